@@ -1,0 +1,89 @@
+# LogParser. "make help" lists what can be made; docs/dependencies.md says what
+# is installed for it and why.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The log that "make run" opens.
+LOG ?= assets/sample/LogDetails.dat
+# Seconds for each fuzz target, and rounds of each fault test, in "make soak".
+SOAK_SECONDS ?= 600
+SOAK_ROUNDS ?= 10000
+
+VERSION := $(or $(shell sed -n 's/^ *Version *= *"\([0-9.]*\)"/\1/p' FyneApp.toml 2>/dev/null),0.0.0)
+WINDOW := -tags migrated_fynedo -trimpath -ldflags "-s -w"
+COMMAND := -trimpath -ldflags "-s -w"
+
+.PHONY: help
+help: ## lists the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+.PHONY: run
+run: check-go ## builds LogParser and opens the sample log; without a display prints it as a table
+ifeq ($(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname -s))),)
+	@echo "No display here: the command logparse prints the log. With a display this opens the window."
+	@$(MAKE) command
+	@build/logparse show "$(LOG)"
+else
+	@$(MAKE) window
+	@build/logparser "$(LOG)"
+endif
+
+.PHONY: test
+test: check-go ## runs all tests and counts them
+	@scripts/test.sh
+
+.PHONY: command
+command: check-go ## builds build/logparse, which needs no C compiler and no display
+	@scripts/setup.sh command
+	CGO_ENABLED=0 go build $(COMMAND) -o build/logparse ./cmd/logparse
+
+.PHONY: window
+window: check-go ## builds build/logparser, the desktop program
+	@scripts/setup.sh window
+	@[ -e build/logparser ] || echo "The first build of the window takes some minutes."
+	CC="$$(. scripts/toolchains.sh; cgo_compiler)" CGO_ENABLED=1 go build $(WINDOW) -o build/logparser .
+
+.PHONY: windows
+windows: check-go ## builds build/windows/LogParser.exe and logparse.exe for Windows x64
+	@scripts/setup.sh windows
+	@VERSION=$(VERSION) packaging/windows/build.sh build/windows
+
+.PHONY: bench
+bench: check-go ## measures speed and memory; takes minutes
+	@scripts/setup.sh test
+	@scripts/bench.sh
+
+.PHONY: soak
+soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz target, SOAK_ROUNDS a fault test)
+	@scripts/setup.sh test
+	@LOGPARSER_SOAK=$(SOAK_ROUNDS) CGO_ENABLED=0 go test -p 1 -count 1 -timeout 0 $$(CGO_ENABLED=0 go list -e ./... | grep -vE '^logparser(/ui(/.*)?)?$$')
+	@scripts/fuzz.sh $(SOAK_SECONDS)
+
+.PHONY: conformance
+conformance: check-go ## compares symbol reading with tables made by other tools, where those are at hand
+	@CGO_ENABLED=0 go test -count 1 -v -run Conformance \
+		$$(grep -rl --include='*_test.go' '^func TestConformance' symbols | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+
+.PHONY: screenshots
+screenshots: check-go ## makes the pictures of docs/images anew
+	@scripts/setup.sh test
+	@$(MAKE) window command
+	@ui/xvfb/run.sh build/logparser build/logparse docs/images
+
+.PHONY: fmt
+fmt: check-go ## formats the Go code
+	@gofmt -w $$(find . -name '*.go' -not -path './build/*')
+
+.PHONY: lint
+lint: check-go ## gofmt, go vet, staticcheck and the check for machine names
+	@scripts/test.sh lint
+
+.PHONY: clean
+clean: ## removes what was built
+	rm -rf build rsrc_windows_amd64.syso cmd/logparse/rsrc_windows_amd64.syso
+
+.PHONY: check-go
+check-go:
+	@scripts/check-go.sh

@@ -1,0 +1,246 @@
+#!/bin/bash
+# test.sh runs all the tests, stage by stage, and counts them.
+#
+#	scripts/test.sh [STAGE...]
+#
+# Without arguments all stages run, in the order of the list below. A stage is
+# made of Go tests and of lanes: commands that pass, fail, or are skipped
+# where something they need cannot be had (exit status 77).
+#
+# The output of everything is kept in build/test. At the end come the minutes
+# of each stage and, alone on the last line, the sum:
+#
+#	N passed, N failed, N skipped
+#
+# The exit status is 1 if anything failed. A stage that fails does not keep
+# the next ones from running.
+set -u
+cd "$(dirname "$0")/.."
+. scripts/toolchains.sh
+
+all_stages="setup lint unit ui race cross recorder logtest fuzz window"
+stages=${*:-$all_stages}
+for stage in $stages; do
+	case " $all_stages " in
+	*" $stage "*) ;;
+	*)
+		echo "test.sh: no stage $stage; there are: $all_stages" >&2
+		exit 2
+		;;
+	esac
+done
+
+out=$PWD/build/test
+rm -rf "$out"
+mkdir -p "$out"
+export LC_ALL=C.UTF-8
+
+passed=0 failed=0 skipped=0
+report=() # a line a stage for the end
+failures=()
+skips=()
+
+now() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+want() { case " $stages " in *" $1 "*) ;; *) return 1 ;; esac }
+
+# add PASSED FAILED SKIPPED NAME
+add() {
+	passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+	[ "$2" -eq 0 ] || failures+=("$4")
+}
+
+skip() { # NAME REASON
+	echo "skip    $1: $2"
+	skips+=("$1: $2")
+	add 0 0 1 "$1"
+}
+
+# number WORD LINE: the number before the first of the words, or 0.
+number() {
+	local n
+	n=$(grep -oE "[0-9]+ ($1)" <<<"$2" | head -n 1)
+	echo "${n%% *}" | grep . || echo 0
+}
+
+# lane NAME MINUTES COMMAND... runs a command. It counts as one test unless its
+# last line of that form says "N passed, N failed" (or built, or run).
+lane() {
+	local name=$1 minutes=$2 log start status line p f s
+	shift 2
+	log=$out/${name//[^A-Za-z0-9._-]/_}.log
+	start=$(now)
+	timeout -k 10 "${minutes}m" "$@" >"$log" 2>&1 </dev/null
+	status=$?
+	line=$(grep -E '^([A-Za-z]+: )?[0-9]+ (passed|built|run), .*[0-9]+ failed' "$log" | tail -n 1)
+	p=$(number 'passed|built|run' "$line") f=$(number failed "$line") s=$(number skipped "$line")
+	case $status in
+	77)
+		skip "$name" "$(tail -n 1 "$log")"
+		return
+		;;
+	124 | 137) echo "stopped after $minutes minutes" >>"$log" ;;
+	esac
+	if [ "$status" -ne 0 ] || [ "$f" -gt 0 ]; then
+		[ "$f" -gt 0 ] || f=1
+		echo "FAIL    $name (exit status $status, $(since "$start") s)"
+		tail -n 60 "$log" | sed 's/^/        /'
+	elif [ -n "$line" ]; then
+		echo "ok      $name: $p passed, $s skipped ($(since "$start") s)"
+		[ "$s" -eq 0 ] || grep -iE '(^|[[:space:]])skip(ped)?([[:space:]:]|$)' "$log" | grep -vF "$line" | sed 's/^/        /'
+	else
+		p=1
+		echo "ok      $name ($(since "$start") s)"
+	fi
+	[ "$s" -eq 0 ] || skips+=("$name: $s")
+	add "$p" "$f" "$s" "$name"
+}
+
+# gotest NAME ARGUMENT... runs "go test" and adds its counts.
+gotest() {
+	local name=$1
+	shift
+	go test -p 2 -timeout 10m -json "$@" 2>&1 </dev/null | tee "$out/$name.json" | build/tools/testcount -o "$out/$name.count" | tee "$out/$name.log"
+	if [ -s "$out/$name.count" ]; then
+		add $(cat "$out/$name.count") "$name"
+	else
+		add 0 1 0 "$name"
+	fi
+}
+
+# The engine and the command: everything that builds without a C compiler
+# and without tags.
+engine() { CGO_ENABLED=0 go list -e ./... | grep -v -E '^logparser(/ui(/.*)?)?$'; }
+
+stage_setup() {
+	# Without certificates no module can be fetched.
+	scripts/setup.sh command
+	# sudo may have to ask for a password, and a background command would have
+	# no standard input.
+	exec 3<&0
+	(set -o pipefail && scripts/setup.sh test 2>&1 <&3 | tee "$out/setup.log") &
+	local apt=$!
+	# What needs no package is compiled while packages come in.
+	CGO_ENABLED=0 go vet -p 2 -tags ci,migrated_fynedo ./... >"$out/vet.log" 2>&1 </dev/null
+	wait $apt
+	local status=$?
+	exec 3<&-
+	if [ $status -ne 0 ]; then
+		echo "FAIL    setup: see above for what to install"
+		add 0 1 0 setup
+	fi
+	if want window && pkg-config --exists x11 gl 2>/dev/null; then
+		# The longest compilation of all goes on during the next stages.
+		start_window_build
+	fi
+}
+
+start_window_build() {
+	[ -n "$window_build" ] || {
+		nice -n 5 make window >"$out/build-window.log" 2>&1 </dev/null &
+		window_build=$!
+	}
+}
+
+stage_lint() {
+	lane gofmt 2 scripts/lint.sh gofmt
+	lane vet 10 scripts/lint.sh vet
+	lane shell 1 scripts/lint.sh shell
+	lane neutral 1 scripts/check-neutral.sh
+	lane staticcheck 15 scripts/staticcheck.sh
+}
+
+stage_unit() { CGO_ENABLED=0 gotest unit $(engine); }
+
+stage_ui() { CGO_ENABLED=0 gotest ui -tags ci,migrated_fynedo . ./ui/...; }
+
+stage_race() {
+	if ! command -v gcc >/dev/null; then
+		skip race "no C compiler"
+		return
+	fi
+	# Under the detector everything is ten times slower and larger: long random
+	# tests and those of bounds on time and memory say nothing here.
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ)$' \
+		./parser/... ./calls/... ./symbols/... ./app/... ./export/... ./rows/... ./modules/... ./timeparse/... ./ui/control
+}
+
+stage_cross() {
+	local target
+	for target in windows/amd64 darwin/arm64 linux/386; do
+		lane "vet-${target/\//-}" 10 env CGO_ENABLED=0 GOOS="${target%/*}" GOARCH="${target#*/}" go vet -p 2 $(engine)
+	done
+}
+
+stage_recorder() { lane recorder 15 recorder/tests/run.sh; }
+
+stage_logtest() {
+	lane logtest-build 15 recorder/samples/logtest/build.sh build/logtest
+	# The check- lanes are compiled only; what was not built cannot run.
+	lane logtest-run 10 recorder/samples/logtest/run.sh build/logtest \
+		$(awk -F'\t' '$2 == "built" && $1 !~ /^check-/ { print $1 }' build/logtest/summary.txt)
+	LOGPARSER_LOGTEST_DIR=$PWD/build/logtest CGO_ENABLED=0 gotest logtest -run LogTest ./cmd/logparse
+	lane same-bytes-under-wine 10 scripts/wine/same-bytes.sh
+}
+
+stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-10}"; }
+
+stage_window() {
+	local c
+	for c in Xvfb xdotool import; do
+		if ! command -v $c >/dev/null; then
+			skip window "$c is missing"
+			skip window-threads "$c is missing"
+			return
+		fi
+	done
+	start_window_build
+	if ! wait "$window_build" || ! make command >"$out/build-command.log" 2>&1; then
+		echo "FAIL    build of the window and the command"
+		tail -n 30 "$out/build-window.log" "$out/build-command.log"
+		add 0 1 0 window
+		return
+	fi
+	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
+	# Built without migrated_fynedo, Fyne itself complains where it is called
+	# from the wrong goroutine, and the script looks for that.
+	if CC=$(cgo_compiler) CGO_ENABLED=1 go build -p 2 -o build/test/logparser-checked . >"$out/build-window-threads.log" 2>&1; then
+		lane window-threads 10 ui/xvfb/run.sh build/test/logparser-checked build/logparse
+	else
+		tail -n 30 "$out/build-window-threads.log"
+		add 0 1 0 window-threads
+	fi
+}
+
+# All of it is read before any of it runs: the file may change meanwhile.
+main() {
+	scripts/check-go.sh || exit 1
+	CGO_ENABLED=0 go build -o build/tools/testcount ./scripts/testcount || exit 1
+
+	begin=$(now)
+	window_build=
+	for stage in $stages; do
+		echo
+		echo "== $stage"
+		start=$(now)
+		p=$passed f=$failed s=$skipped
+		"stage_$stage"
+		report+=("$(printf '%-10s %5.1f min  %6d passed %4d failed %4d skipped' "$stage" \
+			"$(awk -v s="$(since "$start")" 'BEGIN { print s / 60 }')" $((passed - p)) $((failed - f)) $((skipped - s)))")
+	done
+	[ -z "$window_build" ] || wait "$window_build" 2>/dev/null
+
+	echo
+	printf '%s\n' "${report[@]}"
+	printf '%-10s %5.1f min\n' all "$(awk -v s="$(since "$begin")" 'BEGIN { print s / 60 }')"
+	for s in ${skips[@]+"${skips[@]}"}; do echo "skipped: $s"; done
+	for f in ${failures[@]+"${failures[@]}"}; do
+		echo "failed: $f"
+		sed -n "s/^failed  /        /p" "$out/$f.log" 2>/dev/null
+	done
+	echo "$passed passed, $failed failed, $skipped skipped" | tee "$out/counts"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+main
