@@ -1,0 +1,146 @@
+// Package modules tells which module of a program owned an address, and when.
+//
+// It is the ModuleParser of LogParser. Its input is the modules file that the
+// classic recorder writes beside its log (LogDetails.bin: text, one line a
+// module; see docs/formats.md) or, for logs that carry their own modules, the
+// load and unload events of the log. Its output is a [Map], which answers for
+// an address and a moment, and the [Identity] of each module, by which symbol
+// files are checked.
+//
+// The package knows nothing of symbols; it never opens the modules it names.
+package modules
+
+import "sort"
+
+// Always is the unload time of a module that was still loaded when the log
+// ended.
+const Always = int64(1<<63 - 1)
+
+// A Module is one image as it lay in the recorded program's memory.
+type Module struct {
+	// Base is the address of the module's first byte in memory. For ELF it is
+	// the lowest mapped address (load bias + first PT_LOAD), so that RVAs
+	// mean the same on every system.
+	Base uint64
+	// Size is the number of bytes the module occupies from Base on.
+	Size uint64
+	// Path is the recorded path, as written. It comes from another machine:
+	// it may be opened only by the rule of docs/architecture.md.
+	Path string
+	// PointerSize is 4 or 8 bytes, or 0 where it was not recorded.
+	PointerSize int
+	// Identity is what was recorded to tell one build from another; it is
+	// zero where nothing was.
+	Identity Identity
+	// Loaded and Unloaded bound the module's life, in nanoseconds of the
+	// log's clock: it owned its addresses from Loaded up to, not including,
+	// Unloaded. A modules file written at start gives the smallest int64 and
+	// [Always].
+	Loaded, Unloaded int64
+}
+
+// Contains reports whether the address (a VA) lies within the module.
+func (m *Module) Contains(address uint64) bool {
+	return address >= m.Base && address-m.Base < m.Size
+}
+
+// Name returns the last element of the module's path; both kinds of slash
+// separate, because the path may come from another system.
+func (m *Module) Name() string { return BaseName(m.Path) }
+
+// BaseName returns the last element of a path of any system.
+func BaseName(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' || path[i] == '\\' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+// A Map is an immutable set of modules over time. It is safe for concurrent
+// use.
+type Map struct {
+	modules []Module
+	// byBase holds indexes into modules sorted by Base; maxEnd[i] is the
+	// largest end address among byBase[:i+1], which bounds the backward walk
+	// of a lookup when modules overlap.
+	byBase []int
+	maxEnd []uint64
+}
+
+// NewMap makes a map of the given modules, which it copies. Their order is
+// kept: the index that [Map.Find] answers is an index into it.
+func NewMap(list []Module) *Map {
+	m := &Map{modules: append([]Module(nil), list...)}
+	m.byBase = make([]int, len(list))
+	for i := range m.byBase {
+		m.byBase[i] = i
+	}
+	sort.SliceStable(m.byBase, func(a, b int) bool {
+		return m.modules[m.byBase[a]].Base < m.modules[m.byBase[b]].Base
+	})
+	m.maxEnd = make([]uint64, len(list))
+	var end uint64
+	for i, k := range m.byBase {
+		if e := saturatingAdd(m.modules[k].Base, m.modules[k].Size); e > end {
+			end = e
+		}
+		m.maxEnd[i] = end
+	}
+	return m
+}
+
+func saturatingAdd(a, b uint64) uint64 {
+	if s := a + b; s >= a {
+		return s
+	}
+	return ^uint64(0)
+}
+
+// Len returns the number of modules.
+func (m *Map) Len() int { return len(m.modules) }
+
+// At returns module i in the order given to [NewMap]. The module is shared:
+// do not change it.
+func (m *Map) At(i int) *Module { return &m.modules[i] }
+
+// Find returns the index of the module that owned the address (a VA) at the
+// time (nanoseconds of the log's clock). Where several did, which only a
+// damaged log can say, the one with the highest base wins.
+func (m *Map) Find(address uint64, at int64) (int, bool) {
+	i := sort.Search(len(m.byBase), func(i int) bool {
+		return m.modules[m.byBase[i]].Base > address
+	})
+	for i--; i >= 0 && m.maxEnd[i] > address; i-- {
+		k := m.byBase[i]
+		if mod := &m.modules[k]; mod.Contains(address) && at >= mod.Loaded && at < mod.Unloaded {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// FindTruncated is [Map.Find] for an address of which only the low 32 bits
+// were recorded (a 64-bit program with the 16-byte record). It returns the
+// whole address too. Where more than one module matches modulo 2^32 there is
+// no answer and ambiguous is true.
+func (m *Map) FindTruncated(low uint32, at int64) (index int, address uint64, ok, ambiguous bool) {
+	for k := range m.modules {
+		mod := &m.modules[k]
+		if at < mod.Loaded || at >= mod.Unloaded {
+			continue
+		}
+		// The distance from the base modulo 2^32 is below Size exactly when
+		// some address of the module ends in these 32 bits.
+		d := uint64(low - uint32(mod.Base))
+		if d >= mod.Size {
+			continue
+		}
+		if ok {
+			return 0, 0, false, true
+		}
+		index, address, ok = k, mod.Base+d, true
+	}
+	return index, address, ok, false
+}

@@ -1,0 +1,400 @@
+// Package classic reads the binary enter/leave log of the 2013 article:
+// LogDetails.dat, fixed records of 16 bytes (32-bit programs) or 24 bytes
+// (64-bit programs) and nothing else, with the modules file LogDetails.bin
+// beside it. docs/formats.md specifies both.
+//
+// The format has no header and no magic, so that everything about a file is
+// judged by its contents: the size of a record (width.go), where one program
+// run ends and the next begins, how often the tick counter wrapped, and where
+// bytes were lost or damaged (scan.go), and which run the modules file
+// describes (runs.go). Each judgement is reported with its reason in
+// [parser.Info].
+package classic
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"sync"
+
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/timeparse"
+)
+
+// Errors of [Open] by which callers decide what to do next.
+var (
+	// ErrEmpty: the file has no bytes.
+	ErrEmpty = errors.New("the log is empty")
+	// ErrTooShort: the file has less than one record.
+	ErrTooShort = errors.New("the log is too short")
+	// ErrModulesFile: the file given as the log is a modules file.
+	ErrModulesFile = errors.New("this is a modules file, not a log")
+	// ErrText: the file is some other text.
+	ErrText = errors.New("this looks like text, not a log")
+	// ErrProgram: the file is an image of Windows or Linux.
+	ErrProgram = errors.New("this is a program or library, not a log")
+	// ErrFolder: a folder was given.
+	ErrFolder = errors.New("this is a folder")
+	// ErrNotLog: hardly any record of the file is possible.
+	ErrNotLog = errors.New("this does not look like an enter/leave log (a record size of 16 or 24 bytes can be forced)")
+	// ErrRecordSize: Options.RecordSize is neither 16 nor 24.
+	ErrRecordSize = errors.New("a record has 16 or 24 bytes")
+	// ErrShrunk: the file became shorter while it was read.
+	ErrShrunk = errors.New("the log was cut while it was read")
+)
+
+const formatName = "classic"
+
+// Format is the format's entry for the list of formats.
+var Format = parser.Format{
+	Name:             formatName,
+	NeedsModulesFile: true,
+	Detect:           Detect,
+	Open: func(ctx context.Context, path string, opt parser.Options, p parser.Progress) (parser.Log, error) {
+		log, err := Open(ctx, path, opt, p)
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	},
+}
+
+// A Log is an opened classic log. It implements [parser.Log].
+//
+// It shows the file as it was when it was opened: bytes appended later are not
+// seen. A method that looks at them can go on with a scan from the last record.
+type Log struct {
+	r       io.ReaderAt
+	closer  io.Closer
+	name    string
+	info    parser.Info
+	records int64
+	size    int // of a record
+
+	segments  []segment
+	epochs    []epoch
+	modules   []*modules.Map
+	clocks    []timeparse.Clock
+	truncated bool
+}
+
+var _ parser.Log = (*Log)(nil)
+
+// Open opens the log at path. It reads all of it once, in big blocks, to find
+// runs and damage; p is told the bytes done. Options.ModulesFile, if given,
+// must be readable. Errors begin with the path of the file that they are about.
+func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openFile(ctx, f, path, opt, p)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	log.closer = f
+	return log, nil
+}
+
+func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, p parser.Progress) (*Log, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		return nil, fmt.Errorf("%s: %w", path, ErrFolder)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	o := &opener{r: f, name: path, size: st.Size(), opt: opt, progress: p}
+	if err := o.checkHead(); err != nil {
+		return nil, err
+	}
+	if opt.ModulesFile != "" {
+		if o.modules, err = modules.ReadFile(opt.ModulesFile, opt.Encoding); err != nil {
+			return nil, err
+		}
+	}
+	return o.open(ctx)
+}
+
+// An opener holds what is needed until a log is open.
+type opener struct {
+	r        io.ReaderAt
+	name     string
+	size     int64
+	opt      parser.Options
+	modules  *modules.File // nil for none
+	progress parser.Progress
+
+	head  []byte
+	width width
+	scan  *scan
+	log   *Log
+	ticks bool // modules file or user give the tick at start
+	start uint32
+	notes []string
+}
+
+const headSize = sampleRecords * Size64
+
+// checkHead turns away what is no log.
+func (o *opener) checkHead() error {
+	if s := o.opt.RecordSize; s != 0 && s != Size32 && s != Size64 {
+		return fmt.Errorf("%s: record size %d: %w", o.name, s, ErrRecordSize)
+	}
+	if o.size == 0 {
+		return fmt.Errorf("%s: %w", o.name, ErrEmpty)
+	}
+	o.head = make([]byte, min(o.size, headSize))
+	if err := readFull(o.r, o.name, o.head, 0); err != nil {
+		return err
+	}
+	if isProgram(o.head) {
+		return fmt.Errorf("%s: %w", o.name, ErrProgram)
+	}
+	if looksLikeText(o.head) {
+		if modules.Looks(o.head) {
+			return fmt.Errorf("%s: %w", o.name, ErrModulesFile)
+		}
+		return fmt.Errorf("%s: %w: it begins with %q", o.name, ErrText, firstLine(o.head))
+	}
+	if o.size < Size32 {
+		return fmt.Errorf("%s: %d bytes are less than one record: %w", o.name, o.size, ErrTooShort)
+	}
+	return nil
+}
+
+// isProgram recognises images, which by chance may look like a damaged log.
+func isProgram(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("\x7fELF")) {
+		return true
+	}
+	if len(head) < 0x40 || !bytes.HasPrefix(head, []byte("MZ")) {
+		return false
+	}
+	at := binary.LittleEndian.Uint32(head[0x3c:])
+	return at < uint32(len(head)) && bytes.HasPrefix(head[at:], []byte("PE\x00\x00"))
+}
+
+func (o *opener) open(ctx context.Context) (*Log, error) {
+	if o.modules == nil {
+		o.modules = &modules.File{}
+	}
+	w, err := o.decideWidth(o.head)
+	if err != nil {
+		return nil, err
+	}
+	o.width = w
+	limit, err := o.written(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &scan{r: o.r, name: o.name, size: w.size, limit: limit}
+	o.ticks, o.start = o.modules.HasTick, o.modules.Tick
+	if o.opt.StartTick != nil {
+		o.ticks, o.start = true, *o.opt.StartTick
+	}
+	if o.ticks {
+		s.start = &o.start
+	}
+	report := func(at int64) {
+		if o.progress != nil {
+			o.progress(at, o.size)
+		}
+	}
+	if err := s.run(ctx, report); err != nil {
+		return nil, err
+	}
+	o.scan = s
+	if err := o.end(); err != nil {
+		return nil, err
+	}
+	o.log = &Log{
+		r: o.r, name: o.name, size: w.size, records: s.record,
+		segments: s.segments, epochs: s.epochs, truncated: w.truncated,
+	}
+	o.notes = append(o.notes, o.modules.Notes...)
+	if err := o.findRuns(); err != nil {
+		return nil, err
+	}
+	info := &o.log.info
+	info.Format, info.Why = formatName, w.why
+	info.RecordSize, info.Size, info.Records = w.size, o.size, s.record
+	info.DamageBytes, info.Notes = s.flawBytes, o.notes
+	for _, f := range s.flaws {
+		info.Damage = append(info.Damage, parser.Damage{Offset: f.offset, Bytes: f.bytes, Reason: f.String(w.size)})
+	}
+	report(o.size)
+	return o.log, nil
+}
+
+// written returns the end of what was written: a file that a power failure or
+// a reservation left longer ends in zeros, of which those that the last
+// record may have are kept.
+func (o *opener) written(ctx context.Context) (int64, error) {
+	end := o.size
+	buf := make([]byte, min(1<<20, o.size))
+	for end > 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		// The usual case costs little: the first look is a small one.
+		b := buf[:min(end, int64(len(buf)))]
+		if end == o.size {
+			b = b[:min(len(b), 256)]
+		}
+		if err := readFull(o.r, o.name, b, end-int64(len(b))); err != nil {
+			return 0, err
+		}
+		n := len(b)
+		for n > 0 && b[n-1] == 0 {
+			n--
+		}
+		end -= int64(len(b) - n)
+		if n > 0 {
+			break
+		}
+	}
+	if end == 0 {
+		return 0, fmt.Errorf("%s: %w: all of its %d bytes are zero", o.name, ErrNotLog, o.size)
+	}
+	if o.size-end < 2*Size64 {
+		return o.size, nil
+	}
+	return min(o.size, end+Size64), nil
+}
+
+// end settles what is left after the last record.
+func (o *opener) end() error {
+	s := o.scan
+	size := int64(s.size)
+	if s.limit < o.size {
+		// Of the zeros kept by written a whole record may be among those read.
+		var b [Size64]byte
+		last := s.segments[len(s.segments)-1]
+		for s.record > last.first {
+			at := s.offset - size
+			if err := readFull(o.r, o.name, b[:size], at); err != nil {
+				return err
+			}
+			if b != [Size64]byte{} {
+				break
+			}
+			s.record--
+			s.offset = at
+			s.flawBytes -= size
+			if f := &s.flaws[len(s.flaws)-1]; f.offset+f.bytes == at+size {
+				if f.bytes -= size; f.bytes == 0 {
+					s.flaws = s.flaws[:len(s.flaws)-1]
+				}
+			}
+		}
+		s.flaw(flaw{s.offset, o.size - s.offset, zeros})
+	} else if s.offset < o.size {
+		s.flaw(flaw{s.offset, o.size - s.offset, cutOff})
+	}
+	return nil
+}
+
+// Info describes the log. The result is shared: do not change it.
+func (l *Log) Info() *parser.Info { return &l.info }
+
+// Modules returns the modules of a run.
+func (l *Log) Modules(run int) *modules.Map {
+	if run < 0 || run >= len(l.modules) {
+		return noModules
+	}
+	return l.modules[run]
+}
+
+var noModules = modules.NewMap(nil)
+
+// Clock returns the clock of a run.
+func (l *Log) Clock(run int) timeparse.Clock {
+	if run < 0 || run >= len(l.clocks) {
+		return timeparse.Clock{}
+	}
+	return l.clocks[run]
+}
+
+// Addresses says that the addresses are return addresses.
+func (l *Log) Addresses() parser.AddressKind { return parser.ReturnAddress }
+
+// Truncated says that a 64-bit program wrote 16-byte records.
+func (l *Log) Truncated() bool { return l.truncated }
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l.closer == nil {
+		return nil
+	}
+	return l.closer.Close()
+}
+
+// readBytes is how much of the file is read at a time: it fits the processor's
+// second-level cache and is a whole number of records of either size.
+const readBytes = 96 * 2048
+
+var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
+
+// ReadEvents implements [parser.Log]. It keeps no state between calls.
+func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	if from < 0 {
+		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
+	}
+	var buf *[readBytes]byte
+	done := 0
+	for done < len(dst) && from < l.records {
+		if buf == nil {
+			buf = buffers.Get().(*[readBytes]byte)
+			defer buffers.Put(buf)
+		}
+		si := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].first > from }) - 1
+		end := l.records
+		if si+1 < len(l.segments) {
+			end = l.segments[si+1].first
+		}
+		n := min(end-from, int64(len(dst)-done), int64(readBytes/l.size))
+		at := l.segments[si].offset + (from-l.segments[si].first)*int64(l.size)
+		b := buf[:n*int64(l.size)]
+		if err := readFull(l.r, l.name, b, at); err != nil {
+			return done, err
+		}
+		l.decode(dst[done:done+int(n)], b, from)
+		done += int(n)
+		from += n
+	}
+	if done < len(dst) {
+		return done, io.EOF
+	}
+	return done, nil
+}
+
+// decode fills dst from the bytes of as many records, the first of which has
+// the number from.
+func (l *Log) decode(dst []parser.Event, b []byte, from int64) {
+	ei := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].first > from }) - 1
+	for len(dst) > 0 {
+		n := int64(len(dst))
+		if ei+1 < len(l.epochs) {
+			n = min(n, l.epochs[ei+1].first-from)
+		}
+		base := l.epochs[ei].base()
+		if l.size == Size32 {
+			decode16(dst[:n], b, base)
+		} else {
+			decode24(dst[:n], b, base)
+		}
+		dst, b, from = dst[n:], b[n*int64(l.size):], from+n
+		ei++
+	}
+}

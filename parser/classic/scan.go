@@ -1,0 +1,798 @@
+package classic
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"logparser/parser"
+)
+
+// Limits on what a scan keeps, so that no file makes it grow without bound.
+const (
+	maxRuns     = 10_000
+	maxSegments = 10_000
+	maxEpochs   = 30_000
+)
+
+// A segment is a range of records that lie one after the other in the file,
+// up to the next segment's first record.
+type segment struct {
+	first  int64 // record number
+	offset int64 // of that record in the file
+}
+
+// An epoch is a range of records, up to the next epoch's first, to whose ticks
+// the same wraps of the counter are added.
+type epoch struct {
+	first int64 // record number
+	// wraps[0] is for ticks whose highest bit is clear, wraps[1] for the
+	// others. They differ after a wrap: late records from before it still
+	// come, and have high ticks.
+	wraps [2]int64
+}
+
+// base returns what to add to ticks in nanoseconds.
+func (e epoch) base() [2]int64 {
+	const wrap = 1 << 32 * 1_000_000
+	return [2]int64{e.wraps[0] * wrap, e.wraps[1] * wrap}
+}
+
+type runStart struct {
+	first  int64 // record number
+	reason string
+}
+
+// A flaw is a place that could not be read as records.
+type flaw struct {
+	offset, bytes int64
+	kind          flawKind
+}
+
+type flawKind uint8
+
+const (
+	badRecords flawKind = iota // records that cannot be right, kept in place
+	outOfStep                  // bytes skipped to the next record
+	cutOff                     // the last record
+	zeros                      // the file's end where nothing was written
+	padding                    // padding bytes that are missing
+)
+
+func (f flaw) String(size int) string {
+	switch f.kind {
+	case badRecords:
+		if n := f.bytes / int64(size); n > 1 {
+			return fmt.Sprintf("%d records cannot be right (flag byte neither 0 nor 1, or address 0)", n)
+		}
+		return "the record cannot be right (flag byte neither 0 nor 1, or address 0)"
+	case cutOff:
+		return "the last record is cut off"
+	case zeros:
+		return "the end of the file is zero: it was never written"
+	case padding:
+		return "a record lacks bytes of its padding, after which the next begins"
+	}
+	return "bytes out of step with the records were skipped"
+}
+
+// A scan goes once over a file and finds its runs, wraps and damage.
+//
+// Most of a log is plain, and blocks of it are looked at in parallel by the
+// tight loops look16 and look24. Only blocks that they call odd are gone
+// through record by record.
+type scan struct {
+	r    io.ReaderAt
+	name string
+	size int
+	// limit is the offset of the first byte not to be read.
+	limit int64
+	// start is the tick at the start of the run that the modules file
+	// describes, nil where it is not known.
+	start *uint32
+
+	position
+	segments []segment
+	epochs   []epoch
+	runs     []runStart
+	flaws    []flaw
+
+	// block holds the file's bytes from blockAt on; peek reads elsewhere.
+	block   []byte
+	blockAt int64
+	scratch []byte
+	err     error // of peek
+
+	// tries governs resync: after one that failed the next waits a little,
+	// and trouble remembers where it all began.
+	nextTry int64
+	wait    int64
+	trouble *position
+	// sound counts the records without trouble since.
+	sound int
+	// alike is the number of successive records with the same flag, and
+	// alikeFrom where they began.
+	alike     int
+	alikeFlag uint8
+	alikeFrom position
+	settled   bool // resync is off
+}
+
+// A position is the scan's state at a record; going back to one undoes what
+// was found since.
+type position struct {
+	record, offset int64
+	// prev is the tick of the last record that was believed.
+	prev     uint32
+	havePrev bool
+	// wraps counts those of the current run; inWrap says that its epoch is
+	// one whose high ticks are from before the last.
+	wraps  int64
+	inWrap bool
+
+	nSegments, nEpochs, nRuns, nFlaws int
+	lastFlaw                          flaw
+	flawBytes                         int64
+}
+
+func (s *scan) mark() position {
+	p := s.position
+	p.nSegments, p.nEpochs, p.nRuns, p.nFlaws = len(s.segments), len(s.epochs), len(s.runs), len(s.flaws)
+	if p.nFlaws > 0 {
+		p.lastFlaw = s.flaws[p.nFlaws-1]
+	}
+	return p
+}
+
+func (s *scan) backTo(p position) {
+	s.position = p
+	s.segments = s.segments[:p.nSegments]
+	s.epochs = s.epochs[:p.nEpochs]
+	s.runs = s.runs[:p.nRuns]
+	s.flaws = s.flaws[:p.nFlaws]
+	if p.nFlaws > 0 {
+		s.flaws[p.nFlaws-1] = p.lastFlaw
+	}
+	s.alike = 0
+}
+
+const (
+	// chunkRecords is the unit that is plain or odd.
+	chunkRecords = 1024
+	// maxChunks bounds what is read at a time: 6 MiB at most.
+	maxChunks = 256
+)
+
+// run scans from the current position to the limit.
+func (s *scan) run(ctx context.Context, progress func(offset int64)) error {
+	s.segments = append(s.segments, segment{s.record, s.offset})
+	s.epochs = append(s.epochs, epoch{first: s.record})
+	s.runs = append(s.runs, runStart{first: s.record})
+
+	size := int64(s.size)
+	block := make([]byte, min(s.limit-s.offset, maxChunks*chunkRecords*size))
+	looks := make([]stretch, maxChunks)
+	// A resync throws the rest of a block away, so blocks are small at first
+	// and after one.
+	chunks := 4
+	for s.limit-s.offset >= size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min((s.limit-s.offset)/size, int64(chunks*chunkRecords))
+		s.block, s.blockAt = block[:n*size], s.offset
+		if err := s.readBlock(looks); err != nil {
+			return err
+		}
+		inStep, err := s.goThrough(looks)
+		if err != nil {
+			return err
+		}
+		if inStep {
+			chunks = min(chunks*2, maxChunks)
+		} else {
+			chunks = 4
+		}
+		if progress != nil {
+			progress(s.offset)
+		}
+	}
+	return nil
+}
+
+// readBlock reads the block and looks at its chunks, in parallel.
+func (s *scan) readBlock(looks []stretch) error {
+	chunkBytes := chunkRecords * s.size
+	chunks := (len(s.block) + chunkBytes - 1) / chunkBytes
+	workers := min(runtime.GOMAXPROCS(0), 4, (chunks+7)/8)
+	errs := make([]error, workers)
+	work := func(w int) {
+		from, to := chunks*w/workers, chunks*(w+1)/workers
+		part := s.block[from*chunkBytes : min(to*chunkBytes, len(s.block))]
+		at := s.blockAt + int64(from*chunkBytes)
+		// Reading a little and looking at it while the cache holds it.
+		for k := from; k < to; k++ {
+			b := part[:min(chunkBytes, len(part))]
+			part = part[len(b):]
+			if errs[w] = readFull(s.r, s.name, b, at); errs[w] != nil {
+				return
+			}
+			at += int64(len(b))
+			if s.size == Size32 {
+				looks[k] = look16(b)
+			} else {
+				looks[k] = look24(b)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			work(w)
+		}()
+	}
+	work(0)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFull reads len(b) bytes at the offset; too few is an error that says
+// that the file has shrunk.
+func readFull(r io.ReaderAt, name string, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err == io.EOF || err == nil:
+		return fmt.Errorf("%s: the file ends at byte %d, it has become shorter since it was opened: %w", name, at+int64(n), ErrShrunk)
+	}
+	return fmt.Errorf("%s: reading at byte %d: %w", name, at+int64(n), err)
+}
+
+// goThrough takes the block's chunks in order. It returns false when the
+// records were found to go on out of step with the block.
+func (s *scan) goThrough(looks []stretch) (inStep bool, err error) {
+	end := s.blockAt + int64(len(s.block))
+	for k := 0; s.offset < end; k++ {
+		chunkEnd := min(s.offset+int64(chunkRecords*s.size), end)
+		l := looks[k]
+		if !l.odd && s.havePrev && ordinary(s.prev, l.first) {
+			s.record += (chunkEnd - s.offset) / int64(s.size)
+			s.offset = chunkEnd
+			s.prev = l.last
+			s.calm(chunkRecords)
+			s.alike = 0
+			continue
+		}
+		shifted := s.closely(chunkEnd)
+		if s.err != nil {
+			return false, s.err
+		}
+		if shifted {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// calm notes n records without trouble.
+func (s *scan) calm(n int) {
+	s.sound += n
+	if s.sound >= 16 {
+		s.trouble, s.wait, s.nextTry = nil, 0, 0
+	}
+}
+
+// peek returns the bytes from an offset on, n of them or fewer at the limit.
+// They are valid until the next call.
+func (s *scan) peek(at int64, n int) []byte {
+	n = int(min(int64(n), s.limit-at))
+	if n <= 0 || s.err != nil {
+		return nil
+	}
+	if i := at - s.blockAt; i >= 0 && i+int64(n) <= int64(len(s.block)) {
+		return s.block[i : i+int64(n)]
+	}
+	if cap(s.scratch) < n {
+		s.scratch = make([]byte, max(n, 4096))
+	}
+	b := s.scratch[:n]
+	if s.err = readFull(s.r, s.name, b, at); s.err != nil {
+		return nil
+	}
+	return b
+}
+
+// closely goes through the records up to the offset end one by one. It
+// returns true when it found that the records go on elsewhere.
+func (s *scan) closely(end int64) (shifted bool) {
+	for s.offset < end {
+		b := s.peek(s.offset, s.size)
+		if len(b) < s.size {
+			return false
+		}
+		r := parseRecord(b)
+		odd := !plausible(r, s.size) || s.record == 0 || s.havePrev && !steady(tickStep(s.prev, r.tick))
+		if s.alike == 0 || r.flag != s.alikeFlag {
+			s.alike, s.alikeFlag, s.alikeFrom = 0, r.flag, s.mark()
+		}
+		s.alike++
+		if !s.settled {
+			if odd {
+				s.sound = 0
+				if s.resync(s.mark(), s.offset) {
+					return true
+				}
+			} else {
+				if s.alike < 16 {
+					s.calm(1)
+				}
+				if s.alike == lookGroup && s.resync(s.alikeFrom, s.alikeFrom.offset) {
+					return true
+				}
+			}
+			if s.err != nil {
+				return false
+			}
+		}
+		if r.damaged() {
+			s.flaw(flaw{s.offset, int64(s.size), badRecords})
+		} else {
+			s.tick(r.tick)
+		}
+		if s.err != nil {
+			return false
+		}
+		s.record++
+		s.offset += int64(s.size)
+	}
+	return false
+}
+
+// flaw notes a flaw; damaged records one after the other are one.
+func (s *scan) flaw(f flaw) {
+	s.flawBytes += f.bytes
+	if n := len(s.flaws); n > 0 && f.kind == badRecords {
+		if last := &s.flaws[n-1]; last.kind == badRecords && last.offset+last.bytes == f.offset {
+			last.bytes += f.bytes
+			return
+		}
+	}
+	if len(s.flaws) < parser.MaxDamage {
+		s.flaws = append(s.flaws, f)
+	}
+}
+
+// tick follows the counter to the record at the current position: it finds
+// wraps and new runs, and does not believe single ticks that jump.
+func (s *scan) tick(t uint32) {
+	if !s.havePrev {
+		s.prev, s.havePrev = t, true
+		return
+	}
+	step := tickStep(s.prev, t)
+	if !steady(step) {
+		before, after := s.ticksAround()
+		if len(after) > 0 {
+			fromPrev := count(after, func(next uint32) bool { return steady(tickStep(s.prev, next)) })
+			fromHere := count(after, func(next uint32) bool {
+				step := tickStep(t, next)
+				return step >= -backward && step <= longPause
+			})
+			// Nothing goes on from before a new run.
+			if 4*fromPrev >= len(after) || 2*fromHere <= len(after) {
+				return // only this one jumps, or it is noise
+			}
+		}
+		if step < 0 {
+			switch {
+			case onlyPrevJumped(before, t):
+			case s.trouble != nil && s.trouble.havePrev && steady(tickStep(s.trouble.prev, t)):
+				// It goes on as before the noise.
+			case len(after) == 0 && !s.justStarted(t):
+				return // the last one of all, or before a stretch of damage
+			default:
+				s.newRun(t)
+				return
+			}
+		}
+	}
+	switch {
+	case beforeWrap(s.prev) && afterWrap(t) && !s.inWrap:
+		s.wrap(t)
+	case afterWrap(s.prev) && beforeWrap(t) && !s.inWrap && s.epochs[len(s.epochs)-1].first == s.runs[len(s.runs)-1].first:
+		// The run began at the very wrap, with a record from after it.
+		if e := &s.epochs[len(s.epochs)-1]; e.wraps == [2]int64{} {
+			e.wraps[1] = -1
+			s.inWrap = true
+		}
+	case s.inWrap && t >= 1<<31 && !beforeWrap(t):
+		// Half a range later nothing from before the wrap comes any more.
+		s.inWrap = false
+		s.epoch(epoch{s.record, [2]int64{s.wraps, s.wraps}})
+	}
+	s.prev = t
+}
+
+// justStarted reports whether the modules file was written shortly before t.
+func (s *scan) justStarted(t uint32) bool { return s.start != nil && t-*s.start < 60_000 }
+
+func (s *scan) wrap(t uint32) {
+	const close = backward
+	if s.prev < 1<<32-close || t >= close {
+		// Far from the wrap by a single odd tick's standards.
+		_, after := s.ticksAround()
+		if len(after) > 0 && 2*count(after, afterWrap) <= len(after) {
+			return
+		}
+	}
+	if s.epoch(epoch{s.record, [2]int64{s.wraps + 1, s.wraps}}) {
+		s.wraps++
+		s.inWrap = true
+	}
+}
+
+func (s *scan) epoch(e epoch) bool {
+	if len(s.epochs) == maxEpochs {
+		return false
+	}
+	s.epochs = append(s.epochs, e)
+	return true
+}
+
+func (s *scan) newRun(t uint32) {
+	if len(s.runs) < maxRuns && len(s.epochs) < maxEpochs {
+		s.runs = append(s.runs, runStart{s.record, fmt.Sprintf("the tick count goes back from %d to %d", s.prev, t)})
+		s.epochs = append(s.epochs, epoch{first: s.record})
+		s.wraps, s.inWrap = 0, false
+	}
+	s.prev = t
+}
+
+// ticksAround returns the ticks of the last few undamaged records of the run
+// before the current one, oldest first, and of the next few after it.
+func (s *scan) ticksAround() (before, after []uint32) {
+	size := int64(s.size)
+	first := max(s.segments[len(s.segments)-1].first, s.runs[len(s.runs)-1].first)
+	back := min(s.record-first, 16)
+	b := s.peek(s.offset-back*size, int(back*size))
+	for ; len(b) >= s.size; b = b[s.size:] {
+		if r := parseRecord(b[:s.size]); !r.damaged() {
+			before = append(before, r.tick)
+		}
+	}
+	// Beyond a stretch of damage fewer will do.
+	for at, n := s.offset+size, 32; len(after) < 4; n = chunkRecords {
+		b := s.peek(at, n*s.size)
+		if len(b) < s.size {
+			break
+		}
+		at += int64(len(b))
+		for ; len(b) >= s.size && len(after) < 8; b = b[s.size:] {
+			if r := parseRecord(b[:s.size]); !r.damaged() {
+				after = append(after, r.tick)
+			}
+		}
+	}
+	return before, after
+}
+
+// count returns for how many of the ticks the test holds.
+func count(ticks []uint32, test func(uint32) bool) int {
+	n := 0
+	for _, t := range ticks {
+		if test(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// onlyPrevJumped tells whether the tick t goes on where the run stood before
+// its last record, so that the last one alone was wrong.
+func onlyPrevJumped(before []uint32, t uint32) bool {
+	n := len(before)
+	if n < 2 {
+		return false
+	}
+	older := before[n-2]
+	step := tickStep(older, t)
+	if !steady(tickStep(older, before[n-1])) {
+		return steady(step)
+	}
+	// A step of less than ten minutes may well be true; then only records
+	// that come thick and fast speak against it.
+	return n >= 3 && steady(tickStep(before[n-3], older)) && step >= -backward && step <= backward
+}
+
+// A window is a judgement of a few records at some offset.
+type window struct {
+	records, good int
+	// enters counts the enters among the good records.
+	enters int
+	// known counts the records whose thread wrote others nearby.
+	known int
+	// tick and at are of the first record that is good and has a good
+	// successor; at is an index.
+	tick uint32
+	at   int
+}
+
+// mixed reports whether there are both enters and leaves among the good
+// records, and not only by an accident.
+func (w window) mixed() bool {
+	least := max(1, w.records/16)
+	return w.enters >= least && w.good-w.enters >= least
+}
+
+const windowRecords = 64
+
+// A recent is a small set of values, of which the oldest gives way.
+type recent struct {
+	values [16]uint64
+	next   int
+}
+
+// seen reports whether the value is in the set, and puts it there.
+func (t *recent) seen(v uint64) bool {
+	for _, u := range t.values {
+		if u == v {
+			return true
+		}
+	}
+	t.values[t.next%len(t.values)] = v
+	t.next++
+	return false
+}
+
+// A neighbourhood is what good records near a place have: their threads, and
+// their addresses' 64 KiB.
+type neighbourhood struct{ threads, pages recent }
+
+// neighbours returns the neighbourhood of the records before the one at an
+// offset, whose number is record.
+func (s *scan) neighbours(at, record int64) neighbourhood {
+	size := int64(s.size)
+	first := int64(0)
+	for i := len(s.segments) - 1; i >= 0; i-- {
+		if s.segments[i].offset <= at {
+			first = s.segments[i].first
+			break
+		}
+	}
+	back := min(record-first, windowRecords)
+	return s.known(s.peek(at-back*size, int(back*size)))
+}
+
+// known returns the neighbourhood that the records in b make.
+func (s *scan) known(b []byte) neighbourhood {
+	var n neighbourhood
+	for ; len(b) >= s.size; b = b[s.size:] {
+		if r := parseRecord(b[:s.size]); plausible(r, s.size) {
+			n.threads.seen(uint64(r.thread))
+			n.pages.seen(r.address >> 16)
+		}
+	}
+	return n
+}
+
+// unlike tells how little a record is like its neighbours, from which it is
+// a tick step away.
+func (n neighbourhood) unlike(r record, step int64) int64 {
+	unlike := max(step, -step)
+	if !n.threads.seen(uint64(r.thread)) {
+		unlike += forward
+	}
+	if !n.pages.seen(r.address >> 16) {
+		unlike += forward
+	}
+	return unlike
+}
+
+// window judges the records from an offset on; threads are those known.
+func (s *scan) window(at int64, threads recent) window {
+	w := window{at: -1}
+	b := s.peek(at, windowRecords*s.size)
+	var prev uint32
+	wasGood := false
+	for ; len(b) >= s.size; b = b[s.size:] {
+		r := parseRecord(b[:s.size])
+		good := plausible(r, s.size) && (w.records == 0 || steady(tickStep(prev, r.tick)))
+		if good {
+			w.good++
+			if wasGood && w.at < 0 {
+				w.at, w.tick = w.records-1, prev
+			}
+		}
+		if good && r.flag == 1 {
+			w.enters++
+		}
+		if threads.seen(uint64(r.thread)) {
+			w.known++
+		}
+		wasGood, prev = good, r.tick
+		w.records++
+	}
+	return w
+}
+
+// resync looks for records out of step with those at the offset at, where
+// something is odd. Where it finds them it takes the scan back to from, or as
+// far on from there as records in the old step are good, and sets it on to the
+// new ones. It returns whether it did.
+func (s *scan) resync(from position, at int64) bool {
+	if s.record < s.nextTry || len(s.segments) == maxSegments {
+		return false
+	}
+	threads := s.neighbours(from.offset, from.record).threads
+	here := s.window(at, threads)
+	bad := here.good*2 <= here.records
+	// Only leaves, or only enters, may be an unwinding recursion or the zeros
+	// of padding in the flag's place.
+	quiet := here.records >= 16 && !here.mixed()
+	// What was believed since the trouble began may be noise.
+	level := from
+	if s.trouble != nil {
+		level = *s.trouble
+	}
+	best, bestShift, bestScore := window{}, 0, 0
+	for shift := 1; shift < s.size; shift++ {
+		w := s.window(at+int64(shift), threads)
+		if w.records < 4 || w.at < 0 || w.good*10 < w.records*9 || w.known*2 < w.records {
+			continue
+		}
+		continues := level.havePrev && steady(tickStep(level.prev, w.tick))
+		whole := w.good == w.records
+		var better bool
+		switch {
+		case w.records < 16:
+			// Few records prove something only if all is right with them and
+			// not with those here.
+			better = whole && continues && here.good < here.records
+		case bad:
+			better = w.mixed() || whole && continues
+		case quiet:
+			better = w.mixed()
+		default:
+			// The records here could be those of a new run.
+			better = w.mixed() && continues
+		}
+		score := 4*w.good + w.known
+		if continues {
+			score += 2 * w.records
+		}
+		if better && score > bestScore {
+			best, bestShift, bestScore = w, shift, score
+		}
+	}
+	if s.err != nil {
+		return false
+	}
+	if bestShift == 0 {
+		if s.trouble == nil {
+			s.trouble = &from
+		}
+		s.wait = min(max(2*s.wait, 8), windowRecords)
+		s.nextTry = s.record + s.wait
+		return false
+	}
+	from = level
+	start := at + int64(bestShift) + int64(best.at*s.size)
+	// The records found may begin earlier than where they were looked for.
+	next := best.tick
+	for start-int64(s.size) >= from.offset {
+		r := parseRecord(s.peekRecord(start - int64(s.size)))
+		if !plausible(r, s.size) || !steady(tickStep(r.tick, next)) {
+			break
+		}
+		start -= int64(s.size)
+		next = r.tick
+	}
+	s.skipTo(s.overlap(from, start, next))
+	return s.err == nil
+}
+
+// overlap looks whether the records found out of step at start begin one
+// earlier, in the bytes of the last record in step: that one was cut off when
+// the next was written. Where it lacks only padding both are kept, otherwise
+// it gives way.
+func (s *scan) overlap(from position, start int64, next uint32) (position, int64) {
+	earlier := start - int64(s.size)
+	shared := from.offset - earlier
+	if shared <= 0 || from.record <= s.segments[from.nSegments-1].first {
+		return from, start
+	}
+	r := parseRecord(s.peekRecord(earlier))
+	if !plausible(r, s.size) || !steady(tickStep(r.tick, next)) {
+		return from, start
+	}
+	size := int64(s.size)
+	last := parseRecord(s.peekRecord(from.offset - size))
+	if plausible(last, s.size) {
+		before, after := s.neighbours(from.offset-size, from.record-1), s.known(s.peek(start, windowRecords*s.size))
+		previous := last
+		if from.record-1 > s.segments[from.nSegments-1].first {
+			previous = parseRecord(s.peekRecord(from.offset - 2*size))
+		}
+		lastUnlike := before.unlike(last, tickStep(previous.tick, last.tick))
+		earlierUnlike := after.unlike(r, tickStep(r.tick, next))
+		switch {
+		case max(lastUnlike, earlierUnlike) < forward && shared <= size-int64(flagOffset(s.size))-1:
+			return from, earlier
+		case lastUnlike < earlierUnlike, lastUnlike == earlierUnlike && lastUnlike >= forward:
+			return from, start
+		}
+	}
+	if s.runs[from.nRuns-1].first >= from.record || s.epochs[from.nEpochs-1].first >= from.record {
+		return from, start
+	}
+	if from.nFlaws > 0 && from.lastFlaw.offset+from.lastFlaw.bytes == from.offset {
+		if from.lastFlaw.kind != badRecords {
+			return from, start
+		}
+		from.flawBytes -= size
+		if from.lastFlaw.bytes -= size; from.lastFlaw.bytes == 0 {
+			if from.nFlaws--; from.nFlaws > 0 {
+				from.lastFlaw = s.flaws[from.nFlaws-1]
+			}
+		}
+	} else if last.damaged() {
+		return from, start // not in the list, which is full
+	}
+	from.record--
+	from.offset -= size
+	return from, earlier
+}
+
+func (s *scan) peekRecord(at int64) []byte {
+	if b := s.peek(at, s.size); len(b) == s.size {
+		return b
+	}
+	return make([]byte, s.size)
+}
+
+// skipTo goes back to a position, keeps the good records that follow it in the
+// old step, and goes on at the offset start in a new one.
+func (s *scan) skipTo(from position, start int64) {
+	// The last good record before start ends the old step. In longer noise
+	// one that seems good is an accident.
+	end := from.offset
+	prev, havePrev := from.prev, from.havePrev
+	bad := 0
+	for at := from.offset; at+int64(s.size) <= start && bad < 8; at += int64(s.size) {
+		bad++
+		r := parseRecord(s.peekRecord(at))
+		if plausible(r, s.size) && (!havePrev || steady(tickStep(prev, r.tick))) {
+			end = at + int64(s.size)
+			prev, havePrev = r.tick, true
+			bad = 0
+		}
+	}
+	s.backTo(from)
+	s.settled = true
+	s.closely(end)
+	s.settled = false
+	if start < s.offset {
+		// The damage is what is not there.
+		s.flaw(flaw{start, 0, padding})
+	} else {
+		s.flaw(flaw{s.offset, start - s.offset, outOfStep})
+	}
+	s.offset = start
+	if last := &s.segments[len(s.segments)-1]; last.first == s.record {
+		last.offset = start
+	} else {
+		s.segments = append(s.segments, segment{s.record, start})
+	}
+	s.trouble, s.wait, s.sound = nil, 0, 0
+	s.nextTry = s.record + 4
+}

@@ -1,0 +1,316 @@
+package classic
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"logparser/modules"
+)
+
+// sampleRecords is how many records a judgement of the width looks at.
+const sampleRecords = 4096
+
+// A space is the set of addresses that modules occupy, for quick tests.
+type space struct {
+	whole, low []span // sorted, disjoint; low is modulo 2^32
+}
+
+type span struct{ from, end uint64 }
+
+func newSpace(list []modules.Module) *space {
+	var s space
+	for i := range list {
+		m := &list[i]
+		if m.Size == 0 {
+			continue
+		}
+		s.whole = append(s.whole, span{m.Base, m.Base + m.Size})
+		from := m.Base & (1<<32 - 1)
+		end := from + min(m.Size, 1<<32)
+		s.low = append(s.low, span{from, min(end, 1<<32)})
+		if end > 1<<32 {
+			s.low = append(s.low, span{0, end - 1<<32})
+		}
+	}
+	s.whole, s.low = merge(s.whole), merge(s.low)
+	return &s
+}
+
+func merge(list []span) []span {
+	sort.Slice(list, func(a, b int) bool { return list[a].from < list[b].from })
+	var out []span
+	for _, s := range list {
+		if n := len(out); n > 0 && s.from <= out[n-1].end {
+			out[n-1].end = max(out[n-1].end, s.end)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (s *space) empty() bool { return len(s.whole) == 0 }
+
+// contains tells whether a module owns the address as records of the given
+// size hold it.
+func (s *space) contains(address uint64, size int) bool {
+	list := s.whole
+	if size == Size32 {
+		list = s.low
+	}
+	i := sort.Search(len(list), func(i int) bool { return list[i].from > address })
+	return i > 0 && address < list[i-1].end
+}
+
+// A fit says how well bytes read as records of one size.
+type fit struct {
+	size    int
+	records int
+	// good counts the records of which flag, address, thread and tick step
+	// are all possible; inside those whose address a module owns.
+	good, inside int
+	enters       int
+	// known counts the records whose thread is one of the last few.
+	known int
+	// whole says that the file's size is a multiple of the record's.
+	whole bool
+}
+
+// measure reads b as records.
+func measure(b []byte, size int, sp *space) fit {
+	f := fit{size: size}
+	var threads [8]uint32
+	next := 0
+	var prev uint32
+	for ; len(b) >= size && f.records < sampleRecords; b = b[size:] {
+		r := parseRecord(b[:size])
+		if plausible(r, size) && (f.records == 0 || steady(tickStep(prev, r.tick))) {
+			f.good++
+		}
+		prev = r.tick
+		f.records++
+		if r.flag == 1 {
+			f.enters++
+		}
+		seen := false
+		for _, t := range threads {
+			seen = seen || t == r.thread && t != 0
+		}
+		if seen {
+			f.known++
+		} else {
+			threads[next%len(threads)] = r.thread
+			next++
+		}
+		if sp != nil && !sp.empty() && sp.contains(r.address, size) {
+			f.inside++
+		}
+	}
+	return f
+}
+
+// plausible tells whether a record alone could be one. No system here gives
+// programs addresses beyond 2^48, or threads the id 0.
+func plausible(r record, size int) bool {
+	return !r.damaged() && r.thread != 0 && (size == Size32 || r.address>>48 == 0)
+}
+
+func (f fit) goodness() float64 {
+	if f.records == 0 {
+		return 0
+	}
+	return float64(f.good) / float64(f.records)
+}
+
+// score is what sizes are compared by.
+func (f fit) score() float64 {
+	if f.records == 0 {
+		return 0
+	}
+	n := float64(f.records)
+	s := f.goodness() + float64(f.inside)/n + 0.25*float64(f.known)/n
+	if f.enters > 0 && f.enters < f.records {
+		s += 0.25
+	} else if f.records >= 8 {
+		s -= 0.25
+	}
+	if f.whole {
+		s += 0.1
+	}
+	return s
+}
+
+// A width is the decision on the record's size.
+type width struct {
+	size int
+	// truncated: a 64-bit program's addresses, of which the low half is there.
+	truncated bool
+	why       string
+}
+
+// clearly is the difference in score that overrules what the modules file
+// says.
+const clearly = 0.5
+
+// decideWidth chooses the record's size. head is the beginning of the file,
+// which has size bytes.
+func (o *opener) decideWidth(head []byte) (width, error) {
+	sp := newSpace(o.modules.Modules)
+	pointer := o.modules.PointerSize
+	above := false // a module lies above 4 GiB
+	for i := range o.modules.Modules {
+		above = above || o.modules.Modules[i].Base+o.modules.Modules[i].Size > 1<<32
+	}
+	done := func(size int, why string) (width, error) {
+		w := width{size: size, why: why, truncated: size == Size32 && (pointer == 8 || pointer == 0 && above)}
+		if w.truncated {
+			w.why += "; the program has 64-bit addresses, of which only the low 32 bits are there"
+		}
+		if o.size < int64(size) {
+			return width{}, fmt.Errorf("%s: %d bytes are less than one %d-byte record: %w", o.name, o.size, size, ErrTooShort)
+		}
+		return w, nil
+	}
+	if o.opt.RecordSize != 0 {
+		return done(o.opt.RecordSize, fmt.Sprintf("%d-byte records, as asked for", o.opt.RecordSize))
+	}
+
+	best, other := o.measureBoth(head, sp)
+	if best.score() < other.score() {
+		best, other = other, best
+	}
+	where := ""
+	if best.goodness() < 0.9 && best.records >= 8 {
+		// The beginning may be damaged, or out of step.
+		var at int64
+		var err error
+		if best, other, at, err = o.search(head, sp, best, other); err != nil {
+			return width{}, err
+		}
+		if at > 0 {
+			where = fmt.Sprintf(" from byte %d on", at)
+		}
+	}
+	figures := func() string {
+		s := fmt.Sprintf("%d of %d records looked at%s fit", best.good, best.records, where)
+		if !sp.empty() {
+			s += fmt.Sprintf(" and %d lie in modules", best.inside)
+		}
+		s += fmt.Sprintf("; as %d-byte ones %d of %d", other.size, other.good, other.records)
+		if !sp.empty() {
+			s += fmt.Sprintf(" and %d", other.inside)
+		}
+		return s
+	}
+	if pointer != 0 {
+		said := Size32
+		if pointer == 8 {
+			said = Size64
+		}
+		reason := fmt.Sprintf("the modules file says %d-byte pointers", pointer)
+		if best.size != said && other.records > 0 && best.score() >= other.score()+clearly {
+			return done(best.size, fmt.Sprintf("%d-byte records, although %s: %s", best.size, reason, figures()))
+		}
+		if best.size != said {
+			best, other = other, best
+		}
+		return done(said, fmt.Sprintf("%d-byte records: %s; %s", said, reason, figures()))
+	}
+	if best.good == 0 || best.goodness() < 0.1 && best.records >= 8 {
+		return width{}, fmt.Errorf("%s: %w: of %d records looked at %d fit at %d bytes a record, which is the best",
+			o.name, ErrNotLog, best.records, best.good, best.size)
+	}
+	return done(best.size, fmt.Sprintf("%d-byte records: %s", best.size, figures()))
+}
+
+func (o *opener) measureBoth(b []byte, sp *space) (a, z fit) {
+	a, z = measure(b, Size32, sp), measure(b, Size64, sp)
+	a.whole, z.whole = o.size%Size32 == 0, o.size%Size64 == 0
+	return a, z
+}
+
+// search looks for the size where the records from the file's first byte on do
+// not fit well: at other offsets, and further on. It returns the best fit of
+// each size, and where the better one was found.
+func (o *opener) search(head []byte, sp *space, best, other fit) (fit, fit, int64, error) {
+	const records = 2 * windowRecords
+	found := map[int]fit{best.size: best, other.size: other}
+	places := map[int]int64{}
+	try := func(b []byte, at int64) {
+		for shift := range Size64 {
+			for _, size := range []int{Size32, Size64} {
+				if shift >= size || len(b) < shift+8*size {
+					continue
+				}
+				f := measure(b[shift:min(len(b), shift+records*size)], size, sp)
+				f.whole = o.size%int64(size) == 0
+				if f.score() > found[size].score()+0.01 {
+					found[size], places[size] = f, at+int64(shift)
+				}
+			}
+		}
+	}
+	enough := func() bool { return found[Size32].goodness() >= 0.9 || found[Size64].goodness() >= 0.9 }
+	const step = records * Size64
+	for at := 0; at < len(head) && at < 8*step && !enough(); at += step {
+		try(head[at:min(len(head), at+step+Size64)], int64(at))
+	}
+	buf := make([]byte, step+Size64)
+	for i := int64(1); i < 16 && !enough(); i++ {
+		at := o.size / 16 * i
+		n, err := o.r.ReadAt(buf, at)
+		if err != nil && err != io.EOF {
+			return best, other, 0, fmt.Errorf("%s: reading at byte %d: %w", o.name, at, err)
+		}
+		try(buf[:n], at)
+	}
+	best, other = found[Size32], found[Size64]
+	if best.score() < other.score() {
+		best, other = other, best
+	}
+	return best, other, places[best.size], nil
+}
+
+// looksLikeText tells text from records, which always hold small control
+// bytes: the flag, if nothing else.
+func looksLikeText(head []byte) bool {
+	if len(head) == 0 {
+		return false
+	}
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
+		zeros := bytes.Count(head, []byte{0})
+		return zeros*4 > len(head) && !bytes.Contains(head, []byte{0, 0, 0})
+	}
+	for _, c := range head {
+		if c < 8 || c > 13 && c < 32 && c != 0x1A && c != 0x1B {
+			return false
+		}
+	}
+	return true
+}
+
+// Detect is the Detect of [Format]: the format has no magic, so that the
+// answer is never above 60.
+func Detect(head []byte, size int64) int {
+	if len(head) < Size32 || looksLikeText(head) {
+		return 0
+	}
+	best := max(measure(head, Size32, nil).goodness(), measure(head, Size64, nil).goodness())
+	if best < 0.1 {
+		return 0
+	}
+	return int(60 * best)
+}
+
+// firstLine returns the beginning of a text for a message.
+func firstLine(head []byte) string {
+	s, _, _ := strings.Cut(string(head[:min(len(head), 200)]), "\n")
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "?")
+	if len(s) > 40 {
+		s = strings.ToValidUTF8(s[:40], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+// Package parser says what a log is: a numbered sequence of events, the
+// modules that were loaded, and a clock.
+//
+// Each format is a sub-package that implements [Log] and offers a [Format]
+// (parser/classic is the binary enter/leave log of the 2013 article). The
+// session in package app keeps the list of formats. Parsers neither pair
+// events nor resolve addresses.
+package parser
+
+import (
+	"context"
+
+	"logparser/modules"
+	"logparser/timeparse"
+)
+
+// A Kind says what an event is.
+type Kind uint8
+
+const (
+	Enter Kind = iota
+	Leave
+	// Damaged stands for a record that cannot be right (a flag byte that is
+	// neither 0 nor 1, for example). It keeps its place in the sequence.
+	Damaged
+)
+
+// An Event is one record of a log.
+type Event struct {
+	// Address is the code address (a VA) as recorded; see Log.Addresses.
+	Address uint64
+	// Time is in nanoseconds of the log's clock, counter wraps undone. Zero
+	// has no meaning of its own; Log.Clock relates it to the wall.
+	Time   int64
+	Thread uint32
+	Kind   Kind
+}
+
+// An AddressKind says what the addresses of a log's events are.
+type AddressKind uint8
+
+const (
+	// ReturnAddress: inside the function, where the recorder's call returns
+	// to. The instruction meant is the one before.
+	ReturnAddress AddressKind = iota
+	// EntryAddress: the first byte of the function.
+	EntryAddress
+)
+
+// A Run is a contiguous range of records that one process wrote. A classic
+// file that was appended to holds several.
+type Run struct {
+	// First and Count are in records.
+	First, Count int64
+	// HasModules says that the modules file describes this run.
+	HasModules bool
+	// Reason says why the run begins here, "" for the first.
+	Reason string
+}
+
+// A Damage is a place in the file that could not be read as records.
+type Damage struct {
+	// Offset and Bytes say where and how much, in bytes of the log file.
+	Offset, Bytes int64
+	// Reason is a sentence: "the last record is cut off".
+	Reason string
+}
+
+// An Info describes an opened log for people.
+type Info struct {
+	// Format is the format's name and Why how it was recognised.
+	Format, Why string
+	// RecordSize is in bytes, 0 where records vary.
+	RecordSize int
+	// Size is the file's size in bytes.
+	Size int64
+	// Records counts all the records of the file, in all runs.
+	Records int64
+	// Runs has at least one entry unless the log is empty.
+	Runs []Run
+	// Damage lists what was skipped, in file order; at most MaxDamage
+	// entries are kept, DamageBytes counts them all.
+	Damage      []Damage
+	DamageBytes int64
+	// Notes are remarks on how the modules file was read: lines that were
+	// not understood and the like.
+	Notes []string
+}
+
+// MaxDamage bounds the entries of Info.Damage.
+const MaxDamage = 1000
+
+// A Log is an opened log. Its methods are safe for concurrent use.
+type Log interface {
+	// Info describes the log.
+	Info() *Info
+	// ReadEvents fills dst with the events from record number from on (in
+	// the whole file, 0 the first) and returns how many it read: less than
+	// len(dst) only with an error, which is io.EOF at the end of the log.
+	ReadEvents(dst []Event, from int64) (int, error)
+	// Modules returns the modules of a run (an index into Info().Runs); an
+	// empty map where none are known.
+	Modules(run int) *modules.Map
+	// Clock returns the clock of a run.
+	Clock(run int) timeparse.Clock
+	// Addresses says what the events' addresses are.
+	Addresses() AddressKind
+	// Truncated says that addresses hold only the low 32 bits of 64.
+	Truncated() bool
+	Close() error
+}
+
+// Options are what the user may say about a log. The zero value means that
+// the file itself decides.
+type Options struct {
+	// ModulesFile is the path of the modules file, "" for none. Formats that
+	// carry their own modules ignore it.
+	ModulesFile string
+	// RecordSize forces the size of a classic record, 16 or 24 bytes.
+	RecordSize int
+	// Encoding forces the modules file's encoding: "utf-8", "utf-16le",
+	// "utf-16be", "gbk", "windows-1252", ….
+	Encoding string
+	// StartTime (civil local time, as text) and StartTick replace those of
+	// the modules file; StartTick is nil where not given.
+	StartTime string
+	StartTick *uint32
+}
+
+// A Progress is called now and then with the bytes done and the whole; it may
+// be nil.
+type Progress func(done, total int64)
+
+// A Format is one kind of log, as the session's list has it.
+type Format struct {
+	Name string
+	// NeedsModulesFile says that the modules lie in a file of their own.
+	NeedsModulesFile bool
+	// Detect judges the first bytes of a file (up to 64 KiB): 0 = certainly
+	// not this format, 100 = certainly; a format without a magic stays low.
+	Detect func(head []byte, size int64) int
+	// Open opens the log, which must scan no more than it needs to find the
+	// runs; it can be cancelled.
+	Open func(ctx context.Context, path string, opt Options, p Progress) (Log, error)
+}

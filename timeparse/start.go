@@ -1,0 +1,197 @@
+package timeparse
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrSyntax is wrapped by errors about text that is not a start time.
+var ErrSyntax = errors.New("not a time: want year-month-day hour:minute[:second[.fraction]] or the eight numbers of a SYSTEMTIME")
+
+// A Start is a start time as text had it.
+type Start struct {
+	// Time is the civil local time. Its location is UTC and means nothing.
+	Time time.Time
+	// Zone is the zone that the text named ("Z", "+08:00"), "" for none. It
+	// has no influence on Time.
+	Zone string
+	// WrongWeekday says that a SYSTEMTIME's day of the week does not fit its date.
+	WrongWeekday bool
+}
+
+// ParseStart reads a local time: ISO 8601 with a blank or a T between date and
+// time ("2026-11-21 11:22:33.456"), or the eight decimal numbers of a Windows
+// SYSTEMTIME in the order of its fields (year, month, day of week, day, hour,
+// minute, second, millisecond) with blanks, tabs or commas between. Seconds
+// and fraction may be missing from the ISO form; digits beyond nanoseconds are
+// dropped. A day-first date is not accepted, because nothing tells it from a
+// month-first one.
+func ParseStart(s string) (Start, error) {
+	s = strings.TrimSpace(s)
+	if fields := Fields(s); len(fields) == 8 {
+		return ParseSystemTime(fields)
+	}
+	return parseISO(s)
+}
+
+// Fields splits a line of numbers at blanks, tabs and commas.
+func Fields(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' })
+}
+
+// ParseSystemTime reads the eight fields of a SYSTEMTIME.
+func ParseSystemTime(fields []string) (Start, error) {
+	if len(fields) != 8 {
+		return Start{}, fmt.Errorf("a SYSTEMTIME has 8 numbers, not %d: %w", len(fields), ErrSyntax)
+	}
+	limits := [8]struct {
+		name     string
+		min, max int
+	}{
+		{"year", 1601, 9999}, {"month", 1, 12}, {"day of week", 0, 6}, {"day", 1, 31},
+		{"hour", 0, 23}, {"minute", 0, 59}, {"second", 0, 59}, {"millisecond", 0, 999},
+	}
+	var v [8]int
+	for i, f := range fields {
+		// Atoi alone would take a sign.
+		if !digits(f) {
+			return Start{}, fmt.Errorf("%s %q: %w", limits[i].name, clip(f), ErrSyntax)
+		}
+		n, err := strconv.Atoi(f)
+		if err != nil || n < limits[i].min || n > limits[i].max {
+			return Start{}, fmt.Errorf("%s %s is out of range: %w", limits[i].name, clip(f), ErrSyntax)
+		}
+		v[i] = n
+	}
+	t, err := civil(v[0], v[1], v[3], v[4], v[5], v[6], v[7]*1e6)
+	if err != nil {
+		return Start{}, err
+	}
+	return Start{Time: t, WrongWeekday: int(t.Weekday()) != v[2]}, nil
+}
+
+func civil(year, month, day, hour, minute, second, nano int) (time.Time, error) {
+	t := time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	// Date moves the 31st of a short month into the next one.
+	if d := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC); d.Day() != day || int(d.Month()) != month {
+		return time.Time{}, fmt.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, ErrSyntax)
+	}
+	return t, nil
+}
+
+func parseISO(s string) (Start, error) {
+	bad := fmt.Errorf("%q: %w", clip(s), ErrSyntax)
+	p := isoText{s}
+	year, ok1 := p.number(4)
+	ok2 := p.skip("-")
+	month, ok3 := p.number(2)
+	ok4 := p.skip("-")
+	day, ok5 := p.number(2)
+	ok6 := p.skip(" tT")
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) {
+		return Start{}, bad
+	}
+	p.rest = strings.TrimLeft(p.rest, " \t")
+	hour, ok1 := p.number(2)
+	ok2 = p.skip(":")
+	minute, ok3 := p.number(2)
+	if !(ok1 && ok2 && ok3) {
+		return Start{}, bad
+	}
+	var second, nano int
+	if p.skip(":") {
+		var ok bool
+		if second, ok = p.number(2); !ok {
+			return Start{}, bad
+		}
+		if p.skip(".,") {
+			if nano, ok = p.fraction(); !ok {
+				return Start{}, bad
+			}
+		}
+	}
+	zone := strings.TrimSpace(p.rest)
+	if !isZone(zone) {
+		return Start{}, bad
+	}
+	// A leap second is written 60; it becomes the first of the next minute.
+	if month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 || year == 0 {
+		return Start{}, fmt.Errorf("%q is out of range: %w", clip(s), ErrSyntax)
+	}
+	t, err := civil(year, month, day, hour, minute, second, nano)
+	if err != nil {
+		return Start{}, err
+	}
+	return Start{Time: t, Zone: zone}, nil
+}
+
+type isoText struct{ rest string }
+
+func (p *isoText) skip(any string) bool {
+	if p.rest == "" || strings.IndexByte(any, p.rest[0]) < 0 {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// number takes exactly n digits.
+func (p *isoText) number(n int) (int, bool) {
+	if len(p.rest) < n || !digits(p.rest[:n]) {
+		return 0, false
+	}
+	v, _ := strconv.Atoi(p.rest[:n])
+	p.rest = p.rest[n:]
+	return v, true
+}
+
+func (p *isoText) fraction() (nano int, ok bool) {
+	n := 0
+	for ; n < len(p.rest) && p.rest[n] >= '0' && p.rest[n] <= '9'; n++ {
+		if n < 9 {
+			nano = nano*10 + int(p.rest[n]-'0')
+		}
+	}
+	for i := n; i < 9; i++ {
+		nano *= 10
+	}
+	p.rest = p.rest[n:]
+	return nano, n > 0
+}
+
+// isZone accepts "", "Z", "+hh", "+hhmm" and "+hh:mm", also with a minus.
+func isZone(s string) bool {
+	if s == "" || s == "Z" || s == "z" {
+		return true
+	}
+	if s[0] != '+' && s[0] != '-' {
+		return false
+	}
+	switch h := s[1:]; len(h) {
+	case 2, 4:
+		return digits(h)
+	case 5:
+		return digits(h[:2]) && h[2] == ':' && digits(h[3:])
+	}
+	return false
+}
+
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// clip keeps hostile text out of messages.
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}
