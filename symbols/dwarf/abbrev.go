@@ -1,0 +1,335 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"logparser/symbols/image"
+)
+
+// An attrSpec is an attribute of an abbreviation.
+type attrSpec struct {
+	attr uint16 // 0 where it does not fit: no such attribute is read
+	form uint16
+	size int8 // of the form, or variable
+	// implicit is an index into the table's constants, for formImplicitConst.
+	implicit uint16
+}
+
+// A role says what a walk over a unit does with an entry.
+type role uint8
+
+const (
+	// roleNone has nothing of interest and, at any depth below, no code.
+	roleNone role = iota
+	// roleBlock may hold code below.
+	roleBlock
+	// roleScope names what is below and may hold functions.
+	roleScope
+	roleFunction
+	roleInlined
+)
+
+func roleOf(tag std.Tag) role {
+	switch tag {
+	case std.TagCompileUnit, std.TagPartialUnit, std.TagSkeletonUnit, std.TagLexDwarfBlock,
+		std.TagTryDwarfBlock, std.TagCatchDwarfBlock, std.TagWithStmt, std.TagTypeUnit:
+		return roleBlock
+	case std.TagNamespace, std.TagClassType, std.TagStructType, std.TagUnionType,
+		std.TagInterfaceType, std.TagModule:
+		return roleScope
+	case std.TagSubprogram, std.TagEntryPoint:
+		return roleFunction
+	case std.TagInlinedSubroutine:
+		return roleInlined
+	}
+	return roleNone
+}
+
+// An abbrev is an abbreviation: the shape of an entry.
+type abbrev struct {
+	attrs    []attrSpec
+	tag      std.Tag
+	role     role
+	children bool
+	// sibling says that there is an attribute DW_AT_sibling.
+	sibling bool
+	// class says that the scope is a type and not a namespace.
+	class bool
+	// fixed is the size of all attributes together, or variable.
+	fixed int32
+}
+
+// An abbrevTable is the abbreviations of a unit.
+type abbrevTable struct {
+	// dense holds the abbreviations by code; compilers number from 1 on
+	// without gaps. What does not fit is in sparse.
+	dense    []abbrev
+	sparse   map[uint64]*abbrev
+	implicit []int64
+	cost     int
+}
+
+func (t *abbrevTable) get(code uint64) *abbrev {
+	if code < uint64(len(t.dense)) {
+		if a := &t.dense[code]; a.tag != 0 {
+			return a
+		}
+		return nil
+	}
+	return t.sparse[code]
+}
+
+const (
+	// maxAbbrevs bounds the abbreviations of a table and maxAttrs their
+	// attributes together; big units have some hundreds.
+	maxAbbrevs = 1 << 16
+	maxAttrs   = 1 << 19
+)
+
+// abbrevs keeps the abbreviation tables of a source: many units may share one.
+// It holds two generations; when the young one is full, the old one is
+// dropped.
+type abbrevs struct {
+	mu         sync.Mutex
+	limit      int // of a generation, in bytes
+	young, old map[abbrevKey]*abbrevTable
+	cost       int // of the young one
+	// roots are the abbreviations of root entries alone, and taken where the
+	// tables lie, by offset.
+	roots map[rootKey]*abbrevTable
+	taken []extent
+}
+
+type rootKey struct {
+	abbrevKey
+	code uint64
+}
+
+// An extent is the bytes of a table, as far as it was read.
+type extent struct{ off, end int64 }
+
+var errOverlap = errors.New("overlaps another table")
+
+// take notes where a table lies. Tables do not overlap: if they could, each of
+// many units might make the reader go through most of the section.
+func (c *abbrevs) take(off, end int64) error {
+	i := sort.Search(len(c.taken), func(i int) bool { return c.taken[i].off >= off })
+	if i > 0 && c.taken[i-1].end > off {
+		return errOverlap
+	}
+	if i < len(c.taken) && c.taken[i].off == off {
+		c.taken[i].end = max(c.taken[i].end, end)
+	} else {
+		c.taken = slices.Insert(c.taken, i, extent{off, end})
+	}
+	if i+1 < len(c.taken) && c.taken[i+1].off < end {
+		return errOverlap
+	}
+	return nil
+}
+
+// root returns a table that has the abbreviation of a root entry and nothing
+// else. Most units are never asked for more.
+func (c *abbrevs) root(section *image.Content, off int64, enc encoding, big bool, code uint64) (*abbrevTable, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := rootKey{abbrevKey{off, enc}, code}
+	if t := c.roots[key]; t != nil {
+		return t, nil
+	}
+	t, err := c.parse(section, off, enc, big, code)
+	if err != nil {
+		return nil, err
+	}
+	if c.roots == nil || len(c.roots) >= 1<<12 {
+		c.roots = map[rootKey]*abbrevTable{}
+	}
+	c.roots[key] = t
+	return t, nil
+}
+
+type abbrevKey struct {
+	off int64
+	enc encoding
+}
+
+func (c *abbrevs) get(section *image.Content, off int64, enc encoding, big bool) (*abbrevTable, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := abbrevKey{off, enc}
+	t := c.young[key]
+	if t != nil {
+		return t, nil
+	}
+	if t = c.old[key]; t == nil {
+		var err error
+		if t, err = c.parse(section, off, enc, big, 0); err != nil {
+			return nil, err
+		}
+	}
+	if c.young == nil || c.cost+t.cost > c.limit {
+		c.old, c.young, c.cost = c.young, map[abbrevKey]*abbrevTable{}, 0
+	}
+	c.young[key] = t
+	c.cost += t.cost
+	return t, nil
+}
+
+// parse reads the table at an offset of .debug_abbrev. The table does
+// not say how long it is, so the bytes are read in growing pieces. If only is
+// not 0, the table is read as far as that code, and holds nothing else.
+func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big bool, only uint64) (*abbrevTable, error) {
+	for n := int64(8 << 10); ; n *= 4 {
+		data, err := section.Upto(off, n)
+		if err != nil {
+			return nil, fmt.Errorf(".debug_abbrev: %w", err)
+		}
+		b := buf{b: data, big: big}
+		t, err := parseAbbrevTable(&b, enc, only)
+		if err == nil && !b.failed {
+			err = c.take(off, off+int64(b.pos))
+			if err != nil {
+				return nil, fmt.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+			}
+			return t, nil
+		}
+		if err != nil && !b.failed || int64(len(data)) < n {
+			if err == nil {
+				err = errTruncated
+			}
+			c.take(off, off+int64(b.pos))
+			return nil, fmt.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+		}
+	}
+}
+
+func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
+	t := &abbrevTable{dense: make([]abbrev, 1)}
+	var arena []attrSpec
+	constants := map[int64]uint16{}
+	count, total := 0, 0
+	for {
+		code := b.uleb()
+		if code == 0 || b.failed {
+			t.dense = slices.Clip(t.dense)
+			t.cost = 8*cap(arena) + 48*count + 8*len(t.implicit)
+			return t, nil
+		}
+		if count++; count > maxAbbrevs {
+			return nil, fmt.Errorf("more than %d abbreviations", maxAbbrevs)
+		}
+		if only != 0 && code != only {
+			skipAbbrev(b)
+			continue
+		}
+		a := abbrev{tag: std.Tag(b.uleb())}
+		a.children = b.u8() != 0
+		a.role = roleOf(a.tag)
+		a.class = a.role == roleScope && a.tag != std.TagNamespace && a.tag != std.TagModule
+		start := len(arena)
+		for {
+			attr, form := b.uleb(), b.uleb()
+			s := attrSpec{}
+			known := attr <= 0xffff
+			if form == formImplicitConst {
+				c := b.sleb()
+				i, ok := constants[c]
+				if !ok && len(t.implicit) <= 0xffff {
+					i, ok = uint16(len(t.implicit)), true
+					constants[c] = i
+					t.implicit = append(t.implicit, c)
+				}
+				s.implicit, known = i, known && ok
+			}
+			if b.failed || attr == 0 && form == 0 {
+				break
+			}
+			if total++; total > maxAttrs {
+				return nil, fmt.Errorf("more than %d attributes", maxAttrs)
+			}
+			if known {
+				s.attr = uint16(attr)
+			}
+			if form > 0xffff {
+				return nil, fmt.Errorf("unknown form %#x", form)
+			}
+			s.form = uint16(form)
+			n := enc.size(s.form)
+			s.size = int8(n)
+			if n < 0 {
+				a.fixed = variable
+			} else if a.fixed >= 0 {
+				a.fixed += int32(n)
+			}
+			a.sibling = a.sibling || attr == uint64(std.AttrSibling)
+			arena = append(arena, s)
+		}
+		a.attrs = arena[start:len(arena):len(arena)]
+		if a.tag == 0 {
+			continue
+		}
+		switch {
+		case code == uint64(len(t.dense)):
+			t.dense = append(t.dense, a)
+		case t.get(code) == nil:
+			if t.sparse == nil {
+				t.sparse = map[uint64]*abbrev{}
+			}
+			t.sparse[code] = &a
+		}
+		if only != 0 {
+			return t, nil
+		}
+	}
+}
+
+// skipAbbrev passes over an abbreviation, from behind its code on.
+func skipAbbrev(b *buf) {
+	b.uleb()
+	b.u8()
+	for !b.failed {
+		attr, form := b.uleb(), b.uleb()
+		if form == formImplicitConst {
+			b.sleb()
+		}
+		if attr == 0 && form == 0 {
+			return
+		}
+	}
+}
+
+// skip passes over an entry's attributes.
+func (a *abbrev) skip(b *buf, enc encoding) {
+	if a.fixed >= 0 {
+		b.skip(uint64(a.fixed))
+		return
+	}
+	for i := range a.attrs {
+		if s := &a.attrs[i]; s.size >= 0 {
+			b.skip(uint64(s.size))
+		} else {
+			skipForm(b, enc, s.form)
+		}
+	}
+}
+
+// skipTo passes over an entry's attributes and returns the value of
+// DW_AT_sibling.
+func (a *abbrev) skipTo(b *buf, enc encoding) (sibling value) {
+	for i := range a.attrs {
+		switch s := &a.attrs[i]; {
+		case s.attr == uint16(std.AttrSibling):
+			sibling = read(b, enc, s.form, 0)
+		case s.size >= 0:
+			b.skip(uint64(s.size))
+		default:
+			skipForm(b, enc, s.form)
+		}
+	}
+	return sibling
+}

@@ -1,0 +1,157 @@
+package dwarf
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A loader holds what was decoded of a unit. Both halves are decoded when
+// first needed, and again when they were dropped in between.
+type loader struct {
+	mu       sync.Mutex // held while decoding
+	tree     atomic.Pointer[loadedTree]
+	lines    atomic.Pointer[loadedLines]
+	lastUsed atomic.Int64
+	inCache  bool // guarded by cache.mu
+	cost     int64
+}
+
+type loadedTree struct {
+	tree *tree
+	err  error
+}
+
+type loadedLines struct {
+	lines *lineTable
+	err   error
+}
+
+// A cache bounds the memory of what was decoded of all units.
+type cache struct {
+	clock atomic.Int64
+	mu    sync.Mutex
+	limit int64 // in bytes
+	used  int64
+	units []*unit
+}
+
+// add counts what was decoded of a unit, and drops units that were not used
+// for the longest time while there is too much.
+func (c *cache) add(u *unit, cost int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !u.load.inCache {
+		u.load.inCache = true
+		c.units = append(c.units, u)
+	}
+	u.load.cost += cost
+	c.used += cost
+	for c.used > c.limit && len(c.units) > 1 {
+		oldest := -1
+		for i, v := range c.units {
+			if v != u && (oldest < 0 || v.load.lastUsed.Load() < c.units[oldest].load.lastUsed.Load()) {
+				oldest = i
+			}
+		}
+		v := c.units[oldest]
+		v.load.tree.Store(nil)
+		v.load.lines.Store(nil)
+		c.used -= v.load.cost
+		v.load.cost, v.load.inCache = 0, false
+		c.units[oldest] = c.units[len(c.units)-1]
+		c.units = c.units[:len(c.units)-1]
+	}
+}
+
+func (c *cache) touch(u *unit) {
+	u.load.lastUsed.Store(c.clock.Add(1))
+}
+
+// tree returns what the walk over a unit's entries finds. With an error there
+// may be a tree nonetheless: of the entries before the damage.
+func (t *Table) tree(u *unit) (*tree, error) {
+	t.cache.touch(u)
+	if l := u.load.tree.Load(); l != nil {
+		return l.tree, l.err
+	}
+	u.load.mu.Lock()
+	defer u.load.mu.Unlock()
+	if l := u.load.tree.Load(); l != nil {
+		return l.tree, l.err
+	}
+	c := newCoder(u, u.skeleton, t.isCode, t.rangeLimit())
+	tree, err := walk(u, c, &t.buffers)
+	u.load.tree.Store(&loadedTree{tree: tree, err: err})
+	cost := int64(64)
+	if tree != nil {
+		cost += tree.cost()
+	}
+	t.cache.add(u, cost)
+	return tree, err
+}
+
+// lines returns a unit's line table.
+func (t *Table) lines(u *unit) (*lineTable, error) {
+	t.cache.touch(u)
+	if l := u.load.lines.Load(); l != nil {
+		return l.lines, l.err
+	}
+	u.load.mu.Lock()
+	defer u.load.mu.Unlock()
+	if l := u.load.lines.Load(); l != nil {
+		return l.lines, l.err
+	}
+	// A split unit's own table has files and no rows.
+	lines, err := readLines(u, t.isCode, !u.src.split)
+	u.load.lines.Store(&loadedLines{lines: lines, err: err})
+	cost := int64(64)
+	if lines != nil {
+		cost += lines.cost()
+	}
+	t.cache.add(u, cost)
+	return lines, err
+}
+
+// A nameCache keeps what linkage names were demangled to: units repeat what
+// they inline. It holds two generations; when the young one is full, the old
+// one is dropped.
+type nameCache struct {
+	mu         sync.Mutex
+	limit      int64 // of a generation, in bytes
+	cost       int64 // of the young one
+	young, old map[string]*funcName
+}
+
+// get returns what a linkage name was demangled to before, or nil.
+func (c *nameCache) get(linkage string) *funcName {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.young[linkage]; n != nil {
+		return n
+	}
+	n := c.old[linkage]
+	if n != nil {
+		c.add(n)
+	}
+	return n
+}
+
+// put keeps what a linkage name was demangled to.
+func (c *nameCache) put(n *funcName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(n)
+}
+
+func (c *nameCache) add(n *funcName) {
+	if c.young == nil || c.cost > c.limit {
+		c.old, c.young, c.cost = c.young, map[string]*funcName{}, 0
+	}
+	c.young[n.linkage] = n
+	c.cost += n.size() + 48
+}
+
+// size estimates the memory that a name takes, in bytes.
+func (n *funcName) size() int64 {
+	return int64(len(n.function)+len(n.signature)+len(n.linkage)) + 64
+}

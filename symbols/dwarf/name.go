@@ -1,0 +1,351 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"fmt"
+	"sort"
+	"strings"
+
+	"logparser/symbols/demangle"
+)
+
+// An entry is what naming needs of an entry of .debug_info.
+type entry struct {
+	u   *unit
+	die int64
+	tag std.Tag
+	// name is left out where there is a linkage name that says it all.
+	name, linkage string
+	// next is the entry that completes this one: the abstract origin, the
+	// declaration that a definition refers to, or the namespace that an
+	// extension extends. It is 0 where there is none.
+	next     int64
+	nextUnit *unit
+	external bool
+}
+
+const (
+	// maxChain bounds the entries that one refers to in turn, maxScopes the
+	// scopes around one, maxName the text made of their names, in bytes.
+	maxChain  = 8
+	maxScopes = 64
+	maxName   = 8 << 10
+)
+
+// entryAt reads the entry at an offset of .debug_info.
+func (t *Table) entryAt(u *unit, die int64) (entry, error) {
+	e := entry{u: u, die: die}
+	info, err := u.src.section("info")
+	if err != nil {
+		return e, err
+	}
+	table, err := u.table()
+	if err != nil {
+		return e, err
+	}
+	for n := int64(128); ; n *= 16 {
+		data, err := info.Upto(die, min(n, u.end-die))
+		if err != nil {
+			return e, u.src.errorf(".debug_info: %w", err)
+		}
+		b := &buf{b: data, big: u.src.big}
+		err = e.read(b, table, t)
+		if !b.failed {
+			if err != nil {
+				err = u.src.errorf(".debug_info: entry at offset %#x: %w", die, err)
+			}
+			return e, err
+		}
+		if int64(len(data)) < n || n > maxRootEntry {
+			return e, u.src.errorf(".debug_info: entry at offset %#x: %w", die, errTruncated)
+		}
+	}
+}
+
+func (e *entry) read(b *buf, table *abbrevTable, t *Table) error {
+	code := b.uleb()
+	if b.failed {
+		return nil
+	}
+	a := table.get(code)
+	if a == nil {
+		return fmt.Errorf("no abbreviation %d", code)
+	}
+	e.tag = a.tag
+	var name, linkage, origin, specification value
+	for i := range a.attrs {
+		s := &a.attrs[i]
+		var v *value
+		switch std.Attr(s.attr) {
+		case std.AttrName:
+			v = &name
+		case std.AttrLinkageName, attrMIPSLinkage:
+			v = &linkage
+		case std.AttrAbstractOrigin:
+			v = &origin
+		case std.AttrSpecification, std.AttrExtension:
+			v = &specification
+		case std.AttrExternal:
+			e.external = s.form == formFlagPresent || s.form == formFlag && b.pos < len(b.b) && b.b[b.pos] != 0
+			fallthrough
+		default:
+			if s.size >= 0 {
+				b.skip(uint64(s.size))
+			} else {
+				skipForm(b, e.u.encoding, s.form)
+			}
+			continue
+		}
+		implicit := int64(0)
+		if s.form == formImplicitConst {
+			implicit = table.implicit[s.implicit]
+		}
+		*v = read(b, e.u.encoding, s.form, implicit)
+	}
+	if b.failed {
+		return nil
+	}
+	var err error
+	if linkage.present() {
+		if e.linkage, err = t.text(e.u, linkage, b.b); err != nil {
+			return err
+		}
+	}
+	if name.present() && !mangled(e.linkage) {
+		if e.name, err = t.text(e.u, name, b.b); err != nil {
+			return err
+		}
+	}
+	if !origin.present() {
+		origin = specification
+	}
+	if origin.present() {
+		e.nextUnit, e.next = t.target(e.u, origin)
+	}
+	return nil
+}
+
+// text returns a string value, which may lie in the alternate file.
+func (t *Table) text(u *unit, v value, data []byte) (string, error) {
+	if v.form == formGNUStrpAlt || v.form == formStrpSup {
+		alt, err := t.alternate(u.src)
+		if err != nil {
+			return "", nil
+		}
+		section, err := alt.section("str")
+		if err != nil {
+			return "", nil
+		}
+		return section.String(int64(v.u))
+	}
+	return u.string(v, data)
+}
+
+// target returns the unit and the offset of what a reference refers to, or nil
+// where that is not to be had.
+func (t *Table) target(u *unit, v value) (*unit, int64) {
+	if inAlternate(v) {
+		return t.resolve(u, ^int64(v.u))
+	}
+	off, ok := u.reference(v)
+	if !ok {
+		return nil, 0
+	}
+	return t.resolve(u, off)
+}
+
+// inAlternate reports whether a reference is to the alternate file.
+func inAlternate(v value) bool {
+	switch v.form {
+	case formGNURefAlt, formRefSup4, formRefSup8:
+		return int64(v.u) >= 0
+	}
+	return false
+}
+
+// resolve returns the unit and the offset of an entry, given as its offset in
+// the source of u, or the complement of its offset in the alternate file.
+func (t *Table) resolve(u *unit, off int64) (*unit, int64) {
+	if off < 0 {
+		alt, err := t.alternate(u.src)
+		if err != nil {
+			return nil, 0
+		}
+		if to := alt.unitAt(^off); to != nil {
+			return to, ^off
+		}
+		return nil, 0
+	}
+	if off >= u.die && off < u.end {
+		return u, off
+	}
+	if to := u.src.unitAt(off); to != nil {
+		return to, off
+	}
+	return nil, 0
+}
+
+// A funcName is a function's name in both forms, see symbols.Frame.
+type funcName struct {
+	function, signature string
+	// linkage is what they were made of, "" if it is plain.
+	linkage string
+	// plain says that the name is made of the names of scopes, because the
+	// compiler wrote no linkage name.
+	plain bool
+}
+
+// unnamed is the name of a function that has none in the debug information.
+const unnamed = "<unnamed function>"
+
+// unnamedClass is the name of a class that has none.
+const unnamedClass = "{unnamed class}"
+
+// nameOf names the function of an entry: a subprogram, or an inlined
+// call, which its abstract origin names.
+//
+// The linkage name is the best source where there is one, because it has the
+// parameters and always the same form. GCC writes none for functions that are
+// not visible outside of their file, and C has none: these get the name in the
+// entry with the scopes around the declaration in front.
+func (t *Table) nameOf(u *unit, die int64, depth int) (*funcName, error) {
+	var name, linkage string
+	// The last entry that has the name is the declaration, if there is one:
+	// it lies in the scopes that count.
+	var at *unit
+	var where int64
+	for range maxChain {
+		e, err := t.entryAt(u, die)
+		if err != nil {
+			return nil, err
+		}
+		if mangled(e.linkage) {
+			if n := t.demangled(e.linkage); n != nil {
+				return n, nil
+			}
+		}
+		if e.linkage != "" {
+			linkage = e.linkage
+		}
+		if e.name != "" {
+			name, at, where = e.name, u, die
+		}
+		if e.nextUnit == nil {
+			break
+		}
+		u, die = e.nextUnit, e.next
+	}
+	switch {
+	case name == "" && linkage != "":
+		return &funcName{function: linkage}, nil
+	case name == "":
+		return &funcName{function: unnamed, plain: true}, nil
+	}
+	name = lambda(name)
+	prefix := t.scopePath(at, where, depth)
+	if scope, ok := strings.CutSuffix(prefix, unnamedClass+"::"); ok && name == "operator()" {
+		// GCC gives a lambda's class no name.
+		prefix = scope + "{lambda}::"
+	}
+	if len(prefix)+len(name) <= maxName {
+		name = prefix + name
+	}
+	return &funcName{function: name, plain: true}, nil
+}
+
+// mangled reports whether a linkage name may be one of a scheme that demangle
+// knows; others, of C functions, say no more than the name does.
+func mangled(linkage string) bool {
+	return len(linkage) > 2 && (linkage[0] == '?' || linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R' || linkage[1] == '_'))
+}
+
+// demangled returns the two forms of a linkage name, or nil where the scheme
+// is not known and the name in the entry is as good.
+func (t *Table) demangled(linkage string) *funcName {
+	if n := t.names.get(linkage); n != nil {
+		return n
+	}
+	short := demangle.Short(linkage)
+	if short == linkage {
+		return nil
+	}
+	n := &funcName{function: short, signature: demangle.Full(linkage), linkage: linkage}
+	t.names.put(n)
+	return n
+}
+
+// scopePath returns the names of the scopes around an entry, each with "::"
+// behind it. A function's name has its own scopes already.
+func (t *Table) scopePath(u *unit, die int64, depth int) string {
+	if depth > maxChain {
+		return ""
+	}
+	l, err := t.tree(u)
+	if l == nil || err != nil && len(l.scopes) == 0 {
+		return ""
+	}
+	var names []string
+	length := 0
+	at := l.around(die)
+	for n := 0; at != none && n < maxScopes && length < maxName; n++ {
+		s := l.scopes[at]
+		at = s.parent
+		e, err := t.entryAt(u, s.off)
+		if err != nil {
+			break
+		}
+		if e.tag == std.TagSubprogram {
+			if f, err := t.nameOf(u, s.off, depth+1); err == nil {
+				names = append(names, f.function)
+			}
+			break
+		}
+		name := t.scopeName(e)
+		names = append(names, name)
+		length += len(name)
+	}
+	var b strings.Builder
+	for i := len(names) - 1; i >= 0; i-- {
+		b.WriteString(names[i])
+		b.WriteString("::")
+	}
+	return b.String()
+}
+
+// around returns the innermost scope around an offset, or none.
+func (t *tree) around(off int64) int32 {
+	i := int32(sort.Search(len(t.scopes), func(i int) bool { return t.scopes[i].off >= off })) - 1
+	for i != none && t.scopes[i].end <= off {
+		i = t.scopes[i].parent
+	}
+	return i
+}
+
+// scopeName names a namespace or a class.
+func (t *Table) scopeName(e entry) string {
+	for n := 0; e.name == "" && e.nextUnit != nil && n < maxChain; n++ {
+		next, err := t.entryAt(e.nextUnit, e.next)
+		if err != nil {
+			break
+		}
+		e = next
+	}
+	switch {
+	case e.name != "":
+		return lambda(e.name)
+	case e.tag == std.TagNamespace:
+		return "(anonymous namespace)"
+	case e.tag == std.TagUnionType:
+		return "{unnamed union}"
+	}
+	return unnamedClass
+}
+
+// lambda writes GCC's name of a lambda's class, "<lambda(int)>", as demanglers
+// do; GCC does not write which of several in a function it is.
+func lambda(name string) string {
+	if inner, ok := strings.CutPrefix(name, "<lambda("); ok && strings.HasSuffix(inner, ")>") {
+		return "{lambda(" + inner[:len(inner)-1] + "}"
+	}
+	return name
+}

@@ -1,0 +1,563 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// none stands for no node, function or scope.
+const none = -1
+
+// A function is a subprogram with code.
+type function struct {
+	die   int64 // offset of its entry
+	entry uint64
+}
+
+// A node is an inlined call.
+type node struct {
+	origin   int32 // index into tree.origins
+	parent   int32 // the node around it, or none
+	callLine uint32
+	callFile uint32
+}
+
+// A part is a contiguous piece of a function's code. Its segments begin at
+// segs[first] and end where the next part's begin.
+type part struct {
+	lo, hi uint64
+	fn     int32
+	first  int32
+}
+
+// A seg says which inlined call is the innermost from an offset in its part
+// on, up to the next one.
+type seg struct {
+	off  uint32
+	node int32
+}
+
+// A scope is the entry of a namespace or class, and what lies in it:
+// [off, end) of .debug_info.
+type scope struct {
+	off, end int64
+	parent   int32
+}
+
+// A tree is what a walk over a unit's entries finds.
+type tree struct {
+	functions []function
+	nodes     []node
+	parts     []part // by lo, then in the unit's order
+	segs      []seg
+	scopes    []scope // by off
+	// origins are the offsets of the entries that name the nodes, their
+	// abstract origins: in this source, or, as complements, in the alternate
+	// file.
+	origins []int64
+	// originNames and functionNames are the names that were asked for.
+	originNames, functionNames []atomic.Pointer[funcName]
+}
+
+// cost estimates the memory that a tree takes, in bytes.
+func (t *tree) cost() int64 {
+	return int64(cap(t.functions))*24 + int64(cap(t.nodes))*16 + int64(cap(t.origins))*16 + int64(cap(t.parts))*24 + int64(cap(t.segs))*8 + int64(cap(t.scopes))*24
+}
+
+// maxDepth bounds how deep entries nest.
+const maxDepth = 1 << 12
+
+// An area is a range of a function or an inlined call, while a unit is read.
+type area struct {
+	lo    uint64
+	size  uint32
+	fn    int32
+	node  int32
+	depth int32
+}
+
+func (a *area) hi() uint64 { return a.lo + uint64(a.size) }
+
+// walker reads a unit's entries, each once.
+type walker struct {
+	u     *unit
+	table *abbrevTable
+	coder *coder
+	tree  *tree
+	areas []area
+	spans []span
+	// origins numbers the origins that the tree has.
+	origins map[int64]int32
+	// damage is the first entry's whose ranges could not be read.
+	damage error
+}
+
+// walk reads all entries of a unit. Damage ends it; what was found before is
+// in the tree.
+func walk(u *unit, c *coder, buffers *sync.Pool) (*tree, error) {
+	w := &walker{u: u, coder: c, tree: &tree{}, origins: map[int64]int32{}}
+	info, err := u.src.section("info")
+	if err != nil {
+		return nil, err
+	}
+	if w.table, err = u.table(); err != nil {
+		return nil, err
+	}
+	buffer, _ := buffers.Get().(*[]byte)
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	defer buffers.Put(buffer)
+	data, err := info.ReadInto(buffer, u.die, u.end-u.die)
+	if err != nil {
+		return nil, u.src.errorf(".debug_info: %w", err)
+	}
+	err = w.entries(&buf{b: data, big: u.src.big})
+	if err != nil {
+		err = u.src.errorf(".debug_info: unit at offset %#x: %w", u.off, err)
+	}
+	w.assemble()
+	return w.tree, err
+}
+
+// level is an entry whose children are being read.
+type level struct {
+	fn, node, scope int32
+	depth           int32 // of inlined calls
+	opens           opened
+	// local says that a function is around, with code or without.
+	local bool
+}
+
+// opened says whether a level is a scope itself.
+type opened uint8
+
+const (
+	opensNothing opened = iota
+	opensScope
+	// opensFunction is a scope that is dropped if no other lies in it.
+	opensFunction
+)
+
+// entries walks over the entries in their order.
+func (w *walker) entries(b *buf) error {
+	enc := w.u.encoding
+	base := w.u.die
+	stack := make([]level, 0, 32)
+	now := level{fn: none, node: none, scope: none}
+	for b.pos < len(b.b) {
+		at := b.pos
+		code := b.uleb()
+		if code == 0 {
+			if len(stack) == 0 {
+				// Padding behind the last entry.
+				continue
+			}
+			if now.opens != opensNothing {
+				w.tree.scopes[now.scope].end = base + int64(b.pos)
+				if last := len(w.tree.scopes) - 1; now.opens == opensFunction && int(now.scope) == last {
+					w.tree.scopes = w.tree.scopes[:last]
+				}
+			}
+			now = stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		a := w.table.get(code)
+		if a == nil {
+			return fmt.Errorf("no abbreviation %d for the entry at offset %#x", code, base+int64(at))
+		}
+		inner := now
+		inner.opens = opensNothing
+		switch a.role {
+		case roleNone:
+			if !a.children || !a.sibling {
+				a.skip(b, enc)
+				break
+			}
+			next := a.skipTo(b, enc)
+			if w.jump(b, next) {
+				continue
+			}
+		case roleBlock:
+			a.skip(b, enc)
+		case roleScope:
+			if !a.children {
+				a.skip(b, enc)
+				break
+			}
+			w.tree.scopes = append(w.tree.scopes, scope{off: base + int64(at), parent: now.scope})
+			inner.scope, inner.opens = int32(len(w.tree.scopes)-1), opensScope
+			// GCC puts the code of a local class's functions into the class.
+			if a.class && a.sibling && !now.local && w.u.outOfLine() {
+				next := a.skipTo(b, enc)
+				if w.jump(b, next) {
+					w.tree.scopes[inner.scope].end = base + int64(b.pos)
+					continue
+				}
+			} else {
+				a.skip(b, enc)
+			}
+		case roleFunction, roleInlined:
+			var err error
+			if inner, err = w.code(b, a, base+int64(at), inner); err != nil {
+				err = fmt.Errorf("entry at offset %#x: %w", base+int64(at), err)
+				if errors.Is(err, errTooManyRanges) {
+					return err
+				}
+				if w.damage == nil {
+					w.damage = err
+				}
+			}
+			inner.local = true
+			if a.role == roleFunction && a.children {
+				w.tree.scopes = append(w.tree.scopes, scope{off: base + int64(at), parent: now.scope})
+				inner.scope, inner.opens = int32(len(w.tree.scopes)-1), opensFunction
+			}
+		}
+		if b.failed {
+			return fmt.Errorf("entry at offset %#x: %w", base+int64(at), errTruncated)
+		}
+		if a.children {
+			if len(stack) >= maxDepth {
+				return fmt.Errorf("entries nest deeper than %d", maxDepth)
+			}
+			stack = append(stack, now)
+			now = inner
+		}
+	}
+	return w.damage
+}
+
+// jump goes to a sibling, if it lies ahead.
+func (w *walker) jump(b *buf, sibling value) bool {
+	off, ok := w.u.reference(sibling)
+	if !ok || off > w.u.end || off-w.u.die < int64(b.pos) {
+		return false
+	}
+	b.pos = int(off - w.u.die)
+	return true
+}
+
+// reference returns the offset in .debug_info that a reference within this
+// source stands for.
+func (u *unit) reference(v value) (int64, bool) {
+	switch v.form {
+	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
+		if v.u >= uint64(u.end-u.off) {
+			return 0, false
+		}
+		return u.off + int64(v.u), true
+	case formRefAddr:
+		return int64(v.u), int64(v.u) >= 0
+	}
+	return 0, false
+}
+
+// Languages (DWARF 5, table 7.17) whose compilers put the code of a class's
+// functions outside of the class.
+func (u *unit) outOfLine() bool {
+	switch u.root.language.u {
+	case 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e, // C
+		0x04, 0x1a, 0x21, 0x2b, 0x3a, // C++
+		0x10, 0x11: // Objective C and C++
+		return true
+	}
+	return false
+}
+
+// code reads a function or an inlined call.
+func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
+	var low, high, ranges, entry value
+	n := node{parent: now.node}
+	origin := die
+	for i := range a.attrs {
+		s := &a.attrs[i]
+		var v *value
+		switch std.Attr(s.attr) {
+		case std.AttrLowpc:
+			v = &low
+		case std.AttrHighpc:
+			v = &high
+		case std.AttrRanges:
+			v = &ranges
+		case std.AttrEntrypc:
+			v = &entry
+		case std.AttrCallLine:
+			n.callLine = uint32(w.value(b, s).u)
+			continue
+		case std.AttrCallFile:
+			n.callFile = uint32(w.value(b, s).u)
+			continue
+		case std.AttrAbstractOrigin:
+			v := w.value(b, s)
+			if off, ok := w.u.reference(v); ok {
+				origin = off
+			} else if inAlternate(v) {
+				origin = ^int64(v.u)
+			}
+			continue
+		default:
+			if s.size >= 0 {
+				b.skip(uint64(s.size))
+			} else {
+				skipForm(b, w.u.encoding, s.form)
+			}
+			continue
+		}
+		*v = w.value(b, s)
+	}
+	if b.failed {
+		return now, nil
+	}
+	inner := now
+	if a.role == roleInlined && now.fn == none {
+		return now, nil // in a function without code
+	}
+	if a.role == roleFunction {
+		// A function within another stands for itself.
+		inner = level{fn: none, node: none, scope: now.scope}
+	}
+	var err error
+	w.spans, err = w.coder.spans(w.spans[:0], low, high, ranges)
+	if err != nil || len(w.spans) == 0 {
+		if a.role == roleFunction {
+			return inner, err
+		}
+		return now, err
+	}
+	if a.role == roleFunction {
+		fn := function{die: die, entry: w.spans[0].lo}
+		if entry.present() && !entry.constant() {
+			if pc, err := w.coder.address(entry); err == nil {
+				fn.entry = pc
+			}
+		} else if low.present() {
+			if pc, err := w.coder.address(low); err == nil && ranges.present() && contains(w.spans, pc) {
+				fn.entry = pc
+			}
+		}
+		w.tree.functions = append(w.tree.functions, fn)
+		inner.fn = int32(len(w.tree.functions) - 1)
+	} else {
+		i, ok := w.origins[origin]
+		if !ok {
+			i = int32(len(w.tree.origins))
+			w.origins[origin] = i
+			w.tree.origins = append(w.tree.origins, origin)
+		}
+		n.origin = i
+		w.tree.nodes = append(w.tree.nodes, n)
+		inner.node = int32(len(w.tree.nodes) - 1)
+		inner.depth++
+	}
+	for _, s := range w.spans {
+		if n := s.hi - s.lo; n <= 1<<32-1 {
+			w.areas = append(w.areas, area{s.lo, uint32(n), inner.fn, inner.node, inner.depth})
+		}
+	}
+	return inner, nil
+}
+
+func contains(spans []span, pc uint64) bool {
+	for _, s := range spans {
+		if pc >= s.lo && pc < s.hi {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) value(b *buf, s *attrSpec) value {
+	implicit := int64(0)
+	if s.form == formImplicitConst {
+		implicit = w.table.implicit[s.implicit]
+	}
+	return read(b, w.u.encoding, s.form, implicit)
+}
+
+// assemble turns the areas into parts and segments. Areas of one function
+// that are not inlined are its parts; each part's inlined areas are laid over
+// it by depth, cut to the part.
+func (w *walker) assemble() {
+	t := w.tree
+	for i := range t.scopes {
+		if t.scopes[i].end == 0 {
+			t.scopes[i].end = w.u.end
+		}
+	}
+	// By function, then address, then from the outside in.
+	slices.SortFunc(w.areas, func(a, b area) int {
+		switch {
+		case a.fn != b.fn:
+			return int(a.fn) - int(b.fn)
+		case a.lo != b.lo:
+			if a.lo < b.lo {
+				return -1
+			}
+			return 1
+		case a.depth != b.depth:
+			return int(a.depth) - int(b.depth)
+		}
+		return int(a.node) - int(b.node)
+	})
+	var open []area // the areas around the current address, outermost first
+	emit := func(off uint64, node int32) {
+		p := t.parts[len(t.parts)-1]
+		if off -= p.lo; off > 1<<32-1 {
+			return
+		}
+		if n := len(t.segs); n > int(p.first) {
+			last := &t.segs[n-1]
+			if last.off == uint32(off) {
+				last.node = node
+				return
+			}
+			if last.node == node {
+				return
+			}
+		}
+		t.segs = append(t.segs, seg{uint32(off), node})
+	}
+	closeTo := func(addr uint64) {
+		for len(open) > 1 && open[len(open)-1].hi() <= addr {
+			end := open[len(open)-1].hi()
+			open = open[:len(open)-1]
+			for len(open) > 1 && open[len(open)-1].hi() <= end {
+				open = open[:len(open)-1]
+			}
+			if end < open[0].hi() {
+				emit(end, open[len(open)-1].node)
+			}
+		}
+	}
+	for i := range w.areas {
+		a := w.areas[i]
+		if a.depth == 0 {
+			if len(open) > 0 {
+				closeTo(open[0].hi())
+			}
+			open = append(open[:0], a)
+			t.parts = append(t.parts, part{lo: a.lo, hi: a.hi(), fn: a.fn, first: int32(len(t.segs))})
+			continue
+		}
+		if len(open) == 0 || a.fn != open[0].fn || a.lo >= open[0].hi() {
+			continue // an inlined call outside of its function
+		}
+		closeTo(a.lo)
+		for len(open) > 1 && open[len(open)-1].depth >= a.depth {
+			// Siblings that overlap: the later one counts.
+			open = open[:len(open)-1]
+		}
+		// Go's calls inlined into inlined calls are not always within them.
+		a.size = uint32(min(a.hi(), open[0].hi()) - a.lo)
+		emit(a.lo, a.node)
+		open = append(open, a)
+	}
+	if len(open) > 0 {
+		closeTo(open[0].hi())
+	}
+	w.sortParts()
+	t.functions = slices.Clip(t.functions)
+	t.nodes = slices.Clip(t.nodes)
+	t.segs = slices.Clip(t.segs)
+	t.scopes = slices.Clip(t.scopes)
+	t.origins = slices.Clip(t.origins)
+	t.originNames = make([]atomic.Pointer[funcName], len(t.origins))
+	t.functionNames = make([]atomic.Pointer[funcName], len(t.functions))
+}
+
+// sortParts orders the parts by address, and the segments with them.
+func (w *walker) sortParts() {
+	t := w.tree
+	n := len(t.parts)
+	type piece struct {
+		part
+		last int32
+	}
+	pieces := make([]piece, n)
+	for i, p := range t.parts {
+		pieces[i] = piece{p, int32(len(t.segs))}
+		if i+1 < n {
+			pieces[i].last = t.parts[i+1].first
+		}
+	}
+	sorted := slices.IsSortedFunc(pieces, func(a, b piece) int { return compare(a.lo, b.lo) })
+	if sorted {
+		return
+	}
+	slices.SortStableFunc(pieces, func(a, b piece) int { return compare(a.lo, b.lo) })
+	segs := make([]seg, 0, len(t.segs))
+	for i, p := range pieces {
+		first := int32(len(segs))
+		segs = append(segs, t.segs[p.first:p.last]...)
+		p.first = first
+		t.parts[i] = p.part
+	}
+	t.segs = segs
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// maxOverlap bounds how many parts are looked at for one address.
+const maxOverlap = 64
+
+// find returns the indexes of the first parts whose code covers an address
+// and of those that share its start; the part that is returned first starts
+// nearest.
+func (t *tree) find(addr uint64) (first int, ok bool) {
+	i, end := 0, len(t.parts)
+	for i < end {
+		if mid := int(uint(i+end) / 2); t.parts[mid].lo <= addr {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	i--
+	for n := 0; i >= 0 && n < maxOverlap; n++ {
+		if t.parts[i].hi > addr {
+			for i > 0 && t.parts[i-1].lo == t.parts[i].lo && t.parts[i-1].hi > addr {
+				i--
+			}
+			return i, true
+		}
+		i--
+	}
+	return 0, false
+}
+
+// innermost returns the innermost inlined call at an address of a part, or
+// none.
+func (t *tree) innermost(p int, addr uint64) int32 {
+	first, last := int(t.parts[p].first), len(t.segs)
+	if p+1 < len(t.parts) {
+		last = int(t.parts[p+1].first)
+	}
+	segs := t.segs[first:last]
+	off := addr - t.parts[p].lo
+	i, end := 0, len(segs)
+	for i < end {
+		if mid := int(uint(i+end) / 2); uint64(segs[mid].off) <= off {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	if i == 0 {
+		return none
+	}
+	return segs[i-1].node
+}

@@ -1,0 +1,183 @@
+// Package image opens PE and ELF files as far as symbols need them: which
+// build they are, where they lie in memory, what they say about their debug
+// files, and the bytes of their sections.
+//
+// Its input is a [symbols.File]; its output is an [Image]. The formats are
+// those of the System V ABI with the GNU additions (build-id notes,
+// .gnu_debuglink, .gnu_debugaltlink, SHF_COMPRESSED, .zdebug_*), and of
+// Microsoft's PE and COFF specification with the CodeView RSDS record.
+//
+// Images come from other machines. Sizes are checked against the file before
+// anything is allocated; what the file says about other files is only handed
+// on, never opened here.
+//
+// ELF headers and zstd streams are read by debug/elf, behind checks of the
+// counts and names by which a few bytes could make it allocate without bound
+// (see checkELF). PE headers are read here: debug/pe loads the whole COFF
+// symbol table at opening and has no debug directory, and saferwall/pe reads
+// COFF symbols in any case, sorts and drops sections, prints to standard
+// output and builds exported names in quadratic time. The tests hold this
+// reader against both.
+package image
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+
+	"logparser/modules"
+	"logparser/symbols"
+)
+
+// ErrFormat says that a file is neither a PE image nor an ELF file.
+var ErrFormat = errors.New("not a PE or ELF image")
+
+// A Kind is an image's file format.
+type Kind string
+
+const (
+	ELF Kind = "ELF"
+	PE  Kind = "PE"
+)
+
+// pageSize is the granularity to which the lowest ELF segment is rounded down
+// for the image's base, in bytes.
+const pageSize = 4096
+
+// An Image is an opened PE or ELF file. It is safe for concurrent use; its
+// fields must not be changed.
+type Image struct {
+	Kind Kind
+	// Machine is the architecture: "x86", "x86-64", "arm", "arm64", or
+	// another in the specification's words.
+	Machine string
+	// Order is the byte order of everything in the file.
+	Order binary.ByteOrder
+	// PointerSize is 4 or 8 bytes.
+	PointerSize int
+	// Base is the lowest mapped virtual address: the page of the lowest
+	// PT_LOAD segment, or a PE's ImageBase. An RVA is an address minus Base.
+	Base uint64
+	// Size is the number of bytes that the image takes in memory from Base.
+	Size uint64
+	// Identity is what tells this build from others.
+	Identity modules.Identity
+	// PDBPath is the PDB that a PE names, as the linker wrote it: a path of
+	// another machine, "" where none is named.
+	PDBPath string
+	// DebugLink is the name of the separate debug file (.gnu_debuglink) and
+	// DebugLinkCRC the CRC-32 of that file; "" where none is named.
+	DebugLink    string
+	DebugLinkCRC uint32
+	// AltLink is the path of the alternate debug file that dwz made
+	// (.gnu_debugaltlink) and AltBuildID its raw build-id.
+	AltLink    string
+	AltBuildID string
+	// Sections are the sections in the file's order; symbol tables name them
+	// by Section.Index.
+	Sections []*Section
+
+	file    *symbols.File
+	exec    []span
+	pe      *peHeaders
+	elf     *elfHeaders
+	scratch scratch
+}
+
+// A span is a range of virtual addresses, [lo, hi).
+type span struct{ lo, hi uint64 }
+
+// Open reads the headers of an image. The image reads the file as long as it
+// is used, but the caller owns the file until it calls [Image.Close]. The
+// error wraps [ErrFormat] where the file is no image at all.
+func Open(f *symbols.File) (*Image, error) {
+	var head [4]byte
+	if f.Size < 64 {
+		return nil, fmt.Errorf("%s: %w: %d bytes", f.Path, ErrFormat, f.Size)
+	}
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	im := &Image{file: f}
+	var err error
+	switch {
+	case string(head[:]) == "\x7fELF":
+		im.Kind = ELF
+		err = im.openELF()
+	case head[0] == 'M' && head[1] == 'Z':
+		im.Kind = PE
+		err = im.openPE()
+	default:
+		err = ErrFormat
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	for _, s := range im.Sections {
+		if s.Exec && s.MemSize > 0 && s.Addr+s.MemSize > s.Addr {
+			im.exec = append(im.exec, span{s.Addr, s.Addr + s.MemSize})
+		}
+	}
+	if len(im.exec) == 0 && im.elf != nil {
+		im.exec = im.elf.execSegments()
+	}
+	sort.Slice(im.exec, func(i, j int) bool { return im.exec[i].lo < im.exec[j].lo })
+	return im, nil
+}
+
+// Detect reports whether a file that begins with these bytes may be an image.
+func Detect(head []byte) bool {
+	return len(head) >= 4 && (string(head[:4]) == "\x7fELF" || string(head[:2]) == "MZ")
+}
+
+// File returns the file that the image reads.
+func (im *Image) File() *symbols.File { return im.file }
+
+// FreeScratch frees what was inflated without closing the file, for images
+// that are given up while the file is still the caller's.
+func (im *Image) FreeScratch() error { return im.scratch.close() }
+
+// Close frees what was inflated and closes the file.
+func (im *Image) Close() error {
+	err := im.FreeScratch()
+	if err2 := im.file.Close(); err == nil {
+		err = err2
+	}
+	return err
+}
+
+// Section returns the first section with the name, or nil.
+func (im *Image) Section(name string) *Section {
+	for _, s := range im.Sections {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Debug returns the section .debug_<name>, or .zdebug_<name>, or nil where
+// the file has none with contents.
+func (im *Image) Debug(name string) *Section {
+	for _, prefix := range []string{".debug_", ".zdebug_"} {
+		if s := im.Section(prefix + name); s != nil && !s.NoBits && s.Size > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// HasDWARF reports whether the file itself has DWARF units.
+func (im *Image) HasDWARF() bool { return im.Debug("info") != nil }
+
+// Executable returns the range of executable addresses [lo, hi) that a virtual
+// address lies in. Where sections say what is code, they decide, otherwise the
+// segments.
+func (im *Image) Executable(vaddr uint64) (lo, hi uint64, ok bool) {
+	i := sort.Search(len(im.exec), func(i int) bool { return im.exec[i].lo > vaddr })
+	if i == 0 || vaddr >= im.exec[i-1].hi {
+		return 0, 0, false
+	}
+	return im.exec[i-1].lo, im.exec[i-1].hi, true
+}

@@ -1,0 +1,165 @@
+package symtab
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"logparser/symbols/image"
+)
+
+// readELF reads .symtab, or the one in MiniDebugInfo, and .dynsym. Where both
+// are there, the names of .dynsym that .symtab lacks are added: MiniDebugInfo
+// has only what .dynsym lacks.
+func (t *Table) readELF() error {
+	if static := section(t.im, elf.SHT_SYMTAB); static != nil {
+		if err := t.readELFTable(t.im, static, kindSymbol); err != nil {
+			return err
+		}
+		if len(t.syms) > 0 {
+			t.describe = append(t.describe, "ELF symbol table")
+		}
+	} else if mini, err := t.im.MiniDebugInfo(); err == nil && mini != nil {
+		if static := section(mini, elf.SHT_SYMTAB); static != nil {
+			if err := t.readELFTable(mini, static, kindSymbol); err != nil {
+				return err
+			}
+		}
+		if len(t.syms) > 0 {
+			t.describe = append(t.describe, "MiniDebugInfo")
+		}
+	}
+	found := len(t.syms) > 0
+	if dynamic := section(t.im, elf.SHT_DYNSYM); dynamic != nil {
+		k := kindExport
+		if found {
+			k = kindSymbol
+		}
+		before := len(t.syms)
+		if err := t.readELFTable(t.im, dynamic, k); err != nil {
+			return err
+		}
+		if len(t.syms) > before && !found {
+			t.describe = append(t.describe, "ELF dynamic symbols")
+		}
+		t.readPLT(dynamic)
+	}
+	return nil
+}
+
+// section returns the first section of a type that has contents.
+func section(im *image.Image, typ elf.SectionType) *image.Section {
+	for _, s := range im.Sections {
+		if elf.SectionType(s.Type) == typ && !s.NoBits && s.Size > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// strings registers the string table that a symbol table is linked to.
+func (t *Table) strings(im *image.Image, s *image.Section) (uint8, error) {
+	if int64(s.Link) >= int64(len(im.Sections)) {
+		return 0, fmt.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
+	}
+	c, err := im.Sections[s.Link].Content()
+	if err != nil {
+		return 0, err
+	}
+	t.names = append(t.names, c)
+	return uint8(len(t.names) - 1), nil
+}
+
+// chunk is how many symbols are decoded at a time.
+const chunk = 4096
+
+// readELFTable adds the functions of a symbol table, which lies in im: the
+// table's own image, or a file inside it.
+func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
+	src, err := t.strings(im, s)
+	if err != nil {
+		return err
+	}
+	c, err := s.Content()
+	if err != nil {
+		return err
+	}
+	size := int64(16)
+	if im.PointerSize == 8 {
+		size = 24
+	}
+	t.reserve(c.Size() / size)
+	order := im.Order
+	arm := t.im.Machine == "arm"
+	for off := size; off+size <= c.Size(); off += size * chunk { // symbol 0 is empty
+		b, err := c.Upto(off, size*chunk)
+		if err != nil {
+			return fmt.Errorf("%s: section %s: %w", t.im.File().Path, s.Name, err)
+		}
+		for ; int64(len(b)) >= size; b = b[size:] {
+			var value, length uint64
+			var info byte
+			var index uint16
+			name := order.Uint32(b)
+			if size == 24 {
+				info, index = b[4], order.Uint16(b[6:])
+				value, length = order.Uint64(b[8:]), order.Uint64(b[16:])
+			} else {
+				value, length = uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:]))
+				info, index = b[12], order.Uint16(b[14:])
+			}
+			sy := sym{name: name, src: src, kind: k}
+			switch elf.ST_TYPE(info) {
+			case elf.STT_FUNC, elf.STT_GNU_IFUNC:
+				switch elf.ST_BIND(info) {
+				case elf.STB_LOCAL:
+					sy.rank = rankLocal
+				case elf.STB_WEAK:
+					sy.rank = rankWeak
+				}
+				if arm {
+					value &^= 1 // the bit that says Thumb
+				}
+			case elf.STT_NOTYPE:
+				if name == 0 {
+					continue
+				}
+				sy.rank = rankLabel
+			default:
+				continue
+			}
+			if index == uint16(elf.SHN_UNDEF) || index == uint16(elf.SHN_ABS) || index == uint16(elf.SHN_COMMON) || value < t.im.Base {
+				continue
+			}
+			_, hi, ok := t.im.Executable(value)
+			if !ok {
+				continue
+			}
+			sy.addr = value - t.im.Base
+			if length > 0 && length <= hi-value {
+				sy.end, sy.sized = sy.addr+length, true
+			}
+			if sy.rank == rankLabel && t.skipLabel(sy) {
+				continue
+			}
+			if err := t.add(sy); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// skipLabel passes over mapping symbols and labels of the assembler.
+func (t *Table) skipLabel(s sym) bool {
+	b, err := t.names[s.src].Upto(int64(s.name), 4)
+	if err != nil || len(b) < 2 {
+		return true
+	}
+	switch {
+	case b[0] == '.' && b[1] == 'L':
+		return true
+	case b[0] == '$' && (b[1] == 'a' || b[1] == 'd' || b[1] == 't' || b[1] == 'x'):
+		return len(b) < 3 || b[2] == 0 || b[2] == '.'
+	}
+	return false
+}
