@@ -1,0 +1,172 @@
+package pdb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"logparser/modules"
+	"logparser/symbols"
+	"logparser/symbols/pdb/msf"
+)
+
+var le = binary.LittleEndian
+
+// ErrDamaged says that a file contradicts itself. The text around it names
+// the stream and the offset.
+var ErrDamaged = msf.ErrDamaged
+
+// Numbers of the streams that are always at the same place.
+const (
+	streamInfo = 1
+	streamTPI  = 2
+	streamDBI  = 3
+	streamIPI  = 4
+)
+
+// Features that the information stream may list behind its names.
+const featureFastlink = 0x494E494D // "MINI"
+
+// vc70 is the first version of the information stream that has a GUID.
+const vc70 = 19990604
+
+// info is what the information stream says.
+type info struct {
+	age      uint32
+	guid     modules.GUID
+	fastlink bool
+	// names is the number of the stream called "/names", or 0.
+	names uint32
+}
+
+// maxInfo bounds how much of the information stream is read. It holds the
+// names of a few streams, or of some thousands where source files are
+// embedded.
+const maxInfo = 16 << 20
+
+func readInfo(f *msf.File) (*info, error) {
+	s, err := f.Stream(streamInfo)
+	if err != nil {
+		return nil, fmt.Errorf("pdb: information stream: %w", err)
+	}
+	b, err := s.Read(0, min(s.Size(), maxInfo))
+	if err != nil {
+		return nil, fmt.Errorf("pdb: information stream: %w", err)
+	}
+	if len(b) < 12 {
+		return nil, fmt.Errorf("pdb: %w: information stream has %d bytes", ErrDamaged, len(b))
+	}
+	in := &info{age: le.Uint32(b[8:])}
+	if le.Uint32(b) < vc70 {
+		return in, nil
+	}
+	if len(b) < 28 {
+		return nil, fmt.Errorf("pdb: %w: information stream has %d bytes and no room for a GUID", ErrDamaged, len(b))
+	}
+	copy(in.guid[:], b[12:28])
+	if err := in.readNames(b, 28); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// readNames reads the table of named streams, which is kept as a serialised
+// hash table: the strings, the table's size and capacity, a bit set of the
+// entries in use, one of those deleted, and the entries in use (offset of the
+// string, number of the stream).
+func (in *info) readNames(b []byte, at int) error {
+	damaged := func(what string, at int) error {
+		return fmt.Errorf("pdb: %w: information stream: %s at offset %d", ErrDamaged, what, at)
+	}
+	next := func(what string) (int, error) {
+		if len(b)-at < 4 {
+			return 0, damaged(what, at)
+		}
+		v := le.Uint32(b[at:])
+		at += 4
+		if v > uint32(len(b)) {
+			return 0, damaged(what, at-4)
+		}
+		return int(v), nil
+	}
+	size, err := next("length of the stream names")
+	if err != nil {
+		return err
+	}
+	if size > len(b)-at {
+		return damaged("length of the stream names", at-4)
+	}
+	strings := b[at : at+size]
+	at += size
+	count, err := next("number of stream names")
+	if err != nil {
+		return err
+	}
+	if _, err = next("capacity of the stream names"); err != nil {
+		return err
+	}
+	for range 2 {
+		n, err := next("bit set of the stream names")
+		if err != nil {
+			return err
+		}
+		if n > (len(b)-at)/4 {
+			return damaged("bit set of the stream names", at-4)
+		}
+		at += 4 * n
+	}
+	if count > (len(b)-at)/8 {
+		return damaged("entries of the stream names", at)
+	}
+	for range count {
+		off, stream := le.Uint32(b[at:]), le.Uint32(b[at+4:])
+		at += 8
+		if off < uint32(len(strings)) && cString(strings[off:]) == "/names" {
+			in.names = stream
+		}
+	}
+	// One number that means nothing any more, then the features.
+	for at += 4; len(b)-at >= 4; at += 4 {
+		if le.Uint32(b[at:]) == featureFastlink {
+			in.fastlink = true
+		}
+	}
+	return nil
+}
+
+// cString returns the text of b up to its first zero byte, or all of it.
+func cString(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}
+
+// ReadIdentity returns the build that a PDB says it belongs to, without
+// opening more of it than that takes. It succeeds for files that [Open]
+// refuses because they hold no symbols, such as a compiler's own PDB. The file
+// stays the caller's.
+func ReadIdentity(f *symbols.File) (modules.Identity, error) {
+	m, done, err := openContainer(f)
+	if err != nil {
+		return modules.Identity{}, err
+	}
+	if done != nil {
+		defer done()
+	}
+	in, err := readInfo(m)
+	if err != nil {
+		return modules.Identity{}, err
+	}
+	id := modules.Identity{PDB: in.guid, Age: in.age}
+	d, err := readDBIHeader(m)
+	switch {
+	case err == nil:
+		id.Age = d.age
+	case !errors.Is(err, errNoDBI):
+		return modules.Identity{}, err
+	}
+	return id, nil
+}

@@ -1,0 +1,18 @@
+package pdb
+
+import "strings"
+
+// anonymous brings the unnamed namespace into the form that people and other
+// compilers use. Microsoft's writes it in two ways, often into one file.
+var anonymous = strings.NewReplacer(
+	"`anonymous namespace'", "(anonymous namespace)",
+	"`anonymous-namespace'", "(anonymous namespace)",
+)
+
+// spell returns a name from a record as it is shown.
+func spell(name string) string {
+	if !strings.Contains(name, "`anonymous") {
+		return name
+	}
+	return anonymous.Replace(name)
+}
