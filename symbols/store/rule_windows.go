@@ -1,0 +1,24 @@
+package store
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// checkVolume refuses drive letters that stand for a network share.
+func checkVolume(root string) error {
+	p, err := windows.UTF16PtrFromString(root)
+	if err != nil {
+		return err
+	}
+	switch windows.GetDriveType(p) {
+	case windows.DRIVE_REMOTE:
+		return errors.New("it lies on a network drive")
+	case windows.DRIVE_NO_ROOT_DIR:
+		return errors.New("its drive does not exist")
+	}
+	return nil
+}
+
+func checkMount(string) error { return nil }

@@ -1,0 +1,449 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"logparser/modules"
+	"logparser/symbols"
+)
+
+// A testServer is a symbol server on loopback that keeps what it was asked.
+type testServer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+func serve(t *testing.T, handle http.HandlerFunc) *testServer {
+	t.Helper()
+	s := &testServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.asked = append(s.asked, r.URL.Path)
+		s.mu.Unlock()
+		for _, h := range []string{"Authorization", "Cookie", "Referer", "Proxy-Authorization"} {
+			if r.Header.Get(h) != "" {
+				t.Errorf("%s was sent: %q", h, r.Header.Get(h))
+			}
+		}
+		if r.Method != http.MethodGet {
+			t.Errorf("method %s", r.Method)
+		}
+		handle(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *testServer) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.asked...)
+}
+
+// kept lists the files below a cache folder that are no misses.
+func kept(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if !strings.HasPrefix(rel, missFolder) {
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// networked returns a finder that asks a server and keeps files in dir.
+func networked(dir string, path ...string) *Finder {
+	f := NewFinder(formats, path, "", false)
+	f.Network, f.Cache = true, dir
+	f.ConnectTimeout, f.IdleTimeout, f.TotalTimeout = 5*time.Second, 5*time.Second, 20*time.Second
+	return f
+}
+
+func outcomes(b symbols.Binding) string {
+	var list []string
+	for _, a := range b.Attempts {
+		list = append(list, a.Path+": "+a.Outcome)
+	}
+	return strings.Join(list, "\n")
+}
+
+const clangPath = "/s/logtest.pdb/" + clangKey + "/logtest.pdb"
+
+// TestSymSrv holds what is asked of a server, and what is kept.
+func TestSymSrv(t *testing.T) {
+	data := read(t, clang+"logtest.pdb")
+	tests := []struct {
+		name, at string
+		requests int
+	}{
+		{"plain", clangPath, 1},
+		{"compressed name", clangPath[:len(clangPath)-1] + "_", 2},
+		{"other guess of the name", "/s/logtest.exe.pdb/" + clangKey + "/logtest.exe.pdb", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != tt.at {
+					http.NotFound(w, r)
+					return
+				}
+				w.Write(data)
+			})
+			dir := t.TempDir()
+			mod := recorded(t, clang, "logtest.exe")
+			f := networked(dir, strings.Replace(server.URL, "http://", "http://user:secret@", 1)+"/s/")
+			var done, total int64
+			f.Progress = func(url string, d, n int64) { done, total = d, n }
+			b, _, _ := run(t, dir, f, mod)
+			key := strings.TrimPrefix(tt.at, "/s/")
+			if b.Status != symbols.Matched || b.File != filepath.Join(dir, filepath.FromSlash(key)) {
+				t.Fatalf("%s, %s\n%s", b.Status, b.File, outcomes(b))
+			}
+			if n := len(server.requests()); n != tt.requests {
+				t.Errorf("%d requests, want %d: %q", n, tt.requests, server.requests())
+			}
+			if done != int64(len(data)) || total != done && total != -1 {
+				t.Errorf("progress %d of %d, want %d", done, total, len(data))
+			}
+			if strings.Contains(outcomes(b), "secret") {
+				t.Errorf("credentials are shown:\n%s", outcomes(b))
+			}
+			// What was fetched is found again without the network.
+			f = networked(dir, server.URL+"/s")
+			f.Network = false
+			if b, _, _ := run(t, dir, f, mod); b.Status != symbols.Matched {
+				t.Errorf("from the cache: %s\n%s", b.Status, outcomes(b))
+			}
+			if n := len(server.requests()); n != tt.requests {
+				t.Errorf("asked again: %q", server.requests())
+			}
+		})
+	}
+}
+
+func TestNetworkOff(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {})
+	dir := t.TempDir()
+	f := NewFinder(formats, []string{"srv*" + dir + "*" + server.URL + ";debuginfod:" + server.URL}, "", true)
+	for _, mod := range []*modules.Module{recorded(t, clang, "logtest.exe"), recorded(t, linux, "logtest"), {Path: "/opt/none"}} {
+		b, _, _ := run(t, dir, f, mod)
+		if n := strings.Count(outcomes(b), "a symbol server, not asked: the network is switched off"); n != 2 {
+			t.Errorf("%s: the switch is told of %d times, want 2:\n%s", mod.Path, n, outcomes(b))
+		}
+	}
+	if len(server.requests()) > 0 || len(kept(t, dir)) > 0 {
+		t.Errorf("asked %q, kept %q", server.requests(), kept(t, dir))
+	}
+}
+
+// TestDownstream keeps files in the first store of srv*.
+func TestDownstream(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, clang+"logtest.pdb") })
+	near, far, other := t.TempDir(), t.TempDir(), t.TempDir()
+	b, _, _ := run(t, near, networked(other, "srv*"+near+"*"+far+"*"+server.URL+"/s"), recorded(t, clang, "logtest.exe"))
+	if b.Status != symbols.Matched || len(kept(t, near)) != 1 || len(kept(t, far))+len(kept(t, other)) != 0 {
+		t.Errorf("%s, kept %q, %q, %q\n%s", b.Status, kept(t, near), kept(t, far), kept(t, other), outcomes(b))
+	}
+}
+
+// TestTwoTierCache keeps files where a store of two tiers has them.
+func TestTwoTierCache(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, clang+"logtest.pdb") })
+	dir := t.TempDir()
+	plant(t, dir, "index2.txt:")
+	mod := recorded(t, clang, "logtest.exe")
+	b, _, _ := run(t, dir, networked(dir, server.URL+"/s"), mod)
+	if want := "lo/logtest.pdb/" + clangKey + "/logtest.pdb"; b.File != filepath.Join(dir, filepath.FromSlash(want)) {
+		t.Errorf("%s, %s\n%s", b.Status, b.File, outcomes(b))
+	}
+	if b, _, _ := find(t, dir, mod, dir); b.Status != symbols.Matched {
+		t.Errorf("as a store: %s\n%s", b.Status, outcomes(b))
+	}
+}
+
+func TestMiss(t *testing.T) {
+	server := serve(t, http.NotFound)
+	dir := t.TempDir()
+	mod := recorded(t, clang, "logtest.exe")
+	ask := func() symbols.Binding {
+		b, _, _ := run(t, dir, networked(dir, server.URL), mod)
+		if b.Status != symbols.NotFound {
+			t.Fatalf("%s\n%s", b.Status, outcomes(b))
+		}
+		return b
+	}
+	if b := ask(); !strings.Contains(outcomes(b), clangKey+"/logtest.pdb: not there") {
+		t.Errorf("the miss is not told of:\n%s", outcomes(b))
+	}
+	first := len(server.requests())
+	if first == 0 || len(kept(t, dir)) > 0 {
+		t.Fatalf("%d requests, kept %q", first, kept(t, dir))
+	}
+	if b := ask(); len(server.requests()) != first || !strings.Contains(outcomes(b), "not asked: not there before") {
+		t.Errorf("asked again: %d requests, %d before\n%s", len(server.requests()), first, outcomes(b))
+	}
+	misses, err := filepath.Glob(filepath.Join(dir, missFolder, "*"))
+	if err != nil || len(misses) != first {
+		t.Fatalf("%d misses are remembered, want %d", len(misses), first)
+	}
+	old := time.Now().Add(-missLifetime - time.Minute)
+	for _, m := range misses {
+		if err := os.Chtimes(m, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ask(); len(server.requests()) != 2*first {
+		t.Errorf("a day later: %d requests, want %d", len(server.requests()), 2*first)
+	}
+}
+
+// TestBadServers holds what a server does wrong: no names, nothing kept.
+func TestBadServers(t *testing.T) {
+	data := read(t, clang+"logtest.pdb")
+	tests := []struct {
+		name   string
+		handle http.HandlerFunc
+		set    func(f *Finder)
+		want   string // in the attempts
+		down   bool   // the server is given up
+	}{
+		{"too large, said", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(data)))
+			w.Write(data)
+		},
+			func(f *Finder) { f.MaxDownload = 1000 }, fmt.Sprintf("larger than the limit of 1000 bytes: it is %d bytes", len(data)), false},
+		{"too large, not said", func(w http.ResponseWriter, r *http.Request) {
+			for range 10 {
+				w.Write(make([]byte, 1000))
+				w.(http.Flusher).Flush()
+			}
+		}, func(f *Finder) { f.MaxDownload = 1000 }, "larger than the limit of 1000 bytes", false},
+		{"of another build", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, clangCL+"logtest.pdb") }, nil,
+			"not kept: PDB 7.00 of another build: it is 117D8B4D", false},
+		{"a page in its stead", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>please log in</html>") }, nil,
+			"not kept: not a symbol file", false},
+		{"empty", func(w http.ResponseWriter, r *http.Request) {}, nil, "not kept: ", false},
+		{"cut off", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(data)))
+			w.Write(data[:len(data)/2])
+			panic(http.ErrAbortHandler)
+		}, nil, "unexpected EOF", true},
+		{"no answer", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			func(f *Finder) { f.ConnectTimeout, f.IdleTimeout = 50*time.Millisecond, 100*time.Millisecond }, "time-out: nothing came", true},
+		{"half an answer", func(w http.ResponseWriter, r *http.Request) {
+			w.Write(data[:len(data)/2])
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, func(f *Finder) { f.ConnectTimeout, f.IdleTimeout = 50*time.Millisecond, 200*time.Millisecond }, "time-out: nothing came", true},
+		{"dripping", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				w.Write([]byte{0})
+				w.(http.Flusher).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		}, func(f *Finder) { f.TotalTimeout = 300 * time.Millisecond }, "time-out: the file took too long", true},
+		{"redirected to a file", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "file:///etc/passwd")
+			w.WriteHeader(http.StatusFound)
+		}, nil, "redirected to a place that is not allowed: file", false},
+		{"redirected to a share", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", `file://server/share/logtest.pdb`)
+			w.WriteHeader(http.StatusFound)
+		}, nil, "redirected to a place that is not allowed: file", false},
+		{"redirected with credentials", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://user:secret@"+r.Host+"/", http.StatusFound)
+		}, nil, "redirected to a place that is not allowed: it holds credentials", false},
+		{"redirected for ever", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		}, nil, "more than 5 times", false},
+		{"asks for a password", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			w.WriteHeader(http.StatusUnauthorized)
+		}, nil, "credentials, which are not sent", true},
+		{"refuses", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden) }, nil, "403 Forbidden", false},
+		{"out of order", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusBadGateway) }, nil, "502 Bad Gateway", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := serve(t, tt.handle)
+			dir := t.TempDir()
+			f := networked(dir, server.URL+"/s")
+			if tt.set != nil {
+				tt.set(f)
+			}
+			b, _, _ := run(t, dir, f, recorded(t, clang, "logtest.exe"))
+			text := outcomes(b)
+			if b.Status != symbols.NotFound || b.Table != nil {
+				t.Errorf("%s, %s", b.Status, b.File)
+			}
+			if !strings.Contains(text, tt.want) || strings.Contains(text, "secret") {
+				t.Errorf("attempts do not say %q:\n%s", tt.want, text)
+			}
+			if files := kept(t, dir); len(files) > 0 {
+				t.Errorf("kept %q", files)
+			}
+			if down := strings.Contains(text, "not asked again"); down != tt.down {
+				t.Errorf("given up %v, want %v:\n%s", down, tt.down, text)
+			}
+			if tt.down && len(server.requests()) != 1 {
+				t.Errorf("asked again: %q", server.requests())
+			}
+		})
+	}
+}
+
+func TestRedirect(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var hop int
+		if n, _ := fmt.Sscanf(r.URL.Path, "/hop%d", &hop); n == 1 && hop == maxRedirects {
+			http.ServeFile(w, r, clang+"logtest.pdb")
+			return
+		}
+		http.Redirect(w, r, fmt.Sprintf("/hop%d", hop+1), http.StatusFound)
+	})
+	dir := t.TempDir()
+	if b, _, _ := run(t, dir, networked(dir, server.URL), recorded(t, clang, "logtest.exe")); b.Status != symbols.Matched {
+		t.Errorf("%s\n%s", b.Status, outcomes(b))
+	}
+}
+
+func TestCancelledDownload(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Write(make([]byte, 1000))
+		w.(http.Flusher).Flush()
+		cancel()
+		<-r.Context().Done()
+	})
+	dir := t.TempDir()
+	f := networked(dir, server.URL)
+	begin := time.Now()
+	b := f.Find(ctx, recorded(t, clang, "logtest.exe"))
+	if b.Status != symbols.NotFound || !strings.Contains(outcomes(b), "cancelled") || len(server.requests()) != 1 {
+		t.Errorf("%s, asked %q\n%s", b.Status, server.requests(), outcomes(b))
+	}
+	if since := time.Since(begin); since > 4*time.Second {
+		t.Errorf("it took %v", since)
+	}
+	if misses, _ := filepath.Glob(filepath.Join(dir, missFolder, "*")); len(kept(t, dir)) > 0 || len(misses) > 0 {
+		t.Errorf("kept %q, misses %q", kept(t, dir), misses)
+	}
+}
+
+func TestDebuginfod(t *testing.T) {
+	mod := recorded(t, linux, "logtest")
+	build := hex.EncodeToString([]byte(mod.Identity.BuildID))
+	debug, image := "/d/buildid/"+build+"/debuginfo", "/d/buildid/"+build+"/executable"
+	tests := []struct {
+		name    string
+		has     map[string]string
+		want    symbols.Status
+		keeps   string
+		outcome string
+	}{
+		{"debuginfo", map[string]string{debug: linux + "logtest"}, symbols.Matched,
+			".build-id/" + build[:2] + "/" + build[2:] + ".debug", "fetched"},
+		{"executable", map[string]string{image: linux + "logtest"}, symbols.Embedded,
+			"logtest/elf-buildid-" + build + "/logtest", "fetched"},
+		{"another build", map[string]string{debug: linux + "liblogtest_shapes.so", image: linux + "liblogtest_shapes.so"}, symbols.NotFound,
+			"", "not kept: an image of another build"},
+		{"neither", nil, symbols.NotFound, "", "not there"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if file, ok := tt.has[r.URL.Path]; ok {
+					http.ServeFile(w, r, file)
+					return
+				}
+				http.NotFound(w, r)
+			})
+			dir := t.TempDir()
+			path := "debuginfod:" + server.URL + "/d"
+			b, _, _ := run(t, dir, networked(dir, path), mod)
+			if b.Status != tt.want || strings.Join(kept(t, dir), " ") != tt.keeps || !strings.Contains(outcomes(b), tt.outcome) {
+				t.Errorf("%s, kept %q\n%s", b.Status, kept(t, dir), outcomes(b))
+			}
+			for _, r := range server.requests() {
+				if r != debug && r != image {
+					t.Errorf("asked for %s", r)
+				}
+			}
+			// Found again in the cache, as a server's and as a store.
+			for _, again := range []string{path, dir} {
+				f := NewFinder(formats, []string{again}, "", false)
+				f.Cache = dir
+				if b, _, _ := run(t, dir, f, mod); b.Status != tt.want {
+					t.Errorf("%s, from the cache: %s\n%s", again, b.Status, outcomes(b))
+				}
+			}
+		})
+	}
+}
+
+// TestImageThenPDB knows only timestamp and size: the image says which PDB to
+// ask for.
+func TestImageThenPDB(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/s/logtest.exe/6B018F1926000/logtest.exe":
+			http.ServeFile(w, r, clang+"logtest.exe")
+		case clangPath:
+			http.ServeFile(w, r, clang+"logtest.pdb")
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	dir := t.TempDir()
+	mod := *recorded(t, clang, "logtest.exe")
+	mod.Identity = modules.Identity{Timestamp: 0x6B018F19, ImageSize: 0x26000}
+	b, _, _ := run(t, dir, networked(dir, server.URL+"/s"), &mod)
+	if b.Status != symbols.Matched || len(kept(t, dir)) != 2 || len(server.requests()) != 2 {
+		t.Errorf("%s, kept %q, asked %q\n%s", b.Status, kept(t, dir), server.requests(), outcomes(b))
+	}
+}
+
+// TestConcurrentFetch has many modules of one file, as the runs of a log have.
+func TestConcurrentFetch(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, clang+"logtest.pdb") })
+	dir := t.TempDir()
+	f := networked(dir, server.URL)
+	mod := recorded(t, clang, "logtest.exe")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			b := f.Find(context.Background(), mod)
+			if b.Status != symbols.Matched {
+				t.Errorf("%s\n%s", b.Status, outcomes(b))
+				return
+			}
+			b.Table.Close()
+		}()
+	}
+	wg.Wait()
+	if files := kept(t, dir); len(files) != 1 {
+		t.Errorf("kept %q", files)
+	}
+}
