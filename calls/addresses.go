@@ -1,0 +1,165 @@
+package calls
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// An Address is one distinct address of a run.
+type Address struct {
+	// Value is the address (a VA) as recorded.
+	Value uint64
+	// Records counts the records that have it; damaged ones do not count.
+	Records int64
+	// Run is an index into the runs that the table was made for.
+	Run int32
+	// entered says that some enter has it.
+	entered bool
+}
+
+// Addresses are the distinct addresses of a log, numbered from 0 in the order
+// in which they first appear. The numbers are for tables of what belongs to
+// an address: each is resolved once, and a row finds it by [Addresses.Find].
+// The value is immutable and safe for concurrent use.
+type Addresses struct {
+	list store[Address]
+	hash hash
+}
+
+// Len returns the number of distinct addresses.
+func (a *Addresses) Len() int { return int(a.list.n) }
+
+// At returns address i, 0 <= i < Len().
+func (a *Addresses) At(i int) Address { return *a.list.at(uint32(i)) }
+
+// Find returns the number of an address (a VA) of a run.
+func (a *Addresses) Find(run int, address uint64) (int, bool) {
+	h := &a.hash
+	for s := h.start(address, uint32(run)); ; s++ {
+		i := h.slots[s&h.mask]
+		if i == 0 {
+			return 0, false
+		}
+		if e := a.list.at(i - 1); e.Value == address && e.Run == int32(run) {
+			return int(i - 1), true
+		}
+	}
+}
+
+// add returns the number of an address, which it adds if it is new.
+func (a *Addresses) add(run int32, address uint64) uint32 {
+	h := &a.hash
+	s := h.start(address, uint32(run))
+	for ; h.slots[s&h.mask] != 0; s++ {
+		i := h.slots[s&h.mask] - 1
+		if e := a.list.at(i); e.Value == address && e.Run == run {
+			return i
+		}
+	}
+	i := a.list.add()
+	*a.list.at(i) = Address{Value: address, Run: run}
+	h.slots[s&h.mask] = i + 1
+	if h.full(a.list.n) {
+		h.grow()
+		for k := range a.list.n {
+			e := a.list.at(k)
+			h.put(h.start(e.Value, uint32(e.Run)), k)
+		}
+	}
+	return i
+}
+
+// A hash is the slots of an open-addressing table: 0, or 1 plus an index into
+// the store that holds the keys. Its seed is random, so that no log can be
+// made whose addresses collide.
+type hash struct {
+	slots []uint32
+	mask  uint32
+	seed  [2]uint64
+}
+
+func newHash() hash {
+	return hash{slots: make([]uint32, 1024), mask: 1023, seed: [2]uint64{rand.Uint64(), rand.Uint64()}}
+}
+
+// start returns the slot where the search for a key begins, not yet reduced
+// to the table's size.
+func (h *hash) start(key uint64, run uint32) uint32 {
+	hi, lo := bits.Mul64(key^h.seed[0], uint64(run)^h.seed[1])
+	return uint32(hi ^ lo)
+}
+
+func (h *hash) full(n uint32) bool { return uint64(n)*8 > uint64(len(h.slots))*5 }
+
+func (h *hash) grow() {
+	h.slots = make([]uint32, 2*len(h.slots))
+	h.mask = uint32(len(h.slots) - 1)
+}
+
+func (h *hash) put(s, index uint32) {
+	for ; h.slots[s&h.mask] != 0; s++ {
+	}
+	h.slots[s&h.mask] = index + 1
+}
+
+// A Thread is a thread id of the log.
+type Thread struct {
+	ID uint32
+	// Records counts its records; damaged ones do not count, because their
+	// thread id may be the damage.
+	Records int64
+}
+
+// A thread is a Thread with its stack in the current run. Thread ids are
+// counted over all runs; stacks belong to one.
+type thread struct {
+	id uint32
+	// top is the frame of the innermost open call, if depth is not 0.
+	top   uint32
+	depth uint32
+	// live says that the thread is in the builder's list of threads with a
+	// stack in this run, and indexed that it has an entry in its deep map.
+	live, indexed bool
+	records       int64
+}
+
+// threads are the threads of a log by id.
+type threads struct {
+	list store[thread]
+	hash hash
+}
+
+func (t *threads) find(id uint32) *thread {
+	h := &t.hash
+	for s := h.start(uint64(id), 0); ; s++ {
+		i := h.slots[s&h.mask]
+		if i == 0 {
+			return nil
+		}
+		if th := t.list.at(i - 1); th.id == id {
+			return th
+		}
+	}
+}
+
+// add returns the thread of an id, which it adds if it is new.
+func (t *threads) add(id uint32) *thread {
+	h := &t.hash
+	s := h.start(uint64(id), 0)
+	for ; h.slots[s&h.mask] != 0; s++ {
+		if th := t.list.at(h.slots[s&h.mask] - 1); th.id == id {
+			return th
+		}
+	}
+	i := t.list.add()
+	th := t.list.at(i)
+	th.id = id
+	h.slots[s&h.mask] = i + 1
+	if h.full(t.list.n) {
+		h.grow()
+		for k := range t.list.n {
+			h.put(h.start(uint64(t.list.at(k).id), 0), k)
+		}
+	}
+	return th
+}

@@ -1,0 +1,271 @@
+package calls
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"sync"
+
+	"logparser/parser"
+)
+
+// NoPartner and NoDuration stand for a partner and a duration that a record
+// does not have.
+const (
+	NoPartner  = int64(-1)
+	NoDuration = int64(-1)
+)
+
+// A Record is what the pairing knows of one record.
+type Record struct {
+	// Depth counts from 0; a leave has its enter's depth, a stray 0, a
+	// damaged record that of its thread at that moment.
+	Depth int
+	// Partner is the row of the other half, or [NoPartner].
+	Partner int64
+	// Duration is the time between the two halves in nanoseconds, on both of
+	// them, or [NoDuration]. It is never negative otherwise: ticks that run
+	// backwards make it 0.
+	Duration int64
+	Mark     Mark
+}
+
+// A Table holds a [Record] for each record of the chosen runs. Rows are
+// counted from 0 over the runs in the order given. All its methods are safe
+// for concurrent use: rows can be read while [Table.Build] still works on
+// them.
+//
+// It needs 8 bytes of memory a record, and some 40 bytes for each distinct
+// address and each thread.
+type Table struct {
+	log  parser.Log
+	runs []parser.Run
+	// starts has the first row of each run, and the number of rows last.
+	starts []int64
+
+	building sync.Mutex // held by Build
+
+	mu        sync.RWMutex // guards what follows
+	rows      int64
+	chunks    [][]entry // of entryChunk each but the last
+	addresses *Addresses
+	pass
+	done bool
+}
+
+// A pass is what one run of Build makes besides the entries.
+type pass struct {
+	threads threads
+	// far has the partners that are too far away for an entry, by row.
+	far map[int64]int64
+	// long has the durations that do not fit an entry, by rising row of the
+	// leave.
+	long  []longCall
+	marks [marks]int64
+	// byPosition says that a leave was matched by position alone.
+	byPosition bool
+}
+
+type longCall struct{ row, duration int64 }
+
+const entryChunk = 1 << 16
+
+// An entry is a record of the table.
+type entry struct {
+	// partner is the distance to the other half in rows, 0 for none; farAfter
+	// and farBefore say that it is in the table's far map.
+	partner int32
+	// bits has the mark in its low three bits. The rest is the depth, but for
+	// a leave with a partner, whose depth is its partner's, the duration as
+	// packDuration makes it.
+	bits uint32
+}
+
+const (
+	farAfter  = math.MaxInt32
+	farBefore = math.MinInt32
+
+	markBits = 3
+	markMask = 1<<markBits - 1
+	// maxDepth is the greatest depth an entry can hold; deeper calls are
+	// shown with this depth. The stack of such a log would need 12 GB.
+	maxDepth = 1<<(32-markBits) - 1
+)
+
+// farFrom is the distance from which on a partner is kept in the far map; a
+// variable for tests.
+var farFrom = int64(farAfter)
+
+const (
+	mantissaBits = 27
+	mantissaMask = 1<<mantissaBits - 1
+	// longDuration is the packed form of a duration that is kept in the
+	// table's list of long calls.
+	longDuration = 3 << mantissaBits
+)
+
+// packDuration packs a duration in nanoseconds exactly into 29 bits: a number
+// of 27 bits and above it the unit, nanoseconds, micro- or milliseconds. A
+// clock that steps in milliseconds, as the classic log's, reaches 37 hours.
+func packDuration(d int64) (packed uint32, ok bool) {
+	if d <= mantissaMask {
+		return uint32(d), true
+	}
+	if d <= mantissaMask*1e3 && d%1e3 == 0 {
+		return uint32(d/1e3) | 1<<mantissaBits, true
+	}
+	if d <= mantissaMask*1e6 && d%1e6 == 0 {
+		return uint32(d/1e6) | 2<<mantissaBits, true
+	}
+	return longDuration, false
+}
+
+func unpackDuration(p uint32) int64 {
+	units := [...]int64{1, 1e3, 1e6, 0}
+	return int64(p&mantissaMask) * units[p>>mantissaBits]
+}
+
+// NewTable makes an empty table for runs of a log. Each run has stacks of its
+// own; the runs need not be neighbours. The table keeps the log, which must
+// stay open while Build works.
+func NewTable(log parser.Log, runs []parser.Run) *Table {
+	t := &Table{log: log, runs: slices.Clone(runs), starts: make([]int64, 1, len(runs)+1)}
+	for _, r := range runs {
+		t.starts = append(t.starts, t.starts[len(t.starts)-1]+r.Count)
+	}
+	return t
+}
+
+// Total returns the number of rows that the table will have when it is built.
+func (t *Table) Total() int64 { return t.starts[len(t.runs)] }
+
+// Len returns the number of rows that can be read: it rises to Total while
+// Build works. The calls of these rows that are still open then have no
+// partner yet.
+func (t *Table) Len() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.rows
+}
+
+// Done reports whether the last Build ran to its end.
+func (t *Table) Done() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.done
+}
+
+// Position returns the run (an index into the runs given) and the record
+// number in the whole log of a row, 0 <= row < Total().
+func (t *Table) Position(row int64) (run int, record int64) {
+	if len(t.runs) > 1 {
+		run = sort.Search(len(t.runs), func(i int) bool { return t.starts[i+1] > row })
+	}
+	return run, t.runs[run].First + row - t.starts[run]
+}
+
+// At returns row i. A row that Build has not reached yet has neither partner
+// nor duration.
+func (t *Table) At(i int64) Record {
+	var r [1]Record
+	t.Read(r[:], i)
+	return r[0]
+}
+
+// Read fills dst with the rows from number from on, as At returns them.
+func (t *Table) Read(dst []Record, from int64) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for k := range dst {
+		i := from + int64(k)
+		if i < 0 || i >= t.rows {
+			dst[k] = Record{Partner: NoPartner, Duration: NoDuration}
+			continue
+		}
+		e := *t.entry(i)
+		r := Record{Depth: int(e.bits >> markBits), Partner: NoPartner, Duration: NoDuration, Mark: Mark(e.bits & markMask)}
+		if e.partner < 0 {
+			r.Depth = 0
+		}
+		// While Build works on a finished table again, the other half may
+		// still belong to a former partner, or the partner be forgotten.
+		if j := t.partner(i, e); j != NoPartner && t.partner(j, *t.entry(j)) == i {
+			enter, leave := min(i, j), max(i, j)
+			r.Partner = j
+			r.Depth = int(t.entry(enter).bits >> markBits)
+			r.Duration = t.duration(leave)
+		}
+		dst[k] = r
+	}
+}
+
+func (t *Table) entry(i int64) *entry { return &t.chunks[i/entryChunk][i%entryChunk] }
+
+func (t *Table) partner(i int64, e entry) int64 {
+	switch e.partner {
+	case 0:
+		return NoPartner
+	case farAfter, farBefore:
+		if j, ok := t.far[i]; ok {
+			return j
+		}
+		return NoPartner
+	}
+	return i + int64(e.partner)
+}
+
+// duration returns the duration of the pair whose leave is row i.
+func (t *Table) duration(i int64) int64 {
+	p := t.entry(i).bits >> markBits
+	if p != longDuration {
+		return unpackDuration(p)
+	}
+	k := sort.Search(len(t.long), func(k int) bool { return t.long[k].row >= i })
+	if k < len(t.long) && t.long[k].row == i {
+		return t.long[k].duration
+	}
+	return NoDuration
+}
+
+// Addresses returns the distinct addresses of the rows, or nil before Build
+// has run to its end for the first time. Later builds do not change them.
+func (t *Table) Addresses() *Addresses {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.addresses
+}
+
+// Threads returns the threads by rising id, with the records counted so far.
+func (t *Table) Threads() []Thread {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	list := make([]Thread, t.threads.list.n)
+	for i := range list {
+		th := t.threads.list.at(uint32(i))
+		list[i] = Thread{th.id, th.records}
+	}
+	slices.SortFunc(list, func(a, b Thread) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// Count returns how many rows have a mark. [Open] is known when Build has
+// ended.
+func (t *Table) Count(m Mark) int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.marks[m]
+}
+
+// NeedsNames reports whether some leave closed a call and was not matched by
+// its address, so that building again with a Namer can give better marks and
+// depths. The order of rows, threads and addresses never depends on names.
+func (t *Table) NeedsNames() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byPosition
+}

@@ -1,0 +1,280 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+
+	"logparser/rows"
+)
+
+// Widths of the columns of a text file, in character cells. What is longer
+// moves the rest of its line to the right; nothing is cut.
+const (
+	threadWidth   = 10
+	durationWidth = 11
+	callWidth     = 60
+	sourceWidth   = 24
+	moduleWidth   = 16
+	minIndexWidth = 5
+	elapsedWidth  = 12
+
+	indentWidth = 2
+	// maxIndent is the deepest indentation in calls. Deeper ones are written
+	// there with their depth.
+	maxIndent = 20
+)
+
+// writeTXT writes a table for reading: first what the rows were made from,
+// then a line a row.
+func writeTXT(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
+	n := src.Len()
+	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
+	t.indexWidth, t.timeWidth = minIndexWidth, elapsedWidth
+	if n > 0 {
+		first, last := src.Row(0), src.Row(n-1)
+		t.indexWidth = max(t.indexWidth, len(strconv.FormatInt(last.Index, 10)))
+		if first.HasWall || last.HasWall {
+			t.timeWidth = len("2006-01-02 15:04:05.") + t.digits
+		}
+	}
+	var head []byte
+	if opt.BOM {
+		head = append(head, byteOrderMark...)
+	}
+	head = appendHeader(head, &opt.Header, n, t.end)
+	head = t.titles(head)
+	if _, err := w.Write(head); err != nil {
+		return fmt.Errorf("writing the header: %w", err)
+	}
+	return writeRows(ctx, w, src, n, opt.Progress, func() func([]byte, *rows.Row) []byte {
+		worker := t
+		worker.clock.Separator = ' '
+		return worker.append
+	})
+}
+
+// appendHeader appends the inputs and a table of the modules, each followed by
+// an empty line.
+func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
+	line := func(name, value string) {
+		if value != "" {
+			dst = append(appendPadded(dst, name, 10), visible(value)...)
+			dst = append(dst, end...)
+		}
+	}
+	log := h.Log
+	if h.Format != "" {
+		log += " (" + h.Format + ")"
+	}
+	line("Log:", log)
+	line("Modules:", h.Modules)
+	for _, s := range h.Lines {
+		line("Note:", s)
+	}
+	line("Rows:", strconv.FormatInt(n, 10))
+	dst = append(dst, end...)
+	if len(h.Images) == 0 {
+		return dst
+	}
+	table := [][]string{{"base", "size", "symbols", "module", "symbol file", "identity"}}
+	for _, m := range h.Images {
+		table = append(table, []string{
+			string(rows.AppendAddress(nil, m.Base)), string(rows.AppendAddress(nil, m.Size)),
+			m.Status, visible(m.Name), visible(m.SymbolFile), visible(m.Identity),
+		})
+	}
+	var widths [6]int
+	for _, cells := range table {
+		for i, s := range cells {
+			widths[i] = max(widths[i], cellWidth(s))
+		}
+	}
+	for _, cells := range table {
+		start := len(dst)
+		for i, s := range cells {
+			if i < 2 { // numbers to the right
+				dst = append(appendBlanks(dst, widths[i]-len(s)), s...)
+			} else {
+				dst = appendPadded(dst, s, widths[i])
+			}
+			dst = append(dst, "  "...)
+		}
+		dst = append(trimBlanks(dst, start), end...)
+	}
+	return append(dst, end...)
+}
+
+// txtLines makes lines of rows. It keeps the names of recent rows ready, which
+// rows of one address share.
+type txtLines struct {
+	digits                int
+	end                   string
+	indexWidth, timeWidth int
+	clock                 rows.Clock
+	recent                [1 << recentBits]txtCells
+}
+
+type txtCells struct {
+	row rows.Row
+	ok  bool
+	// function is the visible name and width its width; rest are the padded
+	// columns after the call.
+	function string
+	width    int
+	rest     string
+}
+
+func (t *txtLines) titles(dst []byte) []byte {
+	start := len(dst)
+	dst = append(appendBlanks(dst, t.indexWidth-len("index")), "index  "...)
+	dst = append(appendPadded(dst, "time", t.timeWidth), "  "...)
+	dst = append(appendBlanks(dst, threadWidth-len("thread")), "thread  "...)
+	dst = append(appendBlanks(dst, durationWidth-len("duration")), "duration  "...)
+	dst = append(appendPadded(dst, "call", callWidth), "  "...)
+	dst = append(appendPadded(dst, "source", sourceWidth), "  "...)
+	dst = appendPadded(dst, "module", moduleWidth)
+	n := len(dst) - start
+	dst = append(trimBlanks(dst, start), t.end...)
+	for range n {
+		dst = append(dst, '-')
+	}
+	return append(dst, t.end...)
+}
+
+func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
+	start := len(dst)
+	var number [24]byte
+	right := func(text []byte, width int) {
+		dst = appendBlanks(dst, width-len(text))
+		dst = append(append(dst, text...), "  "...)
+	}
+	right(strconv.AppendInt(number[:0], r.Index, 10), t.indexWidth)
+	if r.HasWall {
+		dst = append(t.clock.Append(dst, r, t.digits), "  "...)
+	} else {
+		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
+	}
+	right(strconv.AppendUint(number[:0], uint64(r.Thread), 10), threadWidth)
+	right(rows.AppendDuration(number[:0], r.Duration, t.digits), durationWidth)
+
+	m := &t.recent[recentIndex(r.Address)]
+	if !m.ok || !sameNames(&m.row, r) {
+		*m = newTXTCells(r)
+	}
+	indent := min(r.Depth, maxIndent) * indentWidth
+	used := indent
+	dst = appendBlanks(dst, indent)
+	if r.Depth > maxIndent {
+		n := len(dst)
+		dst = append(dst, '[')
+		dst = strconv.AppendInt(dst, int64(r.Depth), 10)
+		dst = append(dst, "] "...)
+		used += len(dst) - n
+	}
+	switch r.Event {
+	case rows.Enter:
+		dst = append(dst, "-> "...)
+	case rows.Leave:
+		dst = append(dst, "<- "...)
+	default:
+		dst = append(dst, "?? "...)
+	}
+	dst = append(dst, m.function...)
+	used += 3 + m.width
+	if r.Note != "" {
+		note := visible(r.Note)
+		dst = append(append(append(dst, "  ("...), note...), ')')
+		used += 4 + cellWidth(note)
+	}
+	dst = appendBlanks(dst, callWidth-used)
+	dst = append(dst, m.rest...)
+	if len(m.function)+len(m.rest) > maxRecent {
+		*m = txtCells{}
+	}
+	return append(trimBlanks(dst, start), t.end...)
+}
+
+func newTXTCells(r *rows.Row) txtCells {
+	c := txtCells{row: *r, ok: true, function: visible(r.Function)}
+	c.width = cellWidth(c.function)
+	// The path may come from any system.
+	source := []byte(visible(r.Source[strings.LastIndexAny(r.Source, `/\`)+1:]))
+	if r.Line != 0 {
+		source = rows.AppendLine(append(source, ':'), r.Line)
+	}
+	rest := append([]byte(nil), "  "...)
+	rest = append(appendPadded(rest, string(source), sourceWidth), "  "...)
+	rest = append(rest, visible(r.Module)...)
+	c.rest = string(rest)
+	return c
+}
+
+const blanks = "                                                                "
+
+func appendBlanks(dst []byte, n int) []byte {
+	for ; n > len(blanks); n -= len(blanks) {
+		dst = append(dst, blanks...)
+	}
+	if n > 0 {
+		dst = append(dst, blanks[:n]...)
+	}
+	return dst
+}
+
+// appendPadded appends s and blanks up to the width.
+func appendPadded(dst []byte, s string, width int) []byte {
+	return appendBlanks(append(dst, s...), width-cellWidth(s))
+}
+
+// trimBlanks cuts the blanks at the end, but not before start.
+func trimBlanks(dst []byte, start int) []byte {
+	for len(dst) > start && dst[len(dst)-1] == ' ' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+// visible replaces what a terminal would act upon or a line cannot hold:
+// control characters, line separators, characters that turn the direction of
+// writing, and broken UTF-8.
+func visible(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return strings.Map(func(r rune) rune {
+				if r == utf8.RuneError || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+					return utf8.RuneError
+				}
+				return r
+			}, s)
+		}
+	}
+	return s
+}
+
+// cellWidth returns how many character cells a terminal or an editor with a
+// fixed font needs for s.
+func cellWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			n++
+			continue
+		}
+		if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+			continue
+		}
+		n++
+		switch width.LookupRune(r).Kind() {
+		case width.EastAsianWide, width.EastAsianFullwidth:
+			n++
+		}
+	}
+	return n
+}
