@@ -1,0 +1,51 @@
+package app
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"logparser/modules"
+)
+
+// headSize is how much of a file is read to tell what it is.
+const headSize = 64 << 10
+
+// readHead returns the beginning of a regular file and its size in bytes.
+func readHead(path string) ([]byte, int64, error) {
+	if err := isRegular(path); err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	return head, info.Size(), err
+}
+
+// isRegular returns an error for a path that is no regular file. Anything
+// else might block when it is opened.
+func isRegular(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	}
+	return nil
+}
+
+// looksLikeModules reports whether a file is a modules file rather than a log.
+func looksLikeModules(path string) bool {
+	head, _, err := readHead(path)
+	return err == nil && modules.Looks(head)
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFindPair(t *testing.T) {
+	const text = "2026-11-21T11:22:33.456\n1234\n0x400000 0x1000 4 - - C:\\a.exe\n"
+	record := make([]byte, 16)
+	record[0], record[12] = 1, 1
+	tests := []struct {
+		name               string
+		files              []string // those that end in .bin hold text
+		give, log, modules string   // relative to the folder
+	}{
+		{"the log", []string{"LogDetails.dat", "LogDetails.bin"}, "LogDetails.dat", "LogDetails.dat", "LogDetails.bin"},
+		{"the modules file", []string{"LogDetails.dat", "LogDetails.bin"}, "LogDetails.bin", "LogDetails.dat", "LogDetails.bin"},
+		{"the folder", []string{"LogDetails.dat", "LogDetails.bin"}, ".", "LogDetails.dat", "LogDetails.bin"},
+		{"other names", []string{"run.12.dat", "run.12.bin"}, ".", "run.12.dat", "run.12.bin"},
+		{"capital letters", []string{"LOG.DAT", "LOG.BIN"}, "LOG.DAT", "LOG.DAT", "LOG.BIN"},
+		{"no modules file", []string{"LogDetails.dat"}, "LogDetails.dat", "LogDetails.dat", ""},
+		{"two logs in the folder", []string{"a.dat", "a.bin", "b.dat", "b.bin"}, ".", "", ""},
+		{"two logs, one by the usual name", []string{"LogDetails.dat", "LogDetails.bin", "b.dat", "b.bin"}, ".", "LogDetails.dat", "LogDetails.bin"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range tt.files {
+				content := record
+				if sameExtension(name, modulesExtension) {
+					content = []byte(text)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log, modules, err := FindPair(filepath.Join(dir, tt.give))
+			if tt.log == "" {
+				if err == nil {
+					t.Errorf("found %s and %s", log, modules)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Base(log) != tt.log || tt.modules != "" && filepath.Base(modules) != tt.modules || (tt.modules == "") != (modules == "") {
+				t.Errorf("found %q and %q, want %q and %q", log, modules, tt.log, tt.modules)
+			}
+		})
+	}
+}

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"logparser/export"
+	"logparser/parser"
+	"logparser/parser/classic"
+	"logparser/symbols"
+	"logparser/symbols/breakpad"
+	"logparser/symbols/dwarf"
+	"logparser/symbols/mapfile"
+	"logparser/symbols/pdb"
+	"logparser/symbols/symtab"
+)
+
+// logFormats are the logs that can be opened. A new format is a folder under
+// parser and a line here.
+var logFormats = []parser.Format{classic.Format}
+
+// symbolFormats are the sources of symbols, the best first. A new source is a
+// folder under symbols and a line here.
+var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, symtab.Format, mapfile.Format}
+
+// SaveFormats returns the names of the formats that [Session.Save] writes.
+func SaveFormats() []string {
+	var names []string
+	for _, f := range export.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,78 @@
+package app
+
+import (
+	"logparser/symbols"
+)
+
+// Inputs are what a session is made from. Only Log is needed.
+type Inputs struct {
+	// Log is the log file. [Open] also takes the modules file or a folder
+	// here and finds the pair; see [FindPair].
+	Log string
+	// Modules is the modules file; "" looks for it beside the log.
+	Modules string
+	// Symbols is the symbol search path, in order: folders, files, and text in
+	// the syntax of _NT_SYMBOL_PATH.
+	Symbols []string
+	// NoRecordedPaths forbids opening any path that comes out of a file.
+	NoRecordedPaths bool
+	// Network permits asking the symbol servers of the search path.
+	Network bool
+	// SymbolCache is the folder for what symbol servers give; "" is a folder
+	// of the user's cache.
+	SymbolCache string
+	// Run is "" for the last run, "all", or a run's number counted from 1.
+	Run string
+	// RecordSize forces a classic record's size, 16 or 24 bytes; 0 detects.
+	RecordSize int
+	// Encoding forces the modules file's encoding; "" detects.
+	Encoding string
+	// StartTime and StartTick replace those of the modules file.
+	StartTime string
+	StartTick *uint32
+}
+
+// A Stage is a part of the work that has its own progress.
+type Stage string
+
+const (
+	StageOpen    Stage = "open"    // finding the runs; in bytes
+	StagePair    Stage = "pair"    // pairing enters and leaves; in records
+	StageSymbols Stage = "symbols" // finding symbol files; in modules
+	StageResolve Stage = "resolve" // naming addresses; in addresses
+	StageFetch   Stage = "fetch"   // asking a symbol server; in bytes
+	StageSave    Stage = "save"    // writing; in rows
+	StageSearch  Stage = "search"  // searching or filtering; in rows
+)
+
+// A Progress is told how far a stage has come. It is called from the working
+// goroutine, at most some twenty times a second, and must not block. It may
+// be nil.
+type Progress func(stage Stage, done, total int64)
+
+// A ModuleState is a module and its symbols, for the modules panel and
+// `logparse symbols`.
+type ModuleState struct {
+	Name, Path string
+	Base, Size uint64
+	// Identity is the recorded one in the modules file's form, "-" for none.
+	Identity string
+	Status   symbols.Status
+	// SymbolFile is the path of the file taken or rejected, Reason a
+	// sentence, Attempts every place looked at.
+	SymbolFile string
+	Reason     string
+	Attempts   []symbols.Attempt
+	// Records counts the rows whose address lies in the module; -1 while
+	// that is not known.
+	Records int64
+}
+
+// A Thread is a thread of the chosen runs.
+type Thread struct {
+	ID   uint32
+	Rows int64
+}
+
+// A SourceMapping replaces the beginning of recorded source paths.
+type SourceMapping struct{ From, To string }

@@ -1,0 +1,299 @@
+// Package app joins the parts of LogParser into a session: it opens a log
+// with its modules and symbols, pairs the records, names the addresses, hands
+// out rows and saves them. Window and command share it, so they show and save
+// the same.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"logparser/calls"
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/rows"
+	"logparser/symbols"
+	"logparser/timeparse"
+)
+
+// Version is the version of LogParser.
+const Version = "0.1.0"
+
+// ErrNoSymbol is what a look-up's error wraps where no symbol covers the
+// address.
+var ErrNoSymbol = symbols.ErrNotFound
+
+// ErrClosed says that a session was closed.
+var ErrClosed = errors.New("the session is closed")
+
+// A Session is an opened log. All its methods are safe for concurrent use.
+// The order of work is [Open], which is quick and after which [Session.Rows]
+// already shows every record with its address, then [Session.Load], which
+// fills in depth, durations and names while the rows can be read.
+type Session struct {
+	log  parser.Log
+	runs []sessionRun // the chosen ones
+	// chosen is the index of the chosen run in the log, -1 for all.
+	chosen int
+	table  *calls.Table
+	rows   *source
+
+	// work is held, as a token, by whoever pairs or names.
+	work chan struct{}
+
+	mu       sync.Mutex
+	in       Inputs
+	loaded   bool
+	names    *names // nil before the addresses are known
+	bindings [][]symbols.Binding
+	closed   bool
+}
+
+// A sessionRun is a chosen run with what belongs to it.
+type sessionRun struct {
+	parser.Run
+	modules *modules.Map
+	// names are the modules' base names.
+	names []string
+	clock timeparse.Clock
+	// zero is the time of the run's first record, from which elapsed time
+	// counts.
+	zero int64
+}
+
+// Open opens the inputs far enough that rows can be shown. Errors that the
+// user can mend are of type [*InputError].
+func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
+	log, found, err := FindPair(in.Log)
+	if err != nil {
+		return nil, err
+	}
+	in.Log = log
+	if in.Modules == "" {
+		in.Modules = found
+	}
+	opened, err := openLog(ctx, in, p)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{log: opened, in: in, work: make(chan struct{}, 1)}
+	if err := s.choose(in.Run); err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openLog opens a log by the format that claims it most.
+func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, error) {
+	head, size, err := readHead(in.Log)
+	if err != nil {
+		return nil, &InputError{in.Log, unwrapPath(err), ""}
+	}
+	best, score := logFormats[0], -1
+	for _, f := range logFormats {
+		if n := f.Detect(head, size); n > score {
+			best, score = f, n
+		}
+	}
+	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick}
+	if best.NeedsModulesFile {
+		opt.ModulesFile = in.Modules
+	}
+	log, err := best.Open(ctx, in.Log, opt, p.of(StageOpen))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, openError(in, err)
+	}
+	return log, nil
+}
+
+// openError says which of the inputs an error of opening is about.
+func openError(in Inputs, err error) error {
+	path, next := in.Log, ""
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file):
+		path, err = file.Path, file.Err
+	case in.Modules != "" && strings.HasPrefix(err.Error(), in.Modules+": "):
+		path = in.Modules
+	}
+	if path == in.Modules && !errors.Is(err, modules.ErrEncoding) {
+		next = "give the right modules file with --modules"
+	}
+	return &InputError{path, err, next}
+}
+
+// choose selects the runs to show and makes the empty table for them.
+func (s *Session) choose(run string) error {
+	all := s.log.Info().Runs
+	first, last, err := parseRun(run, len(all))
+	if err != nil {
+		return err
+	}
+	s.chosen = first
+	if run == "all" {
+		s.chosen = -1
+	}
+	runs := make([]parser.Run, 0, last-first)
+	for i := first; i < last; i++ {
+		r := sessionRun{Run: all[i], modules: s.log.Modules(i), clock: s.log.Clock(i)}
+		if r.modules == nil {
+			r.modules = modules.NewMap(nil)
+		}
+		for k := range r.modules.Len() {
+			r.names = append(r.names, r.modules.At(k).Name())
+		}
+		var event [1]parser.Event
+		if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
+			r.zero = event[0].Time
+		}
+		s.runs = append(s.runs, r)
+		runs = append(runs, r.Run)
+	}
+	s.table = calls.NewTable(s.log, runs)
+	s.rows = &source{s}
+	return nil
+}
+
+// parseRun turns the user's word for a run into a range of runs.
+func parseRun(run string, n int) (first, last int, err error) {
+	switch run {
+	case "":
+		return max(n-1, 0), n, nil
+	case "all":
+		return 0, n, nil
+	}
+	var k int
+	if _, err := fmt.Sscanf(run, "%d", &k); err != nil || fmt.Sprint(k) != run || k < 1 || k > n {
+		return 0, 0, &InputError{"run " + run, errors.New("there is no such run"),
+			fmt.Sprintf("the log has %d; give a number from 1 or all", n)}
+	}
+	return k - 1, k, nil
+}
+
+// acquire takes the token for pairing and naming.
+func (s *Session) acquire(ctx context.Context) error {
+	select {
+	case s.work <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		<-s.work
+		return ErrClosed
+	}
+	return nil
+}
+
+func (s *Session) release() { <-s.work }
+
+// Load pairs the records, finds the symbols and names the addresses. Rows
+// change in place as it goes. Cancelled, it leaves what is done, and a later
+// Load goes on.
+func (s *Session) Load(ctx context.Context, p Progress) error {
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	return s.load(ctx, p)
+}
+
+// load is Load for a caller that holds the token.
+func (s *Session) load(ctx context.Context, p Progress) error {
+	s.mu.Lock()
+	loaded := s.loaded
+	s.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	if !s.table.Done() {
+		if err := s.table.Build(ctx, nil, p.of(StagePair)); err != nil {
+			return err
+		}
+	}
+	return s.name(ctx, p)
+}
+
+// SetSymbols replaces the symbol search path and names everything again,
+// without reading the log again except where its pairs depend on names.
+func (s *Session) SetSymbols(ctx context.Context, path []string, noRecordedPaths bool, p Progress) error {
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	s.mu.Lock()
+	s.in.Symbols, s.in.NoRecordedPaths = path, noRecordedPaths
+	s.loaded = false
+	s.mu.Unlock()
+	return s.load(ctx, p)
+}
+
+// Inputs returns what the session was opened with, with the files found.
+func (s *Session) Inputs() Inputs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in
+}
+
+// Info describes the log. It must not be changed.
+func (s *Session) Info() *parser.Info { return s.log.Info() }
+
+// Run returns the index of the chosen run in Info().Runs; all is true if all
+// of them are chosen.
+func (s *Session) Run() (chosen int, all bool) {
+	return max(s.chosen, 0), s.chosen < 0
+}
+
+// Threads returns the threads of the chosen runs by id, as far as they are
+// known: all of them after Load.
+func (s *Session) Threads() []Thread {
+	var list []Thread
+	for _, t := range s.table.Threads() {
+		list = append(list, Thread{t.ID, t.Records})
+	}
+	return list
+}
+
+// Partner returns the row of the other half of row i's pair.
+func (s *Session) Partner(i int64) (int64, bool) {
+	r := s.table.At(i)
+	return r.Partner, r.Partner != calls.NoPartner
+}
+
+// Rows returns the rows of the chosen runs. The source stays valid and
+// current until Close.
+func (s *Session) Rows() rows.Source { return s.rows }
+
+// Damaged reports whether anything of the log could not be read as it should.
+func (s *Session) Damaged() bool {
+	info := s.log.Info()
+	return len(info.Damage) > 0 || info.DamageBytes > 0 || s.table.Count(calls.Damaged) > 0
+}
+
+// Close frees the log and the symbol files. Work that is under way ends
+// first; cancel it to close soon.
+func (s *Session) Close() error {
+	s.work <- struct{}{}
+	defer s.release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	closeTables(s.bindings)
+	return s.log.Close()
+}
+
+// LogName returns the base name of the log.
+func (s *Session) LogName() string { return filepath.Base(s.Inputs().Log) }

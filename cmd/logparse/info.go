@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+)
+
+// jsonInfo is the object of `info --json`; its keys are documented in
+// docs/formats.md and stable.
+type jsonInfo struct {
+	Log         string       `json:"log"`
+	Modules     string       `json:"modules_file,omitempty"`
+	Format      string       `json:"format"`
+	Why         string       `json:"why"`
+	RecordSize  int          `json:"record_size,omitempty"`
+	Bytes       int64        `json:"bytes"`
+	Records     int64        `json:"records"`
+	Rows        int64        `json:"rows"`
+	Runs        []jsonRun    `json:"runs"`
+	Threads     []jsonThread `json:"threads"`
+	First       string       `json:"first,omitempty"`
+	Last        string       `json:"last,omitempty"`
+	SpanNS      int64        `json:"span_ns"`
+	Images      int          `json:"modules"`
+	Damage      []jsonDamage `json:"damage,omitempty"`
+	DamageBytes int64        `json:"damage_bytes"`
+	Notes       []string     `json:"notes,omitempty"`
+}
+
+type jsonRun struct {
+	Number   int    `json:"number"`
+	First    int64  `json:"first_record"`
+	Records  int64  `json:"records"`
+	Modules  bool   `json:"has_modules"`
+	Selected bool   `json:"selected"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+type jsonThread struct {
+	ID   uint32 `json:"id"`
+	Rows int64  `json:"rows"`
+}
+
+type jsonDamage struct {
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+}
+
+func newInfo() *cobra.Command {
+	var in inputFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "info LOG",
+		Short: "Describe a log: format, records, runs, threads, time span, modules, damage",
+		Example: `  logparse info LogDetails.dat
+  logparse info . --json`,
+		Args: oneLog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := in.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			j := describe(s)
+			if asJSON {
+				encode := json.NewEncoder(cmd.OutOrStdout())
+				encode.SetEscapeHTML(false)
+				err = encode.Encode(j)
+			} else {
+				err = printInfo(cmd.OutOrStdout(), j)
+			}
+			if err != nil {
+				return err
+			}
+			return in.finish(s)
+		},
+	}
+	in.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func describe(s *app.Session) jsonInfo {
+	info, inputs, span := s.Info(), s.Inputs(), s.Span()
+	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why,
+		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
+		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: info.Notes,
+		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First}
+	chosen, all := s.Run()
+	for i, r := range info.Runs {
+		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
+	}
+	for _, t := range s.Threads() {
+		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows})
+	}
+	if span.HasWall {
+		const layout = "2006-01-02T15:04:05.000"
+		j.First, j.Last = span.WallFirst.Format(layout), span.WallLast.Format(layout)
+	}
+	for _, d := range info.Damage {
+		j.Damage = append(j.Damage, jsonDamage{d.Offset, d.Bytes, d.Reason})
+	}
+	return j
+}
+
+// maxListed bounds the threads and damages that the text form lists.
+const maxListed = 20
+
+func printInfo(w io.Writer, j jsonInfo) error {
+	out := bufio.NewWriter(w)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("log", "%s (%d bytes)", j.Log, j.Bytes)
+	if j.Modules != "" {
+		line("modules", "%s (%d modules)", j.Modules, j.Images)
+	} else {
+		line("modules", "no modules file: addresses have no names")
+	}
+	line("format", "%s: %s", j.Format, j.Why)
+	line("records", "%d", j.Records)
+	for _, r := range j.Runs {
+		mark := ""
+		if r.Selected && len(j.Runs) > 1 {
+			mark = ", selected"
+		}
+		if !r.Modules {
+			mark += ", no modules known"
+		}
+		if r.Reason != "" {
+			mark += "; " + r.Reason
+		}
+		line("run", "%d: %d records from record %d on%s", r.Number, r.Records, r.First, mark)
+	}
+	line("threads", "%d", len(j.Threads))
+	for i, t := range j.Threads {
+		if i == maxListed {
+			line("", "... and %d more", len(j.Threads)-i)
+			break
+		}
+		line("", "%d: %d rows", t.ID, t.Rows)
+	}
+	if j.First != "" {
+		line("time", "%s to %s (%v)", j.First, j.Last, time.Duration(j.SpanNS))
+	} else {
+		line("time", "%v elapsed; the local time was not recorded", time.Duration(j.SpanNS))
+	}
+	if j.DamageBytes == 0 && len(j.Damage) == 0 {
+		line("damage", "none")
+	}
+	for i, d := range j.Damage {
+		if i == maxListed {
+			line("", "... and %d more places, %d bytes in all", len(j.Damage)-i, j.DamageBytes)
+			break
+		}
+		line("damage", "%d bytes at offset %d: %s", d.Bytes, d.Offset, d.Reason)
+	}
+	for _, n := range j.Notes {
+		line("note", "%s", n)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+)
+
+// jsonModule is the object of `symbols --json`; its keys are documented in
+// docs/formats.md and stable.
+type jsonModule struct {
+	Base       string        `json:"base"`
+	Size       uint64        `json:"size"`
+	Path       string        `json:"path"`
+	Identity   string        `json:"identity,omitempty"`
+	Records    int64         `json:"records"`
+	SymbolFile string        `json:"symbol_file,omitempty"`
+	Status     string        `json:"status"`
+	Reason     string        `json:"reason"`
+	Looked     []jsonAttempt `json:"looked,omitempty"`
+}
+
+type jsonAttempt struct {
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"`
+}
+
+func newSymbols() *cobra.Command {
+	var in inputFlags
+	var asJSON, verbose bool
+	cmd := &cobra.Command{
+		Use:   "symbols LOG",
+		Short: "List the modules of a log and the state of their symbols",
+		Long: `symbols prints each module: base, size, rows whose address lies in it, status
+of its symbols and path; below it identity, symbol file and why.
+
+matched       the recorded identity equals the symbol file's
+embedded      it equals the image's, and the names come from the image itself
+exports only  as embedded, but the image has only exported names
+mismatched    a file was found that belongs to another build: no names
+unverified    nothing was recorded to check by
+not found     no file was found; -v lists every place looked at`,
+		Example: `  logparse symbols LogDetails.dat --symbols C:\build\pdb -v`,
+		Args:    oneLog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := in.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			if !asJSON {
+				fmt.Fprintf(out, "%18s %10s %9s  %-12s %s\n", "base", "size", "records", "status", "path")
+			}
+			for _, m := range s.Modules() {
+				if err := printModule(out, m, asJSON, verbose); err != nil {
+					return err
+				}
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			return in.finish(s)
+		},
+	}
+	in.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a module")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every place looked at, in order")
+	return cmd
+}
+
+func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) error {
+	if asJSON {
+		j := jsonModule{Base: fmt.Sprintf("%#x", m.Base), Size: m.Size, Path: m.Path, Records: m.Records,
+			SymbolFile: m.SymbolFile, Status: string(m.Status), Reason: m.Reason}
+		if m.Identity != "-" {
+			j.Identity = m.Identity
+		}
+		for _, a := range m.Attempts {
+			j.Looked = append(j.Looked, jsonAttempt{a.Path, a.Outcome})
+		}
+		encode := json.NewEncoder(out)
+		encode.SetEscapeHTML(false)
+		return encode.Encode(j)
+	}
+	fmt.Fprintf(out, "%#18x %#10x %9d  %-12s %s\n", m.Base, m.Size, m.Records, m.Status, m.Path)
+	if m.Identity != "-" {
+		fmt.Fprintf(out, "    identity  %s\n", m.Identity)
+	}
+	if m.SymbolFile != "" {
+		fmt.Fprintf(out, "    symbols   %s\n", m.SymbolFile)
+	}
+	_, err := fmt.Fprintf(out, "    why       %s\n", m.Reason)
+	if verbose {
+		for _, a := range m.Attempts {
+			_, err = fmt.Fprintf(out, "    looked    %s: %s\n", a.Path, a.Outcome)
+		}
+	}
+	return err
+}
