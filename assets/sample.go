@@ -1,0 +1,46 @@
+package assets
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// sample is a small log with its modules file and symbols.
+//
+//go:embed sample
+var sample embed.FS
+
+// ExtractSample writes the sample log and what belongs to it into the user's
+// cache folder, where the log can be opened like any other, and returns the
+// folder. Files that are there already and right are left alone.
+func ExtractSample() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "logparser", "sample")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	err = fs.WalkDir(sample, "sample", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := sample.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, d.Name())
+		if have, err := os.ReadFile(target); err == nil && string(have) == string(content) {
+			return nil
+		}
+		return os.WriteFile(target, content, 0o644)
+	})
+	if err != nil {
+		return "", fmt.Errorf("the sample log: %w", err)
+	}
+	return dir, nil
+}

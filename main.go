@@ -1,0 +1,43 @@
+// LogParser is the desktop program: it shows the binary enter/leave log of an
+// instrumented program as a table with names.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"fyne.io/fyne/v2/app"
+
+	"logparser/ui"
+	"logparser/ui/control"
+	"logparser/ui/launch"
+)
+
+func main() {
+	start := launch.Parse(os.Args[1:], os.Getenv)
+	if start.Print != "" {
+		fmt.Print(start.Print)
+		return
+	}
+	if start.Err == nil {
+		start.Err = launch.Display(os.Getenv)
+	}
+	if start.Err == nil {
+		start.Err = run(start)
+	}
+	if start.Err != nil {
+		launch.Report(start.Err)
+		os.Exit(1)
+	}
+}
+
+func run(start launch.Start) error {
+	a := app.NewWithID("io.github.logparser")
+	return launch.Guard(func() {
+		w := ui.New(a, control.App{}, start.Options)
+		w.Show(start.Paths)
+		if start.Sample {
+			w.OpenSample()
+		}
+	}, a.Run)
+}

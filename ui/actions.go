@@ -1,0 +1,246 @@
+package ui
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+	"logparser/assets"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/editor"
+	"logparser/ui/table"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+func lower(s string) string { return strings.ToLower(s) }
+
+// modifiers returns the modifier keys held down.
+func modifiers() fyne.KeyModifier {
+	if d, ok := fyne.CurrentApp().Driver().(desktop.Driver); ok {
+		return d.CurrentKeyModifiers()
+	}
+	return 0
+}
+
+// key handles the window's own keys that no menu can have, wherever the focus
+// is, and reports whether there was one.
+func (w *Window) key(name fyne.KeyName) bool {
+	switch name {
+	case fyne.KeyEscape:
+		if w.dialog == nil {
+			return false
+		}
+		w.dialog.Dismiss()
+	case fyne.KeyF1:
+		if w.dialog == nil {
+			w.showKeys()
+		}
+	case fyne.KeyF3:
+		w.find(modifiers()&fyne.KeyModifierShift != 0)
+	case fyne.KeyF5:
+		w.ctl.Reload()
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *Window) openLog(path string) {
+	w.asked = time.Now()
+	w.ctl.SetLog(path)
+}
+
+func (w *Window) chooseLog() {
+	w.picker.File(lang.L("Choose a log"), w.lastLog(), w.openLog)
+}
+
+func (w *Window) chooseFolder() {
+	w.picker.Folder(lang.L("Open a folder"), w.lastLog(), w.openLog)
+}
+
+func (w *Window) chooseModules() {
+	w.picker.File(lang.L("Choose the modules file"), w.lastLog(), w.ctl.SetModules)
+}
+
+func (w *Window) addSymbols(path string) {
+	w.ctl.SetSymbols(append(slices.Clone(w.ctl.State().Wanted.Symbols), path))
+}
+
+func (w *Window) addSymbolFolder() {
+	w.picker.Folder(lang.L("Add a symbol folder"), w.lastSymbols(), w.addSymbols)
+}
+
+func (w *Window) addSymbolFile() {
+	w.picker.File(lang.L("Add a symbol file"), w.lastSymbols(), w.addSymbols)
+}
+
+// lastLog is where the user is looking for logs.
+func (w *Window) lastLog() string {
+	if log := w.ctl.State().Wanted.Log; log != "" {
+		return log
+	}
+	if logs, _ := w.pref.recent(); len(logs) > 0 {
+		return logs[0]
+	}
+	return ""
+}
+
+func (w *Window) lastSymbols() string {
+	if s := w.ctl.State().Wanted.Symbols; len(s) > 0 {
+		return s[len(s)-1]
+	}
+	return w.lastLog()
+}
+
+func (w *Window) openRecent(path string) {
+	paths := []string{path}
+	logs, modules := w.pref.recent()
+	if i := slices.Index(logs, path); i >= 0 && modules[i] != "" {
+		paths = append(paths, modules[i])
+	}
+	w.Open(paths)
+}
+
+// OpenSample copies the sample log out of the program and opens it.
+func (w *Window) OpenSample() {
+	go func() {
+		dir, err := assets.ExtractSample()
+		w.post(func() {
+			if err != nil {
+				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": err.Error()}), Details: err.Error()})
+				return
+			}
+			w.Open([]string{dir})
+		})
+	}()
+}
+
+// offer starts the remedy of a message.
+func (w *Window) offer(o control.Offer) {
+	switch o {
+	case control.OfferLog:
+		w.chooseLog()
+	case control.OfferModules:
+		w.chooseModules()
+	case control.OfferSymbols:
+		w.addSymbolFolder()
+	case control.OfferSave:
+		w.save()
+	}
+}
+
+func (w *Window) focusFind() {
+	w.win.Canvas().Focus(w.bar.entry)
+	w.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
+}
+
+// find goes to the next row that holds the text, or the one before.
+func (w *Window) find(backward bool) {
+	if w.bar.entry.Text == "" {
+		w.focusFind()
+		return
+	}
+	from := w.grid.Current() + 1
+	if backward {
+		from = w.grid.Current() - 1
+		if w.grid.Current() < 0 {
+			from = -1
+		}
+	}
+	w.ctl.Find(w.bar.entry.Text, from, backward)
+}
+
+// copyRows puts the selected rows on the clipboard.
+func (w *Window) copyRows() {
+	first, last, ok := w.grid.Selection()
+	if !ok {
+		return
+	}
+	format := w.format
+	w.ctl.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return table.AppendLine(dst, r, format) },
+		w.app.Clipboard().SetContent)
+}
+
+// copy is Ctrl+C: of the text that has the focus, or of the rows.
+func (w *Window) copy() {
+	if f, ok := w.win.Canvas().Focused().(fyne.Shortcutable); ok && f != fyne.Shortcutable(w.grid) {
+		f.TypedShortcut(&fyne.ShortcutCopy{Clipboard: w.app.Clipboard()})
+		return
+	}
+	w.copyRows()
+}
+
+// goTo shows the row with an Index, or the next that is not hidden.
+func (w *Window) goTo(index int64) {
+	if at := w.ctl.PlaceOf(index); at >= 0 {
+		w.grid.SetCurrent(at)
+		w.grid.Centre(at)
+		w.win.Canvas().Focus(w.grid)
+	}
+}
+
+// goToPartner goes from an enter to its leave, or back.
+func (w *Window) goToPartner() {
+	if other := w.ctl.Partner(w.indexOf(w.grid.Current())); other >= 0 {
+		w.goTo(other)
+	}
+}
+
+// openSource opens a row's source line in the user's editor.
+func (w *Window) openSource(row int64) {
+	src := w.ctl.State().Rows
+	if src == nil || row < 0 || row >= src.Len() {
+		return
+	}
+	r := src.Row(row)
+	if r.Source == "" {
+		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No source line is known for this row."),
+			Next: lang.L("Lines come from .pdb files and DWARF; the modules panel says what was found."), Offer: control.OfferSymbols})
+		return
+	}
+	mappings, template, none := w.pref.mappings(), w.pref.editor(), w.ctl.State().Wanted.NoRecordedPaths
+	go func() {
+		args, err := sourceCommand(r.Source, r.Line, mappings, template, none)
+		if err == nil {
+			err = editor.Start(args)
+		}
+		w.post(func() {
+			if err != nil {
+				w.ctl.Say(&control.Message{Level: control.LevelWarn,
+					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": err.Error()}),
+					Next:    lang.L("Say in the settings where this machine has the sources, and which editor to use."),
+					Details: err.Error()})
+				return
+			}
+			w.trace("editor " + strings.Join(args, " "))
+		})
+	}()
+}
+
+// sourceCommand finds the file that a recorded path stands for. Where opening
+// paths out of files is forbidden, only the user's own mappings count.
+func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
+	file, err := app.SourceFile(recorded, mappings)
+	if err != nil {
+		return nil, err
+	}
+	if none && file == filepath.Clean(recorded) {
+		return nil, errForbidden
+	}
+	return editor.Command(template, file, line)
+}
+
+func parseRow(s string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.NewReplacer(",", "", " ", "", "_", "").Replace(s), 10, 64)
+	return n, err == nil && n >= 0
+}

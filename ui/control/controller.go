@@ -1,0 +1,611 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// A Controller holds one log at a time.
+type Controller struct {
+	// OnChange is called after the state has changed.
+	OnChange func(Change)
+	// Trace, if not nil, is told events for tests that drive the program.
+	Trace func(event string)
+
+	engine    Engine
+	post      func(func())
+	slowAfter time.Duration
+
+	state   State
+	session Session
+
+	shown   app.Inputs // what session was opened with
+	reading bool       // another session is being opened
+	failed  string     // why the wanted log could not be opened
+
+	// opening opens and names, searching finds and filters, sorting looks at
+	// files that were given.
+	opening, searching, saving, sorting *job
+	contentAt                           time.Time
+}
+
+// New makes a controller. post must run functions one after the other on the
+// goroutine that the controller belongs to.
+func New(engine Engine, post func(func())) *Controller {
+	c := &Controller{engine: engine, post: post, slowAfter: slowAfter}
+	c.judge()
+	return c
+}
+
+// State returns the present state, to be read and not kept.
+func (c *Controller) State() *State { return &c.state }
+
+func (c *Controller) changed(what Change) {
+	if c.OnChange != nil {
+		c.OnChange(what)
+	}
+}
+
+func (c *Controller) trace(event string) {
+	if c.Trace != nil {
+		c.Trace(event)
+	}
+}
+
+// Give takes files and folders in any order, as they are dropped on the
+// window or given as arguments, and uses each for what it is.
+func (c *Controller) Give(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
+		given := sortPaths(paths)
+		return func(current bool) {
+			if current {
+				c.take(given)
+			}
+		}
+	})
+}
+
+// take applies sorted paths.
+func (c *Controller) take(g given) {
+	in := c.state.Wanted
+	in.Symbols = slices.Clone(in.Symbols)
+	for _, s := range g.symbols {
+		if !slices.Contains(in.Symbols, s) {
+			in.Symbols = append(in.Symbols, s)
+		}
+	}
+	if g.log != "" {
+		in.Log, in.Modules, in.Run = g.log, "", ""
+		if !c.state.Opened {
+			in.Modules = c.state.Wanted.Modules
+		}
+	}
+	if g.modules != "" {
+		in.Modules = g.modules
+	}
+	useful := g.log != "" || g.modules != "" || len(g.symbols) > 0
+	if useful {
+		c.apply(in)
+	}
+	if len(g.unknown) > 0 {
+		if !useful && !c.state.Opened {
+			// The path stays, so that it can be mended.
+			c.state.Wanted.Log, c.failed = g.unknown[0].Path, cause(g.unknown[0])
+			c.judge()
+			c.changed(ChangeInputs)
+		}
+		c.say(&Message{Level: LevelBad, Text: lang.L("Cannot open {{.Name}}", data{"Name": g.unknown[0].Path}),
+			Next: lang.L("Check that the file is there and can be read."), Details: g.unknown[0].Error()})
+	}
+}
+
+// SetLog chooses the log; "" chooses none. What was said of the log before
+// goes with it: its modules file and its run.
+func (c *Controller) SetLog(path string) {
+	path = cleanPath(path)
+	if path != "" {
+		c.Give([]string{path})
+		return
+	}
+	in := c.state.Wanted
+	in.Log, in.Run = "", ""
+	if c.state.Opened {
+		in.Modules = ""
+	}
+	c.apply(in)
+}
+
+// SetModules chooses the modules file; "" looks beside the log.
+func (c *Controller) SetModules(path string) {
+	path = cleanPath(path)
+	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
+		kind, err := kindModules, error(nil)
+		if path != "" {
+			kind, err = kindOf(path)
+		}
+		return func(current bool) {
+			switch {
+			case !current:
+			case err == nil && kind == kindLog:
+				c.take(given{log: path})
+				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
+			default:
+				in := c.state.Wanted
+				in.Modules = path
+				c.apply(in)
+			}
+		}
+	})
+}
+
+// SetSymbols chooses the symbol search path.
+func (c *Controller) SetSymbols(paths []string) {
+	in := c.state.Wanted
+	in.Symbols = nil
+	for _, p := range paths {
+		if p = cleanPath(p); p != "" && !slices.Contains(in.Symbols, p) {
+			in.Symbols = append(in.Symbols, p)
+		}
+	}
+	c.apply(in)
+}
+
+// SetRun chooses a run: "" for the last, "all", or a number from 1.
+func (c *Controller) SetRun(run string) {
+	in := c.state.Wanted
+	in.Run = run
+	c.apply(in)
+}
+
+// SetNoRecordedPaths forbids or permits opening paths that come out of files.
+func (c *Controller) SetNoRecordedPaths(no bool) {
+	in := c.state.Wanted
+	in.NoRecordedPaths = no
+	c.apply(in)
+}
+
+// Reload reads everything again from the files.
+func (c *Controller) Reload() {
+	if c.state.Wanted.Log != "" {
+		c.open(c.state.Wanted)
+	}
+}
+
+// apply does what is needed to get from the present inputs to others: nothing,
+// resolving again, or opening.
+func (c *Controller) apply(in app.Inputs) {
+	was := c.state.Wanted
+	symbols := !slices.Equal(was.Symbols, in.Symbols) || was.NoRecordedPaths != in.NoRecordedPaths
+	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run
+	switch {
+	case in.Log == "":
+		if c.state.Opened {
+			c.Close()
+		}
+		c.state.Wanted, c.state.Found, c.failed = in, in, ""
+		c.judge()
+		c.changed(ChangeInputs)
+	case files || c.reading || !c.state.Opened:
+		c.open(in)
+	case symbols:
+		c.state.Wanted = in
+		c.resolve()
+	default:
+		c.state.Wanted = in
+		c.changed(ChangeInputs)
+	}
+}
+
+// open replaces the session.
+func (c *Controller) open(in app.Inputs) {
+	c.state.Wanted, c.reading, c.failed = in, true, ""
+	c.judge()
+	c.say(nil)
+	c.changed(ChangeInputs)
+	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
+		s, err := c.engine.Open(ctx, in, p)
+		return func(current bool) {
+			if !current {
+				if err == nil {
+					go s.Close()
+				}
+				return
+			}
+			c.reading = false
+			switch {
+			case err == nil:
+				c.opened(in, s)
+			case errors.Is(err, context.Canceled):
+				c.notOpened(nil)
+			default:
+				c.notOpened(err)
+			}
+		}
+	})
+}
+
+// opened shows a new session's rows and goes on to their names.
+func (c *Controller) opened(in app.Inputs, s Session) {
+	old := c.session
+	c.session = s
+	c.state.Opened, c.state.Loaded = true, false
+	c.state.Found = s.Inputs()
+	if in.Log != c.state.Found.Log {
+		// The modules file or the folder was given instead of the log.
+		in.Log = c.state.Found.Log
+	}
+	c.state.Wanted, c.shown = in, in
+	c.state.Facts = s.Facts()
+	c.state.Rows = s.Rows()
+	c.state.Filtered = false
+	c.state.Modules, c.state.Threads = s.Modules(), s.Threads()
+	c.judge()
+	c.changed(ChangeSource | ChangeInputs | ChangeModules)
+	c.retire(old)
+	c.trace("rows " + decimal(c.state.Rows.Len()))
+	c.load(Session.Load)
+}
+
+// retire closes a session that is no longer shown once nothing works on it.
+// A file that is being saved is finished.
+func (c *Controller) retire(s Session, users ...<-chan struct{}) {
+	users = append(users, end(&c.searching))
+	if c.saving != nil {
+		users = append(users, c.saving.done)
+	}
+	if s == nil {
+		return
+	}
+	go func() {
+		for _, done := range users {
+			<-done
+		}
+		s.Close()
+	}()
+}
+
+// notOpened goes back to what is still shown, and says why.
+func (c *Controller) notOpened(err error) {
+	failed := c.state.Wanted
+	if c.state.Opened {
+		c.state.Wanted = c.shown
+		c.judge()
+		if !c.state.Loaded {
+			// Opening had cancelled this.
+			c.load(Session.Load)
+		}
+	} else {
+		if err != nil {
+			c.failed = cause(err)
+		}
+		c.judge()
+	}
+	if err != nil {
+		c.say(openFailed(failed, err))
+		c.trace("error " + err.Error())
+	}
+	c.changed(ChangeInputs)
+}
+
+// load names the rows of the session: by Load, or by something that includes it.
+func (c *Controller) load(work func(s Session, ctx context.Context, p app.Progress) error) {
+	s := c.session
+	c.run(&c.opening, lang.L("Finding symbols"), func(ctx context.Context, p app.Progress) func(bool) {
+		err := work(s, ctx, p)
+		return func(current bool) {
+			if current {
+				c.loaded(s, err)
+			}
+		}
+	})
+	c.judge()
+	c.changed(ChangeInputs)
+}
+
+func (c *Controller) loaded(s Session, err error) {
+	c.state.Loaded = err == nil
+	c.state.Found = s.Inputs()
+	c.refresh()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.say(&Message{Level: LevelBad, Text: lang.L("Names could not be found: {{.Cause}}", data{"Cause": cause(err)}),
+			Next: lang.L("The rows are shown with addresses. Try another symbol path."), Details: err.Error(), Offer: OfferSymbols})
+		c.trace("error " + err.Error())
+	} else if err != nil {
+		c.say(&Message{Level: LevelWarn, Text: lang.L("Stopped: names are not complete."),
+			Next: lang.L("Reload the log to go on.")})
+	} else {
+		c.advise()
+		c.trace("loaded")
+	}
+}
+
+// resolve names everything again by the present symbol path.
+func (c *Controller) resolve() {
+	if c.session == nil {
+		return
+	}
+	in := c.state.Wanted
+	c.shown = in
+	c.state.Loaded = false
+	c.load(func(s Session, ctx context.Context, p app.Progress) error {
+		return s.SetSymbols(ctx, in.Symbols, in.NoRecordedPaths, p)
+	})
+}
+
+// contentGrew shows what the work under way has brought so far.
+func (c *Controller) contentGrew() {
+	if c.session == nil || time.Since(c.contentAt) < 2*reportEvery {
+		return
+	}
+	c.refresh()
+}
+
+func (c *Controller) refresh() {
+	c.contentAt = time.Now()
+	c.state.Facts = c.session.Facts()
+	c.state.Modules, c.state.Threads = c.session.Modules(), c.session.Threads()
+	c.judge()
+	c.changed(ChangeContent | ChangeInputs | ChangeModules)
+}
+
+// Close shows no log.
+func (c *Controller) Close() {
+	opening, s := end(&c.opening), c.session
+	c.reading = false
+	end(&c.sorting)
+	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
+	in := app.Inputs{Symbols: c.state.Wanted.Symbols, NoRecordedPaths: c.state.Wanted.NoRecordedPaths}
+	c.state = State{Wanted: in, Found: in}
+	c.judge()
+	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage)
+	c.retire(s, opening)
+	c.showWork()
+}
+
+// Cancel stops the work that is shown.
+func (c *Controller) Cancel() {
+	if j := c.foremost(); j != nil {
+		j.cancel()
+	}
+}
+
+// CancelSave stops the saving of a file; Busy says when that is done.
+func (c *Controller) CancelSave() {
+	if c.saving != nil {
+		c.saving.cancel()
+	}
+}
+
+// Busy reports whether a file is being saved.
+func (c *Controller) Busy() bool { return c.saving != nil }
+
+// Find searches the shown rows for a text, from a row on or back, and once
+// round.
+func (c *Controller) Find(text string, from int64, backward bool) {
+	src := c.state.Rows
+	if src == nil || text == "" {
+		return
+	}
+	c.run(&c.searching, lang.L("Searching"), func(ctx context.Context, p app.Progress) func(bool) {
+		q := app.Query{Text: text, Backward: backward}
+		row, err := int64(-1), error(nil)
+		wrapped := false
+		if from >= 0 && from < src.Len() {
+			row, err = c.engine.Search(ctx, src, from, q, p)
+		}
+		if row < 0 && err == nil {
+			wrapped = true
+			var start int64
+			if backward {
+				start = src.Len() - 1
+			}
+			row, err = c.engine.Search(ctx, src, start, q, p)
+		}
+		return func(current bool) {
+			if !current || errors.Is(err, context.Canceled) {
+				return
+			}
+			if err != nil {
+				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				return
+			}
+			c.state.Search = Search{Text: text, Row: row, Wrapped: wrapped && row >= 0}
+			c.changed(ChangeFound)
+			c.trace("found " + decimal(row))
+		}
+	})
+}
+
+// FilterThread shows the rows of one thread only.
+func (c *Controller) FilterThread(thread uint32) {
+	s := c.session
+	if s == nil {
+		return
+	}
+	c.run(&c.searching, lang.L("Filtering"), func(ctx context.Context, p app.Progress) func(bool) {
+		src, err := s.FilterThread(ctx, thread, p)
+		return func(current bool) {
+			if !current || c.session != s {
+				return
+			}
+			if err != nil {
+				if !errors.Is(err, context.Canceled) {
+					c.say(&Message{Level: LevelBad, Text: lang.L("The filter failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				}
+				c.changed(ChangeModules) // the selector goes back
+				return
+			}
+			c.state.Rows, c.state.Filtered, c.state.Thread = src, true, thread
+			c.changed(ChangeSource | ChangeModules)
+			c.trace("filtered " + decimal(src.Len()))
+		}
+	})
+}
+
+// ShowAll ends the filter.
+func (c *Controller) ShowAll() {
+	if c.session == nil || !c.state.Filtered {
+		return
+	}
+	end(&c.searching)
+	c.state.Rows, c.state.Filtered = c.session.Rows(), false
+	c.changed(ChangeSource | ChangeModules)
+}
+
+// Partner returns the Index of the other half of the pair that the row with
+// this Index belongs to, -1 if it has none.
+func (c *Controller) Partner(index int64) int64 {
+	if c.session == nil || index < 0 {
+		return -1
+	}
+	if other, ok := c.session.Partner(index); ok {
+		return other
+	}
+	return -1
+}
+
+// PlaceOf returns where the row with an Index stands in the shown rows; if it
+// is hidden, the next one that is not.
+func (c *Controller) PlaceOf(index int64) int64 {
+	src := c.state.Rows
+	if src == nil {
+		return -1
+	}
+	if !c.state.Filtered {
+		return index
+	}
+	low, high := int64(0), src.Len()
+	for low < high {
+		if mid := low + (high-low)/2; src.Row(mid).Index < index {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return min(low, src.Len()-1)
+}
+
+// Save writes all rows to a file, after the names have come.
+func (c *Controller) Save(path, format string, opt app.SaveOptions) {
+	s := c.session
+	if s == nil || path == "" || c.saving != nil {
+		return
+	}
+	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
+		err := s.Save(ctx, path, format, opt, p)
+		return func(bool) {
+			switch {
+			case err == nil:
+				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.Path}}", data{"Path": path})})
+				c.trace("saved " + path)
+			case errors.Is(err, context.Canceled):
+				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
+			default:
+				c.say(&Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
+					Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error(), Offer: OfferSave})
+				c.trace("error " + err.Error())
+			}
+		}
+	})
+}
+
+// MaxCopy is the most rows that are copied at once.
+const MaxCopy = 100_000
+
+// Copy hands the rows from first to last, as text with tabs, to done. Of a
+// longer range only the first MaxCopy rows are copied, and that is said.
+func (c *Controller) Copy(first, last int64, line func(dst []byte, r *rows.Row) []byte, done func(text string)) {
+	src := c.state.Rows
+	if src == nil || first < 0 || last < first {
+		return
+	}
+	asked := last - first + 1
+	n := min(asked, MaxCopy)
+	c.run(&c.searching, lang.L("Copying"), func(ctx context.Context, p app.Progress) func(bool) {
+		var text []byte
+		buffer := make([]rows.Row, 1024)
+		for at := first; at < first+n && ctx.Err() == nil; {
+			got, err := src.Read(buffer[:min(int64(len(buffer)), first+n-at)], at)
+			for i := range got {
+				text = append(line(text, &buffer[i]), '\n')
+			}
+			at += int64(got)
+			p(app.StageSearch, at-first, n)
+			if err != nil || got == 0 {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return func(bool) {}
+		}
+		return func(current bool) {
+			if !current {
+				return
+			}
+			done(string(text))
+			if asked > n {
+				c.say(&Message{Level: LevelWarn, Text: lang.L("Copied the first {{.N}} rows only.", data{"N": Thousands(n)}),
+					Next: lang.L("Save the log to get all of them."), Offer: OfferSave})
+			}
+			c.trace("copied " + decimal(n))
+		}
+	})
+}
+
+// Say shows a message of the window itself.
+func (c *Controller) Say(m *Message) { c.say(m) }
+
+func (c *Controller) say(m *Message) {
+	if m == nil && c.state.Message == nil {
+		return
+	}
+	c.state.Message = m
+	c.changed(ChangeMessage)
+}
+
+// Dismiss takes the message away.
+func (c *Controller) Dismiss() { c.say(nil) }
+
+// Relabel says everything again, in another language.
+func (c *Controller) Relabel() {
+	c.judge()
+	c.say(nil)
+	c.showWork()
+	c.changed(ChangeInputs | ChangeModules | ChangeProgress)
+}
+
+// cleanPath strips what pasting a path brings along.
+func cleanPath(p string) string {
+	p = strings.TrimSpace(p)
+	if len(p) > 1 && p[0] == '"' && p[len(p)-1] == '"' {
+		p = p[1 : len(p)-1]
+	}
+	return p
+}
+
+// SplitPaths splits a symbol search path as the system writes lists.
+func SplitPaths(s string) []string {
+	var out []string
+	for _, p := range strings.Split(s, string(os.PathListSeparator)) {
+		if p = cleanPath(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// JoinPaths is the inverse of SplitPaths.
+func JoinPaths(paths []string) string { return strings.Join(paths, string(os.PathListSeparator)) }

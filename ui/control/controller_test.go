@@ -1,0 +1,485 @@
+package control_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+	"logparser/ui/language"
+)
+
+// A desk is a controller whose posted functions are run by the test.
+type desk struct {
+	*control.Controller
+	t       *testing.T
+	engine  *fake.Engine
+	queue   chan func()
+	changes control.Change
+	events  []string
+	dir     string
+}
+
+func newDesk(t *testing.T, engine *fake.Engine) *desk {
+	t.Helper()
+	if err := language.Set(language.English); err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, engine: engine, queue: make(chan func(), 10_000), dir: t.TempDir()}
+	d.Controller = control.New(engine, func(f func()) { d.queue <- f })
+	d.OnChange = func(c control.Change) { d.changes |= c }
+	d.Trace = func(e string) { d.events = append(d.events, e) }
+	return d
+}
+
+func (d *desk) file(name, content string) string {
+	d.t.Helper()
+	path := filepath.Join(d.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+const binary = "\x00\x10\x00\x40\x01\x00\x00\x00"
+
+func (d *desk) log() string { return d.file("a.dat", binary) }
+
+func (d *desk) wait(what string, cond func() bool) {
+	d.t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !cond() {
+		select {
+		case f := <-d.queue:
+			f()
+		case <-deadline:
+			d.t.Fatalf("waited in vain for %s; events %q", what, d.events)
+		}
+	}
+}
+
+func (d *desk) waitEvent(event string) {
+	d.t.Helper()
+	seen := 0
+	d.wait(event, func() bool {
+		for ; seen < len(d.events); seen++ {
+			if d.events[seen] == event {
+				d.events = d.events[seen+1:]
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (d *desk) waitMessage() *control.Message {
+	d.t.Helper()
+	d.wait("a message", func() bool { return d.State().Message != nil })
+	return d.State().Message
+}
+
+// settle runs whatever is posted for a while.
+func (d *desk) settle() {
+	for {
+		select {
+		case f := <-d.queue:
+			f()
+		case <-time.After(50 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func TestRowsComeBeforeNames(t *testing.T) {
+	e := &fake.Engine{Rows: 1000, Loading: make(chan struct{})}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("rows 1000")
+	s := d.State()
+	if !s.Opened || s.Loaded || s.Rows.Row(3).Function != "sample.exe+0x10c0" {
+		t.Fatalf("opened %v, loaded %v, row 3 %q", s.Opened, s.Loaded, s.Rows.Row(3).Function)
+	}
+	if s.Symbols.Level != control.LevelBusy {
+		t.Errorf("symbols %+v", s.Symbols)
+	}
+	close(e.Loading)
+	d.waitEvent("loaded")
+	if s.Rows.Row(3).Function != "app::Shape::area<int>" || s.Symbols.Level != control.LevelGood {
+		t.Errorf("row 3 %q, symbols %+v", s.Rows.Row(3).Function, s.Symbols)
+	}
+	if d.changes&control.ChangeContent == 0 {
+		t.Error("the table was not told of the names")
+	}
+}
+
+// Another symbol path resolves again and does not open the log again.
+func TestSymbolPathDoesNotReopen(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.SetSymbols([]string{"/a", "", "/a", " /b "})
+	if d.State().Loaded {
+		t.Error("still loaded")
+	}
+	d.waitEvent("loaded")
+	if got := len(e.OpenedInputs()); got != 1 {
+		t.Errorf("opened %d times", got)
+	}
+	if got := control.JoinPaths(d.State().Found.Symbols); got != control.JoinPaths([]string{"/a", "/b"}) {
+		t.Errorf("the session has symbols %q", got)
+	}
+}
+
+// Symbols may be set before the log, and while it is being opened.
+func TestInputsInAnyOrder(t *testing.T) {
+	e := &fake.Engine{Rows: 10, Opening: make(chan struct{})}
+	d := newDesk(t, e)
+	d.SetSymbols([]string{"/first"})
+	modules := d.file("m.txt", "0x1000 0x1000 a\n")
+	d.SetModules(modules)
+	d.wait("modules", func() bool { return d.State().Wanted.Modules == modules })
+	if d.State().Opened || len(e.OpenedInputs()) != 0 {
+		t.Fatal("opened without a log")
+	}
+	d.SetLog(d.log())
+	d.wait("opening", func() bool { return d.State().Log.Level == control.LevelBusy })
+	d.SetSymbols([]string{"/second"})
+	close(e.Opening)
+	d.waitEvent("loaded")
+	in := e.OpenedInputs()
+	last := in[len(in)-1]
+	if last.Modules != modules || len(last.Symbols) != 1 || last.Symbols[0] != "/second" {
+		t.Errorf("opened with %+v", last)
+	}
+}
+
+func TestSwappedInputsAreNoticed(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	log, modules := d.log(), d.file("a.bin", "2013 5 6 4 10 0 0 0\n100\n0x1000 0x1000 a.exe\n")
+	d.SetLog(modules)
+	d.waitEvent("loaded")
+	if in := d.State().Wanted; in.Log != log || in.Modules != modules {
+		t.Errorf("the modules file as the log gives %+v", in)
+	}
+
+	d2 := newDesk(t, &fake.Engine{Rows: 10})
+	d2.SetModules(log)
+	d2.waitEvent("rows 10")
+	if in := d2.State().Wanted; in.Log != log || in.Modules != "" {
+		t.Errorf("the log as the modules file gives %+v", in)
+	}
+}
+
+func TestGiveSortsFiles(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	log, modules := d.log(), d.file("b.txt", "\xef\xbb\xbf0x1000 0x1000 C:\\\u7a0b\u5e8f\\a.exe\n")
+	pdb := d.file("a.pdb", "Microsoft C/C++ MSF 7.00\r\n")
+	elf := d.file("a.so", "\x7fELF\x02")
+	folder := filepath.Join(d.dir, "symbols")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	d.Give([]string{folder, pdb, "file://" + filepath.ToSlash(modules), elf, log})
+	d.waitEvent("loaded")
+	in := d.State().Wanted
+	if in.Log != log || in.Modules != modules || control.JoinPaths(in.Symbols) != control.JoinPaths([]string{folder, pdb, elf}) {
+		t.Errorf("taken as %+v", in)
+	}
+}
+
+func TestOpenFailureKeepsWhatIsShown(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	log := d.log()
+	d.SetLog(log)
+	d.waitEvent("loaded")
+	e.OpenErr = &app.InputError{Path: "x", Err: errors.New("record 7 is broken")}
+	other := d.file("other.dat", binary)
+	d.SetLog(other)
+	m := d.waitMessage()
+	if m.Level != control.LevelBad || !strings.Contains(m.Text, "other.dat") || !strings.Contains(m.Text, "record 7 is broken") || m.Next == "" {
+		t.Errorf("message %+v", m)
+	}
+	if s := d.State(); !s.Opened || s.Wanted.Log != log || s.Log.Level != control.LevelGood {
+		t.Errorf("shown is %+v, %+v", s.Wanted, s.Log)
+	}
+	if e.ClosedCount() != 0 {
+		t.Error("the shown session was closed")
+	}
+}
+
+func TestFirstOpenFailureIsRed(t *testing.T) {
+	d := newDesk(t, &fake.Engine{OpenErr: fake.ErrBroken})
+	log := d.log()
+	d.SetLog(log)
+	d.waitMessage()
+	if s := d.State(); s.Opened || s.Wanted.Log != log || s.Log != (control.InputState{Level: control.LevelBad, Text: "broken"}) {
+		t.Errorf("%+v, %+v", s.Wanted, s.Log)
+	}
+	d.SetLog(filepath.Join(d.dir, "absent.dat"))
+	d.settle()
+	if s := d.State(); s.Log.Level != control.LevelBad || s.Log.Text != "there is no such file" || s.Message.Next == "" {
+		t.Errorf("absent file: %+v, %+v", s.Log, s.Message)
+	}
+}
+
+// Opening another log closes the one before, exactly once, and one that was
+// superseded while it was opened too.
+func TestEverySessionIsClosed(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	for _, name := range []string{"1.dat", "2.dat", "3.dat"} {
+		d.SetLog(d.file(name, binary))
+		d.waitEvent("loaded")
+	}
+	d.wait("closing", func() bool {
+		if len(d.queue) == 0 {
+			d.queue <- func() { time.Sleep(time.Millisecond) }
+		}
+		return e.ClosedCount() == 2
+	})
+	d.Close()
+	d.wait("closing", func() bool {
+		if len(d.queue) == 0 {
+			d.queue <- func() { time.Sleep(time.Millisecond) }
+		}
+		return e.ClosedCount() == 3
+	})
+	if s := d.State(); s.Opened || s.Rows != nil || s.Wanted.Log != "" {
+		t.Errorf("after closing: %+v", s.Wanted)
+	}
+}
+
+func TestCancelLoading(t *testing.T) {
+	e := &fake.Engine{Rows: 10, Loading: make(chan struct{})}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.wait("slow work", func() bool { return d.State().Work.Slow })
+	if w := d.State().Work; w.Title != "Pairing enters and leaves" || w.Total != 10 {
+		t.Errorf("work %+v", w)
+	}
+	d.Cancel()
+	m := d.waitMessage()
+	if m.Level != control.LevelWarn || !d.State().Opened || d.State().Loaded {
+		t.Errorf("message %+v, opened %v", m, d.State().Opened)
+	}
+	if d.State().Work.Slow {
+		t.Error("work is still shown")
+	}
+	close(e.Loading)
+	d.Reload()
+	d.waitEvent("loaded")
+}
+
+// Quick work is not shown at all.
+func TestQuickWorkIsNotShown(t *testing.T) {
+	d := newDesk(t, &fake.Engine{Rows: 10})
+	slow := false
+	d.OnChange = func(control.Change) { slow = slow || d.State().Work.Slow }
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	if slow {
+		t.Error("progress was shown for work of a few milliseconds")
+	}
+}
+
+func TestFindGoesRoundOnce(t *testing.T) {
+	d := newDesk(t, &fake.Engine{Rows: 100})
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	for _, test := range []struct {
+		text     string
+		from     int64
+		backward bool
+		row      int64
+		wrapped  bool
+	}{
+		{"MAIN", 0, false, 0, false},
+		{"main", 1, false, 13, false},
+		{"main", 99, false, 0, true},
+		{"main", 100, false, 0, true},
+		{"main", 12, true, 0, false},
+		{"main", -1, true, 98, true},
+		{"absent", 0, false, -1, false},
+	} {
+		d.changes = 0
+		d.Find(test.text, test.from, test.backward)
+		d.wait("the search", func() bool { return d.changes&control.ChangeFound != 0 })
+		if f := d.State().Search; f.Row != test.row || f.Wrapped != test.wrapped {
+			t.Errorf("%+v gives %+v", test, f)
+		}
+	}
+}
+
+func TestFilterThread(t *testing.T) {
+	d := newDesk(t, &fake.Engine{Rows: 100})
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.FilterThread(1001)
+	d.waitEvent("filtered 50")
+	s := d.State()
+	if !s.Filtered || s.Thread != 1001 || s.Rows.Row(0).Index != 1 {
+		t.Fatalf("filtered %v, row 0 is %d", s.Filtered, s.Rows.Row(0).Index)
+	}
+	for index, place := range map[int64]int64{0: 0, 1: 0, 2: 1, 3: 1, 99: 49, 1000: 49} {
+		if got := d.PlaceOf(index); got != place {
+			t.Errorf("row %d is at %d, want %d", index, got, place)
+		}
+	}
+	d.ShowAll()
+	if s.Filtered || s.Rows.Len() != 100 || d.PlaceOf(7) != 7 {
+		t.Error("the filter is still there")
+	}
+}
+
+func TestSave(t *testing.T) {
+	e := &fake.Engine{Rows: 10}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	out := filepath.Join(d.dir, "out.csv")
+	d.Save(out, "csv", app.SaveOptions{BOM: true, CRLF: true})
+	if !d.Busy() {
+		t.Error("not busy while saving")
+	}
+	d.waitEvent("saved " + out)
+	if got, _ := os.ReadFile(out); string(got) != "csv bom=true crlf=true raw=false\n" {
+		t.Errorf("saved %q", got)
+	}
+	if m := d.State().Message; m.Level != control.LevelGood || d.Busy() {
+		t.Errorf("message %+v", m)
+	}
+
+	d.Dismiss()
+	e.SaveErr = &os.PathError{Op: "write", Path: out, Err: syscall.ENOSPC}
+	d.Save(out, "csv", app.SaveOptions{})
+	m := d.waitMessage()
+	if m.Level != control.LevelBad || !strings.Contains(m.Text, "the disk is full") || m.Next == "" || !strings.Contains(m.Details, out) {
+		t.Errorf("disk full: %+v", m)
+	}
+
+	d.Dismiss()
+	e.SaveErr, e.Saving = nil, make(chan struct{})
+	d.Save(out, "csv", app.SaveOptions{})
+	d.wait("slow work", func() bool { return d.State().Work.Slow && d.State().Work.Title == "Saving" })
+	d.Cancel()
+	if m := d.waitMessage(); m.Level != control.LevelWarn {
+		t.Errorf("cancelled: %+v", m)
+	}
+}
+
+// A file that is being saved is finished although another log is opened, and
+// its session is closed only then.
+func TestSaveOutlivesItsLog(t *testing.T) {
+	e := &fake.Engine{Rows: 10, Saving: make(chan struct{})}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	out := filepath.Join(d.dir, "out.txt")
+	d.Save(out, "txt", app.SaveOptions{})
+	d.SetLog(d.file("b.dat", binary))
+	d.waitEvent("loaded")
+	d.settle()
+	if e.ClosedCount() != 0 {
+		t.Fatal("closed while it was being saved")
+	}
+	close(e.Saving)
+	d.waitEvent("saved " + out)
+	d.wait("closing", func() bool {
+		if len(d.queue) == 0 {
+			d.queue <- func() { time.Sleep(time.Millisecond) }
+		}
+		return e.ClosedCount() == 1
+	})
+}
+
+func TestCopyIsCapped(t *testing.T) {
+	d := newDesk(t, &fake.Engine{Rows: 1_000_000_000})
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	line := func(dst []byte, r *rows.Row) []byte { return append(dst, 'x') }
+	var text string
+	d.Copy(5, 7, line, func(s string) { text = s })
+	d.waitEvent("copied 3")
+	if text != "x\nx\nx\n" || d.State().Message != nil {
+		t.Errorf("copied %q, %+v", text, d.State().Message)
+	}
+	d.Copy(0, 999_999_999, line, func(s string) { text = s })
+	d.waitEvent("copied 100000")
+	if strings.Count(text, "\n") != control.MaxCopy || d.State().Message == nil || d.State().Message.Offer != control.OfferSave {
+		t.Errorf("copied %d rows, message %+v", strings.Count(text, "\n"), d.State().Message)
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		engine  *fake.Engine
+		symbols control.Level
+		message string
+		offer   control.Offer
+	}{
+		{"all well", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "matched", Records: 10}, {Name: "b", Path: "/b", Status: "not found", Records: 0}}},
+			control.LevelGood, "", control.OfferNone},
+		{"mismatched", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "mismatched", Records: 10}}},
+			control.LevelBad, "1 module has a symbol file of another build", control.OfferSymbols},
+		{"none found", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "not found", Records: 10}}},
+			control.LevelWarn, "No symbols were found", control.OfferSymbols},
+		{"unverified", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "unverified", Records: 10}}},
+			control.LevelWarn, "", control.OfferNone},
+		{"no modules", &fake.Engine{Rows: 10, Modules: []app.ModuleState{}},
+			control.LevelNone, "Without the modules file", control.OfferModules},
+		{"empty", &fake.Engine{}, control.LevelGood, "The log is empty", control.OfferLog},
+		{"damaged", &fake.Engine{Rows: 10, Facts: control.Facts{DamageBytes: 5}},
+			control.LevelGood, "5 bytes of the log are damaged", control.OfferNone},
+		{"runs", &fake.Engine{Rows: 10, Facts: control.Facts{Runs: []control.Run{{Records: 7}, {Records: 10}}, Chosen: 1}},
+			control.LevelGood, "The file holds more runs: 7 rows", control.OfferNone},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := newDesk(t, test.engine)
+			d.SetLog(d.log())
+			d.waitEvent("loaded")
+			s := d.State()
+			if s.Symbols.Level != test.symbols {
+				t.Errorf("symbols %+v", s.Symbols)
+			}
+			switch {
+			case test.message == "" && s.Message != nil:
+				t.Errorf("message %+v", s.Message)
+			case test.message != "" && (s.Message == nil || !strings.HasPrefix(s.Message.Text, test.message) || s.Message.Offer != test.offer):
+				t.Errorf("message %+v", s.Message)
+			}
+		})
+	}
+}
+
+func TestRunSelection(t *testing.T) {
+	e := &fake.Engine{Rows: 10, Facts: control.Facts{Runs: []control.Run{{Records: 7}, {Records: 10}}, Chosen: 1}}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.SetRun("all")
+	d.waitEvent("loaded")
+	in := e.OpenedInputs()
+	if len(in) != 2 || in[1].Run != "all" {
+		t.Errorf("opened %+v", in)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 999_999_999: "999,999,999", -1: "-1", -1234: "-1,234"} {
+		if got := control.Thousands(n); got != want {
+			t.Errorf("Thousands(%d) = %q", n, got)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package control
+
+import (
+	"context"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// A Session is what the window needs of an opened log; see [app.Session].
+type Session interface {
+	Load(ctx context.Context, p app.Progress) error
+	SetSymbols(ctx context.Context, path []string, noRecordedPaths bool, p app.Progress) error
+	Inputs() app.Inputs
+	Facts() Facts
+	Modules() []app.ModuleState
+	Threads() []app.Thread
+	Rows() rows.Source
+	Partner(i int64) (int64, bool)
+	FilterThread(ctx context.Context, thread uint32, p app.Progress) (rows.Source, error)
+	Save(ctx context.Context, path, format string, opt app.SaveOptions, p app.Progress) error
+	Close() error
+}
+
+// An Engine opens sessions and searches in rows.
+type Engine interface {
+	Open(ctx context.Context, in app.Inputs, p app.Progress) (Session, error)
+	Search(ctx context.Context, src rows.Source, from int64, q app.Query, p app.Progress) (int64, error)
+}
+
+// Facts are what is known of an opened log as a whole.
+type Facts struct {
+	Format     string
+	RecordSize int // bytes, 0 where records vary
+	Records    int64
+	Runs       []Run
+	// Chosen is an index into Runs; All says that all are shown.
+	Chosen      int
+	All         bool
+	DamageBytes int64
+	// Details are lines for whoever wants to know more: why the format was
+	// chosen, damage, what was not understood of the modules file.
+	Details []string
+	// Warnings are the lines that a saved file has in its head.
+	Warnings []string
+}
+
+// A Run is a part of the log that one process wrote.
+type Run struct {
+	Records    int64
+	HasModules bool
+}
+
+// LeftOut returns how many runs and records are not shown.
+func (f *Facts) LeftOut() (runs int, records int64) {
+	if f.All {
+		return 0, 0
+	}
+	for i, r := range f.Runs {
+		if i != f.Chosen {
+			runs++
+			records += r.Records
+		}
+	}
+	return runs, records
+}
+
+// Shown returns how many records are shown while no filter hides any.
+func (f *Facts) Shown() int64 {
+	_, left := f.LeftOut()
+	return f.Records - left
+}
+
+// App is the engine of package app.
+type App struct{}
+
+type appSession struct{ *app.Session }
+
+// Open implements [Engine].
+func (App) Open(ctx context.Context, in app.Inputs, p app.Progress) (Session, error) {
+	s, err := app.Open(ctx, in, p)
+	if err != nil {
+		return nil, err
+	}
+	return appSession{s}, nil
+}
+
+// Search implements [Engine].
+func (App) Search(ctx context.Context, src rows.Source, from int64, q app.Query, p app.Progress) (int64, error) {
+	return app.Search(ctx, src, from, q, p)
+}
+
+// Facts implements [Session].
+func (s appSession) Facts() Facts {
+	info := s.Info()
+	f := Facts{
+		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
+		DamageBytes: info.DamageBytes, Warnings: s.Warnings(),
+	}
+	f.Chosen, f.All = s.Run()
+	for _, r := range info.Runs {
+		f.Runs = append(f.Runs, Run{r.Count, r.HasModules})
+	}
+	if info.Why != "" {
+		f.Details = append(f.Details, info.Format+": "+info.Why)
+	}
+	f.Details = append(f.Details, f.Warnings...)
+	f.Details = append(f.Details, info.Notes...)
+	return f
+}

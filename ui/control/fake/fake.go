@@ -1,0 +1,260 @@
+// Package fake is an engine without files, for tests of the window: a log of
+// any length whose work goes on only as far as the test lets it.
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+)
+
+// An Engine opens sessions of Rows rows. Fields are set before use.
+type Engine struct {
+	Rows    int64
+	OpenErr error
+	LoadErr error
+	SaveErr error
+	// Opening, Loading, Searching and Saving, if not nil, hold the work back
+	// until they are closed or the work is cancelled.
+	Opening, Loading, Searching, Saving chan struct{}
+	// Facts are added to what a session says of itself.
+	Facts control.Facts
+	// Modules are what a session has; nil gives one.
+	Modules []app.ModuleState
+
+	mu     sync.Mutex
+	Opened []app.Inputs
+	Closed int
+}
+
+func wait(ctx context.Context, gate chan struct{}) error {
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// Open implements [control.Engine].
+func (e *Engine) Open(ctx context.Context, in app.Inputs, p app.Progress) (control.Session, error) {
+	e.mu.Lock()
+	e.Opened = append(e.Opened, in)
+	e.mu.Unlock()
+	p(app.StageOpen, 0, 100)
+	if err := wait(ctx, e.Opening); err != nil {
+		return nil, err
+	}
+	if e.OpenErr != nil {
+		return nil, e.OpenErr
+	}
+	if in.Modules == "" {
+		in.Modules = strings.TrimSuffix(in.Log, ".dat") + ".bin"
+	}
+	return &Session{engine: e, in: in}, nil
+}
+
+// Search implements [control.Engine] by the function's name.
+func (e *Engine) Search(ctx context.Context, src rows.Source, from int64, q app.Query, p app.Progress) (int64, error) {
+	p(app.StageSearch, 0, src.Len())
+	if err := wait(ctx, e.Searching); err != nil {
+		return -1, err
+	}
+	step := int64(1)
+	if q.Backward {
+		step = -1
+	}
+	for i := from; i >= 0 && i < src.Len() && i-from < 5000 && from-i < 5000; i += step {
+		r := src.Row(i)
+		if strings.Contains(strings.ToLower(r.Function), strings.ToLower(q.Text)) {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// OpenedInputs returns the inputs of every Open so far.
+func (e *Engine) OpenedInputs() []app.Inputs {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]app.Inputs(nil), e.Opened...)
+}
+
+// ClosedCount returns how many sessions were closed.
+func (e *Engine) ClosedCount() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.Closed
+}
+
+// A Session is a log of enters and leaves that nest to a depth of seven.
+type Session struct {
+	engine *Engine
+	mu     sync.Mutex
+	in     app.Inputs
+	named  bool
+	loads  int
+}
+
+// Load implements [control.Session].
+func (s *Session) Load(ctx context.Context, p app.Progress) error {
+	p(app.StagePair, 0, s.engine.Rows)
+	if err := wait(ctx, s.engine.Loading); err != nil {
+		return err
+	}
+	if s.engine.LoadErr != nil {
+		return s.engine.LoadErr
+	}
+	s.mu.Lock()
+	s.named = true
+	s.loads++
+	s.mu.Unlock()
+	return nil
+}
+
+// SetSymbols implements [control.Session].
+func (s *Session) SetSymbols(ctx context.Context, path []string, no bool, p app.Progress) error {
+	s.mu.Lock()
+	s.in.Symbols, s.in.NoRecordedPaths = path, no
+	s.named = false
+	s.mu.Unlock()
+	return s.Load(ctx, p)
+}
+
+// Inputs implements [control.Session].
+func (s *Session) Inputs() app.Inputs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in
+}
+
+// Facts implements [control.Session].
+func (s *Session) Facts() control.Facts {
+	f := s.engine.Facts
+	f.Format, f.RecordSize, f.Records = "classic", 24, s.engine.Rows
+	if f.Runs == nil {
+		f.Runs = []control.Run{{Records: f.Records, HasModules: true}}
+	}
+	return f
+}
+
+// Modules implements [control.Session].
+func (s *Session) Modules() []app.ModuleState {
+	s.mu.Lock()
+	named := s.named
+	s.mu.Unlock()
+	list := s.engine.Modules
+	if list == nil {
+		list = []app.ModuleState{{Name: "sample.exe", Path: `C:\sample\sample.exe`, Base: 0x140000000, Size: 0x20000,
+			Identity: "pdb:0123ABCD-4567-89AB-CDEF-0123456789AB:1", Status: "matched",
+			SymbolFile: "/sample/sample.pdb", Reason: "GUID and age are equal", Records: s.engine.Rows}}
+	}
+	list = append([]app.ModuleState(nil), list...)
+	for i := range list {
+		if !named {
+			list[i].Status, list[i].SymbolFile, list[i].Reason = "pending", "", ""
+		}
+	}
+	return list
+}
+
+// Threads implements [control.Session].
+func (s *Session) Threads() []app.Thread {
+	return []app.Thread{{ID: 1000, Rows: s.engine.Rows / 2}, {ID: 1001, Rows: s.engine.Rows - s.engine.Rows/2}}
+}
+
+// Rows implements [control.Session].
+func (s *Session) Rows() rows.Source { return &source{s: s, n: s.engine.Rows, step: 1} }
+
+// Partner implements [control.Session].
+func (s *Session) Partner(i int64) (int64, bool) {
+	p := i/14*14 + 13 - i%14
+	return p, p < s.engine.Rows
+}
+
+// FilterThread implements [control.Session].
+func (s *Session) FilterThread(ctx context.Context, thread uint32, p app.Progress) (rows.Source, error) {
+	p(app.StageSearch, 0, s.engine.Rows)
+	if err := wait(ctx, s.engine.Searching); err != nil {
+		return nil, err
+	}
+	return &source{s: s, n: s.engine.Rows / 2, first: int64(thread - 1000), step: 2}, nil
+}
+
+// Save implements [control.Session]; it writes a line of what was asked.
+func (s *Session) Save(ctx context.Context, path, format string, opt app.SaveOptions, p app.Progress) error {
+	if err := s.Load(ctx, p); err != nil {
+		return err
+	}
+	p(app.StageSave, 0, s.engine.Rows)
+	if err := wait(ctx, s.engine.Saving); err != nil {
+		return err
+	}
+	if s.engine.SaveErr != nil {
+		return s.engine.SaveErr
+	}
+	return os.WriteFile(path, fmt.Appendf(nil, "%s bom=%v crlf=%v raw=%v\n", format, opt.BOM, opt.CRLF, opt.Raw), 0o666)
+}
+
+// Close implements [control.Session].
+func (s *Session) Close() error {
+	s.engine.mu.Lock()
+	defer s.engine.mu.Unlock()
+	s.engine.Closed++
+	return nil
+}
+
+type source struct {
+	s              *Session
+	n, first, step int64
+}
+
+func (s *source) Len() int64      { return s.n }
+func (s *source) TimeDigits() int { return 3 }
+
+var names = []string{"main", "app::run", "app::Window::paint", "app::Shape::area<int>", "std::sort", "app::Shape::area", "util::clamp"}
+
+func (s *source) Row(i int64) rows.Row {
+	i = s.first + i*s.step
+	depth := int(i % 14)
+	event := rows.Enter
+	if depth > 6 {
+		event, depth = rows.Leave, 13-depth
+	}
+	r := rows.Row{
+		Index: i, Wall: time.Date(2013, 5, 4, 10, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Millisecond), HasWall: true,
+		Elapsed: i * 1e6, Thread: 1000 + uint32(i%2), Event: event, Depth: depth, Duration: int64(13-2*depth) * 1e6,
+		Module: "sample.exe", Address: 0x140001000 + uint64(depth)*0x40, Symbols: "pending",
+		Function: fmt.Sprintf("sample.exe+0x%x", 0x1000+depth*0x40),
+	}
+	s.s.mu.Lock()
+	named := s.s.named
+	s.s.mu.Unlock()
+	if named {
+		r.Function, r.Symbols, r.Source, r.Line = names[depth], "matched", "/src/sample/app.cpp", 10+depth*7
+	}
+	return r
+}
+
+func (s *source) Read(dst []rows.Row, from int64) (int, error) {
+	for k := range dst {
+		if from+int64(k) >= s.n {
+			return k, io.EOF
+		}
+		dst[k] = s.Row(from + int64(k))
+	}
+	return len(dst), nil
+}
+
+// ErrBroken is an error that says nothing of itself.
+var ErrBroken = errors.New("broken")

@@ -1,0 +1,144 @@
+package control
+
+import (
+	"bytes"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode/utf8"
+
+	"logparser/app"
+)
+
+// A given is a set of paths, each put to its use.
+type given struct {
+	log, modules string
+	symbols      []string
+	unknown      []*app.InputError
+}
+
+// sortPaths tells a log, a modules file and symbol paths from each other by
+// what is in them, so that neither order nor place matters. Of several logs
+// the first is taken.
+func sortPaths(paths []string) given {
+	var g given
+	for _, p := range paths {
+		p = FromURI(p)
+		switch kind, err := kindOf(p); {
+		case err != nil:
+			g.unknown = append(g.unknown, &app.InputError{Path: p, Err: err})
+		case kind == kindFolder:
+			// A folder is where a log lies, or else where symbols lie.
+			if log, _, err := app.FindPair(p); err == nil && g.log == "" {
+				g.log = log
+			} else {
+				g.symbols = append(g.symbols, p)
+			}
+		case kind == kindSymbols:
+			g.symbols = append(g.symbols, p)
+		case kind == kindModules:
+			g.modules = p
+		case g.log == "":
+			g.log = p
+		}
+	}
+	if g.log == "" && g.modules != "" {
+		if log, _, err := app.FindPair(g.modules); err == nil && log != g.modules {
+			g.log = log
+		}
+	}
+	return g
+}
+
+type kind int
+
+const (
+	kindLog kind = iota
+	kindModules
+	kindSymbols
+	kindFolder
+)
+
+// kindOf looks at a file's first bytes.
+func kindOf(path string) (kind, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if info.IsDir() {
+		return kindFolder, nil
+	}
+	if !info.Mode().IsRegular() {
+		return 0, os.ErrInvalid
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return 0, err
+	}
+	head = head[:n]
+	for _, magic := range []string{"\x7fELF", "MZ", "Microsoft C/C++ MSF", "BSJB"} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return kindSymbols, nil
+		}
+	}
+	if strings.EqualFold(filepath.Ext(path), ".pdb") || strings.EqualFold(filepath.Ext(path), ".debug") {
+		return kindSymbols, nil
+	}
+	if isText(head) {
+		return kindModules, nil
+	}
+	return kindLog, nil
+}
+
+// isText reports whether the beginning of a file is text in any encoding that
+// a modules file may have.
+func isText(head []byte) bool {
+	if len(head) == 0 {
+		return false
+	}
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return true
+	}
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	odd := 0
+	for _, b := range head {
+		switch {
+		case b == 0:
+			return false
+		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f':
+			odd++
+		}
+	}
+	return odd == 0 && (utf8.Valid(head[:len(head)-min(len(head)-1, 3)]) || bytes.Contains(head, []byte("\n")))
+}
+
+// FromURI turns a file:// URI into a path; anything else is a path already.
+func FromURI(s string) string {
+	if !strings.HasPrefix(strings.ToLower(s), "file://") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Path == "" {
+		return s
+	}
+	p := u.Path
+	if runtime.GOOS == "windows" {
+		// file:///C:/x has the path /C:/x.
+		if len(p) > 2 && p[0] == '/' && p[2] == ':' {
+			p = p[1:]
+		}
+		if u.Host != "" && u.Host != "localhost" {
+			p = "//" + u.Host + p
+		}
+	}
+	return filepath.FromSlash(p)
+}

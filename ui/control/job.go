@@ -1,0 +1,139 @@
+package control
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"logparser/app"
+)
+
+// Times after which work is shown, and between two reports of its progress.
+const (
+	slowAfter   = 300 * time.Millisecond
+	reportEvery = 80 * time.Millisecond
+)
+
+// A job is one piece of work on its own goroutine. Those of one kind follow
+// each other: a new one cancels the one before and waits for its end.
+type job struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu          sync.Mutex
+	title       string
+	stage       app.Stage
+	count, all  int64
+	reported    time.Time
+	slow, ended bool
+}
+
+// run starts work as the latest of its kind. What work returns is called on
+// the user interface's goroutine; current is false if newer work of that kind
+// was started, or the work given up, meanwhile.
+func (c *Controller) run(kind **job, title string, work func(ctx context.Context, p app.Progress) func(current bool)) {
+	before := *kind
+	ctx, cancel := context.WithCancel(context.Background())
+	j := &job{cancel: cancel, done: make(chan struct{}), title: title}
+	*kind = j
+	if before != nil {
+		before.cancel()
+	}
+	slow := time.AfterFunc(c.slowAfter, func() {
+		j.mu.Lock()
+		j.slow = !j.ended
+		j.mu.Unlock()
+		c.post(c.showWork)
+	})
+	go func() {
+		if before != nil {
+			<-before.done
+		}
+		finish := work(ctx, func(stage app.Stage, done, total int64) { c.report(j, stage, done, total) })
+		slow.Stop()
+		cancel()
+		j.mu.Lock()
+		j.ended, j.slow = true, false
+		j.mu.Unlock()
+		close(j.done)
+		c.post(func() {
+			current := *kind == j
+			if current {
+				*kind = nil
+			}
+			finish(current)
+			c.showWork()
+		})
+	}()
+	c.showWork()
+}
+
+// report is the progress of a job. It is called on the worker's goroutine.
+func (c *Controller) report(j *job, stage app.Stage, done, total int64) {
+	j.mu.Lock()
+	fresh := stage != j.stage
+	j.stage, j.count, j.all = stage, done, total
+	now := time.Now()
+	tell := fresh || now.Sub(j.reported) >= reportEvery
+	if tell {
+		j.reported = now
+	}
+	j.mu.Unlock()
+	if tell {
+		c.post(func() {
+			c.showWork()
+			if stage == app.StagePair || stage == app.StageResolve || stage == app.StageSymbols {
+				c.contentGrew()
+			}
+		})
+	}
+}
+
+// end cancels a job, if there is one, and forgets it. The returned channel is
+// closed when it has ended.
+func end(kind **job) <-chan struct{} {
+	j := *kind
+	*kind = nil
+	if j == nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	j.cancel()
+	return j.done
+}
+
+// foremost returns the work to show: the most important that has gone on for a
+// while, or else the most important, or nil.
+func (c *Controller) foremost() *job {
+	var first *job
+	for _, j := range []*job{c.saving, c.searching, c.opening, c.sorting} {
+		if j == nil {
+			continue
+		}
+		j.mu.Lock()
+		slow := j.slow
+		j.mu.Unlock()
+		if slow {
+			return j
+		}
+		if first == nil {
+			first = j
+		}
+	}
+	return first
+}
+
+// showWork puts the foremost work into the state.
+func (c *Controller) showWork() {
+	var w Work
+	if j := c.foremost(); j != nil {
+		j.mu.Lock()
+		w = Work{Title: stageTitle(j.title, j.stage), Done: j.count, Total: j.all, Slow: j.slow}
+		j.mu.Unlock()
+	}
+	if w != c.state.Work {
+		c.state.Work = w
+		c.changed(ChangeProgress)
+	}
+}

@@ -1,0 +1,160 @@
+package control
+
+import (
+	"strings"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+)
+
+// judge sets the lights beside the inputs.
+func (c *Controller) judge() {
+	s := &c.state
+	s.Log, s.ModulesFile, s.Symbols = judgeLog(s), judgeModules(s), judgeSymbols(s)
+	switch {
+	case c.reading:
+		s.Log = InputState{LevelBusy, lang.L("Opening")}
+	case c.failed != "" && !s.Opened:
+		s.Log = InputState{LevelBad, c.failed}
+	}
+}
+
+func judgeLog(s *State) InputState {
+	switch {
+	case !s.Opened && s.Wanted.Log == "":
+		return InputState{LevelNone, lang.L("Choose the log, or drop it here")}
+	case !s.Opened:
+		return InputState{LevelNone, ""}
+	}
+	text := Count("{{.N}} record", "{{.N}} records", s.Facts.Records)
+	level := LevelGood
+	if s.Facts.RecordSize > 0 {
+		text += " · " + lang.L("{{.N}} bytes each", data{"N": s.Facts.RecordSize})
+	}
+	if s.Facts.DamageBytes > 0 {
+		level = LevelWarn
+		text += " · " + Count("{{.N}} byte damaged", "{{.N}} bytes damaged", s.Facts.DamageBytes)
+	}
+	if s.Facts.Records == 0 {
+		level = LevelWarn
+	}
+	return InputState{level, text}
+}
+
+func judgeModules(s *State) InputState {
+	switch {
+	case !s.Opened && s.Wanted.Modules == "":
+		return InputState{LevelNone, lang.L("Looked for beside the log")}
+	case !s.Opened:
+		return InputState{LevelNone, lang.L("Waits for the log")}
+	case s.Found.Modules == "" && len(s.Modules) == 0:
+		return InputState{LevelWarn, lang.L("None beside the log: addresses have no names")}
+	case len(s.Modules) == 0:
+		return InputState{LevelWarn, lang.L("Does not describe this run")}
+	}
+	text := Count("{{.N}} module", "{{.N}} modules", int64(len(s.Modules)))
+	if s.Wanted.Modules == "" && s.Found.Modules != "" {
+		text += " · " + lang.L("found beside the log")
+	}
+	return InputState{LevelGood, text}
+}
+
+// Tally counts the modules that rows lie in by what is known of them.
+type Tally struct {
+	// Used counts modules with rows, Named those of them with names,
+	// Mismatched those whose symbol file belongs to another build, Pending
+	// those not yet looked for.
+	Used, Named, Mismatched, Unverified, Pending int
+}
+
+// TallyOf counts modules. Where it is not known yet which have rows, all are
+// taken.
+func TallyOf(modules []app.ModuleState) Tally {
+	var t Tally
+	for _, m := range modules {
+		if m.Records == 0 {
+			continue
+		}
+		t.Used++
+		switch m.Status {
+		case "matched", "embedded", "exports only":
+			t.Named++
+		case "unverified":
+			t.Named++
+			t.Unverified++
+		case "mismatched":
+			t.Mismatched++
+		case "pending", "":
+			t.Pending++
+		}
+	}
+	return t
+}
+
+func judgeSymbols(s *State) InputState {
+	if !s.Opened {
+		if len(s.Wanted.Symbols) == 0 {
+			return InputState{LevelNone, lang.L("Also looked for beside the log")}
+		}
+		return InputState{LevelNone, lang.L("Waits for the log")}
+	}
+	if len(s.Modules) == 0 {
+		return InputState{LevelNone, ""}
+	}
+	t := TallyOf(s.Modules)
+	if t.Pending > 0 || t.Used == 0 && !s.Loaded {
+		return InputState{LevelBusy, lang.L("Finding symbols")}
+	}
+	parts := []string{lang.L("{{.Named}} of {{.Used}} used modules named", data{"Named": t.Named, "Used": t.Used})}
+	level := LevelGood
+	if t.Named < t.Used {
+		level = LevelWarn
+	}
+	if t.Unverified > 0 {
+		level = LevelWarn
+		parts = append(parts, lang.L("{{.N}} unverified", data{"N": t.Unverified}))
+	}
+	if t.Mismatched > 0 {
+		level = LevelBad
+		parts = append(parts, lang.L("{{.N}} mismatched", data{"N": t.Mismatched}))
+	}
+	return InputState{level, strings.Join(parts, " · ")}
+}
+
+// advise says the most important thing to do about an opened log, if any.
+func (c *Controller) advise() {
+	s := &c.state
+	t := TallyOf(s.Modules)
+	details := strings.Join(s.Facts.Details, "\n")
+	runs, records := s.Facts.LeftOut()
+	switch {
+	case s.Rows.Len() == 0:
+		c.say(&Message{Level: LevelWarn, Text: lang.L("The log is empty."),
+			Next: lang.L("Was the recorded program run to its end, and is this the right file?"), Details: details, Offer: OfferLog})
+	case t.Mismatched > 0:
+		c.say(&Message{Level: LevelBad, Text: Count("{{.N}} module has a symbol file of another build; it gives no names.", "{{.N}} modules have symbol files of another build; they give no names.", int64(t.Mismatched)),
+			Next: lang.L("Add the folder with the symbols of the build that was recorded. The modules panel says which file and why."), Details: mismatches(s.Modules), Offer: OfferSymbols})
+	case len(s.Modules) == 0:
+		c.say(&Message{Level: LevelWarn, Text: lang.L("Without the modules file, addresses have no names."),
+			Next: lang.L("Choose the modules file that was written with this log (LogDetails.bin)."), Details: details, Offer: OfferModules})
+	case t.Used > 0 && t.Named == 0:
+		c.say(&Message{Level: LevelWarn, Text: lang.L("No symbols were found, so functions are shown as module and address."),
+			Next: lang.L("Add the folder that holds the program's .pdb or .debug files."), Details: details, Offer: OfferSymbols})
+	case s.Facts.DamageBytes > 0:
+		c.say(&Message{Level: LevelWarn, Text: Count("{{.N}} byte of the log is damaged and was skipped.", "{{.N}} bytes of the log are damaged and were skipped.", s.Facts.DamageBytes), Details: details})
+	case runs > 0:
+		c.say(&Message{Level: LevelWarn, Text: Count("The file holds more runs: {{.N}} row of another run is left out.", "The file holds more runs: {{.N}} rows of other runs are left out.", records),
+			Next: lang.L("Choose the run above the table."), Details: details})
+	}
+}
+
+func mismatches(modules []app.ModuleState) string {
+	var b strings.Builder
+	for _, m := range modules {
+		if m.Status == "mismatched" && m.Records != 0 {
+			b.WriteString(m.Name + ": " + m.SymbolFile + ": " + m.Reason + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"logparser/app"
+	"logparser/rows"
+)
+
+// A Change says what of the state has changed.
+type Change uint
+
+const (
+	// ChangeSource: Rows is another source.
+	ChangeSource Change = 1 << iota
+	// ChangeContent: the rows' content has changed, names have come.
+	ChangeContent
+	// ChangeInputs: the inputs or their states.
+	ChangeInputs
+	// ChangeModules: modules, threads or runs.
+	ChangeModules
+	// ChangeProgress: the work under way.
+	ChangeProgress
+	// ChangeMessage: the message.
+	ChangeMessage
+	// ChangeFound: a search has ended.
+	ChangeFound
+)
+
+// A State is what the window shows.
+type State struct {
+	// Wanted are the inputs as the user gave them, Found the same with the
+	// files that were found for those left empty.
+	Wanted, Found app.Inputs
+	Log           InputState
+	ModulesFile   InputState
+	Symbols       InputState
+
+	// Opened: there is a session. Loaded: its names are complete.
+	Opened, Loaded bool
+	Facts          Facts
+	// Rows is what the table shows, nil without a session.
+	Rows    rows.Source
+	Modules []app.ModuleState
+	Threads []app.Thread
+	// Thread is the one that Rows is limited to, if Filtered.
+	Filtered bool
+	Thread   uint32
+
+	Work    Work
+	Message *Message
+	Search  Search
+}
+
+// A Level says how an input or a message is to be taken.
+type Level int
+
+const (
+	LevelNone Level = iota // nothing given
+	LevelBusy
+	LevelGood
+	LevelWarn
+	LevelBad
+)
+
+// An InputState is the light beside an input and the words beside that.
+type InputState struct {
+	Level Level
+	Text  string
+}
+
+// Work is what is being done in the background.
+type Work struct {
+	// Title says what, "" for nothing.
+	Title       string
+	Done, Total int64
+	// Slow is set when the work has gone on long enough to be shown.
+	Slow bool
+}
+
+// A Message is shown above the table until it is dismissed or replaced.
+type Message struct {
+	Level Level
+	Text  string
+	// Next says what the user can do, "" for nothing.
+	Next string
+	// Details is everything known, for who wants to copy it.
+	Details string
+	// Offer is a remedy that the window can start.
+	Offer Offer
+}
+
+// An Offer is a remedy that goes with a message.
+type Offer int
+
+const (
+	OfferNone Offer = iota
+	OfferLog
+	OfferModules
+	OfferSymbols
+	OfferSave
+)
+
+// A Search is the outcome of the last search.
+type Search struct {
+	Text string
+	// Row is the place in the shown rows, -1 if there is none.
+	Row int64
+	// Wrapped says that the search went on from the other end.
+	Wrapped bool
+}

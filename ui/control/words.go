@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Thousands writes a number with its thousands apart, as people read it.
+func Thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Count writes a number and what is counted, in the user's language: one is
+// the text for 1, many that for any other number, both with {{.N}}. (Fyne's own
+// plurals go by the system's language, which need not be the chosen one.)
+func Count(one, many string, n int64) string {
+	text := many
+	if n == 1 {
+		text = one
+	}
+	return lang.L(text, data{"N": Thousands(n)})
+}
+
+func stageTitle(title string, stage app.Stage) string {
+	switch stage {
+	case app.StageOpen:
+		return lang.L("Reading the log")
+	case app.StagePair:
+		return lang.L("Pairing enters and leaves")
+	case app.StageSymbols:
+		return lang.L("Finding symbol files")
+	case app.StageResolve:
+		return lang.L("Naming addresses")
+	}
+	return title
+}
+
+// cause puts an error into words for the window: those of the system are
+// translated, the engine's own are said as they are.
+func cause(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return lang.L("there is no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return lang.L("permission denied")
+	case isFull(err):
+		return lang.L("the disk is full")
+	case errors.Is(err, context.Canceled):
+		return lang.L("stopped")
+	}
+	var in *app.InputError
+	if errors.As(err, &in) {
+		return in.Err.Error()
+	}
+	return err.Error()
+}
+
+// openFailed is the message for a session that could not be opened.
+func openFailed(in app.Inputs, err error) *Message {
+	m := &Message{
+		Level: LevelBad, Details: err.Error(), Offer: OfferLog,
+		Text: lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(in.Log), "Cause": cause(err)}),
+		Next: lang.L("Choose the log itself: the file that the recorder wrote (LogDetails.dat)."),
+	}
+	var failed *app.InputError
+	if errors.As(err, &failed) && failed.Path == in.Modules && in.Modules != "" {
+		m.Text = lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(in.Modules), "Cause": cause(err)})
+		m.Next = lang.L("Choose the modules file that was written with this log (LogDetails.bin).")
+		m.Offer = OfferModules
+	}
+	return m
+}

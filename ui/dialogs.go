@@ -1,0 +1,318 @@
+package ui
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/editor"
+	"logparser/ui/inputs"
+)
+
+// errForbidden says that the user wants no path out of a file to be opened.
+var errForbidden = errors.New("opening paths that come out of files is switched off")
+
+// showText shows a longer text that can be copied.
+func (w *Window) showText(title, text string) {
+	label := widget.NewLabel(strings.TrimSpace(text))
+	label.Wrapping = fyne.TextWrapBreak
+	label.Selectable = true
+	copyAll := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() { w.app.Clipboard().SetContent(text) })
+	d := dialog.NewCustom(title, lang.L("Close"),
+		container.NewBorder(nil, container.NewHBox(layout.NewSpacer(), copyAll), nil, nil, container.NewVScroll(label)), w.win)
+	w.open(d, 680, 380)
+}
+
+// open shows a dialog no larger than the window, to be closed by Escape.
+func (w *Window) open(d dialog.Dialog, width, height float32) {
+	size := w.win.Canvas().Size()
+	d.Resize(fyne.NewSize(min(width, size.Width*0.95), min(height, size.Height*0.9)))
+	d.Show()
+	w.track(d)
+}
+
+// track remembers which dialog is open, for Escape, and the one below it.
+func (w *Window) track(d dialog.Dialog) {
+	below := w.dialog
+	w.dialog = d
+	d.SetOnClosed(func() {
+		if w.dialog == d {
+			w.dialog = below
+		}
+	})
+}
+
+// showLogDetails says what is known of the log.
+func (w *Window) showLogDetails() {
+	s := w.ctl.State()
+	if !s.Opened {
+		return
+	}
+	lines := append([]string{s.Found.Log, s.Found.Modules}, s.Facts.Details...)
+	w.showText(lang.L("About the log"), strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n"))
+}
+
+func (w *Window) showAbout() {
+	w.showText("LogParser "+app.Version, lang.L("Reads the binary log of an instrumented program: which functions were called, when, and on which thread.")+
+		"\n\n"+lang.L("The command logparse does the same without a window.")+
+		"\n\nFyne, "+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH+
+		"\n"+lang.L("Chinese characters: a subset of Noto Sans CJK SC, SIL Open Font License 1.1."))
+}
+
+// showKeys lists the keys.
+func (w *Window) showKeys() {
+	control := "Ctrl+"
+	if runtime.GOOS == "darwin" {
+		control = "\u2318"
+	}
+	list := [][2]string{
+		{control + "O", lang.L("Open a log")},
+		{control + "D", lang.L("Add a symbol folder")},
+		{control + "S", lang.L("Save")},
+		{"F5", lang.L("Reload")},
+		{control + "W", lang.L("Close the log")},
+		{control + "Q", lang.L("Quit")},
+		{control + "F   /", lang.L("Find")},
+		{"F3   n", lang.L("Find next")},
+		{"Shift+F3   N", lang.L("Find previous")},
+		{"Esc", lang.L("Leave the find field")},
+		{control + "G", lang.L("Go to a row")},
+		{control + "M", lang.L("Go to the other half of the call")},
+		{control + "C", lang.L("Copy rows")},
+		{control + "A", lang.L("Select all rows")},
+		{"Up Down PgUp PgDn", lang.L("Move; with Shift, select a range")},
+		{"Home   End", lang.L("First and last row")},
+		{"Left Right", lang.L("Scroll sideways")},
+		{"Enter", lang.L("Open the source line")},
+		{"Shift", lang.L("Held while dragging the scroll bar: one pixel is one row")},
+		{control + "E", lang.L("Modules panel")},
+		{control + "I", lang.L("About the log")},
+		{control + ",", lang.L("Settings")},
+		{"F1", lang.L("Keys")},
+	}
+	grid := container.New(layout.NewFormLayout())
+	for _, k := range list {
+		key := widget.NewLabel(k[0])
+		key.TextStyle.Bold = true
+		grid.Add(key)
+		grid.Add(widget.NewLabel(k[1]))
+	}
+	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewVScroll(grid), w.win)
+	w.open(d, 520, 640)
+}
+
+// askRow asks for a row's number.
+func (w *Window) askRow() {
+	if !w.ctl.State().Opened {
+		return
+	}
+	entry := inputs.NewEntry()
+	entry.SetPlaceHolder(lang.L("Number of the row, from 0"))
+	d := dialog.NewForm(lang.L("Go to a row"), lang.L("Go"), lang.L("Cancel"),
+		[]*widget.FormItem{widget.NewFormItem(lang.L("Row"), entry)},
+		func(ok bool) {
+			if n, valid := parseRow(entry.Text); ok && valid {
+				w.goTo(n)
+			}
+		}, w.win)
+	entry.OnSubmitted = func(string) { d.Submit() }
+	entry.OnKey = w.key
+	w.open(d, 380, 140)
+	w.win.Canvas().Focus(entry)
+}
+
+// editSymbols edits the symbol search path, a line each.
+func (w *Window) editSymbols() {
+	text := widget.NewMultiLineEntry()
+	text.SetText(strings.Join(w.ctl.State().Wanted.Symbols, "\n"))
+	text.SetPlaceHolder(lang.L("One folder or file a line; the first that fits is taken"))
+	text.Wrapping = fyne.TextWrapOff
+	add := func(path string) { text.SetText(strings.TrimLeft(strings.TrimRight(text.Text, "\n")+"\n"+path, "\n")) }
+	buttons := container.NewHBox(
+		widget.NewButtonWithIcon(lang.L("Add a symbol folder"), theme.FolderIcon(), func() {
+			w.picker.Folder(lang.L("Add a symbol folder"), w.lastSymbols(), add)
+		}),
+		widget.NewButtonWithIcon(lang.L("Add a symbol file"), theme.FileIcon(), func() {
+			w.picker.File(lang.L("Add a symbol file"), w.lastSymbols(), add)
+		}))
+	d := dialog.NewCustomConfirm(lang.L("Symbol path"), lang.L("OK"), lang.L("Cancel"),
+		container.NewBorder(nil, buttons, nil, nil, text), func(ok bool) {
+			if ok {
+				w.ctl.SetSymbols(strings.Split(text.Text, "\n"))
+			}
+		}, w.win)
+	w.open(d, 680, 360)
+}
+
+// confirmQuit asks what is to become of a file that is being written.
+func (w *Window) confirmQuit() {
+	dialog.ShowConfirm(lang.L("Quit"), lang.L("A file is being saved. Stop that, and leave the old file as it is?"), func(ok bool) {
+		if ok {
+			// What was written so far has to be removed first.
+			w.quitting = true
+			w.ctl.CancelSave()
+			w.quitWhenIdle()
+		}
+	}, w.win)
+}
+
+func (w *Window) quitWhenIdle() {
+	if w.quitting && !w.ctl.Busy() {
+		w.quitting = false
+		w.remember()
+		w.win.Close()
+	}
+}
+
+// save asks where and how to save all rows.
+func (w *Window) save() {
+	s := w.ctl.State()
+	if !s.Opened || w.ctl.Busy() {
+		return
+	}
+	path := inputs.NewEntry()
+	format := widget.NewSelect(app.SaveFormats(), nil)
+	bom := widget.NewCheck(lang.L("Byte order mark, for spreadsheets"), nil)
+	crlf := widget.NewCheck(lang.L("Line ends of Windows (CR LF)"), nil)
+	raw := widget.NewCheck(lang.L("Leave cells alone that a spreadsheet would run as a formula"), nil)
+	format.OnChanged = func(f string) {
+		path.SetText(strings.TrimSuffix(path.Text, filepath.Ext(path.Text)) + "." + f)
+		if f == "csv" {
+			raw.Enable()
+		} else {
+			raw.Disable()
+		}
+	}
+	path.SetText(s.Found.Log)
+	format.SetSelected(w.pref.saveFormat())
+	if format.Selected == "" {
+		format.SetSelectedIndex(0)
+	}
+	// A system's dialog has asked already whether to replace a file.
+	replaced := ""
+	browse := widget.NewButtonWithIcon(lang.L("Choose"), theme.FolderIcon(), func() {
+		w.picker.Save(lang.L("Save"), path.Text, func(p string) {
+			path.SetText(p)
+			if w.picker.Native {
+				replaced = p
+			}
+		})
+	})
+	note := widget.NewLabel(lang.L("All rows are saved, {{.N}} in number, also those a filter hides.", data{"N": control.Thousands(s.Facts.Shown())}))
+	note.Importance = widget.LowImportance
+	d := dialog.NewForm(lang.L("Save"), lang.L("Save"), lang.L("Cancel"), []*widget.FormItem{
+		widget.NewFormItem(lang.L("File"), container.NewBorder(nil, nil, nil, browse, path)),
+		widget.NewFormItem(lang.L("Format"), format),
+		widget.NewFormItem("", container.NewVBox(bom, crlf, raw)),
+		widget.NewFormItem("", note),
+	}, func(ok bool) {
+		if !ok || path.Text == "" {
+			return
+		}
+		target, as := path.Text, format.Selected
+		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(target)), "."); slices.Contains(app.SaveFormats(), ext) {
+			as = ext
+		}
+		w.pref.setSaveFormat(as)
+		opt := app.SaveOptions{BOM: bom.Checked, CRLF: crlf.Checked, Raw: raw.Checked && as == "csv"}
+		w.writeTo(target, target == replaced, func() { w.ctl.Save(target, as, opt) })
+	}, w.win)
+	path.OnSubmitted = func(string) { d.Submit() }
+	path.OnKey = w.key
+	w.open(d, 720, 300)
+	w.win.Canvas().Focus(path)
+	path.TypedShortcut(&fyne.ShortcutSelectAll{})
+}
+
+// writeTo calls write, after asking whether a file that is there may be
+// replaced, unless that was asked already.
+func (w *Window) writeTo(target string, asked bool, write func()) {
+	go func() {
+		_, err := os.Lstat(target)
+		w.post(func() {
+			if err != nil || asked {
+				write()
+				return
+			}
+			d := dialog.NewConfirm(lang.L("Save"), lang.L("{{.Name}} exists. Replace it?", data{"Name": filepath.Base(target)}), func(ok bool) {
+				if ok {
+					write()
+				}
+			}, w.win)
+			w.open(d, 0, 0)
+		})
+	}()
+}
+
+// showSettings edits what is not at hand elsewhere.
+func (w *Window) showSettings() {
+	command := widget.NewSelectEntry(editor.Presets)
+	command.SetText(w.pref.editor())
+	command.SetPlaceHolder(lang.L("As the system opens such files"))
+	native := widget.NewCheck(lang.L("Use the system's file dialogs"), nil)
+	native.SetChecked(w.pref.nativeDialogs())
+	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
+	none.SetChecked(w.ctl.State().Wanted.NoRecordedPaths)
+
+	list := container.NewVBox()
+	var pairs [][2]*widget.Entry
+	add := func(m app.SourceMapping) {
+		from, to := widget.NewEntry(), widget.NewEntry()
+		from.SetText(m.From)
+		to.SetText(m.To)
+		from.SetPlaceHolder(lang.L("Folder as it was recorded"))
+		to.SetPlaceHolder(lang.L("Folder on this machine"))
+		choose := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
+			w.picker.Folder(lang.L("Folder on this machine"), to.Text, to.SetText)
+		})
+		pair := [2]*widget.Entry{from, to}
+		pairs = append(pairs, pair)
+		list.Add(container.NewGridWithColumns(2, from, container.NewBorder(nil, nil, nil, choose, to)))
+	}
+	for _, m := range w.pref.mappings() {
+		add(m)
+	}
+	add(app.SourceMapping{})
+	more := widget.NewButtonWithIcon("", theme.ContentAddIcon(), func() { add(app.SourceMapping{}) })
+	more.Importance = widget.LowImportance
+	head := func(text string) *widget.Label {
+		l := widget.NewLabel(text)
+		l.TextStyle.Bold = true
+		return l
+	}
+	hint := widget.NewLabel(lang.L("{file} and {line} are replaced. An empty command leaves it to the system."))
+	hint.Importance = widget.LowImportance
+	content := container.NewVBox(
+		head(lang.L("Editor for source lines")), command, hint,
+		head(lang.L("Source folders")), list, container.NewHBox(more),
+		head(lang.L("Files")), native, none)
+	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
+		if !ok {
+			return
+		}
+		var mappings []app.SourceMapping
+		for _, p := range pairs {
+			mappings = append(mappings, app.SourceMapping{From: strings.TrimSpace(p[0].Text), To: strings.TrimSpace(p[1].Text)})
+		}
+		w.pref.setMappings(mappings)
+		w.pref.setEditor(strings.TrimSpace(command.Text))
+		w.pref.setNativeDialogs(native.Checked)
+		w.picker.Native = native.Checked && !w.opt.FyneDialogs
+		w.pref.setNoRecordedPaths(none.Checked)
+		w.ctl.SetNoRecordedPaths(none.Checked)
+	}, w.win)
+	w.open(d, 660, 460)
+}

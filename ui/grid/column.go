@@ -1,0 +1,56 @@
+package grid
+
+import "logparser/rows"
+
+// A Source is what a grid shows. It may change its content between redraws;
+// of its length the grid learns by [Grid.SetSource] and [Grid.Reload].
+type Source interface {
+	Len() int64
+	// Read fills dst with the rows from number from on and returns how many.
+	Read(dst []rows.Row, from int64) (int, error)
+}
+
+// An Ink is the meaning of a colour; the [Palette] gives the colour.
+type Ink uint8
+
+const (
+	Plain  Ink = iota
+	Dim        // what matters less than the rest
+	Enter      // the sign of an enter
+	Leave      // the sign of a leave
+	Good       // verified
+	Warn       // to be read with care
+	Bad        // wrong or damaged
+	Accent     // a place to go to
+	inks
+)
+
+// A Cell is what a column shows of one row.
+type Cell struct {
+	// Text is appended to by the column; it is reused between cells.
+	Text []byte
+	Ink  Ink
+	// Level indents the text by so many steps.
+	Level int
+	// Sign is a glyph before the text, in SignInk; 0 for none.
+	Sign    rune
+	SignInk Ink
+}
+
+// A Column is one column of a grid.
+type Column struct {
+	// ID names the column for ever, Title is its head in the user's language.
+	ID, Title string
+	// Width and MinWidth are in device-independent pixels.
+	Width, MinWidth float32
+	// Right aligns to the right edge.
+	Right bool
+	// Grow lets the column take what width is left over.
+	Grow bool
+	// KeepEnd drops the beginning of a text that is too long, not its end.
+	KeepEnd bool
+	// Hidden columns are not drawn.
+	Hidden bool
+	// Cell describes the cell of a row.
+	Cell func(r *rows.Row, c *Cell)
+}

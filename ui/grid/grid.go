@@ -1,0 +1,370 @@
+package grid
+
+import (
+	"image"
+	"math"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/rows"
+)
+
+// Sizes in device-independent pixels.
+const (
+	rowHeight    = 20
+	headerHeight = 24
+	textSize     = 12.5
+	barSize      = 12
+	dividerReach = 4
+	wheelRows    = 3
+	// wheelStep is what Fyne reports for one notch of a wheel.
+	wheelStep = 25
+)
+
+// A Grid is the widget. It belongs to the goroutine that Fyne calls widgets
+// on, as do all its methods; the callbacks are called there.
+type Grid struct {
+	widget.BaseWidget
+
+	// OnSelected is told the current row whenever it changes, -1 for none.
+	OnSelected func(row int64)
+	// OnActivated is told the row of a double click or of Enter.
+	OnActivated func(row int64)
+	// OnMenu is asked for a context menu at a place on the canvas.
+	OnMenu func(row int64, at fyne.Position)
+	// OnCopy is called for Ctrl+C.
+	OnCopy func()
+	// OnRune is told characters typed into the grid.
+	OnRune func(r rune)
+	// OnKey is told keys that the grid has no use for.
+	OnKey func(name fyne.KeyName)
+	// OnDrawn is told each redraw: the number of rows drawn.
+	OnDrawn func(n int)
+	// OnColumns is called when the user has changed a column.
+	OnColumns func()
+	// Place describes a row in the bubble beside a dragged scroll bar.
+	Place func(row int64) string
+
+	src     Source
+	columns []Column
+	fonts   *Fonts
+	palette *Palette
+
+	view    viewport
+	xoff    int
+	sel     selection
+	partner int64
+	find    []byte
+	focused bool
+	shift   bool
+
+	scale  float32
+	drawn  bool
+	width  int // of the body, in device pixels
+	atlas  *atlas
+	pixels *image.RGBA
+	buffer []rows.Row
+
+	resizing int // column whose divider is dragged, -1 for none
+	ranging  bool
+	hoverX   float32
+	hoverY   float32
+
+	raster *canvas.Raster
+	vbar   *bar
+	hbar   *bar
+	bubble *bubble
+}
+
+// New makes a grid without rows.
+func New(columns []Column, fonts *Fonts, palette *Palette) *Grid {
+	g := &Grid{columns: columns, fonts: fonts, palette: palette, partner: -1, resizing: -1, scale: 1}
+	g.raster = canvas.NewRaster(g.generate)
+	g.vbar = newBar(false)
+	g.vbar.onDrag = func(pos, track int, fine bool, moved int) {
+		if fine {
+			g.view.scrollRows(int64(moved))
+		} else {
+			g.view.dragThumb(track, pos)
+		}
+		g.showBubble()
+		g.changed()
+	}
+	g.vbar.onEnd = func() { g.bubble.Hide() }
+	g.hbar = newBar(true)
+	g.hbar.onDrag = func(pos, track int, _ bool, _ int) {
+		g.xoff = int(offsetOf(track, pos, int64(g.width), int64(g.contentWidth())))
+		g.changed()
+	}
+	g.bubble = newBubble()
+	g.ExtendBaseWidget(g)
+	return g
+}
+
+// SetSource shows another source. The view goes to its first row and nothing
+// is selected; see [Grid.SetCurrent] and [Grid.Centre].
+func (g *Grid) SetSource(src Source) {
+	g.src = src
+	g.sel = selection{}
+	g.partner = -1
+	g.view.setOffset(0)
+	g.Reload()
+}
+
+// Reload asks the source for its length and redraws.
+func (g *Grid) Reload() {
+	var n int64
+	if g.src != nil {
+		n = g.src.Len()
+	}
+	g.view.setRows(n)
+	g.sel.limit(g.view.rows)
+	g.changed()
+}
+
+// SetPalette changes the colours.
+func (g *Grid) SetPalette(p *Palette) {
+	g.palette = p
+	g.changed()
+}
+
+// SetFind marks a text wherever it is seen; "" marks nothing.
+func (g *Grid) SetFind(lower string) {
+	g.find = []byte(lower)
+	g.changed()
+}
+
+// SetPartner marks the row with this Index, -1 for none.
+func (g *Grid) SetPartner(index int64) {
+	g.partner = index
+	g.changed()
+}
+
+// Current returns the current row, -1 for none.
+func (g *Grid) Current() int64 {
+	if !g.sel.some {
+		return -1
+	}
+	return g.sel.current
+}
+
+// Selection returns the first and the last selected row.
+func (g *Grid) Selection() (first, last int64, ok bool) { return g.sel.bounds() }
+
+// SetCurrent selects one row and shows it.
+func (g *Grid) SetCurrent(row int64) { g.move(row, false) }
+
+// Centre shows a row with some rows around it.
+func (g *Grid) Centre(row int64) {
+	g.view.centre(row)
+	g.changed()
+}
+
+// Top returns the first visible row.
+func (g *Grid) Top() int64 { return g.view.top }
+
+// SelectAll selects all rows.
+func (g *Grid) SelectAll() {
+	if g.view.rows == 0 {
+		return
+	}
+	current := max(g.Current(), 0)
+	g.sel = selection{anchor: 0, current: g.view.rows - 1, some: true}
+	g.changed()
+	if g.OnSelected != nil && current != g.sel.current {
+		g.OnSelected(g.sel.current)
+	}
+}
+
+// move makes a row the current one.
+func (g *Grid) move(row int64, extend bool) {
+	before := g.Current()
+	g.sel.set(row, g.view.rows, extend)
+	g.view.reveal(g.Current())
+	if g.OnSelected != nil && g.Current() != before {
+		g.OnSelected(g.Current())
+	}
+	g.changed()
+}
+
+// changed redraws the picture and the scroll bars.
+func (g *Grid) changed() {
+	g.placeBars()
+	g.raster.Refresh()
+}
+
+// measure adapts the pixel arithmetic to the size of the widget.
+func (g *Grid) measure(scale float32, width, height int) {
+	g.scale = scale
+	if px := math.Round(float64(textSize*scale)*4) / 4; g.atlas == nil || g.atlas.px != px {
+		g.atlas = newAtlas(g.fonts, px)
+	}
+	g.width = width
+	g.view.setSize(height-g.px(headerHeight), g.px(rowHeight))
+	g.xoff = max(min(g.xoff, g.contentWidth()-width), 0)
+}
+
+// px converts device-independent pixels to device pixels.
+func (g *Grid) px(dip float32) int { return int(dip*g.scale + 0.5) }
+
+// place lays the shown columns out; one that grows takes what is left over.
+func (g *Grid) place() []placed {
+	out := make([]placed, 0, len(g.columns))
+	total, grow := 0, -1
+	for i := range g.columns {
+		c := &g.columns[i]
+		if c.Hidden {
+			continue
+		}
+		if c.Grow && grow < 0 {
+			grow = len(out)
+		}
+		out = append(out, placed{Column: c, w: g.px(c.Width)})
+		total += g.px(c.Width)
+	}
+	if spare := g.width - total; spare > 0 && grow >= 0 {
+		out[grow].w += spare
+	}
+	x := 0
+	for i := range out {
+		out[i].x = x
+		x += out[i].w
+	}
+	return out
+}
+
+func (g *Grid) contentWidth() int {
+	total := 0
+	for i := range g.columns {
+		if !g.columns[i].Hidden {
+			total += g.px(g.columns[i].Width)
+		}
+	}
+	return total
+}
+
+// generate paints the picture; Fyne calls it with the size in device pixels.
+func (g *Grid) generate(w, h int) image.Image {
+	if size := g.raster.Size(); size.Width > 0 && w > 0 {
+		// The size asked for is rounded to whole pixels: so is what follows
+		// from it, or the scale would waver with every resize.
+		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+		if scale != g.scale || !g.drawn {
+			fyne.Do(g.placeBars)
+		}
+		g.drawn = true
+		g.measure(scale, w, h)
+	}
+	if g.pixels == nil || g.pixels.Bounds().Dx() != w || g.pixels.Bounds().Dy() != h {
+		g.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
+	}
+	f := g.frame()
+	f.draw(g.pixels)
+	if g.OnDrawn != nil {
+		g.OnDrawn(len(f.rows))
+	}
+	return g.pixels
+}
+
+// frame reads the visible rows and gathers what a redraw needs.
+func (g *Grid) frame() *frame {
+	if g.atlas == nil {
+		g.measure(g.scale, g.width, g.view.height+g.px(headerHeight))
+	}
+	first, n := g.view.visible()
+	if cap(g.buffer) < n {
+		g.buffer = make([]rows.Row, n)
+	}
+	g.buffer = g.buffer[:n]
+	if n > 0 && g.src != nil {
+		got, _ := g.src.Read(g.buffer, first)
+		g.buffer = g.buffer[:got]
+	}
+	return &frame{
+		palette: g.palette, atlas: g.atlas, scale: g.scale,
+		header: g.px(headerHeight), view: g.view,
+		columns: g.place(), xoff: g.xoff,
+		rows: g.buffer, first: first,
+		sel: g.sel, focused: g.focused, partner: g.partner, find: g.find,
+	}
+}
+
+// placeBars moves the scroll bars' thumbs. Before the first drawing the
+// canvas says what a pixel is.
+func (g *Grid) placeBars() {
+	size := g.raster.Size()
+	if size.Height <= 0 {
+		return
+	}
+	scale := g.scale
+	if c := fyne.CurrentApp().Driver().CanvasForObject(g); c != nil && !g.drawn {
+		scale = c.Scale()
+	}
+	g.measure(scale, int(size.Width*scale+0.5), int(size.Height*scale+0.5))
+	g.vbar.show(int64(g.view.height), g.view.total(), g.view.offset(), g.scale)
+	g.hbar.show(int64(g.width), int64(g.contentWidth()), int64(g.xoff), g.scale)
+}
+
+func (g *Grid) showBubble() {
+	if g.Place == nil || g.view.rows == 0 {
+		return
+	}
+	g.bubble.show(g.Place(g.view.top), g.raster.Size().Width-6, headerHeight+g.vbar.thumbY())
+}
+
+// MinSize implements [fyne.CanvasObject].
+func (g *Grid) MinSize() fyne.Size {
+	g.ExtendBaseWidget(g)
+	return fyne.NewSize(160, headerHeight+3*rowHeight)
+}
+
+// CreateRenderer implements [fyne.Widget].
+func (g *Grid) CreateRenderer() fyne.WidgetRenderer {
+	return &renderer{g: g, objects: []fyne.CanvasObject{g.raster, g.vbar, g.hbar, g.bubble}}
+}
+
+type renderer struct {
+	g       *Grid
+	objects []fyne.CanvasObject
+}
+
+func (r *renderer) Layout(size fyne.Size) {
+	g := r.g
+	body := fyne.NewSize(max(size.Width-barSize, 0), max(size.Height-barSize, 0))
+	if float32(g.contentWidth()) <= body.Width*g.scale {
+		body.Height = size.Height
+		g.hbar.Hide()
+	} else {
+		g.hbar.Show()
+	}
+	g.raster.Move(fyne.NewPos(0, 0))
+	g.raster.Resize(body)
+	g.vbar.Move(fyne.NewPos(body.Width, headerHeight))
+	g.vbar.Resize(fyne.NewSize(barSize, max(body.Height-headerHeight, 0)))
+	g.hbar.Move(fyne.NewPos(0, body.Height))
+	g.hbar.Resize(fyne.NewSize(body.Width, barSize))
+	g.placeBars()
+}
+
+func (r *renderer) MinSize() fyne.Size           { return r.g.MinSize() }
+func (r *renderer) Objects() []fyne.CanvasObject { return r.objects }
+func (r *renderer) Destroy()                     {}
+func (r *renderer) Refresh() {
+	r.Layout(r.g.Size())
+	r.g.raster.Refresh()
+}
+
+var (
+	_ fyne.Focusable      = (*Grid)(nil)
+	_ fyne.Scrollable     = (*Grid)(nil)
+	_ fyne.Draggable      = (*Grid)(nil)
+	_ fyne.DoubleTappable = (*Grid)(nil)
+	_ fyne.Shortcutable   = (*Grid)(nil)
+	_ desktop.Mouseable   = (*Grid)(nil)
+	_ desktop.Hoverable   = (*Grid)(nil)
+	_ desktop.Cursorable  = (*Grid)(nil)
+	_ desktop.Keyable     = (*Grid)(nil)
+)

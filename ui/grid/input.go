@@ -1,0 +1,288 @@
+package grid
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+)
+
+// FocusGained implements [fyne.Focusable].
+func (g *Grid) FocusGained() {
+	g.focused = true
+	g.changed()
+}
+
+// FocusLost implements [fyne.Focusable].
+func (g *Grid) FocusLost() {
+	g.focused, g.shift = false, false
+	g.changed()
+}
+
+// TypedRune implements [fyne.Focusable].
+func (g *Grid) TypedRune(r rune) {
+	if g.OnRune != nil {
+		g.OnRune(r)
+	}
+}
+
+// TypedKey implements [fyne.Focusable].
+func (g *Grid) TypedKey(e *fyne.KeyEvent) { g.key(e.Name, g.shift) }
+
+func (g *Grid) key(name fyne.KeyName, extend bool) {
+	current := g.Current()
+	switch name {
+	case fyne.KeyUp:
+		g.move(current-1, extend)
+	case fyne.KeyDown:
+		g.move(current+1, extend)
+	case fyne.KeyPageUp:
+		g.view.scrollRows(-g.view.page())
+		g.move(current-g.view.page(), extend)
+	case fyne.KeyPageDown:
+		g.view.scrollRows(g.view.page())
+		g.move(max(current, 0)+g.view.page(), extend)
+	case fyne.KeyHome:
+		g.move(0, extend)
+	case fyne.KeyEnd:
+		g.move(g.view.rows-1, extend)
+	case fyne.KeyLeft:
+		g.scrollSideways(-4 * rowHeight)
+	case fyne.KeyRight:
+		g.scrollSideways(4 * rowHeight)
+	case fyne.KeyReturn, fyne.KeyEnter:
+		if current >= 0 && g.OnActivated != nil {
+			g.OnActivated(current)
+		}
+	default:
+		if g.OnKey != nil {
+			g.OnKey(name)
+		}
+	}
+}
+
+// KeyDown implements [desktop.Keyable]; key events themselves carry no
+// modifiers.
+func (g *Grid) KeyDown(e *fyne.KeyEvent) { g.noteShift(e.Name, true) }
+
+// KeyUp implements [desktop.Keyable].
+func (g *Grid) KeyUp(e *fyne.KeyEvent) { g.noteShift(e.Name, false) }
+
+func (g *Grid) noteShift(name fyne.KeyName, down bool) {
+	if name == desktop.KeyShiftLeft || name == desktop.KeyShiftRight {
+		g.shift = down
+	}
+}
+
+// TypedShortcut implements [fyne.Shortcutable].
+func (g *Grid) TypedShortcut(s fyne.Shortcut) {
+	switch s := s.(type) {
+	case *fyne.ShortcutCopy:
+		if g.OnCopy != nil {
+			g.OnCopy()
+		}
+	case *fyne.ShortcutSelectAll:
+		g.SelectAll()
+	case *desktop.CustomShortcut:
+		switch s.Modifier {
+		case fyne.KeyModifierControl, fyne.KeyModifierControl | fyne.KeyModifierShift:
+			extend := s.Modifier&fyne.KeyModifierShift != 0
+			switch s.KeyName {
+			case fyne.KeyUp: // scrolls without moving the selection
+				g.view.scrollRows(-1)
+				g.changed()
+			case fyne.KeyDown:
+				g.view.scrollRows(1)
+				g.changed()
+			default:
+				g.key(s.KeyName, extend)
+			}
+		}
+	}
+}
+
+// Scrolled implements [fyne.Scrollable].
+func (g *Grid) Scrolled(e *fyne.ScrollEvent) {
+	if e.Scrolled.DX != 0 {
+		g.scrollSideways(-e.Scrolled.DX * wheelRows * rowHeight / wheelStep)
+	}
+	if e.Scrolled.DY != 0 {
+		g.view.scrollPixels(int64(-e.Scrolled.DY * float32(wheelRows*g.view.rowH) / wheelStep))
+		g.changed()
+	}
+}
+
+func (g *Grid) scrollSideways(dip float32) {
+	g.xoff = max(min(g.xoff+g.px(dip), g.contentWidth()-g.width), 0)
+	g.changed()
+}
+
+// rowAt returns the row under a place on the widget.
+func (g *Grid) rowAt(p fyne.Position) (int64, bool) {
+	return g.view.rowAt(int(p.Y*g.scale) - g.px(headerHeight))
+}
+
+// dividerAt returns the index of the column whose right edge lies at a place
+// of the header, or -1.
+func (g *Grid) dividerAt(p fyne.Position) int {
+	if p.Y < 0 || p.Y >= headerHeight {
+		return -1
+	}
+	x, reach := int(p.X*g.scale)+g.xoff, g.px(dividerReach)
+	for _, c := range g.place() {
+		if edge := c.x + c.w; x >= edge-reach && x <= edge+reach {
+			for i := range g.columns {
+				if &g.columns[i] == c.Column {
+					return i
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// MouseDown implements [desktop.Mouseable].
+func (g *Grid) MouseDown(e *desktop.MouseEvent) {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(g); c != nil && !g.focused {
+		c.Focus(g)
+	}
+	if e.Position.Y < headerHeight {
+		if e.Button == desktop.MouseButtonPrimary {
+			g.resizing = g.dividerAt(e.Position)
+		}
+		return
+	}
+	row, ok := g.rowAt(e.Position)
+	if !ok {
+		return
+	}
+	switch e.Button {
+	case desktop.MouseButtonPrimary:
+		g.ranging = true
+		g.move(row, e.Modifier&fyne.KeyModifierShift != 0)
+	case desktop.MouseButtonSecondary:
+		if !g.sel.has(row) {
+			g.move(row, false)
+		}
+		if g.OnMenu != nil {
+			g.OnMenu(row, e.AbsolutePosition)
+		}
+	}
+}
+
+// MouseUp implements [desktop.Mouseable].
+func (g *Grid) MouseUp(*desktop.MouseEvent) { g.DragEnd() }
+
+// Dragged implements [fyne.Draggable]: a divider of the header is moved, or a
+// range of rows selected.
+func (g *Grid) Dragged(e *fyne.DragEvent) {
+	switch {
+	case g.resizing >= 0:
+		c := &g.columns[g.resizing]
+		c.Width = max(c.Width+e.Dragged.DX, c.MinWidth, 24)
+		g.Refresh()
+	case g.ranging && g.view.rows > 0:
+		row, ok := g.rowAt(e.Position)
+		if !ok {
+			// Beyond an edge the view follows, a few rows an event.
+			row = g.Current() + 3
+			if e.Position.Y < headerHeight {
+				row = g.Current() - 3
+			}
+		}
+		g.move(row, true)
+	}
+}
+
+// DragEnd implements [fyne.Draggable].
+func (g *Grid) DragEnd() {
+	if g.resizing >= 0 && g.OnColumns != nil {
+		g.OnColumns()
+	}
+	g.resizing, g.ranging = -1, false
+}
+
+// DoubleTapped implements [fyne.DoubleTappable].
+func (g *Grid) DoubleTapped(e *fyne.PointEvent) {
+	if i := g.dividerAt(e.Position); i >= 0 {
+		g.fit(i)
+		return
+	}
+	if row, ok := g.rowAt(e.Position); ok && e.Position.Y >= headerHeight && g.OnActivated != nil {
+		g.OnActivated(row)
+	}
+}
+
+// MouseIn implements [desktop.Hoverable].
+func (g *Grid) MouseIn(e *desktop.MouseEvent) { g.MouseMoved(e) }
+
+// MouseMoved implements [desktop.Hoverable].
+func (g *Grid) MouseMoved(e *desktop.MouseEvent) { g.hoverX, g.hoverY = e.Position.X, e.Position.Y }
+
+// MouseOut implements [desktop.Hoverable].
+func (g *Grid) MouseOut() { g.hoverY = -1 }
+
+// Cursor implements [desktop.Cursorable].
+func (g *Grid) Cursor() desktop.Cursor {
+	if g.resizing >= 0 || g.dividerAt(fyne.NewPos(g.hoverX, g.hoverY)) >= 0 {
+		return desktop.HResizeCursor
+	}
+	return desktop.DefaultCursor
+}
+
+// fit makes a column as wide as its head and its visible cells need.
+func (g *Grid) fit(column int) {
+	f := g.frame()
+	c := &g.columns[column]
+	widest := f.width([]byte(c.Title))
+	var cell Cell
+	for i := range f.rows {
+		cell = Cell{Text: cell.Text[:0]}
+		c.Cell(&f.rows[i], &cell)
+		w := f.width(cell.Text) + cell.Level*g.px(indent)
+		if cell.Sign != 0 {
+			w += f.atlas.glyph(cell.Sign).advance + g.px(4)
+		}
+		widest = max(widest, w)
+	}
+	c.Width = max(float32(widest)/g.scale+2*cellPad+1, c.MinWidth)
+	g.Refresh()
+	if g.OnColumns != nil {
+		g.OnColumns()
+	}
+}
+
+// Columns returns a copy of the columns with their present widths.
+func (g *Grid) Columns() []Column { return append([]Column(nil), g.columns...) }
+
+// SetColumn changes one column's width and whether it is shown. A width of 0
+// leaves it as it is.
+func (g *Grid) SetColumn(id string, width float32, hidden bool) {
+	for i := range g.columns {
+		if c := &g.columns[i]; c.ID == id {
+			if width > 0 {
+				c.Width = max(width, c.MinWidth)
+			}
+			c.Hidden = hidden
+		}
+	}
+	g.Refresh()
+}
+
+// Widen gives a column at least a width.
+func (g *Grid) Widen(id string, width float32) {
+	for i := range g.columns {
+		if c := &g.columns[i]; c.ID == id && c.Width < width {
+			c.Width = width
+			g.Refresh()
+		}
+	}
+}
+
+// SetTitle changes a column's head, for another language.
+func (g *Grid) SetTitle(id, title string) {
+	for i := range g.columns {
+		if g.columns[i].ID == id {
+			g.columns[i].Title = title
+		}
+	}
+	g.changed()
+}

@@ -1,0 +1,47 @@
+package grid
+
+import "image/color"
+
+// A Palette is the colours of a grid. All are opaque.
+type Palette struct {
+	Background, Stripe     color.RGBA
+	Header, HeaderText     color.RGBA
+	Line, Guide            color.RGBA
+	Selected, SelectedIdle color.RGBA // with and without the keyboard's focus
+	Partner, Match, Cursor color.RGBA
+	Inks                   [inks]color.RGBA
+}
+
+func rgb(v uint32) color.RGBA {
+	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}
+}
+
+// Light is the palette for light themes.
+var Light = Palette{
+	Background: rgb(0xffffff), Stripe: rgb(0xf7f8fa),
+	Header: rgb(0xeef0f3), HeaderText: rgb(0x4a5261),
+	Line: rgb(0xd8dce2), Guide: rgb(0xe3e6eb),
+	Selected: rgb(0xcfe2ff), SelectedIdle: rgb(0xe2e7ee),
+	Partner: rgb(0xe6f4ea), Match: rgb(0xffe08a), Cursor: rgb(0x2f6fed),
+	Inks: [inks]color.RGBA{
+		Plain: rgb(0x1b1f27), Dim: rgb(0x757d8a),
+		Enter: rgb(0x1a8f4c), Leave: rgb(0xb5651d),
+		Good: rgb(0x1a7f42), Warn: rgb(0x9a6700), Bad: rgb(0xc62828),
+		Accent: rgb(0x2459c4),
+	},
+}
+
+// Dark is the palette for dark themes.
+var Dark = Palette{
+	Background: rgb(0x1b1d22), Stripe: rgb(0x1f2227),
+	Header: rgb(0x262a31), HeaderText: rgb(0xa9b1bf),
+	Line: rgb(0x353a43), Guide: rgb(0x2d3138),
+	Selected: rgb(0x24437a), SelectedIdle: rgb(0x31363f),
+	Partner: rgb(0x20382b), Match: rgb(0x6b5200), Cursor: rgb(0x6ea0ff),
+	Inks: [inks]color.RGBA{
+		Plain: rgb(0xdfe3ea), Dim: rgb(0x868e9b),
+		Enter: rgb(0x56c983), Leave: rgb(0xe0a15f),
+		Good: rgb(0x62c98a), Warn: rgb(0xe0b34c), Bad: rgb(0xff7b72),
+		Accent: rgb(0x86b0ff),
+	},
+}

@@ -1,0 +1,65 @@
+package inputs
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/widget"
+)
+
+// An Entry is a line of text that leaves the window's own keys to the window
+// and tells when it is done: at Enter and when it loses the focus.
+type Entry struct {
+	widget.Entry
+	// OnKey is asked about each key first; true means that it is used up.
+	OnKey func(fyne.KeyName) bool
+	// OnDone is told a text that was changed by the user.
+	OnDone func(string)
+
+	settled string
+}
+
+// NewEntry makes an empty entry.
+func NewEntry() *Entry {
+	e := &Entry{}
+	e.Wrapping = fyne.TextWrap(fyne.TextTruncateClip) // as widget.NewEntry has it
+	e.ExtendBaseWidget(e)
+	e.OnSubmitted = func(string) { e.settle() }
+	return e
+}
+
+// Settle sets the text without telling OnDone, unless the user is typing.
+func (e *Entry) Settle(text string) {
+	if text == e.settled && e.Text == text {
+		return
+	}
+	typing := e.Text != e.settled
+	e.settled = text
+	if !typing {
+		e.SetText(text)
+	}
+}
+
+func (e *Entry) settle() {
+	if e.Text == e.settled || e.OnDone == nil {
+		return
+	}
+	e.settled = e.Text
+	e.OnDone(e.Text)
+}
+
+// FocusLost implements [fyne.Focusable].
+func (e *Entry) FocusLost() {
+	e.Entry.FocusLost()
+	e.settle()
+}
+
+// TypedKey implements [fyne.Focusable]. Escape takes back what was typed.
+func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	if e.OnKey != nil && e.OnKey(k.Name) {
+		return
+	}
+	if k.Name == fyne.KeyEscape && e.OnDone != nil {
+		e.SetText(e.settled)
+		return
+	}
+	e.Entry.TypedKey(k)
+}

@@ -1,0 +1,222 @@
+// Package inputs is the top of the window: the log, the modules file and the
+// symbol search path, each with its state.
+package inputs
+
+import (
+	"image/color"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/control"
+)
+
+// A Strip is the three inputs, one below the other.
+type Strip struct {
+	Log, Modules, Symbols *Line
+	Content               fyne.CanvasObject
+}
+
+// A Line is one input.
+type Line struct {
+	Entry  *Entry
+	Browse *widget.Button
+	// More is a second button, nil where there is none.
+	More *widget.Button
+
+	label *widget.Label
+	light *Light
+	state *widget.Label
+}
+
+// New makes the inputs. Callbacks are set on the lines.
+func New() *Strip {
+	s := &Strip{Log: newLine(theme.FileIcon()), Modules: newLine(theme.FileIcon()), Symbols: newLine(theme.FolderIcon())}
+	s.Symbols.More = widget.NewButtonWithIcon("", theme.ListIcon(), nil)
+	s.Symbols.More.Importance = widget.LowImportance
+	s.Content = container.New(&lines{[]*Line{s.Log, s.Modules, s.Symbols}},
+		objects(s.Log, s.Modules, s.Symbols)...)
+	s.Relabel()
+	return s
+}
+
+func newLine(icon fyne.Resource) *Line {
+	l := &Line{Entry: NewEntry(), label: widget.NewLabel(""), light: NewLight(), state: widget.NewLabel("")}
+	l.state.Truncation = fyne.TextTruncateEllipsis
+	l.state.Importance = widget.MediumImportance
+	l.Browse = widget.NewButtonWithIcon("", icon, nil)
+	return l
+}
+
+// Relabel says everything in the present language.
+func (s *Strip) Relabel() {
+	s.Log.label.SetText(lang.L("Log"))
+	s.Log.Browse.SetText(lang.L("Choose"))
+	s.Modules.label.SetText(lang.L("Modules file"))
+	s.Modules.Browse.SetText(lang.L("Choose"))
+	s.Symbols.label.SetText(lang.L("Symbol path"))
+	s.Symbols.Browse.SetText(lang.L("Add"))
+	s.Log.Entry.SetPlaceHolder(lang.L("LogDetails.dat: choose it, drop it here, or type its path"))
+	s.Content.Refresh()
+}
+
+// Show brings the lines up to date.
+func (s *Strip) Show(state *control.State) {
+	s.Log.show(state.Wanted.Log, state.Log)
+	s.Modules.show(state.Wanted.Modules, state.ModulesFile)
+	s.Symbols.show(control.JoinPaths(state.Wanted.Symbols), state.Symbols)
+
+	found := state.Found.Modules
+	if found == "" {
+		found = lang.L("Looked for beside the log")
+	}
+	setPlaceHolder(s.Modules.Entry, found)
+	setPlaceHolder(s.Symbols.Entry, lang.L("Folders and files with symbols; beside the log is always looked"))
+}
+
+func setPlaceHolder(e *Entry, text string) {
+	if e.PlaceHolder != text {
+		e.SetPlaceHolder(text)
+	}
+}
+
+func (l *Line) show(text string, state control.InputState) {
+	l.Entry.Settle(text)
+	l.light.Set(state.Level)
+	if l.state.Text != state.Text {
+		l.state.SetText(state.Text)
+	}
+}
+
+// StateText returns the words beside the light.
+func (l *Line) StateText() string { return l.state.Text }
+
+// A Light is a dot in the colour of a level.
+type Light struct {
+	widget.BaseWidget
+	dot   *canvas.Circle
+	level control.Level
+}
+
+// NewLight makes a light that is off.
+func NewLight() *Light {
+	l := &Light{dot: canvas.NewCircle(color.Transparent)}
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// Set changes the level.
+func (l *Light) Set(level control.Level) {
+	if level != l.level {
+		l.level = level
+		l.Refresh()
+	}
+}
+
+// LevelColor names the colour of a level.
+func LevelColor(level control.Level) fyne.ThemeColorName {
+	switch level {
+	case control.LevelBusy:
+		return theme.ColorNamePrimary
+	case control.LevelGood:
+		return theme.ColorNameSuccess
+	case control.LevelWarn:
+		return theme.ColorNameWarning
+	case control.LevelBad:
+		return theme.ColorNameError
+	}
+	return theme.ColorNameInputBorder
+}
+
+// CreateRenderer implements [fyne.Widget].
+func (l *Light) CreateRenderer() fyne.WidgetRenderer { return &lightRenderer{l} }
+
+type lightRenderer struct{ l *Light }
+
+func (r *lightRenderer) Layout(size fyne.Size) {
+	const d = 9
+	r.l.dot.Resize(fyne.NewSize(d, d))
+	r.l.dot.Move(fyne.NewPos((size.Width-d)/2, (size.Height-d)/2))
+	r.paint()
+}
+func (r *lightRenderer) paint() {
+	r.l.dot.FillColor = r.l.Theme().Color(LevelColor(r.l.level), fyne.CurrentApp().Settings().ThemeVariant())
+}
+func (r *lightRenderer) MinSize() fyne.Size { return fyne.NewSize(15, 15) }
+func (r *lightRenderer) Refresh() {
+	r.paint()
+	r.l.dot.Refresh()
+}
+func (r *lightRenderer) Destroy()                     {}
+func (r *lightRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.l.dot} }
+
+// lines lays inputs out in columns: label, entry, buttons, light, state.
+type lines struct{ lines []*Line }
+
+func objects(list ...*Line) []fyne.CanvasObject {
+	var out []fyne.CanvasObject
+	for _, l := range list {
+		out = append(out, l.label, l.Entry, l.Browse)
+		if l.More != nil {
+			out = append(out, l.More)
+		}
+		out = append(out, l.light, l.state)
+	}
+	return out
+}
+
+const lineGap = 3
+
+func (g *lines) widths() (label, browse, more float32) {
+	for _, l := range g.lines {
+		label = max(label, l.label.MinSize().Width)
+		browse = max(browse, l.Browse.MinSize().Width)
+		if l.More != nil {
+			more = max(more, l.More.MinSize().Width)
+		}
+	}
+	return label, browse, more
+}
+
+func (g *lines) height() float32 { return g.lines[0].Entry.MinSize().Height }
+
+// MinSize implements [fyne.Layout].
+func (g *lines) MinSize([]fyne.CanvasObject) fyne.Size {
+	label, browse, more := g.widths()
+	return fyne.NewSize(label+browse+more+260, float32(len(g.lines))*(g.height()+lineGap)-lineGap)
+}
+
+// Layout implements [fyne.Layout].
+func (g *lines) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	label, browse, more := g.widths()
+	h := g.height()
+	state := min(max(size.Width*0.27, 120), 380)
+	light := float32(22)
+	entry := max(size.Width-label-browse-more-light-state-2*lineGap, 60)
+	put := func(o fyne.CanvasObject, x, y, w float32) {
+		o.Move(fyne.NewPos(x, y))
+		o.Resize(fyne.NewSize(w, h))
+	}
+	y := float32(0)
+	for _, l := range g.lines {
+		x := float32(0)
+		put(l.label, x, y, label)
+		x += label
+		put(l.Entry, x, y, entry)
+		x += entry + lineGap
+		if l.More != nil {
+			put(l.Browse, x, y, browse)
+			put(l.More, x+browse+lineGap, y, more)
+		} else {
+			put(l.Browse, x, y, browse+lineGap+more)
+		}
+		x += browse + more + lineGap
+		put(l.light, x+lineGap, y, light)
+		put(l.state, x+light, y, state)
+		y += h + lineGap
+	}
+}

@@ -1,0 +1,100 @@
+// Package notice is the bar above the table on which the window says what went
+// wrong, or well, and what to do next.
+package notice
+
+import (
+	"image/color"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/control"
+	"logparser/ui/inputs"
+)
+
+// A Bar shows one message, or is hidden.
+type Bar struct {
+	Content fyne.CanvasObject
+
+	OnDismiss func()
+	OnDetails func(*control.Message)
+	OnOffer   func(control.Offer)
+
+	message *control.Message
+	back    *canvas.Rectangle
+	edge    *canvas.Rectangle
+	text    *widget.Label
+	next    *widget.Label
+	offer   *widget.Button
+	details *widget.Button
+}
+
+// New makes a hidden bar.
+func New() *Bar {
+	b := &Bar{back: canvas.NewRectangle(color.Transparent), edge: canvas.NewRectangle(color.Transparent),
+		text: widget.NewLabel(""), next: widget.NewLabel("")}
+	b.text.Wrapping = fyne.TextWrapWord
+	b.text.TextStyle.Bold = true
+	b.next.Wrapping = fyne.TextWrapWord
+	b.edge.SetMinSize(fyne.NewSize(4, 0))
+	b.offer = widget.NewButton("", func() { b.OnOffer(b.message.Offer) })
+	b.details = widget.NewButton("", func() { b.OnDetails(b.message) })
+	b.details.Importance = widget.LowImportance
+	dismiss := widget.NewButtonWithIcon("", theme.CancelIcon(), func() { b.OnDismiss() })
+	dismiss.Importance = widget.LowImportance
+	buttons := container.NewVBox(layout.NewSpacer(), container.NewHBox(b.offer, b.details, dismiss), layout.NewSpacer())
+	lines := container.New(layout.NewCustomPaddedVBoxLayout(-8), b.text, b.next)
+	b.Content = container.NewStack(b.back, container.NewBorder(nil, nil, b.edge, buttons, lines))
+	b.Content.Hide()
+	return b
+}
+
+// Message returns what is shown, nil for nothing.
+func (b *Bar) Message() *control.Message { return b.message }
+
+// Show shows a message; nil hides the bar.
+func (b *Bar) Show(m *control.Message) {
+	b.message = m
+	if m == nil {
+		b.Content.Hide()
+		return
+	}
+	b.text.SetText(m.Text)
+	b.next.SetText(m.Next)
+	b.next.Hidden = m.Next == ""
+	switch m.Offer {
+	case control.OfferLog:
+		b.offer.SetText(lang.L("Choose a log"))
+	case control.OfferModules:
+		b.offer.SetText(lang.L("Choose the modules file"))
+	case control.OfferSymbols:
+		b.offer.SetText(lang.L("Add a symbol folder"))
+	case control.OfferSave:
+		b.offer.SetText(lang.L("Save"))
+	}
+	b.offer.Hidden = m.Offer == control.OfferNone
+	b.details.SetText(lang.L("Details"))
+	b.details.Hidden = m.Details == ""
+	b.Paint()
+	b.Content.Show()
+	b.Content.Refresh()
+}
+
+// Paint takes the colours of the present theme.
+func (b *Bar) Paint() {
+	if b.message == nil {
+		return
+	}
+	settings := fyne.CurrentApp().Settings()
+	c := settings.Theme().Color(inputs.LevelColor(b.message.Level), settings.ThemeVariant())
+	b.edge.FillColor = c
+	r, g, bl, _ := c.RGBA()
+	b.back.FillColor = color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(bl >> 8), A: 0x26}
+	b.edge.Refresh()
+	b.back.Refresh()
+}

@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fyne.io/fyne/v2"
+
+	"logparser/app"
+	"logparser/ui/grid"
+)
+
+// maxRecent is how many logs are remembered.
+const maxRecent = 10
+
+// preferences are what is remembered from one start to the next.
+type preferences struct{ p fyne.Preferences }
+
+func (p preferences) language() string       { return p.p.String("language") }
+func (p preferences) setLanguage(s string)   { p.p.SetString("language", s) }
+func (p preferences) brightness() string     { return p.p.String("theme") }
+func (p preferences) setBrightness(s string) { p.p.SetString("theme", s) }
+
+func (p preferences) nativeDialogs() bool       { return p.p.BoolWithFallback("dialogs.native", true) }
+func (p preferences) setNativeDialogs(b bool)   { p.p.SetBool("dialogs.native", b) }
+func (p preferences) noRecordedPaths() bool     { return p.p.Bool("paths.norecorded") }
+func (p preferences) setNoRecordedPaths(b bool) { p.p.SetBool("paths.norecorded", b) }
+
+func (p preferences) editor() string     { return p.p.String("editor") }
+func (p preferences) setEditor(s string) { p.p.SetString("editor", s) }
+
+func (p preferences) symbols() []string      { return p.p.StringList("symbols") }
+func (p preferences) setSymbols(s []string)  { p.p.SetStringList("symbols", s) }
+func (p preferences) saveFormat() string     { return p.p.StringWithFallback("save.format", "csv") }
+func (p preferences) setSaveFormat(s string) { p.p.SetString("save.format", s) }
+
+func (p preferences) panelShown() bool          { return p.p.BoolWithFallback("panel.shown", true) }
+func (p preferences) setPanelShown(b bool)      { p.p.SetBool("panel.shown", b) }
+func (p preferences) panelOffset() float64      { return p.p.FloatWithFallback("panel.offset", 0.78) }
+func (p preferences) setPanelOffset(at float64) { p.p.SetFloat("panel.offset", at) }
+
+// size is the window's, within what any screen has.
+func (p preferences) size() fyne.Size {
+	limit := func(key string, fallback, most float64) float32 {
+		return float32(min(max(p.p.FloatWithFallback(key, fallback), 480), most))
+	}
+	return fyne.NewSize(limit("window.width", 1240, 7680), limit("window.height", 800, 4320))
+}
+
+func (p preferences) setSize(s fyne.Size) {
+	p.p.SetFloat("window.width", float64(s.Width))
+	p.p.SetFloat("window.height", float64(s.Height))
+}
+
+// mappings are the source folders of other machines and where they are here.
+func (p preferences) mappings() []app.SourceMapping {
+	from, to := p.p.StringList("sources.from"), p.p.StringList("sources.to")
+	var list []app.SourceMapping
+	for i := range min(len(from), len(to)) {
+		list = append(list, app.SourceMapping{From: from[i], To: to[i]})
+	}
+	return list
+}
+
+func (p preferences) setMappings(list []app.SourceMapping) {
+	from, to := []string{}, []string{}
+	for _, m := range list {
+		if m.From != "" && m.To != "" {
+			from, to = append(from, m.From), append(to, m.To)
+		}
+	}
+	p.p.SetStringList("sources.from", from)
+	p.p.SetStringList("sources.to", to)
+}
+
+// recent returns the logs opened lately, the latest first, each with the
+// modules file that was chosen for it, if any.
+func (p preferences) recent() (logs, modules []string) {
+	logs, modules = p.p.StringList("recent.logs"), p.p.StringList("recent.modules")
+	for len(modules) < len(logs) {
+		modules = append(modules, "")
+	}
+	return slices.Clone(logs), slices.Clone(modules[:len(logs)])
+}
+
+func (p preferences) addRecent(log, file string) {
+	p.forget(log)
+	logs, modules := p.recent()
+	logs, modules = slices.Insert(logs, 0, log), slices.Insert(modules, 0, file)
+	n := min(len(logs), maxRecent)
+	p.p.SetStringList("recent.logs", logs[:n])
+	p.p.SetStringList("recent.modules", modules[:n])
+}
+
+func (p preferences) forget(log string) {
+	logs, modules := p.recent()
+	if i := slices.Index(logs, log); i >= 0 {
+		p.p.SetStringList("recent.logs", slices.Delete(logs, i, i+1))
+		p.p.SetStringList("recent.modules", slices.Delete(modules, i, i+1))
+	}
+}
+
+// saveColumns keeps widths and which columns are hidden.
+func (p preferences) saveColumns(g *grid.Grid) {
+	var list []string
+	for _, c := range g.Columns() {
+		list = append(list, fmt.Sprintf("%s:%.0f:%t", c.ID, c.Width, c.Hidden))
+	}
+	p.p.SetStringList("columns", list)
+}
+
+func (p preferences) loadColumns(g *grid.Grid) {
+	for _, s := range p.p.StringList("columns") {
+		f := strings.Split(s, ":")
+		if len(f) != 3 {
+			continue
+		}
+		if width, err := strconv.ParseFloat(f[1], 32); err == nil {
+			g.SetColumn(f[0], float32(min(width, 4000)), f[2] == "true")
+		}
+	}
+}

@@ -1,0 +1,150 @@
+// Package startpage is what the window shows while no log is open: how to open
+// one, those opened lately, and the sample.
+package startpage
+
+import (
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+)
+
+// A Recent is a log that was opened before.
+type Recent struct {
+	Path    string
+	Missing bool
+	Size    int64
+	Changed time.Time
+}
+
+// Look finds out which of the paths still exist. It touches the disk; do not
+// call it on the user interface's goroutine.
+func Look(paths []string) []Recent {
+	list := make([]Recent, len(paths))
+	for i, p := range paths {
+		list[i].Path = p
+		info, err := os.Stat(p)
+		if err != nil {
+			list[i].Missing = true
+			continue
+		}
+		list[i].Size, list[i].Changed = info.Size(), info.ModTime()
+	}
+	return list
+}
+
+// A Page is the start page.
+type Page struct {
+	Content fyne.CanvasObject
+
+	OnOpen, OnFolder, OnSample func()
+	OnRecent                   func(path string)
+	OnForget                   func(path string)
+
+	icon   fyne.Resource
+	recent []Recent
+	body   *fyne.Container
+}
+
+// New makes the page.
+func New(icon fyne.Resource) *Page {
+	p := &Page{icon: icon, body: container.NewVBox()}
+	p.Content = container.NewVScroll(container.NewCenter(p.body))
+	p.Relabel()
+	return p
+}
+
+// Show lists the logs opened lately.
+func (p *Page) Show(recent []Recent) {
+	p.recent = recent
+	p.Relabel()
+}
+
+// Relabel says everything in the present language.
+func (p *Page) Relabel() {
+	icon := canvas.NewImageFromResource(p.icon)
+	icon.FillMode = canvas.ImageFillContain
+	icon.SetMinSize(fyne.NewSize(64, 64))
+	title := widget.NewLabel("LogParser")
+	title.SizeName = theme.SizeNameHeadingText
+	title.TextStyle.Bold = true
+	about := widget.NewLabel(lang.L("Reads the binary log of an instrumented program: which functions were called, when, and on which thread."))
+
+	open := widget.NewButtonWithIcon(lang.L("Open a log"), theme.FolderOpenIcon(), func() { p.OnOpen() })
+	open.Importance = widget.HighImportance
+	folder := widget.NewButtonWithIcon(lang.L("Open a folder"), theme.FolderIcon(), func() { p.OnFolder() })
+	sample := widget.NewButtonWithIcon(lang.L("Open the sample"), theme.MediaPlayIcon(), func() { p.OnSample() })
+	hint := widget.NewLabel(lang.L("Or drop the log and its modules file, or their folder, on this window."))
+	hint.Importance = widget.LowImportance
+
+	p.body.Objects = []fyne.CanvasObject{
+		container.NewHBox(icon, container.NewVBox(title, about)),
+		spacer(6),
+		container.NewHBox(open, folder, sample),
+		hint,
+	}
+	if len(p.recent) > 0 {
+		head := widget.NewLabel(lang.L("Opened lately"))
+		head.TextStyle.Bold = true
+		p.body.Add(spacer(6))
+		p.body.Add(head)
+		for _, r := range p.recent {
+			p.body.Add(p.line(r))
+		}
+	}
+	p.body.Refresh()
+}
+
+func (p *Page) line(r Recent) fyne.CanvasObject {
+	open := widget.NewButtonWithIcon(filepath.Base(r.Path), theme.FileIcon(), func() { p.OnRecent(r.Path) })
+	open.Alignment = widget.ButtonAlignLeading
+	open.Importance = widget.LowImportance
+	where := widget.NewLabel(shorten(filepath.Dir(r.Path), 60))
+	where.Importance = widget.LowImportance
+	about := widget.NewLabel(Size(r.Size) + " \u00b7 " + r.Changed.Format("2006-01-02 15:04"))
+	about.Importance = widget.LowImportance
+	if r.Missing {
+		open.Disable()
+		about.SetText(lang.L("missing"))
+		about.Importance = widget.WarningImportance
+	}
+	forget := widget.NewButtonWithIcon("", theme.CancelIcon(), func() { p.OnForget(r.Path) })
+	forget.Importance = widget.LowImportance
+	return container.NewBorder(nil, nil, open, container.NewHBox(about, forget), where)
+}
+
+// shorten drops the beginning of a long path.
+func shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return "\u2026" + string(r[len(r)-most:])
+	}
+	return s
+}
+
+// Size writes a number of bytes as people read it.
+func Size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, i := float64(n)/1000, 0
+	for f >= 999.95 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	return fmt.Sprintf("%.1f %cB", f, units[i])
+}
+
+func spacer(height float32) fyne.CanvasObject {
+	r := canvas.NewRectangle(color.Transparent)
+	r.SetMinSize(fyne.NewSize(1, height))
+	return r
+}

@@ -1,0 +1,100 @@
+package ui
+
+import (
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/control"
+)
+
+// A statusBar is the line below the table: what there is, and what is done.
+type statusBar struct {
+	Content fyne.CanvasObject
+
+	counts, selection, title *widget.Label
+	progress                 *widget.ProgressBar
+	endless                  *widget.ProgressBarInfinite
+	cancel                   *widget.Button
+	work                     *fyne.Container
+}
+
+func newStatusBar(cancel func()) *statusBar {
+	b := &statusBar{counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
+		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
+	b.endless.Stop()
+	b.selection.Truncation = fyne.TextTruncateEllipsis
+	b.selection.Alignment = fyne.TextAlignTrailing
+	b.selection.Importance = widget.LowImportance
+	b.cancel = widget.NewButtonWithIcon("", theme.CancelIcon(), cancel)
+	b.cancel.Importance = widget.LowImportance
+	bars := container.New(&fixedWidth{170}, container.NewStack(b.progress, b.endless))
+	b.work = container.NewHBox(b.title, bars, b.cancel)
+	b.work.Hide()
+	b.Content = container.NewBorder(nil, nil, b.counts, b.work, b.selection)
+	return b
+}
+
+// showCounts says what the log holds.
+func (b *statusBar) showCounts(s *control.State) {
+	if !s.Opened {
+		b.counts.SetText(lang.L("No log is open"))
+		b.selection.SetText("")
+		return
+	}
+	var parts []string
+	if s.Filtered {
+		total := int64(0)
+		for _, t := range s.Threads {
+			total += t.Rows
+		}
+		parts = append(parts, lang.L("{{.N}} of {{.M}} rows, {{.K}} hidden", data{
+			"N": control.Thousands(s.Rows.Len()), "M": control.Thousands(total), "K": control.Thousands(total - s.Rows.Len())}))
+	} else {
+		parts = append(parts, control.Count("{{.N}} row", "{{.N}} rows", s.Rows.Len()))
+	}
+	if n := len(s.Threads); n > 0 {
+		parts = append(parts, control.Count("{{.N}} thread", "{{.N}} threads", int64(n)))
+	}
+	if runs, records := s.Facts.LeftOut(); runs > 0 {
+		parts = append(parts, control.Count("{{.N}} run left out", "{{.N}} runs left out", int64(runs))+" ("+control.Count("{{.N}} row", "{{.N}} rows", records)+")")
+	}
+	if s.Facts.DamageBytes > 0 {
+		parts = append(parts, control.Count("{{.N}} byte damaged", "{{.N}} bytes damaged", s.Facts.DamageBytes))
+	}
+	b.counts.SetText(strings.Join(parts, "   \u00b7   "))
+}
+
+// showSelection says more of the current row than its columns may.
+func (b *statusBar) showSelection(index int64, about string) {
+	if index < 0 {
+		b.selection.SetText("")
+		return
+	}
+	b.selection.SetText(lang.L("Row {{.N}}", data{"N": control.Thousands(index)}) + "   " + about)
+}
+
+// showWork shows work that has gone on for a while.
+func (b *statusBar) showWork(w control.Work) {
+	if !w.Slow {
+		b.work.Hide()
+		b.endless.Stop()
+		return
+	}
+	b.title.SetText(w.Title)
+	if w.Total > 0 {
+		b.endless.Stop()
+		b.endless.Hide()
+		b.progress.Show()
+		b.progress.SetValue(float64(w.Done) / float64(w.Total))
+	} else {
+		b.progress.Hide()
+		b.endless.Show()
+		b.endless.Start()
+	}
+	b.work.Show()
+}

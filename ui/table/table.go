@@ -1,0 +1,276 @@
+// Package table says what the window's table shows of a row: its columns, how
+// times and durations are written there, and a row's text for the clipboard.
+package table
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/rows"
+	"logparser/ui/grid"
+)
+
+// A Format is what the cells of a table have in common.
+type Format struct {
+	// Digits of a second that times are worth: 3, 6 or 9.
+	Digits int
+	// Dates shows the day too; needed where a log spans several.
+	Dates bool
+}
+
+// FormatOf looks at a source's ends. It reads two rows.
+func FormatOf(src rows.Source) Format {
+	f := Format{Digits: 3}
+	if src == nil || src.Len() == 0 {
+		return f
+	}
+	f.Digits = src.TimeDigits()
+	first, last := src.Row(0), src.Row(src.Len()-1)
+	f.Dates = first.HasWall && last.HasWall && first.Wall.Format(time.DateOnly) != last.Wall.Format(time.DateOnly)
+	return f
+}
+
+// The signs before a function's name.
+const (
+	enterSign = '\u25b6'
+	leaveSign = '\u25c0'
+)
+
+// Titles returns the heads of the columns by id, in the present language.
+func Titles() map[string]string {
+	return map[string]string{
+		"index":    "#",
+		"time":     lang.L("Time"),
+		"thread":   lang.L("Thread"),
+		"function": lang.L("Function"),
+		"duration": lang.L("Duration"),
+		"module":   lang.L("Module"),
+		"source":   lang.L("Source"),
+		"address":  lang.L("Address"),
+		"symbols":  lang.L("Symbols"),
+		"note":     lang.L("Note"),
+	}
+}
+
+// Columns returns the columns. The format is read whenever a cell is drawn.
+func Columns(f *Format) []grid.Column {
+	list := []grid.Column{
+		{ID: "index", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = grid.Dim
+			c.Text = strconv.AppendInt(c.Text, r.Index, 10)
+		}},
+		{ID: "time", Width: 108, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Text = AppendTime(c.Text, r, *f)
+		}},
+		{ID: "thread", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Text = strconv.AppendUint(c.Text, uint64(r.Thread), 10)
+		}},
+		{ID: "function", Width: 270, Grow: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Level = r.Depth
+			switch r.Event {
+			case rows.Enter:
+				c.Sign, c.SignInk = enterSign, grid.Enter
+			case rows.Leave:
+				c.Sign, c.SignInk = leaveSign, grid.Leave
+				c.Ink = grid.Dim
+			default:
+				c.Sign, c.SignInk = '!', grid.Bad
+				c.Ink = grid.Bad
+			}
+			c.Text = append(c.Text, r.Function...)
+		}},
+		{ID: "duration", Width: 82, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			if r.Event == rows.Leave {
+				c.Ink = grid.Dim
+			}
+			c.Text = AppendDuration(c.Text, r.Duration, f.Digits)
+		}},
+		{ID: "module", Width: 136, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = grid.Dim
+			c.Text = append(c.Text, r.Module...)
+		}},
+		{ID: "source", Width: 136, KeepEnd: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = grid.Dim
+			// The folder is the same for whole screens; the status bar has it.
+			short := rows.Row{Source: baseName(r.Source), Line: r.Line}
+			c.Text = appendSource(c.Text, &short)
+		}},
+		{ID: "address", Width: 138, Hidden: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = grid.Dim
+			c.Text = appendAddress(c.Text, r)
+		}},
+		{ID: "symbols", Width: 96, Hidden: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = StatusInk(r.Symbols)
+			c.Text = append(c.Text, Status(r.Symbols)...)
+		}},
+		{ID: "note", Width: 76, Cell: func(r *rows.Row, c *grid.Cell) {
+			c.Ink = grid.Warn
+			c.Text = append(c.Text, r.Note...)
+		}},
+	}
+	titles := Titles()
+	for i := range list {
+		list[i].Title, list[i].MinWidth = titles[list[i].ID], 32
+	}
+	return list
+}
+
+// Status says a symbol status of package symbols in the present language.
+func Status(s string) string {
+	switch s {
+	case "matched":
+		return lang.L("matched")
+	case "embedded":
+		return lang.L("embedded")
+	case "exports only":
+		return lang.L("exports only")
+	case "mismatched":
+		return lang.L("mismatched")
+	case "unverified":
+		return lang.L("unverified")
+	case "not found":
+		return lang.L("not found")
+	case "pending":
+		return lang.L("pending")
+	}
+	return s
+}
+
+// StatusInk returns the colour of a symbol status.
+func StatusInk(s string) grid.Ink {
+	switch s {
+	case "matched", "embedded":
+		return grid.Good
+	case "exports only", "unverified":
+		return grid.Warn
+	case "mismatched":
+		return grid.Bad
+	}
+	return grid.Dim
+}
+
+// AppendTime writes a row's time of day, or the time since the first row
+// where the log has no clock.
+func AppendTime(dst []byte, r *rows.Row, f Format) []byte {
+	if !r.HasWall {
+		dst = append(dst, '+')
+		return appendSeconds(dst, r.Elapsed, f.Digits)
+	}
+	layout := [...]string{"15:04:05.000", "15:04:05.000000", "15:04:05.000000000"}[min(max(f.Digits/3, 1), 3)-1]
+	if f.Dates {
+		dst = r.Wall.AppendFormat(dst, "01-02 ")
+	}
+	return r.Wall.AppendFormat(dst, layout)
+}
+
+// TimeWidth returns the width that the time column needs, in device-independent
+// pixels.
+func TimeWidth(f Format) float32 {
+	r := rows.Row{HasWall: true}
+	return grid.TextWidth(len(AppendTime(nil, &r, f)))
+}
+
+func appendSeconds(dst []byte, ns int64, digits int) []byte {
+	if ns < 0 {
+		dst = append(dst, '-')
+		ns = -ns
+	}
+	dst = strconv.AppendInt(dst, ns/1e9, 10)
+	dst = append(dst, '.')
+	frac := strconv.AppendInt(nil, 1e9+ns%1e9, 10)
+	return append(dst, frac[1:1+min(max(digits, 1), 9)]...)
+}
+
+// AppendDuration writes a duration in the unit that it is best read in, with
+// no more digits than were measured.
+func AppendDuration(dst []byte, ns int64, digits int) []byte {
+	switch {
+	case ns < 0:
+		return dst
+	case ns >= 1e9:
+		dst = appendSeconds(dst, ns, 3)
+		return append(dst, " s"...)
+	case digits <= 3:
+		dst = strconv.AppendInt(dst, ns/1e6, 10)
+		return append(dst, " ms"...)
+	case ns >= 1e6:
+		dst = strconv.AppendFloat(dst, float64(ns)/1e6, 'f', 3, 64)
+		return append(dst, " ms"...)
+	case digits <= 6 || ns >= 1e3:
+		prec := 3
+		if digits <= 6 {
+			prec = 0
+		}
+		dst = strconv.AppendFloat(dst, float64(ns)/1e3, 'f', prec, 64)
+		return append(dst, " \u00b5s"...)
+	}
+	dst = strconv.AppendInt(dst, ns, 10)
+	return append(dst, " ns"...)
+}
+
+func appendSource(dst []byte, r *rows.Row) []byte {
+	if r.Source == "" {
+		return dst
+	}
+	dst = append(dst, r.Source...)
+	if r.Line > 0 {
+		dst = strconv.AppendInt(append(dst, ':'), int64(r.Line), 10)
+	}
+	return dst
+}
+
+// baseName cuts the folder off a path of any system.
+func baseName(path string) string {
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// Describe writes what the status bar says of a row.
+func Describe(r *rows.Row) string {
+	s := r.Function
+	if src := appendSource(nil, r); len(src) > 0 {
+		s += "   " + string(src)
+	}
+	return s + "   " + string(appendAddress(nil, r))
+}
+
+func appendAddress(dst []byte, r *rows.Row) []byte {
+	return strconv.AppendUint(append(dst, "0x"...), r.Address, 16)
+}
+
+// AppendLine writes a row as text: its fields with tabs between, the function
+// indented and with an arrow, nothing translated.
+func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
+	dst = strconv.AppendInt(dst, r.Index, 10)
+	dst = append(dst, '\t')
+	dst = AppendTime(dst, r, f)
+	dst = append(dst, '\t')
+	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	dst = append(dst, '\t')
+	for range min(r.Depth, 100) {
+		dst = append(dst, "  "...)
+	}
+	switch r.Event {
+	case rows.Enter:
+		dst = append(dst, "\u2192 "...)
+	case rows.Leave:
+		dst = append(dst, "\u2190 "...)
+	default:
+		dst = append(dst, "? "...)
+	}
+	dst = append(dst, r.Function...)
+	dst = append(dst, '\t')
+	dst = AppendDuration(dst, r.Duration, f.Digits)
+	dst = append(dst, '\t')
+	dst = append(dst, r.Module...)
+	dst = append(dst, '\t')
+	dst = appendSource(dst, r)
+	dst = append(dst, '\t')
+	dst = appendAddress(dst, r)
+	dst = append(dst, '\t')
+	dst = append(dst, r.Symbols...)
+	dst = append(dst, '\t')
+	return append(dst, r.Note...)
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"path/filepath"
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/ui/control"
+	"logparser/ui/startpage"
+	"logparser/ui/table"
+)
+
+// update brings the widgets up to date with what has changed of the state.
+func (w *Window) update(what control.Change) {
+	s := w.ctl.State()
+	if what&control.ChangeSource != 0 {
+		w.showRows(s)
+	} else if what&control.ChangeContent != 0 {
+		w.grid.Reload()
+		w.showSelection(w.grid.Current())
+	}
+	if what&control.ChangeInputs != 0 {
+		w.strip.Show(s)
+		if !slices.Equal(w.pref.symbols(), s.Wanted.Symbols) {
+			w.pref.setSymbols(s.Wanted.Symbols)
+		}
+	}
+	if what&(control.ChangeModules|control.ChangeSource) != 0 {
+		w.modules.Show(s.Modules)
+		w.bar.show(s)
+		w.status.showCounts(s)
+	}
+	if what&control.ChangeProgress != 0 {
+		w.status.showWork(s.Work)
+	}
+	if what&control.ChangeMessage != 0 {
+		w.notice.Show(s.Message)
+		// The bar changes the height of what is above the table.
+		w.win.Content().Refresh()
+	}
+	if what&control.ChangeFound != 0 {
+		w.showFound(s.Search)
+	}
+	w.quitWhenIdle()
+}
+
+// showRows puts another source into the table. The same log keeps its place.
+func (w *Window) showRows(s *control.State) {
+	index := int64(-1)
+	if at := w.grid.Current(); w.rows != nil && at >= 0 && at < w.rows.Len() {
+		// The state has the other source already.
+		index = w.rows.Row(at).Index
+	}
+	w.rows = s.Rows
+	same := s.Opened && w.shown == s.Found.Log
+	w.format = table.FormatOf(s.Rows)
+	w.grid.Widen("time", table.TimeWidth(w.format))
+	if s.Rows == nil {
+		w.grid.SetSource(nil)
+	} else {
+		w.grid.SetSource(s.Rows)
+	}
+	w.shown = ""
+	w.win.SetTitle("LogParser")
+	if s.Opened {
+		w.shown = s.Found.Log
+		w.win.SetTitle(filepath.Base(w.shown) + " \u2013 LogParser")
+		if !same {
+			w.pref.addRecent(w.shown, s.Wanted.Modules)
+			w.win.SetMainMenu(w.menu())
+		}
+	}
+	w.arrange()
+	if same && index >= 0 {
+		if at := w.ctl.PlaceOf(index); at >= 0 {
+			w.grid.SetCurrent(at)
+			w.grid.Centre(at)
+		}
+	}
+	if s.Opened && !same {
+		w.win.Canvas().Focus(w.grid)
+	}
+}
+
+// arrange shows the table, with the panel or without it, or the start page.
+func (w *Window) arrange() {
+	var shown fyne.CanvasObject
+	switch {
+	case !w.ctl.State().Opened:
+		shown = w.start.Content
+		w.showRecent()
+	case w.pref.panelShown():
+		// A split keeps its parts; it is asked to lay them out again below.
+		w.split.Leading = w.grid
+		shown = w.split
+	default:
+		shown = w.grid
+	}
+	if len(w.body.Objects) != 1 || w.body.Objects[0] != shown {
+		w.body.Objects = []fyne.CanvasObject{shown}
+		w.body.Refresh()
+	}
+}
+
+func (w *Window) togglePanel() {
+	w.pref.setPanelShown(!w.pref.panelShown())
+	w.arrange()
+	w.win.SetMainMenu(w.menu())
+}
+
+// showRecent looks at the disk in the background.
+func (w *Window) showRecent() {
+	logs, _ := w.pref.recent()
+	if len(logs) == 0 {
+		w.start.Show(nil)
+		return
+	}
+	go func() {
+		list := startpage.Look(logs)
+		w.post(func() { w.start.Show(list) })
+	}()
+}
+
+func (w *Window) forget(path string) {
+	w.pref.forget(path)
+	w.showRecent()
+	w.win.SetMainMenu(w.menu())
+}
+
+// indexOf returns the Index of a shown row, -1 for none.
+func (w *Window) indexOf(row int64) int64 {
+	src := w.ctl.State().Rows
+	if src == nil || row < 0 || row >= src.Len() {
+		return -1
+	}
+	return src.Row(row).Index
+}
+
+// showSelection marks the other half of the current row's call, and describes
+// the row in the status bar.
+func (w *Window) showSelection(row int64) {
+	src := w.ctl.State().Rows
+	if src == nil || row < 0 || row >= src.Len() {
+		w.grid.SetPartner(-1)
+		w.status.showSelection(-1, "")
+		return
+	}
+	r := src.Row(row)
+	w.grid.SetPartner(w.ctl.Partner(r.Index))
+	w.status.showSelection(r.Index, table.Describe(&r))
+}
+
+// place describes a row beside the dragged scroll bar.
+func (w *Window) place(row int64) string {
+	src := w.ctl.State().Rows
+	if src == nil || row < 0 || row >= src.Len() {
+		return ""
+	}
+	r := src.Row(row)
+	return control.Thousands(r.Index) + "   " + string(table.AppendTime(nil, &r, w.format))
+}
+
+func (w *Window) showFound(f control.Search) {
+	switch {
+	case f.Row < 0:
+		w.bar.outcome.SetText(lang.L("Not found"))
+	case f.Wrapped:
+		w.bar.outcome.SetText(lang.L("Found from the other end"))
+	default:
+		w.bar.outcome.SetText("")
+	}
+	if f.Row >= 0 {
+		w.grid.SetCurrent(f.Row)
+		w.grid.Centre(f.Row)
+	}
+}

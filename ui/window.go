@@ -1,0 +1,273 @@
+// Package ui is the window: it joins the controller (ui/control) with the
+// widgets of its sub-packages, one a part of the window, and keeps the user's
+// preferences. Its input is a Fyne app and an engine; it makes neither, so that
+// it can be tested without a display.
+package ui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/assets"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/files"
+	"logparser/ui/grid"
+	"logparser/ui/inputs"
+	"logparser/ui/language"
+	"logparser/ui/look"
+	"logparser/ui/modulespanel"
+	"logparser/ui/notice"
+	"logparser/ui/startpage"
+	"logparser/ui/table"
+)
+
+// Options are what the program was started with. The zero value is normal.
+type Options struct {
+	// Post runs a function on the user interface's goroutine; nil is fyne.Do.
+	Post func(func())
+	// Trace, if not nil, gets a line for each event of interest to a test
+	// that drives the program.
+	Trace io.Writer
+	// FyneDialogs avoids the system's file dialogs.
+	FyneDialogs bool
+}
+
+// A Window is the program's main window.
+type Window struct {
+	app  fyne.App
+	win  fyne.Window
+	ctl  *control.Controller
+	opt  Options
+	post func(func())
+	pref preferences
+
+	theme  look.Theme
+	format table.Format
+	picker *files.Picker
+
+	strip   *inputs.Strip
+	bar     *findBar
+	notice  *notice.Bar
+	grid    *grid.Grid
+	modules *modulespanel.Panel
+	start   *startpage.Page
+	status  *statusBar
+
+	body  *fyne.Container // the table and the panel, or the start page
+	split *container.Split
+
+	dialog dialog.Dialog // the one that is open, nil for none
+	// quitting closes the window as soon as no file is being saved.
+	quitting bool
+
+	asked time.Time   // when the present log was asked for; zero once drawn
+	rows  rows.Source // what is in the table
+	shown string      // the log whose rows are in the table
+}
+
+// New makes the window; [Window.Show] shows it.
+func New(a fyne.App, engine control.Engine, opt Options) *Window {
+	w := &Window{app: a, opt: opt, post: opt.Post, pref: preferences{a.Preferences()}}
+	if w.post == nil {
+		w.post = fyne.Do
+	}
+	a.SetIcon(fyne.NewStaticResource("icon.png", assets.Icon))
+	w.setLanguage(w.pref.language())
+
+	w.win = a.NewWindow("LogParser")
+	w.win.SetMaster()
+	w.win.SetPadded(false)
+	w.ctl = control.New(engine, w.post)
+	w.ctl.OnChange = w.update
+	w.ctl.Trace = w.trace
+	w.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
+
+	w.build()
+	w.setTheme(w.pref.brightness())
+	w.relabel()
+	w.win.Resize(w.pref.size())
+	w.win.SetOnDropped(w.dropped)
+	w.win.SetCloseIntercept(w.close)
+	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) { w.key(e.Name) })
+	a.Lifecycle().SetOnStarted(func() { w.trace("started") })
+	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
+
+	w.ctl.SetNoRecordedPaths(w.pref.noRecordedPaths())
+	w.ctl.SetSymbols(w.pref.symbols())
+	w.update(^control.Change(0))
+	w.showRecent()
+	return w
+}
+
+// build makes the widgets and lays them out.
+func (w *Window) build() {
+	w.strip = inputs.New()
+	w.bar = newFindBar(w)
+	w.notice = notice.New()
+	w.grid = grid.New(table.Columns(&w.format), look.Fonts(), &grid.Light)
+	w.pref.loadColumns(w.grid)
+	w.modules = modulespanel.New()
+	w.start = startpage.New(w.app.Icon())
+	w.status = newStatusBar(w.ctl.Cancel)
+
+	w.connectInputs()
+	w.connectTable()
+	w.notice.OnDismiss = w.ctl.Dismiss
+	w.notice.OnDetails = func(m *control.Message) { w.showText(m.Text, m.Details) }
+	w.notice.OnOffer = w.offer
+	w.modules.OnCopy = w.app.Clipboard().SetContent
+	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.chooseLog, w.chooseFolder, w.OpenSample
+	w.start.OnRecent = func(path string) { w.openRecent(path) }
+	w.start.OnForget = w.forget
+
+	w.split = container.NewHSplit(w.grid, w.modules.Content)
+	w.split.Offset = w.pref.panelOffset()
+	w.body = container.NewStack()
+	top := tight(
+		container.New(layout.NewCustomPaddedLayout(7, 5, 6, 6), w.strip.Content),
+		widget.NewSeparator(),
+		container.New(layout.NewCustomPaddedLayout(4, 4, 6, 6), w.bar.Content),
+		w.notice.Content,
+		widget.NewSeparator(),
+	)
+	bottom := tight(widget.NewSeparator(), w.status.Content)
+	w.win.SetContent(container.New(layout.NewBorderLayout(top, bottom, nil, nil), top, bottom, w.body))
+}
+
+// tight puts objects below each other without room between them.
+func tight(objects ...fyne.CanvasObject) *fyne.Container {
+	return container.New(layout.NewCustomPaddedVBoxLayout(0), objects...)
+}
+
+func (w *Window) connectInputs() {
+	w.strip.Log.Browse.OnTapped = w.chooseLog
+	w.strip.Log.Entry.OnDone = w.openLog
+	w.strip.Modules.Browse.OnTapped = w.chooseModules
+	w.strip.Modules.Entry.OnDone = w.ctl.SetModules
+	w.strip.Symbols.Browse.OnTapped = w.addSymbolFolder
+	w.strip.Symbols.More.OnTapped = w.editSymbols
+	w.strip.Symbols.Entry.OnDone = func(s string) { w.ctl.SetSymbols(control.SplitPaths(s)) }
+	for _, l := range []*inputs.Line{w.strip.Log, w.strip.Modules, w.strip.Symbols} {
+		l.Entry.OnKey = w.key
+	}
+}
+
+func (w *Window) connectTable() {
+	g := w.grid
+	g.OnSelected = func(row int64) {
+		w.showSelection(row)
+		w.trace(fmt.Sprint("selected ", w.indexOf(row)))
+	}
+	g.OnActivated = w.openSource
+	g.OnCopy = w.copyRows
+	g.OnMenu = w.tableMenu
+	g.OnKey = func(name fyne.KeyName) { w.key(name) }
+	g.OnRune = func(r rune) {
+		switch r {
+		case '/':
+			w.focusFind()
+		case 'n':
+			w.find(false)
+		case 'N':
+			w.find(true)
+		}
+	}
+	g.OnColumns = func() { w.pref.saveColumns(g) }
+	g.Place = w.place
+	g.OnDrawn = func(n int) {
+		if n > 0 && !w.asked.IsZero() {
+			w.trace(fmt.Sprintf("shown %d ms", time.Since(w.asked).Milliseconds()))
+			w.asked = time.Time{}
+		}
+	}
+}
+
+// Show shows the window and opens what was given, in any order: a log, its
+// modules file, a folder, symbol files; also as file:// URIs.
+func (w *Window) Show(paths []string) {
+	w.win.Show()
+	w.Open(paths)
+}
+
+// Open uses files and folders for what they are.
+func (w *Window) Open(paths []string) {
+	if len(paths) > 0 {
+		w.asked = time.Now()
+		w.ctl.Give(paths)
+	}
+}
+
+func (w *Window) dropped(_ fyne.Position, uris []fyne.URI) {
+	var paths []string
+	for _, u := range uris {
+		paths = append(paths, u.Path())
+	}
+	w.Open(paths)
+}
+
+func (w *Window) trace(event string) {
+	if w.opt.Trace != nil {
+		fmt.Fprintln(w.opt.Trace, event)
+	}
+}
+
+// close remembers what the user arranged, and asks while a file is written.
+func (w *Window) close() {
+	if w.ctl.Busy() {
+		w.confirmQuit()
+		return
+	}
+	w.remember()
+	w.win.Close()
+}
+
+func (w *Window) remember() {
+	w.pref.setSize(w.win.Canvas().Size())
+	w.pref.saveColumns(w.grid)
+	w.pref.setPanelOffset(w.split.Offset)
+}
+
+// setLanguage changes the texts; "" is the system's language.
+func (w *Window) setLanguage(code string) {
+	if err := language.Set(code); err != nil {
+		fmt.Fprintln(os.Stderr, "logparser:", err)
+	}
+	w.theme.Han = language.Current() == language.Chinese
+}
+
+// setTheme changes the brightness.
+func (w *Window) setTheme(brightness string) {
+	w.theme.Brightness = brightness
+	w.app.Settings().SetTheme(w.theme)
+	w.repaint()
+}
+
+// repaint gives the table and the message bar the theme's colours; all else
+// takes them by itself.
+func (w *Window) repaint() {
+	w.grid.SetPalette(w.theme.Palette(w.app.Settings().ThemeVariant()))
+	w.notice.Paint()
+}
+
+// relabel says everything in the present language.
+func (w *Window) relabel() {
+	w.win.SetMainMenu(w.menu())
+	for id, title := range table.Titles() {
+		w.grid.SetTitle(id, title)
+	}
+	w.strip.Relabel()
+	w.bar.relabel()
+	w.modules.Relabel()
+	w.start.Relabel()
+	w.ctl.Relabel()
+	w.update(^control.Change(0) &^ control.ChangeSource)
+}

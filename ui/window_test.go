@@ -1,0 +1,502 @@
+package ui
+
+import (
+	"bytes"
+	"image"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/storage"
+	"fyne.io/fyne/v2/test"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+	"logparser/ui/language"
+	"logparser/ui/look"
+)
+
+// A rig is a window on a fake engine. The functions that workers post are run
+// by the test's own goroutine, in wait.
+type rig struct {
+	*Window
+	t      *testing.T
+	engine *fake.Engine
+	queue  chan func()
+	trace  *syncBuffer
+	log    string
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func newRig(t *testing.T, engine *fake.Engine) *rig {
+	t.Helper()
+	r := &rig{t: t, engine: engine, queue: make(chan func(), 10_000), trace: &syncBuffer{}}
+	a := test.NewTempApp(t)
+	a.Preferences().SetString("language", language.English)
+	r.Window = New(a, engine, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace, FyneDialogs: true})
+	r.win.Show()
+	r.log = filepath.Join(t.TempDir(), "a.dat")
+	if err := os.WriteFile(r.log, []byte{0, 1, 2, 0}, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wait runs what workers have posted until a condition holds.
+func (r *rig) wait(what string, cond func() bool) {
+	r.t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !cond() {
+		select {
+		case f := <-r.queue:
+			f()
+		case <-deadline:
+			r.t.Fatalf("waited in vain for: %s\ntrace:\n%s", what, r.trace)
+		}
+	}
+}
+
+func (r *rig) waitTrace(line string) {
+	r.t.Helper()
+	r.wait(line, func() bool { return strings.Contains("\n"+r.trace.String(), "\n"+line) })
+}
+
+func (r *rig) open() {
+	r.t.Helper()
+	r.Open([]string{r.log})
+	r.waitTrace("loaded")
+}
+
+func TestOpenShowsRowsThenNames(t *testing.T) {
+	gate := make(chan struct{})
+	r := newRig(t, &fake.Engine{Rows: 1_000_000_000, Loading: gate})
+	if r.body.Objects[0] != r.start.Content {
+		t.Error("no start page while nothing is open")
+	}
+	r.Open([]string{r.log})
+	r.waitTrace("rows 1000000000")
+	if r.body.Objects[0] != fyne.CanvasObject(r.split) {
+		t.Error("the table is not shown")
+	}
+	if got := r.strip.Log.StateText(); !strings.Contains(got, "1,000,000,000 records") {
+		t.Errorf("state of the log: %q", got)
+	}
+	if s := r.ctl.State(); s.Symbols.Level != control.LevelBusy || s.Loaded {
+		t.Errorf("symbols while loading: %+v", s.Symbols)
+	}
+	close(gate)
+	r.waitTrace("loaded")
+	if s := r.ctl.State(); s.Symbols.Level != control.LevelGood || !s.Loaded {
+		t.Errorf("symbols after loading: %+v", s.Symbols)
+	}
+	if got := r.strip.Symbols.StateText(); !strings.Contains(got, "1 of 1") {
+		t.Errorf("state of the symbols: %q", got)
+	}
+	if got := r.win.Title(); !strings.HasPrefix(got, "a.dat") {
+		t.Errorf("title %q", got)
+	}
+}
+
+// The real window has its keys from the driver; here they are typed at what
+// has the focus.
+func (r *rig) typeKey(name fyne.KeyName) {
+	r.t.Helper()
+	focused := r.win.Canvas().Focused()
+	if focused == nil {
+		r.win.Canvas().OnTypedKey()(&fyne.KeyEvent{Name: name})
+		return
+	}
+	focused.TypedKey(&fyne.KeyEvent{Name: name})
+}
+
+func (r *rig) typeText(s string) {
+	r.t.Helper()
+	test.Type(r.win.Canvas().Focused(), s)
+}
+
+// menuItem returns the action of a menu item, by its English text.
+func (r *rig) menuItem(label string) *fyne.MenuItem {
+	r.t.Helper()
+	for _, m := range r.win.MainMenu().Items {
+		for _, i := range m.Items {
+			if i.Label == label {
+				return i
+			}
+		}
+	}
+	r.t.Fatalf("no menu item %q", label)
+	return nil
+}
+
+func TestKeyboardInTheTable(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1_000_000_000})
+	r.open()
+	if r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+		t.Fatal("the table has not got the focus")
+	}
+	r.typeKey(fyne.KeyEnd)
+	if r.grid.Current() != 999_999_999 {
+		t.Fatalf("End goes to row %d", r.grid.Current())
+	}
+	r.waitTrace("selected 999999999")
+	if got := r.status.selection.Text; !strings.HasPrefix(got, "Row 999,999,999") {
+		t.Errorf("status bar: %q", got)
+	}
+	r.typeKey(fyne.KeyHome)
+	r.menuItem("Go to the other half of the call").Action()
+	if r.grid.Current() != 13 {
+		t.Errorf("the other half of row 0 is row %d", r.grid.Current())
+	}
+}
+
+func TestFind(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.menuItem("Find").Action()
+	r.typeText("SHAPE::AREA")
+	r.typeKey(fyne.KeyReturn)
+	r.waitTrace("found 3")
+	r.typeKey(fyne.KeyF3)
+	r.waitTrace("found 5")
+	r.menuItem("Find previous").Action()
+	r.wait("back to row 3", func() bool { return r.grid.Current() == 3 })
+	r.typeKey(fyne.KeyEscape)
+	if r.bar.entry.Text != "" || r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+		t.Error("Escape does not leave the find field")
+	}
+	r.grid.TypedRune('/')
+	r.typeText("absent")
+	r.typeKey(fyne.KeyReturn)
+	r.wait("outcome", func() bool { return r.bar.outcome.Text == "Not found" })
+}
+
+func TestThreadFilterKeepsTheRow(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.grid.SetCurrent(51)
+	if got := strings.Join(r.bar.thread.Options, "|"); got != "All threads|1000  (50)|1001  (50)" {
+		t.Fatalf("options %q", got)
+	}
+	r.bar.thread.SetSelectedIndex(2)
+	r.waitTrace("filtered 50")
+	if got := r.indexOf(r.grid.Current()); got != 51 {
+		t.Errorf("after filtering the current row is %d", got)
+	}
+	if got := r.status.counts.Text; !strings.Contains(got, "50 of 100 rows, 50 hidden") {
+		t.Errorf("status bar: %q", got)
+	}
+	r.bar.thread.SetSelectedIndex(0)
+	if r.ctl.State().Filtered || r.grid.Current() != 51 {
+		t.Errorf("filtered %v, current row %d", r.ctl.State().Filtered, r.grid.Current())
+	}
+}
+
+func TestRunSelectorOnlyForSeveralRuns(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	if r.bar.run.Visible() {
+		t.Error("a selector for one run")
+	}
+	r = newRig(t, &fake.Engine{Rows: 100, Facts: control.Facts{Runs: []control.Run{{Records: 50}, {Records: 100}}, Chosen: 1}})
+	r.open()
+	if !r.bar.run.Visible() || r.bar.run.SelectedIndex() != 2 {
+		t.Errorf("visible %v, selected %d", r.bar.run.Visible(), r.bar.run.SelectedIndex())
+	}
+	if got := r.status.counts.Text; !strings.Contains(got, "1 run left out (50 rows)") {
+		t.Errorf("status bar: %q", got)
+	}
+	r.bar.run.SetSelectedIndex(0)
+	r.wait("all runs", func() bool {
+		in := r.engine.OpenedInputs()
+		return len(in) == 2 && in[1].Run == "all"
+	})
+}
+
+func TestSaveDialog(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.menuItem("Save").Action()
+	if r.dialog != nil {
+		t.Fatal("something can be saved without a log")
+	}
+	r.open()
+	r.menuItem("Save").Action()
+	out := filepath.Join(t.TempDir(), "x.txt")
+	entry := r.win.Canvas().Focused()
+	if got := entry.(interface{ SelectedText() string }).SelectedText(); got != strings.TrimSuffix(r.log, ".dat")+".csv" {
+		t.Errorf("proposed name %q", got)
+	}
+	r.typeText(out) // replaces the selected text
+	r.typeKey(fyne.KeyReturn)
+	r.waitTrace("saved " + out)
+	if got, _ := os.ReadFile(out); string(got) != "txt bom=false crlf=false raw=false\n" {
+		t.Errorf("saved %q", got)
+	}
+	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood {
+		t.Errorf("message %+v", m)
+	}
+
+	// An existing file is not replaced unasked, and Escape closes the dialog.
+	r.menuItem("Save").Action()
+	r.typeText(out)
+	r.typeKey(fyne.KeyReturn)
+	r.wait("the question", func() bool { return r.dialog != nil })
+	if r.ctl.Busy() {
+		t.Error("replaced without asking")
+	}
+	r.typeKey(fyne.KeyEscape)
+	if r.dialog != nil {
+		t.Error("Escape does not answer no")
+	}
+	r.menuItem("Save").Action()
+	r.typeKey(fyne.KeyEscape)
+	if r.dialog != nil {
+		t.Error("Escape does not close the dialog")
+	}
+}
+
+func TestSlowWorkIsShownAndCancelled(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100, Loading: make(chan struct{})})
+	r.Open([]string{r.log})
+	r.wait("progress", func() bool { return r.status.work.Visible() })
+	if r.status.title.Text != "Pairing enters and leaves" || !r.status.progress.Visible() {
+		t.Errorf("title %q", r.status.title.Text)
+	}
+	test.Tap(r.status.cancel)
+	r.wait("the end of progress", func() bool { return !r.status.work.Visible() })
+	if r.body.Objects[0] == r.start.Content || r.notice.Message() == nil {
+		t.Error("cancelling does not keep the rows, or does not say so")
+	}
+}
+
+// Quitting while a file is saved stops the saving, and waits for its end.
+func TestQuitWhileSaving(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100, Saving: make(chan struct{})})
+	r.open()
+	closed := false
+	r.win.SetOnClosed(func() { closed = true })
+	r.ctl.Save(filepath.Join(t.TempDir(), "x.csv"), "csv", app.SaveOptions{})
+	r.close()
+	if closed || r.win.Canvas().Overlays().Top() == nil {
+		t.Fatal("closed without asking")
+	}
+	r.quitting = true // as the answer yes does
+	r.ctl.CancelSave()
+	r.quitWhenIdle()
+	if closed {
+		t.Error("closed before the saving has ended")
+	}
+	r.wait("the window's end", func() bool { return closed })
+}
+
+func TestErrorIsShownWithANextStep(t *testing.T) {
+	r := newRig(t, &fake.Engine{OpenErr: fake.ErrBroken})
+	r.Open([]string{r.log})
+	r.wait("message", func() bool { return r.notice.Message() != nil })
+	m := r.notice.Message()
+	if m.Level != control.LevelBad || m.Next == "" || m.Details == "" || !r.notice.Content.Visible() {
+		t.Errorf("message %+v", m)
+	}
+	if r.strip.Log.Entry.Text != r.log || r.strip.Log.StateText() != "broken" {
+		t.Errorf("input %q, %q", r.strip.Log.Entry.Text, r.strip.Log.StateText())
+	}
+	r.notice.OnDismiss()
+	if r.notice.Content.Visible() {
+		t.Error("the message stays")
+	}
+}
+
+func TestCopyRows(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.grid.SetCurrent(2)
+	r.grid.TypedShortcut(&fyne.ShortcutCopy{})
+	r.waitTrace("copied 1")
+	want := "2\t10:00:00.002\t1000\t    \u2192 app::Window::paint\t9 ms\tsample.exe\t/src/sample/app.cpp:24\t0x140001080\tmatched\t\n"
+	if got := r.app.Clipboard().Content(); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	// With a text in focus, Ctrl+C is its own.
+	r.focusFind()
+	r.typeText("abc")
+	r.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
+	r.menuItem("Copy rows").Action()
+	if got := r.app.Clipboard().Content(); got != "abc" {
+		t.Errorf("copied %q out of the find field", got)
+	}
+}
+
+func TestDrop(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	modules := filepath.Join(t.TempDir(), "modules.txt")
+	if err := os.WriteFile(modules, []byte("0x1000 0x1000 a.exe\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.dropped(fyne.NewPos(0, 0), []fyne.URI{storage.NewFileURI(modules), storage.NewFileURI(r.log)})
+	r.waitTrace("loaded")
+	if in := r.engine.OpenedInputs()[0]; in.Log != r.log || in.Modules != modules {
+		t.Errorf("opened %+v", in)
+	}
+}
+
+func TestInputsAreTyped(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	e := r.strip.Log.Entry
+	r.win.Canvas().Focus(e)
+	r.typeText(r.log)
+	r.typeKey(fyne.KeyReturn)
+	r.waitTrace("loaded")
+	s := r.strip.Symbols.Entry
+	r.win.Canvas().Focus(s)
+	r.typeText("/one" + string(os.PathListSeparator) + "/two")
+	r.win.Canvas().Focus(r.grid) // leaving the field is enough
+	r.wait("symbols", func() bool { return r.ctl.State().Loaded && len(r.ctl.State().Found.Symbols) == 2 })
+	if got := r.pref.symbols(); len(got) != 2 || got[1] != "/two" {
+		t.Errorf("remembered %q", got)
+	}
+}
+
+// What the user arranged is there again at the next start.
+func TestPreferencesAreKept(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.win.Resize(fyne.NewSize(900, 700))
+	r.grid.SetColumn("module", 222, false)
+	r.grid.SetColumn("note", 0, true)
+	r.pref.setMappings([]app.SourceMapping{{From: `C:\src`, To: "/src"}, {From: "", To: "x"}})
+	r.close()
+	again := New(r.app, &fake.Engine{}, Options{Post: func(f func()) { r.queue <- f }})
+	for _, c := range again.grid.Columns() {
+		if c.ID == "module" && (c.Width != 222 || c.Hidden) || c.ID == "note" && !c.Hidden {
+			t.Errorf("column %s: width %v, hidden %v", c.ID, c.Width, c.Hidden)
+		}
+	}
+	if got := again.pref.size(); got != fyne.NewSize(900, 700) {
+		t.Errorf("size %v", got)
+	}
+	if got := again.pref.mappings(); len(got) != 1 || got[0].To != "/src" {
+		t.Errorf("mappings %v", got)
+	}
+	if logs, _ := again.pref.recent(); len(logs) != 1 || logs[0] != r.log {
+		t.Errorf("recent %q", logs)
+	}
+}
+
+func TestRecentIsBounded(t *testing.T) {
+	r := newRig(t, &fake.Engine{})
+	for i := range 15 {
+		r.pref.addRecent(strings.Repeat("x", i+1), "")
+	}
+	r.pref.addRecent("xxxxxxxx", "m")
+	logs, modules := r.pref.recent()
+	if len(logs) != maxRecent || logs[0] != "xxxxxxxx" || modules[0] != "m" {
+		t.Errorf("%q %q", logs, modules)
+	}
+	r.forget("xxxxxxxx")
+	if logs, _ := r.pref.recent(); len(logs) != maxRecent-1 || logs[0] == "xxxxxxxx" {
+		t.Errorf("after forgetting: %q", logs)
+	}
+}
+
+func TestLanguageAndBrightnessSwitchLive(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.pref.setLanguage(language.Chinese)
+	r.setLanguage(language.Chinese)
+	r.relabel()
+	if got := r.win.MainMenu().Items[0].Label; got != "\u6587\u4ef6" {
+		t.Errorf("first menu %q", got)
+	}
+	if got := r.grid.Columns()[1].Title; got != "\u65f6\u95f4" {
+		t.Errorf("second column %q", got)
+	}
+	if got := r.status.counts.Text; !strings.Contains(got, "100 \u884c") {
+		t.Errorf("status bar %q", got)
+	}
+	r.setTheme(look.Dark)
+	dark := r.win.Canvas().Capture()
+	r.setTheme(look.Light)
+	light := r.win.Canvas().Capture()
+	at := func(img image.Image) uint32 {
+		v, _, _, _ := img.At(400, 300).RGBA()
+		return v >> 8
+	}
+	if at(dark) > 0x60 || at(light) < 0xc0 {
+		t.Errorf("table in dark %#x, in light %#x", at(dark), at(light))
+	}
+}
+
+func TestOpenSource(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sample"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "sample", "app.cpp")
+	if err := os.WriteFile(file, []byte("int main() {}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mapping := []app.SourceMapping{{From: "/src", To: dir}}
+	got, err := sourceCommand("/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
+	if err != nil || len(got) != 3 || got[2] != file+":24" {
+		t.Errorf("command %q, %v", got, err)
+	}
+	for _, bad := range []string{"/src/sample/../../etc/passwd", "/src/absent.cpp", `\\server\share\a.cpp`, "relative.cpp"} {
+		if got, err := sourceCommand(bad, 1, mapping, "code {file}", false); err == nil {
+			t.Errorf("%s would be opened: %q", bad, got)
+		}
+	}
+	if _, err := sourceCommand(file, 1, nil, "code {file}", true); err == nil {
+		t.Error("a recorded path is opened although that is forbidden")
+	}
+	r.openSource(0)
+	r.wait("message", func() bool { return r.notice.Message() != nil })
+	if m := r.notice.Message(); m.Next == "" || !strings.Contains(m.Text, "/src/sample/app.cpp") {
+		t.Errorf("message %+v", m)
+	}
+}
+
+// The bundled sample opens with the real engine, and every function has a
+// name.
+func TestSampleHasNames(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	r := newRig(t, nil)
+	queue := r.queue
+	w := New(r.app, control.App{}, Options{Post: func(f func()) { queue <- f }, Trace: r.trace})
+	w.OpenSample()
+	r.waitTrace("loaded")
+	s := w.ctl.State()
+	if s.Message != nil || s.Symbols.Level != control.LevelGood {
+		t.Fatalf("message %+v, symbols %+v", s.Message, s.Symbols)
+	}
+	if s.Rows.Len() < 100 {
+		t.Fatalf("%d rows", s.Rows.Len())
+	}
+	for i := range s.Rows.Len() {
+		if row := s.Rows.Row(i); strings.Contains(row.Function, "+0x") || row.Source == "" || row.Note != "" {
+			t.Fatalf("row %d: %+v", i, row)
+		}
+	}
+	w.ctl.Close()
+}

@@ -1,0 +1,177 @@
+#!/bin/bash
+# Drives the real program on a display of its own: opens a log by argument,
+# scrolls to its end, gives it a symbol path, saves it as csv, and compares that
+# byte for byte with what the command saves. Then takes screenshots.
+#
+#   run.sh LOGPARSER LOGPARSE [FOLDER]
+#
+# LOGPARSER is the window's program, LOGPARSE the command; screenshots go to
+# FOLDER, if one is given. With FIRST_ROWS=LOG in the environment it only opens
+# that log and prints how long its first rows took to be on the screen. Needs Xvfb, xdotool and ImageMagick's import.
+set -u
+program=$(realpath "${1:?the window program}")
+command=$(realpath "${2:?the command}")
+shots=${3:-}
+[ -n "$shots" ] && mkdir -p "$shots" && shots=$(realpath "$shots")
+sample=$(realpath "$(dirname "$0")/../../assets/sample")
+
+unset LC_ALL
+for tool in Xvfb xdotool import; do
+	command -v $tool >/dev/null || { echo "xvfb: $tool is missing" >&2; exit 2; }
+done
+
+work=$(mktemp -d)
+server= running= neutral=
+finish() {
+	[ -n "$running" ] && kill "$running" 2>/dev/null
+	[ -n "$server" ] && kill "$server" 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$work"
+	[ -n "$neutral" ] && rm -rf "$neutral"
+}
+trap finish EXIT
+
+# A fresh display: a window manager that once ran on it would disturb.
+Xvfb -displayfd 9 -screen 0 1280x900x24 -nolisten tcp 9>"$work/display" >/dev/null 2>&1 &
+server=$!
+for _ in $(seq 100); do [ -s "$work/display" ] && break; sleep 0.1; done
+[ -s "$work/display" ] || { echo "xvfb: Xvfb did not start" >&2; exit 2; }
+export DISPLAY=:$(cat "$work/display")
+export FYNE_SCALE=1 LOGPARSER_TRACE=1 LOGPARSER_DIALOGS=fyne
+unset LC_ALL LC_MESSAGES LANGUAGE WAYLAND_DISPLAY
+
+fail() {
+	echo "xvfb: $*" >&2
+	echo "--- events" >&2
+	cat "$work/trace" >&2
+	echo "--- standard error" >&2
+	cat "$work/err" >&2
+	[ -n "${window:-}" ] && import -window root "${shots:-/tmp}/failed.png" 2>/dev/null
+	exit 1
+}
+
+# begin PREFERENCES ARGUMENT... starts the program with a home of its own.
+begin() {
+	home=$work/home
+	rm -rf "$home"
+	mkdir -p "$home/.config/fyne/io.github.logparser" "$home/.cache" "$home/run"
+	chmod 700 "$home/run"
+	printf '%s' "$1" >"$home/.config/fyne/io.github.logparser/preferences.json"
+	shift
+	: >"$work/trace"
+	LANG=en_US.UTF-8 HOME=$home XDG_CONFIG_HOME=$home/.config XDG_CACHE_HOME=$home/.cache XDG_RUNTIME_DIR=$home/run \
+		timeout -k 5 120 "$program" "$@" >"$work/trace" 2>"$work/err" &
+	running=$!
+	event started
+	window=$(timeout 20 xdotool search --sync --onlyvisible --name LogParser | head -1)
+	[ -n "$window" ] || fail "no window came up"
+	timeout 10 xdotool windowfocus --sync "$window"
+}
+
+end() {
+	kill "$running" 2>/dev/null # timeout hands it on
+	wait "$running" 2>/dev/null
+	running=
+	if grep -q 'Error in Fyne call thread' "$work/err"; then
+		fail "the window was touched from another goroutine"
+	fi
+}
+
+# event LINE [COUNT] waits until the program has printed a line that begins so,
+# that many times.
+event() {
+	for _ in $(seq 200); do
+		[ "$(grep -c "^$1" "$work/trace")" -ge "${2:-1}" ] && return
+		kill -0 "$running" 2>/dev/null || fail "the program ended while waiting for: $1"
+		sleep 0.1
+	done
+	fail "waited in vain for: $1"
+}
+
+key() { xdotool key "$@"; sleep 0.4; }
+text() { LC_ALL=C.UTF-8 xdotool type --delay 5 "$1"; sleep 0.3; }
+click() { xdotool mousemove "$1" "$2" click 1; sleep 0.4; }
+# shot NAME lets the last redraw come to an end first.
+shot() {
+	[ -n "$shots" ] || return 0
+	sleep 1
+	import -window "$window" "$shots/$1.png"
+}
+
+if [ -n "${FIRST_ROWS:-}" ]; then
+	begin '{}' "$FIRST_ROWS"
+	event shown
+	echo "xvfb: first rows $(sed -n 's/^shown //p' "$work/trace") after opening, of $(sed -n 's/^rows //p' "$work/trace")"
+	event loaded
+	end
+	exit 0
+fi
+
+# What is to be seen in the pictures has a name that is no machine's own.
+mkdir /tmp/logtest 2>/dev/null && neutral=/tmp/logtest
+# The log and its modules file alone; the symbols lie elsewhere.
+log=${neutral:-$work}/log symbols=${neutral:-$work}/symbols
+mkdir "$log" "$symbols"
+cp "$sample"/LogDetails.* "$log"
+cp "$sample"/*.pdb "$symbols"
+rows=$("$command" show "$log" --symbols "$symbols" --json | wc -l)
+
+begin '{"language":"en","theme":"light"}' "$log/LogDetails.dat"
+event "rows $rows"
+event loaded
+shot no-symbols
+click 500 400
+key End
+event "selected $((rows - 1))"
+click 430 111
+text "$symbols"
+key Return
+event loaded 2
+click 500 400
+key ctrl+f
+text factorial
+key Return
+event found
+key Escape
+key ctrl+s
+key ctrl+a
+text "$work/window.csv"
+key Return
+event "saved $work/window.csv"
+end
+
+"$command" save "$log" --symbols "$symbols" -o "$work/command.csv" || fail "the command cannot save"
+cmp "$work/window.csv" "$work/command.csv" || fail "window and command save different files"
+echo "xvfb: $rows rows; window and command save the same $(wc -c <"$work/command.csv") bytes; $(grep '^shown' "$work/trace")"
+
+[ -n "$shots" ] || exit 0
+shown=${neutral:-$work}/sample
+cp -r "$sample" "$shown"
+for look in light dark; do
+	for language in en zh; do
+		begin "{\"language\":\"$language\",\"theme\":\"$look\"}" "$shown"
+		event loaded
+		click 420 380
+		shot "table-$look-$language"
+		end
+	done
+done
+begin '{"language":"en","theme":"light"}'
+shot start-en
+end
+begin '{"language":"zh","theme":"dark"}'
+shot start-zh
+end
+# The symbols of another build give no names, and the window says so.
+other=${neutral:-$work}/other-build
+mkdir "$other"
+cp "$sample"/LogDetails.* "$other"
+stale=$sample/../../testdata/logtest/windows-x64-clang
+if [ -d "$stale" ]; then
+	cp "$stale"/*.pdb "$other"
+	begin '{"language":"en","theme":"light"}' "$other"
+	event loaded
+	shot mismatched
+	end
+fi
+echo "xvfb: screenshots are in $shots"
