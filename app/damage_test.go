@@ -3,7 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -58,7 +58,7 @@ func openAndSave(t *testing.T, in Inputs) error {
 		t.Errorf("load: %v", err)
 	}
 	for _, format := range SaveFormats() {
-		if err := s.Write(ctx, io.Discard, format, s.SaveOptions(), nil); err != nil {
+		if err := s.Write(ctx, io.Discard, format, SaveOptions{}, nil); err != nil {
 			t.Errorf("save as %s: %v", format, err)
 		}
 	}
@@ -200,16 +200,10 @@ func TestWrongFiles(t *testing.T) {
 				t.Fatal("it was opened")
 			}
 			var input *InputError
-			if !asInputError(err, &input) {
+			if !errors.As(err, &input) {
 				t.Errorf("%v is no InputError", err)
 			}
 			t.Log(err)
 		})
 	}
-}
-
-func asInputError(err error, target **InputError) bool {
-	e, ok := err.(*InputError)
-	*target = e
-	return ok && fmt.Sprint(e.Err) != ""
 }

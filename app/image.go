@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"logparser/symbols"
-	"logparser/symbols/image"
 )
 
 // An Image is an image or a symbol file whose addresses can be looked up by
@@ -22,7 +20,7 @@ type Image struct {
 // folder is looked at too.
 func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 	finder := newFinder(in, filepath.Dir(file), nil)
-	b, err := finder.FindFor(ctx, file)
+	b, linked, err := finder.FindFor(ctx, file)
 	if err != nil {
 		return nil, &InputError{file, unwrapPath(err), "give a PE or ELF image, a .pdb or a .debug file"}
 	}
@@ -34,26 +32,10 @@ func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 		}
 	}
 	m := &Image{binding: b}
-	m.base, m.size = linkedTo(file)
+	if linked != nil {
+		m.base, m.size = linked.Base, linked.Size
+	}
 	return m, nil
-}
-
-// linkedTo returns the addresses that an image is linked to.
-func linkedTo(path string) (base, size uint64) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, 0
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, 0
-	}
-	im, err := image.Open(&symbols.File{Path: path, ReaderAt: f, Size: info.Size()})
-	if err != nil {
-		return 0, 0
-	}
-	return im.Base, im.Size
 }
 
 // RVA returns an address relative to the image: the address itself, or, where

@@ -162,7 +162,7 @@ func (s *Session) addressesByModule(a *calls.Addresses) map[moduleKey][]int {
 // locate finds the module of an address without its symbols.
 func (s *Session) locate(run int, address uint64) symbols.Location {
 	r := &s.runs[run]
-	return symbols.NewResolver(r.modules, nil, s.log.Truncated()).Resolve(address, r.zero, s.back())
+	return r.plain.Resolve(address, r.zero, s.back())
 }
 
 // back is what is subtracted from an event's address before it is looked up.
@@ -176,28 +176,27 @@ func (s *Session) back() uint64 {
 // functions numbers functions for pairing. It is safe for concurrent use.
 type functions struct {
 	mu  sync.Mutex
-	ids map[string]calls.Function
+	ids map[functionKey]calls.Function
 }
 
-func newFunctions() *functions { return &functions{ids: make(map[string]calls.Function)} }
+type functionKey struct {
+	module moduleKey
+	name   string
+}
+
+func newFunctions() *functions { return &functions{ids: make(map[functionKey]calls.Function)} }
 
 func (f *functions) id(module moduleKey, name string) calls.Function {
 	if name == "" {
 		return 0
 	}
-	var key strings.Builder
-	for _, n := range []int{module.run, module.module} {
-		key.WriteByte(byte(n))
-		key.WriteByte(byte(n >> 8))
-		key.WriteByte(byte(n >> 16))
-	}
-	key.WriteString(name)
+	key := functionKey{module, name}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	id, ok := f.ids[key.String()]
+	id, ok := f.ids[key]
 	if !ok {
 		id = calls.Function(len(f.ids) + 1)
-		f.ids[key.String()] = id
+		f.ids[key] = id
 	}
 	return id
 }
@@ -209,7 +208,9 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 	}
 	tell := throttled(p, StageResolve)
 	unnamed := &place{module: key.module}
+	var named *symbols.Resolver // nil outside all modules
 	if key.module >= 0 {
+		named = symbols.NewResolver(s.runs[key.run].modules, s.bindings[key.run], s.log.Truncated())
 		unnamed.symbols = string(s.bindings[key.run][key.module].Status)
 	}
 	var next atomic.Int64
@@ -231,7 +232,7 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 				}
 				for _, i := range list[from:min(from+block, len(list))] {
 					a := n.addresses.At(i)
-					n.places[i].Store(s.resolveOne(key, int(a.Run), a.Value, unnamed, functions))
+					n.places[i].Store(s.resolveOne(key, named, &a, unnamed, functions))
 				}
 				tell(int64(min(from+block, len(list))), int64(len(list)))
 			}
@@ -246,11 +247,14 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 
 // resolveOne makes the place of an address; it is unnamed where nothing but
 // the module is known.
-func (s *Session) resolveOne(key moduleKey, run int, address uint64, unnamed *place, functions *functions) *place {
-	r := &s.runs[run]
-	loc := symbols.NewResolver(r.modules, s.bindings[run], s.log.Truncated()).Resolve(address, r.zero, s.back())
+func (s *Session) resolveOne(key moduleKey, named *symbols.Resolver, a *calls.Address, unnamed *place, functions *functions) *place {
+	r := &s.runs[a.Run]
+	if named == nil {
+		named = r.plain
+	}
+	loc := named.Resolve(a.Value, r.zero, s.back())
 	pl := &place{module: loc.Module, symbols: unnamed.symbols}
-	if loc.Address != address {
+	if loc.Address != a.Value {
 		pl.address = loc.Address
 	}
 	switch {

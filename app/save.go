@@ -15,10 +15,6 @@ import (
 // SaveOptions are the user's choices for a saved file.
 type SaveOptions = export.Options
 
-// SaveOptions returns the default options for saving this session, its
-// header filled in.
-func (s *Session) SaveOptions() SaveOptions { return SaveOptions{Header: s.Header()} }
-
 // Save writes all rows in the named format (see [SaveFormats]) to a file,
 // whole or not at all. It loads first if Load has not ended. opt.Header and
 // opt.Progress are filled in.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -60,6 +59,8 @@ type sessionRun struct {
 	modules *modules.Map
 	// names are the modules' base names.
 	names []string
+	// plain finds the module of an address without its symbols.
+	plain *symbols.Resolver
 	clock timeparse.Clock
 	// zero is the time of the run's first record, from which elapsed time
 	// counts.
@@ -151,6 +152,7 @@ func (s *Session) choose(run string) error {
 		for k := range r.modules.Len() {
 			r.names = append(r.names, r.modules.At(k).Name())
 		}
+		r.plain = symbols.NewResolver(r.modules, nil, s.log.Truncated())
 		var event [1]parser.Event
 		if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
 			r.zero = event[0].Time
@@ -294,6 +296,3 @@ func (s *Session) Close() error {
 	closeTables(s.bindings)
 	return s.log.Close()
 }
-
-// LogName returns the base name of the log.
-func (s *Session) LogName() string { return filepath.Base(s.Inputs().Log) }

@@ -354,13 +354,13 @@ func TestCancel(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Save(ctx, path, "csv", s.SaveOptions(), nil); err == nil {
+	if err := s.Save(ctx, path, "csv", SaveOptions{}, nil); err == nil {
 		t.Error("a cancelled save succeeded")
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
 		t.Errorf("a cancelled save changed the file: %q", data)
 	}
-	if err := s.Save(context.Background(), path, "csv", s.SaveOptions(), nil); err != nil {
+	if err := s.Save(context.Background(), path, "csv", SaveOptions{}, nil); err != nil {
 		t.Error(err)
 	}
 	if data, _ := os.ReadFile(path); bytes.Count(data, []byte("\n")) != int(s.Rows().Len())+1 {
@@ -408,14 +408,14 @@ func TestSaveOverInput(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if err := s.Save(context.Background(), path, "csv", s.SaveOptions(), nil); !errors.Is(err, ErrIsInput) {
+		if err := s.Save(context.Background(), path, "csv", SaveOptions{}, nil); !errors.Is(err, ErrIsInput) {
 			t.Errorf("%s: %v, want a refusal", name, err)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 			t.Errorf("%s was changed", name)
 		}
 	}
-	if err := s.Save(context.Background(), filepath.Join(dir, "out.csv"), "csv", s.SaveOptions(), nil); err != nil {
+	if err := s.Save(context.Background(), filepath.Join(dir, "out.csv"), "csv", SaveOptions{}, nil); err != nil {
 		t.Error(err)
 	}
 }

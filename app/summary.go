@@ -8,6 +8,7 @@ import (
 	"logparser/calls"
 	"logparser/parser"
 	"logparser/symbols"
+	"logparser/symbols/store"
 )
 
 // A Span is the time from the first to the last row of the chosen runs.
@@ -112,6 +113,10 @@ func (s *Session) symbolWarnings() []string {
 	}
 	return list
 }
+
+// MissingSymbolPaths returns the elements of the symbol search path that name
+// a folder or file that is not there.
+func (s *Session) MissingSymbolPaths() []string { return store.Missing(s.Inputs().Symbols) }
 
 // count writes a number and its unit.
 func count(n int64, unit string) string {

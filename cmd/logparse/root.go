@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -163,10 +161,8 @@ func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, erro
 		return nil, err
 	}
 	p.clear()
-	for _, path := range in.Symbols {
-		if _, err := os.Stat(path); err != nil && !strings.ContainsAny(path, "*;") && !strings.Contains(path, ":/") {
-			fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: --symbols %s: there is no such file or folder\n", path)
-		}
+	for _, path := range s.MissingSymbolPaths() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: --symbols %s: there is no such file or folder\n", path)
 	}
 	for _, w := range s.Warnings() {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", w)

@@ -41,8 +41,7 @@ older file of that name as it was.`,
 				return err
 			}
 			defer s.Close()
-			opt := s.SaveOptions()
-			opt.BOM, opt.CRLF, opt.Raw = bom, crlf, raw
+			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw}
 			p := newProgress(cmd.ErrOrStderr())
 			defer p.clear()
 			if target == "-" {

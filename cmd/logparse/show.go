@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"logparser/app"
 )
 
 func newShow() *cobra.Command {
@@ -23,7 +25,7 @@ func newShow() *cobra.Command {
 			if asJSON {
 				format = "jsonl"
 			}
-			if err := s.Write(cmd.Context(), cmd.OutOrStdout(), format, s.SaveOptions(), nil); err != nil {
+			if err := s.Write(cmd.Context(), cmd.OutOrStdout(), format, app.SaveOptions{}, nil); err != nil {
 				return err
 			}
 			return in.finish(s)

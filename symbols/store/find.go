@@ -675,18 +675,20 @@ func plainError(err error) error {
 // FindFor returns the symbols for a file on this machine, an image or a file
 // of symbols itself. An image's own identity stands for the recorded one; a
 // file of symbols is taken as it is, and is unverified.
-func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, error) {
+// The image is nil for a file of symbols; of the image only the fields can be
+// read, its file is closed.
+func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *image.Image, error) {
 	f.prepare()
 	file, err := f.open(path)
 	if err != nil {
-		return symbols.Binding{}, err
+		return symbols.Binding{}, nil, err
 	}
 	img, err := image.Open(file)
 	file.Close()
 	if err == nil && !debugOnly(img) {
 		abs, err := filepath.Abs(path)
 		if err != nil {
-			return symbols.Binding{}, err
+			return symbols.Binding{}, nil, err
 		}
 		s := &search{Finder: f, ctx: ctx, expected: img.Identity, seen: make(map[string]bool),
 			module:   &modules.Module{Path: abs, Identity: img.Identity},
@@ -702,12 +704,12 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, err
 				s.best[rankImage], s.best[rankUnverified] = u, nil
 			}
 		}
-		return s.binding(), nil
+		return s.binding(), img, nil
 	}
 	table, err := f.openTable(path)
 	if err != nil {
-		return symbols.Binding{}, err
+		return symbols.Binding{}, nil, err
 	}
 	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: table.Describe() + "; given by itself, with no image to check it by"}, nil
+		Reason: table.Describe() + "; given by itself, with no image to check it by"}, nil, nil
 }

@@ -285,7 +285,7 @@ func TestDebugLink(t *testing.T) {
 			if tt.path != "" {
 				f.Path = []string{filepath.Join(dir, tt.path)}
 			}
-			b, err := f.FindFor(context.Background(), filepath.Join(dir, "app.so"))
+			b, _, err := f.FindFor(context.Background(), filepath.Join(dir, "app.so"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,7 +360,7 @@ func TestPathRule(t *testing.T) {
 			name := path[:min(len(path), len("logtest.pdb"))]
 			copy(exe[at:], append([]byte(name), make([]byte, len("logtest.pdb")-len(name))...))
 			write(t, dir, "rsds.exe", exe)
-			b, err := f.FindFor(context.Background(), filepath.Join(dir, "rsds.exe"))
+			b, _, err := f.FindFor(context.Background(), filepath.Join(dir, "rsds.exe"))
 			if err == nil && b.Table != nil {
 				b.Table.Close()
 				t.Errorf("RSDS %q: %s, %s", name, b.Status, b.File)
@@ -372,7 +372,7 @@ func TestPathRule(t *testing.T) {
 			name := path[:min(len(path), len("gcc5.debug"))]
 			copy(elf[at:], append([]byte(name), make([]byte, len("gcc5.debug")-len(name))...))
 			write(t, dir, "link.so", elf)
-			b, err := f.FindFor(context.Background(), filepath.Join(dir, "link.so"))
+			b, _, err := f.FindFor(context.Background(), filepath.Join(dir, "link.so"))
 			if err == nil && b.Table != nil {
 				b.Table.Close()
 				if b.Status == symbols.Matched {
@@ -446,7 +446,7 @@ func TestRecordedPaths(t *testing.T) {
 func lookUp(t *testing.T, f *Finder, dir string, data []byte) {
 	t.Helper()
 	write(t, dir, "named.so", data)
-	b, err := f.FindFor(context.Background(), filepath.Join(dir, "named.so"))
+	b, _, err := f.FindFor(context.Background(), filepath.Join(dir, "named.so"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,21 @@ func onDisk(path string) (there, dir bool) {
 	return err == nil, err == nil && info.IsDir()
 }
 
+// Missing returns the elements of a search path that name nothing but a folder
+// or file, which is not there.
+func Missing(elements []string) []string {
+	var missing []string
+	for _, text := range elements {
+		for _, p := range parsePath([]string{text}, onDisk) {
+			plain := p.kind == placeFolder && p.path == strings.TrimSpace(text)
+			if there, _ := onDisk(p.path); plain && !there {
+				missing = append(missing, text)
+			}
+		}
+	}
+	return missing
+}
+
 type pathParser struct {
 	exists func(string) (bool, bool)
 	places []place

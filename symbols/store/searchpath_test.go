@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -104,4 +106,16 @@ func FuzzParsePath(f *testing.F) {
 			_ = fmt.Sprint(p)
 		}
 	})
+}
+
+func TestMissing(t *testing.T) {
+	dir := t.TempDir()
+	gone := filepath.Join(dir, "gone")
+	got := Missing([]string{
+		dir, gone, "C:/gone/symbols", "srv*" + gone, "cache*" + gone,
+		"https://symbols.example/a", "debuginfod:https://debug.example", "",
+	})
+	if want := []string{gone, "C:/gone/symbols"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
