@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -212,113 +210,71 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestData holds the reader against the test-only one on every table of the
-// conformance data.
-func TestData(t *testing.T) {
-	dir := symtest.Path(t, "README.md")
-	paths, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "*.sym"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no tables: %v", err)
+// TestLarge reads files of nothing but the shortest records.
+func TestLarge(t *testing.T) {
+	const size = 16 << 20
+	const head = "MODULE Linux x86_64 20AD60B0B4C68177552708AA192E77390 app\n"
+	repeat := func(line func(i int) string) string {
+		var b strings.Builder
+		b.Grow(size + 100)
+		b.WriteString(head)
+		for i := 0; b.Len() < size; i++ {
+			b.WriteString(line(i))
+		}
+		return b.String()
 	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
+	for _, c := range []struct {
+		name, file string
+		err        error
+	}{
+		{"functions", repeat(func(i int) string { return "FUNC 1 1 0 f\n" }), nil},
+		{"functions backwards", repeat(func(i int) string { return fmt.Sprintf("FUNC %x 1 0 f\n", 1<<30-i) }), nil},
+		{"publics", repeat(func(i int) string { return "PUBLIC 1 0 f\n" }), nil},
+		{"files", repeat(func(i int) string { return fmt.Sprintf("FILE %d\n", i) }), symbols.ErrNoSymbols},
+		{"files in no order", repeat(func(i int) string { return fmt.Sprintf("FILE %d\nINLINE_ORIGIN %d\n", i*7%(1<<31), i*5%(1<<31)) }),
+			symbols.ErrNoSymbols},
+		{"one function", repeat(func(i int) string {
+			if i == 0 {
+				return "FUNC 1 ffff 0 f\n"
+			}
+			return "1 ffff 1 1\n"
+		}), nil},
+		{"inlined calls", repeat(func(i int) string {
+			if i == 0 {
+				return "FUNC 1 ffff 0 f\n"
+			}
+			return fmt.Sprintf("INLINE %d 1 1 1 1 ffff\n", i%1000)
+		}), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var table *Table
+			var err error
+			symtest.Limited(t, c.name, len(c.file), func() {
+				table, err = Open(&symbols.File{Path: "app.sym", ReaderAt: strings.NewReader(c.file), Size: int64(len(c.file))})
+			})
+			if !errors.Is(err, c.err) {
 				t.Fatal(err)
 			}
-			want, err := symtest.Parse(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
+			if err == nil {
+				symtest.Limited(t, c.name, 0, func() { table.Lookup(1) })
 			}
-			hold(t, openText(t, string(data)), want)
 		})
 	}
 }
 
-func hold(t *testing.T, table *Table, want *symtest.Table) {
-	id := table.Identity()
-	if strings.EqualFold(want.OS, "windows") && !id.PDB.IsZero() {
-		if key := fmt.Sprintf("%s%X", id.PDB.Key(), id.Age); key != want.ID {
-			t.Errorf("identity %s, want %s", key, want.ID)
-		}
-	}
-	starts := make(map[uint64][]string)
-	for _, f := range want.Funcs {
-		starts[f.Address] = append(starts[f.Address], f.Name)
-	}
-	rows, inlines := 0, 0
-	for _, f := range want.Funcs {
-		s, err := table.Lookup(f.Address)
+// TestHostile damages the sample.
+func TestHostile(t *testing.T) {
+	symtest.Hostile(t, "sample", []byte(sample), symtest.Rounds(1000), func(data []byte) {
+		table, err := Open(&symbols.File{Path: "app.sym", ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
 		if err != nil {
-			t.Errorf("%#x: %v", f.Address, err)
-			continue
+			return
 		}
-		name, signature := spell(starts[f.Address][0])
-		outer := s.Outermost()
-		if outer.Function != name || outer.Signature != signature || s.Start != f.Address || s.Size == 0 || s.Kind != symbols.Procedure {
-			t.Errorf("%#x: got %s, want %s", f.Address, brief(s), f.Name)
-		}
-		if !symtest.SameAs(f.Name, name, append(s.Aliases, signature)) {
-			t.Errorf("%#x: name %q of %q", f.Address, name, f.Name)
-		}
-		if len(starts[f.Address]) > 1 {
-			continue
-		}
-		if s.Size != f.Size {
-			t.Errorf("%#x: size %#x, want %#x", f.Address, s.Size, f.Size)
-		}
-		for i, l := range f.Lines {
-			if i > 0 && f.Lines[i-1].Address+f.Lines[i-1].Size > l.Address || l.Address >= f.Address+f.Size || l.Size == 0 {
-				continue // of rows that overlap the first is taken
-			}
-			rows++
-			at := l.Address + l.Size/2
-			s, err := table.Lookup(at)
-			if err != nil || s.Start != f.Address {
-				continue // another function lies in this one
-			}
-			if s.Frames[0].Line != l.Line || s.Frames[0].File != l.File {
-				t.Errorf("%#x: line %s:%d, want %s:%d", at, s.Frames[0].File, s.Frames[0].Line, l.File, l.Line)
-			}
-			// The inlined calls by the plain definition.
-			var chain []symtest.Inline
-			for depth := 0; ; depth++ {
-				n := len(chain)
-				for _, in := range f.Inlines {
-					for _, r := range in.Ranges {
-						if in.Depth == depth && len(chain) == n && r.Address <= at && at-r.Address < r.Size {
-							chain = append(chain, in)
-						}
-					}
-				}
-				if len(chain) == n {
-					break
-				}
-			}
-			if len(s.Frames) != len(chain)+1 {
-				t.Errorf("%#x: %d frames, want %d", at, len(s.Frames), len(chain)+1)
-				continue
-			}
-			for i, in := range chain {
-				inlines++
-				inner, caller := s.Frames[len(chain)-1-i], s.Frames[len(chain)-i]
-				if name, _ := spell(in.Origin); inner.Function != name || caller.Line != in.CallLine || caller.File != in.CallFile {
-					t.Errorf("%#x, depth %d: %s called at %s:%d, want %+v", at, i, inner.Function, caller.File, caller.Line, in)
-				}
-			}
-		}
-	}
-	for _, p := range want.Publics {
-		s, err := table.Lookup(p.Address)
-		if err != nil {
-			t.Errorf("public %#x: %v", p.Address, err)
-			continue
-		}
-		if name, _ := spell(p.Name); s.Outermost().Function != name && len(s.Aliases) == 0 && len(starts[p.Address]) == 0 && s.Kind != symbols.Procedure {
-			t.Errorf("public %#x: got %s, want %s", p.Address, brief(s), p.Name)
-		}
-	}
-	t.Logf("%d functions, %d publics, %d rows, %d inlined frames", len(want.Funcs), len(want.Publics), rows, inlines)
+		table.Procedures(func(rva uint64, _ string) bool {
+			table.Lookup(rva)
+			table.Lookup(rva + 0x10)
+			return true
+		})
+	})
 }
 
 func FuzzOpen(f *testing.F) {

@@ -44,3 +44,11 @@ func BenchmarkShortMSVCTemplates(b *testing.B)    { benchmark(b, Short, msvcTemp
 func BenchmarkShortC(b *testing.B)                { benchmark(b, Short, "main", "memcpy", "_start", "do_lookup_x") }
 func BenchmarkFullItanium(b *testing.B)           { benchmark(b, Full, templateNames...) }
 func BenchmarkFullMSVC(b *testing.B)              { benchmark(b, Full, msvcTemplates...) }
+
+func BenchmarkFormsItanium(b *testing.B) {
+	b.ReportAllocs()
+	for i := 0; i < b.N; i++ {
+		short, full := Forms(templateNames[i%len(templateNames)])
+		sink += len(short) + len(full)
+	}
+}

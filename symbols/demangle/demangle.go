@@ -127,6 +127,17 @@ func Full(name string) string {
 	return prefix + s + tail
 }
 
+// Forms returns what [Short] and [Full] return. Of Itanium names it takes half
+// the time of both.
+func Forms(name string) (short, full string) {
+	if scheme := schemeOf(name); len(name) <= maxInput && strings.IndexByte(name, '@') < 0 && (scheme == schemeItanium || scheme == schemeRust) {
+		if short, full = itaniumForms(name); short != "" && full != "" {
+			return short, full
+		}
+	}
+	return Short(name), Full(name)
+}
+
 func fullBase(name string) (string, error) {
 	switch schemeOf(name) {
 	case schemeItanium, schemeRust:

@@ -156,7 +156,7 @@ func TestItaniumDirect(t *testing.T) {
 		"_ZN1AILi5ELb1ELb0ELj7ELmn3EE1fEv", "_ZN1AILN3app1EE2EE1fEv", "_ZN1AIJicEE1fEv", "_ZN1AIJEE1fEv", "_ZN1AIiJEcE1fEv",
 		"_ZN1AIPK1BRKS1_OS1_PPS1_E1fES5_", "_ZN1AI1BIS0_IiEES2_E1fEv", "_ZN1AI1BIiES1_S2_E1fEv", "_ZN1A1BC1Ev", "_ZNSaIcEC2Ev",
 		"_Z3fooB5cxx11v", "_ZN3fooB5cxx11Ev", "_ZN3fooB5cxx11B1xC1Ev", "_ZN3fooB5cxx11IDnDuEEvv", "_ZN1AIDiDsDuDnE1fEv",
-		"_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_",
+		"_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1AcvbEv", "_ZN1AIRRiE1fEv", "_ZN1AnwEm", "_ZN1AplIjEES_T_", "_ZN1AIFivEE1fEv",
 	} {
 		direct, ok := itaniumDirect(name)
 		tree, err := itaniumTree(name)
@@ -173,12 +173,41 @@ func TestItaniumDirect(t *testing.T) {
 	for _, name := range []string{
 		"_Z", "_ZNSs6appendEPKc", "_ZN3appC1", "_ZN1AIK3FooRKS1_E1fEv", "_ZN1AIKKiE1fEv", "_ZNStI1AE1fEv", "_Z3fooBx",
 		"_ZNC1Ev", "_ZNE", "_ZN3app", "_ZN9app3fooEv", "_ZN4core3fmt17h0123456789abcdefE", "_ZN99999999999999999999999appEv",
-		"_ZN1AIT_E1fEv", "_ZN1AIFivEE1fEv", "_ZN1AIA3_iE1fEv", "_ZN1AIM1BiE1fEv", "_ZN1AIXadL_Z1fvEEE1fEv", "_ZN1AIS9_E1fEv",
-		"_ZN1AcvbEv", "_ZZ1fvE1x", "_ZTV1A", "_ZN1AIRRiE1fEv", "_ZNS_1fEv", "_ZN1AI",
+		"_ZN1AIT_E1fEv", "_ZN1AIFiPivEE1fEv", "_ZN1AIPPFivEE1fEv", "_ZN1AIA3_iE1fEv", "_ZN1AIM1BiE1fEv", "_ZN1AIXadL_Z1fvEEE1fEv", "_ZN1AIS9_E1fEv",
+		"_ZN1Acv1BEv", "_ZZ1fvE1x", "_ZTV1A", "_ZN1AIPRiE1fEv", "_ZNS_1fEv", "_ZN1AI",
 	} {
 		if direct, ok := itaniumDirect(name); ok {
 			t.Errorf("%s: written directly as %q", name, direct)
 		}
+	}
+}
+
+// TestForms holds the two forms made in one reading against each alone.
+func TestForms(t *testing.T) {
+	direct := 0
+	for _, name := range []string{
+		"_Z3foov", "_Z3fooi", "_Z3fooiz", "_Z5twiceIiET_S0_", "_ZN3app5Shape4areaEv", "_ZNK3app5Shape4areaEPKS0_",
+		"_ZNKO3app5Shape4takeEv", "_ZNVK3app5Shape4peekEv", "_ZN3app5ShapeC2ERKS0_", "_ZN3app3BoxI3FooEC1IS1_EERKT_",
+		"_ZN3app5countE", "_ZSt4moveIRiEONSt16remove_referenceIT_E4typeEOS2_", "_ZN3app4makeIJiRKcEEEvDpOT_", "_ZN3app4makeIJEEEvDpOT_",
+		"_ZN3app4makeIiJcRlOhEEET_PS1_DpRKT0_", "_ZN1AplIjEES_T_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZNSaIcEC2Ev",
+		"_ZN1A1fIiEEvRKNT_5InnerE", "_ZNKSt6vectorIN3app5ShapeESaIS1_EE4sizeEv", "_ZN1A1fIPKcRS2_EEvT_T0_S4_",
+		"_ZN1A1fEPFvvE", "_ZNKSt8functionIFviEEclEi", "_ZN1A1gEPFvPKczEPFS2_vERFivES6_", "_ZN1A1fIPFvvEEEvT_S3_",
+		// These the package reads.
+		"_ZN3fooB5cxx11Ev", "_ZZ3fooiENKUlvE_clEv", "_ZN1A1fEPPFvvE", "_ZN1A1hIiEEPFvvET_", "_ZThn16_N3app1A1fEv", "_ZTVN3app1AE",
+		"_Z3foov.cold", "_ZN3app1fEv.isra.0", "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "_RNvCs15kBYyAo9fc_7mycrate7example",
+		// These have other schemes, or none.
+		"_Z3foov@plt", "_Z3foov@@VERS_1", "?f@S@@QEBAHH@Z", "main", "_foo@12", "__imp__ZN3app1fEv", "_ZN3app", "",
+	} {
+		short, full := Forms(name)
+		if wantShort, wantFull := Short(name), Full(name); short != wantShort || full != wantFull {
+			t.Errorf("%s:\n short %q\n want  %q\n full  %q\n want  %q", name, short, wantShort, full, wantFull)
+		}
+		if _, full := itaniumDirectForms(name); full != "" {
+			direct++
+		}
+	}
+	if direct < 20 {
+		t.Errorf("only %d signatures were written directly", direct)
 	}
 }
 

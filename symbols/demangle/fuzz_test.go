@@ -3,6 +3,8 @@ package demangle
 import (
 	"testing"
 	"unicode/utf8"
+
+	itanium "github.com/ianlancetaylor/demangle"
 )
 
 // FuzzMSVC looks for Microsoft names that break the reader or its bounds.
@@ -63,11 +65,20 @@ func FuzzItaniumDirect(f *testing.F) {
 	for _, name := range []string{
 		"_ZN3app5Shape4areaEv", "_ZN12_GLOBAL__N_13fooEv", "_ZNSt6vectorIN3app5ShapeESaIS1_EED2Ev", "_ZN3app5ShapelsEi",
 		"_ZN1AILi5ELb1ELb0ELj7ELmn3EE1fEv", "_ZN1AIJicEE1fEv", "_ZN1AIPK1BRKS1_OS2_PPS1_E1fES5_", "_ZSt4moveIRiEvv",
-		"_ZN3fooB5cxx11B1xC1Ev", "_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1A1BIN1CEE1fEv",
+		"_ZN3fooB5cxx11B1xC1Ev", "_Z5twiceIiET_S0_", "_ZN3app4makeIiJcRlOhEEET_PS1_DpRKT0_", "_ZN1A1fIiEEvRKNT_5InnerE",
+		"_ZNKO3app5Shape4takeEOS0_", "_ZN1AlsIjEERS_T_", "_ZN1AcvbEv", "_ZN3app3BoxI3FooEC1IS1_EERKT_", "_ZNSt3mapIiSt4pairIKiPKcESt4lessIiESaIS5_EE4findERS1_", "_ZN1A1BIN1CEE1fEv",
 	} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
+		if short, full := itaniumDirectForms(name); full != "" && !isRust(name) {
+			if want, err := guarded(name, func() (string, error) { return itanium.ToString(name, fullOptions...) }); err == nil && want != full {
+				t.Fatalf("%q:\n direct %q\n tree   %q", name, full, want)
+			}
+			if want, _ := itaniumDirect(name); want != short {
+				t.Fatalf("%q:\n short %q\n alone %q", name, short, want)
+			}
+		}
 		direct, ok := itaniumDirect(name)
 		if !ok || isRust(name) {
 			return

@@ -32,6 +32,45 @@ func itaniumShort(name string) (string, error) {
 	return itaniumTree(name)
 }
 
+// itaniumForms is itaniumShort and itaniumFull in one reading. An empty text
+// stands for a form that is not to be had.
+func itaniumForms(name string) (short, full string) {
+	name = trimUnderscores(name)
+	if short, full = itaniumDirectForms(name); full != "" {
+		return short, full
+	}
+	rust := isRust(name)
+	var tree itanium.AST
+	full, err := guarded(name, func() (string, error) {
+		if rust {
+			return itanium.ToString(name, fullOptions...)
+		}
+		var err error
+		if tree, err = itanium.ToAST(name, fullOptions...); err != nil {
+			return "", err
+		}
+		return itanium.ASTToString(tree, fullOptions...), nil
+	})
+	switch {
+	case short != "":
+	case rust && err == nil:
+		short = full
+	case err == nil && tree != nil:
+		short, _ = guarded(name, func() (string, error) {
+			return withoutThunk(itanium.ASTToString(withoutParameters(tree), operatorOptions...)), nil
+		})
+	}
+	if short == "" || strings.Contains(short, "[abi:") {
+		// The tree has the tags; and what parameters make too long may have a
+		// short form.
+		short, _ = itaniumShort(name)
+	}
+	if i := strings.Index(full, short); i >= 0 && short != "" {
+		short = full[i : i+len(short)]
+	}
+	return short, full
+}
+
 // itaniumTree demangles an Itanium name to scopes and name.
 func itaniumTree(name string) (string, error) {
 	options := shortOptions

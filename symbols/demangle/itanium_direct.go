@@ -1,6 +1,7 @@
 package demangle
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 )
@@ -18,7 +19,7 @@ import (
 const (
 	maxDirectText  = 4096
 	maxDirectDepth = 32
-	maxDirectSubs  = 64
+	maxDirectSubs  = 128
 )
 
 // A directSub is a substitution: the written text out[start:end] and within it
@@ -33,6 +34,24 @@ type directWriter struct {
 	out   []byte
 	subs  []directSub
 	depth int
+	// args are the arguments of the name's last template, template says that
+	// the name ends in them: then parameters may refer to the arguments.
+	args     []directArg
+	template bool
+	// result says that parameters begin with the type of what is returned.
+	result bool
+	// qualifiers are those of a method, plain says that the name has something
+	// that only the short form is without.
+	qualifiers string
+	plain      bool
+	text       []byte // for the full form
+}
+
+// A directArg is the text of a template argument, out[start:end], or of a pack
+// the texts args[start:end].
+type directArg struct {
+	start, end int
+	pack       bool
 }
 
 var directWriters = sync.Pool{New: func() any {
@@ -42,31 +61,278 @@ var directWriters = sync.Pool{New: func() any {
 // itaniumDirect returns the short name of a function or variable, ok is false
 // where the package must read it.
 func itaniumDirect(name string) (short string, ok bool) {
-	if len(name) < 3 || len(name) > maxDirectText || name[0] != '_' || name[1] != 'Z' {
+	w := directWriters.Get().(*directWriter)
+	defer directWriters.Put(w)
+	if !w.name(name) {
 		return "", false
 	}
+	return string(w.out), true
+}
+
+// itaniumDirectForms returns the short name and the whole signature, which
+// share their memory. full is "" where the package must read it, and short is
+// where both must be.
+func itaniumDirectForms(name string) (short, full string) {
 	w := directWriters.Get().(*directWriter)
-	w.s, w.out, w.subs, w.depth = name[2:], w.out[:0], w.subs[:0], 0
 	defer directWriters.Put(w)
+	if !w.name(name) {
+		return "", ""
+	}
+	end := len(w.out)
+	if w.plain {
+		return string(w.out), ""
+	}
+	if w.s == "" {
+		w.add(w.qualifiers)
+		full = string(w.out)
+		return full[:end], full
+	}
+	if w.result && (!w.typ() || w.out[len(w.out)-1] == ')') {
+		return string(w.out[:end]), ""
+	}
+	result := len(w.out)
+	if !w.parameters() || w.plain {
+		return string(w.out[:end]), ""
+	}
+	w.text = append(w.text[:0], w.out[end:result]...)
+	if w.result {
+		w.text = append(w.text, ' ')
+	}
+	from := len(w.text)
+	w.text = append(w.text, w.out[:end]...)
+	w.text = append(w.text, w.out[result:]...)
+	full = string(w.text)
+	return full[from : from+end], full
+}
+
+// name reads the name of a function or variable and writes it.
+func (w *directWriter) name(name string) bool {
+	if len(name) < 3 || len(name) > maxDirectText || name[0] != '_' || name[1] != 'Z' {
+		return false
+	}
+	w.s, w.out, w.subs, w.depth = name[2:], w.out[:0], w.subs[:0], 0
+	w.args, w.template, w.result, w.qualifiers, w.plain = w.args[:0], false, false, "", false
+	ok := false
 	switch c := w.s[0]; {
 	case c == 'N':
 		w.s = w.s[1:]
-		for w.s != "" && (w.s[0] == 'r' || w.s[0] == 'V' || w.s[0] == 'K') {
-			w.s = w.s[1:]
-		}
-		if w.s != "" && (w.s[0] == 'R' || w.s[0] == 'O') {
-			w.s = w.s[1:]
-		}
-		ok = w.nested(0, true)
+		ok = w.methodQualifiers() && w.nested(0, true)
 	case c == 'S' && strings.HasPrefix(w.s, "St"):
 		ok = w.unscoped()
 	case c == 'L' || isDigit(c):
 		ok = w.unscoped()
 	}
-	if !ok || len(w.out) == 0 {
-		return "", false
+	return ok && len(w.out) > 0
+}
+
+// methodQualifiers reads the qualifiers of a method.
+func (w *directWriter) methodQualifiers() bool {
+	for _, q := range methodQualifiers {
+		if strings.HasPrefix(w.s, q.code) {
+			w.s, w.qualifiers = w.s[len(q.code):], q.text
+			break
+		}
 	}
-	return string(w.out), true
+	switch w.next() {
+	case 'r', 'V', 'K':
+		return false
+	case 'R':
+		w.qualifiers += " &"
+	case 'O':
+		w.qualifiers += " &&"
+	default:
+		return true
+	}
+	w.s = w.s[1:]
+	return true
+}
+
+var methodQualifiers = [...]struct{ code, text string }{
+	{"VK", " const volatile"}, {"K", " const"}, {"V", " volatile"}, {"r", " restrict"},
+}
+
+// parameters reads a function's parameters up to the end of the mangled name.
+func (w *directWriter) parameters() bool {
+	if w.s == "v" {
+		w.s = ""
+	}
+	if !w.parameterList(true) {
+		return false
+	}
+	w.add(w.qualifiers)
+	return true
+}
+
+// parameterList reads the parameters of a function, up to the end of the
+// mangled name, or of a function type, up to its 'E'.
+func (w *directWriter) parameterList(top bool) bool {
+	w.add("(")
+	for n := 0; ; {
+		if len(w.out) > 2*maxDirectText {
+			return false
+		}
+		c := w.next()
+		if c == 0 && top || c == 'E' && !top {
+			break
+		}
+		if top && strings.HasPrefix(w.s, "Dp") {
+			if !w.expansion(&n) {
+				return false
+			}
+			continue
+		}
+		if n > 0 {
+			w.add(", ")
+		}
+		n++
+		switch c {
+		case 'v':
+			return false
+		case 'z':
+			w.s = w.s[1:]
+			w.add("...")
+			continue
+		}
+		if !w.typ() {
+			return false
+		}
+	}
+	w.add(")")
+	return true
+}
+
+// functionType reads the type of a function, or of a pointer or reference to
+// one.
+func (w *directWriter) functionType(start int) bool {
+	declarator := ""
+	switch w.s[0] {
+	case 'P':
+		declarator = "(*)"
+	case 'R':
+		declarator = "(&)"
+	case 'O':
+		declarator = "(&&)"
+	}
+	if declarator != "" {
+		w.s = w.s[1:]
+	}
+	w.s = w.s[1:]
+	if !w.typ() || w.out[len(w.out)-1] == ')' {
+		return false
+	}
+	w.add(" ")
+	w.add(declarator)
+	if strings.HasPrefix(w.s, "vE") {
+		w.s = w.s[1:]
+	}
+	if !w.parameterList(false) {
+		return false
+	}
+	w.s = w.s[1:]
+	if declarator != "" {
+		// The function's own type.
+		if len(w.subs) == maxDirectSubs {
+			return false
+		}
+		w.subs = append(w.subs, directSub{start: unusable})
+	}
+	return w.remember(start, 0, 0)
+}
+
+// unusable is the start of a substitution that has no text.
+const unusable = -1
+
+// expansion reads a parameter pack, whose pattern is a pack of template
+// arguments with qualifiers; n counts the parameters.
+func (w *directWriter) expansion(n *int) bool {
+	pattern := w.s[2:]
+	i := 0
+	for i < len(pattern) && strings.IndexByte("PROK", pattern[i]) >= 0 {
+		i++
+	}
+	w.s = pattern[i:]
+	arg, ok := w.parameter()
+	if !ok || !arg.pack {
+		return false
+	}
+	for _, a := range w.args[arg.start:arg.end] {
+		if *n > 0 {
+			w.add(", ")
+		}
+		*n++
+		w.out = append(w.out, w.out[a.start:a.end]...)
+		for j := i - 1; j >= 0; j-- {
+			if !w.decorate(pattern[j]) {
+				return false
+			}
+		}
+		if len(w.out) > 2*maxDirectText {
+			return false
+		}
+	}
+	// The parameter, each qualifier, and the expansion.
+	for range i + 2 {
+		if len(w.subs) == maxDirectSubs {
+			return false
+		}
+		w.subs = append(w.subs, directSub{start: unusable})
+	}
+	return true
+}
+
+// parameter reads a reference to a template argument.
+func (w *directWriter) parameter() (directArg, bool) {
+	if !w.template || w.next() != 'T' {
+		return directArg{}, false
+	}
+	n, i := 0, 1
+	for i < len(w.s) && isDigit(w.s[i]) && n < maxDirectSubs {
+		n = n*10 + int(w.s[i]-'0')
+		i++
+	}
+	if i == len(w.s) || w.s[i] != '_' {
+		return directArg{}, false
+	}
+	if i > 1 {
+		n++
+	}
+	w.s = w.s[i+1:]
+	for j := 0; j < len(w.args); j++ {
+		if n--; n < 0 {
+			return w.args[j], w.next() != 'I'
+		}
+		if w.args[j].pack {
+			j = w.args[j].end - 1
+		}
+	}
+	return directArg{}, false
+}
+
+// decorate writes a pointer, a reference or const behind the type that was
+// written last.
+func (w *directWriter) decorate(c byte) bool {
+	if w.out[len(w.out)-1] == ')' {
+		return false // a pointer to a function is written around its name
+	}
+	if w.out[len(w.out)-1] == '&' {
+		// References to references collapse. What would have to be cut is the
+		// text of a substitution.
+		return c == 'O' || c == 'R' && w.out[len(w.out)-2] != '&'
+	}
+	switch c {
+	case 'K':
+		if bytes.HasSuffix(w.out, []byte(" const")) {
+			return false // const of const collapses
+		}
+		w.add(" const")
+	case 'P':
+		w.add("*")
+	case 'R':
+		w.add("&")
+	case 'O':
+		w.add("&&")
+	}
+	return true
 }
 
 func (w *directWriter) next() byte {
@@ -108,9 +374,13 @@ func (w *directWriter) sourceName() bool {
 	if n == 17 && id[0] == 'h' {
 		return false // perhaps the hash of a Rust name
 	}
+	if id[len(id)-1] == '&' {
+		return false // it would look like a reference
+	}
 	w.add(id)
 	for w.next() == 'B' {
-		// ABI tags are left out.
+		// ABI tags are left out of the short form.
+		w.plain = true
 		length := len(w.out)
 		w.s = w.s[1:]
 		if !isDigit(w.next()) || w.depth >= maxDirectDepth {
@@ -147,6 +417,7 @@ func (w *directWriter) unscoped() bool {
 	if !w.remember(0, start, len(w.out)) {
 		return false
 	}
+	w.template, w.result = true, true
 	return w.arguments()
 }
 
@@ -154,6 +425,7 @@ func (w *directWriter) unscoped() bool {
 var directOperators = map[string]string{
 	"aN": "&=", "aS": "=", "aa": "&&", "ad": "&", "an": "&", "cl": "()", "cm": ",", "co": "~", "dV": "/=",
 	"de": "*", "dv": "/", "eO": "^=", "eo": "^", "eq": "==", "ge": ">=", "gt": ">", "ix": "[]", "lS": "<<=",
+	"da": " delete[]", "dl": " delete", "na": " new[]", "nw": " new",
 	"le": "<=", "ls": "<<", "lt": "<", "mI": "-=", "mL": "*=", "mi": "-", "ml": "*", "mm": "--", "ne": "!=",
 	"ng": "-", "nt": "!", "oR": "|=", "oo": "||", "or": "|", "pL": "+=", "pl": "+", "pm": "->*", "pp": "++",
 	"ps": "+", "pt": "->", "rM": "%=", "rS": ">>=", "rm": "%", "rs": ">>", "ss": "<=>",
@@ -163,13 +435,17 @@ var directOperators = map[string]string{
 // is the name of the symbol itself.
 func (w *directWriter) nested(start int, top bool) bool {
 	lastStart, lastEnd := 0, 0
-	named := false // something stands before that can have template arguments
+	named := false   // something stands before that can have template arguments
+	special := false // a constructor or destructor
+	final := false   // nothing but template arguments may follow
 	for first := true; ; first = false {
 		c := w.next()
 		switch {
 		case c == 'E':
 			w.s = w.s[1:]
 			return !first
+		case final && (c != 'I' || w.template):
+			return false
 		case isDigit(c), c == 'L' && len(w.s) > 1 && isDigit(w.s[1]):
 			if c == 'L' {
 				w.s = w.s[1:]
@@ -183,10 +459,22 @@ func (w *directWriter) nested(start int, top bool) bool {
 			}
 			lastEnd = len(w.out)
 			named = true
+			if top {
+				w.template, w.result = false, false
+			}
 		case c == 'I' && named:
 			if !w.arguments() {
 				return false
 			}
+			if top {
+				w.template, w.result = true, !special
+			}
+		case c == 'T' && first && !top:
+			arg, ok := w.parameter()
+			if !ok || arg.pack {
+				return false
+			}
+			w.out = append(w.out, w.out[arg.start:arg.end]...)
 		case c == 'S' && first:
 			if strings.HasPrefix(w.s, "St") {
 				w.s = w.s[2:]
@@ -201,23 +489,31 @@ func (w *directWriter) nested(start int, top bool) bool {
 			named = true
 			continue
 		case (c == 'C' || c == 'D') && top && lastEnd > 0:
-			if len(w.s) < 3 || w.s[1] < '0' || w.s[1] > '5' || w.s[2] != 'E' {
+			if len(w.s) < 3 || w.s[1] < '0' || w.s[1] > '5' || w.s[2] != 'E' && w.s[2] != 'I' {
 				return false
 			}
+			w.s = w.s[2:]
+			w.template, w.result, special, final = false, false, true, true
 			w.add("::")
 			if c == 'D' {
 				w.add("~")
 			}
 			w.out = append(w.out, w.out[lastStart:lastEnd]...)
+		case c == 'c' && top && !first && len(w.s) > 3 && w.s[1] == 'v' && w.s[3] == 'E' && directTypes[w.s[2]] != "":
+			w.add("::operator ")
+			w.add(directTypes[w.s[2]])
+			w.s = w.s[4:]
+			w.template, w.result = false, false
 			return true
-		case 'a' <= c && c <= 'z' && top && !first && len(w.s) > 2 && w.s[2] == 'E':
+		case 'a' <= c && c <= 'z' && top && !first && len(w.s) > 2 && (w.s[2] == 'E' || w.s[2] == 'I'):
 			symbol := directOperators[w.s[:2]]
 			if symbol == "" {
 				return false
 			}
+			w.s = w.s[2:]
+			w.template, w.result, final = false, false, true
 			w.add("::operator")
 			w.add(symbol)
-			return true
 		default:
 			return false
 		}
@@ -228,18 +524,23 @@ func (w *directWriter) nested(start int, top bool) bool {
 }
 
 // substitution reads a reference to what was written before, or one of the
-// abbreviations for std's, and writes it. The last name of an abbreviation is
-// not known.
+// abbreviations for std's, and writes it.
 func (w *directWriter) substitution() (directSub, bool) {
 	if len(w.s) < 2 || w.s[0] != 'S' {
 		return directSub{}, false
 	}
 	start := len(w.out)
 	switch w.s[1] {
-	case 'a':
-		w.add("std::allocator")
-	case 'b':
-		w.add("std::basic_string")
+	case 'a', 'b':
+		w.add("std::")
+		last := len(w.out)
+		if w.s[1] == 'a' {
+			w.add("allocator")
+		} else {
+			w.add("basic_string")
+		}
+		w.s = w.s[2:]
+		return directSub{start, len(w.out), last, len(w.out)}, true
 	case 's', 'i', 'o', 'd':
 		// Some uses of these have longer names.
 		return directSub{}, false
@@ -266,7 +567,7 @@ func (w *directWriter) substitution() (directSub, bool) {
 		}
 		w.s = w.s[i+1:]
 		sub := w.subs[n]
-		if len(w.out)+sub.end-sub.start > maxDirectText {
+		if sub.start == unusable || len(w.out)+sub.end-sub.start > 2*maxDirectText {
 			return directSub{}, false
 		}
 		w.out = append(w.out, w.out[sub.start:sub.end]...)
@@ -276,8 +577,6 @@ func (w *directWriter) substitution() (directSub, bool) {
 		}
 		return moved, true
 	}
-	w.s = w.s[2:]
-	return directSub{start: start, end: len(w.out)}, true
 }
 
 // arguments reads template arguments from their 'I' on.
@@ -291,6 +590,9 @@ func (w *directWriter) arguments() bool {
 	}
 	w.add("<")
 	n := 0
+	if w.depth == 1 {
+		w.args = w.args[:0]
+	}
 	if !w.argumentList(&n, false) {
 		return false
 	}
@@ -313,24 +615,37 @@ func (w *directWriter) argumentList(n *int, inPack bool) bool {
 			return true
 		case 'J':
 			w.s = w.s[1:]
+			record := w.depth == 1
+			pack := len(w.args)
+			if record {
+				w.args = append(w.args, directArg{start: pack + 1, pack: true})
+			}
 			if w.depth++; inPack || w.depth > maxDirectDepth || !w.argumentList(n, true) {
 				return false
 			}
 			w.depth--
+			if record {
+				w.args[pack].end = len(w.args)
+			}
 			continue
 		}
 		if *n > 0 {
 			w.add(", ")
 		}
 		*n++
+		start := len(w.out)
 		ok := false
 		if w.next() == 'L' {
 			ok = w.literal()
 		} else {
 			ok = w.typ()
 		}
-		if !ok || len(w.out) > maxDirectText {
+		if !ok || len(w.out) > 2*maxDirectText {
 			return false
+		}
+		// Arguments of a pack lie one deeper.
+		if w.depth == 1 || w.depth == 2 && inPack {
+			w.args = append(w.args, directArg{start: start, end: len(w.out)})
 		}
 	}
 }
@@ -354,6 +669,10 @@ func (w *directWriter) literal() bool {
 		suffix = "ll"
 	case 'y':
 		suffix = "ull"
+	case 'a', 'c', 'h', 's', 't', 'w':
+		w.add("(")
+		w.add(directTypes[w.s[0]])
+		w.add(")")
 	case 'N', 'S', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		w.add("(")
 		if !w.typ() {
@@ -433,29 +752,20 @@ func (w *directWriter) typ() bool {
 		w.add(directExtendedTypes[w.s[1]])
 		w.s = w.s[2:]
 		return true
+	case c == 'F', (c == 'P' || c == 'R' || c == 'O') && len(w.s) > 1 && w.s[1] == 'F':
+		return w.functionType(start)
 	case c == 'P' || c == 'R' || c == 'O' || c == 'K':
 		w.s = w.s[1:]
 		if inner := w.next(); c == 'K' && (inner == 'V' || inner == 'r' || inner == 'K') {
 			return false
 		}
-		if !w.typ() {
+		return w.typ() && w.decorate(c) && w.remember(start, 0, 0)
+	case c == 'T':
+		arg, ok := w.parameter()
+		if !ok || arg.pack {
 			return false
 		}
-		switch {
-		case c == 'K':
-			if strings.HasSuffix(string(w.out[start:]), " const") {
-				return false // const of const collapses
-			}
-			w.add(" const")
-		case w.out[len(w.out)-1] == '&':
-			return false // references to references collapse
-		case c == 'P':
-			w.add("*")
-		case c == 'R':
-			w.add("&")
-		case c == 'O':
-			w.add("&&")
-		}
+		w.out = append(w.out, w.out[arg.start:arg.end]...)
 		return w.remember(start, 0, 0)
 	case c == 'N':
 		w.s = w.s[1:]

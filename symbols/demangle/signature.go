@@ -61,6 +61,14 @@ func nameWithin(s string, nesting int) string {
 	s = cutQualifiers(s)
 	before, list := cutLastGroup(s)
 	if list != "" && !strings.HasSuffix(before, "::") && strings.TrimSpace(before) != "" && !(list == "()" && endsInOperator(before)) {
+		if strings.HasSuffix(before, ")") && isConversion(before) {
+			// A conversion to a pointer to a function: the first two groups
+			// are the type's, a third is its own parameter list.
+			if inner, _ := cutLastGroup(before); strings.HasSuffix(inner, ")") {
+				s = before
+			}
+			return lastWord(s, nesting)
+		}
 		if strings.HasSuffix(before, ")") && !endsInOperator(strings.TrimSuffix(before, "()")) && nesting < maxNameNesting {
 			// A function that returns a pointer to a function: the
 			// declaration stands within the parentheses.
@@ -114,6 +122,29 @@ func cutLastGroup(s string) (before, group string) {
 func endsInOperator(s string) bool {
 	rest, ok := strings.CutSuffix(s, "operator")
 	return ok && (rest == "" || !isWord(rest[len(rest)-1]))
+}
+
+// isConversion reports whether s, outside of brackets, has the word operator
+// with a type behind it.
+func isConversion(s string) bool {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(', '<', '[', '{', '`':
+			depth++
+		case ')', '>', ']', '}', '\'':
+			if depth > 0 {
+				depth--
+			}
+		case 'o':
+			rest, ok := strings.CutPrefix(s[i:], "operator ")
+			if ok && depth == 0 && (i == 0 || !isWord(s[i-1])) {
+				word := rest[:max(strings.IndexAny(rest, " [("), 0)]
+				return word != "new" && word != "delete" && word != "co_await"
+			}
+		}
+	}
+	return false
 }
 
 func isWord(c byte) bool {

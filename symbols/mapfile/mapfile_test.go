@@ -12,6 +12,7 @@ import (
 
 	"logparser/symbols"
 	"logparser/symbols/demangle"
+	"logparser/symbols/symtest"
 )
 
 func openBytes(b []byte) (*Table, error) {
@@ -443,6 +444,59 @@ func TestCut(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestLarge reads maps of nothing but the shortest lines that count.
+func TestLarge(t *testing.T) {
+	const size = 16 << 20
+	repeat := func(head, line string) []byte {
+		b := make([]byte, 0, size+len(head))
+		b = append(b, head...)
+		for len(b) < size {
+			b = append(b, line...)
+		}
+		return b
+	}
+	numbered := msvcMap64 + "\nLine numbers for a.obj(a.cpp) segment .text\n\n"
+	gnu := "Memory map\n\n.text 0x1000 0xfffffff\n"
+	for _, c := range []struct {
+		name string
+		file []byte
+		err  error
+	}{
+		{"line numbers", repeat(numbered, "1 0001:00000000 2 0001:00000001 3 0001:00000002 4 0001:00000003\n"), nil},
+		{"sources", repeat(numbered, "Line numbers for a(b) segment .text\n"), nil},
+		{"symbols", repeat(msvcMap64, " 0001:00000000 _f 0000000180001000 f a.o\n"), nil},
+		{"sections", repeat(gnu, " .text._Z1fv 0x1000 0x1\n"), nil},
+		{"segments", repeat(msvcMap64[:strings.Index(msvcMap64, " 0002:00000000")], " 0001:00000000 00000001H x CODE\n"), symbols.ErrNoSymbols},
+		{"empty lines", repeat("Memory map\n", "\n"), symbols.ErrNoSymbols},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var table *Table
+			var err error
+			symtest.Limited(t, c.name, len(c.file), func() { table, err = openBytes(c.file) })
+			if !errors.Is(err, c.err) {
+				t.Fatal(err)
+			}
+			if err == nil {
+				symtest.Limited(t, c.name, 0, func() { table.Lookup(0x1000) })
+			}
+		})
+	}
+}
+
+// TestTablesLimit has a map that would take more memory than its size and the
+// limit, which is lower here than it is.
+func TestTablesLimit(t *testing.T) {
+	defer func(old int64) { maxTables = old }(maxTables)
+	maxTables = 0
+	text := "Memory map\n\n.text 0x1 0xff\n" + strings.Repeat(" .text._Z1fv 0x1 0x1\n", 1000)
+	if _, err := openBytes([]byte(text)); !errors.Is(err, symbols.ErrNoSymbols) || !strings.Contains(err.Error(), "more symbols than fit") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := openBytes([]byte(msvcMap64)); err != nil {
+		t.Errorf("a real map: %v", err)
 	}
 }
 

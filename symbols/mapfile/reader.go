@@ -49,6 +49,11 @@ const maxLine = 1 << 17
 // size of the file.
 const minSymbolLine = 40
 
+// maxTables is what the tables may take beyond the size of the file, in bytes.
+// A map whose lines are all shorter than a linker's comes to it. Only tests
+// change it.
+var maxTables int64 = 32 << 20
+
 // maxPreamble is how far into a file the heading of a map is searched for.
 // Before it GNU ld lists why archive members were taken.
 const maxPreamble = 64 << 20
@@ -77,6 +82,9 @@ func (r *reader) read() error {
 				}
 			} else {
 				r.parse(text, offset)
+				if used := 24*int64(r.entries.n) + 16*int64(r.lines.n); used > r.next+maxTables {
+					return fmt.Errorf("offset %#x: more symbols than fit into a map of this size: %w", offset, symbols.ErrNoSymbols)
+				}
 			}
 		}
 		if err != nil {

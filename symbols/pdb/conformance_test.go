@@ -1,6 +1,7 @@
 package pdb
 
 import (
+	"debug/pe"
 	"fmt"
 	"os"
 	"slices"
@@ -31,263 +32,135 @@ func openData(t testing.TB, name string) *Table {
 	return table
 }
 
-// score counts what agrees with an expected table.
-type score struct {
-	same, all int
-	// causes counts the differences that are understood, by their cause.
-	causes map[string]int
-}
-
-func (s *score) add(ok bool) {
-	s.all++
-	if ok {
-		s.same++
-	}
-}
-
-func (s *score) explain(cause string) {
-	if s.causes == nil {
-		s.causes = map[string]int{}
-	}
-	s.causes[cause]++
-}
-
-func (s *score) explained() int {
-	n := 0
-	for _, c := range s.causes {
-		n += c
-	}
-	return n
-}
-
-func (s *score) percent() float64 {
-	if s.all == 0 {
-		return 100
-	}
-	return 100 * float64(s.same) / float64(s.all)
-}
-
-func (s *score) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d = %.2f %%", s.same, s.all, s.percent())
-	var causes []string
-	for c, n := range s.causes {
-		causes = append(causes, fmt.Sprintf("%d %s", n, c))
-	}
-	slices.Sort(causes)
-	if len(causes) > 0 {
-		fmt.Fprintf(&b, "; %s", strings.Join(causes, ", "))
-	}
-	return b.String()
-}
-
 // TestConformance holds look-ups against tables that another tool made, with
-// Microsoft's own reader or with a Rust one.
-//
-// Names are compared at the outermost frame by [symtest.SameAs]. The tables'
-// line rows are the procedure's own lines: for inlined code the line of the
-// call, so they too are compared at the outermost frame. A row of size 0 is
-// the opening line of a function whose first byte already belongs to the next
-// row; no address has that line.
-//
-// The causes of the differences:
-//
-//   - The tables of Microsoft's reader drop one underscore in front of C names,
-//     as if they were decorated. On x64 they are not, so that the name in the
-//     table is not that of the source.
-//   - They cut the last piece off a procedure that OMAP has rearranged, where
-//     that is shorter than what was inserted before it.
-//   - They leave the type of a pointer to a function blank.
-//   - The undecorator that wrote the publics of basic32-min gives up on
-//     functions that return or take pointers to functions, or leaves brackets
-//     unbalanced, or calls constructors "ctor" and conversions "operatorcast";
-//     and it drops the calling convention of pointers to functions.
-//   - That table also has assembler labels that the linker did not mark as
-//     code. The marks are all that tells them from strings in the same
-//     section, so they are not looked up; where a procedure covers them, it is
-//     what is found.
+// Microsoft's own reader or with a Rust one, by the rules of
+// [symtest.Compare]. No difference may be without a cause.
 func TestConformance(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		// The least shares in percent, sizes with the explained ones. All
-		// differences of publics must be explained.
-		names, lines, sizes float64
-	}{
-		{"dump_syms_regtest64", 100, 100, 100},
-		{"basic32-min", 100, 100, 100},
-		{"dump_syms_regtest", 100, 100, 100},
-		{"omap_reorder_bbs", 100, 100, 99.8},
-		{"omap_stretched", 100, 100, 100},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			table := openData(t, c.name+".pdb")
-			sym := symtest.Load(t, "pdb", c.name+".sym")
+	for _, name := range []string{"dump_syms_regtest64", "dump_syms_regtest", "basic32-min", "omap_reorder_bbs", "omap_stretched"} {
+		t.Run(name, func(t *testing.T) {
+			table := openData(t, name+".pdb")
+			sym := symtest.Load(t, "pdb", name+".sym")
 			if id := table.Identity(); sym.ID != fmt.Sprintf("%s%x", id.PDB.Key(), id.Age) {
 				t.Errorf("identity %v, the table says %s", id, sym.ID)
 			}
-			var names, params, lines, sizes, publics score
-			for i := range sym.Funcs {
-				compareFunc(t, table, sym, i, &names, &params, &sizes)
-				compareLines(t, table, &sym.Funcs[i], &lines)
-			}
-			for i := range sym.Publics {
-				comparePublic(t, table, &sym.Publics[i], &publics)
-			}
-			t.Logf("names %v", &names)
-			t.Logf("parameters %v", &params)
-			t.Logf("lines %v", &lines)
-			t.Logf("sizes %v", &sizes)
-			t.Logf("publics %v", &publics)
-			if names.percent() < c.names {
-				t.Errorf("names: %.2f %%, want %.2f", names.percent(), c.names)
-			}
-			if lines.percent() < c.lines {
-				t.Errorf("lines: %.2f %%, want %.2f", lines.percent(), c.lines)
-			}
-			if got := 100 * float64(sizes.same+sizes.explained()) / float64(sizes.all); got < c.sizes {
-				t.Errorf("sizes: %.2f %%, want %.2f", got, c.sizes)
-			}
-			if n := publics.all - publics.same - publics.explained(); n > 0 {
-				t.Errorf("publics: %d differences that are not explained", n)
-			}
+			explain := func(sym *symtest.Table, d *symtest.Difference) string { return explain(t, table, sym, d) }
+			c := symtest.Compare(sym, table.Lookup, symtest.Rules{Explain: explain})
+			c.Report(t, "PDB "+name, symtest.DefaultBars)
 		})
 	}
 }
 
-func compareFunc(t *testing.T, table *Table, sym *symtest.Table, i int, names, params, sizes *score) {
-	f := &sym.Funcs[i]
-	s, err := table.Lookup(f.Address)
-	if err != nil {
-		t.Errorf("%x %s: %v", f.Address, f.Name, err)
-		names.add(false)
-		sizes.add(false)
-		return
-	}
-	o := s.Outermost()
-	same := symtest.SameAs(f.Name, o.Function, s.Aliases)
-	if !same && sym.Arch == "x86_64" && "_"+symtest.Plain(f.Name) == symtest.Plain(o.Function) {
-		names.explain("the same but for an underscore dropped by the table")
-		same = true
-	}
-	names.add(same)
-	if !same {
-		t.Errorf("%x %s: got %s, aliases %q", f.Address, f.Name, o.Function, s.Aliases)
-	}
-	if want, ok := symtest.Parameters(f.Name); ok {
-		if got, ok := symtest.Parameters(o.Signature); ok {
-			params.add(got == want)
-			switch {
-			case got == want:
-			case strings.HasPrefix(want, "*") || strings.Contains(want, ",*"):
-				params.explain("pointer to function left blank by the table")
-			default:
-				t.Errorf("%x %s: parameters %s", f.Address, f.Name, o.Signature)
+// The causes of the differences.
+const (
+	// The tables of Microsoft's reader drop one underscore in front of C
+	// names, as if they were decorated. On x64 they are not, so that the name
+	// in the table is not that of the source: the linker's public symbol has
+	// the underscore too.
+	causeUnderscore = "underscore of a C name dropped by the table; the public symbol has it"
+	// The same of functions that have no public symbol.
+	causeUnderscoreStatic = "underscore of a C name dropped by the table; static, no public symbol"
+	// They leave the type of a pointer to a function blank.
+	causeBlankType = "pointer to a function left blank by the table"
+	// They cut the last piece off a procedure that OMAP has rearranged, where
+	// that is shorter than what was inserted before it.
+	causeOMAP = "OMAP piece cut in two by the table"
+	// The table of basic32-min has assembler labels that the linker did not
+	// mark as code. The marks are all that tells them from strings in the same
+	// section, so they are not looked up; where a procedure covers them, it is
+	// what is found.
+	causeLabel = "label that the linker did not mark as code"
+	causeNone  = "no such public in the file"
+	// The undecorator that wrote that table's publics gives up on functions
+	// that return or take pointers to functions, or leaves brackets
+	// unbalanced, or calls constructors "ctor" and conversions "operatorcast",
+	// and it drops the calling convention of pointers to functions. What is
+	// answered is what the decorated name in the file says.
+	causeGarbled    = "decorated name garbled by the table's undecorator"
+	causeConvention = "calling convention dropped by the table"
+)
+
+func explain(t *testing.T, table *Table, sym *symtest.Table, d *symtest.Difference) string {
+	s := &d.Symbol
+	switch d.Subject {
+	case symtest.Name:
+		if d.Err != nil || sym.Arch != "x86_64" || "_"+symtest.Plain(d.Want) != symtest.Plain(s.Outermost().Function) {
+			return ""
+		}
+		decorated, _ := publicsAt(t, table, d.Address)
+		switch {
+		case slices.Contains(decorated, s.Outermost().Function):
+			return causeUnderscore
+		case len(decorated) == 0:
+			return causeUnderscoreStatic
+		}
+	case symtest.ParameterList:
+		if list, _ := symtest.Parameters(d.Want); strings.HasPrefix(list, "*") || strings.Contains(list, ",*") {
+			return causeBlankType
+		}
+	case symtest.Size:
+		if d.Err == nil && table.layout.present() && sym.Piece(d.Func, s) {
+			return causeOMAP
+		}
+	case symtest.PublicName:
+		decorated, code := publicsAt(t, table, d.Address)
+		if len(decorated) == 0 {
+			if d.Err != nil {
+				return causeNone
 			}
+			return ""
 		}
-	}
-	same = s.Start == f.Address && s.Size == f.Size
-	sizes.add(same)
-	if !same {
-		if joined(sym.Funcs, f, &s) {
-			sizes.explain("piece cut in two by the table")
-		} else {
-			t.Logf("%x %s: %x bytes from %x, want %x", f.Address, f.Name, s.Size, s.Start, f.Size)
+		if !code {
+			if d.Err != nil || s.Start < d.Address {
+				return causeLabel
+			}
+			return ""
 		}
-	}
-}
-
-// joined reports whether a symbol's extent is that of several rows of one
-// function with nothing but inserted code between them.
-func joined(funcs []symtest.Func, f *symtest.Func, s *symbols.Symbol) bool {
-	end := uint64(0)
-	starts := false
-	for i := range funcs {
-		g := &funcs[i]
-		if g.Address < s.Start || g.Address >= s.Start+s.Size {
-			continue
+		if d.Err != nil || s.Start != d.Address {
+			return ""
 		}
-		if g.Name != f.Name {
-			return false
-		}
-		starts = starts || g.Address == s.Start
-		end = max(end, g.Address+g.Size)
-	}
-	return starts && end == s.Start+s.Size
-}
-
-func compareLines(t *testing.T, table *Table, f *symtest.Func, lines *score) {
-	for _, l := range f.Lines {
-		if l.Size == 0 {
-			continue
-		}
-		// The first and the last byte of the row. Rows may go on into the
-		// padding behind the function.
-		last := min(l.Address+l.Size, f.Address+f.Size) - 1
-		for _, rva := range []uint64{l.Address, last} {
-			s, err := table.Lookup(rva)
-			if err != nil {
-				t.Errorf("line at %x of %s: %v", rva, f.Name, err)
-				lines.add(false)
+		for _, name := range decorated {
+			plain, _ := table.publics.plain(name)
+			if plain != s.Outermost().Function {
 				continue
 			}
-			o := s.Outermost()
-			same := o.File == l.File && o.Line == l.Line
-			lines.add(same)
-			if !same {
-				t.Logf("line at %x of %s: %s:%d, want %s:%d", rva, f.Name, o.File, o.Line, l.File, l.Line)
+			if symtest.Plain(d.Want) == symtest.Plain(withoutConventions(plain)) {
+				return causeConvention
+			}
+			if garbled(d.Want) {
+				return causeGarbled
 			}
 		}
 	}
+	return ""
 }
 
-func comparePublic(t *testing.T, table *Table, p *symtest.Public, publics *score) {
-	s, err := table.Lookup(p.Address)
-	if err == nil && s.Start == p.Address && symtest.SameAs(p.Name, s.Outermost().Function, s.Aliases) {
-		publics.add(true)
-		return
-	}
-	publics.add(false)
-	got := ""
-	if err == nil {
-		got = s.Outermost().Function
-	}
-	code, marked := publicMark(t, table, p.Address)
-	switch {
-	case code && !marked && (err != nil || s.Start < p.Address):
-		publics.explain("label not marked as code")
-	case !code && err != nil:
-		publics.explain("no such public in the file")
-	case err == nil && s.Start == p.Address && garbled(p.Name):
-		publics.explain("name garbled by the table")
-	case err == nil && s.Start == p.Address && symtest.Plain(p.Name) == symtest.Plain(withoutConventions(got)):
-		publics.explain("calling convention dropped by the table")
-	default:
-		t.Errorf("public at %x: %q from %x (%v), want %s", p.Address, got, s.Start, err, p.Name)
-	}
-}
-
-// publicMark reports whether the file has a public at an RVA, and whether one
-// of them is marked as code.
-func publicMark(t *testing.T, table *Table, rva uint64) (exists, marked bool) {
+// publicsAt returns the decorated names of the publics at an RVA, and whether
+// one of them is marked as code.
+func publicsAt(t *testing.T, table *Table, rva uint64) (decorated []string, code bool) {
 	source := uint32(rva)
 	if table.layout.present() {
 		source, _, _ = table.layout.source(source)
 	}
 	sec, off, ok := table.sections.find(source)
 	if !ok {
-		return false, false
+		return nil, false
 	}
 	list, err := table.publics.last(at(sec, off))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range list {
-		if p.addr == at(sec, off) {
-			exists = true
-			marked = marked || p.code
+		if p.addr != at(sec, off) {
+			continue
 		}
+		name, err := table.publics.decorated(p.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decorated = append(decorated, name)
+		code = code || p.code
 	}
-	return exists, marked
+	return decorated, code
 }
 
 // garbled reports whether an undecorator has failed on a name.
@@ -304,9 +177,9 @@ func withoutConventions(name string) string {
 	return name
 }
 
-// TestProcedures looks up the start of every procedure of two large files and
+// TestConformanceProcedures looks up the start of every procedure of two large files and
 // wants its own name back, or that name among the aliases.
-func TestProcedures(t *testing.T) {
+func TestConformanceProcedures(t *testing.T) {
 	for _, c := range []struct {
 		file              string
 		procedures, folds int
@@ -319,6 +192,7 @@ func TestProcedures(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			table := openData(t, c.file)
 			procedures, thunks, folds := 0, 0, map[uint64]bool{}
+			var score symtest.Comparison
 			err := table.Procedures(func(rva uint64, name string) bool {
 				procedures++
 				s, err := table.Lookup(rva)
@@ -327,11 +201,15 @@ func TestProcedures(t *testing.T) {
 					return true
 				}
 				o := s.Outermost().Function
-				if o != name && !slices.Contains(s.Aliases, name) {
+				score.Names.All++
+				if o == name || slices.Contains(s.Aliases, name) {
+					score.Names.Same++
+				} else {
 					t.Errorf("%x %s: got %s, aliases %q", rva, name, o, s.Aliases)
 				}
 				if o != name {
 					folds[rva] = true
+					score.Names.Alias++
 				}
 				if s.Start != rva {
 					t.Errorf("%x %s: starts at %x", rva, name, s.Start)
@@ -348,6 +226,7 @@ func TestProcedures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			score.Report(t, "PDB "+strings.TrimSuffix(c.file, ".pdb")+", every procedure", symtest.Bars{Names: 100})
 			if procedures != c.procedures || thunks != c.thunks || len(folds) != c.folds {
 				t.Errorf("%d procedures, %d thunks, %d folded; want %d, %d, %d",
 					procedures, thunks, len(folds), c.procedures, c.thunks, c.folds)
@@ -356,9 +235,59 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
-// TestInlinees reads every inline site of a file whose ids refer to other
+// TestConformanceThunks reads the jumps of an incrementally linked image and
+// wants each thunk named for what it jumps to.
+func TestConformanceThunks(t *testing.T) {
+	table := openData(t, "registry.pdb")
+	image, err := pe.Open(symtest.Path(t, "pdb", "registry.node"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	var c symtest.Comparison
+	err = table.Procedures(func(rva uint64, name string) bool {
+		s, err := table.Lookup(rva)
+		if err != nil || s.Kind != symbols.ILTThunk {
+			return true
+		}
+		c.Names.All++
+		var jump [5]byte
+		for _, sec := range image.Sections {
+			if off := int64(rva) - int64(sec.VirtualAddress); off >= 0 && off < int64(sec.Size) {
+				if _, err := sec.ReadAt(jump[:], off); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if jump[0] != 0xE9 {
+			t.Errorf("%#x: no jump: % x", rva, jump)
+			return true
+		}
+		to := rva + 5 + uint64(int32(le.Uint32(jump[1:])))
+		target, err := table.Lookup(to)
+		if err == nil && target.Start == to && s.Outermost().Function == target.Outermost().Function {
+			c.Names.Same++
+			return true
+		}
+		d := symtest.Difference{Subject: symtest.Name, Address: rva, Symbol: s, Err: err, Got: s.Outermost().Function}
+		if err == nil {
+			d.Want = target.Outermost().Function
+		}
+		c.Differ(&c.Names, d)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Names.All != 2318 {
+		t.Errorf("%d thunks, want 2318", c.Names.All)
+	}
+	c.Report(t, "PDB registry, thunks by the image's jumps", symtest.Bars{Names: 100})
+}
+
+// TestConformanceInlinees reads every inline site of a file whose ids refer to other
 // modules, and wants a name, a line and a file for each.
-func TestInlinees(t *testing.T) {
+func TestConformanceInlinees(t *testing.T) {
 	for _, c := range []struct {
 		file         string
 		sites, cross int
@@ -370,6 +299,7 @@ func TestInlinees(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			table := openData(t, c.file)
 			sites, cross := 0, 0
+			var score symtest.Comparison
 			for i := range table.modules {
 				x, err := table.module(i)
 				if err != nil {
@@ -387,6 +317,8 @@ func TestInlinees(t *testing.T) {
 						}
 						if s.name == "" || strings.HasPrefix(s.name, "(inlined function") {
 							t.Errorf("%s: inlined function %#x has no name", d.name, s.id)
+						} else {
+							score.Inlines.Same++
 						}
 					}
 					for _, sp := range d.spans {
@@ -404,6 +336,8 @@ func TestInlinees(t *testing.T) {
 					}
 				}
 			}
+			score.Inlines.All = sites
+			score.Report(t, "PDB "+strings.TrimSuffix(c.file, ".pdb")+", inlined calls named", symtest.Bars{})
 			if sites != c.sites || cross != c.cross {
 				t.Errorf("%d sites, %d of them cross-module; want %d, %d", sites, cross, c.sites, c.cross)
 			}

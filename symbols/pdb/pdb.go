@@ -165,10 +165,24 @@ func (t *Table) readLayout() error {
 		headers = slots[slotOriginal]
 	}
 	if headers == noStream {
+		if t.managed() {
+			return fmt.Errorf("pdb: PDB of managed code (.NET), which has no address before it runs: %w", symbols.ErrNoSymbols)
+		}
 		return fmt.Errorf("pdb: no section headers, so that no address can be looked up: %w", symbols.ErrNoSymbols)
 	}
 	t.sections, err = readSections(t.msf, headers)
 	return err
+}
+
+// managed reports whether the first procedure of the file is one of managed
+// code.
+func (t *Table) managed() bool {
+	managed := false
+	t.eachProcedure(func(_ int, c *code) bool {
+		managed = c.kind == kindManaged
+		return false
+	})
+	return managed
 }
 
 // Identity returns the GUID and the DBI stream's age: those that an image's

@@ -242,12 +242,16 @@ func TestShapesRepacked(t *testing.T) {
 	}
 	want := render(t, table)
 	f := msftest.Load(t, bytes.NewReader(b), int64(len(b)))
-	f.PageSize, f.Scatter = 512, true
-	if table, err = openBytes(f.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if render(t, table) != want {
-		t.Error("other answers from scattered pages of 512 bytes")
+	for size := 512; size <= 65536; size *= 2 {
+		for _, scatter := range []bool{false, true} {
+			f.PageSize, f.Scatter = size, scatter
+			if table, err = openBytes(f.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			if render(t, table) != want {
+				t.Errorf("other answers from pages of %d bytes, scattered %v", size, scatter)
+			}
+		}
 	}
 	// Without the marks that the linker left, types are found as well.
 	le.PutUint16(f.Streams[streamTPI][20:], noStream)
@@ -502,6 +506,14 @@ func TestRefused(t *testing.T) {
 	noDBI.Streams[streamDBI] = []byte{}
 	noHeaders := sample().file()
 	le.PutUint16(noHeaders.Streams[streamDBI][len(noHeaders.Streams[streamDBI])-2:], noStream)
+	dotNet := sample()
+	dotNet.objects = dotNet.objects[:1]
+	dotNet.objects[0].symbols = [][]byte{
+		bin(uint16(sGManProc), uint32(0), uint32(0), uint32(0), uint32(0x10), uint32(0), uint32(0), uint32(0x06000001), uint32(0), uint16(0), uint8(0), uint16(0), "Main"),
+		endRecord(),
+	}
+	managed := dotNet.file()
+	le.PutUint16(managed.Streams[streamDBI][len(managed.Streams[streamDBI])-2:], noStream)
 	whole := sample().file().Bytes()
 	for _, c := range []struct {
 		name string
@@ -516,6 +528,7 @@ func TestRefused(t *testing.T) {
 		{"text", []byte("main 1000\n"), msf.ErrMagic, ""},
 		{"a compiler's", noDBI.Bytes(), symbols.ErrNoSymbols, "compiler's PDB"},
 		{"no section headers", noHeaders.Bytes(), symbols.ErrNoSymbols, "no section headers"},
+		{"managed", managed.Bytes(), symbols.ErrNoSymbols, "managed code (.NET)"},
 		{"cut", whole[:len(whole)-600], msf.ErrCut, fmt.Sprintf("need %d bytes, the file has %d", len(whole), len(whole)-600)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -275,7 +275,7 @@ func (p *publics) find(a address) (*namedPublic, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(decorated, "??_C@") {
+		if isData(decorated) {
 			continue
 		}
 		name, signature := p.plain(decorated)
@@ -287,6 +287,18 @@ func (p *publics) find(a address) (*namedPublic, error) {
 		}
 	}
 	return found, nil
+}
+
+// isData reports whether a decorated name is of something that is never a
+// function, whatever its flags say: strings, tables of virtual functions and
+// bases, type descriptions, constants, and import pointers.
+func isData(decorated string) bool {
+	for _, prefix := range [...]string{"??_C@", "??_7", "??_8", "??_R", "__real@", "__xmm@", "__ymm@", "__imp_"} {
+		if strings.HasPrefix(decorated, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // decorated returns the name of a public as the linker has it.

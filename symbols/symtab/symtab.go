@@ -308,8 +308,12 @@ func (t *Table) named(raw string, k kind) symbols.Frame {
 		suffix = "@plt"
 		raw, _, _ = strings.Cut(raw, "@")
 	}
-	f := symbols.Frame{Function: demangle.Short(raw) + suffix}
-	if full := demangle.Full(raw); full != raw {
+	short, full := demangle.Forms(raw)
+	if suffix != "" {
+		short += suffix
+	}
+	f := symbols.Frame{Function: short}
+	if full != raw {
 		f.Signature = full + suffix
 	}
 	return f

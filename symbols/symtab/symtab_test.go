@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 	"testing"
 
 	"logparser/symbols"
@@ -42,58 +41,6 @@ func openTable(t testing.TB, path string) *Table {
 
 func openBytes(data []byte) (symbols.Table, error) {
 	return Open(&symbols.File{Path: "input", ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
-}
-
-// TestConformance holds names and sizes of functions against tables that
-// another tool made from the same files.
-func TestConformance(t *testing.T) {
-	for _, c := range []struct {
-		file, table string
-		// sizes says that the symbol table has sizes.
-		sizes bool
-	}{
-		{"elf/basic.full", "elf/basic.full.sym", true},
-		{"elf/basic.dbg", "elf/basic.dbg.sym", true},
-		{"elf/basic.minidebuginfo", "elf/basic.minidebuginfo.sym", true},
-		{"pe-dwarf/basic32-dwarf.dll", "pe-dwarf/basic32-dwarf.sym", false},
-	} {
-		t.Run(c.file, func(t *testing.T) {
-			table := openTable(t, symtest.Path(t, strings.Split(c.file, "/")...))
-			want := symtest.Load(t, strings.Split(c.table, "/")...)
-			check := func(rva, size uint64, name string) {
-				t.Helper()
-				if strings.HasPrefix(name, "<") {
-					return // a section that stands for its stubs, or no name
-				}
-				sym, err := table.Lookup(rva)
-				if err != nil {
-					t.Errorf("%#x: %v, want %s", rva, err, name)
-					return
-				}
-				f := sym.Outermost()
-				// The table of the 32-bit PE keeps the decoration of C names
-				// and has taken one underscore too much off C++ names.
-				names := append([]string{f.Function, f.Signature}, sym.Aliases...)
-				if !symtest.SameAs(name, f.Function, names) && !symtest.SameAs(demangle.CName("_"+name, true), f.Function, names) &&
-					!symtest.SameAs(demangle.Short("_"+name), f.Function, names) {
-					t.Errorf("%#x: %q, want %s", rva, f.Function, name)
-				}
-				if sym.Start != rva || size != 0 && sym.Size != size {
-					t.Errorf("%#x: start %#x, %d bytes, want %d of %s", rva, sym.Start, sym.Size, size, name)
-				}
-			}
-			for _, fn := range want.Funcs {
-				size := fn.Size
-				if !c.sizes {
-					size = 0
-				}
-				check(fn.Address, size, fn.Name)
-			}
-			for _, p := range want.Publics {
-				check(p.Address, 0, p.Name)
-			}
-		})
-	}
 }
 
 // TestAgainstDebugELF holds every function symbol of ELF files against the
@@ -315,27 +262,6 @@ func TestDynamic(t *testing.T) {
 		}
 		return true
 	})
-}
-
-// TestMiniDebugInfo names every function of a stripped file as its full twin.
-func TestMiniDebugInfo(t *testing.T) {
-	mini, full := openTable(t, filepath.Join(dwarfData, "gcc5-mini.so")), openTable(t, filepath.Join(dwarfData, "gcc5.so"))
-	if mini.ExportsOnly() || mini.Describe() != "MiniDebugInfo" {
-		t.Errorf("%s, exports only: %v", mini.Describe(), mini.ExportsOnly())
-	}
-	n := 0
-	full.Procedures(func(rva uint64, name string) bool {
-		got, err := mini.Lookup(rva)
-		want, err2 := full.Lookup(rva)
-		if fmt.Sprint(got, err) != fmt.Sprint(want, err2) {
-			t.Errorf("%#x: %v, %v, want %v, %v", rva, got, err, want, err2)
-		}
-		n++
-		return true
-	})
-	if n < 10 {
-		t.Errorf("only %d functions", n)
-	}
 }
 
 func TestNoSymbols(t *testing.T) {

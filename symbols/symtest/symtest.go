@@ -16,6 +16,28 @@
 // Addresses, sizes and parameter bytes are hexadecimal, lines and numbers of
 // files and origins decimal. Addresses are RVAs. INFO and STACK records are
 // passed over.
+//
+// [Compare] holds a reader against such a table. The rule that conformance is
+// judged by:
+//
+//   - The name is the outermost frame's, that of the procedure that contains
+//     the address: tables of PDB files know no inlined calls. An alias, which
+//     is another function that the linker folded onto the same address,
+//     counts as well.
+//   - Names are compared without storage class, access, return type, calling
+//     convention in front, class keywords and blanks (see [Plain]).
+//     Parameters are compared where table and reader both have them, without
+//     class keywords and blanks, with const behind the type it qualifies (see
+//     [Parameters]).
+//   - A line row agrees if its file and line are answered at every byte of
+//     it: of the innermost frame where the table lists inlined calls, of the
+//     outermost, which has the call's line, where it does not.
+//   - A size agrees if the contiguous piece of the function begins and ends
+//     where the table's row does. Programs that OMAP has rearranged are
+//     compared piece by piece.
+//   - Whatever else differs needs a cause. The test beside each reader names
+//     the causes that it accepts and recognises each by something in the
+//     file; a difference that none of them fits fails the test.
 package symtest
 
 import (

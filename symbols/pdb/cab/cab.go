@@ -172,8 +172,9 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 	}
 	skip, left := f.offset, f.Size
 	pos := f.pos
+	buf := make([]byte, maxBlock)
 	for i := 0; i < f.blocks && left > 0; i++ {
-		h, err := read(f.r, pos, blockSize)
+		h, err := readInto(buf[:blockSize], f.r, pos)
 		if err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 		if packed > maxBlock || size > frame || size == 0 {
 			return fmt.Errorf("cab: %w: block %d at %d of %d bytes for %d", ErrDamaged, i, pos, packed, size)
 		}
-		block, err := read(f.r, pos, packed)
+		block, err := readInto(buf[:packed], f.r, pos)
 		if err != nil {
 			return err
 		}
@@ -209,12 +210,14 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 	return nil
 }
 
-// read reads n bytes. Blocks are at most maxBlock long, all else is short.
-func read(r io.ReaderAt, pos, n int64) ([]byte, error) {
-	b := make([]byte, n)
+// read reads n bytes, which are few.
+func read(r io.ReaderAt, pos, n int64) ([]byte, error) { return readInto(make([]byte, n), r, pos) }
+
+// readInto fills b and returns it.
+func readInto(b []byte, r io.ReaderAt, pos int64) ([]byte, error) {
 	if got, err := r.ReadAt(b, pos); got < len(b) {
 		if err == io.EOF {
-			return nil, fmt.Errorf("cab: %w: %d bytes wanted at %d", ErrDamaged, n, pos)
+			return nil, fmt.Errorf("cab: %w: %d bytes wanted at %d", ErrDamaged, len(b), pos)
 		}
 		return nil, fmt.Errorf("cab: offset %d: %w", pos, err)
 	}
@@ -225,7 +228,8 @@ func read(r io.ReaderAt, pos, n int64) ([]byte, error) {
 // refer back to the content of the one before.
 type mszip struct {
 	inflate io.ReadCloser
-	out     []byte
+	// out is the content of the block before; the next goes to spare.
+	out, spare []byte
 }
 
 func newMSZIP() *mszip { return &mszip{inflate: flate.NewReader(bytes.NewReader(nil))} }
@@ -237,10 +241,13 @@ func (d *mszip) block(b []byte, size int) ([]byte, error) {
 	if err := d.inflate.(flate.Resetter).Reset(bytes.NewReader(b[2:]), d.out); err != nil {
 		return nil, err
 	}
-	out := make([]byte, size)
+	if cap(d.spare) < size {
+		d.spare = make([]byte, frame)
+	}
+	out := d.spare[:size]
 	if _, err := io.ReadFull(d.inflate, out); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	d.out = out
+	d.out, d.spare = out, d.out
 	return out, nil
 }

@@ -6,9 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"logparser/symbols/symtest"
 )
 
 // block is a block of a cabinet as it is stored.
@@ -447,6 +451,54 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Extract(&bytes.Buffer{}, int64(len(content))-1); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
+// TestHostile damages cabinets of each kind.
+func TestHostile(t *testing.T) {
+	blocks, content := lzxSample(1, 100)
+	stored := frames(content[:40_000], func(b []byte) []byte { return b })
+	for name, file := range map[string][]byte{
+		"LZX":    build(kindLZX|15<<8, blocks, "a.pdb", 0, len(content), true),
+		"stored": build(kindStored, stored, "a.pdb", 10, 30_000, false),
+		"MSZIP":  build(kindMSZIP, zeros(3), "a.pdb", 0, 3*frame, false),
+	} {
+		symtest.Hostile(t, name, file, symtest.Rounds(200), func(data []byte) {
+			if f, err := Open(bytes.NewReader(data), int64(len(data))); err == nil {
+				f.Extract(io.Discard, 1<<24)
+			}
+		})
+	}
+}
+
+// zeros returns blocks of nothing but zeros, which MSZIP makes as small as
+// anything can be made.
+func zeros(n int) []block {
+	out := bytes.NewBufferString("CK")
+	w, _ := flate.NewWriter(out, flate.BestCompression)
+	w.Write(make([]byte, frame))
+	w.Close()
+	return slices.Repeat([]block{{out.Bytes(), frame}}, n)
+}
+
+// TestBomb takes out a file that is hundreds of times as large as its cabinet:
+// no more than some blocks of it are in memory at a time.
+func TestBomb(t *testing.T) {
+	const blocks = 8000
+	file := build(kindMSZIP, zeros(blocks), "a.pdb", 0, blocks*frame, false)
+	f, err := Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Size < 256<<20-(8<<20) || int64(len(file)) > f.Size/300 {
+		t.Fatalf("%d bytes for %d are no bomb", len(file), f.Size)
+	}
+	used := symtest.Allocated(func() { err = f.Extract(io.Discard, f.Size) })
+	if err != nil || used > 4<<20 {
+		t.Errorf("%d bytes allocated, %v", used, err)
+	}
+	if err := f.Extract(io.Discard, f.Size-1); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 }

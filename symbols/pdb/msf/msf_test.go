@@ -11,6 +11,7 @@ import (
 
 	"logparser/symbols/pdb/msf"
 	"logparser/symbols/pdb/msf/msftest"
+	"logparser/symbols/symtest"
 )
 
 // pattern returns n bytes that tell where they are.
@@ -184,6 +185,24 @@ func (failing) ReadAt([]byte, int64) (int, error) { return 0, io.ErrClosedPipe }
 func TestReadError(t *testing.T) {
 	if _, err := msf.Open(failing{}, 1<<20); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestHostile damages files of every page size.
+func TestHostile(t *testing.T) {
+	for size := 512; size <= 65536; size *= 2 {
+		b := (&msftest.File{PageSize: size, Streams: [][]byte{{}, pattern(1, 3*size), nil, pattern(2, 600)}}).Bytes()
+		symtest.Hostile(t, fmt.Sprint("pages of ", size), b, symtest.Rounds(100), func(data []byte) {
+			file, err := msf.Open(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				return
+			}
+			for i := range min(file.NumStreams(), 1000) {
+				if s, err := file.Stream(i); err == nil {
+					s.Read(0, s.Size())
+				}
+			}
+		})
 	}
 }
 

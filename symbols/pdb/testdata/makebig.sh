@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes a large PDB for the benchmarks: makebig.sh FILE.pdb [COPIES]. The same
+# Makes a large PDB for the benchmarks: makebig.sh FILE.pdb [COPIES], and its
+# image beside it, FILE.exe, where other programs want that. The same
 # object file, of 4,000 functions with inlined calls, is linked as often as
 # said; 96 copies give some 300 MB. Needs clang-cl and lld-link (LLVM 19).
 set -eu
@@ -36,4 +37,5 @@ done
 lld-link$LLVM /nologo /nodefaultlib /subsystem:console /entry:start /debug /opt:noref,noicf /brepro \
 	/pdbaltpath:%_PDB% /out:big.exe /pdb:big.pdb $objects
 cd "$OLDPWD"
+mv "$dir/big.exe" "${out%.pdb}.exe"
 mv "$dir/big.pdb" "$out"
