@@ -70,6 +70,13 @@ func (c *cache) touch(u *unit) {
 // tree returns what the walk over a unit's entries finds. With an error there
 // may be a tree nonetheless: of the entries before the damage.
 func (t *Table) tree(u *unit) (*tree, error) {
+	l := t.lookup()
+	defer t.done(l)
+	return t.treeWith(u, l)
+}
+
+// treeWith is tree with the memory of a lookup.
+func (t *Table) treeWith(u *unit, w *lookup) (*tree, error) {
 	t.cache.touch(u)
 	if l := u.load.tree.Load(); l != nil {
 		return l.tree, l.err
@@ -80,7 +87,7 @@ func (t *Table) tree(u *unit) (*tree, error) {
 		return l.tree, l.err
 	}
 	c := newCoder(u, u.skeleton, t.isCode, t.rangeLimit())
-	tree, err := walk(u, c, &t.buffers)
+	tree, err := walk(u, c, w)
 	u.load.tree.Store(&loadedTree{tree: tree, err: err})
 	cost := int64(64)
 	if tree != nil {
@@ -119,39 +126,54 @@ type nameCache struct {
 	mu         sync.Mutex
 	limit      int64 // of a generation, in bytes
 	cost       int64 // of the young one
-	young, old map[string]*funcName
+	young, old map[nameKey]*funcName
+}
+
+// A nameKey is a linkage name: its offset in the image's own .debug_str, where
+// linkers keep one of each, or its text.
+type nameKey struct {
+	offset uint64
+	text   string
 }
 
 // get returns what a linkage name was demangled to before, or nil.
-func (c *nameCache) get(linkage string) *funcName {
+func (c *nameCache) get(key nameKey) *funcName {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.young[linkage]; n != nil {
+	if n := c.young[key]; n != nil {
 		return n
 	}
-	n := c.old[linkage]
+	n := c.old[key]
 	if n != nil {
-		c.add(n)
+		c.add(key, n)
 	}
 	return n
 }
 
 // put keeps what a linkage name was demangled to.
-func (c *nameCache) put(n *funcName) {
+func (c *nameCache) put(key nameKey, n *funcName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(n)
+	c.add(key, n)
 }
 
-func (c *nameCache) add(n *funcName) {
+func (c *nameCache) add(key nameKey, n *funcName) {
 	if c.young == nil || c.cost > c.limit {
-		c.old, c.young, c.cost = c.young, map[string]*funcName{}, 0
+		c.old, c.young, c.cost = c.young, map[nameKey]*funcName{}, 0
 	}
-	c.young[n.linkage] = n
-	c.cost += n.size() + 48
+	c.young[key] = n
+	c.cost += n.size() + int64(len(key.text)) + 48
+}
+
+// charge counts a name that a unit keeps, to the first unit that does.
+func (t *Table) charge(u *unit, n *funcName) {
+	if !n.charged.Swap(true) {
+		t.cache.add(u, n.size())
+	}
 }
 
 // size estimates the memory that a name takes, in bytes.
 func (n *funcName) size() int64 {
-	return int64(len(n.function)+len(n.signature)+len(n.linkage)) + 64
+	// The short form is usually a part of the long one.
+	return int64(max(len(n.function), len(n.signature))) + 64
 }

@@ -59,9 +59,11 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"logparser/modules"
 	"logparser/symbols"
+	"logparser/symbols/demangle"
 	"logparser/symbols/image"
 	"logparser/symbols/symtab"
 )
@@ -91,6 +93,7 @@ func New(im *image.Image) (*Table, error) {
 		return nil, fmt.Errorf("%s: %w", im.File().Path, symbols.ErrNoSymbols)
 	}
 	t := &Table{im: im, src: newSource(im, false)}
+	t.src.alternate = func() (*source, error) { return t.alternate(t.src) }
 	// What is kept may grow with the file.
 	t.cache.limit = 16<<20 + im.File().Size/4*3
 	t.names.limit = 8<<20 + im.File().Size/16
@@ -125,9 +128,10 @@ type Table struct {
 	version int
 	cache   cache
 	names   nameCache
-	buffers sync.Pool // of *[]byte
+	lookups sync.Pool // of *lookup
 
 	indexOnce sync.Once
+	indexed   atomic.Bool
 	indexErr  error
 	// index is sorted by address; reach[i] is the highest end of index[:i+1].
 	index []unitSpan
@@ -164,6 +168,8 @@ func (t *Table) rangeLimit() int { return 1<<19 + int(t.im.File().Size/128) }
 
 // buildIndex reads the units' headers and where their code is.
 func (t *Table) buildIndex() {
+	defer t.indexed.Store(true)
+	t.im.Inflate("info", "str", "line", "rnglists", "ranges", "abbrev", "str_offsets", "addr", "line_str")
 	t.indexErr = t.src.readUnits()
 	limit := t.rangeLimit()
 	var aranges map[int64][]span
@@ -257,190 +263,9 @@ func (t *Table) placeUnits() {
 
 // Lookup implements [symbols.Table].
 func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
-	addr := t.im.Base + rva
-	var few [4]*unit
-	units := t.unitsAt(addr, few[:0])
-	sym, err := t.lookupIn(units, addr)
-	if err == nil {
-		return sym, nil
-	}
-	if len(t.unplaced) > 0 && len(units) == 0 {
-		t.placeUnits()
-		i := sort.Search(len(t.found), func(i int) bool { return t.found[i].lo > addr }) - 1
-		if i >= 0 && t.found[i].hi > addr {
-			if sym, err := t.lookupIn([]*unit{t.found[i].u}, addr); err == nil {
-				return sym, nil
-			}
-		}
-	}
-	if st, _ := t.symbolTable(); st != nil {
-		if sym, err2 := st.Lookup(rva); err2 == nil && !t.endsBefore(sym.Start, addr) {
-			t.addLine(&sym, units, addr)
-			return sym, nil
-		}
-	}
-	if errors.Is(err, symbols.ErrNotFound) && t.indexErr != nil && len(units) == 0 {
-		err = t.indexErr
-	}
-	return symbols.Symbol{}, err
-}
-
-// endsBefore reports whether a function starts at an RVA and ends before an
-// address: what follows it is padding, though the symbol table, which has no
-// sizes in a PE, gives it to the function.
-func (t *Table) endsBefore(start, addr uint64) bool {
-	for _, u := range t.unitsAt(t.im.Base+start, nil) {
-		code := t.codeUnit(u)
-		if code == nil {
-			continue
-		}
-		tree, _ := t.tree(code)
-		if tree == nil {
-			continue
-		}
-		if p, ok := tree.find(t.im.Base + start); ok && tree.parts[p].lo == t.im.Base+start && tree.parts[p].hi <= addr {
-			return true
-		}
-	}
-	return false
-}
-
-// lookupIn looks an address up in the units that have code there. The first
-// that has a function decides; functions of others that start at the same
-// address are aliases.
-func (t *Table) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
-	var out symbols.Symbol
-	var failure error
-	for _, u := range units {
-		code := t.codeUnit(u)
-		if code == nil {
-			continue // a split unit that is not to be had
-		}
-		tree, err := t.tree(code)
-		if tree == nil {
-			failure = err
-			continue
-		}
-		first, ok := tree.find(addr)
-		if !ok {
-			if err != nil {
-				failure = err
-			}
-			continue
-		}
-		start := tree.parts[first].lo
-		if len(out.Frames) == 0 {
-			out.Frames, err = t.frames(u, code, tree, first, addr)
-			if err != nil {
-				out.Frames = nil
-				failure = err
-				continue
-			}
-			out.Kind = symbols.Procedure
-			out.Start = start - t.im.Base
-			out.Size = tree.parts[first].hi - start
-			first++
-		}
-		if start-t.im.Base != out.Start {
-			continue
-		}
-		for p := first; p < len(tree.parts) && tree.parts[p].lo == start && len(out.Aliases) < maxAliases; p++ {
-			name, err := t.function(code, tree, tree.parts[p].fn, start)
-			if err == nil && name.function != out.Outermost().Function && !slices.Contains(out.Aliases, name.function) {
-				out.Aliases = append(out.Aliases, name.function)
-			}
-		}
-	}
-	if len(out.Frames) == 0 {
-		if failure == nil {
-			failure = fmt.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
-		}
-		return out, failure
-	}
-	return out, nil
-}
-
-// maxAliases bounds the aliases of one address, maxFrames the inlined calls
-// around one.
-const (
-	maxAliases = 64
-	maxFrames  = 256
-)
-
-// frames makes the chain of calls at an address, innermost first. u has the
-// line table, code (the same unit, or its split part) the entries.
-func (t *Table) frames(u, code *unit, tree *tree, p int, addr uint64) ([]symbols.Frame, error) {
-	part := tree.parts[p]
-	at := tree.innermost(p, addr)
-	depth := 1
-	for n := at; n != none && depth < maxFrames; n = tree.nodes[n].parent {
-		depth++
-	}
-	out := make([]symbols.Frame, 0, depth)
-	lines, _ := t.lines(u)
-	calls := lines
-	if code != u {
-		calls = t.fileTable(u, code)
-	}
-	var file string
-	var line uint32
-	if lines != nil {
-		if f, l, ok := lines.find(addr); ok {
-			file, line = lines.path(f), l
-		}
-	}
-	for at != none && len(out) < depth-1 {
-		n := tree.nodes[at]
-		name, err := t.inlined(code, tree, n.origin)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, symbols.Frame{Function: name.function, Signature: name.signature, File: file, Line: int(line)})
-		file, line = "", n.callLine
-		if line != 0 {
-			file = calls.path(n.callFile)
-		}
-		at = n.parent
-	}
-	name, err := t.function(code, tree, part.fn, part.lo)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, symbols.Frame{Function: name.function, Signature: name.signature, File: file, Line: int(line)}), nil
-}
-
-// function names function i of a unit, of which a part lies from lo on.
-func (t *Table) function(u *unit, tree *tree, i int32, lo uint64) (*funcName, error) {
-	if n := tree.functionNames[i].Load(); n != nil {
-		return n, nil
-	}
-	n, err := t.nameOf(u, tree.functions[i].die, 0)
-	if err != nil {
-		return nil, err
-	}
-	if n.plain && (u.mangles() || n.function == unnamed) {
-		t.improve(n, lo)
-	}
-	tree.functionNames[i].Store(n)
-	t.cache.add(u, n.size())
-	return n, nil
-}
-
-// inlined names the inlined calls of a unit that have origin i.
-func (t *Table) inlined(u *unit, tree *tree, i int32) (*funcName, error) {
-	if n := tree.originNames[i].Load(); n != nil {
-		return n, nil
-	}
-	n := &funcName{function: unnamed}
-	if to, off := t.resolve(u, tree.origins[i]); to != nil {
-		var err error
-		if n, err = t.nameOf(to, off, 0); err != nil {
-			return nil, err
-		}
-	}
-	tree.originNames[i].Store(n)
-	t.cache.add(u, n.size())
-	return n, nil
+	l := t.lookup()
+	defer t.done(l)
+	return l.symbol(rva)
 }
 
 // mangles reports whether the unit's language is one whose compilers mangle
@@ -455,23 +280,40 @@ func (u *unit) mangles() bool {
 }
 
 // improve takes a name from the symbol table where one starts at the same
-// address and ends in the same identifier.
+// address and ends in the same identifier. Of folded functions, which share
+// their address, only the one of the very same name will do.
 func (t *Table) improve(name *funcName, lo uint64) {
 	st, _ := t.symbolTable()
 	if st == nil || lo < t.im.Base {
 		return
 	}
-	sym, err := st.Lookup(lo - t.im.Base)
-	if err != nil || sym.Start != lo-t.im.Base || sym.Kind != symbols.Symtab {
-		return
-	}
-	f := sym.Frames[0]
 	if name.function == unnamed {
-		name.function, name.signature = f.Function, f.Signature
+		sym, err := st.Lookup(lo - t.im.Base)
+		if err == nil && sym.Start == lo-t.im.Base && sym.Kind == symbols.Symtab {
+			name.function, name.signature = sym.Frames[0].Function, sym.Frames[0].Signature
+		}
 		return
 	}
-	if f.Signature != "" && lastName(f.Function) == lastName(name.function) {
-		name.function, name.signature = f.Function, f.Signature
+	last := lastName(name.function)
+	var short, full string
+	for _, raw := range st.Names(lo - t.im.Base) {
+		s, f := demangle.Forms(raw)
+		if f == raw || lastName(s) != last {
+			continue
+		}
+		if s == name.function {
+			short, full = s, f
+			break
+		}
+		if short != "" && s != short {
+			return
+		}
+		if short == "" {
+			short, full = s, f
+		}
+	}
+	if short != "" {
+		name.function, name.signature = short, full
 	}
 }
 
@@ -499,29 +341,30 @@ func lastName(name string) string {
 	return name[:end]
 }
 
-// addLine completes a symbol of the symbol table with the line of the address.
-func (t *Table) addLine(sym *symbols.Symbol, units []*unit, addr uint64) {
-	for _, u := range units {
-		lines, err := t.lines(u)
-		if err != nil || lines == nil {
-			continue
-		}
-		if f, l, ok := lines.find(addr); ok {
-			sym.Frames[0].File, sym.Frames[0].Line = lines.path(f), int(l)
-			return
-		}
-	}
-}
-
 // symbolTable returns the image's own symbol table, or nil.
 func (t *Table) symbolTable() (*symtab.Table, error) {
 	t.symtabOnce.Do(func() { t.symtab, t.symtabErr = symtab.New(t.im) })
 	return t.symtab, t.symtabErr
 }
 
+// Slow implements [symbols.Prompt].
+func (t *Table) Slow() bool { return !t.indexed.Load() && t.im.Debug("info").Compressed() }
+
+// Prompt implements [symbols.Prompt]: it asks the symbol table.
+func (t *Table) Prompt(rva uint64) (symbols.Symbol, error) {
+	st, err := t.symbolTable()
+	if st == nil {
+		return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w (%v)", rva, symbols.ErrNotFound, err)
+	}
+	return st.Lookup(rva)
+}
+
 // Procedures implements [symbols.Table]. It reads every unit.
 func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 	t.indexOnce.Do(t.buildIndex)
+	l := t.lookup()
+	defer t.done(l)
+	l.many = true
 	first := t.indexErr
 	var covered []span
 	for _, u := range t.src.units {
@@ -529,7 +372,7 @@ func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 		if code == nil {
 			continue
 		}
-		tree, err := t.tree(code)
+		tree, err := l.tree(code)
 		if err != nil && first == nil {
 			first = err
 		}
@@ -548,7 +391,7 @@ func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 			if !ok {
 				lo = fn.entry
 			}
-			name, err := t.function(code, tree, int32(i), lo)
+			name, err := l.function(code, tree, int32(i))
 			if err != nil {
 				if first == nil {
 					first = err

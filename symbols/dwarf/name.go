@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"logparser/symbols/demangle"
 )
@@ -16,6 +17,10 @@ type entry struct {
 	tag std.Tag
 	// name is left out where there is a linkage name that says it all.
 	name, linkage string
+	// demangled is what the linkage name stands for, if that was known before:
+	// then neither name is read.
+	demangled *funcName
+	key       nameKey
 	// next is the entry that completes this one: the abstract origin, the
 	// declaration that a definition refers to, or the namespace that an
 	// extension extends. It is 0 where there is none.
@@ -33,8 +38,9 @@ const (
 )
 
 // entryAt reads the entry at an offset of .debug_info.
-func (t *Table) entryAt(u *unit, die int64) (entry, error) {
+func (l *lookup) entryAt(u *unit, die int64) (entry, error) {
 	e := entry{u: u, die: die}
+	t := l.t
 	info, err := u.src.section("info")
 	if err != nil {
 		return e, err
@@ -44,8 +50,11 @@ func (t *Table) entryAt(u *unit, die int64) (entry, error) {
 		return e, err
 	}
 	for n := int64(128); ; n *= 16 {
-		data, err := info.Upto(die, min(n, u.end-die))
-		if err != nil {
+		var data []byte
+		if l.bodyOf == u && die >= u.die && die < u.end {
+			data = l.body[die-u.die:]
+			n = int64(len(data)) + 1
+		} else if data, err = info.ReadInto(&l.entry, die, min(n, u.end-die)); err != nil {
 			return e, u.src.errorf(".debug_info: %w", err)
 		}
 		b := &buf{b: data, big: u.src.big}
@@ -107,6 +116,12 @@ func (e *entry) read(b *buf, table *abbrevTable, t *Table) error {
 	}
 	var err error
 	if linkage.present() {
+		if linkage.form == formStrp && e.u.src == t.src {
+			e.key.offset = linkage.u
+			if e.demangled = t.names.get(e.key); e.demangled != nil {
+				return nil
+			}
+		}
 		if e.linkage, err = t.text(e.u, linkage, b.b); err != nil {
 			return err
 		}
@@ -188,11 +203,10 @@ func (t *Table) resolve(u *unit, off int64) (*unit, int64) {
 // A funcName is a function's name in both forms, see symbols.Frame.
 type funcName struct {
 	function, signature string
-	// linkage is what they were made of, "" if it is plain.
-	linkage string
 	// plain says that the name is made of the names of scopes, because the
 	// compiler wrote no linkage name.
-	plain bool
+	plain   bool
+	charged atomic.Bool // see Table.charge
 }
 
 // unnamed is the name of a function that has none in the debug information.
@@ -208,19 +222,25 @@ const unnamedClass = "{unnamed class}"
 // parameters and always the same form. GCC writes none for functions that are
 // not visible outside of their file, and C has none: these get the name in the
 // entry with the scopes around the declaration in front.
-func (t *Table) nameOf(u *unit, die int64, depth int) (*funcName, error) {
+func (l *lookup) nameOf(u *unit, die int64, depth int) (*funcName, error) {
 	var name, linkage string
 	// The last entry that has the name is the declaration, if there is one:
 	// it lies in the scopes that count.
 	var at *unit
 	var where int64
 	for range maxChain {
-		e, err := t.entryAt(u, die)
+		e, err := l.entryAt(u, die)
 		if err != nil {
 			return nil, err
 		}
+		if e.demangled != nil {
+			return e.demangled, nil
+		}
 		if mangled(e.linkage) {
-			if n := t.demangled(e.linkage); n != nil {
+			if e.key == (nameKey{}) {
+				e.key.text = e.linkage
+			}
+			if n := l.t.demangled(e.linkage, e.key); n != nil {
 				return n, nil
 			}
 		}
@@ -242,7 +262,7 @@ func (t *Table) nameOf(u *unit, die int64, depth int) (*funcName, error) {
 		return &funcName{function: unnamed, plain: true}, nil
 	}
 	name = lambda(name)
-	prefix := t.scopePath(at, where, depth)
+	prefix := l.scopePath(at, where, depth)
 	if scope, ok := strings.CutSuffix(prefix, unnamedClass+"::"); ok && name == "operator()" {
 		// GCC gives a lambda's class no name.
 		prefix = scope + "{lambda}::"
@@ -261,46 +281,53 @@ func mangled(linkage string) bool {
 
 // demangled returns the two forms of a linkage name, or nil where the scheme
 // is not known and the name in the entry is as good.
-func (t *Table) demangled(linkage string) *funcName {
-	if n := t.names.get(linkage); n != nil {
-		return n
+func (t *Table) demangled(linkage string, key nameKey) *funcName {
+	if key.text != "" {
+		if n := t.names.get(key); n != nil {
+			return n
+		}
 	}
-	short := demangle.Short(linkage)
-	if short == linkage {
+	short, full := demangle.Forms(linkage)
+	// MinGW writes __dyn_tls_init@12, without the underscore that the
+	// assembler adds to it and that cutting the decoration would take.
+	if short == linkage || short == demangle.CName(linkage, false) {
 		return nil
 	}
-	n := &funcName{function: short, signature: demangle.Full(linkage), linkage: linkage}
-	t.names.put(n)
+	n := &funcName{function: short, signature: full}
+	t.names.put(key, n)
 	return n
 }
 
 // scopePath returns the names of the scopes around an entry, each with "::"
 // behind it. A function's name has its own scopes already.
-func (t *Table) scopePath(u *unit, die int64, depth int) string {
+func (l *lookup) scopePath(u *unit, die int64, depth int) string {
 	if depth > maxChain {
 		return ""
 	}
-	l, err := t.tree(u)
-	if l == nil || err != nil && len(l.scopes) == 0 {
+	tree, err := l.lastTree, l.treeErr
+	if l.treeOf != u {
+		tree, err = l.t.tree(u)
+	}
+	if tree == nil || err != nil && len(tree.scopes) == 0 {
 		return ""
 	}
 	var names []string
 	length := 0
-	at := l.around(die)
+	at := tree.around(die)
 	for n := 0; at != none && n < maxScopes && length < maxName; n++ {
-		s := l.scopes[at]
+		s := tree.scopes[at]
 		at = s.parent
-		e, err := t.entryAt(u, s.off)
+		e, err := l.entryAt(u, s.off)
 		if err != nil {
 			break
 		}
 		if e.tag == std.TagSubprogram {
-			if f, err := t.nameOf(u, s.off, depth+1); err == nil {
+			if f, err := l.nameOf(u, s.off, depth+1); err == nil {
 				names = append(names, f.function)
 			}
 			break
 		}
-		name := t.scopeName(e)
+		name := l.scopeName(e)
 		names = append(names, name)
 		length += len(name)
 	}
@@ -322,9 +349,9 @@ func (t *tree) around(off int64) int32 {
 }
 
 // scopeName names a namespace or a class.
-func (t *Table) scopeName(e entry) string {
+func (l *lookup) scopeName(e entry) string {
 	for n := 0; e.name == "" && e.nextUnit != nil && n < maxChain; n++ {
-		next, err := t.entryAt(e.nextUnit, e.next)
+		next, err := l.entryAt(e.nextUnit, e.next)
 		if err != nil {
 			break
 		}

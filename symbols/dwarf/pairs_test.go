@@ -162,9 +162,9 @@ func matches(got symbols.Frame, want symbols.Frame) bool {
 		got.Signature == "" && strings.HasSuffix(got.Function, "::"+name)
 }
 
-// TestAgainstLLVM holds every byte of code of the full files against
+// TestConformanceLLVM holds every byte of code of the full files against
 // llvm-symbolizer: functions, chains of inlined calls, files and lines.
-func TestAgainstLLVM(t *testing.T) {
+func TestConformanceLLVM(t *testing.T) {
 	for _, name := range []string{"gcc4.so", "gcc5.so", "clang4.so", "clang5.so", "gc.so", "gcc2.so", "gcc64.so", "lto.so", "x86_64.dll", "i686.dll",
 		"i386.so", "mips.so", "s390x.so", "armv7.so", "aarch64.so"} {
 		t.Run(name, func(t *testing.T) {
@@ -202,20 +202,25 @@ func TestAgainstLLVM(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d addresses, %d differ", len(rvas), bad)
+			c := symtest.Comparison{Names: symtest.Score{All: len(rvas), Same: len(rvas) - bad}}
+			c.Report(t, "DWARF "+name+" and llvm-symbolizer, every byte of code", symtest.Bars{})
 		})
 	}
 }
 
-// TestTwins holds every way of keeping DWARF against its full twin: the same
-// answer at every byte of code.
-func TestTwins(t *testing.T) {
+// TestConformanceTwins holds every way of keeping DWARF against its full twin:
+// the same answer at every byte of code.
+func TestConformanceTwins(t *testing.T) {
 	for _, c := range []struct{ name, full string }{
 		{"gcc5-zlib.so", "gcc5.so"},
 		{"gcc5-zlib-gnu.so", "gcc5.so"},
 		{"gcc5-zstd.so", "gcc5.so"},
 		{"gcc5.debug", "gcc5.so"},
 		{"gcc5-dwz.so", "gcc5.so"},
+		{"clang5-zlib.so", "clang5.so"},
+		{"clang5-zstd.so", "clang5.so"},
+		{"clang5.debug", "clang5.so"},
+		{"clang4-dwz.so", "clang4.so"},
 		{"gcc5-split.so", "gcc5.so"},
 		{"clang5-split.so", "clang5.so"},
 		{"gcc4-split.so", "gcc4.so"},
@@ -238,6 +243,8 @@ func TestTwins(t *testing.T) {
 					}
 				}
 			}
+			score := symtest.Comparison{Names: symtest.Score{All: len(rvas), Same: len(rvas) - bad}}
+			score.Report(t, "DWARF "+c.name+" and its twin "+c.full+", every byte of code", symtest.Bars{})
 		})
 	}
 }

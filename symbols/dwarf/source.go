@@ -26,6 +26,9 @@ type source struct {
 	abbrev abbrevs
 	// units are sorted by offset. They are read once (see readUnits).
 	units []*unit
+	// alternate, if not nil, returns the source that the alternate forms
+	// refer to.
+	alternate func() (*source, error)
 }
 
 func newSource(im *image.Image, split bool) *source {
@@ -107,21 +110,27 @@ func maxUnits(size int64) int { return 1<<16 + int(size/512) }
 
 // window reads pieces of a section in order, many at a time.
 type window struct {
-	c   *image.Content
-	off int64
-	b   []byte
+	c      *image.Content
+	off    int64
+	b      []byte
+	buffer []byte
 }
 
 const windowSize = 64 << 10
 
 // at returns the bytes from an offset: at least n unless the section ends.
+// They are good until the next call.
 func (w *window) at(off, n int64) ([]byte, error) {
 	if off >= w.off && off-w.off <= int64(len(w.b)) {
 		if b := w.b[off-w.off:]; int64(len(b)) >= n || w.off+int64(len(w.b)) == w.c.Size() {
 			return b, nil
 		}
 	}
-	b, err := w.c.Upto(off, max(n, windowSize))
+	if off < 0 || off > w.c.Size() {
+		return nil, fmt.Errorf("offset %#x: %w", off, errTruncated)
+	}
+	w.b = nil
+	b, err := w.c.ReadInto(&w.buffer, off, min(max(n, windowSize), w.c.Size()-off))
 	if err != nil {
 		return nil, err
 	}
@@ -383,9 +392,30 @@ func (u *unit) rootString(v value, text string) string {
 	if !v.present() {
 		return ""
 	}
+	if (v.form == formGNUStrpAlt || v.form == formStrpSup) && u.src.alternate != nil {
+		return u.src.alternateString(v)
+	}
 	s, err := u.string(v, nil)
 	if err != nil {
 		return ""
 	}
 	return s
+}
+
+// alternateString returns a string of the alternate file, or "" where that is
+// not to be had.
+func (s *source) alternateString(v value) string {
+	alt, err := s.alternate()
+	if err != nil {
+		return ""
+	}
+	section, err := alt.section("str")
+	if err != nil {
+		return ""
+	}
+	text, err := section.String(int64(v.u))
+	if err != nil {
+		return ""
+	}
+	return text
 }

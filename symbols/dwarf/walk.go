@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 )
 
@@ -90,33 +89,25 @@ type walker struct {
 	tree  *tree
 	areas []area
 	spans []span
-	// origins numbers the origins that the tree has.
-	origins map[int64]int32
+	// origins finds the origins that the tree has: a hash table of their
+	// indexes plus 1, whose size is a power of two.
+	origins []int32
 	// damage is the first entry's whose ranges could not be read.
 	damage error
 }
 
 // walk reads all entries of a unit. Damage ends it; what was found before is
 // in the tree.
-func walk(u *unit, c *coder, buffers *sync.Pool) (*tree, error) {
-	w := &walker{u: u, coder: c, tree: &tree{}, origins: map[int64]int32{}}
-	info, err := u.src.section("info")
-	if err != nil {
-		return nil, err
-	}
+func walk(u *unit, c *coder, l *lookup) (*tree, error) {
+	w := &walker{u: u, coder: c, tree: &tree{}, origins: make([]int32, 64)}
+	var err error
 	if w.table, err = u.table(); err != nil {
 		return nil, err
 	}
-	buffer, _ := buffers.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
+	if err := l.readBody(u); err != nil {
+		return nil, err
 	}
-	defer buffers.Put(buffer)
-	data, err := info.ReadInto(buffer, u.die, u.end-u.die)
-	if err != nil {
-		return nil, u.src.errorf(".debug_info: %w", err)
-	}
-	err = w.entries(&buf{b: data, big: u.src.big})
+	err = w.entries(&buf{b: l.body, big: u.src.big})
 	if err != nil {
 		err = u.src.errorf(".debug_info: unit at offset %#x: %w", u.off, err)
 	}
@@ -344,13 +335,7 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 		w.tree.functions = append(w.tree.functions, fn)
 		inner.fn = int32(len(w.tree.functions) - 1)
 	} else {
-		i, ok := w.origins[origin]
-		if !ok {
-			i = int32(len(w.tree.origins))
-			w.origins[origin] = i
-			w.tree.origins = append(w.tree.origins, origin)
-		}
-		n.origin = i
+		n.origin = w.originIndex(origin)
 		w.tree.nodes = append(w.tree.nodes, n)
 		inner.node = int32(len(w.tree.nodes) - 1)
 		inner.depth++
@@ -361,6 +346,35 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 		}
 	}
 	return inner, nil
+}
+
+// originIndex returns the index of an origin, which it adds if need be.
+func (w *walker) originIndex(origin int64) int32 {
+	slot := w.originSlot(origin)
+	if i := w.origins[slot]; i > 0 {
+		return i - 1
+	}
+	w.tree.origins = append(w.tree.origins, origin)
+	i := int32(len(w.tree.origins))
+	w.origins[slot] = i
+	if 2*int(i) > len(w.origins) {
+		w.origins = make([]int32, 4*len(w.origins))
+		for i, origin := range w.tree.origins {
+			w.origins[w.originSlot(origin)] = int32(i + 1)
+		}
+	}
+	return i - 1
+}
+
+// originSlot returns where an origin is in the hash table, or should be.
+func (w *walker) originSlot(origin int64) int {
+	mask := len(w.origins) - 1
+	// The golden ratio in 64 bits: neighbours are spread over the table.
+	slot := int(uint64(origin)*0x9e3779b97f4a7c15>>32) & mask
+	for w.origins[slot] > 0 && w.tree.origins[w.origins[slot]-1] != origin {
+		slot = (slot + 1) & mask
+	}
+	return slot
 }
 
 func contains(spans []span, pc uint64) bool {
@@ -390,21 +404,7 @@ func (w *walker) assemble() {
 			t.scopes[i].end = w.u.end
 		}
 	}
-	// By function, then address, then from the outside in.
-	slices.SortFunc(w.areas, func(a, b area) int {
-		switch {
-		case a.fn != b.fn:
-			return int(a.fn) - int(b.fn)
-		case a.lo != b.lo:
-			if a.lo < b.lo {
-				return -1
-			}
-			return 1
-		case a.depth != b.depth:
-			return int(a.depth) - int(b.depth)
-		}
-		return int(a.node) - int(b.node)
-	})
+	w.sortAreas()
 	var open []area // the areas around the current address, outermost first
 	emit := func(off uint64, node int32) {
 		p := t.parts[len(t.parts)-1]
@@ -469,6 +469,37 @@ func (w *walker) assemble() {
 	t.origins = slices.Clip(t.origins)
 	t.originNames = make([]atomic.Pointer[funcName], len(t.origins))
 	t.functionNames = make([]atomic.Pointer[funcName], len(t.functions))
+}
+
+// sortAreas orders the areas by function, then address, then from the outside
+// in. They come in the order of the entries, which is nearly that.
+func (w *walker) sortAreas() {
+	order := func(a, b area) int {
+		switch {
+		case a.fn != b.fn:
+			return int(a.fn) - int(b.fn)
+		case a.lo != b.lo:
+			if a.lo < b.lo {
+				return -1
+			}
+			return 1
+		case a.depth != b.depth:
+			return int(a.depth) - int(b.depth)
+		}
+		return int(a.node) - int(b.node)
+	}
+	if !slices.IsSortedFunc(w.areas, func(a, b area) int { return int(a.fn) - int(b.fn) }) {
+		slices.SortFunc(w.areas, order)
+		return
+	}
+	for from := 0; from < len(w.areas); {
+		to := from + 1
+		for to < len(w.areas) && w.areas[to].fn == w.areas[from].fn {
+			to++
+		}
+		slices.SortFunc(w.areas[from:to], order)
+		from = to
+	}
 }
 
 // sortParts orders the parts by address, and the segments with them.

@@ -25,6 +25,8 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"logparser/modules"
 	"logparser/symbols"
@@ -83,6 +85,13 @@ type Image struct {
 	pe      *peHeaders
 	elf     *elfHeaders
 	scratch scratch
+
+	mapOnce sync.Once
+	mapping *mapping
+	// background counts what inflates sections ahead of time, closing tells
+	// it to end.
+	background sync.WaitGroup
+	closing    atomic.Bool
 }
 
 // A span is a range of virtual addresses, [lo, hi).
@@ -134,9 +143,22 @@ func Detect(head []byte) bool {
 // File returns the file that the image reads.
 func (im *Image) File() *symbols.File { return im.file }
 
-// FreeScratch frees what was inflated without closing the file, for images
-// that are given up while the file is still the caller's.
-func (im *Image) FreeScratch() error { return im.scratch.close() }
+// mapped returns the file mapped into memory, or nil.
+func (im *Image) mapped() *mapping {
+	im.mapOnce.Do(func() {
+		im.mapping = newMapping(im.file.ReaderAt, im.file.Size)
+		im.scratch.keep(im.mapping)
+	})
+	return im.mapping
+}
+
+// FreeScratch frees what was inflated and mapped without closing the file, for
+// images that are given up while the file is still the caller's.
+func (im *Image) FreeScratch() error {
+	im.closing.Store(true)
+	im.background.Wait()
+	return im.scratch.close()
+}
 
 // Close frees what was inflated and closes the file.
 func (im *Image) Close() error {

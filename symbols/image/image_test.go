@@ -398,6 +398,7 @@ func FuzzOpen(f *testing.F) {
 
 // bigSection makes an ELF file with a compressed section of 3 MB.
 func bigSection(t *testing.T) []byte {
+	t.Helper()
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
 	if _, err := io.Copy(w, io.LimitReader(repeat(7), 3<<20)); err != nil {
@@ -410,7 +411,19 @@ func bigSection(t *testing.T) []byte {
 	body := append(make([]byte, 24), z.Bytes()...)
 	le.PutUint32(body, uint32(elf.COMPRESS_ZLIB))
 	le.PutUint64(body[8:], 3<<20)
-	names := "\x00.shstrtab\x00.debug_info\x00"
+	return debugFile(body, elf.SHF_COMPRESSED)
+}
+
+// storedSection is an ELF file with a .debug_info of 3 MiB of sevens.
+func storedSection(t *testing.T) []byte {
+	t.Helper()
+	return debugFile(bytes.Repeat([]byte{7}, 3<<20), 0)
+}
+
+// debugFile is an ELF file with a build-id and a .debug_info.
+func debugFile(body []byte, flags elf.SectionFlag) []byte {
+	le := binary.LittleEndian
+	names := "\x00.shstrtab\x00.debug_info\x00.note\x00"
 	data := make([]byte, 64)
 	copy(data, "\x7fELF\x02\x01\x01")
 	le.PutUint16(data[16:], uint16(elf.ET_DYN))
@@ -418,7 +431,7 @@ func bigSection(t *testing.T) []byte {
 	le.PutUint32(data[20:], 1)
 	le.PutUint16(data[54:], 56)
 	le.PutUint16(data[58:], 64)
-	le.PutUint16(data[60:], 3)
+	le.PutUint16(data[60:], 4)
 	le.PutUint16(data[62:], 1)
 	section := func(name, typ uint32, flags uint64, off, size int) []byte {
 		b := make([]byte, 64)
@@ -433,10 +446,14 @@ func bigSection(t *testing.T) []byte {
 	data = append(data, names...)
 	bodyAt := len(data)
 	data = append(data, body...)
+	noteAt := len(data)
+	data = append(data, "\x04\x00\x00\x00\x08\x00\x00\x00\x03\x00\x00\x00GNU\x00thebuild"...)
+	noteSize := len(data) - noteAt
 	le.PutUint64(data[40:], uint64(len(data)))
 	data = append(data, make([]byte, 64)...)
 	data = append(data, section(1, uint32(elf.SHT_STRTAB), 0, namesAt, len(names))...)
-	data = append(data, section(11, uint32(elf.SHT_PROGBITS), uint64(elf.SHF_COMPRESSED), bodyAt, len(body))...)
+	data = append(data, section(11, uint32(elf.SHT_PROGBITS), uint64(flags), bodyAt, len(body))...)
+	data = append(data, section(23, uint32(elf.SHT_NOTE), 0, noteAt, noteSize)...)
 	return data
 }
 

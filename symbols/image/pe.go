@@ -240,6 +240,5 @@ func (im *Image) COFF() (records, strings *Content) {
 	if b, err := im.bytesAt(at, 4); err == nil {
 		size = min(size, int64(binary.LittleEndian.Uint32(b)))
 	}
-	return &Content{r: io.NewSectionReader(im.file, im.pe.symbols, n), size: n},
-		&Content{r: io.NewSectionReader(im.file, at, size), size: size}
+	return im.stored(im.pe.symbols, n), im.stored(at, size)
 }

@@ -3,13 +3,17 @@ package image
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // InflateLimit is the most bytes that one compressed section may claim to
@@ -91,17 +95,15 @@ func (s *Section) open() (*Content, error) {
 	if s.offset < 0 || s.fileSize < 0 || s.offset > s.im.file.Size || s.fileSize > s.im.file.Size-s.offset {
 		return nil, fmt.Errorf("%d bytes at offset %#x are outside the file (%d bytes)", s.fileSize, s.offset, s.im.file.Size)
 	}
-	raw := io.NewSectionReader(s.im.file, s.offset, s.fileSize)
 	if s.compression == stored {
-		c := &Content{r: raw, size: s.fileSize}
-		if c.size <= inMemory {
-			mem := make([]byte, c.size)
-			if _, err := io.ReadFull(raw, mem); err != nil {
+		if s.fileSize <= inMemory {
+			mem := make([]byte, s.fileSize)
+			if _, err := io.ReadFull(io.NewSectionReader(s.im.file, s.offset, s.fileSize), mem); err != nil {
 				return nil, err
 			}
-			c.mem = mem
+			return &Content{mem: mem, size: s.fileSize}, nil
 		}
-		return c, nil
+		return s.im.stored(s.offset, s.fileSize), nil
 	}
 	if s.Size < 0 || s.Size > InflateLimit {
 		return nil, fmt.Errorf("claims to hold %d bytes, the limit is %d", uint64(s.Size), InflateLimit)
@@ -109,29 +111,109 @@ func (s *Section) open() (*Content, error) {
 	if s.Size/maxRatio > s.fileSize {
 		return nil, fmt.Errorf("claims to hold %d bytes in %d", s.Size, s.fileSize)
 	}
-	inflated, err := s.inflater(raw)
-	if err != nil {
-		return nil, err
-	}
 	if s.Size <= inMemory {
+		inflated, err := s.inflater()
+		if err != nil {
+			return nil, err
+		}
 		mem := make([]byte, s.Size)
 		if _, err := io.ReadFull(inflated, mem); err != nil {
 			return nil, fmt.Errorf("inflating: %w", err)
 		}
 		return &Content{mem: mem, size: s.Size}, nil
 	}
+	c := &Content{size: s.Size}
+	if back := s.cached(); back != nil {
+		c.repair = s.inflate
+		c.backing.Store(back)
+		return c, nil
+	}
+	back, err := s.inflate()
+	if err != nil {
+		return nil, err
+	}
+	c.backing.Store(back)
+	return c, nil
+}
+
+// stored returns the n bytes of the file from off on.
+func (im *Image) stored(off, n int64) *Content {
+	c := &Content{size: n}
+	c.backing.Store(&backing{r: io.NewSectionReader(im.file, off, n), m: im.mapped(), off: off})
+	return c
+}
+
+// inflate inflates the section to a temporary file.
+func (s *Section) inflate() (*backing, error) {
 	file, err := s.im.scratch.create()
 	if err != nil {
 		return nil, err
 	}
-	n, err := io.CopyBuffer(file, io.LimitReader(inflated, s.Size), make([]byte, 256<<10))
+	if err := s.inflateTo(file); err != nil {
+		return nil, err
+	}
+	m := newMapping(file, s.Size)
+	s.im.scratch.keep(m)
+	return &backing{r: file, m: m}, nil
+}
+
+// inflateTo writes the section's inflated bytes.
+func (s *Section) inflateTo(w io.Writer) error {
+	inflated, err := s.inflater()
+	if err != nil {
+		return err
+	}
+	limited := io.LimitReader(&stoppable{inflated, &s.im.closing}, s.Size)
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, limited, make([]byte, 256<<10))
 	if err == nil && n < s.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("inflating: %w", err)
+		return fmt.Errorf("inflating: %w", err)
 	}
-	return &Content{r: file, size: s.Size}, nil
+	return nil
+}
+
+// A stoppable reader ends when its image is being closed.
+type stoppable struct {
+	r       io.Reader
+	closing *atomic.Bool
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if s.closing.Load() {
+		return 0, os.ErrClosed
+	}
+	return s.r.Read(p)
+}
+
+// Inflate begins to inflate debug sections, given their names without
+// ".debug_", on all processors, so that they are ready when they are asked for
+// or soon after. Sections that are small, stored or not there are passed over.
+// Errors are told by [Section.Content].
+func (im *Image) Inflate(names ...string) {
+	var list []*Section
+	for _, name := range names {
+		if s := im.Debug(name); s != nil && s.Compressed() && s.Size > inMemory {
+			list = append(list, s)
+		}
+	}
+	// One stream is inflated by one processor, so the longest comes first.
+	slices.SortFunc(list, func(a, b *Section) int { return cmp.Compare(b.fileSize, a.fileSize) })
+	next := new(atomic.Int64)
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		im.background.Add(1)
+		go func() {
+			defer im.background.Done()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(list) || im.closing.Load() {
+					return
+				}
+				list[i].Content()
+			}
+		}()
+	}
 }
 
 // Head returns the first n bytes, or fewer where there are no more, without
@@ -144,8 +226,7 @@ func (s *Section) Head(n int64) ([]byte, error) {
 		}
 		return c.Upto(0, n)
 	}
-	raw := io.NewSectionReader(s.im.file, s.offset, s.fileSize)
-	r, err := s.inflater(raw)
+	r, err := s.inflater()
 	if err != nil {
 		return nil, fmt.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, err)
 	}
@@ -157,7 +238,8 @@ func (s *Section) Head(n int64) ([]byte, error) {
 	return b[:m], nil
 }
 
-func (s *Section) inflater(raw *io.SectionReader) (io.Reader, error) {
+// inflater reads the section's inflated bytes.
+func (s *Section) inflater() (io.Reader, error) {
 	header := int64(0)
 	switch s.compression {
 	case zlibELF:
@@ -172,10 +254,10 @@ func (s *Section) inflater(raw *io.SectionReader) (io.Reader, error) {
 	default:
 		return nil, errors.New("unknown compression")
 	}
-	if raw.Size() < header {
+	if s.fileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return zlib.NewReader(bufio.NewReaderSize(io.NewSectionReader(raw, header, raw.Size()-header), 64<<10))
+	return zlib.NewReader(bufio.NewReaderSize(io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header), 64<<10))
 }
 
 // zdebugSize reads the header of a .zdebug_ section.
@@ -189,9 +271,64 @@ func zdebugSize(r io.ReaderAt, offset int64) (size int64, ok bool) {
 
 // A Content is the bytes of a section. It is safe for concurrent use.
 type Content struct {
-	r    io.ReaderAt
-	mem  []byte // all of it, or nil
-	size int64
+	mem     []byte // all of it, or nil: then it is read from backing
+	size    int64
+	backing atomic.Pointer[backing]
+	// repair, where it is not nil, makes another backing for one that turned
+	// out to be damaged.
+	repair   func() (*backing, error)
+	repaired sync.Once
+}
+
+// A backing is the file that has a content.
+type backing struct {
+	r io.ReaderAt
+	// m is the file that r reads, mapped, or nil; the content begins at off.
+	m   *mapping
+	off int64
+	// sums, where it is not nil, tells whether the bytes are those that were
+	// written.
+	sums *sums
+}
+
+// readAt fills p with the content's bytes from off on, from the mapping if
+// that may be. It is within bounds.
+func (c *Content) readAt(p []byte, off int64, mapped bool) error {
+	back := c.backing.Load()
+	if back.sums != nil {
+		if err := back.sums.check(off, int64(len(p))); err != nil {
+			if back, err = c.other(back, err); err != nil {
+				return err
+			}
+		}
+	}
+	if mapped && back.m != nil && len(p) <= maxCopy && back.m.copy(p, back.off+off) == nil {
+		return nil
+	}
+	n, err := back.r.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%d bytes at offset %#x: %w", len(p), off, err)
+}
+
+// other returns the backing that takes the place of a damaged one.
+func (c *Content) other(damaged *backing, err error) (*backing, error) {
+	if c.repair == nil {
+		return nil, err
+	}
+	c.repaired.Do(func() {
+		if back, err := c.repair(); err == nil {
+			c.backing.Store(back)
+		}
+	})
+	if back := c.backing.Load(); back != damaged {
+		return back, nil
+	}
+	return nil, err
 }
 
 // Size returns the number of bytes.
@@ -207,24 +344,19 @@ func (c *Content) Bytes(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > c.Size() || n > c.Size()-off {
 		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, io.ErrUnexpectedEOF)
 	}
-	if c.mem != nil {
-		return c.mem[off : off+n : off+n], nil
-	}
 	if n == 0 {
 		return nil, nil
 	}
-	b := make([]byte, n)
-	if m, err := c.r.ReadAt(b, off); int64(m) < n {
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, err)
+	if c.mem != nil {
+		return c.mem[off : off+n : off+n], nil
 	}
-	return b, nil
+	b := make([]byte, n)
+	return b, c.readAt(b, off, true)
 }
 
 // ReadInto is Bytes with the memory of *buf, which it makes larger if need be.
-// The bytes are good until buf is used again.
+// The bytes are good until buf is used again. It reads the file and no mapping
+// of it: what many small reads of a big section touch would stay in memory.
 func (c *Content) ReadInto(buf *[]byte, off, n int64) ([]byte, error) {
 	if c == nil || c.mem != nil || off < 0 || n < 0 || off > c.size || n > c.size-off {
 		return c.Bytes(off, n)
@@ -233,13 +365,7 @@ func (c *Content) ReadInto(buf *[]byte, off, n int64) ([]byte, error) {
 		*buf = make([]byte, n)
 	}
 	b := (*buf)[:n]
-	if m, err := c.r.ReadAt(b, off); int64(m) < n {
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, err)
-	}
-	return b, nil
+	return b, c.readAt(b, off, false)
 }
 
 // Upto returns the bytes from offset off: n, or fewer where the section ends.
@@ -259,6 +385,17 @@ func (c *Content) String(off int64) (string, error) {
 		}
 		return cString(b, off)
 	}
+	if off < 0 || off > c.Size() {
+		return "", fmt.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
+	}
+	if c != nil {
+		if back := c.backing.Load(); back.m != nil {
+			s, ok, err := back.m.cString(back.off+off, back.off+min(off+maxString, c.size))
+			if ok && err == nil && (back.sums == nil || back.sums.check(off, int64(len(s))+1) == nil) {
+				return s, nil
+			}
+		}
+	}
 	for n := int64(160); ; n *= 8 {
 		b, err := c.Upto(off, min(n, maxString))
 		if err != nil {
@@ -277,11 +414,12 @@ func cString(b []byte, off int64) (string, error) {
 	return "", fmt.Errorf("string at offset %#x has no end within %d bytes", off, len(b))
 }
 
-// scratch holds the temporary files of what was inflated.
+// scratch holds the temporary files of what was inflated, and mappings.
 type scratch struct {
 	mu    sync.Mutex
 	files []*os.File
 	names []string
+	maps  []*mapping
 }
 
 func (t *scratch) create() (*os.File, error) {
@@ -299,10 +437,31 @@ func (t *scratch) create() (*os.File, error) {
 	return f, nil
 }
 
+// keep closes a mapping, which may be nil, with the rest.
+func (t *scratch) keep(m *mapping) {
+	if m != nil {
+		t.mu.Lock()
+		t.maps = append(t.maps, m)
+		t.mu.Unlock()
+	}
+}
+
+// own closes a file with the rest.
+func (t *scratch) own(f *os.File) {
+	t.mu.Lock()
+	t.files = append(t.files, f)
+	t.mu.Unlock()
+}
+
 func (t *scratch) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var first error
+	for _, m := range t.maps {
+		if err := m.close(); first == nil {
+			first = err
+		}
+	}
 	for _, f := range t.files {
 		if err := f.Close(); first == nil {
 			first = err
@@ -313,6 +472,6 @@ func (t *scratch) close() error {
 			first = err
 		}
 	}
-	t.files, t.names = nil, nil
+	t.files, t.names, t.maps = nil, nil, nil
 	return first
 }

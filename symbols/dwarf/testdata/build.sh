@@ -51,28 +51,38 @@ both gc "-gdwarf-5 -ffunction-sections" "-Wl,--gc-sections -Wl,--version-script=
 cp "$work/gc.so" "$out/gc.so"
 
 # Compressed sections.
-objcopy --compress-debug-sections=zlib "$work/gcc5.so" "$out/gcc5-zlib.so"
+for n in gcc5 clang5; do
+	objcopy --compress-debug-sections=zlib "$work/$n.so" "$out/$n-zlib.so"
+	llvm-objcopy-19 --compress-debug-sections=zstd "$work/$n.so" "$out/$n-zstd.so"
+done
 objcopy --compress-debug-sections=zlib-gnu "$work/gcc5.so" "$out/gcc5-zlib-gnu.so"
-llvm-objcopy-19 --compress-debug-sections=zstd "$work/gcc5.so" "$out/gcc5-zstd.so"
 
 # A separate debug file, by link and by build-id, and MiniDebugInfo.
-objcopy --only-keep-debug "$work/gcc5.so" "$out/gcc5.debug"
-objcopy --strip-all "$work/gcc5.so" "$work/stripped.so"
-(cd "$out" && objcopy --add-gnu-debuglink=gcc5.debug "$work/stripped.so" gcc5-stripped.so)
-nm -D "$work/gcc5.so" --format=posix --defined-only | awk '{print $1}' | sort >"$work/dynamic"
-nm "$work/gcc5.so" --format=posix --defined-only | awk '$2=="T"||$2=="t"||$2=="W"{print $1}' | sort >"$work/functions"
-comm -13 "$work/dynamic" "$work/functions" >"$work/keep"
-objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols="$work/keep" "$out/gcc5.debug" "$work/mini"
-xz -9 -k "$work/mini"
-objcopy --add-section .gnu_debugdata="$work/mini.xz" "$work/stripped.so" "$out/gcc5-mini.so"
+for n in gcc5 clang5; do
+	objcopy --only-keep-debug "$work/$n.so" "$out/$n.debug"
+	objcopy --strip-all "$work/$n.so" "$work/stripped.so"
+	(cd "$out" && objcopy --add-gnu-debuglink=$n.debug "$work/stripped.so" $n-stripped.so)
+	nm -D "$work/$n.so" --format=posix --defined-only | awk '{print $1}' | sort >"$work/dynamic"
+	nm "$work/$n.so" --format=posix --defined-only | awk '$2=="T"||$2=="t"||$2=="W"{print $1}' | sort >"$work/functions"
+	comm -13 "$work/dynamic" "$work/functions" >"$work/keep"
+	objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols="$work/keep" "$out/$n.debug" "$work/mini"
+	xz -9 -k -f "$work/mini"
+	objcopy --add-section .gnu_debugdata="$work/mini.xz" "$work/stripped.so" "$out/$n-mini.so"
+done
 
-# dwz: a file whose duplicates went to an alternate file that it shares.
-cp "$work/gcc5.so" "$work/dwz1.so"
-both other "-gdwarf-5 -DOTHER" "" $gxx
-cp "$work/other.so" "$work/dwz2.so"
-(cd "$work" && dwz -m gcc5-dwz.alt -M gcc5-dwz.alt dwz1.so dwz2.so)
-cp "$work/dwz1.so" "$out/gcc5-dwz.so"
-cp "$work/gcc5-dwz.alt" "$out/gcc5-dwz.alt"
+# dwz: a file whose duplicates went to an alternate file that it shares. dwz
+# refuses what clang writes as DWARF 5.
+for n in "gcc5 $gxx" "clang4 $clangxx"; do
+	set -- $n
+	n=$1
+	shift
+	cp "$work/$n.so" "$work/dwz1.so"
+	both other "-gdwarf-${n#"${n%?}"} -DOTHER" "" "$@"
+	cp "$work/other.so" "$work/dwz2.so"
+	(cd "$work" && dwz -m $n-dwz.alt -M $n-dwz.alt dwz1.so dwz2.so)
+	cp "$work/dwz1.so" "$out/$n-dwz.so"
+	cp "$work/$n-dwz.alt" "$out/$n-dwz.alt"
+done
 
 # Split units. The names of the .dwo files are relative to /src.
 split() {

@@ -1,0 +1,127 @@
+package image
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// mappedFile makes a file of n bytes, each its offset's low byte, and maps it.
+func mappedFile(t *testing.T, n int) (*os.File, *mapping) {
+	t.Helper()
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i)
+	}
+	path := filepath.Join(t.TempDir(), "mapped")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMapping(f, int64(n))
+	t.Cleanup(func() {
+		m.close()
+		f.Close()
+	})
+	if m == nil {
+		t.Skip("files are not mapped here")
+	}
+	return f, m
+}
+
+func TestMapping(t *testing.T) {
+	const n = 64 << 10
+	_, m := mappedFile(t, n)
+	for _, c := range []struct {
+		off, n int64
+		ok     bool
+	}{{0, 16, true}, {n - 16, 16, true}, {n, 0, true}, {n - 15, 16, false}, {-1, 1, false}, {1 << 62, 1, false}} {
+		got := make([]byte, c.n)
+		err := m.copy(got, c.off)
+		if (err == nil) != c.ok {
+			t.Errorf("%d bytes at %d: %v", c.n, c.off, err)
+		}
+		if c.ok && c.n > 0 && (got[0] != byte(c.off) || got[c.n-1] != byte(c.off+c.n-1)) {
+			t.Errorf("%d bytes at %d: %x", c.n, c.off, got)
+		}
+	}
+	s, ok, err := m.cString(250, 300)
+	if want := "\xfa\xfb\xfc\xfd\xfe\xff"; s != want || !ok || err != nil {
+		t.Errorf("string %q, %v, %v", s, ok, err)
+	}
+	if s, ok, err := m.cString(250, 255); ok || err != nil {
+		t.Errorf("string without end: %q, %v", s, err)
+	}
+	if _, _, err := m.cString(n-4, n+4); err == nil {
+		t.Error("a string beyond the end")
+	}
+}
+
+// TestShortenedFile shortens a file while it is mapped: an error, no crash.
+func TestShortenedFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be shortened here")
+	}
+	f, m := mappedFile(t, 64<<10)
+	if err := f.Truncate(100); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.copy(make([]byte, 16), 32<<10); err == nil {
+		t.Error("bytes that are gone were read")
+	}
+	if s, ok, err := m.cString(32<<10, 33<<10); err == nil {
+		t.Errorf("a string that is gone: %q, %v", s, ok)
+	}
+	if err := m.copy(make([]byte, 16), 0); err != nil {
+		t.Errorf("what is left: %v", err)
+	}
+}
+
+// TestGuard passes other panics on.
+func TestGuard(t *testing.T) {
+	other := errors.New("other")
+	defer func() {
+		if r := recover(); r != other {
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	func() {
+		var err error
+		defer guard(false, &err)
+		panic(other)
+	}()
+}
+
+// TestShortenedImage shortens an image below a section that was opened.
+func TestShortenedImage(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be shortened here")
+	}
+	path := filepath.Join(t.TempDir(), "big")
+	if err := os.WriteFile(path, storedSection(t), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	im := openPath(t, path)
+	c, err := im.Section(".debug_info").Content()
+	if err != nil || c.mem != nil {
+		t.Fatalf("in memory: %v, %v", c.mem != nil, err)
+	}
+	if b, err := c.Bytes(2<<20, 16); err != nil || !bytes.Equal(b, bytes.Repeat([]byte{7}, 16)) {
+		t.Fatalf("%x, %v", b, err)
+	}
+	if err := os.Truncate(path, 4096); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := c.Bytes(2<<20, 16); err == nil {
+		t.Errorf("read %x of what is gone", b)
+	}
+	if s, err := c.String(2 << 20); err == nil {
+		t.Errorf("read %q of what is gone", s)
+	}
+}
