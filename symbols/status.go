@@ -12,7 +12,7 @@ const (
 	// ExportsOnly: as Embedded, but the image has only exported names.
 	ExportsOnly Status = "exports only"
 	// Mismatched: a file was found that belongs to another build. It gives no
-	// names.
+	// names, unless the user asked for them; then every one is marked.
 	Mismatched Status = "mismatched"
 	// Unverified: names are given, but nothing was recorded to check by.
 	Unverified Status = "unverified"
@@ -27,20 +27,20 @@ type Attempt struct {
 	// Path is the file or folder, as far as it may be shown.
 	Path string
 	// Outcome is what was found there, in a few words.
-	Outcome string
+	Outcome Phrase
 }
 
 // A Binding is a module's symbols as they were found.
 type Binding struct {
 	Status Status
-	// Table gives the names; it is nil if Status is Mismatched, NotFound or
-	// Pending.
+	// Table gives the names; it is nil if Status is NotFound or Pending, and
+	// if it is Mismatched, unless the user asked for such names.
 	Table Table
 	// File is the path of the symbol file (or image) that was taken or
 	// rejected, "" where none was found.
 	File string
 	// Reason says in a sentence why the status is what it is.
-	Reason string
+	Reason Phrase
 	// Attempts lists every place looked at, in order.
 	Attempts []Attempt
 }

@@ -96,6 +96,9 @@ type File struct {
 	// file, a .debug file) if the rule for such names permits it. It is nil
 	// where nothing else may be opened.
 	Sibling func(name string) (*File, error)
+	// Cache is a folder where what is made of the file (inflated sections) may
+	// be kept for the next opening, "" where nothing may be.
+	Cache string
 	// Closer, if not nil, is closed by [File.Close].
 	Closer io.Closer
 }

@@ -57,7 +57,7 @@ func TestDebuginfodProgram(t *testing.T) {
 	mod := &modules.Module{Path: "/opt/app.so", Identity: modules.Identity{BuildID: string(raw)}}
 	dir := t.TempDir()
 	b, _, _ := run(t, dir, networked(dir, "debuginfod:"+url), mod)
-	if b.Status != symbols.Matched || !strings.HasPrefix(b.Reason, "DWARF 5") {
+	if b.Status != symbols.Matched || !strings.HasPrefix(b.Reason.String(), "DWARF 5") {
 		t.Errorf("%s: %s\n%s", b.Status, b.Reason, outcomes(b))
 	}
 	other := &modules.Module{Path: "/opt/app.so", Identity: modules.Identity{BuildID: string(raw[:19]) + "x"}}

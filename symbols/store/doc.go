@@ -8,6 +8,12 @@
 // Its output is a [symbols.Binding], which says what was found, how far it can
 // be trusted and every place looked at.
 //
+// A file of another build gives no names, unless [Finder].LoadMismatched asks
+// for them; any better file wins all the same.
+//
+// What is said of the outcome is a [symbols.Phrase], which the window
+// translates.
+//
 // Paths that come out of files are opened only by the rule of [CheckRecorded];
 // everywhere else they count by their base name. What a server sends is kept
 // only if its identity is the one that was asked for.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -34,6 +33,14 @@ type Finder struct {
 	// RecordedPaths permits opening paths that come out of files, by the
 	// rule of [CheckRecorded].
 	RecordedPaths bool
+	// LoadMismatched takes the names of a file of another build where
+	// nothing better is found. The binding's status is Mismatched then, and
+	// its table is not nil: whoever shows such names must mark each.
+	LoadMismatched bool
+	// Environment are further elements of the search path, which the
+	// environment names; see [EnvironmentPath]. They come after Path, and
+	// folders on other machines count as servers.
+	Environment []string
 
 	// Network permits asking the servers that Path names. Without it only
 	// what was fetched from them before is looked at.
@@ -41,6 +48,9 @@ type Finder struct {
 	// Cache is the folder that files from servers are kept in where Path
 	// names none for a server; "" for none.
 	Cache string
+	// Inflated is the folder for the inflated sections of symbol files (see
+	// symbols.File.Cache); "" keeps none.
+	Inflated string
 	// MaxDownload is the largest file fetched from a server, in bytes; 0
 	// stands for DefaultMaxDownload.
 	MaxDownload int64
@@ -75,7 +85,7 @@ type candidate struct {
 	// image says that the names come out of the recorded image itself.
 	image bool
 	// reason is a sentence on the match.
-	reason string
+	reason symbols.Phrase
 }
 
 // A search is the work on one module.
@@ -85,13 +95,16 @@ type search struct {
 	module *modules.Module
 	// expected is the recorded identity, completed from a verified image.
 	expected modules.Identity
-	// images are the images found: verified, of unknown identity, or neither.
-	verified, unknown *image.Image
-	verifiedPath      string
-	unknownPath       string
-	attempts          []symbols.Attempt
-	best              [4]*candidate // by rank
-	seen              map[string]bool
+	// verified, unknown and other are the first images found of the recorded
+	// identity, of one that cannot be compared, and of another build.
+	verified, unknown, other             *image.Image
+	verifiedPath, unknownPath, otherPath string
+	attempts                             []symbols.Attempt
+	best                                 [5]*candidate // by rank
+	seen                                 map[string]bool
+	unused                               bool // no record lies in the module
+	// trouble says what is wrong with the last server that failed.
+	trouble symbols.Phrase
 }
 
 // The ranks of candidates, best first. A verified file of any kind comes
@@ -101,13 +114,24 @@ const (
 	rankImage
 	rankUnverified
 	rankMismatched
+	rankOtherImage // an image of another build
 )
 
 // Find looks for the symbols of a module everywhere the finder may look. It
 // never fails: what went wrong stands in the binding.
 func (f *Finder) Find(ctx context.Context, mod *modules.Module) symbols.Binding {
+	return f.find(ctx, mod, false)
+}
+
+// FindUnused is Find for a module that no record lies in: servers are not
+// asked, since its names are not needed.
+func (f *Finder) FindUnused(ctx context.Context, mod *modules.Module) symbols.Binding {
+	return f.find(ctx, mod, true)
+}
+
+func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) symbols.Binding {
 	f.prepare()
-	s := &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, seen: make(map[string]bool)}
+	s := &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, unused: unused, seen: make(map[string]bool)}
 	s.findImages()
 	s.findSymbolFiles()
 	if s.best[rankMatched] == nil {
@@ -119,9 +143,34 @@ func (f *Finder) Find(ctx context.Context, mod *modules.Module) symbols.Binding 
 	return s.binding()
 }
 
+// images returns the images that were found and may name symbol files.
+func (s *search) images() (list []*image.Image) {
+	for _, img := range []*image.Image{s.verified, s.unknown, s.other} {
+		if img != nil {
+			list = append(list, img)
+		}
+	}
+	return list
+}
+
+// pathOf returns where an image was found.
+func (s *search) pathOf(img *image.Image) string {
+	switch img {
+	case s.verified:
+		return s.verifiedPath
+	case s.unknown:
+		return s.unknownPath
+	}
+	return s.otherPath
+}
+
 // note records an attempt.
-func (s *search) note(path, format string, args ...any) {
-	s.attempts = append(s.attempts, symbols.Attempt{Path: path, Outcome: fmt.Sprintf(format, args...)})
+func (s *search) note(path, pattern string, args ...any) {
+	s.noted(path, symbols.Say(pattern, args...))
+}
+
+func (s *search) noted(path string, outcome symbols.Phrase) {
+	s.attempts = append(s.attempts, symbols.Attempt{Path: path, Outcome: outcome})
 }
 
 // places calls visit with every existing file of one of these base names, or
@@ -141,7 +190,7 @@ func (s *search) places(names, keys []string, visit func(path string) bool) {
 			}
 			continue
 		case placeUnknown:
-			s.note(p.path, "%s", p.why)
+			s.noted(p.path, p.why)
 			continue
 		}
 		found := false
@@ -201,7 +250,7 @@ func (s *search) byKey(dir *folder, key string) []string {
 }
 
 // recorded opens a path that came out of a file, by the rule.
-func (s *search) recorded(path, what string, visit func(path string) bool) {
+func (s *search) recorded(path string, what symbols.Phrase, visit func(path string) bool) {
 	switch {
 	case path == "" || s.ctx.Err() != nil:
 	case !s.RecordedPaths:
@@ -228,7 +277,7 @@ func (s *search) findImages() {
 	name := s.module.Name()
 	s.places([]string{name}, imageKeys(name, s.expected), visit)
 	if s.verified == nil {
-		s.recorded(s.module.Path, "the recorded module path", visit)
+		s.recorded(s.module.Path, symbols.Say("the recorded module path"), visit)
 	}
 }
 
@@ -263,32 +312,36 @@ func (s *search) tryImage(path string) {
 		s.note(path, "an image of this name; %s", why)
 	default:
 		s.note(path, "an image of another build: %s", why)
-		s.offer(rankMismatched, &candidate{path: path, match: match, reason: "the image at " + path + " is of another build: " + why})
+		if s.other == nil {
+			s.other, s.otherPath = img, path
+			s.offer(rankOtherImage, &candidate{path: path, match: match,
+				reason: symbols.Say("the image at %s is of another build: %s", path, why)})
+		}
 	}
 }
 
 // compareImage compares an image with what was recorded.
-func (s *search) compareImage(img *image.Image) (modules.Match, string) {
+func (s *search) compareImage(img *image.Image) (modules.Match, symbols.Phrase) {
 	id := img.Identity
 	match := s.expected.Compare(id)
 	if match == modules.Unknown && img.Kind == image.PE && s.module.Size != 0 && uint64(id.ImageSize) != 0 &&
 		s.module.Size != uint64(id.ImageSize) {
-		return modules.Different, fmt.Sprintf("it is %#x bytes in memory, recorded are %#x", id.ImageSize, s.module.Size)
+		return modules.Different, symbols.Say("it is %#x bytes in memory, recorded are %#x", id.ImageSize, s.module.Size)
 	}
 	return match, s.explain(match, id)
 }
 
 // explain says in words how an identity compares with the expected one.
-func (s *search) explain(match modules.Match, id modules.Identity) string {
+func (s *search) explain(match modules.Match, id modules.Identity) symbols.Phrase {
 	switch {
 	case match == modules.Same:
-		return "its identity (" + shared(s.expected, id) + ") equals the recorded one"
+		return symbols.Say("its identity (%s) equals the recorded one", shared(s.expected, id))
 	case match == modules.Different:
-		return fmt.Sprintf("it is %s, recorded is %s", shared(id, s.expected), shared(s.expected, id))
+		return symbols.Say("it is %s, recorded is %s", shared(id, s.expected), shared(s.expected, id))
 	case s.expected.IsZero():
-		return "no identity was recorded to check it by"
+		return symbols.Say("no identity was recorded to check it by")
 	}
-	return fmt.Sprintf("recorded is %s, which the file does not carry", s.expected)
+	return symbols.Say("recorded is %s, which the file does not carry", s.expected)
 }
 
 // shared writes the field of a that a comparison with b goes by.
@@ -337,10 +390,8 @@ func (s *search) symbolNames() []string {
 			}
 		}
 	}
-	for _, img := range []*image.Image{s.verified, s.unknown} {
-		if img != nil {
-			add(modules.BaseName(img.PDBPath), modules.BaseName(img.DebugLink))
-		}
+	for _, img := range s.images() {
+		add(modules.BaseName(img.PDBPath), modules.BaseName(img.DebugLink))
 	}
 	add(stem+".pdb", name+".pdb", name+".debug", stem+".debug", name+".dbg",
 		name+".sym", stem+".sym", name+".map", stem+".map")
@@ -355,11 +406,11 @@ func (s *search) findSymbolFiles() {
 	}
 	names := s.symbolNames()
 	s.places(names, symbolKeys(names, s.expected), visit)
-	for _, img := range []*image.Image{s.verified, s.unknown} {
-		if img == nil || s.best[rankMatched] != nil {
+	for _, img := range s.images() {
+		if s.best[rankMatched] != nil || img == s.other && !s.LoadMismatched {
 			continue
 		}
-		s.recorded(img.PDBPath, "the path that the image names", visit)
+		s.recorded(img.PDBPath, symbols.Say("the path that the image names"), visit)
 		s.debugFile(img, visit)
 	}
 	if s.best[rankMatched] == nil && !s.expected.PDB.IsZero() && s.module.Path != "" {
@@ -367,7 +418,7 @@ func (s *search) findSymbolFiles() {
 		dir := s.module.Path[:len(s.module.Path)-len(s.module.Name())]
 		for _, n := range s.symbolNames() {
 			if s.best[rankMatched] == nil && strings.HasSuffix(strings.ToLower(n), ".pdb") {
-				s.recorded(dir+n, "beside the recorded module", visit)
+				s.recorded(dir+n, symbols.Say("beside the recorded module"), visit)
 			}
 		}
 	}
@@ -376,13 +427,9 @@ func (s *search) findSymbolFiles() {
 // debugFile looks where distributions keep the separate debug file of an ELF
 // image: by its build-id, then by its debuglink.
 func (s *search) debugFile(img *image.Image, visit func(string) bool) {
-	imagePath := s.verifiedPath
-	if img == s.unknown {
-		imagePath = s.unknownPath
-	}
 	if id := hex.EncodeToString([]byte(img.Identity.BuildID)); len(id) > 2 && runtime.GOOS != "windows" {
 		path := filepath.Join(systemDebugFolder, ".build-id", id[:2], id[2:]+".debug")
-		if _, err := os.Stat(path); err == nil {
+		if _, err := statPath(path); err == nil {
 			if !visit(path) {
 				return
 			}
@@ -393,7 +440,7 @@ func (s *search) debugFile(img *image.Image, visit func(string) bool) {
 	if img.DebugLink == "" {
 		return
 	}
-	paths, err := s.siblingPaths(imagePath, img.DebugLink)
+	paths, err := s.siblingPaths(s.pathOf(img), img.DebugLink)
 	if err != nil {
 		s.note(img.DebugLink, "named by the image: %v", plainError(err))
 		return
@@ -433,15 +480,18 @@ func (s *search) trySymbols(path string, isImage bool) {
 	if match == modules.Unknown && s.verified == nil && s.unknown != nil && !isImage &&
 		s.unknown.Identity.Compare(id) == modules.Different {
 		match = modules.Different
-		why = fmt.Sprintf("it is %s, the image %s is %s", shared(id, s.unknown.Identity), s.unknownPath,
+		why = symbols.Say("it is %s, the image %s is %s", shared(id, s.unknown.Identity), s.unknownPath,
 			shared(s.unknown.Identity, id))
 	}
 	if match == modules.Unknown && !isImage {
-		if other := s.otherBase(table); other != "" {
+		if other := s.otherBase(table); !other.IsZero() {
 			match, why = modules.Different, other
+		} else if s.ofOther(path, id) {
+			match = modules.Different
+			why = symbols.Say("it belongs to the image %s, which is of another build", s.otherPath)
 		}
 	}
-	c := &candidate{table: table, path: path, match: match, image: isImage, reason: table.Describe() + ": " + why}
+	c := &candidate{table: table, path: path, match: match, image: isImage, reason: symbols.Say("%s: %s", table.Describe(), why)}
 	switch match {
 	case modules.Same:
 		s.note(path, "%s, %s", table.Describe(), why)
@@ -455,16 +505,18 @@ func (s *search) trySymbols(path string, isImage bool) {
 		s.offer(rankUnverified, c)
 	default:
 		s.note(path, "%s of another build: %s", table.Describe(), why)
-		table.Close()
-		c.table = nil
-		c.reason = filepath.Base(path) + " is of another build: " + why
+		if !s.LoadMismatched {
+			table.Close()
+			c.table = nil
+		}
+		c.reason = symbols.Say("%s is of another build: %s", filepath.Base(path), why)
 		s.offer(rankMismatched, c)
 	}
 }
 
 // compareTable compares a table with what was recorded, by its identity or, for
 // formats whose identities are cut, by its own means.
-func (s *search) compareTable(table symbols.Table) (modules.Match, string) {
+func (s *search) compareTable(table symbols.Table) (modules.Match, symbols.Phrase) {
 	id := table.Identity()
 	match := s.expected.Compare(id)
 	c, ok := table.(interface {
@@ -476,9 +528,9 @@ func (s *search) compareTable(table symbols.Table) (modules.Match, string) {
 	}
 	switch match = c.Compare(s.expected); match {
 	case modules.Same:
-		return match, "module id " + c.ModuleID() + ", the beginning of the recorded build-id"
+		return match, symbols.Say("module id %s, the beginning of the recorded build-id", c.ModuleID())
 	case modules.Different:
-		return match, fmt.Sprintf("it is module id %s, recorded is %s", c.ModuleID(), shared(s.expected, s.expected))
+		return match, symbols.Say("it is module id %s, recorded is %s", c.ModuleID(), shared(s.expected, s.expected))
 	}
 	return match, s.explain(match, id)
 }
@@ -486,41 +538,57 @@ func (s *search) compareTable(table symbols.Table) (modules.Match, string) {
 // compareChecksum compares a file with the checksum that the image names for
 // its debug file. The right one proves the file to belong to a verified image,
 // a wrong one that it does not belong to the image at all.
-func (s *search) compareChecksum(path string) (modules.Match, string) {
+func (s *search) compareChecksum(path string) (modules.Match, symbols.Phrase) {
 	img := s.verified
 	if img == nil {
 		img = s.unknown
 	}
 	if img == nil || !strings.EqualFold(modules.BaseName(img.DebugLink), filepath.Base(path)) {
-		return modules.Unknown, ""
+		return modules.Unknown, symbols.Phrase{}
 	}
 	sum, err := s.checksum(s.ctx, path)
 	switch {
 	case err != nil:
 	case sum != img.DebugLinkCRC:
-		return modules.Different, fmt.Sprintf("it is checksum %08x, recorded is an image that names %08x", sum, img.DebugLinkCRC)
+		return modules.Different, symbols.Say("it is checksum %08x, recorded is an image that names %08x", sum, img.DebugLinkCRC)
 	case s.verified != nil:
-		return modules.Same, fmt.Sprintf("checksum %08x, which the image names", sum)
+		return modules.Same, symbols.Say("checksum %08x, which the image names", sum)
 	}
-	return modules.Unknown, ""
+	return modules.Unknown, symbols.Phrase{}
 }
 
-// otherBase says that a map was made for another base than the image has, ""
+// ofOther reports whether a file that nothing recorded can be checked by is
+// known to belong to an image of another build.
+func (s *search) ofOther(path string, id modules.Identity) bool {
+	if s.other == nil || s.verified != nil {
+		return false
+	}
+	if match := s.other.Identity.Compare(id); match != modules.Unknown {
+		return match == modules.Same
+	}
+	if s.other.DebugLink == "" || !strings.EqualFold(modules.BaseName(s.other.DebugLink), filepath.Base(path)) {
+		return false
+	}
+	sum, err := s.checksum(s.ctx, path)
+	return err == nil && sum == s.other.DebugLinkCRC
+}
+
+// otherBase says that a map was made for another base than the image has, nothing
 // where that is not so or not known. Only PE images keep the base that they
 // were linked for.
-func (s *search) otherBase(table symbols.Table) string {
+func (s *search) otherBase(table symbols.Table) symbols.Phrase {
 	m, ok := table.(interface{ PreferredBase() uint64 })
 	if !ok || m.PreferredBase() == 0 {
-		return ""
+		return symbols.Phrase{}
 	}
 	img, path := s.verified, s.verifiedPath
 	if img == nil {
 		img, path = s.unknown, s.unknownPath
 	}
 	if img == nil || img.Kind != image.PE || img.Base == m.PreferredBase() {
-		return ""
+		return symbols.Phrase{}
 	}
-	return fmt.Sprintf("it is linked for base %#x, recorded is an image, %s, of base %#x", m.PreferredBase(), path, img.Base)
+	return symbols.Say("it is linked for base %#x, recorded is an image, %s, of base %#x", m.PreferredBase(), path, img.Base)
 }
 
 // offer keeps the first candidate of a rank and frees the others.
@@ -595,34 +663,35 @@ func (f *Finder) openTable(path string) (symbols.Table, error) {
 			return table, nil
 		}
 		if failure == nil || errors.Is(failure, symbols.ErrNoSymbols) {
-			failure = fmt.Errorf("%s: %w", format.Name, err)
+			failure = symbols.Fail(err, "%s: %v", format.Name, err)
 		}
 	}
 	file.Close()
 	if failure == nil {
-		return nil, errors.New("not a symbol file or image that is known here")
+		return nil, symbols.Fail(nil, "not a symbol file or image that is known here")
 	}
 	return nil, failure
 }
 
 // binding chooses among what was found.
 func (s *search) binding() symbols.Binding {
-	b := symbols.Binding{Attempts: s.attempts}
-	chosen := -1
+	b := symbols.Binding{}
+	chosen := s.choose()
 	for rank, c := range s.best {
-		switch {
-		case c == nil:
-		case chosen < 0:
-			chosen = rank
-		case c.table != nil:
+		if c != nil && rank != chosen && c.table != nil {
 			c.table.Close()
+			c.table = nil
 		}
 	}
+	b.Attempts = s.attempts
 	if chosen < 0 {
 		b.Status = symbols.NotFound
-		b.Reason = "no symbol file and no image was found"
+		b.Reason = symbols.Say("no symbol file and no image was found")
 		if s.verified != nil || s.unknown != nil {
-			b.Reason = "the image was found, but it holds no names, and no symbol file was found"
+			b.Reason = symbols.Say("the image was found, but it holds no names, and no symbol file was found")
+		}
+		if !s.trouble.IsZero() {
+			b.Reason = b.Reason.And(s.trouble)
 		}
 		return b
 	}
@@ -640,11 +709,42 @@ func (s *search) binding() symbols.Binding {
 		b.Status = symbols.Unverified
 	default:
 		b.Status = symbols.Mismatched
+		if b.Table != nil {
+			b.Reason = symbols.Say("%s; its names are shown because that was asked for, each marked", b.Reason)
+		}
 	}
-	if m := s.best[rankMismatched]; m != nil && m != c {
-		b.Reason += "; " + m.reason
+	for _, rank := range []int{rankMismatched, rankOtherImage} {
+		if m := s.best[rank]; m != nil && m != c {
+			b.Reason = b.Reason.And(m.reason)
+		}
 	}
 	return b
+}
+
+// choose returns the rank of the candidate to take, -1 where there is none.
+func (s *search) choose() int {
+	chosen := -1
+	for rank, c := range s.best {
+		if c != nil {
+			chosen = rank
+			break
+		}
+	}
+	if !s.LoadMismatched {
+		return chosen
+	}
+	// Whoever asks for a file of another build asks for more than exports.
+	if c, m := s.best[max(chosen, 0)], s.best[rankMismatched]; c != nil && m != nil && c.image && exportsOnly(c.table) {
+		return rankMismatched
+	}
+	if chosen == rankOtherImage {
+		if table, err := s.openTable(s.otherPath); err == nil {
+			s.best[rankOtherImage].table = table
+		} else {
+			s.note(s.otherPath, "%v", plainError(err))
+		}
+	}
+	return chosen
 }
 
 // debugOnly reports whether an image is a separate debug file, whose code lies
@@ -711,5 +811,5 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *im
 		return symbols.Binding{}, nil, err
 	}
 	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: table.Describe() + "; given by itself, with no image to check it by"}, nil, nil
+		Reason: symbols.Say("%s; given by itself, with no image to check it by", table.Describe())}, nil, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -34,7 +33,7 @@ type folder struct {
 func (d *folder) read() {
 	d.once.Do(func() {
 		d.names = make(map[string]string)
-		f, err := os.Open(d.path)
+		f, err := openPath(d.path)
 		if err != nil {
 			d.err = err
 			return
@@ -78,7 +77,7 @@ func (d *folder) findKey(key string) string {
 func findFold(dir, rest string) string {
 	for _, part := range strings.Split(rest, "/") {
 		path := filepath.Join(dir, part)
-		if _, err := os.Lstat(path); err != nil {
+		if _, err := lstatPath(path); err != nil {
 			if path = foldedName(dir, part); path == "" {
 				return ""
 			}
@@ -91,7 +90,7 @@ func findFold(dir, rest string) string {
 // foldedName returns the path of the entry of a folder that has this name but
 // for case, or "".
 func foldedName(dir, name string) string {
-	f, err := os.Open(dir)
+	f, err := openPath(dir)
 	if err != nil {
 		return ""
 	}
@@ -110,6 +109,9 @@ func foldedName(dir, name string) string {
 	return ""
 }
 
+// pointerName is the file of a store that stands for one kept elsewhere.
+const pointerName = "file.ptr"
+
 // maxPointer bounds what is read of a file.ptr, in bytes: two paths.
 const maxPointer = 4 << 10
 
@@ -126,11 +128,11 @@ func (d *folder) findPointer(key string) (ptr, target string) {
 	if !ok || rest == "" {
 		return "", ""
 	}
-	ptr = findFold(filepath.Join(d.path, actual), rest+"/file.ptr")
+	ptr = findFold(filepath.Join(d.path, actual), rest+"/"+pointerName)
 	if ptr == "" || !isRegular(ptr) {
 		return "", ""
 	}
-	f, err := os.Open(ptr)
+	f, err := openPath(ptr)
 	if err != nil {
 		return "", ""
 	}
@@ -139,16 +141,22 @@ func (d *folder) findPointer(key string) (ptr, target string) {
 	if err != nil {
 		return "", ""
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	line, ok = cutPrefixFold(strings.TrimSpace(line), "PATH:")
-	if !ok || line == "" {
+	target, ok = pointerTarget(string(text))
+	if !ok {
 		return "", ""
 	}
-	return ptr, line
+	return ptr, target
+}
+
+// pointerTarget returns the path that a file.ptr holds.
+func pointerTarget(text string) (target string, ok bool) {
+	line, _, _ := strings.Cut(text, "\n")
+	target, ok = cutPrefixFold(strings.TrimSpace(line), "PATH:")
+	return target, ok && target != ""
 }
 
 func isRegular(path string) bool {
-	info, err := os.Stat(path)
+	info, err := statPath(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -167,14 +175,14 @@ func (d *folder) find(name string) string {
 // openFile opens a regular file that the user, or the rule, lets us open.
 func openFile(path string) (*symbols.File, error) {
 	// A named pipe would block the open itself: look first.
-	info, err := os.Stat(path)
+	info, err := statPath(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
-	f, err := os.Open(path)
+	f, err := openPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +230,7 @@ func (f *Finder) siblingPaths(path, name string) ([]string, error) {
 		if len(paths) > 0 {
 			return paths, nil
 		}
-		return nil, fmt.Errorf("%w: it names no file (%q)", ErrRefused, name)
+		return nil, symbols.Fail(ErrRefused, "path refused: it names no file (%q)", name)
 	}
 	dir := filepath.Dir(path)
 	places := []string{dir, filepath.Join(dir, ".debug")}

@@ -2,12 +2,12 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"logparser/symbols"
 )
 
 // ErrRefused says that a path out of a file must not be opened.
@@ -42,7 +42,7 @@ func checkRecorded(path, goos string) (string, error) {
 // checkSpelling judges a path by its text alone.
 func checkSpelling(path, goos string) error {
 	refuse := func(why string) error {
-		return fmt.Errorf("%w: %s (%q)", ErrRefused, why, path)
+		return symbols.Fail(ErrRefused, "path refused: %s (%q)", symbols.Say(why), path)
 	}
 	if path == "" {
 		return refuse("it is empty")
@@ -107,7 +107,7 @@ func isDosDevice(part string) bool {
 func checkLinks(path, root, rest string) (string, error) {
 	sep := string(filepath.Separator)
 	if err := checkVolume(root); err != nil {
-		return "", fmt.Errorf("%w: %v (%q)", ErrRefused, err, path)
+		return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
 	}
 	done := strings.TrimSuffix(root, sep)
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == filepath.Separator || r == '/' })
@@ -124,9 +124,9 @@ func checkLinks(path, root, rest string) (string, error) {
 		}
 		next := done + sep + part
 		if err := checkMount(next); err != nil {
-			return "", fmt.Errorf("%w: %v (%q)", ErrRefused, err, path)
+			return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
 		}
-		info, err := os.Lstat(next)
+		info, err := lstatPath(next)
 		if err != nil {
 			return "", err
 		}
@@ -134,32 +134,32 @@ func checkLinks(path, root, rest string) (string, error) {
 			done = next
 			continue
 		}
-		target, err := os.Readlink(next)
+		target, err := readLink(next)
 		if err != nil {
 			return "", err
 		}
 		if links++; links > maxLinks {
-			return "", fmt.Errorf("%w: too many symbolic links (%q)", ErrRefused, path)
+			return "", symbols.Fail(ErrRefused, "path refused: too many symbolic links (%q)", path)
 		}
 		if filepath.IsAbs(target) {
 			target = filepath.Clean(target)
 			if err := checkSpelling(target, runtime.GOOS); err != nil {
-				return "", fmt.Errorf("%w, reached by a link from %q", err, path)
+				return "", symbols.Fail(err, "%v, reached by a link from %q", err, path)
 			}
 			volume := filepath.VolumeName(target)
 			if err := checkVolume(volume + sep); err != nil {
-				return "", fmt.Errorf("%w: %v (%q)", ErrRefused, err, path)
+				return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
 			}
 			done, target = volume, target[len(volume):]
 		}
 		parts = append(strings.FieldsFunc(target, func(r rune) bool { return r == filepath.Separator || r == '/' }), parts...)
 	}
-	info, err := os.Lstat(done)
+	info, err := lstatPath(done)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: it is not a regular file (%q)", ErrRefused, path)
+		return "", symbols.Fail(ErrRefused, "path refused: it is not a regular file (%q)", path)
 	}
 	return done, nil
 }

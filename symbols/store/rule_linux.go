@@ -2,10 +2,11 @@ package store
 
 import (
 	"bufio"
-	"errors"
 	"os"
 	"strings"
 	"sync"
+
+	"logparser/symbols"
 )
 
 func checkVolume(string) error { return nil }
@@ -47,7 +48,7 @@ func checkMount(path string) error {
 		kind == "autofs", kind == "ceph", kind == "afs", kind == "ncpfs", kind == "davfs",
 		strings.HasPrefix(kind, "fuse.sshfs"), strings.HasPrefix(kind, "fuse.rclone"),
 		strings.HasPrefix(kind, "fuse.gvfsd"), strings.HasPrefix(kind, "fuse.davfs"):
-		return errors.New("it lies on a network file system (" + kind + ")")
+		return symbols.Fail(nil, "it lies on a network file system (%s)", kind)
 	}
 	return nil
 }

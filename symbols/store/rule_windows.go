@@ -1,9 +1,9 @@
 package store
 
 import (
-	"errors"
-
 	"golang.org/x/sys/windows"
+
+	"logparser/symbols"
 )
 
 // checkVolume refuses drive letters that stand for a network share.
@@ -14,9 +14,9 @@ func checkVolume(root string) error {
 	}
 	switch windows.GetDriveType(p) {
 	case windows.DRIVE_REMOTE:
-		return errors.New("it lies on a network drive")
+		return symbols.Fail(nil, "it lies on a network drive")
 	case windows.DRIVE_NO_ROOT_DIR:
-		return errors.New("its drive does not exist")
+		return symbols.Fail(nil, "its drive does not exist")
 	}
 	return nil
 }

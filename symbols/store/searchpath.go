@@ -2,9 +2,10 @@ package store
 
 import (
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"logparser/symbols"
 )
 
 // A placeKind says what an element of the search path is.
@@ -28,7 +29,7 @@ type place struct {
 	// the default one.
 	cache string
 	// why says what is wrong with a place of unknown kind.
-	why string
+	why symbols.Phrase
 }
 
 // parsePath reads the elements of a search path. Each is a folder, a file, the
@@ -55,8 +56,65 @@ func parsePath(elements []string, exists func(path string) (there, dir bool)) []
 // onDisk is the exists of [parsePath] that asks the system. The paths it is
 // asked for are the user's own.
 func onDisk(path string) (there, dir bool) {
-	info, err := os.Stat(path)
+	info, err := statPath(path)
 	return err == nil, err == nil && info.IsDir()
+}
+
+// nothing is the exists of [parsePath] that asks nobody.
+func nothing(string) (there, dir bool) { return false, false }
+
+// EnvironmentPath returns the elements of a search path that the environment
+// names for debuggers: _NT_SYMBOL_PATH, and the servers of DEBUGINFOD_URLS.
+func EnvironmentPath(getenv func(string) string) []string {
+	var list []string
+	if text := getenv("_NT_SYMBOL_PATH"); text != "" {
+		list = append(list, text)
+	}
+	for _, word := range strings.Fields(getenv("DEBUGINFOD_URLS")) {
+		// Other words set policies of elfutils.
+		if _, ok := cutURL(word); ok {
+			list = append(list, "debuginfod:"+word)
+		}
+	}
+	return list
+}
+
+// Servers returns the servers that a search path names, without credentials
+// and each once. The system is asked nothing.
+func Servers(elements []string) []string {
+	var list []string
+	for _, p := range parsePath(elements, nothing) {
+		if p.kind == placeSymSrv || p.kind == placeDebuginfod {
+			list = append(list, newServer(p).String())
+		}
+	}
+	return list
+}
+
+// isRemote reports whether a path names a folder of another machine by its
+// spelling.
+func isRemote(path string) bool {
+	return strings.HasPrefix(strings.ReplaceAll(path, `\`, "/"), "//")
+}
+
+// environment returns the places that the environment names. It was set for
+// other programs, so its folders on other machines are looked at only with the
+// network switched on.
+func (f *Finder) environment() []place {
+	exists := func(path string) (there, dir bool) {
+		if isRemote(path) && !f.Network {
+			return false, false
+		}
+		return onDisk(path)
+	}
+	list := parsePath(f.Environment, exists)
+	for i := range list {
+		p := &list[i]
+		if p.kind <= placeFile && isRemote(p.path) && !f.Network {
+			*p = place{kind: placeUnknown, path: p.path, why: symbols.Say("a folder of another machine, not looked at: the network is switched off")}
+		}
+	}
+	return list
 }
 
 // Missing returns the elements of a search path that name nothing but a folder
@@ -153,14 +211,14 @@ func (p *pathParser) store(text, cache string) {
 	case scheme == "http" || scheme == "https":
 		p.server(placeSymSrv, text, cache)
 	default:
-		p.add(place{kind: placeUnknown, path: text, why: "not a symbol server of the kind that is known here: " + scheme})
+		p.add(place{kind: placeUnknown, path: text, why: symbols.Say("not a symbol server of the kind that is known here: %s", scheme)})
 	}
 }
 
 func (p *pathParser) server(kind placeKind, text, cache string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
-		p.add(place{kind: placeUnknown, path: withoutUser(text), why: "not the URL of a symbol server"})
+		p.add(place{kind: placeUnknown, path: withoutUser(text), why: symbols.Say("not the URL of a symbol server")})
 		return
 	}
 	u.User, u.Fragment = nil, ""
@@ -209,17 +267,26 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 func (f *Finder) prepare() {
 	f.once.Do(func() {
 		if f.open == nil {
-			f.open = openFile
+			f.open = func(path string) (*symbols.File, error) {
+				file, err := openFile(path)
+				if err == nil {
+					file.Cache = f.Inflated
+				}
+				return file, err
+			}
 		}
 		f.client = f.newClient()
 		list := parsePath(f.Path, onDisk)
 		if f.LogFolder != "" {
 			list = append(list, place{kind: placeFolder, path: f.LogFolder})
 		}
+		list = append(list, f.environment()...)
 		for _, p := range list {
 			switch p.kind {
 			case placeSymSrv, placeDebuginfod:
-				f.servers = append(f.servers, newServer(p))
+				if !f.hasServer(p) {
+					f.servers = append(f.servers, newServer(p))
+				}
 				continue
 			case placeFolder:
 				if p.path == "" {
@@ -241,6 +308,15 @@ func (f *Finder) prepare() {
 type localPlace struct {
 	place
 	folder *folder
+}
+
+func (f *Finder) hasServer(p place) bool {
+	for _, srv := range f.servers {
+		if srv.kind == p.kind && srv.path == p.path {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Finder) hasFolder(path string) bool {

@@ -3,9 +3,12 @@ package store
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"logparser/symbols"
 )
 
 func TestParsePath(t *testing.T) {
@@ -78,7 +81,7 @@ func TestParsePath(t *testing.T) {
 			case placeSymSrv, placeDebuginfod:
 				s += " in " + orDefault(p.cache)
 			case placeUnknown:
-				s += ": " + p.why
+				s += ": " + p.why.String()
 			}
 			got = append(got, s)
 		}
@@ -117,5 +120,55 @@ func TestMissing(t *testing.T) {
 	})
 	if want := []string{gone, "C:/gone/symbols"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEnvironmentPath(t *testing.T) {
+	env := map[string]string{
+		"_NT_SYMBOL_PATH": `srv*/cache*https://user:secret@symbols.example/s;/flat`,
+		"DEBUGINFOD_URLS": "https://one.example ima:enforcing http://two.example/d/",
+	}
+	path := EnvironmentPath(func(name string) string { return env[name] })
+	want := []string{"https://symbols.example/s", "debuginfod:https://one.example", "debuginfod:http://two.example/d/"}
+	if got := Servers(path); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := EnvironmentPath(func(string) string { return "" }); len(got) > 0 {
+		t.Errorf("an empty environment names %q", got)
+	}
+}
+
+// TestEnvironment holds the order of places, and that nothing the environment
+// names on other machines is touched with the network switched off.
+func TestEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "env/logtest.pdb="+clang+"logtest.pdb", "log/readme:", "user/readme:")
+	mod := recorded(t, clang, "logtest.exe")
+	for _, network := range []bool{false, true} {
+		f := NewFinder(formats, []string{filepath.Join(dir, "user")}, filepath.Join(dir, "log"), false)
+		f.Environment = []string{`\\server.invalid\share;//server.invalid/share;srv*\\server.invalid\cache*` + filepath.Join(dir, "env")}
+		f.Network = network
+		b, file, attempts := run(t, dir, f, mod)
+		if b.Status != symbols.Matched || file != "$/env/logtest.pdb" {
+			t.Errorf("%s, %s", b.Status, file)
+		}
+		var got []string
+		for _, a := range attempts {
+			path, outcome, _ := strings.Cut(a, ": ")
+			if strings.Contains(path, "server.invalid") && strings.Contains(outcome, "the network is switched off") {
+				path += " off"
+			}
+			if len(got) < 5 {
+				got = append(got, path)
+			}
+		}
+		off := ""
+		if !network {
+			off = " off"
+		}
+		want := []string{"$/user", "$/log", `\\server.invalid\share` + off, "//server.invalid/share" + off, `\\server.invalid\cache` + off}
+		if runtime.GOOS != "windows" && !slices.Equal(got, want) {
+			t.Errorf("network %v: looked at %q, want %q", network, got, want)
+		}
 	}
 }

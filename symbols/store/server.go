@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"logparser/modules"
+	"logparser/symbols"
 	"logparser/symbols/image"
 )
 
@@ -46,6 +46,11 @@ type server struct {
 
 	mu   sync.Mutex
 	down error // why the server is not asked again
+
+	// tiersMu is held while the server is asked whether its store has two
+	// tiers; tiers is the answer, once known.
+	tiersMu      sync.Mutex
+	tiers, known bool
 }
 
 func newServer(p place) *server {
@@ -80,6 +85,8 @@ type request struct {
 	key string
 	// path is what is asked of the server, below its URL.
 	path string
+	// pointer says that the file only names the one that is wanted.
+	pointer bool
 }
 
 // symbolRequests returns what to ask a server for a module's symbols.
@@ -89,16 +96,18 @@ func (srv *server) symbolRequests(names []string, id modules.Identity) []request
 		if len(digits) <= 2 {
 			return nil
 		}
-		return []request{{path.Join(".build-id", digits[:2], digits[2:]+".debug"), "buildid/" + digits + "/debuginfo"}}
+		return []request{{path.Join(".build-id", digits[:2], digits[2:]+".debug"), "buildid/" + digits + "/debuginfo", false}}
 	}
 	var list []request
 	for _, key := range symbolKeys(names, id) {
 		if len(strings.Split(key, "/")) != 3 || strings.HasPrefix(key, ".build-id/") {
 			continue // layouts of folders, not of servers
 		}
-		list = append(list, request{key, key})
+		list = append(list, request{key: key, path: key})
 		if strings.HasSuffix(strings.ToLower(key), ".pdb") {
-			list = append(list, request{compressed(key), compressed(key)})
+			pointer := path.Join(path.Dir(key), pointerName)
+			list = append(list, request{key: compressed(key), path: compressed(key)},
+				request{key: key, path: pointer, pointer: true})
 		}
 	}
 	return list
@@ -113,10 +122,10 @@ func (srv *server) imageRequests(name string, id modules.Identity) []request {
 			return nil
 		}
 		digits := hex.EncodeToString([]byte(id.BuildID))
-		return []request{{keys[len(keys)-1], "buildid/" + digits + "/executable"}}
+		return []request{{keys[len(keys)-1], "buildid/" + digits + "/executable", false}}
 	}
 	for _, key := range keys {
-		list = append(list, request{key, key})
+		list = append(list, request{key: key, path: key})
 	}
 	return list
 }
@@ -151,7 +160,7 @@ func (s *search) askServers() {
 	}
 	for _, srv := range s.servers {
 		if !asked[srv] && s.best[rankMatched] == nil {
-			s.note(srv.String(), "a symbol server, not asked: %s", s.whyNotAsked(srv))
+			s.note(srv.String(), "a symbol server, not asked: %s", s.whyNotAsked())
 		}
 	}
 }
@@ -163,35 +172,104 @@ func (s *search) serverSymbols(asked map[*server]bool) {
 				return
 			}
 			asked[srv] = true
-			if path := s.obtain(srv, r, s.checkSymbols); path != "" {
+			if r.pointer {
+				s.followPointer(srv, r)
+			} else if path := s.obtain(srv, r, s.checkSymbols); path != "" {
 				s.trySymbols(path, false)
 			}
 		}
 	}
 }
 
-func (s *search) whyNotAsked(srv *server) string {
-	if !s.Network {
-		return "the network is switched off"
+func (s *search) whyNotAsked() symbols.Phrase {
+	switch {
+	case !s.Network:
+		return symbols.Say("the network is switched off")
+	case s.unused:
+		return symbols.Say("no record lies in the module")
 	}
-	return "nothing was recorded to ask it by"
+	return symbols.Say("nothing was recorded to ask it by")
 }
 
 // noteOnce records an attempt that holds for a whole server.
-func (s *search) noteOnce(path, outcome string) {
-	if key := "\x00" + path + outcome; !s.seen[key] {
+func (s *search) noteOnce(path string, outcome symbols.Phrase) {
+	if key := "\x00" + path + outcome.String(); !s.seen[key] {
 		s.seen[key] = true
-		s.note(path, "%s", outcome)
+		s.noted(path, outcome)
 	}
+}
+
+// askable reports whether a server may be asked for anything now; if not, the
+// reason is noted.
+func (s *search) askable(srv *server) bool {
+	srv.mu.Lock()
+	down := srv.down
+	srv.mu.Unlock()
+	switch {
+	case s.ctx.Err() != nil:
+	case !s.Network || s.unused:
+		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked: %s", s.whyNotAsked()))
+	case s.cacheFolder(srv) == "":
+		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked: there is no folder to keep its files in"))
+	case down != nil:
+		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked again: %v", down))
+		s.trouble = symbols.Say("%s: %v", srv, down)
+	default:
+		return true
+	}
+	return false
+}
+
+// address returns where a server has a path of its store.
+func (s *search) address(srv *server, path string) *url.URL {
+	if srv.kind == placeSymSrv && s.hasTiers(srv) {
+		path = twoTier(path)
+	}
+	return srv.below(path)
+}
+
+func (srv *server) below(path string) *url.URL {
+	u := *srv.base
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+"/"+path, ""
+	return &u
+}
+
+// hasTiers reports whether a server's store has two tiers, as the file
+// index2.txt in its root says. It is asked once.
+func (s *search) hasTiers(srv *server) bool {
+	srv.tiersMu.Lock()
+	defer srv.tiersMu.Unlock()
+	if srv.known {
+		return srv.tiers
+	}
+	u, cache := srv.below("index2.txt"), s.cacheFolder(srv)
+	if _, _, ok := recallMiss(cache, u.String()); ok {
+		srv.known = true
+		return false
+	}
+	text, err := s.get(u)
+	switch {
+	case err == nil:
+		// Some servers answer any question with a page.
+		srv.known, srv.tiers = true, !strings.HasPrefix(strings.TrimSpace(text), "<")
+	case s.ctx.Err() != nil:
+		s.note(u.String(), "cancelled")
+	case errors.Is(err, errMissing):
+		srv.known = true
+		rememberMiss(cache, u.String(), missing)
+	default:
+		srv.known = true
+		if !mild(err) {
+			s.failed(srv, u.String(), err)
+		}
+	}
+	return srv.tiers
 }
 
 // obtain returns the path of a file in the cache of a server, fetched from the
 // server where it is not there yet, or "". A file is kept only if check finds
 // that it is the one that was asked for.
 func (s *search) obtain(srv *server, r request, check func(path string) error) string {
-	if s.ctx.Err() != nil {
-		return ""
-	}
 	cache := s.cacheFolder(srv)
 	key := r.key
 	if cache != "" && isRegular(filepath.Join(cache, "index2.txt")) {
@@ -201,29 +279,15 @@ func (s *search) obtain(srv *server, r request, check func(path string) error) s
 	if cache != "" && isRegular(kept) {
 		return kept
 	}
-	if !s.Network {
-		s.noteOnce(srv.String(), "a symbol server, not asked: the network is switched off")
+	if !s.askable(srv) {
 		return ""
 	}
-	if cache == "" {
-		s.noteOnce(srv.String(), "a symbol server, not asked: there is no folder to keep its files in")
-		return ""
-	}
-	srv.mu.Lock()
-	down := srv.down
-	srv.mu.Unlock()
-	if down != nil {
-		s.noteOnce(srv.String(), "a symbol server, not asked again: "+down.Error())
-		return ""
-	}
-	u := *srv.base
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+"/"+r.path, ""
+	u := s.address(srv, r.path)
 	address := u.String()
-	if age, outcome, ok := recallMiss(cache, address); ok {
-		s.note(address, "not asked: %s before (%s ago)", outcome, age.Round(time.Minute))
+	if s.missed(cache, address) || !s.askable(srv) {
 		return ""
 	}
-	size, err := s.fetch(&u, kept, check)
+	size, err := s.fetch(u, kept, check)
 	var refusal *unfitError
 	switch {
 	case err == nil:
@@ -233,21 +297,111 @@ func (s *search) obtain(srv *server, r request, check func(path string) error) s
 		s.note(address, "cancelled")
 	case errors.Is(err, errMissing):
 		s.note(address, "not there")
-		rememberMiss(cache, address, "not there")
+		rememberMiss(cache, address, missing)
 	case errors.As(err, &refusal):
 		s.note(address, "not kept: %v", refusal.err)
-		rememberMiss(cache, address, "it had another file there")
-	default:
-		s.note(address, "%v", plainNetError(err))
-		var answer *answerError
-		if !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect) && !errors.Is(err, errKeep) &&
-			!(errors.As(err, &answer) && answer.mild()) {
-			srv.mu.Lock()
-			srv.down = plainNetError(err)
-			srv.mu.Unlock()
+		// What cannot be read may be a page that asks to log in, and go away.
+		if errors.Is(err, errOtherBuild) {
+			rememberMiss(cache, address, otherFile)
 		}
+	default:
+		s.failed(srv, address, err)
 	}
 	return ""
+}
+
+// missed notes a miss that is remembered.
+func (s *search) missed(cache, address string) bool {
+	age, outcome, ok := recallMiss(cache, address)
+	if ok {
+		left := (missLifetime - age).Round(time.Minute)
+		s.note(address, "not asked: %s before (%s ago); asked again in %s, or when %s is deleted", outcome,
+			plainDuration(age.Round(time.Minute)), plainDuration(left), filepath.Join(cache, missFolder))
+	}
+	return ok
+}
+
+// plainDuration writes whole minutes without seconds.
+func plainDuration(d time.Duration) string {
+	if d < time.Minute {
+		return "0m"
+	}
+	return strings.TrimSuffix(d.String(), "0s")
+}
+
+// failed notes what went wrong with a server, and gives it up where that does
+// not concern the one file alone.
+func (s *search) failed(srv *server, address string, err error) {
+	cause := plainNetError(err)
+	s.note(address, "%v", cause)
+	s.trouble = symbols.Say("%s: %v", srv, cause)
+	if !mild(err) {
+		srv.mu.Lock()
+		srv.down = cause
+		srv.mu.Unlock()
+	}
+}
+
+// mild reports whether an error concerns one file and not the whole server.
+func mild(err error) bool {
+	var answer *answerError
+	return errors.Is(err, errTooLarge) || errors.Is(err, errRedirect) || errors.Is(err, errKeep) ||
+		errors.As(err, &answer) && answer.mild()
+}
+
+// followPointer asks for a file.ptr, which names a file on another machine.
+// Of that only the last element counts: it is asked of the same folder of the
+// server, and looked for in the user's folders.
+func (s *search) followPointer(srv *server, r request) {
+	if !s.askable(srv) {
+		return
+	}
+	cache, u := s.cacheFolder(srv), s.address(srv, r.path)
+	address := u.String()
+	if s.missed(cache, address) || !s.askable(srv) {
+		return
+	}
+	text, err := s.get(u)
+	switch {
+	case err == nil:
+	case s.ctx.Err() != nil:
+		s.note(address, "cancelled")
+		return
+	case errors.Is(err, errMissing):
+		s.note(address, "not there")
+		rememberMiss(cache, address, missing)
+		return
+	default:
+		s.failed(srv, address, err)
+		return
+	}
+	target, ok := pointerTarget(text)
+	if !ok {
+		s.note(address, "names no file")
+		return
+	}
+	s.note(address, "names %q, of which only the last element counts", target)
+	name := modules.BaseName(target)
+	if !plainName(name) {
+		return
+	}
+	key, wanted := r.key, path.Base(r.key)
+	if strings.HasSuffix(name, "_") {
+		key, wanted = compressed(key), path.Base(compressed(key))
+	}
+	if !strings.EqualFold(name, wanted) {
+		at := request{key: key, path: path.Join(path.Dir(r.path), name)}
+		if path := s.obtain(srv, at, s.checkSymbols); path != "" {
+			s.trySymbols(path, false)
+		}
+	}
+	for _, p := range s.local {
+		if p.folder != nil && s.best[rankMatched] == nil {
+			if path := p.folder.find(name); path != "" {
+				s.trySymbols(path, false)
+			}
+		}
+	}
 }
 
 // checkSymbols reports why a file is not the symbols that are looked for.
@@ -258,7 +412,7 @@ func (s *search) checkSymbols(path string) error {
 	}
 	defer table.Close()
 	if match, why := s.compareTable(table); match != modules.Same {
-		return fmt.Errorf("%s of another build: %s", table.Describe(), why)
+		return symbols.Fail(errOtherBuild, "%s of another build: %s", table.Describe(), why)
 	}
 	return nil
 }
@@ -275,18 +429,19 @@ func (s *search) checkImage(path string) error {
 		return plainError(err)
 	}
 	if match, why := s.compareImage(img); match != modules.Same {
-		return fmt.Errorf("an image of another build: %s", why)
+		return symbols.Fail(errOtherBuild, "an image of another build: %s", why)
 	}
 	return nil
 }
 
 var (
-	errMissing  = errors.New("not there")
-	errTooLarge = errors.New("larger than the limit")
-	errRedirect = errors.New("redirected to a place that is not allowed")
-	errKeep     = errors.New("cannot be kept")
-	errIdle     = errors.New("time-out: nothing came from the server")
-	errTotal    = errors.New("time-out: the file took too long")
+	errMissing    = errors.New("not there")
+	errOtherBuild = errors.New("of another build")
+	errTooLarge   = errors.New("larger than the limit")
+	errRedirect   = errors.New("redirected to a place that is not allowed")
+	errKeep       = errors.New("cannot be kept")
+	errIdle       = symbols.Fail(nil, "time-out: nothing came from the server")
+	errTotal      = symbols.Fail(nil, "time-out: the file took too long")
 )
 
 // An answerError is an HTTP status that is no file.
@@ -295,11 +450,14 @@ type answerError struct {
 	status string
 }
 
-func (e *answerError) Error() string {
+func (e *answerError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the error in words.
+func (e *answerError) Unwrap() error {
 	if e.code == http.StatusUnauthorized || e.code == http.StatusProxyAuthRequired {
-		return "the server asks for credentials, which are not sent (" + e.status + ")"
+		return symbols.Fail(nil, "the server asks for credentials, which are not sent (%s)", e.status)
 	}
-	return "the server answered " + e.status
+	return symbols.Fail(nil, "the server answered %s", e.status)
 }
 
 // mild reports whether the answer is about the one file: stores that must not
@@ -348,11 +506,11 @@ func (f *Finder) newClient() *http.Client {
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > maxRedirects:
-				return fmt.Errorf("%w: more than %d times", errRedirect, maxRedirects)
+				return symbols.Fail(errRedirect, "redirected more than %d times", maxRedirects)
 			case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-				return fmt.Errorf("%w: %s", errRedirect, req.URL.Scheme)
+				return symbols.Fail(errRedirect, "redirected to a place that is not allowed: %s", req.URL.Scheme)
 			case req.URL.User != nil:
-				return fmt.Errorf("%w: it holds credentials", errRedirect)
+				return symbols.Fail(errRedirect, "redirected to a place that is not allowed: it holds credentials")
 			}
 			req.Header.Del("Referer")
 			return nil
@@ -360,9 +518,8 @@ func (f *Finder) newClient() *http.Client {
 	}
 }
 
-// fetch gets a file from a server and moves it to its place if check permits.
-// What was there of it is removed again on an error.
-func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (size int64, err error) {
+// download asks a server for a file and writes it to what begin returns.
+func (s *search) download(u *url.URL, limit int64, begin func() (io.Writer, error)) (size int64, err error) {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, orDefault(s.TotalTimeout, DefaultTotalTimeout), errTotal)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -376,6 +533,9 @@ func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (
 		}
 	}()
 
+	if s.Progress != nil {
+		s.Progress(u.String(), 0, -1)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return 0, err
@@ -393,58 +553,77 @@ func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (
 	default:
 		return 0, &answerError{resp.StatusCode, resp.Status}
 	}
-	limit := orDefault(s.MaxDownload, DefaultMaxDownload)
 	if resp.ContentLength > limit {
-		return 0, fmt.Errorf("%w of %d bytes: it is %d bytes", errTooLarge, limit, resp.ContentLength)
+		return 0, symbols.Fail(errTooLarge, "larger than the limit of %d bytes: it is %d bytes", limit, resp.ContentLength)
 	}
-
-	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
-		return 0, fmt.Errorf("%w: %v", errKeep, plainError(err))
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(kept), ".fetch-*")
+	w, err := begin()
 	if err != nil {
-		return 0, fmt.Errorf("%w: %v", errKeep, plainError(err))
+		return 0, cannotKeep(err)
 	}
-	defer func() {
-		tmp.Close()
-		if err != nil {
-			os.Remove(tmp.Name())
-			removeEmpty(filepath.Dir(kept))
-		}
-	}()
-	block := make([]byte, 256<<10)
+	block := make([]byte, min(256<<10, limit+1))
 	for {
 		timer.Reset(idle)
 		n, err := resp.Body.Read(block)
 		if size += int64(n); size > limit {
-			return 0, fmt.Errorf("%w of %d bytes", errTooLarge, limit)
+			return 0, symbols.Fail(errTooLarge, "larger than the limit of %d bytes", limit)
 		}
-		if _, err := tmp.Write(block[:n]); err != nil {
-			return 0, fmt.Errorf("%w: %v", errKeep, plainError(err))
+		if _, err := w.Write(block[:n]); err != nil {
+			return 0, cannotKeep(err)
 		}
 		if n > 0 && s.Progress != nil {
 			s.Progress(u.String(), size, resp.ContentLength)
 		}
 		if err == io.EOF {
-			break
+			return size, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	timer.Stop()
+}
+
+func cannotKeep(err error) error { return symbols.Fail(errKeep, "cannot be kept: %v", plainError(err)) }
+
+// get returns a small file of a server.
+func (s *search) get(u *url.URL) (string, error) {
+	var text strings.Builder
+	_, err := s.download(u, maxPointer, func() (io.Writer, error) { return &text, nil })
+	return text.String(), err
+}
+
+// fetch gets a file from a server and moves it to its place if check permits.
+// What was there of it is removed again on an error.
+func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (size int64, err error) {
+	var tmp *os.File
+	defer func() {
+		if tmp != nil && err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+			removeEmpty(filepath.Dir(kept))
+		}
+	}()
+	size, err = s.download(u, orDefault(s.MaxDownload, DefaultMaxDownload), func() (w io.Writer, err error) {
+		if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
+			return nil, err
+		}
+		tmp, err = os.CreateTemp(filepath.Dir(kept), ".fetch-*")
+		return tmp, err
+	})
+	if err != nil {
+		return 0, err
+	}
 	if err := tmp.Close(); err != nil {
-		return 0, fmt.Errorf("%w: %v", errKeep, plainError(err))
+		return 0, cannotKeep(err)
 	}
 	if err := check(tmp.Name()); err != nil {
 		return 0, &unfitError{plainError(err)}
 	}
 	if err := os.Rename(tmp.Name(), kept); err != nil {
-		os.Remove(tmp.Name())
 		// Somebody else may have fetched it meanwhile, and have it open.
 		if !isRegular(kept) {
-			return 0, fmt.Errorf("%w: %v", errKeep, plainError(err))
+			return 0, cannotKeep(err)
 		}
+		os.Remove(tmp.Name())
 	}
 	return size, nil
 }
@@ -462,6 +641,12 @@ func missFile(cache, address string) string {
 	return filepath.Join(cache, missFolder, hex.EncodeToString(sum[:16]))
 }
 
+// What a server had in the stead of a file, as the miss is remembered.
+const (
+	missing   = "not there"
+	otherFile = "it had another file there"
+)
+
 // rememberMiss notes that a server did not have a file. A miss that cannot be
 // noted is asked again.
 func rememberMiss(cache, address, outcome string) {
@@ -472,22 +657,45 @@ func rememberMiss(cache, address, outcome string) {
 }
 
 // recallMiss tells of a miss noted less than missLifetime ago.
-func recallMiss(cache, address string) (age time.Duration, outcome string, ok bool) {
+func recallMiss(cache, address string) (age time.Duration, outcome symbols.Phrase, ok bool) {
 	path := missFile(cache, address)
-	info, err := os.Stat(path)
+	info, err := statPath(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return 0, "", false
+		return 0, symbols.Phrase{}, false
 	}
 	age = time.Since(info.ModTime())
 	if age < 0 || age > missLifetime {
-		return 0, "", false
+		return 0, symbols.Phrase{}, false
 	}
-	f, err := os.Open(path)
+	f, err := openPath(path)
 	if err != nil {
-		return 0, "", false
+		return 0, symbols.Phrase{}, false
 	}
 	defer f.Close()
 	text, _ := io.ReadAll(io.LimitReader(f, maxPointer))
-	outcome, rest, _ := strings.Cut(string(text), "\n")
+	word, rest, _ := strings.Cut(string(text), "\n")
+	outcome = symbols.Say("not there")
+	if word == otherFile {
+		outcome = symbols.Say("it had another file there")
+	}
 	return age, outcome, strings.TrimSuffix(rest, "\n") == address
+}
+
+// ForgetMisses lets servers be asked again for what they did not have: it
+// removes what is remembered of that in the cache folders of a search path.
+// cache is the default one, "" for none.
+func ForgetMisses(elements []string, cache string) error {
+	folders := map[string]bool{cache: true}
+	for _, p := range parsePath(elements, nothing) {
+		if p.kind == placeSymSrv || p.kind == placeDebuginfod {
+			folders[p.cache] = true
+		}
+	}
+	var failures []error
+	for dir := range folders {
+		if dir != "" {
+			failures = append(failures, os.RemoveAll(filepath.Join(dir, missFolder)))
+		}
+	}
+	return errors.Join(failures...)
 }

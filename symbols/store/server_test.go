@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,17 +20,26 @@ import (
 	"logparser/symbols"
 )
 
-// A testServer is a symbol server on loopback that keeps what it was asked.
+// A testServer is a symbol server on loopback that keeps what it was asked,
+// besides whether its store has two tiers, which it denies.
 type testServer struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked []string
+	tiers int
 }
 
 func serve(t *testing.T, handle http.HandlerFunc) *testServer {
 	t.Helper()
 	s := &testServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Base(r.URL.Path) == "index2.txt" {
+			s.mu.Lock()
+			s.tiers++
+			s.mu.Unlock()
+			http.NotFound(w, r)
+			return
+		}
 		s.mu.Lock()
 		s.asked = append(s.asked, r.URL.Path)
 		s.mu.Unlock()
@@ -82,7 +93,7 @@ func networked(dir string, path ...string) *Finder {
 func outcomes(b symbols.Binding) string {
 	var list []string
 	for _, a := range b.Attempts {
-		list = append(list, a.Path+": "+a.Outcome)
+		list = append(list, a.Path+": "+a.Outcome.String())
 	}
 	return strings.Join(list, "\n")
 }
@@ -98,7 +109,7 @@ func TestSymSrv(t *testing.T) {
 	}{
 		{"plain", clangPath, 1},
 		{"compressed name", clangPath[:len(clangPath)-1] + "_", 2},
-		{"other guess of the name", "/s/logtest.exe.pdb/" + clangKey + "/logtest.exe.pdb", 4},
+		{"other guess of the name", "/s/logtest.exe.pdb/" + clangKey + "/logtest.exe.pdb", 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -203,8 +214,8 @@ func TestMiss(t *testing.T) {
 		t.Errorf("asked again: %d requests, %d before\n%s", len(server.requests()), first, outcomes(b))
 	}
 	misses, err := filepath.Glob(filepath.Join(dir, missFolder, "*"))
-	if err != nil || len(misses) != first {
-		t.Fatalf("%d misses are remembered, want %d", len(misses), first)
+	if err != nil || len(misses) != first+server.tiers || server.tiers != 1 {
+		t.Fatalf("%d misses are remembered, want %d and %d that there are no two tiers", len(misses), first, server.tiers)
 	}
 	old := time.Now().Add(-missLifetime - time.Minute)
 	for _, m := range misses {
@@ -214,6 +225,15 @@ func TestMiss(t *testing.T) {
 	}
 	if ask(); len(server.requests()) != 2*first {
 		t.Errorf("a day later: %d requests, want %d", len(server.requests()), 2*first)
+	}
+	if b := ask(); !strings.Contains(outcomes(b), "asked again in 24h0m, or when "+filepath.Join(dir, missFolder)+" is deleted") {
+		t.Errorf("how to ask again is not told:\n%s", outcomes(b))
+	}
+	if err := ForgetMisses([]string{server.URL}, dir); err != nil {
+		t.Fatal(err)
+	}
+	if ask(); len(server.requests()) != 3*first {
+		t.Errorf("after the misses are forgotten: %d requests, want %d", len(server.requests()), 3*first)
 	}
 }
 
@@ -345,7 +365,7 @@ func TestCancelledDownload(t *testing.T) {
 	if since := time.Since(begin); since > 4*time.Second {
 		t.Errorf("it took %v", since)
 	}
-	if misses, _ := filepath.Glob(filepath.Join(dir, missFolder, "*")); len(kept(t, dir)) > 0 || len(misses) > 0 {
+	if misses, _ := filepath.Glob(filepath.Join(dir, missFolder, "*")); len(kept(t, dir)) > 0 || len(misses) != server.tiers {
 		t.Errorf("kept %q, misses %q", kept(t, dir), misses)
 	}
 }
@@ -446,4 +466,182 @@ func TestConcurrentFetch(t *testing.T) {
 	if files := kept(t, dir); len(files) != 1 {
 		t.Errorf("kept %q", files)
 	}
+}
+
+// cabinet makes a cabinet of one file with a tool that packs as symbol stores
+// do.
+func cabinet(t *testing.T, member string, data []byte) []byte {
+	t.Helper()
+	tool, err := exec.LookPath("gcab")
+	if err != nil {
+		t.Skip("gcab is not installed")
+	}
+	dir := t.TempDir()
+	write(t, dir, member, data)
+	cmd := exec.Command(tool, "--create", "--zip", "packed.cab", member)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	packed := read(t, filepath.Join(dir, "packed.cab"))
+	if len(packed) >= len(data) {
+		t.Fatalf("%d bytes are packed into %d", len(data), len(packed))
+	}
+	return packed
+}
+
+// TestServerTrees serves folders laid out as symbol stores by a plain file
+// server.
+func TestServerTrees(t *testing.T) {
+	pdb := read(t, clang+"logtest.pdb")
+	const key = "logtest.pdb/" + clangKey + "/"
+	tests := []struct {
+		name  string
+		files map[string][]byte
+		// pack is the name in the store of a cabinet of the PDB.
+		pack  string
+		local []string
+		want  symbols.Status
+		keeps string
+	}{
+		{name: "one tier", files: map[string][]byte{key + "logtest.pdb": pdb}, want: symbols.Matched, keeps: key + "logtest.pdb"},
+		{name: "two tiers", files: map[string][]byte{"index2.txt": nil, "lo/" + key + "logtest.pdb": pdb},
+			want: symbols.Matched, keeps: key + "logtest.pdb"},
+		{name: "two tiers, said by a page", files: map[string][]byte{"index2.txt": []byte("<html>all is well</html>"), key + "logtest.pdb": pdb},
+			want: symbols.Matched, keeps: key + "logtest.pdb"},
+		{name: "cabinet", pack: key + "logtest.pd_", want: symbols.Matched, keeps: key + "logtest.pd_"},
+		{name: "cabinet in two tiers", files: map[string][]byte{"index2.txt": []byte(".")}, pack: "lo/" + key + "logtest.pd_",
+			want: symbols.Matched, keeps: key + "logtest.pd_"},
+		{name: "pointer to a file beside it", files: map[string][]byte{key + "file.ptr": []byte(`PATH:\\server\share\renamed.pdb`), key + "renamed.pdb": pdb},
+			want: symbols.Matched, keeps: key + "logtest.pdb"},
+		{name: "pointer to a cabinet beside it", files: map[string][]byte{key + "file.ptr": []byte("PATH:D:\\builds\\renamed.pd_\r\n")}, pack: key + "renamed.pd_",
+			want: symbols.Matched, keeps: key + "logtest.pd_"},
+		{name: "pointer to a file the user has", files: map[string][]byte{key + "file.ptr": []byte("PATH:/builds/renamed.pdb")},
+			local: []string{"renamed.pdb=" + clang + "logtest.pdb"}, want: symbols.Matched},
+		{name: "pointer to nothing", files: map[string][]byte{key + "file.ptr": []byte(`PATH:\\server\share\logtest.pdb`)}, want: symbols.NotFound},
+		{name: "pointer that leads up", files: map[string][]byte{key + "file.ptr": []byte("PATH:../../secret.pdb"), "secret.pdb": pdb}, want: symbols.NotFound},
+		{name: "pointer to a folder", files: map[string][]byte{key + "file.ptr": []byte(`PATH:\\server\share\..`)}, want: symbols.NotFound},
+		{name: "message", files: map[string][]byte{key + "file.ptr": []byte("MSG: Filtered")}, want: symbols.NotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tree, dir, user := t.TempDir(), t.TempDir(), t.TempDir()
+			for name, data := range tt.files {
+				write(t, tree, name, data)
+			}
+			if tt.pack != "" {
+				write(t, tree, tt.pack, cabinet(t, "logtest.pdb", pdb))
+			}
+			plant(t, user, tt.local...)
+			server := httptest.NewServer(http.FileServer(http.Dir(tree)))
+			defer server.Close()
+			mod := recorded(t, clang, "logtest.exe")
+			f := networked(dir, user, server.URL)
+			opened := watch(f)
+			b, _, _ := run(t, dir, f, mod)
+			if b.Status != tt.want || strings.Join(kept(t, dir), " ") != tt.keeps {
+				t.Errorf("%s, kept %q, want %s, %q\n%s", b.Status, kept(t, dir), tt.want, tt.keeps, outcomes(b))
+			}
+			for _, path := range *opened {
+				if !strings.HasPrefix(path, dir) && !strings.HasPrefix(path, user) {
+					t.Errorf("opened %s", path)
+				}
+			}
+			if tt.want != symbols.Matched {
+				return
+			}
+			named := false
+			if err := b.Table.Procedures(func(_ uint64, name string) bool { named = name != ""; return !named }); err != nil || !named {
+				t.Errorf("no names: %v", err)
+			}
+			// Found again with the server away, and no miss in its way.
+			server.Close()
+			for _, network := range []bool{true, false} {
+				f := networked(dir, user, server.URL)
+				f.Network = network
+				if b, _, _ := run(t, dir, f, mod); b.Status != symbols.Matched && tt.keeps != "" {
+					t.Errorf("network %v, from the cache: %s\n%s", network, b.Status, outcomes(b))
+				}
+			}
+			// And as a store of the user's.
+			if b, _, _ := find(t, dir, mod, dir); b.Status != symbols.Matched && tt.keeps != "" {
+				t.Errorf("as a store: %s\n%s", b.Status, outcomes(b))
+			}
+		})
+	}
+}
+
+// TestLocalCabinets finds cabinets in stores of the user's.
+func TestLocalCabinets(t *testing.T) {
+	packed := cabinet(t, "logtest.pdb", read(t, clang+"logtest.pdb"))
+	mod := recorded(t, clang, "logtest.exe")
+	for _, prefix := range []string{"", "lo/"} {
+		dir := t.TempDir()
+		if prefix != "" {
+			plant(t, dir, "index2.txt:")
+		}
+		write(t, dir, prefix+"logtest.pdb/"+clangKey+"/logtest.pd_", packed)
+		if b, file, attempts := find(t, dir, mod, dir); b.Status != symbols.Matched || file != "$/"+prefix+"logtest.pdb/"+clangKey+"/logtest.pd_" {
+			t.Errorf("%q: %s, %s\n%s", prefix, b.Status, file, strings.Join(attempts, "\n"))
+		}
+	}
+}
+
+// TestUnreadableIsNoMiss keeps asking for a file that cannot be read: a page
+// that asks to log in goes away.
+func TestUnreadableIsNoMiss(t *testing.T) {
+	login := true
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case login:
+			fmt.Fprint(w, "<html>please log in</html>")
+		case r.URL.Path == clangPath:
+			http.ServeFile(w, r, clang+"logtest.pdb")
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	dir := t.TempDir()
+	for _, want := range []symbols.Status{symbols.NotFound, symbols.Matched} {
+		if b, _, _ := run(t, dir, networked(dir, server.URL+"/s"), recorded(t, clang, "logtest.exe")); b.Status != want {
+			t.Errorf("log in %v: %s\n%s", login, b.Status, outcomes(b))
+		}
+		login = false
+	}
+}
+
+// TestTrouble holds that the reason says which server failed, and how.
+func TestTrouble(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	dir := t.TempDir()
+	b, _, _ := run(t, dir, networked(dir, server.URL), recorded(t, clang, "logtest.exe"))
+	if want := "no symbol file and no image was found; " + server.URL + ": the server answered 502 Bad Gateway"; b.Reason.String() != want {
+		t.Errorf("got  %s\nwant %s", b.Reason, want)
+	}
+}
+
+// TestUnused asks no server for a module that no record lies in, but takes
+// what was fetched before.
+func TestUnused(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, clang+"logtest.pdb") })
+	dir := t.TempDir()
+	mod := recorded(t, clang, "logtest.exe")
+	find := func(find func(context.Context, *modules.Module) symbols.Binding, want symbols.Status) symbols.Binding {
+		t.Helper()
+		b := find(context.Background(), mod)
+		if b.Status != want {
+			t.Errorf("%s\n%s", b.Status, outcomes(b))
+		}
+		if b.Table != nil {
+			b.Table.Close()
+		}
+		return b
+	}
+	f := networked(dir, server.URL)
+	b := find(f.FindUnused, symbols.NotFound)
+	if len(server.requests())+server.tiers > 0 || !strings.Contains(outcomes(b), "not asked: no record lies in the module") {
+		t.Errorf("asked %q\n%s", server.requests(), outcomes(b))
+	}
+	find(f.Find, symbols.Matched)
+	find(f.FindUnused, symbols.Matched)
 }
