@@ -127,7 +127,7 @@ func BenchmarkRead(b *testing.B) {
 				t.Read(dst, from)
 				if find {
 					for k := range dst {
-						i, _ := a.Find(0, log.events[from+int64(k)].Address)
+						i, _ := a.Find(0, 0, log.events[from+int64(k)].Address)
 						sum += int64(i)
 					}
 				}

@@ -43,55 +43,134 @@ func (t *Table) Build(ctx context.Context, namer Namer, progress parser.Progress
 	t.building.Lock()
 	defer t.building.Unlock()
 
-	b := &builder{t: t, namer: namer, addresses: t.Addresses(), none: noFrame}
+	t.builder = nil
+	b := &builder{t: t, namer: namer, exact: t.log.ExactLeaves(), addresses: t.Addresses(), none: noFrame}
 	if b.addresses == nil {
-		b.counting = true
-		b.addresses = &Addresses{hash: newHash()}
+		t.counted = 0
+		b.addresses = newAddresses(&t.mu)
 	}
 	t.mu.Lock()
 	t.pass = pass{threads: threads{hash: newHash()}}
 	t.done = false
 	t.mu.Unlock()
+	if err := b.pair(ctx, progress); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.addresses = b.addresses
+	t.done = true
+	t.mu.Unlock()
+	t.builder = b
+	return nil
+}
 
-	ctx, cancel := context.WithCancel(ctx)
-	reader := newReadAhead(ctx, t.log, t.runs)
-	defer reader.wait()
-	defer cancel()
+// Extend goes on where Build, or the last Extend, ended, after the log has
+// grown: runs are those of the table, of which the last may have become
+// longer, and new ones behind them. Rows are there at once and are paired as
+// it goes; an open call gets its partner and duration when its leave comes.
+// The table is then the same as if it had been built from all the rows at
+// once, provided that namer answers as the one of the last Build did or that
+// NeedsNames was false. The namer is called while the table is locked: it must
+// call none of its methods, but may call Addresses.Find.
+//
+// Before Build has ended, Extend only makes the table longer.
+func (t *Table) Extend(ctx context.Context, runs []parser.Run, namer Namer, progress parser.Progress) error {
+	t.building.Lock()
+	defer t.building.Unlock()
 
-	var row int64
+	old := t.layout.Load()
+	for i, r := range old.runs {
+		last := i == len(old.runs)-1
+		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
+			return fmt.Errorf("run %d is not what it was", i)
+		}
+	}
+	t.layout.Store(newLayout(runs))
+	b := t.builder
+	if b == nil {
+		return nil
+	}
+	b.namer = namer
+	b.functions = b.functions[:0]
+	for th := range b.deep {
+		th.indexed = false
+	}
+	clear(b.deep)
+	return b.pair(ctx, progress)
+}
+
+// pair goes on to the end of the table.
+func (b *builder) pair(ctx context.Context, progress parser.Progress) error {
+	t := b.t
+	layout := t.layout.Load()
+	total := layout.total()
+	next, stop := b.blocks(ctx, layout)
+	defer stop()
 	var told time.Time
 	for {
-		batch := reader.next()
+		batch := next()
 		if batch == nil {
 			break
 		}
 		t.mu.Lock()
-		b.add(batch, row)
-		row += int64(len(batch.events))
-		t.rows = max(t.rows, row)
+		// A block may be known to the addresses in part.
+		events := batch.events
+		if known := t.counted - b.row; known > 0 {
+			b.counting = false
+			n := min(known, int64(len(events)))
+			b.add(batch.run, events[:n])
+			events = events[n:]
+		}
+		b.counting = true
+		b.add(batch.run, events)
+		t.counted = max(t.counted, b.row)
+		t.rows = max(t.rows, b.row)
 		t.mu.Unlock()
-		err := batch.err
-		reader.recycle(batch)
-		if err != nil {
-			return err
+		if batch.err != nil {
+			return batch.err
 		}
 		if progress != nil && time.Since(told) >= progressEvery {
 			told = time.Now()
-			progress(row, t.Total())
+			progress(b.row, total)
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	b.endRun()
-	t.addresses = b.addresses
-	t.done = true
-	t.mu.Unlock()
 	if progress != nil {
-		progress(row, t.Total())
+		progress(b.row, total)
 	}
 	return nil
+}
+
+// blocks returns what hands out the events from the builder's row on, block by
+// block and nil at the end; a block is valid until the next. stop must be
+// called when no more are wanted.
+func (b *builder) blocks(ctx context.Context, l *layout) (next func() *batch, stop func()) {
+	row := b.row
+	if l.total()-row > blockLen {
+		ctx, cancel := context.WithCancel(ctx)
+		reader := newReadAhead(ctx, b.t.log, l, row)
+		var last *batch
+		next = func() *batch {
+			if last != nil {
+				reader.recycle(last)
+			}
+			last = reader.next()
+			return last
+		}
+		return next, func() { cancel(); reader.wait() }
+	}
+	next = func() *batch {
+		if row == l.total() || ctx.Err() != nil || b.short.err != nil {
+			return nil
+		}
+		b.short.read(b.t.log, l, row)
+		row += int64(len(b.short.events))
+		return &b.short
+	}
+	b.short.err = nil
+	return next, func() {}
 }
 
 // A batch is a block of events of one run, as long as err is nil.
@@ -101,54 +180,59 @@ type batch struct {
 	err    error
 }
 
+// read fills the batch with the events from a row on that lie in its run.
+func (b *batch) read(log parser.Log, l *layout, row int64) {
+	run, record := l.position(row)
+	n := int(min(blockLen, l.starts[run+1]-row))
+	if cap(b.events) < n {
+		b.events = make([]parser.Event, n)
+	}
+	got, err := log.ReadEvents(b.events[:n], record)
+	b.events, b.run, b.err = b.events[:got], run, nil
+	if got < n {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		b.err = fmt.Errorf("record %d: %w", record+int64(got), err)
+	}
+}
+
 // A readAhead reads the next block while the last one is being paired.
 type readAhead struct {
 	full, free chan *batch
 	done       chan struct{}
 }
 
-func newReadAhead(ctx context.Context, log parser.Log, runs []parser.Run) *readAhead {
-	longest := int64(0)
-	for _, run := range runs {
-		longest = max(longest, run.Count)
-	}
+func newReadAhead(ctx context.Context, log parser.Log, l *layout, row int64) *readAhead {
 	r := &readAhead{make(chan *batch, 2), make(chan *batch, 2), make(chan struct{})}
 	for range cap(r.free) {
-		r.free <- &batch{events: make([]parser.Event, 0, min(blockLen, longest))}
+		r.free <- &batch{}
 	}
-	go r.read(ctx, log, runs)
+	go r.read(ctx, log, l, row)
 	return r
 }
 
-func (r *readAhead) read(ctx context.Context, log parser.Log, runs []parser.Run) {
+func (r *readAhead) read(ctx context.Context, log parser.Log, l *layout, row int64) {
 	defer close(r.done)
 	defer close(r.full)
-	for k, run := range runs {
-		for first, end := run.First, run.First+run.Count; first < end; {
-			var b *batch
-			select {
-			case b = <-r.free:
-			case <-ctx.Done():
-				return
-			}
-			n := int(min(blockLen, end-first))
-			got, err := log.ReadEvents(b.events[:n], first)
-			b.events, b.run, b.err = b.events[:got], k, nil
-			if got < n {
-				if err == nil || err == io.EOF {
-					err = io.ErrUnexpectedEOF
-				}
-				b.err = fmt.Errorf("record %d: %w", first+int64(got), err)
-			}
-			first += int64(got)
-			select {
-			case r.full <- b:
-			case <-ctx.Done():
-				return
-			}
-			if b.err != nil {
-				return
-			}
+	for row < l.total() {
+		var b *batch
+		select {
+		case b = <-r.free:
+		case <-ctx.Done():
+			return
+		}
+		b.read(log, l, row)
+		row += int64(len(b.events))
+		// What was read is for the receiver alone from here on.
+		failed := b.err != nil
+		select {
+		case r.full <- b:
+		case <-ctx.Done():
+			return
+		}
+		if failed {
+			return
 		}
 	}
 }
@@ -171,20 +255,27 @@ type frame struct {
 
 const noFrame = math.MaxUint32
 
-// A builder is the state of one Build. The table's lock is held while it
-// works.
+// A builder is the state of a Build, from which Extend goes on. The table's
+// lock is held while it works.
 type builder struct {
-	t         *Table
+	t *Table
+	// row is the next row to be paired.
+	row       int64
+	short     batch
 	namer     Namer
+	exact     bool // the log's ExactLeaves
 	addresses *Addresses
-	counting  bool // the addresses are not known from an earlier build
+	counting  bool // the rows are not counted yet from an earlier build
 	// functions caches the Namer's answers by address number: 0 for not yet
 	// asked, otherwise the answer + 1.
 	functions []uint64
 	run       int32
 	frames    store[frame]
-	none      uint32    // head of the list of free frames
-	live      []*thread // those that have a stack in this run
+	none      uint32 // head of the list of free frames
+	// ordinals has for each frame the number of its enter among its thread's
+	// events, if the table counts inside.
+	ordinals []int64
+	live     []*thread // those that have a stack in this run
 	// recentThreads and recentAddresses spare most events the hash tables.
 	// An unused entry of recentAddresses has no entry.
 	recentThreads   [1 << recentBits]*thread
@@ -192,6 +283,7 @@ type builder struct {
 		value uint64
 		entry *Address
 		id    uint32
+		space uint16
 	}
 	// deep has the index of deep stacks: how often a key is on the stack.
 	deep map[*thread]map[key]uint32
@@ -202,30 +294,34 @@ type key uint64
 
 const functionKey = 1 << 32
 
-func (b *builder) add(batch *batch, row int64) {
-	for int32(batch.run) != b.run {
+// add pairs the next events, which are of one run.
+func (b *builder) add(run int, events []parser.Event) {
+	for int32(run) != b.run {
 		b.endRun()
 		b.run++
 	}
-	t := b.t
+	t, row := b.t, b.row
 	var chunk []entry
-	for k := range batch.events {
-		e := &batch.events[k]
+	for k := range events {
+		e := &events[k]
 		if chunk == nil || row%entryChunk == 0 {
-			if int(row/entryChunk) == len(t.chunks) {
-				t.chunks = append(t.chunks, make([]entry, min(entryChunk, t.Total()-row)))
-			}
-			chunk = t.chunks[row/entryChunk]
+			chunk = t.chunk(row)
 		}
 		switch e.Kind {
 		case parser.Enter:
 			th := b.thread(e.Thread)
 			th.records++
+			if e.Gap != parser.NoGap {
+				b.resume(th, e, row)
+			}
 			chunk[row%entryChunk] = entry{0, min(th.depth, maxDepth) << markBits}
 			b.push(th, row, e)
 		case parser.Leave:
 			th := b.thread(e.Thread)
 			th.records++
+			if e.Gap != parser.NoGap {
+				b.resume(th, e, row)
+			}
 			b.leave(th, row, e)
 		default:
 			var depth uint32
@@ -237,6 +333,7 @@ func (b *builder) add(batch *batch, row int64) {
 		}
 		row++
 	}
+	b.row = row
 }
 
 func (b *builder) thread(id uint32) *thread {
@@ -249,11 +346,11 @@ func (b *builder) thread(id uint32) *thread {
 }
 
 // address returns the number of an event's address and counts it.
-func (b *builder) address(address uint64) (uint32, *Address) {
-	recent := &b.recentAddresses[address*0x9e3779b97f4a7c15>>(64-recentBits)]
-	if recent.value != address || recent.entry == nil {
-		id := b.addresses.add(b.run, address)
-		recent.value, recent.entry, recent.id = address, b.addresses.list.at(id), id
+func (b *builder) address(e *parser.Event) (uint32, *Address) {
+	recent := &b.recentAddresses[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+	if recent.value != e.Address || recent.space != e.Space || recent.entry == nil {
+		id := b.addresses.add(b.run, e.Space, e.Address)
+		recent.value, recent.space, recent.entry, recent.id = e.Address, e.Space, b.addresses.list.at(id), id
 	}
 	if b.counting {
 		recent.entry.Records++
@@ -262,17 +359,27 @@ func (b *builder) address(address uint64) (uint32, *Address) {
 }
 
 func (b *builder) push(th *thread, row int64, e *parser.Event) {
-	id, a := b.address(e.Address)
+	id, a := b.address(e)
 	if !a.entered {
 		a.entered = true
 	}
+	b.pushFrame(th, frame{row, e.Time, id, th.top})
+}
+
+func (b *builder) pushFrame(th *thread, f frame) {
 	i := b.none
 	if i == noFrame {
 		i = b.frames.add()
 	} else {
 		b.none = b.frames.at(i).below
 	}
-	*b.frames.at(i) = frame{row, e.Time, id, th.top}
+	*b.frames.at(i) = f
+	if b.t.countInside {
+		for int(i) >= len(b.ordinals) {
+			b.ordinals = append(b.ordinals, 0)
+		}
+		b.ordinals[i] = th.records
+	}
 	th.top = i
 	th.depth++
 	if !th.live {
@@ -280,7 +387,51 @@ func (b *builder) push(th *thread, row int64, e *parser.Event) {
 		b.live = append(b.live, th)
 	}
 	if th.indexed {
-		b.index(b.deep[th], id)
+		b.index(b.deep[th], f.address)
+	}
+}
+
+// maxOuter bounds the calls of which nothing is known that are put on a stack.
+const maxOuter = 1 << 16
+
+// noRow is the row of a call whose enter is missing.
+const noRow = -1
+
+// resume makes a thread's stack what the log says is open before an event.
+// Calls that are not open any more were left without a leave that is known.
+func (b *builder) resume(th *thread, e *parser.Event, row int64) {
+	var open []parser.OpenCall
+	outer := 0
+	if log, ok := b.t.log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
+		_, record := b.t.Position(row)
+		var err error
+		if open, outer, err = log.OpenCalls(record); err != nil {
+			// The leaves of these calls will be strays.
+			open, outer = nil, 0
+		}
+	}
+	outer = min(outer, maxOuter)
+	for th.depth > 0 {
+		i := int(th.depth) - 1 - outer
+		if i < 0 {
+			break
+		}
+		if i < len(open) {
+			if a := b.addresses.list.at(b.frames.at(th.top).address); a.Value == open[i].Address && (a.Space^open[i].Space)&1 == 0 {
+				break
+			}
+		}
+		b.forget(th)
+	}
+	for i := int(th.depth) - outer; i < len(open); i++ {
+		var c parser.OpenCall
+		if i >= 0 {
+			c = open[i]
+		}
+		id := b.addresses.add(b.run, c.Space, c.Address)
+		b.addresses.list.at(id).entered = true
+		b.pushFrame(th, frame{noRow, 0, id, th.top})
+		th.rowless++
 	}
 }
 
@@ -306,20 +457,19 @@ func (b *builder) pop(th *thread) frame {
 
 func (b *builder) leave(th *thread, row int64, e *parser.Event) {
 	if th.depth == 0 {
-		b.address(e.Address)
-		b.t.marks[Stray]++
-		*b.t.entry(row) = entry{0, uint32(Stray)}
+		b.address(e)
+		b.stray(row)
 		return
 	}
 	top := b.frames.at(th.top).address
-	if a := b.addresses.list.at(top); a.Value == e.Address {
+	if a := b.addresses.list.at(top); a.Value == e.Address && a.Space == e.Space {
 		if b.counting {
 			a.Records++
 		}
 		b.closeTop(th, row, e.Time, None)
 		return
 	}
-	id, a := b.address(e.Address)
+	id, a := b.address(e)
 	// An address that no enter has is on no stack: so it is with all leaves
 	// of recorders that do not write the enter's address again.
 	if a.entered {
@@ -327,6 +477,10 @@ func (b *builder) leave(th *thread, row int64, e *parser.Event) {
 			b.closeDownTo(th, above, row, e.Time)
 			return
 		}
+	}
+	if b.exact {
+		b.stray(row)
+		return
 	}
 	b.t.byPosition = true
 	if b.namer == nil {
@@ -343,6 +497,11 @@ func (b *builder) leave(th *thread, row int64, e *parser.Event) {
 		return
 	}
 	b.closeTop(th, row, e.Time, Tail)
+}
+
+func (b *builder) stray(row int64) {
+	b.t.marks[Stray]++
+	*b.t.entry(row) = entry{0, uint32(Stray)}
 }
 
 // above returns how many calls are above the nearest one with the key on the
@@ -421,17 +580,26 @@ func (b *builder) function(id uint32) Function {
 		b.functions = append(b.functions, 0)
 	}
 	if b.functions[id] == 0 {
-		b.functions[id] = 1 + uint64(b.namer(int(b.run), b.addresses.list.at(id).Value))
+		a := b.addresses.list.at(id)
+		b.functions[id] = 1 + uint64(b.namer(int(b.run), a.Space, a.Value))
 	}
 	return Function(b.functions[id] - 1)
 }
 
 func (b *builder) closeDownTo(th *thread, above int, row, at int64) {
 	for range above {
-		f := b.pop(th)
-		b.mark(f.row, NoLeave)
+		b.forget(th)
 	}
 	b.closeTop(th, row, at, None)
+}
+
+// forget takes the top call, which was left without a leave, from the stack.
+func (b *builder) forget(th *thread) {
+	if f := b.pop(th); f.row == noRow {
+		th.rowless--
+	} else {
+		b.mark(f.row, NoLeave)
+	}
 }
 
 func (b *builder) mark(row int64, m Mark) {
@@ -441,8 +609,18 @@ func (b *builder) mark(row int64, m Mark) {
 
 // closeTop pairs the leave at row, of time at, with the top call.
 func (b *builder) closeTop(th *thread, row, at int64, m Mark) {
+	i := th.top
 	f := b.pop(th)
 	t := b.t
+	if f.row == noRow {
+		th.rowless--
+		t.marks[NoEnter]++
+		*t.entry(row) = entry{0, min(th.depth, maxDepth)<<markBits | uint32(NoEnter)}
+		return
+	}
+	if t.countInside {
+		t.inside[row/entryChunk][row%entryChunk] = uint32(min(th.records-b.ordinals[i]-1, math.MaxUint32))
+	}
 	enter, leave := t.entry(f.row), t.entry(row)
 	if delta := row - f.row; delta < farFrom {
 		enter.partner, leave.partner = int32(delta), int32(-delta)
@@ -475,18 +653,18 @@ func elapsed(start, end int64) int64 {
 	return math.MaxInt64
 }
 
-// endRun closes the stacks of a run that has ended.
+// endRun empties the stacks of a run that has ended.
 func (b *builder) endRun() {
 	for _, th := range b.live {
 		if th.indexed {
 			th.indexed = false
 			delete(b.deep, th)
 		}
+		b.t.marks[Open] += int64(th.depth - th.rowless)
 		for th.depth > 0 {
-			f := b.pop(th)
-			b.mark(f.row, Open)
+			b.pop(th)
 		}
-		th.live = false
+		th.live, th.rowless = false, 0
 	}
 	b.live = b.live[:0]
 	clear(b.recentAddresses[:])

@@ -17,15 +17,19 @@ import (
 
 // script makes events of a text: a word an event, the thread's letter, the
 // kind (">" enters, "<" leaves, "?" is damaged), the function's letter. A
-// leave with an asterisk has another address of the function than the enter.
+// leave with an asterisk has another address of the function than the enter; a
+// word with a quote is of another space.
 // An event is one millisecond after the one before.
 func script(text string) []parser.Event {
 	var list []parser.Event
 	for i, w := range strings.Fields(text) {
 		e := parser.Event{Thread: uint32(w[0]), Time: int64(i) * 1e6, Address: uint64(w[2])<<8 + 5}
 		e.Kind = map[byte]parser.Kind{'>': parser.Enter, '<': parser.Leave, '?': parser.Damaged}[w[1]]
-		if strings.HasSuffix(w, "*") {
+		switch w[3:] {
+		case "*":
 			e.Address += 4
+		case "'":
+			e.Space = 1
 		}
 		list = append(list, e)
 	}
@@ -33,7 +37,7 @@ func script(text string) []parser.Event {
 }
 
 // scriptNamer knows the functions with small letters.
-func scriptNamer(_ int, address uint64) Function {
+func scriptNamer(_ int, _ uint16, address uint64) Function {
 	if f := Function(address >> 8); f >= 'a' {
 		return f
 	}
@@ -83,6 +87,8 @@ func TestPairs(t *testing.T) {
 		{"foreign: unknown leave", "A>f A>g A>h A<X*", "0!open 1!open 2-3(1) 2-2(1)", true},
 		{"foreign: unknown top", "A>f A>g A>X A<f*", "0!open 1!open 2-3(1) 2-2(1)", true},
 		{"foreign: caller unknown", "A>f A>X A>h A<f*", "0-3(3) 1!no-leave 2!no-leave 0-0(3)", true},
+		{"another space is another address", "A>f A>f' A<f", "0-2(2) 1!no-leave 0-0(2)", false},
+		{"foreign: another space", "A>f A>f' A>g A>h A<f*", "0!open 1-4(3) 2!no-leave 3!no-leave 1-1(3)", true},
 		{"an address beats a name", "A>f A>g* A>g A<g*", "0!open 1-3(2) 2!no-leave 1-1(2)", false},
 	}
 	for _, test := range tests {
@@ -114,6 +120,105 @@ func TestPairsWithoutNames(t *testing.T) {
 	}
 	if got, want := show(resultOf(table).records), "0-3(3) 1-2(1) 1-1(1) 0-0(3)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestExactLeaves has a log whose leaves close the call that they name or none.
+func TestExactLeaves(t *testing.T) {
+	tests := []struct{ name, events, want string }{
+		{"nested", "A>f A>g A<g A<f", "0-3(3) 1-2(1) 1-1(1) 0-0(3)"},
+		{"names none", "A>f A>g A<k A<g A<f", "0-4(4) 1-3(2) 0!stray 1-1(2) 0-0(4)"},
+		{"names another address", "A>f A>g A<f* A<f", "0-3(3) 1!no-leave 0!stray 0-0(3)"},
+		{"names another space", "A>f A>f' A<f A<f'", "0-2(2) 1!no-leave 0-0(2) 0!stray"},
+		{"names a deeper call", "A>f A>g A>h A<f", "0-3(3) 1!no-leave 2!no-leave 0-0(3)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			log := newLog(script(test.events))
+			log.exact = true
+			table, err := Build(context.Background(), log, log.runs, scriptNamer, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := resultOf(table)
+			if got := show(res.records); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if res.needsNames {
+				t.Error("names cannot change exact pairs, yet NeedsNames is true")
+			}
+		})
+	}
+}
+
+// A gappyLog is a log in which events are missing.
+type gappyLog struct {
+	*memoryLog
+	open  map[int64][]parser.OpenCall
+	outer int
+}
+
+func (l *gappyLog) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
+	return l.open[record], l.outer, nil
+}
+
+// TestGaps has logs in which events are missing before those that a hyphen
+// (a thread begins) or an equals sign (others) precedes.
+func TestGaps(t *testing.T) {
+	call := func(names string) (list []parser.OpenCall) {
+		for _, c := range names {
+			list = append(list, parser.OpenCall{Address: uint64(c)<<8 + 5})
+		}
+		return list
+	}
+	tests := []struct {
+		name, events, want string
+		open               string
+		outer              int
+		marks              [marks]int64
+	}{
+		{"an id is used again", "A>f A>g -A>f A<f", "0!no-leave 1!no-leave 0-3(1) 0-2(1)", "", 0, [marks]int64{NoLeave: 2}},
+		{"a ring", "=A<g A>h A<h A<f", "1!no-enter 1-2(1) 1-1(1) 0!no-enter", "fg", 0, [marks]int64{NoEnter: 2}},
+		{"a ring, outer calls unknown", "=A<g A>h A<h A<f", "3!no-enter 3-2(1) 3-1(1) 2!no-enter", "fg", 2, [marks]int64{NoEnter: 2}},
+		{"a hole, the same calls", "A>f A>g =A<g A<f", "0-3(3) 1-2(1) 1-1(1) 0-0(3)", "fg", 0, [marks]int64{}},
+		{"a hole, all left", "A>f A>g =A>h A<h", "0!no-leave 1!no-leave 0-3(1) 0-2(1)", "", 0, [marks]int64{NoLeave: 2}},
+		{"a hole, one entered", "A>f =A<g A<f", "0-2(2) 1!no-enter 0-0(2)", "fg", 0, [marks]int64{NoEnter: 1}},
+		{"a hole, one left and one entered", "A>f A>g =A<h A<f", "0-3(3) 1!no-leave 1!no-enter 0-0(3)", "fh", 0, [marks]int64{NoLeave: 1, NoEnter: 1}},
+		{"a hole, the outer call not told", "A>f A>g =A<g A<f", "0-3(3) 1-2(1) 1-1(1) 0-0(3)", "g", 1, [marks]int64{}},
+		{"the end", "=A>f A<f", "2-1(1) 2-0(1)", "gh", 0, [marks]int64{}},
+		{"left by an exception", "=A>h A<f", "2!no-leave 0!no-enter", "fg", 0, [marks]int64{NoLeave: 1, NoEnter: 1}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			words := strings.Fields(test.events)
+			events := script(strings.NewReplacer("-", "", "=", "").Replace(test.events))
+			log := &gappyLog{newLog(events), map[int64][]parser.OpenCall{}, test.outer}
+			log.exact = true
+			for i, w := range words {
+				switch w[0] {
+				case '-':
+					events[i].Gap = parser.ThreadBegins
+				case '=':
+					events[i].Gap = parser.EventsMissing
+					log.open[int64(i)] = call(test.open)
+				}
+			}
+			table := NewTable(log, log.runs)
+			for range 2 {
+				if err := table.Build(context.Background(), nil, nil); err != nil {
+					t.Fatal(err)
+				}
+				res := resultOf(table)
+				if got := show(res.records); got != test.want {
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+				for m := Open; m < marks; m++ {
+					if n := table.Count(m); n != test.marks[m] {
+						t.Errorf("%d records are %v, want %d", n, m, test.marks[m])
+					}
+				}
+			}
+		})
 	}
 }
 
@@ -160,9 +265,10 @@ func TestRandom(t *testing.T) {
 		g := &generator{
 			r: r, threads: pick(1, 2, 5, 40), functions: pick(1, 3, 20, 2000),
 			enters: pick(45, 50, 55, 90), foreign: r.IntN(2) == 0,
-			tail: pick(0, 10, 50), unwind: pick(0, 1, 10), stray: pick(0, 1, 20), damage: pick(0, 5), backward: pick(0, 10),
+			tail: pick(0, 10, 50), unwind: pick(0, 1, 10), stray: pick(0, 1, 20), damage: pick(0, 5), backward: pick(0, 10), epoch: pick(0, 0, 1, 20),
 		}
 		log := g.cut(g.events(pick(10, 300, 3000)), pick(1, 1, 4))
+		log.exact = r.IntN(3) == 0
 		if err := check(log, testNamer); err != nil {
 			t.Fatalf("seed %d, %+v: %v", seed, *g, err)
 		}
@@ -250,7 +356,7 @@ func TestDeepMisses(t *testing.T) {
 	}
 	events = append(events, parser.Event{Address: 0xcafe, Thread: 1, Kind: parser.Leave})
 	log := newLog(events)
-	namer := func(_ int, address uint64) Function { return Function(address >> 8) }
+	namer := func(_ int, _ uint16, address uint64) Function { return Function(address >> 8) }
 	start := time.Now()
 	table, err := Build(context.Background(), log, log.runs, namer, nil)
 	if err != nil {
@@ -398,7 +504,7 @@ func FuzzPairs(f *testing.F) {
 				continue
 			}
 			now += int64(int8(data[2])) * 1e6
-			e := parser.Event{Time: now, Address: 0x1000 + uint64(data[1])<<7, Thread: uint32(data[0] >> 2 & 7)}
+			e := parser.Event{Time: now, Address: 0x1000 + uint64(data[1])<<7, Thread: uint32(data[0] >> 2 & 7), Space: uint16(data[0] >> 5 & 1)}
 			switch data[0] & 3 {
 			case 2:
 				e.Kind = parser.Leave
@@ -408,8 +514,11 @@ func FuzzPairs(f *testing.F) {
 			events = append(events, e)
 		}
 		runs = append(runs, parser.Run{First: int64(first), Count: int64(len(events) - first)})
-		if err := check(newLog(events, runs...), testNamer); err != nil {
-			t.Fatal(err)
+		log := newLog(events, runs...)
+		for _, log.exact = range []bool{false, true} {
+			if err := check(log, testNamer); err != nil {
+				t.Fatalf("exact %t: %v", log.exact, err)
+			}
 		}
 	})
 }

@@ -18,6 +18,8 @@ type memoryLog struct {
 	runs   []parser.Run
 	// short makes the log end before what its runs promise.
 	short int
+	// exact makes it a log whose leaves name the call that they close.
+	exact bool
 }
 
 func newLog(events []parser.Event, runs ...parser.Run) *memoryLog {
@@ -39,24 +41,32 @@ func (l *memoryLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
 	return n, nil
 }
 
-func (l *memoryLog) Modules(int) *modules.Map      { return modules.NewMap(nil) }
-func (l *memoryLog) Clock(int) timeparse.Clock     { return timeparse.Clock{} }
-func (l *memoryLog) Addresses() parser.AddressKind { return parser.ReturnAddress }
-func (l *memoryLog) Truncated() bool               { return false }
-func (l *memoryLog) Close() error                  { return nil }
+func (l *memoryLog) Modules(int) *modules.Map  { return modules.NewMap(nil) }
+func (l *memoryLog) Clock(int) timeparse.Clock { return timeparse.Clock{} }
+func (l *memoryLog) Spaces(int) []parser.Space { return make([]parser.Space, 1<<16) }
+func (l *memoryLog) ExactLeaves() bool         { return l.exact }
+func (l *memoryLog) Truncated() bool           { return false }
+func (l *memoryLog) Close() error              { return nil }
+
+// A place is an address as a table tells it from others.
+type place struct {
+	run     int
+	space   uint16
+	address uint64
+}
 
 // A result is what a table says, in plain form.
 type result struct {
 	records    []Record
 	threads    map[uint32]int64
-	addresses  map[[2]uint64]int64
+	addresses  map[place]int64
 	needsNames bool
 }
 
 // reference pairs by the rules as the package comment states them, with no
 // thought of speed.
 func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
-	res := result{threads: map[uint32]int64{}, addresses: map[[2]uint64]int64{}}
+	res := result{threads: map[uint32]int64{}, addresses: map[place]int64{}}
 	for k, run := range runs {
 		stacks := map[uint32][]int{} // rows of the open calls, outermost first
 		base := len(res.records) - int(run.First)
@@ -65,7 +75,7 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 			if namer == nil {
 				return 0
 			}
-			return namer(k, event(row).Address)
+			return namer(k, event(row).Space, event(row).Address)
 		}
 		for i := run.First; i < run.First+run.Count; i++ {
 			e, row := log.events[i], len(res.records)
@@ -77,7 +87,7 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 				continue
 			}
 			res.threads[e.Thread]++
-			res.addresses[[2]uint64{uint64(k), e.Address}]++
+			res.addresses[place{k, e.Space, e.Address}]++
 			if e.Kind == parser.Enter {
 				stacks[e.Thread] = append(stack, row)
 				res.records = append(res.records, r)
@@ -98,8 +108,12 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 				}
 				return -1
 			}
-			closed := nearest(func(c int) bool { return event(c).Address == e.Address })
+			closed := nearest(func(c int) bool { return event(c).Address == e.Address && event(c).Space == e.Space })
 			mark := None
+			if closed < 0 && log.exact {
+				res.records[row] = Record{Partner: NoPartner, Duration: NoDuration, Mark: Stray}
+				continue
+			}
 			if closed < 0 {
 				res.needsNames = true
 				closed = top
@@ -135,7 +149,7 @@ func resultOf(t *Table) result {
 	res := result{
 		records:    make([]Record, t.Len()),
 		threads:    map[uint32]int64{},
-		addresses:  map[[2]uint64]int64{},
+		addresses:  map[place]int64{},
 		needsNames: t.NeedsNames(),
 	}
 	t.Read(res.records, 0)
@@ -144,7 +158,7 @@ func resultOf(t *Table) result {
 	}
 	for i := range t.Addresses().Len() {
 		a := t.Addresses().At(i)
-		res.addresses[[2]uint64{uint64(a.Run), a.Value}] = a.Records
+		res.addresses[place{int(a.Run), a.Space, a.Value}] = a.Records
 	}
 	return res
 }
@@ -185,7 +199,7 @@ func check(log *memoryLog, namer Namer) error {
 	}
 	for i := range t.Addresses().Len() {
 		a := t.Addresses().At(i)
-		if k, ok := t.Addresses().Find(int(a.Run), a.Value); !ok || k != i {
+		if k, ok := t.Addresses().Find(int(a.Run), a.Space, a.Value); !ok || k != i {
 			return fmt.Errorf("Find(%d, %#x) = %d, %t, want %d", a.Run, a.Value, k, ok, i)
 		}
 	}
@@ -204,6 +218,8 @@ type generator struct {
 	foreign                     bool
 	tail, unwind, stray, damage int
 	backward                    int
+	// epoch is how likely in percent a new space begins.
+	epoch int
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -211,23 +227,31 @@ func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 // Functions are 256 bytes long from 0x1000 on, enters at their byte 5,
 // foreign leaves at byte 9.
 func (g *generator) events(n int) []parser.Event {
-	stacks := make([][]int, g.threads)
+	type open struct {
+		function int
+		space    uint16
+	}
+	stacks := make([][]open, g.threads)
 	var list []parser.Event
 	now := g.r.Int64N(1 << 40)
-	add := func(thread int, kind parser.Kind, function int) {
-		a := 0x1005 + 256*uint64(function)
+	space := uint16(0)
+	add := func(thread int, kind parser.Kind, f open) {
+		a := 0x1005 + 256*uint64(f.function)
 		if kind == parser.Leave && g.foreign {
 			a += 4
 		}
 		if now += g.r.Int64N(3) * 1e6; g.chance(g.backward) {
 			now -= 5e6
 		}
-		list = append(list, parser.Event{Address: a, Time: now, Thread: 100 + uint32(thread), Kind: kind})
+		list = append(list, parser.Event{Address: a, Time: now, Thread: 100 + uint32(thread), Space: f.space, Kind: kind})
 	}
 	for len(list) < n {
 		th := g.r.IntN(g.threads)
 		s := stacks[th]
-		f := g.r.IntN(g.functions)
+		if g.chance(g.epoch) {
+			space++
+		}
+		f := open{g.r.IntN(g.functions), space}
 		switch {
 		case g.chance(g.damage):
 			add(g.r.IntN(2*g.threads), parser.Damaged, f)
@@ -265,8 +289,8 @@ func (g *generator) cut(events []parser.Event, runs int) *memoryLog {
 }
 
 // testNamer knows all functions of a generator but every fifth.
-func testNamer(run int, address uint64) Function {
-	f := Function(address-0x1000)>>8 + Function(run)
+func testNamer(run int, space uint16, address uint64) Function {
+	f := Function(address-0x1000)>>8 + Function(run) + Function(space)
 	if f%5 == 4 || f > math.MaxUint32/2 {
 		return 0
 	}

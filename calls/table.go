@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"logparser/parser"
 )
@@ -38,19 +39,49 @@ type Record struct {
 // It needs 8 bytes of memory a record, and some 40 bytes for each distinct
 // address and each thread.
 type Table struct {
-	log  parser.Log
-	runs []parser.Run
-	// starts has the first row of each run, and the number of rows last.
-	starts []int64
+	log    parser.Log
+	layout atomic.Pointer[layout]
 
-	building sync.Mutex // held by Build
+	building sync.Mutex // held by Build and Extend
+	// builder is where Extend goes on, nil before a Build has ended.
+	builder *builder
+	// counted is the number of rows that the addresses' counts have.
+	counted int64
+
+	// countInside says that inside is to be filled; see CountInside.
+	countInside bool
 
 	mu        sync.RWMutex // guards what follows
 	rows      int64
-	chunks    [][]entry // of entryChunk each but the last
+	inside    [][]uint32 // as chunks
+	chunks    [][]entry  // of entryChunk each but the last
 	addresses *Addresses
 	pass
-	done bool
+	done, live bool
+}
+
+// A layout says which rows are which records. It is immutable.
+type layout struct {
+	runs []parser.Run
+	// starts has the first row of each run, and the number of rows last.
+	starts []int64
+}
+
+func newLayout(runs []parser.Run) *layout {
+	l := &layout{slices.Clone(runs), make([]int64, 1, len(runs)+1)}
+	for _, r := range runs {
+		l.starts = append(l.starts, l.total()+r.Count)
+	}
+	return l
+}
+
+func (l *layout) total() int64 { return l.starts[len(l.starts)-1] }
+
+func (l *layout) position(row int64) (run int, record int64) {
+	if len(l.runs) > 1 {
+		run = sort.Search(len(l.runs), func(i int) bool { return l.starts[i+1] > row })
+	}
+	return run, l.runs[run].First + row - l.starts[run]
 }
 
 // A pass is what one run of Build makes besides the entries.
@@ -129,15 +160,13 @@ func unpackDuration(p uint32) int64 {
 // own; the runs need not be neighbours. The table keeps the log, which must
 // stay open while Build works.
 func NewTable(log parser.Log, runs []parser.Run) *Table {
-	t := &Table{log: log, runs: slices.Clone(runs), starts: make([]int64, 1, len(runs)+1)}
-	for _, r := range runs {
-		t.starts = append(t.starts, t.starts[len(t.starts)-1]+r.Count)
-	}
+	t := &Table{log: log}
+	t.layout.Store(newLayout(runs))
 	return t
 }
 
 // Total returns the number of rows that the table will have when it is built.
-func (t *Table) Total() int64 { return t.starts[len(t.runs)] }
+func (t *Table) Total() int64 { return t.layout.Load().total() }
 
 // Len returns the number of rows that can be read: it rises to Total while
 // Build works. The calls of these rows that are still open then have no
@@ -158,10 +187,42 @@ func (t *Table) Done() bool {
 // Position returns the run (an index into the runs given) and the record
 // number in the whole log of a row, 0 <= row < Total().
 func (t *Table) Position(row int64) (run int, record int64) {
-	if len(t.runs) > 1 {
-		run = sort.Search(len(t.runs), func(i int) bool { return t.starts[i+1] > row })
+	return t.layout.Load().position(row)
+}
+
+// CountInside makes the builds that follow count the events inside each call,
+// for [Table.ReadInside]. It needs 4 bytes more a record.
+func (t *Table) CountInside() {
+	t.building.Lock()
+	defer t.building.Unlock()
+	t.countInside = true
+}
+
+// ReadInside fills dst, for the rows from number from on, with the number of
+// events that the thread of a pair recorded between its two halves, and -1 for
+// rows without a partner. Counts end at the greatest uint32.
+func (t *Table) ReadInside(dst []int64, from int64) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for k := range dst {
+		dst[k] = -1
+		i := from + int64(k)
+		if i < 0 || i >= t.rows || !t.countInside {
+			continue
+		}
+		if j := t.partner(i, *t.entry(i)); j != NoPartner && t.partner(j, *t.entry(j)) == i {
+			leave := max(i, j)
+			dst[k] = int64(t.inside[leave/entryChunk][leave%entryChunk])
+		}
 	}
-	return run, t.runs[run].First + row - t.starts[run]
+}
+
+// SetLive says whether the program may still be writing. While it may, the
+// open calls of the last run are marked [Running] instead of [Open].
+func (t *Table) SetLive(live bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.live = live
 }
 
 // At returns row i. A row that Build has not reached yet has neither partner
@@ -174,8 +235,17 @@ func (t *Table) At(i int64) Record {
 
 // Read fills dst with the rows from number from on, as At returns them.
 func (t *Table) Read(dst []Record, from int64) {
+	layout := t.layout.Load()
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	// An enter that no leave has closed is open if none can come any more.
+	open, running := int64(0), int64(0)
+	if t.done {
+		open, running = t.rows, t.rows
+		if t.live && len(layout.runs) > 0 {
+			open = layout.starts[len(layout.runs)-1]
+		}
+	}
 	for k := range dst {
 		i := from + int64(k)
 		if i < 0 || i >= t.rows {
@@ -189,7 +259,13 @@ func (t *Table) Read(dst []Record, from int64) {
 		}
 		// While Build works on a finished table again, the other half may
 		// still belong to a former partner, or the partner be forgotten.
-		if j := t.partner(i, e); j != NoPartner && t.partner(j, *t.entry(j)) == i {
+		if j := t.partner(i, e); j == NoPartner {
+			if e.partner == 0 && r.Mark == None && i < running {
+				if r.Mark = Running; i < open {
+					r.Mark = Open
+				}
+			}
+		} else if t.partner(j, *t.entry(j)) == i {
 			enter, leave := min(i, j), max(i, j)
 			r.Partner = j
 			r.Depth = int(t.entry(enter).bits >> markBits)
@@ -197,6 +273,34 @@ func (t *Table) Read(dst []Record, from int64) {
 		}
 		dst[k] = r
 	}
+}
+
+// chunk returns the chunk that has a row, which it makes long enough for the
+// rows that are to come.
+func (t *Table) chunk(row int64) []entry {
+	k := int(row / entryChunk)
+	if k == len(t.chunks) {
+		t.chunks = append(t.chunks, nil)
+	}
+	c := t.chunks[k]
+	if need := min(entryChunk, t.Total()-int64(k)*entryChunk); int64(len(c)) < need {
+		if len(c) > 0 {
+			need = min(entryChunk, max(need, 2*int64(len(c))))
+		}
+		longer := make([]entry, need)
+		copy(longer, c)
+		c = longer
+		t.chunks[k] = c
+	}
+	if t.countInside {
+		if k == len(t.inside) {
+			t.inside = append(t.inside, nil)
+		}
+		if n := len(t.inside[k]); n < len(c) {
+			t.inside[k] = append(t.inside[k], make([]uint32, len(c)-n)...)
+		}
+	}
+	return c
 }
 
 func (t *Table) entry(i int64) *entry { return &t.chunks[i/entryChunk][i%entryChunk] }
@@ -228,7 +332,8 @@ func (t *Table) duration(i int64) int64 {
 }
 
 // Addresses returns the distinct addresses of the rows, or nil before Build
-// has run to its end for the first time. Later builds do not change them.
+// has run to its end for the first time. Later builds do not change them;
+// Extend adds to them.
 func (t *Table) Addresses() *Addresses {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -253,12 +358,19 @@ func (t *Table) Threads() []Thread {
 	return list
 }
 
-// Count returns how many rows have a mark. [Open] is known when Build has
-// ended.
+// Count returns how many rows have a mark. Those of [Open] and [Running] are
+// known when Build has ended.
 func (t *Table) Count(m Mark) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.marks[m]
+	n := t.marks[m]
+	if t.done && (m == Open && !t.live || m == Running && t.live) {
+		for i := range t.threads.list.n {
+			th := t.threads.list.at(i)
+			n += int64(th.depth - th.rowless)
+		}
+	}
+	return n
 }
 
 // NeedsNames reports whether some leave closed a call and was not matched by

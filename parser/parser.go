@@ -9,6 +9,7 @@ package parser
 
 import (
 	"context"
+	"errors"
 
 	"logparser/modules"
 	"logparser/timeparse"
@@ -27,16 +28,59 @@ const (
 
 // An Event is one record of a log.
 type Event struct {
-	// Address is the code address (a VA) as recorded; see Log.Addresses.
+	// Address is the code address (a VA) as recorded. It means something only
+	// together with Space.
 	Address uint64
 	// Time is in nanoseconds of the log's clock, counter wraps undone. Zero
 	// has no meaning of its own; Log.Clock relates it to the wall.
 	Time   int64
 	Thread uint32
-	Kind   Kind
+	// Space tells apart equal addresses that mean different things: it is an
+	// index into what Log.Spaces returns for the event's run. A leave has its
+	// enter's.
+	Space uint16
+	Kind  Kind
+	Gap   Gap
 }
 
-// An AddressKind says what the addresses of a log's events are.
+// A Gap says how an event follows the one before of its thread id.
+type Gap uint8
+
+const (
+	// NoGap: it is the next.
+	NoGap Gap = iota
+	// ThreadBegins: it is the first of a thread; calls that are open under its
+	// id are an earlier thread's.
+	ThreadBegins
+	// EventsMissing: events before it are missing. The log is a [Resumer] and
+	// knows which calls are open.
+	EventsMissing
+)
+
+// An OpenCall is a call whose enter is not in the log.
+type OpenCall struct {
+	// Address is 0 where it is not known.
+	Address uint64
+	Space   uint16
+}
+
+// A Resumer is a log in which events may be missing.
+type Resumer interface {
+	// OpenCalls returns the calls that were open on the thread of an event
+	// that has EventsMissing, just before it, the outermost first. There are
+	// outer more around them, of which nothing is known.
+	OpenCalls(record int64) (calls []OpenCall, outer int, err error)
+}
+
+// A Space says what the addresses of its events are, and when.
+type Space struct {
+	Kind AddressKind
+	// Time is a time, in nanoseconds of the log's clock, at which the modules
+	// that the addresses mean own them in Log.Modules.
+	Time int64
+}
+
+// An AddressKind says what addresses are.
 type AddressKind uint8
 
 const (
@@ -99,15 +143,87 @@ type Log interface {
 	// len(dst) only with an error, which is io.EOF at the end of the log.
 	ReadEvents(dst []Event, from int64) (int, error)
 	// Modules returns the modules of a run (an index into Info().Runs); an
-	// empty map where none are known.
+	// empty map where none are known. It is made for look-ups at the times of
+	// Spaces: modules may seem to live longer in it than they did.
 	Modules(run int) *modules.Map
 	// Clock returns the clock of a run.
 	Clock(run int) timeparse.Clock
-	// Addresses says what the events' addresses are.
-	Addresses() AddressKind
+	// Spaces returns what the values of Event.Space mean in a run; it has at
+	// least one element and at most 65,536. It is shared: do not change it.
+	Spaces(run int) []Space
+	// ExactLeaves says that a leave has the address and space of the call
+	// that it closes, the innermost of them, and that one whose address no
+	// open call has closes none.
+	ExactLeaves() bool
 	// Truncated says that addresses hold only the low 32 bits of 64.
 	Truncated() bool
 	Close() error
+}
+
+// A Grower is a log whose file may still be written.
+//
+// What was once counted in Info().Records never changes afterwards: neither
+// its number nor any field of its event, nor the runs' First, nor what a value
+// of Event.Space means. Grow only adds records behind the last one; the last
+// run grows, or new runs begin. What cannot be placed for good yet (a record
+// that is not whole, events that others with an earlier time may still come
+// before) waits for a later Grow.
+//
+// Grow is called by one goroutine at a time, and the other methods of the log
+// may be called meanwhile. Those return what was known before or after it, and
+// what they have returned is never changed: Info, Modules and Spaces return new
+// values where something was added. A new slice of Spaces begins with the old
+// one, and a new Map with the modules of the old one in their order.
+type Grower interface {
+	Log
+	// Grow looks at the file again and takes in what was added. It is cheap
+	// where nothing was. Cancelled, it leaves a part for the next call. It
+	// wraps [ErrShrunk] where records that were counted are gone.
+	Grow(ctx context.Context) (Growth, error)
+}
+
+// A Growth says what a Grow found.
+type Growth struct {
+	// Records counts those that are new.
+	Records int64
+	// Modules says that for some run there are modules that were not known.
+	Modules bool
+	// Pending says that something waits for a later Grow, which should come
+	// soon even if the file does not change.
+	Pending bool
+	// Ended says that the program that wrote the log has ended, and that all
+	// it wrote was taken in. A log that cannot tell never says so.
+	Ended bool
+	// Replaced says that the log's path now leads to another file, or to
+	// none. The log goes on with the file that was opened.
+	Replaced bool
+}
+
+// ErrShrunk says that the file has become shorter, or that other bytes stand
+// where records were read: what was read is not to be trusted any more.
+var ErrShrunk = errors.New("the log was cut or written anew while it was read")
+
+// An Overhead is what recording one event cost the program, on average, in
+// picoseconds.
+type Overhead struct {
+	// EnterBefore and EnterAfter are the parts of an enter before and after
+	// its time was taken; LeaveBefore and LeaveAfter those of a leave.
+	EnterBefore, EnterAfter, LeaveBefore, LeaveAfter int64
+}
+
+// An OverheadTeller is a log in which the recorder wrote down its own cost.
+type OverheadTeller interface {
+	Log
+	// Overhead returns what a run's events cost; ok is false where the log
+	// does not say.
+	Overhead(run int) (o Overhead, ok bool)
+}
+
+// A ThreadNamer is a log that knows names of threads.
+type ThreadNamer interface {
+	// ThreadNames returns the names of a run's threads by id, as far as they
+	// were recorded. It is shared: do not change it.
+	ThreadNames(run int) map[uint32]string
 }
 
 // Options are what the user may say about a log. The zero value means that

@@ -72,7 +72,7 @@ func BenchmarkDecode(b *testing.B) {
 	events := make([]parser.Event, n)
 	for _, size := range []int{Size32, Size64} {
 		log, _ := generate(b, classictest.Spec{Records: n, RecordSize: size})
-		l := &Log{size: size, epochs: []epoch{{}}}
+		l := &view{size: size, epochs: []epoch{{}}}
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			for b.Loop() {
 				l.decode(events, log, 0)

@@ -19,8 +19,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"logparser/modules"
 	"logparser/parser"
@@ -46,7 +48,7 @@ var (
 	// ErrRecordSize: Options.RecordSize is neither 16 nor 24.
 	ErrRecordSize = errors.New("a record has 16 or 24 bytes")
 	// ErrShrunk: the file became shorter while it was read.
-	ErrShrunk = errors.New("the log was cut while it was read")
+	ErrShrunk = parser.ErrShrunk
 )
 
 const formatName = "classic"
@@ -65,13 +67,20 @@ var Format = parser.Format{
 	},
 }
 
-// A Log is an opened classic log. It implements [parser.Log].
-//
-// It shows the file as it was when it was opened: bytes appended later are not
-// seen. A method that looks at them can go on with a scan from the last record.
+// A Log is an opened classic log. It implements [parser.Grower]: bytes appended
+// later are seen after [Log.Grow].
 type Log struct {
+	o    *opener
+	file *os.File // nil in tests
+	view atomic.Pointer[view]
+
+	growing sync.Mutex
+	growth  growthState
+}
+
+// A view is what is known of a log at a time. It is immutable.
+type view struct {
 	r       io.ReaderAt
-	closer  io.Closer
 	name    string
 	info    parser.Info
 	records int64
@@ -84,13 +93,13 @@ type Log struct {
 	truncated bool
 }
 
-var _ parser.Log = (*Log)(nil)
+var _ parser.Grower = (*Log)(nil)
 
 // Open opens the log at path. It reads all of it once, in big blocks, to find
 // runs and damage; p is told the bytes done. Options.ModulesFile, if given,
 // must be readable. Errors begin with the path of the file that they are about.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
-	f, err := os.Open(path)
+	f, err := openShared(path)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +108,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 		f.Close()
 		return nil, err
 	}
-	log.closer = f
+	log.file = f
 	return log, nil
 }
 
@@ -119,14 +128,17 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 		return nil, err
 	}
 	if opt.ModulesFile != "" {
+		o.modulesStat, _ = os.Stat(opt.ModulesFile)
 		if o.modules, err = modules.ReadFile(opt.ModulesFile, opt.Encoding); err != nil {
 			return nil, err
 		}
 	}
+	o.stat = st
 	return o.open(ctx)
 }
 
-// An opener holds what is needed until a log is open.
+// An opener holds what is needed until a log is open, and what is needed to go
+// on when it has grown.
 type opener struct {
 	r        io.ReaderAt
 	name     string
@@ -138,10 +150,16 @@ type opener struct {
 	head  []byte
 	width width
 	scan  *scan
-	log   *Log
+	log   *view
+	// tail is what is left behind the last record, with no bytes for nothing.
+	tail  flaw
 	ticks bool // modules file or user give the tick at start
 	start uint32
 	notes []string
+	// described is the run that the modules file describes, -1 for none.
+	described int
+	// stat and modulesStat are the two files' when they were last read.
+	stat, modulesStat os.FileInfo
 }
 
 const headSize = sampleRecords * Size64
@@ -194,9 +212,12 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 		return nil, err
 	}
 	o.width = w
-	limit, err := o.written(ctx)
+	limit, err := o.written(ctx, 0)
 	if err != nil {
 		return nil, err
+	}
+	if limit == 0 {
+		return nil, fmt.Errorf("%s: %w: all of its %d bytes are zero", o.name, ErrNotLog, o.size)
 	}
 	s := &scan{r: o.r, name: o.name, size: w.size, limit: limit}
 	o.ticks, o.start = o.modules.HasTick, o.modules.Tick
@@ -211,6 +232,7 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 			o.progress(at, o.size)
 		}
 	}
+	s.begin()
 	if err := s.run(ctx, report); err != nil {
 		return nil, err
 	}
@@ -218,9 +240,9 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 	if err := o.end(); err != nil {
 		return nil, err
 	}
-	o.log = &Log{
+	o.log = &view{
 		r: o.r, name: o.name, size: w.size, records: s.record,
-		segments: s.segments, epochs: s.epochs, truncated: w.truncated,
+		segments: slices.Clone(s.segments), epochs: slices.Clone(s.epochs), truncated: w.truncated,
 	}
 	o.notes = append(o.notes, o.modules.Notes...)
 	if err := o.findRuns(); err != nil {
@@ -228,27 +250,45 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 	}
 	info := &o.log.info
 	info.Format, info.Why = formatName, w.why
-	info.RecordSize, info.Size, info.Records = w.size, o.size, s.record
-	info.DamageBytes, info.Notes = s.flawBytes, o.notes
-	for _, f := range s.flaws {
-		info.Damage = append(info.Damage, parser.Damage{Offset: f.offset, Bytes: f.bytes, Reason: f.String(w.size)})
-	}
+	info.RecordSize = w.size
+	o.describe(info)
 	report(o.size)
-	return o.log, nil
+	log := &Log{o: o}
+	log.view.Store(o.log)
+	if err := log.remember(); err != nil {
+		return nil, err
+	}
+	return log, nil
 }
 
-// written returns the end of what was written: a file that a power failure or
-// a reservation left longer ends in zeros, of which those that the last
-// record may have are kept.
-func (o *opener) written(ctx context.Context) (int64, error) {
+// describe fills in what a scan has found besides the runs.
+func (o *opener) describe(info *parser.Info) {
+	s := o.scan
+	info.Size, info.Records = o.size, s.record
+	info.DamageBytes, info.Notes = s.flawBytes+o.tail.bytes, slices.Clone(o.notes)
+	info.Damage = nil
+	flaws := s.flaws
+	if o.tail.bytes > 0 && len(flaws) < parser.MaxDamage {
+		flaws = append(slices.Clip(flaws), o.tail)
+	}
+	for _, f := range flaws {
+		info.Damage = append(info.Damage, parser.Damage{Offset: f.offset, Bytes: f.bytes, Reason: f.String(s.size)})
+	}
+}
+
+// written returns the end of what was written from an offset on: a file that a
+// power failure or a reservation left longer ends in zeros, of which those
+// that the last record may have are kept. It returns the offset itself where
+// nothing but zeros follows.
+func (o *opener) written(ctx context.Context, from int64) (int64, error) {
 	end := o.size
-	buf := make([]byte, min(1<<20, o.size))
-	for end > 0 {
+	buf := make([]byte, min(1<<20, o.size-from))
+	for end > from {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		// The usual case costs little: the first look is a small one.
-		b := buf[:min(end, int64(len(buf)))]
+		b := buf[:min(end-from, int64(len(buf)))]
 		if end == o.size {
 			b = b[:min(len(b), 256)]
 		}
@@ -264,8 +304,8 @@ func (o *opener) written(ctx context.Context) (int64, error) {
 			break
 		}
 	}
-	if end == 0 {
-		return 0, fmt.Errorf("%s: %w: all of its %d bytes are zero", o.name, ErrNotLog, o.size)
+	if end == from {
+		return from, nil
 	}
 	if o.size-end < 2*Size64 {
 		return o.size, nil
@@ -298,46 +338,55 @@ func (o *opener) end() error {
 				}
 			}
 		}
-		s.flaw(flaw{s.offset, o.size - s.offset, zeros})
+		o.tail = flaw{s.offset, o.size - s.offset, zeros}
 	} else if s.offset < o.size {
-		s.flaw(flaw{s.offset, o.size - s.offset, cutOff})
+		o.tail = flaw{s.offset, o.size - s.offset, cutOff}
 	}
 	return nil
 }
 
 // Info describes the log. The result is shared: do not change it.
-func (l *Log) Info() *parser.Info { return &l.info }
+func (l *Log) Info() *parser.Info { return &l.view.Load().info }
 
 // Modules returns the modules of a run.
 func (l *Log) Modules(run int) *modules.Map {
-	if run < 0 || run >= len(l.modules) {
+	v := l.view.Load()
+	if run < 0 || run >= len(v.modules) {
 		return noModules
 	}
-	return l.modules[run]
+	return v.modules[run]
 }
 
 var noModules = modules.NewMap(nil)
 
 // Clock returns the clock of a run.
 func (l *Log) Clock(run int) timeparse.Clock {
-	if run < 0 || run >= len(l.clocks) {
+	v := l.view.Load()
+	if run < 0 || run >= len(v.clocks) {
 		return timeparse.Clock{}
 	}
-	return l.clocks[run]
+	return v.clocks[run]
 }
 
-// Addresses says that the addresses are return addresses.
-func (l *Log) Addresses() parser.AddressKind { return parser.ReturnAddress }
+// Spaces says that all addresses are return addresses; the modules file knows
+// of no module that came or went.
+func (l *Log) Spaces(int) []parser.Space { return spaces }
+
+var spaces = []parser.Space{{Kind: parser.ReturnAddress}}
+
+// ExactLeaves says that a leave may have any address in its function, or its
+// caller's.
+func (l *Log) ExactLeaves() bool { return false }
 
 // Truncated says that a 64-bit program wrote 16-byte records.
-func (l *Log) Truncated() bool { return l.truncated }
+func (l *Log) Truncated() bool { return l.view.Load().truncated }
 
 // Close closes the file.
 func (l *Log) Close() error {
-	if l.closer == nil {
+	if l.file == nil {
 		return nil
 	}
-	return l.closer.Close()
+	return l.file.Close()
 }
 
 // readBytes is how much of the file is read at a time: it fits the processor's
@@ -348,6 +397,10 @@ var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
 
 // ReadEvents implements [parser.Log]. It keeps no state between calls.
 func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	return l.view.Load().readEvents(dst, from)
+}
+
+func (l *view) readEvents(dst []parser.Event, from int64) (int, error) {
 	if from < 0 {
 		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
 	}
@@ -381,7 +434,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 
 // decode fills dst from the bytes of as many records, the first of which has
 // the number from.
-func (l *Log) decode(dst []parser.Event, b []byte, from int64) {
+func (l *view) decode(dst []parser.Event, b []byte, from int64) {
 	ei := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].first > from }) - 1
 	for len(dst) > 0 {
 		n := int64(len(dst))

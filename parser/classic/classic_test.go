@@ -522,8 +522,8 @@ func TestReadEventsAnywhere(t *testing.T) {
 		}
 		defer l.Close()
 		n := l.Info().Records
-		if len(l.segments) != 2 || len(l.epochs) < 2 {
-			t.Fatalf("%d segments, %d epochs", len(l.segments), len(l.epochs))
+		if len(l.view.Load().segments) != 2 || len(l.view.Load().epochs) < 2 {
+			t.Fatalf("%d segments, %d epochs", len(l.view.Load().segments), len(l.view.Load().epochs))
 		}
 		all := make([]parser.Event, n)
 		if k, err := l.ReadEvents(all, 0); err != nil || int64(k) != n {

@@ -513,8 +513,8 @@ func TestHostile(t *testing.T) {
 						continue
 					}
 					check(t, l)
-					if i := l.Info(); len(i.Runs) > maxRuns+1 || len(i.Damage) > parser.MaxDamage || len(l.segments) > maxSegments || len(l.epochs) > maxEpochs {
-						t.Errorf("%d runs, %d damages, %d segments, %d epochs", len(i.Runs), len(i.Damage), len(l.segments), len(l.epochs))
+					if i := l.Info(); len(i.Runs) > maxRuns+1 || len(i.Damage) > parser.MaxDamage || len(l.view.Load().segments) > maxSegments || len(l.view.Load().epochs) > maxEpochs {
+						t.Errorf("%d runs, %d damages, %d segments, %d epochs", len(i.Runs), len(i.Damage), len(l.view.Load().segments), len(l.view.Load().epochs))
 					}
 				}
 			})

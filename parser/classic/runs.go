@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"time"
 
@@ -38,11 +39,11 @@ const maxCandidates = 64
 
 // firstTime returns the time of the first undamaged record from a number on,
 // before end, in milliseconds of the log's clock.
-func (l *Log) firstTime(from, end int64) (ms int64, ok bool, err error) {
+func (l *view) firstTime(from, end int64) (ms int64, ok bool, err error) {
 	events := make([]parser.Event, 16)
 	for from < end {
 		n := min(int64(len(events)), end-from)
-		if _, err := l.ReadEvents(events[:n], from); err != nil {
+		if _, err := l.readEvents(events[:n], from); err != nil {
 			return 0, false, err
 		}
 		for _, e := range events[:n] {
@@ -57,11 +58,11 @@ func (l *Log) firstTime(from, end int64) (ms int64, ok bool, err error) {
 }
 
 // lastTime is firstTime from the other end.
-func (l *Log) lastTime(from, end int64) (ms int64, ok bool, err error) {
+func (l *view) lastTime(from, end int64) (ms int64, ok bool, err error) {
 	events := make([]parser.Event, 16)
 	for from < end {
 		n := min(int64(len(events)), end-from)
-		if _, err := l.ReadEvents(events[:n], end-n); err != nil {
+		if _, err := l.readEvents(events[:n], end-n); err != nil {
 			return 0, false, err
 		}
 		for i := n - 1; i >= 0; i-- {
@@ -104,6 +105,9 @@ func (o *opener) findRuns() error {
 	if err != nil {
 		return err
 	}
+	if o.described = -1; found {
+		o.described = described
+	}
 	known := len(o.modules.Modules) > 0
 	if !found && (known || o.ticks) {
 		o.notes = append(o.notes, fmt.Sprintf("the modules file was written at tick %d, after the last record: it describes no run of this log", o.start))
@@ -112,36 +116,53 @@ func (o *opener) findRuns() error {
 	if known {
 		all = modules.NewMap(o.modules.Modules)
 	}
-	start, hasStart, err := o.startTime()
-	if err != nil {
-		return err
-	}
-	for i := range l.info.Runs {
-		run := &l.info.Runs[i]
-		first, _, err := l.firstTime(run.First, run.First+run.Count)
-		if err != nil {
+	if !found {
+		// What the user says of the time must be right all the same.
+		if _, _, err := o.startTime(); err != nil {
 			return err
 		}
-		clock, mods := timeparse.ElapsedClock(first), noModules
-		if found && i == described {
-			run.HasModules = known
+	}
+	for i := range l.info.Runs {
+		mods := noModules
+		if i == o.described {
+			l.info.Runs[i].HasModules = known
 			mods = all
-			switch {
-			case hasStart && o.ticks:
-				clock = timeparse.NewTickClock(start, o.start, first)
-			case hasStart && o.opt.StartTime != "":
-				clock = timeparse.NewTickClock(start, uint32(first), first)
-				o.notes = append(o.notes, "no start tick is known: the start time given is taken for that of the first record")
-			case hasStart:
-				o.notes = append(o.notes, "the modules file has no tick count: only the time since the first record is known")
-			case o.ticks:
-				o.notes = append(o.notes, "no start time is known: only the time since the first record is")
-			}
+		}
+		clock, err := o.clock(l.info.Runs[i], i == o.described)
+		if err != nil {
+			return err
 		}
 		l.clocks = append(l.clocks, clock)
 		l.modules = append(l.modules, mods)
 	}
 	return nil
+}
+
+// clock makes the clock of a run, which the modules file describes or not.
+func (o *opener) clock(run parser.Run, described bool) (timeparse.Clock, error) {
+	first, _, err := o.log.firstTime(run.First, run.First+run.Count)
+	if err != nil {
+		return timeparse.Clock{}, err
+	}
+	clock := timeparse.ElapsedClock(first)
+	if !described {
+		return clock, nil
+	}
+	start, hasStart, err := o.startTime()
+	switch {
+	case err != nil:
+		return timeparse.Clock{}, err
+	case hasStart && o.ticks:
+		clock = timeparse.NewTickClock(start, o.start, first)
+	case hasStart && o.opt.StartTime != "":
+		clock = timeparse.NewTickClock(start, uint32(first), first)
+		o.notes = append(o.notes, "no start tick is known: the start time given is taken for that of the first record")
+	case hasStart:
+		o.notes = append(o.notes, "the modules file has no tick count: only the time since the first record is known")
+	case o.ticks:
+		o.notes = append(o.notes, "no start time is known: only the time since the first record is")
+	}
+	return clock, nil
 }
 
 // startTime reads the start time, the user's or the modules file's. What the
@@ -276,7 +297,7 @@ func (o *opener) candidates(run int) ([]candidate, error) {
 // crossing returns the first record of the range whose time is not before at
 // (milliseconds). Between two runs times do not overlap, so that halving finds
 // the place exactly; a damaged record on the way is stepped over.
-func (l *Log) crossing(from, end, at int64) (int64, error) {
+func (l *view) crossing(from, end, at int64) (int64, error) {
 	for from < end {
 		mid := from + (end-from)/2
 		t, ok, err := l.firstTime(mid, end)
@@ -295,10 +316,10 @@ func (l *Log) crossing(from, end, at int64) (int64, error) {
 // sameThreads reports whether a thread that wrote shortly before the record at
 // also writes shortly after it: then both are one run, whose modules file was
 // written when it had already begun to log.
-func (l *Log) sameThreads(first, at, end int64) (bool, error) {
+func (l *view) sameThreads(first, at, end int64) (bool, error) {
 	var events [256]parser.Event
 	from := max(first, at-int64(len(events)))
-	n, err := l.ReadEvents(events[:at-from], from)
+	n, err := l.readEvents(events[:at-from], from)
 	if err != nil {
 		return false, err
 	}
@@ -306,7 +327,7 @@ func (l *Log) sameThreads(first, at, end int64) (bool, error) {
 	for _, e := range events[:n] {
 		before[e.Thread] = before[e.Thread] || e.Kind != parser.Damaged
 	}
-	n, err = l.ReadEvents(events[:min(int64(len(events)), end-at)], at)
+	n, err = l.readEvents(events[:min(int64(len(events)), end-at)], at)
 	if err != nil {
 		return false, err
 	}
@@ -329,7 +350,7 @@ func (o *opener) inside(c candidate, sp *space) (float64, error) {
 	var events [256]parser.Event
 	total, hits := 0, 0
 	for _, from := range [2]int64{c.first, c.first + (end-c.first)/2} {
-		n, err := l.ReadEvents(events[:min(int64(len(events)), end-from)], from)
+		n, err := l.readEvents(events[:min(int64(len(events)), end-from)], from)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
@@ -376,6 +397,11 @@ func (o *opener) joinUnseen(run int) bool {
 		}
 		e.wraps[0] += wraps + 1
 		e.wraps[1] += wraps + 1
+	}
+	if run == len(l.info.Runs)-1 {
+		// The scan may go on from here when the log grows.
+		o.scan.wraps += wraps + 1
+		o.scan.epochs = slices.Clone(l.epochs)
 	}
 	l.info.Runs[run-1].Count += r.Count
 	l.info.Runs = append(l.info.Runs[:run], l.info.Runs[run+1:]...)

@@ -118,6 +118,8 @@ type scan struct {
 	alikeFlag uint8
 	alikeFrom position
 	settled   bool // resync is off
+	// floor is the first record that the scan may still change its mind about.
+	floor int64
 }
 
 // A position is the scan's state at a record; going back to one undoes what
@@ -165,12 +167,16 @@ const (
 	maxChunks = 256
 )
 
-// run scans from the current position to the limit.
-func (s *scan) run(ctx context.Context, progress func(offset int64)) error {
+// begin begins the first run.
+func (s *scan) begin() {
 	s.segments = append(s.segments, segment{s.record, s.offset})
 	s.epochs = append(s.epochs, epoch{first: s.record})
 	s.runs = append(s.runs, runStart{first: s.record})
+}
 
+// run scans from the current position to the limit. After an error it can be
+// called again.
+func (s *scan) run(ctx context.Context, progress func(offset int64)) error {
 	size := int64(s.size)
 	block := make([]byte, min(s.limit-s.offset, maxChunks*chunkRecords*size))
 	looks := make([]stretch, maxChunks)
@@ -708,7 +714,7 @@ func (s *scan) resync(from position, at int64) bool {
 func (s *scan) overlap(from position, start int64, next uint32) (position, int64) {
 	earlier := start - int64(s.size)
 	shared := from.offset - earlier
-	if shared <= 0 || from.record <= s.segments[from.nSegments-1].first {
+	if shared <= 0 || from.record <= max(s.segments[from.nSegments-1].first, s.floor) {
 		return from, start
 	}
 	r := parseRecord(s.peekRecord(earlier))

@@ -1,0 +1,321 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"logparser/parser"
+)
+
+// A walker finds the chunks of a file.
+type walker struct {
+	r    io.ReaderAt
+	size int64
+	head Header
+	// ok says that the header's checksum is right.
+	ok bool
+
+	// at is where the next chunk should begin.
+	at int64
+	// growing says that the file was read once already.
+	growing bool
+
+	process []chunk
+	byID    map[streamID]*stream
+	all     []*stream // in the order in which they were found
+	// open are the streams whose last chunk may still grow.
+	open map[*stream]bool
+
+	damage      []parser.Damage
+	damageBytes int64
+	notes       []string
+}
+
+type streamID struct {
+	number uint32
+	level  uint8
+}
+
+func (w *walker) hurt(offset, n int64, reason string) {
+	w.damageBytes += n
+	if len(w.damage) < parser.MaxDamage {
+		w.damage = append(w.damage, parser.Damage{Offset: offset, Bytes: n, Reason: reason})
+	}
+}
+
+// header reads the file's header. Without a sound one the chunks can be read
+// nevertheless.
+func (w *walker) header() (Header, error) {
+	w.ok = false
+	b := make([]byte, HeaderSize+ChunkHeaderSize)
+	n, err := w.r.ReadAt(b[:min(w.size, int64(len(b)))], 0)
+	if err != nil && err != io.EOF {
+		return Header{}, err
+	}
+	b = b[:n]
+	h, err := ParseHeader(b)
+	switch {
+	case err == nil && h.Major != majorVersion:
+		return h, fmt.Errorf("version %d.%d: %w", h.Major, h.Minor, ErrVersion)
+	case err == nil && h.Size >= headerUsed && h.Granularity >= Granularity && h.Granularity&(h.Granularity-1) == 0:
+		w.ok = true
+	case errors.Is(err, errMagic) && Detect(b, w.size) == 0:
+		if n >= len(fileMagic) && string(b[:8]) == fileMagic {
+			return h, fmt.Errorf("the header is cut off: %w", ErrNotTrace)
+		}
+		return h, ErrNotTrace
+	default:
+		if err == nil {
+			err = errors.New("its sizes are impossible")
+		}
+		w.hurt(0, headerUsed, "the file's header: "+err.Error())
+		h.Size, h.Granularity = HeaderSize, Granularity
+		h.Rate, h.Begin = 0, 0
+	}
+	w.head = h
+	return h, nil
+}
+
+// walk goes from chunk to chunk.
+func (w *walker) walk(ctx context.Context) error {
+	if w.byID == nil {
+		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]bool)
+		w.at = int64(w.head.Size)
+	}
+	var b [ChunkHeaderSize]byte
+	granularity := int64(w.head.Granularity)
+	at := w.at
+	for n := 0; at+ChunkHeaderSize <= w.size; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := w.r.ReadAt(b[:], at); err != nil {
+			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+		}
+		h, err := ParseChunkHeader(b[:], w.head.Granularity)
+		if err != nil {
+			if w.growing && w.head.State == StateRecording && allZero(b[:4]) {
+				// It may be a chunk yet.
+				return nil
+			}
+			next, zeros, err2 := w.find(ctx, (at/granularity+1)*granularity)
+			if err2 != nil {
+				return err2
+			}
+			unmade := allZero(b[:4])
+			switch {
+			case next == w.size && (zeros && unmade || w.head.State == StateRecording && unmade):
+				// Allocated in advance, or the next chunk is being made.
+				w.at = at
+				return nil
+			case unmade && (w.head.State == StateRecording || w.head.Flags&FlagRing != 0):
+				w.notes = append(w.notes, fmt.Sprintf("a chunk at offset %d was being made, %d bytes", at, next-at))
+			default:
+				w.hurt(at, next-at, "no chunk here: "+err.Error())
+			}
+			at = next
+			continue
+		}
+		w.add(at, &h)
+		at += int64(h.Size)
+		w.at = at
+	}
+	w.at = at
+	if w.ok && at < int64(w.head.End) && at >= w.size && w.head.State != StateRecording && w.head.End < 1<<62 {
+		w.hurt(w.size, int64(w.head.End)-at, "chunks that should be here are not")
+	}
+	if w.size < int64(w.head.Size) {
+		w.hurt(w.size, 0, "the file ends within its header")
+	}
+	if n := w.size - at; n > 0 {
+		if _, err := w.r.ReadAt(b[:n], at); err != nil {
+			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+		}
+		if !allZero(b[:n]) {
+			w.hurt(at, n, "the file was cut off here")
+		}
+	}
+	return nil
+}
+
+// find returns the offset of the next valid chunk header from an offset on, or
+// the file's size, and whether there are only zeros from that offset to there.
+func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, err error) {
+	zeros = true
+	granularity := int64(w.head.Granularity)
+	buf := make([]byte, max(min(1<<20, w.size-at), 0))
+	for at < w.size {
+		if err := ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		b := buf[:min(int64(len(buf)), w.size-at)]
+		if _, err := w.r.ReadAt(b, at); err != nil {
+			return 0, false, fmt.Errorf("offset %d: %w", at, shrunk(err))
+		}
+		for i := int64(0); i+ChunkHeaderSize <= int64(len(b)); i += granularity {
+			if _, err := ParseChunkHeader(b[i:], w.head.Granularity); err == nil {
+				return at + i, zeros && allZero(b[:i]), nil
+			}
+		}
+		zeros = zeros && allZero(b)
+		at += int64(len(b))
+		if r := at % granularity; r != 0 && at < w.size {
+			at -= r
+		}
+	}
+	return w.size, zeros, nil
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// add takes a chunk.
+func (w *walker) add(at int64, h *ChunkHeader) {
+	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
+	if most := h.Size - ChunkHeaderSize; c.used > most {
+		w.hurt(at, 0, fmt.Sprintf("the chunk has %d bytes and says it uses %d", most, c.used))
+		c.used = most
+	}
+	if missing := c.end() - w.size; missing > 0 {
+		w.hurt(w.size, missing, "the file was cut off here")
+		c.used -= uint32(missing)
+	}
+	switch h.Kind {
+	case ProcessChunk:
+		w.process = append(w.process, c)
+	case EventsChunk:
+		if c.base > maxTime {
+			w.hurt(at, int64(c.used), "the time of the chunk is impossible")
+			return
+		}
+		id := streamID{h.Stream, h.Level}
+		s := w.byID[id]
+		if s == nil {
+			s = &stream{number: h.Stream, level: h.Level, thread: h.Thread}
+			w.byID[id] = s
+			w.all = append(w.all, s)
+		}
+		s.lose(at, int64(h.Lost))
+		if w.growing {
+			next := uint32(0)
+			if n := len(s.chunks); n > 0 {
+				next = s.chunks[n-1].sequence + 1
+			}
+			if c.sequence < next {
+				w.hurt(c.offset, int64(c.used), fmt.Sprintf("thread %d has two chunks with number %d", s.thread, c.sequence))
+				return
+			}
+			if c.gap = c.sequence > next; c.gap {
+				w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
+			}
+		}
+		w.open[s] = true
+		s.chunks = append(s.chunks, c)
+	default:
+		w.notes = append(w.notes, fmt.Sprintf("a chunk of unknown kind %d at offset %d is left out", h.Kind, at))
+	}
+}
+
+// sort puts the chunks of the streams in order.
+func (w *walker) sort() {
+	w.growing = true
+	ring := w.head.Flags&(FlagRing|FlagSnapshot) != 0
+	slices.SortFunc(w.process, bySequence)
+	for _, s := range w.all {
+		slices.SortStableFunc(s.chunks, bySequence)
+		kept := s.chunks[:0]
+		for _, c := range s.chunks {
+			if n := len(kept); n > 0 && kept[n-1].sequence == c.sequence {
+				w.hurt(c.offset, int64(c.used), fmt.Sprintf("thread %d has two chunks with number %d", s.thread, c.sequence))
+				continue
+			}
+			kept = append(kept, c)
+		}
+		s.chunks = kept
+		next := uint32(0)
+		for i := range s.chunks {
+			c := &s.chunks[i]
+			if c.sequence != next {
+				c.gap = true
+				if i > 0 || !ring {
+					w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
+				}
+			}
+			next = c.sequence + 1
+		}
+	}
+}
+
+// refresh reads again how much of the chunks is used that may still grow, and
+// reports whether it has become another number for any.
+func (w *walker) refresh() (changed bool, err error) {
+	look := func(c *chunk) (closed bool, err error) {
+		var b [ChunkHeaderSize]byte
+		// A chunk is closed after its last record was counted: what is read
+		// together with that may be older.
+		for range 2 {
+			if _, err := w.r.ReadAt(b[:], c.offset); err != nil {
+				return false, fmt.Errorf("offset %d: %w", c.offset, shrunk(err))
+			}
+			h, err := ParseChunkHeader(b[:], w.head.Granularity)
+			if err != nil || h.Sequence != c.sequence || h.Size != c.size {
+				return false, fmt.Errorf("the chunk at offset %d has changed: %w", c.offset, parser.ErrShrunk)
+			}
+			used := min(h.Used, h.Size-ChunkHeaderSize)
+			if end := c.offset + ChunkHeaderSize + int64(used); end > w.size {
+				used -= uint32(end - w.size)
+			}
+			if used != c.used {
+				c.used, changed = used, true
+			}
+			if closed = h.State == 1; !closed {
+				break
+			}
+		}
+		return closed, nil
+	}
+	for s := range w.open {
+		i := len(s.chunks) - 1
+		c := s.chunks[i]
+		closed, err := look(&c)
+		if err != nil {
+			return changed, err
+		}
+		if c != s.chunks[i] {
+			// Views share the list.
+			s.chunks = append(slices.Clip(s.chunks[:i]), c)
+		}
+		if closed {
+			delete(w.open, s)
+		}
+	}
+	if n := len(w.process); n > 0 {
+		if _, err := look(&w.process[n-1]); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+func bySequence(a, b chunk) int { return cmp.Compare(a.sequence, b.sequence) }
+
+// gap notes that process chunks before one are missing.
+func (p *process) gap(chunks []chunk, i int) {
+	expected := uint32(0)
+	if i > 0 {
+		expected = chunks[i-1].sequence + 1
+	}
+	if c := &chunks[i]; c.sequence > expected {
+		p.hurt(c.offset, 0, fmt.Errorf("%d chunks of them are missing before this one", c.sequence-expected))
+	}
+}

@@ -1,0 +1,162 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// maxTime bounds times in units and in nanoseconds, so that sums of two never
+// overflow an int64. Nothing that a program recorded comes near it.
+const maxTime = 1 << 61
+
+// apart is how far two calibrations must be apart to say what the rate is, in
+// nanoseconds.
+const apart = 1e6
+
+// A calibration is a CLOCK record.
+type calibration struct {
+	units uint64
+	ns    uint64 // monotonic
+	wall  int64  // ns since 1970 UTC, 0 for not known
+	// ahead is local time less UTC in seconds.
+	ahead int32
+}
+
+// A clock relates units to nanoseconds: linearly between two calibrations,
+// outside at the rate of the nearest two, or at the nominal rate.
+type clock struct {
+	points   []calibration // by rising units and ns
+	segments []segment     // by rising units; the first also holds before it
+	rate     uint64        // nominal units a second
+}
+
+// A segment says that from units on the time is ns and grows by rate / 2^shift
+// nanoseconds a unit, but not beyond end.
+type segment struct {
+	units   uint64
+	ns, end int64
+	rate    uint64
+	shift   uint
+}
+
+// newClock makes a clock of calibrations in any order. Those that run
+// backwards are left out and counted. Without any, time 0 is at begin.
+func newClock(points []calibration, begin, rate uint64) (c *clock, dropped int) {
+	if rate == 0 {
+		rate = 1e9
+	}
+	c = &clock{rate: rate}
+	slices.SortStableFunc(points, func(a, b calibration) int { return cmp.Compare(a.units, b.units) })
+	for _, p := range points {
+		if p.units > maxTime || p.ns > maxTime {
+			dropped++
+			continue
+		}
+		if n := len(c.points); n > 0 {
+			if last := c.points[n-1]; p.units == last.units {
+				continue
+			} else if p.ns < last.ns {
+				dropped++
+				continue
+			}
+		}
+		c.points = append(c.points, p)
+	}
+	if len(c.points) == 0 {
+		c.segments = []segment{newSegment(min(begin, maxTime), 0, maxTime, 1e9, rate)}
+		return c, dropped
+	}
+	for i, p := range c.points {
+		if i+1 < len(c.points) {
+			q := c.points[i+1]
+			c.segments = append(c.segments, newSegment(p.units, int64(p.ns), int64(q.ns), q.ns-p.ns, q.units-p.units))
+		}
+	}
+	last := c.points[len(c.points)-1]
+	s := newSegment(last.units, int64(last.ns), math.MaxInt64, 1e9, rate)
+	for i := len(c.points) - 2; i >= 0; i-- {
+		if p := c.points[i]; last.ns-p.ns >= apart {
+			s = newSegment(last.units, s.ns, s.end, last.ns-p.ns, last.units-p.units)
+			break
+		}
+	}
+	c.segments = append(c.segments, s)
+	return c, dropped
+}
+
+// extend returns a clock that has further calibrations and that says the same
+// of times before from.
+func (c *clock) extend(points []calibration, from uint64) *clock {
+	if from == noLimit || len(points) == 0 {
+		return c
+	}
+	points = slices.Clone(points)
+	slices.SortStableFunc(points, func(a, b calibration) int { return cmp.Compare(a.units, b.units) })
+	e := &clock{points: slices.Clip(c.points), segments: slices.Clip(c.segments), rate: c.rate}
+	at, ns := from, c.at(from)
+	for len(e.segments) > 1 && e.segments[len(e.segments)-1].units >= at {
+		e.segments = e.segments[:len(e.segments)-1]
+	}
+	e.segments = slices.Clip(e.segments)
+	for _, p := range points {
+		if p.units > maxTime || p.ns > maxTime || len(e.points) > 0 && (p.units <= e.points[len(e.points)-1].units || p.ns < e.points[len(e.points)-1].ns) {
+			continue
+		}
+		e.points = append(e.points, p)
+		if p.units > at {
+			to := max(int64(p.ns), ns)
+			e.segments = append(e.segments, newSegment(at, ns, to, uint64(to-ns), p.units-at))
+			at, ns = p.units, to
+		}
+	}
+	last := newSegment(at, ns, math.MaxInt64, 1e9, e.rate)
+	for i := len(e.points) - 2; i >= 0; i-- {
+		p, q := e.points[i], e.points[len(e.points)-1]
+		if q.ns-p.ns >= apart {
+			last = newSegment(at, ns, math.MaxInt64, q.ns-p.ns, q.units-p.units)
+			break
+		}
+	}
+	e.segments = append(e.segments, last)
+	return e
+}
+
+// newSegment makes a segment that passes ns nanoseconds in units units, both
+// below 2^62.
+func newSegment(from uint64, at, end int64, ns, units uint64) segment {
+	s := segment{units: from, ns: at, end: end}
+	// rate = ns << shift / units in as many bits as fit.
+	s.shift = 63
+	for s.shift > 0 && ns>>(63-s.shift) >= units {
+		s.shift--
+	}
+	s.rate, _ = bits.Div64(ns>>(64-s.shift), ns<<s.shift, max(units, 1))
+	return s
+}
+
+func (s *segment) at(units uint64) int64 {
+	if units < s.units {
+		return s.ns - s.span(s.units-units)
+	}
+	return min(s.end, s.ns+s.span(units-s.units))
+}
+
+func (s *segment) span(units uint64) int64 {
+	hi, lo := bits.Mul64(units, s.rate)
+	if hi>>s.shift != 0 {
+		return maxTime
+	}
+	n := hi<<(64-s.shift) | lo>>s.shift
+	return int64(min(n, maxTime))
+}
+
+// at returns the nanoseconds at a time in units.
+func (c *clock) at(units uint64) int64 { return c.segments[c.find(units)].at(units) }
+
+// find returns the segment of a time.
+func (c *clock) find(units uint64) int {
+	return max(0, sort.Search(len(c.segments), func(i int) bool { return c.segments[i].units > units })-1)
+}

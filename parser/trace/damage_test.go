@@ -1,0 +1,368 @@
+package trace_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/parser"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetest"
+)
+
+// small writes a trace of two threads of about 64 KiB and returns it with its
+// events.
+func small(t testing.TB) (*tracetest.Memory, []parser.Event) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	p := tracetest.Program{Threads: 2, Events: 11500, Functions: 50, Enters: 50, Unwind: 1, Far: 1}
+	want := p.Write(rand.New(rand.NewPCG(1, 1)), w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Bytes); n < 60<<10 || n > 72<<10 {
+		t.Fatalf("%d bytes", n)
+	}
+	return m, want
+}
+
+// subsequence reports whether all events are among others, in that order. Only
+// what is recorded is compared: a leave gets its address from the calls before.
+func subsequence(events, others []parser.Event) bool {
+	for _, e := range events {
+		i := slices.IndexFunc(others, func(o parser.Event) bool {
+			return o.Time == e.Time && o.Thread == e.Thread && o.Kind == e.Kind
+		})
+		if i < 0 {
+			return false
+		}
+		others = others[i+1:]
+	}
+	return true
+}
+
+// TestCut cuts a file at every byte: what lies before is read.
+func TestCut(t *testing.T) {
+	m, want := small(t)
+	step := 1
+	if testing.Short() {
+		step = 37
+	}
+	before := 0
+	for n := 0; n <= len(m.Bytes); n += step {
+		log, err := trace.New(context.Background(), bytes.NewReader(m.Bytes[:n]), int64(n), nil)
+		if err != nil {
+			if n >= trace.HeaderSize {
+				t.Fatalf("cut at %d: %v", n, err)
+			}
+			continue
+		}
+		info := log.Info()
+		if len(info.Damage) == 0 && int(info.Records) < len(want) {
+			t.Fatalf("cut at %d: no damage", n)
+		}
+		if int(info.Records) < before {
+			t.Fatalf("cut at %d: %d events, and %d of a shorter file", n, info.Records, before)
+		}
+		before = int(info.Records)
+		if n%64 != 0 && n < len(m.Bytes) {
+			continue
+		}
+		got, err := readAll(log, 5000)
+		if err != nil || len(got) != before {
+			t.Fatalf("cut at %d: %d of %d events: %v", n, len(got), before, err)
+		}
+		// Without the second calibration times are the nominal rate's, which
+		// is the same.
+		if !subsequence(got, want) {
+			t.Fatalf("cut at %d: events that were not written", n)
+		}
+	}
+	if before != len(want) {
+		t.Fatalf("%d events, want %d", before, len(want))
+	}
+}
+
+// check reads whatever a file gives: no panic, times in order, and as many
+// events as announced.
+func check(b []byte) (*trace.Log, error) {
+	log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	if err != nil {
+		return nil, nil
+	}
+	events, err := readAll(log, 3000)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(events)) != log.Info().Records {
+		return nil, fmt.Errorf("%d events, %d announced", len(events), log.Info().Records)
+	}
+	spaces := log.Spaces(0)
+	for i := range events {
+		if i > 0 && events[i].Time < events[i-1].Time {
+			return nil, fmt.Errorf("time runs back at event %d", i)
+		}
+		if int(events[i].Space) >= len(spaces) {
+			return nil, fmt.Errorf("event %d has space %d of %d", i, events[i].Space, len(spaces))
+		}
+	}
+	for k := len(events) / 2; k < min(len(events), len(events)/2+3); k++ {
+		var one [1]parser.Event
+		if _, err := log.ReadEvents(one[:], int64(k)); err != nil || one[0] != events[k] {
+			return nil, fmt.Errorf("event %d read alone is %+v, not %+v: %v", k, one[0], events[k], err)
+		}
+	}
+	return log, nil
+}
+
+// TestRandomBytes changes 16 bytes at random.
+func TestRandomBytes(t *testing.T) {
+	m, want := small(t)
+	rounds := soak(300)
+	kept, opened := 0, 0
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		b := bytes.Clone(m.Bytes)
+		for range 16 {
+			b[r.IntN(len(b))] = byte(r.Uint32())
+		}
+		log, err := check(b)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if log != nil {
+			opened++
+			kept += int(log.Info().Records)
+		}
+	}
+	if opened != rounds {
+		t.Errorf("%d of %d damaged files open", opened, rounds)
+	}
+	// 16 bytes hit at most 16 of the 16 chunks; a change in the records of a
+	// chunk mostly costs nothing but the truth of some.
+	if kept < opened*len(want)/2 {
+		t.Errorf("%d of %d events are left", kept/opened, len(want))
+	}
+}
+
+// TestResume damages the header of one chunk in the middle: only its events
+// are gone, and the calls that were open behind it are known again.
+func TestResume(t *testing.T) {
+	m, want := small(t)
+	at := 8 * 4096
+	lost := bytes.Clone(m.Bytes)
+	lost[at+20]++
+	log, err := check(lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := log.Info()
+	var said []string
+	for _, d := range info.Damage {
+		said = append(said, fmt.Sprintf("%d+%d %s", d.Offset, d.Bytes, d.Reason))
+	}
+	if s := strings.Join(said, "; "); !strings.Contains(s, "32768+4096 no chunk here: the checksum is wrong") ||
+		!strings.Contains(s, "1 chunks are missing before this one") || len(said) != 2 {
+		t.Errorf("damage: %s", s)
+	}
+	got, _ := readAll(log, 1000)
+	if !subsequence(got, want) {
+		t.Error("events that were not written")
+	}
+	if n := len(want) - len(got); n < 500 || n > 2016 {
+		t.Errorf("%d events are missing", n)
+	}
+	// Each leave that is there has the address that was written.
+	byTime := make(map[[2]int64][]parser.Event)
+	for _, e := range want {
+		e.Gap = parser.NoGap
+		k := [2]int64{e.Time, int64(e.Thread)}
+		byTime[k] = append(byTime[k], e)
+	}
+	for _, e := range got {
+		e.Gap = parser.NoGap
+		if !slices.Contains(byTime[[2]int64{e.Time, int64(e.Thread)}], e) {
+			t.Fatalf("%+v was not written", e)
+		}
+	}
+}
+
+// TestShrunk cuts a file while it is open.
+func TestShrunk(t *testing.T) {
+	m, _ := small(t)
+	log := open(t, m)
+	m.Bytes = m.Bytes[:len(m.Bytes)/2]
+	if _, err := readAll(log, 1000); !errors.Is(err, parser.ErrShrunk) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// failing is a file that cannot be read from an offset on.
+type failing struct {
+	io.ReaderAt
+	from int64
+}
+
+var errDisk = errors.New("input/output error")
+
+func (f failing) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.from {
+		return 0, errDisk
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+func TestReadError(t *testing.T) {
+	m, _ := small(t)
+	for from := 0; from < len(m.Bytes)-4096; from += 3000 {
+		if _, err := trace.New(context.Background(), failing{m, int64(from)}, int64(len(m.Bytes)), nil); !errors.Is(err, errDisk) {
+			t.Errorf("unreadable from %d: %v", from, err)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	m, _ := small(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := trace.New(ctx, m, int64(len(m.Bytes)), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestHostile has files whose numbers are meant to cost memory or time.
+func TestHostile(t *testing.T) {
+	le := binary.LittleEndian
+	chunk := func(body []byte) []byte {
+		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9}
+		c := trace.ChunkHeader{Kind: trace.EventsChunk, Stream: 1, Thread: 7, Used: uint32(len(body))}
+		c.Size = uint32(trace.ChunkHeaderSize+len(body)+4095) &^ 4095
+		b := append(c.Append(h.Append(nil)), body...)
+		return append(b, make([]byte, int(c.Size)-trace.ChunkHeaderSize-len(body))...)
+	}
+	enter := func(b []byte, a uint64) []byte {
+		return le.AppendUint64(append(le.AppendUint16(b, 3<<2|8<<8), 1, 0, 0, 0, 0, 0), a)
+	}
+	leave := func(b []byte, a uint64) []byte {
+		return le.AppendUint64(append(le.AppendUint16(b, 5<<2|8<<8), 1, 0, 0, 0, 0, 0), a)
+	}
+	var deep, stack []byte
+	for i := range uint64(50_000) {
+		deep = enter(deep, i)
+	}
+	for i := range uint64(50_000) {
+		deep = leave(deep, 1<<40+i)
+	}
+	stack = le.AppendUint32(le.AppendUint16(nil, 9<<2), 16)
+	stack = append(stack, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255)
+	tests := []struct {
+		name   string
+		body   []byte
+		events int64
+	}{
+		{"50,000 stray leaves on 50,000 calls", deep, 100_000},
+		{"a stack of 2^32 calls", stack, 0},
+		{"leaves of unknown calls", bytes.Repeat([]byte{1, 0}, 100_000), 100_000},
+		{"padding", make([]byte, 1<<20), 0},
+		{"a window that is not set", []byte{2, 0, 0, 0, 0, 0}, 0},
+		{"a time beyond all bounds", append(le.AppendUint16(nil, 1<<2|5<<8), bytes.Repeat([]byte{255}, 8)...), 0},
+		{"a record of length 0", append(le.AppendUint16(nil, 20<<2), 0, 0, 0, 0), 0},
+		{"a record beyond the end", append(le.AppendUint16(nil, 20<<2), 0, 0, 0, 16), 0},
+		{"a type that must be known", le.AppendUint16(nil, 50<<2|1<<8), 0},
+		{"a type that may be skipped", append(le.AppendUint16(nil, 40<<2|1<<8), 1, 0), 1},
+		{"half an enter", append(append(le.AppendUint16(nil, 2<<2|6<<8), make([]byte, 10)...), 2, 0, 0, 0), 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			log, err := check(chunk(test.body))
+			runtime.ReadMemStats(&after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := log.Info().Records; n != test.events {
+				t.Errorf("%d events, want %d; damage %v", n, test.events, log.Info().Damage)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+				t.Errorf("%d bytes allocated", n)
+			}
+		})
+	}
+}
+
+// assemble makes a file of the records of chunks, each of a kind, a stream and a
+// level that a byte says.
+func assemble(chunks [][]byte, what []byte, flags uint32) []byte {
+	h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9, PointerSize: 8, Flags: flags}
+	b := h.Append(nil)
+	sequence := make(map[byte]uint32)
+	for i, body := range chunks {
+		w := what[i]
+		c := trace.ChunkHeader{Kind: trace.EventsChunk, Stream: uint32(w & 3), Level: w >> 2 & 1, Thread: uint64(w & 1),
+			Sequence: sequence[w&7], Used: uint32(len(body)), Base: uint64(i) * 1000, Lost: uint32(w >> 7)}
+		if w&8 != 0 {
+			c.Kind, c.Stream = trace.ProcessChunk, 0
+		}
+		sequence[w&7] += 1 + uint32(w>>6&1)
+		c.Size = uint32(trace.ChunkHeaderSize+len(body)+4095) &^ 4095
+		b = append(c.Append(b), body...)
+		b = append(b, make([]byte, int(c.Size)-trace.ChunkHeaderSize-len(body))...)
+	}
+	return b
+}
+
+func FuzzTrace(f *testing.F) {
+	for seed := range uint64(4) {
+		m := &tracetest.Memory{}
+		w := tracetest.NewWriter(m)
+		p := tracetest.Program{Threads: 1, Events: 60, Functions: 5, Enters: 60, Unwind: 5, Handler: 10, Returns: 50, Epochs: int(seed), Full: seed == 3, Gaps: 1, Far: 2}
+		p.Write(rand.New(rand.NewPCG(seed, 1)), w)
+		if err := w.Close(); err != nil {
+			f.Fatal(err)
+		}
+		var bodies [][]byte
+		what := make([]byte, 4)
+		for at := trace.HeaderSize; at < len(m.Bytes); {
+			h, err := trace.ParseChunkHeader(m.Bytes[at:], trace.Granularity)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if i := len(bodies); i < 4 {
+				bodies = append(bodies, m.Bytes[at+trace.ChunkHeaderSize:][:h.Used])
+				what[i] = byte(h.Stream) | h.Level<<2
+				if h.Kind == trace.ProcessChunk {
+					what[i] = 8
+				}
+			}
+			at += int(h.Size)
+		}
+		for len(bodies) < 4 {
+			bodies = append(bodies, nil)
+		}
+		f.Add(bodies[0], bodies[1], bodies[2], bodies[3], what, byte(0))
+	}
+	f.Fuzz(func(t *testing.T, a, b, c, d, what []byte, flags byte) {
+		if len(a)+len(b)+len(c)+len(d) > 1<<20 || len(what) < 4 {
+			return
+		}
+		file := assemble([][]byte{a, b, c, d}, what, uint32(flags))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := check(file); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20+64*uint64(len(file)) {
+			t.Fatalf("%d bytes allocated for %d", n, len(file))
+		}
+	})
+}

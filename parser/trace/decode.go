@@ -1,0 +1,706 @@
+package trace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"logparser/parser"
+)
+
+// Types of event records.
+const (
+	recTime       = 1
+	recWindow     = 2
+	recEnter      = 3 // an entry; +1 a return address
+	recLeave      = 5 // the same
+	recLeaveShort = 7 // of a windowed address
+	recSite       = 8
+	recStack      = 9
+	recMark       = 10
+	recCounter    = 11
+	recArguments  = 12
+	recResult     = 13
+	recLost       = 14
+
+	// mustKnow is the first type that must not be skipped when unknown.
+	mustKnow = 48
+)
+
+const (
+	timeShift  = 15
+	offsetBits = 27
+	windows    = 8
+	// longestFixed is the length in bytes of the longest record that says its
+	// length in its first word.
+	longestFixed = 255 * 2
+	// overread is what the decoder may look at behind the end of a record.
+	overread = 8
+)
+
+// A window is a base that addresses count from. The zero window is not set.
+type window struct {
+	base uint64
+	kind uint16
+	set  bool
+}
+
+// A frame is an open call: its address and space.
+type frame struct {
+	address uint64
+	space   uint16
+}
+
+// A node is a frame that outlives the decoder's own stack, because an index
+// entry refers to it. Nodes are numbered from 1 within their stream; 0 is the
+// empty stack.
+type node struct {
+	frame
+	parent uint32
+}
+
+// An openStack is a stack that the file states: a node, and how many calls are
+// around it that are not known.
+type openStack struct{ node, outer uint32 }
+
+// A statedStack is what a STACK record says, by chunk and offset.
+type statedStack struct {
+	chunk  int32
+	offset int64
+	openStack
+}
+
+func (a statedStack) compare(b statedStack) int {
+	return cmp.Or(cmp.Compare(a.chunk, b.chunk), cmp.Compare(a.offset, b.offset))
+}
+
+// A decoder turns the records of a stream into events. Times are left in
+// units. It is used once over the whole stream, when it notes in the stream
+// what cannot be known from the middle (scanning), and then from any sample.
+type decoder struct {
+	r io.ReaderAt
+	s *stream
+	// epochs has the times in units at which epochs begin, but the first.
+	epochs   []uint64
+	scanning bool
+
+	buf   []byte // bytes of the file from bufAt on
+	bufAt int64
+	p     int // the next record in buf
+	chunk int // the chunk that is being read, -1 before the first
+	end   int64
+	// time is that of the last record.
+	time    uint64
+	ordinal int64
+	windows [windows]window
+	// changed says that windows differ from the stream's last stored ones.
+	changed bool
+	// The stack: frames above the chain of nodes that begins at base.
+	frames []frame
+	base   uint32
+	epoch  int
+	// nextEpoch is when the next epoch begins.
+	nextEpoch uint64
+	odd       int // the next of the stream's odd leaves
+	// gap is that of the next event, known what was set as the stack then.
+	gap   parser.Gap
+	known openStack
+	// deep indexes the stack while scanning; see search.
+	deep map[frame]int32
+}
+
+// newDecoder makes a decoder, which must be reset or restored; size is that of
+// its buffer in bytes.
+func newDecoder(r io.ReaderAt, size int) *decoder {
+	return &decoder{r: r, buf: make([]byte, 0, size+overread)}
+}
+
+// reset makes a decoder stand before the first event of a stream.
+func (d *decoder) reset(s *stream, epochs []uint64) {
+	*d = decoder{r: d.r, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	if len(epochs) > 0 {
+		d.nextEpoch = epochs[0]
+	}
+	if s.level == 0 {
+		d.gap = parser.ThreadBegins
+	}
+}
+
+// restore makes a decoder stand at a sample of its stream.
+func (d *decoder) restore(s *stream, epochs []uint64, k int) {
+	d.reset(s, epochs)
+	if k == 0 {
+		return
+	}
+	m := &s.samples[k]
+	d.gap = parser.NoGap
+	d.chunk, d.time, d.ordinal = int(m.chunk), m.time, int64(k)*sampleEvery
+	d.base, d.odd = m.stack, int(m.odd)
+	d.windows = s.windows[m.windows]
+	d.bufAt, d.end = m.offset, s.chunks[m.chunk].end()
+	d.enterEpoch()
+}
+
+// enterEpoch finds the epoch at the decoder's time.
+func (d *decoder) enterEpoch() {
+	for d.epoch < len(d.epochs) && d.time >= d.epochs[d.epoch] {
+		d.epoch++
+	}
+	d.nextEpoch = math.MaxUint64
+	if d.epoch < len(d.epochs) {
+		d.nextEpoch = d.epochs[d.epoch]
+	}
+}
+
+// space returns the space of an address of a kind at the decoder's time.
+func (d *decoder) space(kind uint16) uint16 {
+	if d.time >= d.nextEpoch {
+		d.enterEpoch()
+	}
+	return uint16(d.epoch)<<1 | kind
+}
+
+// A recordError says that the rest of a chunk cannot be read.
+type recordError struct {
+	offset int64 // of the record
+	err    error
+}
+
+func (e *recordError) Error() string { return fmt.Sprintf("offset %d: %v", e.offset, e.err) }
+
+var (
+	errCut    = errors.New("a record goes beyond the end of the chunk")
+	errWindow = errors.New("a record needs a window that is not set")
+	errTime   = errors.New("a time is beyond all bounds")
+	errLength = errors.New("a record has an impossible length")
+)
+
+// read fills dst with the next events, less only at the end of the stream or
+// with an error of reading the file.
+func (d *decoder) read(dst []parser.Event) (int, error) {
+	n, ordinal := 0, d.ordinal
+	defer func() { d.s.raise(dst[:n], ordinal) }()
+	for n < len(dst) {
+		k, err := d.decode(dst[n:])
+		n += k
+		d.ordinal += int64(k)
+		if err == nil {
+			continue
+		}
+		var bad *recordError
+		switch {
+		case err == io.EOF: // of the chunk
+		case errors.As(err, &bad):
+			if d.scanning {
+				d.s.breakAt(d.chunk, bad)
+			}
+		default:
+			return n, err
+		}
+		if !d.nextChunk() {
+			return n, nil
+		}
+	}
+	return n, nil
+}
+
+// nextChunk goes to the next chunk and reports whether there is one.
+func (d *decoder) nextChunk() bool {
+	if d.chunk+1 >= len(d.s.chunks) {
+		d.bufAt += int64(d.p)
+		d.p, d.buf = 0, d.buf[:0]
+		return false
+	}
+	d.chunk++
+	c := &d.s.chunks[d.chunk]
+	d.bufAt, d.end = c.offset+ChunkHeaderSize, c.end()
+	d.p, d.buf = 0, d.buf[:0]
+	d.windows = [windows]window{}
+	d.changed = true
+	d.time = max(d.time, c.base)
+	if _, broken := slices.BinarySearch(d.s.broken, int32(d.chunk-1)); broken || c.gap {
+		d.setStack(openStack{})
+	}
+	return true
+}
+
+// fill moves the bytes from p on to the front of the buffer and reads more.
+func (d *decoder) fill() error {
+	d.bufAt += int64(d.p)
+	left := copy(d.buf[:cap(d.buf)], d.buf[d.p:])
+	d.p = 0
+	n := int(min(int64(cap(d.buf)-overread-left), d.end-d.bufAt-int64(left)))
+	d.buf = d.buf[:left+n]
+	if got, err := d.r.ReadAt(d.buf[left:], d.bufAt+int64(left)); got < n {
+		d.buf = d.buf[:left]
+		if err == io.EOF {
+			err = parser.ErrShrunk
+		}
+		return fmt.Errorf("offset %d: %w", d.bufAt+int64(left)+int64(got), err)
+	}
+	clear(d.buf[left+n : left+n+overread])
+	return nil
+}
+
+// decode decodes events of the current chunk. The error is nil if dst is full,
+// io.EOF at the chunk's end.
+func (d *decoder) decode(dst []parser.Event) (n int, err error) {
+	thread := uint32(d.s.thread)
+	for {
+		if d.chunk < 0 {
+			return n, io.EOF
+		}
+		// A record that begins before stop lies in the buffer as a whole,
+		// unless the chunk ends within it.
+		stop := len(d.buf)
+		if whole := d.end - d.bufAt; int64(stop) < whole {
+			stop -= longestFixed
+		}
+		if d.p >= stop {
+			if d.bufAt+int64(d.p) >= d.end {
+				return n, io.EOF
+			}
+			if err := d.fill(); err != nil {
+				return n, err
+			}
+			continue
+		}
+		b := d.buf[:len(d.buf)+overread]
+		end := len(d.buf)
+		most := len(dst)
+		if d.gap != parser.NoGap {
+			most = n + 1
+		}
+		from := n
+		p, time := d.p, d.time
+		frames := d.frames
+		nextEpoch, space := d.nextEpoch, uint16(d.epoch)<<1
+	fast:
+		for n < most && p < stop {
+			v := binary.LittleEndian.Uint64(b[p:])
+			switch {
+			case v&1 != 0:
+				if len(frames) == 0 {
+					d.frames = frames
+					d.pull()
+					if frames = d.frames; len(frames) == 0 {
+						// The call that ends began before the log.
+						frames = append(frames, frame{})
+					}
+				}
+				p += 2
+				if p > end {
+					p -= 2
+					err = errCut
+					break fast
+				}
+				time += v >> 1 & 0x7fff
+				f := &frames[len(frames)-1]
+				e := &dst[n]
+				e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Leave, parser.NoGap
+				frames = frames[:len(frames)-1]
+				n++
+			case v&2 != 0:
+				w := &d.windows[v>>2&7]
+				if !w.set || p+6 > end {
+					if err = errWindow; w.set {
+						err = errCut
+					}
+					break fast
+				}
+				p += 6
+				time += v >> 32 & 0xffff
+				if time >= nextEpoch {
+					d.time = time
+					d.enterEpoch()
+					nextEpoch, space = d.nextEpoch, uint16(d.epoch)<<1
+				}
+				f := frame{w.base + v>>5&(1<<offsetBits-1), space | w.kind}
+				frames = append(frames, f)
+				e := &dst[n]
+				e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Enter, parser.NoGap
+				n++
+			default:
+				break fast
+			}
+		}
+		d.p, d.time, d.frames = p, time, frames
+		if err == nil && n < most && p < stop {
+			var emitted bool
+			if emitted, err = d.other(&dst[n], d.ordinal+int64(n)); emitted {
+				n++
+			}
+		} else if err != nil {
+			err = d.bad(err)
+		}
+		if d.gap != parser.NoGap && n > from {
+			dst[from].Gap = d.gap
+			d.gap = parser.NoGap
+		}
+		if err != nil || n == len(dst) {
+			return n, err
+		}
+	}
+}
+
+// bad makes an error of the record at p.
+func (d *decoder) bad(err error) error { return &recordError{d.bufAt + int64(d.p), err} }
+
+// other decodes one record that is neither a short enter nor a short leave.
+// It reports whether it made an event, which has the given number.
+func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error) {
+	le := binary.LittleEndian
+	end := len(d.buf)
+	b := d.buf[d.p : end+overread]
+	end -= d.p
+	if end < 2 {
+		return false, d.bad(errCut)
+	}
+	first := le.Uint16(b)
+	if first == 0 {
+		n := 2
+		for n+2 <= end && le.Uint16(b[n:]) == 0 {
+			n += 2
+		}
+		d.p += n
+		return false, nil
+	}
+	typ, words := first>>2&63, int(first>>8)
+	length, head := int64(words)*2, 2
+	if words == 0 {
+		if end < 6 {
+			return false, d.bad(errCut)
+		}
+		length, head = int64(le.Uint32(b[2:])), 6
+		if length < 6 || length%2 != 0 {
+			return false, d.bad(errLength)
+		}
+	}
+	if d.bufAt+int64(d.p)+length > d.end {
+		return false, d.bad(errCut)
+	}
+	if least := leastLength(typ, head); length < int64(least) {
+		return false, d.bad(errLength)
+	}
+	// All fields below lie within longestFixed bytes, but for a stack's.
+	body := b[head:]
+	now := d.time
+	switch typ {
+	case recTime:
+		var v uint64
+		switch words {
+		case 2:
+			v = uint64(le.Uint16(body))
+		case 4:
+			v = le.Uint64(body) & (1<<48 - 1)
+		case 5:
+			v = le.Uint64(body)
+		default:
+			return false, d.bad(errLength)
+		}
+		if v > maxTime>>timeShift {
+			return false, d.bad(errTime)
+		}
+		now += v << timeShift
+	case recWindow:
+		if words != 6 {
+			return false, d.bad(errLength)
+		}
+		i := le.Uint16(body)
+		d.windows[i&7] = window{le.Uint64(body[2:]), i >> 3 & 1, true}
+		d.changed = true
+	case recEnter, recEnter + 1, recLeave, recLeave + 1:
+		if words != 8 {
+			return false, d.bad(errLength)
+		}
+		now += le.Uint64(body) & (1<<48 - 1)
+	case recLeaveShort:
+		if words != 4 {
+			return false, d.bad(errLength)
+		}
+		now += uint64(le.Uint16(body))
+	case recMark, recCounter:
+		now += uint64(le.Uint16(body))
+	case recSite:
+		if words != 3 && words != 5 {
+			return false, d.bad(errLength)
+		}
+	case recLost:
+		if d.scanning {
+			d.s.lose(d.bufAt+int64(d.p), int64(le.Uint32(body)))
+		}
+	case recStack:
+		if err := d.stack(d.bufAt+int64(d.p), int64(head), length); err != nil {
+			return false, err
+		}
+	default:
+		if typ >= mustKnow {
+			return false, d.bad(fmt.Errorf("a record of unknown type %d", typ))
+		}
+	}
+	if now > maxTime {
+		return false, d.bad(errTime)
+	}
+	d.time = now
+	switch typ {
+	case recEnter, recEnter + 1:
+		f := frame{le.Uint64(body[6:]), d.space(typ - recEnter)}
+		d.frames = append(d.frames, f)
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Enter}
+		emitted = true
+	case recLeave, recLeave + 1:
+		f := d.leave(frame{le.Uint64(body[6:]), d.space(typ - recLeave)}, ordinal)
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Leave}
+		emitted = true
+	case recLeaveShort:
+		v := le.Uint32(body[2:])
+		w := &d.windows[v&7]
+		if !w.set {
+			return false, d.bad(errWindow)
+		}
+		f := d.leave(frame{w.base + uint64(v>>(32-offsetBits)), d.space(w.kind)}, ordinal)
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Leave}
+		emitted = true
+	case recMark:
+		d.s.marks += d.count()
+	case recCounter:
+		d.s.counters += d.count()
+	}
+	if int64(d.p)+length <= int64(len(d.buf)) {
+		d.p += int(length)
+	} else {
+		d.bufAt += int64(d.p) + length
+		d.p, d.buf = 0, d.buf[:0]
+	}
+	return emitted, nil
+}
+
+// count is what a record adds to a number that scanning counts.
+func (d *decoder) count() int64 {
+	if d.scanning {
+		return 1
+	}
+	return 0
+}
+
+// leastLength returns the least length in bytes of a record of a type, whose
+// head has that many.
+func leastLength(typ uint16, head int) int {
+	switch typ {
+	case recStack:
+		return head + 10
+	case recMark:
+		return head + 4
+	case recCounter:
+		return head + 12
+	case recLost:
+		return head + 4
+	case recArguments, recResult:
+		return head + 2
+	}
+	return head
+}
+
+// pull takes a frame from the nodes, so that frames is not empty unless the
+// stack is.
+func (d *decoder) pull() {
+	if len(d.frames) == 0 && d.base != 0 {
+		n := &d.s.nodes[d.base-1]
+		d.frames = append(d.frames, n.frame)
+		d.base = n.parent
+		if d.deep != nil {
+			d.index(n.frame, -1)
+		}
+	}
+}
+
+// setStack makes the stack what the file states.
+func (d *decoder) setStack(o openStack) {
+	d.frames, d.base, d.deep = d.frames[:0], o.node, nil
+	d.known = o
+	if d.s.level == 0 {
+		d.gap = parser.EventsMissing
+	}
+}
+
+// keep moves all frames into nodes and returns the innermost.
+func (d *decoder) keep() uint32 {
+	s := d.s
+	if uint64(len(s.nodes)+len(d.frames)) >= math.MaxUint32 {
+		d.setStack(openStack{})
+	}
+	for _, f := range d.frames {
+		s.nodes = append(s.nodes, node{f, d.base})
+		d.base = uint32(len(s.nodes))
+		if d.deep != nil {
+			d.index(f, 1)
+		}
+	}
+	d.frames = d.frames[:0]
+	return d.base
+}
+
+// same reports whether two frames have the same address, whenever entered.
+func (f frame) same(g frame) bool { return f.address == g.address && (f.space^g.space)&1 == 0 }
+
+// leave closes the innermost call of an address and all above it, and returns
+// its frame; where there is none, it closes nothing and returns f.
+func (d *decoder) leave(f frame, ordinal int64) frame {
+	d.pull()
+	if n := len(d.frames); n > 0 && d.frames[n-1].same(f) {
+		f = d.frames[n-1]
+		d.frames = d.frames[:n-1]
+		return f
+	}
+	above := int32(-1)
+	s := d.s
+	if d.scanning {
+		above = d.search(f)
+		s.odd = append(s.odd, oddLeave{ordinal, above})
+	} else if d.odd < len(s.odd) && s.odd[d.odd].ordinal == ordinal {
+		above = s.odd[d.odd].above
+	}
+	d.odd++
+	for ; above >= 0; above-- {
+		d.pull()
+		n := len(d.frames)
+		if n == 0 {
+			break
+		}
+		if above == 0 {
+			f = d.frames[n-1]
+		}
+		d.frames = d.frames[:n-1]
+	}
+	return f
+}
+
+// nearNodes is how far search goes before it makes an index.
+const nearNodes = 64
+
+// search returns how many calls are above the innermost of an address, -1 if
+// there is none. Leaves that match nothing on a deep stack must not make the
+// time quadratic: the frames are few, since each sample moves them into nodes,
+// and the nodes get an index.
+func (d *decoder) search(f frame) int32 {
+	above := int32(0)
+	for i := len(d.frames) - 1; i >= 0; i-- {
+		if d.frames[i].same(f) {
+			return above
+		}
+		above++
+	}
+	at := d.base
+	for near := 0; at != 0; near++ {
+		if near == nearNodes {
+			if d.deep == nil {
+				d.deep = make(map[frame]int32)
+				for i := d.base; i != 0; i = d.s.nodes[i-1].parent {
+					d.index(d.s.nodes[i-1].frame, 1)
+				}
+			}
+			if d.deep[frame{f.address, f.space & 1}] == 0 {
+				return -1
+			}
+		}
+		n := &d.s.nodes[at-1]
+		if n.same(f) {
+			return above
+		}
+		above++
+		at = n.parent
+	}
+	return -1
+}
+
+// index adds n to the number of nodes that have a frame's address.
+func (d *decoder) index(f frame, n int32) {
+	f.space &= 1
+	if d.deep[f] += n; d.deep[f] == 0 {
+		delete(d.deep, f)
+	}
+}
+
+// comparableStack bounds the stacks that are compared with what is known.
+const comparableStack = 4096
+
+// stack takes a STACK record at an offset. What it says is found out while
+// scanning and kept in the stream.
+func (d *decoder) stack(offset, head, length int64) error {
+	s := d.s
+	if !d.scanning {
+		at := statedStack{chunk: int32(d.chunk), offset: offset}
+		if i, ok := slices.BinarySearchFunc(s.stacks, at, statedStack.compare); ok {
+			d.setStack(s.stacks[i].openStack)
+		}
+		return nil
+	}
+	le := binary.LittleEndian
+	b := d.buf[d.p:]
+	flags, depth, k := le.Uint16(b[head:]), le.Uint32(b[head+2:]), int64(le.Uint32(b[head+6:]))
+	if k*8 > length-head-10 || flags&1 != 0 && k*16 > length-head-10 {
+		return d.bad(errLength)
+	}
+	// After a gap the stack is empty, and otherwise as the events say, which
+	// a deep one is believed to be.
+	if k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
+		return nil
+	}
+	at := offset + head + 10
+	known := d.frames
+	if k <= comparableStack {
+		known = d.top(int(k))
+	}
+	equal := int64(len(known)) == k
+	var block [512 * 8]byte
+	fresh := uint32(0)
+	first := len(s.nodes)
+	if int64(first)+k >= math.MaxUint32 {
+		return nil
+	}
+	for i := int64(0); i < k; i += 512 {
+		n := min(512, k-i)
+		if got, err := d.r.ReadAt(block[:n*8], at+i*8); int64(got) < n*8 {
+			if err == io.EOF {
+				err = parser.ErrShrunk
+			}
+			return fmt.Errorf("offset %d: %w", at+i*8+int64(got), err)
+		}
+		for j := range n {
+			v := le.Uint64(block[j*8:])
+			f := frame{}
+			if v != 0 {
+				f = frame{v >> 1, d.space(uint16(v & 1))}
+			}
+			if equal && v != 0 && !known[k-1-i-j].same(f) {
+				equal = false
+			}
+			s.nodes = append(s.nodes, node{f, fresh})
+			fresh = uint32(len(s.nodes))
+		}
+	}
+	if equal {
+		s.nodes = s.nodes[:first]
+		return nil
+	}
+	o := openStack{fresh, depth - min(depth, uint32(k))}
+	d.setStack(o)
+	s.stacks = append(s.stacks, statedStack{int32(d.chunk), offset, o})
+	return nil
+}
+
+// top returns up to k frames, the innermost first.
+func (d *decoder) top(k int) []frame {
+	list := make([]frame, 0, min(k, len(d.frames)+64))
+	for i := len(d.frames) - 1; i >= 0 && len(list) < k; i-- {
+		list = append(list, d.frames[i])
+	}
+	for at := d.base; at != 0 && len(list) < k; at = d.s.nodes[at-1].parent {
+		list = append(list, d.s.nodes[at-1].frame)
+	}
+	return list
+}

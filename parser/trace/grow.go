@@ -1,0 +1,314 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"os"
+	"slices"
+	"time"
+
+	"logparser/parser"
+)
+
+// How a trace grows.
+//
+// Each thread writes into chunks of its own, so that what was committed at a
+// moment is not in order of time: a thread may have taken an event's time and
+// be stopped before it commits it. Events are published up to a time, the
+// limit: 50 ms before what the recorder's clock says now as far as a reader can
+// know, which is the time of the newest event and what has passed since it was
+// seen. So an idle thread holds nobody back, and the last events of a program
+// that pauses come after 50 ms. An event that comes later still is published
+// with the limit's time, behind those that were: what was published stays as
+// it is. Where short calls are dropped the limit lies earlier by the least
+// duration, because until then an enter may be taken back.
+
+// margin is how long events wait for others with an earlier time.
+const margin = 50 * time.Millisecond
+
+var errRing = errors.New("a ring that is being written cannot be followed: what was read is overwritten")
+
+// A growth is what is needed to go on when the file has grown.
+type growth struct {
+	w       *walker
+	process *process
+	// scanners are the decoders that stand where the streams' scans ended.
+	scanners map[*stream]*decoder
+	// shown are the streams as the last view has them.
+	shown map[*stream]*stream
+	// published is the limit of what was published: no event to come gets an
+	// earlier time.
+	published uint64
+	// newest is the latest time of an event, first seen at seen.
+	newest uint64
+	seen   time.Time
+	// calibrations and loads are how many the last view has.
+	calibrations, loads, unloads int
+	// chunks is how many process chunks were looked at.
+	chunks int
+}
+
+// canGrow reports whether the program may still write to the file.
+func (g *growth) canGrow() bool {
+	return g.w.ok && g.w.head.State == StateRecording && g.w.head.Flags&(FlagRing|FlagSnapshot) == 0
+}
+
+// park returns a copy of a scanning decoder without its buffer.
+func (d *decoder) park() *decoder {
+	c := *d
+	c.bufAt, c.p = d.bufAt+int64(d.p), 0
+	c.buf, c.frames, c.deep = nil, slices.Clone(d.frames), nil
+	return &c
+}
+
+// units returns how many units pass in a time.
+func (g *growth) units(d time.Duration) uint64 {
+	hi, lo := bits.Mul64(uint64(max(d, 0)), g.w.head.Rate)
+	if hi >= 1e9 {
+		return maxTime
+	}
+	n, _ := bits.Div64(hi, lo, 1e9)
+	return min(n, maxTime)
+}
+
+// firstLimit says up to when events are published when the log is opened: all
+// of them, unless the program is seen to write just now.
+func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
+	if !g.canGrow() {
+		return noLimit, nil
+	}
+	active := false
+	for range 2 {
+		changed, err := g.w.refresh()
+		if err != nil {
+			return 0, err
+		}
+		active = active || changed
+	}
+	if !active {
+		return noLimit, nil
+	}
+	d := newDecoder(g.w.r, scanBuffer)
+	for _, s := range g.w.all {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		d.reset(s, nil)
+		d.chunk = len(s.chunks) - 2
+		if err := g.see(d); err != nil {
+			return 0, err
+		}
+	}
+	return g.limit(), nil
+}
+
+// see reads on to the end of a decoder's stream for the time of its last event.
+func (g *growth) see(d *decoder) error {
+	var dst [512]parser.Event
+	for {
+		n, err := d.read(dst[:])
+		if err != nil || n == 0 {
+			return err
+		}
+		if t := uint64(dst[n-1].Time); t > g.newest || g.seen.IsZero() {
+			g.newest, g.seen = t, time.Now()
+		}
+	}
+}
+
+// limit says up to when events may be published.
+func (g *growth) limit() uint64 {
+	if !g.canGrow() {
+		return noLimit
+	}
+	wait := margin
+	if g.w.head.Flags&FlagShortDropped != 0 {
+		wait += time.Duration(min(g.w.head.MinDuration, math.MaxInt64/2))
+	}
+	now := min(g.newest+g.units(time.Since(g.seen)), maxTime)
+	return max(g.published, now-min(now, g.units(wait)))
+}
+
+// readProcess reads the process records that were not read before.
+func (g *growth) readProcess() error {
+	for i := range g.w.process {
+		c := &g.w.process[i]
+		if i >= g.chunks {
+			g.process.gap(g.w.process, i)
+			g.chunks++
+		}
+		if c.done == c.used {
+			continue
+		}
+		if err := g.process.read(g.w.r, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish completes a view from what was scanned up to a limit.
+func (g *growth) publish(v, old *view, limit uint64) {
+	var before *index
+	streams := make([]*stream, 0, len(g.w.all))
+	shown := make(map[*stream]*stream, len(g.w.all))
+	if old != nil {
+		before = old.index
+	}
+	latest := uint64(0)
+	for _, s := range g.w.all {
+		c := g.shown[s]
+		if c == nil || c.count != s.count || len(c.chunks) != len(s.chunks) || c.chunks[len(c.chunks)-1] != s.chunks[len(s.chunks)-1] {
+			fresh := *s
+			c = &fresh
+		}
+		streams = append(streams, c)
+		if shown[s] = c; c.count > 0 {
+			latest = max(latest, c.last)
+		}
+	}
+	if limit == noLimit {
+		limit = latest + 1
+	}
+	g.published = max(g.published, limit)
+	if latest > g.newest || g.seen.IsZero() {
+		g.newest, g.seen = latest, time.Now()
+	}
+	v.header = g.w.head
+	v.index = newIndex(streams, before)
+	v.names, g.process.shared = g.process.names, true
+	v.overhead = g.process.overhead
+	g.describe(v)
+	g.calibrations, g.loads = len(g.process.calibrations), len(g.process.loads)
+	if !g.canGrow() {
+		g.scanners = nil
+		shown = nil
+	}
+	g.shown = shown
+}
+
+// Grow implements [parser.Grower].
+func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
+	l.growing.Lock()
+	defer l.growing.Unlock()
+	growth, err := l.grow(ctx)
+	if err != nil && l.name != "" {
+		err = fmt.Errorf("%s: %w", l.name, err)
+	}
+	return growth, err
+}
+
+func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
+	g, old := &l.growth, l.view.Load()
+	w := g.w
+	if l.file != nil {
+		here, err := os.Stat(l.name)
+		st, err2 := l.file.Stat()
+		if err2 != nil {
+			return result, err2
+		}
+		result.Replaced = err != nil || !os.SameFile(here, st)
+		w.size = st.Size()
+	} else if s, ok := l.r.(interface{ Size() int64 }); ok {
+		w.size = s.Size()
+	}
+	if w.head.Flags&FlagRing != 0 && w.head.State == StateRecording {
+		return result, errRing
+	}
+	if !g.canGrow() {
+		result.Ended = true
+		return result, nil
+	}
+	// The state is read before the records: what was written before the
+	// recording ended is all that will be.
+	head, err := w.header()
+	if err != nil {
+		return result, err
+	}
+	if !w.ok || head.PID != old.header.PID || head.Started != old.header.Started || head.Begin != old.header.Begin {
+		return result, fmt.Errorf("the header is another one: %w", parser.ErrShrunk)
+	}
+	if _, err := w.refresh(); err != nil {
+		return result, err
+	}
+	if err := w.walk(ctx); err != nil {
+		return result, err
+	}
+	if err := g.readProcess(); err != nil {
+		return result, err
+	}
+	g.process.order(g.loads, g.published)
+	v := &view{clock: old.clock.extend(g.process.calibrations[g.calibrations:], g.published), wall: old.wall, epochs: old.epochs}
+	if !v.wall.HasWall {
+		v.wall = v.clock.wall()
+	}
+	if len(g.process.loads) > g.loads || g.process.unloads != g.unloads {
+		v.epochs, _ = findEpochs(g.process.loads, v.clock, int(w.head.PointerSize))
+		result.Modules = len(g.process.loads) > g.loads
+	}
+	buffer, probe := newDecoder(w.r, 64<<10), newDecoder(w.r, 64<<10)
+	for _, s := range w.all {
+		d := g.scanners[s]
+		if d == nil {
+			d = newDecoder(w.r, 0)
+			d.reset(s, v.epochs.times)
+			d.scanning = true
+			g.scanners[s] = d.park()
+			d = g.scanners[s]
+		}
+		d.epochs = v.epochs.times
+		d.enterEpoch()
+		if d.chunk >= 0 {
+			d.end = s.chunks[d.chunk].end()
+		}
+		if d.atEnd() {
+			continue
+		}
+		probe.follow(d)
+		if err := g.see(probe); err != nil {
+			return result, err
+		}
+	}
+	limit := g.limit()
+	dst := make([]parser.Event, sampleEvery)
+	for _, s := range w.all {
+		d := g.scanners[s]
+		if d.atEnd() {
+			continue
+		}
+		buf := d.buf
+		d.buf = buffer.buf[:0]
+		probe.follow(d)
+		n, err := probe.read(dst[:1])
+		late := err == nil && n == 1 && uint64(dst[0].Time) < g.published
+		if late {
+			s.floors = append(s.floors, floor{s.count, g.published})
+		}
+		count := s.count
+		if err == nil {
+			err = s.scan(ctx, d, probe, dst, limit, nil)
+		}
+		if late && s.count == count {
+			s.floors = slices.Clip(s.floors[:len(s.floors)-1])
+		}
+		d.bufAt, d.p, d.buf = d.bufAt+int64(d.p), 0, buf
+		if err != nil {
+			return result, err
+		}
+		result.Pending = result.Pending || !d.atEnd()
+	}
+	g.publish(v, old, limit)
+	g.unloads = g.process.unloads
+	result.Records = v.info.Records - old.info.Records
+	result.Ended = !g.canGrow()
+	l.view.Store(v)
+	return result, nil
+}
+
+// atEnd reports whether a parked decoder has nothing left to read.
+func (d *decoder) atEnd() bool {
+	return d.chunk+1 == len(d.s.chunks) && (d.chunk < 0 || d.bufAt+int64(d.p) >= d.end)
+}

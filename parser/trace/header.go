@@ -1,0 +1,185 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+)
+
+const (
+	fileMagic  = "\x89LPT\r\n\x1a\n"
+	chunkMagic = "LPTC"
+
+	// HeaderSize is the size of a file header of version 1 in bytes, of which
+	// the first headerUsed have a meaning.
+	HeaderSize = 4096
+	headerUsed = 96
+	// headerSummed and chunkSummed are the bytes under the checksums.
+	headerSummed = 80
+	chunkSummed  = 40
+	// ChunkHeaderSize is the size of a chunk header in bytes.
+	ChunkHeaderSize = 64
+	// Granularity is the least granularity of chunks in bytes.
+	Granularity = 4096
+
+	majorVersion = 1
+)
+
+// Flags of a file header.
+const (
+	FlagRing         = 1
+	FlagSites        = 2
+	FlagShortDropped = 4
+	FlagSnapshot     = 8
+)
+
+// States of a file header.
+const (
+	StateRecording = iota
+	StateEnded
+	StateDiskFull
+	StateFailed
+)
+
+// Kinds of chunks.
+const (
+	ProcessChunk = 1
+	EventsChunk  = 2
+)
+
+var (
+	errMagic    = errors.New("no magic")
+	errChecksum = errors.New("the checksum is wrong")
+)
+
+// A Header is the header of a trace file. The names and units of its fields
+// are those of docs/formats.md.
+type Header struct {
+	Major, Minor      uint16
+	Size, Granularity uint32
+	Flags             uint32
+	PointerSize       uint8 // bytes
+	System            uint8
+	Machine           uint16
+	PID               uint32
+	Started           uint64 // as the system counts it
+	Begin             uint64 // units
+	Rate              uint64 // units a second
+	Shift, Counter    uint8
+	MinDuration       uint64 // ns
+	Ring              uint64 // bytes a thread
+	State             uint32
+	End               uint64 // bytes
+}
+
+// ParseHeader reads a file header from the first bytes of a file. Where the
+// magic is right and the checksum wrong it returns what is there and an error.
+func ParseHeader(b []byte) (Header, error) {
+	if len(b) < headerUsed || string(b[:8]) != fileMagic {
+		return Header{}, errMagic
+	}
+	le := binary.LittleEndian
+	h := Header{
+		Major: le.Uint16(b[8:]), Minor: le.Uint16(b[10:]),
+		Size: le.Uint32(b[12:]), Granularity: le.Uint32(b[16:]), Flags: le.Uint32(b[20:]),
+		PointerSize: b[24], System: b[25], Machine: le.Uint16(b[26:]), PID: le.Uint32(b[28:]),
+		Started: le.Uint64(b[32:]), Begin: le.Uint64(b[40:]), Rate: le.Uint64(b[48:]),
+		Shift: b[56], Counter: b[57], MinDuration: le.Uint64(b[64:]), Ring: le.Uint64(b[72:]),
+		State: le.Uint32(b[84:]), End: le.Uint64(b[88:]),
+	}
+	if checksum(b[:headerSummed]) != le.Uint32(b[80:]) {
+		return h, errChecksum
+	}
+	return h, nil
+}
+
+// Append appends the header's HeaderSize bytes to b.
+func (h *Header) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	start := len(b)
+	b = append(b, make([]byte, HeaderSize)...)
+	p := b[start:]
+	copy(p, fileMagic)
+	le.PutUint16(p[8:], h.Major)
+	le.PutUint16(p[10:], h.Minor)
+	le.PutUint32(p[12:], h.Size)
+	le.PutUint32(p[16:], h.Granularity)
+	le.PutUint32(p[20:], h.Flags)
+	p[24], p[25] = h.PointerSize, h.System
+	le.PutUint16(p[26:], h.Machine)
+	le.PutUint32(p[28:], h.PID)
+	le.PutUint64(p[32:], h.Started)
+	le.PutUint64(p[40:], h.Begin)
+	le.PutUint64(p[48:], h.Rate)
+	p[56], p[57] = h.Shift, h.Counter
+	le.PutUint64(p[64:], h.MinDuration)
+	le.PutUint64(p[72:], h.Ring)
+	le.PutUint32(p[80:], checksum(p[:headerSummed]))
+	le.PutUint32(p[84:], h.State)
+	le.PutUint64(p[88:], h.End)
+	return b
+}
+
+// A ChunkHeader is the header of a chunk, fields as in docs/formats.md.
+type ChunkHeader struct {
+	Size        uint32 // bytes, with this header
+	Kind, Level uint8
+	Stream      uint32
+	Sequence    uint32
+	Lost        uint32
+	Thread      uint64
+	Base        uint64 // units
+	Used        uint32 // bytes behind this header
+	Last        uint64 // units
+	State       uint32
+}
+
+// ParseChunkHeader reads a chunk header. It checks the magic, the checksum and
+// that the size is possible for the granularity.
+func ParseChunkHeader(b []byte, granularity uint32) (ChunkHeader, error) {
+	if len(b) < ChunkHeaderSize || string(b[:4]) != chunkMagic {
+		return ChunkHeader{}, errMagic
+	}
+	le := binary.LittleEndian
+	if checksum(b[:chunkSummed]) != le.Uint32(b[40:]) {
+		return ChunkHeader{}, errChecksum
+	}
+	h := ChunkHeader{
+		Size: le.Uint32(b[4:]), Kind: b[8], Level: b[9],
+		Stream: le.Uint32(b[12:]), Sequence: le.Uint32(b[16:]), Lost: le.Uint32(b[20:]),
+		Thread: le.Uint64(b[24:]), Base: le.Uint64(b[32:]),
+		Used: le.Uint32(b[44:]), Last: le.Uint64(b[48:]), State: le.Uint32(b[56:]),
+	}
+	if h.Size < granularity || h.Size%granularity != 0 {
+		return ChunkHeader{}, fmt.Errorf("a chunk of %d bytes", h.Size)
+	}
+	return h, nil
+}
+
+// Append appends the header's ChunkHeaderSize bytes to b.
+func (h *ChunkHeader) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	start := len(b)
+	b = append(b, make([]byte, ChunkHeaderSize)...)
+	p := b[start:]
+	copy(p, chunkMagic)
+	le.PutUint32(p[4:], h.Size)
+	p[8], p[9] = h.Kind, h.Level
+	le.PutUint32(p[12:], h.Stream)
+	le.PutUint32(p[16:], h.Sequence)
+	le.PutUint32(p[20:], h.Lost)
+	le.PutUint64(p[24:], h.Thread)
+	le.PutUint64(p[32:], h.Base)
+	le.PutUint32(p[40:], checksum(p[:chunkSummed]))
+	le.PutUint32(p[44:], h.Used)
+	le.PutUint64(p[48:], h.Last)
+	le.PutUint32(p[56:], h.State)
+	return b
+}
+
+func checksum(b []byte) uint32 {
+	h := fnv.New32a()
+	h.Write(b)
+	return h.Sum32()
+}

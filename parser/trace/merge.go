@@ -1,0 +1,564 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+
+	"logparser/parser"
+)
+
+// An index divides time into slices, so that a record is found by its number
+// without merging all that comes before. How many events lie exactly before a
+// slice is found out when it is first asked for: samples bound it.
+type index struct {
+	streams []*stream
+	total   int64
+	slices  []slice
+	// active has, slice by slice, the streams that have events in it.
+	active []activeStream
+
+	mu    sync.Mutex
+	exact []int64 // events before a slice, -1 for not known
+}
+
+// A slice is the events from a time in units up to the next slice's.
+type slice struct {
+	from uint64
+	// least is how many events lie before it at least: those of streams that
+	// ended before, and those before the samples of active streams.
+	least int64
+	// active is where its streams begin in index.active.
+	active int
+}
+
+// An activeStream is a stream (an index into index.streams) and its last sample
+// whose events before are all before the slice.
+type activeStream struct{ stream, sample int32 }
+
+// sliceEvents is the least number of events for which a slice is made, some
+// more where many streams are active.
+const sliceEvents = 4 * sampleEvery
+
+// newIndex makes an index. old is that of the log before it grew, nil for none:
+// streams are then the old ones and more, and all new events are later.
+func newIndex(streams []*stream, old *index) *index {
+	x := &index{streams: streams}
+	for _, s := range streams {
+		x.total += s.count
+	}
+	from := uint64(0)
+	if old != nil && len(old.slices) > 0 {
+		// The last slices are made anew until they have enough events.
+		n := len(old.slices)
+		for n > 1 && old.total-old.slices[n-1].least < sliceEvents {
+			n--
+		}
+		n--
+		from = old.slices[n].from
+		x.slices = slices.Clip(old.slices[:n])
+		x.active = slices.Clip(old.active[:old.slices[n].active])
+		old.mu.Lock()
+		x.exact = append(x.exact, old.exact[:n]...)
+		old.mu.Unlock()
+	}
+	// Samples and ends of streams, as times before which so many more events
+	// lie.
+	type step struct {
+		time   uint64
+		events int64
+	}
+	type place struct {
+		stream int32
+		sample int
+	}
+	var steps []step
+	var live, coming []place
+	ended := int64(0)
+	for i, s := range streams {
+		switch {
+		case s.count == 0:
+			continue
+		case s.last < from:
+			ended += s.count
+			continue
+		}
+		k := s.floor(from)
+		if s.first < from {
+			live = append(live, place{int32(i), k})
+		} else {
+			coming = append(coming, place{int32(i), 0})
+		}
+		for k++; k < len(s.samples); k++ {
+			if int64(k)*sampleEvery < s.count {
+				steps = append(steps, step{s.samples[k].shown, sampleEvery})
+			}
+		}
+		steps = append(steps, step{s.last, s.count % sampleEvery})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.time, b.time) })
+	slices.SortFunc(coming, func(a, b place) int { return cmp.Compare(streams[a.stream].first, streams[b.stream].first) })
+	add := func(from, to uint64) {
+		sl := slice{from: from, active: len(x.active)}
+		for len(coming) > 0 && streams[coming[0].stream].first < to {
+			live = append(live, coming[0])
+			coming = coming[1:]
+		}
+		kept := live[:0]
+		for _, p := range live {
+			s := streams[p.stream]
+			if s.last < from {
+				ended += s.count
+				continue
+			}
+			for p.sample+1 < len(s.samples) && s.samples[p.sample+1].shown < from {
+				p.sample++
+			}
+			sl.least += int64(p.sample) * sampleEvery
+			kept = append(kept, p)
+			x.active = append(x.active, activeStream{p.stream, int32(p.sample)})
+		}
+		live = kept
+		sl.least += ended
+		x.slices = append(x.slices, sl)
+	}
+	events := int64(0)
+	for _, st := range steps {
+		events += st.events
+		if events >= max(sliceEvents, int64(len(live))*sampleEvery/64) && st.time+1 > from {
+			add(from, st.time+1)
+			from, events = st.time+1, 0
+		}
+	}
+	add(from, math.MaxUint64)
+	for len(x.exact) < len(x.slices) {
+		x.exact = append(x.exact, -1)
+	}
+	return x
+}
+
+// streamsOf returns the active streams of a slice.
+func (x *index) streamsOf(i int) []activeStream {
+	end := len(x.active)
+	if i+1 < len(x.slices) {
+		end = x.slices[i+1].active
+	}
+	return x.active[x.slices[i].active:end]
+}
+
+// end returns the time in units at which a slice ends.
+func (x *index) end(i int) uint64 {
+	if i+1 < len(x.slices) {
+		return x.slices[i+1].from
+	}
+	return math.MaxUint64
+}
+
+func (x *index) known(i int) int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.exact[i]
+}
+
+func (x *index) know(i int, n int64) {
+	x.mu.Lock()
+	x.exact[i] = n
+	x.mu.Unlock()
+}
+
+// A source is an active stream of a cursor: events that are decoded already,
+// times in units.
+type source struct {
+	d      *decoder
+	s      *stream
+	events []parser.Event // the rest of batch
+	batch  []parser.Event
+}
+
+// before says whether a's next event comes before b's.
+func (a *source) before(b *source) bool {
+	x, y := a.events[0].Time, b.events[0].Time
+	return x < y || x == y && a.s.earlier(b.s)
+}
+
+// more decodes the next events; none are left at the end of the stream.
+func (a *source) more() error {
+	n := min(int64(cap(a.batch)), a.s.count-a.d.ordinal)
+	a.batch = a.batch[:n]
+	got, err := a.d.read(a.batch)
+	if err == nil && int64(got) < n {
+		err = fmt.Errorf("thread %d: %w", a.s.thread, errChanged)
+	}
+	a.events = a.batch[:got]
+	return err
+}
+
+// A cursor merges the streams from some record on.
+type cursor struct {
+	v    *view
+	r    io.ReaderAt
+	x    *index
+	next int64 // number of the next event
+	i    int   // the slice
+	// heap has the streams that have events left, the one with the first
+	// event at 0; idle those that can be used again.
+	heap, idle []*source
+	segment    int // of the clock, where the last event was
+	skipped    []parser.Event
+}
+
+// Memory of a cursor in events and in bytes, which its active streams share.
+const (
+	cursorEvents = 64 << 10
+	cursorBytes  = 2 << 20
+)
+
+// start makes the cursor stand at the first event of a slice.
+func (c *cursor) start(i int) error {
+	c.idle = append(c.idle, c.heap...)
+	c.heap = c.heap[:0]
+	c.i = i
+	from := int64(c.x.slices[i].from)
+	n := c.x.slices[i].least
+	list := c.x.streamsOf(i)
+	for _, a := range list {
+		s := c.source(len(list), c.x.streams[a.stream], int(a.sample))
+		for {
+			if err := s.more(); err != nil {
+				c.idle = append(c.idle, s)
+				return err
+			}
+			if len(s.events) == 0 {
+				break
+			}
+			k := sort.Search(len(s.events), func(k int) bool { return s.events[k].Time >= from })
+			n += int64(k)
+			if s.events = s.events[k:]; len(s.events) > 0 {
+				break
+			}
+		}
+		if len(s.events) == 0 {
+			c.idle = append(c.idle, s)
+			continue
+		}
+		c.heap = append(c.heap, s)
+	}
+	for k := len(c.heap)/2 - 1; k >= 0; k-- {
+		c.down(k)
+	}
+	c.next = n
+	c.x.know(i, n)
+	return nil
+}
+
+// source returns a source for one of so many active streams.
+func (c *cursor) source(active int, s *stream, sample int) *source {
+	var a *source
+	if n := len(c.idle); n > 0 {
+		a, c.idle = c.idle[n-1], c.idle[:n-1]
+	} else {
+		a = &source{
+			d:     newDecoder(c.r, min(max(cursorBytes/active, longestFixed*4), 64<<10)),
+			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
+		}
+	}
+	a.s = s
+	a.d.restore(s, c.v.epochs.times, sample)
+	return a
+}
+
+// seek makes the cursor stand in the slice of a record, at or before it.
+func (c *cursor) seek(record int64) error {
+	x := c.x
+	// The slice is not behind the last that begins with the record at the
+	// earliest, nor before the last that begins with it at the latest.
+	hi := sort.Search(len(x.slices), func(i int) bool { return x.slices[i].least > record }) - 1
+	lo := hi
+	for lo > 0 && x.slices[lo].least+sampleEvery*int64(len(x.streamsOf(lo))) > record {
+		lo--
+	}
+	at := -1
+	for lo < hi {
+		mid := (lo + hi + 1) / 2
+		n := x.known(mid)
+		if n < 0 {
+			if err := c.start(mid); err != nil {
+				return err
+			}
+			n, at = c.next, mid
+		}
+		if n <= record {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	if at == lo {
+		return nil
+	}
+	return c.start(lo)
+}
+
+// down restores the order of the heap below k.
+func (c *cursor) down(k int) {
+	h := c.heap
+	s := h[k]
+	for {
+		child := 2*k + 1
+		if child >= len(h) {
+			break
+		}
+		if child+1 < len(h) && h[child+1].before(h[child]) {
+			child++
+		}
+		if !h[child].before(s) {
+			break
+		}
+		h[k] = h[child]
+		k = child
+	}
+	h[k] = s
+}
+
+// read fills dst with the next events, less only at the end of the log or with
+// an error. Times are in units.
+func (c *cursor) read(dst []parser.Event) (int, error) {
+	n := 0
+	end := c.x.end(c.i)
+	for n < len(dst) {
+		if len(c.heap) == 0 || uint64(c.heap[0].events[0].Time) >= end {
+			if c.i+1 == len(c.x.slices) {
+				break
+			}
+			if err := c.enter(c.i + 1); err != nil {
+				return n, err
+			}
+			end = c.x.end(c.i)
+			continue
+		}
+		// The first stream goes on up to where the second comes first, or
+		// the slice ends.
+		s := c.heap[0]
+		limit := int64(min(end, math.MaxInt64))
+		if len(c.heap) > 1 {
+			second := c.heap[1]
+			if len(c.heap) > 2 && c.heap[2].before(second) {
+				second = c.heap[2]
+			}
+			t := second.events[0].Time
+			if limit = min(limit, t); limit == t && t < int64(min(end, math.MaxInt64)) && s.s.earlier(second.s) {
+				limit++
+			}
+		}
+		events := s.events[:min(len(s.events), len(dst)-n)]
+		k := 0
+		out := dst[n:]
+		for k < len(events) && events[k].Time < limit {
+			out[k] = events[k]
+			k++
+		}
+		n += k
+		c.next += int64(k)
+		s.events = s.events[k:]
+		if len(s.events) == 0 {
+			if err := s.more(); err != nil {
+				return n, err
+			}
+			if len(s.events) == 0 {
+				last := len(c.heap) - 1
+				c.heap[0] = c.heap[last]
+				c.heap = c.heap[:last]
+				c.idle = append(c.idle, s)
+				if last == 0 {
+					continue
+				}
+			}
+		}
+		c.down(0)
+	}
+	return n, nil
+}
+
+// enter goes on to a slice: streams that begin in it join.
+func (c *cursor) enter(i int) error {
+	c.i = i
+	c.x.know(i, c.next)
+	list := c.x.streamsOf(i)
+	for _, a := range list {
+		st := c.x.streams[a.stream]
+		if st.first < c.x.slices[i].from {
+			continue
+		}
+		s := c.source(len(list), st, 0)
+		if err := s.more(); err != nil {
+			return err
+		}
+		c.heap = append(c.heap, s)
+		for k := len(c.heap) - 1; k > 0 && c.heap[k].before(c.heap[(k-1)/2]); k = (k - 1) / 2 {
+			c.heap[k], c.heap[(k-1)/2] = c.heap[(k-1)/2], c.heap[k]
+		}
+	}
+	return nil
+}
+
+// convert turns the times of events from units to nanoseconds.
+func (c *cursor) convert(events []parser.Event) {
+	list := c.v.clock.segments
+	if len(events) == 0 {
+		return
+	}
+	if c.segment >= len(list) || list[c.segment].units > uint64(events[0].Time) {
+		c.segment = c.v.clock.find(uint64(events[0].Time))
+	}
+	for i := range events {
+		t := uint64(events[i].Time)
+		for c.segment+1 < len(list) && list[c.segment+1].units <= t {
+			c.segment++
+		}
+		events[i].Time = list[c.segment].at(t)
+	}
+}
+
+const (
+	// maxCursors is how many positions of sequential reading are kept.
+	maxCursors = 4
+	// maxSkip is how far a cursor goes on by reading rather than by seeking.
+	maxSkip = sliceEvents / 2
+)
+
+// ReadEvents implements [parser.Log].
+func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	if from < 0 {
+		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
+	}
+	v := l.view.Load()
+	if from >= v.index.total || len(dst) == 0 {
+		if len(dst) == 0 {
+			return 0, nil
+		}
+		return 0, io.EOF
+	}
+	c := l.cursor(v, from)
+	n, err := c.readAt(dst, from)
+	if err != nil {
+		return n, fmt.Errorf("%s: %w", l.name, err)
+	}
+	l.release(c)
+	if n < len(dst) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// cursor returns a cursor, if possible one that stands near before a record.
+func (l *Log) cursor(v *view, record int64) *cursor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	best := -1
+	l.cursors = slices.DeleteFunc(l.cursors, func(c *cursor) bool { return c.v != v })
+	for i, c := range l.cursors {
+		if d := record - c.next; d >= 0 && d <= maxSkip && (best < 0 || c.next > l.cursors[best].next) {
+			best = i
+		}
+	}
+	if best < 0 && len(l.cursors) == maxCursors {
+		best = 0
+	}
+	if best < 0 {
+		return &cursor{v: v, r: l.r, x: v.index, next: -1}
+	}
+	c := l.cursors[best]
+	l.cursors = slices.Delete(l.cursors, best, best+1)
+	return c
+}
+
+// release keeps a cursor for later.
+func (l *Log) release(c *cursor) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cursors = append(l.cursors, c); len(l.cursors) > maxCursors {
+		l.cursors = slices.Delete(l.cursors, 0, 1)
+	}
+}
+
+// goTo makes the cursor stand before a record.
+func (c *cursor) goTo(from int64) error {
+	if d := from - c.next; c.next < 0 || d < 0 || d > maxSkip {
+		if err := c.seek(from); err != nil {
+			return err
+		}
+	}
+	if c.next < from && c.skipped == nil {
+		c.skipped = make([]parser.Event, 512)
+	}
+	for c.next < from {
+		n, err := c.read(c.skipped[:min(int64(len(c.skipped)), from-c.next)])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errChanged
+		}
+	}
+	return nil
+}
+
+func (c *cursor) readAt(dst []parser.Event, from int64) (int, error) {
+	if err := c.goTo(from); err != nil {
+		return 0, err
+	}
+	n, err := c.read(dst)
+	c.convert(dst[:n])
+	if err == nil && n < len(dst) && c.next < c.x.total {
+		err = errChanged
+	}
+	return n, err
+}
+
+// OpenCalls implements [parser.Resumer].
+func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
+	c := l.cursor(l.view.Load(), record)
+	list, outer, err := c.openCalls(record)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", l.name, err)
+	}
+	l.release(c)
+	return list, outer, nil
+}
+
+func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
+	if err := c.goTo(record); err != nil {
+		return nil, 0, err
+	}
+	// The event is the first of the first stream, unless a slice ends here.
+	for len(c.heap) == 0 || uint64(c.heap[0].events[0].Time) >= c.x.end(c.i) {
+		if c.i+1 == len(c.x.slices) {
+			return nil, 0, io.EOF
+		}
+		if err := c.enter(c.i + 1); err != nil {
+			return nil, 0, err
+		}
+	}
+	s := c.heap[0].s
+	ordinal := c.heap[0].d.ordinal - int64(len(c.heap[0].events))
+	// A decoder knows the last stack that the file stated, and none other was
+	// stated between that and the event.
+	d := newDecoder(c.r, longestFixed*4)
+	d.restore(s, c.v.epochs.times, int(ordinal/sampleEvery))
+	var dst [64]parser.Event
+	for d.ordinal <= ordinal {
+		if n, err := d.read(dst[:min(int64(len(dst)), ordinal+1-d.ordinal)]); err != nil || n == 0 {
+			return nil, 0, cmp.Or(err, errChanged)
+		}
+	}
+	var list []parser.OpenCall
+	for i := d.known.node; i != 0; i = s.nodes[i-1].parent {
+		list = append(list, parser.OpenCall{Address: s.nodes[i-1].address, Space: s.nodes[i-1].space})
+	}
+	slices.Reverse(list)
+	return list, int(d.known.outer), nil
+}

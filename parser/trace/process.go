@@ -1,0 +1,496 @@
+package trace
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"logparser/modules"
+	"logparser/parser"
+)
+
+// Types of process records.
+const (
+	procProcess   = 1
+	procClock     = 2
+	procLoad      = 3
+	procUnload    = 4
+	procThread    = 5
+	procThreadEnd = 6
+	procFork      = 7
+	procExec      = 8
+	procSwitch    = 9
+	procOverhead  = 10
+	procLost      = 11
+	procImage     = 12
+	procSetting   = 13
+	procCrash     = 14
+	procEnd       = 15
+)
+
+const (
+	processRecordHead = 16
+	// maxBody bounds the process records that are looked at, in bytes; a
+	// command line has at most 2 MiB.
+	maxBody = 4 << 20
+	// maxModules bounds the modules of a trace, as of a modules file.
+	maxModules = 100_000
+	maxNotes   = 200
+)
+
+// A load is a LOAD record with its UNLOAD.
+type load struct {
+	number           uint32
+	flags            uint32
+	module           modules.Module // without times
+	bias             uint64
+	loaded, unloaded uint64 // units
+}
+
+// A process is what the process chunks say.
+type process struct {
+	calibrations []calibration
+	loads        []load // by time of loading
+	byNumber     map[uint32]int
+	// names has the last name of each of the system's thread ids.
+	names map[uint32]string
+	// shared says that a view has names.
+	shared bool
+	// ended has the stream numbers of threads that ended.
+	ended map[uint32]bool
+	// path of the executable, description of the system, version of the
+	// recorder.
+	path, system, recorder string
+	arguments              []string
+	parent                 uint32
+	overhead               *overhead
+	lost                   int64
+	unloads                int // that were taken in
+	end                    bool
+	notes                  []string
+	damage                 []parser.Damage
+	damageBytes            int64
+}
+
+// An overhead is an OVERHEAD record: the way in, and picoseconds.
+type overhead struct{ way, enterBefore, enterAfter, leaveBefore, leaveAfter uint32 }
+
+func newProcess() *process {
+	return &process{byNumber: make(map[uint32]int), names: make(map[uint32]string), ended: make(map[uint32]bool)}
+}
+
+func (p *process) note(format string, args ...any) {
+	if len(p.notes) < maxNotes {
+		p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *process) hurt(offset, n int64, err error) {
+	p.damageBytes += n
+	if len(p.damage) < parser.MaxDamage {
+		p.damage = append(p.damage, parser.Damage{Offset: offset, Bytes: n, Reason: "process record: " + err.Error()})
+	}
+}
+
+var (
+	errRecordLength = errors.New("it has an impossible length")
+	errShort        = errors.New("it ends too early")
+)
+
+// read reads the records of a process chunk that were not read before. Errors
+// are those of reading the file; damage is noted.
+func (p *process) read(r io.ReaderAt, c *chunk) error {
+	at, end := c.offset+ChunkHeaderSize+int64(c.done), c.end()
+	c.done = c.used
+	in := bufio.NewReaderSize(io.NewSectionReader(r, at, end-at), 16<<10)
+	var head [processRecordHead]byte
+	var body []byte
+	for end-at >= processRecordHead {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+		}
+		length := int64(binary.LittleEndian.Uint32(head[:]))
+		typ, time := binary.LittleEndian.Uint16(head[4:]), binary.LittleEndian.Uint64(head[8:])
+		if length < processRecordHead || length%8 != 0 || length > end-at {
+			p.hurt(at, end-at, fmt.Errorf("%w; the rest of the chunk is left out", errRecordLength))
+			return nil
+		}
+		n := length - processRecordHead
+		if typ == 0 || typ > procEnd || typ == procImage || n > maxBody {
+			if n > maxBody && typ != procImage {
+				p.hurt(at, length, errRecordLength)
+			}
+			if _, err := io.CopyN(io.Discard, in, n); err != nil {
+				return fmt.Errorf("offset %d: %w", at, shrunk(err))
+			}
+			at += length
+			continue
+		}
+		if int64(cap(body)) < n {
+			body = make([]byte, n)
+		}
+		body = body[:n]
+		if _, err := io.ReadFull(in, body); err != nil {
+			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+		}
+		f := &fields{b: body}
+		p.record(typ, min(time, maxTime), f)
+		if f.short {
+			p.hurt(at, length, errShort)
+		}
+		at += length
+	}
+	if at < end {
+		p.hurt(at, end-at, errRecordLength)
+	}
+	return nil
+}
+
+func shrunk(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return parser.ErrShrunk
+	}
+	return err
+}
+
+// fields reads the body of a record in order. What lies behind its end reads
+// as zero.
+type fields struct {
+	b     []byte
+	short bool
+}
+
+func (f *fields) bytes(n int) []byte {
+	if n < 0 || n > len(f.b) {
+		f.short, f.b = true, nil
+		return nil
+	}
+	b := f.b[:n]
+	f.b = f.b[n:]
+	return b
+}
+
+func (f *fields) u32() uint32 {
+	if b := f.bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (f *fields) u64() uint64 {
+	if b := f.bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (f *fields) str() string {
+	n := f.u32()
+	if uint64(n) > uint64(len(f.b)) {
+		f.short, f.b = true, nil
+		return ""
+	}
+	return string(f.bytes(int(n)))
+}
+
+func (p *process) record(typ uint16, time uint64, f *fields) {
+	switch typ {
+	case procProcess:
+		f.u32()
+		p.parent = f.u32()
+		n := f.u32()
+		p.path, p.system, p.recorder = f.str(), f.str(), f.str()
+		p.arguments = nil
+		for range n {
+			if f.short || len(f.b) == 0 {
+				break
+			}
+			p.arguments = append(p.arguments, f.str())
+		}
+	case procClock:
+		c := calibration{units: time, ns: f.u64(), wall: int64(f.u64()), ahead: int32(f.u32())}
+		f.u32()
+		if !f.short {
+			p.calibrations = append(p.calibrations, c)
+		}
+	case procLoad:
+		p.load(time, f)
+	case procUnload:
+		number := f.u32()
+		if f.short {
+			return
+		}
+		if i, ok := p.byNumber[number]; ok {
+			if l := &p.loads[i]; time < l.unloaded {
+				l.unloaded = max(time, l.loaded)
+				p.unloads++
+			}
+		} else {
+			p.note("module %d was unloaded and never loaded", number)
+		}
+	case procThread:
+		f.u32()
+		f.u32()
+		id := f.u64()
+		if name := f.str(); name != "" && !f.short {
+			if p.shared {
+				p.names, p.shared = maps.Clone(p.names), false
+			}
+			p.names[uint32(id)] = name
+		}
+	case procThreadEnd:
+		if n := f.u32(); !f.short {
+			p.ended[n] = true
+		}
+	case procFork:
+		p.note("the process forked; the child has pid %d and a log of its own", f.u32())
+	case procExec:
+		p.note("the process became another program: %s", printable(f.str()))
+	case procSwitch:
+		word := "off"
+		if f.u32() != 0 {
+			word = "on"
+		}
+		f.u32()
+		p.note("recording was switched %s: %s", word, printable(f.str()))
+	case procOverhead:
+		o := overhead{f.u32(), f.u32(), f.u32(), f.u32(), f.u32()}
+		if !f.short {
+			p.overhead = &o
+		}
+	case procLost:
+		stream, _, n := f.u32(), f.u32(), f.u64()
+		why := f.str()
+		if n = min(n, maxTime); !f.short {
+			p.lost += int64(n)
+			p.note("%d events of stream %d were lost: %s", n, stream, printable(why))
+		}
+	case procSetting:
+		name, value := f.str(), f.str()
+		if !f.short {
+			p.note("setting %s = %s", printable(name), printable(value))
+		}
+	case procEnd:
+		p.end = true
+	}
+}
+
+// printable makes a text from a file fit for a line of a message.
+func printable(s string) string {
+	const most = 500
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+func (p *process) load(time uint64, f *fields) {
+	l := load{number: f.u32(), flags: f.u32(), loaded: time, unloaded: maxTime}
+	l.module.Base, l.module.Size = f.u64(), f.u64()
+	l.bias = f.u64()
+	stamp, image := f.u32(), f.u32()
+	f.u64()
+	f.u64()
+	l.module.Path = f.str()
+	identity := f.str()
+	f.str()
+	if f.short {
+		return
+	}
+	if len(p.loads) == maxModules {
+		p.note("more than %d modules were loaded; the rest is left out", maxModules)
+		return
+	}
+	if l.module.Size > ^l.module.Base {
+		l.module.Size = ^l.module.Base
+	}
+	id, ok := parseIdentity(identity)
+	if !ok {
+		p.note("%s: %q is not an identity", printable(l.module.Path), printable(identity))
+	}
+	id.Timestamp, id.ImageSize = stamp, image
+	l.module.Identity = id
+	if _, ok := p.byNumber[l.number]; ok {
+		p.note("module %d was loaded twice", l.number)
+	}
+	p.byNumber[l.number] = len(p.loads)
+	p.loads = append(p.loads, l)
+}
+
+// order puts the loads from number from on in order of time. None is earlier
+// than a time that was published.
+func (p *process) order(from int, published uint64) {
+	for i := range p.loads[from:] {
+		l := &p.loads[from+i]
+		l.loaded = max(l.loaded, published)
+		l.unloaded = max(l.unloaded, l.loaded)
+	}
+	slices.SortStableFunc(p.loads[from:], func(a, b load) int { return cmp.Compare(a.loaded, b.loaded) })
+	for i := range p.loads {
+		p.byNumber[p.loads[i].number] = i
+	}
+}
+
+// parseIdentity reads an identity as the modules file has it, or the hex digits
+// of a build-id alone, or a GUID and an age.
+func parseIdentity(s string) (modules.Identity, bool) {
+	if s == "" {
+		return modules.Identity{}, true
+	}
+	if id, err := modules.ParseIdentity(s); err == nil {
+		return id, true
+	}
+	if b, err := hex.DecodeString(s); err == nil && len(b) <= modules.MaxBuildID {
+		return modules.Identity{BuildID: string(b)}, true
+	}
+	if id, err := modules.ParseIdentity("pdb:" + s); err == nil {
+		return id, true
+	}
+	return modules.Identity{}, false
+}
+
+// An epochs is what addresses meant when.
+type epochs struct {
+	// times are when epochs begin, but the first, in units.
+	times []uint64
+	// modules are for look-ups: each lives from the beginning of the epoch in
+	// which it was loaded to the end of the one in which it was unloaded.
+	modules *modules.Map
+	// loads are the modules as they were really loaded and unloaded, in order
+	// of time.
+	loads  []modules.Module
+	spaces []parser.Space
+}
+
+// maxEpochs is what fits Event.Space.
+const maxEpochs = 1 << 15
+
+// findEpochs divides time into epochs. A new one begins only where a module is
+// loaded over the range of an earlier one that is another module: within an
+// epoch an address means one thing, however often a library was reloaded.
+//
+// The list is in order of time, which loads that were found late must keep: a
+// longer list gives the same epochs first.
+func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
+	var notes []string
+	list = slices.Clone(list)
+	e := &epochs{}
+	// An owner is a range of addresses and the load that owned it last.
+	type owner struct {
+		base, end uint64
+		load      int
+	}
+	var owners []owner // by base, without overlap
+	first := make([]int, len(list))
+	last := make([]int, len(list)) // epochs
+	// A life is what is known of equal modules: the first and the last load
+	// of those that follow each other.
+	type life struct{ first, last int }
+	found := make(map[modules.Module]life)
+	same := make([]int, len(list)) // the first of equal modules that follow each other
+	epoch := 0
+	for i := range list {
+		l := &list[i]
+		base, end := l.module.Base, l.module.Base+l.module.Size
+		from, _ := slices.BinarySearchFunc(owners, base, func(o owner, base uint64) int {
+			if o.end <= base {
+				return -1
+			}
+			return 1
+		})
+		to := from
+		other := false
+		for ; to < len(owners) && owners[to].base < end; to++ {
+			o := &list[owners[to].load]
+			if o.module != l.module {
+				other = true
+			}
+			// Nobody told that it was unloaded.
+			o.unloaded = min(o.unloaded, l.loaded)
+		}
+		if other {
+			if epoch+1 == maxEpochs {
+				notes = append(notes, fmt.Sprintf("addresses changed their meaning more than %d times; later names may be wrong", maxEpochs))
+			}
+			if epoch+1 < maxEpochs {
+				epoch++
+				e.times = append(e.times, l.loaded)
+			}
+		}
+		// What lies over the ends of the new range keeps its rest.
+		var parts []owner
+		if from < to {
+			if o := owners[from]; o.base < base {
+				parts = append(parts, owner{o.base, base, o.load})
+			}
+		}
+		if end > base {
+			parts = append(parts, owner{base, end, i})
+		}
+		if from < to {
+			if o := owners[to-1]; o.end > end {
+				parts = append(parts, owner{end, o.end, o.load})
+			}
+		}
+		owners = slices.Replace(owners, from, to, parts...)
+		first[i] = epoch
+		same[i] = i
+		if k, ok := found[l.module]; ok && (epoch == 0 || list[k.last].unloaded > e.times[epoch-1]) {
+			same[i] = k.first
+		}
+		found[l.module] = life{same[i], i}
+	}
+	at := func(time uint64) int64 {
+		if time >= maxTime {
+			return modules.Always
+		}
+		return c.at(time)
+	}
+	// bounds of an epoch in nanoseconds. Neighbours may begin in the same
+	// one; the times of spaces must differ nevertheless.
+	begins := make([]int64, len(e.times)+1)
+	begins[0] = -maxTime
+	for i, t := range e.times {
+		begins[i+1] = max(c.at(t), begins[i]+1)
+	}
+	var look []modules.Module
+	index := make(map[int]int)
+	for i := range list {
+		l := &list[i]
+		m := l.module
+		m.PointerSize = pointer
+		m.Loaded, m.Unloaded = at(l.loaded), at(l.unloaded)
+		e.loads = append(e.loads, m)
+		last[i] = first[i]
+		for last[i] < len(e.times) && l.unloaded > e.times[last[i]] {
+			last[i]++
+		}
+		m.Loaded, m.Unloaded = begins[first[i]], modules.Always
+		if last[i]+1 < len(begins) {
+			m.Unloaded = begins[last[i]+1]
+		}
+		if k, ok := index[same[i]]; ok {
+			look[k].Unloaded = max(look[k].Unloaded, m.Unloaded)
+			continue
+		}
+		index[i] = len(look)
+		look = append(look, m)
+	}
+	e.modules = modules.NewMap(look)
+	for _, t := range begins {
+		e.spaces = append(e.spaces, parser.Space{Kind: parser.EntryAddress, Time: t}, parser.Space{Kind: parser.ReturnAddress, Time: t})
+	}
+	return e, notes
+}

@@ -1,0 +1,209 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"sort"
+
+	"logparser/parser"
+)
+
+// sampleEvery is how many events of a stream lie between two samples.
+const sampleEvery = 4096
+
+// A chunk is an event chunk of a stream.
+type chunk struct {
+	offset   int64 // of its header
+	base     uint64
+	used     uint32
+	size     uint32
+	sequence uint32
+	// done is how many bytes of a process chunk were read.
+	done uint32
+	// gap says that events before this chunk are missing, so that the calls
+	// that are open are only known if it says so.
+	gap bool
+}
+
+// end is the offset of the end of the chunk's records.
+func (c *chunk) end() int64 { return c.offset + ChunkHeaderSize + int64(c.used) }
+
+// A sample is the state of a decoder before every sampleEvery-th event. It
+// refers to the stream's nodes, odd leaves and windows.
+type sample struct {
+	offset  int64  // of the next record
+	time    uint64 // of the record before
+	shown   uint64 // no event before has a later time
+	chunk   int32
+	stack   uint32
+	windows int32
+	odd     int32
+}
+
+// An oddLeave is a leave that names another call than the top one.
+type oddLeave struct {
+	ordinal int64
+	// above is how many calls are above the one that it closes, -1 if it
+	// closes none.
+	above int32
+}
+
+// A stream is the events of one thread and level, in order of time. Threads
+// are numbered by the file's stream numbers, which unlike the system's ids are
+// never used again.
+//
+// While the log grows a stream is copied for each view. Of the lists, which the
+// copies share, only the ends grow.
+type stream struct {
+	number uint32
+	level  uint8
+	thread uint64 // the system's id
+	chunks []chunk
+
+	// What scanning found.
+	count       int64
+	first, last uint64 // times of the first and the last event
+	samples     []sample
+	windows     [][windows]window
+	nodes       []node
+	odd         []oddLeave
+	// stacks has what STACK records say that is new.
+	stacks []statedStack
+	// broken has the chunks that cannot be read to their end.
+	broken []int32
+	floors []floor
+
+	lost, marks, counters int64
+	damage                []parser.Damage
+	damageBytes           int64
+}
+
+// A floor says that from an event on none is shown before a time in units:
+// events that were found later than others with a later time come after them.
+type floor struct {
+	ordinal int64
+	time    uint64
+}
+
+// raise applies the floors to events, of which the first has the given number.
+func (s *stream) raise(events []parser.Event, ordinal int64) {
+	if len(s.floors) == 0 || len(events) == 0 {
+		return
+	}
+	first := sort.Search(len(s.floors), func(i int) bool { return int64(s.floors[i].time) > events[0].Time })
+	for _, f := range s.floors[first:] {
+		for i := max(f.ordinal-ordinal, 0); i < int64(len(events)) && events[i].Time < int64(f.time); i++ {
+			events[i].Time = int64(f.time)
+		}
+	}
+}
+
+// earlier reports whether events of s come before those of t of the same time.
+func (s *stream) earlier(t *stream) bool {
+	return cmp.Or(cmp.Compare(uint32(s.thread), uint32(t.thread)), cmp.Compare(s.level, t.level), cmp.Compare(s.number, t.number)) < 0
+}
+
+// breakAt notes that the rest of a chunk cannot be read.
+func (s *stream) breakAt(chunk int, bad *recordError) {
+	if n := len(s.broken); n > 0 && s.broken[n-1] == int32(chunk) {
+		return
+	}
+	s.broken = append(s.broken, int32(chunk))
+	n := s.chunks[chunk].end() - bad.offset
+	s.damageBytes += n
+	if len(s.damage) < parser.MaxDamage {
+		s.damage = append(s.damage, parser.Damage{Offset: bad.offset, Bytes: n,
+			Reason: fmt.Sprintf("thread %d: %v; the rest of the chunk is left out", s.thread, bad.err)})
+	}
+}
+
+// lose notes that events were lost before an offset.
+func (s *stream) lose(offset, events int64) {
+	if events == 0 {
+		return
+	}
+	s.lost += events
+	if len(s.damage) < parser.MaxDamage {
+		s.damage = append(s.damage, parser.Damage{Offset: offset,
+			Reason: fmt.Sprintf("thread %d: the recorder lost %d events here", s.thread, events)})
+	}
+}
+
+// noLimit is a time in units that no event has.
+const noLimit = math.MaxUint64
+
+// scan goes on with the stream's events up to those from limit on. dst is
+// memory for sampleEvery events, probe a decoder to use; progress, if not nil,
+// is told the bytes done now and then.
+func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event, limit uint64, progress func(bytes int64)) error {
+	done := max(d.chunk, 0)
+	for {
+		if s.count == int64(len(s.samples))*sampleEvery {
+			s.sample(d)
+		}
+		want := sampleEvery - int(s.count%sampleEvery)
+		n := want
+		if limit != noLimit {
+			// A decoder cannot go back, so another one looks first.
+			probe.follow(d)
+			k, err := probe.read(dst[:want])
+			if err != nil {
+				return err
+			}
+			n = sort.Search(k, func(i int) bool { return uint64(dst[i].Time) >= limit })
+		}
+		got, err := d.read(dst[:n])
+		if err != nil {
+			return err
+		}
+		if got > 0 {
+			if s.count == 0 {
+				s.first = uint64(dst[0].Time)
+			}
+			s.last = uint64(dst[got-1].Time)
+			s.count += int64(got)
+		}
+		for ; progress != nil && done <= d.chunk && done < len(s.chunks); done++ {
+			progress(int64(s.chunks[done].size))
+		}
+		if got < want {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// follow makes a decoder stand where another one does that is scanning. It is
+// good for times alone: what is found out while scanning it does not know.
+func (d *decoder) follow(o *decoder) {
+	buf, frames := d.buf[:0], append(d.frames[:0], o.frames...)
+	*d = *o
+	d.bufAt, d.p = o.bufAt+int64(o.p), 0
+	d.buf, d.frames, d.scanning, d.deep = buf, frames, false, nil
+}
+
+// sample takes a sample.
+func (s *stream) sample(d *decoder) {
+	if d.changed && d.chunk >= 0 {
+		s.windows = append(s.windows, d.windows)
+		d.changed = false
+	}
+	shown := d.time
+	if n := len(s.floors); n > 0 {
+		shown = max(shown, s.floors[n-1].time)
+	}
+	s.samples = append(s.samples, sample{
+		offset: d.bufAt + int64(d.p), time: d.time, shown: shown, chunk: int32(d.chunk), stack: d.keep(),
+		windows: int32(len(s.windows)) - 1, odd: int32(len(s.odd)),
+	})
+}
+
+// floor returns the last sample whose events before are all earlier than a
+// time in units.
+func (s *stream) floor(time uint64) int {
+	return max(sort.Search(len(s.samples), func(k int) bool { return k > 0 && s.samples[k].shown >= time })-1, 0)
+}

@@ -1,0 +1,396 @@
+// Package trace reads the trace, LogParser's own log (.lptrace): one file with
+// the events of all threads, the modules that came and went, and the clock.
+// docs/formats.md, "The trace", is its specification.
+//
+// A trace is chunks. Each belongs to a stream, the events of one thread in
+// order of time, whose records are a few bytes long and count on from the one
+// before. [Open] walks over the chunks (chunks.go), reads what the process
+// chunks say (process.go) and decodes every stream once, in parallel
+// (decode.go, stream.go). Of that it keeps the number of events and a sample
+// of the decoder every 4,096 of them: where it stood, and the calls that were
+// open, since a leave of two bytes does not say which call it ends. Then any
+// part of a stream can be decoded anew, and [Log.ReadEvents] merges the
+// streams by time from any record on (merge.go). A file that is still written
+// is read on by [Log.Grow] (grow.go).
+//
+// # What is shown
+//
+// Events are in order of time; of equal times the smaller thread id comes
+// first, then the lower level, then the earlier stream. The events of a signal
+// handler that interrupted the recorder itself (a level above 0) are events of
+// the thread and lie, by their times, within the call that was interrupted.
+// Each level has a stack of its own.
+//
+// A leave has the address and the space of the call that it ends, as it was
+// entered. In a ring, and behind events that were lost, calls may end that
+// were entered before the log's first event: their leaves are there, and the
+// STACK record says what they are leaves of, but no enter.
+//
+// # Memory
+//
+// 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
+// call that is open at a sample, once; 16 bytes for each leave that is not of
+// the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
+// chunk. Each of the at most four positions at which the log is read needs up
+// to 4 MiB, or 6 KiB for each stream that is active there if that is more.
+package trace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/timeparse"
+)
+
+// Errors of [Open] by which callers decide what to do next.
+var (
+	// ErrNotTrace: the file does not begin as a trace does.
+	ErrNotTrace = errors.New("this is not a trace")
+	// ErrVersion: the file is of a later version.
+	ErrVersion = errors.New("this trace is of a later version")
+	errChanged = errors.New("the trace was changed while it was read")
+)
+
+const formatName = "trace"
+
+// Format is the format's entry for the list of formats.
+var Format = parser.Format{
+	Name:   formatName,
+	Detect: Detect,
+	Open: func(ctx context.Context, path string, opt parser.Options, p parser.Progress) (parser.Log, error) {
+		log, err := Open(ctx, path, opt, p)
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	},
+}
+
+// Detect judges the first bytes of a file: the magic is certain, and so nearly
+// is a chunk where the first one should be.
+func Detect(head []byte, size int64) int {
+	if len(head) >= len(fileMagic) && string(head[:len(fileMagic)]) == fileMagic {
+		return 100
+	}
+	if len(head) >= HeaderSize+ChunkHeaderSize {
+		if _, err := ParseChunkHeader(head[HeaderSize:], Granularity); err == nil {
+			return 95
+		}
+	}
+	return 0
+}
+
+// A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
+// [parser.ThreadNamer] and [parser.OverheadTeller].
+type Log struct {
+	r    io.ReaderAt
+	file *os.File // nil where r is none
+	name string
+	view atomic.Pointer[view]
+
+	growing sync.Mutex
+	growth  growth
+
+	mu      sync.Mutex
+	cursors []*cursor // that are not in use, the latest last
+}
+
+// A view is what is known of a log at a time. It is immutable.
+type view struct {
+	info     parser.Info
+	header   Header
+	clock    *clock
+	wall     timeparse.Clock
+	epochs   *epochs
+	names    map[uint32]string
+	overhead *overhead
+	index    *index
+}
+
+var _ interface {
+	parser.Grower
+	parser.Resumer
+	parser.ThreadNamer
+	parser.OverheadTeller
+} = (*Log)(nil)
+
+// Open opens the trace at path. It reads all of it once; p is told the bytes
+// done. Errors begin with the path.
+func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress) (*Log, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	log, err := New(ctx, f, st.Size(), p)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	log.file, log.name = f, path
+	return log, nil
+}
+
+// New opens a trace of size bytes that r reads.
+func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Log, error) {
+	l := &Log{r: r}
+	g := &l.growth
+	g.process = newProcess()
+	g.w = &walker{r: r, size: size}
+	v := &view{}
+	var err error
+	if v.header, err = g.w.header(); err != nil {
+		return nil, err
+	}
+	if err := g.w.walk(ctx); err != nil {
+		return nil, err
+	}
+	g.w.sort()
+	limit, err := g.firstLimit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.readProcess(); err != nil {
+		return nil, err
+	}
+	g.process.order(0, 0)
+	var dropped int
+	v.clock, dropped = newClock(g.process.calibrations, v.header.Begin, v.header.Rate)
+	if dropped > 0 {
+		g.process.note("%d of %d calibrations of the clock run backwards and are left out", dropped, len(g.process.calibrations))
+	}
+	v.wall = v.clock.wall()
+	var notes []string
+	v.epochs, notes = findEpochs(g.process.loads, v.clock, int(v.header.PointerSize))
+	g.process.notes = append(g.process.notes, notes...)
+	if err := l.scan(ctx, v.epochs.times, limit, p); err != nil {
+		return nil, err
+	}
+	g.publish(v, nil, limit)
+	l.view.Store(v)
+	return l, nil
+}
+
+// scanBuffer is the size of the buffer for scanning, in bytes.
+const scanBuffer = 128 << 10
+
+// scan scans the streams up to a time, several at a time.
+func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.Progress) error {
+	g := &l.growth
+	weights := make(map[*stream]int64, len(g.w.all))
+	for _, s := range g.w.all {
+		for i := range s.chunks {
+			weights[s] += int64(s.chunks[i].used)
+		}
+	}
+	order := slices.Clone(g.w.all)
+	slices.SortStableFunc(order, func(a, b *stream) int { return cmp.Compare(weights[b], weights[a]) })
+	size := g.w.size
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var next, done, told atomic.Int64
+	start := time.Now()
+	report := func(n int64) {
+		n = done.Add(n)
+		if p == nil {
+			return
+		}
+		now := time.Since(start).Milliseconds()
+		if before := told.Load(); now-before >= 50 && told.CompareAndSwap(before, now) {
+			p(min(n, size), size)
+		}
+	}
+	var failed atomic.Pointer[error]
+	var workers sync.WaitGroup
+	g.scanners = make(map[*stream]*decoder)
+	var mu sync.Mutex
+	for range min(runtime.GOMAXPROCS(0), len(order)) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			buffer := int(min(scanBuffer, max(size, longestFixed*4)))
+			d, probe := newDecoder(l.r, buffer), newDecoder(l.r, buffer)
+			dst := make([]parser.Event, sampleEvery)
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(order) {
+					return
+				}
+				s := order[i]
+				d.reset(s, epochs)
+				d.scanning = true
+				if err := s.scan(ctx, d, probe, dst, limit, report); err != nil {
+					failed.CompareAndSwap(nil, &err)
+					cancel()
+					return
+				}
+				if g.canGrow() {
+					mu.Lock()
+					g.scanners[s] = d.park()
+					mu.Unlock()
+				}
+			}
+		}()
+	}
+	workers.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	if p != nil {
+		p(size, size)
+	}
+	return nil
+}
+
+// describe fills in a view's Info.
+func (g *growth) describe(v *view) {
+	info, p, w := &v.info, g.process, g.w
+	info.Format, info.Why, info.Size = formatName, "the file says so", w.size
+	var marks, counters int64
+	lost := p.lost
+	levels := 0
+	for _, s := range w.all {
+		info.Records += s.count
+		info.DamageBytes += s.damageBytes
+		info.Damage = append(info.Damage, s.damage...)
+		marks, counters, lost = marks+s.marks, counters+s.counters, lost+s.lost
+		if s.level > 0 && s.count > 0 {
+			levels++
+		}
+	}
+	info.DamageBytes += w.damageBytes + p.damageBytes
+	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
+	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
+	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
+	if info.Records > 0 {
+		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
+	}
+	note := func(format string, args ...any) { info.Notes = append(info.Notes, fmt.Sprintf(format, args...)) }
+	if p.path != "" {
+		note("program %s, pid %d", printable(p.path), v.header.PID)
+	}
+	if len(p.arguments) > 0 {
+		note("command line %s", printable(strings.Join(p.arguments, " ")))
+	}
+	if p.system != "" {
+		note("system %s", printable(p.system))
+	}
+	if p.recorder != "" {
+		note("recorder %s", printable(p.recorder))
+	}
+	switch v.header.State {
+	case StateRecording:
+		note("the recording did not end in order: the program still runs or was killed")
+	case StateDiskFull:
+		note("the recording stopped because the disk was full")
+	case StateFailed:
+		note("the recording stopped with an error")
+	}
+	if v.header.Flags&FlagRing != 0 {
+		note("a ring: each thread keeps its last %d bytes", v.header.Ring)
+	}
+	if v.header.Flags&FlagSnapshot != 0 {
+		note("a snapshot of a ring")
+	}
+	if v.header.MinDuration > 0 {
+		note("calls shorter than %v were dropped", time.Duration(min(v.header.MinDuration, math.MaxInt64)))
+	}
+	if lost > 0 {
+		note("%d events were lost", lost)
+	}
+	if marks > 0 || counters > 0 {
+		note("%d marks and %d counters, which are not shown", marks, counters)
+	}
+	if levels > 0 {
+		note("%d signal handlers interrupted the recorder; their events are their thread's", levels)
+	}
+	if o := p.overhead; o != nil {
+		note("an enter costs %.1f ns and a leave %.1f ns to record",
+			float64(o.enterBefore)/1e3+float64(o.enterAfter)/1e3, float64(o.leaveBefore)/1e3+float64(o.leaveAfter)/1e3)
+	}
+	if n := len(v.epochs.times); n > 0 {
+		note("modules were replaced by others at their addresses %d times", n)
+	}
+	info.Notes = append(info.Notes, w.notes...)
+	info.Notes = append(info.Notes, p.notes...)
+}
+
+// Info describes the log. The result is shared: do not change it.
+func (l *Log) Info() *parser.Info { return &l.view.Load().info }
+
+// Header returns the file's header.
+func (l *Log) Header() Header { return l.view.Load().header }
+
+// Modules returns the modules for look-ups: those that were never replaced by
+// another at their addresses seem to live from beginning to end.
+func (l *Log) Modules(int) *modules.Map { return l.view.Load().epochs.modules }
+
+// Loads returns the modules with the times, in nanoseconds of the log's clock,
+// at which they were really loaded and unloaded, in that order. A library that
+// was loaded several times is there several times.
+func (l *Log) Loads() []modules.Module { return l.view.Load().epochs.loads }
+
+// Clock returns the log's clock: nanoseconds of the system's monotonic clock,
+// and the local time of the first calibration.
+func (l *Log) Clock(int) timeparse.Clock { return l.view.Load().wall }
+
+// wall relates nanoseconds to the local time of the recorded program.
+func (c *clock) wall() timeparse.Clock {
+	for _, p := range c.points {
+		if p.wall != 0 {
+			local := time.Unix(0, p.wall).UTC().Add(time.Duration(p.ahead) * time.Second)
+			return timeparse.Clock{Start: local, Zero: int64(p.ns), HasWall: true, Resolution: 1}
+		}
+	}
+	return timeparse.Clock{Zero: c.segments[0].ns, Resolution: 1}
+}
+
+// Spaces returns two spaces for each epoch: entries and return addresses.
+func (l *Log) Spaces(int) []parser.Space { return l.view.Load().epochs.spaces }
+
+// ExactLeaves says that leaves have the address of the call that they end.
+func (l *Log) ExactLeaves() bool { return true }
+
+// Truncated says that addresses are whole.
+func (l *Log) Truncated() bool { return false }
+
+// ThreadNames returns the names of threads, as far as they were given.
+func (l *Log) ThreadNames(int) map[uint32]string { return l.view.Load().names }
+
+// Overhead returns what the recorder measured of itself.
+func (l *Log) Overhead(int) (parser.Overhead, bool) {
+	o := l.view.Load().overhead
+	if o == nil {
+		return parser.Overhead{}, false
+	}
+	return parser.Overhead{EnterBefore: int64(o.enterBefore), EnterAfter: int64(o.enterAfter),
+		LeaveBefore: int64(o.leaveBefore), LeaveAfter: int64(o.leaveAfter)}, true
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}

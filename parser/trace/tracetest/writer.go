@@ -1,0 +1,343 @@
+// Package tracetest writes traces for tests and benchmarks: a [Writer] that
+// encodes events as a recorder does, and a generator of random programs.
+package tracetest
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+
+	"logparser/parser/trace"
+)
+
+// Kinds of addresses in a trace.
+const (
+	Entry  = 0
+	Return = 1
+)
+
+// A Writer writes a trace. Its methods are not safe for concurrent use. The
+// first error of the file is kept and returned by Close.
+type Writer struct {
+	// Header is written by Close; End is filled in.
+	Header trace.Header
+	// ChunkSize is the size of chunks made from now on, in bytes.
+	ChunkSize uint32
+	// Ring keeps that many of the latest chunks of each thread and level, 0
+	// all of them.
+	Ring int
+	// Full makes threads begun from now on write whole addresses.
+	Full bool
+
+	f       io.WriterAt
+	end     int64
+	process *Thread
+	threads []*Thread
+	err     error
+}
+
+// NewWriter begins a trace. f may be nil for a trace of which only the chunks'
+// number of bytes matters.
+func NewWriter(f io.WriterAt) *Writer {
+	w := &Writer{f: f, ChunkSize: 4096, end: trace.HeaderSize}
+	w.Header = trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity,
+		PointerSize: 8, System: 1, Machine: 62, PID: 4711, Begin: 1000, Rate: 1e9, Counter: 2, State: trace.StateEnded}
+	w.process = &Thread{w: w, kind: trace.ProcessChunk}
+	return w
+}
+
+func (w *Writer) write(b []byte, at int64) {
+	if w.err == nil {
+		_, w.err = w.f.WriteAt(b, at)
+	}
+}
+
+// Record writes a record of the process; the body is padded.
+func (w *Writer) Record(typ uint16, time uint64, body []byte) {
+	for len(body)%8 != 0 {
+		body = append(body, 0)
+	}
+	b := binary.LittleEndian.AppendUint32(nil, uint32(16+len(body)))
+	b = binary.LittleEndian.AppendUint16(b, typ)
+	b = binary.LittleEndian.AppendUint16(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, time)
+	w.process.append(append(b, body...), time)
+}
+
+// Clock writes a CLOCK record.
+func (w *Writer) Clock(time, ns uint64, wall int64, ahead int32) {
+	b := binary.LittleEndian.AppendUint64(nil, ns)
+	b = binary.LittleEndian.AppendUint64(b, uint64(wall))
+	b = binary.LittleEndian.AppendUint32(b, uint32(ahead))
+	w.Record(2, time, binary.LittleEndian.AppendUint32(b, 50))
+}
+
+// Load writes a LOAD record.
+func (w *Writer) Load(time uint64, module uint32, base, size uint64, path, identity string) {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, module)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint64(b, base)
+	b = le.AppendUint64(b, size)
+	b = le.AppendUint64(b, base)
+	b = append(b, make([]byte, 24)...)
+	w.Record(3, time, String(String(String(b, path), identity), ""))
+}
+
+// Unload writes an UNLOAD record.
+func (w *Writer) Unload(time uint64, module uint32) {
+	w.Record(4, time, binary.LittleEndian.AppendUint32(nil, module))
+}
+
+// String appends a string of a process record.
+func String(b []byte, s string) []byte {
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+// Sync writes what there is, as a recorder's file is at any moment: chunks are
+// open and the program still runs.
+func (w *Writer) Sync() error {
+	for _, t := range append(slices.Clone(w.threads), w.process) {
+		if len(t.buf) > 0 {
+			t.chunk.Used = uint32(len(t.buf)) - trace.ChunkHeaderSize
+			t.chunk.State = 0
+			t.chunk.Append(t.buf[:0])
+			w.write(t.buf[:t.chunk.Size], t.at)
+		}
+	}
+	w.header(trace.StateRecording)
+	return w.err
+}
+
+func (w *Writer) header(state uint32) {
+	h := w.Header
+	h.State, h.End = state, uint64(w.end)
+	w.write(h.Append(nil), 0)
+}
+
+// Close writes what is left, and the header.
+func (w *Writer) Close() error {
+	for _, t := range append(slices.Clone(w.threads), w.process) {
+		t.flush(1)
+	}
+	w.header(w.Header.State)
+	return w.err
+}
+
+// A Thread is a stream of a trace: the events of a thread at one level.
+type Thread struct {
+	w    *Writer
+	kind uint8
+	// Number, Level and ID are those of its chunks.
+	Number uint32
+	Level  uint8
+	ID     uint64
+	// Full makes all enters and leaves carry whole addresses.
+	Full bool
+	// NoStack leaves out STACK at the beginning of chunks.
+	NoStack bool
+	// Lost is what the next chunk says was lost.
+	Lost uint32
+
+	sequence uint32
+	buf      []byte
+	chunk    trace.ChunkHeader
+	at       int64
+	places   []int64
+	time     uint64
+	bases    [8]uint64
+	set      [8]bool
+	next     int // window
+	open     []call
+}
+
+type call struct {
+	address, time uint64
+	kind          int
+}
+
+// Thread begins a stream.
+func (w *Writer) Thread(number uint32, level uint8, id uint64) *Thread {
+	t := &Thread{w: w, kind: trace.EventsChunk, Number: number, Level: level, ID: id, Full: w.Full}
+	w.threads = append(w.threads, t)
+	return t
+}
+
+// room begins a new chunk if n bytes do not fit the current one.
+func (t *Thread) room(n int, time uint64) {
+	if t.buf != nil && len(t.buf)+n <= int(t.chunk.Size) {
+		return
+	}
+	t.flush(1)
+	size := int(t.w.ChunkSize)
+	for size < 2*n+1024 {
+		size *= 2
+	}
+	t.begin(size, max(time, t.time))
+}
+
+func (t *Thread) begin(size int, time uint64) {
+	t.chunk = trace.ChunkHeader{Size: uint32(size), Kind: t.kind, Level: t.Level, Stream: t.Number,
+		Sequence: t.sequence, Lost: t.Lost, Thread: t.ID, Base: time}
+	t.sequence++
+	t.Lost = 0
+	t.time = time
+	t.set = [8]bool{}
+	t.at = t.w.end
+	if r := t.w.Ring; r > 0 && t.kind == trace.EventsChunk {
+		// The oldest chunk's place is used again where it has that size.
+		if len(t.places) == r {
+			t.at, t.places = t.places[0], t.places[1:]
+		}
+		t.places = append(t.places, t.at)
+	}
+	if t.at == t.w.end {
+		t.w.end += int64(size)
+	}
+	if cap(t.buf) < size {
+		t.buf = make([]byte, 0, size)
+	}
+	t.buf = t.buf[:trace.ChunkHeaderSize]
+	if len(t.open) > 0 && !t.NoStack {
+		k := min(len(t.open), (size-trace.ChunkHeaderSize)/128)
+		le := binary.LittleEndian
+		b := le.AppendUint16(t.buf, 9<<2)
+		b = le.AppendUint32(b, uint32(16+16*k))
+		b = le.AppendUint16(b, 1)
+		b = le.AppendUint32(b, uint32(len(t.open)))
+		b = le.AppendUint32(b, uint32(k))
+		for _, c := range t.open[len(t.open)-k:] {
+			b = le.AppendUint64(b, c.address<<1|uint64(c.kind))
+		}
+		for _, c := range t.open[len(t.open)-k:] {
+			b = le.AppendUint64(b, c.time)
+		}
+		t.buf = b
+	}
+}
+
+func (t *Thread) flush(state uint32) {
+	if t.buf == nil {
+		return
+	}
+	t.chunk.Used = uint32(len(t.buf)) - trace.ChunkHeaderSize
+	t.chunk.Last, t.chunk.State = t.time, state
+	t.chunk.Append(t.buf[:0])
+	t.w.write(t.buf[:t.chunk.Size], t.at)
+	clear(t.buf)
+	t.buf = t.buf[:0]
+}
+
+// Flush makes all events so far part of the file, as if the program were
+// killed now; the next event begins a new chunk.
+func (t *Thread) Flush() {
+	if len(t.buf) > 0 {
+		t.flush(0)
+		t.buf = nil
+	}
+}
+
+func (t *Thread) append(b []byte, time uint64) {
+	t.room(len(b), time)
+	t.buf = append(t.buf, b...)
+}
+
+// Raw writes a record as it is.
+func (t *Thread) Raw(b []byte) { t.append(b, t.time) }
+
+// delta makes room for a record of n bytes and returns the time since the last
+// record, which is at most most: TIME records have passed the rest.
+func (t *Thread) delta(n int, time, most uint64) uint64 {
+	t.room(n+12+10, time)
+	le := binary.LittleEndian
+	d := time - t.time
+	t.time = time
+	if d <= most {
+		return d
+	}
+	switch v := d >> 15; {
+	case v <= math.MaxUint16:
+		t.buf = le.AppendUint16(le.AppendUint16(t.buf, 1<<2|2<<8), uint16(v))
+	case v < 1<<48:
+		t.buf = le.AppendUint32(le.AppendUint16(le.AppendUint16(t.buf, 1<<2|4<<8), uint16(v)), uint32(v>>16))
+	default:
+		t.buf = le.AppendUint64(le.AppendUint16(t.buf, 1<<2|5<<8), v)
+	}
+	return d & (1<<15 - 1)
+}
+
+// window returns the window of an address; it sets one if there is none.
+func (t *Thread) window(address uint64, kind int) int {
+	base := address&^(1<<27-1) | uint64(kind)
+	for i := range t.bases {
+		if t.set[i] && t.bases[i] == base {
+			return i
+		}
+	}
+	i := t.next
+	t.next = (t.next + 1) % 8
+	t.bases[i], t.set[i] = base, true
+	le := binary.LittleEndian
+	b := le.AppendUint16(t.buf, 2<<2|6<<8)
+	b = le.AppendUint16(b, uint16(i|kind<<3))
+	t.buf = le.AppendUint64(b, base&^1)
+	return i
+}
+
+// Enter writes an enter.
+func (t *Thread) Enter(time, address uint64, kind int) {
+	le := binary.LittleEndian
+	if t.Full {
+		t.long(3, time, address, kind)
+	} else {
+		d := t.delta(6, time, math.MaxUint16)
+		w := t.window(address, kind)
+		v := 2 | uint64(w)<<2 | address&(1<<27-1)<<5 | d<<32
+		t.buf = le.AppendUint16(le.AppendUint32(t.buf, uint32(v)), uint16(v>>32))
+	}
+	t.open = append(t.open, call{address, time, kind})
+}
+
+// long writes an enter or leave with a whole address.
+func (t *Thread) long(typ int, time, address uint64, kind int) {
+	d := t.delta(16, time, 1<<48-1)
+	le := binary.LittleEndian
+	t.buf = le.AppendUint16(t.buf, uint16(typ+kind)<<2|8<<8)
+	t.buf = le.AppendUint32(le.AppendUint16(t.buf, uint16(d)), uint32(d>>16))
+	t.buf = le.AppendUint64(t.buf, address)
+}
+
+// Leave writes a leave of the top call.
+func (t *Thread) Leave(time uint64) {
+	if t.Full && len(t.open) > 0 {
+		c := t.open[len(t.open)-1]
+		t.long(5, time, c.address, c.kind)
+	} else {
+		d := t.delta(2, time, 1<<15-1)
+		t.buf = binary.LittleEndian.AppendUint16(t.buf, uint16(1|d<<1))
+	}
+	if n := len(t.open); n > 0 {
+		t.open = t.open[:n-1]
+	}
+}
+
+// LeaveAddress writes a leave with an address.
+func (t *Thread) LeaveAddress(time, address uint64, kind int) {
+	le := binary.LittleEndian
+	if t.Full {
+		t.long(5, time, address, kind)
+	} else {
+		d := t.delta(8, time, math.MaxUint16)
+		w := t.window(address, kind)
+		t.buf = le.AppendUint16(t.buf, 7<<2|4<<8)
+		t.buf = le.AppendUint16(t.buf, uint16(d))
+		t.buf = le.AppendUint32(t.buf, uint32(w)|uint32(address)<<5)
+	}
+	for i := len(t.open) - 1; i >= 0; i-- {
+		if t.open[i].address == address && t.open[i].kind == kind {
+			t.open = t.open[:i]
+			break
+		}
+	}
+}
