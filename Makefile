@@ -51,20 +51,18 @@ windows: check-go ## builds build/windows/LogParser.exe and logparse.exe for Win
 	@VERSION=$(VERSION) packaging/windows/build.sh build/windows
 
 .PHONY: bench
-bench: check-go ## measures speed and memory; takes minutes
-	@scripts/setup.sh test
+bench: check-go ## measures speed and memory, beside llvm-symbolizer and addr2line; takes many minutes
+	@scripts/setup.sh bench
 	@scripts/bench.sh
 
 .PHONY: soak
 soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz target, SOAK_ROUNDS a fault test)
 	@scripts/setup.sh test
-	@LOGPARSER_SOAK=$(SOAK_ROUNDS) CGO_ENABLED=0 go test -p 1 -count 1 -timeout 0 $$(CGO_ENABLED=0 go list -e ./... | grep -vE '^logparser(/ui(/.*)?)?$$')
-	@scripts/fuzz.sh $(SOAK_SECONDS)
+	@scripts/soak.sh $(SOAK_SECONDS) $(SOAK_ROUNDS)
 
 .PHONY: conformance
 conformance: check-go ## compares symbol reading with tables made by other tools, where those are at hand
-	@CGO_ENABLED=0 go test -count 1 -v -run Conformance \
-		$$(grep -rl --include='*_test.go' '^func TestConformance' symbols | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	@scripts/conformance.sh
 
 .PHONY: screenshots
 screenshots: check-go ## makes the pictures of docs/images anew

@@ -1,20 +1,29 @@
 #!/bin/bash
-# bench.sh runs the benchmarks of every package, one package after another so
-# that they do not slow each other down, and keeps the figures in
-# build/bench.txt.
+# bench.sh measures speed and memory, and keeps the figures in build/bench.txt.
 #
-#	scripts/bench.sh [REGEXP]
+#	scripts/bench.sh [REGEXP|symbolizers]
+#
+# First logparse is compared with llvm-symbolizer and addr2line in one run
+# (scripts/bench/symbolizers.sh), then the benchmarks of every package run, one
+# package after another so that they do not slow each other down. With a
+# regular expression only the benchmarks that it matches run, with the word
+# symbolizers only the comparison.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 
-which=${1:-.}
+which=${1:-}
 mkdir -p build
 export CGO_ENABLED=0
 {
-	echo "$(go env GOVERSION), $(nproc) cores, $(uname -sr), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)"
+	echo "$(go env GOVERSION), $(nproc) cores, $(uname -sr), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1), load $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null)"
 	status=0
-	for dir in $(grep -rlE --include='*_test.go' '^func Benchmark[A-Z0-9_]' . | grep -v '^./build/' | xargs -r -n 1 dirname | sort -u); do
-		go test -tags ci,migrated_fynedo -run '^$' -bench "$which" -benchmem -timeout 60m "$dir" || status=1
-	done
+	case $which in
+	"" | symbolizers) scripts/bench/symbolizers.sh || status=1 ;;
+	esac
+	if [ "$which" != symbolizers ]; then
+		for dir in $(grep -rlE --include='*_test.go' '^func Benchmark[A-Z0-9_]' . | grep -v '^./build/' | xargs -r -n 1 dirname | sort -u); do
+			go test -tags ci,migrated_fynedo -run '^$' -bench "${which:-.}" -benchmem -timeout 60m "$dir" || status=1
+		done
+	fi
 	exit $status
 } 2>&1 | tee build/bench.txt

@@ -3,7 +3,7 @@
 #
 #	scripts/setup.sh GROUP...
 #
-# Groups: command window test windows. Nothing is installed that is there already, however it
+# Groups: command window test windows bench. Nothing is installed that is there already, however it
 # came there: each need is a probe, and a package only where the probe fails.
 # What is installed is said first. Without root, sudo is used; without either,
 # the command to type is printed.
@@ -91,6 +91,14 @@ group_test() {
 	clang=1
 }
 
+# What "make bench" compares with, beside the packages of the tests.
+group_bench() {
+	group_test
+	[ "$(uname -s)" = Linux ] || return
+	have addr2line || try binutils
+	[ -n "$(llvm_symbolizer)" ] || symbolizer=1
+}
+
 group_windows() {
 	group_command
 	have x86_64-w64-mingw32-gcc || require gcc-mingw-w64-x86-64
@@ -137,9 +145,10 @@ missing_by_hand() {
 }
 
 clang=
+symbolizer=
 for g; do
 	case $g in
-	command | window | test | windows) "group_$g" ;;
+	command | window | test | windows | bench) "group_$g" ;;
 	*)
 		echo "setup.sh: no group $g" >&2
 		exit 2
@@ -148,12 +157,13 @@ for g; do
 done
 [ -n "$clang" ] && [ -z "$(clang_version)" ] || clang=
 
-if [ ${#required[@]} -eq 0 ] && [ ${#optional[@]} -eq 0 ] && [ -z "$clang" ]; then
+if [ ${#required[@]} -eq 0 ] && [ ${#optional[@]} -eq 0 ] && [ -z "$clang$symbolizer" ]; then
 	exit 0
 fi
 
 if ! apt || ! may_install; then
 	[ -n "$clang" ] && optional+=(clang-19 lld-19 llvm-19 clang-tools-19)
+	[ -n "$symbolizer" ] && [ -z "$clang" ] && optional+=(llvm)
 	missing_by_hand
 	[ ${#required[@]} -eq 0 ]
 	exit
@@ -176,6 +186,12 @@ if [ -n "$clang" ]; then
 		fi
 	done
 	[ -n "$clang" ] && echo "Not to be had here, lanes skipped: clang with lld, llvm and clang-tools, any of versions $clang_versions"
+fi
+
+if [ -n "$symbolizer" ] && [[ " ${optional[*]-} " != *" llvm-"* ]]; then
+	for v in $(printf '%s\n' $clang_versions | sort -rn); do
+		candidate "llvm-$v" && optional+=("llvm-$v") && break
+	done
 fi
 
 packages=("${required[@]}")

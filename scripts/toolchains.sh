@@ -1,4 +1,4 @@
-# toolchains.sh is read by the other scripts: which clang they use.
+# toolchains.sh is read by the other scripts: which clang and LLVM they use.
 
 # The version that the lanes were written with comes first, then the newer
 # ones, then the older ones down to the first that writes usable PDB files.
@@ -11,6 +11,17 @@ clang_version() {
 	for v in $clang_versions; do
 		if command -v "clang++-$v" "lld-link-$v" "clang-cl-$v" "llvm-objcopy-$v" | grep -c . | grep -qx 4; then
 			echo "$v"
+			return
+		fi
+	done
+}
+
+# llvm_symbolizer prints the newest llvm-symbolizer of those that are here.
+llvm_symbolizer() {
+	local v
+	for v in $(printf '%s\n' $clang_versions | sort -rn) ""; do
+		if command -v "llvm-symbolizer${v:+-$v}" >/dev/null; then
+			echo "llvm-symbolizer${v:+-$v}"
 			return
 		fi
 	done

@@ -1,0 +1,112 @@
+#!/bin/bash
+# soak.sh runs the tests that take hours and tells at the end how each went.
+#
+#	scripts/soak.sh SECONDS [ROUNDS] [PACKAGE...]
+#
+# First every fuzz target of the module (or of the packages given) is fuzzed
+# for SECONDS, two at a time, then every fault test runs ROUNDS rounds (none if
+# 0). What is done is noted in build/soak/done: a run that was broken off goes
+# on where it stopped. When all is done the next run begins anew, and so does
+# SOAK=new scripts/soak.sh.
+#
+# The table of targets (inputs tried, inputs kept for new coverage, findings)
+# is left in build/soak.txt, the whole output of each in build/soak. An input
+# that breaks a target is in the package's testdata/fuzz folder, as
+# "go test -fuzz" leaves it.
+set -u
+cd "$(dirname "$0")/.."
+
+seconds=${1:-600} rounds=${2:-10000}
+shift $(($# < 2 ? $# : 2))
+out=$PWD/build/soak
+settings="$seconds $rounds $*"
+if [ "${SOAK:-}" = new ] || [ ! -e "$out/settings" ] || [ "$(cat "$out/settings")" != "$settings" ]; then
+	rm -rf "$out"
+fi
+mkdir -p "$out"
+echo "$settings" >"$out/settings"
+touch "$out/done"
+export CGO_ENABLED=0 LC_ALL=C.UTF-8 seconds rounds out
+
+if [ $# -gt 0 ]; then
+	dirs=$*
+else
+	dirs=$(grep -rlE --include='*_test.go' '^func Fuzz[A-Z0-9_]' . | grep -v '^./build/' | xargs -r -n 1 dirname | sort -u)
+fi
+
+# soak_one DIR:TARGET fuzzes one target and notes how it went:
+# ok|FAIL|broken, the target, tries, kept inputs, seconds, finding.
+soak_one() {
+	local dir=${1%:*} target=${1#*:} log status start tries kept finding= word=ok
+	if grep -qF "|$1|" "$out/done"; then
+		return
+	fi
+	log=$out/$(tr '/:' '__' <<<"${1#./}").log
+	start=$SECONDS
+	timeout -k 10 $((seconds + 600)) go test -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x -parallel 1 "$dir" >"$log" 2>&1
+	status=$?
+	tries=$(grep -oE 'execs: [0-9]+' "$log" | tail -n 1 | grep -oE '[0-9]+')
+	# "new interesting: 12 (total: 345)": kept in this run, and in all.
+	kept=$(grep -oE 'new interesting: [0-9]+ \(total: [0-9]+\)' "$log" | tail -n 1 | tr -dc '0-9 ' | awk '{ print $1 " of " $2 }')
+	if [ $status -ne 0 ]; then
+		finding=$(grep -oE 'testdata/fuzz/[^ ]+' "$log" | sort -u | head -n 1)
+		if [ -n "$finding" ]; then
+			word=FAIL finding=$dir/$finding
+		elif grep -q 'context deadline exceeded' "$log"; then
+			# The runner sometimes takes the end of its own time for a failure.
+			word=ok
+		elif [ $status -ge 129 ] && [ $status -ne 137 ]; then
+			return # interrupted: not done
+		else
+			word=FAIL finding="exit status $status, see $log"
+		fi
+	fi
+	# One write a line, so that two targets do not mix theirs.
+	echo "$word|$1|${tries:-0}|${kept:-0 of 0}|$((SECONDS - start))|$finding" | tee -a "$out/done"
+}
+
+# faults DIR runs the fault tests of a package.
+faults() {
+	local dir=$1 log start word=ok finding=
+	if grep -qF "|$1:tests|" "$out/done"; then
+		return
+	fi
+	log=$out/$(tr '/:' '__' <<<"${1#./}")_tests.log
+	start=$SECONDS
+	if ! LOGPARSER_SOAK=$rounds go test -count 1 -timeout 0 "$dir" >"$log" 2>&1; then
+		word=FAIL finding="see $log"
+	fi
+	echo "$word|$1:tests|-|-|$((SECONDS - start))|$finding" | tee -a "$out/done"
+}
+export -f soak_one faults
+
+targets=$(
+	for dir in $dirs; do
+		go test -list '^Fuzz' "$dir" | grep '^Fuzz' | sed "s|^|$dir:|"
+	done
+)
+[ -n "$targets" ] || { echo "no fuzz target found" && exit 1; }
+trap 'echo "broken off; the next run goes on from here"; exit 130' INT TERM
+xargs -n 1 -P 2 bash -c 'soak_one "$0"' <<<"$targets"
+
+tests=
+if [ "$rounds" -gt 0 ]; then
+	tests=$(grep -rlE --include='*_test.go' 'LOGPARSER_SOAK' $([ $# -gt 0 ] && echo "$@" || echo .) | grep -v '^./build/' | xargs -r -n 1 dirname | sort -u)
+	for dir in $tests; do faults "$dir"; done
+fi
+
+{
+	date -u '+%Y-%m-%d %H:%M UTC'
+	echo "$(go env GOVERSION), $(nproc) cores; $seconds s a fuzz target, two at a time; $rounds rounds of the fault tests"
+	echo
+	sort -t '|' -k 2 "$out/done" | awk -F'|' '
+		BEGIN { f = "%-6s %-52s %12s  %-16s %6s  %s\n"; printf f, "", "target", "tries", "new inputs", "s", "finding" }
+		{ printf f, $1, $2, $3, $4, $5, $6; n += $3; k += $4; if ($1 != "ok") bad++; if ($3 != "-") t++ }
+		END { printf "\n%d targets, %.0f tries, %d new inputs, %d findings\n", t, n, k, bad }'
+} | tee build/soak.txt
+
+all=$(wc -w <<<"$targets $tests")
+ok=$(grep -c '^ok|' "$out/done")
+echo "$ok passed, $((all - ok)) failed or not run"
+if [ "$(wc -l <"$out/done")" -ge "$all" ]; then rm -f "$out/settings"; fi
+[ "$ok" -eq "$all" ]
