@@ -34,15 +34,16 @@ func (e *InputError) Error() string {
 
 func (e *InputError) Unwrap() error { return e.Err }
 
-// The extensions of the classic pair of files.
+// The extensions of the classic pair of files, and of the trace.
 const (
 	logExtension     = ".dat"
 	modulesExtension = ".bin"
+	traceExtension   = ".lptrace"
 )
 
 // FindPair finds the log and its modules file from one path: the log, the
-// modules file, or a folder that holds one pair. modules is "" where there is
-// none. It looks at names and at the beginning of files only.
+// modules file, or a folder that holds one pair or one trace. modules is ""
+// where there is none, and where the log needs none. It looks at names and at the beginning of files only.
 func FindPair(path string) (log, modules string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,6 +59,9 @@ func FindPair(path string) (log, modules string, err error) {
 		}
 		return "", "", &InputError{path, errors.New("this is a modules file, and its log is not beside it"),
 			"give the log as well, with --modules for this file"}
+	}
+	if !NeedsModulesFile(path) {
+		return path, "", nil
 	}
 	return path, modulesBeside(path), nil
 }
@@ -87,6 +91,8 @@ func sameStem(stem, ext string) string {
 	return ""
 }
 
+var errNoLog = errors.New("no log (LogDetails.dat or .lptrace) in this folder")
+
 func findInFolder(dir string) (log, modules string, err error) {
 	if log := sameStem(filepath.Join(dir, "LogDetails"), logExtension); log != "" {
 		return log, modulesBeside(log), nil
@@ -97,7 +103,13 @@ func findInFolder(dir string) (log, modules string, err error) {
 	}
 	var logs []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && sameExtension(e.Name(), logExtension) {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		switch {
+		case sameExtension(e.Name(), traceExtension):
+			logs = append(logs, filepath.Join(dir, e.Name()))
+		case sameExtension(e.Name(), logExtension):
 			if p := filepath.Join(dir, e.Name()); modulesBeside(p) != "" {
 				logs = append(logs, p)
 			}
@@ -105,8 +117,11 @@ func findInFolder(dir string) (log, modules string, err error) {
 	}
 	switch len(logs) {
 	case 0:
-		return "", "", &InputError{dir, errors.New("no log (LogDetails.dat) in this folder"), "give the log itself"}
+		return "", "", &InputError{dir, errNoLog, "give the log itself"}
 	case 1:
+		if sameExtension(logs[0], traceExtension) {
+			return logs[0], "", nil
+		}
 		return logs[0], modulesBeside(logs[0]), nil
 	}
 	sort.Strings(logs)

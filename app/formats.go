@@ -4,9 +4,11 @@ import (
 	"logparser/export"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/parser/trace"
 	"logparser/symbols"
 	"logparser/symbols/breakpad"
 	"logparser/symbols/dwarf"
+	"logparser/symbols/gosym"
 	"logparser/symbols/mapfile"
 	"logparser/symbols/pdb"
 	"logparser/symbols/symtab"
@@ -14,11 +16,11 @@ import (
 
 // logFormats are the logs that can be opened. A new format is a folder under
 // parser and a line here.
-var logFormats = []parser.Format{classic.Format}
+var logFormats = []parser.Format{classic.Format, trace.Format}
 
 // symbolFormats are the sources of symbols, the best first. A new source is a
 // folder under symbols and a line here.
-var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, symtab.Format, mapfile.Format}
+var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, gosym.Format, symtab.Format, mapfile.Format}
 
 // SaveFormats returns the names of the formats that [Session.Save] writes.
 func SaveFormats() []string {

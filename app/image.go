@@ -3,9 +3,14 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
+	"logparser/rows"
 	"logparser/symbols"
 )
+
+// A Symbol is all that is known of one address.
+type Symbol = symbols.Symbol
 
 // An Image is an image or a symbol file whose addresses can be looked up by
 // hand. Its methods are safe for concurrent use.
@@ -19,7 +24,7 @@ type Image struct {
 // the inputs only those count that say where symbols are; the image's own
 // folder is looked at too.
 func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
-	finder := newFinder(in, filepath.Dir(file), nil)
+	finder := newFinder(in, filepath.Dir(file))
 	b, linked, err := finder.FindFor(ctx, file)
 	if err != nil {
 		return nil, &InputError{file, unwrapPath(err), "give a PE or ELF image, a .pdb or a .debug file"}
@@ -53,11 +58,72 @@ func (m *Image) Binding() symbols.Binding { return m.binding }
 
 // Lookup returns the symbol at an RVA; the error wraps symbols.ErrNotFound
 // where there is none.
-func (m *Image) Lookup(rva uint64) (symbols.Symbol, error) {
+func (m *Image) Lookup(rva uint64) (Symbol, error) {
 	if m.binding.Table == nil {
-		return symbols.Symbol{}, symbols.ErrNotFound
+		return Symbol{}, symbols.ErrNotFound
 	}
-	return m.binding.Table.Lookup(rva)
+	sym, err := m.binding.Table.Lookup(rva)
+	if err == nil && m.binding.Status == symbols.Mismatched {
+		mark(&sym)
+	}
+	return sym, err
+}
+
+// LookupAll looks many RVAs up on all processors; see [symbols.LookupAll].
+func (m *Image) LookupAll(ctx context.Context, rvas []uint64, found func(i int, sym Symbol, err error)) error {
+	if m.binding.Table == nil {
+		for i := range rvas {
+			found(i, Symbol{}, symbols.ErrNotFound)
+		}
+		return ctx.Err()
+	}
+	return symbols.LookupAll(ctx, m.binding.Table, rvas, func(i int, sym Symbol, err error) {
+		if err == nil && m.binding.Status == symbols.Mismatched {
+			mark(&sym)
+		}
+		found(i, sym, err)
+	})
+}
+
+// NamesAll is LookupAll for the names of the containing procedures alone,
+// without lines and inlined calls: symbol tables answer at once where debug
+// information would have to be inflated.
+func (m *Image) NamesAll(ctx context.Context, rvas []uint64, found func(i int, sym Symbol, err error)) error {
+	prompt, ok := m.binding.Table.(symbols.Prompt)
+	if !ok || !prompt.Slow() {
+		return m.LookupAll(ctx, rvas, func(i int, sym Symbol, err error) {
+			if err == nil {
+				outermost := *sym.Outermost()
+				outermost.File, outermost.Line = "", 0
+				sym.Frames = []symbols.Frame{outermost}
+			}
+			found(i, sym, err)
+		})
+	}
+	for i, rva := range rvas {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		sym, err := prompt.Prompt(rva)
+		if err == nil && m.binding.Status == symbols.Mismatched {
+			mark(&sym)
+		}
+		found(i, sym, err)
+	}
+	return nil
+}
+
+// mark marks all names of a symbol as those of another build. The table may
+// keep what it answered, so that the lists are copied.
+func mark(sym *Symbol) {
+	sym.Frames, sym.Aliases = slices.Clone(sym.Frames), slices.Clone(sym.Aliases)
+	for i := range sym.Frames {
+		f := &sym.Frames[i]
+		f.Function, f.Signature, f.File = rows.MarkFunction(f.Function), rows.MarkFunction(f.Signature), rows.MarkSource(f.File)
+	}
+	for i, alias := range sym.Aliases {
+		sym.Aliases[i] = rows.MarkFunction(alias)
+	}
 }
 
 // Close closes the symbol file.

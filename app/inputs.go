@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+
 	"logparser/symbols"
 )
 
@@ -12,15 +14,23 @@ type Inputs struct {
 	// Modules is the modules file; "" looks for it beside the log.
 	Modules string
 	// Symbols is the symbol search path, in order: folders, files, and text in
-	// the syntax of _NT_SYMBOL_PATH.
+	// the syntax of _NT_SYMBOL_PATH. What the environment's _NT_SYMBOL_PATH
+	// and DEBUGINFOD_URLS name comes after it.
 	Symbols []string
 	// NoRecordedPaths forbids opening any path that comes out of a file.
 	NoRecordedPaths bool
+	// LoadMismatched takes names from a file of another build where nothing
+	// better is found. Each such name is marked; see [rows.MarkFunction].
+	LoadMismatched bool
 	// Network permits asking the symbol servers of the search path.
 	Network bool
 	// SymbolCache is the folder for what symbol servers give; "" is a folder
-	// of the user's cache.
+	// of the user's cache. Where it is named, what is inflated of compressed
+	// symbol files is kept there too.
 	SymbolCache string
+	// Corrected takes the recorder's own time off the durations, as far as the
+	// log says what it was; see [parser.OverheadTeller].
+	Corrected bool
 	// Run is "" for the last run, "all", or a run's number counted from 1.
 	Run string
 	// RecordSize forces a classic record's size, 16 or 24 bytes; 0 detects.
@@ -30,6 +40,18 @@ type Inputs struct {
 	// StartTime and StartTick replace those of the modules file.
 	StartTime string
 	StartTick *uint32
+}
+
+// takeSymbols takes over what another session's inputs say of symbols.
+func (in *Inputs) takeSymbols(other Inputs) {
+	in.Symbols, in.NoRecordedPaths, in.LoadMismatched = other.Symbols, other.NoRecordedPaths, other.LoadMismatched
+	in.Network, in.SymbolCache = other.Network, other.SymbolCache
+}
+
+// SameSymbols reports whether two inputs lead to the same symbols.
+func (in *Inputs) SameSymbols(other *Inputs) bool {
+	return slices.Equal(in.Symbols, other.Symbols) && in.NoRecordedPaths == other.NoRecordedPaths &&
+		in.LoadMismatched == other.LoadMismatched && in.Network == other.Network && in.SymbolCache == other.SymbolCache
 }
 
 // A Stage is a part of the work that has its own progress.
@@ -50,6 +72,10 @@ const (
 // be nil.
 type Progress func(stage Stage, done, total int64)
 
+// A Phrase is a sentence that the window can say in other languages; see
+// [symbols.Phrase].
+type Phrase = symbols.Phrase
+
 // A ModuleState is a module and its symbols, for the modules panel and
 // `logparse symbols`.
 type ModuleState struct {
@@ -58,10 +84,13 @@ type ModuleState struct {
 	// Identity is the recorded one in the modules file's form, "-" for none.
 	Identity string
 	Status   symbols.Status
+	// OnRequest says that the status is mismatched, and that names are shown
+	// all the same because [Inputs].LoadMismatched asked for them.
+	OnRequest bool
 	// SymbolFile is the path of the file taken or rejected, Reason a
 	// sentence, Attempts every place looked at.
 	SymbolFile string
-	Reason     string
+	Reason     symbols.Phrase
 	Attempts   []symbols.Attempt
 	// Records counts the rows whose address lies in the module; -1 while
 	// that is not known.
@@ -72,6 +101,8 @@ type ModuleState struct {
 type Thread struct {
 	ID   uint32
 	Rows int64
+	// Name is "" where the log gives none.
+	Name string
 }
 
 // A SourceMapping replaces the beginning of recorded source paths.

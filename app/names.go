@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"logparser/calls"
 	"logparser/parser"
+	"logparser/rows"
 	"logparser/symbols"
 	"logparser/symbols/store"
 )
@@ -38,16 +38,39 @@ type names struct {
 	places    []atomic.Pointer[place]
 }
 
-// find returns the place of an address of a run, or nil while it is unknown.
-func (n *names) find(run int, address uint64) *place {
+// find returns the place of an address, or nil while it is unknown.
+func (n *names) find(run int, space uint16, address uint64) *place {
 	if n == nil {
 		return nil
 	}
-	i, ok := n.addresses.Find(run, address)
-	if !ok {
+	i, ok := n.addresses.Find(run, space, address)
+	if !ok || i >= len(n.places) {
 		return nil
 	}
 	return n.places[i].Load()
+}
+
+// extended returns names with room for all addresses that the table has now.
+func (n *names) extended(a *calls.Addresses) *names {
+	if n == nil {
+		return &names{a, make([]atomic.Pointer[place], a.Len())}
+	}
+	if a.Len() <= len(n.places) {
+		return n
+	}
+	longer := &names{a, make([]atomic.Pointer[place], max(a.Len(), 2*len(n.places)))}
+	for i := range n.places {
+		longer.places[i].Store(n.places[i].Load())
+	}
+	return longer
+}
+
+// namer tells the functions of the addresses that are named.
+func (n *names) namer(run int, space uint16, address uint64) calls.Function {
+	if p := n.find(run, space, address); p != nil {
+		return p.id
+	}
+	return 0
 }
 
 // name finds the symbols of all modules and names all addresses. The caller
@@ -55,18 +78,15 @@ func (n *names) find(run int, address uint64) *place {
 func (s *Session) name(ctx context.Context, p Progress) error {
 	s.mu.Lock()
 	in := s.in
-	if s.names == nil {
-		a := s.table.Addresses()
-		s.names = &names{a, make([]atomic.Pointer[place], a.Len())}
-	}
+	s.names = s.names.extended(s.table.Addresses())
 	n, old := s.names, s.bindings
 	s.mu.Unlock()
 
 	byModule := s.addressesByModule(n.addresses)
-	bindings := make([][]symbols.Binding, len(s.runs))
+	bindings := make([][]symbols.Binding, len(s.runs()))
 	total := 0
-	for run := range s.runs {
-		bindings[run] = make([]symbols.Binding, s.runs[run].modules.Len())
+	for run := range s.runs() {
+		bindings[run] = make([]symbols.Binding, s.runs()[run].modules.Len())
 		for i := range bindings[run] {
 			bindings[run][i].Status = symbols.Pending
 		}
@@ -77,19 +97,26 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	s.mu.Unlock()
 	closeTables(old)
 
-	finder := newFinder(in, filepath.Dir(in.Log), p)
+	finder := newFinder(in, filepath.Dir(in.Log))
+	finder.Progress = s.fetchProgress(p)
+	defer s.fetching.Store(nil)
 	functions := newFunctions()
 	found := 0
 	tell := throttled(p, StageSymbols)
 	// Modules that records lie in come first, so that their names show soon.
 	for _, wanted := range []bool{true, false} {
-		for run := range s.runs {
+		for run := range s.runs() {
 			for i := range bindings[run] {
 				key := moduleKey{run, i}
 				if (len(byModule[key]) > 0) != wanted {
 					continue
 				}
-				b := finder.Find(ctx, s.runs[run].modules.At(i))
+				find := finder.Find
+				if !wanted {
+					find = finder.FindUnused
+				}
+				b := find(ctx, s.runs()[run].modules.At(i))
+				s.fetching.Store(nil)
 				if err := ctx.Err(); err != nil {
 					closeTables([][]symbols.Binding{{b}})
 					return err
@@ -109,35 +136,37 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 		return err
 	}
 	if s.table.NeedsNames() {
-		namer := func(run int, address uint64) calls.Function {
-			if p := n.find(run, address); p != nil {
-				return p.id
-			}
-			return 0
-		}
-		if err := s.table.Build(ctx, namer, p.of(StagePair)); err != nil {
+		if err := s.table.Build(ctx, n.namer, p.of(StagePair)); err != nil {
 			return err
 		}
 	}
+	s.functions, s.named = functions, n.addresses.Len()
 	s.mu.Lock()
 	s.loaded = true
 	s.mu.Unlock()
 	return nil
 }
 
-// newFinder makes the finder for a session's inputs, or for an image's.
-func newFinder(in Inputs, folder string, p Progress) *store.Finder {
-	f := store.NewFinder(symbolFormats, in.Symbols, folder, !in.NoRecordedPaths)
-	f.Network, f.Cache = in.Network, in.SymbolCache
-	if f.Cache == "" {
-		if dir, err := os.UserCacheDir(); err == nil {
-			f.Cache = filepath.Join(dir, "logparser", "symbols")
+// fetchProgress returns the progress of a finder, which also keeps what is
+// being fetched.
+func (s *Session) fetchProgress(p Progress) func(url string, done, total int64) {
+	tell := throttled(p, StageFetch)
+	return func(url string, done, total int64) {
+		if u := s.fetching.Load(); u == nil || *u != url {
+			s.fetching.Store(&url)
 		}
+		tell(done, total)
 	}
-	if p != nil {
-		tell := throttled(p, StageFetch)
-		f.Progress = func(_ string, done, total int64) { tell(done, total) }
-	}
+}
+
+// newFinder makes the finder for a session's inputs, or for an image's.
+func newFinder(in Inputs, folder string) *store.Finder {
+	f := store.NewFinder(symbolFormats, in.Symbols, folder, !in.NoRecordedPaths)
+	f.LoadMismatched, f.Network, f.Cache = in.LoadMismatched, in.Network, in.symbolCache()
+	// Inflated sections take as much room as the program's debug information:
+	// they are kept where the user named a folder, and not in the default one.
+	f.Inflated = in.SymbolCache
+	f.Environment = store.EnvironmentPath(os.Getenv)
 	return f
 }
 
@@ -151,7 +180,7 @@ func (s *Session) addressesByModule(a *calls.Addresses) map[moduleKey][]int {
 	for i := range a.Len() {
 		address := a.At(i)
 		key := moduleKey{module: -1}
-		if loc := s.locate(int(address.Run), address.Value); loc.Module >= 0 {
+		if loc := s.locate(int(address.Run), address.Space, address.Value); loc.Module >= 0 {
 			key = moduleKey{int(address.Run), loc.Module}
 		}
 		m[key] = append(m[key], i)
@@ -160,14 +189,15 @@ func (s *Session) addressesByModule(a *calls.Addresses) map[moduleKey][]int {
 }
 
 // locate finds the module of an address without its symbols.
-func (s *Session) locate(run int, address uint64) symbols.Location {
-	r := &s.runs[run]
-	return r.plain.Resolve(address, r.zero, s.back())
+func (s *Session) locate(run int, space uint16, address uint64) symbols.Location {
+	r := &s.runs()[run]
+	sp := r.spaces[space]
+	return r.plain.Resolve(address, sp.Time, back(sp.Kind))
 }
 
-// back is what is subtracted from an event's address before it is looked up.
-func (s *Session) back() uint64 {
-	if s.log.Addresses() == parser.ReturnAddress {
+// back is what is subtracted from an address before it is looked up.
+func back(kind parser.AddressKind) uint64 {
+	if kind == parser.ReturnAddress {
 		return 1
 	}
 	return 0
@@ -210,49 +240,58 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 	unnamed := &place{module: key.module}
 	var named *symbols.Resolver // nil outside all modules
 	if key.module >= 0 {
-		named = symbols.NewResolver(s.runs[key.run].modules, s.bindings[key.run], s.log.Truncated())
+		named = symbols.NewResolver(s.runs()[key.run].modules, s.bindings[key.run], s.log.Truncated())
 		unnamed.symbols = string(s.bindings[key.run][key.module].Status)
 	}
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	var failed atomic.Pointer[error]
-	const block = 64
-	for range min(runtime.GOMAXPROCS(0), 1+len(list)/block) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for {
-				from := int(next.Add(block)) - block
-				if from >= len(list) {
-					return
-				}
-				if err := ctx.Err(); err != nil {
-					failed.Store(&err)
-					return
-				}
-				for _, i := range list[from:min(from+block, len(list))] {
-					a := n.addresses.At(i)
-					n.places[i].Store(s.resolveOne(key, named, &a, unnamed, functions))
-				}
-				tell(int64(min(from+block, len(list))), int64(len(list)))
+	if named == nil {
+		for _, i := range list {
+			a := n.addresses.At(i)
+			n.places[i].Store(s.resolveOne(key, nil, &a, unnamed, functions))
+		}
+		return ctx.Err()
+	}
+	queries := make([]symbols.Query, len(list))
+	for k, i := range list {
+		a := n.addresses.At(i)
+		space := s.runs()[a.Run].spaces[a.Space]
+		queries[k] = symbols.Query{Address: a.Value, At: space.Time, Back: back(space.Kind)}
+	}
+	table := s.bindings[key.run][key.module].Table
+	if prompt, ok := table.(symbols.Prompt); ok && prompt.Slow() {
+		// Names without lines, at once; Lookup has the last word.
+		for k, i := range list {
+			if loc, ok := named.Prompt(queries[k]); ok && ctx.Err() == nil {
+				a := n.addresses.At(i)
+				pl := *s.place(key, loc, &a, unnamed, nil)
+				pl.note = "debug information is being read"
+				n.places[i].Store(&pl)
 			}
-		}()
+		}
 	}
-	workers.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return nil
+	var done atomic.Int64
+	return named.ResolveAll(ctx, queries, func(k int, loc symbols.Location) {
+		a := n.addresses.At(list[k])
+		n.places[list[k]].Store(s.place(key, loc, &a, unnamed, functions))
+		if count := done.Add(1); count%64 == 0 || count == int64(len(list)) {
+			tell(count, int64(len(list)))
+		}
+	})
 }
 
 // resolveOne makes the place of an address; it is unnamed where nothing but
 // the module is known.
 func (s *Session) resolveOne(key moduleKey, named *symbols.Resolver, a *calls.Address, unnamed *place, functions *functions) *place {
-	r := &s.runs[a.Run]
+	r := &s.runs()[a.Run]
 	if named == nil {
 		named = r.plain
 	}
-	loc := named.Resolve(a.Value, r.zero, s.back())
+	space := r.spaces[a.Space]
+	return s.place(key, named.Resolve(a.Value, space.Time, back(space.Kind)), a, unnamed, functions)
+}
+
+// place makes the place of an address that was resolved. functions is nil
+// where the name is not final.
+func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, unnamed *place, functions *functions) *place {
 	pl := &place{module: loc.Module, symbols: unnamed.symbols}
 	if loc.Address != a.Value {
 		pl.address = loc.Address
@@ -269,17 +308,22 @@ func (s *Session) resolveOne(key moduleKey, named *symbols.Resolver, a *calls.Ad
 		}
 		return pl
 	}
-	f := s.frame(&loc.Symbol)
+	f := frame(&loc.Symbol, s.runs()[a.Run].spaces[a.Space].Kind)
 	pl.function, pl.source, pl.line = f.Function, f.File, f.Line
-	pl.id = functions.id(key, f.Function)
+	if pl.symbols == string(symbols.Mismatched) {
+		pl.function, pl.source = rows.MarkFunction(pl.function), rows.MarkSource(pl.source)
+	}
+	if functions != nil {
+		pl.id = functions.id(key, f.Function)
+	}
 	return pl
 }
 
 // frame chooses the frame that a record stands for: at an entry the procedure
 // that starts there, at a return address the innermost function that is not
 // the recorder's own.
-func (s *Session) frame(sym *symbols.Symbol) *symbols.Frame {
-	if s.log.Addresses() == parser.EntryAddress {
+func frame(sym *symbols.Symbol, kind parser.AddressKind) *symbols.Frame {
+	if kind == parser.EntryAddress {
 		return sym.Outermost()
 	}
 	for i := range sym.Frames {
@@ -320,8 +364,8 @@ func (s *Session) Modules() []ModuleState {
 		}
 	}
 	var list []ModuleState
-	for run := range s.runs {
-		for i := range s.runs[run].modules.Len() {
+	for run := range s.runs() {
+		for i := range s.runs()[run].modules.Len() {
 			list = append(list, s.moduleState(run, i, counts))
 		}
 	}
@@ -329,15 +373,16 @@ func (s *Session) Modules() []ModuleState {
 }
 
 func (s *Session) moduleState(run, i int, counts map[moduleKey]int64) ModuleState {
-	m := s.runs[run].modules.At(i)
+	m := s.runs()[run].modules.At(i)
 	state := ModuleState{Name: m.Name(), Path: m.Path, Base: m.Base, Size: m.Size,
 		Identity: m.Identity.String(), Status: symbols.Pending, Records: -1}
 	if s.loaded {
 		state.Records = counts[moduleKey{run, i}]
 	}
-	if run < len(s.bindings) {
+	if run < len(s.bindings) && i < len(s.bindings[run]) {
 		b := &s.bindings[run][i]
 		state.Status, state.SymbolFile, state.Reason, state.Attempts = b.Status, b.File, b.Reason, b.Attempts
+		state.OnRequest = b.Status == symbols.Mismatched && b.Table != nil
 	}
 	return state
 }

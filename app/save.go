@@ -86,7 +86,12 @@ func (s *Session) Header() rows.Header {
 	if in.Modules != "" {
 		h.Modules = filepath.Base(in.Modules)
 	}
-	h.Lines = s.Warnings()
+	if in.Corrected {
+		h.Lines = append(h.Lines, "durations are corrected: the recorder's own time is taken off, by its own measure")
+	}
+	for _, w := range s.Warnings() {
+		h.Lines = append(h.Lines, w.String())
+	}
 	for _, m := range s.Modules() {
 		image := rows.Image{Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}
 		if m.SymbolFile != "" {

@@ -80,8 +80,8 @@ func (s *Session) FilterThread(ctx context.Context, thread uint32, p Progress) (
 	b := blocks.Get().(*block)
 	defer blocks.Put(b)
 	row := int64(0)
-	for i := range s.runs {
-		for at, end := s.runs[i].First, s.runs[i].First+s.runs[i].Count; at < end; {
+	for i := range s.runs() {
+		for at, end := s.runs()[i].First, s.runs()[i].First+s.runs()[i].Count; at < end; {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"logparser/calls"
 	"logparser/modules"
@@ -35,8 +37,9 @@ var ErrClosed = errors.New("the session is closed")
 // already shows every record with its address, then [Session.Load], which
 // fills in depth, durations and names while the rows can be read.
 type Session struct {
-	log  parser.Log
-	runs []sessionRun // the chosen ones
+	log parser.Log
+	// shown are the chosen runs; see runs.
+	shown atomic.Pointer[[]sessionRun]
 	// chosen is the index of the chosen run in the log, -1 for all.
 	chosen int
 	table  *calls.Table
@@ -45,20 +48,35 @@ type Session struct {
 	// work is held, as a token, by whoever pairs or names.
 	work chan struct{}
 
+	// fetching is the URL of what is being fetched from a symbol server.
+	fetching atomic.Pointer[string]
+
 	mu       sync.Mutex
 	in       Inputs
 	loaded   bool
 	names    *names // nil before the addresses are known
 	bindings [][]symbols.Binding
 	closed   bool
+
+	// functions are those of the last naming, and named is the number of
+	// addresses that it named; both are for who holds the token.
+	functions *functions
+	named     int
 }
+
+// runs returns the chosen runs. A list is never changed, and one that is
+// returned later begins with the same runs, of which the last may have grown.
+func (s *Session) runs() []sessionRun { return *s.shown.Load() }
 
 // A sessionRun is a chosen run with what belongs to it.
 type sessionRun struct {
 	parser.Run
+	// number is its index in the log.
+	number  int
 	modules *modules.Map
 	// names are the modules' base names.
-	names []string
+	names  []string
+	spaces []parser.Space
 	// plain finds the module of an address without its symbols.
 	plain *symbols.Resolver
 	clock timeparse.Clock
@@ -77,6 +95,8 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	in.Log = log
 	if in.Modules == "" {
 		in.Modules = found
+	} else if !NeedsModulesFile(in.Log) {
+		in.Modules = ""
 	}
 	opened, err := openLog(ctx, in, p)
 	if err != nil {
@@ -96,12 +116,7 @@ func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, error) {
 	if err != nil {
 		return nil, &InputError{in.Log, unwrapPath(err), ""}
 	}
-	best, score := logFormats[0], -1
-	for _, f := range logFormats {
-		if n := f.Detect(head, size); n > score {
-			best, score = f, n
-		}
-	}
+	best := formatOf(head, size)
 	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick}
 	if best.NeedsModulesFile {
 		opt.ModulesFile = in.Modules
@@ -114,6 +129,24 @@ func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, error) {
 		return nil, openError(in, err)
 	}
 	return log, nil
+}
+
+// formatOf returns the format that claims the beginning of a file most.
+func formatOf(head []byte, size int64) parser.Format {
+	best, score := logFormats[0], -1
+	for _, f := range logFormats {
+		if n := f.Detect(head, size); n > score {
+			best, score = f, n
+		}
+	}
+	return best
+}
+
+// NeedsModulesFile reports whether a log's modules lie in a file of their own;
+// of a file that cannot be read it is assumed.
+func NeedsModulesFile(log string) bool {
+	head, size, err := readHead(log)
+	return err != nil || formatOf(head, size).NeedsModulesFile
 }
 
 // openError says which of the inputs an error of opening is about.
@@ -144,25 +177,50 @@ func (s *Session) choose(run string) error {
 		s.chosen = -1
 	}
 	runs := make([]parser.Run, 0, last-first)
+	shown := make([]sessionRun, 0, last-first)
 	for i := first; i < last; i++ {
-		r := sessionRun{Run: all[i], modules: s.log.Modules(i), clock: s.log.Clock(i)}
-		if r.modules == nil {
-			r.modules = modules.NewMap(nil)
-		}
-		for k := range r.modules.Len() {
-			r.names = append(r.names, r.modules.At(k).Name())
-		}
-		r.plain = symbols.NewResolver(r.modules, nil, s.log.Truncated())
-		var event [1]parser.Event
-		if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
-			r.zero = event[0].Time
-		}
-		s.runs = append(s.runs, r)
-		runs = append(runs, r.Run)
+		shown = append(shown, s.newRun(i, all[i]))
+		runs = append(runs, all[i])
 	}
+	s.shown.Store(&shown)
 	s.table = calls.NewTable(s.log, runs)
-	s.rows = &source{s}
+	if s.in.Corrected && len(shown) > 0 {
+		if _, ok := s.overhead(&shown[0]); !ok {
+			return &InputError{s.in.Log, ErrNoOverhead, "show raw durations"}
+		}
+		s.table.CountInside()
+	}
+	s.rows = &source{s: s}
 	return nil
+}
+
+// newRun makes a run of the log ready to be shown.
+func (s *Session) newRun(i int, run parser.Run) sessionRun {
+	r := sessionRun{Run: run, number: i}
+	var event [1]parser.Event
+	if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
+		r.zero = event[0].Time
+	}
+	s.describeRun(&r)
+	return r
+}
+
+// describeRun fills in what belongs to a run as the log knows it now.
+func (s *Session) describeRun(r *sessionRun) {
+	r.spaces, r.clock = s.log.Spaces(r.number), s.log.Clock(r.number)
+	m := s.log.Modules(r.number)
+	if m == nil {
+		m = modules.NewMap(nil)
+	}
+	if m == r.modules {
+		return
+	}
+	r.modules = m
+	r.names = make([]string, m.Len())
+	for k := range r.names {
+		r.names[k] = m.At(k).Name()
+	}
+	r.plain = symbols.NewResolver(m, nil, s.log.Truncated())
 }
 
 // parseRun turns the user's word for a run into a range of runs.
@@ -226,15 +284,16 @@ func (s *Session) load(ctx context.Context, p Progress) error {
 	return s.name(ctx, p)
 }
 
-// SetSymbols replaces the symbol search path and names everything again,
-// without reading the log again except where its pairs depend on names.
-func (s *Session) SetSymbols(ctx context.Context, path []string, noRecordedPaths bool, p Progress) error {
+// SetSymbols takes over those of the inputs that say where symbols are and
+// which of them count, and names everything again, without reading the log
+// again except where its pairs depend on names.
+func (s *Session) SetSymbols(ctx context.Context, in Inputs, p Progress) error {
 	if err := s.acquire(ctx); err != nil {
 		return err
 	}
 	defer s.release()
 	s.mu.Lock()
-	s.in.Symbols, s.in.NoRecordedPaths = path, noRecordedPaths
+	s.in.takeSymbols(in)
 	s.loaded = false
 	s.mu.Unlock()
 	return s.load(ctx, p)
@@ -247,6 +306,15 @@ func (s *Session) Inputs() Inputs {
 	return s.in
 }
 
+// Fetching returns the URL of what is being fetched from a symbol server, ""
+// for nothing.
+func (s *Session) Fetching() string {
+	if u := s.fetching.Load(); u != nil {
+		return *u
+	}
+	return ""
+}
+
 // Info describes the log. It must not be changed.
 func (s *Session) Info() *parser.Info { return s.log.Info() }
 
@@ -256,12 +324,24 @@ func (s *Session) Run() (chosen int, all bool) {
 	return max(s.chosen, 0), s.chosen < 0
 }
 
+// ShownRuns returns how many runs are shown, from the chosen one on. It is more
+// than one if all are chosen, and where the program was started again while the
+// log was followed.
+func (s *Session) ShownRuns() int { return len(s.runs()) }
+
 // Threads returns the threads of the chosen runs by id, as far as they are
 // known: all of them after Load.
 func (s *Session) Threads() []Thread {
 	var list []Thread
+	names := make(map[uint32]string)
+	if named, ok := s.log.(parser.ThreadNamer); ok {
+		// Of runs that use one id for several threads the last counts.
+		for i := range s.runs() {
+			maps.Copy(names, named.ThreadNames(s.runs()[i].number))
+		}
+	}
 	for _, t := range s.table.Threads() {
-		list = append(list, Thread{t.ID, t.Records})
+		list = append(list, Thread{t.ID, t.Records, names[t.ID]})
 	}
 	return list
 }

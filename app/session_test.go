@@ -112,10 +112,10 @@ func TestStatus(t *testing.T) {
 			if m.Status != tt.want {
 				t.Errorf("status %q (%s), want %q", m.Status, m.Reason, tt.want)
 			}
-			if m.Reason == "" || len(m.Attempts) == 0 {
+			if m.Reason.IsZero() || len(m.Attempts) == 0 {
 				t.Errorf("no reason (%q) or no attempts (%v)", m.Reason, m.Attempts)
 			}
-			if tt.want == symbols.Mismatched && (m.SymbolFile == "" || !strings.Contains(m.Reason, "recorded is")) {
+			if tt.want == symbols.Mismatched && (m.SymbolFile == "" || !strings.Contains(m.Reason.String(), "recorded is")) {
 				t.Errorf("a mismatch must name the file and both identities: file %q, %q", m.SymbolFile, m.Reason)
 			}
 			for f := range functionsOf(t, s, tt.module) {
@@ -169,7 +169,7 @@ func TestSetSymbols(t *testing.T) {
 		t.Errorf("without symbols: %q", f)
 	}
 	for _, path := range [][]string{{from}, nil, {filepath.Join(from, "logtest.pdb")}} {
-		if err := s.SetSymbols(context.Background(), path, true, nil); err != nil {
+		if err := s.SetSymbols(context.Background(), Inputs{Symbols: path, NoRecordedPaths: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		f, named := source.Row(4).Function, len(path) > 0
@@ -207,7 +207,7 @@ func TestHostileModulePaths(t *testing.T) {
 	for _, m := range list {
 		refused := false
 		for _, a := range m.Attempts {
-			if a.Path == m.Path && strings.Contains(a.Outcome, "refused") {
+			if a.Path == m.Path && strings.Contains(a.Outcome.String(), "refused") {
 				refused = true
 			}
 		}
@@ -254,7 +254,7 @@ func TestRuns(t *testing.T) {
 		if f := s.Rows().Row(0).Function; f != tt.first {
 			t.Errorf("run %q: first row %q, want %q", tt.run, f, tt.first)
 		}
-		warned := strings.Contains(strings.Join(s.Warnings(), "\n"), "left out")
+		warned := strings.Contains(warnings(s), "left out")
 		if warned != (tt.run != "all") {
 			t.Errorf("run %q: warnings %q", tt.run, s.Warnings())
 		}
@@ -420,13 +420,22 @@ func TestSaveOverInput(t *testing.T) {
 	}
 }
 
+// warnings returns a session's warnings, a line each.
+func warnings(s *Session) string {
+	var lines []string
+	for _, w := range s.Warnings() {
+		lines = append(lines, w.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
 // TestSymbolWarnings looks for words on names that are missing or doubtful.
 func TestSymbolWarnings(t *testing.T) {
 	dir := t.TempDir()
 	copyFiles(t, logtest(t, "windows-x64-clang"), dir, "LogDetails.dat", "LogDetails.bin")
 	copyFiles(t, logtest(t, "windows-x86-clang"), dir, "logtest.pdb")
 	s := open(t, Inputs{Log: dir, NoRecordedPaths: true})
-	got := strings.Join(s.Warnings(), "\n")
+	got := warnings(s)
 	for _, want := range []string{"logtest.exe: only symbols of another build", "logtest_shapes.dll: no symbols were found"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the warnings do not say %q:\n%s", want, got)

@@ -13,17 +13,22 @@ import (
 )
 
 // A source hands out the rows of a session.
-type source struct{ s *Session }
+type source struct {
+	s *Session
+	// asWritten says that rows are for good: that a call is running will not
+	// be true for long.
+	asWritten bool
+}
 
 // Len returns the number of rows.
 func (src *source) Len() int64 { return src.s.table.Total() }
 
 // TimeDigits returns how many digits of a second times are worth.
 func (src *source) TimeDigits() int {
-	if len(src.s.runs) == 0 {
+	if len(src.s.runs()) == 0 {
 		return 3
 	}
-	return src.s.runs[0].clock.Digits()
+	return src.s.runs()[0].clock.Digits()
 }
 
 // Row returns row i.
@@ -42,6 +47,7 @@ const blockRows = 4096
 type block struct {
 	events  [blockRows]parser.Event
 	records [blockRows]calls.Record
+	inside  []int64 // where durations are corrected
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
@@ -62,12 +68,18 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 			return done, io.EOF
 		}
 		run, record := s.table.Position(row)
-		r := &s.runs[run]
+		r := &s.runs()[run]
 		want := min(int64(len(dst)-done), blockRows, r.First+r.Count-record)
 		events := b.events[:want]
 		got, err := s.log.ReadEvents(events, record)
 		s.table.Read(b.records[:got], row)
+		if s.in.Corrected {
+			s.correct(b, r, row, got)
+		}
 		for k := range events[:got] {
+			if src.asWritten && b.records[k].Mark == calls.Running {
+				b.records[k].Mark = calls.None
+			}
 			s.fill(&dst[done+k], row+int64(k), run, &events[k], &b.records[k], n)
 		}
 		done += got
@@ -80,11 +92,11 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 
 // fill makes a row of an event and its pairing.
 func (s *Session) fill(row *rows.Row, i int64, run int, e *parser.Event, r *calls.Record, n *names) {
-	clock := &s.runs[run].clock
+	clock := &s.runs()[run].clock
 	*row = rows.Row{
 		Index:    i,
 		HasWall:  clock.HasWall,
-		Elapsed:  e.Time - s.runs[run].zero,
+		Elapsed:  e.Time - s.runs()[run].zero,
 		Thread:   e.Thread,
 		Depth:    r.Depth,
 		Duration: r.Duration,
@@ -102,9 +114,9 @@ func (s *Session) fill(row *rows.Row, i int64, run int, e *parser.Event, r *call
 		row.Event = rows.Unknown
 		row.Note = calls.Damaged.String()
 	}
-	p := n.find(run, e.Address)
+	p := n.find(run, e.Space, e.Address)
 	if p == nil {
-		p = s.unresolved(run, e.Address)
+		p = s.unresolved(run, e.Space, e.Address)
 	}
 	row.Address = e.Address
 	if p.address != 0 {
@@ -118,7 +130,7 @@ func (s *Session) fill(row *rows.Row, i int64, run int, e *parser.Event, r *call
 		row.Note += p.note
 	}
 	if p.module >= 0 {
-		row.Module = s.runs[run].names[p.module]
+		row.Module = s.runs()[run].names[p.module]
 	}
 	if row.Function == "" {
 		row.Function = s.unnamed(run, p.module, row.Address)
@@ -126,8 +138,8 @@ func (s *Session) fill(row *rows.Row, i int64, run int, e *parser.Event, r *call
 }
 
 // unresolved is the place of an address before it is resolved.
-func (s *Session) unresolved(run int, address uint64) *place {
-	loc := s.locate(run, address)
+func (s *Session) unresolved(run int, space uint16, address uint64) *place {
+	loc := s.locate(run, space, address)
 	p := &place{module: loc.Module}
 	if loc.Address != address {
 		p.address = loc.Address
@@ -144,8 +156,8 @@ func (s *Session) unnamed(run, module int, address uint64) string {
 	var buffer [64]byte
 	name := buffer[:0]
 	if module >= 0 {
-		name = append(append(name, s.runs[run].names[module]...), '+')
-		address -= s.runs[run].modules.At(module).Base
+		name = append(append(name, s.runs()[run].names[module]...), '+')
+		address -= s.runs()[run].modules.At(module).Base
 	}
 	return string(strconv.AppendUint(append(name, "0x"...), address, 16))
 }

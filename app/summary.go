@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -24,10 +23,10 @@ type Span struct {
 // Span returns the time that the chosen runs cover.
 func (s *Session) Span() Span {
 	var span Span
-	if len(s.runs) == 0 {
+	if len(s.runs()) == 0 {
 		return span
 	}
-	first, last := &s.runs[0], &s.runs[len(s.runs)-1]
+	first, last := &s.runs()[0], &s.runs()[len(s.runs())-1]
 	span.First, span.Last = first.zero, last.zero
 	var event [1]parser.Event
 	if n, _ := s.log.ReadEvents(event[:], last.First+last.Count-1); n == 1 {
@@ -45,70 +44,79 @@ const maxWarnings = 5
 
 // Warnings says in a line each what the user must know of the log besides its
 // rows: runs left out, damage, records that pair badly. They name no paths.
-func (s *Session) Warnings() []string {
+func (s *Session) Warnings() []Phrase {
 	info := s.Info()
-	var list []string
-	if n := len(info.Runs); n > len(s.runs) {
+	var list []Phrase
+	shown := s.runs()
+	if n := len(info.Runs); n > len(shown) && len(shown) > 0 {
+		first, last := shown[0].number, shown[len(shown)-1].number
 		var left int64
 		for i, r := range info.Runs {
-			if i != s.chosen {
+			if i < first || i > last {
 				left += r.Count
 			}
 		}
-		list = append(list, fmt.Sprintf("the file holds %d runs; run %d is shown, %s of other runs left out (--run N or all takes them)",
-			n, s.chosen+1, count(left, "row")))
+		if first == last {
+			list = append(list, symbols.Say("the file holds %d runs; run %d is shown, the rows of other runs are left out: %d (--run N or all takes them)",
+				n, first+1, left))
+		} else {
+			list = append(list, symbols.Say("the file holds %d runs; runs %d to %d are shown, the rows of other runs are left out: %d (--run N or all takes them)",
+				n, first+1, last+1, left))
+		}
 	}
 	for i, d := range info.Damage {
 		if i == maxWarnings {
-			list = append(list, fmt.Sprintf("%d more places are damaged, %d bytes in all", len(info.Damage)-i, info.DamageBytes))
+			list = append(list, symbols.Say("%d more places are damaged, %d bytes in all", len(info.Damage)-i, info.DamageBytes))
 			break
 		}
-		list = append(list, fmt.Sprintf("damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, d.Reason))
+		list = append(list, symbols.Say("damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, d.Reason))
 	}
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
-		list = append(list, count(n, "record")+" cannot be right (marked damaged)")
+		list = append(list, symbols.Say("records that cannot be right, marked damaged: %d", n))
 	}
 	unknown := 0
-	for i := range s.runs {
-		if s.runs[i].modules.Len() == 0 {
+	for i := range s.runs() {
+		if s.runs()[i].modules.Len() == 0 {
 			unknown++
 		}
 	}
 	switch {
 	case unknown == 0:
-	case len(s.runs) == 1:
-		list = append(list, "no modules are known for this run, so addresses have no names")
+	case len(s.runs()) == 1:
+		list = append(list, symbols.Say("no modules are known for this run, so addresses have no names"))
 	default:
-		list = append(list, fmt.Sprintf("no modules are known for %d of the %d runs, so their addresses have no names", unknown, len(s.runs)))
+		list = append(list, symbols.Say("no modules are known for %d of the %d runs, so their addresses have no names", unknown, len(s.runs())))
 	}
 	return append(list, s.symbolWarnings()...)
 }
 
 // symbolWarnings names the modules that rows lie in and whose names are
 // missing or not to be relied on.
-func (s *Session) symbolWarnings() []string {
+func (s *Session) symbolWarnings() []Phrase {
 	words := []struct {
-		status symbols.Status
-		what   string
+		status    symbols.Status
+		onRequest bool
+		what      Phrase
 	}{
-		{symbols.Mismatched, "only symbols of another build were found, which give no names"},
-		{symbols.Unverified, "nothing was recorded to check the symbols by, so names are wrong if they are of another build"},
-		{symbols.NotFound, "no symbols were found"},
+		{symbols.Mismatched, true, symbols.Say("names are those of another build, because that was asked for; each is marked and may be wrong")},
+		{symbols.Mismatched, false, symbols.Say("only symbols of another build were found, which give no names")},
+		{symbols.Unverified, false, symbols.Say("nothing was recorded to check the symbols by, so names are wrong if they are of another build")},
+		{symbols.NotFound, false, symbols.Say("no symbols were found")},
 	}
 	modules := s.Modules()
-	var list []string
+	var list []Phrase
 	for _, w := range words {
 		var names []string
 		for _, m := range modules {
-			if m.Status == w.status && m.Records > 0 {
+			if m.Status == w.status && m.OnRequest == w.onRequest && m.Records > 0 {
 				names = append(names, m.Name)
 			}
 		}
-		if len(names) > 3 {
-			names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
-		}
-		if len(names) > 0 {
-			list = append(list, strings.Join(names, ", ")+": "+w.what)
+		switch {
+		case len(names) > 3:
+			list = append(list, symbols.Say("%s, %d more: %s", strings.Join(names[:3], ", "), len(names)-3, w.what))
+		case len(names) > 0:
+			list = append(list, symbols.Say("%s: %s", strings.Join(names, ", "), w.what))
 		}
 	}
 	return list
@@ -117,11 +125,3 @@ func (s *Session) symbolWarnings() []string {
 // MissingSymbolPaths returns the elements of the symbol search path that name
 // a folder or file that is not there.
 func (s *Session) MissingSymbolPaths() []string { return store.Missing(s.Inputs().Symbols) }
-
-// count writes a number and its unit.
-func count(n int64, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
-}

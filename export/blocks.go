@@ -35,11 +35,12 @@ type block struct {
 	err error
 }
 
-// writeRows formats the first n rows of src and writes them in order. Each
-// worker makes itself a function that appends one row's line.
-func writeRows(ctx context.Context, w io.Writer, src rows.Source, n int64, progress func(done, total int64),
+// writeRows formats the rows of src from number from on, up to n, and writes
+// them in order. Each worker makes itself a function that appends one row's
+// line.
+func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64, progress func(done, total int64),
 	newAppend func() func(dst []byte, r *rows.Row) []byte) error {
-	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n+blockRows-1)/blockRows))
+	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
 	jobs := make(chan *block, ahead)
 	buffers := make(chan []byte, 2*ahead)
@@ -63,7 +64,7 @@ func writeRows(ctx context.Context, w io.Writer, src rows.Source, n int64, progr
 	defer close(jobs)
 
 	var pending []*block
-	var asked, done int64
+	asked, done := from, from
 	var told time.Time
 	for done < n {
 		for ; asked < n && len(pending) < ahead; asked += blockRows {

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -26,11 +25,11 @@ func writeCSV(ctx context.Context, w io.Writer, src rows.Source, opt Options) er
 		head = append(head, c.String()...)
 	}
 	head = append(head, opt.lineEnd()...)
-	if _, err := w.Write(head); err != nil {
-		return fmt.Errorf("writing the header: %w", err)
+	if err := opt.writeHead(w, head); err != nil {
+		return err
 	}
 	digits := src.TimeDigits()
-	return writeRows(ctx, w, src, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
+	return writeRows(ctx, w, src, opt.From, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
 		c := &csvLines{digits: digits, raw: opt.Raw, end: opt.lineEnd()}
 		return c.append
 	})

@@ -10,6 +10,7 @@ package export
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"logparser/rows"
@@ -22,6 +23,10 @@ type Options struct {
 	BOM, CRLF bool
 	// Raw leaves csv cells alone that a spreadsheet would run as a formula.
 	Raw bool
+	// From leaves out the rows before it, and NoHead what stands before the
+	// first row: for what goes on with a file.
+	From   int64
+	NoHead bool
 	// Header is written at the head of formats that have one (txt).
 	Header rows.Header
 	// Progress, if not nil, is told the rows written so far, at most some
@@ -55,4 +60,15 @@ func (opt *Options) lineEnd() string {
 		return "\r\n"
 	}
 	return "\n"
+}
+
+// writeHead writes what stands before the first row, if it is wanted.
+func (opt *Options) writeHead(w io.Writer, head []byte) error {
+	if opt.NoHead {
+		return nil
+	}
+	if _, err := w.Write(head); err != nil {
+		return fmt.Errorf("writing the header: %w", err)
+	}
+	return nil
 }

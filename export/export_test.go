@@ -162,6 +162,24 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestFrom writes a file in two parts, which together are the whole.
+func TestFrom(t *testing.T) {
+	for _, f := range Formats() {
+		src := sample()
+		whole := save(t, f.Name, src, Options{})
+		last := save(t, f.Name, src, Options{From: 2, NoHead: true})
+		if !bytes.HasSuffix(whole, last) || bytes.Count(last, []byte("\n")) >= bytes.Count(whole, []byte("\n")) || len(last) == 0 {
+			t.Errorf("%s: the rows from 2 on are\n%s\nthe whole is\n%s", f.Name, last, whole)
+		}
+		if none := save(t, f.Name, src, Options{From: src.Len(), NoHead: true}); len(none) != 0 {
+			t.Errorf("%s: no rows are %q", f.Name, none)
+		}
+		if all := save(t, f.Name, src, Options{From: 0}); !bytes.Equal(all, whole) {
+			t.Errorf("%s: the rows from 0 on are not all", f.Name)
+		}
+	}
+}
+
 // TestCSVReadBack reads the file with encoding/csv and compares every cell.
 func TestCSVReadBack(t *testing.T) {
 	for _, opt := range []Options{{}, {BOM: true, CRLF: true}, {Raw: true}} {

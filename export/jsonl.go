@@ -14,7 +14,7 @@ import (
 // order mark and line ends are not for programs, and are not changed.
 func writeJSONL(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
 	digits := src.TimeDigits()
-	return writeRows(ctx, w, src, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
+	return writeRows(ctx, w, src, opt.From, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
 		j := &jsonLines{digits: digits}
 		return j.append
 	})

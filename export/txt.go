@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -50,10 +49,10 @@ func writeTXT(ctx context.Context, w io.Writer, src rows.Source, opt Options) er
 	}
 	head = appendHeader(head, &opt.Header, n, t.end)
 	head = t.titles(head)
-	if _, err := w.Write(head); err != nil {
-		return fmt.Errorf("writing the header: %w", err)
+	if err := opt.writeHead(w, head); err != nil {
+		return err
 	}
-	return writeRows(ctx, w, src, n, opt.Progress, func() func([]byte, *rows.Row) []byte {
+	return writeRows(ctx, w, src, opt.From, n, opt.Progress, func() func([]byte, *rows.Row) []byte {
 		worker := t
 		worker.clock.Separator = ' '
 		return worker.append

@@ -134,6 +134,8 @@ func (w *Window) offer(o control.Offer) {
 		w.chooseModules()
 	case control.OfferSymbols:
 		w.addSymbolFolder()
+	case control.OfferPath:
+		w.editSymbols()
 	case control.OfferSave:
 		w.save()
 	}
@@ -230,6 +232,7 @@ func (w *Window) openSource(row int64) {
 // sourceCommand finds the file that a recorded path stands for. Where opening
 // paths out of files is forbidden, only the user's own mappings count.
 func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
+	recorded = rows.CutSourceMark(recorded)
 	file, err := app.SourceFile(recorded, mappings)
 	if err != nil {
 		return nil, err

@@ -98,6 +98,7 @@ func (w *Window) showKeys() {
 		{"Left Right", lang.L("Scroll sideways")},
 		{"Enter", lang.L("Open the source line")},
 		{"Shift", lang.L("Held while dragging the scroll bar: one pixel is one row")},
+		{control + "T   f", lang.L("Follow the log")},
 		{control + "E", lang.L("Modules panel")},
 		{control + "I", lang.L("About the log")},
 		{control + ",", lang.L("Settings")},
@@ -155,6 +156,39 @@ func (w *Window) editSymbols() {
 			}
 		}, w.win)
 	w.open(d, 680, 360)
+}
+
+// switchNetwork permits asking symbol servers after saying what that means,
+// or forbids it.
+func (w *Window) switchNetwork(on bool) {
+	s := w.ctl.State()
+	servers := app.Servers(s.Wanted.Symbols)
+	switch {
+	case on == s.Wanted.Network:
+	case !on:
+		w.ctl.SetNetwork(false)
+	case len(servers) == 0:
+		w.strip.Show(s)
+		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
+			Next: lang.L("Add a line such as https://server/symbols or debuginfod:https://server to the symbol path."), Offer: control.OfferPath})
+	default:
+		folder := s.Wanted.SymbolCache
+		if folder == "" {
+			folder = app.DefaultSymbolCache()
+		}
+		text := widget.NewLabel(lang.L("These servers will be asked for the symbols of the modules that rows of the log lie in:") + "\n\n" +
+			strings.Join(servers, "\n") + "\n\n" +
+			lang.L("They learn the file names and builds of these modules and this machine's address. Nothing else of the log is sent, now or later.") + "\n\n" +
+			lang.L("What they give is checked and kept in {{.Folder}}.", data{"Folder": folder}))
+		text.Wrapping = fyne.TextWrapWord
+		d := dialog.NewCustomConfirm(lang.L("Ask symbol servers"), lang.L("Ask them"), lang.L("Cancel"), container.NewVScroll(text), func(ok bool) {
+			if ok {
+				w.ctl.SetNetwork(true)
+			}
+			w.strip.Show(w.ctl.State())
+		}, w.win)
+		w.open(d, 620, 380)
+	}
 }
 
 // confirmQuit asks what is to become of a file that is being written.
@@ -267,6 +301,14 @@ func (w *Window) showSettings() {
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
 	none.SetChecked(w.ctl.State().Wanted.NoRecordedPaths)
 
+	cache := widget.NewEntry()
+	cache.SetText(w.ctl.State().Wanted.SymbolCache)
+	cache.SetPlaceHolder(app.DefaultSymbolCache())
+	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
+		w.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
+	})
+	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), w.ctl.AskAgain)
+
 	list := container.NewVBox()
 	var pairs [][2]*widget.Entry
 	add := func(m app.SourceMapping) {
@@ -298,6 +340,7 @@ func (w *Window) showSettings() {
 	content := container.NewVBox(
 		head(lang.L("Editor for source lines")), command, hint,
 		head(lang.L("Source folders")), list, container.NewHBox(more),
+		head(lang.L("Folder for what symbol servers give")), container.NewBorder(nil, nil, nil, chooseCache, cache), container.NewHBox(again),
 		head(lang.L("Files")), native, none)
 	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
 		if !ok {
@@ -313,6 +356,8 @@ func (w *Window) showSettings() {
 		w.picker.Native = native.Checked && !w.opt.FyneDialogs
 		w.pref.setNoRecordedPaths(none.Checked)
 		w.ctl.SetNoRecordedPaths(none.Checked)
+		w.pref.setSymbolCache(strings.TrimSpace(cache.Text))
+		w.ctl.SetSymbolCache(cache.Text)
 	}, w.win)
-	w.open(d, 660, 460)
+	w.open(d, 660, 560)
 }

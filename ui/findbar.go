@@ -25,6 +25,7 @@ type findBar struct {
 	outcome   *widget.Label
 	thread    *widget.Select
 	run       *widget.Select
+	follow    *widget.Button
 	save      *widget.Button
 	panel     *widget.Button
 	threadIDs []uint32
@@ -78,16 +79,18 @@ func newFindBar(w *Window) *findBar {
 			w.ctl.SetRun(fmt.Sprint(i))
 		}
 	})
+	b.follow = button(theme.DownloadIcon(), w.toggleFollow)
 	b.save = button(theme.DocumentSaveIcon(), w.save)
 	b.panel = button(theme.InfoIcon(), w.togglePanel)
 	field := container.New(&fixedWidth{280}, b.entry)
 	b.Content = container.NewHBox(
-		field, b.previous, b.next, b.outcome, layout.NewSpacer(), b.thread, b.run, widget.NewSeparator(), b.save, b.panel)
+		field, b.previous, b.next, b.outcome, layout.NewSpacer(), b.thread, b.run, widget.NewSeparator(), b.follow, b.save, b.panel)
 	return b
 }
 
 func (b *findBar) relabel() {
 	b.entry.SetPlaceHolder(lang.L("Find in the rows"))
+	b.follow.SetText(lang.L("Follow"))
 	b.save.SetText(lang.L("Save"))
 	b.panel.SetText(lang.L("Modules"))
 }
@@ -120,13 +123,28 @@ func (b *findBar) show(s *control.State) {
 	b.run.Hidden = len(s.Facts.Runs) < 2
 	setOptions(b.run, runs, selected)
 
-	for _, t := range []fyne.Disableable{b.entry, b.previous, b.next, b.thread, b.run, b.save, b.panel} {
+	for _, t := range []fyne.Disableable{b.entry, b.previous, b.next, b.thread, b.run, b.follow, b.save, b.panel} {
 		if s.Opened {
 			t.Enable()
 		} else {
 			t.Disable()
 		}
 	}
+}
+
+// showFollow shows whether the log is followed, and reports whether that has
+// changed.
+func (b *findBar) showFollow(s *control.State) bool {
+	importance := widget.LowImportance
+	if s.Follow.On {
+		importance = widget.HighImportance
+	}
+	if b.follow.Importance == importance {
+		return false
+	}
+	b.follow.Importance = importance
+	b.follow.Refresh()
+	return true
 }
 
 // setOptions avoids the redraw where nothing has changed, so that an open

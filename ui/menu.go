@@ -81,6 +81,8 @@ func (w *Window) menu() *fyne.MainMenu {
 			item(lang.L("Settings"), w.showSettings, fyne.KeyComma),
 		),
 		fyne.NewMenu(lang.L("View"),
+			w.followItem(),
+			fyne.NewMenuItemSeparator(),
 			w.panelItem(),
 			w.columnsMenu(),
 			fyne.NewMenuItemSeparator(),
@@ -98,6 +100,12 @@ func (w *Window) menu() *fyne.MainMenu {
 func (w *Window) panelItem() *fyne.MenuItem {
 	m := item(lang.L("Modules panel"), w.togglePanel, fyne.KeyE)
 	m.Checked = w.pref.panelShown()
+	return m
+}
+
+func (w *Window) followItem() *fyne.MenuItem {
+	m := item(lang.L("Follow the log"), w.toggleFollow, fyne.KeyT)
+	m.Checked = w.ctl.State().Follow.On
 	return m
 }
 

@@ -28,6 +28,13 @@ func (p preferences) setNativeDialogs(b bool)   { p.p.SetBool("dialogs.native", 
 func (p preferences) noRecordedPaths() bool     { return p.p.Bool("paths.norecorded") }
 func (p preferences) setNoRecordedPaths(b bool) { p.p.SetBool("paths.norecorded", b) }
 
+func (p preferences) network() bool           { return p.p.Bool("network") }
+func (p preferences) setNetwork(b bool)       { p.p.SetBool("network", b) }
+func (p preferences) agreed() []string        { return p.p.StringList("network.servers") }
+func (p preferences) setAgreed(s []string)    { p.p.SetStringList("network.servers", s) }
+func (p preferences) symbolCache() string     { return p.p.String("symbols.cache") }
+func (p preferences) setSymbolCache(s string) { p.p.SetString("symbols.cache", s) }
+
 func (p preferences) editor() string     { return p.p.String("editor") }
 func (p preferences) setEditor(s string) { p.p.SetString("editor", s) }
 

@@ -17,15 +17,18 @@ type statusBar struct {
 	Content fyne.CanvasObject
 
 	counts, selection, title *widget.Label
+	news                     *widget.Button // rows that came below the view
 	progress                 *widget.ProgressBar
 	endless                  *widget.ProgressBarInfinite
 	cancel                   *widget.Button
 	work                     *fyne.Container
 }
 
-func newStatusBar(cancel func()) *statusBar {
-	b := &statusBar{counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
+func newStatusBar(cancel, resume func()) *statusBar {
+	b := &statusBar{news: widget.NewButtonWithIcon("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
 		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
+	b.news.Importance = widget.HighImportance
+	b.news.Hide()
 	b.endless.Stop()
 	b.selection.Truncation = fyne.TextTruncateEllipsis
 	b.selection.Alignment = fyne.TextAlignTrailing
@@ -35,7 +38,7 @@ func newStatusBar(cancel func()) *statusBar {
 	bars := container.New(&fixedWidth{170}, container.NewStack(b.progress, b.endless))
 	b.work = container.NewHBox(b.title, bars, b.cancel)
 	b.work.Hide()
-	b.Content = container.NewBorder(nil, nil, b.counts, b.work, b.selection)
+	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.news, b.counts), b.work, b.selection)
 	return b
 }
 
@@ -67,6 +70,20 @@ func (b *statusBar) showCounts(s *control.State) {
 		parts = append(parts, control.Count("{{.N}} byte damaged", "{{.N}} bytes damaged", s.Facts.DamageBytes))
 	}
 	b.counts.SetText(strings.Join(parts, "   \u00b7   "))
+}
+
+// showNew says how many rows have come while the table is not at its end.
+func (b *statusBar) showNew(f control.Follow) {
+	if !f.On || f.AtEnd {
+		b.news.Hide()
+		return
+	}
+	text := lang.L("Go on at the end")
+	if f.New > 0 {
+		text = control.Count("{{.N}} new row", "{{.N}} new rows", f.New)
+	}
+	b.news.SetText(text)
+	b.news.Show()
 }
 
 // showSelection says more of the current row than its columns may.

@@ -26,6 +26,12 @@ func (w *Window) update(what control.Change) {
 		if !slices.Equal(w.pref.symbols(), s.Wanted.Symbols) {
 			w.pref.setSymbols(s.Wanted.Symbols)
 		}
+		if w.pref.network() != s.Wanted.Network {
+			w.pref.setNetwork(s.Wanted.Network)
+		}
+		if !slices.Equal(w.pref.agreed(), w.ctl.Agreed()) {
+			w.pref.setAgreed(w.ctl.Agreed())
+		}
 	}
 	if what&(control.ChangeModules|control.ChangeSource) != 0 {
 		w.modules.Show(s.Modules)
@@ -42,6 +48,12 @@ func (w *Window) update(what control.Change) {
 	}
 	if what&control.ChangeFound != 0 {
 		w.showFound(s.Search)
+	}
+	if what&control.ChangeGrown != 0 {
+		w.grid.Reload()
+	}
+	if what&control.ChangeFollow != 0 {
+		w.showFollow(s)
 	}
 	w.quitWhenIdle()
 }
@@ -161,6 +173,20 @@ func (w *Window) place(row int64) string {
 	r := src.Row(row)
 	return control.Thousands(r.Index) + "   " + string(table.AppendTime(nil, &r, w.format))
 }
+
+// showFollow keeps the table at its end, or says how many rows have come.
+func (w *Window) showFollow(s *control.State) {
+	if s.Follow.On && s.Follow.AtEnd {
+		w.grid.ScrollToEnd()
+	}
+	w.status.showCounts(s)
+	w.status.showNew(s.Follow)
+	if w.bar.showFollow(s) {
+		w.win.SetMainMenu(w.menu())
+	}
+}
+
+func (w *Window) toggleFollow() { w.ctl.SetFollow(!w.ctl.State().Follow.On) }
 
 func (w *Window) showFound(f control.Search) {
 	switch {

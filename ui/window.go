@@ -16,6 +16,7 @@ import (
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
+	"logparser/app"
 	"logparser/assets"
 	"logparser/rows"
 	"logparser/ui/control"
@@ -87,6 +88,8 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	w.win.SetMaster()
 	w.win.SetPadded(false)
 	w.ctl = control.New(engine, w.post)
+	w.ctl.Restore(app.Inputs{Symbols: w.pref.symbols(), NoRecordedPaths: w.pref.noRecordedPaths(),
+		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
 	w.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
@@ -101,8 +104,6 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	a.Lifecycle().SetOnStarted(func() { w.trace("started") })
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
 
-	w.ctl.SetNoRecordedPaths(w.pref.noRecordedPaths())
-	w.ctl.SetSymbols(w.pref.symbols())
 	w.update(^control.Change(0))
 	w.showRecent()
 	return w
@@ -117,7 +118,7 @@ func (w *Window) build() {
 	w.pref.loadColumns(w.grid)
 	w.modules = modulespanel.New()
 	w.start = startpage.New(w.app.Icon())
-	w.status = newStatusBar(w.ctl.Cancel)
+	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Resume)
 
 	w.connectInputs()
 	w.connectTable()
@@ -156,6 +157,8 @@ func (w *Window) connectInputs() {
 	w.strip.Symbols.Browse.OnTapped = w.addSymbolFolder
 	w.strip.Symbols.More.OnTapped = w.editSymbols
 	w.strip.Symbols.Entry.OnDone = func(s string) { w.ctl.SetSymbols(control.SplitPaths(s)) }
+	w.strip.Network.OnChanged = w.switchNetwork
+	w.strip.Mismatched.OnChanged = w.ctl.SetLoadMismatched
 	for _, l := range []*inputs.Line{w.strip.Log, w.strip.Modules, w.strip.Symbols} {
 		l.Entry.OnKey = w.key
 	}
@@ -179,9 +182,12 @@ func (w *Window) connectTable() {
 			w.find(false)
 		case 'N':
 			w.find(true)
+		case 'f':
+			w.toggleFollow()
 		}
 	}
 	g.OnColumns = func() { w.pref.saveColumns(g) }
+	g.OnScrolled = func() { w.ctl.Moved(g.AtEnd()) }
 	g.Place = w.place
 	g.OnDrawn = func(n int) {
 		if n > 0 && !w.asked.IsZero() {

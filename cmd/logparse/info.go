@@ -46,6 +46,7 @@ type jsonRun struct {
 type jsonThread struct {
 	ID   uint32 `json:"id"`
 	Rows int64  `json:"rows"`
+	Name string `json:"name,omitempty"`
 }
 
 type jsonDamage struct {
@@ -99,7 +100,7 @@ func describe(s *app.Session) jsonInfo {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
 	}
 	for _, t := range s.Threads() {
-		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows})
+		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows, t.Name})
 	}
 	if span.HasWall {
 		const layout = "2006-01-02T15:04:05.000"
@@ -122,6 +123,8 @@ func printInfo(w io.Writer, j jsonInfo) error {
 	line("log", "%s (%d bytes)", j.Log, j.Bytes)
 	if j.Modules != "" {
 		line("modules", "%s (%d modules)", j.Modules, j.Images)
+	} else if j.Images > 0 {
+		line("modules", "%d, recorded in the log", j.Images)
 	} else {
 		line("modules", "no modules file: addresses have no names")
 	}
@@ -145,6 +148,10 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		if i == maxListed {
 			line("", "... and %d more", len(j.Threads)-i)
 			break
+		}
+		if t.Name != "" {
+			line("", "%d: %d rows, %s", t.ID, t.Rows, t.Name)
+			continue
 		}
 		line("", "%d: %d rows", t.ID, t.Rows)
 	}

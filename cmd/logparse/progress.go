@@ -44,10 +44,14 @@ var stageWords = map[app.Stage]string{
 func (p *progress) report(stage app.Stage, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.w == nil || total <= 0 || time.Since(p.started) < progressDelay {
+	if p.w == nil || total <= 0 && stage != app.StageFetch || time.Since(p.started) < progressDelay {
 		return
 	}
 	p.shown = true
+	if total <= 0 { // servers need not say how large a file is
+		fmt.Fprintf(p.w, "\r\x1b[K%s, %.1f MB", stageWords[stage], float64(done)/1e6)
+		return
+	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s %d%%", stageWords[stage], done*100/total)
 }
 

@@ -2,12 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +45,7 @@ type jsonAddress struct {
 func newResolve() *cobra.Command {
 	var image string
 	var in app.Inputs
-	var isReturn, asJSON bool
+	var isReturn, asJSON, namesOnly bool
 	cmd := &cobra.Command{
 		Use:   "resolve --image FILE [ADDRESS...]",
 		Short: "Look up addresses of an image by hand",
@@ -64,19 +69,22 @@ base is subtracted.`,
 				return err
 			}
 			defer img.Close()
-			r := resolver{img: img, isReturn: isReturn, asJSON: asJSON, out: bufio.NewWriter(cmd.OutOrStdout())}
+			r := resolver{img: img, isReturn: isReturn, asJSON: asJSON, namesOnly: namesOnly, out: cmd.OutOrStdout()}
 			if b := img.Binding(); b.Table == nil {
 				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: %s: %s\n", image, b.Reason)
 			}
 			if len(args) > 0 {
+				var block []question
 				for _, a := range args {
-					if err := r.resolve(a); err != nil {
+					q, err := parseAddress(a)
+					if err != nil {
 						return usageError{err}
 					}
+					block = append(block, q)
 				}
-				return r.out.Flush()
+				return r.answer(cmd.Context(), block)
 			}
-			return r.resolveAll(cmd.InOrStdin())
+			return r.resolveAll(cmd.Context(), cmd.InOrStdin())
 		},
 	}
 	flags := cmd.Flags()
@@ -84,40 +92,69 @@ base is subtracted.`,
 	flags.StringVar(&image, "image", "", "the image or symbol `file`")
 	addSymbolFlags(cmd, &in)
 	flags.BoolVar(&isReturn, "return", false, "the addresses are return addresses: look up the byte before")
+	flags.BoolVar(&namesOnly, "names-only", false, "print only the containing function, without lines and inlined calls")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 
 type resolver struct {
-	img              *app.Image
-	isReturn, asJSON bool
-	out              *bufio.Writer
+	img *app.Image
+
+	isReturn, asJSON, namesOnly bool
+
+	out io.Writer
+	// texts are what a round of answers is written to, in order.
+	texts [][]byte
 }
 
 // maxLine bounds a line of the standard input.
 const maxLine = 1 << 16
 
-func (r *resolver) resolveAll(in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
+// A question is an address as it was asked, or a text that is none.
+type question struct {
+	address uint64
+	wrong   string
+}
+
+// maxBlock bounds the addresses that are looked up together.
+const maxBlock = 1 << 17
+
+// resolveAll answers the lines of the standard input in their order. Addresses
+// are looked up together, as many as there are at a time, so that whoever
+// waits for an answer gets it.
+func (r *resolver) resolveAll(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewReaderSize(in, 1<<20)
+	var block []question
 	wrong, first := 0, 0
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
+	var failure error
+	for n := 1; failure == nil; n++ {
+		if len(block) == maxBlock || len(block) > 0 && !lineWaits(lines) {
+			if err := r.answer(ctx, block); err != nil {
+				return err
+			}
+			block = block[:0]
+		}
+		var line []byte
+		line, failure = readLine(lines)
+		text := bytes.TrimSpace(line)
+		if len(text) == 0 {
 			continue
 		}
-		// A line that is no address has an answer of its own, so that answers
-		// and lines stay in step.
-		if err := r.resolve(text); err != nil {
+		q, err := parseAddress(string(text))
+		if err != nil {
+			// A line that is no address has an answer of its own, so that
+			// answers and lines stay in step.
+			q.wrong = string(text)
 			if wrong++; wrong == 1 {
 				first = n
 			}
-			if err := r.put(jsonAddress{Address: text, Status: string(r.img.Binding().Status), Error: "not a hexadecimal address"}); err != nil {
-				return err
-			}
 		}
+		block = append(block, q)
 	}
-	if err := errors.Join(lines.Err(), r.out.Flush()); err != nil {
+	if failure == io.EOF {
+		failure = nil
+	}
+	if err := errors.Join(r.answer(ctx, block), failure); err != nil {
 		return err
 	}
 	if wrong > 0 {
@@ -126,19 +163,117 @@ func (r *resolver) resolveAll(in io.Reader) error {
 	return nil
 }
 
-// resolve prints what is known of one address.
-func (r *resolver) resolve(text string) error {
-	rva, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
+// lineWaits reports whether a line can be read without waiting for more input.
+func lineWaits(in *bufio.Reader) bool {
+	b, _ := in.Peek(in.Buffered())
+	return bytes.IndexByte(b, '\n') >= 0
+}
+
+// readLine reads a line; it is good until the next call.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull || len(line) > maxLine {
+		return nil, bufio.ErrTooLong
+	}
+	return line, err
+}
+
+func parseAddress(text string) (question, error) {
+	address, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
-		return fmt.Errorf("%q is not a hexadecimal address", text)
+		return question{}, fmt.Errorf("%q is not a hexadecimal address", text)
 	}
-	look := rva
-	if r.isReturn {
-		look--
+	return question{address: address}, nil
+}
+
+// What is formatted between two writes: so many texts of so many answers each.
+const (
+	answersAText = 256
+	textsARound  = 32
+)
+
+// answer looks addresses up and prints what is known of them.
+func (r *resolver) answer(ctx context.Context, block []question) error {
+	rvas := make([]uint64, 0, len(block))
+	for _, q := range block {
+		look := q.address
+		if r.isReturn {
+			look--
+		}
+		if q.wrong == "" {
+			rvas = append(rvas, r.img.RVA(look))
+		}
 	}
-	a := jsonAddress{Address: fmt.Sprintf("%#x", rva), Status: string(r.img.Binding().Status)}
-	sym, err := r.img.Lookup(r.img.RVA(look))
+	type answer struct {
+		sym app.Symbol
+		err error
+	}
+	answers := make([]answer, len(rvas))
+	lookup := r.img.LookupAll
+	if r.namesOnly {
+		lookup = r.img.NamesAll
+	}
+	err := lookup(ctx, rvas, func(i int, sym app.Symbol, err error) { answers[i] = answer{sym, err} })
+	if err != nil {
+		return err
+	}
+	next := 0
+	order := make([]int, len(block))
+	for i, q := range block {
+		order[i] = -1
+		if q.wrong == "" {
+			order[i] = next
+			next++
+		}
+	}
+	if r.texts == nil {
+		r.texts = make([][]byte, textsARound)
+	}
+	for from := 0; from < len(block); from += answersAText * textsARound {
+		rest := block[from:min(from+answersAText*textsARound, len(block))]
+		texts := r.texts[:(len(rest)+answersAText-1)/answersAText]
+		var next atomic.Int64
+		format := func() {
+			for n := int(next.Add(1)) - 1; n < len(texts); n = int(next.Add(1)) - 1 {
+				text := texts[n][:0]
+				for i := n * answersAText; i < min(len(rest), (n+1)*answersAText); i++ {
+					if k := order[from+i]; k >= 0 {
+						text = r.append(text, rest[i], &answers[k].sym, answers[k].err)
+					} else {
+						text = r.append(text, rest[i], nil, nil)
+					}
+				}
+				texts[n] = text
+			}
+		}
+		var others sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), len(texts)) - 1 {
+			others.Add(1)
+			go func() {
+				defer others.Done()
+				format()
+			}()
+		}
+		format()
+		others.Wait()
+		for _, text := range texts {
+			if _, err := r.out.Write(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// append appends the answer to a question.
+func (r *resolver) append(b []byte, q question, sym *app.Symbol, err error) []byte {
+	if !r.asJSON {
+		return appendText(b, q, sym, err)
+	}
+	a := jsonAddress{Address: fmt.Sprintf("%#x", q.address), Status: string(r.img.Binding().Status)}
 	switch {
+	case sym == nil:
+		a.Address, a.Error = q.wrong, notAnAddress
 	case err == nil:
 		top := sym.Frames[0]
 		a.Function, a.Signature, a.Source, a.Line = top.Function, top.Signature, top.File, top.Line
@@ -149,50 +284,65 @@ func (r *resolver) resolve(text string) error {
 	case !errors.Is(err, app.ErrNoSymbol):
 		a.Error = err.Error()
 	}
-	return r.put(a)
+	out := bytes.NewBuffer(b)
+	encode := json.NewEncoder(out)
+	encode.SetEscapeHTML(false)
+	// The object has nothing that cannot be encoded.
+	_ = encode.Encode(a)
+	return out.Bytes()
 }
 
-// put prints an answer.
-func (r *resolver) put(a jsonAddress) error {
-	if r.asJSON {
-		encode := json.NewEncoder(r.out)
-		encode.SetEscapeHTML(false)
-		return encode.Encode(a)
-	}
-	return r.print(a)
-}
+const notAnAddress = "not a hexadecimal address"
 
-func (r *resolver) print(a jsonAddress) error {
-	name := a.Signature
-	if name == "" {
-		name = a.Function
+func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
+	if sym == nil {
+		return fmt.Appendf(b, "%s  ?? (%s)\n", q.wrong, notAnAddress)
 	}
-	switch {
-	case a.Error != "":
-		name = "?? (" + a.Error + ")"
-	case name == "":
-		name = "??"
-	}
-	fmt.Fprintf(r.out, "%s  %s%s\n", a.Address, name, place(a.Source, a.Line))
-	for _, f := range a.Inlined {
-		fmt.Fprintf(r.out, "%*s  inlined into %s%s\n", len(a.Address), "", f.Function, place(f.Source, f.Line))
-	}
-	for _, alias := range a.Aliases {
-		_, err := fmt.Fprintf(r.out, "%*s  also %s\n", len(a.Address), "", alias)
-		if err != nil {
-			return err
+	start := len(b)
+	b = append(b, "0x"...)
+	b = strconv.AppendUint(b, q.address, 16)
+	indent := len(b) - start
+	b = append(b, "  "...)
+	if err != nil {
+		b = append(b, "??"...)
+		if !errors.Is(err, app.ErrNoSymbol) {
+			b = fmt.Appendf(b, " (%v)", err)
 		}
+		return append(b, '\n')
 	}
-	return nil
+	for i := range sym.Frames {
+		f := &sym.Frames[i]
+		switch {
+		case i > 0:
+			b = append(append(appendBlanks(b, indent), "  inlined into "...), f.Function...)
+		case f.Signature != "":
+			b = append(b, f.Signature...)
+		case f.Function != "":
+			b = append(b, f.Function...)
+		default:
+			b = append(b, "??"...)
+		}
+		b = append(appendPlace(b, f.File, f.Line), '\n')
+	}
+	for _, alias := range sym.Aliases {
+		b = append(append(append(appendBlanks(b, indent), "  also "...), alias...), '\n')
+	}
+	return b
 }
 
-// place writes a source position behind a name.
-func place(file string, line int) string {
-	switch {
-	case file == "":
-		return ""
-	case line == 0:
-		return "  " + file
+func appendBlanks(b []byte, n int) []byte {
+	const blanks = "                    "
+	return append(b, blanks[:min(n, len(blanks))]...)
+}
+
+// appendPlace writes a source position behind a name.
+func appendPlace(b []byte, file string, line int) []byte {
+	if file == "" {
+		return b
 	}
-	return fmt.Sprintf("  %s:%d", file, line)
+	b = append(append(b, "  "...), file...)
+	if line == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, ':'), int64(line), 10)
 }

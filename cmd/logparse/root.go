@@ -67,7 +67,8 @@ func newRoot() *cobra.Command {
 each address belongs to (PDB, DWARF, symbol tables) and shows or saves what
 was called, on which thread, and when.
 
-LOG is the log, its modules file or the folder of both.
+LOG is the log, its modules file or the folder of both; or a trace (.lptrace),
+which needs no modules file.
 
 Exit status: 0 done (a damaged log that could be read gives a warning),
 1 error, 2 wrong usage, 3 damaged log with --strict.`,
@@ -84,7 +85,7 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newShow(), newSave(), newInfo(), newSymbols(), newResolve())
+	root.AddCommand(newShow(), newSave(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace())
 	for _, cmd := range append(root.Commands(), root) {
 		if check := cmd.Args; check != nil {
 			cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -115,6 +116,7 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Encoding, "encoding", "", "the modules file's `encoding`: utf-8, utf-16le, gbk, windows-1252, ... (default: found out)")
 	flags.StringVar(&f.StartTime, "start-time", "", "the local `time` at the start tick, such as 2013-05-06T14:03:05.123")
 	flags.StringVar(&f.startTick, "start-tick", "", "the `tick` (ms) at the start time")
+	flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")
 }
 
@@ -123,8 +125,9 @@ func addSymbolFlags(cmd *cobra.Command, in *app.Inputs) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&in.Symbols, "symbols", nil, "a `path` to look for symbols in: a folder, a file, or text like _NT_SYMBOL_PATH (repeatable)")
 	flags.BoolVar(&in.NoRecordedPaths, "no-recorded-paths", false, "open no path that comes out of a file")
-	flags.BoolVar(&in.Network, "network", false, "ask the symbol servers that --symbols names (srv*...*URL, debuginfod:URL)")
-	flags.StringVar(&in.SymbolCache, "symbol-cache", "", "the `folder` for what symbol servers give")
+	flags.BoolVar(&in.LoadMismatched, "load-mismatched", false, "take names from a file of another build where there is no better one; each is marked [mismatched]")
+	flags.BoolVar(&in.Network, "network", false, "ask the symbol servers that --symbols (srv*...*URL, debuginfod:URL), _NT_SYMBOL_PATH and DEBUGINFOD_URLS name")
+	flags.StringVar(&in.SymbolCache, "symbol-cache", "", "the `folder` for what symbol servers give; named, it also keeps compressed symbol files inflated")
 }
 
 // oneLog is the check of verbs that take one log.
@@ -137,6 +140,11 @@ func oneLog(cmd *cobra.Command, args []string) error {
 
 // open opens the log that args name. The session is loaded: paired and named.
 func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, error) {
+	return f.openWith(cmd, args, app.Open)
+}
+
+func (f *inputFlags) openWith(cmd *cobra.Command, args []string,
+	open func(context.Context, app.Inputs, app.Progress) (*app.Session, error)) (*app.Session, error) {
 	in := f.Inputs
 	in.Log = args[0]
 	if f.RecordSize != 0 && f.RecordSize != 16 && f.RecordSize != 24 {
@@ -152,7 +160,7 @@ func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, erro
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
-	s, err := app.Open(cmd.Context(), in, p.report)
+	s, err := open(cmd.Context(), in, p.report)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,8 @@ of its symbols and path; below it identity, symbol file and why.
 matched       the recorded identity equals the symbol file's
 embedded      it equals the image's, and the names come from the image itself
 exports only  as embedded, but the image has only exported names
-mismatched    a file was found that belongs to another build: no names
+mismatched    a file was found that belongs to another build: no names, or
+              marked ones with --load-mismatched
 unverified    nothing was recorded to check by
 not found     no file was found; -v lists every place looked at`,
 		Example: `  logparse symbols LogDetails.dat --symbols C:\build\pdb -v`,
@@ -76,12 +77,12 @@ not found     no file was found; -v lists every place looked at`,
 func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) error {
 	if asJSON {
 		j := jsonModule{Base: fmt.Sprintf("%#x", m.Base), Size: m.Size, Path: m.Path, Records: m.Records,
-			SymbolFile: m.SymbolFile, Status: string(m.Status), Reason: m.Reason}
+			SymbolFile: m.SymbolFile, Status: string(m.Status), Reason: m.Reason.String()}
 		if m.Identity != "-" {
 			j.Identity = m.Identity
 		}
 		for _, a := range m.Attempts {
-			j.Looked = append(j.Looked, jsonAttempt{a.Path, a.Outcome})
+			j.Looked = append(j.Looked, jsonAttempt{a.Path, a.Outcome.String()})
 		}
 		encode := json.NewEncoder(out)
 		encode.SetEscapeHTML(false)

@@ -28,15 +28,17 @@ type Controller struct {
 
 	state   State
 	session Session
+	agreed  []string // the servers that the user agreed to have asked
 
 	shown   app.Inputs // what session was opened with
 	reading bool       // another session is being opened
 	failed  string     // why the wanted log could not be opened
 
 	// opening opens and names, searching finds and filters, sorting looks at
-	// files that were given.
-	opening, searching, saving, sorting *job
-	contentAt                           time.Time
+	// files that were given, following takes in what is written.
+	opening, searching, saving, sorting, following *job
+	refreshing                                     bool // a refresh is to come
+	contentAt                                      time.Time
 }
 
 // New makes a controller. post must run functions one after the other on the
@@ -45,6 +47,25 @@ func New(engine Engine, post func(func())) *Controller {
 	c := &Controller{engine: engine, post: post, slowAfter: slowAfter}
 	c.judge()
 	return c
+}
+
+// Restore sets the inputs that say where symbols are as they were remembered;
+// agreed are the servers that the user agreed to have asked. It is called
+// before anything is opened.
+func (c *Controller) Restore(in app.Inputs, agreed []string) {
+	c.agreed = agreed
+	in.Network = in.Network && len(c.strangers(in)) == 0
+	c.state.Wanted, c.state.Found = in, in
+	c.judge()
+}
+
+// Agreed returns the servers that the user agreed to have asked.
+func (c *Controller) Agreed() []string { return c.agreed }
+
+// strangers returns the servers of a search path that the user has not agreed
+// to have asked.
+func (c *Controller) strangers(in app.Inputs) []string {
+	return slices.DeleteFunc(app.Servers(in.Symbols), func(s string) bool { return slices.Contains(c.agreed, s) })
 }
 
 // State returns the present state, to be read and not kept.
@@ -177,6 +198,44 @@ func (c *Controller) SetNoRecordedPaths(no bool) {
 	c.apply(in)
 }
 
+// SetNetwork permits asking the servers that the search path names now, or
+// forbids asking any. A server that is named later is asked only after this
+// is called again.
+func (c *Controller) SetNetwork(on bool) {
+	in := c.state.Wanted
+	in.Network = on
+	if on {
+		c.agreed = app.Servers(in.Symbols)
+	}
+	c.apply(in)
+}
+
+// SetLoadMismatched permits or forbids names of files of another build.
+func (c *Controller) SetLoadMismatched(load bool) {
+	if in := c.state.Wanted; in.LoadMismatched != load {
+		in.LoadMismatched = load
+		c.apply(in)
+	}
+}
+
+// SetSymbolCache chooses the folder for what servers give, "" for the user's.
+func (c *Controller) SetSymbolCache(dir string) {
+	in := c.state.Wanted
+	in.SymbolCache = cleanPath(dir)
+	c.apply(in)
+}
+
+// AskAgain forgets what servers did not have, and asks them again.
+func (c *Controller) AskAgain() {
+	if err := app.ForgetMisses(c.state.Wanted); err != nil {
+		c.say(&Message{Level: LevelBad, Text: lang.L("What servers did not have could not be forgotten: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+		return
+	}
+	if c.state.Opened && !c.reading {
+		c.resolve()
+	}
+}
+
 // Reload reads everything again from the files.
 func (c *Controller) Reload() {
 	if c.state.Wanted.Log != "" {
@@ -188,7 +247,14 @@ func (c *Controller) Reload() {
 // resolving again, or opening.
 func (c *Controller) apply(in app.Inputs) {
 	was := c.state.Wanted
-	symbols := !slices.Equal(was.Symbols, in.Symbols) || was.NoRecordedPaths != in.NoRecordedPaths
+	if in.Network {
+		if others := c.strangers(in); len(others) > 0 {
+			in.Network = false
+			defer c.say(&Message{Level: LevelWarn, Text: lang.L("The symbol path names another server, {{.Server}}, so no server is asked now.", data{"Server": others[0]}),
+				Next: lang.L("Switch asking symbol servers on again to ask this one too.")})
+		}
+	}
+	symbols := !was.SameSymbols(&in)
 	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run
 	switch {
 	case in.Log == "":
@@ -239,7 +305,9 @@ func (c *Controller) open(in app.Inputs) {
 
 // opened shows a new session's rows and goes on to their names.
 func (c *Controller) opened(in app.Inputs, s Session) {
-	old := c.session
+	old, following := c.session, end(&c.following)
+	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
+	c.state.Follow = Follow{}
 	c.session = s
 	c.state.Opened, c.state.Loaded = true, false
 	c.state.Found = s.Inputs()
@@ -253,10 +321,11 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.state.Filtered = false
 	c.state.Modules, c.state.Threads = s.Modules(), s.Threads()
 	c.judge()
-	c.changed(ChangeSource | ChangeInputs | ChangeModules)
-	c.retire(old)
+	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow)
+	c.retire(old, following)
 	c.trace("rows " + decimal(c.state.Rows.Len()))
 	c.load(Session.Load)
+	c.SetFollow(follow)
 }
 
 // retire closes a session that is no longer shown once nothing works on it.
@@ -341,7 +410,7 @@ func (c *Controller) resolve() {
 	c.shown = in
 	c.state.Loaded = false
 	c.load(func(s Session, ctx context.Context, p app.Progress) error {
-		return s.SetSymbols(ctx, in.Symbols, in.NoRecordedPaths, p)
+		return s.SetSymbols(ctx, in, p)
 	})
 }
 
@@ -363,15 +432,16 @@ func (c *Controller) refresh() {
 
 // Close shows no log.
 func (c *Controller) Close() {
-	opening, s := end(&c.opening), c.session
+	opening, following, s := end(&c.opening), end(&c.following), c.session
 	c.reading = false
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
-	in := app.Inputs{Symbols: c.state.Wanted.Symbols, NoRecordedPaths: c.state.Wanted.NoRecordedPaths}
+	in := c.state.Wanted
+	in.Log, in.Modules, in.Run = "", "", ""
 	c.state = State{Wanted: in, Found: in}
 	c.judge()
-	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage)
-	c.retire(s, opening)
+	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow)
+	c.retire(s, opening, following)
 	c.showWork()
 }
 
@@ -450,6 +520,7 @@ func (c *Controller) FilterThread(thread uint32) {
 			}
 			c.state.Rows, c.state.Filtered, c.state.Thread = src, true, thread
 			c.changed(ChangeSource | ChangeModules)
+			c.Moved(false)
 			c.trace("filtered " + decimal(src.Len()))
 		}
 	})

@@ -10,7 +10,10 @@ import (
 // A Session is what the window needs of an opened log; see [app.Session].
 type Session interface {
 	Load(ctx context.Context, p app.Progress) error
-	SetSymbols(ctx context.Context, path []string, noRecordedPaths bool, p app.Progress) error
+	SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error
+	// Fetching returns the URL of what is being fetched from a symbol server,
+	// "" for nothing.
+	Fetching() string
 	Inputs() app.Inputs
 	Facts() Facts
 	Modules() []app.ModuleState
@@ -18,6 +21,9 @@ type Session interface {
 	Rows() rows.Source
 	Partner(i int64) (int64, bool)
 	FilterThread(ctx context.Context, thread uint32, p app.Progress) (rows.Source, error)
+	// Follow takes in what is written to the log until it is cancelled or the
+	// program has ended; it returns nil then.
+	Follow(ctx context.Context, changed func(app.Update)) error
 	Save(ctx context.Context, path, format string, opt app.SaveOptions, p app.Progress) error
 	Close() error
 }
@@ -34,14 +40,16 @@ type Facts struct {
 	RecordSize int // bytes, 0 where records vary
 	Records    int64
 	Runs       []Run
-	// Chosen is an index into Runs; All says that all are shown.
+	// Chosen is an index into Runs; All says that all are shown. More counts
+	// the runs behind the chosen one that are shown, too.
 	Chosen      int
+	More        int
 	All         bool
 	DamageBytes int64
 	// Details are lines for whoever wants to know more: why the format was
 	// chosen, damage, what was not understood of the modules file.
 	Details []string
-	// Warnings are the lines that a saved file has in its head.
+	// Warnings are the lines that a saved file has in its head, translated.
 	Warnings []string
 }
 
@@ -57,7 +65,7 @@ func (f *Facts) LeftOut() (runs int, records int64) {
 		return 0, 0
 	}
 	for i, r := range f.Runs {
-		if i != f.Chosen {
+		if i < f.Chosen || i > f.Chosen+f.More {
 			runs++
 			records += r.Records
 		}
@@ -95,9 +103,13 @@ func (s appSession) Facts() Facts {
 	info := s.Info()
 	f := Facts{
 		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
-		DamageBytes: info.DamageBytes, Warnings: s.Warnings(),
+		DamageBytes: info.DamageBytes,
+	}
+	for _, w := range s.Warnings() {
+		f.Warnings = append(f.Warnings, Translate(w))
 	}
 	f.Chosen, f.All = s.Run()
+	f.More = max(s.ShownRuns()-1, 0)
 	for _, r := range info.Runs {
 		f.Runs = append(f.Runs, Run{r.Count, r.HasModules})
 	}

@@ -130,6 +130,9 @@ func (c *Controller) showWork() {
 	if j := c.foremost(); j != nil {
 		j.mu.Lock()
 		w = Work{Title: stageTitle(j.title, j.stage), Done: j.count, Total: j.all, Slow: j.slow}
+		if j.stage == app.StageFetch && c.session != nil {
+			w.Title = fetchTitle(w.Title, c.session.Fetching(), j.count)
+		}
 		j.mu.Unlock()
 	}
 	if w != c.state.Work {

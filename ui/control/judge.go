@@ -63,9 +63,10 @@ func judgeModules(s *State) InputState {
 // Tally counts the modules that rows lie in by what is known of them.
 type Tally struct {
 	// Used counts modules with rows, Named those of them with names,
-	// Mismatched those whose symbol file belongs to another build, Pending
-	// those not yet looked for.
-	Used, Named, Mismatched, Unverified, Pending int
+	// Mismatched those whose symbol file belongs to another build, OnRequest
+	// those of them whose names are shown all the same, Pending those not yet
+	// looked for.
+	Used, Named, Mismatched, OnRequest, Unverified, Pending int
 }
 
 // TallyOf counts modules. Where it is not known yet which have rows, all are
@@ -85,6 +86,10 @@ func TallyOf(modules []app.ModuleState) Tally {
 			t.Unverified++
 		case "mismatched":
 			t.Mismatched++
+			if m.OnRequest {
+				t.OnRequest++
+				t.Named++
+			}
 		case "pending", "":
 			t.Pending++
 		}
@@ -115,7 +120,10 @@ func judgeSymbols(s *State) InputState {
 		level = LevelWarn
 		parts = append(parts, lang.L("{{.N}} unverified", data{"N": t.Unverified}))
 	}
-	if t.Mismatched > 0 {
+	if t.OnRequest > 0 {
+		level = LevelBad
+		parts = append(parts, lang.L("{{.N}} of another build", data{"N": t.OnRequest}))
+	} else if t.Mismatched > 0 {
 		level = LevelBad
 		parts = append(parts, lang.L("{{.N}} mismatched", data{"N": t.Mismatched}))
 	}
@@ -132,6 +140,9 @@ func (c *Controller) advise() {
 	case s.Rows.Len() == 0:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("The log is empty."),
 			Next: lang.L("Was the recorded program run to its end, and is this the right file?"), Details: details, Offer: OfferLog})
+	case t.OnRequest > 0:
+		c.say(&Message{Level: LevelBad, Text: Count("{{.N}} module shows names of another build; each is marked and may be wrong.", "{{.N}} modules show names of another build; each is marked and may be wrong.", int64(t.OnRequest)),
+			Next: lang.L("Add the folder with the symbols of the build that was recorded. The modules panel says which file and why."), Details: mismatches(s.Modules), Offer: OfferSymbols})
 	case t.Mismatched > 0:
 		c.say(&Message{Level: LevelBad, Text: Count("{{.N}} module has a symbol file of another build; it gives no names.", "{{.N}} modules have symbol files of another build; they give no names.", int64(t.Mismatched)),
 			Next: lang.L("Add the folder with the symbols of the build that was recorded. The modules panel says which file and why."), Details: mismatches(s.Modules), Offer: OfferSymbols})
@@ -153,7 +164,7 @@ func mismatches(modules []app.ModuleState) string {
 	var b strings.Builder
 	for _, m := range modules {
 		if m.Status == "mismatched" && m.Records != 0 {
-			b.WriteString(m.Name + ": " + m.SymbolFile + ": " + m.Reason + "\n")
+			b.WriteString(m.Name + ": " + m.SymbolFile + ": " + Translate(m.Reason) + "\n")
 		}
 	}
 	return b.String()

@@ -23,6 +23,10 @@ const (
 	ChangeMessage
 	// ChangeFound: a search has ended.
 	ChangeFound
+	// ChangeGrown: Rows has more rows.
+	ChangeGrown
+	// ChangeFollow: how the log is followed.
+	ChangeFollow
 )
 
 // A State is what the window shows.
@@ -45,6 +49,7 @@ type State struct {
 	Filtered bool
 	Thread   uint32
 
+	Follow  Follow
 	Work    Work
 	Message *Message
 	Search  Search
@@ -96,6 +101,7 @@ const (
 	OfferLog
 	OfferModules
 	OfferSymbols
+	OfferPath // to edit the symbol path
 	OfferSave
 )
 

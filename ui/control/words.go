@@ -3,9 +3,14 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/url"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -55,6 +60,31 @@ func stageTitle(title string, stage app.Stage) string {
 	return title
 }
 
+// fetchTitle says what is being fetched from a symbol server, from which one,
+// and how much of it has come; title is said where that is not known.
+func fetchTitle(title, address string, bytes int64) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return title
+	}
+	title = lang.L("Fetching {{.Name}} from {{.Host}}", data{"Name": path.Base(u.Path), "Host": u.Host})
+	if bytes > 0 {
+		title += fmt.Sprintf(" · %.1f MB", float64(bytes)/1e6)
+	}
+	return title
+}
+
+// Hosts returns the hosts of symbol servers, each once.
+func Hosts(servers []string) []string {
+	var hosts []string
+	for _, s := range servers {
+		if u, err := url.Parse(strings.TrimPrefix(s, "debuginfod:")); err == nil && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return hosts
+}
+
 // cause puts an error into words for the window: those of the system are
 // translated, the engine's own are said as they are.
 func cause(err error) string {
@@ -89,4 +119,9 @@ func openFailed(in app.Inputs, err error) *Message {
 		m.Offer = OfferModules
 	}
 	return m
+}
+
+// Translate says a phrase of the engine in the present language.
+func Translate(p app.Phrase) string {
+	return p.In(func(pattern string) string { return lang.L(pattern) })
 }

@@ -43,6 +43,9 @@ type Grid struct {
 	OnKey func(name fyne.KeyName)
 	// OnDrawn is told each redraw: the number of rows drawn.
 	OnDrawn func(n int)
+	// OnScrolled is called when the user, or a jump to a row, has moved the
+	// view; [Grid.AtEnd] says where it is.
+	OnScrolled func()
 	// OnColumns is called when the user has changed a column.
 	OnColumns func()
 	// Place describes a row in the bubble beside a dragged scroll bar.
@@ -91,7 +94,7 @@ func New(columns []Column, fonts *Fonts, palette *Palette) *Grid {
 			g.view.dragThumb(track, pos)
 		}
 		g.showBubble()
-		g.changed()
+		g.scrolled()
 	}
 	g.vbar.onEnd = func() { g.bubble.Hide() }
 	g.hbar = newBar(true)
@@ -160,6 +163,15 @@ func (g *Grid) SetCurrent(row int64) { g.move(row, false) }
 // Centre shows a row with some rows around it.
 func (g *Grid) Centre(row int64) {
 	g.view.centre(row)
+	g.scrolled()
+}
+
+// AtEnd reports whether the last row is in view.
+func (g *Grid) AtEnd() bool { return g.view.offset() >= g.view.maxOffset() }
+
+// ScrollToEnd shows the last rows. The selection stays.
+func (g *Grid) ScrollToEnd() {
+	g.view.setOffset(g.view.maxOffset())
 	g.changed()
 }
 
@@ -187,7 +199,15 @@ func (g *Grid) move(row int64, extend bool) {
 	if g.OnSelected != nil && g.Current() != before {
 		g.OnSelected(g.Current())
 	}
+	g.scrolled()
+}
+
+// scrolled redraws after the view was moved.
+func (g *Grid) scrolled() {
 	g.changed()
+	if g.OnScrolled != nil {
+		g.OnScrolled()
+	}
 }
 
 // changed redraws the picture and the scroll bars.

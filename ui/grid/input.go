@@ -88,10 +88,10 @@ func (g *Grid) TypedShortcut(s fyne.Shortcut) {
 			switch s.KeyName {
 			case fyne.KeyUp: // scrolls without moving the selection
 				g.view.scrollRows(-1)
-				g.changed()
+				g.scrolled()
 			case fyne.KeyDown:
 				g.view.scrollRows(1)
-				g.changed()
+				g.scrolled()
 			default:
 				g.key(s.KeyName, extend)
 			}
@@ -106,7 +106,7 @@ func (g *Grid) Scrolled(e *fyne.ScrollEvent) {
 	}
 	if e.Scrolled.DY != 0 {
 		g.view.scrollPixels(int64(-e.Scrolled.DY * float32(wheelRows*g.view.rowH) / wheelStep))
-		g.changed()
+		g.scrolled()
 	}
 }
 

@@ -4,21 +4,30 @@ package inputs
 
 import (
 	"image/color"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"logparser/app"
 	"logparser/ui/control"
 )
 
-// A Strip is the three inputs, one below the other.
+// A Strip is the three inputs, one below the other, and the switches that say
+// which symbols count.
 type Strip struct {
 	Log, Modules, Symbols *Line
-	Content               fyne.CanvasObject
+	// Network permits asking symbol servers, Mismatched shows names of another
+	// build.
+	Network, Mismatched *widget.Check
+	Content             fyne.CanvasObject
+
+	servers *widget.Label
 }
 
 // A Line is one input.
@@ -38,8 +47,14 @@ func New() *Strip {
 	s := &Strip{Log: newLine(theme.FileIcon()), Modules: newLine(theme.FileIcon()), Symbols: newLine(theme.FolderIcon())}
 	s.Symbols.More = widget.NewButtonWithIcon("", theme.ListIcon(), nil)
 	s.Symbols.More.Importance = widget.LowImportance
-	s.Content = container.New(&lines{[]*Line{s.Log, s.Modules, s.Symbols}},
-		objects(s.Log, s.Modules, s.Symbols)...)
+	s.Network, s.Mismatched = widget.NewCheck("", nil), widget.NewCheck("", nil)
+	s.servers = widget.NewLabel("")
+	s.servers.Truncation = fyne.TextTruncateEllipsis
+	s.servers.Importance = widget.LowImportance
+	all := []*Line{s.Log, s.Modules, s.Symbols}
+	s.Content = container.New(layout.NewCustomPaddedVBoxLayout(0),
+		container.New(&lines{all}, objects(all...)...),
+		container.NewBorder(nil, nil, s.Network, s.Mismatched, s.servers))
 	s.Relabel()
 	return s
 }
@@ -60,6 +75,8 @@ func (s *Strip) Relabel() {
 	s.Modules.Browse.SetText(lang.L("Choose"))
 	s.Symbols.label.SetText(lang.L("Symbol path"))
 	s.Symbols.Browse.SetText(lang.L("Add"))
+	s.Network.SetText(lang.L("Ask symbol servers"))
+	s.Mismatched.SetText(lang.L("Show names of another build, marked"))
 	s.Log.Entry.SetPlaceHolder(lang.L("LogDetails.dat: choose it, drop it here, or type its path"))
 	s.Content.Refresh()
 }
@@ -75,7 +92,28 @@ func (s *Strip) Show(state *control.State) {
 		found = lang.L("Looked for beside the log")
 	}
 	setPlaceHolder(s.Modules.Entry, found)
+	s.showSwitches(state)
 	setPlaceHolder(s.Symbols.Entry, lang.L("Folders and files with symbols; beside the log is always looked"))
+}
+
+// showSwitches brings the switches up to date. Setting one that differs calls
+// its OnChanged, which finds nothing to do.
+func (s *Strip) showSwitches(state *control.State) {
+	s.Network.SetChecked(state.Wanted.Network)
+	s.Mismatched.SetChecked(state.Wanted.LoadMismatched)
+	hosts := strings.Join(control.Hosts(app.Servers(state.Wanted.Symbols)), ", ")
+	text := lang.L("Off: the network is not touched")
+	switch {
+	case state.Wanted.Network && hosts == "":
+		text = lang.L("On, but the symbol path names no server")
+	case state.Wanted.Network:
+		text = lang.L("Asks {{.Hosts}}", map[string]any{"Hosts": hosts})
+	case hosts != "":
+		text = lang.L("Off: {{.Hosts}} is not asked", map[string]any{"Hosts": hosts})
+	}
+	if s.servers.Text != text {
+		s.servers.SetText(text)
+	}
 }
 
 func setPlaceHolder(e *Entry, text string) {

@@ -29,12 +29,43 @@ var fyneTexts = []string{
 	"file.name", "file.parent",
 }
 
-// keys collects the texts that the window's code asks for: the first argument
-// of lang.L and the first two of Count.
+// texts returns which arguments of a call are texts to be translated: the
+// first of lang.L, the first two of Count, and the patterns of the engine's
+// phrases.
+func texts(name string) (from, to int) {
+	switch name {
+	case "lang.L", "symbols.Say", "Say", "refuse":
+		return 0, 1
+	case "Count", "control.Count":
+		return 0, 2
+	case "symbols.Fail", "s.note":
+		return 1, 2
+	}
+	return 0, 0
+}
+
+// passThrough are the files that hand on texts of others.
+var passThrough = []string{"words.go", "phrase.go", "find.go", "rule.go"}
+
+// keys collects the texts that the window's code and the engine's phrases ask
+// for.
 func keys(t *testing.T) []string {
 	t.Helper()
 	found := map[string]bool{}
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	for _, dir := range []string{"..", "../../app", "../../symbols/store", "../../symbols/phrase.go"} {
+		collect(t, dir, found)
+	}
+	list := make([]string, 0, len(found))
+	for k := range found {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func collect(t *testing.T, dir string, found map[string]bool) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -60,17 +91,11 @@ func keys(t *testing.T) []string {
 			case *ast.Ident:
 				name = f.Name
 			}
-			var texts []ast.Expr
-			switch name {
-			case "lang.L":
-				texts = call.Args[:1]
-			case "Count", "control.Count":
-				texts = call.Args[:2]
-			}
-			for _, e := range texts {
+			from, to := texts(name)
+			for _, e := range call.Args[from:to] {
 				lit, ok := e.(*ast.BasicLit)
 				if !ok {
-					if filepath.Base(path) != "words.go" { // Count itself
+					if !slices.Contains(passThrough, filepath.Base(path)) {
 						t.Errorf("%s: %s without a literal text", path, name)
 					}
 					continue
@@ -88,12 +113,6 @@ func keys(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := make([]string, 0, len(found))
-	for k := range found {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
 }
 
 func translations(t *testing.T, code string) map[string]string {
@@ -114,7 +133,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	if len(want) < 100 {
 		t.Fatalf("only %d texts found in the code", len(want))
 	}
-	fields := regexp.MustCompile(`\{\{\.\w+\}\}`)
+	fields := regexp.MustCompile(`\{\{\.\w+\}\}|%[#+0-9]*[a-zA-Z]`)
+	explicitIndex := regexp.MustCompile(`%\[\d+\]`)
 	for _, l := range All {
 		have := translations(t, l.Code)
 		for _, k := range want {
@@ -123,7 +143,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 				t.Errorf("%s lacks %q", l.Code, k)
 				continue
 			}
-			got, wanted := fields.FindAllString(v, -1), fields.FindAllString(k, -1)
+			got, wanted := fields.FindAllString(explicitIndex.ReplaceAllString(v, "%"), -1), fields.FindAllString(k, -1)
 			slices.Sort(got)
 			slices.Sort(wanted)
 			if !slices.Equal(got, wanted) {

@@ -147,7 +147,7 @@ func LevelOf(m *app.ModuleState) control.Level {
 func fields(m *app.ModuleState) [][2]string {
 	list := [][2]string{
 		{lang.L("Status"), table.Status(string(m.Status))},
-		{lang.L("Why"), m.Reason},
+		{lang.L("Why"), control.Translate(m.Reason)},
 		{lang.L("Symbol file"), m.SymbolFile},
 		{lang.L("Path"), m.Path},
 		{lang.L("Address"), fmt.Sprintf("0x%x \u2013 0x%x", m.Base, m.Base+m.Size)},
@@ -161,7 +161,7 @@ func fields(m *app.ModuleState) [][2]string {
 		if i == 0 {
 			head = lang.L("Looked at")
 		}
-		list = append(list, [2]string{head, a.Path + "\n" + a.Outcome})
+		list = append(list, [2]string{head, a.Path + "\n" + control.Translate(a.Outcome)})
 	}
 	return slices.DeleteFunc(list, func(f [2]string) bool { return f[1] == "" })
 }

@@ -74,6 +74,8 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Choose the modules file"))
 	case control.OfferSymbols:
 		b.offer.SetText(lang.L("Add a symbol folder"))
+	case control.OfferPath:
+		b.offer.SetText(lang.L("Edit the symbol path"))
 	case control.OfferSave:
 		b.offer.SetText(lang.L("Save"))
 	}

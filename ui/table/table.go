@@ -80,6 +80,9 @@ func Columns(f *Format) []grid.Column {
 				c.Sign, c.SignInk = '!', grid.Bad
 				c.Ink = grid.Bad
 			}
+			if r.IsMarked() {
+				c.Ink = grid.Bad
+			}
 			c.Text = append(c.Text, r.Function...)
 		}},
 		{ID: "duration", Width: 82, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
@@ -94,9 +97,15 @@ func Columns(f *Format) []grid.Column {
 		}},
 		{ID: "source", Width: 136, KeepEnd: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Ink = grid.Dim
-			// The folder is the same for whole screens; the status bar has it.
-			short := rows.Row{Source: baseName(r.Source), Line: r.Line}
+			// The folder is the same for whole screens; the status bar has it,
+			// and the whole mark, for which the column has no room.
+			source := rows.CutSourceMark(r.Source)
+			short := rows.Row{Source: baseName(source), Line: r.Line}
 			c.Text = appendSource(c.Text, &short)
+			if source != r.Source {
+				c.Ink = grid.Bad
+				c.Text = append(c.Text, " [!]"...)
+			}
 		}},
 		{ID: "address", Width: 138, Hidden: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Ink = grid.Dim

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,18 @@ func TestCells(t *testing.T) {
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
 	}
+	r.Function, r.Source = rows.MarkFunction(r.Function), rows.MarkSource(r.Source)
+	for _, c := range columns {
+		var cell grid.Cell
+		if c.Cell(&r, &cell); c.ID == "function" && (string(cell.Text) != "[mismatched] f" || cell.Ink != grid.Bad) ||
+			c.ID == "source" && (string(cell.Text) != "a.cpp:12 [!]" || cell.Ink != grid.Bad) {
+			t.Errorf("a name of another build: column %s shows %q in ink %v", c.ID, cell.Text, cell.Ink)
+		}
+	}
+	if got := string(AppendLine(nil, &r, f)); !strings.Contains(got, "[mismatched] f\t") || !strings.Contains(got, `a.cpp [mismatched]:12`) {
+		t.Errorf("copied as %q", got)
+	}
+	r.Function, r.Source = "f", rows.CutSourceMark(r.Source)
 	if got := Describe(&r); got != `f   C:\src\a.cpp:12   0xabc` {
 		t.Errorf("described as %q", got)
 	}

@@ -172,6 +172,9 @@ if [ -d "$stale" ]; then
 	begin '{"language":"en","theme":"light"}' "$other"
 	event loaded
 	shot mismatched
+	click 1150 141
+	event loaded 2
+	shot mismatched-shown
 	end
 fi
 echo "xvfb: screenshots are in $shots"

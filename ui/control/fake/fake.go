@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logparser/app"
@@ -30,6 +31,12 @@ type Engine struct {
 	Facts control.Facts
 	// Modules are what a session has; nil gives one.
 	Modules []app.ModuleState
+	// Growing brings what a session that is followed has more; when it is
+	// closed following ends, with FollowErr.
+	Growing   chan app.Update
+	FollowErr error
+	// Fetch is the URL of what a session fetches while it loads.
+	Fetch string
 
 	mu     sync.Mutex
 	Opened []app.Inputs
@@ -104,11 +111,15 @@ type Session struct {
 	in     app.Inputs
 	named  bool
 	loads  int
+	more   atomic.Int64 // rows that came while it was followed
 }
 
 // Load implements [control.Session].
 func (s *Session) Load(ctx context.Context, p app.Progress) error {
 	p(app.StagePair, 0, s.engine.Rows)
+	if s.engine.Fetch != "" {
+		p(app.StageFetch, 3<<20, 12<<20)
+	}
 	if err := wait(ctx, s.engine.Loading); err != nil {
 		return err
 	}
@@ -123,13 +134,17 @@ func (s *Session) Load(ctx context.Context, p app.Progress) error {
 }
 
 // SetSymbols implements [control.Session].
-func (s *Session) SetSymbols(ctx context.Context, path []string, no bool, p app.Progress) error {
+func (s *Session) SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error {
 	s.mu.Lock()
-	s.in.Symbols, s.in.NoRecordedPaths = path, no
+	s.in.Symbols, s.in.NoRecordedPaths, s.in.LoadMismatched, s.in.Network, s.in.SymbolCache =
+		in.Symbols, in.NoRecordedPaths, in.LoadMismatched, in.Network, in.SymbolCache
 	s.named = false
 	s.mu.Unlock()
 	return s.Load(ctx, p)
 }
+
+// Fetching implements [control.Session].
+func (s *Session) Fetching() string { return s.engine.Fetch }
 
 // Inputs implements [control.Session].
 func (s *Session) Inputs() app.Inputs {
@@ -157,12 +172,12 @@ func (s *Session) Modules() []app.ModuleState {
 	if list == nil {
 		list = []app.ModuleState{{Name: "sample.exe", Path: `C:\sample\sample.exe`, Base: 0x140000000, Size: 0x20000,
 			Identity: "pdb:0123ABCD-4567-89AB-CDEF-0123456789AB:1", Status: "matched",
-			SymbolFile: "/sample/sample.pdb", Reason: "GUID and age are equal", Records: s.engine.Rows}}
+			SymbolFile: "/sample/sample.pdb", Reason: app.Phrase{Pattern: "GUID and age are equal"}, Records: s.engine.Rows}}
 	}
 	list = append([]app.ModuleState(nil), list...)
 	for i := range list {
 		if !named {
-			list[i].Status, list[i].SymbolFile, list[i].Reason = "pending", "", ""
+			list[i].Status, list[i].SymbolFile, list[i].Reason = "pending", "", app.Phrase{}
 		}
 	}
 	return list
@@ -189,6 +204,22 @@ func (s *Session) FilterThread(ctx context.Context, thread uint32, p app.Progres
 		return nil, err
 	}
 	return &source{s: s, n: s.engine.Rows / 2, first: int64(thread - 1000), step: 2}, nil
+}
+
+// Follow implements [control.Session].
+func (s *Session) Follow(ctx context.Context, changed func(app.Update)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case u, ok := <-s.engine.Growing:
+			if !ok {
+				return s.engine.FollowErr
+			}
+			u.Rows = s.engine.Rows + s.more.Add(u.New)
+			changed(u)
+		}
+	}
 }
 
 // Save implements [control.Session]; it writes a line of what was asked.
@@ -219,7 +250,13 @@ type source struct {
 	n, first, step int64
 }
 
-func (s *source) Len() int64      { return s.n }
+func (s *source) Len() int64 {
+	if s.step == 1 {
+		return s.n + s.s.more.Load()
+	}
+	return s.n
+}
+
 func (s *source) TimeDigits() int { return 3 }
 
 var names = []string{"main", "app::run", "app::Window::paint", "app::Shape::area<int>", "std::sort", "app::Shape::area", "util::clamp"}
@@ -248,7 +285,7 @@ func (s *source) Row(i int64) rows.Row {
 
 func (s *source) Read(dst []rows.Row, from int64) (int, error) {
 	for k := range dst {
-		if from+int64(k) >= s.n {
+		if from+int64(k) >= s.Len() {
 			return k, io.EOF
 		}
 		dst[k] = s.Row(from + int64(k))

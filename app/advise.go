@@ -1,0 +1,272 @@
+package app
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"logparser/parser"
+)
+
+// What recording an event costs where the log does not say: our classic
+// recorder makes two system calls for a record, the trace recorder none.
+// docs/benchmarks.md has the measurements. The article's recorder, which opens
+// and closes the file each time, costs some twenty times the first.
+const (
+	classicEventCost = 500 * time.Nanosecond
+	traceEventCost   = 14 * time.Nanosecond
+)
+
+// A FunctionCost is what recording one function cost.
+type FunctionCost struct {
+	// Function is a name, or where there is none module+0xRVA or an address.
+	Function string
+	// Named says that it is a name.
+	Named          bool
+	Module, Source string
+	// Events counts its rows, enters and leaves.
+	Events int64
+	// Overhead is the recorder's time for them, an estimate.
+	Overhead time.Duration
+	// OfEvents and OfTime are shares of all events and of the time of the
+	// runs, 1 for all; OfTime may be more where threads ran side by side.
+	OfEvents, OfTime float64
+}
+
+// An Advice says where the cost of recording lies.
+type Advice struct {
+	// Functions are by falling cost.
+	Functions []FunctionCost
+	// Events counts all rows but damaged ones.
+	Events int64
+	// EventCost is the cost of an event; Measured says that the recorder
+	// measured it and wrote it into the log. Otherwise it is an assumption.
+	EventCost time.Duration
+	Measured  bool
+	// Overhead is the recorder's time for all events, Span the time of the
+	// runs, OfTime the share.
+	Overhead, Span time.Duration
+	OfTime         float64
+}
+
+// Advise estimates what recording each function cost. eventCost, if not 0, is
+// the cost of an event. The session must be loaded.
+func (s *Session) Advise(eventCost time.Duration) Advice {
+	runs := s.runs()
+	var a Advice
+	costs := make([]float64, len(runs)) // of an event in nanoseconds
+	for i := range runs {
+		a.Span += s.runSpan(&runs[i])
+		var measured bool
+		if costs[i], measured = s.eventCost(&runs[i], eventCost); i == 0 || measured {
+			a.Measured = measured
+		}
+	}
+	s.mu.Lock()
+	n := s.names
+	s.mu.Unlock()
+	type key struct{ module, function string }
+	index := make(map[key]int)
+	var nanoseconds []float64
+	var total float64
+	for i := range len(n.places) {
+		p := n.places[i].Load()
+		if p == nil {
+			continue
+		}
+		address := n.addresses.At(i)
+		f := FunctionCost{Function: p.function, Named: p.function != "", Source: p.source, Events: address.Records}
+		if p.module >= 0 {
+			f.Module = runs[address.Run].names[p.module]
+		}
+		if !f.Named {
+			whole := address.Value
+			if p.address != 0 {
+				whole = p.address
+			}
+			f.Function = s.unnamed(int(address.Run), p.module, whole)
+		}
+		k, ok := index[key{f.Module, f.Function}]
+		if !ok {
+			k = len(a.Functions)
+			index[key{f.Module, f.Function}] = k
+			f.Events = 0
+			a.Functions, nanoseconds = append(a.Functions, f), append(nanoseconds, 0)
+		}
+		cost := float64(address.Records) * costs[address.Run]
+		a.Functions[k].Events += address.Records
+		nanoseconds[k] += cost
+		a.Events += address.Records
+		total += cost
+	}
+	share := func(part, whole float64) float64 {
+		if whole <= 0 {
+			return 0
+		}
+		return part / whole
+	}
+	for k := range a.Functions {
+		f := &a.Functions[k]
+		f.Overhead = time.Duration(nanoseconds[k])
+		f.OfEvents = share(float64(f.Events), float64(a.Events))
+		f.OfTime = share(nanoseconds[k], float64(a.Span))
+	}
+	slices.SortFunc(a.Functions, func(x, y FunctionCost) int {
+		return cmp.Or(cmp.Compare(y.Overhead, x.Overhead), cmp.Compare(y.Events, x.Events),
+			strings.Compare(x.Module, y.Module), strings.Compare(x.Function, y.Function))
+	})
+	a.Overhead = time.Duration(total)
+	a.OfTime = share(total, float64(a.Span))
+	a.EventCost = time.Duration(share(total, float64(a.Events)) + 0.5)
+	return a
+}
+
+// eventCost returns what an event of a run costs on average, in nanoseconds.
+func (s *Session) eventCost(r *sessionRun, given time.Duration) (ns float64, measured bool) {
+	if given != 0 {
+		return float64(given), false
+	}
+	if o, ok := s.overhead(r); ok {
+		return float64(o.EnterBefore+o.EnterAfter+o.LeaveBefore+o.LeaveAfter) / 2e3, true
+	}
+	if _, ok := s.log.(parser.OverheadTeller); ok {
+		return float64(traceEventCost), false
+	}
+	return float64(classicEventCost), false
+}
+
+// runSpan returns the time from the first to the last row of a run.
+func (s *Session) runSpan(r *sessionRun) time.Duration {
+	var last [1]parser.Event
+	if n, _ := s.log.ReadEvents(last[:], r.First+r.Count-1); n == 1 && last[0].Time > r.zero {
+		return time.Duration(last[0].Time - r.zero)
+	}
+	return 0
+}
+
+// An Exclusion is ready-made text that keeps functions from being recorded.
+type Exclusion struct {
+	// Functions and Files are options of gcc, quoted for a POSIX shell. Files
+	// excludes the source files that have these functions, with all others in
+	// them. Both are "" where there is nothing to name.
+	Functions, Files string
+	// Recorder is a setting of our recorder's environment.
+	Recorder string
+	// Also are other functions of the log that gcc's option hits, because it
+	// looks for its names anywhere within a function's.
+	Also []string
+	// Left are those which gcc's option cannot name.
+	Left []string
+}
+
+// Exclude makes the texts that exclude functions; all are those of the log.
+func Exclude(functions, all []FunctionCost) Exclusion {
+	var e Exclusion
+	var names, files, patterns []string
+	add := func(list *[]string, s string) {
+		if s != "" && !slices.Contains(*list, s) {
+			*list = append(*list, s)
+		}
+	}
+	chosen := make(map[string]bool)
+	for _, f := range functions {
+		if !f.Named {
+			continue
+		}
+		chosen[f.Function] = true
+		add(&patterns, f.Function)
+		if name, ok := gccName(f.Function); ok {
+			add(&names, name)
+		} else {
+			add(&e.Left, f.Function)
+		}
+		source := strings.ReplaceAll(f.Source, `\`, "/")
+		add(&files, source[strings.LastIndexByte(source, '/')+1:])
+	}
+	for _, f := range all {
+		if !f.Named || chosen[f.Function] {
+			continue
+		}
+		seen := gccPrinted(f.Function)
+		if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(seen, n) }) {
+			add(&e.Also, f.Function)
+		}
+	}
+	e.Functions = gccList("-finstrument-functions-exclude-function-list=", names)
+	e.Files = gccList("-finstrument-functions-exclude-file-list=", files)
+	if len(patterns) > 0 {
+		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(strings.Join(patterns, ";"))
+	}
+	return e
+}
+
+// gccList makes an option of a list of names, between which commas stand;
+// commas within them get a backslash.
+func gccList(option string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	var escaped []string
+	for _, n := range names {
+		escaped = append(escaped, strings.ReplaceAll(n, ",", `\,`))
+	}
+	return shellQuote(option + strings.Join(escaped, ","))
+}
+
+// shellQuote quotes a word for a POSIX shell.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// gccPrinted writes a function's name as gcc prints it, which is what it
+// compares with: with scopes and template arguments, without parameters.
+func gccPrinted(function string) string {
+	return strings.ReplaceAll(function, "(anonymous namespace)", "{anonymous}")
+}
+
+// gccName returns the text by which gcc's option finds a function. gcc leaves
+// out template arguments that are the default, which a name from debug
+// information has, so that only simple ones can be named; of a function
+// template all instances are.
+func gccName(function string) (name string, ok bool) {
+	name = gccPrinted(function)
+	if strings.ContainsAny(name, "`'\"\n") || strings.Contains(name, "lambda") {
+		return "", false
+	}
+	from := 0
+	if i := strings.Index(name, "operator"); i >= 0 {
+		from = i + len("operator")
+		for from < len(name) && strings.IndexByte("<>=-", name[from]) >= 0 {
+			from++
+		}
+		if strings.Contains(name[:i], "<") {
+			from = 0
+		}
+	}
+	open := strings.IndexByte(name[from:], '<')
+	if open < 0 {
+		return name, true
+	}
+	open += from
+	depth, end := 0, -1
+	for i := open; i < len(name) && end < 0; i++ {
+		switch name[i] {
+		case '<':
+			depth++
+		case '>':
+			if depth--; depth == 0 {
+				end = i
+			}
+		}
+	}
+	switch arguments := name[open:]; {
+	case end < 0:
+		return "", false
+	case end == len(name)-1:
+		return name[:open], true
+	case strings.ContainsAny(arguments[1:], "<,"):
+		return "", false
+	}
+	return name, true
+}

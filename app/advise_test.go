@@ -1,0 +1,136 @@
+package app
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAdvise(t *testing.T) {
+	s := open(t, Inputs{Log: logtest(t, "linux-gcc-O2"), NoRecordedPaths: true})
+	a := s.Advise(0)
+	var events int64
+	var share float64
+	for i, f := range a.Functions {
+		events += f.Events
+		share += f.OfEvents
+		if i > 0 && f.Overhead > a.Functions[i-1].Overhead {
+			t.Errorf("%s costs more than the function before", f.Function)
+		}
+		if want := time.Duration(f.Events) * classicEventCost; f.Overhead != want {
+			t.Errorf("%s costs %v, want %v", f.Function, f.Overhead, want)
+		}
+	}
+	if n := s.Rows().Len(); events != n || a.Events != n || share < 0.999 || share > 1.001 {
+		t.Errorf("%d events of functions, %d in all, want %d; shares sum to %f", events, a.Events, n, share)
+	}
+	if f := a.Functions[0]; f.Function != "app::factorial" || f.Module != "logtest" || !f.Named {
+		t.Errorf("first is %+v", f)
+	}
+	if a.Measured || a.EventCost != classicEventCost || a.Span <= 0 || a.OfTime <= 0 {
+		t.Errorf("%+v", a)
+	}
+	if dear := s.Advise(11 * time.Microsecond); dear.EventCost != 11*time.Microsecond || dear.Overhead != 22*a.Overhead {
+		t.Errorf("with another cost: %v an event, %v in all; %v before", dear.EventCost, dear.Overhead, a.Overhead)
+	}
+}
+
+func TestGCCName(t *testing.T) {
+	for function, want := range map[string]string{
+		"main":                                   "main",
+		"app::Shape::area":                       "app::Shape::area",
+		"app::Shape::~Shape":                     "app::Shape::~Shape",
+		"shapes::(anonymous namespace)::rounded": "shapes::{anonymous}::rounded",
+		"app::twice<int>":                        "app::twice",
+		"app::two<int, std::vector<int> >":       "app::two",
+		"Vec<float>::at":                         "Vec<float>::at",
+		"Vec<float, int>::at":                    "",
+		"Vec<std::vector<int>>::at":              "",
+		"A::operator<":                           "A::operator<",
+		"A::operator->":                          "A::operator->",
+		"A::operator<<":                          "A::operator<<",
+		"A::operator()":                          "A::operator()",
+		"app::f::{lambda}::operator()":           "",
+		"`anonymous namespace'::f":               "",
+		"broken<":                                "",
+	} {
+		if got, ok := gccName(function); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t, want %q", function, got, ok, want)
+		}
+	}
+}
+
+func TestExclude(t *testing.T) {
+	f := func(name, source string) FunctionCost {
+		return FunctionCost{Function: name, Named: true, Source: source}
+	}
+	chosen := []FunctionCost{f("app::get", "/src/a,b.cpp"), f("app::twice<int>", `C:\src\it's.cpp`), f("f::{lambda}::operator()", ""), {Function: "x.exe+0x10"}}
+	e := Exclude(chosen, append(chosen, f("app::getAll", ""), f("app::twice<double>", ""), f("app::other", "")))
+	if want := `'-finstrument-functions-exclude-function-list=app::get,app::twice'`; e.Functions != want {
+		t.Errorf("got %s, want %s", e.Functions, want)
+	}
+	if want := `'-finstrument-functions-exclude-file-list=a\,b.cpp,it'\''s.cpp'`; e.Files != want {
+		t.Errorf("got %s, want %s", e.Files, want)
+	}
+	if want := `LOGREC_EXCLUDE='app::get;app::twice<int>;f::{lambda}::operator()'`; e.Recorder != want {
+		t.Errorf("got %s, want %s", e.Recorder, want)
+	}
+	if !slices.Equal(e.Also, []string{"app::getAll", "app::twice<double>"}) || !slices.Equal(e.Left, []string{"f::{lambda}::operator()"}) {
+		t.Errorf("also %q, left %q", e.Also, e.Left)
+	}
+	if e := Exclude([]FunctionCost{{Function: "x.exe+0x10"}}, nil); e.Functions != "" || e.Files != "" || e.Recorder != "" {
+		t.Errorf("of functions without names: %+v", e)
+	}
+}
+
+// TestExcludeCompiles gives the options to gcc by a shell.
+func TestExcludeCompiles(t *testing.T) {
+	gcc, err := exec.LookPath("g++")
+	if err != nil || runtime.GOARCH != "amd64" {
+		t.Skip("no g++ for x86-64")
+	}
+	if out, _ := exec.Command(gcc, "--version").Output(); !strings.Contains(string(out), "Free Software Foundation") {
+		t.Skip("g++ is another compiler")
+	}
+	dir := t.TempDir()
+	source := `template<class T> struct Vec { T at(int i); };
+template<class T> T Vec<T>::at(int i) { return T(i); }
+template struct Vec<float>;
+template<class A, class B> int two(A, B) { return 2; }
+template int two<int, char>(int, char);
+namespace app {
+struct Shape { Shape(); ~Shape(); int area(int); bool operator<(const Shape &) const; };
+Shape::Shape() {}
+Shape::~Shape() {}
+int Shape::area(int a) { return a; }
+bool Shape::operator<(const Shape &) const { return false; }
+namespace { int hidden(int a) { return a; } }
+int kept(int a) { return hidden(a); }
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "it's a,b.cpp"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var list []FunctionCost
+	for _, name := range []string{"Vec<float>::at", "two<int, char>", "app::Shape::Shape", "app::Shape::~Shape", "app::Shape::area",
+		"app::Shape::operator<", "app::(anonymous namespace)::hidden"} {
+		list = append(list, FunctionCost{Function: name, Named: true, Source: "/src/it's a,b.cpp"})
+	}
+	e := Exclude(list, list)
+	for option, want := range map[string]int{"": 8, e.Functions: 1, e.Files: 0} {
+		cmd := exec.Command("sh", "-c", gcc+` -S -o - -O0 -finstrument-functions `+option+` "it's a,b.cpp"`)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if got := strings.Count(string(out), "call\t__cyg_profile_func_enter"); got != want {
+			t.Errorf("with %s %d functions are recorded, want %d", option, got, want)
+		}
+	}
+}

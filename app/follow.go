@@ -1,0 +1,356 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"logparser/calls"
+	"logparser/export"
+	"logparser/parser"
+	"logparser/parser/classic"
+	"logparser/symbols"
+)
+
+// How a live log is followed.
+//
+// The log is looked at again and again; notifications of changes are not to be
+// had from network drives, and what is written through a mapping causes none.
+// While rows come the looks follow each other closely, afterwards more and
+// more slowly, but never so slowly that a row would be late.
+const (
+	soonest = 10 * time.Millisecond
+	latest  = 100 * time.Millisecond
+)
+
+// ErrCannotFollow says that a log's format is not one that grows.
+var ErrCannotFollow = errors.New("a log of this format cannot be followed")
+
+// An Update tells a follower what has changed.
+type Update struct {
+	// Rows is the number of rows that there are now, and New how many of them
+	// are new. They are paired and named.
+	Rows, New int64
+	// Runs says how many runs have begun: the program was started again.
+	Runs int
+	// Modules says that modules were loaded, or their lines came late.
+	Modules bool
+	// Replaced says, once, that the log's path leads to another file now or
+	// to none. Rows come from the file that was opened.
+	Replaced bool
+	// Ended says that the program has ended and that all rows are there. It
+	// is the last update.
+	Ended bool
+}
+
+// Follow takes in what is written to the log from now on, until the context is
+// cancelled (it returns nil then) or the program has ended, if the log tells.
+// It loads the session first if that was not done. Meanwhile the calls that
+// were not left yet are marked as running. changed is called from this
+// goroutine after rows were added; it may be nil.
+//
+// A session that shows the last run goes on with a run that begins after it.
+// An error that wraps [parser.ErrShrunk] says that the file was cut or written
+// anew, so that the session is worth nothing any more.
+func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
+	grower, ok := s.log.(parser.Grower)
+	if !ok {
+		return ErrCannotFollow
+	}
+	if changed == nil {
+		changed = func(Update) {}
+	}
+	if err := s.Load(ctx, nil); err != nil {
+		return followError(ctx, err)
+	}
+	s.table.SetLive(true)
+	defer s.table.SetLive(false)
+	told := Update{Rows: s.Rows().Len()}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for wait := soonest; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		start := time.Now()
+		growth, err := s.grow(ctx, grower)
+		if err != nil {
+			return followError(ctx, err)
+		}
+		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Replaced: growth.Replaced, Ended: growth.Ended}
+		now.New = now.Rows - told.Rows
+		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Replaced != told.Replaced
+		if now.Ended {
+			s.table.SetLive(false)
+		}
+		if told, now.Replaced = now, now.Replaced && !told.Replaced; news || now.Ended {
+			changed(now)
+		}
+		if now.Ended {
+			return nil
+		}
+		if wait = min(2*wait, latest); news || growth.Pending {
+			wait = soonest
+		}
+		// Where a look is slow, as on a network drive, it is not to take all
+		// the time there is.
+		timer.Reset(max(wait, min(2*time.Since(start), latest)))
+	}
+}
+
+// followError makes the end that was asked for no error.
+func followError(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// A growth is what one look has found.
+type growth struct {
+	parser.Growth
+	runs int // that are new and shown
+}
+
+// grow looks at the log once and takes in what is new.
+func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
+	if err := s.acquire(ctx); err != nil {
+		return growth{}, err
+	}
+	defer s.release()
+	g, err := log.Grow(ctx)
+	if err != nil {
+		if errors.Is(err, parser.ErrShrunk) {
+			err = &InputError{s.Inputs().Log, err, "open it again"}
+		}
+		return growth{Growth: g}, err
+	}
+	before := len(s.runs())
+	if g.Records > 0 || g.Modules || s.table.Len() < s.table.Total() {
+		err = s.takeIn(ctx)
+	}
+	return growth{g, len(s.runs()) - before}, err
+}
+
+// takeIn shows, pairs and names what the log has more than the session. The
+// caller holds the token.
+func (s *Session) takeIn(ctx context.Context) error {
+	old := s.runs()
+	shown := s.grownRuns()
+	s.shown.Store(&shown)
+	runs := make([]parser.Run, len(shown))
+	for i := range shown {
+		runs[i] = shown[i].Run
+	}
+	s.mu.Lock()
+	loaded := s.loaded
+	s.mu.Unlock()
+	if !loaded {
+		if err := s.table.Extend(ctx, runs, s.names.namer, nil); err != nil {
+			return err
+		}
+		return s.load(ctx, nil)
+	}
+	// Pairing may need the names of new addresses, so modules come first.
+	if err := s.bindNew(ctx); err != nil {
+		return err
+	}
+	if err := s.table.Extend(ctx, runs, s.namerOfAll(), nil); err != nil {
+		return err
+	}
+	return s.nameNew(ctx, old)
+}
+
+// grownRuns returns the runs to show, as the log knows them now.
+func (s *Session) grownRuns() []sessionRun {
+	all := s.log.Info().Runs
+	old := s.runs()
+	shown := make([]sessionRun, len(old), len(old)+1)
+	copy(shown, old)
+	for i := range shown {
+		shown[i].Run = all[shown[i].number]
+		s.describeRun(&shown[i])
+	}
+	next := len(all)
+	switch n := len(old); {
+	case n > 0 && (s.chosen < 0 || s.Inputs().Run == ""):
+		next = old[n-1].number + 1
+	case n == 0:
+		next = 0
+	}
+	for ; next < len(all); next++ {
+		shown = append(shown, s.newRun(next, all[next]))
+	}
+	return shown
+}
+
+// bindNew finds the symbols of the modules that have none yet.
+func (s *Session) bindNew(ctx context.Context) error {
+	runs := s.runs()
+	bindings := make([][]symbols.Binding, len(runs))
+	var list []moduleKey
+	s.mu.Lock()
+	for run := range runs {
+		if run < len(s.bindings) {
+			bindings[run] = s.bindings[run]
+		}
+		for i := len(bindings[run]); i < runs[run].modules.Len(); i++ {
+			list = append(list, moduleKey{run, i})
+		}
+		if n := runs[run].modules.Len(); n > len(bindings[run]) {
+			longer := make([]symbols.Binding, n)
+			for i := copy(longer, bindings[run]); i < n; i++ {
+				longer[i].Status = symbols.Pending
+			}
+			bindings[run] = longer
+		}
+	}
+	s.bindings = bindings
+	in := s.in
+	s.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	finder := newFinder(in, filepath.Dir(in.Log))
+	finder.Progress = s.fetchProgress(nil)
+	defer s.fetching.Store(nil)
+	for _, key := range list {
+		b := finder.Find(ctx, runs[key.run].modules.At(key.module))
+		s.mu.Lock()
+		bindings[key.run][key.module] = b
+		if ctx.Err() != nil {
+			// Not all is found: naming is to be done again.
+			s.loaded = false
+		}
+		s.mu.Unlock()
+	}
+	return ctx.Err()
+}
+
+// namerOfAll tells the functions of all addresses, also of those that are not
+// named yet.
+func (s *Session) namerOfAll() calls.Namer {
+	n := s.names
+	resolvers := make(map[int]*symbols.Resolver)
+	return func(run int, space uint16, address uint64) calls.Function {
+		if p := n.find(run, space, address); p != nil {
+			return p.id
+		}
+		named := resolvers[run]
+		if named == nil {
+			named = symbols.NewResolver(s.runs()[run].modules, s.bindings[run], s.log.Truncated())
+			resolvers[run] = named
+		}
+		key := moduleKey{module: -1}
+		if loc := s.locate(run, space, address); loc.Module >= 0 {
+			key = moduleKey{run, loc.Module}
+		}
+		a := calls.Address{Value: address, Run: int32(run), Space: space}
+		return s.resolveOne(key, named, &a, &place{module: key.module}, s.functions).id
+	}
+}
+
+// nameNew names the addresses that are new, and those that lay in no module
+// as long as the runs were the old ones.
+func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
+	s.mu.Lock()
+	s.names = s.names.extended(s.table.Addresses())
+	n := s.names
+	s.mu.Unlock()
+	runs := s.runs()
+	grown := make(map[int32]bool)
+	for i := range old {
+		if old[i].modules != runs[i].modules {
+			grown[int32(i)] = true
+		}
+	}
+	byModule := make(map[moduleKey][]int)
+	first := s.named
+	if len(grown) > 0 {
+		first = 0
+	}
+	total := n.addresses.Len()
+	for i := first; i < total; i++ {
+		a := n.addresses.At(i)
+		if i < s.named {
+			if p := n.places[i].Load(); !grown[a.Run] || p != nil && p.module >= 0 {
+				continue
+			}
+		}
+		key := moduleKey{module: -1}
+		if loc := s.locate(int(a.Run), a.Space, a.Value); loc.Module >= 0 {
+			key = moduleKey{int(a.Run), loc.Module}
+		}
+		byModule[key] = append(byModule[key], i)
+	}
+	for key, list := range byModule {
+		if err := s.resolve(ctx, n, key, list, s.functions, nil); err != nil {
+			s.mu.Lock()
+			s.loaded = false
+			s.mu.Unlock()
+			return err
+		}
+	}
+	s.named = total
+	return nil
+}
+
+// OpenLive is Open for a log that is about to be written: it waits until there
+// is one. waiting, if not nil, is called once if there is not.
+func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Session, error) {
+	for {
+		s, err := Open(ctx, in, p)
+		if err == nil || !unborn(in.Log, err) {
+			return s, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(latest / 2):
+		}
+	}
+}
+
+// unborn reports whether an error of Open may go away when a program begins to
+// write the log.
+func unborn(log string, err error) bool {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoLog) || errors.Is(err, classic.ErrEmpty) || errors.Is(err, classic.ErrTooShort) {
+		return true
+	}
+	// The beginning of a file is not written all at once.
+	st, e := os.Stat(log)
+	return e == nil && st.Mode().IsRegular() && time.Since(st.ModTime()).Abs() < time.Second
+}
+
+// WriteLive writes the rows from number from on that there are now, for a
+// follower to go on with what it has written, and returns the number of the
+// next row. Only at the first call, with head set, does the format's head come
+// first. Rows whose leave has not come have no duration, and no note that they
+// are running. [Session.Follow] is to be called, too.
+func (s *Session) WriteLive(ctx context.Context, w io.Writer, format string, opt SaveOptions, from int64, head bool) (next int64, err error) {
+	s.table.SetLive(true)
+	src := &source{s: s, asWritten: true}
+	opt.From, opt.NoHead = from, !head
+	if head {
+		opt.Header = s.Header()
+		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
+	}
+	for _, f := range export.Formats() {
+		if f.Name == format {
+			next = src.Len()
+			return next, f.Write(ctx, w, src, opt)
+		}
+	}
+	return from, fmt.Errorf("no format is called %q", format)
+}

@@ -1,0 +1,239 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"logparser/parser"
+	"logparser/parser/classic"
+)
+
+// saved returns the rows of a session as jsonl.
+func saved(t *testing.T, s *Session) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.Write(context.Background(), &b, "jsonl", SaveOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func appendTo(t *testing.T, path string, data []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGrowth holds sessions that take in a log piece by piece against those
+// that open the whole: of our recorder, and of one whose leaves have other
+// addresses, so that pairs depend on names.
+func TestGrowth(t *testing.T) {
+	from := logtest(t, "linux-gcc-O2")
+	data, err := os.ReadFile(filepath.Join(from, "LogDetails.dat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := bytes.Clone(data)
+	for at := 0; at+classic.Size64 <= len(foreign); at += classic.Size64 {
+		if foreign[at+16] == 0 {
+			foreign[at]++
+		}
+	}
+	for name, data := range map[string][]byte{"own": data, "foreign": foreign} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			for range 3 {
+				dir := t.TempDir()
+				copyFiles(t, from, dir, "LogDetails.bin", "logtest", "liblogtest_shapes.so")
+				path := filepath.Join(dir, "LogDetails.dat")
+				at := 100 + r.IntN(1000)
+				appendTo(t, path, data[:at])
+				in := Inputs{Log: dir, NoRecordedPaths: true, RecordSize: classic.Size64}
+				s := open(t, in)
+				for at < len(data) {
+					n := min(len(data)-at, 1+r.IntN(len(data)/3))
+					appendTo(t, path, data[at:at+n])
+					at += n
+					for pending := true; pending; {
+						g, err := s.grow(context.Background(), s.log.(parser.Grower))
+						if err != nil {
+							t.Fatal(err)
+						}
+						pending = g.Pending
+					}
+					whole := open(t, in)
+					if got, want := saved(t, s), saved(t, whole); got != want {
+						t.Fatalf("%d of %d bytes: %s", at, len(data), firstDifference(got, want))
+					}
+					if got, want := s.Modules(), whole.Modules(); len(got) != len(want) || got[0].Records != want[0].Records {
+						t.Errorf("modules %+v, want %+v", got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "\n" + g[i] + "\n" + w[i]
+		}
+	}
+	return "one is longer"
+}
+
+// record makes a 24-byte classic record.
+func record(address uint64, tick uint32, enter bool) []byte {
+	b := make([]byte, classic.Size64)
+	for i := range 8 {
+		b[i] = byte(address >> (8 * i))
+	}
+	for i := range 4 {
+		b[12+i] = byte(tick >> (8 * i))
+	}
+	if b[8] = 7; enter {
+		b[16] = 1
+	}
+	return b
+}
+
+func newLiveLog(t *testing.T, records ...[]byte) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "LogDetails.dat")
+	appendTo(t, path, bytes.Join(records, nil))
+	return path
+}
+
+// A follower runs Follow and hands over its updates.
+type follower struct {
+	updates chan Update
+	result  chan error
+	stop    context.CancelFunc
+}
+
+func follow(t *testing.T, s *Session) *follower {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &follower{make(chan Update, 100), make(chan error, 1), stop}
+	go func() { f.result <- s.Follow(ctx, func(u Update) { f.updates <- u }) }()
+	t.Cleanup(stop)
+	return f
+}
+
+// wait returns the updates joined, until one satisfies the test.
+func (f *follower) wait(t *testing.T, enough func(u Update) bool) Update {
+	t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		select {
+		case u := <-f.updates:
+			if enough(u) {
+				return u
+			}
+		case err := <-f.result:
+			t.Fatalf("following ended: %v", err)
+		case <-timeout:
+			t.Fatal("no update")
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	path := newLiveLog(t, record(0x401000, 1000, true), record(0x402000, 1001, true))
+	s := open(t, Inputs{Log: path, RecordSize: classic.Size64})
+	if note := s.Rows().Row(0).Note; note != "open" {
+		t.Errorf("before following the note is %q", note)
+	}
+	f := follow(t, s)
+	appendTo(t, path, record(0x402000, 1005, false))
+	u := f.wait(t, func(u Update) bool { return u.Rows == 3 })
+	if u.New != 1 || u.Ended || u.Replaced || u.Runs != 0 {
+		t.Errorf("update %+v", u)
+	}
+	if first, second := s.Rows().Row(0), s.Rows().Row(1); first.Note != "running" || second.Note != "" || second.Duration != 4e6 {
+		t.Errorf("rows %+v, %+v", first, second)
+	}
+	// A new run: the program was started again after a reboot.
+	for i := range uint32(10) {
+		appendTo(t, path, record(0x401000, 10+i, i%2 == 0))
+	}
+	f.wait(t, func(u Update) bool { return u.Rows == 13 })
+	if err := os.Rename(path, path+".1"); err == nil {
+		f.wait(t, func(u Update) bool { return u.Replaced })
+		path += ".1"
+		appendTo(t, path, record(0x401000, 50, true))
+		f.wait(t, func(u Update) bool { return u.Rows == 14 && !u.Replaced })
+	}
+	f.stop()
+	if err := <-f.result; err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	if note := s.Rows().Row(0).Note; note != "open" {
+		t.Errorf("afterwards the note is %q", note)
+	}
+}
+
+func TestFollowShrunk(t *testing.T) {
+	path := newLiveLog(t, record(0x401000, 1000, true), record(0x402000, 1001, true))
+	f := follow(t, open(t, Inputs{Log: path, RecordSize: classic.Size64}))
+	if err := os.Truncate(path, classic.Size64); err != nil {
+		t.Skip(err)
+	}
+	err := <-f.result
+	var input *InputError
+	if !errors.Is(err, parser.ErrShrunk) || !errors.As(err, &input) || input.Next == "" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestOpenLive waits for a log.
+func TestOpenLive(t *testing.T) {
+	dir := t.TempDir()
+	for _, log := range []string{dir, filepath.Join(dir, "LogDetails.dat")} {
+		path := filepath.Join(dir, "LogDetails.dat")
+		os.Remove(path)
+		var waited atomic.Bool
+		opened := make(chan error)
+		go func() {
+			s, err := OpenLive(context.Background(), Inputs{Log: log, RecordSize: classic.Size64}, nil, func() { waited.Store(true) })
+			if err == nil {
+				if n := s.Rows().Len(); n == 0 {
+					err = errors.New("no rows")
+				}
+				s.Close()
+			}
+			opened <- err
+		}()
+		for !waited.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		appendTo(t, path, nil)
+		time.Sleep(2 * latest)
+		appendTo(t, path, bytes.Repeat(record(0x401000, 1000, true), 3))
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := OpenLive(ctx, Inputs{Log: filepath.Join(dir, "none.dat")}, nil, cancel); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := OpenLive(context.Background(), Inputs{Log: filepath.Join(dir, "LogDetails.dat"), Run: "5"}, nil, nil); err == nil {
+		t.Error("a run that is not there was opened")
+	}
+}

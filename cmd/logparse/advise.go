@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// jsonCost is the object of `advise --json`; its keys are documented in
+// docs/formats.md and stable.
+type jsonCost struct {
+	Function string  `json:"function"`
+	Module   string  `json:"module,omitempty"`
+	Source   string  `json:"source,omitempty"`
+	Events   int64   `json:"events"`
+	Overhead int64   `json:"overhead_ns"`
+	OfEvents float64 `json:"share_of_events"`
+	OfTime   float64 `json:"share_of_time"`
+}
+
+func newAdvise() *cobra.Command {
+	var in inputFlags
+	var asJSON bool
+	var top int
+	var cost time.Duration
+	cmd := &cobra.Command{
+		Use:   "advise LOG",
+		Short: "Name the functions that cost most to record, and how to leave them out",
+		Long: `advise lists the functions by what recording them cost: their events times the
+cost of an event, which the recorder of a trace measures and writes down. For
+other logs it is assumed, or given with --event-cost. Where threads ran side by
+side the share of the run's time may be more than all of it.
+
+It then prints options and settings that leave out the functions with at least
+1 % of the events, --top at most.`,
+		Example: `  logparse advise program.lptrace
+  logparse advise LogDetails.dat --top 5 --event-cost 11us`,
+		Args: oneLog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if top < 1 {
+				return usageError{fmt.Errorf("--top is a number from 1, not %d", top)}
+			}
+			if cost < 0 {
+				return usageError{fmt.Errorf("--event-cost is a time such as 14ns, not %v", cost)}
+			}
+			s, err := in.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			a := s.Advise(cost)
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			if asJSON {
+				encode := json.NewEncoder(out)
+				encode.SetEscapeHTML(false)
+				for _, f := range a.Functions {
+					err := encode.Encode(jsonCost{f.Function, f.Module, f.Source, f.Events, f.Overhead.Nanoseconds(), f.OfEvents, f.OfTime})
+					if err != nil {
+						return err
+					}
+				}
+			} else {
+				printAdvice(out, a, top, cost != 0)
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			return in.finish(s)
+		},
+	}
+	in.add(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&top, "top", 20, "the `number` of functions to list and to leave out at most")
+	flags.DurationVar(&cost, "event-cost", 0, "what recording an event costs: a `time` such as 14ns (default: the log says, or it is assumed)")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object a function, all of them")
+	return cmd
+}
+
+func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
+	source := "assumed: this log does not say"
+	switch {
+	case given:
+		source = "as given"
+	case a.Measured:
+		source = "measured by the recorder"
+	}
+	fmt.Fprintf(w, "events    %d, %s each (%s)\n", a.Events, period(a.EventCost), source)
+	fmt.Fprintf(w, "run       %s\n", period(a.Span))
+	fmt.Fprintf(w, "overhead  %s, %.1f %% of the run's time\n\n", period(a.Overhead), 100*a.OfTime)
+	fmt.Fprintf(w, "%12s  %7s  %12s  %7s  %s\n", "events", "share", "overhead", "of run", "function")
+	var chosen []app.FunctionCost
+	var share float64
+	for i, f := range a.Functions {
+		if i == top {
+			fmt.Fprintf(w, "... and %d more\n", len(a.Functions)-i)
+			break
+		}
+		fmt.Fprintf(w, "%12d  %5.1f %%  %12s  %5.1f %%  %s%s\n", f.Events, 100*f.OfEvents, period(f.Overhead), 100*f.OfTime, f.Function, inModule(f))
+		if f.Named && f.OfEvents >= 0.01 && f.Function != "main" {
+			chosen = append(chosen, f)
+			share += f.OfEvents
+		}
+	}
+	if len(chosen) == 0 {
+		return
+	}
+	e := app.Exclude(chosen, a.Functions)
+	fmt.Fprintf(w, "\nTo leave out %d functions with %.1f %% of the events:\n", len(chosen), 100*share)
+	part := func(title string, lines ...string) {
+		fmt.Fprintf(w, "\n%s\n", title)
+		for _, l := range lines {
+			fmt.Fprintf(w, "  %s\n", l)
+		}
+	}
+	if e.Functions != "" {
+		part("gcc, for a shell:", e.Functions)
+	}
+	if len(e.Also) > 0 {
+		fmt.Fprintf(w, "  This hits others too, because gcc looks for the names within longer ones:\n  %s\n", strings.Join(clip(e.Also, 5), ", "))
+	}
+	if len(e.Left) > 0 {
+		fmt.Fprintf(w, "  It cannot name %s: use the attribute below.\n", strings.Join(clip(e.Left, 5), ", "))
+	}
+	if e.Files != "" {
+		part("gcc, all functions of their source files:", e.Files)
+	}
+	part("clang has no such list. In the source, at each function or around several (gcc knows the first, too):",
+		"__attribute__((no_instrument_function))",
+		"#pragma clang attribute push(__attribute__((no_instrument_function)), apply_to = function)",
+		"#pragma clang attribute pop")
+	part("MSVC has neither a list nor a pragma for /Gh and /GH: compile the source files without them, in CMake",
+		`set_source_files_properties(FILE.cpp PROPERTIES COMPILE_OPTIONS "")`,
+		"with /Gh /GH set on the other files only, or make the functions __forceinline.")
+	part("Without building again, for the trace recorder:", e.Recorder)
+}
+
+// inModule writes a function's module and source behind its name.
+func inModule(f app.FunctionCost) string {
+	if !f.Named || f.Module == "" {
+		return ""
+	}
+	return "  (" + f.Module + ")"
+}
+
+// period writes a time for people.
+func period(d time.Duration) string {
+	return string(rows.AppendDuration(nil, d.Nanoseconds(), 9))
+}
+
+func clip(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], fmt.Sprintf("%d more", len(list)-n))
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+)
+
+func newTrace() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Write a trace as text, or make one of such text",
+		Long: `trace shows what lies in a trace file (.lptrace), record by record, and makes
+trace files of such text. It is for those who write recorders and readers;
+docs/formats.md explains the records.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	dump := &cobra.Command{
+		Use:     "dump LOG",
+		Short:   "Print a trace as text",
+		Example: `  logparse trace dump program.4711.lptrace | less -S`,
+		Args:    oneLog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.DumpTrace(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	load := &cobra.Command{
+		Use:     "load TEXT LOG",
+		Short:   "Make a trace of text",
+		Example: `  logparse trace load calls.txt calls.lptrace`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("load takes TEXT and LOG, not %d files", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.LoadTrace(cmd.Context(), args[0], args[1])
+		},
+	}
+	for _, c := range []*cobra.Command{dump, load} {
+		check := c.Args
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{err}
+			}
+			return nil
+		}
+	}
+	cmd.AddCommand(dump, load)
+	return cmd
+}

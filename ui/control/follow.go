@@ -1,0 +1,123 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+)
+
+// A Follow is how a log that is being written is followed.
+type Follow struct {
+	On bool
+	// AtEnd says that the table is to stay at its end as rows come.
+	AtEnd bool
+	// New counts the rows that came since the table left its end.
+	New int64
+}
+
+// SetFollow begins to follow the log, with the table at its end, or stops it.
+func (c *Controller) SetFollow(on bool) {
+	s := c.session
+	if s == nil || on == c.state.Follow.On {
+		return
+	}
+	if !on {
+		end(&c.following)
+		c.setFollow(Follow{})
+		c.refreshSoon()
+		return
+	}
+	c.ShowAll()
+	c.setFollow(Follow{On: true, AtEnd: true})
+	c.run(&c.following, "", func(ctx context.Context, _ app.Progress) func(bool) {
+		err := s.Follow(ctx, func(u app.Update) {
+			c.post(func() { c.grew(s, u) })
+		})
+		return func(current bool) {
+			if current && c.session == s {
+				c.followed(err)
+			}
+		}
+	})
+}
+
+func (c *Controller) setFollow(f Follow) {
+	if f != c.state.Follow {
+		c.state.Follow = f
+		c.changed(ChangeFollow)
+	}
+}
+
+// Moved says whether the table, which the user has moved, is at its end.
+func (c *Controller) Moved(atEnd bool) {
+	if f := c.state.Follow; f.On && f.AtEnd != atEnd && !(atEnd && c.state.Filtered) {
+		c.setFollow(Follow{On: true, AtEnd: atEnd})
+	}
+}
+
+// Resume takes the table to its end again, and a filter away.
+func (c *Controller) Resume() {
+	if c.state.Follow.On {
+		c.ShowAll()
+		c.setFollow(Follow{On: true, AtEnd: true})
+	}
+}
+
+// grew shows the rows that have come.
+func (c *Controller) grew(s Session, u app.Update) {
+	f := c.state.Follow
+	if c.session != s || !f.On {
+		return
+	}
+	if !f.AtEnd {
+		f.New += u.New
+	}
+	c.state.Follow = f
+	c.changed(ChangeGrown | ChangeFollow)
+	c.refreshSoon()
+	switch {
+	case u.Runs > 0:
+		c.say(&Message{Level: LevelGood, Text: lang.L("The program was started again; its rows follow.")})
+	case u.Replaced:
+		c.say(&Message{Level: LevelWarn, Text: lang.L("The log was renamed or replaced; the old file is followed."),
+			Next: lang.L("Open the log again to see the new one.")})
+	}
+	if u.New > 0 {
+		c.trace("grew " + decimal(u.Rows))
+	}
+}
+
+// followed ends following.
+func (c *Controller) followed(err error) {
+	c.setFollow(Follow{})
+	c.refresh()
+	switch {
+	case err == nil:
+		c.say(&Message{Level: LevelGood, Text: lang.L("The program has ended; all of its rows are here.")})
+	case !errors.Is(err, context.Canceled):
+		c.say(&Message{Level: LevelBad, Text: lang.L("The log cannot be followed any more: {{.Cause}}", data{"Cause": cause(err)}),
+			Next: lang.L("Reload the log."), Details: err.Error()})
+		c.trace("error " + err.Error())
+	}
+}
+
+// refreshSoon brings what is counted up to date, a little later and only once
+// for many rows.
+func (c *Controller) refreshSoon() {
+	if c.refreshing {
+		return
+	}
+	c.refreshing = true
+	time.AfterFunc(2*reportEvery, func() {
+		c.post(func() {
+			c.refreshing = false
+			if c.session != nil {
+				c.refresh()
+			}
+		})
+	})
+}

@@ -1,0 +1,150 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+)
+
+// following opens a log of 100 rows and follows it.
+func following(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t, &fake.Engine{Rows: 100, Growing: make(chan app.Update)})
+	d.SetFollow(true) // without a log it does nothing
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	if d.State().Follow.On {
+		t.Fatal("a log is followed without being asked for")
+	}
+	d.SetFollow(true)
+	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
+		t.Fatalf("following is %+v", f)
+	}
+	return d
+}
+
+func (d *desk) grow(u app.Update) {
+	d.t.Helper()
+	want := d.State().Rows.Len() + u.New
+	d.engine.Growing <- u
+	d.wait("rows", func() bool { return d.State().Rows.Len() == want && len(d.queue) == 0 })
+	d.settle()
+}
+
+func TestFollowPausesAndResumes(t *testing.T) {
+	d := following(t)
+	d.changes = 0
+	d.grow(app.Update{New: 5})
+	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) || d.changes&control.ChangeGrown == 0 {
+		t.Errorf("at the end: %+v", f)
+	}
+	d.Moved(false)
+	d.grow(app.Update{New: 3})
+	d.grow(app.Update{New: 4})
+	if f := d.State().Follow; f != (control.Follow{On: true, New: 7}) {
+		t.Errorf("scrolled up: %+v", f)
+	}
+	d.Moved(true)
+	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
+		t.Errorf("scrolled to the end: %+v", f)
+	}
+	d.Moved(false)
+	d.grow(app.Update{New: 1})
+	d.Resume()
+	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
+		t.Errorf("resumed: %+v", f)
+	}
+	d.SetFollow(false)
+	d.Moved(false)
+	d.Resume()
+	if f := d.State().Follow; f != (control.Follow{}) {
+		t.Errorf("stopped: %+v", f)
+	}
+	d.SetFollow(true)
+	d.grow(app.Update{New: 1})
+	if n := d.State().Rows.Len(); n != 114 {
+		t.Errorf("%d rows after following again", n)
+	}
+}
+
+// TestFollowWithFilter holds that a filter pauses following, and that resuming
+// takes it away.
+func TestFollowWithFilter(t *testing.T) {
+	d := following(t)
+	d.FilterThread(1001)
+	d.waitEvent("filtered 50")
+	d.Moved(true) // the end of the filtered rows is not the log's
+	d.engine.Growing <- app.Update{New: 2}
+	d.waitEvent("grew 102")
+	if s := d.State(); s.Follow != (control.Follow{On: true, New: 2}) || s.Rows.Len() != 50 {
+		t.Errorf("filtered: %+v, %d rows", s.Follow, s.Rows.Len())
+	}
+	d.Resume()
+	if s := d.State(); s.Follow != (control.Follow{On: true, AtEnd: true}) || s.Filtered || s.Rows.Len() != 102 {
+		t.Errorf("resumed: %+v, filtered %t, %d rows", s.Follow, s.Filtered, s.Rows.Len())
+	}
+}
+
+func TestFollowMessages(t *testing.T) {
+	for name, test := range map[string]struct {
+		update app.Update
+		want   string
+	}{
+		"a new run": {app.Update{New: 1, Runs: 1}, "started again"},
+		"replaced":  {app.Update{Replaced: true}, "renamed or replaced"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := following(t)
+			d.engine.Growing <- test.update
+			if m := d.waitMessage(); !strings.Contains(m.Text, test.want) {
+				t.Errorf("message %+v", m)
+			}
+			if !d.State().Follow.On {
+				t.Error("following ended")
+			}
+		})
+	}
+}
+
+func TestFollowEnds(t *testing.T) {
+	for _, test := range []struct {
+		err   error
+		level control.Level
+	}{{nil, control.LevelGood}, {fake.ErrBroken, control.LevelBad}} {
+		d := following(t)
+		d.engine.FollowErr = test.err
+		close(d.engine.Growing)
+		if m := d.waitMessage(); m.Level != test.level {
+			t.Errorf("error %v: message %+v", test.err, m)
+		}
+		if f := d.State().Follow; f != (control.Follow{}) {
+			t.Errorf("error %v: following is %+v", test.err, f)
+		}
+	}
+}
+
+// TestFollowAcrossSessions holds that a log that is opened again goes on to be
+// followed, another does not, and that sessions are closed.
+func TestFollowAcrossSessions(t *testing.T) {
+	d := following(t)
+	d.Reload()
+	d.waitEvent("loaded")
+	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
+		t.Errorf("after a reload following is %+v", f)
+	}
+	d.grow(app.Update{New: 1})
+	d.SetLog(d.file("b.dat", binary))
+	d.waitEvent("loaded")
+	if f := d.State().Follow; f != (control.Follow{}) {
+		t.Errorf("another log is followed: %+v", f)
+	}
+	d.SetFollow(true)
+	d.Close()
+	d.wait("three closed sessions", func() bool { d.settle(); return d.engine.ClosedCount() == 3 })
+	if f := d.State().Follow; f != (control.Follow{}) {
+		t.Errorf("after closing following is %+v", f)
+	}
+}

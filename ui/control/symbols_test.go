@@ -1,0 +1,128 @@
+package control_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+	"logparser/ui/language"
+)
+
+// quiet takes the servers out of the environment of the test.
+func quiet(t *testing.T) {
+	t.Helper()
+	t.Setenv("_NT_SYMBOL_PATH", "")
+	t.Setenv("DEBUGINFOD_URLS", "")
+}
+
+// TestNetworkNeedsAgreement holds that no server is asked that the user has
+// not seen named when the network was switched on.
+func TestNetworkNeedsAgreement(t *testing.T) {
+	quiet(t)
+	d := newDesk(t, &fake.Engine{Rows: 10})
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	if d.State().Wanted.Network {
+		t.Error("the network is on from the beginning")
+	}
+	d.SetSymbols([]string{"https://one.example/s"})
+	d.waitEvent("loaded")
+	d.SetNetwork(true)
+	d.waitEvent("loaded")
+	if !d.State().Found.Network || !slices.Equal(d.Agreed(), []string{"https://one.example/s"}) {
+		t.Errorf("network %v, agreed to %q", d.State().Found.Network, d.Agreed())
+	}
+	// Fewer servers, and folders, need no new agreement.
+	d.SetSymbols([]string{"/folder", "https://one.example/s"})
+	d.waitEvent("loaded")
+	if !d.State().Found.Network {
+		t.Error("a folder switched the network off")
+	}
+	d.SetSymbols([]string{"https://one.example/s", "debuginfod:https://two.example"})
+	d.waitEvent("loaded")
+	if s := d.State(); s.Found.Network || s.Wanted.Network {
+		t.Error("a server is asked that nobody agreed to")
+	}
+	d.SetNetwork(false)
+	if len(d.Agreed()) != 1 {
+		t.Errorf("agreed to %q", d.Agreed())
+	}
+}
+
+// TestStrangerIsNamed holds that the user is told why the network is off.
+func TestStrangerIsNamed(t *testing.T) {
+	quiet(t)
+	d := newDesk(t, &fake.Engine{Rows: 10})
+	d.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
+	if !d.State().Wanted.Network {
+		t.Error("what was agreed to is forgotten")
+	}
+	d.SetSymbols([]string{"https://user:secret@two.example/s"})
+	if m := d.State().Message; m == nil || !strings.Contains(m.Text, "https://two.example/s") || strings.Contains(m.Text, "secret") || d.State().Wanted.Network {
+		t.Errorf("message %+v, network %v", m, d.State().Wanted.Network)
+	}
+	// The environment may name another server at the next start.
+	t.Setenv("DEBUGINFOD_URLS", "https://three.example")
+	e := newDesk(t, &fake.Engine{Rows: 10})
+	e.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
+	if e.State().Wanted.Network {
+		t.Error("a server of the environment is asked that nobody agreed to")
+	}
+}
+
+func TestFetchIsShownAndStopped(t *testing.T) {
+	quiet(t)
+	e := &fake.Engine{Rows: 10, Loading: make(chan struct{}), Fetch: "https://one.example:8080/s/app.pdb/0123/app.pdb"}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.wait("the download", func() bool {
+		w := d.State().Work
+		return w.Slow && w.Title == "Fetching app.pdb from one.example:8080 · 3.1 MB" && w.Done == 3<<20 && w.Total == 12<<20
+	})
+	d.Cancel()
+	if m := d.waitMessage(); !strings.Contains(m.Text, "Stopped") || !d.State().Opened {
+		t.Errorf("message %+v", m)
+	}
+}
+
+// TestNamesOfAnotherBuild holds that the switch is heard, and that what it
+// does is said.
+func TestNamesOfAnotherBuild(t *testing.T) {
+	quiet(t)
+	e := &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a.exe", Path: "/a.exe", Status: "mismatched", OnRequest: true, Records: 10}}}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.SetLoadMismatched(true)
+	d.waitEvent("loaded")
+	s := d.State()
+	if !s.Found.LoadMismatched || s.Symbols.Level != control.LevelBad || !strings.Contains(s.Symbols.Text, "1 of another build") {
+		t.Errorf("loads them: %v, symbols %+v", s.Found.LoadMismatched, s.Symbols)
+	}
+	if m := s.Message; m == nil || m.Level != control.LevelBad || !strings.Contains(m.Text, "marked and may be wrong") {
+		t.Errorf("message %+v", m)
+	}
+}
+
+// TestPhrases says a reason of the engine in both languages.
+func TestPhrases(t *testing.T) {
+	inner := app.Phrase{Pattern: "it is %s, recorded is %s", Args: []any{"A", "B"}}
+	p := app.Phrase{Pattern: "%s is of another build: %s", Args: []any{"a.pdb", inner}}
+	for code, want := range map[string]string{
+		language.English: "a.pdb is of another build: it is A, recorded is B",
+		language.Chinese: "a.pdb 属于另一次构建：它是 A，记录的是 B",
+	} {
+		if err := language.Set(code); err != nil {
+			t.Fatal(err)
+		}
+		if got := control.Translate(p); got != want {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+	if err := language.Set(language.English); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/ui/control/fake"
+)
+
+func TestFollow(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1000, Growing: make(chan app.Update)})
+	if !r.bar.follow.Disabled() {
+		t.Error("there is nothing to follow yet")
+	}
+	r.open()
+	r.grid.SetCurrent(10)
+	r.grid.TypedRune('f')
+	if !r.ctl.State().Follow.On || r.bar.follow.Importance != widget.HighImportance || !r.grid.AtEnd() {
+		t.Fatalf("following %+v, at the end %t", r.ctl.State().Follow, r.grid.AtEnd())
+	}
+	r.engine.Growing <- app.Update{New: 50}
+	r.waitTrace("grew 1050")
+	if !r.grid.AtEnd() || r.grid.Top() < 1000 || r.grid.Current() != 10 || r.status.news.Visible() {
+		t.Errorf("at the end %t, top row %d, current row %d, button shown %t", r.grid.AtEnd(), r.grid.Top(), r.grid.Current(), r.status.news.Visible())
+	}
+
+	r.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
+	top := r.grid.Top()
+	r.engine.Growing <- app.Update{New: 1}
+	r.waitTrace("grew 1051")
+	if r.grid.Top() != top || !r.status.news.Visible() || r.status.news.Text != "1 new row" {
+		t.Errorf("scrolled up: top row %d, was %d; button shown %t with %q", r.grid.Top(), top, r.status.news.Visible(), r.status.news.Text)
+	}
+	r.engine.Growing <- app.Update{New: 2}
+	r.waitTrace("grew 1053")
+	if r.status.news.Text != "3 new rows" {
+		t.Errorf("the button says %q", r.status.news.Text)
+	}
+	test.Tap(r.status.news)
+	if !r.grid.AtEnd() || r.status.news.Visible() {
+		t.Errorf("resumed: at the end %t, button shown %t", r.grid.AtEnd(), r.status.news.Visible())
+	}
+
+	// A jump to a row leaves the end; the End key goes back.
+	r.grid.SetCurrent(3)
+	if f := r.ctl.State().Follow; f.AtEnd {
+		t.Errorf("after a jump: %+v", f)
+	}
+	r.grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEnd})
+	if f := r.ctl.State().Follow; !f.AtEnd {
+		t.Errorf("after the End key: %+v", f)
+	}
+
+	test.Tap(r.bar.follow)
+	if r.ctl.State().Follow.On || r.bar.follow.Importance == widget.HighImportance {
+		t.Error("following goes on")
+	}
+}
