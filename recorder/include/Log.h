@@ -9,6 +9,9 @@
 //
 // One source file of every module (the program, each DLL or shared library)
 // includes Logger.h as well; it holds the code behind this class.
+//
+// Where LOGPARSER_TRACE is defined for Logger.h, the same line records into a
+// trace: the module is linked with the logrec library.
 // C++11; Windows and Linux.
 
 #ifndef LOGPARSER_LOG_H

@@ -11,6 +11,9 @@
 // All modules of a process write into the same two files. A pair that is
 // already there is renamed. README.md beside this folder says the rest.
 //
+// With LOGPARSER_TRACE defined the functions are recorded by the trace recorder
+// instead, a library that the module is linked with (logrec.h).
+//
 // C++11; Windows (x86, x64, arm64) and Linux (x86, x64, arm64).
 
 #ifndef LOGPARSER_LOGGER_H
@@ -64,6 +67,20 @@ extern "C" void *_ReturnAddress(void);
 #else
 #define LOGPARSER_USED
 #endif
+
+#if defined(LOGPARSER_TRACE)
+
+#include "logrec.h"
+
+LOGPARSER_USED LogEnterLeave::LogEnterLeave() noexcept : address_(uintptr_t(LOGPARSER_RETURN_ADDRESS())) {
+  logrec_enter_return(reinterpret_cast<const void *>(address_), this);
+}
+
+LOGPARSER_USED LogEnterLeave::~LogEnterLeave() {
+  logrec_leave_return(reinterpret_cast<const void *>(address_), this);
+}
+
+#else
 
 namespace logparser_recorder {
 
@@ -1232,5 +1249,7 @@ LOGPARSER_USED LogEnterLeave::LogEnterLeave() noexcept : address_(uintptr_t(LOGP
 }
 
 LOGPARSER_USED LogEnterLeave::~LogEnterLeave() { logparser_recorder::record(address_, false); }
+
+#endif  // LOGPARSER_TRACE
 
 #endif

@@ -28,6 +28,14 @@
 #define LOGTEST_INLINE inline __attribute__((always_inline))
 #endif
 
+// With LOGTEST_HOOKS the compiler's hooks record the functions, and no object;
+// those that only tell the truth are not among them.
+#if defined(LOGTEST_HOOKS)
+#define LOGTEST_UNSEEN __attribute__((no_instrument_function))
+#else
+#define LOGTEST_UNSEEN
+#endif
+
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define LOGTEST_EXCEPTIONS 1
 #endif
@@ -38,8 +46,8 @@ SHAPES_API void truthAdd(const char *function, bool enter);
 
 class Truth {
  public:
-  explicit Truth(const char *function) : function_(function) { truthAdd(function_, true); }
-  ~Truth() { truthAdd(function_, false); }
+  LOGTEST_UNSEEN explicit Truth(const char *function) : function_(function) { truthAdd(function_, true); }
+  LOGTEST_UNSEEN ~Truth() { truthAdd(function_, false); }
   Truth(const Truth &) = delete;
   Truth &operator=(const Truth &) = delete;
 
@@ -47,8 +55,12 @@ class Truth {
   const char *function_;
 };
 
+#if defined(LOGTEST_HOOKS)
+#define LOGTEST_FUNCTION(name) Truth truth_(name)
+#else
 #define LOGTEST_FUNCTION(name) \
   LogEnterLeave LogObj;        \
   Truth truth_(name)
+#endif
 
 #endif

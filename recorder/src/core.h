@@ -1,0 +1,302 @@
+/* core.h: the recorder's inside, shared by its own files.
+ *
+ * Each thread has an lr_thread with one lr_level for its ordinary code and one
+ * for each signal handler that interrupted the recorder itself. A level writes
+ * into a chunk of the file that nobody else writes into; on the hot path there
+ * is no lock, no atomic operation and no system call. A record counts from the
+ * moment the chunk's used field covers it. */
+
+#ifndef LOGREC_CORE_H
+#define LOGREC_CORE_H
+
+#include "format.h"
+#include "platform.h"
+
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(_WIN32)
+#define LR_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define LR_HIDDEN
+#endif
+
+enum { LR_LEVELS = 4 };
+
+/* What lr_mode says. LR_FAST is 0 so that a started and a not yet started
+ * recorder look alike to the hooks: threads without lr_thread go the slow way. */
+enum { LR_FAST = 0, LR_OFF = 1, LR_GENERAL = 2 };
+extern LR_HIDDEN uint32_t lr_mode;
+
+/* An open call. */
+struct lr_frame_entry {
+  uint64_t function; /* address << 1 | kind */
+  uintptr_t frame;   /* of the hook's call: decreases with depth */
+  uint64_t time;     /* of the enter, units */
+};
+
+/* What the general mode keeps of an open call besides: enough to take its
+ * enter back. */
+struct lr_frame_extra {
+  uint8_t *before, *after; /* of the enter's records */
+  uint64_t last;           /* the level's last time before */
+  uint32_t sequence;       /* of the chunk */
+};
+
+/* A window: base of a range of 2^27 addresses; bits as in an enter's first
+ * word. Empty: a base that no address is near. */
+struct lr_window {
+  uint64_t base;
+  uint64_t bits;
+};
+enum { LR_WINDOW_CACHE = 32 }; /* a half for each kind of address */
+#define LR_NO_WINDOW ((uint64_t)1 << 63)
+
+struct lr_level {
+  /* The hot part. Where used reaches limit the slow way is taken: that leaves
+   * room for the longest group of records that is written without asking. */
+  struct lrf_chunk *chunk; /* &lr_no_chunk where there is none */
+  uint32_t limit;
+  uint64_t last; /* units */
+  struct lr_frame_entry *top, *stack_end;
+  struct lr_window window[LR_WINDOW_CACHE];
+
+  struct lr_frame_entry *stack; /* begins with two sentinels */
+  size_t stack_size;            /* bytes */
+  struct lr_frame_extra *extra; /* general mode: beside stack */
+  uint64_t window_base[LRF_WINDOWS]; /* what the chunk's windows are: base | kind */
+  uint32_t windows;                  /* how many are set */
+  uint32_t window_next;              /* the one to set anew when all are */
+  uint32_t sequence, lost;
+  uint32_t next_size; /* of the next chunk */
+  uint64_t written;   /* bytes of all chunks before this one */
+  /* Rings: the chunks, oldest first, linked by their order in this array. */
+  struct lrf_chunk **ring;
+  uint32_t ring_count, ring_at, ring_room;
+  uint64_t ring_bytes;
+};
+
+enum {
+  LR_STACK_BYTES = 1 << 20, /* at first; pages that are not touched cost nothing */
+  LR_STACK_MOST = 1 << 28,
+  LR_RESERVE = 64, /* bytes at a chunk's end: a STACK-less slow enter fits */
+};
+
+/* An lr_thread becomes zero in a forked child where the system can do that. */
+enum { LR_IDLE = 1 };
+struct lr_thread {
+  /* LR_IDLE, and one more for each hook of this thread that is on the stack; 0
+   * in an lr_thread that is nobody's. */
+  uint32_t busy;
+  uint32_t shift;
+  uint32_t stream;
+  uint64_t id;
+  uint32_t dropped; /* events that found all levels in use */
+  uint32_t ending;  /* rounds of thread-exit handlers */
+  uint32_t named; /* 1: by the program, in the log only */
+  char name[64];
+  struct lr_level level[LR_LEVELS];
+};
+enum { LR_THREAD_BYTES = 8192 };
+typedef char lr_check_thread[sizeof(struct lr_thread) <= LR_THREAD_BYTES ? 1 : -1];
+
+/* Whose lr_thread is not there yet: never written to. */
+extern LR_HIDDEN struct lr_thread lr_nobody;
+/* Full from the beginning. */
+extern LR_HIDDEN struct lrf_chunk lr_no_chunk;
+
+/* How the recorder was set, from the environment. */
+struct lr_settings {
+  int off, ring, sites;
+  uint64_t ring_bytes, minimum; /* bytes; ns */
+  int snapshot_signal;
+  char file[4096];
+  char include[4096], exclude[4096];
+};
+extern LR_HIDDEN struct lr_settings lr_settings;
+
+enum { LR_NOT_STARTED = 0, LR_RUNNING = 1, LR_STOPPED = 2, LR_DISABLED = 3 };
+
+struct lr_state {
+  uint32_t state;
+  uint32_t shift;   /* of the counter */
+  int counter;      /* LRF_... */
+  uint64_t rate;    /* units a second */
+  uint64_t minimum; /* units */
+  uint64_t begin;
+  uint32_t streams;
+  uint32_t pid;
+  uint64_t end;     /* bytes of the file that are chunks */
+  int ended;        /* 1: END was written; the file grows by the chunk */
+  struct lrf_file_header *header;
+  struct lrf_chunk *process; /* the chunk of process records */
+  uint32_t process_sequence;
+  uint64_t last_clock; /* monotonic ns */
+  uint32_t snapshots;
+  struct lr_thread *free_threads;
+  char path[4300];
+};
+extern LR_HIDDEN struct lr_state lr_global;
+
+/* ---- core.c ---- */
+
+LR_HIDDEN uint64_t lr_now(void);
+/* The state of this thread, made on the first call; NULL while it
+ * cannot be had (off, stopped, or asked from inside its own making). */
+LR_HIDDEN struct lr_thread *lr_thread_get(void);
+LR_HIDDEN void lr_thread_exit(struct lr_thread *t);
+/* The program ends: END, and the file cut to its length. */
+LR_HIDDEN void lr_end(void);
+/* Before and after fork, in the forking thread. */
+LR_HIDDEN void lr_fork_before(void);
+LR_HIDDEN void lr_fork_parent(void);
+LR_HIDDEN void lr_fork_child(void);
+/* Records of the process; take the lock themselves. */
+LR_HIDDEN void lr_write_fork(uint32_t child);
+/* lr_exec_begin writes EXEC and trims; lr_exec_failed takes the end back. */
+LR_HIDDEN int lr_exec_begin(const char *path);
+LR_HIDDEN void lr_exec_failed(void);
+LR_HIDDEN void lr_thread_name(const char *name);
+LR_HIDDEN void lr_switch(int on, const char *why);
+LR_HIDDEN int lr_snapshot_to(const char *path);
+/* Sets lr_mode by settings and state. */
+LR_HIDDEN void lr_choose_mode(void);
+
+/* A record of the process under construction. */
+struct lr_body {
+  uint8_t *data;
+  size_t length, capacity;
+};
+LR_HIDDEN void lr_put(struct lr_body *b, const void *p, size_t n);
+LR_HIDDEN void lr_put32(struct lr_body *b, uint32_t v);
+LR_HIDDEN void lr_put64(struct lr_body *b, uint64_t v);
+LR_HIDDEN void lr_put_string(struct lr_body *b, const char *s);
+/* lr_record_begin takes the lock and returns the body to fill, or NULL where
+ * nothing is recorded; lr_record_end writes it and gives the lock back.
+ * Signals must be blocked. */
+LR_HIDDEN struct lr_body *lr_record_begin(void);
+LR_HIDDEN void lr_record_end(struct lr_body *b, uint16_t type, uint64_t time);
+
+/* Slow ways of the hooks. exact: frame must equal the enter's. */
+LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site);
+LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact);
+/* For hooks that know a call by its frame alone. lr_ended records leaves for
+ * the calls (of kind 1) that must have ended before the one of frame began;
+ * lr_returned records the leave of the call of frame. */
+LR_HIDDEN void lr_ended(uintptr_t frame);
+LR_HIDDEN void lr_returned(uintptr_t frame);
+LR_HIDDEN void lr_mark(const char *text, size_t n);
+LR_HIDDEN void lr_counter(const char *name, unsigned type, const void *value);
+
+/* ---- control.c ---- */
+
+LR_HIDDEN void lr_read_settings(void);
+/* 1 if calls of the function are recorded. */
+LR_HIDDEN int lr_wanted(uintptr_t function, unsigned kind);
+/* The addresses of a module are no longer its own. */
+LR_HIDDEN void lr_wanted_forget(void);
+/* 1 if there are include or exclude lists. */
+LR_HIDDEN int lr_lists(void);
+
+/* ---- the hot path ---- */
+
+#if LR_HAVE_COUNTER
+LR_INLINE uint64_t lr_ticks(void) { return lr_tsc(); }
+#else
+LR_INLINE uint64_t lr_ticks(void) { return plat_counter(); }
+#endif
+
+LR_INLINE void lr_store16(uint8_t *p, uint16_t v) { memcpy(p, &v, 2); }
+LR_INLINE void lr_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
+LR_INLINE void lr_store64(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
+
+/* Where the next record goes. */
+LR_INLINE uint8_t *lr_position(const struct lr_level *v) { return (uint8_t *)(v->chunk + 1) + v->chunk->used; }
+
+/* Publishes what was written up to p. */
+LR_INLINE void lr_commit(struct lr_level *v, const uint8_t *p) {
+  lr_store(&v->chunk->used, (uint32_t)(p - (uint8_t *)(v->chunk + 1)));
+}
+
+/* lr_try_enter records an enter, where that takes no more than a record and
+ * the top of the stack; else it returns 0 and nothing is changed. */
+LR_INLINE int lr_try_enter(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
+                           uintptr_t frame) {
+  /* The counter first: it takes long, and wants registers of its own. */
+  const uint64_t now = lr_ticks() >> t->shift;
+  lr_barrier();
+  const uint64_t delta = now - v->last;
+  struct lrf_chunk *const c = v->chunk;
+  const uint32_t used = c->used;
+  struct lr_frame_entry *const top = v->top;
+  const struct lr_window *w = &v->window[((function >> LRF_OFFSET_BITS) & 15) | kind << 4];
+  const uint64_t offset = function - w->base;
+  if (LR_UNLIKELY(delta > 0xffff || offset >> LRF_OFFSET_BITS || used >= v->limit || top >= v->stack_end)) return 0;
+  lr_store64((uint8_t *)(c + 1) + used, offset << LRF_OFFSET_SHIFT | w->bits | delta << 32);
+  v->last = now;
+  lr_store(&c->used, used + 6);
+  top->function = (uint64_t)function << 1 | kind;
+  top->frame = frame;
+  top->time = now;
+  v->top = top + 1;
+  return 1;
+}
+
+/* lr_try_leave is the same for a leave; key is function << 1 | kind. Two bytes
+ * are enough where the top call is the one that ends: the function is the same
+ * and no call further out can be the one, since its frame is no younger than
+ * this one. exact: the frame is known to be the enter's. */
+LR_INLINE int lr_try_leave(struct lr_thread *t, struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
+  const uint64_t now = lr_ticks() >> t->shift;
+  lr_barrier();
+  const uint64_t delta = now - v->last;
+  struct lrf_chunk *const c = v->chunk;
+  const uint32_t used = c->used;
+  struct lr_frame_entry *const top = v->top - 1;
+  if (LR_UNLIKELY(delta > 0x7fff || used >= v->limit || top->function != key ||
+                  (exact ? top->frame != frame : top[-1].frame < frame)))
+    return 0;
+  lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
+  v->last = now;
+  v->top = top;
+  lr_store(&c->used, used + 2);
+  return 1;
+}
+
+/* Records an enter. site is used where call sites are recorded. */
+LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site) {
+  if (LR_UNLIKELY(lr_mode != LR_FAST)) {
+    if (lr_mode != LR_OFF) lr_enter_slow(function, kind, frame, site);
+    return;
+  }
+  struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(t->busy != LR_IDLE)) {
+    lr_enter_slow(function, kind, frame, site);
+    return;
+  }
+  t->busy = LR_IDLE + 1;
+  lr_barrier();
+  const int done = lr_try_enter(t, &t->level[0], function, kind, frame);
+  lr_barrier();
+  t->busy = LR_IDLE;
+  if (LR_UNLIKELY(!done)) lr_enter_slow(function, kind, frame, site);
+}
+
+LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
+  if (LR_UNLIKELY(lr_mode != LR_FAST)) {
+    if (lr_mode != LR_OFF) lr_leave_slow(function, kind, frame, exact);
+    return;
+  }
+  struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(t->busy != LR_IDLE)) {
+    lr_leave_slow(function, kind, frame, exact);
+    return;
+  }
+  t->busy = LR_IDLE + 1;
+  lr_barrier();
+  const int done = lr_try_leave(t, &t->level[0], (uint64_t)function << 1 | kind, frame, exact);
+  lr_barrier();
+  t->busy = LR_IDLE;
+  if (LR_UNLIKELY(!done)) lr_leave_slow(function, kind, frame, exact);
+}
+
+#endif

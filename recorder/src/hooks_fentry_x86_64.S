@@ -1,0 +1,125 @@
+/* hooks_fentry_x86_64.S: what -pg -mfentry calls (gcc, clang), and what gcc's
+ * -minstrument-return=call calls besides.
+ *
+ * __fentry__ is called as a function's first act: arguments are still in their
+ * registers, and so is what a call hands over besides (rax: number of vector
+ * arguments, r10: static chain). All of it is preserved. The hot path is
+ * compiled to leave the vector registers alone; the slow one saves them here,
+ * in full (upper halves too).
+ *
+ * The frame of a call is where its return address lies: the same for both
+ * hooks, and for no two open calls. */
+
+#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+
+  .text
+
+/* hook NAME, FAST, SLOW: both functions are (address inside the function,
+ * frame, address of its caller). FAST returns 0 when it is done. */
+  .macro hook name, fast, slow
+  .globl \name
+  .type \name,@function
+\name:
+  .cfi_startproc
+  endbr64
+  push %rax
+  .cfi_adjust_cfa_offset 8
+  push %rdi
+  .cfi_adjust_cfa_offset 8
+  push %rsi
+  .cfi_adjust_cfa_offset 8
+  push %rdx
+  .cfi_adjust_cfa_offset 8
+  push %rcx
+  .cfi_adjust_cfa_offset 8
+  push %r8
+  .cfi_adjust_cfa_offset 8
+  push %r9
+  .cfi_adjust_cfa_offset 8
+  push %r10
+  .cfi_adjust_cfa_offset 8
+  /* The stack may be aligned either way here. */
+  push %rbp
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rbp, 0
+  mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
+  and $-16,%rsp
+  mov 72(%rbp),%rdi
+  lea 80(%rbp),%rsi
+  mov 80(%rbp),%rdx
+  call \fast
+  test %eax,%eax
+  jnz 2f
+1:
+  mov %rbp,%rsp
+  .cfi_def_cfa_register %rsp
+  pop %rbp
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %rbp
+  pop %r10
+  .cfi_adjust_cfa_offset -8
+  pop %r9
+  .cfi_adjust_cfa_offset -8
+  pop %r8
+  .cfi_adjust_cfa_offset -8
+  pop %rcx
+  .cfi_adjust_cfa_offset -8
+  pop %rdx
+  .cfi_adjust_cfa_offset -8
+  pop %rsi
+  .cfi_adjust_cfa_offset -8
+  pop %rdi
+  .cfi_adjust_cfa_offset -8
+  pop %rax
+  .cfi_adjust_cfa_offset -8
+  ret
+2:
+  .cfi_def_cfa %rbp, 80
+  mov lr_xsave_size(%rip),%eax
+  test %eax,%eax
+  jz 3f
+  sub %rax,%rsp
+  and $-64,%rsp
+  /* The header behind the first 512 bytes must be 0. */
+  xor %eax,%eax
+  mov %rax,512(%rsp)
+  mov %rax,520(%rsp)
+  mov %rax,528(%rsp)
+  mov %rax,536(%rsp)
+  mov %rax,544(%rsp)
+  mov %rax,552(%rsp)
+  mov %rax,560(%rsp)
+  mov %rax,568(%rsp)
+  mov $0xe6,%eax
+  xor %edx,%edx
+  xsave64 (%rsp)
+  mov 72(%rbp),%rdi
+  lea 80(%rbp),%rsi
+  mov 80(%rbp),%rdx
+  call \slow
+  mov $0xe6,%eax
+  xor %edx,%edx
+  xrstor64 (%rsp)
+  jmp 1b
+3:
+  sub $512,%rsp
+  fxsave64 (%rsp)
+  mov 72(%rbp),%rdi
+  lea 80(%rbp),%rsi
+  mov 80(%rbp),%rdx
+  call \slow
+  fxrstor64 (%rsp)
+  jmp 1b
+  .cfi_endproc
+  .size \name,.-\name
+  .endm
+
+  hook __fentry__, lr_fentry_fast, lr_fentry_slow
+  hook __return__, lr_freturn_fast, lr_freturn_slow
+
+#endif
+
+#if defined(__ELF__)
+  .section .note.GNU-stack,"",%progbits
+#endif

@@ -1,0 +1,252 @@
+/* hooks_penter.c: what MSVC's /Gh and /GH call, in C.
+ *
+ * The compiler puts a call of _penter into each function's beginning and one of
+ * _pexit before its end, and takes both for calls that change no register.
+ * The two are in assembly (hooks_penter_x64.asm for ml64, hooks_penter.S for
+ * gcc and clang, below for x86 with MSVC): they keep what may hold arguments or
+ * results and call what is here.
+ *
+ * Where in the function the calls lie differs. For x86 the call of _penter is
+ * the first instruction; for x64 it comes behind the prologue, and a function
+ * that has no frame of its own calls with a stack that is not aligned. So
+ * nothing is subtracted from the return address, it is recorded as what it is;
+ * and a leave, whose return address is another one, is matched by its frame. */
+
+#include "core.h"
+#include "logrec.h"
+
+#if LR_HAVE_COUNTER
+
+#if defined(__AVX__)
+#error "compile hooks_penter.c without AVX: functions may be entered with arguments in ymm registers"
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <immintrin.h>
+#include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
+
+/* For the assembly. The first two return 0 where the way is the slow one. */
+int lr_penter(uintptr_t address, uintptr_t frame);
+int lr_pexit(uintptr_t address, uintptr_t frame);
+void lr_penter_slow(uintptr_t address, uintptr_t frame);
+void lr_pexit_slow(uintptr_t address, uintptr_t frame);
+
+/* Integer code only, but for what the compiler moves through xmm0 to xmm5. */
+LR_OWN int lr_penter(uintptr_t address, uintptr_t frame) {
+  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode == LR_OFF;
+  struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 0;
+  t->busy = LR_IDLE + 1;
+  lr_barrier();
+  const int done = lr_try_enter(t, &t->level[0], address, 1, frame);
+  lr_barrier();
+  t->busy = LR_IDLE;
+  return done;
+}
+
+LR_OWN int lr_pexit(uintptr_t address, uintptr_t frame) {
+  (void)address;
+  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode == LR_OFF;
+  struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 0;
+  t->busy = LR_IDLE + 1;
+  lr_barrier();
+  struct lr_level *v = &t->level[0];
+  const uint64_t key = v->top[-1].function;
+  const int done = (key & 1) && lr_try_leave(t, v, key, frame, 1);
+  lr_barrier();
+  t->busy = LR_IDLE;
+  return done;
+}
+
+/* ---- the slow way ----
+ * What the system and the C library do may change all of the registers. */
+
+enum { STATES = 0xe7 /* x87, SSE, AVX, AVX-512 */, AREA = 2752 };
+
+LR_OWN static uint32_t states(void) {
+  static uint32_t known;
+  uint32_t mask = lr_load(&known);
+  if (mask) return mask & ~(1u << 31);
+  unsigned r[4] = {0, 0, 0, 0};
+#if defined(_MSC_VER) && !defined(__clang__)
+  __cpuid((int *)r, 1);
+#else
+  __cpuid(1, r[0], r[1], r[2], r[3]);
+#endif
+  if (r[2] >> 27 & 1) {
+#if defined(_MSC_VER) && !defined(__clang__)
+    mask = (uint32_t)_xgetbv(0) & STATES;
+    __cpuidex((int *)r, 13, 0);
+#else
+    uint32_t high;
+    __asm__ volatile("xgetbv" : "=a"(mask), "=d"(high) : "c"(0));
+    mask &= STATES;
+    __cpuid_count(13, 0, r[0], r[1], r[2], r[3]);
+#endif
+    /* The places of the states asked for end below this, wherever they are:
+     * the others lie between them or behind. */
+    for (unsigned i = 2; i < 8; i++) {
+      if (!(mask >> i & 1)) continue;
+#if defined(_MSC_VER) && !defined(__clang__)
+      __cpuidex((int *)r, 13, (int)i);
+#else
+      __cpuid_count(13, i, r[0], r[1], r[2], r[3]);
+#endif
+      if (r[1] + r[0] > AREA) mask &= ~(1u << i);
+    }
+  }
+  lr_store(&known, mask | 1u << 31);
+  return mask;
+}
+
+LR_OWN static void save(uint8_t *area, uint32_t mask) {
+  memset(area + 512, 0, 64);
+#if defined(_MSC_VER) && !defined(__clang__)
+  if (mask) _xsave(area, mask);
+  else _fxsave(area);
+#else
+  if (mask) __asm__ volatile("xsave (%0)" : : "r"(area), "a"(mask), "d"(0) : "memory");
+  else __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory");
+#endif
+}
+
+LR_OWN static void restore(const uint8_t *area, uint32_t mask) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  if (mask) _xrstor((void *)area, mask);
+  else _fxrstor((void *)area);
+#else
+  if (mask) __asm__ volatile("xrstor (%0)" : : "r"(area), "a"(mask), "d"(0) : "memory");
+  else __asm__ volatile("fxrstor (%0)" : : "r"(area) : "memory");
+#endif
+}
+
+/* function_of finds where the function that address lies in begins; 0 where
+ * nothing tells. */
+#if defined(_M_X64) || defined(__x86_64__)
+struct unwind_entry {
+  uint32_t begin, end, info;
+};
+__declspec(dllimport) struct unwind_entry *__stdcall RtlLookupFunctionEntry(uint64_t pc, uint64_t *base, void *history);
+
+LR_OWN static uintptr_t function_of(uintptr_t address) {
+  uint64_t base = 0;
+  const struct unwind_entry *e = RtlLookupFunctionEntry(address - 1, &base, NULL);
+  /* Parts of a function are chained to its beginning. */
+  for (int i = 0; e && i < 32; i++) {
+    const uint8_t *info = (const uint8_t *)(uintptr_t)(base + (e->info & ~3u));
+    if (!(e->info & 1) && !(info[0] >> 3 & 4)) return (uintptr_t)base + e->begin;
+    const unsigned codes = info[2];
+    e = e->info & 1 ? (const struct unwind_entry *)info
+                    : (const struct unwind_entry *)(info + 4 + 2 * ((codes + 1) & ~1u));
+  }
+  return 0;
+}
+#else
+LR_OWN static uintptr_t function_of(uintptr_t address) {
+  (void)address;
+  return 0;
+}
+#endif
+
+/* find looks for the open call that ends. Its frame is that of its enter, but
+ * not where the function has moved the stack in between (alloca), or where the
+ * compiler calls _pexit inside the frame: then it is the innermost that is not
+ * further in, if it is the same function's. */
+LR_OWN static const struct lr_frame_entry *find(const struct lr_level *v, uintptr_t address, uintptr_t frame) {
+  const struct lr_frame_entry *const bottom = v->stack + 2, *f;
+  if (!v->stack) return NULL;
+  for (f = v->top - 1; f >= bottom && f->frame < frame; f--) {
+  }
+  if (f < bottom || !(f->function & 1)) return NULL;
+  if (f->frame == frame) return f;
+  const uintptr_t entered = (uintptr_t)(f->function >> 1);
+  const uintptr_t mine = function_of(address);
+  if (mine) return function_of(entered) == mine ? f : NULL;
+  return address > entered && address - entered < 1u << 20 ? f : NULL;
+}
+
+LR_COLD void lr_penter_slow(uintptr_t address, uintptr_t frame) {
+  uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
+  const uint32_t mask = states();
+  save(area, mask);
+  lr_enter_slow(address, 1, frame, 0);
+  restore(area, mask);
+}
+
+LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
+  uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
+  const uint32_t mask = states();
+  save(area, mask);
+  const struct lr_thread *t = lr_self_get();
+  const struct lr_frame_entry *f = NULL;
+  if (t->busy >= LR_IDLE && t->busy - LR_IDLE < LR_LEVELS && (lr_mode == LR_FAST || lr_wanted(address, 1)))
+    f = find(&t->level[t->busy - LR_IDLE], address, frame);
+  /* One that was entered while nothing was recorded is nobody's leave. */
+  if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1);
+  else lr_leave_slow(address, 1, frame, 1);
+  restore(area, mask);
+}
+
+/* ---- the hooks, x86 with MSVC ---- */
+
+#if defined(_MSC_VER) && defined(_M_IX86)
+
+#define HOOK(name, fast, slow)                                                                          \
+  LR_OWN void __declspec(naked) __cdecl name(void) {                                                    \
+    __asm push ebp                                                                                      \
+    __asm mov ebp, esp                                                                                  \
+    __asm sub esp, 128                                                                                  \
+    __asm and esp, -16                                                                                  \
+    __asm mov [esp + 16], eax                                                                           \
+    __asm mov [esp + 20], ecx                                                                           \
+    __asm mov [esp + 24], edx                                                                           \
+    __asm movaps [esp + 32], xmm0                                                                       \
+    __asm movaps [esp + 48], xmm1                                                                       \
+    __asm movaps [esp + 64], xmm2                                                                       \
+    __asm movaps [esp + 80], xmm3                                                                       \
+    __asm movaps [esp + 96], xmm4                                                                       \
+    __asm movaps [esp + 112], xmm5                                                                      \
+    __asm mov eax, [ebp + 4]                                                                            \
+    __asm lea edx, [ebp + 8]                                                                            \
+    __asm mov [esp], eax                                                                                \
+    __asm mov [esp + 4], edx                                                                            \
+    __asm call fast                                                                                     \
+    __asm movaps xmm0, [esp + 32]                                                                       \
+    __asm movaps xmm1, [esp + 48]                                                                       \
+    __asm movaps xmm2, [esp + 64]                                                                       \
+    __asm movaps xmm3, [esp + 80]                                                                       \
+    __asm movaps xmm4, [esp + 96]                                                                       \
+    __asm movaps xmm5, [esp + 112]                                                                      \
+    __asm test eax, eax                                                                                 \
+    __asm jnz done                                                                                      \
+    __asm mov eax, [ebp + 4]                                                                            \
+    __asm lea edx, [ebp + 8]                                                                            \
+    __asm mov [esp], eax                                                                                \
+    __asm mov [esp + 4], edx                                                                            \
+    __asm call slow                                                                                     \
+    __asm done:                                                                                         \
+    __asm mov eax, [esp + 16]                                                                           \
+    __asm mov ecx, [esp + 20]                                                                           \
+    __asm mov edx, [esp + 24]                                                                           \
+    __asm mov esp, ebp                                                                                  \
+    __asm pop ebp                                                                                       \
+    __asm ret                                                                                           \
+  }
+HOOK(_penter, lr_penter, lr_penter_slow)
+HOOK(_pexit, lr_pexit, lr_pexit_slow)
+
+#endif
+
+#if defined(_MSC_VER) && defined(LOGREC_BUILD_SHARED)
+#if defined(_M_IX86)
+#pragma comment(linker, "/EXPORT:_penter=__penter /EXPORT:_pexit=__pexit")
+#else
+#pragma comment(linker, "/EXPORT:_penter /EXPORT:_pexit")
+#endif
+#endif
+
+#endif

@@ -1,0 +1,221 @@
+/* platform.h: what the recorder needs from the system and the compiler.
+ *
+ * core.c, control.c and the hooks are the same everywhere; one platform_*.c
+ * and one modules_*.c implement what is declared here for one system. None of
+ * it may allocate with malloc, throw, or call a function that the recorded
+ * program may have replaced and instrumented, unless said. Strings are UTF-8
+ * on Windows and the system's bytes elsewhere. */
+
+#ifndef LOGREC_PLATFORM_H
+#define LOGREC_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- compiler ---- */
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define LR_OWN
+#define LR_COLD __declspec(noinline)
+#define LR_INLINE static __forceinline
+#define LR_LIKELY(x) (x)
+#define LR_UNLIKELY(x) (x)
+#define lr_return_address() ((uintptr_t)_ReturnAddress())
+/* x86 and x64 keep stores in order, and loads; the compiler is told to. */
+#define lr_load(p) (_ReadWriteBarrier(), *(p))
+#define lr_store(p, v) (_ReadWriteBarrier(), (void)(*(p) = (v)), _ReadWriteBarrier())
+#define lr_barrier() _ReadWriteBarrier()
+#else
+/* Own functions are never instrumented, whatever the flags. */
+#define LR_OWN __attribute__((no_instrument_function))
+#define LR_COLD __attribute__((no_instrument_function, noinline, cold))
+#define LR_INLINE static inline __attribute__((no_instrument_function, always_inline))
+#define LR_LIKELY(x) __builtin_expect(!!(x), 1)
+#define LR_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define lr_load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define lr_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+/* Orders what one thread and its own signal handlers see. */
+#define lr_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define lr_return_address() ((uintptr_t)__builtin_return_address(0))
+/* An address in the caller's frame that is the same for every call made from
+ * one place of the stack: what the shadow stack is checked by. */
+#if !defined(_WIN32)
+#if defined(__clang__)
+#define lr_frame() ((uintptr_t)__builtin_frame_address(0))
+#else
+/* The same, but for a constant, and without a frame pointer. */
+#define lr_frame() ((uintptr_t)__builtin_dwarf_cfa())
+#endif
+#endif
+#endif
+
+/* ---- this thread's state ----
+ * A pointer, &lr_nobody in a thread that recorded nothing yet. Read on the hot
+ * path, so it wants the cheapest thread-local storage there is. */
+
+struct lr_thread;
+extern struct lr_thread lr_nobody;
+#if defined(_WIN32)
+#include "platform_windows.h"
+#else
+extern __thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+LR_INLINE struct lr_thread *lr_self_get(void) { return lr_self; }
+LR_INLINE void lr_self_set(struct lr_thread *t) { lr_self = t; }
+#endif
+
+/* ---- clock ---- */
+
+#if defined(_WIN32)
+/* In platform_windows.h. */
+#elif defined(__x86_64__) || defined(__i386__)
+LR_INLINE uint64_t lr_tsc(void) {
+  uint32_t lo, hi;
+  __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+  return (uint64_t)hi << 32 | lo;
+}
+#define LR_HAVE_COUNTER 1
+#elif defined(__aarch64__)
+LR_INLINE uint64_t lr_tsc(void) {
+  uint64_t v;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+  return v;
+}
+#define LR_HAVE_COUNTER 1
+#else
+#define LR_HAVE_COUNTER 0
+#endif
+
+struct plat_clock {
+  int counter;    /* LRF_TSC, LRF_CNTVCT: lr_tsc() is used; else plat_counter() */
+  uint64_t rate;  /* its nominal ticks a second */
+};
+/* Chooses the counter and finds its rate; at most 1 ms. */
+void plat_clock_init(struct plat_clock *c);
+/* The counter where lr_tsc() cannot be trusted. */
+uint64_t plat_counter(void);
+/* Monotonic time and wall time in ns, one behind the other; microsecond
+ * exactness is the caller's business. */
+void plat_times(uint64_t *monotonic, int64_t *wall);
+/* Seconds that local time is ahead of UTC. Called once at start. */
+int32_t plat_utc_offset(void);
+
+/* ---- memory ---- */
+
+/* Zeroed pages, or NULL. With lost_in_child, a forked child finds them zeroed
+ * again where the system can do that. */
+void *plat_pages(size_t size, int lost_in_child);
+void plat_pages_free(void *p, size_t size);
+/* Larger, with the old content; the old range is gone. NULL: nothing changed. */
+void *plat_pages_grow(void *p, size_t size, size_t larger);
+
+/* ---- the file ---- */
+
+enum { PLAT_OK = 0, PLAT_EXISTS, PLAT_FULL, PLAT_ERROR };
+
+/* The file is grown, and on Windows mapped, in steps: the core lets no chunk
+ * lie across a multiple of this. */
+#define PLAT_STEP ((uint64_t)16 << 20)
+
+/* Creates the file; PLAT_EXISTS if there is one of the name already. It is not
+ * inherited by other programs. One file at a time. */
+int plat_file_create(const char *path);
+/* Makes bytes [offset, offset + size) usable, zeros, and returns where they are
+ * mapped; never beyond a multiple of PLAT_STEP. Called under plat_lock, offset
+ * only ever grows. *why is PLAT_FULL or PLAT_ERROR where NULL is returned. The
+ * bytes stay mapped until plat_file_forget. The space on the disk is taken
+ * here, so that no later store to them can fail. exact: allocate no more than
+ * asked for. */
+void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *why);
+/* Cuts off what was allocated in advance behind size. May be called while
+ * others record below it; plat_file_extend works afterwards. */
+void plat_file_trim(uint64_t size);
+/* Unmaps and closes, without a change to the file. */
+void plat_file_forget(void);
+/* Where the bytes at offset are mapped, for reading: a chunk's are together. */
+const void *plat_file_at(uint64_t offset);
+/* A second file, for snapshots: new, written from front to back. */
+int plat_copy_begin(const char *path);
+int plat_copy_write(const void *p, size_t n);
+int plat_copy_end(int ok);
+
+/* ---- threads ---- */
+
+/* One lock for everything that is not a thread's own. Its holder has signals
+ * blocked. plat_lock returns 0 where this thread has it already (a fault
+ * inside the recorder). */
+int plat_lock(void);
+void plat_unlock(void);
+/* A second one, for scans of the modules: 0 if another thread has it. */
+int plat_modules_trylock(void);
+void plat_modules_unlock(void);
+/* Both are free again: in a forked child. */
+void plat_locks_reset(void);
+
+/* What a slow path changes and must put back: the signal mask and errno, or
+ * GetLastError. plat_slow_begin blocks all signals. */
+struct plat_saved {
+  uint64_t words[18];
+};
+void plat_slow_begin(struct plat_saved *s);
+void plat_slow_end(const struct plat_saved *s);
+
+uint64_t plat_thread_id(void);
+/* Calls lr_thread_exit(t) when this thread ends. */
+void plat_on_thread_exit(struct lr_thread *t);
+/* This thread's name, cut to size; "" where it has none. */
+void plat_thread_name(char *name, size_t size);
+/* 1 if the caller runs on an alternate signal stack. */
+int plat_on_signal_stack(void);
+
+/* ---- process ---- */
+
+struct plat_process {
+  uint32_t pid, parent;
+  uint64_t started;  /* as in the file header */
+  char path[4096];   /* of the executable */
+  char system[256];
+};
+void plat_process(struct plat_process *p);
+uint32_t plat_pid(void);
+/* The command line: strings that end with 0, one after another. Returns their
+ * length together; cut to size. */
+size_t plat_command_line(char *buffer, size_t size);
+/* The value of an environment variable in buffer, or NULL; variables are not
+ * looked at in programs with raised rights. */
+const char *plat_environment(const char *name, char *buffer, size_t size);
+/* 1 if path is a folder. */
+int plat_is_folder(const char *path);
+/* One line to standard error. */
+void plat_message(const char *line);
+/* What the last PLAT_FULL or PLAT_ERROR was, for plat_message. */
+const char *plat_error(void);
+/* Called once, before the first file: registers what must be known of fork,
+ * exec, the program's end. */
+void plat_start(void);
+
+/* ---- modules_*.c ---- */
+
+/* Looks at what is loaded and writes LOAD and UNLOAD records for what changed
+ * since the last look. Where the system tells no exact time, a LOAD has the
+ * time of the look before it, when the module was not there yet. Returns at
+ * once where another thread is at it. Not with plat_lock; signals blocked. */
+void plat_modules_scan(void);
+/* 1 if something was loaded or unloaded since the last scan; cheap. */
+int plat_modules_changed(void);
+/* Forgets what it wrote, for a new file. */
+void plat_modules_reset(void);
+/* The loaded module that owns address; its number is never used again. 0: none
+ * is known. */
+struct plat_module {
+  uint32_t number;
+  uintptr_t base, bias;
+  size_t size;
+  const char *path;
+};
+int plat_module_of(uintptr_t address, struct plat_module *m);
+/* Calls each(context, address, name) for every function symbol of the module's
+ * file. Addresses are VAs. */
+void plat_module_symbols(const struct plat_module *m, void (*each)(void *, uintptr_t, const char *), void *context);
+
+#endif

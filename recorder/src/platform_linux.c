@@ -1,0 +1,543 @@
+/* platform_linux.c: platform.h for Linux. */
+
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
+#include "core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#if !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+#if !defined(MADV_WIPEONFORK)
+#define MADV_WIPEONFORK 18
+#endif
+
+__thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec"))) = &lr_nobody;
+
+static int last_error;
+
+/* ---- clock ---- */
+
+LR_OWN static uint64_t nanoseconds(clockid_t id) {
+  struct timespec t = {0, 0};
+  clock_gettime(id, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+LR_OWN uint64_t plat_counter(void) { return nanoseconds(CLOCK_MONOTONIC); }
+
+#if defined(__x86_64__) || defined(__i386__)
+/* told_rate is what processor or hypervisor say the counter's rate is, or 0. */
+LR_OWN static uint64_t told_rate(void) {
+  unsigned a, b, c, d;
+  if (__get_cpuid(1, &a, &b, &c, &d) && (c >> 31 & 1)) {
+    __cpuid(0x40000000, a, b, c, d);
+    if (a >= 0x40000010 && a < 0x40010000) {
+      __cpuid(0x40000010, a, b, c, d);
+      if (a > 100000) return (uint64_t)a * 1000;
+    }
+  }
+  if (__get_cpuid_count(0x15, 0, &a, &b, &c, &d) && a && b && c) return (uint64_t)c * b / a;
+  return 0;
+}
+#endif
+
+#if LR_HAVE_COUNTER
+/* measured_rate compares the counter with the clock for half a millisecond. */
+LR_OWN static uint64_t measured_rate(void) {
+  uint64_t m0, m1, t0, t1;
+  uint64_t best = ~(uint64_t)0;
+  m0 = t0 = 0;
+  for (int i = 0; i < 5; i++) {
+    const uint64_t a = lr_tsc(), m = nanoseconds(CLOCK_MONOTONIC), b = lr_tsc();
+    if (b - a < best) best = b - a, m0 = m, t0 = a + (b - a) / 2;
+  }
+  do {
+    t1 = lr_tsc();
+    m1 = nanoseconds(CLOCK_MONOTONIC);
+    t1 += (lr_tsc() - t1) / 2;
+  } while (m1 - m0 < 500000);
+  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(m1 - m0));
+}
+#endif
+
+LR_OWN void plat_clock_init(struct plat_clock *c) {
+  c->counter = LRF_MONOTONIC;
+  c->rate = 1000000000;
+#if defined(__x86_64__) || defined(__i386__)
+  c->counter = LRF_TSC;
+  c->rate = told_rate();
+  if (!c->rate) c->rate = measured_rate();
+#elif defined(__aarch64__)
+  c->counter = LRF_CNTVCT;
+  __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(c->rate));
+  if (!c->rate) c->rate = measured_rate();
+#endif
+}
+
+LR_OWN void plat_times(uint64_t *monotonic, int64_t *wall) {
+  *monotonic = nanoseconds(CLOCK_MONOTONIC);
+  *wall = (int64_t)nanoseconds(CLOCK_REALTIME);
+}
+
+static int32_t utc_offset;
+LR_OWN int32_t plat_utc_offset(void) { return utc_offset; }
+
+/* ---- memory ---- */
+
+LR_OWN void *plat_pages(size_t size, int lost_in_child) {
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+  /* A child that no fork handler ran in must not write into its parent's
+   * file: it finds a thread that is not alive. Before Linux 4.14 only the fork
+   * handler sees to that. */
+  if (lost_in_child) madvise(p, size, MADV_WIPEONFORK);
+  return p;
+}
+LR_OWN void plat_pages_free(void *p, size_t size) { munmap(p, size); }
+LR_OWN void *plat_pages_grow(void *p, size_t size, size_t larger) {
+  void *q = mremap(p, size, larger, MREMAP_MAYMOVE);
+  return q == MAP_FAILED ? NULL : q;
+}
+
+/* ---- the file ---- */
+
+/* One mapping, larger than any file: only what was allocated is touched. */
+static struct {
+  int fd;
+  uint8_t *base;
+  uint64_t mapped, size;
+} file = {-1, NULL, 0, 0};
+
+/* Out of the way of programs that close all descriptors they know of, or that
+ * expect the next one to have a certain number. */
+LR_OWN static int move_up(int fd) {
+  if (fd < 0) return fd;
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+LR_OWN int plat_file_create(const char *path) {
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+  if (fd < 0) {
+    last_error = errno;
+    return errno == EEXIST ? PLAT_EXISTS : errno == ENOSPC || errno == EDQUOT ? PLAT_FULL : PLAT_ERROR;
+  }
+  file.fd = move_up(fd);
+  file.size = 0;
+  uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
+  for (; size >= 4 * PLAT_STEP; size /= 4) {
+    file.base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
+    if (file.base != MAP_FAILED) {
+      file.mapped = size;
+      /* Core dumps stay small: what is in the file need not be in them. */
+      madvise(file.base, (size_t)size, MADV_DONTDUMP);
+      return PLAT_OK;
+    }
+    last_error = errno;
+  }
+  unlink(path);
+  close(file.fd);
+  file.fd = -1;
+  file.base = NULL;
+  return PLAT_ERROR;
+}
+
+/* same_file guards against a program that closed our descriptor, or put a file
+ * of its own in its place. */
+LR_OWN static int same_file(void) {
+  struct stat now;
+  static dev_t device;
+  static ino_t inode;
+  if (fstat(file.fd, &now) < 0) return 0;
+  if (file.size == 0) {
+    device = now.st_dev;
+    inode = now.st_ino;
+  }
+  return now.st_dev == device && now.st_ino == inode;
+}
+
+LR_OWN static int reopen(void) {
+  /* The mapping holds the file; /proc has a name for it. */
+  char name[80] = "/proc/self/map_files/";
+  char *p = name + strlen(name);
+  const uint64_t range[2] = {(uint64_t)(uintptr_t)file.base, (uint64_t)(uintptr_t)file.base + file.mapped};
+  for (int i = 0; i < 2; i++) {
+    int digits = 1;
+    while (digits < 16 && range[i] >> 4 * digits) digits++;
+    while (digits--) *p++ = "0123456789abcdef"[range[i] >> 4 * digits & 15];
+    *p++ = i ? 0 : '-';
+  }
+  int fd = open(name, O_RDWR | O_CLOEXEC);
+  if (fd < 0) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 0;
+  file.fd = move_up(fd);
+  return same_file();
+}
+
+/* write_zeros puts pages of the file into memory and the mapping in one go,
+ * which costs less than a fault a page: 1.2 ns less a recorded call. That holds
+ * while the system has memory in large pieces at hand; behind ZEROS_END, in a
+ * file that grows fast, finding them costs more than they save. */
+enum { ZEROS_END = 128 << 20, ZEROS_LEAST = 16384 };
+
+LR_OWN static int write_zeros(uint64_t offset, uint32_t size) {
+  enum { PIECE = 65536, PIECES = 16 };
+  static const char zeros[PIECE];
+  while (size > 0) {
+    struct iovec v[PIECES];
+    uint32_t n = 0, bytes = 0;
+    for (; n < PIECES && bytes < size; n++) {
+      v[n].iov_base = (void *)(uintptr_t)zeros;
+      v[n].iov_len = size - bytes < PIECE ? size - bytes : PIECE;
+      bytes += (uint32_t)v[n].iov_len;
+    }
+    const ssize_t k = pwritev(file.fd, v, (int)n, (off_t)offset);
+    if (k <= 0) {
+      if (k < 0 && errno == EINTR) continue;
+      last_error = k < 0 ? errno : ENOSPC;
+      return 0;
+    }
+    offset += (uint64_t)k;
+    size -= (uint32_t)k;
+  }
+  return 1;
+}
+
+LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *why) {
+  const uint64_t end = offset + size;
+  if (end > file.mapped) {
+    last_error = EFBIG;
+    *why = PLAT_FULL;
+    return NULL;
+  }
+  if (end > file.size) {
+    if (!same_file() && !reopen()) {
+      last_error = EBADF;
+      *why = PLAT_ERROR;
+      return NULL;
+    }
+    uint64_t larger = exact ? end : (end + PLAT_STEP - 1) / PLAT_STEP * PLAT_STEP;
+    /* Beyond this limit the kernel would kill the program by SIGXFSZ. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < larger) larger = end;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < larger) {
+      last_error = EFBIG;
+      *why = PLAT_FULL;
+      return NULL;
+    }
+    int error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    if (error == ENOSPC && larger > end) {
+      larger = end;
+      error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    }
+    if (error) {
+      last_error = error;
+      *why = error == ENOSPC || error == EDQUOT || error == EFBIG ? PLAT_FULL : PLAT_ERROR;
+      /* What was allocated of it is given back. */
+      if (ftruncate(file.fd, (off_t)file.size) < 0) last_error = error;
+      return NULL;
+    }
+    file.size = larger;
+  }
+  if (size >= ZEROS_LEAST && offset < ZEROS_END) {
+    if ((!same_file() && !reopen()) || !write_zeros(offset, size)) {
+      *why = last_error == ENOSPC || last_error == EDQUOT || last_error == EFBIG ? PLAT_FULL : PLAT_ERROR;
+      return NULL;
+    }
+    madvise(file.base + offset, size, MADV_POPULATE_WRITE);
+  }
+  return file.base + offset;
+}
+
+LR_OWN void plat_file_trim(uint64_t size) {
+  if (file.fd < 0 || size > file.size || (!same_file() && !reopen())) return;
+  if (ftruncate(file.fd, (off_t)size) == 0) file.size = size;
+}
+
+LR_OWN void plat_file_forget(void) {
+  if (file.base) munmap(file.base, (size_t)file.mapped);
+  if (file.fd >= 0 && same_file()) close(file.fd);
+  file.fd = -1;
+  file.base = NULL;
+  file.size = 0;
+}
+
+LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
+
+static int copy_fd = -1;
+LR_OWN int plat_copy_begin(const char *path) {
+  copy_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+  if (copy_fd >= 0) return PLAT_OK;
+  last_error = errno;
+  return errno == EEXIST ? PLAT_EXISTS : PLAT_ERROR;
+}
+LR_OWN int plat_copy_write(const void *p, size_t n) {
+  const char *b = p;
+  while (n > 0) {
+    const ssize_t k = write(copy_fd, b, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) {
+      last_error = errno;
+      return 0;
+    }
+    b += k;
+    n -= (size_t)k;
+  }
+  return 1;
+}
+LR_OWN int plat_copy_end(int ok) {
+  const int closed = close(copy_fd) == 0;
+  copy_fd = -1;
+  return ok && closed;
+}
+
+/* ---- threads ---- */
+
+/* A futex: 0 free, else the owner's thread id, with the top bit where somebody
+ * waits. */
+static uint32_t lock_word, modules_word;
+enum { WAITED_FOR = (int)0x80000000 };
+
+LR_OWN uint64_t plat_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
+
+LR_OWN static int take(uint32_t *word, int wait) {
+  const uint32_t me = (uint32_t)plat_thread_id();
+  uint32_t mine = me;
+  for (;;) {
+    uint32_t now = 0;
+    if (__atomic_compare_exchange_n(word, &now, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
+    if ((now & ~(uint32_t)WAITED_FOR) == me || !wait) return 0;
+    if (!(now & (uint32_t)WAITED_FOR) &&
+        !__atomic_compare_exchange_n(word, &now, now | (uint32_t)WAITED_FOR, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      continue;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, now | (uint32_t)WAITED_FOR, NULL, NULL, 0);
+    mine = me | (uint32_t)WAITED_FOR;
+  }
+}
+LR_OWN static void give(uint32_t *word) {
+  if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) & (uint32_t)WAITED_FOR)
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+LR_OWN int plat_lock(void) { return take(&lock_word, 1); }
+LR_OWN void plat_unlock(void) { give(&lock_word); }
+LR_OWN int plat_modules_trylock(void) { return take(&modules_word, 0); }
+LR_OWN void plat_modules_unlock(void) { give(&modules_word); }
+LR_OWN void plat_locks_reset(void) { lock_word = modules_word = 0; }
+
+typedef char check_saved[sizeof(sigset_t) + sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];
+
+LR_OWN void plat_slow_begin(struct plat_saved *s) {
+  const int error = errno;
+  s->words[0] = (uint64_t)(uint32_t)error;
+  sigset_t all;
+  sigfillset(&all);
+  /* A fault of ours is reported like one of the program's. */
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
+  sigdelset(&all, SIGILL);
+  sigdelset(&all, SIGFPE);
+  sigdelset(&all, SIGTRAP);
+  pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)&s->words[1]);
+  errno = error;
+}
+LR_OWN void plat_slow_end(const struct plat_saved *s) {
+  pthread_sigmask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
+  errno = (int)s->words[0];
+}
+
+static pthread_key_t exit_key;
+static int have_key;
+
+LR_OWN static void thread_exit(void *t) {
+  if (lr_self_get() == t) lr_thread_exit(t);
+}
+
+LR_OWN void plat_on_thread_exit(struct lr_thread *t) {
+  if (lr_load(&have_key)) pthread_setspecific(exit_key, t);
+}
+
+LR_OWN void plat_thread_name(char *name, size_t size) {
+  char comm[16] = "";
+  prctl(PR_GET_NAME, comm);
+  size_t n = 0;
+  for (; n + 1 < size && n < sizeof comm && comm[n]; n++) name[n] = comm[n];
+  name[n] = 0;
+}
+
+LR_OWN int plat_on_signal_stack(void) {
+  stack_t s;
+  return sigaltstack(NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
+}
+
+/* ---- process ---- */
+
+LR_OWN uint32_t plat_pid(void) { return (uint32_t)syscall(SYS_getpid); }
+
+LR_OWN static size_t read_file(const char *path, char *buffer, size_t size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t n = 0;
+  while (n < size) {
+    const ssize_t k = read(fd, buffer + n, size - n);
+    if (k <= 0) break;
+    n += (size_t)k;
+  }
+  close(fd);
+  return n;
+}
+
+LR_OWN void plat_process(struct plat_process *p) {
+  memset(p, 0, sizeof *p);
+  p->pid = plat_pid();
+  p->parent = (uint32_t)syscall(SYS_getppid);
+  const ssize_t n = readlink("/proc/self/exe", p->path, sizeof p->path - 1);
+  p->path[n > 0 ? n : 0] = 0;
+  /* Field 22 of stat, counted behind the name, which may hold anything. */
+  char stat[1024];
+  const size_t length = read_file("/proc/self/stat", stat, sizeof stat - 1);
+  stat[length] = 0;
+  const char *s = strrchr(stat, ')');
+  for (int field = 2; s && field < 22; field++) s = strchr(s + 1, ' ');
+  if (s)
+    for (s++; *s >= '0' && *s <= '9'; s++) p->started = p->started * 10 + (uint64_t)(*s - '0');
+  struct utsname u;
+  if (uname(&u) == 0) {
+    const char *part[] = {u.sysname, " ", u.release, " ", u.machine};
+    size_t at = 0;
+    for (int i = 0; i < 5; i++)
+      for (const char *c = part[i]; *c && at + 1 < sizeof p->system; c++) p->system[at++] = *c;
+  }
+}
+
+LR_OWN size_t plat_command_line(char *buffer, size_t size) {
+  size_t n = read_file("/proc/self/cmdline", buffer, size);
+  if (n && buffer[n - 1]) buffer[n - 1] = 0;
+  return n;
+}
+
+LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size) {
+  if (getauxval(AT_SECURE)) return NULL;
+  const char *v = getenv(name);
+  if (!v) return NULL;
+  const size_t n = strlen(v);
+  if (n >= size) return NULL;
+  memcpy(buffer, v, n + 1);
+  return buffer;
+}
+
+LR_OWN int plat_is_folder(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+LR_OWN void plat_message(const char *line) {
+  char text[4700];
+  size_t n = strlen(line);
+  if (n > sizeof text - 1) n = sizeof text - 1;
+  memcpy(text, line, n);
+  text[n++] = '\n';
+  if (write(2, text, n) < 0) return;
+}
+
+LR_OWN const char *plat_error(void) {
+  switch (last_error) {
+    case ENOSPC: return "no space left on the disk";
+    case EDQUOT: return "the disk quota is used up";
+    case EFBIG: return "the file may not grow any more";
+    case EACCES: return "permission denied";
+    case ENOENT: return "no such folder";
+    case EROFS: return "the file system is read-only";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    case EEXIST: return "files of all names exist";
+    case ENOMEM: return "no address space for the mapping";
+    case EBADF: return "its descriptor was closed";
+    default: return "it cannot be written";
+  }
+}
+
+/* ---- start and end ---- */
+
+LR_OWN static void before_fork(void) { lr_fork_before(); }
+LR_OWN static void parent_after_fork(void) { lr_fork_parent(); }
+LR_OWN static void child_after_fork(void) { lr_fork_child(); }
+
+LR_OWN static void snapshot_handler(int number) {
+  (void)number;
+  lr_snapshot_to(NULL);
+}
+
+#if !defined(LOGREC_NO_INTERPOSE)
+extern char lr_interposed __attribute__((visibility("hidden")));
+#endif
+
+LR_OWN void plat_start(void) {
+  static int done;
+  if (done) return;
+  done = 1;
+#if !defined(LOGREC_NO_INTERPOSE)
+  lr_store(&lr_interposed, 1);
+#endif
+  pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+  if (pthread_key_create(&exit_key, thread_exit) == 0) lr_store(&have_key, 1);
+  const time_t now = time(NULL);
+  struct tm local;
+  if (localtime_r(&now, &local)) utc_offset = (int32_t)local.tm_gmtoff;
+  if (lr_settings.snapshot_signal) {
+    struct sigaction a;
+    memset(&a, 0, sizeof a);
+    a.sa_handler = snapshot_handler;
+    a.sa_flags = SA_RESTART;
+    sigfillset(&a.sa_mask);
+    sigaction(lr_settings.snapshot_signal, &a, NULL);
+  }
+}
+
+/* Before other constructors where the linker sorts by priority, and after
+ * other destructors; calls outside are recorded all the same. */
+__attribute__((constructor(101))) LR_OWN static void begin(void) {
+  const int error = errno;
+  lr_read_settings();
+  plat_start();
+  /* What the main thread recorded before. */
+  struct lr_thread *t = lr_self_get();
+  if (t != &lr_nobody) plat_on_thread_exit(t);
+  errno = error;
+}
+
+__attribute__((destructor(101))) LR_OWN static void end(void) {
+  const int error = errno;
+  lr_end();
+  /* A library that holds the recorder may be going now, the process not. */
+  if (lr_load(&have_key)) {
+    lr_store(&have_key, 0);
+    pthread_key_delete(exit_key);
+  }
+  errno = error;
+}

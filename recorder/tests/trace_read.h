@@ -1,0 +1,388 @@
+// trace_read.h: a strict reader of traces for the recorder's tests, written
+// from docs/formats.md alone. What the format does not allow is an error; the
+// only damage it forgives is none at all.
+
+#ifndef LOGREC_TESTS_TRACE_READ_H
+#define LOGREC_TESTS_TRACE_READ_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+struct TraceEvent {
+  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost } kind;
+  uint64_t time, address, site;
+  unsigned addressKind;  // 0 entry, 1 return
+  bool top;              // a leave of 2 bytes: address is that of the top call
+  unsigned level;
+  std::string text;
+  int64_t value;
+  uint64_t depth;                  // of a Stack
+  std::vector<uint64_t> functions;  // of a Stack: address * 2 + kind
+};
+
+struct TraceStream {
+  uint64_t thread;
+  std::vector<TraceEvent> events;  // all levels, by time
+  std::map<unsigned, std::vector<uint64_t>> open;  // level: address * 2 + kind
+  uint64_t lost, chunks, closed, bytes;
+};
+
+struct TraceModule {
+  uint32_t number, flags;
+  uint64_t base, size, bias, begin, end;
+  std::string path, identity;
+};
+
+struct TraceRecord {
+  unsigned type;
+  uint64_t time;
+  std::string body;
+};
+
+class Trace {
+ public:
+  std::string error;
+  uint32_t flags, pid, state;
+  uint64_t rate, ring, minimum, begin, end, fileSize, eventBytes, events;
+  std::map<uint32_t, TraceStream> streams;
+  std::vector<TraceRecord> records;
+  std::vector<TraceModule> modules;
+  std::map<uint32_t, std::string> images;
+
+  bool ok() const { return error.empty(); }
+
+  static bool isTrace(const std::string &path) {
+    char magic[8] = {};
+    if (FILE *f = fopen(path.c_str(), "rb")) {
+      const size_t n = fread(magic, 1, 8, f);
+      fclose(f);
+      return n == 8 && memcmp(magic, "\x89LPT\r\n\x1a\n", 8) == 0;
+    }
+    return false;
+  }
+
+  explicit Trace(const std::string &path)
+      : flags(), pid(), state(), rate(), ring(), minimum(), begin(), end(), fileSize(), eventBytes(), events() {
+    if (FILE *f = fopen(path.c_str(), "rb")) {
+      fseek(f, 0, SEEK_END);
+      data_.resize(size_t(ftell(f)));
+      rewind(f);
+      if (fread(&data_[0], 1, data_.size(), f) != data_.size()) error = "not read";
+      fclose(f);
+    } else {
+      error = "not opened: " + path;
+    }
+    fileSize = data_.size();
+    if (ok()) read();
+    // A copy of half a file would be dear.
+    data_.clear();
+    data_.shrink_to_fit();
+  }
+
+  const TraceRecord *find(unsigned type, size_t n = 0) const {
+    for (const TraceRecord &r : records)
+      if (r.type == type && n-- == 0) return &r;
+    return nullptr;
+  }
+  size_t count(unsigned type) const {
+    size_t n = 0;
+    for (const TraceRecord &r : records) n += r.type == type;
+    return n;
+  }
+  const TraceModule *moduleOf(uint64_t address, uint64_t time) const {
+    for (const TraceModule &m : modules)
+      if (address - m.base < m.size && m.begin <= time && time < m.end) return &m;
+    return nullptr;
+  }
+  static uint32_t u32(const std::string &s, size_t at) { return get<uint32_t>(s.data() + at); }
+  static uint64_t u64(const std::string &s, size_t at) { return get<uint64_t>(s.data() + at); }
+  static std::string text(const std::string &s, size_t *at) {
+    const uint32_t n = u32(s, *at);
+    *at += 4 + n;
+    return s.substr(*at - n, n);
+  }
+
+ private:
+  std::string data_;
+
+  template <class T>
+  static T get(const char *p) {
+    T v;
+    memcpy(&v, p, sizeof v);
+    return v;
+  }
+  template <class T>
+  T at(uint64_t offset) const {
+    return get<T>(data_.data() + offset);
+  }
+
+  __attribute__((format(printf, 2, 3))) void fail(const char *format, ...) {
+    if (!ok()) return;
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    error = line;
+  }
+
+  uint32_t checksum(uint64_t offset, size_t n) const {
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++) h = (h ^ uint8_t(data_[offset + i])) * 16777619u;
+    return h;
+  }
+
+  struct Key {
+    uint32_t stream;
+    unsigned level;
+    bool operator<(const Key &o) const { return stream != o.stream ? stream < o.stream : level < o.level; }
+  };
+
+  void read() {
+    if (data_.size() < 4096) return fail("%zu bytes", data_.size());
+    if (memcmp(data_.data(), "\x89LPT\r\n\x1a\n", 8) != 0) return fail("magic");
+    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 0) return fail("version");
+    if (at<uint32_t>(12) != 4096 || at<uint32_t>(16) != 4096) return fail("header sizes");
+    if (at<uint32_t>(80) != checksum(0, 80)) return fail("checksum of the header");
+    flags = at<uint32_t>(20);
+    pid = at<uint32_t>(28);
+    begin = at<uint64_t>(40);
+    rate = at<uint64_t>(48);
+    minimum = at<uint64_t>(64);
+    ring = at<uint64_t>(72);
+    state = at<uint32_t>(84);
+    end = at<uint64_t>(88);
+#if defined(_WIN32)
+    const unsigned system = 2;
+#else
+    const unsigned system = 1;
+#endif
+    if (at<uint8_t>(24) != sizeof(void *) || at<uint8_t>(25) != system) return fail("pointer size, system");
+    if (end > data_.size()) return fail("end %llu of %zu", (unsigned long long)end, data_.size());
+    std::map<Key, std::vector<std::pair<uint32_t, uint64_t>>> chunks;
+    for (uint64_t o = 4096; o < end;) {
+      if (at<uint32_t>(o) != 0x4354504c) {
+        // Killed while the last chunk was being made.
+        if (at<uint32_t>(o) == 0 && state == 0) break;
+        return fail("offset %llu: no chunk", (unsigned long long)o);
+      }
+      const uint32_t size = at<uint32_t>(o + 4);
+      if (size < 4096 || size % 4096 || size > end - o) return fail("offset %llu: size", (unsigned long long)o);
+      if (at<uint32_t>(o + 40) != checksum(o, 40)) return fail("offset %llu: checksum", (unsigned long long)o);
+      if (at<uint32_t>(o + 44) > size - 64) return fail("offset %llu: used", (unsigned long long)o);
+      const unsigned kind = at<uint8_t>(o + 8);
+      if (kind == 1) process(o);
+      else if (kind == 2) chunks[Key{at<uint32_t>(o + 12), at<uint8_t>(o + 9)}].push_back({at<uint32_t>(o + 16), o});
+      else fail("offset %llu: kind", (unsigned long long)o);
+      o += size;
+    }
+    for (auto &c : chunks) {
+      std::sort(c.second.begin(), c.second.end());
+      for (size_t i = 0; i < c.second.size() && ok(); i++) {
+        const uint32_t expected = i ? c.second[i - 1].first + 1 : flags & 1 ? c.second[0].first : 0;
+        if (c.second[i].first != expected) return fail("stream %u: chunk %u is missing", c.first.stream, expected);
+        chunk(c.second[i].second, c.first, i == 0 && c.second[0].first != 0);
+      }
+    }
+    for (auto &s : streams)
+      std::stable_sort(s.second.events.begin(), s.second.events.end(),
+                       [](const TraceEvent &a, const TraceEvent &b) { return a.time < b.time; });
+  }
+
+  void process(uint64_t o) {
+    const uint64_t last = o + 64 + at<uint32_t>(o + 44);
+    for (uint64_t p = o + 64; p < last && ok();) {
+      const uint32_t length = at<uint32_t>(p);
+      if (length < 16 || length % 8 || length > last - p) return fail("offset %llu: record", (unsigned long long)p);
+      TraceRecord r;
+      r.type = at<uint16_t>(p + 4);
+      r.time = at<uint64_t>(p + 8);
+      r.body = data_.substr(p + 16, length - 16);
+      if (r.type == 3) {
+        TraceModule m;
+        m.number = u32(r.body, 0);
+        m.flags = u32(r.body, 4);
+        m.base = u64(r.body, 8);
+        m.size = u64(r.body, 16);
+        m.bias = u64(r.body, 24);
+        m.begin = r.time;
+        m.end = ~uint64_t(0);
+        size_t i = 56;
+        m.path = text(r.body, &i);
+        m.identity = text(r.body, &i);
+        for (const TraceModule &other : modules)
+          if (other.end > m.begin && m.base < other.base + other.size && other.base < m.base + m.size)
+            fail("%s overlaps %s", m.path.c_str(), other.path.c_str());
+        modules.push_back(m);
+      } else if (r.type == 4) {
+        bool known = false;
+        for (TraceModule &m : modules)
+          if (m.number == u32(r.body, 0)) known = true, m.end = r.time;
+        if (!known) fail("module %u was unloaded and not loaded", u32(r.body, 0));
+      } else if (r.type == 12) {
+        images[u32(r.body, 0)] = r.body.substr(20, u32(r.body, 16));
+      }
+      records.push_back(r);
+      p += length;
+    }
+  }
+
+  void chunk(uint64_t o, const Key &key, bool middle) {
+    TraceStream &s = streams[key.stream];
+    s.thread = at<uint64_t>(o + 24);
+    s.chunks++;
+    s.closed += at<uint32_t>(o + 56) & 1;
+    s.lost += at<uint32_t>(o + 20);
+    s.bytes += at<uint32_t>(o + 44);
+    eventBytes += at<uint32_t>(o + 44);
+    std::vector<uint64_t> &open = s.open[key.level];
+    uint64_t now = at<uint64_t>(o + 32), site = 0;
+    struct {
+      uint64_t base;
+      unsigned kind;
+      bool set;
+    } window[8] = {};
+    const char *const begin = data_.data() + o + 64, *const end = begin + at<uint32_t>(o + 44);
+    for (const char *p = begin; p < end && ok();) {
+      const unsigned long long where = (unsigned long long)(p - data_.data());
+      const uint16_t word = get<uint16_t>(p);
+      TraceEvent e = {};
+      e.level = key.level;
+      if (word & 1) {
+        now += word >> 1;
+        if (open.empty()) return fail("offset %llu: a leave and no call is open", where);
+        e.kind = TraceEvent::Leave;
+        e.address = open.back() >> 1;
+        e.addressKind = open.back() & 1;
+        e.top = true;
+        e.time = now;
+        open.pop_back();
+        s.events.push_back(e);
+        events++;
+        p += 2;
+        continue;
+      }
+      if (word & 2) {
+        if (end - p < 6) return fail("offset %llu: torn", where);
+        const uint32_t v = get<uint32_t>(p);
+        now += get<uint16_t>(p + 4);
+        if (!window[v >> 2 & 7].set) return fail("offset %llu: window %u is not set", where, v >> 2 & 7);
+        e.kind = TraceEvent::Enter;
+        e.address = window[v >> 2 & 7].base + (v >> 5);
+        e.addressKind = window[v >> 2 & 7].kind;
+        e.site = site;
+        site = 0;
+        e.time = now;
+        open.push_back(e.address << 1 | e.addressKind);
+        s.events.push_back(e);
+        events++;
+        p += 6;
+        continue;
+      }
+      if (word == 0) {
+        p += 2;
+        continue;
+      }
+      const unsigned type = word >> 2 & 63;
+      size_t n = size_t(word >> 8) * 2, head = 2;
+      if (n == 0) {
+        n = get<uint32_t>(p + 2);
+        head = 6;
+      }
+      if (n < head || n % 2 || n > size_t(end - p)) return fail("offset %llu: length %zu", where, n);
+      const char *b = p + head;
+      switch (type) {
+        case 1: {
+          uint64_t v = 0;
+          memcpy(&v, b, n - 2);
+          now += v << 15;
+          break;
+        }
+        case 2: {
+          const unsigned w = get<uint16_t>(b);
+          window[w & 7].base = get<uint64_t>(b + 2);
+          window[w & 7].kind = w >> 3 & 1;
+          window[w & 7].set = true;
+          break;
+        }
+        case 7: {
+          now += get<uint16_t>(b);
+          const uint32_t v = get<uint32_t>(b + 2);
+          if (!window[v & 7].set) return fail("offset %llu: window %u is not set", where, v & 7);
+          e.kind = TraceEvent::Leave;
+          e.address = window[v & 7].base + (v >> 5);
+          e.addressKind = window[v & 7].kind;
+          e.time = now;
+          s.events.push_back(e);
+          events++;
+          const uint64_t f = e.address << 1 | e.addressKind;
+          for (size_t i = open.size(); i-- > 0;)
+            if (open[i] == f) {
+              open.resize(i);
+              break;
+            }
+          break;
+        }
+        case 8: {
+          const uint32_t v = get<uint32_t>(b);
+          if (n != 6 || !window[v & 7].set || window[v & 7].kind != 1) return fail("offset %llu: site", where);
+          site = window[v & 7].base + (v >> 5);
+          break;
+        }
+        case 9: {
+          const unsigned f = get<uint16_t>(b);
+          e.depth = get<uint32_t>(b + 2);
+          const uint32_t k = get<uint32_t>(b + 6);
+          if (p != begin || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
+            return fail("offset %llu: stack", where);
+          for (uint32_t i = 0; i < k; i++) e.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
+          // What was open before says the same.
+          if (!middle && !open.empty()) {
+            if (open.size() != e.depth || !std::equal(e.functions.begin(), e.functions.end(), open.end() - k))
+              return fail("offset %llu: the stack is another: depth %zu, recorded %llu", where, open.size(),
+                          (unsigned long long)e.depth);
+          } else {
+            open.assign(size_t(e.depth - k), 0);
+            open.insert(open.end(), e.functions.begin(), e.functions.end());
+          }
+          e.kind = TraceEvent::Stack;
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        case 10: {
+          now += get<uint16_t>(b);
+          e.kind = TraceEvent::Mark;
+          e.text.assign(b + 4, get<uint16_t>(b + 2));
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        case 11: {
+          now += get<uint16_t>(b);
+          e.kind = TraceEvent::Counter;
+          e.value = get<int64_t>(b + 4);
+          e.text.assign(b + 12, uint8_t(b[3]));
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        case 14:
+          s.lost += get<uint32_t>(b);
+          break;
+        default:
+          return fail("offset %llu: type %u", where, type);
+      }
+      p += n;
+    }
+  }
+};
+
+#endif

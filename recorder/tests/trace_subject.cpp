@@ -1,0 +1,345 @@
+// trace_subject.cpp: the program that trace_test.cpp runs and whose trace it
+// reads. It is built with -finstrument-functions, or with -pg -mfentry.
+// trace_subject CASE [ARGUMENT...]; standard output has lines "name value" for
+// the test, exit 0 says that all was right from inside.
+
+#include "logrec.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUIET __attribute__((no_instrument_function))
+#define LOGGED __attribute__((noinline))
+
+// What the program itself has counted, in a mapping of its own.
+struct Counts {
+  volatile uint64_t enters, leaves, handled;
+};
+static Counts *counts;
+static Counts nowhere;
+
+QUIET static void mapCounts(const char *path) {
+  counts = &nowhere;
+  if (!path) return;
+  const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+  if (fd < 0 || ftruncate(fd, 4096 * 64) < 0) _exit(97);
+  counts = static_cast<Counts *>(mmap(nullptr, 4096 * 64, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  close(fd);
+}
+
+LOGGED static int leaf(int x) {
+  __asm__ volatile("" ::: "memory");
+  return x + 1;
+}
+LOGGED static int branch(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) sum += leaf(i);
+  return sum;
+}
+LOGGED static int deep(int n) { return n == 0 ? leaf(0) : deep(n - 1) + 1; }
+
+QUIET static void tell(const char *name, uint64_t value) {
+  char line[128];
+  const int n = snprintf(line, sizeof line, "%s %llu\n", name, (unsigned long long)value);
+  if (write(1, line, size_t(n)) != n) _exit(96);
+}
+template <class F>
+QUIET static void tellFunction(const char *name, F *f) {
+  tell(name, uint64_t(reinterpret_cast<uintptr_t>(f)));
+}
+
+LOGGED static void inConstructor() { __asm__ volatile(""); }
+LOGGED static void inDestructor() { __asm__ volatile(""); }
+struct Static {
+  QUIET Static() {
+    if (getenv("SUBJECT_STATIC")) inConstructor();
+  }
+  QUIET ~Static() {
+    if (getenv("SUBJECT_STATIC")) inDestructor();
+  }
+};
+static Static object;
+
+struct Loop {
+  Counts *counts;
+  long calls;
+  int death;
+};
+
+QUIET static void *loop(void *p) {
+  const Loop *l = static_cast<Loop *>(p);
+  Counts *c = l->counts;
+  for (long i = 0; l->calls < 0 || i < l->calls; i++) {
+    leaf(1);
+    c->leaves = c->leaves + 1;
+    if (i == l->death) break;
+  }
+  return nullptr;
+}
+
+// Calls until it is killed, or ends itself at a random call.
+QUIET static int die(const char *how, long at, int threads) {
+  static Loop loops[8];
+  pthread_t t;
+  for (int i = 1; i < threads; i++) {
+    loops[i] = Loop{reinterpret_cast<Counts *>(reinterpret_cast<char *>(counts) + 4096 * i), -1, -1};
+    pthread_create(&t, nullptr, loop, &loops[i]);
+  }
+  Loop mine = {counts, how[0] == 'k' ? -1 : at, -1};
+  loop(&mine);
+  switch (how[0]) {
+    case 's': *reinterpret_cast<volatile int *>(uintptr_t(8)) = 1; break;
+    case 'a': abort();
+    case '_': _exit(3);
+  }
+  return 0;
+}
+
+static jmp_buf jump;
+LOGGED static void thirdJumps(int n) {
+  if (n == 0) longjmp(jump, 1);
+  thirdJumps(n - 1);
+  leaf(n);
+}
+LOGGED static int jumps() {
+  if (setjmp(jump) == 0) thirdJumps(2);
+  return leaf(7);
+}
+
+LOGGED static int throws(int x) {
+  if (x) throw x;
+  return leaf(x);
+}
+LOGGED static int passes(int x) { return throws(x) + 1; }
+LOGGED static int catches(int x) {
+  try {
+    return passes(x);
+  } catch (int v) {
+    return leaf(v);
+  }
+}
+
+LOGGED static void handler(int) { counts->handled = counts->handled + 1; }
+
+QUIET static int signals(long calls) {
+  struct sigaction a = {};
+  a.sa_handler = handler;
+  sigaction(SIGALRM, &a, nullptr);
+  const itimerval every = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &every, nullptr);
+  for (long i = 0; i < calls; i++) leaf(1);
+  setitimer(ITIMER_REAL, &never, nullptr);
+  return 0;
+}
+
+static sigjmp_buf outOfHandler;
+static volatile sig_atomic_t mayJump;
+LOGGED static void jumpingHandler(int) {
+  counts->handled = counts->handled + 1;
+  if (mayJump) siglongjmp(outOfHandler, 1);
+}
+// Handlers that leave by longjmp, out of the recorder too.
+QUIET static int signalJumps(int times) {
+  struct sigaction a = {};
+  a.sa_handler = jumpingHandler;
+  sigaction(SIGALRM, &a, nullptr);
+  static volatile int done;
+  const itimerval once = {{0, 0}, {0, 200}};
+  while (done < times) {
+    if (sigsetjmp(outOfHandler, 1) == 0) {
+      mayJump = 1;
+      setitimer(ITIMER_REAL, &once, nullptr);
+      for (;;) deep(3);
+    }
+    mayJump = 0;
+    done = done + 1;
+  }
+  for (int i = 0; i < 1000; i++) leaf(1);
+  return 0;
+}
+
+QUIET static void *leaves(void *p) {
+  branch(int(reinterpret_cast<intptr_t>(p)));
+  return nullptr;
+}
+QUIET static int threads(int number, int calls, int rounds) {
+  for (int r = 0; r < rounds; r++) {
+    pthread_t t[32];
+    for (int i = 0; i < number; i++) {
+      pthread_create(&t[i], nullptr, leaves, reinterpret_cast<void *>(intptr_t(calls)));
+      if (r == 0 && i == 0) pthread_setname_np(t[i], "worker");
+    }
+    for (int i = 0; i < number; i++) pthread_join(t[i], nullptr);
+  }
+  return 0;
+}
+
+LOGGED static int forksInside(const char *how) {
+  leaf(1);
+  const pid_t pid = how[0] == 'r' ? pid_t(syscall(SYS_fork)) : fork();
+  if (pid == 0) {
+    branch(20);
+    return 0;
+  }
+  branch(10);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  tell("child", uint64_t(pid));
+  return status;
+}
+
+QUIET static int plugin(const char *name, const char *path) {
+  void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!h) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 9;
+  }
+  typedef int (*Function)(int);
+  Function f = reinterpret_cast<Function>(dlsym(h, name));
+  if (!f) return 8;
+  tellFunction(name, f);
+  f(1);
+  f(2);
+  dlclose(h);
+  return 0;
+}
+
+QUIET static int run(int argc, char **argv) {
+  const char *c = argv[1];
+  const auto is = [c](const char *s) QUIET { return strcmp(c, s) == 0; };
+  const auto arg = [argc, argv](int i) QUIET { return i < argc ? atol(argv[i]) : 0; };
+  mapCounts(getenv("SUBJECT_COUNTS"));
+  if (is("quiet")) return 0;
+  tellFunction("leaf", leaf);
+  tellFunction("branch", branch);
+  tellFunction("deep", deep);
+  tellFunction("handler", handler);
+  tellFunction("jumps", jumps);
+  tellFunction("third", thirdJumps);
+  tellFunction("throws", throws);
+  tellFunction("passes", passes);
+  tellFunction("catches", catches);
+  tellFunction("forks", forksInside);
+  tellFunction("constructor", inConstructor);
+  tellFunction("destructor", inDestructor);
+  if (is("calls")) return branch(int(arg(2))) < 0;
+  if (is("die")) return die(argv[2], arg(3), int(arg(4)));
+  if (is("deep")) return deep(int(arg(2))) < 0;
+  if (is("jumps")) return jumps() != 8;
+  if (is("catches")) return catches(5) != 6;
+  if (is("signals")) return signals(arg(2));
+  if (is("signaljumps")) return signalJumps(int(arg(2)));
+  if (is("threads")) return threads(int(arg(2)), int(arg(3)), int(arg(4)));
+  if (is("fork")) return forksInside(argv[2]);
+  if (is("vfork")) {
+    leaf(1);
+    const pid_t pid = vfork();
+    if (pid == 0) {
+      leaf(2);
+      execl("/bin/true", "true", static_cast<char *>(nullptr));
+      _exit(1);
+    }
+    leaf(3);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return status;
+  }
+  if (is("exec")) {
+    branch(5);
+    execl("/nowhere/there", "x", static_cast<char *>(nullptr));
+    branch(7);
+    execl(argv[0], argv[0], "calls", "3", static_cast<char *>(nullptr));
+    return 5;
+  }
+  if (is("system")) {
+    branch(3);
+    return system("true; sh -c 'exit 0'; nice true");
+  }
+  if (is("plugins")) {
+    // The second takes the place of the first.
+    branch(2);
+    int bad = 0;
+    for (int i = 0; i < 3 && !bad; i++) bad = plugin("pluginA", argv[2]) || plugin("pluginB", argv[3]);
+    return bad;
+  }
+  if (is("state")) {
+    // Every slow way, and neither errno nor the signal mask changes.
+    sigset_t before, after;
+    sigemptyset(&before);
+    sigaddset(&before, SIGUSR1);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    for (int i = 0; i < 200000; i++) {
+      errno = 77;
+      leaf(i);
+      if (errno != 77) return 4;
+    }
+    pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    for (int s = 1; s < 32; s++)
+      if (sigismember(&after, s) != (s == SIGUSR1)) return 6;
+    return 0;
+  }
+  if (is("marks")) {
+    leaf(1);
+    LOGREC_MARK("first mark");
+    logrec_counter_i64("queue", -5);
+    logrec_counter_f64("load", 0.5);
+    logrec_thread_name("main of the test");
+    char longer[1500];
+    memset(longer, 'x', sizeof longer);
+    for (int i = 0; i < 20; i++) logrec_mark(longer, sizeof longer);
+    leaf(2);
+    return 0;
+  }
+  if (is("switch")) {
+    branch(10);
+    if (logrec_switch(0) != 1) return 3;
+    branch(1000);
+    if (logrec_switch(1) != 0) return 3;
+    branch(5);
+    return 0;
+  }
+  if (is("short")) {
+    // Calls of many microseconds among short ones.
+    for (int i = 0; i < 100; i++) {
+      branch(10);
+      if (i % 10 == 0) deep(20000);
+    }
+    return 0;
+  }
+  if (is("ring")) {
+    for (int i = 0; i < arg(2); i++) branch(1000);
+    if (argc > 3) {
+      raise(int(arg(3)));
+      if (!logrec_snapshot(nullptr)) return 3;
+      branch(3);
+    }
+    return 0;
+  }
+  if (is("until-full")) {
+    for (long i = 0; i < arg(2); i++) leaf(1);
+    tell("survived", 1);
+    return 0;
+  }
+  if (is("descriptors")) {
+    branch(3);
+    for (int fd = 3; fd < 1024; fd++) close(fd);
+    if (open("/dev/null", O_RDONLY) != 3) return 3;
+    branch(3000000);
+    return 0;
+  }
+  return 2;
+}
+
+QUIET int main(int argc, char **argv) { return argc < 2 ? 2 : run(argc, argv); }

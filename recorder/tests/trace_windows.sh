@@ -1,0 +1,329 @@
+#!/bin/bash
+# trace_windows.sh [OUT [KILLS]]: builds the trace recorder for Windows and its
+# tests with what is at hand, and runs them under wine: trace_windows_test,
+# trace_windows_penter, and LogTest by each way in. LogTest's traces are left in
+# OUT, a folder a lane, for TestTraceLogTest of cmd/logparse. KILLS says how
+# often a program is ended by force (10). x86 is compiled, and run where
+# WINE32_ROOT is a root folder with a 32-bit wine (testdata/logtest/wine32.sh).
+#
+# The last line is "N passed, N failed, N skipped"; exit: 0 nothing failed.
+
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+src=$here/../src include=$here/../include samples=$here/../samples/logtest
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+out=${1:-$build/out} kills=${2:-10}
+rm -rf "$out"
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+passed=0 failed=0 skipped=0
+warnings="-Wall -Wextra -Werror"
+# Names that no code page has are among the tests.
+export WINEDEBUG=-all LC_ALL=C.UTF-8
+for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH DISPLAY; do unset $v; done
+
+sources="core control hooks_cyg hooks_penter platform_windows modules_windows"
+
+newest() {
+  local v
+  for v in 22 21 20 19 18 17 16 15 14 ''; do
+    command -v "$1${v:+-$v}" && return
+  done
+  return 1
+}
+clang=$(newest clang) || clang=
+version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
+# The program of the same version.
+of_clang() { command -v "$1-$version" || command -v "$1"; }
+
+skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
+
+# count NAME: by the "N passed, N failed" lines of its log.
+count() {
+  local lines p f
+  lines=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$build/$1.log" | tr -d '\r')
+  p=$(awk '{ n += $1 } END { print n + 0 }' <<<"$lines")
+  f=$(awk '{ n += $3 } END { print n + 0 }' <<<"$lines")
+  [ -n "$lines" ] && [ "$2" -eq 0 ] || f=$((f + 1))
+  passed=$((passed + p)) failed=$((failed + f))
+  echo "$1: $p passed, $f failed"
+  [ "$f" -eq 0 ] || cat "$build/$1.log"
+}
+
+# one NAME COMMAND...: a step that passes or fails.
+one() {
+  local name=$1
+  shift
+  if "$@" >"$build/$name.log" 2>&1; then
+    passed=$((passed + 1))
+    echo "$name: 1 passed, 0 failed"
+  else
+    failed=$((failed + 1))
+    echo "$name: 0 passed, 1 failed"
+    cat "$build/$name.log"
+  fi
+}
+
+# recorder DIR CC CXX LINK: objects in DIR/fixed, logrec.dll in DIR.
+recorder() {
+  local d=$1 f
+  mkdir -p "$d/fixed" "$d/dll"
+  for f in $sources; do
+    $2 -O2 -std=c99 $warnings -I"$include" -c "$src/$f.c" -o "$d/fixed/$f.o" &&
+      $2 -O2 -std=c99 $warnings -DLOGREC_BUILD_SHARED -I"$include" -c "$src/$f.c" -o "$d/dll/$f.o" || return 1
+  done
+  $2 -c "$src/hooks_penter.S" -o "$d/fixed/penter.o" &&
+    $2 -DLOGREC_BUILD_SHARED -c "$src/hooks_penter.S" -o "$d/dll/penter.o" &&
+    $3 $4 -shared -static "$d"/dll/*.o -o "$d/logrec.dll" -Wl,--out-implib,"$d/liblogrec.a"
+}
+
+# programs DIR CXX LINK: the tests' programs, linked with the recorder in DIR,
+# and in DIR/shared with logrec.dll.
+programs() {
+  local d=$1 n
+  local c="$2 -O1 -std=c++11 $warnings -I$include -static" hooks=-finstrument-functions
+  local at="-Wl,--image-base=0x6a000000 -Wl,--build-id"
+  [ -n "$3" ] && at="-Wl,--image-base=0x6a000000 -g -gcodeview"
+  mkdir -p "$d/shared"
+  $c $3 $hooks "$here/trace_windows_subject.cpp" "$d"/fixed/*.o -o "$d/fixed.exe" &&
+    $c $3 $hooks -DLOGREC_SHARED "$here/trace_windows_subject.cpp" "$d/liblogrec.a" -o "$d/shared/shared.exe" || return 1
+  for n in one two; do
+    $c $3 $hooks -shared -DPLUGIN=$n "$here/trace_windows_plugin.cpp" "$d"/fixed/*.o -o "$d/$n.dll" $at ${3:+-Wl,--pdb=$d/$n.pdb} &&
+      $c $3 $hooks -shared -DPLUGIN=$n -DLOGREC_SHARED "$here/trace_windows_plugin.cpp" "$d/liblogrec.a" -o "$d/shared/$n.dll" $at ${3:+-Wl,--pdb=$d/shared/$n.pdb} || return 1
+  done
+  cp "$d/logrec.dll" "$d/shared"
+}
+
+# penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
+penter() {
+  local d=$1 c="$3 -O1 -std=c++11 $warnings -I$include -static"
+  $2 -c "$here/penter_windows.S" -o "$d/functions.o" &&
+    $c "$here/trace_windows_penter.cpp" "$d/functions.o" "$d"/fixed/*.o -o "$d/penter.exe" &&
+    $c -DLOGREC_SHARED "$here/trace_windows_penter.cpp" "$d/functions.o" "$d/liblogrec.a" -o "$d/shared/penter_shared.exe"
+}
+
+# penter_ml DIR CC CXX: with the hooks as ml64 makes them.
+penter_ml() {
+  $(of_clang llvm-ml) -m64 /c /Fo "$1/penter.obj" "$src/hooks_penter_x64.asm" &&
+    $3 -O1 -std=c++11 $warnings -I"$include" -static "$here/trace_windows_penter.cpp" "$1/functions.o" "$1/penter.obj" \
+      $(ls "$1"/fixed/*.o | grep -v /penter.o) -o "$1/penter_ml.exe"
+}
+
+driver() { $1 -O2 -std=c++11 $warnings -Wno-format -static "$here/trace_windows_test.cpp" -o "$2/test.exe" && cp "$2/test.exe" "$2/shared"; }
+
+# The 64-bit wine. Its services keep the standard error of whoever starts them.
+start_wine() {
+  [ -n "${wine_started-}" ] && return
+  export WINEPREFIX=${WINEPREFIX:-$build/wineprefix}
+  [ -d "$WINEPREFIX" ] || { wineboot -i >/dev/null 2>&1; wineserver -w; }
+  wineserver -p
+  wineboot >/dev/null 2>&1
+  wine_started=1
+}
+run_tests() (
+  cd "$1" || exit 1
+  shift
+  status=0
+  for arguments; do timeout 120 wine test.exe $arguments 2>&1 || status=1; done
+  exit $status
+)
+# In the 32-bit root folder, with /proc and /dev mounted for as long as it takes.
+run_tests32() {
+  local d=$WINE32_ROOT/wineprefix/drive_c/logrec arguments script="cd /wineprefix/drive_c/logrec/$2 || exit 1; s=0;"
+  rm -rf "$d" && mkdir -p "$d" && cp -r "$1"/*.exe "$1"/*.dll "$1/shared" "$d" || return 1
+  shift 2
+  for arguments; do script="$script timeout 120 wine test.exe $arguments || s=1;"; done
+  unshare -m sh -c 'mount --bind /proc "$1/proc" && mount --bind /dev "$1/dev" && exec chroot "$1" \
+    env WINEPREFIX=/wineprefix WINEDEBUG=-all LC_ALL=C.UTF-8 sh -c "$2"' sh "$WINE32_ROOT" "$script wineserver -k; exit \$s"
+}
+
+# logtest LANE COMPILE LINK IMAGES: builds LogTest with commands that take
+# sources and outputs, and runs it. IMAGES are copied beside the program.
+logtest() {
+  local lane=$1 compile=$2 link=$3 d=$out/$1 f o=
+  shift 3
+  mkdir -p "$d" && cp "$@" "$d" || return 1
+  for f in shapes truth; do
+    $compile $f $([ $f = truth ] && echo unseen || echo seen) -DLOGTEST_SHAPES "$build/$lane-$f.o" || return 1
+    o="$o $build/$lane-$f.o"
+  done
+  $link dll "$d" $o || return 1
+  o=
+  for f in main work threads; do
+    $compile $f $([ $f = threads ] && echo unseen || echo seen) "" "$build/$lane-$f.o" || return 1
+    o="$o $build/$lane-$f.o"
+  done
+  $link exe "$d" $o || return 1
+  (cd "$d" && LOGREC_FILE=LogDetails.lptrace timeout 60 wine logtest.exe) && [ -s "$d/LogDetails.lptrace" ]
+}
+
+x64=x86_64-w64-mingw32
+lane_flags=
+gcc_compile() { $x64-g++ $lane_flags $([ $2 = seen ] && echo $lane_hooks) -std=c++11 -g $warnings -I"$include" -DLOGPARSER_TRACE -DLOGREC_SHARED $3 -c "$samples/$1.cpp" -o "$4"; }
+gcc_link() {
+  local kind=$1 d=$2
+  shift 2
+  if [ $kind = dll ]; then
+    $x64-g++ -static -Wl,--build-id -shared "$@" "$gcc/liblogrec.a" -o "$d/logtest_shapes.dll" -Wl,--out-implib="$d/shapes.a"
+  else
+    $x64-g++ -static -Wl,--build-id "$@" "$d/shapes.a" "$gcc/liblogrec.a" -o "$d/logtest.exe"
+  fi
+}
+clang_flags() { echo "--target=$x64 $lane_flags -std=c++11 -g -gcodeview $warnings -I$include -DLOGPARSER_TRACE -DLOGREC_SHARED"; }
+clang_compile() { $clangxx $(clang_flags) $([ $2 = seen ] && echo $lane_hooks) $3 -c "$samples/$1.cpp" -o "$4"; }
+clang_link() {
+  local kind=$1 d=$2 l="$clangxx --target=$x64 -fuse-ld=lld --ld-path=$lld -static -Wl,-s"
+  shift 2
+  if [ $kind = dll ]; then
+    $l -shared "$@" "$gcc/liblogrec.a" -o "$d/logtest_shapes.dll" -Wl,--pdb="$d/logtest_shapes.pdb" -Wl,--out-implib="$d/shapes.a"
+  else
+    $l "$@" "$d/shapes.a" "$gcc/liblogrec.a" -o "$d/logtest.exe" -Wl,--pdb="$d/logtest.pdb"
+  fi
+}
+# No compiler at hand knows /Gh. LLVM can call a function without arguments in
+# the same places, by other names: behind the prologue and before each return.
+penter_compile() {
+  if [ $2 = unseen ]; then
+    clang_compile "$@"
+    return
+  fi
+  $clangxx $(clang_flags) $lane_hooks -finstrument-functions-after-inlining $3 -S -emit-llvm "$samples/$1.cpp" -o "$4.ll" &&
+    sed -i 's/"__cyg_profile_func_enter"/"__cyg_profile_func_enter_bare"/g; s/"__cyg_profile_func_exit"/"_mcount"/g' "$4.ll" &&
+    $(of_clang llc) $lane_flags --filetype=obj "$4.ll" -o "$4" &&
+    $(of_clang llvm-objcopy) --redefine-sym __cyg_profile_func_enter_bare=_penter --redefine-sym _mcount=_pexit "$4"
+}
+
+clangcl() {
+  local m=/usr/$x64 resources
+  resources=$($clang -print-resource-dir)/include
+  # A path that begins with a slash would be an option.
+  $(of_clang clang-cl) --target=x86_64-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$resources" /clang:-isystem \
+    "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /Z7 /O2 /GS- /Gs100000 /GR- /EHs-c- \
+    /Zc:threadSafeInit- /W4 -Werror /I"$include" "$@"
+}
+clangcl_libs="/usr/$x64/lib/libkernel32.a /usr/$x64/lib/libmsvcrt.a"
+clangcl_link() {
+  local kind=$1 d=$2 l
+  l="$(of_clang lld-link) /nologo /nodefaultlib /debug /opt:noicf /machine:x64"
+  shift 2
+  if [ $kind = dll ]; then
+    clangcl /std:c++14 /DLOGTEST_SHAPES /c "/Fo$d/startup.obj" -- "$samples/startup_clangcl.cpp" &&
+      $l /dll /entry:DllMainCRTStartup "$@" "$d/startup.obj" "$build/cl/logrec.lib" $clangcl_libs /out:"$d/logtest_shapes.dll" \
+        /pdb:"$d/logtest_shapes.pdb" /implib:"$d/shapes.lib"
+  else
+    clangcl /std:c++14 /c "/Fo$d/startup.obj" -- "$samples/startup_clangcl.cpp" &&
+      $l /subsystem:console /entry:startup "$@" "$d/startup.obj" "$d/shapes.lib" "$build/cl/logrec.lib" $clangcl_libs \
+        /out:"$d/logtest.exe" /pdb:"$d/logtest.pdb"
+  fi
+}
+clangcl_compile() { clangcl /std:c++14 /DLOGPARSER_TRACE /DLOGREC_SHARED $3 /c "/Fo$4" -- "$samples/$1.cpp"; }
+clangcl_recorder() {
+  local f
+  mkdir -p "$build/cl"
+  for f in $sources; do clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/$f.obj" -- "$src/$f.c" || return 1; done
+  $(of_clang llvm-ml) -m64 /c /Fo "$build/cl/penter.obj" "$src/hooks_penter_x64.asm" &&
+    $(of_clang lld-link) /nologo /nodefaultlib /debug /machine:x64 /dll /entry:DllMain "$build"/cl/*.obj $clangcl_libs \
+      /out:"$build/cl/logrec.dll" /implib:"$build/cl/logrec.lib"
+}
+# x86 as MSVC would have it: compiled only.
+clangcl32() {
+  local m=/usr/i686-w64-mingw32 f
+  for f in $sources; do
+    $(of_clang clang-cl) --target=i686-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$($clang -print-resource-dir)/include" \
+      /clang:-isystem "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /D_X86_ /O2 /GS- \
+      /Gs100000 /W4 -Werror /I"$include" /c "/Fo$build/cl32.obj" -- "$src/$f.c" || return 1
+  done
+}
+
+gcc=$build/x64
+if ! command -v $x64-g++ >/dev/null; then
+  skip trace-windows "$x64-g++ is missing"
+else
+  one x64-recorder recorder "$gcc" $x64-gcc $x64-g++ ""
+  one x64-programs programs "$gcc" $x64-g++ ""
+  one x64-penter penter "$gcc" $x64-gcc $x64-g++
+  ml=
+  if [ -n "$clang" ] && of_clang llvm-ml >/dev/null; then
+    one x64-llvm-ml penter_ml "$gcc" $x64-gcc $x64-g++
+    ml=penter_ml
+  else
+    skip x64-llvm-ml "llvm-ml is missing"
+  fi
+  one x64-driver driver $x64-g++ "$gcc"
+  if ! command -v wine >/dev/null; then
+    skip x64-run "wine is missing"
+  else
+    start_wine
+    run_tests "$gcc/shared" "shared shared $kills" penter_shared >"$build/x64-shared.log"
+    count x64-shared $?
+    run_tests "$gcc" "fixed $(((kills + 2) / 3))" penter $ml >"$build/x64-fixed.log"
+    count x64-fixed $?
+    for level in -O0 -O2; do
+      lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
+      one mingw-hooks$level logtest mingw-hooks$level gcc_compile gcc_link "$gcc/logrec.dll"
+    done
+    lane_flags=-O2 lane_hooks=
+    one mingw-object-O2 logtest mingw-object-O2 gcc_compile gcc_link "$gcc/logrec.dll"
+  fi
+fi
+clangxx=${clang/clang/clang++}
+if [ -z "$clang" ] || ! command -v $x64-g++ >/dev/null || ! lld=$(of_clang ld.lld); then
+  skip clang "clang, lld or MinGW is missing"
+else
+  c="$clang --target=$x64 -fms-extensions" l="-fuse-ld=lld --ld-path=$lld"
+  one x64-clang-recorder recorder "$build/clang" "$c" "$clangxx --target=$x64" "$l"
+  one x64-clang-programs programs "$build/clang" "$clangxx --target=$x64" "$l"
+  if command -v wine >/dev/null; then
+    cp "$gcc/test.exe" "$build/clang/shared" && cp "$gcc/test.exe" "$build/clang"
+    run_tests "$build/clang/shared" "shared shared 0" >"$build/x64-clang.log"
+    count x64-clang $?
+    for level in -O0 -O2; do
+      lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
+      one clang-hooks$level logtest clang-hooks$level clang_compile clang_link "$gcc/logrec.dll"
+    done
+    lane_flags=-O2 lane_hooks=
+    one clang-object-O2 logtest clang-object-O2 clang_compile clang_link "$gcc/logrec.dll"
+    if of_clang llc >/dev/null && of_clang llvm-objcopy >/dev/null; then
+      for level in -O0 -O2; do
+        lane_flags=$level lane_hooks=-DLOGTEST_HOOKS
+        one clang-penter$level logtest clang-penter$level penter_compile clang_link "$gcc/logrec.dll"
+      done
+    else
+      skip clang-penter "llc or llvm-objcopy is missing"
+    fi
+    if of_clang clang-cl >/dev/null && of_clang llvm-ml >/dev/null; then
+      one clangcl-recorder clangcl_recorder
+      lane_hooks=
+      one clangcl-object-O2 logtest clangcl-object-O2 clangcl_compile clangcl_link "$build/cl/logrec.dll"
+    else
+      skip clangcl "clang-cl or llvm-ml is missing"
+    fi
+  else
+    skip clang-run "wine is missing"
+  fi
+  if [ -d /usr/i686-w64-mingw32/include ] && of_clang clang-cl >/dev/null; then
+    one clangcl-x86 clangcl32
+  else
+    skip clangcl-x86 "clang-cl or MinGW for x86 is missing"
+  fi
+fi
+x86=i686-w64-mingw32
+if ! command -v $x86-g++ >/dev/null; then
+  skip x86 "$x86-g++ is missing"
+else
+  one x86-recorder recorder "$build/x86" $x86-gcc $x86-g++ ""
+  one x86-programs programs "$build/x86" $x86-g++ ""
+  one x86-penter penter "$build/x86" $x86-gcc $x86-g++
+  if [ -z "${WINE32_ROOT-}" ]; then
+    skip x86-run "WINE32_ROOT is not set"
+  else
+    one x86-driver driver $x86-g++ "$build/x86"
+    run_tests32 "$build/x86" shared "shared shared 3" "penter_shared" >"$build/x86-shared.log" 2>&1
+    count x86-shared $?
+    run_tests32 "$build/x86" . "fixed 3" penter >"$build/x86-fixed.log" 2>&1
+    count x86-fixed $?
+  fi
+fi
+[ -n "${wine_started-}" ] && wineserver -k
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
