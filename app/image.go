@@ -29,13 +29,6 @@ func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 	if err != nil {
 		return nil, &InputError{file, unwrapPath(err), "give a PE or ELF image, a .pdb or a .debug file"}
 	}
-	// Large symbol files list folded functions only when asked to.
-	if t, ok := b.Table.(interface{ ReadAliases() error }); ok {
-		if err := t.ReadAliases(); err != nil {
-			b.Table.Close()
-			return nil, &InputError{b.File, err, ""}
-		}
-	}
 	m := &Image{binding: b}
 	if linked != nil {
 		m.base, m.size = linked.Base, linked.Size
@@ -51,6 +44,18 @@ func (m *Image) RVA(address uint64) uint64 {
 		return address - m.base
 	}
 	return address
+}
+
+// ReadAliases makes every later look-up give all aliases. Large PDBs have to be
+// read as a whole for that, which takes longer than a name; without it they
+// give none.
+func (m *Image) ReadAliases() error {
+	if t, ok := m.binding.Table.(interface{ ReadAliases() error }); ok {
+		if err := t.ReadAliases(); err != nil {
+			return &InputError{m.binding.File, err, ""}
+		}
+	}
+	return nil
 }
 
 // Binding returns what was found, and how far it can be trusted.

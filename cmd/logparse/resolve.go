@@ -45,7 +45,7 @@ type jsonAddress struct {
 func newResolve() *cobra.Command {
 	var image string
 	var in app.Inputs
-	var isReturn, asJSON, namesOnly bool
+	var isReturn, asJSON, namesOnly, aliases bool
 	cmd := &cobra.Command{
 		Use:   "resolve --image FILE [ADDRESS...]",
 		Short: "Look up addresses of an image by hand",
@@ -56,7 +56,11 @@ the function, file and line, and the functions that it was inlined into.
 
 An address that lies where the image was linked to, as nm and objdump show it
 (0x401136 of a program linked to 0x400000), is taken for that: the image's
-base is subtracted.`,
+base is subtracted.
+
+Linkers fold functions of the same code into one. The others of them ("also")
+are listed where that takes no time. A PDB with more than 32 MB of symbols has
+to be read as a whole for it, which --aliases does before the first answer.`,
 		Example: `  logparse resolve --image app.exe 0x1125 0x2340
   logparse resolve --image app.pdb --json < addresses.txt`,
 		Args: cobra.ArbitraryArgs,
@@ -69,6 +73,11 @@ base is subtracted.`,
 				return err
 			}
 			defer img.Close()
+			if aliases {
+				if err := img.ReadAliases(); err != nil {
+					return err
+				}
+			}
 			r := resolver{img: img, isReturn: isReturn, asJSON: asJSON, namesOnly: namesOnly, out: cmd.OutOrStdout()}
 			if b := img.Binding(); b.Table == nil {
 				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: %s: %s\n", image, b.Reason)
@@ -93,6 +102,7 @@ base is subtracted.`,
 	addSymbolFlags(cmd, &in)
 	flags.BoolVar(&isReturn, "return", false, "the addresses are return addresses: look up the byte before")
 	flags.BoolVar(&namesOnly, "names-only", false, "print only the containing function, without lines and inlined calls")
+	flags.BoolVar(&aliases, "aliases", false, "list folded functions of large PDBs too; reads the whole file first")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }

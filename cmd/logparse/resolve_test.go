@@ -27,7 +27,7 @@ func TestResolveOrder(t *testing.T) {
 	for i := range 3000 {
 		lines = append(lines, fmt.Sprintf("%#x", 0x1000+i*37%0x1000))
 	}
-	for _, form := range [][]string{nil, {"--json"}, {"--return"}, {"--names-only"}} {
+	for _, form := range [][]string{nil, {"--json"}, {"--return"}, {"--names-only"}, {"--aliases"}} {
 		got, errs, code := resolveLines(t, strings.NewReader(strings.Join(lines, "\n")), form...)
 		if code != exitOK || errs != "" {
 			t.Fatalf("%v: %d, %s", form, code, errs)

@@ -59,7 +59,7 @@ func (b *bench) agree(image, file string, a *addresses, relative bool) error {
 		Inlined  []struct{ Function string }
 	}
 	i, outers, names, lines, fewer, both, shown := 0, 0, 0, 0, 0, 0, 0
-	err = output(b.resolve(file, "--json"), in, func(line []byte) error {
+	err = output(b.resolve(file, "--json", "--aliases"), in, func(line []byte) error {
 		var r answer
 		if err := json.Unmarshal(line, &r); err != nil {
 			return err

@@ -27,7 +27,7 @@ func itaniumShort(name string) (string, error) {
 		return s, nil
 	}
 	if isRust(name) {
-		return guarded(name, func() (string, error) { return itanium.ToString(name, outputLimit) })
+		return guarded(name, func() (string, error) { return rustString(name, outputLimit) })
 	}
 	return itaniumTree(name)
 }
@@ -43,7 +43,7 @@ func itaniumForms(name string) (short, full string) {
 	var tree itanium.AST
 	full, err := guarded(name, func() (string, error) {
 		if rust {
-			return itanium.ToString(name, fullOptions...)
+			return rustString(name, fullOptions...)
 		}
 		var err error
 		if tree, err = itanium.ToAST(name, fullOptions...); err != nil {
@@ -100,7 +100,12 @@ func withoutThunk(name string) string {
 // itaniumFull demangles an Itanium or Rust name to the whole signature.
 func itaniumFull(name string) (string, error) {
 	name = trimUnderscores(name)
-	return guarded(name, func() (string, error) { return itanium.ToString(name, fullOptions...) })
+	return guarded(name, func() (string, error) {
+		if isRust(name) {
+			return rustString(name, fullOptions...)
+		}
+		return itanium.ToString(name, fullOptions...)
+	})
 }
 
 // guarded holds back the panics that damaged names may raise in the package,

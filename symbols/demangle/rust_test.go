@@ -103,6 +103,36 @@ func TestRustNames(t *testing.T) {
 	}
 }
 
+// TestRustLegacyEscapes reads what rustc writes for characters that object
+// files cannot hold.
+func TestRustLegacyEscapes(t *testing.T) {
+	const hash = "17h0123456789abcdefE"
+	for _, c := range []struct{ what, name, want string }{
+		{"a letter", "_ZN4bier11bl$uf6$sser", "bier::bl\u00f6sser"},
+		{"at the beginning, behind rustc's underscore", "_ZN4bier7_$uf6$l", "bier::\u00f6l"},
+		{"a letter of two bytes' code", "_ZN4bier15_$u6f22$$u5b57$", "bier::\u6f22\u5b57"},
+		{"a letter beyond 16 bits", "_ZN4bier9x$u1d4b3$", "bier::x\U0001d4b3"},
+		{"ASCII's escapes around it", "_ZN31_$LT$bier..Gl$uf6$ck$u20$as$GT$1f", "<bier::Gl\u00f6ck as>::f"},
+		{"in two identifiers", "_ZN6a$uf6$7b$ue4$cE", "a\u00f6::b\u00e4c"},
+		{"an identifier's own underscore", "_ZN4bier4_tap", "bier::_tap"},
+		{"two of them", "_ZN4bier5__tap", "bier::__tap"},
+		{"a control character stays", "_ZN4bier7a$u85$b", "bier::a$u85$b"},
+		{"no character", "_ZN4bier9a$ud800$b", "bier::a$ud800$b"},
+		{"upper case is none of rustc's", "_ZN4bier7a$uF6$b", "bier::a$uF6$b"},
+	} {
+		name := strings.TrimSuffix(c.name, "E") + hash
+		if got := Short(name); got != c.want {
+			t.Errorf("%s: Short(%s) = %s, want %s", c.what, name, got, c.want)
+		}
+		if got := Full(name); got != c.want {
+			t.Errorf("%s: Full(%s) = %s, want %s", c.what, name, got, c.want)
+		}
+		if short, full := Forms(name); short != c.want || full != c.want {
+			t.Errorf("%s: Forms(%s) = %s, %s, want %s", c.what, name, short, full, c.want)
+		}
+	}
+}
+
 // TestRustc builds the program with the installed rustc, in both manglings,
 // and finds every function of the table, whatever its hashes are.
 func TestRustc(t *testing.T) {

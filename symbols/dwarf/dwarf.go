@@ -19,6 +19,11 @@
 // decoded is kept up to a limit that grows with the file, and dropped by age
 // beyond it. Names are read when an address needs them.
 //
+// Many addresses are looked up together with LookupAll: sorted, grouped by
+// unit, each unit by one processor. Where sections are compressed, the first
+// look-up inflates all that look-ups need, on all processors; Prompt answers
+// before that, by the symbol table.
+//
 // # What it answers
 //
 // An inlined call's frame has the line inside it, the frame around it the line

@@ -290,7 +290,33 @@ func TestCgo(t *testing.T) {
 			stripped := build(t, command, to, true)
 			compareDebugGosym(t, stripped)
 			compareDWARF(t, stripped, build(t, command, to, false), 0)
+			compareStubs(t, stripped)
 		})
+	}
+}
+
+// compareStubs holds that the stubs of the linkage table, which are no Go
+// code, keep their names.
+func compareStubs(t *testing.T, path string) {
+	t.Helper()
+	stubs, err := symtab.Open(openFile(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stubs.Close()
+	table, n := openTable(t, path), 0
+	stubs.Procedures(func(rva uint64, name string) bool {
+		if want, err := stubs.Lookup(rva); err != nil || want.Kind != symbols.PLT {
+			return true
+		}
+		n++
+		if got, err := table.Lookup(rva + 4); err != nil || got.Kind != symbols.PLT || got.Start != rva || got.Frames[0].Function != name {
+			t.Errorf("%#x: %+v, %v, want %s", rva, got, err, name)
+		}
+		return true
+	})
+	if n < 5 && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		t.Errorf("%d stubs", n)
 	}
 }
 

@@ -7,6 +7,12 @@
 // .gnu_debuglink, .gnu_debugaltlink, SHF_COMPRESSED, .zdebug_*), and of
 // Microsoft's PE and COFF specification with the CodeView RSDS record.
 //
+// Long sections are read where they lie: small pieces out of a mapping of the
+// file, by copying under a guard, because the file may shrink while it is
+// mapped; long pieces by reading. What has to be inflated goes to a temporary
+// file that is mapped in the same way, or, where the file's opener names a
+// folder for that, to a file that the next opening finds again.
+//
 // Images come from other machines. Sizes are checked against the file before
 // anything is allocated; what the file says about other files is only handed
 // on, never opened here.

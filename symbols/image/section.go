@@ -157,19 +157,49 @@ func (s *Section) inflate() (*backing, error) {
 	return &backing{r: file, m: m}, nil
 }
 
-// inflateTo writes the section's inflated bytes.
+// inflateTo writes the section's inflated bytes. One goroutine inflates while
+// another writes.
 func (s *Section) inflateTo(w io.Writer) error {
 	inflated, err := s.inflater()
 	if err != nil {
 		return err
 	}
 	limited := io.LimitReader(&stoppable{inflated, &s.im.closing}, s.Size)
-	n, err := io.CopyBuffer(struct{ io.Writer }{w}, limited, make([]byte, 256<<10))
-	if err == nil && n < s.Size {
-		err = io.ErrUnexpectedEOF
+	const count, size = 3, 256 << 10
+	full, free := make(chan []byte, count), make(chan []byte, count)
+	for range count {
+		free <- make([]byte, size)
 	}
-	if err != nil {
+	written := make(chan error, 1)
+	var failed atomic.Bool
+	go func() {
+		var first error
+		for b := range full {
+			if first == nil {
+				_, first = w.Write(b)
+				failed.Store(first != nil)
+			}
+			free <- b[:size]
+		}
+		written <- first
+	}()
+	n := int64(0)
+	for err == nil && !failed.Load() {
+		b := <-free
+		var k int
+		k, err = io.ReadFull(limited, b)
+		n += int64(k)
+		full <- b[:k]
+	}
+	close(full)
+	writing := <-written
+	switch {
+	case writing != nil:
+		return fmt.Errorf("keeping what is inflated: %w", writing)
+	case err != io.EOF && err != io.ErrUnexpectedEOF:
 		return fmt.Errorf("inflating: %w", err)
+	case n < s.Size:
+		return fmt.Errorf("inflating: %w", io.ErrUnexpectedEOF)
 	}
 	return nil
 }

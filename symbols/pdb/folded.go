@@ -30,7 +30,8 @@ type procedure struct {
 type folded struct {
 	once sync.Once
 	err  error
-	done atomic.Bool
+	// asked says that aliases are wanted whatever they cost.
+	asked atomic.Bool
 	// shared are the procedures that start where others do.
 	shared []procedure
 	// strays are the procedures whose module does not own their start.
@@ -50,11 +51,15 @@ const maxKeptAliases = 4 << 20
 // of folded functions. Without it only those of small files are given: up to
 // 32 MB of symbols. It may take a second a gigabyte.
 func (t *Table) ReadAliases() error {
+	err := t.readFolded()
+	t.folded.asked.Store(true)
+	return err
+}
+
+// readFolded reads all modules, once.
+func (t *Table) readFolded() error {
 	f := &t.folded
-	f.once.Do(func() {
-		f.err = t.scanAll()
-		f.done.Store(true)
-	})
+	f.once.Do(func() { f.err = t.scanAll() })
 	return f.err
 }
 
@@ -127,16 +132,17 @@ func (t *Table) scanAll() error {
 	return err
 }
 
-// aliasesReady reports whether aliases are known, and finds them where that is
-// cheap. It gives every look-up of a file the same answer, unless somebody has
+// aliasesReady reports whether look-ups give aliases, and finds them where that
+// is cheap. That a look-up had to read all modules for its own sake does not
+// count: every look-up of a file gives the same answer, unless somebody has
 // called ReadAliases between them.
 func (t *Table) aliasesReady() bool {
-	if t.folded.done.Load() {
+	if t.folded.asked.Load() {
 		return true
 	}
 	if t.eager {
 		// Damage in another module is not this look-up's concern.
-		t.ReadAliases()
+		t.readFolded()
 	}
 	return t.eager
 }

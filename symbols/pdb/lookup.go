@@ -98,7 +98,7 @@ func (t *Table) lookupUnowned(rva uint32, a address) (symbols.Symbol, error) {
 // lookupStray looks for a procedure among all modules, for an address that
 // its contribution does not lead to one.
 func (t *Table) lookupStray(rva uint32, a address) (symbols.Symbol, error) {
-	if err := t.ReadAliases(); err != nil && len(t.folded.strays) == 0 {
+	if err := t.readFolded(); err != nil && len(t.folded.strays) == 0 {
 		return symbols.Symbol{}, err
 	}
 	p := t.stray(a)

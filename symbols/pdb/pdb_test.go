@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"logparser/modules"
@@ -328,14 +330,68 @@ func TestFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	table.eager = false
-	if got, want := describe(t, table, 0x1010), "1010+8 procedure owner :0"; got != want {
-		t.Errorf("before ReadAliases: got %s, want %s", got, want)
+	for range 2 {
+		if got, want := describe(t, table, 0x1010), "1010+8 procedure owner :0"; got != want {
+			t.Errorf("before ReadAliases: got %s, want %s", got, want)
+		}
+		// The stray makes all modules be read, which changes no other answer.
+		if got, want := describe(t, table, 0x1034), "1030+8 procedure stray :0"; got != want {
+			t.Errorf("before ReadAliases: got %s, want %s", got, want)
+		}
 	}
 	if err := table.ReadAliases(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := describe(t, table, 0x1010), "1010+8 procedure owner :0 = first = owner's twin = third"; got != want {
 		t.Errorf("after ReadAliases: got %s, want %s", got, want)
+	}
+}
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	io.ReaderAt
+	n atomic.Int64
+}
+
+func (r *countingReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(b, off)
+	r.n.Add(int64(n))
+	return n, err
+}
+
+// TestFirstNameReadsLittle opens a large file and looks one address up: only
+// aliases make all modules be read.
+func TestFirstNameReadsLittle(t *testing.T) {
+	p := &program{}
+	const modules, each = 300, 200
+	for m := range uint32(modules) {
+		o := object{name: fmt.Sprint(m, ".obj"), code: [][2]uint32{{m * 16 * each, 16 * each}}}
+		for i := range uint32(each) {
+			name := fmt.Sprintf("function %d of module %d, %s", i, m, strings.Repeat("x", 100))
+			o.symbols = append(o.symbols, procedureRecord(sGProc32, name, (m*each+i)*16, 16, 0), endRecord())
+		}
+		p.objects = append(p.objects, o)
+	}
+	data := p.file().Bytes()
+	counter := &countingReader{ReaderAt: bytes.NewReader(data)}
+	table, err := Open(&symbols.File{Path: "large.pdb", ReaderAt: counter, Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	table.eager = false
+	sym, err := table.Lookup(0x1000 + 150*16*each + 5)
+	if err != nil || !strings.HasPrefix(sym.Frames[0].Function, "function 0 of module 150,") {
+		t.Fatalf("%+v, %v", sym, err)
+	}
+	if n := counter.n.Load(); n > int64(len(data))/10 {
+		t.Errorf("the first name reads %d of %d bytes", n, len(data))
+	}
+	if err := table.ReadAliases(); err != nil {
+		t.Fatal(err)
+	}
+	if n := counter.n.Load(); n < int64(len(data))/2 {
+		t.Errorf("with all aliases %d of %d bytes are read", n, len(data))
 	}
 }
 

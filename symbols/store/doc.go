@@ -8,6 +8,10 @@
 // Its output is a [symbols.Binding], which says what was found, how far it can
 // be trusted and every place looked at.
 //
+// An image with its own debug information needs no file beside it, unless it
+// names a PDB. An ELF image whose names come from a separate file adds the
+// stubs of its linkage tables, and what else the file does not know.
+//
 // A file of another build gives no names, unless [Finder].LoadMismatched asks
 // for them; any better file wins all the same.
 //

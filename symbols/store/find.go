@@ -16,6 +16,7 @@ import (
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
+	"logparser/symbols/symtab"
 )
 
 // A Finder looks for the symbols of modules. Set its fields before the first
@@ -133,6 +134,16 @@ func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) sym
 	f.prepare()
 	s := &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, unused: unused, seen: make(map[string]bool)}
 	s.findImages()
+	s.findTable()
+	return s.binding()
+}
+
+// findTable looks for the names of the module, whose images have been looked
+// for.
+func (s *search) findTable() {
+	if s.useDebugInfo() {
+		return
+	}
 	s.findSymbolFiles()
 	if s.best[rankMatched] == nil {
 		s.askServers()
@@ -140,8 +151,22 @@ func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) sym
 	if s.best[rankMatched] == nil {
 		s.useImages()
 	}
-	return s.binding()
 }
+
+// useDebugInfo takes the verified image's own debug information, and reports
+// whether it has any: files beside it, or on servers, have no more.
+func (s *search) useDebugInfo() bool {
+	if s.verified == nil || !hasDebugInfo(s.verified) {
+		return false
+	}
+	s.trySymbols(s.verifiedPath, true)
+	return s.best[rankImage] != nil
+}
+
+// hasDebugInfo reports whether an image carries its own debug information. A
+// PE that names a PDB has it there: its DWARF is that of libraries which
+// another compiler made.
+func hasDebugInfo(img *image.Image) bool { return img.HasDWARF() && img.PDBPath == "" }
 
 // images returns the images that were found and may name symbol files.
 func (s *search) images() (list []*image.Image) {
@@ -492,15 +517,15 @@ func (s *search) trySymbols(path string, isImage bool) {
 		}
 	}
 	c := &candidate{table: table, path: path, match: match, image: isImage, reason: symbols.Say("%s: %s", table.Describe(), why)}
-	switch match {
-	case modules.Same:
+	switch {
+	case match == modules.Same, match == modules.Unknown && isImage && path == s.verifiedPath:
 		s.note(path, "%s, %s", table.Describe(), why)
 		if isImage {
 			s.offer(rankImage, c)
 		} else {
 			s.offer(rankMatched, c)
 		}
-	case modules.Unknown:
+	case match == modules.Unknown:
 		s.note(path, "%s, %s", table.Describe(), why)
 		s.offer(rankUnverified, c)
 	default:
@@ -604,6 +629,9 @@ func (s *search) offer(rank int, c *candidate) {
 
 // useImages takes the names out of the image itself.
 func (s *search) useImages() {
+	if s.best[rankImage] != nil {
+		return
+	}
 	if s.verified != nil {
 		s.trySymbols(s.verifiedPath, true)
 		return
@@ -612,9 +640,10 @@ func (s *search) useImages() {
 		return
 	}
 	// A map has fewer names than an image that has any besides its exports,
-	// and no more to be checked by.
+	// and no more to be checked by; nor has any file more than an image with
+	// its own debug information.
 	before := s.best[rankUnverified]
-	if before != nil && !isMap(before.path) {
+	if before != nil && !isMap(before.path) && !hasDebugInfo(s.unknown) {
 		return
 	}
 	s.best[rankUnverified] = nil
@@ -713,12 +742,35 @@ func (s *search) binding() symbols.Binding {
 			b.Reason = symbols.Say("%s; its names are shown because that was asked for, each marked", b.Reason)
 		}
 	}
+	s.addImage(&b)
 	for _, rank := range []int{rankMismatched, rankOtherImage} {
 		if m := s.best[rank]; m != nil && m != c {
 			b.Reason = b.Reason.And(m.reason)
 		}
 	}
 	return b
+}
+
+// addImage adds to a separate debug file what only its image has. A PE's
+// stubs are functions of the linker's own tables, which the debug file has too.
+func (s *search) addImage(b *symbols.Binding) {
+	img, path := s.verified, s.verifiedPath
+	if img == nil && b.Status == symbols.Unverified {
+		img, path = s.unknown, s.unknownPath
+	}
+	if img == nil || img.Kind != image.ELF || b.Status != symbols.Matched && b.Status != symbols.Unverified || b.File == path {
+		return
+	}
+	file, err := s.open(path)
+	if err != nil {
+		return
+	}
+	again, err := image.Open(file)
+	if err != nil || again.Identity != img.Identity {
+		file.Close()
+		return
+	}
+	b.Table = symtab.Complete(b.Table, again)
 }
 
 // choose returns the rank of the candidate to take, -1 where there is none.
@@ -793,17 +845,7 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *im
 		s := &search{Finder: f, ctx: ctx, expected: img.Identity, seen: make(map[string]bool),
 			module:   &modules.Module{Path: abs, Identity: img.Identity},
 			verified: img, verifiedPath: path}
-		s.findSymbolFiles()
-		if s.best[rankMatched] == nil {
-			s.askServers()
-		}
-		if s.best[rankMatched] == nil {
-			s.trySymbols(path, true)
-			if u := s.best[rankUnverified]; u != nil && u.image {
-				// An image without any identity is still its own.
-				s.best[rankImage], s.best[rankUnverified] = u, nil
-			}
-		}
+		s.findTable()
 		return s.binding(), img, nil
 	}
 	table, err := f.openTable(path)

@@ -149,7 +149,7 @@ func (s *search) askServers() {
 				break
 			}
 		}
-		if s.verified != nil {
+		if s.verified != nil && !s.useDebugInfo() {
 			if s.expected != before {
 				s.findSymbolFiles()
 			}

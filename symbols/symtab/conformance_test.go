@@ -17,7 +17,8 @@ const (
 	// The table of the 32-bit PE keeps the decoration of C names and has taken
 	// one underscore too much off C++ names.
 	causeDecoration = "COFF name with one underscore less, not undecorated by the table"
-	causeSection    = "section of stubs in the table; here a stub's own name, or none"
+	causeSection    = "section of stubs in the table; here the stub's own name"
+	causeHeader     = "head of the section of stubs, which is none and has no name"
 	causeUnknown    = "no name in the table, none here"
 	causePadding    = "COFF symbols have no sizes: padding counts to the function before"
 )
@@ -29,8 +30,10 @@ func explain(_ *symtest.Table, d *symtest.Difference) string {
 		return causePadding
 	case d.Subject == symtest.PublicName && d.Want == "<unknown>" && none:
 		return causeUnknown
-	case d.Subject == symtest.PublicName && strings.HasPrefix(d.Want, "<.plt") && (none || d.Err == nil && d.Symbol.Kind == symbols.PLT):
+	case d.Subject == symtest.PublicName && strings.HasPrefix(d.Want, "<.plt") && d.Err == nil && d.Symbol.Kind == symbols.PLT:
 		return causeSection
+	case d.Subject == symtest.PublicName && strings.HasPrefix(d.Want, "<.plt ") && none:
+		return causeHeader
 	case (d.Subject == symtest.Name || d.Subject == symtest.PublicName) && d.Err == nil:
 		f := d.Symbol.Outermost()
 		for _, w := range []string{demangle.CName("_"+d.Want, true), demangle.Short("_" + d.Want)} {
@@ -49,14 +52,21 @@ func TestConformance(t *testing.T) {
 		file, table string
 		// noSizes says that the symbol table has none.
 		noSizes bool
+		// image has the stubs of a debug file, which has none.
+		image string
 	}{
-		{"elf/basic.full", "elf/basic.full.sym", false},
-		{"elf/basic.dbg", "elf/basic.dbg.sym", false},
-		{"elf/basic.minidebuginfo", "elf/basic.minidebuginfo.sym", false},
-		{"pe-dwarf/basic32-dwarf.dll", "pe-dwarf/basic32-dwarf.sym", true},
+		{"elf/basic.full", "elf/basic.full.sym", false, ""},
+		{"elf/basic.dbg", "elf/basic.dbg.sym", false, "elf/basic.stripped"},
+		{"elf/basic.minidebuginfo", "elf/basic.minidebuginfo.sym", false, ""},
+		{"pe-dwarf/basic32-dwarf.dll", "pe-dwarf/basic32-dwarf.sym", true, ""},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			table := openTable(t, symtest.Path(t, strings.Split(c.file, "/")...))
+			var table symbols.Table = openTable(t, symtest.Path(t, strings.Split(c.file, "/")...))
+			if c.image != "" {
+				im := openImage(t, symtest.Path(t, strings.Split(c.image, "/")...))
+				defer im.Close()
+				table = Complete(table, im)
+			}
 			want := symtest.Load(t, strings.Split(c.table, "/")...)
 			rules := symtest.Rules{Explain: explain, NoLines: true, NoSizes: c.noSizes}
 			_, name, _ := strings.Cut(strings.TrimSuffix(c.table, ".sym"), "/")

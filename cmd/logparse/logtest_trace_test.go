@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A wayIn says what a way into the trace recorder cannot see of LogTest. The
+// README of the recorder has it as a table.
+type wayIn struct {
+	// hooks: the compiler calls the recorder, for every function of a file and
+	// not only for those that the truth is about.
+	hooks bool
+	// noLeave: a function that an exception leaves has no leave.
+	noLeave bool
+	// unseen are functions that are inlined in every build, where the compiler
+	// calls the recorder only for what is really called.
+	unseen []string
+	// some: the optimizer inlined others too; the rows are those of the truth
+	// with calls left out.
+	some bool
+}
+
+// wayOf reads the name of a lane: compiler, way, optimization.
+func wayOf(t *testing.T, lane string) wayIn {
+	t.Helper()
+	clang := strings.Contains(lane, "clang")
+	switch {
+	case strings.Contains(lane, "-object"):
+		return wayIn{}
+	case strings.Contains(lane, "-hooks"):
+		return wayIn{hooks: true, noLeave: clang}
+	case strings.Contains(lane, "-penter"):
+		return wayIn{hooks: true, noLeave: true, unseen: []string{"app::inlinedInner", "app::inlinedOuter", "app::throwsInlined"},
+			some: strings.HasSuffix(lane, "-O2")}
+	}
+	t.Fatalf("%s: by which way was it recorded?", lane)
+	return wayIn{}
+}
+
+// thrownThrough are the functions that LogTest's exceptions leave.
+var thrownThrough = []string{"app::thrower", "app::throwsInlined", "app::passesOn", "app::throwsAgain"}
+
+// TestTraceLogTest compares traces of LogTest, recorded by each way in, with
+// the truth for that way: function names, order per thread, depth. The folder
+// LOGPARSER_TRACETEST_DIR has a folder a lane.
+func TestTraceLogTest(t *testing.T) {
+	dir := os.Getenv("LOGPARSER_TRACETEST_DIR")
+	if dir == "" {
+		t.Skip("LOGPARSER_TRACETEST_DIR is not set")
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "*", "LogDetails.lptrace"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no traces in %s (%v)", dir, err)
+	}
+	for _, log := range logs {
+		lane := filepath.Base(filepath.Dir(log))
+		t.Run(lane, func(t *testing.T) {
+			way := wayOf(t, lane)
+			names := make(map[string]bool)
+			want := make(map[string][]step)
+			for thread, steps := range readTruth(t, filepath.Join(filepath.Dir(log), "LogDetails.truth")) {
+				for _, s := range steps {
+					names[s.function] = true
+					if slices.Contains(way.unseen, s.function) ||
+						way.noLeave && s.event == "leave" && slices.Contains(thrownThrough, s.function) {
+						continue
+					}
+					want[thread] = append(want[thread], s)
+				}
+			}
+			got := make(map[string][]step)
+			stacks := make(map[string][]string)
+			for i, r := range saveCSV(t, log) {
+				thread, event, function := r["thread"], r["event"], plainName(r["function"])
+				stack := stacks[thread]
+				if event == "enter" {
+					stack = append(stack, function)
+				} else {
+					// Calls without a leave are closed by one of a caller.
+					for way.noLeave && len(stack) > 0 && slices.Contains(thrownThrough, stack[len(stack)-1]) && stack[len(stack)-1] != function {
+						stack = stack[:len(stack)-1]
+					}
+					if len(stack) == 0 || stack[len(stack)-1] != function {
+						t.Fatalf("row %d: leave of %s does not match the open calls %v", i, function, stack)
+					}
+					stack = stack[:len(stack)-1]
+				}
+				stacks[thread] = stack
+				if note := r["note"]; note != "" && !(way.noLeave && note == "no leave" && slices.Contains(thrownThrough, function)) {
+					t.Errorf("row %d: %s has the note %q", i, function, note)
+				}
+				if s := r["symbols"]; s != "matched" && s != "embedded" {
+					t.Errorf("row %d: the symbols of %s are %q", i, r["module"], s)
+				}
+				if names[function] {
+					got[thread] = append(got[thread], step{event, function})
+				} else if !way.hooks {
+					t.Errorf("row %d: %s is no function of LogTest", i, function)
+				}
+			}
+			for thread, stack := range stacks {
+				if len(stack) > 0 {
+					t.Errorf("thread %s: %v are not left", thread, stack)
+				}
+			}
+			if way.some {
+				compareSome(t, got, want)
+			} else {
+				compareTruth(t, got, want)
+			}
+		})
+	}
+}
+
+// compareSome checks that got is what remains of want when steps are left out,
+// and that it is not little.
+func compareSome(t *testing.T, got, want map[string][]step) {
+	t.Helper()
+	rows, all := 0, 0
+	for thread, steps := range want {
+		all += len(steps)
+		at := 0
+		for i, g := range got[thread] {
+			for at < len(steps) && steps[at] != g {
+				at++
+			}
+			if at == len(steps) {
+				t.Errorf("thread %s, step %d: %v is not in the truth behind the steps before", thread, i, g)
+				break
+			}
+			at++
+			rows++
+		}
+	}
+	if len(got) != len(want) || rows < all/3 {
+		t.Errorf("%d rows of %d threads, the truth has %d of %d", rows, len(got), all, len(want))
+	}
+	t.Logf("%d rows of %d", rows, all)
+}
