@@ -38,6 +38,8 @@ var ErrClosed = errors.New("the session is closed")
 // fills in depth, durations and names while the rows can be read.
 type Session struct {
 	log parser.Log
+	// ownModules: the log itself tells its modules.
+	ownModules bool
 	// shown are the chosen runs; see runs.
 	shown atomic.Pointer[[]sessionRun]
 	// chosen is the index of the chosen run in the log, -1 for all.
@@ -98,11 +100,11 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	} else if !NeedsModulesFile(in.Log) {
 		in.Modules = ""
 	}
-	opened, err := openLog(ctx, in, p)
+	opened, format, err := openLog(ctx, in, p)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{log: opened, in: in, work: make(chan struct{}, 1)}
+	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, in: in, work: make(chan struct{}, 1)}
 	if err := s.choose(in.Run); err != nil {
 		opened.Close()
 		return nil, err
@@ -111,10 +113,10 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 }
 
 // openLog opens a log by the format that claims it most.
-func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, error) {
+func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, parser.Format, error) {
 	head, size, err := readHead(in.Log)
 	if err != nil {
-		return nil, &InputError{in.Log, unwrapPath(err), ""}
+		return nil, parser.Format{}, &InputError{in.Log, unwrapPath(err), ""}
 	}
 	best := formatOf(head, size)
 	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick}
@@ -124,11 +126,11 @@ func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, error) {
 	log, err := best.Open(ctx, in.Log, opt, p.of(StageOpen))
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, best, ctx.Err()
 		}
-		return nil, openError(in, err)
+		return nil, best, openError(in, err)
 	}
-	return log, nil
+	return log, best, nil
 }
 
 // formatOf returns the format that claims the beginning of a file most.
@@ -314,6 +316,10 @@ func (s *Session) Fetching() string {
 	}
 	return ""
 }
+
+// OwnModules reports whether the log itself tells its modules: no modules file
+// is read then.
+func (s *Session) OwnModules() bool { return s.ownModules }
 
 // Info describes the log. It must not be changed.
 func (s *Session) Info() *parser.Info { return s.log.Info() }

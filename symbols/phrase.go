@@ -27,6 +27,9 @@ func (p Phrase) String() string { return p.In(func(pattern string) string { retu
 // In returns the phrase in the language that translate puts patterns into.
 // Translations may use fmt's explicit indexes to change the order.
 func (p Phrase) In(translate func(pattern string) string) string {
+	if p.IsZero() {
+		return ""
+	}
 	args := make([]any, len(p.Args))
 	for i, a := range p.Args {
 		args[i] = a

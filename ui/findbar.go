@@ -104,7 +104,11 @@ func (b *findBar) show(s *control.State) {
 	b.threadIDs = b.threadIDs[:0]
 	selected := 0
 	for i, t := range s.Threads {
-		options = append(options, fmt.Sprintf("%d  (%s)", t.ID, control.Thousands(t.Rows)))
+		name := fmt.Sprint(t.ID)
+		if t.Name != "" {
+			name += " " + t.Name
+		}
+		options = append(options, fmt.Sprintf("%s  (%s)", name, control.Thousands(t.Rows)))
 		b.threadIDs = append(b.threadIDs, t.ID)
 		if s.Filtered && t.ID == s.Thread {
 			selected = i + 1

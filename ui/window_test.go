@@ -212,6 +212,24 @@ func TestThreadFilterKeepsTheRow(t *testing.T) {
 	}
 }
 
+func TestModulesInputIsGreyForALogThatTellsThem(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100, Facts: control.Facts{OwnModules: true}})
+	if r.strip.Modules.Entry.Disabled() {
+		t.Error("grey without a log")
+	}
+	r.open()
+	if line := r.strip.Modules; !line.Entry.Disabled() || !line.Browse.Disabled() {
+		t.Errorf("entry grey %v, button grey %v", line.Entry.Disabled(), line.Browse.Disabled())
+	}
+	if got := r.strip.Modules.StateText(); !strings.Contains(got, "the log tells them") {
+		t.Errorf("state %q", got)
+	}
+	r.ctl.Close()
+	if r.strip.Modules.Entry.Disabled() {
+		t.Error("still grey without the log")
+	}
+}
+
 func TestRunSelectorOnlyForSeveralRuns(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()

@@ -46,6 +46,8 @@ type Facts struct {
 	More        int
 	All         bool
 	DamageBytes int64
+	// OwnModules: the log tells its modules, and a modules file is not read.
+	OwnModules bool
 	// Details are lines for whoever wants to know more: why the format was
 	// chosen, damage, what was not understood of the modules file.
 	Details []string
@@ -103,7 +105,7 @@ func (s appSession) Facts() Facts {
 	info := s.Info()
 	f := Facts{
 		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
-		DamageBytes: info.DamageBytes,
+		DamageBytes: info.DamageBytes, OwnModules: s.OwnModules(),
 	}
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, Translate(w))

@@ -48,12 +48,17 @@ func judgeModules(s *State) InputState {
 		return InputState{LevelNone, lang.L("Looked for beside the log")}
 	case !s.Opened:
 		return InputState{LevelNone, lang.L("Waits for the log")}
+	case s.Facts.OwnModules && len(s.Modules) == 0:
+		return InputState{LevelWarn, lang.L("The log tells of none: addresses have no names")}
 	case s.Found.Modules == "" && len(s.Modules) == 0:
 		return InputState{LevelWarn, lang.L("None beside the log: addresses have no names")}
 	case len(s.Modules) == 0:
 		return InputState{LevelWarn, lang.L("Does not describe this run")}
 	}
 	text := Count("{{.N}} module", "{{.N}} modules", int64(len(s.Modules)))
+	if s.Facts.OwnModules {
+		return InputState{LevelGood, text + " \u00b7 " + lang.L("the log tells them")}
+	}
 	if s.Wanted.Modules == "" && s.Found.Modules != "" {
 		text += " · " + lang.L("found beside the log")
 	}

@@ -91,7 +91,12 @@ func (s *Strip) Show(state *control.State) {
 	if found == "" {
 		found = lang.L("Looked for beside the log")
 	}
+	own := state.Opened && state.Facts.OwnModules
+	if own {
+		found = lang.L("Not needed: the log tells its modules")
+	}
 	setPlaceHolder(s.Modules.Entry, found)
+	s.Modules.enable(!own)
 	s.showSwitches(state)
 	setPlaceHolder(s.Symbols.Entry, lang.L("Folders and files with symbols; beside the log is always looked"))
 }
@@ -127,6 +132,18 @@ func (l *Line) show(text string, state control.InputState) {
 	l.light.Set(state.Level)
 	if l.state.Text != state.Text {
 		l.state.SetText(state.Text)
+	}
+}
+
+// enable lets the line be changed, or greys it.
+func (l *Line) enable(on bool) {
+	for _, w := range []fyne.Disableable{l.Entry, l.Browse} {
+		switch {
+		case on && w.Disabled():
+			w.Enable()
+		case !on && !w.Disabled():
+			w.Disable()
+		}
 	}
 }
 
