@@ -1,6 +1,3 @@
-// Package recorder holds what programs are built with to write logs: C and
-// C++ headers, sample programs, and their tests. The Go code here tests what
-// was recorded and kept below testdata; tests/run.sh tests the recorder.
 package recorder
 
 import (

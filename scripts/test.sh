@@ -172,7 +172,15 @@ stage_cross() {
 	done
 }
 
-stage_recorder() { lane recorder 15 recorder/tests/run.sh; }
+stage_recorder() {
+	lane recorder 15 recorder/tests/run.sh
+	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
+	if ls build/trace-windows/*/LogDetails.lptrace >/dev/null 2>&1; then
+		LOGPARSER_TRACETEST_DIR=$PWD/build/trace-windows CGO_ENABLED=0 gotest trace-logtest -run TestTraceLogTest ./cmd/logparse
+	else
+		skip trace-logtest "there are no traces of LogTest"
+	fi
+}
 
 stage_logtest() {
 	lane logtest-build 15 recorder/samples/logtest/build.sh build/logtest

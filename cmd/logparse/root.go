@@ -85,7 +85,7 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newShow(), newSave(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace())
+	root.AddCommand(newShow(), newSave(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
 	for _, cmd := range append(root.Commands(), root) {
 		if check := cmd.Args; check != nil {
 			cmd.Args = func(cmd *cobra.Command, args []string) error {

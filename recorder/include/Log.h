@@ -24,12 +24,13 @@
 // caller can do none of this while it may not look into them: hence noipa for
 // gcc, and for every compiler a volatile member that is read through `this`,
 // which keeps the object in the caller's frame until the destructor returned.
+// Nor are they calls of the program, where the compiler records these too.
 #if defined(__clang__)
-#define LOGPARSER_OUTLINE __attribute__((noinline, not_tail_called))
+#define LOGPARSER_OUTLINE __attribute__((noinline, not_tail_called, no_instrument_function))
 #elif defined(__GNUC__) && __GNUC__ >= 8
-#define LOGPARSER_OUTLINE __attribute__((noinline, noclone, noipa))
+#define LOGPARSER_OUTLINE __attribute__((noinline, noclone, noipa, no_instrument_function))
 #elif defined(__GNUC__)
-#define LOGPARSER_OUTLINE __attribute__((noinline, noclone))
+#define LOGPARSER_OUTLINE __attribute__((noinline, noclone, no_instrument_function))
 #elif defined(_MSC_VER)
 #define LOGPARSER_OUTLINE __declspec(noinline)
 #else

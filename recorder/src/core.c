@@ -682,7 +682,7 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
 /* write_stack begins a chunk with the calls that are open. */
 LR_OWN static void write_stack(struct lr_level *v) {
   const uint64_t depth = (uint64_t)(v->top - (v->stack + 2));
-  if (!depth) return;
+  if (!depth && !v->chunk->lost) return;
   const int times = 1;
   const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / 8;
   uint64_t k = room / 16;
@@ -819,23 +819,30 @@ LR_OWN static uint32_t windowed(const struct lr_window *w, uintptr_t address) {
   return (uint32_t)((uint64_t)address - w->base) << LRF_OFFSET_SHIFT | (uint32_t)(w->bits >> LRF_WINDOW_SHIFT);
 }
 
-/* still_busy tells a recorder that is interrupted from one that was left for
- * good by a longjmp out of the handler: then the caller's frame is further out
- * than a call which the interrupted code was in. */
+/* still_busy tells a hook that is interrupted from one that was left for good
+ * by a longjmp out of the handler: whatever runs now is then not further in
+ * than the hook was. */
 LR_OWN static int still_busy(const struct lr_thread *t, uintptr_t frame) {
-  const struct lr_level *v = &t->level[t->busy - LR_IDLE - 1];
-  if (!v->stack || v->top - v->stack < 4 || v->top[-2].frame >= frame || v->stack[2].frame < frame) return 1;
-  return plat_on_signal_stack();
+  const uintptr_t inside = t->level[t->busy - LR_IDLE - 1].inside;
+  return !inside || frame < inside || plat_on_signal_stack();
 }
 
 /* level_begin finds the level that this event belongs to and takes it. */
 LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame) {
-  while (t->busy > LR_IDLE && !still_busy(t, frame)) t->busy--;
+  while (t->busy > LR_IDLE && !still_busy(t, frame)) {
+    /* What the hook had begun to record, nobody knows: a new chunk begins, with
+     * the calls that are open. */
+    struct lr_level *left = &t->level[t->busy - LR_IDLE - 1];
+    left->lost++;
+    left->limit = 0;
+    t->busy--;
+  }
   if (t->busy >= LR_IDLE + LR_LEVELS) {
     t->dropped++;
     return NULL;
   }
   struct lr_level *v = &t->level[t->busy - LR_IDLE];
+  v->inside = frame;
   t->busy++;
   lr_barrier();
   return v;

@@ -58,6 +58,7 @@ struct lr_level {
   uint32_t limit;
   uint64_t last; /* units */
   struct lr_frame_entry *top, *stack_end;
+  uintptr_t inside; /* the frame of the hook that has the level, while one has */
   struct lr_window window[LR_WINDOW_CACHE];
 
   struct lr_frame_entry *stack; /* begins with two sentinels */
@@ -268,12 +269,14 @@ LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uint
     if (lr_mode != LR_OFF) lr_enter_slow(function, kind, frame, site);
     return;
   }
+  const uintptr_t inside = lr_frame();
   struct lr_thread *t = lr_self_get();
   if (LR_UNLIKELY(t->busy != LR_IDLE)) {
     lr_enter_slow(function, kind, frame, site);
     return;
   }
   t->busy = LR_IDLE + 1;
+  t->level[0].inside = inside;
   lr_barrier();
   const int done = lr_try_enter(t, &t->level[0], function, kind, frame);
   lr_barrier();
@@ -286,12 +289,14 @@ LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int 
     if (lr_mode != LR_OFF) lr_leave_slow(function, kind, frame, exact);
     return;
   }
+  const uintptr_t inside = lr_frame();
   struct lr_thread *t = lr_self_get();
   if (LR_UNLIKELY(t->busy != LR_IDLE)) {
     lr_leave_slow(function, kind, frame, exact);
     return;
   }
   t->busy = LR_IDLE + 1;
+  t->level[0].inside = inside;
   lr_barrier();
   const int done = lr_try_leave(t, &t->level[0], (uint64_t)function << 1 | kind, frame, exact);
   lr_barrier();

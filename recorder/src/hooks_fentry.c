@@ -46,6 +46,7 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site)
   struct lr_thread *t = lr_self_get();
   if (LR_UNLIKELY(t->busy != LR_IDLE)) return 1;
   t->busy = LR_IDLE + 1;
+  t->level[0].inside = frame;
   lr_barrier();
   struct lr_level *v = &t->level[0];
   const struct lr_frame_entry *top = v->top - 1;
@@ -68,6 +69,7 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
   struct lr_thread *t = lr_self_get();
   if (LR_UNLIKELY(t->busy != LR_IDLE)) return 1;
   t->busy = LR_IDLE + 1;
+  t->level[0].inside = frame;
   lr_barrier();
   struct lr_level *v = &t->level[0];
   const struct lr_frame_entry *top = v->top - 1;

@@ -337,32 +337,29 @@ LR_OWN static DWORD set_size(uint64_t size) {
   return 0;
 }
 
-LR_OWN static DWORD write_zeros(uint64_t from, uint64_t to) {
+/* write_zeros makes the file as long as the disk lets it, up to size. */
+LR_OWN static DWORD write_zeros(uint64_t size) {
   static const uint8_t zeros[65536];
-  while (from < to) {
+  while (file.size < size) {
     OVERLAPPED at;
     memset(&at, 0, sizeof at);
-    at.Offset = (DWORD)from;
-    at.OffsetHigh = (DWORD)(from >> 32);
+    at.Offset = (DWORD)file.size;
+    at.OffsetHigh = (DWORD)(file.size >> 32);
     DWORD done = 0;
-    const DWORD n = to - from < sizeof zeros ? (DWORD)(to - from) : (DWORD)sizeof zeros;
+    const DWORD n = size - file.size < sizeof zeros ? (DWORD)(size - file.size) : (DWORD)sizeof zeros;
     if (!WriteFile(file.handle, zeros, n, &done, &at)) return GetLastError();
+    done &= ~(DWORD)(LRF_GRANULARITY - 1);
     if (!done) return ERROR_DISK_FULL;
-    from += done;
+    file.size += done;
   }
   return 0;
 }
 
 LR_OWN static DWORD grow(uint64_t size) {
-  DWORD error = set_size(size);
-  if (!error && under_wine) error = write_zeros(file.size, size);
-  if (error) {
-    /* What was allocated of it is given back. */
-    set_size(file.size);
-    return error;
-  }
-  file.size = size;
-  return 0;
+  if (under_wine) return write_zeros(size);
+  const DWORD error = set_size(size);
+  if (!error) file.size = size;
+  return error;
 }
 
 /* map maps [begin, end) of the file, at base if that is not NULL. */
@@ -414,11 +411,12 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
   return v->base + (offset - v->begin);
 }
 
-/* A file cannot be made shorter while any of it is mapped. So that happens only
- * when no other thread records, and the views come back where they were. */
+/* A file cannot be made shorter while any of it is mapped. That happens only
+ * when there is no other thread that could take the views' places meanwhile,
+ * so that they come back where they were; else the file is made shorter when
+ * it is closed. */
 LR_OWN void plat_file_trim(uint64_t size) {
-  const int busy = recording > (lr_self_get() != &lr_nobody);
-  if ((busy && !alone && !leaving) || file.handle == INVALID_HANDLE_VALUE || size >= file.size) return;
+  if (!alone || file.handle == INVALID_HANDLE_VALUE || size >= file.size) return;
   for (uint32_t i = 0; i < file.count; i++) UnmapViewOfFile(file.views[i].base);
   if (set_size(size) == 0) file.size = size;
   uint32_t kept = 0;
@@ -436,13 +434,18 @@ LR_OWN void plat_file_trim(uint64_t size) {
   file.count = kept;
 }
 
-LR_OWN void plat_file_forget(void) {
+LR_OWN static void close_file(uint64_t size) {
   for (uint32_t i = 0; i < file.count; i++) UnmapViewOfFile(file.views[i].base);
   file.count = 0;
+  if (file.handle != INVALID_HANDLE_VALUE) {
+    if (size < file.size) set_size(size);
+    CloseHandle(file.handle);
+  }
   file.size = 0;
-  if (file.handle != INVALID_HANDLE_VALUE) CloseHandle(file.handle);
   file.handle = INVALID_HANDLE_VALUE;
 }
+
+LR_OWN void plat_file_forget(void) { close_file(~(uint64_t)0); }
 
 /* Chunks do not cross the ends of views: the first view that ends behind offset
  * has the whole chunk. */
@@ -749,17 +752,7 @@ LR_OWN void plat_start(void) {
   InterlockedExchange(&started, 2);
 }
 
-/* The recorder's code is about to be unmapped, the process goes on. */
-LR_OWN static void leave(void) {
-  lr_store(&lr_mode, LR_OFF);
-  lr_global.state = LR_STOPPED;
-  plat_file_forget();
-  lr_tls = 0;
-  if (tls_index != TLS_OUT_OF_INDEXES) TlsFree(tls_index);
-  tls_index = TLS_OUT_OF_INDEXES;
-}
-
-/* finish ends the log, and cuts it to its length as soon as that can be. */
+/* finish ends the log. */
 LR_OWN static void finish(void) {
   if (!lr_global.ended) {
     lr_end();
@@ -767,6 +760,25 @@ LR_OWN static void finish(void) {
     plat_file_trim(lr_global.end);
     plat_unlock();
   }
+}
+
+/* close_log closes the file for good, unless others record. */
+LR_OWN static void close_log(void) {
+  if (!plat_lock()) return;
+  if (leaving || recording <= (lr_self_get() != &lr_nobody)) {
+    lr_store(&lr_mode, LR_OFF);
+    lr_global.state = LR_STOPPED;
+    close_file(lr_global.end);
+  }
+  plat_unlock();
+}
+
+/* The recorder's code is about to be unmapped, the process goes on. */
+LR_OWN static void leave(void) {
+  close_log();
+  lr_tls = 0;
+  if (tls_index != TLS_OUT_OF_INDEXES) TlsFree(tls_index);
+  tls_index = TLS_OUT_OF_INDEXES;
 }
 
 /* on_notice is told of the process's begin and end and of every thread's end,
@@ -820,8 +832,12 @@ LR_OWN static void NTAPI tls_callback(PVOID self, DWORD reason, PVOID reserved) 
  * them, but not under wine. */
 LR_OWN static void __cdecl after_destructors(void) {
   const DWORD error = GetLastError();
-  if (leaving) leave();
-  else finish();
+  if (leaving) {
+    leave();
+  } else {
+    finish();
+    if (under_wine) close_log();
+  }
   SetLastError(error);
 }
 

@@ -343,8 +343,8 @@ class Trace {
           if (p != begin || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
             return fail("offset %llu: stack", where);
           for (uint32_t i = 0; i < k; i++) e.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
-          // What was open before says the same.
-          if (!middle && !open.empty()) {
+          // What was open before says the same, where nothing was lost.
+          if (!middle && !open.empty() && !at<uint32_t>(o + 20)) {
             if (open.size() != e.depth || !std::equal(e.functions.begin(), e.functions.end(), open.end() - k))
               return fail("offset %llu: the stack is another: depth %zu, recorded %llu", where, open.size(),
                           (unsigned long long)e.depth);

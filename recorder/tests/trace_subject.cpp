@@ -100,7 +100,11 @@ QUIET static int die(const char *how, long at, int threads) {
   Loop mine = {counts, how[0] == 'k' ? -1 : at, -1};
   loop(&mine);
   switch (how[0]) {
-    case 's': *reinterpret_cast<volatile int *>(uintptr_t(8)) = 1; break;
+    case 's': {
+      volatile uintptr_t bad = 8;
+      *reinterpret_cast<volatile int *>(bad) = 1;
+      break;
+    }
     case 'a': abort();
     case '_': _exit(3);
   }
@@ -110,7 +114,7 @@ QUIET static int die(const char *how, long at, int threads) {
 static jmp_buf jump;
 LOGGED static void thirdJumps(int n) {
   if (n == 0) longjmp(jump, 1);
-  thirdJumps(n - 1);
+  if (n > 0) thirdJumps(n - 1);
   leaf(n);
 }
 LOGGED static int jumps() {
@@ -226,6 +230,7 @@ QUIET static int run(int argc, char **argv) {
   tellFunction("branch", branch);
   tellFunction("deep", deep);
   tellFunction("handler", handler);
+  tellFunction("jumping", jumpingHandler);
   tellFunction("jumps", jumps);
   tellFunction("third", thirdJumps);
   tellFunction("throws", throws);

@@ -221,6 +221,8 @@ clangcl_recorder() {
   local f
   mkdir -p "$build/cl"
   for f in $sources; do clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/$f.obj" -- "$src/$f.c" || return 1; done
+  # The one thing that Microsoft's runtime would have had to give.
+  echo 'int _fltused;' >"$build/cl/runtime.c" && clangcl /c "/Fo$build/cl/runtime.obj" -- "$build/cl/runtime.c" || return 1
   $(of_clang llvm-ml) -m64 /c /Fo "$build/cl/penter.obj" "$src/hooks_penter_x64.asm" &&
     $(of_clang lld-link) /nologo /nodefaultlib /debug /machine:x64 /dll /entry:DllMain "$build"/cl/*.obj $clangcl_libs \
       /out:"$build/cl/logrec.dll" /implib:"$build/cl/logrec.lib"

@@ -42,7 +42,7 @@ var children = map[string]func(args []string) error{
 // usage to the file that is the first argument.
 func measure(args []string) error {
 	if len(args) < 2 {
-		return errors.New("measure FILE COMMAND...")
+		return errors.New("usage: measure FILE COMMAND [ARGUMENT]")
 	}
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

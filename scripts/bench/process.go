@@ -96,7 +96,7 @@ func readAddresses(path string) ([]uint64, error) {
 // throws them away.
 func inflate(args []string) error {
 	if len(args) < 2 {
-		return errors.New("inflate IMAGE SECTION...")
+		return errors.New("usage: inflate IMAGE SECTION [SECTION]")
 	}
 	f, err := elf.Open(args[0])
 	if err != nil {

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"logparser/export"
+	"logparser/recorder"
+)
+
+// InitRecorder writes the recorder's headers, sources and CMake files below a
+// folder, which it makes, and returns how many files it wrote; files that are
+// there already with the same content are left. If a file differs, nothing is
+// written and the error is an [*InputError], unless replace is set.
+func InitRecorder(ctx context.Context, dir string, replace bool) (written int, err error) {
+	type file struct {
+		path string
+		data []byte
+	}
+	var missing []file
+	err = fs.WalkDir(recorder.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := recorder.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		have, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return &InputError{path, unwrapPath(err), ""}
+		case bytes.Equal(have, data):
+			return nil
+		case !replace:
+			return &InputError{path, errors.New("there is another file of this name"), "give an empty folder, or --replace"}
+		}
+		missing = append(missing, file{path, data})
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range missing {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
+			return written, fmt.Errorf("making the folder: %w", err)
+		}
+		err := export.WriteFile(ctx, f.path, func(w io.Writer) error {
+			_, err := w.Write(f.data)
+			return err
+		})
+		if err != nil {
+			return written, err
+		}
+		written++
+	}
+	return written, nil
+}

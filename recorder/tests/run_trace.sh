@@ -1,0 +1,158 @@
+#!/bin/bash
+# run_trace.sh [KILLS [OUT]]: builds the trace recorder for Linux and runs its
+# tests with what is at hand: trace_test by each way in, with gcc and clang,
+# linked and preloaded, under sanitizers, and LogTest by each way against its
+# truth. LogTest's traces are left in OUT, a folder a lane. KILLS says how often
+# a recording program is ended by force (100), the variable LANES which lanes run
+# (all).
+#
+# The last line is "N passed, N failed, N skipped". Exit: 0 nothing failed.
+
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+src=$here/../src include=$here/../include samples=$here/../samples/logtest
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+kills=${1:-100} out=${2:-$build/out}
+rm -rf "$out"
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+passed=0 failed=0 skipped=0
+warnings="-Wall -Wextra -Werror"
+export LC_ALL=C
+for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
+sources="core control platform_linux modules_linux interpose_linux hooks_cyg hooks_fentry"
+
+newest() {
+  local v
+  for v in 22 21 20 19 18 17 16 15 14 ''; do
+    command -v "$1${v:+-$v}" && return
+  done
+  return 1
+}
+
+skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
+
+# count NAME STATUS: by the last "N passed, N failed" line of its log.
+count() {
+  local line p f
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$build/$1.log" | tail -n 1)
+  p=$(echo "$line" | cut -d' ' -f1) f=$(echo "$line" | cut -d' ' -f3)
+  if [ -z "$line" ]; then
+    p=0 f=1
+  elif [ "$2" -ne 0 ] && [ "$f" = 0 ]; then
+    f=1
+  fi
+  passed=$((passed + p)) failed=$((failed + f))
+  echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s"
+  [ "$f" = 0 ] || cat "$build/$1.log"
+}
+
+# recorder DIR CC FLAGS: the library, both forms.
+recorder() {
+  local d=$1 cc=$2 f
+  mkdir -p "$d"
+  for f in $sources; do
+    $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src/$f.c" -o "$d/$f.o" || return 1
+  done
+  $cc -c "$src/hooks_fentry_x86_64.S" -o "$d/fentry.o" &&
+    rm -f "$d/liblogrec.a" && ar rcs "$d/liblogrec.a" "$d"/*.o &&
+    $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete
+}
+
+# programs DIR CXX FLAGS HOOKS LIBRARY
+programs() {
+  local d=$1 cxx=$2 n
+  # The subject overflows no buffer, but reads address 8 and recurses on purpose.
+  local flags="-std=c++11 -O2 -g $warnings -pthread -I$include $3"
+  $cxx $flags $4 "$here/trace_subject.cpp" $5 -o "$d/subject" -ldl -rdynamic || return 1
+  mkdir -p "$d/plugins"
+  for n in A B; do
+    $cxx $flags $4 -fPIC -shared -DNAME=plugin$n "$here/trace_module.cpp" -o "$d/plugins/lib$n.so" -Wl,--build-id || return 1
+  done
+}
+
+# Only the lanes that LANES names, if it is set.
+chosen() { [ -z "${LANES-}" ] || case " $LANES " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+# suite NAME CC CXX FLAGS HOOKS LIBRARY [OPTION...]: LIBRARY is static, shared
+# or preload.
+suite() {
+  local name=$1 cc=$2 cxx=$3 flags=$4 hooks=$5 form=$6 d=$build/$1 library
+  chosen "$name" || return
+  shift 6
+  begun=$(date +%s)
+  {
+    recorder "$d" "$cc" "$flags" &&
+      case $form in
+      static) library=$d/liblogrec.a ;;
+      shared) library="-L$d -llogrec -Wl,-rpath,$d" ;;
+      # The interface of logrec.h must be there to link with; the hooks' come
+      # from the preloaded library as well.
+      preload) library="-L$d -llogrec" ;;
+      esac &&
+      programs "$d" "$cxx" "$flags" "$hooks" "$library" &&
+      "$build/trace_test" "$d/subject" "$d/plugins" $([ $form = preload ] && echo "preload=$d/liblogrec.so") "$@"
+  } >"$build/$name.log" 2>&1
+  count "$name" $?
+}
+
+# logtest NAME CXX FLAGS HOOKS WAY LIBRARY-DIR
+logtest() {
+  local name=$1 cxx=$2 hooks=$4 way=$5 d=$out/$1
+  chosen "$name" || return
+  local flags="-std=c++11 -g $3 $warnings -pthread -DLOGPARSER_TRACE -I$include" record="-L$6 -llogrec -Wl,-rpath,$6"
+  begun=$(date +%s)
+  mkdir -p "$d"
+  (
+    cd "$d" || exit 1
+    $cxx $flags $hooks -fPIC -DLOGTEST_SHAPES -c "$samples/shapes.cpp" -o shapes.o &&
+      $cxx $flags -fPIC -DLOGTEST_SHAPES -c "$samples/truth.cpp" -o truth.o &&
+      $cxx -shared shapes.o truth.o $record -Wl,--build-id -o liblogtest_shapes.so &&
+      $cxx $flags $hooks -c "$samples/main.cpp" -o main.o && $cxx $flags $hooks -c "$samples/work.cpp" -o work.o &&
+      $cxx $flags -c "$samples/threads.cpp" -o threads.o &&
+      $cxx main.o work.o threads.o -L. -llogtest_shapes $record -Wl,-rpath,'$ORIGIN' -Wl,--build-id -pthread -o logtest &&
+      LOGREC_FILE=LogDetails.lptrace ./logtest && rm -f ./*.o &&
+      "$build/trace_logtest" LogDetails.lptrace LogDetails.truth "$way" && echo "1 passed, 0 failed"
+  ) >"$build/$name.log" 2>&1
+  count "$name" $?
+}
+
+if [ "$(uname -s)" != Linux ] || ! command -v g++ >/dev/null; then
+  skip trace "no Linux, or g++ is missing"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  exit 0
+fi
+clangxx=$(newest clang++) || clangxx=
+clang=$(newest clang) || clang=
+g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
+  g++ -std=c++11 -O1 $warnings "$here/trace_logtest.cpp" -o "$build/trace_logtest" &&
+  g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" || exit 1
+
+cyg=-finstrument-functions
+suite gcc gcc g++ "" $cyg static kills=$kills
+suite gcc-shared gcc g++ "" $cyg shared kills=8
+suite gcc-preload gcc g++ "" $cyg preload kills=8
+if [ "$(uname -m)" = x86_64 ]; then
+  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static kills=8 fentry
+  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -short
+fi
+if [ -n "$clangxx" ] && [ -n "$clang" ]; then
+  suite clang $clang $clangxx "" $cyg static kills=20 clang
+  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -short
+else
+  skip clang "clang is missing"
+fi
+# These handle signals in a way of their own, and a death is theirs to report.
+suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full
+suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -kill -signal-jumps -signals -full -vfork -raw-fork
+
+for level in -O0 -O2; do
+  logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"
+  logtest linux-gcc$level-trace-cyg g++ $level $cyg cyg-gcc "$build/gcc"
+  if [ -n "$clangxx" ] && [ -n "$clang" ]; then
+    logtest linux-clang$level-trace-objects $clangxx $level "" objects "$build/clang"
+    logtest linux-clang$level-trace-cyg $clangxx $level $cyg cyg-clang "$build/clang"
+  fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

@@ -1,0 +1,620 @@
+// trace_test.cpp: runs trace_subject in folders of its own and reads the
+// traces. trace_test SUBJECT FOLDER-OF-PLUGINS [OPTION...]; options: kills=N,
+// scale=N (divides counts), clang (no leave for frames that an exception ends),
+// fentry, unseen (no hook at the end of calls: the next enter shows it),
+// preload=LIBRARY (the subject has no recorder of its own), -CASE leaves a case
+// out, only=CASE all others. Prints "N passed, N failed".
+
+#include "trace_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <set>
+
+using std::string;
+using std::vector;
+
+static string subject, plugins, folder, preload;
+static int passed, failed, kills = 100, scale = 1;
+static bool clang, caseFailed, fentry, unseen;
+static std::set<string> left;
+static string only;
+
+#define CHECK(condition, ...)                          \
+  do {                                                 \
+    if (!(condition)) {                                \
+      caseFailed = true;                               \
+      printf("  line %d: %s: ", __LINE__, #condition); \
+      printf(__VA_ARGS__);                             \
+      printf("\n");                                    \
+    }                                                  \
+  } while (0)
+
+typedef vector<string> Args;
+typedef unsigned long long ull;
+
+static vector<string> traces(const string &where = "") {
+  vector<string> names;
+  const string d = where.empty() ? folder : where;
+  if (DIR *dir = opendir(d.c_str())) {
+    while (dirent *e = readdir(dir)) {
+      const string n = e->d_name;
+      if (n.size() > 8 && n.compare(n.size() - 8, 8, ".lptrace") == 0) names.push_back(d + "/" + n);
+    }
+    closedir(dir);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+static string slurp(const string &path) {
+  string s;
+  if (FILE *f = fopen(path.c_str(), "rb")) {
+    char b[65536];
+    size_t n;
+    while ((n = fread(b, 1, sizeof b, f)) > 0) s.append(b, n);
+    fclose(f);
+  }
+  return s;
+}
+
+struct Outcome {
+  int status;
+  pid_t pid;
+  std::map<string, uint64_t> told;
+  string out, err;
+};
+
+static pid_t spawn(const Args &args, const Args &environment, const std::function<void()> &before) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  if (chdir(folder.c_str()) != 0) _exit(99);
+  for (const char *name : {"LOGREC", "LOGREC_FILE", "LOGREC_MIN", "LOGREC_INCLUDE", "LOGREC_EXCLUDE", "LOGREC_SITES",
+                           "LOGREC_SNAPSHOT_SIGNAL", "SUBJECT_STATIC"})
+    unsetenv(name);
+  setenv("SUBJECT_COUNTS", (folder + "/counts").c_str(), 1);
+  if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+  for (const string &e : environment) putenv(strdup(e.c_str()));
+  dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 1);
+  dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
+  for (int fd = 3; fd < 32; fd++) close(fd);
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  if (before) before();
+  vector<char *> argv = {strdup(subject.c_str())};
+  for (const string &a : args) argv.push_back(strdup(a.c_str()));
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  _exit(98);
+}
+
+static void fresh() {
+  if (system(("rm -rf '" + folder + "' && mkdir -p '" + folder + "'").c_str()) != 0) exit(2);
+}
+
+static Outcome finish(pid_t pid) {
+  Outcome o;
+  o.pid = pid;
+  waitpid(pid, &o.status, 0);
+  o.out = slurp(folder + "/out");
+  o.err = slurp(folder + "/err");
+  char name[64];
+  ull value;
+  for (size_t i = 0; i < o.out.size(); i = o.out.find('\n', i) + 1) {
+    if (sscanf(o.out.c_str() + i, "%63s %llu", name, &value) == 2) o.told[name] = value;
+    if (o.out.find('\n', i) == string::npos) break;
+  }
+  return o;
+}
+
+static Outcome run(const Args &args, const Args &environment = {}, const std::function<void()> &before = nullptr) {
+  fresh();
+  return finish(spawn(args, environment, before));
+}
+
+static bool isFunction(const TraceEvent &e, uint64_t function) {
+  // __fentry__ returns to an address a few bytes into the function.
+  return e.addressKind == 0 ? e.address == function : e.address - function < 16;
+}
+
+static uint64_t count(const TraceStream &s, TraceEvent::Kind kind, uint64_t function, int level = -1) {
+  uint64_t n = 0;
+  for (const TraceEvent &e : s.events)
+    n += e.kind == kind && isFunction(e, function) && (level < 0 || int(e.level) == level);
+  return n;
+}
+static uint64_t enters(const Trace &t, uint64_t function) {
+  uint64_t n = 0;
+  for (auto &s : t.streams) n += count(s.second, TraceEvent::Enter, function);
+  return n;
+}
+static uint64_t leaves(const Trace &t, uint64_t function) {
+  uint64_t n = 0;
+  for (auto &s : t.streams) n += count(s.second, TraceEvent::Leave, function);
+  return n;
+}
+
+static Trace one(const Outcome &o, bool mayFail = false) {
+  CHECK(mayFail || o.status == 0, "status %#x, %s", o.status, o.err.c_str());
+  CHECK(o.err.empty() || mayFail, "%s", o.err.c_str());
+  const vector<string> names = traces();
+  CHECK(names.size() == 1, "%zu traces", names.size());
+  Trace t(names.empty() ? folder + "/none" : names[0]);
+  CHECK(t.ok(), "%s", t.error.c_str());
+  return t;
+}
+
+// sound checks what must be true of every trace that ended in order.
+static void sound(const Trace &t) {
+  CHECK(t.state == 1 && t.end == t.fileSize, "state %u, end %llu of %llu", t.state, (ull)t.end, (ull)t.fileSize);
+  CHECK(t.count(1) == 1 && t.count(2) >= 2 && t.count(15) == 1 && t.count(10) == 1, "records");
+  for (auto &s : t.streams) {
+    CHECK(s.second.lost == 0, "%llu lost", (ull)s.second.lost);
+    for (auto &o : s.second.open) CHECK(o.second.empty() || unseen, "stream %u: %zu calls open", s.first, o.second.size());
+    for (const TraceEvent &e : s.second.events)
+      if (e.kind == TraceEvent::Enter && !t.moduleOf(e.address, e.time)) {
+        CHECK(false, "%llx is in no module", (ull)e.address);
+        break;
+      }
+  }
+  const TraceModule *program = nullptr;
+  for (const TraceModule &m : t.modules)
+    if (m.flags & 1) program = &m;
+  CHECK(program && program->identity.size() >= 8 && program->path == subject, "the program's module");
+}
+
+static void testCalls() {
+  const Outcome o = run({"calls", "100000"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == 100000 && leaves(t, o.told.at("leaf")) >= (unseen ? 99999u : 100000u), "%llu",
+        (ull)enters(t, o.told.at("leaf")));
+  CHECK(enters(t, o.told.at("branch")) == 1, "branch");
+  CHECK(double(t.eventBytes) / double(t.events) < 4.5, "%.2f bytes an event", double(t.eventBytes) / double(t.events));
+  CHECK(t.pid == uint32_t(o.pid), "pid");
+  const TraceRecord *p = t.find(1);
+  size_t at = 12;
+  CHECK(p && Trace::u32(p->body, 8) == 3 && Trace::text(p->body, &at) == subject, "command line");
+  int vdso = 0;
+  for (const TraceModule &m : t.modules) vdso += m.flags >> 1 & 1 && t.images.count(m.number);
+  CHECK(vdso == 1, "the vdso's image");
+}
+
+static void testDeep() {
+  const Outcome o = run({"deep", "100000"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("deep")) == 100001, "%llu", (ull)enters(t, o.told.at("deep")));
+}
+
+static void testJumps() {
+  const Outcome o = run({"jumps"});
+  const Trace t = one(o);
+  sound(t);
+  // The three calls that were left by longjmp have no leave (with __fentry__
+  // and without a hook at the end: one that was seen at the next enter).
+  CHECK(enters(t, o.told.at("third")) == 3, "%llu", (ull)enters(t, o.told.at("third")));
+  CHECK(fentry || leaves(t, o.told.at("third")) == 0, "%llu", (ull)leaves(t, o.told.at("third")));
+  CHECK(enters(t, o.told.at("leaf")) == 1 && (unseen || leaves(t, o.told.at("leaf")) == 1), "leaf");
+  CHECK(unseen || leaves(t, o.told.at("jumps")) == 1, "jumps");
+}
+
+static void testCatches() {
+  const Outcome o = run({"catches"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("throws")) == 1 && enters(t, o.told.at("passes")) == 1, "enters");
+  CHECK(fentry || leaves(t, o.told.at("throws")) == (clang ? 0 : 1), "%llu", (ull)leaves(t, o.told.at("throws")));
+  CHECK(unseen || (leaves(t, o.told.at("catches")) == 1 && leaves(t, o.told.at("leaf")) == 1), "leaves");
+}
+
+struct Counts {
+  volatile uint64_t enters, leaves, handled;
+};
+
+static Counts counted(int thread = 0) {
+  const string s = slurp(folder + "/counts");
+  Counts c = {0, 0, 0};
+  if (s.size() >= size_t(4096 * thread) + sizeof c) memcpy(static_cast<void *>(&c), s.data() + 4096 * thread, sizeof c);
+  return c;
+}
+
+static void testSignals() {
+  const int calls = 2000000 / scale;
+  const Outcome o = run({"signals", std::to_string(calls)});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == uint64_t(calls) && (unseen || leaves(t, o.told.at("leaf")) == uint64_t(calls)), "%llu",
+        (ull)enters(t, o.told.at("leaf")));
+  uint64_t nested = 0;
+  for (auto &s : t.streams) nested += count(s.second, TraceEvent::Enter, o.told.at("handler"), 1);
+  CHECK(enters(t, o.told.at("handler")) == counted().handled, "%llu handled, %llu recorded", (ull)counted().handled,
+        (ull)enters(t, o.told.at("handler")));
+  CHECK(counted().handled > 0 && (nested > 0 || scale > 1), "%llu signals, %llu nested", (ull)counted().handled, (ull)nested);
+}
+
+static void testSignalJumps() {
+  const Outcome o = run({"signaljumps", "100"});
+  const Trace t = one(o);
+  CHECK(enters(t, o.told.at("jumping")) == counted().handled, "%llu of %llu", (ull)enters(t, o.told.at("jumping")),
+        (ull)counted().handled);
+  CHECK(enters(t, o.told.at("leaf")) >= 1000, "leaf");
+  // A handler that leaves by longjmp leaves at most one record unwritten.
+  CHECK(t.streams.begin()->second.lost <= 100, "%llu lost", (ull)t.streams.begin()->second.lost);
+}
+
+static void testThreads() {
+  const Outcome o = run({"threads", "8", "20000", "4"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == 8 * 20000 * 4, "%llu", (ull)enters(t, o.told.at("leaf")));
+  CHECK(t.streams.size() == 33 - (preload.empty() && !fentry ? 0 : 0) || t.streams.size() == 32, "%zu streams", t.streams.size());
+  CHECK(t.count(6) == 32, "%zu threads ended", t.count(6));
+  bool named = false;
+  for (const TraceRecord &r : t.records)
+    if (r.type == 5) {
+      size_t at = 16;
+      named = named || Trace::text(r.body, &at) == "worker";
+    }
+  CHECK(named, "no thread is called worker");
+}
+
+static void forkCase(const char *how) {
+  const Outcome o = run({"fork", how});
+  CHECK(o.status == 0, "status %#x", o.status);
+  const vector<string> names = traces();
+  CHECK(names.size() == 2, "%zu traces", names.size());
+  for (const string &name : names) {
+    const Trace t(name);
+    CHECK(t.ok(), "%s", t.error.c_str());
+    const bool child = t.pid == o.told.at("child");
+    CHECK(child || t.pid == uint32_t(o.pid), "pid %u", t.pid);
+    CHECK(enters(t, o.told.at("leaf")) == (child ? 20 : 11), "%llu", (ull)enters(t, o.told.at("leaf")));
+    CHECK(t.count(7) == (child || how[0] == 'r' ? 0 : 1), "FORK");
+    if (!child && how[0] == 'f') CHECK(Trace::u32(t.find(7)->body, 0) == o.told.at("child"), "FORK's pid");
+    CHECK(t.state == 1, "state %u", t.state);
+    if (child && how[0] == 'f' && !unseen)
+      for (auto &s : t.streams) CHECK(s.second.open.begin()->second.empty(), "open calls in the child");
+  }
+}
+static void testFork() { forkCase("fork"); }
+static void testRawFork() { forkCase("raw"); }
+
+static void testVfork() {
+  const Outcome o = run({"vfork"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == 3, "%llu", (ull)enters(t, o.told.at("leaf")));
+  CHECK(t.count(8) == 0, "EXEC of the child");
+}
+
+static void testExec() {
+  const Outcome o = run({"exec"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  const vector<string> names = traces();
+  CHECK(names.size() == 2, "%zu traces", names.size());
+  bool before = false, after = false;
+  for (const string &name : names) {
+    const Trace t(name);
+    CHECK(t.ok() && t.state == 1, "%s, state %u", t.error.c_str(), t.state);
+    CHECK(t.pid == uint32_t(o.pid), "pid");
+    uint64_t n = 0;
+    for (auto &s : t.streams)
+      for (const TraceEvent &e : s.second.events) n += e.kind == TraceEvent::Enter;
+    if (t.count(8) == 2) before = n >= 5 + 7 + 2 && n < 20;  // a few before main
+    else after = n > 0;
+  }
+  CHECK(before && after, "%d %d", before, after);
+}
+
+static void testHelpers() {
+  run({"system"});
+  CHECK(traces().size() == 1, "%zu traces", traces().size());
+}
+
+static void testQuiet() {
+  const Outcome o = run({"quiet"}, {"SUBJECT_QUIET=1"});
+  CHECK(o.status == 0 && traces().size() <= 1, "%zu traces", traces().size());
+}
+
+static void testPlugins() {
+  const Outcome o = run({"plugins", plugins + "/libA.so", plugins + "/libB.so"});
+  const Trace t = one(o);
+  sound(t);
+  int a = 0, b = 0;
+  std::set<uint64_t> bases;
+  for (const TraceModule &m : t.modules) {
+    const bool isA = m.path == plugins + "/libA.so", isB = m.path == plugins + "/libB.so";
+    a += isA;
+    b += isB;
+    if (isA || isB) {
+      CHECK(m.end != ~uint64_t(0), "not unloaded");
+      bases.insert(m.base);
+    }
+  }
+  CHECK(a == 3 && b == 3, "loaded %d and %d times", a, b);
+  CHECK(bases.size() == 1, "%zu bases: the second did not take the first's place", bases.size());
+  // Each event is in the module that was there then: calls of the plugins'
+  // functions, their constructors and destructors alternate.
+  string order;
+  for (const TraceEvent &e : t.streams.begin()->second.events) {
+    const TraceModule *m = e.kind == TraceEvent::Enter ? t.moduleOf(e.address, e.time) : nullptr;
+    if (!m || m->path.compare(0, plugins.size() + 4, plugins + "/lib") != 0 || m->path.size() != plugins.size() + 8) continue;
+    const char c = m->path[plugins.size() + 4];
+    if (order.empty() || order.back() != c) order += c;
+  }
+  CHECK(order == "ABABAB", "%s", order.c_str());
+}
+
+static void testState() { sound(one(run({"state"}))); }
+
+static void testMarks() {
+  const Outcome o = run({"marks"});
+  const Trace t = one(o);
+  sound(t);
+  string text;
+  int64_t queue = 0, load = 0;
+  size_t longer = 0;
+  for (const TraceEvent &e : t.streams.begin()->second.events) {
+    if (e.kind == TraceEvent::Mark) e.text.size() == 1500 ? longer++ : (text += e.text, 0);
+    if (e.kind == TraceEvent::Counter) (e.text == "queue" ? queue : load) = e.value;
+  }
+  double d;
+  memcpy(&d, &load, sizeof d);
+  CHECK(text == "first mark" && longer == 20 && queue == -5 && d == 0.5, "%s %zu", text.c_str(), longer);
+  bool named = false;
+  for (const TraceRecord &r : t.records)
+    if (r.type == 5) {
+      size_t at = 16;
+      named = named || Trace::text(r.body, &at) == "main of the test";
+    }
+  CHECK(named, "thread's name");
+}
+
+static void testSwitch() {
+  const Outcome o = run({"switch"});
+  const Trace t = one(o);
+  CHECK(enters(t, o.told.at("leaf")) == 15, "%llu", (ull)enters(t, o.told.at("leaf")));
+  CHECK(t.count(9) == 2, "%zu switches", t.count(9));
+  const Outcome off = run({"calls", "10"}, {"LOGREC=off"});
+  CHECK(off.status == 0 && traces().empty(), "%zu traces while off", traces().size());
+}
+
+static void testShort() {
+  const Outcome o = run({"short"}, {"LOGREC_MIN=100us"});
+  const Trace t = one(o);
+  CHECK(t.minimum == 100000 && t.flags & 4, "header");
+  CHECK(enters(t, o.told.at("leaf")) < 30 && enters(t, o.told.at("branch")) < 30, "short calls were kept");
+  CHECK(enters(t, o.told.at("deep")) > 10, "%llu", (ull)enters(t, o.told.at("deep")));
+  for (auto &s : t.streams) CHECK(s.second.open.begin()->second.empty(), "open");
+}
+
+static void testLists() {
+  Outcome o = run({"calls", "50"}, {"LOGREC_EXCLUDE=leaf"});
+  {
+    const Trace t = one(o);
+    CHECK(enters(t, o.told.at("leaf")) == 0 && enters(t, o.told.at("branch")) == 1, "exclude");
+    sound(t);
+  }
+  o = run({"calls", "50"}, {"LOGREC_INCLUDE=*!br*,nothing"});
+  {
+    const Trace t = one(o);
+    CHECK(enters(t, o.told.at("leaf")) == 0 && t.events == (unseen ? 1u : 2u), "include: %llu events", (ull)t.events);
+  }
+  o = run({"plugins", plugins + "/libA.so", plugins + "/libB.so"}, {"LOGREC_EXCLUDE=libA.so!"});
+  {
+    const Trace t = one(o);
+    CHECK(enters(t, o.told.at("pluginA")) == 3 * 5 || enters(t, o.told.at("pluginB")) > 0, "module");
+    for (const TraceEvent &e : t.streams.begin()->second.events)
+      if (e.kind == TraceEvent::Enter) {
+        const TraceModule *m = t.moduleOf(e.address, e.time);
+        CHECK(m && m->path != plugins + "/libA.so", "an event of libA");
+      }
+  }
+  o = run({"plugins", plugins + "/libA.so", plugins + "/libB.so"}, {"LOGREC_INCLUDE=(anonymous namespace)::*"});
+  {
+    const Trace t = one(o);
+    CHECK(enters(t, o.told.at("pluginA")) == 0 && t.events >= 23, "%llu events", (ull)t.events);
+  }
+}
+
+static void testSites() {
+  const Outcome o = run({"calls", "1000"}, {"LOGREC_SITES=1"});
+  const Trace t = one(o);
+  sound(t);
+  std::set<uint64_t> sites;
+  for (const TraceEvent &e : t.streams.begin()->second.events)
+    if (e.kind == TraceEvent::Enter && isFunction(e, o.told.at("leaf"))) {
+      CHECK(e.site - o.told.at("branch") < 512, "site %llx", (ull)e.site);
+      sites.insert(e.site);
+    }
+  CHECK(sites.size() == 1, "%zu sites", sites.size());
+}
+
+static void testRing() {
+  const Outcome o = run({"ring", "2000", "10"}, {"LOGREC=ring:1", "LOGREC_SNAPSHOT_SIGNAL=10"});
+  CHECK(o.status == 0, "status %#x, %s", o.status, o.err.c_str());
+  const vector<string> names = traces();
+  CHECK(names.size() == 3, "%zu traces", names.size());
+  for (const string &name : names) {
+    const Trace t(name);
+    CHECK(t.ok(), "%s: %s", name.c_str(), t.error.c_str());
+    CHECK(t.ring == 1 << 20 && t.flags & 1, "header");
+    CHECK(!!(t.flags & 8) == (name.find("snapshot") != string::npos), "snapshot's flag");
+    CHECK(t.fileSize < 3 << 20, "%llu bytes", (ull)t.fileSize);
+    // The last calls are there.
+    CHECK(enters(t, o.told.at("leaf")) > 90000, "%llu", (ull)enters(t, o.told.at("leaf")));
+    const TraceEvent *last = nullptr;
+    for (const TraceEvent &e : t.streams.begin()->second.events)
+      if (e.kind == TraceEvent::Enter && isFunction(e, o.told.at("leaf"))) last = &e;
+    CHECK(last, "no leaf");
+  }
+}
+
+static void testRingThreads() {
+  const Outcome o = run({"threads", "4", "60000", "10"}, {"LOGREC=ring:1"});
+  const Trace t = one(o);
+  CHECK(t.fileSize < 30 << 20, "%llu bytes", (ull)t.fileSize);
+}
+
+static void testStatics() {
+  const Outcome o = run({"calls", "3"}, {"SUBJECT_STATIC=1"});
+  const Trace t = one(o);
+  CHECK(enters(t, o.told.at("constructor")) == 1, "before main");
+  CHECK(enters(t, o.told.at("destructor")) == 1 && (unseen || leaves(t, o.told.at("destructor")) == 1), "after main");
+}
+
+static void testNames() {
+  run({"calls", "3"}, {"LOGREC_FILE=" + folder + "/given.lptrace"});
+  CHECK(traces() == vector<string>{folder + "/given.lptrace"}, "given");
+  finish(spawn({"calls", "3"}, {"LOGREC_FILE=given.lptrace"}, nullptr));
+  CHECK(traces().size() == 2, "an old file was overwritten");
+  run({"calls", "3"}, {"LOGREC_FILE=" + folder + "/sub/"}, [] { mkdir((folder + "/sub").c_str(), 0777); });
+  CHECK(traces(folder + "/sub").size() == 1, "in a folder");
+  const Outcome o = run({"calls", "3"}, {"LOGREC_FILE=/nowhere/x.lptrace"});
+  CHECK(o.status == 0 && o.err.find("no such folder") != string::npos &&
+            std::count(o.err.begin(), o.err.end(), '\n') == 1,
+        "%s", o.err.c_str());
+}
+
+static void fullAt(const Outcome &o, const string &where) {
+  CHECK(o.status == 0 && o.told.count("survived"), "status %#x", o.status);
+  CHECK(std::count(o.err.begin(), o.err.end(), '\n') == 1 && o.err.find("logrec: ") == 0, "%s", o.err.c_str());
+  const vector<string> names = traces(where);
+  CHECK(names.size() == 1, "%zu traces", names.size());
+  if (names.size() != 1) return;
+  const Trace t(names[0]);
+  CHECK(t.ok() && t.state == 2, "%s, state %u", t.error.c_str(), t.state);
+  CHECK(enters(t, o.told.at("leaf")) > 100000, "%llu", (ull)enters(t, o.told.at("leaf")));
+}
+
+static void testFull() {
+  fullAt(run({"until-full", "3000000"}, {},
+             [] {
+               const rlimit l = {3 << 20, 3 << 20};
+               setrlimit(RLIMIT_FSIZE, &l);
+             }),
+         "");
+  const string disk = folder + ".disk";
+  mkdir(disk.c_str(), 0777);
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=4m") == 0) {
+    fullAt(run({"until-full", "3000000"}, {"LOGREC_FILE=" + disk + "/"}), disk);
+    umount(disk.c_str());
+  } else {
+    printf("  no right to mount: only the limit on file sizes was tried\n");
+  }
+  rmdir(disk.c_str());
+}
+
+static void testDescriptors() {
+  const Outcome o = run({"descriptors"});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == 3000003, "%llu", (ull)enters(t, o.told.at("leaf")));
+}
+
+static void testKill() {
+  const char *ways[] = {"kill", "segv", "abort", "_exit"};
+  uint64_t most = 0;
+  for (int i = 0; i < kills && !caseFailed; i++) {
+    const char *how = ways[i % 4];
+    const int threads = 1 + i / 4 % 2;
+    fresh();
+    const long at = random() % (300000 / scale);
+    const pid_t pid = spawn({"die", how, std::to_string(at), std::to_string(threads)}, {}, nullptr);
+    if (how[0] == 'k') {
+      // Some while it starts, most while it records.
+      usleep(useconds_t(random() % (i % 5 == 0 ? 4000 : 40000)));
+      kill(pid, SIGKILL);
+    }
+    const Outcome o = finish(pid);
+    const bool right = how[0] == '_' ? WIFEXITED(o.status) && WEXITSTATUS(o.status) == 3
+                                     : WIFSIGNALED(o.status) || scale > 1;
+    CHECK(right, "%s: status %#x", how, o.status);
+    vector<string> names;
+    for (const string &n : traces())
+      if (Trace::isTrace(n)) names.push_back(n);
+    uint64_t done[2] = {counted(0).leaves, threads > 1 ? counted(1).leaves : 0};
+    if (names.empty()) {
+      CHECK(done[0] + done[1] == 0, "%s: no trace and %llu calls", how, (ull)done[0]);
+      continue;
+    }
+    const Trace t(names[0]);
+    CHECK(t.ok(), "%s: %s", how, t.error.c_str());
+    if (!o.told.count("leaf")) continue;
+    CHECK(t.state == 0, "state %u", t.state);
+    // Each thread's recorded leaves: what it counted, or one more.
+    vector<uint64_t> recorded;
+    for (auto &s : t.streams) {
+      const uint64_t n = count(s.second, TraceEvent::Leave, o.told.at("leaf")),
+                     m = count(s.second, TraceEvent::Enter, o.told.at("leaf"));
+      recorded.push_back(n);
+      CHECK(m == n || m == n + 1, "%s: %llu enters, %llu leaves", how, (ull)m, (ull)n);
+      most = std::max(most, n);
+    }
+    std::sort(recorded.rbegin(), recorded.rend());
+    std::sort(done, done + 2, [](uint64_t a, uint64_t b) { return a > b; });
+    recorded.resize(2);
+    for (int k = 0; k < 2; k++)
+      CHECK(recorded[k] == done[k] || recorded[k] == done[k] + 1, "%s: %llu recorded, %llu counted", how,
+            (ull)recorded[k], (ull)done[k]);
+  }
+  printf("  %d kills, at most %llu calls recorded\n", kills, (ull)most);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 2;
+  subject = argv[1];
+  plugins = argv[2];
+  for (int i = 3; i < argc; i++) {
+    const string a = argv[i];
+    if (a.compare(0, 6, "kills=") == 0) kills = atoi(a.c_str() + 6);
+    else if (a.compare(0, 6, "scale=") == 0) scale = atoi(a.c_str() + 6);
+    else if (a.compare(0, 8, "preload=") == 0) preload = a.substr(8);
+    else if (a == "clang") clang = true;
+    else if (a == "fentry") fentry = true;
+    else if (a == "unseen") fentry = unseen = true;
+    else if (a.compare(0, 5, "only=") == 0) only = a.substr(5);
+    else if (a[0] == '-') left.insert(a.substr(1));
+  }
+  char name[] = "/tmp/trace_test.XXXXXX";
+  if (!mkdtemp(name)) return 2;
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  const string top = name;
+  const struct {
+    const char *name;
+    void (*test)();
+  } cases[] = {{"calls", testCalls},     {"deep", testDeep},       {"jumps", testJumps},
+               {"catches", testCatches}, {"signals", testSignals}, {"signal-jumps", testSignalJumps},
+               {"threads", testThreads}, {"fork", testFork},       {"raw-fork", testRawFork},
+               {"vfork", testVfork},     {"exec", testExec},       {"helpers", testHelpers},
+               {"quiet", testQuiet},     {"plugins", testPlugins}, {"state", testState},
+               {"marks", testMarks},     {"switch", testSwitch},   {"short", testShort},
+               {"lists", testLists},     {"sites", testSites},     {"ring", testRing},
+               {"ring-threads", testRingThreads}, {"statics", testStatics}, {"names", testNames},
+               {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill}};
+  for (const auto &c : cases) {
+    if (left.count(c.name) || (!only.empty() && only != c.name)) continue;
+    folder = top + "/" + c.name;
+    caseFailed = false;
+    fflush(stdout);
+    c.test();
+    printf("%s %s\n", caseFailed ? "FAIL" : "ok  ", c.name);
+    caseFailed ? failed++ : passed++;
+  }
+  if (!failed && system(("rm -rf '" + top + "'").c_str()) != 0) return 2;
+  if (failed) printf("kept: %s\n", top.c_str());
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
