@@ -543,7 +543,7 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
 LR_OWN static struct lr_thread *take_free(void) {
   struct lr_thread **link = &lr_global.free_threads, **last = NULL;
   int count = 0;
-  for (; *link; link = (struct lr_thread **)(*link)->name) {
+  for (; *link; link = &(*link)->next) {
     last = link;
     count++;
   }
@@ -637,8 +637,7 @@ LR_OWN void lr_thread_exit(struct lr_thread *t) {
         write_record(LRF_THREADEND, lr_now());
       }
       t->busy = 0;
-      /* The name's place holds the link to the next. */
-      *(struct lr_thread **)t->name = lr_global.free_threads;
+      t->next = lr_global.free_threads;
       lr_global.free_threads = t;
     }
     plat_unlock();

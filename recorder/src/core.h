@@ -94,6 +94,7 @@ struct lr_thread {
   uint32_t dropped; /* events that found all levels in use */
   uint32_t ending;  /* rounds of thread-exit handlers */
   uint32_t named; /* 1: by the program, in the log only */
+  struct lr_thread *next; /* of those whose thread ended */
   char name[64];
   struct lr_level level[LR_LEVELS];
 };

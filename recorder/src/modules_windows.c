@@ -371,6 +371,18 @@ LR_OWN static int name_in(char *out, size_t size, const char *s, size_t limit) {
 
 typedef void (*each_symbol)(void *, uintptr_t, const char *);
 
+/* Where functions begin whose names are not known, so that they are not taken
+ * for parts of the one before. x86 has no such table. */
+LR_OWN static void nameless(const struct image *m, IMAGE_DATA_DIRECTORY where, uintptr_t base, each_symbol each, void *context) {
+  enum { ENTRY = 12 };
+  const uint8_t *table = at_rva(m, where.VirtualAddress, where.Size);
+  for (uint32_t i = 0; table && i + ENTRY <= where.Size; i += ENTRY) {
+    uint32_t begin;
+    memcpy(&begin, table + i, 4);
+    if (is_code(m, begin)) each(context, base + begin, "");
+  }
+}
+
 LR_OWN static void exports(const struct image *m, IMAGE_DATA_DIRECTORY where, uintptr_t base, each_symbol each, void *context) {
   char name[1024];
   const IMAGE_EXPORT_DIRECTORY *d = at_rva(m, where.VirtualAddress, sizeof *d);
@@ -382,8 +394,9 @@ LR_OWN static void exports(const struct image *m, IMAGE_DATA_DIRECTORY where, ui
   for (uint32_t i = 0; i < d->NumberOfNames; i++) {
     if (ordinals[i] >= d->NumberOfFunctions || !is_code(m, functions[ordinals[i]])) continue;
     const char *s = at_rva(m, names[i], 1);
-    if (s && name_in(name, sizeof name, s, (size_t)(m->data + m->size - (const uint8_t *)s)))
-      each(context, base + functions[ordinals[i]], name);
+    if (!s || !name_in(name, sizeof name, s, (size_t)(m->data + m->size - (const uint8_t *)s))) continue;
+    each(context, base + functions[ordinals[i]], name);
+    if (sizeof(void *) == 4) each(context, base + functions[ordinals[i]] + 1, "");
   }
 }
 
@@ -431,10 +444,12 @@ LR_OWN void plat_module_symbols(const struct plat_module *m, each_symbol each, v
     const uint64_t at = (uint64_t)(uint32_t)dos->e_lfanew + 24 + nt->FileHeader.SizeOfOptionalHeader;
     i.section_count = nt->FileHeader.NumberOfSections;
     i.sections = at_offset(&i, at, (uint64_t)i.section_count * sizeof *i.sections);
-    if (i.sections &&
-        !coff(&i, nt->FileHeader.PointerToSymbolTable, nt->FileHeader.NumberOfSymbols, m->base, each, context) &&
-        nt->OptionalHeader.NumberOfRvaAndSizes > IMAGE_DIRECTORY_ENTRY_EXPORT)
-      exports(&i, nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_EXPORT], m->base, each, context);
+    const IMAGE_DATA_DIRECTORY *d = nt->OptionalHeader.DataDirectory;
+    if (i.sections && !coff(&i, nt->FileHeader.PointerToSymbolTable, nt->FileHeader.NumberOfSymbols, m->base, each, context) &&
+        nt->OptionalHeader.NumberOfRvaAndSizes > IMAGE_DIRECTORY_ENTRY_EXCEPTION) {
+      if (sizeof(void *) == 8) nameless(&i, d[IMAGE_DIRECTORY_ENTRY_EXCEPTION], m->base, each, context);
+      exports(&i, d[IMAGE_DIRECTORY_ENTRY_EXPORT], m->base, each, context);
+    }
   }
   lr_unmap(i.data);
 }

@@ -18,6 +18,7 @@
 #endif
 #include <windows.h>
 #include <winioctl.h>
+#include <stdlib.h>
 #if !defined(_MSC_VER) || defined(__clang__)
 #include <cpuid.h>
 #endif
@@ -847,7 +848,6 @@ LR_OWN static void __cdecl after_destructors(void) {
 #else
 #pragma comment(linker, "/INCLUDE:_tls_used /INCLUDE:lr_tls_callback /INCLUDE:lr_first_constructor")
 #endif
-int __cdecl atexit(void(__cdecl *)(void));
 LR_OWN static void __cdecl first_constructor(void) { atexit(after_destructors); }
 #pragma section(".CRT$XLB", long, read)
 #pragma section(".CRT$XCB", long, read)
@@ -856,7 +856,9 @@ __declspec(allocate(".CRT$XCB")) void(__cdecl *const lr_first_constructor)(void)
 #else
 extern const PIMAGE_TLS_CALLBACK lr_tls_callback;
 __attribute__((section(".CRT$XLB"), used)) const PIMAGE_TLS_CALLBACK lr_tls_callback = tls_callback;
-__attribute__((destructor(101))) LR_OWN static void last_destructor(void) { after_destructors(); }
+/* MinGW calls destructors of this kind before those of C++ objects, which are
+ * told by atexit: the first told is the last called. */
+__attribute__((constructor(101))) LR_OWN static void first_constructor(void) { atexit(after_destructors); }
 #endif
 
 #endif

@@ -56,7 +56,7 @@ recorder() {
   done
   $cc -c "$src/hooks_fentry_x86_64.S" -o "$d/fentry.o" &&
     rm -f "$d/liblogrec.a" && ar rcs "$d/liblogrec.a" "$d"/*.o &&
-    $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete
+    $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
 }
 
 # programs DIR CXX FLAGS HOOKS LIBRARY
@@ -86,8 +86,8 @@ suite() {
       case $form in
       static) library=$d/liblogrec.a ;;
       shared) library="-L$d -llogrec -Wl,-rpath,$d" ;;
-      # The interface of logrec.h must be there to link with; the hooks' come
-      # from the preloaded library as well.
+      # Found by its soname, which the preloaded library has: so do the hooks
+      # come from there.
       preload) library="-L$d -llogrec" ;;
       esac &&
       programs "$d" "$cxx" "$flags" "$hooks" "$library" &&
@@ -133,12 +133,12 @@ suite gcc gcc g++ "" $cyg static kills=$kills
 suite gcc-shared gcc g++ "" $cyg shared kills=8
 suite gcc-preload gcc g++ "" $cyg preload kills=8
 if [ "$(uname -m)" = x86_64 ]; then
-  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static kills=8 fentry
-  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -short
+  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static kills=8 fentry -deep -short
+  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then
   suite clang $clang $clangxx "" $cyg static kills=20 clang
-  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -short
+  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short
 else
   skip clang "clang is missing"
 fi

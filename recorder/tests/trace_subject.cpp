@@ -44,9 +44,9 @@ LOGGED static int leaf(int x) {
   return x + 1;
 }
 LOGGED static int branch(int n) {
-  int sum = 0;
-  for (int i = 0; i < n; i++) sum += leaf(i);
-  return sum;
+  int last = 0;
+  for (int i = 0; i < n; i++) last = leaf(i);
+  return last;
 }
 LOGGED static int deep(int n) { return n == 0 ? leaf(0) : deep(n - 1) + 1; }
 

@@ -259,7 +259,8 @@ static void testThreads() {
   const Trace t = one(o);
   sound(t);
   CHECK(enters(t, o.told.at("leaf")) == 8 * 20000 * 4, "%llu", (ull)enters(t, o.told.at("leaf")));
-  CHECK(t.streams.size() == 33 - (preload.empty() && !fentry ? 0 : 0) || t.streams.size() == 32, "%zu streams", t.streams.size());
+  // Before main and in it the first thread may have recorded nothing.
+  CHECK(t.streams.size() == 33 || t.streams.size() == 32, "%zu streams", t.streams.size());
   CHECK(t.count(6) == 32, "%zu threads ended", t.count(6));
   bool named = false;
   for (const TraceRecord &r : t.records)

@@ -22,6 +22,7 @@ warnings="-Wall -Wextra -Werror"
 export WINEDEBUG=-all LC_ALL=C.UTF-8
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH DISPLAY; do unset $v; done
 
+x64=x86_64-w64-mingw32 x86=i686-w64-mingw32
 sources="core control hooks_cyg hooks_penter platform_windows modules_windows"
 
 newest() {
@@ -91,7 +92,7 @@ programs() {
     $c $3 $hooks -shared -DPLUGIN=$n "$here/trace_windows_plugin.cpp" "$d"/fixed/*.o -o "$d/$n.dll" $at ${3:+-Wl,--pdb=$d/$n.pdb} &&
       $c $3 $hooks -shared -DPLUGIN=$n -DLOGREC_SHARED "$here/trace_windows_plugin.cpp" "$d/liblogrec.a" -o "$d/shared/$n.dll" $at ${3:+-Wl,--pdb=$d/shared/$n.pdb} || return 1
   done
-  cp "$d/logrec.dll" "$d/shared"
+  cp "$d/logrec.dll" "$d/shared" && $x64-strip -o "$d/shared/bare.dll" "$d/shared/one.dll"
 }
 
 # penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
@@ -157,7 +158,6 @@ logtest() {
   (cd "$d" && LOGREC_FILE=LogDetails.lptrace timeout 60 wine logtest.exe) && [ -s "$d/LogDetails.lptrace" ]
 }
 
-x64=x86_64-w64-mingw32
 lane_flags=
 gcc_compile() { $x64-g++ $lane_flags $([ $2 = seen ] && echo $lane_hooks) -std=c++11 -g $warnings -I"$include" -DLOGPARSER_TRACE -DLOGREC_SHARED $3 -c "$samples/$1.cpp" -o "$4"; }
 gcc_link() {
@@ -309,7 +309,6 @@ else
     skip clangcl-x86 "clang-cl or MinGW for x86 is missing"
   fi
 fi
-x86=i686-w64-mingw32
 if ! command -v $x86-g++ >/dev/null; then
   skip x86 "$x86-g++ is missing"
 else

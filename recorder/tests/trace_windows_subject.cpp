@@ -134,6 +134,7 @@ extern "C" ALONE void counted(Cell *c) {
 QUIET static DWORD WINAPI counting(void *p) {
   Cell *c = static_cast<Cell *>(p);
   c->thread = GetCurrentThreadId();
+  LOGREC_MARK("counting");
   for (;;) {
     counted(c);
     c->leaves = c->leaves + 1;

@@ -1,7 +1,8 @@
 // trace_windows_test.cpp: the trace recorder's tests for Windows. It runs
 // trace_windows_subject in folders of its own, and reads what it wrote.
 // trace_windows_test SUBJECT [shared] [KILLS]: SUBJECT.exe lies beside it, with
-// one.dll and two.dll, which are linked for one address. shared: all of them
+// one.dll and two.dll, which are linked for one address, and bare.dll, which is
+// one.dll without symbols. shared: all of them
 // use logrec.dll, and so one file. A SUBJECT whose name has "penter" in it is
 // trace_windows_penter.
 
@@ -221,7 +222,6 @@ static void testStress() {
 // A completed event is never missing, whenever the program is ended.
 static void testKill() {
   unsigned missing = 0, unlike = 0;
-  const uint64_t before = always / 4;  // enters; as many leaves
   uint64_t events = 0;
   srand(GetTickCount());
   for (int i = 0; i < kills; i++) {
@@ -250,11 +250,15 @@ static void testKill() {
       for (const auto &s : t.streams) {
         if (s.second.thread != thread) continue;
         events += s.second.events.size();
-        // counted() and the leaf() in it; on the main thread what came before.
-        const uint64_t more = k == 0 ? before : 0;
-        const uint64_t e = countOf(s.second, TraceEvent::Enter), l = countOf(s.second, TraceEvent::Leave);
-        missing += e < 2 * enters - 1 + more || l < 2 * leaves + more;
-        unlike += e > 2 * enters + 2 + more || l > 2 * leaves + 3 + more || s.second.open.begin()->second.size() > 2;
+        // counted() and the leaf() in it.
+        uint64_t e = 0, l = 0;
+        for (const TraceEvent &x : s.second.events) {
+          if (x.kind == TraceEvent::Mark) e = l = 0;
+          e += x.kind == TraceEvent::Enter;
+          l += x.kind == TraceEvent::Leave;
+        }
+        missing += e + 1 < 2 * enters || l < 2 * leaves;
+        unlike += e > 2 * enters + 1 || l > 2 * leaves + 2 || s.second.open.begin()->second.size() > 2;
       }
     }
     DeleteFileA((folder + "\\" + name).c_str());
@@ -288,6 +292,30 @@ static void testSwitch() {
   CHECK(t.events == always + 4 && t.count(9) == 2, "%u events, %u switches", unsigned(t.events), unsigned(t.count(9)));
   const Outcome o = run("pairs 10", {"LOGREC", "off", "LOGREC_FILE", "off.lptrace"});
   CHECK(o.status == 0 && listOf("off*").empty(), "a file though it is off");
+}
+
+// MinGW's symbol table has all names; a stripped library what it exports.
+static void testLists() {
+  const struct {
+    const char *exclude;
+    uint64_t gone;
+  } cases[] = {{"leaf", 2 * 100 + 4}, {"bran*", 2}, {"body", 0}, {"nobody.dll!", 0}};
+  for (const auto &c : cases) {
+    const string name = string(1, char('a' + (&c - cases))) + ".lptrace";
+    const Outcome o = run("pairs 100", {"LOGREC_FILE", name, "LOGREC_EXCLUDE", c.exclude});
+    CHECK(o.status == 0 && o.err.empty(), "%u %s", unsigned(o.status), o.err.c_str());
+    const Trace t = load(name);
+    complete(t);
+    CHECK(t.events == always + 202 - c.gone, "%s: %u events", c.exclude, unsigned(t.events));
+  }
+  run("pairs 100", {"LOGREC_FILE", "m.lptrace", "LOGREC_INCLUDE", subject + ".exe!leaf,nobody.dll!"});
+  const Trace t = load("m.lptrace");
+  CHECK(t.events == 204, "%u events", unsigned(t.events));
+  if (!shared) return;
+  run("libraries " + home + "\\bare.dll", {"LOGREC_FILE", "bare.lptrace", "LOGREC_INCLUDE", "bare.dll!plugin"});
+  const Trace b = load("bare.lptrace");
+  complete(b);
+  CHECK(b.events == 2, "%u events of one exported function", unsigned(b.events));
 }
 
 static void testRing() {
@@ -429,6 +457,7 @@ int main(int argc, char **argv) {
   test("error", testError);
   test("marks", testMarks);
   test("switch", testSwitch);
+  test("lists", testLists);
   test("ring", testRing);
   test("names", testNames);
   test("ends", testEnds);
