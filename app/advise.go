@@ -175,7 +175,9 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 			continue
 		}
 		chosen[f.Function] = true
-		add(&patterns, f.Function)
+		if pattern, ok := recorderPattern(f.Function); ok {
+			add(&patterns, pattern)
+		}
 		if name, ok := gccName(f.Function); ok {
 			add(&names, name)
 		} else {
@@ -196,9 +198,32 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 	e.Functions = gccList("-finstrument-functions-exclude-function-list=", names)
 	e.Files = gccList("-finstrument-functions-exclude-file-list=", files)
 	if len(patterns) > 0 {
-		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(strings.Join(patterns, ";"))
+		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(strings.Join(patterns, ","))
 	}
 	return e
+}
+
+// recorderPattern returns a function's name as the recorder's lists have it,
+// without template arguments. Operators, lambdas and what else the recorder
+// does not spell out of a decorated name have none.
+func recorderPattern(function string) (pattern string, ok bool) {
+	if strings.Contains(function, "operator") {
+		return "", false
+	}
+	var b strings.Builder
+	depth := 0
+	for _, c := range function {
+		switch {
+		case c == '<':
+			depth++
+		case c == '>':
+			depth--
+		case depth == 0:
+			b.WriteRune(c)
+		}
+	}
+	pattern = b.String()
+	return pattern, depth == 0 && pattern != "" && !strings.ContainsAny(pattern, "{}`'*?!,")
 }
 
 // gccList makes an option of a list of names, between which commas stand;

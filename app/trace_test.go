@@ -61,7 +61,7 @@ func TestTraceModules(t *testing.T) {
 	copyFiles(t, "../symbols/dwarf/testdata", dir, "gcc4.so=first.so", "clang4.so=second.so")
 	firstID, first := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
 	secondID, second := elfFacts(t, filepath.Join(dir, "second.so"), "_Z3runi")
-	const base = 0x7f0000000000
+	const base = uint64(0x7f0000000000)
 	text := fmt.Sprintf(`file begin=1000
 chunk process
 clock @1000 ns=1000 wall=1700000000000000000

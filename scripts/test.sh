@@ -161,7 +161,7 @@ stage_race() {
 	fi
 	# Under the detector everything is ten times slower and larger: long random
 	# tests and those of bounds on time and memory say nothing here.
-	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ)$' \
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large)$' \
 		./parser/... ./calls/... ./symbols/... ./app/... ./export/... ./rows/... ./modules/... ./timeparse/... ./ui/control
 }
 

@@ -17,7 +17,7 @@ func TestAdvise(t *testing.T) {
 		"app::factorial  (logtest)",
 		"... and ",
 		"'-finstrument-functions-exclude-function-list=app::factorial,app::inlinedInner,shapes::scale'",
-		"LOGREC_EXCLUDE='app::factorial;app::inlinedInner;shapes::scale'",
+		"LOGREC_EXCLUDE='app::factorial,app::inlinedInner,shapes::scale'",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -610,8 +610,8 @@ LR_OWN struct lr_thread *lr_thread_get(void) {
 
 LR_OWN void lr_thread_exit(struct lr_thread *t) {
   /* Other exit handlers may still call recorded functions: ours asks to be
-   * called again, as often as the system does that. */
-  if (t->busy && t->ending++ < 3) {
+   * called again, but not for the last round, in which sanitizers end. */
+  if (t->busy && t->ending++ < 2) {
     plat_on_thread_exit(t);
     return;
   }

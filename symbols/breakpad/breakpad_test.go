@@ -231,7 +231,9 @@ func TestLarge(t *testing.T) {
 		{"functions backwards", repeat(func(i int) string { return fmt.Sprintf("FUNC %x 1 0 f\n", 1<<30-i) }), nil},
 		{"publics", repeat(func(i int) string { return "PUBLIC 1 0 f\n" }), nil},
 		{"files", repeat(func(i int) string { return fmt.Sprintf("FILE %d\n", i) }), symbols.ErrNoSymbols},
-		{"files in no order", repeat(func(i int) string { return fmt.Sprintf("FILE %d\nINLINE_ORIGIN %d\n", i*7%(1<<31), i*5%(1<<31)) }),
+		{"files in no order", repeat(func(i int) string {
+			return fmt.Sprintf("FILE %d\nINLINE_ORIGIN %d\n", int64(i)*7%(1<<31), int64(i)*5%(1<<31))
+		}),
 			symbols.ErrNoSymbols},
 		{"one function", repeat(func(i int) string {
 			if i == 0 {

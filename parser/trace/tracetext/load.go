@@ -11,7 +11,7 @@ import (
 // maxLine bounds a line of text in bytes, maxFile what is made of it.
 const (
 	maxLine = 64 << 20
-	maxFile = 1 << 31
+	maxFile = 1 << 30
 )
 
 // Load makes a trace of text. Errors say the line.
