@@ -104,6 +104,7 @@ logtest() {
   begun=$(date +%s)
   mkdir -p "$d"
   (
+    [ -f "$6/liblogrec.so" ] || recorder "$6" "$([ "$cxx" = g++ ] && echo gcc || echo "${cxx/++/}")" "" || exit 1
     cd "$d" || exit 1
     $cxx $flags $hooks -fPIC -DLOGTEST_SHAPES -c "$samples/shapes.cpp" -o shapes.o &&
       $cxx $flags -fPIC -DLOGTEST_SHAPES -c "$samples/truth.cpp" -o truth.o &&
@@ -142,9 +143,10 @@ if [ -n "$clangxx" ] && [ -n "$clang" ]; then
 else
   skip clang "clang is missing"
 fi
-# These handle signals in a way of their own, and a death is theirs to report.
+# These handle signals in a way of their own, a death is theirs to report, and
+# the last has no room for deep recursion.
 suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full
-suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -kill -signal-jumps -signals -full -vfork -raw-fork
+suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork
 
 for level in -O0 -O2; do
   logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"

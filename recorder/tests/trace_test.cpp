@@ -106,7 +106,10 @@ static void fresh() {
 static Outcome finish(pid_t pid) {
   Outcome o;
   o.pid = pid;
-  waitpid(pid, &o.status, 0);
+  for (int tenths = 0; waitpid(pid, &o.status, WNOHANG) == 0; tenths++) {
+    if (tenths == 1200) kill(pid, SIGKILL);
+    usleep(tenths < 10 ? 5000 : 100000);
+  }
   o.out = slurp(folder + "/out");
   o.err = slurp(folder + "/err");
   char name[64];
