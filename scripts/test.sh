@@ -174,7 +174,6 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
-	lane recorder-trace-linux 20 recorder/tests/run_trace.sh 100 build/trace-linux
 	# The other ways in and the sanitizers take minutes: run_trace.sh has them all.
 	lane recorder-trace 10 env LANES="gcc clang" recorder/tests/run_trace.sh 100
 	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
