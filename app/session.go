@@ -97,12 +97,13 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	in.Log = log
 	if in.Modules == "" {
 		in.Modules = found
-	} else if !NeedsModulesFile(in.Log) {
-		in.Modules = ""
 	}
 	opened, format, err := openLog(ctx, in, p)
 	if err != nil {
 		return nil, err
+	}
+	if !format.NeedsModulesFile {
+		in.Modules = ""
 	}
 	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, in: in, work: make(chan struct{}, 1)}
 	if err := s.choose(in.Run); err != nil {
