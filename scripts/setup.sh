@@ -96,6 +96,8 @@ group_bench() {
 	group_test
 	[ "$(uname -s)" = Linux ] || return
 	have addr2line || try binutils
+	have uftrace || try uftrace
+	have dpkg-source || try dpkg-dev
 	[ -n "$(llvm_symbolizer)" ] || symbolizer=1
 }
 

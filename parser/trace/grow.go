@@ -49,6 +49,10 @@ type growth struct {
 	calibrations, loads, unloads int
 	// chunks is how many process chunks were looked at.
 	chunks int
+	// For every look the same, because there are ten a second: what lends its
+	// buffer to the scanners, what looks ahead, and room for events.
+	buffer, probe *decoder
+	events        []parser.Event
 }
 
 // canGrow reports whether the program may still write to the file.
@@ -132,22 +136,39 @@ func (g *growth) limit() uint64 {
 	return max(g.published, now-min(now, g.units(wait)))
 }
 
-// readProcess reads the process records that were not read before.
-func (g *growth) readProcess() error {
+// readProcess reads the process records that were not read before, and reports
+// whether there were any.
+func (g *growth) readProcess() (news bool, err error) {
 	for i := range g.w.process {
 		c := &g.w.process[i]
 		if i >= g.chunks {
 			g.process.gap(g.w.process, i)
 			g.chunks++
+			news = true
 		}
 		if c.done == c.used {
 			continue
 		}
 		if err := g.process.read(g.w.r, c); err != nil {
-			return err
+			return news, err
+		}
+		news = true
+	}
+	return news, nil
+}
+
+// waiting reports whether a stream has records that were not scanned.
+func (g *growth) waiting() bool {
+	for _, s := range g.w.all {
+		d := g.scanners[s]
+		if d == nil || d.chunk < 0 {
+			return true
+		}
+		if d.end = s.chunks[d.chunk].end(); !d.atEnd() {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // publish completes a view from what was scanned up to a limit.
@@ -184,7 +205,7 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	g.describe(v)
 	g.calibrations, g.loads = len(g.process.calibrations), len(g.process.loads)
 	if !g.canGrow() {
-		g.scanners = nil
+		g.scanners, g.buffer, g.probe, g.events = nil, nil, nil, nil
 		shown = nil
 	}
 	g.shown = shown
@@ -234,11 +255,16 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if _, err := w.refresh(); err != nil {
 		return result, err
 	}
+	walked := w.at
 	if err := w.walk(ctx); err != nil {
 		return result, err
 	}
-	if err := g.readProcess(); err != nil {
+	news, err := g.readProcess()
+	if err != nil {
 		return result, err
+	}
+	if !news && w.at == walked && g.canGrow() && !g.waiting() {
+		return result, nil
 	}
 	g.process.order(g.loads, g.published)
 	v := &view{clock: old.clock.extend(g.process.calibrations[g.calibrations:], g.published), wall: old.wall, epochs: old.epochs}
@@ -249,7 +275,11 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		v.epochs, _ = findEpochs(g.process.loads, v.clock, int(w.head.PointerSize))
 		result.Modules = len(g.process.loads) > g.loads
 	}
-	buffer, probe := newDecoder(w.r, 64<<10), newDecoder(w.r, 64<<10)
+	if g.buffer == nil {
+		g.buffer, g.probe = newDecoder(w.r, 64<<10), newDecoder(w.r, 64<<10)
+		g.events = make([]parser.Event, sampleEvery)
+	}
+	buffer, probe, dst := g.buffer, g.probe, g.events
 	for _, s := range w.all {
 		d := g.scanners[s]
 		if d == nil {
@@ -273,7 +303,6 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		}
 	}
 	limit := g.limit()
-	dst := make([]parser.Event, sampleEvery)
 	for _, s := range w.all {
 		d := g.scanners[s]
 		if d.atEnd() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -297,5 +299,33 @@ func TestGrowWhileRead(t *testing.T) {
 	close(stop)
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// BenchmarkGrowIdle is the cost of a look at a file that has not grown, of two
+// threads that may go on.
+func BenchmarkGrowIdle(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "a.lptrace")
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	w := tracetest.NewWriter(f)
+	tracetest.WriteCalls(w, 2, 20_000)
+	if err := w.Sync(); err != nil {
+		b.Fatal(err)
+	}
+	log, err := trace.Open(context.Background(), path, parser.Options{}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer log.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		growth, err := log.Grow(context.Background())
+		if err != nil || growth.Ended {
+			b.Fatalf("%+v: %v", growth, err)
+		}
 	}
 }

@@ -1,0 +1,110 @@
+#!/bin/bash
+# trace_linux.sh OUT [LANE...]: builds LogTest with gcc and clang, at -O0 and at
+# -O2, records it with the trace recorder by one way in at a time, and leaves
+# the traces and truths in OUT, a folder a lane, for TestTraceLogTest of
+# cmd/logparse:
+#
+#	linux-COMPILER-object-LEVEL   the LogEnterLeave object
+#	linux-COMPILER-hooks-LEVEL    -finstrument-functions, linked
+#	linux-COMPILER-preload-LEVEL  -finstrument-functions, LD_PRELOAD
+#	linux-COMPILER-fentry-LEVEL   -pg -mfentry (gcc: -minstrument-return=call), x86-64
+#
+# With LANEs only those are made. The last line is "N passed, N failed, N
+# skipped"; exit: 0 nothing failed.
+
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+src=$here/../src include=$here/../include samples=$here/../samples/logtest
+[ $# -gt 0 ] || { echo "usage: trace_linux.sh OUT [LANE...]" >&2 && exit 2; }
+mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
+shift
+lanes=$*
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+passed=0 failed=0 skipped=0
+warnings="-Wall -Wextra -Werror"
+export LC_ALL=C
+for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
+
+newest() {
+  local v
+  for v in 22 21 20 19 18 17 16 15 14 ''; do
+    command -v "$1${v:+-$v}" && return
+  done
+  return 1
+}
+
+skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
+
+recorder() { # DIR CC
+  local f
+  mkdir -p "$1"
+  for f in core control platform_linux modules_linux interpose_linux hooks_cyg hooks_fentry; do
+    "$2" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread $warnings -I"$include" -c "$src/$f.c" -o "$1/$f.o" || return 1
+  done
+  "$2" -c "$src/hooks_fentry_x86_64.S" -o "$1/fentry.o" &&
+    "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
+}
+
+# record CXX LIBRARY-DIR WAY FLAGS: builds and runs LogTest in the current folder.
+record() {
+  local cxx=$1 library="-L$2 -llogrec -Wl,-rpath,$2" preload='' hooks=-DLOGTEST_HOOKS f
+  # Code that would need the recorder, and that nothing calls, is left out.
+  local flags="-std=c++11 -g $4 $warnings -pthread -fPIC -ffunction-sections -DLOGPARSER_TRACE -I$include"
+  case $3 in
+  object) hooks= ;;
+  hooks) hooks="$hooks -finstrument-functions" ;;
+  preload) hooks="$hooks -finstrument-functions" library=-Wl,--gc-sections preload=$2/liblogrec.so ;;
+  fentry) case $cxx in *clang*) hooks="$hooks -pg -mfentry" ;; *) hooks="$hooks -pg -mfentry -minstrument-return=call" ;; esac ;;
+  esac
+  $cxx $flags $hooks -DLOGTEST_SHAPES -c "$samples/shapes.cpp" -o "$build/shapes.o" &&
+    $cxx $flags ${hooks:+-DLOGTEST_HOOKS} -DLOGTEST_SHAPES -c "$samples/truth.cpp" -o "$build/truth.o" &&
+    $cxx -shared "$build/shapes.o" "$build/truth.o" $library -Wl,--build-id -o liblogtest_shapes.so || return 1
+  for f in main work; do $cxx $flags $hooks -c "$samples/$f.cpp" -o "$build/$f.o" || return 1; done
+  $cxx $flags ${hooks:+-DLOGTEST_HOOKS} -c "$samples/threads.cpp" -o "$build/threads.o" &&
+    $cxx "$build/main.o" "$build/work.o" "$build/threads.o" -L. -llogtest_shapes $library -Wl,-rpath,'$ORIGIN' -Wl,--build-id \
+      -pthread -o logtest || return 1
+  # A preloaded library must not be seen by anything but the program.
+  env LOGREC_FILE=LogDetails.lptrace ${preload:+LD_PRELOAD=$preload} ./logtest && [ -s LogDetails.lptrace ] && [ -s LogDetails.truth ]
+}
+
+lane() { # NAME CXX LIBRARY-DIR WAY FLAGS
+  local d=$out/$1
+  if [ -n "$lanes" ]; then
+    case " $lanes " in *" $1 "*) ;; *) return ;; esac
+  fi
+  rm -rf "$d" && mkdir -p "$d" || exit 2
+  if (cd "$d" && record "$2" "$3" "$4" "$5") >"$build/log" 2>&1; then
+    echo "$1: recorded, $(stat -c %s "$d/LogDetails.lptrace") bytes"
+    passed=$((passed + 1))
+  else
+    # Half a lane would be compared with the truth.
+    rm -f "$d/LogDetails.lptrace"
+    echo "$1: failed"
+    cat "$build/log"
+    failed=$((failed + 1))
+  fi
+}
+
+if [ "$(uname -s)" != Linux ]; then
+  skip linux "this is no Linux"
+else
+  for compiler in gcc clang; do
+    if ! cc=$(newest $compiler) || ! cxx=$(newest $([ $compiler = gcc ] && echo g++ || echo clang++)); then
+      skip "linux-$compiler" "$compiler is missing"
+      continue
+    fi
+    recorder "$build/$compiler" "$cc" || { echo "the recorder does not build with $cc" && failed=$((failed + 1)) && continue; }
+    for way in object hooks preload fentry; do
+      if [ $way = fentry ] && [ "$(uname -m)" != x86_64 ]; then
+        skip "linux-$compiler-fentry" "it is for x86-64 only"
+        continue
+      fi
+      for level in O0 O2; do
+        lane "linux-$compiler-$way-$level" "$cxx" "$build/$compiler" $way -$level
+      done
+    done
+  done
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
