@@ -35,6 +35,16 @@ func (c Column) String() string {
 		"source", "line", "address", "symbols", "note"}[c]
 }
 
+// ColumnName returns the name of a column in files for programs. Durations that
+// are not those recorded have a name of their own, because such a file has no
+// other place to say so.
+func (h *Header) ColumnName(c Column) string {
+	if c == ColDuration && h.Corrected {
+		return "duration_corrected_us"
+	}
+	return c.String()
+}
+
 // AppendCell appends the text of a row's column as saved files have it. Digits
 // is the source's TimeDigits.
 func AppendCell(dst []byte, r *Row, c Column, digits int) []byte {
@@ -256,6 +266,9 @@ func (m Matcher) Matches(r *Row) bool {
 	return containsFold(strconv.AppendUint(buf[:0], uint64(r.Thread), 10), m.text) ||
 		containsFold(AppendAddress(buf[:0], r.Address), m.text)
 }
+
+// MatchesText reports whether the text is part of s.
+func (m Matcher) MatchesText(s string) bool { return m.text == "" || containsFold(s, m.text) }
 
 func foldString(s string) string {
 	var dst []byte

@@ -77,10 +77,14 @@ type Source interface {
 type Header struct {
 	// Log and Modules are base names; Format is a few words.
 	Log, Modules, Format string
+	// Corrected says that the recorder's own time is taken off the durations.
+	Corrected bool
 	// Lines are further remarks, in order: runs left out, damage.
 	Lines []string
 	// Images are the modules with their status.
 	Images []Image
+	// Threads are the names of the threads that have one.
+	Threads map[uint32]string
 }
 
 // An Image is a module in the head of a saved file.

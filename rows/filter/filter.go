@@ -1,0 +1,182 @@
+// Package filter is the language in which one says which rows are wanted:
+//
+//	func:~Draw.* thread:12 dur:>5ms -module:ntdll (mark:open or mark:stray)
+//
+// Its input is a text, its output an [Expr]: a tree of [Term]s. An expression
+// is written out again by [Expr.String], and changed by [Expr.Include] and its
+// like, so that a filter line, chips and a cell's menu can share one. What it
+// means is defined by [Expr.Matches], one row at a time; package app makes
+// queries of an index from it that give the same rows and are quicker.
+//
+// docs/filters.md describes the language for its users.
+package filter
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"logparser/rows"
+)
+
+// The limits of an expression.
+const (
+	// MaxLength is in bytes.
+	MaxLength = 1 << 16
+	// MaxNesting bounds parentheses and negations within each other.
+	MaxNesting = 100
+)
+
+// A Kind says what an [Expr] is.
+type Kind uint8
+
+const (
+	// All matches every row: the empty expression.
+	All Kind = iota
+	// And and Or join two or more Args, Not negates one.
+	And
+	Or
+	Not
+	// Leaf is a Term.
+	Leaf
+)
+
+// An Expr is an expression. It is immutable.
+type Expr struct {
+	Kind Kind
+	Args []*Expr
+	Term *Term
+}
+
+// A Column is what a term looks at.
+type Column uint8
+
+const (
+	// Text is any of function, module, source, note, thread id and address, as
+	// [rows.Matcher] has it: a term without a column.
+	Text Column = iota
+	Func
+	Module
+	Source
+	Line
+	Thread
+	Event
+	Duration
+	// Self is the part of the duration that was not spent in calls that the
+	// call made.
+	Self
+	Depth
+	Time
+	Address
+	Symbols
+	Mark
+	Row
+	// In is the functions of the calls that a row lies in, with the one that it
+	// enters or leaves; Call is one of them, by the row of its enter or leave.
+	In
+	Call
+
+	columns
+)
+
+// names has the columns' names, the one that is written first.
+var names = [columns][]string{
+	Text:     {"text", "any"},
+	Func:     {"func", "function", "fn"},
+	Module:   {"module", "mod"},
+	Source:   {"source", "file", "src"},
+	Line:     {"line"},
+	Thread:   {"thread", "tid"},
+	Event:    {"event"},
+	Duration: {"dur", "duration"},
+	Self:     {"self"},
+	Depth:    {"depth"},
+	Time:     {"time"},
+	Address:  {"address", "addr"},
+	Symbols:  {"symbols"},
+	Mark:     {"mark", "note"},
+	Row:      {"row", "index"},
+	In:       {"in", "inside"},
+	Call:     {"call"},
+}
+
+// String returns the name by which the column is written.
+func (c Column) String() string { return names[c][0] }
+
+// Columns returns the names of the columns, as they are written.
+func Columns() []string {
+	list := make([]string, columns)
+	for c := range columns {
+		list[c] = c.String()
+	}
+	return list
+}
+
+// ColumnNamed returns the column of a name, in any case.
+func ColumnNamed(name string) (Column, bool) {
+	for c, list := range names {
+		if slices.Contains(list, lower(name)) {
+			return Column(c), true
+		}
+	}
+	return 0, false
+}
+
+// An Op is how a term compares.
+type Op uint8
+
+const (
+	// Contains looks for a text without regard to case.
+	Contains Op = iota
+	// Equals compares the whole text.
+	Equals
+	// Matches looks for a regular expression.
+	Matches
+	// Between compares with a [Range].
+	Between
+)
+
+// A Term is a condition on one column.
+type Term struct {
+	Column Column
+	Op     Op
+	// Value is the text to look for, or the regular expression, or the range as
+	// it was written.
+	Value string
+	// Range is that of [Between].
+	Range Range
+
+	matcher rows.Matcher
+	regexp  *regexp.Regexp
+	quoted  bool // a number that is a text
+}
+
+// MatchText reports whether a column's text fits a term that compares texts.
+func (t *Term) MatchText(text string) bool {
+	switch t.Op {
+	case Contains:
+		return t.matcher.MatchesText(text)
+	case Equals:
+		return text == t.Value
+	case Matches:
+		return t.regexp.MatchString(text)
+	}
+	return false
+}
+
+// An Error says where an expression is wrong, and what was expected there.
+type Error struct {
+	// Offset is where, in bytes from the beginning.
+	Offset int
+	// Pattern is a sentence with fmt's verbs, by which translations are found,
+	// and Args what they stand for.
+	Pattern string
+	Args    []any
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("at byte %d: "+e.Pattern, append([]any{e.Offset}, e.Args...)...)
+}
+
+// IsAll reports whether the expression is the empty one.
+func (e *Expr) IsAll() bool { return e.Kind == All }
