@@ -27,7 +27,7 @@ type Address struct {
 // More are added when the log grows; the number of an address never changes.
 // All methods are safe for concurrent use.
 type Addresses struct {
-	mu   *sync.RWMutex // the table's; guards what follows
+	mu   *sync.RWMutex // the table's, if it is of one; guards what follows
 	list store[Address]
 	hash hash
 	// index is what Find needs, without the lock: the store's chunks and the
@@ -44,6 +44,24 @@ func newAddresses(mu *sync.RWMutex) *Addresses {
 	a := &Addresses{mu: mu, hash: newHash()}
 	a.publish()
 	return a
+}
+
+// NewAddresses returns an empty set of addresses.
+func NewAddresses() *Addresses { return newAddresses(new(sync.RWMutex)) }
+
+// Add returns the number of an address (a VA) of a run in a space, which it
+// adds if it is new.
+func (a *Addresses) Add(run int, space uint16, address uint64) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int(a.add(int32(run), space, address))
+}
+
+// Count adds n to the records of address i.
+func (a *Addresses) Count(i int, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list.at(uint32(i)).Records += n
 }
 
 // publish makes a new index, when the store has another chunk or the hash

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// BlockLen is the number of rows of a block, of which the last may have fewer.
+const BlockLen = 4096
+
+// Columns says which columns of a [Block] are wanted.
+type Columns uint16
+
+const (
+	// Times is the events' times.
+	Times Columns = 1 << iota
+	// Threads is the threads' slots.
+	Threads
+	// Addresses is the numbers of the addresses.
+	Addresses
+	// Kinds is enter, leave or damaged.
+	Kinds
+	// Depths is the depths as [calls.Record] has them.
+	Depths
+	// Pairs is partners, durations and marks.
+	Pairs
+	// Insides is the events inside each call, as [calls.Table.ReadInside] has them.
+	Insides
+	// Selves is the time of each call that was not spent in calls that it
+	// made, on both of its rows.
+	Selves
+)
+
+// NoNode stands for no node, NoThread for the thread of a damaged record that
+// no thread is known for.
+const (
+	NoNode   = ^uint32(0)
+	NoThread = ^uint32(0)
+)
+
+// A Block is the rows of one block in columns, each of N elements. Only the
+// columns that were asked for mean something. It may be filled again and
+// again, and is not safe for concurrent use.
+type Block struct {
+	// First is the row of element 0.
+	First int64
+	N     int
+
+	// Time is in nanoseconds of the log's clock.
+	Time []int64
+	// Thread is the slot of the thread; see Source.ThreadID.
+	Thread []uint32
+	// Address is the number of the address in Source.Addresses. A damaged
+	// record's has no meaning.
+	Address []uint32
+	Kind    []parser.Kind
+	Depth   []int32
+	// Partner is the row of the other half, or calls.NoPartner.
+	Partner []int64
+	// Duration is in nanoseconds, or calls.NoDuration.
+	Duration []int64
+	Mark     []calls.Mark
+	Inside   []int64
+	Self     []int64
+}
+
+// A Node is a call that was still open at the end of the block in which it was
+// entered.
+type Node struct {
+	// Enter is its row, -1 where its enter is missing from the log; Leave the
+	// row of its leave, -1 while it is open and where it was left without one.
+	Enter, Leave int64
+	// EnterTime and LeaveTime are in nanoseconds of the log's clock. The time
+	// of a call left without a leave is that at which this became known, of an
+	// open call the log's last.
+	EnterTime, LeaveTime int64
+	// Children is the time in nanoseconds that was spent in calls that it made.
+	Children int64
+	// Ordinal is the number of its enter among its thread's events.
+	Ordinal int64
+	Address uint32
+	Thread  uint32
+	Parent  uint32 // NoNode for an outermost call
+	Depth   int32
+	Mark    calls.Mark
+}
+
+// A Summary describes a block, or a group of blocks.
+type Summary struct {
+	// FirstTime and LastTime are the least and the greatest time.
+	FirstTime, LastTime int64
+	Rows                int64
+	MaxDuration         int64
+	MaxDepth            int32
+	// Marks has bit 1<<mark set for each mark of its rows. Calls that are
+	// open at the log's end are not among them.
+	Marks uint16
+	// Addresses and Threads are Bloom filters: bit n%256 and n%64 is set for
+	// each number of an address and slot of a thread.
+	Addresses [4]uint64
+	Threads   uint64
+}
+
+// A Long is one of the longest calls that end in a block or a group.
+type Long struct {
+	Enter, Leave         int64
+	EnterTime, LeaveTime int64
+	Address, Thread      uint32
+	Depth                int32
+}
+
+// A Source hands out blocks and what is known about them. Its methods are safe
+// for concurrent use. While the index is built, or the log grows, it may have
+// more blocks each time it is asked; what it has said of a block other than
+// the last changes only in that open calls end.
+type Source interface {
+	// Len returns the number of rows that can be asked for.
+	Len() int64
+	// Fill reads block k into b, with the columns wanted.
+	Fill(b *Block, k int, want Columns) error
+	// Summary describes the group of 4^level blocks that has number k.
+	Summary(level, k int) Summary
+	// Longest appends the longest calls that end in the group of 4^level
+	// blocks number k, but those that have a node of that level or above. They are few.
+	Longest(dst []Long, level, k int) []Long
+	// Nodes returns the number of nodes; a parent's number is less than its
+	// child's, and nodes of a thread are in the order of their enters.
+	Nodes() int
+	Node(i uint32) Node
+	// Top returns the top call of a thread's stack before the first row of
+	// block k, or NoNode.
+	Top(k int, thread uint32) uint32
+	// Level appends the nodes of at least the level whose calls overlap the
+	// rows from (inclusive) to to (exclusive), by enter row.
+	Level(dst []uint32, level int, from, to int64) []uint32
+	// AddressTable is the distinct addresses, by number, in any order; ThreadID the id of a
+	// slot, Slots their number.
+	AddressTable() *calls.Addresses
+	Slots() int
+	ThreadID(slot uint32) uint32
+	// Totals returns the totals of the whole log for each address, or nil while they are not known.
+	Totals() []Total
+}
+
+// A Total sums up the calls of an address. Times are in nanoseconds. Calls
+// without a leave count in Calls and in nothing else.
+type Total struct {
+	Calls, Timed int64
+	// Sum is all the time in the calls; NonRecursive leaves out those that
+	// were made while another call of the address was open on the thread.
+	Sum, Self, NonRecursive int64
+	Min, Max                int64
+	Histogram               Histogram
+}

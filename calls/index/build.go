@@ -1,0 +1,204 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// Build makes an index of runs of a log; see [Index.Build].
+func Build(ctx context.Context, log parser.Log, runs []parser.Run, namer calls.Namer, progress parser.Progress) (*Index, error) {
+	x := New(log, runs)
+	if err := x.Build(ctx, namer, progress); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Build reads the events and pairs them. Progress, if not nil, is told the
+// rows done, at most some twenty times a second. Called again, with a Namer
+// that knows more, it goes over all rows anew, and what was there can be read
+// until it has ended. Cancelled or stopped by an error it leaves what is done,
+// or what was there.
+func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Progress) error {
+	x.building.Lock()
+	defer x.building.Unlock()
+	old := x.core.Load()
+	addresses, counted := calls.NewAddresses(), int64(0)
+	if x.done.Load() {
+		addresses, counted = old.addresses, old.row
+	}
+	empty := func() *core {
+		c := newCore(x.log, x.layout.Load(), addresses, counted, newNames(namer))
+		c.version.Store(old.version.Load() + 1)
+		if x.store != nil {
+			c.folder = x.store.Folder
+		}
+		return c
+	}
+	c := empty()
+	var key Key
+	if x.store != nil {
+		key = x.keyOf(namer, addresses)
+		if x.store.load(c, key) == nil {
+			x.publish(c)
+			if progress != nil {
+				progress(c.row, c.row)
+			}
+			return nil
+		}
+		// What was read of a file that is no good is forgotten.
+		if !x.done.Load() {
+			addresses = calls.NewAddresses()
+		}
+		c = empty()
+	}
+	if !x.done.Load() {
+		x.core.Store(c)
+	}
+	for _, to := range []int64{counted, c.layout().total()} {
+		if err := c.run(ctx, to, progress); err != nil {
+			return err
+		}
+	}
+	x.publish(c)
+	if x.store != nil {
+		x.failedToStore(x.store.save(c, key))
+	}
+	return nil
+}
+
+// publish makes a core that is built the one that is read.
+func (x *Index) publish(c *core) {
+	x.core.Store(c)
+	x.done.Store(true)
+	c.version.Add(1)
+}
+
+func (x *Index) failedToStore(err error) {
+	if err == nil {
+		x.storeError.Store(nil)
+		return
+	}
+	x.storeError.Store(&err)
+}
+
+func newNames(namer calls.Namer) *names {
+	if namer == nil {
+		return nil
+	}
+	return &names{namer: namer, known: make(map[nameKey]calls.Function)}
+}
+
+// Extend goes on where Build, or the last Extend, ended, after the log has
+// grown: runs are those of the index, of which the last may have become
+// longer, and new ones behind them. Rows are there at once and are paired as
+// it goes; an open call gets its partner and duration when its leave comes.
+// The index is then the same as if it had been built from all the rows at
+// once, provided that namer answers as the one of the last Build did or that
+// NeedsNames was false. The namer must call none of the index's methods, but
+// may call Addresses.Find.
+//
+// Before Build has ended, Extend only makes the index longer.
+func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer, progress parser.Progress) error {
+	x.building.Lock()
+	defer x.building.Unlock()
+	old := x.layout.Load()
+	for i, r := range old.runs {
+		last := i == len(old.runs)-1
+		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
+			return fmt.Errorf("run %d is not what it was", i)
+		}
+	}
+	l := newLayout(runs)
+	x.layout.Store(l)
+	c := x.core.Load()
+	if !x.done.Load() {
+		return nil
+	}
+	c.mu.Lock()
+	c.rows.Store(l)
+	c.setNames(newNames(namer))
+	c.mu.Unlock()
+	return c.run(ctx, l.total(), progress)
+}
+
+// setNames makes another Namer answer from here on.
+func (c *core) setNames(n *names) {
+	c.names = n
+	c.functions = c.functions[:0]
+	for _, th := range c.live {
+		th.functions = nil
+	}
+}
+
+// readLen is how many events are read at a time.
+const readLen = 4096
+
+// run goes on up to a row.
+func (c *core) run(ctx context.Context, to int64, progress parser.Progress) error {
+	l := c.layout()
+	var told time.Time
+	tell := func() {
+		if progress != nil && time.Since(told) >= progressEvery {
+			told = time.Now()
+			progress(c.row, l.total())
+		}
+	}
+	events := make([]parser.Event, readLen)
+	for c.row < to {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		run, record := l.position(c.row)
+		if c.number < run {
+			c.mu.Lock()
+			for c.number < run {
+				c.endRun()
+			}
+			c.mu.Unlock()
+		}
+		if done, err := c.parallel(ctx, to, tell); err != nil {
+			return err
+		} else if done {
+			continue
+		}
+		n := min(int64(len(events)), to-c.row, l.starts[run+1]-c.row)
+		if c.begun {
+			n = min(n, c.first+blockLen-c.row)
+		}
+		got, err := c.log.ReadEvents(events[:n], record)
+		c.mu.Lock()
+		c.add(events[:got])
+		c.last(events[:got])
+		if c.begun {
+			c.publish()
+		}
+		if c.row == to || int64(got) < n {
+			c.makeNodes()
+			c.addTotals()
+		} else if c.row%(1<<20) < n {
+			c.addTotals()
+		}
+		c.version.Add(1)
+		c.mu.Unlock()
+		if int64(got) < n {
+			if err == nil || err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return fmt.Errorf("record %d: %w", record+int64(got), err)
+		}
+		tell()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if progress != nil && c.row == l.total() {
+		progress(c.row, l.total())
+	}
+	return nil
+}

@@ -1,0 +1,432 @@
+package index
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// cheap is embedded by the tests that cost some nanoseconds a row.
+type cheap struct{}
+
+func (cheap) cost() int { return 0 }
+
+// fill sets each bit of pass by a function that returns 0 or 1.
+func fill(pass []uint64, n int, test func(i int) uint64) {
+	for w := range pass {
+		var word uint64
+		base := w * 64
+		for i := range min(64, n-base) {
+			word |= test(base+i) << i
+		}
+		pass[w] = word
+	}
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// undamaged clears the bits of damaged rows.
+func undamaged(b *Block, s *Summary, pass []uint64) {
+	if s.Marks>>calls.Damaged&1 == 0 {
+		return
+	}
+	for i, k := range b.Kind[:b.N] {
+		if k == parser.Damaged {
+			pass[i/64] &^= 1 << (i % 64)
+		}
+	}
+}
+
+type addressTest struct{ set *Set }
+
+func (t addressTest) compile(Source) matcher {
+	return &compiledAddressTest{set: t.set, table: t.set.table()}
+}
+
+// maxSetTable bounds the numbers that a set's table has.
+const maxSetTable = 1 << 20
+
+// table returns a 1 or 0 for each number, up to the greatest in the set or the
+// greatest that tables have: a look-up in it is cheaper than one in the set.
+func (s *Set) table() []uint8 {
+	t := make([]uint8, min(64*len(s.words), maxSetTable))
+	for i := range t {
+		t[i] = uint8(s.words[i/64] >> (i % 64) & 1)
+	}
+	return t
+}
+
+type compiledAddressTest struct {
+	cheap
+	set   *Set
+	table []uint8
+}
+
+// in returns 1 if the set, which has the table, has a number.
+func (s *Set) in(table []uint8, i uint32) uint8 {
+	switch {
+	case int(i) < len(table):
+		return table[i]
+	case len(table) < maxSetTable || !s.Has(i):
+		return 0
+	}
+	return 1
+}
+
+func (t *compiledAddressTest) columns(s *Summary) Columns {
+	if s.Marks>>calls.Damaged&1 != 0 {
+		return Addresses | Kinds
+	}
+	return Addresses
+}
+
+func (t *compiledAddressTest) judge(s *Summary, _ int64) verdict {
+	for i, w := range s.Addresses {
+		if w&t.set.bloom[i] != 0 {
+			return maybe
+		}
+	}
+	return none
+}
+
+func (t *compiledAddressTest) test(_ context.Context, _ int, b *Block, s *Summary, _, pass []uint64) error {
+	t.set.test(t.table, b.Address[:b.N], pass)
+	undamaged(b, s, pass)
+	return nil
+}
+
+// test sets the bits of the numbers that are in the set, which has the table.
+func (s *Set) test(table []uint8, numbers []uint32, pass []uint64) {
+	for w := range pass {
+		var word uint64
+		for i, n := range numbers[w*64 : min(w*64+64, len(numbers))] {
+			if int(n) < len(table) {
+				word |= uint64(table[n]) << (i & 63)
+			} else {
+				word |= uint64(s.in(table, n)) << (i & 63)
+			}
+		}
+		pass[w] = word
+	}
+}
+
+type threadTest struct{ slots *Set }
+
+func (t threadTest) compile(Source) matcher {
+	c := &compiledThreadTest{set: t.slots, table: t.slots.table()}
+	for _, w := range t.slots.bloom {
+		c.bloom |= w
+	}
+	return c
+}
+
+type compiledThreadTest struct {
+	cheap
+	set   *Set
+	table []uint8
+	bloom uint64
+}
+
+func (t *compiledThreadTest) columns(s *Summary) Columns {
+	if s.Marks>>calls.Damaged&1 != 0 {
+		return Threads | Kinds
+	}
+	return Threads
+}
+
+func (t *compiledThreadTest) judge(s *Summary, _ int64) verdict {
+	return verdictOf(s.Threads&t.bloom == 0, false)
+}
+
+func (t *compiledThreadTest) test(_ context.Context, _ int, b *Block, s *Summary, _, pass []uint64) error {
+	t.set.test(t.table, b.Thread[:b.N], pass)
+	undamaged(b, s, pass)
+	return nil
+}
+
+type kindTest struct {
+	cheap
+	kinds uint64
+}
+
+func (t kindTest) compile(Source) matcher { return t }
+
+func (t kindTest) columns(*Summary) Columns { return Kinds }
+
+func (t kindTest) judge(s *Summary, _ int64) verdict {
+	switch {
+	case t.kinds == 0:
+		return none
+	case t.kinds == 1<<parser.Damaged:
+		return verdictOf(s.Marks>>calls.Damaged&1 == 0, false)
+	}
+	const good = 1<<parser.Enter | 1<<parser.Leave
+	return verdictOf(false, t.kinds&good == good && (t.kinds>>parser.Damaged&1 != 0 || s.Marks>>calls.Damaged&1 == 0))
+}
+
+func (t kindTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	kinds := b.Kind[:b.N]
+	for w := range pass {
+		var word uint64
+		for i, k := range kinds[w*64 : min(w*64+64, len(kinds))] {
+			word |= t.kinds >> (k & 63) & 1 << (i & 63)
+		}
+		pass[w] = word
+	}
+	return nil
+}
+
+// between sets the bits of the values from least to most.
+func between(values []int64, pass []uint64, least, most int64) {
+	if least > most {
+		clear(pass)
+		return
+	}
+	width := uint64(most) - uint64(least)
+	for w := range pass {
+		var word uint64
+		for i, v := range values[w*64 : min(w*64+64, len(values))] {
+			_, inside := bits.Sub64(width, uint64(v)-uint64(least), 0)
+			word |= (inside ^ 1) << (i & 63)
+		}
+		pass[w] = word
+	}
+}
+
+type durationTest struct{ least, most int64 }
+
+func (t durationTest) compile(Source) matcher { return t }
+
+func (t durationTest) cost() int { return 0 }
+
+func (t durationTest) columns(*Summary) Columns { return Pairs }
+
+func (t durationTest) judge(s *Summary, _ int64) verdict {
+	return verdictOf(t.least > t.most || s.MaxDuration < t.least, false)
+}
+
+func (t durationTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	between(b.Duration[:b.N], pass, t.least, t.most)
+	return nil
+}
+
+type selfTest struct{ least, most int64 }
+
+func (t selfTest) compile(Source) matcher { return t }
+
+func (t selfTest) cost() int { return 0 }
+
+func (t selfTest) columns(*Summary) Columns { return Pairs | Selves }
+
+// A call's self time is not more than its duration.
+func (t selfTest) judge(s *Summary, first int64) verdict { return durationTest(t).judge(s, first) }
+
+func (t selfTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	fill(pass, b.N, func(i int) uint64 {
+		return bit(b.Duration[i] != calls.NoDuration && b.Self[i] >= t.least && b.Self[i] <= t.most)
+	})
+	return nil
+}
+
+type insideTest struct{ least, most int64 }
+
+func (t insideTest) compile(Source) matcher { return t }
+
+func (t insideTest) cost() int { return 0 }
+
+func (t insideTest) columns(*Summary) Columns { return Insides }
+
+func (t insideTest) judge(*Summary, int64) verdict { return verdictOf(t.least > t.most, false) }
+
+func (t insideTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	between(b.Inside[:b.N], pass, t.least, t.most)
+	return nil
+}
+
+type depthTest struct{ least, most int32 }
+
+func (t depthTest) compile(Source) matcher { return t }
+
+func (t depthTest) cost() int { return 0 }
+
+func (t depthTest) columns(*Summary) Columns { return Depths }
+
+func (t depthTest) judge(s *Summary, _ int64) verdict {
+	return verdictOf(t.least > t.most || s.MaxDepth < t.least || t.most < 0, t.least <= 0 && s.MaxDepth <= t.most)
+}
+
+func (t depthTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	if t.least > t.most {
+		clear(pass)
+		return nil
+	}
+	least, width := t.least, uint64(uint32(t.most)-uint32(t.least))
+	depths := b.Depth[:b.N]
+	for w := range pass {
+		var word uint64
+		for i, v := range depths[w*64 : min(w*64+64, len(depths))] {
+			word |= (^(width - uint64(uint32(v)-uint32(least))) >> 63) << (i & 63)
+		}
+		pass[w] = word
+	}
+	return nil
+}
+
+type timeTest struct{ first, last int64 }
+
+func (t timeTest) compile(Source) matcher { return t }
+
+func (t timeTest) cost() int { return 0 }
+
+func (t timeTest) columns(*Summary) Columns { return Times }
+
+// The times of damaged rows are not among those of a summary.
+func (t timeTest) judge(s *Summary, _ int64) verdict {
+	if s.Marks>>calls.Damaged&1 != 0 {
+		return verdictOf(t.first > t.last, false)
+	}
+	return verdictOf(t.first > t.last || s.LastTime < t.first || s.FirstTime > t.last, s.FirstTime >= t.first && s.LastTime <= t.last)
+}
+
+func (t timeTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	between(b.Time[:b.N], pass, t.first, t.last)
+	return nil
+}
+
+type rowTest struct{ first, last int64 }
+
+func (t rowTest) compile(Source) matcher { return t }
+
+func (t rowTest) cost() int { return 0 }
+
+func (t rowTest) columns(*Summary) Columns { return 0 }
+
+func (t rowTest) judge(s *Summary, first int64) verdict {
+	end := first + s.Rows - 1
+	return verdictOf(t.first > t.last || first > t.last || end < t.first, first >= t.first && end <= t.last)
+}
+
+func (t rowTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	clear(pass)
+	first := max(t.first, b.First)
+	last := min(t.last, b.First+int64(b.N)-1)
+	setRange(pass, int(first-b.First), int(last+1-b.First))
+	return nil
+}
+
+// setRange sets the bits from (included) to (not included).
+func setRange(words []uint64, from, to int) {
+	for from < to {
+		n := min(64-from%64, to-from)
+		words[from/64] |= ^uint64(0) >> (64 - n) << (from % 64)
+		from += n
+	}
+}
+
+type markTest struct{ marks uint16 }
+
+// endMarks are those that calls have that are open at the log's end, which no
+// summary knows.
+const endMarks = 1<<calls.Open | 1<<calls.Running
+
+func (t markTest) compile(src Source) matcher {
+	c := &compiledMarkTest{marks: t.marks, known: math.MaxInt64}
+	if t.marks&endMarks != 0 {
+		c.known = src.Len()
+		c.open = openBlocks(src)
+	}
+	return c
+}
+
+type compiledMarkTest struct {
+	cheap
+	marks uint16
+	// open has the first rows of the blocks in which calls were entered that
+	// are open, sorted, as far as the source had rows when it was asked:
+	// known.
+	open  []int64
+	known int64
+}
+
+// openBlocks returns the first rows of the blocks with open calls, sorted.
+func openBlocks(src Source) []int64 {
+	var rows []int64
+	for i := range src.Nodes() {
+		if n := src.Node(uint32(i)); n.Leave < 0 && n.Enter >= 0 && n.Mark != calls.NoLeave {
+			if row := n.Enter - n.Enter%blockLen; len(rows) == 0 || rows[len(rows)-1] != row {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows)
+}
+
+func (t *compiledMarkTest) columns(*Summary) Columns { return Pairs }
+
+func (t *compiledMarkTest) judge(s *Summary, first int64) verdict {
+	if s.Marks&t.marks != 0 || first+s.Rows > t.known {
+		return maybe
+	}
+	if i, found := slices.BinarySearch(t.open, first); found || i < len(t.open) && t.open[i] < first+s.Rows {
+		return maybe
+	}
+	// Enters of calls that are open at the end are None until then.
+	return verdictOf(t.marks&(1<<calls.None) == 0, false)
+}
+
+func (t *compiledMarkTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+	marks := b.Mark[:b.N]
+	for w := range pass {
+		var word uint64
+		for i, m := range marks[w*64 : min(w*64+64, len(marks))] {
+			word |= uint64(t.marks) >> (m & 63) & 1 << (i & 63)
+		}
+		pass[w] = word
+	}
+	return nil
+}
+
+type slowTest struct {
+	f func(ctx context.Context, rows []int64, pass []bool) error
+}
+
+func (t slowTest) compile(Source) matcher { return t }
+
+func (t slowTest) cost() int { return 1 }
+
+func (t slowTest) columns(*Summary) Columns { return 0 }
+
+func (t slowTest) judge(*Summary, int64) verdict { return maybe }
+
+func (t slowTest) test(ctx context.Context, _ int, b *Block, _ *Summary, candidates, pass []uint64) error {
+	clear(pass)
+	rows := make([]int64, 0, BlockLen)
+	for w, word := range candidates {
+		for ; word != 0; word &= word - 1 {
+			rows = append(rows, b.First+int64(w*64+bits.TrailingZeros64(word)))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	ok := make([]bool, len(rows))
+	if err := t.f(ctx, rows, ok); err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if at := row - b.First; ok[i] {
+			pass[at/64] |= 1 << (at % 64)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,638 @@
+package index
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"logparser/calls"
+)
+
+// An index can be kept in a file, which is there for one log, one choice of
+// runs and one state of symbols. A file is
+//
+//	a fileHead
+//	the arrays, each as the number of its elements (8 bytes) and these
+//	the CRC-32C of all of that
+//
+// as this machine has them in memory: it is made to be read by the program
+// that wrote it, and can be thrown away at any time. It is written beside its
+// place and gets its name when it is whole. What is read is not believed:
+// numbers that lead somewhere are checked.
+
+const (
+	fileMagic = "LPINDEX\x01"
+	// fileVersion changes with the meaning of anything in a file.
+	fileVersion = 1
+	byteOrder   = 0x01020304
+
+	// FileSuffix ends the names of files that hold indexes.
+	FileSuffix      = ".lpindex"
+	partSuffix      = ".part-"
+	temporarySuffix = ".lpindex-tmp"
+	// staleAfter is when a file that was not finished counts as abandoned,
+	// oldAfter when an index that was not used does.
+	staleAfter = time.Hour
+	oldAfter   = 90 * 24 * time.Hour
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// A Store is a folder in which indexes are kept.
+type Store struct {
+	// Folder is made when it is needed.
+	Folder string
+	// Limit is how many bytes there may be; the oldest files go first. 0
+	// stands for 2 GiB.
+	Limit int64
+}
+
+// A Key says which log, which of its runs and whatever else an index depends
+// on, besides names.
+type Key [sha256.Size]byte
+
+// Keep makes Build take the index from a file of the store if there is one,
+// and leave it there otherwise. It comes before Build.
+func (x *Index) Keep(s Store, k Key) {
+	x.building.Lock()
+	defer x.building.Unlock()
+	x.store, x.key = &s, k
+}
+
+// StoreError returns why the index could not be kept, nil where it is or was
+// not to be. That it cannot be written does not keep it from working.
+func (x *Index) StoreError() error {
+	if e := x.storeError.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// keyOf returns the key of the index that a namer gives: which addresses have
+// one function, and which have none that is known.
+func (x *Index) keyOf(namer calls.Namer, a *calls.Addresses) Key {
+	if namer == nil {
+		return x.key
+	}
+	h := sha256.New()
+	h.Write(x.key[:])
+	first := make(map[calls.Function]uint32)
+	for i := range a.Len() {
+		at := a.At(i)
+		f := namer(int(at.Run), at.Space, at.Value)
+		n := uint32(math.MaxUint32)
+		if f != 0 {
+			var ok bool
+			if n, ok = first[f]; !ok {
+				n = uint32(i)
+				first[f] = n
+			}
+		}
+		h.Write(binary.LittleEndian.AppendUint32(nil, n))
+	}
+	return Key(h.Sum(nil))
+}
+
+func (s *Store) path(k Key) string {
+	return filepath.Join(s.Folder, hex.EncodeToString(k[:16])+FileSuffix)
+}
+
+// A fileHead begins a file.
+type fileHead struct {
+	Magic     [8]byte
+	Order     uint32
+	Version   uint32
+	Key       Key
+	Sizes     [8]uint32 // of the elements of the arrays
+	Rows      int64
+	BlockLen  int64
+	Runs      int64
+	Run       int64 // of the last row
+	LastTime  int64
+	Marks     [calls.NoEnter + 1]int64
+	Position  uint8 // 1 where a leave was matched by position
+	Many      uint8 // 1 where there are too many addresses for totals
+	Levels    uint8
+	_         [5]byte
+	Longest   longs // of the last block, if that is not complete
+	Exception int64 // bytes of its exceptions
+}
+
+// A fileThread is a thread as it is kept.
+type fileThread struct {
+	Records, First, Below int64
+	ID, Top               uint32
+	Depth                 int32
+	Rowless               uint32
+	Live                  uint32
+	_                     uint32
+}
+
+// A fileAddress is an address as it is kept.
+type fileAddress struct {
+	Value   uint64
+	Records int64
+	Run     int32
+	Space   uint32
+}
+
+var elementSizes = [8]uint32{
+	uint32(unsafe.Sizeof(node{})), uint32(unsafe.Sizeof(Summary{})), uint32(unsafe.Sizeof(longs{})), uint32(unsafe.Sizeof(place{})),
+	uint32(unsafe.Sizeof(checkpoint{})), uint32(unsafe.Sizeof(sum{})), uint32(unsafe.Sizeof(slab{})), uint32(unsafe.Sizeof(fileHead{})),
+}
+
+// bytesOf returns the memory of elements that hold no pointers.
+func bytesOf[T any](list []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(*new(T))))
+}
+
+// save keeps a core in the store.
+func (s *Store) save(c *core, k Key) (err error) {
+	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
+		return err
+	}
+	s.prune()
+	path := s.path(k)
+	f, err := os.CreateTemp(s.Folder, filepath.Base(path)+partSuffix+"*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := c.encode(f, k); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// prune removes what killed processes left, and the oldest indexes when there
+// is too much.
+func (s *Store) prune() {
+	entries, err := os.ReadDir(s.Folder)
+	if err != nil {
+		return
+	}
+	type file struct {
+		path string
+		size int64
+		used time.Time
+	}
+	var list []file
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		path := filepath.Join(s.Folder, e.Name())
+		age := time.Since(info.ModTime())
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix):
+			if age > staleAfter {
+				os.Remove(path)
+			}
+		case strings.HasSuffix(name, FileSuffix):
+			if age > oldAfter {
+				os.Remove(path)
+				continue
+			}
+			total += info.Size()
+			list = append(list, file{path, info.Size(), info.ModTime()})
+		}
+	}
+	slices.SortFunc(list, func(a, b file) int { return a.used.Compare(b.used) })
+	limit := cmp.Or(s.Limit, 2<<30)
+	for _, f := range list {
+		if total <= limit {
+			break
+		}
+		if os.Remove(f.path) == nil {
+			total -= f.size
+		}
+	}
+}
+
+// A fileWriter writes a file and its checksum.
+type fileWriter struct {
+	w   *bufio.Writer
+	sum uint32
+	err error
+}
+
+func (w *fileWriter) bytes(b []byte) {
+	if w.err == nil {
+		w.sum = crc32.Update(w.sum, castagnoli, b)
+		_, w.err = w.w.Write(b)
+	}
+}
+
+func (w *fileWriter) number(n int) { w.bytes(binary.NativeEndian.AppendUint64(nil, uint64(n))) }
+
+func writeList[T any](w *fileWriter, list []T) {
+	w.number(len(list))
+	w.bytes(bytesOf(list))
+}
+
+func writeArray[T any](w *fileWriter, a *array[T]) {
+	w.number(a.n)
+	for i := 0; i < a.n; i += arrayLen {
+		w.bytes(bytesOf(a.chunks[i>>arrayBits][:min(arrayLen, a.n-i)]))
+	}
+}
+
+// encode writes a file. The core must have been built to its end.
+func (c *core) encode(f io.Writer, k Key) error {
+	w := &fileWriter{w: bufio.NewWriterSize(f, 1<<20)}
+	head := fileHead{
+		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: blockLen,
+		Runs: int64(len(c.layout().runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
+	}
+	if c.position {
+		head.Position = 1
+	}
+	if c.totals.many {
+		head.Many = 1
+	}
+	copy(head.Magic[:], fileMagic)
+	var text []byte
+	if c.begun {
+		head.Longest = c.longest
+		text = appendExceptions(nil, c.exceptions)
+	}
+	writeList(w, []fileHead{head})
+	writeList(w, text)
+	threads := make([]fileThread, len(c.threads))
+	for i, th := range c.threads {
+		threads[i] = fileThread{Records: th.records, First: th.first, Below: th.below, ID: th.id, Top: th.top, Depth: th.depth, Rowless: th.rowless}
+		if th.live {
+			threads[i].Live = 1
+		}
+	}
+	writeList(w, threads)
+	addresses := make([]fileAddress, c.addresses.Len())
+	for i := range addresses {
+		a := c.addresses.At(i)
+		addresses[i] = fileAddress{a.Value, a.Records, a.Run, uint32(a.Space)}
+	}
+	writeList(w, addresses)
+	writeList(w, c.totals.list)
+	writeList(w, c.totals.slabs)
+	writeArray(w, &c.nodes)
+	for l := range c.groups {
+		writeArray(w, &c.groups[l])
+		writeArray(w, &c.longs[l])
+	}
+	writeArray(w, &c.places)
+	writeArray(w, &c.visits)
+	writeArray(w, &c.texts)
+	w.bytes(binary.NativeEndian.AppendUint32(nil, w.sum))
+	if w.err != nil {
+		return w.err
+	}
+	return w.w.Flush()
+}
+
+// errOther says that a file is none of this index, or damaged.
+var errOther = errors.New("the file is not of this index, or damaged")
+
+// A fileReader reads a file.
+type fileReader struct {
+	r    io.Reader
+	left int64
+	sum  uint32
+	err  error
+}
+
+func (r *fileReader) bytes(b []byte) bool {
+	if r.err != nil {
+		return false
+	}
+	if int64(len(b)) > r.left {
+		r.err = errOther
+		return false
+	}
+	if _, r.err = io.ReadFull(r.r, b); r.err != nil {
+		return false
+	}
+	r.left -= int64(len(b))
+	r.sum = crc32.Update(r.sum, castagnoli, b)
+	return true
+}
+
+// number reads the number of elements of so many bytes, which must be there.
+func (r *fileReader) number(size uintptr) int {
+	var b [8]byte
+	if !r.bytes(b[:]) {
+		return 0
+	}
+	n := binary.NativeEndian.Uint64(b[:])
+	if n > uint64(r.left)/uint64(size) {
+		r.err = errOther
+		return 0
+	}
+	return int(n)
+}
+
+func readList[T any](r *fileReader) []T {
+	list := make([]T, r.number(unsafe.Sizeof(*new(T))))
+	if !r.bytes(bytesOf(list)) {
+		return nil
+	}
+	return list
+}
+
+func readArray[T any](r *fileReader, m *memory) (a array[T]) {
+	n := r.number(unsafe.Sizeof(*new(T)))
+	for a.n < n {
+		chunk := alloc[T](m, arrayLen)
+		k := min(arrayLen, n-a.n)
+		if !r.bytes(bytesOf(chunk[:k])) {
+			return array[T]{}
+		}
+		a.chunks = append(a.chunks, chunk)
+		a.n += k
+	}
+	return a
+}
+
+// load takes what a file of the store has into an empty core.
+func (s *Store) load(c *core, k Key) error {
+	path := s.path(k)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errOther
+	}
+	if err := c.decode(f, info.Size(), k); err != nil {
+		return err
+	}
+	now := time.Now()
+	os.Chtimes(path, now, now)
+	return nil
+}
+
+func (c *core) decode(f io.Reader, size int64, k Key) error {
+	r := &fileReader{r: f, left: size}
+	heads := readList[fileHead](r)
+	if r.err != nil || len(heads) != 1 {
+		return errOther
+	}
+	h := &heads[0]
+	if string(h.Magic[:]) != fileMagic || h.Order != byteOrder || h.Version != fileVersion || h.Key != k || h.Sizes != elementSizes ||
+		h.Rows != c.layout().total() || h.BlockLen != blockLen || h.Runs != int64(len(c.layout().runs)) {
+		return errOther
+	}
+	text := readList[byte](r)
+	threads := readList[fileThread](r)
+	addresses := readList[fileAddress](r)
+	c.totals.list, c.totals.slabs, c.totals.many = readList[sum](r), readList[slab](r), h.Many != 0
+	c.nodes = readArray[node](r, &c.memory)
+	for range min(h.Levels, 32) {
+		c.groups = append(c.groups, readArray[Summary](r, &c.memory))
+		c.longs = append(c.longs, readArray[longs](r, &c.memory))
+	}
+	c.places = readArray[place](r, &c.memory)
+	c.visits = readArray[checkpoint](r, &c.memory)
+	c.texts = readArray[byte](r, &c.memory)
+	want := r.sum
+	var sum [4]byte
+	if !r.bytes(sum[:]) || r.left != 0 || binary.NativeEndian.Uint32(sum[:]) != want {
+		return cmp.Or(r.err, errOther)
+	}
+	c.row, c.number, c.lastTime = h.Rows, int(h.Run), h.LastTime
+	c.marks, c.position = h.Marks, h.Position != 0
+	if h.Run < 0 || h.Run > max(0, h.Runs-1) {
+		return errOther
+	}
+	// Addresses come first: what follows names them.
+	known := c.addresses.Len()
+	if known > len(addresses) {
+		return errOther
+	}
+	for i, a := range addresses {
+		if a.Run < 0 || int64(a.Run) >= max(1, h.Runs) || a.Space > math.MaxUint16 {
+			return errOther
+		}
+		if i < known {
+			if old := c.addresses.At(i); old.Value != a.Value || old.Run != a.Run || uint32(old.Space) != a.Space {
+				return errOther
+			}
+		}
+	}
+	if err := c.check(threads, len(addresses), text); err != nil {
+		return err
+	}
+	for i, a := range addresses {
+		if c.addresses.Add(int(a.Run), uint16(a.Space), a.Value) != i {
+			return errOther
+		}
+		if i >= known {
+			c.addresses.Count(i, a.Records)
+		}
+	}
+	return c.resurrect(h, threads, text)
+}
+
+func bad(what string, i int) error { return fmt.Errorf("%w: %s %d", errOther, what, i) }
+
+// check checks the numbers that lead somewhere.
+func (c *core) check(threads []fileThread, addresses int, text []byte) error {
+	blocks := int((c.row + blockLen - 1) / blockLen)
+	nodes := c.nodes.len()
+	if c.places.len() != blocks {
+		return bad("blocks", c.places.len())
+	}
+	levels := 0
+	for ; blocks > 0 && (levels == 0 || (blocks-1)>>(2*(levels-1)) != 0); levels++ {
+		n := (blocks + 1<<(2*levels) - 1) >> (2 * levels)
+		if levels >= len(c.groups) || c.groups[levels].len() != n || c.longs[levels].len() != n {
+			return bad("level", levels)
+		}
+		for i := range n {
+			for _, l := range c.longs[levels].at(i) {
+				if l.duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= c.row || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
+					return bad("long call", i)
+				}
+			}
+		}
+	}
+	if levels != len(c.groups) {
+		return bad("levels", len(c.groups))
+	}
+	for i := range nodes {
+		n := c.nodes.at(i)
+		depth := int32(0)
+		if n.parent != NoNode {
+			if int64(n.parent) >= int64(i) || c.nodes.at(int(n.parent)).thread != n.thread {
+				return bad("node", i)
+			}
+			depth = c.nodes.at(int(n.parent)).depth + 1
+		}
+		if n.enter < 0 || n.enter >= c.row || n.leave < -1 || n.leave >= c.row || n.leave >= 0 && n.leave < n.enter || int(n.address) >= addresses ||
+			int(n.thread) >= len(threads) || n.depth != depth || n.mark > calls.NoEnter || i > 0 && n.enter < c.nodes.at(i-1).enter {
+			return bad("node", i)
+		}
+		// A bool of another value than 0 and 1 is none.
+		if b := *(*byte)(unsafe.Pointer(&n.rowless)); b > 1 {
+			return bad("node", i)
+		}
+	}
+	var before place
+	for k := range blocks {
+		p := c.places.at(k)
+		if p.text < before.text || p.visit < before.visit || p.node < before.node || p.text > int64(c.texts.len()) || p.visit > int64(c.visits.len()) || int(p.node) > nodes ||
+			k == 0 && *p != (place{}) {
+			return bad("block", k)
+		}
+		before = *p
+	}
+	for k := range blocks {
+		from, to := c.nodesOf(k)
+		for i := from; i < to; i++ {
+			if c.nodes.at(i).enter/blockLen != int64(k) {
+				return bad("node", i)
+			}
+		}
+		first := from
+		from, to = c.visitsOf(k)
+		for i := from; i < to; i++ {
+			v := c.visits.at(i)
+			if int(v.thread) >= len(threads) || v.top != NoNode && (int(v.top) >= first || c.nodes.at(int(v.top)).thread != v.thread) {
+				return bad("visit", i)
+			}
+		}
+		if !sound(c.exceptionsOf(k), addresses) {
+			return bad("exceptions of block", k)
+		}
+	}
+	if !sound(parseExceptions(len(text), func(i int) byte { return text[i] }), addresses) {
+		return bad("exceptions of block", blocks)
+	}
+	for i := range threads {
+		th := &threads[i]
+		depth := int32(0)
+		if th.Top != NoNode {
+			if int(th.Top) >= nodes || int(c.nodes.at(int(th.Top)).thread) != i {
+				return bad("thread", i)
+			}
+			depth = c.nodes.at(int(th.Top)).depth + 1
+		}
+		if th.Depth != depth || int64(th.Rowless) > int64(depth) || th.First < 0 {
+			return bad("thread", i)
+		}
+	}
+	if len(c.totals.list) > addresses || len(c.totals.slabs) == 0 && !c.totals.many {
+		return bad("totals", len(c.totals.list))
+	}
+	seen := make([]bool, len(c.totals.slabs))
+	for i := range c.totals.list {
+		for k := c.totals.list[i].slab; k != noSlab; k = c.totals.slabs[k].next {
+			if int(k) >= len(seen) || seen[k] || c.totals.slabs[k].octave >= octaves {
+				return bad("total", i)
+			}
+			seen[k] = true
+		}
+	}
+	return nil
+}
+
+// maxPushed bounds the calls that an exception puts on a stack.
+const maxPushed = 1 << 24
+
+func sound(list []exception, addresses int) bool {
+	for i := range list {
+		x := &list[i]
+		if int64(x.row) >= blockLen || i > 0 && x.row < list[i-1].row {
+			return false
+		}
+		total := uint64(0)
+		for _, p := range x.pushed {
+			total += uint64(p.n)
+			if total > maxPushed || int(p.address) >= addresses {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// resurrect makes the state from which Extend goes on.
+func (c *core) resurrect(h *fileHead, threads []fileThread, text []byte) error {
+	p := c.pairer
+	for i := range threads {
+		t := &threads[i]
+		th := p.addThread(t.ID)
+		if int(th.slot) != i {
+			return bad("thread", i)
+		}
+		th.records, th.first, th.below, th.top, th.depth, th.rowless = t.Records, t.First, t.Below, t.Top, t.Depth, t.Rowless
+		if t.Live != 0 {
+			th.live = true
+			c.live = append(c.live, th)
+		}
+	}
+	blocks := c.blockCount()
+	for k := range blocks {
+		from, to := c.visitsOf(k)
+		for i := from; i < to; i++ {
+			th := p.threads[c.visits.at(i).thread]
+			th.visits = append(th.visits, uint32(k))
+		}
+	}
+	for i := range c.nodes.len() {
+		c.levels.add(&c.memory)
+		if n := c.nodes.at(i); n.leave >= 0 {
+			c.levels.set(i, levelOf(n.enter/blockLen, n.leave/blockLen))
+		}
+	}
+	for _, th := range c.live {
+		for i := th.top; i != NoNode; i = c.nodes.at(int(i)).parent {
+			a := c.addresses.At(int(c.nodes.at(int(i)).address))
+			p.cells[p.cell(th, a.Space, a.Value)].open++
+		}
+	}
+	if blocks == 0 {
+		return nil
+	}
+	p.block = 1
+	p.begun = c.row%blockLen != 0
+	p.first = int64(blocks-1) * blockLen
+	from, to := c.visitsOf(blocks - 1)
+	for i := from; i < to; i++ {
+		v := c.visits.at(i)
+		th := p.threads[v.thread]
+		th.block = p.block
+		p.active = append(p.active, visit{th: th, top: v.top, records: v.records})
+	}
+	p.summary = *c.groups[0].at(blocks - 1)
+	p.longest, p.longer = h.Longest, h.Longest[longCount-1].duration()
+	p.exceptions = parseExceptions(len(text), func(i int) byte { return text[i] })
+	return nil
+}

@@ -1,0 +1,394 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// A countingLog counts the events that are read.
+type countingLog struct {
+	*gappyLog
+	read int
+}
+
+func (l *countingLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	n, err := l.gappyLog.ReadEvents(dst, from)
+	l.read += n
+	return n, err
+}
+
+// TestKept builds indexes that are kept, takes them from their files, and
+// goes on with them.
+func TestKept(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		pick := func(p ...int) int { return p[r.IntN(len(p))] }
+		smallBlocks(t, int64(pick(1, 3, 16, 64)))
+		c := randomChaos(r)
+		log := &countingLog{gappyLog: c.log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
+		log.exact = r.IntN(3) == 0
+		n := int64(len(log.events))
+		at := n - r.Int64N(n/2)
+		store := Store{Folder: t.TempDir()}
+		runs := upTo(log.runs, at)
+		namer := plainNamer
+		if r.IntN(2) == 0 {
+			namer = nil
+		}
+		p, err := newPlain(log, calls.NewTable(log, runs), runs, namer, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 3 {
+			x := New(log, runs)
+			x.Keep(store, Key{1})
+			read := log.read
+			if err := x.Build(context.Background(), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			if namer != nil {
+				if err := x.Build(context.Background(), namer, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if log.read != read && round > 0 {
+				t.Fatalf("seed %d: %d events were read again", seed, log.read-read)
+			}
+			if err := x.StoreError(); err != nil {
+				t.Fatal(err)
+			}
+			if namer == nil {
+				if err := p.differs(x); err != nil {
+					t.Fatalf("seed %d, round %d, blocks of %d, %+v: %v", seed, round, blockLen, c, err)
+				}
+			}
+			if err := x.Extend(context.Background(), log.runs, namer, nil); err != nil {
+				t.Fatal(err)
+			}
+			table := calls.NewTable(log, runs)
+			if err := table.Build(context.Background(), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := table.Build(context.Background(), namer, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := table.Extend(context.Background(), log.runs, namer, nil); err != nil {
+				t.Fatal(err)
+			}
+			whole, err := newPlain(log, table, log.runs, namer, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := whole.differs(x); err != nil {
+				t.Fatalf("seed %d, round %d, extended, blocks of %d, %+v: %v", seed, round, blockLen, c, err)
+			}
+		}
+	}
+}
+
+// kept returns a log, its index and the file that holds it.
+func kept(t testing.TB, store Store) (*gappyLog, *Index, string) {
+	r := rand.New(rand.NewPCG(5, 5))
+	smallBlocks(t, 16)
+	log := chaos{threads: 3, functions: 20, enters: 50, foreign: true, unwind: 2, stray: 2, gap: 1, begin: 1, damage: 1, pause: 2}.log(r, 1003, 2)
+	x := New(log, log.runs)
+	x.Keep(store, Key{1})
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.StoreError(); err != nil {
+		t.Fatal(err)
+	}
+	return log, x, store.path(Key{1})
+}
+
+// refuses holds that a file is not taken, and that the index is built anew.
+func refuses(t *testing.T, log *gappyLog, store Store, what string) {
+	t.Helper()
+	c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+	if err := store.load(c, Key{1}); err == nil {
+		t.Errorf("%s: it was taken", what)
+	}
+	x := New(log, log.runs)
+	x.Keep(store, Key{1})
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.differs(x); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func TestRefusedFiles(t *testing.T) {
+	store := Store{Folder: t.TempDir()}
+	log, _, path := kept(t, store)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b []byte) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change := func(at int) []byte {
+		b := bytes.Clone(good)
+		b[at] ^= 1
+		return fixSum(b)
+	}
+	// The head begins at byte 8, after its number.
+	for what, at := range map[string]int{"magic": 8, "byte order": 16, "version": 20, "key": 24, "sizes": 56, "rows": 88, "length of blocks": 96} {
+		write(change(at))
+		refuses(t, log, store, what)
+	}
+	for _, n := range []int{0, 1, 7, 8, 100, len(good) / 2, len(good) - 5, len(good) - 1} {
+		write(good[:n])
+		refuses(t, log, store, "cut")
+	}
+	write(append(bytes.Clone(good), 0))
+	refuses(t, log, store, "longer")
+	for at := 0; at < len(good); at += 97 {
+		b := bytes.Clone(good)
+		b[at] ^= 0x10
+		write(b)
+		refuses(t, log, store, "a flipped bit")
+	}
+	os.Remove(path)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x := New(log, log.runs)
+	x.Keep(store, Key{1})
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if x.StoreError() == nil {
+		t.Error("a folder was replaced")
+	}
+}
+
+// fixSum makes the checksum of a file right.
+func fixSum(b []byte) []byte {
+	if len(b) < 4 {
+		return b
+	}
+	binary.NativeEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[:len(b)-4], castagnoli))
+	return b
+}
+
+// A failingWriter fails after some bytes.
+type failingWriter struct{ left int }
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+var errFull = errors.New("no space left on device")
+
+func TestFullDisk(t *testing.T) {
+	_, x, path := kept(t, Store{Folder: t.TempDir()})
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range int(info.Size()) / 100 {
+		if err := x.core.Load().encode(&failingWriter{n * 100}, Key{1}); !errors.Is(err, errFull) {
+			t.Fatalf("%d bytes: %v", n*100, err)
+		}
+	}
+	if err := x.core.Load().encode(&failingWriter{int(info.Size())}, Key{1}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoFolder has a store that cannot be: the index works without.
+func TestNoFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := memoryLimit
+	memoryLimit = 0
+	defer func() { memoryLimit = old }()
+	log := chaos{threads: 1, functions: 3, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 1000, 1)
+	x := New(log, log.runs)
+	x.Keep(Store{Folder: filepath.Join(file, "folder")}, Key{1})
+	if err := x.Build(context.Background(), nil, nil); err != nil || !x.Done() {
+		t.Fatal(err)
+	}
+	if x.StoreError() == nil {
+		t.Error("no error")
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.differs(x); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMapped has an index whose memory is a temporary file.
+func TestMapped(t *testing.T) {
+	old := memoryLimit
+	memoryLimit = 0
+	defer func() { memoryLimit = old }()
+	store := Store{Folder: t.TempDir()}
+	log, x, _ := kept(t, store)
+	if c := x.core.Load(); c.bytes != 0 && c.refused == nil || c.refused != nil && !errors.Is(c.refused, errors.ErrUnsupported) {
+		t.Errorf("%d bytes are not mapped: %v", c.bytes, c.refused)
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := p.differs(x); err != nil {
+			t.Fatal(err)
+		}
+		_, x, _ = kept(t, store)
+	}
+	entries, err := os.ReadDir(store.Folder)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestSavedTwice has several that write one file at once.
+func TestSavedTwice(t *testing.T) {
+	store := Store{Folder: t.TempDir()}
+	log, x, _ := kept(t, store)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 20 {
+				if err := store.save(x.core.Load(), Key{1}); err != nil {
+					t.Error(err)
+				}
+				c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+				if err := store.load(c, Key{1}); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func TestPrune(t *testing.T) {
+	folder := t.TempDir()
+	now := time.Now()
+	for name, age := range map[string]time.Duration{
+		"a" + FileSuffix: time.Hour, "b" + FileSuffix: 2 * time.Hour, "c" + FileSuffix: 3 * time.Hour, "d" + FileSuffix: 100 * 24 * time.Hour,
+		"e" + FileSuffix + partSuffix + "1": 2 * time.Hour, "f" + FileSuffix + partSuffix + "1": 0, "other": 1000 * 24 * time.Hour,
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Store{Folder: folder, Limit: 250}
+	s.prune()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := []string{"a" + FileSuffix, "b" + FileSuffix, "f" + FileSuffix + partSuffix + "1", "other"}
+	if len(names) != len(want) {
+		t.Fatalf("left %v, want %v", names, want)
+	}
+	for i := range want {
+		if names[i] != want[i] {
+			t.Fatalf("left %v, want %v", names, want)
+		}
+	}
+}
+
+// use asks an index of everything.
+func use(x *Index) {
+	c := x.core.Load()
+	var b Block
+	for k := range c.blockCount() {
+		if err := x.Fill(&b, k, ^Columns(0)); err != nil {
+			panic(err)
+		}
+		x.Summary(0, k)
+		x.Summary(1, k)
+		x.Longest(nil, 1, k)
+		for slot := range x.Slots() {
+			x.Top(k, uint32(slot))
+		}
+	}
+	for i := range x.Nodes() {
+		x.Node(uint32(i))
+	}
+	x.Level(nil, 1, c.row/2, c.row)
+	x.Totals()
+	x.Threads()
+	for m := calls.None; m <= calls.NoEnter; m++ {
+		x.Count(m)
+	}
+}
+
+// FuzzFile damages a file and makes its checksum right: whatever is taken must
+// do no harm.
+func FuzzFile(f *testing.F) {
+	store := Store{Folder: f.TempDir()}
+	log, _, path := kept(f, store)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint32(300), []byte{255, 255, 255, 255})
+	f.Add(uint32(len(good)/2), []byte{1})
+	f.Fuzz(func(t *testing.T, at uint32, with []byte) {
+		b := bytes.Clone(good)
+		copy(b[int(at)%len(b):], with)
+		fixSum(b)
+		x := New(log, log.runs)
+		c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+		if c.decode(bytes.NewReader(b), int64(len(b)), Key{1}) != nil {
+			return
+		}
+		x.publish(c)
+		use(x)
+		runs := append([]parser.Run(nil), log.runs...)
+		n := int64(len(log.events))
+		runs[len(runs)-1].Count += n
+		longer := &memoryLog{events: append(log.events[:n:n], log.events...), runs: runs}
+		x.log, c.log = longer, longer
+		if err := x.Extend(context.Background(), runs, nil, nil); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatal(err)
+		}
+		use(x)
+	})
+}

@@ -1,0 +1,357 @@
+package index
+
+import (
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// A layout says which rows are which records. It is immutable.
+type layout struct {
+	runs []parser.Run
+	// starts has the first row of each run, and the number of rows last.
+	starts []int64
+}
+
+func newLayout(runs []parser.Run) *layout {
+	l := &layout{slices.Clone(runs), make([]int64, 1, len(runs)+1)}
+	for _, r := range runs {
+		l.starts = append(l.starts, l.total()+r.Count)
+	}
+	return l
+}
+
+func (l *layout) total() int64 { return l.starts[len(l.starts)-1] }
+
+func (l *layout) position(row int64) (run int, record int64) {
+	if len(l.runs) > 1 {
+		run = sort.Search(len(l.runs), func(i int) bool { return l.starts[i+1] > row })
+	}
+	return run, l.runs[run].First + row - l.starts[run]
+}
+
+// An Index knows the pairs, depths and totals of the records of the chosen
+// runs of a log. Rows are counted from 0 over the runs in the order given. All
+// its methods are safe for concurrent use: rows can be read while
+// [Index.Build] still works on them.
+type Index struct {
+	log    parser.Log
+	layout atomic.Pointer[layout]
+	// core is what is read.
+	core atomic.Pointer[core]
+	live atomic.Bool
+	// done is set when a Build has ended.
+	done atomic.Bool
+
+	building sync.Mutex // held by Build and Extend
+	// store is nil where the index is not kept.
+	store      *Store
+	key        Key
+	storeError atomic.Pointer[error]
+	cache      cache
+}
+
+// New makes an empty index for runs of a log. Each run has stacks of its own;
+// the runs need not be neighbours. The index keeps the log, which must stay
+// open.
+func New(log parser.Log, runs []parser.Run) *Index {
+	x := &Index{log: log}
+	l := newLayout(runs)
+	x.layout.Store(l)
+	x.core.Store(newCore(log, l, calls.NewAddresses(), 0, nil))
+	return x
+}
+
+// Total returns the number of rows that the index will have when it is built.
+func (x *Index) Total() int64 { return x.layout.Load().total() }
+
+// Len returns the number of rows whose pairs are known: it rises to Total
+// while Build works. The calls of these rows that are still open then have no
+// partner yet.
+func (x *Index) Len() int64 {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.row
+}
+
+// Done reports whether a Build has run to its end.
+func (x *Index) Done() bool { return x.done.Load() }
+
+// Position returns the run (an index into the runs given) and the record
+// number in the whole log of a row, 0 <= row < Total().
+func (x *Index) Position(row int64) (run int, record int64) {
+	return x.layout.Load().position(row)
+}
+
+// SetLive says whether the program may still be writing. While it may, the
+// open calls of the last run are marked [calls.Running] instead of
+// [calls.Open].
+func (x *Index) SetLive(live bool) {
+	x.live.Store(live)
+	x.core.Load().version.Add(1)
+}
+
+// Addresses returns the distinct addresses of the rows, or nil before Build
+// has run to its end for the first time. Later builds do not change them;
+// Extend adds to them.
+func (x *Index) Addresses() *calls.Addresses {
+	if !x.done.Load() {
+		return nil
+	}
+	return x.core.Load().addresses
+}
+
+// Threads returns the threads by rising id, with the records counted so far.
+func (x *Index) Threads() []calls.Thread {
+	c := x.core.Load()
+	c.mu.RLock()
+	list := make([]calls.Thread, len(c.threads))
+	for i, th := range c.threads {
+		list[i] = calls.Thread{ID: th.id, Records: th.records}
+	}
+	c.mu.RUnlock()
+	slices.SortFunc(list, func(a, b calls.Thread) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// Count returns how many rows have a mark. Those of [calls.Open] and
+// [calls.Running] are known when Build has ended.
+func (x *Index) Count(m calls.Mark) int64 {
+	c := x.core.Load()
+	live, done := x.live.Load(), x.done.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := c.marks[m]
+	if done && (m == calls.Open && !live || m == calls.Running && live) {
+		for _, th := range c.live {
+			n += int64(th.depth) + int64(len(th.frames)) - int64(th.rowless)
+		}
+	}
+	return n
+}
+
+// NeedsNames reports whether some leave closed a call and was not matched by
+// its address, so that building again with a Namer can give better marks and
+// depths. The order of rows, threads and addresses never depends on names.
+func (x *Index) NeedsNames() bool {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.position
+}
+
+// Summary implements [Source].
+func (x *Index) Summary(level, k int) Summary {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	level, k = c.group(level, k)
+	if k < 0 {
+		return emptySummary()
+	}
+	s := *c.groups[level].at(k)
+	first := int64(k) << (2 * level) * blockLen
+	s.Rows = max(0, min(c.row-first, blockLen<<(2*level)))
+	return s
+}
+
+// group returns the group that a level and number mean: of a level above the
+// highest the highest's only one; a negative number for none.
+func (c *core) group(level, k int) (int, int) {
+	if len(c.groups) == 0 || level < 0 || k < 0 {
+		return 0, -1
+	}
+	if top := len(c.groups) - 1; level > top {
+		if k > 0 {
+			return 0, -1
+		}
+		level = top
+	}
+	if k >= c.groups[level].len() {
+		return 0, -1
+	}
+	return level, k
+}
+
+// Longest implements [Source].
+func (x *Index) Longest(dst []Long, level, k int) []Long {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	last := c.begun && (k+1)<<(2*level) >= c.blockCount()
+	if level, k = c.group(level, k); k < 0 {
+		return dst
+	}
+	l := *c.longs[level].at(k)
+	if last {
+		// What the last block has is not among them yet.
+		for _, call := range c.longest {
+			if call.duration() > 0 {
+				l.add(call)
+			}
+		}
+	}
+	for _, call := range l {
+		if call.duration() > 0 {
+			dst = append(dst, call)
+		}
+	}
+	return dst
+}
+
+// Nodes implements [Source].
+func (x *Index) Nodes() int {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.nodes.len()
+}
+
+// Node implements [Source].
+func (x *Index) Node(i uint32) Node {
+	c := x.core.Load()
+	e := x.ends(c)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := c.nodes.at(int(i))
+	r := Node{
+		Enter: n.enter, Leave: n.leave, EnterTime: n.enterTime, LeaveTime: n.leaveTime, Children: n.children,
+		Ordinal: n.ordinal, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Mark: n.mark,
+	}
+	if n.rowless {
+		r.Enter = -1
+	}
+	switch {
+	case n.leave < 0:
+		r.LeaveTime = n.enterTime
+		if g := len(c.groups) - 1; g >= 0 {
+			r.LeaveTime = max(r.LeaveTime, c.groups[g].at(0).LastTime)
+		}
+		r.Mark = e.mark(n.enter)
+	case n.mark == calls.NoLeave || n.mark == calls.Open:
+		r.Leave = -1
+	case n.rowless:
+		r.Mark = calls.NoEnter
+	}
+	if th := c.threads[n.thread]; th.top == i {
+		r.Children += th.below
+	}
+	return r
+}
+
+// ends says how calls that no leave has closed are marked.
+type ends struct{ open, running int64 }
+
+func (x *Index) ends(c *core) ends {
+	if !x.done.Load() {
+		return ends{}
+	}
+	l := c.layout()
+	e := ends{l.total(), l.total()}
+	if x.live.Load() && len(l.runs) > 0 {
+		e.open = l.starts[len(l.runs)-1]
+	}
+	return e
+}
+
+// mark returns the mark of an enter that no leave has closed.
+func (e ends) mark(row int64) calls.Mark {
+	switch {
+	case row < e.open:
+		return calls.Open
+	case row < e.running:
+		return calls.Running
+	}
+	return calls.None
+}
+
+// Top implements [Source].
+func (x *Index) Top(k int, slot uint32) uint32 {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.topOf(k, c.threads[slot])
+}
+
+// Level implements [Source].
+func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	from, to = max(from, 0), min(to, c.row)
+	if from >= to {
+		return dst
+	}
+	block := int(from / blockLen)
+	first, _ := c.nodesOf(block)
+	begin := len(dst)
+	for _, th := range c.threads {
+		for i := c.topOf(block, th); i != NoNode; {
+			n := c.nodes.at(int(i))
+			if int(*c.levels.rows[0].at(int(i))) >= level && (n.leave < 0 || n.leave >= from) {
+				dst = append(dst, i)
+			}
+			i = n.parent
+		}
+	}
+	slices.Sort(dst[begin:])
+	for i := c.levels.next(first, uint8(level)); i < c.nodes.len(); i = c.levels.next(i+1, uint8(level)) {
+		n := c.nodes.at(i)
+		if n.enter >= to {
+			break
+		}
+		if n.leave < 0 || n.leave >= from {
+			dst = append(dst, uint32(i))
+		}
+	}
+	return dst
+}
+
+// AddressTable implements [Source].
+func (x *Index) AddressTable() *calls.Addresses { return x.core.Load().addresses }
+
+// Slots implements [Source].
+func (x *Index) Slots() int {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.threads)
+}
+
+// ThreadID implements [Source].
+func (x *Index) ThreadID(slot uint32) uint32 {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.threads[slot].id
+}
+
+// Totals implements [Source].
+func (x *Index) Totals() []Total {
+	c := x.core.Load()
+	if !x.done.Load() {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.totals.many {
+		return nil
+	}
+	list := make([]Total, c.addresses.Len())
+	for i := range list {
+		if i < len(c.totals.list) {
+			list[i] = c.totals.total(&c.totals.list[i])
+		}
+	}
+	return list
+}

@@ -1,0 +1,151 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// check builds an index of the log, without names and then again with the
+// namer, and holds both against what is computed simply.
+func check(log *gappyLog, namer calls.Namer) error {
+	x := New(log, log.runs)
+	table := calls.NewTable(log, log.runs)
+	for _, n := range []calls.Namer{nil, namer, nil} {
+		if err := x.Build(context.Background(), n, nil); err != nil {
+			return err
+		}
+		p, err := newPlain(log, table, log.runs, n, false)
+		if err != nil {
+			return err
+		}
+		if err := p.differs(x); err != nil {
+			return fmt.Errorf("with names %t: %w", n != nil, err)
+		}
+	}
+	return nil
+}
+
+// TestRandom holds indexes of random sequences against the table.
+func TestRandom(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 100
+	}
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		pick := func(p ...int) int { return p[r.IntN(len(p))] }
+		smallBlocks(t, int64(pick(1, 2, 3, 7, 16, 64)))
+		smallSegments(t, pick(1, 2, 5, 64))
+		c := randomChaos(r)
+		log := c.log(r, pick(1, 10, 100, 100, 1000, 1000, 4000), pick(1, 1, 1, 4))
+		log.exact = r.IntN(3) == 0
+		if err := check(log, plainNamer); err != nil {
+			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, blockLen, c, err)
+		}
+	}
+}
+
+// smallSegments makes segments short for a test.
+func smallSegments(t testing.TB, n int) {
+	old := segmentBlocks
+	segmentBlocks = n
+	t.Cleanup(func() { segmentBlocks = old })
+}
+
+// TestPruned has so many cells that those of no use are forgotten.
+func TestPruned(t *testing.T) {
+	old := maxCells
+	maxCells = 8
+	defer func() { maxCells = old }()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		smallBlocks(t, 7)
+		smallSegments(t, 1+int(seed%3)*100)
+		c := chaos{threads: 5, functions: 200, enters: 50, foreign: seed%2 == 0, unwind: 1, tail: 2}
+		if err := check(c.log(r, 2000, 1), plainNamer); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestDeep has stacks deeper than what is searched call by call, and leaves
+// that name functions far down or none.
+func TestDeep(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		smallBlocks(t, 64)
+		smallSegments(t, 1+int(seed%4)*3)
+		log := &gappyLog{}
+		log.exact = seed%5 == 4
+		var stack []uint64
+		for len(log.events) < 3000 {
+			e := parser.Event{Time: int64(len(log.events)) * 10, Thread: 1, Kind: parser.Leave}
+			switch n := len(stack); {
+			case n < 400 && r.IntN(100) < 80 || n == 0:
+				e.Kind, e.Address = parser.Enter, 0x1005+256*uint64(r.IntN(3000))
+				stack = append(stack, e.Address)
+			case r.IntN(10) == 0: // another function far down
+				k := r.IntN(n)
+				e.Address = stack[k] + uint64(r.IntN(2))*4
+				stack = stack[:k]
+			case r.IntN(10) == 0: // no function of the stack
+				e.Address = 0x1009 + 256*uint64(3000+r.IntN(300))
+				stack = stack[:n-1]
+			default:
+				e.Address = stack[n-1] + uint64(r.IntN(2))*4
+				stack = stack[:n-1]
+			}
+			log.events = append(log.events, e)
+		}
+		log.runs = []parser.Run{{Count: int64(len(log.events))}}
+		if err := check(log, plainNamer); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := checkGrowth(log, r, plainNamer); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// FuzzIndex makes a log of the input, four bytes an event.
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x10\x01\x02\x03"), uint8(3), uint8(1), true)
+	f.Add([]byte("abcdefghijklmnopqrstuvwxyz"), uint8(1), uint8(2), false)
+	f.Fuzz(func(t *testing.T, data []byte, block, segment uint8, exact bool) {
+		smallBlocks(t, 1+int64(block%32))
+		smallSegments(t, 1+int(segment%4))
+		log := &gappyLog{open: map[int64][]parser.OpenCall{}, outer: map[int64]int{}}
+		log.exact = exact
+		now := int64(0)
+		for ; len(data) >= 4 && len(log.events) < 1000; data = data[4:] {
+			now += int64(data[2]) - 4
+			e := parser.Event{Thread: uint32(data[1] % 5), Kind: parser.Kind(data[0] % 2), Time: now, Space: uint16(data[3] >> 6), Address: 0x1005 + 256*uint64(data[3]&15)}
+			switch data[0] >> 3 {
+			case 0:
+				e.Kind = parser.Damaged
+			case 1:
+				e.Gap = parser.ThreadBegins
+			case 2:
+				e.Gap = parser.EventsMissing
+				at := int64(len(log.events))
+				for _, b := range data[1 : 1+data[0]%3] {
+					log.open[at] = append(log.open[at], parser.OpenCall{Address: 0x1005 + 256*uint64(b&15), Space: uint16(b >> 7)})
+				}
+				log.outer[at] = int(data[1] >> 6)
+			case 3, 4, 5:
+				e.Address += 4
+			}
+			log.events = append(log.events, e)
+		}
+		n := int64(len(log.events))
+		log.runs = []parser.Run{{Count: n / 3 * 2}, {First: n / 3 * 2, Count: n - n/3*2}}
+		if err := check(log, plainNamer); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+type withinTest struct {
+	set   *Set
+	below bool
+}
+
+func (t withinTest) compile(src Source) matcher {
+	c := &compiledWithinTest{src: src, set: t.set, table: t.set.table()}
+	if t.below {
+		c.below = 1
+	}
+	c.known = src.Len()
+	c.grow(src.Nodes(), true)
+	// The nodes of the last block are not what they were when it has grown.
+	settled := 0
+	if last := int(c.known-1) / int(blockLen); c.known > 0 {
+		for thread := range uint32(src.Slots()) {
+			if top := src.Top(last, thread); top != NoNode {
+				settled = max(settled, int(top)+1)
+			}
+		}
+	}
+	c.outermost = c.outermost[:min(settled, len(c.outermost))]
+	slices.SortFunc(c.reach, func(a, b rowRange) int { return cmp.Compare(a.first, b.first) })
+	merged := c.reach[:0]
+	for _, r := range c.reach {
+		if n := len(merged); n > 0 && r.first <= merged[n-1].last {
+			merged[n-1].last = max(merged[n-1].last, r.last)
+			continue
+		}
+		merged = append(merged, r)
+	}
+	c.reach = merged
+	return c
+}
+
+// A rowRange is the rows first to last, both included.
+type rowRange struct{ first, last int64 }
+
+// A compiledWithinTest knows for each node whether it is in a call of the
+// set, so that each block can be tested alone.
+type compiledWithinTest struct {
+	cheap
+	src   Source
+	set   *Set
+	table []uint8
+	// below is 1 if the outermost enters do not pass.
+	below int32
+	// reach has the rows that the calls of the set reach that have a node,
+	// sorted and disjoint, as far as the source had rows when it was asked:
+	// known.
+	reach []rowRange
+	known int64
+
+	mu sync.RWMutex
+	// outermost has for each node the depth of the outermost call of the set
+	// among it and its callers, or outside.
+	outermost []int32
+	states    sync.Pool
+}
+
+const outside = int32(math.MaxInt32 - 1)
+
+func (t *compiledWithinTest) columns(s *Summary) Columns {
+	c := Threads | Addresses | Kinds | Depths
+	if s.Marks>>calls.Stray&1 != 0 {
+		c |= Pairs
+	}
+	return c
+}
+
+func (t *compiledWithinTest) judge(s *Summary, first int64) verdict {
+	if first+s.Rows > t.known {
+		return maybe
+	}
+	for i, w := range s.Addresses {
+		if w&t.set.bloom[i] != 0 {
+			return maybe
+		}
+	}
+	i, found := slices.BinarySearchFunc(t.reach, first, func(r rowRange, row int64) int { return cmp.Compare(r.first, row) })
+	before := i > 0 && t.reach[i-1].last >= first
+	within := i < len(t.reach) && t.reach[i].first < first+s.Rows
+	return verdictOf(!found && !before && !within, false)
+}
+
+// grow makes outermost n long.
+func (t *compiledWithinTest) grow(n int, reach bool) {
+	for i := len(t.outermost); i < n; i++ {
+		c := t.src.Node(uint32(i))
+		d := outside
+		if c.Parent != NoNode {
+			d = t.outermost[c.Parent]
+		}
+		if d == outside && t.set.Has(c.Address) {
+			d = c.Depth
+			if reach {
+				r := rowRange{max(c.Enter, 0), c.Leave}
+				if c.Leave < 0 {
+					r.last = math.MaxInt64
+				}
+				t.reach = append(t.reach, r)
+			}
+		}
+		t.outermost = append(t.outermost, d)
+	}
+}
+
+// atTop returns the depth of the outermost call of the set among a node and
+// its callers.
+func (t *compiledWithinTest) atTop(node uint32) int32 {
+	if node == NoNode {
+		return outside
+	}
+	t.mu.RLock()
+	if int(node) < len(t.outermost) {
+		defer t.mu.RUnlock()
+		return t.outermost[node]
+	}
+	t.mu.RUnlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.grow(int(node)+1, false)
+	return t.outermost[node]
+}
+
+// A withinState has for each thread the depth of the outermost call of the
+// set, or outside.
+type withinState struct {
+	depth []int32
+	// known says in which test the depth was set, of those counted by tests.
+	known []uint32
+	tests uint32
+}
+
+func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary, _, pass []uint64) error {
+	st, _ := t.states.Get().(*withinState)
+	if st == nil {
+		st = &withinState{}
+	}
+	defer t.states.Put(st)
+	if st.tests++; st.tests == 0 {
+		clear(st.known)
+		st.tests = 1
+	}
+	odd := s.Marks&(1<<calls.Stray|1<<calls.Damaged) != 0
+	table := t.table
+	thread, depth := NoThread, outside
+	n := b.N
+	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
+	for w := range pass {
+		var word uint64
+		for i := w * 64; i < min(w*64+64, n); i++ {
+			kind := kinds[i]
+			if odd && (kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Mark[i] == calls.Stray) {
+				continue
+			}
+			if threads[i] != thread {
+				if thread != NoThread {
+					st.depth[thread] = depth
+				}
+				thread = threads[i]
+				for int(thread) >= len(st.depth) {
+					st.depth = append(st.depth, outside)
+					st.known = append(st.known, 0)
+				}
+				if st.known[thread] != st.tests {
+					st.known[thread] = st.tests
+					st.depth[thread] = t.atTop(t.src.Top(k, thread))
+				}
+				depth = st.depth[thread]
+			}
+			// Enters and leaves follow each other in no order that a processor
+			// could guess, so there are no branches on them.
+			d, a := depths[i], addresses[i]
+			var hit uint8
+			if int(a) < len(table) {
+				hit = table[a]
+			} else {
+				hit = t.set.in(table, a)
+			}
+			begins := outside
+			if hit&^uint8(kind) != 0 {
+				begins = d
+			}
+			after := depth
+			if d <= depth {
+				after = begins
+			}
+			in := after + t.below
+			if kind == parser.Leave {
+				in = depth
+			}
+			word |= uint64(uint32(in-d-1)>>31) << (i & 63)
+			depth = after
+		}
+		pass[w] = word
+	}
+	return nil
+}
+
+type callTest struct{ enter int64 }
+
+func (t callTest) compile(src Source) matcher {
+	c, err := CallAt(src, t.enter)
+	if err != nil {
+		return failure{err}
+	}
+	if c.Enter != t.enter || t.enter < 0 {
+		return rowTest{0, -1}
+	}
+	slots := NewSet(0)
+	slots.Add(c.Thread)
+	last := c.End - 1
+	if c.End >= src.Len() {
+		last = math.MaxInt64
+	}
+	return And(InRows(c.Enter, last), OnThreads(slots), Not(Marked(calls.Stray))).compile(src)
+}
+
+// A failure is a predicate that could not be compiled.
+type failure struct{ err error }
+
+func (f failure) cost() int                     { return 0 }
+func (f failure) columns(*Summary) Columns      { return 0 }
+func (f failure) judge(*Summary, int64) verdict { return maybe }
+func (f failure) test(context.Context, int, *Block, *Summary, []uint64, []uint64) error {
+	return f.err
+}

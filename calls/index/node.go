@@ -1,0 +1,153 @@
+package index
+
+import (
+	"math"
+
+	"logparser/calls"
+)
+
+// A node is a Node as it is kept.
+type node struct {
+	// enter is the row of the enter, or, where that is missing, the row at
+	// which the call was found to be open.
+	enter int64
+	// leave is the row at which the call ended, in whatever way; -1 before.
+	leave                int64
+	enterTime, leaveTime int64
+	children             int64
+	// ordinal is the number of the enter among the events of its thread, and
+	// inside that of the events between it and the leave.
+	ordinal, inside int64
+	address         uint32
+	thread          uint32
+	parent          uint32
+	depth           int32
+	// mark is None for a call that has not ended or has its leave, Tail where
+	// that is one, NoLeave or Open.
+	mark calls.Mark
+	// rowless says that the enter is missing.
+	rowless bool
+}
+
+// timed reports whether both halves of the call are known.
+func (n *node) timed() bool {
+	return n.leave >= 0 && !n.rowless && (n.mark == calls.None || n.mark == calls.Tail)
+}
+
+// elapsed returns the nanoseconds from start to end, within 0 and the
+// greatest int64.
+func elapsed(start, end int64) int64 {
+	if end <= start {
+		return 0
+	}
+	if d := end - start; d > 0 {
+		return d
+	}
+	return math.MaxInt64
+}
+
+func (n *node) duration() int64 { return elapsed(n.enterTime, n.leaveTime) }
+
+// self returns the part of a duration that was not spent in the calls made.
+func self(duration, children int64) int64 { return max(0, duration-children) }
+
+// levelOf returns the greatest k for which two blocks lie in different groups
+// of 4^k blocks.
+func levelOf(a, b int64) uint8 {
+	level := uint8(0)
+	for a, b = a>>2, b>>2; a != b; a, b = a>>2, b>>2 {
+		level++
+	}
+	return level
+}
+
+const (
+	// openLevel is that of a call that has not ended.
+	openLevel = math.MaxUint8
+	// levelFan is how many nodes, or groups of them, have a greatest level.
+	levelFan = 16
+)
+
+// levels has each node's level, and above that the greatest level of each
+// group of levelFan, of levelFan^2, and so on, by which the nodes of a level
+// and above are found without looking at all of them.
+type levels struct {
+	rows []array[uint8]
+}
+
+// add adds the next node, which is open.
+func (l *levels) add(m *memory) {
+	if len(l.rows) == 0 {
+		l.rows = append(l.rows, array[uint8]{})
+	}
+	*l.rows[0].add(m) = openLevel
+	for k, n := 1, l.rows[0].len(); ; k++ {
+		if n = (n + levelFan - 1) / levelFan; n == 1 && l.rows[k-1].len() == 1 {
+			return
+		}
+		if k == len(l.rows) {
+			// All that is below comes first.
+			l.rows = append(l.rows, array[uint8]{})
+			for i := range n {
+				*l.rows[k].add(m) = l.greatest(k, i)
+			}
+		}
+		if n > l.rows[k].len() {
+			l.rows[k].add(m)
+		}
+		*l.rows[k].at(n - 1) = openLevel
+	}
+}
+
+// greatest returns the greatest level of a group, from the row below.
+func (l *levels) greatest(k, i int) uint8 {
+	below := &l.rows[k-1]
+	most := uint8(0)
+	for j := i * levelFan; j < min((i+1)*levelFan, below.len()); j++ {
+		most = max(most, *below.at(j))
+	}
+	return most
+}
+
+// set sets the level of a node.
+func (l *levels) set(i int, level uint8) {
+	*l.rows[0].at(i) = level
+	for k := 1; k < len(l.rows); k++ {
+		i /= levelFan
+		most := l.greatest(k, i)
+		if *l.rows[k].at(i) == most {
+			return
+		}
+		*l.rows[k].at(i) = most
+	}
+}
+
+// next returns the first node from a number on that has at least the level,
+// or the number of nodes.
+func (l *levels) next(i int, level uint8) int {
+	if len(l.rows) == 0 {
+		return 0
+	}
+	n := l.rows[0].len()
+	for i < n {
+		// Up as long as whole groups are skipped.
+		k, group := 0, i
+		for *l.rows[k].at(group) < level {
+			group++
+			for k+1 < len(l.rows) && group%levelFan == 0 {
+				k, group = k+1, group/levelFan
+			}
+			if group >= l.rows[k].len() {
+				return n
+			}
+		}
+		for ; k > 0; k-- {
+			group *= levelFan
+			for *l.rows[k-1].at(group) < level {
+				group++
+			}
+		}
+		return group
+	}
+	return n
+}

@@ -1,0 +1,199 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// script makes a log of a text with a word an event: the thread's letter, ">"
+// for an enter or "<" for a leave, and the function's letter. A word "n(" to a
+// word ")" stands for its inside n times.
+func script(text string) *memoryLog {
+	var expand func(words []string) ([]string, []string)
+	expand = func(words []string) (out, rest []string) {
+		for len(words) > 0 {
+			w := words[0]
+			words = words[1:]
+			if w == ")" {
+				return out, words
+			}
+			if !strings.HasSuffix(w, "(") {
+				out = append(out, w)
+				continue
+			}
+			n := 0
+			fmt.Sscan(w[:len(w)-1], &n)
+			var inner []string
+			inner, words = expand(words)
+			for range n {
+				out = append(out, inner...)
+			}
+		}
+		return out, nil
+	}
+	words, _ := expand(strings.Fields(text))
+	log := &memoryLog{}
+	for i, w := range words {
+		e := parser.Event{Thread: uint32(w[0]), Time: int64(i) * 1e6, Address: uint64(w[2]), Kind: parser.Enter}
+		if w[1] == '<' {
+			e.Kind = parser.Leave
+		}
+		log.events = append(log.events, e)
+	}
+	log.runs = []parser.Run{{Count: int64(len(log.events))}}
+	return log
+}
+
+func TestRepeats(t *testing.T) {
+	tests := []struct{ name, log, want string }{
+		{"none", "A>f A>g A<g A>h A<h A<f", ""},
+		{"calls", "A>f 5( A>g A<g ) A<f", "1-3-11 x5 of 1"},
+		{"outermost", "3( A>f A<f )", "0-2-6 x3 of 1"},
+		{"trees", "4( A>f A>g A<g A<f )", "0-4-16 x4 of 1"},
+		{"trees that differ", "A>f A>g A<g A<f A>f A>h A<h A<f", ""},
+		{"nested", "3( A>f 4( A>g A<g ) A<f )", "0-10-30 x3 of 1, 1-3-9 x4 of 1"},
+		{"a group", "A>f 5( A>g A<g A>h A<h ) A<f", "1-5-21 x5 of 2"},
+		{"a group and a part of it", "3( A>g A<g A>h A<h ) A>g A<g", "0-4-12 x3 of 2"},
+		{"a group that begins with a run", "3( 4( A>g A<g ) A>h A<h )", "0-10-30 x3 of 5, 0-2-8 x4 of 1"},
+		{"a group within a group", "2( 2( A>a A<a A>b A<b ) A>c A<c )", "0-10-20 x2 of 5, 0-4-8 x2 of 2"},
+		{"a group of eight", "2( A>a A<a A>b A<b A>c A<c A>d A<d A>e A<e A>f A<f A>g A<g A>h A<h )", "0-16-32 x2 of 8"},
+		{"a group of nine", "2( A>a A<a A>b A<b A>c A<c A>d A<d A>e A<e A>f A<f A>g A<g A>h A<h A>i A<i )", ""},
+		{"threads", "3( A>f B>f A<f B<f )", "0-4-11 x3 of 1, 1-5-12 x3 of 1"},
+		{"left without a leave", "A>f 3( A>g A>h A<g ) A<f", "1-4-10 x3 of 1"},
+		{"a call that goes on", "2( A>f A<f ) A>f", "0-2-4 x2 of 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			smallBlocks(t, 8)
+			r, err := FindRepeats(t.Context(), newTableSource(t, script(test.log), false), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []string
+			for _, r := range r.List {
+				list = append(list, fmt.Sprintf("%d-%d-%d x%d of %d", r.First, r.Second, r.End, r.Count, r.Calls))
+			}
+			if got := strings.Join(list, ", "); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// rowsOf returns what the rows from to to (not included) of a thread's calls do.
+func (s *tableSource) shape(thread uint32, from, to int64) string {
+	var b strings.Builder
+	for row := from; row < to; row++ {
+		if e := s.events[row]; s.slot[row] == thread && e.Kind != parser.Damaged && s.rows[row].Mark != calls.Stray {
+			a := int64(-1)
+			if e.Kind == parser.Enter {
+				a = int64(s.address[row])
+			}
+			fmt.Fprintf(&b, "%d/%d/%d/%d ", e.Kind, a, s.rows[row].Depth, s.rows[row].Mark)
+		}
+	}
+	return b.String()
+}
+
+// TestRepeatsOfRandomLogs checks that what is left out is what is left in, as
+// often as is said, and that no call is left in that does the same as the one
+// before.
+func TestRepeatsOfRandomLogs(t *testing.T) {
+	found, groups := 0, 0
+	eachLog(t, 50, 4000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+		repeats, err := FindRepeats(t.Context(), tested, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := make([]bool, src.Len())
+		for i, r := range repeats.List {
+			found++
+			if r.Calls > 1 {
+				groups++
+			}
+			first := src.shape(r.Thread, r.First, r.Second)
+			if got := src.shape(r.Thread, r.First, r.End); r.Count < 2 || got != strings.Repeat(first, int(r.Count)) {
+				t.Fatalf("%+v is not so:\n%s\n%s", r, first, got)
+			}
+			for _, o := range repeats.List[:i] {
+				inFirst := r.First >= o.First && r.End <= o.Second
+				if o.Thread == r.Thread && r.First < o.End && !inFirst {
+					t.Fatalf("%+v overlaps %+v", r, o)
+				}
+			}
+			for row := r.Second; row < r.End; row++ {
+				if src.slot[row] == r.Thread {
+					hidden[row] = true
+				}
+			}
+		}
+		last := map[[2]int64]int64{}
+		for row := range src.Len() {
+			if src.events[row].Kind != parser.Enter {
+				continue
+			}
+			p := src.rows[row].Partner
+			if p < 0 {
+				delete(last, [2]int64{int64(src.slot[row]), src.caller[row]})
+				continue
+			}
+			key := [2]int64{int64(src.slot[row]), src.caller[row]}
+			if before, ok := last[key]; ok && !hidden[row] {
+				end := src.rows[before].Partner + 1
+				between := src.shape(src.slot[row], end, row)
+				if between == "" && src.shape(src.slot[row], before, end) == src.shape(src.slot[row], row, p+1) && src.caller[row] >= 0 {
+					t.Fatalf("the calls at %d and %d are the same: %s", before, row, src.shape(src.slot[row], src.caller[row], p+1))
+				}
+			}
+			last[key] = row
+		}
+	})
+	if found == 0 || groups == 0 {
+		t.Errorf("%d repeats, %d groups", found, groups)
+	}
+}
+
+// TestRepeatsBounded has more repeats than are kept.
+func TestRepeatsBounded(t *testing.T) {
+	defer func(n int) { maxRepeats = n }(maxRepeats)
+	smallBlocks(t, 64)
+	var text strings.Builder
+	text.WriteString("A>z ")
+	for i := range 2000 {
+		n := 2
+		if i%500 == 250 {
+			n = 100
+		}
+		fmt.Fprintf(&text, "%d( A>f A<f ) A>%c A<%c ", n, 'a'+i%5, 'a'+i*i%7%5)
+	}
+	src := newTableSource(t, script(text.String()), false)
+	all, err := FindRepeats(t.Context(), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maxRepeats = 100
+	some, err := FindRepeats(t.Context(), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(some.List) > 100 || some.Least <= 1 {
+		t.Errorf("%d repeats of at least %d rows", len(some.List), some.Least)
+	}
+	long := 0
+	for _, r := range all.List {
+		if r.Count == 100 {
+			long++
+			if len(some.At(r.First)) == 0 {
+				t.Errorf("%+v is missing", r)
+			}
+		}
+	}
+	if long != 4 {
+		t.Errorf("%d long repeats", long)
+	}
+}

@@ -1,0 +1,315 @@
+package index
+
+import (
+	"context"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logparser/parser"
+)
+
+// blockLen is BlockLen, and less in tests.
+var blockLen = int64(BlockLen)
+
+// chunkBlocks is the number of blocks that a worker takes at a time.
+const (
+	chunkLevel  = 3
+	chunkBlocks = 1 << (2 * chunkLevel)
+)
+
+// progressEvery is the least time between two calls of a Progress.
+const progressEvery = 50 * time.Millisecond
+
+// bitmapWords is the size of a block's bitmap.
+const bitmapWords = BlockLen / 64
+
+// A scan goes over the blocks of a source in parallel.
+type scan struct {
+	src Source
+	// match is nil where all rows pass.
+	match matcher
+	// want has the columns that visit needs besides those of match.
+	want Columns
+	// rows is the number of rows that are looked at, and from the first block.
+	rows int64
+	from int
+
+	progress parser.Progress
+	mu       sync.Mutex // guards what follows
+	done     int64
+	told     time.Time
+}
+
+// newScan makes a scan of all the rows that a source has now.
+func newScan(src Source, where Predicate, want Columns, progress parser.Progress) *scan {
+	s := &scan{src: src, want: want, rows: src.Len(), progress: progress}
+	if where != nil {
+		s.match = where.compile(src)
+	}
+	return s
+}
+
+func blocksOf(rows int64) int { return int((rows + blockLen - 1) / blockLen) }
+
+// A worker is what one goroutine of a scan works with.
+type worker struct {
+	*scan
+	ctx context.Context
+	// id counts from 0, below workers().
+	id    int
+	block Block
+	pass  [bitmapWords]uint64
+	full  [bitmapWords]uint64
+}
+
+// workers is the number of goroutines of a scan.
+func workers() int { return runtime.GOMAXPROCS(0) }
+
+// run calls work for each chunk of blocks first to end (not included), which
+// is aligned, once. Chunks are handed out in order; those of one worker are
+// worked on after each other.
+func (s *scan) run(ctx context.Context, work func(w *worker, first, end int) error) error {
+	blocks := blocksOf(s.rows)
+	s.done = min(int64(s.from)*blockLen, s.rows)
+	chunk := s.from / chunkBlocks
+	chunks := (blocks + chunkBlocks - 1) / chunkBlocks
+	var next atomic.Int64
+	next.Store(int64(chunk))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for id := range min(workers(), chunks-chunk) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			w := &worker{scan: s, ctx: ctx, id: id}
+			for ctx.Err() == nil {
+				c := int(next.Add(1) - 1)
+				if c >= chunks {
+					return
+				}
+				first := max(c*chunkBlocks, s.from)
+				if err := work(w, first, min((c+1)*chunkBlocks, blocks)); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if s.progress != nil {
+		s.progress(s.rows, s.rows)
+	}
+	return nil
+}
+
+// advance tells the progress.
+func (s *scan) advance(rows int64) {
+	if s.progress == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += rows
+	if time.Since(s.told) >= progressEvery {
+		s.told = time.Now()
+		s.progress(s.done, s.rows)
+	}
+}
+
+// rowsOf returns the number of rows of a block.
+func (s *scan) rowsOf(k int) int { return int(min(blockLen, s.rows-int64(k)*blockLen)) }
+
+// A foundRows is the rows of a block that pass.
+type foundRows struct {
+	k, count int
+	// block has the columns that the scan wants, and pass a bit for each row
+	// that passes. Both are nil where the count tells it all: where none
+	// passes, and where all do and no columns are wanted.
+	block *Block
+	pass  []uint64
+}
+
+// blocks tests the blocks first to end (not included) and calls visit for
+// each, in order, even if none passes. What visit gets is valid until it
+// returns.
+func (w *worker) blocks(first, end int, visit func(f *foundRows) error) error {
+	for k := first; k < end; {
+		n, v := 1, all
+		if w.match != nil {
+			n, v = w.judge(k, end)
+		}
+		for ; n > 0; n-- {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
+			f := foundRows{k: k}
+			if err := w.test(&f, v); err != nil {
+				return err
+			}
+			if err := visit(&f); err != nil {
+				return err
+			}
+			w.advance(int64(w.rowsOf(k)))
+			k++
+		}
+	}
+	return nil
+}
+
+// judge returns for how many blocks from k on, less than end, the summaries
+// tell all, and what; or maybe for one block.
+func (w *worker) judge(k, end int) (int, verdict) {
+	level := 0
+	for level < chunkLevel && k&(1<<(2*level+2)-1) == 0 {
+		level++
+	}
+	for ; ; level-- {
+		s := w.src.Summary(level, k>>(2*level))
+		if v := w.match.judge(&s, int64(k)*blockLen); v != maybe || level == 0 {
+			return min(1<<(2*level), end-k), v
+		}
+	}
+}
+
+// test finds the rows of block f.k, of which v is known.
+func (w *worker) test(f *foundRows, v verdict) error {
+	n := w.rowsOf(f.k)
+	if v == none {
+		return nil
+	}
+	if v == all {
+		f.count = n
+		if w.want == 0 {
+			return nil
+		}
+		if err := w.fill(f.k, w.want); err != nil {
+			return err
+		}
+		f.block, f.pass = &w.block, fullBitmap(&w.pass, n)
+		return nil
+	}
+	s := w.src.Summary(0, f.k)
+	pass := w.pass[:(n+63)/64]
+	if err := w.evaluate(f.k, &s, fullBitmap(&w.full, n), pass); err != nil {
+		return err
+	}
+	for _, p := range pass {
+		f.count += bits.OnesCount64(p)
+	}
+	if f.count > 0 {
+		f.block, f.pass = &w.block, pass
+	}
+	return nil
+}
+
+// evaluate sets pass to the candidates of a block that pass. The block is
+// filled with what the scan wants besides.
+func (w *worker) evaluate(k int, s *Summary, candidates, pass []uint64) error {
+	if err := w.fill(k, w.want|w.match.columns(s)); err != nil {
+		return err
+	}
+	if err := w.match.test(w.ctx, k, &w.block, s, candidates, pass); err != nil {
+		return err
+	}
+	for i := range pass {
+		pass[i] &= candidates[i]
+	}
+	return nil
+}
+
+// fill reads a block, of which no more rows count than the scan has.
+func (w *worker) fill(k int, columns Columns) error {
+	n := w.rowsOf(k)
+	if columns == 0 {
+		w.block.First, w.block.N = int64(k)*blockLen, n
+		return nil
+	}
+	if err := w.src.Fill(&w.block, k, columns); err != nil {
+		return err
+	}
+	w.block.N = min(w.block.N, n)
+	return nil
+}
+
+// fullBitmap sets the first n bits.
+func fullBitmap(words *[bitmapWords]uint64, n int) []uint64 {
+	w := words[:(n+63)/64]
+	for i := range w {
+		w[i] = ^uint64(0)
+	}
+	if n%64 != 0 {
+		w[len(w)-1] >>= 64 - n%64
+	}
+	return w
+}
+
+// Count counts the rows that a predicate passes, in all and in each of a
+// number of equal parts of the log, as for marks on a scroll bar. Progress, if
+// not nil, is told the rows done.
+func Count(ctx context.Context, src Source, p Predicate, parts int, progress parser.Progress) (count int64, marks []uint32, err error) {
+	s := newScan(src, p, 0, progress)
+	m := newMarks(parts, s.rows)
+	err = s.run(ctx, func(w *worker, first, end int) error {
+		own := newMarks(parts, s.rows)
+		err := w.blocks(first, end, func(f *foundRows) error {
+			own.add(int64(f.k)*blockLen, f.count, w.rowsOf(f.k), f.pass)
+			return nil
+		})
+		m.merge(own)
+		return err
+	})
+	return m.count, m.parts, err
+}
+
+// marks counts rows in parts.
+type marks struct {
+	mu    sync.Mutex
+	total int64
+	count int64
+	parts []uint32
+}
+
+func newMarks(parts int, total int64) *marks {
+	return &marks{total: total, parts: make([]uint32, max(parts, 0))}
+}
+
+// part returns the part that a position is in.
+func (m *marks) part(pos int64) int {
+	hi, lo := bits.Mul64(uint64(pos), uint64(len(m.parts)))
+	q, _ := bits.Div64(hi, lo, uint64(m.total))
+	return int(q)
+}
+
+// add counts the rows of pass, of which the first stands for the position
+// from; n rows all pass if pass is nil and count is not 0.
+func (m *marks) add(from int64, count, n int, pass []uint64) {
+	m.count += int64(count)
+	if count == 0 || len(m.parts) == 0 {
+		return
+	}
+	if first := m.part(from); first == m.part(from+int64(n)-1) {
+		m.parts[first] += uint32(count)
+		return
+	}
+	for i := range n {
+		if pass == nil || pass[i/64]>>(i%64)&1 != 0 {
+			m.parts[m.part(from+int64(i))]++
+		}
+	}
+}
+
+func (m *marks) merge(other *marks) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.count += other.count
+	for i, n := range other.parts {
+		m.parts[i] += n
+	}
+}

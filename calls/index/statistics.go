@@ -1,0 +1,393 @@
+package index
+
+import (
+	"context"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// NoGroup stands for no group.
+const NoGroup = ^uint32(0)
+
+// AllThreads stands for all threads together.
+const AllThreads = ^uint32(0)
+
+// StatisticsOptions say what is counted and how.
+type StatisticsOptions struct {
+	// Where limits the calls: those count whose enter passes. Nil is all.
+	Where Predicate
+	// Groups has the group of each address by its number, NoGroup for calls
+	// that are not counted. Addresses beyond its end are not counted either.
+	// Nil makes each address a group of its own. Groups are numbered from 0
+	// without great gaps.
+	Groups []uint32
+	// PerThread asks for a Stat for each thread and group.
+	PerThread bool
+	// Progress, if not nil, is told the rows done.
+	Progress parser.Progress
+}
+
+// A Stat sums up the calls of a group. Its times are in nanoseconds and are
+// the calls' own: a filter says which calls count, and never cuts a call's
+// duration short.
+type Stat struct {
+	Group uint32
+	// Thread is the thread's slot, or AllThreads.
+	Thread uint32
+	// Total is all that is known of the calls. NonRecursive leaves out those
+	// that were made while another call of the group was open on the thread,
+	// whether that passes the filter or not.
+	Total
+}
+
+// Mean returns the mean duration, 0 if there is none.
+func (s *Stat) Mean() int64 {
+	if s.Timed == 0 {
+		return 0
+	}
+	return s.Sum / s.Timed
+}
+
+// Quantile returns the duration that a part q, 0 to 1, of the calls do not
+// exceed, as [Histogram.Quantile].
+func (s *Stat) Quantile(q float64) int64 { return s.Histogram.Quantile(q, s.Min, s.Max) }
+
+// add counts a call.
+func (t *Total) add(duration, self int64, recursive bool) {
+	t.Calls++
+	if duration == calls.NoDuration {
+		return
+	}
+	if t.Timed == 0 || duration < t.Min {
+		t.Min = duration
+	}
+	t.Max = max(t.Max, duration)
+	t.Timed++
+	t.Sum += duration
+	t.Self += self
+	if !recursive {
+		t.NonRecursive += duration
+	}
+	t.Histogram.Add(duration)
+}
+
+// merge adds what another counted.
+func (t *Total) merge(other *Total) {
+	if other.Timed > 0 {
+		if t.Timed == 0 || other.Min < t.Min {
+			t.Min = other.Min
+		}
+		t.Max = max(t.Max, other.Max)
+	}
+	t.Calls += other.Calls
+	t.Timed += other.Timed
+	t.Sum += other.Sum
+	t.Self += other.Self
+	t.NonRecursive += other.NonRecursive
+	t.Histogram.Merge(&other.Histogram)
+}
+
+// Statistics sums up the calls of each group that has some, by rising group
+// and thread. Without a filter and by thread it asks for the source's totals,
+// and reads no rows if they are known and no group has calls of several
+// addresses.
+func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, error) {
+	g := newGroups(src, o.Groups)
+	if o.Where == nil && !o.PerThread {
+		if totals := src.Totals(); totals != nil {
+			if list, ok := sumTotals(totals, g); ok {
+				return list, nil
+			}
+		}
+	}
+	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|Selves, o.Progress)
+	tables := make([]statTable, workers())
+	err := s.run(ctx, func(w *worker, first, end int) error {
+		t := &tables[w.id]
+		if t.stacks.src == nil {
+			t.stacks = groupStacks{openStacks: openStacks{src: src}, groups: g, open: newCounts(src.Slots(), g.n)}
+			t.perThread = o.PerThread
+		}
+		return w.blocks(first, end, func(f *foundRows) error {
+			if f.count > 0 {
+				t.add(f)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := &tables[0]
+	for i := range tables[1:] {
+		sum.merge(&tables[1+i])
+	}
+	return sum.list(), nil
+}
+
+// groups says which group an address belongs to.
+type groups struct {
+	of []uint32 // nil for itself
+	n  uint32
+}
+
+func newGroups(src Source, of []uint32) groups {
+	if of == nil {
+		n := 0
+		if a := src.AddressTable(); a != nil {
+			n = a.Len()
+		}
+		return groups{nil, uint32(n)}
+	}
+	g := groups{of: of}
+	for _, k := range of {
+		if k != NoGroup {
+			g.n = max(g.n, k+1)
+		}
+	}
+	return g
+}
+
+func (g *groups) at(address uint32) uint32 {
+	switch {
+	case g.of == nil && address < g.n:
+		return address
+	case int(address) < len(g.of):
+		return g.of[address]
+	}
+	return NoGroup
+}
+
+// sumTotals joins the totals of addresses to those of groups. It is not ok if
+// a group has calls of several addresses: one may have been made while another
+// was open.
+func sumTotals(totals []Total, g groups) ([]Stat, bool) {
+	one := make([]int32, g.n) // 1 + the address of the group
+	n := 0
+	for a := range totals {
+		k := g.at(uint32(a))
+		if k == NoGroup || totals[a].Calls == 0 {
+			continue
+		}
+		if one[k] != 0 {
+			return nil, false
+		}
+		one[k] = int32(a) + 1
+		n++
+	}
+	list := make([]Stat, 0, n)
+	for k, a := range one {
+		if a != 0 {
+			list = append(list, Stat{Group: uint32(k), Thread: AllThreads, Total: totals[a-1]})
+		}
+	}
+	return list, true
+}
+
+// openStacks follows the stacks of threads over blocks. From one block to the
+// next it goes on; otherwise the stacks are taken from the source's nodes.
+type openStacks struct {
+	src   Source
+	block int // the last block, +1
+	// known says for which thread the stack has been followed since when: it
+	// counts the times that the blocks did not go on.
+	known []uint32
+	since uint32
+}
+
+// begin begins a block.
+func (s *openStacks) begin(k int) {
+	if k != s.block || s.since == 0 {
+		s.since++
+	}
+	s.block = k + 1
+}
+
+// stale reports whether the stack of a thread has to be taken from the nodes,
+// once.
+func (s *openStacks) stale(thread uint32) bool {
+	for int(thread) >= len(s.known) {
+		s.known = append(s.known, 0)
+	}
+	if s.known[thread] == s.since {
+		return false
+	}
+	s.known[thread] = s.since
+	return true
+}
+
+// chain returns the nodes of a thread's stack before a block, innermost first.
+func (s *openStacks) chain(dst []Node, k int, thread uint32) []Node {
+	for i := s.src.Top(k, thread); i != NoNode; {
+		n := s.src.Node(i)
+		dst = append(dst, n)
+		i = n.Parent
+	}
+	return dst
+}
+
+// groupStacks are the groups of the open calls of each thread.
+type groupStacks struct {
+	openStacks
+	groups groups
+	stacks [][]uint32
+	open   counts
+	nodes  []Node
+}
+
+// cut takes the calls of depth d and more from a thread's stack.
+func (s *groupStacks) cut(thread uint32, d int) {
+	stack := s.stacks[thread]
+	for i := len(stack) - 1; i >= d; i-- {
+		if stack[i] != NoGroup {
+			s.open.add(thread, stack[i], -1)
+		}
+	}
+	s.stacks[thread] = stack[:min(d, len(stack))]
+}
+
+// push puts a call of depth d on a thread's stack, and reports whether another
+// of its group is open.
+func (s *groupStacks) push(thread uint32, d int, group uint32) bool {
+	s.cut(thread, d)
+	stack := s.stacks[thread]
+	for len(stack) < d {
+		stack = append(stack, NoGroup)
+	}
+	s.stacks[thread] = append(stack, group)
+	return group != NoGroup && s.open.add(thread, group, 1) > 1
+}
+
+// load takes a thread's stack from the nodes before a block.
+func (s *groupStacks) load(k int, thread uint32) {
+	for int(thread) >= len(s.stacks) {
+		s.stacks = append(s.stacks, nil)
+	}
+	s.cut(thread, 0)
+	s.nodes = s.chain(s.nodes[:0], k, thread)
+	for i := len(s.nodes) - 1; i >= 0; i-- {
+		s.push(thread, int(s.nodes[i].Depth), s.groups.at(s.nodes[i].Address))
+	}
+}
+
+// counts has a number for each thread and group.
+type counts struct {
+	groups uint32
+	dense  []int32
+	sparse map[uint64]int32
+}
+
+// maxDense bounds the size of a table that has an entry for each thread and
+// group; a variable for tests.
+var maxDense = uint64(1 << 22)
+
+func newCounts(threads int, groups uint32) counts {
+	if uint64(threads)*uint64(groups) <= maxDense {
+		return counts{groups: groups, dense: make([]int32, threads*int(groups))}
+	}
+	return counts{groups: groups, sparse: make(map[uint64]int32)}
+}
+
+func (c *counts) add(thread, group uint32, d int32) int32 {
+	i := uint64(thread)*uint64(c.groups) + uint64(group)
+	if c.sparse == nil && i < uint64(len(c.dense)) {
+		c.dense[i] += d
+		return c.dense[i]
+	}
+	if c.sparse == nil {
+		c.sparse = make(map[uint64]int32)
+	}
+	n := c.sparse[i] + d
+	if n == 0 {
+		delete(c.sparse, i)
+	} else {
+		c.sparse[i] = n
+	}
+	return n
+}
+
+// A statTable counts calls by thread, unless all are counted together, and
+// group.
+type statTable struct {
+	stacks    groupStacks
+	perThread bool
+	totals    [][]*Total
+}
+
+func (t *statTable) at(thread, group uint32) *Total {
+	if !t.perThread {
+		thread = 0
+	}
+	for int(thread) >= len(t.totals) {
+		t.totals = append(t.totals, nil)
+	}
+	row := t.totals[thread]
+	if int(group) >= len(row) {
+		row = append(row, make([]*Total, int(t.stacks.groups.n)-len(row))...)
+		t.totals[thread] = row
+	}
+	if row[group] == nil {
+		row[group] = new(Total)
+	}
+	return row[group]
+}
+
+// add counts the enters of a block that pass.
+func (t *statTable) add(f *foundRows) {
+	b, s := f.block, &t.stacks
+	s.begin(f.k)
+	thread := NoThread
+	for i := range b.N {
+		kind := b.Kind[i]
+		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+			continue
+		}
+		if b.Thread[i] != thread {
+			thread = b.Thread[i]
+			if s.stale(thread) {
+				s.load(f.k, thread)
+			}
+		}
+		if kind == parser.Leave {
+			s.cut(thread, int(b.Depth[i]))
+			continue
+		}
+		group := s.groups.at(b.Address[i])
+		recursive := s.push(thread, int(b.Depth[i]), group)
+		if f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup {
+			t.at(thread, group).add(b.Duration[i], b.Self[i], recursive)
+		}
+	}
+}
+
+func (t *statTable) merge(other *statTable) {
+	if t.stacks.src == nil {
+		*t = *other
+		return
+	}
+	for thread, row := range other.totals {
+		for group, o := range row {
+			if o != nil {
+				t.at(uint32(thread), uint32(group)).merge(o)
+			}
+		}
+	}
+}
+
+func (t *statTable) list() []Stat {
+	var list []Stat
+	for group := range t.stacks.groups.n {
+		for thread, row := range t.totals {
+			if int(group) >= len(row) || row[group] == nil {
+				continue
+			}
+			s := Stat{Group: group, Thread: uint32(thread), Total: *row[group]}
+			if !t.perThread {
+				s.Thread = AllThreads
+			}
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,169 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// sums is a tree by paths, each the groups from the root on.
+type sums map[string]*[4]int64 // calls, timed, total, self
+
+func (s sums) add(path string, n, timed, total, self int64) {
+	if s[path] == nil {
+		s[path] = new([4]int64)
+	}
+	for i, v := range []int64{n, timed, total, self} {
+		s[path][i] += v
+	}
+}
+
+func (s sums) text() []string {
+	var list []string
+	for _, path := range slices.Sorted(maps.Keys(s)) {
+		list = append(list, fmt.Sprint(path, " ", *s[path]))
+	}
+	return list
+}
+
+func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o TreeOptions) sums {
+	tree := sums{}
+	for row := range src.Len() {
+		if src.events[row].Kind != parser.Enter || !p.pass(row) || group(src.address[row]) == NoGroup {
+			continue
+		}
+		var chain []uint32 // innermost first
+		for c := row; c >= 0; c = src.caller[c] {
+			if g := group(src.address[c]); g != NoGroup {
+				chain = append(chain, g)
+			}
+		}
+		var timed, total, self int64
+		if d := src.rows[row].Duration; d != calls.NoDuration {
+			timed, total, self = 1, d, src.self[row]
+		}
+		path := ""
+		if o.PerThread {
+			path = fmt.Sprintf("thread %d", src.slot[row])
+		}
+		if !o.BottomUp {
+			slices.Reverse(chain)
+			for i, g := range chain {
+				path += fmt.Sprint("/", g)
+				if i < len(chain)-1 {
+					tree.add(path, 0, 0, 0, 0)
+				}
+			}
+			tree.add(path, 1, timed, total, self)
+			continue
+		}
+		if src.recursive(row, group) {
+			total = 0
+		}
+		for _, g := range chain {
+			path += fmt.Sprint("/", g)
+			tree.add(path, 1, timed, total, self)
+		}
+	}
+	return tree
+}
+
+func sumsOf(t *Tree) sums {
+	list := sums{}
+	var walk func(i int32, path string)
+	walk = func(i int32, path string) {
+		for _, c := range t.Children(i) {
+			n := t.Nodes[c]
+			p := path
+			switch {
+			case n.Other:
+				p += "/other"
+			case n.Group == NoGroup:
+				p = fmt.Sprintf("thread %d", n.Thread)
+				walk(c, p)
+				continue
+			default:
+				p += fmt.Sprint("/", n.Group)
+			}
+			list.add(p, n.Calls, n.Timed, n.Total, n.Self)
+			walk(c, p)
+		}
+	}
+	walk(0, "")
+	return list
+}
+
+func TestCallTree(t *testing.T) {
+	eachLog(t, 50, 3000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+		of, group := randomGroups(r, src)
+		o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, BottomUp: r.IntN(2) == 0}
+		p := plainPredicate{pass: func(int64) bool { return true }}
+		if r.IntN(2) == 0 {
+			p = randomPredicate(r, src, 2)
+			o.Where = p
+		}
+		tree, err := CallTree(t.Context(), tested, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := sumsOf(tree).text(), plainTree(src, p, group, o).text()
+		if !slices.Equal(got, want) {
+			for i := range want {
+				if i >= len(got) || got[i] != want[i] {
+					t.Fatalf("%+v\n%v\n%v", o, got[min(i, len(got)):], want[i:])
+				}
+			}
+			t.Fatalf("%d paths, want %d", len(got), len(want))
+		}
+		var calls int64
+		for row := range src.Len() {
+			if src.events[row].Kind == parser.Enter && p.pass(row) && group(src.address[row]) != NoGroup {
+				calls++
+			}
+		}
+		if tree.Nodes[0].Calls != calls {
+			t.Fatalf("%d calls, want %d", tree.Nodes[0].Calls, calls)
+		}
+	})
+}
+
+// TestCallTreeBounded has more paths than there is room for, and a recursion
+// deeper than the bound.
+func TestCallTreeBounded(t *testing.T) {
+	smallBlocks(t, 64)
+	g := &eventGenerator{r: rand.New(rand.NewPCG(1, 1)), threads: 2, functions: 8, enters: 50}
+	log := &memoryLog{events: g.events(20000)}
+	for i := range 4 * MaxTreeDepth {
+		e := parser.Event{Address: 0x99, Thread: 7, Time: 1 << 50, Kind: parser.Enter}
+		if i >= 2*MaxTreeDepth {
+			e.Kind = parser.Leave
+		}
+		log.events = append(log.events, e)
+	}
+	log.runs = []parser.Run{{Count: int64(len(log.events))}}
+	src := newTableSource(t, log, false)
+	full, err := CallTree(t.Context(), src, TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if full.Folded != MaxTreeDepth {
+		t.Errorf("%d calls are folded", full.Folded)
+	}
+	for _, bottomUp := range []bool{false, true} {
+		small, err := CallTree(t.Context(), src, TreeOptions{MaxNodes: 100, BottomUp: bottomUp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(small.Nodes) > 200 || small.Folded == 0 {
+			t.Errorf("%d nodes, %d calls folded", len(small.Nodes), small.Folded)
+		}
+		if a, b := small.Nodes[0], full.Nodes[0]; a.Calls != b.Calls || a.Self != b.Self || !bottomUp && a.Total != b.Total {
+			t.Errorf("%+v, want %+v", a, b)
+		}
+	}
+}

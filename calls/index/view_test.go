@@ -1,0 +1,345 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// visible returns the rows that a view must have.
+func visible(src *tableSource, p plainPredicate, folded []int64, repeats *Repeats) []int64 {
+	hidden := make([]bool, src.Len())
+	hide := func(thread uint32, from, to int64) {
+		for row := from; row < to; row++ {
+			if src.slot[row] == thread && src.events[row].Kind != parser.Damaged && src.rows[row].Mark != calls.Stray {
+				hidden[row] = true
+			}
+		}
+	}
+	for _, row := range folded {
+		if row >= 0 && row < src.Len() && src.events[row].Kind == parser.Enter {
+			hide(src.slot[row], row+1, src.end[row])
+		}
+	}
+	if repeats != nil {
+		for _, r := range repeats.List {
+			hide(r.Thread, r.Second, r.End)
+		}
+	}
+	var rows []int64
+	for row := range src.Len() {
+		if p.pass(row) && !hidden[row] {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// checkView compares a view that has been run with the rows that it must have.
+func checkView(t *testing.T, r *rand.Rand, v *View, rows []int64, total int64) {
+	t.Helper()
+	if v.Len() != int64(len(rows)) || v.Scanned() != total {
+		t.Fatalf("%d rows of %d, want %d of %d", v.Len(), v.Scanned(), len(rows), total)
+	}
+	for range 10 {
+		pos := r.IntN(len(rows)+2) - 1
+		dst := make([]int64, r.IntN(200))
+		n, err := v.Read(dst, int64(pos))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []int64
+		if pos >= 0 && pos < len(rows) {
+			want = rows[pos:min(pos+len(dst), len(rows))]
+		}
+		if !slices.Equal(dst[:n], want) {
+			t.Fatalf("at %d: %v, want %v", pos, dst[:n], want)
+		}
+		row := r.Int64N(total+2) - 1
+		got, shown, err := v.PositionOf(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, found := slices.BinarySearch(rows, row)
+		if !found {
+			i--
+		}
+		if got != int64(i) || shown != found {
+			t.Fatalf("position of row %d: %d, %t, want %d, %t", row, got, shown, i, found)
+		}
+	}
+}
+
+func TestView(t *testing.T) {
+	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+		p := randomPredicate(r, src, 1)
+		v := NewView(tested, p)
+		base := r.IntN(2) == 0
+		if base {
+			if err := v.Run(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			checkView(t, r, v, visible(src, p, nil, nil), src.Len())
+		}
+		var folded []int64
+		for range r.IntN(5) {
+			folded = append(folded, r.Int64N(src.Len()+2)-1)
+		}
+		repeats, err := FindRepeats(t.Context(), tested, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.IntN(2) == 0 {
+			repeats = nil
+		}
+		hidden, err := v.Hide(folded, repeats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := hidden.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		rows := visible(src, p, folded, repeats)
+		checkView(t, r, hidden, rows, src.Len())
+		for _, row := range folded {
+			n, ok, err := hidden.Folded(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := row >= 0 && row < src.Len() && src.events[row].Kind == parser.Enter; ok != want {
+				t.Fatalf("folded at %d: %t", row, ok)
+			} else if all := (plainPredicate{pass: func(int64) bool { return true }}); ok && src.rows[row].Partner < 0 && n != src.Len()-int64(len(visible(src, all, []int64{row}, nil))) || ok && src.rows[row].Partner >= 0 && n != src.inside[row]+1 {
+				t.Fatalf("folded at %d: %d rows, %+v to %d of %d", row, n, src.rows[row], src.end[row], src.Len())
+			}
+		}
+
+		for range 5 {
+			row := r.Int64N(src.Len())
+			for _, rep := range hidden.Repeats(row) {
+				pos, shown, err := hidden.PositionOf(rep.Second)
+				if rep.First != row || rep.Count < 2 || shown || pos >= 0 && err != nil {
+					t.Fatalf("%+v at row %d, %d %t %v", rep, row, pos, shown, err)
+				}
+			}
+		}
+
+		q := randomPredicate(r, src, 1)
+		parts := 1 + r.IntN(30)
+		count, marks, err := hidden.Count(t.Context(), q, parts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want int64
+		wantMarks := make([]uint32, parts)
+		for pos, row := range rows {
+			if q.pass(row) {
+				want++
+				wantMarks[pos*parts/len(rows)]++
+			}
+		}
+		if count != want || !slices.Equal(marks, wantMarks) {
+			t.Fatalf("%s in %s: %d, want %d\n%v\n%v", q.name, p.name, count, want, marks, wantMarks)
+		}
+		pos, back, step := r.IntN(len(rows)+2)-1, r.IntN(2) == 0, 1
+		next, ok, err := hidden.Next(t.Context(), q, int64(pos), back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back {
+			step = -1
+		}
+		for pos += step; pos >= 0 && pos < len(rows) && !q.pass(rows[pos]); pos += step {
+		}
+		if wantOK := pos >= 0 && pos < len(rows); ok != wantOK || ok && next != int64(pos) {
+			t.Fatalf("%s in %s, back %t: %d, %t, want %d, %t", q.name, p.name, back, next, ok, pos, wantOK)
+		}
+	})
+}
+
+// A growing source is one that is replaced by a longer one.
+type growing struct{ Source }
+
+// TestViewGrows has a view go on when the log has grown.
+func TestViewGrows(t *testing.T) {
+	smallBlocks(t, 64)
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		log := randomLog(r, 1+r.IntN(9000))
+		var x *Index
+		var src *tableSource
+		var tested growing
+		grow := func(n int) {
+			part := &memoryLog{events: log.events[:n], exact: log.exact, runs: []parser.Run{{Count: int64(n)}}}
+			if seed%2 == 0 {
+				src = newTableSource(t, part, true)
+				tested.Source = src
+				return
+			}
+			var err error
+			if x == nil {
+				x, err = Build(t.Context(), log, part.runs, nil, nil)
+				x.SetLive(true)
+			} else {
+				err = x.Extend(t.Context(), part.runs, nil, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			src = newNumberedSource(t, part, true, x)
+			tested.Source = x
+		}
+		n := 1 + r.IntN(len(log.events))
+		grow(n)
+		function := NewSet(0)
+		function.Add(uint32(r.IntN(3)))
+		predicates := []plainPredicate{
+			{Marked(calls.Running, calls.NoLeave), "open", func(row int64) bool {
+				m := src.rows[row].Mark
+				return m == calls.Running || m == calls.NoLeave
+			}},
+			{WithDuration(1e7, 1e9), "duration", func(row int64) bool { d := src.rows[row].Duration; return d >= 1e7 && d <= 1e9 }},
+			{Inside(function), "inside", func(row int64) bool {
+				if src.events[row].Kind == parser.Damaged || src.rows[row].Mark == calls.Stray {
+					return false
+				}
+				own := row
+				if p := src.rows[row].Partner; p >= 0 && p < row {
+					own = p
+				}
+				for ; own >= 0; own = src.caller[own] {
+					if function.Has(src.address[own]) {
+						return true
+					}
+				}
+				return false
+			}},
+			{All(), "all", func(int64) bool { return true }},
+		}
+		p := predicates[r.IntN(len(predicates))]
+		v := NewView(&tested, p)
+		var folded []int64
+		for range r.IntN(4) {
+			folded = append(folded, r.Int64N(int64(n)))
+		}
+		if err := v.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		h, err := v.Hide(folded, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n < len(log.events) {
+			for i, view := range []*View{v, h} {
+				if r.IntN(2) == 0 {
+					continue
+				}
+				if err := view.Run(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				checkView(t, r, view, visible(src, p, folded[:len(folded)*i], nil), src.Len())
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d: %s", seed, p.name)
+			}
+			n = min(n+1+r.IntN(2000), len(log.events))
+			grow(n)
+		}
+	}
+}
+
+func TestViewCancelled(t *testing.T) {
+	smallBlocks(t, 64)
+	r := rand.New(rand.NewPCG(1, 1))
+	src := newTableSource(t, randomLog(r, 40000), false)
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked atomic.Int32
+	p := Func(func(_ context.Context, rows []int64, pass []bool) error {
+		if asked.Add(1) == 20 {
+			cancel()
+		}
+		for i, row := range rows {
+			pass[i] = row%3 == 0
+		}
+		return nil
+	})
+	v := NewView(src, p)
+	if err := v.Run(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if v.Scanned() >= src.Len() {
+		t.Fatal("all rows are counted")
+	}
+	if err := v.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	checkView(t, r, v, visible(src, plainPredicate{p, "", func(row int64) bool { return row%3 == 0 }}, nil, nil), src.Len())
+}
+
+// TestViewWhileRunning reads rows while they are counted.
+func TestViewWhileRunning(t *testing.T) {
+	smallBlocks(t, 64)
+	r := rand.New(rand.NewPCG(2, 1))
+	src := newTableSource(t, randomLog(r, 60000), false)
+	v := NewView(src, OfKind(parser.Enter))
+	rows := visible(src, plainPredicate{pass: func(row int64) bool { return src.events[row].Kind == parser.Enter }}, nil, nil)
+	done := make(chan error)
+	go func() { done <- v.Run(t.Context(), nil) }()
+	for {
+		var dst [100]int64
+		length := v.Len()
+		if length > 0 {
+			pos := r.Int64N(length)
+			n, err := v.Read(dst[:], pos)
+			if err != nil || n == 0 || !slices.Equal(dst[:n], rows[pos:pos+int64(n)]) {
+				t.Fatalf("at %d of %d: %d rows, %v", pos, length, n, err)
+			}
+			if got, shown, err := v.PositionOf(dst[0]); got != pos || !shown || err != nil {
+				t.Fatalf("row %d at %d, want %d", dst[0], got, pos)
+			}
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkView(t, r, v, rows, src.Len())
+			return
+		default:
+		}
+	}
+}
+
+// FuzzView makes a log, a predicate and folds of numbers.
+func FuzzView(f *testing.F) {
+	f.Add(uint64(1), uint64(2), 300)
+	f.Add(uint64(3), uint64(9), 5000)
+	f.Fuzz(func(t *testing.T, a, b uint64, n int) {
+		if n < 1 || n > 20000 {
+			return
+		}
+		smallBlocks(t, 64)
+		r := rand.New(rand.NewPCG(a, b))
+		src := newTableSource(t, randomLog(r, n), a%2 == 0)
+		p := randomPredicate(r, src, 4)
+		v := NewView(src, p)
+		if err := v.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		checkView(t, r, v, visible(src, p, nil, nil), src.Len())
+		folded := []int64{r.Int64N(src.Len()), r.Int64N(src.Len())}
+		h, err := v.Hide(folded, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		checkView(t, r, h, visible(src, p, folded, nil), src.Len())
+	})
+}
