@@ -71,23 +71,35 @@ func writeFile(ctx context.Context, path string, write func(w io.Writer) error) 
 		}
 		return f.Close()
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	target, err := followLinks(path)
+	target, info, err := existing(path)
 	if err != nil {
 		return err
+	}
+	return replaceFile(ctx, target, info, write)
+}
+
+// existing returns where a path leads to and what is there, nil for nothing.
+// It is an error if that may not be written.
+func existing(path string) (target string, info fs.FileInfo, err error) {
+	if info, err = os.Stat(path); err != nil {
+		info = nil
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+	}
+	if target, err = followLinks(path); err != nil {
+		return "", nil, err
 	}
 	if info != nil {
 		// Renaming needs only the folder's permission. Opening asks for the
 		// file's own, and says no for a folder.
 		f, err := os.OpenFile(target, os.O_WRONLY, 0)
 		if err != nil {
-			return err
+			return "", nil, err
 		}
 		f.Close()
 	}
-	return replaceFile(ctx, target, info, write)
+	return target, info, nil
 }
 
 // replaceFile writes the target anew; info is its old self or nil.

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	src := many(20 * blockRows)
-	write := func(w io.Writer) error { return writeCSV(context.Background(), w, src, Options{}) }
+	write := func(w io.Writer) error { return writeCSV(context.Background(), &output{w: w}, src, Options{}) }
 	switch task {
 	case "limit":
 		limit := syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}

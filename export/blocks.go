@@ -12,8 +12,13 @@ import (
 )
 
 const (
-	// blockRows is how many rows are read and formatted at a time.
-	blockRows = 2048
+	// blockRows is how many rows one worker reads at a time: as many as
+	// belong together where a log's pairs are found, so that this is done
+	// once.
+	blockRows = 4096
+	// formatRows is how many of them are held and formatted at a time, few
+	// enough that they stay in the processor's cache.
+	formatRows = 2048
 	// partBytes bounds a piece of formatted text: where names are very long,
 	// a block is handed over in several.
 	partBytes = 1 << 20
@@ -35,11 +40,22 @@ type block struct {
 	err error
 }
 
-// writeRows formats the rows of src from number from on, up to n, and writes
-// them in order. Each worker makes itself a function that appends one row's
-// line.
-func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64, progress func(done, total int64),
+// writeRows formats the rows of src from opt.From on, up to n, and writes them
+// in order. Each worker makes itself a function that appends one row's line. A
+// file begins with its head, unless opt.NoHead, and ends with its tail.
+func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt Options, head, tail func() []byte,
 	newAppend func() func(dst []byte, r *rows.Row) []byte) error {
+	from := opt.From
+	if !opt.NoHead {
+		if err := out.write(head()); err != nil {
+			return err
+		}
+	}
+	// A part never has more rows than it may.
+	blockRows := int64(blockRows)
+	if out.limits.Rows > 0 {
+		blockRows = min(blockRows, out.limits.Rows)
+	}
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
 	jobs := make(chan *block, ahead)
@@ -53,10 +69,10 @@ func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64,
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			list := make([]rows.Row, blockRows)
+			list := make([]rows.Row, formatRows)
 			appendRow := newAppend()
 			for b := range jobs {
-				b.err = b.format(ctx, src, list[:b.n], appendRow, buffers)
+				b.err = b.format(ctx, src, list, appendRow, buffers)
 				close(b.parts)
 			}
 		}()
@@ -74,7 +90,7 @@ func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64,
 		}
 		b := pending[0]
 		pending = append(pending[:0], pending[1:]...)
-		for open := true; open; {
+		for first, open := true, true; open; first = false {
 			var part []byte
 			select {
 			case <-cancelled:
@@ -84,7 +100,12 @@ func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64,
 			if !open {
 				break
 			}
-			if _, err := w.Write(part); err != nil {
+			if first && out.full(int64(b.n), int64(len(part))) {
+				if err := out.next(tail(), head); err != nil {
+					return err
+				}
+			}
+			if _, err := out.Write(part); err != nil {
 				return fmt.Errorf("writing rows %d to %d: %w", b.from, b.from+int64(b.n)-1, err)
 			}
 			select {
@@ -96,15 +117,98 @@ func writeRows(ctx context.Context, w io.Writer, src rows.Source, from, n int64,
 			return b.err
 		}
 		done += int64(b.n)
+		out.rows += int64(b.n)
+		if progress := opt.Progress; progress != nil && (done == n || time.Since(told) >= progressEvery) {
+			told = time.Now()
+			progress(done, n)
+		}
+	}
+	return out.write(tail())
+}
+
+// nothing is the head or tail of files that have none.
+func nothing() []byte { return nil }
+
+// A batch is a range of rows on its way from a worker to who uses them.
+type batch struct {
+	from  int64
+	rows  []rows.Row
+	ready chan error
+}
+
+// readRows reads the rows of src from number from on, up to n, ahead, and has
+// use look at them in order.
+func readRows(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), use func(list []rows.Row) error) error {
+	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
+	ahead := workers * blocksAhead
+	jobs := make(chan *batch, ahead)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(jobs)
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for b := range jobs {
+				if err := ctx.Err(); err != nil {
+					b.ready <- err
+					continue
+				}
+				got, err := src.Read(b.rows, b.from)
+				b.ready <- readError(b.from, got, len(b.rows), err)
+				b.rows = b.rows[:got]
+			}
+		}()
+	}
+	var pending, free []*batch
+	asked, done := from, from
+	var told time.Time
+	for done < n {
+		for ; asked < n && len(pending) < ahead; asked += blockRows {
+			var b *batch
+			if k := len(free); k > 0 {
+				b, free = free[k-1], free[:k-1]
+			} else {
+				b = &batch{rows: make([]rows.Row, blockRows), ready: make(chan error, 1)}
+			}
+			b.from, b.rows = asked, b.rows[:min(blockRows, n-asked)]
+			pending = append(pending, b)
+			jobs <- b
+		}
+		b := pending[0]
+		pending = append(pending[:0], pending[1:]...)
+		if err := <-b.ready; err != nil {
+			if e := ctx.Err(); e != nil {
+				return e
+			}
+			return err
+		}
+		if err := use(b.rows); err != nil {
+			return err
+		}
+		done += int64(len(b.rows))
+		free = append(free, b)
 		if progress != nil && (done == n || time.Since(told) >= progressEvery) {
 			told = time.Now()
 			progress(done, n)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
-// format reads the block's rows into list and sends their text.
+// readError is the error of a source that gave fewer rows than were asked for.
+func readError(from int64, got, want int, err error) error {
+	if got >= want {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("reading row %d: %w", from+int64(got), err)
+}
+
+// format reads the block's rows, as many as list holds at a time, and sends
+// their text.
 func (b *block) format(ctx context.Context, src rows.Source, list []rows.Row,
 	appendRow func(dst []byte, r *rows.Row) []byte, buffers <-chan []byte) error {
 	var text []byte
@@ -126,25 +230,27 @@ func (b *block) format(ctx context.Context, src rows.Source, list []rows.Row,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	got, err := src.Read(list, b.from)
 	take()
-	for i := range list[:got] {
-		if len(text) >= partBytes {
-			if err := send(); err != nil {
-				return err
+	for done := 0; done < b.n; {
+		list := list[:min(len(list), b.n-done)]
+		got, err := src.Read(list, b.from+int64(done))
+		for i := range list[:got] {
+			if len(text) >= partBytes {
+				if err := send(); err != nil {
+					return err
+				}
+				take()
 			}
-			take()
+			text = appendRow(text, &list[i])
 		}
-		text = appendRow(text, &list[i])
-	}
-	if sent := send(); sent != nil {
-		return sent
-	}
-	if got < len(list) {
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
+		if got < len(list) {
+			// What could be read is written.
+			if sent := send(); sent != nil {
+				return sent
+			}
+			return readError(b.from+int64(done), got, len(list), err)
 		}
-		return fmt.Errorf("reading row %d: %w", b.from+int64(got), err)
+		done += got
 	}
-	return nil
+	return send()
 }

@@ -2,7 +2,7 @@ package export
 
 import (
 	"context"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +13,7 @@ import (
 // writeCSV writes a table by RFC 4180, in UTF-8. It does not use encoding/csv,
 // which takes several times as long for what is mostly numbers and the same
 // few names.
-func writeCSV(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
+func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	var head []byte
 	if opt.BOM {
 		head = append(head, byteOrderMark...)
@@ -22,47 +22,106 @@ func writeCSV(ctx context.Context, w io.Writer, src rows.Source, opt Options) er
 		if c > 0 {
 			head = append(head, ',')
 		}
-		head = append(head, c.String()...)
+		head = append(head, opt.Header.ColumnName(c)...)
 	}
 	head = append(head, opt.lineEnd()...)
-	if err := opt.writeHead(w, head); err != nil {
-		return err
-	}
 	digits := src.TimeDigits()
-	return writeRows(ctx, w, src, opt.From, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
+	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
 		c := &csvLines{digits: digits, raw: opt.Raw, end: opt.lineEnd()}
 		return c.append
 	})
 }
 
-// csvLines makes lines of rows.
+// csvLines makes lines of rows. It keeps the text of what comes again: a row
+// is mostly made of pieces that rows before it had.
 type csvLines struct {
-	digits int
-	raw    bool
-	end    string
-	clock  rows.Clock
-	recent recent
+	digits    int
+	raw       bool
+	end       string
+	index     counter
+	clock     recentTime
+	calls     [1 << callBits]callText
+	durations [1 << callBits]durationText
+	recent    recent
 }
 
+// callBits is the size of the caches of calls and durations.
+const callBits = 8
+
+// A piece is a short text in a place of a fixed size: copying all of it takes
+// a few instructions, copying as much as there is a call.
+type piece struct {
+	n    int
+	text [pieceLen]byte
+}
+
+const pieceLen = 48
+
+// A callText is a row's thread, event and depth with commas around.
+type callText struct {
+	thread uint32
+	event  rows.Event
+	depth  int
+	piece
+}
+
+// A durationText is a duration.
+type durationText struct {
+	ns int64
+	piece
+}
+
+// lineRoom is what the pieces of a line take at most, with what is copied
+// behind them.
+const lineRoom = 6 * pieceLen
+
 func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
-	dst = strconv.AppendInt(dst, r.Index, 10)
-	dst = append(dst, ',')
-	dst = c.clock.Append(dst, r, c.digits)
-	dst = append(dst, ',')
-	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
-	dst = append(dst, ',')
-	dst = append(dst, r.Event.String()...)
-	dst = append(dst, ',')
-	dst = strconv.AppendInt(dst, int64(r.Depth), 10)
-	dst = append(dst, ',')
-	dst = rows.AppendMicroseconds(dst, r.Duration)
-	dst = c.recent.append(dst, r, c.cells)
-	dst = appendCSVText(dst, r.Note, c.raw)
+	if cap(dst)-len(dst) < lineRoom {
+		dst = slices.Grow(dst, max(lineRoom, len(dst)))
+	}
+	b, n := dst[:cap(dst)], len(dst)
+	c.index.set(r.Index)
+	*(*[maxDigits]byte)(b[n:]) = *(*[maxDigits]byte)(c.index.text[c.index.at:])
+	n += maxDigits - c.index.at
+	b[n] = ','
+	n++
+
+	c.clock.set(r, c.digits)
+	*(*[pieceLen]byte)(b[n:]) = c.clock.text
+	n += c.clock.n
+
+	k := &c.calls[(uint32(r.Depth)*0x9e3779b9+r.Thread*0x85ebca6b+uint32(r.Event)<<(32-callBits))>>(32-callBits)]
+	if k.n == 0 || k.thread != r.Thread || k.depth != r.Depth || k.event != r.Event {
+		text := append(k.text[:0], ',')
+		text = strconv.AppendUint(text, uint64(r.Thread), 10)
+		text = append(text, ',')
+		text = append(text, r.Event.String()...)
+		text = append(text, ',')
+		text = strconv.AppendInt(text, int64(r.Depth), 10)
+		text = append(text, ',')
+		k.thread, k.event, k.depth, k.n = r.Thread, r.Event, r.Depth, len(text)
+	}
+	*(*[pieceLen]byte)(b[n:]) = k.text
+	n += k.n
+
+	if r.Duration >= 0 {
+		d := &c.durations[uint64(r.Duration)*0x9e3779b97f4a7c15>>(64-callBits)]
+		if d.n == 0 || d.ns != r.Duration {
+			d.ns, d.n = r.Duration, len(rows.AppendMicroseconds(d.text[:0], r.Duration))
+		}
+		*(*[pieceLen]byte)(b[n:]) = d.text
+		n += d.n
+	}
+
+	dst = c.recent.append(b[:n], r, c)
+	if r.Note != "" {
+		dst = appendCSVText(dst, r.Note, c.raw)
+	}
 	return append(dst, c.end...)
 }
 
-// cells appends the cells from function to symbols with the commas around.
-func (c *csvLines) cells(dst []byte, r *rows.Row) []byte {
+// names appends the cells from function to symbols with the commas around.
+func (c *csvLines) names(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, ',')
 	dst = appendCSVText(dst, r.Function, c.raw)
 	dst = append(dst, ',')

@@ -1,17 +1,20 @@
 // Package export writes rows to files: one file of this package a format.
 //
 // Its input is a [rows.Source]; its output is the same bytes on every system.
-// Rows are formatted in blocks by as many goroutines as there are processors
-// and written in order, so memory does not grow with the log. Saving is
-// atomic: [WriteFile] writes beside the target and renames.
+// Tables are formatted in blocks by as many goroutines as there are processors
+// and written in order. Formats of calls are made by one that walks over the
+// rows with a stack for each thread. Memory does not grow with the log in
+// either. Saving is atomic: [WriteFile] writes beside the target and renames,
+// and [Save] does so with as many files as a format's readers need.
 //
 // docs/formats.md describes the formats.
 package export
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"logparser/rows"
 )
@@ -23,11 +26,16 @@ type Options struct {
 	BOM, CRLF bool
 	// Raw leaves csv cells alone that a spreadsheet would run as a formula.
 	Raw bool
+	// Weight is what folded stacks count.
+	Weight Weight
+	// Split is where [Save] begins another file; what is 0 in it is as the
+	// format has it, and [NoLimit] lifts the format's own limit.
+	Split Limits
 	// From leaves out the rows before it, and NoHead what stands before the
 	// first row: for what goes on with a file.
 	From   int64
 	NoHead bool
-	// Header is written at the head of formats that have one (txt).
+	// Header is written at the head of formats that have one.
 	Header rows.Header
 	// Progress, if not nil, is told the rows written so far, at most some
 	// twenty times a second.
@@ -36,21 +44,54 @@ type Options struct {
 
 // A Format is one kind of file to save.
 type Format struct {
-	// Name is the word the user says, and the file's extension without dot.
-	Name string
-	// Write writes all rows that src has at the call. It stops with the
-	// context's error when cancelled. Other errors name the row and wrap the
-	// source's or the writer's error.
-	Write func(ctx context.Context, w io.Writer, src rows.Source, opt Options) error
+	// Name is the word the user says, and Title what it is in a few words.
+	Name, Title string
+	// Extension is the file's extension without the first dot.
+	Extension string
+	// Live says that rows stand in it one after the other, so that a file
+	// can go on with the rows that come ([Options.From], [Options.NoHead]).
+	Live bool
+	// Limits are where [Save] begins another file.
+	Limits Limits
+	// Whole says that it sums up all rows: it cannot be split.
+	Whole bool
+
+	write func(ctx context.Context, out *output, src rows.Source, opt Options) error
 }
 
 // Formats returns the formats, the default first.
 func Formats() []Format {
 	return []Format{
-		{"txt", writeTXT},
-		{"csv", writeCSV},
-		{"jsonl", writeJSONL},
+		{Name: "txt", Title: "Text table", Extension: "txt", Live: true, write: writeTXT},
+		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, write: writeCSV},
+		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, write: writeJSONL},
+		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, write: writeHTML},
+		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, write: writeChrome},
+		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, write: writePerfetto},
+		{Name: "speedscope", Title: "Speedscope profile", Extension: "speedscope.json", Limits: Limits{Bytes: 400 << 20}, write: writeSpeedscope},
+		{Name: "folded", Title: "Folded stacks, for flame graphs", Extension: "folded", Whole: true, write: writeFolded},
+		{Name: "callgrind", Title: "Callgrind profile", Extension: "callgrind", Whole: true, write: writeCallgrind},
+		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, write: writeParquet},
 	}
+}
+
+// FormatOf returns the format whose extension a path has.
+func FormatOf(path string) (Format, bool) {
+	var found Format
+	name := strings.ToLower(filepath.Base(path))
+	for _, f := range Formats() {
+		if strings.HasSuffix(name, "."+f.Extension) && len(f.Extension) > len(found.Extension) {
+			found = f
+		}
+	}
+	return found, found.Name != ""
+}
+
+// Write writes all rows that src has at the call, as one file whatever
+// [Options.Split] says. It stops with the context's error when cancelled.
+// Other errors name the row and wrap the source's or the writer's error.
+func (f Format) Write(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
+	return f.write(ctx, &output{w: w}, src, opt)
 }
 
 const byteOrderMark = "\uFEFF"
@@ -60,15 +101,4 @@ func (opt *Options) lineEnd() string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-// writeHead writes what stands before the first row, if it is wanted.
-func (opt *Options) writeHead(w io.Writer, head []byte) error {
-	if opt.NoHead {
-		return nil
-	}
-	if _, err := w.Write(head); err != nil {
-		return fmt.Errorf("writing the header: %w", err)
-	}
-	return nil
 }

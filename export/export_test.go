@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,6 +132,8 @@ func TestGolden(t *testing.T) {
 		{"empty.txt", "txt", &list{}, Options{}},
 		{"sample.csv", "csv", sample(), Options{}},
 		{"elapsed.csv", "csv", elapsed(), Options{}},
+		{"corrected.csv", "csv", sample(), Options{Header: rows.Header{Corrected: true}}},
+		{"corrected.jsonl", "jsonl", sample(), Options{Header: rows.Header{Corrected: true}}},
 		{"windows.csv", "csv", sample(), Options{BOM: true, CRLF: true}},
 		{"raw.csv", "csv", sample(), Options{Raw: true}},
 		{"empty.csv", "csv", &list{}, Options{}},
@@ -162,9 +166,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func liveFormats() []Format {
+	return slices.DeleteFunc(Formats(), func(f Format) bool { return !f.Live })
+}
+
 // TestFrom writes a file in two parts, which together are the whole.
 func TestFrom(t *testing.T) {
-	for _, f := range Formats() {
+	for _, f := range liveFormats() {
 		src := sample()
 		whole := save(t, f.Name, src, Options{})
 		last := save(t, f.Name, src, Options{From: 2, NoHead: true})
@@ -419,7 +427,7 @@ func TestLongNames(t *testing.T) {
 		biggest = max(biggest, len(p))
 		return buf.Write(p)
 	})
-	if err := writeCSV(context.Background(), w, src, Options{}); err != nil {
+	if err := writeCSV(context.Background(), &output{w: w}, src, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if biggest > partBytes+1<<14 {
@@ -444,7 +452,7 @@ func TestErrors(t *testing.T) {
 	full := errors.New("no space left on device")
 	broken := errors.New("bad sector")
 	src := many(20 * blockRows)
-	for _, f := range Formats() {
+	for _, f := range liveFormats() {
 		var written int
 		w := writerFunc(func(p []byte) (int, error) {
 			if written += len(p); written > 3_000_000 {
@@ -479,7 +487,7 @@ func TestErrors(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	src := many(100 * blockRows)
-	for _, f := range Formats() {
+	for _, f := range liveFormats() {
 		ctx, cancel := context.WithCancel(context.Background())
 		var blocks atomic.Int32
 		w := writerFunc(func(p []byte) (int, error) {
@@ -548,5 +556,86 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds()/1e6, "Mrows/s")
 			b.ReportMetric(float64(bytes)/float64(b.N)/n, "B/row")
 		})
+	}
+}
+
+// TestPieces holds lines that are made of kept pieces against lines that are
+// made cell by cell.
+func TestPieces(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, digits := range []int{0, 3, 5, 6, 9} {
+		src := &list{digits: digits}
+		row := rows.Row{Wall: time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC), HasWall: true, Function: "f"}
+		for i := range 5000 {
+			switch r.IntN(8) {
+			case 0:
+				row.Index = int64(r.Uint64()) >> r.IntN(64)
+			case 1:
+				row.Elapsed = int64(r.Uint64()) >> r.IntN(64)
+			case 2:
+				row.HasWall = !row.HasWall
+			case 3:
+				row.Wall = row.Wall.Add(time.Duration(r.Uint64() >> (20 + r.IntN(40))))
+			case 4:
+				row.Thread, row.Event, row.Depth = r.Uint32()>>r.IntN(32), rows.Event(r.IntN(3)), int(r.Int64()>>r.IntN(63))
+			case 5:
+				row.Duration = int64(r.Uint64()) >> r.IntN(64)
+			case 6:
+				row.Address, row.Line, row.Note = r.Uint64N(5000), r.IntN(3), []string{"", "=open, \"x\""}[r.IntN(2)]
+			}
+			row.Index++
+			if i%1000 == 999 {
+				row.Index = int64(math.Pow10(i / 1000 * 4))
+			}
+			src.rows = append(src.rows, row)
+		}
+		lines := strings.Split(string(save(t, "csv", src, Options{})), "\n")
+		for i := range src.rows {
+			var want []byte
+			for c := range rows.Column(rows.NumColumns) {
+				cell := rows.AppendCell(nil, &src.rows[i], c, digits)
+				if c >= rows.ColFunction && c != rows.ColLine && c != rows.ColAddress {
+					cell = appendCSVText(nil, string(cell), false)
+				}
+				want = append(append(want, cell...), ',')
+			}
+			if want = want[:len(want)-1]; lines[i+1] != string(want) {
+				t.Fatalf("%d digits, row %d:\n%s\nwant\n%s", digits, i, lines[i+1], want)
+			}
+		}
+	}
+}
+
+// TestSpool has speedscope's text of few and of many threads kept in memory
+// and in a file.
+func TestSpool(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir)
+	for _, threads := range []uint32{2, 300} {
+		src := many(40_000)
+		for i := range src.rows {
+			src.rows[i].Thread = uint32(i/2) % threads
+		}
+		want := save(t, "speedscope", src, Options{})
+		var got bytes.Buffer
+		s := &speedscope{header: &rows.Header{}, spool: spool{limit: 40 << 10}}
+		if err := writeCalls(context.Background(), &output{w: &got}, src, Options{}, s); err != nil {
+			t.Fatal(err)
+		}
+		chunks := 0
+		for _, st := range s.spool.streams {
+			chunks += len(st.chunks)
+		}
+		if chunks < 10 || s.spool.memory > 80<<10 {
+			t.Errorf("%d threads: %d pieces in the file, %d bytes in memory", threads, chunks, s.spool.memory)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%d threads: the text differs", threads)
+		}
+		s.spool.remove()
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s is left behind", left[0].Name())
+		}
 	}
 }

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
@@ -12,10 +11,10 @@ import (
 // writeJSONL writes one JSON object a line, without a header. Its keys are the
 // columns of a csv file, in their order; what is not known is left out. Byte
 // order mark and line ends are not for programs, and are not changed.
-func writeJSONL(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
+func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	digits := src.TimeDigits()
-	return writeRows(ctx, w, src, opt.From, src.Len(), opt.Progress, func() func([]byte, *rows.Row) []byte {
-		j := &jsonLines{digits: digits}
+	return writeRows(ctx, out, src, src.Len(), opt, nothing, nothing, func() func([]byte, *rows.Row) []byte {
+		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColDuration) + `":`}
 		return j.append
 	})
 }
@@ -23,15 +22,20 @@ func writeJSONL(ctx context.Context, w io.Writer, src rows.Source, opt Options) 
 // jsonLines makes objects of rows.
 type jsonLines struct {
 	digits int
-	clock  rows.Clock
-	recent recent
+	// duration is the key of durations, with a comma in front.
+	duration string
+	index    counter
+	clock    recentTime
+	recent   recent
 }
 
 func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, `{"index":`...)
-	dst = strconv.AppendInt(dst, r.Index, 10)
+	j.index.set(r.Index)
+	dst = append(dst, j.index.text[j.index.at:maxDigits]...)
 	dst = append(dst, `,"time":"`...)
-	dst = j.clock.Append(dst, r, j.digits)
+	j.clock.set(r, j.digits)
+	dst = append(dst, j.clock.text[:j.clock.n]...)
 	dst = append(dst, `","thread":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
 	dst = append(dst, `,"event":"`...)
@@ -39,17 +43,17 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, `","depth":`...)
 	dst = strconv.AppendInt(dst, int64(r.Depth), 10)
 	if r.Duration >= 0 {
-		dst = append(dst, `,"duration_us":`...)
+		dst = append(dst, j.duration...)
 		dst = rows.AppendMicroseconds(dst, r.Duration)
 	}
-	dst = j.recent.append(dst, r, appendJSONNames)
+	dst = j.recent.append(dst, r, j)
 	dst = appendJSONText(dst, `,"note":`, r.Note)
 	return append(dst, "}\n"...)
 }
 
-// appendJSONNames appends the members from function to symbols, each with a
-// comma in front.
-func appendJSONNames(dst []byte, r *rows.Row) []byte {
+// names appends the members from function to symbols, each with a comma in
+// front.
+func (j *jsonLines) names(dst []byte, r *rows.Row) []byte {
 	dst = appendJSONString(append(dst, `,"function":`...), r.Function)
 	dst = appendJSONText(dst, `,"module":`, r.Module)
 	dst = appendJSONText(dst, `,"source":`, r.Source)

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,7 +31,7 @@ const (
 
 // writeTXT writes a table for reading: first what the rows were made from,
 // then a line a row.
-func writeTXT(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
+func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	n := src.Len()
 	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
 	t.indexWidth, t.timeWidth = minIndexWidth, elapsedWidth
@@ -49,10 +48,7 @@ func writeTXT(ctx context.Context, w io.Writer, src rows.Source, opt Options) er
 	}
 	head = appendHeader(head, &opt.Header, n, t.end)
 	head = t.titles(head)
-	if err := opt.writeHead(w, head); err != nil {
-		return err
-	}
-	return writeRows(ctx, w, src, opt.From, n, opt.Progress, func() func([]byte, *rows.Row) []byte {
+	return writeRows(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
 		worker := t
 		worker.clock.Separator = ' '
 		return worker.append

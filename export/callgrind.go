@@ -1,0 +1,217 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"logparser/rows"
+)
+
+// maxArcs is how many pairs of caller and function are summed at a time.
+// Beyond, they are written, and readers add up what comes later.
+const maxArcs = 1 << 20
+
+// writeCallgrind writes callgrind's profile format, with two costs: ns, the
+// time spent in a function itself, and Calls, how often it was called. Threads
+// are functions that call the first of their functions and cost nothing.
+func writeCallgrind(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	c := &callgrind{header: &opt.Header, start: startTime(src, opt), out: out, numbers: make(map[nameKey]int)}
+	c.clear()
+	return writeCalls(ctx, out, src, opt, c)
+}
+
+// A node of the call graph is a function, or a thread.
+type graphNode struct {
+	name, module, source string
+	line                 int
+	self, calls          int64
+	// arcs are the calls it made, in the order of the first.
+	arcs []graphArc
+}
+
+type graphArc struct {
+	to uint32
+	// calls were made, which took time and made inner calls, themselves
+	// included.
+	calls, time, inner int64
+}
+
+type callgrind struct {
+	header *rows.Header
+	start  string
+	out    *output
+	nodes  []graphNode
+	// ofFunction and ofThread are places in nodes plus 1, by id and index.
+	ofFunction, ofThread []uint32
+	// arcs finds an arc's place in its caller's.
+	arcs                  map[[2]uint32]int
+	numbers               map[nameKey]int
+	totalTime, totalCalls int64
+	line                  []byte
+	err                   error
+}
+
+// A nameKey is a name of a kind: they are numbered and written out once.
+type nameKey struct {
+	kind byte
+	name string
+}
+
+func (c *callgrind) clear() {
+	c.nodes, c.arcs = c.nodes[:0], make(map[[2]uint32]int)
+	clear(c.ofFunction)
+	clear(c.ofThread)
+}
+
+func (c *callgrind) head(dst []byte, part int, at int64) []byte {
+	c.line = append(c.line, "# callgrind format\nversion: 1\ncreator: LogParser\n"...)
+	lines := []string{"cmd: " + processName(c.header)}
+	for _, s := range []struct{ key, value string }{{"Format: ", c.header.Format}, {"Modules file: ", c.header.Modules}, {"Time of start: ", c.start}} {
+		if s.value != "" {
+			lines = append(lines, "desc: "+s.key+s.value)
+		}
+	}
+	for _, s := range c.header.Lines {
+		lines = append(lines, "desc: Note: "+s)
+	}
+	for _, s := range lines {
+		c.line = append(append(c.line, visible(s)...), '\n')
+	}
+	c.line = append(c.line, "positions: line\nevent: ns : Time in nanoseconds\nevent: Calls : Calls\nevents: ns Calls\n"...)
+	return dst
+}
+
+func (c *callgrind) thread(dst []byte, t *thread) []byte { return dst }
+
+// at returns the place of an entry in a list that grows.
+func at(list *[]uint32, i int) *uint32 {
+	for len(*list) <= i {
+		*list = append(*list, 0)
+	}
+	return &(*list)[i]
+}
+
+func (c *callgrind) ofCall(fn *function) uint32 {
+	p := at(&c.ofFunction, fn.id)
+	if *p == 0 {
+		c.nodes = append(c.nodes, graphNode{name: fn.name, module: fn.module, source: fn.source, line: fn.line})
+		*p = uint32(len(c.nodes))
+	}
+	return *p - 1
+}
+
+func (c *callgrind) caller(t *thread) uint32 {
+	if n := len(t.stack); n > 1 {
+		return c.ofCall(t.stack[n-2].fn)
+	}
+	p := at(&c.ofThread, t.index)
+	if *p == 0 {
+		c.nodes = append(c.nodes, graphNode{name: threadName(c.header, t.id)})
+		*p = uint32(len(c.nodes))
+	}
+	return *p - 1
+}
+
+func (c *callgrind) enter(dst []byte, t *thread, again bool) []byte { return dst }
+
+func (c *callgrind) leave(dst []byte, t *thread, at int64, how ending) []byte {
+	n := len(t.stack)
+	call := &t.stack[n-1]
+	took, below := at-call.start, call.calls+1
+	from, to := c.caller(t), c.ofCall(call.fn)
+	c.nodes[to].self += took - call.inner
+	c.nodes[to].calls++
+	c.totalTime += took - call.inner
+	c.totalCalls++
+	if n > 1 {
+		t.stack[n-2].inner += took
+		t.stack[n-2].calls += below
+	}
+	list := &c.nodes[from].arcs
+	key := [2]uint32{from, to}
+	i, ok := c.arcs[key]
+	if !ok {
+		i = len(*list)
+		c.arcs[key] = i
+		*list = append(*list, graphArc{to: to})
+	}
+	a := &(*list)[i]
+	a.calls++
+	a.time += took
+	a.inner += below
+	if len(c.arcs) > maxArcs {
+		if c.err == nil {
+			c.err = c.flush()
+		}
+		c.clear()
+	}
+	return dst
+}
+
+func (c *callgrind) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+	return dst
+}
+
+// name appends a line with a name, in full the first time.
+func (c *callgrind) name(key string, kind byte, name string) {
+	k := nameKey{kind, name}
+	n, ok := c.numbers[k]
+	if !ok {
+		n = len(c.numbers) + 1
+		c.numbers[k] = n
+	}
+	c.line = append(c.line, key...)
+	c.line = append(strconv.AppendInt(append(c.line, '('), int64(n), 10), ')')
+	if !ok {
+		c.line = append(append(c.line, ' '), visible(name)...)
+	}
+	c.line = append(c.line, '\n')
+}
+
+func known(s string) string {
+	if s == "" {
+		return "???"
+	}
+	return s
+}
+
+// flush writes the graph.
+func (c *callgrind) flush() error {
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		c.line = append(c.line, '\n')
+		c.name("ob=", 'o', known(n.module))
+		c.name("fl=", 'f', known(n.source))
+		c.name("fn=", 'n', n.name)
+		c.line = fmt.Appendf(c.line, "%d %d %d\n", n.line, n.self, n.calls)
+		for _, a := range n.arcs {
+			to := &c.nodes[a.to]
+			c.name("cob=", 'o', known(to.module))
+			c.name("cfi=", 'f', known(to.source))
+			c.name("cfn=", 'n', to.name)
+			c.line = fmt.Appendf(c.line, "calls=%d %d\n%d %d %d\n", a.calls, to.line, n.line, a.time, a.inner)
+		}
+		if len(c.line) >= flushBytes {
+			if err := c.out.write(c.line); err != nil {
+				return err
+			}
+			c.line = c.line[:0]
+		}
+	}
+	err := c.out.write(c.line)
+	c.line = c.line[:0]
+	return err
+}
+
+func (c *callgrind) tail(out *output, dst []byte) error {
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	return out.write(fmt.Appendf(nil, "\ntotals: %d %d\n", c.totalTime, c.totalCalls))
+}
+
+func (c *callgrind) kept() int64 { return 0 }

@@ -1,0 +1,164 @@
+package export
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"logparser/rows"
+)
+
+// writeChrome writes the trace event format's object form (the JSON that
+// chrome://tracing, Perfetto, and others read), with B and E events: of calls
+// of no duration these keep the order that X events would leave open.
+func writeChrome(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt)})
+}
+
+// startTime returns the time of a log's beginning as rows have it, "" where
+// only elapsed time is known.
+func startTime(src rows.Source, opt Options) string {
+	if opt.From >= src.Len() {
+		return ""
+	}
+	r := src.Row(opt.From)
+	if !r.HasWall {
+		return ""
+	}
+	r.Wall = r.Wall.Add(-time.Duration(r.Elapsed))
+	return string(rows.AppendTime(nil, &r, src.TimeDigits()))
+}
+
+// tracePID stands for the program: rows do not say its process id.
+const tracePID = 1
+
+type chrome struct {
+	header *rows.Header
+	start  string
+	recent recent
+	row    rows.Row // has names for recent
+}
+
+func (c *chrome) head(dst []byte, part int, at int64) []byte {
+	dst = append(dst, `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`...)
+	h := c.header
+	for _, s := range []struct{ key, value string }{
+		{`,"log":`, h.Log}, {`,"modules":`, h.Modules}, {`,"format":`, h.Format}, {`,"start":`, c.start}, {`,"notes":`, noteLines(h)},
+	} {
+		dst = appendJSONText(dst, s.key, s.value)
+	}
+	dst = append(dst, `,"part":"`...)
+	dst = strconv.AppendInt(dst, int64(part)+1, 10)
+	dst = append(dst, "\"},\"traceEvents\":[\n"...)
+	dst = c.meta(dst, "process_name", 0, processName(h))
+	return dst
+}
+
+// processName is what a program is called in formats of calls.
+func processName(h *rows.Header) string {
+	if h.Log == "" {
+		return "log"
+	}
+	return h.Log
+}
+
+// noteLines joins the remarks of a header.
+func noteLines(h *rows.Header) string {
+	var text []byte
+	for i, s := range h.Lines {
+		if i > 0 {
+			text = append(text, "; "...)
+		}
+		text = append(text, s...)
+	}
+	return string(text)
+}
+
+// meta appends a metadata event, with a comma in front for threads.
+func (c *chrome) meta(dst []byte, name string, tid uint32, value string) []byte {
+	dst = append(dst, `{"ph":"M","pid":1,"tid":`...)
+	dst = strconv.AppendUint(dst, uint64(tid), 10)
+	dst = append(dst, `,"name":"`...)
+	dst = append(dst, name...)
+	dst = append(dst, `","args":{"name":`...)
+	dst = appendJSONString(dst, value)
+	return append(dst, "}}"...)
+}
+
+func (c *chrome) thread(dst []byte, t *thread) []byte {
+	name := c.header.Threads[t.id]
+	if name == "" {
+		return dst
+	}
+	return c.meta(append(dst, ",\n"...), "thread_name", t.id, name)
+}
+
+// event appends the beginning of an event, up to its time.
+func (c *chrome) event(dst []byte, phase byte, t *thread, at int64) []byte {
+	dst = append(dst, ",\n{\"ph\":\""...)
+	dst = append(dst, phase)
+	dst = append(dst, `","pid":1,"tid":`...)
+	dst = strconv.AppendUint(dst, uint64(t.id), 10)
+	dst = append(dst, `,"ts":`...)
+	return rows.AppendMicroseconds(dst, at)
+}
+
+// names appends what belongs to an address: name, category and the beginning
+// of the arguments.
+func (c *chrome) names(dst []byte, r *rows.Row) []byte {
+	dst = appendJSONString(append(dst, `,"name":`...), r.Function)
+	dst = appendJSONText(dst, `,"cat":`, r.Module)
+	dst = append(dst, `,"args":{"address":"`...)
+	dst = append(rows.AppendAddress(dst, r.Address), '"')
+	dst = appendJSONText(dst, `,"source":`, r.Source)
+	if r.Line != 0 {
+		dst = rows.AppendLine(append(dst, `,"line":`...), r.Line)
+	}
+	return append(dst, `,"row":`...)
+}
+
+// place appends the names of a function at an address.
+func (c *chrome) place(dst []byte, fn *function, line int, address uint64) []byte {
+	r := &c.row
+	r.Function, r.Module, r.Source, r.Line, r.Address = fn.name, fn.module, fn.source, line, address
+	return c.recent.append(dst, r, c)
+}
+
+func (c *chrome) enter(dst []byte, t *thread, again bool) []byte {
+	k := &t.stack[len(t.stack)-1]
+	dst = c.event(dst, 'B', t, k.start)
+	dst = c.place(dst, k.fn, k.line, k.address)
+	dst = strconv.AppendInt(dst, k.index, 10)
+	dst = appendJSONText(dst, `,"note":`, k.note)
+	if again {
+		dst = append(dst, `,"part":"goes on from the part before"`...)
+	}
+	return append(dst, "}}"...)
+}
+
+func (c *chrome) leave(dst []byte, t *thread, at int64, how ending) []byte {
+	dst = c.event(dst, 'E', t, at)
+	switch how {
+	case hidden:
+		dst = append(dst, `,"args":{"end":"its leave is not among the rows"}`...)
+	case parted:
+		dst = append(dst, `,"args":{"end":"goes on in the next part"}`...)
+	}
+	return append(dst, '}')
+}
+
+func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+	dst = append(c.event(dst, 'i', t, at), `,"s":"t"`...)
+	dst = c.place(dst, fn, r.Line, r.Address)
+	dst = strconv.AppendInt(dst, r.Index, 10)
+	dst = append(dst, `,"event":"`...)
+	dst = append(append(dst, r.Event.String()...), '"')
+	dst = appendJSONText(dst, `,"note":`, r.Note)
+	return append(dst, "}}"...)
+}
+
+func (c *chrome) tail(out *output, dst []byte) error {
+	return out.write(append(dst, "\n]}\n"...))
+}
+
+func (c *chrome) kept() int64 { return 0 }

@@ -1,0 +1,202 @@
+package export
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"logparser/rows"
+)
+
+// A Weight is what folded stacks count.
+type Weight uint8
+
+const (
+	// Nanoseconds and Microseconds are the time spent in a function itself.
+	Nanoseconds Weight = iota
+	Microseconds
+	// Calls counts calls.
+	Calls
+)
+
+// String returns the word for the user.
+func (w Weight) String() string { return [...]string{"ns", "us", "calls"}[w] }
+
+// ParseWeight is the inverse of String.
+func ParseWeight(s string) (Weight, bool) {
+	for w := Nanoseconds; w <= Calls; w++ {
+		if s == w.String() {
+			return w, true
+		}
+	}
+	return 0, false
+}
+
+const (
+	// maxStacks is how many different stacks are summed at a time: beyond,
+	// they are written, and a stack may have another line later.
+	maxStacks = 1 << 20
+	// maxFrames is how many names a line has. What is deeper counts for
+	// deeperName.
+	maxFrames  = 1000
+	deeperName = "[deeper]"
+)
+
+// writeFolded writes folded stacks: a line for each stack, its names from the
+// thread on separated by semicolons, a blank, and what was spent there. Lines
+// of one stack are to be added up.
+func writeFolded(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	f := &folded{header: &opt.Header, weight: opt.Weight, out: out}
+	f.clear()
+	return writeCalls(ctx, out, src, opt, f)
+}
+
+// A stackNode is a stack: a name and what called it.
+type stackNode struct {
+	parent uint32
+	depth  uint32
+	name   string
+	weight int64
+	// used says that calls ended there.
+	used bool
+}
+
+type nodeKey struct {
+	parent uint32
+	// function is the id of a function, 0 of deeperName, or less for threads.
+	function int
+}
+
+type folded struct {
+	header  *rows.Header
+	weight  Weight
+	out     *output
+	nodes   []stackNode // nodes[0] is none
+	byKey   map[nodeKey]uint32
+	threads []*thread
+	line    []byte
+	err     error
+}
+
+func (f *folded) clear() {
+	f.nodes = append(f.nodes[:0], stackNode{})
+	f.byKey = make(map[nodeKey]uint32)
+}
+
+func (f *folded) head(dst []byte, part int, at int64) []byte { return dst }
+
+func (f *folded) thread(dst []byte, t *thread) []byte {
+	f.threads = append(f.threads, t)
+	return dst
+}
+
+// node returns the node below a parent.
+func (f *folded) node(parent uint32, id int, name string) uint32 {
+	key := nodeKey{parent, id}
+	n, ok := f.byKey[key]
+	if !ok {
+		n = uint32(len(f.nodes))
+		f.nodes = append(f.nodes, stackNode{parent: parent, depth: f.nodes[parent].depth + 1, name: name})
+		f.byKey[key] = n
+	}
+	return n
+}
+
+// place gives the call at i of a thread's stack its node.
+func (f *folded) place(t *thread, i int) {
+	c := &t.stack[i]
+	if i == 0 {
+		c.node = f.node(f.node(0, -1-t.index, threadName(f.header, t.id)), c.fn.id, c.fn.name)
+		return
+	}
+	parent := t.stack[i-1].node
+	switch depth := f.nodes[parent].depth; {
+	case depth < maxFrames:
+		c.node = f.node(parent, c.fn.id, c.fn.name)
+	case depth == maxFrames:
+		c.node = f.node(parent, 0, deeperName)
+	default:
+		c.node = parent
+	}
+}
+
+func (f *folded) enter(dst []byte, t *thread, again bool) []byte {
+	f.place(t, len(t.stack)-1)
+	if len(f.nodes) > maxStacks {
+		if f.err == nil {
+			f.err = f.flush()
+		}
+		f.clear()
+		for _, t := range f.threads {
+			for i := range t.stack {
+				f.place(t, i)
+			}
+		}
+	}
+	return dst
+}
+
+func (f *folded) leave(dst []byte, t *thread, at int64, how ending) []byte {
+	c := &t.stack[len(t.stack)-1]
+	n := &f.nodes[c.node]
+	n.used = true
+	if f.weight == Calls {
+		n.weight++
+	} else {
+		n.weight += at - c.start - c.inner
+	}
+	if k := len(t.stack); k > 1 {
+		t.stack[k-2].inner += at - c.start
+	}
+	return dst
+}
+
+func (f *folded) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte { return dst }
+
+// flush writes the stacks in the order of their first call.
+func (f *folded) flush() error {
+	var names []string
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if !n.used {
+			continue
+		}
+		names = names[:0]
+		for at := n; at.depth > 0; at = &f.nodes[at.parent] {
+			names = append(names, at.name)
+		}
+		for k := len(names) - 1; k >= 0; k-- {
+			f.line = appendFoldedName(f.line, names[k])
+			f.line = append(f.line, ';')
+		}
+		f.line[len(f.line)-1] = ' '
+		weight := n.weight
+		if f.weight == Microseconds {
+			weight /= 1000
+		}
+		f.line = append(strconv.AppendInt(f.line, weight, 10), '\n')
+		if len(f.line) >= flushBytes {
+			if err := f.out.write(f.line); err != nil {
+				return err
+			}
+			f.line = f.line[:0]
+		}
+	}
+	err := f.out.write(f.line)
+	f.line = f.line[:0]
+	return err
+}
+
+// appendFoldedName appends a name without what separates names or lines.
+func appendFoldedName(dst []byte, name string) []byte {
+	return append(dst, strings.ReplaceAll(visible(name), ";", ":")...)
+}
+
+func (f *folded) tail(out *output, dst []byte) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.flush()
+}
+
+func (f *folded) kept() int64 { return 0 }

@@ -1,0 +1,160 @@
+package export
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"strings"
+
+	"logparser/rows"
+)
+
+// The page around the rows. It names nothing outside itself, and its policy
+// keeps whatever a name might smuggle in from reaching the network.
+var (
+	//go:embed page/style.css
+	pageStyle string
+	//go:embed page/script.js
+	pageScript string
+)
+
+// maxPageIndent is the deepest indentation in calls, as in a text file.
+const maxPageIndent = maxIndent
+
+// writeHTML writes a page with the rows as a table, to be searched and folded
+// in a browser.
+func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	n := src.Len()
+	digits := src.TimeDigits()
+	head := func() []byte { return appendPageHead(nil, &opt.Header, n, out.part) }
+	tail := func() []byte {
+		return []byte("</tbody></table>\n<script>" + pageScript + "</script>\n</body></html>\n")
+	}
+	return writeRows(ctx, out, src, n, opt, head, tail, func() func([]byte, *rows.Row) []byte {
+		h := &pageRows{digits: digits}
+		h.clock.Separator = ' '
+		return h.append
+	})
+}
+
+func appendPageHead(dst []byte, h *rows.Header, n int64, part int) []byte {
+	title := processName(h)
+	if part > 0 {
+		title += ", part " + strconv.Itoa(part+1)
+	}
+	dst = append(dst, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"+
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>"...)
+	dst = appendPageText(dst, title)
+	dst = append(append(append(dst, "</title>\n<style>"...), pageStyle...), "</style></head><body>\n<header><h1>"...)
+	dst = append(appendPageText(dst, title), "</h1><dl>\n"...)
+	line := func(name, value string) {
+		if value != "" {
+			dst = append(append(append(dst, "<dt>"...), name...), "</dt><dd>"...)
+			dst = append(appendPageText(dst, value), "</dd>\n"...)
+		}
+	}
+	line("Log", h.Log)
+	line("Format", h.Format)
+	line("Modules", h.Modules)
+	for _, s := range h.Lines {
+		line("Note", s)
+	}
+	if part > 0 {
+		line("Note", "the table goes on from the part before, where calls that are open here began")
+	}
+	line("Rows in all", strconv.FormatInt(n, 10))
+	dst = append(dst, "</dl>\n"...)
+	if len(h.Images) > 0 {
+		dst = append(dst, "<details><summary>Modules</summary><table class=\"modules\"><thead><tr><th>base</th><th>size</th><th>symbols</th><th>module</th><th>symbol file</th><th>identity</th></tr></thead><tbody>\n"...)
+		for _, m := range h.Images {
+			dst = append(dst, "<tr>"...)
+			for _, s := range []string{
+				string(rows.AppendAddress(nil, m.Base)), string(rows.AppendAddress(nil, m.Size)), m.Status, m.Name, m.SymbolFile, m.Identity,
+			} {
+				dst = append(appendPageText(append(dst, "<td>"...), s), "</td>"...)
+			}
+			dst = append(dst, "</tr>\n"...)
+		}
+		dst = append(dst, "</tbody></table></details>\n"...)
+	}
+	return append(dst, "<form id=\"tools\" hidden><input id=\"find\" type=\"search\" placeholder=\"Show rows with (/)\" autocomplete=\"off\">"+
+		" <button type=\"button\" id=\"fold\">Fold all</button> <button type=\"button\" id=\"unfold\">Unfold all</button> <output id=\"count\"></output></form></header>\n"+
+		"<table id=\"rows\"><thead><tr><th>row</th><th>time</th><th>thread</th><th>duration</th><th>call</th><th>source</th><th>module</th><th>note</th></tr></thead><tbody>\n"...)
+}
+
+// pageRows makes rows of a page's table.
+type pageRows struct {
+	digits int
+	clock  rows.Clock
+	recent recent
+}
+
+var pageArrows = [...]string{rows.Enter: "&rarr; ", rows.Leave: "&larr; ", rows.Unknown: "?? "}
+
+func (h *pageRows) append(dst []byte, r *rows.Row) []byte {
+	dst = append(dst, `<tr class="`...)
+	dst = append(dst, r.Event.String()...)
+	dst = append(dst, `" data-d="`...)
+	dst = strconv.AppendInt(dst, int64(r.Depth), 10)
+	dst = append(dst, `"><td>`...)
+	dst = strconv.AppendInt(dst, r.Index, 10)
+	dst = append(dst, "</td><td>"...)
+	dst = h.clock.Append(dst, r, h.digits)
+	dst = append(dst, "</td><td>"...)
+	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	dst = append(dst, `</td><td data-us="`...)
+	dst = rows.AppendMicroseconds(dst, r.Duration)
+	dst = append(dst, `">`...)
+	dst = rows.AppendDuration(dst, r.Duration, h.digits)
+	dst = append(dst, `</td><td style="--d:`...)
+	dst = strconv.AppendInt(dst, int64(min(r.Depth, maxPageIndent)), 10)
+	dst = append(dst, `">`...)
+	if r.Depth > maxPageIndent {
+		dst = append(dst, '[')
+		dst = strconv.AppendInt(dst, int64(r.Depth), 10)
+		dst = append(dst, "] "...)
+	}
+	dst = append(dst, pageArrows[r.Event]...)
+	dst = h.recent.append(dst, r, h)
+	dst = appendPageText(dst, r.Note)
+	return append(dst, "</td></tr>\n"...)
+}
+
+// names appends the cells that belong to an address, from the
+// function's name to the beginning of the note.
+func (h *pageRows) names(dst []byte, r *rows.Row) []byte {
+	dst = appendPageText(dst, r.Function)
+	dst = append(dst, `</td><td title="`...)
+	dst = appendPageText(dst, r.Source)
+	dst = append(dst, `">`...)
+	dst = appendPageText(dst, r.Source[strings.LastIndexAny(r.Source, `/\`)+1:])
+	if r.Source != "" && r.Line != 0 {
+		dst = rows.AppendLine(append(dst, ':'), r.Line)
+	}
+	dst = append(dst, `</td><td title="`...)
+	dst = rows.AppendAddress(dst, r.Address)
+	dst = appendPageText(append(dst, ' '), r.Symbols)
+	dst = append(dst, `">`...)
+	dst = appendPageText(dst, r.Module)
+	return append(dst, "</td><td>"...)
+}
+
+// appendPageText appends text for an element or an attribute in quotes.
+func appendPageText(dst []byte, s string) []byte {
+	s = visible(s)
+	for i := range len(s) {
+		switch s[i] {
+		case '&':
+			dst = append(dst, "&amp;"...)
+		case '<':
+			dst = append(dst, "&lt;"...)
+		case '>':
+			dst = append(dst, "&gt;"...)
+		case '"':
+			dst = append(dst, "&quot;"...)
+		default:
+			dst = append(dst, s[i])
+		}
+	}
+	return dst
+}

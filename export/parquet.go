@@ -1,0 +1,736 @@
+package export
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"strings"
+	"sync"
+
+	"logparser/rows"
+)
+
+// This file writes Apache Parquet (parquet.thrift and Encodings.md of
+// apache/parquet-format): columns of integers that grow as
+// DELTA_BINARY_PACKED, the others by dictionaries, without further
+// compression, which they hardly need. Types are those that every reader
+// knows: nothing unsigned, and no nanoseconds in timestamps.
+
+const (
+	// groupRows is how many rows a row group has, which is what the writer
+	// holds in memory and readers take as a unit.
+	groupRows = 1 << 18
+	// groupText is how many bytes of different names end a row group early.
+	groupText = 32 << 20
+)
+
+// Numbers of parquet.thrift.
+const (
+	typeInt32     = 1
+	typeInt64     = 2
+	typeByteArray = 6
+
+	encodingPlain      = 0
+	encodingRLE        = 3
+	encodingDelta      = 5
+	encodingDictionary = 8
+
+	pageData       = 0
+	pageDictionary = 2
+)
+
+// The columns, in order.
+const (
+	pqIndex = iota
+	pqTime
+	pqElapsed
+	pqThread
+	pqEvent
+	pqDepth
+	pqDuration
+	pqFunction
+	pqModule
+	pqSource
+	pqLine
+	pqAddress
+	pqSymbols
+	pqNote
+	numParquet
+)
+
+var parquetColumns = [numParquet]struct {
+	name     string
+	kind     int
+	optional bool
+	delta    bool
+}{
+	pqIndex:    {"index", typeInt64, false, true},
+	pqTime:     {"time", typeInt64, true, true},
+	pqElapsed:  {"elapsed_ns", typeInt64, false, true},
+	pqThread:   {"thread", typeInt64, false, false},
+	pqEvent:    {"event", typeByteArray, false, false},
+	pqDepth:    {"depth", typeInt32, false, false},
+	pqDuration: {"duration_ns", typeInt64, true, true},
+	pqFunction: {"function", typeByteArray, false, false},
+	pqModule:   {"module", typeByteArray, true, false},
+	pqSource:   {"source", typeByteArray, true, false},
+	pqLine:     {"line", typeInt32, true, false},
+	pqAddress:  {"address", typeByteArray, false, false},
+	pqSymbols:  {"symbols", typeByteArray, true, false},
+	pqNote:     {"note", typeByteArray, true, false},
+}
+
+// writeParquet writes a table of columns.
+func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	p := &parquetFile{out: out, header: &opt.Header}
+	for i := range p.columns {
+		p.columns[i].clear()
+	}
+	if err := p.begin(); err != nil {
+		return err
+	}
+	err := readRows(ctx, src, opt.From, src.Len(), opt.Progress, func(list []rows.Row) error {
+		for i := range list {
+			if l := out.limits; out.rows > 0 && (l.Rows > 0 && out.rows >= l.Rows || l.Bytes > 0 && i == 0 && out.bytes+p.pending() > l.Bytes) {
+				if err := p.next(); err != nil {
+					return err
+				}
+			}
+			p.add(&list[i])
+			out.rows++
+			if p.n >= groupRows || p.text >= groupText {
+				if err := p.group(); err != nil {
+					return err
+				}
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	return p.end()
+}
+
+type parquetFile struct {
+	out     *output
+	header  *rows.Header
+	columns [numParquet]parquetColumn
+	// n are the rows of the current group and text the bytes of its names;
+	// total are those of the groups before, of which groups has the metadata.
+	n, text, total int64
+	groups         []byte
+	numGroups      int
+	recent         [1 << recentBits]parquetPlace
+	// serial tells the places of this group from those of others.
+	serial int
+	// depths and events are the dictionary numbers of these, plus 1.
+	depths [256]uint32
+	events [3]uint32
+}
+
+// A parquetPlace has the dictionary numbers of what belongs to an address.
+type parquetPlace struct {
+	row                                              rows.Row
+	serial                                           int
+	function, module, source, line, address, symbols uint32
+}
+
+// null stands for a value that is not there.
+const null = ^uint32(0)
+
+func (p *parquetFile) begin() error {
+	p.groups, p.numGroups, p.total = p.groups[:0], 0, 0
+	return p.out.write([]byte("PAR1"))
+}
+
+// name returns a column's name. As in csv, durations that are not those
+// recorded have another.
+func (p *parquetFile) name(i int) string {
+	if i == pqDuration && p.header.Corrected {
+		return "duration_corrected_ns"
+	}
+	return parquetColumns[i].name
+}
+
+// pending is about the size of the rows that are kept.
+func (p *parquetFile) pending() int64 { return p.n*12 + p.text }
+
+func (p *parquetFile) add(r *rows.Row) {
+	c := &p.columns
+	if p.n == 0 {
+		p.serial++
+		clear(p.depths[:])
+		clear(p.events[:])
+	}
+	p.n++
+	k := &p.recent[recentIndex(r.Address)]
+	if k.serial != p.serial || !sameNames(&k.row, r) {
+		*k = parquetPlace{
+			row: *r, serial: p.serial,
+			function: p.textOf(pqFunction, r.Function), module: p.optionalText(pqModule, r.Module), source: p.optionalText(pqSource, r.Source),
+			line: null, address: p.textOf(pqAddress, string(rows.AppendAddress(nil, r.Address))), symbols: p.optionalText(pqSymbols, r.Symbols),
+		}
+		if r.Line != 0 {
+			k.line = c[pqLine].number(int64(int32(r.Line)))
+		}
+	}
+	c[pqIndex].values = append(c[pqIndex].values, r.Index)
+	c[pqTime].optional(r.HasWall, r.Wall.UnixMicro())
+	c[pqElapsed].values = append(c[pqElapsed].values, r.Elapsed)
+	c[pqThread].ids = append(c[pqThread].ids, c[pqThread].number(int64(r.Thread)))
+	if p.events[r.Event] == 0 {
+		p.events[r.Event] = p.textOf(pqEvent, r.Event.String()) + 1
+	}
+	c[pqEvent].ids = append(c[pqEvent].ids, p.events[r.Event]-1)
+	c[pqDepth].ids = append(c[pqDepth].ids, p.depth(r.Depth))
+	c[pqDuration].optional(r.Duration >= 0, r.Duration)
+	c[pqFunction].ids = append(c[pqFunction].ids, k.function)
+	c[pqModule].ids = append(c[pqModule].ids, k.module)
+	c[pqSource].ids = append(c[pqSource].ids, k.source)
+	c[pqLine].ids = append(c[pqLine].ids, k.line)
+	c[pqAddress].ids = append(c[pqAddress].ids, k.address)
+	c[pqSymbols].ids = append(c[pqSymbols].ids, k.symbols)
+	c[pqNote].ids = append(c[pqNote].ids, p.optionalText(pqNote, r.Note))
+}
+
+func (p *parquetFile) depth(depth int) uint32 {
+	if depth < 0 || depth >= len(p.depths) {
+		return p.columns[pqDepth].number(int64(int32(depth)))
+	}
+	if p.depths[depth] == 0 {
+		p.depths[depth] = p.columns[pqDepth].number(int64(depth)) + 1
+	}
+	return p.depths[depth] - 1
+}
+
+// textOf returns the dictionary number of a text in a column.
+func (p *parquetFile) textOf(column int, s string) uint32 {
+	c := &p.columns[column]
+	// Constant and shared strings mostly come again at once.
+	if c.last.ok && c.last.text == s {
+		return c.last.id
+	}
+	id, ok := c.texts[s]
+	if !ok {
+		id = uint32(c.size)
+		c.size++
+		c.texts[s] = id
+		valid := strings.ToValidUTF8(s, "\uFFFD")
+		c.dictionary = binary.LittleEndian.AppendUint32(c.dictionary, uint32(len(valid)))
+		c.dictionary = append(c.dictionary, valid...)
+		p.text += int64(len(valid)) + 4
+	}
+	c.last.ok, c.last.text, c.last.id = true, s, id
+	return id
+}
+
+func (p *parquetFile) optionalText(column int, s string) uint32 {
+	if s == "" {
+		return null
+	}
+	return p.textOf(column, s)
+}
+
+// group writes the rows that are kept as a row group.
+func (p *parquetFile) group() error {
+	if p.n == 0 {
+		return nil
+	}
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range p.columns {
+		wg.Add(1)
+		limit <- struct{}{}
+		go func() {
+			defer wg.Done()
+			p.columns[i].encode(i, p.n)
+			<-limit
+		}()
+	}
+	wg.Wait()
+	m := thrift{b: p.groups}
+	m.open()
+	m.list(1, thriftStruct, numParquet)
+	var size int64
+	for i := range p.columns {
+		c := &p.columns[i]
+		from := p.out.bytes
+		for _, text := range [][]byte{c.head, c.dictionary, c.page} {
+			if _, err := p.out.Write(text); err != nil {
+				return fmt.Errorf("writing rows %d to %d of the table: %w", p.total, p.total+p.n-1, err)
+			}
+		}
+		n := p.out.bytes - from
+		size += n
+		c.describe(&m, i, p.name(i), p.n, from, n)
+		c.clear()
+	}
+	m.i64(2, size)
+	m.i64(3, p.n)
+	m.close()
+	p.groups = m.b
+	p.numGroups++
+	p.total += p.n
+	p.n, p.text = 0, 0
+	return nil
+}
+
+// end writes what is kept and the file's metadata.
+func (p *parquetFile) end() error {
+	if err := p.group(); err != nil {
+		return err
+	}
+	var m thrift
+	m.open()
+	m.i32(1, 2)
+	m.list(2, thriftStruct, numParquet+1)
+	m.open()
+	m.text(4, "rows")
+	m.i32(5, numParquet)
+	m.close()
+	for i, c := range parquetColumns {
+		m.open()
+		m.i32(1, int64(c.kind))
+		if c.optional {
+			m.i32(3, 1)
+		} else {
+			m.i32(3, 0)
+		}
+		m.text(4, p.name(i))
+		switch {
+		case c.kind == typeByteArray:
+			m.i32(6, 0) // UTF8, for readers that do not know the next
+			m.field(10, thriftStruct)
+			m.open()
+			m.empty(1) // STRING
+			m.close()
+		case i == pqTime:
+			m.field(10, thriftStruct)
+			m.open()
+			m.field(8, thriftStruct) // TIMESTAMP
+			m.open()
+			m.flag(1, false) // a local time
+			m.field(2, thriftStruct)
+			m.open()
+			m.empty(2) // MICROS
+			m.close()
+			m.close()
+			m.close()
+		}
+		m.close()
+	}
+	m.i64(3, p.total)
+	m.list(4, thriftStruct, p.numGroups)
+	m.b = append(m.b, p.groups...)
+	type pair struct{ key, value string }
+	pairs := []pair{{"log", p.header.Log}, {"notes", noteLines(p.header)}}
+	m.list(5, thriftStruct, len(pairs))
+	for _, kv := range pairs {
+		m.open()
+		m.text(1, kv.key)
+		m.text(2, visible(kv.value))
+		m.close()
+	}
+	m.text(6, "LogParser")
+	m.list(7, thriftStruct, numParquet)
+	for range numParquet {
+		m.open()
+		m.empty(1) // the order of the type
+		m.close()
+	}
+	m.close()
+	m.b = binary.LittleEndian.AppendUint32(m.b, uint32(len(m.b)))
+	return p.out.write(append(m.b, "PAR1"...))
+}
+
+func (p *parquetFile) next() error {
+	if err := p.end(); err != nil {
+		return err
+	}
+	if err := p.out.next(nil, nothing); err != nil {
+		return err
+	}
+	return p.begin()
+}
+
+// A parquetColumn has the values of one column of a row group.
+type parquetColumn struct {
+	// values are those of a column of deltas that are not null; levels are 1
+	// for each row that has one and 0 for null, if they may be null.
+	values []int64
+	levels []uint32
+	// ids are the dictionary numbers, or null, of a column with a dictionary
+	// of size entries, whose text is in dictionary.
+	ids        []uint32
+	texts      map[string]uint32
+	numbers    map[int64]uint32
+	dictionary []byte
+	size       int
+	last       struct {
+		ok   bool
+		text string
+		n    int64
+		id   uint32
+	}
+	// head is the header of the dictionary's page, page the data page with
+	// its header, dataAt where that begins in the chunk.
+	head, page []byte
+	dataAt     int64
+	nulls      int64
+	low, high  int64
+	work       []byte
+}
+
+func (c *parquetColumn) clear() {
+	c.values, c.levels, c.ids = c.values[:0], c.levels[:0], c.ids[:0]
+	c.texts, c.numbers = make(map[string]uint32), make(map[int64]uint32)
+	c.dictionary, c.size, c.last.ok = c.dictionary[:0], 0, false
+}
+
+// optional adds a value of a column of deltas, or null.
+func (c *parquetColumn) optional(ok bool, v int64) {
+	if !ok {
+		c.levels = append(c.levels, 0)
+		return
+	}
+	c.levels = append(c.levels, 1)
+	c.values = append(c.values, v)
+}
+
+// number returns the dictionary number of an integer.
+func (c *parquetColumn) number(v int64) uint32 {
+	if c.last.ok && c.last.n == v {
+		return c.last.id
+	}
+	id, ok := c.numbers[v]
+	if !ok {
+		id = uint32(c.size)
+		c.size++
+		c.numbers[v] = id
+		c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, uint64(v))
+	}
+	c.last.ok, c.last.n, c.last.id = true, v, id
+	return id
+}
+
+// encode makes the pages of column i for n rows.
+func (c *parquetColumn) encode(i int, n int64) {
+	col := parquetColumns[i]
+	c.head, c.page, c.work, c.nulls, c.dataAt = c.head[:0], c.page[:0], c.work[:0], 0, 0
+	levels := func() {
+		// A length of four bytes stands before the levels.
+		at := len(c.work)
+		c.work = appendHybrid(append(c.work, 0, 0, 0, 0), c.levels, 1)
+		binary.LittleEndian.PutUint32(c.work[at:], uint32(len(c.work)-at-4))
+	}
+	encoding := encodingDelta
+	if col.delta {
+		if col.optional {
+			c.nulls = n - int64(len(c.values))
+			levels()
+		}
+		c.work = appendDeltas(c.work, c.values)
+		if len(c.values) > 0 {
+			c.low, c.high = c.values[0], c.values[0]
+			for _, v := range c.values {
+				c.low, c.high = min(c.low, v), max(c.high, v)
+			}
+		}
+	} else {
+		encoding = encodingDictionary
+		ids := c.ids
+		if col.optional {
+			c.levels = c.levels[:0]
+			kept := ids[:0]
+			for _, id := range ids {
+				if id == null {
+					c.levels = append(c.levels, 0)
+				} else {
+					c.levels = append(c.levels, 1)
+					kept = append(kept, id)
+				}
+			}
+			ids = kept
+			c.nulls = n - int64(len(kept))
+			levels()
+		}
+		if col.kind == typeInt32 {
+			// The dictionary was made of eight bytes each.
+			for k := range c.size {
+				copy(c.dictionary[4*k:], c.dictionary[8*k:8*k+4])
+			}
+			c.dictionary = c.dictionary[:4*c.size]
+		}
+		width := bits.Len(uint(max(c.size-1, 1)))
+		c.work = append(c.work, byte(width))
+		c.work = appendHybrid(c.work, ids, width)
+		h := thrift{b: c.head}
+		h.open()
+		h.i32(1, pageDictionary)
+		h.i32(2, int64(len(c.dictionary)))
+		h.i32(3, int64(len(c.dictionary)))
+		h.field(7, thriftStruct)
+		h.open()
+		h.i32(1, int64(c.size))
+		h.i32(2, encodingPlain)
+		h.close()
+		h.close()
+		c.head = h.b
+		c.dataAt = int64(len(c.head) + len(c.dictionary))
+	}
+	h := thrift{b: c.page}
+	h.open()
+	h.i32(1, pageData)
+	h.i32(2, int64(len(c.work)))
+	h.i32(3, int64(len(c.work)))
+	h.field(5, thriftStruct)
+	h.open()
+	h.i32(1, n)
+	h.i32(2, int64(encoding))
+	h.i32(3, encodingRLE)
+	h.i32(4, encodingRLE)
+	h.close()
+	h.close()
+	c.page = append(h.b, c.work...)
+}
+
+// describe appends the column chunk's metadata.
+func (c *parquetColumn) describe(m *thrift, i int, name string, n, at, size int64) {
+	col := parquetColumns[i]
+	m.open()
+	m.i64(2, at)
+	m.field(3, thriftStruct)
+	m.open()
+	m.i32(1, int64(col.kind))
+	encodings := []int64{encodingDelta, encodingRLE}
+	if !col.delta {
+		encodings = []int64{encodingPlain, encodingRLE, encodingDictionary}
+	}
+	m.list(2, thriftI32, len(encodings))
+	for _, e := range encodings {
+		m.varint(e)
+	}
+	m.list(3, thriftBinary, 1)
+	m.bytes(name)
+	m.i32(4, 0) // not compressed
+	m.i64(5, n)
+	m.i64(6, size)
+	m.i64(7, size)
+	m.i64(9, at+c.dataAt)
+	if !col.delta {
+		m.i64(11, at)
+	}
+	m.field(12, thriftStruct)
+	m.open()
+	m.i64(3, c.nulls)
+	if col.delta && len(c.values) > 0 {
+		m.text(5, string(binary.LittleEndian.AppendUint64(nil, uint64(c.high))))
+		m.text(6, string(binary.LittleEndian.AppendUint64(nil, uint64(c.low))))
+	}
+	m.close()
+	m.close()
+	m.close()
+}
+
+// appendHybrid appends values of a bit width as runs of equal values and
+// groups of eight packed ones.
+func appendHybrid(dst []byte, values []uint32, width int) []byte {
+	// packed is where the header of the current packed run stands, of groups
+	// of eight so far, -1 for none. Its length has one byte.
+	packed, groups := -1, 0
+	for k := 0; k < len(values); {
+		v, run := values[k], 1
+		for k+run < len(values) && values[k+run] == v {
+			run++
+		}
+		if run >= 8 {
+			if packed >= 0 {
+				dst[packed] = byte(groups<<1 | 1)
+				packed = -1
+			}
+			dst = binary.AppendUvarint(dst, uint64(run)<<1)
+			for b := 0; b < width; b += 8 {
+				dst = append(dst, byte(v>>b))
+			}
+			k += run
+			continue
+		}
+		if packed < 0 {
+			packed, groups = len(dst), 0
+			dst = append(dst, 0)
+		}
+		var word uint64
+		used := 0
+		for i := range 8 {
+			// Behind the last value there may be anything.
+			if k+i < len(values) {
+				word |= uint64(values[k+i]) << used
+			}
+			if used += width; used >= 32 {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(word))
+				word >>= 32
+				used -= 32
+			}
+		}
+		for ; used > 0; used -= 8 {
+			dst = append(dst, byte(word))
+			word >>= 8
+		}
+		k += 8
+		if groups++; groups == 63 {
+			dst[packed] = byte(groups<<1 | 1)
+			packed = -1
+		}
+	}
+	if packed >= 0 {
+		dst[packed] = byte(groups<<1 | 1)
+	}
+	return dst
+}
+
+const (
+	deltaBlock = 128
+	deltaMini  = 32
+)
+
+// appendDeltas appends values as DELTA_BINARY_PACKED.
+func appendDeltas(dst []byte, values []int64) []byte {
+	dst = binary.AppendUvarint(dst, deltaBlock)
+	dst = binary.AppendUvarint(dst, deltaBlock/deltaMini)
+	dst = binary.AppendUvarint(dst, uint64(len(values)))
+	if len(values) == 0 {
+		return binary.AppendVarint(dst, 0)
+	}
+	dst = binary.AppendVarint(dst, values[0])
+	last := values[0]
+	values = values[1:]
+	for len(values) > 0 {
+		var deltas [deltaBlock]int64
+		n := min(len(values), deltaBlock)
+		low := values[0] - last
+		for i, v := range values[:n] {
+			deltas[i] = v - last
+			low = min(low, deltas[i])
+			last = v
+		}
+		values = values[n:]
+		dst = binary.AppendVarint(dst, low)
+		widths := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		for m := 0; m*deltaMini < n; m++ {
+			mini := deltas[m*deltaMini : (m+1)*deltaMini]
+			for i := range mini {
+				if m*deltaMini+i < n {
+					mini[i] -= low
+				} else {
+					mini[i] = 0
+				}
+			}
+			var all uint64
+			for _, d := range mini {
+				all |= uint64(d)
+			}
+			width := bits.Len64(all)
+			dst[widths+m] = byte(width)
+			if width == 0 {
+				continue
+			}
+			var word uint64
+			used := 0
+			for _, d := range mini {
+				v := uint64(d)
+				word |= v << used
+				if used += width; used >= 64 {
+					dst = binary.LittleEndian.AppendUint64(dst, word)
+					used -= 64
+					// What of v did not fit; all of it did if used is 0.
+					word = v >> (width - used)
+				}
+			}
+			// 32 values of any width fill whole words of 32 bits.
+			for ; used > 0; used -= 32 {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(word))
+				word >>= 32
+			}
+		}
+	}
+	return dst
+}
+
+// Types of Thrift's compact protocol.
+const (
+	thriftI32    = 5
+	thriftI64    = 6
+	thriftBinary = 8
+	thriftList   = 9
+	thriftStruct = 12
+)
+
+// A thrift makes structures of Thrift's compact protocol.
+type thrift struct {
+	b []byte
+	// last are the ids of the last fields of the structures that are open.
+	last []int
+}
+
+func (t *thrift) open() { t.last = append(t.last, 0) }
+
+func (t *thrift) close() {
+	t.b = append(t.b, 0)
+	t.last = t.last[:len(t.last)-1]
+}
+
+func (t *thrift) field(id int, kind byte) {
+	last := &t.last[len(t.last)-1]
+	t.b = append(t.b, byte(id-*last)<<4|kind)
+	*last = id
+}
+
+func (t *thrift) varint(v int64) { t.b = binary.AppendVarint(t.b, v) }
+
+func (t *thrift) i32(id int, v int64) {
+	t.field(id, thriftI32)
+	t.varint(v)
+}
+
+func (t *thrift) i64(id int, v int64) {
+	t.field(id, thriftI64)
+	t.varint(v)
+}
+
+func (t *thrift) flag(id int, v bool) {
+	kind := byte(2)
+	if v {
+		kind = 1
+	}
+	t.field(id, kind)
+}
+
+func (t *thrift) bytes(s string) {
+	t.b = binary.AppendUvarint(t.b, uint64(len(s)))
+	t.b = append(t.b, s...)
+}
+
+func (t *thrift) text(id int, s string) {
+	t.field(id, thriftBinary)
+	t.bytes(s)
+}
+
+func (t *thrift) list(id int, kind byte, n int) {
+	t.field(id, thriftList)
+	if n < 15 {
+		t.b = append(t.b, byte(n)<<4|kind)
+		return
+	}
+	t.b = append(t.b, 0xf0|kind)
+	t.b = binary.AppendUvarint(t.b, uint64(n))
+}
+
+// empty appends a field that is an empty structure.
+func (t *thrift) empty(id int) {
+	t.field(id, thriftStruct)
+	t.b = append(t.b, 0)
+}

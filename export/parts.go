@@ -1,0 +1,294 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"logparser/rows"
+)
+
+// Limits are where another file is begun. 0 is no limit.
+type Limits struct {
+	// Rows are rows of a table, and beginnings and ends of calls in formats
+	// of calls. A file has at most so many, besides those that repeat what
+	// was open at its beginning.
+	Rows int64
+	// Bytes are about how many a file may have: it is ended by the row or
+	// block of rows after which the next would be beyond them.
+	Bytes int64
+}
+
+// NoLimit lifts a limit of the format.
+const NoLimit = int64(-1)
+
+// or returns the limits with those of the format where they say nothing.
+func (l Limits) or(format Limits) Limits {
+	if l.Rows == 0 {
+		l.Rows = format.Rows
+	}
+	if l.Bytes == 0 {
+		l.Bytes = format.Bytes
+	}
+	return Limits{max(l.Rows, 0), max(l.Bytes, 0)}
+}
+
+// An output is what a format writes to: one file, or several one after the
+// other.
+type output struct {
+	w io.Writer
+	// limits are zero where there is but one file.
+	limits Limits
+	// rows and bytes are those of the current file, as far as they count.
+	rows, bytes int64
+	// part counts the files before the current one.
+	part int
+	// open ends the current file and begins the next.
+	open func() (io.Writer, error)
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	o.bytes += int64(n)
+	return n, err
+}
+
+// write writes what stands before or after the rows.
+func (o *output) write(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if _, err := o.Write(p); err != nil {
+		return fmt.Errorf("writing the header: %w", err)
+	}
+	return nil
+}
+
+// full reports whether a file that has rows is to end before so many more
+// rows and bytes.
+func (o *output) full(rows, bytes int64) bool {
+	return o.rows > 0 && (o.limits.Rows > 0 && o.rows+rows > o.limits.Rows || o.limits.Bytes > 0 && o.bytes+bytes > o.limits.Bytes)
+}
+
+// next ends the current file with its tail and begins the next with its head.
+func (o *output) next(tail []byte, head func() []byte) error {
+	if err := o.write(tail); err != nil {
+		return err
+	}
+	w, err := o.open()
+	if err != nil {
+		return err
+	}
+	o.w, o.rows, o.bytes = w, 0, 0
+	o.part++
+	return o.write(head())
+}
+
+// Save writes all rows of src to a file, or, where they are more than the
+// limits of opt and of the format allow, to several: out.json is then
+// out.001.json, out.002.json and so on, each a whole file by itself. It
+// returns the paths written.
+//
+// As with [WriteFile], in the end everything is in place or nothing has
+// changed. A file of the undivided name, and files that go on with the numbers
+// behind the last, are of an older save and are removed. Where the path is a
+// symbolic link, all this happens where it leads to. "-", devices and pipes get
+// one undivided file.
+func Save(ctx context.Context, path string, f Format, src rows.Source, opt Options) ([]string, error) {
+	limits := opt.Split.or(f.Limits)
+	info, err := os.Stat(path)
+	if f.Whole || limits == (Limits{}) || path == "" || path == "-" || isDevicePath(path) || err == nil && !info.Mode().IsRegular() {
+		return []string{path}, WriteFile(ctx, path, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
+	}
+	p := &parts{ctx: ctx, path: path, extension: f.Extension}
+	defer p.remove()
+	if err = p.write(f, src, opt, limits); err == nil {
+		err = p.commit()
+	}
+	if err == nil {
+		return p.targets, nil
+	}
+	if e := ctx.Err(); e != nil {
+		return nil, e
+	}
+	return nil, fmt.Errorf("saving %s: %w", path, plain(err))
+}
+
+// parts are the files of one save.
+type parts struct {
+	ctx             context.Context
+	path, extension string
+	// info is the undivided file's old self or nil.
+	info fs.FileInfo
+	// file is the one being written; temporary are all so far.
+	file      *os.File
+	buffer    *bufio.Writer
+	temporary []string
+	// aside are older files on their way out, when all is committed.
+	aside     []string
+	committed bool
+	targets   []string
+}
+
+func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) error {
+	var err error
+	if p.path, p.info, err = existing(p.path); err != nil {
+		return err
+	}
+	w, err := p.create()
+	if err != nil {
+		return err
+	}
+	out := &output{w: w, limits: limits, open: func() (io.Writer, error) {
+		if err := p.finish(); err != nil {
+			return nil, err
+		}
+		return p.create()
+	}}
+	if err := f.write(p.ctx, out, src, opt); err != nil {
+		return err
+	}
+	if err := p.finish(); err != nil {
+		return err
+	}
+	return p.ctx.Err()
+}
+
+// create begins the next file.
+func (p *parts) create() (io.Writer, error) {
+	f, err := createTemporary(filepath.Dir(p.path))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a file in its folder: %w", plain(err))
+	}
+	p.file = f
+	p.temporary = append(p.temporary, f.Name())
+	if p.info != nil {
+		f.Chmod(p.info.Mode().Perm())
+	}
+	p.buffer = bufio.NewWriterSize(&cancelWriter{p.ctx, f}, 64<<10)
+	return p.buffer, nil
+}
+
+// finish ends the file that is being written.
+func (p *parts) finish() error {
+	if err := p.buffer.Flush(); err != nil {
+		return err
+	}
+	if p.info != nil {
+		if err := p.file.Sync(); err != nil {
+			return err
+		}
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+// name returns the name of part i, from 1.
+func (p *parts) name(i int) string {
+	ext := "." + p.extension
+	if n := len(p.path) - len(ext); n < 0 || !strings.EqualFold(p.path[n:], ext) {
+		ext = filepath.Ext(p.path)
+	} else {
+		ext = p.path[n:]
+	}
+	return fmt.Sprintf("%s.%03d%s", strings.TrimSuffix(p.path, ext), i, ext)
+}
+
+// commit gives the files their names. After an error everything has its old
+// name.
+func (p *parts) commit() (err error) {
+	if len(p.temporary) == 1 {
+		p.targets = []string{p.path}
+		return os.Rename(p.temporary[0], p.path)
+	}
+	var undo []func()
+	defer func() {
+		if err != nil {
+			for i := len(undo) - 1; i >= 0; i-- {
+				undo[i]()
+			}
+		}
+	}()
+	aside := func(path string) error {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is in the way, and no regular file", filepath.Base(path))
+		}
+		if _, _, err := existing(path); err != nil {
+			return err
+		}
+		f, err := createTemporary(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		f.Close()
+		if err := os.Rename(path, f.Name()); err != nil {
+			os.Remove(f.Name())
+			return err
+		}
+		p.aside = append(p.aside, f.Name())
+		undo = append(undo, func() { os.Rename(f.Name(), path) })
+		return nil
+	}
+	for i, from := range p.temporary {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		target := p.name(i + 1)
+		if err := aside(target); err != nil {
+			return err
+		}
+		if err := os.Rename(from, target); err != nil {
+			return err
+		}
+		undo = append(undo, func() { os.Rename(target, from) })
+		p.targets = append(p.targets, target)
+	}
+	for i := len(p.temporary) + 1; ; i++ {
+		info, err := os.Lstat(p.name(i))
+		if err != nil || !info.Mode().IsRegular() {
+			break
+		}
+		if err := aside(p.name(i)); err != nil {
+			return err
+		}
+	}
+	if err := aside(p.path); err != nil {
+		return err
+	}
+	p.committed = true
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// remove removes the temporary files that are left. It is to be called in any
+// case: what was given its name is no longer there.
+func (p *parts) remove() {
+	if p.file != nil {
+		p.file.Close()
+	}
+	for _, path := range p.temporary {
+		os.Remove(path)
+	}
+	if p.committed {
+		for _, path := range p.aside {
+			os.Remove(path)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package export
+
+import (
+	"context"
+	"encoding/binary"
+
+	"logparser/rows"
+)
+
+// writePerfetto writes Perfetto's protocol buffers: a Trace of TracePackets
+// with track events, a track a thread, and names that are written once.
+func writePerfetto(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	return writeCalls(ctx, out, src, opt, &perfetto{header: &opt.Header})
+}
+
+// Fields of Perfetto's messages, as protos/perfetto/trace numbers them.
+const (
+	tracePacket = 1
+
+	packetTimestamp      = 8
+	packetSequence       = 10
+	packetTrackEvent     = 11
+	packetInterned       = 12
+	packetSequenceFlags  = 13
+	packetTrack          = 60
+	packetFirstOfSession = 87
+
+	eventCategoryIDs = 3
+	eventAnnotations = 4
+	eventType        = 9
+	eventNameID      = 10
+	eventTrack       = 11
+	eventSourceID    = 34
+
+	annotationNameID = 1
+	annotationUint   = 3
+	annotationString = 6
+	annotationHex    = 7
+
+	internedCategories  = 1
+	internedNames       = 2
+	internedAnnotations = 3
+	internedSources     = 4
+
+	internedID   = 1
+	internedName = 2
+	sourceFile   = 2
+	sourceLine   = 4
+
+	trackID      = 1
+	trackName    = 2
+	trackProcess = 3
+	trackThread  = 4
+	trackParent  = 5
+
+	processPID  = 1
+	processText = 6
+	threadPID   = 1
+	threadTID   = 2
+	threadText  = 5
+)
+
+const (
+	sliceBegin = 1
+	sliceEnd   = 2
+	instant    = 3
+
+	stateCleared = 1
+	stateNeeded  = 2
+)
+
+// The arguments of events, by their interned names.
+const (
+	argRow = 1 + iota
+	argAddress
+	argNote
+	argEvent
+	numArgs = iota
+)
+
+var argNames = [numArgs]string{"row", "address", "note", "event"}
+
+type perfetto struct {
+	header *rows.Header
+	// named says which functions' names were written in this part, by id;
+	// modules and sources are the numbers of what was.
+	named   []bool
+	modules map[string]uint64
+	sources map[sourceKey]uint64
+	// event, interned and inner are where messages are made.
+	event, interned, inner []byte
+}
+
+type sourceKey struct {
+	fn   int
+	line int
+}
+
+// appendField appends a field of the wire type varint.
+func appendField(dst []byte, field int, v uint64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3)
+	return binary.AppendUvarint(dst, v)
+}
+
+// appendBytes appends a field with a length: text or a message.
+func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|2)
+	dst = binary.AppendUvarint(dst, uint64(len(v)))
+	return append(dst, v...)
+}
+
+// appendName appends text that may be broken UTF-8.
+func appendName(dst []byte, field int, s string) []byte { return appendBytes(dst, field, visible(s)) }
+
+// processTrack is the track of the program; that of thread i is
+// processTrack + 1 + i.
+const processTrack = 1
+
+func (p *perfetto) head(dst []byte, part int, at int64) []byte {
+	clear(p.named)
+	p.modules, p.sources = make(map[string]uint64), make(map[sourceKey]uint64)
+	process := appendField(nil, processPID, tracePID)
+	process = appendName(process, processText, processName(p.header))
+	track := appendField(nil, trackID, processTrack)
+	track = appendBytes(track, trackProcess, process)
+	packet := appendField(nil, packetTimestamp, uint64(at))
+	packet = appendField(packet, packetSequence, 1)
+	packet = appendField(packet, packetSequenceFlags, stateCleared)
+	packet = appendField(packet, packetFirstOfSession, 1)
+	packet = appendBytes(packet, packetTrack, track)
+	for i, name := range argNames {
+		entry := appendField(nil, internedID, uint64(i)+1)
+		entry = appendBytes(entry, internedName, name)
+		packet = appendBytes(packet, packetInterned, appendBytes(nil, internedAnnotations, entry))
+	}
+	return appendBytes(dst, tracePacket, packet)
+}
+
+func (p *perfetto) thread(dst []byte, t *thread) []byte {
+	thread := appendField(nil, threadPID, tracePID)
+	thread = appendField(thread, threadTID, uint64(t.id))
+	if name := p.header.Threads[t.id]; name != "" {
+		thread = appendName(thread, threadText, name)
+	}
+	track := appendField(nil, trackID, trackOf(t))
+	track = appendField(track, trackParent, processTrack)
+	track = appendBytes(track, trackThread, thread)
+	packet := appendField(nil, packetSequence, 1)
+	return appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, track))
+}
+
+func trackOf(t *thread) uint64 { return processTrack + 1 + uint64(t.index) }
+
+// begin begins an event with its type and track.
+func (p *perfetto) begin(kind uint64, t *thread) {
+	p.event, p.interned = p.event[:0], p.interned[:0]
+	p.event = appendField(p.event, eventType, kind)
+	p.event = appendField(p.event, eventTrack, trackOf(t))
+}
+
+// names adds a function's name, module and source, and writes those that the
+// part does not have yet.
+func (p *perfetto) names(fn *function, line int) {
+	for len(p.named) <= fn.id {
+		p.named = append(p.named, false)
+	}
+	if !p.named[fn.id] {
+		p.named[fn.id] = true
+		p.intern(internedNames, uint64(fn.id), fn.name)
+	}
+	p.event = appendField(p.event, eventNameID, uint64(fn.id))
+	if fn.module != "" {
+		id := p.modules[fn.module]
+		if id == 0 {
+			id = uint64(len(p.modules)) + 1
+			p.modules[fn.module] = id
+			p.intern(internedCategories, id, fn.module)
+		}
+		p.event = appendField(p.event, eventCategoryIDs, id)
+	}
+	if fn.source != "" {
+		key := sourceKey{fn.id, line}
+		id := p.sources[key]
+		if id == 0 {
+			id = uint64(len(p.sources)) + 1
+			p.sources[key] = id
+			p.inner = appendField(p.inner[:0], internedID, id)
+			p.inner = appendName(p.inner, sourceFile, fn.source)
+			if line > 0 {
+				p.inner = appendField(p.inner, sourceLine, uint64(line))
+			}
+			p.interned = appendBytes(p.interned, internedSources, p.inner)
+		}
+		p.event = appendField(p.event, eventSourceID, id)
+	}
+}
+
+func (p *perfetto) intern(kind int, id uint64, name string) {
+	p.inner = appendField(p.inner[:0], internedID, id)
+	p.inner = appendName(p.inner, internedName, name)
+	p.interned = appendBytes(p.interned, kind, p.inner)
+}
+
+func (p *perfetto) argument(name uint64, field int, v uint64) {
+	p.inner = appendField(p.inner[:0], annotationNameID, name)
+	p.inner = appendField(p.inner, field, v)
+	p.event = appendBytes(p.event, eventAnnotations, p.inner)
+}
+
+func (p *perfetto) text(name uint64, s string) {
+	p.inner = appendField(p.inner[:0], annotationNameID, name)
+	p.inner = appendName(p.inner, annotationString, s)
+	p.event = appendBytes(p.event, eventAnnotations, p.inner)
+}
+
+// end appends the packet of the event.
+func (p *perfetto) end(dst []byte, at int64) []byte {
+	p.inner = appendField(p.inner[:0], packetTimestamp, uint64(at))
+	p.inner = appendField(p.inner, packetSequence, 1)
+	p.inner = appendField(p.inner, packetSequenceFlags, stateNeeded)
+	if len(p.interned) > 0 {
+		p.inner = appendBytes(p.inner, packetInterned, p.interned)
+	}
+	p.inner = appendBytes(p.inner, packetTrackEvent, p.event)
+	return appendBytes(dst, tracePacket, p.inner)
+}
+
+func (p *perfetto) enter(dst []byte, t *thread, again bool) []byte {
+	c := &t.stack[len(t.stack)-1]
+	p.begin(sliceBegin, t)
+	p.names(c.fn, c.line)
+	p.argument(argRow, annotationUint, uint64(c.index))
+	p.argument(argAddress, annotationHex, c.address)
+	if c.note != "" {
+		p.text(argNote, c.note)
+	}
+	if again {
+		p.text(argNote, "goes on from the part before")
+	}
+	return p.end(dst, c.start)
+}
+
+func (p *perfetto) leave(dst []byte, t *thread, at int64, how ending) []byte {
+	p.begin(sliceEnd, t)
+	switch how {
+	case hidden:
+		p.text(argNote, "its leave is not among the rows")
+	case parted:
+		p.text(argNote, "goes on in the next part")
+	}
+	return p.end(dst, at)
+}
+
+func (p *perfetto) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+	p.begin(instant, t)
+	p.names(fn, r.Line)
+	p.argument(argRow, annotationUint, uint64(r.Index))
+	p.argument(argAddress, annotationHex, r.Address)
+	p.text(argEvent, r.Event.String())
+	if r.Note != "" {
+		p.text(argNote, r.Note)
+	}
+	return p.end(dst, at)
+}
+
+func (p *perfetto) tail(out *output, dst []byte) error { return out.write(dst) }
+
+func (p *perfetto) kept() int64 { return 0 }

@@ -1,0 +1,257 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"logparser/rows"
+)
+
+// writeSpeedscope writes speedscope's file format, an evented profile for each
+// thread. A profile's events stand together, so those of all threads are kept,
+// in a temporary file where they are many, until the part ends.
+func writeSpeedscope(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	s := &speedscope{header: &opt.Header, spool: spool{limit: spoolMemory}}
+	defer s.spool.remove()
+	return writeCalls(ctx, out, src, opt, s)
+}
+
+const (
+	// spoolMemory is how much of the kept text stays in memory.
+	spoolMemory = 8 << 20
+	// spoolChunk is how much of one stream is moved to the file at a time.
+	spoolChunk = 32 << 10
+)
+
+// A spool keeps the text of many streams until it is written stream by stream.
+type spool struct {
+	streams []stream
+	file    *os.File
+	// limit is how much stays in memory, roughly.
+	limit int64
+	// memory is the text that the streams hold, end where the file ends.
+	memory, end int64
+	err         error
+}
+
+type stream struct {
+	text   []byte
+	chunks []span
+}
+
+type span struct{ from, n int64 }
+
+// spill moves text to the file where there is too much: a stream's that has
+// enough of it to be worth it, or that of all of them.
+func (s *spool) spill(i int) {
+	switch {
+	case s.memory >= 2*s.limit:
+		for i := range s.streams {
+			s.move(&s.streams[i])
+		}
+	case s.memory >= s.limit && len(s.streams[i].text) >= spoolChunk:
+		s.move(&s.streams[i])
+	}
+}
+
+// move moves a stream's text to the file.
+func (s *spool) move(st *stream) {
+	if len(st.text) == 0 || s.err != nil {
+		return
+	}
+	if s.file == nil {
+		if s.file, s.err = os.CreateTemp("", ".logparser-*.tmp"); s.err != nil {
+			return
+		}
+	}
+	n := int64(len(st.text))
+	if _, err := s.file.WriteAt(st.text, s.end); err != nil {
+		s.err = fmt.Errorf("keeping what comes later: %w", err)
+		return
+	}
+	if k := len(st.chunks); k > 0 && st.chunks[k-1].from+st.chunks[k-1].n == s.end {
+		st.chunks[k-1].n += n
+	} else {
+		st.chunks = append(st.chunks, span{s.end, n})
+	}
+	s.end += n
+	s.memory -= n
+	if st.text = st.text[:0]; cap(st.text) > 2*spoolChunk {
+		st.text = nil
+	}
+}
+
+// writeTo writes stream i.
+func (s *spool) writeTo(w io.Writer, i int) error {
+	if s.err != nil {
+		return s.err
+	}
+	for _, c := range s.streams[i].chunks {
+		if _, err := io.Copy(w, io.NewSectionReader(s.file, c.from, c.n)); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(s.streams[i].text)
+	return err
+}
+
+func (s *spool) size() int64 { return s.memory + s.end }
+
+// reset empties all streams.
+func (s *spool) reset() {
+	s.streams = s.streams[:0]
+	s.memory, s.end = 0, 0
+}
+
+func (s *spool) remove() {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+		s.file = nil
+	}
+}
+
+type speedscope struct {
+	header *rows.Header
+	part   int
+	begin  int64
+	spool  spool
+	// frames are the functions of this part, in order, as text; number is
+	// each function's place among them plus 1, by id.
+	frames   []byte
+	number   []int
+	count    int
+	profiles []profile
+	// profile is each thread's place in profiles plus 1, by index.
+	profile []int
+}
+
+type profile struct {
+	id  uint32
+	end int64
+}
+
+func (s *speedscope) head(dst []byte, part int, at int64) []byte {
+	s.part, s.begin = part, at
+	s.spool.reset()
+	s.frames, s.count, s.profiles = s.frames[:0], 0, s.profiles[:0]
+	clear(s.number)
+	clear(s.profile)
+	return dst
+}
+
+func (s *speedscope) thread(dst []byte, t *thread) []byte { return dst }
+
+// frame returns the number of a function's frame.
+func (s *speedscope) frame(fn *function) int {
+	for len(s.number) <= fn.id {
+		s.number = append(s.number, 0)
+	}
+	if s.number[fn.id] == 0 {
+		s.count++
+		s.number[fn.id] = s.count
+		if s.count > 1 {
+			s.frames = append(s.frames, ",\n"...)
+		}
+		s.frames = appendJSONString(append(s.frames, `{"name":`...), fn.name)
+		s.frames = appendJSONText(s.frames, `,"file":`, fn.source)
+		if fn.line > 0 {
+			s.frames = rows.AppendLine(append(s.frames, `,"line":`...), fn.line)
+		}
+		s.frames = append(s.frames, '}')
+	}
+	return s.number[fn.id] - 1
+}
+
+func (s *speedscope) event(t *thread, kind byte, at int64) {
+	for len(s.profile) <= t.index {
+		s.profile = append(s.profile, 0)
+	}
+	if s.profile[t.index] == 0 {
+		s.profiles = append(s.profiles, profile{id: t.id})
+		s.profile[t.index] = len(s.profiles)
+		s.spool.streams = append(s.spool.streams, stream{})
+	}
+	i := s.profile[t.index] - 1
+	s.profiles[i].end = at
+	st := &s.spool.streams[i]
+	before := len(st.text)
+	if before > 0 || len(st.chunks) > 0 {
+		st.text = append(st.text, ",\n"...)
+	}
+	st.text = append(st.text, `{"type":"`...)
+	st.text = append(st.text, kind)
+	st.text = append(st.text, `","frame":`...)
+	st.text = strconv.AppendInt(st.text, int64(s.frame(t.stack[len(t.stack)-1].fn)), 10)
+	st.text = append(st.text, `,"at":`...)
+	st.text = strconv.AppendInt(st.text, at, 10)
+	st.text = append(st.text, '}')
+	s.spool.memory += int64(len(st.text) - before)
+	s.spool.spill(i)
+}
+
+func (s *speedscope) enter(dst []byte, t *thread, again bool) []byte {
+	s.event(t, 'O', t.stack[len(t.stack)-1].start)
+	return dst
+}
+
+func (s *speedscope) leave(dst []byte, t *thread, at int64, how ending) []byte {
+	s.event(t, 'C', at)
+	return dst
+}
+
+// mark leaves the row out: the format has nothing for it.
+func (s *speedscope) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+	return dst
+}
+
+func (s *speedscope) tail(out *output, dst []byte) error {
+	dst = append(dst, `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"LogParser","name":`...)
+	name := processName(s.header)
+	if s.part > 0 || out.open != nil && out.part > 0 {
+		name += ", part " + strconv.Itoa(s.part+1)
+	}
+	dst = appendJSONString(dst, name)
+	dst = append(dst, ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[\n"...)
+	if err := out.write(dst); err != nil {
+		return err
+	}
+	if err := out.write(s.frames); err != nil {
+		return err
+	}
+	dst = append(dst[:0], "\n]},\"profiles\":["...)
+	for i, p := range s.profiles {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, "\n{\"type\":\"evented\",\"name\":"...)
+		dst = appendJSONString(dst, threadName(s.header, p.id))
+		dst = append(dst, `,"unit":"nanoseconds","startValue":`...)
+		dst = strconv.AppendInt(dst, s.begin, 10)
+		dst = append(dst, `,"endValue":`...)
+		dst = strconv.AppendInt(dst, p.end, 10)
+		dst = append(dst, ",\"events\":[\n"...)
+		if err := out.write(dst); err != nil {
+			return err
+		}
+		if err := s.spool.writeTo(out, i); err != nil {
+			return err
+		}
+		dst = append(dst[:0], "\n]}"...)
+	}
+	return out.write(append(dst, "\n]}\n"...))
+}
+
+func (s *speedscope) kept() int64 { return s.spool.size() + int64(len(s.frames)) }
+
+// threadName is what a thread is called where the id alone would not do.
+func threadName(h *rows.Header, id uint32) string {
+	text := "thread " + strconv.FormatUint(uint64(id), 10)
+	if name := h.Threads[id]; name != "" {
+		text += " " + name
+	}
+	return text
+}

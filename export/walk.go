@@ -1,0 +1,398 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"logparser/rows"
+)
+
+// A function is what calls of formats of calls belong to: a name in a module
+// and a source file.
+type function struct {
+	// id counts from 1 in the order of appearance.
+	id                   int
+	name, module, source string
+	// line is where its first row lies.
+	line int
+}
+
+type functionKey struct{ name, module, source string }
+
+// A call is one that is open.
+type call struct {
+	fn *function
+	// start is when it was entered, in the walk's time.
+	start int64
+	// The rest of what is needed of its enter's row.
+	index    int64
+	duration int64
+	address  uint64
+	note     string
+	depth    int
+	line     int
+	// inner and calls are for formats that sum: the time of the calls that
+	// it made so far, and the number of those below it. node is where a tree
+	// of calls has it.
+	inner, calls int64
+	node         uint32
+}
+
+// A thread has its own stack.
+type thread struct {
+	id uint32
+	// index counts from 0 in the order of appearance.
+	index int
+	// last is the time of what was written last. Times never go back.
+	last  int64
+	stack []call
+}
+
+// An ending is how a call ended.
+type ending uint8
+
+const (
+	left   ending = iota // by a leave among the rows
+	hidden               // its leave is not among the rows, but its duration is known
+	cut                  // without a leave
+	atEnd                // with the rows
+	parted               // with the part of the file; it goes on in the next
+)
+
+// A callWriter makes the text of calls. Its methods append to dst, or keep what
+// they are told until tail. Times are nanoseconds from the beginning of the
+// log.
+type callWriter interface {
+	// head begins a part; at is the time where it begins. Nothing is open.
+	head(dst []byte, part int, at int64) []byte
+	// thread is told a thread before its first call of a part.
+	thread(dst []byte, t *thread) []byte
+	// enter is told a call that is now the top of the thread's stack; again
+	// says that it was in the part before, too.
+	enter(dst []byte, t *thread, again bool) []byte
+	// leave is told that the top of the stack ends. It is still there.
+	leave(dst []byte, t *thread, at int64, how ending) []byte
+	// mark is told a row that neither begins nor ends a call: a leave whose
+	// enter is not among the rows, a damaged record, a call too deep to be
+	// followed.
+	mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
+	// tail ends a part and writes what was kept.
+	tail(out *output, dst []byte) error
+	// kept returns the bytes that tail is going to write at least.
+	kept() int64
+}
+
+const (
+	// runGap is how far times go back, where only elapsed time is known,
+	// when another run of the program begins.
+	runGap = int64(60e9)
+	// maxTime keeps sums of times from overflowing.
+	maxTime = math.MaxInt64 / 4
+	// maxOpen is how many calls can be open at once in all threads.
+	maxOpen = 1 << 20
+	// flushBytes is how much text is gathered before it is written.
+	flushBytes = 256 << 10
+)
+
+// A walk goes over rows with a stack for each thread and tells a callWriter
+// calls that nest and times that do not go back, whatever the rows are: a call
+// without its leave among them ends, by its duration if that is known, when
+// the thread shows that it is over, or with the rows. No more than maxOpen are
+// open at once; those beyond are marks.
+type walk struct {
+	out *output
+	to  callWriter
+	buf []byte
+
+	threads   []*thread
+	byID      map[uint32]*thread
+	recent    *thread
+	functions map[functionKey]*function
+	known     [1 << recentBits]struct {
+		row rows.Row
+		fn  *function
+	}
+	// told says which threads were told in this part, by index.
+	told []bool
+
+	// max is the latest time so far. Local times count from base; origin is
+	// the local time where the current run began. shift is what is added to
+	// times, so that a run follows the one before.
+	max, base, origin, shift int64
+	hasBase                  bool
+	// open counts the calls that are open.
+	open int
+	// ends are when the calls end that endTo takes off.
+	ends []int64
+	// lastRow is the number of the row that was read last.
+	lastRow int64
+}
+
+// writeCalls writes the calls of the rows of src.
+func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
+	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From}
+	w.buf = to.head(w.buf, 0, 0)
+	err := readRows(ctx, src, opt.From, src.Len(), opt.Progress, func(list []rows.Row) error {
+		for i := range list {
+			if err := w.add(&list[i]); err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.lastRow += int64(len(list))
+		return w.flush()
+	})
+	if err != nil {
+		return err
+	}
+	w.endAll(atEnd)
+	return to.tail(out, w.buf)
+}
+
+func (w *walk) flush() error {
+	if len(w.buf) < flushBytes {
+		return nil
+	}
+	if _, err := w.out.Write(w.buf); err != nil {
+		return fmt.Errorf("writing rows before %d: %w", w.lastRow, err)
+	}
+	w.buf = w.buf[:0]
+	return nil
+}
+
+// add takes the next row.
+func (w *walk) add(r *rows.Row) error {
+	t := w.thread(r.Thread)
+	if r.Event == rows.Unknown {
+		// Neither its time nor its depth can be relied on.
+		w.tell(t)
+		w.buf = w.to.mark(w.buf, t, t.last, w.function(r), r)
+		w.out.rows++
+		return w.part()
+	}
+	at := max(w.time(r), t.last)
+	switch {
+	case r.Event == rows.Enter && w.enters(t, r, at):
+		w.tell(t)
+		w.buf = w.to.enter(w.buf, t, false)
+	case r.Event == rows.Leave && w.leaves(t, r, at):
+		w.tell(t)
+		w.buf = w.to.leave(w.buf, t, at, left)
+		w.pop(t)
+	default:
+		w.tell(t)
+		w.buf = w.to.mark(w.buf, t, at, w.function(r), r)
+	}
+	t.last = at
+	w.max = max(w.max, at)
+	w.out.rows++
+	return w.part()
+}
+
+// enters puts a call on its thread's stack, if there is room for it.
+func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
+	w.endTo(t, r.Depth, at)
+	// Where callers are not among the rows, depth does not tell whether the
+	// top is one of them.
+	for n := len(t.stack); n > 0; n-- {
+		c := &t.stack[n-1]
+		if c.depth+1 >= r.Depth || c.duration < 0 || c.duration >= at-c.start {
+			break
+		}
+		w.endTo(t, c.depth, at)
+	}
+	if w.open >= maxOpen {
+		return false
+	}
+	w.open++
+	t.stack = append(t.stack, call{fn: w.function(r), start: at, index: r.Index, duration: r.Duration, address: r.Address, note: r.Note, depth: r.Depth, line: r.Line})
+	return true
+}
+
+func (w *walk) pop(t *thread) {
+	t.stack = t.stack[:len(t.stack)-1]
+	w.open--
+}
+
+// leaves reports whether a leave belongs to the top of its thread's stack, off
+// which it takes what must have ended before. Pairs have depth and duration in
+// common.
+func (w *walk) leaves(t *thread, r *rows.Row, at int64) bool {
+	if r.Duration < 0 {
+		return false
+	}
+	w.endTo(t, r.Depth+1, at)
+	n := len(t.stack)
+	if n == 0 || t.stack[n-1].depth != r.Depth {
+		return false
+	}
+	if t.stack[n-1].duration != r.Duration {
+		w.endTo(t, r.Depth, at)
+		return false
+	}
+	return true
+}
+
+// endTo ends the calls of a thread from a depth on that are over at a time.
+func (w *walk) endTo(t *thread, depth int, at int64) {
+	n := len(t.stack)
+	from := n
+	for from > 0 && t.stack[from-1].depth >= depth {
+		from--
+	}
+	if from == n {
+		return
+	}
+	// What has no leave ended with what it was in, at the latest.
+	w.ends = w.ends[:0]
+	for i := range t.stack[from:] {
+		c := &t.stack[from+i]
+		if d := c.duration; d >= 0 && d < at-c.start {
+			at = c.start + d
+		}
+		w.ends = append(w.ends, at)
+	}
+	w.tell(t)
+	for n--; n >= from; n-- {
+		how := cut
+		if t.stack[n].duration >= 0 {
+			how = hidden
+		}
+		t.last = max(w.ends[n-from], t.last)
+		w.buf = w.to.leave(w.buf, t, t.last, how)
+		w.pop(t)
+		w.out.rows++
+	}
+}
+
+// endAll ends all calls of all threads.
+func (w *walk) endAll(how ending) {
+	for _, t := range w.threads {
+		for n := len(t.stack); n > 0; n-- {
+			c := &t.stack[n-1]
+			end, as := w.max, how
+			if d := c.duration; d >= 0 {
+				end, as = c.start+min(d, maxTime), hidden
+			}
+			t.last = max(end, t.last)
+			w.buf = w.to.leave(w.buf, t, t.last, as)
+			w.pop(t)
+		}
+	}
+}
+
+// part begins another file if the current one is full. What is open is ended
+// there and begun again.
+func (w *walk) part() error {
+	if w.out.open == nil || !w.out.full(1, int64(len(w.buf))+w.to.kept()) {
+		return nil
+	}
+	at := w.max
+	for _, t := range w.threads {
+		if len(t.stack) == 0 {
+			continue
+		}
+		t.last = at
+		stack := t.stack
+		for n := len(stack); n > 0; n-- {
+			t.stack = stack[:n]
+			w.buf = w.to.leave(w.buf, t, at, parted)
+		}
+		t.stack = stack
+	}
+	if err := w.to.tail(w.out, w.buf); err != nil {
+		return err
+	}
+	if err := w.out.next(nil, nothing); err != nil {
+		return err
+	}
+	w.buf = w.to.head(w.buf[:0], w.out.part, at)
+	clear(w.told)
+	for _, t := range w.threads {
+		stack := t.stack
+		if len(stack) > 0 {
+			w.tell(t)
+		}
+		for n := range stack {
+			t.stack = stack[:n+1]
+			stack[n].start, stack[n].inner, stack[n].calls = at, 0, 0
+			w.buf = w.to.enter(w.buf, t, true)
+		}
+		t.stack = stack
+	}
+	// What had to be repeated does not count, so that each part has rows of
+	// its own.
+	w.out.bytes -= int64(len(w.buf)) + w.to.kept()
+	return nil
+}
+
+// tell has the writer know a thread.
+func (w *walk) tell(t *thread) {
+	if !w.told[t.index] {
+		w.told[t.index] = true
+		w.buf = w.to.thread(w.buf, t)
+	}
+}
+
+func (w *walk) thread(id uint32) *thread {
+	if t := w.recent; t != nil && t.id == id {
+		return t
+	}
+	t := w.byID[id]
+	if t == nil {
+		t = &thread{id: id, index: len(w.threads)}
+		w.threads = append(w.threads, t)
+		w.told = append(w.told, false)
+		w.byID[id] = t
+	}
+	w.recent = t
+	return t
+}
+
+// function returns the function that a row belongs to.
+func (w *walk) function(r *rows.Row) *function {
+	k := &w.known[recentIndex(r.Address)]
+	if k.fn == nil || !sameNames(&k.row, r) {
+		k.row = *r
+		key := functionKey{r.Function, r.Module, r.Source}
+		fn := w.functions[key]
+		if fn == nil {
+			fn = &function{len(w.functions) + 1, r.Function, r.Module, r.Source, r.Line}
+			w.functions[key] = fn
+		}
+		k.fn = fn
+	}
+	return k.fn
+}
+
+// time returns a row's time from the beginning of the log. Of several runs
+// each begins when it did, but never before the one before it ended, whose
+// calls then end.
+func (w *walk) time(r *rows.Row) int64 {
+	at, again := r.Elapsed, false
+	if r.HasWall {
+		// Beyond the years that fit, differences are still right.
+		wall := r.Wall.UnixNano()
+		if origin := wall - r.Elapsed; !w.hasBase {
+			w.hasBase, w.origin = true, origin
+			w.base = origin - w.max
+		} else if origin != w.origin {
+			w.origin, again = origin, true
+		}
+		at = wall - w.base
+	}
+	at = bound(bound(at) + w.shift)
+	if again || !r.HasWall && at < w.max-runGap {
+		w.endAll(cut)
+		if at < w.max {
+			w.shift = bound(w.shift + w.max - at)
+			at = w.max
+		}
+	}
+	return max(at, 0)
+}
+
+func bound(t int64) int64 { return min(max(t, -maxTime), maxTime) }

@@ -1,0 +1,21 @@
+// Reads Parquet files with hyparquet, which shares no code with DuckDB:
+// hyparquet.mjs FILE..., in the form of expected.py.
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+const { parquetReadObjects } = await import(pathToFileURL(process.cwd() + '/node_modules/hyparquet/src/index.js'));
+const r = { rows: 0, calls: 0, pairs: 0, paired_ns: 0, marks: 0, functions: {} };
+for (const path of process.argv.slice(2)) {
+  const b = readFileSync(path);
+  const file = b.buffer.slice(b.byteOffset, b.byteOffset + b.length);
+  for (const row of await parquetReadObjects({ file })) {
+    r.rows++;
+    const ns = row.duration_ns == null ? null : Number(row.duration_ns);
+    if (row.event === 'enter') {
+      r.calls++;
+      const f = (r.functions[row.function] ??= [0, 0]);
+      f[0]++;
+      if (ns !== null) { r.pairs++; r.paired_ns += ns; f[1] += ns; }
+    } else if (ns === null) r.marks++;
+  }
+}
+console.log(JSON.stringify(r));
