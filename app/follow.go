@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"logparser/calls"
-	"logparser/export"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/rows"
 	"logparser/symbols"
 )
 
@@ -68,8 +68,8 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 	if err := s.Load(ctx, nil); err != nil {
 		return followError(ctx, err)
 	}
-	s.table.SetLive(true)
-	defer s.table.SetLive(false)
+	s.setLive(true)
+	defer s.setLive(false)
 	told := Update{Rows: s.Rows().Len()}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -88,7 +88,7 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 		now.New = now.Rows - told.Rows
 		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Replaced != told.Replaced
 		if now.Ended {
-			s.table.SetLive(false)
+			s.setLive(false)
 		}
 		if told, now.Replaced = now, now.Replaced && !told.Replaced; news || now.Ended {
 			changed(now)
@@ -102,6 +102,15 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 		// Where a look is slow, as on a network drive, it is not to take all
 		// the time there is.
 		timer.Reset(max(wait, min(2*time.Since(start), latest)))
+	}
+}
+
+// setLive says whether the program may still be writing. What is marked open or
+// running changes with it.
+func (s *Session) setLive(live bool) {
+	s.table.SetLive(live)
+	if s.live.Swap(live) != live {
+		s.generation.Add(1)
 	}
 }
 
@@ -333,24 +342,41 @@ func unborn(log string, err error) bool {
 	return e == nil && st.Mode().IsRegular() && time.Since(st.ModTime()).Abs() < time.Second
 }
 
-// WriteLive writes the rows from number from on that there are now, for a
-// follower to go on with what it has written, and returns the number of the
-// next row. Only at the first call, with head set, does the format's head come
-// first. Rows whose leave has not come have no duration, and no note that they
-// are running. [Session.Follow] is to be called, too.
-func (s *Session) WriteLive(ctx context.Context, w io.Writer, format string, opt SaveOptions, from int64, head bool) (next int64, err error) {
-	s.table.SetLive(true)
-	src := &source{s: s, asWritten: true}
-	opt.From, opt.NoHead = from, !head
+// WriteLive writes the rows of a view from row from of the log on that there are
+// now, for a follower to go on with what it has written, and returns the number
+// of the next row. It updates the view. Only at the first call, with head set,
+// does the format's head come first. Rows whose leave has not come have no
+// duration, and no note that they are running: whether a row is wanted is judged
+// once. [Session.Follow] is to be called, too.
+func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt SaveOptions, from int64, head bool) (next int64, err error) {
+	s := v.s
+	s.setLive(true)
+	if err := v.Update(ctx, nil); err != nil {
+		return from, err
+	}
+	if err := v.Wait(ctx); err != nil {
+		return from, err
+	}
+	f, ok := saveFormat(format)
+	if !ok || !f.Live {
+		return from, fmt.Errorf("no format that a log can be followed in is called %q", format)
+	}
+	next = v.Hidden() + v.Len()
+	before, _ := v.PositionOf(from - 1)
+	opt.From, opt.NoHead = before+1, !head
 	if head {
 		opt.Header = s.Header()
+		if !v.where.IsAll() {
+			opt.Header.Lines = append(opt.Header.Lines, "rows where "+v.where.String())
+		}
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
 	}
-	for _, f := range export.Formats() {
-		if f.Name == format {
-			next = src.Len()
-			return next, f.Write(ctx, w, src, opt)
-		}
-	}
-	return from, fmt.Errorf("no format is called %q", format)
+	return next, f.Write(ctx, w, &liveRows{v}, opt)
 }
+
+// liveRows are the rows of a view for good: that a call is running will not be
+// true for long.
+type liveRows struct{ *View }
+
+// Read implements [rows.Source].
+func (l *liveRows) Read(dst []rows.Row, from int64) (int, error) { return l.read(dst, from, true) }

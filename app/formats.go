@@ -30,3 +30,37 @@ func SaveFormats() []string {
 	}
 	return names
 }
+
+// LiveFormats returns the names of those that a log can be followed in.
+func LiveFormats() []string {
+	var names []string
+	for _, f := range export.Formats() {
+		if f.Live {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// SaveFormatOf returns the name of the format that a path's extension stands
+// for, "" for none.
+func SaveFormatOf(path string) string {
+	f, _ := export.FormatOf(path)
+	return f.Name
+}
+
+// SaveTitle returns what a format is, in a few English words, and its files'
+// extension without the first dot.
+func SaveTitle(format string) (title, extension string) {
+	f, _ := saveFormat(format)
+	return f.Title, f.Extension
+}
+
+func saveFormat(name string) (export.Format, bool) {
+	for _, f := range export.Formats() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return export.Format{}, false
+}

@@ -28,6 +28,11 @@ type Inputs struct {
 	// of the user's cache. Where it is named, what is inflated of compressed
 	// symbol files is kept there too.
 	SymbolCache string
+	// IndexCache is the folder for the indexes of large logs, which make
+	// opening them again quick; "" is a folder of the user's cache.
+	// NoIndexCache keeps none, and takes none.
+	IndexCache   string
+	NoIndexCache bool
 	// Corrected takes the recorder's own time off the durations, as far as the
 	// log says what it was; see [parser.OverheadTeller].
 	Corrected bool
@@ -64,7 +69,8 @@ const (
 	StageResolve Stage = "resolve" // naming addresses; in addresses
 	StageFetch   Stage = "fetch"   // asking a symbol server; in bytes
 	StageSave    Stage = "save"    // writing; in rows
-	StageSearch  Stage = "search"  // searching or filtering; in rows
+	StageSearch  Stage = "search"  // searching; in rows
+	StageFilter  Stage = "filter"  // filtering and counting; in rows
 )
 
 // A Progress is told how far a stage has come. It is called from the working

@@ -40,11 +40,27 @@ type names struct {
 
 // find returns the place of an address, or nil while it is unknown.
 func (n *names) find(run int, space uint16, address uint64) *place {
+	if slot := n.slot(run, space, address); slot != nil {
+		return slot.Load()
+	}
+	return nil
+}
+
+// slot returns where the place of an address is or will be, nil for nowhere.
+func (n *names) slot(run int, space uint16, address uint64) *atomic.Pointer[place] {
 	if n == nil {
 		return nil
 	}
 	i, ok := n.addresses.Find(run, space, address)
 	if !ok || i >= len(n.places) {
+		return nil
+	}
+	return &n.places[i]
+}
+
+// at returns the place of address i, or nil while it is unknown.
+func (n *names) at(i int) *place {
+	if n == nil || i >= len(n.places) {
 		return nil
 	}
 	return n.places[i].Load()
@@ -76,6 +92,8 @@ func (n *names) namer(run int, space uint16, address uint64) calls.Function {
 // name finds the symbols of all modules and names all addresses. The caller
 // holds the token; the table is built.
 func (s *Session) name(ctx context.Context, p Progress) error {
+	s.generation.Add(1)
+	defer s.generation.Add(1)
 	s.mu.Lock()
 	in := s.in
 	s.names = s.names.extended(s.table.Addresses())

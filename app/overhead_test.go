@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -60,6 +61,15 @@ func TestCorrectedTrace(t *testing.T) {
 		}
 		if said := strings.Contains(strings.Join(s.Header().Lines, "\n"), "corrected"); said != test.corrected {
 			t.Errorf("corrected %t: the head says so: %t", test.corrected, said)
+		}
+		for _, format := range []string{"csv", "jsonl"} {
+			var b bytes.Buffer
+			if err := s.Write(context.Background(), &b, format, SaveOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.Contains(b.String(), "duration_corrected_us"); said != test.corrected {
+				t.Errorf("corrected %t: %s says so: %t", test.corrected, format, said)
+			}
 		}
 		if a := s.Advise(0); !a.Measured || a.EventCost != 2 || a.Overhead != 12 || a.Span != 250 {
 			t.Errorf("advice %+v", a)

@@ -15,18 +15,33 @@ import (
 // SaveOptions are the user's choices for a saved file.
 type SaveOptions = export.Options
 
+// SaveLimits are where another file is begun.
+type SaveLimits = export.Limits
+
+// ParseWeight returns what folded stacks are to count, by its word.
+func ParseWeight(s string) (export.Weight, bool) { return export.ParseWeight(s) }
+
 // Save writes all rows in the named format (see [SaveFormats]) to a file,
-// whole or not at all. It loads first if Load has not ended. opt.Header and
-// opt.Progress are filled in.
+// whole or not at all, or to several where they are more than the format's
+// readers take (see [export.Save]). It loads first if Load has not ended.
+// opt.Header and opt.Progress are filled in.
 func (s *Session) Save(ctx context.Context, path, format string, opt SaveOptions, p Progress) error {
-	write, err := s.writer(ctx, format, &opt, p)
+	_, err := s.SaveRows(ctx, path, format, s.Rows(), opt, p)
+	return err
+}
+
+// SaveRows is Save of a part of the rows: src is a source over those of the
+// session. It returns the paths that were written.
+func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.Source, opt SaveOptions, p Progress) ([]string, error) {
+	f, err := s.prepare(ctx, format, &opt, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
 	if err := s.checkTarget(path); err != nil {
-		return err
+		return nil, err
 	}
-	return export.WriteFile(ctx, path, write)
+	return export.Save(ctx, path, f, src, opt)
 }
 
 // ErrIsInput says that a file to be saved is one that the session reads.
@@ -51,28 +66,32 @@ func (s *Session) checkTarget(path string) error {
 	return nil
 }
 
-// Write is Save to an open writer.
+// Write is Save to an open writer, undivided.
 func (s *Session) Write(ctx context.Context, w io.Writer, format string, opt SaveOptions, p Progress) error {
-	write, err := s.writer(ctx, format, &opt, p)
+	return s.WriteRows(ctx, w, format, s.Rows(), opt, p)
+}
+
+// WriteRows is SaveRows to an open writer, undivided.
+func (s *Session) WriteRows(ctx context.Context, w io.Writer, format string, src rows.Source, opt SaveOptions, p Progress) error {
+	f, err := s.prepare(ctx, format, &opt, p)
 	if err != nil {
 		return err
 	}
-	return write(w)
+	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
+	return f.Write(ctx, w, src, opt)
 }
 
-// writer waits for the names and returns the function that writes the rows.
-func (s *Session) writer(ctx context.Context, format string, opt *SaveOptions, p Progress) (func(io.Writer) error, error) {
-	for _, f := range export.Formats() {
-		if f.Name != format {
-			continue
-		}
-		if err := s.Load(ctx, p); err != nil {
-			return nil, err
-		}
-		opt.Header, opt.Progress = s.Header(), p.of(StageSave)
-		return func(w io.Writer) error { return f.Write(ctx, w, s.Rows(), *opt) }, nil
+// prepare waits for the names and fills in what belongs to the session.
+func (s *Session) prepare(ctx context.Context, format string, opt *SaveOptions, p Progress) (export.Format, error) {
+	f, ok := saveFormat(format)
+	if !ok {
+		return f, fmt.Errorf("no format is called %q", format)
 	}
-	return nil, fmt.Errorf("no format is called %q", format)
+	if err := s.Load(ctx, p); err != nil {
+		return f, err
+	}
+	opt.Header, opt.Progress = s.Header(), p.of(StageSave)
+	return f, nil
 }
 
 // Header returns the head of saved files. It names files by their base names,
@@ -86,7 +105,7 @@ func (s *Session) Header() rows.Header {
 	if in.Modules != "" {
 		h.Modules = filepath.Base(in.Modules)
 	}
-	if in.Corrected {
+	if h.Corrected = in.Corrected; h.Corrected {
 		h.Lines = append(h.Lines, "durations are corrected: the recorder's own time is taken off, by its own measure")
 	}
 	for _, w := range s.Warnings() {
@@ -98,6 +117,12 @@ func (s *Session) Header() rows.Header {
 			image.SymbolFile = filepath.Base(m.SymbolFile)
 		}
 		h.Images = append(h.Images, image)
+	}
+	h.Threads = make(map[uint32]string)
+	for _, t := range s.Threads() {
+		if t.Name != "" {
+			h.Threads[t.ID] = t.Name
+		}
 	}
 	return h
 }

@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 
-	"logparser/parser"
 	"logparser/rows"
 )
 
@@ -70,56 +68,4 @@ func readRows(ctx context.Context, src rows.Source, dst []rows.Row, from int64) 
 		err = nil
 	}
 	return n, err
-}
-
-// FilterThread returns the rows of one thread. Damaged records belong to none,
-// because their thread may be the damage.
-func (s *Session) FilterThread(ctx context.Context, thread uint32, p Progress) (rows.Source, error) {
-	f := &filtered{all: s.Rows()}
-	tell := throttled(p, StageSearch)
-	b := blocks.Get().(*block)
-	defer blocks.Put(b)
-	row := int64(0)
-	for i := range s.runs() {
-		for at, end := s.runs()[i].First, s.runs()[i].First+s.runs()[i].Count; at < end; {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			events := b.events[:min(blockRows, end-at)]
-			n, err := s.log.ReadEvents(events, at)
-			for k := range events[:n] {
-				if events[k].Thread == thread && events[k].Kind != parser.Damaged {
-					f.index = append(f.index, row+int64(k))
-				}
-			}
-			if n < len(events) {
-				return nil, fmt.Errorf("record %d: %w", at+int64(n), err)
-			}
-			at += int64(n)
-			row += int64(n)
-			tell(row, f.all.Len())
-		}
-	}
-	return f, nil
-}
-
-// A filtered source shows some rows of another one.
-type filtered struct {
-	all   rows.Source
-	index []int64
-}
-
-func (f *filtered) Len() int64           { return int64(len(f.index)) }
-func (f *filtered) TimeDigits() int      { return f.all.TimeDigits() }
-func (f *filtered) Row(i int64) rows.Row { return f.all.Row(f.index[i]) }
-
-func (f *filtered) Read(dst []rows.Row, from int64) (int, error) {
-	for k := range dst {
-		i := from + int64(k)
-		if i < 0 || i >= f.Len() {
-			return k, io.EOF
-		}
-		dst[k] = f.Row(i)
-	}
-	return len(dst), nil
 }

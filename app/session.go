@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"logparser/calls"
+	"logparser/calls/index"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/rows"
@@ -44,8 +45,9 @@ type Session struct {
 	shown atomic.Pointer[[]sessionRun]
 	// chosen is the index of the chosen run in the log, -1 for all.
 	chosen int
-	table  *calls.Table
-	rows   *source
+	// table has the pairs of the rows.
+	table *index.Index
+	rows  *source
 
 	// work is held, as a token, by whoever pairs or names.
 	work chan struct{}
@@ -59,6 +61,12 @@ type Session struct {
 	names    *names // nil before the addresses are known
 	bindings [][]symbols.Binding
 	closed   bool
+
+	// generation counts how often names, or marks and depths that depend on
+	// them, have changed.
+	generation atomic.Uint64
+	live       atomic.Bool // as the table was told
+	views      viewCache
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named; both are for who holds the token.
@@ -186,12 +194,11 @@ func (s *Session) choose(run string) error {
 		runs = append(runs, all[i])
 	}
 	s.shown.Store(&shown)
-	s.table = calls.NewTable(s.log, runs)
+	s.table = index.New(s.log, runs)
 	if s.in.Corrected && len(shown) > 0 {
 		if _, ok := s.overhead(&shown[0]); !ok {
 			return &InputError{s.in.Log, ErrNoOverhead, "show raw durations"}
 		}
-		s.table.CountInside()
 	}
 	s.rows = &source{s: s}
 	return nil
@@ -280,6 +287,7 @@ func (s *Session) load(ctx context.Context, p Progress) error {
 		return nil
 	}
 	if !s.table.Done() {
+		s.keepIndex()
 		if err := s.table.Build(ctx, nil, p.of(StagePair)); err != nil {
 			return err
 		}

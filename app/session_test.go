@@ -267,7 +267,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestSearchAndFilter(t *testing.T) {
+func TestSearch(t *testing.T) {
 	s := open(t, Inputs{Log: logtest(t, "windows-x64-clang"), NoRecordedPaths: true})
 	ctx, all := context.Background(), s.Rows()
 	var found []int64
@@ -302,27 +302,6 @@ func TestSearchAndFilter(t *testing.T) {
 	}
 	if len(want) == 0 || !slices.Equal(found, want) || !slices.Equal(back, want) {
 		t.Errorf("forward %v\nbackward %v\nwant %v", found, back, want)
-	}
-
-	var sum int64
-	for _, th := range s.Threads() {
-		f, err := s.FilterThread(ctx, th.ID, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Len() != th.Rows {
-			t.Errorf("thread %d: %d rows, want %d", th.ID, f.Len(), th.Rows)
-		}
-		for i := range f.Len() {
-			r := f.Row(i)
-			if r.Thread != th.ID || all.Row(r.Index) != r {
-				t.Fatalf("thread %d, row %d: %+v", th.ID, i, r)
-			}
-		}
-		sum += f.Len()
-	}
-	if sum != all.Len() {
-		t.Errorf("the threads have %d rows, the log %d", sum, all.Len())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logparser/calls"
@@ -48,6 +49,24 @@ type block struct {
 	events  [blockRows]parser.Event
 	records [blockRows]calls.Record
 	inside  []int64 // where durations are corrected
+	recent  [1 << recentBits]recentPlace
+}
+
+// recentBits is the size of a block's cache: 512 addresses.
+const recentBits = 9
+
+// A recentPlace keeps what rows of an address have in common. A block may go
+// from session to session, which names tell apart.
+type recentPlace struct {
+	names   *names
+	address uint64
+	run     int32
+	space   uint16
+	slot    *atomic.Pointer[place]
+	// place is what slot had; the rest belongs to it.
+	place            *place
+	shown            uint64 // the address
+	function, module string
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
@@ -76,12 +95,14 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 		if s.in.Corrected {
 			s.correct(b, r, row, got)
 		}
-		for k := range events[:got] {
-			if src.asWritten && b.records[k].Mark == calls.Running {
-				b.records[k].Mark = calls.None
+		if src.asWritten {
+			for k := range b.records[:got] {
+				if b.records[k].Mark == calls.Running {
+					b.records[k].Mark = calls.None
+				}
 			}
-			s.fill(&dst[done+k], row+int64(k), run, &events[k], &b.records[k], n)
 		}
+		s.fill(dst[done:done+got], row, run, b, n)
 		done += got
 		if err != nil && int64(got) < want {
 			return done, err
@@ -90,50 +111,68 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 	return done, nil
 }
 
-// fill makes a row of an event and its pairing.
-func (s *Session) fill(row *rows.Row, i int64, run int, e *parser.Event, r *calls.Record, n *names) {
-	clock := &s.runs()[run].clock
-	*row = rows.Row{
-		Index:    i,
-		HasWall:  clock.HasWall,
-		Elapsed:  e.Time - s.runs()[run].zero,
-		Thread:   e.Thread,
-		Depth:    r.Depth,
-		Duration: r.Duration,
-		Note:     r.Mark.String(),
-	}
-	if clock.HasWall {
-		row.Wall = clock.Start.Add(time.Duration(e.Time - clock.Zero))
-	}
-	switch e.Kind {
-	case parser.Enter:
-		row.Event = rows.Enter
-	case parser.Leave:
-		row.Event = rows.Leave
-	default:
-		row.Event = rows.Unknown
-		row.Note = calls.Damaged.String()
-	}
-	p := n.find(run, e.Space, e.Address)
-	if p == nil {
-		p = s.unresolved(run, e.Space, e.Address)
-	}
-	row.Address = e.Address
-	if p.address != 0 {
-		row.Address = p.address
-	}
-	row.Function, row.Source, row.Line, row.Symbols = p.function, p.source, p.line, p.symbols
-	if p.note != "" {
-		if row.Note != "" {
-			row.Note += "; "
+// fill makes rows of a block's first events and their pairing; from is the
+// first row's number. It sets every field of a row: clearing them first would
+// take as long again.
+func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) {
+	r := &s.runs()[run]
+	hasWall := r.clock.HasWall
+	var wall time.Time
+	var at int64
+	for k := range dst {
+		row, e, c := &dst[k], &b.events[k], &b.records[k]
+		if hasWall && (k == 0 || e.Time != at) {
+			at = e.Time
+			wall = r.clock.Start.Add(time.Duration(at - r.clock.Zero))
 		}
-		row.Note += p.note
+		row.Index = from + int64(k)
+		row.Wall, row.HasWall, row.Elapsed = wall, hasWall, e.Time-r.zero
+		row.Thread, row.Depth, row.Duration = e.Thread, c.Depth, c.Duration
+		row.Note = c.Mark.String()
+		switch e.Kind {
+		case parser.Enter:
+			row.Event = rows.Enter
+		case parser.Leave:
+			row.Event = rows.Leave
+		default:
+			row.Event = rows.Unknown
+			row.Note = calls.Damaged.String()
+		}
+		m := &b.recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+		if m.names != n || m.address != e.Address || m.run != int32(run) || m.space != e.Space || n == nil || m.slot.Load() != m.place {
+			s.recall(m, run, e, n)
+		}
+		p := m.place
+		row.Address, row.Function, row.Module = m.shown, m.function, m.module
+		row.Source, row.Line, row.Symbols = p.source, p.line, p.symbols
+		if p.note != "" {
+			if row.Note != "" {
+				row.Note += "; "
+			}
+			row.Note += p.note
+		}
+	}
+}
+
+// recall makes m what belongs to the address of an event.
+func (s *Session) recall(m *recentPlace, run int, e *parser.Event, n *names) {
+	*m = recentPlace{names: n, address: e.Address, run: int32(run), space: e.Space, shown: e.Address}
+	if m.slot = n.slot(run, e.Space, e.Address); m.slot != nil {
+		m.place = m.slot.Load()
+	}
+	if m.place == nil {
+		// It is not known for good: the next row is to look again.
+		m.place, m.names = s.unresolved(run, e.Space, e.Address), nil
+	}
+	p := m.place
+	if p.address != 0 {
+		m.shown = p.address
 	}
 	if p.module >= 0 {
-		row.Module = s.runs()[run].names[p.module]
+		m.module = s.runs()[run].names[p.module]
 	}
-	if row.Function == "" {
-		row.Function = s.unnamed(run, p.module, row.Address)
+	if m.function = p.function; m.function == "" {
+		m.function = s.unnamed(run, p.module, m.shown)
 	}
 }
 

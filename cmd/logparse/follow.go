@@ -12,7 +12,7 @@ import (
 
 // follow prints the last rows of a log, all of them if last is -1, and then
 // those that come.
-func (f *inputFlags) follow(cmd *cobra.Command, args []string, format string, last int64) error {
+func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag, format string, last int64) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	say := func(text string, args ...any) {
@@ -29,14 +29,24 @@ func (f *inputFlags) follow(cmd *cobra.Command, args []string, format string, la
 	}
 	defer s.Close()
 	out := cmd.OutOrStdout()
+	v, err := s.View(ctx, where.selection(), nil)
+	if err == nil {
+		err = v.Wait(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	var next int64
 	if last >= 0 {
-		next = max(s.Rows().Len()-last, 0)
+		next = v.Total()
+		if first := v.Len() - last; last > 0 && v.Len() > 0 {
+			next = v.RowOf(max(first, 0))
+		}
 	}
-	if next, err = s.WriteLive(ctx, out, format, app.SaveOptions{}, next, true); err == nil {
+	if next, err = v.WriteLive(ctx, out, format, app.SaveOptions{}, next, true); err == nil {
 		var failed error
 		err = s.Follow(ctx, func(u app.Update) {
-			if next, failed = s.WriteLive(ctx, out, format, app.SaveOptions{}, next, false); failed != nil {
+			if next, failed = v.WriteLive(ctx, out, format, app.SaveOptions{}, next, false); failed != nil {
 				stop()
 				return
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,25 @@ func (r *running) end(t testing.TB) int {
 		t.Fatal("the command does not end")
 	}
 	return 0
+}
+
+// TestFollowWhere prints the rows that an expression chooses.
+func TestFollowWhere(t *testing.T) {
+	log := &liveLog{t: t, path: filepath.Join(t.TempDir(), "LogDetails.dat")}
+	log.write(7)
+	r := start(t, "show", "--follow", "--record", "24", "--format", "csv", "-n", "2", "--where", "event:leave address:0x401", log.path)
+	lines := r.next(t, 3)
+	log.write(100)
+	lines = append(lines, r.next(t, 50)...)
+	for i, l := range lines[1:] {
+		if want := strconv.Itoa(2*i+3) + ","; !strings.HasPrefix(l, want) || !strings.Contains(l, ",leave,") {
+			t.Errorf("line %d is %q, want row %s", i, l, want)
+		}
+	}
+	r.interrupt()
+	if code := r.end(t); code != exitOK {
+		t.Errorf("exit status %d", code)
+	}
 }
 
 func TestFollow(t *testing.T) {

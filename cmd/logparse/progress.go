@@ -38,6 +38,7 @@ var stageWords = map[app.Stage]string{
 	app.StageSymbols: "finding symbols",
 	app.StageResolve: "naming",
 	app.StageFetch:   "asking the symbol server",
+	app.StageFilter:  "filtering",
 	app.StageSave:    "writing",
 }
 

@@ -74,6 +74,8 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 1 error, 2 wrong usage, 3 damaged log with --strict.`,
 		Example: `  logparse show LogDetails.dat
   logparse save LogDetails.dat -o calls.csv --symbols C:\build\pdb
+  logparse show LogDetails.dat --where 'func:Draw dur:>5ms'
+  logparse stats LogDetails.dat --sort self
   logparse symbols .
   logparse resolve --image app.exe 0x1125`,
 		Version:       app.Version,
@@ -85,7 +87,7 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newShow(), newSave(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
+	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
 	for _, cmd := range append(root.Commands(), root) {
 		if check := cmd.Args; check != nil {
 			cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -116,6 +118,8 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Encoding, "encoding", "", "the modules file's `encoding`: utf-8, utf-16le, gbk, windows-1252, ... (default: found out)")
 	flags.StringVar(&f.StartTime, "start-time", "", "the local `time` at the start tick, such as 2013-05-06T14:03:05.123")
 	flags.StringVar(&f.startTick, "start-tick", "", "the `tick` (ms) at the start time")
+	flags.StringVar(&f.IndexCache, "index-cache", "", "the `folder` for the indexes of large logs, which make opening them again quick (default: in the user's cache)")
+	flags.BoolVar(&f.NoIndexCache, "no-index-cache", false, "keep no index of the log, and take none")
 	flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")
 }

@@ -12,6 +12,7 @@ import (
 
 func newShow() *cobra.Command {
 	var in inputFlags
+	var where whereFlag
 	var asJSON, follow bool
 	var format string
 	var last int64
@@ -22,9 +23,12 @@ func newShow() *cobra.Command {
 program writes from then on, each within a quarter of a second, until it is
 interrupted (status 0), its output is closed, or the log says that the program
 has ended. It waits for a log that is not there yet. A row is printed once: the
-duration of a call stands at its leave.`,
+duration of a call stands at its leave.
+
+` + whereHelp,
 		Example: `  logparse show LogDetails.dat | less -S
   logparse show . --symbols build --json | head
+  logparse show . --where 'in:Render (mark:open or dur:>5ms)'
   logparse show LogDetails.dat --follow -n 20`,
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,25 +41,36 @@ duration of a call stands at its leave.`,
 			if last < -1 {
 				return usageError{fmt.Errorf("-n is a number of rows, not %d", last)}
 			}
+			if err := where.check(); err != nil {
+				return err
+			}
 			if follow {
-				return in.follow(cmd, args, format, last)
+				if !slices.Contains(app.LiveFormats(), format) {
+					return usageError{fmt.Errorf("with --follow, --format is one of %s, not %q", strings.Join(app.LiveFormats(), ", "), format)}
+				}
+				return in.follow(cmd, args, &where, format, last)
 			}
 			s, err := in.open(cmd, args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			src, err := where.rows(cmd.Context(), s, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
 			var opt app.SaveOptions
 			if last >= 0 {
-				opt.From = max(s.Rows().Len()-last, 0)
+				opt.From = max(src.Len()-last, 0)
 			}
-			if err := s.Write(cmd.Context(), cmd.OutOrStdout(), format, opt, nil); err != nil {
+			if err := s.WriteRows(cmd.Context(), cmd.OutOrStdout(), format, src, opt, nil); err != nil {
 				return err
 			}
 			return in.finish(s)
 		},
 	}
 	in.add(cmd)
+	where.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object a row, as --format jsonl does")
 	flags.StringVar(&format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))

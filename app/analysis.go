@@ -1,0 +1,634 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"logparser/calls"
+	"logparser/calls/index"
+	"logparser/rows"
+	"logparser/rows/filter"
+)
+
+// A FunctionRef names a function as rows do.
+type FunctionRef struct {
+	// Function is never empty; see [rows.Row].
+	Function, Module string
+	// Source and Line are a place in it: the one of the lowest address that was
+	// recorded of it. "" and 0 if unknown.
+	Source string
+	Line   int
+	// Key is a number of the function, the same in everything that one session
+	// returns until names change; it serves to find the same function elsewhere
+	// and to choose a colour.
+	Key uint32
+}
+
+// groups are the functions of the addresses: addresses of one name, module and
+// source file are one function.
+type groups struct {
+	generation uint64
+	ofRuns     int
+	made       time.Time
+	// of has the group of each address, and list the groups.
+	of   []uint32
+	list []FunctionRef
+	// lowest is the address of which the group has its line.
+	lowest []uint64
+	byName map[functionName]uint32
+}
+
+type functionName struct{ function, module, source string }
+
+// regroup is how long groups are kept while names are still coming.
+const regroup = 500 * time.Millisecond
+
+// groups returns the functions of all addresses that there are now. What it
+// returns is not changed any more.
+func (s *Session) groups() *groups {
+	src := s.blocks()
+	table := src.AddressTable()
+	generation, n := s.generation.Load(), table.Len()
+	c := &s.views
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups
+	s.mu.Lock()
+	loaded := s.loaded
+	s.mu.Unlock()
+	// Until all is named, names come one by one.
+	if g == nil || g.generation != generation || g.ofRuns != len(s.runs()) || !loaded && time.Since(g.made) > regroup {
+		g = &groups{generation: generation, ofRuns: len(s.runs()), made: time.Now(), byName: make(map[functionName]uint32)}
+	}
+	if len(g.of) < n {
+		longer := *g
+		longer.list, longer.lowest = slices.Clone(g.list), slices.Clone(g.lowest)
+		longer.add(s, table, n)
+		g = &longer
+	}
+	c.groups = g
+	return g
+}
+
+func (g *groups) add(s *Session, table *calls.Addresses, n int) {
+	s.mu.Lock()
+	names := s.names
+	s.mu.Unlock()
+	for i := len(g.of); i < n; i++ {
+		a := table.At(i)
+		row := s.placeRow(names, &a, i)
+		key := functionName{row.Function, row.Module, row.Source}
+		group, ok := g.byName[key]
+		if !ok {
+			group = uint32(len(g.list))
+			g.byName[key] = group
+			g.list = append(g.list, FunctionRef{row.Function, row.Module, row.Source, row.Line, group})
+			g.lowest = append(g.lowest, row.Address)
+		} else if row.Address < g.lowest[group] {
+			g.list[group].Line, g.lowest[group] = row.Line, row.Address
+		}
+		g.of = append(g.of, group)
+	}
+}
+
+// ref returns the function of an address.
+func (g *groups) ref(address uint32) FunctionRef {
+	if int(address) < len(g.of) {
+		return g.list[g.of[address]]
+	}
+	return FunctionRef{}
+}
+
+// same returns the addresses of an address's function.
+func (g *groups) same(address uint32) *index.Set {
+	set := index.NewSet(len(g.of))
+	set.Add(address)
+	if int(address) < len(g.of) {
+		for i, group := range g.of {
+			if group == g.of[address] {
+				set.Add(uint32(i))
+			}
+		}
+	}
+	return set
+}
+
+// A Frame is an open call.
+type Frame struct {
+	FunctionRef
+	// Enter is the row of its enter, -1 where that is missing from the log;
+	// Leave that of its leave, -1 where there is none (yet).
+	Enter, Leave int64
+	Thread       uint32
+	Depth        int
+	// Elapsed is the time of its enter since the first row, Duration that of
+	// the call or [rows.NoDuration], both in nanoseconds.
+	Elapsed, Duration int64
+	// Note is the mark of the pairing: open, no leave.
+	Note string
+}
+
+// maxFrames bounds the frames of a stack.
+const maxFrames = 2000
+
+// Stack returns the calls that are open at a row of the log on the row's
+// thread, the outermost first. The call that the row enters or leaves is the
+// last. Of very many only the innermost are returned; the first's Depth tells.
+func (s *Session) Stack(row int64) ([]Frame, error) {
+	src := s.blocks()
+	if src == nil || row >= src.Len() {
+		return nil, errNoIndex
+	}
+	stack, err := index.Stack(src, row)
+	if err != nil {
+		return nil, err
+	}
+	stack = stack[max(len(stack)-maxFrames, 0):]
+	list, g := make([]Frame, len(stack)), s.groups()
+	var missing rows.Row
+	for k := range stack {
+		c := &stack[k]
+		f := Frame{FunctionRef: g.ref(c.Address), Enter: c.Enter, Leave: -1, Thread: src.ThreadID(c.Thread), Depth: int(c.Depth),
+			Elapsed: s.elapsed(row, c.Time), Duration: rows.NoDuration}
+		r := &missing
+		switch {
+		case c.Enter >= 0:
+			entered := s.rows.Row(c.Enter)
+			r = &entered
+			if leave, ok := s.Partner(c.Enter); ok {
+				f.Leave = leave
+			}
+			f.Elapsed = r.Elapsed
+		case k == len(stack)-1:
+			left := s.rows.Row(row)
+			r, f.Leave = &left, row
+		default:
+			r.Duration, r.Note = rows.NoDuration, calls.NoEnter.String()
+		}
+		f.Duration, f.Note = r.Duration, r.Note
+		list[k] = f
+	}
+	return list, nil
+}
+
+// elapsed turns a time of the log's clock into the elapsed time of a row's run.
+func (s *Session) elapsed(row, time int64) int64 {
+	run, _ := s.table.Position(row)
+	return time - s.runs()[run].zero
+}
+
+// Caller returns the enter row of the call that made the call of a row. It is
+// not ok where there is none, or where its enter is missing from the log.
+func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
+	src := s.blocks()
+	if src == nil || row >= src.Len() {
+		return -1, false, errNoIndex
+	}
+	c, ok, err := index.Caller(src, row)
+	if err != nil || !ok || c.Enter < 0 {
+		return -1, false, err
+	}
+	return c.Enter, true, nil
+}
+
+// NextCall returns the enter row of the next call (or the one before, if back)
+// of the row's function, on any thread.
+func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int64, ok bool, err error) {
+	src := s.blocks()
+	if src == nil || row >= src.Len() {
+		return -1, false, errNoIndex
+	}
+	c, err := index.CallAt(src, row)
+	if err != nil || c.Enter < 0 {
+		return -1, false, err
+	}
+	if back {
+		row = c.Enter
+	}
+	return index.NextCall(ctx, src, row, s.groups().same(c.Address), back)
+}
+
+// RowAtTime returns the first row of the log whose elapsed time, in
+// nanoseconds, is not less, or the last row. Of several runs it is about the
+// first.
+func (s *Session) RowAtTime(elapsed int64) int64 {
+	last := s.rows.Len() - 1
+	src := s.blocks()
+	if last < 0 || src == nil {
+		return max(last, 0)
+	}
+	row, err := index.RowAtTime(src, saturatedSum(elapsed, s.runs()[0].zero))
+	if err != nil {
+		return last
+	}
+	return min(row, last)
+}
+
+// A FunctionStat sums up the calls of a function in a selection. Times are in
+// nanoseconds.
+type FunctionStat struct {
+	FunctionRef
+	// Thread is the id of the thread if the statistics are by thread.
+	Thread   uint32
+	ByThread bool
+	// Calls counts the enters; Timed those of them that also have a leave. All that
+	// follows is of those.
+	Calls, Timed int64
+	// Total is all the time in the calls; Self what was not spent in calls that
+	// they made; NonRecursive leaves out what was spent while another call of the
+	// function was open on the thread.
+	Total, Self, NonRecursive int64
+	// Min to Max are of the durations of single calls. Quantiles are right to
+	// within 1/16.
+	Min, P50, P95, P99, Max int64
+	// Durations is the histogram, by rising durations, without empty bars.
+	Durations []Bar
+}
+
+// Mean returns the mean duration of a call in nanoseconds.
+func (f *FunctionStat) Mean() int64 {
+	if f.Timed == 0 {
+		return 0
+	}
+	return f.Total / f.Timed
+}
+
+// A Bar counts durations of From and more, and less than To, in nanoseconds.
+type Bar struct {
+	From, To int64
+	Calls    int64
+}
+
+// Statistics returns the statistics of the functions of a selection, the
+// greatest total first. Folded and Repeats do not matter. A call counts if its
+// enter is a row of the selection, and counts whole. p is told of StageFilter.
+func (s *Session) Statistics(ctx context.Context, sel Selection, p Progress) ([]FunctionStat, error) {
+	return s.statistics(ctx, sel, s.functionGroups, false, p)
+}
+
+// ThreadStatistics is Statistics for each thread by itself, by rising thread id
+// and then as Statistics has it.
+func (s *Session) ThreadStatistics(ctx context.Context, sel Selection, p Progress) ([]FunctionStat, error) {
+	return s.statistics(ctx, sel, s.functionGroups, true, p)
+}
+
+// ModuleStatistics is Statistics of modules: the calls of all functions of a
+// module are one's. Function is empty.
+func (s *Session) ModuleStatistics(ctx context.Context, sel Selection, p Progress) ([]FunctionStat, error) {
+	return s.statistics(ctx, sel, s.moduleGroups, false, p)
+}
+
+func (s *Session) functionGroups() (of []uint32, list []FunctionRef) {
+	g := s.groups()
+	return g.of, g.list
+}
+
+func (s *Session) moduleGroups() (of []uint32, list []FunctionRef) {
+	g := s.groups()
+	byName := make(map[string]uint32)
+	of = make([]uint32, len(g.of))
+	for i, function := range g.of {
+		name := g.list[function].Module
+		group, ok := byName[name]
+		if !ok {
+			group = uint32(len(list))
+			byName[name] = group
+			list = append(list, FunctionRef{Module: name, Key: group})
+		}
+		of[i] = group
+	}
+	return of, list
+}
+
+func (s *Session) statistics(ctx context.Context, sel Selection, groups func() ([]uint32, []FunctionRef), perThread bool, p Progress) ([]FunctionStat, error) {
+	where, err := s.whereOf(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	src := s.blocks()
+	of, refs := groups()
+	stats, err := index.Statistics(ctx, src, index.StatisticsOptions{
+		Where: where, Groups: of, PerThread: perThread, Progress: p.of(StageFilter),
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]FunctionStat, len(stats))
+	for i := range stats {
+		st := &stats[i]
+		f := FunctionStat{
+			FunctionRef: refs[st.Group], Calls: st.Calls, Timed: st.Timed, Total: st.Sum, Self: st.Self, NonRecursive: st.NonRecursive,
+		}
+		if perThread {
+			f.ByThread, f.Thread = true, src.ThreadID(st.Thread)
+		}
+		if st.Timed > 0 {
+			f.Min, f.Max = st.Min, st.Max
+			f.P50, f.P95, f.P99 = st.Quantile(0.50), st.Quantile(0.95), st.Quantile(0.99)
+		}
+		for _, b := range st.Histogram.Buckets() {
+			f.Durations = append(f.Durations, Bar{b.From, b.To, int64(b.Count)})
+		}
+		list[i] = f
+	}
+	slices.SortStableFunc(list, func(a, b FunctionStat) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(b.Total, a.Total), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
+	})
+	return list, nil
+}
+
+// whereOf makes the predicate of a selection, nil for all rows.
+func (s *Session) whereOf(ctx context.Context, sel Selection) (index.Predicate, error) {
+	e, err := filter.Parse(sel.Where)
+	if err != nil {
+		return nil, err
+	}
+	if s.blocks() == nil {
+		return nil, errNoIndex
+	}
+	c, err := s.compile(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return c.pass, nil
+}
+
+// TreeOptions say what a call tree is to be of.
+type TreeOptions struct {
+	// BottomUp makes each function a root, with its callers below it.
+	BottomUp bool
+	// ByThread makes a tree for each thread; the roots are threads then.
+	ByThread bool
+	// MaxNodes bounds the tree; 0 is a default of some 100,000. What does not fit is left
+	// out, rarest calls first; [Tree].Cut says how much.
+	MaxNodes int
+}
+
+// A Tree is who calls what, with equal callers merged.
+type Tree struct {
+	// Roots are by falling Total, as Children are everywhere.
+	Roots []*TreeNode
+	// Calls and Total are of all calls of the selection: Total the time in
+	// outermost calls, in nanoseconds, of which nodes show their part.
+	Calls, Total int64
+	// Cut counts the calls that are in no node of their own because there were
+	// too many nodes.
+	Cut int64
+}
+
+// A TreeNode is a function in the place that its callers (bottom-up: the
+// functions that it called) give it. Times are in nanoseconds.
+type TreeNode struct {
+	FunctionRef
+	// Thread is the thread's id in trees by thread. A root of such a tree has an
+	// empty Function and stands for the thread.
+	Thread   uint32
+	ByThread bool
+	// Other says that the node stands for functions that had no room in the
+	// tree; its Function is empty.
+	Other bool
+	// Calls counts the calls, Timed those that have a leave. Total is the time in
+	// these, Self what was not spent in calls that they made. In a bottom-up tree
+	// they are the part of the root's calls, total and self that came through this
+	// caller; Total then leaves out calls made while another of the function was
+	// open.
+	Calls, Timed, Total, Self int64
+	Children                  []*TreeNode
+}
+
+// Label is the function's name, or what the node stands for instead.
+func (n *TreeNode) Label() string {
+	switch {
+	case n.Function != "":
+		return n.Function
+	case n.Other:
+		return "(others)"
+	case n.ByThread:
+		return "thread " + decimal(n.Thread)
+	}
+	return ""
+}
+
+// Walk calls f for the nodes, each before its children, with the nodes above it,
+// which f must not keep. Where f returns false the children are left out.
+func (t *Tree) Walk(f func(n *TreeNode, path []*TreeNode) bool) {
+	var path []*TreeNode
+	var walk func(list []*TreeNode)
+	walk = func(list []*TreeNode) {
+		for _, n := range list {
+			if f(n, path) {
+				path = append(path, n)
+				walk(n.Children)
+				path = path[:len(path)-1]
+			}
+		}
+	}
+	walk(t.Roots)
+}
+
+// CallTree returns the call tree of a selection. Calls that are not of the
+// selection count in no node, but are nodes where they lead to such that are.
+// p is told of StageFilter.
+func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, p Progress) (*Tree, error) {
+	where, err := s.whereOf(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	src, g := s.blocks(), s.groups()
+	if opt.MaxNodes <= 0 {
+		opt.MaxNodes = defaultNodes
+	}
+	tree, err := index.CallTree(ctx, src, index.TreeOptions{
+		Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes, Progress: p.of(StageFilter),
+	})
+	if err != nil || len(tree.Nodes) == 0 {
+		return &Tree{}, err
+	}
+	nodes := make([]TreeNode, len(tree.Nodes))
+	for i := range nodes {
+		from, n := &tree.Nodes[i], &nodes[i]
+		if from.Group != index.NoGroup {
+			n.FunctionRef = g.list[from.Group]
+		}
+		if from.Thread != index.AllThreads {
+			n.ByThread, n.Thread = true, src.ThreadID(from.Thread)
+		}
+		n.Other, n.Calls, n.Timed, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Total, from.Self
+		if children := tree.Children(int32(i)); len(children) > 0 {
+			n.Children = make([]*TreeNode, len(children))
+			for k, c := range children {
+				n.Children[k] = &nodes[c]
+			}
+		}
+	}
+	return &Tree{Roots: nodes[0].Children, Calls: nodes[0].Calls, Total: nodes[0].Total, Cut: tree.Folded}, nil
+}
+
+// defaultNodes is how many nodes a tree has at most if nothing else is asked
+// for.
+const defaultNodes = 100_000
+
+// A Timeline draws the calls of a session as they followed each other. It stays
+// valid while the log grows; names are those at the time of asking. Its methods
+// are safe for concurrent use.
+type Timeline struct {
+	s *Session
+
+	mu    sync.Mutex
+	lines *index.Timeline
+	// slots has the threads by rising id, measured what is known of them.
+	slots    []uint32
+	measured []index.Lane
+}
+
+// Timeline returns the timeline of the session.
+func (s *Session) Timeline() *Timeline { return &Timeline{s: s} }
+
+// A Lane is a thread.
+type Lane struct {
+	Thread uint32
+	Name   string // "" where the log gives none
+	// Depth is how many calls are open at once at most: the lane's height in
+	// spans. It is 0 until [Timeline.Measure] has found it.
+	Depth int
+	// Rows counts its rows.
+	Rows int64
+}
+
+// Lanes returns the threads by rising id.
+func (t *Timeline) Lanes() []Lane {
+	src := t.s.blocks()
+	if src == nil {
+		return nil
+	}
+	slots := t.order(src)
+	known := make(map[uint32]Thread)
+	for _, th := range t.s.Threads() {
+		known[th.ID] = th
+	}
+	depths := make(map[uint32]int)
+	t.mu.Lock()
+	for _, l := range t.measured {
+		depths[l.Thread] = int(l.MaxDepth) + 1
+	}
+	t.mu.Unlock()
+	list := make([]Lane, len(slots))
+	for i, slot := range slots {
+		id := src.ThreadID(slot)
+		list[i] = Lane{Thread: id, Name: known[id].Name, Depth: depths[slot], Rows: known[id].Rows}
+	}
+	return list
+}
+
+// order returns the slots by rising thread id.
+func (t *Timeline) order(src index.Source) []uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := src.Slots(); len(t.slots) != n {
+		t.slots = make([]uint32, n)
+		for i := range t.slots {
+			t.slots[i] = uint32(i)
+		}
+		slices.SortFunc(t.slots, func(a, b uint32) int { return cmp.Compare(src.ThreadID(a), src.ThreadID(b)) })
+	}
+	return t.slots
+}
+
+// Measure finds the depths of the lanes. It reads all rows; p is told of
+// StageFilter. Until then a lane shows what it is given room for.
+func (t *Timeline) Measure(ctx context.Context, p Progress) error {
+	src := t.s.blocks()
+	if src == nil {
+		return errNoIndex
+	}
+	lanes, err := index.Lanes(ctx, src, nil, p.of(StageFilter))
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.measured = lanes
+	return nil
+}
+
+// Range returns the elapsed times in nanoseconds of the earliest and the latest
+// row, by the clock of the first run.
+func (t *Timeline) Range() (from, to int64) {
+	src := t.s.blocks()
+	if src == nil || src.Len() == 0 {
+		return 0, 0
+	}
+	c := condition{src: src}
+	from, to = c.span()
+	zero := t.s.runs()[0].zero
+	return from - zero, to - zero
+}
+
+// A LaneSpan is a call, or several small ones that are drawn as one.
+type LaneSpan struct {
+	FunctionRef
+	// From and To are elapsed times in nanoseconds, by the clock of the first
+	// run. A call may begin before what was asked for and end after it; an open
+	// call ends at the log's last time.
+	From, To int64
+	Depth    int
+	// Deepest is the greatest depth of what is drawn as one here; Depth for a
+	// single call.
+	Deepest int
+	// Row is the enter row of the call, -1 where that is missing from the log. Of
+	// several it is that of one of them, or a row near.
+	Row int64
+	// Calls is 1 for a call, and of several calls their number; 0 where that is
+	// not known. About says that it and the borders are not exact.
+	Calls int64
+	About bool
+	// Open says that the call has not ended, NoLeave that it was left without a
+	// leave.
+	Open, NoLeave bool
+}
+
+// Spans appends to dst the spans of a lane (an index into [Timeline.Lanes]) that
+// overlap the elapsed times from to to (not included), to be drawn in a width of
+// so many pixels: by depth, then by time. It is quick enough to be called for
+// each frame. Finer says that asking again will give more detail, because not all
+// that was wanted could be read in a frame's time.
+func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (spans []LaneSpan, finer bool, err error) {
+	s := t.s
+	src := s.blocks()
+	if src == nil || len(s.runs()) == 0 {
+		return dst, false, nil
+	}
+	slots := t.order(src)
+	if lane < 0 || lane >= len(slots) {
+		return dst, false, nil
+	}
+	slot := slots[lane]
+	t.mu.Lock()
+	if t.lines == nil {
+		t.lines = index.NewTimeline(src)
+	}
+	lines := t.lines
+	t.mu.Unlock()
+	zero := s.runs()[0].zero
+	wanted := index.NewSet(int(slot) + 1)
+	wanted.Add(slot)
+	found, finer, err := lines.Spans(nil, index.SpanQuery{
+		Threads: wanted, From: saturatedSum(from, zero), To: saturatedSum(to, zero), Pixels: pixels, MaxDepth: math.MaxInt32,
+	})
+	if err != nil {
+		return dst, false, err
+	}
+	g := s.groups()
+	for i := range found {
+		f := &found[i]
+		dst = append(dst, LaneSpan{
+			FunctionRef: g.ref(f.Address), From: f.Start - zero, To: f.End - zero, Depth: int(f.Depth), Deepest: int(f.Deepest),
+			Row: f.Enter, Calls: f.Count, About: f.About, Open: f.Open, NoLeave: f.NoLeave,
+		})
+	}
+	return dst, finer, nil
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"io"
+	"strconv"
+
+	"logparser/export"
+	"logparser/rows"
+)
+
+// SaveStatistics writes statistics as csv to a file, whole or not at all.
+// Durations are in microseconds.
+func (s *Session) SaveStatistics(ctx context.Context, path string, list []FunctionStat, opt SaveOptions) error {
+	return s.SaveTable(ctx, path, func(w io.Writer) error { return WriteStatistics(w, list, opt) })
+}
+
+// SaveTable has write make the content of a file that is not one of the
+// session's inputs, whole or not at all.
+func (s *Session) SaveTable(ctx context.Context, path string, write func(w io.Writer) error) error {
+	if err := s.checkTarget(path); err != nil {
+		return err
+	}
+	return export.WriteFile(ctx, path, write)
+}
+
+// WriteStatistics writes statistics as csv. docs/formats.md has the columns.
+func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
+	columns := []string{"function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us", "nonrecursive_us",
+		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us"}
+	var cells []string
+	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
+		f := &list[i]
+		thread := ""
+		if f.ByThread {
+			thread = decimal(f.Thread)
+		}
+		cells = append(cells[:0], f.Function, f.Module, f.Source, lineText(f.Line), thread, integer(f.Calls), integer(f.Timed))
+		for _, ns := range []int64{f.Total, f.Self, f.NonRecursive, f.Mean(), f.Min, f.P50, f.P95, f.P99, f.Max} {
+			if f.Timed == 0 {
+				ns = rows.NoDuration
+			}
+			cells = append(cells, string(rows.AppendMicroseconds(nil, ns)))
+		}
+		return cells
+	})
+}
+
+// WriteTree writes a call tree as csv: its nodes, each before its children.
+// docs/formats.md has the columns.
+func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
+	columns := []string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us"}
+	type place struct {
+		*TreeNode
+		depth int
+	}
+	var list []place
+	tree.Walk(func(n *TreeNode, path []*TreeNode) bool {
+		list = append(list, place{n, len(path)})
+		return true
+	})
+	var cells []string
+	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
+		n := list[i]
+		thread := ""
+		if n.ByThread {
+			thread = decimal(n.Thread)
+		}
+		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed),
+			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)))
+		return cells
+	})
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+func lineText(line int) string { return string(rows.AppendLine(nil, line)) }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+func newTree() *cobra.Command {
+	var in inputFlags
+	var where whereFlag
+	var out tableFlags
+	var opt app.TreeOptions
+	var percent float64
+	var depth int
+	cmd := &cobra.Command{
+		Use:   "tree LOG",
+		Short: "Print who calls what, with times: from the top down or from the bottom up",
+		Long: `tree prints the functions of the log below those that call them, equal callers
+merged, the greatest total first; with --bottom-up each function with its
+callers below it. Calls that are not among the rows chosen count in no line.
+
+` + whereHelp,
+		Example: `  logparse tree LogDetails.dat --min-percent 1 --depth 8
+  logparse tree LogDetails.dat --bottom-up --where 'module:app'
+  logparse tree LogDetails.dat --by-thread -o tree.csv`,
+		Args: oneLog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if percent < 0 || percent > 100 {
+				return usageError{fmt.Errorf("--min-percent is 0 to 100, not %g", percent)}
+			}
+			if depth < 0 {
+				return usageError{fmt.Errorf("--depth is a number of levels, not %d", depth)}
+			}
+			if err := cmp.Or(where.check(), out.check(), in.raw(cmd)); err != nil {
+				return err
+			}
+			s, err := in.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			p := newProgress(cmd.ErrOrStderr())
+			defer p.clear()
+			tree, err := s.CallTree(cmd.Context(), where.selection(), opt, p.report)
+			if err != nil {
+				return err
+			}
+			p.clear()
+			if tree.Cut > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: the tree has too many branches; %d calls are shown as (others)\n", tree.Cut)
+			}
+			tree.Roots = pruned(tree.Roots, int64(percent/100*float64(tree.Total)), cmp.Or(depth, -1))
+			digits := s.Rows().TimeDigits()
+			err = out.write(cmd, s,
+				func(w io.Writer) error { return printTree(w, tree, digits) },
+				func(w io.Writer) error { return app.WriteTree(w, tree, out.opt) })
+			if err != nil {
+				return err
+			}
+			return in.finish(s)
+		},
+	}
+	in.add(cmd)
+	where.add(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&opt.BottomUp, "bottom-up", false, "each function with its callers below it")
+	flags.BoolVar(&opt.ByThread, "by-thread", false, "a tree for each thread")
+	flags.Float64Var(&percent, "min-percent", 0, "leave out what took less than so many `percent` of all time")
+	flags.IntVar(&depth, "depth", 0, "at most so many `levels` (default: all)")
+	out.add(cmd)
+	return cmd
+}
+
+// pruned leaves out nodes of less time than least and those below so many
+// levels; -1 is no limit.
+func pruned(list []*app.TreeNode, least int64, levels int) []*app.TreeNode {
+	if levels == 0 {
+		return nil
+	}
+	var kept []*app.TreeNode
+	for _, n := range list {
+		if n.Total < least {
+			continue
+		}
+		n.Children = pruned(n.Children, least, max(levels-1, -1))
+		kept = append(kept, n)
+	}
+	return kept
+}
+
+func printTree(w io.Writer, tree *app.Tree, digits int) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function")
+	tree.Walk(func(n *app.TreeNode, path []*app.TreeNode) bool {
+		share := 0.0
+		if tree.Total > 0 {
+			share = 100 * float64(n.Total) / float64(tree.Total)
+		}
+		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s\n", rows.AppendDuration(nil, n.Total, digits), share,
+			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), n.Label())
+		return true
+	})
+	return out.Flush()
+}

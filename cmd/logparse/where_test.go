@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const sampleDir = "../../testdata/logtest/linux-gcc-O2"
+
+// logparse runs the command and returns its exit code and what it printed.
+func logparse(args ...string) (code int, out, errs string) {
+	var o, e bytes.Buffer
+	code = run(context.Background(), args, strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// table reads csv as a map for each line.
+func table(t *testing.T, text string) []map[string]string {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("%d lines: %v", len(lines), err)
+	}
+	var list []map[string]string
+	for _, cells := range lines[1:] {
+		m := map[string]string{}
+		for i, name := range lines[0] {
+			m[name] = cells[i]
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func TestWhere(t *testing.T) {
+	_, all, _ := logparse("save", sampleDir, "-o", "-", "--format", "csv")
+	var want int
+	for _, r := range table(t, all) {
+		if strings.Contains(r["function"], "factorial") && r["event"] == "leave" {
+			want++
+		}
+	}
+	code, out, errs := logparse("save", sampleDir, "-o", "-", "--format", "csv", "--where", "func:factorial event:leave")
+	if code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	rows := table(t, out)
+	for _, r := range rows {
+		if !strings.Contains(r["function"], "factorial") || r["event"] != "leave" {
+			t.Errorf("row %v", r)
+		}
+	}
+	if said := strconv.Itoa(want) + " of " + strconv.Itoa(len(table(t, all))) + " rows"; len(rows) != want || want == 0 || !strings.Contains(errs, said) {
+		t.Errorf("%d rows, want %d; said %q", len(rows), want, errs)
+	}
+	path := filepath.Join(t.TempDir(), "calls.txt")
+	if code, _, errs := logparse("save", sampleDir, "-o", path, "--where", "func:factorial"); code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	saved, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(saved), "where func:factorial") {
+		t.Errorf("the head does not say what was chosen: %.300s, %v", saved, err)
+	}
+	if _, out, _ := logparse("show", sampleDir, "--where", "func:factorial", "-n", "3", "--format", "csv"); len(table(t, out)) != 3 {
+		t.Errorf("the last three rows: %s", out)
+	}
+	for _, verb := range [][]string{{"show"}, {"save", "-o", "-", "--format", "csv"}, {"stats"}, {"tree"}} {
+		code, _, errs := logparse(append(verb, sampleDir, "--where", "dur:>5")...)
+		if code != exitUsage || !strings.Contains(errs, "--where at byte 6: a unit is expected after 5") {
+			t.Errorf("%s: exit status %d: %s", verb[0], code, errs)
+		}
+	}
+}
+
+func TestStats(t *testing.T) {
+	_, all, _ := logparse("save", sampleDir, "-o", "-", "--format", "csv")
+	calls := map[string]int{}
+	total := map[string]float64{}
+	for _, r := range table(t, all) {
+		if r["event"] == "enter" {
+			calls[r["function"]+r["module"]+r["source"]]++
+			us, err := strconv.ParseFloat(r["duration_us"], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total[r["function"]+r["module"]+r["source"]] += us
+		}
+	}
+	code, out, errs := logparse("stats", sampleDir, "--format", "csv", "--sort", "calls")
+	if code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	before := 1 << 60
+	list := table(t, out)
+	for _, f := range list {
+		n, _ := strconv.Atoi(f["calls"])
+		us, _ := strconv.ParseFloat(f["total_us"], 64)
+		key := f["function"] + f["module"] + f["source"]
+		if n != calls[key] || us != total[key] || n > before {
+			t.Errorf("%v: want %d calls, %g us", f, calls[key], total[key])
+		}
+		before = n
+	}
+	if len(list) != len(calls) || len(list) == 0 {
+		t.Errorf("%d functions, want %d", len(list), len(calls))
+	}
+	_, out, _ = logparse("stats", sampleDir, "--limit", "2", "--by", "thread")
+	if lines := strings.Split(out, "\n"); len(lines) != 5 || !strings.Contains(lines[0], "thread") || !strings.HasPrefix(lines[3], "... and ") {
+		t.Errorf("two lines:\n%s", out)
+	}
+	path := filepath.Join(t.TempDir(), "stats.csv")
+	if code, _, errs := logparse("stats", sampleDir, "--by", "module", "-o", path); code != exitOK {
+		t.Errorf("exit status %d: %s", code, errs)
+	}
+	if saved, err := os.ReadFile(path); err != nil || len(table(t, string(saved))) == 0 {
+		t.Errorf("saved %q, %v", saved, err)
+	}
+	for _, args := range [][]string{{"--by", "line"}, {"--sort", "x"}, {"--format", "jsonl"}, {"-o", "x.html"}} {
+		if code, _, errs := logparse(append([]string{"stats", sampleDir}, args...)...); code != exitUsage {
+			t.Errorf("%v: exit status %d: %s", args, code, errs)
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	code, out, errs := logparse("tree", sampleDir, "--format", "csv")
+	if code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	_, all, _ := logparse("save", sampleDir, "-o", "-", "--format", "csv")
+	enters, calls := 0, 0
+	for _, r := range table(t, all) {
+		if r["event"] == "enter" {
+			enters++
+		}
+	}
+	for _, n := range table(t, out) {
+		c, _ := strconv.Atoi(n["calls"])
+		calls += c
+	}
+	if calls != enters || enters == 0 {
+		t.Errorf("the tree has %d calls, the log %d", calls, enters)
+	}
+	_, out, _ = logparse("tree", sampleDir, "--depth", "2", "--format", "csv")
+	for _, n := range table(t, out) {
+		if n["depth"] != "0" && n["depth"] != "1" {
+			t.Errorf("node %v", n)
+		}
+	}
+	_, out, _ = logparse("tree", sampleDir, "--bottom-up", "--where", "func:factorial", "--depth", "1")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "factorial") {
+		t.Errorf("from the bottom up:\n%s", out)
+	}
+	_, out, _ = logparse("tree", sampleDir, "--by-thread", "--min-percent", "1")
+	if !strings.Contains(out, "thread ") {
+		t.Errorf("by thread:\n%s", out)
+	}
+	if code, _, _ := logparse("tree", sampleDir, "--min-percent", "101"); code != exitUsage {
+		t.Errorf("exit status %d", code)
+	}
+}
