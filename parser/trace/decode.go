@@ -31,6 +31,12 @@ const (
 	mustKnow = 48
 )
 
+// Flags of STACK.
+const (
+	stackTimes  = 1
+	stackStated = 2
+)
+
 const (
 	timeShift  = 15
 	offsetBits = 27
@@ -272,7 +278,8 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 		b := d.buf[:len(d.buf)+overread]
 		end := len(d.buf)
 		most := len(dst)
-		if d.gap != parser.NoGap {
+		gap := d.gap
+		if gap != parser.NoGap {
 			most = n + 1
 		}
 		from := n
@@ -337,8 +344,8 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 		} else if err != nil {
 			err = d.bad(err)
 		}
-		if d.gap != parser.NoGap && n > from {
-			dst[from].Gap = d.gap
+		if gap != parser.NoGap && n > from {
+			dst[from].Gap = gap
 			d.gap = parser.NoGap
 		}
 		if err != nil || n == len(dst) {
@@ -642,20 +649,21 @@ func (d *decoder) stack(offset, head, length int64) error {
 	le := binary.LittleEndian
 	b := d.buf[d.p:]
 	flags, depth, k := le.Uint16(b[head:]), le.Uint32(b[head+2:]), int64(le.Uint32(b[head+6:]))
-	if k*8 > length-head-10 || flags&1 != 0 && k*16 > length-head-10 {
+	if k*8 > length-head-10 || flags&stackTimes != 0 && k*16 > length-head-10 {
 		return d.bad(errLength)
 	}
 	// After a gap the stack is empty, and otherwise as the events say, which
-	// a deep one is believed to be.
-	if k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
+	// a deep one is believed to be, unless the recorder says that it is not.
+	stated := flags&stackStated != 0
+	if !stated && k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
 		return nil
 	}
 	at := offset + head + 10
 	known := d.frames
-	if k <= comparableStack {
+	if !stated && k <= comparableStack {
 		known = d.top(int(k))
 	}
-	equal := int64(len(known)) == k
+	equal := !stated && int64(len(known)) == k
 	var block [512 * 8]byte
 	fresh := uint32(0)
 	first := len(s.nodes)

@@ -170,7 +170,7 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	if err != nil {
 		return nil, err
 	}
-	if err := g.readProcess(); err != nil {
+	if _, err := g.readProcess(); err != nil {
 		return nil, err
 	}
 	g.process.order(0, 0)

@@ -49,7 +49,8 @@ LOGREC_API void logrec_counter_f64(const char *name, double value);
 /* Names the calling thread, in the log only. */
 LOGREC_API void logrec_thread_name(const char *name);
 
-/* Switches recording on or off. Off costs a branch a call. Returns what it was. */
+/* Switches recording on or off, for all threads. Off costs a branch a call. What
+ * is open is known again afterwards (README.md). Returns what it was. */
 LOGREC_API int logrec_switch(int on);
 
 /* Writes a copy of what is recorded so far to a new file, path or, where that

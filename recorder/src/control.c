@@ -281,15 +281,15 @@ LR_OWN void lr_wanted_forget(void) {
 /* ---- the interface ---- */
 
 LR_OWN void logrec_enter(const void *function) {
-  lr_enter((uintptr_t)function, 0, lr_frame(), lr_return_address());
+  lr_enter((uintptr_t)function, 0, lr_frame(), lr_return_address(), 0);
 }
-LR_OWN void logrec_leave(const void *function) { lr_leave((uintptr_t)function, 0, lr_frame(), 0); }
+LR_OWN void logrec_leave(const void *function) { lr_leave((uintptr_t)function, 0, lr_frame(), 0, 0, 0); }
 
 LR_OWN void logrec_enter_return(const void *address, const void *frame) {
-  lr_enter((uintptr_t)address, 1, (uintptr_t)frame, 0);
+  lr_enter((uintptr_t)address, 1, (uintptr_t)frame, 0, 0);
 }
 LR_OWN void logrec_leave_return(const void *address, const void *frame) {
-  lr_leave((uintptr_t)address, 1, (uintptr_t)frame, 1);
+  lr_leave((uintptr_t)address, 1, (uintptr_t)frame, 1, 0, 0);
 }
 
 LR_OWN void logrec_mark(const char *text, size_t n) { lr_mark(text, n); }
@@ -301,10 +301,11 @@ LR_OWN void logrec_thread_name(const char *name) { lr_thread_name(name); }
 
 LR_OWN int logrec_switch(int on) {
   lr_read_settings();
-  const int was = !lr_settings.off;
+  const int was = !lr_relaxed(&lr_settings.off);
   if (was == !!on) return was;
   if (!on) lr_switch(0, "logrec_switch");
-  lr_settings.off = !on;
+  lr_store(&lr_settings.off, !on);
+  if (on) lr_store(&lr_global.switched, lr_global.switched + LR_SWITCHED);
   lr_choose_mode();
   if (on) lr_switch(1, "logrec_switch");
   return was;

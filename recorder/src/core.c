@@ -342,7 +342,8 @@ LR_OWN static void calibrate(void) {
   struct lr_frame_entry *stack = (struct lr_frame_entry *)(memory + LR_THREAD_BYTES + CHUNK);
   const uintptr_t function = (uintptr_t)&calibrate;
   t->shift = lr_global.shift;
-  t->busy = LR_IDLE;
+  t->mode = lr_global.switched;
+  for (int i = 0; i < LR_LEVELS; i++) t->level[i].inside = LR_IDLE;
   for (int i = 0; i < LR_WINDOW_CACHE; i++) {
     v->window[i].base = function & ~(((uint64_t)1 << LRF_OFFSET_BITS) - 1);
     v->window[i].bits = LRF_ENTER_BITS;
@@ -356,7 +357,7 @@ LR_OWN static void calibrate(void) {
   uint64_t whole = ~(uint64_t)0, inside = 0;
   const uint32_t mode = lr_mode;
   lr_self_set(t);
-  lr_mode = LR_FAST;
+  lr_store(&lr_mode, t->mode);
   for (int round = 0; round < ROUNDS; round++) {
     c->used = 0;
     v->limit = CHUNK - LRF_CHUNK_HEADER_SIZE - LR_RESERVE;
@@ -365,8 +366,8 @@ LR_OWN static void calibrate(void) {
     const uint64_t begun = lr_ticks();
     for (int i = 0; i < PAIRS; i++) {
       const uintptr_t frame = lr_frame();
-      lr_enter(function, 0, frame, 0);
-      lr_leave(function, 0, frame, 0);
+      lr_enter(function, 0, frame, 0, 0);
+      lr_leave(function, 0, frame, 0, 0, 0);
     }
     const uint64_t ticks = lr_ticks() - begun;
     if (c->used != PAIRS * 8) continue;
@@ -382,7 +383,7 @@ LR_OWN static void calibrate(void) {
     }
   }
   lr_self_set(mine);
-  lr_mode = mode;
+  lr_store(&lr_mode, mode);
   plat_pages_free(memory, size);
   if (whole == ~(uint64_t)0) return;
   const double ps = 1e12 / (double)lr_global.rate; /* a unit */
@@ -402,8 +403,8 @@ LR_OWN static void calibrate(void) {
 LR_OWN static int general(void) { return lr_settings.sites || lr_settings.minimum || lr_lists(); }
 
 LR_OWN void lr_choose_mode(void) {
-  const int on = (lr_global.state == LR_NOT_STARTED || lr_global.state == LR_RUNNING) && !lr_settings.off;
-  lr_store(&lr_mode, !on ? LR_OFF : general() ? LR_GENERAL : LR_FAST);
+  const int on = (lr_global.state == LR_NOT_STARTED || lr_global.state == LR_RUNNING) && !lr_relaxed(&lr_settings.off);
+  lr_store(&lr_mode, !on ? LR_OFF : general() ? LR_GENERAL : lr_load(&lr_global.switched));
 }
 
 /* start creates the file and writes what is known of the process. With the
@@ -526,11 +527,14 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
     v->chunk = &lr_no_chunk;
     v->limit = 0;
     v->last = 0;
-    v->sequence = v->lost = 0;
+    v->sequence = v->lost = v->restated = 0;
+    v->switched = lr_global.switched;
+    if (i > 0) v->inside = LR_IDLE;
     v->next_size = FIRST_CHUNK;
     v->written = 0;
     clear_windows(v);
   }
+  t->mode = lr_global.switched;
   t->shift = lr_global.shift;
   t->dropped = t->ending = t->named = 0;
   t->id = plat_thread_id();
@@ -567,11 +571,11 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
   const int first = lr_global.state == LR_NOT_STARTED;
   if (first) {
     lr_read_settings();
-    if (lr_settings.off) lr_choose_mode();
+    if (lr_relaxed(&lr_settings.off)) lr_choose_mode();
     else start();
   }
   struct lr_thread *t = NULL;
-  if (lr_global.state == LR_RUNNING && !lr_settings.off) {
+  if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off)) {
     t = old != &lr_nobody ? old : take_free();
     if (!t) t = plat_pages(LR_THREAD_BYTES, 1);
     if (t && t == old && have_forked) {
@@ -587,7 +591,7 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
     have_forked = 0;
     if (t && reset_thread(t)) {
       lr_barrier();
-      t->busy = LR_IDLE;
+      t->level[0].inside = LR_IDLE;
       lr_self_set(t);
       plat_thread_name(t->name, sizeof t->name);
       write_thread(t);
@@ -604,21 +608,21 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
 
 LR_OWN struct lr_thread *lr_thread_get(void) {
   struct lr_thread *t = lr_self_get();
-  if (LR_LIKELY(t->busy)) return t;
+  if (LR_LIKELY(lr_alive(t))) return t;
   return make_thread(t);
 }
 
 LR_OWN void lr_thread_exit(struct lr_thread *t) {
   /* Other exit handlers may still call recorded functions: ours asks to be
    * called again, but not for the last round, in which sanitizers end. */
-  if (t->busy && t->ending++ < 2) {
+  if (lr_alive(t) && t->ending++ < 2) {
     plat_on_thread_exit(t);
     return;
   }
   struct plat_saved saved;
   plat_slow_begin(&saved);
   if (plat_lock()) {
-    if (t->busy && lr_self_get() == t) {
+    if (lr_alive(t) && lr_self_get() == t) {
       lr_self_set(&lr_nobody);
       if (lr_global.state == LR_RUNNING) {
         write_renamed(t);
@@ -636,7 +640,7 @@ LR_OWN void lr_thread_exit(struct lr_thread *t) {
         lr_put32(&body, 0);
         write_record(LRF_THREADEND, lr_now());
       }
-      t->busy = 0;
+      t->level[0].inside = 0;
       t->next = lr_global.free_threads;
       lr_global.free_threads = t;
     }
@@ -678,19 +682,22 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
   return c;
 }
 
-/* write_stack begins a chunk with the calls that are open. */
+/* write_stack begins a chunk with the calls that are open. Where they are not
+ * what the events lead to it says so, and takes more room: a reader has nothing
+ * else to go by. */
 LR_OWN static void write_stack(struct lr_level *v) {
   const uint64_t depth = (uint64_t)(v->top - (v->stack + 2));
-  if (!depth && !v->chunk->lost) return;
-  const int times = 1;
-  const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / 8;
+  const int stated = v->restated || v->chunk->lost;
+  v->restated = 0;
+  if (!depth && !stated) return;
+  const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / (stated ? 2 : 8);
   uint64_t k = room / 16;
   if (k > depth) k = depth;
   uint8_t *p = lr_position(v);
   const uint32_t length = (uint32_t)(6 + 2 + 4 + 4 + k * 16);
   lr_store16(p, LRF_FIRST_WORD(LRF_STACK, 0));
   lr_store32(p + 2, length);
-  lr_store16(p + 6, times);
+  lr_store16(p + 6, (uint16_t)(LRF_STACK_TIMES | (stated ? LRF_STACK_STATED : 0)));
   lr_store32(p + 8, (uint32_t)depth);
   lr_store32(p + 12, (uint32_t)k);
   p += 16;
@@ -710,6 +717,8 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
   if (plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || make_stack(v))) {
       uint32_t size = v->next_size;
+      if (v->restated || v->lost)
+        while (size < LARGEST_CHUNK && (size_t)(v->top - v->stack) > size / 32) size *= 2;
       const int level = (int)(v - t->level);
       int why = PLAT_ERROR;
       struct lrf_chunk *old = v->chunk;
@@ -818,39 +827,121 @@ LR_OWN static uint32_t windowed(const struct lr_window *w, uintptr_t address) {
   return (uint32_t)((uint64_t)address - w->base) << LRF_OFFSET_SHIFT | (uint32_t)(w->bits >> LRF_WINDOW_SHIFT);
 }
 
-/* still_busy tells a hook that is interrupted from one that was left for good
+/* still_inside tells a hook that is interrupted from one that was left for good
  * by a longjmp out of the handler: whatever runs now is then not further in
  * than the hook was. */
-LR_OWN static int still_busy(const struct lr_thread *t, uintptr_t frame) {
-  const uintptr_t inside = t->level[t->busy - LR_IDLE - 1].inside;
-  return !inside || frame < inside || plat_on_signal_stack();
+LR_OWN static int still_inside(const struct lr_level *v, uintptr_t frame) {
+  return v->inside != LR_IDLE && (frame < v->inside || plat_on_signal_stack());
+}
+
+LR_OWN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame) {
+  int n = LR_LEVELS;
+  /* Hooks of handlers interrupt one of level 0. */
+  if (t->level[0].inside == LR_IDLE) n = 0;
+  while (n > 0 && !still_inside(&t->level[n - 1], frame)) n--;
+  return n < LR_LEVELS ? &t->level[n] : NULL;
+}
+
+/* abandon gives up what a hook had begun to record, which nobody knows: a new
+ * chunk begins, with the calls that are open, as far as the next event tells. */
+LR_OWN static void abandon(struct lr_level *v) {
+  v->lost++;
+  v->restated = 1;
+  v->switched = LR_JUMPED;
+  v->limit = 0;
 }
 
 /* level_begin finds the level that this event belongs to and takes it. */
 LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame) {
-  while (t->busy > LR_IDLE && !still_busy(t, frame)) {
-    /* What the hook had begun to record, nobody knows: a new chunk begins, with
-     * the calls that are open. */
-    struct lr_level *left = &t->level[t->busy - LR_IDLE - 1];
-    left->lost++;
-    left->limit = 0;
-    t->busy--;
-  }
-  if (t->busy >= LR_IDLE + LR_LEVELS) {
+  struct lr_level *v = lr_level_of(t, frame);
+  if (!v) {
     t->dropped++;
     return NULL;
   }
-  struct lr_level *v = &t->level[t->busy - LR_IDLE];
+  const int left = v->inside != LR_IDLE;
   v->inside = frame;
-  t->busy++;
   lr_barrier();
+  if (left) abandon(v);
+  for (struct lr_level *above = v + 1; above < t->level + LR_LEVELS; above++) {
+    if (above->inside == LR_IDLE) continue;
+    abandon(above);
+    lr_barrier();
+    above->inside = LR_IDLE;
+  }
   return v;
 }
 
-LR_OWN static void level_end(struct lr_thread *t) {
+LR_OWN static void level_end(struct lr_level *v) {
   lr_barrier();
-  t->busy--;
+  v->inside = LR_IDLE;
 }
+
+/* What catch_up knows of an event. */
+struct event {
+  uint64_t key; /* function << 1 | kind; 0 for no function's */
+  int leave;
+  uintptr_t frame, site, pc; /* as lr_enter_slow has them */
+};
+
+/* returns_above tells whether the return address of the function that the event
+ * is of lies on the stack below where another function had the stack pointer when
+ * it called its hook. Then that one called it, or what called it, and is open. The
+ * return address must be there: the search ends. */
+#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+LR_OWN static int returns_above(const struct event *e, uintptr_t outer) {
+  const volatile uintptr_t *p = (const volatile uintptr_t *)((e->frame + sizeof *p - 1) & ~(uintptr_t)(sizeof *p - 1));
+  outer += LR_BELOW_CALL;
+  for (; (uintptr_t)p < outer; p++)
+    if (*p == e->site) return 1;
+  return 0;
+}
+#else
+LR_OWN static int returns_above(const struct event *e, uintptr_t outer) {
+  (void)e;
+  (void)outer;
+  return 1;
+}
+#endif
+
+/* ended tells whether a call that was open when events were last seen has ended
+ * by an event that is not in it. */
+LR_OWN static int ended(const struct lr_frame_entry *f, const struct event *e) {
+  if (f->frame < e->frame) return 1;
+  if (f->frame > e->frame) return e->pc && !(f->function & 1) && !returns_above(e, f->frame);
+  /* The same frame: one is inlined into the other, or comes after it. */
+  if ((e->key | f->function) & 1) return 1;
+  if (f->function == e->key) return 1;
+  if (!e->pc) return e->leave;
+  const uintptr_t his = (uintptr_t)(f->function >> 1), mine = (uintptr_t)(e->key >> 1);
+  return !(his <= e->pc && (mine > e->pc || mine < his));
+}
+
+/* drop_ended takes calls that have ended unseen off the stack. */
+LR_COLD static void drop_ended(struct lr_level *v, const struct event *e) {
+  struct lr_frame_entry *const bottom = v->stack + 2, *top = v->top;
+  while (top > bottom && ended(top - 1, e)) top--;
+  if (top == v->top) return;
+  v->top = top;
+  v->restated = 1;
+  v->limit = 0;
+}
+
+/* catch_up is for the first event after recording was switched on again, or after
+ * a longjmp: calls that were open before may have ended unseen. */
+LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct event *e) {
+  if (plat_on_signal_stack()) return;
+  v->switched = lr_load(&lr_global.switched);
+  if (v == &t->level[0]) t->mode = v->switched;
+  if (!v->stack) return;
+  /* A leave of an open call says itself what has ended, and another one is seen
+   * to by leave_level. */
+  if (!e->leave) drop_ended(v, e);
+}
+
+LR_INLINE int behind(const struct lr_level *v) { return LR_UNLIKELY(v->switched != lr_load(&lr_global.switched)); }
 
 /* time_of reads the counter; a level's time never goes back. */
 LR_OWN static uint64_t time_of(const struct lr_level *v) {
@@ -869,8 +960,12 @@ LR_OWN static int room(struct lr_thread *t, struct lr_level *v, uint64_t now, si
 }
 
 LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
-                               uintptr_t frame, uintptr_t site) {
-  if (lr_mode == LR_GENERAL && !lr_wanted(function, kind)) return;
+                               uintptr_t frame, uintptr_t site, uintptr_t pc) {
+  if (lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
+  if (behind(v)) {
+    const struct event e = {(uint64_t)function << 1 | kind, 0, frame, site, pc};
+    catch_up(t, v, &e);
+  }
   uint64_t now = time_of(v);
   if (!room(t, v, now, 0)) return;
   if (v->top >= v->stack_end && !grow_stack(v)) {
@@ -923,13 +1018,13 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   lr_commit(v, p);
 }
 
-LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site) {
+LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, uintptr_t pc) {
   struct lr_thread *t = lr_thread_get();
-  if (!t || lr_mode == LR_OFF) return;
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
-  enter_level(t, v, function, kind, frame, site);
-  level_end(t);
+  enter_level(t, v, function, kind, frame, site, pc);
+  level_end(v);
 }
 
 /* put_leave writes a leave with the address. */
@@ -949,12 +1044,16 @@ LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t no
 }
 
 LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
-                               uintptr_t frame, int exact) {
+                               uintptr_t frame, int exact, uintptr_t site, uintptr_t pc) {
   const uint64_t key = (uint64_t)function << 1 | kind;
   if (!v->stack && !make_stack(v)) return;
+  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(function, kind))) {
+    const struct event e = {key, 1, frame, site, pc};
+    catch_up(t, v, &e);
+  }
   struct lr_frame_entry *top = v->top - 1;
   const int matches = top->function == key && (exact ? top->frame == frame : top[-1].frame >= frame);
-  if (!matches && lr_mode == LR_GENERAL && !lr_wanted(function, kind)) return;
+  if (!matches && lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
   uint64_t now = time_of(v);
   if (matches) {
     if (lr_global.minimum && v->extra && now - top->time < lr_global.minimum) {
@@ -994,16 +1093,22 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     while (found && f->function != key) f--;
     if (!put_leave(t, v, now, function, kind)) break;
   } while (found && f-- != found);
-  if (found) v->top = found;
+  if (found) {
+    v->top = found;
+  } else if (lr_load(&lr_global.switched) && !plat_on_signal_stack()) {
+    /* Entered while recording was switched off. */
+    const struct event e = {key, 1, frame, site, pc};
+    drop_ended(v, &e);
+  }
 }
 
-LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
+LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, uintptr_t pc) {
   struct lr_thread *t = lr_thread_get();
-  if (!t || lr_mode == LR_OFF) return;
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
-  leave_level(t, v, function, kind, frame, exact);
-  level_end(t);
+  leave_level(t, v, function, kind, frame, exact, site, pc);
+  level_end(v);
 }
 
 /* ends tells whether a call must have ended for one of frame to begin: theirs
@@ -1012,36 +1117,45 @@ LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, i
 LR_OWN static int ends(const struct lr_frame_entry *f, uintptr_t frame) { return (f->function & 1) && f->frame <= frame; }
 
 LR_COLD void lr_ended(uintptr_t frame) {
-  struct lr_thread *t = lr_mode == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
+  if (behind(v)) {
+    const struct event e = {1, 0, frame, 0, 0};
+    catch_up(t, v, &e);
+  }
   while (v->stack && ends(v->top - 1, frame)) {
     const struct lr_frame_entry *f = v->top - 1;
-    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1);
+    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, 0, 0);
   }
-  level_end(t);
+  level_end(v);
 }
 
 LR_COLD void lr_returned(uintptr_t frame) {
-  struct lr_thread *t = lr_mode == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
+  if (behind(v)) {
+    /* Only what is further in. */
+    const struct event e = {0, 0, frame - 1, 0, 0};
+    catch_up(t, v, &e);
+  }
   if (v->stack) {
     const struct lr_frame_entry *f = v->top - 1;
     while (f->frame < frame) f--;
     /* Else it was entered while nothing was recorded. */
-    if (f->frame == frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, frame, 1);
+    if (f->frame == frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, frame, 1, 0, 0);
   }
-  level_end(t);
+  level_end(v);
 }
 
 /* record writes one of the other records: its words behind the first, already
  * packed except for the delta, which is a u16 at their beginning. */
 LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
-  struct lr_thread *t = lr_mode == LR_OFF ? NULL : lr_thread_get();
-  if (!t || lr_mode == LR_OFF) return;
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   struct lr_level *v = level_begin(t, lr_frame());
   if (!v) return;
   const uint64_t now = time_of(v);
@@ -1067,7 +1181,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
     v->last = now;
     lr_commit(v, end);
   }
-  level_end(t);
+  level_end(v);
 }
 
 /* Short enough for the first chunk. */
@@ -1124,7 +1238,7 @@ LR_OWN void lr_switch(int on, const char *why) {
 }
 
 LR_OWN void lr_thread_name(const char *name) {
-  struct lr_thread *t = lr_mode == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -1145,7 +1259,7 @@ LR_OWN void lr_thread_name(const char *name) {
 LR_OWN void lr_fork_before(void) {
   plat_lock();
   struct lr_thread *t = lr_self_get();
-  have_forked = t->busy != 0;
+  have_forked = lr_alive(t);
   for (int i = 0; have_forked && i < LR_LEVELS; i++) {
     const struct lr_level *v = &t->level[i];
     forked[i].stack = v->stack;
@@ -1163,7 +1277,7 @@ LR_OWN void lr_fork_parent(void) {
 LR_OWN void lr_fork_child(void) {
   plat_locks_reset();
   struct lr_thread *t = lr_self_get();
-  if (t != &lr_nobody) t->busy = 0;
+  if (t != &lr_nobody) t->level[0].inside = 0;
   lr_global.free_threads = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();

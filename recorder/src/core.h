@@ -22,9 +22,13 @@
 
 enum { LR_LEVELS = 4 };
 
-/* What lr_mode says. LR_FAST is 0 so that a started and a not yet started
- * recorder look alike to the hooks: threads without lr_thread go the slow way. */
-enum { LR_FAST = 0, LR_OFF = 1, LR_GENERAL = 2 };
+/* What lr_mode says: LR_OFF, LR_GENERAL, or the hot path may be taken; then it
+ * is lr_state.switched, which a thread has to have seen. It is 0 at first, so that
+ * a started and a not yet started recorder look alike to the hooks: threads
+ * without lr_thread go the slow way. */
+enum { LR_OFF = 1, LR_GENERAL = 2, LR_SWITCHED = 4 };
+/* In lr_level.switched: a hook was left by longjmp. */
+enum { LR_JUMPED = 3 };
 extern LR_HIDDEN uint32_t lr_mode;
 
 /* An open call. */
@@ -58,7 +62,10 @@ struct lr_level {
   uint32_t limit;
   uint64_t last; /* units */
   struct lr_frame_entry *top, *stack_end;
-  uintptr_t inside; /* the frame of the hook that has the level, while one has */
+  /* The frame of the hook that has the level, while one has, else LR_IDLE; 0 in
+   * level 0 of an lr_thread that is nobody's. Taking a level and giving it back
+   * are one store each: a signal handler finds it taken or not. */
+  uintptr_t inside;
   struct lr_window window[LR_WINDOW_CACHE];
 
   struct lr_frame_entry *stack; /* begins with two sentinels */
@@ -68,6 +75,8 @@ struct lr_level {
   uint32_t windows;                  /* how many are set */
   uint32_t window_next;              /* the one to set anew when all are */
   uint32_t sequence, lost;
+  uint32_t switched; /* lr_state.switched at the last event */
+  uint32_t restated; /* 1: the stack is not what the events lead to */
   uint32_t next_size; /* of the next chunk */
   uint64_t written;   /* bytes of all chunks before this one */
   /* Rings: the chunks, oldest first, linked by their order in this array. */
@@ -85,9 +94,7 @@ enum {
 /* An lr_thread becomes zero in a forked child where the system can do that. */
 enum { LR_IDLE = 1 };
 struct lr_thread {
-  /* LR_IDLE, and one more for each hook of this thread that is on the stack; 0
-   * in an lr_thread that is nobody's. */
-  uint32_t busy;
+  uint32_t mode; /* what lr_mode must be for the hot path */
   uint32_t shift;
   uint32_t stream;
   uint64_t id;
@@ -122,6 +129,7 @@ struct lr_state {
   uint32_t state;
   uint32_t shift;   /* of the counter */
   int counter;      /* LRF_... */
+  uint32_t switched; /* LR_SWITCHED more at each switching on */
   uint64_t rate;    /* units a second */
   uint64_t minimum; /* units */
   uint64_t begin;
@@ -145,6 +153,10 @@ LR_HIDDEN uint64_t lr_now(void);
 /* The state of this thread, made on the first call; NULL while it
  * cannot be had (off, stopped, or asked from inside its own making). */
 LR_HIDDEN struct lr_thread *lr_thread_get(void);
+LR_INLINE int lr_alive(const struct lr_thread *t) { return t->level[0].inside != 0; }
+/* The level that an event belongs to whose hook was called with this frame, or
+ * NULL where all are in use. */
+LR_HIDDEN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
 LR_HIDDEN void lr_thread_exit(struct lr_thread *t);
 /* The program ends: END, and the file cut to its length. */
 LR_HIDDEN void lr_end(void);
@@ -178,9 +190,11 @@ LR_HIDDEN void lr_put_string(struct lr_body *b, const char *s);
 LR_HIDDEN struct lr_body *lr_record_begin(void);
 LR_HIDDEN void lr_record_end(struct lr_body *b, uint16_t type, uint64_t time);
 
-/* Slow ways of the hooks. exact: frame must equal the enter's. */
-LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site);
-LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact);
+/* Slow ways of the hooks. site: where the function returns to, 0 not known. pc:
+ * where the hook returns to, if site lies above frame on the stack, else 0.
+ * exact: frame must equal the enter's. */
+LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, uintptr_t pc);
+LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, uintptr_t pc);
 /* For hooks that know a call by its frame alone. lr_ended records leaves for
  * the calls (of kind 1) that must have ended before the one of frame began;
  * lr_returned records the leave of the call of frame. */
@@ -264,45 +278,46 @@ LR_INLINE int lr_try_leave(struct lr_thread *t, struct lr_level *v, uint64_t key
   return 1;
 }
 
-/* Records an enter. site is used where call sites are recorded. */
-LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site) {
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) {
-    if (lr_mode != LR_OFF) lr_enter_slow(function, kind, frame, site);
-    return;
-  }
+/* Records an enter. above: this is inlined into the hook, and site is the return
+ * address that lies above frame on the stack. */
+LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, int above) {
   const uintptr_t inside = lr_frame();
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) {
-    lr_enter_slow(function, kind, frame, site);
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) {
+    if (mode != LR_OFF) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
     return;
   }
-  t->busy = LR_IDLE + 1;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) {
+    lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
+    return;
+  }
   t->level[0].inside = inside;
   lr_barrier();
   const int done = lr_try_enter(t, &t->level[0], function, kind, frame);
   lr_barrier();
-  t->busy = LR_IDLE;
-  if (LR_UNLIKELY(!done)) lr_enter_slow(function, kind, frame, site);
+  t->level[0].inside = LR_IDLE;
+  if (LR_UNLIKELY(!done)) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
 }
 
-LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) {
-    if (lr_mode != LR_OFF) lr_leave_slow(function, kind, frame, exact);
-    return;
-  }
+LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, int above) {
   const uintptr_t inside = lr_frame();
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) {
-    lr_leave_slow(function, kind, frame, exact);
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) {
+    if (mode != LR_OFF) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
     return;
   }
-  t->busy = LR_IDLE + 1;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) {
+    lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
+    return;
+  }
   t->level[0].inside = inside;
   lr_barrier();
   const int done = lr_try_leave(t, &t->level[0], (uint64_t)function << 1 | kind, frame, exact);
   lr_barrier();
-  t->busy = LR_IDLE;
-  if (LR_UNLIKELY(!done)) lr_leave_slow(function, kind, frame, exact);
+  t->level[0].inside = LR_IDLE;
+  if (LR_UNLIKELY(!done)) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
 }
 
 #endif

@@ -87,6 +87,8 @@ enum {
   LRF_COUNTER = 11,
   LRF_LOST = 14,
 };
+/* Flags of STACK. */
+enum { LRF_STACK_TIMES = 1, LRF_STACK_STATED = 2 };
 /* LRF_FIRST_WORD is the first word of the other records; words counts it too,
  * 0 where a u32 with the length in bytes follows. */
 #define LRF_FIRST_WORD(type, words) ((uint16_t)((type) << 2 | (words) << 8))

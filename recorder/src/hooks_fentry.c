@@ -42,10 +42,10 @@ __attribute__((constructor(101))) LR_OWN static void find_size(void) {
 
 LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
   (void)site;
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode != LR_OFF;
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 1;
-  t->busy = LR_IDLE + 1;
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) return mode != LR_OFF;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 1;
   t->level[0].inside = frame;
   lr_barrier();
   struct lr_level *v = &t->level[0];
@@ -53,29 +53,29 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site)
   /* Not where a call that was further in has ended unseen. */
   const int done = LR_LIKELY(top->frame > frame || !(top->function & 1)) && lr_try_enter(t, v, address, 1, frame);
   lr_barrier();
-  t->busy = LR_IDLE;
+  t->level[0].inside = LR_IDLE;
   return !done;
 }
 
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site) {
   lr_ended(frame);
-  lr_enter_slow(address, 1, frame, site);
+  lr_enter_slow(address, 1, frame, site, 0);
 }
 
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
   (void)address;
   (void)site;
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode != LR_OFF;
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 1;
-  t->busy = LR_IDLE + 1;
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) return mode != LR_OFF;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 1;
   t->level[0].inside = frame;
   lr_barrier();
   struct lr_level *v = &t->level[0];
   const struct lr_frame_entry *top = v->top - 1;
   const int done = LR_LIKELY(top->frame == frame && (top->function & 1)) && lr_try_leave(t, v, top->function, frame, 1);
   lr_barrier();
-  t->busy = LR_IDLE;
+  t->level[0].inside = LR_IDLE;
   return !done;
 }
 

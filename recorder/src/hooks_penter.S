@@ -124,3 +124,7 @@ HOOK __pexit, _lr_pexit, _lr_pexit_slow
 #endif
 
 #endif
+
+#if defined(__ELF__)
+.section .note.GNU-stack,"",%progbits
+#endif

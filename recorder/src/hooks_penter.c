@@ -36,29 +36,31 @@ void lr_pexit_slow(uintptr_t address, uintptr_t frame);
 
 /* Integer code only, but for what the compiler moves through xmm0 to xmm5. */
 LR_OWN int lr_penter(uintptr_t address, uintptr_t frame) {
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode == LR_OFF;
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 0;
-  t->busy = LR_IDLE + 1;
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) return mode == LR_OFF;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 0;
+  t->level[0].inside = frame;
   lr_barrier();
   const int done = lr_try_enter(t, &t->level[0], address, 1, frame);
   lr_barrier();
-  t->busy = LR_IDLE;
+  t->level[0].inside = LR_IDLE;
   return done;
 }
 
 LR_OWN int lr_pexit(uintptr_t address, uintptr_t frame) {
   (void)address;
-  if (LR_UNLIKELY(lr_mode != LR_FAST)) return lr_mode == LR_OFF;
   struct lr_thread *t = lr_self_get();
-  if (LR_UNLIKELY(t->busy != LR_IDLE)) return 0;
-  t->busy = LR_IDLE + 1;
+  const uint32_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(mode != t->mode)) return mode == LR_OFF;
+  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 0;
+  t->level[0].inside = frame;
   lr_barrier();
   struct lr_level *v = &t->level[0];
   const uint64_t key = v->top[-1].function;
   const int done = (key & 1) && lr_try_leave(t, v, key, frame, 1);
   lr_barrier();
-  t->busy = LR_IDLE;
+  t->level[0].inside = LR_IDLE;
   return done;
 }
 
@@ -173,7 +175,7 @@ LR_COLD void lr_penter_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
-  lr_enter_slow(address, 1, frame, 0);
+  lr_enter_slow(address, 1, frame, 0, 0);
   restore(area, mask);
 }
 
@@ -181,13 +183,13 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
-  const struct lr_thread *t = lr_self_get();
+  struct lr_thread *t = lr_self_get();
   const struct lr_frame_entry *f = NULL;
-  if (t->busy >= LR_IDLE && t->busy - LR_IDLE < LR_LEVELS && (lr_mode == LR_FAST || lr_wanted(address, 1)))
-    f = find(&t->level[t->busy - LR_IDLE], address, frame);
+  const struct lr_level *v = lr_alive(t) ? lr_level_of(t, frame) : NULL;
+  if (v && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(address, 1))) f = find(v, address, frame);
   /* One that was entered while nothing was recorded is nobody's leave. */
-  if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1);
-  else lr_leave_slow(address, 1, frame, 1);
+  if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, 0, 0);
+  else lr_leave_slow(address, 1, frame, 1, 0, 0);
   restore(area, mask);
 }
 

@@ -24,6 +24,7 @@
 #define lr_return_address() ((uintptr_t)_ReturnAddress())
 /* x86 and x64 keep stores in order, and loads; the compiler is told to. */
 #define lr_load(p) (_ReadWriteBarrier(), *(p))
+#define lr_relaxed(p) (*(p))
 #define lr_store(p, v) (_ReadWriteBarrier(), (void)(*(p) = (v)), _ReadWriteBarrier())
 #define lr_barrier() _ReadWriteBarrier()
 #else
@@ -34,6 +35,8 @@
 #define LR_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define lr_load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+/* Of what other threads write now and then, on the hot path. */
+#define lr_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define lr_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 /* Orders what one thread and its own signal handlers see. */
 #define lr_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -43,9 +46,12 @@
 #if !defined(_WIN32)
 #if defined(__clang__)
 #define lr_frame() ((uintptr_t)__builtin_frame_address(0))
+/* What is to be added for the stack pointer before the call. */
+#define LR_BELOW_CALL (2 * sizeof(uintptr_t))
 #else
 /* The same, but for a constant, and without a frame pointer. */
 #define lr_frame() ((uintptr_t)__builtin_dwarf_cfa())
+#define LR_BELOW_CALL 0
 #endif
 #endif
 #endif

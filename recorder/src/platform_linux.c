@@ -65,21 +65,25 @@ LR_OWN static uint64_t told_rate(void) {
 #endif
 
 #if LR_HAVE_COUNTER
+/* pair reads both clocks; of several readings the one that took least. */
+LR_OWN static void pair(uint64_t *tsc, uint64_t *time) {
+  uint64_t best = ~(uint64_t)0;
+  for (int i = 0; i < 8; i++) {
+    const uint64_t a = lr_tsc(), n = nanoseconds(CLOCK_MONOTONIC), took = lr_tsc() - a;
+    if (took >= best) continue;
+    best = took;
+    *tsc = a + took / 2;
+    *time = n;
+  }
+}
+
 /* measured_rate compares the counter with the clock for half a millisecond. */
 LR_OWN static uint64_t measured_rate(void) {
-  uint64_t m0, m1, t0, t1;
-  uint64_t best = ~(uint64_t)0;
-  m0 = t0 = 0;
-  for (int i = 0; i < 5; i++) {
-    const uint64_t a = lr_tsc(), m = nanoseconds(CLOCK_MONOTONIC), b = lr_tsc();
-    if (b - a < best) best = b - a, m0 = m, t0 = a + (b - a) / 2;
-  }
-  do {
-    t1 = lr_tsc();
-    m1 = nanoseconds(CLOCK_MONOTONIC);
-    t1 += (lr_tsc() - t1) / 2;
-  } while (m1 - m0 < 500000);
-  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(m1 - m0));
+  uint64_t t0 = 0, n0 = 0, t1 = 0, n1 = 0;
+  pair(&t0, &n0);
+  do pair(&t1, &n1);
+  while (n1 - n0 < 500000);
+  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(n1 - n0));
 }
 #endif
 

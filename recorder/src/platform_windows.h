@@ -79,8 +79,10 @@ void *_AddressOfReturnAddress(void);
 #endif
 #if defined(_MSC_VER) || defined(__clang__)
 #define lr_frame() ((uintptr_t)_AddressOfReturnAddress())
+#define LR_BELOW_CALL sizeof(uintptr_t)
 #else
 #define lr_frame() ((uintptr_t)__builtin_dwarf_cfa())
+#define LR_BELOW_CALL 0
 #endif
 
 /* ---- platform_windows.c, for modules_windows.c ---- */

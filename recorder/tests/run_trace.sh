@@ -3,8 +3,8 @@
 # tests with what is at hand: trace_test by each way in, with gcc and clang,
 # linked and preloaded, under sanitizers, and LogTest by each way against its
 # truth. LogTest's traces are left in OUT, a folder a lane. KILLS says how often
-# a recording program is ended by force (100), the variable LANES which lanes run
-# (all).
+# a recording program is ended by force (100): in all lanes together, or in each
+# of those that the variable LANES names; then only these run.
 #
 # The last line is "N passed, N failed, N skipped". Exit: 0 nothing failed.
 
@@ -130,23 +130,25 @@ g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" || exit 1
 
 cyg=-finstrument-functions
-suite gcc gcc g++ "" $cyg static kills=$kills
-suite gcc-shared gcc g++ "" $cyg shared kills=8
-suite gcc-preload gcc g++ "" $cyg preload kills=8
+# share TENTHS: a lane's part of the kills.
+share() { [ -n "${LANES-}" ] && echo "kills=$kills" || echo "kills=$(((kills * $1 + 9) / 10))"; }
+suite gcc gcc g++ "" $cyg static "$(share 4)"
+suite gcc-shared gcc g++ "" $cyg shared "$(share 1)"
+suite gcc-preload gcc g++ "" $cyg preload "$(share 1)"
 if [ "$(uname -m)" = x86_64 ]; then
-  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static kills=8 fentry -deep -short
-  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short
+  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static "$(share 1)" fentry -deep -short
+  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short -switches
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then
-  suite clang $clang $clangxx "" $cyg static kills=20 clang
-  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short
+  suite clang $clang $clangxx "" $cyg static "$(share 3)" clang
+  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short -switches
 else
   skip clang "clang is missing"
 fi
 # These handle signals in a way of their own, a death is theirs to report, and
-# the last has no room for deep recursion.
+# the last has no room for deep recursion and takes long for millions of calls.
 suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full
-suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork
+suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -descriptors
 
 for level in -O0 -O2; do
   logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"

@@ -25,6 +25,7 @@ struct TraceEvent {
   int64_t value;
   uint64_t depth;                  // of a Stack
   std::vector<uint64_t> functions;  // of a Stack: address * 2 + kind
+  size_t around;                   // of an enter: how many calls it is in
 };
 
 struct TraceStream {
@@ -280,6 +281,7 @@ class Trace {
         e.site = site;
         site = 0;
         e.time = now;
+        e.around = open.size();
         open.push_back(e.address << 1 | e.addressKind);
         s.events.push_back(e);
         events++;
@@ -343,8 +345,12 @@ class Trace {
           if (p != begin || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
             return fail("offset %llu: stack", where);
           for (uint32_t i = 0; i < k; i++) e.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
-          // What was open before says the same, where nothing was lost.
-          if (!middle && !open.empty() && !at<uint32_t>(o + 20)) {
+          // What was open before says the same, unless it says that it is not so.
+          if (at<uint32_t>(o + 20) && !(f & 2)) return fail("offset %llu: lost, and not stated", where);
+          if (f & 2) {
+            open.resize(size_t(e.depth - k), 0);
+            open.insert(open.end(), e.functions.begin(), e.functions.end());
+          } else if (!middle && !open.empty()) {
             if (open.size() != e.depth || !std::equal(e.functions.begin(), e.functions.end(), open.end() - k))
               return fail("offset %llu: the stack is another: depth %zu, recorded %llu", where, open.size(),
                           (unsigned long long)e.depth);
@@ -353,6 +359,7 @@ class Trace {
             open.insert(open.end(), e.functions.begin(), e.functions.end());
           }
           e.kind = TraceEvent::Stack;
+          e.value = f;
           e.time = now;
           s.events.push_back(e);
           break;

@@ -174,19 +174,112 @@ QUIET static int signalJumps(int times) {
   return 0;
 }
 
+struct Worker {
+  int calls;
+  volatile bool named;
+};
 QUIET static void *leaves(void *p) {
-  branch(int(reinterpret_cast<intptr_t>(p)));
+  Worker *w = static_cast<Worker *>(p);
+  branch(w->calls / 2);
+  // Its name comes from outside, while it records.
+  while (!__atomic_load_n(&w->named, __ATOMIC_ACQUIRE)) usleep(200);
+  branch(w->calls - w->calls / 2);
   return nullptr;
 }
 QUIET static int threads(int number, int calls, int rounds) {
   for (int r = 0; r < rounds; r++) {
     pthread_t t[32];
+    Worker w[32];
     for (int i = 0; i < number; i++) {
-      pthread_create(&t[i], nullptr, leaves, reinterpret_cast<void *>(intptr_t(calls)));
+      w[i].calls = calls;
+      w[i].named = false;
+      pthread_create(&t[i], nullptr, leaves, &w[i]);
       if (r == 0 && i == 0) pthread_setname_np(t[i], "worker");
+      __atomic_store_n(&w[i].named, true, __ATOMIC_RELEASE);
     }
     for (int i = 0; i < number; i++) pthread_join(t[i], nullptr);
   }
+  return 0;
+}
+
+// The recording is switched off and on in calls of different shape, and calls
+// begin and end meanwhile.
+LOGGED static void pauses() {
+  logrec_switch(0);
+  __asm__ volatile("");
+}
+LOGGED static int resumes(int x) {
+  volatile int room[40];
+  room[x] = x;
+  logrec_switch(1);
+  if (x == 7) leaf(x);
+  return room[x] + 1;
+}
+LOGGED static int around(int n) {
+  leaf(1);
+  pauses();
+  branch(3);
+  const int x = resumes(n);
+  return leaf(x) + 1;
+}
+LOGGED static int directly() {
+  logrec_switch(0);
+  branch(3);
+  logrec_switch(1);
+  return leaf(3) + 1;
+}
+LOGGED static int again(int n) {
+  if (n == 0) logrec_switch(0);
+  return leaf(n) + 1;
+}
+struct Pause {
+  LOGGED Pause() { logrec_switch(0); }
+  LOGGED ~Pause() { logrec_switch(1); }
+};
+LOGGED static int scoped(int n) {
+  {
+    Pause p;
+    branch(n);
+  }
+  return leaf(n) + 1;
+}
+static int step;
+QUIET static void reach(int s) { __atomic_store_n(&step, s, __ATOMIC_RELEASE); }
+QUIET static void await(int s) {
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < s) usleep(200);
+}
+LOGGED static void waitsInside(int n) {
+  if (n > 0) return waitsInside(n - 1), leaf(1), (void)0;
+  reach(1);
+  await(2);
+}
+LOGGED static int restarts() { return branch(2) + 1; }
+// Another thread's calls end while this one has switched the recording off.
+QUIET static void *switchedBelow(void *) {
+  waitsInside(3);
+  reach(3);
+  await(4);
+  restarts();
+  return nullptr;
+}
+QUIET static int switches() {
+  around(5);
+  around(7);
+  directly();
+  scoped(2);
+  again(1);
+  again(0);
+  logrec_switch(1);
+  again(2);
+  pthread_t t;
+  pthread_create(&t, nullptr, switchedBelow, nullptr);
+  await(1);
+  logrec_switch(0);
+  reach(2);
+  await(3);
+  logrec_switch(1);
+  reach(4);
+  pthread_join(t, nullptr);
   return 0;
 }
 
@@ -237,6 +330,13 @@ QUIET static int run(int argc, char **argv) {
   tellFunction("passes", passes);
   tellFunction("catches", catches);
   tellFunction("forks", forksInside);
+  tellFunction("pauses", pauses);
+  tellFunction("around", around);
+  tellFunction("directly", directly);
+  tellFunction("scoped", scoped);
+  tellFunction("again", again);
+  tellFunction("waits", waitsInside);
+  tellFunction("restarts", restarts);
   tellFunction("constructor", inConstructor);
   tellFunction("destructor", inDestructor);
   if (is("calls")) return branch(int(arg(2))) < 0;
@@ -315,6 +415,7 @@ QUIET static int run(int argc, char **argv) {
     branch(5);
     return 0;
   }
+  if (is("switches")) return switches();
   if (is("short")) {
     // Calls of many microseconds among short ones.
     for (int i = 0; i < 100; i++) {

@@ -87,6 +87,7 @@ func TestGenerate(t *testing.T) {
 	for _, s := range []Spec{
 		{Records: 50_001, Seed: 1},
 		{Records: 50_001, RecordSize: 16, Threads: 1, Functions: 1, MaxDepth: 3},
+		{Records: 50_001, RecordSize: 16, Tiny: true},
 		{Records: 200_000, RecordSize: 16, Truncated: true, Threads: 300, Modules: 7, StartTick: 1<<32 - 100},
 	} {
 		var b, again bytes.Buffer

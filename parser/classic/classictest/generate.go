@@ -36,6 +36,9 @@ type Spec struct {
 	Padding byte
 	// Truncated makes 16-byte records of a 64-bit program.
 	Truncated bool
+	// Tiny makes the program of tracers' benchmarks: threads that call a few
+	// tiny functions in loops, and now and then one that calls itself.
+	Tiny bool
 }
 
 func (s Spec) filled() Spec {
@@ -154,6 +157,9 @@ func newGenerator(s Spec) *generator {
 // Generate writes the log that the Spec describes.
 func Generate(w io.Writer, s Spec) error {
 	g := newGenerator(s)
+	if g.Tiny {
+		return g.tiny(w)
+	}
 	const blockRecords = 8192
 	block := make([]byte, blockRecords*g.RecordSize)
 	for i := range block {

@@ -111,6 +111,9 @@ func dumpEvent(record []byte, head int) string {
 		var s strings.Builder
 		times, k := at(0, 2)&1, int(at(6, 4))
 		fmt.Fprintf(&s, "stack depth=%d times=%d", at(2, 4), times)
+		if at(0, 2)&2 != 0 {
+			s.WriteString(" stated=1")
+		}
 		for i := range min(k, len(body)/8) {
 			v := at(10+8*i, 8)
 			if v == 0 {
@@ -276,8 +279,9 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 		k := len(l.plain)
 		depth := l.field("depth", 32, uint64(k))
 		times := l.field("times", 1, 0)
+		stated := l.field("stated", 1, 0)
 		long(recStack, 10+8*k*int(1+times))
-		b = le.AppendUint16(b, uint16(times))
+		b = le.AppendUint16(b, uint16(times|stated<<1))
 		b = le.AppendUint32(le.AppendUint32(b, uint32(depth)), uint32(k))
 		var entered []byte
 		for len(l.plain) > 0 {
