@@ -174,13 +174,17 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
-	# The trace recorder on Linux has recorder/tests/run_trace.sh; it takes minutes and is run by hand.
+	lane recorder-trace 15 recorder/tests/run_trace.sh 100
+	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
-	if ls build/trace-windows/*/LogDetails.lptrace >/dev/null 2>&1; then
-		LOGPARSER_TRACETEST_DIR=$PWD/build/trace-windows CGO_ENABLED=0 gotest trace-logtest -run TestTraceLogTest ./cmd/logparse
-	else
-		skip trace-logtest "there are no traces of LogTest"
-	fi
+	local system
+	for system in linux windows; do
+		if ls build/trace-$system/*/LogDetails.lptrace >/dev/null 2>&1; then
+			LOGPARSER_TRACETEST_DIR=$PWD/build/trace-$system CGO_ENABLED=0 gotest trace-logtest-$system -run TestTraceLogTest ./cmd/logparse
+		else
+			skip trace-logtest-$system "there are no traces of LogTest"
+		fi
+	done
 }
 
 stage_logtest() {
