@@ -83,6 +83,9 @@ func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt O
 	asked, done := from, from
 	var told time.Time
 	for done < n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for ; asked < n && len(pending) < ahead; asked += blockRows {
 			b := &block{from: asked, n: int(min(blockRows, n-asked)), parts: make(chan []byte, 1)}
 			pending = append(pending, b)

@@ -92,7 +92,7 @@ func BenchmarkFill(b *testing.B) {
 		name string
 		want Columns
 	}{
-		{"all", ^Columns(0)}, {"pairs", Depths | Pairs}, {"threads", Threads}, {"addresses", Addresses}, {"times", Times},
+		{"all", ^Columns(0)}, {"pairs", Depths | Pairs}, {"depths", Depths}, {"threads", Threads}, {"addresses", Addresses}, {"times", Times},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			var block Block

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,7 +68,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	x.publish(c)
 	if x.store != nil {
-		x.failedToStore(x.store.save(c, key))
+		x.failedToStore(cmp.Or(x.store.save(c, key), c.refused))
 	}
 	return nil
 }

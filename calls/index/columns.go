@@ -52,8 +52,8 @@ func (t addressTest) compile(Source) matcher {
 	return &compiledAddressTest{set: t.set, table: t.set.table()}
 }
 
-// maxSetTable bounds the numbers that a set's table has.
-const maxSetTable = 1 << 20
+// maxSetTable bounds the numbers that a set's table has; a variable for tests.
+var maxSetTable = 1 << 20
 
 // table returns a 1 or 0 for each number, up to the greatest in the set or the
 // greatest that tables have: a look-up in it is cheaper than one in the set.

@@ -14,9 +14,13 @@ import (
 )
 
 const (
-	// fillTime is how long blocks are read for one picture, of which at least
-	// one is.
-	fillTime = 4 * time.Millisecond
+	// fillTime is how long blocks are read in each pictureTime; at least one is
+	// for each query.
+	fillTime    = 4 * time.Millisecond
+	pictureTime = 16 * time.Millisecond
+	// sharedLanes is the number of threads up to which all are drawn when one
+	// is asked for.
+	sharedLanes = 64
 	// maxGroups bounds the groups that are looked at for each pixel.
 	maxGroups = 16
 	// deepNodes is the number of nodes from which on regions of several levels
@@ -40,12 +44,30 @@ var drawnBlocks = 4096
 type Timeline struct {
 	src Source
 
+	frames sync.Mutex // guards frame
+	frame  *drawnFrame
+
 	mu    sync.Mutex // guards what follows
 	tick  uint64
 	drawn map[int]*drawnBlock
+	// began is when the time began in which blocks have been read for spent:
+	// the lanes of one picture may be asked for one by one.
+	began time.Time
+	spent time.Duration
 }
 
-// NewTimeline makes a Timeline of a source, which may still grow.
+// A drawnFrame is the spans of all threads, for those that ask for one after
+// the other.
+type drawnFrame struct {
+	query  SpanQuery
+	rows   int64
+	spans  []Span
+	finer  bool
+	served map[uint32]bool
+}
+
+// NewTimeline makes a Timeline of a source, which may still grow. If pairs of a
+// source change, as when it is built again with names, a new one is needed.
 func NewTimeline(src Source) *Timeline {
 	return &Timeline{src: src, drawn: make(map[int]*drawnBlock)}
 }
@@ -95,12 +117,40 @@ type Span struct {
 // Spans appends the spans of a query to dst, by thread, depth and start. Its
 // work depends on the pixels and the visible depth, never on the length of
 // the log. Finer says that asking again will give more detail, because not
-// all that was wanted could be read in the time that one picture has.
+// all that was wanted could be read in the time that one picture has. Threads
+// may be asked for together or one after the other.
 func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err error) {
 	if q.From >= q.To || q.Pixels <= 0 || t.src.Len() == 0 {
 		return dst, false, nil
 	}
-	p := &picture{Timeline: t, SpanQuery: q, until: time.Now().Add(fillTime), lanes: map[uint32]*drawnLane{}, end: -1}
+	if q.Threads == nil || q.Threads.Len() != 1 || t.src.Slots() > sharedLanes {
+		return t.draw(dst, q)
+	}
+	var thread uint32
+	for !q.Threads.Has(thread) {
+		thread++
+	}
+	q.Threads = nil
+	t.frames.Lock()
+	defer t.frames.Unlock()
+	f := t.frame
+	if f == nil || f.query != q || f.rows != t.src.Len() || f.finer && f.served[thread] {
+		f = &drawnFrame{query: q, rows: t.src.Len(), served: make(map[uint32]bool)}
+		if f.spans, f.finer, err = t.draw(nil, q); err != nil {
+			return dst, false, err
+		}
+		t.frame = f
+	}
+	f.served[thread] = true
+	byThread := func(s Span, thread uint32) int { return cmp.Compare(s.Thread, thread) }
+	from, _ := slices.BinarySearchFunc(f.spans, thread, byThread)
+	to, _ := slices.BinarySearchFunc(f.spans, thread+1, byThread)
+	return append(dst, f.spans[from:to]...), f.finer, nil
+}
+
+// draw appends the spans of a query to dst.
+func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err error) {
+	p := &picture{Timeline: t, SpanQuery: q, lanes: map[uint32]*drawnLane{}, end: -1}
 	p.rows = t.src.Len()
 	p.MaxDepth = min(p.MaxDepth, maxSpanDepth)
 	pixels := min(q.Pixels, MaxPixels)
@@ -118,7 +168,7 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 	}
 	for from := 0; from < len(p.regions); {
 		to := p.next(from)
-		if err := p.draw(p.regions[from:to]); err != nil {
+		if err := p.drawRegions(p.regions[from:to]); err != nil {
 			return dst, false, err
 		}
 		from = to
@@ -130,12 +180,10 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 type picture struct {
 	*Timeline
 	SpanQuery
-	rows   int64
-	pixel  uint64
-	groups int
-	// until is when no more blocks are read, and read says that one has been.
-	until   time.Time
-	read    bool
+	rows    int64
+	pixel   uint64
+	groups  int
+	read    bool // a block has been read
 	finer   bool
 	regions []region
 	lanes   map[uint32]*drawnLane
@@ -196,9 +244,22 @@ type drawnLane struct {
 }
 
 type openNode struct {
-	enter int64
-	leave int64 // MaxInt64 while it is open, -1 where that is not known
-	depth int32
+	enter, leave int64 // leave is -1 where there is none
+	// until is the time at which it ends, or ended at the latest.
+	until   int64
+	depth   int32
+	noLeave bool
+}
+
+// ends reports whether a node ends within a region, or has before.
+func (o *openNode) ends(r *region) bool {
+	switch {
+	case o.leave >= 0:
+		return o.leave < r.to
+	case o.noLeave:
+		return o.until <= r.LastTime
+	}
+	return o.until < r.LastTime
 }
 
 func (p *picture) lane(thread uint32) *drawnLane {
@@ -262,8 +323,8 @@ func (p *picture) next(from int) int {
 	return to
 }
 
-// draw draws regions.
-func (p *picture) draw(regions []region) error {
+// drawRegions draws regions.
+func (p *picture) drawRegions(regions []region) error {
 	level, from, to := regions[0].level, regions[0].from, regions[len(regions)-1].to
 	for i := range regions {
 		level = min(level, regions[i].level)
@@ -304,10 +365,7 @@ func (p *picture) node(n *Node) {
 	if !p.wants(n.Thread) {
 		return
 	}
-	o := openNode{n.Enter, n.Leave, n.Depth}
-	if n.Leave < 0 && n.Mark != calls.NoLeave {
-		o.leave = math.MaxInt64
-	}
+	o := openNode{n.Enter, n.Leave, n.LeaveTime, n.Depth, n.Mark == calls.NoLeave}
 	l := p.lane(n.Thread)
 	for len(l.open) > 0 && l.open[len(l.open)-1].depth >= n.Depth {
 		l.open = l.open[:len(l.open)-1]
@@ -375,7 +433,7 @@ func (p *picture) group(r *region) {
 	alone := bits.OnesCount64(r.Threads) == 1 && p.src.Slots() <= 64
 	p.threads(r, func(thread uint32) {
 		l := p.lane(thread)
-		for len(l.open) > 0 && l.open[len(l.open)-1].leave < r.to {
+		for len(l.open) > 0 && l.open[len(l.open)-1].ends(r) {
 			l.open = l.open[:len(l.open)-1]
 		}
 		rest := Span{
@@ -435,9 +493,14 @@ func (p *picture) block(r *region) (ok bool, err error) {
 	} else {
 		d = nil
 	}
+	now := time.Now()
+	if now.Sub(t.began) > pictureTime {
+		t.began, t.spent = now, 0
+	}
+	enough := p.read && t.spent >= fillTime
 	t.mu.Unlock()
 	if d == nil {
-		if p.read && time.Now().After(p.until) {
+		if enough {
 			return false, nil
 		}
 		p.read = true
@@ -445,7 +508,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 		if d.spans, err = readSpans(p.src, r, d.pixel); err != nil {
 			return false, err
 		}
-		t.keep(r.k, d)
+		t.keep(r.k, d, time.Since(now))
 	}
 	for i := range d.spans {
 		p.add(&d.spans[i])
@@ -453,10 +516,11 @@ func (p *picture) block(r *region) (ok bool, err error) {
 	return true, nil
 }
 
-// keep keeps a block's spans, and forgets half of them when there are too many.
-func (t *Timeline) keep(k int, d *drawnBlock) {
+// keep keeps a block's spans, which took some time to read, and forgets half of them when there are too many.
+func (t *Timeline) keep(k int, d *drawnBlock, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.spent += took
 	if len(t.drawn) >= drawnBlocks {
 		used := make([]uint64, 0, len(t.drawn))
 		for _, o := range t.drawn {

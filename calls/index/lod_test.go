@@ -51,8 +51,12 @@ func TestTimeline(t *testing.T) {
 			if r.IntN(4) == 0 {
 				q.From, q.To = first, last+1
 			}
-			if r.IntN(3) == 0 {
+			switch r.IntN(4) {
+			case 0:
 				q.Threads = randomSet(r, src.Slots())
+			case 1:
+				q.Threads = NewSet(0)
+				q.Threads.Add(uint32(r.IntN(src.Slots() + 1)))
 			}
 			spans, finer, err := line.Spans(nil, q)
 			for finer && err == nil {

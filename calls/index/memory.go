@@ -60,6 +60,7 @@ func (m *memory) mapped(size int) []byte {
 	size = (size + 63) &^ 63
 	if len(m.rest) < size {
 		if m.refused = m.extend(max(size, mapStep)); m.refused != nil {
+			m.shrink()
 			return nil
 		}
 	}
@@ -97,6 +98,19 @@ func (m *memory) extend(n int) error {
 	m.maps.unmap = append(m.maps.unmap, unmap)
 	m.rest = b
 	return nil
+}
+
+// shrink gives back what could not be used of the temporary file.
+func (m *memory) shrink() {
+	if m.file == nil {
+		return
+	}
+	if m.size > 0 {
+		m.file.Truncate(m.size)
+		return
+	}
+	m.file.Close()
+	m.file, m.maps.file = nil, nil
 }
 
 // giveBack sees to it that what a core maps is given back when it is of no

@@ -176,7 +176,9 @@ func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
 }
 
 func TestPredicates(t *testing.T) {
+	defer func(n int) { maxSetTable = n }(maxSetTable)
 	eachLog(t, 60, 2000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+		maxSetTable = 4 << r.IntN(20)
 		for range 15 {
 			p := randomPredicate(r, src, 3)
 			var want int64

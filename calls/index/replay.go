@@ -15,15 +15,25 @@ type replay struct {
 	events  []parser.Event
 	threads []rethread
 	byID    hash
+	// pairs, insides and selves are the columns that are filled.
+	pairs, insides, selves bool
+
 	ordinal []int64
 	inner   []int64 // time spent in the calls that an open call made
-	recent  [1 << 8]struct {
-		address uint64
-		space   uint16
-		run     int32 // + 1
-		number  uint32
-	}
+	// recent are numbers of addresses of owner.
+	owner  *calls.Addresses
+	recent []recentAddress
 }
+
+// A recentAddress is the number of an address; run counts from 1.
+type recentAddress struct {
+	address uint64
+	run     int32
+	number  uint32
+	space   uint16
+}
+
+const recentBits = 12
 
 // A rethread is a thread in a replay.
 type rethread struct {
@@ -78,7 +88,12 @@ func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 		b.Address = sized(b.Address, n)
 		r.number(c.addresses, l, first, events, b.Address)
 	}
-	if want&(Threads|Depths|Pairs|Insides|Selves) != 0 {
+	switch {
+	case want&(Depths|Pairs|Insides|Selves) == 0 && want&Threads != 0:
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		r.slots(c, b, k, events)
+	case want&(Depths|Pairs|Insides|Selves) != 0:
 		e := x.ends(c)
 		c.mu.RLock()
 		defer c.mu.RUnlock()
@@ -113,24 +128,30 @@ func read(log parser.Log, l *layout, dst []parser.Event, row int64) error {
 
 // number fills dst with the numbers of the events' addresses.
 func (r *replay) number(a *calls.Addresses, l *layout, row int64, events []parser.Event, dst []uint32) {
-	for i := range r.recent {
-		r.recent[i].run = 0
+	if r.owner != a {
+		r.owner, r.recent = a, make([]recentAddress, 1<<recentBits)
 	}
+	recent := r.recent[:1<<recentBits]
 	run, _ := l.position(row)
-	for i := range events {
-		for row+int64(i) >= l.starts[run+1] {
+	for len(events) > 0 {
+		for row >= l.starts[run+1] {
 			run++
 		}
-		e := &events[i]
-		m := &r.recent[e.Address*0x9e3779b97f4a7c15>>56]
-		if m.address != e.Address || m.space != e.Space || m.run != int32(run)+1 {
-			n, ok := a.Find(run, e.Space, e.Address)
-			if !ok {
-				n = 0 // of a damaged record
+		n := int(min(int64(len(events)), l.starts[run+1]-row))
+		for i := range events[:n] {
+			e := &events[i]
+			m := &recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+			if m.address != e.Address || m.space != e.Space || m.run != int32(run)+1 {
+				n, ok := a.Find(run, e.Space, e.Address)
+				if !ok {
+					dst[i] = 0 // of a damaged record
+					continue
+				}
+				*m = recentAddress{e.Address, int32(run) + 1, uint32(n), e.Space}
 			}
-			m.address, m.space, m.run, m.number = e.Address, e.Space, int32(run)+1, uint32(n)
+			dst[i] = m.number
 		}
-		dst[i] = m.number
+		events, dst, row = events[n:], dst[n:], row+int64(n)
 	}
 }
 
@@ -171,80 +192,155 @@ func (r *replay) begin(c *core, k int) {
 	}
 }
 
+// slots fills the column of threads.
+func (r *replay) slots(c *core, b *Block, k int, events []parser.Event) {
+	r.begin(c, k)
+	b.Thread = sized(b.Thread, len(events))
+	id, slot := uint32(0), uint32(0)
+	known := false
+	for i := range events {
+		ev := &events[i]
+		if !known || ev.Thread != id || ev.Kind == parser.Damaged {
+			th := r.thread(ev.Thread)
+			if ev.Kind == parser.Damaged || th == nil {
+				b.Thread[i], _ = c.damagedRecord(b, k, ev, th, true)
+				continue
+			}
+			id, slot, known = ev.Thread, th.slot, true
+		}
+		b.Thread[i] = slot
+	}
+}
+
 // replay fills the columns that the pairs are needed for.
 func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Event, want Columns, e ends) {
 	n := len(events)
 	r.begin(c, k)
+	// Columns that are not wanted are not filled; inside and self go with the
+	// pairs, and cost more.
+	r.pairs, r.insides, r.selves = want&(Pairs|Insides|Selves) != 0, want&Insides != 0, want&Selves != 0
+	b.Depth = sized(b.Depth, n)
 	if want&Threads != 0 {
 		b.Thread = sized(b.Thread, n)
 	}
-	b.Depth, b.Partner, b.Duration, b.Mark = sized(b.Depth, n), sized(b.Partner, n), sized(b.Duration, n), sized(b.Mark, n)
-	b.Inside, b.Self = sized(b.Inside, n), sized(b.Self, n)
-	r.ordinal, r.inner = sized(r.ordinal, n), sized(r.inner, n)
+	if r.pairs {
+		b.Partner, b.Duration, b.Mark = sized(b.Partner, n), sized(b.Duration, n), sized(b.Mark, n)
+	}
+	if r.insides {
+		b.Inside, r.ordinal = sized(b.Inside, n), sized(r.ordinal, n)
+	}
+	if r.selves {
+		b.Self, r.inner = sized(b.Self, n), sized(r.inner, n)
+	}
 	exceptions := c.exceptionsOf(k)
 	run, _ := l.position(b.First)
 	next := int32(math.MaxInt32)
 	if len(exceptions) > 0 {
 		next = int32(exceptions[0].row)
 	}
+	// ends is the element with which the run ends.
+	ends := l.starts[run+1] - b.First
+	open := e.mark(b.First)
 	began := false // a run began in the block
 	var th *rethread
 	for i := range events {
 		ev := &events[i]
-		row := b.First + int64(i)
-		for row >= l.starts[run+1] {
+		for int64(i) >= ends {
 			run++
+			ends = l.starts[run+1] - b.First
+			open = e.mark(b.First + int64(i))
 			began = true
 			for t := range r.threads {
 				th := &r.threads[t]
 				th.top, th.depth, th.frames = NoNode, 0, th.frames[:0]
 			}
 		}
-		b.Partner[i], b.Duration[i], b.Inside[i], b.Self[i] = calls.NoPartner, calls.NoDuration, -1, calls.NoDuration
 		if th == nil || th.id != ev.Thread {
 			th = r.thread(ev.Thread)
 		}
 		if ev.Kind == parser.Damaged || th == nil {
-			r.damaged(c, b, i, ev, th, k, want, began)
+			slot, depth := c.damagedRecord(b, k, ev, th, began)
+			b.Depth[i] = depth
+			if want&Threads != 0 {
+				b.Thread[i] = slot
+			}
+			r.unpaired(b, i, calls.Damaged)
 			continue
 		}
 		if want&Threads != 0 {
 			b.Thread[i] = th.slot
 		}
 		th.records++
-		odd := false
-		var x exception
+		m := calls.None
 		if int32(i) == next {
+			isStray := false
 			for len(exceptions) > 0 && int32(exceptions[0].row) == int32(i) {
-				x, exceptions = exceptions[0], exceptions[1:]
-				if odd = x.kind != resumed; !odd {
-					r.resume(c, b, th, &x)
+				x := &exceptions[0]
+				exceptions = exceptions[1:]
+				switch x.kind {
+				case stray:
+					isStray = true
+				case unwound:
+					r.forget(c, b, th, x.n)
+				case tailed:
+					m = calls.Tail
+				case resumed:
+					r.resume(c, b, th, x)
 				}
 			}
 			if next = math.MaxInt32; len(exceptions) > 0 {
 				next = int32(exceptions[0].row)
 			}
+			if isStray {
+				b.Depth[i] = 0
+				r.unpaired(b, i, calls.Stray)
+				continue
+			}
 		}
+		depth := th.depth + int32(len(th.frames))
 		if ev.Kind == parser.Enter {
-			b.Depth[i] = th.depth + int32(len(th.frames))
-			b.Mark[i] = e.mark(row)
-			r.ordinal[i], r.inner[i] = th.records, 0
+			b.Depth[i] = depth
+			if r.pairs {
+				b.Partner[i], b.Duration[i], b.Mark[i] = calls.NoPartner, calls.NoDuration, open
+				if r.insides {
+					b.Inside[i], r.ordinal[i] = -1, th.records
+				}
+				if r.selves {
+					b.Self[i], r.inner[i] = calls.NoDuration, 0
+				}
+			}
 			th.frames = append(th.frames, int32(i))
 			continue
 		}
-		m := calls.None
-		if odd {
-			switch x.kind {
-			case stray:
-				b.Depth[i], b.Mark[i] = 0, calls.Stray
+		if k := len(th.frames) - 1; k >= 0 && th.frames[k] >= 0 {
+			f := th.frames[k]
+			th.frames = th.frames[:k]
+			b.Depth[i] = depth - 1
+			if !r.pairs {
 				continue
-			case unwound:
-				r.forget(c, b, th, x.n)
-			case tailed:
-				m = calls.Tail
 			}
+			d := elapsed(events[f].Time, ev.Time)
+			b.Partner[i], b.Duration[i], b.Mark[i] = b.First+int64(f), d, m
+			b.Partner[f], b.Duration[f], b.Mark[f] = b.First+int64(i), d, calls.None
+			if r.insides {
+				inside := th.records - r.ordinal[f] - 1
+				b.Inside[i], b.Inside[f] = inside, inside
+			}
+			if r.selves {
+				own := self(d, r.inner[f])
+				b.Self[i], b.Self[f] = own, own
+				if k > 0 {
+					if o := th.frames[k-1]; o >= 0 {
+						r.inner[o] += d
+					}
+				}
+			}
+			continue
 		}
-		r.close(c, b, th, i, ev.Time, m, events)
+		r.close(c, b, th, i, ev.Time, m)
+	}
+	if !r.pairs {
+		return
 	}
 	from, to := c.nodesOf(k)
 	for j := from; j < to; j++ {
@@ -252,31 +348,43 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 	}
 }
 
-// damaged fills the row of a damaged record.
-func (r *replay) damaged(c *core, b *Block, i int, ev *parser.Event, th *rethread, k int, want Columns, began bool) {
-	b.Mark[i], b.Depth[i] = calls.Damaged, 0
-	slot := uint32(NoThread)
+// unpaired fills a row that has no partner.
+func (r *replay) unpaired(b *Block, i int, m calls.Mark) {
+	if r.pairs {
+		b.Partner[i], b.Duration[i], b.Mark[i] = calls.NoPartner, calls.NoDuration, m
+		if r.insides {
+			b.Inside[i] = -1
+		}
+		if r.selves {
+			b.Self[i] = calls.NoDuration
+		}
+	}
+}
+
+// damagedRecord returns the slot and depth of a damaged record. th is its thread if
+// that is active in the block; began says that a run began in the block before.
+func (c *core) damagedRecord(b *Block, k int, ev *parser.Event, th *rethread, began bool) (slot uint32, depth int32) {
+	slot = NoThread
 	if th != nil {
-		b.Depth[i] = th.depth + int32(len(th.frames))
-		if t := c.threads[th.slot]; t.first <= b.First+int64(i) {
+		if c.threads[th.slot].first <= b.First {
 			slot = th.slot
 		}
-	} else if t := c.findThread(ev.Thread); t != nil && t.first <= b.First+int64(i) {
+		return slot, th.depth + int32(len(th.frames))
+	}
+	if t := c.findThread(ev.Thread); t != nil && t.first <= b.First {
 		slot = t.slot
 		if top := c.topOf(k, t); top != NoNode && !began {
-			b.Depth[i] = c.nodes.at(int(top)).depth + 1
+			depth = c.nodes.at(int(top)).depth + 1
 		}
 	}
-	if want&Threads != 0 {
-		b.Thread[i] = slot
-	}
+	return slot, depth
 }
 
 // forget takes n calls that were left without a leave from a stack.
 func (r *replay) forget(c *core, b *Block, th *rethread, n uint32) {
 	for ; n > 0; n-- {
 		if k := len(th.frames) - 1; k >= 0 {
-			if f := th.frames[k]; f >= 0 {
+			if f := th.frames[k]; f >= 0 && r.pairs {
 				b.Mark[f] = calls.NoLeave
 			}
 			th.frames = th.frames[:k]
@@ -298,32 +406,18 @@ func (r *replay) resume(c *core, b *Block, th *rethread, x *exception) {
 	}
 }
 
-// close fills the rows of a leave that closes the top call, and of its enter
-// if that is in the block.
-func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls.Mark, events []parser.Event) {
+// close fills the row of a leave whose enter is not in the block.
+func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls.Mark) {
 	if k := len(th.frames) - 1; k >= 0 {
-		f := th.frames[k]
 		th.frames = th.frames[:k]
 		b.Depth[i] = th.depth + int32(k)
-		if f < 0 {
-			b.Mark[i] = calls.NoEnter
-			return
-		}
-		d := elapsed(events[f].Time, at)
-		own := self(d, r.inner[f])
-		inside := th.records - r.ordinal[f] - 1
-		b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i] = b.First+int64(f), d, m, inside, own
-		b.Partner[f], b.Duration[f], b.Mark[f], b.Inside[f], b.Self[f] = b.First+int64(i), d, calls.None, inside, own
-		if k > 0 {
-			if o := th.frames[k-1]; o >= 0 {
-				r.inner[o] += d
-			}
-		}
+		r.unpaired(b, i, calls.NoEnter)
 		return
 	}
 	if th.top == NoNode {
 		// No index that was built says so.
-		b.Depth[i], b.Mark[i] = 0, calls.Stray
+		b.Depth[i] = 0
+		r.unpaired(b, i, calls.Stray)
 		return
 	}
 	n := c.nodes.at(int(th.top))
@@ -331,11 +425,20 @@ func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls
 	th.depth--
 	b.Depth[i] = n.depth
 	if n.rowless {
-		b.Mark[i] = calls.NoEnter
+		r.unpaired(b, i, calls.NoEnter)
+		return
+	}
+	if !r.pairs {
 		return
 	}
 	d := elapsed(n.enterTime, at)
-	b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i] = n.enter, d, m, th.records-n.ordinal-1, self(d, n.children)
+	b.Partner[i], b.Duration[i], b.Mark[i] = n.enter, d, m
+	if r.insides {
+		b.Inside[i] = th.records - n.ordinal - 1
+	}
+	if r.selves {
+		b.Self[i] = self(d, n.children)
+	}
 }
 
 // node fills the row of an enter whose call goes on after the block.
@@ -350,7 +453,13 @@ func (r *replay) node(c *core, b *Block, j int, e ends) {
 		b.Mark[i] = e.mark(n.enter)
 	case n.timed():
 		d := n.duration()
-		b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i] = n.leave, d, calls.None, n.inside, self(d, n.children)
+		b.Partner[i], b.Duration[i], b.Mark[i] = n.leave, d, calls.None
+		if r.insides {
+			b.Inside[i] = n.inside
+		}
+		if r.selves {
+			b.Self[i] = self(d, n.children)
+		}
 	case n.mark == calls.NoLeave:
 		b.Mark[i] = calls.NoLeave
 	}

@@ -1,0 +1,48 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"testing"
+
+	"logparser/calls"
+)
+
+// TestFullFileSystem has a store on a file system of 64 KiB: neither the file
+// nor memory beyond the limit find room there, and the index does without.
+func TestFullFileSystem(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("no small file system can be mounted: ", err)
+	}
+	defer syscall.Unmount(folder, 0)
+	old := memoryLimit
+	memoryLimit = 0
+	defer func() { memoryLimit = old }()
+	smallBlocks(t, 16)
+	log := chaos{threads: 3, functions: 20, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 10_000, 1)
+	x := New(log, log.runs)
+	x.Keep(Store{Folder: folder}, Key{1})
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.StoreError(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the error is %v", err)
+	}
+	if c := x.core.Load(); !errors.Is(c.refused, syscall.ENOSPC) || c.bytes == 0 {
+		t.Errorf("%d bytes, %v", c.bytes, c.refused)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.differs(x); err != nil {
+		t.Error(err)
+	}
+}
