@@ -11,6 +11,7 @@ import (
 	"logparser/ui"
 	"logparser/ui/control"
 	"logparser/ui/launch"
+	"logparser/ui/logstate"
 )
 
 func main() {
@@ -34,6 +35,8 @@ func main() {
 func run(start launch.Start) error {
 	a := app.NewWithID("io.github.logparser")
 	return launch.Guard(func() {
+		// Without a folder for it nothing is kept.
+		start.Options.States, _ = logstate.Default()
 		w := ui.New(a, control.App{}, start.Options)
 		w.Show(start.Paths)
 		if start.Sample {

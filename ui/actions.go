@@ -1,9 +1,7 @@
 package ui
 
 import (
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +19,6 @@ import (
 
 // data is what a translated text is filled with.
 type data = map[string]any
-
-func lower(s string) string { return strings.ToLower(s) }
 
 // modifiers returns the modifier keys held down.
 func modifiers() fyne.KeyModifier {
@@ -49,6 +45,12 @@ func (w *Window) key(name fyne.KeyName) bool {
 		w.find(modifiers()&fyne.KeyModifierShift != 0)
 	case fyne.KeyF5:
 		w.ctl.Reload()
+	case fyne.KeyF2:
+		w.goToBookmark(modifiers()&fyne.KeyModifierShift != 0)
+	case fyne.KeyF4:
+		w.goToNextCall(modifiers()&fyne.KeyModifierShift != 0)
+	case fyne.KeyF8:
+		w.togglePanelTab(w.side.callTab)
 	default:
 		return false
 	}
@@ -138,28 +140,9 @@ func (w *Window) offer(o control.Offer) {
 		w.editSymbols()
 	case control.OfferSave:
 		w.save()
+	case control.OfferShowAll:
+		w.showAllAt(w.hiddenRow)
 	}
-}
-
-func (w *Window) focusFind() {
-	w.win.Canvas().Focus(w.bar.entry)
-	w.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
-}
-
-// find goes to the next row that holds the text, or the one before.
-func (w *Window) find(backward bool) {
-	if w.bar.entry.Text == "" {
-		w.focusFind()
-		return
-	}
-	from := w.grid.Current() + 1
-	if backward {
-		from = w.grid.Current() - 1
-		if w.grid.Current() < 0 {
-			from = -1
-		}
-	}
-	w.ctl.Find(w.bar.entry.Text, from, backward)
 }
 
 // copyRows puts the selected rows on the clipboard.
@@ -180,22 +163,6 @@ func (w *Window) copy() {
 		return
 	}
 	w.copyRows()
-}
-
-// goTo shows the row with an Index, or the next that is not hidden.
-func (w *Window) goTo(index int64) {
-	if at := w.ctl.PlaceOf(index); at >= 0 {
-		w.grid.SetCurrent(at)
-		w.grid.Centre(at)
-		w.win.Canvas().Focus(w.grid)
-	}
-}
-
-// goToPartner goes from an enter to its leave, or back.
-func (w *Window) goToPartner() {
-	if other := w.ctl.Partner(w.indexOf(w.grid.Current())); other >= 0 {
-		w.goTo(other)
-	}
 }
 
 // openSource opens a row's source line in the user's editor.
@@ -229,21 +196,12 @@ func (w *Window) openSource(row int64) {
 	}()
 }
 
-// sourceCommand finds the file that a recorded path stands for. Where opening
-// paths out of files is forbidden, only the user's own mappings count.
+// sourceCommand returns the command that opens the file that a recorded path
+// stands for.
 func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
-	recorded = rows.CutSourceMark(recorded)
-	file, err := app.SourceFile(recorded, mappings)
+	file, err := sourceFile(recorded, mappings, none)
 	if err != nil {
 		return nil, err
 	}
-	if none && file == filepath.Clean(recorded) {
-		return nil, errForbidden
-	}
 	return editor.Command(template, file, line)
-}
-
-func parseRow(s string) (int64, bool) {
-	n, err := strconv.ParseInt(strings.NewReplacer(",", "", " ", "", "_", "").Replace(s), 10, 64)
-	return n, err == nil && n >= 0
 }

@@ -72,67 +72,133 @@ func (w *Window) showAbout() {
 		"\n"+lang.L("Chinese characters: a subset of Noto Sans CJK SC, SIL Open Font License 1.1."))
 }
 
-// showKeys lists the keys.
+// showKeys lists the keys, by what they are for.
 func (w *Window) showKeys() {
+	lists := w.keyLists()
+	columns := container.NewHBox()
+	for _, part := range [][]keyList{lists[:3], lists[3:]} {
+		column := container.New(layout.NewCustomPaddedVBoxLayout(0))
+		for _, list := range part {
+			head := widget.NewLabel(list.title)
+			head.Importance = widget.HighImportance
+			column.Add(head)
+			rows := container.New(&keyRows{})
+			for _, k := range list.keys {
+				key := widget.NewLabel(k[0])
+				key.TextStyle.Bold = true
+				rows.Add(key)
+				rows.Add(widget.NewLabel(k[1]))
+			}
+			column.Add(rows)
+		}
+		columns.Add(column)
+	}
+	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewScroll(columns), w.win)
+	w.open(d, 1120, 760)
+}
+
+// keyRows lays keys and what they do out in two columns of close lines.
+type keyRows struct{}
+
+const keyLine = 23
+
+func (keyRows) widths(o []fyne.CanvasObject) (key, text float32) {
+	for i := 0; i+1 < len(o); i += 2 {
+		key, text = max(key, o[i].MinSize().Width), max(text, o[i+1].MinSize().Width)
+	}
+	return key, text
+}
+
+// MinSize implements [fyne.Layout].
+func (r *keyRows) MinSize(o []fyne.CanvasObject) fyne.Size {
+	key, text := r.widths(o)
+	return fyne.NewSize(key+text, float32(len(o)/2)*keyLine+8)
+}
+
+// Layout implements [fyne.Layout].
+func (r *keyRows) Layout(o []fyne.CanvasObject, _ fyne.Size) {
+	key, _ := r.widths(o)
+	for i := 0; i+1 < len(o); i += 2 {
+		y := float32(i/2) * keyLine
+		o[i].Move(fyne.NewPos(0, y))
+		o[i].Resize(o[i].MinSize())
+		o[i+1].Move(fyne.NewPos(key, y))
+		o[i+1].Resize(o[i+1].MinSize())
+	}
+}
+
+// A keyList is the keys of one part of the window.
+type keyList struct {
+	title string
+	keys  [][2]string
+}
+
+func (w *Window) keyLists() []keyList {
 	control := "Ctrl+"
 	if runtime.GOOS == "darwin" {
 		control = "\u2318"
 	}
-	list := [][2]string{
-		{control + "O", lang.L("Open a log")},
-		{control + "D", lang.L("Add a symbol folder")},
-		{control + "S", lang.L("Save")},
-		{"F5", lang.L("Reload")},
-		{control + "W", lang.L("Close the log")},
-		{control + "Q", lang.L("Quit")},
-		{control + "F   /", lang.L("Find")},
-		{"F3   n", lang.L("Find next")},
-		{"Shift+F3   N", lang.L("Find previous")},
-		{"Esc", lang.L("Leave the find field")},
-		{control + "G", lang.L("Go to a row")},
-		{control + "M", lang.L("Go to the other half of the call")},
-		{control + "C", lang.L("Copy rows")},
-		{control + "A", lang.L("Select all rows")},
-		{"Up Down PgUp PgDn", lang.L("Move; with Shift, select a range")},
-		{"Home   End", lang.L("First and last row")},
-		{"Left Right", lang.L("Scroll sideways")},
-		{"Enter", lang.L("Open the source line")},
-		{"Shift", lang.L("Held while dragging the scroll bar: one pixel is one row")},
-		{control + "T   f", lang.L("Follow the log")},
-		{control + "E", lang.L("Modules panel")},
-		{control + "I", lang.L("About the log")},
-		{control + ",", lang.L("Settings")},
-		{"F1", lang.L("Keys")},
+	return []keyList{
+		{lang.L("Everywhere"), [][2]string{
+			{control + "O", lang.L("Open a log")},
+			{control + "D", lang.L("Add a symbol folder")},
+			{control + "S", lang.L("Save")},
+			{"F5", lang.L("Reload")},
+			{control + "T   f", lang.L("Follow the log")},
+			{control + "W   " + control + "Q", lang.L("Close the log; quit")},
+			{control + "1 \u2026 6", lang.L("Table, timeline, call tree, statistics, threads, modules")},
+			{"F8", lang.L("Call stack, row and source beside the table")},
+			{control + "E", lang.L("Modules panel")},
+			{control + "I   " + control + ",", lang.L("About the log; settings")},
+			{"F1   ?", lang.L("Keys")},
+		}},
+		{lang.L("Filter and find"), [][2]string{
+			{control + "L", lang.L("Filter the rows")},
+			{"Tab", lang.L("In the filter: take the completion; Up and Down choose")},
+			{"Esc", lang.L("In the filter: take it away")},
+			{control + "Shift+L", lang.L("All filters off or on")},
+			{control + "R", lang.L("Collapse repeats")},
+			{control + "F   /", lang.L("Find")},
+			{"F3   n", lang.L("Find next")},
+			{"Shift+F3   N", lang.L("Find previous")},
+			{control + "B", lang.L("Set or remove a bookmark")},
+			{control + "Shift+B", lang.L("Bookmark with a note")},
+			{"F2   Shift+F2", lang.L("Next and previous bookmark")},
+		}},
+		{lang.L("In the call tree and the lists"), [][2]string{
+			{"+   -   *   /", lang.L("Unfold; fold; unfold or fold all below")},
+			{"H", lang.L("Hottest path")},
+			{"D   B   T", lang.L("Top-down; bottom-up; each thread")},
+			{"<   >   R", lang.L("Sort by the column before or after; turn the order")},
+			{"Enter", lang.L("Go to its first call")},
+		}},
+		{lang.L("In the table"), [][2]string{
+			{"Up Down PgUp PgDn", lang.L("Move; with Shift, select a range")},
+			{"Home   End", lang.L("First and last row")},
+			{"Left", lang.L("Fold the call, or go to its caller")},
+			{"Right", lang.L("Unfold the call, or go to the next row")},
+			{lang.L("Space"), lang.L("Fold or unfold the call")},
+			{control + "Shift+U", lang.L("Unfold all calls")},
+			{control + "M   m", lang.L("Go to the other half of the call")},
+			{control + "U   u", lang.L("Go to the caller")},
+			{"F4   ]", lang.L("Next call of the same function")},
+			{"Shift+F4   [", lang.L("Previous call of the same function")},
+			{control + "G", lang.L("Go to a row or a time")},
+			{"Alt+Left   Alt+Right", lang.L("Back and forward along the rows visited")},
+			{"Enter", lang.L("Open the source line")},
+			{control + "C   " + control + "A", lang.L("Copy rows; select all rows")},
+			{"Shift+Left   Shift+Right", lang.L("Scroll sideways")},
+			{"Shift", lang.L("Held while dragging the scroll bar: one pixel is one row")},
+		}},
+		{lang.L("In the timeline"), [][2]string{
+			{"W   S   A   D", lang.L("Zoom in and out, move left and right")},
+			{"F   0", lang.L("Show the chosen call, or all")},
+			{".   ,", lang.L("Next and previous call")},
+			{"M", lang.L("Measure the chosen call")},
+			{lang.L("Space"), lang.L("Fold or unfold the thread")},
+			{"Enter", lang.L("Show the call in the table, or limit to the time measured")},
+		}},
 	}
-	grid := container.New(layout.NewFormLayout())
-	for _, k := range list {
-		key := widget.NewLabel(k[0])
-		key.TextStyle.Bold = true
-		grid.Add(key)
-		grid.Add(widget.NewLabel(k[1]))
-	}
-	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewVScroll(grid), w.win)
-	w.open(d, 520, 640)
-}
-
-// askRow asks for a row's number.
-func (w *Window) askRow() {
-	if !w.ctl.State().Opened {
-		return
-	}
-	entry := inputs.NewEntry()
-	entry.SetPlaceHolder(lang.L("Number of the row, from 0"))
-	d := dialog.NewForm(lang.L("Go to a row"), lang.L("Go"), lang.L("Cancel"),
-		[]*widget.FormItem{widget.NewFormItem(lang.L("Row"), entry)},
-		func(ok bool) {
-			if n, valid := parseRow(entry.Text); ok && valid {
-				w.goTo(n)
-			}
-		}, w.win)
-	entry.OnSubmitted = func(string) { d.Submit() }
-	entry.OnKey = w.key
-	w.open(d, 380, 140)
-	w.win.Canvas().Focus(entry)
 }
 
 // editSymbols edits the symbol search path, a line each.
@@ -221,9 +287,16 @@ func (w *Window) save() {
 	format := widget.NewSelect(app.SaveFormats(), nil)
 	bom := widget.NewCheck(lang.L("Byte order mark, for spreadsheets"), nil)
 	crlf := widget.NewCheck(lang.L("Line ends of Windows (CR LF)"), nil)
+	extended := "" // the format whose extension the path has
 	raw := widget.NewCheck(lang.L("Leave cells alone that a spreadsheet would run as a formula"), nil)
 	format.OnChanged = func(f string) {
-		path.SetText(strings.TrimSuffix(path.Text, filepath.Ext(path.Text)) + "." + f)
+		stem := strings.TrimSuffix(path.Text, filepath.Ext(path.Text))
+		if _, before := app.SaveTitle(extended); strings.HasSuffix(path.Text, "."+before) {
+			stem = strings.TrimSuffix(path.Text, "."+before)
+		}
+		_, extension := app.SaveTitle(f)
+		extended = f
+		path.SetText(stem + "." + extension)
 		if f == "csv" {
 			raw.Enable()
 		} else {
@@ -245,28 +318,41 @@ func (w *Window) save() {
 			}
 		})
 	})
-	note := widget.NewLabel(lang.L("All rows are saved, {{.N}} in number, also those a filter hides.", data{"N": control.Thousands(s.Facts.Shown())}))
-	note.Importance = widget.LowImportance
+	shown := lang.L("The rows shown: {{.N}}", data{"N": control.Thousands(s.Rows.Len())})
+	if s.View != nil && !s.View.Done() {
+		shown = lang.L("The rows shown, as soon as they are counted")
+	}
+	which := widget.NewRadioGroup([]string{shown, lang.L("All rows: {{.N}}", data{"N": control.Thousands(s.Facts.Shown())})}, nil)
+	which.SetSelected(which.Options[0])
+	which.Required = true
+	if !s.Filtered {
+		which.SetSelected(which.Options[1])
+		which.Hide()
+	}
 	d := dialog.NewForm(lang.L("Save"), lang.L("Save"), lang.L("Cancel"), []*widget.FormItem{
 		widget.NewFormItem(lang.L("File"), container.NewBorder(nil, nil, nil, browse, path)),
 		widget.NewFormItem(lang.L("Format"), format),
 		widget.NewFormItem("", container.NewVBox(bom, crlf, raw)),
-		widget.NewFormItem("", note),
+		widget.NewFormItem("", which),
 	}, func(ok bool) {
 		if !ok || path.Text == "" {
 			return
 		}
 		target, as := path.Text, format.Selected
-		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(target)), "."); slices.Contains(app.SaveFormats(), ext) {
-			as = ext
+		if named := app.SaveFormatOf(target); named != "" {
+			as = named
 		}
 		w.pref.setSaveFormat(as)
 		opt := app.SaveOptions{BOM: bom.Checked, CRLF: crlf.Checked, Raw: raw.Checked && as == "csv"}
-		w.writeTo(target, target == replaced, func() { w.ctl.Save(target, as, opt) })
+		save := w.ctl.Save
+		if w.ctl.State().Filtered && which.Selected == which.Options[0] {
+			save = w.ctl.SaveShown
+		}
+		w.writeTo(target, target == replaced, func() { save(target, as, opt) })
 	}, w.win)
 	path.OnSubmitted = func(string) { d.Submit() }
 	path.OnKey = w.key
-	w.open(d, 720, 300)
+	w.open(d, 720, 340)
 	w.win.Canvas().Focus(path)
 	path.TypedShortcut(&fyne.ShortcutSelectAll{})
 }
@@ -298,6 +384,8 @@ func (w *Window) showSettings() {
 	command.SetPlaceHolder(lang.L("As the system opens such files"))
 	native := widget.NewCheck(lang.L("Use the system's file dialogs"), nil)
 	native.SetChecked(w.pref.nativeDialogs())
+	reopen := widget.NewCheck(lang.L("Open the last log again at the start"), nil)
+	reopen.SetChecked(w.pref.reopen())
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
 	none.SetChecked(w.ctl.State().Wanted.NoRecordedPaths)
 
@@ -341,7 +429,7 @@ func (w *Window) showSettings() {
 		head(lang.L("Editor for source lines")), command, hint,
 		head(lang.L("Source folders")), list, container.NewHBox(more),
 		head(lang.L("Folder for what symbol servers give")), container.NewBorder(nil, nil, nil, chooseCache, cache), container.NewHBox(again),
-		head(lang.L("Files")), native, none)
+		head(lang.L("Files")), native, reopen, none)
 	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
 		if !ok {
 			return
@@ -354,6 +442,7 @@ func (w *Window) showSettings() {
 		w.pref.setEditor(strings.TrimSpace(command.Text))
 		w.pref.setNativeDialogs(native.Checked)
 		w.picker.Native = native.Checked && !w.opt.FyneDialogs
+		w.pref.setReopen(reopen.Checked)
 		w.pref.setNoRecordedPaths(none.Checked)
 		w.ctl.SetNoRecordedPaths(none.Checked)
 		w.pref.setSymbolCache(strings.TrimSpace(cache.Text))

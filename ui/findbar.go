@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -10,55 +11,54 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"logparser/rows"
+	"logparser/rows/filter"
 	"logparser/ui/control"
+	"logparser/ui/filterline"
 	"logparser/ui/inputs"
 )
 
-// A findBar is the line above the table: find, the thread filter, the run
-// selector, and what is done with the whole.
+// A findBar is what lies above the table: the filter, the thread and run
+// selectors and what is done with the whole; below that the filter's terms; and
+// the line for finding, while something is looked for.
 type findBar struct {
 	Content fyne.CanvasObject
 
-	entry     *inputs.Entry
-	previous  *widget.Button
-	next      *widget.Button
-	outcome   *widget.Label
-	thread    *widget.Select
-	run       *widget.Select
-	follow    *widget.Button
-	save      *widget.Button
-	panel     *widget.Button
+	line    *filterline.Line
+	thread  *widget.Select
+	run     *widget.Select
+	repeats *widget.Button
+	follow  *widget.Button
+	save    *widget.Button
+	panel   *widget.Button
+
+	finding            *fyne.Container
+	entry              *inputs.Entry
+	regexp, matchCase  *widget.Button
+	previous, next     *widget.Button
+	outcome            *widget.Label
+	close              *widget.Button
+	useRegexp, useCase bool
+
 	threadIDs []uint32
 	updating  bool // the selectors are being set to the state
 }
 
 func newFindBar(w *Window) *findBar {
 	b := &findBar{entry: inputs.NewEntry(), outcome: widget.NewLabel("")}
-	b.entry.OnSubmitted = func(string) { w.find(modifiers()&fyne.KeyModifierShift != 0) }
-	b.entry.OnChanged = func(s string) {
-		w.grid.SetFind(lower(s))
-		b.outcome.SetText("")
-	}
-	b.entry.OnKey = func(name fyne.KeyName) bool {
-		switch name {
-		case fyne.KeyEscape:
-			b.entry.SetText("")
-			w.win.Canvas().Focus(w.grid)
-			return true
-		case fyne.KeyDown:
-			w.win.Canvas().Focus(w.grid)
-			return true
-		}
-		return w.key(name)
-	}
-	b.outcome.Importance = widget.LowImportance
 	button := func(icon fyne.Resource, tapped func()) *widget.Button {
 		t := widget.NewButtonWithIcon("", icon, tapped)
 		t.Importance = widget.LowImportance
 		return t
 	}
-	b.previous = button(theme.MoveUpIcon(), func() { w.find(true) })
-	b.next = button(theme.MoveDownIcon(), func() { w.find(false) })
+	b.line = filterline.New(w.filterMenu)
+	b.line.OnApply = w.applyFilter
+	b.line.OnRevert = w.ctl.DismissFilterError
+	b.line.OnLeave = func() { w.focusView() }
+	b.line.OnKey = w.key
+	b.line.Complete = w.completions
+	b.line.History = w.pref.filters
+
 	b.thread = widget.NewSelect(nil, func(string) {
 		if b.updating {
 			return
@@ -66,7 +66,7 @@ func newFindBar(w *Window) *findBar {
 		if i := b.thread.SelectedIndex(); i > 0 && i <= len(b.threadIDs) {
 			w.ctl.FilterThread(b.threadIDs[i-1])
 		} else {
-			w.ctl.ShowAll()
+			w.ctl.Narrow(withoutThreads)
 		}
 	})
 	b.run = widget.NewSelect(nil, func(string) {
@@ -79,20 +79,96 @@ func newFindBar(w *Window) *findBar {
 			w.ctl.SetRun(fmt.Sprint(i))
 		}
 	})
+	b.repeats = widget.NewButton("\u00d7 N", w.toggleRepeats)
+	b.repeats.Importance = widget.LowImportance
 	b.follow = button(theme.DownloadIcon(), w.toggleFollow)
 	b.save = button(theme.DocumentSaveIcon(), w.save)
 	b.panel = button(theme.InfoIcon(), w.togglePanel)
-	field := container.New(&fixedWidth{280}, b.entry)
-	b.Content = container.NewHBox(
-		field, b.previous, b.next, b.outcome, layout.NewSpacer(), b.thread, b.run, widget.NewSeparator(), b.follow, b.save, b.panel)
+	first := container.NewBorder(nil, nil, nil,
+		container.NewHBox(b.thread, b.run, b.repeats, widget.NewSeparator(), b.follow, b.save, b.panel), b.line.Field)
+
+	b.makeFinding(w, button)
+	b.Content = container.New(layout.NewCustomPaddedVBoxLayout(1), first, b.line.Below, b.finding)
 	return b
 }
 
+// makeFinding makes the line for finding.
+func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *widget.Button) {
+	b.entry.OnSubmitted = func(string) { w.find(modifiers()&fyne.KeyModifierShift != 0) }
+	b.entry.OnChanged = func(string) { w.queryChanged() }
+	b.entry.OnKey = func(name fyne.KeyName) bool {
+		switch name {
+		case fyne.KeyEscape:
+			w.endFind()
+			return true
+		case fyne.KeyDown:
+			w.focusView()
+			return true
+		}
+		return w.key(name)
+	}
+	b.outcome.Importance = widget.LowImportance
+	b.previous = button(theme.MoveUpIcon(), func() { w.find(true) })
+	b.next = button(theme.MoveDownIcon(), func() { w.find(false) })
+	b.close = button(theme.CancelIcon(), w.endFind)
+	toggle := func(text string, on *bool) *widget.Button {
+		t := widget.NewButton(text, nil)
+		t.Importance = widget.LowImportance
+		t.OnTapped = func() {
+			*on = !*on
+			t.Importance = widget.LowImportance
+			if *on {
+				t.Importance = widget.HighImportance
+			}
+			t.Refresh()
+			w.queryChanged()
+			w.win.Canvas().Focus(b.entry)
+		}
+		return t
+	}
+	b.matchCase = toggle("Aa", &b.useCase)
+	b.regexp = toggle(".*", &b.useRegexp)
+	b.finding = container.NewHBox(container.New(&fixedWidth{320}, b.entry), b.matchCase, b.regexp, b.previous, b.next, b.outcome, layout.NewSpacer(), b.close)
+	b.finding.Hide()
+}
+
+// query is what is looked for.
+func (b *findBar) query() control.Query {
+	return control.Query{Text: b.entry.Text, Regexp: b.useRegexp, Case: b.useCase}
+}
+
 func (b *findBar) relabel() {
+	b.line.Relabel()
 	b.entry.SetPlaceHolder(lang.L("Find in the rows"))
 	b.follow.SetText(lang.L("Follow"))
 	b.save.SetText(lang.L("Save"))
-	b.panel.SetText(lang.L("Modules"))
+	b.panel.SetText(lang.L("Panel"))
+}
+
+// withoutThreads takes the terms away that choose threads.
+func withoutThreads(e *filter.Expr) *filter.Expr {
+	parts := e.Parts()
+	for i := len(parts) - 1; i >= 0; i-- {
+		if parts[i].Kind == filter.Leaf && parts[i].Term.Column == filter.Thread {
+			e = e.Without(i)
+		}
+	}
+	return e
+}
+
+// onlyThread reports whether a filter has a term that chooses just this thread.
+func onlyThread(where string, id uint32) bool {
+	e, err := filter.Parse(where)
+	term, ok := filter.Of(filter.Thread, &rows.Row{Thread: id})
+	if err != nil || !ok {
+		return false
+	}
+	for _, p := range e.Parts() {
+		if p.String() == term.String() {
+			return true
+		}
+	}
+	return false
 }
 
 // show brings the selectors up to date.
@@ -103,6 +179,7 @@ func (b *findBar) show(s *control.State) {
 	options := []string{lang.L("All threads")}
 	b.threadIDs = b.threadIDs[:0]
 	selected := 0
+	chosen := strings.Contains(s.Selection.Where, "thread:")
 	for i, t := range s.Threads {
 		name := fmt.Sprint(t.ID)
 		if t.Name != "" {
@@ -110,7 +187,7 @@ func (b *findBar) show(s *control.State) {
 		}
 		options = append(options, fmt.Sprintf("%s  (%s)", name, control.Thousands(t.Rows)))
 		b.threadIDs = append(b.threadIDs, t.ID)
-		if s.Filtered && t.ID == s.Thread {
+		if chosen && onlyThread(s.Selection.Where, t.ID) {
 			selected = i + 1
 		}
 	}
@@ -127,12 +204,72 @@ func (b *findBar) show(s *control.State) {
 	b.run.Hidden = len(s.Facts.Runs) < 2
 	setOptions(b.run, runs, selected)
 
-	for _, t := range []fyne.Disableable{b.entry, b.previous, b.next, b.thread, b.run, b.follow, b.save, b.panel} {
+	for _, t := range []fyne.Disableable{b.entry, b.matchCase, b.regexp, b.previous, b.next, b.thread, b.run, b.repeats, b.follow, b.save, b.panel} {
 		if s.Opened {
 			t.Enable()
 		} else {
 			t.Disable()
 		}
+	}
+	b.line.Enable(s.Opened)
+}
+
+// showFilter shows what the rows are limited by, and how many are left.
+func (b *findBar) showFilter(s *control.State, more []filterline.Chip) {
+	shown := filterline.Shown{Where: s.Selection.Where, More: more, Counts: countsText(s)}
+	if s.Pending != nil {
+		shown.Where = s.Pending.Where
+	}
+	if e := s.FilterError; e != nil {
+		shown.Error, shown.Wrong, shown.Offset = e.Text, e.Where, e.Offset
+	}
+	b.line.Show(shown)
+	importance := widget.LowImportance
+	if s.Selection.Repeats {
+		importance = widget.HighImportance
+	}
+	if b.repeats.Importance != importance {
+		b.repeats.Importance = importance
+		b.repeats.Refresh()
+	}
+}
+
+// countsText says how many rows are shown and hidden.
+func countsText(s *control.State) string {
+	switch {
+	case !s.Opened:
+		return ""
+	case s.View == nil:
+		return control.Count("{{.N}} row", "{{.N}} rows", s.Rows.Len())
+	case s.View.Done():
+		return lang.L("{{.N}} of {{.M}} rows, {{.K}} hidden", data{
+			"N": control.Thousands(s.View.Len()), "M": control.Thousands(s.View.Total()), "K": control.Thousands(s.View.Hidden())})
+	}
+	return lang.L("{{.N}} of {{.M}} rows so far, {{.K}} hidden", data{
+		"N": control.Thousands(s.View.Len()), "M": control.Thousands(s.View.Total()), "K": control.Thousands(s.View.Hidden())})
+}
+
+// showMatches says how many rows match what is looked for, and which of them
+// was found last.
+func (b *findBar) showMatches(m control.Matches) {
+	importance := widget.LowImportance
+	text := ""
+	switch {
+	case m.Err != nil:
+		text, importance = m.Err.Error(), widget.DangerImportance
+	case m.Query.Text == "":
+	case m.Count == 0 && m.Done:
+		text = lang.L("Not found")
+	case m.Number > 0:
+		text = lang.L("{{.I}} of {{.N}}", data{"I": control.Thousands(m.Number), "N": control.Thousands(m.Count)})
+	case m.Done:
+		text = control.Count("{{.N}} match", "{{.N}} matches", m.Count)
+	default:
+		text = control.Count("{{.N}} match so far", "{{.N}} matches so far", m.Count)
+	}
+	if b.outcome.Text != text || b.outcome.Importance != importance {
+		b.outcome.Importance = importance
+		b.outcome.SetText(text)
 	}
 }
 

@@ -109,6 +109,53 @@ func (p preferences) forget(log string) {
 	}
 }
 
+// maxFilters is how many filters are remembered.
+const maxFilters = 50
+
+// filters returns the filters applied lately, the last first.
+func (p preferences) filters() []string { return p.p.StringList("filters.lately") }
+
+func (p preferences) addFilter(expr string) {
+	list := slices.DeleteFunc(slices.Clone(p.filters()), func(e string) bool { return e == expr })
+	list = slices.Insert(list, 0, expr)
+	p.p.SetStringList("filters.lately", list[:min(len(list), maxFilters)])
+}
+
+// namedFilters returns the filters that were saved under a name.
+func (p preferences) namedFilters() (names, exprs []string) {
+	names, exprs = p.p.StringList("filters.names"), p.p.StringList("filters.named")
+	n := min(len(names), len(exprs))
+	return slices.Clone(names[:n]), slices.Clone(exprs[:n])
+}
+
+func (p preferences) nameFilter(name, expr string) {
+	p.forgetFilter(name)
+	names, exprs := p.namedFilters()
+	i, _ := slices.BinarySearch(names, name)
+	if len(names) < maxFilters {
+		p.p.SetStringList("filters.names", slices.Insert(names, i, name))
+		p.p.SetStringList("filters.named", slices.Insert(exprs, i, expr))
+	}
+}
+
+func (p preferences) forgetFilter(name string) {
+	names, exprs := p.namedFilters()
+	if i := slices.Index(names, name); i >= 0 {
+		p.p.SetStringList("filters.names", slices.Delete(names, i, i+1))
+		p.p.SetStringList("filters.named", slices.Delete(exprs, i, i+1))
+	}
+}
+
+func (p preferences) panelTab() int     { return p.p.Int("panel.tab") }
+func (p preferences) setPanelTab(i int) { p.p.SetInt("panel.tab", i) }
+
+// lastLog is the log that was shown when the window was closed; reopen says
+// that it is to be opened at the next start.
+func (p preferences) lastLog() string     { return p.p.String("last.log") }
+func (p preferences) setLastLog(s string) { p.p.SetString("last.log", s) }
+func (p preferences) reopen() bool        { return p.p.BoolWithFallback("last.reopen", true) }
+func (p preferences) setReopen(b bool)    { p.p.SetBool("last.reopen", b) }
+
 // saveColumns keeps widths and which columns are hidden.
 func (p preferences) saveColumns(g *grid.Grid) {
 	var list []string

@@ -50,16 +50,7 @@ func (b *statusBar) showCounts(s *control.State) {
 		return
 	}
 	var parts []string
-	if s.Filtered {
-		total := int64(0)
-		for _, t := range s.Threads {
-			total += t.Rows
-		}
-		parts = append(parts, lang.L("{{.N}} of {{.M}} rows, {{.K}} hidden", data{
-			"N": control.Thousands(s.Rows.Len()), "M": control.Thousands(total), "K": control.Thousands(total - s.Rows.Len())}))
-	} else {
-		parts = append(parts, control.Count("{{.N}} row", "{{.N}} rows", s.Rows.Len()))
-	}
+	parts = append(parts, countsText(s))
 	if n := len(s.Threads); n > 0 {
 		parts = append(parts, control.Count("{{.N}} thread", "{{.N}} threads", int64(n)))
 	}

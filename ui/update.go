@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/lang"
 
 	"logparser/ui/control"
 	"logparser/ui/startpage"
@@ -33,8 +32,11 @@ func (w *Window) update(what control.Change) {
 			w.pref.setAgreed(w.ctl.Agreed())
 		}
 	}
+	if what&control.ChangeContent != 0 && s.Loaded {
+		w.restoreSelection()
+	}
 	if what&(control.ChangeModules|control.ChangeSource) != 0 {
-		w.modules.Show(s.Modules)
+		w.side.modules.Show(s.Modules)
 		w.bar.show(s)
 		w.status.showCounts(s)
 	}
@@ -51,10 +53,18 @@ func (w *Window) update(what control.Change) {
 	}
 	if what&control.ChangeGrown != 0 {
 		w.grid.Reload()
+		w.settle()
+	}
+	if what&control.ChangeFilter != 0 {
+		w.filterChanged(s)
+	}
+	if what&control.ChangeMatches != 0 {
+		w.matchesChanged(s.Matches)
 	}
 	if what&control.ChangeFollow != 0 {
 		w.showFollow(s)
 	}
+	w.views.update(what, s)
 	w.quitWhenIdle()
 }
 
@@ -67,6 +77,12 @@ func (w *Window) showRows(s *control.State) {
 	}
 	w.rows = s.Rows
 	same := s.Opened && w.shown == s.Found.Log
+	if w.want >= 0 {
+		index = w.want
+	}
+	if !same {
+		w.memory.leave(w.trace)
+	}
 	w.format = table.FormatOf(s.Rows)
 	w.grid.Widen("time", table.TimeWidth(w.format))
 	if s.Rows == nil {
@@ -85,14 +101,50 @@ func (w *Window) showRows(s *control.State) {
 		}
 	}
 	w.arrange()
-	if same && index >= 0 {
-		if at := w.ctl.PlaceOf(index); at >= 0 {
-			w.grid.SetCurrent(at)
-			w.grid.Centre(at)
-		}
+	if !same {
+		w.recall(w.shown)
+	} else {
+		w.keepPlace(s, index)
+		w.showBookmarks()
 	}
 	if s.Opened && !same {
-		w.win.Canvas().Focus(w.grid)
+		w.focusView()
+	}
+	// What is counted was counted in other rows.
+	w.ctl.Count(w.bar.query())
+}
+
+// keepPlace goes on to show a row of the log, or the nearest before it, after
+// other rows have come into the table.
+func (w *Window) keepPlace(s *control.State, index int64) {
+	if index < 0 {
+		return
+	}
+	w.want = -1
+	if s.View != nil {
+		if _, shown := s.View.PositionOf(index); !shown && !s.View.Done() {
+			w.want = index
+		}
+	}
+	if at := w.ctl.PlaceOf(index); at >= 0 {
+		w.placing = true
+		w.grid.SetCurrent(at)
+		w.grid.Centre(at)
+		w.placing = false
+	}
+}
+
+// filterChanged shows what the rows are limited by.
+func (w *Window) filterChanged(s *control.State) {
+	w.bar.showFilter(s, w.hidings())
+	w.status.showCounts(s)
+	if s.View == nil || s.View.Done() {
+		// Bookmarks have other places now, and the state is to be kept.
+		if s.Opened {
+			w.showBookmarks()
+			w.keep()
+		}
+		w.ctl.Count(w.bar.query())
 	}
 }
 
@@ -105,10 +157,10 @@ func (w *Window) arrange() {
 		w.showRecent()
 	case w.pref.panelShown():
 		// A split keeps its parts; it is asked to lay them out again below.
-		w.split.Leading = w.grid
+		w.split.Leading = w.views.Content
 		shown = w.split
 	default:
-		shown = w.grid
+		shown = w.views.Content
 	}
 	if len(w.body.Objects) != 1 || w.body.Objects[0] != shown {
 		w.body.Objects = []fyne.CanvasObject{shown}
@@ -157,11 +209,13 @@ func (w *Window) showSelection(row int64) {
 	if src == nil || row < 0 || row >= src.Len() {
 		w.grid.SetPartner(-1)
 		w.status.showSelection(-1, "")
+		w.showBeside()
 		return
 	}
 	r := src.Row(row)
 	w.grid.SetPartner(w.ctl.Partner(r.Index))
 	w.status.showSelection(r.Index, table.Describe(&r))
+	w.showBeside()
 }
 
 // place describes a row beside the dragged scroll bar.
@@ -187,18 +241,3 @@ func (w *Window) showFollow(s *control.State) {
 }
 
 func (w *Window) toggleFollow() { w.ctl.SetFollow(!w.ctl.State().Follow.On) }
-
-func (w *Window) showFound(f control.Search) {
-	switch {
-	case f.Row < 0:
-		w.bar.outcome.SetText(lang.L("Not found"))
-	case f.Wrapped:
-		w.bar.outcome.SetText(lang.L("Found from the other end"))
-	default:
-		w.bar.outcome.SetText("")
-	}
-	if f.Row >= 0 {
-		w.grid.SetCurrent(f.Row)
-		w.grid.Centre(f.Row)
-	}
-}

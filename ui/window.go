@@ -24,8 +24,8 @@ import (
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
 	"logparser/ui/language"
+	"logparser/ui/logstate"
 	"logparser/ui/look"
-	"logparser/ui/modulespanel"
 	"logparser/ui/notice"
 	"logparser/ui/startpage"
 	"logparser/ui/table"
@@ -38,8 +38,13 @@ type Options struct {
 	// Trace, if not nil, gets a line for each event of interest to a test
 	// that drives the program.
 	Trace io.Writer
+	// States is where it is kept how the user left each log; nothing is kept
+	// in the zero Store.
+	States logstate.Store
 	// FyneDialogs avoids the system's file dialogs.
 	FyneDialogs bool
+	// Sample says that the sample will be opened: not the last log.
+	Sample bool
 }
 
 // A Window is the program's main window.
@@ -55,13 +60,14 @@ type Window struct {
 	format table.Format
 	picker *files.Picker
 
-	strip   *inputs.Strip
-	bar     *findBar
-	notice  *notice.Bar
-	grid    *grid.Grid
-	modules *modulespanel.Panel
-	start   *startpage.Page
-	status  *statusBar
+	strip  *inputs.Strip
+	bar    *findBar
+	notice *notice.Bar
+	grid   *grid.Grid
+	views  *views
+	side   *sidePanel
+	start  *startpage.Page
+	status *statusBar
 
 	body  *fyne.Container // the table and the panel, or the start page
 	split *container.Split
@@ -73,6 +79,19 @@ type Window struct {
 	asked time.Time   // when the present log was asked for; zero once drawn
 	rows  rows.Source // what is in the table
 	shown string      // the log whose rows are in the table
+
+	memory     memory
+	marks      []logstate.Bookmark // by row
+	highlights []highlight
+	trail      trail
+	setAside   app.Selection // what was hidden before all was shown
+	want       int64         // the row of the log to go to once its place is known, -1 for none
+	hiddenRow  int64         // the one that a message says is hidden
+	placing    bool          // the current row is not being set by the user
+
+	// Numbers of what is asked for in the background; an answer with another
+	// is late.
+	typed, beside, marking int
 }
 
 // New makes the window; [Window.Show] shows it.
@@ -92,6 +111,7 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
+	w.memory.store, w.want = opt.States, -1
 	w.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
 
 	w.build()
@@ -116,7 +136,7 @@ func (w *Window) build() {
 	w.notice = notice.New()
 	w.grid = grid.New(table.Columns(&w.format), look.Fonts(), &grid.Light)
 	w.pref.loadColumns(w.grid)
-	w.modules = modulespanel.New()
+	w.side = newSidePanel(w)
 	w.start = startpage.New(w.app.Icon())
 	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Resume)
 
@@ -125,12 +145,12 @@ func (w *Window) build() {
 	w.notice.OnDismiss = w.ctl.Dismiss
 	w.notice.OnDetails = func(m *control.Message) { w.showText(m.Text, m.Details) }
 	w.notice.OnOffer = w.offer
-	w.modules.OnCopy = w.app.Clipboard().SetContent
 	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.chooseLog, w.chooseFolder, w.OpenSample
 	w.start.OnRecent = func(path string) { w.openRecent(path) }
 	w.start.OnForget = w.forget
 
-	w.split = container.NewHSplit(w.grid, w.modules.Content)
+	w.views = newViews(w)
+	w.split = container.NewHSplit(w.views.Content, w.side.Content)
 	w.split.Offset = w.pref.panelOffset()
 	w.body = container.NewStack()
 	top := tight(
@@ -167,12 +187,21 @@ func (w *Window) connectInputs() {
 func (w *Window) connectTable() {
 	g := w.grid
 	g.OnSelected = func(row int64) {
+		if !w.placing {
+			w.want = -1
+		}
+		w.memory.row = max(w.indexOf(row), 0)
 		w.showSelection(row)
+		w.views.choose()
 		w.trace(fmt.Sprint("selected ", w.indexOf(row)))
 	}
 	g.OnActivated = w.openSource
 	g.OnCopy = w.copyRows
 	g.OnMenu = w.tableMenu
+	g.OnFold = w.fold
+	g.OnTree = w.tree
+	g.Decorate = w.decorate
+	g.Label = w.label
 	g.OnKey = func(name fyne.KeyName) { w.key(name) }
 	g.OnRune = func(r rune) {
 		switch r {
@@ -184,6 +213,18 @@ func (w *Window) connectTable() {
 			w.find(true)
 		case 'f':
 			w.toggleFollow()
+		case ' ':
+			w.fold(g.Current())
+		case 'u':
+			w.goToCaller()
+		case 'm':
+			w.goToPartner()
+		case '[':
+			w.goToNextCall(true)
+		case ']':
+			w.goToNextCall(false)
+		case '?':
+			w.showKeys()
 		}
 	}
 	g.OnColumns = func() { w.pref.saveColumns(g) }
@@ -201,6 +242,10 @@ func (w *Window) connectTable() {
 // modules file, a folder, symbol files; also as file:// URIs.
 func (w *Window) Show(paths []string) {
 	w.win.Show()
+	if len(paths) == 0 && !w.opt.Sample {
+		w.reopen()
+		return
+	}
 	w.Open(paths)
 }
 
@@ -240,6 +285,8 @@ func (w *Window) remember() {
 	w.pref.setSize(w.win.Canvas().Size())
 	w.pref.saveColumns(w.grid)
 	w.pref.setPanelOffset(w.split.Offset)
+	w.pref.setLastLog(w.shown)
+	w.keepNow()
 }
 
 // setLanguage changes the texts; "" is the system's language.
@@ -260,8 +307,11 @@ func (w *Window) setTheme(brightness string) {
 // repaint gives the table and the message bar the theme's colours; all else
 // takes them by itself.
 func (w *Window) repaint() {
-	w.grid.SetPalette(w.theme.Palette(w.app.Settings().ThemeVariant()))
+	palette := w.theme.Palette(w.app.Settings().ThemeVariant())
+	w.grid.SetPalette(palette)
+	w.views.paint(palette, w.theme.IsDark(w.app.Settings().ThemeVariant()))
 	w.notice.Paint()
+	w.side.call.Paint()
 }
 
 // relabel says everything in the present language.
@@ -270,9 +320,10 @@ func (w *Window) relabel() {
 	for id, title := range table.Titles() {
 		w.grid.SetTitle(id, title)
 	}
+	w.views.relabel()
 	w.strip.Relabel()
 	w.bar.relabel()
-	w.modules.Relabel()
+	w.side.relabel()
 	w.start.Relabel()
 	w.ctl.Relabel()
 	w.update(^control.Change(0) &^ control.ChangeSource)

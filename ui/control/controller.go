@@ -36,9 +36,17 @@ type Controller struct {
 
 	// opening opens and names, searching finds and filters, sorting looks at
 	// files that were given, following takes in what is written.
-	opening, searching, saving, sorting, following *job
-	refreshing                                     bool // a refresh is to come
-	contentAt                                      time.Time
+	// filtering makes the view, counting counts matches.
+	opening, searching, saving, sorting, following, filtering, counting *job
+	analysing                                                           analysing
+	refreshing                                                          bool // a refresh is to come
+	contentAt                                                           time.Time
+
+	selecting  int         // numbers the selections
+	asked      int         // numbers the questions for stacks
+	completing int         // numbers those for completions
+	matching   View        // the matches of what is counted, nil until they are known
+	counted    rows.Source // what matches are counted in
 }
 
 // New makes a controller. post must run functions one after the other on the
@@ -305,7 +313,7 @@ func (c *Controller) open(in app.Inputs) {
 
 // opened shows a new session's rows and goes on to their names.
 func (c *Controller) opened(in app.Inputs, s Session) {
-	old, following := c.session, end(&c.following)
+	old, users := c.session, append(c.analysing.end(), end(&c.following))
 	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
 	c.state.Follow = Follow{}
 	c.session = s
@@ -317,12 +325,15 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	}
 	c.state.Wanted, c.shown = in, in
 	c.state.Facts = s.Facts()
-	c.state.Rows = s.Rows()
-	c.state.Filtered = false
+	c.state.Rows, c.state.View = s.Rows(), nil
+	c.state.Filtered, c.state.Selection, c.state.Pending, c.state.FilterError = false, app.Selection{}, nil, nil
+	c.state.Search, c.state.Matches, c.counted = Search{Row: -1}, Matches{}, nil
+	c.matching = nil
+	c.selecting++
 	c.state.Modules, c.state.Threads = s.Modules(), s.Threads()
 	c.judge()
-	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow)
-	c.retire(old, following)
+	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow | ChangeFilter | ChangeMatches)
+	c.retire(old, users...)
 	c.trace("rows " + decimal(c.state.Rows.Len()))
 	c.load(Session.Load)
 	c.SetFollow(follow)
@@ -331,7 +342,7 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 // retire closes a session that is no longer shown once nothing works on it.
 // A file that is being saved is finished.
 func (c *Controller) retire(s Session, users ...<-chan struct{}) {
-	users = append(users, end(&c.searching))
+	users = append(users, end(&c.searching), end(&c.filtering), end(&c.counting))
 	if c.saving != nil {
 		users = append(users, c.saving.done)
 	}
@@ -398,6 +409,7 @@ func (c *Controller) loaded(s Session, err error) {
 	} else {
 		c.advise()
 		c.trace("loaded")
+		c.renewView()
 	}
 }
 
@@ -432,16 +444,18 @@ func (c *Controller) refresh() {
 
 // Close shows no log.
 func (c *Controller) Close() {
-	opening, following, s := end(&c.opening), end(&c.following), c.session
+	users, s := append(c.analysing.end(), end(&c.opening), end(&c.following)), c.session
 	c.reading = false
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted
 	in.Log, in.Modules, in.Run = "", "", ""
 	c.state = State{Wanted: in, Found: in}
+	c.counted, c.matching = nil, nil
+	c.selecting++
 	c.judge()
-	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow)
-	c.retire(s, opening, following)
+	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow | ChangeFilter | ChangeMatches)
+	c.retire(s, users...)
 	c.showWork()
 }
 
@@ -462,80 +476,6 @@ func (c *Controller) CancelSave() {
 // Busy reports whether a file is being saved.
 func (c *Controller) Busy() bool { return c.saving != nil }
 
-// Find searches the shown rows for a text, from a row on or back, and once
-// round.
-func (c *Controller) Find(text string, from int64, backward bool) {
-	src := c.state.Rows
-	if src == nil || text == "" {
-		return
-	}
-	c.run(&c.searching, lang.L("Searching"), func(ctx context.Context, p app.Progress) func(bool) {
-		q := app.Query{Text: text, Backward: backward}
-		row, err := int64(-1), error(nil)
-		wrapped := false
-		if from >= 0 && from < src.Len() {
-			row, err = c.engine.Search(ctx, src, from, q, p)
-		}
-		if row < 0 && err == nil {
-			wrapped = true
-			var start int64
-			if backward {
-				start = src.Len() - 1
-			}
-			row, err = c.engine.Search(ctx, src, start, q, p)
-		}
-		return func(current bool) {
-			if !current || errors.Is(err, context.Canceled) {
-				return
-			}
-			if err != nil {
-				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
-				return
-			}
-			c.state.Search = Search{Text: text, Row: row, Wrapped: wrapped && row >= 0}
-			c.changed(ChangeFound)
-			c.trace("found " + decimal(row))
-		}
-	})
-}
-
-// FilterThread shows the rows of one thread only.
-func (c *Controller) FilterThread(thread uint32) {
-	s := c.session
-	if s == nil {
-		return
-	}
-	c.run(&c.searching, lang.L("Filtering"), func(ctx context.Context, p app.Progress) func(bool) {
-		src, err := s.FilterThread(ctx, thread, p)
-		return func(current bool) {
-			if !current || c.session != s {
-				return
-			}
-			if err != nil {
-				if !errors.Is(err, context.Canceled) {
-					c.say(&Message{Level: LevelBad, Text: lang.L("The filter failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
-				}
-				c.changed(ChangeModules) // the selector goes back
-				return
-			}
-			c.state.Rows, c.state.Filtered, c.state.Thread = src, true, thread
-			c.changed(ChangeSource | ChangeModules)
-			c.Moved(false)
-			c.trace("filtered " + decimal(src.Len()))
-		}
-	})
-}
-
-// ShowAll ends the filter.
-func (c *Controller) ShowAll() {
-	if c.session == nil || !c.state.Filtered {
-		return
-	}
-	end(&c.searching)
-	c.state.Rows, c.state.Filtered = c.session.Rows(), false
-	c.changed(ChangeSource | ChangeModules)
-}
-
 // Partner returns the Index of the other half of the pair that the row with
 // this Index belongs to, -1 if it has none.
 func (c *Controller) Partner(index int64) int64 {
@@ -548,37 +488,72 @@ func (c *Controller) Partner(index int64) int64 {
 	return -1
 }
 
+// Row reads a row of the log, also one that is hidden.
+func (c *Controller) Row(index int64) (rows.Row, bool) {
+	if c.session == nil {
+		return rows.Row{}, false
+	}
+	src := c.session.Rows()
+	if index < 0 || index >= src.Len() {
+		return rows.Row{}, false
+	}
+	return src.Row(index), true
+}
+
+// All returns all rows of the log, nil without one.
+func (c *Controller) All() rows.Source {
+	if c.session == nil {
+		return nil
+	}
+	return c.session.Rows()
+}
+
 // PlaceOf returns where the row with an Index stands in the shown rows; if it
-// is hidden, the next one that is not.
+// is hidden, the nearest before it that is not, or the first.
 func (c *Controller) PlaceOf(index int64) int64 {
-	src := c.state.Rows
-	if src == nil {
+	switch {
+	case c.state.Rows == nil || c.state.Rows.Len() == 0:
 		return -1
+	case c.state.View == nil:
+		return min(index, c.state.Rows.Len()-1)
 	}
-	if !c.state.Filtered {
-		return index
-	}
-	low, high := int64(0), src.Len()
-	for low < high {
-		if mid := low + (high-low)/2; src.Row(mid).Index < index {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return min(low, src.Len()-1)
+	at, _ := c.state.View.PositionOf(index)
+	return max(at, 0)
 }
 
 // Save writes all rows to a file, after the names have come.
 func (c *Controller) Save(path, format string, opt app.SaveOptions) {
+	c.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
+		return nil, s.Save(ctx, path, format, opt, p)
+	})
+}
+
+// SaveShown writes the rows that are shown, all of them: one that still counts
+// them is waited for.
+func (c *Controller) SaveShown(path, format string, opt app.SaveOptions) {
+	src, v := c.state.Rows, c.state.View
+	c.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
+		if v != nil {
+			if err := v.Wait(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return s.SaveRows(ctx, path, format, src, opt, p)
+	})
+}
+
+func (c *Controller) saveBy(path string, write func(ctx context.Context, s Session, p app.Progress) ([]string, error)) {
 	s := c.session
 	if s == nil || path == "" || c.saving != nil {
 		return
 	}
 	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
-		err := s.Save(ctx, path, format, opt, p)
+		files, err := write(ctx, s, p)
 		return func(bool) {
 			switch {
+			case err == nil && len(files) > 1:
+				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.N}} files, from {{.Path}} on", data{"N": len(files), "Path": files[0]}), Details: strings.Join(files, "\n")})
+				c.trace("saved " + path)
 			case err == nil:
 				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.Path}}", data{"Path": path})})
 				c.trace("saved " + path)

@@ -313,7 +313,7 @@ func TestFindGoesRoundOnce(t *testing.T) {
 		{"absent", 0, false, -1, false},
 	} {
 		d.changes = 0
-		d.Find(test.text, test.from, test.backward)
+		d.Find(control.Query{Text: test.text}, test.from, test.backward)
 		d.wait("the search", func() bool { return d.changes&control.ChangeFound != 0 })
 		if f := d.State().Search; f.Row != test.row || f.Wrapped != test.wrapped {
 			t.Errorf("%+v gives %+v", test, f)
@@ -328,10 +328,10 @@ func TestFilterThread(t *testing.T) {
 	d.FilterThread(1001)
 	d.waitEvent("filtered 50")
 	s := d.State()
-	if !s.Filtered || s.Thread != 1001 || s.Rows.Row(0).Index != 1 {
-		t.Fatalf("filtered %v, row 0 is %d", s.Filtered, s.Rows.Row(0).Index)
+	if !s.Filtered || s.Selection.Where != "thread:1001" || s.Rows.Row(0).Index != 1 {
+		t.Fatalf("filtered %v, by %q, row 0 is %d", s.Filtered, s.Selection.Where, s.Rows.Row(0).Index)
 	}
-	for index, place := range map[int64]int64{0: 0, 1: 0, 2: 1, 3: 1, 99: 49, 1000: 49} {
+	for index, place := range map[int64]int64{0: 0, 1: 0, 2: 0, 3: 1, 99: 49, 1000: 49} {
 		if got := d.PlaceOf(index); got != place {
 			t.Errorf("row %d is at %d, want %d", index, got, place)
 		}

@@ -9,6 +9,8 @@ import (
 
 // A Session is what the window needs of an opened log; see [app.Session].
 type Session interface {
+	Reading
+	Analysis
 	Load(ctx context.Context, p app.Progress) error
 	SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error
 	// Fetching returns the URL of what is being fetched from a symbol server,
@@ -20,7 +22,6 @@ type Session interface {
 	Threads() []app.Thread
 	Rows() rows.Source
 	Partner(i int64) (int64, bool)
-	FilterThread(ctx context.Context, thread uint32, p app.Progress) (rows.Source, error)
 	// Follow takes in what is written to the log until it is cancelled or the
 	// program has ended; it returns nil then.
 	Follow(ctx context.Context, changed func(app.Update)) error

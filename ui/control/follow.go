@@ -31,7 +31,6 @@ func (c *Controller) SetFollow(on bool) {
 		c.refreshSoon()
 		return
 	}
-	c.ShowAll()
 	c.setFollow(Follow{On: true, AtEnd: true})
 	c.run(&c.following, "", func(ctx context.Context, _ app.Progress) func(bool) {
 		err := s.Follow(ctx, func(u app.Update) {
@@ -54,15 +53,14 @@ func (c *Controller) setFollow(f Follow) {
 
 // Moved says whether the table, which the user has moved, is at its end.
 func (c *Controller) Moved(atEnd bool) {
-	if f := c.state.Follow; f.On && f.AtEnd != atEnd && !(atEnd && c.state.Filtered) {
+	if f := c.state.Follow; f.On && f.AtEnd != atEnd {
 		c.setFollow(Follow{On: true, AtEnd: atEnd})
 	}
 }
 
-// Resume takes the table to its end again, and a filter away.
+// Resume takes the table to its end again.
 func (c *Controller) Resume() {
 	if c.state.Follow.On {
-		c.ShowAll()
 		c.setFollow(Follow{On: true, AtEnd: true})
 	}
 }
@@ -79,6 +77,7 @@ func (c *Controller) grew(s Session, u app.Update) {
 	c.state.Follow = f
 	c.changed(ChangeGrown | ChangeFollow)
 	c.refreshSoon()
+	c.updateView()
 	switch {
 	case u.Runs > 0:
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program was started again; its rows follow.")})

@@ -85,6 +85,9 @@ func (c *Controller) report(j *job, stage app.Stage, done, total int64) {
 			if stage == app.StagePair || stage == app.StageResolve || stage == app.StageSymbols {
 				c.contentGrew()
 			}
+			if stage == app.StageFilter && j == c.filtering {
+				c.viewGrew()
+			}
 		})
 	}
 }
@@ -107,7 +110,8 @@ func end(kind **job) <-chan struct{} {
 // while, or else the most important, or nil.
 func (c *Controller) foremost() *job {
 	var first *job
-	for _, j := range []*job{c.saving, c.searching, c.opening, c.sorting} {
+	jobs := append([]*job{c.saving, c.searching, c.filtering, c.opening, c.sorting}, c.analysing.jobs()...)
+	for _, j := range append(jobs, c.counting) {
 		if j == nil {
 			continue
 		}

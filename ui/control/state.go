@@ -27,6 +27,11 @@ const (
 	ChangeGrown
 	// ChangeFollow: how the log is followed.
 	ChangeFollow
+	// ChangeFilter: the selection, an error in its expression, or how many rows
+	// it shows.
+	ChangeFilter
+	// ChangeMatches: the count of matches.
+	ChangeMatches
 )
 
 // A State is what the window shows.
@@ -45,14 +50,20 @@ type State struct {
 	Rows    rows.Source
 	Modules []app.ModuleState
 	Threads []app.Thread
-	// Thread is the one that Rows is limited to, if Filtered.
-	Filtered bool
-	Thread   uint32
+
+	// Selection is what Rows shows; where it hides rows, or may, Filtered is
+	// set and View is Rows. Pending is one whose first rows are not known yet.
+	Selection   app.Selection
+	Pending     *app.Selection
+	Filtered    bool
+	View        View
+	FilterError *FilterError
 
 	Follow  Follow
 	Work    Work
 	Message *Message
 	Search  Search
+	Matches Matches
 }
 
 // A Level says how an input or a message is to be taken.
@@ -103,13 +114,5 @@ const (
 	OfferSymbols
 	OfferPath // to edit the symbol path
 	OfferSave
+	OfferShowAll // to take the filter away
 )
-
-// A Search is the outcome of the last search.
-type Search struct {
-	Text string
-	// Row is the place in the shown rows, -1 if there is none.
-	Row int64
-	// Wrapped says that the search went on from the other end.
-	Wrapped bool
-}

@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/rows/filter"
 )
 
 // data is what a translated text is filled with.
@@ -119,6 +120,16 @@ func openFailed(in app.Inputs, err error) *Message {
 		m.Offer = OfferModules
 	}
 	return m
+}
+
+// filterError puts what is wrong with a filter expression into words.
+func filterError(expr string, err error) *FilterError {
+	e := &FilterError{Where: expr, Text: err.Error()}
+	var at *filter.Error
+	if errors.As(err, &at) {
+		e.Offset, e.Text = at.Offset, fmt.Sprintf(lang.L(at.Pattern), at.Args...)
+	}
+	return e
 }
 
 // Translate says a phrase of the engine in the present language.

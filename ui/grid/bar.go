@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"image"
 	"image/color"
 
 	"fyne.io/fyne/v2"
@@ -29,11 +30,22 @@ type bar struct {
 
 	track, thumb *canvas.Rectangle
 	hovered      bool
+
+	// What is marked on the track: see Grid.SetMarks and Grid.SetBookmarks.
+	found       []uint32
+	bookmarks   []int64
+	rows        int64
+	foundInk    color.RGBA
+	bookmarkInk color.RGBA
+	marks       *canvas.Raster
+	pixels      *image.RGBA
 }
 
 func newBar(sideways bool) *bar {
 	b := &bar{sideways: sideways, scale: 1, track: canvas.NewRectangle(color.Transparent), thumb: canvas.NewRectangle(color.Transparent)}
 	b.thumb.CornerRadius = 3
+	b.marks = canvas.NewRaster(b.drawMarks)
+	b.marks.Hide()
 	b.ExtendBaseWidget(b)
 	return b
 }
@@ -67,6 +79,7 @@ func (b *bar) thumbY() float32 { return float32(b.place().pos) / b.scale }
 func (b *bar) layout() {
 	size := b.Size()
 	b.track.Resize(size)
+	b.marks.Resize(size)
 	t := b.place()
 	pos, length := float32(t.pos)/b.scale, float32(t.size)/b.scale
 	const inset = 3
@@ -91,6 +104,55 @@ func (b *bar) paint() {
 	}
 	b.thumb.FillColor = c
 	b.thumb.Refresh()
+}
+
+func (b *bar) setFound(buckets []uint32) {
+	if b.found != nil || buckets != nil {
+		b.found = buckets
+		b.showMarks()
+	}
+}
+
+func (b *bar) setBookmarks(list []int64) {
+	if len(b.bookmarks) > 0 || len(list) > 0 {
+		b.bookmarks = list
+		b.showMarks()
+	}
+}
+
+func (b *bar) setInks(found, bookmark color.RGBA) {
+	b.foundInk, b.bookmarkInk = found, bookmark
+	b.showMarks()
+}
+
+// showMarks redraws the marks, which take no room while there are none.
+func (b *bar) showMarks() {
+	b.marks.Hidden = len(b.found) == 0 && len(b.bookmarks) == 0
+	b.marks.Refresh()
+}
+
+// drawMarks paints the marks on nothing: those of a search over the whole
+// width, bookmarks at the left half.
+func (b *bar) drawMarks(w, h int) image.Image {
+	if b.pixels == nil || b.pixels.Bounds().Dx() != w || b.pixels.Bounds().Dy() != h {
+		b.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
+	}
+	clear(b.pixels.Pix)
+	p := pen{img: b.pixels, clip: b.pixels.Bounds()}
+	thick := max(int(1.5*b.scale), 1)
+	for i, n := range b.found {
+		if n > 0 {
+			y := i * h / len(b.found)
+			p.fill(box(w/4, y, w, max((i+1)*h/len(b.found), y+thick)), b.foundInk)
+		}
+	}
+	for _, row := range b.bookmarks {
+		if row >= 0 && row < b.rows {
+			y := min(int(mulDiv(uint64(row), uint64(h), uint64(b.rows))), h-2*thick)
+			p.fill(box(0, y, w/2, y+2*thick), b.bookmarkInk)
+		}
+	}
+	return b.pixels
 }
 
 // MouseDown implements [desktop.Mouseable]. A press beside the thumb brings
@@ -158,7 +220,7 @@ func (r *barRenderer) MinSize() fyne.Size { return fyne.NewSize(barSize, barSize
 func (r *barRenderer) Refresh()           { r.b.layout() }
 func (r *barRenderer) Destroy()           {}
 func (r *barRenderer) Objects() []fyne.CanvasObject {
-	return []fyne.CanvasObject{r.b.track, r.b.thumb}
+	return []fyne.CanvasObject{r.b.track, r.b.thumb, r.b.marks}
 }
 
 // A bubble says beside a dragged scroll bar what row it has come to.

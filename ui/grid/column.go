@@ -35,7 +35,37 @@ type Cell struct {
 	// Sign is a glyph before the text, in SignInk; 0 for none.
 	Sign    rune
 	SignInk Ink
+	// Bar fills that share of the cell, 0 to 1, behind the text.
+	Bar float32
+	// Tail is drawn behind the text, dimmed; reused like it.
+	Tail []byte
+	// Decor is what [Grid.Decorate] said of the row.
+	Decor *Decor
 }
+
+// A Fold says whether a row is a call that can be folded.
+type Fold uint8
+
+const (
+	NoFold Fold = iota
+	FoldOpen
+	FoldClosed
+)
+
+// A Decor is what is shown of a row besides its own content.
+type Decor struct {
+	Fold Fold
+	// Hidden is the number of rows hidden in a folded call.
+	Hidden int64
+	// Repeat is how often in all what begins here comes, one after the other;
+	// 0 or 1 for once.
+	Repeat int64
+	// Bookmark marks the row at its left edge.
+	Bookmark bool
+}
+
+// Labels is the number of colours that cells can be labelled with.
+const Labels = 6
 
 // A Column is one column of a grid.
 type Column struct {
@@ -47,6 +77,8 @@ type Column struct {
 	Right bool
 	// Grow lets the column take what width is left over.
 	Grow bool
+	// Tree leaves room for the mark that folds and unfolds a call.
+	Tree bool
 	// KeepEnd drops the beginning of a text that is too long, not its end.
 	KeepEnd bool
 	// Hidden columns are not drawn.

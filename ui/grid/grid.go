@@ -33,14 +33,28 @@ type Grid struct {
 	OnSelected func(row int64)
 	// OnActivated is told the row of a double click or of Enter.
 	OnActivated func(row int64)
-	// OnMenu is asked for a context menu at a place on the canvas.
-	OnMenu func(row int64, at fyne.Position)
+	// OnMenu is asked for a context menu of a cell at a place on the canvas.
+	OnMenu func(row int64, column string, at fyne.Position)
+	// OnFold is told a row whose fold mark was clicked.
+	OnFold func(row int64)
+	// OnTree is told the Left and the Right key, as trees have them. Without
+	// it, and with Shift, they scroll sideways.
+	OnTree func(row int64, right bool)
+	// Decorate fills in what is shown of the visible rows besides their
+	// content: for each of list, whose first is row number first, an element
+	// of dst.
+	Decorate func(dst []Decor, list []rows.Row, first int64)
+	// Label returns the number of the colour, from 1 on, that a cell is
+	// labelled with; 0 for none.
+	Label func(column string, r *rows.Row) int
 	// OnCopy is called for Ctrl+C.
 	OnCopy func()
 	// OnRune is told characters typed into the grid.
 	OnRune func(r rune)
 	// OnKey is told keys that the grid has no use for.
 	OnKey func(name fyne.KeyName)
+	// OnHeader is told the column whose head was pressed.
+	OnHeader func(id string)
 	// OnDrawn is told each redraw: the number of rows drawn.
 	OnDrawn func(n int)
 	// OnScrolled is called when the user, or a jump to a row, has moved the
@@ -60,7 +74,7 @@ type Grid struct {
 	xoff    int
 	sel     selection
 	partner int64
-	find    []byte
+	find    Finder
 	focused bool
 	shift   bool
 
@@ -70,6 +84,7 @@ type Grid struct {
 	atlas  *atlas
 	pixels *image.RGBA
 	buffer []rows.Row
+	decor  []Decor
 
 	resizing int // column whose divider is dragged, -1 for none
 	ranging  bool
@@ -102,6 +117,7 @@ func New(columns []Column, fonts *Fonts, palette *Palette) *Grid {
 		g.xoff = int(offsetOf(track, pos, int64(g.width), int64(g.contentWidth())))
 		g.changed()
 	}
+	g.vbar.setInks(palette.Found, palette.Bookmark)
 	g.bubble = newBubble()
 	g.ExtendBaseWidget(g)
 	return g
@@ -131,14 +147,22 @@ func (g *Grid) Reload() {
 // SetPalette changes the colours.
 func (g *Grid) SetPalette(p *Palette) {
 	g.palette = p
+	g.vbar.setInks(p.Found, p.Bookmark)
 	g.changed()
 }
 
-// SetFind marks a text wherever it is seen; "" marks nothing.
-func (g *Grid) SetFind(lower string) {
-	g.find = []byte(lower)
+// SetFind marks what a Finder finds wherever it is seen; nil marks nothing.
+func (g *Grid) SetFind(f Finder) {
+	g.find = f
 	g.changed()
 }
+
+// SetMarks shows on the scroll bar where rows match a search: how many do in
+// each of equal parts of the source; nil shows none.
+func (g *Grid) SetMarks(buckets []uint32) { g.vbar.setFound(buckets) }
+
+// SetBookmarks shows rows on the scroll bar.
+func (g *Grid) SetBookmarks(list []int64) { g.vbar.setBookmarks(list) }
 
 // SetPartner marks the row with this Index, -1 for none.
 func (g *Grid) SetPartner(index int64) {
@@ -303,12 +327,21 @@ func (g *Grid) frame() *frame {
 		got, _ := g.src.Read(g.buffer, first)
 		g.buffer = g.buffer[:got]
 	}
+	if cap(g.decor) < len(g.buffer) {
+		g.decor = make([]Decor, len(g.buffer))
+	}
+	g.decor = g.decor[:len(g.buffer)]
+	clear(g.decor)
+	if g.Decorate != nil && len(g.buffer) > 0 {
+		g.Decorate(g.decor, g.buffer, first)
+	}
 	return &frame{
 		palette: g.palette, atlas: g.atlas, scale: g.scale,
 		header: g.px(headerHeight), view: g.view,
 		columns: g.place(), xoff: g.xoff,
 		rows: g.buffer, first: first,
 		sel: g.sel, focused: g.focused, partner: g.partner, find: g.find,
+		decor: g.decor, label: g.Label,
 	}
 }
 
@@ -324,6 +357,10 @@ func (g *Grid) placeBars() {
 		scale = c.Scale()
 	}
 	g.measure(scale, int(size.Width*scale+0.5), int(size.Height*scale+0.5))
+	if g.vbar.rows != g.view.rows {
+		g.vbar.rows = g.view.rows
+		g.vbar.showMarks()
+	}
 	g.vbar.show(int64(g.view.height), g.view.total(), g.view.offset(), g.scale)
 	g.hbar.show(int64(g.width), int64(g.contentWidth()), int64(g.xoff), g.scale)
 }

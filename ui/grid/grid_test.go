@@ -3,6 +3,7 @@ package grid
 import (
 	"fmt"
 	"image"
+	"image/color"
 	"io"
 	"strings"
 	"testing"
@@ -138,8 +139,17 @@ func hasColour(img image.Image, r image.Rectangle, c interface {
 	return false
 }
 
+// sizes are the sources on which wheel, drag and keys are to be exact.
+var sizes = []int64{1_000, 1_000_000, 1_000_000_000}
+
 func TestScrollBarDragIsExact(t *testing.T) {
-	g, w := window(t, &numbered{n: 1_000_000_000})
+	for _, n := range sizes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { testScrollBarDrag(t, n) })
+	}
+}
+
+func testScrollBarDrag(t *testing.T, n int64) {
+	g, w := window(t, &numbered{n: n})
 	w.Canvas().Capture()
 	e := &desktop.MouseEvent{Button: desktop.MouseButtonPrimary}
 	e.Position = fyne.NewPos(5, 3)
@@ -154,8 +164,8 @@ func TestScrollBarDragIsExact(t *testing.T) {
 		t.Errorf("thumb at %d after a drag of 100 px", got)
 	}
 	drag(10_000)
-	if first, n := g.view.visible(); first+int64(n) != 1_000_000_000 {
-		t.Errorf("dragged to the end: rows %d+%d", first, n)
+	if first, shown := g.view.visible(); first+int64(shown) != n {
+		t.Errorf("dragged to the end: rows %d+%d", first, shown)
 	}
 	drag(3)
 	if g.view.offset() != 0 {
@@ -173,13 +183,166 @@ func TestScrollBarDragIsExact(t *testing.T) {
 }
 
 func TestWheelMovesThreeRows(t *testing.T) {
-	g, w := window(t, &numbered{n: 1_000_000_000})
+	for _, n := range sizes {
+		g, w := window(t, &numbered{n: n})
+		w.Canvas().Capture()
+		g.SetCurrent(n / 2)
+		before := g.view.offset()
+		for range 10 {
+			g.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, -wheelStep)})
+		}
+		if moved := g.view.offset() - before; moved != 30*int64(g.view.rowH) {
+			t.Errorf("%d rows: ten notches moved %d px, want %d", n, moved, 30*g.view.rowH)
+		}
+		for range 10 {
+			g.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, wheelStep)})
+		}
+		if g.view.offset() != before {
+			t.Errorf("%d rows: ten notches there and back end at %d, not %d", n, g.view.offset(), before)
+		}
+	}
+}
+
+func TestKeysAreExact(t *testing.T) {
+	for _, n := range sizes {
+		src := &numbered{n: n}
+		g, w := window(t, src)
+		w.Canvas().Capture()
+		w.Canvas().Focus(g)
+		page := g.view.page()
+		at := n / 2
+		g.SetCurrent(at)
+		for _, step := range []struct {
+			key  fyne.KeyName
+			want int64
+		}{
+			{fyne.KeyDown, at + 1}, {fyne.KeyUp, at}, {fyne.KeyPageDown, at + page}, {fyne.KeyPageUp, at},
+			{fyne.KeyHome, 0}, {fyne.KeyUp, 0}, {fyne.KeyEnd, n - 1}, {fyne.KeyDown, n - 1}, {fyne.KeyPageUp, n - 1 - page},
+		} {
+			g.TypedKey(&fyne.KeyEvent{Name: step.key})
+			if g.Current() != step.want {
+				t.Fatalf("%d rows: %s leads to row %d, want %d", n, step.key, g.Current(), step.want)
+			}
+			// What is drawn there is that row, and a click on it selects it.
+			y := g.view.rowY(step.want)
+			src.reads = nil
+			f := g.frame()
+			if i := step.want - f.first; i < 0 || i >= int64(len(f.rows)) || f.rows[i].Index != step.want {
+				t.Fatalf("%d rows: row %d is not among those drawn", n, step.want)
+			}
+			press(g, 200, float32(headerHeight+y+5), 0)
+			if g.Current() != step.want {
+				t.Fatalf("%d rows: a click at row %d selects %d", n, step.want, g.Current())
+			}
+		}
+	}
+}
+
+func TestFoldMarksAndTreeKeys(t *testing.T) {
+	g, w := window(t, &numbered{n: 1000})
+	for i := range g.columns {
+		g.columns[i].Tree = g.columns[i].ID == "function"
+	}
+	var folded, left, right []int64
+	g.OnFold = func(row int64) { folded = append(folded, row) }
+	g.OnTree = func(row int64, r bool) {
+		if r {
+			right = append(right, row)
+		} else {
+			left = append(left, row)
+		}
+	}
+	g.Decorate = func(dst []Decor, list []rows.Row, first int64) {
+		for i := range dst {
+			if list[i].Depth < 6 {
+				dst[i].Fold = FoldOpen
+			}
+		}
+	}
 	w.Canvas().Capture()
-	g.SetCurrent(500_000_000)
-	before := g.view.offset()
-	g.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, -wheelStep)})
-	if moved := g.view.offset() - before; moved != 3*int64(g.view.rowH) {
-		t.Errorf("one notch moved %d px, want %d", moved, 3*g.view.rowH)
+	// The function column begins at 110; a level is 12 wide, the pad 6.
+	mark := func(row int) float32 { return 110 + cellPad + float32(row%7)*indent + 4 }
+	for _, row := range []int{0, 3, 6, 9} {
+		press(g, mark(row), float32(headerHeight+row*rowHeight+5), 0)
+	}
+	if fmt.Sprint(folded) != "[0 3 9]" {
+		t.Errorf("marks of rows %v were clicked; row 6 has none", folded)
+	}
+	if g.Current() != 6 {
+		t.Errorf("a click beside a mark selects row %d", g.Current())
+	}
+	g.TypedKey(&fyne.KeyEvent{Name: fyne.KeyLeft})
+	g.TypedKey(&fyne.KeyEvent{Name: fyne.KeyRight})
+	if fmt.Sprint(left, right) != "[6] [6]" {
+		t.Errorf("keys left %v, right %v", left, right)
+	}
+}
+
+// Marks on the scroll bar lie where the rows lie in the whole.
+func TestMarksOnTheScrollBar(t *testing.T) {
+	for _, n := range sizes {
+		g, w := window(t, &numbered{n: n})
+		w.Canvas().Capture()
+		buckets := make([]uint32, 100)
+		buckets[0], buckets[50], buckets[99] = 1, 7, 2
+		g.SetMarks(buckets)
+		g.SetBookmarks([]int64{n / 4, n - 1})
+		img := g.vbar.drawMarks(12, 500)
+		for y, want := range map[int]string{2: "found", 252: "found", 497: "found", 100: "", 125: "bookmark", 499: "bookmark", 300: ""} {
+			got := ""
+			if hasColour(img, image.Rect(0, y, 12, y+1), Light.Found) {
+				got = "found"
+			}
+			if hasColour(img, image.Rect(0, y, 12, y+1), Light.Bookmark) {
+				got = "bookmark"
+			}
+			if got != want {
+				t.Errorf("%d rows: at %d of 500 is %q, want %q", n, y, got, want)
+			}
+		}
+		g.SetMarks(nil)
+		g.SetBookmarks(nil)
+		if g.vbar.marks.Visible() {
+			t.Error("marks of nothing are shown")
+		}
+	}
+}
+
+// A label lies under one cell alone, and a tail behind the text.
+func TestLabelsAndTails(t *testing.T) {
+	g, w := window(t, &numbered{n: 10})
+	g.Label = func(column string, r *rows.Row) int {
+		if column == "index" && r.Index == 2 {
+			return 3
+		}
+		return 0
+	}
+	for i := range g.columns {
+		if cell := g.columns[i].Cell; g.columns[i].ID == "function" {
+			g.columns[i].Cell = func(r *rows.Row, c *Cell) {
+				cell(r, c)
+				if c.Decor.Repeat > 1 {
+					c.Tail = fmt.Appendf(c.Tail, "x %d", c.Decor.Repeat)
+				}
+			}
+		}
+	}
+	g.Decorate = func(dst []Decor, _ []rows.Row, _ int64) { dst[4].Repeat = 1_000_000 }
+	img := w.Canvas().Capture()
+	line := func(x0, x1, row int) image.Rectangle {
+		return image.Rect(x0, headerHeight+row*rowHeight, x1, headerHeight+(row+1)*rowHeight)
+	}
+	for _, test := range []struct {
+		r      image.Rectangle
+		colour any
+		want   bool
+	}{
+		{line(0, 110, 2), Light.Labels[2], true}, {line(112, 800, 2), Light.Labels[2], false}, {line(0, 110, 3), Light.Labels[2], false},
+		{line(110, 600, 4), Light.Inks[Accent], true}, {line(110, 600, 5), Light.Inks[Accent], false},
+	} {
+		if got := hasColour(img, test.r, test.colour.(color.RGBA)); got != test.want {
+			t.Errorf("%v of %v: %v", test.colour, test.r, got)
+		}
 	}
 }
 
@@ -277,7 +440,7 @@ func TestHostileText(t *testing.T) {
 	for i := range f.columns {
 		f.columns[i].w = i
 	}
-	f.find = []byte("x")
+	f.find = FindFold("x")
 	f.draw(img)
 }
 

@@ -44,10 +44,18 @@ func (g *Grid) key(name fyne.KeyName, extend bool) {
 		g.move(0, extend)
 	case fyne.KeyEnd:
 		g.move(g.view.rows-1, extend)
-	case fyne.KeyLeft:
-		g.scrollSideways(-4 * rowHeight)
-	case fyne.KeyRight:
-		g.scrollSideways(4 * rowHeight)
+	case fyne.KeyLeft, fyne.KeyRight:
+		right := name == fyne.KeyRight
+		switch {
+		case g.OnTree != nil && !extend:
+			if current >= 0 {
+				g.OnTree(current, right)
+			}
+		case right:
+			g.scrollSideways(4 * rowHeight)
+		default:
+			g.scrollSideways(-4 * rowHeight)
+		}
 	case fyne.KeyReturn, fyne.KeyEnter:
 		if current >= 0 && g.OnActivated != nil {
 			g.OnActivated(current)
@@ -120,6 +128,24 @@ func (g *Grid) rowAt(p fyne.Position) (int64, bool) {
 	return g.view.rowAt(int(p.Y*g.scale) - g.px(headerHeight))
 }
 
+// foldAt reports whether a place is on the fold mark of a row that was drawn.
+func (g *Grid) foldAt(row int64, p fyne.Position) bool {
+	i := row - g.view.top
+	if i < 0 || i >= int64(len(g.decor)) || i >= int64(len(g.buffer)) || g.decor[i].Fold == NoFold {
+		return false
+	}
+	c := g.columnAt(p)
+	if c == nil || !c.Tree {
+		return false
+	}
+	cell := Cell{Decor: &g.decor[i]}
+	c.Cell(&g.buffer[i], &cell)
+	left := c.x + g.px(cellPad)
+	left += levels(cell.Level, g.px(indent), c.w-2*g.px(cellPad))
+	x := int(p.X*g.scale) + g.xoff
+	return x >= left-g.px(3) && x < left+g.px(foldWidth)
+}
+
 // dividerAt returns the index of the column whose right edge lies at a place
 // of the header, or -1.
 func (g *Grid) dividerAt(p fyne.Position) int {
@@ -139,6 +165,17 @@ func (g *Grid) dividerAt(p fyne.Position) int {
 	return -1
 }
 
+// columnAt returns the column under a place on the widget, nil for none.
+func (g *Grid) columnAt(p fyne.Position) *placed {
+	x := int(p.X*g.scale) + g.xoff
+	for _, c := range g.place() {
+		if x >= c.x && x < c.x+c.w {
+			return &c
+		}
+	}
+	return nil
+}
+
 // MouseDown implements [desktop.Mouseable].
 func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(g); c != nil && !g.focused {
@@ -147,6 +184,9 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 	if e.Position.Y < headerHeight {
 		if e.Button == desktop.MouseButtonPrimary {
 			g.resizing = g.dividerAt(e.Position)
+			if c := g.columnAt(e.Position); g.resizing < 0 && c != nil && g.OnHeader != nil {
+				g.OnHeader(c.ID)
+			}
 		}
 		return
 	}
@@ -156,6 +196,10 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 	}
 	switch e.Button {
 	case desktop.MouseButtonPrimary:
+		if g.OnFold != nil && g.foldAt(row, e.Position) {
+			g.OnFold(row)
+			return
+		}
 		g.ranging = true
 		g.move(row, e.Modifier&fyne.KeyModifierShift != 0)
 	case desktop.MouseButtonSecondary:
@@ -163,7 +207,11 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 			g.move(row, false)
 		}
 		if g.OnMenu != nil {
-			g.OnMenu(row, e.AbsolutePosition)
+			id := ""
+			if c := g.columnAt(e.Position); c != nil {
+				id = c.ID
+			}
+			g.OnMenu(row, id, e.AbsolutePosition)
 		}
 	}
 }
@@ -206,7 +254,7 @@ func (g *Grid) DoubleTapped(e *fyne.PointEvent) {
 		g.fit(i)
 		return
 	}
-	if row, ok := g.rowAt(e.Position); ok && e.Position.Y >= headerHeight && g.OnActivated != nil {
+	if row, ok := g.rowAt(e.Position); ok && e.Position.Y >= headerHeight && g.OnActivated != nil && !g.foldAt(row, e.Position) {
 		g.OnActivated(row)
 	}
 }
@@ -235,9 +283,15 @@ func (g *Grid) fit(column int) {
 	widest := f.width([]byte(c.Title))
 	var cell Cell
 	for i := range f.rows {
-		cell = Cell{Text: cell.Text[:0]}
+		cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: &f.decor[i]}
 		c.Cell(&f.rows[i], &cell)
 		w := f.width(cell.Text) + cell.Level*g.px(indent)
+		if c.Tree {
+			w += g.px(foldWidth)
+		}
+		if len(cell.Tail) > 0 {
+			w += g.px(8) + f.width(cell.Tail)
+		}
 		if cell.Sign != 0 {
 			w += f.atlas.glyph(cell.Sign).advance + g.px(4)
 		}

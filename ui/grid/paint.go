@@ -31,12 +31,36 @@ type frame struct {
 	// partner is the Index of the row that belongs to the selected one, -1
 	// for none.
 	partner int64
-	// find is the text to mark, in lower case.
-	find []byte
+	find    Finder
+	// decor has an element for each row.
+	decor []Decor
+	label func(column string, r *rows.Row) int
+}
+
+// A Finder returns the first place in a text that is to be marked; start is -1
+// where there is none.
+type Finder func(text []byte) (start, end int)
+
+// FindFold marks a text that is given in lower case. Only ASCII letters are
+// compared without regard to case, which is enough for a mark.
+func FindFold(lower string) Finder {
+	find := []byte(lower)
+	if len(find) == 0 {
+		return nil
+	}
+	return func(text []byte) (int, int) {
+		for i := 0; i+len(find) <= len(text); i++ {
+			if hasFold(text[i:], find) {
+				return i, i + len(find)
+			}
+		}
+		return -1, -1
+	}
 }
 
 const (
 	cellPad   = 6  // left and right of a cell's text, in device-independent pixels
+	foldWidth = 14 // the room for the mark that folds
 	indent    = 12 // for each level
 	maxIndent = 0.5
 )
@@ -87,6 +111,14 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 		p.fill(box(0, y, f.px(3), y+f.view.rowH), f.palette.Cursor)
 	}
 
+	decor := &Decor{}
+	if i < len(f.decor) {
+		decor = &f.decor[i]
+	}
+	if decor.Bookmark {
+		p.fill(box(0, y+f.px(4), f.px(5), y+f.view.rowH-f.px(4)), f.palette.Bookmark)
+	}
+
 	base := y + (f.view.rowH+f.atlas.ascent-f.atlas.descent+1)/2
 	pad := f.px(cellPad)
 	for k := range f.columns {
@@ -98,11 +130,24 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 		if x+c.w <= 0 {
 			continue
 		}
-		*cell = Cell{Text: cell.Text[:0]}
+		*cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: decor}
 		c.Cell(row, cell)
 		left, right := x+pad, x+c.w-pad
+		if f.label != nil {
+			if n := f.label(c.ID, row); n > 0 && n <= Labels {
+				p.fill(box(x+1, y, x+c.w-1, y+f.view.rowH), f.palette.Labels[n-1])
+			}
+		}
+		if cell.Bar > 0 {
+			end := left + int(min(cell.Bar, 1)*float32(right-left)+0.5)
+			p.fill(box(left, y+f.px(3), max(end, left+1), y+f.view.rowH-f.px(3)), f.palette.Bar)
+		}
 		if cell.Level > 0 {
 			left = f.guides(p, cell.Level, left, right, y)
+		}
+		if c.Tree {
+			f.foldMark(p, decor.Fold, left, right, base)
+			left += f.px(foldWidth)
 		}
 		p.clip = box(left, f.header, right, f.header+f.view.height)
 		if cell.Sign != 0 {
@@ -110,7 +155,10 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 			p.glyph(g, left, base, f.palette.Inks[cell.SignInk])
 			left += g.advance + f.px(4)
 		}
-		f.text(p, cell.Text, left, right, base, c.Right, c.KeepEnd, f.palette.Inks[cell.Ink])
+		end := f.text(p, cell.Text, left, right, base, c.Right, c.KeepEnd, f.palette.Inks[cell.Ink])
+		if len(cell.Tail) > 0 {
+			f.text(p, cell.Tail, end+f.px(8), right, base, false, false, f.palette.Inks[Accent])
+		}
 		p.clip = box(0, f.header, width, f.header+f.view.height)
 	}
 }
@@ -118,19 +166,44 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 // guides draws a faint line for each level and returns where the text begins.
 // Where the levels would take more than their share of the column they are
 // drawn closer together.
-func (f *frame) guides(p *pen, levels, left, right, y int) int {
-	step := f.px(indent)
-	if most := int(float32(right-left) * maxIndent); levels*step > most {
-		if most < levels {
-			return left + max(most, 0)
-		}
-		step = most / levels
-	}
-	for i := 0; i < levels && step >= 3; i++ {
+func (f *frame) guides(p *pen, n, left, right, y int) int {
+	width := levels(n, f.px(indent), right-left)
+	step := width / n
+	for i := 0; i < n && step >= 3; i++ {
 		x := left + i*step + step/3
 		p.fill(box(x, y, x+1, y+f.view.rowH), f.palette.Guide)
 	}
-	return left + levels*step
+	return left + width
+}
+
+// levels returns how far n levels of a step indent a cell with that much room.
+func levels(n, step, room int) int {
+	most := int(float32(room) * maxIndent)
+	switch {
+	case n*step <= most:
+		return n * step
+	case most < n:
+		return max(most, 0)
+	}
+	return most / n * n
+}
+
+// The marks of an open and of a folded call.
+const (
+	openMark   = '\u25bc'
+	closedMark = '\u25b6'
+)
+
+func (f *frame) foldMark(p *pen, fold Fold, left, right, base int) {
+	if fold == NoFold {
+		return
+	}
+	mark, ink := openMark, f.palette.Inks[Dim]
+	if fold == FoldClosed {
+		mark, ink = closedMark, f.palette.Inks[Accent]
+	}
+	p.clip = box(left, f.header, right, f.header+f.view.height)
+	p.glyph(f.atlas.glyph(mark), left, base, ink)
 }
 
 func (f *frame) drawHeader(p *pen) {
@@ -161,11 +234,12 @@ func (f *frame) width(text []byte) int {
 	return w
 }
 
-// text draws a text between left and right, shortened to fit.
-func (f *frame) text(p *pen, text []byte, left, right, base int, alignRight, keepEnd bool, ink color.RGBA) {
+// text draws a text between left and right, shortened to fit, and returns
+// where it ends.
+func (f *frame) text(p *pen, text []byte, left, right, base int, alignRight, keepEnd bool, ink color.RGBA) int {
 	room := right - left
 	if room <= 0 || len(text) == 0 {
-		return
+		return left
 	}
 	from, to, width := 0, len(text), 0
 	const ellipsis = '\u2026'
@@ -211,7 +285,7 @@ func (f *frame) text(p *pen, text []byte, left, right, base int, alignRight, kee
 		x += dots
 	}
 	shown := text[from:to]
-	if len(f.find) > 0 {
+	if f.find != nil {
 		f.matches(p, shown, x, base)
 	}
 	for len(shown) > 0 {
@@ -226,27 +300,22 @@ func (f *frame) text(p *pen, text []byte, left, right, base int, alignRight, kee
 	}
 	if cutEnd {
 		p.glyph(f.atlas.glyph(ellipsis), x, base, ink)
+		x += dots
 	}
+	return x
 }
 
-// matches marks what was searched for. Only ASCII letters are compared
-// without regard to case, which is enough for a mark.
+// matches marks what was searched for.
 func (f *frame) matches(p *pen, text []byte, x, base int) {
-	for i := 0; i < len(text); {
-		if hasFold(text[i:], f.find) {
-			w := 0
-			for end := i + len(f.find); i < end; {
-				r, n := utf8.DecodeRune(text[i:])
-				w += f.atlas.glyph(r).advance
-				i += n
-			}
-			p.fill(box(x, base-f.atlas.ascent, x+w, base+f.atlas.descent), f.palette.Match)
-			x += w
-			continue
+	for len(text) > 0 {
+		start, end := f.find(text)
+		if start < 0 || end > len(text) || end <= start {
+			return
 		}
-		r, n := utf8.DecodeRune(text[i:])
-		x += f.atlas.glyph(r).advance
-		i += n
+		x += f.width(text[:start])
+		w := f.width(text[start:end])
+		p.fill(box(x, base-f.atlas.ascent, x+w, base+f.atlas.descent), f.palette.Match)
+		x, text = x+w, text[end:]
 	}
 }
 

@@ -9,7 +9,12 @@ type Palette struct {
 	Line, Guide            color.RGBA
 	Selected, SelectedIdle color.RGBA // with and without the keyboard's focus
 	Partner, Match, Cursor color.RGBA
+	Bar                    color.RGBA
 	Inks                   [inks]color.RGBA
+	// Labels are the grounds of labelled cells; Found and Bookmark are marks
+	// on the scroll bar and at a row's edge.
+	Labels          [Labels]color.RGBA
+	Found, Bookmark color.RGBA
 }
 
 func rgb(v uint32) color.RGBA {
@@ -23,12 +28,15 @@ var Light = Palette{
 	Line: rgb(0xd8dce2), Guide: rgb(0xe3e6eb),
 	Selected: rgb(0xcfe2ff), SelectedIdle: rgb(0xe2e7ee),
 	Partner: rgb(0xe6f4ea), Match: rgb(0xffe08a), Cursor: rgb(0x2f6fed),
+	Bar: rgb(0xb5cdf5),
 	Inks: [inks]color.RGBA{
 		Plain: rgb(0x1b1f27), Dim: rgb(0x757d8a),
 		Enter: rgb(0x1a8f4c), Leave: rgb(0xb5651d),
 		Good: rgb(0x1a7f42), Warn: rgb(0x9a6700), Bad: rgb(0xc62828),
 		Accent: rgb(0x2459c4),
 	},
+	Labels: [Labels]color.RGBA{rgb(0xffe0b3), rgb(0xd5f0c8), rgb(0xcde9f7), rgb(0xe7d9f8), rgb(0xffd6dc), rgb(0xd9dfe8)},
+	Found:  rgb(0xd98a00), Bookmark: rgb(0x2f6fed),
 }
 
 // Dark is the palette for dark themes.
@@ -38,10 +46,13 @@ var Dark = Palette{
 	Line: rgb(0x353a43), Guide: rgb(0x2d3138),
 	Selected: rgb(0x24437a), SelectedIdle: rgb(0x31363f),
 	Partner: rgb(0x20382b), Match: rgb(0x6b5200), Cursor: rgb(0x6ea0ff),
+	Bar: rgb(0x3a5a96),
 	Inks: [inks]color.RGBA{
 		Plain: rgb(0xdfe3ea), Dim: rgb(0x868e9b),
 		Enter: rgb(0x56c983), Leave: rgb(0xe0a15f),
 		Good: rgb(0x62c98a), Warn: rgb(0xe0b34c), Bad: rgb(0xff7b72),
 		Accent: rgb(0x86b0ff),
 	},
+	Labels: [Labels]color.RGBA{rgb(0x5a4117), rgb(0x2c4d22), rgb(0x1d4558), rgb(0x453060), rgb(0x5c2a36), rgb(0x3c434f)},
+	Found:  rgb(0xffb638), Bookmark: rgb(0x6ea0ff),
 }

@@ -38,6 +38,13 @@ func (e *Entry) Settle(text string) {
 	}
 }
 
+// Replace sets the text and selects nothing. (Fyne keeps a selection when the
+// text below it is taken away, and what is typed next goes with it.)
+func (e *Entry) Replace(text string) {
+	e.Entry.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEnd})
+	e.SetText(text)
+}
+
 func (e *Entry) settle() {
 	if e.Text == e.settled || e.OnDone == nil {
 		return

@@ -38,21 +38,21 @@ func texts(name string) (from, to int) {
 		return 0, 1
 	case "Count", "control.Count":
 		return 0, 2
-	case "symbols.Fail", "s.note":
+	case "symbols.Fail", "s.note", "p.fail":
 		return 1, 2
 	}
 	return 0, 0
 }
 
 // passThrough are the files that hand on texts of others.
-var passThrough = []string{"words.go", "phrase.go", "find.go", "rule.go"}
+var passThrough = []string{"words.go", "phrase.go", "find.go", "rule.go", "parse.go"}
 
 // keys collects the texts that the window's code and the engine's phrases ask
 // for.
 func keys(t *testing.T) []string {
 	t.Helper()
 	found := map[string]bool{}
-	for _, dir := range []string{"..", "../../app", "../../symbols/store", "../../symbols/phrase.go"} {
+	for _, dir := range []string{"..", "../../app", "../../symbols/store", "../../symbols/phrase.go", "../../rows/filter"} {
 		collect(t, dir, found)
 	}
 	list := make([]string, 0, len(found))
@@ -61,6 +61,24 @@ func keys(t *testing.T) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// filterError returns the pattern of a filter.Error that is made in its own
+// package.
+func filterError(n ast.Node) (string, bool) {
+	lit, ok := n.(*ast.CompositeLit)
+	if !ok || len(lit.Elts) != 3 {
+		return "", false
+	}
+	if name, ok := lit.Type.(*ast.Ident); !ok || name.Name != "Error" {
+		return "", false
+	}
+	pattern, ok := lit.Elts[1].(*ast.BasicLit)
+	if !ok || pattern.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(pattern.Value)
+	return text, err == nil
 }
 
 func collect(t *testing.T, dir string, found map[string]bool) {
@@ -78,6 +96,9 @@ func collect(t *testing.T, dir string, found map[string]bool) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
+			if text, ok := filterError(n); ok {
+				found[text] = true
+			}
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) == 0 {
 				return true

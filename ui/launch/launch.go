@@ -65,7 +65,7 @@ func Parse(args []string, env func(string) string) Start {
 		case arg == "--":
 			options = false
 		case arg == "--sample":
-			s.Sample = true
+			s.Sample, s.Options.Sample = true, true
 		case arg == "--version" || arg == "-version":
 			s.Print = "LogParser " + app.Version + "\n"
 			return s

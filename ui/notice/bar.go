@@ -78,6 +78,8 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Edit the symbol path"))
 	case control.OfferSave:
 		b.offer.SetText(lang.L("Save"))
+	case control.OfferShowAll:
+		b.offer.SetText(lang.L("Show all rows"))
 	}
 	b.offer.Hidden = m.Offer == control.OfferNone
 	b.details.SetText(lang.L("Details"))

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/rows"
+	"logparser/ui/control"
 	"logparser/ui/grid"
 )
 
@@ -35,8 +36,8 @@ func FormatOf(src rows.Source) Format {
 
 // The signs before a function's name.
 const (
-	enterSign = '\u25b6'
-	leaveSign = '\u25c0'
+	enterSign = '\u2192'
+	leaveSign = '\u2190'
 )
 
 // Titles returns the heads of the columns by id, in the present language.
@@ -68,7 +69,7 @@ func Columns(f *Format) []grid.Column {
 		{ID: "thread", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Text = strconv.AppendUint(c.Text, uint64(r.Thread), 10)
 		}},
-		{ID: "function", Width: 270, Grow: true, Cell: func(r *rows.Row, c *grid.Cell) {
+		{ID: "function", Width: 270, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Level = r.Depth
 			switch r.Event {
 			case rows.Enter:
@@ -84,6 +85,7 @@ func Columns(f *Format) []grid.Column {
 				c.Ink = grid.Bad
 			}
 			c.Text = append(c.Text, r.Function...)
+			c.Tail = appendDecor(c.Tail, c.Decor)
 		}},
 		{ID: "duration", Width: 82, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			if r.Event == rows.Leave {
@@ -125,6 +127,27 @@ func Columns(f *Format) []grid.Column {
 		list[i].Title, list[i].MinWidth = titles[list[i].ID], 32
 	}
 	return list
+}
+
+// appendDecor says how many rows a folded call hides, and how often what begins
+// here is repeated.
+func appendDecor(dst []byte, d *grid.Decor) []byte {
+	if d == nil {
+		return dst
+	}
+	if d.Repeat > 1 {
+		dst = append(dst, "\u00d7 "...)
+		dst = append(dst, control.Thousands(d.Repeat)...)
+	}
+	if d.Fold == grid.FoldClosed && d.Hidden > 0 {
+		if len(dst) > 0 {
+			dst = append(dst, "   "...)
+		}
+		dst = append(dst, '[')
+		dst = append(dst, control.Count("{{.N}} row", "{{.N}} rows", d.Hidden)...)
+		dst = append(dst, ']')
+	}
+	return dst
 }
 
 // Status says a symbol status of package symbols in the present language.

@@ -1,7 +1,9 @@
 #!/bin/bash
 # Drives the real program on a display of its own: opens a log by argument,
 # scrolls to its end, gives it a symbol path, saves it as csv, and compares that
-# byte for byte with what the command saves. Then takes screenshots.
+# byte for byte with what the command saves. Then reads a log as a person would
+# (filters, folds, jumps, sets a bookmark, finds, saves the filtered rows), quits,
+# and finds all as it was left. Then takes screenshots.
 #
 #   run.sh LOGPARSER LOGPARSE [FOLDER]
 #
@@ -58,6 +60,11 @@ begin() {
 	chmod 700 "$home/run"
 	printf '%s' "$1" >"$home/.config/fyne/io.github.logparser/preferences.json"
 	shift
+	start "$@"
+}
+
+# start ARGUMENT... starts the program with the home of the time before.
+start() {
 	: >"$work/trace"
 	LANG=en_US.UTF-8 HOME=$home XDG_CONFIG_HOME=$home/.config XDG_CACHE_HOME=$home/.cache XDG_RUNTIME_DIR=$home/run \
 		timeout -k 5 120 "$program" "$@" >"$work/trace" 2>"$work/err" &
@@ -75,6 +82,16 @@ end() {
 	if grep -q 'Error in Fyne call thread' "$work/err"; then
 		fail "the window was touched from another goroutine"
 	fi
+}
+
+# leave quits as a person does, so that what was arranged is kept.
+leave() {
+	key ctrl+q
+	for _ in $(seq 100); do
+		kill -0 "$running" 2>/dev/null || { running=; return; }
+		sleep 0.1
+	done
+	fail "the program does not quit"
 }
 
 # event LINE [COUNT] waits until the program has printed a line that begins so,
@@ -144,6 +161,65 @@ end
 cmp "$work/window.csv" "$work/command.csv" || fail "window and command save different files"
 echo "xvfb: $rows rows; window and command save the same $(wc -c <"$work/command.csv") bytes; $(grep '^shown' "$work/trace")"
 
+# Reading a log as a person does.
+expression='func:factorial dur:>=1ms'
+begin '{"language":"en","theme":"light"}' "$sample"
+event loaded
+click 760 500
+event selected
+key ctrl+l
+text "$expression"
+key Return
+event filtered
+key ctrl+s
+key ctrl+a
+text "$work/filtered.csv"
+key Return
+event "saved $work/filtered.csv"
+"$command" save "$sample" --where "$expression" -o "$work/wanted.csv" || fail "the command cannot save filtered rows"
+cmp "$work/filtered.csv" "$work/wanted.csv" || fail "window and command save different filtered rows"
+key ctrl+l
+key Escape
+event unfiltered
+# To a row, into its call and back.
+key ctrl+g
+text 48
+key Return
+event "selected 48"
+key Left
+event "filtered $((rows - 7))"
+key Right
+event unfiltered 2
+key u
+event "selected 47"
+key ctrl+b
+event "bookmark 47"
+key alt+Left
+event "selected 48" 2
+key ctrl+g
+text 0.5s
+key Return
+sleep 0.5
+key F2
+event "selected 47" 2
+key ctrl+f
+text 'is(Odd|Even)'
+key Escape
+key ctrl+l
+text thread:292
+key Return
+event "filtered" 3
+leave
+start
+event loaded
+event restored
+event filtered
+grep -q '^rows 1100' "$work/trace" || fail "another log was opened again"
+key F2
+event "selected 47"
+end
+echo "xvfb: filtered, folded, jumped, bookmarked; the filtered rows are the same $(wc -c <"$work/filtered.csv") bytes; all was there again"
+
 [ -n "$shots" ] || exit 0
 shown=${neutral:-$work}/sample
 cp -r "$sample" "$shown"
@@ -156,12 +232,73 @@ for look in light dark; do
 		end
 	done
 done
+# The other views, each looked at without a mouse.
+for look in light:en dark:zh; do
+	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\",\"panel.shown\":false}" "$shown"
+	event loaded
+	key ctrl+2
+	event timeline
+	key period
+	event "chosen 0"
+	key period
+	key Down
+	shot "timeline-${look#*:}"
+	key ctrl+3
+	event tree
+	key h
+	shot "calltree-${look#*:}"
+	key ctrl+4
+	event statistics
+	key Down
+	shot "statistics-${look#*:}"
+	key Return
+	event "view 0"
+	end
+done
 begin '{"language":"en","theme":"light"}'
 shot start-en
 end
 begin '{"language":"zh","theme":"dark"}'
 shot start-zh
 end
+# Filtering, folding, and the call stack with the source beside it.
+sources=$(realpath "$(dirname "$0")/../..")
+for language in en zh; do
+	begin "{\"language\":\"$language\",\"theme\":\"light\",\"panel.shown\":false}" "$shown"
+	event loaded
+	click 760 500
+	key ctrl+l
+	text 'func:is thread:292 dur:>=2ms '
+	key Return
+	event filtered
+	shot "filter-$language"
+	end
+	begin "{\"language\":\"$language\",\"theme\":\"light\",\"panel.shown\":false}" "$shown"
+	event loaded
+	key ctrl+g
+	text 6
+	key Return
+	event "selected 6"
+	key Left
+	event filtered
+	key ctrl+r
+	event filtered 2
+	key ctrl+g
+	text 955
+	key Return
+	shot "fold-$language"
+	end
+	begin "{\"language\":\"$language\",\"theme\":\"light\",\"panel.offset\":0.62,\"sources.from\":[\"/logtest\"],\"sources.to\":[\"$sources\"]}" "$shown"
+	event loaded
+	key ctrl+g
+	text 50
+	key Return
+	event "stack 4"
+	event source
+	key ctrl+b
+	shot "stack-$language"
+	end
+done
 # The symbols of another build give no names, and the window says so.
 other=${neutral:-$work}/other-build
 mkdir "$other"

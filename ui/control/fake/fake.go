@@ -24,9 +24,16 @@ type Engine struct {
 	OpenErr error
 	LoadErr error
 	SaveErr error
-	// Opening, Loading, Searching and Saving, if not nil, hold the work back
-	// until they are closed or the work is cancelled.
-	Opening, Loading, Searching, Saving chan struct{}
+	// Opening, Loading, Searching, Filtering and Saving, if not nil, hold the
+	// work back until they are closed or the work is cancelled. Filtering does
+	// so after the first rows.
+	Opening, Loading, Searching, Filtering, Saving chan struct{}
+	// Analysing holds statistics and call trees back in the same way, and
+	// AnalyseErr is what comes of them.
+	Analysing  chan struct{}
+	AnalyseErr error
+	// Spans, if not nil, is received from twice by whoever reads a timeline.
+	Spans chan struct{}
 	// Facts are added to what a session says of itself.
 	Facts control.Facts
 	// Modules are what a session has; nil gives one.
@@ -189,21 +196,12 @@ func (s *Session) Threads() []app.Thread {
 }
 
 // Rows implements [control.Session].
-func (s *Session) Rows() rows.Source { return &source{s: s, n: s.engine.Rows, step: 1} }
+func (s *Session) Rows() rows.Source { return &source{s: s, n: s.engine.Rows} }
 
 // Partner implements [control.Session].
 func (s *Session) Partner(i int64) (int64, bool) {
 	p := i/14*14 + 13 - i%14
 	return p, p < s.engine.Rows
-}
-
-// FilterThread implements [control.Session].
-func (s *Session) FilterThread(ctx context.Context, thread uint32, p app.Progress) (rows.Source, error) {
-	p(app.StageSearch, 0, s.engine.Rows)
-	if err := wait(ctx, s.engine.Searching); err != nil {
-		return nil, err
-	}
-	return &source{s: s, n: s.engine.Rows / 2, first: int64(thread - 1000), step: 2}, nil
 }
 
 // Follow implements [control.Session].
@@ -246,23 +244,17 @@ func (s *Session) Close() error {
 }
 
 type source struct {
-	s              *Session
-	n, first, step int64
+	s *Session
+	n int64
 }
 
-func (s *source) Len() int64 {
-	if s.step == 1 {
-		return s.n + s.s.more.Load()
-	}
-	return s.n
-}
+func (s *source) Len() int64 { return s.n + s.s.more.Load() }
 
 func (s *source) TimeDigits() int { return 3 }
 
 var names = []string{"main", "app::run", "app::Window::paint", "app::Shape::area<int>", "std::sort", "app::Shape::area", "util::clamp"}
 
 func (s *source) Row(i int64) rows.Row {
-	i = s.first + i*s.step
 	depth := int(i % 14)
 	event := rows.Enter
 	if depth > 6 {

@@ -1,0 +1,378 @@
+package calltree
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/table"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+// A View is the tree with its switches. It belongs to the goroutine that Fyne
+// calls widgets on; the callbacks are called there.
+type View struct {
+	Content fyne.CanvasObject
+	Grid    *grid.Grid
+	// OnOptions is told that another tree is wanted.
+	OnOptions func(opt app.TreeOptions)
+	// OnOpen is told the function of a double click or of Enter.
+	OnOpen func(f *app.FunctionRef)
+	// OnMenu is asked for a function's context menu.
+	OnMenu func(f *app.FunctionRef, at fyne.Position)
+	// OnCopy is handed the chosen rows as text.
+	OnCopy func(text string)
+
+	opt     app.TreeOptions
+	tree    *app.Tree
+	digits  int
+	outline outline
+
+	direction *widget.RadioGroup
+	byThread  *widget.Check
+	hot       *widget.Button
+	fold      *widget.Button
+	count     *widget.Label
+}
+
+// New makes an empty view.
+func New(fonts *grid.Fonts, palette *grid.Palette) *View {
+	v := &View{digits: 3, tree: &app.Tree{}}
+	v.Grid = grid.New(v.columns(), fonts, palette)
+	g := v.Grid
+	g.Decorate = v.decorate
+	g.OnFold = func(row int64) { v.toggle(int(row)) }
+	g.OnTree = v.leftRight
+	g.OnActivated = func(row int64) {
+		if f := v.function(row); f != nil && v.OnOpen != nil {
+			v.OnOpen(f)
+		} else {
+			v.toggle(int(row))
+		}
+	}
+	g.OnMenu = func(row int64, _ string, at fyne.Position) {
+		if f := v.function(row); f != nil && v.OnMenu != nil {
+			v.OnMenu(f, at)
+		}
+	}
+	g.OnCopy = v.Copy
+	g.OnRune = v.rune
+	v.direction = widget.NewRadioGroup(nil, func(string) {
+		if up := v.direction.Selected == v.direction.Options[1]; up != v.opt.BottomUp {
+			v.opt.BottomUp = up
+			v.ask()
+		}
+	})
+	v.direction.Horizontal, v.direction.Required = true, true
+	v.byThread = widget.NewCheck("", func(on bool) {
+		if on != v.opt.ByThread {
+			v.opt.ByThread = on
+			v.ask()
+		}
+	})
+	v.hot = widget.NewButtonWithIcon("", theme.MoveDownIcon(), v.Hottest)
+	v.hot.Importance = widget.LowImportance
+	v.fold = widget.NewButtonWithIcon("", theme.ContentRemoveIcon(), v.FoldAll)
+	v.fold.Importance = widget.LowImportance
+	v.count = widget.NewLabel("")
+	v.count.Importance = widget.LowImportance
+	top := container.NewBorder(nil, nil, container.NewHBox(v.direction, v.byThread), container.NewHBox(v.count, v.hot, v.fold))
+	v.Content = container.NewBorder(top, nil, nil, nil, g)
+	v.Relabel()
+	return v
+}
+
+// Relabel says everything in the present language.
+func (v *View) Relabel() {
+	selected := 0
+	if v.opt.BottomUp {
+		selected = 1
+	}
+	v.direction.Options = []string{lang.L("Top-down: what it calls"), lang.L("Bottom-up: who calls it")}
+	v.direction.Selected = v.direction.Options[selected]
+	v.direction.Refresh()
+	v.byThread.Text = lang.L("Each thread")
+	v.byThread.Refresh()
+	v.hot.SetText(lang.L("Hottest path"))
+	v.fold.SetText(lang.L("Fold all"))
+	for id, title := range titles() {
+		v.Grid.SetTitle(id, title)
+	}
+	v.showCount()
+}
+
+// Options returns what tree is wanted.
+func (v *View) Options() app.TreeOptions { return v.opt }
+
+// ask wants another tree, in which all is folded.
+func (v *View) ask() {
+	v.outline.reset()
+	if v.OnOptions != nil {
+		v.OnOptions(v.opt)
+	}
+}
+
+// Show shows a tree, whose times are worth so many digits of a second. It must
+// not be changed any more. What was unfolded stays so.
+func (v *View) Show(tree *app.Tree, digits int) {
+	var chosen key
+	if i := v.Grid.Current(); i >= 0 && i < int64(len(v.outline.rows)) {
+		chosen = v.outline.rows[i].key
+	}
+	v.tree, v.digits = tree, digits
+	v.outline.set(tree.Roots)
+	v.Grid.SetSource(source{&v.outline})
+	v.showCount()
+	at := int64(0)
+	for i := range v.outline.rows {
+		if v.outline.rows[i].key == chosen {
+			at = int64(i)
+		}
+	}
+	if len(v.outline.rows) > 0 {
+		v.Grid.SetCurrent(at)
+		v.Grid.Centre(at)
+	}
+}
+
+func (v *View) showCount() {
+	text := control.Count("{{.N}} call", "{{.N}} calls", v.tree.Calls)
+	if v.tree.Cut > 0 {
+		text += " \u00b7 " + lang.L("{{.N}} of them in rare paths that are not listed", data{"N": control.Thousands(v.tree.Cut)})
+	}
+	v.count.SetText(text)
+}
+
+func (v *View) at(i int64) *row {
+	if i < 0 || i >= int64(len(v.outline.rows)) {
+		return nil
+	}
+	return &v.outline.rows[i]
+}
+
+// function returns a row's function, nil for a thread or the rest.
+func (v *View) function(i int64) *app.FunctionRef {
+	if r := v.at(i); r != nil && r.node.Function != "" {
+		return &r.node.FunctionRef
+	}
+	return nil
+}
+
+// toggle folds or unfolds a row.
+func (v *View) toggle(i int) {
+	if r := v.at(int64(i)); r != nil && v.outline.setOpen(i, !r.open) {
+		v.Grid.Reload()
+	}
+}
+
+// leftRight is what the arrow keys do in trees everywhere.
+func (v *View) leftRight(i int64, right bool) {
+	r := v.at(i)
+	switch {
+	case r == nil:
+	case right && !r.open:
+		v.toggle(int(i))
+	case right:
+		v.Grid.SetCurrent(i + 1)
+	case r.open:
+		v.toggle(int(i))
+	default:
+		if p := v.outline.parent(int(i)); p >= 0 {
+			v.Grid.SetCurrent(int64(p))
+		}
+	}
+}
+
+func (v *View) rune(r rune) {
+	i := int(v.Grid.Current())
+	if v.at(int64(i)) == nil {
+		return
+	}
+	switch r {
+	case '+', '=':
+		if v.outline.setOpen(i, true) {
+			v.Grid.Reload()
+		}
+	case '-':
+		if v.outline.setOpen(i, false) {
+			v.Grid.Reload()
+		}
+	case '*':
+		v.outline.openAll(i)
+		v.Grid.Reload()
+	case '/':
+		v.outline.closeAll(i)
+		v.Grid.Reload()
+	case 'h', 'H':
+		v.Hottest()
+	case ' ':
+		v.toggle(i)
+	case 't', 'T':
+		v.byThread.SetChecked(!v.byThread.Checked)
+	case 'b', 'B':
+		v.direction.SetSelected(v.direction.Options[1])
+	case 'd', 'D':
+		v.direction.SetSelected(v.direction.Options[0])
+	}
+}
+
+// Hottest unfolds the path on which most of the time was spent, from the chosen
+// row on.
+func (v *View) Hottest() {
+	i := max(v.Grid.Current(), 0)
+	if v.at(i) == nil {
+		return
+	}
+	end := v.outline.hottest(int(i))
+	v.Grid.Reload()
+	v.Grid.SetCurrent(int64(end))
+	v.Grid.Centre(int64(end))
+}
+
+// FoldAll folds everything.
+func (v *View) FoldAll() {
+	v.outline.reset()
+	v.outline.open = map[key]bool{}
+	v.outline.flatten()
+	v.Grid.Reload()
+	if len(v.outline.rows) > 0 {
+		v.Grid.SetCurrent(0)
+	}
+}
+
+// Copy hands the chosen rows to OnCopy, indented.
+func (v *View) Copy() {
+	first, last, ok := v.Grid.Selection()
+	if !ok || v.OnCopy == nil {
+		return
+	}
+	columns := v.columns()
+	names := titles()
+	var b strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			b.WriteByte('\t')
+		}
+		b.WriteString(names[c.ID])
+	}
+	b.WriteByte('\n')
+	for i := first; i <= last && v.at(i) != nil; i++ {
+		for k, c := range columns {
+			if k > 0 {
+				b.WriteByte('\t')
+			}
+			var cell grid.Cell
+			c.Cell(&rows.Row{Index: i}, &cell)
+			b.WriteString(strings.Repeat("  ", cell.Level))
+			b.Write(cell.Text)
+		}
+		b.WriteByte('\n')
+	}
+	v.OnCopy(b.String())
+}
+
+func (v *View) decorate(dst []grid.Decor, list []rows.Row, _ int64) {
+	for k := range list {
+		r := v.at(list[k].Index)
+		switch {
+		case r == nil || len(r.node.Children) == 0:
+		case r.open:
+			dst[k].Fold = grid.FoldOpen
+		default:
+			dst[k].Fold = grid.FoldClosed
+		}
+	}
+}
+
+// name says what a node stands for.
+func name(n *app.TreeNode) string {
+	switch {
+	case n.Function != "":
+		return n.Function
+	case n.Other:
+		return lang.L("(rare calls)")
+	}
+	return lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(n.Thread), 10)})
+}
+
+func titles() map[string]string {
+	return map[string]string{
+		"function": lang.L("Function"), "total": lang.L("Total"), "share": lang.L("% of all"),
+		"self": lang.L("Self"), "selfshare": lang.L("Self %"), "calls": lang.L("Calls"), "module": lang.L("Module"),
+	}
+}
+
+func (v *View) columns() []grid.Column {
+	cell := func(show func(n *app.TreeNode, c *grid.Cell)) func(*rows.Row, *grid.Cell) {
+		return func(r *rows.Row, c *grid.Cell) {
+			if row := v.at(r.Index); row != nil {
+				show(row.node, c)
+			}
+		}
+	}
+	times := func(id string, of func(n *app.TreeNode) int64) grid.Column {
+		return grid.Column{ID: id, Width: 92, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
+			if n.Timed > 0 {
+				c.Text = table.AppendDuration(c.Text, of(n), v.digits)
+			}
+		})}
+	}
+	shares := func(id string, of func(n *app.TreeNode) int64) grid.Column {
+		return grid.Column{ID: id, Width: 104, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
+			if v.tree.Total <= 0 || n.Timed == 0 {
+				return
+			}
+			s := min(float64(of(n))/float64(v.tree.Total), 1)
+			c.Bar = float32(s)
+			c.Text = append(strconv.AppendFloat(c.Text, 100*s, 'f', 1, 64), " %"...)
+		})}
+	}
+	total := func(n *app.TreeNode) int64 { return n.Total }
+	self := func(n *app.TreeNode) int64 { return n.Self }
+	list := []grid.Column{
+		{ID: "function", Width: 320, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
+			if row := v.at(r.Index); row != nil {
+				c.Level = row.level
+				if row.node.Function == "" {
+					c.Ink = grid.Dim
+				}
+				c.Text = append(c.Text, name(row.node)...)
+			}
+		}},
+		times("total", total), shares("share", total), times("self", self), shares("selfshare", self),
+		{ID: "calls", Width: 104, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(n.Calls)...) })},
+		{ID: "module", Width: 140, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, n.Module...) })},
+	}
+	for i := range list {
+		list[i].MinWidth = 32
+	}
+	return list
+}
+
+// source numbers the rows of an outline; the columns look the nodes up.
+type source struct{ o *outline }
+
+func (s source) Len() int64 { return int64(len(s.o.rows)) }
+
+func (s source) Read(dst []rows.Row, from int64) (int, error) {
+	for k := range dst {
+		i := from + int64(k)
+		if i >= s.Len() {
+			return k, io.EOF
+		}
+		dst[k] = rows.Row{Index: i, Duration: rows.NoDuration}
+	}
+	return len(dst), nil
+}

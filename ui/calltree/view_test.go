@@ -1,0 +1,178 @@
+package calltree
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
+
+	"logparser/app"
+	"logparser/ui/grid"
+)
+
+// node is "name total self" with children.
+func node(name string, total, self int64, children ...*app.TreeNode) *app.TreeNode {
+	return &app.TreeNode{FunctionRef: app.FunctionRef{Function: name, Module: "m.dll"}, Calls: total, Timed: total, Total: total * 1e6, Self: self * 1e6, Children: children}
+}
+
+func sample() *app.Tree {
+	rest := node("", 2, 2)
+	rest.Other = true
+	return &app.Tree{Calls: 100, Total: 100e6, Cut: 3, Roots: []*app.TreeNode{
+		node("main", 90, 10,
+			node("load", 60, 5, node("read", 55, 55)),
+			node("paint", 20, 20),
+			rest),
+		node("worker", 10, 10),
+	}}
+}
+
+func newView(t *testing.T) *View {
+	t.Helper()
+	test.NewTempApp(t)
+	return New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light)
+}
+
+// shown writes the rows as a picture of the tree.
+func shown(v *View) string {
+	var b strings.Builder
+	for i := range v.outline.rows {
+		r := &v.outline.rows[i]
+		sign := " "
+		if len(r.node.Children) > 0 {
+			sign = "+"
+		}
+		if r.open {
+			sign = "-"
+		}
+		cursor := ""
+		if v.Grid.Current() == int64(i) {
+			cursor = " <"
+		}
+		fmt.Fprintf(&b, "%s%s %s%s\n", strings.Repeat("  ", r.level), sign, name(r.node), cursor)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (v *View) typed(keys string) {
+	for _, k := range strings.Fields(keys) {
+		if len(k) == 1 {
+			v.Grid.TypedRune(rune(k[0]))
+		} else {
+			v.Grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyName(k)})
+		}
+	}
+}
+
+func TestKeysUnfold(t *testing.T) {
+	v := newView(t)
+	var opened, menus []string
+	v.OnOpen = func(f *app.FunctionRef) { opened = append(opened, f.Function) }
+	v.OnMenu = func(f *app.FunctionRef, _ fyne.Position) { menus = append(menus, f.Function) }
+	v.Show(sample(), 3)
+	for _, step := range []struct{ keys, want string }{
+		{"", "+ main <\n  worker"},
+		{"Right", "- main <\n  + load\n    paint\n    (rare calls)\n  worker"},
+		{"Right Right", "- main\n  - load <\n      read\n    paint\n    (rare calls)\n  worker"},
+		{"Right Left Left", "- main\n  + load <\n    paint\n    (rare calls)\n  worker"},
+		{"Left Left", "+ main <\n  worker"},
+		{"*", "- main <\n  - load\n      read\n    paint\n    (rare calls)\n  worker"},
+		{"/", "+ main <\n  worker"},
+		{"+", "- main <\n  + load\n    paint\n    (rare calls)\n  worker"},
+		{"-", "+ main <\n  worker"},
+		{"h", "- main\n  - load\n      read <\n    paint\n    (rare calls)\n  worker"},
+	} {
+		v.typed(step.keys)
+		if got := shown(v); got != step.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", step.keys, got, step.want)
+		}
+	}
+	v.typed("Return Down Return Down Return")
+	if got := strings.Join(opened, " "); got != "read paint" {
+		t.Errorf("opened %s", got)
+	}
+	v.Grid.OnMenu(3, "function", fyne.NewPos(0, 0))
+	v.Grid.OnMenu(4, "function", fyne.NewPos(0, 0))
+	v.Grid.OnMenu(99, "function", fyne.NewPos(0, 0))
+	if got := strings.Join(menus, " "); got != "paint" {
+		t.Errorf("menus of %s", got)
+	}
+	v.FoldAll()
+	if got := shown(v); got != "+ main <\n  worker" {
+		t.Errorf("all folded:\n%s", got)
+	}
+}
+
+// A tree that is made anew keeps what is unfolded and chosen.
+func TestStaysUnfolded(t *testing.T) {
+	v := newView(t)
+	v.Show(sample(), 3)
+	v.typed("h")
+	next := sample()
+	next.Roots[0], next.Roots[1] = next.Roots[1], next.Roots[0]
+	next.Roots[1].Children = append([]*app.TreeNode{node("new", 70, 70)}, next.Roots[1].Children...)
+	v.Show(next, 3)
+	if got, want := shown(v), "  worker\n- main\n    new\n  - load\n      read <\n    paint\n    (rare calls)"; got != want {
+		t.Errorf("\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	v := newView(t)
+	v.Show(sample(), 3)
+	var asked []app.TreeOptions
+	v.OnOptions = func(opt app.TreeOptions) { asked = append(asked, opt) }
+	v.typed("b t d t")
+	want := []app.TreeOptions{{BottomUp: true}, {BottomUp: true, ByThread: true}, {ByThread: true}, {}}
+	if fmt.Sprint(asked) != fmt.Sprint(want) {
+		t.Errorf("asked for %v, want %v", asked, want)
+	}
+	if !strings.Contains(v.count.Text, "100") || !strings.Contains(v.count.Text, "3") {
+		t.Errorf("said %q", v.count.Text)
+	}
+}
+
+func TestCellsAndCopy(t *testing.T) {
+	v := newView(t)
+	v.Show(sample(), 3)
+	v.typed("Right")
+	var copied string
+	v.OnCopy = func(s string) { copied = s }
+	v.Grid.SelectAll()
+	v.Copy()
+	lines := strings.Split(copied, "\n")
+	if len(lines) != 7 || lines[2] != "  load\t60 ms\t60.0 %\t5 ms\t5.0 %\t60\tm.dll" {
+		t.Errorf("copied %q", lines)
+	}
+}
+
+// A tree without end in depth or width costs no more than its rows.
+func TestLargeTree(t *testing.T) {
+	v := newView(t)
+	chain := node("f", 1, 1)
+	for range 50_000 {
+		chain = node("f", 1, 0, chain)
+	}
+	v.Show(&app.Tree{Roots: []*app.TreeNode{chain}, Total: 1e6}, 3)
+	v.typed("*")
+	if n := len(v.outline.rows); n != 50_001 {
+		t.Errorf("%d rows of a chain", n)
+	}
+	var wide []*app.TreeNode
+	for i := range 1000 {
+		var children []*app.TreeNode
+		for k := range 1000 {
+			children = append(children, node(fmt.Sprint(k), 1, 1))
+		}
+		wide = append(wide, node(fmt.Sprint("g", i), 1, 1, children...))
+	}
+	v.Show(&app.Tree{Roots: []*app.TreeNode{node("all", 1, 1, wide...)}}, 3)
+	v.FoldAll()
+	v.typed("*")
+	if n := len(v.outline.rows); n < maxRows || n > maxRows+1000 {
+		t.Errorf("%d rows unfolded at once", n)
+	}
+}

@@ -1,0 +1,274 @@
+package control_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+)
+
+// opened opens a log of the engine's rows.
+func opened(t *testing.T, e *fake.Engine) *desk {
+	t.Helper()
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	return d
+}
+
+// The first rows are shown while the rest is counted, and stay when that is
+// cancelled.
+func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 1000, Filtering: make(chan struct{})})
+	d.SetWhere("thread:1000")
+	d.wait("the first rows", func() bool { return d.State().Filtered })
+	if v := d.State().View; v.Len() != 25 || v.Done() {
+		t.Errorf("%d rows, done %v", v.Len(), v.Done())
+	}
+	d.wait("progress", func() bool { return d.State().Work.Slow })
+	d.Cancel()
+	d.wait("the end", func() bool { return !d.State().Work.Slow })
+	if s := d.State(); !s.Filtered || s.Rows.Len() != 25 || s.Message != nil {
+		t.Errorf("cancelled: filtered %v, %d rows, message %+v", s.Filtered, s.Rows.Len(), s.Message)
+	}
+}
+
+func TestWrongFilterChangesNothing(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 100})
+	d.SetWhere("thread:1000")
+	d.waitEvent("filtered 50")
+	d.SetWhere("thread:1000 (func:x")
+	d.waitEvent("filter error")
+	s := d.State()
+	if e := s.FilterError; e == nil || e.Offset != 12 || e.Where != "thread:1000 (func:x" || strings.Contains(e.Text, "byte") {
+		t.Errorf("error %+v", e)
+	}
+	if s.Rows.Len() != 50 || s.Selection.Where != "thread:1000" {
+		t.Errorf("%d rows of %q", s.Rows.Len(), s.Selection.Where)
+	}
+	d.SetWhere("")
+	if s.FilterError != nil || s.Filtered {
+		t.Errorf("error %+v, filtered %v", s.FilterError, s.Filtered)
+	}
+}
+
+// A newer filter takes the place of one that is still counting.
+func TestLastFilterWins(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 1000, Searching: make(chan struct{})})
+	d.SetWhere("thread:1000")
+	d.SetWhere("func:main")
+	if got := d.Wanted().Where; got != "func:main" {
+		t.Errorf("wanted %q", got)
+	}
+	close(d.engine.Searching)
+	d.waitEvent("filtered 143")
+	d.settle()
+	if s := d.State(); s.Selection.Where != "func:main" || s.Rows.Len() != 143 {
+		t.Errorf("%d rows of %q", s.Rows.Len(), s.Selection.Where)
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 100})
+	include := func(f string) {
+		d.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(filter.Is(filter.Func, f)) })
+	}
+	include("main")
+	include("app::run")
+	d.FilterThread(1000)
+	d.FilterThread(1001)
+	d.wait("the filter", func() bool { return d.State().Pending == nil })
+	want := `(func:=main or func:="app::run") thread:1001`
+	if got := d.State().Selection.Where; got != want && got != strings.ReplaceAll(want, `"`, "") {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestFold(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 28})
+	d.Fold(1)
+	d.waitEvent("filtered 17")
+	if hidden, ok := d.State().View.Folded(1); !ok || hidden != 11 || !d.IsFolded(1) || d.IsFolded(2) {
+		t.Errorf("folded %v, %d hidden", ok, hidden)
+	}
+	d.Fold(15, 1)
+	d.waitEvent("filtered 6")
+	if got := d.PlaceOf(12); got != 1 {
+		t.Errorf("a row within a folded call is at %d", got)
+	}
+	d.Unfold(1)
+	d.waitEvent("filtered 17")
+	d.Unfold()
+	d.waitEvent("unfiltered")
+
+	d.FoldWhere("depth:5")
+	d.wait("the folds", func() bool { return len(d.State().Selection.Folded) == 2 })
+	if got := d.State().Selection.Folded; !slices.Equal(got, []int64{5, 19}) {
+		t.Errorf("folded by depth: %v", got)
+	}
+	// A call without anything inside is not folded.
+	d.FoldWhere("depth:6")
+	d.settle()
+	if got := len(d.State().Selection.Folded); got != 2 {
+		t.Errorf("%d folded", got)
+	}
+	d.SetRepeats(true)
+	d.wait("repeats", func() bool { return d.State().Selection.Repeats })
+	if got := d.State().View.Repeat(0); got != 1_000_000 {
+		t.Errorf("repeats %d", got)
+	}
+	if d.State().Selection.Where != "" || len(d.State().Selection.Folded) != 2 {
+		t.Error("repeats change what is folded")
+	}
+}
+
+func TestMatchesAreCountedAndNumbered(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 14_000})
+	for _, test := range []struct {
+		query  control.Query
+		from   int64
+		row    int64
+		count  int64
+		number int64
+	}{
+		{control.Query{Text: "MAIN"}, 14, 14, 2000, 3},
+		{control.Query{Text: "MAIN", Case: true}, 0, -1, 0, 0},
+		{control.Query{Text: "^app::.*a$", Regexp: true}, 6_000, 6_000, 2000, 858},
+		{control.Query{Text: "area<", Case: true}, 20, 24, 2000, 4},
+		{control.Query{Text: "^1001", Regexp: true}, 0, 1, 7000, 1},
+	} {
+		d.Find(test.query, test.from, false)
+		d.waitEvent(fmt.Sprint("found ", test.row))
+		d.wait("the count", func() bool {
+			m := d.State().Matches
+			return m.Query == test.query && m.Done && (m.Number > 0 || test.row < 0)
+		})
+		s := d.State()
+		if s.Search.Row != test.row || s.Matches.Count != test.count || test.number > 0 && s.Matches.Number != test.number {
+			t.Errorf("%+v: row %d, %d of %d", test, s.Search.Row, s.Matches.Number, s.Matches.Count)
+		}
+		sum := int64(0)
+		for _, n := range s.Matches.Buckets {
+			sum += int64(n)
+		}
+		if sum != test.count {
+			t.Errorf("%+v: %d in the buckets", test.query, sum)
+		}
+	}
+	// What is shown has changed, so it is counted again.
+	d.SetWhere("thread:1001")
+	d.waitEvent("filtered 7000")
+	d.Count(control.Query{Text: "main"})
+	d.wait("the count", func() bool { return d.State().Matches.Done && d.State().Matches.Count == 1000 })
+	d.Count(control.Query{Text: "(", Regexp: true})
+	if d.State().Matches.Err == nil {
+		t.Error("a broken regular expression is no error")
+	}
+	d.Count(control.Query{})
+	if m := d.State().Matches; m.Err != nil || m.Count != 0 {
+		t.Errorf("without a query: %+v", m)
+	}
+}
+
+func TestSearchBackwardByRegexp(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 10_000})
+	d.Find(control.Query{Text: "^main$", Regexp: true}, 9_000, true)
+	d.wait("the search", func() bool { return d.State().Search.Row == 8988 })
+}
+
+func TestJumps(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 100})
+	to := int64(-1)
+	done := func(row int64) { to = row }
+	want := func(row int64) {
+		t.Helper()
+		d.wait("a jump", func() bool { return to == row })
+	}
+	d.Caller(19, done)
+	want(18)
+	d.NextCall(18, false, done)
+	want(32)
+	d.NextCall(32, true, done)
+	want(18)
+	d.AtTime(50_500_000, done)
+	want(51)
+	d.Caller(14, done)
+	if m := d.waitMessage(); m.Level != control.LevelWarn {
+		t.Errorf("message %+v", m)
+	}
+	var stack []app.Frame
+	d.Stack(3, func(frames []app.Frame, err error) { stack = frames })
+	d.wait("the stack", func() bool { return len(stack) == 4 })
+	if f := stack[3]; f.Enter != 3 || f.Leave != 10 || f.Function != "app::Shape::area<int>" {
+		t.Errorf("innermost %+v", f)
+	}
+}
+
+// A closed log answers nothing any more.
+func TestAnswersOfAClosedLogAreDropped(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 100, Searching: make(chan struct{})})
+	d.SetWhere("thread:1000")
+	d.Stack(3, func([]app.Frame, error) { t.Error("a stack of a closed log") })
+	d.Close()
+	close(d.engine.Searching)
+	d.settle()
+	if s := d.State(); s.Filtered || s.Rows != rows.Source(nil) || s.Selection.Where != "" {
+		t.Errorf("filtered %v", s.Filtered)
+	}
+}
+
+// Once all matches are known, the next one is found among them.
+func TestFindAmongKnownMatches(t *testing.T) {
+	d := opened(t, &fake.Engine{Rows: 1400})
+	for _, where := range []string{"", "thread:1000"} {
+		d.SetWhere(where)
+		d.wait("the rows", func() bool { s := d.State(); return s.Selection.Where == where && (s.View == nil || s.View.Done()) })
+		q := control.Query{Text: "^main$", Regexp: true}
+		d.Count(q)
+		d.wait("the count", func() bool { return d.State().Matches.Done && d.State().Matches.Query == q })
+		d.settle()
+		src := d.State().Rows
+		matches := func(pos int64) bool { return src.Row(pos).Function == "main" }
+		for _, from := range []int64{-1, 0, 1, 5, 12, 13, 300, src.Len() - 2, src.Len() - 1, src.Len()} {
+			for _, backward := range []bool{false, true} {
+				want, wrapped := from, false
+				for n := int64(0); ; n++ {
+					if want >= 0 && want < src.Len() && matches(want) {
+						break
+					}
+					switch {
+					case backward && want <= 0:
+						want, wrapped = src.Len()-1, true
+					case backward:
+						want--
+					case want >= src.Len()-1:
+						want, wrapped = 0, true
+					default:
+						want++
+					}
+					if n > 2*src.Len() {
+						t.Fatal("no match at all")
+					}
+				}
+				if from < 0 && !backward {
+					wrapped = false
+				}
+				if from >= src.Len() && backward {
+					wrapped = false
+				}
+				d.changes = 0
+				d.Find(q, from, backward)
+				d.wait("the search", func() bool { return d.changes&control.ChangeFound != 0 })
+				if f := d.State().Search; f.Row != want || f.Wrapped != wrapped {
+					t.Errorf("%q from %d, backward %v: row %d, wrapped %v; want %d, %v", where, from, backward, f.Row, f.Wrapped, want, wrapped)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+)
+
+// Analysis is what a session computes of a selection; see [app.Session].
+type Analysis interface {
+	Statistics(ctx context.Context, sel app.Selection, p app.Progress) ([]app.FunctionStat, error)
+	ThreadStatistics(ctx context.Context, sel app.Selection, p app.Progress) ([]app.FunctionStat, error)
+	CallTree(ctx context.Context, sel app.Selection, opt app.TreeOptions, p app.Progress) (*app.Tree, error)
+	Timeline() Timeline
+	SaveStatistics(ctx context.Context, path string, list []app.FunctionStat, opt app.SaveOptions) error
+}
+
+// A Timeline hands out calls to be drawn over time; see [app.Timeline].
+type Timeline interface {
+	Lanes() []app.Lane
+	Measure(ctx context.Context, p app.Progress) error
+	Range() (from, to int64)
+	Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) (spans []app.LaneSpan, finer bool, err error)
+}
+
+// Timeline implements [Analysis].
+func (s appSession) Timeline() Timeline { return s.Session.Timeline() }
+
+// analysing is the work on the views besides the table, one job a view.
+type analysing struct {
+	statistics, threads, tree, measure *job
+	// lines is the timeline of the session, nil if nobody has asked for it.
+	lines *openTimeline
+}
+
+func (a *analysing) jobs() []*job { return []*job{a.statistics, a.threads, a.tree, a.measure} }
+
+// end cancels all of it. The returned channels are closed when it has ended.
+func (a *analysing) end() []<-chan struct{} {
+	var users []<-chan struct{}
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure} {
+		users = append(users, end(j))
+	}
+	if a.lines != nil {
+		users = append(users, a.lines.close())
+		a.lines = nil
+	}
+	return users
+}
+
+// analyse runs work on the selection that is shown, or on its way, and hands the
+// outcome to done, unless the log was closed meanwhile or newer work of that
+// kind was started.
+func analyse[T any](c *Controller, kind **job, title string, work func(ctx context.Context, s Session, sel app.Selection, p app.Progress) (T, error), done func(T, error)) {
+	s := c.session
+	if s == nil {
+		return
+	}
+	// What is folded in the table does not matter to the other views.
+	sel := app.Selection{Where: c.Wanted().Where}
+	c.run(kind, title, func(ctx context.Context, p app.Progress) func(bool) {
+		v, err := work(ctx, s, sel, p)
+		return func(current bool) {
+			if current && c.session == s {
+				done(v, err)
+			}
+		}
+	})
+}
+
+// Statistics asks for the statistics of the functions of the selection.
+func (c *Controller) Statistics(done func(list []app.FunctionStat, err error)) {
+	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		return s.Statistics(ctx, sel, p)
+	}, done)
+}
+
+// CallTree asks for the call tree of the selection.
+func (c *Controller) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err error)) {
+	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
+		return s.CallTree(ctx, sel, opt, p)
+	}, done)
+}
+
+// A ThreadSum sums up a thread. Times are nanoseconds since the first row.
+type ThreadSum struct {
+	app.Thread
+	// First and Last are about when its calls begin and end; First is -1 if it has
+	// none.
+	First, Last int64
+	// Calls and Busy are of the selection: how many calls, and the time in them.
+	Calls, Busy int64
+}
+
+// Threads asks for what the threads did.
+func (c *Controller) Threads(done func(list []ThreadSum, err error)) {
+	lines := c.Timeline()
+	if lines == nil {
+		return
+	}
+	analyse(c, &c.analysing.threads, lang.L("Counting calls"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) ([]ThreadSum, error) {
+		list, err := s.ThreadStatistics(ctx, sel, p)
+		if err != nil {
+			return nil, err
+		}
+		return sumThreads(s.Threads(), list, lines)
+	}, done)
+}
+
+// sumThreads joins what is known of threads.
+func sumThreads(threads []app.Thread, list []app.FunctionStat, lines Timeline) ([]ThreadSum, error) {
+	sums := make([]ThreadSum, len(threads))
+	at := make(map[uint32]*ThreadSum, len(threads))
+	for i, t := range threads {
+		sums[i] = ThreadSum{Thread: t, First: -1}
+		at[t.ID] = &sums[i]
+	}
+	for i := range list {
+		if t := at[list[i].Thread]; t != nil {
+			t.Calls += list[i].Calls
+			t.Busy += list[i].Self
+		}
+	}
+	from, to := lines.Range()
+	for i, lane := range lines.Lanes() {
+		t := at[lane.Thread]
+		if t == nil {
+			continue
+		}
+		// Its ends are wanted, not what lies between.
+		const pixels = 64
+		spans, _, err := lines.Spans(nil, i, from, to+1, pixels)
+		if err != nil {
+			return nil, err
+		}
+		for k := range spans {
+			s := &spans[k]
+			if t.First < 0 || s.From < t.First {
+				t.First = s.From
+			}
+			t.Last = max(t.Last, s.To)
+		}
+	}
+	return sums, nil
+}
+
+// Timeline returns the timeline of the session, nil without one. It may be used
+// on any goroutine; after the log was closed it is empty.
+func (c *Controller) Timeline() Timeline {
+	if c.session == nil {
+		return nil
+	}
+	if c.analysing.lines == nil {
+		c.analysing.lines = &openTimeline{lines: c.session.Timeline()}
+	}
+	return c.analysing.lines
+}
+
+// Measure finds the depths of the timeline's lanes.
+func (c *Controller) Measure(done func()) {
+	lines := c.Timeline()
+	if lines == nil {
+		return
+	}
+	analyse(c, &c.analysing.measure, lang.L("Measuring the timeline"), func(ctx context.Context, _ Session, _ app.Selection, p app.Progress) (struct{}, error) {
+		return struct{}{}, lines.Measure(ctx, p)
+	}, func(_ struct{}, err error) {
+		if err == nil {
+			done()
+		}
+	})
+}
+
+// FirstCall finds the first call of a function within the selection.
+func (c *Controller) FirstCall(f app.FunctionRef, done func(row int64)) {
+	where := c.Wanted().Where
+	c.jump(lang.L("Searching"), lang.L("This function has no enter in what is shown."), func(ctx context.Context, s Session) (int64, bool, error) {
+		e, err := filter.Parse(where)
+		if err != nil {
+			return -1, false, err
+		}
+		terms := append(e.Parts(), filter.Is(filter.Func, f.Function), filter.Is(filter.Event, rows.Enter.String()))
+		if f.Module != "" {
+			terms = append(terms, filter.Is(filter.Module, f.Module))
+		}
+		return firstRow(ctx, s, filter.Join(terms).String())
+	}, done)
+}
+
+// firstRow returns the first row that an expression wants.
+func firstRow(ctx context.Context, s Session, where string) (int64, bool, error) {
+	// The rest is not looked for.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	v, err := s.View(ctx, app.Selection{Where: where}, func(app.Stage, int64, int64) {})
+	if err != nil {
+		return -1, false, err
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for v.Len() == 0 && !v.Done() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return -1, false, ctx.Err()
+		}
+	}
+	if v.Len() == 0 {
+		return -1, false, v.Wait(ctx)
+	}
+	return v.RowOf(0), true, nil
+}
+
+// SaveStatistics writes statistics to a file as csv.
+func (c *Controller) SaveStatistics(path string, list []app.FunctionStat) {
+	s := c.session
+	if s == nil || path == "" || c.saving != nil {
+		return
+	}
+	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
+		err := s.SaveStatistics(ctx, path, list, app.SaveOptions{})
+		return func(bool) {
+			switch {
+			case err == nil:
+				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.Path}}", data{"Path": path})})
+				c.trace("saved " + path)
+			case errors.Is(err, context.Canceled):
+				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
+			default:
+				c.say(&Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
+					Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error()})
+			}
+		}
+	})
+}
+
+// Cause puts an error into words for the window.
+func Cause(err error) string { return cause(err) }
+
+// An openTimeline is a timeline whose session is closed only when nobody reads
+// it.
+type openTimeline struct {
+	mu    sync.RWMutex
+	lines Timeline // nil once closed
+}
+
+// close lets nobody read any more. The returned channel is closed when nobody
+// does.
+func (o *openTimeline) close() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		o.mu.Lock()
+		o.lines = nil
+		o.mu.Unlock()
+		close(done)
+	}()
+	return done
+}
+
+// Lanes implements [Timeline].
+func (o *openTimeline) Lanes() []app.Lane {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return nil
+	}
+	return o.lines.Lanes()
+}
+
+// Measure implements [Timeline].
+func (o *openTimeline) Measure(ctx context.Context, p app.Progress) error {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return app.ErrClosed
+	}
+	return o.lines.Measure(ctx, p)
+}
+
+// Range implements [Timeline].
+func (o *openTimeline) Range() (from, to int64) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return 0, 0
+	}
+	return o.lines.Range()
+}
+
+// Spans implements [Timeline].
+func (o *openTimeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) ([]app.LaneSpan, bool, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return dst, false, app.ErrClosed
+	}
+	return o.lines.Spans(dst, lane, from, to, pixels)
+}

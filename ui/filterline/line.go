@@ -1,0 +1,383 @@
+// Package filterline is the line above the table that says which rows are
+// shown: an expression that is typed with completion, its terms as chips that
+// can be taken away, and how many rows it leaves.
+//
+// It edits text and knows nothing of sessions: what is wanted goes out by
+// callbacks, what is shown comes in by [Line.Show].
+package filterline
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/rows/filter"
+	"logparser/ui/inputs"
+)
+
+// maxOffered is the most completions that are shown.
+const maxOffered = 8
+
+// maxChip is the length in letters from which a chip's text is shortened.
+const maxChip = 48
+
+// A Shown is what the line shows.
+type Shown struct {
+	// Where is the expression that the rows are limited by.
+	Where string
+	// Error says what is wrong with Wrong, at its byte Offset; "" for nothing.
+	Error, Wrong string
+	Offset       int
+	// More are further things that hide rows, each with what takes it away.
+	More []Chip
+	// Counts is beside the chips.
+	Counts string
+}
+
+// A Chip is a thing that hides rows and can be taken away.
+type Chip struct {
+	Text   string
+	Remove func()
+}
+
+// A Line is the widget. It belongs to the user interface's goroutine.
+type Line struct {
+	// Field is the expression with its menu, Below the chips and the count.
+	Field, Below fyne.CanvasObject
+
+	// OnApply is told an expression to limit the rows by.
+	OnApply func(expr string)
+	// OnRevert is called when an expression that was wrong is taken back.
+	OnRevert func()
+	// OnLeave is called when the user is done with the field.
+	OnLeave func()
+	// OnKey is asked about keys that the field has no use for.
+	OnKey func(fyne.KeyName) bool
+	// Complete asks for what could be written at a byte of a text, at most so
+	// many, and hands it to done, at once or later.
+	Complete func(text string, at, limit int, done func(c filter.Completion, choices []string))
+	// History returns the expressions applied before, the last first.
+	History func() []string
+
+	Entry *Entry
+	menu  *widget.Button
+
+	chips, offers *fyne.Container
+	counts        *widget.Label
+	problem       *widget.Label
+	below         *fyne.Container
+
+	shown      Shown
+	completion filter.Completion
+	offered    []string
+	chosen     int // index into offered, -1 for none
+	recalled   int // index into the history, -1 for none
+	quiet      bool
+}
+
+// An Entry is the field. Tab takes a completion while there is one.
+type Entry struct {
+	inputs.Entry
+	line *Line
+}
+
+// AcceptsTab implements [fyne.Tabbable].
+func (e *Entry) AcceptsTab() bool { return len(e.line.offered) > 0 }
+
+// TypedKey implements [fyne.Focusable].
+func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	if !e.line.key(k.Name) {
+		e.Entry.TypedKey(k)
+	}
+}
+
+// FocusLost implements [fyne.Focusable].
+func (e *Entry) FocusLost() {
+	e.Entry.FocusLost()
+	e.line.offer(nil)
+}
+
+// New makes an empty line. The menu button calls onMenu with the place below
+// it.
+func New(onMenu func(at fyne.Position)) *Line {
+	l := &Line{chosen: -1, recalled: -1, chips: container.NewHBox(), offers: container.NewHBox(),
+		counts: widget.NewLabel(""), problem: widget.NewLabel("")}
+	l.Entry = &Entry{line: l}
+	l.Entry.Wrapping = fyne.TextWrap(fyne.TextTruncateClip)
+	l.Entry.ExtendBaseWidget(l.Entry)
+	l.Entry.OnChanged = func(string) { l.typed() }
+	l.Entry.OnSubmitted = func(string) { l.submit() }
+	l.menu = widget.NewButtonWithIcon("", theme.MenuDropDownIcon(), nil)
+	l.menu.Importance = widget.LowImportance
+	l.menu.OnTapped = func() {
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(l.menu)
+		onMenu(at.AddXY(0, l.menu.Size().Height))
+	}
+	l.counts.Importance = widget.LowImportance
+	l.problem.Importance = widget.DangerImportance
+	l.problem.Truncation = fyne.TextTruncateEllipsis
+	l.problem.TextStyle.Monospace = false
+	l.Field = container.NewBorder(nil, nil, nil, l.menu, l.Entry)
+	l.below = container.NewBorder(nil, nil, nil, l.counts, container.NewHScroll(container.NewHBox(l.chips, l.offers, layout.NewSpacer())))
+	l.Below = container.New(layout.NewCustomPaddedVBoxLayout(0), l.problem, l.below)
+	l.problem.Hide()
+	l.offers.Hide()
+	return l
+}
+
+// Relabel says everything in the present language.
+func (l *Line) Relabel() {
+	l.Entry.SetPlaceHolder(lang.L("Filter: func:Draw thread:12 dur:>5ms -module:ntdll"))
+	l.Show(l.shown)
+}
+
+// Enable lets the user type, or not.
+func (l *Line) Enable(on bool) {
+	for _, w := range []fyne.Disableable{l.Entry, l.menu} {
+		if on {
+			w.Enable()
+		} else {
+			w.Disable()
+		}
+	}
+	l.below.Hidden = !on
+}
+
+// Show brings the line up to date. What the user is typing stays.
+func (l *Line) Show(s Shown) {
+	changed := s.Where != l.shown.Where
+	l.shown = s
+	if changed && s.Error == "" {
+		l.set(s.Where)
+	}
+	l.counts.SetText(s.Counts)
+	text := ""
+	if s.Error != "" {
+		text = place(s.Wrong, s.Offset) + "   " + s.Error
+	}
+	if l.problem.Text != text || l.problem.Hidden != (text == "") {
+		l.problem.SetText(text)
+		l.problem.Hidden = text == ""
+		l.Below.Refresh()
+	}
+	l.showChips()
+}
+
+// set changes the text without completing it.
+func (l *Line) set(text string) {
+	l.quiet = true
+	l.Entry.Replace(text)
+	l.Entry.CursorColumn = utf8.RuneCountInString(text)
+	l.quiet = false
+	l.offer(nil)
+}
+
+// place shows where in an expression something is wrong: what is around it,
+// with a mark at the place.
+func place(expr string, offset int) string {
+	offset = min(max(offset, 0), len(expr))
+	before, after := []rune(strings.ToValidUTF8(expr[:offset], "\ufffd")), []rune(strings.ToValidUTF8(expr[offset:], "\ufffd"))
+	const room = 24
+	start, end := "", ""
+	if len(before) > room {
+		before, start = before[len(before)-room:], "\u2026"
+	}
+	if len(after) > room {
+		after, end = after[:room], "\u2026"
+	}
+	return start + string(before) + "\u25b8" + string(after) + end
+}
+
+// showChips shows a chip for each outermost term.
+func (l *Line) showChips() {
+	var list []Chip
+	if e, err := filter.Parse(l.shown.Where); err == nil {
+		for i, part := range e.Parts() {
+			list = append(list, Chip{part.String(), func() { l.OnApply(e.Without(i).String()) }})
+		}
+	}
+	list = append(list, l.shown.More...)
+	for i, c := range list {
+		if i >= len(l.chips.Objects) {
+			l.chips.Add(newChip())
+		}
+		l.chips.Objects[i].(*widget.Button).OnTapped = c.Remove
+		l.chips.Objects[i].(*widget.Button).SetText(shorten(c.Text))
+	}
+	if len(l.chips.Objects) > len(list) {
+		l.chips.Objects = l.chips.Objects[:len(list)]
+	}
+	l.chips.Refresh()
+}
+
+// newChip makes a button that shows an x beside its text.
+func newChip() *widget.Button {
+	b := widget.NewButtonWithIcon("", theme.CancelIcon(), nil)
+	b.IconPlacement = widget.ButtonIconTrailingText
+	return b
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxChip {
+		return string(r[:maxChip-1]) + "\u2026"
+	}
+	return s
+}
+
+// cursor is the byte of the text that the cursor stands at.
+func (l *Line) cursor() int {
+	text, n := l.Entry.Text, l.Entry.CursorColumn
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(text)
+}
+
+// typed asks for completions of what was typed.
+func (l *Line) typed() {
+	if l.quiet {
+		return
+	}
+	l.recalled = -1
+	text, at := l.Entry.Text, l.cursor()
+	if strings.TrimSpace(text) == "" || l.Complete == nil {
+		l.offer(nil)
+		return
+	}
+	l.Complete(text, at, maxOffered, func(c filter.Completion, choices []string) {
+		if l.Entry.Text != text {
+			return
+		}
+		// What is written already is no help.
+		choices = slices.DeleteFunc(slices.Clone(choices), func(s string) bool { return s == c.Prefix })
+		l.completion = c
+		l.offer(choices[:min(len(choices), maxOffered)])
+	})
+}
+
+// offer shows completions in the place of the chips; nil shows the chips.
+func (l *Line) offer(list []string) {
+	if len(list) == 0 && len(l.offered) == 0 {
+		return
+	}
+	l.offered, l.chosen = list, -1
+	l.offers.Objects = nil
+	for i, text := range list {
+		b := widget.NewButton(shorten(text), func() { l.take(i) })
+		b.Importance = widget.LowImportance
+		l.offers.Add(b)
+	}
+	l.offers.Hidden, l.chips.Hidden = len(list) == 0, len(list) > 0
+	l.below.Refresh()
+}
+
+func (l *Line) choose(i int) {
+	if l.chosen >= 0 {
+		b := l.offers.Objects[l.chosen].(*widget.Button)
+		b.Importance = widget.LowImportance
+		b.Refresh()
+	}
+	l.chosen = (i + len(l.offered)) % len(l.offered)
+	b := l.offers.Objects[l.chosen].(*widget.Button)
+	b.Importance = widget.HighImportance
+	b.Refresh()
+}
+
+// take writes a completion into the text.
+func (l *Line) take(i int) {
+	if i < 0 || i >= len(l.offered) {
+		return
+	}
+	text, at := l.completion.Insert(l.Entry.Text, l.offered[i])
+	l.set(text)
+	l.Entry.CursorColumn = utf8.RuneCountInString(text[:at])
+	l.Entry.Refresh()
+	if c := fyne.CurrentApp().Driver().CanvasForObject(l.Entry); c != nil {
+		c.Focus(l.Entry)
+	}
+	l.typed()
+}
+
+// key handles a key of the field and reports whether it is used up.
+func (l *Line) key(name fyne.KeyName) bool {
+	switch name {
+	case fyne.KeyTab:
+		if len(l.offered) == 0 {
+			return false
+		}
+		l.take(max(l.chosen, 0))
+	case fyne.KeyDown:
+		switch {
+		case len(l.offered) > 0:
+			l.choose(l.chosen + 1)
+		case l.recalled >= 0:
+			l.recall(l.recalled - 1)
+		default:
+			l.OnLeave()
+		}
+	case fyne.KeyUp:
+		if len(l.offered) > 0 {
+			l.choose(max(l.chosen, 0) - 1)
+		} else {
+			l.recall(l.recalled + 1)
+		}
+	case fyne.KeyReturn, fyne.KeyEnter:
+		if l.chosen < 0 {
+			return false
+		}
+		l.take(l.chosen)
+	case fyne.KeyEscape:
+		switch {
+		case len(l.offered) > 0:
+			l.offer(nil)
+		case l.Entry.Text != l.shown.Where:
+			// What was typed is taken back first, then the filter.
+			l.set(l.shown.Where)
+			if l.shown.Error != "" {
+				l.OnRevert()
+			}
+		default:
+			if l.shown.Where != "" {
+				l.set("")
+				l.OnApply("")
+			}
+			l.OnLeave()
+		}
+	default:
+		return l.OnKey != nil && l.OnKey(name)
+	}
+	return true
+}
+
+// recall shows an expression that was applied before; -1 is the present one.
+func (l *Line) recall(i int) {
+	var list []string
+	if l.History != nil {
+		list = l.History()
+	}
+	switch {
+	case i >= len(list):
+		return
+	case i < 0:
+		l.set(l.shown.Where)
+	default:
+		l.set(list[i])
+	}
+	l.recalled = max(i, -1)
+}
+
+func (l *Line) submit() {
+	l.offer(nil)
+	l.recalled = -1
+	l.OnApply(strings.TrimSpace(l.Entry.Text))
+}

@@ -1,0 +1,387 @@
+package ui
+
+import (
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/inputs"
+	"logparser/ui/table"
+)
+
+// currentRow is the log's row of the current one, -1 for none.
+func (w *Window) currentRow() int64 { return w.indexOf(w.grid.Current()) }
+
+// goTo leads to a row of the log, and remembers where from. A row that is
+// folded away is unfolded.
+func (w *Window) goTo(index int64) {
+	if index < 0 || !w.ctl.State().Opened {
+		return
+	}
+	w.trail.jump(w.currentRow(), index)
+	w.reveal(index)
+}
+
+// reveal shows a row of the log, as soon as it is known where it stands.
+func (w *Window) reveal(index int64) {
+	v := w.ctl.State().View
+	w.want = -1
+	if v == nil {
+		w.stand(w.ctl.PlaceOf(index))
+		return
+	}
+	at, shown := v.PositionOf(index)
+	switch {
+	case shown:
+		w.stand(at)
+	case !v.Done():
+		w.want = index
+		w.stand(max(at, 0))
+	default:
+		w.stand(max(at, 0))
+		w.unfoldAround(index)
+	}
+}
+
+// stand makes a shown row the current one, in the middle of the table.
+func (w *Window) stand(at int64) {
+	if at < 0 {
+		return
+	}
+	w.placing = true
+	w.grid.SetCurrent(at)
+	w.grid.Centre(at)
+	w.placing = false
+	if w.dialog == nil {
+		w.focusView()
+	}
+}
+
+// unfoldAround unfolds the calls that hide a row, or says that it is the filter
+// that does.
+func (w *Window) unfoldAround(index int64) {
+	w.ctl.Stack(index, func(frames []app.Frame, err error) {
+		var folded []int64
+		for _, f := range frames {
+			if f.Enter != index && w.ctl.IsFolded(f.Enter) {
+				folded = append(folded, f.Enter)
+			}
+		}
+		if len(folded) > 0 {
+			w.want = index
+			w.ctl.Unfold(folded...)
+			return
+		}
+		w.hiddenRow = index
+		w.ctl.Say(&control.Message{Level: control.LevelWarn,
+			Text:  lang.L("Row {{.N}} is hidden; the nearest one before it is shown.", data{"N": control.Thousands(index)}),
+			Next:  lang.L("Take the filter away to see it."),
+			Offer: control.OfferShowAll})
+	})
+}
+
+// showAllAt takes all that hides rows away and goes to a row.
+func (w *Window) showAllAt(row int64) {
+	w.ctl.Dismiss()
+	w.want = row
+	w.ctl.ShowAll()
+}
+
+// findDelay is how long a text to find is to stand before it is counted.
+const findDelay = 150 * time.Millisecond
+
+// settle goes to the row that is waited for, if its place is known by now.
+func (w *Window) settle() {
+	s := w.ctl.State()
+	if w.want < 0 || s.View == nil {
+		return
+	}
+	if at, shown := s.View.PositionOf(w.want); shown || s.View.Done() {
+		w.want = -1
+		w.stand(max(at, 0))
+	}
+}
+
+// goToPartner goes from an enter to its leave, or back.
+func (w *Window) goToPartner() {
+	if other := w.ctl.Partner(w.currentRow()); other >= 0 {
+		w.goTo(other)
+	}
+}
+
+func (w *Window) goToCaller() {
+	if row := w.currentRow(); row >= 0 {
+		w.ctl.Caller(row, w.goTo)
+	}
+}
+
+func (w *Window) goToNextCall(back bool) {
+	if row := w.currentRow(); row >= 0 {
+		w.ctl.NextCall(row, back, w.goTo)
+	}
+}
+
+// goBack goes along the trail.
+func (w *Window) goBack(forward bool) {
+	if row := w.trail.step(w.currentRow(), forward); row >= 0 {
+		w.reveal(row)
+	}
+}
+
+// askPlace asks for a row or a time to go to.
+func (w *Window) askPlace() {
+	if !w.ctl.State().Opened {
+		return
+	}
+	entry := inputs.NewEntry()
+	entry.SetPlaceHolder("123456   12.5s   14:03:22.5")
+	entry.Validator = func(text string) error {
+		if text == "" {
+			return nil
+		}
+		_, err := table.ParsePlace(text)
+		if err != nil {
+			return errPlace{}
+		}
+		return nil
+	}
+	d := dialog.NewForm(lang.L("Go to a row or a time"), lang.L("Go"), lang.L("Cancel"),
+		[]*widget.FormItem{{Text: lang.L("Row or time"), Widget: entry,
+			HintText: lang.L("A number is a row; 12.5s is the time since the first row, 14:03:22.5 the time of day")}},
+		func(ok bool) {
+			if p, err := table.ParsePlace(entry.Text); ok && err == nil {
+				w.goToPlace(p)
+			}
+		}, w.win)
+	entry.OnSubmitted = func(string) { d.Submit() }
+	entry.OnKey = w.key
+	w.open(d, 520, 170)
+	w.win.Canvas().Focus(entry)
+}
+
+// errPlace says that what was typed is no place, in the present language.
+type errPlace struct{}
+
+func (errPlace) Error() string { return lang.L("This is neither a row nor a time.") }
+
+// goToPlace goes to a row or a time.
+func (w *Window) goToPlace(p table.Place) {
+	switch p.Kind {
+	case table.ByRow:
+		w.goTo(p.N)
+	case table.ByElapsed:
+		w.ctl.AtTime(p.N, w.goTo)
+	case table.ByClock:
+		first, ok := w.ctl.Row(0)
+		if !ok || !first.HasWall {
+			w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("This log does not say what time of day it was."),
+				Next: lang.L("Give the time since the first row, such as 12.5s.")})
+			return
+		}
+		w.ctl.AtTime(table.Elapsed(p.N, first.Wall), w.goTo)
+	}
+}
+
+// tree is the Left and the Right key: they fold and unfold, and lead to the
+// caller and to the first call that was made, as in trees.
+func (w *Window) tree(at int64, right bool) {
+	src := w.ctl.State().Rows
+	if src == nil || at >= src.Len() {
+		return
+	}
+	r := src.Row(at)
+	folded := r.Event == rows.Enter && w.ctl.IsFolded(r.Index)
+	switch {
+	case right && folded:
+		w.fold(at)
+	case right:
+		w.grid.SetCurrent(at + 1)
+	case r.Event == rows.Leave:
+		w.goToPartner()
+	case r.Event == rows.Enter && !folded && w.foldOf(at) == grid.FoldOpen:
+		w.fold(at)
+	default:
+		w.goToCaller()
+	}
+}
+
+// fold folds the call that is entered in a shown row, or unfolds it. The row of
+// a leave stands for its call.
+func (w *Window) fold(at int64) {
+	src := w.ctl.State().Rows
+	if src == nil || at < 0 || at >= src.Len() {
+		return
+	}
+	r := src.Row(at)
+	enter := w.enterOf(&r)
+	if enter < 0 {
+		return
+	}
+	w.want = enter
+	if w.ctl.IsFolded(enter) {
+		w.ctl.Unfold(enter)
+	} else {
+		w.ctl.Fold(enter)
+	}
+}
+
+// enterOf returns the row of the enter of a row's call, -1 for none.
+func (w *Window) enterOf(r *rows.Row) int64 {
+	switch r.Event {
+	case rows.Enter:
+		return r.Index
+	case rows.Leave:
+		return w.ctl.Partner(r.Index)
+	}
+	return -1
+}
+
+// foldFunction folds all calls of a row's function, foldDepth all of its depth.
+func (w *Window) foldFunction(r *rows.Row) { w.foldBy(filter.Func, r) }
+func (w *Window) foldDepth(r *rows.Row)    { w.foldBy(filter.Depth, r) }
+
+func (w *Window) foldBy(c filter.Column, r *rows.Row) {
+	what, ok := filter.Of(c, r)
+	enter, _ := filter.Of(filter.Event, &rows.Row{Event: rows.Enter})
+	if ok {
+		w.want = r.Index
+		w.ctl.FoldWhere(filter.Join([]*filter.Expr{what, enter}).String())
+	}
+}
+
+// foldOf returns the fold mark of a shown row, from the rows after it.
+func (w *Window) foldOf(at int64) grid.Fold {
+	src := w.ctl.State().Rows
+	list := make([]rows.Row, 16)
+	n, _ := src.Read(list[:min(int64(len(list)), src.Len()-at)], at)
+	if n == 0 {
+		return grid.NoFold
+	}
+	return foldMark(list[:n], 0)
+}
+
+// foldMark says whether the call that is entered in a row has something inside,
+// by the next row of its thread. Where that is not among the rows it may have.
+func foldMark(list []rows.Row, i int) grid.Fold {
+	r := &list[i]
+	if r.Event != rows.Enter {
+		return grid.NoFold
+	}
+	for k := i + 1; k < len(list); k++ {
+		next := &list[k]
+		if next.Thread != r.Thread || next.Event == rows.Unknown {
+			continue
+		}
+		if next.Depth > r.Depth {
+			return grid.FoldOpen
+		}
+		return grid.NoFold
+	}
+	return grid.FoldOpen
+}
+
+// decorate says what is shown of rows besides their content.
+func (w *Window) decorate(dst []grid.Decor, list []rows.Row, first int64) {
+	s := w.ctl.State()
+	v := s.View
+	// Between two sources the grid may still draw the one before.
+	if v != nil && w.rows != rows.Source(v) {
+		v = nil
+	}
+	for i := range dst {
+		r := &list[i]
+		d := &dst[i]
+		d.Bookmark = w.isBookmarked(r.Index)
+		if r.Event == rows.Enter {
+			d.Fold = foldMark(list, i)
+			if v != nil && w.ctl.IsFolded(r.Index) {
+				if hidden, ok := v.Folded(first + int64(i)); ok {
+					d.Fold, d.Hidden = grid.FoldClosed, hidden
+				}
+			}
+		}
+		if v != nil && s.Selection.Repeats {
+			d.Repeat = v.Repeat(first + int64(i))
+		}
+	}
+}
+
+// queryChanged marks what is typed into the find field, and counts it a little
+// later.
+func (w *Window) queryChanged() {
+	q := w.bar.query()
+	w.grid.SetFind(q.Marker())
+	w.typed++
+	number := w.typed
+	if q.Text == "" {
+		w.ctl.Count(q)
+		return
+	}
+	w.later(findDelay, func() {
+		if w.typed == number {
+			w.ctl.Count(w.bar.query())
+		}
+	})
+}
+
+func (w *Window) focusFind() {
+	if !w.ctl.State().Opened {
+		return
+	}
+	if w.bar.finding.Hidden {
+		w.bar.finding.Show()
+		w.win.Content().Refresh()
+	}
+	w.win.Canvas().Focus(w.bar.entry)
+	w.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
+}
+
+// endFind takes the find line away.
+func (w *Window) endFind() {
+	w.bar.entry.Replace("")
+	w.focusView()
+	if !w.bar.finding.Hidden {
+		w.bar.finding.Hide()
+		w.win.Content().Refresh()
+	}
+}
+
+// find goes to the next row that holds the text, or the one before.
+func (w *Window) find(backward bool) {
+	if w.bar.entry.Text == "" {
+		w.focusFind()
+		return
+	}
+	from := w.grid.Current() + 1
+	if backward {
+		from = w.grid.Current() - 1
+		if w.grid.Current() < 0 {
+			from = -1
+		}
+	}
+	w.ctl.Find(w.bar.query(), from, backward)
+}
+
+// showFound leads to what was found.
+func (w *Window) showFound(f control.Search) {
+	switch {
+	case f.Row < 0:
+		w.bar.outcome.SetText(lang.L("Not found"))
+		return
+	case f.Wrapped:
+		w.bar.outcome.SetText(lang.L("Found from the other end"))
+	}
+	w.trail.jump(w.currentRow(), w.indexOf(f.Row))
+	w.placing = true
+	w.grid.SetCurrent(f.Row)
+	w.grid.Centre(f.Row)
+	w.placing = false
+}

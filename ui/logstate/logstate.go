@@ -1,0 +1,230 @@
+// Package logstate remembers how the user left each log: the filter, folded
+// calls, bookmarks, the place. It keeps a small JSON file a log in a folder of
+// the user's configuration, never beside the log, and only for the logs used
+// last.
+//
+// A log is known by its content, so that what belongs to it is found again
+// where it was moved or renamed.
+package logstate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The limits of what is kept.
+const (
+	// MaxLogs is the number of logs.
+	MaxLogs = 200
+	// MaxFolded and MaxBookmarks are numbers for each log.
+	MaxFolded    = 20_000
+	MaxBookmarks = 10_000
+	maxNote      = 4096    // bytes of a note or a filter
+	maxFile      = 4 << 20 // bytes of a file
+)
+
+// version is that of the files; others are not read.
+const version = 1
+
+// A State is what is kept of a log. Rows are rows of the log.
+type State struct {
+	Version int `json:"version"`
+	// Log is the path that the log was opened by, for people.
+	Log string `json:"log"`
+	// Run is the chosen run; all that follows is of that run.
+	Run        string      `json:"run,omitempty"`
+	Where      string      `json:"where,omitempty"`
+	Folded     []int64     `json:"folded,omitempty"`
+	Repeats    bool        `json:"repeats,omitempty"`
+	Row        int64       `json:"row"`
+	Bookmarks  []Bookmark  `json:"bookmarks,omitempty"`
+	Highlights []Highlight `json:"highlights,omitempty"`
+	// Tab is the view that was shown, "" for the table.
+	Tab string `json:"tab,omitempty"`
+}
+
+// A Bookmark is a row that the user wants to find again. The address tells
+// whether the row is still the same one.
+type Bookmark struct {
+	Row     int64  `json:"row"`
+	Address uint64 `json:"address"`
+	Note    string `json:"note,omitempty"`
+}
+
+// A Highlight labels the cells of a column that a filter's term wants.
+type Highlight struct {
+	Column string `json:"column"`
+	Term   string `json:"term"`
+	// Colour is from 1 on.
+	Colour int `json:"colour"`
+}
+
+// A Store is a folder of states. Its methods may be called from several
+// goroutines, but not for the same log.
+type Store struct{ Dir string }
+
+// Default is the store of the user.
+func Default() (Store, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return Store{}, err
+	}
+	return Store{filepath.Join(dir, "logparser", "logs")}, nil
+}
+
+// headSize is how much of a log's beginning makes its identity. A log that is
+// being written grows at its end, and little at first: a larger part would give
+// it another identity for too long.
+const headSize = 4096
+
+// Identity returns what a log is known by.
+func Identity(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	sum := sha256.Sum256(head[:n])
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+func (s Store) path(identity string) string { return filepath.Join(s.Dir, identity+".json") }
+
+// Load returns the state of a log, or an error that is fs.ErrNotExist where
+// nothing is kept. What does not make sense is left out.
+func (s Store) Load(identity string) (State, error) {
+	f, err := os.Open(s.path(identity))
+	if err != nil {
+		return State{}, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return State{}, err
+	}
+	var st State
+	if err := json.Unmarshal(raw, &st); err != nil {
+		return State{}, err
+	}
+	if st.Version != version {
+		return State{}, fs.ErrNotExist
+	}
+	st.limit()
+	return st, nil
+}
+
+// limit brings a state within the limits.
+func (st *State) limit() {
+	st.Folded = slices.DeleteFunc(st.Folded, func(r int64) bool { return r < 0 })
+	slices.Sort(st.Folded)
+	st.Folded = slices.Compact(st.Folded)
+	st.Folded = st.Folded[:min(len(st.Folded), MaxFolded)]
+	st.Bookmarks = slices.DeleteFunc(st.Bookmarks, func(b Bookmark) bool { return b.Row < 0 })
+	slices.SortStableFunc(st.Bookmarks, func(a, b Bookmark) int { return cmp.Compare(a.Row, b.Row) })
+	st.Bookmarks = slices.CompactFunc(st.Bookmarks, func(a, b Bookmark) bool { return a.Row == b.Row })
+	st.Bookmarks = st.Bookmarks[:min(len(st.Bookmarks), MaxBookmarks)]
+	for i := range st.Bookmarks {
+		st.Bookmarks[i].Note = cut(st.Bookmarks[i].Note)
+	}
+	if len(st.Where) > maxNote {
+		st.Where = ""
+	}
+}
+
+func cut(s string) string {
+	if len(s) > maxNote {
+		return strings.ToValidUTF8(s[:maxNote], "")
+	}
+	return s
+}
+
+// empty reports whether there is nothing worth keeping.
+func (st *State) empty() bool {
+	return st.Where == "" && len(st.Folded) == 0 && !st.Repeats && st.Row <= 0 &&
+		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && st.Tab == "" && st.Run == ""
+}
+
+// Save keeps the state of a log, whole or not at all, and forgets logs that
+// were not used for long.
+func (s Store) Save(identity string, st State) error {
+	st.Version = version
+	st.limit()
+	if st.empty() {
+		if err := os.Remove(s.path(identity)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	raw, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.Dir, "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.path(identity))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return s.prune()
+}
+
+// prune removes the files that were written longest ago, and what writing left
+// behind when it was killed.
+func (s Store) prune() error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return err
+	}
+	type kept struct {
+		name string
+		at   time.Time
+	}
+	var list []kept
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		switch {
+		case strings.HasSuffix(e.Name(), ".json"):
+			list = append(list, kept{e.Name(), info.ModTime()})
+		case strings.HasPrefix(e.Name(), "new-") && time.Since(info.ModTime()) > time.Hour:
+			os.Remove(filepath.Join(s.Dir, e.Name()))
+		}
+	}
+	if len(list) <= MaxLogs {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b kept) int { return a.at.Compare(b.at) })
+	for _, k := range list[:len(list)-MaxLogs] {
+		os.Remove(filepath.Join(s.Dir, k.name))
+	}
+	return nil
+}

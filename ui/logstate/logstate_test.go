@@ -1,0 +1,117 @@
+package logstate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStateSurvivesAMove(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "a.dat")
+	if err := os.WriteFile(log, []byte(strings.Repeat("0123456789abcdef", 1000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	id, err := Identity(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Store{filepath.Join(dir, "config", "logs")}
+	if _, err := s.Load(id); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("before anything is kept: %v", err)
+	}
+	want := State{Log: log, Where: "thread:1", Folded: []int64{3, 9}, Repeats: true, Row: 7, Tab: "timeline",
+		Bookmarks: []Bookmark{{5, 0x140001000, "here"}, {6, 0x10, ""}}, Highlights: []Highlight{{"function", "func:=main", 2}}}
+	if err := s.Save(id, want); err != nil {
+		t.Fatal(err)
+	}
+
+	// Moved, and grown.
+	moved := filepath.Join(dir, "b.dat")
+	if err := os.Rename(log, moved); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(moved, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(f, "more")
+	f.Close()
+	again, err := Identity(moved)
+	if err != nil || again != id {
+		t.Fatalf("identity %s, %v; was %s", again, err, id)
+	}
+	got, err := s.Load(again)
+	want.Version = version
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
+		t.Errorf("%d files beside the log", len(files))
+	}
+
+	// Nothing worth keeping leaves nothing.
+	if err := s.Save(id, State{Log: moved}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(id); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty state is kept: %v", err)
+	}
+}
+
+func TestNumberOfLogsIsBounded(t *testing.T) {
+	s := Store{t.TempDir()}
+	for i := range MaxLogs + 5 {
+		name := fmt.Sprintf("%032x", i)
+		if err := s.Save(name, State{Row: 1}); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(int64(1e9+i), 0)
+		if err := os.Chtimes(s.path(name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Save("last", State{Row: 1}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(s.Dir)
+	if err != nil || len(files) != MaxLogs {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	if _, err := s.Load(fmt.Sprintf("%032x", 0)); err == nil {
+		t.Error("the oldest is still there")
+	}
+	if _, err := s.Load("last"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A state that was damaged or made up does no harm.
+func TestForeignStates(t *testing.T) {
+	s := Store{t.TempDir()}
+	for name, test := range map[string]struct {
+		content string
+		check   func(st State, err error) bool
+	}{
+		"no json":         {"{", func(_ State, err error) bool { return err != nil }},
+		"another version": {`{"version":99,"row":5}`, func(_ State, err error) bool { return errors.Is(err, fs.ErrNotExist) }},
+		"no sense": {`{"version":1,"folded":[9,-4,3,9],"bookmarks":[{"row":-1},{"row":7},{"row":2},{"row":7,"note":"x"}]}`,
+			func(st State, err error) bool {
+				return err == nil && reflect.DeepEqual(st.Folded, []int64{3, 9}) && len(st.Bookmarks) == 2 && st.Bookmarks[0].Row == 2
+			}},
+		"too long": {`{"version":1,"where":"` + strings.Repeat("x", maxNote+1) + `"}`, func(st State, err error) bool { return err == nil && st.Where == "" }},
+	} {
+		if err := os.WriteFile(s.path("x"), []byte(test.content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := s.Load("x"); !test.check(st, err) {
+			t.Errorf("%s: %+v, %v", name, st, err)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package ui
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/modulespanel"
+	"logparser/ui/sidepanel"
+)
+
+// The limits of what is read of a source file.
+const (
+	sourceAround  = 20       // lines before and after the row's
+	maxSourceRead = 32 << 20 // bytes
+	maxSourceLine = 400      // letters of a line that are shown
+)
+
+// A sidePanel is what stands beside the table.
+type sidePanel struct {
+	Content   *container.AppTabs
+	call      *sidepanel.Call
+	bookmarks *sidepanel.Bookmarks
+	modules   *modulespanel.Panel
+
+	callTab, bookmarksTab, modulesTab *container.TabItem
+}
+
+func newSidePanel(w *Window) *sidePanel {
+	p := &sidePanel{call: sidepanel.NewCall(), bookmarks: sidepanel.NewBookmarks(), modules: modulespanel.New()}
+	p.call.OnFrame = w.goTo
+	p.call.OnSource = func() { w.openSource(w.grid.Current()) }
+	p.bookmarks.OnGo = w.goTo
+	p.bookmarks.OnNote = w.askNote
+	p.bookmarks.OnRemove = w.removeBookmark
+	p.bookmarks.Row = w.ctl.Row
+	p.modules.OnCopy = w.app.Clipboard().SetContent
+	p.callTab = container.NewTabItem("", p.call.Content)
+	p.bookmarksTab = container.NewTabItem("", p.bookmarks.Content)
+	p.modulesTab = container.NewTabItem("", p.modules.Content)
+	p.Content = container.NewAppTabs(p.callTab, p.bookmarksTab, p.modulesTab)
+	p.Content.SelectIndex(min(max(w.pref.panelTab(), 0), 2))
+	p.Content.OnSelected = func(*container.TabItem) {
+		w.pref.setPanelTab(p.Content.SelectedIndex())
+		w.showBeside()
+		w.win.SetMainMenu(w.menu())
+	}
+	return p
+}
+
+func (p *sidePanel) relabel() {
+	p.callTab.Text = lang.L("Call")
+	p.bookmarksTab.Text = lang.L("Bookmarks")
+	p.modulesTab.Text = lang.L("Modules")
+	p.Content.Refresh()
+	p.call.Relabel()
+	p.bookmarks.Relabel()
+	p.modules.Relabel()
+}
+
+// togglePanelTab shows a tab of the panel, or hides the panel if it is shown
+// already.
+func (w *Window) togglePanelTab(tab *container.TabItem) {
+	if w.pref.panelShown() && w.side.Content.Selected() == tab {
+		w.togglePanel()
+		return
+	}
+	w.side.Content.Select(tab)
+	if !w.pref.panelShown() {
+		w.togglePanel()
+	}
+}
+
+// panelTabShown reports whether a tab of the panel can be seen.
+func (w *Window) panelTabShown(tab *container.TabItem) bool {
+	return w.pref.panelShown() && w.side.Content.Selected() == tab
+}
+
+// besideDelay is how long a row is to stay the current one before its stack is
+// asked for: keys that are held down move faster.
+const besideDelay = 60 * time.Millisecond
+
+// later calls f on the user interface's goroutine after a while.
+func (w *Window) later(d time.Duration, f func()) {
+	time.AfterFunc(d, func() { w.post(f) })
+}
+
+// showBeside brings the panel up to date with the current row.
+func (w *Window) showBeside() {
+	w.beside++
+	number := w.beside
+	src := w.ctl.State().Rows
+	at := w.grid.Current()
+	if src == nil || at < 0 || at >= src.Len() {
+		w.side.call.ShowRow(nil, w.format)
+		return
+	}
+	if !w.panelTabShown(w.side.callTab) {
+		return
+	}
+	r := src.Row(at)
+	w.side.call.ShowRow(&r, w.format)
+	w.later(besideDelay, func() {
+		if w.beside != number {
+			return
+		}
+		w.ctl.Stack(r.Index, func(frames []app.Frame, err error) {
+			if w.beside == number {
+				w.side.call.ShowStack(frames, w.format.Digits)
+				w.trace("stack " + control.Thousands(int64(len(frames))))
+			}
+		})
+		w.readSource(&r, number)
+	})
+}
+
+// readSource shows the source lines around a row's, read in the background.
+func (w *Window) readSource(r *rows.Row, number int) {
+	if r.Source == "" || r.Line <= 0 {
+		w.side.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
+		return
+	}
+	recorded, line := r.Source, r.Line
+	mappings, none := w.pref.mappings(), w.ctl.State().Wanted.NoRecordedPaths
+	go func() {
+		var s sidepanel.Source
+		file, err := sourceFile(recorded, mappings, none)
+		if err == nil {
+			s, err = readLines(file, line)
+		}
+		w.post(func() {
+			if w.beside != number {
+				return
+			}
+			s.Head = shortPath(rows.CutSourceMark(recorded))
+			if err != nil {
+				s.Remark = lang.L("The source is not found here. Say in the settings where this machine has it.")
+			}
+			w.side.call.ShowSource(s)
+			w.trace("source " + control.Thousands(int64(len(s.Lines))))
+		})
+	}()
+}
+
+// shortPath leaves the last parts of a long path of any system.
+func shortPath(path string) string {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	if len(parts) > 3 {
+		return "\u2026/" + strings.Join(parts[len(parts)-3:], "/")
+	}
+	return path
+}
+
+// readLines reads the lines around one of a file.
+func readLines(path string, line int) (sidepanel.Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sidepanel.Source{}, err
+	}
+	defer f.Close()
+	return linesAround(f, line)
+}
+
+var errNoLine = errors.New("the file has no such line")
+
+func linesAround(r io.Reader, line int) (sidepanel.Source, error) {
+	s := sidepanel.Source{First: max(line-sourceAround, 1), Line: line}
+	in := bufio.NewReaderSize(io.LimitReader(r, maxSourceRead), 64<<10)
+	for n := 1; n <= line+sourceAround; n++ {
+		text, more := []byte(nil), true
+		var err error
+		for more && err == nil {
+			var part []byte
+			part, more, err = in.ReadLine()
+			if n >= s.First && len(text) < 4*maxSourceLine {
+				text = append(text, part...)
+			}
+		}
+		if err != nil {
+			break
+		}
+		if n >= s.First {
+			s.Lines = append(s.Lines, cleanLine(text))
+		}
+	}
+	if line < s.First || line >= s.First+len(s.Lines) {
+		return sidepanel.Source{}, errNoLine
+	}
+	return s, nil
+}
+
+// cleanLine makes a line fit to be shown: tabs become blanks, what is no text
+// is replaced.
+func cleanLine(text []byte) string {
+	var b strings.Builder
+	column := 0
+	for len(text) > 0 && column < maxSourceLine {
+		r, n := utf8.DecodeRune(text)
+		text = text[n:]
+		switch {
+		case r == '\t':
+			for spaces := 4 - column%4; spaces > 0; spaces-- {
+				b.WriteByte(' ')
+				column++
+			}
+		case r < ' ' || r == 0x7f:
+			b.WriteRune('\u00b7')
+			column++
+		default:
+			b.WriteRune(r)
+			column++
+		}
+	}
+	return b.String()
+}
+
+// sourceFile finds the file that a recorded path stands for. Where opening
+// paths out of files is forbidden, only the user's own mappings count.
+func sourceFile(recorded string, mappings []app.SourceMapping, none bool) (string, error) {
+	recorded = rows.CutSourceMark(recorded)
+	file, err := app.SourceFile(recorded, mappings)
+	if err != nil {
+		return "", err
+	}
+	if none && file == filepath.Clean(recorded) {
+		return "", errForbidden
+	}
+	return file, nil
+}

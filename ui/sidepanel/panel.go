@@ -1,0 +1,269 @@
+// Package sidepanel is what stands beside the table: the calls that are open at
+// the selected row, all that is known of the row, and the source lines around
+// it; and the bookmarks.
+//
+// It shows what it is given. What is clicked goes out by callbacks.
+package sidepanel
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+	"unicode/utf8"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/table"
+)
+
+// A Call is the panel for the selected row.
+type Call struct {
+	Content fyne.CanvasObject
+	// OnFrame is told the enter of an open call that was clicked.
+	OnFrame func(enter int64)
+	// OnSource is called when the source's head is clicked.
+	OnSource func()
+
+	stackHead, detailsHead *widget.Label
+	stack                  *widget.List
+	details                *widget.Label
+	sourceHead             *widget.Label
+	openSource             *widget.Button
+	remark                 *widget.Label
+	sourceBox, source      *fyne.Container
+	sourceScroll           *container.Scroll
+
+	frames []app.Frame
+	digits int
+	filled bool // the list is being set, not clicked
+	lines  Source
+}
+
+// A Source is the lines around a row's line.
+type Source struct {
+	// Head says which file it is, Remark why there are no lines.
+	Head, Remark string
+	// First is the number of the first of Lines, Line that of the row's.
+	First, Line int
+	Lines       []string
+}
+
+// NewCall makes an empty panel.
+func NewCall() *Call {
+	p := &Call{stackHead: head(), detailsHead: head(), details: widget.NewLabel(""), source: container.New(layout.NewCustomPaddedVBoxLayout(0))}
+	p.stack = widget.NewList(func() int { return len(p.frames) }, newFrame, p.fill)
+	p.stack.HideSeparators = true
+	p.stack.OnSelected = func(i widget.ListItemID) {
+		// The innermost call comes first.
+		frame := p.frames[len(p.frames)-1-i]
+		p.stack.UnselectAll()
+		if frame.Enter >= 0 && p.OnFrame != nil {
+			p.OnFrame(frame.Enter)
+		}
+	}
+	p.details.Selectable = true
+	p.details.Wrapping = fyne.TextWrapBreak
+	p.sourceHead = head()
+	p.sourceHead.Truncation = fyne.TextTruncateEllipsis
+	p.openSource = widget.NewButtonWithIcon("", theme.DocumentCreateIcon(), func() {
+		if p.OnSource != nil {
+			p.OnSource()
+		}
+	})
+	p.openSource.Importance = widget.LowImportance
+	p.remark = widget.NewLabel("")
+	p.remark.Wrapping = fyne.TextWrapWord
+	p.remark.Importance = widget.LowImportance
+	p.sourceScroll = container.NewScroll(p.source)
+	upper := container.NewVSplit(
+		container.NewBorder(p.stackHead, nil, nil, nil, p.stack),
+		container.NewBorder(p.detailsHead, nil, nil, nil, container.NewVScroll(p.details)))
+	upper.Offset = 0.5
+	p.sourceBox = container.NewBorder(
+		container.NewVBox(container.NewBorder(nil, nil, nil, p.openSource, p.sourceHead), p.remark), nil, nil, nil, p.sourceScroll)
+	split := container.NewVSplit(upper, p.sourceBox)
+	split.Offset = 0.62
+	p.Content = split
+	p.Relabel()
+	return p
+}
+
+func head() *widget.Label {
+	l := widget.NewLabel("")
+	l.TextStyle.Bold = true
+	return l
+}
+
+// Relabel says everything in the present language.
+func (p *Call) Relabel() {
+	p.stackHead.SetText(lang.L("Call stack"))
+	p.detailsHead.SetText(lang.L("Row"))
+	p.stack.Refresh()
+}
+
+// newFrame makes a line of the stack: the function, and behind it the duration.
+func newFrame() fyne.CanvasObject {
+	name := widget.NewLabel("")
+	name.Truncation = fyne.TextTruncateEllipsis
+	duration := widget.NewLabel("")
+	duration.Alignment = fyne.TextAlignTrailing
+	duration.Importance = widget.LowImportance
+	return container.NewBorder(nil, nil, nil, duration, name)
+}
+
+func (p *Call) fill(i widget.ListItemID, o fyne.CanvasObject) {
+	f := &p.frames[len(p.frames)-1-i]
+	for _, part := range o.(*fyne.Container).Objects {
+		label := part.(*widget.Label)
+		if label.Alignment == fyne.TextAlignTrailing {
+			text := string(table.AppendDuration(nil, f.Duration, p.digits))
+			if f.Note != "" {
+				text = f.Note
+			}
+			label.SetText(text)
+			continue
+		}
+		label.TextStyle.Bold = i == 0
+		label.SetText(fmt.Sprintf("%d  %s", f.Depth, f.Function))
+	}
+}
+
+// ShowStack shows the open calls, the outermost first; digits are those of a
+// second that times are worth.
+func (p *Call) ShowStack(frames []app.Frame, digits int) {
+	p.frames, p.digits = frames, digits
+	p.stack.UnselectAll()
+	p.stack.Refresh()
+	p.stack.ScrollToTop()
+}
+
+// Frames returns the functions of the open calls as they are shown.
+func (p *Call) Frames() []string {
+	var list []string
+	for i := range p.frames {
+		list = append(list, p.frames[len(p.frames)-1-i].Function)
+	}
+	return list
+}
+
+// ShowRow shows what is known of a row; nil shows none.
+func (p *Call) ShowRow(r *rows.Row, f table.Format) {
+	if r == nil {
+		p.details.SetText("")
+		p.ShowStack(nil, f.Digits)
+		p.ShowSource(Source{})
+		return
+	}
+	p.details.SetText(Describe(r, f))
+}
+
+// Describe says all that is known of a row, a line each.
+func Describe(r *rows.Row, f table.Format) string {
+	event := map[rows.Event]string{rows.Enter: lang.L("enter"), rows.Leave: lang.L("leave"), rows.Unknown: lang.L("damaged record")}[r.Event]
+	source := r.Source
+	if source != "" && r.Line > 0 {
+		source = fmt.Sprintf("%s:%d", source, r.Line)
+	}
+	address := fmt.Sprintf("0x%x", r.Address)
+	if r.Symbols != "" {
+		address += "   " + table.Status(r.Symbols)
+	}
+	full := table.Format{Digits: f.Digits, Dates: true}
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"", r.Function},
+		{"", fmt.Sprintf("%s   %s %s", event, lang.L("Row"), control.Thousands(r.Index))},
+		{lang.L("Time"), string(table.AppendTime(nil, r, full)) + "   " + lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
+		{lang.L("Duration"), string(table.AppendDuration(nil, r.Duration, f.Digits))},
+		{lang.L("Thread"), fmt.Sprintf("%d   %s", r.Thread, lang.L("depth {{.N}}", data{"N": r.Depth}))},
+		{lang.L("Module"), r.Module},
+		{lang.L("Source"), source},
+		{lang.L("Address"), address},
+		{lang.L("Note"), r.Note},
+	} {
+		if line[1] == "" {
+			continue
+		}
+		if line[0] != "" {
+			b.WriteString(line[0] + ": ")
+		}
+		b.WriteString(line[1] + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+type data = map[string]any
+
+// ShowSource shows source lines.
+func (p *Call) ShowSource(s Source) {
+	p.lines = s
+	p.sourceHead.SetText(s.Head)
+	if s.Head == "" {
+		p.openSource.Disable()
+	} else {
+		p.openSource.Enable()
+	}
+	p.remark.SetText(s.Remark)
+	if hidden := s.Remark == ""; p.remark.Hidden != hidden {
+		p.remark.Hidden = hidden
+		p.sourceBox.Refresh()
+	}
+	p.Paint()
+}
+
+// Source returns what is shown.
+func (p *Call) Source() Source { return p.lines }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Paint takes the colours of the present theme.
+func (p *Call) Paint() {
+	settings := fyne.CurrentApp().Settings()
+	th, v := settings.Theme(), settings.ThemeVariant()
+	plain, dim := th.Color(theme.ColorNameForeground, v), th.Color(theme.ColorNamePlaceHolder, v)
+	here := th.Color(theme.ColorNameSelection, v)
+	size := th.Size(theme.SizeNameText) - 1
+	p.source.Objects = nil
+	digits := len(fmt.Sprint(p.lines.First + len(p.lines.Lines)))
+	for i, line := range p.lines.Lines {
+		number := canvas.NewText(fmt.Sprintf(" %*d ", digits, p.lines.First+i), dim)
+		text := canvas.NewText(line, plain)
+		for _, t := range []*canvas.Text{number, text} {
+			t.TextSize, t.TextStyle.Monospace = size, true
+			if isASCII(t.Text) {
+				// The window's font may be one with Han characters, which are
+				// no equal widths to Latin ones.
+				t.FontSource = theme.DefaultTextMonospaceFont()
+			}
+		}
+		back := canvas.NewRectangle(color.Transparent)
+		if p.lines.First+i == p.lines.Line {
+			back.FillColor = here
+		}
+		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), number, text)))
+	}
+	p.source.Refresh()
+	p.source.Resize(p.source.MinSize())
+	// The row's line is to be in the middle.
+	if n := len(p.lines.Lines); n > 0 {
+		height := p.source.MinSize().Height
+		at := (float32(p.lines.Line-p.lines.First)+0.5)*height/float32(n) - p.sourceScroll.Size().Height/2
+		p.sourceScroll.ScrollToOffset(fyne.NewPos(0, min(max(at, 0), max(height-p.sourceScroll.Size().Height, 0))))
+	}
+}

@@ -1,0 +1,274 @@
+package statistics
+
+import (
+	"strconv"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/inputs"
+	"logparser/ui/listing"
+	"logparser/ui/table"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+// A View is the table with the histogram. It belongs to the goroutine that Fyne
+// calls widgets on; the callbacks are called there.
+type View struct {
+	Content fyne.CanvasObject
+	List    *listing.List[app.FunctionStat]
+	// OnOpen is told the function of a double click or of Enter.
+	OnOpen func(f *app.FunctionStat)
+	// OnMenu is asked for a function's context menu.
+	OnMenu func(f *app.FunctionStat, at fyne.Position)
+	// OnRange is told the range of durations, both inclusive, that was chosen in
+	// the histogram of a function.
+	OnRange func(f *app.FunctionStat, from, to int64)
+	// OnSave is handed what is shown, in its order; OnCopy the chosen rows as
+	// text.
+	OnSave func(list []app.FunctionStat)
+	OnCopy func(text string)
+
+	digits int
+	whole  int64 // nanoseconds: the time spent in all functions
+
+	narrow    *inputs.Entry
+	count     *widget.Label
+	save      *widget.Button
+	title     *widget.Label
+	hint      *widget.Label
+	histogram *Histogram
+	split     *container.Split
+}
+
+// New makes an empty view. post must run functions one after the other on the
+// goroutine that the view belongs to.
+func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
+	v := &View{digits: 3}
+	v.List = listing.New(v.columns(), 2, same, fonts, palette, post)
+	v.List.OnChosen = v.choose
+	v.List.OnArranged = v.showCount
+	g := v.List.Grid
+	g.OnActivated = func(row int64) {
+		if f := v.List.At(row); f != nil && v.OnOpen != nil {
+			v.OnOpen(f)
+		}
+	}
+	g.OnMenu = func(row int64, _ string, at fyne.Position) {
+		if f := v.List.At(row); f != nil && v.OnMenu != nil {
+			v.OnMenu(f, at)
+		}
+	}
+	g.OnCopy = v.Copy
+	g.OnRune = func(r rune) {
+		switch r {
+		case '/':
+			v.FocusNarrow()
+		case '<', ',':
+			v.List.SortNext(true)
+		case '>', '.':
+			v.List.SortNext(false)
+		case 'r', 'R':
+			v.List.Turn()
+		}
+	}
+	v.narrow = inputs.NewEntry()
+	v.narrow.OnKey = v.narrowKey
+	v.narrow.OnChanged = func(s string) { v.List.Narrow(Keep(s)) }
+	v.count = widget.NewLabel("")
+	v.count.Importance = widget.LowImportance
+	v.save = widget.NewButtonWithIcon("", theme.DocumentSaveIcon(), func() {
+		if v.OnSave != nil {
+			v.OnSave(v.Shown())
+		}
+	})
+	v.save.Importance = widget.LowImportance
+	v.title, v.hint = widget.NewLabel(""), widget.NewLabel("")
+	v.title.TextStyle.Bold = true
+	v.title.Truncation = fyne.TextTruncateEllipsis
+	v.hint.Importance = widget.LowImportance
+	v.histogram = NewHistogram(fonts, palette)
+	v.histogram.OnRange = func(from, to int64) {
+		if f := v.List.Chosen(); f != nil && v.OnRange != nil {
+			v.OnRange(f, from, to)
+		}
+	}
+	top := container.NewBorder(nil, nil, nil, container.NewHBox(v.count, v.save), v.narrow)
+	below := container.NewBorder(container.NewBorder(nil, nil, nil, v.hint, v.title), nil, nil, nil, v.histogram)
+	v.split = container.NewVSplit(g, below)
+	v.split.Offset = 0.72
+	v.Content = container.NewBorder(top, nil, nil, nil, v.split)
+	v.Relabel()
+	return v
+}
+
+// Relabel says everything in the present language.
+func (v *View) Relabel() {
+	v.List.Relabel()
+	v.narrow.SetPlaceHolder(lang.L("Only functions whose name or module holds this"))
+	v.save.SetText(lang.L("Save as csv"))
+	v.hint.SetText(lang.L("Drag over durations to show only calls that took so long"))
+	v.showCount()
+	v.choose(v.List.Chosen())
+}
+
+// SetPalette changes the colours.
+func (v *View) SetPalette(p *grid.Palette) {
+	v.List.Grid.SetPalette(p)
+	v.histogram.SetPalette(p)
+}
+
+// narrowKey leads from what was typed to the table; Escape takes it away too.
+func (v *View) narrowKey(name fyne.KeyName) bool {
+	switch name {
+	case fyne.KeyDown, fyne.KeyReturn, fyne.KeyEnter:
+	case fyne.KeyEscape:
+		v.narrow.Replace("")
+	default:
+		return false
+	}
+	if c := fyne.CurrentApp().Driver().CanvasForObject(v.List.Grid); c != nil {
+		c.Focus(v.List.Grid)
+	}
+	return true
+}
+
+// FocusNarrow lets the user type what to narrow the table to.
+func (v *View) FocusNarrow() {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(v.narrow); c != nil {
+		c.Focus(v.narrow)
+	}
+}
+
+// Show shows the functions of a selection, whose times are worth so many digits
+// of a second. The list must not be changed any more.
+func (v *View) Show(list []app.FunctionStat, digits int) {
+	v.digits, v.whole = digits, 0
+	for i := range list {
+		v.whole += list[i].Self
+	}
+	v.List.Show(list)
+}
+
+// Shown returns the functions in the order in which they are shown.
+func (v *View) Shown() []app.FunctionStat {
+	list := make([]app.FunctionStat, v.List.Len())
+	for i := range list {
+		list[i] = *v.List.At(int64(i))
+	}
+	return list
+}
+
+// Copy hands the chosen rows to OnCopy.
+func (v *View) Copy() {
+	if text := v.List.Text(); text != "" && v.OnCopy != nil {
+		v.OnCopy(text)
+	}
+}
+
+func (v *View) showCount() {
+	shown, all := v.List.Len(), len(v.List.Items())
+	text := control.Count("{{.N}} function", "{{.N}} functions", int64(all))
+	if shown != all {
+		text = lang.L("{{.N}} of {{.M}} functions", data{"N": control.Thousands(int64(shown)), "M": control.Thousands(int64(all))})
+	}
+	v.count.SetText(text)
+	if v.List.Chosen() == nil && shown > 0 {
+		v.List.Grid.SetCurrent(0)
+	}
+}
+
+func (v *View) choose(f *app.FunctionStat) {
+	if f == nil {
+		v.title.SetText("")
+		v.histogram.SetBars(nil, v.digits)
+		return
+	}
+	v.title.SetText(f.Function)
+	v.histogram.SetBars(f.Durations, v.digits)
+}
+
+func same(a, b *app.FunctionStat) bool {
+	return a.Function == b.Function && a.Module == b.Module && a.Thread == b.Thread
+}
+
+// Keep returns what tells whether a function's name or module holds a text,
+// without regard to case; nil for all of them.
+func Keep(text string) func(f *app.FunctionStat) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if text == "" {
+		return nil
+	}
+	return func(f *app.FunctionStat) bool {
+		return strings.Contains(strings.ToLower(f.Function), text) || strings.Contains(strings.ToLower(f.Module), text)
+	}
+}
+
+// share is a part of the whole, 0 to 1.
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return min(float64(part)/float64(whole), 1)
+}
+
+// appendPercent writes a share with one digit.
+func appendPercent(dst []byte, share float64) []byte {
+	return append(strconv.AppendFloat(dst, 100*share, 'f', 1, 64), " %"...)
+}
+
+func (v *View) columns() []listing.Column[app.FunctionStat] {
+	type stat = app.FunctionStat
+	text := func(id string, title func() string, width float32, ink grid.Ink, key func(f *stat) string) listing.Column[stat] {
+		return listing.Column[stat]{ID: id, Title: title, Width: width, Compare: listing.By(key),
+			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
+	}
+	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
+		return listing.Column[stat]{ID: id, Title: title, Width: 80, Right: true, Falling: true, Compare: listing.By(key),
+			Cell: func(f *stat, c *grid.Cell) {
+				if f.Timed > 0 {
+					c.Text = table.AppendDuration(c.Text, key(f), v.digits)
+				}
+			}}
+	}
+	shares := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
+		return listing.Column[stat]{ID: id, Title: title, Width: 76, Right: true, Falling: true, Compare: listing.By(key),
+			Cell: func(f *stat, c *grid.Cell) {
+				s := share(key(f), v.whole)
+				c.Bar = float32(s)
+				c.Text = appendPercent(c.Text, s)
+			}}
+	}
+	nonRecursive := func(f *stat) int64 { return f.NonRecursive }
+	self := func(f *stat) int64 { return f.Self }
+	list := []listing.Column[stat]{
+		text("function", func() string { return lang.L("Function") }, 250, grid.Plain, func(f *stat) string { return f.Function }),
+		{ID: "calls", Title: func() string { return lang.L("Calls") }, Width: 80, Right: true, Falling: true,
+			Compare: listing.By(func(f *stat) int64 { return f.Calls }),
+			Cell:    func(f *stat, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(f.Calls)...) }},
+		times("total", func() string { return lang.L("Total") }, func(f *stat) int64 { return f.Total }),
+		shares("share", func() string { return lang.L("% of all") }, nonRecursive),
+		times("self", func() string { return lang.L("Self") }, self),
+		shares("selfshare", func() string { return lang.L("Self %") }, self),
+		times("mean", func() string { return lang.L("Mean") }, (*stat).Mean),
+		times("min", func() string { return lang.L("Min") }, func(f *stat) int64 { return f.Min }),
+		times("p50", func() string { return "p50" }, func(f *stat) int64 { return f.P50 }),
+		times("p95", func() string { return "p95" }, func(f *stat) int64 { return f.P95 }),
+		times("p99", func() string { return "p99" }, func(f *stat) int64 { return f.P99 }),
+		times("max", func() string { return lang.L("Max") }, func(f *stat) int64 { return f.Max }),
+		times("nonrecursive", func() string { return lang.L("Non-recursive") }, nonRecursive),
+		text("module", func() string { return lang.L("Module") }, 130, grid.Dim, func(f *stat) string { return f.Module }),
+	}
+	list[0].Grow = true
+	list[12].Width = 112
+	return list
+}

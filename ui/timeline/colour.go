@@ -1,0 +1,91 @@
+package timeline
+
+import "image/color"
+
+// A Palette is the colours of a timeline. All are opaque.
+type Palette struct {
+	Background, Stripe color.RGBA
+	Gutter, GutterText color.RGBA
+	Ruler, RulerText   color.RGBA
+	Line, Grid         color.RGBA
+	// Outside covers what lies outside the selected time.
+	Outside color.RGBA
+	// Several is a box of calls of several functions; Hatch marks boxes of
+	// more than one call.
+	Several, Hatch color.RGBA
+	// Faint is a box that a search has not found.
+	Faint     color.RGBA
+	Text, Dim color.RGBA
+	Selected  color.RGBA
+	Boxes     [boxes]color.RGBA
+}
+
+// boxes is the number of colours for functions. Eight hues that stay apart for
+// people who tell red from green badly, each in two shades.
+const boxes = 16
+
+func rgb(v uint32) color.RGBA {
+	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}
+}
+
+// Light is the palette for light themes.
+var Light = Palette{
+	Background: rgb(0xffffff), Stripe: rgb(0xf7f8fa),
+	Gutter: rgb(0xeef0f3), GutterText: rgb(0x1b1f27),
+	Ruler: rgb(0xeef0f3), RulerText: rgb(0x4a5261),
+	Line: rgb(0xd8dce2), Grid: rgb(0xe9ecf0),
+	Outside: rgb(0xe2e5ea),
+	Several: rgb(0xcfd4db), Hatch: rgb(0x8b93a0),
+	Faint: rgb(0xe9ecf0),
+	Text:  rgb(0x14171d), Dim: rgb(0x6b7280),
+	Selected: rgb(0x14171d),
+	Boxes: [boxes]color.RGBA{
+		rgb(0x7798dc), rgb(0xd58d63), rgb(0xe9e482), rgb(0xd49ba7), rgb(0xc0ecf2), rgb(0x8be9bb), rgb(0xbbde4f), rgb(0xd9b0f0),
+		rgb(0x6986c2), rgb(0xbb7c57), rgb(0xcdc972), rgb(0xbb8893), rgb(0xa9d0d5), rgb(0x7acda5), rgb(0xa5c346), rgb(0xbf9bd3),
+	},
+}
+
+// Dark is the palette for dark themes.
+var Dark = Palette{
+	Background: rgb(0x1b1d22), Stripe: rgb(0x1f2227),
+	Gutter: rgb(0x262a31), GutterText: rgb(0xdfe3ea),
+	Ruler: rgb(0x262a31), RulerText: rgb(0xa9b1bf),
+	Line: rgb(0x353a43), Grid: rgb(0x282c33),
+	Outside: rgb(0x101215),
+	Several: rgb(0x454b56), Hatch: rgb(0x7d8695),
+	Faint: rgb(0x2a2e35),
+	Text:  rgb(0xf4f6fa), Dim: rgb(0x949caa),
+	Selected: rgb(0xffffff),
+	Boxes: [boxes]color.RGBA{
+		rgb(0x2d6bbb), rgb(0x965f51), rgb(0x433d0f), rgb(0xb32961), rgb(0x4c718b), rgb(0x164c3a), rgb(0x65731e), rgb(0x641d84),
+		rgb(0x265a9d), rgb(0x7e5044), rgb(0x38330d), rgb(0x962251), rgb(0x405f75), rgb(0x124031), rgb(0x556119), rgb(0x54186f),
+	},
+}
+
+// several is the colour of boxes without one function.
+const several = 0xff
+
+// colourOf returns the number of a function's colour: the same for ever, as it
+// depends on the name alone.
+func colourOf(function string) uint8 {
+	if function == "" {
+		return several
+	}
+	h := uint32(2166136261) // FNV-1a
+	for i := 0; i < len(function); i++ {
+		h = (h ^ uint32(function[i])) * 16777619
+	}
+	// The low bits of names that differ in their last letter alone differ
+	// little.
+	h ^= h >> 15
+	h *= 0x2c1b3c6d
+	h ^= h >> 12
+	return uint8(h % boxes)
+}
+
+func (p *Palette) box(colour uint8) color.RGBA {
+	if colour >= boxes {
+		return p.Several
+	}
+	return p.Boxes[colour]
+}

@@ -1,0 +1,120 @@
+package timeline
+
+import (
+	"fmt"
+	"image"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"fyne.io/fyne/v2/theme"
+
+	"logparser/assets"
+	"logparser/ui/grid"
+)
+
+func testFonts() *grid.Fonts {
+	return grid.NewFonts(theme.DefaultTextMonospaceFont().Content(), assets.HanFont)
+}
+
+// A fakeSource answers with what was given, as far as it is asked for.
+type fakeSource struct {
+	lanes       []Lane
+	spans       map[int][]Span
+	first, last int64
+
+	mu    sync.Mutex
+	asked int
+	// gate, if not nil, holds answers back until something is sent.
+	gate chan struct{}
+	// finer is how often there is more detail when it is asked for again.
+	finer atomic.Int32
+	err   error
+}
+
+func (f *fakeSource) Lanes() []Lane            { return f.lanes }
+func (f *fakeSource) Bounds() (from, to int64) { return f.first, f.last }
+func (f *fakeSource) TimeDigits() int          { return 6 }
+
+func (f *fakeSource) Spans(lane int, from, to int64, pixels int) ([]Span, bool, error) {
+	f.mu.Lock()
+	f.asked++
+	f.mu.Unlock()
+	if f.gate != nil {
+		<-f.gate
+	}
+	var out []Span
+	for _, s := range f.spans[lane] {
+		if s.To >= from && s.From <= to {
+			out = append(out, s)
+		}
+	}
+	return out, f.finer.Add(-1) >= 0, f.err
+}
+
+func (f *fakeSource) times() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
+}
+
+// small is two threads: one calls, the other makes many tiny calls.
+func small() *fakeSource {
+	return &fakeSource{
+		last:  1000,
+		lanes: []Lane{{Thread: 7, Name: "main", Depth: 4, Rows: 8}, {Thread: 9, Depth: 1, Rows: 2000}},
+		spans: map[int][]Span{
+			0: {
+				{From: 0, To: 1000, Depth: 0, Count: 1, Function: "main", Row: 0},
+				{From: 100, To: 450, Depth: 1, Count: 1, Function: "app::load", Row: 1},
+				{From: 500, To: 980, Depth: 1, Count: 1, Function: "app::Window::paint", Row: 4, Open: true},
+				{From: 150, To: 160, Depth: 2, Count: 1, Function: "read", Row: 2},
+				{From: 600, To: 900, Depth: 2, Deepest: 3, Count: 123456, Row: 6},
+			},
+			1: {{From: 200, To: 800, Depth: 0, Count: 1, Function: "worker::loop", Row: 9}},
+		},
+	}
+}
+
+// many is a lane of the given depth, each line full of calls that follow each
+// other, n in all.
+func many(n, depth int) *fakeSource {
+	f := &fakeSource{last: int64(n / depth * 100), lanes: []Lane{{Thread: 1, Depth: depth}}, spans: map[int][]Span{}}
+	names := make([]string, 200)
+	for i := range names {
+		names[i] = fmt.Sprintf("namespace::Class%d::method", i)
+	}
+	list := make([]Span, 0, n)
+	for d := range depth {
+		for i := range n / depth {
+			count := int64(1)
+			if i%17 == 0 {
+				count = 100
+			}
+			list = append(list, Span{From: int64(i) * 100, To: int64(i)*100 + 90, Depth: d, Count: count, Function: names[(i*7+d)%len(names)], Row: int64(i)})
+		}
+	}
+	f.spans[0] = list
+	return f
+}
+
+// frameOf lays a source out as the widget does.
+func frameOf(src *fakeSource, w, h int, scale float32, p *Palette) *frame {
+	f := &frame{palette: p, painter: grid.NewPainter(testFonts()), scale: scale, shelf: &shelf{}}
+	f.gutter, f.ruler = f.px(gutterWidth), f.px(rulerHeight)
+	f.axis.setWidth(w - f.gutter)
+	f.axis.setBounds(src.first, src.last)
+	f.shelf.setSize(h-f.ruler, f.px(lineHeight), f.px(laneGap))
+	f.shelf.set(src.lanes)
+	r := want(&f.axis, f.shelf)
+	f.picture = load(bg, src, r.widened(&f.axis), nil)
+	return f
+}
+
+func (f *frame) image(w, h int) *image.RGBA {
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	f.draw(img)
+	return img
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,260 @@
+package timeline
+
+import (
+	"image"
+	"math"
+
+	"logparser/ui/control"
+	"logparser/ui/grid"
+)
+
+// A frame is everything that one redraw needs, in device pixels.
+type frame struct {
+	palette *Palette
+	painter *grid.Painter
+	scale   float32
+	gutter  int // its width
+	ruler   int // its height
+	axis    axis
+	shelf   *shelf
+	picture *picture
+	// chosen is the selected call; hovered the function under the pointer, ""
+	// for none.
+	chosen  *place
+	hovered string
+	focused bool
+	found   func(function string) bool // nil marks nothing
+	// limit is the selected range of time, if limited.
+	limited        bool
+	limFrom, limTo int64
+	// drawn counts the boxes.
+	drawn int
+}
+
+func (f *frame) px(dip float32) int { return int(dip*f.scale + 0.5) }
+
+// draw paints the frame. Nothing outside the image is touched.
+func (f *frame) draw(img *image.RGBA) {
+	p := f.painter
+	p.Begin(img, f.scale)
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	p.Fill(0, 0, w, h, f.palette.Background)
+
+	body := image.Rect(f.gutter, f.ruler, w, h)
+	p.Clip(body)
+	from, to := f.shelf.visible()
+	for i := from; i < to; i++ {
+		if i&1 == 1 {
+			l := &f.shelf.lanes[i]
+			y := f.ruler + l.y - f.shelf.offset
+			p.Fill(f.gutter, y, w, y+l.shown()*f.shelf.line+f.shelf.gap, f.palette.Stripe)
+		}
+	}
+	step := f.axis.step(f.px(110))
+	f.ticks(step, func(x int, _ int64) { p.Fill(x, f.ruler, x+1, h, f.palette.Grid) })
+	f.outside(body, from, to)
+	for i := from; i < to; i++ {
+		f.lane(i, body)
+	}
+	p.Clip(img.Bounds())
+	f.drawGutter(from, to, h)
+	f.drawRuler(step, w)
+}
+
+// ticks calls mark for each mark of the ruler.
+func (f *frame) ticks(step int64, mark func(x int, t int64)) {
+	first, last := f.axis.seen()
+	t := first / step * step
+	if t > first {
+		t -= step
+	}
+	for ; t <= last; t += step {
+		mark(f.gutter+int(math.Round(f.axis.x(t))), t)
+	}
+}
+
+// outside shades what lies outside the selected time.
+func (f *frame) outside(body image.Rectangle, from, to int) {
+	if !f.limited {
+		return
+	}
+	p := f.painter
+	a, b := f.gutter+clampPx(f.axis.x(f.limFrom)), f.gutter+clampPx(f.axis.x(f.limTo))
+	p.Fill(body.Min.X, body.Min.Y, a, body.Max.Y, f.palette.Outside)
+	p.Fill(b, body.Min.Y, body.Max.X, body.Max.Y, f.palette.Outside)
+}
+
+// clampPx keeps far places within what an int arithmetic of pixels carries.
+func clampPx(x float64) int { return int(math.Round(min(max(x, -1e6), 1e6))) }
+
+// lane draws the boxes of a lane.
+func (f *frame) lane(i int, body image.Rectangle) {
+	spans, ok := f.picture.spans[i]
+	if !ok {
+		return
+	}
+	l := &f.shelf.lanes[i]
+	top, base := 0, f.ruler+l.y-f.shelf.offset
+	if !l.folded {
+		top = l.top
+	}
+	shown, line := l.shown(), f.shelf.line
+	// What of each line is painted already: boxes within a painted pixel are
+	// left out, or a million of them would be drawn onto each other.
+	painted := make([]int, shown)
+	for k := range painted {
+		painted[k] = math.MinInt
+	}
+	clip := image.Rect(body.Min.X, max(body.Min.Y, base), body.Max.X, min(body.Max.Y, base+shown*line))
+	f.painter.Clip(clip)
+	least := f.px(minBox)
+	baseline := (line - 1 + f.painter.Ascent() - f.painter.Descent() + 1) / 2
+	first, last := f.axis.seen()
+	for k := range spans {
+		s := &spans[k]
+		d, end := s.Depth-top, min(s.Deepest-top, shown-1)
+		if end < 0 || d > end || s.To < first || s.From > last {
+			continue
+		}
+		d = max(d, 0)
+		x0 := f.gutter + clampPx(f.axis.x(s.From))
+		right := f.gutter + clampPx(f.axis.x(s.To))
+		x1 := max(right, x0+least)
+		if x1 <= painted[d] || x0 < painted[d] && right <= painted[d] {
+			continue
+		}
+		x0 = max(x0, painted[d])
+		for k := d; k <= end; k++ {
+			painted[k] = max(painted[k], x1)
+		}
+		y0, y1 := base+d*line, base+end*line+line-1
+		if y1 <= clip.Min.Y || y0 >= clip.Max.Y {
+			continue
+		}
+		f.box(s, x0, y0, x1, y1, y0+baseline, clip)
+	}
+	if c := f.chosen; c != nil && c.lane == i {
+		if y, ok := f.shelf.y(i, c.span.Depth); ok {
+			x0 := f.gutter + clampPx(f.axis.x(c.span.From))
+			x1 := max(f.gutter+clampPx(f.axis.x(c.span.To)), x0+least)
+			f.outline(x0, f.ruler+y, x1, f.ruler+y+line-1)
+		}
+	}
+	f.painter.Clip(body)
+}
+
+// box draws one box with as much of its name as it has room for.
+func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
+	f.drawn++
+	p := f.painter
+	fill, text := f.palette.box(s.colour), f.palette.Text
+	if s.faint || f.found != nil && (s.Count != 1 || !f.found(s.Function)) {
+		fill, text = f.palette.Faint, f.palette.Dim
+	}
+	// A pixel stays free between neighbours where there is room.
+	right := x1
+	if x1-x0 > 2*f.px(minBox) {
+		right = x1 - 1
+	}
+	p.Fill(x0, y0, right, y1, fill)
+	if s.Count != 1 {
+		p.Hatch(x0, y0, right, y1, f.px(5), f.palette.Hatch)
+	}
+	if s.Open {
+		// The end is not known: the box has no right edge.
+		p.Hatch(max(x1-f.px(8), x0), y0, right, y1, 2, f.palette.Background)
+	}
+	if f.hovered != "" && s.Function == f.hovered && s.Count == 1 {
+		p.Fill(x0, y1-f.px(2), right, y1, f.palette.Selected)
+	}
+	// The name stays in sight while its box begins left of the view.
+	left := max(x0, clip.Min.X) + f.px(3)
+	room := min(right, clip.Max.X) - left - f.px(2)
+	if room < f.px(14) {
+		return
+	}
+	if s.Count != 1 {
+		if s.Count == 0 {
+			return
+		}
+		name := "\u00d7 " + control.Thousands(s.Count)
+		if w := p.Width(name); w <= room {
+			p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.shelf.line-2, fill)
+			p.Text(name, left, baseline, room, text)
+		}
+		return
+	}
+	p.Text(s.Function, left, baseline, room, text)
+}
+
+func (f *frame) outline(x0, y0, x1, y1 int) {
+	p, w := f.painter, f.px(1.5)
+	x0, x1 = x0-w, x1+w-1
+	p.Fill(x0, y0, x1, y0+w, f.palette.Selected)
+	p.Fill(x0, y1-w, x1, y1, f.palette.Selected)
+	p.Fill(x0, y0, x0+w, y1, f.palette.Selected)
+	p.Fill(x1-w, y0, x1, y1, f.palette.Selected)
+}
+
+const (
+	foldedSign = "\u25b6"
+	openSign   = "\u25bc"
+)
+
+func (f *frame) drawGutter(from, to, h int) {
+	p := f.painter
+	p.Clip(image.Rect(0, f.ruler, f.gutter, h))
+	p.Fill(0, f.ruler, f.gutter, h, f.palette.Gutter)
+	baseline := (f.shelf.line - 1 + p.Ascent() - p.Descent() + 1) / 2
+	for i := from; i < to; i++ {
+		l := &f.shelf.lanes[i]
+		y := f.ruler + l.y - f.shelf.offset
+		// The name stays in sight while its lane begins above the view.
+		text := min(max(y, f.ruler), y+(l.shown()-1)*f.shelf.line)
+		sign := openSign
+		if l.folded {
+			sign = foldedSign
+		}
+		p.Text(sign, f.px(6), text+baseline, f.px(14), f.palette.Dim)
+		name, about := laneTexts(&l.Lane)
+		p.Text(name, f.px(20), text+baseline, f.gutter-f.px(26), f.palette.GutterText)
+		if next := text + f.shelf.line; next+f.shelf.line <= y+l.shown()*f.shelf.line+1 {
+			p.Text(about, f.px(20), next+baseline, f.gutter-f.px(26), f.palette.Dim)
+		}
+		if !l.folded && l.lines < l.Depth {
+			f.more(l, y)
+		}
+		edge := y + l.shown()*f.shelf.line + f.shelf.gap/2
+		p.Fill(0, edge, f.gutter, edge+1, f.palette.Line)
+	}
+	p.Fill(f.gutter-1, f.ruler, f.gutter, h, f.palette.Line)
+}
+
+// more draws a small scroll bar at a lane that has more lines than it shows.
+func (f *frame) more(l *shelved, y int) {
+	track := l.lines * f.shelf.line
+	size := max(track*l.lines/l.Depth, f.px(6))
+	at := 0
+	if free := l.Depth - l.lines; free > 0 {
+		at = (track - size) * l.top / free
+	}
+	f.painter.Fill(f.gutter-f.px(5), y+at, f.gutter-f.px(2), y+at+size, f.palette.Dim)
+}
+
+func (f *frame) drawRuler(step int64, w int) {
+	p := f.painter
+	p.Clip(image.Rect(0, 0, w, f.ruler))
+	p.Fill(0, 0, w, f.ruler, f.palette.Ruler)
+	p.Fill(0, f.ruler-1, w, f.ruler, f.palette.Line)
+	base := (f.ruler + p.Ascent() - p.Descent() + 1) / 2
+	p.Clip(image.Rect(f.gutter, 0, w, f.ruler))
+	var text []byte
+	_, most := f.axis.seen()
+	u := unit(most)
+	f.ticks(step, func(x int, t int64) {
+		p.Fill(x, f.ruler-f.px(7), x+1, f.ruler, f.palette.RulerText)
+		text = appendTick(text[:0], t, step, u)
+		p.Text(string(text), x+f.px(4), base, f.px(200), f.palette.RulerText)
+	})
+	p.Clip(image.Rect(0, 0, w, f.ruler))
+}

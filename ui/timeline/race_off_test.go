@@ -1,0 +1,6 @@
+//go:build !race
+
+package timeline
+
+// slower is how much longer things may take.
+const slower = 1

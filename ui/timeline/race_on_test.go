@@ -1,0 +1,5 @@
+//go:build race
+
+package timeline
+
+const slower = 20

@@ -1,0 +1,219 @@
+package timeline
+
+// Sizes in device-independent pixels.
+const (
+	rulerHeight = 24
+	lineHeight  = 17
+	laneGap     = 5
+	gutterWidth = 132
+	minBox      = 2 // the least width that a call is drawn with
+	// mostLines is how many lines a lane has until it is resized.
+	mostLines = 16
+)
+
+// A shelved lane is a lane with how the user arranged it.
+type shelved struct {
+	Lane
+	folded bool
+	lines  int  // that are shown when it is not folded
+	grows  bool // its depth is not known, but what was seen of it
+	top    int  // the first of them
+	y      int  // within the shelf, in device pixels
+}
+
+// shown returns how many lines are drawn.
+func (l *shelved) shown() int {
+	if l.folded {
+		return 1
+	}
+	return l.lines
+}
+
+// limit keeps the lines within what there is.
+func (l *shelved) limit() {
+	l.lines = min(max(l.lines, 1), max(l.Depth, 1))
+	l.top = min(max(l.top, 0), max(l.Depth-l.lines, 0))
+}
+
+// A shelf is the lanes below each other, in device pixels.
+type shelf struct {
+	lanes     []shelved
+	line, gap int
+	height    int // of what is seen
+	offset    int // pixels hidden above
+	total     int
+}
+
+// set changes the lanes. Those of threads that were there stay as they were
+// arranged.
+func (s *shelf) set(lanes []Lane) {
+	before := make(map[uint32]shelved, len(s.lanes))
+	for _, l := range s.lanes {
+		before[l.Thread] = l
+	}
+	s.lanes = make([]shelved, len(lanes))
+	for i, l := range lanes {
+		old, ok := before[l.Thread]
+		n := shelved{Lane: l, grows: l.Depth == 0}
+		if n.grows {
+			n.Depth = max(old.Depth, 1)
+		}
+		n.lines = min(n.Depth, mostLines)
+		if ok {
+			n.folded, n.top = old.folded, old.top
+			if old.lines < min(old.Depth, mostLines) || old.lines > mostLines {
+				n.lines = old.lines
+			}
+		}
+		n.limit()
+		s.lanes[i] = n
+	}
+	s.place()
+}
+
+// place computes where the lanes are.
+func (s *shelf) place() {
+	y := 0
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.y = y
+		y += l.shown()*s.line + s.gap
+	}
+	s.total = y
+	s.scroll(0)
+}
+
+func (s *shelf) setSize(height, line, gap int) {
+	if height == s.height && line == s.line && gap == s.gap {
+		return
+	}
+	if s.line > 0 && line != s.line {
+		s.offset = s.offset * line / s.line
+	}
+	s.height, s.line, s.gap = height, max(line, 1), gap
+	s.place()
+}
+
+func (s *shelf) scroll(dy int) {
+	s.offset = min(max(s.offset+dy, 0), max(s.total-s.height, 0))
+}
+
+// visible returns the lanes of which something is seen.
+func (s *shelf) visible() (from, to int) {
+	from = s.find(s.offset)
+	for to = from; to < len(s.lanes) && s.lanes[to].y < s.offset+s.height; to++ {
+	}
+	return from, to
+}
+
+// find returns the lane that holds y, counted within the shelf.
+func (s *shelf) find(y int) int {
+	low, high := 0, len(s.lanes)
+	for low < high {
+		mid := (low + high) / 2
+		if l := &s.lanes[mid]; l.y+l.shown()*s.line+s.gap <= y {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// at returns the lane and the depth at y pixels below the upper edge; in the
+// gap below a lane edge is true.
+func (s *shelf) at(y int) (lane, depth int, edge, ok bool) {
+	if y < 0 || y >= s.height {
+		return 0, 0, false, false
+	}
+	y += s.offset
+	lane = s.find(y)
+	if lane >= len(s.lanes) {
+		return 0, 0, false, false
+	}
+	l := &s.lanes[lane]
+	depth = (y - l.y) / s.line
+	if depth >= l.shown() {
+		return lane, 0, true, true
+	}
+	if !l.folded {
+		depth += l.top
+	}
+	return lane, depth, false, true
+}
+
+// y returns where a depth of a lane is drawn, below the upper edge; ok is false
+// where it is not.
+func (s *shelf) y(lane, depth int) (int, bool) {
+	l := &s.lanes[lane]
+	if l.folded && depth > 0 {
+		return 0, false
+	}
+	if !l.folded {
+		depth -= l.top
+	}
+	if depth < 0 || depth >= l.shown() {
+		return 0, false
+	}
+	return l.y - s.offset + depth*s.line, true
+}
+
+// reveal unfolds and scrolls so that a depth of a lane is seen.
+func (s *shelf) reveal(lane, depth int) {
+	if lane < 0 || lane >= len(s.lanes) {
+		return
+	}
+	l := &s.lanes[lane]
+	if l.folded && depth > 0 {
+		l.folded = false
+	}
+	if !l.folded {
+		l.top = min(max(l.top, depth-l.lines+1), depth)
+		l.limit()
+	}
+	s.place()
+	if y, ok := s.y(lane, depth); ok {
+		if y < 0 {
+			s.scroll(y)
+		} else if y+s.line > s.height {
+			s.scroll(y + s.line - s.height)
+		}
+	}
+}
+
+// deepen gives a lane another depth. One that showed all its lines goes on to.
+func (s *shelf) deepen(lane, depth int) {
+	l := &s.lanes[lane]
+	if l.lines >= l.Depth {
+		l.lines = max(l.lines, min(depth, mostLines))
+	}
+	l.Depth = depth
+	l.limit()
+}
+
+func (s *shelf) fold(lane int) {
+	s.lanes[lane].folded = !s.lanes[lane].folded
+	s.place()
+}
+
+// resize gives a lane so many lines.
+func (s *shelf) resize(lane, lines int) {
+	l := &s.lanes[lane]
+	l.folded = false
+	l.lines = lines
+	l.limit()
+	s.place()
+}
+
+// scrollLane moves the lines of a lane that shows not all of them, and reports
+// whether it could.
+func (s *shelf) scrollLane(lane, lines int) bool {
+	l := &s.lanes[lane]
+	if l.folded {
+		return false
+	}
+	before := l.top
+	l.top += lines
+	l.limit()
+	return l.top != before
+}

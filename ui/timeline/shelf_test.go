@@ -1,0 +1,82 @@
+package timeline
+
+import "testing"
+
+func shelfOf(depths ...int) *shelf {
+	s := &shelf{}
+	s.setSize(200, 10, 4)
+	var lanes []Lane
+	for i, d := range depths {
+		lanes = append(lanes, Lane{Thread: uint32(i), Depth: d})
+	}
+	s.set(lanes)
+	return s
+}
+
+// Every place of the shelf leads to what is drawn there.
+func TestPlacesAgree(t *testing.T) {
+	s := shelfOf(3, 1, 40, 0, 7, 2)
+	s.resize(2, 5)
+	s.scrollLane(2, 9)
+	s.fold(4)
+	for s.scroll(-1 << 20); ; s.scroll(7) {
+		from, to := s.visible()
+		for y := range s.height {
+			lane, depth, edge, ok := s.at(y)
+			if !ok {
+				if y+s.offset < s.total {
+					t.Fatalf("nothing at %d", y)
+				}
+				continue
+			}
+			if lane < from || lane >= to {
+				t.Fatalf("lane %d is not among the visible ones %d to %d", lane, from, to)
+			}
+			if edge {
+				continue
+			}
+			if got, ok := s.y(lane, depth); !ok || y < got || y >= got+s.line {
+				t.Fatalf("%d is lane %d depth %d, which is drawn at %d (%v)", y, lane, depth, got, ok)
+			}
+		}
+		if s.offset >= s.total-s.height {
+			break
+		}
+	}
+}
+
+func TestLanesKeepWhatWasArranged(t *testing.T) {
+	s := shelfOf(3, 40)
+	if s.lanes[1].lines != mostLines {
+		t.Errorf("a deep lane has %d lines", s.lanes[1].lines)
+	}
+	s.resize(1, 30)
+	s.fold(0)
+	s.set([]Lane{{Thread: 5, Depth: 2}, {Thread: 1, Depth: 50}, {Thread: 0, Depth: 4}})
+	if l := s.lanes[1]; l.lines != 30 || l.folded {
+		t.Errorf("a resized lane: %+v", l)
+	}
+	if l := s.lanes[2]; !l.folded || l.lines != 4 {
+		t.Errorf("a folded lane that has grown: %+v", l)
+	}
+	s.resize(1, 1000)
+	if got := s.lanes[1].lines; got != 50 {
+		t.Errorf("a lane of 50 has %d lines", got)
+	}
+	s.resize(1, -5)
+	if got := s.lanes[1].lines; got != 1 {
+		t.Errorf("a lane has %d lines", got)
+	}
+}
+
+func TestReveal(t *testing.T) {
+	s := shelfOf(60, 60, 60)
+	s.fold(2)
+	for _, want := range []struct{ lane, depth int }{{2, 59}, {0, 0}, {1, 30}} {
+		s.reveal(want.lane, want.depth)
+		y, ok := s.y(want.lane, want.depth)
+		if !ok || y < 0 || y+s.line > s.height {
+			t.Errorf("lane %d depth %d is at %d (%v)", want.lane, want.depth, y, ok)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package timeline
+
+// A Lane is a thread.
+type Lane struct {
+	Thread uint32
+	// Name is shown; empty, the thread's number is.
+	Name string
+	// Depth is the greatest number of calls that were open at once, 0 while
+	// that is not known: the lane grows then with what is seen of it.
+	Depth int
+	// Rows counts its rows.
+	Rows int64
+}
+
+// A Span is a call, or several that are too short to be told apart. Times are
+// nanoseconds since the first row.
+type Span struct {
+	From, To int64
+	// Depth counts from 0, the outermost call. Several calls lie at Depth to
+	// Deepest; for one call both are the same.
+	Depth, Deepest int
+	// Count is 1 for a call. Of several calls it is their number, or 0 where
+	// that is not known, and From and To are about where they begin and end.
+	Count            int64
+	Function, Module string
+	// Row is the row of the enter within the log, -1 where that is missing.
+	Row int64
+	// Open: the call had not ended when the log did.
+	Open bool
+	// colour is the function's, and faint says that the call is not among those
+	// that stand out; both are filled in by the widget.
+	colour uint8
+	faint  bool
+}
+
+// A Source hands out calls to be drawn. Its methods are safe for concurrent
+// use.
+type Source interface {
+	// Lanes returns the lanes from top to bottom.
+	Lanes() []Lane
+	// Bounds returns the times of the first and the last row.
+	Bounds() (first, last int64)
+	// TimeDigits returns how many digits of a second times are worth.
+	TimeDigits() int
+	// Spans returns what a lane holds between two times, where that time is
+	// drawn so many pixels wide, at each depth by time. Calls narrower than a
+	// pixel may be merged. finer says that asking again gives more detail.
+	Spans(lane int, from, to int64, pixels int) (spans []Span, finer bool, err error)
+}

@@ -1,0 +1,50 @@
+package timeline
+
+import (
+	"strconv"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/ui/control"
+	"logparser/ui/table"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+// laneTexts are the name of a lane and what is said below it.
+func laneTexts(l *Lane) (name, about string) {
+	name = l.Name
+	number := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Thread), 10)})
+	if name == "" {
+		return number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
+	}
+	return name, number
+}
+
+// duration says how long something took.
+func duration(ns int64, digits int) string { return string(table.AppendDuration(nil, ns, digits)) }
+
+// describe is what is said of a box under the pointer.
+func describe(s *Span, lane *Lane, digits int) []string {
+	name, _ := laneTexts(lane)
+	var lines []string
+	if s.Count != 1 {
+		text := lang.L("Many calls")
+		if s.Count > 0 {
+			text = lang.L("About {{.N}} calls", data{"N": control.Thousands(s.Count)})
+		}
+		lines = append(lines, text)
+		lines = append(lines, lang.L("within {{.Time}}; zoom in to see them", data{"Time": duration(s.To-s.From, digits)}))
+	} else {
+		took := duration(s.To-s.From, digits)
+		if s.Open {
+			took = lang.L("{{.Time}} so far, no leave", data{"Time": took})
+		}
+		lines = append(lines, s.Function, took)
+	}
+	if s.Row >= 0 {
+		name += " \u00b7 " + lang.L("Row {{.N}}", data{"N": control.Thousands(s.Row)})
+	}
+	return append(lines, name)
+}

@@ -1,0 +1,588 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+	"logparser/ui/calltree"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/look"
+	"logparser/ui/modulespanel"
+	"logparser/ui/statistics"
+	"logparser/ui/threads"
+	"logparser/ui/timeline"
+)
+
+// The views of a log, in the order of their tabs.
+const (
+	viewTable = iota
+	viewTimeline
+	viewTree
+	viewStatistics
+	viewThreads
+	viewModules
+	viewCount
+)
+
+// renewAfter is the least time between two computations of a view while the log
+// grows.
+const renewAfter = 2 * time.Second
+
+// A computed view knows what it shows.
+type computed struct {
+	// where and generation are what was computed last, or is being computed.
+	where      string
+	generation int
+	some       bool
+	at         time.Time
+	// note says why nothing is shown.
+	note *widget.Label
+}
+
+// views are the tabs with the views of a log. All but the table are computed
+// when they are looked at, for the selection that the table shows.
+type views struct {
+	Content *container.AppTabs
+
+	w    *Window
+	tabs [viewCount]*container.TabItem
+
+	timeline   *timeline.Timeline
+	hint       *widget.Label // below the timeline
+	tree       *calltree.View
+	statistics *statistics.View
+	threads    *threads.View
+	modules    *modulespanel.Panel
+
+	lines      control.Timeline // what the timeline shows
+	total      int64            // of the log's rows
+	generation int              // of the rows and their names
+	state      [viewCount]computed
+	shaded     string // the expression whose calls stand out in the timeline
+	waiting    bool   // a renewal is to come
+	following  bool   // the table follows what was chosen here
+}
+
+// newViews makes the tabs around the table.
+func newViews(w *Window) *views {
+	v := &views{w: w}
+	v.timeline = timeline.New(look.Fonts(), &timeline.Light, w.post)
+	v.hint = widget.NewLabel("")
+	v.hint.Importance = widget.LowImportance
+	v.hint.Truncation = fyne.TextTruncateEllipsis
+	v.tree = calltree.New(look.Fonts(), &grid.Light)
+	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
+	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
+	v.modules = modulespanel.New()
+	v.connectTimeline()
+	v.connectLists()
+
+	v.Content = container.NewAppTabs()
+	for i, content := range [viewCount]fyne.CanvasObject{
+		viewTable:      w.grid,
+		viewTimeline:   container.NewBorder(nil, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
+		viewTree:       v.noted(viewTree, v.tree.Content),
+		viewStatistics: v.noted(viewStatistics, v.statistics.Content),
+		viewThreads:    v.noted(viewThreads, v.threads.Content),
+		viewModules:    v.modules.Content,
+	} {
+		v.tabs[i] = container.NewTabItem("", content)
+		v.Content.Append(v.tabs[i])
+	}
+	v.Content.OnSelected = func(*container.TabItem) {
+		v.renew()
+		w.focusView()
+		w.trace("view " + strconv.Itoa(v.Content.SelectedIndex()))
+	}
+	return v
+}
+
+// noted puts what is said of a view above it.
+func (v *views) noted(i int, content fyne.CanvasObject) fyne.CanvasObject {
+	n := widget.NewLabel("")
+	n.Alignment, n.Wrapping = fyne.TextAlignCenter, fyne.TextWrapWord
+	n.Hide()
+	v.state[i].note = n
+	return container.NewBorder(n, nil, nil, nil, content)
+}
+
+// say says of a view why it shows nothing, or nothing new; "" takes that away.
+func (v *views) say(i int, text string) {
+	n := v.state[i].note
+	n.SetText(text)
+	if text == "" {
+		n.Hide()
+	} else {
+		n.Show()
+	}
+}
+
+func (v *views) connectTimeline() {
+	w, t := v.w, v.timeline
+	t.OnSelected = func(row int64) {
+		v.following = true
+		w.goTo(row)
+		v.following = false
+		w.trace("chosen " + strconv.FormatInt(row, 10))
+	}
+	t.OnActivated = func(row int64) {
+		v.show(viewTable)
+		w.goTo(row)
+	}
+	t.OnRange = func(from, to int64) {
+		if term, err := spanTerm(filter.Time, from, to); err == nil {
+			w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
+		}
+	}
+	t.OnMenu = func(call timeline.Span, thread uint32, at fyne.Position) {
+		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: thread}
+		items := []*fyne.MenuItem{
+			item(lang.L("Show in the table"), func() { t.OnActivated(call.Row) }),
+			item(lang.L("Only inside this call"), func() { w.insideCall(call.Row) }),
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+			fyne.NewMenuItemSeparator(),
+		}
+		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
+		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...)...), w.win.Canvas(), at)
+	}
+	t.OnError = func(err error) { v.say(viewTimeline, control.Cause(err)) }
+	t.OnPicture = func(boxes int) {
+		if boxes > 0 {
+			v.say(viewTimeline, "")
+		}
+		w.trace("timeline " + strconv.Itoa(boxes))
+	}
+	t.OnKey = func(name fyne.KeyName) { w.key(name) }
+	t.OnRune = v.rune
+}
+
+func (v *views) connectLists() {
+	w := v.w
+	copied := w.app.Clipboard().SetContent
+	open := func(f app.FunctionRef) {
+		w.ctl.FirstCall(f, func(row int64) {
+			v.show(viewTable)
+			w.goTo(row)
+		})
+	}
+	menu := func(f app.FunctionRef, at fyne.Position) {
+		items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { open(f) })}, v.functionItems(f)...)
+		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", items...), w.win.Canvas(), at)
+	}
+	v.tree.OnOptions = func(app.TreeOptions) {
+		v.state[viewTree].some = false
+		v.renew()
+	}
+	v.tree.OnOpen = func(f *app.FunctionRef) { open(*f) }
+	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { menu(*f, at) }
+	v.tree.OnCopy = copied
+	v.statistics.OnOpen = func(f *app.FunctionStat) { open(f.FunctionRef) }
+	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { menu(f.FunctionRef, at) }
+	v.statistics.OnCopy = copied
+	v.statistics.OnRange = v.limitDurations
+	v.statistics.OnSave = v.saveStatistics
+	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.FilterThread(t.ID) }
+	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
+		r := rows.Row{Thread: t.ID}
+		term, _ := filter.Of(filter.Thread, &r)
+		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("",
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
+				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
+			})), w.win.Canvas(), at)
+	}
+	v.threads.OnCopy = copied
+	v.modules.OnCopy = copied
+	for _, g := range []*grid.Grid{v.tree.Grid, v.statistics.List.Grid, v.threads.List.Grid} {
+		g.OnKey = func(name fyne.KeyName) { w.key(name) }
+	}
+}
+
+// narrow is a menu item that replaces what is wanted of a column.
+func (v *views) narrow(label string, c filter.Column, r *rows.Row) *fyne.MenuItem {
+	term, ok := filter.Of(c, r)
+	m := item(label, func() { v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) }) })
+	m.Disabled = !ok
+	return m
+}
+
+// functionItems are what can be done with a function wherever it is shown.
+func (v *views) functionItems(f app.FunctionRef) []*fyne.MenuItem {
+	w, r := v.w, rows.Row{Function: f.Function, Module: f.Module}
+	term := filter.Is(filter.Func, f.Function)
+	text := shorten(term.String(), 40)
+	items := []*fyne.MenuItem{
+		item(lang.L("Include {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(term) }) }),
+		item(lang.L("Exclude {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) }) }),
+		submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.colourItems("function", term)...),
+		v.narrow(lang.L("Only inside calls of this function"), filter.In, &r),
+	}
+	if f.Module != "" {
+		items = append(items, v.narrow(lang.L("Only this module"), filter.Module, &r))
+	}
+	return append(items, fyne.NewMenuItemSeparator(), item(lang.L("Copy the name"), func() { w.app.Clipboard().SetContent(f.Function) }))
+}
+
+// limitDurations shows only calls of a function that took so long.
+func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
+	took, err := spanTerm(filter.Duration, from, to)
+	if err != nil {
+		return
+	}
+	name := filter.Is(filter.Func, f.Function)
+	v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(name).Replace(took) })
+}
+
+func (v *views) saveStatistics(list []app.FunctionStat) {
+	w := v.w
+	name := strings.TrimSuffix(w.shown, ".dat") + "-statistics.csv"
+	w.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
+}
+
+// relabel says everything in the present language.
+func (v *views) relabel() {
+	for i, text := range [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules")} {
+		v.tabs[i].Text = text
+	}
+	v.Content.Refresh()
+	v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, Ctrl and drag limits all views to a time."))
+	v.timeline.Refresh()
+	v.tree.Relabel()
+	v.statistics.Relabel()
+	v.threads.Relabel()
+	v.modules.Relabel()
+}
+
+// paint gives the views the theme's colours.
+func (v *views) paint(p *grid.Palette, dark bool) {
+	lines := &timeline.Light
+	if dark {
+		lines = &timeline.Dark
+	}
+	v.timeline.SetPalette(lines)
+	v.tree.Grid.SetPalette(p)
+	v.statistics.SetPalette(p)
+	v.threads.List.Grid.SetPalette(p)
+}
+
+// show brings a view to the front.
+func (v *views) show(i int) { v.Content.SelectIndex(i) }
+
+// shown is the view that is looked at.
+func (v *views) shown() int { return max(v.Content.SelectedIndex(), 0) }
+
+// items are the menu's items for the views.
+func (v *views) items() []*fyne.MenuItem {
+	names := [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules")}
+	keys := [viewCount]fyne.KeyName{fyne.Key1, fyne.Key2, fyne.Key3, fyne.Key4, fyne.Key5, fyne.Key6}
+	var items []*fyne.MenuItem
+	for i, name := range names {
+		items = append(items, item(name, func() { v.show(i) }, keys[i]))
+	}
+	return items
+}
+
+// update brings the views up to date with what has changed of the state.
+func (v *views) update(what control.Change, s *control.State) {
+	if what&control.ChangeSource != 0 {
+		if lines := v.w.ctl.Timeline(); lines != v.lines {
+			v.lines = lines
+			v.forget()
+			if lines == nil {
+				v.timeline.SetSource(nil)
+			} else {
+				v.timeline.SetSource(timeSource{lines, s.Rows})
+			}
+		}
+	}
+	if what&(control.ChangeSource|control.ChangeModules) != 0 {
+		v.modules.Show(s.Modules)
+	}
+	total := int64(0)
+	if s.View != nil {
+		total = s.View.Total()
+	} else if s.Rows != nil {
+		total = s.Rows.Len()
+	}
+	if what&control.ChangeContent != 0 && s.Loaded || total != v.total {
+		v.generation++
+		v.total = total
+	}
+	if what&(control.ChangeSource|control.ChangeContent|control.ChangeGrown|control.ChangeFilter) != 0 {
+		v.shade()
+		v.renew()
+	}
+	if what&(control.ChangeMatches|control.ChangeFound) != 0 {
+		v.timeline.SetFind(finder(s.Matches.Query))
+	}
+}
+
+// forget empties the views, as another log is shown.
+func (v *views) forget() {
+	for i := range v.state {
+		v.state[i].some = false
+	}
+	v.statistics.Show(nil, 3)
+	v.tree.Show(&app.Tree{}, 3)
+	v.threads.Show(nil, 3)
+}
+
+// shade lets the time that the views are limited to stand out in the timeline.
+func (v *views) shade() {
+	from, to, limited := int64(0), int64(0), false
+	if e, err := filter.Parse(v.w.ctl.Wanted().Where); err == nil {
+		for _, p := range e.Parts() {
+			if t := p.Term; p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number {
+				from, to, limited = t.Range.Low, t.Range.High, true
+			}
+		}
+	}
+	v.timeline.SetRange(from, to, limited)
+	if where := v.w.ctl.Wanted().Where; where != v.shaded {
+		v.shaded = where
+		v.timeline.SetKeep(keepCalls(where))
+	}
+}
+
+// renew computes the view that is looked at, unless that is done.
+func (v *views) renew() {
+	s, i := v.w.ctl.State(), v.shown()
+	c := &v.state[i]
+	where := v.w.ctl.Wanted().Where
+	if i == viewTimeline {
+		where = "" // it shows all calls, and shades
+	}
+	if !s.Opened || i == viewTable || i == viewModules || c.some && c.where == where && c.generation == v.generation {
+		return
+	}
+	if since := time.Since(c.at); s.Follow.On && c.some && c.where == where && since < renewAfter {
+		if !v.waiting {
+			v.waiting = true
+			time.AfterFunc(renewAfter-since, func() {
+				v.w.post(func() {
+					v.waiting = false
+					v.renew()
+				})
+			})
+		}
+		return
+	}
+	c.some, c.where, c.generation, c.at = true, where, v.generation, time.Now()
+	digits := s.Rows.TimeDigits()
+	switch i {
+	case viewTimeline:
+		v.timeline.Reload()
+		v.w.ctl.Measure(v.timeline.Reload)
+		v.choose()
+	case viewTree:
+		v.w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
+			if v.computed(viewTree, err) {
+				v.tree.Show(tree, digits)
+				v.w.trace("tree " + strconv.Itoa(len(tree.Roots)))
+			}
+		})
+	case viewStatistics:
+		v.w.ctl.Statistics(func(list []app.FunctionStat, err error) {
+			if v.computed(viewStatistics, err) {
+				v.statistics.Show(list, digits)
+				v.w.trace("statistics " + strconv.Itoa(len(list)))
+			}
+		})
+	case viewThreads:
+		v.w.ctl.Threads(func(list []control.ThreadSum, err error) {
+			if v.computed(viewThreads, err) {
+				v.threads.Show(list, digits)
+				v.w.trace("threads " + strconv.Itoa(len(list)))
+			}
+		})
+	}
+}
+
+// computed takes note of how a computation ended, and reports whether there is
+// something to show.
+func (v *views) computed(i int, err error) bool {
+	switch {
+	case err == nil:
+		v.say(i, "")
+	case errors.Is(err, context.Canceled):
+		v.state[i].some = false
+		v.say(i, lang.L("Stopped. Choose the tab again to start anew."))
+	case !v.w.ctl.State().Loaded:
+		// It is tried again when the log has been read.
+		v.say(i, lang.L("The log is still being read."))
+	default:
+		v.say(i, control.Cause(err))
+	}
+	return err == nil
+}
+
+// choose marks the call of the table's current row in the timeline.
+func (v *views) choose() {
+	s := v.w.ctl.State()
+	at := v.w.grid.Current()
+	if v.following || v.shown() != viewTimeline || s.Rows == nil || at < 0 || at >= s.Rows.Len() {
+		return
+	}
+	r := s.Rows.Row(at)
+	enter := v.w.enterOf(&r)
+	if enter < 0 || r.Event == rows.Unknown {
+		return
+	}
+	call := timeline.Span{From: r.Elapsed, To: r.Elapsed, Depth: r.Depth, Deepest: r.Depth, Count: 1, Function: r.Function, Row: enter}
+	if took := max(r.Duration, 0); r.Event == rows.Enter {
+		call.To += took
+	} else {
+		call.From -= took
+	}
+	v.timeline.Choose(r.Thread, call)
+}
+
+// rune is for characters that a view has no use for.
+func (v *views) rune(r rune) {
+	if r == '/' {
+		v.w.focusFind()
+	}
+}
+
+// focusView lets the view that is looked at have the keys.
+func (w *Window) focusView() {
+	var o fyne.Focusable
+	switch w.views.shown() {
+	case viewTable:
+		o = w.grid
+	case viewTimeline:
+		o = w.views.timeline
+	case viewTree:
+		o = w.views.tree.Grid
+	case viewStatistics:
+		o = w.views.statistics.List.Grid
+	case viewThreads:
+		o = w.views.threads.List.Grid
+	default:
+		return
+	}
+	w.win.Canvas().Focus(o)
+}
+
+// finder makes what tells the names that a query finds; nil for none.
+func finder(q control.Query) func(function string) bool {
+	switch {
+	case q.Text == "":
+		return nil
+	case q.Regexp:
+		pattern := q.Text
+		if !q.Case {
+			pattern = "(?i)" + pattern
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil
+		}
+		return re.MatchString
+	case q.Case:
+		return func(name string) bool { return strings.Contains(name, q.Text) }
+	}
+	return rows.NewMatcher(q.Text).MatchesText
+}
+
+// keepCalls makes what tells the calls that an expression wants, as far as that
+// shows in a call itself: its function, module, thread, depth and duration. It is
+// nil for all.
+func keepCalls(where string) func(s *timeline.Span, l *timeline.Lane) bool {
+	e, err := filter.Parse(where)
+	if err != nil {
+		return nil
+	}
+	var parts []*filter.Expr
+	for _, p := range e.Parts() {
+		if showsInCall(p) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	keep := filter.Join(parts)
+	return func(s *timeline.Span, l *timeline.Lane) bool {
+		r := rows.Row{Index: s.Row, Elapsed: s.From, Thread: l.Thread, Depth: s.Depth, Duration: s.To - s.From, Function: s.Function, Module: s.Module}
+		if s.Open {
+			r.Duration = rows.NoDuration
+		}
+		return keep.Matches(&r, laneEnv{name: l.Name})
+	}
+}
+
+// showsInCall reports whether a call alone tells whether it is wanted.
+func showsInCall(e *filter.Expr) bool {
+	if e.Kind == filter.Leaf {
+		switch e.Term.Column {
+		case filter.Func, filter.Module, filter.Thread, filter.Depth, filter.Duration:
+			return true
+		}
+		return false
+	}
+	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !showsInCall(a) })
+}
+
+// A laneEnv knows the name of a lane's thread, and nothing else.
+type laneEnv struct {
+	filter.Env
+	name string
+}
+
+// ThreadName implements [filter.Env].
+func (e laneEnv) ThreadName(uint32) string { return e.name }
+
+// A timeSource hands a session's timeline to the widget.
+type timeSource struct {
+	lines control.Timeline
+	rows  rows.Source
+}
+
+// Lanes implements [timeline.Source].
+func (s timeSource) Lanes() []timeline.Lane {
+	list := s.lines.Lanes()
+	lanes := make([]timeline.Lane, len(list))
+	for i, l := range list {
+		lanes[i] = timeline.Lane{Thread: l.Thread, Name: l.Name, Depth: l.Depth, Rows: l.Rows}
+	}
+	return lanes
+}
+
+// Bounds implements [timeline.Source].
+func (s timeSource) Bounds() (first, last int64) { return s.lines.Range() }
+
+// TimeDigits implements [timeline.Source].
+func (s timeSource) TimeDigits() int { return s.rows.TimeDigits() }
+
+// Spans implements [timeline.Source].
+func (s timeSource) Spans(lane int, from, to int64, pixels int) ([]timeline.Span, bool, error) {
+	list, finer, err := s.lines.Spans(nil, lane, from, to, pixels)
+	if err != nil {
+		return nil, false, err
+	}
+	spans := make([]timeline.Span, len(list))
+	for i := range list {
+		l := &list[i]
+		spans[i] = timeline.Span{From: l.From, To: l.To, Depth: l.Depth, Deepest: l.Deepest, Count: l.Calls, Function: l.Function, Module: l.Module, Row: l.Row,
+			Open: l.Open || l.NoLeave}
+		if l.Calls != 1 {
+			spans[i].Function = ""
+		}
+	}
+	return spans, finer, nil
+}

@@ -1,0 +1,288 @@
+package ui
+
+import (
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/theme"
+
+	"logparser/app"
+	"logparser/rows/filter"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+	"logparser/ui/timeline"
+)
+
+// look shows a view and waits for a line of the trace.
+func (r *rig) look(i int, line string) {
+	r.t.Helper()
+	r.trace.mu.Lock()
+	r.trace.b.Reset()
+	r.trace.mu.Unlock()
+	r.views.show(i)
+	r.waitTrace(line)
+}
+
+func TestViewsAreComputedWhenLookedAt(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	if strings.Contains(r.trace.String(), "statistics") {
+		t.Error("statistics are computed before anybody looks")
+	}
+	for i, line := range []string{viewTimeline: "timeline ", viewTree: "tree 1", viewStatistics: "statistics 7", viewThreads: "threads 2"} {
+		if line != "" {
+			r.look(i, line)
+		}
+	}
+	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
+	if got := r.views.statistics.List.At(0); got.Function != "main" || got.Calls != 100 {
+		t.Errorf("first function: %+v", got)
+	}
+	// Nothing has changed: nothing is computed again.
+	r.look(viewTree, "view 2")
+	r.look(viewStatistics, "view 3")
+	if got := r.trace.String(); strings.Contains(got, "statistics 7") || strings.Contains(got, "tree") {
+		t.Errorf("computed again:\n%s", got)
+	}
+	// A filter changes what is looked at, at once, and the rest when it is.
+	r.ctl.SetWhere("thread:1000")
+	r.wait("statistics of a thread", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 100+11 })
+	r.look(viewTree, "tree 1")
+}
+
+// A view that is looked at when a log is opened shows it.
+func TestViewsShowANewLog(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.views.show(viewStatistics)
+	r.open()
+	r.wait("statistics", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 100 })
+	r.ctl.Close()
+	r.wait("nothing", func() bool { return r.views.statistics.List.Len() == 0 })
+	r.Open([]string{r.log})
+	r.wait("statistics again", func() bool { return r.views.statistics.List.Len() == 7 })
+}
+
+func TestViewsSayWhatFailed(t *testing.T) {
+	engine := &fake.Engine{Rows: 1400, AnalyseErr: fake.ErrBroken}
+	r := newRig(t, engine)
+	r.open()
+	r.views.show(viewStatistics)
+	note := r.views.state[viewStatistics].note
+	r.wait("the error", note.Visible)
+	if note.Text != fake.ErrBroken.Error() {
+		t.Errorf("said %q", note.Text)
+	}
+	engine.AnalyseErr = nil
+	r.ctl.SetWhere("thread:1000")
+	r.wait("statistics", func() bool { return r.views.statistics.List.Len() == 7 })
+	if note.Visible() {
+		t.Error("the error stays")
+	}
+}
+
+func TestStoppedViewStartsAnew(t *testing.T) {
+	engine := &fake.Engine{Rows: 1400, Analysing: make(chan struct{})}
+	r := newRig(t, engine)
+	r.open()
+	r.views.show(viewTree)
+	r.wait("progress", func() bool { return r.ctl.State().Work.Slow })
+	r.ctl.Cancel()
+	r.wait("the note", r.views.state[viewTree].note.Visible)
+	close(engine.Analysing)
+	r.views.show(viewTable)
+	r.look(viewTree, "tree 1")
+	if r.views.state[viewTree].note.Visible() {
+		t.Error("the note stays")
+	}
+}
+
+func TestTimelineAndTableLeadToEachOther(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.grid.SetCurrent(16) // the enter of app::Window::paint
+	r.look(viewTimeline, "timeline ")
+	if got := r.views.timeline.Chosen(); got != 16 {
+		t.Errorf("the timeline marks row %d", got)
+	}
+	r.grid.SetCurrent(25) // its leave
+	if got := r.views.timeline.Chosen(); got != 16 {
+		t.Errorf("for the leave the timeline marks row %d", got)
+	}
+	r.views.timeline.OnSelected(31)
+	if r.grid.Current() != 31 {
+		t.Errorf("the table is at row %d", r.grid.Current())
+	}
+	if r.win.Canvas().Focused() != fyne.Focusable(r.views.timeline) {
+		t.Error("the timeline has lost the focus")
+	}
+	r.views.timeline.OnActivated(32)
+	if r.views.shown() != viewTable || r.grid.Current() != 32 || r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+		t.Errorf("view %d, row %d", r.views.shown(), r.grid.Current())
+	}
+}
+
+func TestViewsLimitTheSelection(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	where := func(want string) {
+		t.Helper()
+		r.wait(want, func() bool { return r.ctl.Wanted().Where == want })
+	}
+	r.views.timeline.OnRange(5e6, 100e6)
+	where("time:5ms..100ms")
+	r.views.timeline.OnRange(10e6, 50.5e6) // instead of the range before
+	where("time:10ms..50.5ms")
+	r.views.statistics.OnRange(&app.FunctionStat{FunctionRef: app.FunctionRef{Function: "main"}}, 1e6, 2e6-1)
+	where("time:10ms..50.5ms func:=main dur:1ms..1.999999ms")
+	r.ctl.SetWhere("")
+	r.look(viewThreads, "threads 2")
+	r.wait("the list", func() bool { return r.views.threads.List.Len() == 2 })
+	r.views.threads.OnOpen(r.views.threads.List.At(1))
+	where("thread:1001")
+}
+
+func TestStatisticsLeadToTheFirstCall(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.look(viewStatistics, "statistics 7")
+	r.views.statistics.OnOpen(&app.FunctionStat{FunctionRef: app.FunctionRef{Function: "std::sort", Module: "sample.exe"}})
+	r.wait("the table", func() bool { return r.views.shown() == viewTable })
+	if got := r.grid.Current(); got != 4 {
+		t.Errorf("row %d", got)
+	}
+}
+
+func TestStatisticsAreSaved(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.look(viewStatistics, "statistics 7")
+	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
+	path := r.log + ".csv"
+	r.ctl.SaveStatistics(path, r.views.statistics.Shown())
+	r.waitTrace("saved " + path)
+	if text, _ := os.ReadFile(path); string(text) != "7 functions\n" {
+		t.Errorf("saved %q", text)
+	}
+}
+
+func TestFindStandsOutInTheTimeline(t *testing.T) {
+	for _, test := range []struct {
+		query      control.Query
+		name       string
+		found, all bool
+	}{
+		{control.Query{}, "x", false, true},
+		{control.Query{Text: "PAINT"}, "app::Window::paint", true, false},
+		{control.Query{Text: "PAINT", Case: true}, "app::Window::paint", false, false},
+		{control.Query{Text: "P.*t$", Regexp: true}, "app::Window::paint", true, false},
+		{control.Query{Text: "P.*t$", Regexp: true, Case: true}, "app::Window::paint", false, false},
+		{control.Query{Text: "(", Regexp: true}, "x", false, true},
+	} {
+		find := finder(test.query)
+		if (find == nil) != test.all {
+			t.Errorf("%+v: all %v", test.query, find == nil)
+		} else if find != nil && find(test.name) != test.found {
+			t.Errorf("%+v finds %q: %v", test.query, test.name, !test.found)
+		}
+	}
+}
+
+// Another log, or none, leaves nothing of the one before.
+func TestViewsAreEmptiedWithTheLog(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.look(viewThreads, "threads 2")
+	r.look(viewStatistics, "statistics 7")
+	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
+	r.ctl.Close()
+	r.wait("nothing", func() bool { return r.views.statistics.List.Len() == 0 && r.views.threads.List.Len() == 0 })
+	if r.views.timeline.Chosen() != -1 {
+		t.Error("a call of the closed log is marked")
+	}
+}
+
+func TestViewsFollowTheTheme(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	dark := timeline.Dark.Background
+	r.setTheme("dark")
+	r.look(viewTimeline, "timeline ")
+	size := r.views.timeline.Size()
+	if size.Width < 300 || size.Height < 100 {
+		t.Fatalf("the timeline is %v", size)
+	}
+	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(r.views.timeline)
+	img := r.win.Canvas().Capture()
+	red, green, blue, _ := img.At(int(at.X+size.Width/2), int(at.Y+size.Height)-4).RGBA()
+	if uint8(red>>8) != dark.R || uint8(green>>8) != dark.G || uint8(blue>>8) != dark.B {
+		t.Errorf("the ground is %x %x %x in the variant %v", red>>8, green>>8, blue>>8, theme.VariantDark)
+	}
+}
+
+// What is written is read back as the same bounds.
+func TestSpanTermIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 20_000 {
+		low := r.Int64N(int64(1) << (1 + i%50))
+		high := low + r.Int64N(int64(1)<<(1+r.IntN(50)))
+		if i%3 == 0 {
+			low, high = low/1000*1000, high/1_000_000*1_000_000+999_999
+		}
+		low = min(low, high)
+		e, err := spanTerm(filter.Time, low, high)
+		if err != nil {
+			t.Fatalf("%d to %d: %v", low, high, err)
+		}
+		again, err := filter.Parse(e.String())
+		if err != nil {
+			t.Fatalf("%s: %v", e, err)
+		}
+		if got := again.Term.Range; got.Low != low || got.High != high {
+			t.Fatalf("%d to %d is written %s and read as %d to %d", low, high, e, got.Low, got.High)
+		}
+	}
+	for _, test := range []struct {
+		low, high int64
+		want      string
+	}{
+		{0, 999, "time:0ns..999ns"},
+		{1_200_000_000, 5_100_000_000, "time:1.2s..5.1s"},
+		{1e9, 1e9, "time:1s..1s"},
+		{5e6, 6e6 - 1, "time:5ms..5.999999ms"},
+	} {
+		if e, _ := spanTerm(filter.Time, test.low, test.high); e.String() != test.want {
+			t.Errorf("%d to %d is %s, want %s", test.low, test.high, e, test.want)
+		}
+	}
+}
+
+func TestKeepCalls(t *testing.T) {
+	call := timeline.Span{From: 1e6, To: 6e6, Depth: 2, Count: 1, Function: "app::paint", Module: "app.dll", Row: 7}
+	lane := timeline.Lane{Thread: 12, Name: "render"}
+	for where, want := range map[string]bool{
+		"func:paint": true, "func:load": false, "-module:app": false, "thread:12": true, "thread:13": false, "thread:render": true,
+		"dur:>5ms": false, "dur:5ms": true, "depth:2 func:app": true, "func:load or dur:5ms": true,
+		// What does not show in a call does not count.
+		"in:main func:paint": true, "(in:main or func:load) thread:12": true,
+	} {
+		keep := keepCalls(where)
+		if keep == nil {
+			t.Errorf("%s wants all", where)
+		} else if got := keep(&call, &lane); got != want {
+			t.Errorf("%s: %v", where, got)
+		}
+	}
+	for _, where := range []string{"", "in:main", "time:1s..2s", "mark:open", "func:"} {
+		if keepCalls(where) != nil {
+			t.Errorf("%q does not want all", where)
+		}
+	}
+	open := call
+	open.Open = true
+	if keepCalls("dur:5ms")(&open, &lane) {
+		t.Error("an open call has a duration")
+	}
+}
