@@ -61,8 +61,9 @@ soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz targe
 	@scripts/soak.sh $(SOAK_SECONDS) $(SOAK_ROUNDS)
 
 .PHONY: conformance
-conformance: check-go ## compares symbol reading with tables made by other tools, where those are at hand
+conformance: check-go ## compares symbol reading with tables made by other tools, and saved files with readers, where those are at hand
 	@scripts/conformance.sh
+	@scripts/check-exports.sh
 
 .PHONY: screenshots
 screenshots: check-go ## makes the pictures of docs/images anew

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,5 +86,29 @@ func TestKeptIndex(t *testing.T) {
 	none.Log = log
 	if got := read(in); !slices.Equal(got, read(none)) || slices.Equal(got, want) || files() != 3 {
 		t.Errorf("another log: %d files", files())
+	}
+}
+
+// TestIndexNotKept has a cache that cannot be made: it is said, and all works.
+func TestIndexNotKept(t *testing.T) {
+	old := leastKept
+	leastKept = 1
+	defer func() { leastKept = old }()
+	dir := t.TempDir()
+	log, modules, err := classictest.WriteFiles(dir, classictest.Spec{Records: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(context.Background(), Inputs{Log: log, IndexCache: filepath.Join(modules, "cache")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	said := slices.ContainsFunc(s.Warnings(), func(p Phrase) bool { return strings.Contains(p.String(), "the index of the log could not be kept") })
+	if s.IndexError() == nil || !said {
+		t.Errorf("%v, warnings %v", s.IndexError(), s.Warnings())
 	}
 }

@@ -50,9 +50,14 @@ func repeated(b *testing.B, from string, n int) string {
 }
 
 // BenchmarkSave writes a log that is open and loaded to a device that takes
-// all, in every format; rows is the reading alone.
+// all, in every format; rows is the reading alone. The log is what
+// LOGPARSER_BENCH_LOG names, or else a recorded one, repeated.
 func BenchmarkSave(b *testing.B) {
-	s, err := Open(context.Background(), Inputs{Log: repeated(b, "../testdata/logtest/windows-x64-clang", 4<<20)}, nil)
+	log := os.Getenv("LOGPARSER_BENCH_LOG")
+	if log == "" {
+		log = repeated(b, "../testdata/logtest/windows-x64-clang", 4<<20)
+	}
+	s, err := Open(context.Background(), Inputs{Log: log, NoIndexCache: true}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -74,6 +74,9 @@ func (s *Session) Warnings() []Phrase {
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
 		list = append(list, symbols.Say("records that cannot be right, marked damaged: %d", n))
 	}
+	if err := s.IndexError(); err != nil {
+		list = append(list, symbols.Say("the index of the log could not be kept, so the next opening takes as long: %s", err.Error()))
+	}
 	unknown := 0
 	for i := range s.runs() {
 		if s.runs()[i].modules.Len() == 0 {

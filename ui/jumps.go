@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -157,7 +158,12 @@ func (w *Window) askPlace() {
 		[]*widget.FormItem{{Text: lang.L("Row or time"), Widget: entry,
 			HintText: lang.L("A number is a row; 12.5s is the time since the first row, 14:03:22.5 the time of day")}},
 		func(ok bool) {
-			if p, err := table.ParsePlace(entry.Text); ok && err == nil {
+			switch p, err := table.ParsePlace(entry.Text); {
+			case !ok || strings.TrimSpace(entry.Text) == "":
+			case err != nil:
+				w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: errPlace{}.Error(),
+					Next: lang.L("A number is a row; 12.5s is the time since the first row, 14:03:22.5 the time of day")})
+			default:
 				w.goToPlace(p)
 			}
 		}, w.win)

@@ -44,7 +44,6 @@ type Call struct {
 
 	frames []app.Frame
 	digits int
-	filled bool // the list is being set, not clicked
 	lines  Source
 }
 
