@@ -1,4 +1,8 @@
-package image
+// Package filemap maps files into memory for reading. Another program may
+// shorten the file, or its medium may fail, and then touching the memory is a
+// fault, which would end the process: here it is an error. So nobody keeps
+// mapped memory: it is copied out, or looked at within [Mapping.Use].
+package filemap
 
 import (
 	"bytes"
@@ -9,29 +13,19 @@ import (
 	"unsafe"
 )
 
-// A mapping is a file mapped into memory for reading. Another program may
-// shorten the file, or its medium may fail, and then touching the memory is a
-// fault, which would end the process. So nothing outside of this file gets the
-// mapped memory: it is copied out, and a fault on the way is an error.
-//
-// What a mapping saves is a system call for each of many small reads. Long
-// runs of bytes are read from the file: that is as fast, and it keeps pages of
-// the file out of the process.
-type mapping struct {
+// A Mapping is a file mapped into memory. Its methods may be called at the
+// same time, but for Close. A nil Mapping has no bytes.
+type Mapping struct {
 	b     []byte
 	unmap func() error
 }
 
-const (
-	// maxMapped is the largest file that is mapped where addresses are short.
-	maxMapped = 256 << 20
-	// maxCopy is the longest run of bytes that is copied from a mapping.
-	maxCopy = 16 << 10
-)
+// maxMapped is the largest file that is mapped where addresses are short.
+const maxMapped = 256 << 20
 
-// newMapping maps the first size bytes of a file, or returns nil: where that
+// New maps the first size bytes of a file, or returns nil: where that
 // cannot be done the file is read.
-func newMapping(r io.ReaderAt, size int64) *mapping {
+func New(r io.ReaderAt, size int64) *Mapping {
 	f, ok := r.(*os.File)
 	if !ok || size <= 0 || unsafe.Sizeof(uintptr(0)) == 4 && size > maxMapped {
 		return nil
@@ -40,10 +34,11 @@ func newMapping(r io.ReaderAt, size int64) *mapping {
 	if err != nil {
 		return nil
 	}
-	return &mapping{b, unmap}
+	return &Mapping{b, unmap}
 }
 
-func (m *mapping) close() error {
+// Close gives the memory back. Nobody may use it at that time or later.
+func (m *Mapping) Close() error {
 	if m == nil || m.unmap == nil {
 		return nil
 	}
@@ -68,14 +63,14 @@ func guard(before bool, err *error) {
 	}
 }
 
-// has reports whether [off, end) is within the mapping.
-func (m *mapping) has(off, end int64) bool {
-	return off >= 0 && off <= end && end <= int64(len(m.b))
+// Has reports whether [off, end) is within the mapping.
+func (m *Mapping) Has(off, end int64) bool {
+	return m != nil && off >= 0 && off <= end && end <= int64(len(m.b))
 }
 
-// copy fills dst with the bytes from off on.
-func (m *mapping) copy(dst []byte, off int64) (err error) {
-	if !m.has(off, off+int64(len(dst))) {
+// Copy fills dst with the bytes from off on.
+func (m *Mapping) Copy(dst []byte, off int64) (err error) {
+	if !m.Has(off, off+int64(len(dst))) {
 		return io.ErrUnexpectedEOF
 	}
 	defer guard(debug.SetPanicOnFault(true), &err)
@@ -83,10 +78,10 @@ func (m *mapping) copy(dst []byte, off int64) (err error) {
 	return nil
 }
 
-// cString returns the NUL-terminated string at offset off, which has to end
+// String returns the NUL-terminated string at offset off, which has to end
 // before offset end. ok is false where it does not.
-func (m *mapping) cString(off, end int64) (s string, ok bool, err error) {
-	if !m.has(off, end) {
+func (m *Mapping) String(off, end int64) (s string, ok bool, err error) {
+	if !m.Has(off, end) {
 		return "", false, io.ErrUnexpectedEOF
 	}
 	defer guard(debug.SetPanicOnFault(true), &err)
@@ -96,4 +91,14 @@ func (m *mapping) cString(off, end int64) (s string, ok bool, err error) {
 		return "", false, nil
 	}
 	return string(b[:n]), true, nil
+}
+
+// Use calls look with the bytes [off, end). It must not keep them.
+func (m *Mapping) Use(off, end int64, look func(b []byte)) (err error) {
+	if !m.Has(off, end) {
+		return io.ErrUnexpectedEOF
+	}
+	defer guard(debug.SetPanicOnFault(true), &err)
+	look(m.b[off:end:end])
+	return nil
 }

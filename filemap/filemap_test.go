@@ -1,4 +1,4 @@
-package image
+package filemap
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 )
 
 // mappedFile makes a file of n bytes, each its offset's low byte, and maps it.
-func mappedFile(t *testing.T, n int) (*os.File, *mapping) {
+func mappedFile(t *testing.T, n int) (*os.File, *Mapping) {
 	t.Helper()
 	data := make([]byte, n)
 	for i := range data {
@@ -24,9 +24,9 @@ func mappedFile(t *testing.T, n int) (*os.File, *mapping) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMapping(f, int64(n))
+	m := New(f, int64(n))
 	t.Cleanup(func() {
-		m.close()
+		m.Close()
 		f.Close()
 	})
 	if m == nil {
@@ -43,7 +43,7 @@ func TestMapping(t *testing.T) {
 		ok     bool
 	}{{0, 16, true}, {n - 16, 16, true}, {n, 0, true}, {n - 15, 16, false}, {-1, 1, false}, {1 << 62, 1, false}} {
 		got := make([]byte, c.n)
-		err := m.copy(got, c.off)
+		err := m.Copy(got, c.off)
 		if (err == nil) != c.ok {
 			t.Errorf("%d bytes at %d: %v", c.n, c.off, err)
 		}
@@ -51,14 +51,21 @@ func TestMapping(t *testing.T) {
 			t.Errorf("%d bytes at %d: %x", c.n, c.off, got)
 		}
 	}
-	s, ok, err := m.cString(250, 300)
+	var seen []byte
+	if err := m.Use(3, 6, func(b []byte) { seen = bytes.Clone(b) }); err != nil || string(seen) != "\x03\x04\x05" {
+		t.Errorf("used %x, %v", seen, err)
+	}
+	if err := m.Use(n-1, n+1, func([]byte) { t.Error("bytes beyond the end were used") }); err == nil {
+		t.Error("no error beyond the end")
+	}
+	s, ok, err := m.String(250, 300)
 	if want := "\xfa\xfb\xfc\xfd\xfe\xff"; s != want || !ok || err != nil {
 		t.Errorf("string %q, %v, %v", s, ok, err)
 	}
-	if s, ok, err := m.cString(250, 255); ok || err != nil {
+	if s, ok, err := m.String(250, 255); ok || err != nil {
 		t.Errorf("string without end: %q, %v", s, err)
 	}
-	if _, _, err := m.cString(n-4, n+4); err == nil {
+	if _, _, err := m.String(n-4, n+4); err == nil {
 		t.Error("a string beyond the end")
 	}
 }
@@ -72,13 +79,16 @@ func TestShortenedFile(t *testing.T) {
 	if err := f.Truncate(100); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.copy(make([]byte, 16), 32<<10); err == nil {
+	if err := m.Copy(make([]byte, 16), 32<<10); err == nil {
 		t.Error("bytes that are gone were read")
 	}
-	if s, ok, err := m.cString(32<<10, 33<<10); err == nil {
+	if err := m.Use(32<<10, 33<<10, func(b []byte) { _ = bytes.Clone(b) }); err == nil {
+		t.Error("bytes that are gone were used")
+	}
+	if s, ok, err := m.String(32<<10, 33<<10); err == nil {
 		t.Errorf("a string that is gone: %q, %v", s, ok)
 	}
-	if err := m.copy(make([]byte, 16), 0); err != nil {
+	if err := m.Copy(make([]byte, 16), 0); err != nil {
 		t.Errorf("what is left: %v", err)
 	}
 }
@@ -96,32 +106,4 @@ func TestGuard(t *testing.T) {
 		defer guard(false, &err)
 		panic(other)
 	}()
-}
-
-// TestShortenedImage shortens an image below a section that was opened.
-func TestShortenedImage(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a mapped file cannot be shortened here")
-	}
-	path := filepath.Join(t.TempDir(), "big")
-	if err := os.WriteFile(path, storedSection(t), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	im := openPath(t, path)
-	c, err := im.Section(".debug_info").Content()
-	if err != nil || c.mem != nil {
-		t.Fatalf("in memory: %v, %v", c.mem != nil, err)
-	}
-	if b, err := c.Bytes(2<<20, 16); err != nil || !bytes.Equal(b, bytes.Repeat([]byte{7}, 16)) {
-		t.Fatalf("%x, %v", b, err)
-	}
-	if err := os.Truncate(path, 4096); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := c.Bytes(2<<20, 16); err == nil {
-		t.Errorf("read %x of what is gone", b)
-	}
-	if s, err := c.String(2 << 20); err == nil {
-		t.Errorf("read %q of what is gone", s)
-	}
 }

@@ -24,6 +24,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"logparser/filemap"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
@@ -73,9 +74,24 @@ type Log struct {
 	o    *opener
 	file *os.File // nil in tests
 	view atomic.Pointer[view]
+	// mapped is the file as it was opened; what was appended since is read.
+	mapped mapped
 
 	growing sync.Mutex
 	growth  growthState
+}
+
+// A mapped file is not unmapped while somebody reads.
+type mapped struct {
+	mu sync.RWMutex
+	m  *filemap.Mapping // nil where files are read
+}
+
+func (m *mapped) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.m.Close()
+	m.m = nil
 }
 
 // A view is what is known of a log at a time. It is immutable.
@@ -109,6 +125,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 		return nil, err
 	}
 	log.file = f
+	log.mapped.m = mapLog(f)
 	return log, nil
 }
 
@@ -386,6 +403,7 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
+	l.mapped.close()
 	return l.file.Close()
 }
 
@@ -397,32 +415,38 @@ var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
 
 // ReadEvents implements [parser.Log]. It keeps no state between calls.
 func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
-	return l.view.Load().readEvents(dst, from)
+	l.mapped.mu.RLock()
+	defer l.mapped.mu.RUnlock()
+	return l.view.Load().readEvents(dst, from, l.mapped.m)
 }
 
-func (l *view) readEvents(dst []parser.Event, from int64) (int, error) {
+func (l *view) readEvents(dst []parser.Event, from int64, mapped *filemap.Mapping) (int, error) {
 	if from < 0 {
 		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
 	}
 	var buf *[readBytes]byte
 	done := 0
 	for done < len(dst) && from < l.records {
-		if buf == nil {
-			buf = buffers.Get().(*[readBytes]byte)
-			defer buffers.Put(buf)
-		}
 		si := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].first > from }) - 1
 		end := l.records
 		if si+1 < len(l.segments) {
 			end = l.segments[si+1].first
 		}
-		n := min(end-from, int64(len(dst)-done), int64(readBytes/l.size))
+		n := min(end-from, int64(len(dst)-done))
 		at := l.segments[si].offset + (from-l.segments[si].first)*int64(l.size)
-		b := buf[:n*int64(l.size)]
-		if err := readFull(l.r, l.name, b, at); err != nil {
-			return done, err
+		// A mapping that fails says nothing of why; reading does.
+		if mapped.Use(at, at+n*int64(l.size), func(b []byte) { l.decode(dst[done:done+int(n)], b, from) }) != nil {
+			if buf == nil {
+				buf = buffers.Get().(*[readBytes]byte)
+				defer buffers.Put(buf)
+			}
+			n = min(n, int64(readBytes/l.size))
+			b := buf[:n*int64(l.size)]
+			if err := readFull(l.r, l.name, b, at); err != nil {
+				return done, err
+			}
+			l.decode(dst[done:done+int(n)], b, from)
 		}
-		l.decode(dst[done:done+int(n)], b, from)
 		done += int(n)
 		from += n
 	}

@@ -43,7 +43,7 @@ func (l *view) firstTime(from, end int64) (ms int64, ok bool, err error) {
 	events := make([]parser.Event, 16)
 	for from < end {
 		n := min(int64(len(events)), end-from)
-		if _, err := l.readEvents(events[:n], from); err != nil {
+		if _, err := l.readEvents(events[:n], from, nil); err != nil {
 			return 0, false, err
 		}
 		for _, e := range events[:n] {
@@ -62,7 +62,7 @@ func (l *view) lastTime(from, end int64) (ms int64, ok bool, err error) {
 	events := make([]parser.Event, 16)
 	for from < end {
 		n := min(int64(len(events)), end-from)
-		if _, err := l.readEvents(events[:n], end-n); err != nil {
+		if _, err := l.readEvents(events[:n], end-n, nil); err != nil {
 			return 0, false, err
 		}
 		for i := n - 1; i >= 0; i-- {
@@ -319,7 +319,7 @@ func (l *view) crossing(from, end, at int64) (int64, error) {
 func (l *view) sameThreads(first, at, end int64) (bool, error) {
 	var events [256]parser.Event
 	from := max(first, at-int64(len(events)))
-	n, err := l.readEvents(events[:at-from], from)
+	n, err := l.readEvents(events[:at-from], from, nil)
 	if err != nil {
 		return false, err
 	}
@@ -327,7 +327,7 @@ func (l *view) sameThreads(first, at, end int64) (bool, error) {
 	for _, e := range events[:n] {
 		before[e.Thread] = before[e.Thread] || e.Kind != parser.Damaged
 	}
-	n, err = l.readEvents(events[:min(int64(len(events)), end-at)], at)
+	n, err = l.readEvents(events[:min(int64(len(events)), end-at)], at, nil)
 	if err != nil {
 		return false, err
 	}
@@ -350,7 +350,7 @@ func (o *opener) inside(c candidate, sp *space) (float64, error) {
 	var events [256]parser.Event
 	total, hits := 0, 0
 	for _, from := range [2]int64{c.first, c.first + (end-c.first)/2} {
-		n, err := l.readEvents(events[:min(int64(len(events)), end-from)], from)
+		n, err := l.readEvents(events[:min(int64(len(events)), end-from)], from, nil)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}

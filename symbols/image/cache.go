@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"logparser/filemap"
 )
 
 // What is inflated can be kept, so that the next opening of the same build
@@ -134,7 +136,7 @@ func (s *Section) readEntry(f *os.File) (*backing, error) {
 	if !bytes.Equal(rest[4*blocks:], want) {
 		return nil, errDamagedEntry
 	}
-	return &backing{r: f, m: newMapping(f, s.Size), sums: &sums{
+	return &backing{r: f, m: filemap.New(f, s.Size), sums: &sums{
 		r: f, size: s.Size, table: rest[:4*blocks], checked: make([]atomic.Uint64, (blocks+63)/64),
 	}}, nil
 }

@@ -34,6 +34,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"logparser/filemap"
 	"logparser/modules"
 	"logparser/symbols"
 )
@@ -93,7 +94,7 @@ type Image struct {
 	scratch scratch
 
 	mapOnce sync.Once
-	mapping *mapping
+	mapping *filemap.Mapping
 	// background counts what inflates sections ahead of time, closing tells
 	// it to end.
 	background sync.WaitGroup
@@ -150,9 +151,9 @@ func Detect(head []byte) bool {
 func (im *Image) File() *symbols.File { return im.file }
 
 // mapped returns the file mapped into memory, or nil.
-func (im *Image) mapped() *mapping {
+func (im *Image) mapped() *filemap.Mapping {
 	im.mapOnce.Do(func() {
-		im.mapping = newMapping(im.file.ReaderAt, im.file.Size)
+		im.mapping = filemap.New(im.file.ReaderAt, im.file.Size)
 		im.scratch.keep(im.mapping)
 	})
 	return im.mapping

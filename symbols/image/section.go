@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"logparser/filemap"
 )
 
 // InflateLimit is the most bytes that one compressed section may claim to
@@ -152,7 +154,7 @@ func (s *Section) inflate() (*backing, error) {
 	if err := s.inflateTo(file); err != nil {
 		return nil, err
 	}
-	m := newMapping(file, s.Size)
+	m := filemap.New(file, s.Size)
 	s.im.scratch.keep(m)
 	return &backing{r: file, m: m}, nil
 }
@@ -314,12 +316,17 @@ type Content struct {
 type backing struct {
 	r io.ReaderAt
 	// m is the file that r reads, mapped, or nil; the content begins at off.
-	m   *mapping
+	m   *filemap.Mapping
 	off int64
 	// sums, where it is not nil, tells whether the bytes are those that were
 	// written.
 	sums *sums
 }
+
+// maxCopy is the longest run of bytes that is copied from a mapping, which saves
+// a system call for each of many small reads. Long runs are read from the file:
+// that is as fast, and it keeps pages of the file out of the process.
+const maxCopy = 16 << 10
 
 // readAt fills p with the content's bytes from off on, from the mapping if
 // that may be. It is within bounds.
@@ -332,7 +339,7 @@ func (c *Content) readAt(p []byte, off int64, mapped bool) error {
 			}
 		}
 	}
-	if mapped && back.m != nil && len(p) <= maxCopy && back.m.copy(p, back.off+off) == nil {
+	if mapped && back.m != nil && len(p) <= maxCopy && back.m.Copy(p, back.off+off) == nil {
 		return nil
 	}
 	n, err := back.r.ReadAt(p, off)
@@ -420,7 +427,7 @@ func (c *Content) String(off int64) (string, error) {
 	}
 	if c != nil {
 		if back := c.backing.Load(); back.m != nil {
-			s, ok, err := back.m.cString(back.off+off, back.off+min(off+maxString, c.size))
+			s, ok, err := back.m.String(back.off+off, back.off+min(off+maxString, c.size))
 			if ok && err == nil && (back.sums == nil || back.sums.check(off, int64(len(s))+1) == nil) {
 				return s, nil
 			}
@@ -449,7 +456,7 @@ type scratch struct {
 	mu    sync.Mutex
 	files []*os.File
 	names []string
-	maps  []*mapping
+	maps  []*filemap.Mapping
 }
 
 func (t *scratch) create() (*os.File, error) {
@@ -468,7 +475,7 @@ func (t *scratch) create() (*os.File, error) {
 }
 
 // keep closes a mapping, which may be nil, with the rest.
-func (t *scratch) keep(m *mapping) {
+func (t *scratch) keep(m *filemap.Mapping) {
 	if m != nil {
 		t.mu.Lock()
 		t.maps = append(t.maps, m)
@@ -488,7 +495,7 @@ func (t *scratch) close() error {
 	defer t.mu.Unlock()
 	var first error
 	for _, m := range t.maps {
-		if err := m.close(); first == nil {
+		if err := m.Close(); first == nil {
 			first = err
 		}
 	}
