@@ -5,12 +5,14 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"logparser/calls"
 	"logparser/parser"
 	"logparser/parser/classic"
 	"logparser/parser/classic/classictest"
+	"logparser/parser/trace"
 )
 
 // benchmarkRecords is how many records the logs of benchmarks have: what
@@ -39,6 +41,26 @@ func openGenerated(b *testing.B, s classictest.Spec) parser.Log {
 	return log
 }
 
+// benchmarkLog opens the log that LOGPARSER_BENCH_LOG names, classic or a
+// trace; nil where it names none.
+func benchmarkLog(b *testing.B) parser.Log {
+	path := os.Getenv("LOGPARSER_BENCH_LOG")
+	if path == "" {
+		return nil
+	}
+	var log parser.Log
+	var err error
+	if strings.HasSuffix(path, ".lptrace") {
+		log, err = trace.Open(context.Background(), path, parser.Options{}, nil)
+	} else {
+		log, err = classic.Open(context.Background(), path, parser.Options{}, nil)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return log
+}
+
 // heap returns the bytes of live heap that make leaves behind.
 func heap(make func()) int64 {
 	var before, after runtime.MemStats
@@ -50,7 +72,13 @@ func heap(make func()) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
+// BenchmarkBuild makes the index of the log that LOGPARSER_BENCH_LOG names, or
+// else of generated ones.
 func BenchmarkBuild(b *testing.B) {
+	if log := benchmarkLog(b); log != nil {
+		b.Run("log", func(b *testing.B) { benchmarkBuild(b, log) })
+		return
+	}
 	n := benchmarkRecords(b)
 	for _, test := range []struct {
 		name string
@@ -62,24 +90,28 @@ func BenchmarkBuild(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			test.spec.Records, test.spec.PerMillisecond = n, 6000
-			log := openGenerated(b, test.spec)
-			var x *Index
-			bytes := heap(func() {
-				var err error
-				if x, err = Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
-					b.Fatal(err)
-				}
-			})
-			for b.Loop() {
-				if _, err := Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds()/1e6, "Mevents/s")
-			b.ReportMetric(float64(bytes)/float64(n), "B/event")
-			runtime.KeepAlive(x)
+			benchmarkBuild(b, openGenerated(b, test.spec))
 		})
 	}
+}
+
+func benchmarkBuild(b *testing.B, log parser.Log) {
+	n := log.Info().Records
+	var x *Index
+	bytes := heap(func() {
+		var err error
+		if x, err = Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	})
+	for b.Loop() {
+		if _, err := Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+	b.ReportMetric(float64(bytes)/float64(n), "B/event")
+	runtime.KeepAlive(x)
 }
 
 func BenchmarkFill(b *testing.B) {

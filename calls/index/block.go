@@ -24,6 +24,8 @@ const (
 	Depths
 	// Pairs is partners, durations and marks.
 	Pairs
+	// Durations is the durations alone, which are to be had sooner.
+	Durations
 	// Insides is the events inside each call, as [calls.Table.ReadInside] has them.
 	Insides
 	// Selves is the time of each call that was not spent in calls that it

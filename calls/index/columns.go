@@ -208,7 +208,7 @@ func (t durationTest) compile(Source) matcher { return t }
 
 func (t durationTest) cost() int { return 0 }
 
-func (t durationTest) columns(*Summary) Columns { return Pairs }
+func (t durationTest) columns(*Summary) Columns { return Durations }
 
 func (t durationTest) judge(s *Summary, _ int64) verdict {
 	return verdictOf(t.least > t.most || s.MaxDuration < t.least, false)

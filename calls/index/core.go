@@ -344,6 +344,7 @@ func (c *core) addTotals() {
 		l := &c.cells[i]
 		c.addSum(l.number, l, c.slabs)
 		l.calls, l.timed, l.zeros, l.other, l.slab = 0, 0, 0, 0, noSlab
+		l.near = [nearOctaves]uint32{}
 		l.time, l.self, l.recursive, l.max, l.min = 0, 0, 0, 0, math.MaxInt64
 		// A cell that is on a stack may be added to without being touched.
 		// The others are seen anew.

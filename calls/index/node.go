@@ -129,25 +129,25 @@ func (l *levels) next(i int, level uint8) int {
 		return 0
 	}
 	n := l.rows[0].len()
-	for i < n {
-		// Up as long as whole groups are skipped.
-		k, group := 0, i
-		for *l.rows[k].at(group) < level {
-			group++
-			for k+1 < len(l.rows) && group%levelFan == 0 {
-				k, group = k+1, group/levelFan
-			}
-			if group >= l.rows[k].len() {
-				return n
-			}
-		}
-		for ; k > 0; k-- {
-			group *= levelFan
-			for *l.rows[k-1].at(group) < level {
-				group++
-			}
-		}
-		return group
+	if i >= n {
+		return n
 	}
-	return n
+	// Up as long as whole groups are skipped.
+	k, group := 0, i
+	for *l.rows[k].at(group) < level {
+		group++
+		for k+1 < len(l.rows) && group%levelFan == 0 {
+			k, group = k+1, group/levelFan
+		}
+		if group >= l.rows[k].len() {
+			return n
+		}
+	}
+	for ; k > 0; k-- {
+		group *= levelFan
+		for *l.rows[k-1].at(group) < level {
+			group++
+		}
+	}
+	return group
 }

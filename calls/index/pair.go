@@ -150,7 +150,9 @@ type cell struct {
 	time, self int64
 	max, min   int64
 	recursive  int64
-	number     uint32
+	// near are the tallies of the first octaves, noSlab for none.
+	near   [nearOctaves]uint32
+	number uint32
 	// other is the number of its records besides calls, timed and zeros.
 	other   int32
 	touched bool
@@ -547,7 +549,7 @@ func (p *pairer) pair(events []parser.Event) {
 					} else if c.floor != uint32(len(th.ops)) {
 						p.newFloor(th, f.cell, d)
 					}
-					count(&p.slabs, &c.slab, d)
+					c.count(&p.slabs, d)
 					if n > 0 {
 						th.frames[n-1].children += d
 					} else {
@@ -912,7 +914,7 @@ func (c *cell) close(slabs *[]tally, d, children int64) {
 	if c.open > 0 {
 		c.recursive += d
 	}
-	count(slabs, &c.slab, d)
+	c.count(slabs, d)
 }
 
 // maxOuter bounds the calls of which nothing is known that are put on a stack.

@@ -15,8 +15,8 @@ type replay struct {
 	events  []parser.Event
 	threads []rethread
 	byID    hash
-	// pairs, insides and selves are the columns that are filled.
-	pairs, insides, selves bool
+	// durations, pairs, insides and selves are the columns that are filled.
+	durations, pairs, insides, selves bool
 
 	ordinal []int64
 	inner   []int64 // time spent in the calls that an open call made
@@ -89,11 +89,15 @@ func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 		r.number(c.addresses, l, first, events, b.Address)
 	}
 	switch {
-	case want&(Depths|Pairs|Insides|Selves) == 0 && want&Threads != 0:
+	case want&(Durations|Pairs|Insides|Selves) == 0 && want&Depths != 0:
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		r.depths(c, l, b, k, events, want)
+	case want&(Durations|Pairs|Insides|Selves) == 0 && want&Threads != 0:
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.slots(c, b, k, events)
-	case want&(Depths|Pairs|Insides|Selves) != 0:
+	case want&(Durations|Pairs|Insides|Selves) != 0:
 		e := x.ends(c)
 		c.mu.RLock()
 		defer c.mu.RUnlock()
@@ -212,19 +216,163 @@ func (r *replay) slots(c *core, b *Block, k int, events []parser.Event) {
 	}
 }
 
-// replay fills the columns that the pairs are needed for.
+// depths fills the column of depths, and that of threads if it is wanted. How
+// deep a thread is takes no stack.
+func (r *replay) depths(c *core, l *layout, b *Block, k int, events []parser.Event, want Columns) {
+	n := len(events)
+	r.begin(c, k)
+	b.Depth = sized(b.Depth, n)
+	if want&Threads != 0 {
+		b.Thread = sized(b.Thread, n)
+	}
+	exceptions := c.exceptionsOf(k)
+	run, _ := l.position(b.First)
+	ends := l.starts[run+1] - b.First
+	began := false
+	var th *rethread
+	for i := 0; i < n; {
+		for int64(i) >= ends {
+			run++
+			ends = l.starts[run+1] - b.First
+			began = true
+			for t := range r.threads {
+				r.threads[t].depth = 0
+			}
+		}
+		ev := &events[i]
+		if th == nil || th.id != ev.Thread {
+			th = r.thread(ev.Thread)
+		}
+		if ev.Kind == parser.Damaged || th == nil {
+			slot, depth := c.damagedRecord(b, k, ev, th, began)
+			b.Depth[i] = depth
+			if want&Threads != 0 {
+				b.Thread[i] = slot
+			}
+			i++
+			continue
+		}
+		isStray := false
+		for len(exceptions) > 0 && int(exceptions[0].row) <= i {
+			switch x := &exceptions[0]; x.kind {
+			case stray:
+				isStray = true
+			case unwound:
+				th.depth -= min(int32(x.n), th.depth)
+			case resumed:
+				th.depth -= min(int32(x.n), th.depth)
+				for _, p := range x.pushed {
+					th.depth += int32(p.n)
+				}
+			}
+			exceptions = exceptions[1:]
+		}
+		start := i
+		if isStray {
+			b.Depth[i] = 0
+			i++
+		} else {
+			stop := int(min(int64(n), ends))
+			if len(exceptions) > 0 {
+				stop = min(stop, int(exceptions[0].row))
+			}
+			i, th.depth = stretch(b.Depth, events, i, stop, th.id, th.depth)
+		}
+		if want&Threads != 0 {
+			slots := b.Thread[start:i]
+			for j := range slots {
+				slots[j] = th.slot
+			}
+		}
+	}
+}
+
+// stretch fills depths from element i on, while the events are whole ones of a
+// thread. Enters and leaves follow each other in no order that a processor
+// could guess, so there are no branches on them.
+func stretch(depths []int32, events []parser.Event, i, stop int, id uint32, depth int32) (int, int32) {
+	depths, events = depths[:stop], events[:stop]
+	for ; i < len(events); i++ {
+		e := &events[i]
+		if e.Thread != id || e.Kind > parser.Leave {
+			break
+		}
+		leave := int32(e.Kind)
+		depth = max(depth-leave, 0)
+		depths[i] = depth
+		depth += 1 - leave
+	}
+	return i, depth
+}
+
+// pair fills durations, and the other columns of pairs if they are wanted, from
+// element i on, while the events are whole ones of a thread and the calls that
+// are left are of this block. open is the mark of an enter without a leave.
+func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int, open calls.Mark) int {
+	sp := len(th.frames)
+	if need := sp + stop - i; cap(th.frames) < need {
+		th.frames = append(make([]int32, 0, need+int(blockLen)), th.frames...)
+	}
+	stack := th.frames[:sp+stop-i]
+	events = events[:stop]
+	depths, durations := b.Depth[:stop], b.Duration[:stop]
+	var partners []int64
+	var marks []calls.Mark
+	if r.pairs {
+		partners, marks = b.Partner[:stop], b.Mark[:stop]
+	}
+	start := i
+	for ; i < len(events); i++ {
+		e := &events[i]
+		leave := int(e.Kind)
+		p := sp - leave
+		if e.Thread != th.id || leave > 1 || p < 0 {
+			break
+		}
+		// An enter is a pair with itself until its leave comes.
+		f := stack[p]
+		if leave == 0 {
+			f = int32(i)
+		}
+		if f < 0 {
+			break
+		}
+		stack[p] = f
+		sp = p + 1 - leave
+		depths[i] = th.depth + int32(p)
+		d := e.Time - events[f].Time
+		if d < 0 {
+			d = elapsed(events[f].Time, e.Time)
+		}
+		none := int64(leave) - 1 // all bits of an enter
+		d |= none
+		durations[i], durations[f] = d, d
+		if partners != nil {
+			partners[i], partners[f] = (b.First+int64(f))|none, (b.First+int64(i))|none
+			m := open & calls.Mark(none)
+			marks[i], marks[f] = m, m
+		}
+	}
+	th.records += int64(i - start)
+	th.frames = stack[:sp]
+	return i
+}
+
+// replay fills the columns that the stacks are needed for.
 func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Event, want Columns, e ends) {
 	n := len(events)
 	r.begin(c, k)
 	// Columns that are not wanted are not filled; inside and self go with the
 	// pairs, and cost more.
 	r.pairs, r.insides, r.selves = want&(Pairs|Insides|Selves) != 0, want&Insides != 0, want&Selves != 0
+	plain := !r.insides && !r.selves
+	b.Duration = sized(b.Duration, n)
 	b.Depth = sized(b.Depth, n)
 	if want&Threads != 0 {
 		b.Thread = sized(b.Thread, n)
 	}
 	if r.pairs {
-		b.Partner, b.Duration, b.Mark = sized(b.Partner, n), sized(b.Duration, n), sized(b.Mark, n)
+		b.Partner, b.Mark = sized(b.Partner, n), sized(b.Mark, n)
 	}
 	if r.insides {
 		b.Inside, r.ordinal = sized(b.Inside, n), sized(r.ordinal, n)
@@ -243,7 +391,7 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 	open := e.mark(b.First)
 	began := false // a run began in the block
 	var th *rethread
-	for i := range events {
+	for i := 0; i < n; i++ {
 		ev := &events[i]
 		for int64(i) >= ends {
 			run++
@@ -266,6 +414,19 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 			}
 			r.unpaired(b, i, calls.Damaged)
 			continue
+		}
+		if plain && int32(i) != next {
+			stop := r.pair(b, th, events, i, int(min(int64(n), ends, int64(next))), open)
+			if want&Threads != 0 {
+				slots := b.Thread[i:stop]
+				for j := range slots {
+					slots[j] = th.slot
+				}
+			}
+			if stop > i {
+				i = stop - 1
+				continue
+			}
 		}
 		if want&Threads != 0 {
 			b.Thread[i] = th.slot
@@ -299,9 +460,9 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 		}
 		depth := th.depth + int32(len(th.frames))
 		if ev.Kind == parser.Enter {
-			b.Depth[i] = depth
+			b.Depth[i], b.Duration[i] = depth, calls.NoDuration
 			if r.pairs {
-				b.Partner[i], b.Duration[i], b.Mark[i] = calls.NoPartner, calls.NoDuration, open
+				b.Partner[i], b.Mark[i] = calls.NoPartner, open
 				if r.insides {
 					b.Inside[i], r.ordinal[i] = -1, th.records
 				}
@@ -316,12 +477,13 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 			f := th.frames[k]
 			th.frames = th.frames[:k]
 			b.Depth[i] = depth - 1
+			d := elapsed(events[f].Time, ev.Time)
+			b.Duration[i], b.Duration[f] = d, d
 			if !r.pairs {
 				continue
 			}
-			d := elapsed(events[f].Time, ev.Time)
-			b.Partner[i], b.Duration[i], b.Mark[i] = b.First+int64(f), d, m
-			b.Partner[f], b.Duration[f], b.Mark[f] = b.First+int64(i), d, calls.None
+			b.Partner[i], b.Mark[i] = b.First+int64(f), m
+			b.Partner[f], b.Mark[f] = b.First+int64(i), calls.None
 			if r.insides {
 				inside := th.records - r.ordinal[f] - 1
 				b.Inside[i], b.Inside[f] = inside, inside
@@ -339,9 +501,6 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 		}
 		r.close(c, b, th, i, ev.Time, m)
 	}
-	if !r.pairs {
-		return
-	}
 	from, to := c.nodesOf(k)
 	for j := from; j < to; j++ {
 		r.node(c, b, j, e)
@@ -350,8 +509,9 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 
 // unpaired fills a row that has no partner.
 func (r *replay) unpaired(b *Block, i int, m calls.Mark) {
+	b.Duration[i] = calls.NoDuration
 	if r.pairs {
-		b.Partner[i], b.Duration[i], b.Mark[i] = calls.NoPartner, calls.NoDuration, m
+		b.Partner[i], b.Mark[i] = calls.NoPartner, m
 		if r.insides {
 			b.Inside[i] = -1
 		}
@@ -428,11 +588,11 @@ func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls
 		r.unpaired(b, i, calls.NoEnter)
 		return
 	}
-	if !r.pairs {
-		return
-	}
 	d := elapsed(n.enterTime, at)
-	b.Partner[i], b.Duration[i], b.Mark[i] = n.enter, d, m
+	b.Duration[i] = d
+	if r.pairs {
+		b.Partner[i], b.Mark[i] = n.enter, m
+	}
 	if r.insides {
 		b.Inside[i] = th.records - n.ordinal - 1
 	}
@@ -448,12 +608,18 @@ func (r *replay) node(c *core, b *Block, j int, e ends) {
 	if n.rowless || i < 0 || i >= int64(b.N) {
 		return
 	}
+	if n.timed() && n.leave >= 0 {
+		b.Duration[i] = n.duration()
+	}
+	if !r.pairs {
+		return
+	}
 	switch {
 	case n.leave < 0:
 		b.Mark[i] = e.mark(n.enter)
 	case n.timed():
 		d := n.duration()
-		b.Partner[i], b.Duration[i], b.Mark[i] = n.leave, d, calls.None
+		b.Partner[i], b.Mark[i] = n.leave, calls.None
 		if r.insides {
 			b.Inside[i] = n.inside
 		}

@@ -6,29 +6,23 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
 	"logparser/calls"
 	"logparser/parser"
-	"logparser/parser/classic"
 )
 
-// benchmarkIndex is made once of the classic log that LOGPARSER_BENCH_LOG
-// names.
+// benchmarkIndex is made once of the log that LOGPARSER_BENCH_LOG names.
 var benchmarkIndex *Index
 
 func openBenchmark(b *testing.B) *Index {
-	path := os.Getenv("LOGPARSER_BENCH_LOG")
-	if path == "" {
-		b.Skip("LOGPARSER_BENCH_LOG names no classic log")
-	}
 	if benchmarkIndex == nil {
-		log, err := classic.Open(context.Background(), path, parser.Options{}, nil)
-		if err != nil {
-			b.Fatal(err)
+		log := benchmarkLog(b)
+		if log == nil {
+			b.Skip("LOGPARSER_BENCH_LOG names no log")
 		}
+		var err error
 		if benchmarkIndex, err = Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
 			b.Fatal(err)
 		}

@@ -23,8 +23,9 @@ import (
 // knew of close what is open then. Where an event has to be judged by more
 // than that, the segment is paired again, by the core. The result is the same.
 
-// segmentBlocks is the number of blocks that are speculated on at a time.
-var segmentBlocks = 64
+// segmentBlocks is the number of blocks that are speculated on at a time: a
+// million rows, so that what is done for each address once is little.
+var segmentBlocks = 256
 
 // A segment is a range of rows, whole blocks of one run.
 type segment struct {

@@ -19,40 +19,36 @@ type tally struct {
 	counts [steps]uint32
 }
 
-func (s *slab) links() (*uint32, *uint32)  { return &s.next, &s.octave }
-func (s *tally) links() (*uint32, *uint32) { return &s.next, &s.octave }
+// nearOctaves are those whose tallies a cell finds at once: up to 64 us.
+const nearOctaves = 13
 
-// count counts a duration in the histogram that begins at *head.
-func count(slabs *[]tally, head *uint32, d int64) {
+// count counts a duration in the histogram of a cell.
+func (c *cell) count(tallies *[]tally, d int64) {
 	o, step := bucketOf(d)
-	if *head == noSlab || (*slabs)[*head].octave != uint32(o) {
-		find(slabs, head, uint32(o))
+	if o < nearOctaves {
+		i := c.near[o]
+		if i == noSlab {
+			i = c.addTally(tallies, uint32(o))
+			c.near[o] = i
+		}
+		(*tallies)[i].counts[step]++
+		return
 	}
-	(*slabs)[*head].counts[step]++
+	i := c.slab
+	for i != noSlab && (*tallies)[i].octave != uint32(o) {
+		i = (*tallies)[i].next
+	}
+	if i == noSlab {
+		i = c.addTally(tallies, uint32(o))
+	}
+	(*tallies)[i].counts[step]++
 }
 
-// find makes the slab of an octave the first.
-func find[T any, P interface {
-	*T
-	links() (next, octave *uint32)
-}](slabs *[]T, head *uint32, octave uint32) {
-	list := *slabs
-	before := uint32(noSlab)
-	for i := *head; i != noSlab; {
-		next, o := P(&list[i]).links()
-		if *o == octave {
-			if before != noSlab {
-				link, _ := P(&list[before]).links()
-				*link, *next, *head = *next, *head, i
-			}
-			return
-		}
-		before, i = i, *next
-	}
-	*slabs = append(list, *new(T))
-	next, o := P(&(*slabs)[len(list)]).links()
-	*next, *o = *head, octave
-	*head = uint32(len(list))
+func (c *cell) addTally(tallies *[]tally, octave uint32) uint32 {
+	i := uint32(len(*tallies))
+	*tallies = append(*tallies, tally{next: c.slab, octave: octave})
+	c.slab = i
+	return i
 }
 
 // A sum is what the calls of an address come to.
@@ -92,26 +88,30 @@ func (t *totals) at(address uint32) *sum {
 	return &t.list[address]
 }
 
-// merge adds a histogram that lies in other slabs.
+// slab returns the slab of an octave of a sum, which it adds if need be.
+func (t *totals) slab(s *sum, octave uint32) *slab {
+	for i := s.slab; i != noSlab; i = t.slabs[i].next {
+		if t.slabs[i].octave == octave {
+			return &t.slabs[i]
+		}
+	}
+	t.slabs = append(t.slabs, slab{next: s.slab, octave: octave})
+	s.slab = uint32(len(t.slabs) - 1)
+	return &t.slabs[s.slab]
+}
+
+// merge adds the histogram of a cell.
 func (t *totals) merge(s *sum, from []tally, head uint32) {
 	for i := head; i != noSlab; i = from[i].next {
-		if s.slab == noSlab || t.slabs[s.slab].octave != from[i].octave {
-			find(&t.slabs, &s.slab, from[i].octave)
-		}
-		to := &t.slabs[s.slab]
-		for k, n := range from[i].counts {
+		to := t.slab(s, from[i].octave)
+		for k, n := range &from[i].counts {
 			to.counts[k] += uint64(n)
 		}
 	}
 }
 
 // zeros adds calls that took no time to a histogram.
-func (t *totals) zeros(s *sum, n uint32) {
-	if s.slab == noSlab || t.slabs[s.slab].octave != 0 {
-		find(&t.slabs, &s.slab, 0)
-	}
-	t.slabs[s.slab].counts[0] += uint64(n)
-}
+func (t *totals) zeros(s *sum, n uint32) { t.slab(s, 0).counts[0] += uint64(n) }
 
 // total returns a sum for callers.
 func (t *totals) total(s *sum) Total {
