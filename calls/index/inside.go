@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -155,7 +156,10 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 		clear(st.known)
 		st.tests = 1
 	}
-	odd := s.Marks&(1<<calls.Stray|1<<calls.Damaged) != 0
+	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 {
+		t.even(k, b, st, pass)
+		return nil
+	}
 	table := t.table
 	thread, depth := NoThread, outside
 	n := b.N
@@ -164,7 +168,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 		var word uint64
 		for i := w * 64; i < min(w*64+64, n); i++ {
 			kind := kinds[i]
-			if odd && (kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Mark[i] == calls.Stray) {
+			if kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Mark[i] == calls.Stray {
 				continue
 			}
 			if threads[i] != thread {
@@ -209,6 +213,87 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 		pass[w] = word
 	}
 	return nil
+}
+
+// even is test for a block without strays and damaged records. Only the enters
+// of the set are looked at, and what follows them.
+func (t *compiledWithinTest) even(k int, b *Block, st *withinState, pass []uint64) {
+	n := b.N
+	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
+	clear(pass)
+	var begin [bitmapWords]uint64 // the enters of the set
+	for i, a := range addresses {
+		var hit uint8
+		if int(a) < len(t.table) {
+			hit = t.table[a]
+		} else {
+			hit = t.set.in(t.table, a)
+		}
+		begin[i>>6] |= uint64(hit&^uint8(kinds[i])&1) << (i & 63)
+	}
+	for i := 0; i < n; {
+		thread, end := threads[i], i+1
+		for end < n && threads[end] == thread {
+			end++
+		}
+		for int(thread) >= len(st.depth) {
+			st.depth = append(st.depth, outside)
+			st.known = append(st.known, 0)
+		}
+		if st.known[thread] != st.tests {
+			st.known[thread] = st.tests
+			st.depth[thread] = t.atTop(t.src.Top(k, thread))
+		}
+		depth := st.depth[thread]
+		for i < end {
+			if depth == outside {
+				if i = nextBit(begin[:], i, end); i == end {
+					break
+				}
+				depth = depths[i]
+				if t.below == 0 {
+					setBits(pass, i, i+1)
+				}
+				i++
+				continue
+			}
+			from := i
+			for i < end && depths[i] > depth {
+				i++
+			}
+			setBits(pass, from, i)
+			if i == end {
+				break
+			}
+			// The call's leave, or what comes after a call without one.
+			if depths[i] == depth && kinds[i] == parser.Leave {
+				setBits(pass, i, i+1)
+				i++
+			}
+			depth = outside
+		}
+		st.depth[thread] = depth
+	}
+}
+
+// nextBit returns the first bit that is set of from to end-1, or end.
+func nextBit(words []uint64, from, end int) int {
+	for from < end {
+		if w := words[from>>6] >> (from & 63); w != 0 {
+			return min(from+bits.TrailingZeros64(w), end)
+		}
+		from = from&^63 + 64
+	}
+	return end
+}
+
+// setBits sets the bits from to end-1.
+func setBits(words []uint64, from, end int) {
+	for from < end {
+		stop := min(end, from&^63+64)
+		words[from>>6] |= ^uint64(0) >> (64 - (stop - from)) << (from & 63)
+		from = stop
+	}
 }
 
 type callTest struct{ enter int64 }

@@ -329,11 +329,9 @@ func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int
 		if e.Thread != th.id || leave > 1 || p < 0 {
 			break
 		}
+		none := int64(leave) - 1 // all bits of an enter
 		// An enter is a pair with itself until its leave comes.
-		f := stack[p]
-		if leave == 0 {
-			f = int32(i)
-		}
+		f := stack[p]&^int32(none) | int32(i)&int32(none)
 		if f < 0 {
 			break
 		}
@@ -344,7 +342,6 @@ func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int
 		if d < 0 {
 			d = elapsed(events[f].Time, e.Time)
 		}
-		none := int64(leave) - 1 // all bits of an enter
 		d |= none
 		durations[i], durations[f] = d, d
 		if partners != nil {
