@@ -140,7 +140,7 @@ const maxFrames = 2000
 // last. Of very many only the innermost are returned; the first's Depth tells.
 func (s *Session) Stack(row int64) ([]Frame, error) {
 	src := s.blocks()
-	if src == nil || row >= src.Len() {
+	if row >= src.Len() {
 		return nil, errNoIndex
 	}
 	stack, err := index.Stack(src, row)
@@ -185,7 +185,7 @@ func (s *Session) elapsed(row, time int64) int64 {
 // not ok where there is none, or where its enter is missing from the log.
 func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 	src := s.blocks()
-	if src == nil || row >= src.Len() {
+	if row >= src.Len() {
 		return -1, false, errNoIndex
 	}
 	c, ok, err := index.Caller(src, row)
@@ -199,7 +199,7 @@ func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 // of the row's function, on any thread.
 func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int64, ok bool, err error) {
 	src := s.blocks()
-	if src == nil || row >= src.Len() {
+	if row >= src.Len() {
 		return -1, false, errNoIndex
 	}
 	c, err := index.CallAt(src, row)
@@ -218,7 +218,7 @@ func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int
 func (s *Session) RowAtTime(elapsed int64) int64 {
 	last := s.rows.Len() - 1
 	src := s.blocks()
-	if last < 0 || src == nil {
+	if last < 0 {
 		return max(last, 0)
 	}
 	row, err := index.RowAtTime(src, saturatedSum(elapsed, s.runs()[0].zero))
@@ -346,9 +346,6 @@ func (s *Session) whereOf(ctx context.Context, sel Selection) (index.Predicate, 
 	e, err := filter.Parse(sel.Where)
 	if err != nil {
 		return nil, err
-	}
-	if s.blocks() == nil {
-		return nil, errNoIndex
 	}
 	c, err := s.compile(ctx, e)
 	if err != nil {
@@ -502,9 +499,6 @@ type Lane struct {
 // Lanes returns the threads by rising id.
 func (t *Timeline) Lanes() []Lane {
 	src := t.s.blocks()
-	if src == nil {
-		return nil
-	}
 	slots := t.order(src)
 	known := make(map[uint32]Thread)
 	for _, th := range t.s.Threads() {
@@ -542,9 +536,6 @@ func (t *Timeline) order(src index.Source) []uint32 {
 // StageFilter. Until then a lane shows what it is given room for.
 func (t *Timeline) Measure(ctx context.Context, p Progress) error {
 	src := t.s.blocks()
-	if src == nil {
-		return errNoIndex
-	}
 	lanes, err := index.Lanes(ctx, src, nil, p.of(StageFilter))
 	if err != nil {
 		return err
@@ -559,7 +550,7 @@ func (t *Timeline) Measure(ctx context.Context, p Progress) error {
 // row, by the clock of the first run.
 func (t *Timeline) Range() (from, to int64) {
 	src := t.s.blocks()
-	if src == nil || src.Len() == 0 {
+	if src.Len() == 0 {
 		return 0, 0
 	}
 	c := condition{src: src}
@@ -570,6 +561,8 @@ func (t *Timeline) Range() (from, to int64) {
 
 // A LaneSpan is a call, or several small ones that are drawn as one.
 type LaneSpan struct {
+	// FunctionRef is the call's function, and of several calls that of the
+	// longest as far as it is known, otherwise zero.
 	FunctionRef
 	// From and To are elapsed times in nanoseconds, by the clock of the first
 	// run. A call may begin before what was asked for and end after it; an open
@@ -599,7 +592,7 @@ type LaneSpan struct {
 func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (spans []LaneSpan, finer bool, err error) {
 	s := t.s
 	src := s.blocks()
-	if src == nil || len(s.runs()) == 0 {
+	if len(s.runs()) == 0 {
 		return dst, false, nil
 	}
 	slots := t.order(src)
@@ -625,8 +618,12 @@ func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (
 	g := s.groups()
 	for i := range found {
 		f := &found[i]
+		var ref FunctionRef
+		if f.Count == 1 && !f.About || f.Longest >= 0 {
+			ref = g.ref(f.Address)
+		}
 		dst = append(dst, LaneSpan{
-			FunctionRef: g.ref(f.Address), From: f.Start - zero, To: f.End - zero, Depth: int(f.Depth), Deepest: int(f.Deepest),
+			FunctionRef: ref, From: f.Start - zero, To: f.End - zero, Depth: int(f.Depth), Deepest: int(f.Deepest),
 			Row: f.Enter, Calls: f.Count, About: f.About, Open: f.Open, NoLeave: f.NoLeave,
 		})
 	}

@@ -77,7 +77,7 @@ func (s *Session) values(c filter.Column, records map[string]int64) {
 		of = func(r *rows.Row) string { return r.Symbols }
 	}
 	src := s.blocks()
-	if of == nil || src == nil {
+	if of == nil {
 		return
 	}
 	s.mu.Lock()

@@ -111,10 +111,6 @@ func (s *Session) View(ctx context.Context, sel Selection, p Progress) (*View, e
 // make makes the condition and the rows of a view, not yet counted.
 func (v *View) make(ctx context.Context, p Progress) (*condition, *index.View, error) {
 	s := v.s
-	src := s.blocks()
-	if src == nil {
-		return nil, nil, errNoIndex
-	}
 	query, base, err := s.base(ctx, v.where)
 	if err != nil || len(v.sel.Folded) == 0 && !v.sel.Repeats {
 		return query, base, err
@@ -501,7 +497,7 @@ func (v *View) Folded(pos int64) (hidden int64, ok bool) {
 func (v *View) Search(ctx context.Context, from int64, q Query) (int64, error) {
 	list, _ := v.rows()
 	src := v.s.blocks()
-	if src == nil || list == nil && src.Len() < v.s.rows.Len() {
+	if list == nil && src.Len() < v.s.rows.Len() {
 		return Search(ctx, v, from, q, nil)
 	}
 	query, err := v.s.search(ctx, q.Text)
@@ -548,9 +544,6 @@ func (s *Session) search(ctx context.Context, text string) (*condition, error) {
 func (v *View) Matches(ctx context.Context, text string, buckets int, p Progress) (count int64, marks []uint32, err error) {
 	list, _ := v.rows()
 	src := v.s.blocks()
-	if src == nil {
-		return 0, nil, errNoIndex
-	}
 	query, err := v.s.search(ctx, text)
 	if err != nil {
 		return 0, nil, err

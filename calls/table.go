@@ -31,7 +31,9 @@ type Record struct {
 	Mark     Mark
 }
 
-// A Table holds a [Record] for each record of the chosen runs. Rows are
+// A Table holds a [Record] for each record of the chosen runs. It is the
+// reference: the tests of package index hold an index against it, and the
+// programs use only that. Rows are
 // counted from 0 over the runs in the order given. All its methods are safe
 // for concurrent use: rows can be read while [Table.Build] still works on
 // them.

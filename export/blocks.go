@@ -158,8 +158,10 @@ func readRows(ctx context.Context, src rows.Source, from, n int64, progress func
 					continue
 				}
 				got, err := src.Read(b.rows, b.from)
-				b.ready <- readError(b.from, got, len(b.rows), err)
+				err = readError(b.from, got, len(b.rows), err)
+				// What was sent is the receiver's.
 				b.rows = b.rows[:got]
+				b.ready <- err
 			}
 		}()
 	}

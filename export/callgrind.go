@@ -76,7 +76,7 @@ func (c *callgrind) head(dst []byte, part int, at int64) []byte {
 		lines = append(lines, "desc: Note: "+s)
 	}
 	for _, s := range lines {
-		c.line = append(append(c.line, visible(s)...), '\n')
+		c.line = append(append(c.line, rows.Visible(s)...), '\n')
 	}
 	c.line = append(c.line, "positions: line\nevent: ns : Time in nanoseconds\nevent: Calls : Calls\nevents: ns Calls\n"...)
 	return dst
@@ -164,7 +164,7 @@ func (c *callgrind) name(key string, kind byte, name string) {
 	c.line = append(c.line, key...)
 	c.line = append(strconv.AppendInt(append(c.line, '('), int64(n), 10), ')')
 	if !ok {
-		c.line = append(append(c.line, ' '), visible(name)...)
+		c.line = append(append(c.line, ' '), rows.Visible(name)...)
 	}
 	c.line = append(c.line, '\n')
 }

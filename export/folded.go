@@ -189,7 +189,7 @@ func (f *folded) flush() error {
 
 // appendFoldedName appends a name without what separates names or lines.
 func appendFoldedName(dst []byte, name string) []byte {
-	return append(dst, strings.ReplaceAll(visible(name), ";", ":")...)
+	return append(dst, strings.ReplaceAll(rows.Visible(name), ";", ":")...)
 }
 
 func (f *folded) tail(out *output, dst []byte) error {

@@ -141,7 +141,7 @@ func (h *pageRows) names(dst []byte, r *rows.Row) []byte {
 
 // appendPageText appends text for an element or an attribute in quotes.
 func appendPageText(dst []byte, s string) []byte {
-	s = visible(s)
+	s = rows.Visible(s)
 	for i := range len(s) {
 		switch s[i] {
 		case '&':

@@ -331,7 +331,7 @@ func (p *parquetFile) end() error {
 	for _, kv := range pairs {
 		m.open()
 		m.text(1, kv.key)
-		m.text(2, visible(kv.value))
+		m.text(2, rows.Visible(kv.value))
 		m.close()
 	}
 	m.text(6, "LogParser")

@@ -120,6 +120,31 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 	return nil, fmt.Errorf("saving %s: %w", path, plain(err))
 }
 
+// Existing returns the files that a save to a path may replace: the one of that
+// name, and those that are parts of it by their names.
+func Existing(path string, f Format) []string {
+	if path == "" || path == "-" || isDevicePath(path) {
+		return nil
+	}
+	var list []string
+	there := func(path string) bool {
+		info, err := os.Lstat(path)
+		if err == nil && !info.IsDir() {
+			list = append(list, path)
+			return true
+		}
+		return false
+	}
+	there(path)
+	p := parts{path: path, extension: f.Extension}
+	if target, _, err := existing(path); err == nil {
+		p.path = target
+	}
+	for i := 1; !f.Whole && there(p.name(i)); i++ {
+	}
+	return list
+}
+
 // parts are the files of one save.
 type parts struct {
 	ctx             context.Context

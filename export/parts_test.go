@@ -293,3 +293,30 @@ func TestFormatOf(t *testing.T) {
 		}
 	}
 }
+
+// What a save may replace is the file itself and the parts that an older save
+// may have left, up to the first that is missing.
+func TestExisting(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.json", "a.001.json", "a.002.json", "a.004.json", "b.001.folded"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		path, format string
+		want         []string
+	}{
+		{"a.json", "chrome", []string{"a.json", "a.001.json", "a.002.json"}},
+		{"b.folded", "folded", nil},
+		{"c.json", "chrome", nil},
+	} {
+		var got []string
+		for _, path := range export.Existing(filepath.Join(dir, test.path), format(t, test.format)) {
+			got = append(got, filepath.Base(path))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.path, got, test.want)
+		}
+	}
+}

@@ -110,7 +110,9 @@ func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
 }
 
 // appendName appends text that may be broken UTF-8.
-func appendName(dst []byte, field int, s string) []byte { return appendBytes(dst, field, visible(s)) }
+func appendName(dst []byte, field int, s string) []byte {
+	return appendBytes(dst, field, rows.Visible(s))
+}
 
 // processTrack is the track of the program; that of thread i is
 // processTrack + 1 + i.

@@ -60,7 +60,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	line := func(name, value string) {
 		if value != "" {
-			dst = append(appendPadded(dst, name, 10), visible(value)...)
+			dst = append(appendPadded(dst, name, 10), rows.Visible(value)...)
 			dst = append(dst, end...)
 		}
 	}
@@ -82,7 +82,7 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	for _, m := range h.Images {
 		table = append(table, []string{
 			string(rows.AppendAddress(nil, m.Base)), string(rows.AppendAddress(nil, m.Size)),
-			m.Status, visible(m.Name), visible(m.SymbolFile), visible(m.Identity),
+			m.Status, rows.Visible(m.Name), rows.Visible(m.SymbolFile), rows.Visible(m.Identity),
 		})
 	}
 	var widths [6]int
@@ -184,7 +184,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, m.function...)
 	used += 3 + m.width
 	if r.Note != "" {
-		note := visible(r.Note)
+		note := rows.Visible(r.Note)
 		dst = append(append(append(dst, "  ("...), note...), ')')
 		used += 4 + cellWidth(note)
 	}
@@ -197,16 +197,16 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 }
 
 func newTXTCells(r *rows.Row) txtCells {
-	c := txtCells{row: *r, ok: true, function: visible(r.Function)}
+	c := txtCells{row: *r, ok: true, function: rows.Visible(r.Function)}
 	c.width = cellWidth(c.function)
 	// The path may come from any system.
-	source := []byte(visible(r.Source[strings.LastIndexAny(r.Source, `/\`)+1:]))
+	source := []byte(rows.Visible(r.Source[strings.LastIndexAny(r.Source, `/\`)+1:]))
 	if r.Line != 0 {
 		source = rows.AppendLine(append(source, ':'), r.Line)
 	}
 	rest := append([]byte(nil), "  "...)
 	rest = append(appendPadded(rest, string(source), sourceWidth), "  "...)
-	rest = append(rest, visible(r.Module)...)
+	rest = append(rest, rows.Visible(r.Module)...)
 	c.rest = string(rest)
 	return c
 }
@@ -234,23 +234,6 @@ func trimBlanks(dst []byte, start int) []byte {
 		dst = dst[:len(dst)-1]
 	}
 	return dst
-}
-
-// visible replaces what a terminal would act upon or a line cannot hold:
-// control characters, line separators, characters that turn the direction of
-// writing, and broken UTF-8.
-func visible(s string) string {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			return strings.Map(func(r rune) rune {
-				if r == utf8.RuneError || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-					return utf8.RuneError
-				}
-				return r
-			}, s)
-		}
-	}
-	return s
 }
 
 // cellWidth returns how many character cells a terminal or an editor with a

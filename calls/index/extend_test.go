@@ -74,11 +74,7 @@ func checkGrowth(log *gappyLog, r *rand.Rand, namer calls.Namer) error {
 // TestGrowth holds extended indexes against the table over random sequences
 // and steps.
 func TestGrowth(t *testing.T) {
-	rounds := 120
-	if testing.Short() {
-		rounds = 40
-	}
-	for seed := range uint64(rounds) {
+	for seed := range rounds(120) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))

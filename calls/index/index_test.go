@@ -30,13 +30,18 @@ func check(log *gappyLog, namer calls.Namer) error {
 	return nil
 }
 
+// rounds returns how often a test with random input goes round; a short one,
+// which the race detector may watch, a tenth of n.
+func rounds(n uint64) uint64 {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestRandom holds indexes of random sequences against the table.
 func TestRandom(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 100
-	}
-	for seed := range uint64(rounds) {
+	for seed := range rounds(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 2, 3, 7, 16, 64)))
@@ -76,7 +81,7 @@ func TestPruned(t *testing.T) {
 // TestDeep has stacks deeper than what is searched call by call, and leaves
 // that name functions far down or none.
 func TestDeep(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range rounds(30) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		smallBlocks(t, 64)
 		smallSegments(t, 1+int(seed%4)*3)

@@ -97,8 +97,13 @@ type Span struct {
 	Start, End int64
 	// Enter is the row of the call's enter, -1 where that is missing. Of
 	// merged calls it is the row of one of them, or a row near them.
-	Enter   int64
-	Address uint32 // of merged calls that of one of them, if Count is exact
+	Enter int64
+	// Address is that of the call, and of merged calls that of the longest of
+	// those that are known, unless Longest is negative.
+	Address uint32
+	// Longest is, of merged calls, the duration in nanoseconds of the one that
+	// Address is of.
+	Longest int64
 	Thread  uint32
 	Depth   int32
 	// Deepest is the greatest depth of what is merged here, or what cannot be
@@ -192,6 +197,7 @@ type picture struct {
 	// end is the row behind the regions that are drawn, or -1.
 	end   int64
 	nodes []uint32
+	longs []Long
 }
 
 // A region is a group of blocks that is not looked into, or a block.
@@ -290,6 +296,10 @@ func appendSpan(list []Span, s *Span, pixel uint64) []Span {
 		last := &list[n-1]
 		near := s.Start <= last.End || uint64(s.Start)-uint64(last.End) < pixel
 		if near && s.Start >= last.Start && s.small(pixel) && last.small(pixel) {
+			last.Longest = last.longest()
+			if took := s.longest(); took > last.Longest {
+				last.Address, last.Longest = s.Address, took
+			}
 			if last.Count == 0 || s.Count == 0 {
 				last.Count = 0
 			} else {
@@ -304,6 +314,15 @@ func appendSpan(list []Span, s *Span, pixel uint64) []Span {
 		}
 	}
 	return append(list, *s)
+}
+
+// longest returns the duration of the call that the address is of, negative
+// where no call is known.
+func (s *Span) longest() int64 {
+	if s.Count == 1 && !s.About {
+		return s.End - s.Start
+	}
+	return s.Longest
 }
 
 // small reports whether a span is a call shorter than a pixel, or made of such.
@@ -425,9 +444,9 @@ func (p *picture) threads(r *region, visit func(thread uint32)) {
 // group draws the calls within a region, which is not looked into, as one
 // span, but for the longest if they are wide enough.
 func (p *picture) group(r *region) {
-	var longs []Long
+	p.longs = p.src.Longest(p.longs[:0], r.level, r.k)
+	longs := p.longs
 	if r.read {
-		longs = p.src.Longest(nil, r.level, r.k)
 		slices.SortFunc(longs, func(a, b Long) int { return cmp.Compare(a.EnterTime, b.EnterTime) })
 	}
 	alone := bits.OnesCount64(r.Threads) == 1 && p.src.Slots() <= 64
@@ -438,7 +457,14 @@ func (p *picture) group(r *region) {
 		}
 		rest := Span{
 			Start: r.FirstTime, End: r.LastTime, Enter: r.from, Thread: thread,
-			Deepest: r.MaxDepth, About: true,
+			Deepest: r.MaxDepth, About: true, Longest: -1,
+		}
+		if !r.read {
+			for i := range longs {
+				if took := longs[i].duration(); longs[i].Thread == thread && took > rest.Longest {
+					rest.Address, rest.Longest = longs[i].Address, took
+				}
+			}
 		}
 		if alone {
 			rest.Count = max(r.Rows/2, 1)
@@ -450,6 +476,9 @@ func (p *picture) group(r *region) {
 			}
 		}
 		for _, c := range longs {
+			if !r.read {
+				break // it is too short to be drawn
+			}
 			if c.Thread != thread {
 				continue
 			}

@@ -31,7 +31,7 @@ func plainCalls(src *tableSource) []Span {
 // enough must be there by itself, and each other within some span.
 func TestTimeline(t *testing.T) {
 	defer func(n int) { drawnBlocks = n }(drawnBlocks)
-	single, merged, about := 0, 0, 0
+	single, merged, about, named := 0, 0, 0, 0
 	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
 		drawnBlocks = 64 << (6 * r.IntN(2))
 		all := plainCalls(src)
@@ -89,6 +89,33 @@ func TestTimeline(t *testing.T) {
 					exact[s.Enter] = s
 				}
 			}
+			for _, s := range spans {
+				if (s.About || s.Count > 1) && s.Longest >= 0 {
+					named++
+					found, broken, inside, longest := false, false, int64(0), int64(0)
+					for _, c := range all {
+						if c.Thread != s.Thread || c.Depth < s.Depth || c.Depth > s.Deepest {
+							continue
+						}
+						took := c.End - c.Start
+						_, alone := exact[c.Enter]
+						found = found || c.Address == s.Address && (took == s.Longest || c.Open || c.NoLeave) && c.Start <= s.End+pixel && c.End >= s.Start-pixel
+						if c.Depth == s.Depth && c.Start >= s.Start && c.End <= s.End && !alone {
+							inside++
+							longest = max(longest, took)
+							broken = broken || c.Open || c.NoLeave
+						}
+					}
+					// Where the clock steps back, spans overlap; and where calls that
+					// were left without a leave end is not known here.
+					if !s.About && !broken && inside == s.Count && longest != s.Longest {
+						t.Fatalf("%+v is named by a call that is shorter than %d", s, longest)
+					}
+					if !found {
+						t.Fatalf("no call is what %+v is named by", s)
+					}
+				}
+			}
 			for _, c := range all {
 				if q.Threads != nil && !q.Threads.Has(c.Thread) || c.Depth > q.MaxDepth || c.Start >= q.To || c.End < q.From {
 					continue
@@ -123,8 +150,8 @@ func TestTimeline(t *testing.T) {
 			}
 		}
 	})
-	if single == 0 || merged == 0 || about == 0 {
-		t.Errorf("%d, %d, %d spans", single, merged, about)
+	if single == 0 || merged == 0 || about == 0 || named == 0 {
+		t.Errorf("%d, %d, %d spans, %d named", single, merged, about, named)
 	}
 }
 

@@ -15,8 +15,8 @@ type replay struct {
 	events  []parser.Event
 	threads []rethread
 	byID    hash
-	// durations, pairs, insides and selves are the columns that are filled.
-	durations, pairs, insides, selves bool
+	// pairs, insides and selves are the columns that are filled.
+	pairs, insides, selves bool
 
 	ordinal []int64
 	inner   []int64 // time spent in the calls that an open call made

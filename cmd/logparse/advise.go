@@ -103,7 +103,7 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 			fmt.Fprintf(w, "... and %d more\n", len(a.Functions)-i)
 			break
 		}
-		fmt.Fprintf(w, "%12d  %5.1f %%  %12s  %5.1f %%  %s%s\n", f.Events, 100*f.OfEvents, period(f.Overhead), 100*f.OfTime, f.Function, inModule(f))
+		fmt.Fprintf(w, "%12d  %5.1f %%  %12s  %5.1f %%  %s%s\n", f.Events, 100*f.OfEvents, period(f.Overhead), 100*f.OfTime, rows.Visible(f.Function), rows.Visible(inModule(f)))
 		if f.Named && f.OfEvents >= 0.01 && f.Function != "main" {
 			chosen = append(chosen, f)
 			share += f.OfEvents
@@ -117,17 +117,21 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 	part := func(title string, lines ...string) {
 		fmt.Fprintf(w, "\n%s\n", title)
 		for _, l := range lines {
-			fmt.Fprintf(w, "  %s\n", l)
+			fmt.Fprintf(w, "  %s\n", rows.Visible(l))
 		}
 	}
+	part("Where a function has a LogEnterLeave object: take it out of the function. The following is for the compiler's hooks.")
 	if e.Functions != "" {
 		part("gcc, for a shell:", e.Functions)
 	}
 	if len(e.Also) > 0 {
-		fmt.Fprintf(w, "  This hits others too, because gcc looks for the names within longer ones:\n  %s\n", strings.Join(clip(e.Also, 5), ", "))
+		fmt.Fprintf(w, "  This hits others too, because gcc looks for the names within longer ones:\n  %s\n", rows.Visible(strings.Join(clip(e.Also, 5), ", ")))
 	}
 	if len(e.Left) > 0 {
-		fmt.Fprintf(w, "  It cannot name %s: use the attribute below.\n", strings.Join(clip(e.Left, 5), ", "))
+		if e.Functions == "" {
+			part("gcc:")
+		}
+		fmt.Fprintf(w, "  Its option cannot name %s: use the attribute below.\n", rows.Visible(strings.Join(clip(e.Left, 5), ", ")))
 	}
 	if e.Files != "" {
 		part("gcc, all functions of their source files:", e.Files)
@@ -139,7 +143,9 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 	part("MSVC has neither a list nor a pragma for /Gh and /GH: compile the source files without them, in CMake",
 		`set_source_files_properties(FILE.cpp PROPERTIES COMPILE_OPTIONS "")`,
 		"with /Gh /GH set on the other files only, or make the functions __forceinline.")
-	part("Without building again, for the trace recorder:", e.Recorder)
+	if e.Recorder != "" {
+		part("Without building again, for the trace recorder:", e.Recorder)
+	}
 }
 
 // inModule writes a function's module and source behind its name.

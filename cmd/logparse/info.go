@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // jsonInfo is the object of `info --json`; its keys are documented in
@@ -118,7 +119,7 @@ const maxListed = 20
 func printInfo(w io.Writer, j jsonInfo) error {
 	out := bufio.NewWriter(w)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(out, "%-11s %s\n", name, rows.Visible(fmt.Sprintf(format, args...)))
 	}
 	line("log", "%s (%d bytes)", j.Log, j.Bytes)
 	if j.Modules != "" {

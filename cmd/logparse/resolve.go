@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // jsonFrame and jsonAddress are the objects of `resolve --json`; their keys
@@ -306,7 +307,7 @@ const notAnAddress = "not a hexadecimal address"
 
 func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
 	if sym == nil {
-		return fmt.Appendf(b, "%s  ?? (%s)\n", q.wrong, notAnAddress)
+		return fmt.Appendf(b, "%s  ?? (%s)\n", rows.Visible(q.wrong), notAnAddress)
 	}
 	start := len(b)
 	b = append(b, "0x"...)
@@ -324,18 +325,18 @@ func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
 		f := &sym.Frames[i]
 		switch {
 		case i > 0:
-			b = append(append(appendBlanks(b, indent), "  inlined into "...), f.Function...)
+			b = append(append(appendBlanks(b, indent), "  inlined into "...), rows.Visible(f.Function)...)
 		case f.Signature != "":
-			b = append(b, f.Signature...)
+			b = append(b, rows.Visible(f.Signature)...)
 		case f.Function != "":
-			b = append(b, f.Function...)
+			b = append(b, rows.Visible(f.Function)...)
 		default:
 			b = append(b, "??"...)
 		}
 		b = append(appendPlace(b, f.File, f.Line), '\n')
 	}
 	for _, alias := range sym.Aliases {
-		b = append(append(append(appendBlanks(b, indent), "  also "...), alias...), '\n')
+		b = append(append(append(appendBlanks(b, indent), "  also "...), rows.Visible(alias)...), '\n')
 	}
 	return b
 }
@@ -350,7 +351,7 @@ func appendPlace(b []byte, file string, line int) []byte {
 	if file == "" {
 		return b
 	}
-	b = append(append(b, "  "...), file...)
+	b = append(append(b, "  "...), rows.Visible(file)...)
 	if line == 0 {
 		return b
 	}

@@ -121,6 +121,10 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.IndexCache, "index-cache", "", "the `folder` for the indexes of large logs, which make opening them again quick (default: in the user's cache)")
 	flags.BoolVar(&f.NoIndexCache, "no-index-cache", false, "keep no index of the log, and take none")
 	flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
+	if cmd.Name() != "show" && cmd.Name() != "save" {
+		// No other verb has durations that could be corrected; stats and tree say so.
+		cobra.CheckErr(flags.MarkHidden("corrected"))
+	}
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")
 }
 

@@ -108,6 +108,9 @@ made. Quantiles are right to within a sixteenth.
 			if statistics == nil {
 				return usageError{fmt.Errorf("--by is function, module or thread, not %q", by)}
 			}
+			if limit < 0 {
+				return usageError{fmt.Errorf("--limit is a number of lines, not %d", limit)}
+			}
 			if err := cmp.Or(where.check(), out.check(), in.raw(cmd)); err != nil {
 				return err
 			}
@@ -175,15 +178,15 @@ func printStats(w io.Writer, list []app.FunctionStat, by string, digits, left in
 		out.WriteString("  ")
 		switch {
 		case by != "module":
-			out.WriteString(f.Function)
+			out.WriteString(rows.Visible(f.Function))
 			// Of a function without a name the module is part of what stands for one.
 			if f.Module != "" && !strings.HasPrefix(f.Function, f.Module+"+0x") {
-				out.WriteString("  [" + f.Module + "]")
+				out.WriteString("  [" + rows.Visible(f.Module) + "]")
 			}
 		case f.Module == "":
 			out.WriteString("(no module)")
 		default:
-			out.WriteString(f.Module)
+			out.WriteString(rows.Visible(f.Module))
 		}
 		out.WriteByte('\n')
 	}

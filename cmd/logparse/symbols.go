@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // jsonModule is the object of `symbols --json`; its keys are documented in
@@ -88,17 +89,17 @@ func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) err
 		encode.SetEscapeHTML(false)
 		return encode.Encode(j)
 	}
-	fmt.Fprintf(out, "%#18x %#10x %9d  %-12s %s\n", m.Base, m.Size, m.Records, m.Status, m.Path)
+	fmt.Fprintf(out, "%#18x %#10x %9d  %-12s %s\n", m.Base, m.Size, m.Records, m.Status, rows.Visible(m.Path))
 	if m.Identity != "-" {
-		fmt.Fprintf(out, "    identity  %s\n", m.Identity)
+		fmt.Fprintf(out, "    identity  %s\n", rows.Visible(m.Identity))
 	}
 	if m.SymbolFile != "" {
-		fmt.Fprintf(out, "    symbols   %s\n", m.SymbolFile)
+		fmt.Fprintf(out, "    symbols   %s\n", rows.Visible(m.SymbolFile))
 	}
-	_, err := fmt.Fprintf(out, "    why       %s\n", m.Reason)
+	_, err := fmt.Fprintf(out, "    why       %s\n", rows.Visible(m.Reason.String()))
 	if verbose {
 		for _, a := range m.Attempts {
-			_, err = fmt.Fprintf(out, "    looked    %s: %s\n", a.Path, a.Outcome)
+			_, err = fmt.Fprintf(out, "    looked    %s\n", rows.Visible(a.Path+": "+a.Outcome.String()))
 		}
 	}
 	return err

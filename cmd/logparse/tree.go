@@ -105,7 +105,7 @@ func printTree(w io.Writer, tree *app.Tree, digits int) error {
 			share = 100 * float64(n.Total) / float64(tree.Total)
 		}
 		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s\n", rows.AppendDuration(nil, n.Total, digits), share,
-			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), n.Label())
+			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()))
 		return true
 	})
 	return out.Flush()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -96,7 +97,7 @@ func TestStats(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
-	before := 1 << 60
+	before := math.MaxInt
 	list := table(t, out)
 	for _, f := range list {
 		n, _ := strconv.Atoi(f["calls"])
