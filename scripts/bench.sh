@@ -1,15 +1,17 @@
 #!/bin/bash
 # bench.sh measures speed and memory, and keeps the figures in build/bench.txt.
 #
-#	scripts/bench.sh [REGEXP|recorder|symbolizers]
+#	scripts/bench.sh [REGEXP|recorder|readers|symbolizers]
 #
 # First the recorder is compared with others (scripts/bench-recorder.sh) and
 # records a real program (scripts/bench/real-program.sh), then logparse is
-# compared with llvm-symbolizer and addr2line in one run
-# (scripts/bench/symbolizers.sh), then the benchmarks of every package run, one
-# package after another so that they do not slow each other down. With a
-# regular expression only the benchmarks that it matches run, with the word
-# recorder or symbolizers only that comparison.
+# compared with uftrace in reading what was recorded (scripts/bench/readers.sh),
+# opens a large log (scripts/bench/memory.sh) and is compared with
+# llvm-symbolizer and addr2line in one run (scripts/bench/symbolizers.sh), then
+# the benchmarks of every package run, one package after another so that they do
+# not slow each other down. With a regular expression only the benchmarks that
+# it matches run, with the word recorder, readers or symbolizers only that
+# comparison.
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,19 +21,16 @@ export CGO_ENABLED=0
 {
 	echo "$(go env GOVERSION), $(nproc) cores, $(uname -sr), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1), load $(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null)"
 	status=0
-	case $which in
-	"" | recorder)
-		for script in scripts/bench-recorder.sh scripts/bench/real-program.sh; do
-			$script
-			# 77: what it needs is not here, and it said so.
-			case $? in 0 | 77) ;; *) status=1 ;; esac
-		done
-		;;
-	esac
-	case $which in
-	"" | symbolizers) scripts/bench/symbolizers.sh || status=1 ;;
-	esac
-	if [ "$which" != symbolizers ] && [ "$which" != recorder ]; then
+	scripts=()
+	case $which in "" | recorder) scripts+=(bench-recorder.sh bench/real-program.sh) ;; esac
+	case $which in "" | readers) scripts+=(bench/readers.sh bench/memory.sh) ;; esac
+	case $which in "" | symbolizers) scripts+=(bench/symbolizers.sh) ;; esac
+	for script in "${scripts[@]}"; do
+		scripts/$script
+		# 77: what it needs is not here, and it said so.
+		case $? in 0 | 77) ;; *) status=1 ;; esac
+	done
+	if [ -z "$which" ] || [ ${#scripts[@]} = 0 ]; then
 		for dir in $(grep -rlE --include='*_test.go' '^func Benchmark[A-Z0-9_]' . | grep -v '^./build/' | xargs -r -n 1 dirname | sort -u); do
 			go test -tags ci,migrated_fynedo -run '^$' -bench "${which:-.}" -benchmem -timeout 60m "$dir" || status=1
 		done

@@ -5,9 +5,10 @@
 #
 # First every fuzz target of the module (or of the packages given) is fuzzed
 # for SECONDS, two at a time, then every fault test runs ROUNDS rounds (none if
-# 0). Without packages and with ROUNDS the recorder comes last: ROUNDS / 10
-# recording programs are ended by force on Linux, ROUNDS / 100 under wine, and
-# two threads record 100 million events each, which are read again.
+# 0). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
+# recording programs are ended by force on Linux, ROUNDS / 100 under wine, two
+# threads record 100 million events each, which are read again, and a log of a
+# billion records (16 GB) is read where the disk has room for it.
 #
 # What is done is noted in build/soak/done: a run that was broken off goes on
 # where it stopped. When all is done the next run begins anew, and so does
@@ -84,17 +85,17 @@ faults() {
 }
 export -f soak_one faults
 
-# recorder NAME COMMAND... runs a test of the recorder; 77: it needs what is not
-# here.
-recorder() {
-	local name=recorder:$1 log=$out/recorder_$1.log start=$SECONDS word=ok finding
+# whole NAME COMMAND... runs a test of recorder or reader; 77: it needs what is
+# not here.
+whole() {
+	local name=$1 log=$out/${1/:/_}.log start=$SECONDS word=ok finding
 	shift
 	if grep -qF "|$name|" "$out/done"; then
 		return
 	fi
 	"$@" >"$log" 2>&1
 	case $? in
-	0) finding=$(grep -aE 'kills, at most|^large trace: .*(read|each)|passed, ' "$log" | tr -d '\r' | sed 's/^ *//' | tail -n 2 | paste -sd ';') ;;
+	0) finding=$(grep -aE 'kills, at most|^large trace: .*(read|each)|^stats, |passed, ' "$log" | tr -d '\r' | sed 's/^ *//' | tail -n 2 | paste -sd ';') ;;
 	77) word=skip finding=$(tail -n 1 "$log") ;;
 	*) word=FAIL finding="see $log" ;;
 	esac
@@ -116,10 +117,11 @@ if [ "$rounds" -gt 0 ]; then
 	for dir in $tests; do faults "$dir"; done
 fi
 if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
-	tests="$tests recorder:kills recorder:kills-wine recorder:large"
-	recorder kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
-	recorder kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
-	recorder large scripts/bench/large-trace.sh 50 2
+	tests="$tests recorder:kills recorder:kills-wine recorder:large reader:billion"
+	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
+	whole recorder:kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
+	whole recorder:large scripts/bench/large-trace.sh 50 2
+	whole reader:billion scripts/bench/memory.sh 1000 command
 fi
 
 {

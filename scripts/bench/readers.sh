@@ -1,25 +1,42 @@
 #!/bin/bash
-# readers.sh measures what reading a log costs, beside uftrace: the same program
-# is recorded by both, and both answer the same questions, alternately.
+# readers.sh measures what reading a large log costs, beside uftrace.
 #
 #	scripts/bench/readers.sh [MILLIONS] [ROUNDS]
 #
-# MILLIONS (51) of events, ROUNDS (3), of which the median counts. Times are
-# wall clock in seconds from start to end; output goes to /dev/null, and csv to
-# a file besides. logparse answers once without its kept index ("cold") and
-# then with it.
+# The same program (scripts/bench/calls.c) makes MILLIONS (51) of events and is
+# recorded by uftrace and by the trace recorder. Both then answer the same
+# questions, in turn, ROUNDS (3) times over, of which the median counts: what
+# each function cost, all calls as text, all as a Chrome trace. That both have
+# the same calls and print the same lines is checked first. logparse answers
+# once as if it had never seen the log ("new") and once with the index that it
+# keeps ("kept"). Times are from the start of the process to its end, output
+# goes to /dev/null.
+#
+# Then come saving as csv, opening, and the benchmarks of calls/index on that
+# trace and on a classic log of the same shape and size (scripts/genlog, 24-byte
+# records). Lines that begin with "bar" compare with what reading has to keep to.
+#
+# From the environment: BENCH_DIR, a folder for the logs. Exit status 77: what
+# it needs is not here.
 set -u
 cd "$(dirname "$0")/../.."
-millions=${1:-51} rounds=${2:-3}
-[ "$(uname -s)" = Linux ] || { echo "readers.sh is for Linux" && exit 77; }
-command -v gcc >/dev/null || { echo "gcc is missing" && exit 77; }
-command -v uftrace >/dev/null || { echo "uftrace is missing: apt-get install uftrace" && exit 77; }
-CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o build/logparse ./cmd/logparse || exit 1
-logparse=$PWD/build/logparse here=$PWD
+millions=${1:-51} rounds=${2:-3} here=$PWD
+leave_out() {
+	echo "left out: the comparison of readers; $*"
+	exit 77
+}
+[ "$(uname -s)" = Linux ] || leave_out "it is for Linux"
+for p in gcc uftrace; do command -v $p >/dev/null || leave_out "it needs $p"; done
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$work"' EXIT
-export LC_ALL=C XDG_CACHE_HOME=$work/cache
+# 16, 4 and 24 bytes an event of the logs, and csv twice.
+need=$((millions * 400 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
+[ $((free / 1000000)) -ge $need ] || leave_out "it needs $need GB in $work"
+export LC_ALL=C CGO_ENABLED=0 XDG_CACHE_HOME=$work/cache
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LD_PRELOAD; do unset $v; done
+logparse=$work/logparse
+GOCACHE=$(go env GOCACHE) && export GOCACHE
+go build -trimpath -ldflags "-s -w" -o "$logparse" ./cmd/logparse && go build -o "$work/genlog" ./scripts/genlog || exit 1
 cd "$work" || exit 1
 
 objects=()
@@ -27,53 +44,129 @@ for f in core control platform_linux modules_linux interpose_linux hooks_cyg; do
 	gcc -std=c99 -O2 -I"$here/recorder/include" -c "$here/recorder/src/$f.c" -o $f.o || exit 1
 	objects+=($f.o)
 done
-gcc -g -O2 -finstrument-functions "$here/scripts/bench/calls.c" -c -o calls.o || exit 1
-gcc calls.o -o plain && gcc calls.o "${objects[@]}" -o traced -pthread -ldl || exit 1
+gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/calls.c" -o calls.o &&
+	gcc calls.o -o plain && gcc calls.o "${objects[@]}" -o traced -pthread -ldl || exit 1
 uftrace record --no-libcall --no-event -b 64m -d ud ./plain "$millions" >/dev/null || exit 1
 LOGREC_FILE=$work/calls.lptrace ./traced "$millions" >/dev/null || exit 1
-cat calls.lptrace ud/*.dat >/dev/null
+./genlog -records $((millions * 1000000)) -size 24 -tiny tiny >/dev/null || exit 1
+classic=$work/tiny/LogDetails.dat
+cat calls.lptrace ud/*.dat "$classic" >/dev/null
 
-# seconds COMMAND... prints the wall time and the greatest resident set in MB.
-seconds() { /usr/bin/time -f '%e %M' -o time.txt "$@" >/dev/null 2>err.txt || { cat err.txt >&2 && return 1; } && awk '{ printf "%s %.0f\n", $1, $2 / 1024 }' time.txt; }
+median() { sort -n "$1" | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }'; }
+failed=0
+TIMEFORMAT='%R %U %S'
+# timed FILE COMMAND... appends the seconds of wall clock and processor to FILE,
+# and the system's part of them.
+timed() {
+	local file=$1
+	shift
+	{ time "$@" >/dev/null 2>err.txt; } 2>time.txt || { cat err.txt && exit 1; }
+	awk '{ print $1, $2 + $3, $3 }' time.txt >>"$file"
+}
+# bar WHAT IS LIMIT: IS has to be LIMIT at least; with "most" at most.
+bar() {
+	awk -v w="$1" -v is="$2" -v limit="$3" -v most="${4:-}" 'BEGIN {
+		ok = most ? is <= limit : is >= limit
+		printf "bar %-52s %9.3f of %7.3f %s\n", w, is, limit, ok ? "met" : "MISSED" }'
+}
 
+# same WHAT THEIRS OURS
+same() {
+	[ "$2" = "$3" ] && return
+	echo "FAIL: $1: uftrace has $2, logparse $3"
+	failed=1
+}
+events=$("$logparse" info calls.lptrace --json | grep -oE '"records": ?[0-9]+' | head -n 1 | tr -dc 0-9)
+same "events" $(($(cat ud/*.dat | wc -c) / 16)) "$events"
+uftrace report -d ud | awk '$NF ~ /^[a-z]+$/ && $(NF - 1) ~ /^[0-9]+$/ { print $NF, $(NF - 1) }' | sort >theirs.txt
+"$logparse" stats calls.lptrace --format csv | awk -F, 'NR > 1 { print $1, $6 }' | sort >ours.txt
+[ -s theirs.txt ] || same "functions" "no list" "$(wc -l <ours.txt)"
+same "calls of each function" "$(cat theirs.txt)" "$(cat ours.txt)"
+same "lines of calls" $(($(uftrace replay --no-merge -d ud | wc -l) - 1)) $(($("$logparse" show calls.lptrace | wc -l) - $("$logparse" show -n 0 calls.lptrace | wc -l)))
+begins() { grep -c '"ph":"[BE]"'; }
+same "events of the Chrome trace" "$(uftrace dump --chrome -d ud | begins)" "$("$logparse" save calls.lptrace --format chrome -o - | begins)"
+[ $failed = 0 ] || exit 1
+
+echo "reading: $events events in $(wc -l <ours.txt) functions, the same calls in both; $rounds rounds, $(nproc) cores, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
+echo "uftrace $(cat ud/*.dat | wc -c) bytes, trace $(stat -c %s calls.lptrace), classic log $(stat -c %s "$classic")"
 table=(
-	"report|uftrace report -d ud|$logparse stats calls.lptrace|8"
-	"replay as text|uftrace replay -d ud|$logparse show -n 0 calls.lptrace|4"
-	"Chrome trace|uftrace dump --chrome -d ud|$logparse save calls.lptrace --format chrome -o -|4"
+	"report|uftrace report -d ud|stats calls.lptrace|8"
+	"replay|uftrace replay -d ud|show calls.lptrace|4"
+	"replay --no-merge|uftrace replay --no-merge -d ud|show calls.lptrace|"
+	"dump --chrome|uftrace dump --chrome -d ud|save calls.lptrace --format chrome -o -|4"
 )
-more=(
-	"csv of all rows|$logparse save calls.lptrace --format csv -o -"
-	"csv to a file|$logparse save calls.lptrace --format csv -o calls.csv"
-	"rows of a function|$logparse stats calls.lptrace --where func:=hash"
-)
-events=$($logparse info calls.lptrace | awk '/ecords/ { gsub(",", ""); for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/ && $i > n) n = $i } END { print n }')
-echo "$events events; trace $(stat -c %s calls.lptrace) bytes, uftrace $(cat ud/*.dat | wc -c) bytes; $(nproc) cores, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
-median() { sort -n "$1" | awk '{ v[NR] = $1; m[NR] = $2 } END { k = int((NR + 1) / 2); print v[k], m[k] }'; }
 for ((r = 0; r < rounds; r++)); do
 	for i in "${!table[@]}"; do
-		IFS='|' read -r name theirs ours bar <<<"${table[$i]}"
-		seconds $theirs >>"theirs.$i" || exit 1
+		IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+		timed "theirs.$i" $theirs
 		rm -rf cache
-		seconds $ours >>"cold.$i" || exit 1
-		seconds $ours >>"ours.$i" || exit 1
-	done
-	for i in "${!more[@]}"; do
-		IFS='|' read -r name ours <<<"${more[$i]}"
-		seconds $ours >>"more.$i" || exit 1
+		timed "new.$i" "$logparse" $ours
+		timed "kept.$i" "$logparse" $ours
 	done
 done
-printf '%-20s %10s %8s %10s %8s %10s %8s %8s\n' "" uftrace MB cold MB indexed "M ev/s" ratio
+printf '%-20s %16s %16s %16s %18s %18s\n' "wall and CPU, s" uftrace new kept "times, new" "times, kept"
 for i in "${!table[@]}"; do
-	IFS='|' read -r name theirs ours bar <<<"${table[$i]}"
-	read -r t tm <<<"$(median theirs.$i)"
-	read -r c cm <<<"$(median cold.$i)"
-	read -r o om <<<"$(median ours.$i)"
-	awk -v n="$name" -v t="$t" -v tm="$tm" -v c="$c" -v cm="$cm" -v o="$o" -v e="$events" -v bar="$bar" 'BEGIN {
-		printf "%-20s %10.2f %8d %10.2f %8d %10.2f %8.1f %8.1f  bar %d cold %s, indexed %s\n", n, t, tm, c, cm, o, e / c / 1e6, t / c, bar,
-			t >= bar * c ? "met" : "MISSED (" sprintf("%.1f", t / c) ")", t >= bar * o ? "met" : "MISSED (" sprintf("%.1f", t / o) ")" }'
+	IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+	echo "$name $(for k in theirs new kept; do median "$k.$i" | cut -d ' ' -f 1,2; done | paste -sd ' ')" | awk '{
+		n = NF - 5; name = $1; for (i = 2; i < n; i++) name = name " " $i
+		printf "%-20s %8.2f %7.2f %8.2f %7.2f %8.2f %7.2f %10.1f %7.1f %10.1f %7.1f\n", name,
+			$n, $(n + 1), $(n + 2), $(n + 3), $(n + 4), $(n + 5), $n / $(n + 2), $(n + 1) / $(n + 3), $n / $(n + 4), $(n + 1) / $(n + 5) }'
 done
-for i in "${!more[@]}"; do
-	IFS='|' read -r name ours <<<"${more[$i]}"
-	read -r o om <<<"$(median more.$i)"
-	awk -v n="$name" -v o="$o" -v om="$om" -v e="$events" 'BEGIN { printf "%-20s %10.2f s, %.1f million events/s, %d MB\n", n, o, e / o / 1e6, om }'
+ratio() { awk -v a="$(median "$1")" -v b="$(median "$2")" -v c="$3" 'BEGIN { split(a, x, " "); split(b, y, " "); print x[c] / y[c] }'; }
+for i in "${!table[@]}"; do
+	IFS='|' read -r name theirs ours limit <<<"${table[$i]}"
+	[ -n "$limit" ] || continue
+	for state in new kept; do
+		bar "uftrace $name, times by the clock, $state" "$(ratio "theirs.$i" $state.$i 1)" "$limit"
+		bar "uftrace $name, times by CPU, $state" "$(ratio "theirs.$i" $state.$i 2)" "$limit"
+	done
 done
+
+# of_each NAME COMMAND...: one line for the trace and one for the classic log,
+# medians left in NAME.trace and NAME.classic.
+of_each() {
+	local name=$1 kind r
+	shift
+	for ((r = 0; r < rounds; r++)); do
+		# Only a file that is new need not wait for the disk.
+		rm -f all.csv
+		timed "$name.trace" "$logparse" "${@//LOG/calls.lptrace}"
+		rm -f all.csv
+		timed "$name.classic" "$logparse" "${@//LOG/$classic}"
+	done
+	for kind in trace classic; do
+		median "$name.$kind" | awk -v n="$name, $kind" -v e="$events" '{ printf "%-40s %8.3f s, CPU %.2f s (system %.2f), %.1f million rows/s\n", n, $1, $2, $3, e / $1 / 1e6 }'
+	done
+}
+million_rows() { median "$1" | awk -v e="$events" '{ print e / $1 / 1e6 }'; }
+of_each "statistics, new" stats LOG --no-index-cache
+bar "uftrace report, a classic log of that shape, new" "$(ratio theirs.0 "statistics, new.classic" 1)" 8
+"$logparse" stats "$classic" >/dev/null 2>&1
+of_each "opened again, statistics" stats LOG
+for kind in trace classic; do bar "opening again, s, $kind" "$(median "opened again, statistics.$kind" | cut -d ' ' -f 1)" 0.5 most; done
+of_each "csv to the null device" save LOG --format csv -o -
+for kind in trace classic; do bar "csv of all rows, million/s, $kind" "$(million_rows "csv to the null device.$kind")" 20; done
+of_each "csv to a file" save LOG -o all.csv
+size=$(stat -c %s all.csv)
+rm -f all.csv
+{ time head -c "$size" /dev/zero >zeros; } 2>time.txt
+{ time sync zeros; } 2>sync.txt
+rm -f zeros
+awk -v s="$size" '{ t[NR] = $1 } END { printf "the disk beside it: %.1f GB of zeros into the file cache at %.2f GB/s, %.2f GB/s to the disk\n", s / 1e9, s / t[1] / 1e9, s / (t[1] + t[2]) / 1e9 }' time.txt sync.txt
+
+for log in "$work/calls.lptrace" "$classic"; do
+	kind=classic
+	[ "${log##*.}" = lptrace ] && kind=trace
+	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^Benchmark(Build|Filter|Analysis|Timeline)$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
+	sed -n 's/^Benchmark//p' go.txt | sed "s/^/$kind: /"
+	while read -r name _ ns _ rest; do
+		name=${name#Benchmark} name=${name%-[0-9]*}
+		case $name in
+		Build/*) bar "index, million events/s, $kind" "$(grep -oE '[0-9.]+.Mevents' <<<"$rest" | grep -oE '^[0-9.]+')" 100 ;;
+		Filter/*) bar "filter, s, $kind: ${name#*/}" "$(awk -v n="$ns" 'BEGIN { print n / 1e9 }')" 0.3 most ;;
+		Analysis/statistics-totals) bar "statistics, s, $kind" "$(awk -v n="$ns" 'BEGIN { print n / 1e9 }')" 0.1 most ;;
+		Timeline/*) bar "a frame of the timeline, ms, $kind, zoom ${name#*/}" "$(awk -v n="$ns" 'BEGIN { print n / 1e6 }')" 8 most ;;
+		esac
+	done < <(grep '^Benchmark' go.txt)
+done
+exit 0
