@@ -151,7 +151,8 @@ type Exclusion struct {
 	// excludes the source files that have these functions, with all others in
 	// them. Both are "" where there is nothing to name.
 	Functions, Files string
-	// Recorder is a setting of our recorder's environment.
+	// Recorder is a setting of our recorder's environment, "" where it can
+	// name none of them.
 	Recorder string
 	// Also are other functions of the log that gcc's option hits, because it
 	// looks for its names anywhere within a function's.

@@ -56,6 +56,20 @@ func SaveTitle(format string) (title, extension string) {
 	return f.Title, f.Extension
 }
 
+// SaveLimitsOf returns where another file is begun if the user does not say so.
+// whole says that the format sums up all rows and is never divided.
+func SaveLimitsOf(format string) (limits SaveLimits, whole bool) {
+	f, _ := saveFormat(format)
+	return f.Limits, f.Whole
+}
+
+// SavedBefore returns the files that saving to a path may replace: the one of
+// that name, and those that an older save was divided into.
+func SavedBefore(path, format string) []string {
+	f, _ := saveFormat(format)
+	return export.Existing(path, f)
+}
+
 func saveFormat(name string) (export.Format, bool) {
 	for _, f := range export.Formats() {
 		if f.Name == name {

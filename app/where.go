@@ -357,20 +357,22 @@ func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) inde
 	begin := start.Add(time.Duration(first - zero))
 	y, m, d := begin.Date()
 	midnight := saturatedSum(zero, int64(time.Date(y, m, d, 0, 0, 0, 0, start.Location()).Sub(start)))
-	if last < first || (last-midnight)/day >= maxDays {
+	// Times of a damaged log may be anything, so differences count without sign.
+	days := (uint64(last) - uint64(midnight)) / uint64(day)
+	if last < first || first < midnight || days >= maxDays {
 		return c.slow(func(row *rows.Row) bool { return r.HasTime(row.Elapsed, row.Wall, row.HasWall) })
 	}
 	var parts []index.Predicate
 	// The log may go on into the next day before this is worked out again.
 	until := midnight
-	for until <= last+day {
-		from, to := until+r.Low, until+r.High
+	for range days + 2 {
+		from, to := saturatedSum(until, r.Low), saturatedSum(until, r.High)
 		if r.Low > r.High {
 			parts = append(parts, index.InTime(until, to))
-			to = until + day - 1
+			to = saturatedSum(until, day-1)
 		}
 		parts = append(parts, index.InTime(from, to))
-		until += day
+		until = saturatedSum(until, day)
 	}
 	c.timesOfDay, c.until = true, min(c.until, until-1)
 	return index.Or(parts...)

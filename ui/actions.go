@@ -167,11 +167,10 @@ func (w *Window) copy() {
 
 // openSource opens a row's source line in the user's editor.
 func (w *Window) openSource(row int64) {
-	src := w.ctl.State().Rows
-	if src == nil || row < 0 || row >= src.Len() {
+	r, ok := w.rowAt(row)
+	if !ok {
 		return
 	}
-	r := src.Row(row)
 	if r.Source == "" {
 		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No source line is known for this row."),
 			Next: lang.L("Lines come from .pdb files and DWARF; the modules panel says what was found."), Offer: control.OfferSymbols})

@@ -2,8 +2,6 @@ package ui
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +17,6 @@ import (
 	"logparser/app"
 	"logparser/ui/control"
 	"logparser/ui/editor"
-	"logparser/ui/inputs"
 )
 
 // errForbidden says that the user wants no path out of a file to be opened.
@@ -275,106 +272,6 @@ func (w *Window) quitWhenIdle() {
 		w.remember()
 		w.win.Close()
 	}
-}
-
-// save asks where and how to save all rows.
-func (w *Window) save() {
-	s := w.ctl.State()
-	if !s.Opened || w.ctl.Busy() {
-		return
-	}
-	path := inputs.NewEntry()
-	format := widget.NewSelect(app.SaveFormats(), nil)
-	bom := widget.NewCheck(lang.L("Byte order mark, for spreadsheets"), nil)
-	crlf := widget.NewCheck(lang.L("Line ends of Windows (CR LF)"), nil)
-	extended := "" // the format whose extension the path has
-	raw := widget.NewCheck(lang.L("Leave cells alone that a spreadsheet would run as a formula"), nil)
-	format.OnChanged = func(f string) {
-		stem := strings.TrimSuffix(path.Text, filepath.Ext(path.Text))
-		if _, before := app.SaveTitle(extended); strings.HasSuffix(path.Text, "."+before) {
-			stem = strings.TrimSuffix(path.Text, "."+before)
-		}
-		_, extension := app.SaveTitle(f)
-		extended = f
-		path.SetText(stem + "." + extension)
-		if f == "csv" {
-			raw.Enable()
-		} else {
-			raw.Disable()
-		}
-	}
-	path.SetText(s.Found.Log)
-	format.SetSelected(w.pref.saveFormat())
-	if format.Selected == "" {
-		format.SetSelectedIndex(0)
-	}
-	// A system's dialog has asked already whether to replace a file.
-	replaced := ""
-	browse := widget.NewButtonWithIcon(lang.L("Choose"), theme.FolderIcon(), func() {
-		w.picker.Save(lang.L("Save"), path.Text, func(p string) {
-			path.SetText(p)
-			if w.picker.Native {
-				replaced = p
-			}
-		})
-	})
-	shown := lang.L("The rows shown: {{.N}}", data{"N": control.Thousands(s.Rows.Len())})
-	if s.View != nil && !s.View.Done() {
-		shown = lang.L("The rows shown, as soon as they are counted")
-	}
-	which := widget.NewRadioGroup([]string{shown, lang.L("All rows: {{.N}}", data{"N": control.Thousands(s.Facts.Shown())})}, nil)
-	which.SetSelected(which.Options[0])
-	which.Required = true
-	if !s.Filtered {
-		which.SetSelected(which.Options[1])
-		which.Hide()
-	}
-	d := dialog.NewForm(lang.L("Save"), lang.L("Save"), lang.L("Cancel"), []*widget.FormItem{
-		widget.NewFormItem(lang.L("File"), container.NewBorder(nil, nil, nil, browse, path)),
-		widget.NewFormItem(lang.L("Format"), format),
-		widget.NewFormItem("", container.NewVBox(bom, crlf, raw)),
-		widget.NewFormItem("", which),
-	}, func(ok bool) {
-		if !ok || path.Text == "" {
-			return
-		}
-		target, as := path.Text, format.Selected
-		if named := app.SaveFormatOf(target); named != "" {
-			as = named
-		}
-		w.pref.setSaveFormat(as)
-		opt := app.SaveOptions{BOM: bom.Checked, CRLF: crlf.Checked, Raw: raw.Checked && as == "csv"}
-		save := w.ctl.Save
-		if w.ctl.State().Filtered && which.Selected == which.Options[0] {
-			save = w.ctl.SaveShown
-		}
-		w.writeTo(target, target == replaced, func() { save(target, as, opt) })
-	}, w.win)
-	path.OnSubmitted = func(string) { d.Submit() }
-	path.OnKey = w.key
-	w.open(d, 720, 340)
-	w.win.Canvas().Focus(path)
-	path.TypedShortcut(&fyne.ShortcutSelectAll{})
-}
-
-// writeTo calls write, after asking whether a file that is there may be
-// replaced, unless that was asked already.
-func (w *Window) writeTo(target string, asked bool, write func()) {
-	go func() {
-		_, err := os.Lstat(target)
-		w.post(func() {
-			if err != nil || asked {
-				write()
-				return
-			}
-			d := dialog.NewConfirm(lang.L("Save"), lang.L("{{.Name}} exists. Replace it?", data{"Name": filepath.Base(target)}), func(ok bool) {
-				if ok {
-					write()
-				}
-			}, w.win)
-			w.open(d, 0, 0)
-		})
-	}()
 }
 
 // showSettings edits what is not at hand elsewhere.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
+	"logparser/ui/readahead"
 	"logparser/ui/table"
 )
 
@@ -199,11 +201,10 @@ func (w *Window) goToPlace(p table.Place) {
 // tree is the Left and the Right key: they fold and unfold, and lead to the
 // caller and to the first call that was made, as in trees.
 func (w *Window) tree(at int64, right bool) {
-	src := w.ctl.State().Rows
-	if src == nil || at >= src.Len() {
+	r, ok := w.rowAt(at)
+	if !ok {
 		return
 	}
-	r := src.Row(at)
 	folded := r.Event == rows.Enter && w.ctl.IsFolded(r.Index)
 	switch {
 	case right && folded:
@@ -222,11 +223,10 @@ func (w *Window) tree(at int64, right bool) {
 // fold folds the call that is entered in a shown row, or unfolds it. The row of
 // a leave stands for its call.
 func (w *Window) fold(at int64) {
-	src := w.ctl.State().Rows
-	if src == nil || at < 0 || at >= src.Len() {
+	r, ok := w.rowAt(at)
+	if !ok {
 		return
 	}
-	r := src.Row(at)
 	enter := w.enterOf(&r)
 	if enter < 0 {
 		return
@@ -265,13 +265,21 @@ func (w *Window) foldBy(c filter.Column, r *rows.Row) {
 
 // foldOf returns the fold mark of a shown row, from the rows after it.
 func (w *Window) foldOf(at int64) grid.Fold {
-	src := w.ctl.State().Rows
-	list := make([]rows.Row, 16)
-	n, _ := src.Read(list[:min(int64(len(list)), src.Len()-at)], at)
-	if n == 0 {
+	list := make([]rows.Row, 0, 16)
+	for len(list) < cap(list) {
+		r, ok := w.rowAt(at + int64(len(list)))
+		if !ok {
+			break
+		}
+		list = append(list, r)
+		if next := &list[len(list)-1]; len(list) > 1 && next.Thread == list[0].Thread && next.Event != rows.Unknown {
+			break
+		}
+	}
+	if len(list) == 0 {
 		return grid.NoFold
 	}
-	return foldMark(list[:n], 0)
+	return foldMark(list, 0)
 }
 
 // foldMark says whether the call that is entered in a row has something inside,
@@ -294,28 +302,36 @@ func foldMark(list []rows.Row, i int) grid.Fold {
 	return grid.FoldOpen
 }
 
-// decorate says what is shown of rows besides their content.
-func (w *Window) decorate(dst []grid.Decor, list []rows.Row, first int64) {
-	s := w.ctl.State()
-	v := s.View
-	// Between two sources the grid may still draw the one before.
-	if v != nil && w.rows != rows.Source(v) {
-		v = nil
+// decoration finds what is shown of a view's rows besides their content, as far
+// as that has to be looked for.
+func decoration(v control.View) func(at int64, r *readahead.Row) {
+	if v == nil {
+		return nil
 	}
-	for i := range dst {
-		r := &list[i]
-		d := &dst[i]
-		d.Bookmark = w.isBookmarked(r.Index)
-		if r.Event == rows.Enter {
-			d.Fold = foldMark(list, i)
-			if v != nil && w.ctl.IsFolded(r.Index) {
-				if hidden, ok := v.Folded(first + int64(i)); ok {
-					d.Fold, d.Hidden = grid.FoldClosed, hidden
-				}
+	sel := v.Selection()
+	if len(sel.Folded) == 0 && !sel.Repeats {
+		return nil
+	}
+	return func(at int64, r *readahead.Row) {
+		if _, folded := slices.BinarySearch(sel.Folded, r.Index); folded && r.Event == rows.Enter {
+			if hidden, ok := v.Folded(at); ok {
+				r.Decor.Fold, r.Decor.Hidden = grid.FoldClosed, hidden
 			}
 		}
-		if v != nil && s.Selection.Repeats {
-			d.Repeat = v.Repeat(first + int64(i))
+		if sel.Repeats {
+			r.Decor.Repeat = v.Repeat(at)
+		}
+	}
+}
+
+// decorate says what is shown of rows besides their content.
+func (w *Window) decorate(dst []grid.Decor, list []rows.Row, first int64) {
+	for i := range dst {
+		r := &list[i]
+		dst[i] = w.reader.Decor(first + int64(i))
+		dst[i].Bookmark = w.isBookmarked(r.Index)
+		if dst[i].Fold == grid.NoFold {
+			dst[i].Fold = foldMark(list, i)
 		}
 	}
 }

@@ -233,15 +233,15 @@ func (w *Window) languageMenu() *fyne.MenuItem {
 
 // tableMenu is the menu of a cell.
 func (w *Window) tableMenu(at int64, column string, where fyne.Position) {
-	src := w.ctl.State().Rows
-	if src == nil || at >= src.Len() {
+	r, ok := w.rowAt(at)
+	if !ok {
 		return
 	}
-	r := src.Row(at)
 	widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", w.cellItems(at, column, &r)...), w.win.Canvas(), where)
 }
 
-// cellItems are what can be done with a cell and its row.
+// cellItems are what can be done with a cell and its row: what is done most
+// often, and the rest by what it is about.
 func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuItem {
 	var items []*fyne.MenuItem
 	narrow := func(label string, change func(e *filter.Expr) *filter.Expr) *fyne.MenuItem {
@@ -255,28 +255,26 @@ func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuIte
 			submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.colourItems(column, term)...))
 	}
 	enter := w.enterOf(r)
-	partner := w.ctl.Partner(r.Index)
 	inside := item(lang.L("Only inside this call"), func() { w.insideCall(enter) })
 	inside.Disabled = enter < 0
-	items = append(items, inside)
+	only := []*fyne.MenuItem{inside}
 	if t, ok := filter.Of(filter.In, r); ok {
-		items = append(items, narrow(lang.L("Only inside calls of this function"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
+		only = append(only, narrow(lang.L("Only inside calls of this function"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
 	}
 	if t, ok := filter.Of(filter.Thread, r); ok {
-		items = append(items, narrow(lang.L("Only this thread"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
+		only = append(only, narrow(lang.L("Only this thread"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
 	}
 	if t, ok := filter.Of(filter.Module, r); ok && r.Module != "" {
-		items = append(items, narrow(lang.L("Only this module"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
+		only = append(only, narrow(lang.L("Only this module"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
 	}
-	least := item(lang.L("Only calls that took at least"), func() { w.atLeast(r) })
-	items = append(items, least, fyne.NewMenuItemSeparator())
+	only = append(only, item(lang.L("Only calls that took at least"), func() { w.atLeast(r) }))
 
 	other := lang.L("Go to the leave")
 	if r.Event == rows.Leave {
 		other = lang.L("Go to the enter")
 	}
 	half := item(other, w.goToPartner)
-	half.Disabled = partner < 0
+	half.Disabled = w.ctl.Partner(r.Index) < 0
 	source := item(lang.L("Open the source line"), func() { w.openSource(at) })
 	source.Disabled = r.Source == ""
 	foldLabel := lang.L("Fold this call")
@@ -292,22 +290,26 @@ func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuIte
 		bookmark = lang.L("Remove the bookmark")
 	}
 	return append(items,
+		submenu(lang.L("Show only"), only...),
+		fyne.NewMenuItemSeparator(),
 		half,
-		item(lang.L("Go to the caller"), w.goToCaller),
-		item(lang.L("Next call of the same function"), func() { w.goToNextCall(false) }),
-		item(lang.L("Previous call of the same function"), func() { w.goToNextCall(true) }),
+		submenu(lang.L("Go"),
+			item(lang.L("Go to the caller"), w.goToCaller),
+			item(lang.L("Next call of the same function"), func() { w.goToNextCall(false) }),
+			item(lang.L("Previous call of the same function"), func() { w.goToNextCall(true) })),
 		source,
 		fyne.NewMenuItemSeparator(),
 		fold,
-		item(lang.L("Fold all calls of this function"), func() { w.foldFunction(r) }),
-		item(lang.L("Fold all calls at this depth"), func() { w.foldDepth(r) }),
-		unfold,
-		fyne.NewMenuItemSeparator(),
-		item(bookmark, w.toggleBookmark),
-		item(lang.L("Bookmark with a note"), func() { w.askNote(r.Index) }),
-		fyne.NewMenuItemSeparator(),
-		item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.cellText(column, r)) }),
-		item(lang.L("Copy rows"), w.copyRows),
+		submenu(lang.L("Fold"),
+			item(lang.L("Fold all calls of this function"), func() { w.foldFunction(r) }),
+			item(lang.L("Fold all calls at this depth"), func() { w.foldDepth(r) }),
+			unfold),
+		submenu(lang.L("Bookmark"),
+			item(bookmark, w.toggleBookmark),
+			item(lang.L("Bookmark with a note"), func() { w.askNote(r.Index) })),
+		submenu(lang.L("Copy"),
+			item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.cellText(column, r)) }),
+			item(lang.L("Copy rows"), w.copyRows)),
 		submenu(lang.L("Columns"), w.columnsItems()...))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 
@@ -155,6 +156,14 @@ func (p preferences) lastLog() string     { return p.p.String("last.log") }
 func (p preferences) setLastLog(s string) { p.p.SetString("last.log", s) }
 func (p preferences) reopen() bool        { return p.p.BoolWithFallback("last.reopen", true) }
 func (p preferences) setReopen(b bool)    { p.p.SetBool("last.reopen", b) }
+
+// setClosed notes when the window was closed. At its end Fyne writes the
+// preferences once more, and where nothing was changed just before, it takes its
+// own half-written file for somebody else's change and complains that it is
+// empty: a value that differs each time is changed last.
+func (p preferences) setClosed(at time.Time) {
+	p.p.SetString("last.closed", at.Format(time.RFC3339Nano))
+}
 
 // saveColumns keeps widths and which columns are hidden.
 func (p preferences) saveColumns(g *grid.Grid) {

@@ -10,12 +10,14 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/control/fake"
 	"logparser/ui/grid"
 	"logparser/ui/logstate"
+	"logparser/ui/timeline"
 )
 
 func (r *rig) shownRows() string {
@@ -115,7 +117,16 @@ func (r *rig) cell(at int64, column, label string) {
 	row := r.ctl.State().Rows.Row(at)
 	r.grid.SetCurrent(at)
 	var labels []string
-	for _, i := range r.cellItems(at, column, &row) {
+	items := r.cellItems(at, column, &row)
+	// It is to fit a small window.
+	if height := widget.NewMenu(fyne.NewMenu("", items...)).MinSize().Height; height > 480 {
+		r.t.Errorf("the menu is %v high", height)
+	}
+	for k := 0; k < len(items); k++ {
+		i := items[k]
+		if i.ChildMenu != nil {
+			items = append(items, i.ChildMenu.Items...)
+		}
 		if i.Label == label {
 			if i.Disabled {
 				r.t.Fatalf("%q is disabled", label)
@@ -187,7 +198,10 @@ func TestFoldByKeysAndMouse(t *testing.T) {
 	}
 	var decor [3]grid.Decor
 	list := make([]rows.Row, 3)
-	r.ctl.State().Rows.Read(list, 0)
+	r.wait("the rows", func() bool {
+		r.reader.Read(list, 0)
+		return list[2].Index == 2
+	})
 	r.decorate(decor[:], list, 0)
 	if d := decor[2]; d.Fold != grid.FoldClosed || d.Hidden != 9 {
 		t.Errorf("decor %+v", d)
@@ -371,6 +385,7 @@ func TestSessionIsRestored(t *testing.T) {
 	term, _ := cellTerm("thread", &rows.Row{Thread: 1000})
 	r.setHighlight("thread", term, 2)
 	r.views.show(viewThreads)
+	r.views.timeline.Arrange([]timeline.Arrangement{{Thread: 1001, Folded: true}})
 	r.close()
 
 	moved := filepath.Join(t.TempDir(), "moved.dat")
@@ -399,6 +414,9 @@ func TestSessionIsRestored(t *testing.T) {
 	if again.views.shown() != viewThreads {
 		t.Errorf("view %d", again.views.shown())
 	}
+	if got := again.views.timeline.Arrangement(); len(got) != 1 || got[0] != (timeline.Arrangement{Thread: 1001, Folded: true}) {
+		t.Errorf("lanes %+v", got)
+	}
 	if files, _ := os.ReadDir(filepath.Dir(moved)); len(files) != 1 {
 		t.Errorf("%d files beside the log", len(files))
 	}
@@ -407,6 +425,9 @@ func TestSessionIsRestored(t *testing.T) {
 	if err := os.WriteFile(other, []byte{0, 9, 9, 9}, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	identity := again.memory.identity
+	again.views.show(viewTimeline)
+	again.views.timeline.Arrange(nil)
 	again.grid.SetCurrent(4)
 	row = again.currentRow()
 	again.Open([]string{other})
@@ -414,6 +435,10 @@ func TestSessionIsRestored(t *testing.T) {
 	if len(again.marks) != 0 || again.ctl.State().Filtered || len(again.highlights) != 0 {
 		t.Error("another log has the marks of the first")
 	}
+	again.wait("the first log's state", func() bool {
+		st, err := store.Load(identity)
+		return err == nil && st.Tab == "timeline" && len(st.Lanes) == 0
+	})
 	again.Open([]string{moved})
 	again.wait("the first log", func() bool {
 		return again.shown == moved && again.ctl.State().View != nil && again.ctl.State().View.Done() && again.currentRow() == row
@@ -525,7 +550,7 @@ func TestSaveShownRows(t *testing.T) {
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
 	r.waitTrace("saved " + out)
-	if got, _ := os.ReadFile(out); string(got) != "txt 50 rows\n" {
+	if got, _ := os.ReadFile(out); string(got) != "txt 50 rows bom=false crlf=false raw=false\n" {
 		t.Errorf("saved %q", got)
 	}
 }

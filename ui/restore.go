@@ -10,6 +10,7 @@ import (
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/logstate"
+	"logparser/ui/timeline"
 )
 
 // A memory keeps the state of the log that is shown.
@@ -42,6 +43,7 @@ func (m *memory) enabled() bool { return m.store.Dir != "" }
 func (w *Window) recall(log string) {
 	w.memory.identity, w.memory.restored, w.memory.row = "", nil, 0
 	w.marks, w.highlights, w.trail, w.want, w.setAside = nil, nil, trail{}, -1, app.Selection{}
+	w.views.timeline.Arrange(nil)
 	if log == "" || !w.memory.enabled() {
 		w.showBookmarks()
 		return
@@ -101,6 +103,11 @@ func (w *Window) restore(st *logstate.State, found bool) {
 	if i := slices.Index(viewNames[:], st.Tab); i > viewTable {
 		w.views.show(i)
 	}
+	lanes := make([]timeline.Arrangement, len(st.Lanes))
+	for i, l := range st.Lanes {
+		lanes[i] = timeline.Arrangement(l)
+	}
+	w.views.timeline.Arrange(lanes)
 	w.memory.restored = st
 	w.memory.last = w.state()
 	w.restoreSelection()
@@ -132,9 +139,7 @@ func (w *Window) state() logstate.State {
 	}
 	st := logstate.State{Log: s.Found.Log, Where: sel.Where, Repeats: sel.Repeats,
 		Row: max(w.currentRow(), 0), Bookmarks: slices.Clone(w.marks)}
-	if i := w.views.shown(); i > viewTable && i < len(viewNames) {
-		st.Tab = viewNames[i]
-	}
+	w.noteViews(&st)
 	if len(sel.Folded) <= logstate.MaxFolded {
 		st.Folded = slices.Clone(sel.Folded)
 	}
@@ -142,6 +147,17 @@ func (w *Window) state() logstate.State {
 		st.Highlights = append(st.Highlights, h.Highlight)
 	}
 	return st
+}
+
+// noteViews puts into a state how the views are arranged.
+func (w *Window) noteViews(st *logstate.State) {
+	st.Tab, st.Lanes = "", nil
+	if i := w.views.shown(); i > viewTable && i < len(viewNames) {
+		st.Tab = viewNames[i]
+	}
+	for _, a := range w.views.timeline.Arrangement() {
+		st.Lanes = append(st.Lanes, logstate.Lane(a))
+	}
 }
 
 // keep writes the state of the log in the background. The last state of a log

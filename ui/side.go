@@ -100,16 +100,14 @@ func (w *Window) later(d time.Duration, f func()) {
 func (w *Window) showBeside() {
 	w.beside++
 	number := w.beside
-	src := w.ctl.State().Rows
-	at := w.grid.Current()
-	if src == nil || at < 0 || at >= src.Len() {
+	r, ok := w.rowAt(w.grid.Current())
+	if !ok {
 		w.side.call.ShowRow(nil, w.format)
 		return
 	}
 	if !w.panelTabShown(w.side.callTab) {
 		return
 	}
-	r := src.Row(at)
 	w.side.call.ShowRow(&r, w.format)
 	w.later(besideDelay, func() {
 		if w.beside != number {

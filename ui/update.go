@@ -6,6 +6,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/startpage"
 	"logparser/ui/table"
@@ -17,6 +18,7 @@ func (w *Window) update(what control.Change) {
 	if what&control.ChangeSource != 0 {
 		w.showRows(s)
 	} else if what&control.ChangeContent != 0 {
+		w.reader.Renew()
 		w.grid.Reload()
 		w.showSelection(w.grid.Current())
 	}
@@ -52,6 +54,10 @@ func (w *Window) update(what control.Change) {
 		w.showFound(s.Search)
 	}
 	if what&control.ChangeGrown != 0 {
+		// While a view counts on, what it has shown stays as it is.
+		if s.View == nil || s.View.Done() || s.Follow.On {
+			w.reader.Renew()
+		}
 		w.grid.Reload()
 		w.settle()
 	}
@@ -73,7 +79,11 @@ func (w *Window) showRows(s *control.State) {
 	index := int64(-1)
 	if at := w.grid.Current(); w.rows != nil && at >= 0 && at < w.rows.Len() {
 		// The state has the other source already.
-		index = w.rows.Row(at).Index
+		r, ok := w.reader.At(at)
+		if !ok {
+			r = w.rows.Row(at)
+		}
+		index = r.Index
 	}
 	w.rows = s.Rows
 	same := s.Opened && w.shown == s.Found.Log
@@ -81,15 +91,13 @@ func (w *Window) showRows(s *control.State) {
 		index = w.want
 	}
 	if !same {
+		w.noteViews(&w.memory.last)
 		w.memory.leave(w.trace)
 	}
 	w.format = table.FormatOf(s.Rows)
 	w.grid.Widen("time", table.TimeWidth(w.format))
-	if s.Rows == nil {
-		w.grid.SetSource(nil)
-	} else {
-		w.grid.SetSource(s.Rows)
-	}
+	w.reader.SetSource(s.Rows, decoration(s.View))
+	w.grid.SetSource(w.reader)
 	w.shown = ""
 	w.win.SetTitle("LogParser")
 	if s.Opened {
@@ -195,24 +203,36 @@ func (w *Window) forget(path string) {
 
 // indexOf returns the Index of a shown row, -1 for none.
 func (w *Window) indexOf(row int64) int64 {
-	src := w.ctl.State().Rows
-	if src == nil || row < 0 || row >= src.Len() {
-		return -1
+	if r, ok := w.rowAt(row); ok {
+		return r.Index
 	}
-	return src.Row(row).Index
+	return -1
+}
+
+// rowAt returns a shown row. What is on the screen need not be read again.
+func (w *Window) rowAt(at int64) (rows.Row, bool) {
+	src := w.ctl.State().Rows
+	if src == nil || at < 0 || at >= src.Len() {
+		return rows.Row{}, false
+	}
+	if src == w.rows {
+		if r, ok := w.reader.At(at); ok {
+			return r, true
+		}
+	}
+	return src.Row(at), true
 }
 
 // showSelection marks the other half of the current row's call, and describes
 // the row in the status bar.
 func (w *Window) showSelection(row int64) {
-	src := w.ctl.State().Rows
-	if src == nil || row < 0 || row >= src.Len() {
+	r, ok := w.rowAt(row)
+	if !ok {
 		w.grid.SetPartner(-1)
 		w.status.showSelection(-1, "")
 		w.showBeside()
 		return
 	}
-	r := src.Row(row)
 	w.grid.SetPartner(w.ctl.Partner(r.Index))
 	w.status.showSelection(r.Index, table.Describe(&r))
 	w.showBeside()
@@ -220,11 +240,10 @@ func (w *Window) showSelection(row int64) {
 
 // place describes a row beside the dragged scroll bar.
 func (w *Window) place(row int64) string {
-	src := w.ctl.State().Rows
-	if src == nil || row < 0 || row >= src.Len() {
+	r, ok := w.rowAt(row)
+	if !ok {
 		return ""
 	}
-	r := src.Row(row)
 	return control.Thousands(r.Index) + "   " + string(table.AppendTime(nil, &r, w.format))
 }
 

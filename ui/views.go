@@ -63,6 +63,7 @@ type views struct {
 
 	timeline   *timeline.Timeline
 	hint       *widget.Label // below the timeline
+	ignored    *widget.Label // above it: what it does not show of the selection
 	tree       *calltree.View
 	statistics *statistics.View
 	threads    *threads.View
@@ -84,6 +85,10 @@ func newViews(w *Window) *views {
 	v.hint = widget.NewLabel("")
 	v.hint.Importance = widget.LowImportance
 	v.hint.Truncation = fyne.TextTruncateEllipsis
+	v.ignored = widget.NewLabel("")
+	v.ignored.Importance = widget.WarningImportance
+	v.ignored.Truncation = fyne.TextTruncateEllipsis
+	v.ignored.Hide()
 	v.tree = calltree.New(look.Fonts(), &grid.Light)
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
@@ -94,7 +99,7 @@ func newViews(w *Window) *views {
 	v.Content = container.NewAppTabs()
 	for i, content := range [viewCount]fyne.CanvasObject{
 		viewTable:      w.grid,
-		viewTimeline:   container.NewBorder(nil, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
+		viewTimeline:   container.NewBorder(v.ignored, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
 		viewTree:       v.noted(viewTree, v.tree.Content),
 		viewStatistics: v.noted(viewStatistics, v.statistics.Content),
 		viewThreads:    v.noted(viewThreads, v.threads.Content),
@@ -259,6 +264,7 @@ func (v *views) relabel() {
 		v.tabs[i].Text = text
 	}
 	v.Content.Refresh()
+	v.shade()
 	v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, Ctrl and drag limits all views to a time."))
 	v.timeline.Refresh()
 	v.tree.Relabel()
@@ -344,13 +350,20 @@ func (v *views) forget() {
 // shade lets the time that the views are limited to stand out in the timeline.
 func (v *views) shade() {
 	from, to, limited := int64(0), int64(0), false
+	var ignored []string
 	if e, err := filter.Parse(v.w.ctl.Wanted().Where); err == nil {
 		for _, p := range e.Parts() {
-			if t := p.Term; p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number {
+			t := p.Term
+			switch {
+			case p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number:
 				from, to, limited = t.Range.Low, t.Range.High, true
+			case !showsInCall(p):
+				ignored = append(ignored, p.String())
 			}
 		}
 	}
+	v.ignored.SetText(lang.L("Not shown here: {{.Terms}}", data{"Terms": strings.Join(ignored, "   ")}))
+	show(v.ignored, len(ignored) > 0)
 	v.timeline.SetRange(from, to, limited)
 	if where := v.w.ctl.Wanted().Where; where != v.shaded {
 		v.shaded = where
@@ -432,12 +445,13 @@ func (v *views) computed(i int, err error) bool {
 
 // choose marks the call of the table's current row in the timeline.
 func (v *views) choose() {
-	s := v.w.ctl.State()
-	at := v.w.grid.Current()
-	if v.following || v.shown() != viewTimeline || s.Rows == nil || at < 0 || at >= s.Rows.Len() {
+	if v.following || v.shown() != viewTimeline {
 		return
 	}
-	r := s.Rows.Row(at)
+	r, ok := v.w.rowAt(v.w.grid.Current())
+	if !ok {
+		return
+	}
 	enter := v.w.enterOf(&r)
 	if enter < 0 || r.Event == rows.Unknown {
 		return
@@ -580,8 +594,8 @@ func (s timeSource) Spans(lane int, from, to int64, pixels int) ([]timeline.Span
 		l := &list[i]
 		spans[i] = timeline.Span{From: l.From, To: l.To, Depth: l.Depth, Deepest: l.Deepest, Count: l.Calls, Function: l.Function, Module: l.Module, Row: l.Row,
 			Open: l.Open || l.NoLeave}
-		if l.Calls != 1 {
-			spans[i].Function = ""
+		if l.About && l.Calls == 1 {
+			spans[i].Count = 0 // it need not be one
 		}
 	}
 	return spans, finer, nil

@@ -286,3 +286,27 @@ func TestKeepCalls(t *testing.T) {
 		t.Error("an open call has a duration")
 	}
 }
+
+// What the selection has that calls do not tell is said above the timeline.
+func TestTimelineSaysWhatItIgnores(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	for where, want := range map[string]string{
+		"":                                "",
+		"thread:1000 func:main depth:<3":  "",
+		"time:1ms..2ms":                   "",
+		"in:main thread:1000 mark:stray":  "Not shown here: in:main   mark:stray",
+		"func:main or row:1..5":           "Not shown here: func:main or row:1..5",
+		"event:enter time:1ms..2ms row:7": "Not shown here: event:enter   row:7",
+	} {
+		r.ctl.SetWhere(where)
+		r.wait("the filter", func() bool { return r.ctl.State().Selection.Where == where })
+		got := ""
+		if r.views.ignored.Visible() {
+			got = r.views.ignored.Text
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", where, got, want)
+		}
+	}
+}

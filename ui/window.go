@@ -27,6 +27,7 @@ import (
 	"logparser/ui/logstate"
 	"logparser/ui/look"
 	"logparser/ui/notice"
+	"logparser/ui/readahead"
 	"logparser/ui/startpage"
 	"logparser/ui/table"
 )
@@ -64,6 +65,7 @@ type Window struct {
 	bar    *findBar
 	notice *notice.Bar
 	grid   *grid.Grid
+	reader *readahead.Reader // between the rows and the grid
 	views  *views
 	side   *sidePanel
 	start  *startpage.Page
@@ -135,6 +137,7 @@ func (w *Window) build() {
 	w.bar = newFindBar(w)
 	w.notice = notice.New()
 	w.grid = grid.New(table.Columns(&w.format), look.Fonts(), &grid.Light)
+	w.reader = readahead.New(w.post, w.grid.Reload)
 	w.pref.loadColumns(w.grid)
 	w.side = newSidePanel(w)
 	w.start = startpage.New(w.app.Icon())
@@ -287,6 +290,7 @@ func (w *Window) remember() {
 	w.pref.setPanelOffset(w.split.Offset)
 	w.pref.setLastLog(w.shown)
 	w.keepNow()
+	w.pref.setClosed(time.Now())
 }
 
 // setLanguage changes the texts; "" is the system's language.

@@ -524,7 +524,7 @@ func (c *Controller) PlaceOf(index int64) int64 {
 // Save writes all rows to a file, after the names have come.
 func (c *Controller) Save(path, format string, opt app.SaveOptions) {
 	c.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
-		return nil, s.Save(ctx, path, format, opt, p)
+		return s.SaveRows(ctx, path, format, s.Rows(), opt, p)
 	})
 }
 

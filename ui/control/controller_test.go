@@ -353,7 +353,7 @@ func TestSave(t *testing.T) {
 		t.Error("not busy while saving")
 	}
 	d.waitEvent("saved " + out)
-	if got, _ := os.ReadFile(out); string(got) != "csv bom=true crlf=true raw=false\n" {
+	if got, _ := os.ReadFile(out); string(got) != "csv 10 rows bom=true crlf=true raw=false\n" {
 		t.Errorf("saved %q", got)
 	}
 	if m := d.State().Message; m.Level != control.LevelGood || d.Busy() {

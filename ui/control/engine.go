@@ -25,7 +25,6 @@ type Session interface {
 	// Follow takes in what is written to the log until it is cancelled or the
 	// program has ended; it returns nil then.
 	Follow(ctx context.Context, changed func(app.Update)) error
-	Save(ctx context.Context, path, format string, opt app.SaveOptions, p app.Progress) error
 	Close() error
 }
 

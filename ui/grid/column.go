@@ -1,6 +1,15 @@
 package grid
 
-import "logparser/rows"
+import (
+	"math"
+
+	"logparser/rows"
+)
+
+// Waiting is the Index of a row that is not at hand yet: a placeholder is drawn
+// for it. A source that hands such out has [Grid.Reload] called when the row has
+// come.
+const Waiting = math.MinInt64
 
 // A Source is what a grid shows. It may change its content between redraws;
 // of its length the grid learns by [Grid.SetSource] and [Grid.Reload].

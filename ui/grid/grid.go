@@ -55,7 +55,8 @@ type Grid struct {
 	OnKey func(name fyne.KeyName)
 	// OnHeader is told the column whose head was pressed.
 	OnHeader func(id string)
-	// OnDrawn is told each redraw: the number of rows drawn.
+	// OnDrawn is told each redraw: the number of rows drawn, without those that
+	// are waited for.
 	OnDrawn func(n int)
 	// OnScrolled is called when the user, or a jump to a row, has moved the
 	// view; [Grid.AtEnd] says where it is.
@@ -308,7 +309,13 @@ func (g *Grid) generate(w, h int) image.Image {
 	f := g.frame()
 	f.draw(g.pixels)
 	if g.OnDrawn != nil {
-		g.OnDrawn(len(f.rows))
+		n := 0
+		for i := range f.rows {
+			if f.rows[i].Index != Waiting {
+				n++
+			}
+		}
+		g.OnDrawn(n)
 	}
 	return g.pixels
 }

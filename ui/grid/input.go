@@ -131,7 +131,7 @@ func (g *Grid) rowAt(p fyne.Position) (int64, bool) {
 // foldAt reports whether a place is on the fold mark of a row that was drawn.
 func (g *Grid) foldAt(row int64, p fyne.Position) bool {
 	i := row - g.view.top
-	if i < 0 || i >= int64(len(g.decor)) || i >= int64(len(g.buffer)) || g.decor[i].Fold == NoFold {
+	if i < 0 || i >= int64(len(g.decor)) || i >= int64(len(g.buffer)) || g.decor[i].Fold == NoFold || g.buffer[i].Index == Waiting {
 		return false
 	}
 	c := g.columnAt(p)
@@ -283,6 +283,9 @@ func (g *Grid) fit(column int) {
 	widest := f.width([]byte(c.Title))
 	var cell Cell
 	for i := range f.rows {
+		if f.rows[i].Index == Waiting {
+			continue
+		}
 		cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: &f.decor[i]}
 		c.Cell(&f.rows[i], &cell)
 		w := f.width(cell.Text) + cell.Level*g.px(indent)

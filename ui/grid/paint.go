@@ -130,9 +130,13 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 		if x+c.w <= 0 {
 			continue
 		}
+		left, right := x+pad, x+c.w-pad
+		if row.Index == Waiting {
+			p.fill(box(left, base-f.px(4), left+(right-left)/3, base-f.px(2)), f.palette.Guide)
+			continue
+		}
 		*cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: decor}
 		c.Cell(row, cell)
-		left, right := x+pad, x+c.w-pad
 		if f.label != nil {
 			if n := f.label(c.ID, row); n > 0 && n <= Labels {
 				p.fill(box(x+1, y, x+c.w-1, y+f.view.rowH), f.palette.Labels[n-1])

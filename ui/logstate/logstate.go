@@ -29,8 +29,11 @@ const (
 	// MaxFolded and MaxBookmarks are numbers for each log.
 	MaxFolded    = 20_000
 	MaxBookmarks = 10_000
-	maxNote      = 4096    // bytes of a note or a filter
-	maxFile      = 4 << 20 // bytes of a file
+	// MaxLanes is a number for each log, too, and maxLines one for each lane.
+	MaxLanes = 1000
+	maxLines = 10_000
+	maxNote  = 4096    // bytes of a note or a filter
+	maxFile  = 4 << 20 // bytes of a file
 )
 
 // version is that of the files; others are not read.
@@ -51,6 +54,16 @@ type State struct {
 	Highlights []Highlight `json:"highlights,omitempty"`
 	// Tab is the view that was shown, "" for the table.
 	Tab string `json:"tab,omitempty"`
+	// Lanes is how the timeline's lanes are arranged, where that was changed.
+	Lanes []Lane `json:"lanes,omitempty"`
+}
+
+// A Lane is a thread in the timeline.
+type Lane struct {
+	Thread uint32 `json:"thread"`
+	Folded bool   `json:"folded,omitempty"`
+	// Lines is how many lines are shown, 0 for as many as there are.
+	Lines int `json:"lines,omitempty"`
 }
 
 // A Bookmark is a row that the user wants to find again. The address tells
@@ -144,6 +157,10 @@ func (st *State) limit() {
 	if len(st.Where) > maxNote {
 		st.Where = ""
 	}
+	st.Lanes = st.Lanes[:min(len(st.Lanes), MaxLanes)]
+	for i := range st.Lanes {
+		st.Lanes[i].Lines = min(max(st.Lanes[i].Lines, 0), maxLines)
+	}
 }
 
 func cut(s string) string {
@@ -156,7 +173,7 @@ func cut(s string) string {
 // empty reports whether there is nothing worth keeping.
 func (st *State) empty() bool {
 	return st.Where == "" && len(st.Folded) == 0 && !st.Repeats && st.Row <= 0 &&
-		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && st.Tab == "" && st.Run == ""
+		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && len(st.Lanes) == 0 && st.Tab == "" && st.Run == ""
 }
 
 // Save keeps the state of a log, whole or not at all, and forgets logs that

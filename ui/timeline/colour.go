@@ -10,8 +10,8 @@ type Palette struct {
 	Line, Grid         color.RGBA
 	// Outside covers what lies outside the selected time.
 	Outside color.RGBA
-	// Several is a box of calls of several functions; Hatch marks boxes of
-	// more than one call.
+	// Several is a box of calls whose functions are not known; Hatch marks
+	// boxes of more than one call.
 	Several, Hatch color.RGBA
 	// Faint is a box that a search has not found.
 	Faint     color.RGBA
@@ -62,7 +62,7 @@ var Dark = Palette{
 	},
 }
 
-// several is the colour of boxes without one function.
+// several is the colour of boxes without a function.
 const several = 0xff
 
 // colourOf returns the number of a function's colour: the same for ever, as it

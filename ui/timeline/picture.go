@@ -83,9 +83,6 @@ func load(ctx context.Context, src Source, r request, keep func(s *Span, l *Lane
 		p.finer = p.finer || finer
 		for i := range spans {
 			name := spans[i].Function
-			if spans[i].Count != 1 {
-				name = ""
-			}
 			c, ok := colours[name]
 			if !ok {
 				c = colourOf(name)

@@ -1,5 +1,10 @@
 package timeline
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Sizes in device-independent pixels.
 const (
 	rulerHeight = 24
@@ -35,9 +40,20 @@ func (l *shelved) limit() {
 	l.top = min(max(l.top, 0), max(l.Depth-l.lines, 0))
 }
 
+// An Arrangement is how the user wants a thread's lane to be.
+type Arrangement struct {
+	Thread uint32
+	Folded bool
+	// Lines is how many lines are shown, 0 for as many as there are, within
+	// reason.
+	Lines int
+}
+
 // A shelf is the lanes below each other, in device pixels.
 type shelf struct {
-	lanes     []shelved
+	lanes []shelved
+	// wanted is what the user has arranged, by thread.
+	wanted    map[uint32]Arrangement
 	line, gap int
 	height    int // of what is seen
 	offset    int // pixels hidden above
@@ -61,14 +77,63 @@ func (s *shelf) set(lanes []Lane) {
 		n.lines = min(n.Depth, mostLines)
 		if ok {
 			n.folded, n.top = old.folded, old.top
-			if old.lines < min(old.Depth, mostLines) || old.lines > mostLines {
-				n.lines = old.lines
-			}
+		}
+		s.rearrange(&n)
+		if ok {
+			n.folded = old.folded // it may have been unfolded for a call in it
 		}
 		n.limit()
 		s.lanes[i] = n
 	}
 	s.place()
+}
+
+// arrange takes what the user wants of all lanes, also of those to come.
+func (s *shelf) arrange(list []Arrangement) {
+	s.wanted = make(map[uint32]Arrangement, len(list))
+	for _, a := range list {
+		s.wanted[a.Thread] = a
+	}
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.folded, l.lines = false, min(l.Depth, mostLines)
+		s.rearrange(l)
+	}
+	s.place()
+}
+
+// rearrange gives a lane what is wanted of it, as far as there are lines.
+func (s *shelf) rearrange(l *shelved) {
+	a := s.wanted[l.Thread]
+	l.folded = a.Folded
+	if a.Lines > 0 {
+		l.lines = a.Lines
+	}
+	l.limit()
+}
+
+// want changes what is wanted of a lane.
+func (s *shelf) want(lane int, change func(a *Arrangement)) {
+	if s.wanted == nil {
+		s.wanted = make(map[uint32]Arrangement)
+	}
+	thread := s.lanes[lane].Thread
+	a := s.wanted[thread]
+	a.Thread = thread
+	change(&a)
+	s.wanted[thread] = a
+}
+
+// arranged returns what is wanted, by thread.
+func (s *shelf) arranged() []Arrangement {
+	var list []Arrangement
+	for _, a := range s.wanted {
+		if a.Folded || a.Lines > 0 {
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b Arrangement) int { return cmp.Compare(a.Thread, b.Thread) })
+	return list
 }
 
 // place computes where the lanes are.
@@ -188,11 +253,15 @@ func (s *shelf) deepen(lane, depth int) {
 		l.lines = max(l.lines, min(depth, mostLines))
 	}
 	l.Depth = depth
+	if a := s.wanted[l.Thread]; a.Lines > 0 {
+		l.lines = a.Lines
+	}
 	l.limit()
 }
 
 func (s *shelf) fold(lane int) {
 	s.lanes[lane].folded = !s.lanes[lane].folded
+	s.want(lane, func(a *Arrangement) { a.Folded = s.lanes[lane].folded })
 	s.place()
 }
 
@@ -202,6 +271,7 @@ func (s *shelf) resize(lane, lines int) {
 	l.folded = false
 	l.lines = lines
 	l.limit()
+	s.want(lane, func(a *Arrangement) { a.Folded, a.Lines = false, l.lines })
 	s.place()
 }
 

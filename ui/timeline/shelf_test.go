@@ -1,6 +1,9 @@
 package timeline
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func shelfOf(depths ...int) *shelf {
 	s := &shelf{}
@@ -66,6 +69,41 @@ func TestLanesKeepWhatWasArranged(t *testing.T) {
 	s.resize(1, -5)
 	if got := s.lanes[1].lines; got != 1 {
 		t.Errorf("a lane has %d lines", got)
+	}
+}
+
+// What was arranged at the last start waits for the lanes and their depths.
+func TestArrangement(t *testing.T) {
+	wanted := []Arrangement{{Thread: 0, Folded: true}, {Thread: 1, Lines: 30}}
+	s := &shelf{}
+	s.setSize(200, 10, 4)
+	s.arrange(wanted)
+	s.set([]Lane{{Thread: 0}, {Thread: 1}, {Thread: 2}})
+	s.deepen(1, 12)
+	if l := s.lanes[1]; !s.lanes[0].folded || l.lines != 12 {
+		t.Errorf("folded %v, %d lines of 12", s.lanes[0].folded, l.lines)
+	}
+	s.set([]Lane{{Thread: 0, Depth: 40}, {Thread: 1, Depth: 40}, {Thread: 2, Depth: 40}})
+	if a, b, c := s.lanes[0], s.lanes[1], s.lanes[2]; !a.folded || b.lines != 30 || c.lines != mostLines || c.folded {
+		t.Errorf("%+v, %+v, %+v", a, b, c)
+	}
+	if got := s.arranged(); !slices.Equal(got, wanted) {
+		t.Errorf("arranged %+v", got)
+	}
+	// A call that is shown in a folded lane does not change what is kept.
+	s.reveal(0, 3)
+	if got := s.arranged(); s.lanes[0].folded || !slices.Equal(got, wanted) {
+		t.Errorf("folded %v, arranged %+v", s.lanes[0].folded, got)
+	}
+	s.fold(0)
+	s.fold(0)
+	s.resize(2, 5)
+	if got := s.arranged(); !slices.Equal(got, []Arrangement{{Thread: 1, Lines: 30}, {Thread: 2, Lines: 5}}) {
+		t.Errorf("arranged %+v", got)
+	}
+	s.arrange(nil)
+	if got := s.arranged(); got != nil || s.lanes[1].lines != mostLines {
+		t.Errorf("arranged %+v, %d lines", got, s.lanes[1].lines)
 	}
 }
 

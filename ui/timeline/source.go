@@ -21,7 +21,9 @@ type Span struct {
 	Depth, Deepest int
 	// Count is 1 for a call. Of several calls it is their number, or 0 where
 	// that is not known, and From and To are about where they begin and end.
-	Count            int64
+	Count int64
+	// Function and Module are those of the call, or of the longest of several;
+	// "" where that is not known.
 	Function, Module string
 	// Row is the row of the enter within the log, -1 where that is missing.
 	Row int64

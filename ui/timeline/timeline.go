@@ -126,6 +126,17 @@ func (t *Timeline) Reload() {
 	t.changed()
 }
 
+// Arrange shows the lanes as they were arranged, also those that are not there
+// yet; nil leaves them to themselves.
+func (t *Timeline) Arrange(list []Arrangement) {
+	t.shelf.arrange(list)
+	t.outdate()
+	t.changed()
+}
+
+// Arrangement returns what the user has changed of the lanes, by thread.
+func (t *Timeline) Arrangement() []Arrangement { return t.shelf.arranged() }
+
 // SetPalette changes the colours.
 func (t *Timeline) SetPalette(p *Palette) {
 	t.palette = p

@@ -35,6 +35,9 @@ func describe(s *Span, lane *Lane, digits int) []string {
 			text = lang.L("About {{.N}} calls", data{"N": control.Thousands(s.Count)})
 		}
 		lines = append(lines, text)
+		if s.Function != "" {
+			lines = append(lines, lang.L("the longest: {{.Name}}", data{"Name": s.Function}))
+		}
 		lines = append(lines, lang.L("within {{.Time}}; zoom in to see them", data{"Time": duration(s.To-s.From, digits)}))
 	} else {
 		took := duration(s.To-s.From, digits)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,8 @@ type Engine struct {
 	OpenErr error
 	LoadErr error
 	SaveErr error
+	// Parts is into how many files is saved; 0 is as 1.
+	Parts int
 	// Opening, Loading, Searching, Filtering and Saving, if not nil, hold the
 	// work back until they are closed or the work is cancelled. Filtering does
 	// so after the first rows.
@@ -218,21 +219,6 @@ func (s *Session) Follow(ctx context.Context, changed func(app.Update)) error {
 			changed(u)
 		}
 	}
-}
-
-// Save implements [control.Session]; it writes a line of what was asked.
-func (s *Session) Save(ctx context.Context, path, format string, opt app.SaveOptions, p app.Progress) error {
-	if err := s.Load(ctx, p); err != nil {
-		return err
-	}
-	p(app.StageSave, 0, s.engine.Rows)
-	if err := wait(ctx, s.engine.Saving); err != nil {
-		return err
-	}
-	if s.engine.SaveErr != nil {
-		return s.engine.SaveErr
-	}
-	return os.WriteFile(path, fmt.Appendf(nil, "%s bom=%v crlf=%v raw=%v\n", format, opt.BOM, opt.CRLF, opt.Raw), 0o666)
 }
 
 // Close implements [control.Session].

@@ -261,10 +261,25 @@ func (s *Session) Complete(text string, at, limit int) app.Completion {
 	return c
 }
 
-// SaveRows implements [control.Reading]; it writes the number of rows.
+// SaveRows implements [control.Reading]; it writes a line of what was asked.
 func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.Source, opt app.SaveOptions, p app.Progress) ([]string, error) {
+	if err := s.Load(ctx, p); err != nil {
+		return nil, err
+	}
+	p(app.StageSave, 0, src.Len())
 	if err := wait(ctx, s.engine.Saving); err != nil {
 		return nil, err
 	}
-	return []string{path}, os.WriteFile(path, fmt.Appendf(nil, "%s %d rows\n", format, src.Len()), 0o666)
+	if s.engine.SaveErr != nil {
+		return nil, s.engine.SaveErr
+	}
+	line := fmt.Appendf(nil, "%s %d rows bom=%v crlf=%v raw=%v", format, src.Len(), opt.BOM, opt.CRLF, opt.Raw)
+	if opt.Split != (app.SaveLimits{}) || opt.Weight.String() != "ns" {
+		line = fmt.Appendf(line, " split=%d,%d weight=%v", opt.Split.Rows, opt.Split.Bytes, opt.Weight)
+	}
+	files := []string{path}
+	for i := 2; i <= s.engine.Parts; i++ {
+		files = append(files, fmt.Sprintf("%s.%d", path, i))
+	}
+	return files, os.WriteFile(path, append(line, '\n'), 0o666)
 }

@@ -1,0 +1,121 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"logparser/app"
+	"logparser/ui/control"
+	"logparser/ui/control/fake"
+	"logparser/ui/language"
+)
+
+// Every format has a title in both languages, and what it can be told is shown.
+func TestSaveForm(t *testing.T) {
+	newRig(t, &fake.Engine{Rows: 10})
+	shown := map[string]string{
+		"txt": "bom crlf split", "csv": "bom crlf raw split", "jsonl": "split", "html": "split", "chrome": "split", "perfetto": "split",
+		"speedscope": "split", "folded": "weight", "callgrind": "", "parquet": "split",
+	}
+	for _, code := range []string{language.Chinese, language.English} {
+		if err := language.Set(code); err != nil {
+			t.Fatal(err)
+		}
+		f := newSaveForm("/x/LogDetails.dat", "csv")
+		for i, name := range f.names {
+			title, extension := app.SaveTitle(name)
+			if translated := formatTitle(name); (translated == title) != (code == language.English) {
+				t.Errorf("%s: %s is %q", code, name, translated)
+			}
+			f.format.SetSelectedIndex(i)
+			if f.path.Text != "/x/LogDetails."+extension {
+				t.Errorf("%s: path %q", name, f.path.Text)
+			}
+			var got []string
+			for _, o := range []struct {
+				name string
+				o    fyne.CanvasObject
+			}{{"bom", f.bom}, {"crlf", f.crlf}, {"raw", f.raw}, {"weight", f.weighing}, {"split", f.splitting}} {
+				if o.o.Visible() {
+					got = append(got, o.name)
+				}
+			}
+			if want, ok := shown[name]; !ok || strings.Join(got, " ") != want {
+				t.Errorf("%s shows %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+func TestSaveFormSettings(t *testing.T) {
+	newRig(t, &fake.Engine{Rows: 10})
+	const usual = "As its readers take it: 1,000,000 rows, 240 MB"
+	for _, test := range []struct {
+		format, way, amount string
+		want                app.SaveLimits
+	}{
+		{"csv", "One file", "", app.SaveLimits{}},
+		{"csv", "After so many rows", "5000", app.SaveLimits{Rows: 5000, Bytes: -1}},
+		{"csv", "After so many rows", "12 x", app.SaveLimits{Rows: 12, Bytes: -1}},
+		{"csv", "After so many rows", "", app.SaveLimits{}},
+		{"chrome", usual, "", app.SaveLimits{}},
+		{"chrome", "One file", "", app.SaveLimits{Rows: -1, Bytes: -1}},
+		{"chrome", "After so many MB", "3", app.SaveLimits{Rows: -1, Bytes: 3 << 20}},
+		{"folded", "", "", app.SaveLimits{}},
+	} {
+		f := newSaveForm("/x/y.dat", test.format)
+		if test.way != "" {
+			f.split.SetSelected(test.way)
+			f.amount.SetText(test.amount)
+		}
+		if got := f.settings().Split; got != test.want {
+			t.Errorf("%s, %q %q: %+v, want %+v", test.format, test.way, test.amount, got, test.want)
+		}
+	}
+	f := newSaveForm("/x/y.dat", "folded")
+	f.weight.SetSelectedIndex(2)
+	if got := f.settings().Weight.String(); got != "calls" {
+		t.Errorf("weight %s", got)
+	}
+	// What is typed decides the format.
+	f.path.SetText("/x/z.speedscope.json")
+	if f.name() != "speedscope" || f.path.Text != "/x/z.speedscope.json" {
+		t.Errorf("%s, %s", f.name(), f.path.Text)
+	}
+}
+
+// Files of several parts are replaced only after a question, and the notice
+// says how many there are.
+func TestSaveInParts(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100, Parts: 3})
+	r.open()
+	dir := t.TempDir()
+	for i := 1; i <= 4; i++ {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("x.%03d.json", i)), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.menuItem("Save").Action()
+	out := filepath.Join(dir, "x.json")
+	r.typeText(out)
+	r.typeKey(fyne.KeyReturn)
+	r.wait("the question", func() bool { return r.dialog != nil })
+	if r.ctl.Busy() {
+		t.Error("replaced without asking")
+	}
+	r.typeKey(fyne.KeyEscape)
+
+	fresh := filepath.Join(dir, "y.json")
+	r.menuItem("Save").Action()
+	r.typeText(fresh)
+	r.typeKey(fyne.KeyReturn)
+	r.waitTrace("saved " + fresh)
+	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, fresh) {
+		t.Errorf("message %+v", m)
+	}
+}
