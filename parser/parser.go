@@ -141,6 +141,7 @@ type Log interface {
 	// ReadEvents fills dst with the events from record number from on (in
 	// the whole file, 0 the first) and returns how many it read: less than
 	// len(dst) only with an error, which is io.EOF at the end of the log.
+	// It sets every field: dst may hold events of another log.
 	ReadEvents(dst []Event, from int64) (int, error)
 	// Modules returns the modules of a run (an index into Info().Runs); an
 	// empty map where none are known. It is made for look-ups at the times of

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -342,4 +343,21 @@ func hasPrefixFold[S string | []byte](s S, text string) bool {
 func decodeRune[S string | []byte](s S) (rune, int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
+}
+
+// Visible replaces what a terminal would act upon or a line cannot hold:
+// control characters, line separators, characters that turn the direction of
+// writing, and broken UTF-8. Names come from files of other machines.
+func Visible(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return strings.Map(func(r rune) rune {
+				if r == utf8.RuneError || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+					return utf8.RuneError
+				}
+				return r
+			}, s)
+		}
+	}
+	return s
 }

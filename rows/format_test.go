@@ -133,6 +133,17 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "app::f(int)": "app::f(int)", "Größe 模块": "Größe 模块",
+		"\x1b[2J": "\uFFFD[2J", "a\nb\tc\x7f": "a\uFFFDb\uFFFDc\uFFFD", "\u0085\u2028\u202e": "\uFFFD\uFFFD\uFFFD", "a\xff": "a\uFFFD",
+	} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 // FuzzMatches holds the matcher against a plain one.
 func FuzzMatches(f *testing.F) {
 	f.Add("app::Shape", "SHAPE")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -504,6 +505,34 @@ func TestCancel(t *testing.T) {
 
 // TestReadEventsAnywhere compares reading in odd portions with reading at once,
 // over segments and wraps.
+// A buffer may hold events of another log, of a format with spaces and gaps.
+func TestReadEventsOverOthers(t *testing.T) {
+	for _, size := range []int{Size32, Size64} {
+		path, _, err := classictest.WriteFiles(t.TempDir(), classictest.Spec{Records: 100, RecordSize: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(context.Background(), path, parser.Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		used := make([]parser.Event, 100)
+		for i := range used {
+			used[i] = parser.Event{Address: 1, Time: 2, Thread: 3, Space: 4, Kind: parser.Damaged, Gap: parser.EventsMissing}
+		}
+		fresh := make([]parser.Event, len(used))
+		for _, events := range [][]parser.Event{used, fresh} {
+			if n, err := l.ReadEvents(events, 0); err != nil || n != len(events) {
+				t.Fatalf("%d, %v", n, err)
+			}
+		}
+		if !slices.Equal(used, fresh) {
+			t.Errorf("%d-byte records: something of what was in the buffer is left: %v, not %v", size, used[0], fresh[0])
+		}
+	}
+}
+
 func TestReadEventsAnywhere(t *testing.T) {
 	for _, size := range []int{16, 24} {
 		spec := classictest.Spec{Records: 30_000, RecordSize: size, StartTick: 1<<32 - 500}

@@ -54,7 +54,8 @@ func parseRecord(b []byte) record {
 // and a bool is 0 or 1.
 func (r record) damaged() bool { return r.flag > 1 || r.address == 0 }
 
-// decode16 fills dst from 16-byte records. base holds the nanoseconds to add
+// decode16 fills dst from 16-byte records, all of each event: callers read
+// logs of several formats into one buffer. base holds the nanoseconds to add
 // to ticks whose highest bit is clear, and set.
 func decode16(dst []parser.Event, b []byte, base [2]int64) {
 	b = b[:len(dst)*Size32]
@@ -63,11 +64,7 @@ func decode16(dst []parser.Event, b []byte, base [2]int64) {
 		address := uint64(binary.LittleEndian.Uint32(r))
 		word := binary.LittleEndian.Uint64(r[8:])
 		tick := uint32(word)
-		e := &dst[i]
-		e.Address = address
-		e.Time = int64(tick)*1e6 + base[tick>>31]
-		e.Thread = binary.LittleEndian.Uint32(r[4:])
-		e.Kind = kind(uint8(word>>32), address)
+		dst[i] = parser.Event{Address: address, Time: int64(tick)*1e6 + base[tick>>31], Thread: binary.LittleEndian.Uint32(r[4:]), Kind: kind(uint8(word>>32), address)}
 	}
 }
 
@@ -79,11 +76,7 @@ func decode24(dst []parser.Event, b []byte, base [2]int64) {
 		address := binary.LittleEndian.Uint64(r)
 		word := binary.LittleEndian.Uint64(r[8:])
 		tick := uint32(word >> 32)
-		e := &dst[i]
-		e.Address = address
-		e.Time = int64(tick)*1e6 + base[tick>>31]
-		e.Thread = uint32(word)
-		e.Kind = kind(r[16], address)
+		dst[i] = parser.Event{Address: address, Time: int64(tick)*1e6 + base[tick>>31], Thread: uint32(word), Kind: kind(r[16], address)}
 	}
 }
 

@@ -74,7 +74,6 @@ type point struct {
 	address uint64
 	// unitless: a number of time whose unit was not said.
 	unitless bool
-	digits   string
 }
 
 // parseRange reads a value with its operator: one point, or two with .. between.
