@@ -140,8 +140,8 @@ const maxFrames = 2000
 // last. Of very many only the innermost are returned; the first's Depth tells.
 func (s *Session) Stack(row int64) ([]Frame, error) {
 	src := s.blocks()
-	if row >= src.Len() {
-		return nil, errNoIndex
+	if err := s.checkRow(row); err != nil {
+		return nil, err
 	}
 	stack, err := index.Stack(src, row)
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *Session) elapsed(row, time int64) int64 {
 // not ok where there is none, or where its enter is missing from the log.
 func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 	src := s.blocks()
-	if row >= src.Len() {
-		return -1, false, errNoIndex
+	if err := s.checkRow(row); err != nil {
+		return -1, false, err
 	}
 	c, ok, err := index.Caller(src, row)
 	if err != nil || !ok || c.Enter < 0 {
@@ -199,8 +199,8 @@ func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 // of the row's function, on any thread.
 func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int64, ok bool, err error) {
 	src := s.blocks()
-	if row >= src.Len() {
-		return -1, false, errNoIndex
+	if err := s.checkRow(row); err != nil {
+		return -1, false, err
 	}
 	c, err := index.CallAt(src, row)
 	if err != nil || c.Enter < 0 {

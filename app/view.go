@@ -557,7 +557,10 @@ func (v *View) Matches(ctx context.Context, text string, buckets int, p Progress
 // headLines are what the head of a saved file says of rows that are not all.
 func headLines(src rows.Source) []string {
 	v, ok := src.(*View)
-	if !ok || v.list == nil {
+	if !ok {
+		return nil
+	}
+	if list, _ := v.rows(); list == nil {
 		return nil
 	}
 	line := fmt.Sprintf("%d of %d rows", v.Len(), v.Total())

@@ -72,7 +72,12 @@ Formats:
 			if target == "-" {
 				err = s.WriteRows(cmd.Context(), cmd.OutOrStdout(), format, src, opt, p.report)
 			} else {
-				_, err = s.SaveRows(cmd.Context(), target, format, src, opt, p.report)
+				var files []string
+				files, err = s.SaveRows(cmd.Context(), target, format, src, opt, p.report)
+				if len(files) > 1 {
+					p.clear()
+					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d files, from %s to %s\n", len(files), files[0], files[len(files)-1])
+				}
 			}
 			if err != nil {
 				return err

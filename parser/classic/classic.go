@@ -125,7 +125,6 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 		return nil, err
 	}
 	log.file = f
-	log.mapped.m = mapLog(f)
 	return log, nil
 }
 
@@ -151,13 +150,21 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 		}
 	}
 	o.stat = st
-	return o.open(ctx)
+	o.mapped = mapLog(f)
+	log, err := o.open(ctx)
+	if err != nil {
+		o.mapped.Close()
+		return nil, err
+	}
+	log.mapped.m = o.mapped
+	return log, nil
 }
 
 // An opener holds what is needed until a log is open, and what is needed to go
 // on when it has grown.
 type opener struct {
 	r        io.ReaderAt
+	mapped   *filemap.Mapping // nil where the file is read
 	name     string
 	size     int64
 	opt      parser.Options
@@ -236,7 +243,7 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 	if limit == 0 {
 		return nil, fmt.Errorf("%s: %w: all of its %d bytes are zero", o.name, ErrNotLog, o.size)
 	}
-	s := &scan{r: o.r, name: o.name, size: w.size, limit: limit}
+	s := &scan{r: o.r, name: o.name, size: w.size, limit: limit, mapped: o.mapped}
 	o.ticks, o.start = o.modules.HasTick, o.modules.Tick
 	if o.opt.StartTick != nil {
 		o.ticks, o.start = true, *o.opt.StartTick

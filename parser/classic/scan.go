@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"logparser/filemap"
 	"logparser/parser"
 )
 
@@ -99,11 +100,14 @@ type scan struct {
 	runs     []runStart
 	flaws    []flaw
 
-	// block holds the file's bytes from blockAt on; peek reads elsewhere.
-	block   []byte
-	blockAt int64
-	scratch []byte
-	err     error // of peek
+	// block is for the file's bytes from blockAt on, and holds those from held
+	// on; peek reads elsewhere. What the mapping shows is not read before
+	// somebody wants a closer look.
+	block         []byte
+	blockAt, held int64
+	mapped        *filemap.Mapping
+	scratch       []byte
+	err           error // of peek
 
 	// tries governs resync: after one that failed the next waits a little,
 	// and trouble remembers where it all began.
@@ -214,6 +218,10 @@ func (s *scan) readBlock(looks []stretch) error {
 	chunks := (len(s.block) + chunkBytes - 1) / chunkBytes
 	workers := min(runtime.GOMAXPROCS(0), 4, (chunks+7)/8)
 	errs := make([]error, workers)
+	s.held = s.blockAt
+	if s.mapped != nil {
+		s.held += int64(len(s.block))
+	}
 	work := func(w int) {
 		from, to := chunks*w/workers, chunks*(w+1)/workers
 		part := s.block[from*chunkBytes : min(to*chunkBytes, len(s.block))]
@@ -222,15 +230,20 @@ func (s *scan) readBlock(looks []stretch) error {
 		for k := from; k < to; k++ {
 			b := part[:min(chunkBytes, len(part))]
 			part = part[len(b):]
-			if errs[w] = readFull(s.r, s.name, b, at); errs[w] != nil {
-				return
+			look := func(b []byte) {
+				if s.size == Size32 {
+					looks[k] = look16(b)
+				} else {
+					looks[k] = look24(b)
+				}
+			}
+			if s.mapped.Use(at, at+int64(len(b)), look) != nil {
+				if errs[w] = readFull(s.r, s.name, b, at); errs[w] != nil {
+					return
+				}
+				look(b)
 			}
 			at += int64(len(b))
-			if s.size == Size32 {
-				looks[k] = look16(b)
-			} else {
-				looks[k] = look24(b)
-			}
 		}
 	}
 	var wg sync.WaitGroup
@@ -279,6 +292,12 @@ func (s *scan) goThrough(looks []stretch) (inStep bool, err error) {
 			s.alike = 0
 			continue
 		}
+		if s.held > s.offset {
+			if err := readFull(s.r, s.name, s.block[s.offset-s.blockAt:], s.offset); err != nil {
+				return false, err
+			}
+			s.held = s.offset
+		}
 		shifted := s.closely(chunkEnd)
 		if s.err != nil {
 			return false, s.err
@@ -305,7 +324,7 @@ func (s *scan) peek(at int64, n int) []byte {
 	if n <= 0 || s.err != nil {
 		return nil
 	}
-	if i := at - s.blockAt; i >= 0 && i+int64(n) <= int64(len(s.block)) {
+	if i := at - s.blockAt; at >= s.held && i >= 0 && i+int64(n) <= int64(len(s.block)) {
 		return s.block[i : i+int64(n)]
 	}
 	if cap(s.scratch) < n {
