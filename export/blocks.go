@@ -137,11 +137,20 @@ type batch struct {
 	from  int64
 	rows  []rows.Row
 	ready chan error
+	// draft is what was made of them besides.
+	draft draft
 }
 
 // readRows reads the rows of src from number from on, up to n, ahead, and has
 // use look at them in order.
 func readRows(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), use func(list []rows.Row) error) error {
+	return readBatches(ctx, src, from, n, progress, func() func(*batch) { return func(*batch) {} }, func(b *batch) error { return use(b.rows) })
+}
+
+// readBatches is readRows for who has the workers do more. Each makes itself a
+// function that is called with a batch when it begins and whenever more of its
+// rows have been read.
+func readBatches(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), newPrepare func() func(b *batch), use func(b *batch) error) error {
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
 	jobs := make(chan *batch, ahead)
@@ -152,16 +161,10 @@ func readRows(ctx context.Context, src rows.Source, from, n int64, progress func
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			prepare := newPrepare()
 			for b := range jobs {
-				if err := ctx.Err(); err != nil {
-					b.ready <- err
-					continue
-				}
-				got, err := src.Read(b.rows, b.from)
-				err = readError(b.from, got, len(b.rows), err)
 				// What was sent is the receiver's.
-				b.rows = b.rows[:got]
-				b.ready <- err
+				b.ready <- b.read(ctx, src, prepare)
 			}
 		}()
 	}
@@ -188,7 +191,7 @@ func readRows(ctx context.Context, src rows.Source, from, n int64, progress func
 			}
 			return err
 		}
-		if err := use(b.rows); err != nil {
+		if err := use(b); err != nil {
 			return err
 		}
 		done += int64(len(b.rows))
@@ -199,6 +202,28 @@ func readRows(ctx context.Context, src rows.Source, from, n int64, progress func
 		}
 	}
 	return ctx.Err()
+}
+
+// read reads the batch's rows, as many at a time as are prepared while they are
+// in the processor's cache.
+func (b *batch) read(ctx context.Context, src rows.Source, prepare func(b *batch)) error {
+	list := b.rows
+	b.rows = list[:0]
+	prepare(b)
+	for done := 0; done < len(list); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		piece := list[done:min(done+formatRows, len(list))]
+		got, err := src.Read(piece, b.from+int64(done))
+		if got < len(piece) {
+			return readError(b.from+int64(done), got, len(piece), err)
+		}
+		done += got
+		b.rows = list[:done]
+		prepare(b)
+	}
+	return nil
 }
 
 // readError is the error of a source that gave fewer rows than were asked for.

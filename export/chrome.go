@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -153,6 +154,62 @@ func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row
 	dst = strconv.AppendInt(dst, r.Index, 10)
 	dst = append(dst, `,"event":"`...)
 	dst = append(append(dst, r.Event.String()...), '"')
+	dst = appendJSONText(dst, `,"note":`, r.Note)
+	return append(dst, "}}"...)
+}
+
+func (c *chrome) drafts() func(dst []byte, r *rows.Row, at int64) []byte {
+	return new(chromeDrafts).append
+}
+
+// chromeDrafts makes the events of rows. It keeps the text of what comes again.
+type chromeDrafts struct {
+	chrome
+	thread     uint32
+	begin      piece // of an event of the thread, with the phase B
+	time, rows growing
+}
+
+// chromeRoom is what the pieces of an event take at most but for the names.
+const chromeRoom = pieceLen + 2*growingRoom + 8
+
+func (c *chromeDrafts) append(dst []byte, r *rows.Row, at int64) []byte {
+	if c.begin.n == 0 || c.thread != r.Thread {
+		c.thread = r.Thread
+		c.begin.n = len(c.event(c.begin.text[:0], 'B', &thread{id: r.Thread}, 0)) - len("0")
+	}
+	if cap(dst)-len(dst) < chromeRoom {
+		dst = slices.Grow(dst, max(chromeRoom, len(dst)))
+	}
+	b, n := dst[:cap(dst)], len(dst)
+	*(*[pieceLen]byte)(b[n:]) = c.begin.text
+	if r.Event == rows.Leave {
+		b[n+len(",\n{\"ph\":\"")] = 'E'
+	}
+	n += c.begin.n
+	n += c.time.put(b[n:], uint64(at)/1e3)
+	if rest := uint32(uint64(at) % 1e3); rest != 0 {
+		b[n] = '.'
+		put3(b[n+1:], rest)
+		n += 4
+		if rest%10 == 0 {
+			n--
+			if rest%100 == 0 {
+				n--
+			}
+		}
+	}
+	if r.Event == rows.Leave {
+		b[n] = '}'
+		return b[:n+1]
+	}
+	dst = c.recent.append(b[:n], r, &c.chrome)
+	if r.Index < 0 || cap(dst)-len(dst) < growingRoom {
+		dst = strconv.AppendInt(dst, r.Index, 10)
+	} else {
+		n := len(dst)
+		dst = dst[:n+c.rows.put(dst[n:n+growingRoom], uint64(r.Index))]
+	}
 	dst = appendJSONText(dst, `,"note":`, r.Note)
 	return append(dst, "}}"...)
 }

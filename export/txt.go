@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -106,19 +107,55 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	return append(dst, end...)
 }
 
-// txtLines makes lines of rows. It keeps the names of recent rows ready, which
-// rows of one address share.
+// txtLines makes lines of rows. It keeps what rows have in common with those
+// before them: the beginning of a line but for the last digits, durations, and
+// the names of an address.
 type txtLines struct {
 	digits                int
 	end                   string
 	indexWidth, timeWidth int
 	clock                 rows.Clock
+	head                  txtHead
+	durations             [1 << callBits]txtDuration
 	recent                [1 << recentBits]txtCells
+}
+
+// wide is the size of places for texts that are copied whole: that takes a few
+// instructions, copying as much as there is a call.
+const wide = 64
+
+// A txtHead is the beginning of a line, up to the thread.
+type txtHead struct {
+	// ok says that the rest of it applies.
+	ok      bool
+	hasWall bool
+	thread  uint32
+	// high is the index without its lowDigits.
+	high   int64
+	second int64
+	// low is where these digits are in the text, and fraction where the
+	// decimals of the time are.
+	low, fraction int
+	n             int
+	text          [wide]byte
+}
+
+// A txtDuration is the column of a duration.
+type txtDuration struct {
+	ns   int64
+	n    int // 0 for none
+	text [16]byte
 }
 
 type txtCells struct {
 	row rows.Row
 	ok  bool
+	// short says that there is something in the columns after the call, and
+	// that name has all of function, which is ASCII, and tail those columns
+	// with the end of the line. Blanks follow in both.
+	short      bool
+	name, tail [wide]byte
+	tailLen    int
 	// function is the visible name and width its width; rest are the padded
 	// columns after the call.
 	function string
@@ -143,28 +180,57 @@ func (t *txtLines) titles(dst []byte) []byte {
 	return append(dst, t.end...)
 }
 
+// txtRoom is what the pieces of a line take at most, with what is copied
+// behind them.
+const txtRoom = 4 * wide
+
+// arrows are in the place of events.
+var arrows = [...][4]byte{rows.Enter: {'-', '>', ' '}, rows.Leave: {'<', '-', ' '}, rows.Unknown: {'?', '?', ' '}}
+
+const arrowWidth = 3
+
+// indentation is the deepest.
+var indentation = [maxIndent * indentWidth]byte([]byte(blanks[:maxIndent*indentWidth]))
+
 func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	start := len(dst)
-	var number [24]byte
-	right := func(text []byte, width int) {
-		dst = appendBlanks(dst, width-len(text))
-		dst = append(append(dst, text...), "  "...)
+	if cap(dst)-start < txtRoom {
+		dst = slices.Grow(dst, max(txtRoom, start))
 	}
-	right(strconv.AppendInt(number[:0], r.Index, 10), t.indexWidth)
-	if r.HasWall {
-		dst = append(t.clock.Append(dst, r, t.digits), "  "...)
-	} else {
-		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
+	if h := &t.head; h.ok && h.thread == r.Thread && h.high == r.Index/lowDigits {
+		second, ns := r.Elapsed/1e9, r.Elapsed%1e9
+		if r.HasWall {
+			second, ns = r.Wall.Unix(), int64(r.Wall.Nanosecond())
+		}
+		if h.hasWall == r.HasWall && h.second == second && ns >= 0 {
+			text := (*[wide]byte)(dst[start : start+wide])
+			*text = h.text
+			put4(text[h.low:], uint32(r.Index%lowDigits))
+			putFraction(text[h.fraction:], uint32(ns), t.digits)
+			dst = dst[:start+h.n]
+		}
 	}
-	right(strconv.AppendUint(number[:0], uint64(r.Thread), 10), threadWidth)
-	right(rows.AppendDuration(number[:0], r.Duration, t.digits), durationWidth)
+	if len(dst) == start {
+		dst = t.appendHead(dst, r)
+	}
+	dst = t.appendDuration(dst, r.Duration)
 
 	m := &t.recent[recentIndex(r.Address)]
 	if !m.ok || !sameNames(&m.row, r) {
-		*m = newTXTCells(r)
+		*m = t.newCells(r)
 	}
 	indent := min(r.Depth, maxIndent) * indentWidth
 	used := indent
+	event := min(r.Event, rows.Unknown)
+	if m.short && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
+		n := len(dst)
+		b := dst[:cap(dst)]
+		*(*[len(indentation)]byte)(b[n:]) = indentation
+		*(*[4]byte)(b[n+indent:]) = arrows[event]
+		*(*[wide]byte)(b[n+indent+arrowWidth:]) = m.name
+		*(*[wide]byte)(b[n+callWidth:]) = m.tail
+		return b[:n+callWidth+m.tailLen]
+	}
 	dst = appendBlanks(dst, indent)
 	if r.Depth > maxIndent {
 		n := len(dst)
@@ -173,16 +239,9 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 		dst = append(dst, "] "...)
 		used += len(dst) - n
 	}
-	switch r.Event {
-	case rows.Enter:
-		dst = append(dst, "-> "...)
-	case rows.Leave:
-		dst = append(dst, "<- "...)
-	default:
-		dst = append(dst, "?? "...)
-	}
+	dst = append(dst, arrows[event][:arrowWidth]...)
 	dst = append(dst, m.function...)
-	used += 3 + m.width
+	used += arrowWidth + m.width
 	if r.Note != "" {
 		note := rows.Visible(r.Note)
 		dst = append(append(append(dst, "  ("...), note...), ')')
@@ -196,7 +255,61 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	return append(trimBlanks(dst, start), t.end...)
 }
 
-func newTXTCells(r *rows.Row) txtCells {
+// appendHead appends the columns up to the thread, and keeps them where the
+// next row's can be made of them.
+func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
+	start := len(dst)
+	var number [24]byte
+	right := func(text []byte, width int) {
+		dst = appendBlanks(dst, width-len(text))
+		dst = append(append(dst, text...), "  "...)
+	}
+	right(strconv.AppendInt(number[:0], r.Index, 10), t.indexWidth)
+	low := len(dst) - len("  ") - 4 - start
+	if r.HasWall {
+		dst = append(t.clock.Append(dst, r, t.digits), "  "...)
+	} else {
+		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
+	}
+	fraction := len(dst) - len("  ") - t.digits - start
+	right(strconv.AppendUint(number[:0], uint64(r.Thread), 10), threadWidth)
+
+	h := &t.head
+	h.ok = false
+	n := len(dst) - start
+	if n > wide || r.Index < lowDigits || t.digits != 3 && t.digits != 6 && t.digits != 9 || !r.HasWall && r.Elapsed < 0 {
+		return dst
+	}
+	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
+	if r.HasWall {
+		h.second = r.Wall.Unix()
+	}
+	copy(h.text[:], dst[start:])
+	return dst
+}
+
+func (t *txtLines) appendDuration(dst []byte, ns int64) []byte {
+	d := &t.durations[uint64(ns)*0x9e3779b97f4a7c15>>(64-callBits)]
+	if d.n == 0 || d.ns != ns {
+		var number [32]byte
+		text := rows.AppendDuration(number[:0], ns, t.digits)
+		n := max(len(text), durationWidth) + len("  ")
+		if n > len(d.text) {
+			return append(append(dst, text...), "  "...)
+		}
+		d.ns, d.n = ns, n
+		appendBlanks(append(appendBlanks(d.text[:0], durationWidth-len(text)), text...), len("  "))
+	}
+	if cap(dst)-len(dst) < len(d.text) {
+		return append(dst, d.text[:d.n]...)
+	}
+	n := len(dst)
+	dst = dst[:n+len(d.text)]
+	*(*[16]byte)(dst[n:]) = d.text
+	return dst[:n+d.n]
+}
+
+func (t *txtLines) newCells(r *rows.Row) txtCells {
 	c := txtCells{row: *r, ok: true, function: rows.Visible(r.Function)}
 	c.width = cellWidth(c.function)
 	// The path may come from any system.
@@ -208,6 +321,13 @@ func newTXTCells(r *rows.Row) txtCells {
 	rest = append(appendPadded(rest, string(source), sourceWidth), "  "...)
 	rest = append(rest, rows.Visible(r.Module)...)
 	c.rest = string(rest)
+	tail := trimBlanks(rest, 0)
+	c.short = len(tail) > 0 && len(tail)+len(t.end) <= wide && c.width == len(c.function) && c.width <= wide
+	if c.short {
+		copy(c.name[:], blanks)
+		copy(c.name[:], c.function)
+		c.tailLen = copy(c.tail[:], append(tail, t.end...))
+	}
 	return c
 }
 

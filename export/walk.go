@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"logparser/rows"
 )
@@ -37,6 +38,9 @@ type call struct {
 	// of calls has it.
 	inner, calls int64
 	node         uint32
+	// row is where the enter is in the current batch, as long as fn and what
+	// else comes from it are not set.
+	row int32
 }
 
 // A thread has its own stack.
@@ -47,6 +51,8 @@ type thread struct {
 	// last is the time of what was written last. Times never go back.
 	last  int64
 	stack []call
+	// pending says that calls may be on the stack whose fn is not set.
+	pending bool
 }
 
 // An ending is how a call ended.
@@ -127,23 +133,33 @@ type walk struct {
 	ends []int64
 	// lastRow is the number of the row that was read last.
 	lastRow int64
+	// pending are the threads that are.
+	pending []*thread
+	// delta is what is to be added to the Elapsed of the rows that come, as
+	// far as that is known now.
+	delta atomic.Int64
 }
 
 // writeCalls writes the calls of the rows of src.
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
 	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From}
 	w.buf = to.head(w.buf, 0, 0)
-	err := readRows(ctx, src, opt.From, src.Len(), opt.Progress, func(list []rows.Row) error {
-		for i := range list {
-			if err := w.add(&list[i]); err != nil {
-				return err
-			}
+	newPrepare := func() func(*batch) { return func(*batch) {} }
+	if d, ok := to.(drafter); ok {
+		newPrepare = func() func(*batch) {
+			text := d.drafts()
+			return func(b *batch) { b.prepare(w.delta.Load(), text) }
+		}
+	}
+	err := readBatches(ctx, src, opt.From, src.Len(), opt.Progress, newPrepare, func(b *batch) error {
+		if err := w.addBatch(b); err != nil {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w.lastRow += int64(len(list))
-		return w.flush()
+		w.lastRow += int64(len(b.rows))
+		return w.flush(flushBytes)
 	})
 	if err != nil {
 		return err
@@ -152,14 +168,20 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	return to.tail(out, w.buf)
 }
 
-func (w *walk) flush() error {
-	if len(w.buf) < flushBytes {
+// flush writes what is gathered, if it is as much as least.
+func (w *walk) flush(least int) error {
+	if len(w.buf) < least {
 		return nil
 	}
-	if _, err := w.out.Write(w.buf); err != nil {
+	err := w.write(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}
+
+func (w *walk) write(text []byte) error {
+	if _, err := w.out.Write(text); err != nil {
 		return fmt.Errorf("writing rows before %d: %w", w.lastRow, err)
 	}
-	w.buf = w.buf[:0]
 	return nil
 }
 
