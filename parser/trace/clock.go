@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+
+	"logparser/parser"
 )
 
 // maxTime bounds times in units and in nanoseconds, so that sums of two never
@@ -142,6 +144,28 @@ func (s *segment) at(units uint64) int64 {
 		return s.ns - s.span(s.units-units)
 	}
 	return min(s.end, s.ns+s.span(units-s.units))
+}
+
+// convert turns the times of events, which rise, from units to nanoseconds.
+func (s *segment) convert(events []parser.Event) {
+	if len(events) == 0 {
+		return
+	}
+	first, last := uint64(events[0].Time), uint64(events[len(events)-1].Time)
+	if first < s.units || s.at(last) == s.end || s.span(last-s.units) == maxTime {
+		for i := range events {
+			events[i].Time = s.at(uint64(events[i].Time))
+		}
+		return
+	}
+	// No bound cuts the last time, and so none of them.
+	units, rate, ns := s.units, s.rate, s.ns
+	up, down := (64-s.shift)&63, s.shift&63 // a shift of 0 says that hi is 0
+	for i := range events {
+		e := &events[i]
+		hi, lo := bits.Mul64(uint64(e.Time)-units, rate)
+		e.Time = ns + int64(hi<<up|lo>>down)
+	}
 }
 
 func (s *segment) span(units uint64) int64 {

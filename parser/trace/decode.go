@@ -44,6 +44,11 @@ const (
 	// longestFixed is the length in bytes of the longest record that says its
 	// length in its first word.
 	longestFixed = 255 * 2
+	// shortEnter and shortLeave are the lengths in bytes of the two records
+	// that have no type.
+	shortEnter   = 6
+	shortLeave   = 2
+	longestShort = shortEnter
 	// overread is what the decoder may look at behind the end of a record.
 	overread = 8
 )
@@ -94,6 +99,12 @@ type decoder struct {
 	epochs   []uint64
 	scanning bool
 
+	// mapped is the file's first bytes in memory, if it is not nil, while
+	// events are read; own is then the decoder's buffer, not nil while buf is
+	// a part of mapped.
+	mapped *[]byte
+	own    []byte
+
 	buf   []byte // bytes of the file from bufAt on
 	bufAt int64
 	p     int // the next record in buf
@@ -127,7 +138,8 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 
 // reset makes a decoder stand before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
-	*d = decoder{r: d.r, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	d.detach()
+	*d = decoder{r: d.r, mapped: d.mapped, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]
 	}
@@ -189,7 +201,10 @@ var (
 // with an error of reading the file.
 func (d *decoder) read(dst []parser.Event) (int, error) {
 	n, ordinal := 0, d.ordinal
-	defer func() { d.s.raise(dst[:n], ordinal) }()
+	defer func() {
+		d.detach()
+		d.s.raise(dst[:n], ordinal)
+	}()
 	for n < len(dst) {
 		k, err := d.decode(dst[n:])
 		n += k
@@ -234,9 +249,24 @@ func (d *decoder) nextChunk() bool {
 	return true
 }
 
-// fill moves the bytes from p on to the front of the buffer and reads more.
+// detach lets go of mapped memory.
+func (d *decoder) detach() {
+	if d.own != nil {
+		d.bufAt += int64(d.p)
+		d.p, d.buf, d.own = 0, d.own[:0], nil
+	}
+}
+
+// fill makes the buffer the rest of the chunk where that is mapped. Else it
+// moves the bytes from p on to the front of the buffer and reads more.
 func (d *decoder) fill() error {
+	d.detach()
 	d.bufAt += int64(d.p)
+	if d.mapped != nil && d.end+overread <= int64(len(*d.mapped)) {
+		d.p, d.own = 0, d.buf
+		d.buf = (*d.mapped)[d.bufAt:d.end]
+		return nil
+	}
 	left := copy(d.buf[:cap(d.buf)], d.buf[d.p:])
 	d.p = 0
 	n := int(min(int64(cap(d.buf)-overread-left), d.end-d.bufAt-int64(left)))
@@ -276,73 +306,52 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 			continue
 		}
 		b := d.buf[:len(d.buf)+overread]
-		end := len(d.buf)
 		most := len(dst)
 		gap := d.gap
 		if gap != parser.NoGap {
 			most = n + 1
 		}
 		from := n
+		// The loop takes short records that lie in the buffer as a whole and
+		// need no more looking at; other takes all others.
+		last := min(stop, len(d.buf)-longestShort+1)
 		p, time := d.p, d.time
 		frames := d.frames
 		nextEpoch, space := d.nextEpoch, uint16(d.epoch)<<1
-	fast:
-		for n < most && p < stop {
+		for n < most && p < last {
 			v := binary.LittleEndian.Uint64(b[p:])
-			switch {
-			case v&1 != 0:
-				if len(frames) == 0 {
-					d.frames = frames
-					d.pull()
-					if frames = d.frames; len(frames) == 0 {
-						// The call that ends began before the log.
-						frames = append(frames, frame{})
-					}
+			e := &dst[n]
+			if v&1 != 0 {
+				top := len(frames) - 1
+				if top < 0 {
+					break
 				}
-				p += 2
-				if p > end {
-					p -= 2
-					err = errCut
-					break fast
-				}
+				f := &frames[top]
+				frames = frames[:top]
+				p += shortLeave
 				time += v >> 1 & 0x7fff
-				f := &frames[len(frames)-1]
-				e := &dst[n]
 				e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Leave, parser.NoGap
-				frames = frames[:len(frames)-1]
 				n++
-			case v&2 != 0:
-				w := &d.windows[v>>2&7]
-				if !w.set || p+6 > end {
-					if err = errWindow; w.set {
-						err = errCut
-					}
-					break fast
-				}
-				p += 6
-				time += v >> 32 & 0xffff
-				if time >= nextEpoch {
-					d.time = time
-					d.enterEpoch()
-					nextEpoch, space = d.nextEpoch, uint16(d.epoch)<<1
-				}
-				f := frame{w.base + v>>5&(1<<offsetBits-1), space | w.kind}
-				frames = append(frames, f)
-				e := &dst[n]
-				e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Enter, parser.NoGap
-				n++
-			default:
-				break fast
+				continue
 			}
+			w := &d.windows[v>>2&7]
+			t := time + v>>32&0xffff
+			if v&2 == 0 || !w.set || t >= nextEpoch {
+				break
+			}
+			p += shortEnter
+			time = t
+			f := frame{w.base + v>>5&(1<<offsetBits-1), space | w.kind}
+			frames = append(frames, f)
+			e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Enter, parser.NoGap
+			n++
 		}
 		d.p, d.time, d.frames = p, time, frames
-		if err == nil && n < most && p < stop {
+		if n < most && p < stop {
 			var emitted bool
 			if emitted, err = d.other(&dst[n], d.ordinal+int64(n)); emitted {
 				n++
 			}
-		} else if err != nil {
-			err = d.bad(err)
 		}
 		if gap != parser.NoGap && n > from {
 			dst[from].Gap = gap
@@ -354,10 +363,45 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 	}
 }
 
+// short decodes a short enter or leave, v, with all that there is to check.
+func (d *decoder) short(e *parser.Event, v uint64) error {
+	end := len(d.buf)
+	*e = parser.Event{Thread: uint32(d.s.thread)}
+	var f frame
+	if v&1 != 0 {
+		d.pull()
+		if n := len(d.frames); n > 0 {
+			f = d.frames[n-1]
+			d.frames = d.frames[:n-1]
+		} // else the call that ends began before the log
+		if d.p+shortLeave > end {
+			return d.bad(errCut)
+		}
+		d.p += shortLeave
+		d.time += v >> 1 & 0x7fff
+		e.Kind = parser.Leave
+	} else {
+		w := &d.windows[v>>2&7]
+		if !w.set {
+			return d.bad(errWindow)
+		}
+		if d.p+shortEnter > end {
+			return d.bad(errCut)
+		}
+		d.p += shortEnter
+		d.time += v >> 32 & 0xffff
+		f = frame{w.base + v>>5&(1<<offsetBits-1), d.space(w.kind)}
+		d.frames = append(d.frames, f)
+		e.Kind = parser.Enter
+	}
+	e.Address, e.Space, e.Time = f.address, f.space, int64(d.time)
+	return nil
+}
+
 // bad makes an error of the record at p.
 func (d *decoder) bad(err error) error { return &recordError{d.bufAt + int64(d.p), err} }
 
-// other decodes one record that is neither a short enter nor a short leave.
+// other decodes one record of any kind.
 // It reports whether it made an event, which has the given number.
 func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error) {
 	le := binary.LittleEndian
@@ -368,6 +412,12 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		return false, d.bad(errCut)
 	}
 	first := le.Uint16(b)
+	if first&3 != 0 {
+		if err := d.short(e, le.Uint64(b)); err != nil {
+			return false, err
+		}
+		return true, nil
+	}
 	if first == 0 {
 		n := 2
 		for n+2 <= end && le.Uint16(b[n:]) == 0 {

@@ -179,22 +179,32 @@ type source struct {
 	batch  []parser.Event
 }
 
+// A head is a source in the heap and the time of its next event.
+type head struct {
+	time int64
+	*source
+}
+
 // before says whether a's next event comes before b's.
-func (a *source) before(b *source) bool {
-	x, y := a.events[0].Time, b.events[0].Time
-	return x < y || x == y && a.s.earlier(b.s)
+func (a *head) before(b *head) bool {
+	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
 }
 
 // more decodes the next events; none are left at the end of the stream.
 func (a *source) more() error {
-	n := min(int64(cap(a.batch)), a.s.count-a.d.ordinal)
-	a.batch = a.batch[:n]
-	got, err := a.d.read(a.batch)
-	if err == nil && int64(got) < n {
+	a.batch = a.batch[:min(int64(cap(a.batch)), a.s.count-a.d.ordinal)]
+	n, err := a.read(a.batch)
+	a.events = a.batch[:n]
+	return err
+}
+
+// read decodes into dst, which has room for events that were counted.
+func (a *source) read(dst []parser.Event) (int, error) {
+	n, err := a.d.read(dst)
+	if err == nil && n < len(dst) {
 		err = fmt.Errorf("thread %d: %w", a.s.thread, errChanged)
 	}
-	a.events = a.batch[:got]
-	return err
+	return n, err
 }
 
 // A cursor merges the streams from some record on.
@@ -206,9 +216,12 @@ type cursor struct {
 	i    int   // the slice
 	// heap has the streams that have events left, the one with the first
 	// event at 0; idle those that can be used again.
-	heap, idle []*source
-	segment    int // of the clock, where the last event was
-	skipped    []parser.Event
+	heap    []head
+	idle    []*source
+	segment int // of the clock, where the last event was
+	skipped []parser.Event
+	// mapped is the file's first bytes while events are read.
+	mapped []byte
 }
 
 // Memory of a cursor in events and in bytes, which its active streams share.
@@ -219,7 +232,9 @@ const (
 
 // start makes the cursor stand at the first event of a slice.
 func (c *cursor) start(i int) error {
-	c.idle = append(c.idle, c.heap...)
+	for _, h := range c.heap {
+		c.idle = append(c.idle, h.source)
+	}
 	c.heap = c.heap[:0]
 	c.i = i
 	from := int64(c.x.slices[i].from)
@@ -245,7 +260,7 @@ func (c *cursor) start(i int) error {
 			c.idle = append(c.idle, s)
 			continue
 		}
-		c.heap = append(c.heap, s)
+		c.heap = append(c.heap, head{s.events[0].Time, s})
 	}
 	for k := len(c.heap)/2 - 1; k >= 0; k-- {
 		c.down(k)
@@ -266,7 +281,7 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
 		}
 	}
-	a.s = s
+	a.s, a.d.mapped = s, &c.mapped
 	a.d.restore(s, c.v.epochs.times, sample)
 	return a
 }
@@ -303,6 +318,22 @@ func (c *cursor) seek(record int64) error {
 	return c.start(lo)
 }
 
+// jump goes on to the last sample before a record of the slice, where the
+// slice's events are all of one stream.
+func (c *cursor) jump(record int64) {
+	if len(c.heap) != 1 || len(c.x.streamsOf(c.i)) != 1 {
+		return
+	}
+	s := c.heap[0]
+	ordinal := s.d.ordinal - int64(len(s.events))
+	k := min((ordinal+record-c.next)/sampleEvery, int64(len(s.s.samples))-1)
+	if at := k * sampleEvery; at > s.d.ordinal {
+		s.d.restore(s.s, c.v.epochs.times, int(k))
+		s.events = s.events[:0]
+		c.next += at - ordinal
+	}
+}
+
 // down restores the order of the heap below k.
 func (c *cursor) down(k int) {
 	h := c.heap
@@ -312,10 +343,10 @@ func (c *cursor) down(k int) {
 		if child >= len(h) {
 			break
 		}
-		if child+1 < len(h) && h[child+1].before(h[child]) {
+		if child+1 < len(h) && h[child+1].before(&h[child]) {
 			child++
 		}
-		if !h[child].before(s) {
+		if !h[child].before(&s) {
 			break
 		}
 		h[k] = h[child]
@@ -330,7 +361,16 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 	n := 0
 	end := c.x.end(c.i)
 	for n < len(dst) {
-		if len(c.heap) == 0 || uint64(c.heap[0].events[0].Time) >= end {
+		if c.alone() {
+			k, err := c.readAlone(dst[n:], end)
+			n += k
+			c.next += int64(k)
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
+		if len(c.heap) == 0 || uint64(c.heap[0].time) >= end {
 			if c.i+1 == len(c.x.slices) {
 				break
 			}
@@ -342,14 +382,14 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 		}
 		// The first stream goes on up to where the second comes first, or
 		// the slice ends.
-		s := c.heap[0]
+		s := c.heap[0].source
 		limit := int64(min(end, math.MaxInt64))
 		if len(c.heap) > 1 {
-			second := c.heap[1]
+			second := &c.heap[1]
 			if len(c.heap) > 2 && c.heap[2].before(second) {
-				second = c.heap[2]
+				second = &c.heap[2]
 			}
-			t := second.events[0].Time
+			t := second.time
 			if limit = min(limit, t); limit == t && t < int64(min(end, math.MaxInt64)) && s.s.earlier(second.s) {
 				limit++
 			}
@@ -357,14 +397,21 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 		events := s.events[:min(len(s.events), len(dst)-n)]
 		k := 0
 		out := dst[n:]
-		for k < len(events) && events[k].Time < limit {
-			out[k] = events[k]
-			k++
+		if events[len(events)-1].Time < limit {
+			k = copy(out, events)
+		} else {
+			for k < len(events) && events[k].Time < limit {
+				out[k] = events[k]
+				k++
+			}
 		}
 		n += k
 		c.next += int64(k)
 		s.events = s.events[k:]
 		if len(s.events) == 0 {
+			if len(c.heap) == 1 {
+				continue
+			}
 			if err := s.more(); err != nil {
 				return n, err
 			}
@@ -373,14 +420,37 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 				c.heap[0] = c.heap[last]
 				c.heap = c.heap[:last]
 				c.idle = append(c.idle, s)
-				if last == 0 {
-					continue
-				}
+				c.down(0)
+				continue
 			}
 		}
+		c.heap[0].time = s.events[0].Time
 		c.down(0)
 	}
 	return n, nil
+}
+
+// alone reports whether there is only one stream, of which no events are
+// decoded: in a heap of several each has some.
+func (c *cursor) alone() bool { return len(c.heap) == 1 && len(c.heap[0].events) == 0 }
+
+// readAlone decodes events of the only stream into dst, up to the end of the
+// slice, where others may join it. Those behind are kept for later.
+func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
+	s := c.heap[0].source
+	want := min(int64(len(dst)), int64(cap(s.batch)), s.s.count-s.d.ordinal)
+	if want == 0 {
+		c.heap, c.idle = c.heap[:0], append(c.idle, s)
+		return 0, nil
+	}
+	n, err := s.read(dst[:want])
+	if n > 0 && uint64(dst[n-1].Time) >= end {
+		k := sort.Search(n, func(i int) bool { return uint64(dst[i].Time) >= end })
+		s.events = s.batch[:copy(s.batch[:cap(s.batch)], dst[k:n])]
+		c.heap[0].time = s.events[0].Time
+		n = k
+	}
+	return n, err
 }
 
 // enter goes on to a slice: streams that begin in it join.
@@ -397,8 +467,8 @@ func (c *cursor) enter(i int) error {
 		if err := s.more(); err != nil {
 			return err
 		}
-		c.heap = append(c.heap, s)
-		for k := len(c.heap) - 1; k > 0 && c.heap[k].before(c.heap[(k-1)/2]); k = (k - 1) / 2 {
+		c.heap = append(c.heap, head{s.events[0].Time, s})
+		for k := len(c.heap) - 1; k > 0 && c.heap[k].before(&c.heap[(k-1)/2]); k = (k - 1) / 2 {
 			c.heap[k], c.heap[(k-1)/2] = c.heap[(k-1)/2], c.heap[k]
 		}
 	}
@@ -414,12 +484,18 @@ func (c *cursor) convert(events []parser.Event) {
 	if c.segment >= len(list) || list[c.segment].units > uint64(events[0].Time) {
 		c.segment = c.v.clock.find(uint64(events[0].Time))
 	}
-	for i := range events {
-		t := uint64(events[i].Time)
-		for c.segment+1 < len(list) && list[c.segment+1].units <= t {
+	for len(events) > 0 {
+		for c.segment+1 < len(list) && list[c.segment+1].units <= uint64(events[0].Time) {
 			c.segment++
 		}
-		events[i].Time = list[c.segment].at(t)
+		n := len(events)
+		if c.segment+1 < len(list) {
+			if end := int64(list[c.segment+1].units); events[n-1].Time >= end {
+				n = sort.Search(n, func(i int) bool { return events[i].Time >= end })
+			}
+		}
+		list[c.segment].convert(events[:n])
+		events = events[n:]
 	}
 }
 
@@ -443,7 +519,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 		return 0, io.EOF
 	}
 	c := l.cursor(v, from)
-	n, err := c.readAt(dst, from)
+	n, err := l.mapped.read(c, dst, from)
 	if err != nil {
 		return n, fmt.Errorf("%s: %w", l.name, err)
 	}
@@ -491,6 +567,7 @@ func (c *cursor) goTo(from int64) error {
 		if err := c.seek(from); err != nil {
 			return err
 		}
+		c.jump(from)
 	}
 	if c.next < from && c.skipped == nil {
 		c.skipped = make([]parser.Event, 512)
@@ -533,6 +610,16 @@ func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
 func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 	if err := c.goTo(record); err != nil {
 		return nil, 0, err
+	}
+	if c.alone() {
+		if err := c.heap[0].more(); err != nil {
+			return nil, 0, err
+		}
+		if len(c.heap[0].events) == 0 {
+			c.heap, c.idle = c.heap[:0], append(c.idle, c.heap[0].source)
+		} else {
+			c.heap[0].time = c.heap[0].events[0].Time
+		}
 	}
 	// The event is the first of the first stream, unless a slice ends here.
 	for len(c.heap) == 0 || uint64(c.heap[0].events[0].Time) >= c.x.end(c.i) {

@@ -10,8 +10,9 @@
 // of the decoder every 4,096 of them: where it stood, and the calls that were
 // open, since a leave of two bytes does not say which call it ends. Then any
 // part of a stream can be decoded anew, and [Log.ReadEvents] merges the
-// streams by time from any record on (merge.go). A file that is still written
-// is read on by [Log.Grow] (grow.go).
+// streams by time from any record on (merge.go), of the mapped file where that
+// can be (mapped.go). A file that is still written is read on by [Log.Grow]
+// (grow.go).
 //
 // # What is shown
 //
@@ -50,6 +51,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"logparser/filemap"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
@@ -100,6 +102,8 @@ type Log struct {
 	file *os.File // nil where r is none
 	name string
 	view atomic.Pointer[view]
+	// mapped is the file as it was opened; what was appended since is read.
+	mapped mapped
 
 	growing sync.Mutex
 	growth  growth
@@ -148,6 +152,12 @@ func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	log.file, log.name = f, path
+	// Windows lets nobody cut a file that is mapped, as a recorder does that
+	// ends.
+	if runtime.GOOS != "windows" {
+		log.mapped.size = st.Size()
+		log.mapped.m = filemap.New(f, st.Size())
+	}
 	return log, nil
 }
 
@@ -392,5 +402,6 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
+	l.mapped.close()
 	return l.file.Close()
 }

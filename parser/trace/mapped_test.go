@@ -1,0 +1,112 @@
+package trace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"logparser/parser"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetest"
+)
+
+// openFile writes a trace of two threads to a file and opens it.
+func openFile(t *testing.T) (path string, log *trace.Log, m *tracetest.Memory) {
+	t.Helper()
+	m = &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.ChunkSize = 1 << 16
+	tracetest.WriteCalls(w, 2, 200_000)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "mapped.lptrace")
+	if err := os.WriteFile(path, m.Bytes, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := trace.Open(context.Background(), path, parser.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	return path, log, m
+}
+
+// TestMapped reads a file, which may be mapped, as it reads memory.
+func TestMapped(t *testing.T) {
+	_, log, m := openFile(t)
+	want, err := readAll(open(t, m), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(log, 777)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := differ(got, want); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutWhileMapped cuts a file that is open, also in the middle of reading:
+// an error that says so, and before the cut all events are still there.
+func TestCutWhileMapped(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file is not cut here")
+	}
+	path, log, m := openFile(t)
+	want, err := readAll(open(t, m), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := make([]parser.Event, 5000)
+	if _, err := log.ReadEvents(dst, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(len(m.Bytes)/2)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(log, 1000)
+	if !errors.Is(err, parser.ErrShrunk) {
+		t.Errorf("error %v", err)
+	}
+	if len(got) < len(want)/4 {
+		t.Errorf("%d of %d events", len(got), len(want))
+	}
+	for i, e := range got {
+		if e != want[i] {
+			t.Fatalf("event %d: %+v, want %+v", i, e, want[i])
+		}
+	}
+}
+
+// TestCloseWhileReading closes a log that others read.
+func TestCloseWhileReading(t *testing.T) {
+	_, log, _ := openFile(t)
+	var readers, started sync.WaitGroup
+	for range 3 {
+		started.Add(1)
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			dst := make([]parser.Event, 1000)
+			n, err := log.ReadEvents(dst, 0)
+			started.Done()
+			for from := int64(0); err == nil; from = (from + int64(n)) % 100_000 {
+				n, err = log.ReadEvents(dst, from)
+			}
+			if !errors.Is(err, os.ErrClosed) {
+				t.Errorf("error %v", err)
+			}
+		}()
+	}
+	started.Wait()
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	readers.Wait()
+}
