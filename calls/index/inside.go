@@ -222,14 +222,20 @@ func (t *compiledWithinTest) even(k int, b *Block, st *withinState, pass []uint6
 	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
 	clear(pass)
 	var begin [bitmapWords]uint64 // the enters of the set
-	for i, a := range addresses {
-		var hit uint8
-		if int(a) < len(t.table) {
-			hit = t.table[a]
-		} else {
-			hit = t.set.in(t.table, a)
+	for w := range pass {
+		from, to := w*64, min(w*64+64, n)
+		kinds := kinds[from:to]
+		var word uint64
+		for i, a := range addresses[from:to] {
+			var hit uint8
+			if int(a) < len(t.table) {
+				hit = t.table[a]
+			} else {
+				hit = t.set.in(t.table, a)
+			}
+			word |= uint64(hit&^uint8(kinds[i])&1) << (i & 63)
 		}
-		begin[i>>6] |= uint64(hit&^uint8(kinds[i])&1) << (i & 63)
+		begin[w] = word
 	}
 	for i := 0; i < n; {
 		thread, end := threads[i], i+1

@@ -96,7 +96,7 @@ func TestCloseWhileReading(t *testing.T) {
 			dst := make([]parser.Event, 1000)
 			n, err := log.ReadEvents(dst, 0)
 			started.Done()
-			for from := int64(0); err == nil; from = (from + int64(n)) % 100_000 {
+			for from := int64(n); err == nil; from = (from + int64(n)) % 100_000 {
 				n, err = log.ReadEvents(dst, from)
 			}
 			if !errors.Is(err, os.ErrClosed) {
