@@ -9,15 +9,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"sync"
 	"unsafe"
 )
 
 // A Mapping is a file mapped into memory. Its methods may be called at the
-// same time, but for Close. A nil Mapping has no bytes.
+// same time; of them only Use may be called while or after it is closed. A nil
+// Mapping has no bytes.
 type Mapping struct {
-	b     []byte
-	unmap func() error
+	closing sync.RWMutex // held for reading by Use
+	b       []byte
+	unmap   func() error
 }
 
 // maxMapped is the largest file that is mapped where addresses are short.
@@ -34,12 +38,38 @@ func New(r io.ReaderAt, size int64) *Mapping {
 	if err != nil {
 		return nil
 	}
-	return &Mapping{b, unmap}
+	return &Mapping{b: b, unmap: unmap}
 }
 
-// Close gives the memory back. Nobody may use it at that time or later.
+// NewWritten maps all of a file that other programs may still write, or returns
+// nil where it is to be read: on Windows nobody could cut it or begin it anew.
+func NewWritten(f *os.File) *Mapping {
+	st, err := f.Stat()
+	if err != nil || runtime.GOOS == "windows" {
+		return nil
+	}
+	return New(f, st.Size())
+}
+
+// Size returns the number of bytes that are mapped.
+func (m *Mapping) Size() int64 {
+	if m == nil {
+		return 0
+	}
+	m.closing.RLock()
+	defer m.closing.RUnlock()
+	return int64(len(m.b))
+}
+
+// Close gives the memory back. It waits for those that use it; what they ask
+// for later is not there.
 func (m *Mapping) Close() error {
-	if m == nil || m.unmap == nil {
+	if m == nil {
+		return nil
+	}
+	m.closing.Lock()
+	defer m.closing.Unlock()
+	if m.unmap == nil {
 		return nil
 	}
 	unmap := m.unmap
@@ -95,6 +125,11 @@ func (m *Mapping) String(off, end int64) (s string, ok bool, err error) {
 
 // Use calls look with the bytes [off, end). It must not keep them.
 func (m *Mapping) Use(off, end int64, look func(b []byte)) (err error) {
+	if m == nil {
+		return io.ErrUnexpectedEOF
+	}
+	m.closing.RLock()
+	defer m.closing.RUnlock()
 	if !m.Has(off, end) {
 		return io.ErrUnexpectedEOF
 	}

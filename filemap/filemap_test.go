@@ -3,9 +3,11 @@ package filemap
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -106,4 +108,38 @@ func TestGuard(t *testing.T) {
 		defer guard(false, &err)
 		panic(other)
 	}()
+}
+
+// TestCloseWhileUsed closes a mapping that others use.
+func TestCloseWhileUsed(t *testing.T) {
+	_, m := mappedFile(t, 64<<10)
+	var users, started sync.WaitGroup
+	for range 3 {
+		users.Add(1)
+		started.Add(1)
+		go func() {
+			defer users.Done()
+			var last byte
+			err := m.Use(0, 64<<10, func(b []byte) { last = b[len(b)-1] })
+			started.Done()
+			for err == nil {
+				if last != 0xff {
+					t.Errorf("the last byte is %#x", last)
+					return
+				}
+				err = m.Use(0, 64<<10, func(b []byte) { last = b[len(b)-1] })
+			}
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("error %v", err)
+			}
+		}()
+	}
+	started.Wait()
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	users.Wait()
+	if n := m.Size(); n != 0 {
+		t.Errorf("%d bytes after it was closed", n)
+	}
 }

@@ -75,23 +75,10 @@ type Log struct {
 	file *os.File // nil in tests
 	view atomic.Pointer[view]
 	// mapped is the file as it was opened; what was appended since is read.
-	mapped mapped
+	mapped *filemap.Mapping
 
 	growing sync.Mutex
 	growth  growthState
-}
-
-// A mapped file is not unmapped while somebody reads.
-type mapped struct {
-	mu sync.RWMutex
-	m  *filemap.Mapping // nil where files are read
-}
-
-func (m *mapped) close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.m.Close()
-	m.m = nil
 }
 
 // A view is what is known of a log at a time. It is immutable.
@@ -150,13 +137,13 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 		}
 	}
 	o.stat = st
-	o.mapped = mapLog(f)
+	o.mapped = filemap.NewWritten(f)
 	log, err := o.open(ctx)
 	if err != nil {
 		o.mapped.Close()
 		return nil, err
 	}
-	log.mapped.m = o.mapped
+	log.mapped = o.mapped
 	return log, nil
 }
 
@@ -410,7 +397,7 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	l.mapped.close()
+	l.mapped.Close()
 	return l.file.Close()
 }
 
@@ -422,9 +409,7 @@ var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
 
 // ReadEvents implements [parser.Log]. It keeps no state between calls.
 func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
-	l.mapped.mu.RLock()
-	defer l.mapped.mu.RUnlock()
-	return l.view.Load().readEvents(dst, from, l.mapped.m)
+	return l.view.Load().readEvents(dst, from, l.mapped)
 }
 
 func (l *view) readEvents(dst []parser.Event, from int64, mapped *filemap.Mapping) (int, error) {

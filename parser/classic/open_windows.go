@@ -3,8 +3,6 @@ package classic
 import (
 	"os"
 	"path/filepath"
-
-	"logparser/filemap"
 )
 
 // openShared opens a file for reading so that others may rename and delete it
@@ -16,6 +14,3 @@ func openShared(path string) (*os.File, error) {
 	}
 	return os.Open(path)
 }
-
-// mapLog maps nothing: a program could not begin a mapped file anew.
-func mapLog(*os.File) *filemap.Mapping { return nil }

@@ -519,7 +519,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 		return 0, io.EOF
 	}
 	c := l.cursor(v, from)
-	n, err := l.mapped.read(c, dst, from)
+	n, err := readMapped(l.mapped, c, dst, from)
 	if err != nil {
 		return n, fmt.Errorf("%s: %w", l.name, err)
 	}

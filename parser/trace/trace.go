@@ -103,7 +103,7 @@ type Log struct {
 	name string
 	view atomic.Pointer[view]
 	// mapped is the file as it was opened; what was appended since is read.
-	mapped mapped
+	mapped *filemap.Mapping
 
 	growing sync.Mutex
 	growth  growth
@@ -152,12 +152,7 @@ func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	log.file, log.name = f, path
-	// Windows lets nobody cut a file that is mapped, as a recorder does that
-	// ends.
-	if runtime.GOOS != "windows" {
-		log.mapped.size = st.Size()
-		log.mapped.m = filemap.New(f, st.Size())
-	}
+	log.mapped = filemap.NewWritten(f)
 	return log, nil
 }
 
@@ -402,6 +397,6 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	l.mapped.close()
+	l.mapped.Close()
 	return l.file.Close()
 }
