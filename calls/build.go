@@ -79,13 +79,13 @@ func (t *Table) Extend(ctx context.Context, runs []parser.Run, namer Namer, prog
 	defer t.building.Unlock()
 
 	old := t.layout.Load()
-	for i, r := range old.runs {
-		last := i == len(old.runs)-1
+	for i, r := range old.Runs {
+		last := i == len(old.Runs)-1
 		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
 			return fmt.Errorf("run %d is not what it was", i)
 		}
 	}
-	t.layout.Store(newLayout(runs))
+	t.layout.Store(NewLayout(runs))
 	b := t.builder
 	if b == nil {
 		return nil
@@ -103,7 +103,7 @@ func (t *Table) Extend(ctx context.Context, runs []parser.Run, namer Namer, prog
 func (b *builder) pair(ctx context.Context, progress parser.Progress) error {
 	t := b.t
 	layout := t.layout.Load()
-	total := layout.total()
+	total := layout.Total()
 	next, stop := b.blocks(ctx, layout)
 	defer stop()
 	var told time.Time
@@ -146,9 +146,9 @@ func (b *builder) pair(ctx context.Context, progress parser.Progress) error {
 // blocks returns what hands out the events from the builder's row on, block by
 // block and nil at the end; a block is valid until the next. stop must be
 // called when no more are wanted.
-func (b *builder) blocks(ctx context.Context, l *layout) (next func() *batch, stop func()) {
+func (b *builder) blocks(ctx context.Context, l *Layout) (next func() *batch, stop func()) {
 	row := b.row
-	if l.total()-row > blockLen {
+	if l.Total()-row > blockLen {
 		ctx, cancel := context.WithCancel(ctx)
 		reader := newReadAhead(ctx, b.t.log, l, row)
 		var last *batch
@@ -162,7 +162,7 @@ func (b *builder) blocks(ctx context.Context, l *layout) (next func() *batch, st
 		return next, func() { cancel(); reader.wait() }
 	}
 	next = func() *batch {
-		if row == l.total() || ctx.Err() != nil || b.short.err != nil {
+		if row == l.Total() || ctx.Err() != nil || b.short.err != nil {
 			return nil
 		}
 		b.short.read(b.t.log, l, row)
@@ -181,9 +181,9 @@ type batch struct {
 }
 
 // read fills the batch with the events from a row on that lie in its run.
-func (b *batch) read(log parser.Log, l *layout, row int64) {
-	run, record := l.position(row)
-	n := int(min(blockLen, l.starts[run+1]-row))
+func (b *batch) read(log parser.Log, l *Layout, row int64) {
+	run, record := l.Position(row)
+	n := int(min(blockLen, l.Starts[run+1]-row))
 	if cap(b.events) < n {
 		b.events = make([]parser.Event, n)
 	}
@@ -203,7 +203,7 @@ type readAhead struct {
 	done       chan struct{}
 }
 
-func newReadAhead(ctx context.Context, log parser.Log, l *layout, row int64) *readAhead {
+func newReadAhead(ctx context.Context, log parser.Log, l *Layout, row int64) *readAhead {
 	r := &readAhead{make(chan *batch, 2), make(chan *batch, 2), make(chan struct{})}
 	for range cap(r.free) {
 		r.free <- &batch{}
@@ -212,10 +212,10 @@ func newReadAhead(ctx context.Context, log parser.Log, l *layout, row int64) *re
 	return r
 }
 
-func (r *readAhead) read(ctx context.Context, log parser.Log, l *layout, row int64) {
+func (r *readAhead) read(ctx context.Context, log parser.Log, l *Layout, row int64) {
 	defer close(r.done)
 	defer close(r.full)
-	for row < l.total() {
+	for row < l.Total() {
 		var b *batch
 		select {
 		case b = <-r.free:
@@ -631,26 +631,14 @@ func (b *builder) closeTop(th *thread, row, at int64, m Mark) {
 		t.far[f.row], t.far[row] = row, f.row
 		enter.partner, leave.partner = farAfter, farBefore
 	}
-	packed, ok := packDuration(elapsed(f.time, at))
+	packed, ok := packDuration(Elapsed(f.time, at))
 	if !ok {
-		t.long = append(t.long, longCall{row, elapsed(f.time, at)})
+		t.long = append(t.long, longCall{row, Elapsed(f.time, at)})
 	}
 	leave.bits = packed<<markBits | uint32(m)
 	if m != None {
 		t.marks[m]++
 	}
-}
-
-// elapsed returns the nanoseconds from start to end, within 0 and the
-// greatest int64.
-func elapsed(start, end int64) int64 {
-	if end <= start {
-		return 0
-	}
-	if d := end - start; d > 0 {
-		return d
-	}
-	return math.MaxInt64
 }
 
 // endRun empties the stacks of a run that has ended.

@@ -335,8 +335,8 @@ func TestDurations(t *testing.T) {
 	for _, c := range []struct{ start, end, want int64 }{
 		{5, 3, 0}, {math.MinInt64, math.MaxInt64, math.MaxInt64}, {math.MaxInt64, math.MinInt64, 0},
 	} {
-		if got := elapsed(c.start, c.end); got != c.want {
-			t.Errorf("elapsed(%d, %d) = %d", c.start, c.end, got)
+		if got := Elapsed(c.start, c.end); got != c.want {
+			t.Errorf("Elapsed(%d, %d) = %d", c.start, c.end, got)
 		}
 	}
 }

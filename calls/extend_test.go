@@ -41,7 +41,7 @@ func checkGrowth(log *memoryLog, r *rand.Rand, namer Namer) error {
 		marked := map[Mark]int64{}
 		for i := range want.records {
 			rec := &want.records[i]
-			if rec.Mark == Open && live && int64(i) >= t.layout.Load().starts[len(runs)-1] {
+			if rec.Mark == Open && live && int64(i) >= t.layout.Load().Starts[len(runs)-1] {
 				rec.Mark = Running
 			}
 			marked[rec.Mark]++

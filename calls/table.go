@@ -42,7 +42,7 @@ type Record struct {
 // address and each thread.
 type Table struct {
 	log    parser.Log
-	layout atomic.Pointer[layout]
+	layout atomic.Pointer[Layout]
 
 	building sync.Mutex // held by Build and Extend
 	// builder is where Extend goes on, nil before a Build has ended.
@@ -60,30 +60,6 @@ type Table struct {
 	addresses *Addresses
 	pass
 	done, live bool
-}
-
-// A layout says which rows are which records. It is immutable.
-type layout struct {
-	runs []parser.Run
-	// starts has the first row of each run, and the number of rows last.
-	starts []int64
-}
-
-func newLayout(runs []parser.Run) *layout {
-	l := &layout{slices.Clone(runs), make([]int64, 1, len(runs)+1)}
-	for _, r := range runs {
-		l.starts = append(l.starts, l.total()+r.Count)
-	}
-	return l
-}
-
-func (l *layout) total() int64 { return l.starts[len(l.starts)-1] }
-
-func (l *layout) position(row int64) (run int, record int64) {
-	if len(l.runs) > 1 {
-		run = sort.Search(len(l.runs), func(i int) bool { return l.starts[i+1] > row })
-	}
-	return run, l.runs[run].First + row - l.starts[run]
 }
 
 // A pass is what one run of Build makes besides the entries.
@@ -163,12 +139,12 @@ func unpackDuration(p uint32) int64 {
 // stay open while Build works.
 func NewTable(log parser.Log, runs []parser.Run) *Table {
 	t := &Table{log: log}
-	t.layout.Store(newLayout(runs))
+	t.layout.Store(NewLayout(runs))
 	return t
 }
 
 // Total returns the number of rows that the table will have when it is built.
-func (t *Table) Total() int64 { return t.layout.Load().total() }
+func (t *Table) Total() int64 { return t.layout.Load().Total() }
 
 // Len returns the number of rows that can be read: it rises to Total while
 // Build works. The calls of these rows that are still open then have no
@@ -189,7 +165,7 @@ func (t *Table) Done() bool {
 // Position returns the run (an index into the runs given) and the record
 // number in the whole log of a row, 0 <= row < Total().
 func (t *Table) Position(row int64) (run int, record int64) {
-	return t.layout.Load().position(row)
+	return t.layout.Load().Position(row)
 }
 
 // CountInside makes the builds that follow count the events inside each call,
@@ -244,8 +220,8 @@ func (t *Table) Read(dst []Record, from int64) {
 	open, running := int64(0), int64(0)
 	if t.done {
 		open, running = t.rows, t.rows
-		if t.live && len(layout.runs) > 0 {
-			open = layout.starts[len(layout.runs)-1]
+		if t.live && len(layout.Runs) > 0 {
+			open = layout.Starts[len(layout.Runs)-1]
 		}
 	}
 	for k := range dst {

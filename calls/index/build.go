@@ -61,7 +61,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	if !x.done.Load() {
 		x.core.Store(c)
 	}
-	for _, to := range []int64{counted, c.layout().total()} {
+	for _, to := range []int64{counted, c.layout().Total()} {
 		if err := c.run(ctx, to, progress); err != nil {
 			return err
 		}
@@ -109,13 +109,13 @@ func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer
 	x.building.Lock()
 	defer x.building.Unlock()
 	old := x.layout.Load()
-	for i, r := range old.runs {
-		last := i == len(old.runs)-1
+	for i, r := range old.Runs {
+		last := i == len(old.Runs)-1
 		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
 			return fmt.Errorf("run %d is not what it was", i)
 		}
 	}
-	l := newLayout(runs)
+	l := calls.NewLayout(runs)
 	x.layout.Store(l)
 	c := x.core.Load()
 	if !x.done.Load() {
@@ -125,7 +125,7 @@ func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer
 	c.rows.Store(l)
 	c.setNames(newNames(namer))
 	c.mu.Unlock()
-	return c.run(ctx, l.total(), progress)
+	return c.run(ctx, l.Total(), progress)
 }
 
 // setNames makes another Namer answer from here on.
@@ -147,7 +147,7 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 	tell := func() {
 		if progress != nil && time.Since(told) >= progressEvery {
 			told = time.Now()
-			progress(c.row, l.total())
+			progress(c.row, l.Total())
 		}
 	}
 	events := make([]parser.Event, readLen)
@@ -155,7 +155,7 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		run, record := l.position(c.row)
+		run, record := l.Position(c.row)
 		if c.number < run {
 			c.mu.Lock()
 			for c.number < run {
@@ -168,7 +168,7 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 		} else if done {
 			continue
 		}
-		n := min(int64(len(events)), to-c.row, l.starts[run+1]-c.row)
+		n := min(int64(len(events)), to-c.row, l.Starts[run+1]-c.row)
 		if c.begun {
 			n = min(n, c.first+blockLen-c.row)
 		}
@@ -198,8 +198,8 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if progress != nil && c.row == l.total() {
-		progress(c.row, l.total())
+	if progress != nil && c.row == l.Total() {
+		progress(c.row, l.Total())
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 type core struct {
 	mu   sync.RWMutex
 	log  parser.Log
-	rows atomic.Pointer[layout]
+	rows atomic.Pointer[calls.Layout]
 	memory
 	addresses *calls.Addresses
 	// counted is how many rows the addresses' counts have from an earlier
@@ -60,7 +60,7 @@ type checkpoint struct {
 	top     uint32
 }
 
-func newCore(log parser.Log, l *layout, addresses *calls.Addresses, counted int64, n *names) *core {
+func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
 	c := &core{log: log, addresses: addresses, counted: counted, totals: newTotals()}
 	c.rows.Store(l)
 	c.pairer = newPairer(c, n, log.ExactLeaves())
@@ -68,7 +68,7 @@ func newCore(log parser.Log, l *layout, addresses *calls.Addresses, counted int6
 	return c
 }
 
-func (c *core) layout() *layout { return c.rows.Load() }
+func (c *core) layout() *calls.Layout { return c.rows.Load() }
 
 func (c *core) blockCount() int { return c.places.len() }
 

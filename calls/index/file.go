@@ -265,7 +265,7 @@ func (c *core) encode(f io.Writer, k Key) error {
 	w := &fileWriter{w: bufio.NewWriterSize(f, 1<<20)}
 	head := fileHead{
 		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: blockLen,
-		Runs: int64(len(c.layout().runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
+		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
 	}
 	if c.position {
 		head.Position = 1
@@ -406,7 +406,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	}
 	h := &heads[0]
 	if string(h.Magic[:]) != fileMagic || h.Order != byteOrder || h.Version != fileVersion || h.Key != k || h.Sizes != elementSizes ||
-		h.Rows != c.layout().total() || h.BlockLen != blockLen || h.Runs != int64(len(c.layout().runs)) {
+		h.Rows != c.layout().Total() || h.BlockLen != blockLen || h.Runs != int64(len(c.layout().Runs)) {
 		return errOther
 	}
 	text := readList[byte](r)

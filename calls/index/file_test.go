@@ -119,7 +119,7 @@ func kept(t testing.TB, store Store) (*gappyLog, *Index, string) {
 // refuses holds that a file is not taken, and that the index is built anew.
 func refuses(t *testing.T, log *gappyLog, store Store, what string) {
 	t.Helper()
-	c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+	c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
 	if err := store.load(c, Key{1}); err == nil {
 		t.Errorf("%s: it was taken", what)
 	}
@@ -288,7 +288,7 @@ func TestSavedTwice(t *testing.T) {
 				if err := store.save(x.core.Load(), Key{1}); err != nil {
 					t.Error(err)
 				}
-				c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+				c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
 				if err := store.load(c, Key{1}); err != nil {
 					t.Error(err)
 				}
@@ -376,7 +376,7 @@ func FuzzFile(f *testing.F) {
 		copy(b[int(at)%len(b):], with)
 		fixSum(b)
 		x := New(log, log.runs)
-		c := newCore(log, newLayout(log.runs), calls.NewAddresses(), 0, nil)
+		c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
 		if c.decode(bytes.NewReader(b), int64(len(b)), Key{1}) != nil {
 			return
 		}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -10,37 +9,13 @@ import (
 	"logparser/parser"
 )
 
-// A layout says which rows are which records. It is immutable.
-type layout struct {
-	runs []parser.Run
-	// starts has the first row of each run, and the number of rows last.
-	starts []int64
-}
-
-func newLayout(runs []parser.Run) *layout {
-	l := &layout{slices.Clone(runs), make([]int64, 1, len(runs)+1)}
-	for _, r := range runs {
-		l.starts = append(l.starts, l.total()+r.Count)
-	}
-	return l
-}
-
-func (l *layout) total() int64 { return l.starts[len(l.starts)-1] }
-
-func (l *layout) position(row int64) (run int, record int64) {
-	if len(l.runs) > 1 {
-		run = sort.Search(len(l.runs), func(i int) bool { return l.starts[i+1] > row })
-	}
-	return run, l.runs[run].First + row - l.starts[run]
-}
-
 // An Index knows the pairs, depths and totals of the records of the chosen
 // runs of a log. Rows are counted from 0 over the runs in the order given. All
 // its methods are safe for concurrent use: rows can be read while
 // [Index.Build] still works on them.
 type Index struct {
 	log    parser.Log
-	layout atomic.Pointer[layout]
+	layout atomic.Pointer[calls.Layout]
 	// core is what is read.
 	core atomic.Pointer[core]
 	live atomic.Bool
@@ -60,14 +35,14 @@ type Index struct {
 // open.
 func New(log parser.Log, runs []parser.Run) *Index {
 	x := &Index{log: log}
-	l := newLayout(runs)
+	l := calls.NewLayout(runs)
 	x.layout.Store(l)
 	x.core.Store(newCore(log, l, calls.NewAddresses(), 0, nil))
 	return x
 }
 
 // Total returns the number of rows that the index will have when it is built.
-func (x *Index) Total() int64 { return x.layout.Load().total() }
+func (x *Index) Total() int64 { return x.layout.Load().Total() }
 
 // Len returns the number of rows whose pairs are known: it rises to Total
 // while Build works. The calls of these rows that are still open then have no
@@ -85,7 +60,7 @@ func (x *Index) Done() bool { return x.done.Load() }
 // Position returns the run (an index into the runs given) and the record
 // number in the whole log of a row, 0 <= row < Total().
 func (x *Index) Position(row int64) (run int, record int64) {
-	return x.layout.Load().position(row)
+	return x.layout.Load().Position(row)
 }
 
 // SetLive says whether the program may still be writing. While it may, the
@@ -257,9 +232,9 @@ func (x *Index) ends(c *core) ends {
 		return ends{}
 	}
 	l := c.layout()
-	e := ends{l.total(), l.total()}
-	if x.live.Load() && len(l.runs) > 0 {
-		e.open = l.starts[len(l.runs)-1]
+	e := ends{l.Total(), l.Total()}
+	if x.live.Load() && len(l.Runs) > 0 {
+		e.open = l.Starts[len(l.Runs)-1]
 	}
 	return e
 }

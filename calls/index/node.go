@@ -34,19 +34,7 @@ func (n *node) timed() bool {
 	return n.leave >= 0 && !n.rowless && (n.mark == calls.None || n.mark == calls.Tail)
 }
 
-// elapsed returns the nanoseconds from start to end, within 0 and the
-// greatest int64.
-func elapsed(start, end int64) int64 {
-	if end <= start {
-		return 0
-	}
-	if d := end - start; d > 0 {
-		return d
-	}
-	return math.MaxInt64
-}
-
-func (n *node) duration() int64 { return elapsed(n.enterTime, n.leaveTime) }
+func (n *node) duration() int64 { return calls.Elapsed(n.enterTime, n.leaveTime) }
 
 // self returns the part of a duration that was not spent in the calls made.
 func self(duration, children int64) int64 { return max(0, duration-children) }

@@ -209,7 +209,7 @@ const longCount = 4
 // without any duration is none.
 type longs [longCount]Long
 
-func (l *Long) duration() int64 { return elapsed(l.EnterTime, l.LeaveTime) }
+func (l *Long) duration() int64 { return calls.Elapsed(l.EnterTime, l.LeaveTime) }
 
 // add takes a call in if it is long enough and not there.
 func (l *longs) add(c Long) {
@@ -535,7 +535,7 @@ func (p *pairer) pair(events []parser.Event) {
 						break
 					}
 					c.timed++
-					d := elapsed(f.time, e.Time)
+					d := calls.Elapsed(f.time, e.Time)
 					c.time += d
 					c.self += self(d, f.children)
 					if d > c.max {
@@ -862,7 +862,7 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
 		f := th.frames[n]
 		th.frames = th.frames[:n]
 		if rowless = f.rowless; !rowless {
-			if d = elapsed(f.time, at); d > p.longer {
+			if d = calls.Elapsed(f.time, at); d > p.longer {
 				p.long(th, &f, p.row0(row), at, th.depth+int32(n))
 			}
 		}
@@ -935,7 +935,7 @@ func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 	var open []parser.OpenCall
 	outer := 0
 	if log, ok := p.core.log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
-		_, record := p.core.layout().position(p.row0(row))
+		_, record := p.core.layout().Position(p.row0(row))
 		var err error
 		if open, outer, err = log.OpenCalls(record); err != nil {
 			// The leaves of these calls will be strays.

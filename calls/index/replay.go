@@ -114,10 +114,10 @@ func sized[T any](s []T, n int) []T {
 }
 
 // read reads the events of rows that are all there.
-func read(log parser.Log, l *layout, dst []parser.Event, row int64) error {
+func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64) error {
 	for len(dst) > 0 {
-		run, record := l.position(row)
-		n := min(int64(len(dst)), l.starts[run+1]-row)
+		run, record := l.Position(row)
+		n := min(int64(len(dst)), l.Starts[run+1]-row)
 		got, err := log.ReadEvents(dst[:n], record)
 		if int64(got) < n {
 			if err == nil || err == io.EOF {
@@ -131,17 +131,17 @@ func read(log parser.Log, l *layout, dst []parser.Event, row int64) error {
 }
 
 // number fills dst with the numbers of the events' addresses.
-func (r *replay) number(a *calls.Addresses, l *layout, row int64, events []parser.Event, dst []uint32) {
+func (r *replay) number(a *calls.Addresses, l *calls.Layout, row int64, events []parser.Event, dst []uint32) {
 	if r.owner != a {
 		r.owner, r.recent = a, make([]recentAddress, 1<<recentBits)
 	}
 	recent := r.recent[:1<<recentBits]
-	run, _ := l.position(row)
+	run, _ := l.Position(row)
 	for len(events) > 0 {
-		for row >= l.starts[run+1] {
+		for row >= l.Starts[run+1] {
 			run++
 		}
-		n := int(min(int64(len(events)), l.starts[run+1]-row))
+		n := int(min(int64(len(events)), l.Starts[run+1]-row))
 		for i := range events[:n] {
 			e := &events[i]
 			m := &recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
@@ -218,7 +218,7 @@ func (r *replay) slots(c *core, b *Block, k int, events []parser.Event) {
 
 // depths fills the column of depths, and that of threads if it is wanted. How
 // deep a thread is takes no stack.
-func (r *replay) depths(c *core, l *layout, b *Block, k int, events []parser.Event, want Columns) {
+func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []parser.Event, want Columns) {
 	n := len(events)
 	r.begin(c, k)
 	b.Depth = sized(b.Depth, n)
@@ -226,14 +226,14 @@ func (r *replay) depths(c *core, l *layout, b *Block, k int, events []parser.Eve
 		b.Thread = sized(b.Thread, n)
 	}
 	exceptions := c.exceptionsOf(k)
-	run, _ := l.position(b.First)
-	ends := l.starts[run+1] - b.First
+	run, _ := l.Position(b.First)
+	ends := l.Starts[run+1] - b.First
 	began := false
 	var th *rethread
 	for i := 0; i < n; {
 		for int64(i) >= ends {
 			run++
-			ends = l.starts[run+1] - b.First
+			ends = l.Starts[run+1] - b.First
 			began = true
 			for t := range r.threads {
 				r.threads[t].depth = 0
@@ -340,7 +340,7 @@ func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int
 		depths[i] = th.depth + int32(p)
 		d := e.Time - events[f].Time
 		if d < 0 {
-			d = elapsed(events[f].Time, e.Time)
+			d = calls.Elapsed(events[f].Time, e.Time)
 		}
 		d |= none
 		durations[i], durations[f] = d, d
@@ -356,7 +356,7 @@ func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int
 }
 
 // replay fills the columns that the stacks are needed for.
-func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Event, want Columns, e ends) {
+func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []parser.Event, want Columns, e ends) {
 	n := len(events)
 	r.begin(c, k)
 	// Columns that are not wanted are not filled; inside and self go with the
@@ -378,13 +378,13 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 		b.Self, r.inner = sized(b.Self, n), sized(r.inner, n)
 	}
 	exceptions := c.exceptionsOf(k)
-	run, _ := l.position(b.First)
+	run, _ := l.Position(b.First)
 	next := int32(math.MaxInt32)
 	if len(exceptions) > 0 {
 		next = int32(exceptions[0].row)
 	}
 	// ends is the element with which the run ends.
-	ends := l.starts[run+1] - b.First
+	ends := l.Starts[run+1] - b.First
 	open := e.mark(b.First)
 	began := false // a run began in the block
 	var th *rethread
@@ -392,7 +392,7 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 		ev := &events[i]
 		for int64(i) >= ends {
 			run++
-			ends = l.starts[run+1] - b.First
+			ends = l.Starts[run+1] - b.First
 			open = e.mark(b.First + int64(i))
 			began = true
 			for t := range r.threads {
@@ -474,7 +474,7 @@ func (r *replay) replay(c *core, l *layout, b *Block, k int, events []parser.Eve
 			f := th.frames[k]
 			th.frames = th.frames[:k]
 			b.Depth[i] = depth - 1
-			d := elapsed(events[f].Time, ev.Time)
+			d := calls.Elapsed(events[f].Time, ev.Time)
 			b.Duration[i], b.Duration[f] = d, d
 			if !r.pairs {
 				continue
@@ -585,7 +585,7 @@ func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls
 		r.unpaired(b, i, calls.NoEnter)
 		return
 	}
-	d := elapsed(n.enterTime, at)
+	d := calls.Elapsed(n.enterTime, at)
 	b.Duration[i] = d
 	if r.pairs {
 		b.Partner[i], b.Mark[i] = n.enter, m

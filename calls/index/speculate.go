@@ -49,8 +49,8 @@ const (
 func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, err error) {
 	length := blockLen * int64(segmentBlocks)
 	l := c.layout()
-	run, _ := l.position(c.row)
-	to = min(to, l.starts[run+1])
+	run, _ := l.Position(c.row)
+	to = min(to, l.Starts[run+1])
 	to -= (to - c.row) % blockLen
 	if to-c.row < 2*length || c.begun {
 		return false, nil
@@ -126,11 +126,11 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 }
 
 // speculate pairs a segment.
-func (c *core) speculate(ctx context.Context, s *segment, l *layout, run int) error {
+func (c *core) speculate(ctx context.Context, s *segment, l *calls.Layout, run int) error {
 	p := s.p
 	p.reset()
 	p.row, p.number = s.from, run
-	_, record := l.position(s.from)
+	_, record := l.Position(s.from)
 	if p.events == nil {
 		p.events = make([]parser.Event, readLen)
 	}
@@ -193,7 +193,7 @@ func (c *core) again(ctx context.Context, from, to int64) error {
 	if c.events == nil {
 		c.events = make([]parser.Event, readLen)
 	}
-	_, record := c.layout().position(from)
+	_, record := c.layout().Position(from)
 	for c.row < to {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -381,7 +381,7 @@ func (c *core) adopt(p *pairer, from int64) {
 			if n.rowless {
 				o.mark = calls.NoEnter
 			} else {
-				b.summary.MaxDuration = max(b.summary.MaxDuration, elapsed(n.enterTime, o.time))
+				b.summary.MaxDuration = max(b.summary.MaxDuration, calls.Elapsed(n.enterTime, o.time))
 			}
 			if o.mark != calls.None {
 				b.summary.Marks |= 1 << o.mark
