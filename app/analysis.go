@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -50,7 +52,7 @@ const regroup = 500 * time.Millisecond
 // groups returns the functions of all addresses that there are now. What it
 // returns is not changed any more.
 func (s *Session) groups() *groups {
-	src := s.blocks()
+	src := s.table
 	table := src.AddressTable()
 	generation, n := s.generation.Load(), table.Len()
 	c := &s.views
@@ -135,11 +137,27 @@ type Frame struct {
 // maxFrames bounds the frames of a stack.
 const maxFrames = 2000
 
+var (
+	errNoIndex = errors.New("the log is not indexed yet")
+	errNoRow   = errors.New("there is no such row")
+)
+
+// checkRow says why nothing can be told of a row.
+func (s *Session) checkRow(row int64) error {
+	switch {
+	case row < 0 || row >= s.rows.Len():
+		return fmt.Errorf("row %d: %w", row, errNoRow)
+	case row >= s.table.Len():
+		return fmt.Errorf("row %d: %w", row, errNoIndex)
+	}
+	return nil
+}
+
 // Stack returns the calls that are open at a row of the log on the row's
 // thread, the outermost first. The call that the row enters or leaves is the
 // last. Of very many only the innermost are returned; the first's Depth tells.
 func (s *Session) Stack(row int64) ([]Frame, error) {
-	src := s.blocks()
+	src := s.table
 	if err := s.checkRow(row); err != nil {
 		return nil, err
 	}
@@ -184,7 +202,7 @@ func (s *Session) elapsed(row, time int64) int64 {
 // Caller returns the enter row of the call that made the call of a row. It is
 // not ok where there is none, or where its enter is missing from the log.
 func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
-	src := s.blocks()
+	src := s.table
 	if err := s.checkRow(row); err != nil {
 		return -1, false, err
 	}
@@ -198,7 +216,7 @@ func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 // NextCall returns the enter row of the next call (or the one before, if back)
 // of the row's function, on any thread.
 func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int64, ok bool, err error) {
-	src := s.blocks()
+	src := s.table
 	if err := s.checkRow(row); err != nil {
 		return -1, false, err
 	}
@@ -217,7 +235,7 @@ func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int
 // first.
 func (s *Session) RowAtTime(elapsed int64) int64 {
 	last := s.rows.Len() - 1
-	src := s.blocks()
+	src := s.table
 	if last < 0 {
 		return max(last, 0)
 	}
@@ -309,7 +327,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	if err != nil {
 		return nil, err
 	}
-	src := s.blocks()
+	src := s.table
 	of, refs := groups()
 	stats, err := index.Statistics(ctx, src, index.StatisticsOptions{
 		Where: where, Groups: of, PerThread: perThread, Progress: p.of(StageFilter),
@@ -435,7 +453,7 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if err != nil {
 		return nil, err
 	}
-	src, g := s.blocks(), s.groups()
+	src, g := s.table, s.groups()
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultNodes
 	}
@@ -498,7 +516,7 @@ type Lane struct {
 
 // Lanes returns the threads by rising id.
 func (t *Timeline) Lanes() []Lane {
-	src := t.s.blocks()
+	src := t.s.table
 	slots := t.order(src)
 	known := make(map[uint32]Thread)
 	for _, th := range t.s.Threads() {
@@ -535,7 +553,7 @@ func (t *Timeline) order(src index.Source) []uint32 {
 // Measure finds the depths of the lanes. It reads all rows; p is told of
 // StageFilter. Until then a lane shows what it is given room for.
 func (t *Timeline) Measure(ctx context.Context, p Progress) error {
-	src := t.s.blocks()
+	src := t.s.table
 	lanes, err := index.Lanes(ctx, src, nil, p.of(StageFilter))
 	if err != nil {
 		return err
@@ -549,7 +567,7 @@ func (t *Timeline) Measure(ctx context.Context, p Progress) error {
 // Range returns the elapsed times in nanoseconds of the earliest and the latest
 // row, by the clock of the first run.
 func (t *Timeline) Range() (from, to int64) {
-	src := t.s.blocks()
+	src := t.s.table
 	if src.Len() == 0 {
 		return 0, 0
 	}
@@ -591,7 +609,7 @@ type LaneSpan struct {
 // that was wanted could be read in a frame's time.
 func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (spans []LaneSpan, finer bool, err error) {
 	s := t.s
-	src := s.blocks()
+	src := s.table
 	if len(s.runs()) == 0 {
 		return dst, false, nil
 	}

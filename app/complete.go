@@ -76,7 +76,7 @@ func (s *Session) values(c filter.Column, records map[string]int64) {
 	case filter.Symbols:
 		of = func(r *rows.Row) string { return r.Symbols }
 	}
-	src := s.blocks()
+	src := s.table
 	if of == nil {
 		return
 	}

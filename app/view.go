@@ -146,7 +146,7 @@ func (s *Session) base(ctx context.Context, where *filter.Expr) (*condition, *in
 // findRepeats returns the repeats of all rows that the index has.
 func (s *Session) findRepeats(ctx context.Context, p Progress) (*index.Repeats, error) {
 	c := &s.views
-	src := s.blocks()
+	src := s.table
 	c.mu.Lock()
 	for c.finding != nil {
 		finding := c.finding
@@ -496,7 +496,7 @@ func (v *View) Folded(pos int64) (hidden int64, ok bool) {
 // that matches, or -1. It does not wrap round.
 func (v *View) Search(ctx context.Context, from int64, q Query) (int64, error) {
 	list, _ := v.rows()
-	src := v.s.blocks()
+	src := v.s.table
 	if list == nil && src.Len() < v.s.rows.Len() {
 		return Search(ctx, v, from, q, nil)
 	}
@@ -543,7 +543,7 @@ func (s *Session) search(ctx context.Context, text string) (*condition, error) {
 // position to its last, with the matches in it. p is told of StageSearch.
 func (v *View) Matches(ctx context.Context, text string, buckets int, p Progress) (count int64, marks []uint32, err error) {
 	list, _ := v.rows()
-	src := v.s.blocks()
+	src := v.s.table
 	query, err := v.s.search(ctx, text)
 	if err != nil {
 		return 0, nil, err

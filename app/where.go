@@ -41,7 +41,7 @@ type condition struct {
 
 // compile makes a condition of an expression.
 func (s *Session) compile(ctx context.Context, e *filter.Expr) (*condition, error) {
-	c := &condition{s: s, src: s.blocks(), generation: s.generation.Load(), until: math.MaxInt64}
+	c := &condition{s: s, src: s.table, generation: s.generation.Load(), until: math.MaxInt64}
 	c.addresses, c.threads, c.runs = c.src.AddressTable().Len(), c.src.Slots(), len(s.runs())
 	c.damaged = !s.table.Done() || s.table.Count(calls.Damaged) > 0
 	if e.IsAll() {

@@ -146,6 +146,19 @@ type withinState struct {
 	tests uint32
 }
 
+// depthAt returns a thread's depth in st, in the test of block k.
+func (t *compiledWithinTest) depthAt(st *withinState, k int, thread uint32) int32 {
+	for int(thread) >= len(st.depth) {
+		st.depth = append(st.depth, outside)
+		st.known = append(st.known, 0)
+	}
+	if st.known[thread] != st.tests {
+		st.known[thread] = st.tests
+		st.depth[thread] = t.atTop(t.src.Top(k, thread))
+	}
+	return st.depth[thread]
+}
+
 func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary, _, pass []uint64) error {
 	st, _ := t.states.Get().(*withinState)
 	if st == nil {
@@ -176,15 +189,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 					st.depth[thread] = depth
 				}
 				thread = threads[i]
-				for int(thread) >= len(st.depth) {
-					st.depth = append(st.depth, outside)
-					st.known = append(st.known, 0)
-				}
-				if st.known[thread] != st.tests {
-					st.known[thread] = st.tests
-					st.depth[thread] = t.atTop(t.src.Top(k, thread))
-				}
-				depth = st.depth[thread]
+				depth = t.depthAt(st, k, thread)
 			}
 			// Enters and leaves follow each other in no order that a processor
 			// could guess, so there are no branches on them.
@@ -242,15 +247,7 @@ func (t *compiledWithinTest) even(k int, b *Block, st *withinState, pass []uint6
 		for end < n && threads[end] == thread {
 			end++
 		}
-		for int(thread) >= len(st.depth) {
-			st.depth = append(st.depth, outside)
-			st.known = append(st.known, 0)
-		}
-		if st.known[thread] != st.tests {
-			st.known[thread] = st.tests
-			st.depth[thread] = t.atTop(t.src.Top(k, thread))
-		}
-		depth := st.depth[thread]
+		depth := t.depthAt(st, k, thread)
 		for i < end {
 			if depth == outside {
 				if i = nextBit(begin[:], i, end); i == end {
