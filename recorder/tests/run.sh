@@ -93,7 +93,7 @@ windows() {
   if "$@" -std=c++11 -O2 $warnings -I"$include" -static -shared "$here/module.cpp" -o "$d/module.dll" &&
     "$@" -std=c++11 -O2 $warnings -I"$include" -static -shared -DNAME=pluginLeaf "$here/module.cpp" -o "$d/plugin.dll" &&
     "$@" -std=c++11 -O2 $warnings -I"$include" -static "$here/windows_test.cpp" "$d/module.dll" -o "$d/windows_test.exe"; then
-    (cd "$d" && wine windows_test.exe)
+    (cd "$d" && "$here/../../scripts/wine/run.sh" windows_test.exe)
   fi >"$d/log" 2>"$d/errors"
   cat "$d/errors" >>"$d/log"
   result "$name" $(($(date +%s) - begun)) "$d/log"

@@ -11,6 +11,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 src=$here/../src include=$here/../include samples=$here/../samples/logtest
+run_wine=$here/../../scripts/wine/run.sh
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 out=${1:-$build/out} kills=${2:-10}
@@ -125,7 +126,7 @@ run_tests() (
   cd "$1" || exit 1
   shift
   status=0
-  for arguments; do timeout 120 wine test.exe $arguments 2>&1 || status=1; done
+  for arguments; do timeout 120 "$run_wine" test.exe $arguments 2>&1 || status=1; done
   exit $status
 )
 # In the 32-bit root folder, with /proc and /dev mounted for as long as it takes.
@@ -155,7 +156,7 @@ logtest() {
     o="$o $build/$lane-$f.o"
   done
   $link exe "$d" $o || return 1
-  (cd "$d" && LOGREC_FILE=LogDetails.lptrace timeout 60 wine logtest.exe) && [ -s "$d/LogDetails.lptrace" ]
+  (cd "$d" && LOGREC_FILE=LogDetails.lptrace timeout 60 "$run_wine" logtest.exe) && [ -s "$d/LogDetails.lptrace" ]
 }
 
 lane_flags=

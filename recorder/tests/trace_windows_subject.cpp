@@ -154,14 +154,14 @@ QUIET static int kill(const char *path) {
 QUIET static int keepsError() {
   SetLastError(4711);
   leaf();
-  if (GetLastError() != 4711) return 1;
+  if (GetLastError() != 4711) return 61;
   logrec_mark("x", 1);
   const HMODULE m = LoadLibraryA("version.dll");
   SetLastError(4712);
   leaf();
   const int same = GetLastError() == 4712;
   FreeLibrary(m);
-  return !same;
+  return same ? 0 : 62;
 }
 
 QUIET static int marks() {
@@ -184,7 +184,7 @@ QUIET static int switches() {
 
 QUIET static int snapshot(const char *path) {
   branch(100000);
-  if (!logrec_snapshot(path)) return 1;
+  if (!logrec_snapshot(path)) return 63;
   branch(10);
   return 0;
 }

@@ -81,7 +81,7 @@ static HANDLE errorFile() {
   return CreateFileA((folder + ".err").c_str(), GENERIC_WRITE, 3, &inherit, CREATE_ALWAYS, 0, nullptr);
 }
 
-static Outcome run(const string &arguments, const vector<string> &settings = {"LOGREC_FILE", "log.lptrace"}) {
+static Outcome runOnce(const string &arguments, const vector<string> &settings) {
   Outcome o = {~0u, 0, ""};
   const HANDLE err = errorFile();
   const PROCESS_INFORMATION p = start(arguments, settings, err);
@@ -94,6 +94,14 @@ static Outcome run(const string &arguments, const vector<string> &settings = {"L
   }
   CloseHandle(err);
   o.err = read(folder + ".err");
+  return o;
+}
+
+// Wine 8 ends about one process in 4,000 with status 1 before it begins, any
+// program: none of the cases ends with it.
+static Outcome run(const string &arguments, const vector<string> &settings = {"LOGREC_FILE", "log.lptrace"}) {
+  Outcome o = runOnce(arguments, settings);
+  for (int again = 0; again < 2 && o.status == 1 && o.err.empty(); again++) o = runOnce(arguments, settings);
   return o;
 }
 
@@ -228,11 +236,18 @@ static void testKill() {
     const string number = std::to_string(i), name = "log" + number + ".lptrace", counts = folder + "\\counts" + number;
     fclose(fopen(counts.c_str(), "wb"));
     const HANDLE err = errorFile();
-    const PROCESS_INFORMATION p = start("kill " + counts, {"LOGREC_FILE", name}, err);
+    PROCESS_INFORMATION p = start("kill " + counts, {"LOGREC_FILE", name}, err);
     // Counting has begun when the first enters are there.
-    for (int wait = 0; wait < 5000; wait++) {
+    for (int wait = 0, again = 0; wait < 5000; wait++) {
       const string c = read(counts);
       if (c.size() >= 48 && Trace::u64(c, 0) && Trace::u64(c, 24)) break;
+      if (c.empty() && again < 2 && WaitForSingleObject(p.hProcess, 0) == WAIT_OBJECT_0) {
+        // See run().
+        CloseHandle(p.hProcess);
+        CloseHandle(p.hThread);
+        p = start("kill " + counts, {"LOGREC_FILE", name}, err);
+        again++;
+      }
       Sleep(1);
     }
     Sleep(DWORD(rand() % 8));
@@ -268,9 +283,9 @@ static void testKill() {
 }
 
 static void testError() {
-  CHECK(run("error").status == 0, "the last error changed");
-  const Outcome o = run("error", {"LOGREC_FILE", "missing\\x.lptrace"});
-  CHECK(o.status == 0, "the last error changed where nothing can be written");
+  const Outcome here = run("error"), o = run("error", {"LOGREC_FILE", "missing\\x.lptrace"});
+  CHECK(here.status == 0, "status %u: the last error changed", unsigned(here.status));
+  CHECK(o.status == 0, "status %u: the last error changed where nothing can be written", unsigned(o.status));
   CHECK(o.err.find("no such folder") != string::npos && std::count(o.err.begin(), o.err.end(), '\n') == 1, "%s", o.err.c_str());
 }
 
@@ -349,10 +364,14 @@ static void testNames() {
     MultiByteToWideChar(CP_ACP, 0, (home + "\\" + subject + ".exe").c_str(), -1, program, 300);
     PROCESS_INFORMATION p = {};
     SetEnvironmentVariableW(L"LOGREC", nullptr);
-    CreateProcessW(program, line, nullptr, nullptr, FALSE, 0, nullptr, nullptr, &s, &p);
-    WaitForSingleObject(p.hProcess, INFINITE);
-    CloseHandle(p.hProcess);
-    CloseHandle(p.hThread);
+    DWORD status = 1;
+    for (int again = 0; again < 3 && status == 1; again++) {
+      CreateProcessW(program, line, nullptr, nullptr, FALSE, 0, nullptr, nullptr, &s, &p);
+      WaitForSingleObject(p.hProcess, INFINITE);
+      GetExitCodeProcess(p.hProcess, &status);
+      CloseHandle(p.hProcess);
+      CloseHandle(p.hThread);
+    }
     CloseHandle(err);
     WIN32_FIND_DATAW d;
     wcscat(prefixed, L"\\*.lptrace");

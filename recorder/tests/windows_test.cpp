@@ -55,9 +55,9 @@ static int loads(const char *path, int times) {
 static int keepsError() {
   SetLastError(4711);
   leaf();
-  if (GetLastError() != 4711) return 1;
+  if (GetLastError() != 4711) return 61;
   linkedLeaf();
-  return GetLastError() != 4711;
+  return GetLastError() == 4711 ? 0 : 62;
 }
 
 static int subjectMain(int argc, char **argv) {
@@ -113,7 +113,7 @@ struct Outcome {
   string err;
 };
 
-static Outcome run(const string &arguments, const char *log = nullptr) {
+static Outcome runOnce(const string &arguments, const char *log) {
   Outcome o = {~0u, 0, ""};
   SetEnvironmentVariableA("LOGPARSER_LOG", log);
   SECURITY_ATTRIBUTES inherit = {sizeof inherit, nullptr, TRUE};
@@ -136,6 +136,14 @@ static Outcome run(const string &arguments, const char *log = nullptr) {
   }
   CloseHandle(err);
   o.err = read(errors);
+  return o;
+}
+
+// Wine 8 ends about one process in 4,000 with status 1 before it begins, any
+// program: none of the cases ends with it.
+static Outcome run(const string &arguments, const char *log = nullptr) {
+  Outcome o = runOnce(arguments, log);
+  for (int again = 0; again < 2 && o.status == 1 && o.err.empty(); again++) o = runOnce(arguments, log);
   return o;
 }
 

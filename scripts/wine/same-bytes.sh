@@ -9,7 +9,7 @@ for c in wine wineserver x86_64-w64-mingw32-gcc; do
 	command -v $c >/dev/null || { echo "$c is missing" && exit 77; }
 done
 
-out=$PWD/build/same-bytes
+out=$PWD/build/same-bytes run=$PWD/scripts/wine/run.sh
 rm -rf "$out"
 mkdir -p "$out"
 export CGO_ENABLED=0
@@ -37,7 +37,7 @@ for log in testdata/logtest/*/LogDetails.dat; do
 	for format in csv txt; do
 		file=$out/$(basename "$dir")
 		(cd "$dir" && "$out/logparse" save LogDetails.dat --no-recorded-paths -o "$file.$format") &&
-			(cd "$dir" && wine "$out/logparse.exe" save LogDetails.dat --no-recorded-paths -o "Z:$file.wine.$format")
+			(cd "$dir" && "$run" "$out/logparse.exe" save LogDetails.dat --no-recorded-paths -o "Z:$file.wine.$format")
 		if cmp "$file.$format" "$file.wine.$format"; then
 			passed=$((passed + 1))
 		else

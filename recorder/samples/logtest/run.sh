@@ -23,6 +23,7 @@ shift
 lanes=${*:-$(cd "$out" && ls -d linux-* windows-* 2>/dev/null)}
 files="LogDetails.dat LogDetails.bin LogDetails.truth"
 prefix=${WINEPREFIX:-$out/wineprefix}
+run_wine=$(cd "$(dirname "$0")/../../.." && pwd)/scripts/wine/run.sh
 wine_started=
 # Only what a run needs from outside: no display, no user's settings.
 export WINEDEBUG=-all LC_ALL=C
@@ -59,7 +60,7 @@ run_windows() {
     start_wine
     c=$prefix/drive_c/logtest
     rm -rf "$c" && mkdir -p "$c" && cp "$lane"/*.exe "$lane"/*.dll "$c" || return 1
-    (cd "$c" && WINEPREFIX=$prefix wine 'C:\logtest\logtest.exe') >"$lane/stdout.txt" 2>"$lane/stderr.txt" || return 1
+    (cd "$c" && WINEPREFIX=$prefix "$run_wine" 'C:\logtest\logtest.exe') >"$lane/stdout.txt" 2>"$lane/stderr.txt" || return 1
   fi
   cp $(printf "$c/%s " $files) "$lane"
 }
