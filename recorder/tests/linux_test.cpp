@@ -23,23 +23,14 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
+
 using std::string;
 using std::vector;
 
 static string subject, plugin, folder;
-static int passed, failed, skipped;
-static bool caseFailed;
+static int skipped;
 static int scale = 1;  // divides the counts, for slow builds
-
-#define CHECK(condition, ...)                              \
-  do {                                                     \
-    if (!(condition)) {                                    \
-      caseFailed = true;                                   \
-      printf("  line %d: %s: ", __LINE__, #condition);     \
-      printf(__VA_ARGS__);                                 \
-      printf("\n");                                        \
-    }                                                      \
-  } while (0)
 
 struct Record {
   uintptr_t address;
@@ -47,17 +38,6 @@ struct Record {
   uint8_t enter;
   uint8_t padding[sizeof(uintptr_t) == 8 ? 7 : 3];
 };
-
-static string read(const string &path) {
-  string s;
-  if (FILE *f = fopen(path.c_str(), "rb")) {
-    char b[65536];
-    size_t n;
-    while ((n = fread(b, 1, sizeof b, f)) > 0) s.append(b, n);
-    fclose(f);
-  }
-  return s;
-}
 
 static void write(const string &path, const string &content) {
   FILE *f = fopen(path.c_str(), "wb");
@@ -122,13 +102,13 @@ static Outcome run(const Args &args, const std::function<void()> &before = nullp
   Outcome o;
   o.pid = spawn(args, before, log);
   waitpid(o.pid, &o.status, 0);
-  o.out = read(outside() + ".out");
-  o.err = read(outside() + ".err");
+  o.out = content(outside() + ".out");
+  o.err = content(outside() + ".err");
   return o;
 }
 
 static vector<Record> records(const string &name) {
-  const string s = read(name[0] == '/' ? name : folder + "/" + name);
+  const string s = content(name[0] == '/' ? name : folder + "/" + name);
   vector<Record> r(s.size() / sizeof(Record));
   CHECK(s.size() % sizeof(Record) == 0, "%s: %zu bytes", name.c_str(), s.size());
   if (!r.empty()) memcpy(r.data(), s.data(), r.size() * sizeof(Record));
@@ -181,7 +161,7 @@ static size_t count(const string &s, const string &part) {
 // covered checks the form of a modules file, and that every address of the
 // log lies in one of its modules.
 static void covered(const vector<Record> &all, const string &binName) {
-  const string text = read(binName[0] == '/' ? binName : folder + "/" + binName);
+  const string text = content(binName[0] == '/' ? binName : folder + "/" + binName);
   const vector<string> l = lines(text);
   CHECK(l.size() > 3 && endsIn(text, "\n"), "%s has %zu lines", binName.c_str(), l.size());
   if (l.size() < 4) return;
@@ -238,7 +218,7 @@ static void testPlugin() {
   CHECK(r.size() == 2 * (2 + 40), "%zu records", r.size());
   wellFormed(r);
   covered(r, "LogDetails.bin");
-  CHECK(read(folder + "/LogDetails.bin").find(plugin + "\n") != string::npos, "the plugin's line is missing");
+  CHECK(content(folder + "/LogDetails.bin").find(plugin + "\n") != string::npos, "the plugin's line is missing");
   onePair();
 }
 
@@ -247,13 +227,13 @@ static void testRename() {
   for (int i = 0; i < 4; i++) {
     const Outcome o = run({"pairs", std::to_string(10 + i)});
     CHECK(o.status == 0 && o.err.empty(), "%d %s", o.status, o.err.c_str());
-    contents.push_back(read(folder + "/LogDetails.dat") + read(folder + "/LogDetails.bin"));
+    contents.push_back(content(folder + "/LogDetails.dat") + content(folder + "/LogDetails.bin"));
   }
   const vector<string> dats = listOf(".dat"), bins = listOf(".bin");
   CHECK(dats.size() == 4 && bins.size() == 4, "%zu %zu", dats.size(), bins.size());
   std::set<string> found;
   for (const string &d : dats)
-    found.insert(read(folder + "/" + d) + read(folder + "/" + d.substr(0, d.size() - 4) + ".bin"));
+    found.insert(content(folder + "/" + d) + content(folder + "/" + d.substr(0, d.size() - 4) + ".bin"));
   CHECK(found == std::set<string>(contents.begin(), contents.end()), "an earlier pair changed");
 }
 
@@ -323,7 +303,7 @@ static void testCannotRename() {
     if (setgid(65534) != 0 || setuid(65534) != 0) _exit(97);
   });
   saidOnce(o, "recording to");
-  CHECK(read(folder + "/LogDetails.dat") == "somebody's", "the old file");
+  CHECK(content(folder + "/LogDetails.dat") == "somebody's", "the old file");
   const vector<Record> r = records("LogDetails." + std::to_string(o.pid) + ".dat");
   CHECK(r.size() == 10, "%zu records", r.size());
 }
@@ -489,7 +469,7 @@ static void testTogether() {
     for (const Record &x : r) seen.insert(x.thread);
   }
   CHECK(seen.size() == size_t(n), "%zu processes", seen.size());
-  for (int i = 0; i < n; i++) CHECK(read(outside() + std::to_string(i) + ".err").empty(), "stderr");
+  for (int i = 0; i < n; i++) CHECK(content(outside() + std::to_string(i) + ".err").empty(), "stderr");
 }
 
 static void testTruncated() {

@@ -5,6 +5,7 @@
 // preload=LIBRARY (the subject has no recorder of its own), -CASE leaves a case
 // out, only=CASE all others. Prints "N passed, N failed".
 
+#include "check.h"
 #include "trace_read.h"
 
 #include <dirent.h>
@@ -26,20 +27,10 @@ using std::string;
 using std::vector;
 
 static string subject, plugins, folder, preload;
-static int passed, failed, kills = 100, scale = 1;
-static bool clang, caseFailed, fentry, unseen;
+static int kills = 100, scale = 1;
+static bool clang, fentry, unseen;
 static std::set<string> left;
 static string only;
-
-#define CHECK(condition, ...)                          \
-  do {                                                 \
-    if (!(condition)) {                                \
-      caseFailed = true;                               \
-      printf("  line %d: %s: ", __LINE__, #condition); \
-      printf(__VA_ARGS__);                             \
-      printf("\n");                                    \
-    }                                                  \
-  } while (0)
 
 typedef vector<string> Args;
 typedef unsigned long long ull;
@@ -56,17 +47,6 @@ static vector<string> traces(const string &where = "") {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-static string slurp(const string &path) {
-  string s;
-  if (FILE *f = fopen(path.c_str(), "rb")) {
-    char b[65536];
-    size_t n;
-    while ((n = fread(b, 1, sizeof b, f)) > 0) s.append(b, n);
-    fclose(f);
-  }
-  return s;
 }
 
 struct Outcome {
@@ -110,8 +90,8 @@ static Outcome finish(pid_t pid) {
     if (tenths == 1200) kill(pid, SIGKILL);
     usleep(tenths < 10 ? 5000 : 100000);
   }
-  o.out = slurp(folder + "/out");
-  o.err = slurp(folder + "/err");
+  o.out = content(folder + "/out");
+  o.err = content(folder + "/err");
   char name[64];
   ull value;
   for (size_t i = 0; i < o.out.size(); i = o.out.find('\n', i) + 1) {
@@ -227,7 +207,7 @@ struct Counts {
 };
 
 static Counts counted(int thread = 0) {
-  const string s = slurp(folder + "/counts");
+  const string s = content(folder + "/counts");
   Counts c = {0, 0, 0};
   if (s.size() >= size_t(4096 * thread) + sizeof c) memcpy(static_cast<void *>(&c), s.data() + 4096 * thread, sizeof c);
   return c;

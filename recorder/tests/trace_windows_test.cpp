@@ -12,36 +12,15 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "check.h"
 #include "trace_read.h"
 
 using std::string;
 using std::vector;
 
-static int passed, failed;
-static bool caseFailed, shared;
+static bool shared;
 static string folder, home, subject;
 static int kills = 10;
-
-#define CHECK(condition, ...)                          \
-  do {                                                 \
-    if (!(condition)) {                                \
-      caseFailed = true;                               \
-      printf("  line %d: %s: ", __LINE__, #condition); \
-      printf(__VA_ARGS__);                             \
-      printf("\n");                                    \
-    }                                                  \
-  } while (0)
-
-static string read(const string &path) {
-  string s;
-  if (FILE *f = fopen(path.c_str(), "rb")) {
-    char b[65536];
-    size_t n;
-    while ((n = fread(b, 1, sizeof b, f)) > 0) s.append(b, n);
-    fclose(f);
-  }
-  return s;
-}
 
 static vector<string> listOf(const string &pattern) {
   vector<string> names;
@@ -93,7 +72,7 @@ static Outcome runOnce(const string &arguments, const vector<string> &settings) 
     CloseHandle(p.hThread);
   }
   CloseHandle(err);
-  o.err = read(folder + ".err");
+  o.err = content(folder + ".err");
   return o;
 }
 
@@ -239,7 +218,7 @@ static void testKill() {
     PROCESS_INFORMATION p = start("kill " + counts, {"LOGREC_FILE", name}, err);
     // Counting has begun when the first enters are there.
     for (int wait = 0, again = 0; wait < 5000; wait++) {
-      const string c = read(counts);
+      const string c = content(counts);
       if (c.size() >= 48 && Trace::u64(c, 0) && Trace::u64(c, 24)) break;
       if (c.empty() && again < 2 && WaitForSingleObject(p.hProcess, 0) == WAIT_OBJECT_0) {
         // See run().
@@ -256,7 +235,7 @@ static void testKill() {
     CloseHandle(p.hProcess);
     CloseHandle(p.hThread);
     CloseHandle(err);
-    const string c = read(counts);
+    const string c = content(counts);
     const Trace t = load(name);
     CHECK(t.state == 0, "state %u", t.state);
     for (int k = 0; k < 2; k++) {

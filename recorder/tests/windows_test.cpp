@@ -13,6 +13,8 @@
 #include <vector>
 
 using logparser_recorder::Record;
+#include "check.h"
+
 using std::string;
 using std::vector;
 
@@ -68,30 +70,7 @@ static int subjectMain(int argc, char **argv) {
   return 2;
 }
 
-static int passed, failed;
-static bool caseFailed;
 static string folder, home;
-
-#define CHECK(condition, ...)                          \
-  do {                                                 \
-    if (!(condition)) {                                \
-      caseFailed = true;                               \
-      printf("  line %d: %s: ", __LINE__, #condition); \
-      printf(__VA_ARGS__);                             \
-      printf("\n");                                    \
-    }                                                  \
-  } while (0)
-
-static string read(const string &path) {
-  string s;
-  if (FILE *f = fopen(path.c_str(), "rb")) {
-    char b[65536];
-    size_t n;
-    while ((n = fread(b, 1, sizeof b, f)) > 0) s.append(b, n);
-    fclose(f);
-  }
-  return s;
-}
 
 static vector<string> listOf(const char *pattern, const string &in = folder) {
   vector<string> names;
@@ -135,7 +114,7 @@ static Outcome runOnce(const string &arguments, const char *log) {
     CloseHandle(p.hThread);
   }
   CloseHandle(err);
-  o.err = read(errors);
+  o.err = content(errors);
   return o;
 }
 
@@ -148,7 +127,7 @@ static Outcome run(const string &arguments, const char *log = nullptr) {
 }
 
 static vector<Record> records(const string &name) {
-  const string s = read(folder + "\\" + name);
+  const string s = content(folder + "\\" + name);
   vector<Record> r(s.size() / sizeof(Record));
   CHECK(s.size() % sizeof(Record) == 0, "%u bytes", unsigned(s.size()));
   if (!r.empty()) memcpy(r.data(), s.data(), r.size() * sizeof(Record));
@@ -180,7 +159,7 @@ static void testThreads() {
   CHECK(r.size() == 4 * 4000 * 4, "%u records", unsigned(r.size()));
   pairsOf(r);
   CHECK(listOf("*").size() == 4, "files");  // with . and ..
-  const string bin = read(folder + "\\LogDetails.bin");
+  const string bin = content(folder + "\\LogDetails.bin");
   CHECK(bin.compare(0, 26, "# LogParser modules file 1") == 0, "%s", bin.c_str());
   CHECK(count(bin, "\\windows_test.exe\n") == 1 && count(bin, "\\module.dll\n") == 1, "%s", bin.c_str());
   std::set<uint32_t> threads;
@@ -194,7 +173,7 @@ static void testLoads() {
   const vector<Record> r = records("LogDetails.dat");
   CHECK(r.size() == 62, "%u records", unsigned(r.size()));
   pairsOf(r);
-  const string bin = read(folder + "\\LogDetails.bin");
+  const string bin = content(folder + "\\LogDetails.bin");
   CHECK(count(bin, "\\plugin.dll\n") == 1, "%s", bin.c_str());
   CHECK(listOf("*").size() == 4, "files");
 }
@@ -203,11 +182,11 @@ static void testRename() {
   std::multiset<string> contents;
   for (int i = 1; i < 5; i++) {
     run("threads 1 " + std::to_string(i));
-    contents.insert(read(folder + "\\LogDetails.dat") + read(folder + "\\LogDetails.bin"));
+    contents.insert(content(folder + "\\LogDetails.dat") + content(folder + "\\LogDetails.bin"));
   }
   std::multiset<string> found;
   for (const string &d : listOf("*.dat"))
-    found.insert(read(folder + "\\" + d) + read(folder + "\\" + d.substr(0, d.size() - 4) + ".bin"));
+    found.insert(content(folder + "\\" + d) + content(folder + "\\" + d.substr(0, d.size() - 4) + ".bin"));
   CHECK(found == contents && found.size() == 4, "%u pairs", unsigned(found.size()));
 }
 
