@@ -14,13 +14,7 @@ common="-std=c++11 -g $warnings -pthread -I$include"
 export WINEDEBUG=-all LC_ALL=C
 unset LOGPARSER_LOG DISPLAY
 
-newest() {
-  local v
-  for v in 22 21 20 19 18 17 16 15 14 ''; do
-    command -v "$1${v:+-$v}" && return
-  done
-  return 1
-}
+. "$here/newest.sh"
 clang=$(newest clang++) || clang=
 version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
 lld=$(command -v "ld.lld-$version" || command -v ld.lld || true)

@@ -22,13 +22,7 @@ export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
 sources="core control platform_linux modules_linux interpose_linux hooks_cyg hooks_fentry"
 
-newest() {
-  local v
-  for v in 22 21 20 19 18 17 16 15 14 ''; do
-    command -v "$1${v:+-$v}" && return
-  done
-  return 1
-}
+. "$here/newest.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
 

@@ -26,13 +26,7 @@ for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITE
 x64=x86_64-w64-mingw32 x86=i686-w64-mingw32
 sources="core control hooks_cyg hooks_penter platform_windows modules_windows"
 
-newest() {
-  local v
-  for v in 22 21 20 19 18 17 16 15 14 ''; do
-    command -v "$1${v:+-$v}" && return
-  done
-  return 1
-}
+. "$here/newest.sh"
 clang=$(newest clang) || clang=
 version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
 # The program of the same version.

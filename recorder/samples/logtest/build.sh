@@ -34,14 +34,7 @@ out=${1:-$(mktemp -d)}
 lanes=${*:-$all_lanes}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 
-# newest NAME: the command with the highest version suffix, or none.
-newest() {
-  local v
-  for v in 22 21 20 19 18 17 16 15 14 ''; do
-    command -v "$1${v:+-$v}" && return
-  done
-  return 1
-}
+. "$here/../../tests/newest.sh"
 clang=${CLANG:-$(newest clang++)} || clang=
 clang_version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
 # The linker and clang-cl of the same version.
