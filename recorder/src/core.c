@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-uint32_t lr_mode;
+uintptr_t lr_mode = LR_IDLE;
 struct lr_settings lr_settings;
 struct lr_state lr_global;
 struct lr_thread lr_nobody;
@@ -27,7 +27,7 @@ LR_OWN static uint32_t checksum(const void *p, size_t n) {
   return h;
 }
 
-LR_OWN uint64_t lr_now(void) { return lr_ticks() >> lr_global.shift; }
+LR_OWN uint64_t lr_now(void) { return lr_ticks(); }
 
 /* ---- the file ---- */
 
@@ -191,17 +191,16 @@ LR_OWN static void write_clock(void) {
     const uint64_t after = lr_ticks();
     if (after - before < best) {
       best = after - before;
-      time = (before + best / 2) >> lr_global.shift;
+      time = before + best / 2;
       monotonic = m;
       wall = w;
     }
   }
-  const uint64_t units = best >> lr_global.shift;
   body.length = 0;
   lr_put64(&body, monotonic);
   lr_put64(&body, (uint64_t)wall);
   lr_put32(&body, (uint32_t)plat_utc_offset());
-  lr_put32(&body, (uint32_t)(units > 4000000000u ? 4000000000u : units / 2 + 1));
+  lr_put32(&body, (uint32_t)(best > 4000000000u ? 4000000000u : best / 2 + 1));
   write_record(LRF_CLOCK, time);
   lr_global.last_clock = monotonic;
 }
@@ -329,6 +328,13 @@ LR_OWN static int this_system(void) {
 #endif
 }
 
+LR_OWN static uint64_t window_base(uintptr_t address) { return (uint64_t)address >> LRF_OFFSET_BITS << LRF_OFFSET_BITS; }
+
+/* window_at is what lr_level.window has of a chunk's window i. */
+LR_OWN static uint64_t window_at(uint64_t base, uint32_t i) {
+  return (LRF_ENTER_BITS | i << LRF_WINDOW_SHIFT) - (base << LRF_OFFSET_SHIFT);
+}
+
 /* calibrate measures the recorder on a chunk of its own, in memory, and writes
  * what an enter and a leave cost on either side of the moment they note. */
 LR_OWN static void calibrate(void) {
@@ -341,13 +347,10 @@ LR_OWN static void calibrate(void) {
   struct lr_level *v = &t->level[0];
   struct lr_frame_entry *stack = (struct lr_frame_entry *)(memory + LR_THREAD_BYTES + CHUNK);
   const uintptr_t function = (uintptr_t)&calibrate;
-  t->shift = lr_global.shift;
-  t->mode = lr_global.switched;
-  for (int i = 0; i < LR_LEVELS; i++) t->level[i].inside = LR_IDLE;
-  for (int i = 0; i < LR_WINDOW_CACHE; i++) {
-    v->window[i].base = function & ~(((uint64_t)1 << LRF_OFFSET_BITS) - 1);
-    v->window[i].bits = LRF_ENTER_BITS;
-  }
+  t->mode = LR_IDLE + lr_global.switched;
+  for (int i = 1; i < LR_LEVELS; i++) t->level[i].inside = LR_IDLE;
+  v->inside = t->mode;
+  v->window[0][(uint32_t)function >> LRF_OFFSET_BITS] = window_at(window_base(function), 0);
   v->chunk = c;
   /* Complete enough for the slow way, which an interruption leads to. */
   v->stack = stack;
@@ -355,7 +358,7 @@ LR_OWN static void calibrate(void) {
   v->stack_end = stack + 64;
   stack[0].frame = stack[1].frame = ~(uintptr_t)0;
   uint64_t whole = ~(uint64_t)0, inside = 0;
-  const uint32_t mode = lr_mode;
+  const uintptr_t mode = lr_mode;
   lr_self_set(t);
   lr_store(&lr_mode, t->mode);
   for (int round = 0; round < ROUNDS; round++) {
@@ -387,7 +390,7 @@ LR_OWN static void calibrate(void) {
   plat_pages_free(memory, size);
   if (whole == ~(uint64_t)0) return;
   const double ps = 1e12 / (double)lr_global.rate; /* a unit */
-  const double pair = (double)(whole) / (double)((uint64_t)1 << lr_global.shift) / PAIRS * ps;
+  const double pair = (double)whole / PAIRS * ps;
   double in = (double)inside / PAIRS * ps;
   if (in > pair) in = pair;
   const double out = pair - in;
@@ -404,7 +407,7 @@ LR_OWN static int general(void) { return lr_settings.sites || lr_settings.minimu
 
 LR_OWN void lr_choose_mode(void) {
   const int on = (lr_global.state == LR_NOT_STARTED || lr_global.state == LR_RUNNING) && !lr_relaxed(&lr_settings.off);
-  lr_store(&lr_mode, !on ? LR_OFF : general() ? LR_GENERAL : lr_load(&lr_global.switched));
+  lr_store(&lr_mode, !on ? LR_OFF : general() ? LR_GENERAL : LR_IDLE + lr_load(&lr_global.switched));
 }
 
 /* start creates the file and writes what is known of the process. With the
@@ -416,9 +419,7 @@ LR_COLD static void start(void) {
   struct plat_clock clock;
   plat_clock_init(&clock);
   lr_global.counter = clock.counter;
-  lr_global.shift = 0;
-  while ((clock.rate >> lr_global.shift) / 2 >= 1000000000u) lr_global.shift++;
-  lr_global.rate = clock.rate >> lr_global.shift;
+  lr_global.rate = clock.rate;
   lr_global.minimum = (uint64_t)((double)lr_settings.minimum / 1e9 * (double)lr_global.rate);
   lr_global.pid = process.pid;
   lr_global.streams = 0;
@@ -458,7 +459,6 @@ LR_COLD static void start(void) {
   h->started = process.started;
   h->begin = lr_global.begin;
   h->rate = lr_global.rate;
-  h->shift = (uint8_t)lr_global.shift;
   h->counter = (uint8_t)lr_global.counter;
   h->minimum = lr_settings.minimum;
   h->ring = lr_settings.ring ? lr_settings.ring_bytes : 0;
@@ -507,7 +507,7 @@ LR_OWN static int make_stack(struct lr_level *v) {
 }
 
 LR_OWN static void clear_windows(struct lr_level *v) {
-  for (int i = 0; i < LR_WINDOW_CACHE; i++) v->window[i].base = LR_NO_WINDOW;
+  for (int i = 0; i < LR_WINDOW_CACHE; i++) v->window[0][i] = v->window[1][i] = LR_NO_WINDOW(i);
   v->windows = 0;
   v->window_next = 0;
 }
@@ -534,8 +534,7 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
     v->written = 0;
     clear_windows(v);
   }
-  t->mode = lr_global.switched;
-  t->shift = lr_global.shift;
+  t->mode = LR_IDLE + lr_global.switched;
   t->dropped = t->ending = t->named = 0;
   t->id = plat_thread_id();
   t->stream = ++lr_global.streams;
@@ -591,7 +590,7 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
     have_forked = 0;
     if (t && reset_thread(t)) {
       lr_barrier();
-      t->level[0].inside = LR_IDLE;
+      t->level[0].inside = t->mode;
       lr_self_set(t);
       plat_thread_name(t->name, sizeof t->name);
       write_thread(t);
@@ -794,14 +793,13 @@ LR_OWN static uint8_t *put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
   return p + 8;
 }
 
-/* window_for gives the bits of an enter's first word for the window that holds
- * address, and sets one where there is none. */
-LR_OWN static uint8_t *window_for(struct lr_level *v, uint8_t *p, uintptr_t address, unsigned kind,
-                                  struct lr_window **window) {
-  struct lr_window *w = &v->window[((address >> LRF_OFFSET_BITS) & 15) | kind << 4];
-  *window = w;
-  const uint64_t base = (uint64_t)address >> LRF_OFFSET_BITS << LRF_OFFSET_BITS;
-  if (w->base == base) return p;
+/* put_window writes WINDOW where none holds address yet. *first becomes the first
+ * word of an enter at address. */
+LR_OWN static uint8_t *put_window(struct lr_level *v, uint8_t *p, uintptr_t address, unsigned kind, uint32_t *first) {
+  uint64_t w = v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS] + ((uint64_t)address << LRF_OFFSET_SHIFT);
+  *first = (uint32_t)w;
+  if (w >> 32 == 0) return p;
+  const uint64_t base = window_base(address);
   uint32_t i = 0;
   while (i < v->windows && v->window_base[i] != (base | kind)) i++;
   if (i == v->windows) {
@@ -809,8 +807,8 @@ LR_OWN static uint8_t *window_for(struct lr_level *v, uint8_t *p, uintptr_t addr
       v->windows++;
     } else {
       i = v->window_next++ % LRF_WINDOWS;
-      for (int k = 0; k < LR_WINDOW_CACHE; k++)
-        if (v->window[k].bits >> LRF_WINDOW_SHIFT == i) v->window[k].base = LR_NO_WINDOW;
+      const uint64_t old = v->window_base[i];
+      v->window[old & 1][(uint32_t)old >> LRF_OFFSET_BITS] = LR_NO_WINDOW((uint32_t)old >> LRF_OFFSET_BITS);
     }
     v->window_base[i] = base | kind;
     lr_store16(p, LRF_FIRST_WORD(LRF_WINDOW, 6));
@@ -818,26 +816,26 @@ LR_OWN static uint8_t *window_for(struct lr_level *v, uint8_t *p, uintptr_t addr
     lr_store64(p + 4, base);
     p += 12;
   }
-  w->base = base;
-  w->bits = LRF_ENTER_BITS | i << LRF_WINDOW_SHIFT;
+  w = window_at(base, i);
+  v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS] = w;
+  *first = (uint32_t)(((uint64_t)address << LRF_OFFSET_SHIFT) + w);
   return p;
 }
 
-LR_OWN static uint32_t windowed(const struct lr_window *w, uintptr_t address) {
-  return (uint32_t)((uint64_t)address - w->base) << LRF_OFFSET_SHIFT | (uint32_t)(w->bits >> LRF_WINDOW_SHIFT);
-}
+/* windowed is the address as other records have it: the enter's without its bits. */
+LR_OWN static uint32_t windowed(uint32_t first) { return (first & ~31u) | (first & 31u) >> LRF_WINDOW_SHIFT; }
 
 /* still_inside tells a hook that is interrupted from one that was left for good
  * by a longjmp out of the handler: whatever runs now is then not further in
  * than the hook was. */
 LR_OWN static int still_inside(const struct lr_level *v, uintptr_t frame) {
-  return v->inside != LR_IDLE && (frame < v->inside || plat_on_signal_stack());
+  return !lr_idle(v) && (frame < v->inside || plat_on_signal_stack());
 }
 
 LR_OWN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame) {
   int n = LR_LEVELS;
   /* Hooks of handlers interrupt one of level 0. */
-  if (t->level[0].inside == LR_IDLE) n = 0;
+  if (lr_idle(&t->level[0])) n = 0;
   while (n > 0 && !still_inside(&t->level[n - 1], frame)) n--;
   return n < LR_LEVELS ? &t->level[n] : NULL;
 }
@@ -858,12 +856,12 @@ LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame)
     t->dropped++;
     return NULL;
   }
-  const int left = v->inside != LR_IDLE;
-  v->inside = frame;
+  const int left = !lr_idle(v);
+  v->inside = frame & ~(uintptr_t)1; /* a program's may be anything */
   lr_barrier();
   if (left) abandon(v);
   for (struct lr_level *above = v + 1; above < t->level + LR_LEVELS; above++) {
-    if (above->inside == LR_IDLE) continue;
+    if (lr_idle(above)) continue;
     abandon(above);
     lr_barrier();
     above->inside = LR_IDLE;
@@ -871,9 +869,9 @@ LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame)
   return v;
 }
 
-LR_OWN static void level_end(struct lr_level *v) {
+LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
   lr_barrier();
-  v->inside = LR_IDLE;
+  v->inside = v == &t->level[0] ? t->mode : LR_IDLE;
 }
 
 /* What catch_up knows of an event. */
@@ -934,7 +932,7 @@ LR_COLD static void drop_ended(struct lr_level *v, const struct event *e) {
 LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct event *e) {
   if (plat_on_signal_stack()) return;
   v->switched = lr_load(&lr_global.switched);
-  if (v == &t->level[0]) t->mode = v->switched;
+  if (v == &t->level[0]) t->mode = LR_IDLE + v->switched;
   if (!v->stack) return;
   /* A leave of an open call says itself what has ended, and another one is seen
    * to by leave_level. */
@@ -973,26 +971,23 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
     return;
   }
   uint8_t *p = lr_position(v);
-  struct lr_window *w;
-  p = window_for(v, p, function, kind, &w);
-  const struct lr_window entry = *w;
-  uint32_t from = 0;
+  uint32_t first, from = 0;
+  p = put_window(v, p, function, kind, &first);
   if (lr_settings.sites && site) {
-    struct lr_window *s;
-    p = window_for(v, p, site, 1, &s);
-    from = windowed(s, site);
-    if (w->base != entry.base) p = window_for(v, p, function, kind, &w);
+    p = put_window(v, p, site, 1, &from);
+    /* That may have taken the function's. */
+    p = put_window(v, p, function, kind, &first);
   }
   uint8_t *before = p;
   const uint64_t last = v->last;
   if (lr_settings.sites && site) {
     lr_store16(p, LRF_FIRST_WORD(LRF_SITE, 3));
-    lr_store32(p + 2, from);
+    lr_store32(p + 2, windowed(from));
     p += 6;
   }
   uint64_t delta = now - v->last;
   p = put_time(p, &delta, 0xffff);
-  lr_store32(p, (uint32_t)((uint64_t)function - w->base) << LRF_OFFSET_SHIFT | (uint32_t)w->bits);
+  lr_store32(p, first);
   lr_store16(p + 4, (uint16_t)delta);
   p += 6;
   v->last = now;
@@ -1024,20 +1019,20 @@ LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, u
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
   enter_level(t, v, function, kind, frame, site, pc);
-  level_end(v);
+  level_end(t, v);
 }
 
 /* put_leave writes a leave with the address. */
 LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t now, uintptr_t function, unsigned kind) {
   if (!room(t, v, now, 0)) return 0;
   uint8_t *p = lr_position(v);
-  struct lr_window *w;
-  p = window_for(v, p, function, kind, &w);
+  uint32_t first;
+  p = put_window(v, p, function, kind, &first);
   uint64_t delta = now - v->last;
   p = put_time(p, &delta, 0xffff);
   lr_store16(p, LRF_FIRST_WORD(LRF_LEAVE_WINDOWED, 4));
   lr_store16(p + 2, (uint16_t)delta);
-  lr_store32(p + 4, windowed(w, function));
+  lr_store32(p + 4, windowed(first));
   v->last = now;
   lr_commit(v, p + 8);
   return 1;
@@ -1108,7 +1103,7 @@ LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, i
   struct lr_level *v = level_begin(t, frame);
   if (!v) return;
   leave_level(t, v, function, kind, frame, exact, site, pc);
-  level_end(v);
+  level_end(t, v);
 }
 
 /* ends tells whether a call must have ended for one of frame to begin: theirs
@@ -1129,7 +1124,7 @@ LR_COLD void lr_ended(uintptr_t frame) {
     const struct lr_frame_entry *f = v->top - 1;
     leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, 0, 0);
   }
-  level_end(v);
+  level_end(t, v);
 }
 
 LR_COLD void lr_returned(uintptr_t frame) {
@@ -1148,7 +1143,7 @@ LR_COLD void lr_returned(uintptr_t frame) {
     /* Else it was entered while nothing was recorded. */
     if (f->frame == frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, frame, 1, 0, 0);
   }
-  level_end(v);
+  level_end(t, v);
 }
 
 /* record writes one of the other records: its words behind the first, already
@@ -1181,7 +1176,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
     v->last = now;
     lr_commit(v, end);
   }
-  level_end(v);
+  level_end(t, v);
 }
 
 /* Short enough for the first chunk. */

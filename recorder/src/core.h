@@ -22,14 +22,14 @@
 
 enum { LR_LEVELS = 4 };
 
-/* What lr_mode says: LR_OFF, LR_GENERAL, or the hot path may be taken; then it
- * is lr_state.switched, which a thread has to have seen. It is 0 at first, so that
- * a started and a not yet started recorder look alike to the hooks: threads
- * without lr_thread go the slow way. */
-enum { LR_OFF = 1, LR_GENERAL = 2, LR_SWITCHED = 4 };
+/* What lr_mode says: LR_OFF, LR_GENERAL, or the hot path may be taken; then it is
+ * odd, LR_IDLE + lr_state.switched, which a thread has to have seen. It is that at
+ * first, so that a started and a not yet started recorder look alike to the hooks:
+ * threads without lr_thread go the slow way. */
+enum { LR_IDLE = 1, LR_OFF = 2, LR_GENERAL = 3, LR_SWITCHED = 4 };
 /* In lr_level.switched: a hook was left by longjmp. */
 enum { LR_JUMPED = 3 };
-extern LR_HIDDEN uint32_t lr_mode;
+extern LR_HIDDEN uintptr_t lr_mode;
 
 /* An open call. */
 struct lr_frame_entry {
@@ -46,27 +46,28 @@ struct lr_frame_extra {
   uint32_t sequence;       /* of the chunk */
 };
 
-/* A window: base of a range of 2^27 addresses; bits as in an enter's first
- * word. Empty: a base that no address is near. */
-struct lr_window {
-  uint64_t base;
-  uint64_t bits;
-};
-enum { LR_WINDOW_CACHE = 32 }; /* a half for each kind of address */
-#define LR_NO_WINDOW ((uint64_t)1 << 63)
+/* Windows, for each kind of address, are found by the bits LRF_OFFSET_BITS to 31
+ * of an address. A window is what to add to the address << LRF_OFFSET_SHIFT to get
+ * an enter's first word; the sum has more than 32 bits where the address is not in
+ * the window. LR_NO_WINDOW stands at i where there is none: no address that is
+ * found there makes the bits above 32 zero. */
+enum { LR_WINDOW_CACHE = 1 << (32 - LRF_OFFSET_BITS) };
+#define LR_NO_WINDOW(i) ((uint64_t)(LR_WINDOW_CACHE - 1 - (i)) << 32)
 
 struct lr_level {
   /* The hot part. Where used reaches limit the slow way is taken: that leaves
    * room for the longest group of records that is written without asking. */
   struct lrf_chunk *chunk; /* &lr_no_chunk where there is none */
-  uint32_t limit;
+  size_t limit;
   uint64_t last; /* units */
   struct lr_frame_entry *top, *stack_end;
-  /* The frame of the hook that has the level, while one has, else LR_IDLE; 0 in
-   * level 0 of an lr_thread that is nobody's. Taking a level and giving it back
-   * are one store each: a signal handler finds it taken or not. */
+  /* The frame of the hook that has the level, while one has, an even number. Else
+   * LR_IDLE, in level 0 the thread's mode, so that the hooks see by one comparison
+   * that it is free and the hot path may be taken; or 0 in level 0 of an lr_thread
+   * that is nobody's. Taking a level and giving it back are one store each: a
+   * signal handler finds it taken or not. */
   uintptr_t inside;
-  struct lr_window window[LR_WINDOW_CACHE];
+  uint64_t window[2][LR_WINDOW_CACHE];
 
   struct lr_frame_entry *stack; /* begins with two sentinels */
   size_t stack_size;            /* bytes */
@@ -92,10 +93,8 @@ enum {
 };
 
 /* An lr_thread becomes zero in a forked child where the system can do that. */
-enum { LR_IDLE = 1 };
 struct lr_thread {
-  uint32_t mode; /* what lr_mode must be for the hot path */
-  uint32_t shift;
+  uintptr_t mode; /* what lr_mode must be for the hot path */
   uint32_t stream;
   uint64_t id;
   uint32_t dropped; /* events that found all levels in use */
@@ -127,7 +126,6 @@ enum { LR_NOT_STARTED = 0, LR_RUNNING = 1, LR_STOPPED = 2, LR_DISABLED = 3 };
 
 struct lr_state {
   uint32_t state;
-  uint32_t shift;   /* of the counter */
   int counter;      /* LRF_... */
   uint32_t switched; /* LR_SWITCHED more at each switching on */
   uint64_t rate;    /* units a second */
@@ -154,6 +152,7 @@ LR_HIDDEN uint64_t lr_now(void);
  * cannot be had (off, stopped, or asked from inside its own making). */
 LR_HIDDEN struct lr_thread *lr_thread_get(void);
 LR_INLINE int lr_alive(const struct lr_thread *t) { return t->level[0].inside != 0; }
+LR_INLINE int lr_idle(const struct lr_level *v) { return v->inside & 1; }
 /* The level that an event belongs to whose hook was called with this frame, or
  * NULL where all are in use. */
 LR_HIDDEN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
@@ -235,21 +234,30 @@ LR_INLINE void lr_commit(struct lr_level *v, const uint8_t *p) {
 
 /* lr_try_enter records an enter, where that takes no more than a record and
  * the top of the stack; else it returns 0 and nothing is changed. */
-LR_INLINE int lr_try_enter(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
-                           uintptr_t frame) {
-  /* The counter first: it takes long, and wants registers of its own. */
-  const uint64_t now = lr_ticks() >> t->shift;
+LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame) {
+  /* The counter first: it takes long, and wants registers of its own. Then one
+   * thing after the other, with barriers between: so nothing has to be kept for
+   * later, and the registers that a function may use freely are enough. */
+  const uint64_t now = lr_ticks();
   lr_barrier();
   const uint64_t delta = now - v->last;
+  if (LR_UNLIKELY(delta > 0xffff)) return 0;
+  lr_barrier();
+  const uint64_t first =
+      ((uint64_t)function << LRF_OFFSET_SHIFT) + v->window[kind][(uint32_t)function >> LRF_OFFSET_BITS];
+  if (LR_UNLIKELY(first >> 32)) return 0;
+  lr_barrier();
   struct lrf_chunk *const c = v->chunk;
-  const uint32_t used = c->used;
+  size_t used = c->used;
+  lr_opaque(used);
+  if (LR_UNLIKELY(used >= v->limit)) return 0;
+  /* Behind used it means nothing yet. */
+  lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
+  lr_barrier();
   struct lr_frame_entry *const top = v->top;
-  const struct lr_window *w = &v->window[((function >> LRF_OFFSET_BITS) & 15) | kind << 4];
-  const uint64_t offset = function - w->base;
-  if (LR_UNLIKELY(delta > 0xffff || offset >> LRF_OFFSET_BITS || used >= v->limit || top >= v->stack_end)) return 0;
-  lr_store64((uint8_t *)(c + 1) + used, offset << LRF_OFFSET_SHIFT | w->bits | delta << 32);
+  if (LR_UNLIKELY(top >= v->stack_end)) return 0;
   v->last = now;
-  lr_store(&c->used, used + 6);
+  lr_store(&c->used, (uint32_t)(used + 6));
   top->function = (uint64_t)function << 1 | kind;
   top->frame = frame;
   top->time = now;
@@ -261,62 +269,54 @@ LR_INLINE int lr_try_enter(struct lr_thread *t, struct lr_level *v, uintptr_t fu
  * are enough where the top call is the one that ends: the function is the same
  * and no call further out can be the one, since its frame is no younger than
  * this one. exact: the frame is known to be the enter's. */
-LR_INLINE int lr_try_leave(struct lr_thread *t, struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
-  const uint64_t now = lr_ticks() >> t->shift;
+LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
+  const uint64_t now = lr_ticks();
   lr_barrier();
   const uint64_t delta = now - v->last;
-  struct lrf_chunk *const c = v->chunk;
-  const uint32_t used = c->used;
   struct lr_frame_entry *const top = v->top - 1;
-  if (LR_UNLIKELY(delta > 0x7fff || used >= v->limit || top->function != key ||
-                  (exact ? top->frame != frame : top[-1].frame < frame)))
+  if (LR_UNLIKELY(delta > 0x7fff || top->function != key || (exact ? top->frame != frame : top[-1].frame < frame)))
     return 0;
+  lr_barrier();
+  struct lrf_chunk *const c = v->chunk;
+  size_t used = c->used;
+  lr_opaque(used);
+  if (LR_UNLIKELY(used >= v->limit)) return 0;
   lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
   v->last = now;
   v->top = top;
-  lr_store(&c->used, used + 2);
+  lr_store(&c->used, (uint32_t)(used + 2));
   return 1;
 }
 
 /* Records an enter. above: this is inlined into the hook, and site is the return
  * address that lies above frame on the stack. */
 LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, int above) {
-  const uintptr_t inside = lr_frame();
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) {
     if (mode != LR_OFF) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
     return;
   }
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) {
-    lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
-    return;
-  }
-  t->level[0].inside = inside;
+  v->inside = inside;
   lr_barrier();
-  const int done = lr_try_enter(t, &t->level[0], function, kind, frame);
+  const int done = lr_try_enter(v, function, kind, frame);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   if (LR_UNLIKELY(!done)) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
 }
 
 LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, int above) {
-  const uintptr_t inside = lr_frame();
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) {
     if (mode != LR_OFF) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
     return;
   }
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) {
-    lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
-    return;
-  }
-  t->level[0].inside = inside;
+  v->inside = inside;
   lr_barrier();
-  const int done = lr_try_leave(t, &t->level[0], (uint64_t)function << 1 | kind, frame, exact);
+  const int done = lr_try_leave(v, (uint64_t)function << 1 | kind, frame, exact);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   if (LR_UNLIKELY(!done)) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
 }
 

@@ -42,18 +42,16 @@ __attribute__((constructor(101))) LR_OWN static void find_size(void) {
 
 LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
   (void)site;
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) return mode != LR_OFF;
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 1;
-  t->level[0].inside = frame;
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
   lr_barrier();
-  struct lr_level *v = &t->level[0];
   const struct lr_frame_entry *top = v->top - 1;
   /* Not where a call that was further in has ended unseen. */
-  const int done = LR_LIKELY(top->frame > frame || !(top->function & 1)) && lr_try_enter(t, v, address, 1, frame);
+  const int done = LR_LIKELY(top->frame > frame || !(top->function & 1)) && lr_try_enter(v, address, 1, frame);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   return !done;
 }
 
@@ -65,17 +63,15 @@ LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
   (void)address;
   (void)site;
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) return mode != LR_OFF;
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 1;
-  t->level[0].inside = frame;
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
   lr_barrier();
-  struct lr_level *v = &t->level[0];
   const struct lr_frame_entry *top = v->top - 1;
-  const int done = LR_LIKELY(top->frame == frame && (top->function & 1)) && lr_try_leave(t, v, top->function, frame, 1);
+  const int done = LR_LIKELY(top->frame == frame && (top->function & 1)) && lr_try_leave(v, top->function, frame, 1);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   return !done;
 }
 

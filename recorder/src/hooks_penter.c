@@ -36,31 +36,28 @@ void lr_pexit_slow(uintptr_t address, uintptr_t frame);
 
 /* Integer code only, but for what the compiler moves through xmm0 to xmm5. */
 LR_OWN int lr_penter(uintptr_t address, uintptr_t frame) {
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) return mode == LR_OFF;
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 0;
-  t->level[0].inside = frame;
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
+  v->inside = frame;
   lr_barrier();
-  const int done = lr_try_enter(t, &t->level[0], address, 1, frame);
+  const int done = lr_try_enter(v, address, 1, frame);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   return done;
 }
 
 LR_OWN int lr_pexit(uintptr_t address, uintptr_t frame) {
   (void)address;
-  struct lr_thread *t = lr_self_get();
-  const uint32_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(mode != t->mode)) return mode == LR_OFF;
-  if (LR_UNLIKELY(t->level[0].inside != LR_IDLE)) return 0;
-  t->level[0].inside = frame;
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
+  v->inside = frame;
   lr_barrier();
-  struct lr_level *v = &t->level[0];
   const uint64_t key = v->top[-1].function;
-  const int done = (key & 1) && lr_try_leave(t, v, key, frame, 1);
+  const int done = (key & 1) && lr_try_leave(v, key, frame, 1);
   lr_barrier();
-  t->level[0].inside = LR_IDLE;
+  v->inside = mode;
   return done;
 }
 

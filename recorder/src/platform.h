@@ -27,6 +27,7 @@
 #define lr_relaxed(p) (*(p))
 #define lr_store(p, v) (_ReadWriteBarrier(), (void)(*(p) = (v)), _ReadWriteBarrier())
 #define lr_barrier() _ReadWriteBarrier()
+#define lr_opaque(x) ((void)0)
 #else
 /* Own functions are never instrumented, whatever the flags. */
 #define LR_OWN __attribute__((no_instrument_function))
@@ -40,6 +41,9 @@
 #define lr_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 /* Orders what one thread and its own signal handlers see. */
 #define lr_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+/* The compiler forgets what it knows of x. gcc would keep a widened value in two
+ * registers, and has none to spare in the hooks. */
+#define lr_opaque(x) __asm__("" : "+r"(x))
 #define lr_return_address() ((uintptr_t)__builtin_return_address(0))
 /* An address in the caller's frame that is the same for every call made from
  * one place of the stack: what the shadow stack is checked by. */
@@ -76,7 +80,8 @@ LR_INLINE void lr_self_set(struct lr_thread *t) { lr_self = t; }
 /* In platform_windows.h. */
 #elif defined(__x86_64__) || defined(__i386__)
 LR_INLINE uint64_t lr_tsc(void) {
-  uint32_t lo, hi;
+  /* As wide as the registers: their upper halves are 0. */
+  uintptr_t lo, hi;
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
   return (uint64_t)hi << 32 | lo;
 }

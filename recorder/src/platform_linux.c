@@ -128,12 +128,13 @@ LR_OWN void *plat_pages_grow(void *p, size_t size, size_t larger) {
 
 /* ---- the file ---- */
 
-/* One mapping, larger than any file: only what was allocated is touched. */
+/* One mapping, larger than any file: only what was allocated is touched. Bytes
+ * below zeroed were put into memory by write_zeros, or in use before. */
 static struct {
   int fd;
   uint8_t *base;
-  uint64_t mapped, size;
-} file = {-1, NULL, 0, 0};
+  uint64_t mapped, size, zeroed;
+} file = {-1, NULL, 0, 0, 0};
 
 /* Out of the way of programs that close all descriptors they know of, or that
  * expect the next one to have a certain number. */
@@ -152,7 +153,7 @@ LR_OWN int plat_file_create(const char *path) {
     return errno == EEXIST ? PLAT_EXISTS : errno == ENOSPC || errno == EDQUOT ? PLAT_FULL : PLAT_ERROR;
   }
   file.fd = move_up(fd);
-  file.size = 0;
+  file.size = file.zeroed = 0;
   uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
   for (; size >= 4 * PLAT_STEP; size /= 4) {
     file.base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
@@ -203,32 +204,36 @@ LR_OWN static int reopen(void) {
   return same_file();
 }
 
-/* write_zeros puts pages of the file into memory and the mapping in one go,
- * which costs less than a fault a page: 1.2 ns less a recorded call. That holds
- * while the system has memory in large pieces at hand; behind ZEROS_END, in a
- * file that grows fast, finding them costs more than they save. */
-enum { ZEROS_END = 128 << 20, ZEROS_LEAST = 16384 };
+/* write_zeros puts pages of the file into memory, from offset to end, and into the
+ * mapping: that costs less than half of a fault a page. The system takes memory for
+ * what is written at a time in one piece, where that begins at a multiple of its
+ * size, and one fault maps the piece. Larger pieces save nothing more and are
+ * harder to find. */
+enum { ZEROS_PIECE = 256 << 10, ZEROS_LEAST = 16384 };
 
-LR_OWN static int write_zeros(uint64_t offset, uint32_t size) {
-  enum { PIECE = 65536, PIECES = 16 };
-  static const char zeros[PIECE];
-  while (size > 0) {
-    struct iovec v[PIECES];
-    uint32_t n = 0, bytes = 0;
-    for (; n < PIECES && bytes < size; n++) {
+LR_OWN static int write_zeros(uint64_t offset, uint64_t end) {
+  enum { PART = 65536, PARTS = ZEROS_PIECE / PART };
+  static const char zeros[PART];
+  const uint64_t begin = offset;
+  while (offset < end) {
+    uint64_t left = ZEROS_PIECE - offset % ZEROS_PIECE;
+    if (left > end - offset) left = end - offset;
+    struct iovec v[PARTS];
+    int n = 0;
+    for (; left > 0; n++) {
       v[n].iov_base = (void *)(uintptr_t)zeros;
-      v[n].iov_len = size - bytes < PIECE ? size - bytes : PIECE;
-      bytes += (uint32_t)v[n].iov_len;
+      v[n].iov_len = left < PART ? (size_t)left : PART;
+      left -= v[n].iov_len;
     }
-    const ssize_t k = pwritev(file.fd, v, (int)n, (off_t)offset);
+    const ssize_t k = pwritev(file.fd, v, n, (off_t)offset);
     if (k <= 0) {
       if (k < 0 && errno == EINTR) continue;
       last_error = k < 0 ? errno : ENOSPC;
       return 0;
     }
     offset += (uint64_t)k;
-    size -= (uint32_t)k;
   }
+  madvise(file.base + begin, (size_t)(end - begin), MADV_POPULATE_WRITE);
   return 1;
 }
 
@@ -268,19 +273,25 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
     }
     file.size = larger;
   }
-  if (size >= ZEROS_LEAST && offset < ZEROS_END) {
-    if ((!same_file() && !reopen()) || !write_zeros(offset, size)) {
+  if (size >= ZEROS_LEAST && end > file.zeroed) {
+    /* Behind offset nobody has written yet. */
+    const uint64_t from = offset > file.zeroed ? offset : file.zeroed;
+    uint64_t to = (end + ZEROS_PIECE - 1) / ZEROS_PIECE * ZEROS_PIECE;
+    if (to > file.size) to = file.size;
+    if ((!same_file() && !reopen()) || !write_zeros(from, to)) {
       *why = last_error == ENOSPC || last_error == EDQUOT || last_error == EFBIG ? PLAT_FULL : PLAT_ERROR;
       return NULL;
     }
-    madvise(file.base + offset, size, MADV_POPULATE_WRITE);
+    file.zeroed = to;
   }
   return file.base + offset;
 }
 
 LR_OWN void plat_file_trim(uint64_t size) {
   if (file.fd < 0 || size > file.size || (!same_file() && !reopen())) return;
-  if (ftruncate(file.fd, (off_t)size) == 0) file.size = size;
+  if (ftruncate(file.fd, (off_t)size) < 0) return;
+  file.size = size;
+  if (file.zeroed > size) file.zeroed = size;
 }
 
 LR_OWN void plat_file_forget(void) {
@@ -288,7 +299,7 @@ LR_OWN void plat_file_forget(void) {
   if (file.fd >= 0 && same_file()) close(file.fd);
   file.fd = -1;
   file.base = NULL;
-  file.size = 0;
+  file.size = file.zeroed = 0;
 }
 
 LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
