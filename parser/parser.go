@@ -189,6 +189,8 @@ type Growth struct {
 	Records int64
 	// Modules says that for some run there are modules that were not known.
 	Modules bool
+	// Marks says that there are new marks; see [Marker].
+	Marks bool
 	// Pending says that something waits for a later Grow, which should come
 	// soon even if the file does not change.
 	Pending bool
@@ -220,11 +222,71 @@ type OverheadTeller interface {
 	Overhead(run int) (o Overhead, ok bool)
 }
 
+// A Scanner is a log of which all was looked at when it was opened. What that
+// found is small and can be kept: with it in [Options], opening the file again
+// is quick as long as it has not changed.
+type Scanner interface {
+	Log
+	// Found returns what was found when the log was opened. If that came from
+	// the options, it is the same bytes. It is shared: do not change it.
+	Found() []byte
+}
+
+// A CallSiter is a log that may say where calls were made from.
+type CallSiter interface {
+	Log
+	// CallSite returns the return address with which the function was called
+	// that a record enters. It is not ok for other records, and where the log
+	// does not say.
+	CallSite(record int64) (address uint64, space uint16, ok bool, err error)
+}
+
 // A ThreadNamer is a log that knows names of threads.
 type ThreadNamer interface {
 	// ThreadNames returns the names of a run's threads by id, as far as they
 	// were recorded. It is shared: do not change it.
 	ThreadNames(run int) map[uint32]string
+}
+
+// A MarkKind says what a [Mark] is.
+type MarkKind uint8
+
+const (
+	// TextMark is a text.
+	TextMark MarkKind = iota
+	// IntCounter, UintCounter and FloatCounter are the value that a counter
+	// has from then on: an int64, a uint64 or a float64.
+	IntCounter
+	UintCounter
+	FloatCounter
+)
+
+// A Mark is what the program itself wrote into its log at a moment.
+type Mark struct {
+	// Time is in nanoseconds of the log's clock, as that of an [Event].
+	Time   int64
+	Thread uint32
+	Kind   MarkKind
+	// Bits is a counter's value: an int64 or uint64, or what
+	// [math.Float64bits] makes of a float64.
+	Bits uint64
+	// Text is a text, or a counter's name, as it was recorded: it need not be
+	// UTF-8.
+	Text []byte
+}
+
+// A Marker is a log that may have marks.
+type Marker interface {
+	Log
+	// MarkCount says how many texts and values of counters a run has, as far
+	// as the log was read.
+	MarkCount(run int) (texts, counters int64)
+	// Marks calls yield with the marks of a run whose time is not before
+	// from, in order of time, until it returns false. The mark and its Text
+	// are only good until then. Of equal times the smaller thread id comes
+	// first. Marks of a log that grows may be found late: another call may
+	// give some between those that were given before.
+	Marks(ctx context.Context, run int, from int64, yield func(m *Mark) bool) error
 }
 
 // Options are what the user may say about a log. The zero value means that
@@ -242,6 +304,9 @@ type Options struct {
 	// the modules file; StartTick is nil where not given.
 	StartTime string
 	StartTick *uint32
+	// Found is what a [Scanner] found when the same file was opened before, nil
+	// for nothing. Formats that have none ignore it.
+	Found []byte
 }
 
 // A Progress is called now and then with the bytes done and the whole; it may

@@ -27,8 +27,10 @@ type walker struct {
 	process []chunk
 	byID    map[streamID]*stream
 	all     []*stream // in the order in which they were found
-	// open are the streams whose last chunk may still grow.
-	open map[*stream]bool
+	// open has the first chunk of a stream that may have grown since it was
+	// looked at; openProcess is that of the process chunks.
+	open        map[*stream]int
+	openProcess int
 
 	damage      []parser.Damage
 	damageBytes int64
@@ -83,7 +85,7 @@ func (w *walker) header() (Header, error) {
 // walk goes from chunk to chunk.
 func (w *walker) walk(ctx context.Context) error {
 	if w.byID == nil {
-		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]bool)
+		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]int)
 		w.at = int64(w.head.Size)
 	}
 	var b [ChunkHeaderSize]byte
@@ -219,7 +221,9 @@ func (w *walker) add(at int64, h *ChunkHeader) {
 				w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
 			}
 		}
-		w.open[s] = true
+		if _, ok := w.open[s]; !ok {
+			w.open[s] = len(s.chunks)
+		}
 		s.chunks = append(s.chunks, c)
 	default:
 		w.notes = append(w.notes, fmt.Sprintf("a chunk of unknown kind %d at offset %d is left out", h.Kind, at))
@@ -256,8 +260,10 @@ func (w *walker) sort() {
 	}
 }
 
-// refresh reads again how much of the chunks is used that may still grow, and
-// reports whether it has become another number for any.
+// refresh reads again how much of the chunks is used that may have grown, and
+// reports whether it has become another number for any. It is called after the
+// walk: a chunk is whole once the next of its stream is there, but need not have
+// been when the walk came to it.
 func (w *walker) refresh() (changed bool, err error) {
 	look := func(c *chunk) (closed bool, err error) {
 		var b [ChunkHeaderSize]byte
@@ -284,26 +290,29 @@ func (w *walker) refresh() (changed bool, err error) {
 		}
 		return closed, nil
 	}
-	for s := range w.open {
-		i := len(s.chunks) - 1
-		c := s.chunks[i]
-		closed, err := look(&c)
-		if err != nil {
-			return changed, err
+	for s, first := range w.open {
+		closed := false
+		for i := first; i < len(s.chunks); i++ {
+			c := s.chunks[i]
+			if closed, err = look(&c); err != nil {
+				return changed, err
+			}
+			if c != s.chunks[i] {
+				// Views share the list.
+				s.chunks = slices.Clone(s.chunks)
+				s.chunks[i] = c
+			}
 		}
-		if c != s.chunks[i] {
-			// Views share the list.
-			s.chunks = append(slices.Clip(s.chunks[:i]), c)
-		}
-		if closed {
+		if w.open[s] = len(s.chunks) - 1; closed {
 			delete(w.open, s)
 		}
 	}
-	if n := len(w.process); n > 0 {
-		if _, err := look(&w.process[n-1]); err != nil {
+	for ; w.openProcess < len(w.process); w.openProcess++ {
+		if _, err := look(&w.process[w.openProcess]); err != nil {
 			return changed, err
 		}
 	}
+	w.openProcess = max(len(w.process)-1, 0)
 	return changed, nil
 }
 

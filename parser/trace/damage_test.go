@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -92,7 +93,7 @@ func TestCut(t *testing.T) {
 }
 
 // check reads whatever a file gives: no panic, times in order, and as many
-// events as announced.
+// events and marks as announced.
 func check(b []byte) (*trace.Log, error) {
 	log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
@@ -119,6 +120,11 @@ func check(b []byte) (*trace.Log, error) {
 		if _, err := log.ReadEvents(one[:], int64(k)); err != nil || one[0] != events[k] {
 			return nil, fmt.Errorf("event %d read alone is %+v, not %+v: %v", k, one[0], events[k], err)
 		}
+	}
+	texts, counters := log.MarkCount(0)
+	marks, err := readMarks(log, math.MinInt64)
+	if err != nil || int64(len(marks)) != texts+counters {
+		return nil, fmt.Errorf("%d marks of %d, %w", len(marks), texts+counters, err)
 	}
 	return log, nil
 }

@@ -285,7 +285,6 @@ func (d *decoder) fill() error {
 // decode decodes events of the current chunk. The error is nil if dst is full,
 // io.EOF at the chunk's end.
 func (d *decoder) decode(dst []parser.Event) (n int, err error) {
-	thread := uint32(d.s.thread)
 	for {
 		if d.chunk < 0 {
 			return n, io.EOF
@@ -312,42 +311,10 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 			most = n + 1
 		}
 		from := n
-		// The loop takes short records that lie in the buffer as a whole and
-		// need no more looking at; other takes all others.
-		last := min(stop, len(d.buf)-longestShort+1)
-		p, time := d.p, d.time
-		frames := d.frames
-		nextEpoch, space := d.nextEpoch, uint16(d.epoch)<<1
-		for n < most && p < last {
-			v := binary.LittleEndian.Uint64(b[p:])
-			e := &dst[n]
-			if v&1 != 0 {
-				top := len(frames) - 1
-				if top < 0 {
-					break
-				}
-				f := &frames[top]
-				frames = frames[:top]
-				p += shortLeave
-				time += v >> 1 & 0x7fff
-				e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Leave, parser.NoGap
-				n++
-				continue
-			}
-			w := &d.windows[v>>2&7]
-			t := time + v>>32&0xffff
-			if v&2 == 0 || !w.set || t >= nextEpoch {
-				break
-			}
-			p += shortEnter
-			time = t
-			f := frame{w.base + v>>5&(1<<offsetBits-1), space | w.kind}
-			frames = append(frames, f)
-			e.Address, e.Time, e.Thread, e.Space, e.Kind, e.Gap = f.address, int64(time), thread, f.space, parser.Enter, parser.NoGap
-			n++
-		}
-		d.p, d.time, d.frames = p, time, frames
-		if n < most && p < stop {
+		// Short records that lie in the buffer as a whole and need no more
+		// looking at are most; other takes all others.
+		n += d.shorts(dst[n:most], b, min(stop, len(d.buf)-longestShort+1))
+		if n < most && d.p < stop {
 			var emitted bool
 			if emitted, err = d.other(&dst[n], d.ordinal+int64(n)); emitted {
 				n++
@@ -361,6 +328,50 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 			return n, err
 		}
 	}
+}
+
+// shorts decodes short enters and leaves that begin before last, until one needs
+// more looking at, and returns how many. It has no calls, and sets fields one by
+// one, so that what it works with stays in registers.
+func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
+	if cap(d.frames)-len(d.frames) < len(dst) {
+		d.frames = slices.Grow(d.frames, len(dst))
+	}
+	stack, top := d.frames[:cap(d.frames)], len(d.frames)
+	p, time := d.p, d.time
+	thread, space := uint32(d.s.thread), uint16(d.epoch)<<1
+	n := 0
+	for ; n < len(dst) && p < last; n++ {
+		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
+		e := &dst[n]
+		if v&1 != 0 {
+			if top == 0 {
+				break
+			}
+			top--
+			f := &stack[top]
+			p += shortLeave
+			time += v >> 1 & 0x7fff
+			e.Address, e.Space = f.address, f.space
+			e.Time, e.Thread, e.Kind, e.Gap = int64(time), thread, parser.Leave, parser.NoGap
+			continue
+		}
+		w := &d.windows[v>>2&7]
+		t := time + v>>32&0xffff
+		if v&2 == 0 || !w.set || t >= d.nextEpoch {
+			break
+		}
+		p += shortEnter
+		time = t
+		address, kind := w.base+v>>5&(1<<offsetBits-1), space|w.kind
+		f := &stack[top]
+		top++
+		f.address, f.space = address, kind
+		e.Address, e.Space = address, kind
+		e.Time, e.Thread, e.Kind, e.Gap = int64(t), thread, parser.Enter, parser.NoGap
+	}
+	d.p, d.time, d.frames = p, time, d.frames[:top]
+	return n
 }
 
 // short decodes a short enter or leave, v, with all that there is to check.
@@ -522,10 +533,10 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		f := d.leave(frame{w.base + uint64(v>>(32-offsetBits)), d.space(w.kind)}, ordinal)
 		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Leave}
 		emitted = true
-	case recMark:
-		d.s.marks += d.count()
-	case recCounter:
-		d.s.counters += d.count()
+	case recMark, recCounter:
+		if d.scanning {
+			d.s.addMark(typ, int32(d.chunk), d.bufAt+int64(d.p), now-uint64(le.Uint16(body)))
+		}
 	}
 	if int64(d.p)+length <= int64(len(d.buf)) {
 		d.p += int(length)
@@ -534,14 +545,6 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.p, d.buf = 0, d.buf[:0]
 	}
 	return emitted, nil
-}
-
-// count is what a record adds to a number that scanning counts.
-func (d *decoder) count() int64 {
-	if d.scanning {
-		return 1
-	}
-	return 0
 }
 
 // leastLength returns the least length in bytes of a record of a type, whose

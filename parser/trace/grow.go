@@ -42,7 +42,7 @@ type growth struct {
 	// published is the limit of what was published: no event to come gets an
 	// earlier time.
 	published uint64
-	// newest is the latest time of an event, first seen at seen.
+	// newest is the latest time of an event or mark, first seen at seen.
 	newest uint64
 	seen   time.Time
 	// calibrations and loads are how many the last view has.
@@ -109,16 +109,20 @@ func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 	return g.limit(), nil
 }
 
-// see reads on to the end of a decoder's stream for the time of its last event.
+// see reads on to the end of a decoder's stream for the time of its last event
+// or mark.
 func (g *growth) see(d *decoder) error {
 	var dst [512]parser.Event
 	for {
 		n, err := d.read(dst[:])
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
 		}
-		if t := uint64(dst[n-1].Time); t > g.newest || g.seen.IsZero() {
-			g.newest, g.seen = t, time.Now()
+		if d.time > g.newest || g.seen.IsZero() {
+			g.newest, g.seen = d.time, time.Now()
+		}
+		if n == 0 {
+			return nil
 		}
 	}
 }
@@ -182,7 +186,7 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	latest := uint64(0)
 	for _, s := range g.w.all {
 		c := g.shown[s]
-		if c == nil || c.count != s.count || len(c.chunks) != len(s.chunks) || c.chunks[len(c.chunks)-1] != s.chunks[len(s.chunks)-1] {
+		if c == nil || c.count != s.count || c.markCount() != s.markCount() || len(c.chunks) != len(s.chunks) || c.chunks[len(c.chunks)-1] != s.chunks[len(s.chunks)-1] {
 			fresh := *s
 			c = &fresh
 		}
@@ -252,11 +256,11 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if !w.ok || head.PID != old.header.PID || head.Started != old.header.Started || head.Begin != old.header.Begin {
 		return result, fmt.Errorf("the header is another one: %w", parser.ErrShrunk)
 	}
-	if _, err := w.refresh(); err != nil {
-		return result, err
-	}
 	walked := w.at
 	if err := w.walk(ctx); err != nil {
+		return result, err
+	}
+	if _, err := w.refresh(); err != nil {
 		return result, err
 	}
 	news, err := g.readProcess()
@@ -332,6 +336,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	g.publish(v, old, limit)
 	g.unloads = g.process.unloads
 	result.Records = v.info.Records - old.info.Records
+	result.Marks = v.markCount() != old.markCount()
 	result.Ended = !g.canGrow()
 	l.view.Store(v)
 	return result, nil

@@ -508,6 +508,15 @@ const (
 
 // ReadEvents implements [parser.Log].
 func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	return l.readEvents(dst, from, true)
+}
+
+// ReadUntimed is ReadEvents for who does not look at times: they mean nothing.
+func (l *Log) ReadUntimed(dst []parser.Event, from int64) (int, error) {
+	return l.readEvents(dst, from, false)
+}
+
+func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error) {
 	if from < 0 {
 		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
 	}
@@ -519,7 +528,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 		return 0, io.EOF
 	}
 	c := l.cursor(v, from)
-	n, err := readMapped(l.mapped, c, dst, from)
+	n, err := readMapped(l.mapped, c, dst, from, timed)
 	if err != nil {
 		return n, fmt.Errorf("%s: %w", l.name, err)
 	}
@@ -584,12 +593,14 @@ func (c *cursor) goTo(from int64) error {
 	return nil
 }
 
-func (c *cursor) readAt(dst []parser.Event, from int64) (int, error) {
+func (c *cursor) readAt(dst []parser.Event, from int64, timed bool) (int, error) {
 	if err := c.goTo(from); err != nil {
 		return 0, err
 	}
 	n, err := c.read(dst)
-	c.convert(dst[:n])
+	if timed {
+		c.convert(dst[:n])
+	}
 	if err == nil && n < len(dst) && c.next < c.x.total {
 		err = errChanged
 	}
@@ -607,7 +618,8 @@ func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
 	return list, outer, nil
 }
 
-func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
+// find returns the stream of a record, and its number in that.
+func (c *cursor) find(record int64) (s *stream, ordinal int64, err error) {
 	if err := c.goTo(record); err != nil {
 		return nil, 0, err
 	}
@@ -630,8 +642,14 @@ func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 			return nil, 0, err
 		}
 	}
-	s := c.heap[0].s
-	ordinal := c.heap[0].d.ordinal - int64(len(c.heap[0].events))
+	return c.heap[0].s, c.heap[0].d.ordinal - int64(len(c.heap[0].events)), nil
+}
+
+func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
+	s, ordinal, err := c.find(record)
+	if err != nil {
+		return nil, 0, err
+	}
 	// A decoder knows the last stack that the file stated, and none other was
 	// stated between that and the event.
 	d := newDecoder(c.r, longestFixed*4)

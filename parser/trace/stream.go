@@ -74,6 +74,8 @@ type stream struct {
 	// broken has the chunks that cannot be read to their end.
 	broken []int32
 	floors []floor
+	// markSamples are places from which marks can be read.
+	markSamples []markSample
 
 	lost, marks, counters int64
 	damage                []parser.Damage
@@ -169,6 +171,9 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 			progress(int64(s.chunks[done].size))
 		}
 		if got < want {
+			if limit != noLimit {
+				return d.passMarks(limit)
+			}
 			return nil
 		}
 		if err := ctx.Err(); err != nil {

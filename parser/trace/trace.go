@@ -32,7 +32,7 @@
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk. Each of the at most four positions at which the log is read needs up
+// chunk, 32 more for each chunk with marks or 4,096 of these. Each of the at most four positions at which the log is read needs up
 // to 4 MiB, or 6 KiB for each stream that is active there if that is more.
 package trace
 
@@ -96,7 +96,8 @@ func Detect(head []byte, size int64) int {
 }
 
 // A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
-// [parser.ThreadNamer] and [parser.OverheadTeller].
+// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker] and
+// [parser.CallSiter].
 type Log struct {
 	r    io.ReaderAt
 	file *os.File // nil where r is none
@@ -129,6 +130,8 @@ var _ interface {
 	parser.Resumer
 	parser.ThreadNamer
 	parser.OverheadTeller
+	parser.Marker
+	parser.CallSiter
 } = (*Log)(nil)
 
 // Open opens the trace at path. It reads all of it once; p is told the bytes
@@ -271,14 +274,13 @@ func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.
 func (g *growth) describe(v *view) {
 	info, p, w := &v.info, g.process, g.w
 	info.Format, info.Why, info.Size = formatName, "the file says so", w.size
-	var marks, counters int64
 	lost := p.lost
 	levels := 0
 	for _, s := range w.all {
 		info.Records += s.count
 		info.DamageBytes += s.damageBytes
 		info.Damage = append(info.Damage, s.damage...)
-		marks, counters, lost = marks+s.marks, counters+s.counters, lost+s.lost
+		lost += s.lost
 		if s.level > 0 && s.count > 0 {
 			levels++
 		}
@@ -322,9 +324,6 @@ func (g *growth) describe(v *view) {
 	}
 	if lost > 0 {
 		note("%d events were lost", lost)
-	}
-	if marks > 0 || counters > 0 {
-		note("%d marks and %d counters, which are not shown", marks, counters)
 	}
 	if levels > 0 {
 		note("%d signal handlers interrupted the recorder; their events are their thread's", levels)

@@ -39,6 +39,43 @@ func readAll(log parser.Log, n int) ([]parser.Event, error) {
 	}
 }
 
+// TestUntimed reads all but the times.
+func TestUntimed(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		m := &tracetest.Memory{}
+		w := tracetest.NewWriter(m)
+		tracetest.WriteCalls(w, threads, 30000)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		log := open(t, m)
+		want, err := readAll(log, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]parser.Event, len(want))
+		for from := 0; from < len(got); from += 700 {
+			if _, err := log.ReadUntimed(got[from:min(from+700, len(got))], int64(from)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range got {
+			got[i].Time = want[i].Time
+		}
+		if err := differ(got, want); err != nil {
+			t.Errorf("%d threads: %v", threads, err)
+		}
+		// What was read so leaves the times of others alone.
+		again, err := readAll(log, 1000)
+		if err == nil {
+			err = differ(again, want)
+		}
+		if err != nil {
+			t.Errorf("%d threads, read again: %v", threads, err)
+		}
+	}
+}
+
 func differ(got, want []parser.Event) error {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {

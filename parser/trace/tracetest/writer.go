@@ -322,6 +322,41 @@ func (t *Thread) Leave(time uint64) {
 	}
 }
 
+// Mark writes a mark of at most 65,535 bytes.
+func (t *Thread) Mark(time uint64, text string) {
+	t.text(10, time, binary.LittleEndian.AppendUint16(nil, uint16(len(text))), text)
+}
+
+// Site writes where the enter is called from that comes next, at a time.
+func (t *Thread) Site(time, address uint64) {
+	// The enter is to lie in the same chunk.
+	t.room(64, time)
+	le := binary.LittleEndian
+	t.buf = le.AppendUint64(le.AppendUint16(t.buf, 8<<2|5<<8), address)
+}
+
+// Counter writes the value of a counter, whose name has at most 255 bytes; form
+// is 0 for an int64, 1 for a uint64 and 2 for the bits of a float64.
+func (t *Thread) Counter(time uint64, form uint8, bits uint64, name string) {
+	t.text(11, time, binary.LittleEndian.AppendUint64([]byte{form, uint8(len(name))}, bits), name)
+}
+
+// text writes a record with a delta, a head and a text.
+func (t *Thread) text(typ int, time uint64, head []byte, text string) {
+	le := binary.LittleEndian
+	length := (4 + len(head) + len(text) + 1) &^ 1
+	d := t.delta(length+4, time, math.MaxUint16)
+	if length/2 <= math.MaxUint8 {
+		t.buf = le.AppendUint16(t.buf, uint16(typ<<2|length/2<<8))
+	} else {
+		t.buf = le.AppendUint32(le.AppendUint16(t.buf, uint16(typ<<2)), uint32(length+4))
+	}
+	t.buf = append(append(le.AppendUint16(t.buf, uint16(d)), head...), text...)
+	if len(text)%2 != 0 {
+		t.buf = append(t.buf, 0)
+	}
+}
+
 // LeaveAddress writes a leave with an address.
 func (t *Thread) LeaveAddress(time, address uint64, kind int) {
 	le := binary.LittleEndian

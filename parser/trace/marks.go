@@ -1,0 +1,395 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"logparser/parser"
+)
+
+// Marks are no events and have no numbers: there may be a hundred million of
+// them beside a few calls, or the other way round. What is kept of them is a
+// place to read on from for each chunk that has any, and for every 4,096 of
+// them, so that chunks without marks need not be read. Their texts stand in
+// the records themselves, each with its own: the format has no table of them.
+
+// markEvery is how many marks of a chunk lie between two samples.
+const markEvery = 4096
+
+// A markSample is a place in a stream just before a mark.
+type markSample struct {
+	offset int64  // of the mark's record
+	time   uint64 // of the record before
+	before int64  // how many marks of the stream come before
+	chunk  int32
+}
+
+func (s *stream) markCount() int64 { return s.marks + s.counters }
+
+// addMark counts a mark while scanning.
+func (s *stream) addMark(typ uint16, chunk int32, offset int64, time uint64) {
+	count := s.markCount()
+	if n := len(s.markSamples); n == 0 || s.markSamples[n-1].chunk != chunk || count-s.markSamples[n-1].before >= markEvery {
+		s.markSamples = append(s.markSamples, markSample{offset, time, count, chunk})
+	}
+	if typ == recMark {
+		s.marks++
+	} else {
+		s.counters++
+	}
+}
+
+// passMarks takes in the marks before a time that no event has followed yet.
+// It is for a log that grows: the next event may be far away.
+func (d *decoder) passMarks(limit uint64) error {
+	for {
+		b, err := d.peek()
+		if b == nil || err != nil {
+			return err
+		}
+		first := binary.LittleEndian.Uint16(b)
+		switch typ := first >> 2 & 63; {
+		case isEvent(first), typ == recSite:
+			// A call site stays with its enter.
+			return nil
+		case typ == recMark, typ == recCounter:
+			delta := b[2:]
+			if first>>8 == 0 {
+				delta = b[6:]
+			}
+			if d.time+uint64(binary.LittleEndian.Uint16(delta)) >= limit {
+				return nil
+			}
+		}
+		_, err = d.other(nil, 0)
+		var bad *recordError
+		if errors.As(err, &bad) {
+			// The next reading of events finds it, too, and says so.
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// isEvent reports whether a record is one by its first word.
+func isEvent(first uint16) bool {
+	typ := first >> 2 & 63
+	return first&3 != 0 || typ >= recEnter && typ <= recLeaveShort
+}
+
+// peek returns the next record and what follows it, as far as any record but a
+// stack is long; nil at the end of the stream.
+func (d *decoder) peek() ([]byte, error) {
+	for d.chunk < 0 || d.bufAt+int64(d.p) >= d.end {
+		if !d.nextChunk() {
+			return nil, nil
+		}
+	}
+	if d.p+longestFixed > len(d.buf) && d.bufAt+int64(len(d.buf)) < d.end {
+		if err := d.fill(); err != nil {
+			return nil, err
+		}
+	}
+	return d.buf[d.p : len(d.buf)+overread], nil
+}
+
+// markCount returns how many marks and values of counters are known.
+func (v *view) markCount() (n int64) {
+	for _, s := range v.index.streams {
+		n += s.markCount()
+	}
+	return n
+}
+
+// MarkCount implements [parser.Marker].
+func (l *Log) MarkCount(int) (texts, counters int64) {
+	for _, s := range l.view.Load().index.streams {
+		texts, counters = texts+s.marks, counters+s.counters
+	}
+	return texts, counters
+}
+
+// Memory of a reading of marks in bytes, which its streams share; each has
+// room for the fixed part of any record at least.
+const (
+	markBytes     = 1 << 20
+	leastMarkRoom = 512
+	mostMarkRoom  = 64 << 10
+)
+
+// A markReader reads the marks of one stream. It does not check what scanning
+// has checked: it never goes beyond the last mark that was counted in a chunk.
+type markReader struct {
+	r io.ReaderAt
+	s *stream
+	// sample is the next sample, left how many marks lie before it.
+	sample int
+	left   int64
+
+	buf  []byte // bytes of the file from at on
+	at   int64
+	p    int // the next record in buf
+	end  int64
+	time uint64 // of the last record, in units
+	// What the mark has; its text is in the file.
+	kind   parser.MarkKind
+	bits   uint64
+	textAt int64
+	text   int // bytes
+}
+
+// before says whether a's mark comes before b's.
+func (a *markReader) before(b *markReader) bool {
+	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
+}
+
+// next goes to the next mark; it is not ok at the end.
+func (m *markReader) next(ctx context.Context) (ok bool, err error) {
+	if m.left == 0 {
+		list := m.s.markSamples
+		if m.sample == len(list) {
+			return false, nil
+		}
+		a := &list[m.sample]
+		m.sample++
+		m.left = m.s.markCount() - a.before
+		if m.sample < len(list) {
+			m.left = list[m.sample].before - a.before
+		}
+		m.seek(a.offset)
+		m.end, m.time = m.s.chunks[a.chunk].end(), a.time
+	}
+	m.left--
+	for {
+		found, err := m.record(ctx)
+		if err != nil || found {
+			return found, err
+		}
+	}
+}
+
+// seek makes the next record the one at an offset.
+func (m *markReader) seek(offset int64) {
+	if p := offset - m.at; p >= 0 && p <= int64(len(m.buf)) {
+		m.p = int(p)
+	} else {
+		m.at, m.p, m.buf = offset, 0, m.buf[:0]
+	}
+}
+
+// longestHead is the part of a record that is looked at, in bytes: a counter's
+// with a length of its own.
+const longestHead = 18
+
+// fill reads on from the next record.
+func (m *markReader) fill(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.at += int64(m.p)
+	left := copy(m.buf[:cap(m.buf)], m.buf[m.p:])
+	m.p = 0
+	n := int(min(int64(cap(m.buf)-left), m.end-m.at-int64(left)))
+	if n <= 0 {
+		return fmt.Errorf("thread %d: %w", m.s.thread, errChanged)
+	}
+	m.buf = m.buf[:left+n]
+	if got, err := m.r.ReadAt(m.buf[left:], m.at+int64(left)); got < n {
+		m.buf = m.buf[:left]
+		return fmt.Errorf("offset %d: %w", m.at+int64(left)+int64(got), shrunk(err))
+	}
+	return nil
+}
+
+// record takes the next record and reports whether it is a mark.
+func (m *markReader) record(ctx context.Context) (found bool, err error) {
+	le := binary.LittleEndian
+	if len(m.buf)-m.p < longestHead && m.at+int64(len(m.buf)) < m.end || m.p == len(m.buf) {
+		if err := m.fill(ctx); err != nil {
+			return false, err
+		}
+	}
+	b := m.buf[m.p:]
+	// Calls first: there are many of them.
+	for len(b) >= 6 && b[0]&3 != 0 {
+		if b[0]&1 != 0 {
+			m.time += uint64(le.Uint16(b) >> 1)
+			b = b[shortLeave:]
+		} else {
+			m.time += uint64(le.Uint16(b[4:]))
+			b = b[shortEnter:]
+		}
+	}
+	if p := len(m.buf) - len(b); p > m.p {
+		m.p = p
+		return false, nil
+	}
+	var head [longestHead + 6]byte
+	copy(head[:], b)
+	first := le.Uint16(head[:])
+	typ, length, body := first>>2&63, int64(first>>8)*2, 2
+	switch {
+	case first&1 != 0:
+		m.time += uint64(first >> 1)
+		typ, length = 0, shortLeave
+	case first&2 != 0:
+		m.time += uint64(le.Uint16(head[4:]))
+		typ, length = 0, shortEnter
+	case first == 0:
+		length = 2
+	case length == 0:
+		if length, body = int64(le.Uint32(head[2:])), 6; length < 6 {
+			return false, fmt.Errorf("thread %d: %w", m.s.thread, errChanged)
+		}
+	}
+	switch typ {
+	case recTime:
+		v := le.Uint64(head[2:])
+		switch length {
+		case 4:
+			v &= 1<<16 - 1
+		case 8:
+			v &= 1<<48 - 1
+		}
+		m.time += v << timeShift
+	case recEnter, recEnter + 1, recLeave, recLeave + 1:
+		m.time += le.Uint64(head[2:]) & (1<<48 - 1)
+	case recLeaveShort:
+		m.time += uint64(le.Uint16(head[2:]))
+	case recMark:
+		m.time += uint64(le.Uint16(head[body:]))
+		m.kind, m.bits = parser.TextMark, 0
+		m.texts(int64(body)+4, length, int(le.Uint16(head[body+2:])))
+		found = true
+	case recCounter:
+		m.time += uint64(le.Uint16(head[body:]))
+		m.kind, m.bits = parser.IntCounter+parser.MarkKind(min(head[body+2], 2)), le.Uint64(head[body+4:])
+		m.texts(int64(body)+12, length, int(head[body+3]))
+		found = true
+	}
+	m.seek(m.at + int64(m.p) + length)
+	return found, nil
+}
+
+// texts notes where in a record of a length its text lies: n bytes from at on.
+func (m *markReader) texts(at, length int64, n int) {
+	m.textAt = m.at + int64(m.p) + at
+	m.text = int(max(min(int64(n), length-at), 0))
+}
+
+// appendText appends the text of the mark.
+func (m *markReader) appendText(dst []byte) ([]byte, error) {
+	if at := m.textAt - m.at; at >= 0 && at+int64(m.text) <= int64(len(m.buf)) {
+		return append(dst, m.buf[at:at+int64(m.text)]...), nil
+	}
+	n := len(dst)
+	dst = slices.Grow(dst, m.text)[:n+m.text]
+	if got, err := m.r.ReadAt(dst[n:], m.textAt); got < m.text {
+		return dst[:n], fmt.Errorf("offset %d: %w", m.textAt+int64(got), shrunk(err))
+	}
+	return dst, nil
+}
+
+// Marks implements [parser.Marker].
+func (l *Log) Marks(ctx context.Context, _ int, from int64, yield func(m *parser.Mark) bool) error {
+	if err := l.view.Load().marks(ctx, l.r, from, yield); err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	return nil
+}
+
+func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Mark) bool) error {
+	// A stream is opened when the others have come to its first mark.
+	type start struct {
+		s      *stream
+		sample int
+	}
+	var waiting []start
+	for _, s := range v.index.streams {
+		list := s.markSamples
+		if len(list) > 0 {
+			k := sort.Search(len(list), func(k int) bool { return v.clock.at(list[k].time) >= from })
+			waiting = append(waiting, start{s, max(k-1, 0)})
+		}
+	}
+	begin := func(a start) uint64 { return a.s.markSamples[a.sample].time }
+	slices.SortFunc(waiting, func(a, b start) int { return cmp.Compare(begin(a), begin(b)) })
+	room := min(max(markBytes/max(len(waiting), 1), leastMarkRoom), mostMarkRoom)
+	var heap, idle []*markReader
+	var mark parser.Mark
+	for {
+		for len(waiting) > 0 && (len(heap) == 0 || begin(waiting[0]) <= heap[0].time) {
+			var m *markReader
+			if n := len(idle); n > 0 {
+				m, idle = idle[n-1], idle[:n-1]
+			} else {
+				m = &markReader{buf: make([]byte, 0, room)}
+			}
+			*m = markReader{r: r, s: waiting[0].s, sample: waiting[0].sample, buf: m.buf[:0]}
+			waiting = waiting[1:]
+			ok, err := m.next(ctx)
+			for ok && err == nil && v.clock.at(m.time) < from {
+				ok, err = m.next(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			if !ok {
+				idle = append(idle, m)
+				continue
+			}
+			heap = append(heap, m)
+			for k := len(heap) - 1; k > 0 && heap[k].before(heap[(k-1)/2]); k = (k - 1) / 2 {
+				heap[k], heap[(k-1)/2] = heap[(k-1)/2], heap[k]
+			}
+		}
+		if len(heap) == 0 {
+			return nil
+		}
+		m := heap[0]
+		text, err := m.appendText(mark.Text[:0])
+		if err != nil {
+			return err
+		}
+		mark = parser.Mark{Time: v.clock.at(m.time), Thread: uint32(m.s.thread), Kind: m.kind, Bits: m.bits, Text: text}
+		if !yield(&mark) {
+			return nil
+		}
+		ok, err := m.next(ctx)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			last := len(heap) - 1
+			heap[0], heap = heap[last], heap[:last]
+			idle = append(idle, m)
+		}
+		downMarks(heap)
+	}
+}
+
+// downMarks restores the order of a heap whose first has changed.
+func downMarks(heap []*markReader) {
+	for k := 0; ; {
+		child := 2*k + 1
+		if child >= len(heap) {
+			return
+		}
+		if child+1 < len(heap) && heap[child+1].before(heap[child]) {
+			child++
+		}
+		if !heap[child].before(heap[k]) {
+			return
+		}
+		heap[k], heap[child] = heap[child], heap[k]
+		k = child
+	}
+}

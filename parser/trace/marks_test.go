@@ -1,0 +1,376 @@
+package trace_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logparser/parser"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/tracetext"
+)
+
+// markText says a mark in a line: time, thread, and what it is.
+func markText(m *parser.Mark) string {
+	value := ""
+	switch m.Kind {
+	case parser.IntCounter:
+		value = fmt.Sprintf(" = i%d", int64(m.Bits))
+	case parser.UintCounter:
+		value = fmt.Sprintf(" = u%d", m.Bits)
+	case parser.FloatCounter:
+		value = fmt.Sprintf(" = f%g", math.Float64frombits(m.Bits))
+	}
+	return fmt.Sprintf("%d %d %s%s", m.Time, m.Thread, m.Text, value)
+}
+
+// readMarks returns the marks from a time on, a line each.
+func readMarks(log parser.Marker, from int64) ([]string, error) {
+	var list []string
+	last := int64(math.MinInt64)
+	var back error
+	err := log.Marks(context.Background(), 0, from, func(m *parser.Mark) bool {
+		if m.Time < last || m.Time < from {
+			back = fmt.Errorf("%s comes after %d", markText(m), last)
+		}
+		last = m.Time
+		list = append(list, markText(m))
+		return true
+	})
+	return list, cmp.Or(err, back)
+}
+
+// TestMarks reads marks that were written by hand: of two threads and of a
+// signal handler, before, between and behind calls, in several chunks.
+func TestMarks(t *testing.T) {
+	file, err := tracetext.Load(strings.NewReader(`
+file
+chunk process
+clock @1000 ns=1000
+chunk events stream=1 thread=7 base=1000
+mark +0 "begin"
+window w0 entry 0x400000
+window w1 return 0x500000
+enter +100 w0 0x10
+counter +5 i64 -5 "queue"
+site w1 0x20
+enter @2000 w0 0x20
+time 2
+counter +4 u64 18446744073709551615 "bytes"
+leave +6
+leave @70000 entry 0x400010
+mark +0 "" # at the same time as another thread's
+chunk events stream=2 thread=5 base=1000
+padding 3
+enter +500 entry 0x400030
+arguments 1 0102
+counter @70000 f64 0.25 "load"
+leave +8
+result 1 ff
+lost 3
+mark +2 "the last"
+chunk events stream=1 level=1 thread=7 base=1200
+enter +0 entry 0x400040
+mark +1 "handler"
+chunk events stream=1 thread=7 base=80000
+stack depth=0
+leave +0 return 0x600000
+mark +9 "second chunk"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, &tracetest.Memory{Bytes: file})
+	want := []string{
+		"1000 7 begin", "1105 7 queue = i-5", "1201 7 handler", "67540 7 bytes = u18446744073709551615",
+		"70000 5 load = f0.25", "70000 7 ", "70010 5 the last", "80009 7 second chunk",
+	}
+	if texts, counters := log.MarkCount(0); texts != 5 || counters != 3 {
+		t.Errorf("%d texts and %d values", texts, counters)
+	}
+	for _, from := range []int64{math.MinInt64, 1000, 1001, 1201, 1202, 70000, 70001, 80009, 80010, math.MaxInt64} {
+		rest := want[slices.IndexFunc(append(slices.Clone(want), "9223372036854775807"), func(s string) bool {
+			var at int64
+			fmt.Sscan(s, &at)
+			return at >= from
+		}):]
+		if got, err := readMarks(log, from); err != nil || !slices.Equal(got, rest) {
+			t.Errorf("from %d: %v\n%s\nwant\n%s", from, err, strings.Join(got, "\n"), strings.Join(rest, "\n"))
+		}
+	}
+	n := 0
+	if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { n++; return n < 2 }); err != nil || n != 2 {
+		t.Errorf("stopped at the second: %d, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := log.Marks(ctx, 0, 0, func(*parser.Mark) bool { return true }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// A scribe writes random calls and marks of some threads.
+type scribe struct {
+	r    *rand.Rand
+	list []*tracetest.Thread
+	open []int
+	now  uint64
+	want []scribbled
+	// far is how long pauses are at most, in units.
+	far uint64
+}
+
+type scribbled struct {
+	time   uint64
+	thread uint32
+	text   string
+}
+
+func newScribe(r *rand.Rand, w *tracetest.Writer, threads int) *scribe {
+	s := &scribe{r: r, now: 1000, open: make([]int, threads), far: 1 << r.IntN(30)}
+	for i := range threads {
+		s.list = append(s.list, w.Thread(uint32(i+1), 0, uint64(100+i)))
+	}
+	return s
+}
+
+// write writes n records, of which marks of every are marks.
+func (s *scribe) write(n, marks, every int) {
+	for range n {
+		s.now += s.r.Uint64N(s.far + 1)
+		i := s.r.IntN(len(s.list))
+		t := s.list[i]
+		mark := parser.Mark{Time: int64(s.now), Thread: uint32(100 + i)}
+		switch k := s.r.IntN(every); {
+		case k < marks:
+			mark.Text = []byte(strings.Repeat("text ", s.r.IntN(4)*s.r.IntN(400)*s.r.IntN(2)))
+			t.Mark(s.now, string(mark.Text))
+		case k < 2*marks:
+			mark.Kind, mark.Bits, mark.Text = parser.IntCounter+parser.MarkKind(s.r.IntN(3)), s.r.Uint64(), []byte("counter")[:s.r.IntN(8)]
+			t.Counter(s.now, uint8(mark.Kind-parser.IntCounter), mark.Bits, string(mark.Text))
+		case s.open[i] > 0 && s.r.IntN(2) == 0:
+			s.open[i]--
+			t.Leave(s.now)
+			continue
+		default:
+			s.open[i]++
+			t.Enter(s.now, 0x400000+uint64(s.r.IntN(99)), tracetest.Entry)
+			continue
+		}
+		s.want = append(s.want, scribbled{s.now, mark.Thread, markText(&mark)})
+	}
+}
+
+// marks returns the marks from a time on as they should be read.
+func (s *scribe) marks(from uint64) []string {
+	slices.SortStableFunc(s.want, func(a, b scribbled) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.thread, b.thread)) })
+	var list []string
+	for _, m := range s.want {
+		if m.time >= from {
+			list = append(list, m.text)
+		}
+	}
+	return list
+}
+
+// TestMarksRandom reads the marks of random programs from random times on.
+func TestMarksRandom(t *testing.T) {
+	for seed := range uint64(soak(60)) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		m := &tracetest.Memory{}
+		w := tracetest.NewWriter(m)
+		w.Clock(1000, 1000, 0, 0)
+		w.ChunkSize = 4096 << r.IntN(5)
+		s := newScribe(r, w, 1+r.IntN(4))
+		// Also next to nothing but marks, or but calls.
+		s.write(r.IntN(30_000), 1, 2+r.IntN(1<<r.IntN(12)))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		log := open(t, m)
+		if d := log.Info().Damage; len(d) > 0 {
+			t.Fatalf("seed %d: damage %v", seed, d)
+		}
+		for _, from := range []uint64{0, 1000 + r.Uint64N(s.now-999), s.now} {
+			want := s.marks(from)
+			got, err := readMarks(log, int64(from))
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d, from %d: %d marks, want %d, %v", seed, from, len(got), len(want), err)
+			}
+		}
+	}
+}
+
+// TestMarksGrow follows a program. A mark is there soon, even if no call
+// follows it; none is lost or told twice.
+func TestMarksGrow(t *testing.T) {
+	for seed := range uint64(soak(20)) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		m := &tracetest.Memory{}
+		w := tracetest.NewWriter(m)
+		w.Clock(1000, 1000, 0, 0)
+		s := newScribe(r, w, 1+r.IntN(3))
+		s.far = 1e6
+		s.write(1, 0, 1)
+		if err := w.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		log := open(t, m)
+		before := 0
+		for look := range 12 {
+			if look%4 == 3 {
+				s.write(r.IntN(600), 1, 2) // no calls
+			} else {
+				s.write(r.IntN(3000), 1, 2+r.IntN(50))
+			}
+			if err := w.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			growth, err := log.Grow(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readMarks(log, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if growth.Marks != (len(got) != before) {
+				t.Fatalf("seed %d, look %d: %+v with %d marks after %d", seed, look, growth, len(got), before)
+			}
+			// What is older than 50 ms is there.
+			all := s.marks(0)
+			waiting := len(all) - len(got)
+			if late := s.marks(s.now - min(s.now, 60e6)); waiting > len(late) || !slices.Equal(got[:len(all)-len(late)], all[:len(all)-len(late)]) {
+				t.Fatalf("seed %d, look %d: %d of %d marks are there, %d are of the last 60 ms", seed, look, len(got), len(all), len(late))
+			}
+			before = len(got)
+		}
+		if seed < 3 {
+			s.write(5, 1, 2)
+			if err := w.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := log.Grow(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(60 * time.Millisecond)
+			if _, err := log.Grow(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := readMarks(log, 0); err != nil || !slices.Equal(got, s.marks(0)) {
+				t.Fatalf("seed %d: %d marks of a program that pauses, want %d, %v", seed, len(got), len(s.want), err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		growth, err := log.Grow(context.Background())
+		if err != nil || !growth.Ended {
+			t.Fatalf("%+v, %v", growth, err)
+		}
+		if got, err := readMarks(log, 0); err != nil || !slices.Equal(got, s.marks(0)) {
+			t.Fatalf("seed %d: %d marks at the end, want %d, %v", seed, len(got), len(s.want), err)
+		}
+		if d := log.Info().Damage; len(d) > 0 {
+			t.Fatalf("seed %d: damage %v", seed, d)
+		}
+		events, err := readAll(log, 1000)
+		if err != nil || len(events) != int(log.Info().Records) {
+			t.Fatalf("seed %d: %d events, %v", seed, len(events), err)
+		}
+	}
+}
+
+// marked writes a trace of two threads that has many marks.
+func marked(t testing.TB) []byte {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	s := newScribe(rand.New(rand.NewPCG(1, 13)), w, 2)
+	s.far = 1000
+	s.write(3000, 1, 6)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return m.Bytes
+}
+
+// TestMarksDamaged cuts a file and changes bytes of it: the marks that were
+// counted are read.
+func TestMarksDamaged(t *testing.T) {
+	file := marked(t)
+	for n := trace.HeaderSize; n <= len(file); n += 1 + len(file)/soak(1000) {
+		if _, err := check(file[:n]); err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+	}
+	for seed := range uint64(soak(300)) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		b := bytes.Clone(file)
+		for range 16 {
+			b[r.IntN(len(b))] = byte(r.Uint32())
+		}
+		if _, err := check(b); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestMarksChanged reads a file whose records have changed since it was opened:
+// there is an error or an end, and no other harm.
+func TestMarksChanged(t *testing.T) {
+	file := marked(t)
+	failed := 0
+	for seed := range uint64(soak(200)) {
+		r := rand.New(rand.NewPCG(seed, 15))
+		m := &tracetest.Memory{Bytes: bytes.Clone(file)}
+		log := open(t, m)
+		for range 64 {
+			m.Bytes[r.IntN(len(m.Bytes))] = byte(r.Uint32())
+		}
+		if seed%4 == 0 {
+			m.Bytes = m.Bytes[:r.IntN(len(m.Bytes))]
+		}
+		if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { return true }); err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing was noticed")
+	}
+}
+
+// BenchmarkMarks reads a million values of counters among as many calls.
+func BenchmarkMarks(b *testing.B) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.ChunkSize = 1 << 20
+	list := []*tracetest.Thread{w.Thread(1, 0, 7), w.Thread(2, 0, 8)}
+	const n = 1_000_000
+	for i := range uint64(n) {
+		t := list[i/50%2]
+		t.Enter(1000+10*i, 0x400000, tracetest.Entry)
+		t.Counter(1003+10*i, 1, i, "bytes")
+		t.Leave(1005 + 10*i)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	log := open(b, m)
+	b.ResetTimer()
+	for range b.N {
+		count := 0
+		if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { count++; return true }); err != nil || count != n {
+			b.Fatal(count, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/mark")
+}

@@ -1,0 +1,133 @@
+package trace_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/tracetext"
+)
+
+// sites says for each record where it was called from, "-" for nothing.
+func sites(t *testing.T, log *trace.Log) string {
+	t.Helper()
+	var list []string
+	for i := range log.Info().Records {
+		address, space, ok, err := log.CallSite(i)
+		if err != nil {
+			t.Fatalf("record %d: %v", i, err)
+		}
+		if !ok {
+			list = append(list, "-")
+			continue
+		}
+		list = append(list, fmt.Sprintf("%#x/%d", address, space))
+	}
+	return strings.Join(list, " ")
+}
+
+// TestCallSites asks for the call sites of each record of two threads.
+func TestCallSites(t *testing.T) {
+	const text = `file begin=1000 flags=%d
+chunk process
+load @1000 module=1 base=0x400000 size=0x10000 path="/bin/a"
+unload @5000 module=1
+load @6000 module=2 base=0x400000 size=0x10000 path="/bin/b"
+chunk events stream=1 thread=7 base=1000
+window w0 entry 0x400000
+window w7 return 0x7fff00000000
+enter +5 w0 0x10
+site w7 0x20
+enter +6 w0 0x20
+mark +2 "a mark"
+site 0x123456789abc
+time 2
+enter +6 entry 0x400030
+site w7 0x30
+leave +7 # has none, whatever stands before it
+site w6 0x30
+enter +3 w0 0x40 # of a window that is not set
+leave +3
+chunk events stream=1 thread=7 base=90000
+stack depth=2 entry:0x400010 entry:0x400020
+window w1 return 0x500000
+site w1 0x99
+counter +2 i64 5 "queue"
+enter @95000 entry 0x400050
+leave +4
+chunk events stream=2 thread=8 base=1000
+window w0 return 0x400000
+site w0 0x77
+enter @2000 w0 0x10
+`
+	load := func(flags int) *trace.Log {
+		file, err := tracetext.Load(strings.NewReader(fmt.Sprintf(text, flags)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return open(t, &tracetest.Memory{Bytes: file})
+	}
+	// The second space of each epoch is that of return addresses.
+	want := "- 0x7fff00000020/1 0x400077/1 0x123456789abc/3 - - - 0x500099/3 -"
+	if got := sites(t, load(trace.FlagSites)); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := sites(t, load(0)); strings.Trim(got, "- ") != "" {
+		t.Errorf("without sites: %s", got)
+	}
+}
+
+// TestCallSitesFar has many samples, and files that are damaged.
+func TestCallSitesFar(t *testing.T) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.Header.Flags = trace.FlagSites
+	th := w.Thread(1, 0, 7)
+	th.Full = true
+	r := rand.New(rand.NewPCG(5, 5))
+	want := make(map[int64]uint64)
+	for i := range int64(20000) {
+		now := uint64(1000 + i)
+		if i%2 == 1 {
+			th.Leave(now)
+			continue
+		}
+		if r.IntN(3) == 0 {
+			want[i] = r.Uint64()
+			th.Site(now, want[i])
+		}
+		th.Enter(now, 0x400000, tracetest.Entry)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, m)
+	for range 2000 {
+		i := r.Int64N(20000)
+		address, _, ok, err := log.CallSite(i)
+		if site, has := want[i]; err != nil || ok != has || address != site && has {
+			t.Fatalf("record %d: %#x, %t, want %#x, %t, %v", i, address, ok, site, has, err)
+		}
+	}
+	if _, _, _, err := log.CallSite(20000); err == nil {
+		t.Error("a record that is not there has no error")
+	}
+	for seed := range uint64(soak(40)) {
+		r := rand.New(rand.NewPCG(seed, 16))
+		b := bytes.Clone(m.Bytes)
+		for range 16 {
+			b[trace.HeaderSize+r.IntN(len(b)-trace.HeaderSize)] = byte(r.Uint32())
+		}
+		log := open(t, &tracetest.Memory{Bytes: b})
+		for range 30 {
+			i := r.Int64N(max(log.Info().Records, 1))
+			if _, _, _, err := log.CallSite(i); err != nil && log.Info().Records > 0 {
+				t.Fatalf("seed %d, record %d: %v", seed, i, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package rows
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// A MarkKind says what a [Mark] is.
+type MarkKind uint8
+
+const (
+	// TextMark is a text.
+	TextMark MarkKind = iota
+	// IntCounter, UintCounter and FloatCounter are a counter's value: an int64,
+	// a uint64 or a float64.
+	IntCounter
+	UintCounter
+	FloatCounter
+)
+
+// String returns the kind as saved files have it: mark or counter.
+func (k MarkKind) String() string {
+	if k == TextMark {
+		return "mark"
+	}
+	return "counter"
+}
+
+// A Mark is what the program itself wrote into its log, beside its calls: a
+// text, or the value that a counter has from then on.
+type Mark struct {
+	// Wall, HasWall and Elapsed are when, as in a [Row].
+	Wall    time.Time
+	HasWall bool
+	Elapsed int64
+	Thread  uint32
+	Kind    MarkKind
+	// Bits is a counter's value, that of a FloatCounter as [math.Float64bits]
+	// has it.
+	Bits uint64
+	// Text is the text, or the counter's name.
+	Text string
+}
+
+// AppendTime appends the time as [AppendTime] does a row's.
+func (m *Mark) AppendTime(dst []byte, digits int) []byte {
+	return AppendTime(dst, &Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}, digits)
+}
+
+// AppendValue appends a counter's value in decimal, nothing for a text. A
+// float64 has as many digits as tell it from others, or is NaN, +Inf or -Inf.
+func (m *Mark) AppendValue(dst []byte) []byte {
+	switch m.Kind {
+	case IntCounter:
+		return strconv.AppendInt(dst, int64(m.Bits), 10)
+	case UintCounter:
+		return strconv.AppendUint(dst, m.Bits, 10)
+	case FloatCounter:
+		return strconv.AppendFloat(dst, m.Float(), 'g', -1, 64)
+	}
+	return dst
+}
+
+// Float returns a counter's value as the nearest float64.
+func (m *Mark) Float() float64 {
+	switch m.Kind {
+	case IntCounter:
+		return float64(int64(m.Bits))
+	case UintCounter:
+		return float64(m.Bits)
+	}
+	return math.Float64frombits(m.Bits)
+}
