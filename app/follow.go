@@ -40,6 +40,8 @@ type Update struct {
 	Runs int
 	// Modules says that modules were loaded, or their lines came late.
 	Modules bool
+	// Marks says that there are new marks; see [Session.Marks].
+	Marks bool
 	// Replaced says, once, that the log's path leads to another file now or
 	// to none. Rows come from the file that was opened.
 	Replaced bool
@@ -84,9 +86,9 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 		if err != nil {
 			return followError(ctx, err)
 		}
-		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Replaced: growth.Replaced, Ended: growth.Ended}
+		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Marks: growth.Marks, Replaced: growth.Replaced, Ended: growth.Ended}
 		now.New = now.Rows - told.Rows
-		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Replaced != told.Replaced
+		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Marks || now.Replaced != told.Replaced
 		if now.Ended {
 			s.setLive(false)
 		}

@@ -1,14 +1,18 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"logparser/calls/index"
+	"logparser/parser"
 	"logparser/parser/classic/classictest"
 	"logparser/rows"
 )
@@ -47,7 +51,17 @@ func TestKeptIndex(t *testing.T) {
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		return len(entries)
+		indexes := 0
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), index.FileSuffix) {
+				indexes++
+			}
+		}
+		// A note of its runs goes with each.
+		if notes := len(entries) - indexes; notes != indexes {
+			t.Errorf("%d indexes and %d other files", indexes, notes)
+		}
+		return indexes
 	}
 	in := Inputs{Log: log, IndexCache: filepath.Join(cache)}
 	none := in
@@ -89,6 +103,137 @@ func TestKeptIndex(t *testing.T) {
 	}
 }
 
+// TestKeptRuns opens a log of two runs and some damage again and again, unchanged
+// and not. Of a note that is not true one sees whether it is used.
+func TestKeptRuns(t *testing.T) {
+	old := leastKept
+	leastKept = 1
+	defer func() { leastKept = old }()
+	dir := t.TempDir()
+	log, modules, err := classictest.WriteFiles(dir, classictest.Spec{Records: 20_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second bytes.Buffer
+	if err := classictest.Generate(&second, classictest.Spec{Records: 20_000, StartTick: 1000, Seed: 2}); err != nil {
+		t.Fatal(err)
+	}
+	change := func(f func(data []byte) []byte) {
+		t.Helper()
+		data, err := os.ReadFile(log)
+		if err == nil {
+			err = os.WriteFile(log, f(data), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(data []byte) []byte {
+		data[24*100+16] = 7
+		return append(data, second.Bytes()...)
+	})
+	in := Inputs{Log: log, Modules: modules, Run: "all", IndexCache: filepath.Join(dir, "cache")}
+	info := func(in Inputs) *parser.Info {
+		t.Helper()
+		s, err := Open(context.Background(), in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return s.Info()
+	}
+	note := func() string {
+		t.Helper()
+		n := in.found()
+		if n == nil {
+			t.Fatal("there can be no note")
+		}
+		return n.store.File(n.key, index.NoteSuffix)
+	}
+	none := in
+	none.NoIndexCache = true
+	want := info(none)
+	if len(want.Runs) != 2 || len(want.Damage) != 1 {
+		t.Fatalf("%+v", want)
+	}
+	const made = "somebody made this up"
+	// forge replaces the note by one that is not true.
+	forge := func() {
+		t.Helper()
+		info(in)
+		n := in.found()
+		if err := n.store.Note(n.key, bytes.Replace(n.data, []byte("the tick count goes back"), []byte(made), 1)); err != nil {
+			t.Fatal(err)
+		}
+		if got := info(in); !strings.HasPrefix(got.Runs[1].Reason, made) {
+			t.Fatalf("the note is not used: %+v", got)
+		}
+	}
+	for range 2 {
+		if got := info(in); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+	}
+	flip := func(at int64) func() {
+		return func() {
+			data, err := os.ReadFile(note())
+			if err == nil {
+				data[(at+int64(len(data)))%int64(len(data))] ^= 4
+				err = os.WriteFile(note(), data, 0o600)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	cut := func(n int64) func() {
+		return func() {
+			if err := os.Truncate(note(), n); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	tick := uint32(99_999_000)
+	for name, change := range map[string]func(){
+		"magic":   flip(0),
+		"version": flip(7),
+		"key":     flip(10),
+		"content": flip(100),
+		"sum":     flip(-1),
+		"empty":   cut(0),
+		"cut":     cut(60),
+		"touched": func() { os.Chtimes(log, time.Time{}, time.Unix(1_000_000, 0)) },
+		"grown": func() {
+			change(func(data []byte) []byte { return append(data, second.Bytes()[:24*30]...) })
+		},
+		"shorter": func() {
+			change(func(data []byte) []byte { return data[:len(data)-24*10] })
+		},
+		"another tick at start": func() { in.StartTick = &tick },
+	} {
+		forge()
+		change()
+		none.StartTick = in.StartTick
+		if got := info(in); !reflect.DeepEqual(got, info(none)) || len(got.Runs) < 2 || strings.HasPrefix(got.Runs[1].Reason, made) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		in.StartTick = nil
+		none.StartTick = nil
+		// What is true takes its place.
+		if n := in.found(); n == nil || !bytes.Contains(n.data, []byte("goes back")) {
+			t.Errorf("%s: nothing was noted", name)
+		}
+	}
+	forge()
+	if got := info(none); strings.HasPrefix(got.Runs[1].Reason, made) {
+		t.Errorf("used although there is to be no cache: %+v", got)
+	}
+	leastKept = 1_000_000
+	if got := info(in); strings.HasPrefix(got.Runs[1].Reason, made) {
+		t.Errorf("used for a small log: %+v", got)
+	}
+}
+
 // TestIndexNotKept has a cache that cannot be made: it is said, and all works.
 func TestIndexNotKept(t *testing.T) {
 	old := leastKept
@@ -110,5 +255,34 @@ func TestIndexNotKept(t *testing.T) {
 	said := slices.ContainsFunc(s.Warnings(), func(p Phrase) bool { return strings.Contains(p.String(), "the index of the log could not be kept") })
 	if s.IndexError() == nil || !said {
 		t.Errorf("%v, warnings %v", s.IndexError(), s.Warnings())
+	}
+}
+
+// BenchmarkOpenAgain opens and loads a log whose index is kept: the one that
+// LOGPARSER_BENCH_LOG names, or else one of 4 million records.
+func BenchmarkOpenAgain(b *testing.B) {
+	in := Inputs{Log: os.Getenv("LOGPARSER_BENCH_LOG"), IndexCache: b.TempDir()}
+	if in.Log == "" {
+		var err error
+		if in.Log, _, err = classictest.WriteFiles(b.TempDir(), classictest.Spec{Records: 4_000_000}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	open := func() {
+		s, err := Open(context.Background(), in, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Load(context.Background(), nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.IndexError(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	open()
+	for b.Loop() {
+		open()
 	}
 }

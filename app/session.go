@@ -106,10 +106,12 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	if in.Modules == "" {
 		in.Modules = found
 	}
-	opened, format, err := openLog(ctx, in, p)
+	note := in.found()
+	opened, format, err := openLog(ctx, in, note.bytes(), p)
 	if err != nil {
 		return nil, err
 	}
+	note.keep(opened)
 	if !format.NeedsModulesFile {
 		in.Modules = ""
 	}
@@ -121,14 +123,15 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	return s, nil
 }
 
-// openLog opens a log by the format that claims it most.
-func openLog(ctx context.Context, in Inputs, p Progress) (parser.Log, parser.Format, error) {
+// openLog opens a log by the format that claims it most. found is what was found
+// in it before, nil for nothing.
+func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.Log, parser.Format, error) {
 	head, size, err := readHead(in.Log)
 	if err != nil {
 		return nil, parser.Format{}, &InputError{in.Log, unwrapPath(err), ""}
 	}
 	best := formatOf(head, size)
-	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick}
+	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found}
 	if best.NeedsModulesFile {
 		opt.ModulesFile = in.Modules
 	}

@@ -90,8 +90,12 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 		r := &s.runs()[run]
 		want := min(int64(len(dst)-done), blockRows, r.First+r.Count-record)
 		events := b.events[:want]
-		got, err := s.log.ReadEvents(events, record)
-		s.table.Read(b.records[:got], row)
+		got := s.table.ReadEvents(events, b.records[:want], row)
+		var err error
+		if got == 0 {
+			got, err = s.log.ReadEvents(events, record)
+			s.table.Read(b.records[:got], row)
+		}
 		if s.in.Corrected {
 			s.correct(b, r, row, got)
 		}

@@ -19,13 +19,17 @@ func (cheap) cost() int { return 0 }
 func fill(pass []uint64, n int, test func(i int) uint64) {
 	for w := range pass {
 		var word uint64
-		base := w * 64
-		for i := range min(64, n-base) {
-			word |= test(base+i) << i
+		base, count := w*64, min(64, n-w*64)
+		for i := range count {
+			word = word<<1 + test(base+i)
 		}
-		pass[w] = word
+		pass[w] = turned(word, count)
 	}
 }
+
+// turned makes a word of a bitmap of n bits that were put into it one after the
+// other from below: shifting each to its place instead takes twice as long.
+func turned(word uint64, n int) uint64 { return bits.Reverse64(word) >> (64 - n) }
 
 func bit(b bool) uint64 {
 	if b {
@@ -108,14 +112,15 @@ func (t *compiledAddressTest) test(_ context.Context, _ int, b *Block, s *Summar
 func (s *Set) test(table []uint8, numbers []uint32, pass []uint64) {
 	for w := range pass {
 		var word uint64
-		for i, n := range numbers[w*64 : min(w*64+64, len(numbers))] {
+		part := numbers[w*64 : min(w*64+64, len(numbers))]
+		for _, n := range part {
 			if int(n) < len(table) {
-				word |= uint64(table[n]) << (i & 63)
+				word = word<<1 + uint64(table[n])
 			} else {
-				word |= uint64(s.in(table, n)) << (i & 63)
+				word = word<<1 + uint64(s.in(table, n))
 			}
 		}
-		pass[w] = word
+		pass[w] = turned(word, len(part))
 	}
 }
 
@@ -177,10 +182,11 @@ func (t kindTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass [
 	kinds := b.Kind[:b.N]
 	for w := range pass {
 		var word uint64
-		for i, k := range kinds[w*64 : min(w*64+64, len(kinds))] {
-			word |= t.kinds >> (k & 63) & 1 << (i & 63)
+		part := kinds[w*64 : min(w*64+64, len(kinds))]
+		for _, k := range part {
+			word = word<<1 + t.kinds>>(k&63)&1
 		}
-		pass[w] = word
+		pass[w] = turned(word, len(part))
 	}
 	return nil
 }
@@ -194,27 +200,49 @@ func between(values []int64, pass []uint64, least, most int64) {
 	width := uint64(most) - uint64(least)
 	for w := range pass {
 		var word uint64
-		for i, v := range values[w*64 : min(w*64+64, len(values))] {
-			_, inside := bits.Sub64(width, uint64(v)-uint64(least), 0)
-			word |= (inside ^ 1) << (i & 63)
+		part := values[w*64 : min(w*64+64, len(values))]
+		for _, v := range part {
+			_, outside := bits.Sub64(width, uint64(v)-uint64(least), 0)
+			word = word<<1 + outside
 		}
-		pass[w] = word
+		pass[w] = turned(^word, len(part))
 	}
 }
 
 type durationTest struct{ least, most int64 }
 
-func (t durationTest) compile(Source) matcher { return t }
-
-func (t durationTest) cost() int { return 0 }
-
-func (t durationTest) columns(*Summary) Columns { return Durations }
-
-func (t durationTest) judge(s *Summary, _ int64) verdict {
-	return verdictOf(t.least > t.most || s.MaxDuration < t.least, false)
+func (t durationTest) compile(src Source) matcher {
+	c := &compiledDurationTest{durationTest: t}
+	if t.least == 0 && t.most < math.MaxInt64 {
+		c.known = src.Len()
+		c.open = openBlocks(src)
+	}
+	return c
 }
 
-func (t durationTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+func (t durationTest) none(s *Summary) bool { return t.least > t.most || s.MaxDuration < t.least }
+
+// A compiledDurationTest knows the blocks with open calls, which have no
+// duration, if the test is passed by all calls that are short enough; see
+// compiledMarkTest.
+type compiledDurationTest struct {
+	cheap
+	durationTest
+	open  []int64
+	known int64
+}
+
+func (t *compiledDurationTest) columns(*Summary) Columns { return Durations }
+
+// timedMarks are those of rows that have a duration.
+const timedMarks = 1<<calls.None | 1<<calls.Tail
+
+func (t *compiledDurationTest) judge(s *Summary, first int64) verdict {
+	short := s.MaxDuration <= t.most && s.Marks&^timedMarks == 0 && first+s.Rows < t.known && !anyIn(t.open, first, s.Rows)
+	return verdictOf(t.none(s), short)
+}
+
+func (t *compiledDurationTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
 	between(b.Duration[:b.N], pass, t.least, t.most)
 	return nil
 }
@@ -228,7 +256,9 @@ func (t selfTest) cost() int { return 0 }
 func (t selfTest) columns(*Summary) Columns { return Pairs | Selves }
 
 // A call's self time is not more than its duration.
-func (t selfTest) judge(s *Summary, first int64) verdict { return durationTest(t).judge(s, first) }
+func (t selfTest) judge(s *Summary, _ int64) verdict {
+	return verdictOf(durationTest(t).none(s), false)
+}
 
 func (t selfTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
 	fill(pass, b.N, func(i int) uint64 {
@@ -273,10 +303,11 @@ func (t depthTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass 
 	depths := b.Depth[:b.N]
 	for w := range pass {
 		var word uint64
-		for i, v := range depths[w*64 : min(w*64+64, len(depths))] {
-			word |= (^(width - uint64(uint32(v)-uint32(least))) >> 63) << (i & 63)
+		part := depths[w*64 : min(w*64+64, len(depths))]
+		for _, v := range part {
+			word = word<<1 + ^(width-uint64(uint32(v)-uint32(least)))>>63
 		}
-		pass[w] = word
+		pass[w] = turned(word, len(part))
 	}
 	return nil
 }
@@ -371,13 +402,19 @@ func openBlocks(src Source) []int64 {
 	return slices.Compact(rows)
 }
 
+// anyIn reports whether one of the sorted rows is among n from first on.
+func anyIn(rows []int64, first, n int64) bool {
+	i, _ := slices.BinarySearch(rows, first)
+	return i < len(rows) && rows[i] < first+n
+}
+
 func (t *compiledMarkTest) columns(*Summary) Columns { return Pairs }
 
 func (t *compiledMarkTest) judge(s *Summary, first int64) verdict {
 	if s.Marks&t.marks != 0 || first+s.Rows > t.known {
 		return maybe
 	}
-	if i, found := slices.BinarySearch(t.open, first); found || i < len(t.open) && t.open[i] < first+s.Rows {
+	if anyIn(t.open, first, s.Rows) {
 		return maybe
 	}
 	// Enters of calls that are open at the end are None until then.
@@ -388,10 +425,11 @@ func (t *compiledMarkTest) test(_ context.Context, _ int, b *Block, _ *Summary, 
 	marks := b.Mark[:b.N]
 	for w := range pass {
 		var word uint64
-		for i, m := range marks[w*64 : min(w*64+64, len(marks))] {
-			word |= uint64(t.marks) >> (m & 63) & 1 << (i & 63)
+		part := marks[w*64 : min(w*64+64, len(marks))]
+		for _, m := range part {
+			word = word<<1 + uint64(t.marks)>>(m&63)&1
 		}
-		pass[w] = word
+		pass[w] = turned(word, len(part))
 	}
 	return nil
 }

@@ -160,15 +160,19 @@ func (c *core) visit(th *thread) {
 func (c *core) keepNode(n node) uint32 {
 	i := uint32(c.nodes.len())
 	*c.nodes.add(&c.memory) = n
-	c.levels.add(&c.memory)
+	c.levels.add(&c.memory, n.level())
 	return i
 }
 
 // ended takes in the end of a node's call.
 func (c *core) ended(i int, n *node) {
-	enter, leave := int(n.enter/blockLen), int(n.leave/blockLen)
-	level := levelOf(int64(enter), int64(leave))
-	c.levels.set(i, level)
+	c.levels.set(i, n.level())
+	c.note(n)
+}
+
+// note takes what a call that has ended is into the groups that it is in.
+func (c *core) note(n *node) {
+	enter, leave, level := int(n.enter/blockLen), int(n.leave/blockLen), n.level()
 	switch {
 	case n.rowless:
 	case n.timed():

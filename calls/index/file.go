@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -39,8 +40,10 @@ const (
 	fileVersion = 1
 	byteOrder   = 0x01020304
 
-	// FileSuffix ends the names of files that hold indexes.
+	// FileSuffix ends the names of files that hold indexes, NoteSuffix those of
+	// notes.
 	FileSuffix      = ".lpindex"
+	NoteSuffix      = ".lpnote"
 	partSuffix      = ".part-"
 	temporarySuffix = ".lpindex-tmp"
 	// staleAfter is when a file that was not finished counts as abandoned,
@@ -106,8 +109,12 @@ func (x *Index) keyOf(namer calls.Namer, a *calls.Addresses) Key {
 	return Key(h.Sum(nil))
 }
 
-func (s *Store) path(k Key) string {
-	return filepath.Join(s.Folder, hex.EncodeToString(k[:16])+FileSuffix)
+func (s *Store) path(k Key) string { return s.File(k, FileSuffix) }
+
+// File returns the path of what is kept under a key, an index or a note by the
+// suffix.
+func (s *Store) File(k Key, suffix string) string {
+	return filepath.Join(s.Folder, hex.EncodeToString(k[:16])+suffix)
 }
 
 // A fileHead begins a file.
@@ -160,12 +167,16 @@ func bytesOf[T any](list []T) []byte {
 }
 
 // save keeps a core in the store.
-func (s *Store) save(c *core, k Key) (err error) {
+func (s *Store) save(c *core, k Key) error {
+	return s.write(s.path(k), func(f io.Writer) error { return c.encode(f, k) })
+}
+
+// write makes a file of the store, whole or not at all.
+func (s *Store) write(path string, encode func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
 	}
 	s.prune()
-	path := s.path(k)
 	f, err := os.CreateTemp(s.Folder, filepath.Base(path)+partSuffix+"*")
 	if err != nil {
 		return err
@@ -176,13 +187,67 @@ func (s *Store) save(c *core, k Key) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if err := c.encode(f, k); err != nil {
+	if err := encode(f); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// A note is what else is worth keeping of a log besides its index. Its file has
+//
+//	noteMagic, the key, the note
+//	the CRC-32C of all of that
+const noteMagic = "LPNOTE\x00\x01"
+
+// maxNote bounds the bytes of a note.
+const maxNote = 8 << 20
+
+// Note keeps a note; what it was before is replaced.
+func (s *Store) Note(k Key, note []byte) error {
+	if len(note) > maxNote {
+		return fmt.Errorf("a note of %d bytes is too long to keep", len(note))
+	}
+	b := append(append([]byte(noteMagic), k[:]...), note...)
+	b = binary.NativeEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return s.write(s.File(k, NoteSuffix), func(f io.Writer) error {
+		_, err := f.Write(b)
+		return err
+	})
+}
+
+// Noted returns the note that Note kept under a key, nil where there is none or
+// what is there is damaged.
+func (s *Store) Noted(k Key) []byte {
+	path := s.File(k, NoteSuffix)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const around = len(noteMagic) + len(k) + 4
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() < int64(around) || info.Size() > maxNote+int64(around) {
+		return nil
+	}
+	b := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil
+	}
+	b, sum := b[:len(b)-4], binary.NativeEndian.Uint32(b[len(b)-4:])
+	if crc32.Checksum(b, castagnoli) != sum || !bytes.HasPrefix(b, append([]byte(noteMagic), k[:]...)) {
+		return nil
+	}
+	touch(path)
+	return b[len(noteMagic)+len(k):]
+}
+
+// touch notes that a file was used.
+func touch(path string) {
+	now := time.Now()
+	os.Chtimes(path, now, now)
 }
 
 // prune removes what killed processes left, and the oldest indexes when there
@@ -207,11 +272,11 @@ func (s *Store) prune() {
 		path := filepath.Join(s.Folder, e.Name())
 		age := time.Since(info.ModTime())
 		switch name := e.Name(); {
-		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix):
+		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix), strings.Contains(name, NoteSuffix+partSuffix):
 			if age > staleAfter {
 				os.Remove(path)
 			}
-		case strings.HasSuffix(name, FileSuffix):
+		case strings.HasSuffix(name, FileSuffix), strings.HasSuffix(name, NoteSuffix):
 			if age > oldAfter {
 				os.Remove(path)
 				continue
@@ -262,7 +327,7 @@ func writeArray[T any](w *fileWriter, a *array[T]) {
 
 // encode writes a file. The core must have been built to its end.
 func (c *core) encode(f io.Writer, k Key) error {
-	w := &fileWriter{w: bufio.NewWriterSize(f, 1<<20)}
+	w := &fileWriter{w: bufio.NewWriterSize(f, 64<<10)}
 	head := fileHead{
 		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: blockLen,
 		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
@@ -393,8 +458,7 @@ func (s *Store) load(c *core, k Key) error {
 	if err := c.decode(f, info.Size(), k); err != nil {
 		return err
 	}
-	now := time.Now()
-	os.Chtimes(path, now, now)
+	touch(path)
 	return nil
 }
 
@@ -606,12 +670,12 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, text []byte) error {
 			th.visits = append(th.visits, uint32(k))
 		}
 	}
-	for i := range c.nodes.len() {
-		c.levels.add(&c.memory)
+	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 {
 		if n := c.nodes.at(i); n.leave >= 0 {
-			c.levels.set(i, levelOf(n.enter/blockLen, n.leave/blockLen))
+			return levelOf(n.enter/blockLen, n.leave/blockLen)
 		}
-	}
+		return openLevel
+	})
 	for _, th := range c.live {
 		for i := th.top; i != NoNode; i = c.nodes.at(int(i)).parent {
 			a := c.addresses.At(int(c.nodes.at(int(i)).address))

@@ -32,6 +32,10 @@ func TestFullFileSystem(t *testing.T) {
 	if err := x.StoreError(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the error is %v", err)
 	}
+	store := Store{Folder: folder}
+	if err := store.Note(Key{2}, make([]byte, 128<<10)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a note: %v", err)
+	}
 	if c := x.core.Load(); !errors.Is(c.refused, syscall.ENOSPC) || c.bytes == 0 {
 		t.Errorf("%d bytes, %v", c.bytes, c.refused)
 	}

@@ -298,12 +298,63 @@ func TestSavedTwice(t *testing.T) {
 	wg.Wait()
 }
 
+func TestNotes(t *testing.T) {
+	store := Store{Folder: filepath.Join(t.TempDir(), "folder")}
+	if store.Noted(Key{1}) != nil {
+		t.Error("a note that nobody made")
+	}
+	for _, note := range []string{"first", "", "second"} {
+		if err := store.Note(Key{1}, []byte(note)); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.Noted(Key{1}); string(got) != note {
+			t.Errorf("noted %q, want %q", got, note)
+		}
+	}
+	if store.Note(Key{2}, make([]byte, maxNote+1)) == nil {
+		t.Error("a note of any length is kept")
+	}
+	path := store.File(Key{1}, NoteSuffix)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := func(what string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.Noted(Key{1}); got != nil {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	for at := range good {
+		b := bytes.Clone(good)
+		b[at] ^= 1
+		refuses("a flipped bit", b)
+		// The first eight bytes are the magic, the next thirty-two the key.
+		if fixSum(b); at < 40 {
+			refuses("another magic or key", b)
+		}
+		refuses("cut", good[:at])
+	}
+	refuses("longer", append(bytes.Clone(good), 0))
+	os.Remove(path)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if store.Noted(Key{1}) != nil || store.Note(Key{1}, nil) == nil {
+		t.Error("a folder was read or replaced")
+	}
+}
+
 func TestPrune(t *testing.T) {
 	folder := t.TempDir()
 	now := time.Now()
 	for name, age := range map[string]time.Duration{
 		"a" + FileSuffix: time.Hour, "b" + FileSuffix: 2 * time.Hour, "c" + FileSuffix: 3 * time.Hour, "d" + FileSuffix: 100 * 24 * time.Hour,
 		"e" + FileSuffix + partSuffix + "1": 2 * time.Hour, "f" + FileSuffix + partSuffix + "1": 0, "other": 1000 * 24 * time.Hour,
+		"g" + NoteSuffix: 150 * time.Minute, "h" + NoteSuffix: 100 * 24 * time.Hour, "i" + NoteSuffix + partSuffix + "1": 2 * time.Hour,
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
@@ -313,7 +364,7 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := Store{Folder: folder, Limit: 250}
+	s := Store{Folder: folder, Limit: 350}
 	s.prune()
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -323,7 +374,7 @@ func TestPrune(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{"a" + FileSuffix, "b" + FileSuffix, "f" + FileSuffix + partSuffix + "1", "other"}
+	want := []string{"a" + FileSuffix, "b" + FileSuffix, "f" + FileSuffix + partSuffix + "1", "g" + NoteSuffix, "other"}
 	if len(names) != len(want) {
 		t.Fatalf("left %v, want %v", names, want)
 	}

@@ -23,7 +23,8 @@ func (t withinTest) compile(src Source) matcher {
 		c.below = 1
 	}
 	c.known = src.Len()
-	c.grow(src.Nodes(), true)
+	c.slots = src.Slots()
+	c.grow(src.Nodes())
 	// The nodes of the last block are not what they were when it has grown.
 	settled := 0
 	if last := int(c.known-1) / int(blockLen); c.known > 0 {
@@ -32,6 +33,9 @@ func (t withinTest) compile(src Source) matcher {
 				settled = max(settled, int(top)+1)
 			}
 		}
+	}
+	for _, o := range c.calls {
+		c.reach = append(c.reach, o.rows)
 	}
 	c.outermost = c.outermost[:min(settled, len(c.outermost))]
 	slices.SortFunc(c.reach, func(a, b rowRange) int { return cmp.Compare(a.first, b.first) })
@@ -64,12 +68,20 @@ type compiledWithinTest struct {
 	// known.
 	reach []rowRange
 	known int64
+	slots int
 
 	mu sync.RWMutex
-	// outermost has for each node the depth of the outermost call of the set
-	// among it and its callers, or outside.
+	// outermost has for each node the outermost call of the set among it and
+	// its callers: an index into calls, or -1.
 	outermost []int32
+	calls     []outermostCall
 	states    sync.Pool
+}
+
+// An outermostCall is a call of the set with no other around it.
+type outermostCall struct {
+	rows  rowRange
+	depth int32
 }
 
 const outside = int32(math.MaxInt32 - 1)
@@ -86,44 +98,65 @@ func (t *compiledWithinTest) judge(s *Summary, first int64) verdict {
 	if first+s.Rows > t.known {
 		return maybe
 	}
+	i, found := slices.BinarySearchFunc(t.reach, first, func(r rowRange, row int64) int { return cmp.Compare(r.first, row) })
+	before := i > 0 && t.reach[i-1].last >= first
+	within := i < len(t.reach) && t.reach[i].first < first+s.Rows
+	if before && t.covers(s, first) {
+		return all
+	}
 	for i, w := range s.Addresses {
 		if w&t.set.bloom[i] != 0 {
 			return maybe
 		}
 	}
-	i, found := slices.BinarySearchFunc(t.reach, first, func(r rowRange, row int64) int { return cmp.Compare(r.first, row) })
-	before := i > 0 && t.reach[i-1].last >= first
-	within := i < len(t.reach) && t.reach[i].first < first+s.Rows
 	return verdictOf(!found && !before && !within, false)
 }
 
+// coverThreads is the most slots of threads that a summary tells apart.
+const coverThreads = 64
+
+// covers reports whether all rows of a block or a group lie inside calls of the
+// set: on each of the threads that it has, the same call is open before its
+// first row and after its last.
+func (t *compiledWithinTest) covers(s *Summary, first int64) bool {
+	if first+s.Rows >= t.known || t.slots > coverThreads || s.Marks&(1<<calls.Stray|1<<calls.Damaged) != 0 {
+		return false
+	}
+	for w := s.Threads; w != 0; w &= w - 1 {
+		thread := uint32(bits.TrailingZeros64(w))
+		call := t.atTop(t.src.Top(int(first/blockLen), thread))
+		if call < 0 || call != t.atTop(t.src.Top(int((first+s.Rows)/blockLen), thread)) {
+			return false
+		}
+	}
+	return true
+}
+
 // grow makes outermost n long.
-func (t *compiledWithinTest) grow(n int, reach bool) {
+func (t *compiledWithinTest) grow(n int) {
 	for i := len(t.outermost); i < n; i++ {
 		c := t.src.Node(uint32(i))
-		d := outside
+		o := int32(-1)
 		if c.Parent != NoNode {
-			d = t.outermost[c.Parent]
+			o = t.outermost[c.Parent]
 		}
-		if d == outside && t.set.Has(c.Address) {
-			d = c.Depth
-			if reach {
-				r := rowRange{max(c.Enter, 0), c.Leave}
-				if c.Leave < 0 {
-					r.last = math.MaxInt64
-				}
-				t.reach = append(t.reach, r)
+		if o < 0 && t.set.Has(c.Address) {
+			r := rowRange{max(c.Enter, 0), c.Leave}
+			if c.Leave < 0 {
+				r.last = math.MaxInt64
 			}
+			o = int32(len(t.calls))
+			t.calls = append(t.calls, outermostCall{r, c.Depth})
 		}
-		t.outermost = append(t.outermost, d)
+		t.outermost = append(t.outermost, o)
 	}
 }
 
-// atTop returns the depth of the outermost call of the set among a node and
-// its callers.
+// atTop returns the outermost call of the set among a node and its callers: an
+// index into calls, or -1.
 func (t *compiledWithinTest) atTop(node uint32) int32 {
 	if node == NoNode {
-		return outside
+		return -1
 	}
 	t.mu.RLock()
 	if int(node) < len(t.outermost) {
@@ -133,8 +166,18 @@ func (t *compiledWithinTest) atTop(node uint32) int32 {
 	t.mu.RUnlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.grow(int(node)+1, false)
+	t.grow(int(node) + 1)
 	return t.outermost[node]
+}
+
+// depthOf returns the depth of a call that atTop returned, or outside.
+func (t *compiledWithinTest) depthOf(call int32) int32 {
+	if call < 0 {
+		return outside
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.calls[call].depth
 }
 
 // A withinState has for each thread the depth of the outermost call of the
@@ -154,7 +197,7 @@ func (t *compiledWithinTest) depthAt(st *withinState, k int, thread uint32) int3
 	}
 	if st.known[thread] != st.tests {
 		st.known[thread] = st.tests
-		st.depth[thread] = t.atTop(t.src.Top(k, thread))
+		st.depth[thread] = t.depthOf(t.atTop(t.src.Top(k, thread)))
 	}
 	return st.depth[thread]
 }
@@ -170,7 +213,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 		st.tests = 1
 	}
 	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 {
-		t.even(k, b, st, pass)
+		t.even(k, b, s, st, pass)
 		return nil
 	}
 	table := t.table
@@ -222,58 +265,47 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 
 // even is test for a block without strays and damaged records. Only the enters
 // of the set are looked at, and what follows them.
-func (t *compiledWithinTest) even(k int, b *Block, st *withinState, pass []uint64) {
+func (t *compiledWithinTest) even(k int, b *Block, s *Summary, st *withinState, pass []uint64) {
 	n := b.N
 	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
 	clear(pass)
-	var begin [bitmapWords]uint64 // the enters of the set
-	for w := range pass {
-		from, to := w*64, min(w*64+64, n)
-		kinds := kinds[from:to]
-		var word uint64
-		for i, a := range addresses[from:to] {
-			var hit uint8
-			if int(a) < len(t.table) {
-				hit = t.table[a]
-			} else {
-				hit = t.set.in(t.table, a)
-			}
-			word |= uint64(hit&^uint8(kinds[i])&1) << (i & 63)
-		}
-		begin[w] = word
-	}
+	var begin [bitmapWords]uint64 // what has an address of the set
+	t.set.test(t.table, addresses, begin[:len(pass)])
+	alone := t.src.Slots() <= coverThreads && bits.OnesCount64(s.Threads) == 1
 	for i := 0; i < n; {
 		thread, end := threads[i], i+1
+		if alone {
+			end = n
+		}
 		for end < n && threads[end] == thread {
 			end++
 		}
 		depth := t.depthAt(st, k, thread)
 		for i < end {
+			from := i
 			if depth == outside {
 				if i = nextBit(begin[:], i, end); i == end {
 					break
 				}
-				depth = depths[i]
-				if t.below == 0 {
-					setBits(pass, i, i+1)
+				if kinds[i] == parser.Leave {
+					i++
+					continue
 				}
+				depth = depths[i]
 				i++
-				continue
+				from = i - 1 + int(t.below)
 			}
-			from := i
 			for i < end && depths[i] > depth {
 				i++
 			}
+			if i < end {
+				// The call's leave, or what comes after a call without one.
+				if depths[i] == depth && kinds[i] == parser.Leave {
+					i++
+				}
+				depth = outside
+			}
 			setBits(pass, from, i)
-			if i == end {
-				break
-			}
-			// The call's leave, or what comes after a call without one.
-			if depths[i] == depth && kinds[i] == parser.Leave {
-				setBits(pass, i, i+1)
-				i++
-			}
-			depth = outside
 		}
 		st.depth[thread] = depth
 	}

@@ -15,7 +15,8 @@ import (
 
 const (
 	// fillTime is how long blocks are read in each pictureTime; at least one is
-	// for each query.
+	// for each query. Enters are looked for in a view in half of it, as far as
+	// their blocks are not read anyway.
 	fillTime    = 4 * time.Millisecond
 	pictureTime = 16 * time.Millisecond
 	// sharedLanes is the number of threads up to which all are drawn when one
@@ -45,31 +46,51 @@ type Timeline struct {
 	src Source
 
 	frames sync.Mutex // guards frame
-	frame  *drawnFrame
+	// frame has the last picture of each run, by its first row.
+	frame map[int64]*drawnFrame
 
 	mu    sync.Mutex // guards what follows
 	tick  uint64
-	drawn map[int]*drawnBlock
+	drawn map[blockPart]*drawnBlock
 	// began is when the time began in which blocks have been read for spent:
 	// the lanes of one picture may be asked for one by one.
 	began time.Time
 	spent time.Duration
+	// shown says of enters whether they are in a view, as far as it was counted.
+	shown   map[int64]bool
+	shownOf *View
+	counted int64
 }
+
+// A blockPart is the rows of a block that belong to one run.
+type blockPart struct {
+	k    int
+	from int64
+}
+
+const (
+	// maxFrames bounds the runs whose pictures are kept.
+	maxFrames = 64
+	// maxShown bounds the enters that are remembered.
+	maxShown = 1 << 16
+)
 
 // A drawnFrame is the spans of all threads, for those that ask for one after
 // the other.
 type drawnFrame struct {
-	query  SpanQuery
-	rows   int64
-	spans  []Span
-	finer  bool
-	served map[uint32]bool
+	query SpanQuery
+	rows  int64
+	// counted is how far the query's view was counted.
+	counted int64
+	spans   []Span
+	finer   bool
+	served  map[uint32]bool
 }
 
 // NewTimeline makes a Timeline of a source, which may still grow. If pairs of a
 // source change, as when it is built again with names, a new one is needed.
 func NewTimeline(src Source) *Timeline {
-	return &Timeline{src: src, drawn: make(map[int]*drawnBlock)}
+	return &Timeline{src: src, drawn: make(map[blockPart]*drawnBlock), frame: make(map[int64]*drawnFrame)}
 }
 
 // A SpanQuery says what is to be drawn.
@@ -85,6 +106,12 @@ type SpanQuery struct {
 	// MaxDepth is the greatest depth that is wanted. Calls deeper than 4,095
 	// are not drawn.
 	MaxDepth int32
+	// FirstRow (included) and EndRow (not included) are the rows of one run, as
+	// each has a clock of its own. Where EndRow is 0 the log has one run.
+	FirstRow, EndRow int64
+	// Only, if not nil, is a view of enters; see [Span]'s Shown. It may still be
+	// counted.
+	Only *View
 }
 
 // MaxPixels bounds the detail of a SpanQuery.
@@ -114,6 +141,10 @@ type Span struct {
 	Count int64
 	// About says that Count and the borders are not exact.
 	About bool
+	// Shown is how many of the calls have their enters in the query's view, where
+	// About is set at most so many. It is -1 where that is not known yet, and
+	// means nothing without a view.
+	Shown int64
 	// Open says that the call had not ended; NoLeave that it was left without
 	// a leave, at End or before.
 	Open, NoLeave bool
@@ -138,13 +169,20 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 	q.Threads = nil
 	t.frames.Lock()
 	defer t.frames.Unlock()
-	f := t.frame
-	if f == nil || f.query != q || f.rows != t.src.Len() || f.finer && f.served[thread] {
-		f = &drawnFrame{query: q, rows: t.src.Len(), served: make(map[uint32]bool)}
+	f := t.frame[q.FirstRow]
+	counted := int64(0)
+	if q.Only != nil {
+		counted = q.Only.Scanned()
+	}
+	if f == nil || f.query != q || f.rows != t.src.Len() || f.counted != counted || f.finer && f.served[thread] {
+		f = &drawnFrame{query: q, rows: t.src.Len(), counted: counted, served: make(map[uint32]bool)}
 		if f.spans, f.finer, err = t.draw(nil, q); err != nil {
 			return dst, false, err
 		}
-		t.frame = f
+		if len(t.frame) >= maxFrames {
+			clear(t.frame)
+		}
+		t.frame[q.FirstRow] = f
 	}
 	f.served[thread] = true
 	byThread := func(s Span, thread uint32) int { return cmp.Compare(s.Thread, thread) }
@@ -157,6 +195,18 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err error) {
 	p := &picture{Timeline: t, SpanQuery: q, lanes: map[uint32]*drawnLane{}, end: -1}
 	p.rows = t.src.Len()
+	if q.EndRow > 0 {
+		p.rows = min(p.rows, q.EndRow)
+	}
+	t.mu.Lock()
+	if now := time.Now(); now.Sub(t.began) > pictureTime {
+		t.began, t.spent = now, 0
+	}
+	t.mu.Unlock()
+	if q.Only != nil {
+		p.counted = q.Only.Scanned()
+		t.remember(q.Only, p.counted)
+	}
 	p.MaxDepth = min(p.MaxDepth, maxSpanDepth)
 	pixels := min(q.Pixels, MaxPixels)
 	p.pixel = max((uint64(q.To)-uint64(q.From))/uint64(pixels), 1)
@@ -178,6 +228,9 @@ func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err 
 		}
 		from = to
 	}
+	if p.err != nil {
+		return dst, false, p.err
+	}
 	return p.collect(dst), p.finer, nil
 }
 
@@ -185,8 +238,11 @@ func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err 
 type picture struct {
 	*Timeline
 	SpanQuery
-	rows    int64
-	pixel   uint64
+	rows  int64 // the end of those that are drawn
+	pixel uint64
+	// counted is how far the view was counted.
+	counted int64
+	err     error // of testing a row
 	groups  int
 	read    bool // a block has been read
 	finer   bool
@@ -206,6 +262,9 @@ type region struct {
 	k        int
 	from, to int64 // rows
 	read     bool  // the block is wide enough to be read
+	// part says that the block has rows of other runs, too, so that its summary
+	// tells nothing of these alone.
+	part bool
 	Summary
 }
 
@@ -215,9 +274,10 @@ func (p *picture) wants(thread uint32) bool { return p.Threads == nil || p.Threa
 func (p *picture) descend(level, k int) {
 	n := blockLen << (2 * level)
 	from := int64(k) * n
-	if from >= p.rows {
+	if from >= p.rows || from+n <= p.FirstRow {
 		return
 	}
+	part := from < p.FirstRow || p.EndRow > 0 && from+n > p.EndRow && p.EndRow < p.src.Len()
 	s := p.src.Summary(level, k)
 	p.groups--
 	if s.LastTime < p.From || s.FirstTime >= p.To {
@@ -232,14 +292,14 @@ func (p *picture) descend(level, k int) {
 			return
 		}
 	}
-	wide := uint64(s.LastTime)-uint64(s.FirstTime) > 2*p.pixel
-	if level > 0 && wide && p.groups > 0 {
+	wide := part || uint64(s.LastTime)-uint64(s.FirstTime) > 2*p.pixel
+	if level > 0 && wide && (part || p.groups > 0) {
 		for c := range 4 {
 			p.descend(level-1, 4*k+c)
 		}
 		return
 	}
-	p.regions = append(p.regions, region{level, k, from, min(from+n, p.rows), wide && level == 0, s})
+	p.regions = append(p.regions, region{level, k, max(from, p.FirstRow), min(from+n, p.rows), wide && level == 0, part, s})
 }
 
 // A drawnLane is the spans of a thread by depth.
@@ -286,6 +346,11 @@ func (p *picture) add(s *Span) {
 	for int(s.Depth) >= len(l.depths) {
 		l.depths = append(l.depths, nil)
 	}
+	if p.Only != nil && s.Count == 1 && !s.About && s.Shown < 0 {
+		tested := *s // others may read it
+		tested.Shown = p.isShown(s.Enter)
+		s = &tested
+	}
 	l.depths[s.Depth] = appendSpan(l.depths[s.Depth], s, p.pixel)
 }
 
@@ -304,6 +369,11 @@ func appendSpan(list []Span, s *Span, pixel uint64) []Span {
 				last.Count = 0
 			} else {
 				last.Count += s.Count
+			}
+			if last.Shown < 0 || s.Shown < 0 {
+				last.Shown = -1
+			} else {
+				last.Shown += s.Shown
 			}
 			last.End = max(last.End, s.End)
 			last.Deepest = max(last.Deepest, s.Deepest)
@@ -372,6 +442,9 @@ func (p *picture) drawRegions(regions []region) error {
 				continue
 			}
 			p.finer = true
+			if r.part {
+				continue
+			}
 		}
 		p.group(r)
 	}
@@ -399,15 +472,15 @@ func (p *picture) node(n *Node) {
 func spanOf(n *Node) Span {
 	return Span{
 		Start: n.EnterTime, End: max(n.LeaveTime, n.EnterTime), Enter: n.Enter, Address: n.Address, Thread: n.Thread,
-		Depth: n.Depth, Deepest: n.Depth, Count: 1,
+		Depth: n.Depth, Deepest: n.Depth, Count: 1, Shown: -1,
 		Open: n.Leave < 0 && n.Mark != calls.NoLeave, NoLeave: n.Mark == calls.NoLeave,
 	}
 }
 
 // idle draws the calls that are open where no event is.
 func (p *picture) idle() error {
-	row, err := RowAtTime(p.src, p.From)
-	if err != nil || row >= p.rows {
+	row, err := rowAtTime(p.src, p.From, p.FirstRow, p.rows)
+	if err != nil || row < 0 || row == p.FirstRow {
 		return err
 	}
 	for thread := range uint32(p.src.Slots()) {
@@ -450,6 +523,10 @@ func (p *picture) group(r *region) {
 		slices.SortFunc(longs, func(a, b Long) int { return cmp.Compare(a.EnterTime, b.EnterTime) })
 	}
 	alone := bits.OnesCount64(r.Threads) == 1 && p.src.Slots() <= 64
+	shown := int64(-1)
+	if p.Only != nil && r.to <= p.counted {
+		shown = p.Only.countIn(r.from, r.to)
+	}
 	p.threads(r, func(thread uint32) {
 		l := p.lane(thread)
 		for len(l.open) > 0 && l.open[len(l.open)-1].ends(r) {
@@ -457,7 +534,7 @@ func (p *picture) group(r *region) {
 		}
 		rest := Span{
 			Start: r.FirstTime, End: r.LastTime, Enter: r.from, Thread: thread,
-			Deepest: r.MaxDepth, About: true, Longest: -1,
+			Deepest: r.MaxDepth, About: true, Longest: -1, Shown: shown,
 		}
 		if !r.read {
 			for i := range longs {
@@ -492,7 +569,7 @@ func (p *picture) group(r *region) {
 			}
 			p.add(&Span{
 				Start: c.EnterTime, End: max(c.LeaveTime, c.EnterTime), Enter: c.Enter, Address: c.Address, Thread: c.Thread,
-				Depth: c.Depth, Deepest: c.Depth, Count: 1,
+				Depth: c.Depth, Deepest: c.Depth, Count: 1, Shown: -1,
 			})
 		}
 		if rest.Depth <= r.MaxDepth && rest.Start <= rest.End {
@@ -506,6 +583,8 @@ func (p *picture) group(r *region) {
 type drawnBlock struct {
 	rows  int64
 	pixel uint64
+	// only is the view that Shown is of, nil where that is not known.
+	only  *View
 	used  uint64
 	spans []Span
 }
@@ -514,17 +593,17 @@ type drawnBlock struct {
 // enough blocks have been read for this picture.
 func (p *picture) block(r *region) (ok bool, err error) {
 	t := p.Timeline
+	only := p.Only
+	if r.to > p.counted {
+		only = nil
+	}
 	t.mu.Lock()
-	d := t.drawn[r.k]
-	if d != nil && d.rows == r.Rows && d.pixel <= p.pixel && (d.pixel == 1 || d.pixel > p.pixel/8) {
+	d := t.drawn[blockPart{r.k, r.from}]
+	if d != nil && d.rows == r.Rows && d.only == only && d.pixel <= p.pixel && (d.pixel == 1 || d.pixel > p.pixel/8) {
 		t.tick++
 		d.used = t.tick
 	} else {
 		d = nil
-	}
-	now := time.Now()
-	if now.Sub(t.began) > pictureTime {
-		t.began, t.spent = now, 0
 	}
 	enough := p.read && t.spent >= fillTime
 	t.mu.Unlock()
@@ -533,11 +612,18 @@ func (p *picture) block(r *region) (ok bool, err error) {
 			return false, nil
 		}
 		p.read = true
-		d = &drawnBlock{rows: r.Rows, pixel: 1 << (bits.Len64(p.pixel) - 1)}
-		if d.spans, err = readSpans(p.src, r, d.pixel); err != nil {
+		now := time.Now()
+		d = &drawnBlock{rows: r.Rows, pixel: 1 << (bits.Len64(p.pixel) - 1), only: only}
+		var shown []uint64
+		if only != nil {
+			if shown, err = only.bitmap(r.k, p.counted); err != nil {
+				return false, err
+			}
+		}
+		if d.spans, err = readSpans(p.src, r, d.pixel, shown); err != nil {
 			return false, err
 		}
-		t.keep(r.k, d, time.Since(now))
+		t.keep(blockPart{r.k, r.from}, d, time.Since(now))
 	}
 	for i := range d.spans {
 		p.add(&d.spans[i])
@@ -545,8 +631,52 @@ func (p *picture) block(r *region) (ok bool, err error) {
 	return true, nil
 }
 
+// remember forgets which enters are in the view if that is another, or has been
+// counted on.
+func (t *Timeline) remember(v *View, counted int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shown == nil || t.shownOf != v || t.counted != counted || len(t.shown) >= maxShown {
+		t.shown, t.shownOf, t.counted = make(map[int64]bool), v, counted
+	}
+}
+
+// isShown returns 1 if the enter at a row is in the query's view, 0 if it is
+// not or is missing from the log, and -1 if that is not known: not counted yet,
+// or too much has been read for this picture.
+func (p *picture) isShown(row int64) int64 {
+	if p.Only == nil || row >= p.counted {
+		return -1
+	}
+	if row < 0 {
+		return 0
+	}
+	t := p.Timeline
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	is, known := t.shown[row]
+	if !known {
+		if p.read && t.spent >= fillTime/2 {
+			p.finer = true
+			return -1
+		}
+		p.read = true
+		now := time.Now()
+		var err error
+		if _, is, err = p.Only.PositionOf(row); err != nil {
+			p.err = err
+		}
+		t.spent += time.Since(now)
+		t.shown[row] = is
+	}
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // keep keeps a block's spans, which took some time to read, and forgets half of them when there are too many.
-func (t *Timeline) keep(k int, d *drawnBlock, took time.Duration) {
+func (t *Timeline) keep(k blockPart, d *drawnBlock, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent += took
@@ -585,20 +715,21 @@ type blockLane struct {
 }
 
 // readSpans returns the calls that are within a block, those shorter than a
-// pixel merged.
-func readSpans(src Source, r *region, pixel uint64) ([]Span, error) {
+// pixel merged. shown has the enters that are in a view, nil if that is not
+// known.
+func readSpans(src Source, r *region, pixel uint64, shown []uint64) ([]Span, error) {
 	sr := spanReaders.Get().(*spanReader)
 	defer spanReaders.Put(sr)
 	b := &sr.block
 	if err := src.Fill(b, r.k, Times|Threads|Addresses|Kinds|Depths|Pairs); err != nil {
 		return nil, err
 	}
-	n := int(min(int64(b.N), r.Rows))
+	n := int(min(int64(b.N), r.to-b.First))
 	last := b.First + int64(n)
 	var lane *blockLane
 	thread := NoThread
 	unwinds := r.Marks&(1<<calls.NoLeave) != 0
-	for i := range n {
+	for i := int(r.from - b.First); i < n; i++ {
 		kind := b.Kind[i]
 		if kind == parser.Leave && !unwinds {
 			continue
@@ -618,7 +749,10 @@ func readSpans(src Source, r *region, pixel uint64) ([]Span, error) {
 			continue
 		}
 		s := Span{
-			Start: b.Time[i], Enter: b.First + int64(i), Address: b.Address[i], Thread: thread, Depth: d, Deepest: d, Count: 1,
+			Start: b.Time[i], Enter: b.First + int64(i), Address: b.Address[i], Thread: thread, Depth: d, Deepest: d, Count: 1, Shown: -1,
+		}
+		if shown != nil {
+			s.Shown = int64(shown[i/64] >> (i % 64) & 1)
 		}
 		if leave := b.Partner[i]; leave != calls.NoPartner {
 			if leave < last {
@@ -708,37 +842,94 @@ func (p *picture) collect(dst []Span) []Span {
 // RowAtTime returns the first row whose time is at least t, and Len if there
 // is none; damaged rows do not count. Where times step back, that is the first
 // row ever that late.
-func RowAtTime(src Source, t int64) (int64, error) {
-	rows := src.Len()
-	blocks := blocksOf(rows)
-	level, k := 0, 0
-	for 1<<(2*level) < blocks {
-		level++
+func RowAtTime(src Source, t int64) (int64, error) { return RowAtTimeIn(src, t, 0, src.Len()) }
+
+// RowAtTimeIn is RowAtTime for the rows from first (included) to end (not
+// included), and returns end if there is none.
+func RowAtTimeIn(src Source, t, first, end int64) (int64, error) {
+	row, err := rowAtTime(src, t, first, end)
+	if row < 0 {
+		row = end
 	}
-	for {
-		// The first group at this level that is late enough.
-		for k<<(2*level) < blocks && src.Summary(level, k).LastTime < t {
-			k++
+	return row, err
+}
+
+// rowAtTime returns -1 if there is no such row.
+func rowAtTime(src Source, t, first, end int64) (int64, error) {
+	found := int64(-1)
+	late := func(s *Summary, _ bool) bool { return s.LastTime >= t }
+	err := walkGroups(src, first, end, late, func(b *Block, from, to int) bool {
+		for i := from; i < to; i++ {
+			if b.Time[i] >= t && b.Kind[i] != parser.Damaged {
+				found = b.First + int64(i)
+				return false
+			}
 		}
-		if k<<(2*level) >= blocks {
-			return rows, nil
+		return true
+	})
+	return found, err
+}
+
+// TimeSpan returns the least and the greatest time of the rows from first
+// (included) to end (not included), without damaged ones. If there are none the
+// least is greater.
+func TimeSpan(src Source, first, end int64) (least, greatest int64, err error) {
+	least, greatest = math.MaxInt64, math.MinInt64
+	sum := func(s *Summary, whole bool) bool {
+		if whole {
+			least, greatest = min(least, s.FirstTime), max(greatest, s.LastTime)
 		}
-		if level == 0 {
-			break
+		return !whole
+	}
+	err = walkGroups(src, first, end, sum, func(b *Block, from, to int) bool {
+		for i := from; i < to; i++ {
+			if b.Kind[i] != parser.Damaged {
+				least, greatest = min(least, b.Time[i]), max(greatest, b.Time[i])
+			}
 		}
-		level--
-		k *= 4
+		return true
+	})
+	return least, greatest, err
+}
+
+// walkGroups goes down the groups of the rows from first (included) to end (not
+// included), in order, as far as group says so, which is told whether all rows
+// of a group are among them. Of blocks rows is told the times and kinds, until it
+// returns false.
+func walkGroups(src Source, first, end int64, group func(s *Summary, whole bool) bool, rows func(b *Block, from, to int) bool) error {
+	length := src.Len()
+	end = min(end, length)
+	top := 0
+	for 1<<(2*top) < blocksOf(end) {
+		top++
 	}
 	var b Block
-	if err := src.Fill(&b, k, Times|Kinds); err != nil {
-		return 0, err
-	}
-	for i, at := range b.Time[:b.N] {
-		if at >= t && b.Kind[i] != parser.Damaged {
-			return min(b.First+int64(i), rows), nil
+	var walk func(level, k int) (on bool, err error)
+	walk = func(level, k int) (bool, error) {
+		n := blockLen << (2 * level)
+		from := int64(k) * n
+		if from >= end || from+n <= first {
+			return true, nil
 		}
+		s := src.Summary(level, k)
+		if !group(&s, from >= first && min(from+n, length) <= end) {
+			return true, nil
+		}
+		if level == 0 {
+			if err := src.Fill(&b, k, Times|Kinds); err != nil {
+				return false, err
+			}
+			return rows(&b, int(max(first-b.First, 0)), int(min(end-b.First, int64(b.N)))), nil
+		}
+		for c := range 4 {
+			if on, err := walk(level-1, 4*k+c); !on {
+				return false, err
+			}
+		}
+		return true, nil
 	}
-	return min(b.First+int64(b.N), rows), nil
+	_, err := walk(top, 0)
+	return err
 }
 
 // TimeOfRow returns the time of a row in nanoseconds of the log's clock, of
@@ -757,6 +948,8 @@ type Lane struct {
 	Thread uint32
 	// Events counts its events, without damaged records.
 	Events int64
+	// Enters counts the enters among them.
+	Enters int64
 	// First and Last are the least and the greatest time of its events in
 	// nanoseconds of the log's clock.
 	First, Last int64
@@ -792,6 +985,7 @@ func Lanes(ctx context.Context, src Source, where Predicate, progress parser.Pro
 			}
 			l := &list[o.Thread]
 			l.Events += o.Events
+			l.Enters += o.Enters
 			l.First, l.Last, l.MaxDepth = min(l.First, o.First), max(l.Last, o.Last), max(l.MaxDepth, o.MaxDepth)
 		}
 	}
@@ -813,6 +1007,9 @@ func addLanes(lanes []Lane, f *foundRows) []Lane {
 			}
 			l := &lanes[thread]
 			l.Events++
+			if b.Kind[i] == parser.Enter {
+				l.Enters++
+			}
 			l.First, l.Last, l.MaxDepth = min(l.First, b.Time[i]), max(l.Last, b.Time[i]), max(l.MaxDepth, b.Depth[i])
 		}
 	}

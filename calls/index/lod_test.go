@@ -1,9 +1,12 @@
 package index
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"logparser/calls"
 	"logparser/parser"
@@ -28,13 +31,19 @@ func plainCalls(src *tableSource) []Span {
 }
 
 // TestTimeline looks at random parts of random logs: each call that is wide
-// enough must be there by itself, and each other within some span.
+// enough must be there by itself, and each other within some span. Some parts are
+// of one run only, and with a view calls are told apart by whether they are in it.
 func TestTimeline(t *testing.T) {
 	defer func(n int) { drawnBlocks = n }(drawnBlocks)
-	single, merged, about, named := 0, 0, 0, 0
+	single, merged, about, named, ofRun, told := 0, 0, 0, 0, 0, 0
 	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
 		drawnBlocks = 64 << (6 * r.IntN(2))
-		all := plainCalls(src)
+		every := plainCalls(src)
+		wanted := randomPredicate(r, src, 1)
+		view := NewView(tested, And(wanted, OfKind(parser.Enter)))
+		if err := view.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
 		line := NewTimeline(tested)
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, e := range src.events {
@@ -57,6 +66,28 @@ func TestTimeline(t *testing.T) {
 			case 1:
 				q.Threads = NewSet(0)
 				q.Threads.Add(uint32(r.IntN(src.Slots() + 1)))
+			}
+			all := every
+			if runs := src.table.Position; r.IntN(2) == 0 {
+				row := r.Int64N(src.Len())
+				run, _ := runs(row)
+				for q.FirstRow = row; q.FirstRow > 0; q.FirstRow-- {
+					if before, _ := runs(q.FirstRow - 1); before != run {
+						break
+					}
+				}
+				for q.EndRow = row + 1; q.EndRow < src.Len(); q.EndRow++ {
+					if after, _ := runs(q.EndRow); after != run {
+						break
+					}
+				}
+				all = slices.DeleteFunc(slices.Clone(every), func(s Span) bool { return s.Enter < q.FirstRow || s.Enter >= q.EndRow })
+				if len(all) < len(every) {
+					ofRun++
+				}
+			}
+			if r.IntN(2) == 0 {
+				q.Only = view
 			}
 			spans, finer, err := line.Spans(nil, q)
 			for finer && err == nil {
@@ -143,6 +174,9 @@ func TestTimeline(t *testing.T) {
 					t.Fatalf("%+v is nowhere: pixel %d, %+v", c, pixel, q)
 				}
 			}
+			if q.Only != nil {
+				told += checkShown(t, spans, all, wanted, pixel)
+			}
 			for _, s := range exact {
 				if !s.NoLeave && !s.Open {
 					t.Fatalf("%+v is no call", s)
@@ -150,9 +184,90 @@ func TestTimeline(t *testing.T) {
 			}
 		}
 	})
-	if single == 0 || merged == 0 || about == 0 || named == 0 {
-		t.Errorf("%d, %d, %d spans, %d named", single, merged, about, named)
+	if single == 0 || merged == 0 || about == 0 || named == 0 || ofRun == 0 || told == 0 {
+		t.Errorf("%d, %d, %d spans, %d named, %d of runs, %d told apart", single, merged, about, named, ofRun, told)
 	}
+}
+
+// checkShown holds what spans say of the calls in a view against the calls, and
+// returns how many merged spans it knew all calls of.
+func checkShown(t *testing.T, spans, all []Span, wanted plainPredicate, pixel int64) (told int) {
+	t.Helper()
+	alone := map[int64]bool{}
+	for _, s := range spans {
+		if s.Count != 1 || s.About {
+			continue
+		}
+		alone[s.Enter] = true
+		if want := s.Enter >= 0 && wanted.pass(s.Enter); (s.Shown == 1) != want || s.Shown < 0 {
+			t.Fatalf("%+v: shown is %t", s, want)
+		}
+	}
+	for _, s := range spans {
+		if s.Count == 1 || s.About {
+			continue
+		}
+		var count, shown int64
+		for _, c := range all {
+			if c.Thread == s.Thread && c.Depth == s.Depth && c.Start >= s.Start && c.End <= s.End && !alone[c.Enter] {
+				count++
+				if wanted.pass(c.Enter) {
+					shown++
+				}
+			}
+		}
+		// Where the clock steps back others lie there, too.
+		if count == s.Count {
+			told++
+			if s.Shown != shown {
+				t.Fatalf("%+v: %d are shown", s, shown)
+			}
+		}
+	}
+	for _, c := range all {
+		if c.Open || c.NoLeave || alone[c.Enter] || !wanted.pass(c.Enter) {
+			continue
+		}
+		drawn, said := false, false
+		for _, s := range spans {
+			if s.Count == 1 && !s.About || s.Thread != c.Thread || c.Depth < s.Depth || c.Depth > s.Deepest || c.Start < s.Start || c.End > s.End {
+				continue
+			}
+			drawn, said = true, said || s.Shown > 0
+		}
+		if drawn && !said {
+			t.Fatalf("%+v is in the view, and nothing there says so: pixel %d", c, pixel)
+		}
+	}
+	return told
+}
+
+// TestTimeSpan holds the times of parts of logs, and the first rows from a time
+// on in them, against the rows.
+func TestTimeSpan(t *testing.T) {
+	eachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+		for range 20 {
+			first := r.Int64N(src.Len())
+			end := first + 1 + r.Int64N(src.Len()-first)
+			least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
+			at := src.events[first+r.Int64N(end-first)].Time
+			row := end
+			for i := first; i < end; i++ {
+				if e := src.events[i]; e.Kind != parser.Damaged {
+					least, greatest = min(least, e.Time), max(greatest, e.Time)
+					if e.Time >= at {
+						row = min(row, i)
+					}
+				}
+			}
+			if a, b, err := TimeSpan(tested, first, end); err != nil || a != least || b != greatest {
+				t.Fatalf("rows %d to %d take %d to %d, want %d to %d: %v", first, end, a, b, least, greatest, err)
+			}
+			if got, err := RowAtTimeIn(tested, at, first, end); err != nil || got != row {
+				t.Fatalf("row %d is at %d, want %d: %v", got, at, row, err)
+			}
+		}
+	})
 }
 
 func TestRowAtTime(t *testing.T) {
@@ -193,9 +308,12 @@ func TestLanes(t *testing.T) {
 			}
 			l, ok := want[src.slot[row]]
 			if !ok {
-				l = Lane{src.slot[row], 0, e.Time, e.Time, 0}
+				l = Lane{src.slot[row], 0, 0, e.Time, e.Time, 0}
 			}
 			l.Events++
+			if e.Kind == parser.Enter {
+				l.Enters++
+			}
 			l.First, l.Last, l.MaxDepth = min(l.First, e.Time), max(l.Last, e.Time), max(l.MaxDepth, int32(src.rows[row].Depth))
 			want[src.slot[row]] = l
 		}
@@ -208,4 +326,43 @@ func TestLanes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkTimelineOnly draws as BenchmarkTimeline does, with a view of which the
+// calls have to be told apart. It also says how often must be asked until all is
+// known.
+func BenchmarkTimelineOnly(b *testing.B) {
+	x := openBenchmark(b)
+	few := NewSet(0)
+	few.Add(uint32(x.AddressTable().Len() / 2))
+	v := NewView(x, And(Inside(few), OfKind(parser.Enter)))
+	if err := v.Run(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	first, last, err := TimeSpan(x, 0, x.Len())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for zoom := uint(0); (last-first)>>zoom > 1e6; zoom += 2 {
+		b.Run(fmt.Sprint(1<<zoom), func(b *testing.B) {
+			width := (last - first) >> zoom
+			q := SpanQuery{From: first + (last-first-width)/2, To: first + (last-first+width)/2, Pixels: 1200, MaxDepth: 40, Only: v}
+			var spans []Span
+			rounds := 0
+			line := NewTimeline(x)
+			for finer := true; finer && rounds < 500; rounds++ {
+				line.began = time.Time{}
+				if spans, finer, err = line.Spans(spans[:0], q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for b.Loop() {
+				if spans, _, err = NewTimeline(x).Spans(spans[:0], q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(spans)), "spans")
+			b.ReportMetric(float64(rounds), "rounds")
+		})
+	}
 }

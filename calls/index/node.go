@@ -39,6 +39,14 @@ func (n *node) duration() int64 { return calls.Elapsed(n.enterTime, n.leaveTime)
 // self returns the part of a duration that was not spent in the calls made.
 func self(duration, children int64) int64 { return max(0, duration-children) }
 
+// level returns the level of the node.
+func (n *node) level() uint8 {
+	if n.leave < 0 {
+		return openLevel
+	}
+	return levelOf(n.enter/blockLen, n.leave/blockLen)
+}
+
 // levelOf returns the greatest k for which two blocks lie in different groups
 // of 4^k blocks.
 func levelOf(a, b int64) uint8 {
@@ -63,12 +71,12 @@ type levels struct {
 	rows []array[uint8]
 }
 
-// add adds the next node, which is open.
-func (l *levels) add(m *memory) {
+// add adds the next node.
+func (l *levels) add(m *memory, level uint8) {
 	if len(l.rows) == 0 {
 		l.rows = append(l.rows, array[uint8]{})
 	}
-	*l.rows[0].add(m) = openLevel
+	*l.rows[0].add(m) = level
 	for k, n := 1, l.rows[0].len(); ; k++ {
 		if n = (n + levelFan - 1) / levelFan; n == 1 && l.rows[k-1].len() == 1 {
 			return
@@ -83,7 +91,26 @@ func (l *levels) add(m *memory) {
 		if n > l.rows[k].len() {
 			l.rows[k].add(m)
 		}
-		*l.rows[k].at(n - 1) = openLevel
+		most := l.rows[k].at(n - 1)
+		*most = max(*most, level)
+	}
+}
+
+// fill gives n nodes the levels that level returns. There were none.
+func (l *levels) fill(m *memory, n int, level func(i int) uint8) {
+	for row := 0; n > 0; row++ {
+		l.rows = append(l.rows, array[uint8]{})
+		for i := range n {
+			if row > 0 {
+				*l.rows[row].add(m) = l.greatest(row, i)
+			} else {
+				*l.rows[row].add(m) = level(i)
+			}
+		}
+		if n == 1 {
+			return
+		}
+		n = (n + levelFan - 1) / levelFan
 	}
 }
 

@@ -91,6 +91,8 @@ type thread struct {
 	block   uint32
 	records int64
 	frames  []frame
+	// stack is the memory of frames: they begin at its element 1.
+	stack []frame
 	// below is time spent in calls made by the call below the frames, which
 	// it does not know of yet.
 	below int64
@@ -128,8 +130,29 @@ type frame struct {
 	ordinal        int64
 	row            uint32 // in the block
 	cell           uint32
-	space          uint16
-	rowless        bool
+	// space has noRow set where the enter is missing.
+	space uint32
+}
+
+// noRow is in no event's space.
+const noRow = 1 << 16
+
+func (f *frame) rowless() bool { return f.space&noRow != 0 }
+
+// push puts a call on the stack.
+func (th *thread) push(f frame) {
+	if len(th.frames) == cap(th.frames) {
+		th.grow()
+	}
+	th.frames = append(th.frames, f)
+}
+
+// grow makes room for more frames.
+func (th *thread) grow() {
+	n := len(th.frames)
+	th.stack = make([]frame, max(16, 2*len(th.stack)))
+	copy(th.stack[1:], th.frames)
+	th.frames = th.stack[1 : 1+n]
 }
 
 // A cell is an address on a thread, with what its calls come to.
@@ -278,7 +301,12 @@ func (h *hash) start(a, b uint64) uint32 {
 	return uint32(hi ^ lo)
 }
 
-func (h *hash) full(n int) bool { return n*2 > len(h.slots) }
+// full reports whether the slots are too few for n keys. A small table is kept
+// sparse: a key that is not in its first slot costs a wrong guess of the
+// processor.
+func (h *hash) full(n int) bool {
+	return n*8 > len(h.slots) && (n*2 > len(h.slots) || len(h.slots) < 1<<16)
+}
 
 func (h *hash) grow() {
 	h.slots = make([]uint32, 2*len(h.slots))
@@ -486,107 +514,158 @@ func (p *pairer) beginBlock() {
 
 // pair pairs events that are all of the current block.
 func (p *pairer) pair(events []parser.Event) {
-	first, last := p.summary.FirstTime, p.summary.LastTime
-	most := p.summary.MaxDuration
 	base := uint32(p.row - p.first)
-	var th *thread
-	for k := range events {
+	for k := 0; k < len(events); {
 		e := &events[k]
-		if th == nil || th.id != e.Thread {
-			if e.Kind == parser.Damaged {
-				p.damage(e, base+uint32(k))
-				continue
-			}
-			th = p.thread(e.Thread)
+		if e.Kind == parser.Damaged {
+			p.damage(e, base+uint32(k))
+			k++
+			continue
 		}
-		switch {
-		case e.Kind == parser.Enter:
-			th.records++
-			if e.Gap != parser.NoGap {
-				p.resume(th, e, base+uint32(k))
+		th := p.thread(e.Thread)
+		if n := p.plain(th, events[k:], base+uint32(k)); n > 0 {
+			k += n
+			continue
+		}
+		p.odd(th, e, base+uint32(k))
+		if p.failed {
+			return
+		}
+		k++
+	}
+	p.row += int64(len(events))
+}
+
+// plain takes in the events of a thread from the first on, whose row in the
+// block is row, as long as each enters a call or closes the top without more
+// ado, and returns how many those are. Nearly all are such, so it keeps what it
+// needs at hand, and calls nothing but for what is rare. That the processor
+// often guesses wrongly which kind comes next costs no more than to do for every
+// event what either kind needs.
+func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
+	if th.functions != nil {
+		return 0
+	}
+	if len(th.stack) == 0 {
+		th.grow()
+	}
+	var (
+		id      = th.id
+		stack   = th.stack
+		sp      = len(th.frames) + 1
+		deepest = sp
+		records = th.records + 1
+		cells   = p.cells
+		slots   = p.byCell.slots
+		first   = p.summary.FirstTime
+		last    = p.summary.LastTime
+		k       int
+	)
+	// No leave fits it, and the calls of the frame above take their time from
+	// the one below.
+	stack[0] = frame{space: noRow}
+	for k = 0; k < len(events); k++ {
+		e := &events[k]
+		if e.Thread != id || e.Gap != parser.NoGap {
+			break
+		}
+		if e.Kind == parser.Enter {
+			key := uint64(th.slot)<<16 | uint64(e.Space)
+			i := slots[int(p.byCell.start(e.Address, key))&(len(slots)-1)] - 1
+			if int(i) >= len(cells) || cells[i].address != e.Address || cells[i].key != key {
+				i = p.cell(th, e.Space, e.Address)
+				cells, slots = p.cells, p.byCell.slots
 			}
-			i := p.cell(th, e.Space, e.Address)
-			c := &p.cells[i]
+			c := &cells[i]
 			if c.block != p.block {
 				p.see(i)
 			}
 			c.calls++
 			c.open++
-			th.frames = append(th.frames, frame{
-				address: e.Address, time: e.Time, ordinal: th.records, row: base + uint32(k), cell: i, space: e.Space,
-			})
-			if th.functions != nil {
-				th.functions[p.function(i)]++
+			if sp == len(stack) {
+				th.frames = stack[1:sp]
+				below := stack[0].children
+				th.grow()
+				stack = th.stack
+				stack[0] = frame{space: noRow, children: below}
 			}
-			if d := th.depth + int32(len(th.frames)) - 1; d > th.most {
-				th.most = d
+			f := &stack[sp]
+			f.address, f.time, f.children, f.ordinal = e.Address, e.Time, 0, records+int64(k)
+			f.row, f.cell, f.space = row+uint32(k), i, uint32(e.Space)
+			sp++
+			deepest = max(deepest, sp)
+		} else {
+			f := &stack[sp-1]
+			if f.address != e.Address || f.space != uint32(e.Space) || e.Kind != parser.Leave {
+				break
 			}
-		case e.Kind == parser.Leave:
-			th.records++
-			n := len(th.frames) - 1
-			if n >= 0 && e.Gap == parser.NoGap {
-				if f := &th.frames[n]; f.address == e.Address && f.space == e.Space && !f.rowless && th.functions == nil {
-					c := &p.cells[f.cell]
-					c.open--
-					// Most calls of a log whose clock is coarse take no time.
-					if e.Time <= f.time {
-						c.zeros++
-						th.frames = th.frames[:n]
-						break
-					}
-					c.timed++
-					d := calls.Elapsed(f.time, e.Time)
-					c.time += d
-					c.self += self(d, f.children)
-					if d > c.max {
-						c.max = d
-					}
-					if d < c.min {
-						c.min = d
-					}
-					if c.open > 0 {
-						c.recursive += d
-					} else if c.floor != uint32(len(th.ops)) {
-						p.newFloor(th, f.cell, d)
-					}
+			sp--
+			c := &cells[f.cell]
+			c.open--
+			// Most calls of a log whose clock is coarse take no time.
+			if e.Time <= f.time {
+				c.zeros++
+			} else {
+				c.timed++
+				d := calls.Elapsed(f.time, e.Time)
+				c.time += d
+				c.self += self(d, f.children)
+				c.max, c.min = max(c.max, d), min(c.min, d)
+				if c.open > 0 {
+					c.recursive += d
+				} else if c.floor != uint32(len(th.ops)) {
+					p.newFloor(th, f.cell, d)
+				}
+				if o, step := bucketOf(d); o < nearOctaves && c.near[o] != noSlab {
+					p.slabs[c.near[o]].counts[step]++
+				} else {
 					c.count(&p.slabs, d)
-					if n > 0 {
-						th.frames[n-1].children += d
-					} else {
-						th.below += d
-					}
-					if d > most {
-						most = d
-					}
-					if d > p.longer {
-						p.long(th, f, p.row+int64(k), e.Time, th.depth+int32(n))
-					}
-					th.frames = th.frames[:n]
-					break
+				}
+				stack[sp-1].children += d
+				if d > p.longer {
+					p.long(th, f, p.row0(row+uint32(k)), e.Time, th.depth+int32(sp)-1)
+				}
+				if d > p.summary.MaxDuration {
+					p.summary.MaxDuration = d
 				}
 			}
-			p.summary.MaxDuration = most
-			if e.Gap != parser.NoGap {
-				p.resume(th, e, base+uint32(k))
-			}
-			p.leave(th, e, base+uint32(k))
-			most = p.summary.MaxDuration
-			if p.failed {
-				return
-			}
-		default:
-			p.damage(e, base+uint32(k))
-			continue
 		}
-		if e.Time < first {
-			first = e.Time
-		}
-		if e.Time > last {
-			last = e.Time
+		first, last = min(first, e.Time), max(last, e.Time)
+	}
+	th.below += stack[0].children
+	if deepest > len(th.frames)+1 {
+		th.most = max(th.most, th.depth+int32(deepest)-2)
+	}
+	th.frames = stack[1:sp]
+	th.records += int64(k)
+	p.summary.FirstTime, p.summary.LastTime = first, last
+	return k
+}
+
+// odd takes in an event that is not plain.
+func (p *pairer) odd(th *thread, e *parser.Event, row uint32) {
+	th.records++
+	if e.Gap != parser.NoGap {
+		p.resume(th, e, row)
+		if p.failed {
+			return
 		}
 	}
-	p.summary.FirstTime, p.summary.LastTime, p.summary.MaxDuration = first, last, most
-	p.row += int64(len(events))
+	p.summary.FirstTime, p.summary.LastTime = min(p.summary.FirstTime, e.Time), max(p.summary.LastTime, e.Time)
+	if e.Kind == parser.Leave {
+		p.leave(th, e, row)
+		return
+	}
+	i := p.cell(th, e.Space, e.Address)
+	p.see(i)
+	c := &p.cells[i]
+	c.calls++
+	c.open++
+	th.push(frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, cell: i, space: uint32(e.Space)})
+	if th.functions != nil {
+		th.functions[p.function(i)]++
+	}
+	th.most = max(th.most, th.depth+int32(len(th.frames))-1)
 }
 
 // newFloor notes what a cell's time without recursive was before d was added,
@@ -812,7 +891,7 @@ func (p *pairer) forget(th *thread, at int64, row uint32) {
 	if n := len(th.frames) - 1; n >= 0 {
 		f := th.frames[n]
 		th.frames = th.frames[:n]
-		if f.rowless {
+		if f.rowless() {
 			th.rowless--
 		} else {
 			p.mark(calls.NoLeave)
@@ -861,7 +940,7 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
 	if n := len(th.frames) - 1; n >= 0 {
 		f := th.frames[n]
 		th.frames = th.frames[:n]
-		if rowless = f.rowless; !rowless {
+		if rowless = f.rowless(); !rowless {
 			if d = calls.Elapsed(f.time, at); d > p.longer {
 				p.long(th, &f, p.row0(row), at, th.depth+int32(n))
 			}
@@ -969,7 +1048,7 @@ func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 		if th.functions != nil {
 			th.functions[p.function(k)]++
 		}
-		th.frames = append(th.frames, frame{address: c.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: c.Space, rowless: true})
+		th.push(frame{address: c.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: noRow})
 		th.rowless++
 		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == p.cells[k].number {
 			x.pushed[n].n++
@@ -1047,7 +1126,7 @@ func (p *pairer) addNode(th *thread, f *frame) {
 	th.below = 0
 	n := node{
 		enter: p.first + int64(f.row), leave: -1, enterTime: f.time, children: f.children, ordinal: f.ordinal,
-		address: f.cell, thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless,
+		address: f.cell, thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
 	}
 	if p.core != nil {
 		n.address = p.cells[f.cell].number

@@ -317,6 +317,16 @@ func (p *plain) differs(x *Index) error {
 			return fmt.Errorf("row %d: %+v, want %+v", i, records[i], p.records[i])
 		}
 	}
+	events := make([]parser.Event, n)
+	clear(records)
+	if got := x.ReadEvents(events, records, 0); got != len(events) {
+		return fmt.Errorf("%d events read", got)
+	}
+	for i := range records {
+		if records[i] != p.records[i] || events[i] != p.events[i] {
+			return fmt.Errorf("row %d is %+v %+v, want %+v %+v", i, events[i], records[i], p.events[i], p.records[i])
+		}
+	}
 	inside := make([]int64, n)
 	x.ReadInside(inside, 0)
 	for i := range inside {
@@ -373,6 +383,14 @@ func (p *plain) differsBlock(x *Index, k int, noded map[int64]bool) error {
 	var b Block
 	if err := x.Fill(&b, k, Times|Threads|Addresses|Kinds|Depths|Pairs|Insides|Selves); err != nil {
 		return err
+	}
+	// Depths are found in another way where the pairs are not wanted.
+	var depths Block
+	if err := x.Fill(&depths, k, Threads|Addresses|Kinds|Depths); err != nil {
+		return err
+	}
+	if !slices.Equal(depths.Thread, b.Thread) || !slices.Equal(depths.Address, b.Address) || !slices.Equal(depths.Kind, b.Kind) || !slices.Equal(depths.Depth, b.Depth) {
+		return fmt.Errorf("without pairs the block is %+v", depths)
 	}
 	first := int64(k) * blockLen
 	if b.First != first || int64(b.N) != min(blockLen, int64(len(p.events))-first) {

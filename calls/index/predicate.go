@@ -239,9 +239,6 @@ func (j *compiledJunction) test(ctx context.Context, k int, b *Block, s *Summary
 	}
 	got := buf[:len(pass)]
 	for _, p := range j.parts {
-		if p.judge(s, b.First) == all && !j.or {
-			continue
-		}
 		if err := p.test(ctx, k, b, s, rest, got); err != nil {
 			return err
 		}
@@ -263,6 +260,29 @@ func (j *compiledJunction) test(ctx context.Context, k int, b *Block, s *Summary
 		copy(pass, rest)
 	}
 	return nil
+}
+
+// narrow returns a matcher that is the same for the rows from first on, which
+// have the summary, without the parts of which that tells that they change
+// nothing: their columns are not read.
+func narrow(m matcher, s *Summary, first int64) matcher {
+	switch m := m.(type) {
+	case *compiledJunction:
+		neutral := all
+		if m.or {
+			neutral = none
+		}
+		n := &compiledJunction{or: m.or}
+		for _, p := range m.parts {
+			if p.judge(s, first) != neutral {
+				n.parts = append(n.parts, narrow(p, s, first))
+			}
+		}
+		return n
+	case *compiledNegation:
+		return &compiledNegation{narrow(m.matcher, s, first)}
+	}
+	return m
 }
 
 type negation struct{ p Predicate }

@@ -25,12 +25,12 @@ type replay struct {
 	recent []recentAddress
 }
 
-// A recentAddress is the number of an address; run counts from 1.
+// A recentAddress is the number of an address.
 type recentAddress struct {
 	address uint64
-	run     int32
-	number  uint32
-	space   uint16
+	// space is the run, from 1, and the space in the lowest 16 bits.
+	space  uint64
+	number uint32
 }
 
 const recentBits = 12
@@ -48,13 +48,13 @@ var replays = sync.Pool{New: func() any { return &replay{byID: newHash()} }}
 
 // Fill implements [Source].
 func (x *Index) Fill(b *Block, k int, want Columns) error {
-	c := x.core.Load()
-	return x.fill(c, b, k, want)
-}
-
-func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 	r := replays.Get().(*replay)
 	defer replays.Put(r)
+	return r.fill(x, x.core.Load(), b, k, want)
+}
+
+// fill reads a block's events into r.events, and fills the columns wanted.
+func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	c.mu.RLock()
 	row := c.row
 	c.mu.RUnlock()
@@ -69,7 +69,8 @@ func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 	}
 	events := r.events[:n]
 	l := c.layout()
-	if err := read(c.log, l, events, first); err != nil {
+	stacks := want&(Durations|Pairs|Insides|Selves) != 0
+	if err := read(c.log, l, events, first, stacks || want&Times != 0); err != nil {
 		return err
 	}
 	if want&Times != 0 {
@@ -78,7 +79,7 @@ func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 			b.Time[i] = events[i].Time
 		}
 	}
-	if want&Kinds != 0 {
+	if want&Kinds != 0 && (stacks || want&Depths == 0) {
 		b.Kind = sized(b.Kind, n)
 		for i := range events {
 			b.Kind[i] = events[i].Kind
@@ -89,15 +90,15 @@ func (x *Index) fill(c *core, b *Block, k int, want Columns) error {
 		r.number(c.addresses, l, first, events, b.Address)
 	}
 	switch {
-	case want&(Durations|Pairs|Insides|Selves) == 0 && want&Depths != 0:
+	case !stacks && want&Depths != 0:
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.depths(c, l, b, k, events, want)
-	case want&(Durations|Pairs|Insides|Selves) == 0 && want&Threads != 0:
+	case !stacks && want&Threads != 0:
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.slots(c, b, k, events)
-	case want&(Durations|Pairs|Insides|Selves) != 0:
+	case stacks:
 		e := x.ends(c)
 		c.mu.RLock()
 		defer c.mu.RUnlock()
@@ -113,12 +114,22 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// read reads the events of rows that are all there.
-func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64) error {
+// An untimedReader is a log that reads events sooner where their times are not
+// wanted: it leaves anything there.
+type untimedReader interface {
+	ReadUntimed(dst []parser.Event, from int64) (int, error)
+}
+
+// read reads the events of rows that are all there, with their times if timed.
+func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64, timed bool) error {
+	readEvents := log.ReadEvents
+	if u, ok := log.(untimedReader); ok && !timed {
+		readEvents = u.ReadUntimed
+	}
 	for len(dst) > 0 {
 		run, record := l.Position(row)
 		n := min(int64(len(dst)), l.Starts[run+1]-row)
-		got, err := log.ReadEvents(dst[:n], record)
+		got, err := readEvents(dst[:n], record)
 		if int64(got) < n {
 			if err == nil || err == io.EOF {
 				err = io.ErrUnexpectedEOF
@@ -142,18 +153,20 @@ func (r *replay) number(a *calls.Addresses, l *calls.Layout, row int64, events [
 			run++
 		}
 		n := int(min(int64(len(events)), l.Starts[run+1]-row))
-		for i := range events[:n] {
+		spaces := (uint64(run) + 1) << 16
+		numbers := dst[:n]
+		for i := range events[:len(numbers)] {
 			e := &events[i]
 			m := &recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
-			if m.address != e.Address || m.space != e.Space || m.run != int32(run)+1 {
+			if m.address != e.Address || m.space != spaces|uint64(e.Space) {
 				n, ok := a.Find(run, e.Space, e.Address)
 				if !ok {
-					dst[i] = 0 // of a damaged record
+					numbers[i] = 0 // of a damaged record
 					continue
 				}
-				*m = recentAddress{e.Address, int32(run) + 1, uint32(n), e.Space}
+				*m = recentAddress{e.Address, spaces | uint64(e.Space), uint32(n)}
 			}
-			dst[i] = m.number
+			numbers[i] = m.number
 		}
 		events, dst, row = events[n:], dst[n:], row+int64(n)
 	}
@@ -216,12 +229,12 @@ func (r *replay) slots(c *core, b *Block, k int, events []parser.Event) {
 	}
 }
 
-// depths fills the column of depths, and that of threads if it is wanted. How
-// deep a thread is takes no stack.
+// depths fills the columns of depths and kinds, and that of threads if it is
+// wanted. How deep a thread is takes no stack.
 func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []parser.Event, want Columns) {
 	n := len(events)
 	r.begin(c, k)
-	b.Depth = sized(b.Depth, n)
+	b.Depth, b.Kind = sized(b.Depth, n), sized(b.Kind, n)
 	if want&Threads != 0 {
 		b.Thread = sized(b.Thread, n)
 	}
@@ -245,7 +258,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 		}
 		if ev.Kind == parser.Damaged || th == nil {
 			slot, depth := c.damagedRecord(b, k, ev, th, began)
-			b.Depth[i] = depth
+			b.Depth[i], b.Kind[i] = depth, ev.Kind
 			if want&Threads != 0 {
 				b.Thread[i] = slot
 			}
@@ -269,14 +282,14 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 		}
 		start := i
 		if isStray {
-			b.Depth[i] = 0
+			b.Depth[i], b.Kind[i] = 0, ev.Kind
 			i++
 		} else {
 			stop := int(min(int64(n), ends))
 			if len(exceptions) > 0 {
 				stop = min(stop, int(exceptions[0].row))
 			}
-			i, th.depth = stretch(b.Depth, events, i, stop, th.id, th.depth)
+			i, th.depth = stretch(b, events, i, stop, th.id, th.depth)
 		}
 		if want&Threads != 0 {
 			slots := b.Thread[start:i]
@@ -287,20 +300,33 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 	}
 }
 
-// stretch fills depths from element i on, while the events are whole ones of a
-// thread. Enters and leaves follow each other in no order that a processor
-// could guess, so there are no branches on them.
-func stretch(depths []int32, events []parser.Event, i, stop int, id uint32, depth int32) (int, int32) {
-	depths, events = depths[:stop], events[:stop]
+// stretch fills depths and kinds from element i on, while the events are whole
+// ones of a thread. Enters and leaves follow each other in no order that a
+// processor could guess, so there are no branches on them.
+func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int32) (int, int32) {
+	depths, kinds, events := b.Depth[:stop], b.Kind[:stop], events[:stop]
+	first, before, least := i, depth, int32(0)
 	for ; i < len(events); i++ {
 		e := &events[i]
 		if e.Thread != id || e.Kind > parser.Leave {
 			break
 		}
 		leave := int32(e.Kind)
-		depth = max(depth-leave, 0)
-		depths[i] = depth
-		depth += 1 - leave
+		kinds[i] = e.Kind
+		depths[i] = depth - leave
+		least |= depth - leave
+		depth += 1 - 2*leave
+	}
+	if least < 0 {
+		// No index that was built has leaves without a call that are not known
+		// as such; the log has been changed.
+		depth = before
+		for j := first; j < i; j++ {
+			leave := int32(events[j].Kind)
+			depth = max(depth-leave, 0)
+			depths[j] = depth
+			depth += 1 - leave
+		}
 	}
 	return i, depth
 }

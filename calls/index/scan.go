@@ -212,10 +212,11 @@ func (w *worker) test(f *foundRows, v verdict) error {
 // evaluate sets pass to the candidates of a block that pass. The block is
 // filled with what the scan wants besides.
 func (w *worker) evaluate(k int, s *Summary, candidates, pass []uint64) error {
-	if err := w.fill(k, w.want|w.match.columns(s)); err != nil {
+	match := narrow(w.match, s, int64(k)*blockLen)
+	if err := w.fill(k, w.want|match.columns(s)); err != nil {
 		return err
 	}
-	if err := w.match.test(w.ctx, k, &w.block, s, candidates, pass); err != nil {
+	if err := match.test(w.ctx, k, &w.block, s, candidates, pass); err != nil {
 		return err
 	}
 	for i := range pass {

@@ -40,7 +40,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 	few := NewSet(0)
 	few.Add(uint32(x.AddressTable().Len() / 2))
-	t.Add(1)
+	t.Add(uint32(min(1, x.Slots()-1)))
 	first, err := TimeOfRow(x, x.Len()/3)
 	if err != nil {
 		b.Fatal(err)
@@ -60,6 +60,7 @@ func BenchmarkFilter(b *testing.B) {
 		{"inside", Inside(few)},
 		{"inside-many", Inside(a)},
 		{"all-together", And(InAddresses(a), OnThreads(t), WithDuration(0, 1e9), AtDepth(2, 20), Inside(few))},
+		{"all-long", And(InAddresses(a), OnThreads(t), WithDuration(1, 1e9), AtDepth(2, 20), Inside(few))},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			var n int64

@@ -58,10 +58,18 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 	ctx, cancel := context.WithCancel(ctx)
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan *segment, 2*workers)
+	// A worker takes a pairer only when it begins, so that few are made: each
+	// has the sums of all addresses of a segment.
+	free := make(chan *pairer, 2*workers)
 	ended := make(chan struct{})
 	for range workers {
 		go func() {
 			for s := range jobs {
+				select {
+				case s.p = <-free:
+				default:
+					s.p = newPairer(nil, c.names, c.exact)
+				}
 				s.err = c.speculate(ctx, s, l, run)
 				close(s.done)
 			}
@@ -76,7 +84,6 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 		}
 	}()
 	var queue []*segment
-	var free []*pairer
 	failures, rest, resting := 0, patience, 0
 	for next := c.row; next < to || len(queue) > 0; {
 		for next < to && len(queue) < 2*workers {
@@ -87,11 +94,6 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 				resting--
 				close(s.done)
 				continue
-			}
-			if n := len(free); n > 0 {
-				s.p, free = free[n-1], free[:n-1]
-			} else {
-				s.p = newPairer(nil, c.names, c.exact)
 			}
 			jobs <- s
 		}
@@ -118,7 +120,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 			}
 		}
 		if s.p != nil {
-			free = append(free, s.p)
+			free <- s.p
 		}
 		tell()
 	}
@@ -181,7 +183,7 @@ func (p *pairer) reset() {
 
 // reset empties the slots; n is how many keys there were.
 func (h *hash) reset(n int) {
-	if len(h.slots) > 1<<12 && n*8 < len(h.slots) {
+	if len(h.slots) > 1<<12 && n*32 < len(h.slots) {
 		*h = newHash()
 		return
 	}
@@ -462,7 +464,7 @@ func (c *core) adopt(p *pairer, from int64) {
 		}
 	}
 	for _, i := range p.closed {
-		c.ended(int(nodes+i), c.nodes.at(int(nodes+i)))
+		c.note(c.nodes.at(int(nodes + i)))
 	}
 	c.row = p.row
 	for i, th := range p.threads {

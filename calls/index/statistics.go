@@ -24,6 +24,9 @@ type StatisticsOptions struct {
 	Groups []uint32
 	// PerThread asks for a Stat for each thread and group.
 	PerThread bool
+	// Correct, if not nil, says what durations count for: self times are those of
+	// corrected durations, too. It takes a pass over all rows.
+	Correct Correct
 	// Progress, if not nil, is told the rows done.
 	Progress parser.Progress
 }
@@ -94,30 +97,51 @@ func (t *Total) merge(other *Total) {
 // addresses.
 func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, error) {
 	g := newGroups(src, o.Groups)
-	if o.Where == nil && !o.PerThread {
+	if o.Where == nil && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
 			if list, ok := sumTotals(totals, g); ok {
 				return list, nil
 			}
 		}
 	}
-	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|Selves, o.Progress)
+	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
 	tables := make([]statTable, workers())
 	err := s.run(ctx, func(w *worker, first, end int) error {
 		t := &tables[w.id]
 		if t.stacks.src == nil {
 			t.stacks = groupStacks{openStacks: openStacks{src: src}, groups: g, open: newCounts(src.Slots(), g.n)}
 			t.perThread = o.PerThread
+			if o.Correct != nil {
+				t.own = newOwnTimes(func(to *Total, self int64) { to.Self += self })
+			}
+		}
+		if t.own != nil {
+			defer t.stacks.end()
+			defer t.own.end()
 		}
 		return w.blocks(first, end, func(f *foundRows) error {
-			if f.count > 0 {
-				t.add(f)
+			if o.Correct != nil {
+				if err := f.correct(w, o.Correct); err != nil {
+					return err
+				}
+			} else if f.count == 0 {
+				return nil
 			}
+			t.add(f)
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.Correct != nil {
+		var own []*ownTimes[*Total]
+		for i := range tables {
+			if tables[i].own != nil {
+				own = append(own, tables[i].own)
+			}
+		}
+		settle(own)
 	}
 	sum := &tables[0]
 	for i := range tables[1:] {
@@ -203,6 +227,9 @@ func (s *openStacks) begin(k int) {
 	}
 	s.block = k + 1
 }
+
+// end has the stacks taken from the nodes again, whatever block is next.
+func (s *openStacks) end() { s.block = 0 }
 
 // stale reports whether the stack of a thread has to be taken from the nodes,
 // once.
@@ -313,6 +340,7 @@ type statTable struct {
 	stacks    groupStacks
 	perThread bool
 	totals    [][]*Total
+	own       *ownTimes[*Total] // nil where durations are those recorded
 }
 
 func (t *statTable) at(thread, group uint32) *Total {
@@ -347,17 +375,34 @@ func (t *statTable) add(f *foundRows) {
 			thread = b.Thread[i]
 			if s.stale(thread) {
 				s.load(f.k, thread)
+				if t.own != nil {
+					t.own.load(thread, s.nodes)
+				}
 			}
 		}
+		d := int(b.Depth[i])
 		if kind == parser.Leave {
-			s.cut(thread, int(b.Depth[i]))
+			s.cut(thread, d)
+			if t.own != nil {
+				t.own.cut(thread, d)
+			}
 			continue
 		}
 		group := s.groups.at(b.Address[i])
-		recursive := s.push(thread, int(b.Depth[i]), group)
-		if f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup {
-			t.at(thread, group).add(b.Duration[i], b.Self[i], recursive)
+		recursive := s.push(thread, d, group)
+		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
+		if t.own == nil {
+			if counted {
+				t.at(thread, group).add(b.Duration[i], b.Self[i], recursive)
+			}
+			continue
 		}
+		c := ownCall[*Total]{enter: b.First + int64(i), counted: counted, duration: b.Duration[i]}
+		if counted {
+			c.to = t.at(thread, group)
+			c.to.add(b.Duration[i], 0, recursive)
+		}
+		t.own.push(thread, d, c, b.timed(i))
 	}
 }
 

@@ -97,26 +97,31 @@ func TestStatistics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := plainStatistics(src, p, group, o.PerThread)
-		if len(list) != len(want) {
-			t.Fatalf("%d groups, want %d", len(list), len(want))
-		}
-		for i, s := range list {
-			if s.Timed > 0 && s.Mean() != s.Sum/s.Timed {
-				t.Fatalf("mean %d of %+v", s.Mean(), s)
-			}
-			// Quantiles are right to 1/16; take the one that is wanted if it is.
-			var middle int64
-			fmt.Sscan(want[i][lastSpace(want[i]):], &middle)
-			if q := s.Quantile(0.5); q-middle > middle/16 || middle-q > middle/16 {
-				middle = q
-			}
-			got := fmt.Sprint(struct{ group, thread uint32 }{s.Group, s.Thread}, &[4]int64{s.Calls, s.Sum, s.Self, s.NonRecursive}, s.Timed, s.Min, s.Max, middle)
-			if got != want[i] {
-				t.Fatalf("%s, want %s", got, want[i])
-			}
-		}
+		checkStatistics(t, list, plainStatistics(src, p, group, o.PerThread))
 	})
+}
+
+// checkStatistics holds statistics against what plainStatistics made.
+func checkStatistics(t *testing.T, list []Stat, want []string) {
+	t.Helper()
+	if len(list) != len(want) {
+		t.Fatalf("%d groups, want %d", len(list), len(want))
+	}
+	for i, s := range list {
+		if s.Timed > 0 && s.Mean() != s.Sum/s.Timed {
+			t.Fatalf("mean %d of %+v", s.Mean(), s)
+		}
+		// Quantiles are right to 1/16; take the one that is wanted if it is.
+		var middle int64
+		fmt.Sscan(want[i][lastSpace(want[i]):], &middle)
+		if q := s.Quantile(0.5); q-middle > middle/16 || middle-q > middle/16 {
+			middle = q
+		}
+		got := fmt.Sprint(struct{ group, thread uint32 }{s.Group, s.Thread}, &[4]int64{s.Calls, s.Sum, s.Self, s.NonRecursive}, s.Timed, s.Min, s.Max, middle)
+		if got != want[i] {
+			t.Fatalf("%s, want %s", got, want[i])
+		}
+	}
 }
 
 func lastSpace(s string) int {

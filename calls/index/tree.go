@@ -24,6 +24,8 @@ type TreeOptions struct {
 	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes. There may be
 	// as many again that are Other.
 	MaxNodes int
+	// Correct is as in [StatisticsOptions].
+	Correct Correct
 	// Progress, if not nil, is told the rows done.
 	Progress parser.Progress
 }
@@ -82,23 +84,44 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 	if limit <= 0 {
 		limit = DefaultTreeNodes
 	}
-	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|Selves, o.Progress)
+	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
 	growers := make([]*treeGrower, workers())
 	err := s.run(ctx, func(w *worker, first, end int) error {
 		t := growers[w.id]
 		if t == nil {
 			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(limit), groups: g, perThread: o.PerThread}
 			growers[w.id] = t
+			if o.Correct != nil {
+				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
+			}
+		}
+		if t.own != nil {
+			defer t.end()
+			defer t.own.end()
 		}
 		return w.blocks(first, end, func(f *foundRows) error {
-			if f.count > 0 {
-				t.add(f)
+			if o.Correct != nil {
+				if err := f.correct(w, o.Correct); err != nil {
+					return err
+				}
+			} else if f.count == 0 {
+				return nil
 			}
+			t.add(f)
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.Correct != nil {
+		var own []*ownTimes[int32]
+		for _, t := range growers {
+			if t != nil {
+				own = append(own, t.own)
+			}
+		}
+		settle(own)
 	}
 	sum := newTreeBuilder(limit)
 	for _, t := range growers {
@@ -312,6 +335,7 @@ type treeGrower struct {
 	// stacks has the nodes of the open calls of each thread, by depth.
 	stacks [][]int32
 	chains []Node
+	own    *ownTimes[int32] // nil where durations are those recorded
 }
 
 // base returns the node that a thread's outermost calls are children of.
@@ -362,6 +386,9 @@ func (t *treeGrower) load(k int, thread uint32) {
 		n := &t.chains[i]
 		t.push(thread, int(n.Depth), t.groups.at(n.Address))
 	}
+	if t.own != nil {
+		t.own.load(thread, t.chains)
+	}
 }
 
 // add counts the enters of a block that pass.
@@ -385,18 +412,27 @@ func (t *treeGrower) add(f *foundRows) {
 			if stack := t.stacks[thread]; len(stack) > d {
 				t.stacks[thread] = stack[:d]
 			}
+			if t.own != nil {
+				t.own.cut(thread, d)
+			}
 			continue
 		}
 		group := t.groups.at(b.Address[i])
 		c, caller := t.push(thread, d, group)
-		if f.pass[i/64]>>(i%64)&1 == 0 || group == NoGroup {
+		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
+		if t.own != nil {
+			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: b.Duration[i]}, b.timed(i))
+		}
+		if !counted {
 			continue
 		}
 		n := &t.nodes[c]
 		n.Calls++
-		if b.Duration[i] != calls.NoDuration {
+		if b.timed(i) {
 			n.Timed++
-			n.Self += b.Self[i]
+			if t.own == nil {
+				n.Self += b.Self[i]
+			}
 			if c != caller {
 				n.Total += b.Duration[i]
 			}

@@ -300,6 +300,22 @@ func (v *View) counted(k, n int) (int, bool) {
 	return int(v.counts[k]), true
 }
 
+// countIn returns how many rows of some blocks that are counted are in the
+// view: of those from row from to row to (not included), which is where a block
+// begins or where counting has ended.
+func (v *View) countIn(from, to int64) int64 {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	before := func(block int) int64 {
+		n := v.starts[block/chunkBlocks]
+		for _, c := range v.counts[block/chunkBlocks*chunkBlocks : block] {
+			n += int64(c)
+		}
+		return n
+	}
+	return before(blocksOf(to)) - before(int(from/blockLen))
+}
+
 // Len returns the number of positions so far.
 func (v *View) Len() int64 {
 	v.mu.RLock()

@@ -76,6 +76,7 @@ type Log struct {
 	view atomic.Pointer[view]
 	// mapped is the file as it was opened; what was appended since is read.
 	mapped *filemap.Mapping
+	found  []byte
 
 	growing sync.Mutex
 	growth  growthState
@@ -96,11 +97,15 @@ type view struct {
 	truncated bool
 }
 
-var _ parser.Grower = (*Log)(nil)
+var (
+	_ parser.Grower  = (*Log)(nil)
+	_ parser.Scanner = (*Log)(nil)
+)
 
 // Open opens the log at path. It reads all of it once, in big blocks, to find
-// runs and damage; p is told the bytes done. Options.ModulesFile, if given,
-// must be readable. Errors begin with the path of the file that they are about.
+// runs and damage, unless Options.Found says what these are; p is told the bytes
+// done. Options.ModulesFile, if given, must be readable. Errors begin with the
+// path of the file that they are about.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
 	f, err := openShared(path)
 	if err != nil {
@@ -243,11 +248,17 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 			o.progress(at, o.size)
 		}
 	}
-	s.begin()
-	if err := s.run(ctx, report); err != nil {
-		return nil, err
+	if !s.restore(o.opt.Found, o.size) {
+		s.begin()
+		if err := s.run(ctx, report); err != nil {
+			return nil, err
+		}
 	}
 	o.scan = s
+	found, err := s.found(o.size)
+	if err != nil {
+		return nil, err
+	}
 	if err := o.end(); err != nil {
 		return nil, err
 	}
@@ -264,7 +275,7 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 	info.RecordSize = w.size
 	o.describe(info)
 	report(o.size)
-	log := &Log{o: o}
+	log := &Log{o: o, found: found}
 	log.view.Store(o.log)
 	if err := log.remember(); err != nil {
 		return nil, err
@@ -343,9 +354,9 @@ func (o *opener) end() error {
 			s.record--
 			s.offset = at
 			s.flawBytes -= size
-			if f := &s.flaws[len(s.flaws)-1]; f.offset+f.bytes == at+size {
-				if f.bytes -= size; f.bytes == 0 {
-					s.flaws = s.flaws[:len(s.flaws)-1]
+			if n := len(s.flaws); n > 0 && s.flaws[n-1].offset+s.flaws[n-1].bytes == at+size {
+				if s.flaws[n-1].bytes -= size; s.flaws[n-1].bytes == 0 {
+					s.flaws = s.flaws[:n-1]
 				}
 			}
 		}

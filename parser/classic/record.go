@@ -113,67 +113,106 @@ const (
 // mostly show as such; long unwindings of deep recursion do too.
 const lookGroup = 64
 
-// look16 looks at 16-byte records, at least one. Each test sets the highest
-// bit of odd.
-func look16(b []byte) stretch {
-	prev := binary.LittleEndian.Uint32(b[8:])
-	s := stretch{first: prev}
-	var odd uint32
-	for len(b) >= Size32 {
-		n := min(len(b)/Size32, lookGroup)
-		var flags uint8
-		enters := 0
-		for i := 0; i < n; i++ {
-			r := b[i*Size32 : i*Size32+Size32 : i*Size32+Size32]
-			address := binary.LittleEndian.Uint32(r)
-			word := binary.LittleEndian.Uint64(r[8:])
-			tick, flag := uint32(word), uint8(word>>32)
-			step := tick - prev
-			odd |= tick ^ prev | (step + backward) | (forward - step) | (address-1)&^address
-			flags |= flag
-			enters += int(flag)
-			prev = tick
+// closeTicks is a number of low bits: ticks that differ in no others are less
+// than backward apart.
+const closeTicks = 12
+
+// look looks at records of size bytes, at least one. Opening a large log waits
+// for it, and it for memory: so it goes along two places at once, and takes of a
+// group no more than the bits that any and that all records have. Only where
+// these do not show that all ticks are close it looks at each.
+func look(b []byte, size int) stretch {
+	n := len(b) / size
+	s := stretch{first: tickAt(b, 0, size), last: tickAt(b, n-1, size)}
+	groups, groupBytes := n/(2*lookGroup), lookGroup*size
+	for i := range groups {
+		k := groups + i
+		x, y := b[i*groupBytes:(i+1)*groupBytes], b[k*groupBytes:(k+1)*groupBytes]
+		var inX, inY bits
+		if size == Size32 {
+			inX, inY = gather16(x, y)
+		} else {
+			inX, inY = gather24(x, y)
 		}
-		if flags > 1 || n == lookGroup && (enters == 0 || enters == n) {
-			s.odd = true
-		}
-		b = b[n*Size32:]
+		s.take(inX, b, i*lookGroup, size)
+		s.take(inY, b, k*lookGroup, size)
 	}
-	s.last = prev
-	s.odd = s.odd || odd>>31 != 0
+	enters := 0
+	for i := 2 * groups * lookGroup; i < n; i++ {
+		r := parseRecord(b[i*size : (i+1)*size])
+		s.odd = s.odd || r.damaged() || !ordinary(tickAt(b, max(i-1, 0), size), r.tick)
+		enters += int(r.flag)
+		if i%lookGroup == lookGroup-1 {
+			s.odd = s.odd || enters == 0 || enters == lookGroup
+			enters = 0
+		}
+	}
 	return s
 }
 
-// look24 is look16 for 24-byte records.
-func look24(b []byte) stretch {
-	prev := binary.LittleEndian.Uint32(b[12:])
-	s := stretch{first: prev}
-	var odd uint32
-	var zero uint64
-	for len(b) >= Size64 {
-		n := min(len(b)/Size64, lookGroup)
-		var flags uint8
-		enters := 0
-		for i := 0; i < n; i++ {
-			r := b[i*Size64 : i*Size64+Size64 : i*Size64+Size64]
-			address := binary.LittleEndian.Uint64(r)
-			tick := binary.LittleEndian.Uint32(r[12:])
-			flag := r[16]
-			step := tick - prev
-			odd |= tick ^ prev | (step + backward) | (forward - step)
-			zero |= (address - 1) &^ address
-			flags |= flag
-			enters += int(flag)
-			prev = tick
-		}
-		if flags > 1 || n == lookGroup && (enters == 0 || enters == n) {
-			s.odd = true
-		}
-		b = b[n*Size64:]
+// tickAt returns the tick of record i of those in b.
+func tickAt(b []byte, i, size int) uint32 {
+	return binary.LittleEndian.Uint32(b[i*size+flagOffset(size)-4:])
+}
+
+// bits are those that some and that every record of a group has, of its tick and,
+// from bit 32 on, its flag. An address 0 sets the highest bit of zero.
+type bits struct{ some, every, zero uint64 }
+
+// take takes in the group whose first record is number first of those in b.
+func (s *stretch) take(in bits, b []byte, first, size int) {
+	if in.zero>>63 != 0 || uint8(in.some>>32) > 1 || (in.some^in.every)>>32&1 == 0 {
+		s.odd = true
 	}
-	s.last = prev
-	s.odd = s.odd || odd>>31 != 0 || zero>>63 != 0
-	return s
+	prev := tickAt(b, max(first-1, 0), size)
+	if ((uint32(in.some)|prev)^(uint32(in.every)&prev))>>closeTicks == 0 {
+		return
+	}
+	for i := first; i < first+lookGroup; i++ {
+		tick := tickAt(b, i, size)
+		s.odd = s.odd || !ordinary(prev, tick)
+		prev = tick
+	}
+}
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+func half(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
+
+// gather16 gathers the bits of two groups of as many 16-byte records, a multiple
+// of four.
+func gather16(x, y []byte) (inX, inY bits) {
+	inX.every, inY.every = ^uint64(0), ^uint64(0)
+	for i := 0; i+4*Size32 <= len(x) && i+4*Size32 <= len(y); i += 4 * Size32 {
+		r := x[i : i+4*Size32 : i+4*Size32]
+		a, b, c, d := word(r[8:]), word(r[24:]), word(r[40:]), word(r[56:])
+		inX.some |= a | b | c | d
+		inX.every &= a & b & c & d
+		inX.zero |= (half(r) - 1) | (half(r[16:]) - 1) | (half(r[32:]) - 1) | (half(r[48:]) - 1)
+		r = y[i : i+4*Size32 : i+4*Size32]
+		a, b, c, d = word(r[8:]), word(r[24:]), word(r[40:]), word(r[56:])
+		inY.some |= a | b | c | d
+		inY.every &= a & b & c & d
+		inY.zero |= (half(r) - 1) | (half(r[16:]) - 1) | (half(r[32:]) - 1) | (half(r[48:]) - 1)
+	}
+	return inX, inY
+}
+
+// gather24 is gather16 for 24-byte records.
+func gather24(x, y []byte) (inX, inY bits) {
+	inX.every, inY.every = ^uint64(0), ^uint64(0)
+	for i := 0; i+Size64 <= len(x) && i+Size64 <= len(y); i += Size64 {
+		r := x[i : i+Size64 : i+Size64]
+		a, address := word(r[8:])>>32|word(r[16:])<<32, word(r)
+		inX.some |= a
+		inX.every &= a
+		inX.zero |= (address - 1) &^ address
+		r = y[i : i+Size64 : i+Size64]
+		a, address = word(r[8:])>>32|word(r[16:])<<32, word(r)
+		inY.some |= a
+		inY.every &= a
+		inY.zero |= (address - 1) &^ address
+	}
+	return inX, inY
 }
 
 // ordinary says that a step from one tick to the next needs no closer look.

@@ -81,9 +81,8 @@ func (f flaw) String(size int) string {
 
 // A scan goes once over a file and finds its runs, wraps and damage.
 //
-// Most of a log is plain, and blocks of it are looked at in parallel by the
-// tight loops look16 and look24. Only blocks that they call odd are gone
-// through record by record.
+// Most of a log is plain, and chunks of it are looked at in parallel by look.
+// Only those that it calls odd are gone through record by record.
 type scan struct {
 	r    io.ReaderAt
 	name string
@@ -230,18 +229,11 @@ func (s *scan) readBlock(looks []stretch) error {
 		for k := from; k < to; k++ {
 			b := part[:min(chunkBytes, len(part))]
 			part = part[len(b):]
-			look := func(b []byte) {
-				if s.size == Size32 {
-					looks[k] = look16(b)
-				} else {
-					looks[k] = look24(b)
-				}
-			}
-			if s.mapped.Use(at, at+int64(len(b)), look) != nil {
+			if s.mapped.Use(at, at+int64(len(b)), func(b []byte) { looks[k] = look(b, s.size) }) != nil {
 				if errs[w] = readFull(s.r, s.name, b, at); errs[w] != nil {
 					return
 				}
-				look(b)
+				looks[k] = look(b, s.size)
 			}
 			at += int64(len(b))
 		}
