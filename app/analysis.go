@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"logparser/calls"
@@ -247,7 +245,9 @@ func (s *Session) RowAtTime(elapsed int64) int64 {
 }
 
 // A FunctionStat sums up the calls of a function in a selection. Times are in
-// nanoseconds.
+// nanoseconds, and made of durations as rows have them: where these are
+// corrected, Self is what is left of a call without the corrected durations of
+// the calls that it made, and never below 0.
 type FunctionStat struct {
 	FunctionRef
 	// Thread is the id of the thread if the statistics are by thread.
@@ -330,7 +330,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	src := s.table
 	of, refs := groups()
 	stats, err := index.Statistics(ctx, src, index.StatisticsOptions{
-		Where: where, Groups: of, PerThread: perThread, Progress: p.of(StageFilter),
+		Where: where, Groups: of, PerThread: perThread, Correct: s.correcting(), Progress: p.of(StageFilter),
 	})
 	if err != nil {
 		return nil, err
@@ -458,7 +458,8 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		opt.MaxNodes = defaultNodes
 	}
 	tree, err := index.CallTree(ctx, src, index.TreeOptions{
-		Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes, Progress: p.of(StageFilter),
+		Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes,
+		Correct: s.correcting(), Progress: p.of(StageFilter),
 	})
 	if err != nil || len(tree.Nodes) == 0 {
 		return &Tree{}, err
@@ -486,164 +487,3 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 // defaultNodes is how many nodes a tree has at most if nothing else is asked
 // for.
 const defaultNodes = 100_000
-
-// A Timeline draws the calls of a session as they followed each other. It stays
-// valid while the log grows; names are those at the time of asking. Its methods
-// are safe for concurrent use.
-type Timeline struct {
-	s *Session
-
-	mu    sync.Mutex
-	lines *index.Timeline
-	// slots has the threads by rising id, measured what is known of them.
-	slots    []uint32
-	measured []index.Lane
-}
-
-// Timeline returns the timeline of the session.
-func (s *Session) Timeline() *Timeline { return &Timeline{s: s} }
-
-// A Lane is a thread.
-type Lane struct {
-	Thread uint32
-	Name   string // "" where the log gives none
-	// Depth is how many calls are open at once at most: the lane's height in
-	// spans. It is 0 until [Timeline.Measure] has found it.
-	Depth int
-	// Rows counts its rows.
-	Rows int64
-}
-
-// Lanes returns the threads by rising id.
-func (t *Timeline) Lanes() []Lane {
-	src := t.s.table
-	slots := t.order(src)
-	known := make(map[uint32]Thread)
-	for _, th := range t.s.Threads() {
-		known[th.ID] = th
-	}
-	depths := make(map[uint32]int)
-	t.mu.Lock()
-	for _, l := range t.measured {
-		depths[l.Thread] = int(l.MaxDepth) + 1
-	}
-	t.mu.Unlock()
-	list := make([]Lane, len(slots))
-	for i, slot := range slots {
-		id := src.ThreadID(slot)
-		list[i] = Lane{Thread: id, Name: known[id].Name, Depth: depths[slot], Rows: known[id].Rows}
-	}
-	return list
-}
-
-// order returns the slots by rising thread id.
-func (t *Timeline) order(src index.Source) []uint32 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n := src.Slots(); len(t.slots) != n {
-		t.slots = make([]uint32, n)
-		for i := range t.slots {
-			t.slots[i] = uint32(i)
-		}
-		slices.SortFunc(t.slots, func(a, b uint32) int { return cmp.Compare(src.ThreadID(a), src.ThreadID(b)) })
-	}
-	return t.slots
-}
-
-// Measure finds the depths of the lanes. It reads all rows; p is told of
-// StageFilter. Until then a lane shows what it is given room for.
-func (t *Timeline) Measure(ctx context.Context, p Progress) error {
-	src := t.s.table
-	lanes, err := index.Lanes(ctx, src, nil, p.of(StageFilter))
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.measured = lanes
-	return nil
-}
-
-// Range returns the elapsed times in nanoseconds of the earliest and the latest
-// row, by the clock of the first run.
-func (t *Timeline) Range() (from, to int64) {
-	src := t.s.table
-	if src.Len() == 0 {
-		return 0, 0
-	}
-	c := condition{src: src}
-	from, to = c.span()
-	zero := t.s.runs()[0].zero
-	return from - zero, to - zero
-}
-
-// A LaneSpan is a call, or several small ones that are drawn as one.
-type LaneSpan struct {
-	// FunctionRef is the call's function, and of several calls that of the
-	// longest as far as it is known, otherwise zero.
-	FunctionRef
-	// From and To are elapsed times in nanoseconds, by the clock of the first
-	// run. A call may begin before what was asked for and end after it; an open
-	// call ends at the log's last time.
-	From, To int64
-	Depth    int
-	// Deepest is the greatest depth of what is drawn as one here; Depth for a
-	// single call.
-	Deepest int
-	// Row is the enter row of the call, -1 where that is missing from the log. Of
-	// several it is that of one of them, or a row near.
-	Row int64
-	// Calls is 1 for a call, and of several calls their number; 0 where that is
-	// not known. About says that it and the borders are not exact.
-	Calls int64
-	About bool
-	// Open says that the call has not ended, NoLeave that it was left without a
-	// leave.
-	Open, NoLeave bool
-}
-
-// Spans appends to dst the spans of a lane (an index into [Timeline.Lanes]) that
-// overlap the elapsed times from to to (not included), to be drawn in a width of
-// so many pixels: by depth, then by time. It is quick enough to be called for
-// each frame. Finer says that asking again will give more detail, because not all
-// that was wanted could be read in a frame's time.
-func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (spans []LaneSpan, finer bool, err error) {
-	s := t.s
-	src := s.table
-	if len(s.runs()) == 0 {
-		return dst, false, nil
-	}
-	slots := t.order(src)
-	if lane < 0 || lane >= len(slots) {
-		return dst, false, nil
-	}
-	slot := slots[lane]
-	t.mu.Lock()
-	if t.lines == nil {
-		t.lines = index.NewTimeline(src)
-	}
-	lines := t.lines
-	t.mu.Unlock()
-	zero := s.runs()[0].zero
-	wanted := index.NewSet(int(slot) + 1)
-	wanted.Add(slot)
-	found, finer, err := lines.Spans(nil, index.SpanQuery{
-		Threads: wanted, From: saturatedSum(from, zero), To: saturatedSum(to, zero), Pixels: pixels, MaxDepth: math.MaxInt32,
-	})
-	if err != nil {
-		return dst, false, err
-	}
-	g := s.groups()
-	for i := range found {
-		f := &found[i]
-		var ref FunctionRef
-		if f.Count == 1 && !f.About || f.Longest >= 0 {
-			ref = g.ref(f.Address)
-		}
-		dst = append(dst, LaneSpan{
-			FunctionRef: ref, From: f.Start - zero, To: f.End - zero, Depth: int(f.Depth), Deepest: int(f.Deepest),
-			Row: f.Enter, Calls: f.Count, About: f.About, Open: f.Open, NoLeave: f.NoLeave,
-		})
-	}
-	return dst, finer, nil
-}

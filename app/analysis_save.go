@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"strings"
 
 	"logparser/export"
 	"logparser/rows"
@@ -12,6 +13,7 @@ import (
 // SaveStatistics writes statistics as csv to a file, whole or not at all.
 // Durations are in microseconds.
 func (s *Session) SaveStatistics(ctx context.Context, path string, list []FunctionStat, opt SaveOptions) error {
+	opt.Header.Corrected = s.in.Corrected
 	return s.SaveTable(ctx, path, func(w io.Writer) error { return WriteStatistics(w, list, opt) })
 }
 
@@ -24,10 +26,23 @@ func (s *Session) SaveTable(ctx context.Context, path string, write func(w io.Wr
 	return export.WriteFile(ctx, path, write)
 }
 
-// WriteStatistics writes statistics as csv. docs/formats.md has the columns.
+// durationColumns says of columns of durations that these are corrected.
+func durationColumns(columns []string, opt *SaveOptions) []string {
+	if opt.Header.Corrected {
+		for i, name := range columns {
+			if time, ok := strings.CutSuffix(name, "_us"); ok {
+				columns[i] = time + "_corrected_us"
+			}
+		}
+	}
+	return columns
+}
+
+// WriteStatistics writes statistics as csv. Of the header of the options only
+// Corrected counts. docs/formats.md has the columns.
 func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
-	columns := []string{"function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us", "nonrecursive_us",
-		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us"}
+	columns := durationColumns([]string{"function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us", "nonrecursive_us",
+		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us"}, &opt)
 	var cells []string
 	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
 		f := &list[i]
@@ -46,10 +61,11 @@ func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
 	})
 }
 
-// WriteTree writes a call tree as csv: its nodes, each before its children.
+// WriteTree writes a call tree as csv: its nodes, each before its children. Of
+// the header of the options only Corrected counts.
 // docs/formats.md has the columns.
 func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
-	columns := []string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us"}
+	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us"}, &opt)
 	type place struct {
 		*TreeNode
 		depth int

@@ -4,11 +4,15 @@ import (
 	"errors"
 
 	"logparser/calls"
+	"logparser/calls/index"
 	"logparser/parser"
 )
 
 // ErrNoOverhead says that durations cannot be corrected.
 var ErrNoOverhead = errors.New("the log does not say what recording cost, so durations cannot be corrected")
+
+// CorrectedNote is what is said where durations are corrected.
+const CorrectedNote = "durations are corrected: the recorder's own time is taken off, by its own measure"
 
 // overhead returns what the log says of the recorder's cost in a run.
 func (s *Session) overhead(r *sessionRun) (parser.Overhead, bool) {
@@ -16,6 +20,17 @@ func (s *Session) overhead(r *sessionRun) (parser.Overhead, bool) {
 		return teller.Overhead(r.number)
 	}
 	return parser.Overhead{}, false
+}
+
+// CanCorrect reports whether the log says what recording cost, so that
+// [Inputs.Corrected] is possible.
+func (s *Session) CanCorrect() bool {
+	runs := s.runs()
+	if len(runs) == 0 {
+		return false
+	}
+	_, ok := s.overhead(&runs[0])
+	return ok
 }
 
 // correct takes the recorder's own time off the durations of the n rows of a
@@ -33,6 +48,29 @@ func (s *Session) correct(b *block, r *sessionRun, row int64, n int) {
 	for k := range b.records[:n] {
 		if rec := &b.records[k]; rec.Duration != calls.NoDuration && b.inside[k] >= 0 {
 			rec.Duration = corrected(rec.Duration, b.inside[k], o)
+		}
+	}
+}
+
+// correcting returns what corrects the durations that the index sums up, nil
+// where they count as recorded.
+func (s *Session) correcting() index.Correct {
+	if !s.in.Corrected {
+		return nil
+	}
+	return func(row int64, durations, inside []int64) {
+		for len(durations) > 0 {
+			run, record := s.table.Position(row)
+			r := &s.runs()[run]
+			n := min(int64(len(durations)), r.First+r.Count-record)
+			if o, ok := s.overhead(r); ok {
+				for i, d := range durations[:n] {
+					if d != calls.NoDuration && inside[i] >= 0 {
+						durations[i] = corrected(d, inside[i], o)
+					}
+				}
+			}
+			durations, inside, row = durations[n:], inside[n:], row+n
 		}
 	}
 }

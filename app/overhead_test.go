@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"logparser/parser"
 	"logparser/parser/trace/tracetext"
+	"logparser/rows/filter"
 )
 
 // measuredTrace is a trace whose recorder measured itself: 2.5 ns between the
@@ -101,5 +104,87 @@ func TestCorrectedRefuses(t *testing.T) {
 	in := Inputs{Log: logtest(t, "linux-gcc-O2"), Corrected: true}
 	if _, err := Open(context.Background(), in, nil); !errors.Is(err, ErrNoOverhead) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// randomTrace is a trace of two threads whose recorder measured itself.
+func randomTrace(r *rand.Rand, events int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `file pid=1 begin=1000 rate=1000000000
+chunk process
+clock @1000 ns=1000 wall=1700000000000000000 ahead=0 uncertainty=20
+load @1000 module=1 base=0x400000 size=0x10000 bias=0x400000 path="/bin/a"
+thread @1000 stream=1 id=7 name="main"
+thread @1000 stream=2 id=8 name="other"
+overhead @1000 way=1 enterbefore=%d enterafter=%d leavebefore=%d leaveafter=%d
+`, r.IntN(3000), r.IntN(9000), r.IntN(9000), r.IntN(3000))
+	for stream := 1; stream <= 2; stream++ {
+		fmt.Fprintf(&b, "chunk events stream=%d thread=%d base=1000\n", stream, 6+stream)
+		depth := 0
+		for range events {
+			if depth > 0 && (depth > 12 || r.IntN(2) == 0) {
+				fmt.Fprintf(&b, "leave +%d\n", r.IntN(30)*r.IntN(30))
+				depth--
+			} else {
+				fmt.Fprintf(&b, "enter +%d entry %#x\n", r.IntN(30), 0x400100+0x100*r.IntN(5))
+				depth++
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestCorrectedStatistics holds statistics and trees of corrected durations
+// against sums over the corrected rows.
+func TestCorrectedStatistics(t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(6, 6))
+	texts := []string{measuredTrace}
+	for range rounds(4) {
+		texts = append(texts, randomTrace(r, 100), randomTrace(r, 5000))
+	}
+	for _, text := range texts {
+		s := open(t, Inputs{Log: traceOf(t, t.TempDir(), text), Corrected: true, NoRecordedPaths: true})
+		env := newRowEnv(t, s)
+		for _, expression := range []string{"", "thread:7", "func:a+0x100", "in:a+0x200", "dur:>20ns", "depth:2"} {
+			where, err := filter.Parse(expression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.Statistics(ctx, Selection{Where: expression}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := env.statistics(where, functionOf)
+			checkStatistics(t, expression, list, want)
+			tree, err := s.CallTree(ctx, Selection{Where: expression}, TreeOptions{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[statKey]int64{}
+			tree.Walk(func(n *TreeNode, _ []*TreeNode) bool {
+				got[statKey{n.Function, n.Module, n.Source, 0}] += n.Self
+				return true
+			})
+			for key, w := range want {
+				if got[key] != w.self {
+					t.Errorf("%s: %s has %d in the tree, want %d", expression, key.function, got[key], w.self)
+				}
+			}
+			if t.Failed() {
+				t.Fatal(text[:min(len(text), 3000)])
+			}
+		}
+		list, err := s.Statistics(ctx, Selection{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "a.csv")
+		if err := s.SaveStatistics(ctx, path, list, SaveOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if saved, err := os.ReadFile(path); err != nil || !strings.Contains(string(saved), ",total_corrected_us,") {
+			t.Errorf("%v, saved %.200s", err, saved)
+		}
 	}
 }

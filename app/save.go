@@ -38,6 +38,7 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 		return nil, err
 	}
 	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
+	opt.Marks = s.savedMarks(src, opt.From)
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,7 @@ func (s *Session) WriteRows(ctx context.Context, w io.Writer, format string, src
 		return err
 	}
 	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
+	opt.Marks = s.savedMarks(src, opt.From)
 	return f.Write(ctx, w, src, opt)
 }
 
@@ -106,7 +108,7 @@ func (s *Session) Header() rows.Header {
 		h.Modules = filepath.Base(in.Modules)
 	}
 	if h.Corrected = in.Corrected; h.Corrected {
-		h.Lines = append(h.Lines, "durations are corrected: the recorder's own time is taken off, by its own measure")
+		h.Lines = append(h.Lines, CorrectedNote)
 	}
 	for _, w := range s.Warnings() {
 		h.Lines = append(h.Lines, w.String())

@@ -158,6 +158,19 @@ func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row
 	return append(dst, "}}"...)
 }
 
+func (c *chrome) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
+	phase := byte('C')
+	if m.Kind == rows.TextMark {
+		phase = 'i'
+	}
+	dst = appendJSONString(append(c.event(dst, phase, t, at), `,"name":`...), m.Text)
+	if m.Kind == rows.TextMark {
+		return append(dst, `,"s":"t","cat":"mark"}`...)
+	}
+	dst = append(dst, `,"cat":"counter","args":{"value":`...)
+	return append(appendJSONValue(dst, m), "}}"...)
+}
+
 func (c *chrome) drafts() func(dst []byte, r *rows.Row, at int64) []byte {
 	return new(chromeDrafts).append
 }

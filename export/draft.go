@@ -159,7 +159,7 @@ func (w *walk) takes(d *draftRow, hasWall bool, i int) bool {
 		t = w.thread(d.thread)
 	}
 	at := d.at
-	if at < t.last || !w.told[t.index] || !hasWall && at < w.max-runGap {
+	if at < t.last || at >= w.nextMark || !w.told[t.index] || !hasWall && at < w.max-runGap {
 		return false
 	}
 	n := len(t.stack)

@@ -2,11 +2,13 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,12 +83,38 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 // alone hides that a callWriter is a drafter.
 type alone struct{ callWriter }
 
+func (a alone) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
+	return a.callWriter.(markTeller).userMark(dst, t, at, m)
+}
+
+// randomMarks has marks at random times near those of rows, in order.
+func randomMarks(r *rand.Rand, l *list, n int) Marks {
+	var list []rows.Mark
+	for range n {
+		row := &l.rows[r.IntN(len(l.rows))]
+		list = append(list, rows.Mark{Elapsed: row.Elapsed + r.Int64N(3) - 1, Thread: row.Thread + uint32(r.IntN(2)),
+			Kind: rows.MarkKind(r.IntN(4)), Bits: r.Uint64(), Text: "mark"})
+	}
+	slices.SortStableFunc(list, func(a, b rows.Mark) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	return func(_ context.Context, yield func(*rows.Mark) bool) error {
+		for i := range list {
+			if !yield(&list[i]) {
+				break
+			}
+		}
+		return nil
+	}
+}
+
 // TestDrafts makes files of the same rows with and without drafts.
 func TestDrafts(t *testing.T) {
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
 		opt := Options{Header: rows.Header{Threads: map[uint32]string{77777: "worker"}}}
+		if seed%3 == 0 {
+			opt.Marks = randomMarks(r, src, 1+r.IntN(300))
+		}
 		limits := []Limits{{}, {Rows: 1 + r.Int64N(5000)}, {Bytes: 1000 + r.Int64N(1e6)}}[r.IntN(3)]
 		file := func(hide bool) []byte {
 			var buf bytes.Buffer

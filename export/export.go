@@ -35,6 +35,9 @@ type Options struct {
 	// first row: for what goes on with a file.
 	From   int64
 	NoHead bool
+	// Marks are those that formats of calls write, as far as they have
+	// something for them; nil for none.
+	Marks Marks
 	// Header is written at the head of formats that have one.
 	Header rows.Header
 	// Progress, if not nil, is told the rows written so far, at most some

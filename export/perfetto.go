@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"encoding/binary"
+	"math"
 
 	"logparser/rows"
 )
@@ -26,6 +27,10 @@ const (
 	packetFirstOfSession = 87
 
 	eventCategoryIDs = 3
+	eventCategories  = 22
+	eventName        = 23
+	eventCounter     = 30
+	eventDouble      = 44
 	eventAnnotations = 4
 	eventType        = 9
 	eventNameID      = 10
@@ -52,6 +57,7 @@ const (
 	trackProcess = 3
 	trackThread  = 4
 	trackParent  = 5
+	trackCounter = 8
 
 	processPID  = 1
 	processText = 6
@@ -64,6 +70,7 @@ const (
 	sliceBegin = 1
 	sliceEnd   = 2
 	instant    = 3
+	counterSet = 4
 
 	stateCleared = 1
 	stateNeeded  = 2
@@ -87,6 +94,8 @@ type perfetto struct {
 	named   []bool
 	modules map[string]uint64
 	sources map[sourceKey]uint64
+	// counters are the tracks of counters that were written in this part.
+	counters map[string]uint64
 	// event, interned and inner are where messages are made.
 	event, interned, inner []byte
 }
@@ -121,6 +130,7 @@ const processTrack = 1
 func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 	clear(p.named)
 	p.modules, p.sources = make(map[string]uint64), make(map[sourceKey]uint64)
+	p.counters = make(map[string]uint64)
 	process := appendField(nil, processPID, tracePID)
 	process = appendName(process, processText, processName(p.header))
 	track := appendField(nil, trackID, processTrack)
@@ -261,6 +271,59 @@ func (p *perfetto) mark(dst []byte, t *thread, at int64, fn *function, r *rows.R
 	p.text(argEvent, r.Event.String())
 	if r.Note != "" {
 		p.text(argNote, r.Note)
+	}
+	return p.end(dst, at)
+}
+
+const (
+	// counterTrack is the first track of a counter: those of threads come
+	// before it.
+	counterTrack = 1 << 40
+	// maxCounters bounds the tracks of counters in a part. A value of any
+	// further counter is an instant with the value in its name.
+	maxCounters = 1 << 16
+)
+
+func (p *perfetto) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
+	name := m.Text
+	if m.Kind != rows.TextMark {
+		track, known := p.counters[name]
+		if known || len(p.counters) < maxCounters {
+			if !known {
+				track = counterTrack + uint64(len(p.counters))
+				p.counters[name] = track
+				dst = p.counter(dst, track, name)
+			}
+			return p.value(dst, track, at, m)
+		}
+		name = string(m.AppendValue([]byte(name + " = ")))
+	}
+	p.begin(instant, t)
+	p.event = appendBytes(p.event, eventCategories, m.Kind.String())
+	p.event = appendName(p.event, eventName, name)
+	return p.end(dst, at)
+}
+
+// counter appends a counter's track.
+func (p *perfetto) counter(dst []byte, track uint64, name string) []byte {
+	p.inner = appendField(p.inner[:0], trackID, track)
+	p.inner = appendField(p.inner, trackParent, processTrack)
+	p.inner = appendName(p.inner, trackName, name)
+	p.inner = appendBytes(p.inner, trackCounter, "")
+	packet := appendField(nil, packetSequence, 1)
+	return appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, p.inner))
+}
+
+// value appends a counter's value.
+func (p *perfetto) value(dst []byte, track uint64, at int64, m *rows.Mark) []byte {
+	p.event, p.interned = p.event[:0], p.interned[:0]
+	p.event = appendField(p.event, eventType, counterSet)
+	p.event = appendField(p.event, eventTrack, track)
+	if m.Kind == rows.FloatCounter || m.Kind == rows.UintCounter && m.Bits > math.MaxInt64 {
+		p.event = binary.AppendUvarint(p.event, eventDouble<<3|1)
+		p.event = binary.LittleEndian.AppendUint64(p.event, math.Float64bits(m.Float()))
+	} else {
+		p.event = appendField(p.event, eventCounter, m.Bits)
 	}
 	return p.end(dst, at)
 }

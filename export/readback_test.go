@@ -3,6 +3,7 @@ package export_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -252,6 +253,12 @@ func parseMessage(t testing.TB, b []byte) message {
 		switch tag & 7 {
 		case 0:
 			m[int(tag>>3)] = append(m[int(tag>>3)], varint())
+		case 1:
+			if len(b) < 8 {
+				t.Fatal("a broken number")
+			}
+			m[int(tag>>3)] = append(m[int(tag>>3)], binary.LittleEndian.Uint64(b))
+			b = b[8:]
 		case 2:
 			n := varint()
 			if n > uint64(len(b)) {

@@ -138,11 +138,16 @@ type walk struct {
 	// delta is what is to be added to the Elapsed of the rows that come, as
 	// far as that is known now.
 	delta atomic.Int64
+	// marks are those still to come, the first at nextMark, which is later
+	// than all times where there is none.
+	marks    markQueue
+	nextMark int64
 }
 
 // writeCalls writes the calls of the rows of src.
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
 	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From}
+	defer w.openMarks(ctx, opt.Marks)()
 	w.buf = to.head(w.buf, 0, 0)
 	newPrepare := func() func(*batch) { return func(*batch) {} }
 	if d, ok := to.(drafter); ok {
@@ -162,6 +167,9 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 		return w.flush(flushBytes)
 	})
 	if err != nil {
+		return err
+	}
+	if err := w.addMarks(math.MaxInt64 - 1); err != nil {
 		return err
 	}
 	w.endAll(atEnd)
@@ -196,6 +204,9 @@ func (w *walk) add(r *rows.Row) error {
 		return w.part()
 	}
 	at := max(w.time(r), t.last)
+	if err := w.addMarks(at); err != nil {
+		return err
+	}
 	switch {
 	case r.Event == rows.Enter && w.enters(t, r, at):
 		w.tell(t)

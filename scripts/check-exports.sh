@@ -4,7 +4,7 @@
 #
 #	scripts/check-exports.sh [LOG...]
 #
-# Without a LOG it takes those of LogTest and the sample. Each format is saved
+# Without a LOG it takes those of LogTest, the sample and a trace with marks. Each format is saved
 # whole, and in parts where it can be. Readers from the npm registry go to
 # build/exports/npm; what cannot be had is named and skipped. The lines are
 # kept in build/exports.txt. The exit status is 1 if a reader finds anything
@@ -60,7 +60,8 @@ check_log() {
 	work=$out/$name
 	rm -rf "$work"
 	mkdir -p "$work"
-	"$out/logparse" show "$log" --no-recorded-paths --json 2>/dev/null | python3 "$tools/expected.py" >"$work/expected"
+	"$out/logparse" marks "$log" --no-recorded-paths --format jsonl 2>/dev/null >"$work/marks"
+	"$out/logparse" show "$log" --no-recorded-paths --json 2>/dev/null | python3 "$tools/expected.py" "$work/marks" >"$work/expected"
 	for f in jsonl html json pftrace speedscope.json folded callgrind parquet; do save "$work/whole.$f" --split-rows -1 --split-bytes -1; done
 	for f in html json pftrace speedscope.json parquet; do save "$work/part.$f" --split-rows 100; done
 	save "$work/calls.folded" --weight calls
@@ -149,7 +150,11 @@ check_log() {
 }
 
 logs=("$@")
-[ $# -gt 0 ] || logs=(assets/sample/LogDetails.dat testdata/logtest/*/LogDetails.dat)
+if [ $# -eq 0 ]; then
+	mkdir -p "$out/input/marks"
+	"$out/logparse" trace load "$tools/marks.txt" "$out/input/marks/marks.lptrace" || exit 1
+	logs=(assets/sample/LogDetails.dat testdata/logtest/*/LogDetails.dat "$out/input/marks/marks.lptrace")
+fi
 {
 	for log in "${logs[@]}"; do check_log "$log"; done
 	echo "$([ $status -eq 0 ] && echo "all readers agree" || echo "FAILED")"

@@ -32,6 +32,8 @@ type jsonInfo struct {
 	Images      int          `json:"modules"`
 	Damage      []jsonDamage `json:"damage,omitempty"`
 	DamageBytes int64        `json:"damage_bytes"`
+	Marks       int64        `json:"marks,omitempty"`
+	Counters    int64        `json:"counter_values,omitempty"`
 	Notes       []string     `json:"notes,omitempty"`
 }
 
@@ -96,6 +98,7 @@ func describe(s *app.Session) jsonInfo {
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: info.Notes,
 		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First}
+	j.Marks, j.Counters, _ = s.MarkCount()
 	chosen, all := s.Run()
 	for i, r := range info.Runs {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
@@ -170,6 +173,9 @@ func printInfo(w io.Writer, j jsonInfo) error {
 			break
 		}
 		line("damage", "%d bytes at offset %d: %s", d.Bytes, d.Offset, d.Reason)
+	}
+	if j.Marks > 0 || j.Counters > 0 {
+		line("marks", "%d, and %d values of counters: logparse marks prints them", j.Marks, j.Counters)
 	}
 	for _, n := range j.Notes {
 		line("note", "%s", n)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -87,7 +88,7 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
+	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newMarks(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
 	for _, cmd := range append(root.Commands(), root) {
 		if check := cmd.Args; check != nil {
 			cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -121,8 +122,8 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.IndexCache, "index-cache", "", "the `folder` for the indexes of large logs, which make opening them again quick (default: in the user's cache)")
 	flags.BoolVar(&f.NoIndexCache, "no-index-cache", false, "keep no index of the log, and take none")
 	flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
-	if cmd.Name() != "show" && cmd.Name() != "save" {
-		// No other verb has durations that could be corrected; stats and tree say so.
+	if !slices.Contains([]string{"show", "save", "stats", "tree"}, cmd.Name()) {
+		// No other verb has durations that could be corrected.
 		cobra.CheckErr(flags.MarkHidden("corrected"))
 	}
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")

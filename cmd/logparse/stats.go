@@ -45,7 +45,13 @@ func (f *tableFlags) check() error {
 
 // write writes the table by the functions for its formats.
 func (f *tableFlags) write(cmd *cobra.Command, s *app.Session, text, csv func(w io.Writer) error) error {
-	write := text
+	f.opt.Header.Corrected = s.Inputs().Corrected
+	write := func(w io.Writer) error {
+		if f.opt.Header.Corrected {
+			fmt.Fprintf(w, "%s\n\n", app.CorrectedNote)
+		}
+		return text(w)
+	}
 	if f.format == "csv" {
 		write = csv
 	}
@@ -53,14 +59,6 @@ func (f *tableFlags) write(cmd *cobra.Command, s *app.Session, text, csv func(w 
 		return write(cmd.OutOrStdout())
 	}
 	return s.SaveTable(cmd.Context(), f.target, write)
-}
-
-// raw refuses corrected durations, of which no sums are kept.
-func (f *inputFlags) raw(cmd *cobra.Command) error {
-	if f.Corrected {
-		return usageError{fmt.Errorf("%s sums up durations as they were recorded; --corrected is for show and save", cmd.Name())}
-	}
-	return nil
 }
 
 // The orders of --sort.
@@ -111,7 +109,7 @@ made. Quantiles are right to within a sixteenth.
 			if limit < 0 {
 				return usageError{fmt.Errorf("--limit is a number of lines, not %d", limit)}
 			}
-			if err := cmp.Or(where.check(), out.check(), in.raw(cmd)); err != nil {
+			if err := cmp.Or(where.check(), out.check()); err != nil {
 				return err
 			}
 			s, err := in.open(cmd, args)

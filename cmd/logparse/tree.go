@@ -39,7 +39,7 @@ callers below it. Calls that are not among the rows chosen count in no line.
 			if depth < 0 {
 				return usageError{fmt.Errorf("--depth is a number of levels, not %d", depth)}
 			}
-			if err := cmp.Or(where.check(), out.check(), in.raw(cmd)); err != nil {
+			if err := cmp.Or(where.check(), out.check()); err != nil {
 				return err
 			}
 			s, err := in.open(cmd, args)

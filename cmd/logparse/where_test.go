@@ -166,3 +166,39 @@ func TestTree(t *testing.T) {
 		t.Errorf("exit status %d", code)
 	}
 }
+
+func TestCorrectedSums(t *testing.T) {
+	dir := t.TempDir()
+	text, log := filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.lptrace")
+	err := os.WriteFile(text, []byte(`file begin=1000 rate=1000000000
+chunk process
+overhead @1000 way=1 enterbefore=1000 enterafter=2000 leavebefore=500 leaveafter=500
+chunk events stream=1 thread=7 base=1000
+enter +10 entry 0x400100
+enter +100 entry 0x400200
+leave +50
+leave +100
+`), 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := logparse("trace", "load", text, log); code != exitOK {
+		t.Fatal(errs)
+	}
+	for _, verb := range []string{"stats", "tree"} {
+		code, out, errs := logparse(verb, log, "--corrected", "--format", "csv")
+		if code != exitOK {
+			t.Fatal(errs)
+		}
+		list := table(t, out)
+		if len(list) != 2 || list[0]["total_corrected_us"] != "0.243" || list[0]["self_corrected_us"] != "0.196" || list[1]["total_corrected_us"] != "0.047" {
+			t.Errorf("%s: %v", verb, list)
+		}
+		if _, out, _ := logparse(verb, log, "--corrected"); !strings.HasPrefix(out, "durations are corrected") {
+			t.Errorf("%s does not say that durations are corrected:\n%s", verb, out)
+		}
+	}
+	if code, _, errs := logparse("stats", sampleDir, "--corrected"); code == exitOK || !strings.Contains(errs, "does not say what recording cost") {
+		t.Errorf("exit status %d: %s", code, errs)
+	}
+}

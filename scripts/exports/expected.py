@@ -1,5 +1,7 @@
 """Counts and times of a log, from the rows that "logparse show --json" prints
-on standard input: rows, calls, sums of recorded durations, by function."""
+on standard input: rows, calls, sums of recorded durations, by function. And what
+the program wrote itself, from the file that "logparse marks --format jsonl" wrote:
+the number of texts and the sum of the counters' values."""
 import json
 import sys
 
@@ -24,5 +26,19 @@ def expected(lines):
     return {"rows": rows, "calls": calls, "pairs": pairs, "paired_ns": total, "marks": marks, "functions": functions}
 
 
+def program_marks(lines):
+    texts, values, total = 0, 0, 0
+    for line in lines:
+        m = json.loads(line)
+        if m["kind"] == "mark":
+            texts += 1
+        else:
+            values, total = values + 1, total + m["value"]
+    return {"texts": texts, "values": values, "value_sum": round(total, 6)}
+
+
 if __name__ == "__main__":
-    json.dump(expected(sys.stdin), sys.stdout)
+    found = expected(sys.stdin)
+    with open(sys.argv[1], encoding="utf-8") as marks:
+        found.update(program_marks(marks))
+    json.dump(found, sys.stdout)

@@ -17,6 +17,7 @@ class Events:
 
     def __init__(self):
         self.calls = self.pairs = self.total = self.marks = self.all = 0
+        self.texts = self.values = self.sum = 0
         self.functions = {}
         # What a call that goes on in the next part took so far, by thread.
         self.open = {}
@@ -55,8 +56,13 @@ class Events:
         if any(self.stacks.values()):
             raise SystemExit("calls without an end")
 
+    def value(self, v):
+        self.values += 1
+        self.sum += v
+
     def result(self):
-        return result(None, self.calls, self.pairs, self.total, self.marks, self.functions)
+        more = {"texts": self.texts, "values": self.values, "value_sum": round(self.sum, 6)} if self.texts or self.values else {}
+        return result(None, self.calls, self.pairs, self.total, self.marks, self.functions, **more)
 
 
 def ns(us):
@@ -75,8 +81,12 @@ def chrome(files):
                 e.begin(x["tid"], x["name"], ns(x["ts"]), args.get("note", ""), "part" in args)
             elif x["ph"] == "E":
                 e.end(x["tid"], ns(x["ts"]), "next part" in args.get("end", ""))
+            elif x["ph"] == "i" and x.get("cat") == "mark":
+                e.texts += 1
             elif x["ph"] == "i":
                 e.marks += 1
+            elif x["ph"] == "C":
+                e.value(float(args["value"]))
         e.done()
     return e.result()
 
@@ -103,6 +113,10 @@ def perfetto(files):
                     e.begin(track, names[event["name_iid"][0]], at, notes[0] if notes else "", "goes on from the part before" in notes)
                 elif kind == "TYPE_SLICE_END":
                     e.end(track, at, "goes on in the next part" in notes)
+                elif kind == "TYPE_COUNTER":
+                    e.value(int(event["counter_value"][0]) if "counter_value" in event else float(event["double_counter_value"][0]))
+                elif "categories" in event:
+                    e.texts += 1
                 else:
                     e.marks += 1
         e.done()

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"logparser/parser/classic/classictest"
+)
+
+// TestCallSite asks where calls were made from: with a name and a line where
+// there are symbols, and by module or address where not.
+func TestCallSite(t *testing.T) {
+	dir := t.TempDir()
+	copyFiles(t, "../symbols/dwarf/testdata", dir, "gcc4.so=first.so")
+	id, run := elfFacts(t, filepath.Join(dir, "first.so"), "_Z3runi")
+	const base = uint64(0x7f0000000000)
+	text := fmt.Sprintf(`file begin=1000 flags=2
+chunk process
+load @1000 module=1 base=%#[1]x size=0x10000 path="/lib/first.so" identity="build-id:%[2]s"
+load @1000 module=2 base=0x600000 size=0x10000 path="/lib/other.so" identity="build-id:00%[2]s"
+chunk events thread=7 base=1000
+enter @1100 entry %#[3]x
+site %#[4]x
+enter @1200 entry 0x600010
+leave @1300
+site 0x600020
+enter @1400 entry 0x600010
+site 0x123
+enter @1500 entry 0x600010
+`, base, id, base+run, base+run+1)
+	s := open(t, Inputs{Log: traceOf(t, dir, text), Symbols: []string{dir}})
+	for row, want := range []string{
+		"none", "run first.so %s:%d", "run first.so %s:%d", "other.so+0x20 other.so :0", "0x123  :0",
+	} {
+		site, ok, err := s.CallSite(context.Background(), int64(row))
+		got := "none"
+		if ok {
+			got = fmt.Sprintf("%s %s %s:%d", site.Function, site.Module, site.Source, site.Line)
+		}
+		if row == 1 || row == 2 {
+			if site.Source == "" || site.Line == 0 || site.Address != base+run+1 {
+				t.Errorf("row %d: %+v", row, site)
+			}
+			want = fmt.Sprintf(want, site.Source, site.Line)
+		}
+		if err != nil || got != want {
+			t.Errorf("row %d: %s, want %s, %v", row, got, want, err)
+		}
+	}
+	if _, _, err := s.CallSite(context.Background(), 99); !errors.Is(err, errNoRow) {
+		t.Errorf("a row that is not there: %v", err)
+	}
+	s.Close()
+	if _, ok, err := s.CallSite(context.Background(), 1); ok || err == nil {
+		t.Error("a closed session has call sites")
+	}
+	log, _, err := classictest.WriteFiles(t.TempDir(), classictest.Spec{Records: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := open(t, Inputs{Log: log}).CallSite(context.Background(), 1); ok || err != nil {
+		t.Errorf("a classic log: %t, %v", ok, err)
+	}
+}

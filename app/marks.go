@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"logparser/calls/index"
+	"logparser/export"
+	"logparser/parser"
+	"logparser/rows"
+)
+
+// A Mark is what the program itself wrote into its log: a text or the value of a
+// counter.
+type Mark struct {
+	rows.Mark
+	run int // that it is of, an index into the chosen ones
+}
+
+// MarkCount returns how many marks and values of counters the chosen runs have.
+// ok is false for logs that cannot have any.
+func (s *Session) MarkCount() (texts, counters int64, ok bool) {
+	log, ok := s.log.(parser.Marker)
+	if !ok {
+		return 0, 0, false
+	}
+	for i := range s.runs() {
+		t, c := log.MarkCount(s.runs()[i].number)
+		texts, counters = texts+t, counters+c
+	}
+	return texts, counters, true
+}
+
+// A MarkQuery says which marks are wanted. The zero value is all of them.
+type MarkQuery struct {
+	// Text is part of the text or of the counter's name, without regard to
+	// case.
+	Text string
+	// Thread is an id, or part of the thread's name.
+	Thread string
+}
+
+// maxTexts is how many different texts of marks are kept at once while marks are
+// read: names of counters come again and again.
+const maxTexts = 4096
+
+// A markText is a text of a mark, and whether it is wanted.
+type markText struct {
+	text   string
+	wanted bool
+}
+
+// Marks calls yield with the marks that a query wants, run by run in order of
+// time, until it returns false. yield may keep the mark.
+func (s *Session) Marks(ctx context.Context, q MarkQuery, yield func(m *Mark) bool) error {
+	return s.marks(ctx, q, math.MinInt64, func(m *Mark) bool {
+		kept := *m
+		return yield(&kept)
+	})
+}
+
+// marks is Marks of marks from an elapsed time on. A mark is good until yield
+// returns.
+func (s *Session) marks(ctx context.Context, q MarkQuery, from int64, yield func(m *Mark) bool) error {
+	log, ok := s.log.(parser.Marker)
+	if !ok {
+		return nil
+	}
+	onThread := s.threadTest(q.Thread)
+	matcher := rows.NewMatcher(q.Text)
+	texts := make(map[string]markText)
+	more := true
+	for run := range s.runs() {
+		r := &s.runs()[run]
+		m := Mark{run: run}
+		err := log.Marks(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Mark) bool {
+			if onThread != nil && !onThread(p.Thread) {
+				return true
+			}
+			text, ok := texts[string(p.Text)]
+			if !ok {
+				if len(texts) == maxTexts {
+					clear(texts)
+				}
+				recorded := string(p.Text)
+				text.text = strings.ToValidUTF8(recorded, "\uFFFD")
+				text.wanted = matcher.MatchesText(text.text)
+				texts[recorded] = text
+			}
+			if !text.wanted {
+				return true
+			}
+			m.Mark = rows.Mark{Elapsed: p.Time - r.zero, Thread: p.Thread, Kind: rows.MarkKind(p.Kind), Bits: p.Bits, Text: text.text}
+			m.Wall, m.HasWall = r.clock.Wall(p.Time)
+			more = yield(&m)
+			return more
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// threadTest makes what tells whether a thread is wanted, nil for all.
+func (s *Session) threadTest(text string) func(id uint32) bool {
+	if text == "" {
+		return nil
+	}
+	if id, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return func(thread uint32) bool { return uint64(thread) == id }
+	}
+	matcher := rows.NewMatcher(text)
+	wanted := make(map[uint32]bool)
+	for id, name := range s.threadNames() {
+		wanted[id] = matcher.MatchesText(name)
+	}
+	return func(thread uint32) bool { return wanted[thread] }
+}
+
+// RowOfMark returns the row to go to for a mark: the first of its thread that is
+// not before it, or the last one if all are. It is not ok where the thread has no
+// rows.
+func (s *Session) RowOfMark(ctx context.Context, m *Mark) (row int64, ok bool, err error) {
+	src := s.table
+	if src.Len() == 0 || m.run >= len(s.runs()) {
+		return -1, false, nil
+	}
+	slots := index.NewSet(src.Slots())
+	for slot := range uint32(src.Slots()) {
+		if src.ThreadID(slot) == m.Thread {
+			slots.Add(slot)
+		}
+	}
+	first := int64(0)
+	for _, r := range s.runs()[:m.run] {
+		first += r.Count
+	}
+	last := first + s.runs()[m.run].Count - 1
+	mine := index.And(index.InRows(first, last), index.OnThreads(slots))
+	since := saturatedSum(m.Elapsed, s.runs()[m.run].zero)
+	row, ok, err = index.Next(ctx, src, index.And(mine, index.InTime(since, math.MaxInt64)), first-1, false)
+	if err == nil && !ok {
+		row, ok, err = index.Next(ctx, src, mine, min(last+1, src.Len()), true)
+	}
+	if err != nil || !ok {
+		return -1, false, err
+	}
+	return row, true, nil
+}
+
+// A MarkTable says how marks are written.
+type MarkTable struct {
+	// Format is txt, csv or jsonl.
+	Format string
+	// Rows adds the row of each mark; see [Session.RowOfMark].
+	Rows bool
+	SaveOptions
+}
+
+// WriteMarks writes the marks that a query wants as a table. docs/formats.md has
+// the columns.
+func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t MarkTable) error {
+	names := s.threadNames()
+	out, err := export.NewMarkWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = s.marks(ctx, q, math.MinInt64, func(m *Mark) bool {
+		row := int64(-1)
+		if t.Rows {
+			if row, _, failed = s.RowOfMark(ctx, m); failed != nil {
+				return false
+			}
+		}
+		failed = out.Write(&m.Mark, names[m.Thread], row)
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// savedMarks returns the marks that go with rows into a file, nil for none: all
+// of them if all rows are saved from the first on, else those from the time of
+// the first row that is saved to that of the last. Several runs have none, which
+// would have to be brought onto one line of time with their rows.
+func (s *Session) savedMarks(src rows.Source, first int64) export.Marks {
+	texts, counters, _ := s.MarkCount()
+	if texts+counters == 0 || len(s.runs()) != 1 || first >= src.Len() {
+		return nil
+	}
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if first > 0 || src.Len() < s.rows.Len() {
+		a, b := src.Row(first), src.Row(src.Len()-1)
+		from, to = a.Elapsed, b.Elapsed
+	}
+	return func(ctx context.Context, yield func(m *rows.Mark) bool) error {
+		return s.marks(ctx, MarkQuery{}, from, func(m *Mark) bool { return m.Elapsed <= to && yield(&m.Mark) })
+	}
+}

@@ -1,0 +1,207 @@
+package export_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/export"
+	"logparser/rows"
+)
+
+// someMarks has marks and counters over the time of rows, also before and behind
+// them.
+func someMarks(r *rand.Rand, l list, n int) []rows.Mark {
+	first, last := l[0].Elapsed, l[len(l)-1].Elapsed
+	marks := make([]rows.Mark, n)
+	for i := range marks {
+		m := &marks[i]
+		m.Elapsed = first - 100 + r.Int64N(last-first+200)
+		m.Thread = l[r.IntN(len(l))].Thread
+		m.Kind = rows.MarkKind(r.IntN(4))
+		m.Text = fmt.Sprintf("text %d", i)
+		switch m.Kind {
+		case rows.IntCounter:
+			m.Bits = uint64(r.Int64N(2000) - 1000)
+		case rows.UintCounter:
+			m.Bits = r.Uint64()
+		case rows.FloatCounter:
+			m.Bits = math.Float64bits(r.NormFloat64())
+		}
+		if m.Kind != rows.TextMark {
+			m.Text = fmt.Sprintf("counter %d", r.IntN(5))
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b rows.Mark) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	return marks
+}
+
+func give(marks []rows.Mark, failing error) export.Marks {
+	return func(_ context.Context, yield func(*rows.Mark) bool) error {
+		for i := range marks {
+			if !yield(&marks[i]) {
+				return nil
+			}
+		}
+		return failing
+	}
+}
+
+// said is a mark as it should stand in a file.
+func said(m *rows.Mark) string {
+	if m.Kind == rows.TextMark {
+		return fmt.Sprintf("%d %s", max(m.Elapsed, 0), m.Text)
+	}
+	return fmt.Sprintf("%d %s = %.17g", max(m.Elapsed, 0), m.Text, m.Float())
+}
+
+// chromeMarks returns the marks of a file, and the file without them.
+func chromeMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
+	t.Helper()
+	var kept [][]byte
+	for _, line := range bytes.SplitAfter(text, []byte("\n")) {
+		var e struct {
+			Ph, Cat, Name, S string
+			Ts               json.Number
+			Args             struct{ Value float64 }
+		}
+		if json.Unmarshal(bytes.TrimSuffix(bytes.TrimSpace(line), []byte(",")), &e) != nil || e.Cat != "mark" && e.Cat != "counter" {
+			kept = append(kept, line)
+			continue
+		}
+		switch at := ns(t, e.Ts); {
+		case e.Ph == "i" && e.Cat == "mark" && e.S == "t":
+			marks = append(marks, fmt.Sprintf("%d %s", at, e.Name))
+		case e.Ph == "C" && e.Cat == "counter":
+			marks = append(marks, fmt.Sprintf("%d %s = %.17g", at, e.Name, e.Args.Value))
+		default:
+			t.Fatalf("%s", line)
+		}
+	}
+	return marks, bytes.Join(kept, nil)
+}
+
+// perfettoMarks returns the marks of a file, and the file without their packets.
+func perfettoMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
+	t.Helper()
+	names := make(map[uint64]string)
+	for len(text) > 0 {
+		length, n := binary.Uvarint(text[1:])
+		whole := text[:1+n+int(length)]
+		text = text[len(whole):]
+		packet, keep := parseMessage(t, whole[1+n:]), true
+		packet.each(t, 60, func(d message) {
+			if d[8] != nil {
+				names[d.number(1)], keep = string(d[2][0].([]byte)), false
+			}
+		})
+		packet.each(t, 11, func(e message) {
+			at := packet.number(8)
+			switch {
+			case e[23] != nil:
+				keep = false
+				marks = append(marks, fmt.Sprintf("%d %s", at, e[23][0]))
+			case e.number(9) == 4:
+				keep = false
+				v := float64(int64(e.number(30)))
+				if e[44] != nil {
+					v = math.Float64frombits(e.number(44))
+				}
+				marks = append(marks, fmt.Sprintf("%d %s = %.17g", at, names[e.number(11)], v))
+			}
+		})
+		if keep {
+			rest = append(rest, whole...)
+		}
+	}
+	return marks, rest
+}
+
+// TestMarks saves marks with calls: the calls are as they are without, and each
+// mark is there once, also in parts.
+func TestMarks(t *testing.T) {
+	l := program(rand.New(rand.NewPCG(7, 7)), 3000)
+	r := rand.New(rand.NewPCG(1, 2))
+	marks := someMarks(r, l, 500)
+	var want []string
+	for i := range marks {
+		want = append(want, said(&marks[i]))
+	}
+	slices.Sort(want)
+	for _, test := range []struct {
+		format string
+		read   func(t *testing.T, text []byte) ([]string, []byte)
+		calls  func(t testing.TB, text []byte) ([]interval, int)
+	}{
+		{"chrome", chromeMarks, readChrome},
+		{"perfetto", perfettoMarks, readPerfetto},
+	} {
+		plain := write(t, test.format, l, export.Options{})
+		text := write(t, test.format, l, export.Options{Marks: give(marks, nil)})
+		got, rest := test.read(t, text)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d marks, want %d: %q, %q", test.format, len(got), len(want), got[:3], want[:3])
+		}
+		withMarks, _ := test.calls(t, rest)
+		without, _ := test.calls(t, plain)
+		same(t, test.format, withMarks, without)
+
+		path := filepath.Join(t.TempDir(), "out."+format(t, test.format).Extension)
+		paths, err := export.Save(context.Background(), path, format(t, test.format), l, export.Options{Marks: give(marks, nil), Split: export.Limits{Rows: 700}})
+		if err != nil || len(paths) < 5 {
+			t.Fatalf("%d parts, %v", len(paths), err)
+		}
+		got = nil
+		for _, p := range paths {
+			list, rest := test.read(t, read(t, p))
+			test.calls(t, rest)
+			got = append(got, list...)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s in parts: %d marks, want %d", test.format, len(got), len(want))
+		}
+	}
+	// Others have nothing for marks.
+	for _, f := range export.Formats() {
+		if f.Name != "chrome" && f.Name != "perfetto" && !bytes.Equal(write(t, f.Name, l, export.Options{}), write(t, f.Name, l, export.Options{Marks: give(marks, nil)})) {
+			t.Errorf("%s differs", f.Name)
+		}
+	}
+	broken := errors.New("broken")
+	if err := format(t, "chrome").Write(context.Background(), &bytes.Buffer{}, l, export.Options{Marks: give(marks, broken)}); !errors.Is(err, broken) {
+		t.Errorf("an error of the marks is %v", err)
+	}
+}
+
+// TestMarkNames has names that need care, and more counters than have tracks.
+func TestMarkNames(t *testing.T) {
+	l := program(rand.New(rand.NewPCG(7, 7)), 10)
+	marks := []rows.Mark{{Text: "a \"b\"\n\x1b\u2028"}, {Kind: rows.FloatCounter, Bits: math.Float64bits(math.Inf(-1)), Text: ""}}
+	for i := range 1<<16 + 2 {
+		marks = append(marks, rows.Mark{Kind: rows.IntCounter, Bits: 5, Text: fmt.Sprintf("c%d", i)})
+	}
+	text := write(t, "chrome", l, export.Options{Marks: give(marks, nil)})
+	if !json.Valid(text) || !bytes.Contains(text, []byte(`"value":"-Inf"`)) {
+		t.Errorf("%.2000s", text)
+	}
+	got, _ := perfettoMarks(t, write(t, "perfetto", l, export.Options{Marks: give(marks, nil)}))
+	if len(got) != len(marks) || got[0] != "0 a \"b\"\uFFFD\uFFFD\uFFFD" || got[1] != "0  = -Inf" {
+		t.Errorf("%d marks, %q", len(got), got[:2])
+	}
+	// One track is that of the counter without a name.
+	if n := len(slices.DeleteFunc(got, func(s string) bool { return !strings.HasSuffix(s, " = 5") })); n != 1<<16+2 {
+		t.Errorf("%d values", n)
+	}
+}
