@@ -143,7 +143,7 @@ func (w *Window) keyLists() []keyList {
 			{"F5", lang.L("Reload")},
 			{control + "T   f", lang.L("Follow the log")},
 			{control + "W   " + control + "Q", lang.L("Close the log; quit")},
-			{control + "1 \u2026 6", lang.L("Table, timeline, call tree, statistics, threads, modules")},
+			{control + "1 \u2026 7", lang.L("Table, timeline, call tree, statistics, threads, modules, marks")},
 			{"F8", lang.L("Call stack, row and source beside the table")},
 			{control + "E", lang.L("Modules panel")},
 			{control + "I   " + control + ",", lang.L("About the log; settings")},

@@ -27,6 +27,9 @@ func TestFollow(t *testing.T) {
 	if !r.grid.AtEnd() || r.grid.Top() < 1000 || r.grid.Current() != 10 || r.status.news.Visible() {
 		t.Errorf("at the end %t, top row %d, current row %d, button shown %t", r.grid.AtEnd(), r.grid.Top(), r.grid.Current(), r.status.news.Visible())
 	}
+	if got := countsText(r.ctl.State()); got != "1,050 rows" || r.bar.line.Counts() != got {
+		t.Errorf("the filter line says %q, there are %q", r.bar.line.Counts(), got)
+	}
 
 	r.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
 	top := r.grid.Top()

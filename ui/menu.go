@@ -121,6 +121,7 @@ func (w *Window) menu() *fyne.MainMenu {
 			w.bookmarksItem(),
 			w.panelItem(),
 			w.columnsMenu(),
+			w.correctedItem(),
 			fyne.NewMenuItemSeparator(),
 			w.themeMenu(),
 			w.languageMenu(),
@@ -153,6 +154,16 @@ func (w *Window) panelItem() *fyne.MenuItem {
 func (w *Window) repeatsItem() *fyne.MenuItem {
 	m := item(lang.L("Collapse repeats"), w.toggleRepeats, fyne.KeyR)
 	m.Checked = w.ctl.State().Selection.Repeats
+	return m
+}
+
+func (w *Window) correctedItem() *fyne.MenuItem {
+	on := w.ctl.State().Wanted.Corrected
+	m := choice(lang.L("Durations without the recorder's own time"), on, func() {
+		w.ctl.SetCorrected(!on)
+		w.win.SetMainMenu(w.menu())
+	})
+	m.Disabled = !w.ctl.State().Facts.CanCorrect
 	return m
 }
 

@@ -33,7 +33,7 @@ type memory struct {
 
 // viewNames are what states call the views.
 var viewNames = [viewCount]string{viewTable: "table", viewTimeline: "timeline", viewTree: "tree",
-	viewStatistics: "statistics", viewThreads: "threads", viewModules: "modules"}
+	viewStatistics: "statistics", viewThreads: "threads", viewModules: "modules", viewMarks: "marks"}
 
 // enabled reports whether states are kept at all.
 func (m *memory) enabled() bool { return m.store.Dir != "" }

@@ -119,6 +119,12 @@ func (w *Window) showBeside() {
 				w.trace("stack " + control.Thousands(int64(len(frames))))
 			}
 		})
+		w.ctl.CallSite(r.Index, func(site app.CallSite) {
+			if w.beside == number {
+				w.side.call.ShowCallSite(&site)
+				w.trace("called from " + site.Function)
+			}
+		})
 		w.readSource(&r, number)
 	})
 }

@@ -60,6 +60,9 @@ func (b *statusBar) showCounts(s *control.State) {
 	if s.Facts.DamageBytes > 0 {
 		parts = append(parts, control.Count("{{.N}} byte damaged", "{{.N}} bytes damaged", s.Facts.DamageBytes))
 	}
+	if s.Opened && s.Wanted.Corrected {
+		parts = append(parts, lang.L("durations without the recorder's own time"))
+	}
 	b.counts.SetText(strings.Join(parts, "   \u00b7   "))
 }
 

@@ -59,6 +59,7 @@ func (w *Window) update(what control.Change) {
 			w.reader.Renew()
 		}
 		w.grid.Reload()
+		w.bar.line.ShowCounts(countsText(s))
 		w.settle()
 	}
 	if what&control.ChangeFilter != 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/look"
+	"logparser/ui/marks"
 	"logparser/ui/modulespanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
@@ -35,6 +35,7 @@ const (
 	viewStatistics
 	viewThreads
 	viewModules
+	viewMarks // last: not every log has it
 	viewCount
 )
 
@@ -63,19 +64,20 @@ type views struct {
 
 	timeline   *timeline.Timeline
 	hint       *widget.Label // below the timeline
-	ignored    *widget.Label // above it: what it does not show of the selection
+	limited    *widget.Label // above it: how what is hidden is drawn
 	tree       *calltree.View
 	statistics *statistics.View
 	threads    *threads.View
 	modules    *modulespanel.Panel
+	marks      *marks.View
 
 	lines      control.Timeline // what the timeline shows
 	total      int64            // of the log's rows
+	marked     int64            // how many marks it has
 	generation int              // of the rows and their names
 	state      [viewCount]computed
-	shaded     string // the expression whose calls stand out in the timeline
-	waiting    bool   // a renewal is to come
-	following  bool   // the table follows what was chosen here
+	waiting    bool // a renewal is to come
+	following  bool // the table follows what was chosen here
 }
 
 // newViews makes the tabs around the table.
@@ -85,28 +87,32 @@ func newViews(w *Window) *views {
 	v.hint = widget.NewLabel("")
 	v.hint.Importance = widget.LowImportance
 	v.hint.Truncation = fyne.TextTruncateEllipsis
-	v.ignored = widget.NewLabel("")
-	v.ignored.Importance = widget.WarningImportance
-	v.ignored.Truncation = fyne.TextTruncateEllipsis
-	v.ignored.Hide()
+	v.limited = widget.NewLabel("")
+	v.limited.Importance = widget.LowImportance
+	v.limited.Truncation = fyne.TextTruncateEllipsis
+	v.limited.Hide()
 	v.tree = calltree.New(look.Fonts(), &grid.Light)
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
 	v.modules = modulespanel.New()
+	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
 	v.connectTimeline()
 	v.connectLists()
 
 	v.Content = container.NewAppTabs()
 	for i, content := range [viewCount]fyne.CanvasObject{
 		viewTable:      w.grid,
-		viewTimeline:   container.NewBorder(v.ignored, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
+		viewTimeline:   container.NewBorder(v.limited, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
 		viewTree:       v.noted(viewTree, v.tree.Content),
 		viewStatistics: v.noted(viewStatistics, v.statistics.Content),
 		viewThreads:    v.noted(viewThreads, v.threads.Content),
 		viewModules:    v.modules.Content,
+		viewMarks:      v.noted(viewMarks, v.marks.Content),
 	} {
 		v.tabs[i] = container.NewTabItem("", content)
-		v.Content.Append(v.tabs[i])
+		if i != viewMarks {
+			v.Content.Append(v.tabs[i])
+		}
 	}
 	v.Content.OnSelected = func(*container.TabItem) {
 		v.renew()
@@ -149,6 +155,10 @@ func (v *views) connectTimeline() {
 		w.goTo(row)
 	}
 	t.OnRange = func(from, to int64) {
+		if v.runs() != nil {
+			w.ctl.LimitRows(from, to)
+			return
+		}
 		if term, err := spanTerm(filter.Time, from, to); err == nil {
 			w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
@@ -212,7 +222,26 @@ func (v *views) connectLists() {
 	}
 	v.threads.OnCopy = copied
 	v.modules.OnCopy = copied
-	for _, g := range []*grid.Grid{v.tree.Grid, v.statistics.List.Grid, v.threads.List.Grid} {
+	v.marks.OnNarrow = func() {
+		v.state[viewMarks].some = false
+		v.renew()
+	}
+	goToMark := func(m *control.Mark) {
+		w.ctl.RowOfMark(m, func(row int64) {
+			v.show(viewTable)
+			w.goTo(row)
+		})
+	}
+	v.marks.OnOpen = goToMark
+	v.marks.OnMenu = func(m *control.Mark, at fyne.Position) {
+		r := rows.Row{Thread: m.Thread}
+		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("",
+			item(lang.L("Show in the table"), func() { goToMark(m) }),
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+			item(lang.L("Copy the text"), func() { copied(m.Text) })), w.win.Canvas(), at)
+	}
+	v.marks.OnCopy = copied
+	for _, g := range []*grid.Grid{v.tree.Grid, v.statistics.List.Grid, v.threads.List.Grid, v.marks.List.Grid} {
 		g.OnKey = func(name fyne.KeyName) { w.key(name) }
 	}
 }
@@ -260,7 +289,7 @@ func (v *views) saveStatistics(list []app.FunctionStat) {
 
 // relabel says everything in the present language.
 func (v *views) relabel() {
-	for i, text := range [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules")} {
+	for i, text := range viewTitles() {
 		v.tabs[i].Text = text
 	}
 	v.Content.Refresh()
@@ -271,6 +300,7 @@ func (v *views) relabel() {
 	v.statistics.Relabel()
 	v.threads.Relabel()
 	v.modules.Relabel()
+	v.marks.Relabel()
 }
 
 // paint gives the views the theme's colours.
@@ -283,21 +313,32 @@ func (v *views) paint(p *grid.Palette, dark bool) {
 	v.tree.Grid.SetPalette(p)
 	v.statistics.SetPalette(p)
 	v.threads.List.Grid.SetPalette(p)
+	v.marks.List.Grid.SetPalette(p)
+}
+
+// viewTitles are the names of the views in the present language.
+func viewTitles() [viewCount]string {
+	return [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules"), lang.L("Marks")}
 }
 
 // show brings a view to the front.
-func (v *views) show(i int) { v.Content.SelectIndex(i) }
+func (v *views) show(i int) {
+	if i < len(v.Content.Items) {
+		v.Content.SelectIndex(i)
+	}
+}
 
 // shown is the view that is looked at.
 func (v *views) shown() int { return max(v.Content.SelectedIndex(), 0) }
 
 // items are the menu's items for the views.
 func (v *views) items() []*fyne.MenuItem {
-	names := [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules")}
-	keys := [viewCount]fyne.KeyName{fyne.Key1, fyne.Key2, fyne.Key3, fyne.Key4, fyne.Key5, fyne.Key6}
+	keys := [viewCount]fyne.KeyName{fyne.Key1, fyne.Key2, fyne.Key3, fyne.Key4, fyne.Key5, fyne.Key6, fyne.Key7}
 	var items []*fyne.MenuItem
-	for i, name := range names {
-		items = append(items, item(name, func() { v.show(i) }, keys[i]))
+	for i, name := range viewTitles() {
+		m := item(name, func() { v.show(i) }, keys[i])
+		m.Disabled = i >= len(v.Content.Items)
+		items = append(items, m)
 	}
 	return items
 }
@@ -324,10 +365,11 @@ func (v *views) update(what control.Change, s *control.State) {
 	} else if s.Rows != nil {
 		total = s.Rows.Len()
 	}
-	if what&control.ChangeContent != 0 && s.Loaded || total != v.total {
+	if marks := s.Facts.Marks; what&control.ChangeContent != 0 && s.Loaded || total != v.total || marks != v.marked {
 		v.generation++
-		v.total = total
+		v.total, v.marked = total, marks
 	}
+	v.offerMarks(s.Opened && s.Facts.Marked)
 	if what&(control.ChangeSource|control.ChangeContent|control.ChangeGrown|control.ChangeFilter) != 0 {
 		v.shade()
 		v.renew()
@@ -335,6 +377,22 @@ func (v *views) update(what control.Change, s *control.State) {
 	if what&(control.ChangeMatches|control.ChangeFound) != 0 {
 		v.timeline.SetFind(finder(s.Matches.Query))
 	}
+}
+
+// offerMarks lets there be a view of marks, or not.
+func (v *views) offerMarks(on bool) {
+	if on == (len(v.Content.Items) == viewCount) {
+		return
+	}
+	if on {
+		v.Content.Append(v.tabs[viewMarks])
+	} else {
+		if v.shown() == viewMarks {
+			v.show(viewTable)
+		}
+		v.Content.Remove(v.tabs[viewMarks])
+	}
+	v.w.win.SetMainMenu(v.w.menu())
 }
 
 // forget empties the views, as another log is shown.
@@ -345,30 +403,35 @@ func (v *views) forget() {
 	v.statistics.Show(nil, 3)
 	v.tree.Show(&app.Tree{}, 3)
 	v.threads.Show(nil, 3)
+	v.marks.Show(nil, false, 3)
 }
 
 // shade lets the time that the views are limited to stand out in the timeline.
 func (v *views) shade() {
 	from, to, limited := int64(0), int64(0), false
-	var ignored []string
-	if e, err := filter.Parse(v.w.ctl.Wanted().Where); err == nil {
+	e, err := filter.Parse(v.w.ctl.Wanted().Where)
+	if err == nil && v.runs() == nil {
 		for _, p := range e.Parts() {
-			t := p.Term
-			switch {
-			case p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number:
+			if t := p.Term; p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number {
 				from, to, limited = t.Range.Low, t.Range.High, true
-			case !showsInCall(p):
-				ignored = append(ignored, p.String())
 			}
 		}
 	}
-	v.ignored.SetText(lang.L("Not shown here: {{.Terms}}", data{"Terms": strings.Join(ignored, "   ")}))
-	show(v.ignored, len(ignored) > 0)
+	v.limited.SetText(lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
+	show(v.limited, err == nil && !e.IsAll())
 	v.timeline.SetRange(from, to, limited)
-	if where := v.w.ctl.Wanted().Where; where != v.shaded {
-		v.shaded = where
-		v.timeline.SetKeep(keepCalls(where))
+}
+
+// runs are where several runs lie on the timeline, nil if there is one.
+func (v *views) runs() []app.TimelineRun {
+	if v.lines == nil {
+		return nil
 	}
+	runs, err := v.lines.Runs()
+	if err != nil || len(runs) < 2 {
+		return nil
+	}
+	return runs
 }
 
 // renew computes the view that is looked at, unless that is done.
@@ -376,8 +439,8 @@ func (v *views) renew() {
 	s, i := v.w.ctl.State(), v.shown()
 	c := &v.state[i]
 	where := v.w.ctl.Wanted().Where
-	if i == viewTimeline {
-		where = "" // it shows all calls, and shades
+	if i == viewMarks {
+		where = "" // marks are no rows
 	}
 	if !s.Opened || i == viewTable || i == viewModules || c.some && c.where == where && c.generation == v.generation {
 		return
@@ -399,7 +462,12 @@ func (v *views) renew() {
 	switch i {
 	case viewTimeline:
 		v.timeline.Reload()
-		v.w.ctl.Measure(v.timeline.Reload)
+		v.w.ctl.Measure(func(err error) {
+			if v.computed(viewTimeline, err) {
+				v.timeline.Reload()
+				v.w.trace("limited " + where)
+			}
+		})
 		v.choose()
 	case viewTree:
 		v.w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
@@ -420,6 +488,13 @@ func (v *views) renew() {
 			if v.computed(viewThreads, err) {
 				v.threads.Show(list, digits)
 				v.w.trace("threads " + strconv.Itoa(len(list)))
+			}
+		})
+	case viewMarks:
+		v.w.ctl.Marks(v.marks.Text(), func(list control.MarkList, err error) {
+			if v.computed(viewMarks, err) {
+				v.marks.Show(list.Marks, list.More, digits)
+				v.w.trace("marks " + strconv.Itoa(len(list.Marks)))
 			}
 		})
 	}
@@ -456,6 +531,11 @@ func (v *views) choose() {
 	if enter < 0 || r.Event == rows.Unknown {
 		return
 	}
+	for _, run := range v.runs() {
+		if r.Index >= run.FirstRow && r.Index < run.EndRow {
+			r.Elapsed += run.Zero
+		}
+	}
 	call := timeline.Span{From: r.Elapsed, To: r.Elapsed, Depth: r.Depth, Deepest: r.Depth, Count: 1, Function: r.Function, Row: enter}
 	if took := max(r.Duration, 0); r.Event == rows.Enter {
 		call.To += took
@@ -486,6 +566,8 @@ func (w *Window) focusView() {
 		o = w.views.statistics.List.Grid
 	case viewThreads:
 		o = w.views.threads.List.Grid
+	case viewMarks:
+		o = w.views.marks.List.Grid
 	default:
 		return
 	}
@@ -513,54 +595,6 @@ func finder(q control.Query) func(function string) bool {
 	return rows.NewMatcher(q.Text).MatchesText
 }
 
-// keepCalls makes what tells the calls that an expression wants, as far as that
-// shows in a call itself: its function, module, thread, depth and duration. It is
-// nil for all.
-func keepCalls(where string) func(s *timeline.Span, l *timeline.Lane) bool {
-	e, err := filter.Parse(where)
-	if err != nil {
-		return nil
-	}
-	var parts []*filter.Expr
-	for _, p := range e.Parts() {
-		if showsInCall(p) {
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	keep := filter.Join(parts)
-	return func(s *timeline.Span, l *timeline.Lane) bool {
-		r := rows.Row{Index: s.Row, Elapsed: s.From, Thread: l.Thread, Depth: s.Depth, Duration: s.To - s.From, Function: s.Function, Module: s.Module}
-		if s.Open {
-			r.Duration = rows.NoDuration
-		}
-		return keep.Matches(&r, laneEnv{name: l.Name})
-	}
-}
-
-// showsInCall reports whether a call alone tells whether it is wanted.
-func showsInCall(e *filter.Expr) bool {
-	if e.Kind == filter.Leaf {
-		switch e.Term.Column {
-		case filter.Func, filter.Module, filter.Thread, filter.Depth, filter.Duration:
-			return true
-		}
-		return false
-	}
-	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !showsInCall(a) })
-}
-
-// A laneEnv knows the name of a lane's thread, and nothing else.
-type laneEnv struct {
-	filter.Env
-	name string
-}
-
-// ThreadName implements [filter.Env].
-func (e laneEnv) ThreadName(uint32) string { return e.name }
-
 // A timeSource hands a session's timeline to the widget.
 type timeSource struct {
 	lines control.Timeline
@@ -580,6 +614,24 @@ func (s timeSource) Lanes() []timeline.Lane {
 // Bounds implements [timeline.Source].
 func (s timeSource) Bounds() (first, last int64) { return s.lines.Range() }
 
+// Runs implements [timeline.Source].
+func (s timeSource) Runs() []timeline.Run {
+	runs, err := s.lines.Runs()
+	if err != nil {
+		return nil
+	}
+	list := make([]timeline.Run, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		name := lang.L("Run {{.Run}}", data{"Run": strconv.Itoa(r.Number)})
+		if r.HasWall {
+			name += " \u00b7 " + r.Begin.Format(time.DateTime)
+		}
+		list[i] = timeline.Run{From: r.From, To: r.To, Zero: r.Zero, Name: name, Seam: r.Seam}
+	}
+	return list
+}
+
 // TimeDigits implements [timeline.Source].
 func (s timeSource) TimeDigits() int { return s.rows.TimeDigits() }
 
@@ -596,6 +648,10 @@ func (s timeSource) Spans(lane int, from, to int64, pixels int) ([]timeline.Span
 			Open: l.Open || l.NoLeave}
 		if l.About && l.Calls == 1 {
 			spans[i].Count = 0 // it need not be one
+		}
+		if l.Limited {
+			spans[i].Hidden, spans[i].Shown = l.Shown <= 0, l.Shown
+			spans[i].Some = l.Shown > 0 && (l.About || l.Shown < l.Calls)
 		}
 	}
 	return spans, finer, nil

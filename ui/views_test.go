@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/rows/filter"
 	"logparser/ui/control"
 	"logparser/ui/control/fake"
@@ -259,54 +260,161 @@ func TestSpanTermIsExact(t *testing.T) {
 	}
 }
 
-func TestKeepCalls(t *testing.T) {
-	call := timeline.Span{From: 1e6, To: 6e6, Depth: 2, Count: 1, Function: "app::paint", Module: "app.dll", Row: 7}
-	lane := timeline.Lane{Thread: 12, Name: "render"}
-	for where, want := range map[string]bool{
-		"func:paint": true, "func:load": false, "-module:app": false, "thread:12": true, "thread:13": false, "thread:render": true,
-		"dur:>5ms": false, "dur:5ms": true, "depth:2 func:app": true, "func:load or dur:5ms": true,
-		// What does not show in a call does not count.
-		"in:main func:paint": true, "(in:main or func:load) thread:12": true,
-	} {
-		keep := keepCalls(where)
-		if keep == nil {
-			t.Errorf("%s wants all", where)
-		} else if got := keep(&call, &lane); got != want {
-			t.Errorf("%s: %v", where, got)
+// What the filter hides is told of the calls, and above the timeline.
+func TestTimelineIsLimited(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.look(viewTimeline, "limited ")
+	source := timeSource{r.views.lines, r.ctl.State().Rows}
+	for _, test := range []struct {
+		where  string
+		hidden [2]bool // of each thread's calls
+	}{{"", [2]bool{}}, {"thread:1001", [2]bool{true, false}}, {"in:main mark:open row:5", [2]bool{}}, {"thread:1000", [2]bool{false, true}}} {
+		r.ctl.SetWhere(test.where)
+		r.waitTrace("limited " + test.where)
+		for lane, want := range test.hidden {
+			spans, _, err := source.Spans(lane, 0, 100e6, 1000)
+			if err != nil || len(spans) == 0 {
+				t.Fatal(len(spans), err)
+			}
+			if spans[0].Hidden != want || spans[0].Some {
+				t.Errorf("%s: %+v", test.where, spans[0])
+			}
 		}
-	}
-	for _, where := range []string{"", "in:main", "time:1s..2s", "mark:open", "func:"} {
-		if keepCalls(where) != nil {
-			t.Errorf("%q does not want all", where)
+		if r.views.limited.Visible() != (test.where != "") {
+			t.Errorf("%s: said %t", test.where, r.views.limited.Visible())
 		}
-	}
-	open := call
-	open.Open = true
-	if keepCalls("dur:5ms")(&open, &lane) {
-		t.Error("an open call has a duration")
 	}
 }
 
-// What the selection has that calls do not tell is said above the timeline.
-func TestTimelineSaysWhatItIgnores(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+// Of several runs the timeline marks calls where they lie, and a range of time
+// stands for rows.
+func TestTimelineOfRuns(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400, TimelineRuns: []app.TimelineRun{
+		{Number: 1, To: 699e6, EndRow: 700},
+		{Number: 2, From: 800e6, To: 1499e6, Zero: 100e6, Seam: true, FirstRow: 700, EndRow: 1400},
+	}})
 	r.open()
-	for where, want := range map[string]string{
-		"":                                "",
-		"thread:1000 func:main depth:<3":  "",
-		"time:1ms..2ms":                   "",
-		"in:main thread:1000 mark:stray":  "Not shown here: in:main   mark:stray",
-		"func:main or row:1..5":           "Not shown here: func:main or row:1..5",
-		"event:enter time:1ms..2ms row:7": "Not shown here: event:enter   row:7",
-	} {
-		r.ctl.SetWhere(where)
-		r.wait("the filter", func() bool { return r.ctl.State().Selection.Where == where })
-		got := ""
-		if r.views.ignored.Visible() {
-			got = r.views.ignored.Text
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", where, got, want)
-		}
+	r.look(viewTimeline, "limited ")
+	runs := timeSource{r.views.lines, r.ctl.State().Rows}.Runs()
+	if len(runs) != 2 || runs[1].From != 800e6 || runs[1].Zero != 100e6 || !runs[1].Seam || !strings.HasSuffix(runs[1].Name, " 2") {
+		t.Errorf("runs %+v", runs)
+	}
+	r.ctl.SetWhere("time:1ms..2ms")
+	r.waitTrace("limited time:1ms..2ms")
+	r.views.timeline.OnRange(5e6, 100e6)
+	r.wait("the rows", func() bool { return r.ctl.Wanted().Where == "time:1ms..2ms row:5..100" })
+	r.views.timeline.OnRange(7e6, 9e6)
+	r.wait("other rows", func() bool { return r.ctl.Wanted().Where == "time:1ms..2ms row:7..9" })
+}
+
+// Marks are a view of logs that can have them. They lead to rows.
+func TestMarksView(t *testing.T) {
+	engine := &fake.Engine{Rows: 1400}
+	r := newRig(t, engine)
+	r.open()
+	if n := len(r.views.Content.Items); n != viewMarks {
+		t.Fatalf("%d views of a log that cannot have marks", n)
+	}
+	r.views.show(viewMarks) // there is none
+	if r.views.shown() != viewTable {
+		t.Error("another view is shown")
+	}
+	r.ctl.Close()
+	engine.Marks = []rows.Mark{
+		{Elapsed: 10.5e6, Thread: 1000, Text: "frame 1"}, {Elapsed: 20.5e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
+		{Elapsed: 30e6, Thread: 9, Text: "frame 2"},
+	}
+	engine.Growing = make(chan app.Update)
+	r.open()
+	r.wait("the tab", func() bool { return len(r.views.Content.Items) == viewCount })
+	r.look(viewMarks, "marks 3")
+	list := r.views.marks.List
+	r.wait("the list", func() bool { return list.Len() == 3 })
+	// What the table is filtered to does not matter; what is typed does.
+	r.ctl.SetWhere("thread:1000")
+	r.wait("the filter", func() bool { return r.ctl.State().Filtered })
+	if list.Len() != 3 {
+		t.Errorf("%d marks with a filter", list.Len())
+	}
+	r.ctl.SetWhere("")
+	narrow := func(text string, n int) {
+		t.Helper()
+		r.views.marks.Narrow(text)
+		r.wait("those with "+text, func() bool { return list.Len() == n })
+	}
+	narrow("FRAME", 2)
+	narrow("", 3)
+	r.views.marks.OnOpen(list.At(1))
+	r.wait("the table", func() bool { return r.views.shown() == viewTable && r.grid.Current() == 21 })
+	r.views.show(viewMarks)
+	r.views.marks.OnOpen(list.At(2))
+	r.wait("a message", func() bool { return r.ctl.State().Message != nil })
+	if r.views.shown() != viewMarks {
+		t.Error("the table is shown for a thread without rows")
+	}
+	// More come while the log is followed.
+	r.ctl.SetFollow(true)
+	engine.AddMarks(rows.Mark{Elapsed: 40e6, Thread: 1000, Text: "frame 3"})
+	engine.Growing <- app.Update{Marks: true}
+	r.wait("more", func() bool { return list.Len() == 4 })
+	close(engine.Growing)
+	// Without a log the view goes, and the table is shown.
+	r.ctl.Close()
+	r.wait("the table", func() bool {
+		return len(r.views.Content.Items) == viewMarks && r.views.shown() == viewTable && list.Len() == 0
+	})
+}
+
+// The panel says where the call of the selected row was made from.
+func TestCallSiteBesideTheTable(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	if !r.panelTabShown(r.side.callTab) {
+		r.togglePanelTab(r.side.callTab)
+	}
+	r.goTo(20)
+	r.wait("the call site", func() bool {
+		return strings.Contains(r.side.call.Details(), "\nCalled from: /src/sample/caller.cpp:20 (app::caller)")
+	})
+	r.goTo(21)
+	r.wait("another row", func() bool { return strings.Contains(r.side.call.Details(), "Row 21") })
+	r.waitTrace("stack 7")
+	if text := r.side.call.Details(); strings.Contains(text, "Called from") {
+		t.Errorf("of a row without a call site: %s", text)
+	}
+}
+
+// Durations can be corrected where the log says what recording cost.
+func TestCorrectedDurations(t *testing.T) {
+	engine := &fake.Engine{Rows: 1400}
+	r := newRig(t, engine)
+	r.open()
+	if !r.correctedItem().Disabled {
+		t.Error("durations can be corrected by a log that does not say how")
+	}
+	r.ctl.Close()
+	engine.Facts.CanCorrect = true
+	r.Open([]string{r.log})
+	r.wait("the log", func() bool { return r.ctl.State().Loaded })
+	m := r.correctedItem()
+	if m.Disabled || m.Checked {
+		t.Fatalf("disabled %t, checked %t", m.Disabled, m.Checked)
+	}
+	m.Action()
+	r.wait("the log", func() bool {
+		opened := engine.OpenedInputs()
+		return opened[len(opened)-1].Corrected
+	})
+	r.wait("the status", func() bool {
+		return strings.HasSuffix(r.status.counts.Text, "durations without the recorder's own time")
+	})
+	if !r.correctedItem().Checked {
+		t.Error("the menu does not say so")
+	}
+	// Another log need not say it.
+	r.ctl.Close()
+	if r.ctl.State().Wanted.Corrected {
+		t.Error("it stays for other logs")
 	}
 }

@@ -44,6 +44,7 @@ type Controller struct {
 
 	selecting  int         // numbers the selections
 	asked      int         // numbers the questions for stacks
+	forgetSite func()      // gives up the question for a call site
 	completing int         // numbers those for completions
 	matching   View        // the matches of what is counted, nil until they are known
 	counted    rows.Source // what matches are counted in
@@ -52,7 +53,7 @@ type Controller struct {
 // New makes a controller. post must run functions one after the other on the
 // goroutine that the controller belongs to.
 func New(engine Engine, post func(func())) *Controller {
-	c := &Controller{engine: engine, post: post, slowAfter: slowAfter}
+	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, forgetSite: func() {}}
 	c.judge()
 	return c
 }
@@ -117,7 +118,8 @@ func (c *Controller) take(g given) {
 		}
 	}
 	if g.log != "" {
-		in.Log, in.Modules, in.Run = g.log, "", ""
+		// What another log's recorder cost need not be known.
+		in.Log, in.Modules, in.Run, in.Corrected = g.log, "", "", in.Corrected && g.log == in.Log
 		if !c.state.Opened {
 			in.Modules = c.state.Wanted.Modules
 		}
@@ -150,7 +152,7 @@ func (c *Controller) SetLog(path string) {
 		return
 	}
 	in := c.state.Wanted
-	in.Log, in.Run = "", ""
+	in.Log, in.Run, in.Corrected = "", "", false
 	if c.state.Opened {
 		in.Modules = ""
 	}
@@ -196,6 +198,13 @@ func (c *Controller) SetSymbols(paths []string) {
 func (c *Controller) SetRun(run string) {
 	in := c.state.Wanted
 	in.Run = run
+	c.apply(in)
+}
+
+// SetCorrected takes the recorder's own time off the durations, or leaves it in.
+func (c *Controller) SetCorrected(corrected bool) {
+	in := c.state.Wanted
+	in.Corrected = corrected
 	c.apply(in)
 }
 
@@ -263,7 +272,7 @@ func (c *Controller) apply(in app.Inputs) {
 		}
 	}
 	symbols := !was.SameSymbols(&in)
-	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run
+	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run || was.Corrected != in.Corrected
 	switch {
 	case in.Log == "":
 		if c.state.Opened {
@@ -449,7 +458,7 @@ func (c *Controller) Close() {
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted
-	in.Log, in.Modules, in.Run = "", "", ""
+	in.Log, in.Modules, in.Run, in.Corrected = "", "", "", false
 	c.state = State{Wanted: in, Found: in}
 	c.counted, c.matching = nil, nil
 	c.selecting++

@@ -11,6 +11,7 @@ import (
 type Session interface {
 	Reading
 	Analysis
+	Marks
 	Load(ctx context.Context, p app.Progress) error
 	SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error
 	// Fetching returns the URL of what is being fetched from a symbol server,
@@ -46,6 +47,11 @@ type Facts struct {
 	More        int
 	All         bool
 	DamageBytes int64
+	// Marked: the log can have marks, and has so many of them so far.
+	Marked bool
+	Marks  int64
+	// CanCorrect: the log says what recording cost.
+	CanCorrect bool
 	// OwnModules: the log tells its modules, and a modules file is not read.
 	OwnModules bool
 	// Details are lines for whoever wants to know more: why the format was
@@ -106,7 +112,10 @@ func (s appSession) Facts() Facts {
 	f := Facts{
 		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
 		DamageBytes: info.DamageBytes, OwnModules: s.OwnModules(),
+		CanCorrect: s.CanCorrect(),
 	}
+	texts, counters, marked := s.MarkCount()
+	f.Marked, f.Marks = marked, texts+counters
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, Translate(w))
 	}

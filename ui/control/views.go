@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,7 +27,10 @@ type Analysis interface {
 type Timeline interface {
 	Lanes() []app.Lane
 	Measure(ctx context.Context, p app.Progress) error
+	Limit(ctx context.Context, where string, p app.Progress) error
 	Range() (from, to int64)
+	Runs() ([]app.TimelineRun, error)
+	Rows(from, to int64) (first, last int64, err error)
 	Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) (spans []app.LaneSpan, finer bool, err error)
 }
 
@@ -35,17 +39,17 @@ func (s appSession) Timeline() Timeline { return s.Session.Timeline() }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure *job
+	statistics, threads, tree, measure, marks *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *openTimeline
 }
 
-func (a *analysing) jobs() []*job { return []*job{a.statistics, a.threads, a.tree, a.measure} }
+func (a *analysing) jobs() []*job { return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks} }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -163,17 +167,37 @@ func (c *Controller) Timeline() Timeline {
 	return c.analysing.lines
 }
 
-// Measure finds the depths of the timeline's lanes.
-func (c *Controller) Measure(done func()) {
+// Measure finds the depths of the timeline's lanes, and which of its calls the
+// selection shows.
+func (c *Controller) Measure(done func(err error)) {
 	lines := c.Timeline()
 	if lines == nil {
 		return
 	}
-	analyse(c, &c.analysing.measure, lang.L("Measuring the timeline"), func(ctx context.Context, _ Session, _ app.Selection, p app.Progress) (struct{}, error) {
-		return struct{}{}, lines.Measure(ctx, p)
-	}, func(_ struct{}, err error) {
+	analyse(c, &c.analysing.measure, lang.L("Measuring the timeline"), func(ctx context.Context, _ Session, sel app.Selection, p app.Progress) (struct{}, error) {
+		if err := lines.Measure(ctx, p); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, lines.Limit(ctx, sel.Where, p)
+	}, func(_ struct{}, err error) { done(err) })
+}
+
+// LimitRows limits the selection to the rows of the log that lie between two
+// times of the timeline.
+func (c *Controller) LimitRows(from, to int64) {
+	lines := c.Timeline()
+	if lines == nil {
+		return
+	}
+	analyse(c, &c.analysing.measure, lang.L("Searching"), func(context.Context, Session, app.Selection, app.Progress) (*filter.Expr, error) {
+		first, last, err := lines.Rows(from, to)
+		if err != nil {
+			return nil, err
+		}
+		return filter.Parse(fmt.Sprintf("row:%d..%d", first, last))
+	}, func(term *filter.Expr, err error) {
 		if err == nil {
-			done()
+			c.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	})
 }
@@ -292,6 +316,36 @@ func (o *openTimeline) Range() (from, to int64) {
 		return 0, 0
 	}
 	return o.lines.Range()
+}
+
+// Limit implements [Timeline].
+func (o *openTimeline) Limit(ctx context.Context, where string, p app.Progress) error {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return app.ErrClosed
+	}
+	return o.lines.Limit(ctx, where, p)
+}
+
+// Runs implements [Timeline].
+func (o *openTimeline) Runs() ([]app.TimelineRun, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return nil, app.ErrClosed
+	}
+	return o.lines.Runs()
+}
+
+// Rows implements [Timeline].
+func (o *openTimeline) Rows(from, to int64) (first, last int64, err error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.lines == nil {
+		return 0, 0, app.ErrClosed
+	}
+	return o.lines.Rows(from, to)
 }
 
 // Spans implements [Timeline].

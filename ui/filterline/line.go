@@ -170,6 +170,15 @@ func (l *Line) Show(s Shown) {
 	l.showChips()
 }
 
+// Counts returns what stands beside the chips.
+func (l *Line) Counts() string { return l.counts.Text }
+
+// ShowCounts changes the counts alone, which rows that come do often.
+func (l *Line) ShowCounts(text string) {
+	l.shown.Counts = text
+	l.counts.SetText(text)
+}
+
 // set changes the text without completing it.
 func (l *Line) set(text string) {
 	l.quiet = true

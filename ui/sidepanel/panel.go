@@ -45,6 +45,7 @@ type Call struct {
 	frames []app.Frame
 	digits int
 	lines  Source
+	row    string // what is said of the row itself
 }
 
 // A Source is the lines around a row's line.
@@ -157,13 +158,28 @@ func (p *Call) Frames() []string {
 // ShowRow shows what is known of a row; nil shows none.
 func (p *Call) ShowRow(r *rows.Row, f table.Format) {
 	if r == nil {
+		p.row = ""
 		p.details.SetText("")
 		p.ShowStack(nil, f.Digits)
 		p.ShowSource(Source{})
 		return
 	}
-	p.details.SetText(Describe(r, f))
+	p.row = Describe(r, f)
+	p.details.SetText(p.row)
 }
+
+// ShowCallSite adds where the call of the row was made from, below its function.
+func (p *Call) ShowCallSite(site *app.CallSite) {
+	from := site.Function
+	if site.Source != "" {
+		from = fmt.Sprintf("%s:%d (%s)", site.Source, site.Line, site.Function)
+	}
+	function, rest, _ := strings.Cut(p.row, "\n")
+	p.details.SetText(function + "\n" + lang.L("Called from") + ": " + from + "\n" + rest)
+}
+
+// Details is what is said of the row.
+func (p *Call) Details() string { return p.details.Text }
 
 // Describe says all that is known of a row, a line each.
 func Describe(r *rows.Row, f table.Format) string {

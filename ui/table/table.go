@@ -87,7 +87,7 @@ func Columns(f *Format) []grid.Column {
 			c.Text = append(c.Text, r.Function...)
 			c.Tail = appendDecor(c.Tail, c.Decor)
 		}},
-		{ID: "duration", Width: 82, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
+		{ID: "duration", Width: grid.TextWidth(len("999.999 us")), Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			if r.Event == rows.Leave {
 				c.Ink = grid.Dim
 			}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -15,6 +16,60 @@ type axis struct {
 	from        float64 // the time at the left edge
 	perPx       float64 // nanoseconds for each device pixel
 	width       int     // device pixels
+	runs        []Run
+}
+
+// several reports whether times are those of several runs.
+func (a *axis) several() bool { return len(a.runs) > 1 }
+
+// run returns the index of the run that a time belongs to: the last that has
+// begun then, or the first.
+func (a *axis) run(t int64) int {
+	i, _ := slices.BinarySearchFunc(a.runs, t, func(r Run, t int64) int {
+		if r.From <= t {
+			return -1
+		}
+		return 1
+	})
+	return max(i-1, 0)
+}
+
+// stretches calls f for the parts of a range, both bounds inclusive, that have
+// times, with the time that these count from.
+func (a *axis) stretches(first, last int64, f func(from, to, zero int64)) {
+	if !a.several() {
+		f(first, last, 0)
+		return
+	}
+	for i := range a.runs {
+		r := &a.runs[i]
+		from, to := r.From, r.To
+		if i == 0 {
+			from = min(from, first)
+		}
+		if i == len(a.runs)-1 {
+			to = max(to, last)
+		} else if next := &a.runs[i+1]; !next.Seam {
+			to = next.From - 1
+		}
+		if from, to = max(from, first), min(to, last); from <= to {
+			f(from, to, r.Zero)
+		}
+	}
+}
+
+// length returns how long a range is, without what is no time in it, and of how
+// many runs it has a part between which that lies.
+func (a *axis) length(from, to int64) (ns int64, parts int) {
+	ns, parts = to-from, 1
+	for i := 1; i < len(a.runs); i++ {
+		r := &a.runs[i]
+		if low, high := max(a.runs[i-1].To, from), min(r.From, to); r.Seam && low < high {
+			ns -= high - low
+			parts++
+		}
+	}
+	return ns, parts
 }
 
 // setBounds changes what there is to see. A view of all of it stays one.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -112,6 +113,32 @@ func TestRound(t *testing.T) {
 		a := axis{perPx: test.perPx}
 		if lo, hi := a.round(test.from, test.to); lo != test.lo || hi != test.hi {
 			t.Errorf("%d to %d at %v: %d to %d, want %d to %d", test.from, test.to, test.perPx, lo, hi, test.lo, test.hi)
+		}
+	}
+}
+
+// The marks of several runs lie at round times of each, and none in a seam.
+func TestTicksOfRuns(t *testing.T) {
+	f := &frame{}
+	f.axis.runs = []Run{{From: -5, To: 300}, {From: 420, To: 650, Zero: 430, Seam: true}, {From: 700, To: 900, Zero: 700}}
+	f.axis.setWidth(1000)
+	f.axis.setBounds(-5, 900)
+	var got []int64
+	f.ticks(100, func(x int, at int64) { got = append(got, at) })
+	if want := []int64{0, 100, 200, 300, 0, 100, 200, 0, 100, 200}; !slices.Equal(got, want) {
+		t.Errorf("marks %v, want %v", got, want)
+	}
+	for _, test := range []struct {
+		from, to, want int64
+		parts          int
+	}{{0, 300, 300, 1}, {200, 430, 110, 2}, {310, 410, 0, 2}, {500, 800, 300, 1}, {-5, 900, 785, 2}} {
+		if ns, parts := f.axis.length(test.from, test.to); ns != test.want || parts != test.parts {
+			t.Errorf("%d to %d is %d in %d parts, want %d in %d", test.from, test.to, ns, parts, test.want, test.parts)
+		}
+	}
+	for at, want := range map[int64]int{-100: 0, 0: 0, 419: 0, 420: 1, 699: 1, 700: 2, 5000: 2} {
+		if got := f.axis.run(at); got != want {
+			t.Errorf("%d is of run %d, want %d", at, got, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type fakeSource struct {
 	lanes       []Lane
 	spans       map[int][]Span
 	first, last int64
+	runs        []Run
 
 	mu    sync.Mutex
 	asked int
@@ -35,6 +36,7 @@ type fakeSource struct {
 func (f *fakeSource) Lanes() []Lane            { return f.lanes }
 func (f *fakeSource) Bounds() (from, to int64) { return f.first, f.last }
 func (f *fakeSource) TimeDigits() int          { return 6 }
+func (f *fakeSource) Runs() []Run              { return f.runs }
 
 func (f *fakeSource) Spans(lane int, from, to int64, pixels int) ([]Span, bool, error) {
 	f.mu.Lock()
@@ -104,10 +106,11 @@ func frameOf(src *fakeSource, w, h int, scale float32, p *Palette) *frame {
 	f.gutter, f.ruler = f.px(gutterWidth), f.px(rulerHeight)
 	f.axis.setWidth(w - f.gutter)
 	f.axis.setBounds(src.first, src.last)
+	f.axis.runs = src.runs
 	f.shelf.setSize(h-f.ruler, f.px(lineHeight), f.px(laneGap))
 	f.shelf.set(src.lanes)
 	r := want(&f.axis, f.shelf)
-	f.picture = load(bg, src, r.widened(&f.axis), nil)
+	f.picture = load(bg, src, r.widened(&f.axis))
 	return f
 }
 

@@ -347,7 +347,8 @@ func (t *Timeline) Dragged(e *fyne.DragEvent) {
 		t.unhover()
 		t.placeBand()
 		if t.OnMeasured != nil {
-			t.OnMeasured(max(d.b, d.a) - min(d.b, d.a))
+			ns, _ := t.axis.length(min(d.a, d.b), max(d.a, d.b))
+			t.OnMeasured(ns)
 		}
 	case dragPan:
 		t.axis.pan(-float64(e.Dragged.DX * t.scale))
@@ -433,7 +434,7 @@ func (t *Timeline) placeBand() {
 	t.band.Resize(fyne.NewSize(max((x1-x0)/t.scale, 1), max(t.Size().Height-rulerHeight, 0)))
 	t.band.Show()
 	t.repaint(t.band)
-	t.length.show([]string{duration(b-a, max(t.digits(), 6))}, fyne.NewPos(gutterWidth+x1/t.scale+4, rulerHeight+4), t.Size())
+	t.length.show([]string{lengthText(&t.axis, a, b, max(t.digits(), 6))}, fyne.NewPos(gutterWidth+x1/t.scale+4, rulerHeight+4), t.Size())
 }
 
 // repaint has an object drawn again. An object that was hidden when Fyne last
@@ -482,7 +483,7 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 			t.raster.Refresh()
 		}
 	}
-	t.tip.show(describe(&s, &t.shelf.lanes[lane].Lane, t.digits()), e.Position.AddXY(14, 18), t.Size())
+	t.tip.show(describe(&s, &t.shelf.lanes[lane].Lane, &t.axis, t.digits()), e.Position.AddXY(14, 18), t.Size())
 }
 
 // MouseOut implements [desktop.Hoverable].

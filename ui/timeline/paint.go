@@ -3,6 +3,7 @@ package timeline
 import (
 	"image"
 	"math"
+	"slices"
 
 	"logparser/ui/control"
 	"logparser/ui/grid"
@@ -53,6 +54,7 @@ func (f *frame) draw(img *image.RGBA) {
 	step := f.axis.step(f.px(110))
 	f.ticks(step, func(x int, _ int64) { p.Fill(x, f.ruler, x+1, h, f.palette.Grid) })
 	f.outside(body, from, to)
+	f.seams(body)
 	for i := from; i < to; i++ {
 		f.lane(i, body)
 	}
@@ -64,12 +66,35 @@ func (f *frame) draw(img *image.RGBA) {
 // ticks calls mark for each mark of the ruler.
 func (f *frame) ticks(step int64, mark func(x int, t int64)) {
 	first, last := f.axis.seen()
-	t := first / step * step
-	if t > first {
-		t -= step
-	}
-	for ; t <= last; t += step {
-		mark(f.gutter+int(math.Round(f.axis.x(t))), t)
+	f.axis.stretches(first, last, func(from, to, zero int64) {
+		t := (from - zero) / step * step
+		if t > from-zero {
+			t -= step
+		}
+		if f.axis.several() && t < from-zero {
+			t += step // that one may be of the run before
+		}
+		for ; t <= to-zero; t += step {
+			mark(f.gutter+int(math.Round(f.axis.x(t+zero))), t)
+		}
+	})
+}
+
+// seams draws where runs begin: what lies between two of them is hatched where
+// it is no time.
+func (f *frame) seams(body image.Rectangle) {
+	for i := 1; i < len(f.axis.runs); i++ {
+		r := &f.axis.runs[i]
+		x0, x1 := f.gutter+clampPx(f.axis.x(f.axis.runs[i-1].To)), f.gutter+clampPx(f.axis.x(r.From))
+		if x1 < body.Min.X || x0 > body.Max.X {
+			continue
+		}
+		if r.Seam {
+			x0 = min(x0, x1-f.px(2))
+			f.painter.Fill(x0, body.Min.Y, x1, body.Max.Y, f.palette.Outside)
+			f.painter.Hatch(x0, body.Min.Y, x1, body.Max.Y, f.px(5), f.palette.Line)
+		}
+		f.painter.Fill(x1-f.px(1), body.Min.Y, x1, body.Max.Y, f.palette.Dim)
 	}
 }
 
@@ -148,7 +173,7 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 	f.drawn++
 	p := f.painter
 	fill, text := f.palette.box(s.colour), f.palette.Text
-	if s.faint || f.found != nil && (s.Count != 1 || !f.found(s.Function)) {
+	if s.Hidden || f.found != nil && (s.Count != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
 	// A pixel stays free between neighbours where there is room.
@@ -157,7 +182,16 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 		right = x1 - 1
 	}
 	p.Fill(x0, y0, right, y1, fill)
-	if s.Count != 1 {
+	switch {
+	case s.Count == 1:
+	case s.Hidden:
+		p.Hatch(x0, y0, right, y1, f.px(5), f.palette.Line)
+	case s.Some && fill != f.palette.Faint:
+		// Pale as what is hidden, hatched as what is not.
+		p.Fill(x0, y0, right, y1, f.palette.Faint)
+		p.Hatch(x0, y0, right, y1, f.px(5), fill)
+		fill = f.palette.Faint
+	default:
 		p.Hatch(x0, y0, right, y1, f.px(5), f.palette.Hatch)
 	}
 	if s.Open {
@@ -174,10 +208,14 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 		return
 	}
 	if s.Count != 1 {
-		if s.Count == 0 {
+		count := s.Count
+		if s.Some && (count == 0 || s.Shown < count) {
+			count = s.Shown
+		}
+		if count == 0 {
 			return
 		}
-		name := "\u00d7 " + control.Thousands(s.Count)
+		name := "\u00d7 " + control.Thousands(count)
 		if w := p.Width(name); w <= room {
 			p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.shelf.line-2, fill)
 			p.Text(name, left, baseline, room, text)
@@ -241,6 +279,28 @@ func (f *frame) more(l *shelved, y int) {
 	f.painter.Fill(f.gutter-f.px(5), y+at, f.gutter-f.px(2), y+at+size, f.palette.Dim)
 }
 
+// runNames writes the names of runs, each where its run begins, or at the left
+// edge where that is seen of it, and returns the places from left to right that
+// they take. A run that is too narrow has none.
+func (f *frame) runNames(baseline int) (taken [][2]int) {
+	if !f.axis.several() {
+		return nil
+	}
+	p := f.painter
+	for i := range f.axis.runs {
+		r := &f.axis.runs[i]
+		x0 := max(f.gutter+clampPx(f.axis.x(r.From)), f.gutter) + f.px(4)
+		x1 := min(f.gutter+clampPx(f.axis.x(r.To)), f.gutter+f.axis.width)
+		end := x0 + p.Width(r.Name) + f.px(12)
+		if end > x1 {
+			continue
+		}
+		p.Text(r.Name, x0, baseline, end-x0, f.palette.GutterText)
+		taken = append(taken, [2]int{x0, end})
+	}
+	return taken
+}
+
 func (f *frame) drawRuler(step int64, w int) {
 	p := f.painter
 	p.Clip(image.Rect(0, 0, w, f.ruler))
@@ -249,11 +309,20 @@ func (f *frame) drawRuler(step int64, w int) {
 	base := (f.ruler + p.Ascent() - p.Descent() + 1) / 2
 	p.Clip(image.Rect(f.gutter, 0, w, f.ruler))
 	var text []byte
-	_, most := f.axis.seen()
+	names := f.runNames(base)
+	var most int64
+	first, last := f.axis.seen()
+	f.axis.stretches(first, last, func(_, to, zero int64) { most = max(most, to-zero) })
 	u := unit(most)
 	f.ticks(step, func(x int, t int64) {
 		p.Fill(x, f.ruler-f.px(7), x+1, f.ruler, f.palette.RulerText)
 		text = appendTick(text[:0], t, step, u)
+		if len(names) > 0 {
+			end := x + f.px(8) + p.Width(string(text))
+			if slices.ContainsFunc(names, func(n [2]int) bool { return x+f.px(4) < n[1] && end > n[0] }) {
+				return
+			}
+		}
 		p.Text(string(text), x+f.px(4), base, f.px(200), f.palette.RulerText)
 	})
 	p.Clip(image.Rect(0, 0, w, f.ruler))

@@ -69,6 +69,15 @@ func TestPictures(t *testing.T) {
 	t.Run("twice the pixels", func(t *testing.T) {
 		golden(t, "scale2", frameOf(small(), 960, 260, 2, &Light).image(960, 260))
 	})
+	t.Run("filtered", func(t *testing.T) {
+		src := small()
+		src.spans[0][1].Hidden, src.spans[0][3].Hidden = true, true
+		src.spans[0][4].Some, src.spans[0][4].Shown = true, 123
+		golden(t, "filtered", frameOf(src, 480, 130, 1, &Light).image(480, 130))
+	})
+	t.Run("two runs", func(t *testing.T) {
+		golden(t, "runs", frameOf(twoRuns(), 480, 130, 1, &Light).image(480, 130))
+	})
 	t.Run("folded and zoomed", func(t *testing.T) {
 		src := small()
 		f := frameOf(src, 480, 130, 1, &Light)

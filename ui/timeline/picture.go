@@ -63,14 +63,10 @@ func (r request) widened(a *axis) request {
 
 // load answers a request, unless ctx ends before. It runs on a goroutine of its
 // own.
-func load(ctx context.Context, src Source, r request, keep func(s *Span, l *Lane) bool) *picture {
+func load(ctx context.Context, src Source, r request) *picture {
 	p := &picture{request: r, spans: make(map[int][]Span, len(r.lanes))}
 	pixels := max(int(float64(r.to-r.from)/(r.perPx*minBox)), 1)
 	colours := map[string]uint8{}
-	var lanes []Lane
-	if keep != nil {
-		lanes = src.Lanes()
-	}
 	for _, lane := range r.lanes {
 		if ctx.Err() != nil {
 			return p
@@ -89,7 +85,6 @@ func load(ctx context.Context, src Source, r request, keep func(s *Span, l *Lane
 				colours[name] = c
 			}
 			spans[i].colour = c
-			spans[i].faint = keep != nil && lane < len(lanes) && spans[i].Count == 1 && !keep(&spans[i], &lanes[lane])
 		}
 		p.spans[lane] = thin(spans, float64(r.to-r.from)/float64(pixels))
 	}

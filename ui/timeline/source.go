@@ -12,6 +12,18 @@ type Lane struct {
 	Rows int64
 }
 
+// A Run is a time in which the program ran. Of several each has a clock of its
+// own.
+type Run struct {
+	// From and To are the times of its first and its last row, Zero that from
+	// which its own times count.
+	From, To, Zero int64
+	// Name is shown where it begins.
+	Name string
+	// Seam says that what lies between it and the run before is no time.
+	Seam bool
+}
+
 // A Span is a call, or several that are too short to be told apart. Times are
 // nanoseconds since the first row.
 type Span struct {
@@ -29,10 +41,12 @@ type Span struct {
 	Row int64
 	// Open: the call had not ended when the log did.
 	Open bool
-	// colour is the function's, and faint says that the call is not among those
-	// that stand out; both are filled in by the widget.
+	// Hidden says that a filter hides the call, or all of several, or that this
+	// is not known yet. Some: it may hide some of several, and shows at most Shown.
+	Hidden, Some bool
+	Shown        int64
+	// colour is the function's; the widget fills it in.
 	colour uint8
-	faint  bool
 }
 
 // A Source hands out calls to be drawn. Its methods are safe for concurrent
@@ -42,6 +56,9 @@ type Source interface {
 	Lanes() []Lane
 	// Bounds returns the times of the first and the last row.
 	Bounds() (first, last int64)
+	// Runs returns the runs from left to right; where there is one at most times
+	// are those of the log.
+	Runs() []Run
 	// TimeDigits returns how many digits of a second times are worth.
 	TimeDigits() int
 	// Spans returns what a lane holds between two times, where that time is

@@ -60,7 +60,6 @@ type Timeline struct {
 	hovered *place
 	find    func(function string) bool
 	found   map[string]bool // what find said
-	keep    func(s *Span, l *Lane) bool
 	limited bool
 	limFrom int64
 	limTo   int64
@@ -120,6 +119,7 @@ func (t *Timeline) Reload() {
 	} else {
 		first, last := t.src.Bounds()
 		t.axis.setBounds(first, last)
+		t.axis.runs = t.src.Runs()
 		t.shelf.set(t.src.Lanes())
 	}
 	t.outdate()
@@ -146,14 +146,6 @@ func (t *Timeline) SetPalette(p *Palette) {
 // SetFind lets calls stand out whose function's name is found; nil lets all.
 func (t *Timeline) SetFind(find func(function string) bool) {
 	t.find, t.found = find, nil
-	t.changed()
-}
-
-// SetKeep lets calls stand out that keep wants; nil lets all. It is called on
-// other goroutines.
-func (t *Timeline) SetKeep(keep func(s *Span, l *Lane) bool) {
-	t.keep = keep
-	t.outdate()
 	t.changed()
 }
 
@@ -259,9 +251,9 @@ func (t *Timeline) ask(r request) {
 	t.reading = true
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
-	src, generation, keep := t.src, t.generation, t.keep
+	src, generation := t.src, t.generation
 	go func() {
-		p := load(ctx, src, r, keep)
+		p := load(ctx, src, r)
 		cancel()
 		t.post(func() { t.answered(p, generation) })
 	}()

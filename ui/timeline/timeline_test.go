@@ -366,32 +366,78 @@ func TestUnknownDepth(t *testing.T) {
 	}
 }
 
-// Calls that are not wanted are drawn faint, and an answer to an older wish is
-// dropped.
-func TestKeep(t *testing.T) {
+// Calls that a filter hides, and boxes of which it may hide some, say so.
+func TestHiddenCallsSaySo(t *testing.T) {
 	src := small()
+	spans := src.spans[0]
+	spans[1].Hidden = true
+	spans[4].Some, spans[4].Shown = true, 12_345
 	r := newRig(t, src)
-	faint := func() string {
-		var list []string
-		for _, s := range r.picture.spans[0] {
-			if s.faint {
-				list = append(list, s.Function)
+	for _, test := range []struct {
+		s    Span
+		want string
+	}{{spans[0], ""}, {spans[1], "The filter hides its row."}, {spans[4], "The filter shows at most 12,345 of them."}} {
+		r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: r.where(0, test.s)}})
+		said := ""
+		for _, l := range r.tip.lines {
+			if strings.HasPrefix(l.Text, "The filter") {
+				said = l.Text
 			}
 		}
-		return strings.Join(list, " ")
+		if said != test.want {
+			t.Errorf("said of %q: %q, want %q", test.s.Function, said, test.want)
+		}
 	}
-	src.gate = make(chan struct{}, 100)
-	r.SetKeep(func(*Span, *Lane) bool { return false })
-	r.SetKeep(func(s *Span, l *Lane) bool { return l.Name == "main" && strings.HasPrefix(s.Function, "app") })
-	close(src.gate)
-	r.settle()
-	if got := faint(); got != "main read" {
-		t.Errorf("faint: %s", got)
+}
+
+// twoRuns is two runs of a thread with a seam between.
+func twoRuns() *fakeSource {
+	return &fakeSource{
+		last:  5_200_000_000,
+		lanes: []Lane{{Thread: 7, Name: "main", Depth: 2, Rows: 8}},
+		runs: []Run{
+			{To: 3_000_000_000, Name: "Run 1"},
+			{From: 3_200_000_000, To: 5_200_000_000, Zero: 3_200_000_000, Name: "Run 2", Seam: true},
+		},
+		spans: map[int][]Span{0: {
+			{From: 0, To: 3_000_000_000, Count: 1, Function: "main", Row: 0, Open: true},
+			{From: 3_200_000_000, To: 5_200_000_000, Count: 1, Function: "main", Row: 4},
+			{From: 400_000_000, To: 1_900_000_000, Depth: 1, Deepest: 1, Count: 1, Function: "app::load", Row: 1},
+			{From: 4_200_000_000, To: 5_000_000_000, Depth: 1, Deepest: 1, Count: 1, Function: "app::save", Row: 5},
+		}},
 	}
-	r.SetKeep(nil)
-	r.settle()
-	if got := faint(); got != "" {
-		t.Errorf("faint: %s", got)
+}
+
+// Of several runs each has its own times: under the pointer, and measured.
+func TestRunsHaveTheirOwnTimes(t *testing.T) {
+	src := twoRuns()
+	r := newRig(t, src)
+	var lines []string
+	r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: r.where(0, src.spans[0][3])}})
+	for _, l := range r.tip.lines {
+		lines = append(lines, l.Text)
+	}
+	if text := strings.Join(lines, "|"); !strings.Contains(text, "|Run 2 \u00b7 "+duration(1_000_000_000, 6)) {
+		t.Errorf("said %q", text)
+	}
+	var measured int64
+	r.OnMeasured = func(ns int64) { measured = ns }
+	at := func(ns int64) fyne.Position { return fyne.NewPos(gutterWidth+float32(r.axis.x(ns)), 100) }
+	for _, test := range []struct {
+		from, to, want int64
+		text           string
+	}{
+		{1_000_000_000, 2_000_000_000, 1_000_000_000, "s"},
+		{2_000_000_000, 4_200_000_000, 2_000_000_000, "in 2 runs"},
+		{3_300_000_000, 4_300_000_000, 1_000_000_000, "s"},
+	} {
+		r.drag(at(test.from), at(test.to), 0)
+		if off := measured - test.want; off < -30_000_000 || off > 30_000_000 {
+			t.Errorf("from %d to %d: measured %d", test.from, test.to, measured)
+		}
+		if got := r.length.lines[0].Text; !strings.HasSuffix(got, test.text) {
+			t.Errorf("from %d to %d: said %q", test.from, test.to, got)
+		}
 	}
 }
 

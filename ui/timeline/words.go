@@ -25,8 +25,18 @@ func laneTexts(l *Lane) (name, about string) {
 // duration says how long something took.
 func duration(ns int64, digits int) string { return string(table.AppendDuration(nil, ns, digits)) }
 
+// lengthText says how long a range of time is.
+func lengthText(a *axis, from, to int64, digits int) string {
+	ns, parts := a.length(from, to)
+	text := duration(ns, digits)
+	if parts > 1 {
+		text = lang.L("{{.Time}} in {{.N}} runs", data{"Time": text, "N": strconv.Itoa(parts)})
+	}
+	return text
+}
+
 // describe is what is said of a box under the pointer.
-func describe(s *Span, lane *Lane, digits int) []string {
+func describe(s *Span, lane *Lane, a *axis, digits int) []string {
 	name, _ := laneTexts(lane)
 	var lines []string
 	if s.Count != 1 {
@@ -45,6 +55,18 @@ func describe(s *Span, lane *Lane, digits int) []string {
 			took = lang.L("{{.Time}} so far, no leave", data{"Time": took})
 		}
 		lines = append(lines, s.Function, took)
+	}
+	switch {
+	case s.Hidden && s.Count == 1:
+		lines = append(lines, lang.L("The filter hides its row."))
+	case s.Hidden:
+		lines = append(lines, lang.L("The filter hides their rows."))
+	case s.Some:
+		lines = append(lines, lang.L("The filter shows at most {{.N}} of them.", data{"N": control.Thousands(s.Shown)}))
+	}
+	if a.several() {
+		r := &a.runs[a.run(s.From)]
+		lines = append(lines, r.Name+" \u00b7 "+duration(s.From-r.Zero, max(digits, 3)))
 	}
 	if s.Row >= 0 {
 		name += " \u00b7 " + lang.L("Row {{.N}}", data{"N": control.Thousands(s.Row)})

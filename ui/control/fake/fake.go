@@ -35,10 +35,14 @@ type Engine struct {
 	AnalyseErr error
 	// Spans, if not nil, is received from twice by whoever reads a timeline.
 	Spans chan struct{}
+	// TimelineRuns are where several runs lie on a timeline.
+	TimelineRuns []app.TimelineRun
 	// Facts are added to what a session says of itself.
 	Facts control.Facts
 	// Modules are what a session has; nil gives one.
 	Modules []app.ModuleState
+	// Marks are what the program wrote itself; with nil the log can have none.
+	Marks []rows.Mark
 	// Growing brings what a session that is followed has more; when it is
 	// closed following ends, with FollowErr.
 	Growing   chan app.Update
@@ -49,6 +53,7 @@ type Engine struct {
 	mu     sync.Mutex
 	Opened []app.Inputs
 	Closed int
+	limit  string // of the timeline
 }
 
 func wait(ctx context.Context, gate chan struct{}) error {
@@ -165,6 +170,8 @@ func (s *Session) Inputs() app.Inputs {
 func (s *Session) Facts() control.Facts {
 	f := s.engine.Facts
 	f.Format, f.RecordSize, f.Records = "classic", 24, s.engine.Rows
+	marks := s.engine.marks()
+	f.Marked, f.Marks = marks != nil, int64(len(marks))
 	if f.Runs == nil {
 		f.Runs = []control.Run{{Records: f.Records, HasModules: true}}
 	}

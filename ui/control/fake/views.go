@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"logparser/app"
 	"logparser/ui/control"
@@ -85,6 +87,21 @@ func (t timeline) Lanes() []app.Lane {
 
 func (t timeline) Measure(ctx context.Context, _ app.Progress) error { return ctx.Err() }
 
+// Limit hides the calls of another thread if the expression is about one.
+func (t timeline) Limit(ctx context.Context, where string, _ app.Progress) error {
+	t.s.engine.mu.Lock()
+	defer t.s.engine.mu.Unlock()
+	t.s.engine.limit = where
+	return ctx.Err()
+}
+
+func (t timeline) Runs() ([]app.TimelineRun, error) { return t.s.engine.TimelineRuns, nil }
+
+// Rows has a row each millisecond.
+func (t timeline) Rows(from, to int64) (first, last int64, err error) {
+	return from / 1e6, to / 1e6, nil
+}
+
 func (t timeline) Range() (from, to int64) { return 0, max(t.s.engine.Rows-1, 0) * 1e6 }
 
 func (t timeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) ([]app.LaneSpan, bool, error) {
@@ -92,10 +109,17 @@ func (t timeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int
 		<-t.s.engine.Spans
 		<-t.s.engine.Spans
 	}
+	t.s.engine.mu.Lock()
+	where := t.s.engine.limit
+	t.s.engine.mu.Unlock()
+	shown := int64(1)
+	if id, ok := strings.CutPrefix(where, "thread:"); ok && id != strconv.Itoa(1000+lane) {
+		shown = 0
+	}
 	const round = 14e6 // nanoseconds of the fourteen rows that nest
 	for d := range 7 {
 		for i := max(from/round, 0); i*round < min(to, t.s.engine.Rows*1e6) && i-from/round < int64(pixels); i++ {
-			dst = append(dst, app.LaneSpan{FunctionRef: app.FunctionRef{Function: names[d], Module: "sample.exe"}, Depth: d, Deepest: d, Calls: 1,
+			dst = append(dst, app.LaneSpan{FunctionRef: app.FunctionRef{Function: names[d], Module: "sample.exe"}, Depth: d, Deepest: d, Calls: 1, Limited: where != "", Shown: shown,
 				From: i*round + int64(d)*1e6, To: (i+1)*round - int64(d+1)*1e6, Row: i*14 + int64(d)})
 		}
 	}

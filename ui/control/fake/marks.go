@@ -1,0 +1,60 @@
+package fake
+
+import (
+	"context"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// Marks implements [control.Marks] with those of the engine.
+func (s *Session) Marks(ctx context.Context, q app.MarkQuery, yield func(m *app.Mark) bool) error {
+	if err := wait(ctx, s.engine.Analysing); err != nil {
+		return err
+	}
+	if s.engine.AnalyseErr != nil {
+		return s.engine.AnalyseErr
+	}
+	matcher := rows.NewMatcher(q.Text)
+	for _, m := range s.engine.marks() {
+		if matcher.MatchesText(m.Text) && !yield(&app.Mark{Mark: m}) {
+			break
+		}
+	}
+	return nil
+}
+
+// RowOfMark implements [control.Marks]: the rows are a millisecond apart, on
+// alternating threads.
+func (s *Session) RowOfMark(ctx context.Context, m *app.Mark) (row int64, ok bool, err error) {
+	if m.Thread != 1000 && m.Thread != 1001 {
+		return -1, false, ctx.Err()
+	}
+	row = (m.Elapsed + 1e6 - 1) / 1e6
+	if uint32(row%2) != m.Thread-1000 {
+		row++
+	}
+	return min(row, s.engine.Rows-1), true, ctx.Err()
+}
+
+// CallSite implements [control.Marks]: rows that are divisible by 10 have one.
+func (s *Session) CallSite(ctx context.Context, row int64) (site app.CallSite, ok bool, err error) {
+	if row%10 != 0 {
+		return app.CallSite{}, false, ctx.Err()
+	}
+	return app.CallSite{FunctionRef: app.FunctionRef{Function: "app::caller", Module: "sample.exe", Source: "/src/sample/caller.cpp", Line: int(row)},
+		Address: 0x140002000}, true, ctx.Err()
+}
+
+// AddMarks adds marks while a session is followed.
+func (e *Engine) AddMarks(list ...rows.Mark) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Marks = append(e.Marks, list...)
+}
+
+func (e *Engine) marks() []rows.Mark {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.Marks
+}

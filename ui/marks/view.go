@@ -1,0 +1,197 @@
+// Package marks lists what the program itself wrote into its log: texts and
+// values of counters, by time.
+package marks
+
+import (
+	"cmp"
+	"strconv"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/inputs"
+	"logparser/ui/listing"
+	"logparser/ui/table"
+)
+
+// data is what a translated text is filled with.
+type data = map[string]any
+
+// A View is the list with the text that narrows it. It belongs to the goroutine
+// that Fyne calls widgets on; the callbacks are called there.
+type View struct {
+	Content fyne.CanvasObject
+	List    *listing.List[control.Mark]
+	// OnNarrow is told that Text is another.
+	OnNarrow func()
+	// OnOpen is told the mark of a double click or of Enter.
+	OnOpen func(m *control.Mark)
+	// OnMenu is asked for a mark's context menu.
+	OnMenu func(m *control.Mark, at fyne.Position)
+	// OnCopy is handed the chosen rows as text.
+	OnCopy func(text string)
+
+	narrow *inputs.Entry
+	count  *widget.Label
+	digits int
+	more   bool // there are more than are listed
+	dates  bool
+}
+
+// New makes an empty view. post must run functions one after the other on the
+// goroutine that the view belongs to.
+func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
+	v := &View{digits: 3}
+	v.List = listing.New(v.columns(), 0, same, fonts, palette, post)
+	v.List.OnArranged = v.arranged
+	g := v.List.Grid
+	g.OnActivated = func(row int64) {
+		if m := v.List.At(row); m != nil && v.OnOpen != nil {
+			v.OnOpen(m)
+		}
+	}
+	g.OnMenu = func(row int64, _ string, at fyne.Position) {
+		if m := v.List.At(row); m != nil && v.OnMenu != nil {
+			v.OnMenu(m, at)
+		}
+	}
+	g.OnCopy = func() {
+		if text := v.List.Text(); text != "" && v.OnCopy != nil {
+			v.OnCopy(text)
+		}
+	}
+	g.OnRune = func(r rune) {
+		switch r {
+		case '/':
+			v.FocusNarrow()
+		case '<', ',':
+			v.List.SortNext(true)
+		case '>', '.':
+			v.List.SortNext(false)
+		}
+	}
+	v.narrow = inputs.NewEntry()
+	v.narrow.OnKey = v.narrowKey
+	v.narrow.OnChanged = func(string) {
+		if v.OnNarrow != nil {
+			v.OnNarrow()
+		}
+	}
+	v.count = widget.NewLabel("")
+	v.count.Importance = widget.LowImportance
+	v.Content = container.NewBorder(container.NewBorder(nil, nil, nil, v.count, v.narrow), nil, nil, nil, g)
+	v.Relabel()
+	return v
+}
+
+// same reports whether two marks are about the same. Of several equal ones at
+// one time any is as good.
+func same(a, b *control.Mark) bool {
+	return a.Elapsed == b.Elapsed && a.Thread == b.Thread && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
+}
+
+// Relabel says everything in the present language.
+func (v *View) Relabel() {
+	v.List.Relabel()
+	v.narrow.SetPlaceHolder(lang.L("Only marks and counters whose text holds this"))
+	v.showCount()
+}
+
+// Text is what the list is narrowed to, "" for all.
+func (v *View) Text() string { return v.narrow.Text }
+
+// Narrow narrows the list to marks that hold a text.
+func (v *View) Narrow(text string) { v.narrow.SetText(text) }
+
+// narrowKey leads from what was typed to the list; Escape takes it away too.
+func (v *View) narrowKey(name fyne.KeyName) bool {
+	switch name {
+	case fyne.KeyDown, fyne.KeyReturn, fyne.KeyEnter:
+	case fyne.KeyEscape:
+		v.narrow.Replace("")
+	default:
+		return false
+	}
+	if c := fyne.CurrentApp().Driver().CanvasForObject(v.List.Grid); c != nil {
+		c.Focus(v.List.Grid)
+	}
+	return true
+}
+
+// FocusNarrow lets the user type what to narrow the list to.
+func (v *View) FocusNarrow() {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(v.narrow); c != nil {
+		c.Focus(v.narrow)
+	}
+}
+
+// Show shows marks, whose times are worth so many digits of a second. The list
+// must not be changed any more. more says that there are others behind them.
+func (v *View) Show(list []control.Mark, more bool, digits int) {
+	v.digits, v.more = digits, more
+	// Where all are of one day its date says nothing.
+	v.dates = false
+	for i := range list {
+		v.dates = v.dates || list[i].HasWall && list[i].Wall.YearDay() != list[0].Wall.YearDay()
+	}
+	v.List.Show(list)
+}
+
+func (v *View) arranged() {
+	v.showCount()
+	if v.List.Chosen() == nil && v.List.Len() > 0 {
+		v.List.Grid.SetCurrent(0)
+	}
+}
+
+func (v *View) showCount() {
+	n := int64(v.List.Len())
+	text := control.Count("{{.N}} mark", "{{.N}} marks", n)
+	if v.more {
+		text = lang.L("the first {{.N}} marks; type to find others", data{"N": control.Thousands(n)})
+	}
+	v.count.SetText(text)
+}
+
+func (v *View) columns() []listing.Column[control.Mark] {
+	type mark = control.Mark
+	return []listing.Column[mark]{
+		{ID: "time", Title: func() string { return lang.L("Time") }, Width: 190, Compare: listing.By(func(m *mark) int64 { return m.Elapsed }),
+			Cell: func(m *mark, c *grid.Cell) {
+				c.Text = table.AppendTime(c.Text, &rows.Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}, table.Format{Digits: v.digits, Dates: v.dates})
+			}},
+		{ID: "thread", Title: func() string { return lang.L("Thread") }, Width: 170, Compare: listing.By(func(m *mark) uint32 { return m.Thread }),
+			Cell: func(m *mark, c *grid.Cell) {
+				c.Text = strconv.AppendUint(c.Text, uint64(m.Thread), 10)
+				if m.ThreadName != "" {
+					c.Text = append(append(c.Text, ' '), rows.Visible(m.ThreadName)...)
+				}
+			}},
+		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 90, Compare: listing.By(func(m *mark) string { return m.Kind.String() }),
+			Cell: func(m *mark, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, kind(m.Kind)...) }},
+		{ID: "text", Title: func() string { return lang.L("Text or name") }, Width: 300, Grow: true, Compare: listing.By(func(m *mark) string { return m.Text }),
+			Cell: func(m *mark, c *grid.Cell) { c.Text = append(c.Text, rows.Visible(m.Text)...) }},
+		{ID: "value", Title: func() string { return lang.L("Value") }, Width: 170, Right: true, Falling: true, Compare: byValue,
+			Cell: func(m *mark, c *grid.Cell) { c.Text = m.AppendValue(c.Text) }},
+	}
+}
+
+// byValue orders by value, what has none first.
+func byValue(a, b *control.Mark) int {
+	if a.Kind == rows.TextMark || b.Kind == rows.TextMark {
+		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1))
+	}
+	return cmp.Compare(a.Float(), b.Float())
+}
+
+func kind(k rows.MarkKind) string {
+	if k == rows.TextMark {
+		return lang.L("mark")
+	}
+	return lang.L("counter")
+}

@@ -1,0 +1,88 @@
+package marks
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+)
+
+func mark(at int64, kind rows.MarkKind, bits uint64, text, thread string) control.Mark {
+	wall := time.Date(2013, 5, 4, 10, 0, 0, 0, time.UTC).Add(time.Duration(at))
+	return control.Mark{Mark: app.Mark{Mark: rows.Mark{Wall: wall, HasWall: true, Elapsed: at, Thread: 7, Kind: kind, Bits: bits, Text: text}}, ThreadName: thread}
+}
+
+func TestMarks(t *testing.T) {
+	test.NewTempApp(t)
+	queue := make(chan func(), 10)
+	v := New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light, func(f func()) { queue <- f })
+	run := func() {
+		t.Helper()
+		select {
+		case f := <-queue:
+			f()
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing was posted")
+		}
+	}
+	var copied, opened string
+	narrowed := 0
+	v.OnCopy = func(s string) { copied = s }
+	v.OnOpen = func(m *control.Mark) { opened += m.Text }
+	v.OnNarrow = func() { narrowed++ }
+	shown := func(want string) {
+		t.Helper()
+		v.List.Grid.SelectAll()
+		v.List.Grid.OnCopy()
+		_, list, _ := strings.Cut(copied, "\n")
+		if list != want {
+			t.Errorf("shown\n%s\nwant\n%s", list, want)
+		}
+	}
+	list := []control.Mark{
+		mark(1e6, rows.TextMark, 0, "frame\n1", "main"),
+		mark(2e6, rows.IntCounter, ^uint64(4), "queue", ""),
+		mark(3e6, rows.FloatCounter, math.Float64bits(0.5), "load", ""),
+		mark(4e6, rows.UintCounter, math.MaxUint64, "bytes", ""),
+	}
+	v.Show(list, false, 3)
+	run()
+	shown("10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n")
+	if v.count.Text != "4 marks" {
+		t.Errorf("count %q", v.count.Text)
+	}
+	// By value, the greatest first; texts have none.
+	v.List.Grid.OnHeader("value")
+	run()
+	shown("10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n")
+	v.List.Grid.OnActivated(2)
+	if opened != "queue" {
+		t.Errorf("opened %q", opened)
+	}
+	v.narrow.SetText("lo")
+	if narrowed != 1 || v.Text() != "lo" {
+		t.Errorf("narrowed %d times to %q", narrowed, v.Text())
+	}
+	v.narrow.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	if narrowed != 2 || v.Text() != "" {
+		t.Errorf("after Escape: narrowed %d times to %q", narrowed, v.Text())
+	}
+	// Another day: the date is said.
+	v.Show([]control.Mark{list[0], mark(24*3600*1e9, rows.TextMark, 0, "a", "")}, true, 3)
+	run()
+	v.List.Grid.OnHeader("time")
+	run()
+	shown("05-04 10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n05-05 10:00:00.000\t7\tmark\ta\t\n")
+	if v.count.Text != "the first 2 marks; type to find others" {
+		t.Errorf("count %q", v.count.Text)
+	}
+}
