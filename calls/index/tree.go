@@ -67,7 +67,7 @@ type TreeNode struct {
 type Tree struct {
 	// Nodes has the root first and parents before children. The root's and a
 	// thread's Calls, Timed and Self are the sums of all calls below it, Total
-	// that of its children.
+	// is the time in the outermost of them, from the bottom up, too.
 	Nodes []TreeNode
 	// Folded counts the calls in nodes that are Other.
 	Folded int64
@@ -129,10 +129,13 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 			sum.merge(&t.treeBuilder)
 		}
 	}
+	whole := sum.whole()
 	if o.BottomUp {
 		sum = sum.bottomUp(limit)
 	}
-	return sum.tree(o.BottomUp), nil
+	tree := sum.tree(o.BottomUp)
+	tree.setTotals(whole)
+	return tree, nil
 }
 
 // A treeBuilder is a tree that grows.
@@ -215,6 +218,26 @@ func (t *treeBuilder) merge(o *treeBuilder) {
 	}
 }
 
+// whole returns the time in the outermost calls of a tree of callees, which are
+// those without a node above them that has calls: of each thread that it tells
+// apart, and for AllThreads of all.
+func (t *treeBuilder) whole() map[uint32]int64 {
+	whole := map[uint32]int64{}
+	inside := make([]bool, len(t.nodes))
+	for i := 1; i < len(t.nodes); i++ {
+		n := &t.nodes[i]
+		inside[i] = inside[n.Parent] || t.nodes[n.Parent].Calls > 0
+		if inside[i] {
+			continue
+		}
+		whole[AllThreads] += n.Total
+		if n.Thread != AllThreads {
+			whole[n.Thread] += n.Total
+		}
+	}
+	return whole
+}
+
 // bottomUp makes the tree of callers from the tree of callees.
 func (t *treeBuilder) bottomUp(limit int) treeBuilder {
 	up := newTreeBuilder(limit)
@@ -291,7 +314,19 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 	return tree
 }
 
-// sum gives the root and the threads their numbers.
+// setTotals gives the root and the threads their totals: also in a tree of
+// callers, where the functions' own make more than that, since they lie one in
+// the other.
+func (t *Tree) setTotals(whole map[uint32]int64) {
+	t.Nodes[0].Total = whole[AllThreads]
+	for i := range t.Nodes[1:] {
+		if n := &t.Nodes[i+1]; n.Group == NoGroup && !n.Other {
+			n.Total = whole[n.Thread]
+		}
+	}
+}
+
+// sum gives the root and the threads their numbers, but for the totals.
 func (t *Tree) sum(bottomUp bool) {
 	threads := map[uint32]*TreeNode{}
 	for i := range t.Nodes[1:] {
@@ -309,9 +344,6 @@ func (t *Tree) sum(bottomUp bool) {
 			s.Calls += n.Calls
 			s.Timed += n.Timed
 			s.Self += n.Self
-			if outermost {
-				s.Total += n.Total
-			}
 		}
 	}
 }

@@ -126,6 +126,15 @@ func TestCallTree(t *testing.T) {
 				calls++
 			}
 		}
+		other := o
+		other.BottomUp = !o.BottomUp
+		turned, err := CallTree(t.Context(), tested, other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := tree.Nodes[0].Total, turned.Nodes[0].Total; a != b {
+			t.Fatalf("%+v: %d ns in all, turned round %d", o, a, b)
+		}
 		if tree.Nodes[0].Calls != calls {
 			t.Fatalf("%d calls, want %d", tree.Nodes[0].Calls, calls)
 		}
@@ -162,7 +171,7 @@ func TestCallTreeBounded(t *testing.T) {
 		if len(small.Nodes) > 200 || small.Folded == 0 {
 			t.Errorf("%d nodes, %d calls folded", len(small.Nodes), small.Folded)
 		}
-		if a, b := small.Nodes[0], full.Nodes[0]; a.Calls != b.Calls || a.Self != b.Self || !bottomUp && a.Total != b.Total {
+		if a, b := small.Nodes[0], full.Nodes[0]; a.Calls != b.Calls || a.Self != b.Self || a.Total != b.Total {
 			t.Errorf("%+v, want %+v", a, b)
 		}
 	}

@@ -233,7 +233,7 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
 	}
 	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
-		return listing.Column[stat]{ID: id, Title: title, Width: 80, Right: true, Falling: true, Compare: listing.By(key),
+		return listing.Column[stat]{ID: id, Title: title, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) {
 				if f.Timed > 0 {
 					c.Text = table.AppendDuration(c.Text, key(f), v.digits)

@@ -87,7 +87,7 @@ func Columns(f *Format) []grid.Column {
 			c.Text = append(c.Text, r.Function...)
 			c.Tail = appendDecor(c.Tail, c.Decor)
 		}},
-		{ID: "duration", Width: grid.TextWidth(len("999.999 us")), Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
+		{ID: "duration", Width: grid.TextWidth(len(LongestDuration)), Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			if r.Event == rows.Leave {
 				c.Ink = grid.Dim
 			}
@@ -216,8 +216,11 @@ func appendSeconds(dst []byte, ns int64, digits int) []byte {
 	return append(dst, frac[1:1+min(max(digits, 1), 9)]...)
 }
 
+// LongestDuration has as many letters as a duration below 1,000 s.
+const LongestDuration = "999.999 us"
+
 // AppendDuration writes a duration in the unit that it is best read in, with
-// no more digits than were measured.
+// no more digits than were measured. The rest is cut off, as in saved files.
 func AppendDuration(dst []byte, ns int64, digits int) []byte {
 	switch {
 	case ns < 0:
@@ -229,15 +232,11 @@ func AppendDuration(dst []byte, ns int64, digits int) []byte {
 		dst = strconv.AppendInt(dst, ns/1e6, 10)
 		return append(dst, " ms"...)
 	case ns >= 1e6:
-		dst = strconv.AppendFloat(dst, float64(ns)/1e6, 'f', 3, 64)
-		return append(dst, " ms"...)
-	case digits <= 6 || ns >= 1e3:
-		prec := 3
-		if digits <= 6 {
-			prec = 0
-		}
-		dst = strconv.AppendFloat(dst, float64(ns)/1e3, 'f', prec, 64)
-		return append(dst, " \u00b5s"...)
+		return append(appendSeconds(dst, ns*1e3, 3), " ms"...)
+	case digits <= 6:
+		return append(strconv.AppendInt(dst, ns/1e3, 10), " \u00b5s"...)
+	case ns >= 1e3:
+		return append(appendSeconds(dst, ns*1e6, 3), " \u00b5s"...)
 	}
 	dst = strconv.AppendInt(dst, ns, 10)
 	return append(dst, " ns"...)

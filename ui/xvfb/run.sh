@@ -255,6 +255,17 @@ for look in light:en dark:zh; do
 	event "view 0"
 	end
 done
+# What a program wrote into its trace itself.
+"$command" trace load "$(dirname "$0")/../../scripts/exports/marks.txt" "$shown/marks.lptrace" >/dev/null || fail "no trace with marks"
+for look in light:en dark:zh; do
+	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\",\"panel.shown\":false}" "$shown/marks.lptrace"
+	event loaded
+	key ctrl+7
+	event "marks "
+	key Down
+	shot "marks-${look#*:}"
+	end
+done
 begin '{"language":"en","theme":"light"}'
 shot start-en
 end
