@@ -64,8 +64,8 @@ type Timeline struct {
 
 // A blockPart is the rows of a block that belong to one run.
 type blockPart struct {
-	k    int
-	from int64
+	k        int
+	from, to int64
 }
 
 const (
@@ -598,7 +598,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 		only = nil
 	}
 	t.mu.Lock()
-	d := t.drawn[blockPart{r.k, r.from}]
+	d := t.drawn[blockPart{r.k, r.from, r.to}]
 	if d != nil && d.rows == r.Rows && d.only == only && d.pixel <= p.pixel && (d.pixel == 1 || d.pixel > p.pixel/8) {
 		t.tick++
 		d.used = t.tick
@@ -623,7 +623,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 		if d.spans, err = readSpans(p.src, r, d.pixel, shown); err != nil {
 			return false, err
 		}
-		t.keep(blockPart{r.k, r.from}, d, time.Since(now))
+		t.keep(blockPart{r.k, r.from, r.to}, d, time.Since(now))
 	}
 	for i := range d.spans {
 		p.add(&d.spans[i])

@@ -366,3 +366,25 @@ func BenchmarkTimelineOnly(b *testing.B) {
 		})
 	}
 }
+
+// TestTimelineOfAGrowingRun asks for a run with an older end first.
+func TestTimelineOfAGrowingRun(t *testing.T) {
+	smallBlocks(t, 64)
+	log := &memoryLog{}
+	for i := range int64(20) {
+		log.events = append(log.events, parser.Event{Address: 0x1000, Time: i * 100, Thread: 1, Kind: parser.Enter},
+			parser.Event{Address: 0x1000, Time: i*100 + 50, Thread: 1, Kind: parser.Leave})
+	}
+	log.runs = []parser.Run{{Count: 10}, {First: 10, Count: 30}}
+	x, err := Build(t.Context(), log, log.runs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := NewTimeline(x)
+	for _, end := range []int64{20, 40} {
+		spans, _, err := line.Spans(nil, SpanQuery{From: 0, To: 4000, Pixels: 4000, MaxDepth: 10, FirstRow: 10, EndRow: end})
+		if err != nil || len(spans) != int(end-10)/2 {
+			t.Errorf("rows 10 to %d: %d calls, want %d, %v", end, len(spans), (end-10)/2, err)
+		}
+	}
+}

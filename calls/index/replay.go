@@ -23,6 +23,8 @@ type replay struct {
 	// recent are numbers of addresses of owner.
 	owner  *calls.Addresses
 	recent []recentAddress
+	// changed says that the log has other records than the index was made of.
+	changed bool
 }
 
 // A recentAddress is the number of an address.
@@ -67,6 +69,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	if cap(r.events) < n {
 		r.events = make([]parser.Event, blockLen)
 	}
+	r.changed = false
 	events := r.events[:n]
 	l := c.layout()
 	stacks := want&(Durations|Pairs|Insides|Selves) != 0
@@ -103,6 +106,9 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.replay(c, l, b, k, events, want, e)
+	}
+	if r.changed {
+		return fmt.Errorf("rows %d to %d: %w", b.First, b.First+int64(n)-1, parser.ErrShrunk)
 	}
 	return nil
 }
@@ -220,7 +226,7 @@ func (r *replay) slots(c *core, b *Block, k int, events []parser.Event) {
 		if !known || ev.Thread != id || ev.Kind == parser.Damaged {
 			th := r.thread(ev.Thread)
 			if ev.Kind == parser.Damaged || th == nil {
-				b.Thread[i], _ = c.damagedRecord(b, k, ev, th, true)
+				b.Thread[i], _ = r.damaged(c, b, k, ev, th, true)
 				continue
 			}
 			id, slot, known = ev.Thread, th.slot, true
@@ -257,7 +263,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 			th = r.thread(ev.Thread)
 		}
 		if ev.Kind == parser.Damaged || th == nil {
-			slot, depth := c.damagedRecord(b, k, ev, th, began)
+			slot, depth := r.damaged(c, b, k, ev, th, began)
 			b.Depth[i], b.Kind[i] = depth, ev.Kind
 			if want&Threads != 0 {
 				b.Thread[i] = slot
@@ -416,6 +422,15 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	var th *rethread
 	for i := 0; i < n; i++ {
 		ev := &events[i]
+		if next < int32(i) {
+			// They were for a record that is another one now.
+			for len(exceptions) > 0 && int32(exceptions[0].row) < int32(i) {
+				exceptions = exceptions[1:]
+			}
+			if next = math.MaxInt32; len(exceptions) > 0 {
+				next = int32(exceptions[0].row)
+			}
+		}
 		for int64(i) >= ends {
 			run++
 			ends = l.Starts[run+1] - b.First
@@ -430,7 +445,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 			th = r.thread(ev.Thread)
 		}
 		if ev.Kind == parser.Damaged || th == nil {
-			slot, depth := c.damagedRecord(b, k, ev, th, began)
+			slot, depth := r.damaged(c, b, k, ev, th, began)
 			b.Depth[i] = depth
 			if want&Threads != 0 {
 				b.Thread[i] = slot
@@ -544,9 +559,14 @@ func (r *replay) unpaired(b *Block, i int, m calls.Mark) {
 	}
 }
 
-// damagedRecord returns the slot and depth of a damaged record. th is its thread if
+// damaged returns the slot and depth of a damaged record. th is its thread if
 // that is active in the block; began says that a run began in the block before.
-func (c *core) damagedRecord(b *Block, k int, ev *parser.Event, th *rethread, began bool) (slot uint32, depth int32) {
+// Any other record of a thread that is not active there, or a damaged one that
+// the index does not know of, was written after the index was made.
+func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *rethread, began bool) (slot uint32, depth int32) {
+	if ev.Kind != parser.Damaged || c.groups[0].at(k).Marks&(1<<calls.Damaged) == 0 {
+		r.changed = true
+	}
 	slot = NoThread
 	if th != nil {
 		if c.threads[th.slot].first <= b.First {

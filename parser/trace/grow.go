@@ -229,17 +229,6 @@ func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
 func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	g, old := &l.growth, l.view.Load()
 	w := g.w
-	if l.file != nil {
-		here, err := os.Stat(l.name)
-		st, err2 := l.file.Stat()
-		if err2 != nil {
-			return result, err2
-		}
-		result.Replaced = err != nil || !os.SameFile(here, st)
-		w.size = st.Size()
-	} else if s, ok := l.r.(interface{ Size() int64 }); ok {
-		w.size = s.Size()
-	}
 	if w.head.Flags&FlagRing != 0 && w.head.State == StateRecording {
 		return result, errRing
 	}
@@ -255,6 +244,17 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	}
 	if !w.ok || head.PID != old.header.PID || head.Started != old.header.Started || head.Begin != old.header.Begin {
 		return result, fmt.Errorf("the header is another one: %w", parser.ErrShrunk)
+	}
+	if l.file != nil {
+		here, err := os.Stat(l.name)
+		st, err2 := l.file.Stat()
+		if err2 != nil {
+			return result, err2
+		}
+		result.Replaced = err != nil || !os.SameFile(here, st)
+		w.size = st.Size()
+	} else if s, ok := l.r.(interface{ Size() int64 }); ok {
+		w.size = s.Size()
 	}
 	walked := w.at
 	if err := w.walk(ctx); err != nil {

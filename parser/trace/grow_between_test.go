@@ -73,3 +73,59 @@ func TestGrowBetween(t *testing.T) {
 		t.Errorf("%d events, want %d", n, 2*421)
 	}
 }
+
+// A sized is a file in memory that something happens to just after its size was
+// asked for.
+type sized struct {
+	*tracetest.Memory
+	happen func()
+}
+
+func (b *sized) Size() int64 {
+	n := b.Memory.Size()
+	if f := b.happen; f != nil {
+		b.happen = nil
+		f()
+	}
+	return n
+}
+
+// TestEndBetweenLooks has the program write more and end between the question for
+// the size and the look at the header.
+func TestEndBetweenLooks(t *testing.T) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.Clock(1000, 1000, 0, 0)
+	th := w.Thread(1, 0, 7)
+	now := uint64(1000)
+	call := func(n int) {
+		for range n {
+			now += 1e8
+			th.Enter(now, 0x400000, tracetest.Entry)
+			th.Leave(now + 10)
+		}
+		if err := w.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call(10)
+	file := &sized{Memory: m}
+	log, err := trace.New(context.Background(), file, m.Size(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.happen = func() {
+		call(1000)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if _, err := log.Grow(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := log.Info().Records; n != 2*1010 {
+		t.Errorf("%d events, want %d; damage %v", n, 2*1010, log.Info().Damage)
+	}
+}

@@ -55,6 +55,10 @@ func (d *decoder) site(s *stream, epochs []uint64, ordinal int64) (address uint6
 		case isEvent(first):
 			// A leave has none, whatever stands before it.
 			enter := first&3 == 2 || first&3 == 0 && (typ == recEnter || typ == recEnter+1)
+			// The modules may be others by its time.
+			if n, err := d.read(dst[:1]); err != nil || n == 0 {
+				return 0, 0, false, cmp.Or(err, errChanged)
+			}
 			return address, d.space(1), ok && enter, nil
 		case typ == recSite && words == 3:
 			v := binary.LittleEndian.Uint32(b[2:])

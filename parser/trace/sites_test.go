@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
@@ -129,5 +130,36 @@ func TestCallSitesFar(t *testing.T) {
 				t.Fatalf("seed %d, record %d: %v", seed, i, err)
 			}
 		}
+	}
+}
+
+// The call site of the first enter after modules have changed.
+func TestCallSiteOfAnEpoch(t *testing.T) {
+	const text = `file begin=1000 flags=2
+chunk process
+load @1000 module=1 base=0x400000 size=0x10000 path="/bin/a"
+unload @5000 module=1
+load @6000 module=2 base=0x400000 size=0x10000 path="/bin/b"
+chunk events stream=1 thread=7 base=1000
+window w0 entry 0x400000
+window w7 return 0x400000
+enter +5 w0 0x10
+leave +3
+site w7 0x20
+enter +9000 w0 0x20
+`
+	file, err := tracetext.Load(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, &tracetest.Memory{Bytes: file})
+	var e [3]parser.Event
+	n, err := log.ReadEvents(e[:], 0)
+	if n != len(e) || err != nil {
+		t.Fatal(n, err)
+	}
+	a, s, ok, err := log.CallSite(2)
+	if a != 0x400020 || s>>1 != e[2].Space>>1 || !ok || err != nil {
+		t.Errorf("%#x, ok %t, %v; of epoch %d, the enter of %d", a, ok, err, s>>1, e[2].Space>>1)
 	}
 }
