@@ -144,7 +144,7 @@ func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
 		return growth{Growth: g}, err
 	}
 	before := len(s.runs())
-	if g.Records > 0 || g.Modules || s.table.Len() < s.table.Total() {
+	if g.Records > 0 || g.Modules || g.Marks && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
 		err = s.takeIn(ctx)
 	}
 	return growth{g, len(s.runs()) - before}, err
@@ -187,6 +187,9 @@ func (s *Session) grownRuns() []sessionRun {
 	copy(shown, old)
 	for i := range shown {
 		shown[i].Run = all[shown[i].number]
+		if old[i].Count == 0 {
+			s.findZero(&shown[i])
+		}
 		s.describeRun(&shown[i])
 	}
 	next := len(all)

@@ -115,7 +115,7 @@ func (s *Session) threadTest(text string) func(id uint32) bool {
 	}
 	matcher := rows.NewMatcher(text)
 	wanted := make(map[uint32]bool)
-	for id, name := range s.threadNames() {
+	for id, name := range s.recordedNames() {
 		wanted[id] = matcher.MatchesText(name)
 	}
 	return func(thread uint32) bool { return wanted[thread] }
@@ -161,13 +161,13 @@ type MarkTable struct {
 	SaveOptions
 }
 
-// WriteMarks writes the marks that a query wants as a table. docs/formats.md has
-// the columns.
-func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t MarkTable) error {
-	names := s.threadNames()
+// WriteMarks writes the marks that a query wants as a table, and returns how many
+// they are. docs/formats.md has the columns.
+func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t MarkTable) (n int64, err error) {
+	names := s.recordedNames()
 	out, err := export.NewMarkWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var failed error
 	err = s.marks(ctx, q, math.MinInt64, func(m *Mark) bool {
@@ -177,6 +177,7 @@ func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t Ma
 				return false
 			}
 		}
+		n++
 		failed = out.Write(&m.Mark, names[m.Thread], row)
 		return failed == nil
 	})
@@ -184,9 +185,9 @@ func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t Ma
 		err = failed
 	}
 	if err != nil {
-		return err
+		return n, err
 	}
-	return out.Flush()
+	return n, out.Flush()
 }
 
 // savedMarks returns the marks that go with rows into a file, nil for none: all
@@ -195,11 +196,12 @@ func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t Ma
 // would have to be brought onto one line of time with their rows.
 func (s *Session) savedMarks(src rows.Source, first int64) export.Marks {
 	texts, counters, _ := s.MarkCount()
-	if texts+counters == 0 || len(s.runs()) != 1 || first >= src.Len() {
+	rowless := s.rows.Len() == 0
+	if texts+counters == 0 || len(s.runs()) != 1 || first >= src.Len() && !rowless {
 		return nil
 	}
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
-	if first > 0 || src.Len() < s.rows.Len() {
+	if !rowless && (first > 0 || src.Len() < s.rows.Len()) {
 		a, b := src.Row(first), src.Row(src.Len()-1)
 		from, to = a.Elapsed, b.Elapsed
 	}

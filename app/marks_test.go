@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"logparser/parser"
 	"logparser/parser/classic/classictest"
 )
 
@@ -119,7 +123,7 @@ func TestWriteMarks(t *testing.T) {
 2023-11-14T22:13:20.000003500  7                                               behind=` + "\uFFFD\uFFFD" + "\n"},
 	} {
 		var b bytes.Buffer
-		if err := s.WriteMarks(context.Background(), &b, test.query, test.table); err != nil {
+		if _, err := s.WriteMarks(context.Background(), &b, test.query, test.table); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != test.want {
@@ -181,8 +185,81 @@ func TestNoMarks(t *testing.T) {
 	}
 	s := open(t, Inputs{Log: log})
 	var b bytes.Buffer
-	err = s.WriteMarks(context.Background(), &b, MarkQuery{}, MarkTable{Format: "csv"})
+	_, err = s.WriteMarks(context.Background(), &b, MarkQuery{}, MarkTable{Format: "csv"})
 	if _, _, ok := s.MarkCount(); ok || err != nil || b.String() != "time,thread,thread_name,kind,text,value\n" {
 		t.Errorf("%t, %v, %q", ok, err, b.String())
+	}
+}
+
+// TestMarksBeforeRows follows a trace that has nothing but marks at first, and
+// calls later.
+func TestMarksBeforeRows(t *testing.T) {
+	const marks = `file begin=1000 state=0 rate=1000000000
+chunk process
+clock @1000 ns=1000 wall=1700000000000000000
+load @1000 module=1 flags=1 base=0x400000 size=0x1000 path="/bin/a"
+chunk events stream=1 thread=7 base=1000
+mark @1050 "first"
+mark @1150 "second"
+`
+	const later = `chunk events stream=2 thread=8 base=1000
+enter @2000 entry 0x400010
+mark @2500 "third"
+leave @3000
+`
+	dir := t.TempDir()
+	whole, err := os.ReadFile(traceOf(t, dir, marks+later))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := traceOf(t, dir, marks)
+	elapsed := func(s *Session) (list []int64) {
+		if err := s.Marks(context.Background(), MarkQuery{}, func(m *Mark) bool {
+			list = append(list, m.Elapsed)
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	s := open(t, Inputs{Log: path})
+	if got := elapsed(s); !slices.Equal(got, []int64{0, 100}) {
+		t.Errorf("marks at %d", got)
+	}
+	tl := s.Timeline()
+	if runs, err := tl.Runs(); err != nil || len(runs) != 0 {
+		t.Errorf("the timeline has runs %+v, %v", runs, err)
+	}
+	if _, _, err := s.RowOfMark(context.Background(), &Mark{}); err != nil {
+		t.Error(err)
+	}
+	// It is written in place, as the recorder does.
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for pending := true; pending; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d rows came", s.Rows().Len())
+		}
+		g, err := s.grow(context.Background(), s.log.(parser.Grower))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.runs != 0 {
+			t.Errorf("%d runs came", g.runs)
+		}
+		pending = g.Pending || s.Rows().Len() < 2
+	}
+	if got, want := saved(t, s), saved(t, open(t, Inputs{Log: path})); got != want {
+		t.Error(firstDifference(got, want))
+	}
+	if got := elapsed(s); !slices.Equal(got, []int64{-950, -850, 500}) {
+		t.Errorf("marks at %d when there are calls", got)
 	}
 }

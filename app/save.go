@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"logparser/export"
 	"logparser/rows"
@@ -83,11 +84,33 @@ func (s *Session) WriteRows(ctx context.Context, w io.Writer, format string, src
 	return f.Write(ctx, w, src, opt)
 }
 
+// ErrRecordedTimes says that a format has no place for corrected durations.
+var ErrRecordedTimes = errors.New("this format has the times that were recorded, no corrected durations")
+
+// CheckCorrected returns an error if a format does not take corrected durations.
+func CheckCorrected(format string) error {
+	if f, _ := saveFormat(format); !f.RecordedTimes {
+		return nil
+	}
+	var others []string
+	for _, f := range export.Formats() {
+		if !f.RecordedTimes {
+			others = append(others, f.Name)
+		}
+	}
+	return &InputError{format, ErrRecordedTimes, "leave out --corrected, or take one of " + strings.Join(others, ", ")}
+}
+
 // prepare waits for the names and fills in what belongs to the session.
 func (s *Session) prepare(ctx context.Context, format string, opt *SaveOptions, p Progress) (export.Format, error) {
 	f, ok := saveFormat(format)
 	if !ok {
 		return f, fmt.Errorf("no format is called %q", format)
+	}
+	if s.Inputs().Corrected {
+		if err := CheckCorrected(format); err != nil {
+			return f, err
+		}
 	}
 	if err := s.Load(ctx, p); err != nil {
 		return f, err
@@ -120,11 +143,6 @@ func (s *Session) Header() rows.Header {
 		}
 		h.Images = append(h.Images, image)
 	}
-	h.Threads = make(map[uint32]string)
-	for _, t := range s.Threads() {
-		if t.Name != "" {
-			h.Threads[t.ID] = t.Name
-		}
-	}
+	h.Threads = s.recordedNames()
 	return h
 }

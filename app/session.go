@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -91,7 +92,7 @@ type sessionRun struct {
 	plain *symbols.Resolver
 	clock timeparse.Clock
 	// zero is the time of the run's first record, from which elapsed time
-	// counts.
+	// counts; as long as it has none, that of its first mark.
 	zero int64
 }
 
@@ -198,9 +199,9 @@ func (s *Session) choose(run string) error {
 	}
 	s.shown.Store(&shown)
 	s.table = index.New(s.log, runs)
-	if s.in.Corrected && len(shown) > 0 {
+	if s.in.Corrected && len(shown) > 0 && shown[0].Count > 0 {
 		if _, ok := s.overhead(&shown[0]); !ok {
-			return &InputError{s.in.Log, ErrNoOverhead, "show raw durations"}
+			return &InputError{s.in.Log, ErrNoOverhead, "take the durations as recorded: leave out --corrected"}
 		}
 	}
 	s.rows = &source{s: s}
@@ -210,12 +211,25 @@ func (s *Session) choose(run string) error {
 // newRun makes a run of the log ready to be shown.
 func (s *Session) newRun(i int, run parser.Run) sessionRun {
 	r := sessionRun{Run: run, number: i}
+	s.findZero(&r)
+	s.describeRun(&r)
+	return r
+}
+
+// findZero finds the time from which the elapsed time of a run counts.
+func (s *Session) findZero(r *sessionRun) {
 	var event [1]parser.Event
 	if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
 		r.zero = event[0].Time
+		return
 	}
-	s.describeRun(&r)
-	return r
+	if log, ok := s.log.(parser.Marker); ok {
+		// What cannot be read of marks is said where they are shown.
+		_ = log.Marks(context.Background(), r.number, math.MinInt64, func(m *parser.Mark) bool {
+			r.zero = m.Time
+			return false
+		})
+	}
 }
 
 // describeRun fills in what belongs to a run as the log knows it now.
@@ -351,6 +365,16 @@ func (s *Session) ShownRuns() int { return len(s.runs()) }
 // known: all of them after Load.
 func (s *Session) Threads() []Thread {
 	var list []Thread
+	names := s.recordedNames()
+	for _, t := range s.table.Threads() {
+		list = append(list, Thread{t.ID, t.Records, names[t.ID]})
+	}
+	return list
+}
+
+// recordedNames returns the names of threads that the log tells, also of those
+// without rows.
+func (s *Session) recordedNames() map[uint32]string {
 	names := make(map[uint32]string)
 	if named, ok := s.log.(parser.ThreadNamer); ok {
 		// Of runs that use one id for several threads the last counts.
@@ -358,10 +382,8 @@ func (s *Session) Threads() []Thread {
 			maps.Copy(names, named.ThreadNames(s.runs()[i].number))
 		}
 	}
-	for _, t := range s.table.Threads() {
-		list = append(list, Thread{t.ID, t.Records, names[t.ID]})
-	}
-	return list
+	maps.DeleteFunc(names, func(_ uint32, name string) bool { return name == "" })
+	return names
 }
 
 // Partner returns the row of the other half of row i's pair.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/calls"
 	"logparser/calls/index"
 	"logparser/parser/classic/classictest"
 	"logparser/rows"
@@ -352,5 +353,14 @@ func TestWhereErrors(t *testing.T) {
 	var wrong *filter.Error
 	if !errors.As(err, &wrong) || wrong.Offset != 12 {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestMarksAreKnown filters by every mark that rows may have.
+func TestMarksAreKnown(t *testing.T) {
+	for m := calls.Open; m <= calls.NoEnter; m++ {
+		if _, err := filter.Parse(fmt.Sprintf("mark:%q", m)); err != nil {
+			t.Error(err)
+		}
 	}
 }

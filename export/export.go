@@ -58,6 +58,9 @@ type Format struct {
 	Limits Limits
 	// Whole says that it sums up all rows: it cannot be split.
 	Whole bool
+	// RecordedTimes says that it has calls from the time of their enter to that
+	// of their leave, and not their durations, which may be corrected.
+	RecordedTimes bool
 
 	write func(ctx context.Context, out *output, src rows.Source, opt Options) error
 }
@@ -69,11 +72,11 @@ func Formats() []Format {
 		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, write: writeCSV},
 		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, write: writeJSONL},
 		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, write: writeHTML},
-		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, write: writeChrome},
-		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, write: writePerfetto},
-		{Name: "speedscope", Title: "Speedscope profile", Extension: "speedscope.json", Limits: Limits{Bytes: 400 << 20}, write: writeSpeedscope},
-		{Name: "folded", Title: "Folded stacks, for flame graphs", Extension: "folded", Whole: true, write: writeFolded},
-		{Name: "callgrind", Title: "Callgrind profile", Extension: "callgrind", Whole: true, write: writeCallgrind},
+		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, RecordedTimes: true, write: writeChrome},
+		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, RecordedTimes: true, write: writePerfetto},
+		{Name: "speedscope", Title: "Speedscope profile", Extension: "speedscope.json", Limits: Limits{Bytes: 400 << 20}, RecordedTimes: true, write: writeSpeedscope},
+		{Name: "folded", Title: "Folded stacks, for flame graphs", Extension: "folded", Whole: true, RecordedTimes: true, write: writeFolded},
+		{Name: "callgrind", Title: "Callgrind profile", Extension: "callgrind", Whole: true, RecordedTimes: true, write: writeCallgrind},
 		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, write: writeParquet},
 	}
 }

@@ -35,6 +35,8 @@ type jsonInfo struct {
 	Marks       int64        `json:"marks,omitempty"`
 	Counters    int64        `json:"counter_values,omitempty"`
 	Notes       []string     `json:"notes,omitempty"`
+
+	ownModules bool // see [app.Session.OwnModules]
 }
 
 type jsonRun struct {
@@ -97,13 +99,13 @@ func describe(s *app.Session) jsonInfo {
 	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why,
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: info.Notes,
-		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First}
+		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, ownModules: s.OwnModules()}
 	j.Marks, j.Counters, _ = s.MarkCount()
 	chosen, all := s.Run()
 	for i, r := range info.Runs {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
 	}
-	for _, t := range s.Threads() {
+	for _, t := range s.AllThreads() {
 		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows, t.Name})
 	}
 	if span.HasWall {
@@ -129,6 +131,8 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		line("modules", "%s (%d modules)", j.Modules, j.Images)
 	} else if j.Images > 0 {
 		line("modules", "%d, recorded in the log", j.Images)
+	} else if j.ownModules {
+		line("modules", "none recorded in the log: addresses have no names")
 	} else {
 		line("modules", "no modules file: addresses have no names")
 	}
@@ -159,7 +163,13 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		}
 		line("", "%d: %d rows", t.ID, t.Rows)
 	}
-	if j.First != "" {
+	if j.Rows == 0 {
+		if j.First != "" {
+			line("time", "from %s on; there are no rows", j.First)
+		} else {
+			line("time", "there are no rows")
+		}
+	} else if j.First != "" {
 		line("time", "%s to %s (%v)", j.First, j.Last, time.Duration(j.SpanNS))
 	} else {
 		line("time", "%v elapsed; the local time was not recorded", time.Duration(j.SpanNS))

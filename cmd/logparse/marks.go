@@ -41,10 +41,15 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 				return err
 			}
 			defer s.Close()
-			if _, _, ok := s.MarkCount(); !ok {
+			texts, counters, ok := s.MarkCount()
+			if !ok {
 				fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning: a log of this format has no marks")
 			}
-			write := func(w io.Writer) error { return s.WriteMarks(cmd.Context(), w, query, table) }
+			var written int64
+			write := func(w io.Writer) (err error) {
+				written, err = s.WriteMarks(cmd.Context(), w, query, table)
+				return err
+			}
 			if target == "-" {
 				err = write(cmd.OutOrStdout())
 			} else {
@@ -52,6 +57,9 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 			}
 			if err != nil {
 				return err
+			}
+			if query != (app.MarkQuery{}) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d marks\n", written, texts+counters)
 			}
 			return in.finish(s)
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,9 +12,7 @@ import (
 // markedTrace writes a trace with marks and returns its path.
 func markedTrace(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	text, path := filepath.Join(dir, "marks.txt"), filepath.Join(dir, "marks.lptrace")
-	if err := os.WriteFile(text, []byte(`file begin=1000
+	return loadTrace(t, `file begin=1000
 chunk process
 thread @1000 stream=2 id=8 name="render"
 chunk events stream=1 thread=7 base=1000
@@ -25,7 +24,15 @@ chunk events stream=2 thread=8 base=1000
 enter @2000 entry 0x400020
 mark +5 "frame 2"
 leave @3000
-`), 0o666); err != nil {
+`)
+}
+
+// loadTrace makes a trace of a text and returns its path.
+func loadTrace(t *testing.T, content string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text, path := filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.lptrace")
+	if err := os.WriteFile(text, []byte(content), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errs := logparse("trace", "load", text, path); code != exitOK {
@@ -46,6 +53,7 @@ func TestMarks(t *testing.T) {
 		{[]string{"--thread", "rend"}, "frame 2"},
 		{[]string{"--thread", "7", "--match", "q"}, "queue -5"},
 		{[]string{"--match", "none"}, ""},
+		{[]string{"--thread", "zzz"}, ""},
 	} {
 		code, out, errs := logparse(append([]string{"marks", path, "--format", "csv"}, test.args...)...)
 		if code != exitOK {
@@ -64,6 +72,10 @@ func TestMarks(t *testing.T) {
 		}
 		if g := strings.Join(got, ", "); g != test.want {
 			t.Errorf("%v: %s, want %s", test.args, g, test.want)
+		}
+		chosen := strings.Contains(strings.Join(test.args, " "), "--")
+		if said := strings.Contains(errs, fmt.Sprintf("logparse: %d of 3 marks\n", len(got))); said != chosen {
+			t.Errorf("%v says %s", test.args, errs)
 		}
 	}
 	if code, _, errs := logparse("marks", path, "-o", saved); code != exitOK {
@@ -92,5 +104,88 @@ func TestInfoSaysMarks(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &j); err != nil || j.Marks != 2 || j.CounterValues != 1 {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// TestMarksAlone takes the trace of a program that has no hooks and only wrote
+// marks.
+func TestMarksAlone(t *testing.T) {
+	path := loadTrace(t, `file begin=1000
+chunk process
+clock @1000 ns=1000 wall=1700000000000000000
+load @1000 module=1 flags=1 base=0x400000 size=0x1000 path="/bin/a"
+thread @1000 stream=2 id=8 name="render"
+chunk events stream=1 thread=7 base=1000
+mark @1050 "frame 1"
+counter +50 i64 -5 "queue"
+chunk events stream=2 thread=8 base=1000
+mark @1200 "frame 2"
+`)
+	if _, out, errs := logparse("marks", path, "--format", "csv", "--rows"); strings.Count(out, "\n") != 4 || !strings.Contains(out, "render") {
+		t.Errorf("marks: %s%s", out, errs)
+	}
+	if _, out, errs := logparse("marks", path, "--thread", "rend"); !strings.Contains(out, "frame 2") || !strings.Contains(errs, "1 of 3 marks") {
+		t.Errorf("marks of a thread: %s%s", out, errs)
+	}
+	code, out, errs := logparse("info", path)
+	for _, want := range []string{
+		"modules     1, recorded in the log\n", "run         1: 0 records", "threads     1\n            8: 0 rows, render\n",
+		"time        from 2023-11-14T22:13:20.000 on; there are no rows\n", "marks       2, and 1 values of counters",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("info lacks %q:\n%s%s", want, out, errs)
+		}
+	}
+	if code != exitOK {
+		t.Errorf("info: exit status %d: %s", code, errs)
+	}
+	_, out, errs = logparse("save", path, "-o", "-", "--format", "chrome")
+	for _, want := range []string{
+		`"ph":"i","pid":1,"tid":7,"ts":0,"name":"frame 1"`, `"ph":"C","pid":1,"tid":7,"ts":0.05,"name":"queue"`,
+		`"ts":0.15,"name":"frame 2"`, `"args":{"name":"render"}`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("chrome lacks %s:\n%s%s", want, out, errs)
+		}
+	}
+	if _, out, _ := logparse("save", path, "-o", "-", "--format", "perfetto"); !strings.Contains(out, "frame 2") || !strings.Contains(out, "queue") {
+		t.Errorf("perfetto: %q", out)
+	}
+	for _, args := range [][]string{{"show"}, {"stats"}, {"tree"}, {"symbols"}, {"advise"}, {"show", "--where", "func:a"}, {"show", "-n", "2", "--run", "1"}} {
+		if code, _, errs := logparse(append(args, path)...); code != exitOK {
+			t.Errorf("%v: exit status %d: %s", args, code, errs)
+		}
+	}
+}
+
+// TestSaveCorrected saves corrected durations in every format.
+func TestSaveCorrected(t *testing.T) {
+	path := loadTrace(t, `file begin=1000 rate=1000000000
+chunk process
+clock @1000 ns=1000 wall=1700000000000000000
+overhead @1000 way=1 enterbefore=1000 enterafter=1000 leavebefore=1000 leaveafter=1000
+chunk events stream=1 thread=7 base=1000
+enter @1100 entry 0x400010
+leave @3000
+`)
+	for format, want := range map[string]string{
+		"txt": "corrected", "csv": "duration_corrected_us", "jsonl": "duration_corrected_us", "html": "corrected", "parquet": "duration_corrected_ns",
+		"chrome": "", "perfetto": "", "speedscope": "", "folded": "", "callgrind": "",
+	} {
+		code, out, errs := logparse("save", path, "-o", "-", "--format", format, "--corrected")
+		switch {
+		case want != "" && (code != exitOK || !strings.Contains(out, want)):
+			t.Errorf("%s: exit status %d: %s%s", format, code, out, errs)
+		case want == "" && (code != exitUsage || out != "" || !strings.Contains(errs, "leave out --corrected, or take one of txt, csv, jsonl, html, parquet")):
+			t.Errorf("%s: exit status %d: %q%s", format, code, out, errs)
+		}
+		if want == "" {
+			if code, out, errs := logparse("show", path, "--format", format, "--corrected"); code != exitError || out != "" || !strings.Contains(errs, "leave out --corrected") {
+				t.Errorf("show %s: exit status %d: %q%s", format, code, out, errs)
+			}
+		}
+	}
+	if code, _, errs := logparse("stats", sampleDir, "--corrected"); code != exitError || !strings.Contains(errs, "leave out --corrected") {
+		t.Errorf("a classic log: exit status %d: %s", code, errs)
 	}
 }

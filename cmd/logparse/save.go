@@ -54,6 +54,11 @@ Formats:
 			if !ok {
 				return usageError{fmt.Errorf("--weight is ns, us or calls, not %q", weight)}
 			}
+			if in.Corrected {
+				if err := app.CheckCorrected(format); err != nil {
+					return usageError{err}
+				}
+			}
 			if err := where.check(); err != nil {
 				return err
 			}

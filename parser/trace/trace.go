@@ -289,7 +289,8 @@ func (g *growth) describe(v *view) {
 	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
 	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	if info.Records > 0 {
+	// A program may write nothing but marks, and that is a run, too.
+	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
 	note := func(format string, args ...any) { info.Notes = append(info.Notes, fmt.Sprintf(format, args...)) }

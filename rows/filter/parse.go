@@ -2,6 +2,7 @@ package filter
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -233,7 +234,20 @@ func (p *parser) term() *Expr {
 		return nil
 	}
 	p.blanks()
+	if !named && !quoted {
+		switch value {
+		case "&", "&&":
+			p.fail(start, "%s does not join terms, write and; a text is put in quotes", value)
+			return nil
+		case "|", "||":
+			p.fail(start, "%s does not join terms, write or; a text is put in quotes", value)
+			return nil
+		}
+	}
 	t, err := newTerm(c, op, value, quoted)
+	if err == nil {
+		err = t.checkWord()
+	}
 	if err != nil {
 		err.Offset += start
 		if quoted {
@@ -344,6 +358,32 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 		t.matcher = rows.NewMatcher(value)
 	}
 	return t, nil
+}
+
+// eventWords are what the column [Event] has.
+var eventWords = []string{rows.Enter.String(), rows.Leave.String(), rows.Unknown.String()}
+
+// noteWords are what notes are made of, joined by "; ": the marks of the pairing,
+// and what is said of addresses.
+var noteWords = []string{"open", "running", "no leave", "stray", "tail", "damaged", "no enter",
+	"address in several modules", "symbol file damaged", "debug information is being read"}
+
+// marks are how many of noteWords are marks.
+const marks = 7
+
+// checkWord says why a term of a column that has a few words can match none. A
+// whole note may be several words, and is not checked.
+func (t *Term) checkWord() *Error {
+	if t.Value == "" || t.Op == Matches {
+		return nil
+	}
+	switch {
+	case t.Column == Event && !slices.ContainsFunc(eventWords, t.MatchText):
+		return &Error{0, "event: is enter, leave or unknown, not %q", []any{t.Value}}
+	case t.Column == Mark && t.Op == Contains && !strings.Contains(t.Value, ";") && !slices.ContainsFunc(noteWords, t.MatchText):
+		return &Error{0, "%q is part of no mark; there are %s", []any{t.Value, strings.Join(noteWords[:marks], ", ")}}
+	}
+	return nil
 }
 
 // regexpError leaves the package's prefix out.
