@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -154,6 +155,8 @@ type Exclusion struct {
 	// Recorder is a setting of our recorder's environment, "" where it can
 	// name none of them.
 	Recorder string
+	// Unlisted are those which Recorder cannot name.
+	Unlisted []string
 	// Also are other functions of the log that gcc's option hits, because it
 	// looks for its names anywhere within a function's.
 	Also []string
@@ -178,6 +181,8 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 		chosen[f.Function] = true
 		if pattern, ok := recorderPattern(f.Function); ok {
 			add(&patterns, pattern)
+		} else {
+			add(&e.Unlisted, f.Function)
 		}
 		if name, ok := gccName(f.Function); ok {
 			add(&names, name)
@@ -205,26 +210,72 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 }
 
 // recorderPattern returns a function's name as the recorder's lists have it,
-// without template arguments. Operators, lambdas and what else the recorder
-// does not spell out of a decorated name have none.
+// without template arguments. What has a character in its name that means
+// something else in a list, such as operator*, has none, nor has what the
+// recorder does not spell out of a decorated name.
 func recorderPattern(function string) (pattern string, ok bool) {
-	if strings.Contains(function, "operator") {
-		return "", false
-	}
 	var b strings.Builder
 	depth := 0
-	for _, c := range function {
-		switch {
+	for i := 0; i < len(function); {
+		if n := operatorAt(function, i); n > 0 {
+			if depth == 0 {
+				b.WriteString(function[i : i+n])
+			}
+			i += n
+			// A space parts the operator from template arguments.
+			if strings.HasPrefix(function[i:], " <") {
+				i++
+			}
+			continue
+		}
+		switch c := function[i]; {
 		case c == '<':
 			depth++
 		case c == '>':
 			depth--
 		case depth == 0:
-			b.WriteRune(c)
+			b.WriteByte(c)
+		}
+		i++
+	}
+	pattern = lambdaName.ReplaceAllString(b.String(), "<lambda>")
+	if depth != 0 || pattern == "" || strings.ContainsAny(pattern, "{}`'*?,") {
+		return "", false
+	}
+	pattern = strings.ReplaceAll(pattern, "<lambda>", "{lambda}")
+	if strings.Contains(pattern, "!") {
+		// Only the first one ends the module's name.
+		pattern = "*!" + pattern
+	}
+	return pattern, true
+}
+
+// lambdaName is a lambda's class, with its parameters and its number or without.
+var lambdaName = regexp.MustCompile(`\{lambda[^{}]*\}`)
+
+// operators are longest first, so that none is taken for another.
+var operators = []string{" delete[]", " co_await", " delete", " new[]", " new", "<=>", "->*", "<<=", ">>=", "()", "[]", "->", "++", "--",
+	"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+", "-", "*", "/", "%", "^", "&", "|", "~",
+	"!", "=", "<", ">", ","}
+
+// conversion is the end of a conversion operator's name that the recorder
+// spells out.
+var conversion = regexp.MustCompile(`^ (?:(?:un)?signed |long )*\w+`)
+
+// operatorAt returns the length of the operator's name that begins at function[i],
+// 0 where none does.
+func operatorAt(function string, i int) int {
+	rest, ok := strings.CutPrefix(function[i:], "operator")
+	if !ok || i > 0 && function[i-1] != ':' && function[i-1] != '&' && function[i-1] != '<' {
+		return 0
+	}
+	for _, o := range operators {
+		after, ok := strings.CutPrefix(rest, o)
+		if ok && (o[0] != ' ' || after == "" || after[0] == ' ' || after[0] == '<' || after[0] == ':') {
+			return len("operator") + len(o)
 		}
 	}
-	pattern = b.String()
-	return pattern, depth == 0 && pattern != "" && !strings.ContainsAny(pattern, "{}`'*?!,")
+	return len("operator") + len(conversion.FindString(rest))
 }
 
 // gccList makes an option of a list of names, between which commas stand;

@@ -65,6 +65,41 @@ func TestGCCName(t *testing.T) {
 	}
 }
 
+func TestRecorderPattern(t *testing.T) {
+	for function, want := range map[string]string{
+		"app::get":                                  "app::get",
+		"std::vector<int, A<3>>::at":                "std::vector::at",
+		"(anonymous namespace)::leaf":               "(anonymous namespace)::leaf",
+		"a::V::operator+":                           "a::V::operator+",
+		"A::operator<":                              "A::operator<",
+		"A<int>::operator<":                         "A::operator<",
+		"operator<< <char>":                         "operator<<",
+		"A::operator<=><int>":                       "A::operator<=>",
+		"A::operator->":                             "A::operator->",
+		"A::operator()":                             "A::operator()",
+		"A::operator[]":                             "A::operator[]",
+		"A::operator new[]":                         "A::operator new[]",
+		"A::operator bool":                          "A::operator bool",
+		"A::operator unsigned int":                  "A::operator unsigned int",
+		"A::operator!=":                             "*!A::operator!=",
+		"A::operator*":                              "",
+		"A::operator,":                              "",
+		"A::operator*=":                             "",
+		"A::operator char const*":                   "",
+		"A::operators<int>":                         "A::operators",
+		"my_operator<int>":                          "my_operator",
+		"main::{lambda(int)#1}::operator()":         "main::{lambda}::operator()",
+		"main::{lambda(A<int>)#2}::operator()<int>": "main::{lambda}::operator()",
+		"main::{unnamed type#1}::f":                 "",
+		"main::'lambda'()::operator()":              "",
+		"broken<":                                   "",
+	} {
+		if got, ok := recorderPattern(function); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t, want %q", function, got, ok, want)
+		}
+	}
+}
+
 func TestExclude(t *testing.T) {
 	f := func(name, source string) FunctionCost {
 		return FunctionCost{Function: name, Named: true, Source: source}
@@ -77,8 +112,11 @@ func TestExclude(t *testing.T) {
 	if want := `'-finstrument-functions-exclude-file-list=a\,b.cpp,it'\''s.cpp'`; e.Files != want {
 		t.Errorf("got %s, want %s", e.Files, want)
 	}
-	if want := `LOGREC_EXCLUDE='app::get,app::twice'`; e.Recorder != want {
-		t.Errorf("got %s, want %s", e.Recorder, want)
+	if want := `LOGREC_EXCLUDE='app::get,app::twice,f::{lambda}::operator()'`; e.Recorder != want || len(e.Unlisted) > 0 {
+		t.Errorf("got %s and %q, want %s", e.Recorder, e.Unlisted, want)
+	}
+	if e := Exclude([]FunctionCost{f("A::operator*", "")}, nil); e.Recorder != "" || !slices.Equal(e.Unlisted, []string{"A::operator*"}) {
+		t.Errorf("of what no list can name: %q, %q", e.Recorder, e.Unlisted)
 	}
 	if !slices.Equal(e.Also, []string{"app::getAll", "app::twice<double>"}) || !slices.Equal(e.Left, []string{"f::{lambda}::operator()"}) {
 		t.Errorf("also %q, left %q", e.Also, e.Left)

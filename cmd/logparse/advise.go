@@ -146,6 +146,12 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 	if e.Recorder != "" {
 		part("Without building again, for the trace recorder:", e.Recorder)
 	}
+	if len(e.Unlisted) > 0 {
+		if e.Recorder == "" {
+			part("The trace recorder, without building again:")
+		}
+		fmt.Fprintf(w, "  Its list cannot name %s.\n", rows.Visible(strings.Join(clip(e.Unlisted, 5), ", ")))
+	}
 }
 
 // inModule writes a function's module and source behind its name.

@@ -2,18 +2,14 @@
  * is recorded. */
 
 #include "core.h"
+#include "demangle.h"
 #include "logrec.h"
 
 #include <string.h>
 
 /* ---- settings ---- */
 
-LR_OWN static int begins(const char **s, const char *word) {
-  const size_t n = strlen(word);
-  if (strncmp(*s, word, n) != 0) return 0;
-  *s += n;
-  return 1;
-}
+LR_OWN static int is(const char *s, size_t n, const char *word) { return strlen(word) == n && memcmp(s, word, n) == 0; }
 
 LR_OWN static uint64_t number(const char **s) {
   uint64_t v = 0;
@@ -21,13 +17,47 @@ LR_OWN static uint64_t number(const char **s) {
   return v;
 }
 
-/* duration understands 500, 500ns, 10us, 2ms, 1s. */
-LR_OWN static uint64_t duration(const char *s) {
-  uint64_t v = number(&s);
-  if (begins(&s, "us")) return v * 1000;
-  if (begins(&s, "ms")) return v * 1000000;
-  if (begins(&s, "s")) return v * 1000000000;
-  return v;
+/* duration understands 500, 500ns, 10us, 1.5ms, 1s; 0 for what it does not. */
+LR_OWN static int duration(const char *s, uint64_t *ns) {
+  const uint64_t second = 1000000000;
+  if (*s < '0' || *s > '9') return 0;
+  const uint64_t whole = number(&s);
+  uint64_t part = 0, digit = second;
+  if (*s == '.')
+    for (s++; *s >= '0' && *s <= '9'; s++) part += (uint64_t)(*s - '0') * (digit /= 10);
+  uint64_t unit;
+  if (!*s || is(s, strlen(s), "ns")) unit = 1;
+  else if (is(s, strlen(s), "us")) unit = 1000;
+  else if (is(s, strlen(s), "ms")) unit = 1000000;
+  else if (is(s, strlen(s), "s")) unit = second;
+  else return 0;
+  if (whole > ((uint64_t)1 << 62) / unit) return 0;
+  *ns = whole * unit + part * unit / second;
+  return 1;
+}
+
+/* what_to_do reads LOGREC: words with commas between. */
+LR_OWN static int what_to_do(const char *s) {
+  int understood = 1;
+  while (*s) {
+    size_t n = 0;
+    while (s[n] && s[n] != ',') n++;
+    if (is(s, n, "off")) {
+      lr_settings.off = 1;
+    } else if (n >= 4 && memcmp(s, "ring", 4) == 0 && (n == 4 || s[4] == ':')) {
+      const char *end = s + 4;
+      uint64_t mb = 0;
+      if (n > 4) end++, mb = number(&end);
+      lr_settings.ring = 1;
+      if (end != s + n || n == 5 || mb > (uint64_t)1 << 20) understood = 0, mb = 0;
+      lr_settings.ring_bytes = (mb ? mb : 1) << 20;
+    } else if (n && !is(s, n, "on")) {
+      understood = 0;
+    }
+    s += n;
+    if (*s) s++;
+  }
+  return understood;
 }
 
 LR_OWN void lr_read_settings(void) {
@@ -36,18 +66,7 @@ LR_OWN void lr_read_settings(void) {
   done = 1;
   static char value[4096];
   const char *s = plat_environment("LOGREC", value, sizeof value);
-  while (s && *s) {
-    if (begins(&s, "off")) lr_settings.off = 1;
-    else if (begins(&s, "ring")) {
-      lr_settings.ring = 1;
-      uint64_t mb = 0;
-      if (begins(&s, ":")) mb = number(&s);
-      lr_settings.ring_bytes = (mb ? mb : 1) << 20;
-    } else if (!begins(&s, "on") && !begins(&s, ",")) {
-      plat_message("logrec: LOGREC is off, on or ring[:MB]");
-      break;
-    }
-  }
+  if (s && !what_to_do(s)) plat_message("logrec: LOGREC is off, on or ring[:MB]");
   s = plat_environment("LOGREC_FILE", value, sizeof value);
   if (s) memcpy(lr_settings.file, s, strlen(s) + 1);
   s = plat_environment("LOGREC_INCLUDE", value, sizeof value);
@@ -55,11 +74,18 @@ LR_OWN void lr_read_settings(void) {
   s = plat_environment("LOGREC_EXCLUDE", value, sizeof value);
   if (s) memcpy(lr_settings.exclude, s, strlen(s) + 1);
   s = plat_environment("LOGREC_MIN", value, sizeof value);
-  if (s) lr_settings.minimum = duration(s);
+  if (s && *s && !duration(s, &lr_settings.minimum))
+    plat_message("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
   s = plat_environment("LOGREC_SITES", value, sizeof value);
-  lr_settings.sites = s && s[0] == '1';
+  lr_settings.sites = s && is(s, strlen(s), "1");
+  if (s && *s && !lr_settings.sites && !is(s, strlen(s), "0")) plat_message("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
   s = plat_environment("LOGREC_SNAPSHOT_SIGNAL", value, sizeof value);
-  if (s) lr_settings.snapshot_signal = (int)number(&s);
+  if (s && *s) {
+    const char *end = s;
+    const uint64_t n = number(&end);
+    if (*end || n > 64) plat_message("logrec: LOGREC_SNAPSHOT_SIGNAL is a signal's number: there is none");
+    else lr_settings.snapshot_signal = (int)n;
+  }
   lr_choose_mode();
 }
 
@@ -95,78 +121,6 @@ LR_OWN static int fits(const char *pattern, size_t n, const char *s) {
   return pattern == end;
 }
 
-/* plain_name makes the qualified name out of a decorated one of the Itanium
- * ABI: _ZN3app7Counter3addEi becomes app::Counter::add. Template arguments and
- * parameters are left out; 0 for what it does not understand. */
-LR_OWN static int plain_name(const char *s, char *name, size_t size) {
-  if (s[0] != '_' || s[1] != 'Z') return 0;
-  s += 2;
-  if (*s == 'L') s++;
-  const int nested = *s == 'N';
-  if (nested)
-    for (s++; *s == 'K' || *s == 'V' || *s == 'R' || *s == 'O'; s++) {}
-  size_t n = 0;
-  const char *part = "";
-  size_t part_length = 0;
-  for (;;) {
-    const char *text = NULL;
-    size_t length = 0;
-    int destructor = 0;
-    if (s[0] == 'S' && s[1] == 't') {
-      text = "std", length = 3, s += 2;
-    } else if (*s == 'L' && s[1] >= '1' && s[1] <= '9') {
-      s++;
-      continue;
-    } else if (*s >= '1' && *s <= '9') {
-      while (*s >= '0' && *s <= '9' && length < 4096) length = length * 10 + (size_t)(*s++ - '0');
-      if (strlen(s) < length) return 0;
-      text = s;
-      s += length;
-      if (length > 8 && memcmp(text, "_GLOBAL_", 8) == 0) text = "(anonymous namespace)", length = 21;
-    } else if (n && *s == 'C' && s[1] >= '1' && s[1] <= '3') {
-      text = part, length = part_length, s += 2;
-    } else if (n && *s == 'D' && s[1] >= '0' && s[1] <= '2') {
-      text = part, length = part_length, destructor = 1, s += 2;
-    } else if (n && *s == 'I') {
-      int depth = 0;
-      do {
-        if (!*s) return 0;
-        if (*s >= '1' && *s <= '9') {
-          size_t skip = 0;
-          while (*s >= '0' && *s <= '9' && skip < 4096) skip = skip * 10 + (size_t)(*s++ - '0');
-          if (strlen(s) < skip) return 0;
-          s += skip;
-          continue;
-        }
-        if (*s == 'I' || *s == 'N' || *s == 'X' || *s == 'J' || *s == 'F') depth++;
-        if (*s == 'L') {
-          while (*s && *s != 'E') s++;
-          if (*s) s++;
-          continue;
-        }
-        if (*s == 'E') depth--;
-        s++;
-      } while (depth > 0);
-      if (!nested) break;
-      continue;
-    } else {
-      break;
-    }
-    if (n + length + 4 > size) return 0;
-    if (n) memcpy(name + n, "::", 2), n += 2;
-    if (destructor) name[n++] = '~';
-    part = text;
-    part_length = length;
-    memcpy(name + n, text, length);
-    n += length;
-    if (!nested && !(length == 3 && memcmp(text, "std", 3) == 0 && text[-1] != '3')) {
-      if (*s != 'I') break;
-    }
-  }
-  name[n] = 0;
-  return n > 0 && (!nested || *s == 'E');
-}
-
 /* listed tells whether a pattern of the list fits a function: its module's
  * base name, its symbol, "" where it has none, and its plain name. */
 LR_OWN static int listed(const char *list, const char *module, const char *symbol, const char *plain) {
@@ -194,7 +148,7 @@ LR_OWN static int listed(const char *list, const char *module, const char *symbo
 
 LR_OWN static int decide(const char *module, const char *symbol) {
   char plain[512] = "";
-  if (!plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
+  if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
   return (!lr_settings.include[0] || listed(lr_settings.include, module, symbol, plain)) &&
          !listed(lr_settings.exclude, module, symbol, plain);
 }
@@ -227,7 +181,7 @@ LR_OWN static void keep(uint64_t *table, uintptr_t function, int wanted) {
 struct search {
   uintptr_t address;   /* looked for */
   uintptr_t best;      /* the symbol at or below it */
-  char symbol[1024];
+  char symbol[4096];
   int exact;           /* address is a function's first byte */
 };
 
@@ -241,24 +195,33 @@ LR_OWN static void consider(void *p, uintptr_t address, const char *symbol) {
   s->symbol[n] = 0;
 }
 
+/* decide_first looks the function up. Where the modules' lock is not to be had,
+ * or nothing is known of the function, it is recorded, and a later call of it
+ * comes here again. */
 LR_COLD static int decide_first(uintptr_t function, unsigned kind) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
   int wanted = 1;
   struct plat_module m;
   static struct search search;
-  if (plat_module_of(function, &m) && plat_modules_trylock()) {
-    if (!decisions) decisions = plat_pages(DECISIONS * sizeof *decisions, 0);
-    search.address = function;
-    search.best = 0;
-    search.exact = kind == 0;
-    search.symbol[0] = 0;
-    plat_module_symbols(&m, consider, &search);
-    const char *module = m.path;
-    for (const char *s = m.path; *s; s++)
-      if (*s == '/' || *s == '\\') module = s + 1;
-    wanted = decide(module, search.symbol);
-    if (decisions) keep(decisions, function, wanted);
+  if (plat_modules_lock()) {
+    if (!decisions) lr_store(&decisions, plat_pages(DECISIONS * sizeof *decisions, 0));
+    /* Another thread may have looked it up while this one waited. */
+    const int decided = decisions ? known(decisions, function) : -1;
+    if (decided >= 0) {
+      wanted = decided;
+    } else if (plat_module_of(function, &m)) {
+      search.address = function;
+      search.best = 0;
+      search.exact = kind == 0;
+      search.symbol[0] = 0;
+      plat_module_symbols(&m, consider, &search);
+      const char *module = m.path;
+      for (const char *s = m.path; *s; s++)
+        if (*s == '/' || *s == '\\') module = s + 1;
+      wanted = decide(module, search.symbol);
+      if (decisions) keep(decisions, function, wanted);
+    }
     plat_modules_unlock();
   }
   plat_slow_end(&saved);

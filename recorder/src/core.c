@@ -577,7 +577,7 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
   if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off)) {
     t = old != &lr_nobody ? old : take_free();
     if (!t) t = plat_pages(LR_THREAD_BYTES, 1);
-    if (t && t == old && have_forked) {
+    if (t && have_forked) {
       for (int i = 0; i < LR_LEVELS; i++) {
         struct lr_level *v = &t->level[i];
         v->stack = forked[i].stack;
@@ -1272,7 +1272,22 @@ LR_OWN void lr_fork_parent(void) {
 LR_OWN void lr_fork_child(void) {
   plat_locks_reset();
   struct lr_thread *t = lr_self_get();
-  if (t != &lr_nobody) t->level[0].inside = 0;
+  if (t != &lr_nobody) {
+    /* Where a signal handler forks, the hook that it interrupted goes on with t
+     * when the handler is done, and may have a chunk at hand: what it writes goes
+     * nowhere, and the thread gets another lr_thread. */
+    for (int i = 0; i < LR_LEVELS; i++) {
+      struct lr_level *v = &t->level[i];
+      v->chunk = &lr_no_chunk;
+      v->limit = 0;
+      if (have_forked) {
+        v->stack = forked[i].stack;
+        v->top = v->stack_end = forked[i].top;
+      }
+    }
+    t->level[0].inside = 0;
+    lr_self_set(&lr_nobody);
+  }
   lr_global.free_threads = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();

@@ -221,8 +221,7 @@ LR_OWN void plat_modules_reset(void) {
 
 LR_OWN int plat_module_of(uintptr_t address, struct plat_module *m) {
   for (int round = 0; round < 2; round++) {
-    if (round && plat_modules_changed()) plat_modules_scan();
-    if (!plat_modules_trylock()) return 0;
+    if (round && plat_modules_changed()) scan();
     for (uint32_t i = 0; i < known_count; i++) {
       if (address - known[i].base >= known[i].size) continue;
       m->number = known[i].number;
@@ -230,10 +229,8 @@ LR_OWN int plat_module_of(uintptr_t address, struct plat_module *m) {
       m->bias = known[i].bias;
       m->size = known[i].size;
       m->path = known[i].path;
-      plat_modules_unlock();
       return 1;
     }
-    plat_modules_unlock();
   }
   return 0;
 }

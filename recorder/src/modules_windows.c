@@ -307,19 +307,19 @@ LR_OWN void plat_modules_reset(void) {
   for (uint32_t i = 0; i < known_count; i++) known[i].written = 0;
 }
 
+/* Its holder never waits for the loader's lock. */
+LR_OWN int plat_modules_lock(void) { return lr_modules_lock(); }
+
 LR_OWN int plat_module_of(uintptr_t address, struct plat_module *m) {
-  int found = 0;
-  if (!lr_modules_lock()) return 0;
-  for (uint32_t i = 0; i < known_count && !found; i++) {
+  for (uint32_t i = 0; i < known_count; i++) {
     if (address - known[i].base >= known[i].size) continue;
     m->number = known[i].number;
     m->base = m->bias = known[i].base;
     m->size = known[i].size;
     m->path = known[i].path;
-    found = 1;
+    return 1;
   }
-  plat_modules_unlock();
-  return found;
+  return 0;
 }
 
 /* ---- symbols of a file ---- */

@@ -159,6 +159,9 @@ int plat_lock(void);
 void plat_unlock(void);
 /* A second one, for scans of the modules: 0 if another thread has it. */
 int plat_modules_trylock(void);
+/* Waits for it. 0 if this thread has it, or where another one keeps it so long
+ * that it may be waiting for what this thread has, such as the loader's lock. */
+int plat_modules_lock(void);
 void plat_modules_unlock(void);
 /* Both are free again: in a forked child. */
 void plat_locks_reset(void);
@@ -217,7 +220,7 @@ int plat_modules_changed(void);
 /* Forgets what it wrote, for a new file. */
 void plat_modules_reset(void);
 /* The loaded module that owns address; its number is never used again. 0: none
- * is known. */
+ * is known. With the modules' lock, and only as long is path valid. */
 struct plat_module {
   uint32_t number;
   uintptr_t base, bias;
@@ -226,7 +229,7 @@ struct plat_module {
 };
 int plat_module_of(uintptr_t address, struct plat_module *m);
 /* Calls each(context, address, name) for every function symbol of the module's
- * file. Addresses are VAs. */
+ * file. Addresses are VAs. With the modules' lock. */
 void plat_module_symbols(const struct plat_module *m, void (*each)(void *, uintptr_t, const char *), void *context);
 
 #endif

@@ -295,7 +295,9 @@ LR_OWN void plat_file_trim(uint64_t size) {
 }
 
 LR_OWN void plat_file_forget(void) {
-  if (file.base) munmap(file.base, (size_t)file.mapped);
+  /* Memory stays there for hooks that the fork interrupted. */
+  if (file.base)
+    mmap(file.base, (size_t)file.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (file.fd >= 0 && same_file()) close(file.fd);
   file.fd = -1;
   file.base = NULL;
@@ -362,7 +364,36 @@ LR_OWN static void give(uint32_t *word) {
 LR_OWN int plat_lock(void) { return take(&lock_word, 1); }
 LR_OWN void plat_unlock(void) { give(&lock_word); }
 LR_OWN int plat_modules_trylock(void) { return take(&modules_word, 0); }
-LR_OWN void plat_modules_unlock(void) { give(&modules_word); }
+
+/* How often the modules' lock was given back, and that count when somebody
+ * waited for it in vain: nobody else waits until it was given back again. */
+static uint32_t modules_given, modules_in_vain = UINT32_MAX;
+
+LR_OWN int plat_modules_lock(void) {
+  enum { PAUSE = 50000, MOST = 200000000 }; /* ns */
+  uint64_t since = 0;
+  uint32_t before = 0;
+  while (!take(&modules_word, 0)) {
+    const uint32_t owner = lr_load(&modules_word), given = lr_load(&modules_given);
+    if (owner == (uint32_t)plat_thread_id() || given == lr_load(&modules_in_vain)) return 0;
+    const uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+    if (!since || given != before) {
+      since = now;
+      before = given;
+    } else if (now - since > MOST) {
+      lr_store(&modules_in_vain, given);
+      return 0;
+    }
+    const struct timespec pause = {0, PAUSE};
+    /* It ends at once where the owner is another one by now. */
+    if (owner) syscall(SYS_futex, &modules_word, FUTEX_WAIT_PRIVATE, owner, &pause, NULL, 0);
+  }
+  return 1;
+}
+LR_OWN void plat_modules_unlock(void) {
+  lr_store(&modules_given, modules_given + 1);
+  give(&modules_word);
+}
 LR_OWN void plat_locks_reset(void) { lock_word = modules_word = 0; }
 
 typedef char check_saved[sizeof(sigset_t) + sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];

@@ -23,7 +23,7 @@ static bool caseFailed;
   } while (0)
 
 // content is empty where there is no such file.
-static std::string content(const std::string &path) {
+inline std::string content(const std::string &path) {
   std::string s;
   if (FILE *f = fopen(path.c_str(), "rb")) {
     char b[65536];

@@ -123,6 +123,13 @@ g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_logtest.cpp" -o "$build/trace_logtest" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" || exit 1
 
+if chosen names; then
+  begun=$(date +%s)
+  g++ -std=c++11 -O1 -g $warnings -fsanitize=address,undefined -fno-sanitize-recover=undefined "$here/names_test.cpp" \
+    -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
+  count names $?
+fi
+
 cyg=-finstrument-functions
 # share TENTHS: a lane's part of the kills.
 share() { [ -n "${LANES-}" ] && echo "kills=$kills" || echo "kills=$(((kills * $1 + 9) / 10))"; }

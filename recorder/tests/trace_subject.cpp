@@ -148,6 +148,38 @@ QUIET static int signals(long calls) {
   return 0;
 }
 
+enum { CHILDREN = 100 };
+static volatile sig_atomic_t isChild, born;
+static pid_t children[CHILDREN];
+QUIET static void forkingHandler(int) {
+  if (isChild || born == CHILDREN) return;
+  const pid_t pid = fork();
+  if (pid == 0) isChild = 1;
+  else children[born] = pid, born = born + 1;
+}
+// Handlers that interrupt hooks fork, and parent and child go on where the hook
+// was.
+QUIET static int forksInHandlers() {
+  struct sigaction a = {};
+  a.sa_handler = forkingHandler;
+  sigaction(SIGALRM, &a, nullptr);
+  const itimerval every = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &every, nullptr);
+  while (born < CHILDREN && !isChild) leaf(1);
+  if (isChild) {
+    for (int i = 0; i < 1000; i++) leaf(2);
+    _exit(0);
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  int bad = 0;
+  for (int i = 0; i < born; i++) {
+    int status = 0;
+    waitpid(children[i], &status, 0);
+    bad += status != 0;
+  }
+  return bad;
+}
+
 static sigjmp_buf outOfHandler;
 static volatile sig_atomic_t mayJump;
 LOGGED static void jumpingHandler(int) {
@@ -283,6 +315,54 @@ QUIET static int switches() {
   return 0;
 }
 
+// Functions that the recorder must look up, for many threads at once.
+template <int N>
+LOGGED static void many() {
+  __asm__ volatile("" ::"r"(N));
+}
+enum { MANY = 256 };
+static void (*manys[MANY])();
+template <int N>
+struct Fill {
+  QUIET static void fill() {
+    manys[N] = many<N>;
+    Fill<N - 1>::fill();
+  }
+};
+template <>
+struct Fill<-1> {
+  QUIET static void fill() {}
+};
+static int manyReady, manyDone, manyRounds;
+QUIET static void *callsMany(void *p) {
+  const long me = reinterpret_cast<long>(p);
+  leaf(1);
+  __atomic_fetch_add(&manyReady, 1, __ATOMIC_ACQ_REL);
+  while (__atomic_load_n(&manyReady, __ATOMIC_ACQUIRE) < 8) {}
+  for (int r = 0; r < manyRounds; r++)
+    for (int i = 0; i < MANY; i++) manys[(i + me * 3) % MANY]();
+  __atomic_fetch_add(&manyDone, 1, __ATOMIC_ACQ_REL);
+  return nullptr;
+}
+// With a library, what was looked up is forgotten meanwhile, again and again.
+QUIET static int manyThreads(int rounds, const char *library) {
+  Fill<MANY - 1>::fill();
+  for (int i = 0; i < MANY; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "many%d", i);
+    tellFunction(name, manys[i]);
+  }
+  manyRounds = rounds;
+  pthread_t t[8];
+  for (long i = 0; i < 8; i++) pthread_create(&t[i], nullptr, callsMany, reinterpret_cast<void *>(i));
+  while (library && __atomic_load_n(&manyDone, __ATOMIC_ACQUIRE) < 8) {
+    if (void *h = dlopen(library, RTLD_NOW | RTLD_LOCAL)) dlclose(h);
+    else return 9;
+  }
+  for (int i = 0; i < 8; i++) pthread_join(t[i], nullptr);
+  return 0;
+}
+
 LOGGED static int forksInside(const char *how) {
   leaf(1);
   const pid_t pid = how[0] == 'r' ? pid_t(syscall(SYS_fork)) : fork();
@@ -347,7 +427,9 @@ QUIET static int run(int argc, char **argv) {
   if (is("signals")) return signals(arg(2));
   if (is("signaljumps")) return signalJumps(int(arg(2)));
   if (is("threads")) return threads(int(arg(2)), int(arg(3)), int(arg(4)));
+  if (is("many")) return manyThreads(int(arg(2)), argc > 3 ? argv[3] : nullptr);
   if (is("fork")) return forksInside(argv[2]);
+  if (is("forkhandlers")) return forksInHandlers();
   if (is("vfork")) {
     leaf(1);
     const pid_t pid = vfork();

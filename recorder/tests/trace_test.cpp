@@ -281,6 +281,21 @@ static void forkCase(const char *how) {
 static void testFork() { forkCase("fork"); }
 static void testRawFork() { forkCase("raw"); }
 
+static void testForkHandlers() {
+  const Outcome o = run({"forkhandlers"});
+  CHECK(o.status == 0, "status %#x: that many children failed", o.status);
+  const vector<string> names = traces();
+  CHECK(names.size() == 101, "%zu traces", names.size());
+  const uint64_t leaf = o.told.count("leaf") ? o.told.at("leaf") : 0;
+  unsigned lacking = 0;
+  for (const string &name : names) {
+    const Trace t(name);
+    CHECK(t.ok(), "%s", t.error.c_str());
+    lacking += enters(t, leaf) < 1000;
+  }
+  CHECK(lacking == 0, "%u traces lack calls", lacking);
+}
+
 static void testVfork() {
   const Outcome o = run({"vfork"});
   const Trace t = one(o);
@@ -446,6 +461,74 @@ static void testLists() {
   {
     const Trace t = one(o);
     CHECK(enters(t, o.told.at("pluginA")) == 0 && t.events >= 23, "%llu events", (ull)t.events);
+  }
+}
+
+// What is left out stays so where many threads look functions up at once, and
+// where what they found is forgotten meanwhile.
+static void testListsThreads() {
+  for (int i = 0; i < 6 && !caseFailed; i++) {
+    Args args = {"many", i % 2 ? "30" : "3"};
+    if (i % 2) args.push_back(plugins + "/libA.so");
+    const Outcome o = run(args, {"LOGREC_EXCLUDE=*many*,libA.so!"});
+    const Trace t = one(o);
+    std::set<uint64_t> left;
+    for (auto &f : o.told)
+      if (f.first.compare(0, 4, "many") == 0) left.insert(f.second);
+    uint64_t wrong = 0;
+    for (auto &s : t.streams)
+      for (const TraceEvent &e : s.second.events)
+        if (e.kind == TraceEvent::Enter) {
+          auto at = left.upper_bound(e.address);
+          wrong += at != left.begin() && isFunction(e, *--at);
+        }
+    CHECK(left.size() == 256 && wrong == 0, "%zu functions, %llu calls recorded", left.size(), (ull)wrong);
+    CHECK(enters(t, o.told.at("leaf")) == 8, "%llu of leaf", (ull)enters(t, o.told.at("leaf")));
+  }
+}
+
+// A setting that is not understood is said in one line, and the default taken.
+static void testSettings() {
+  const struct {
+    const char *setting, *says;
+    uint64_t minimum, ring;
+    unsigned flags;
+  } cases[] = {{"LOGREC_MIN=10us", "", 10000, 0, 4},
+               {"LOGREC_MIN=1.5us", "", 1500, 0, 4},
+               {"LOGREC_MIN=0.25ms", "", 250000, 0, 4},
+               {"LOGREC_MIN=500", "", 500, 0, 4},
+               {"LOGREC_MIN=500ns", "", 500, 0, 4},
+               {"LOGREC_MIN=2s", "", 2000000000, 0, 4},
+               {"LOGREC_MIN=", "", 0, 0, 0},
+               {"LOGREC_MIN=10parsec", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=10 us", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=10xs", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=1.5.5us", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=abc", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=-1s", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_MIN=9999999999999999999999s", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_SITES=1", "", 0, 0, 2},
+               {"LOGREC_SITES=0", "", 0, 0, 0},
+               {"LOGREC_SITES=yes", "LOGREC_SITES", 0, 0, 0},
+               {"LOGREC_SNAPSHOT_SIGNAL=USR1", "LOGREC_SNAPSHOT_SIGNAL", 0, 0, 0},
+               {"LOGREC=on", "", 0, 0, 0},
+               {"LOGREC=onn", "LOGREC is", 0, 0, 0},
+               {"LOGREC=offf", "LOGREC is", 0, 0, 0},
+               {"LOGREC=Off", "LOGREC is", 0, 0, 0},
+               {"LOGREC=ring", "", 0, 1 << 20, 1},
+               {"LOGREC=on,ring:2", "", 0, 2 << 20, 1},
+               {"LOGREC=ring:abc", "LOGREC is", 0, 1 << 20, 1},
+               {"LOGREC=ring:2x", "LOGREC is", 0, 1 << 20, 1},
+               {"LOGREC=ring:", "LOGREC is", 0, 1 << 20, 1}};
+  for (const auto &c : cases) {
+    const Outcome o = run({"calls", "3"}, {c.setting});
+    const bool says = !o.err.empty();
+    CHECK(says == (c.says[0] != 0) && o.err.find(says ? string("logrec: ") + c.says : "") == 0 &&
+              std::count(o.err.begin(), o.err.end(), '\n') == says,
+          "%s: %s", c.setting, o.err.c_str());
+    const Trace t = one(o, true);
+    CHECK(t.minimum == c.minimum && t.ring == c.ring && (t.flags & 7) == c.flags, "%s: minimum %llu, ring %llu, flags %x", c.setting,
+          (ull)t.minimum, (ull)t.ring, unsigned(t.flags));
   }
 }
 
@@ -617,12 +700,13 @@ int main(int argc, char **argv) {
     void (*test)();
   } cases[] = {{"calls", testCalls},     {"deep", testDeep},       {"jumps", testJumps},
                {"catches", testCatches}, {"signals", testSignals}, {"signal-jumps", testSignalJumps},
-               {"threads", testThreads}, {"fork", testFork},       {"raw-fork", testRawFork},
+               {"threads", testThreads}, {"fork", testFork},       {"raw-fork", testRawFork}, {"fork-handlers", testForkHandlers},
                {"vfork", testVfork},     {"exec", testExec},       {"helpers", testHelpers},
                {"quiet", testQuiet},     {"plugins", testPlugins}, {"state", testState},
                {"marks", testMarks},     {"switch", testSwitch},   {"switches", testSwitches},
                {"short", testShort},
-               {"lists", testLists},     {"sites", testSites},     {"ring", testRing},
+               {"lists", testLists},     {"lists-threads", testListsThreads}, {"settings", testSettings},
+               {"sites", testSites},     {"ring", testRing},
                {"ring-threads", testRingThreads}, {"statics", testStatics}, {"names", testNames},
                {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill}};
   for (const auto &c : cases) {
