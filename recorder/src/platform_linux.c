@@ -370,7 +370,7 @@ LR_OWN int plat_modules_trylock(void) { return take(&modules_word, 0); }
 static uint32_t modules_given, modules_in_vain = UINT32_MAX;
 
 LR_OWN int plat_modules_lock(void) {
-  enum { PAUSE = 50000, MOST = 200000000 }; /* ns */
+  enum { PAUSE = 50000, MOST = 2000000000 }; /* ns */
   uint64_t since = 0;
   uint32_t before = 0;
   while (!take(&modules_word, 0)) {
