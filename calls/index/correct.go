@@ -126,6 +126,22 @@ func selvesOf(correct Correct) Columns {
 	return Selves
 }
 
+// callBlocks calls add with the blocks whose calls are wanted, and with all of them
+// if correct is not nil, which has then corrected their durations.
+func (w *worker) callBlocks(first, end int, correct Correct, add func(f *foundRows)) error {
+	return w.blocks(first, end, func(f *foundRows) error {
+		if correct != nil {
+			if err := f.correct(w, correct); err != nil {
+				return err
+			}
+		} else if f.count == 0 {
+			return nil
+		}
+		add(f)
+		return nil
+	})
+}
+
 // correct corrects the durations of a block, which is read even if no row of it
 // passes: its calls may lie in one that does.
 func (f *foundRows) correct(w *worker, correct Correct) error {

@@ -1168,7 +1168,7 @@ func (p *pairer) prune() {
 
 func (p *pairer) rehash() {
 	h := newHash()
-	for len(p.cells)*2 > len(h.slots) {
+	for h.full(len(p.cells)) {
 		h.grow()
 	}
 	for k := range p.cells {

@@ -119,17 +119,7 @@ func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, e
 			defer t.stacks.end()
 			defer t.own.end()
 		}
-		return w.blocks(first, end, func(f *foundRows) error {
-			if o.Correct != nil {
-				if err := f.correct(w, o.Correct); err != nil {
-					return err
-				}
-			} else if f.count == 0 {
-				return nil
-			}
-			t.add(f)
-			return nil
-		})
+		return w.callBlocks(first, end, o.Correct, t.add)
 	})
 	if err != nil {
 		return nil, err

@@ -295,9 +295,16 @@ LR_OWN void plat_file_trim(uint64_t size) {
 }
 
 LR_OWN void plat_file_forget(void) {
-  /* Memory stays there for hooks that the fork interrupted. */
-  if (file.base)
-    mmap(file.base, (size_t)file.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (file.base) {
+    /* Memory stays where a hook that the fork interrupted may write. Should there be
+     * none, it must not be the file any more. */
+    enum { LARGEST_PAGE = 65536 };
+    uint64_t used = (file.size + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
+    if (used > file.mapped) used = file.mapped;
+    if (used < file.mapped) munmap(file.base + used, (size_t)(file.mapped - used));
+    if (used && mmap(file.base, (size_t)used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+      munmap(file.base, (size_t)used);
+  }
   if (file.fd >= 0 && same_file()) close(file.fd);
   file.fd = -1;
   file.base = NULL;

@@ -26,6 +26,39 @@ func NewEntry() *Entry {
 	return e
 }
 
+// A Focusable is a widget that keys can go to.
+type Focusable interface {
+	fyne.CanvasObject
+	fyne.Focusable
+}
+
+// NewNarrow makes an entry for what narrows a list: Enter and Down lead from it
+// to the list, Escape takes the text away too.
+func NewNarrow(list Focusable) *Entry {
+	e := NewEntry()
+	e.OnKey = func(name fyne.KeyName) bool {
+		switch name {
+		case fyne.KeyDown, fyne.KeyReturn, fyne.KeyEnter:
+		case fyne.KeyEscape:
+			e.Replace("")
+		default:
+			return false
+		}
+		focus(list)
+		return true
+	}
+	return e
+}
+
+// Focus lets the user type.
+func (e *Entry) Focus() { focus(e) }
+
+func focus(f Focusable) {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(f); c != nil {
+		c.Focus(f)
+	}
+}
+
 // Settle sets the text without telling OnDone, unless the user is typing.
 func (e *Entry) Settle(text string) {
 	if text == e.settled && e.Text == text {

@@ -75,8 +75,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.List.SortNext(false)
 		}
 	}
-	v.narrow = inputs.NewEntry()
-	v.narrow.OnKey = v.narrowKey
+	v.narrow = inputs.NewNarrow(g)
 	v.narrow.OnChanged = func(string) {
 		if v.OnNarrow != nil {
 			v.OnNarrow()
@@ -108,27 +107,8 @@ func (v *View) Text() string { return v.narrow.Text }
 // Narrow narrows the list to marks that hold a text.
 func (v *View) Narrow(text string) { v.narrow.SetText(text) }
 
-// narrowKey leads from what was typed to the list; Escape takes it away too.
-func (v *View) narrowKey(name fyne.KeyName) bool {
-	switch name {
-	case fyne.KeyDown, fyne.KeyReturn, fyne.KeyEnter:
-	case fyne.KeyEscape:
-		v.narrow.Replace("")
-	default:
-		return false
-	}
-	if c := fyne.CurrentApp().Driver().CanvasForObject(v.List.Grid); c != nil {
-		c.Focus(v.List.Grid)
-	}
-	return true
-}
-
 // FocusNarrow lets the user type what to narrow the list to.
-func (v *View) FocusNarrow() {
-	if c := fyne.CurrentApp().Driver().CanvasForObject(v.narrow); c != nil {
-		c.Focus(v.narrow)
-	}
-}
+func (v *View) FocusNarrow() { v.narrow.Focus() }
 
 // Show shows marks, whose times are worth so many digits of a second. The list
 // must not be changed any more. more says that there are others behind them.

@@ -81,8 +81,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.List.Turn()
 		}
 	}
-	v.narrow = inputs.NewEntry()
-	v.narrow.OnKey = v.narrowKey
+	v.narrow = inputs.NewNarrow(g)
 	v.narrow.OnChanged = func(s string) { v.List.Narrow(Keep(s)) }
 	v.count = widget.NewLabel("")
 	v.count.Importance = widget.LowImportance
@@ -127,27 +126,8 @@ func (v *View) SetPalette(p *grid.Palette) {
 	v.histogram.SetPalette(p)
 }
 
-// narrowKey leads from what was typed to the table; Escape takes it away too.
-func (v *View) narrowKey(name fyne.KeyName) bool {
-	switch name {
-	case fyne.KeyDown, fyne.KeyReturn, fyne.KeyEnter:
-	case fyne.KeyEscape:
-		v.narrow.Replace("")
-	default:
-		return false
-	}
-	if c := fyne.CurrentApp().Driver().CanvasForObject(v.List.Grid); c != nil {
-		c.Focus(v.List.Grid)
-	}
-	return true
-}
-
 // FocusNarrow lets the user type what to narrow the table to.
-func (v *View) FocusNarrow() {
-	if c := fyne.CurrentApp().Driver().CanvasForObject(v.narrow); c != nil {
-		c.Focus(v.narrow)
-	}
-}
+func (v *View) FocusNarrow() { v.narrow.Focus() }
 
 // Show shows the functions of a selection, whose times are worth so many digits
 // of a second. The list must not be changed any more.
