@@ -36,6 +36,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -193,8 +194,11 @@ struct Kept {
   uint64_t magic;
   int pid;       // of the process that opened the files
   int checkPid;  // 1: the kernel cannot clear State, compare pid at each record
-  int limited;   // 1: the process has a file size limit
   int dat, bin;
+  // What descriptor 2 was at the first record, 0 nothing. A file that the program
+  // puts in its place gets no message.
+  dev_t errorDevice;
+  ino_t errorInode;
   bool perProcess;  // the pattern contains %p
   char pattern[kPath];
   // Room to work in: not on the stack, which may be a small one.
@@ -216,6 +220,12 @@ template <class T>
 static T load(T *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 template <class T>
 static void store(T *p, T v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+
+// cancelling lets this thread be cancelled or not, and returns what it was.
+static int cancelling(int state) {
+  pthread_setcancelstate(state, &state);
+  return state;
+}
 
 static int threadId() { return int(syscall(SYS_gettid)); }
 
@@ -301,6 +311,11 @@ static State *makeState() {
   Kept *k = keptOf(s);
   k->magic = kMagic;
   k->dat = k->bin = -1;
+  struct stat st;
+  if (fstat(2, &st) == 0) {
+    k->errorDevice = st.st_dev;
+    k->errorInode = st.st_ino;
+  }
 #if !defined(MADV_WIPEONFORK)
 #define MADV_WIPEONFORK 18
 #endif
@@ -339,7 +354,9 @@ static const char *reasonOf(int error) {
   return nullptr;
 }
 
-static void say(const char *what, const char *path, int error, const char *end, const char *other = "") {
+static void say(const Kept *k, const char *what, const char *path, int error, const char *end, const char *other = "") {
+  struct stat st;
+  if (fstat(2, &st) != 0 || st.st_dev != k->errorDevice || st.st_ino != k->errorInode) return;
   char buffer[1024];
   Text t(buffer, sizeof buffer);
   t.add("logparser: ");
@@ -355,8 +372,7 @@ static void say(const char *what, const char *path, int error, const char *end, 
   t.add(end);
   t.add(other);
   t.add('\n');
-  ssize_t ignored = write(2, t.data, t.length);
-  (void)ignored;
+  if (syscall(SYS_write, 2, t.data, t.length) < 0) return;
 }
 
 // stop ends the recording of this process. A log that goes on after a hole
@@ -364,18 +380,20 @@ static void say(const char *what, const char *path, int error, const char *end, 
 static void stop(State *s, const char *path, int error) {
   store(&s->stopped, 1);
   if (__atomic_exchange_n(&s->told, 1, __ATOMIC_ACQ_REL) == 0)
-    say("cannot write ", path, error, "; the program goes on, nothing more is recorded");
+    say(keptOf(s), "cannot write ", path, error, "; the program goes on, nothing more is recorded");
 }
 
 // append adds n bytes to a file opened with O_APPEND and returns 0 or an
-// error number.
-static int append(const Kept *k, int fd, const void *data, size_t n) {
+// error number. It does without the C library's write, in which the thread may
+// be cancelled: the object's constructor must not end so.
+static int append(int fd, const void *data, size_t n) {
   const char *p = static_cast<const char *>(data);
   while (n > 0) {
     ssize_t done;
     int error;
-    if (!load(&k->limited)) {
-      done = write(fd, p, n);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+      done = ssize_t(syscall(SYS_write, fd, p, n));
       error = errno;
     } else {
       // Beyond the limit write raises SIGXFSZ, which ends programs that do
@@ -384,12 +402,14 @@ static int append(const Kept *k, int fd, const void *data, size_t n) {
       sigemptyset(&tooBig);
       sigaddset(&tooBig, SIGXFSZ);
       sigprocmask(SIG_BLOCK, &tooBig, &old);
-      done = write(fd, p, n);
+      const int cancelled = cancelling(PTHREAD_CANCEL_DISABLE);
+      done = ssize_t(syscall(SYS_write, fd, p, n));
       error = errno;
       if (done < 0 && error == EFBIG) {
         struct timespec now = {0, 0};
         sigtimedwait(&tooBig, nullptr, &now);
       }
+      cancelling(cancelled);
       sigprocmask(SIG_SETMASK, &old, nullptr);
     }
     if (done < 0) {
@@ -524,8 +544,6 @@ static void openFiles(State *s, Kept *k) {
   bool child = k->pid != 0 && k->pid != pid;
   if (k->pid == 0) notePattern(k);
   if (k->pid != pid) k->pid = pid;
-  struct rlimit limit;
-  store(&k->limited, int(getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY));
   expandPattern(k, pid);
   if (child && !k->perProcess) addProcessId(k, pid);
   const int parentsDat = child ? k->dat : -1, parentsBin = child ? k->bin : -1;
@@ -547,7 +565,7 @@ static void openFiles(State *s, Kept *k) {
         renamed = true;
         memcpy(k->datMoved, k->datPath, sizeof k->datMoved);
         addProcessId(k, pid);
-        say("cannot rename ", k->datMoved, error, "; recording to ", k->datPath);
+        say(k, "cannot rename ", k->datMoved, error, "; recording to ", k->datPath);
         continue;
       }
       if (error != 0) break;
@@ -557,7 +575,7 @@ static void openFiles(State *s, Kept *k) {
     }
     if (dat >= 0) {
       k->bin = moveUp(open(k->binPath, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (k->bin < 0) say("cannot write ", k->binPath, errno, "; the functions of this log will have no names");
+      if (k->bin < 0) say(k, "cannot write ", k->binPath, errno, "; the functions of this log will have no names");
     }
   }
   if (parentsBin >= 0 && k->bin >= 0) {
@@ -565,7 +583,7 @@ static void openFiles(State *s, Kept *k) {
     // in a child of several threads the loader's lock may be held for ever.
     ssize_t n;
     for (off_t at = 0; (n = pread(parentsBin, k->line, sizeof k->line, at)) > 0; at += n)
-      if (append(k, k->bin, k->line, size_t(n)) != 0) break;
+      if (append(k->bin, k->line, size_t(n)) != 0) break;
   }
   if (parentsDat >= 0) close(parentsDat);
   if (parentsBin >= 0) close(parentsBin);
@@ -588,13 +606,24 @@ static void describeStart(Kept *k) {
                 unsigned(wall.tv_nsec / 1000000));
   t.decimal(uint32_t(uint64_t(steady.tv_sec) * 1000 + uint64_t(steady.tv_nsec) / 1000000));
   t.add('\n');
-  append(k, k->bin, t.data, t.length);
+  append(k->bin, t.data, t.length);
+}
+
+// isLoaded tells whether a segment lies in one that is mapped and can be read.
+static bool isLoaded(const struct dl_phdr_info *info, const ElfW(Phdr) *part) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+    if (ph->p_type == PT_LOAD && (ph->p_flags & PF_R) && part->p_vaddr >= ph->p_vaddr &&
+        part->p_vaddr - ph->p_vaddr <= ph->p_memsz && part->p_memsz <= ph->p_memsz - (part->p_vaddr - ph->p_vaddr))
+      return true;
+  }
+  return false;
 }
 
 static void addBuildId(Text *t, const struct dl_phdr_info *info) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-    if (ph->p_type != PT_NOTE) continue;
+    if (ph->p_type != PT_NOTE || !isLoaded(info, ph)) continue;
     const size_t align = ph->p_align == 8 ? 8 : 4;
     const char *p = reinterpret_cast<const char *>(info->dlpi_addr + ph->p_vaddr);
     size_t left = ph->p_memsz;
@@ -657,7 +686,7 @@ static int describeModule(struct dl_phdr_info *info, size_t, void *data) {
   addPath(d->kept, &t, info->dlpi_name ? info->dlpi_name : "");
   t.add('\n');
   if (!d->written || !memmem(d->written, d->size, t.data, t.length))
-    append(d->kept, d->kept->bin, t.data + 1, t.length - 1);
+    append(d->kept->bin, t.data + 1, t.length - 1);
   return 0;
 }
 
@@ -682,10 +711,12 @@ static void describe(Kept *k) {
 // start makes the shared state usable for this module and this process; bad
 // is a descriptor that turned out to be closed, or -1.
 static State *start(int bad) {
-  // A handler that logs must not find this thread in the middle.
+  // A handler that logs must not find this thread in the middle, nor may the
+  // thread be cancelled there.
   sigset_t all, old;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &old);
+  const int cancelled = cancelling(PTHREAD_CANCEL_DISABLE);
   State *s = load(&theState);
   const bool joining = !s;
   if (!s) {
@@ -717,6 +748,7 @@ static State *start(int bad) {
       store(&s->busy, 0);
     }
   }
+  cancelling(cancelled);
   sigprocmask(SIG_SETMASK, &old, nullptr);
   return s;
 }
@@ -745,7 +777,7 @@ static void record(uintptr_t address, bool enter) {
     r.enter = enter;
     for (int attempt = 0; attempt < 2; attempt++) {
       const int fd = load(&k->dat);
-      const int error = append(k, fd, &r, sizeof r);
+      const int error = append(fd, &r, sizeof r);
       if (error == 0) break;
       if (error == EBADF && attempt == 0) {
         start(fd);

@@ -9,7 +9,7 @@
 
 /* ---- settings ---- */
 
-LR_OWN static int is(const char *s, size_t n, const char *word) { return strlen(word) == n && memcmp(s, word, n) == 0; }
+LR_OWN static int equals(const char *s, size_t n, const char *word) { return strlen(word) == n && memcmp(s, word, n) == 0; }
 
 LR_OWN static uint64_t number(const char **s) {
   uint64_t v = 0;
@@ -26,60 +26,90 @@ LR_OWN static int duration(const char *s, uint64_t *ns) {
   if (*s == '.')
     for (s++; *s >= '0' && *s <= '9'; s++) part += (uint64_t)(*s - '0') * (digit /= 10);
   uint64_t unit;
-  if (!*s || is(s, strlen(s), "ns")) unit = 1;
-  else if (is(s, strlen(s), "us")) unit = 1000;
-  else if (is(s, strlen(s), "ms")) unit = 1000000;
-  else if (is(s, strlen(s), "s")) unit = second;
+  if (!*s || equals(s, strlen(s), "ns")) unit = 1;
+  else if (equals(s, strlen(s), "us")) unit = 1000;
+  else if (equals(s, strlen(s), "ms")) unit = 1000000;
+  else if (equals(s, strlen(s), "s")) unit = second;
   else return 0;
   if (whole > ((uint64_t)1 << 62) / unit) return 0;
   *ns = whole * unit + part * unit / second;
   return 1;
 }
 
-/* what_to_do reads LOGREC: words with commas between. */
-LR_OWN static int what_to_do(const char *s) {
-  int understood = 1;
+/* one_of tells whether s is one of the words, whatever its case. */
+LR_OWN static int one_of(const char *s, size_t n, const char *const *words) {
+  char small[8] = "";
+  for (size_t i = 0; n < sizeof small && i < n; i++) small[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
+  for (; *words; words++)
+    if (n && equals(*words, strlen(*words), small)) return 1;
+  return 0;
+}
+
+/* parse_mode reads LOGREC: words with commas between. */
+LR_OWN static void parse_mode(const char *s) {
+  static const char *const offs[] = {"off", "0", "no", "false", NULL}, *const ons[] = {"on", "1", "yes", "true", NULL};
+  enum { MOST_MB = 4096 };
   while (*s) {
     size_t n = 0;
     while (s[n] && s[n] != ',') n++;
-    if (is(s, n, "off")) {
+    if (one_of(s, n, offs)) {
       lr_settings.off = 1;
     } else if (n >= 4 && memcmp(s, "ring", 4) == 0 && (n == 4 || s[4] == ':')) {
       const char *end = s + 4;
-      uint64_t mb = 0;
+      uint64_t mb = 1;
       if (n > 4) end++, mb = number(&end);
       lr_settings.ring = 1;
-      if (end != s + n || n == 5 || mb > (uint64_t)1 << 20) understood = 0, mb = 0;
-      lr_settings.ring_bytes = (mb ? mb : 1) << 20;
-    } else if (n && !is(s, n, "on")) {
-      understood = 0;
+      if (end != s + n || mb == 0) {
+        plat_message("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 1 is taken");
+        mb = 1;
+      } else if (mb > MOST_MB) {
+        plat_message("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 4096 is taken");
+        mb = MOST_MB;
+      }
+      lr_settings.ring_bytes = mb << 20;
+    } else if (n && !one_of(s, n, ons)) {
+      plat_message("logrec: LOGREC is off, on or ring[:MB]: the word that is none of them is left out");
     }
     s += n;
     if (*s) s++;
   }
-  return understood;
+}
+
+/* setting returns the value of an environment variable until the next one is asked
+ * for, or NULL. */
+LR_OWN static const char *setting(const char *name) {
+  static char value[sizeof lr_settings.file], line[128];
+  int fits;
+  const char *s = plat_environment(name, value, sizeof value, &fits);
+  if (fits) return s;
+  struct lr_body b = {(uint8_t *)line, 0, sizeof line - 1};
+  lr_put(&b, "logrec: ", 8);
+  lr_put(&b, name, strlen(name));
+  lr_put(&b, " is longer than 4095 bytes: it is left out", 42);
+  line[b.length] = 0;
+  plat_message(line);
+  return NULL;
 }
 
 LR_OWN void lr_read_settings(void) {
   static int done;
   if (done) return;
   done = 1;
-  static char value[4096];
-  const char *s = plat_environment("LOGREC", value, sizeof value);
-  if (s && !what_to_do(s)) plat_message("logrec: LOGREC is off, on or ring[:MB]");
-  s = plat_environment("LOGREC_FILE", value, sizeof value);
+  const char *s = setting("LOGREC");
+  if (s) parse_mode(s);
+  s = setting("LOGREC_FILE");
   if (s) memcpy(lr_settings.file, s, strlen(s) + 1);
-  s = plat_environment("LOGREC_INCLUDE", value, sizeof value);
+  s = setting("LOGREC_INCLUDE");
   if (s) memcpy(lr_settings.include, s, strlen(s) + 1);
-  s = plat_environment("LOGREC_EXCLUDE", value, sizeof value);
+  s = setting("LOGREC_EXCLUDE");
   if (s) memcpy(lr_settings.exclude, s, strlen(s) + 1);
-  s = plat_environment("LOGREC_MIN", value, sizeof value);
+  s = setting("LOGREC_MIN");
   if (s && *s && !duration(s, &lr_settings.minimum))
     plat_message("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
-  s = plat_environment("LOGREC_SITES", value, sizeof value);
-  lr_settings.sites = s && is(s, strlen(s), "1");
-  if (s && *s && !lr_settings.sites && !is(s, strlen(s), "0")) plat_message("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
-  s = plat_environment("LOGREC_SNAPSHOT_SIGNAL", value, sizeof value);
+  s = setting("LOGREC_SITES");
+  lr_settings.sites = s && equals(s, strlen(s), "1");
+  if (s && *s && !lr_settings.sites && !equals(s, strlen(s), "0")) plat_message("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
+  s = setting("LOGREC_SNAPSHOT_SIGNAL");
   if (s && *s) {
     const char *end = s;
     const uint64_t n = number(&end);
@@ -98,9 +128,9 @@ LR_OWN void lr_read_settings(void) {
 
 LR_OWN int lr_lists(void) { return lr_settings.include[0] || lr_settings.exclude[0]; }
 
-/* fits matches s with the n characters of a pattern; star and resume are where
+/* match compares s with the n characters of a pattern; star and resume are where
  * to go on when a * has to take one character more. */
-LR_OWN static int fits(const char *pattern, size_t n, const char *s) {
+LR_OWN static int match(const char *pattern, size_t n, const char *s) {
   const char *const end = pattern + n;
   const char *star = NULL, *resume = NULL;
   while (*s) {
@@ -132,13 +162,13 @@ LR_OWN static int listed(const char *list, const char *module, const char *symbo
     int of_module = 1;
     for (size_t i = 0; i < n; i++)
       if (list[i] == '!') {
-        of_module = fits(list, i, module);
+        of_module = match(list, i, module);
         pattern = list + i + 1;
         length = n - i - 1;
         break;
       }
     if (of_module && n &&
-        ((!length && pattern != list) || fits(pattern, length, symbol) || (plain[0] && fits(pattern, length, plain))))
+        ((!length && pattern != list) || match(pattern, length, symbol) || (plain[0] && match(pattern, length, plain))))
       return 1;
     list += n;
     if (*list) list++;
@@ -159,10 +189,10 @@ LR_OWN static int decide(const char *module, const char *symbol) {
 enum { DECISIONS = 1 << 20 };
 static uint64_t *decisions;
 
-LR_OWN static uint32_t place(uintptr_t function) { return (uint32_t)((uint64_t)function * 0x9e3779b97f4a7c15u >> 44); }
+LR_OWN static uint32_t hash(uintptr_t function) { return (uint32_t)((uint64_t)function * 0x9e3779b97f4a7c15u >> 44); }
 
 LR_OWN static int known(const uint64_t *table, uintptr_t function) {
-  for (uint32_t i = place(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
+  for (uint32_t i = hash(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
     const uint64_t e = lr_load(&table[i]);
     if (!e) return -1;
     if (e >> 1 == function) return (int)(e & 1);
@@ -171,28 +201,114 @@ LR_OWN static int known(const uint64_t *table, uintptr_t function) {
 }
 
 LR_OWN static void keep(uint64_t *table, uintptr_t function, int wanted) {
-  for (uint32_t i = place(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
+  for (uint32_t i = hash(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
     if (table[i] && table[i] >> 1 != function) continue;
     lr_store(&table[i], (uint64_t)function << 1 | (unsigned)wanted);
     return;
   }
 }
 
-struct search {
-  uintptr_t address;   /* looked for */
-  uintptr_t best;      /* the symbol at or below it */
-  char symbol[4096];
-  int exact;           /* address is a function's first byte */
+/* The function symbols of a module, read once, because its file may be large, or
+ * another one by the time of the next look: in a block of memory an array of
+ * address - base << 32 | where in the names the symbol's begins, ascending, and
+ * the names. Guarded by the modules' lock. */
+struct symbols {
+  uint32_t module;
+  uint64_t *sorted;
+  const char *names;
+  size_t count, memory; /* memory: bytes of the block */
+};
+enum { TABLES = 4096 /* as many as there are modules */, LONGEST_SYMBOL = 4095, MOST_NAMES = 1 << 28 /* bytes */ };
+static struct symbols *tables;
+static uint32_t table_count;
+
+struct reading {
+  uintptr_t base;
+  size_t size;
+  size_t count, bytes;           /* that there are: symbols, their names */
+  uint64_t *sorted;              /* NULL while they are counted */
+  char *names;
+  size_t count_room, bytes_room;
 };
 
-LR_OWN static void consider(void *p, uintptr_t address, const char *symbol) {
-  struct search *s = p;
-  if (address > s->address || (s->exact && address != s->address) || (s->best && address < s->best)) return;
-  s->best = address;
-  size_t n = strlen(symbol);
-  if (n >= sizeof s->symbol) n = sizeof s->symbol - 1;
-  memcpy(s->symbol, symbol, n);
-  s->symbol[n] = 0;
+LR_OWN static void read_symbol(void *p, uintptr_t address, const char *name) {
+  struct reading *r = p;
+  size_t n = 0;
+  while (n < LONGEST_SYMBOL && name[n]) n++;
+  if (address - r->base >= r->size || r->bytes + n + 1 > MOST_NAMES) return;
+  if (r->sorted) {
+    if (r->count == r->count_room || r->bytes + n + 1 > r->bytes_room) return;
+    r->sorted[r->count] = (uint64_t)(address - r->base) << 32 | r->bytes;
+    memcpy(r->names + r->bytes, name, n);
+    r->names[r->bytes + n] = 0;
+  }
+  r->count++;
+  r->bytes += n + 1;
+}
+
+/* sort is a heap sort: it needs neither memory nor luck. */
+LR_OWN static void sort(uint64_t *a, size_t n) {
+  for (size_t i = n / 2, end = n; end > 1;) {
+    uint64_t v;
+    if (i > 0) {
+      v = a[--i];
+    } else {
+      v = a[--end];
+      a[end] = a[0];
+    }
+    size_t at = i;
+    for (size_t child; (child = 2 * at + 1) < end; at = child) {
+      if (child + 1 < end && a[child] < a[child + 1]) child++;
+      if (a[child] <= v) break;
+      a[at] = a[child];
+    }
+    a[at] = v;
+  }
+}
+
+/* symbols_of finds a module's symbols, or NULL where there is no memory for
+ * them. With the modules' lock. */
+LR_COLD static const struct symbols *symbols_of(const struct plat_module *m) {
+  for (uint32_t i = 0; i < table_count; i++)
+    if (tables[i].module == m->number) return &tables[i];
+  if (!tables) tables = plat_pages(TABLES * sizeof *tables, 0);
+  if (!tables || table_count == TABLES) return NULL;
+  struct reading r;
+  memset(&r, 0, sizeof r);
+  r.base = m->base;
+  r.size = (uint64_t)m->size >> 32 ? UINT32_MAX : m->size;
+  plat_module_symbols(m, read_symbol, &r);
+  struct symbols *s = &tables[table_count];
+  s->module = m->number;
+  s->memory = r.count * sizeof *s->sorted + r.bytes;
+  s->count = 0;
+  if (r.count) {
+    s->sorted = plat_pages(s->memory, 0);
+    if (!s->sorted) return NULL;
+    r.count_room = r.count;
+    r.bytes_room = r.bytes;
+    r.sorted = s->sorted;
+    s->names = r.names = (char *)(s->sorted + r.count);
+    r.count = r.bytes = 0;
+    plat_module_symbols(m, read_symbol, &r);
+    s->count = r.count;
+    sort(s->sorted, s->count);
+  }
+  table_count++;
+  return s;
+}
+
+/* name_of returns the name of the function at or before an address; exact: the
+ * one that begins there. Of several names it is the file's last. */
+LR_OWN static const char *name_of(const struct symbols *s, uintptr_t rva, int exact) {
+  size_t low = 0, high = s->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (s->sorted[middle] >> 32 <= rva) low = middle + 1;
+    else high = middle;
+  }
+  if (!low || (exact && s->sorted[low - 1] >> 32 != rva)) return "";
+  return s->names + (uint32_t)s->sorted[low - 1];
 }
 
 /* decide_first looks the function up. Where the modules' lock is not to be had,
@@ -203,23 +319,18 @@ LR_COLD static int decide_first(uintptr_t function, unsigned kind) {
   plat_slow_begin(&saved);
   int wanted = 1;
   struct plat_module m;
-  static struct search search;
+  const struct symbols *s;
   if (plat_modules_lock()) {
     if (!decisions) lr_store(&decisions, plat_pages(DECISIONS * sizeof *decisions, 0));
     /* Another thread may have looked it up while this one waited. */
     const int decided = decisions ? known(decisions, function) : -1;
     if (decided >= 0) {
       wanted = decided;
-    } else if (plat_module_of(function, &m)) {
-      search.address = function;
-      search.best = 0;
-      search.exact = kind == 0;
-      search.symbol[0] = 0;
-      plat_module_symbols(&m, consider, &search);
+    } else if (plat_module_of(function, !plat_in_handler(&saved), &m) && (s = symbols_of(&m))) {
       const char *module = m.path;
-      for (const char *s = m.path; *s; s++)
-        if (*s == '/' || *s == '\\') module = s + 1;
-      wanted = decide(module, search.symbol);
+      for (const char *c = m.path; *c; c++)
+        if (*c == '/' || *c == '\\') module = c + 1;
+      wanted = decide(module, name_of(s, function - m.base, kind == 0));
       if (decisions) keep(decisions, function, wanted);
     }
     plat_modules_unlock();
@@ -235,11 +346,20 @@ LR_OWN int lr_wanted(uintptr_t function, unsigned kind) {
   return decided >= 0 ? decided : decide_first(function, kind);
 }
 
-LR_OWN void lr_wanted_forget(void) {
-  if (!decisions) return;
-  for (uint32_t i = 0; i < DECISIONS; i++)
-    if (decisions[i]) lr_store(&decisions[i], 0);
+LR_OWN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size) {
+  for (uint32_t i = 0; i < table_count; i++) {
+    if (tables[i].module != module) continue;
+    if (tables[i].memory) plat_pages_free(tables[i].sorted, tables[i].memory);
+    tables[i] = tables[--table_count];
+    break;
+  }
+  /* Behind a place that becomes free a function may not be found any more: it is
+   * then looked up again. */
+  for (uint32_t i = 0; decisions && i < DECISIONS; i++)
+    if (decisions[i] && (uintptr_t)(decisions[i] >> 1) - base < size) lr_store(&decisions[i], 0);
 }
+
+LR_OWN void lr_modules_renumbered(void) { table_count = 0; }
 
 /* ---- the interface ---- */
 

@@ -29,6 +29,33 @@ LR_OWN static uint32_t checksum(const void *p, size_t n) {
 
 LR_OWN uint64_t lr_now(void) { return lr_ticks(); }
 
+#if LR_HAVE_COUNTER
+/* pair reads the counter and the clock; of several readings the one that took
+ * least. */
+LR_OWN static void pair(uint64_t *tsc, uint64_t *time) {
+  uint64_t best = ~(uint64_t)0;
+  for (int i = 0; i < 8; i++) {
+    uint64_t n;
+    int64_t wall;
+    const uint64_t a = lr_tsc();
+    plat_times(&n, &wall);
+    const uint64_t took = lr_tsc() - a;
+    if (took >= best) continue;
+    best = took;
+    *tsc = a + took / 2;
+    *time = n;
+  }
+}
+
+LR_OWN uint64_t lr_measured_rate(void) {
+  uint64_t t0 = 0, n0 = 0, t1 = 0, n1 = 0;
+  pair(&t0, &n0);
+  do pair(&t1, &n1);
+  while (n1 - n0 < 500000);
+  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(n1 - n0));
+}
+#endif
+
 /* ---- the file ---- */
 
 /* stop ends the recording for good. With the lock. */
@@ -37,7 +64,8 @@ LR_COLD static void stop(int why) {
   lr_global.state = LR_STOPPED;
   lr_store(&lr_mode, LR_OFF);
   if (lr_global.header) lr_store(&lr_global.header->state, why == PLAT_FULL ? LRF_DISK_FULL : LRF_FAILED);
-  char line[4600];
+  /* Not on the stack, which may be a small one. */
+  static char line[4600];
   struct lr_body b = {(uint8_t *)line, 0, sizeof line - 1};
   lr_put(&b, "logrec: ", 8);
   lr_put(&b, lr_global.path, strlen(lr_global.path));
@@ -249,7 +277,7 @@ LR_OWN static const char *base_name(const char *path) {
  * program.pid.start.lptrace; what exists already is never touched. */
 LR_OWN static void file_name(const struct plat_process *process, int n) {
   struct text t = {lr_global.path, 0, sizeof lr_global.path};
-  char given[sizeof lr_settings.file + 32];
+  static char given[sizeof lr_settings.file + 32];
   struct text g = {given, 0, sizeof given};
   given[0] = 0;
   for (const char *s = lr_settings.file; *s; s++) {
@@ -434,6 +462,8 @@ LR_COLD static void start(void) {
   int status = PLAT_EXISTS;
   for (int n = 0; n < 1000 && status == PLAT_EXISTS; n++) {
     file_name(&process, n);
+    /* The program may change its folder. */
+    plat_make_absolute(lr_global.path, sizeof lr_global.path);
     status = plat_file_create(lr_global.path);
   }
   lr_global.state = LR_RUNNING;
@@ -562,8 +592,6 @@ LR_OWN static struct lr_thread *take_free(void) {
 LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
-  /* A child that no fork handler ran in. */
-  if (old != &lr_nobody && lr_global.state == LR_RUNNING && plat_pid() != lr_global.pid) lr_fork_child();
   if (!plat_lock()) {
     plat_slow_end(&saved);
     return NULL;
@@ -578,7 +606,10 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
   if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off)) {
     t = old != &lr_nobody ? old : take_free();
     if (!t) t = plat_pages(LR_THREAD_BYTES, 1);
-    if (t && have_forked) {
+    /* The child's first thread is the one that forked. */
+    const int has_forked = have_forked && plat_thread_id() == plat_pid();
+    if (has_forked) have_forked = 0;
+    if (t && has_forked) {
       for (int i = 0; i < LR_LEVELS; i++) {
         struct lr_level *v = &t->level[i];
         v->stack = forked[i].stack;
@@ -588,7 +619,6 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
         v->stack_end = v->stack ? v->stack + v->stack_size / sizeof *v->stack : NULL;
       }
     }
-    have_forked = 0;
     if (t && reset_thread(t)) {
       lr_barrier();
       t->level[0].inside = t->mode;
@@ -683,14 +713,14 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
 }
 
 /* write_stack begins a chunk with the calls that are open. Where they are not
- * what the events lead to it says so, and takes more room: a reader has nothing
- * else to go by. */
+ * what the events lead to it says so. Then, and in a forked child, whose first
+ * chunk this is, it takes more room: a reader has nothing else to go by. */
 LR_OWN static void write_stack(struct lr_level *v) {
   const uint64_t depth = (uint64_t)(v->top - (v->stack + 2));
   const int stated = v->restated || v->chunk->lost;
   v->restated = 0;
   if (!depth && !stated) return;
-  const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / (stated ? 2 : 8);
+  const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / (stated || !v->chunk->sequence ? 2 : 8);
   uint64_t k = room / 16;
   if (k > depth) k = depth;
   uint8_t *p = lr_position(v);
@@ -717,7 +747,7 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
   if (plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || make_stack(v))) {
       uint32_t size = v->next_size;
-      if (v->restated || v->lost)
+      if (v->restated || v->lost || !v->sequence)
         while (size < LARGEST_CHUNK && (size_t)(v->top - v->stack) > size / 32) size *= 2;
       const int level = (int)(v - t->level);
       int why = PLAT_ERROR;
@@ -744,7 +774,7 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
     }
     plat_unlock();
   }
-  if (done && plat_modules_changed()) plat_modules_scan();
+  if (done && !plat_in_handler(&saved) && plat_modules_changed()) plat_modules_scan();
   plat_slow_end(&saved);
   return done;
 }
@@ -1200,6 +1230,16 @@ LR_OWN void lr_counter(const char *name, unsigned type, const void *value) {
 
 /* ---- the process's fate ---- */
 
+/* write_last writes body and ends the file in order; 0 where that fails. With the
+ * lock. */
+LR_OWN static int write_last(uint16_t type) {
+  write_record(type, lr_now());
+  plat_file_trim(lr_global.end);
+  if (lr_global.state != LR_RUNNING) return 0;
+  lr_store(&lr_global.header->state, LRF_ENDED);
+  return 1;
+}
+
 LR_OWN void lr_end(void) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -1209,10 +1249,8 @@ LR_OWN void lr_end(void) {
       if (lr_global.state == LR_RUNNING) {
         write_clock();
         body.length = 0;
-        write_record(LRF_END, lr_now());
+        write_last(LRF_END);
         lr_global.ended = 1;
-        plat_file_trim(lr_global.end);
-        if (lr_global.state == LR_RUNNING) lr_store(&lr_global.header->state, LRF_ENDED);
       }
       plat_unlock();
     }
@@ -1320,10 +1358,7 @@ LR_OWN int lr_exec_begin(const char *path) {
       write_clock();
       body.length = 0;
       lr_put_string(&body, path);
-      write_record(LRF_EXEC, lr_now());
-      plat_file_trim(lr_global.end);
-      lr_store(&lr_global.header->state, LRF_ENDED);
-      done = 1;
+      done = write_last(LRF_EXEC);
     }
     plat_unlock();
   }
@@ -1332,7 +1367,17 @@ LR_OWN int lr_exec_begin(const char *path) {
 }
 
 LR_OWN void lr_exec_failed(void) {
-  if (lr_load(&lr_global.state) == LR_RUNNING) lr_store(&lr_global.header->state, LRF_RECORDING);
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  struct lr_body *b = lr_record_begin();
+  if (b) {
+    lr_store(&lr_global.header->state, LRF_RECORDING);
+    lr_put32(b, 1);
+    lr_put32(b, 0);
+    lr_put_string(b, "exec failed");
+    lr_record_end(b, LRF_SWITCH, lr_now());
+  }
+  plat_slow_end(&saved);
 }
 
 /* ---- snapshots ---- */
@@ -1346,7 +1391,7 @@ LR_OWN int lr_snapshot_to(const char *path) {
   int ok = 0;
   if (plat_lock()) {
     if (lr_global.state == LR_RUNNING) {
-      char name[sizeof lr_global.path + 32];
+      static char name[sizeof lr_global.path + 32];
       int status = PLAT_EXISTS;
       for (int i = 0; i < 1000 && status == PLAT_EXISTS; i++) {
         struct text t = {name, 0, sizeof name};

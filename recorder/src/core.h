@@ -148,6 +148,8 @@ extern LR_HIDDEN struct lr_state lr_global;
 /* ---- core.c ---- */
 
 LR_HIDDEN uint64_t lr_now(void);
+/* The counter's ticks a second, by half a millisecond of the clock. */
+LR_HIDDEN uint64_t lr_measured_rate(void);
 /* The state of this thread, made on the first call; NULL while it
  * cannot be had (off, stopped, or asked from inside its own making). */
 LR_HIDDEN struct lr_thread *lr_thread_get(void);
@@ -159,7 +161,8 @@ LR_HIDDEN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
 LR_HIDDEN void lr_thread_exit(struct lr_thread *t);
 /* The program ends: END, and the file cut to its length. */
 LR_HIDDEN void lr_end(void);
-/* Before and after fork, in the forking thread. */
+/* Before and after fork, in the forking thread; lr_fork_child also where a child
+ * that no fork handler ran in comes to the recorder. */
 LR_HIDDEN void lr_fork_before(void);
 LR_HIDDEN void lr_fork_parent(void);
 LR_HIDDEN void lr_fork_child(void);
@@ -207,8 +210,10 @@ LR_HIDDEN void lr_counter(const char *name, unsigned type, const void *value);
 LR_HIDDEN void lr_read_settings(void);
 /* 1 if calls of the function are recorded. */
 LR_HIDDEN int lr_wanted(uintptr_t function, unsigned kind);
-/* The addresses of a module are no longer its own. */
-LR_HIDDEN void lr_wanted_forget(void);
+/* The addresses of a module are no longer its own. With the modules' lock. */
+LR_HIDDEN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
+/* Modules will have other numbers; in a forked child, which has no other thread. */
+LR_HIDDEN void lr_modules_renumbered(void);
 /* 1 if there are include or exclude lists. */
 LR_HIDDEN int lr_lists(void);
 

@@ -20,27 +20,60 @@
 
 extern char **environ;
 
-/* Referred to by the recorder, so that this comes along out of an archive. */
-char lr_interposed __attribute__((visibility("hidden")));
+/* ---- the originals ---- */
 
-/* original finds the next definition of name. */
-LR_OWN static void *original(void **kept, const char *name) {
-  void *f = lr_load(kept);
+enum {
+  DLOPEN,
+  DLCLOSE,
+  FORK,
+  EXECVE,
+  EXECVP,
+  EXECVPE,
+  FEXECVE,
+#if defined(__GLIBC__)
+  DLMOPEN,
+#endif
+  ORIGINALS
+};
+static const char *const names[] = {
+    "dlopen",
+    "dlclose",
+    "fork",
+    "execve",
+    "execvp",
+    "execvpe",
+    "fexecve",
+#if defined(__GLIBC__)
+    "dlmopen",
+#endif
+};
+static void *kept[ORIGINALS];
+
+/* original finds the next definition of a function. dlsym waits for the loader,
+ * and no signal handler may call it: only calls that come before the recorder's
+ * constructor find it here. */
+LR_OWN static void *original(int i) {
+  void *f = lr_load(&kept[i]);
   if (!f) {
     const int error = errno;
-    f = dlsym(RTLD_NEXT, name);
+    f = dlsym(RTLD_NEXT, names[i]);
     errno = error;
-    lr_store(kept, f);
+    lr_store(&kept[i], f);
   }
   return f;
 }
 
-#define ORIGINAL(type, name)                        \
-  static void *kept_##name;                         \
-  union {                                           \
-    void *object;                                   \
-    type function;                                  \
-  } next_##name = {original(&kept_##name, #name)}; \
+/* Called by the recorder, so that this file comes along out of an archive. */
+LR_HIDDEN void lr_find_originals(void);
+LR_OWN void lr_find_originals(void) {
+  for (int i = 0; i < ORIGINALS; i++) original(i);
+}
+
+#define ORIGINAL(type, i, name)  \
+  union {                        \
+    void *object;                \
+    type function;               \
+  } next_##name = {original(i)}; \
   type real_##name = next_##name.function
 
 LR_OWN static void look(void) {
@@ -72,7 +105,7 @@ LR_OWN __attribute__((visibility("hidden"), used)) void *lr_dlopen_here(const ch
 /* lr_dlopen_direct tells whether the call must go on as it came, and finds the
  * original. */
 LR_OWN __attribute__((visibility("hidden"), used)) int lr_dlopen_direct(const char *file, dlopen_function *real) {
-  ORIGINAL(dlopen_function, dlopen);
+  ORIGINAL(dlopen_function, DLOPEN, dlopen);
   *real = real_dlopen;
   if (file && strchr(file, '/') && !strchr(file, '$')) return 0;
   look();
@@ -120,7 +153,7 @@ LR_OWN void *dlopen(const char *file, int flags) {
 #if defined(__GLIBC__)
 LOGREC_API void *dlmopen(Lmid_t space, const char *file, int flags);
 LR_OWN void *dlmopen(Lmid_t space, const char *file, int flags) {
-  ORIGINAL(dlmopen_function, dlmopen);
+  ORIGINAL(dlmopen_function, DLMOPEN, dlmopen);
   look();
   void *handle = real_dlmopen(space, file, flags);
   look();
@@ -131,7 +164,7 @@ LR_OWN void *dlmopen(Lmid_t space, const char *file, int flags) {
 typedef int (*dlclose_function)(void *);
 LOGREC_API int dlclose(void *handle);
 LR_OWN int dlclose(void *handle) {
-  ORIGINAL(dlclose_function, dlclose);
+  ORIGINAL(dlclose_function, DLCLOSE, dlclose);
   look();
   const int result = real_dlclose(handle);
   look();
@@ -143,7 +176,7 @@ LR_OWN int dlclose(void *handle) {
 typedef pid_t (*fork_function)(void);
 LOGREC_API pid_t fork(void);
 LR_OWN pid_t fork(void) {
-  ORIGINAL(fork_function, fork);
+  ORIGINAL(fork_function, FORK, fork);
   const pid_t pid = real_fork();
   if (pid > 0 && lr_load(&lr_global.state) == LR_RUNNING) lr_write_fork((uint32_t)pid);
   return pid;
@@ -160,35 +193,35 @@ LR_OWN static int failed(int begun, int result) {
 
 LOGREC_API int execve(const char *path, char *const argv[], char *const envp[]);
 LR_OWN int execve(const char *path, char *const argv[], char *const envp[]) {
-  ORIGINAL(execve_function, execve);
+  ORIGINAL(execve_function, EXECVE, execve);
   const int begun = lr_exec_begin(path);
   return failed(begun, real_execve(path, argv, envp));
 }
 
 LOGREC_API int execv(const char *path, char *const argv[]);
 LR_OWN int execv(const char *path, char *const argv[]) {
-  ORIGINAL(execve_function, execve);
+  ORIGINAL(execve_function, EXECVE, execve);
   const int begun = lr_exec_begin(path);
   return failed(begun, real_execve(path, argv, environ));
 }
 
 LOGREC_API int execvp(const char *file, char *const argv[]);
 LR_OWN int execvp(const char *file, char *const argv[]) {
-  ORIGINAL(execvp_function, execvp);
+  ORIGINAL(execvp_function, EXECVP, execvp);
   const int begun = lr_exec_begin(file);
   return failed(begun, real_execvp(file, argv));
 }
 
 LOGREC_API int execvpe(const char *file, char *const argv[], char *const envp[]);
 LR_OWN int execvpe(const char *file, char *const argv[], char *const envp[]) {
-  ORIGINAL(execve_function, execvpe);
+  ORIGINAL(execve_function, EXECVPE, execvpe);
   const int begun = lr_exec_begin(file);
   return failed(begun, real_execvpe(file, argv, envp));
 }
 
 LOGREC_API int fexecve(int fd, char *const argv[], char *const envp[]);
 LR_OWN int fexecve(int fd, char *const argv[], char *const envp[]) {
-  ORIGINAL(fexecve_function, fexecve);
+  ORIGINAL(fexecve_function, FEXECVE, fexecve);
   const int begun = lr_exec_begin(argv[0] ? argv[0] : "");
   return failed(begun, real_fexecve(fd, argv, envp));
 }

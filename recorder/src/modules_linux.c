@@ -70,6 +70,17 @@ LR_OWN static void find_id(struct module *m, const ElfW(Phdr) * h) {
   }
 }
 
+/* is_loaded tells whether a segment lies in one that is mapped and can be read. */
+LR_OWN static int is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * n) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+    if (h->p_type == PT_LOAD && (h->p_flags & PF_R) && n->p_vaddr >= h->p_vaddr && n->p_vaddr - h->p_vaddr <= h->p_memsz &&
+        n->p_memsz <= h->p_memsz - (n->p_vaddr - h->p_vaddr))
+      return 1;
+  }
+  return 0;
+}
+
 LR_OWN static int collect(struct dl_phdr_info *info, size_t size, void *p) {
   if (found_count == 0) count(info, size, p);
   if (found_count == MODULES) return 1;
@@ -90,7 +101,7 @@ LR_OWN static int collect(struct dl_phdr_info *info, size_t size, void *p) {
   m->base = m->bias + low;
   m->size = (high - low + 4095) & ~(size_t)4095;
   for (int i = 0; i < info->dlpi_phnum && !m->id_size; i++)
-    if (info->dlpi_phdr[i].p_type == PT_NOTE) find_id(m, &info->dlpi_phdr[i]);
+    if (info->dlpi_phdr[i].p_type == PT_NOTE && is_loaded(info, &info->dlpi_phdr[i])) find_id(m, &info->dlpi_phdr[i]);
   const char *name = info->dlpi_name ? info->dlpi_name : "";
   size_t n = strlen(name);
   if (n >= PATH) n = PATH - 1;
@@ -103,7 +114,7 @@ LR_OWN static int collect(struct dl_phdr_info *info, size_t size, void *p) {
 /* make_absolute completes the loader's name: "" is the program, and a relative
  * name was looked up from the working folder. */
 LR_OWN static void make_absolute(struct module *m) {
-  char whole[2 * PATH];
+  static char whole[2 * PATH];
   if (!m->path[0] && m->program) {
     const ssize_t n = readlink("/proc/self/exe", whole, PATH - 1);
     whole[n > 0 ? n : 0] = 0;
@@ -155,9 +166,13 @@ LR_OWN static void write_load(const struct module *m, uint64_t time) {
   lr_record_end(b, LRF_IMAGE, time);
 }
 
+/* same compares a module as the loader has it with one that has its whole path,
+ * which a file that was moved or another working folder does not change. */
 LR_OWN static int same(const struct module *a, const struct module *b) {
+  const size_t n = strlen(a->path), k = strlen(b->path);
   return a->base == b->base && a->bias == b->bias && a->size == b->size && a->id_size == b->id_size &&
-         memcmp(a->id, b->id, a->id_size) == 0 && strcmp(a->path, b->path) == 0;
+         memcmp(a->id, b->id, a->id_size) == 0 && n <= k && (a->path[0] != '/' || n == k) &&
+         strcmp(a->path, b->path + (k - n)) == 0;
 }
 
 /* scan compares found with known. With the modules' lock. */
@@ -173,9 +188,9 @@ LR_OWN static void scan(void) {
   dl_iterate_phdr(collect, &c);
   for (uint32_t i = 0; i < known_count; i++) known[i].seen = 0;
   for (uint32_t i = 0; i < found_count; i++) {
-    make_absolute(&found[i]);
     for (uint32_t k = 0; k < known_count && !found[i].seen; k++)
       if (same(&found[i], &known[k])) found[i].seen = known[k].seen = 1;
+    if (!found[i].seen) make_absolute(&found[i]);
   }
   uint32_t kept = 0;
   int gone = 0;
@@ -186,6 +201,7 @@ LR_OWN static void scan(void) {
       continue;
     }
     gone = 1;
+    lr_wanted_forget(known[k].number, known[k].base, known[k].size);
     struct lr_body *b = lr_record_begin();
     if (!b) continue;
     lr_put32(b, known[k].number);
@@ -193,7 +209,6 @@ LR_OWN static void scan(void) {
     lr_record_end(b, LRF_UNLOAD, now);
   }
   known_count = kept;
-  if (gone) lr_wanted_forget();
   for (uint32_t i = 0; i < found_count && known_count < MODULES; i++) {
     if (found[i].seen) continue;
     found[i].number = ++next_number;
@@ -217,10 +232,11 @@ LR_OWN void plat_modules_reset(void) {
   known_count = next_number = 0;
   last_look = 0;
   adds = subs = 0;
+  lr_modules_renumbered();
 }
 
-LR_OWN int plat_module_of(uintptr_t address, struct plat_module *m) {
-  for (int round = 0; round < 2; round++) {
+LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
+  for (int round = 0; round < 1 + look; round++) {
     if (round && plat_modules_changed()) scan();
     for (uint32_t i = 0; i < known_count; i++) {
       if (address - known[i].base >= known[i].size) continue;

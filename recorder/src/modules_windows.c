@@ -201,8 +201,8 @@ LR_OWN static void drop(uint32_t i) {
       lr_record_end(b, LRF_UNLOAD, lr_now());
     }
   }
+  lr_wanted_forget(known[i].number, known[i].base, known[i].size);
   known[i] = known[--known_count];
-  lr_wanted_forget();
 }
 
 /* walk compares the table with what the loader has. The loader's lock is waited
@@ -310,7 +310,8 @@ LR_OWN void plat_modules_reset(void) {
 /* Its holder never waits for the loader's lock. */
 LR_OWN int plat_modules_lock(void) { return lr_modules_lock(); }
 
-LR_OWN int plat_module_of(uintptr_t address, struct plat_module *m) {
+LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
+  (void)look;
   for (uint32_t i = 0; i < known_count; i++) {
     if (address - known[i].base >= known[i].size) continue;
     m->number = known[i].number;

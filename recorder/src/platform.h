@@ -166,13 +166,18 @@ void plat_modules_unlock(void);
 /* Both are free again: in a forked child. */
 void plat_locks_reset(void);
 
-/* What a slow path changes and must put back: the signal mask and errno, or
- * GetLastError. plat_slow_begin blocks all signals. */
+/* What a slow path changes and must put back: the signal mask, whether the thread
+ * may be cancelled, and errno, or GetLastError. plat_slow_begin blocks all signals,
+ * and tells the core of a child that no fork handler ran in: lr_fork_child. */
 struct plat_saved {
   uint64_t words[18];
 };
 void plat_slow_begin(struct plat_saved *s);
 void plat_slow_end(const struct plat_saved *s);
+/* 1 if the slow path may have been reached from a signal handler, which may have
+ * interrupted the loader. One that blocks no signal and has no stack of its own
+ * is not noticed. */
+int plat_in_handler(const struct plat_saved *s);
 
 uint64_t plat_thread_id(void);
 /* Calls lr_thread_exit(t) when this thread ends. */
@@ -196,11 +201,14 @@ uint32_t plat_pid(void);
  * length together; cut to size. */
 size_t plat_command_line(char *buffer, size_t size);
 /* The value of an environment variable in buffer, or NULL; variables are not
- * looked at in programs with raised rights. */
-const char *plat_environment(const char *name, char *buffer, size_t size);
+ * looked at in programs with raised rights. *fits is 0 where it is longer than
+ * buffer. */
+const char *plat_environment(const char *name, char *buffer, size_t size, int *fits);
+/* Puts the working folder before a relative path, unless the whole is too long. */
+void plat_make_absolute(char *path, size_t size);
 /* 1 if path is a folder. */
 int plat_is_folder(const char *path);
-/* One line to standard error. */
+/* One line to standard error, as that was at the start. */
 void plat_message(const char *line);
 /* What the last PLAT_FULL or PLAT_ERROR was, for plat_message. */
 const char *plat_error(void);
@@ -220,14 +228,15 @@ int plat_modules_changed(void);
 /* Forgets what it wrote, for a new file. */
 void plat_modules_reset(void);
 /* The loaded module that owns address; its number is never used again. 0: none
- * is known. With the modules' lock, and only as long is path valid. */
+ * is known. look: 1 if it may look for new ones, 0 in a signal handler. With the
+ * modules' lock, and only as long is path valid. */
 struct plat_module {
   uint32_t number;
   uintptr_t base, bias;
   size_t size;
   const char *path;
 };
-int plat_module_of(uintptr_t address, struct plat_module *m);
+int plat_module_of(uintptr_t address, int look, struct plat_module *m);
 /* Calls each(context, address, name) for every function symbol of the module's
  * file. Addresses are VAs. With the modules' lock. */
 void plat_module_symbols(const struct plat_module *m, void (*each)(void *, uintptr_t, const char *), void *context);

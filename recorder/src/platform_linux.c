@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -64,40 +65,17 @@ LR_OWN static uint64_t told_rate(void) {
 }
 #endif
 
-#if LR_HAVE_COUNTER
-/* pair reads both clocks; of several readings the one that took least. */
-LR_OWN static void pair(uint64_t *tsc, uint64_t *time) {
-  uint64_t best = ~(uint64_t)0;
-  for (int i = 0; i < 8; i++) {
-    const uint64_t a = lr_tsc(), n = nanoseconds(CLOCK_MONOTONIC), took = lr_tsc() - a;
-    if (took >= best) continue;
-    best = took;
-    *tsc = a + took / 2;
-    *time = n;
-  }
-}
-
-/* measured_rate compares the counter with the clock for half a millisecond. */
-LR_OWN static uint64_t measured_rate(void) {
-  uint64_t t0 = 0, n0 = 0, t1 = 0, n1 = 0;
-  pair(&t0, &n0);
-  do pair(&t1, &n1);
-  while (n1 - n0 < 500000);
-  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(n1 - n0));
-}
-#endif
-
 LR_OWN void plat_clock_init(struct plat_clock *c) {
   c->counter = LRF_MONOTONIC;
   c->rate = 1000000000;
 #if defined(__x86_64__) || defined(__i386__)
   c->counter = LRF_TSC;
   c->rate = told_rate();
-  if (!c->rate) c->rate = measured_rate();
+  if (!c->rate) c->rate = lr_measured_rate();
 #elif defined(__aarch64__)
   c->counter = LRF_CNTVCT;
   __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(c->rate));
-  if (!c->rate) c->rate = measured_rate();
+  if (!c->rate) c->rate = lr_measured_rate();
 #endif
 }
 
@@ -121,6 +99,24 @@ LR_OWN void *plat_pages(size_t size, int lost_in_child) {
   return p;
 }
 LR_OWN void plat_pages_free(void *p, size_t size) { munmap(p, size); }
+
+/* A page that holds 1, and 0 again in a forked child, but not between vfork and
+ * exec, where it is the parent's. Process ids would not tell: each pid namespace
+ * has its process 1. NULL before Linux 4.14. */
+static uint32_t *not_forked;
+
+LR_OWN static void watch_for_forks(void) {
+  enum { PAGE = 4096 };
+  if (not_forked) return;
+  uint32_t *p = plat_pages(PAGE, 0);
+  if (!p) return;
+  if (madvise(p, PAGE, MADV_WIPEONFORK) < 0) {
+    plat_pages_free(p, PAGE);
+    return;
+  }
+  *p = 1;
+  lr_store(&not_forked, p);
+}
 LR_OWN void *plat_pages_grow(void *p, size_t size, size_t larger) {
   void *q = mremap(p, size, larger, MREMAP_MAYMOVE);
   return q == MAP_FAILED ? NULL : q;
@@ -146,7 +142,44 @@ LR_OWN static int move_up(int fd) {
   return high;
 }
 
+LR_OWN static size_t read_file(const char *path, char *buffer, size_t size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t n = 0;
+  while (n < size) {
+    const ssize_t k = read(fd, buffer + n, size - n);
+    if (k <= 0) break;
+    n += (size_t)k;
+  }
+  close(fd);
+  return n;
+}
+
+/* mapping_size is 1 TiB, and where the program's address space has a limit, at
+ * most an eighth of what is left of it, but not less than a step. */
+LR_OWN static uint64_t mapping_size(void) {
+  uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return size;
+  char text[64];
+  text[read_file("/proc/self/statm", text, sizeof text - 1)] = 0;
+  uint64_t used = 0;
+  for (const char *s = text; *s >= '0' && *s <= '9'; s++) used = used * 10 + (uint64_t)(*s - '0');
+  used *= (uint64_t)sysconf(_SC_PAGESIZE);
+  const uint64_t most = limit.rlim_cur > used ? (limit.rlim_cur - used) / 8 : 0;
+  while (size > most && size > PLAT_STEP) size /= 2;
+  return size;
+}
+
+/* within_limit tells whether a file may have that many bytes. Beyond them the kernel
+ * would kill the program by SIGXFSZ. */
+LR_OWN static int within_limit(uint64_t size) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 LR_OWN int plat_file_create(const char *path) {
+  watch_for_forks();
   const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
   if (fd < 0) {
     last_error = errno;
@@ -154,8 +187,7 @@ LR_OWN int plat_file_create(const char *path) {
   }
   file.fd = move_up(fd);
   file.size = file.zeroed = 0;
-  uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
-  for (; size >= 4 * PLAT_STEP; size /= 4) {
+  for (uint64_t size = mapping_size(); size >= PLAT_STEP; size /= 2) {
     file.base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
     if (file.base != MAP_FAILED) {
       file.mapped = size;
@@ -244,21 +276,20 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
     *why = PLAT_FULL;
     return NULL;
   }
-  if (end > file.size) {
-    if (!same_file() && !reopen()) {
-      last_error = EBADF;
-      *why = PLAT_ERROR;
-      return NULL;
-    }
+  const int grows = end > file.size, needs_zeros = size >= ZEROS_LEAST && end > file.zeroed;
+  if ((grows || needs_zeros) && !within_limit(end)) {
+    last_error = EFBIG;
+    *why = PLAT_FULL;
+    return NULL;
+  }
+  if ((grows || needs_zeros) && !same_file() && !reopen()) {
+    last_error = EBADF;
+    *why = PLAT_ERROR;
+    return NULL;
+  }
+  if (grows) {
     uint64_t larger = exact ? end : (end + PLAT_STEP - 1) / PLAT_STEP * PLAT_STEP;
-    /* Beyond this limit the kernel would kill the program by SIGXFSZ. */
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < larger) larger = end;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < larger) {
-      last_error = EFBIG;
-      *why = PLAT_FULL;
-      return NULL;
-    }
+    if (!within_limit(larger)) larger = end;
     int error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
     if (error == ENOSPC && larger > end) {
       larger = end;
@@ -273,12 +304,13 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
     }
     file.size = larger;
   }
-  if (size >= ZEROS_LEAST && end > file.zeroed) {
+  if (needs_zeros) {
     /* Behind offset nobody has written yet. */
     const uint64_t from = offset > file.zeroed ? offset : file.zeroed;
     uint64_t to = (end + ZEROS_PIECE - 1) / ZEROS_PIECE * ZEROS_PIECE;
     if (to > file.size) to = file.size;
-    if ((!same_file() && !reopen()) || !write_zeros(from, to)) {
+    if (!within_limit(to)) to = end;
+    if (!write_zeros(from, to)) {
       *why = last_error == ENOSPC || last_error == EDQUOT || last_error == EFBIG ? PLAT_FULL : PLAT_ERROR;
       return NULL;
     }
@@ -314,7 +346,9 @@ LR_OWN void plat_file_forget(void) {
 LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
 
 static int copy_fd = -1;
+static uint64_t copied;
 LR_OWN int plat_copy_begin(const char *path) {
+  copied = 0;
   copy_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
   if (copy_fd >= 0) return PLAT_OK;
   last_error = errno;
@@ -322,6 +356,11 @@ LR_OWN int plat_copy_begin(const char *path) {
 }
 LR_OWN int plat_copy_write(const void *p, size_t n) {
   const char *b = p;
+  copied += n;
+  if (!within_limit(copied)) {
+    last_error = EFBIG;
+    return 0;
+  }
   while (n > 0) {
     const ssize_t k = write(copy_fd, b, n);
     if (k < 0 && errno == EINTR) continue;
@@ -407,7 +446,6 @@ typedef char check_saved[sizeof(sigset_t) + sizeof(uint64_t) <= sizeof(struct pl
 
 LR_OWN void plat_slow_begin(struct plat_saved *s) {
   const int error = errno;
-  s->words[0] = (uint64_t)(uint32_t)error;
   sigset_t all;
   sigfillset(&all);
   /* A fault of ours is reported like one of the program's. */
@@ -417,11 +455,22 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   sigdelset(&all, SIGFPE);
   sigdelset(&all, SIGTRAP);
   pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)&s->words[1]);
+  /* Files are opened and written with locks held: that may not end the thread. */
+  int cancel;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  s->words[0] = (uint64_t)(uint32_t)error | (uint64_t)(uint32_t)cancel << 32;
+  uint32_t *const here = lr_load(&not_forked);
+  if (LR_UNLIKELY(here && !lr_load(here)) && !__atomic_exchange_n(here, 1, __ATOMIC_ACQ_REL)) lr_fork_child();
   errno = error;
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) {
+  int was;
+  pthread_setcancelstate((int)(s->words[0] >> 32), &was);
   pthread_sigmask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
-  errno = (int)s->words[0];
+  errno = (int)(uint32_t)s->words[0];
+}
+LR_OWN int plat_in_handler(const struct plat_saved *s) {
+  return !sigisemptyset((const sigset_t *)&s->words[1]) || plat_on_signal_stack();
 }
 
 static pthread_key_t exit_key;
@@ -452,19 +501,6 @@ LR_OWN int plat_on_signal_stack(void) {
 
 LR_OWN uint32_t plat_pid(void) { return (uint32_t)syscall(SYS_getpid); }
 
-LR_OWN static size_t read_file(const char *path, char *buffer, size_t size) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  size_t n = 0;
-  while (n < size) {
-    const ssize_t k = read(fd, buffer + n, size - n);
-    if (k <= 0) break;
-    n += (size_t)k;
-  }
-  close(fd);
-  return n;
-}
-
 LR_OWN void plat_process(struct plat_process *p) {
   memset(p, 0, sizeof *p);
   p->pid = plat_pid();
@@ -472,7 +508,7 @@ LR_OWN void plat_process(struct plat_process *p) {
   const ssize_t n = readlink("/proc/self/exe", p->path, sizeof p->path - 1);
   p->path[n > 0 ? n : 0] = 0;
   /* Field 22 of stat, counted behind the name, which may hold anything. */
-  char stat[1024];
+  static char stat[1024];
   const size_t length = read_file("/proc/self/stat", stat, sizeof stat - 1);
   stat[length] = 0;
   const char *s = strrchr(stat, ')');
@@ -494,12 +530,14 @@ LR_OWN size_t plat_command_line(char *buffer, size_t size) {
   return n;
 }
 
-LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size) {
+LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size, int *fits) {
+  *fits = 1;
   if (getauxval(AT_SECURE)) return NULL;
   const char *v = getenv(name);
   if (!v) return NULL;
   const size_t n = strlen(v);
-  if (n >= size) return NULL;
+  *fits = n < size;
+  if (!*fits) return NULL;
   memcpy(buffer, v, n + 1);
   return buffer;
 }
@@ -509,13 +547,34 @@ LR_OWN int plat_is_folder(const char *path) {
   return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+LR_OWN void plat_make_absolute(char *path, size_t size) {
+  static char folder[PATH_MAX];
+  if (path[0] == '/' || !getcwd(folder, sizeof folder)) return;
+  const size_t n = folder[1] ? strlen(folder) : 0, k = strlen(path) + 1;
+  if (n + 1 + k > size) return;
+  memmove(path + n + 1, path, k);
+  memcpy(path, folder, n);
+  path[n] = '/';
+}
+
+/* What standard error was at the start. A program that closes it and opens a file
+ * of its own in its place gets nothing into that. */
+static struct stat standard_error;
+static enum { NOT_LOOKED_AT, THERE, CLOSED } standard_error_was;
+
+LR_OWN static void find_standard_error(void) {
+  if (standard_error_was == NOT_LOOKED_AT) standard_error_was = fstat(2, &standard_error) == 0 ? THERE : CLOSED;
+}
+
 LR_OWN void plat_message(const char *line) {
-  char text[4700];
-  size_t n = strlen(line);
-  if (n > sizeof text - 1) n = sizeof text - 1;
-  memcpy(text, line, n);
-  text[n++] = '\n';
-  if (write(2, text, n) < 0) return;
+  const struct iovec v[] = {{(void *)(uintptr_t)line, strlen(line)}, {(void *)(uintptr_t)"\n", 1}};
+  struct stat now;
+  find_standard_error();
+  if (standard_error_was == CLOSED || fstat(2, &now) < 0 || now.st_dev != standard_error.st_dev ||
+      now.st_ino != standard_error.st_ino)
+    return;
+  if (S_ISREG(now.st_mode) && !within_limit((uint64_t)now.st_size + v[0].iov_len + 1)) return;
+  if (writev(2, v, 2) < 0) return;
 }
 
 LR_OWN const char *plat_error(void) {
@@ -539,7 +598,13 @@ LR_OWN const char *plat_error(void) {
 
 LR_OWN static void before_fork(void) { lr_fork_before(); }
 LR_OWN static void parent_after_fork(void) { lr_fork_parent(); }
-LR_OWN static void child_after_fork(void) { lr_fork_child(); }
+LR_OWN static void child_after_fork(void) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  /* Before Linux 4.14 that did not notice. */
+  lr_fork_child();
+  plat_slow_end(&saved);
+}
 
 LR_OWN static void snapshot_handler(int number) {
   (void)number;
@@ -547,7 +612,8 @@ LR_OWN static void snapshot_handler(int number) {
 }
 
 #if !defined(LOGREC_NO_INTERPOSE)
-extern char lr_interposed __attribute__((visibility("hidden")));
+/* interpose_linux.c */
+LR_HIDDEN void lr_find_originals(void);
 #endif
 
 LR_OWN void plat_start(void) {
@@ -555,7 +621,7 @@ LR_OWN void plat_start(void) {
   if (done) return;
   done = 1;
 #if !defined(LOGREC_NO_INTERPOSE)
-  lr_store(&lr_interposed, 1);
+  lr_find_originals();
 #endif
   pthread_atfork(before_fork, parent_after_fork, child_after_fork);
   if (pthread_key_create(&exit_key, thread_exit) == 0) lr_store(&have_key, 1);
@@ -576,6 +642,7 @@ LR_OWN void plat_start(void) {
  * other destructors; calls outside are recorded all the same. */
 __attribute__((constructor(101))) LR_OWN static void begin(void) {
   const int error = errno;
+  find_standard_error();
   lr_read_settings();
   plat_start();
   /* What the main thread recorded before. */

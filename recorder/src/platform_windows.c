@@ -209,26 +209,6 @@ LR_OWN static uint64_t told_rate(void) {
   cpuid(0x15, 0, r);
   return r[0] && r[1] && r[2] ? (uint64_t)r[2] * r[1] / r[0] : 0;
 }
-
-/* pair reads both clocks; of several readings the one that took least. */
-LR_OWN static void pair(uint64_t *tsc, uint64_t *time) {
-  uint64_t best = ~(uint64_t)0;
-  for (int i = 0; i < 8; i++) {
-    const uint64_t a = lr_tsc(), n = nanoseconds(), took = lr_tsc() - a;
-    if (took >= best) continue;
-    best = took;
-    *tsc = a + took / 2;
-    *time = n;
-  }
-}
-
-LR_OWN static uint64_t measured_rate(void) {
-  uint64_t t0, n0, t1, n1;
-  pair(&t0, &n0);
-  do pair(&t1, &n1);
-  while (n1 - n0 < 500000);
-  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(n1 - n0));
-}
 #endif
 
 LR_OWN void plat_clock_init(struct plat_clock *c) {
@@ -238,7 +218,7 @@ LR_OWN void plat_clock_init(struct plat_clock *c) {
   if (!lr_no_tsc) {
     c->counter = LRF_TSC;
     c->rate = told_rate();
-    if (!c->rate) c->rate = measured_rate();
+    if (!c->rate) c->rate = lr_measured_rate();
   }
 #endif
 }
@@ -551,6 +531,10 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   if (LR_UNLIKELY(started == 0)) plat_start();
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) { SetLastError((DWORD)s->words[0]); }
+LR_OWN int plat_in_handler(const struct plat_saved *s) {
+  (void)s;
+  return 0;
+}
 
 /* ---- threads ---- */
 
@@ -638,13 +622,20 @@ LR_OWN size_t plat_command_line(char *buffer, size_t size) {
   return used;
 }
 
-LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size) {
+LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size, int *fits) {
   static wchar_t value[PATH_CHARACTERS];
   wchar_t wide[64];
   lr_from_utf8(wide, 64, name);
   const DWORD n = GetEnvironmentVariableW(wide, value, PATH_CHARACTERS);
-  if (!n || n >= PATH_CHARACTERS) return NULL;
-  return lr_to_utf8(buffer, size, value, n) + 4 < size ? buffer : NULL;
+  *fits = !n || (n < PATH_CHARACTERS && lr_to_utf8(buffer, size, value, n) + 4 < size);
+  return n && *fits ? buffer : NULL;
+}
+
+LR_OWN void plat_make_absolute(char *path, size_t size) {
+  static wchar_t relative[PATH_CHARACTERS], full[PATH_CHARACTERS];
+  lr_from_utf8(relative, PATH_CHARACTERS, path);
+  const DWORD n = GetFullPathNameW(relative, PATH_CHARACTERS, full, NULL);
+  if (n && n < PATH_CHARACTERS && 3 * (size_t)n < size) lr_to_utf8(path, size, full, n);
 }
 
 LR_OWN int plat_is_folder(const char *path) {
@@ -655,7 +646,7 @@ LR_OWN int plat_is_folder(const char *path) {
 }
 
 LR_OWN void plat_message(const char *line) {
-  char text[4700];
+  static char text[4700];
   size_t n = strlen(line);
   if (n > sizeof text - 2) n = sizeof text - 2;
   memcpy(text, line, n);

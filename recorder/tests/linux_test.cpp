@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -320,6 +321,43 @@ static void testLimit() {
   wellFormed(r, true);
 }
 
+// The limit comes down while the program logs.
+static void testLimitLowered() {
+  saidOnce(run({"lowered", "5000"}), "file size limit exceeded");
+  const vector<Record> r = records("LogDetails.dat");
+  CHECK(r.size() == 20000 / sizeof(Record), "%zu records", r.size());
+  wellFormed(r, true);
+  const Outcome o = run({"lowered", "5000", "file"});
+  CHECK(o.status == 0 && o.err.empty() && content(folder + "/mine.txt") == "HEADER", "%d %s", o.status, o.err.c_str());
+}
+
+static void testCancel() {
+  const Outcome o = run({"cancel", "1000"});
+  CHECK(o.status == 0 && o.err.empty(), "%d %s", o.status, o.err.c_str());
+  size_t all = 0;
+  for (const string &d : listOf(".dat")) all += records(d).size();
+  CHECK(all == 2002, "%zu records", all);
+}
+
+// The loader does not look at notes; they need not be in memory.
+static void testNotes() {
+  const string library = folder + "/libnotes.so";
+  string s = content(plugin);
+  ElfW(Ehdr) e;
+  memcpy(&e, s.data(), sizeof e);
+  for (int i = 0; i < e.e_phnum; i++) {
+    const size_t at = size_t(e.e_phoff) + size_t(i) * sizeof(ElfW(Phdr));
+    ElfW(Phdr) h;
+    memcpy(&h, s.data() + at, sizeof h);
+    if (h.p_type == PT_NOTE) h.p_vaddr = 0x40000000;
+    s.replace(at, sizeof h, reinterpret_cast<const char *>(&h), sizeof h);
+  }
+  write(library, s);
+  const Outcome o = run({"plugin", library, "2"});
+  CHECK(o.status == 0 && o.err.empty(), "%d %s", o.status, o.err.c_str());
+  CHECK(content(folder + "/LogDetails.bin").find(" - - " + library + "\n") != string::npos, "the library's line");
+}
+
 static void testDiskFull() {
   if (mount("none", folder.c_str(), "tmpfs", 0, "size=65536") != 0) {
     printf("  skipped: cannot mount (%s)\n", strerror(errno));
@@ -526,6 +564,9 @@ int main(int argc, char **argv) {
   test("cannot-write", testCannotWrite);
   test("cannot-rename", testCannotRename);
   test("limit", testLimit);
+  test("limit-lowered", testLimitLowered);
+  test("cancel", testCancel);
+  test("notes", testNotes);
   test("disk-full", testDiskFull);
   test("fork", testFork);
   test("fork-pattern", testForkPattern);

@@ -101,7 +101,8 @@ if [ "$(uname -s)" = Linux ] && command -v g++ >/dev/null; then
   # This sanitizer makes vfork a fork, and delays signals.
   linux gcc-tsan g++ "-O1 -fsanitize=thread" quick -vfork -signals
   if echo 'int main() {}' | g++ -m32 -x c++ - -o /dev/null 2>/dev/null; then
-    linux gcc-m32 "g++ -m32" -O2 quick
+    # Its loader does read notes.
+    linux gcc-m32 "g++ -m32" -O2 quick -notes
     tail_calls gcc-m32 objdump g++ -m32
   else
     skip gcc-m32 "g++-multilib is missing"

@@ -149,8 +149,8 @@ fi
 # These handle signals in a way of their own, a death is theirs to report, and
 # the last has no room for deep recursion and takes long for millions of calls.
 # The thread sanitizer does not see the loader's lock.
-suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full
-suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors
+suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space
+suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers
 
 for level in -O0 -O2; do
   logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 extern "C" void linkedLeaf(void);
@@ -205,11 +206,44 @@ static int closesAll(int pairs) {
   return fstat(mine, &st) == 0 && st.st_size == 0 ? 0 : 1;
 }
 
-// A file size limit, with the signal it raises left as it is.
-static int limited(int pairs) {
-  branch(pairs);
+// A file size limit, with the signal it raises left as it is; lower: set after the
+// first record.
+static int limited(int pairs, bool lower, bool file = false) {
+  leaf();
+  if (file) {
+    // Another file takes the place of standard error.
+    close(2);
+    if (open("mine.txt", O_RDWR | O_CREAT, 0666) != 2 || write(2, "HEADER", 6) != 6) return 9;
+  }
+  const struct rlimit l = {20000, 20000};
+  if (lower) setrlimit(RLIMIT_FSIZE, &l);
+  branch(pairs - 1);
   linkedLeaf();
   return 0;
+}
+
+static int step;
+static void *cancelledLater(void *pairs) {
+  leaf();
+  __atomic_store_n(&step, 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2) {}
+  branch(*static_cast<int *>(pairs) - 1);
+  __atomic_store_n(&step, 3, __ATOMIC_RELEASE);
+  for (;;) pthread_testcancel();
+}
+
+// A thread logs with its cancellation pending, and the files are opened so.
+static int cancels(int pairs) {
+  pthread_t t;
+  void *result = nullptr;
+  pthread_create(&t, nullptr, cancelledLater, &pairs);
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 1) {}
+  for (int fd = 3; fd < 4096; fd++) close(fd);
+  pthread_cancel(t);
+  __atomic_store_n(&step, 2, __ATOMIC_RELEASE);
+  pthread_join(t, &result);
+  leaf();
+  return result == PTHREAD_CANCELED && step == 3 ? 0 : 1;
 }
 
 // Somebody empties the log while it is written, as log rotation does.
@@ -242,7 +276,9 @@ int main(int argc, char **argv) {
   if (!strcmp(c, "errno")) return keepsErrno();
   if (!strcmp(c, "signals")) return signals(number(argv, 2));
   if (!strcmp(c, "close")) return closesAll(number(argv, 2));
-  if (!strcmp(c, "limited")) return limited(number(argv, 2));
+  if (!strcmp(c, "limited")) return limited(number(argv, 2), false);
+  if (!strcmp(c, "lowered")) return limited(number(argv, 2), true, argc > 3);
+  if (!strcmp(c, "cancel")) return cancels(number(argv, 2));
   if (!strcmp(c, "truncated")) return truncated(number(argv, 2));
   if (!strcmp(c, "section")) return inSection();
   if (!strcmp(c, "exec")) {

@@ -8,12 +8,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -315,6 +319,32 @@ QUIET static int switches() {
   return 0;
 }
 
+static bool loadingWaits, loadingWaited;
+// The constructor of a library, called inside the loader.
+extern "C" __attribute__((visibility("default"))) QUIET void subjectLoading() {
+  if (!loadingWaits) return;
+  reach(1);
+  for (int i = 0; i < 25000 && __atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2; i++) usleep(200);
+  loadingWaited = __atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2;
+}
+QUIET static void *loads(void *path) { return dlopen(static_cast<const char *>(path), RTLD_NOW | RTLD_LOCAL); }
+// The first fork, while another thread is inside the loader and waits for it.
+QUIET static int forksWhileLoading(char *path) {
+  leaf(1);
+  loadingWaits = true;
+  pthread_t t;
+  pthread_create(&t, nullptr, loads, path);
+  await(1);
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  reach(2);
+  int status = 0;
+  void *library = nullptr;
+  waitpid(pid, &status, 0);
+  pthread_join(t, &library);
+  return library ? status | loadingWaited : 9;
+}
+
 // Functions that the recorder must look up, for many threads at once.
 template <int N>
 LOGGED static void many() {
@@ -363,6 +393,24 @@ QUIET static int manyThreads(int rounds, const char *library) {
   return 0;
 }
 
+// The program's file goes when the recorder has looked up a function of it, and
+// so does the folder that a library was found in. After half of the other
+// functions another library comes and goes.
+QUIET static int manyOfGoneFile(const char *self, const char *folder, const char *library) {
+  Fill<MANY - 1>::fill();
+  leaf(1);
+  if (chdir(folder) != 0 || !dlopen("./libA.so", RTLD_NOW | RTLD_LOCAL)) return 7;
+  if (chdir("/") != 0 || unlink(self) != 0) return 8;
+  for (int i = 0; i < MANY; i++) {
+    manys[i]();
+    if (i != MANY / 2) continue;
+    if (void *h = dlopen(library, RTLD_NOW | RTLD_LOCAL)) dlclose(h);
+    else return 9;
+  }
+  leaf(1);
+  return 0;
+}
+
 LOGGED static int forksInside(const char *how) {
   leaf(1);
   const pid_t pid = how[0] == 'r' ? pid_t(syscall(SYS_fork)) : fork();
@@ -393,6 +441,202 @@ QUIET static int plugin(const char *name, const char *path) {
   return 0;
 }
 
+LOGGED static int forksDeep(int n) {
+  const int status = n > 0 ? forksDeep(n - 1) : forksInside("fork");
+  __asm__ volatile("" ::: "memory");
+  return status;
+}
+
+// Modules have other numbers in the child, where one has gone in the parent.
+QUIET static int forksWithPlugins(char **paths) {
+  void *first = dlopen(paths[0], RTLD_NOW | RTLD_LOCAL), *second = dlopen(paths[1], RTLD_NOW | RTLD_LOCAL);
+  if (!first || !second || dlclose(first) != 0) return 9;
+  void *third = dlopen(paths[2], RTLD_NOW | RTLD_LOCAL);
+  if (!third) return 9;
+  typedef int (*Function)(int);
+  const Function b = reinterpret_cast<Function>(dlsym(second, "pluginB")), a = reinterpret_cast<Function>(dlsym(third, "pluginA"));
+  tellFunction("pluginA", a);
+  b(1);
+  const pid_t pid = fork();
+  if (pid == 0) return a(1), 0;
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+// A thread records with its cancellation pending, and ends where it says so.
+QUIET static void *cancelledLater(void *calls) {
+  leaf(1);
+  reach(1);
+  while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2) {}
+  for (long i = 0; i < reinterpret_cast<long>(calls); i++) leaf(2);
+  reach(3);
+  for (;;) pthread_testcancel();
+}
+QUIET static int cancels(long calls) {
+  pthread_t t;
+  void *result = nullptr;
+  pthread_create(&t, nullptr, cancelledLater, reinterpret_cast<void *>(calls));
+  await(1);
+  pthread_cancel(t);
+  reach(2);
+  pthread_join(t, &result);
+  for (long i = 0; i < calls; i++) leaf(3);
+  return result == PTHREAD_CANCELED && step == 3 ? 0 : 9;
+}
+
+// The recorder's looks at the modules, which wait for the loader, come here.
+static volatile sig_atomic_t inHandler, looks, looksInHandler;
+#if !defined(__SANITIZE_THREAD__) /* It asks, too, before anything may run. */
+typedef int (*Iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+extern "C" __attribute__((visibility("default"))) QUIET int dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *),
+                                                                            void *p) {
+  static Iterate next;
+  if (!next) next = reinterpret_cast<Iterate>(dlsym(RTLD_NEXT, "dl_iterate_phdr"));
+  if (inHandler) looksInHandler = looksInHandler + 1;
+  else looks = looks + 1;
+  return next(each, p);
+}
+#endif
+QUIET static void fillingHandler(int) {
+  inHandler = 1;
+  for (int i = 0; i < 100000; i++) leaf(1);
+  inHandler = 0;
+}
+// Handlers that need new chunks.
+QUIET static int fillsInHandlers() {
+  leaf(1);
+  static char room[1 << 16];
+  stack_t own = {};
+  own.ss_sp = room;
+  own.ss_size = sizeof room;
+  sigaltstack(&own, nullptr);
+  struct sigaction a = {};
+  a.sa_handler = fillingHandler;
+  sigaction(SIGUSR1, &a, nullptr);
+  a.sa_flags = SA_NODEFER | SA_ONSTACK;
+  sigaction(SIGUSR2, &a, nullptr);
+  raise(SIGUSR1);
+  raise(SIGUSR2);
+  const int before = looks;
+  for (int i = 0; i < 1000000; i++) leaf(1);
+  tell("looks", uint64_t(looks - before));
+  return looksInHandler;
+}
+
+// A thread that has recorded nothing forks, by the system call, while another one
+// records.
+QUIET static void *forksRaw(void *) {
+  await(1);
+  const pid_t pid = pid_t(syscall(SYS_fork));
+  if (pid == 0) {
+    for (int i = 0; i < 20000; i++) leaf(2);
+    _exit(0);
+  }
+  reach(2);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  tell("child", uint64_t(pid));
+  return status ? &step : nullptr;
+}
+QUIET static int forksRawFirst() {
+  pthread_t t;
+  void *failed = nullptr;
+  pthread_create(&t, nullptr, forksRaw, nullptr);
+  leaf(1);
+  reach(1);
+  await(2);
+  for (int i = 0; i < 30000; i++) leaf(1);
+  pthread_join(t, &failed);
+  return failed ? 9 : 0;
+}
+// Each is process 1 of a namespace of its own.
+QUIET static int namespaces(int generation) {
+  leaf(1);
+  const pid_t pid = pid_t(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+  if (pid < 0) return tell("noright", 1), 0;
+  if (pid == 0) {
+    for (int i = 0; i < 10000 * generation; i++) leaf(2);
+    _exit(generation == 2 ? 0 : namespaces(generation + 1));
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+// In the child another thread is the first that records.
+QUIET static void *callsLeaf(void *) {
+  leaf(5);
+  return nullptr;
+}
+LOGGED static int forksThread() {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    pthread_t t;
+    pthread_create(&t, nullptr, callsLeaf, nullptr);
+    pthread_join(t, nullptr);
+    leaf(6);
+    return 0;
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  tell("child", uint64_t(pid));
+  return status;
+}
+
+// Recording stops in a handler that has little more stack than its frame takes.
+QUIET static void stoppingHandler(int) {
+  for (int i = 0; i < 300000; i++) leaf(1);
+}
+QUIET static int smallStack() {
+  enum { GUARD = 65536, ROOM = 7000 };
+  const size_t frame = getauxval(51 /* AT_MINSIGSTKSZ */);
+  char *const p = static_cast<char *>(mmap(nullptr, GUARD + (1 << 20), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (p == MAP_FAILED || mprotect(p, GUARD, PROT_NONE) != 0) return 9;
+  stack_t own = {};
+  own.ss_sp = p + GUARD;
+  own.ss_size = (frame ? frame : 2048) + ROOM;
+  if (sigaltstack(&own, nullptr) != 0) return 9;
+  struct sigaction a = {};
+  a.sa_handler = stoppingHandler;
+  a.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR1, &a, nullptr);
+  leaf(1);
+  const rlimit l = {100000, 100000};
+  setrlimit(RLIMIT_FSIZE, &l);
+  raise(SIGUSR1);
+  return 0;
+}
+
+// The limit on file sizes comes down while the program records; file: one of the
+// program's own takes the place of standard error before that.
+QUIET static int lowersLimit(const char *how) {
+  const bool file = !strcmp(how, "file");
+  leaf(1);
+  for (int i = 0; i < 300000 && !strcmp(how, "ring"); i++) leaf(1);
+  if (file) {
+    close(2);
+    if (open("data.db", O_RDWR | O_CREAT, 0666) != 2 || write(2, "HEADER", 6) != 6) return 9;
+  }
+  const rlimit l = {100000, 100000};
+  setrlimit(RLIMIT_FSIZE, &l);
+  for (int i = 0; i < 300000; i++) leaf(1);
+  if (logrec_snapshot(nullptr)) return 8;
+  tell("survived", 1);
+  return file && write(2, "FOOTER", 6) != 6;
+}
+
+// What daemons do, and without the rights to open the file by its mapping.
+QUIET static int becomesDaemon(int calls) {
+  leaf(1);
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0 || chdir("/") != 0) return 9;
+  for (int fd = 3; fd < 1024; fd++) close(fd);
+  branch(calls);
+  return logrec_path()[0] == '/' ? 0 : 8;
+}
+
 QUIET static int run(int argc, char **argv) {
   const char *c = argv[1];
   const auto is = [c](const char *s) QUIET { return strcmp(c, s) == 0; };
@@ -410,6 +654,7 @@ QUIET static int run(int argc, char **argv) {
   tellFunction("passes", passes);
   tellFunction("catches", catches);
   tellFunction("forks", forksInside);
+  tellFunction("forksdeep", forksDeep);
   tellFunction("pauses", pauses);
   tellFunction("around", around);
   tellFunction("directly", directly);
@@ -428,8 +673,27 @@ QUIET static int run(int argc, char **argv) {
   if (is("signaljumps")) return signalJumps(int(arg(2)));
   if (is("threads")) return threads(int(arg(2)), int(arg(3)), int(arg(4)));
   if (is("many")) return manyThreads(int(arg(2)), argc > 3 ? argv[3] : nullptr);
+  if (is("gonefile")) return manyOfGoneFile(argv[0], argv[2], argv[3]);
   if (is("fork")) return forksInside(argv[2]);
+  if (is("forkdeep")) return forksDeep(int(arg(2)));
+  if (is("forkplugins")) return forksWithPlugins(argv + 2);
+  if (is("forkloading")) return forksWhileLoading(argv[2]);
   if (is("forkhandlers")) return forksInHandlers();
+  tellFunction("forksthread", forksThread);
+  if (is("forkthread")) return forksThread();
+  if (is("forkfirst")) return forksRawFirst();
+  if (is("namespaces")) return namespaces(1);
+  if (is("cancel")) return cancels(arg(2));
+  if (is("handlers")) return fillsInHandlers();
+  if (is("smallstack")) return smallStack();
+  if (is("limit")) return lowersLimit(argc > 2 ? argv[2] : "");
+  if (is("daemon")) return becomesDaemon(int(arg(2)));
+  if (is("memory")) {
+    leaf(1);
+    void *const p = malloc(600u << 20);
+    free(p);
+    return p ? 0 : 9;
+  }
   if (is("vfork")) {
     leaf(1);
     const pid_t pid = vfork();

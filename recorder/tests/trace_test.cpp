@@ -9,6 +9,8 @@
 #include "trace_read.h"
 
 #include <dirent.h>
+#include <elf.h>
+#include <link.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -281,6 +283,25 @@ static void forkCase(const char *how) {
 static void testFork() { forkCase("fork"); }
 static void testRawFork() { forkCase("raw"); }
 
+// A child says all calls that are open in it: no other chunk does.
+static void testForkDeep() {
+  const Outcome o = run({"forkdeep", "3000"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  size_t children = 0;
+  for (const string &name : traces()) {
+    const Trace t(name);
+    CHECK(t.ok(), "%s", t.error.c_str());
+    if (t.pid != o.told.at("child")) continue;
+    children++;
+    const TraceEvent &e = t.streams.begin()->second.events.at(0);
+    size_t deep = 0;
+    for (uint64_t f : e.functions) deep += f >> 1 == o.told.at("forksdeep") || (f & 1 && (f >> 1) - o.told.at("forksdeep") < 16);
+    CHECK(e.kind == TraceEvent::Stack && deep == 3001 && e.depth == e.functions.size(), "%zu calls of %llu, %zu of forksDeep",
+          e.functions.size(), (ull)e.depth, deep);
+  }
+  CHECK(children == 1, "%zu children", children);
+}
+
 static void testForkHandlers() {
   const Outcome o = run({"forkhandlers"});
   CHECK(o.status == 0, "status %#x: that many children failed", o.status);
@@ -294,6 +315,13 @@ static void testForkHandlers() {
     lacking += enters(t, leaf) < 1000;
   }
   CHECK(lacking == 0, "%u traces lack calls", lacking);
+}
+
+// What fork needs was found before: it does not wait for the loader.
+static void testForkLoading() {
+  const Outcome o = run({"forkloading", plugins + "/libA.so"});
+  const Trace t = one(o);
+  CHECK(t.count(7) == 1, "FORK");
 }
 
 static void testVfork() {
@@ -319,6 +347,11 @@ static void testExec() {
       for (const TraceEvent &e : s.second.events) n += e.kind == TraceEvent::Enter;
     if (t.count(8) == 2) before = n >= 5 + 7 + 2 && n < 20;  // a few before main
     else after = n > 0;
+    // The first of them failed.
+    size_t at = 8;
+    const TraceRecord *back = t.find(9);
+    CHECK(t.count(9) == t.count(8) / 2 && (!back || (Trace::u32(back->body, 0) == 1 && Trace::text(back->body, &at) == "exec failed")),
+          "%zu EXEC, %zu SWITCH", t.count(8), t.count(9));
   }
   CHECK(before && after, "%d %d", before, after);
 }
@@ -464,6 +497,49 @@ static void testLists() {
   }
 }
 
+// A module's symbols are read at the first look-up in it, and not again; and it
+// stays the same module though its file has gone, or the working folder has
+// changed by which it was found.
+static void testListsFile() {
+  const string before = subject;
+  subject = folder + ".subject";
+  for (const char *list : {"LOGREC_INCLUDE=leaf", "LOGREC_EXCLUDE=*many*"}) {
+    if (system(("cp '" + before + "' '" + subject + "'").c_str()) != 0) exit(2);
+    const Outcome o = run({"gonefile", plugins, plugins + "/libB.so"}, {list});
+    const Trace t = one(o);
+    sound(t);
+    CHECK(enters(t, o.told.at("leaf")) == 2 && t.events < 40, "%s: %llu events, %llu of leaf", list, (ull)t.events,
+          (ull)enters(t, o.told.at("leaf")));
+    size_t programs = 0, libraries = 0;
+    for (const TraceModule &m : t.modules) {
+      programs += m.flags & 1;
+      libraries += m.path == plugins + "/./libA.so" && m.end == ~uint64_t(0);
+    }
+    CHECK(programs == 1 && libraries == 1, "%zu times the program, %zu times the library", programs, libraries);
+  }
+  subject = before;
+}
+
+// A forked child has the lists, too.
+static void testListsFork() {
+  const Outcome o = run({"fork", "fork"}, {"LOGREC_EXCLUDE=leaf"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  const vector<string> names = traces();
+  CHECK(names.size() == 2, "%zu traces", names.size());
+  for (const string &name : names) {
+    const Trace t(name);
+    CHECK(t.ok() && enters(t, o.told.at("leaf")) == 0 && enters(t, o.told.at("branch")) == 1, "%s: %llu of branch, %llu of leaf",
+          t.error.c_str(), (ull)enters(t, o.told.at("branch")), (ull)enters(t, o.told.at("leaf")));
+  }
+  const string third = folder + ".so";
+  if (system(("cp '" + plugins + "/libA.so' '" + third + "'").c_str()) != 0) exit(2);
+  const Outcome p = run({"forkplugins", plugins + "/libA.so", plugins + "/libB.so", third}, {"LOGREC_INCLUDE=pluginA"});
+  CHECK(p.status == 0, "status %#x", p.status);
+  uint64_t calls = 0;
+  for (const string &name : traces()) calls += enters(Trace(name), p.told.at("pluginA"));
+  CHECK(calls == 1, "%llu calls of the child's library", (ull)calls);
+}
+
 // What is left out stays so where many threads look functions up at once, and
 // where what they found is forgotten meanwhile.
 static void testListsThreads() {
@@ -489,6 +565,7 @@ static void testListsThreads() {
 
 // A setting that is not understood is said in one line, and the default taken.
 static void testSettings() {
+  const string longest = "LOGREC_EXCLUDE=" + string(4095, 'x'), tooLong = longest + "x";
   const struct {
     const char *setting, *says;
     uint64_t minimum, ring;
@@ -514,12 +591,19 @@ static void testSettings() {
                {"LOGREC=on", "", 0, 0, 0},
                {"LOGREC=onn", "LOGREC is", 0, 0, 0},
                {"LOGREC=offf", "LOGREC is", 0, 0, 0},
-               {"LOGREC=Off", "LOGREC is", 0, 0, 0},
                {"LOGREC=ring", "", 0, 1 << 20, 1},
                {"LOGREC=on,ring:2", "", 0, 2 << 20, 1},
-               {"LOGREC=ring:abc", "LOGREC is", 0, 1 << 20, 1},
-               {"LOGREC=ring:2x", "LOGREC is", 0, 1 << 20, 1},
-               {"LOGREC=ring:", "LOGREC is", 0, 1 << 20, 1}};
+               {"LOGREC=ring:abc", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:2x", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:1.5", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:-1", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:0", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:", "LOGREC=ring:MB", 0, 1 << 20, 1},
+               {"LOGREC=ring:4096", "", 0, 4ull << 30, 1},
+               {"LOGREC=ring:100000", "LOGREC=ring:MB", 0, 4ull << 30, 1},
+               {"LOGREC=Yes", "", 0, 0, 0},
+               {longest.c_str(), "", 0, 0, 0},
+               {tooLong.c_str(), "LOGREC_EXCLUDE is longer", 0, 0, 0}};
   for (const auto &c : cases) {
     const Outcome o = run({"calls", "3"}, {c.setting});
     const bool says = !o.err.empty();
@@ -530,6 +614,136 @@ static void testSettings() {
     CHECK(t.minimum == c.minimum && t.ring == c.ring && (t.flags & 7) == c.flags, "%s: minimum %llu, ring %llu, flags %x", c.setting,
           (ull)t.minimum, (ull)t.ring, unsigned(t.flags));
   }
+  for (const char *off : {"LOGREC=off", "LOGREC=Off", "LOGREC=0", "LOGREC=no", "LOGREC=FALSE", "LOGREC=off,ring:4"}) {
+    const Outcome o = run({"calls", "3"}, {off});
+    CHECK(o.status == 0 && o.err.empty() && traces().empty(), "%s: %s", off, o.err.c_str());
+  }
+}
+
+static void testCancel() {
+  const uint64_t calls = uint64_t(2000000 / scale);
+  const Outcome o = run({"cancel", std::to_string(calls)});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == 2 * calls + 1 && t.count(6) == 1, "%llu of leaf, %zu threads ended",
+        (ull)enters(t, o.told.at("leaf")), t.count(6));
+}
+
+static void testHandlers() {
+  const Outcome o = run({"handlers"});
+  CHECK(o.status == 0, "status %#x: that many looks at the modules in handlers", o.status);
+  const Trace t = one(o, true);
+  CHECK(enters(t, o.told.at("leaf")) == 1200001, "%llu", (ull)enters(t, o.told.at("leaf")));
+  CHECK(o.told.count("looks") && o.told.at("looks") > 0, "no look at the modules");
+}
+
+static void testRawForkFirst() {
+  const Outcome o = run({"forkfirst"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  const vector<string> names = traces();
+  CHECK(names.size() == 2, "%zu traces", names.size());
+  for (const string &name : names) {
+    const Trace t(name);
+    const bool child = t.pid == o.told.at("child");
+    CHECK(t.ok() && enters(t, o.told.at("leaf")) == (child ? 20000u : 30001u), "%s: %llu", t.error.c_str(),
+          (ull)enters(t, o.told.at("leaf")));
+  }
+}
+
+static void testNamespaces() {
+  const Outcome o = run({"namespaces"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  if (o.told.count("noright")) {
+    printf("  no right to make namespaces\n");
+    return;
+  }
+  std::multiset<uint64_t> calls;
+  for (const string &name : traces()) calls.insert(enters(Trace(name), o.told.at("leaf")));
+  CHECK(calls == (std::multiset<uint64_t>{1, 10001, 20000}), "%zu traces", calls.size());
+}
+
+// The child's open calls are the forking thread's.
+static void testForkThread() {
+  const Outcome o = run({"forkthread"});
+  CHECK(o.status == 0, "status %#x", o.status);
+  size_t children = 0;
+  for (const string &name : traces()) {
+    const Trace t(name);
+    CHECK(t.ok(), "%s", t.error.c_str());
+    if (t.pid != o.told.at("child")) continue;
+    children++;
+    CHECK(t.streams.size() == 2, "%zu threads", t.streams.size());
+    for (auto &s : t.streams) {
+      const TraceEvent &e = s.second.events.at(0);
+      size_t forks = 0;
+      for (uint64_t f : e.functions) forks += f >> 1 == o.told.at("forksthread") || (f & 1 && (f >> 1) - o.told.at("forksthread") < 16);
+      const bool forked = s.second.thread == t.pid;
+      CHECK((e.kind == TraceEvent::Stack) == forked && forks == forked, "thread %llu: %zu open calls of forksThread",
+            (ull)s.second.thread, forks);
+    }
+  }
+  CHECK(children == 1, "%zu children", children);
+}
+
+static void testSmallStack() {
+  const Outcome o = run({"smallstack"});
+  CHECK(o.status == 0 && std::count(o.err.begin(), o.err.end(), '\n') == 1, "status %#x, %s", o.status, o.err.c_str());
+}
+
+static void testLimit() {
+  Outcome o = run({"limit"});
+  CHECK(o.status == 0 && o.told.count("survived") && std::count(o.err.begin(), o.err.end(), '\n') == 1, "status %#x, %s", o.status,
+        o.err.c_str());
+  CHECK(traces().size() == 1 && Trace(traces()[0]).state == 2, "the trace");
+  // Another file is standard error by then.
+  o = run({"limit", "file"});
+  CHECK(o.status == 0 && o.told.count("survived") && o.err.empty() && content(folder + "/data.db") == "HEADERFOOTER",
+        "status %#x, %s, %s", o.status, o.err.c_str(), content(folder + "/data.db").c_str());
+  // A ring goes on; a snapshot of it would be too large.
+  o = run({"limit", "ring"}, {"LOGREC=ring:1"});
+  CHECK(o.status == 0 && o.told.count("survived"), "status %#x, %s", o.status, o.err.c_str());
+}
+
+// The loader does not look at notes; they need not be in memory.
+static void testNotes() {
+  const string library = folder + ".so";
+  string s = content(plugins + "/libA.so");
+  ElfW(Ehdr) e;
+  memcpy(&e, s.data(), sizeof e);
+  for (int i = 0; i < e.e_phnum; i++) {
+    const size_t at = size_t(e.e_phoff) + size_t(i) * sizeof(ElfW(Phdr));
+    ElfW(Phdr) h;
+    memcpy(&h, s.data() + at, sizeof h);
+    if (h.p_type == PT_NOTE) h.p_vaddr = 0x40000000;
+    s.replace(at, sizeof h, reinterpret_cast<const char *>(&h), sizeof h);
+  }
+  if (FILE *f = fopen(library.c_str(), "wb")) {
+    fwrite(s.data(), 1, s.size(), f);
+    fclose(f);
+  }
+  const Outcome o = run({"plugins", library, plugins + "/libB.so"});
+  const Trace t = one(o);
+  sound(t);
+  int found = 0;
+  for (const TraceModule &m : t.modules) found += m.path == library && m.identity.empty();
+  CHECK(found == 3, "%d times the library", found);
+}
+
+static void testDaemon() {
+  const int calls = 3000000 / scale;
+  const Outcome o = run({"daemon", std::to_string(calls)});
+  const Trace t = one(o);
+  sound(t);
+  CHECK(enters(t, o.told.at("leaf")) == uint64_t(calls) + 1, "%llu", (ull)enters(t, o.told.at("leaf")));
+}
+
+static void testAddressSpace() {
+  const Outcome o = run({"memory"}, {}, [] {
+    const rlimit l = {1200u << 20, 1200u << 20};
+    setrlimit(RLIMIT_AS, &l);
+  });
+  const Trace t = one(o);
+  sound(t);
 }
 
 static void testSites() {
@@ -701,14 +915,20 @@ int main(int argc, char **argv) {
   } cases[] = {{"calls", testCalls},     {"deep", testDeep},       {"jumps", testJumps},
                {"catches", testCatches}, {"signals", testSignals}, {"signal-jumps", testSignalJumps},
                {"threads", testThreads}, {"fork", testFork},       {"raw-fork", testRawFork}, {"fork-handlers", testForkHandlers},
+               {"fork-loading", testForkLoading}, {"fork-deep", testForkDeep},
                {"vfork", testVfork},     {"exec", testExec},       {"helpers", testHelpers},
                {"quiet", testQuiet},     {"plugins", testPlugins}, {"state", testState},
                {"marks", testMarks},     {"switch", testSwitch},   {"switches", testSwitches},
                {"short", testShort},
-               {"lists", testLists},     {"lists-threads", testListsThreads}, {"settings", testSettings},
+               {"lists", testLists},     {"lists-threads", testListsThreads},
+               {"lists-file", testListsFile}, {"lists-fork", testListsFork}, {"settings", testSettings},
                {"sites", testSites},     {"ring", testRing},
                {"ring-threads", testRingThreads}, {"statics", testStatics}, {"names", testNames},
-               {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill}};
+               {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill},
+               {"cancel", testCancel},   {"handlers", testHandlers}, {"raw-fork-first", testRawForkFirst},
+               {"namespaces", testNamespaces}, {"fork-thread", testForkThread}, {"small-stack", testSmallStack},
+               {"limit", testLimit},     {"notes", testNotes}, {"daemon", testDaemon},
+               {"address-space", testAddressSpace}};
   for (const auto &c : cases) {
     if (left.count(c.name) || (!only.empty() && only != c.name)) continue;
     folder = top + "/" + c.name;

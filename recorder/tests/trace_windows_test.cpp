@@ -288,6 +288,40 @@ static void testSwitch() {
   CHECK(o.status == 0 && listOf("off*").empty(), "a file though it is off");
 }
 
+static void testSettings() {
+  const struct {
+    const char *name;
+    string value;
+    const char *says;
+    uint64_t ring;
+    bool off;
+  } cases[] = {{"LOGREC", "No", "", 0, true},
+               {"LOGREC", "0", "", 0, true},
+               {"LOGREC", "TRUE", "", 0, false},
+               {"LOGREC", "offf", "LOGREC is off, on or ring", 0, false},
+               {"LOGREC", "ring:0", "1 is taken", 1 << 20, false},
+               {"LOGREC", "ring:100000", "4096 is taken", uint64_t(4) << 30, false},
+               {"LOGREC_EXCLUDE", string(5000, 'x'), "LOGREC_EXCLUDE is longer than", 0, false}};
+  for (const auto &c : cases) {
+    const string name = string(1, char('a' + (&c - cases))) + "set.lptrace";
+    const Outcome o = run("pairs 10", {"LOGREC_FILE", name, c.name, c.value});
+    CHECK(o.status == 0 && o.err.find(c.says) != string::npos && o.err.empty() == !c.says[0], "%s=%.20s: %u %s", c.name, c.value.c_str(),
+          unsigned(o.status), o.err.c_str());
+    CHECK(listOf(name).empty() == c.off, "%s=%s: a file or none", c.name, c.value.c_str());
+    if (c.off) continue;
+    const Trace t = load(name);
+    CHECK(t.ring == c.ring && t.events == always + 22, "%s=%.20s: ring %llu, %u events", c.name, c.value.c_str(),
+          (unsigned long long)t.ring, unsigned(t.events));
+  }
+}
+
+static void testFolder() {
+  const Outcome o = run("folder");
+  CHECK(o.status == 0, "%u %s", unsigned(o.status), o.err.c_str());
+  complete(load());
+  CHECK(listOf("log.snapshot1.lptrace").size() == 1, "the snapshot is not beside the log");
+}
+
 // MinGW's symbol table has all names; a stripped library what it exports.
 static void testLists() {
   const struct {
@@ -305,6 +339,15 @@ static void testLists() {
   run("pairs 100", {"LOGREC_FILE", "m.lptrace", "LOGREC_INCLUDE", subject + ".exe!leaf,nobody.dll!"});
   const Trace t = load("m.lptrace");
   CHECK(t.events == 204, "%u events", unsigned(t.events));
+  // A module's symbols are read once.
+  const string before = subject;
+  subject += "2";
+  CHECK(CopyFileA((home + "\\" + before + ".exe").c_str(), (home + "\\" + subject + ".exe").c_str(), FALSE), "no copy");
+  const Outcome moved = run("moves", {"LOGREC_FILE", "moves.lptrace", "LOGREC_EXCLUDE", "branch"});
+  CHECK(moved.status == 0, "%u", unsigned(moved.status));
+  const Trace n = load("moves.lptrace");
+  CHECK(n.events == always + 2 + 6, "%u events", unsigned(n.events));
+  subject = before;
   if (!shared) return;
   run("libraries " + home + "\\bare.dll", {"LOGREC_FILE", "bare.lptrace", "LOGREC_INCLUDE", "bare.dll!plugin"});
   const Trace b = load("bare.lptrace");
@@ -455,6 +498,8 @@ int main(int argc, char **argv) {
   test("error", testError);
   test("marks", testMarks);
   test("switch", testSwitch);
+  test("settings", testSettings);
+  test("folder", testFolder);
   test("lists", testLists);
   test("ring", testRing);
   test("names", testNames);
