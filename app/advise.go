@@ -139,11 +139,7 @@ func (s *Session) eventCost(r *sessionRun, given time.Duration) (ns float64, mea
 
 // runSpan returns the time from the first to the last row of a run.
 func (s *Session) runSpan(r *sessionRun) time.Duration {
-	var last [1]parser.Event
-	if n, _ := s.log.ReadEvents(last[:], r.First+r.Count-1); n == 1 && last[0].Time > r.zero {
-		return time.Duration(last[0].Time - r.zero)
-	}
-	return 0
+	return time.Duration(max(s.lastTime(r)-r.zero, 0))
 }
 
 // An Exclusion is ready-made text that keeps functions from being recorded.

@@ -253,27 +253,23 @@ type FunctionStat struct {
 	// Thread is the id of the thread if the statistics are by thread.
 	Thread   uint32
 	ByThread bool
-	// Calls counts the enters; Timed those of them that also have a leave. All that
-	// follows is of those.
-	Calls, Timed int64
-	// Total is all the time in the calls; Self what was not spent in calls that
-	// they made; NonRecursive leaves out what was spent while another call of the
-	// function was open on the thread.
+	// Calls counts the enters; Timed those of them that also have a leave, Running
+	// those that have none because the log ends before it.
+	Calls, Timed, Running int64
+	// Total is all the time in the calls, in those that are running up to the last
+	// record of their run; Self what was not spent in calls that they made;
+	// NonRecursive leaves out what was spent while another call of the function was
+	// open on the thread.
 	Total, Self, NonRecursive int64
-	// Min to Max are of the durations of single calls. Quantiles are right to
-	// within 1/16.
-	Min, P50, P95, P99, Max int64
+	// Mean to Max are of the durations of single calls that have a leave. Quantiles
+	// are right to within 1/16.
+	Mean, Min, P50, P95, P99, Max int64
 	// Durations is the histogram, by rising durations, without empty bars.
 	Durations []Bar
 }
 
-// Mean returns the mean duration of a call in nanoseconds.
-func (f *FunctionStat) Mean() int64 {
-	if f.Timed == 0 {
-		return 0
-	}
-	return f.Total / f.Timed
-}
+// HasSums reports whether the sums of times are known: of some call a duration is.
+func (f *FunctionStat) HasSums() bool { return f.Timed+f.Running > 0 }
 
 // A Bar counts durations of From and more, and less than To, in nanoseconds.
 type Bar struct {
@@ -282,7 +278,7 @@ type Bar struct {
 }
 
 // Statistics returns the statistics of the functions of a selection, the
-// greatest total first. Folded and Repeats do not matter. A call counts if its
+// greatest NonRecursive first. Folded and Repeats do not matter. A call counts if its
 // enter is a row of the selection, and counts whole. p is told of StageFilter.
 func (s *Session) Statistics(ctx context.Context, sel Selection, p Progress) ([]FunctionStat, error) {
 	return s.statistics(ctx, sel, s.functionGroups, false, p)
@@ -339,13 +335,14 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	for i := range stats {
 		st := &stats[i]
 		f := FunctionStat{
-			FunctionRef: refs[st.Group], Calls: st.Calls, Timed: st.Timed, Total: st.Sum, Self: st.Self, NonRecursive: st.NonRecursive,
+			FunctionRef: refs[st.Group], Calls: st.Calls, Timed: st.Timed, Running: st.Running.Calls,
+			Total: st.Sum + st.Running.Sum, Self: st.Self + st.Running.Self, NonRecursive: st.NonRecursive + st.Running.NonRecursive,
 		}
 		if perThread {
 			f.ByThread, f.Thread = true, src.ThreadID(st.Thread)
 		}
 		if st.Timed > 0 {
-			f.Min, f.Max = st.Min, st.Max
+			f.Mean, f.Min, f.Max = st.Mean(), st.Min, st.Max
 			f.P50, f.P95, f.P99 = st.Quantile(0.50), st.Quantile(0.95), st.Quantile(0.99)
 		}
 		for _, b := range st.Histogram.Buckets() {
@@ -354,7 +351,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 		list[i] = f
 	}
 	slices.SortStableFunc(list, func(a, b FunctionStat) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(b.Total, a.Total), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
 	})
 	return list, nil
 }
@@ -406,13 +403,14 @@ type TreeNode struct {
 	// Other says that the node stands for functions that had no room in the
 	// tree; its Function is empty.
 	Other bool
-	// Calls counts the calls, Timed those that have a leave. Total is the time in
-	// these, Self what was not spent in calls that they made. In a bottom-up tree
+	// Calls counts the calls, Timed those that have a leave, Running those that have
+	// none because the log ends before it. Total is the time in both, in those that
+	// are running up to the last record of their run, Self what was not spent in calls that they made. In a bottom-up tree
 	// they are the part of the root's calls, total and self that came through this
 	// caller; Total then leaves out calls made while another of the function was
 	// open.
-	Calls, Timed, Total, Self int64
-	Children                  []*TreeNode
+	Calls, Timed, Running, Total, Self int64
+	Children                           []*TreeNode
 }
 
 // Label is the function's name, or what the node stands for instead.
@@ -473,7 +471,7 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		if from.Thread != index.AllThreads {
 			n.ByThread, n.Thread = true, src.ThreadID(from.Thread)
 		}
-		n.Other, n.Calls, n.Timed, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Total, from.Self
+		n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
 		if children := tree.Children(int32(i)); len(children) > 0 {
 			n.Children = make([]*TreeNode, len(children))
 			for k, c := range children {

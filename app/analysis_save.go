@@ -41,7 +41,7 @@ func durationColumns(columns []string, opt *SaveOptions) []string {
 // WriteStatistics writes statistics as csv. Of the header of the options only
 // Corrected counts. docs/formats.md has the columns.
 func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
-	columns := durationColumns([]string{"function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us", "nonrecursive_us",
+	columns := durationColumns([]string{"function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "nonrecursive_us",
 		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us"}, &opt)
 	var cells []string
 	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
@@ -50,9 +50,9 @@ func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
 		if f.ByThread {
 			thread = decimal(f.Thread)
 		}
-		cells = append(cells[:0], f.Function, f.Module, f.Source, lineText(f.Line), thread, integer(f.Calls), integer(f.Timed))
-		for _, ns := range []int64{f.Total, f.Self, f.NonRecursive, f.Mean(), f.Min, f.P50, f.P95, f.P99, f.Max} {
-			if f.Timed == 0 {
+		cells = append(cells[:0], f.Function, f.Module, f.Source, lineText(f.Line), thread, integer(f.Calls), integer(f.Timed), integer(f.Running))
+		for k, ns := range []int64{f.Total, f.Self, f.NonRecursive, f.Mean, f.Min, f.P50, f.P95, f.P99, f.Max} {
+			if sum := k < 3; f.Timed == 0 && !(sum && f.HasSums()) {
 				ns = rows.NoDuration
 			}
 			cells = append(cells, string(rows.AppendMicroseconds(nil, ns)))
@@ -65,7 +65,7 @@ func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
 // the header of the options only Corrected counts.
 // docs/formats.md has the columns.
 func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
-	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "total_us", "self_us"}, &opt)
+	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us"}, &opt)
 	type place struct {
 		*TreeNode
 		depth int
@@ -82,7 +82,7 @@ func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
 		if n.ByThread {
 			thread = decimal(n.Thread)
 		}
-		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed),
+		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed), integer(n.Running),
 			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)))
 		return cells
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 
 // A plainStat is a FunctionStat worked out from the rows one by one.
 type plainStat struct {
-	calls, timed, total, self, nonRecursive int64
-	durations                               []int64
+	calls, timed, running, total, self, nonRecursive int64
+	durations                                        []int64
 }
 
 type statKey struct {
@@ -40,16 +41,21 @@ func (e *rowEnv) statistics(where *filter.Expr, key func(r *rows.Row) statKey) m
 			stats[k] = st
 		}
 		st.calls++
-		if r.Duration == rows.NoDuration {
+		d, self := r.Duration, e.self[i]
+		if long, ok := e.running[r.Index]; ok {
+			st.running++
+			d, self = long, e.runningSelf[r.Index]
+		} else if d == rows.NoDuration {
 			continue
+		} else {
+			st.timed++
+			st.durations = append(st.durations, d)
 		}
-		st.timed++
-		st.total += r.Duration
-		st.self += e.self[i]
-		st.durations = append(st.durations, r.Duration)
+		st.total += d
+		st.self += self
 		within := slices.ContainsFunc(e.calls[i], func(c int64) bool { return c != int64(i) && key(&e.rows[c]) == k })
 		if !within {
-			st.nonRecursive += r.Duration
+			st.nonRecursive += d
 		}
 	}
 	return stats
@@ -107,19 +113,24 @@ func checkStatistics(t *testing.T, what string, list []FunctionStat, want map[st
 			t.Errorf("%s: %+v has no calls", what, f.FunctionRef)
 			continue
 		}
-		got := plainStat{f.Calls, f.Timed, f.Total, f.Self, f.NonRecursive, nil}
+		got := plainStat{f.Calls, f.Timed, f.Running, f.Total, f.Self, f.NonRecursive, nil}
 		slices.Sort(w.durations)
-		if fmt.Sprint(got) != fmt.Sprint(plainStat{w.calls, w.timed, w.total, w.self, w.nonRecursive, nil}) {
+		if fmt.Sprint(got) != fmt.Sprint(plainStat{w.calls, w.timed, w.running, w.total, w.self, w.nonRecursive, nil}) {
 			t.Errorf("%s: %s has %+v, want %+v", what, f.Function, got, *w)
 		}
 		if w.timed == 0 {
 			continue
 		}
-		if f.Min != w.durations[0] || f.Max != w.durations[len(w.durations)-1] || f.Mean() != w.total/w.timed {
-			t.Errorf("%s: %s is between %d and %d, %d on average; want %v", what, f.Function, f.Min, f.Max, f.Mean(), w.durations)
+		mean := int64(0)
+		for _, d := range w.durations {
+			mean += d
+		}
+		mean /= w.timed
+		if f.Min != w.durations[0] || f.Max != w.durations[len(w.durations)-1] || f.Mean != mean {
+			t.Errorf("%s: %s is between %d and %d, %d on average; want %v", what, f.Function, f.Min, f.Max, f.Mean, w.durations)
 		}
 		for q, got := range map[float64]int64{0.50: f.P50, 0.95: f.P95, 0.99: f.P99} {
-			exact := w.durations[int(q*float64(len(w.durations)-1))]
+			exact := w.durations[int(math.Ceil(q*float64(len(w.durations))))-1]
 			if got < exact-exact/16 || got > exact+exact/16 {
 				t.Errorf("%s: quantile %g of %s is %d, want %d", what, q, f.Function, got, exact)
 			}
@@ -155,7 +166,7 @@ func TestCallTree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				type sums struct{ calls, timed, total, self int64 }
+				type sums struct{ calls, timed, running, total, self int64 }
 				got, want := map[string]sums{}, map[string]sums{}
 				tree.Walk(func(n *TreeNode, path []*TreeNode) bool {
 					var names []string
@@ -163,7 +174,7 @@ func TestCallTree(t *testing.T) {
 						names = append(names, fmt.Sprintf("%s %s %s", p.Label(), p.Module, p.Source))
 					}
 					if n.Calls > 0 && n.Function != "" {
-						got[strings.Join(names, "\n")] = sums{n.Calls, n.Timed, n.Total, n.Self}
+						got[strings.Join(names, "\n")] = sums{n.Calls, n.Timed, n.Running, n.Total, n.Self}
 					}
 					return true
 				})
@@ -183,14 +194,20 @@ func TestCallTree(t *testing.T) {
 						}
 						w := want[strings.Join(names, "\n")]
 						w.calls++
-						if r.Duration >= 0 {
+						d, self := r.Duration, env.self[i]
+						if long, ok := env.running[r.Index]; ok {
+							w.running++
+							d, self = long, env.runningSelf[r.Index]
+						} else if d >= 0 {
 							w.timed++
-							w.self += env.self[i]
+						}
+						if d >= 0 {
+							w.self += self
 							// From the bottom up a function's time within itself is counted once.
 							if !opt.BottomUp || !slices.ContainsFunc(env.calls[i], func(c int64) bool {
 								return c != int64(i) && functionOf(&env.rows[c]) == functionOf(r)
 							}) {
-								w.total += r.Duration
+								w.total += d
 							}
 						}
 						want[strings.Join(names, "\n")] = w

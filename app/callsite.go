@@ -5,6 +5,7 @@ import (
 
 	"logparser/calls"
 	"logparser/parser"
+	"logparser/parser/trace"
 	"logparser/symbols"
 )
 
@@ -14,6 +15,13 @@ type CallSite struct {
 	FunctionRef
 	// Address is the return address (a VA).
 	Address uint64
+}
+
+// HasCallSites reports whether the recorder was told to record where calls are
+// made from. It is not ok for logs that cannot have that.
+func (s *Session) HasCallSites() (has, ok bool) {
+	log, ok := s.log.(*trace.Log)
+	return ok && log.Header().Flags&trace.FlagSites != 0, ok
 }
 
 // CallSite returns where the call was made from that a row of the log enters or

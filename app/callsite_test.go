@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"logparser/parser/classic/classictest"
@@ -52,6 +53,13 @@ enter @1500 entry 0x600010
 	}
 	if _, _, err := s.CallSite(context.Background(), 99); !errors.Is(err, errNoRow) {
 		t.Errorf("a row that is not there: %v", err)
+	}
+	if has, ok := s.HasCallSites(); !has || !ok {
+		t.Errorf("call sites: %t, %t", has, ok)
+	}
+	without := open(t, Inputs{Log: traceOf(t, t.TempDir(), strings.Replace(text, " flags=2", "", 1))})
+	if has, ok := without.HasCallSites(); has || !ok {
+		t.Errorf("call sites of a trace without: %t, %t", has, ok)
 	}
 	s.Close()
 	if _, ok, err := s.CallSite(context.Background(), 1); ok || err == nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"logparser/modules"
 )
 
 // An InputError says which input is wrong and what to do about it.
@@ -78,13 +80,44 @@ func modulesBeside(log string) string {
 	return found
 }
 
+// besideTrouble says what is wrong with a file in the place of a log's modules
+// file, nil where there is none, or nothing is wrong.
+func besideTrouble(log string) *InputError {
+	if sameExtension(log, modulesExtension) {
+		return nil
+	}
+	path := named(strings.TrimSuffix(log, filepath.Ext(log)), modulesExtension, func(os.FileInfo) bool { return true })
+	if path == "" {
+		return nil
+	}
+	head, _, err := readHead(path)
+	if err == nil && modules.Looks(head) {
+		return nil
+	}
+	if err == nil && len(head) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err == nil {
+		_, err = modules.Parse(head, "")
+	}
+	if err == nil {
+		err = modules.ErrNoModules
+	}
+	return &InputError{path, unwrapPath(err), ""}
+}
+
 // sameExtension reports whether a path has that extension, in any case.
 func sameExtension(path, ext string) bool { return strings.EqualFold(filepath.Ext(path), ext) }
 
 // sameStem returns the path with that extension, in any case, if it exists.
 func sameStem(stem, ext string) string {
+	return named(stem, ext, func(info os.FileInfo) bool { return info.Mode().IsRegular() })
+}
+
+// named is sameStem for what is wanted.
+func named(stem, ext string, wanted func(os.FileInfo) bool) string {
 	for _, e := range []string{ext, strings.ToUpper(ext), strings.ToUpper(ext[:2]) + ext[2:]} {
-		if info, err := os.Stat(stem + e); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(stem + e); err == nil && wanted(info) {
 			return stem + e
 		}
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,44 @@ func TestFindPair(t *testing.T) {
 			}
 			if filepath.Base(log) != tt.log || tt.modules != "" && filepath.Base(modules) != tt.modules || (tt.modules == "") != (modules == "") {
 				t.Errorf("found %q and %q, want %q and %q", log, modules, tt.log, tt.modules)
+			}
+		})
+	}
+}
+
+// TestBeside opens logs beside which lies a file that should be, and is not, their
+// modules file.
+func TestBeside(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		folder     bool
+		want       string // "" for no word about it
+	}{
+		{"it is right", "0x400000 0x1000 C:\\a.exe\n", false, ""},
+		{"empty", "", false, "LogDetails.bin beside the log cannot be taken for its modules file: it is empty"},
+		{"binary", "\x00\x01\x02\xff\xfe\x00\x00\x01\x7f\x00\x00\x00", false, "it is not text"},
+		{"prose", "Dear reader,\n", false, `line 1 is "Dear reader,": it is not a modules file`},
+		{"mostly prose", "Dear reader,\nyours,\n0x400000 0x1000 C:\\a.exe\n", false, "it is not a modules file"},
+		{"a folder", "", true, "it is a folder"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			copyFiles(t, logtest(t, "linux-gcc-O2"), dir, "LogDetails.dat")
+			file := filepath.Join(dir, "LogDetails.bin")
+			if tt.folder {
+				if err := os.Mkdir(file, 0o777); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := os.WriteFile(file, []byte(tt.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, Inputs{Log: filepath.Join(dir, "LogDetails.dat")})
+			got := warnings(s)
+			if tt.want == "" && strings.Contains(got, "beside the log") || !strings.Contains(got, tt.want) {
+				t.Errorf("warnings %q, want %q", got, tt.want)
+			}
+			if s.Rows().Len() == 0 {
+				t.Error("no rows")
 			}
 		})
 	}

@@ -60,6 +60,14 @@ type Update struct {
 // An error that wraps [parser.ErrShrunk] says that the file was cut or written
 // anew, so that the session is worth nothing any more.
 func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
+	err := s.follow(ctx, changed)
+	if err == nil {
+		s.keepFollowed()
+	}
+	return err
+}
+
+func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 	grower, ok := s.log.(parser.Grower)
 	if !ok {
 		return ErrCannotFollow
@@ -146,6 +154,9 @@ func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
 	before := len(s.runs())
 	if g.Records > 0 || g.Modules || g.Marks && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
 		err = s.takeIn(ctx)
+	}
+	if err == nil {
+		s.watch()
 	}
 	return growth{g, len(s.runs()) - before}, err
 }
@@ -317,12 +328,15 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 }
 
 // OpenLive is Open for a log that is about to be written: it waits until there
-// is one. waiting, if not nil, is called once if there is not.
+// is one. waiting, if not nil, is called once if there is not. The session is loaded.
 func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Session, error) {
 	for {
 		s, err := Open(ctx, in, p)
-		if err == nil || !unborn(in.Log, err) {
-			return s, err
+		if err == nil {
+			return s.openLive(ctx, p)
+		}
+		if !unborn(in.Log, err) {
+			return nil, err
 		}
 		if waiting != nil {
 			waiting()
@@ -334,6 +348,22 @@ func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Sess
 		case <-time.After(latest / 2):
 		}
 	}
+}
+
+// openLive loads the session and looks at the log once, so that one that cannot be
+// followed says so before its rows are shown.
+func (s *Session) openLive(ctx context.Context, p Progress) (*Session, error) {
+	err := s.Load(ctx, p)
+	if log, ok := s.log.(parser.Grower); err == nil && ok {
+		_, err = s.grow(ctx, log)
+	} else if err == nil {
+		err = ErrCannotFollow
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // unborn reports whether an error of Open may go away when a program begins to

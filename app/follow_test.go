@@ -14,6 +14,8 @@ import (
 
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetest"
 )
 
 // saved returns the rows of a session as jsonl.
@@ -235,5 +237,28 @@ func TestOpenLive(t *testing.T) {
 	}
 	if _, err := OpenLive(context.Background(), Inputs{Log: filepath.Join(dir, "LogDetails.dat"), Run: "5"}, nil, nil); err == nil {
 		t.Error("a run that is not there was opened")
+	}
+}
+
+// TestOpenLiveRing refuses what cannot be followed before any row is shown.
+func TestOpenLiveRing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ring.lptrace")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tracetest.NewWriter(f)
+	w.Header.Flags, w.Header.State = trace.FlagRing, trace.StateRecording
+	w.Thread(1, 0, 7).Enter(2000, 0x401000, tracetest.Entry)
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenLive(context.Background(), Inputs{Log: path}, nil, nil)
+	if err == nil {
+		s.Close()
+		t.Fatal("a ring is followed")
+	}
+	if !strings.Contains(err.Error(), "a ring cannot be followed") || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -3,7 +3,9 @@ package app
 import (
 	"slices"
 
+	"logparser/modules"
 	"logparser/symbols"
+	"logparser/timeparse"
 )
 
 // Inputs are what a session is made from. Only Log is needed.
@@ -46,6 +48,15 @@ type Inputs struct {
 	StartTime string
 	StartTick *uint32
 }
+
+// CheckStartTime says what is wrong with a text for [Inputs].StartTime.
+func CheckStartTime(text string) error {
+	_, err := timeparse.ParseStart(text)
+	return err
+}
+
+// CheckEncoding says what is wrong with a name for [Inputs].Encoding.
+func CheckEncoding(name string) error { return modules.CheckEncoding(name) }
 
 // takeSymbols takes over what another session's inputs say of symbols.
 func (in *Inputs) takeSymbols(other Inputs) {

@@ -192,8 +192,8 @@ func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t Ma
 
 // savedMarks returns the marks that go with rows into a file, nil for none: all
 // of them if all rows are saved from the first on, else those from the time of
-// the first row that is saved to that of the last. Several runs have none, which
-// would have to be brought onto one line of time with their rows.
+// the first row that is saved to that of the last. Logs with marks are traces,
+// which have one run; several would need one line of time.
 func (s *Session) savedMarks(src rows.Source, first int64) export.Marks {
 	texts, counters, _ := s.MarkCount()
 	rowless := s.rows.Len() == 0

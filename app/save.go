@@ -25,7 +25,7 @@ func ParseWeight(s string) (export.Weight, bool) { return export.ParseWeight(s) 
 // Save writes all rows in the named format (see [SaveFormats]) to a file,
 // whole or not at all, or to several where they are more than the format's
 // readers take (see [export.Save]). It loads first if Load has not ended.
-// opt.Header and opt.Progress are filled in.
+// opt.Header, opt.Progress and opt.Runs are filled in.
 func (s *Session) Save(ctx context.Context, path, format string, opt SaveOptions, p Progress) error {
 	_, err := s.SaveRows(ctx, path, format, s.Rows(), opt, p)
 	return err
@@ -43,7 +43,11 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
-	return export.Save(ctx, path, f, src, opt)
+	files, err := export.Save(ctx, path, f, src, opt)
+	if errors.Is(err, export.ErrParts) {
+		err = fmt.Errorf("%w; save under another name, or with --replace", err)
+	}
+	return files, err
 }
 
 // ErrIsInput says that a file to be saved is one that the session reads.
@@ -115,8 +119,21 @@ func (s *Session) prepare(ctx context.Context, format string, opt *SaveOptions, 
 	if err := s.Load(ctx, p); err != nil {
 		return f, err
 	}
-	opt.Header, opt.Progress = s.Header(), p.of(StageSave)
+	opt.Header, opt.Progress, opt.Runs = s.Header(), p.of(StageSave), s.rowRuns
 	return f, nil
+}
+
+// rowRuns returns the runs that the rows are of.
+func (s *Session) rowRuns() []rows.Run {
+	runs, first := s.runs(), int64(0)
+	list := make([]rows.Run, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		list[i] = rows.Run{First: first, End: s.lastTime(r) - r.zero}
+		list[i].Start, list[i].HasWall = r.clock.Wall(r.zero)
+		first += r.Count
+	}
+	return list
 }
 
 // Header returns the head of saved files. It names files by their base names,

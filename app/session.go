@@ -42,6 +42,9 @@ type Session struct {
 	log parser.Log
 	// ownModules: the log itself tells its modules.
 	ownModules bool
+	// beside says what is wrong with a file beside the log that has the name of
+	// its modules file, nil for nothing.
+	beside *InputError
 	// shown are the chosen runs; see runs.
 	shown atomic.Pointer[[]sessionRun]
 	// chosen is the index of the chosen run in the log, -1 for all.
@@ -70,9 +73,13 @@ type Session struct {
 	views      viewCache
 
 	// functions are those of the last naming, and named is the number of
-	// addresses that it named; both are for who holds the token.
-	functions *functions
-	named     int
+	// addresses that it named. older are the log's states of which there may be
+	// an index to go on with; kept is the one whose index is kept, and seen the
+	// last that was looked at. They are for who holds the token.
+	functions  *functions
+	named      int
+	older      []logState
+	kept, seen logState
 }
 
 // runs returns the chosen runs. A list is never changed, and one that is
@@ -91,8 +98,8 @@ type sessionRun struct {
 	// plain finds the module of an address without its symbols.
 	plain *symbols.Resolver
 	clock timeparse.Clock
-	// zero is the time of the run's first record, from which elapsed time
-	// counts; as long as it has none, that of its first mark.
+	// zero is the time of the run's first record that is not damaged, from which
+	// elapsed time counts; as long as it has none, that of its first mark, or of its clock.
 	zero int64
 }
 
@@ -113,10 +120,16 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 		return nil, err
 	}
 	note.keep(opened)
+	var beside *InputError
 	if !format.NeedsModulesFile {
 		in.Modules = ""
+	} else if in.Modules == "" {
+		beside = besideTrouble(in.Log)
 	}
-	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, in: in, work: make(chan struct{}, 1)}
+	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
+	if note != nil {
+		s.older = note.older
+	}
 	if err := s.choose(in.Run); err != nil {
 		opened.Close()
 		return nil, err
@@ -216,13 +229,18 @@ func (s *Session) newRun(i int, run parser.Run) sessionRun {
 	return r
 }
 
-// findZero finds the time from which the elapsed time of a run counts.
+// findZero finds the time from which the elapsed time of a run counts: without
+// rows and marks that at which recording began.
 func (s *Session) findZero(r *sessionRun) {
 	var event [1]parser.Event
 	if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
 		r.zero = event[0].Time
+		if event[0].Kind == parser.Damaged {
+			r.zero = s.firstTime(r)
+		}
 		return
 	}
+	r.zero = s.log.Clock(r.number).Zero
 	if log, ok := s.log.(parser.Marker); ok {
 		// What cannot be read of marks is said where they are shown.
 		_ = log.Marks(context.Background(), r.number, math.MinInt64, func(m *parser.Mark) bool {
@@ -309,7 +327,11 @@ func (s *Session) load(ctx context.Context, p Progress) error {
 			return err
 		}
 	}
-	return s.name(ctx, p)
+	if err := s.name(ctx, p); err != nil {
+		return err
+	}
+	s.indexKept()
+	return nil
 }
 
 // SetSymbols takes over those of the inputs that say where symbols are and

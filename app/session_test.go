@@ -422,6 +422,20 @@ func TestSymbolWarnings(t *testing.T) {
 	}
 }
 
+// TestExportsOnlyIsSaid: names that are exported alone are not those of the
+// functions that rows lie in.
+func TestExportsOnlyIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	copyFiles(t, logtest(t, "windows-x64-clang"), dir, "LogDetails.dat", "LogDetails.bin", "logtest.pdb", "logtest_shapes.dll")
+	s := open(t, Inputs{Log: dir, NoRecordedPaths: true})
+	if m := module(t, s, "logtest_shapes.dll"); m.Status != symbols.ExportsOnly {
+		t.Fatalf("the symbols are %s", m.Status)
+	}
+	if got, want := warnings(s), "logtest_shapes.dll: no symbols of its own functions were found"; !strings.Contains(got, want) {
+		t.Errorf("the warnings do not say %q:\n%s", want, got)
+	}
+}
+
 // TestImageRVA looks up addresses as the linker gave them.
 func TestImageRVA(t *testing.T) {
 	m, err := OpenImage(context.Background(), filepath.Join(logtest(t, "windows-x64-mingw"), "logtest.exe"), Inputs{NoRecordedPaths: true})

@@ -180,7 +180,8 @@ func (s *Session) recall(m *recentPlace, run int, e *parser.Event, n *names) {
 	}
 }
 
-// unresolved is the place of an address before it is resolved.
+// unresolved is the place of an address before it is resolved, or of one that
+// only damaged records have.
 func (s *Session) unresolved(run int, space uint16, address uint64) *place {
 	loc := s.locate(run, space, address)
 	p := &place{module: loc.Module}
@@ -188,9 +189,20 @@ func (s *Session) unresolved(run int, space uint16, address uint64) *place {
 		p.address = loc.Address
 	}
 	if loc.Module >= 0 {
-		p.symbols = string(symbols.Pending)
+		p.symbols = string(s.statusOf(run, loc.Module))
 	}
 	return p
+}
+
+// statusOf returns the status of a module's symbols for an address that was not
+// resolved: when all were, those of damaged records are left.
+func (s *Session) statusOf(run, module int) symbols.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded && run < len(s.bindings) && module < len(s.bindings[run]) {
+		return s.bindings[run][module].Status
+	}
+	return symbols.Pending
 }
 
 // unnamed names an address that has no symbol: module+0xRVA, or the address

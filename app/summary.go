@@ -2,17 +2,18 @@ package app
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"logparser/calls"
-	"logparser/parser"
 	"logparser/symbols"
 	"logparser/symbols/store"
 )
 
-// A Span is the time from the first to the last row of the chosen runs.
+// A Span is the time from the first to the last row of the chosen runs that is not
+// damaged.
 type Span struct {
 	// First and Last are in nanoseconds of the log's clock.
 	First, Last int64
@@ -29,11 +30,7 @@ func (s *Session) Span() Span {
 		return span
 	}
 	first, last := &s.runs()[0], &s.runs()[len(s.runs())-1]
-	span.First, span.Last = first.zero, last.zero
-	var event [1]parser.Event
-	if n, _ := s.log.ReadEvents(event[:], last.First+last.Count-1); n == 1 {
-		span.Last = event[0].Time
-	}
+	span.First, span.Last = first.zero, max(s.lastTime(last), last.zero)
 	var a, b bool
 	span.WallFirst, a = first.clock.Wall(span.First)
 	span.WallLast, b = last.clock.Wall(span.Last)
@@ -85,13 +82,16 @@ func (s *Session) Warnings() []Phrase {
 			list = append(list, symbols.Say("%d more places are damaged, %d bytes in all", len(info.Damage)-i, info.DamageBytes))
 			break
 		}
-		list = append(list, symbols.Say("damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, d.Reason))
+		list = append(list, symbols.Say("damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, Said(d.Reason)))
 	}
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
 		list = append(list, symbols.Say("records that cannot be right, marked damaged: %d", n))
 	}
 	if err := s.IndexError(); err != nil {
 		list = append(list, symbols.Say("the index of the log could not be kept, so the next opening takes as long: %s", err.Error()))
+	}
+	if s.beside != nil {
+		list = append(list, symbols.Say("%s beside the log cannot be taken for its modules file: %s; --modules names another", filepath.Base(s.beside.Path), Said(s.beside.Err.Error())))
 	}
 	unknown := 0
 	for i := range s.runs() {
@@ -120,6 +120,7 @@ func (s *Session) symbolWarnings() []Phrase {
 		{symbols.Mismatched, true, symbols.Say("names are those of another build, because that was asked for; each is marked and may be wrong")},
 		{symbols.Mismatched, false, symbols.Say("only symbols of another build were found, which give no names")},
 		{symbols.Unverified, false, symbols.Say("nothing was recorded to check the symbols by, so names are wrong if they are of another build")},
+		{symbols.ExportsOnly, false, symbols.Say("no symbols of its own functions were found, only exported names; name their folder with --symbols")},
 		{symbols.NotFound, false, symbols.Say("no symbols were found")},
 	}
 	modules := s.Modules()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -37,8 +38,9 @@ func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 }
 
 // LoadTrace makes a trace of the text that DumpTrace writes, or that was
-// written by hand. The file is written whole or not at all.
-func LoadTrace(ctx context.Context, text, path string) error {
+// written by hand. The file is written whole or not at all; another file of that
+// name is left and the error is an [*InputError], unless replace is set.
+func LoadTrace(ctx context.Context, text, path string, replace bool) error {
 	f, err := os.Open(text)
 	if err != nil {
 		return &InputError{text, unwrapPath(err), ""}
@@ -48,9 +50,17 @@ func LoadTrace(ctx context.Context, text, path string) error {
 	if err != nil {
 		return &InputError{text, err, ""}
 	}
-	if info, err := f.Stat(); err == nil {
-		if target, err := os.Stat(path); err == nil && os.SameFile(info, target) {
+	if target, err := os.Stat(path); err == nil {
+		if info, err := f.Stat(); err == nil && os.SameFile(info, target) {
 			return &InputError{path, errors.New("it is the text itself"), "save under another name"}
+		}
+		if target.Mode().IsRegular() && !replace {
+			if target.Size() == int64(len(b)) {
+				if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, b) {
+					return nil
+				}
+			}
+			return &InputError{path, errors.New("there is another file of this name"), "save under another name, or with --replace"}
 		}
 	}
 	return export.WriteFile(ctx, path, func(w io.Writer) error {

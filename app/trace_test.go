@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"logparser/symbols"
 )
@@ -48,7 +49,7 @@ func traceOf(t *testing.T, dir, text string) string {
 	if err := os.WriteFile(from, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := LoadTrace(context.Background(), from, to); err != nil {
+	if err := LoadTrace(context.Background(), from, to, true); err != nil {
 		t.Fatal(err)
 	}
 	return to
@@ -171,7 +172,17 @@ func TestTraceFiles(t *testing.T) {
 	if err := DumpTrace(context.Background(), filepath.Join(dir, "trace.txt"), &text); err == nil || !strings.Contains(err.Error(), "not a trace") {
 		t.Errorf("text is dumped: %v", err)
 	}
-	if err := LoadTrace(context.Background(), filepath.Join(dir, "trace.txt"), filepath.Join(dir, "trace.txt")); err == nil {
+	if err := LoadTrace(context.Background(), filepath.Join(dir, "trace.txt"), filepath.Join(dir, "trace.txt"), true); err == nil {
 		t.Error("the text is written over")
+	}
+}
+
+// TestSpanOfNothing: a trace without rows and marks is from when it was begun.
+func TestSpanOfNothing(t *testing.T) {
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), "file begin=5000\nchunk process\nclock @5000 ns=5000 wall=1700000000000000000\n")})
+	span := s.Span()
+	want := time.Unix(1_700_000_000, 0).UTC()
+	if !span.HasWall || !span.WallFirst.Equal(want) || !span.WallLast.Equal(want) || span.First != span.Last {
+		t.Errorf("%+v, want %v", span, want)
 	}
 }

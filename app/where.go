@@ -79,11 +79,11 @@ func (c *condition) expr(ctx context.Context, e *filter.Expr) (index.Predicate, 
 func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	switch t.Column {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:
-		return c.orDamaged(t, inAddresses(c.addressSet(t, t.MatchPlace))), nil
+		return c.orDamaged(t.MatchPlace, inAddresses(c.addressSet(t, t.MatchPlace))), nil
 	case filter.Text:
-		return c.orDamaged(t, c.anywhere(t)), nil
+		return c.orDamaged(t.MatchPlace, c.anywhere(t)), nil
 	case filter.Mark:
-		return c.orDamaged(t, c.noted(t)), nil
+		return c.orDamaged(t.MatchPlace, c.noted(t)), nil
 	case filter.Event:
 		return eventPredicate(t), nil
 	case filter.Row:
@@ -111,9 +111,10 @@ func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	return c.call(t.Range.Low)
 }
 
-// orDamaged adds the damaged rows that a term matches: they are in no set of
-// addresses, but are shown with an address's function all the same.
-func (c *condition) orDamaged(t *filter.Term, p index.Predicate) index.Predicate {
+// orDamaged adds the damaged rows that match: they are in no set of addresses,
+// but are shown with an address's function all the same, and their times count
+// for nothing that the index knows of the log's.
+func (c *condition) orDamaged(match func(r *rows.Row) bool, p index.Predicate) index.Predicate {
 	if p == nil {
 		p = index.Or()
 	}
@@ -121,7 +122,7 @@ func (c *condition) orDamaged(t *filter.Term, p index.Predicate) index.Predicate
 		return p
 	}
 	damaged := index.OfKind(parser.Damaged)
-	return index.Or(index.And(index.Not(damaged), p), index.And(damaged, c.slow(t.MatchPlace)))
+	return index.Or(index.And(index.Not(damaged), p), index.And(damaged, c.slow(match)))
 }
 
 // slow tests rows as they are shown.
@@ -359,8 +360,9 @@ func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) inde
 	midnight := saturatedSum(zero, int64(time.Date(y, m, d, 0, 0, 0, 0, start.Location()).Sub(start)))
 	// Times of a damaged log may be anything, so differences count without sign.
 	days := (uint64(last) - uint64(midnight)) / uint64(day)
+	match := func(row *rows.Row) bool { return r.HasTime(row.Elapsed, row.Wall, row.HasWall) }
 	if last < first || first < midnight || days >= maxDays {
-		return c.slow(func(row *rows.Row) bool { return r.HasTime(row.Elapsed, row.Wall, row.HasWall) })
+		return c.slow(match)
 	}
 	var parts []index.Predicate
 	// The log may go on into the next day before this is worked out again.
@@ -375,7 +377,7 @@ func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) inde
 		until = saturatedSum(until, day)
 	}
 	c.timesOfDay, c.until = true, min(c.until, until-1)
-	return index.Or(parts...)
+	return c.orDamaged(match, index.Or(parts...))
 }
 
 // span returns the least and the greatest time of the rows that the index has.
@@ -423,7 +425,7 @@ func (c *condition) outdated() bool { return c.pass != nil && c.generation != c.
 
 // outgrown reports whether the log has gained something since that the
 // condition would have to know: a new address or thread that a term matches, a
-// run, a day.
+// run, a day, the first damaged record.
 func (c *condition) outgrown() bool {
 	if c.pass == nil {
 		return false
@@ -433,7 +435,7 @@ func (c *condition) outgrown() bool {
 	if c.grown {
 		return true
 	}
-	grown := c.runs != len(c.s.runs())
+	grown := c.runs != len(c.s.runs()) || !c.damaged && c.s.table.Count(calls.Damaged) > 0
 	if c.timesOfDay {
 		_, last := c.span()
 		grown = grown || last > c.until

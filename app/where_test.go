@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"logparser/parser/classic/classictest"
 	"logparser/rows"
 	"logparser/rows/filter"
+	"logparser/symbols"
 )
 
 // A rowEnv is a [filter.Env] made of the rows alone.
@@ -26,12 +28,16 @@ type rowEnv struct {
 	self    []int64
 	// callers has the enter row of each enter's caller.
 	callers map[int64]int64
+	// running has how long calls last that are open at the end of their run, by their
+	// enters, and what of that is their own.
+	running, runningSelf map[int64]int64
 }
 
 func newRowEnv(t *testing.T, s *Session) *rowEnv {
 	t.Helper()
 	n := s.Rows().Len()
-	e := &rowEnv{rows: make([]rows.Row, n), threads: map[uint32]string{}, callers: map[int64]int64{}}
+	e := &rowEnv{rows: make([]rows.Row, n), threads: map[uint32]string{}, callers: map[int64]int64{},
+		running: map[int64]int64{}, runningSelf: map[int64]int64{}}
 	if got, err := s.Rows().Read(e.rows, 0); int64(got) != n {
 		t.Fatalf("%d of %d rows: %v", got, n, err)
 	}
@@ -97,6 +103,36 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 			self = max(r.Duration-children[enter], 0)
 		}
 		e.self = append(e.self, self)
+	}
+	last := int64(0)
+	events := map[uint32]int64{} // of each thread after the row, in its run
+	for i, r := range slices.Backward(e.rows) {
+		if slices.Contains(begins, r.Index+1) || i == len(e.rows)-1 {
+			last = math.MinInt64
+			clear(events)
+		}
+		if r.Event != rows.Unknown && last == math.MinInt64 {
+			last = r.Elapsed
+		}
+		if r.Event == rows.Enter && strings.HasPrefix(r.Note, "open") {
+			lasts := []int64{max(last-r.Elapsed, 0)}
+			if correct := s.correcting(); correct != nil {
+				correct(r.Index, lasts, []int64{events[r.Thread]})
+			}
+			e.running[r.Index] = lasts[0]
+		}
+		if r.Event != rows.Unknown {
+			events[r.Thread]++
+		}
+	}
+	for enter, d := range e.running {
+		self := d - children[enter]
+		for other, caller := range e.callers {
+			if caller == enter {
+				self -= e.running[other]
+			}
+		}
+		e.runningSelf[enter] = max(self, 0)
 	}
 	return e
 }
@@ -202,7 +238,7 @@ func (e *rowEnv) expression(r *rand.Rand, depth int) string {
 		}
 		return number(func(r *rows.Row) int64 { return int64(r.Thread) }, "")
 	case filter.Address:
-		return []string{text(fmt.Sprintf("%#x", row.Address)), fmt.Sprintf("address:%#x..%#x", row.Address, other.Address), fmt.Sprintf("address:>%#x", row.Address)}[r.IntN(3)]
+		return []string{text(fmt.Sprintf("%#x", row.Address)), fmt.Sprintf("address:%#x..%#x", min(row.Address, other.Address), max(row.Address, other.Address)), fmt.Sprintf("address:>%#x", row.Address)}[r.IntN(3)]
 	case filter.Duration:
 		return number(func(r *rows.Row) int64 { return max(r.Duration, 0) }, []string{"ns", "us", "ms"}[r.IntN(3)])
 	case filter.Self:
@@ -353,6 +389,16 @@ func TestWhereErrors(t *testing.T) {
 	var wrong *filter.Error
 	if !errors.As(err, &wrong) || wrong.Offset != 12 {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestStatusesAreKnown filters by every status that rows may have.
+func TestStatusesAreKnown(t *testing.T) {
+	for _, status := range []symbols.Status{symbols.Matched, symbols.Embedded, symbols.ExportsOnly, symbols.Mismatched,
+		symbols.Unverified, symbols.NotFound, symbols.Pending} {
+		if _, err := filter.Parse(fmt.Sprintf("symbols:=%q", status)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -16,17 +16,19 @@ func writeChrome(ctx context.Context, out *output, src rows.Source, opt Options)
 	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt)})
 }
 
-// startTime returns the time of a log's beginning as rows have it, "" where
-// only elapsed time is known.
+// startTime returns the local time at the beginning of the first run as rows have
+// it, "" where it is not known.
 func startTime(src rows.Source, opt Options) string {
-	if opt.From >= src.Len() {
-		return ""
+	var r rows.Row
+	if runs := opt.runs(); len(runs) > 0 {
+		r.Wall, r.HasWall = runs[0].Start, runs[0].HasWall
+	} else if opt.From < src.Len() {
+		r = src.Row(opt.From)
+		r.Wall = r.Wall.Add(-time.Duration(r.Elapsed))
 	}
-	r := src.Row(opt.From)
 	if !r.HasWall {
 		return ""
 	}
-	r.Wall = r.Wall.Add(-time.Duration(r.Elapsed))
 	return string(rows.AppendTime(nil, &r, src.TimeDigits()))
 }
 

@@ -137,8 +137,9 @@ func (c *csvLines) names(dst []byte, r *rows.Row) []byte {
 	return append(dst, ',')
 }
 
-// appendCSVText appends a cell of text: quoted where RFC 4180 asks for it,
-// broken UTF-8 replaced, and with an apostrophe in front, unless raw, where a
+// appendCSVText appends a cell of text: quoted where RFC 4180 asks for it and
+// where a spreadsheet may take what is in it for the end of a cell, broken UTF-8
+// replaced, and with an apostrophe in front, unless raw, where a
 // spreadsheet would take it for a formula.
 func appendCSVText(dst []byte, s string, raw bool) []byte {
 	if s == "" {
@@ -149,7 +150,7 @@ func appendCSVText(dst []byte, s string, raw bool) []byte {
 		switch b := s[i]; {
 		case b >= utf8.RuneSelf:
 			ascii = false
-		case b == ',' || b == '"' || b == '\n' || b == '\r':
+		case b == ',' || b == '"' || b == '\n' || b == '\r' || b == ';' || b == '\t':
 			quote = true
 		}
 	}

@@ -21,10 +21,8 @@ type drafter interface {
 type draft struct {
 	text []byte
 	rows []draftRow
-	// delta was added to their Elapsed. All have HasWall or none, and then
-	// Elapsed and the origin are their local time.
-	delta, origin int64
-	hasWall       bool
+	// run is what they are of.
+	run int
 }
 
 // A draftRow is what the walk has to know of a row.
@@ -42,31 +40,28 @@ type draftRow struct {
 const maxDraft = 4 << 20
 
 // prepare goes on with the draft of a batch.
-func (b *batch) prepare(delta int64, text func(dst []byte, r *rows.Row, at int64) []byte) {
+func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
 	d := &b.draft
 	if len(b.rows) == 0 {
-		d.text, d.rows, d.delta = d.text[:0], d.rows[:0], bound(delta)
+		d.text, d.rows = d.text[:0], d.rows[:0]
 		return
 	}
 	from := len(d.rows)
 	if from%formatRows != 0 {
 		return
 	}
+	if from == 0 {
+		d.run = runAt(runs, b.rows[0].Index)
+	}
+	run, next := &runs[d.run], nextRun(runs, d.run)
 	for i := range b.rows[from:] {
 		r := &b.rows[from+i]
-		var origin int64
-		if r.HasWall {
-			origin = r.Wall.UnixNano() - r.Elapsed
-		}
-		if len(d.rows) == 0 {
-			d.hasWall, d.origin = r.HasWall, origin
-		}
-		if r.HasWall != d.hasWall || origin != d.origin || len(d.text) > maxDraft {
+		if r.Index >= next || len(d.text) > maxDraft {
 			return
 		}
-		row := draftRow{at: bound(r.Elapsed) + d.delta, duration: r.Duration, thread: r.Thread, depth: int32(r.Depth), event: r.Event}
+		row := draftRow{at: run.time(r.Elapsed), duration: r.Duration, thread: r.Thread, depth: int32(r.Depth), event: r.Event}
 		if row.event != rows.Unknown {
-			if row.at >= 0 && row.at <= maxTime/2 && r.Elapsed == bound(r.Elapsed) && int(row.depth) == r.Depth {
+			if int(row.depth) == r.Depth {
 				d.text = text(d.text, r, row.at)
 			} else {
 				row.event = rows.Unknown
@@ -80,7 +75,6 @@ func (b *batch) prepare(delta int64, text func(dst []byte, r *rows.Row, at int64
 // addBatch takes the rows of a batch.
 func (w *walk) addBatch(b *batch) error {
 	d := &b.draft
-	agrees := w.agrees(d)
 	// Up to here drafted text is in buf, or left out.
 	done := uint32(0)
 	for i := range b.rows {
@@ -89,7 +83,7 @@ func (w *walk) addBatch(b *batch) error {
 		if drafted {
 			row := &d.rows[i]
 			end = row.end
-			if agrees && w.takes(row, d.hasWall, i) {
+			if d.run == w.run && w.takes(row, i) {
 				w.out.rows++
 				if w.out.open == nil || !w.out.full(1, int64(len(w.buf))+int64(end-done)) {
 					continue
@@ -116,14 +110,8 @@ func (w *walk) addBatch(b *batch) error {
 		if err := w.add(&b.rows[i]); err != nil {
 			return err
 		}
-		if drafted {
-			agrees = w.agrees(d)
-		}
 	}
 	w.settle(b.rows)
-	if n := len(b.rows); n > 0 {
-		w.delta.Store(w.offset(b.rows[n-1].HasWall))
-	}
 	text := d.text[done:]
 	if len(text) < flushBytes/4 {
 		w.buf = append(w.buf, text...)
@@ -135,31 +123,15 @@ func (w *walk) addBatch(b *batch) error {
 	return w.write(text)
 }
 
-// offset is what is added to the Elapsed of rows like the last.
-func (w *walk) offset(hasWall bool) int64 {
-	if hasWall {
-		return w.origin - w.base + w.shift
-	}
-	return w.shift
-}
-
-// agrees reports whether the times of a draft are those of the walk.
-func (w *walk) agrees(d *draft) bool {
-	if len(d.rows) == 0 || d.hasWall && (!w.hasBase || w.origin != d.origin) {
-		return false
-	}
-	return w.offset(d.hasWall) == d.delta && w.shift >= -maxTime/2 && w.shift <= maxTime/2
-}
-
 // takes does what add does, for a row that is as drafted. It reports whether
 // it is; if not, nothing has changed.
-func (w *walk) takes(d *draftRow, hasWall bool, i int) bool {
+func (w *walk) takes(d *draftRow, i int) bool {
 	t := w.recent
 	if t == nil || t.id != d.thread {
 		t = w.thread(d.thread)
 	}
 	at := d.at
-	if at < t.last || at >= w.nextMark || !w.told[t.index] || !hasWall && at < w.max-runGap {
+	if at < t.last || at >= w.nextMark || !w.told[t.index] {
 		return false
 	}
 	n := len(t.stack)
@@ -167,7 +139,7 @@ func (w *walk) takes(d *draftRow, hasWall bool, i int) bool {
 	case rows.Enter:
 		if n > 0 {
 			c := &t.stack[n-1]
-			over := c.depth+1 < int(d.depth) && c.duration >= 0 && c.duration < at-c.start
+			over := c.depth+1 < int(d.depth) && c.end < at
 			if c.depth >= int(d.depth) || over {
 				return false
 			}
@@ -176,7 +148,8 @@ func (w *walk) takes(d *draftRow, hasWall bool, i int) bool {
 			return false
 		}
 		w.open++
-		t.stack = append(t.stack, call{start: at, duration: d.duration, depth: int(d.depth), row: int32(i)})
+		w.activate(t)
+		t.stack = append(t.stack, call{start: at, end: endOf(at, d.duration), duration: d.duration, depth: int(d.depth), row: int32(i)})
 		if !t.pending && w.out.open != nil {
 			t.pending = true
 			w.pending = append(w.pending, t)

@@ -25,6 +25,7 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 	elapsed, shift := int64(0), int64(0)
 	step := []int64{10, 1e4, 1e8}[r.IntN(3)]
 	index := r.Int64N(3) * 9000
+	l.runs = []rows.Run{{Start: wall, HasWall: hasWall}}
 	for len(l.rows) < n {
 		elapsed += r.Int64N(step)
 		k := r.IntN(len(threads))
@@ -65,7 +66,9 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 				row.Wall = wall.Add(time.Duration(row.Elapsed + shift))
 			case 5: // another run
 				shift += r.Int64N(1e12) - 1e11
+				l.runs[len(l.runs)-1].End = elapsed - r.Int64N(2)
 				elapsed = r.Int64N(5)
+				l.runs = append(l.runs, rows.Run{First: index, Start: wall.Add(time.Duration(shift)), HasWall: r.IntN(2) == 0})
 			case 6:
 				row.Elapsed = int64(r.Uint64())
 			case 7:
@@ -112,6 +115,9 @@ func TestDrafts(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
 		opt := Options{Header: rows.Header{Threads: map[uint32]string{77777: "worker"}}}
+		if seed%4 != 0 {
+			opt.Runs = func() []rows.Run { return src.runs }
+		}
 		if seed%3 == 0 {
 			opt.Marks = randomMarks(r, src, 1+r.IntN(300))
 		}
@@ -155,7 +161,7 @@ func TestTextLines(t *testing.T) {
 		kept := fresh
 		for i := range src.rows {
 			row := &src.rows[i]
-			fresh.head.ok, fresh.durations = false, [1 << callBits]txtDuration{}
+			fresh.head.ok, fresh.durations = false, [1 << callBits]durationText{}
 			m := &fresh.recent[recentIndex(row.Address)]
 			*m = fresh.newCells(row)
 			m.short = false

@@ -31,10 +31,17 @@ type Options struct {
 	// Split is where [Save] begins another file; what is 0 in it is as the
 	// format has it, and [NoLimit] lifts the format's own limit.
 	Split Limits
+	// KeepParts makes [Save] refuse to touch parts of an earlier save, where the
+	// user was not asked.
+	KeepParts bool
 	// From leaves out the rows before it, and NoHead what stands before the
 	// first row: for what goes on with a file.
 	From   int64
 	NoHead bool
+	// Runs, if not nil, returns the runs that the rows are of, as far as there
+	// are rows when it is called; without it all are of one. Formats of calls
+	// ask for them.
+	Runs func() []rows.Run
 	// Marks are those that formats of calls write, as far as they have
 	// something for them; nil for none.
 	Marks Marks
@@ -98,6 +105,15 @@ func FormatOf(path string) (Format, bool) {
 // Other errors name the row and wrap the source's or the writer's error.
 func (f Format) Write(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
 	return f.write(ctx, &output{w: w}, src, opt)
+}
+
+// runs returns the runs that the rows are of, nil for one that nothing more is
+// known of.
+func (opt *Options) runs() []rows.Run {
+	if opt.Runs == nil {
+		return nil
+	}
+	return opt.Runs()
 }
 
 const byteOrderMark = "\uFEFF"

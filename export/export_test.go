@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // A list is a source of rows in memory.
 type list struct {
 	rows   []rows.Row
+	runs   []rows.Run
 	digits int
 	// failAt is the row whose reading fails, if err is not nil.
 	failAt int64
@@ -228,7 +229,9 @@ func TestCSVText(t *testing.T) {
 		{"+1", "'+1", "+1"},
 		{"-1", "'-1", "-1"},
 		{"@SUM(A1)", "'@SUM(A1)", "@SUM(A1)"},
-		{"\tx", "'\tx", "\tx"},
+		{"\tx", "\"'\tx\"", "\"\tx\""},
+		{"a;=HYPERLINK(1)", `"a;=HYPERLINK(1)"`, `"a;=HYPERLINK(1)"`},
+		{"a\t=1", "\"a\t=1\"", "\"a\t=1\""},
 		{"\rx", "\"'\rx\"", "\"\rx\""},
 		{"=a,b", `"'=a,b"`, `"=a,b"`},
 		{"a=b", "a=b", "a=b"},
@@ -249,7 +252,7 @@ func TestCSVText(t *testing.T) {
 // FuzzCSVCell reads cells back with encoding/csv, which turns CR LF within a
 // cell into LF.
 func FuzzCSVCell(f *testing.F) {
-	for _, s := range []string{"", "a,b", `"`, "=1", "\t", "\r", "a\r\nb", "\xff", "größe", " x ", "\uFEFF", "\x00", `\.`, "'"} {
+	for _, s := range []string{"", "a,b", `"`, "=1", "\t", "\r", "a\r\nb", "\xff", "größe", " x ", "a;b", "a\t-1", "\uFEFF", "\x00", `\.`, "'"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -350,7 +353,7 @@ func many(n int) *list {
 	for i := range l.rows {
 		k := i / 2 * 7919 % functions
 		l.rows[i] = rows.Row{
-			Index: int64(i), Wall: at.Add(time.Duration(i/10) * time.Millisecond), HasWall: true, Thread: 4711 + uint32(i%3), Event: rows.Event(i & 1),
+			Index: int64(i), Wall: at.Add(time.Duration(i/10) * time.Millisecond), HasWall: true, Elapsed: int64(i/10) * 1e6, Thread: 4711 + uint32(i%3), Event: rows.Event(i & 1),
 			Depth: i / 2 % 20, Duration: int64(i/2%30) * 1e6, Function: names[k], Module: "LogTest.exe", Source: sources[k], Line: 10 + k,
 			Address: 0x7ff612340000 + uint64(k)*64, Symbols: "matched",
 		}

@@ -33,8 +33,9 @@ func ParseWeight(s string) (Weight, bool) {
 }
 
 const (
-	// maxStacks is how many different stacks are summed at a time: beyond,
-	// they are written, and a stack may have another line later.
+	// maxStacks is how many different stacks are summed at a time, or twice
+	// those of calls that were open when it began: beyond, they are written,
+	// and a stack may have another line later.
 	maxStacks = 1 << 20
 	// maxFrames is how many names a line has. What is deeper counts for
 	// deeperName.
@@ -72,6 +73,7 @@ type folded struct {
 	weight  Weight
 	out     *output
 	nodes   []stackNode // nodes[0] is none
+	limit   int         // of nodes
 	byKey   map[nodeKey]uint32
 	threads []*thread
 	line    []byte
@@ -80,6 +82,7 @@ type folded struct {
 
 func (f *folded) clear() {
 	f.nodes = append(f.nodes[:0], stackNode{})
+	f.limit = maxStacks
 	f.byKey = make(map[nodeKey]uint32)
 }
 
@@ -122,7 +125,7 @@ func (f *folded) place(t *thread, i int) {
 
 func (f *folded) enter(dst []byte, t *thread, again bool) []byte {
 	f.place(t, len(t.stack)-1)
-	if len(f.nodes) > maxStacks {
+	if len(f.nodes) > f.limit {
 		if f.err == nil {
 			f.err = f.flush()
 		}
@@ -132,6 +135,7 @@ func (f *folded) enter(dst []byte, t *thread, again bool) []byte {
 				f.place(t, i)
 			}
 		}
+		f.limit = max(maxStacks, 2*len(f.nodes))
 	}
 	return dst
 }

@@ -86,6 +86,7 @@ var parquetColumns = [numParquet]struct {
 func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	p := &parquetFile{out: out, header: &opt.Header}
 	for i := range p.columns {
+		p.columns[i].narrow = parquetColumns[i].kind == typeInt32
 		p.columns[i].clear()
 	}
 	if err := p.begin(); err != nil {
@@ -369,6 +370,7 @@ type parquetColumn struct {
 	numbers    map[int64]uint32
 	dictionary []byte
 	size       int
+	narrow     bool // integers take four bytes
 	last       struct {
 		ok   bool
 		text string
@@ -410,7 +412,11 @@ func (c *parquetColumn) number(v int64) uint32 {
 		id = uint32(c.size)
 		c.size++
 		c.numbers[v] = id
-		c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, uint64(v))
+		if c.narrow {
+			c.dictionary = binary.LittleEndian.AppendUint32(c.dictionary, uint32(v))
+		} else {
+			c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, uint64(v))
+		}
 	}
 	c.last.ok, c.last.n, c.last.id = true, v, id
 	return id
@@ -456,13 +462,6 @@ func (c *parquetColumn) encode(i int, n int64) {
 			ids = kept
 			c.nulls = n - int64(len(kept))
 			levels()
-		}
-		if col.kind == typeInt32 {
-			// The dictionary was made of eight bytes each.
-			for k := range c.size {
-				copy(c.dictionary[4*k:], c.dictionary[8*k:8*k+4])
-			}
-			c.dictionary = c.dictionary[:4*c.size]
 		}
 		width := bits.Len(uint(max(c.size-1, 1)))
 		c.work = append(c.work, byte(width))

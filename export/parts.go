@@ -96,20 +96,34 @@ func (o *output) next(tail []byte, head func() []byte) error {
 // returns the paths written.
 //
 // As with [WriteFile], in the end everything is in place or nothing has
-// changed. A file of the undivided name, and files that go on with the numbers
-// behind the last, are of an older save and are removed. Where the path is a
-// symbolic link, all this happens where it leads to. "-", devices and pipes get
-// one undivided file.
+// changed. Where the path is a symbolic link, all this happens where it leads
+// to. "-", devices and pipes get one undivided file.
+//
+// Parts of an earlier save, those that [Existing] names, are replaced, and
+// removed where this one has fewer, as is a file of the undivided name where
+// this one has parts. With opt.KeepParts they are left alone: a save that may
+// have parts then ends with [ErrParts] before anything is written. A file that
+// has the name of another part is always an error.
 func Save(ctx context.Context, path string, f Format, src rows.Source, opt Options) ([]string, error) {
 	limits := opt.Split.or(f.Limits)
 	info, err := os.Stat(path)
-	if f.Whole || limits == (Limits{}) || path == "" || path == "-" || isDevicePath(path) || err == nil && !info.Mode().IsRegular() {
+	if f.Whole || path == "" || path == "-" || isDevicePath(path) || err == nil && !info.Mode().IsRegular() {
 		return []string{path}, WriteFile(ctx, path, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
 	}
 	p := &parts{ctx: ctx, path: path, extension: f.Extension}
 	defer p.remove()
-	if err = p.write(f, src, opt, limits); err == nil {
+	if limits == (Limits{}) {
+		err = WriteFile(ctx, path, func(w io.Writer) error { return f.Write(ctx, w, src, opt) })
+		if err != nil || opt.KeepParts {
+			return []string{path}, err
+		}
+		p.targets = []string{path}
+		err = p.findOlder()
+	} else if err = p.write(f, src, opt, limits); err == nil {
 		err = p.commit()
+	}
+	if err == nil && len(p.targets) == 1 {
+		err = p.removeOlder()
 	}
 	if err == nil {
 		return p.targets, nil
@@ -118,6 +132,35 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 		return nil, e
 	}
 	return nil, fmt.Errorf("saving %s: %w", path, plain(err))
+}
+
+// ErrParts says that parts of an earlier save are where parts would be written.
+var ErrParts = errors.New("parts of an earlier save are there")
+
+// findOlder finds the file that the path leads to, and the parts of an earlier
+// save.
+func (p *parts) findOlder() (err error) {
+	if p.path, p.info, err = existing(p.path); err != nil {
+		return err
+	}
+	for i := 1; ; i++ {
+		info, err := os.Lstat(p.name(i))
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		p.older = append(p.older, p.name(i))
+	}
+}
+
+// removeOlder removes the parts of an earlier save when there is one file in
+// their stead.
+func (p *parts) removeOlder() error {
+	for _, path := range p.older {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("it is saved, but %s of an earlier save is still there: %w", filepath.Base(path), plain(err))
+		}
+	}
+	return nil
 }
 
 // Existing returns the files that a save to a path may replace: the one of that
@@ -149,8 +192,10 @@ func Existing(path string, f Format) []string {
 type parts struct {
 	ctx             context.Context
 	path, extension string
-	// info is the undivided file's old self or nil.
-	info fs.FileInfo
+	// info is the undivided file's old self or nil, and older are the parts of
+	// an earlier save.
+	info  fs.FileInfo
+	older []string
 	// file is the one being written; temporary are all so far.
 	file      *os.File
 	buffer    *bufio.Writer
@@ -162,9 +207,11 @@ type parts struct {
 }
 
 func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) error {
-	var err error
-	if p.path, p.info, err = existing(p.path); err != nil {
+	if err := p.findOlder(); err != nil {
 		return err
+	}
+	if n := len(p.older); n > 0 && opt.KeepParts {
+		return fmt.Errorf("%w, %d of them from %s on", ErrParts, n, filepath.Base(p.older[0]))
 	}
 	w, err := p.create()
 	if err != nil {
@@ -270,6 +317,9 @@ func (p *parts) commit() (err error) {
 			return err
 		}
 		target := p.name(i + 1)
+		if _, err := os.Lstat(target); err == nil && i >= len(p.older) {
+			return fmt.Errorf("%s is in the way", filepath.Base(target))
+		}
 		if err := aside(target); err != nil {
 			return err
 		}
@@ -279,12 +329,8 @@ func (p *parts) commit() (err error) {
 		undo = append(undo, func() { os.Rename(target, from) })
 		p.targets = append(p.targets, target)
 	}
-	for i := len(p.temporary) + 1; ; i++ {
-		info, err := os.Lstat(p.name(i))
-		if err != nil || !info.Mode().IsRegular() {
-			break
-		}
-		if err := aside(p.name(i)); err != nil {
+	for _, path := range p.older[min(len(p.temporary), len(p.older)):] {
+		if err := aside(path); err != nil {
 			return err
 		}
 	}

@@ -320,3 +320,57 @@ func TestExisting(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsKept saves where parts of an earlier save are, and where a file only
+// has the name of one.
+func TestPartsKept(t *testing.T) {
+	l := program(rand.New(rand.NewPCG(5, 5)), 3000)
+	for _, test := range []struct {
+		name  string
+		there []string
+		rows  int64
+		keep  bool
+		want  string // what is there then
+		fails string
+	}{
+		{"parts over more parts", []string{"001", "002", "003", "004", "005"}, 1000, false, "out.001.csv out.002.csv out.003.csv", ""},
+		{"parts over fewer", []string{"001"}, 1000, false, "out.001.csv out.002.csv out.003.csv", ""},
+		{"one file over parts", []string{"001", "002"}, 5000, false, "out.csv", ""},
+		{"an undivided file over parts", []string{"001", "002"}, export.NoLimit, false, "out.csv", ""},
+		{"behind a gap", []string{"001", "005"}, 1000, false, "out.001.csv out.002.csv out.003.csv out.005.csv", ""},
+		{"in a gap", []string{"002"}, 1000, false, "out.002.csv", "out.002.csv is in the way"},
+		{"kept", []string{"001", "002"}, 1000, true, "out.001.csv out.002.csv", "parts of an earlier save are there, 2 of them from out.001.csv on"},
+		{"kept by one file", []string{"001", "002"}, 5000, true, "out.001.csv out.002.csv", "parts of an earlier save are there"},
+		{"kept by an undivided file", []string{"001", "002"}, export.NoLimit, true, "out.001.csv out.002.csv out.csv", ""},
+		{"nothing to keep", nil, 1000, true, "out.001.csv out.002.csv out.003.csv", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, n := range test.there {
+				if err := os.WriteFile(filepath.Join(dir, "out."+n+".csv"), []byte("old"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := filepath.Join(dir, "out.csv")
+			files, err := export.Save(context.Background(), path, format(t, "csv"), l, export.Options{Split: export.Limits{Rows: test.rows}, KeepParts: test.keep})
+			if got := strings.Join(names(t, dir), " "); got != test.want {
+				t.Errorf("there are %s, want %s", got, test.want)
+			}
+			if test.fails == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), test.fails) || (test.keep && err != nil) != errors.Is(err, export.ErrParts) {
+				t.Errorf("%v, want %q", err, test.fails)
+			}
+			for _, f := range files {
+				if string(read(t, f)) == "old" {
+					t.Errorf("%s is the old one", f)
+				}
+			}
+			if test.fails != "" {
+				for _, n := range test.there {
+					if string(read(t, filepath.Join(dir, "out."+n+".csv"))) != "old" {
+						t.Errorf("part %s has changed", n)
+					}
+				}
+			}
+		})
+	}
+}

@@ -116,7 +116,7 @@ type txtLines struct {
 	indexWidth, timeWidth int
 	clock                 rows.Clock
 	head                  txtHead
-	durations             [1 << callBits]txtDuration
+	durations             [1 << callBits]durationText // as columns
 	recent                [1 << recentBits]txtCells
 }
 
@@ -138,13 +138,6 @@ type txtHead struct {
 	low, fraction int
 	n             int
 	text          [wide]byte
-}
-
-// A txtDuration is the column of a duration.
-type txtDuration struct {
-	ns   int64
-	n    int // 0 for none
-	text [16]byte
 }
 
 type txtCells struct {
@@ -293,19 +286,15 @@ func (t *txtLines) appendDuration(dst []byte, ns int64) []byte {
 	if d.n == 0 || d.ns != ns {
 		var number [32]byte
 		text := rows.AppendDuration(number[:0], ns, t.digits)
-		n := max(len(text), durationWidth) + len("  ")
-		if n > len(d.text) {
-			return append(append(dst, text...), "  "...)
-		}
-		d.ns, d.n = ns, n
-		appendBlanks(append(appendBlanks(d.text[:0], durationWidth-len(text)), text...), len("  "))
+		column := append(appendBlanks(d.text[:0], durationWidth-len(text)), text...)
+		d.ns, d.n = ns, len(appendBlanks(column, len("  ")))
 	}
-	if cap(dst)-len(dst) < len(d.text) {
+	if cap(dst)-len(dst) < pieceLen {
 		return append(dst, d.text[:d.n]...)
 	}
 	n := len(dst)
-	dst = dst[:n+len(d.text)]
-	*(*[16]byte)(dst[n:]) = d.text
+	dst = dst[:n+pieceLen]
+	*(*[pieceLen]byte)(dst[n:]) = d.text
 	return dst[:n+d.n]
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"logparser/rows"
 )
@@ -26,6 +25,9 @@ type call struct {
 	fn *function
 	// start is when it was entered, in the walk's time.
 	start int64
+	// end is when it is over by its duration, which parts do not change; noEnd
+	// where that is not known.
+	end int64
 	// The rest of what is needed of its enter's row.
 	index    int64
 	duration int64
@@ -51,8 +53,9 @@ type thread struct {
 	// last is the time of what was written last. Times never go back.
 	last  int64
 	stack []call
-	// pending says that calls may be on the stack whose fn is not set.
-	pending bool
+	// pending says that calls may be on the stack whose fn is not set, and
+	// active that the thread has had calls in the current run.
+	pending, active bool
 }
 
 // An ending is how a call ended.
@@ -62,7 +65,7 @@ const (
 	left   ending = iota // by a leave among the rows
 	hidden               // its leave is not among the rows, but its duration is known
 	cut                  // without a leave
-	atEnd                // with the rows
+	atEnd                // with its run
 	parted               // with the part of the file; it goes on in the next
 )
 
@@ -90,11 +93,10 @@ type callWriter interface {
 }
 
 const (
-	// runGap is how far times go back, where only elapsed time is known,
-	// when another run of the program begins.
-	runGap = int64(60e9)
 	// maxTime keeps sums of times from overflowing.
 	maxTime = math.MaxInt64 / 4
+	// noEnd is later than all times.
+	noEnd = math.MaxInt64
 	// maxOpen is how many calls can be open at once in all threads.
 	maxOpen = 1 << 20
 	// flushBytes is how much text is gathered before it is written.
@@ -104,14 +106,13 @@ const (
 // A walk goes over rows with a stack for each thread and tells a callWriter
 // calls that nest and times that do not go back, whatever the rows are: a call
 // without its leave among them ends, by its duration if that is known, when
-// the thread shows that it is over, or with the rows. No more than maxOpen are
+// the thread shows that it is over, or with its run. No more than maxOpen are
 // open at once; those beyond are marks.
 type walk struct {
 	out *output
 	to  callWriter
 	buf []byte
 
-	threads   []*thread
 	byID      map[uint32]*thread
 	recent    *thread
 	functions map[functionKey]*function
@@ -122,22 +123,21 @@ type walk struct {
 	// told says which threads were told in this part, by index.
 	told []bool
 
-	// max is the latest time so far. Local times count from base; origin is
-	// the local time where the current run began. shift is what is added to
-	// times, so that a run follows the one before.
-	max, base, origin, shift int64
-	hasBase                  bool
+	// runs are those that the rows are of, run is the current one, and nextRun
+	// the Index of the first row behind it.
+	runs    []placedRun
+	run     int
+	nextRun int64
+	// max is the latest time so far.
+	max int64
 	// open counts the calls that are open.
 	open int
-	// ends are when the calls end that endTo takes off.
+	// ends are what findEnds found last.
 	ends []int64
 	// lastRow is the number of the row that was read last.
 	lastRow int64
-	// pending are the threads that are.
-	pending []*thread
-	// delta is what is to be added to the Elapsed of the rows that come, as
-	// far as that is known now.
-	delta atomic.Int64
+	// pending and active are the threads that are.
+	pending, active []*thread
 	// marks are those still to come, the first at nextMark, which is later
 	// than all times where there is none.
 	marks    markQueue
@@ -146,17 +146,20 @@ type walk struct {
 
 // writeCalls writes the calls of the rows of src.
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
-	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From}
+	n := src.Len()
+	runs := placeRuns(opt.runs())
+	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
+		runs: runs, nextRun: nextRun(runs, 0)}
 	defer w.openMarks(ctx, opt.Marks)()
 	w.buf = to.head(w.buf, 0, 0)
 	newPrepare := func() func(*batch) { return func(*batch) {} }
 	if d, ok := to.(drafter); ok {
 		newPrepare = func() func(*batch) {
 			text := d.drafts()
-			return func(b *batch) { b.prepare(w.delta.Load(), text) }
+			return func(b *batch) { b.prepare(runs, text) }
 		}
 	}
-	err := readBatches(ctx, src, opt.From, src.Len(), opt.Progress, newPrepare, func(b *batch) error {
+	err := readBatches(ctx, src, opt.From, n, opt.Progress, newPrepare, func(b *batch) error {
 		if err := w.addBatch(b); err != nil {
 			return err
 		}
@@ -172,7 +175,7 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	if err := w.addMarks(math.MaxInt64 - 1); err != nil {
 		return err
 	}
-	w.endAll(atEnd)
+	w.endRun()
 	return to.tail(out, w.buf)
 }
 
@@ -195,6 +198,11 @@ func (w *walk) write(text []byte) error {
 
 // add takes the next row.
 func (w *walk) add(r *rows.Row) error {
+	if r.Index >= w.nextRun {
+		w.endRun()
+		w.run = runAt(w.runs, r.Index)
+		w.nextRun = nextRun(w.runs, w.run)
+	}
 	t := w.thread(r.Thread)
 	if r.Event == rows.Unknown {
 		// Neither its time nor its depth can be relied on.
@@ -203,7 +211,7 @@ func (w *walk) add(r *rows.Row) error {
 		w.out.rows++
 		return w.part()
 	}
-	at := max(w.time(r), t.last)
+	at := max(w.runs[w.run].time(r.Elapsed), t.last)
 	if err := w.addMarks(at); err != nil {
 		return err
 	}
@@ -232,7 +240,7 @@ func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 	// top is one of them.
 	for n := len(t.stack); n > 0; n-- {
 		c := &t.stack[n-1]
-		if c.depth+1 >= r.Depth || c.duration < 0 || c.duration >= at-c.start {
+		if c.depth+1 >= r.Depth || c.end >= at {
 			break
 		}
 		w.endTo(t, c.depth, at)
@@ -241,8 +249,16 @@ func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 		return false
 	}
 	w.open++
-	t.stack = append(t.stack, call{fn: w.function(r), start: at, index: r.Index, duration: r.Duration, address: r.Address, note: r.Note, depth: r.Depth, line: r.Line})
+	w.activate(t)
+	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, address: r.Address, note: r.Note, depth: r.Depth, line: r.Line})
 	return true
+}
+
+func (w *walk) activate(t *thread) {
+	if !t.active {
+		t.active = true
+		w.active = append(w.active, t)
+	}
 }
 
 func (w *walk) pop(t *thread) {
@@ -269,51 +285,69 @@ func (w *walk) leaves(t *thread, r *rows.Row, at int64) bool {
 	return true
 }
 
+// endOf returns when a call is over.
+func endOf(start, duration int64) int64 {
+	if duration < 0 {
+		return noEnd
+	}
+	return start + min(duration, maxTime)
+}
+
 // endTo ends the calls of a thread from a depth on that are over at a time.
 func (w *walk) endTo(t *thread, depth int, at int64) {
-	n := len(t.stack)
-	from := n
+	from := len(t.stack)
 	for from > 0 && t.stack[from-1].depth >= depth {
 		from--
 	}
-	if from == n {
-		return
-	}
-	// What has no leave ended with what it was in, at the latest.
-	w.ends = w.ends[:0]
-	for i := range t.stack[from:] {
-		c := &t.stack[from+i]
-		if d := c.duration; d >= 0 && d < at-c.start {
-			at = c.start + d
-		}
-		w.ends = append(w.ends, at)
-	}
-	w.tell(t)
-	for n--; n >= from; n-- {
-		how := cut
-		if t.stack[n].duration >= 0 {
-			how = hidden
-		}
-		t.last = max(w.ends[n-from], t.last)
-		w.buf = w.to.leave(w.buf, t, t.last, how)
-		w.pop(t)
-		w.out.rows++
+	if from < len(t.stack) {
+		w.findEnds(t.stack[from:], at, at)
+		w.end(t, from, cut)
 	}
 }
 
-// endAll ends all calls of all threads.
-func (w *walk) endAll(how ending) {
-	for _, t := range w.threads {
-		for n := len(t.stack); n > 0; n-- {
-			c := &t.stack[n-1]
-			end, as := w.max, how
-			if d := c.duration; d >= 0 {
-				end, as = c.start+min(d, maxTime), hidden
-			}
-			t.last = max(end, t.last)
-			w.buf = w.to.leave(w.buf, t, t.last, as)
-			w.pop(t)
+// endRun ends all calls of all threads: what has no leave lasts as long as its
+// run.
+func (w *walk) endRun() {
+	at := w.runs[w.run].end
+	if at == unknownEnd {
+		at = w.max
+	}
+	for _, t := range w.active {
+		w.findEnds(t.stack, at, noEnd)
+		w.end(t, 0, atEnd)
+		t.active = false
+	}
+	w.active = w.active[:0]
+}
+
+// findEnds works out when calls end, of which each made the next: at a time, or
+// before, by their durations, or with what they are in. With a limit they end
+// not after that.
+func (w *walk) findEnds(stack []call, at, limit int64) {
+	w.ends = w.ends[:0]
+	for i := range stack {
+		limit = min(limit, stack[i].end)
+		if stack[i].end == noEnd {
+			w.ends = append(w.ends, min(limit, at))
+		} else {
+			w.ends = append(w.ends, limit)
 		}
+	}
+}
+
+// end ends the calls of a thread's stack from one on when findEnds says. How is
+// for those whose duration is not known.
+func (w *walk) end(t *thread, from int, how ending) {
+	for n := len(t.stack) - 1; n >= from; n-- {
+		as := hidden
+		if t.stack[n].duration < 0 {
+			as = how
+		}
+		w.tell(t)
+		t.last = max(w.ends[n-from], t.last)
+		w.buf = w.to.leave(w.buf, t, t.last, as)
+		w.pop(t)
+		w.out.rows++
 	}
 }
 
@@ -324,17 +358,18 @@ func (w *walk) part() error {
 		return nil
 	}
 	at := w.max
-	for _, t := range w.threads {
+	for _, t := range w.active {
 		if len(t.stack) == 0 {
 			continue
 		}
-		t.last = at
+		w.findEnds(t.stack, at, at)
 		stack := t.stack
 		for n := len(stack); n > 0; n-- {
 			t.stack = stack[:n]
-			w.buf = w.to.leave(w.buf, t, at, parted)
+			t.last = max(w.ends[n-1], t.last)
+			w.buf = w.to.leave(w.buf, t, t.last, parted)
 		}
-		t.stack = stack
+		t.stack, t.last = stack, at
 	}
 	if err := w.to.tail(w.out, w.buf); err != nil {
 		return err
@@ -344,7 +379,7 @@ func (w *walk) part() error {
 	}
 	w.buf = w.to.head(w.buf[:0], w.out.part, at)
 	clear(w.told)
-	for _, t := range w.threads {
+	for _, t := range w.active {
 		stack := t.stack
 		if len(stack) > 0 {
 			w.tell(t)
@@ -376,8 +411,7 @@ func (w *walk) thread(id uint32) *thread {
 	}
 	t := w.byID[id]
 	if t == nil {
-		t = &thread{id: id, index: len(w.threads)}
-		w.threads = append(w.threads, t)
+		t = &thread{id: id, index: len(w.told)}
 		w.told = append(w.told, false)
 		w.byID[id] = t
 	}
@@ -399,33 +433,6 @@ func (w *walk) function(r *rows.Row) *function {
 		k.fn = fn
 	}
 	return k.fn
-}
-
-// time returns a row's time from the beginning of the log. Of several runs
-// each begins when it did, but never before the one before it ended, whose
-// calls then end.
-func (w *walk) time(r *rows.Row) int64 {
-	at, again := r.Elapsed, false
-	if r.HasWall {
-		// Beyond the years that fit, differences are still right.
-		wall := r.Wall.UnixNano()
-		if origin := wall - r.Elapsed; !w.hasBase {
-			w.hasBase, w.origin = true, origin
-			w.base = origin - w.max
-		} else if origin != w.origin {
-			w.origin, again = origin, true
-		}
-		at = wall - w.base
-	}
-	at = bound(bound(at) + w.shift)
-	if again || !r.HasWall && at < w.max-runGap {
-		w.endAll(cut)
-		if at < w.max {
-			w.shift = bound(w.shift + w.max - at)
-			at = w.max
-		}
-	}
-	return max(at, 0)
 }
 
 func bound(t int64) int64 { return min(max(t, -maxTime), maxTime) }

@@ -207,6 +207,17 @@ tick 123456789
 			notes: []string{"line 1 of the modules file is not understood"},
 		},
 		{
+			// To judge by alignment these would be a size and a base.
+			name: "our header and a base below the size",
+			in:   HeaderLine + "\n0x00400000 0x00500000 4 - - C:\\a.exe\n",
+			want: "400000+500000 /4 C:\\a.exe\n",
+		},
+		{
+			name: "our header and digits alone",
+			in:   HeaderLine + "\n10000000 20000 8 - - a.exe\n",
+			want: "10000000+20000 /8 a.exe\n",
+		},
+		{
 			name:  "overlap, twice the same, size 0, beyond the end",
 			in:    "0x400000 0x10000 a.exe\n0x40f000 0x10000 b.dll\n0x40f000 0x10000 b.dll\n0x500000 0x0 c.dll\n0xffffffffffffffff 0x2 d.dll\n",
 			want:  "400000+10000 a.exe\n40f000+10000 b.dll\n40f000+10000 b.dll\n500000+0 c.dll\n",

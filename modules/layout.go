@@ -66,11 +66,11 @@ const sampleLines = 1000
 // the layout is taken whose bases and sizes are the best module list:
 // Windows maps images at multiples of 64 KiB and Linux of 4 KiB, sizes are
 // multiples of 4 KiB, and modules do not overlap. Equal scores go to
-// hexadecimal and to base before size.
+// hexadecimal and to base before size. Our own header says what the columns are.
 func (p *scanner) chooseLayout() layout {
 	lines := p.lines
 	best := layout{hex: [2]bool{true, true}}
-	if len(lines) == 0 {
+	if len(lines) == 0 || p.ours {
 		return best
 	}
 	sample := lines

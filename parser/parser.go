@@ -224,12 +224,18 @@ type OverheadTeller interface {
 
 // A Scanner is a log of which all was looked at when it was opened. What that
 // found is small and can be kept: with it in [Options], opening the file again
-// is quick as long as it has not changed.
+// is quick as long as it has not changed or has only grown.
 type Scanner interface {
 	Log
 	// Found returns what was found when the log was opened. If that came from
-	// the options, it is the same bytes. It is shared: do not change it.
+	// the options, and the file has not changed, it is the same bytes. It is
+	// shared: do not change it.
 	Found() []byte
+	// Beginning returns what the events of the first so many records follow
+	// from, together with the size of a record and as many bytes of the file
+	// as these records have: logs in which all of that is equal begin with the
+	// same events. ok is false where that cannot be said.
+	Beginning(records int64) (b []byte, ok bool)
 }
 
 // A CallSiter is a log that may say where calls were made from.
@@ -305,7 +311,8 @@ type Options struct {
 	StartTime string
 	StartTick *uint32
 	// Found is what a [Scanner] found when the same file was opened before, nil
-	// for nothing. Formats that have none ignore it.
+	// for nothing. It may have been shorter then, if it began with the same
+	// bytes. Formats that have none ignore it.
 	Found []byte
 }
 

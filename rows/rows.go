@@ -29,8 +29,8 @@ type Row struct {
 	// it.
 	Index int64
 	// Wall is the recorded program's local time (its location means
-	// nothing), if HasWall; Elapsed is the time since the source's first row
-	// in nanoseconds.
+	// nothing), if HasWall; Elapsed is the time since its run began, in
+	// nanoseconds: since the first row of the run that is not damaged.
 	Wall    time.Time
 	HasWall bool
 	Elapsed int64

@@ -152,7 +152,7 @@ check_log() {
 logs=("$@")
 if [ $# -eq 0 ]; then
 	mkdir -p "$out/input/marks"
-	"$out/logparse" trace load "$tools/marks.txt" "$out/input/marks/marks.lptrace" || exit 1
+	"$out/logparse" trace load --replace "$tools/marks.txt" "$out/input/marks/marks.lptrace" || exit 1
 	logs=(assets/sample/LogDetails.dat testdata/logtest/*/LogDetails.dat "$out/input/marks/marks.lptrace")
 fi
 {

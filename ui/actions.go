@@ -51,10 +51,25 @@ func (w *Window) key(name fyne.KeyName) bool {
 		w.goToNextCall(modifiers()&fyne.KeyModifierShift != 0)
 	case fyne.KeyF8:
 		w.togglePanelTab(w.side.callTab)
+	case fyne.KeyF9:
+		w.toggleInputs()
 	default:
 		return false
 	}
 	return true
+}
+
+// typedAnywhere hands what is typed while nothing has the focus, as after a press
+// on the menu bar, to the view that is looked at.
+func (w *Window) typedAnywhere(hand func(o fyne.Focusable)) {
+	c := w.win.Canvas()
+	if c.Overlays().Top() != nil || !w.ctl.State().Opened {
+		return
+	}
+	w.focusView()
+	if o := c.Focused(); o != nil {
+		hand(o)
+	}
 }
 
 func (w *Window) openLog(path string) {

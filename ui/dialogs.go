@@ -17,6 +17,7 @@ import (
 	"logparser/app"
 	"logparser/ui/control"
 	"logparser/ui/editor"
+	"logparser/ui/inputs"
 )
 
 // errForbidden says that the user wants no path out of a file to be opened.
@@ -146,6 +147,7 @@ func (w *Window) keyLists() []keyList {
 			{control + "1 \u2026 7", lang.L("Table, timeline, call tree, statistics, threads, modules, marks")},
 			{"F8", lang.L("Call stack, row and source beside the table")},
 			{control + "E", lang.L("Modules panel")},
+			{"F9", lang.L("Log, modules file and symbol path")},
 			{control + "I   " + control + ",", lang.L("About the log; settings")},
 			{"F1   ?", lang.L("Keys")},
 		}},
@@ -200,7 +202,8 @@ func (w *Window) keyLists() []keyList {
 
 // editSymbols edits the symbol search path, a line each.
 func (w *Window) editSymbols() {
-	text := widget.NewMultiLineEntry()
+	text := w.newEntry()
+	text.MultiLine = true
 	text.SetText(strings.Join(w.ctl.State().Wanted.Symbols, "\n"))
 	text.SetPlaceHolder(lang.L("One folder or file a line; the first that fits is taken"))
 	text.Wrapping = fyne.TextWrapOff
@@ -219,6 +222,14 @@ func (w *Window) editSymbols() {
 			}
 		}, w.win)
 	w.open(d, 680, 360)
+	w.win.Canvas().Focus(text)
+}
+
+// newEntry makes an entry for a dialog, which Escape closes.
+func (w *Window) newEntry() *inputs.Entry {
+	e := inputs.NewEntry()
+	e.OnKey = w.key
+	return e
 }
 
 // switchNetwork permits asking symbol servers after saying what that means,
@@ -286,7 +297,7 @@ func (w *Window) showSettings() {
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
 	none.SetChecked(w.ctl.State().Wanted.NoRecordedPaths)
 
-	cache := widget.NewEntry()
+	cache := w.newEntry()
 	cache.SetText(w.ctl.State().Wanted.SymbolCache)
 	cache.SetPlaceHolder(app.DefaultSymbolCache())
 	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
@@ -295,9 +306,9 @@ func (w *Window) showSettings() {
 	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), w.ctl.AskAgain)
 
 	list := container.NewVBox()
-	var pairs [][2]*widget.Entry
+	var pairs [][2]*inputs.Entry
 	add := func(m app.SourceMapping) {
-		from, to := widget.NewEntry(), widget.NewEntry()
+		from, to := w.newEntry(), w.newEntry()
 		from.SetText(m.From)
 		to.SetText(m.To)
 		from.SetPlaceHolder(lang.L("Folder as it was recorded"))
@@ -305,7 +316,7 @@ func (w *Window) showSettings() {
 		choose := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
 			w.picker.Folder(lang.L("Folder on this machine"), to.Text, to.SetText)
 		})
-		pair := [2]*widget.Entry{from, to}
+		pair := [2]*inputs.Entry{from, to}
 		pairs = append(pairs, pair)
 		list.Add(container.NewGridWithColumns(2, from, container.NewBorder(nil, nil, nil, choose, to)))
 	}

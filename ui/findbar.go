@@ -256,7 +256,7 @@ func (b *findBar) showMatches(m control.Matches) {
 	text := ""
 	switch {
 	case m.Err != nil:
-		text, importance = m.Err.Error(), widget.DangerImportance
+		text, importance = fmt.Sprintf(lang.L("the regular expression is wrong: %v"), m.Err), widget.DangerImportance
 	case m.Query.Text == "":
 	case m.Count == 0 && m.Done:
 		text = lang.L("Not found")
@@ -297,8 +297,20 @@ func setOptions(s *widget.Select, options []string, selected int) {
 	}
 	if !same {
 		s.Options = options
+		fitWidth(s, 30)
 		s.SetSelectedIndex(selected)
 		s.Refresh()
+	}
+}
+
+// fitWidth makes a selector as wide as its longest option, or as so many letters:
+// Fyne measures what is shown where nothing is chosen.
+func fitWidth(s *widget.Select, letters int) {
+	s.PlaceHolder = ""
+	for _, o := range s.Options {
+		if o = shorten(o, letters); len(o) > len(s.PlaceHolder) {
+			s.PlaceHolder = o
+		}
 	}
 }
 

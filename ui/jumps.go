@@ -41,11 +41,12 @@ func (w *Window) reveal(index int64) {
 		w.stand(w.ctl.PlaceOf(index))
 		return
 	}
+	done := v.Done() // it may become so before the answer
 	at, shown := v.PositionOf(index)
 	switch {
 	case shown:
 		w.stand(at)
-	case !v.Done():
+	case !done:
 		w.want = index
 		w.stand(max(at, 0))
 	default:
@@ -107,7 +108,8 @@ func (w *Window) settle() {
 	if w.want < 0 || s.View == nil {
 		return
 	}
-	if at, shown := s.View.PositionOf(w.want); shown || s.View.Done() {
+	done := s.View.Done() // it may become so before the answer
+	if at, shown := s.View.PositionOf(w.want); shown || done {
 		w.want = -1
 		w.stand(max(at, 0))
 	}
@@ -334,6 +336,7 @@ func (w *Window) decorate(dst []grid.Decor, list []rows.Row, first int64) {
 			dst[i].Fold = foldMark(list, i)
 		}
 	}
+	w.decorateMarks(dst, list, first)
 }
 
 // queryChanged marks what is typed into the find field, and counts it a little

@@ -117,6 +117,7 @@ func (w *Window) menu() *fyne.MainMenu {
 		fyne.NewMenu(lang.L("View"),
 			w.followItem(),
 			fyne.NewMenuItemSeparator(),
+			w.inputsItem(),
 			w.callItem(),
 			w.bookmarksItem(),
 			w.panelItem(),
@@ -133,6 +134,12 @@ func (w *Window) menu() *fyne.MainMenu {
 			item(lang.L("About LogParser"), w.showAbout),
 		),
 	)
+}
+
+func (w *Window) inputsItem() *fyne.MenuItem {
+	m := keyItem(lang.L("Log, modules file and symbol path"), w.toggleInputs, fyne.KeyF9, 0)
+	m.Checked = w.pref.inputsShown()
+	return m
 }
 
 func (w *Window) callItem() *fyne.MenuItem {

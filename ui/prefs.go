@@ -46,6 +46,8 @@ func (p preferences) setSaveFormat(s string) { p.p.SetString("save.format", s) }
 
 func (p preferences) panelShown() bool          { return p.p.BoolWithFallback("panel.shown", true) }
 func (p preferences) setPanelShown(b bool)      { p.p.SetBool("panel.shown", b) }
+func (p preferences) inputsShown() bool         { return p.p.BoolWithFallback("inputs.shown", true) }
+func (p preferences) setInputsShown(b bool)     { p.p.SetBool("inputs.shown", b) }
 func (p preferences) panelOffset() float64      { return p.p.FloatWithFallback("panel.offset", 0.78) }
 func (p preferences) setPanelOffset(at float64) { p.p.SetFloat("panel.offset", at) }
 

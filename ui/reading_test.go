@@ -336,6 +336,82 @@ func TestFindOptionsAndMarks(t *testing.T) {
 	}
 }
 
+// A filter that hides all says so, says nothing more of the row that was chosen,
+// and leads back to it when it is taken away.
+func TestNothingFitsTheFilter(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.goTo(20)
+	r.waitTrace("stack 7")
+	note := r.views.state[viewTable].note
+	r.ctl.SetWhere("row:5000..")
+	r.wait("the note", func() bool { return note.Visible() && note.Text != "" })
+	if text := r.side.call.Details(); strings.Contains(text, "20") || r.status.selection.Text != "" || len(r.side.call.Frames()) > 0 {
+		t.Errorf("still said: %q, %q", text, r.status.selection.Text)
+	}
+	r.ctl.SetWhere("row:6000..")
+	r.waitTrace("filtered 0")
+	r.ctl.SetWhere("")
+	r.wait("the row", func() bool { return r.currentRow() == 20 })
+	if note.Visible() {
+		t.Error("the note stays")
+	}
+}
+
+// The inputs can be put away while a log is read.
+func TestInputsArePutAway(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.typeKey(fyne.KeyF9)
+	if r.upper.Visible() || r.inputsItem().Checked {
+		t.Error("F9 does not hide the inputs")
+	}
+	r.ctl.Close()
+	if !r.upper.Visible() {
+		t.Error("without a log there is nothing to choose one with")
+	}
+	r.open()
+	r.wait("the next log", func() bool { return r.ctl.State().Opened && !r.upper.Visible() })
+	r.typeKey(fyne.KeyF9)
+	if !r.upper.Visible() {
+		t.Error("F9 does not show the inputs")
+	}
+}
+
+// Escape closes a dialog while one of its texts has the focus.
+func TestEscapeClosesTheSymbolPath(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 10})
+	r.open()
+	r.editSymbols()
+	r.typeText("/a")
+	r.typeKey(fyne.KeyReturn)
+	r.typeText("/b")
+	if r.dialog == nil {
+		t.Fatal("Enter closes the dialog")
+	}
+	r.typeKey(fyne.KeyEscape)
+	if r.dialog != nil || len(r.ctl.State().Wanted.Symbols) > 0 {
+		t.Errorf("symbols %q", r.ctl.State().Wanted.Symbols)
+	}
+}
+
+// Keys reach the table also when nothing has the focus.
+func TestKeysWithoutFocus(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.goTo(5)
+	r.win.Canvas().Unfocus()
+	r.typeKey(fyne.KeyDown)
+	if r.currentRow() != 6 {
+		t.Errorf("row %d", r.currentRow())
+	}
+	r.win.Canvas().Unfocus()
+	r.win.Canvas().OnTypedRune()('/')
+	if r.bar.finding.Hidden {
+		t.Error("the find line is hidden")
+	}
+}
+
 func TestBookmarks(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()

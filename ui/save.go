@@ -30,10 +30,13 @@ type saveForm struct {
 	weight         *widget.Select
 	weighing       *fyne.Container
 	split          *widget.Select
-	amount         *widget.Entry
+	amount         *inputs.Entry
 	splitting      *fyne.Container
 	options        *fyne.Container
-	ways           []splitWay // what split chooses from
+	// corrected: durations are; refused says that the format cannot have that.
+	corrected bool
+	refused   *widget.Label
+	ways      []splitWay // what split chooses from
 	// reading: the format follows the path, not the path the format.
 	reading bool
 }
@@ -57,8 +60,8 @@ const (
 // weights are the words for what folded stacks count.
 var weights = []string{"ns", "us", "calls"}
 
-func newSaveForm(path, format string) *saveForm {
-	f := &saveForm{names: app.SaveFormats(), path: inputs.NewEntry()}
+func newSaveForm(path, format string, corrected bool) *saveForm {
+	f := &saveForm{names: app.SaveFormats(), path: inputs.NewEntry(), corrected: corrected}
 	var titles []string
 	for _, name := range f.names {
 		_, extension := app.SaveTitle(name)
@@ -68,14 +71,17 @@ func newSaveForm(path, format string) *saveForm {
 	f.crlf = widget.NewCheck(lang.L("Line ends of Windows (CR LF)"), nil)
 	f.raw = widget.NewCheck(lang.L("Leave cells alone that a spreadsheet would run as a formula"), nil)
 	f.weight = widget.NewSelect([]string{lang.L("Nanoseconds in the function itself"), lang.L("Microseconds in the function itself"), lang.L("Calls")}, nil)
+	fitWidth(f.weight, 60)
 	f.weight.SetSelectedIndex(0)
 	f.weighing = container.NewHBox(widget.NewLabel(lang.L("Stacks count")), f.weight)
-	f.amount = widget.NewEntry()
+	f.amount = inputs.NewEntry()
 	f.amount.OnChanged = f.cleanAmount
 	f.split = widget.NewSelect(nil, nil)
 	f.split.OnChanged = func(string) { f.showAmount() }
 	f.splitting = container.NewBorder(nil, nil, container.NewHBox(widget.NewLabel(lang.L("Divide")), f.split), nil, f.amount)
-	f.options = container.NewVBox(f.bom, f.crlf, f.raw, f.splitting, f.weighing)
+	f.refused = widget.NewLabel(lang.L("This format has the times that were recorded.") + "\n" + control.RecordedTimes())
+	f.refused.Importance = widget.DangerImportance
+	f.options = container.NewVBox(f.refused, f.bom, f.crlf, f.raw, f.splitting, f.weighing)
 
 	f.format = widget.NewSelect(titles, nil)
 	f.path.SetText(path)
@@ -139,6 +145,7 @@ func (f *saveForm) formatChanged() {
 	show(f.bom, table)
 	show(f.crlf, table)
 	show(f.raw, name == "csv")
+	show(f.refused, f.corrected && app.CheckCorrected(name) != nil)
 	show(f.weighing, name == "folded")
 	limits, whole := app.SaveLimitsOf(name)
 	show(f.splitting, !whole)
@@ -149,6 +156,7 @@ func (f *saveForm) formatChanged() {
 		texts = slices.Insert(texts, 0, lang.L("As its readers take it: {{.Limits}}", data{"Limits": limitsText(limits)}))
 	}
 	f.split.SetOptions(texts)
+	fitWidth(f.split, 60)
 	f.split.SetSelectedIndex(0)
 	f.showAmount()
 	f.options.Refresh()
@@ -233,7 +241,7 @@ func (w *Window) save() {
 	if !s.Opened || w.ctl.Busy() {
 		return
 	}
-	f := newSaveForm(s.Found.Log, w.pref.saveFormat())
+	f := newSaveForm(s.Found.Log, w.pref.saveFormat(), s.Wanted.Corrected)
 	// A system's dialog has asked already whether to replace a file.
 	replaced := ""
 	browse := widget.NewButtonWithIcon(lang.L("Choose"), theme.FolderIcon(), func() {
@@ -273,7 +281,7 @@ func (w *Window) save() {
 		w.writeTo(target, as, target == replaced, func() { save(target, as, opt) })
 	}, w.win)
 	f.path.OnSubmitted = func(string) { d.Submit() }
-	f.path.OnKey = w.key
+	f.path.OnKey, f.amount.OnKey = w.key, w.key
 	w.open(d, 720, 380)
 	w.win.Canvas().Focus(f.path)
 	f.path.TypedShortcut(&fyne.ShortcutSelectAll{})

@@ -26,7 +26,7 @@ func TestSaveForm(t *testing.T) {
 		if err := language.Set(code); err != nil {
 			t.Fatal(err)
 		}
-		f := newSaveForm("/x/LogDetails.dat", "csv")
+		f := newSaveForm("/x/LogDetails.dat", "csv", false)
 		for i, name := range f.names {
 			title, extension := app.SaveTitle(name)
 			if translated := formatTitle(name); (translated == title) != (code == language.English) {
@@ -68,7 +68,7 @@ func TestSaveFormSettings(t *testing.T) {
 		{"chrome", "After so many MB", "3", app.SaveLimits{Rows: -1, Bytes: 3 << 20}},
 		{"folded", "", "", app.SaveLimits{}},
 	} {
-		f := newSaveForm("/x/y.dat", test.format)
+		f := newSaveForm("/x/y.dat", test.format, false)
 		if test.way != "" {
 			f.split.SetSelected(test.way)
 			f.amount.SetText(test.amount)
@@ -77,10 +77,21 @@ func TestSaveFormSettings(t *testing.T) {
 			t.Errorf("%s, %q %q: %+v, want %+v", test.format, test.way, test.amount, got, test.want)
 		}
 	}
-	f := newSaveForm("/x/y.dat", "folded")
+	f := newSaveForm("/x/y.dat", "folded", false)
 	f.weight.SetSelectedIndex(2)
 	if got := f.settings().Weight.String(); got != "calls" {
 		t.Errorf("weight %s", got)
+	}
+	// Corrected durations are not for every format, which is said at once.
+	for _, corrected := range []bool{false, true} {
+		f := newSaveForm("/x/y.dat", "csv", corrected)
+		if f.refused.Visible() {
+			t.Error("csv is refused")
+		}
+		f.path.SetText("/x/z.speedscope.json")
+		if f.refused.Visible() != corrected {
+			t.Errorf("corrected %t: speedscope is refused: %t", corrected, f.refused.Visible())
+		}
 	}
 	// What is typed decides the format.
 	f.path.SetText("/x/z.speedscope.json")

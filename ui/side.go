@@ -102,13 +102,13 @@ func (w *Window) showBeside() {
 	number := w.beside
 	r, ok := w.rowAt(w.grid.Current())
 	if !ok {
-		w.side.call.ShowRow(nil, w.format)
+		w.side.call.ShowRow(nil, w.format, "")
 		return
 	}
 	if !w.panelTabShown(w.side.callTab) {
 		return
 	}
-	w.side.call.ShowRow(&r, w.format)
+	w.side.call.ShowRow(&r, w.format, w.markAt(w.grid.Current(), &r))
 	w.later(besideDelay, func() {
 		if w.beside != number {
 			return

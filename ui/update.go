@@ -3,11 +3,13 @@ package ui
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"fyne.io/fyne/v2"
 
 	"logparser/rows"
 	"logparser/ui/control"
+	"logparser/ui/grid"
 	"logparser/ui/startpage"
 	"logparser/ui/table"
 )
@@ -88,6 +90,9 @@ func (w *Window) showRows(s *control.State) {
 	}
 	w.rows = s.Rows
 	same := s.Opened && w.shown == s.Found.Log
+	if index < 0 && same && w.memory.row > 0 {
+		index = w.memory.row // no rows were shown meanwhile
+	}
 	if w.want >= 0 {
 		index = w.want
 	}
@@ -97,6 +102,9 @@ func (w *Window) showRows(s *control.State) {
 	}
 	w.format = table.FormatOf(s.Rows)
 	w.grid.Widen("time", table.TimeWidth(w.format))
+	if all := w.ctl.All(); all != nil {
+		w.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
+	}
 	w.reader.SetSource(s.Rows, decoration(s.View))
 	w.grid.SetSource(w.reader)
 	w.shown = ""
@@ -116,6 +124,7 @@ func (w *Window) showRows(s *control.State) {
 		w.keepPlace(s, index)
 		w.showBookmarks()
 	}
+	w.showSelection(w.grid.Current())
 	if s.Opened && !same {
 		w.focusView()
 	}
@@ -131,7 +140,8 @@ func (w *Window) keepPlace(s *control.State, index int64) {
 	}
 	w.want = -1
 	if s.View != nil {
-		if _, shown := s.View.PositionOf(index); !shown && !s.View.Done() {
+		done := s.View.Done() // it may become so before the answer
+		if _, shown := s.View.PositionOf(index); !shown && !done {
 			w.want = index
 		}
 	}
@@ -159,6 +169,7 @@ func (w *Window) filterChanged(s *control.State) {
 
 // arrange shows the table, with the panel or without it, or the start page.
 func (w *Window) arrange() {
+	show(w.upper, w.pref.inputsShown() || !w.ctl.State().Opened)
 	var shown fyne.CanvasObject
 	switch {
 	case !w.ctl.State().Opened:
@@ -175,6 +186,12 @@ func (w *Window) arrange() {
 		w.body.Objects = []fyne.CanvasObject{shown}
 		w.body.Refresh()
 	}
+}
+
+func (w *Window) toggleInputs() {
+	w.pref.setInputsShown(!w.pref.inputsShown())
+	w.arrange()
+	w.win.SetMainMenu(w.menu())
 }
 
 func (w *Window) togglePanel() {

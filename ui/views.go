@@ -76,6 +76,7 @@ type views struct {
 	marked     int64            // how many marks it has
 	generation int              // of the rows and their names
 	state      [viewCount]computed
+	drawn      drawnMarks
 	waiting    bool // a renewal is to come
 	following  bool // the table follows what was chosen here
 }
@@ -101,7 +102,7 @@ func newViews(w *Window) *views {
 
 	v.Content = container.NewAppTabs()
 	for i, content := range [viewCount]fyne.CanvasObject{
-		viewTable:      w.grid,
+		viewTable:      v.noted(viewTable, w.grid),
 		viewTimeline:   container.NewBorder(v.limited, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
 		viewTree:       v.noted(viewTree, v.tree.Content),
 		viewStatistics: v.noted(viewStatistics, v.statistics.Content),
@@ -133,12 +134,9 @@ func (v *views) noted(i int, content fyne.CanvasObject) fyne.CanvasObject {
 
 // say says of a view why it shows nothing, or nothing new; "" takes that away.
 func (v *views) say(i int, text string) {
-	n := v.state[i].note
-	n.SetText(text)
-	if text == "" {
-		n.Hide()
-	} else {
-		n.Show()
+	if n := v.state[i].note; n.Text != text || n.Visible() != (text != "") {
+		n.SetText(text)
+		show(n, text != "")
 	}
 }
 
@@ -183,6 +181,7 @@ func (v *views) connectTimeline() {
 	}
 	t.OnKey = func(name fyne.KeyName) { w.key(name) }
 	t.OnRune = v.rune
+	v.connectMarks()
 }
 
 func (v *views) connectLists() {
@@ -201,6 +200,14 @@ func (v *views) connectLists() {
 	v.tree.OnOptions = func(app.TreeOptions) {
 		v.state[viewTree].some = false
 		v.renew()
+	}
+	v.tree.ThreadName = func(id uint32) string {
+		for _, t := range w.ctl.State().Threads {
+			if t.ID == id {
+				return t.Name
+			}
+		}
+		return ""
 	}
 	v.tree.OnOpen = func(f *app.FunctionRef) { open(*f) }
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { menu(*f, at) }
@@ -235,8 +242,11 @@ func (v *views) connectLists() {
 	v.marks.OnOpen = goToMark
 	v.marks.OnMenu = func(m *control.Mark, at fyne.Position) {
 		r := rows.Row{Thread: m.Thread}
+		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
+		timelineItem.Disabled = v.runs() != nil
 		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("",
 			item(lang.L("Show in the table"), func() { goToMark(m) }),
+			timelineItem,
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Copy the text"), func() { copied(m.Text) })), w.win.Canvas(), at)
 	}
@@ -373,10 +383,20 @@ func (v *views) update(what control.Change, s *control.State) {
 	if what&(control.ChangeSource|control.ChangeContent|control.ChangeGrown|control.ChangeFilter) != 0 {
 		v.shade()
 		v.renew()
+		v.sayWhyEmpty(s)
 	}
 	if what&(control.ChangeMatches|control.ChangeFound) != 0 {
 		v.timeline.SetFind(finder(s.Matches.Query))
 	}
+}
+
+// sayWhyEmpty says why the table shows no rows.
+func (v *views) sayWhyEmpty(s *control.State) {
+	text := ""
+	if s.View != nil && s.View.Done() && s.View.Len() == 0 {
+		text = lang.L("No row fits the filter. Ctrl+Shift+L takes it away.")
+	}
+	v.say(viewTable, text)
 }
 
 // offerMarks lets there be a view of marks, or not.
@@ -404,6 +424,7 @@ func (v *views) forget() {
 	v.tree.Show(&app.Tree{}, 3)
 	v.threads.Show(nil, 3)
 	v.marks.Show(nil, false, 3)
+	v.drawn = drawnMarks{}
 }
 
 // shade lets the time that the views are limited to stand out in the timeline.
@@ -417,8 +438,15 @@ func (v *views) shade() {
 			}
 		}
 	}
-	v.limited.SetText(lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
-	show(v.limited, err == nil && !e.IsAll())
+	var notes []string
+	if err == nil && !e.IsAll() {
+		notes = append(notes, lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
+	}
+	if v.drawn.more {
+		notes = append(notes, lang.L("Only the first {{.N}} marks are drawn.", data{"N": control.Thousands(control.MaxMarks)}))
+	}
+	v.limited.SetText(strings.Join(notes, "   "))
+	show(v.limited, len(notes) > 0)
 	v.timeline.SetRange(from, to, limited)
 }
 
@@ -436,27 +464,21 @@ func (v *views) runs() []app.TimelineRun {
 
 // renew computes the view that is looked at, unless that is done.
 func (v *views) renew() {
+	v.renewMarks()
 	s, i := v.w.ctl.State(), v.shown()
 	c := &v.state[i]
 	where := v.w.ctl.Wanted().Where
 	if i == viewMarks {
-		where = "" // marks are no rows
+		where = control.AboutMarks(where).String()
 	}
 	if !s.Opened || i == viewTable || i == viewModules || c.some && c.where == where && c.generation == v.generation {
 		return
 	}
 	if since := time.Since(c.at); s.Follow.On && c.some && c.where == where && since < renewAfter {
-		if !v.waiting {
-			v.waiting = true
-			time.AfterFunc(renewAfter-since, func() {
-				v.w.post(func() {
-					v.waiting = false
-					v.renew()
-				})
-			})
-		}
+		v.renewLater(renewAfter - since)
 		return
 	}
+	fresh := where != c.where || !c.some
 	c.some, c.where, c.generation, c.at = true, where, v.generation, time.Now()
 	digits := s.Rows.TimeDigits()
 	switch i {
@@ -473,6 +495,9 @@ func (v *views) renew() {
 		v.w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
 			if v.computed(viewTree, err) {
 				v.tree.Show(tree, digits)
+				if fresh {
+					v.tree.OpenPaths()
+				}
 				v.w.trace("tree " + strconv.Itoa(len(tree.Roots)))
 			}
 		})
@@ -494,10 +519,23 @@ func (v *views) renew() {
 		v.w.ctl.Marks(v.marks.Text(), func(list control.MarkList, err error) {
 			if v.computed(viewMarks, err) {
 				v.marks.Show(list.Marks, list.More, digits)
+				v.marks.ShowLimit(where)
 				v.w.trace("marks " + strconv.Itoa(len(list.Marks)))
 			}
 		})
 	}
+}
+
+// renewLater computes what is looked at after a while.
+func (v *views) renewLater(d time.Duration) {
+	if v.waiting {
+		return
+	}
+	v.waiting = true
+	v.w.later(d, func() {
+		v.waiting = false
+		v.renew()
+	})
 }
 
 // computed takes note of how a computation ended, and reports whether there is

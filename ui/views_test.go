@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"logparser/rows/filter"
 	"logparser/ui/control"
 	"logparser/ui/control/fake"
+	"logparser/ui/grid"
 	"logparser/ui/timeline"
 )
 
@@ -331,12 +333,13 @@ func TestMarksView(t *testing.T) {
 	r.look(viewMarks, "marks 3")
 	list := r.views.marks.List
 	r.wait("the list", func() bool { return list.Len() == 3 })
-	// What the table is filtered to does not matter; what is typed does.
-	r.ctl.SetWhere("thread:1000")
-	r.wait("the filter", func() bool { return r.ctl.State().Filtered })
-	if list.Len() != 3 {
-		t.Errorf("%d marks with a filter", list.Len())
-	}
+	// Of what the table is filtered to, thread and time matter.
+	r.ctl.SetWhere("thread:1000 func:x")
+	r.wait("the thread's", func() bool { return list.Len() == 1 && list.At(0).Text == "frame 1" })
+	r.ctl.SetWhere("-thread:1000 (time:<25ms or time:>1s) dur:>1s")
+	r.wait("those at that time", func() bool { return list.Len() == 1 && list.At(0).Text == "queue" })
+	r.ctl.SetWhere("func:x (thread:1000 or func:y)")
+	r.wait("all", func() bool { return list.Len() == 3 })
 	r.ctl.SetWhere("")
 	narrow := func(text string, n int) {
 		t.Helper()
@@ -364,6 +367,72 @@ func TestMarksView(t *testing.T) {
 	r.wait("the table", func() bool {
 		return len(r.views.Content.Items) == viewMarks && r.views.shown() == viewTable && list.Len() == 0
 	})
+}
+
+// Marks are shown beside the rows that follow them, and in the timeline.
+func TestDrawnMarks(t *testing.T) {
+	engine := &fake.Engine{Rows: 1400, Growing: make(chan app.Update), Marks: []rows.Mark{
+		{Elapsed: -5, Thread: 1000, Text: "begin"}, {Elapsed: 10e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
+		{Elapsed: 10.5e6, Thread: 1001, Text: "frame 1"}, {Elapsed: 10.6e6, Thread: 9, Text: "frame 2"}, {Elapsed: 2e12, Thread: 1001, Text: "end"},
+	}}
+	r := newRig(t, engine)
+	r.open()
+	r.waitTrace("drawn marks 5")
+	beside := func(first int64, n int) string {
+		t.Helper()
+		list := make([]rows.Row, n)
+		r.wait("the rows", func() bool {
+			r.reader.Read(list, first)
+			_, before := r.reader.At(first - 1)
+			return list[n-1].Index != grid.Waiting && (before || first == 0)
+		})
+		dst := make([]grid.Decor, n)
+		r.decorate(dst, list, first)
+		var said []string
+		for i, d := range dst {
+			if d.Mark != "" {
+				said = append(said, fmt.Sprintf("%d %s", first+int64(i), d.Mark))
+			}
+		}
+		return strings.Join(said, "; ")
+	}
+	for _, test := range []struct {
+		first int64
+		n     int
+		want  string
+	}{
+		{0, 3, "0 begin"}, {9, 4, "10 1001: queue = 5; 11 frame 1  +1"}, {11, 4, "11 frame 1  +1"}, {12, 4, ""}, {1397, 3, "1399 end"},
+	} {
+		if got := beside(test.first, test.n); got != test.want {
+			t.Errorf("from row %d: %q, want %q", test.first, got, test.want)
+		}
+	}
+	r.goTo(11)
+	r.wait("the panel", func() bool { return strings.HasSuffix(r.side.call.Details(), "\nMarks: frame 1  +1") })
+	// A filter shows them beside the rows that it leaves.
+	r.ctl.SetWhere("row:100..")
+	r.waitTrace("filtered 1300")
+	if got := beside(0, 3); got != "0 begin  +3" {
+		t.Errorf("with a filter: %q", got)
+	}
+	r.ctl.SetWhere("")
+	r.look(viewTimeline, "limited ")
+	if lines := r.views.timeline.MarkText(1); lines[0] != "queue = 5" {
+		t.Errorf("in the timeline: %q", lines)
+	}
+	r.views.timeline.OnMark(1)
+	r.wait("its row", func() bool { return r.currentRow() == 11 })
+	r.views.showInTimeline(&control.Mark{Mark: app.Mark{Mark: engine.Marks[3]}})
+	if r.ctl.State().Message == nil {
+		t.Error("a mark without a lane is shown in none")
+	}
+	r.ctl.SetFollow(true)
+	engine.AddMarks(rows.Mark{Elapsed: 3e12, Thread: 1000, Text: "more"})
+	engine.Growing <- app.Update{Marks: true}
+	r.waitTrace("drawn marks 6")
+	close(engine.Growing)
+	r.ctl.Close()
+	r.wait("nothing", func() bool { return len(r.views.drawn.list) == 0 })
 }
 
 // The panel says where the call of the selected row was made from.

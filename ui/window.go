@@ -71,6 +71,7 @@ type Window struct {
 	start  *startpage.Page
 	status *statusBar
 
+	upper *fyne.Container // the inputs
 	body  *fyne.Container // the table and the panel, or the start page
 	split *container.Split
 
@@ -122,7 +123,14 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	w.win.Resize(w.pref.size())
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
-	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) { w.key(e.Name) })
+	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) {
+		if !w.key(e.Name) {
+			w.typedAnywhere(func(o fyne.Focusable) { o.TypedKey(e) })
+		}
+	})
+	w.win.Canvas().SetOnTypedRune(func(r rune) {
+		w.typedAnywhere(func(o fyne.Focusable) { o.TypedRune(r) })
+	})
 	a.Lifecycle().SetOnStarted(func() { w.trace("started") })
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
 
@@ -156,9 +164,9 @@ func (w *Window) build() {
 	w.split = container.NewHSplit(w.views.Content, w.side.Content)
 	w.split.Offset = w.pref.panelOffset()
 	w.body = container.NewStack()
+	w.upper = tight(container.New(layout.NewCustomPaddedLayout(7, 5, 6, 6), w.strip.Content), widget.NewSeparator())
 	top := tight(
-		container.New(layout.NewCustomPaddedLayout(7, 5, 6, 6), w.strip.Content),
-		widget.NewSeparator(),
+		w.upper,
 		container.New(layout.NewCustomPaddedLayout(4, 4, 6, 6), w.bar.Content),
 		w.notice.Content,
 		widget.NewSeparator(),

@@ -64,6 +64,16 @@ type Block struct {
 	Mark     []calls.Mark
 	Inside   []int64
 	Self     []int64
+	// Found is filled with the depths.
+	Found []Found
+}
+
+// A Found is so many calls of one address that turned out to be open at a row, the
+// outermost of which has the depth: their enters are missing. What the thread had
+// open of that depth and more had ended.
+type Found struct {
+	Row, Depth, N   int32 // Row is that of the block
+	Thread, Address uint32
 }
 
 // A Node is a call that was still open at the end of the block in which it was
@@ -78,13 +88,15 @@ type Node struct {
 	EnterTime, LeaveTime int64
 	// Children is the time in nanoseconds that was spent in calls that it made.
 	Children int64
-	// Ordinal is the number of its enter among its thread's events.
-	Ordinal int64
-	Address uint32
-	Thread  uint32
-	Parent  uint32 // NoNode for an outermost call
-	Depth   int32
-	Mark    calls.Mark
+	// Ordinal is the number of its enter among its thread's events, and Inside
+	// that of the thread's events after it, but for its leave; without a leave
+	// up to where LeaveTime is.
+	Ordinal, Inside int64
+	Address         uint32
+	Thread          uint32
+	Parent          uint32 // NoNode for an outermost call
+	Depth           int32
+	Mark            calls.Mark
 }
 
 // A Summary describes a block, or a group of blocks.
@@ -114,7 +126,9 @@ type Long struct {
 // A Source hands out blocks and what is known about them. Its methods are safe
 // for concurrent use. While the index is built, or the log grows, it may have
 // more blocks each time it is asked; what it has said of a block other than
-// the last changes only in that open calls end.
+// the last changes only in that open calls end. An Index that is built again
+// becomes another source at once; what asks for more than one thing asks the
+// steady one.
 type Source interface {
 	// Len returns the number of rows that can be asked for.
 	Len() int64

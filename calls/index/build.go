@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"logparser/calls"
@@ -24,7 +25,7 @@ func Build(ctx context.Context, log parser.Log, runs []parser.Run, namer calls.N
 // rows done, at most some twenty times a second. Called again, with a Namer
 // that knows more, it goes over all rows anew, and what was there can be read
 // until it has ended. Cancelled or stopped by an error it leaves what is done,
-// or what was there.
+// or what was there; called again without a Namer it goes on.
 func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Progress) error {
 	x.building.Lock()
 	defer x.building.Unlock()
@@ -34,7 +35,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 		addresses, counted = old.addresses, old.row
 	}
 	empty := func() *core {
-		c := newCore(x.log, x.layout.Load(), addresses, counted, newNames(namer))
+		c := x.newCore(x.layout.Load(), addresses, counted, newNames(namer))
 		c.version.Store(old.version.Load() + 1)
 		if x.store != nil {
 			c.folder = x.store.Folder
@@ -43,8 +44,16 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	c := empty()
 	var key Key
+	shorter := "" // the file of the first rows that are gone on with
 	if x.store != nil {
-		key = x.keyOf(namer, addresses)
+		// What was read of a file that is no good is forgotten.
+		forget := func() {
+			if !x.done.Load() {
+				addresses = calls.NewAddresses()
+			}
+			c = empty()
+		}
+		key = x.key.of(namer, addresses, addresses.Len())
 		if x.store.load(c, key) == nil {
 			x.publish(c)
 			if progress != nil {
@@ -52,13 +61,17 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 			}
 			return nil
 		}
-		// What was read of a file that is no good is forgotten.
-		if !x.done.Load() {
-			addresses = calls.NewAddresses()
+		forget()
+		if shorter = x.loadShorter(c, namer); shorter == "" {
+			forget()
 		}
-		c = empty()
 	}
-	if !x.done.Load() {
+	if shorter == "" && !x.done.Load() && namer == nil && old.names == nil && old.row > 0 {
+		// The last Build was stopped.
+		c = old
+		c.rows.Store(x.layout.Load())
+	}
+	if old.row == 0 {
 		x.core.Store(c)
 	}
 	for _, to := range []int64{counted, c.layout().Total()} {
@@ -68,7 +81,11 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	x.publish(c)
 	if x.store != nil {
-		x.failedToStore(cmp.Or(x.store.save(c, key), c.refused))
+		err := x.store.save(c, key)
+		if err == nil && shorter != "" {
+			os.Remove(shorter)
+		}
+		x.failedToStore(cmp.Or(err, c.refused))
 	}
 	return nil
 }
@@ -108,12 +125,8 @@ func newNames(namer calls.Namer) *names {
 func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer, progress parser.Progress) error {
 	x.building.Lock()
 	defer x.building.Unlock()
-	old := x.layout.Load()
-	for i, r := range old.Runs {
-		last := i == len(old.Runs)-1
-		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
-			return fmt.Errorf("run %d is not what it was", i)
-		}
+	if err := continues(x.layout.Load().Runs, runs); err != nil {
+		return err
 	}
 	l := calls.NewLayout(runs)
 	x.layout.Store(l)
@@ -126,6 +139,18 @@ func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer
 	c.setNames(newNames(namer))
 	c.mu.Unlock()
 	return c.run(ctx, l.Total(), progress)
+}
+
+// continues returns an error unless runs are the old ones, of which the last may
+// have become longer, and new ones behind them.
+func continues(old, runs []parser.Run) error {
+	for i, r := range old {
+		last := i == len(old)-1
+		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
+			return fmt.Errorf("run %d is not what it was", i)
+		}
+	}
+	return nil
 }
 
 // setNames makes another Namer answer from here on.

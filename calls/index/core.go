@@ -17,6 +17,8 @@ type core struct {
 	mu   sync.RWMutex
 	log  parser.Log
 	rows atomic.Pointer[calls.Layout]
+	// steady is an index of this core.
+	steady *Index
 	memory
 	addresses *calls.Addresses
 	// counted is how many rows the addresses' counts have from an earlier
@@ -149,8 +151,8 @@ func (c *core) visit(th *thread) {
 	if th.first == math.MaxInt64 {
 		th.first = int64(c.blockCount()-1) * blockLen
 	}
+	th.visits = append(th.visits, uint32(c.visits.len()))
 	*c.visits.add(&c.memory) = checkpoint{th.records, th.slot, th.top}
-	th.visits = append(th.visits, uint32(c.blockCount()-1))
 	if !th.live {
 		th.live = true
 		c.live = append(c.live, th)
@@ -328,17 +330,15 @@ func (c *core) nodesOf(k int) (from, to int) {
 
 // topOf returns the top of a thread's stack before the first row of a block.
 func (c *core) topOf(k int, th *thread) uint32 {
-	i := sort.Search(len(th.visits), func(i int) bool { return int(th.visits[i]) >= k })
+	if k >= c.blockCount() {
+		return th.top
+	}
+	from, _ := c.visitsOf(k)
+	i := sort.Search(len(th.visits), func(i int) bool { return int(th.visits[i]) >= from })
 	if i == len(th.visits) {
 		return th.top
 	}
-	from, to := c.visitsOf(int(th.visits[i]))
-	for j := from; j < to; j++ {
-		if v := c.visits.at(j); v.thread == th.slot {
-			return v.top
-		}
-	}
-	return NoNode
+	return c.visits.at(int(th.visits[i])).top
 }
 
 // addTotals adds to the totals what they lack.
@@ -402,9 +402,13 @@ func (c *core) endRun() {
 			c.activate(th)
 			th.live = false
 		}
+		if th.top != NoNode {
+			c.nodes.at(int(th.top)).children += th.below
+		}
 		for i := th.top; i != NoNode; {
 			n := c.nodes.at(int(i))
 			n.mark, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
+			n.inside = th.records - n.ordinal
 			c.ended(int(i), n)
 			i = n.parent
 		}

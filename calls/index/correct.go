@@ -26,7 +26,7 @@ type ownTimes[T any] struct {
 // An ownCall is what is known of a call.
 type ownCall[T any] struct {
 	enter int64 // -1 where no row is known
-	// counted says that it was entered in the stretch, took duration and is to be counted.
+	// counted says that it was entered in the stretch, lasted duration and is to be counted.
 	counted         bool
 	to              T
 	duration, inner int64

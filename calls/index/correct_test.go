@@ -27,10 +27,18 @@ func TestCorrected(t *testing.T) {
 		}
 		corrected := *src
 		corrected.rows, corrected.self = slices.Clone(src.rows), slices.Clone(src.self)
+		corrected.lasts = make(map[int64]int64)
 		children := make([]int64, src.Len())
 		for row := range src.Len() {
 			d := &corrected.rows[row].Duration
-			if src.events[row].Kind != parser.Enter || *d == calls.NoDuration {
+			if src.events[row].Kind != parser.Enter {
+				continue
+			}
+			if long, ok := src.running(row); ok {
+				corrected.lasts[row] = correct(row, long, src.insideOf(row))
+				continue
+			}
+			if *d == calls.NoDuration {
 				continue
 			}
 			*d = correct(row, *d, src.inside[row])
@@ -41,6 +49,7 @@ func TestCorrected(t *testing.T) {
 				across++
 			}
 		}
+		corrected.inner = children
 		for row, children := range children {
 			corrected.self[row] = max(0, corrected.rows[row].Duration-children)
 		}

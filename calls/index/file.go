@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"logparser/calls"
+	"logparser/parser"
 )
 
 // An index can be kept in a file, which is there for one log, one choice of
@@ -37,7 +38,7 @@ import (
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 1
+	fileVersion = 2
 	byteOrder   = 0x01020304
 
 	// FileSuffix ends the names of files that hold indexes, NoteSuffix those of
@@ -64,8 +65,12 @@ type Store struct {
 }
 
 // A Key says which log, which of its runs and whatever else an index depends
-// on, besides names.
+// on, besides names. Notes whose keys have their first KinLen bytes in common can
+// be found by one of them.
 type Key [sha256.Size]byte
+
+// KinLen is how many bytes of keys are equal that are of a kin.
+const KinLen = 8
 
 // Keep makes Build take the index from a file of the store if there is one,
 // and leave it there otherwise. It comes before Build.
@@ -74,6 +79,69 @@ func (x *Index) Keep(s Store, k Key) {
 	defer x.building.Unlock()
 	x.store, x.key = &s, k
 }
+
+// A shorter is an index of the first rows.
+type shorter struct {
+	key  Key
+	runs []parser.Run
+	// addresses is how many it has, once it was taken from its file without
+	// names.
+	addresses int
+}
+
+// KeepGrown is for a log that had fewer records before: where no index is kept
+// under the key of Keep, but one of the first rows under key k, Build goes on with
+// that, and takes it out of the store when the longer one is there. runs are those
+// of that index: the first ones of this, of which the last may have become longer.
+// That their records are what they were is for the caller to know. It comes after
+// Keep and before Build.
+func (x *Index) KeepGrown(k Key, runs []parser.Run) {
+	x.building.Lock()
+	defer x.building.Unlock()
+	x.shorter = &shorter{key: k, runs: runs}
+}
+
+// loadShorter takes the index of the first rows, as a namer gives it, into an
+// empty core, and returns the file that has it, "" where there is none that is
+// good.
+func (x *Index) loadShorter(c *core, namer calls.Namer) (path string) {
+	s, l := x.shorter, c.layout()
+	if s == nil || namer != nil && s.addresses == 0 || continues(s.runs, l.Runs) != nil {
+		return ""
+	}
+	key := s.key.of(namer, c.addresses, s.addresses)
+	c.rows.Store(calls.NewLayout(s.runs))
+	if x.store.load(c, key) != nil {
+		return ""
+	}
+	c.rows.Store(l)
+	if namer == nil {
+		s.addresses = c.addresses.Len()
+	}
+	return x.store.path(key)
+}
+
+// Save keeps the index, which was built and then extended, in a store under
+// another key than that of Keep, and takes out what is there under that one. It
+// keeps none whose pairs depend on names: of these a store also has one without.
+func (x *Index) Save(s Store, k Key) error {
+	x.building.Lock()
+	defer x.building.Unlock()
+	c := x.core.Load()
+	if !x.done.Load() || c.row < c.layout().Total() || c.position {
+		return errUnfinished
+	}
+	if err := s.save(c, k); err != nil {
+		return err
+	}
+	if x.store != nil {
+		os.Remove(x.store.path(x.key))
+	}
+	x.store, x.key, x.shorter = &s, k, nil
+	return nil
+}
+
+var errUnfinished = errors.New("the index is not one that can be kept as it is")
 
 // StoreError returns why the index could not be kept, nil where it is or was
 // not to be. That it cannot be written does not keep it from working.
@@ -84,27 +152,27 @@ func (x *Index) StoreError() error {
 	return nil
 }
 
-// keyOf returns the key of the index that a namer gives: which addresses have
-// one function, and which have none that is known.
-func (x *Index) keyOf(namer calls.Namer, a *calls.Addresses) Key {
+// of returns the key of the index that a namer gives: which of the first n
+// addresses have one function, and which have none that is known.
+func (k Key) of(namer calls.Namer, a *calls.Addresses, n int) Key {
 	if namer == nil {
-		return x.key
+		return k
 	}
 	h := sha256.New()
-	h.Write(x.key[:])
+	h.Write(k[:])
 	first := make(map[calls.Function]uint32)
-	for i := range a.Len() {
+	for i := range n {
 		at := a.At(i)
 		f := namer(int(at.Run), at.Space, at.Value)
-		n := uint32(math.MaxUint32)
+		like := uint32(math.MaxUint32)
 		if f != 0 {
 			var ok bool
-			if n, ok = first[f]; !ok {
-				n = uint32(i)
-				first[f] = n
+			if like, ok = first[f]; !ok {
+				like = uint32(i)
+				first[f] = like
 			}
 		}
-		h.Write(binary.LittleEndian.AppendUint32(nil, n))
+		h.Write(binary.LittleEndian.AppendUint32(nil, like))
 	}
 	return Key(h.Sum(nil))
 }
@@ -200,7 +268,7 @@ func (s *Store) write(path string, encode func(io.Writer) error) (err error) {
 //
 //	noteMagic, the key, the note
 //	the CRC-32C of all of that
-const noteMagic = "LPNOTE\x00\x01"
+const noteMagic = "LPNOTE\x00\x02"
 
 // maxNote bounds the bytes of a note.
 const maxNote = 8 << 20
@@ -222,26 +290,82 @@ func (s *Store) Note(k Key, note []byte) error {
 // what is there is damaged.
 func (s *Store) Noted(k Key) []byte {
 	path := s.File(k, NoteSuffix)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	const around = len(noteMagic) + len(k) + 4
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() < int64(around) || info.Size() > maxNote+int64(around) {
-		return nil
-	}
-	b := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, b); err != nil {
-		return nil
-	}
-	b, sum := b[:len(b)-4], binary.NativeEndian.Uint32(b[len(b)-4:])
-	if crc32.Checksum(b, castagnoli) != sum || !bytes.HasPrefix(b, append([]byte(noteMagic), k[:]...)) {
+	of, note, ok := readNote(path)
+	if !ok || of != k {
 		return nil
 	}
 	touch(path)
-	return b[len(noteMagic)+len(k):]
+	return note
+}
+
+// maxKin bounds the notes that are looked at for those of a kin.
+const maxKin = 16
+
+// Kin returns the notes whose keys are of a kin with k, by their keys; of many
+// those that were used last.
+func (s *Store) Kin(k Key) map[Key][]byte {
+	entries, err := os.ReadDir(s.Folder)
+	if err != nil {
+		return nil
+	}
+	type file struct {
+		path string
+		used time.Time
+	}
+	var list []file
+	begin := hex.EncodeToString(k[:KinLen])
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, begin) && strings.HasSuffix(name, NoteSuffix) {
+			if info, err := e.Info(); err == nil {
+				list = append(list, file{filepath.Join(s.Folder, name), info.ModTime()})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b file) int { return b.used.Compare(a.used) })
+	kin := make(map[Key][]byte)
+	for _, f := range list[:min(len(list), maxKin)] {
+		if of, note, ok := readNote(f.path); ok {
+			kin[of] = note
+		}
+	}
+	return kin
+}
+
+// readNote reads the file of a note. It is not ok where that is damaged.
+func readNote(path string) (k Key, note []byte, ok bool) {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return k, nil, false
+	}
+	defer f.Close()
+	const around = len(noteMagic) + len(k) + 4
+	if size < int64(around) || size > maxNote+int64(around) {
+		return k, nil, false
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return k, nil, false
+	}
+	b, sum := b[:len(b)-4], binary.NativeEndian.Uint32(b[len(b)-4:])
+	if crc32.Checksum(b, castagnoli) != sum || !bytes.HasPrefix(b, []byte(noteMagic)) {
+		return k, nil, false
+	}
+	b = b[len(noteMagic):]
+	return Key(b), b[len(k):], true
+}
+
+// openRegular opens a file. What is none is not opened: a pipe would wait for
+// somebody who writes to it.
+func openRegular(path string) (f *os.File, size int64, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errOther
+	}
+	f, err = os.Open(path)
+	return f, info.Size(), err
 }
 
 // touch notes that a file was used.
@@ -443,19 +567,12 @@ func readArray[T any](r *fileReader, m *memory) (a array[T]) {
 // load takes what a file of the store has into an empty core.
 func (s *Store) load(c *core, k Key) error {
 	path := s.path(k)
-	f, err := os.Open(path)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errOther
-	}
-	if err := c.decode(f, info.Size(), k); err != nil {
+	if err := c.decode(f, size, k); err != nil {
 		return err
 	}
 	touch(path)
@@ -497,7 +614,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	}
 	// Addresses come first: what follows names them.
 	known := c.addresses.Len()
-	if known > len(addresses) {
+	if known > len(addresses) && c.counted <= h.Rows {
 		return errOther
 	}
 	for i, a := range addresses {
@@ -663,12 +780,9 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, text []byte) error {
 		}
 	}
 	blocks := c.blockCount()
-	for k := range blocks {
-		from, to := c.visitsOf(k)
-		for i := from; i < to; i++ {
-			th := p.threads[c.visits.at(i).thread]
-			th.visits = append(th.visits, uint32(k))
-		}
+	for i := range c.visits.len() {
+		th := p.threads[c.visits.at(i).thread]
+		th.visits = append(th.visits, uint32(i))
 	}
 	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 {
 		if n := c.nodes.at(i); n.leave >= 0 {

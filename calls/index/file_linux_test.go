@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"logparser/calls"
 )
@@ -48,5 +49,36 @@ func TestFullFileSystem(t *testing.T) {
 	}
 	if err := p.differs(x); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPipes has pipes where an index and a note are looked for.
+func TestPipes(t *testing.T) {
+	store := Store{Folder: t.TempDir()}
+	log := chaos{threads: 3, functions: 20, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 100, 1)
+	x := New(log, log.runs)
+	x.Keep(store, Key{1})
+	for _, path := range []string{store.path(Key{1}), store.File(Key{1}, NoteSuffix)} {
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip("no pipe can be made: ", err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := x.Build(context.Background(), nil, nil); err != nil || x.StoreError() != nil {
+			t.Error(err, x.StoreError())
+		}
+		if note := store.Noted(Key{1}); note != nil {
+			t.Errorf("a note: %q", note)
+		}
+		if kin := store.Kin(Key{1}); len(kin) > 0 {
+			t.Errorf("kin: %v", kin)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("it hangs")
 	}
 }

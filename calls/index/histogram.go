@@ -1,6 +1,10 @@
 package index
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 const (
 	stepBits = 4
@@ -10,9 +14,30 @@ const (
 
 // A Histogram counts durations in nanoseconds in buckets of which each octave
 // has 16, so that a duration is known to within 1/16 of itself; below 16 ns
-// exactly. The zero Histogram is empty.
+// exactly. The zero Histogram is empty. A copy must not be added to.
 type Histogram struct {
-	counts [octaves]*[steps]uint64
+	// has has bit o set for octave o if that has counts; they are in this order.
+	has    uint64
+	counts [][steps]uint64
+}
+
+// octave returns the counts of an octave, which it adds if need be.
+func (h *Histogram) octave(o int) *[steps]uint64 {
+	i := bits.OnesCount64(h.has & (1<<o - 1))
+	if h.has>>o&1 == 0 {
+		h.has |= 1 << o
+		h.counts = slices.Insert(h.counts, i, [steps]uint64{})
+	}
+	return &h.counts[i]
+}
+
+// each calls f with the octaves that have counts.
+func (h *Histogram) each(f func(o int, counts *[steps]uint64)) {
+	has := h.has
+	for i := range h.counts {
+		f(bits.TrailingZeros64(has), &h.counts[i])
+		has &= has - 1
+	}
 }
 
 // bucketOf returns the bucket of a duration, which is not negative.
@@ -36,27 +61,17 @@ func bucketStart(octave, step int) int64 {
 // Add counts a duration, which is not negative.
 func (h *Histogram) Add(d int64) {
 	o, s := bucketOf(d)
-	c := h.counts[o]
-	if c == nil {
-		c = new([steps]uint64)
-		h.counts[o] = c
-	}
-	c[s]++
+	h.octave(o)[s]++
 }
 
 // Merge adds the counts of another.
 func (h *Histogram) Merge(other *Histogram) {
-	for o, from := range other.counts {
-		if from == nil {
-			continue
-		}
-		if h.counts[o] == nil {
-			h.counts[o] = new([steps]uint64)
-		}
+	other.each(func(o int, from *[steps]uint64) {
+		to := h.octave(o)
 		for s, n := range from {
-			h.counts[o][s] += n
+			to[s] += n
 		}
-	}
+	})
 }
 
 // A Bucket is a part of a histogram: durations of From and more, and less
@@ -69,10 +84,7 @@ type Bucket struct {
 // Buckets returns the buckets that have counts, by rising durations.
 func (h *Histogram) Buckets() []Bucket {
 	var list []Bucket
-	for o, c := range h.counts {
-		if c == nil {
-			continue
-		}
+	h.each(func(o int, c *[steps]uint64) {
 		for s, n := range c {
 			if n == 0 {
 				continue
@@ -83,13 +95,13 @@ func (h *Histogram) Buckets() []Bucket {
 			}
 			list = append(list, Bucket{bucketStart(o, s), to, n})
 		}
-	}
+	})
 	return list
 }
 
 // Quantile returns a duration that a part q, 0 to 1, of those counted do not
 // exceed by more than a bucket's width: the middle of the bucket, never
-// outside least and greatest. It returns 0 for an empty histogram.
+// outside least and greatest, which it returns where no less will do. It returns 0 for an empty histogram.
 func (h *Histogram) Quantile(q float64, least, greatest int64) int64 {
 	list := h.Buckets()
 	var total uint64
@@ -99,7 +111,11 @@ func (h *Histogram) Quantile(q float64, least, greatest int64) int64 {
 	if total == 0 {
 		return 0
 	}
-	rank := uint64(q * float64(total-1))
+	// The least rank, counted from 0, up to which a part q of them lies.
+	rank := uint64(max(0, math.Ceil(q*float64(total))-1))
+	if rank+1 >= total {
+		return greatest
+	}
 	for _, b := range list {
 		if rank < b.Count {
 			return min(max(b.From+(b.To-b.From-1)/2, least), greatest)

@@ -14,18 +14,25 @@ import (
 // its methods are safe for concurrent use: rows can be read while
 // [Index.Build] still works on them.
 type Index struct {
+	// core is what is read. Build replaces it, but not that of a steady index.
+	core atomic.Pointer[core]
+	*shared
+}
+
+// shared is what an index has in common with its steady ones.
+type shared struct {
 	log    parser.Log
 	layout atomic.Pointer[calls.Layout]
-	// core is what is read.
-	core atomic.Pointer[core]
-	live atomic.Bool
+	live   atomic.Bool
 	// done is set when a Build has ended.
 	done atomic.Bool
 
 	building sync.Mutex // held by Build and Extend
 	// store is nil where the index is not kept.
-	store      *Store
-	key        Key
+	store *Store
+	key   Key
+	// shorter is the index of fewer rows that may be kept, nil for none.
+	shorter    *shorter
 	storeError atomic.Pointer[error]
 	cache      cache
 }
@@ -34,11 +41,28 @@ type Index struct {
 // the runs need not be neighbours. The index keeps the log, which must stay
 // open.
 func New(log parser.Log, runs []parser.Run) *Index {
-	x := &Index{log: log}
+	x := &Index{shared: &shared{log: log}}
 	l := calls.NewLayout(runs)
 	x.layout.Store(l)
-	x.core.Store(newCore(log, l, calls.NewAddresses(), 0, nil))
+	x.core.Store(x.newCore(l, calls.NewAddresses(), 0, nil))
 	return x
+}
+
+// newCore makes an empty core for the index.
+func (x *Index) newCore(l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
+	c := newCore(x.log, l, addresses, counted, n)
+	c.steady = &Index{shared: x.shared}
+	c.steady.core.Store(c)
+	return c
+}
+
+// steady returns a source that goes on with what a source has now: it may grow,
+// but is not built again. It is another one only after src was.
+func steady(src Source) Source {
+	if x, ok := src.(*Index); ok {
+		return x.core.Load().steady
+	}
+	return src
 }
 
 // Total returns the number of rows that the index will have when it is built.
@@ -201,17 +225,15 @@ func (x *Index) Node(i uint32) Node {
 	n := c.nodes.at(int(i))
 	r := Node{
 		Enter: n.enter, Leave: n.leave, EnterTime: n.enterTime, LeaveTime: n.leaveTime, Children: n.children,
-		Ordinal: n.ordinal, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Mark: n.mark,
+		Ordinal: n.ordinal, Inside: n.inside, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Mark: n.mark,
 	}
 	if n.rowless {
 		r.Enter = -1
 	}
 	switch {
 	case n.leave < 0:
-		r.LeaveTime = n.enterTime
-		if g := len(c.groups) - 1; g >= 0 {
-			r.LeaveTime = max(r.LeaveTime, c.groups[g].at(0).LastTime)
-		}
+		r.LeaveTime = c.lastTime
+		r.Inside = c.threads[n.thread].records - n.ordinal
 		r.Mark = e.mark(n.enter)
 	case n.mark == calls.NoLeave || n.mark == calls.Open:
 		r.Leave = -1

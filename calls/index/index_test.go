@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -153,4 +154,33 @@ func FuzzIndex(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestExtremeTimes has times that are further apart than a duration can be.
+func TestExtremeTimes(t *testing.T) {
+	times := []int64{math.MinInt64, math.MaxInt64, 0, -1, 1, 1 << 62, -1 << 62}
+	log := &gappyLog{}
+	for _, from := range times {
+		for _, to := range times {
+			log.events = append(log.events, parser.Event{Address: 1, Time: from, Kind: parser.Enter}, parser.Event{Address: 1, Time: to, Kind: parser.Leave})
+		}
+	}
+	log.runs = []parser.Run{{Count: int64(len(log.events))}}
+	x, err := Build(context.Background(), log, log.runs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.differs(x); err != nil {
+		t.Error(err)
+	}
+	for i := range x.Len() {
+		e, of := log.events[i&^1:], x.At(i)
+		if want := calls.Elapsed(e[0].Time, e[1].Time); of.Duration != want {
+			t.Errorf("from %d to %d: %d, want %d", e[0].Time, e[1].Time, of.Duration, want)
+		}
+	}
 }

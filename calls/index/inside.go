@@ -212,17 +212,32 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *Block, s *Summary
 		clear(st.known)
 		st.tests = 1
 	}
-	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 {
+	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 && len(b.Found) == 0 {
 		t.even(k, b, s, st, pass)
 		return nil
 	}
 	table := t.table
-	thread, depth := NoThread, outside
+	thread, depth, found := NoThread, outside, b.Found
 	n := b.N
 	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
 	for w := range pass {
 		var word uint64
 		for i := w * 64; i < min(w*64+64, n); i++ {
+			for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
+				o := &found[0]
+				if thread != o.Thread {
+					if thread != NoThread {
+						st.depth[thread] = depth
+					}
+					thread = o.Thread
+					depth = t.depthAt(st, k, thread)
+				}
+				if o.Depth <= depth {
+					if depth = outside; t.set.Has(o.Address) {
+						depth = o.Depth
+					}
+				}
+			}
 			kind := kinds[i]
 			if kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Mark[i] == calls.Stray {
 				continue

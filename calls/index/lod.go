@@ -43,7 +43,7 @@ var drawnBlocks = 4096
 // are drawn one by one; those within it are one span. Where a block is wider
 // it is read.
 type Timeline struct {
-	src Source
+	source Source
 
 	frames sync.Mutex // guards frame
 	// frame has the last picture of each run, by its first row.
@@ -52,6 +52,8 @@ type Timeline struct {
 	mu    sync.Mutex // guards what follows
 	tick  uint64
 	drawn map[blockPart]*drawnBlock
+	// drawnOf is the steady source that drawn and shown are of.
+	drawnOf Source
 	// began is when the time began in which blocks have been read for spent:
 	// the lanes of one picture may be asked for one by one.
 	began time.Time
@@ -78,6 +80,7 @@ const (
 // A drawnFrame is the spans of all threads, for those that ask for one after
 // the other.
 type drawnFrame struct {
+	src   Source
 	query SpanQuery
 	rows  int64
 	// counted is how far the query's view was counted.
@@ -87,10 +90,10 @@ type drawnFrame struct {
 	served  map[uint32]bool
 }
 
-// NewTimeline makes a Timeline of a source, which may still grow. If pairs of a
-// source change, as when it is built again with names, a new one is needed.
+// NewTimeline makes a Timeline of a source, which may still grow, and be built
+// again.
 func NewTimeline(src Source) *Timeline {
-	return &Timeline{src: src, drawn: make(map[blockPart]*drawnBlock), frame: make(map[int64]*drawnFrame)}
+	return &Timeline{source: src, drawn: make(map[blockPart]*drawnBlock), frame: make(map[int64]*drawnFrame)}
 }
 
 // A SpanQuery says what is to be drawn.
@@ -156,11 +159,12 @@ type Span struct {
 // all that was wanted could be read in the time that one picture has. Threads
 // may be asked for together or one after the other.
 func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err error) {
-	if q.From >= q.To || q.Pixels <= 0 || t.src.Len() == 0 {
+	src := t.steady()
+	if q.From >= q.To || q.Pixels <= 0 || src.Len() == 0 {
 		return dst, false, nil
 	}
-	if q.Threads == nil || q.Threads.Len() != 1 || t.src.Slots() > sharedLanes {
-		return t.draw(dst, q)
+	if q.Threads == nil || q.Threads.Len() != 1 || src.Slots() > sharedLanes {
+		return t.draw(dst, src, q)
 	}
 	var thread uint32
 	for !q.Threads.Has(thread) {
@@ -174,13 +178,13 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 	if q.Only != nil {
 		counted = q.Only.Scanned()
 	}
-	if f == nil || f.query != q || f.rows != t.src.Len() || f.counted != counted || f.finer && f.served[thread] {
-		f = &drawnFrame{query: q, rows: t.src.Len(), counted: counted, served: make(map[uint32]bool)}
-		if f.spans, f.finer, err = t.draw(nil, q); err != nil {
-			return dst, false, err
-		}
-		if len(t.frame) >= maxFrames {
+	if f == nil || f.src != src || f.query != q || f.rows != src.Len() || f.counted != counted || f.finer && f.served[thread] {
+		if f != nil && f.src != src || len(t.frame) >= maxFrames {
 			clear(t.frame)
+		}
+		f = &drawnFrame{src: src, query: q, rows: src.Len(), counted: counted, served: make(map[uint32]bool)}
+		if f.spans, f.finer, err = t.draw(nil, src, q); err != nil {
+			return dst, false, err
 		}
 		t.frame[q.FirstRow] = f
 	}
@@ -191,10 +195,23 @@ func (t *Timeline) Spans(dst []Span, q SpanQuery) (spans []Span, finer bool, err
 	return append(dst, f.spans[from:to]...), f.finer, nil
 }
 
+// steady returns the source to be drawn, and forgets what was drawn of another.
+func (t *Timeline) steady() Source {
+	src := steady(t.source)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.drawnOf != src {
+		t.drawnOf = src
+		clear(t.drawn)
+		clear(t.shown)
+	}
+	return src
+}
+
 // draw appends the spans of a query to dst.
-func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err error) {
-	p := &picture{Timeline: t, SpanQuery: q, lanes: map[uint32]*drawnLane{}, end: -1}
-	p.rows = t.src.Len()
+func (t *Timeline) draw(dst []Span, src Source, q SpanQuery) (spans []Span, finer bool, err error) {
+	p := &picture{Timeline: t, SpanQuery: q, src: src, lanes: map[uint32]*drawnLane{}, end: -1}
+	p.rows = src.Len()
 	if q.EndRow > 0 {
 		p.rows = min(p.rows, q.EndRow)
 	}
@@ -238,6 +255,7 @@ func (t *Timeline) draw(dst []Span, q SpanQuery) (spans []Span, finer bool, err 
 type picture struct {
 	*Timeline
 	SpanQuery
+	src   Source
 	rows  int64 // the end of those that are drawn
 	pixel uint64
 	// counted is how far the view was counted.
@@ -623,7 +641,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 		if d.spans, err = readSpans(p.src, r, d.pixel, shown); err != nil {
 			return false, err
 		}
-		t.keep(blockPart{r.k, r.from, r.to}, d, time.Since(now))
+		p.keep(blockPart{r.k, r.from, r.to}, d, time.Since(now))
 	}
 	for i := range d.spans {
 		p.add(&d.spans[i])
@@ -676,10 +694,14 @@ func (p *picture) isShown(row int64) int64 {
 }
 
 // keep keeps a block's spans, which took some time to read, and forgets half of them when there are too many.
-func (t *Timeline) keep(k blockPart, d *drawnBlock, took time.Duration) {
+func (p *picture) keep(k blockPart, d *drawnBlock, took time.Duration) {
+	t := p.Timeline
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent += took
+	if t.drawnOf != p.src {
+		return
+	}
 	if len(t.drawn) >= drawnBlocks {
 		used := make([]uint64, 0, len(t.drawn))
 		for _, o := range t.drawn {
@@ -847,7 +869,7 @@ func RowAtTime(src Source, t int64) (int64, error) { return RowAtTimeIn(src, t, 
 // RowAtTimeIn is RowAtTime for the rows from first (included) to end (not
 // included), and returns end if there is none.
 func RowAtTimeIn(src Source, t, first, end int64) (int64, error) {
-	row, err := rowAtTime(src, t, first, end)
+	row, err := rowAtTime(steady(src), t, first, end)
 	if row < 0 {
 		row = end
 	}
@@ -881,7 +903,7 @@ func TimeSpan(src Source, first, end int64) (least, greatest int64, err error) {
 		}
 		return !whole
 	}
-	err = walkGroups(src, first, end, sum, func(b *Block, from, to int) bool {
+	err = walkGroups(steady(src), first, end, sum, func(b *Block, from, to int) bool {
 		for i := from; i < to; i++ {
 			if b.Kind[i] != parser.Damaged {
 				least, greatest = min(least, b.Time[i]), max(greatest, b.Time[i])
@@ -935,6 +957,7 @@ func walkGroups(src Source, first, end int64, group func(s *Summary, whole bool)
 // TimeOfRow returns the time of a row in nanoseconds of the log's clock, of
 // the last row if the row is behind it and of the first if it is before.
 func TimeOfRow(src Source, row int64) (int64, error) {
+	src = steady(src)
 	var b Block
 	i, err := fillAt(src, &b, min(max(row, 0), src.Len()-1), Times)
 	if err != nil || i < 0 {

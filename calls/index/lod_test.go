@@ -388,3 +388,28 @@ func TestTimelineOfAGrowingRun(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelOfManyThreads asks for the nodes of a log in which each event has a
+// thread of its own: that must take far less than to build the index.
+func TestLevelOfManyThreads(t *testing.T) {
+	const n = 200_000
+	log := &memoryLog{runs: []parser.Run{{Count: n}}}
+	for i := range n {
+		log.events = append(log.events, parser.Event{Address: 1, Thread: uint32(i), Time: int64(i), Kind: parser.Enter})
+	}
+	begun := time.Now()
+	x, err := Build(t.Context(), log, log.runs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := time.Since(begun)
+	begun = time.Now()
+	for range 4 {
+		if list := x.Level(nil, 0, 0, 10); len(list) != 10 {
+			t.Fatalf("%d nodes", len(list))
+		}
+	}
+	if took := time.Since(begun); took > built {
+		t.Errorf("it took %v, and building %v", took, built)
+	}
+}

@@ -57,6 +57,7 @@ type pairer struct {
 	longest    longs
 	longer     int64 // a duration must exceed it to be among the longest
 	left       []leftFrame
+	stacks     [][]frame // those of no thread
 	events     []parser.Event
 	// lastTime is that of the last event that is not damaged, if timed.
 	lastTime int64
@@ -91,7 +92,8 @@ type thread struct {
 	block   uint32
 	records int64
 	frames  []frame
-	// stack is the memory of frames: they begin at its element 1.
+	// stack is the memory of frames: they begin at its element 1. It is nil in
+	// blocks in which the thread is not active.
 	stack []frame
 	// below is time spent in calls made by the call below the frames, which
 	// it does not know of yet.
@@ -103,7 +105,7 @@ type thread struct {
 	functions map[calls.Function]uint32
 
 	// Of a core: the first row of the first block in which it was active, and
-	// all those blocks, from 0.
+	// where the checkpoints of all those blocks lie in core.visits.
 	first  int64
 	visits []uint32
 	live   bool // it is in the core's list
@@ -140,17 +142,23 @@ const noRow = 1 << 16
 func (f *frame) rowless() bool { return f.space&noRow != 0 }
 
 // push puts a call on the stack.
-func (th *thread) push(f frame) {
+func (p *pairer) push(th *thread, f frame) {
 	if len(th.frames) == cap(th.frames) {
-		th.grow()
+		p.grow(th)
 	}
 	th.frames = append(th.frames, f)
 }
 
-// grow makes room for more frames.
-func (th *thread) grow() {
+// grow makes room for more frames. Inlined it would slow down plain.
+//
+//go:noinline
+func (p *pairer) grow(th *thread) {
+	if n := len(p.stacks) - 1; th.stack == nil && n >= 0 {
+		th.stack, p.stacks = p.stacks[n], p.stacks[:n]
+	} else {
+		th.stack = make([]frame, max(16, 2*len(th.stack)))
+	}
 	n := len(th.frames)
-	th.stack = make([]frame, max(16, 2*len(th.stack)))
 	copy(th.stack[1:], th.frames)
 	th.frames = th.stack[1 : 1+n]
 }
@@ -547,7 +555,7 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 		return 0
 	}
 	if len(th.stack) == 0 {
-		th.grow()
+		p.grow(th)
 	}
 	var (
 		id      = th.id
@@ -585,7 +593,7 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 			if sp == len(stack) {
 				th.frames = stack[1:sp]
 				below := stack[0].children
-				th.grow()
+				p.grow(th)
 				stack = th.stack
 				stack[0] = frame{space: noRow, children: below}
 			}
@@ -661,7 +669,7 @@ func (p *pairer) odd(th *thread, e *parser.Event, row uint32) {
 	c := &p.cells[i]
 	c.calls++
 	c.open++
-	th.push(frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, cell: i, space: uint32(e.Space)})
+	p.push(th, frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, cell: i, space: uint32(e.Space)})
 	if th.functions != nil {
 		th.functions[p.function(i)]++
 	}
@@ -1048,7 +1056,7 @@ func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 		if th.functions != nil {
 			th.functions[p.function(k)]++
 		}
-		th.push(frame{address: c.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: noRow})
+		p.push(th, frame{address: c.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: noRow})
 		th.rowless++
 		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == p.cells[k].number {
 			x.pushed[n].n++
@@ -1104,8 +1112,11 @@ func (p *pairer) makeNodes() {
 	for _, l := range p.left {
 		p.addNode(l.th, &l.th.frames[l.frame])
 	}
-	for _, l := range p.left {
-		l.th.frames = l.th.frames[:0]
+	for k := range p.active {
+		if th := p.active[k].th; th.stack != nil {
+			p.stacks = append(p.stacks, th.stack)
+			th.stack, th.frames = nil, nil
+		}
 	}
 }
 
@@ -1140,7 +1151,7 @@ func (p *pairer) addNode(th *thread, f *frame) {
 }
 
 // maxCells is how many cells a core keeps at first that may be of no more use.
-var maxCells = 1 << 20
+var maxCells = 1 << 18
 
 // prune forgets cells that are on no stack when there are many. No frame may
 // be left.

@@ -71,6 +71,7 @@ func (r *Repeats) At(row int64) []Repeat {
 // of its whole tree; the calls of one caller are first joined to runs of equal
 // ones, and in the sequence of these the shortest period is looked for.
 func FindRepeats(ctx context.Context, src Source, progress parser.Progress) (*Repeats, error) {
+	src = steady(src)
 	f := &repeatFinder{seed: [2]uint64{rand.Uint64(), rand.Uint64()}, least: 1}
 	rows := src.Len()
 	var told time.Time

@@ -65,7 +65,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	if k < 0 || n <= 0 {
 		return fmt.Errorf("there is no block %d: %w", k, io.EOF)
 	}
-	b.First, b.N = first, n
+	b.First, b.N, b.Found = first, n, b.Found[:0]
 	if cap(r.events) < n {
 		r.events = make([]parser.Event, blockLen)
 	}
@@ -281,6 +281,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 			case resumed:
 				th.depth -= min(int32(x.n), th.depth)
 				for _, p := range x.pushed {
+					b.Found = append(b.Found, Found{int32(i), th.depth, int32(p.n), th.slot, p.address})
 					th.depth += int32(p.n)
 				}
 			}
@@ -339,7 +340,8 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 
 // pair fills durations, and the other columns of pairs if they are wanted, from
 // element i on, while the events are whole ones of a thread and the calls that
-// are left are of this block. open is the mark of an enter without a leave.
+// are left are of this block. open is the mark of an enter without a leave. Its
+// differences of times must not overflow.
 func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int, open calls.Mark) int {
 	sp := len(th.frames)
 	if need := sp + stop - i; cap(th.frames) < need {
@@ -394,7 +396,10 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	// Columns that are not wanted are not filled; inside and self go with the
 	// pairs, and cost more.
 	r.pairs, r.insides, r.selves = want&(Pairs|Insides|Selves) != 0, want&Insides != 0, want&Selves != 0
-	plain := !r.insides && !r.selves
+	s := c.groups[0].at(k)
+	// Differences of times that do not fit are not for pair.
+	fits := s.FirstTime > s.LastTime || uint64(s.LastTime)-uint64(s.FirstTime) <= math.MaxInt64
+	plain := fits && !r.insides && !r.selves
 	b.Duration = sized(b.Duration, n)
 	b.Depth = sized(b.Depth, n)
 	if want&Threads != 0 {
@@ -484,7 +489,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 				case tailed:
 					m = calls.Tail
 				case resumed:
-					r.resume(c, b, th, x)
+					r.resume(c, b, th, x, int32(i))
 				}
 			}
 			if next = math.MaxInt32; len(exceptions) > 0 {
@@ -600,9 +605,10 @@ func (r *replay) forget(c *core, b *Block, th *rethread, n uint32) {
 	}
 }
 
-func (r *replay) resume(c *core, b *Block, th *rethread, x *exception) {
+func (r *replay) resume(c *core, b *Block, th *rethread, x *exception, row int32) {
 	r.forget(c, b, th, x.n)
 	for _, p := range x.pushed {
+		b.Found = append(b.Found, Found{row, th.depth + int32(len(th.frames)), int32(p.n), th.slot, p.address})
 		for range p.n {
 			th.frames = append(th.frames, -1)
 		}

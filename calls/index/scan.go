@@ -45,6 +45,7 @@ type scan struct {
 
 // newScan makes a scan of all the rows that a source has now.
 func newScan(src Source, where Predicate, want Columns, progress parser.Progress) *scan {
+	src = steady(src)
 	s := &scan{src: src, want: want, rows: src.Len(), progress: progress}
 	if where != nil {
 		s.match = where.compile(src)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sort"
 
 	"logparser/calls"
 	"logparser/parser"
@@ -147,6 +148,8 @@ func (c *core) speculate(ctx context.Context, s *segment, l *calls.Layout, run i
 		p.add(events)
 		p.last(events)
 	}
+	// Those of a cell stay in the order of the ops.
+	slices.SortStableFunc(p.floors, func(a, b floorSum) int { return cmp.Compare(a.cell, b.cell) })
 	return nil
 }
 
@@ -176,7 +179,7 @@ func (p *pairer) reset() {
 	old := *p
 	*p = pairer{names: old.names, exact: old.exact, events: old.events, byID: old.byID, byCell: old.byCell,
 		cells: old.cells[:0], functions: old.functions[:0], slabs: old.slabs[:1], nodes: old.nodes[:0], closed: old.closed[:0], floors: old.floors[:0],
-		blocks: old.blocks[:0], active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0]}
+		blocks: old.blocks[:0], active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0], stacks: old.stacks}
 	p.byID.reset(len(old.threads))
 	p.byCell.reset(len(old.cells))
 }
@@ -347,8 +350,8 @@ func (c *core) adopt(p *pairer, from int64) {
 		if !th.fresh {
 			depth[i] = m.depth
 		}
-		c.correct(p, th, m)
 	}
+	c.correct(p, to)
 	resolve := func(th *thread, i uint32) uint32 {
 		switch {
 		case i == NoNode:
@@ -407,8 +410,8 @@ func (c *core) adopt(p *pairer, from int64) {
 			if m.first == math.MaxInt64 {
 				m.first = int64(last) * blockLen
 			}
+			m.visits = append(m.visits, uint32(c.visits.len()))
 			*c.visits.add(&c.memory) = checkpoint{records[v.th.slot] + v.records, m.slot, resolve(v.th, v.top)}
-			m.visits = append(m.visits, uint32(last))
 			if !m.live {
 				m.live = true
 				c.live = append(c.live, m)
@@ -542,18 +545,47 @@ func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*th
 
 // correct moves to recursive what a speculation did not know to be: time in
 // calls made while another call of their address was open on the floor.
-func (c *core) correct(p *pairer, th, m *thread) {
-	if th.fresh || m.depth == 0 {
-		return
+// to has the core's threads by the speculation's.
+func (c *core) correct(p *pairer, to []*thread) {
+	var deep []map[uint32]uint32 // of threads whose stacks are too deep to go through
+	for i, th := range p.threads {
+		m := to[i]
+		if th.fresh || m.depth == 0 {
+			continue
+		}
+		full := c.lastOps(th, m)
+		if m.depth > nearStack {
+			if deep == nil {
+				deep = make([]map[uint32]uint32, len(p.threads))
+			}
+			deep[i] = full
+			continue
+		}
+		seen := make(map[uint32]bool)
+		for i := m.top; i != NoNode; i = c.nodes.at(int(i)).parent {
+			a := c.addresses.At(int(c.nodes.at(int(i)).address))
+			if k, ok := p.findCell(th, a.Space, a.Value); ok && !seen[k] {
+				seen[k] = true
+				p.correct(k, full)
+			}
+		}
 	}
-	// full has, for an address, with which op its last call on the floor ends.
-	var popped map[uint32]uint32
-	full := make(map[uint32]uint32)
+	if deep != nil {
+		for k := range p.cells {
+			l := &p.cells[k]
+			if i := l.key >> 16; deep[i] != nil && c.openCount(to[i], l) > 0 {
+				p.correct(uint32(k), deep[i])
+			}
+		}
+	}
+}
+
+// lastOps returns, for an address, with which op its last call on the floor of a
+// thread ends.
+func (c *core) lastOps(th, m *thread) map[uint32]uint32 {
+	popped, full := make(map[uint32]uint32), make(map[uint32]uint32)
 	i := m.top
 	for k := range th.ops {
-		if popped == nil {
-			popped = make(map[uint32]uint32)
-		}
 		n := c.nodes.at(int(i))
 		popped[n.address]++
 		if popped[n.address] == c.cells[c.cellOf(m, n)].open {
@@ -561,39 +593,26 @@ func (c *core) correct(p *pairer, th, m *thread) {
 		}
 		i = n.parent
 	}
-	fix := func(k uint32) {
-		l := &p.cells[k]
-		alone := l.time - l.recursive
-		if alone == 0 {
-			return
-		}
-		until, ok := full[l.number]
-		if !ok || l.floor <= until {
-			l.recursive = l.time
-			return
-		}
-		sum := int64(0)
-		for _, f := range p.floors {
-			if f.cell == k && f.floor <= until {
-				sum = f.time
-			}
-		}
-		l.recursive += sum
-	}
-	if m.depth > nearStack {
-		for k := range p.cells {
-			if l := &p.cells[k]; p.threads[l.key>>16] == th && c.openCount(m, l) > 0 {
-				fix(uint32(k))
-			}
-		}
+	return full
+}
+
+// correct corrects a cell whose address is on the floor.
+func (p *pairer) correct(k uint32, full map[uint32]uint32) {
+	l := &p.cells[k]
+	if l.time == l.recursive {
 		return
 	}
-	seen := make(map[uint32]bool)
-	for i := m.top; i != NoNode; i = c.nodes.at(int(i)).parent {
-		a := c.addresses.At(int(c.nodes.at(int(i)).address))
-		if k, ok := p.findCell(th, a.Space, a.Value); ok && !seen[k] {
-			seen[k] = true
-			fix(k)
-		}
+	until, ok := full[l.number]
+	if !ok || l.floor <= until {
+		l.recursive = l.time
+		return
+	}
+	// The last sum of the cell that began no later.
+	i := sort.Search(len(p.floors), func(i int) bool {
+		f := &p.floors[i]
+		return f.cell > k || f.cell == k && f.floor > until
+	})
+	if i > 0 && p.floors[i-1].cell == k {
+		l.recursive += p.floors[i-1].time
 	}
 }

@@ -35,6 +35,7 @@ const MaxStack = 1 << 16
 // enter is missing are there only if they were open at the start of the row's
 // block.
 func Stack(src Source, row int64) ([]Call, error) {
+	src = steady(src)
 	var b Block
 	i, err := fillAt(src, &b, row, Threads|Kinds|Depths|Addresses|Times|Pairs)
 	if err != nil || i < 0 {
@@ -105,6 +106,7 @@ func stackIn(src Source, b *Block, i, n int) []Call {
 // CallAt returns the call that a row enters or leaves. Of a leave whose enter
 // is missing, a stray and a damaged row it has Enter -1.
 func CallAt(src Source, row int64) (Call, error) {
+	src = steady(src)
 	missing := Call{Enter: -1, Thread: NoThread}
 	var b Block
 	const want = Threads | Kinds | Depths | Addresses | Times | Pairs
@@ -178,6 +180,7 @@ func openAt(src Source, k int, c Call) bool {
 // Caller returns the call that made the call of a row. It is not ok for
 // outermost calls, strays and damaged rows.
 func Caller(src Source, row int64) (c Call, ok bool, err error) {
+	src = steady(src)
 	var b Block
 	i, err := fillAt(src, &b, row, Threads|Kinds|Depths|Addresses|Times|Pairs)
 	if err != nil || i < 0 || b.Kind[i] == parser.Damaged {

@@ -1,7 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"logparser/calls"
 	"logparser/parser"
@@ -42,6 +45,8 @@ type Stat struct {
 	// that were made while another call of the group was open on the thread,
 	// whether that passes the filter or not.
 	Total
+	// Running is of the calls that no leave has closed, which Total only counts.
+	Running Running
 }
 
 // Mean returns the mean duration, 0 if there is none.
@@ -96,23 +101,30 @@ func (t *Total) merge(other *Total) {
 // and reads no rows if they are known and no group has calls of several
 // addresses.
 func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, error) {
+	src = steady(src)
 	g := newGroups(src, o.Groups)
 	if o.Where == nil && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
 			if list, ok := sumTotals(totals, g); ok {
+				addRunning(list, src, &g)
 				return list, nil
 			}
 		}
 	}
 	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
+	open := findOpen(src, o.Correct)
 	tables := make([]statTable, workers())
+	sparse := o.PerThread && uint64(src.Slots())*uint64(g.n) > maxDense
 	err := s.run(ctx, func(w *worker, first, end int) error {
 		t := &tables[w.id]
 		if t.stacks.src == nil {
 			t.stacks = groupStacks{openStacks: openStacks{src: src}, groups: g, open: newCounts(src.Slots(), g.n)}
-			t.perThread = o.PerThread
+			t.perThread, t.running = o.PerThread, open
+			if sparse {
+				t.sparse = make(map[uint64]*Stat)
+			}
 			if o.Correct != nil {
-				t.own = newOwnTimes(func(to *Total, self int64) { to.Self += self })
+				t.own = newOwnTimes(func(to *int64, self int64) { *to += self })
 			}
 		}
 		if t.own != nil {
@@ -125,7 +137,7 @@ func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, e
 		return nil, err
 	}
 	if o.Correct != nil {
-		var own []*ownTimes[*Total]
+		var own []*ownTimes[*int64]
 		for i := range tables {
 			if tables[i].own != nil {
 				own = append(own, tables[i].own)
@@ -197,6 +209,17 @@ func sumTotals(totals []Total, g groups) ([]Stat, bool) {
 		}
 	}
 	return list, true
+}
+
+// addRunning adds the calls that no leave has closed to what sumTotals made.
+func addRunning(list []Stat, src Source, g *groups) {
+	for _, o := range findOpen(src, nil) {
+		group := g.at(o.Address)
+		i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
+		if ok {
+			list[i].Running.add(o.duration, o.self, o.recursive(src, g))
+		}
+	}
 }
 
 // openStacks follows the stacks of threads over blocks. From one block to the
@@ -329,46 +352,70 @@ func (c *counts) add(thread, group uint32, d int32) int32 {
 type statTable struct {
 	stacks    groupStacks
 	perThread bool
-	totals    [][]*Total
-	own       *ownTimes[*Total] // nil where durations are those recorded
+	running   openCalls
+	stats     [][]*Stat
+	// sparse, if not nil, has them by group<<32 | thread instead.
+	sparse map[uint64]*Stat
+	own    *ownTimes[*int64] // nil where durations are those recorded
 }
 
-func (t *statTable) at(thread, group uint32) *Total {
+func (t *statTable) at(thread, group uint32) *Stat {
 	if !t.perThread {
 		thread = 0
 	}
-	for int(thread) >= len(t.totals) {
-		t.totals = append(t.totals, nil)
+	if t.sparse != nil {
+		k := uint64(group)<<32 | uint64(thread)
+		s := t.sparse[k]
+		if s == nil {
+			s = new(Stat)
+			t.sparse[k] = s
+		}
+		return s
 	}
-	row := t.totals[thread]
+	for int(thread) >= len(t.stats) {
+		t.stats = append(t.stats, nil)
+	}
+	row := t.stats[thread]
 	if int(group) >= len(row) {
-		row = append(row, make([]*Total, int(t.stacks.groups.n)-len(row))...)
-		t.totals[thread] = row
+		row = append(row, make([]*Stat, int(t.stacks.groups.n)-len(row))...)
+		t.stats[thread] = row
 	}
 	if row[group] == nil {
-		row[group] = new(Total)
+		row[group] = new(Stat)
 	}
 	return row[group]
+}
+
+// begin takes a thread's stack from the nodes before a block, once.
+func (t *statTable) begin(k int, thread uint32) {
+	if s := &t.stacks; s.stale(thread) {
+		s.load(k, thread)
+		if t.own != nil {
+			t.own.load(thread, s.nodes)
+		}
+	}
 }
 
 // add counts the enters of a block that pass.
 func (t *statTable) add(f *foundRows) {
 	b, s := f.block, &t.stacks
 	s.begin(f.k)
-	thread := NoThread
+	thread, found := NoThread, b.Found
 	for i := range b.N {
+		for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
+			o := &found[0]
+			t.begin(f.k, o.Thread)
+			for d := range o.N {
+				s.push(o.Thread, int(o.Depth+d), s.groups.at(o.Address))
+			}
+		}
 		kind := b.Kind[i]
 		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
 			continue
 		}
 		if b.Thread[i] != thread {
 			thread = b.Thread[i]
-			if s.stale(thread) {
-				s.load(f.k, thread)
-				if t.own != nil {
-					t.own.load(thread, s.nodes)
-				}
-			}
+			t.begin(f.k, thread)
 		}
 		d := int(b.Depth[i])
 		if kind == parser.Leave {
@@ -381,18 +428,30 @@ func (t *statTable) add(f *foundRows) {
 		group := s.groups.at(b.Address[i])
 		recursive := s.push(thread, d, group)
 		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
+		open, running := t.running.at(b, i)
 		if t.own == nil {
 			if counted {
-				t.at(thread, group).add(b.Duration[i], b.Self[i], recursive)
+				s := t.at(thread, group)
+				s.add(b.Duration[i], b.Self[i], recursive)
+				if running {
+					s.Running.add(open.duration, open.self, recursive)
+				}
 			}
 			continue
 		}
-		c := ownCall[*Total]{enter: b.First + int64(i), counted: counted, duration: b.Duration[i]}
-		if counted {
-			c.to = t.at(thread, group)
-			c.to.add(b.Duration[i], 0, recursive)
+		c := ownCall[*int64]{enter: b.First + int64(i), counted: counted, duration: b.Duration[i]}
+		if running {
+			c.duration = open.duration
 		}
-		t.own.push(thread, d, c, b.timed(i))
+		if counted {
+			s := t.at(thread, group)
+			s.add(b.Duration[i], 0, recursive)
+			if c.to = &s.Self; running {
+				s.Running.add(open.duration, 0, recursive)
+				c.to = &s.Running.Self
+			}
+		}
+		t.own.push(thread, d, c, running || b.timed(i))
 	}
 }
 
@@ -401,27 +460,43 @@ func (t *statTable) merge(other *statTable) {
 		*t = *other
 		return
 	}
-	for thread, row := range other.totals {
+	add := func(thread, group uint32, o *Stat) {
+		s := t.at(thread, group)
+		s.merge(&o.Total)
+		s.Running.merge(&o.Running)
+	}
+	for thread, row := range other.stats {
 		for group, o := range row {
 			if o != nil {
-				t.at(uint32(thread), uint32(group)).merge(o)
+				add(uint32(thread), uint32(group), o)
 			}
 		}
+	}
+	for k, o := range other.sparse {
+		add(uint32(k), uint32(k>>32), o)
 	}
 }
 
 func (t *statTable) list() []Stat {
 	var list []Stat
+	add := func(thread, group uint32, o *Stat) {
+		s := *o
+		if s.Group, s.Thread = group, thread; !t.perThread {
+			s.Thread = AllThreads
+		}
+		list = append(list, s)
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.sparse)) {
+		add(uint32(k), uint32(k>>32), t.sparse[k])
+	}
+	if t.stats == nil {
+		return list
+	}
 	for group := range t.stacks.groups.n {
-		for thread, row := range t.totals {
-			if int(group) >= len(row) || row[group] == nil {
-				continue
+		for thread, row := range t.stats {
+			if int(group) < len(row) && row[group] != nil {
+				add(uint32(thread), group, row[group])
 			}
-			s := Stat{Group: group, Thread: uint32(thread), Total: *row[group]}
-			if !t.perThread {
-				s.Thread = AllThreads
-			}
-			list = append(list, s)
 		}
 	}
 	return list

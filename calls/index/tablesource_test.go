@@ -60,6 +60,11 @@ type tableSource struct {
 	tops   []map[uint32]uint32
 	caller []int64 // the row of the enter of the caller, or -1
 	end    []int64 // of each enter, the row after the call's last
+	// inner is the time that each call spent in calls it made that have a leave.
+	inner []int64
+	// lasts has how long calls last that no leave closes, where that is not up to
+	// the last event of their run.
+	lasts map[int64]int64
 	// totals makes Totals known.
 	totals []Total
 }
@@ -81,7 +86,7 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 	n := table.Len()
 	s := &tableSource{
 		table: table, rows: make([]calls.Record, n), inside: make([]int64, n), self: make([]int64, n),
-		address: make([]uint32, n), slot: make([]uint32, n), caller: make([]int64, n), end: make([]int64, n),
+		address: make([]uint32, n), slot: make([]uint32, n), caller: make([]int64, n), end: make([]int64, n), inner: make([]int64, n),
 	}
 	table.Read(s.rows, 0)
 	table.ReadInside(s.inside, 0)
@@ -104,13 +109,16 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 	run := 0
 	for row := range n {
 		at, record := table.Position(row)
+		if run < at {
+			s.makeNodes(stacks)
+		}
 		for ; run < at; run++ {
 			for t := range stacks {
 				s.closeAll(&stacks[t], 0, row)
 			}
 		}
 		if row%blockLen == 0 {
-			s.checkpoint(stacks, row)
+			s.checkpoint(stacks)
 		}
 		e := log.events[record]
 		s.events = append(s.events, e)
@@ -150,7 +158,7 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 			}
 		}
 	}
-	s.checkpoint(stacks, n)
+	s.checkpoint(stacks)
 	for t := range stacks {
 		s.closeAll(&stacks[t], 0, n)
 	}
@@ -159,6 +167,7 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 			s.self[row] += 1 + r.Duration
 			if c := s.caller[row]; c >= 0 {
 				s.self[c] -= r.Duration
+				s.inner[c] += r.Duration
 			}
 		}
 	}
@@ -179,8 +188,9 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 		if l := s.nodes[i].Leave; l >= 0 {
 			s.nodes[i].LeaveTime = s.events[l].Time
 		} else {
-			s.nodes[i].LeaveTime = s.events[s.end[node.Enter]-1].Time
+			s.nodes[i].LeaveTime = s.endTime(node.Enter)
 		}
+		s.nodes[i].Children, s.nodes[i].Inside = s.inner[node.Enter], s.insideOf(node.Enter)
 		level := -1
 		for k := int64(1); node.Enter/blockLen/k != (s.end[node.Enter]-1)/blockLen/k; k *= 4 {
 			level++
@@ -188,6 +198,55 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 		s.levels = append(s.levels, max(level, 0))
 	}
 	return s
+}
+
+// endTime returns the time of the last event that is not damaged before the end
+// of a call.
+func (s *tableSource) endTime(enter int64) int64 {
+	row := s.end[enter] - 1
+	for s.events[row].Kind == parser.Damaged {
+		row--
+	}
+	return s.events[row].Time
+}
+
+// insideOf returns the number of events of a call's thread in it.
+func (s *tableSource) insideOf(enter int64) int64 {
+	if n := s.inside[enter]; n >= 0 {
+		return n
+	}
+	n := int64(0)
+	for row := enter + 1; row < s.end[enter]; row++ {
+		if s.slot[row] == s.slot[enter] && s.events[row].Kind != parser.Damaged {
+			n++
+		}
+	}
+	return n
+}
+
+// running reports whether no leave closes the call of an enter, and how long it
+// lasts then.
+func (s *tableSource) running(enter int64) (duration int64, ok bool) {
+	if m := s.rows[enter].Mark; m != calls.Open && m != calls.Running {
+		return 0, false
+	}
+	if d, ok := s.lasts[enter]; ok {
+		return d, true
+	}
+	return calls.Elapsed(s.events[enter].Time, s.endTime(enter)), true
+}
+
+// own returns the time of the call of an enter, which lasts so long, that was
+// not spent in calls that it made.
+func (s *tableSource) own(enter, duration int64) int64 {
+	for row := enter + 1; row < s.end[enter]; row++ {
+		if s.caller[row] == enter && s.events[row].Kind == parser.Enter {
+			if d, ok := s.running(row); ok {
+				duration -= d
+			}
+		}
+	}
+	return max(0, duration-s.inner[enter])
 }
 
 // closeAll ends the calls above depth before a row.
@@ -198,9 +257,21 @@ func (s *tableSource) closeAll(stack *[]int64, depth int, row int64) {
 	*stack = (*stack)[:depth]
 }
 
-// checkpoint makes nodes of the open calls that have none.
-func (s *tableSource) checkpoint(stacks [][]int64, row int64) {
+// checkpoint notes the open calls before a block.
+func (s *tableSource) checkpoint(stacks [][]int64) {
 	tops := map[uint32]uint32{}
+	known := s.makeNodes(stacks)
+	for t, stack := range stacks {
+		if len(stack) > 0 {
+			tops[uint32(t)] = known[stack[len(stack)-1]]
+		}
+	}
+	s.tops = append(s.tops, tops)
+}
+
+// makeNodes makes nodes of the open calls that have none, and returns the nodes
+// of all calls that have one, by their enters.
+func (s *tableSource) makeNodes(stacks [][]int64) map[int64]uint32 {
 	known := map[int64]uint32{}
 	for i, n := range s.nodes {
 		known[n.Enter] = uint32(i)
@@ -227,12 +298,7 @@ func (s *tableSource) checkpoint(stacks [][]int64, row int64) {
 		known[f.enter] = uint32(len(s.nodes))
 		s.nodes = append(s.nodes, n)
 	}
-	for t, stack := range stacks {
-		if len(stack) > 0 {
-			tops[uint32(t)] = known[stack[len(stack)-1]]
-		}
-	}
-	s.tops = append(s.tops, tops)
+	return known
 }
 
 func (s *tableSource) Len() int64 { return int64(len(s.rows)) }

@@ -119,9 +119,13 @@ func (t *totals) total(s *sum) Total {
 	if s.timed == 0 {
 		r.Min = 0
 	}
+	n := 0
 	for i := s.slab; i != noSlab; i = t.slabs[i].next {
-		counts := t.slabs[i].counts
-		r.Histogram.counts[t.slabs[i].octave] = &counts
+		n++
+	}
+	r.Histogram.counts = make([][steps]uint64, 0, n)
+	for i := s.slab; i != noSlab; i = t.slabs[i].next {
+		*r.Histogram.octave(int(t.slabs[i].octave)) = t.slabs[i].counts
 	}
 	return r
 }

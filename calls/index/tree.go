@@ -54,19 +54,20 @@ type TreeNode struct {
 	// Other says that the node stands for callees that had no room in the
 	// tree, with all that they called.
 	Other bool
-	// Calls counts the calls, Timed those with a duration. Of the times of
-	// these, in nanoseconds, Total is all, Self what was not spent in calls
-	// that they made. In a bottom-up tree Total leaves out calls that were
+	// Calls counts the calls, Timed those with a duration, Running those that
+	// no leave has closed, which last until the last event of their run. Of the
+	// times of both, in nanoseconds, Total is all, Self what was not spent in
+	// calls that they made. In a bottom-up tree Total leaves out calls that were
 	// made while another of the function was open. A node that is there only
 	// as a way to others has no calls.
-	Calls, Timed, Total, Self int64
-	children                  []int32
+	Calls, Timed, Running, Total, Self int64
+	children                           []int32
 }
 
 // A Tree is a merged call tree. It is immutable.
 type Tree struct {
 	// Nodes has the root first and parents before children. The root's and a
-	// thread's Calls, Timed and Self are the sums of all calls below it, Total
+	// thread's Calls, Timed, Running and Self are the sums of all calls below it, Total
 	// is the time in the outermost of them, from the bottom up, too.
 	Nodes []TreeNode
 	// Folded counts the calls in nodes that are Other.
@@ -79,17 +80,19 @@ func (t *Tree) Children(node int32) []int32 { return t.Nodes[node].children }
 
 // CallTree makes a merged call tree.
 func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
+	src = steady(src)
 	g := newGroups(src, o.Groups)
 	limit := o.MaxNodes
 	if limit <= 0 {
 		limit = DefaultTreeNodes
 	}
 	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
+	open := findOpen(src, o.Correct)
 	growers := make([]*treeGrower, workers())
 	err := s.run(ctx, func(w *worker, first, end int) error {
 		t := growers[w.id]
 		if t == nil {
-			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(limit), groups: g, perThread: o.PerThread}
+			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(limit), groups: g, perThread: o.PerThread, running: open, whole: newWhole()}
 			growers[w.id] = t
 			if o.Correct != nil {
 				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
@@ -114,17 +117,18 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 		settle(own)
 	}
 	sum := newTreeBuilder(limit)
+	var wholes []*whole
 	for _, t := range growers {
 		if t != nil {
 			sum.merge(&t.treeBuilder)
+			wholes = append(wholes, &t.whole)
 		}
 	}
-	whole := sum.whole()
 	if o.BottomUp {
 		sum = sum.bottomUp(limit)
 	}
 	tree := sum.tree(o.BottomUp)
-	tree.setTotals(whole)
+	tree.setTotals(sumWhole(src, wholes))
 	return tree, nil
 }
 
@@ -201,31 +205,12 @@ func (t *treeBuilder) merge(o *treeBuilder) {
 		m := &t.nodes[moved[i]]
 		m.Calls += n.Calls
 		m.Timed += n.Timed
+		m.Running += n.Running
 		m.Self += n.Self
 		if moved[i] != moved[n.Parent] {
 			m.Total += n.Total
 		}
 	}
-}
-
-// whole returns the time in the outermost calls of a tree of callees, which are
-// those without a node above them that has calls: of each thread that it tells
-// apart, and for AllThreads of all.
-func (t *treeBuilder) whole() map[uint32]int64 {
-	whole := map[uint32]int64{}
-	inside := make([]bool, len(t.nodes))
-	for i := 1; i < len(t.nodes); i++ {
-		n := &t.nodes[i]
-		inside[i] = inside[n.Parent] || t.nodes[n.Parent].Calls > 0
-		if inside[i] {
-			continue
-		}
-		whole[AllThreads] += n.Total
-		if n.Thread != AllThreads {
-			whole[n.Thread] += n.Total
-		}
-	}
-	return whole
 }
 
 // bottomUp makes the tree of callers from the tree of callees.
@@ -251,6 +236,7 @@ func (t *treeBuilder) bottomUp(limit int) treeBuilder {
 			m := &up.nodes[c]
 			m.Calls += n.Calls
 			m.Timed += n.Timed
+			m.Running += n.Running
 			m.Self += n.Self
 			m.Total += total
 		}
@@ -333,6 +319,7 @@ func (t *Tree) sum(bottomUp bool) {
 			}
 			s.Calls += n.Calls
 			s.Timed += n.Timed
+			s.Running += n.Running
 			s.Self += n.Self
 		}
 	}
@@ -354,9 +341,11 @@ type treeGrower struct {
 	treeBuilder
 	groups    groups
 	perThread bool
+	running   openCalls
 	// stacks has the nodes of the open calls of each thread, by depth.
 	stacks [][]int32
 	chains []Node
+	whole  whole
 	own    *ownTimes[int32] // nil where durations are those recorded
 }
 
@@ -408,6 +397,7 @@ func (t *treeGrower) load(k int, thread uint32) {
 		n := &t.chains[i]
 		t.push(thread, int(n.Depth), t.groups.at(n.Address))
 	}
+	t.whole.load(thread, t.chains)
 	if t.own != nil {
 		t.own.load(thread, t.chains)
 	}
@@ -417,8 +407,17 @@ func (t *treeGrower) load(k int, thread uint32) {
 func (t *treeGrower) add(f *foundRows) {
 	b := f.block
 	t.begin(f.k)
-	thread := NoThread
+	thread, found := NoThread, b.Found
 	for i := range b.N {
+		for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
+			o := &found[0]
+			if t.stale(o.Thread) {
+				t.load(f.k, o.Thread)
+			}
+			for d := range o.N {
+				t.push(o.Thread, int(o.Depth+d), t.groups.at(o.Address))
+			}
+		}
 		kind := b.Kind[i]
 		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
 			continue
@@ -430,6 +429,7 @@ func (t *treeGrower) add(f *foundRows) {
 			}
 		}
 		d := int(b.Depth[i])
+		t.whole.cut(thread, d)
 		if kind == parser.Leave {
 			if stack := t.stacks[thread]; len(stack) > d {
 				t.stacks[thread] = stack[:d]
@@ -442,22 +442,34 @@ func (t *treeGrower) add(f *foundRows) {
 		group := t.groups.at(b.Address[i])
 		c, caller := t.push(thread, d, group)
 		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
+		duration, timed := b.Duration[i], b.timed(i)
+		open, running := t.running.at(b, i)
+		if running {
+			duration = open.duration
+		}
 		if t.own != nil {
-			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: b.Duration[i]}, b.timed(i))
+			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running || timed)
 		}
 		if !counted {
 			continue
 		}
 		n := &t.nodes[c]
 		n.Calls++
-		if b.timed(i) {
+		if timed {
 			n.Timed++
-			if t.own == nil {
-				n.Self += b.Self[i]
-			}
-			if c != caller {
-				n.Total += b.Duration[i]
-			}
+		} else if running {
+			n.Running++
+		} else {
+			continue
 		}
+		if running {
+			n.Self += open.self
+		} else if t.own == nil {
+			n.Self += b.Self[i]
+		}
+		if c != caller {
+			n.Total += duration
+		}
+		t.whole.add(thread, d, b.First+int64(i), duration, running || b.Partner[i] >= b.First+int64(b.N))
 	}
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // sums is a tree by paths, each the groups from the root on.
-type sums map[string]*[4]int64 // calls, timed, total, self
+type sums map[string]*[5]int64 // calls, timed, running, total, self
 
-func (s sums) add(path string, n, timed, total, self int64) {
+func (s sums) add(path string, n, timed, running, total, self int64) {
 	if s[path] == nil {
-		s[path] = new([4]int64)
+		s[path] = new([5]int64)
 	}
-	for i, v := range []int64{n, timed, total, self} {
+	for i, v := range []int64{n, timed, running, total, self} {
 		s[path][i] += v
 	}
 }
@@ -43,9 +43,11 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 				chain = append(chain, g)
 			}
 		}
-		var timed, total, self int64
+		var timed, running, total, self int64
 		if d := src.rows[row].Duration; d != calls.NoDuration {
 			timed, total, self = 1, d, src.self[row]
+		} else if d, ok := src.running(row); ok {
+			running, total, self = 1, d, src.own(row, d)
 		}
 		path := ""
 		if o.PerThread {
@@ -56,10 +58,10 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 			for i, g := range chain {
 				path += fmt.Sprint("/", g)
 				if i < len(chain)-1 {
-					tree.add(path, 0, 0, 0, 0)
+					tree.add(path, 0, 0, 0, 0, 0)
 				}
 			}
-			tree.add(path, 1, timed, total, self)
+			tree.add(path, 1, timed, running, total, self)
 			continue
 		}
 		if src.recursive(row, group) {
@@ -67,10 +69,40 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 		}
 		for _, g := range chain {
 			path += fmt.Sprint("/", g)
-			tree.add(path, 1, timed, total, self)
+			tree.add(path, 1, timed, running, total, self)
 		}
 	}
 	return tree
+}
+
+// plainWhole is the time in the outermost calls that count of a thread, or of
+// AllThreads.
+func plainWhole(src *tableSource, p plainPredicate, group func(uint32) uint32, thread uint32) int64 {
+	counts := func(row int64) (int64, bool) {
+		if !p.pass(row) || group(src.address[row]) == NoGroup {
+			return 0, false
+		}
+		if d := src.rows[row].Duration; d != calls.NoDuration {
+			return d, true
+		}
+		return src.running(row)
+	}
+	sum := int64(0)
+	for row := range src.Len() {
+		if src.events[row].Kind != parser.Enter || thread != AllThreads && src.slot[row] != thread {
+			continue
+		}
+		d, ok := counts(row)
+		for c := src.caller[row]; ok && c >= 0; c = src.caller[c] {
+			if _, covered := counts(c); covered {
+				ok = false
+			}
+		}
+		if ok {
+			sum += d
+		}
+	}
+	return sum
 }
 
 func sumsOf(t *Tree) sums {
@@ -90,7 +122,7 @@ func sumsOf(t *Tree) sums {
 			default:
 				p += fmt.Sprint("/", n.Group)
 			}
-			list.add(p, n.Calls, n.Timed, n.Total, n.Self)
+			list.add(p, n.Calls, n.Timed, n.Running, n.Total, n.Self)
 			walk(c, p)
 		}
 	}
@@ -134,6 +166,12 @@ func TestCallTree(t *testing.T) {
 		}
 		if a, b := tree.Nodes[0].Total, turned.Nodes[0].Total; a != b {
 			t.Fatalf("%+v: %d ns in all, turned round %d", o, a, b)
+		}
+		for _, i := range append([]int32{0}, tree.Children(0)...) {
+			n := &tree.Nodes[i]
+			if want := plainWhole(src, p, group, n.Thread); (i == 0 || n.Group == NoGroup && !n.Other) && n.Total != want {
+				t.Fatalf("%+v: %d ns in thread %d, want %d", o, n.Total, n.Thread, want)
+			}
 		}
 		if tree.Nodes[0].Calls != calls {
 			t.Fatalf("%d calls, want %d", tree.Nodes[0].Calls, calls)

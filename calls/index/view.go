@@ -20,9 +20,8 @@ import (
 // methods are safe for concurrent use; while [View.Run] works, what it has
 // counted can be read.
 type View struct {
-	src   Source
-	where Predicate
-	match matcher // nil for all
+	source Source
+	where  Predicate
 	// base is the view without what is hidden, nil if nothing is.
 	base    *View
 	folded  []int64
@@ -31,8 +30,8 @@ type View struct {
 	running sync.Mutex // held by Run
 
 	mu sync.RWMutex // guards what follows
-	// hidden is immutable but replaced.
-	hidden *hidden
+	// viewed is immutable but replaced.
+	*viewed
 	// counts has the number of rows of each block that is counted.
 	counts []uint16
 	// done says which chunks are counted for the rows that Run goes for.
@@ -47,18 +46,31 @@ type View struct {
 	// their blocks were counted.
 	open []uint32
 	seen int
+	// stale are the blocks that are to be counted anew.
+	stale []int
 
 	cache bitmapCache
+}
+
+// A viewed is what the rows of a view are found with.
+type viewed struct {
+	src    Source  // steady
+	match  matcher // nil for all
+	hidden *hidden // nil for nothing
 }
 
 // NewView makes a view, in which there are no rows until Run has counted some.
 // A nil predicate passes all.
 func NewView(src Source, p Predicate) *View {
-	v := &View{src: src, where: p, starts: []int64{0}}
+	return &View{source: src, where: p, viewed: newViewed(steady(src), p), starts: []int64{0}}
+}
+
+func newViewed(src Source, p Predicate) *viewed {
+	w := &viewed{src: src}
 	if p != nil {
-		v.match = p.compile(src)
+		w.match = p.compile(src)
 	}
-	return v
+	return w
 }
 
 // Hide makes a view of the same rows from which those within the calls that
@@ -72,31 +84,42 @@ func (v *View) Hide(folded []int64, repeats *Repeats) (*View, error) {
 	if v.base != nil {
 		base = v.base
 	}
-	h, err := newHidden(v.src, folded, repeats)
-	if err != nil {
+	of := *base.of()
+	var err error
+	if of.hidden, err = newHidden(of.src, folded, repeats); err != nil {
 		return nil, err
 	}
 	return &View{
-		src: v.src, where: base.where, match: base.match, starts: []int64{0},
-		base: base, folded: slices.Clone(folded), repeats: repeats, hidden: h,
+		source: v.source, where: base.where, viewed: &of, starts: []int64{0},
+		base: base, folded: slices.Clone(folded), repeats: repeats,
 	}, nil
 }
 
+func (v *View) of() *viewed {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.viewed
+}
+
 // Run counts the rows. After the log has grown it can be called again, and
-// then counts the new rows and those whose calls have ended since. Progress,
+// then counts the new rows and those whose calls have ended since; after the
+// source was built again all that was counted is counted anew. Progress,
 // if not nil, is told the rows done. Cancelled, or stopped by an error, it
 // leaves what is counted, and can be called again to go on.
 func (v *View) Run(ctx context.Context, progress parser.Progress) error {
 	v.running.Lock()
 	defer v.running.Unlock()
 
-	s := newScan(v.src, nil, 0, progress)
-	s.match = v.match
-	v.watch(s.rows)
-	stale, err := v.moveHidden()
-	if err != nil {
+	if err := v.follow(); err != nil {
 		return err
 	}
+	if err := v.moveHidden(); err != nil {
+		return err
+	}
+	of := v.of()
+	s := newScan(of.src, nil, 0, progress)
+	s.match = of.match
+	v.watch(of.src, s.rows)
 	v.mu.Lock()
 	known := v.rows
 	s.from = int(known / blockLen)
@@ -125,8 +148,8 @@ func (v *View) Run(ctx context.Context, progress parser.Progress) error {
 			return err
 		}
 	}
-	blocks, ended := v.ended()
-	if err := v.recount(ctx, s, append(stale, blocks...)); err != nil {
+	blocks, ended := v.ended(of.src)
+	if err := v.recount(ctx, s, blocks); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -137,17 +160,19 @@ func (v *View) Run(ctx context.Context, progress parser.Progress) error {
 
 // watch notes the calls that are open, as far as their blocks are full:
 // when they end, their enters' durations and marks change.
-func (v *View) watch(rows int64) {
+func (v *View) watch(src Source, rows int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.base != nil && v.rows == 0 {
 		v.base.mu.RLock()
-		v.open, v.seen = slices.Clone(v.base.open), v.base.seen
+		if v.base.src == src {
+			v.open, v.seen = slices.Clone(v.base.open), v.base.seen
+		}
 		v.base.mu.RUnlock()
 	}
 	rows -= rows % blockLen
-	for n := v.src.Nodes(); v.seen < n; v.seen++ {
-		c := v.src.Node(uint32(v.seen))
+	for n := src.Nodes(); v.seen < n; v.seen++ {
+		c := src.Node(uint32(v.seen))
 		if c.Enter >= rows {
 			break
 		}
@@ -159,19 +184,21 @@ func (v *View) watch(rows int64) {
 
 // ended returns the calls that have ended since they were noted, and their
 // blocks. The counts of a base may be from before that too.
-func (v *View) ended() ([]int, map[uint32]bool) {
+func (v *View) ended(src Source) ([]int, map[uint32]bool) {
 	v.mu.RLock()
 	open := slices.Clone(v.open)
 	v.mu.RUnlock()
 	if v.base != nil {
 		v.base.mu.RLock()
-		open = append(open, v.base.open...)
+		if v.base.src == src {
+			open = append(open, v.base.open...)
+		}
 		v.base.mu.RUnlock()
 	}
 	var blocks []int
 	ended := map[uint32]bool{}
 	for _, i := range open {
-		if n := v.src.Node(i); n.Leave >= 0 || n.Mark == calls.NoLeave {
+		if n := src.Node(i); n.Leave >= 0 || n.Mark == calls.NoLeave {
 			blocks = append(blocks, int(n.Enter/blockLen))
 			ended[i] = true
 		}
@@ -179,38 +206,68 @@ func (v *View) ended() ([]int, map[uint32]bool) {
 	return blocks, ended
 }
 
-// moveHidden finds the ends of folded calls that were open, and returns the
-// blocks that are counted for which that matters.
-func (v *View) moveHidden() ([]int, error) {
-	if v.base == nil || !v.hidden.open {
-		return nil, nil
+// follow takes over a source that was built again.
+func (v *View) follow() error {
+	src := steady(v.source)
+	if src == v.of().src {
+		return nil
 	}
-	h, err := newHidden(v.src, v.folded, v.repeats)
+	of := newViewed(src, v.where)
+	if v.base != nil {
+		var err error
+		if of.hidden, err = newHidden(src, v.folded, v.repeats); err != nil {
+			return err
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.viewed, v.open, v.seen = of, nil, 0
+	v.outdate(0)
+	return nil
+}
+
+// moveHidden finds the ends of folded calls that were open.
+func (v *View) moveHidden() error {
+	of := *v.of()
+	if v.base == nil || !of.hidden.open {
+		return nil
+	}
+	h, err := newHidden(of.src, v.folded, v.repeats)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	from := v.rows
-	for i, r := range v.hidden.ranges {
+	for i, r := range of.hidden.ranges {
 		// Calls that are open now were open then, so no ranges are new.
 		if i >= len(h.ranges) || h.ranges[i] != r {
 			from = min(from, r.first)
 		}
 	}
-	v.hidden = h
-	var blocks []int
-	for k := int(from / blockLen); k < blocksOf(v.rows); k++ {
-		blocks = append(blocks, k)
-	}
-	return blocks, nil
+	of.hidden = h
+	v.viewed = &of
+	v.outdate(from)
+	return nil
 }
 
-// recount counts blocks again.
+// outdate makes the blocks that are counted stale from a row on. The caller
+// holds the lock.
+func (v *View) outdate(from int64) {
+	for k := int(from / blockLen); k < blocksOf(v.rows); k++ {
+		v.stale = append(v.stale, k)
+	}
+}
+
+// recount counts the stale blocks and others again.
 func (v *View) recount(ctx context.Context, s *scan, blocks []int) error {
+	v.mu.Lock()
+	blocks = append(blocks, v.stale...)
+	v.mu.Unlock()
 	slices.Sort(blocks)
-	w := &worker{scan: &scan{src: v.src, match: v.match, rows: s.rows}, ctx: ctx}
-	for _, k := range slices.Compact(blocks) {
+	blocks = slices.Compact(blocks)
+	w := &worker{scan: &scan{src: s.src, match: s.match, rows: s.rows}, ctx: ctx}
+	for i, k := range blocks {
 		var n [1]uint16
 		if err := v.count(w, k, k+1, n[:], true); err != nil {
 			return err
@@ -222,6 +279,7 @@ func (v *View) recount(ctx context.Context, s *scan, blocks []int) error {
 			v.starts[c] += d
 		}
 		v.length += d
+		v.stale = blocks[i+1:]
 		v.mu.Unlock()
 		v.cache.drop(k)
 	}
@@ -250,9 +308,7 @@ func (v *View) publish(rows int64) {
 // count counts the blocks first to end (not included), anew if the counts of
 // the base are not to be used.
 func (v *View) count(w *worker, first, end int, counts []uint16, anew bool) error {
-	v.mu.RLock()
-	h := v.hidden
-	v.mu.RUnlock()
+	h := v.of().hidden
 	if v.base == nil {
 		return w.blocks(first, end, func(f *foundRows) error {
 			counts[f.k-first] = uint16(f.count)
@@ -260,7 +316,7 @@ func (v *View) count(w *worker, first, end int, counts []uint16, anew bool) erro
 		})
 	}
 	for k := first; k < end; {
-		if n, ok := v.base.counted(k, w.rowsOf(k)); ok && !anew && (n == 0 || !h.touches(w.src, k)) {
+		if n, ok := v.base.counted(w.src, k, w.rowsOf(k)); ok && !anew && (n == 0 || !h.touches(w.src, k)) {
 			counts[k-first] = uint16(n)
 			w.advance(int64(w.rowsOf(k)))
 			k++
@@ -290,11 +346,12 @@ func (v *View) count(w *worker, first, end int, counts []uint16, anew bool) erro
 	return nil
 }
 
-// counted returns the count of a block if it has n rows and is counted.
-func (v *View) counted(k, n int) (int, bool) {
+// counted returns the count of a block of a source if it has n rows and is
+// counted.
+func (v *View) counted(src Source, k, n int) (int, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if int64(k)*blockLen+int64(n) > v.rows || n < int(blockLen) {
+	if v.src != src || len(v.stale) > 0 || int64(k)*blockLen+int64(n) > v.rows || n < int(blockLen) {
 		return 0, false
 	}
 	return int(v.counts[k]), true
@@ -436,15 +493,13 @@ func (v *View) Read(dst []int64, pos int64) (int, error) {
 // of the log. It must not be changed.
 func (v *View) bitmap(k int, rows int64) ([]uint64, error) {
 	n := int(min(blockLen, rows-int64(k)*blockLen))
-	if pass := v.cache.get(k, n); pass != nil {
+	of := v.of()
+	if pass := v.cache.get(of, k, n); pass != nil {
 		return pass, nil
 	}
-	v.mu.RLock()
-	h := v.hidden
-	v.mu.RUnlock()
 	w := workerPool.Get().(*worker)
 	defer workerPool.Put(w)
-	w.scan = &scan{src: v.src, match: v.match, rows: rows}
+	w.scan = &scan{src: of.src, match: of.match, rows: rows}
 	w.ctx = context.Background()
 	var pass []uint64
 	err := w.blocks(k, k+1, func(f *foundRows) error {
@@ -454,15 +509,15 @@ func (v *View) bitmap(k int, rows int64) ([]uint64, error) {
 		} else if f.count > 0 {
 			copy(pass, fullBitmap(&w.pass, n))
 		}
-		if f.count == 0 || h == nil {
+		if f.count == 0 || of.hidden == nil {
 			return nil
 		}
-		return h.clear(w, k, pass)
+		return of.hidden.clear(w, k, pass)
 	})
 	if err != nil {
 		return nil, err
 	}
-	v.cache.put(k, n, pass)
+	v.cache.put(of, k, n, pass)
 	return pass, nil
 }
 
@@ -481,7 +536,7 @@ func (v *View) Next(ctx context.Context, p Predicate, pos int64, back bool) (nex
 			return 0, false, err
 		}
 	}
-	s := newScan(v.src, p, 0, nil)
+	s := newScan(v.of().src, p, 0, nil)
 	s.rows = rows
 	row, ok, err = nearest(ctx, s, row, back, func(k int) ([]uint64, error) { return v.rowsIn(k, rows) })
 	if err != nil || !ok {
@@ -514,24 +569,26 @@ func (v *View) Count(ctx context.Context, p Predicate, parts int, progress parse
 	if v.where != nil {
 		both = And(v.where, p)
 	}
-	s := newScan(v.src, both, 0, progress)
 	v.mu.RLock()
-	s.rows = v.rows
-	h, length := v.hidden, v.length
+	of, rows, length := v.viewed, v.rows, max(v.length, 1)
 	v.mu.RUnlock()
-	m := newMarks(parts, max(length, 1))
+	s := newScan(of.src, both, 0, progress)
+	s.rows = rows
+	h := of.hidden
+	m := newMarks(parts, length)
 	if s.rows == 0 {
 		return 0, m.parts, nil
 	}
 	err = s.run(ctx, func(w *worker, first, end int) error {
-		own := newMarks(parts, max(length, 1))
+		own := newMarks(parts, length)
 		v.mu.RLock()
 		start := v.starts[first/chunkBlocks]
 		counts := slices.Clone(v.counts[first:end])
 		v.mu.RUnlock()
 		err := w.blocks(first, end, func(f *foundRows) error {
 			n := int64(counts[f.k-first])
-			from := start
+			// Calls may have ended since.
+			from := min(start, length-1)
 			start += n
 			if f.count == 0 || n == 0 {
 				return nil
@@ -587,18 +644,19 @@ func (v *View) Folded(row int64) (hidden int64, ok bool, err error) {
 		return 0, false, nil
 	}
 	var b Block
-	i, err := fillAt(v.src, &b, row, Kinds|Pairs|Insides)
+	src := v.of().src
+	i, err := fillAt(src, &b, row, Kinds|Pairs|Insides)
 	if err != nil || i < 0 || b.Kind[i] != parser.Enter {
 		return 0, false, err
 	}
 	if b.Partner[i] != calls.NoPartner {
 		return b.Inside[i] + 1, true, nil
 	}
-	c, err := CallAt(v.src, row)
+	c, err := CallAt(src, row)
 	if err != nil || c.Enter != row {
 		return 0, false, err
 	}
-	n, _, err := Count(context.Background(), v.src, InsideCall(row), 0, nil)
+	n, _, err := Count(context.Background(), src, InsideCall(row), 0, nil)
 	return n - 1, err == nil, err
 }
 
@@ -619,6 +677,7 @@ type bitmapCache struct {
 }
 
 type cachedBitmap struct {
+	of   *viewed
 	n    int
 	used uint64
 	pass []uint64
@@ -626,11 +685,11 @@ type cachedBitmap struct {
 
 const cachedBitmaps = 64
 
-func (c *bitmapCache) get(k, n int) []uint64 {
+func (c *bitmapCache) get(of *viewed, k, n int) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.list[k]
-	if e == nil || e.n != n {
+	if e == nil || e.of != of || e.n != n {
 		return nil
 	}
 	c.tick++
@@ -638,7 +697,7 @@ func (c *bitmapCache) get(k, n int) []uint64 {
 	return e.pass
 }
 
-func (c *bitmapCache) put(k, n int, pass []uint64) {
+func (c *bitmapCache) put(of *viewed, k, n int, pass []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.list == nil {
@@ -654,7 +713,7 @@ func (c *bitmapCache) put(k, n int, pass []uint64) {
 		delete(c.list, oldest)
 	}
 	c.tick++
-	c.list[k] = &cachedBitmap{n, c.tick, pass}
+	c.list[k] = &cachedBitmap{of, n, c.tick, pass}
 }
 
 func (c *bitmapCache) drop(k int) {

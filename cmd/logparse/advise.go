@@ -46,10 +46,15 @@ It then prints options and settings that leave out the functions with at least
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if top < 1 {
-				return usageError{fmt.Errorf("--top is a number from 1, not %d", top)}
+				return misused("--top is a number from 1, not %d", top)
 			}
-			if cost < 0 {
-				return usageError{fmt.Errorf("--event-cost is a time such as 14ns, not %v", cost)}
+			if cmd.Flags().Changed("event-cost") && cost <= 0 {
+				return misused("--event-cost is a time such as 14ns, not %v", cost)
+			}
+			if asJSON {
+				if err := notFor(cmd, "--json, which has all functions", "top"); err != nil {
+					return err
+				}
 			}
 			s, err := in.open(cmd, args)
 			if err != nil {

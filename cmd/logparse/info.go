@@ -34,6 +34,7 @@ type jsonInfo struct {
 	DamageBytes int64        `json:"damage_bytes"`
 	Marks       int64        `json:"marks,omitempty"`
 	Counters    int64        `json:"counter_values,omitempty"`
+	CallSites   *bool        `json:"call_sites,omitempty"` // of a trace
 	Notes       []string     `json:"notes,omitempty"`
 
 	ownModules bool // see [app.Session.OwnModules]
@@ -65,7 +66,7 @@ func newInfo() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "info LOG",
-		Short: "Describe a log: format, records, runs, threads, time span, modules, damage",
+		Short: "Describe a log: format, records, runs, threads, time span, modules, damage, settings of the recorder",
 		Example: `  logparse info LogDetails.dat
   logparse info . --json`,
 		Args: oneLog,
@@ -101,6 +102,9 @@ func describe(s *app.Session) jsonInfo {
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: info.Notes,
 		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, ownModules: s.OwnModules()}
 	j.Marks, j.Counters, _ = s.MarkCount()
+	if has, ok := s.HasCallSites(); ok {
+		j.CallSites = &has
+	}
 	chosen, all := s.Run()
 	for i, r := range info.Runs {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
@@ -134,7 +138,7 @@ func printInfo(w io.Writer, j jsonInfo) error {
 	} else if j.ownModules {
 		line("modules", "none recorded in the log: addresses have no names")
 	} else {
-		line("modules", "no modules file: addresses have no names")
+		line("modules", "no modules file that can be used: addresses have no names")
 	}
 	line("format", "%s: %s", j.Format, j.Why)
 	line("records", "%d", j.Records)
@@ -186,6 +190,12 @@ func printInfo(w io.Writer, j jsonInfo) error {
 	}
 	if j.Marks > 0 || j.Counters > 0 {
 		line("marks", "%d, and %d values of counters: logparse marks prints them", j.Marks, j.Counters)
+	}
+	// The notes have the recorder's other settings.
+	if j.CallSites != nil && *j.CallSites {
+		line("note", "it was recorded where calls came from: setting LOGREC_SITES = 1")
+	} else if j.CallSites != nil {
+		line("note", "it was not recorded where calls came from: LOGREC_SITES=1 does that")
 	}
 	for _, n := range j.Notes {
 		line("note", "%s", n)

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +12,8 @@ import (
 func newMarks() *cobra.Command {
 	var in inputFlags
 	var query app.MarkQuery
-	var table app.MarkTable
-	var target string
+	var out tableFlags
+	var rows bool
 	cmd := &cobra.Command{
 		Use:   "marks LOG",
 		Short: "Print what the program itself wrote into its trace: marks and counters",
@@ -26,15 +24,8 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
   logparse marks . --match queue -o queue.csv`,
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if table.Format == "" {
-				if table.Format = strings.ToLower(strings.TrimPrefix(filepath.Ext(target), ".")); target == "-" || table.Format == "" {
-					table.Format = "txt"
-				}
-			}
-			switch table.Format {
-			case "txt", "csv", "jsonl":
-			default:
-				return usageError{fmt.Errorf("the format must be txt, csv or jsonl, by extension or --format, not %q", table.Format)}
+			if err := out.check(cmd); err != nil {
+				return err
 			}
 			s, err := in.open(cmd, args)
 			if err != nil {
@@ -46,20 +37,19 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 				fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning: a log of this format has no marks")
 			}
 			var written int64
-			write := func(w io.Writer) (err error) {
-				written, err = s.WriteMarks(cmd.Context(), w, query, table)
+			err = out.write(cmd, s, func(w io.Writer) (err error) {
+				written, err = s.WriteMarks(cmd.Context(), w, query, app.MarkTable{Format: out.format, Rows: rows, SaveOptions: out.opt})
 				return err
-			}
-			if target == "-" {
-				err = write(cmd.OutOrStdout())
-			} else {
-				err = s.SaveTable(cmd.Context(), target, write)
-			}
+			})
 			if err != nil {
 				return err
 			}
 			if query != (app.MarkQuery{}) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d marks\n", written, texts+counters)
+				nothing := ""
+				if written == 0 {
+					nothing = ": nothing passes the filter"
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d marks%s\n", written, texts+counters, nothing)
 			}
 			return in.finish(s)
 		},
@@ -68,11 +58,7 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 	flags := cmd.Flags()
 	flags.StringVar(&query.Text, "match", "", "only those whose text, or name of a counter, holds `TEXT`")
 	flags.StringVar(&query.Thread, "thread", "", "only those of a `THREAD`: its id, or part of its name")
-	flags.BoolVar(&table.Rows, "rows", false, "say the row of each: the first of its thread that is not before it")
-	flags.StringVarP(&target, "output", "o", "-", "the `file` to write; - is the standard output")
-	flags.StringVar(&table.Format, "format", "", "the `format`: txt, csv or jsonl (default: by the file's extension, else txt)")
-	flags.BoolVar(&table.BOM, "bom", false, "begin csv with a byte order mark, for spreadsheets")
-	flags.BoolVar(&table.CRLF, "crlf", false, "end lines as Windows does")
-	flags.BoolVar(&table.Raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
+	flags.BoolVar(&rows, "rows", false, "say the row of each: the first of its thread that is not before it")
+	out.add(cmd, []string{"txt", "csv", "jsonl"}, []string{"txt", "csv"})
 	return cmd
 }

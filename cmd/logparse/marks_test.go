@@ -74,7 +74,11 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%v: %s, want %s", test.args, g, test.want)
 		}
 		chosen := strings.Contains(strings.Join(test.args, " "), "--")
-		if said := strings.Contains(errs, fmt.Sprintf("logparse: %d of 3 marks\n", len(got))); said != chosen {
+		says := fmt.Sprintf("logparse: %d of 3 marks\n", len(got))
+		if len(got) == 0 {
+			says = "logparse: 0 of 3 marks: nothing passes the filter\n"
+		}
+		if said := strings.Contains(errs, says); said != chosen {
 			t.Errorf("%v says %s", test.args, errs)
 		}
 	}
@@ -104,6 +108,105 @@ func TestInfoSaysMarks(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &j); err != nil || j.Marks != 2 || j.CounterValues != 1 {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// TestInfoSaysSettings asks for what the recorder was told.
+func TestInfoSaysSettings(t *testing.T) {
+	const text = `file begin=1000 flags=%d minimum=2000
+chunk process
+setting @1000 name="LOGREC_INCLUDE" value="draw*"
+chunk events stream=1 thread=7 base=1000
+enter @1100 entry 0x400010
+`
+	for flags, want := range map[int]string{
+		0: "it was not recorded where calls came from: LOGREC_SITES=1 does that", 2: "it was recorded where calls came from: setting LOGREC_SITES = 1",
+	} {
+		path := loadTrace(t, fmt.Sprintf(text, flags))
+		_, out, _ := logparse("info", path)
+		for _, want := range []string{want, "setting LOGREC_INCLUDE = draw*", "calls shorter than 2\u00b5s were dropped"} {
+			if !strings.Contains(out, "note        "+want+"\n") {
+				t.Errorf("flags %d: info lacks %q:\n%s", flags, want, out)
+			}
+		}
+		if _, out, _ := logparse("info", path, "--json"); !strings.Contains(out, fmt.Sprintf(`"call_sites":%t`, flags == 2)) {
+			t.Errorf("flags %d: %s", flags, out)
+		}
+	}
+	if _, out, _ := logparse("info", sampleDir, "--json"); strings.Contains(out, "call_sites") {
+		t.Errorf("a classic log: %s", out)
+	}
+}
+
+// TestLoadReplaces has a trace in the way of another.
+func TestLoadReplaces(t *testing.T) {
+	path := markedTrace(t)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := filepath.Join(filepath.Dir(path), "a.txt")
+	other := filepath.Join(t.TempDir(), "b.txt")
+	if err := os.WriteFile(other, []byte("file begin=1000\nchunk process\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := logparse("trace", "load", same, path); code != exitOK {
+		t.Errorf("the same content: exit status %d: %s", code, errs)
+	}
+	code, _, errs := logparse("trace", "load", other, path)
+	if now, _ := os.ReadFile(path); code != exitError || string(now) != string(before) || !strings.Contains(errs, "there is another file of this name; save under another name, or with --replace") {
+		t.Errorf("another content: exit status %d: %s", code, errs)
+	}
+	code, _, errs = logparse("trace", "load", other, path, "--replace")
+	if now, _ := os.ReadFile(path); code != exitOK || string(now) == string(before) {
+		t.Errorf("with --replace: exit status %d: %s", code, errs)
+	}
+}
+
+// TestSaveOverParts saves in parts where parts are already.
+func TestSaveOverParts(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	save := func(args ...string) (int, string) {
+		t.Helper()
+		code, _, errs := logparse(append([]string{"save", sampleDir}, args...)...)
+		return code, errs
+	}
+	files := func() string {
+		list, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			list[i] = filepath.Base(list[i])
+		}
+		return strings.Join(list, " ")
+	}
+	if code, errs := save("-o", path, "--split-rows", "400"); code != exitOK || files() != "a.001.json a.002.json a.003.json" {
+		t.Fatalf("exit status %d: %s, %s", code, errs, files())
+	}
+	old, err := os.ReadFile(filepath.Join(dir, "a.001.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []string{"700", "100000"} {
+		code, errs := save("-o", path, "--split-rows", rows)
+		now, _ := os.ReadFile(filepath.Join(dir, "a.001.json"))
+		if code != exitError || !strings.Contains(errs, "parts of an earlier save are there, 3 of them from a.001.json on; save under another name, or with --replace") ||
+			files() != "a.001.json a.002.json a.003.json" || string(now) != string(old) {
+			t.Errorf("%s rows a part: exit status %d: %s, %s", rows, code, errs, files())
+		}
+	}
+	if code, errs := save("-o", path, "--split-rows", "700", "--replace"); code != exitOK || files() != "a.001.json a.002.json" {
+		t.Errorf("with --replace: exit status %d: %s, %s", code, errs, files())
+	}
+	// What is not divided stays beside them, and that is said.
+	if code, errs := save("-o", path, "--split-rows", "-1", "--split-bytes", "-1"); code != exitOK || files() != "a.001.json a.002.json a.json" ||
+		!strings.Contains(errs, "parts of an earlier save are still there, 2 of them from "+filepath.Join(dir, "a.001.json")+" on; --replace removes them") {
+		t.Errorf("undivided: exit status %d: %s, %s", code, errs, files())
+	}
+	if code, errs := save("-o", path, "--split-rows", "-1", "--split-bytes", "-1", "--replace"); code != exitOK || files() != "a.json" || strings.Contains(errs, "earlier") {
+		t.Errorf("undivided with --replace: exit status %d: %s, %s", code, errs, files())
 	}
 }
 

@@ -12,8 +12,8 @@ func newRecorder() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recorder",
 		Short: "Put the recorder's sources into a project",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  onlyCommands,
+		RunE:  showHelp,
 	}
 	replace := false
 	files := &cobra.Command{
@@ -26,7 +26,7 @@ else to build. Files of the same content are left; others only with --replace.`,
 		Example: `  logparse recorder init third_party/logrec`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("init takes one DIR, not %d", len(args))}
+				return fmt.Errorf("init takes one DIR, not %d", len(args))
 			}
 			return nil
 		},

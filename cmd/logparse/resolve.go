@@ -192,7 +192,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 func parseAddress(text string) (question, error) {
 	address, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
-		return question{}, fmt.Errorf("%q is not a hexadecimal address", text)
+		return question{}, fmt.Errorf("%q is not a hexadecimal address, such as 0x1125", text)
 	}
 	return question{address: address}, nil
 }

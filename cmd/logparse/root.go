@@ -25,19 +25,11 @@ const (
 // errDamaged ends a --strict run over a damaged log.
 var errDamaged = errors.New("the log is damaged, and --strict was given")
 
-// A usageError is a mistake in the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // run runs the command and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	root := newRoot()
+	root := newRoot(in, out, errs)
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errs)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	switch {
 	case err == nil:
@@ -49,7 +41,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		fmt.Fprintln(errs, "logparse:", err)
 		return exitDamaged
 	case errors.As(err, &usage):
-		fmt.Fprintf(errs, "logparse: %v; see logparse help or logparse VERB --help\n", err)
+		if cmd.Name() == "help" {
+			cmd = root
+		}
+		fmt.Fprintf(errs, "logparse: %v; see %s --help\n", err, cmd.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "logparse: interrupted; nothing was changed")
@@ -59,7 +54,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	return exitError
 }
 
-func newRoot() *cobra.Command {
+func newRoot(in io.Reader, out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "logparse",
 		Short: "Turn a binary enter/leave log into a table of names, lines and times",
@@ -82,25 +77,26 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		Version:       app.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+		Args:          onlyCommands,
+		RunE:          showHelp,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.SetFlagErrorFunc(optionMistake)
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newMarks(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
-	for _, cmd := range append(root.Commands(), root) {
-		if check := cmd.Args; check != nil {
-			cmd.Args = func(cmd *cobra.Command, args []string) error {
-				if err := check(cmd, args); err != nil {
-					return usageError{err}
-				}
-				return nil
-			}
-		}
+	// Cobra adds these two when it runs, and the second with the output of now.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = onlyCommands, showHelp
 	}
+	tellUsage(root)
 	return root
 }
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // inputFlags are the flags of every verb that opens a log.
 type inputFlags struct {
@@ -112,19 +108,18 @@ type inputFlags struct {
 func (f *inputFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.Modules, "modules", "", "the modules `file` (default: the one beside the log)")
+	flags.StringVar(&f.Modules, "modules", "", "the modules `file` of a classic log (default: the one beside the log)")
 	addSymbolFlags(cmd, &f.Inputs)
 	flags.StringVar(&f.Run, "run", "", "the run to take: a `number` from 1, or all (default: the last)")
-	flags.IntVar(&f.RecordSize, "record", 0, "the record's size in `bytes`, 16 or 24 (default: found out)")
+	flags.IntVar(&f.RecordSize, "record", 0, "the size of a classic log's records in `bytes`, 16 or 24 (default: found out)")
 	flags.StringVar(&f.Encoding, "encoding", "", "the modules file's `encoding`: utf-8, utf-16le, gbk, windows-1252, ... (default: found out)")
 	flags.StringVar(&f.StartTime, "start-time", "", "the local `time` at the start tick, such as 2013-05-06T14:03:05.123")
 	flags.StringVar(&f.startTick, "start-tick", "", "the `tick` (ms) at the start time")
 	flags.StringVar(&f.IndexCache, "index-cache", "", "the `folder` for the indexes of large logs, which make opening them again quick (default: in the user's cache)")
 	flags.BoolVar(&f.NoIndexCache, "no-index-cache", false, "keep no index of the log, and take none")
-	flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
-	if !slices.Contains([]string{"show", "save", "stats", "tree"}, cmd.Name()) {
+	if slices.Contains([]string{"show", "save", "stats", "tree"}, cmd.Name()) {
 		// No other verb has durations that could be corrected.
-		cobra.CheckErr(flags.MarkHidden("corrected"))
+		flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
 	}
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")
 }
@@ -147,6 +142,40 @@ func oneLog(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// inputs returns what the flags say, or what is wrong in them.
+func (f *inputFlags) inputs(cmd *cobra.Command, log string) (app.Inputs, error) {
+	in := f.Inputs
+	in.Log = log
+	if cmd.Flags().Changed("record") && f.RecordSize != 16 && f.RecordSize != 24 {
+		return in, misused("--record is 16 or 24, not %d", f.RecordSize)
+	}
+	if n, err := strconv.Atoi(f.Run); cmd.Flags().Changed("run") && f.Run != "all" && (err != nil || n < 1) {
+		return in, misused("--run is the number of a run from 1, or all, not %q", f.Run)
+	}
+	if cmd.Flags().Changed("start-tick") {
+		tick, err := strconv.ParseUint(f.startTick, 0, 32)
+		if err != nil {
+			return in, misused("--start-tick is a number below 2^32, such as 123456789, not %q", f.startTick)
+		}
+		tick32 := uint32(tick)
+		in.StartTick = &tick32
+	}
+	if cmd.Flags().Changed("start-time") {
+		if err := app.CheckStartTime(f.StartTime); err != nil {
+			return in, misused("--start-time: %w; an example: --start-time 2013-05-06T14:03:05.123", err)
+		}
+	}
+	if cmd.Flags().Changed("encoding") {
+		if err := app.CheckEncoding(f.Encoding); err != nil {
+			return in, misused("--encoding: %w; an example: --encoding gbk", err)
+		}
+	}
+	if f.NoIndexCache && f.IndexCache != "" {
+		return in, misused("--index-cache and --no-index-cache exclude each other")
+	}
+	return in, nil
+}
+
 // open opens the log that args name. The session is loaded: paired and named.
 func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, error) {
 	return f.openWith(cmd, args, app.Open)
@@ -154,23 +183,18 @@ func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, erro
 
 func (f *inputFlags) openWith(cmd *cobra.Command, args []string,
 	open func(context.Context, app.Inputs, app.Progress) (*app.Session, error)) (*app.Session, error) {
-	in := f.Inputs
-	in.Log = args[0]
-	if f.RecordSize != 0 && f.RecordSize != 16 && f.RecordSize != 24 {
-		return nil, usageError{fmt.Errorf("--record is 16 or 24, not %d", f.RecordSize)}
-	}
-	if f.startTick != "" {
-		tick, err := strconv.ParseUint(f.startTick, 0, 32)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("--start-tick: %q is not a number below 2^32", f.startTick)}
-		}
-		tick32 := uint32(tick)
-		in.StartTick = &tick32
+	in, err := f.inputs(cmd, args[0])
+	if err != nil {
+		return nil, err
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
 	s, err := open(cmd.Context(), in, p.report)
 	if err != nil {
+		return nil, err
+	}
+	if err := suits(cmd, s); err != nil {
+		s.Close()
 		return nil, err
 	}
 	if err := s.Load(cmd.Context(), p.report); err != nil {
@@ -185,6 +209,17 @@ func (f *inputFlags) openWith(cmd *cobra.Command, args []string,
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", w)
 	}
 	return s, nil
+}
+
+// suits refuses options that say nothing of the log that was opened.
+func suits(cmd *cobra.Command, s *app.Session) error {
+	if s.OwnModules() {
+		return notFor(cmd, "a trace, which has its own modules and clock; it is for classic logs", "modules", "record", "encoding", "start-time", "start-tick")
+	}
+	if s.Inputs().Modules == "" {
+		return notFor(cmd, "a log without a modules file, whose text it would say how to read", "encoding")
+	}
+	return nil
 }
 
 // finish turns damage into an error if --strict asks for it.

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +14,7 @@ func newSave() *cobra.Command {
 	var in inputFlags
 	var where whereFlag
 	var target, format, weight string
-	var bom, crlf, raw bool
+	var bom, crlf, raw, replace bool
 	var split app.SaveLimits
 	cmd := &cobra.Command{
 		Use:   "save LOG -o FILE",
@@ -26,7 +26,8 @@ older file of that name as it was.
 
 Where there is more than the format's usual readers take, or than --split-rows
 and --split-bytes allow, FILE becomes several, each whole by itself:
-calls.json becomes calls.001.json, calls.002.json and so on.
+calls.json becomes calls.001.json, calls.002.json and so on. Where such files are
+there already, nothing is written without --replace.
 
 ` + whereHelp + `
 
@@ -42,17 +43,24 @@ Formats:
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if target == "" {
-				return usageError{fmt.Errorf("save needs -o FILE")}
+				return misused("save needs -o FILE")
 			}
 			if format == "" {
-				format = app.SaveFormatOf(target)
+				if format = app.SaveFormatOf(target); format == "" {
+					return misused("-o %s does not say the format; give one with --format: %s", target, strings.Join(app.SaveFormats(), ", "))
+				}
 			}
-			if !slices.Contains(app.SaveFormats(), format) {
-				return usageError{fmt.Errorf("%q: the format must be one of %s, by extension or --format", target, strings.Join(app.SaveFormats(), ", "))}
+			if err := oneOf("--format", format, app.SaveFormats()); err != nil {
+				return err
 			}
 			w, ok := app.ParseWeight(weight)
 			if !ok {
-				return usageError{fmt.Errorf("--weight is ns, us or calls, not %q", weight)}
+				return oneOf("--weight", weight, weights)
+			}
+			if err := cmp.Or(checkSplit(cmd, target, format, split),
+				only(cmd, "bom", format, "txt", "csv"), only(cmd, "crlf", format, "txt", "csv"),
+				only(cmd, "raw-csv", format, "csv"), only(cmd, "weight", format, "folded")); err != nil {
+				return err
 			}
 			if in.Corrected {
 				if err := app.CheckCorrected(format); err != nil {
@@ -67,7 +75,7 @@ Formats:
 				return err
 			}
 			defer s.Close()
-			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw, Weight: w, Split: split}
+			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw, Weight: w, Split: split, KeepParts: !replace}
 			src, err := where.rows(cmd.Context(), s, cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -79,9 +87,11 @@ Formats:
 			} else {
 				var files []string
 				files, err = s.SaveRows(cmd.Context(), target, format, src, opt, p.report)
+				p.clear()
 				if len(files) > 1 {
-					p.clear()
 					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d files, from %s to %s\n", len(files), files[0], files[len(files)-1])
+				} else if older := app.SavedBefore(target, format); err == nil && len(older) > 1 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: parts of an earlier save are still there, %d of them from %s on; --replace removes them\n", len(older)-1, older[1])
 				}
 			}
 			if err != nil {
@@ -99,9 +109,35 @@ Formats:
 	flags.BoolVar(&crlf, "crlf", false, "end lines as Windows does")
 	flags.Int64Var(&split.Rows, "split-rows", 0, "begin another file after so many `rows`; -1 never (default: what the format's readers take)")
 	flags.Int64Var(&split.Bytes, "split-bytes", 0, "begin another file after about so many `bytes`; -1 never (default: as above)")
+	flags.BoolVar(&replace, "replace", false, "replace the parts of an earlier save of this name, and remove those that it had more")
 	flags.StringVar(&weight, "weight", "ns", "what folded stacks count: ns or us in the function itself, or calls")
 	flags.BoolVar(&raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
+	completeWith(cmd, "format", app.SaveFormats())
+	completeWith(cmd, "weight", weights)
 	return cmd
+}
+
+var weights = []string{"ns", "us", "calls"}
+
+// checkSplit refuses limits where nothing can be divided.
+func checkSplit(cmd *cobra.Command, target, format string, split app.SaveLimits) error {
+	if split.Rows < -1 || split.Bytes < -1 {
+		return misused("--split-rows and --split-bytes are numbers from 1, or -1 for never, not %d", min(split.Rows, split.Bytes))
+	}
+	options := []string{"replace"}
+	if split.Rows > 0 {
+		options = append(options, "split-rows")
+	}
+	if split.Bytes > 0 {
+		options = append(options, "split-bytes")
+	}
+	if _, whole := app.SaveLimitsOf(format); whole {
+		return notFor(cmd, format+", which sums up all rows in one file", options...)
+	}
+	if target == "-" {
+		return notFor(cmd, "the standard output, which is one file", options...)
+	}
+	return nil
 }
 
 // formatList is a line a format, for the help.

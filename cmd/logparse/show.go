@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,21 +30,24 @@ duration of a call stands at its leave.
   logparse show LogDetails.dat --follow -n 20`,
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("--format", format, app.SaveFormats()); err != nil {
+				return err
+			}
 			if asJSON {
+				if cmd.Flags().Changed("format") && format != "jsonl" {
+					return misused("--json stands for --format jsonl, and %s was given, too", format)
+				}
 				format = "jsonl"
 			}
-			if !slices.Contains(app.SaveFormats(), format) {
-				return usageError{fmt.Errorf("--format is one of %s, not %q", strings.Join(app.SaveFormats(), ", "), format)}
-			}
 			if last < -1 {
-				return usageError{fmt.Errorf("-n is a number of rows, not %d", last)}
+				return misused("-n is a number of rows, such as 20, not %d", last)
 			}
 			if err := where.check(); err != nil {
 				return err
 			}
 			if follow {
-				if !slices.Contains(app.LiveFormats(), format) {
-					return usageError{fmt.Errorf("with --follow, --format is one of %s, not %q", strings.Join(app.LiveFormats(), ", "), format)}
+				if err := oneOf("with --follow --format", format, app.LiveFormats()); err != nil {
+					return err
 				}
 				return in.follow(cmd, args, &where, format, last)
 			}
@@ -76,5 +77,6 @@ duration of a call stands at its leave.
 	flags.StringVar(&format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
 	flags.BoolVarP(&follow, "follow", "f", false, "go on with the rows that come")
 	flags.Int64VarP(&last, "last", "n", -1, "begin with the last `N` rows (default: all)")
+	completeWith(cmd, "format", app.SaveFormats())
 	return cmd
 }

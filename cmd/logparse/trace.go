@@ -15,8 +15,8 @@ func newTrace() *cobra.Command {
 		Long: `trace shows what lies in a trace file (.lptrace), record by record, and makes
 trace files of such text. It is for those who write recorders and readers;
 docs/formats.md explains the records.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: onlyCommands,
+		RunE: showHelp,
 	}
 	dump := &cobra.Command{
 		Use:     "dump LOG",
@@ -27,9 +27,12 @@ docs/formats.md explains the records.`,
 			return app.DumpTrace(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
+	replace := false
 	load := &cobra.Command{
-		Use:     "load TEXT LOG",
-		Short:   "Make a trace of text",
+		Use:   "load TEXT LOG",
+		Short: "Make a trace of text",
+		Long: `load makes the trace LOG of TEXT, which trace dump has printed or somebody has
+written. Another file of that name is only replaced with --replace.`,
 		Example: `  logparse trace load calls.txt calls.lptrace`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -38,18 +41,10 @@ docs/formats.md explains the records.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return app.LoadTrace(cmd.Context(), args[0], args[1])
+			return app.LoadTrace(cmd.Context(), args[0], args[1], replace)
 		},
 	}
-	for _, c := range []*cobra.Command{dump, load} {
-		check := c.Args
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usageError{err}
-			}
-			return nil
-		}
-	}
+	load.Flags().BoolVar(&replace, "replace", false, "replace LOG if it exists")
 	cmd.AddCommand(dump, load)
 	return cmd
 }

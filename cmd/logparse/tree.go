@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -14,9 +15,7 @@ import (
 )
 
 func newTree() *cobra.Command {
-	var in inputFlags
-	var where whereFlag
-	var out tableFlags
+	var f sumFlags
 	var opt app.TreeOptions
 	var percent float64
 	var depth int
@@ -34,66 +33,64 @@ callers below it. Calls that are not among the rows chosen count in no line.
 		Args: oneLog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if percent < 0 || percent > 100 {
-				return usageError{fmt.Errorf("--min-percent is 0 to 100, not %g", percent)}
+				return misused("--min-percent is 0 to 100, not %g", percent)
 			}
 			if depth < 0 {
-				return usageError{fmt.Errorf("--depth is a number of levels, not %d", depth)}
+				return misused("--depth is a number of levels, not %d", depth)
 			}
-			if err := cmp.Or(where.check(), out.check()); err != nil {
-				return err
-			}
-			s, err := in.open(cmd, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			p := newProgress(cmd.ErrOrStderr())
-			defer p.clear()
-			tree, err := s.CallTree(cmd.Context(), where.selection(), opt, p.report)
-			if err != nil {
-				return err
-			}
-			p.clear()
-			if tree.Cut > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: the tree has too many branches; %d calls are shown as (others)\n", tree.Cut)
-			}
-			tree.Roots = pruned(tree.Roots, int64(percent/100*float64(tree.Total)), cmp.Or(depth, -1))
-			digits := s.Rows().TimeDigits()
-			err = out.write(cmd, s,
-				func(w io.Writer) error { return printTree(w, tree, digits) },
-				func(w io.Writer) error { return app.WriteTree(w, tree, out.opt) })
-			if err != nil {
-				return err
-			}
-			return in.finish(s)
+			return f.run(cmd, args, func(ctx context.Context, s *app.Session, chosen app.Selection, p app.Progress) (sum, error) {
+				tree, err := s.CallTree(ctx, chosen, opt, p)
+				if err != nil {
+					return sum{}, err
+				}
+				if tree.Cut > 0 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: the tree has too many branches; %d calls are shown as (others)\n", tree.Cut)
+				}
+				empty := len(tree.Roots) == 0
+				tree.Roots = pruned(tree.Roots, int64(percent/100*float64(tree.Total)), cmp.Or(depth, -1))
+				if !empty && len(tree.Roots) == 0 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: no function took %g %% of the time\n", percent)
+				}
+				return sum{
+					empty: empty,
+					text:  func(w io.Writer) error { return printTree(w, tree, s.Rows().TimeDigits()) },
+					csv:   func(w io.Writer, opt app.SaveOptions) error { return app.WriteTree(w, tree, opt) },
+				}, nil
+			})
 		},
 	}
-	in.add(cmd)
-	where.add(cmd)
+	f.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&opt.BottomUp, "bottom-up", false, "each function with its callers below it")
 	flags.BoolVar(&opt.ByThread, "by-thread", false, "a tree for each thread")
 	flags.Float64Var(&percent, "min-percent", 0, "leave out what took less than so many `percent` of all time")
 	flags.IntVar(&depth, "depth", 0, "at most so many `levels` (default: all)")
-	out.add(cmd)
+	f.out.add(cmd, []string{"txt", "csv"}, []string{"csv"})
 	return cmd
 }
 
-// pruned leaves out nodes of less time than least and those below so many
-// levels; -1 is no limit.
+// pruned leaves out nodes of less time than least, unless there are others below
+// them, and those below so many levels; -1 is no limit.
 func pruned(list []*app.TreeNode, least int64, levels int) []*app.TreeNode {
 	if levels == 0 {
 		return nil
 	}
 	var kept []*app.TreeNode
 	for _, n := range list {
-		if n.Total < least {
-			continue
-		}
 		n.Children = pruned(n.Children, least, max(levels-1, -1))
-		kept = append(kept, n)
+		if n.Total >= least || len(n.Children) > 0 {
+			kept = append(kept, n)
+		}
 	}
 	return kept
+}
+
+// stillRunning is what is said of calls that have not ended.
+func stillRunning(calls int64) string {
+	if calls == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  (%d running)", calls)
 }
 
 func printTree(w io.Writer, tree *app.Tree, digits int) error {
@@ -104,8 +101,8 @@ func printTree(w io.Writer, tree *app.Tree, digits int) error {
 		if tree.Total > 0 {
 			share = 100 * float64(n.Total) / float64(tree.Total)
 		}
-		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s\n", rows.AppendDuration(nil, n.Total, digits), share,
-			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()))
+		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s%s\n", rows.AppendDuration(nil, n.Total, digits), share,
+			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()), stillRunning(n.Running))
 		return true
 	})
 	return out.Flush()

@@ -29,7 +29,7 @@ func (f *whereFlag) add(cmd *cobra.Command) {
 // check reports a mistake in the expression, before anything is opened.
 func (f *whereFlag) check() error {
 	if _, err := filter.Parse(f.text); err != nil {
-		return usageError{fmt.Errorf("--where %w", err)}
+		return misused("--where %w", err)
 	}
 	return nil
 }
@@ -51,6 +51,10 @@ func (f *whereFlag) rows(ctx context.Context, s *app.Session, errs io.Writer) (r
 		return nil, err
 	}
 	p.clear()
-	fmt.Fprintf(errs, "logparse: %d of %d rows\n", v.Len(), v.Total())
+	nothing := ""
+	if v.Len() == 0 {
+		nothing = ": nothing passes the filter"
+	}
+	fmt.Fprintf(errs, "logparse: %d of %d rows%s\n", v.Len(), v.Total(), nothing)
 	return v, nil
 }

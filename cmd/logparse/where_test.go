@@ -167,6 +167,33 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestNothingLeft has filters that leave nothing: it is said, and csv has its
+// head.
+func TestNothingLeft(t *testing.T) {
+	_, all, _ := logparse("save", sampleDir, "-o", "-", "--format", "csv")
+	total := strconv.Itoa(len(table(t, all)))
+	for _, test := range []struct{ verb, where, want string }{
+		{"stats", "func:nosuch", "logparse: 0 of " + total + " rows: nothing passes the filter\n"},
+		{"tree", "func:nosuch", "logparse: 0 of " + total + " rows: nothing passes the filter\n"},
+		{"show", "func:nosuch", "logparse: 0 of " + total + " rows: nothing passes the filter\n"},
+		{"stats", "func:factorial event:leave", " of " + total + " rows\nlogparse: none of them enters a call\n"},
+		{"tree", "func:factorial event:leave", " of " + total + " rows\nlogparse: none of them enters a call\n"},
+	} {
+		code, out, errs := logparse(test.verb, sampleDir, "--where", test.where, "--format", "csv")
+		if code != exitOK || !strings.HasSuffix(errs, test.want) || len(table(t, out)) != 0 || !strings.Contains(out, "function,module,source,line") {
+			t.Errorf("%s --where %s: exit status %d: %s%s", test.verb, test.where, code, out, errs)
+		}
+	}
+	for _, verb := range []string{"stats", "tree"} {
+		if _, out, errs := logparse(verb, sampleDir, "--where", "func:factorial"); strings.Count(out, "\n") < 2 || strings.Contains(errs, "rows") {
+			t.Errorf("%s with some rows: %s%s", verb, out, errs)
+		}
+	}
+	if _, _, errs := logparse("tree", sampleDir, "--where", "func:factorial", "--min-percent", "99.5"); strings.Contains(errs, "rows") {
+		t.Errorf("a filter that leaves rows: %s", errs)
+	}
+}
+
 func TestCorrectedSums(t *testing.T) {
 	dir := t.TempDir()
 	text, log := filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.lptrace")

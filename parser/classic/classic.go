@@ -42,10 +42,12 @@ var (
 	ErrText = errors.New("this looks like text, not a log")
 	// ErrProgram: the file is an image of Windows or Linux.
 	ErrProgram = errors.New("this is a program or library, not a log")
+	// ErrOther: the file is of another kind, which follows.
+	ErrOther = errors.New("this is another kind of file, not a log")
 	// ErrFolder: a folder was given.
 	ErrFolder = errors.New("this is a folder")
-	// ErrNotLog: hardly any record of the file is possible.
-	ErrNotLog = errors.New("this does not look like an enter/leave log (a record size of 16 or 24 bytes can be forced)")
+	// ErrNotLog: the file's bytes do not look like records.
+	ErrNotLog = errors.New("this does not look like an enter/leave log (if it is one, say its record size with --record 16 or --record 24)")
 	// ErrRecordSize: Options.RecordSize is neither 16 nor 24.
 	ErrRecordSize = errors.New("a record has 16 or 24 bytes")
 	// ErrShrunk: the file became shorter while it was read.
@@ -103,8 +105,8 @@ var (
 )
 
 // Open opens the log at path. It reads all of it once, in big blocks, to find
-// runs and damage, unless Options.Found says what these are; p is told the bytes
-// done. Options.ModulesFile, if given, must be readable. Errors begin with the
+// runs and damage, as far as Options.Found does not say what these are; p is told
+// the bytes done. Options.ModulesFile, if given, must be readable. Errors begin with the
 // path of the file that they are about.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
 	f, err := openShared(path)
@@ -195,6 +197,9 @@ func (o *opener) checkHead() error {
 	if isProgram(o.head) {
 		return fmt.Errorf("%s: %w", o.name, ErrProgram)
 	}
+	if kind := kindOf(o.head); kind != "" && o.opt.RecordSize == 0 {
+		return fmt.Errorf("%s: %w: %s", o.name, ErrOther, kind)
+	}
 	if looksLikeText(o.head) {
 		if modules.Looks(o.head) {
 			return fmt.Errorf("%s: %w", o.name, ErrModulesFile)
@@ -249,7 +254,9 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 		}
 	}
 	if !s.restore(o.opt.Found, o.size) {
-		s.begin()
+		if !s.resume(o.opt.Found, o.size) {
+			s.begin()
+		}
 		if err := s.run(ctx, report); err != nil {
 			return nil, err
 		}

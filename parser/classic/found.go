@@ -1,6 +1,7 @@
 package classic
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 
@@ -8,12 +9,18 @@ import (
 )
 
 // What the look at all records has found can be kept, so that a log that is
-// opened again unchanged need not be gone through: see [Log.Found]. That it is
-// the same log is for the caller to know; that it could be the result of a scan
-// is checked here.
+// opened again need not be gone through, or where it has only grown no further
+// than what is new: see [Log.Found]. That it is the same log, or begins with it, is
+// for the caller to know; that it could be the result of a scan is checked here.
+//
+// A scan judges a record by others that follow it, and near the end of the file
+// does without. So a scan of the longer file does not go on from the end of the
+// first, but from a place before it at which all judgements would have been the
+// same: it finds what a scan of the whole would. There is no such place behind
+// damage, which may be a part of the file that was not written yet.
 
 // foundVersion changes with the scan's judgement and with the meaning of found.
-const foundVersion = 1
+const foundVersion = 2
 
 // found is a scan that has come to its end, with what it depended on: a size of
 // records, a file's size and end, and the tick at start.
@@ -35,6 +42,28 @@ type found struct {
 	Runs            []foundRun
 	Flaws           [][3]int64 // offset, bytes and kind
 	FlawBytes       int64
+	Firm            firm
+}
+
+// A firm is the state of a scan behind a chunk of plain records, before which
+// there was no flaw and no judgement that another end of the file could change.
+// Only the last epoch may become another later. One of no records is none.
+type firm struct {
+	Records      int64
+	Prev         uint32
+	Wraps        int64
+	InWrap       bool
+	Sound        int
+	Epochs, Runs int // how many there are
+	Last         [2]int64
+}
+
+// fix makes a firm of where the scan is, which is behind a plain chunk.
+func (s *scan) fix() {
+	if s.blind || len(s.flaws) > 0 {
+		return
+	}
+	s.firm = firm{s.record, s.prev, s.wraps, s.inWrap, s.sound, len(s.epochs), len(s.runs), s.epochs[len(s.epochs)-1].wraps}
 }
 
 type foundRun struct {
@@ -50,7 +79,7 @@ func (s *scan) found(size int64) ([]byte, error) {
 	f := found{
 		Version: foundVersion, RecordSize: s.size, Size: size, Limit: s.limit, Start: s.start,
 		Records: s.record, Offset: s.offset, Prev: s.prev, HavePrev: s.havePrev, Wraps: s.wraps, InWrap: s.inWrap,
-		NextTry: s.nextTry, Wait: s.wait, Sound: s.sound, FlawBytes: s.flawBytes,
+		NextTry: s.nextTry, Wait: s.wait, Sound: s.sound, FlawBytes: s.flawBytes, Firm: s.firm,
 	}
 	for _, g := range s.segments {
 		f.Segments = append(f.Segments, [2]int64{g.first, g.offset})
@@ -72,9 +101,10 @@ func (s *scan) found(size int64) ([]byte, error) {
 // another file or cannot be right.
 func (s *scan) restore(data []byte, size int64) bool {
 	var f found
-	if len(data) == 0 || json.Unmarshal(data, &f) != nil || !s.fits(&f, size) {
+	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Size != size || f.Limit != s.limit || !s.fits(&f) {
 		return false
 	}
+	s.firm = f.Firm
 	s.position = position{
 		record: f.Records, offset: f.Offset, prev: f.Prev, havePrev: f.HavePrev, wraps: f.Wraps, inWrap: f.InWrap, flawBytes: f.FlawBytes,
 	}
@@ -94,9 +124,34 @@ func (s *scan) restore(data []byte, size int64) bool {
 	return true
 }
 
-// fits reports whether f is of a file of some size and can be right.
-func (s *scan) fits(f *found, size int64) bool {
-	if f.Version != foundVersion || f.RecordSize != s.size || f.Size != size || f.Limit != s.limit ||
+// resume makes a scan that has not begun one that stands where the scan that
+// found data was firm, of the file when it was shorter. It returns false, and
+// leaves the scan alone, where it cannot.
+func (s *scan) resume(data []byte, size int64) bool {
+	var f found
+	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Size >= size || f.Limit > f.Size || !s.fits(&f) {
+		return false
+	}
+	at := &f.Firm
+	if at.Records == 0 || at.Records > s.limit/int64(s.size) {
+		return false
+	}
+	s.position = position{record: at.Records, offset: at.Records * int64(s.size), prev: at.Prev, havePrev: true, wraps: at.Wraps, inWrap: at.InWrap}
+	s.sound, s.firm = at.Sound, *at
+	s.segments = []segment{{}}
+	for _, e := range f.Epochs[:at.Epochs] {
+		s.epochs = append(s.epochs, epoch{e[0], [2]int64{e[1], e[2]}})
+	}
+	s.epochs[at.Epochs-1].wraps = at.Last
+	for _, r := range f.Runs[:at.Runs] {
+		s.runs = append(s.runs, runStart{r.First, r.Reason})
+	}
+	return true
+}
+
+// fits reports whether f can be right.
+func (s *scan) fits(f *found) bool {
+	if f.Version != foundVersion || f.RecordSize != s.size ||
 		(f.Start == nil) != (s.start == nil) || f.Start != nil && *f.Start != *s.start {
 		return false
 	}
@@ -142,5 +197,27 @@ func (s *scan) fits(f *found, size int64) bool {
 		}
 		end = w[0] + w[1]
 	}
-	return true
+	p := &f.Firm
+	return p.Records == 0 || p.Records > 0 && p.Records <= f.Records && p.Sound >= 0 && int64(p.Sound) <= p.Records &&
+		p.Wraps >= 0 && p.Wraps <= maxEpochs && min(p.Last[0], p.Last[1]) >= -1 && max(p.Last[0], p.Last[1]) <= maxEpochs &&
+		p.Epochs > 0 && p.Epochs <= len(epochs) && epochs[p.Epochs-1] < p.Records &&
+		p.Runs > 0 && p.Runs <= len(runs) && runs[p.Runs-1] < p.Records
+}
+
+// Beginning implements [parser.Scanner]. A log that is damaged has no beginning
+// from there on.
+func (l *Log) Beginning(records int64) ([]byte, bool) {
+	v := l.view.Load()
+	if records > v.records || len(v.info.Damage) > 0 && v.info.Damage[0].Offset < records*int64(v.size) {
+		return nil, false
+	}
+	var b []byte
+	for _, e := range v.epochs {
+		if e.first < records {
+			for _, n := range []int64{e.first, e.wraps[0], e.wraps[1]} {
+				b = binary.LittleEndian.AppendUint64(b, uint64(n))
+			}
+		}
+	}
+	return b, true
 }

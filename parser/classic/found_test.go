@@ -3,6 +3,7 @@ package classic
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -226,6 +227,164 @@ func TestFoundOfOthers(t *testing.T) {
 	}
 }
 
+// steadyLog makes a log with few oddities: runs, wraps, records of times before, now
+// and then damage, and stretches of records of one kind.
+func steadyLog(t *testing.T, r *rand.Rand, size int) []byte {
+	var log []byte
+	for range 1 + r.IntN(3) {
+		part, _ := generate(t, classictest.Spec{
+			Records: 1 + r.Int64N(9000), RecordSize: size, Threads: 1 + r.IntN(5), Seed: r.Uint64(), PerMillisecond: 1 + r.IntN(30),
+			StartTick: []uint32{1, r.Uint32(), 1<<32 - 1 - r.Uint32N(3000), 100_000_000}[r.IntN(4)],
+		})
+		for range r.IntN(4) {
+			k := r.IntN(len(part)/size) * size
+			tick := part[k+flagOffset(size)-4:][:4]
+			switch r.IntN(4) {
+			case 0: // a tick that jumps
+				binary.LittleEndian.PutUint32(tick, r.Uint32())
+			case 1: // a tick from a little earlier
+				binary.LittleEndian.PutUint32(tick, binary.LittleEndian.Uint32(tick)-r.Uint32N(2*backward))
+			case 2: // only enters
+				for n := 1 + r.IntN(300); n > 0 && k < len(part); n, k = n-1, k+size {
+					part[k+flagOffset(size)] = 1
+				}
+			default: // long after, a program that was started again
+				for ; k < len(part); k += size {
+					tick := part[k+flagOffset(size)-4:][:4]
+					binary.LittleEndian.PutUint32(tick, binary.LittleEndian.Uint32(tick)+50*3600_000)
+				}
+			}
+		}
+		log = append(log, part...)
+	}
+	for range r.IntN(4) * r.IntN(2) {
+		at := r.IntN(len(log))
+		switch r.IntN(3) {
+		case 0:
+			log = slices.Delete(log, at, min(at+1+r.IntN(2*size), len(log)))
+		case 1:
+			clear(log[at:min(at+r.IntN(500*size), len(log))])
+		default:
+			log[at] = byte(r.Uint32())
+		}
+	}
+	return log
+}
+
+// TestFoundGrown opens logs that grow with what was found in them before: all is
+// as if they were gone through from the beginning. Where the first records follow
+// from the same as before, they are the same.
+func TestFoundGrown(t *testing.T) {
+	resumed, same, other := 0, 0, 0
+	for seed := range soak(t, 150) {
+		r := rand.New(rand.NewPCG(uint64(seed), 22))
+		size := []int{Size32, Size64}[r.IntN(2)]
+		log := steadyLog(t, r, size)
+		opt := parser.Options{RecordSize: size}
+		if tick := r.Uint32(); r.IntN(3) == 0 {
+			opt.StartTick = &tick
+		}
+		var before *Log
+		var old []byte
+		for at := size * (1 + r.IntN(len(log)/size)); ; at = min(at+1+r.IntN(1+len(log)/3), len(log)) {
+			data := log[:at]
+			if r.IntN(4) == 0 {
+				data = append(slices.Clip(data), make([]byte, r.IntN(6000))...) // allocated in advance
+			}
+			fresh, err := openBytes(data, nil, opt)
+			if err != nil {
+				break
+			}
+			if before != nil && bytes.HasPrefix(data, old) {
+				o := opt
+				o.Found = before.Found()
+				s := scan{size: size, limit: fresh.o.scan.limit, start: fresh.o.scan.start}
+				if s.resume(o.Found, int64(len(data))) {
+					resumed++
+				}
+				grown, err := openBytes(data, nil, o)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if !bytes.Equal(grown.Found(), fresh.Found()) {
+					t.Fatalf("seed %d, %d of %d bytes: found\n%s\nand from the beginning\n%s", seed, at, len(log), grown.Found(), fresh.Found())
+				}
+				if err := sameLog(t, grown, fresh); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				n := before.Info().Records
+				a, ok := before.Beginning(n)
+				b, ok2 := grown.Beginning(n)
+				switch {
+				case !ok || !ok2 || !bytes.Equal(a, b):
+					other++
+				case !slices.Equal(readAll(t, before), readAll(t, grown)[:n]):
+					t.Fatalf("seed %d: the beginning differs", seed)
+				default:
+					same++
+				}
+			}
+			if before, old = fresh, data; at == len(log) {
+				break
+			}
+		}
+	}
+	if resumed == 0 || same == 0 || other == 0 {
+		t.Errorf("%d were gone on with, %d began alike, %d not", resumed, same, other)
+	}
+	t.Logf("%d were gone on with, %d began alike, %d not", resumed, same, other)
+}
+
+// TestFoundGrownReads holds that of a log that has grown only the new part is
+// looked at.
+func TestFoundGrownReads(t *testing.T) {
+	log, _ := generate(t, classictest.Spec{Records: 200_000, RecordSize: 16, StartTick: 1<<32 - 100})
+	old := len(log) - 16*5000 - 3
+	l, err := openBytes(log[:old], nil, parser.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, n := openCounting(t, log, parser.Options{Found: l.Found()}); n > 16*20_000 {
+		t.Errorf("%d bytes were read of %d new ones", n, len(log)-old)
+	}
+	tick := uint32(7)
+	if _, n := openCounting(t, log, parser.Options{Found: l.Found(), StartTick: &tick}); n < int64(len(log)) {
+		t.Error("taken with another tick at start")
+	}
+	if _, n := openCounting(t, log[:old-16], parser.Options{Found: l.Found()}); n < int64(old-16) {
+		t.Error("taken for a shorter file")
+	}
+	var good found
+	if err := json.Unmarshal(l.Found(), &good); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(f *found){
+		"version":           func(f *found) { f.Version++ },
+		"limit":             func(f *found) { f.Limit = f.Size + 1 },
+		"negative":          func(f *found) { f.Firm.Records = -1024 },
+		"beyond":            func(f *found) { f.Firm.Records = f.Records + 1 },
+		"no epoch":          func(f *found) { f.Firm.Epochs = 0 },
+		"too many epochs":   func(f *found) { f.Firm.Epochs = len(f.Epochs) + 1 },
+		"too many runs":     func(f *found) { f.Firm.Runs = len(f.Runs) + 1 },
+		"no run":            func(f *found) { f.Firm.Runs = 0 },
+		"epoch later":       func(f *found) { f.Epochs[f.Firm.Epochs-1][0] = f.Firm.Records },
+		"wraps":             func(f *found) { f.Firm.Wraps = maxEpochs + 1 },
+		"wraps of the last": func(f *found) { f.Firm.Last[1] = -2 },
+		"sound":             func(f *found) { f.Firm.Sound = -1 },
+	} {
+		f := good
+		f.Epochs = slices.Clone(good.Epochs)
+		change(&f)
+		data, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, n := openCounting(t, log, parser.Options{Found: data}); n < int64(len(log)) {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+}
+
 // TestLook compares the fast looks with one that takes each record by itself.
 func TestLook(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -294,18 +453,35 @@ func FuzzFound(f *testing.F) {
 	}
 	f.Add(l.Found())
 	f.Add(bytes.Replace(l.Found(), []byte(`"Flaws":[[`), []byte(`"Flaws":[],"X":[[`), 1))
+	longer := append(slices.Clip(log), log...)
+	var grown found
+	if err := json.Unmarshal(l.Found(), &grown); err != nil {
+		f.Fatal(err)
+	}
+	grown.Firm = firm{Records: 290, Prev: 1<<32 - 1, Epochs: 1, Runs: 1}
+	firmly, err := json.Marshal(grown)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if !(&scan{size: 16, limit: int64(len(longer)), start: l.o.scan.start}).resume(firmly, int64(len(longer))) {
+		f.Fatal("it is not gone on with")
+	}
+	f.Add(firmly)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := openBytes(log, mods, parser.Options{Found: data})
-		if err != nil {
-			return
-		}
-		events := make([]parser.Event, l.Info().Records)
-		if n, err := l.ReadEvents(events, 0); err != nil || n != len(events) {
-			t.Errorf("read %d of %d events: %v", n, len(events), err)
-		}
-		for i := range l.Info().Runs {
-			l.Clock(i)
-			l.Modules(i)
+		for _, log := range [][]byte{log, longer} {
+			l, err := openBytes(log, mods, parser.Options{Found: data})
+			if err != nil {
+				continue
+			}
+			events := make([]parser.Event, l.Info().Records)
+			if n, err := l.ReadEvents(events, 0); err != nil || n != len(events) {
+				t.Errorf("read %d of %d events: %v", n, len(events), err)
+			}
+			for i := range l.Info().Runs {
+				l.Clock(i)
+				l.Modules(i)
+			}
+			l.Beginning(l.Info().Records)
 		}
 	})
 }

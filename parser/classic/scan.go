@@ -121,6 +121,10 @@ type scan struct {
 	alikeFlag uint8
 	alikeFrom position
 	settled   bool // resync is off
+	// blind says that a judgement wanted to see what lies beyond the limit, and
+	// firm is where the scan stood before.
+	blind bool
+	firm  firm
 	// floor is the first record that the scan may still change its mind about.
 	floor int64
 }
@@ -181,7 +185,9 @@ func (s *scan) begin() {
 // called again.
 func (s *scan) run(ctx context.Context, progress func(offset int64)) error {
 	size := int64(s.size)
-	block := make([]byte, min(s.limit-s.offset, maxChunks*chunkRecords*size))
+	// One more than there are: a resync may find that the record before the
+	// first was cut off.
+	block := make([]byte, min(s.limit-s.offset+size, maxChunks*chunkRecords*size))
 	looks := make([]stretch, maxChunks)
 	// A resync throws the rest of a block away, so blocks are small at first
 	// and after one.
@@ -277,11 +283,15 @@ func (s *scan) goThrough(looks []stretch) (inStep bool, err error) {
 		chunkEnd := min(s.offset+int64(chunkRecords*s.size), end)
 		l := looks[k]
 		if !l.odd && s.havePrev && ordinary(s.prev, l.first) {
-			s.record += (chunkEnd - s.offset) / int64(s.size)
+			n := (chunkEnd - s.offset) / int64(s.size)
+			s.record += n
 			s.offset = chunkEnd
 			s.prev = l.last
 			s.calm(chunkRecords)
 			s.alike = 0
+			if n == chunkRecords {
+				s.fix()
+			}
 			continue
 		}
 		if s.held > s.offset {
@@ -312,7 +322,9 @@ func (s *scan) calm(n int) {
 // peek returns the bytes from an offset on, n of them or fewer at the limit.
 // They are valid until the next call.
 func (s *scan) peek(at int64, n int) []byte {
-	n = int(min(int64(n), s.limit-at))
+	if int64(n) > s.limit-at {
+		n, s.blind = int(s.limit-at), true
+	}
 	if n <= 0 || s.err != nil {
 		return nil
 	}

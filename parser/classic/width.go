@@ -219,9 +219,24 @@ func (o *opener) decideWidth(head []byte) (width, error) {
 		}
 		return done(said, fmt.Sprintf("%d-byte records: %s; %s", said, reason, figures()))
 	}
-	if best.good == 0 || best.goodness() < 0.1 && best.records >= 8 {
-		return width{}, fmt.Errorf("%s: %w: of %d records looked at %d fit at %d bytes a record, which is the best",
-			o.name, ErrNotLog, best.records, best.good, best.size)
+	ok, but := best.good > 0 && (best.goodness() >= 0.1 || best.records < 8), "which is the best"
+	if sp.empty() {
+		if ok {
+			but = "but they are not enters and leaves of threads that come again"
+		}
+		var err error
+		if ok, err = o.convinces(head, best.size); err == nil && !ok {
+			if ok, err = o.convinces(head, other.size); ok {
+				best, other, where = other, best, ""
+			}
+		}
+		if err != nil {
+			return width{}, err
+		}
+	}
+	if !ok {
+		return width{}, fmt.Errorf("%s: %w: of %d records looked at%s %d fit at %d bytes a record, %s",
+			o.name, ErrNotLog, best.records, where, best.good, best.size, but)
 	}
 	return done(best.size, fmt.Sprintf("%d-byte records: %s", best.size, figures()))
 }
@@ -272,6 +287,64 @@ func (o *opener) search(head []byte, sp *space, best, other fit) (fit, fit, int6
 		best, other = other, best
 	}
 	return best, other, places[best.size], nil
+}
+
+// samplePlaces is how many samples, evenly over the file, are looked at for records.
+const samplePlaces = 16
+
+// convinces tells whether a file of which nothing but the bytes is known is a log
+// with records of that size. Other programs' tables fit here and there by
+// accident, so that either the beginning is plainly one of a log, or one of the
+// samples over the file is a piece of one, in whatever step.
+func (o *opener) convinces(head []byte, size int) (bool, error) {
+	// What was reserved and never written says nothing.
+	written := len(bytes.TrimRight(head, "\x00"))
+	head = head[:min(len(head)/size*size, (written+size-1)/size*size)]
+	for _, n := range []int{sampleRecords, 2 * windowRecords} {
+		f := measure(head[:min(len(head), n*size)], size, nil)
+		if f.good > 0 && 2*f.good >= f.records && (f.records < 8 || f.mixed()) || f.goodness() >= 0.9 && f.fewThreads() {
+			return true, nil
+		}
+	}
+	for n := 4; n <= 16; n *= 2 {
+		if piece(head[:min(len(head), n*size)], size) {
+			return true, nil
+		}
+	}
+	buf := make([]byte, (windowRecords+1)*size)
+	for i := range int64(samplePlaces) {
+		n, err := o.r.ReadAt(buf, o.size/samplePlaces*i)
+		if err != nil && err != io.EOF {
+			return false, fmt.Errorf("%s: reading at byte %d: %w", o.name, o.size/samplePlaces*i, err)
+		}
+		for shift := range size {
+			if piece(buf[min(n, shift):min(n, shift+windowRecords*size)], size) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// piece tells whether b is records by all that one can see of them: few threads
+// enter and leave. The fewer there are, the more of them must be right.
+func piece(b []byte, size int) bool {
+	f := measure(b, size, nil)
+	least := 0.9
+	if f.records >= 16 {
+		least = 0.5
+	}
+	return f.records >= 4 && f.goodness() >= least && f.fewThreads() && f.mixed()
+}
+
+// fewThreads reports whether threads come again and again.
+func (f fit) fewThreads() bool { return 2*f.known >= f.records }
+
+// mixed reports whether there are both enters and leaves, and not only by an
+// accident.
+func (f fit) mixed() bool {
+	least := max(1, f.records/16)
+	return f.enters >= least && f.records-f.enters >= least
 }
 
 // looksLikeText tells text from records, which always hold small control

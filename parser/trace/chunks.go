@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"logparser/parser"
@@ -34,12 +35,63 @@ type walker struct {
 
 	damage      []parser.Damage
 	damageBytes int64
-	notes       []string
+	// unknown are the chunks of unknown kinds, unmade those that were being made.
+	unknown, unmade left
+}
+
+// left is places of the file that were left out: how many, their bytes, and the
+// offset of the first.
+type left struct{ n, bytes, first int64 }
+
+func (l *left) add(at, bytes int64) {
+	if l.n == 0 {
+		l.first = at
+	}
+	l.n++
+	l.bytes += bytes
 }
 
 type streamID struct {
 	number uint32
 	level  uint8
+}
+
+// measure asks for the file's size again.
+func (w *walker) measure() error {
+	switch r := w.r.(type) {
+	case interface{ Stat() (fs.FileInfo, error) }:
+		st, err := r.Stat()
+		if err != nil {
+			return err
+		}
+		w.size = st.Size()
+	case interface{ Size() int64 }:
+		w.size = r.Size()
+	}
+	return nil
+}
+
+// errShorter says that the file has become shorter than it was when it was
+// measured, which it was again: a program that ends cuts off what it had
+// allocated in advance.
+var errShorter = errors.New("the file has become shorter")
+
+// readAt fills b with the bytes from an offset on, which were there when the
+// file was measured.
+func (w *walker) readAt(b []byte, at int64) error {
+	n, err := w.r.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF {
+		if err := w.measure(); err != nil {
+			return err
+		}
+		if at+int64(len(b)) > w.size {
+			return errShorter
+		}
+	}
+	return fmt.Errorf("offset %d: %w", at, shrunk(err))
 }
 
 func (w *walker) hurt(offset, n int64, reason string) {
@@ -50,7 +102,8 @@ func (w *walker) hurt(offset, n int64, reason string) {
 }
 
 // header reads the file's header. Without a sound one the chunks can be read
-// nevertheless.
+// nevertheless. The file is measured after that, because it is made longer
+// before the header says so.
 func (w *walker) header() (Header, error) {
 	w.ok = false
 	b := make([]byte, HeaderSize+ChunkHeaderSize)
@@ -63,7 +116,7 @@ func (w *walker) header() (Header, error) {
 	switch {
 	case err == nil && h.Major != majorVersion:
 		return h, fmt.Errorf("version %d.%d: %w", h.Major, h.Minor, ErrVersion)
-	case err == nil && h.Size >= headerUsed && h.Granularity >= Granularity && h.Granularity&(h.Granularity-1) == 0:
+	case err == nil && h.Possible():
 		w.ok = true
 	case errors.Is(err, errMagic) && Detect(b, w.size) == 0:
 		if n >= len(fileMagic) && string(b[:8]) == fileMagic {
@@ -79,7 +132,7 @@ func (w *walker) header() (Header, error) {
 		h.Rate, h.Begin = 0, 0
 	}
 	w.head = h
-	return h, nil
+	return h, w.measure()
 }
 
 // walk goes from chunk to chunk.
@@ -95,8 +148,10 @@ func (w *walker) walk(ctx context.Context) error {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, err := w.r.ReadAt(b[:], at); err != nil {
-			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+		if err := w.readAt(b[:], at); err == errShorter {
+			continue
+		} else if err != nil {
+			return err
 		}
 		h, err := ParseChunkHeader(b[:], w.head.Granularity)
 		if err != nil {
@@ -109,20 +164,30 @@ func (w *walker) walk(ctx context.Context) error {
 				return err2
 			}
 			unmade := allZero(b[:4])
+			if unmade {
+				// It may have been made meanwhile.
+				if err := w.readAt(b[:], at); err != nil && err != errShorter {
+					return err
+				} else if _, again := ParseChunkHeader(b[:], w.head.Granularity); err == nil && again == nil {
+					continue
+				}
+			}
 			switch {
 			case next == w.size && (zeros && unmade || w.head.State == StateRecording && unmade):
 				// Allocated in advance, or the next chunk is being made.
 				w.at = at
 				return nil
 			case unmade && (w.head.State == StateRecording || w.head.Flags&FlagRing != 0):
-				w.notes = append(w.notes, fmt.Sprintf("a chunk at offset %d was being made, %d bytes", at, next-at))
+				w.unmade.add(at, next-at)
 			default:
 				w.hurt(at, next-at, "no chunk here: "+err.Error())
 			}
 			at = next
 			continue
 		}
-		w.add(at, &h)
+		if err := w.add(at, &h); err != nil {
+			return err
+		}
 		at += int64(h.Size)
 		w.at = at
 	}
@@ -134,10 +199,9 @@ func (w *walker) walk(ctx context.Context) error {
 		w.hurt(w.size, 0, "the file ends within its header")
 	}
 	if n := w.size - at; n > 0 {
-		if _, err := w.r.ReadAt(b[:n], at); err != nil {
-			return fmt.Errorf("offset %d: %w", at, shrunk(err))
-		}
-		if !allZero(b[:n]) {
+		if err := w.readAt(b[:n], at); err != nil && err != errShorter {
+			return err
+		} else if err == nil && !allZero(b[:n]) {
 			w.hurt(at, n, "the file was cut off here")
 		}
 	}
@@ -149,14 +213,20 @@ func (w *walker) walk(ctx context.Context) error {
 func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, err error) {
 	zeros = true
 	granularity := int64(w.head.Granularity)
-	buf := make([]byte, max(min(1<<20, w.size-at), 0))
-	for at < w.size {
+	// The next header is near most often. A piece is a whole number of places
+	// for one.
+	var buf []byte
+	for piece := max(16<<10, granularity); at < w.size; piece = min(2*piece, MaxGranularity) {
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
 		}
-		b := buf[:min(int64(len(buf)), w.size-at)]
-		if _, err := w.r.ReadAt(b, at); err != nil {
-			return 0, false, fmt.Errorf("offset %d: %w", at, shrunk(err))
+		n := min(piece, w.size-at)
+		buf = slices.Grow(buf[:0], int(n))
+		b := buf[:n]
+		if err := w.readAt(b, at); err == errShorter {
+			continue
+		} else if err != nil {
+			return 0, false, err
 		}
 		for i := int64(0); i+ChunkHeaderSize <= int64(len(b)); i += granularity {
 			if _, err := ParseChunkHeader(b[i:], w.head.Granularity); err == nil {
@@ -164,10 +234,7 @@ func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, er
 			}
 		}
 		zeros = zeros && allZero(b)
-		at += int64(len(b))
-		if r := at % granularity; r != 0 && at < w.size {
-			at -= r
-		}
+		at += n
 	}
 	return w.size, zeros, nil
 }
@@ -182,11 +249,17 @@ func allZero(b []byte) bool {
 }
 
 // add takes a chunk.
-func (w *walker) add(at int64, h *ChunkHeader) {
+func (w *walker) add(at int64, h *ChunkHeader) error {
 	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
 	if most := h.Size - ChunkHeaderSize; c.used > most {
 		w.hurt(at, 0, fmt.Sprintf("the chunk has %d bytes and says it uses %d", most, c.used))
 		c.used = most
+	}
+	if c.end() > w.size {
+		// The chunk may be younger than the size.
+		if err := w.measure(); err != nil {
+			return err
+		}
 	}
 	if missing := c.end() - w.size; missing > 0 {
 		w.hurt(w.size, missing, "the file was cut off here")
@@ -198,7 +271,7 @@ func (w *walker) add(at int64, h *ChunkHeader) {
 	case EventsChunk:
 		if c.base > maxTime {
 			w.hurt(at, int64(c.used), "the time of the chunk is impossible")
-			return
+			return nil
 		}
 		id := streamID{h.Stream, h.Level}
 		s := w.byID[id]
@@ -215,7 +288,7 @@ func (w *walker) add(at int64, h *ChunkHeader) {
 			}
 			if c.sequence < next {
 				w.hurt(c.offset, int64(c.used), fmt.Sprintf("thread %d has two chunks with number %d", s.thread, c.sequence))
-				return
+				return nil
 			}
 			if c.gap = c.sequence > next; c.gap {
 				w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
@@ -226,14 +299,15 @@ func (w *walker) add(at int64, h *ChunkHeader) {
 		}
 		s.chunks = append(s.chunks, c)
 	default:
-		w.notes = append(w.notes, fmt.Sprintf("a chunk of unknown kind %d at offset %d is left out", h.Kind, at))
+		w.unknown.add(at, int64(h.Size))
 	}
+	return nil
 }
 
 // sort puts the chunks of the streams in order.
 func (w *walker) sort() {
 	w.growing = true
-	ring := w.head.Flags&(FlagRing|FlagSnapshot) != 0
+	ring := w.head.Flags&FlagRing != 0
 	slices.SortFunc(w.process, bySequence)
 	for _, s := range w.all {
 		slices.SortStableFunc(s.chunks, bySequence)

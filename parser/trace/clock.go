@@ -2,12 +2,15 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sort"
+	"time"
 
 	"logparser/parser"
+	"logparser/timeparse"
 )
 
 // maxTime bounds times in units and in nanoseconds, so that sums of two never
@@ -25,6 +28,11 @@ type calibration struct {
 	wall  int64  // ns since 1970 UTC, 0 for not known
 	// ahead is local time less UTC in seconds.
 	ahead int32
+}
+
+// local is the local time of the recorded program, if wall is known.
+func (p *calibration) local() time.Time {
+	return time.Unix(0, p.wall).UTC().Add(time.Duration(p.ahead) * time.Second)
 }
 
 // A clock relates units to nanoseconds: linearly between two calibrations,
@@ -183,4 +191,56 @@ func (c *clock) at(units uint64) int64 { return c.segments[c.find(units)].at(uni
 // find returns the segment of a time.
 func (c *clock) find(units uint64) int {
 	return max(0, sort.Search(len(c.segments), func(i int) bool { return c.segments[i].units > units })-1)
+}
+
+// wall relates nanoseconds to the local time of the recorded program, which it
+// takes from the first calibration: so differences of local times are durations.
+func (c *clock) wall() timeparse.Clock {
+	for i := range c.points {
+		if p := &c.points[i]; p.wall != 0 {
+			return timeparse.Clock{Start: p.local(), Zero: int64(p.ns), HasWall: true, Resolution: 1}
+		}
+	}
+	return timeparse.Clock{Zero: c.segments[0].ns, Resolution: 1}
+}
+
+const (
+	// leastStep is by how much the local time must have changed against the
+	// system's monotonic clock to be spoken of.
+	leastStep = time.Second
+	maxSteps  = 20
+)
+
+// steps says where calibrations have another local time than wall makes of their
+// nanoseconds: the monotonic clock stands while a machine sleeps, and the other is
+// set by people and by the end of summer.
+func (c *clock) steps(wall timeparse.Clock) (notes []string) {
+	if !wall.HasWall {
+		return nil
+	}
+	said, more := time.Duration(0), 0
+	for i := range c.points {
+		p := &c.points[i]
+		shown, _ := wall.Wall(int64(p.ns))
+		early := p.local().Sub(shown)
+		if p.wall == 0 || (early-said).Abs() < leastStep {
+			continue
+		}
+		if said = early; len(notes) == maxSteps {
+			more++
+			continue
+		}
+		how := "right again"
+		if early >= leastStep {
+			how = early.Round(time.Millisecond).String() + " early"
+		} else if early <= -leastStep {
+			how = (-early).Round(time.Millisecond).String() + " late"
+		}
+		notes = append(notes, fmt.Sprintf("since %s at the latest the times of day shown are %s: the machine slept or its clock was set",
+			shown.Format(time.DateTime), how))
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("the clock was set or the machine slept %d times more", more))
+	}
+	return notes
 }

@@ -262,7 +262,7 @@ func (d *decoder) detach() {
 func (d *decoder) fill() error {
 	d.detach()
 	d.bufAt += int64(d.p)
-	if d.mapped != nil && d.end+overread <= int64(len(*d.mapped)) {
+	if d.mapped != nil && d.end+overread <= int64(len(*d.mapped)) && d.s.chunks[d.chunk].size > 0 {
 		d.p, d.own = 0, d.buf
 		d.buf = (*d.mapped)[d.bufAt:d.end]
 		return nil
@@ -271,7 +271,7 @@ func (d *decoder) fill() error {
 	d.p = 0
 	n := int(min(int64(cap(d.buf)-overread-left), d.end-d.bufAt-int64(left)))
 	d.buf = d.buf[:left+n]
-	if got, err := d.r.ReadAt(d.buf[left:], d.bufAt+int64(left)); got < n {
+	if got, err := d.readAt(d.buf[left:], d.bufAt+int64(left)); got < n {
 		d.buf = d.buf[:left]
 		if err == io.EOF {
 			err = parser.ErrShrunk

@@ -29,7 +29,7 @@ import (
 // margin is how long events wait for others with an earlier time.
 const margin = 50 * time.Millisecond
 
-var errRing = errors.New("a ring that is being written cannot be followed: what was read is overwritten")
+var errRing = errors.New("a ring cannot be followed: its old events are overwritten while new ones come")
 
 // A growth is what is needed to go on when the file has grown.
 type growth struct {
@@ -252,9 +252,6 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 			return result, err2
 		}
 		result.Replaced = err != nil || !os.SameFile(here, st)
-		w.size = st.Size()
-	} else if s, ok := l.r.(interface{ Size() int64 }); ok {
-		w.size = s.Size()
 	}
 	walked := w.at
 	if err := w.walk(ctx); err != nil {
@@ -262,6 +259,11 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	}
 	if _, err := w.refresh(); err != nil {
 		return result, err
+	}
+	for _, s := range w.all {
+		if err := w.inherit(s); err != nil {
+			return result, err
+		}
 	}
 	news, err := g.readProcess()
 	if err != nil {
@@ -306,7 +308,8 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 			return result, err
 		}
 	}
-	limit := g.limit()
+	// An event that comes late gets the time up to which others were published.
+	limit := max(g.limit(), g.published+1)
 	for _, s := range w.all {
 		d := g.scanners[s]
 		if d.atEnd() {
@@ -316,16 +319,11 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		d.buf = buffer.buf[:0]
 		probe.follow(d)
 		n, err := probe.read(dst[:1])
-		late := err == nil && n == 1 && uint64(dst[0].Time) < g.published
-		if late {
+		if err == nil && n == 1 && uint64(dst[0].Time) < g.published {
 			s.floors = append(s.floors, floor{s.count, g.published})
 		}
-		count := s.count
 		if err == nil {
 			err = s.scan(ctx, d, probe, dst, limit, nil)
-		}
-		if late && s.count == count {
-			s.floors = slices.Clip(s.floors[:len(s.floors)-1])
 		}
 		d.bufAt, d.p, d.buf = d.bufAt+int64(d.p), 0, buf
 		if err != nil {

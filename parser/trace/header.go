@@ -20,8 +20,10 @@ const (
 	chunkSummed  = 40
 	// ChunkHeaderSize is the size of a chunk header in bytes.
 	ChunkHeaderSize = 64
-	// Granularity is the least granularity of chunks in bytes.
-	Granularity = 4096
+	// Granularity and MaxGranularity are the least and the greatest granularity
+	// of chunks in bytes.
+	Granularity    = 4096
+	MaxGranularity = 1 << 20
 
 	majorVersion = 1
 )
@@ -52,6 +54,13 @@ var (
 	errMagic    = errors.New("no magic")
 	errChecksum = errors.New("the checksum is wrong")
 )
+
+// Possible reports whether the header's sizes are: the granularity is a power of
+// two within its bounds.
+func (h *Header) Possible() bool {
+	g := h.Granularity
+	return h.Size >= headerUsed && g >= Granularity && g <= MaxGranularity && g&(g-1) == 0
+}
 
 // A Header is the header of a trace file. The names and units of its fields
 // are those of docs/formats.md.

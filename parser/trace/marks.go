@@ -146,11 +146,6 @@ type markReader struct {
 	text   int // bytes
 }
 
-// before says whether a's mark comes before b's.
-func (a *markReader) before(b *markReader) bool {
-	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
-}
-
 // next goes to the next mark; it is not ok at the end.
 func (m *markReader) next(ctx context.Context) (ok bool, err error) {
 	if m.left == 0 {
@@ -323,10 +318,11 @@ func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(
 	begin := func(a start) uint64 { return a.s.markSamples[a.sample].time }
 	slices.SortFunc(waiting, func(a, b start) int { return cmp.Compare(begin(a), begin(b)) })
 	room := min(max(markBytes/max(len(waiting), 1), leastMarkRoom), mostMarkRoom)
-	var heap, idle []*markReader
+	var heap heads[*markReader]
+	var idle []*markReader
 	var mark parser.Mark
 	for {
-		for len(waiting) > 0 && (len(heap) == 0 || begin(waiting[0]) <= heap[0].time) {
+		for len(waiting) > 0 && (len(heap) == 0 || begin(waiting[0]) <= heap[0].of.time) {
 			var m *markReader
 			if n := len(idle); n > 0 {
 				m, idle = idle[n-1], idle[:n-1]
@@ -346,15 +342,13 @@ func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(
 				idle = append(idle, m)
 				continue
 			}
-			heap = append(heap, m)
-			for k := len(heap) - 1; k > 0 && heap[k].before(heap[(k-1)/2]); k = (k - 1) / 2 {
-				heap[k], heap[(k-1)/2] = heap[(k-1)/2], heap[k]
-			}
+			heap = append(heap, head[*markReader]{int64(m.time), m.s, m})
+			heap.up()
 		}
 		if len(heap) == 0 {
 			return nil
 		}
-		m := heap[0]
+		m := heap[0].of
 		text, err := m.appendText(mark.Text[:0])
 		if err != nil {
 			return err
@@ -368,28 +362,11 @@ func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(
 			return err
 		}
 		if !ok {
-			last := len(heap) - 1
-			heap[0], heap = heap[last], heap[:last]
+			heap = heap.pop()
 			idle = append(idle, m)
+			continue
 		}
-		downMarks(heap)
-	}
-}
-
-// downMarks restores the order of a heap whose first has changed.
-func downMarks(heap []*markReader) {
-	for k := 0; ; {
-		child := 2*k + 1
-		if child >= len(heap) {
-			return
-		}
-		if child+1 < len(heap) && heap[child+1].before(heap[child]) {
-			child++
-		}
-		if !heap[child].before(heap[k]) {
-			return
-		}
-		heap[k], heap[child] = heap[child], heap[k]
-		k = child
+		heap[0].time = int64(m.time)
+		heap.down(0)
 	}
 }

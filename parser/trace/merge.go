@@ -87,7 +87,7 @@ func newIndex(streams []*stream, old *index) *index {
 			ended += s.count
 			continue
 		}
-		k := s.floor(from)
+		k := s.sampleBefore(from)
 		if s.first < from {
 			live = append(live, place{int32(i), k})
 		} else {
@@ -179,17 +179,6 @@ type source struct {
 	batch  []parser.Event
 }
 
-// A head is a source in the heap and the time of its next event.
-type head struct {
-	time int64
-	*source
-}
-
-// before says whether a's next event comes before b's.
-func (a *head) before(b *head) bool {
-	return a.time < b.time || a.time == b.time && a.s.earlier(b.s)
-}
-
 // more decodes the next events; none are left at the end of the stream.
 func (a *source) more() error {
 	a.batch = a.batch[:min(int64(cap(a.batch)), a.s.count-a.d.ordinal)]
@@ -216,7 +205,7 @@ type cursor struct {
 	i    int   // the slice
 	// heap has the streams that have events left, the one with the first
 	// event at 0; idle those that can be used again.
-	heap    []head
+	heap    heads[*source]
 	idle    []*source
 	segment int // of the clock, where the last event was
 	skipped []parser.Event
@@ -233,7 +222,7 @@ const (
 // start makes the cursor stand at the first event of a slice.
 func (c *cursor) start(i int) error {
 	for _, h := range c.heap {
-		c.idle = append(c.idle, h.source)
+		c.idle = append(c.idle, h.of)
 	}
 	c.heap = c.heap[:0]
 	c.i = i
@@ -260,10 +249,10 @@ func (c *cursor) start(i int) error {
 			c.idle = append(c.idle, s)
 			continue
 		}
-		c.heap = append(c.heap, head{s.events[0].Time, s})
+		c.heap = append(c.heap, head[*source]{s.events[0].Time, s.s, s})
 	}
 	for k := len(c.heap)/2 - 1; k >= 0; k-- {
-		c.down(k)
+		c.heap.down(k)
 	}
 	c.next = n
 	c.x.know(i, n)
@@ -324,7 +313,7 @@ func (c *cursor) jump(record int64) {
 	if len(c.heap) != 1 || len(c.x.streamsOf(c.i)) != 1 {
 		return
 	}
-	s := c.heap[0]
+	s := c.heap[0].of
 	ordinal := s.d.ordinal - int64(len(s.events))
 	k := min((ordinal+record-c.next)/sampleEvery, int64(len(s.s.samples))-1)
 	if at := k * sampleEvery; at > s.d.ordinal {
@@ -332,27 +321,6 @@ func (c *cursor) jump(record int64) {
 		s.events = s.events[:0]
 		c.next += at - ordinal
 	}
-}
-
-// down restores the order of the heap below k.
-func (c *cursor) down(k int) {
-	h := c.heap
-	s := h[k]
-	for {
-		child := 2*k + 1
-		if child >= len(h) {
-			break
-		}
-		if child+1 < len(h) && h[child+1].before(&h[child]) {
-			child++
-		}
-		if !h[child].before(&s) {
-			break
-		}
-		h[k] = h[child]
-		k = child
-	}
-	h[k] = s
 }
 
 // read fills dst with the next events, less only at the end of the log or with
@@ -382,7 +350,7 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 		}
 		// The first stream goes on up to where the second comes first, or
 		// the slice ends.
-		s := c.heap[0].source
+		s := c.heap[0].of
 		limit := int64(min(end, math.MaxInt64))
 		if len(c.heap) > 1 {
 			second := &c.heap[1]
@@ -416,28 +384,25 @@ func (c *cursor) read(dst []parser.Event) (int, error) {
 				return n, err
 			}
 			if len(s.events) == 0 {
-				last := len(c.heap) - 1
-				c.heap[0] = c.heap[last]
-				c.heap = c.heap[:last]
+				c.heap = c.heap.pop()
 				c.idle = append(c.idle, s)
-				c.down(0)
 				continue
 			}
 		}
 		c.heap[0].time = s.events[0].Time
-		c.down(0)
+		c.heap.down(0)
 	}
 	return n, nil
 }
 
 // alone reports whether there is only one stream, of which no events are
 // decoded: in a heap of several each has some.
-func (c *cursor) alone() bool { return len(c.heap) == 1 && len(c.heap[0].events) == 0 }
+func (c *cursor) alone() bool { return len(c.heap) == 1 && len(c.heap[0].of.events) == 0 }
 
 // readAlone decodes events of the only stream into dst, up to the end of the
 // slice, where others may join it. Those behind are kept for later.
 func (c *cursor) readAlone(dst []parser.Event, end uint64) (int, error) {
-	s := c.heap[0].source
+	s := c.heap[0].of
 	want := min(int64(len(dst)), int64(cap(s.batch)), s.s.count-s.d.ordinal)
 	if want == 0 {
 		c.heap, c.idle = c.heap[:0], append(c.idle, s)
@@ -467,10 +432,8 @@ func (c *cursor) enter(i int) error {
 		if err := s.more(); err != nil {
 			return err
 		}
-		c.heap = append(c.heap, head{s.events[0].Time, s})
-		for k := len(c.heap) - 1; k > 0 && c.heap[k].before(&c.heap[(k-1)/2]); k = (k - 1) / 2 {
-			c.heap[k], c.heap[(k-1)/2] = c.heap[(k-1)/2], c.heap[k]
-		}
+		c.heap = append(c.heap, head[*source]{s.events[0].Time, st, s})
+		c.heap.up()
 	}
 	return nil
 }
@@ -624,17 +587,18 @@ func (c *cursor) find(record int64) (s *stream, ordinal int64, err error) {
 		return nil, 0, err
 	}
 	if c.alone() {
-		if err := c.heap[0].more(); err != nil {
+		first := &c.heap[0]
+		if err := first.of.more(); err != nil {
 			return nil, 0, err
 		}
-		if len(c.heap[0].events) == 0 {
-			c.heap, c.idle = c.heap[:0], append(c.idle, c.heap[0].source)
+		if len(first.of.events) == 0 {
+			c.heap, c.idle = c.heap[:0], append(c.idle, first.of)
 		} else {
-			c.heap[0].time = c.heap[0].events[0].Time
+			first.time = first.of.events[0].Time
 		}
 	}
 	// The event is the first of the first stream, unless a slice ends here.
-	for len(c.heap) == 0 || uint64(c.heap[0].events[0].Time) >= c.x.end(c.i) {
+	for len(c.heap) == 0 || uint64(c.heap[0].of.events[0].Time) >= c.x.end(c.i) {
 		if c.i+1 == len(c.x.slices) {
 			return nil, 0, io.EOF
 		}
@@ -642,7 +606,8 @@ func (c *cursor) find(record int64) (s *stream, ordinal int64, err error) {
 			return nil, 0, err
 		}
 	}
-	return c.heap[0].s, c.heap[0].d.ordinal - int64(len(c.heap[0].events)), nil
+	a := c.heap[0].of
+	return a.s, a.d.ordinal - int64(len(a.events)), nil
 }
 
 func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"logparser/modules"
 	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
@@ -180,14 +179,11 @@ func TestEpochs(t *testing.T) {
 			if n := len(log.Spaces(0)) / 2; n != test.epochs {
 				t.Errorf("%d epochs, want %d", n, test.epochs)
 			}
-			if n := len(log.Loads()); n != strings.Count(test.steps, "+") {
-				t.Errorf("%d loads", n)
-			}
 		})
 	}
 }
 
-// TestLoads has the real times and the identities of modules.
+// TestLoads has the identities of modules.
 func TestLoads(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -203,15 +199,11 @@ func TestLoads(t *testing.T) {
 	}
 	log := open(t, m)
 	var got []string
-	for _, l := range log.Loads() {
-		end := "-"
-		if l.Unloaded != modules.Always {
-			end = fmt.Sprint(l.Unloaded)
-		}
-		got = append(got, fmt.Sprintf("%s %s %d %s %d", l.Path, l.Identity, l.Loaded, end, l.PointerSize))
+	for i := range log.Modules(0).Len() {
+		l := log.Modules(0).At(i)
+		got = append(got, fmt.Sprintf("%s %s %d", l.Path, l.Identity, l.PointerSize))
 	}
-	want := "a build-id:0a0b 1100000 - 8; b build-id:0c0d 1200000 1500000 8; " +
-		"c pdb:01234567-89AB-CDEF-0123-456789ABCDEF:7 1300000 - 8; d - 1400000 - 8"
+	want := "a build-id:0a0b 8; b build-id:0c0d 8; c pdb:01234567-89AB-CDEF-0123-456789ABCDEF:7 8; d - 8"
 	if s := strings.Join(got, "; "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}

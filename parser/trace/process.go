@@ -63,17 +63,13 @@ type process struct {
 	names map[uint32]string
 	// shared says that a view has names.
 	shared bool
-	// ended has the stream numbers of threads that ended.
-	ended map[uint32]bool
 	// path of the executable, description of the system, version of the
 	// recorder.
 	path, system, recorder string
 	arguments              []string
-	parent                 uint32
 	overhead               *overhead
 	lost                   int64
 	unloads                int // that were taken in
-	end                    bool
 	notes                  []string
 	damage                 []parser.Damage
 	damageBytes            int64
@@ -83,7 +79,7 @@ type process struct {
 type overhead struct{ way, enterBefore, enterAfter, leaveBefore, leaveAfter uint32 }
 
 func newProcess() *process {
-	return &process{byNumber: make(map[uint32]int), names: make(map[uint32]string), ended: make(map[uint32]bool)}
+	return &process{byNumber: make(map[uint32]int), names: make(map[uint32]string)}
 }
 
 func (p *process) note(format string, args ...any) {
@@ -204,7 +200,7 @@ func (p *process) record(typ uint16, time uint64, f *fields) {
 	switch typ {
 	case procProcess:
 		f.u32()
-		p.parent = f.u32()
+		f.u32()
 		n := f.u32()
 		p.path, p.system, p.recorder = f.str(), f.str(), f.str()
 		p.arguments = nil
@@ -246,9 +242,7 @@ func (p *process) record(typ uint16, time uint64, f *fields) {
 			p.names[uint32(id)] = name
 		}
 	case procThreadEnd:
-		if n := f.u32(); !f.short {
-			p.ended[n] = true
-		}
+		f.u32()
 	case procFork:
 		p.note("the process forked; the child has pid %d and a log of its own", f.u32())
 	case procExec:
@@ -277,8 +271,6 @@ func (p *process) record(typ uint16, time uint64, f *fields) {
 		if !f.short {
 			p.note("setting %s = %s", printable(name), printable(value))
 		}
-	case procEnd:
-		p.end = true
 	}
 }
 
@@ -368,10 +360,7 @@ type epochs struct {
 	// modules are for look-ups: each lives from the beginning of the epoch in
 	// which it was loaded to the end of the one in which it was unloaded.
 	modules *modules.Map
-	// loads are the modules as they were really loaded and unloaded, in order
-	// of time.
-	loads  []modules.Module
-	spaces []parser.Space
+	spaces  []parser.Space
 }
 
 // maxEpochs is what fits Event.Space.
@@ -387,14 +376,8 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
 	var notes []string
 	list = slices.Clone(list)
 	e := &epochs{}
-	// An owner is a range of addresses and the load that owned it last.
-	type owner struct {
-		base, end uint64
-		load      int
-	}
-	var owners []owner // by base, without overlap
-	first := make([]int, len(list))
-	last := make([]int, len(list)) // epochs
+	owners := newOwners(list)
+	first := make([]int, len(list)) // epochs
 	// A life is what is known of equal modules: the first and the last load
 	// of those that follow each other.
 	type life struct{ first, last int }
@@ -403,25 +386,17 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
 	epoch := 0
 	for i := range list {
 		l := &list[i]
-		base, end := l.module.Base, l.module.Base+l.module.Size
-		from, _ := slices.BinarySearchFunc(owners, base, func(o owner, base uint64) int {
-			if o.end <= base {
-				return -1
-			}
-			return 1
-		})
-		to := from
 		other := false
-		for ; to < len(owners) && owners[to].base < end; to++ {
-			o := &list[owners[to].load]
+		owners.take(i, l.module.Base, l.module.Base+l.module.Size, func(owner int) {
+			o := &list[owner]
 			if o.module != l.module {
 				other = true
 			}
 			// Nobody told that it was unloaded.
 			o.unloaded = min(o.unloaded, l.loaded)
-		}
+		})
 		if other {
-			if epoch+1 == maxEpochs {
+			if epoch+1 == maxEpochs && notes == nil {
 				notes = append(notes, fmt.Sprintf("addresses changed their meaning more than %d times; later names may be wrong", maxEpochs))
 			}
 			if epoch+1 < maxEpochs {
@@ -429,34 +404,12 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
 				e.times = append(e.times, l.loaded)
 			}
 		}
-		// What lies over the ends of the new range keeps its rest.
-		var parts []owner
-		if from < to {
-			if o := owners[from]; o.base < base {
-				parts = append(parts, owner{o.base, base, o.load})
-			}
-		}
-		if end > base {
-			parts = append(parts, owner{base, end, i})
-		}
-		if from < to {
-			if o := owners[to-1]; o.end > end {
-				parts = append(parts, owner{end, o.end, o.load})
-			}
-		}
-		owners = slices.Replace(owners, from, to, parts...)
 		first[i] = epoch
 		same[i] = i
 		if k, ok := found[l.module]; ok && (epoch == 0 || list[k.last].unloaded > e.times[epoch-1]) {
 			same[i] = k.first
 		}
 		found[l.module] = life{same[i], i}
-	}
-	at := func(time uint64) int64 {
-		if time >= maxTime {
-			return modules.Always
-		}
-		return c.at(time)
 	}
 	// bounds of an epoch in nanoseconds. Neighbours may begin in the same
 	// one; the times of spaces must differ nevertheless.
@@ -471,15 +424,11 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
 		l := &list[i]
 		m := l.module
 		m.PointerSize = pointer
-		m.Loaded, m.Unloaded = at(l.loaded), at(l.unloaded)
-		e.loads = append(e.loads, m)
-		last[i] = first[i]
-		for last[i] < len(e.times) && l.unloaded > e.times[last[i]] {
-			last[i]++
-		}
+		last, _ := slices.BinarySearch(e.times, l.unloaded)
+		last = max(last, first[i])
 		m.Loaded, m.Unloaded = begins[first[i]], modules.Always
-		if last[i]+1 < len(begins) {
-			m.Unloaded = begins[last[i]+1]
+		if last+1 < len(begins) {
+			m.Unloaded = begins[last+1]
 		}
 		if k, ok := index[same[i]]; ok {
 			look[k].Unloaded = max(look[k].Unloaded, m.Unloaded)

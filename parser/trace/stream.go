@@ -61,6 +61,12 @@ type stream struct {
 	level  uint8
 	thread uint64 // the system's id
 	chunks []chunk
+	// begun says that the first record was looked at. inherited has the records of
+	// a chunk of size 0 before all others, inheritedCalls is how many enters they
+	// are; see inherit.
+	begun          bool
+	inherited      string
+	inheritedCalls int64
 
 	// What scanning found.
 	count       int64
@@ -207,8 +213,8 @@ func (s *stream) sample(d *decoder) {
 	})
 }
 
-// floor returns the last sample whose events before are all earlier than a
+// sampleBefore returns the last sample whose events before are all earlier than a
 // time in units.
-func (s *stream) floor(time uint64) int {
+func (s *stream) sampleBefore(time uint64) int {
 	return max(sort.Search(len(s.samples), func(k int) bool { return k > 0 && s.samples[k].shown >= time })-1, 0)
 }

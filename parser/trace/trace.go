@@ -27,6 +27,9 @@
 // were entered before the log's first event: their leaves are there, and the
 // STACK record says what they are leaves of, but no enter.
 //
+// The calls that a forked child was born in are the exception: they get enters
+// (inherit.go).
+//
 // # Memory
 //
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
@@ -178,6 +181,11 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range g.w.all {
+		if err := g.w.inherit(s); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := g.readProcess(); err != nil {
 		return nil, err
 	}
@@ -276,6 +284,7 @@ func (g *growth) describe(v *view) {
 	info.Format, info.Why, info.Size = formatName, "the file says so", w.size
 	lost := p.lost
 	levels := 0
+	var inherited []string
 	for _, s := range w.all {
 		info.Records += s.count
 		info.DamageBytes += s.damageBytes
@@ -283,6 +292,9 @@ func (g *growth) describe(v *view) {
 		lost += s.lost
 		if s.level > 0 && s.count > 0 {
 			levels++
+		}
+		if n := s.inheritedCalls; n > 0 {
+			inherited = append(inherited, fmt.Sprintf("calls that were open on thread %d when the process was forked: %d; their enters are the parent's", s.thread, n))
 		}
 	}
 	info.DamageBytes += w.damageBytes + p.damageBytes
@@ -318,7 +330,11 @@ func (g *growth) describe(v *view) {
 		note("a ring: each thread keeps its last %d bytes", v.header.Ring)
 	}
 	if v.header.Flags&FlagSnapshot != 0 {
-		note("a snapshot of a ring")
+		if v.header.Flags&FlagRing != 0 {
+			note("a snapshot of a ring")
+		} else {
+			note("a copy that was made while the program ran")
+		}
 	}
 	if v.header.MinDuration > 0 {
 		note("calls shorter than %v were dropped", time.Duration(min(v.header.MinDuration, math.MaxInt64)))
@@ -336,7 +352,16 @@ func (g *growth) describe(v *view) {
 	if n := len(v.epochs.times); n > 0 {
 		note("modules were replaced by others at their addresses %d times", n)
 	}
-	info.Notes = append(info.Notes, w.notes...)
+	info.Notes = append(info.Notes, inherited[:min(len(inherited), maxNotes)]...)
+	for _, l := range []struct {
+		left
+		what string
+	}{{w.unmade, "were being made"}, {w.unknown, "are of a kind that is not known"}} {
+		if l.n > 0 {
+			note("chunks that %s are left out: %d, the first at offset %d, %d bytes in all", l.what, l.n, l.first, l.bytes)
+		}
+	}
+	info.Notes = append(info.Notes, v.clock.steps(v.wall)...)
 	info.Notes = append(info.Notes, p.notes...)
 }
 
@@ -350,25 +375,10 @@ func (l *Log) Header() Header { return l.view.Load().header }
 // another at their addresses seem to live from beginning to end.
 func (l *Log) Modules(int) *modules.Map { return l.view.Load().epochs.modules }
 
-// Loads returns the modules with the times, in nanoseconds of the log's clock,
-// at which they were really loaded and unloaded, in that order. A library that
-// was loaded several times is there several times.
-func (l *Log) Loads() []modules.Module { return l.view.Load().epochs.loads }
-
 // Clock returns the log's clock: nanoseconds of the system's monotonic clock,
-// and the local time of the first calibration.
+// and the local time of the first calibration. Where a later one says another,
+// the notes say so.
 func (l *Log) Clock(int) timeparse.Clock { return l.view.Load().wall }
-
-// wall relates nanoseconds to the local time of the recorded program.
-func (c *clock) wall() timeparse.Clock {
-	for _, p := range c.points {
-		if p.wall != 0 {
-			local := time.Unix(0, p.wall).UTC().Add(time.Duration(p.ahead) * time.Second)
-			return timeparse.Clock{Start: local, Zero: int64(p.ns), HasWall: true, Resolution: 1}
-		}
-	}
-	return timeparse.Clock{Zero: c.segments[0].ns, Resolution: 1}
-}
 
 // Spaces returns two spaces for each epoch: entries and return addresses.
 func (l *Log) Spaces(int) []parser.Space { return l.view.Load().epochs.spaces }

@@ -48,7 +48,9 @@ func (t *Term) write(b *strings.Builder) {
 	if t.Column == Text && t.Op == Contains {
 		b.WriteString(quote(t.Value, func(p *parser) bool {
 			e := p.not()
-			return e != nil && e.Kind == Leaf && e.Term.Column == Text && e.Term.Op == Contains && e.Term.Value == t.Value
+			// Behind a column's name it would be read as an operator.
+			operator := strings.IndexByte(":=!<>", t.Value[0]) >= 0 && !strings.HasPrefix(t.Value, "::")
+			return e != nil && e.Kind == Leaf && e.Term.Column == Text && e.Term.Op == Contains && e.Term.Value == t.Value && !operator
 		}))
 		return
 	}

@@ -178,7 +178,8 @@ func negate(e *Expr) *Expr {
 }
 
 // column reads a column's name and the colon, if they are next. A word with a
-// colon that is none is an error, unless it is the beginning of a::b or of C:\.
+// colon that is none is an error, unless it is the beginning of a::b or of C:\,
+// and so is a column without its colon before an operator.
 func (p *parser) column() (c Column, ok bool) {
 	rest := p.text[p.at:]
 	n := 0
@@ -186,6 +187,7 @@ func (p *parser) column() (c Column, ok bool) {
 		n++
 	}
 	if n == 0 || n == len(rest) || rest[n] != ':' {
+		p.checkColon(n)
 		return Text, false
 	}
 	after := rest[n+1:]
@@ -201,6 +203,55 @@ func (p *parser) column() (c Column, ok bool) {
 	}
 	p.fail(p.at, "there is no column %q; a text with a colon is put in quotes", rest[:n])
 	return Text, false
+}
+
+// checkColon fails where the next n bytes are a column's name, and what follows
+// says that its colon was forgotten or stands behind a blank. func<a> is a text,
+// with the arguments of a template.
+func (p *parser) checkColon(n int) {
+	c, ok := ColumnNamed(p.text[p.at : p.at+n])
+	if !ok {
+		return
+	}
+	q := &parser{text: p.text, at: p.at + n}
+	q.blanks()
+	apart := q.at > p.at+n
+	colon := apart && q.peek() == ':' && !strings.HasPrefix(q.text[q.at:], "::")
+	if colon {
+		q.at++
+		q.blanks()
+	}
+	start := q.at
+	for q.at < len(q.text) && strings.IndexByte("=!<>~", q.text[q.at]) >= 0 {
+		q.at++
+	}
+	op := q.text[start:q.at]
+	switch {
+	case colon:
+	case op == "", apart && op[0] == '~', op[0] == '<' && !c.numeric():
+		return
+	}
+	op, not := strings.ReplaceAll(op, "!", ""), strings.Contains(op, "!")
+	switch {
+	case strings.Contains(op, "~"):
+		op = "~"
+	case op == "==":
+		op = "="
+	}
+	if c.numeric() && op == "~" || !c.numeric() && op != "=" && op != "~" {
+		op = ""
+	}
+	q.blanks()
+	start = q.at
+	if _, _, ok := q.value(op == "~"); !ok || q.at == start {
+		p.fail(p.at, "a value is expected after %s:", c.String())
+		return
+	}
+	term := c.String() + ":" + op + q.text[start:q.at]
+	if not {
+		term = "-" + term
+	}
+	p.fail(p.at, "a column's name is followed by its colon: write %s; a text is put in quotes", term)
 }
 
 // numeric says that a column is compared as a number, textual that it is
@@ -334,6 +385,8 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 	if c.numeric() && op != "~" {
 		r, err := parseRange(c, op, value)
 		switch {
+		case err == nil && strings.Contains(value, "..") && r.reversed() && !(quoted && asText):
+			return nil, &Error{0, "the range is the wrong way round: its smaller bound comes first", nil}
 		case err == nil && !(quoted && asText) && !(c == Address && op == "" && !strings.Contains(value, "..")):
 			t.Op, t.Range = Between, r
 			t.Value, t.quoted = op+value, false
@@ -363,6 +416,9 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 // eventWords are what the column [Event] has.
 var eventWords = []string{rows.Enter.String(), rows.Leave.String(), rows.Unknown.String()}
 
+// symbolWords are what the column [Symbols] has: the statuses of package symbols.
+var symbolWords = []string{"matched", "embedded", "exports only", "mismatched", "unverified", "not found", "pending"}
+
 // noteWords are what notes are made of, joined by "; ": the marks of the pairing,
 // and what is said of addresses.
 var noteWords = []string{"open", "running", "no leave", "stray", "tail", "damaged", "no enter",
@@ -371,8 +427,8 @@ var noteWords = []string{"open", "running", "no leave", "stray", "tail", "damage
 // marks are how many of noteWords are marks.
 const marks = 7
 
-// checkWord says why a term of a column that has a few words can match none. A
-// whole note may be several words, and is not checked.
+// checkWord says why a term of a column that has a few words, or digits, can match
+// none. A whole note may be several words, and is not checked.
 func (t *Term) checkWord() *Error {
 	if t.Value == "" || t.Op == Matches {
 		return nil
@@ -380,10 +436,21 @@ func (t *Term) checkWord() *Error {
 	switch {
 	case t.Column == Event && !slices.ContainsFunc(eventWords, t.MatchText):
 		return &Error{0, "event: is enter, leave or unknown, not %q", []any{t.Value}}
+	case t.Column == Symbols && !slices.ContainsFunc(symbolWords, t.MatchText):
+		return &Error{0, "symbols: is %s, not %q", []any{strings.Join(symbolWords, ", "), t.Value}}
+	case t.Column == Address && t.Op != Between && !partOfAddress(t.Value):
+		return &Error{0, "an address is expected, such as 0x401000", nil}
 	case t.Column == Mark && t.Op == Contains && !strings.Contains(t.Value, ";") && !slices.ContainsFunc(noteWords, t.MatchText):
 		return &Error{0, "%q is part of no mark; there are %s", []any{t.Value, strings.Join(noteWords[:marks], ", ")}}
 	}
 	return nil
+}
+
+// partOfAddress reports whether addresses, as they are written, can have a text in
+// them.
+func partOfAddress(text string) bool {
+	digits := strings.TrimPrefix(strings.TrimPrefix(lower(text), "0x"), "x")
+	return len(digits) <= 16 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // regexpError leaves the package's prefix out.

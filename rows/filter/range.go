@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -40,6 +41,20 @@ func (r *Range) Has(n int64) bool {
 		return n >= r.Low || n <= r.High
 	}
 	return n >= r.Low && n <= r.High
+}
+
+// reversed reports whether the bounds of a range are the wrong way round, so that it
+// holds for nothing.
+func (r *Range) reversed() bool {
+	switch r.Measure {
+	case Number:
+		return r.Low > r.High
+	case Wall:
+		return !r.To.IsZero() && r.From.After(r.To)
+	case Unsigned:
+		return r.First > r.Last
+	}
+	return false
 }
 
 // HasAddress reports whether an address lies in a range of addresses.
@@ -174,7 +189,9 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 	switch c {
 	case Duration, Self:
 		p, err := parseSpan(text, unit)
-		if err == nil && p.unitless && p.n != 0 {
+		if err == nil && p.unitless && p.n == 0 {
+			p.step = 1 // no unit's last digit is left open
+		} else if err == nil && p.unitless {
 			err = &Error{len(text), "a unit is expected after %s: ns, us, ms, s, m or h", []any{text}}
 		}
 		if err == nil && p.n < 0 {
@@ -192,12 +209,21 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 		return p, err
 	case Address:
 		n, err := strconv.ParseUint(text, 0, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return point{}, &Error{0, "the number is too large", nil}
+		}
 		if err != nil {
 			return point{}, &Error{0, "an address is expected, such as 0x401000", nil}
 		}
 		return point{measure: Unsigned, address: n}, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) && n > 0 {
+		return point{}, &Error{0, "the number is too large", nil}
+	}
+	if err == nil && n < 0 {
+		return point{}, &Error{0, "%s: is never negative", []any{c.String()}}
+	}
 	if err != nil || strings.HasPrefix(text, "+") {
 		return point{}, &Error{0, "a number is expected after %s:", []any{c.String()}}
 	}

@@ -104,7 +104,8 @@ type search struct {
 	best                                 [5]*candidate // by rank
 	seen                                 map[string]bool
 	unused                               bool // no record lies in the module
-	// trouble says what is wrong with the last server that failed.
+	// trouble says what is wrong with the last server that failed, or with the last
+	// file that is there and may not be opened.
 	trouble symbols.Phrase
 }
 
@@ -236,6 +237,7 @@ func (s *search) places(names, keys []string, visit func(path string) bool) {
 		switch {
 		case p.folder.err != nil:
 			s.note(p.path, "cannot be read: %v", plainError(p.folder.err))
+			s.refused(p.path, p.folder.err)
 		case !found:
 			s.note(p.path, "no %s, flat or in a store's folders", strings.Join(names, ", "))
 		}
@@ -287,6 +289,7 @@ func (s *search) recorded(path string, what symbols.Phrase, visit func(path stri
 			s.note(path, "%s: no such file", what)
 		case err != nil:
 			s.note(path, "%s, not opened: %v", what, plainError(err))
+			s.refused(path, err)
 		default:
 			visit(allowed)
 		}
@@ -306,6 +309,13 @@ func (s *search) findImages() {
 	}
 }
 
+// refused keeps that a file may not be opened.
+func (s *search) refused(path string, err error) {
+	if errors.Is(err, fs.ErrPermission) {
+		s.trouble = symbols.Say("%s: %v", path, plainError(err))
+	}
+}
+
 // tryImage opens a file as the module's image and judges it.
 func (s *search) tryImage(path string) {
 	if s.seen[path] {
@@ -315,6 +325,7 @@ func (s *search) tryImage(path string) {
 	file, err := s.open(path)
 	if err != nil {
 		s.note(path, "cannot be opened: %v", plainError(err))
+		s.refused(path, err)
 		return
 	}
 	img, err := image.Open(file)
@@ -493,6 +504,7 @@ func (s *search) trySymbols(path string, isImage bool) {
 	table, err := s.openTable(path)
 	if err != nil {
 		s.note(path, "%v", plainError(err))
+		s.refused(path, err)
 		return
 	}
 	id := table.Identity()

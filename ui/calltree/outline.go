@@ -55,6 +55,24 @@ func (o *outline) set(roots []*app.TreeNode) {
 	o.flatten()
 }
 
+// openPaths unfolds what has no calls of its own, but leads to some.
+func (o *outline) openPaths(list []*app.TreeNode, parent key) {
+	for _, n := range list {
+		thread := n.Function == "" && !n.Other
+		if n.Calls != 0 && !thread || len(o.open) >= maxPaths {
+			continue
+		}
+		k := keyOf(parent, n)
+		if n.Calls == 0 && len(n.Children) > 0 {
+			o.open[k] = true
+		}
+		o.openPaths(n.Children, k)
+	}
+}
+
+// maxPaths bounds what is unfolded unasked.
+const maxPaths = 200
+
 // reset folds everything.
 func (o *outline) reset() { o.open = nil }
 

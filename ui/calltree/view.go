@@ -28,6 +28,8 @@ type View struct {
 	Grid    *grid.Grid
 	// OnOptions is told that another tree is wanted.
 	OnOptions func(opt app.TreeOptions)
+	// ThreadName returns the name of a thread, "" for none.
+	ThreadName func(id uint32) string
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionRef)
 	// OnMenu is asked for a function's context menu.
@@ -145,6 +147,13 @@ func (v *View) Show(tree *app.Tree, digits int) {
 		v.Grid.SetCurrent(at)
 		v.Grid.Centre(at)
 	}
+}
+
+// OpenPaths unfolds what only leads to calls that a filter shows.
+func (v *View) OpenPaths() {
+	v.outline.openPaths(v.outline.roots, 0)
+	v.outline.flatten()
+	v.Grid.Reload()
 }
 
 func (v *View) showCount() {
@@ -297,14 +306,20 @@ func (v *View) decorate(dst []grid.Decor, list []rows.Row, _ int64) {
 }
 
 // name says what a node stands for.
-func name(n *app.TreeNode) string {
+func (v *View) name(n *app.TreeNode) string {
 	switch {
 	case n.Function != "":
 		return n.Function
 	case n.Other:
 		return lang.L("(rare calls)")
 	}
-	return lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(n.Thread), 10)})
+	text := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(n.Thread), 10)})
+	if v.ThreadName != nil {
+		if name := v.ThreadName(n.Thread); name != "" {
+			text += "  " + name
+		}
+	}
+	return text
 }
 
 func titles() map[string]string {
@@ -324,14 +339,14 @@ func (v *View) columns() []grid.Column {
 	}
 	times := func(id string, of func(n *app.TreeNode) int64) grid.Column {
 		return grid.Column{ID: id, Width: 92, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
-			if n.Timed > 0 {
+			if n.Timed+n.Running > 0 {
 				c.Text = table.AppendDuration(c.Text, of(n), v.digits)
 			}
 		})}
 	}
 	shares := func(id string, of func(n *app.TreeNode) int64) grid.Column {
 		return grid.Column{ID: id, Width: 104, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
-			if v.tree.Total <= 0 || n.Timed == 0 {
+			if v.tree.Total <= 0 || n.Timed+n.Running == 0 {
 				return
 			}
 			s := min(float64(of(n))/float64(v.tree.Total), 1)
@@ -348,7 +363,7 @@ func (v *View) columns() []grid.Column {
 				if row.node.Function == "" {
 					c.Ink = grid.Dim
 				}
-				c.Text = append(c.Text, name(row.node)...)
+				c.Text = append(c.Text, v.name(row.node)...)
 			}
 		}},
 		times("total", total), shares("share", total), times("self", self), shares("selfshare", self),

@@ -52,7 +52,7 @@ func shown(v *View) string {
 		if v.Grid.Current() == int64(i) {
 			cursor = " <"
 		}
-		fmt.Fprintf(&b, "%s%s %s%s\n", strings.Repeat("  ", r.level), sign, name(r.node), cursor)
+		fmt.Fprintf(&b, "%s%s %s%s\n", strings.Repeat("  ", r.level), sign, v.name(r.node), cursor)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -64,6 +64,33 @@ func (v *View) typed(keys string) {
 		} else {
 			v.Grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyName(k)})
 		}
+	}
+}
+
+// What leads to calls that a filter shows is unfolded, the rest is not.
+func TestOpenPaths(t *testing.T) {
+	v := newView(t)
+	v.Show(&app.Tree{Roots: []*app.TreeNode{
+		node("main", 0, 0, node("load", 0, 0, node("read", 5, 5, node("fread", 5, 5))), node("paint", 0, 0)),
+		node("worker", 10, 10, node("step", 5, 5)),
+	}}, 3)
+	v.OpenPaths()
+	if got, want := shown(v), "- main <\n  - load\n    + read\n    paint\n+ worker"; got != want {
+		t.Errorf("shown\n%s\nwant\n%s", got, want)
+	}
+	// Threads stay folded; the paths in them do not.
+	v.ThreadName = func(id uint32) string { return map[uint32]string{7: "render"}[id] }
+	thread := node("", 5, 0, node("main", 0, 0, node("read", 5, 5)))
+	thread.Thread = 7
+	v.ask()
+	v.Show(&app.Tree{Roots: []*app.TreeNode{thread, node("", 1, 0)}}, 3)
+	v.OpenPaths()
+	if got, want := shown(v), "+ Thread 7  render <\n  Thread 0"; got != want {
+		t.Errorf("shown\n%s\nwant\n%s", got, want)
+	}
+	v.typed("+")
+	if got, want := shown(v), "- Thread 7  render <\n  - main\n      read\n  Thread 0"; got != want {
+		t.Errorf("shown\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -95,14 +95,17 @@ func (c *Controller) trace(event string) {
 // Give takes files and folders in any order, as they are dropped on the
 // window or given as arguments, and uses each for what it is.
 func (c *Controller) Give(paths []string) {
-	if len(paths) == 0 {
-		return
+	if len(paths) > 0 {
+		c.give(paths, c.take)
 	}
+}
+
+func (c *Controller) give(paths []string, use func(given)) {
 	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
 		given := sortPaths(paths)
 		return func(current bool) {
 			if current {
-				c.take(given)
+				use(given)
 			}
 		}
 	})
@@ -148,7 +151,16 @@ func (c *Controller) take(g given) {
 func (c *Controller) SetLog(path string) {
 	path = cleanPath(path)
 	if path != "" {
-		c.Give([]string{path})
+		c.give([]string{path}, func(g given) {
+			c.take(g)
+			switch name := filepath.Base(path); {
+			case g.log != "":
+			case g.modules != "":
+				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is text, not a log; it was taken as the modules file.", data{"Name": name})})
+			case len(g.symbols) > 0:
+				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", data{"Name": name})})
+			}
+		})
 		return
 	}
 	in := c.state.Wanted
@@ -569,8 +581,7 @@ func (c *Controller) saveBy(path string, write func(ctx context.Context, s Sessi
 			case errors.Is(err, context.Canceled):
 				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
 			default:
-				c.say(&Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
-					Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error(), Offer: OfferSave})
+				c.say(notSaved(err))
 				c.trace("error " + err.Error())
 			}
 		}

@@ -179,6 +179,20 @@ func TestSwappedInputsAreNoticed(t *testing.T) {
 	}
 }
 
+// What is given as the log and is none is taken for what it is, which is said.
+func TestNoLogIsSaid(t *testing.T) {
+	d := newDesk(t, &fake.Engine{Rows: 10})
+	d.SetLog(d.file("notes.txt", "0x1000 0x1000 a.exe\n"))
+	if m := d.waitMessage(); !strings.Contains(m.Text, "notes.txt is text") || d.State().Wanted.Log != "" {
+		t.Errorf("message %+v", m)
+	}
+	d.Dismiss()
+	d.SetLog(t.TempDir())
+	if m := d.waitMessage(); !strings.Contains(m.Text, "symbol path") || len(d.State().Wanted.Symbols) != 1 {
+		t.Errorf("message %+v", m)
+	}
+}
+
 func TestGiveSortsFiles(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
@@ -480,6 +494,18 @@ func TestThousands(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 999_999_999: "999,999,999", -1: "-1", -1234: "-1,234"} {
 		if got := control.Thousands(n); got != want {
 			t.Errorf("Thousands(%d) = %q", n, got)
+		}
+	}
+}
+
+// A log that tells its modules needs no modules file, also if it tells of none.
+func TestNoModulesInTheLog(t *testing.T) {
+	for own, want := range map[bool]string{true: "The log tells of no modules", false: "Without the modules file"} {
+		d := newDesk(t, &fake.Engine{Rows: 10, Modules: []app.ModuleState{}, Facts: control.Facts{OwnModules: own}})
+		d.SetLog(d.log())
+		d.waitEvent("loaded")
+		if m := d.State().Message; m == nil || !strings.Contains(m.Text, want) || (m.Offer == control.OfferModules) == own {
+			t.Errorf("own %t: %+v", own, m)
 		}
 	}
 }

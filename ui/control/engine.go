@@ -125,9 +125,11 @@ func (s appSession) Facts() Facts {
 		f.Runs = append(f.Runs, Run{r.Count, r.HasModules})
 	}
 	if info.Why != "" {
-		f.Details = append(f.Details, info.Format+": "+info.Why)
+		f.Details = append(f.Details, info.Format+": "+Translate(app.Said(info.Why)))
 	}
 	f.Details = append(f.Details, f.Warnings...)
-	f.Details = append(f.Details, info.Notes...)
+	for _, n := range info.Notes {
+		f.Details = append(f.Details, Translate(app.Said(n)))
+	}
 	return f
 }

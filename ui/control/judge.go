@@ -151,6 +151,8 @@ func (c *Controller) advise() {
 	case t.Mismatched > 0:
 		c.say(&Message{Level: LevelBad, Text: Count("{{.N}} module has a symbol file of another build; it gives no names.", "{{.N}} modules have symbol files of another build; they give no names.", int64(t.Mismatched)),
 			Next: lang.L("Add the folder with the symbols of the build that was recorded. The modules panel says which file and why."), Details: mismatches(s.Modules), Offer: OfferSymbols})
+	case len(s.Modules) == 0 && s.Facts.OwnModules:
+		c.say(&Message{Level: LevelWarn, Text: lang.L("The log tells of no modules, so addresses have no names."), Details: details})
 	case len(s.Modules) == 0:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("Without the modules file, addresses have no names."),
 			Next: lang.L("Choose the modules file that was written with this log (LogDetails.bin)."), Details: details, Offer: OfferModules})

@@ -2,10 +2,13 @@ package control
 
 import (
 	"context"
+	"slices"
 
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
 )
 
 // Marks is what a session knows of what traces have beside their events; see
@@ -25,30 +28,69 @@ type Mark struct {
 	ThreadName string
 }
 
-// A MarkList is the first marks that a text finds, in order of time.
+// A MarkList is the first marks that are wanted, in order of time.
 type MarkList struct {
 	Marks []Mark
 	// More says that there are more of them.
 	More bool
 }
 
-// Marks asks for the marks whose text holds a text.
+// Marks asks for the marks whose text holds a text and that [AboutMarks] of the
+// selection wants.
 func (c *Controller) Marks(text string, done func(list MarkList, err error)) {
-	analyse(c, &c.analysing.marks, lang.L("Reading marks"), func(ctx context.Context, s Session, _ app.Selection, _ app.Progress) (MarkList, error) {
+	c.readMarks(&c.analysing.marks, text, AboutMarks(c.Wanted().Where), done)
+}
+
+// AllMarks asks for the marks whatever is selected.
+func (c *Controller) AllMarks(done func(list MarkList, err error)) {
+	c.readMarks(&c.analysing.allMarks, "", &filter.Expr{}, done)
+}
+
+func (c *Controller) readMarks(kind **job, text string, about *filter.Expr, done func(list MarkList, err error)) {
+	analyse(c, kind, lang.L("Reading marks"), func(ctx context.Context, s Session, _ app.Selection, _ app.Progress) (MarkList, error) {
 		var list MarkList
-		names := make(map[uint32]string)
+		names := threadNames{names: make(map[uint32]string)}
 		for _, t := range s.Threads() {
-			names[t.ID] = t.Name
+			names.names[t.ID] = t.Name
 		}
 		err := s.Marks(ctx, app.MarkQuery{Text: text}, func(m *app.Mark) bool {
+			at := rows.Row{Event: rows.Enter, Thread: m.Thread, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall}
+			if !about.Matches(&at, names) {
+				return true
+			}
 			if list.More = len(list.Marks) == MaxMarks; list.More {
 				return false
 			}
-			list.Marks = append(list.Marks, Mark{*m, names[m.Thread]})
+			list.Marks = append(list.Marks, Mark{*m, names.names[m.Thread]})
 			return true
 		})
 		return list, err
 	}, done)
+}
+
+// threadNames is all that conditions on threads and times ask for.
+type threadNames struct {
+	filter.Env
+	names map[uint32]string
+}
+
+func (t threadNames) ThreadName(id uint32) string { return t.names[id] }
+
+// AboutMarks returns the part of a filter that can be asked of marks, which are
+// no rows: its conditions on thread and time.
+func AboutMarks(where string) *filter.Expr {
+	e, err := filter.Parse(where)
+	if err != nil {
+		return &filter.Expr{}
+	}
+	return filter.Join(slices.DeleteFunc(e.Parts(), func(p *filter.Expr) bool { return !aboutMarks(p) }))
+}
+
+func aboutMarks(e *filter.Expr) bool {
+	if e.Kind == filter.Leaf {
+		return e.Term.Column == filter.Thread || e.Term.Column == filter.Time
+	}
+	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !aboutMarks(a) })
 }
 
 // RowOfMark finds the row to go to for a mark.

@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -124,5 +126,36 @@ func TestPhrases(t *testing.T) {
 	}
 	if err := language.Set(language.English); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What the engine says of logs is said in the window's language and without the
+// flags of the command.
+func TestCausesAreTranslated(t *testing.T) {
+	defer func() {
+		if err := language.Set(language.English); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	e := &fake.Engine{Rows: 10, SaveErr: app.CheckCorrected("chrome")}
+	d := newDesk(t, e)
+	d.SetLog(d.log())
+	d.waitEvent("loaded")
+	for code, want := range map[string][2]string{
+		language.English: {"this is a program or library, not a log", "this format has the times that were recorded, no corrected durations"},
+		language.Chinese: {"这是程序或库，不是日志", "此格式只有记录的时间，没有校正后的耗时"},
+	} {
+		if err := language.Set(code); err != nil {
+			t.Fatal(err)
+		}
+		if got := control.Cause(&app.InputError{Path: "/x.dat", Err: errors.New("/x.dat: this is a program or library, not a log")}); got != want[0] {
+			t.Errorf("%s: %q", code, got)
+		}
+		d.Dismiss()
+		d.Save(filepath.Join(t.TempDir(), "x.json"), "chrome", app.SaveOptions{})
+		m := d.waitMessage()
+		if !strings.Contains(m.Text, want[1]) || strings.Contains(m.Text+m.Next+m.Details, "--") {
+			t.Errorf("%s: %+v", code, m)
+		}
 	}
 }

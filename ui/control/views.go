@@ -39,17 +39,19 @@ func (s appSession) Timeline() Timeline { return s.Session.Timeline() }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, marks *job
+	statistics, threads, tree, measure, marks, allMarks *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *openTimeline
 }
 
-func (a *analysing) jobs() []*job { return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks} }
+func (a *analysing) jobs() []*job {
+	return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks, a.allMarks}
+}
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks, &a.allMarks} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -258,8 +260,9 @@ func (c *Controller) SaveStatistics(path string, list []app.FunctionStat) {
 			case errors.Is(err, context.Canceled):
 				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
 			default:
-				c.say(&Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
-					Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error()})
+				m := notSaved(err)
+				m.Offer = OfferNone // it is about the log
+				c.say(m)
 			}
 		}
 	})

@@ -86,8 +86,7 @@ func Hosts(servers []string) []string {
 	return hosts
 }
 
-// cause puts an error into words for the window: those of the system are
-// translated, the engine's own are said as they are.
+// cause puts an error into words for the window.
 func cause(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -101,9 +100,25 @@ func cause(err error) string {
 	}
 	var in *app.InputError
 	if errors.As(err, &in) {
-		return in.Err.Error()
+		// The path is said before it.
+		return Translate(app.Said(strings.TrimPrefix(in.Err.Error(), in.Path+": ")))
 	}
-	return err.Error()
+	return Translate(app.Said(err.Error()))
+}
+
+// notSaved is the message for a file that could not be saved.
+func notSaved(err error) *Message {
+	m := &Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
+		Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error(), Offer: OfferSave}
+	if errors.Is(err, app.ErrRecordedTimes) {
+		m.Next, m.Details = RecordedTimes(), ""
+	}
+	return m
+}
+
+// RecordedTimes says what can be done where a format takes no corrected durations.
+func RecordedTimes() string {
+	return lang.L("Choose another format, or switch off \"Durations without the recorder's own time\" in the menu View.")
 }
 
 // openFailed is the message for a session that could not be opened.
@@ -118,6 +133,9 @@ func openFailed(in app.Inputs, err error) *Message {
 		m.Text = lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(in.Modules), "Cause": cause(err)})
 		m.Next = lang.L("Choose the modules file that was written with this log (LogDetails.bin).")
 		m.Offer = OfferModules
+	}
+	if errors.Is(err, app.ErrNoOverhead) {
+		m.Next, m.Details = lang.L("Switch off \"Durations without the recorder's own time\" in the menu View."), ""
 	}
 	return m
 }

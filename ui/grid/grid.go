@@ -183,7 +183,12 @@ func (g *Grid) Current() int64 {
 func (g *Grid) Selection() (first, last int64, ok bool) { return g.sel.bounds() }
 
 // SetCurrent selects one row and shows it.
-func (g *Grid) SetCurrent(row int64) { g.move(row, false) }
+func (g *Grid) SetCurrent(row int64) {
+	if row >= g.view.rows {
+		g.Reload() // it may have come since
+	}
+	g.move(row, false)
+}
 
 // Centre shows a row with some rows around it.
 func (g *Grid) Centre(row int64) {

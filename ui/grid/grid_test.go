@@ -346,6 +346,21 @@ func TestLabelsAndTails(t *testing.T) {
 	}
 }
 
+// A row that has come since the grid last asked can be chosen at once.
+func TestChooseANewRow(t *testing.T) {
+	src := &numbered{n: 10}
+	g, _ := window(t, src)
+	src.n = 20
+	g.SetCurrent(15)
+	if g.Current() != 15 {
+		t.Errorf("row %d", g.Current())
+	}
+	g.SetCurrent(25)
+	if g.Current() != 19 {
+		t.Errorf("row %d of 20", g.Current())
+	}
+}
+
 func TestRangeSelection(t *testing.T) {
 	g, w := window(t, &numbered{n: 1000})
 	w.Canvas().Capture()

@@ -27,12 +27,17 @@ func (v *viewport) setRows(n int64) {
 	v.clamp()
 }
 
-// setSize changes the height of the view and of a row. The first row stays.
+// setSize changes the height of the view and of a row. The first row stays, or,
+// where the end is seen of more than there is room for, the end.
 func (v *viewport) setSize(height, rowH int) {
+	atEnd := v.maxOffset() > 0 && v.offset() == v.maxOffset()
 	if rowH != v.rowH && v.rowH > 0 {
 		v.rest = v.rest * rowH / v.rowH
 	}
 	v.height, v.rowH = max(height, 0), max(rowH, 1)
+	if atEnd {
+		v.setOffset(v.maxOffset())
+	}
 	v.clamp()
 }
 

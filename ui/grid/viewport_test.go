@@ -104,6 +104,28 @@ func TestScrollIsExact(t *testing.T) {
 	}
 }
 
+// The end stays in sight when a message takes room from the table, but a view of
+// all rows does not scroll.
+func TestEndStaysInSight(t *testing.T) {
+	v := view(1000)
+	v.scrollTo(1000)
+	v.setSize(900, 20)
+	if v.offset() != v.maxOffset() {
+		t.Errorf("offset %d of %d", v.offset(), v.maxOffset())
+	}
+	v.scrollTo(500)
+	before := v.offset()
+	v.setSize(800, 20)
+	if v.offset() != before {
+		t.Errorf("the first row went from %d to %d", before, v.offset())
+	}
+	v = view(10)
+	v.setSize(100, 20)
+	if v.offset() != 0 {
+		t.Errorf("ten rows begin at %d", v.offset())
+	}
+}
+
 // Invariant 3.
 func TestThumbStaysUnderPointer(t *testing.T) {
 	const track = 1176

@@ -40,6 +40,7 @@ type View struct {
 	count  *widget.Label
 	digits int
 	more   bool // there are more than are listed
+	limit  string
 	dates  bool
 }
 
@@ -122,6 +123,12 @@ func (v *View) Show(list []control.Mark, more bool, digits int) {
 	v.List.Show(list)
 }
 
+// ShowLimit says which part of a filter the list is limited by, "" for none.
+func (v *View) ShowLimit(limit string) {
+	v.limit = limit
+	v.showCount()
+}
+
 func (v *View) arranged() {
 	v.showCount()
 	if v.List.Chosen() == nil && v.List.Len() > 0 {
@@ -134,6 +141,9 @@ func (v *View) showCount() {
 	text := control.Count("{{.N}} mark", "{{.N}} marks", n)
 	if v.more {
 		text = lang.L("the first {{.N}} marks; type to find others", data{"N": control.Thousands(n)})
+	}
+	if v.limit != "" {
+		text = lang.L("{{.Count}} with {{.Filter}}", data{"Count": text, "Filter": v.limit})
 	}
 	v.count.SetText(text)
 }

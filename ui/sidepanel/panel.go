@@ -155,16 +155,20 @@ func (p *Call) Frames() []string {
 	return list
 }
 
-// ShowRow shows what is known of a row; nil shows none.
-func (p *Call) ShowRow(r *rows.Row, f table.Format) {
+// ShowRow shows what is known of a row, and what the program wrote before it; nil
+// shows none.
+func (p *Call) ShowRow(r *rows.Row, f table.Format, mark string) {
 	if r == nil {
 		p.row = ""
-		p.details.SetText("")
+		p.details.SetText(lang.L("No row is chosen."))
 		p.ShowStack(nil, f.Digits)
 		p.ShowSource(Source{})
 		return
 	}
 	p.row = Describe(r, f)
+	if mark != "" {
+		p.row += "\n" + lang.L("Marks") + ": " + mark
+	}
 	p.details.SetText(p.row)
 }
 
@@ -197,7 +201,8 @@ func Describe(r *rows.Row, f table.Format) string {
 	for _, line := range [][2]string{
 		{"", r.Function},
 		{"", fmt.Sprintf("%s   %s %s", event, lang.L("Row"), control.Thousands(r.Index))},
-		{lang.L("Time"), string(table.AppendTime(nil, r, full)) + "   " + lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
+		{lang.L("Time"), string(table.AppendTime(nil, r, full))},
+		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
 		{lang.L("Duration"), string(table.AppendDuration(nil, r.Duration, f.Digits))},
 		{lang.L("Thread"), fmt.Sprintf("%d   %s", r.Thread, lang.L("depth {{.N}}", data{"N": r.Depth}))},
 		{lang.L("Module"), r.Module},

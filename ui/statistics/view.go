@@ -212,13 +212,19 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: width, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
 	}
-	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
+	durations := func(id string, title func() string, known func(f *stat) bool, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) {
-				if f.Timed > 0 {
+				if known(f) {
 					c.Text = table.AppendDuration(c.Text, key(f), v.digits)
 				}
 			}}
+	}
+	sums := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
+		return durations(id, title, (*stat).HasSums, key)
+	}
+	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
+		return durations(id, title, func(f *stat) bool { return f.Timed > 0 }, key)
 	}
 	shares := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: 76, Right: true, Falling: true, Compare: listing.By(key),
@@ -235,17 +241,17 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 		{ID: "calls", Title: func() string { return lang.L("Calls") }, Width: 80, Right: true, Falling: true,
 			Compare: listing.By(func(f *stat) int64 { return f.Calls }),
 			Cell:    func(f *stat, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(f.Calls)...) }},
-		times("total", func() string { return lang.L("Total") }, func(f *stat) int64 { return f.Total }),
+		sums("total", func() string { return lang.L("Total") }, func(f *stat) int64 { return f.Total }),
 		shares("share", func() string { return lang.L("% of all") }, nonRecursive),
-		times("self", func() string { return lang.L("Self") }, self),
+		sums("self", func() string { return lang.L("Self") }, self),
 		shares("selfshare", func() string { return lang.L("Self %") }, self),
-		times("mean", func() string { return lang.L("Mean") }, (*stat).Mean),
+		times("mean", func() string { return lang.L("Mean") }, func(f *stat) int64 { return f.Mean }),
 		times("min", func() string { return lang.L("Min") }, func(f *stat) int64 { return f.Min }),
 		times("p50", func() string { return "p50" }, func(f *stat) int64 { return f.P50 }),
 		times("p95", func() string { return "p95" }, func(f *stat) int64 { return f.P95 }),
 		times("p99", func() string { return "p99" }, func(f *stat) int64 { return f.P99 }),
 		times("max", func() string { return lang.L("Max") }, func(f *stat) int64 { return f.Max }),
-		times("nonrecursive", func() string { return lang.L("Non-recursive") }, nonRecursive),
+		sums("nonrecursive", func() string { return lang.L("Non-recursive") }, nonRecursive),
 		text("module", func() string { return lang.L("Module") }, 130, grid.Dim, func(f *stat) string { return f.Module }),
 	}
 	list[0].Grow = true

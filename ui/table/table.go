@@ -129,8 +129,8 @@ func Columns(f *Format) []grid.Column {
 	return list
 }
 
-// appendDecor says how many rows a folded call hides, and how often what begins
-// here is repeated.
+// appendDecor says how many rows a folded call hides, how often what begins here
+// is repeated, and what the program wrote before it.
 func appendDecor(dst []byte, d *grid.Decor) []byte {
 	if d == nil {
 		return dst
@@ -146,6 +146,12 @@ func appendDecor(dst []byte, d *grid.Decor) []byte {
 		dst = append(dst, '[')
 		dst = append(dst, control.Count("{{.N}} row", "{{.N}} rows", d.Hidden)...)
 		dst = append(dst, ']')
+	}
+	if d.Mark != "" {
+		if len(dst) > 0 {
+			dst = append(dst, "   "...)
+		}
+		dst = append(append(dst, "\u25c6 "...), d.Mark...)
 	}
 	return dst
 }

@@ -86,10 +86,8 @@ func (a *axis) setWidth(w int) {
 	if w == a.width || w <= 0 {
 		return
 	}
-	if a.width > 0 {
-		// The same time is seen.
-		a.perPx *= float64(a.width) / float64(w)
-	}
+	// The same time is seen, also that which was chosen before there was a width.
+	a.perPx *= float64(max(a.width, 1)) / float64(w)
 	a.width = w
 	a.clamp()
 }
@@ -115,13 +113,13 @@ func (a *axis) fitAll() { a.fit(a.first, a.last) }
 
 // fit shows a range with some room on both sides.
 func (a *axis) fit(from, to int64) {
-	length := max(float64(to-from), 1)
-	a.perPx = length / (0.9 * float64(max(a.width, 1)))
+	length, width := max(float64(to-from), 1), float64(max(a.width, 1))
+	a.perPx = length / (0.9 * width)
 	if from <= a.first && to >= a.last {
 		a.perPx = a.maxPerPx()
 	}
 	a.perPx = min(max(a.perPx, minPerPx), a.maxPerPx())
-	a.from = float64(from) + length/2 - a.perPx*float64(a.width)/2
+	a.from = float64(from) + length/2 - a.perPx*width/2
 	a.clamp()
 }
 

@@ -30,6 +30,17 @@ func TestZoomKeepsTheTimeUnderThePointer(t *testing.T) {
 	}
 }
 
+// What is to be seen may be chosen before there is a width.
+func TestFitBeforeTheWidth(t *testing.T) {
+	a := axis{}
+	a.setBounds(0, 1e9)
+	a.fit(1000, 2000)
+	a.setWidth(1000)
+	if from, to := a.seen(); from > 1000 || to < 2000 || to-from > 1500 {
+		t.Errorf("sees %d to %d", from, to)
+	}
+}
+
 func TestViewStaysWithinTheLog(t *testing.T) {
 	a := axis{}
 	a.setWidth(1000)

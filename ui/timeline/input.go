@@ -62,8 +62,10 @@ func (t *Timeline) TypedRune(r rune) {
 	case 'd', 'D':
 		t.panBy(0.15)
 	case 'f', 'F':
+		t.unhover()
 		t.FitChosen()
 	case '0':
+		t.unhover()
 		t.FitAll()
 	case '.':
 		t.step(false)
@@ -194,6 +196,7 @@ func (t *Timeline) step(back bool) {
 
 // pick chooses a call and says so.
 func (t *Timeline) pick(lane int, s Span) {
+	t.pin = nil
 	t.choose(lane, s)
 	if t.OnSelected != nil && s.Row >= 0 {
 		t.OnSelected(s.Row)
@@ -326,10 +329,12 @@ func (t *Timeline) MouseUp(e *desktop.MouseEvent) {
 		return
 	}
 	t.endMeasure()
-	if lane, s, ok := t.boxAt(e.Position); ok {
+	if f, ok := t.pinAt(e.Position); ok {
+		t.choosePin(f)
+	} else if lane, s, ok := t.boxAt(e.Position); ok {
 		t.pick(lane, s)
-	} else if t.chosen != nil {
-		t.chosen = nil
+	} else if t.chosen != nil || t.pin != nil {
+		t.chosen, t.pin = nil, nil
 		t.changed()
 	}
 }
@@ -462,6 +467,13 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 	if t.drag.kind != dragNone {
 		return
 	}
+	if f, ok := t.pinAt(e.Position); ok && t.MarkText != nil {
+		t.unhover()
+		name, _ := laneTexts(&t.shelf.lanes[f.lane].Lane)
+		t.tip.show(append(t.MarkText(f.mark.Number), name), e.Position.AddXY(14, 18), t.Size())
+		t.repaint(t.tip)
+		return
+	}
 	lane, s, ok := t.boxAt(e.Position)
 	if !ok {
 		t.unhover()
@@ -493,7 +505,7 @@ func (t *Timeline) MouseOut() {
 }
 
 func (t *Timeline) unhover() {
-	if t.hovered == nil {
+	if t.hovered == nil && !t.tip.Visible() {
 		return
 	}
 	t.hovered = nil

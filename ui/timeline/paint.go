@@ -24,6 +24,8 @@ type frame struct {
 	chosen  *place
 	hovered string
 	focused bool
+	marks   map[uint32][]Mark          // by thread
+	pin     *pin                       // the chosen one
 	found   func(function string) bool // nil marks nothing
 	// limit is the selected range of time, if limited.
 	limited        bool
@@ -57,6 +59,7 @@ func (f *frame) draw(img *image.RGBA) {
 	f.seams(body)
 	for i := from; i < to; i++ {
 		f.lane(i, body)
+		f.drawMarks(i, body)
 	}
 	p.Clip(img.Bounds())
 	f.drawGutter(from, to, h)

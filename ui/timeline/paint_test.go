@@ -75,6 +75,12 @@ func TestPictures(t *testing.T) {
 		src.spans[0][4].Some, src.spans[0][4].Shown = true, 123
 		golden(t, "filtered", frameOf(src, 480, 130, 1, &Light).image(480, 130))
 	})
+	t.Run("marks", func(t *testing.T) {
+		f := frameOf(small(), 480, 130, 1, &Light)
+		f.marks = map[uint32][]Mark{7: {{Time: 300}, {Time: 690}, {Time: 692}, {Time: 720}}, 9: {{Time: 500}}}
+		f.pin = &pin{1, Mark{Time: 500}}
+		golden(t, "marks", f.image(480, 130))
+	})
 	t.Run("two runs", func(t *testing.T) {
 		golden(t, "runs", frameOf(twoRuns(), 480, 130, 1, &Light).image(480, 130))
 	})

@@ -29,6 +29,10 @@ type Timeline struct {
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
+	// OnMark is told the number of a mark that was chosen, MarkText says what is
+	// said of one.
+	OnMark   func(number int)
+	MarkText func(number int) []string
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
 	OnMenu func(call Span, thread uint32, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
@@ -58,12 +62,16 @@ type Timeline struct {
 
 	chosen  *place
 	hovered *place
-	find    func(function string) bool
-	found   map[string]bool // what find said
-	limited bool
-	limFrom int64
-	limTo   int64
-	focused bool
+	// marks are those of each thread by time, pin is the one that was chosen.
+	marks               map[uint32][]Mark
+	markFirst, markLast int64
+	pin                 *pin
+	find                func(function string) bool
+	found               map[string]bool // what find said
+	limited             bool
+	limFrom             int64
+	limTo               int64
+	focused             bool
 
 	drag dragging
 
@@ -105,6 +113,7 @@ func (t *Timeline) SetSource(src Source) {
 		t.cancel()
 	}
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
+	t.marks, t.pin = nil, nil
 	t.axis = axis{width: t.axis.width}
 	t.shelf.lanes = nil
 	t.endMeasure()
@@ -117,8 +126,7 @@ func (t *Timeline) Reload() {
 	if t.src == nil {
 		t.shelf.set(nil)
 	} else {
-		first, last := t.src.Bounds()
-		t.axis.setBounds(first, last)
+		t.axis.setBounds(t.bounds())
 		t.axis.runs = t.src.Runs()
 		t.shelf.set(t.src.Lanes())
 	}
@@ -194,7 +202,9 @@ func (t *Timeline) reveal() {
 	x0, x1 := t.axis.x(c.span.From), t.axis.x(c.span.To)
 	if w := float64(t.axis.width); x1 < 0 || x0 > w || x1-x0 < 1 {
 		if x1-x0 < 3 {
-			t.axis.fit(c.span.From-4*(c.span.To-c.span.From), c.span.To+4*(c.span.To-c.span.From))
+			// Nearer than a few steps of the log's clock there is nothing to see.
+			around := 4 * max(c.span.To-c.span.From, 10*int64(math.Pow10(9-t.digits())))
+			t.axis.fit(c.span.From-around, c.span.To+around)
 		} else {
 			t.axis.pan((x0+x1)/2 - w/2)
 		}
@@ -347,6 +357,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, shelf: &t.shelf, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
+		marks: t.marks, pin: t.pin,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Count == 1 {

@@ -100,6 +100,56 @@ func (r *rig) drag(from, to fyne.Position, with fyne.KeyModifier) {
 
 func (r *rig) typeKey(name fyne.KeyName) { r.TypedKey(&fyne.KeyEvent{Name: name}) }
 
+// Marks say what they are under the pointer, can be chosen, and widen the time
+// that is seen.
+func TestMarks(t *testing.T) {
+	r := newRig(t, small())
+	r.MarkText = func(number int) []string { return []string{"mark " + itoa(int64(number))} }
+	r.OnMark = func(number int) { r.say("mark", int64(number)) }
+	list := []Mark{{Time: 700, Thread: 9, Number: 4}, {Time: 300, Thread: 9, Number: 3}, {Time: 705, Thread: 9, Number: 5}, {Time: 1500, Thread: 7, Number: 6}, {Time: 1, Thread: 8}}
+	r.SetMarks(list)
+	r.settle()
+	if r.axis.last != 1500 {
+		t.Errorf("the time ends at %d", r.axis.last)
+	}
+	y, _ := r.shelf.y(1, 0)
+	at := func(time int64, dy float32) fyne.Position {
+		return fyne.NewPos(gutterWidth+float32(r.axis.x(time)), rulerHeight+float32(y)+dy)
+	}
+	for _, test := range []struct {
+		at   fyne.Position
+		want string
+	}{
+		{at(300, lineHeight+2), "mark 3"},
+		{at(297, lineHeight+2), "mark 3"},
+		{at(300, 5), "mark 3"}, // its line goes through the call
+		{at(700, lineHeight+2), "mark 4"},
+		{at(705, lineHeight+2), "mark 5"},
+		{at(700, 5), "selected 9"}, // they are too close for lines
+		{at(400, lineHeight+2), ""},
+	} {
+		r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: test.at}})
+		if said := r.tip.Visible() && r.tip.lines[0].Text == test.want; said != strings.HasPrefix(test.want, "mark") {
+			t.Errorf("at %v: the pointer is told of a mark: %t", test.at, said)
+		}
+		r.click(test.at)
+		if got := r.heard(); got != test.want {
+			t.Errorf("at %v: %q, want %q", test.at, got, test.want)
+		}
+	}
+	r.axis.fit(0, 10)
+	if !r.ShowMark(list[0]) || r.ShowMark(list[4]) {
+		t.Error("marks are shown where their threads have lanes")
+	}
+	if x := r.axis.x(700); x < 0 || x > float64(r.axis.width) || r.pin == nil || r.pin.mark.Number != 4 {
+		t.Errorf("the mark is at %v", x)
+	}
+	r.SetMarks(nil)
+	if r.axis.last != 1000 || r.pin != nil {
+		t.Error("marks stay")
+	}
+}
+
 func TestClickChoosesTheCall(t *testing.T) {
 	src := small()
 	r := newRig(t, src)
@@ -468,6 +518,11 @@ func TestChooseFromOutside(t *testing.T) {
 	}
 	if r.heard() != "" {
 		t.Error("choosing from outside says so")
+	}
+	// A call shorter than the clock's step is shown among its neighbours.
+	r.Choose(7, Span{From: 500, To: 500, Row: 2})
+	if seen := r.axis.perPx * float64(r.axis.width); seen < 900 {
+		t.Errorf("only %v ns around it are seen", seen)
 	}
 	r.Choose(99, src.spans[0][0])
 	if r.Chosen() != 2 {

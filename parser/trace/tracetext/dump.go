@@ -24,7 +24,7 @@ func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 	if err != nil {
 		return fmt.Errorf("the header: %w", err)
 	}
-	if h.Granularity < trace.Granularity || h.Granularity&(h.Granularity-1) != 0 || h.Size < trace.ChunkHeaderSize {
+	if !h.Possible() {
 		return fmt.Errorf("the header: granularity %d and size %d are impossible", h.Granularity, h.Size)
 	}
 	fmt.Fprintf(out, "file major=%d minor=%d header=%d granularity=%d flags=%d pointer=%d system=%d machine=%d pid=%d started=%d "+

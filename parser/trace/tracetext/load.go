@@ -101,8 +101,7 @@ func (a *assembler) begin(l *line) {
 		State: uint32(l.field("state", 32, trace.StateEnded)), End: l.field("end", 64, 0),
 	}
 	a.size = l.field("size", 64, 0)
-	if a.header.Size < trace.HeaderSize || a.header.Size > 1<<20 || a.size > maxFile ||
-		a.header.Granularity < trace.Granularity || a.header.Granularity&(a.header.Granularity-1) != 0 || a.header.Granularity > 1<<28 {
+	if a.header.Size < trace.HeaderSize || a.header.Size > 1<<20 || a.size > maxFile || !a.header.Possible() {
 		l.fail("the sizes are impossible")
 		return
 	}

@@ -24,7 +24,7 @@ func (s *Session) Statistics(ctx context.Context, sel app.Selection, p app.Progr
 	list := make([]app.FunctionStat, len(names))
 	for i, name := range names {
 		calls := s.engine.Rows/14 + int64(len(sel.Where))
-		list[i] = app.FunctionStat{FunctionRef: app.FunctionRef{Function: name, Module: "sample.exe"}, Calls: calls, Timed: calls,
+		list[i] = app.FunctionStat{FunctionRef: app.FunctionRef{Function: name, Module: "sample.exe"}, Calls: calls, Timed: calls, Mean: int64(13-2*i) * 1e6,
 			Total: calls * int64(13-2*i) * 1e6, Self: calls * 2e6, NonRecursive: calls * int64(13-2*i) * 1e6,
 			Min: 1e6, P50: 2e6, P95: 3e6, P99: 4e6, Max: 5e6,
 			Durations: []app.Bar{{From: 1e6, To: 2e6, Calls: calls / 2}, {From: 4e6, To: 5e6, Calls: calls - calls/2}}}

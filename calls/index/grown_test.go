@@ -1,0 +1,299 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// buildGrown builds an index as a session does, without names and then with them.
+func buildGrown(t testing.TB, x *Index, namer calls.Namer) {
+	t.Helper()
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if namer != nil {
+		if err := x.Build(context.Background(), namer, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.StoreError(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKeptGrown opens logs that grow in several steps, each time going on with the
+// index that was kept, and holds the result against the table. Names may become
+// others on the way.
+func TestKeptGrown(t *testing.T) {
+	otherNamer := func(run int, space uint16, address uint64) calls.Function {
+		return plainNamer(run, space, address/2)
+	}
+	for seed := range rounds(40) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		pick := func(p ...int) int { return p[r.IntN(len(p))] }
+		smallBlocks(t, int64(pick(1, 3, 16, 64)))
+		smallSegments(t, pick(1, 2, 5, 64))
+		c := randomChaos(r)
+		log := &countingLog{gappyLog: c.log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
+		log.exact = r.IntN(3) == 0
+		namer := plainNamer
+		if r.IntN(3) == 0 {
+			namer = nil
+		}
+		store := Store{Folder: t.TempDir()}
+		n := int64(len(log.events))
+		var before []parser.Run
+		named, addresses := false, 0 // with the other names
+		key := Key{}
+		for at := 1 + r.Int64N(n); ; at = min(n, at+r.Int64N(1+n/3)) {
+			runs := upTo(log.runs, at)
+			x := New(log, runs)
+			key[0]++
+			x.Keep(store, key)
+			old := Key{key[0] - 1}
+			if before != nil {
+				x.KeepGrown(old, before)
+			}
+			read, asked := log.read.Load(), namer
+			other := namer != nil && r.IntN(4) == 0
+			if other {
+				asked = otherNamer
+			}
+			buildGrown(t, x, asked)
+			// Behind gaps names decide which addresses there are.
+			if other == named && before != nil && addresses > 0 && (namer == nil || c.gap == 0) {
+				// Each time perhaps twice: in parallel, and where that fails.
+				if got, news := log.read.Load()-read, calls.NewLayout(runs).Total()-calls.NewLayout(before).Total(); got > 4*news {
+					t.Fatalf("seed %d: %d events were read for %d new ones", seed, got, news)
+				}
+				if _, err := os.Stat(store.path(old)); err == nil {
+					t.Fatalf("seed %d: the shorter index is still there", seed)
+				}
+			}
+			table := calls.NewTable(log, runs)
+			if err := table.Build(context.Background(), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			p, err := newPlain(log, table, runs, asked, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.differs(x); err != nil {
+				t.Fatalf("seed %d, %d of %d records, blocks of %d, %+v: %v", seed, at, n, blockLen, c, err)
+			}
+			// What was kept is the whole.
+			again := New(log, runs)
+			again.Keep(store, key)
+			read = log.read.Load()
+			buildGrown(t, again, asked)
+			if log.read.Load() != read {
+				t.Fatalf("seed %d: the index was not kept", seed)
+			}
+			if err := p.differs(again); err != nil {
+				t.Fatalf("seed %d, %d of %d records, taken again: %v", seed, at, n, err)
+			}
+			if before, named, addresses = runs, other, x.Addresses().Len(); at == n && r.IntN(2) == 0 {
+				break
+			}
+		}
+	}
+}
+
+// TestGrownNotTaken has indexes of first rows that cannot be gone on with, and
+// stores in which the longer one finds no place.
+func TestGrownNotTaken(t *testing.T) {
+	folder := t.TempDir()
+	store := Store{Folder: folder}
+	log, _, path := kept(t, store)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := append([]parser.Run(nil), log.runs...)
+	n := int64(len(log.events))
+	runs[len(runs)-1].Count += n
+	longer := &gappyLog{memoryLog: log.memoryLog, open: log.open, outer: log.outer}
+	longer.events = append(log.events[:n:n], log.events...)
+	longer.runs = runs
+	p, err := newPlain(longer, calls.NewTable(longer, runs), runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reset := func(b []byte) {
+		t.Helper()
+		for _, k := range []Key{{1}, {2}} {
+			os.RemoveAll(store.path(k))
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// build returns how many events were read.
+	build := func(what string, k Key, before []parser.Run) int64 {
+		t.Helper()
+		counting := &countingLog{gappyLog: longer}
+		x := New(counting, runs)
+		x.Keep(store, Key{2})
+		x.KeepGrown(k, before)
+		if err := x.Build(context.Background(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		read := counting.read.Load()
+		if err := p.differs(x); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		return read
+	}
+	is := func(what string, k Key, there bool) {
+		t.Helper()
+		if _, err := os.Stat(store.path(k)); (err == nil) != there {
+			t.Errorf("%s: the file of %d: %v", what, k[0], err)
+		}
+	}
+	reset(good)
+	if got := build("good", Key{1}, log.runs); got >= 2*n {
+		t.Errorf("%d events were read", got)
+	}
+	is("good", Key{1}, false)
+	is("good", Key{2}, true)
+
+	shifted := append([]parser.Run(nil), log.runs...)
+	shifted[1].First--
+	shifted[0].Count--
+	shifted[1].Count++
+	shorter := append([]parser.Run(nil), log.runs...)
+	shorter[len(shorter)-1].Count--
+	longest := append([]parser.Run(nil), runs...)
+	longest[len(longest)-1].Count++
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)/2] ^= 1
+	for what, c := range map[string]struct {
+		key  Key
+		runs []parser.Run
+		file []byte
+	}{
+		"another key":     {Key{3}, log.runs, good},
+		"other runs":      {Key{1}, shifted, good},
+		"fewer rows":      {Key{1}, shorter, good},
+		"more rows":       {Key{1}, runs, good},
+		"more than all":   {Key{1}, longest, good},
+		"fewer runs":      {Key{1}, log.runs[:1], good},
+		"a flipped bit":   {Key{1}, log.runs, flipped},
+		"cut":             {Key{1}, log.runs, good[:len(good)-8]},
+		"another version": {Key{1}, log.runs, fixSum(append(append(bytes.Clone(good[:20]), good[20]^1), good[21:]...))},
+	} {
+		reset(c.file)
+		if got := build(what, c.key, c.runs); got < int64(len(longer.events)) {
+			t.Errorf("%s: only %d events were read", what, got)
+		}
+		is(what, Key{1}, true)
+		is(what, Key{2}, true)
+	}
+
+	// A place that is taken stands for a full disk: the shorter one stays.
+	reset(good)
+	if err := os.Mkdir(store.path(Key{2}), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		build("no room", Key{1}, log.runs)
+		is("no room", Key{1}, true)
+	}
+	// One that was killed leaves a part of the longer one, or both.
+	reset(good)
+	if err := os.WriteFile(store.path(Key{2})+partSuffix+"1", good[:len(good)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build("killed while it was written", Key{1}, log.runs)
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := build("killed behind that", Key{1}, log.runs); got != 0 {
+		t.Errorf("%d events were read", got)
+	}
+}
+
+func TestKin(t *testing.T) {
+	store := Store{Folder: filepath.Join(t.TempDir(), "folder")}
+	if store.Kin(Key{1}) != nil {
+		t.Error("notes of no folder")
+	}
+	other := Key{1}
+	other[KinLen-1] = 1
+	for k, note := range map[Key]string{{1, 31: 1}: "a", {1, KinLen: 2}: "b", other: "c", {2}: "d"} {
+		if err := store.Note(k, []byte(note)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(store.File(Key{1, KinLen: 3}, NoteSuffix), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kin := store.Kin(Key{1, 30: 7})
+	if len(kin) != 2 || string(kin[Key{1, 31: 1}]) != "a" || string(kin[Key{1, KinLen: 2}]) != "b" {
+		t.Errorf("%q", kin)
+	}
+	for i := range 2 * maxKin {
+		if err := store.Note(Key{1, KinLen: 9, KinLen + 1: byte(i)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(store.Kin(Key{1})); n > maxKin {
+		t.Errorf("%d notes are looked at", n)
+	}
+}
+
+// FuzzGrown damages the index of the first rows and makes its checksum right, once
+// without and once with names: whatever is gone on with must do no harm.
+func FuzzGrown(f *testing.F) {
+	store := Store{Folder: f.TempDir()}
+	log, x, path := kept(f, store)
+	if err := x.Build(context.Background(), plainNamer, nil); err != nil {
+		f.Fatal(err)
+	}
+	named := store.path(x.key.of(plainNamer, x.Addresses(), x.Addresses().Len()))
+	var good [2][]byte
+	for i, path := range []string{path, named} {
+		var err error
+		if good[i], err = os.ReadFile(path); err != nil {
+			f.Fatal(err)
+		}
+	}
+	runs := append([]parser.Run(nil), log.runs...)
+	n := int64(len(log.events))
+	runs[len(runs)-1].Count += n
+	longer := &memoryLog{events: append(log.events[:n:n], log.events...), runs: runs}
+	f.Add(uint32(300), []byte{255, 255, 255, 255}, true)
+	f.Add(uint32(len(good[0])/2), []byte{1}, false)
+	f.Add(uint32(0), []byte{}, true)
+	f.Fuzz(func(t *testing.T, at uint32, with []byte, second bool) {
+		files := [2][]byte{bytes.Clone(good[0]), bytes.Clone(good[1])}
+		b := files[0]
+		if second {
+			b = files[1]
+		}
+		copy(b[int(at)%len(b):], with)
+		fixSum(b)
+		x := New(longer, runs)
+		x.Keep(store, Key{2})
+		x.KeepGrown(Key{1}, log.runs)
+		for i, path := range []string{path, named} {
+			if err := os.WriteFile(path, files[i], 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, namer := range []calls.Namer{nil, plainNamer} {
+			if x.Build(context.Background(), namer, nil) != nil {
+				return
+			}
+			use(x)
+			os.Remove(store.path(x.key.of(namer, x.Addresses(), x.Addresses().Len())))
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package index
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"logparser/parser"
+)
+
+// TestManyFloors has each function of a deep stack called again when its call has
+// ended, in another segment than that in which the stack grew.
+func TestManyFloors(t *testing.T) {
+	const n = 300_000
+	log := &gappyLog{}
+	add := func(kind parser.Kind, function, time int) {
+		log.events = append(log.events, parser.Event{Address: uint64(function), Thread: 7, Time: int64(time), Kind: kind})
+	}
+	for i := range n {
+		add(parser.Enter, i, 0)
+	}
+	for i := n - 1; i >= 0; i-- {
+		at := 10 * (n - i)
+		add(parser.Leave, i, at)
+		add(parser.Enter, i, at+1)
+		add(parser.Leave, i, at+4)
+	}
+	log.runs = []parser.Run{{Count: int64(len(log.events))}}
+	var x *Index
+	var took [2]time.Duration
+	for i, segment := range []int64{4 * n, n} {
+		smallSegments(t, int(segment/blockLen))
+		begun := time.Now()
+		var err error
+		if x, err = Build(context.Background(), log, log.runs, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		took[i] = time.Since(begun)
+	}
+	if took[1] > 10*took[0] {
+		t.Errorf("it took %v, and without segments %v", took[1], took[0])
+	}
+	for i, total := range x.Totals() {
+		first := int64(10 * (n - i))
+		if total.Calls != 2 || total.Sum != first+3 || total.NonRecursive != first+3 || total.Min != 3 || total.Max != first {
+			t.Fatalf("function %d: %+v", i, total)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package index
+
+import "slices"
+
+// A whole sums up the time in the outermost of the calls that count: those that
+// were made while no other of them was open on the thread. It is told all that
+// count in blocks that follow each other in the log, each time from the stacks on
+// that the source has.
+type whole struct {
+	threads []wholeThread
+	// reaching has the enters of those that end outside their block.
+	reaching map[int64]struct{}
+	// doubtful has the time in calls of which it is not known yet whether one is
+	// open that counts, by the enter of the innermost call that was open before
+	// the blocks.
+	doubtful map[int64]*doubtful
+}
+
+type wholeThread struct {
+	sum int64
+	// cover is the depth of the outermost open call that counts, as far as it was
+	// entered in the blocks; -1 for none.
+	cover int
+	// before has the calls that were open before the blocks and still are,
+	// outermost first.
+	before []Node
+}
+
+type doubtful struct {
+	call Node
+	sum  int64
+}
+
+func newWhole() whole {
+	return whole{reaching: make(map[int64]struct{}), doubtful: make(map[int64]*doubtful)}
+}
+
+// load begins the stack of a thread with the calls that are open, innermost
+// first.
+func (w *whole) load(thread uint32, open []Node) {
+	for int(thread) >= len(w.threads) {
+		w.threads = append(w.threads, wholeThread{})
+	}
+	th := &w.threads[thread]
+	th.cover, th.before = -1, th.before[:0]
+	for _, n := range slices.Backward(open) {
+		if n.Enter >= 0 {
+			th.before = append(th.before, n)
+		}
+	}
+}
+
+// cut ends the calls of depth d and more of a thread.
+func (w *whole) cut(thread uint32, d int) {
+	th := &w.threads[thread]
+	if d <= th.cover {
+		th.cover = -1
+	}
+	for k := len(th.before) - 1; k >= 0 && int(th.before[k].Depth) >= d; k-- {
+		th.before = th.before[:k]
+	}
+}
+
+// add tells of a call that counts, after cut.
+func (w *whole) add(thread uint32, d int, enter, duration int64, reaches bool) {
+	if reaches {
+		w.reaching[enter] = struct{}{}
+	}
+	th := &w.threads[thread]
+	if th.cover >= 0 {
+		return
+	}
+	th.cover = d
+	if len(th.before) == 0 {
+		th.sum += duration
+		return
+	}
+	call := &th.before[len(th.before)-1]
+	o := w.doubtful[call.Enter]
+	if o == nil {
+		o = &doubtful{call: *call}
+		w.doubtful[call.Enter] = o
+	}
+	o.sum += duration
+}
+
+// sumWhole returns the sum of each thread, and of AllThreads.
+func sumWhole(src Source, list []*whole) map[uint32]int64 {
+	sum := map[uint32]int64{}
+	add := func(thread uint32, ns int64) {
+		sum[thread] += ns
+		sum[AllThreads] += ns
+	}
+	counts := func(n *Node) bool {
+		return slices.ContainsFunc(list, func(w *whole) bool { _, ok := w.reaching[n.Enter]; return ok })
+	}
+	for _, w := range list {
+		for thread := range w.threads {
+			add(uint32(thread), w.threads[thread].sum)
+		}
+		for _, o := range w.doubtful {
+			n := o.call
+			for !counts(&n) {
+				if n.Parent == NoNode {
+					add(n.Thread, o.sum)
+					break
+				}
+				n = src.Node(n.Parent)
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+)
+
+// tableFlags are the flags of verbs that print a table of their own or save it.
+type tableFlags struct {
+	target, format string
+	opt            app.SaveOptions
+	// formats are those that there are, and crlf those in which lines may end
+	// as Windows has it.
+	formats, crlf []string
+}
+
+func (f *tableFlags) add(cmd *cobra.Command, formats, crlf []string) {
+	f.formats, f.crlf = formats, crlf
+	flags := cmd.Flags()
+	flags.StringVarP(&f.target, "output", "o", "-", "the `file` to write; - is the standard output")
+	flags.StringVar(&f.format, "format", "", "the `format`: "+strings.Join(formats, ", ")+" (default: by the file's extension, else txt)")
+	flags.BoolVar(&f.opt.BOM, "bom", false, "begin csv with a byte order mark, for spreadsheets")
+	flags.BoolVar(&f.opt.CRLF, "crlf", false, "end lines of "+strings.Join(crlf, " and ")+" as Windows does")
+	flags.BoolVar(&f.opt.Raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
+	completeWith(cmd, "format", formats)
+}
+
+func (f *tableFlags) check(cmd *cobra.Command) error {
+	if f.format == "" {
+		if f.format = strings.ToLower(strings.TrimPrefix(filepath.Ext(f.target), ".")); f.target == "-" || f.format == "" {
+			f.format = "txt"
+		}
+	}
+	if err := oneOf("the format, by extension or --format,", f.format, f.formats); err != nil {
+		return err
+	}
+	return cmp.Or(only(cmd, "bom", f.format, "csv"), only(cmd, "crlf", f.format, f.crlf...), only(cmd, "raw-csv", f.format, "csv"))
+}
+
+// write has write make the table, on the standard output or in a file.
+func (f *tableFlags) write(cmd *cobra.Command, s *app.Session, write func(w io.Writer) error) error {
+	if f.target == "-" {
+		return write(cmd.OutOrStdout())
+	}
+	return s.SaveTable(cmd.Context(), f.target, write)
+}
+
+// sumFlags are the flags of verbs that sum up the rows chosen.
+type sumFlags struct {
+	inputFlags
+	where whereFlag
+	out   tableFlags
+}
+
+func (f *sumFlags) add(cmd *cobra.Command) {
+	f.inputFlags.add(cmd)
+	f.where.add(cmd)
+}
+
+// A sum is what such a verb made of the rows.
+type sum struct {
+	// empty says that there is nothing in it.
+	empty bool
+	text  func(w io.Writer) error
+	csv   func(w io.Writer, opt app.SaveOptions) error
+}
+
+// run opens the log, has sumUp sum up the rows chosen and writes what that made.
+func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context.Context, s *app.Session, chosen app.Selection, p app.Progress) (sum, error)) error {
+	if err := cmp.Or(f.where.check(), f.out.check(cmd)); err != nil {
+		return err
+	}
+	s, err := f.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.clear()
+	made, err := sumUp(cmd.Context(), s, f.where.selection(), p.report)
+	if err != nil {
+		return err
+	}
+	p.clear()
+	if made.empty && f.where.text != "" {
+		chosen, err := f.where.rows(cmd.Context(), s, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if chosen.Len() > 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "logparse: none of them enters a call")
+		}
+	}
+	corrected := s.Inputs().Corrected
+	f.out.opt.Header.Corrected = corrected
+	err = f.out.write(cmd, s, func(w io.Writer) error {
+		if f.out.format == "csv" {
+			return made.csv(w, f.out.opt)
+		}
+		if corrected {
+			fmt.Fprintf(w, "%s\n\n", app.CorrectedNote)
+		}
+		return made.text(w)
+	})
+	if err != nil {
+		return err
+	}
+	return f.finish(s)
+}
+
+// completeWith has a shell complete the value of an option.
+func completeWith(cmd *cobra.Command, option string, words []string) {
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(option, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}

@@ -1,0 +1,87 @@
+package trace
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// owners says which of many loads owns an address, while they come one after the
+// other. What is asked of it is bounded also for a hundred thousand modules: the
+// addresses at which any of them begins or ends are known beforehand and sorted,
+// so that a range is a few bits and numbers.
+type owners struct {
+	bounds []uint64 // addresses, rising
+	// starts has a bit for each bound at which a range begins that is owned as
+	// a whole; it reaches to the next. load is whose it is, -1 for nobody's.
+	starts []uint64
+	load   []int32
+}
+
+func newOwners(list []load) *owners {
+	o := &owners{}
+	for i := range list {
+		m := &list[i].module
+		o.bounds = append(o.bounds, m.Base, m.Base+m.Size)
+	}
+	slices.Sort(o.bounds)
+	o.bounds = slices.Compact(o.bounds)
+	o.starts = make([]uint64, len(o.bounds)/64+1)
+	o.load = make([]int32, len(o.bounds))
+	if len(o.bounds) > 0 {
+		o.set(0, -1)
+	}
+	return o
+}
+
+// take gives the addresses from base to end to a load. It calls lost for those
+// that lose some.
+func (o *owners) take(load int, base, end uint64, lost func(load int)) {
+	if base == end {
+		return
+	}
+	from, _ := slices.BinarySearch(o.bounds, base)
+	to, _ := slices.BinarySearch(o.bounds, end)
+	last := int32(-1)
+	for i := o.before(from); i < to; i = o.after(i) {
+		if last = o.load[i]; last >= 0 {
+			lost(int(last))
+		}
+		if i >= from {
+			o.starts[i/64] &^= 1 << (i % 64)
+		}
+	}
+	if o.starts[to/64]>>(to%64)&1 == 0 {
+		o.set(to, last)
+	}
+	o.set(from, int32(load))
+}
+
+func (o *owners) set(i int, load int32) {
+	o.starts[i/64] |= 1 << (i % 64)
+	o.load[i] = load
+}
+
+// before returns the last start that is not behind i; there is one.
+func (o *owners) before(i int) int {
+	k := i / 64
+	w := o.starts[k] << (63 - i%64) >> (63 - i%64)
+	for w == 0 {
+		k--
+		w = o.starts[k]
+	}
+	return k*64 + bits.Len64(w) - 1
+}
+
+// after returns the first start behind i, or a number beyond all.
+func (o *owners) after(i int) int {
+	i++
+	k := i / 64
+	w := o.starts[k] >> (i % 64) << (i % 64)
+	for w == 0 {
+		if k++; k == len(o.starts) {
+			return k * 64
+		}
+		w = o.starts[k]
+	}
+	return k*64 + bits.TrailingZeros64(w)
+}

@@ -1,0 +1,149 @@
+package ui
+
+import (
+	"math"
+	"sort"
+	"strconv"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/rows"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/table"
+	"logparser/ui/timeline"
+)
+
+// drawnMarks are the marks that table and timeline show, whatever the filter is.
+type drawnMarks struct {
+	list []control.Mark // by time
+	more bool           // there are others, which are not shown
+	// known is how many the log had when they were asked for, at when that was.
+	known int64
+	at    time.Time
+}
+
+// renewMarks reads the marks that are drawn, unless that is done. Of several runs,
+// whose times begin anew, none are.
+func (v *views) renewMarks() {
+	s, m := v.w.ctl.State(), &v.drawn
+	if !s.Opened || s.Facts.Marks == m.known || v.runs() != nil {
+		return
+	}
+	if since := time.Since(m.at); s.Follow.On && since < renewAfter {
+		v.renewLater(renewAfter - since)
+		return
+	}
+	m.known, m.at = s.Facts.Marks, time.Now()
+	v.w.ctl.AllMarks(func(all control.MarkList, err error) {
+		if err == nil {
+			v.drawMarks(all)
+		}
+	})
+}
+
+func (v *views) drawMarks(all control.MarkList) {
+	v.drawn.list, v.drawn.more = all.Marks, all.More
+	list := make([]timeline.Mark, len(all.Marks))
+	for i := range list {
+		list[i] = timeline.Mark{Time: all.Marks[i].Elapsed, Thread: all.Marks[i].Thread, Number: i}
+	}
+	v.timeline.SetMarks(list)
+	v.shade()
+	v.w.grid.Reload()
+	v.w.trace("drawn marks " + strconv.Itoa(len(list)))
+}
+
+// connectMarks lets marks be chosen in the timeline.
+func (v *views) connectMarks() {
+	w, t := v.w, v.timeline
+	t.MarkText = func(number int) []string {
+		m := &v.drawn.list[number]
+		r := rows.Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}
+		return []string{markText(m), string(table.AppendTime(nil, &r, w.format))}
+	}
+	t.OnMark = func(number int) {
+		w.ctl.RowOfMark(&v.drawn.list[number], func(row int64) {
+			v.following = true
+			w.goTo(row)
+			v.following = false
+		})
+	}
+}
+
+// showInTimeline shows a mark where it was written.
+func (v *views) showInTimeline(m *control.Mark) {
+	v.show(viewTimeline)
+	if !v.timeline.ShowMark(timeline.Mark{Time: m.Elapsed, Thread: m.Thread}) {
+		v.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The thread of this mark has no rows.")})
+	}
+}
+
+// markText is a mark on one line.
+func markText(m *control.Mark) string {
+	if m.Kind == rows.TextMark {
+		return rows.Visible(m.Text)
+	}
+	return rows.Visible(m.Text) + " = " + string(m.AppendValue(nil))
+}
+
+// between says which marks were written after one time and not after another:
+// the first, and how many more.
+func (m *drawnMarks) between(after, upTo int64, thread uint32) string {
+	behind := func(t int64) int {
+		return sort.Search(len(m.list), func(k int) bool { return m.list[k].Elapsed > t })
+	}
+	first, end := behind(after), behind(upTo)
+	if first >= end {
+		return ""
+	}
+	text := markText(&m.list[first])
+	if other := m.list[first].Thread; other != thread {
+		text = strconv.FormatUint(uint64(other), 10) + ": " + text
+	}
+	if more := end - first - 1; more > 0 {
+		text += "  +" + control.Thousands(int64(more))
+	}
+	return text
+}
+
+// decorate says beside each row of a list which marks were written since the row
+// before it, the first since a time. toEnd: the last row has also those after it.
+func (m *drawnMarks) decorate(dst []grid.Decor, list []rows.Row, since int64, toEnd bool) {
+	if len(m.list) == 0 {
+		return
+	}
+	for i := range dst {
+		r := &list[i]
+		if r.Index == grid.Waiting {
+			since = math.MaxInt64 // not known
+			continue
+		}
+		upTo := r.Elapsed
+		if toEnd && i == len(dst)-1 {
+			upTo = math.MaxInt64
+		}
+		dst[i].Mark = m.between(since, upTo, r.Thread)
+		since = r.Elapsed
+	}
+}
+
+// decorateMarks is decorate for shown rows from a place on.
+func (w *Window) decorateMarks(dst []grid.Decor, list []rows.Row, first int64) {
+	since := int64(math.MinInt64)
+	if first > 0 {
+		since = math.MaxInt64 // it is read by and by
+		if before, ok := w.reader.At(first - 1); ok {
+			since = before.Elapsed
+		}
+	}
+	w.views.drawn.decorate(dst, list, since, first+int64(len(list)) == w.rows.Len())
+}
+
+// markAt returns what was written before a shown row, "" for nothing.
+func (w *Window) markAt(at int64, r *rows.Row) string {
+	var d [1]grid.Decor
+	w.decorateMarks(d[:], []rows.Row{*r}, at)
+	return d[0].Mark
+}
