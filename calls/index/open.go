@@ -14,14 +14,14 @@ type openCall struct {
 }
 
 // openCalls has calls by the rows of their enters.
-type openCalls map[int64]openCall
+type openCalls map[int64]*openCall
 
-// at returns the open call that was entered at a row of a block, if it is one.
-func (o openCalls) at(b *Block, i int) (c openCall, ok bool) {
-	if len(o) > 0 && !b.timed(i) {
-		c, ok = o[b.First+int64(i)]
+// at returns the open call that was entered at a row of a block, or nil.
+func (o openCalls) at(b *Block, i int) *openCall {
+	if b.timed(i) {
+		return nil
 	}
-	return c, ok
+	return o[b.First+int64(i)]
 }
 
 // findOpen returns the calls of a source that no leave has closed.
@@ -35,7 +35,7 @@ func findOpen(src Source, correct Correct) openCalls {
 		if open == nil {
 			open = make(openCalls)
 		}
-		o := openCall{Node: n, duration: calls.Elapsed(n.EnterTime, n.LeaveTime)}
+		o := &openCall{Node: n, duration: calls.Elapsed(n.EnterTime, n.LeaveTime)}
 		if correct != nil {
 			durations := []int64{o.duration}
 			correct(n.Enter, durations, []int64{n.Inside})
@@ -49,9 +49,8 @@ func findOpen(src Source, correct Correct) openCalls {
 		// What an open call made has no part in the Children of its caller.
 		if o.Parent != NoNode {
 			caller := src.Node(o.Parent)
-			if c, ok := open[caller.Enter]; ok && caller.open() {
+			if c := open[caller.Enter]; c != nil && caller.open() {
 				c.self = self(c.self, o.duration)
-				open[caller.Enter] = c
 			}
 		}
 	}

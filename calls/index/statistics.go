@@ -428,30 +428,30 @@ func (t *statTable) add(f *foundRows) {
 		group := s.groups.at(b.Address[i])
 		recursive := s.push(thread, d, group)
 		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
-		open, running := t.running.at(b, i)
+		running := t.running.at(b, i)
 		if t.own == nil {
 			if counted {
 				s := t.at(thread, group)
 				s.add(b.Duration[i], b.Self[i], recursive)
-				if running {
-					s.Running.add(open.duration, open.self, recursive)
+				if running != nil {
+					s.Running.add(running.duration, running.self, recursive)
 				}
 			}
 			continue
 		}
 		c := ownCall[*int64]{enter: b.First + int64(i), counted: counted, duration: b.Duration[i]}
-		if running {
-			c.duration = open.duration
+		if running != nil {
+			c.duration = running.duration
 		}
 		if counted {
 			s := t.at(thread, group)
 			s.add(b.Duration[i], 0, recursive)
-			if c.to = &s.Self; running {
-				s.Running.add(open.duration, 0, recursive)
+			if c.to = &s.Self; running != nil {
+				s.Running.add(running.duration, 0, recursive)
 				c.to = &s.Running.Self
 			}
 		}
-		t.own.push(thread, d, c, running || b.timed(i))
+		t.own.push(thread, d, c, running != nil || b.timed(i))
 	}
 }
 

@@ -443,12 +443,12 @@ func (t *treeGrower) add(f *foundRows) {
 		c, caller := t.push(thread, d, group)
 		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
 		duration, timed := b.Duration[i], b.timed(i)
-		open, running := t.running.at(b, i)
-		if running {
-			duration = open.duration
+		running := t.running.at(b, i)
+		if running != nil {
+			duration = running.duration
 		}
 		if t.own != nil {
-			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running || timed)
+			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running != nil || timed)
 		}
 		if !counted {
 			continue
@@ -457,19 +457,19 @@ func (t *treeGrower) add(f *foundRows) {
 		n.Calls++
 		if timed {
 			n.Timed++
-		} else if running {
+		} else if running != nil {
 			n.Running++
 		} else {
 			continue
 		}
-		if running {
-			n.Self += open.self
+		if running != nil {
+			n.Self += running.self
 		} else if t.own == nil {
 			n.Self += b.Self[i]
 		}
 		if c != caller {
 			n.Total += duration
 		}
-		t.whole.add(thread, d, b.First+int64(i), duration, running || b.Partner[i] >= b.First+int64(b.N))
+		t.whole.add(thread, d, b.First+int64(i), duration, running != nil || b.Partner[i] >= b.First+int64(b.N))
 	}
 }

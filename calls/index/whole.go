@@ -1,6 +1,9 @@
 package index
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A whole sums up the time in the outermost of the calls that count: those that
 // were made while no other of them was open on the thread. It is told all that
@@ -21,6 +24,8 @@ type wholeThread struct {
 	// cover is the depth of the outermost open call that counts, as far as it was
 	// entered in the blocks; -1 for none.
 	cover int
+	// deepest is the greatest depth of cover and before, -1 for none.
+	deepest int
 	// before has the calls that were open before the blocks and still are,
 	// outermost first.
 	before []Node
@@ -48,15 +53,26 @@ func (w *whole) load(thread uint32, open []Node) {
 			th.before = append(th.before, n)
 		}
 	}
+	th.cut(math.MaxInt)
 }
 
 // cut ends the calls of depth d and more of a thread.
 func (w *whole) cut(thread uint32, d int) {
-	th := &w.threads[thread]
+	if th := &w.threads[thread]; d <= th.deepest {
+		th.cut(d)
+	}
+}
+
+func (th *wholeThread) cut(d int) {
 	if d <= th.cover {
 		th.cover = -1
 	}
-	for k := len(th.before) - 1; k >= 0 && int(th.before[k].Depth) >= d; k-- {
+	th.deepest = th.cover
+	for k := len(th.before) - 1; k >= 0; k-- {
+		if depth := int(th.before[k].Depth); depth < d {
+			th.deepest = max(th.deepest, depth)
+			break
+		}
 		th.before = th.before[:k]
 	}
 }
@@ -70,7 +86,7 @@ func (w *whole) add(thread uint32, d int, enter, duration int64, reaches bool) {
 	if th.cover >= 0 {
 		return
 	}
-	th.cover = d
+	th.cover, th.deepest = d, max(th.deepest, d)
 	if len(th.before) == 0 {
 		th.sum += duration
 		return
