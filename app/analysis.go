@@ -268,8 +268,22 @@ type FunctionStat struct {
 	Durations []Bar
 }
 
-// HasSums reports whether the sums of times are known: of some call a duration is.
-func (f *FunctionStat) HasSums() bool { return f.Timed+f.Running > 0 }
+// Sum returns Total, Self or NonRecursive, or [rows.NoDuration] where they are not
+// known: of no call a duration is.
+func (f *FunctionStat) Sum(ns int64) int64 {
+	if f.Timed+f.Running == 0 {
+		return rows.NoDuration
+	}
+	return ns
+}
+
+// Single returns one of Mean to Max, or [rows.NoDuration] where no call has a leave.
+func (f *FunctionStat) Single(ns int64) int64 {
+	if f.Timed == 0 {
+		return rows.NoDuration
+	}
+	return ns
+}
 
 // A Bar counts durations of From and more, and less than To, in nanoseconds.
 type Bar struct {

@@ -51,10 +51,8 @@ func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
 			thread = decimal(f.Thread)
 		}
 		cells = append(cells[:0], f.Function, f.Module, f.Source, lineText(f.Line), thread, integer(f.Calls), integer(f.Timed), integer(f.Running))
-		for k, ns := range []int64{f.Total, f.Self, f.NonRecursive, f.Mean, f.Min, f.P50, f.P95, f.P99, f.Max} {
-			if sum := k < 3; f.Timed == 0 && !(sum && f.HasSums()) {
-				ns = rows.NoDuration
-			}
+		for _, ns := range []int64{f.Sum(f.Total), f.Sum(f.Self), f.Sum(f.NonRecursive),
+			f.Single(f.Mean), f.Single(f.Min), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
 			cells = append(cells, string(rows.AppendMicroseconds(nil, ns)))
 		}
 		return cells

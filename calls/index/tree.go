@@ -442,30 +442,30 @@ func (t *treeGrower) add(f *foundRows) {
 		group := t.groups.at(b.Address[i])
 		c, caller := t.push(thread, d, group)
 		counted := f.pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
-		duration, timed := b.Duration[i], b.timed(i)
+		duration := b.Duration[i]
 		running := t.running.at(b, i)
 		if running != nil {
 			duration = running.duration
 		}
 		if t.own != nil {
-			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running != nil || timed)
+			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running != nil || b.timed(i))
 		}
 		if !counted {
 			continue
 		}
 		n := &t.nodes[c]
 		n.Calls++
-		if timed {
-			n.Timed++
-		} else if running != nil {
+		switch {
+		case running != nil:
 			n.Running++
-		} else {
-			continue
-		}
-		if running != nil {
 			n.Self += running.self
-		} else if t.own == nil {
-			n.Self += b.Self[i]
+		case b.timed(i):
+			n.Timed++
+			if t.own == nil {
+				n.Self += b.Self[i]
+			}
+		default:
+			continue
 		}
 		if c != caller {
 			n.Total += duration

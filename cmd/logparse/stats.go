@@ -115,10 +115,8 @@ func printStats(w io.Writer, list []app.FunctionStat, by string, digits, left in
 		f := &list[i]
 		thread(fmt.Sprint(f.Thread))
 		fmt.Fprintf(out, "%12d", f.Calls)
-		for k, ns := range []int64{f.Total, f.NonRecursive, f.Self, f.Mean, f.P50, f.P95, f.P99, f.Max} {
-			if sum := k < 3; f.Timed == 0 && !(sum && f.HasSums()) {
-				ns = rows.NoDuration
-			}
+		for _, ns := range []int64{f.Sum(f.Total), f.Sum(f.NonRecursive), f.Sum(f.Self),
+			f.Single(f.Mean), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
 			fmt.Fprintf(out, " %12s", rows.AppendDuration(nil, ns, digits))
 		}
 		out.WriteString("  ")

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
@@ -212,19 +213,19 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: width, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
 	}
-	durations := func(id string, title func() string, known func(f *stat) bool, key func(f *stat) int64) listing.Column[stat] {
+	durations := func(id string, title func() string, known func(f *stat, ns int64) int64, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) {
-				if known(f) {
-					c.Text = table.AppendDuration(c.Text, key(f), v.digits)
+				if ns := known(f, key(f)); ns != rows.NoDuration {
+					c.Text = table.AppendDuration(c.Text, ns, v.digits)
 				}
 			}}
 	}
 	sums := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
-		return durations(id, title, (*stat).HasSums, key)
+		return durations(id, title, (*stat).Sum, key)
 	}
 	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
-		return durations(id, title, func(f *stat) bool { return f.Timed > 0 }, key)
+		return durations(id, title, (*stat).Single, key)
 	}
 	shares := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: 76, Right: true, Falling: true, Compare: listing.By(key),
