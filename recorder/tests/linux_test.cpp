@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "check.h"
+#include "elf_notes.h"
 
 using std::string;
 using std::vector;
@@ -339,20 +339,9 @@ static void testCancel() {
   CHECK(all == 2002, "%zu records", all);
 }
 
-// The loader does not look at notes; they need not be in memory.
 static void testNotes() {
   const string library = folder + "/libnotes.so";
-  string s = content(plugin);
-  ElfW(Ehdr) e;
-  memcpy(&e, s.data(), sizeof e);
-  for (int i = 0; i < e.e_phnum; i++) {
-    const size_t at = size_t(e.e_phoff) + size_t(i) * sizeof(ElfW(Phdr));
-    ElfW(Phdr) h;
-    memcpy(&h, s.data() + at, sizeof h);
-    if (h.p_type == PT_NOTE) h.p_vaddr = 0x40000000;
-    s.replace(at, sizeof h, reinterpret_cast<const char *>(&h), sizeof h);
-  }
-  write(library, s);
+  write(library, withoutNotes(content(plugin)));
   const Outcome o = run({"plugin", library, "2"});
   CHECK(o.status == 0 && o.err.empty(), "%d %s", o.status, o.err.c_str());
   CHECK(content(folder + "/LogDetails.bin").find(" - - " + library + "\n") != string::npos, "the library's line");

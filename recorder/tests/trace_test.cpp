@@ -6,11 +6,10 @@
 // out, only=CASE all others. Prints "N passed, N failed".
 
 #include "check.h"
+#include "elf_notes.h"
 #include "trace_read.h"
 
 #include <dirent.h>
-#include <elf.h>
-#include <link.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -704,19 +703,9 @@ static void testLimit() {
   CHECK(o.status == 0 && o.told.count("survived"), "status %#x, %s", o.status, o.err.c_str());
 }
 
-// The loader does not look at notes; they need not be in memory.
 static void testNotes() {
   const string library = folder + ".so";
-  string s = content(plugins + "/libA.so");
-  ElfW(Ehdr) e;
-  memcpy(&e, s.data(), sizeof e);
-  for (int i = 0; i < e.e_phnum; i++) {
-    const size_t at = size_t(e.e_phoff) + size_t(i) * sizeof(ElfW(Phdr));
-    ElfW(Phdr) h;
-    memcpy(&h, s.data() + at, sizeof h);
-    if (h.p_type == PT_NOTE) h.p_vaddr = 0x40000000;
-    s.replace(at, sizeof h, reinterpret_cast<const char *>(&h), sizeof h);
-  }
+  const string s = withoutNotes(content(plugins + "/libA.so"));
   if (FILE *f = fopen(library.c_str(), "wb")) {
     fwrite(s.data(), 1, s.size(), f);
     fclose(f);
