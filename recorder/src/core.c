@@ -47,12 +47,17 @@ LR_OWN static void pair(uint64_t *tsc, uint64_t *time) {
   }
 }
 
+/* Where the measuring of the rate began: as start does, so that it goes on beside
+ * the rest of that. */
+static uint64_t rate_tsc, rate_time;
+
 LR_OWN uint64_t lr_measured_rate(void) {
-  uint64_t t0 = 0, n0 = 0, t1 = 0, n1 = 0;
-  pair(&t0, &n0);
+  enum { LEAST = 100000 }; /* ns: good for 1 in 2,000 */
+  uint64_t t1 = 0, n1 = 0;
+  if (!rate_time) pair(&rate_tsc, &rate_time);
   do pair(&t1, &n1);
-  while (n1 - n0 < 500000);
-  return (uint64_t)((double)(t1 - t0) * 1e9 / (double)(n1 - n0));
+  while (n1 - rate_time < LEAST);
+  return (uint64_t)((double)(t1 - rate_tsc) * 1e9 / (double)(n1 - rate_time));
 }
 #endif
 
@@ -145,7 +150,8 @@ LR_OWN static void write_record(uint16_t type, uint64_t time) {
   struct lrf_chunk *c = lr_global.process;
   while (!c || c->size - LRF_CHUNK_HEADER_SIZE - c->used < length) {
     close_chunk(c, time);
-    uint32_t size = lr_global.process_sequence ? PROCESS_CHUNK : FIRST_PROCESS_CHUNK;
+    uint32_t size = FIRST_PROCESS_CHUNK;
+    for (uint32_t i = lr_global.process_sequence; i > 0 && size < PROCESS_CHUNK; i--) size *= 2;
     while (size < length + LRF_CHUNK_HEADER_SIZE) size *= 2;
     int why;
     c = extend(&size, &why);
@@ -201,10 +207,20 @@ LR_OWN static void write_thread(struct lr_thread *t) {
 /* write_renamed writes THREAD again where the thread has another name now. */
 LR_OWN static void write_renamed(struct lr_thread *t) {
   char name[sizeof t->name];
-  plat_thread_name(name, sizeof name);
-  if (t->named || !name[0] || strcmp(name, t->name) == 0) return;
-  memcpy(t->name, name, sizeof name);
+  if (t->named) return;
+  if (t == lr_self_get()) plat_thread_name(name, sizeof name);
+  else plat_name_of_thread(t->id, name, sizeof name);
+  if (!name[0] || strcmp(name, t->name) == 0) return;
+  memcpy(t->name, name, strlen(name) + 1);
   write_thread(t);
+}
+
+/* write_all_renamed does so for all threads that go on, at the end. With the lock. */
+LR_OWN static void write_all_renamed(void) {
+  enum { MOST = 4096 };
+  int n = 0;
+  for (struct lr_thread *t = lr_global.newest_thread; t && n < MOST; t = t->older)
+    if (lr_alive(t)) write_renamed(t), n++;
 }
 
 /* write_clock relates the counter to the clocks. */
@@ -231,6 +247,15 @@ LR_OWN static void write_clock(void) {
   lr_put32(&body, (uint32_t)(best > 4000000000u ? 4000000000u : best / 2 + 1));
   write_record(LRF_CLOCK, time);
   lr_global.last_clock = monotonic;
+  if (lr_global.first_clock || lr_global.state != LR_RUNNING) return;
+  const struct lrf_chunk *c = lr_global.process;
+  lr_global.first_clock = (uint8_t *)(c + 1) + c->used - 8;
+}
+
+LR_OWN void lr_local_time_known(void) {
+  if (!plat_lock()) return;
+  if (lr_global.state == LR_RUNNING && lr_global.first_clock) lr_store32(lr_global.first_clock, (uint32_t)plat_utc_offset());
+  plat_unlock();
 }
 
 /* write_clock_if_due: often at first, so that a short run is exact, then every
@@ -366,7 +391,7 @@ LR_OWN static uint64_t window_at(uint64_t base, uint32_t i) {
 /* calibrate measures the recorder on a chunk of its own, in memory, and writes
  * what an enter and a leave cost on either side of the moment they note. */
 LR_OWN static void calibrate(void) {
-  enum { PAIRS = 200, ROUNDS = 5, MOST_ROUNDS = 100, CHUNK = 4096 };
+  enum { PAIRS = 64, ROUNDS = 5, MOST_ROUNDS = 100, CHUNK = 4096 };
   const size_t size = LR_THREAD_BYTES + CHUNK + 4096;
   uint8_t *memory = plat_pages(size, 0);
   if (!memory) return;
@@ -444,12 +469,10 @@ LR_OWN void lr_choose_mode(void) {
 LR_COLD static void start(void) {
   static struct plat_process process;
   static char arguments[1 << 16];
+#if LR_HAVE_COUNTER
+  pair(&rate_tsc, &rate_time);
+#endif
   plat_process(&process);
-  struct plat_clock clock;
-  plat_clock_init(&clock);
-  lr_global.counter = clock.counter;
-  lr_global.rate = clock.rate;
-  lr_global.minimum = (uint64_t)((double)lr_settings.minimum / 1e9 * (double)lr_global.rate);
   lr_global.pid = process.pid;
   lr_global.streams = 0;
   lr_global.end = 0;
@@ -458,10 +481,16 @@ LR_COLD static void start(void) {
   lr_global.process_sequence = 0;
   lr_global.snapshots = 0;
   lr_global.header = NULL;
+  lr_global.first_clock = NULL;
 
   int status = PLAT_EXISTS;
   for (int n = 0; n < 1000 && status == PLAT_EXISTS; n++) {
     file_name(&process, n);
+    if (n == 0 && plat_is_null(lr_global.path)) {
+      lr_global.state = LR_DISABLED;
+      lr_choose_mode();
+      return;
+    }
     /* The program may change its folder. */
     plat_make_absolute(lr_global.path, sizeof lr_global.path);
     status = plat_file_create(lr_global.path);
@@ -474,6 +503,11 @@ LR_COLD static void start(void) {
     stop(why);
     return;
   }
+  struct plat_clock clock;
+  plat_clock_init(&clock);
+  lr_global.counter = clock.counter;
+  lr_global.rate = clock.rate;
+  lr_global.minimum = (uint64_t)((double)lr_settings.minimum / 1e9 * (double)lr_global.rate);
   lr_global.header = h;
   lr_global.end = LRF_HEADER_SIZE;
   lr_global.begin = lr_now();
@@ -500,7 +534,7 @@ LR_COLD static void start(void) {
   /* The magic last: a file that has one is a trace. */
   memcpy(h->magic, LRF_FILE_MAGIC, 8);
 
-  size_t n = plat_command_line(arguments, sizeof arguments);
+  size_t n = lr_settings.no_command_line ? 0 : plat_command_line(arguments, sizeof arguments);
   uint32_t count = 0;
   for (size_t i = 0; i < n; i++) count += arguments[i] == 0;
   body.length = 0;
@@ -600,12 +634,13 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
   if (first) {
     lr_read_settings();
     if (lr_relaxed(&lr_settings.off)) lr_choose_mode();
-    else start();
+    else if (plat_environment_known()) start();
   }
   struct lr_thread *t = NULL;
   if (lr_global.state == LR_RUNNING && !lr_relaxed(&lr_settings.off)) {
-    t = old != &lr_nobody ? old : take_free();
-    if (!t) t = plat_pages(LR_THREAD_BYTES, 1);
+    struct lr_thread *fresh = old != &lr_nobody ? old : NULL;
+    t = fresh ? fresh : take_free();
+    if (!t) t = fresh = plat_pages(LR_THREAD_BYTES, 1);
     /* The child's first thread is the one that forked. */
     const int has_forked = have_forked && plat_thread_id() == plat_pid();
     if (has_forked) have_forked = 0;
@@ -620,6 +655,10 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
       }
     }
     if (t && reset_thread(t)) {
+      if (fresh) {
+        t->older = lr_global.newest_thread;
+        lr_global.newest_thread = t;
+      }
       lr_barrier();
       t->level[0].inside = t->mode;
       lr_self_set(t);
@@ -638,6 +677,7 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
 
 LR_OWN struct lr_thread *lr_thread_get(void) {
   struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(plat_busy())) return NULL;
   if (LR_LIKELY(lr_alive(t))) return t;
   return make_thread(t);
 }
@@ -1240,13 +1280,14 @@ LR_OWN static int write_last(uint16_t type) {
   return 1;
 }
 
-LR_OWN void lr_end(void) {
+LR_OWN static void end_log(int anywhere) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
   if (lr_load(&lr_global.state) == LR_RUNNING && plat_pid() == lr_global.pid) {
-    if (plat_modules_changed()) plat_modules_scan();
+    if ((anywhere || !plat_in_handler(&saved)) && plat_modules_changed()) plat_modules_scan();
     if (plat_lock()) {
-      if (lr_global.state == LR_RUNNING) {
+      if (lr_global.state == LR_RUNNING && !lr_global.ended) {
+        write_all_renamed();
         write_clock();
         body.length = 0;
         write_last(LRF_END);
@@ -1256,6 +1297,11 @@ LR_OWN void lr_end(void) {
     }
   }
   plat_slow_end(&saved);
+}
+
+LR_OWN void lr_end(void) { end_log(1); }
+LR_OWN void lr_end_now(void) {
+  if (lr_load(&lr_global.state) == LR_RUNNING) end_log(0);
 }
 
 LR_OWN void lr_switch(int on, const char *why) {
@@ -1327,7 +1373,7 @@ LR_OWN void lr_fork_child(void) {
     t->level[0].inside = 0;
     lr_self_set(&lr_nobody);
   }
-  lr_global.free_threads = NULL;
+  lr_global.free_threads = lr_global.newest_thread = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();
     plat_modules_reset();
@@ -1355,6 +1401,7 @@ LR_OWN int lr_exec_begin(const char *path) {
   int done = 0;
   if (plat_lock()) {
     if (lr_global.state == LR_RUNNING) {
+      write_all_renamed();
       write_clock();
       body.length = 0;
       lr_put_string(&body, path);
@@ -1376,6 +1423,58 @@ LR_OWN void lr_exec_failed(void) {
     lr_put32(b, 0);
     lr_put_string(b, "exec failed");
     lr_record_end(b, LRF_SWITCH, lr_now());
+  }
+  plat_slow_end(&saved);
+}
+
+/* What the state was before lr_bar. */
+static uint32_t barred_state;
+
+LR_OWN int lr_bar(const char *why) {
+  const uint32_t state = lr_load(&lr_global.state);
+  if (state == LR_DISABLED || (state != LR_NOT_STARTED && plat_pid() != lr_global.pid)) return 0;
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  int done = 0;
+  if (plat_lock()) {
+    barred_state = lr_global.state;
+    if (lr_global.state == LR_RUNNING) {
+      write_all_renamed();
+      write_clock();
+      body.length = 0;
+      lr_put32(&body, 0);
+      lr_put32(&body, 0);
+      lr_put_string(&body, why);
+      write_last(LRF_SWITCH);
+    }
+    lr_store(&lr_global.state, LR_DISABLED);
+    lr_choose_mode();
+    done = 1;
+    plat_unlock();
+  }
+  plat_slow_end(&saved);
+  if (done) plat_bar();
+  return done;
+}
+
+LR_OWN void lr_unbar(const char *why) {
+  plat_unbar();
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  if (plat_lock()) {
+    lr_global.state = barred_state;
+    if (barred_state == LR_RUNNING) {
+      lr_store(&lr_global.header->state, LRF_RECORDING);
+      body.length = 0;
+      lr_put32(&body, 1);
+      lr_put32(&body, 0);
+      lr_put_string(&body, why);
+      write_record(LRF_SWITCH, lr_now());
+    }
+    /* Calls may have ended meanwhile, in other threads too. */
+    lr_store(&lr_global.switched, lr_global.switched + LR_SWITCHED);
+    lr_choose_mode();
+    plat_unlock();
   }
   plat_slow_end(&saved);
 }

@@ -101,6 +101,7 @@ struct lr_thread {
   uint32_t ending;  /* rounds of thread-exit handlers */
   uint32_t named; /* 1: by the program, in the log only */
   struct lr_thread *next; /* of those whose thread ended */
+  struct lr_thread *older; /* of all, made before this one */
   char name[64];
   struct lr_level level[LR_LEVELS];
 };
@@ -115,6 +116,8 @@ extern LR_HIDDEN struct lrf_chunk lr_no_chunk;
 /* How the recorder was set, from the environment. */
 struct lr_settings {
   int off, ring, sites;
+  int no_command_line, no_children;
+  unsigned permissions; /* of new files; 0: 0640 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
   int snapshot_signal;
   char file[4096];
@@ -139,8 +142,9 @@ struct lr_state {
   struct lrf_chunk *process; /* the chunk of process records */
   uint32_t process_sequence;
   uint64_t last_clock; /* monotonic ns */
+  uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
-  struct lr_thread *free_threads;
+  struct lr_thread *free_threads, *newest_thread;
   char path[4300];
 };
 extern LR_HIDDEN struct lr_state lr_global;
@@ -159,8 +163,13 @@ LR_INLINE int lr_idle(const struct lr_level *v) { return v->inside & 1; }
  * NULL where all are in use. */
 LR_HIDDEN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
 LR_HIDDEN void lr_thread_exit(struct lr_thread *t);
+/* What was recorded before plat_utc_offset could tell gets it now. */
+LR_HIDDEN void lr_local_time_known(void);
 /* The program ends: END, and the file cut to its length. */
 LR_HIDDEN void lr_end(void);
+/* The same where the program ends without its destructors, perhaps in a signal
+ * handler. */
+LR_HIDDEN void lr_end_now(void);
 /* Before and after fork, in the forking thread; lr_fork_child also where a child
  * that no fork handler ran in comes to the recorder. */
 LR_HIDDEN void lr_fork_before(void);
@@ -171,6 +180,10 @@ LR_HIDDEN void lr_write_fork(uint32_t child);
 /* lr_exec_begin writes EXEC and trims; lr_exec_failed takes the end back. */
 LR_HIDDEN int lr_exec_begin(const char *path);
 LR_HIDDEN void lr_exec_failed(void);
+/* lr_bar ends the recording in order, because the process is about to have its
+ * system calls filtered; lr_unbar takes that back where it did not come to that. */
+LR_HIDDEN int lr_bar(const char *why);
+LR_HIDDEN void lr_unbar(const char *why);
 LR_HIDDEN void lr_thread_name(const char *name);
 LR_HIDDEN void lr_switch(int on, const char *why);
 LR_HIDDEN int lr_snapshot_to(const char *path);
@@ -208,6 +221,8 @@ LR_HIDDEN void lr_counter(const char *name, unsigned type, const void *value);
 /* ---- control.c ---- */
 
 LR_HIDDEN void lr_read_settings(void);
+/* The names of all settings; NULL ends them. */
+extern LR_HIDDEN const char *const lr_setting_names[];
 /* 1 if calls of the function are recorded. */
 LR_HIDDEN int lr_wanted(uintptr_t function, unsigned kind);
 /* The addresses of a module are no longer its own. With the modules' lock. */

@@ -72,6 +72,10 @@ extern struct lr_thread lr_nobody;
 extern __thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 LR_INLINE struct lr_thread *lr_self_get(void) { return lr_self; }
 LR_INLINE void lr_self_set(struct lr_thread *t) { lr_self = t; }
+/* How many slow paths this thread is in: what they call of the program, such as an
+ * allocator of its own, is not recorded. */
+extern __thread int lr_busy __attribute__((tls_model("initial-exec"), visibility("hidden")));
+LR_INLINE int plat_busy(void) { return lr_busy; }
 #endif
 
 /* ---- clock ---- */
@@ -184,6 +188,12 @@ uint64_t plat_thread_id(void);
 void plat_on_thread_exit(struct lr_thread *t);
 /* This thread's name, cut to size; "" where it has none. */
 void plat_thread_name(char *name, size_t size);
+/* The name of another thread of this process, by its id. */
+void plat_name_of_thread(uint64_t id, char *name, size_t size);
+/* The signal that a name (USR1, SIGUSR1, RTMIN+1, in any case) or number stands
+ * for; 0 where there is none, or where a program may not ignore it: a fault that
+ * is caught and not mended comes again, for ever. */
+int plat_signal(const char *text);
 /* 1 if the caller runs on an alternate signal stack. */
 int plat_on_signal_stack(void);
 
@@ -200,6 +210,16 @@ uint32_t plat_pid(void);
 /* The command line: strings that end with 0, one after another. Returns their
  * length together; cut to size. */
 size_t plat_command_line(char *buffer, size_t size);
+/* 1 if the environment can be read. Before the C library has begun that is not sure. */
+int plat_environment_known(void);
+/* The variables of the environment, NAME=VALUE, one after another, or NULL behind the
+ * last; *at is 0 at first. Valid until the next call. */
+const char *plat_variable(size_t *at);
+/* 1 in a program that looks at no variables: setuid and the like. */
+int plat_raised_rights(void);
+/* 1 where a program that started this one, or started that one, has asked this, too.
+ * Called once at most. */
+int plat_told_before(void);
 /* The value of an environment variable in buffer, or NULL; variables are not
  * looked at in programs with raised rights. *fits is 0 where it is longer than
  * buffer. */
@@ -208,6 +228,8 @@ const char *plat_environment(const char *name, char *buffer, size_t size, int *f
 void plat_make_absolute(char *path, size_t size);
 /* 1 if path is a folder. */
 int plat_is_folder(const char *path);
+/* 1 if path is the null device. */
+int plat_is_null(const char *path);
 /* One line to standard error, as that was at the start. */
 void plat_message(const char *line);
 /* What the last PLAT_FULL or PLAT_ERROR was, for plat_message. */
@@ -215,6 +237,11 @@ const char *plat_error(void);
 /* Called once, before the first file: registers what must be known of fork,
  * exec, the program's end. */
 void plat_start(void);
+
+/* The process is about to have its system calls filtered: from now on the recorder
+ * makes none, in any thread; plat_unbar takes that back. Only where lr_bar asks. */
+void plat_bar(void);
+void plat_unbar(void);
 
 /* ---- modules_*.c ---- */
 

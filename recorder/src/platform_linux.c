@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -36,6 +37,7 @@
 #endif
 
 __thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec"))) = &lr_nobody;
+__thread int lr_busy __attribute__((tls_model("initial-exec")));
 
 static int last_error;
 
@@ -87,9 +89,26 @@ LR_OWN void plat_times(uint64_t *monotonic, int64_t *wall) {
 static int32_t utc_offset;
 LR_OWN int32_t plat_utc_offset(void) { return utc_offset; }
 
+/* ---- no system calls any more ---- */
+
+/* How many threads are in slow paths. */
+static uint32_t slow_paths, barred;
+
+LR_OWN void plat_bar(void) {
+  enum { MOST = 100 };
+  lr_store(&barred, 1);
+  /* Those that are on their way out still make some. */
+  for (int i = 0; i < MOST && __atomic_load_n(&slow_paths, __ATOMIC_SEQ_CST); i++) {
+    const struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+  }
+}
+LR_OWN void plat_unbar(void) { lr_store(&barred, 0); }
+
 /* ---- memory ---- */
 
 LR_OWN void *plat_pages(size_t size, int lost_in_child) {
+  if (lr_load(&barred)) return NULL;
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return NULL;
   /* A child that no fork handler ran in must not write into its parent's
@@ -118,6 +137,7 @@ LR_OWN static void watch_for_forks(void) {
   lr_store(&not_forked, p);
 }
 LR_OWN void *plat_pages_grow(void *p, size_t size, size_t larger) {
+  if (lr_load(&barred)) return NULL;
   void *q = mremap(p, size, larger, MREMAP_MAYMOVE);
   return q == MAP_FAILED ? NULL : q;
 }
@@ -178,9 +198,26 @@ LR_OWN static int within_limit(uint64_t size) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
+/* create makes a new file. A program with raised rights (setuid, setgid, file
+ * capabilities) shows it to nobody else, and puts a log and its snapshots only where
+ * the user who started it may write: into the working folder, if access, which asks
+ * for the real user, says so. The name is then the path's last part, so that nobody
+ * puts another folder in the place of that one meanwhile. */
+LR_OWN static int create(const char *path, int flags) {
+  flags |= O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
+  if (!getauxval(AT_SECURE)) return open(path, flags, lr_settings.permissions ? lr_settings.permissions : 0640);
+  const char *name = strrchr(lr_global.path, '/');
+  const size_t folder = name ? (size_t)(name + 1 - lr_global.path) : 0;
+  if (strncmp(path, lr_global.path, folder) == 0 && !strchr(path + folder, '/')) {
+    if (access(".", W_OK | X_OK) < 0) return -1;
+    path += folder;
+  }
+  return open(path, flags, 0600);
+}
+
 LR_OWN int plat_file_create(const char *path) {
   watch_for_forks();
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+  const int fd = create(path, O_RDWR);
   if (fd < 0) {
     last_error = errno;
     return errno == EEXIST ? PLAT_EXISTS : errno == ENOSPC || errno == EDQUOT ? PLAT_FULL : PLAT_ERROR;
@@ -230,7 +267,7 @@ LR_OWN static int reopen(void) {
     *p++ = i ? 0 : '-';
   }
   int fd = open(name, O_RDWR | O_CLOEXEC);
-  if (fd < 0) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
+  if (fd < 0 && !getauxval(AT_SECURE)) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return 0;
   file.fd = move_up(fd);
   return same_file();
@@ -242,6 +279,10 @@ LR_OWN static int reopen(void) {
  * size, and one fault maps the piece. Larger pieces save nothing more and are
  * harder to find. */
 enum { ZEROS_PIECE = 256 << 10, ZEROS_LEAST = 16384 };
+
+/* What the log of a process that lives short has room in; then the file doubles, up
+ * to a step a time, so that one that is killed leaves no more zeros than it wrote. */
+enum { LEAST_SIZE = 32768 };
 
 LR_OWN static int write_zeros(uint64_t offset, uint64_t end) {
   enum { PART = 65536, PARTS = ZEROS_PIECE / PART };
@@ -288,9 +329,17 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
     return NULL;
   }
   if (grows) {
-    uint64_t larger = exact ? end : (end + PLAT_STEP - 1) / PLAT_STEP * PLAT_STEP;
+    const uint64_t larger_step = (end + PLAT_STEP - 1) / PLAT_STEP * PLAT_STEP;
+    uint64_t larger = file.size ? 2 * file.size : LEAST_SIZE;
+    if (exact || larger < end) larger = end;
+    if (larger > larger_step) larger = larger_step;
     if (!within_limit(larger)) larger = end;
-    int error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    int error = 0;
+    if (larger > LEAST_SIZE) error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    /* To write zeros takes the space, too, and to touch and to cut off what is allocated
+     * but not written takes long. */
+    else if (write_zeros(file.size, larger)) file.zeroed = larger;
+    else error = last_error;
     if (error == ENOSPC && larger > end) {
       larger = end;
       error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
@@ -320,7 +369,7 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
 }
 
 LR_OWN void plat_file_trim(uint64_t size) {
-  if (file.fd < 0 || size > file.size || (!same_file() && !reopen())) return;
+  if (file.fd < 0 || size >= file.size || (!same_file() && !reopen())) return;
   if (ftruncate(file.fd, (off_t)size) < 0) return;
   file.size = size;
   if (file.zeroed > size) file.zeroed = size;
@@ -349,7 +398,7 @@ static int copy_fd = -1;
 static uint64_t copied;
 LR_OWN int plat_copy_begin(const char *path) {
   copied = 0;
-  copy_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+  copy_fd = create(path, O_WRONLY);
   if (copy_fd >= 0) return PLAT_OK;
   last_error = errno;
   return errno == EEXIST ? PLAT_EXISTS : PLAT_ERROR;
@@ -407,9 +456,9 @@ LR_OWN static void give(uint32_t *word) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-LR_OWN int plat_lock(void) { return take(&lock_word, 1); }
+LR_OWN int plat_lock(void) { return !lr_load(&barred) && take(&lock_word, 1); }
 LR_OWN void plat_unlock(void) { give(&lock_word); }
-LR_OWN int plat_modules_trylock(void) { return take(&modules_word, 0); }
+LR_OWN int plat_modules_trylock(void) { return !lr_load(&barred) && take(&modules_word, 0); }
 
 /* How often the modules' lock was given back, and that count when somebody
  * waited for it in vain: nobody else waits until it was given back again. */
@@ -419,6 +468,7 @@ LR_OWN int plat_modules_lock(void) {
   enum { PAUSE = 50000, MOST = 2000000000 }; /* ns */
   uint64_t since = 0;
   uint32_t before = 0;
+  if (lr_load(&barred)) return 0;
   while (!take(&modules_word, 0)) {
     const uint32_t owner = lr_load(&modules_word), given = lr_load(&modules_given);
     if (owner == (uint32_t)plat_thread_id() || given == lr_load(&modules_in_vain)) return 0;
@@ -442,9 +492,17 @@ LR_OWN void plat_modules_unlock(void) {
 }
 LR_OWN void plat_locks_reset(void) { lock_word = modules_word = 0; }
 
-typedef char check_saved[sizeof(sigset_t) + sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];
+/* Of the words the first and the last are for something else. */
+typedef char check_saved[sizeof(sigset_t) + 2 * sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];
+enum { LEVEL_TAKEN = 17, WAS_BARRED = 2 };
 
 LR_OWN void plat_slow_begin(struct plat_saved *s) {
+  __atomic_fetch_add(&slow_paths, 1, __ATOMIC_SEQ_CST);
+  if (LR_UNLIKELY(lr_load(&barred))) {
+    __atomic_fetch_sub(&slow_paths, 1, __ATOMIC_SEQ_CST);
+    s->words[LEVEL_TAKEN] = WAS_BARRED;
+    return;
+  }
   const int error = errno;
   sigset_t all;
   sigfillset(&all);
@@ -460,17 +518,30 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   s->words[0] = (uint64_t)(uint32_t)error | (uint64_t)(uint32_t)cancel << 32;
   uint32_t *const here = lr_load(&not_forked);
-  if (LR_UNLIKELY(here && !lr_load(here)) && !__atomic_exchange_n(here, 1, __ATOMIC_ACQ_REL)) lr_fork_child();
+  if (LR_UNLIKELY(here && !lr_load(here)) && !__atomic_exchange_n(here, 1, __ATOMIC_ACQ_REL)) {
+    lr_fork_child();
+    slow_paths = 1;
+  }
+  /* Hooks find this thread in a hook, and on their slow way that it is busy. */
+  struct lr_thread *t = lr_self_get();
+  s->words[LEVEL_TAKEN] = lr_alive(t) && lr_idle(&t->level[0]);
+  if (s->words[LEVEL_TAKEN]) t->level[0].inside = (uintptr_t)s;
+  lr_busy++;
   errno = error;
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) {
+  if (s->words[LEVEL_TAKEN] == WAS_BARRED) return;
+  struct lr_thread *t = lr_self_get();
+  lr_busy--;
+  if (s->words[LEVEL_TAKEN] && t->level[0].inside == (uintptr_t)s) t->level[0].inside = t->mode;
   int was;
   pthread_setcancelstate((int)(s->words[0] >> 32), &was);
   pthread_sigmask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
   errno = (int)(uint32_t)s->words[0];
+  __atomic_fetch_sub(&slow_paths, 1, __ATOMIC_SEQ_CST);
 }
 LR_OWN int plat_in_handler(const struct plat_saved *s) {
-  return !sigisemptyset((const sigset_t *)&s->words[1]) || plat_on_signal_stack();
+  return s->words[LEVEL_TAKEN] == WAS_BARRED || !sigisemptyset((const sigset_t *)&s->words[1]) || plat_on_signal_stack();
 }
 
 static pthread_key_t exit_key;
@@ -492,9 +563,51 @@ LR_OWN void plat_thread_name(char *name, size_t size) {
   name[n] = 0;
 }
 
+LR_OWN void plat_name_of_thread(uint64_t id, char *name, size_t size) {
+  char path[64] = "/proc/self/task/", digits[24], *p = path + strlen(path);
+  int k = 0;
+  do digits[k++] = (char)('0' + id % 10);
+  while (id /= 10);
+  while (k) *p++ = digits[--k];
+  memcpy(p, "/comm", 6);
+  const size_t n = read_file(path, name, size - 1);
+  name[n && name[n - 1] == '\n' ? n - 1 : n] = 0;
+}
+
+LR_OWN int plat_signal(const char *text) {
+  static const struct {
+    const char *name;
+    int number;
+  } signals[] = {{"HUP", SIGHUP},       {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},     {"USR2", SIGUSR2},
+                 {"PIPE", SIGPIPE},     {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CHLD", SIGCHLD},     {"CONT", SIGCONT},
+                 {"TSTP", SIGTSTP},     {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU}, {"URG", SIGURG},       {"XCPU", SIGXCPU},
+                 {"XFSZ", SIGXFSZ},     {"PROF", SIGPROF}, {"IO", SIGIO},     {"VTALRM", SIGVTALRM}, {"WINCH", SIGWINCH},
+                 {"POLL", SIGIO},       {"PWR", SIGPWR}};
+  int n = 0;
+  if (*text >= '0' && *text <= '9') {
+    while (*text >= '0' && *text <= '9' && n < 1000) n = n * 10 + (*text++ - '0');
+    if (*text) return 0;
+    /* Those between are the C library's own. */
+    if (n >= SIGRTMIN && n <= SIGRTMAX) return n;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+      if (n == signals[i].number) return n;
+    return 0;
+  }
+  if (strncasecmp(text, "SIG", 3) == 0) text += 3;
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    if (strcasecmp(text, signals[i].name) == 0) return signals[i].number;
+  const int low = strncasecmp(text, "RTMIN", 5) == 0;
+  if (!low && strncasecmp(text, "RTMAX", 5) != 0) return 0;
+  text += 5;
+  if (*text == (low ? '+' : '-'))
+    for (text++; *text >= '0' && *text <= '9' && n < 100; text++) n = n * 10 + (*text - '0');
+  n = low ? SIGRTMIN + n : SIGRTMAX - n;
+  return !*text && n >= SIGRTMIN && n <= SIGRTMAX ? n : 0;
+}
+
 LR_OWN int plat_on_signal_stack(void) {
   stack_t s;
-  return sigaltstack(NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
+  return !lr_load(&barred) && sigaltstack(NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
 }
 
 /* ---- process ---- */
@@ -530,16 +643,93 @@ LR_OWN size_t plat_command_line(char *buffer, size_t size) {
   return n;
 }
 
+/* What functions of .preinit_array record comes before the C library knows of an
+ * environment: the system has what the process was started with. */
+static char *early;
+static size_t early_length;
+
+LR_OWN int plat_environment_known(void) {
+  enum { MOST = 2 << 20 };
+  if (environ || early_length || getauxval(AT_SECURE)) return 1;
+  if (!early) early = plat_pages(MOST, 0);
+  if (early) early_length = read_file("/proc/self/environ", early, MOST - 1);
+  return early_length > 0;
+}
+
+LR_OWN const char *plat_variable(size_t *at) {
+  if (environ) return environ[*at] ? environ[(*at)++] : NULL;
+  if (*at >= early_length) return NULL;
+  const char *s = early + *at;
+  *at += strlen(s) + 1;
+  return s;
+}
+
+/* Not by getenv, which programs define themselves. */
 LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size, int *fits) {
   *fits = 1;
-  if (getauxval(AT_SECURE)) return NULL;
-  const char *v = getenv(name);
+  if (plat_raised_rights()) return NULL;
+  const size_t k = strlen(name);
+  size_t at = 0;
+  const char *v = plat_variable(&at);
+  while (v && !(strncmp(v, name, k) == 0 && v[k] == '=')) v = plat_variable(&at);
   if (!v) return NULL;
+  v += k + 1;
   const size_t n = strlen(v);
   *fits = n < size;
   if (!*fits) return NULL;
   memcpy(buffer, v, n + 1);
   return buffer;
+}
+
+LR_OWN int plat_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
+
+/* The mark is a mapping, whose name others may read: a variable of the environment, a
+ * file or a descriptor would be seen by the program or outlive it. */
+#define TOLD "logrec-told"
+
+/* has_mapped tells whether a process has mapped a file, and who started it. */
+LR_OWN static int has_mapped(uint32_t pid, const char *file, uint32_t *parent) {
+  static char text[1 << 20];
+  char name[2][64];
+  for (int i = 0; i < 2; i++) {
+    char digits[16], *p = name[i];
+    int k = 0;
+    for (uint32_t v = pid; v || !k; v /= 10) digits[k++] = (char)('0' + v % 10);
+    memcpy(p, "/proc/", 6);
+    for (p += 6; k;) *p++ = digits[--k];
+    memcpy(p, i ? "/maps" : "/stat", 6);
+  }
+  size_t n = read_file(name[0], text, sizeof text - 1);
+  text[n] = 0;
+  const char *s = strrchr(text, ')');
+  *parent = 0;
+  /* The state, the parent's pid. */
+  for (s = s ? s + 4 : ""; *s >= '0' && *s <= '9'; s++) *parent = *parent * 10 + (uint32_t)(*s - '0');
+  n = read_file(name[1], text, sizeof text - 1);
+  text[n] = 0;
+  return strstr(text, file) != NULL;
+}
+
+LR_OWN int plat_told_before(void) {
+  enum { GENERATIONS = 32 };
+  int told = 0;
+  uint32_t pid = (uint32_t)syscall(SYS_getppid);
+  for (int i = 0; i < GENERATIONS && pid > 1 && !told; i++) told = has_mapped(pid, "/memfd:" TOLD, &pid);
+#if defined(SYS_memfd_create)
+  const int fd = (int)syscall(SYS_memfd_create, TOLD, 1u /* MFD_CLOEXEC */);
+  if (fd >= 0) {
+    /* Without it others say the same again. */
+    void *const mark = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+    (void)mark;
+    close(fd);
+  }
+#endif
+  return told;
+}
+
+LR_OWN int plat_is_null(const char *path) {
+  struct stat s, null;
+  return stat(path, &s) == 0 && S_ISCHR(s.st_mode) && stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev;
 }
 
 LR_OWN int plat_is_folder(const char *path) {
@@ -569,6 +759,7 @@ LR_OWN static void find_standard_error(void) {
 LR_OWN void plat_message(const char *line) {
   const struct iovec v[] = {{(void *)(uintptr_t)line, strlen(line)}, {(void *)(uintptr_t)"\n", 1}};
   struct stat now;
+  if (lr_load(&barred)) return;
   find_standard_error();
   if (standard_error_was == CLOSED || fstat(2, &now) < 0 || now.st_dev != standard_error.st_dev ||
       now.st_ino != standard_error.st_ino)
@@ -603,6 +794,7 @@ LR_OWN static void child_after_fork(void) {
   plat_slow_begin(&saved);
   /* Before Linux 4.14 that did not notice. */
   lr_fork_child();
+  slow_paths = 1;
   plat_slow_end(&saved);
 }
 
@@ -614,6 +806,7 @@ LR_OWN static void snapshot_handler(int number) {
 #if !defined(LOGREC_NO_INTERPOSE)
 /* interpose_linux.c */
 LR_HIDDEN void lr_find_originals(void);
+LR_HIDDEN const char *lr_preloaded(void);
 #endif
 
 LR_OWN void plat_start(void) {
@@ -641,19 +834,43 @@ LR_OWN void plat_start(void) {
 /* Before other constructors where the linker sorts by priority, and after
  * other destructors; calls outside are recorded all the same. */
 __attribute__((constructor(101))) LR_OWN static void begin(void) {
-  const int error = errno;
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
   find_standard_error();
   lr_read_settings();
   plat_start();
   /* What the main thread recorded before. */
   struct lr_thread *t = lr_self_get();
   if (t != &lr_nobody) plat_on_thread_exit(t);
-  errno = error;
+  lr_local_time_known();
+  plat_slow_end(&saved);
 }
+
+#if !defined(LOGREC_NO_INTERPOSE)
+/* tell_of_nothing says that the preloaded library found nothing to record: to a
+ * person at a terminal, and only of a program that neither was started by one with
+ * the library nor has started others, which may be what is to be recorded. */
+LR_OWN static void tell_of_nothing(void) {
+  const char *library = lr_preloaded();
+  struct rusage children;
+  struct stat s;
+  uint32_t parent;
+  if (lr_load(&lr_global.state) != LR_NOT_STARTED || lr_relaxed(&lr_settings.off) || !library) return;
+  if (fstat(2, &s) < 0 || !S_ISCHR(s.st_mode) || !isatty(2)) return;
+  if (getrusage(RUSAGE_CHILDREN, &children) < 0 || children.ru_maxrss || has_mapped((uint32_t)syscall(SYS_getppid), library, &parent)) return;
+  plat_message("logrec: nothing was recorded: the program calls no hooks; build it with -finstrument-functions");
+}
+#endif
 
 __attribute__((destructor(101))) LR_OWN static void end(void) {
   const int error = errno;
   lr_end();
+#if !defined(LOGREC_NO_INTERPOSE)
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  tell_of_nothing();
+  plat_slow_end(&saved);
+#endif
   /* A library that holds the recorder may be going now, the process not. */
   if (lr_load(&have_key)) {
     lr_store(&have_key, 0);

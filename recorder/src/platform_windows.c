@@ -543,7 +543,7 @@ LR_OWN uint64_t plat_thread_id(void) { return GetCurrentThreadId(); }
 /* Their end is told to on_notice. */
 LR_OWN void plat_on_thread_exit(struct lr_thread *t) { (void)t; }
 
-LR_OWN void plat_thread_name(char *name, size_t size) {
+LR_OWN static void name_of(HANDLE thread, char *name, size_t size) {
   /* What GetThreadDescription asks, without its use of the heap. */
   enum { THREAD_NAME = 38 };
   struct {
@@ -555,10 +555,24 @@ LR_OWN void plat_thread_name(char *name, size_t size) {
   if (!ntdll_query_thread) return;
   answer.length = 0;
   answer.text = NULL;
-  if (ntdll_query_thread(GetCurrentThread(), THREAD_NAME, &answer, sizeof answer, NULL) >= 0 && answer.text)
+  if (ntdll_query_thread(thread, THREAD_NAME, &answer, sizeof answer, NULL) >= 0 && answer.text)
     lr_to_utf8(name, size, answer.text, answer.length / sizeof(wchar_t));
 }
 
+LR_OWN void plat_thread_name(char *name, size_t size) { name_of(GetCurrentThread(), name, size); }
+
+LR_OWN void plat_name_of_thread(uint64_t id, char *name, size_t size) {
+  const HANDLE thread = OpenThread(0x800 /* THREAD_QUERY_LIMITED_INFORMATION */, FALSE, (DWORD)id);
+  name[0] = 0;
+  if (!thread) return;
+  name_of(thread, name, size);
+  CloseHandle(thread);
+}
+
+LR_OWN int plat_signal(const char *text) {
+  (void)text;
+  return 0;
+}
 LR_OWN int plat_on_signal_stack(void) { return 0; }
 
 /* ---- process ---- */
@@ -622,6 +636,33 @@ LR_OWN size_t plat_command_line(char *buffer, size_t size) {
   return used;
 }
 
+LR_OWN int plat_environment_known(void) { return 1; }
+LR_OWN int plat_raised_rights(void) { return 0; }
+LR_OWN int plat_told_before(void) { return 0; }
+LR_OWN int plat_is_null(const char *path) {
+  const char *name = path;
+  for (const char *c = path; *c; c++)
+    if (*c == '/' || *c == '\\') name = c + 1;
+  return strlen(name) == 3 && (name[0] | 32) == 'n' && (name[1] | 32) == 'u' && (name[2] | 32) == 'l';
+}
+
+LR_OWN const char *plat_variable(size_t *at) {
+  static wchar_t *block;
+  static char text[3 * 128];
+  if (*at == 0) block = GetEnvironmentStringsW();
+  if (!block) return NULL;
+  const wchar_t *s = block + *at;
+  const size_t n = wide_length(s);
+  if (!n) {
+    FreeEnvironmentStringsW(block);
+    block = NULL;
+    return NULL;
+  }
+  *at += n + 1;
+  lr_to_utf8(text, sizeof text, s, n);
+  return text;
+}
+
 LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size, int *fits) {
   static wchar_t value[PATH_CHARACTERS];
   wchar_t wide[64];
@@ -644,6 +685,10 @@ LR_OWN int plat_is_folder(const char *path) {
   const DWORD a = GetFileAttributesW(name);
   return a != INVALID_FILE_ATTRIBUTES && (a & FILE_ATTRIBUTE_DIRECTORY);
 }
+
+/* Nothing filters system calls. */
+LR_OWN void plat_bar(void) {}
+LR_OWN void plat_unbar(void) {}
 
 LR_OWN void plat_message(const char *line) {
   static char text[4700];

@@ -46,6 +46,9 @@ LR_INLINE struct lr_thread *lr_self_get(void) {
   return lr_self_far();
 }
 
+/* Nothing of a program runs inside the recorder. */
+LR_INLINE int plat_busy(void) { return 0; }
+
 /* ---- clock ---- */
 
 /* 1 where the counter of the processor cannot be trusted. */

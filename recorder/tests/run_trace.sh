@@ -63,6 +63,7 @@ programs() {
   for n in A B; do
     $cxx $flags $4 -fPIC -shared -DNAME=plugin$n "$here/trace_module.cpp" -o "$d/plugins/lib$n.so" -Wl,--build-id || return 1
   done
+  $cxx $flags $4 -fPIC -shared "$here/trace_malloc.cpp" -o "$d/plugins/libM.so" || return 1
 }
 
 # Only the lanes that LANES names, if it is set.
@@ -148,9 +149,10 @@ else
 fi
 # These handle signals in a way of their own, a death is theirs to report, and
 # the last has no room for deep recursion and takes long for millions of calls.
-# The thread sanitizer does not see the loader's lock.
-suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space
-suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers
+# The thread sanitizer does not see the loader's lock. They begin later than
+# .preinit_array, have allocators of their own and make system calls at the end.
+suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space -preinit -own-malloc -sandbox
+suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
 
 for level in -O0 -O2; do
   logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -637,6 +638,8 @@ QUIET static int becomesDaemon(int calls) {
   return logrec_path()[0] == '/' ? 0 : 8;
 }
 
+#include "trace_process_subject.h"
+
 QUIET static int run(int argc, char **argv) {
   const char *c = argv[1];
   const auto is = [c](const char *s) QUIET { return strcmp(c, s) == 0; };
@@ -664,6 +667,8 @@ QUIET static int run(int argc, char **argv) {
   tellFunction("restarts", restarts);
   tellFunction("constructor", inConstructor);
   tellFunction("destructor", inDestructor);
+  const int code = processCase(argc, argv);
+  if (code >= 0) return code;
   if (is("calls")) return branch(int(arg(2))) < 0;
   if (is("die")) return die(argv[2], arg(3), int(arg(4)));
   if (is("deep")) return deep(int(arg(2))) < 0;
