@@ -31,7 +31,7 @@ const maxMapped = 256 << 20
 // cannot be done the file is read.
 func New(r io.ReaderAt, size int64) *Mapping {
 	f, ok := r.(*os.File)
-	if !ok || size <= 0 || unsafe.Sizeof(uintptr(0)) == 4 && size > maxMapped {
+	if !ok || size <= 0 || unsafe.Sizeof(uintptr(0)) == 4 && size > maxMapped || !fits(size) {
 		return nil
 	}
 	b, unmap, err := mapFile(f, size)

@@ -33,7 +33,9 @@ type Event struct {
 	Address uint64
 	// Time is in nanoseconds of the log's clock, counter wraps undone. Zero
 	// has no meaning of its own; Log.Clock relates it to the wall.
-	Time   int64
+	Time int64
+	// Thread is the id of the thread. In a log that is a [Stacker] it may be a number
+	// for the thread and one of its stacks.
 	Thread uint32
 	// Space tells apart equal addresses that mean different things: it is an
 	// index into what Log.Spaces returns for the event's run. A leave has its
@@ -55,6 +57,9 @@ const (
 	// EventsMissing: events before it are missing. The log is a [Resumer] and
 	// knows which calls are open.
 	EventsMissing
+	// CallsLeft and what is greater: so many innermost calls were left without a leave
+	// before it, by a longjmp or an exception; CallsLeft says one.
+	CallsLeft
 )
 
 // An OpenCall is a call whose enter is not in the log.
@@ -247,11 +252,54 @@ type CallSiter interface {
 	CallSite(record int64) (address uint64, space uint16, ok bool, err error)
 }
 
+// An Ender is a log of one run that may know when calls ended that have no leave.
+// Its times are in nanoseconds of the log's clock.
+type Ender interface {
+	// End returns a time until which was recorded at least; it may lie before the
+	// last event. Exact says that the recording ended then, in order, so that calls
+	// that were open lasted until then, or until the last event.
+	End() (time int64, exact bool)
+	// ThreadEnd returns when a thread of an id ended, the last time that this
+	// happened from a time to another, both included.
+	ThreadEnd(thread uint32, from, to int64) (time int64, ok bool)
+}
+
+// A WayTeller is a log that says how its events came.
+type WayTeller interface {
+	// Ways returns the ways in by which the program called its recorder, as compilers name
+	// them, and whether the ends of calls were noticed late: at the next enter that could
+	// not be in them.
+	Ways() (ways []string, late bool)
+}
+
+// A Stacker is a log whose threads may have several stacks of calls, those of
+// coroutines. Calls are paired by the stack, which may go on in another thread.
+type Stacker interface {
+	// HasStacks reports whether there are others than the threads' own.
+	HasStacks() bool
+	// Strand says what a value of Event.Thread stands for: the id of the thread, and the
+	// number of the stack, 0 for the thread's own.
+	Strand(id uint32) (thread, stack uint32)
+}
+
 // A ThreadNamer is a log that knows names of threads.
 type ThreadNamer interface {
 	// ThreadNames returns the names of a run's threads by id, as far as they
 	// were recorded. It is shared: do not change it.
 	ThreadNames(run int) map[uint32]string
+}
+
+// A Program is the process that wrote a run.
+type Program struct {
+	// ID is the system's id of the process, 0 where it is not known.
+	ID uint32
+	// Path is that of its executable, as it was recorded; "" where it is not known.
+	Path string
+}
+
+// A ProgramTeller is a log that knows what process wrote it.
+type ProgramTeller interface {
+	Program(run int) Program
 }
 
 // A MarkKind says what a [Mark] is.
@@ -306,6 +354,9 @@ type Options struct {
 	// Encoding forces the modules file's encoding: "utf-8", "utf-16le",
 	// "utf-16be", "gbk", "windows-1252", ….
 	Encoding string
+	// ModulesColumns says what the columns of the modules file are; nil: its
+	// contents say it.
+	ModulesColumns modules.Columns
 	// StartTime (civil local time, as text) and StartTick replace those of
 	// the modules file; StartTick is nil where not given.
 	StartTime string

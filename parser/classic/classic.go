@@ -139,7 +139,7 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 	}
 	if opt.ModulesFile != "" {
 		o.modulesStat, _ = os.Stat(opt.ModulesFile)
-		if o.modules, err = modules.ReadFile(opt.ModulesFile, opt.Encoding); err != nil {
+		if o.modules, err = o.readModules(); err != nil {
 			return nil, err
 		}
 	}
@@ -210,6 +210,22 @@ func (o *opener) checkHead() error {
 		return fmt.Errorf("%s: %d bytes are less than one record: %w", o.name, o.size, ErrTooShort)
 	}
 	return nil
+}
+
+// readModules reads the modules file. Where its columns may mean several things,
+// the addresses at the log's beginning say which; the width of the records is not
+// known yet, so that they are read with both.
+func (o *opener) readModules() (*modules.File, error) {
+	var wide, narrow []uint64
+	for at := 0; at+Size64 <= len(o.head); at += Size64 {
+		wide = append(wide, binary.LittleEndian.Uint64(o.head[at:]))
+	}
+	for at := 0; at+Size32 <= len(o.head); at += Size32 {
+		narrow = append(narrow, uint64(binary.LittleEndian.Uint32(o.head[at:])))
+	}
+	return modules.ReadFile(o.opt.ModulesFile, modules.Options{
+		Encoding: o.opt.Encoding, Columns: o.opt.ModulesColumns, Addresses: [][]uint64{wide, narrow},
+	})
 }
 
 // isProgram recognises images, which by chance may look like a damaged log.

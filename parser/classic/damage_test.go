@@ -26,7 +26,7 @@ func openBytes(data, modulesFile []byte, opt parser.Options) (*Log, error) {
 	}
 	if modulesFile != nil {
 		var err error
-		if o.modules, err = modules.Parse(modulesFile, opt.Encoding); err != nil {
+		if o.modules, err = modules.Parse(modulesFile, modules.Options{Encoding: opt.Encoding}); err != nil {
 			return nil, err
 		}
 	}

@@ -82,15 +82,8 @@ func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
 		return growth, nil
 	}
 	s := o.scan
-	if st.Size() < s.offset {
-		return growth, fmt.Errorf("%s: it had %d bytes and has %d: %w", o.name, old.Size(), st.Size(), ErrShrunk)
-	}
-	last := make([]byte, len(g.last))
-	if err := readFull(o.r, o.name, last, g.lastAt); err != nil {
+	if err := l.compare(st); err != nil {
 		return growth, err
-	}
-	if !bytes.Equal(last, g.last) {
-		return growth, fmt.Errorf("%s: the record at offset %d has changed: %w", o.name, g.lastAt, ErrShrunk)
 	}
 	o.stat, o.size = st, st.Size()
 	end, err := l.wholeRecords(ctx)
@@ -267,7 +260,7 @@ func (l *Log) growModules(growth *parser.Growth) error {
 	if old := o.modulesStat; old != nil && os.SameFile(st, old) && st.Size() == old.Size() && st.ModTime().Equal(old.ModTime()) {
 		return nil
 	}
-	file, err := modules.ReadFile(o.opt.ModulesFile, o.opt.Encoding)
+	file, err := o.readModules()
 	if err != nil {
 		return nil // perhaps half written: it will change again
 	}

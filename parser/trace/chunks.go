@@ -26,6 +26,7 @@ type walker struct {
 	growing bool
 
 	process []chunk
+	strands *strands
 	byID    map[streamID]*stream
 	all     []*stream // in the order in which they were found
 	// open has the first chunk of a stream that may have grown since it was
@@ -276,7 +277,7 @@ func (w *walker) add(at int64, h *ChunkHeader) error {
 		id := streamID{h.Stream, h.Level}
 		s := w.byID[id]
 		if s == nil {
-			s = &stream{number: h.Stream, level: h.Level, thread: h.Thread}
+			s = &stream{number: h.Stream, level: h.Level, thread: h.Thread, strands: w.strands}
 			w.byID[id] = s
 			w.all = append(w.all, s)
 		}

@@ -198,7 +198,7 @@ func (c *clock) find(units uint64) int {
 func (c *clock) wall() timeparse.Clock {
 	for i := range c.points {
 		if p := &c.points[i]; p.wall != 0 {
-			return timeparse.Clock{Start: p.local(), Zero: int64(p.ns), HasWall: true, Resolution: 1}
+			return timeparse.Clock{Start: p.local(), Zero: int64(p.ns), HasWall: true, Resolution: 1, HasUTC: true, Ahead: time.Duration(p.ahead) * time.Second}
 		}
 	}
 	return timeparse.Clock{Zero: c.segments[0].ns, Resolution: 1}

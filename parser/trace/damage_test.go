@@ -244,6 +244,19 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestVersion has files of other major versions, which need not be later ones.
+func TestVersion(t *testing.T) {
+	for _, major := range []uint16{0, 2, 65535} {
+		h := trace.Header{Major: major, Minor: 9, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9}
+		b := h.Append(nil)
+		_, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		want := fmt.Sprintf("version %d.9: this is no trace of version 1, which alone can be read", major)
+		if !errors.Is(err, trace.ErrVersion) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 // TestHostile has files whose numbers are meant to cost memory or time.
 func TestHostile(t *testing.T) {
 	le := binary.LittleEndian

@@ -27,6 +27,9 @@ const (
 	recResult     = 13
 	recLost       = 14
 
+	recSwitch = 48
+	recLeft   = 49
+
 	// mustKnow is the first type that must not be skipped when unknown.
 	mustKnow = 48
 )
@@ -126,6 +129,12 @@ type decoder struct {
 	// gap is that of the next event, known what was set as the stack then.
 	gap   parser.Gap
 	known openStack
+	// on is the number of the stack in effect, thread what its events have as their
+	// thread, and parked are the others that are known. Of a stack that is not the thread's own
+	// knownFrames are the calls of known.
+	on, thread  uint32
+	parked      map[uint32]*parkedStack
+	knownFrames []frame
 	// deep indexes the stack while scanning; see search.
 	deep map[frame]int32
 }
@@ -140,6 +149,7 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
 	*d = decoder{r: d.r, mapped: d.mapped, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	d.thread = s.strands.of(strand{uint32(s.thread), 0})
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]
 	}
@@ -161,6 +171,7 @@ func (d *decoder) restore(s *stream, epochs []uint64, k int) {
 	d.windows = s.windows[m.windows]
 	d.bufAt, d.end = m.offset, s.chunks[m.chunk].end()
 	d.enterEpoch()
+	d.restoreStacks(m.saved)
 }
 
 // enterEpoch finds the epoch at the decoder's time.
@@ -237,6 +248,7 @@ func (d *decoder) nextChunk() bool {
 		return false
 	}
 	d.chunk++
+	d.forgetStacks()
 	c := &d.s.chunks[d.chunk]
 	d.bufAt, d.end = c.offset+ChunkHeaderSize, c.end()
 	d.p, d.buf = 0, d.buf[:0]
@@ -339,7 +351,7 @@ func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 	}
 	stack, top := d.frames[:cap(d.frames)], len(d.frames)
 	p, time := d.p, d.time
-	thread, space := uint32(d.s.thread), uint16(d.epoch)<<1
+	thread, space := d.thread, uint16(d.epoch)<<1
 	n := 0
 	for ; n < len(dst) && p < last; n++ {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
@@ -377,7 +389,7 @@ func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 // short decodes a short enter or leave, v, with all that there is to check.
 func (d *decoder) short(e *parser.Event, v uint64) error {
 	end := len(d.buf)
-	*e = parser.Event{Thread: uint32(d.s.thread)}
+	*e = parser.Event{Thread: d.thread}
 	var f frame
 	if v&1 != 0 {
 		d.pull()
@@ -497,6 +509,11 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		if words != 3 && words != 5 {
 			return false, d.bad(errLength)
 		}
+	case recSwitch:
+		if words != 4 {
+			return false, d.bad(errLength)
+		}
+		now += uint64(le.Uint16(body))
 	case recLost:
 		if d.scanning {
 			d.s.lose(d.bufAt+int64(d.p), int64(le.Uint32(body)))
@@ -506,7 +523,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 			return false, err
 		}
 	default:
-		if typ >= mustKnow {
+		if typ >= mustKnow && typ != recLeft {
 			return false, d.bad(fmt.Errorf("a record of unknown type %d", typ))
 		}
 	}
@@ -518,11 +535,11 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	case recEnter, recEnter + 1:
 		f := frame{le.Uint64(body[6:]), d.space(typ - recEnter)}
 		d.frames = append(d.frames, f)
-		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Enter}
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Enter}
 		emitted = true
 	case recLeave, recLeave + 1:
 		f := d.leave(frame{le.Uint64(body[6:]), d.space(typ - recLeave)}, ordinal)
-		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Leave}
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Leave}
 		emitted = true
 	case recLeaveShort:
 		v := le.Uint32(body[2:])
@@ -531,8 +548,12 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 			return false, d.bad(errWindow)
 		}
 		f := d.leave(frame{w.base + uint64(v>>(32-offsetBits)), d.space(w.kind)}, ordinal)
-		*e = parser.Event{Address: f.address, Time: int64(now), Thread: uint32(d.s.thread), Space: f.space, Kind: parser.Leave}
+		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Leave}
 		emitted = true
+	case recSwitch:
+		d.switchTo(le.Uint32(body[2:]))
+	case recLeft:
+		d.left(d.bufAt+int64(d.p), le.Uint32(body))
 	case recMark, recCounter:
 		if d.scanning {
 			d.s.addMark(typ, int32(d.chunk), d.bufAt+int64(d.p), now-uint64(le.Uint16(body)))
@@ -557,7 +578,7 @@ func leastLength(typ uint16, head int) int {
 		return head + 4
 	case recCounter:
 		return head + 12
-	case recLost:
+	case recLost, recLeft:
 		return head + 4
 	case recArguments, recResult:
 		return head + 2
@@ -581,7 +602,7 @@ func (d *decoder) pull() {
 // setStack makes the stack what the file states.
 func (d *decoder) setStack(o openStack) {
 	d.frames, d.base, d.deep = d.frames[:0], o.node, nil
-	d.known = o
+	d.known, d.knownFrames = o, d.knownFrames[:0]
 	if d.s.level == 0 {
 		d.gap = parser.EventsMissing
 	}
@@ -692,11 +713,11 @@ const comparableStack = 4096
 // scanning and kept in the stream.
 func (d *decoder) stack(offset, head, length int64) error {
 	s := d.s
+	if d.on != 0 {
+		return d.describe(offset, head, length)
+	}
 	if !d.scanning {
-		at := statedStack{chunk: int32(d.chunk), offset: offset}
-		if i, ok := slices.BinarySearchFunc(s.stacks, at, statedStack.compare); ok {
-			d.setStack(s.stacks[i].openStack)
-		}
+		d.restated(offset)
 		return nil
 	}
 	le := binary.LittleEndian
@@ -752,6 +773,15 @@ func (d *decoder) stack(offset, head, length int64) error {
 	d.setStack(o)
 	s.stacks = append(s.stacks, statedStack{int32(d.chunk), offset, o})
 	return nil
+}
+
+// restated makes the stack what scanning found that the record at an offset says, if
+// that was anything new.
+func (d *decoder) restated(offset int64) {
+	at := statedStack{chunk: int32(d.chunk), offset: offset}
+	if i, ok := slices.BinarySearchFunc(d.s.stacks, at, statedStack.compare); ok {
+		d.setStack(d.s.stacks[i].openStack)
+	}
 }
 
 // top returns up to k frames, the innermost first.

@@ -205,7 +205,8 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	v.header = g.w.head
 	v.index = newIndex(streams, before)
 	v.names, g.process.shared = g.process.names, true
-	v.overhead = g.process.overhead
+	v.overhead, v.ends = g.process.overhead, g.process.ends(v.clock)
+	v.ways, v.late = g.process.ways, g.process.late
 	g.describe(v)
 	g.calibrations, g.loads = len(g.process.calibrations), len(g.process.loads)
 	if !g.canGrow() {
@@ -331,6 +332,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		}
 		result.Pending = result.Pending || !d.atEnd()
 	}
+	w.numberStrands(g.published)
 	g.publish(v, old, limit)
 	g.unloads = g.process.unloads
 	result.Records = v.info.Records - old.info.Records

@@ -43,6 +43,9 @@ func (w *walker) inherit(s *stream) error {
 		return err
 	}
 	le := binary.LittleEndian
+	if le.Uint16(head[:]) == recSwitch<<2|4<<8 && le.Uint16(head[8:]) == recStack<<2 {
+		s.inheritedStack = true
+	}
 	length, flags := int64(le.Uint32(head[2:])), le.Uint16(head[6:])
 	depth, k := le.Uint32(head[8:]), int64(le.Uint32(head[12:]))
 	size := k * 8

@@ -55,8 +55,8 @@ func (d *decoder) passMarks(limit uint64) error {
 		}
 		first := binary.LittleEndian.Uint16(b)
 		switch typ := first >> 2 & 63; {
-		case isEvent(first), typ == recSite:
-			// A call site stays with its enter.
+		case isEvent(first), typ == recSite, typ == recSwitch, typ == recLeft:
+			// A call site stays with its enter, as what else is about the next event.
 			return nil
 		case typ == recMark, typ == recCounter:
 			delta := b[2:]
@@ -257,7 +257,7 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 		m.time += v << timeShift
 	case recEnter, recEnter + 1, recLeave, recLeave + 1:
 		m.time += le.Uint64(head[2:]) & (1<<48 - 1)
-	case recLeaveShort:
+	case recLeaveShort, recSwitch:
 		m.time += uint64(le.Uint16(head[2:]))
 	case recMark:
 		m.time += uint64(le.Uint16(head[body:]))

@@ -630,5 +630,8 @@ func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 		list = append(list, parser.OpenCall{Address: s.nodes[i-1].address, Space: s.nodes[i-1].space})
 	}
 	slices.Reverse(list)
+	for _, f := range d.knownFrames {
+		list = append(list, parser.OpenCall{Address: f.address, Space: f.space})
+	}
 	return list, int(d.known.outer), nil
 }

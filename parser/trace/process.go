@@ -70,9 +70,23 @@ type process struct {
 	overhead               *overhead
 	lost                   int64
 	unloads                int // that were taken in
-	notes                  []string
-	damage                 []parser.Damage
-	damageBytes            int64
+	// threadEnds are the THREADEND records. ended is the time of the record with which
+	// the recording ended in order, if there is one.
+	threadEnds []threadEnd
+	ended      uint64
+	hasEnded   bool
+	// ways are the ways in, and late says that leaves are late.
+	ways        []string
+	late        bool
+	notes       []string
+	damage      []parser.Damage
+	damageBytes int64
+}
+
+// A threadEnd says when the thread of a stream ended.
+type threadEnd struct {
+	stream uint32
+	time   uint64 // units
 }
 
 // An overhead is an OVERHEAD record: the way in, and picoseconds.
@@ -242,15 +256,21 @@ func (p *process) record(typ uint16, time uint64, f *fields) {
 			p.names[uint32(id)] = name
 		}
 	case procThreadEnd:
-		f.u32()
+		if stream := f.u32(); !f.short {
+			p.threadEnds = append(p.threadEnds, threadEnd{stream, time})
+		}
+	case procEnd:
+		p.ended, p.hasEnded = time, true
 	case procFork:
 		p.note("the process forked; the child has pid %d and a log of its own", f.u32())
 	case procExec:
 		p.note("the process became another program: %s", printable(f.str()))
+		p.ended, p.hasEnded = time, true
 	case procSwitch:
 		word := "off"
 		if f.u32() != 0 {
-			word = "on"
+			// Also after an exec that failed.
+			word, p.hasEnded = "on", false
 		}
 		f.u32()
 		p.note("recording was switched %s: %s", word, printable(f.str()))
@@ -268,9 +288,37 @@ func (p *process) record(typ uint16, time uint64, f *fields) {
 		}
 	case procSetting:
 		name, value := f.str(), f.str()
-		if !f.short {
+		switch {
+		case f.short:
+		case name == "way":
+			p.way(value)
+		default:
 			p.note("setting %s = %s", printable(name), printable(value))
 		}
+	}
+}
+
+// wayNames are the ways in as people know them.
+var wayNames = map[string]string{
+	"finstrument-functions": "-finstrument-functions", "mfentry": "-pg -mfentry", "minstrument-return": "-minstrument-return=call",
+	"penter": "/Gh /GH", "api": "logrec.h", "preloaded": "LD_PRELOAD",
+}
+
+// maxWays bounds the ways in that are listed.
+const maxWays = 16
+
+// way takes in a way by which events came.
+func (p *process) way(value string) {
+	if value == "late-leaves" {
+		p.late = true
+		return
+	}
+	name := wayNames[value]
+	if name == "" {
+		name = printable(value)
+	}
+	if len(p.ways) < maxWays && !slices.Contains(p.ways, name) {
+		p.ways = append(slices.Clip(p.ways), name)
 	}
 }
 

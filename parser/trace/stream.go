@@ -40,6 +40,7 @@ type sample struct {
 	stack   uint32
 	windows int32
 	odd     int32
+	saved   int32 // see saveStacks
 }
 
 // An oddLeave is a leave that names another call than the top one.
@@ -63,8 +64,9 @@ type stream struct {
 	chunks []chunk
 	// begun says that the first record was looked at. inherited has the records of
 	// a chunk of size 0 before all others, inheritedCalls is how many enters they
-	// are; see inherit.
+	// are; see inherit. inheritedStack says that it begins with the calls of a coroutine.
 	begun          bool
+	inheritedStack bool
 	inherited      string
 	inheritedCalls int64
 
@@ -80,6 +82,13 @@ type stream struct {
 	// broken has the chunks that cannot be read to their end.
 	broken []int32
 	floors []floor
+	// strands are the log's. stackNumbers are the stacks that are not the thread's own,
+	// of which numbered have a number there, saved those of samples.
+	strands      *strands
+	stackNumbers []uint32
+	known        map[uint32]bool
+	numbered     int
+	saved        []savedStacks
 	// markSamples are places from which marks can be read.
 	markSamples []markSample
 
@@ -194,7 +203,7 @@ func (d *decoder) follow(o *decoder) {
 	buf, frames := d.buf[:0], append(d.frames[:0], o.frames...)
 	*d = *o
 	d.bufAt, d.p = o.bufAt+int64(o.p), 0
-	d.buf, d.frames, d.scanning, d.deep = buf, frames, false, nil
+	d.buf, d.frames, d.scanning, d.deep, d.parked, d.knownFrames = buf, frames, false, nil, nil, nil
 }
 
 // sample takes a sample.
@@ -207,9 +216,10 @@ func (s *stream) sample(d *decoder) {
 	if n := len(s.floors); n > 0 {
 		shown = max(shown, s.floors[n-1].time)
 	}
+	saved := d.saveStacks()
 	s.samples = append(s.samples, sample{
 		offset: d.bufAt + int64(d.p), time: d.time, shown: shown, chunk: int32(d.chunk), stack: d.keep(),
-		windows: int32(len(s.windows)) - 1, odd: int32(len(s.odd)),
+		windows: int32(len(s.windows)) - 1, odd: int32(len(s.odd)), saved: saved,
 	})
 }
 

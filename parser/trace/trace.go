@@ -64,8 +64,8 @@ import (
 var (
 	// ErrNotTrace: the file does not begin as a trace does.
 	ErrNotTrace = errors.New("this is not a trace")
-	// ErrVersion: the file is of a later version.
-	ErrVersion = errors.New("this trace is of a later version")
+	// ErrVersion: the file is of another major version, earlier or later.
+	ErrVersion = errors.New("this is no trace of version 1, which alone can be read")
 	errChanged = errors.New("the trace was changed while it was read")
 )
 
@@ -99,8 +99,8 @@ func Detect(head []byte, size int64) int {
 }
 
 // A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
-// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker] and
-// [parser.CallSiter].
+// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker], [parser.CallSiter],
+// [parser.Ender], [parser.Stacker] and [parser.WayTeller].
 type Log struct {
 	r    io.ReaderAt
 	file *os.File // nil where r is none
@@ -125,7 +125,11 @@ type view struct {
 	epochs   *epochs
 	names    map[uint32]string
 	overhead *overhead
+	program  string // path of its executable
 	index    *index
+	ends     *ends
+	ways     []string
+	late     bool
 }
 
 var _ interface {
@@ -135,6 +139,9 @@ var _ interface {
 	parser.OverheadTeller
 	parser.Marker
 	parser.CallSiter
+	parser.Ender
+	parser.Stacker
+	parser.WayTeller
 } = (*Log)(nil)
 
 // Open opens the trace at path. It reads all of it once; p is told the bytes
@@ -167,7 +174,7 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	l := &Log{r: r}
 	g := &l.growth
 	g.process = newProcess()
-	g.w = &walker{r: r, size: size}
+	g.w = &walker{r: r, size: size, strands: newStrands()}
 	v := &view{}
 	var err error
 	if v.header, err = g.w.header(); err != nil {
@@ -202,6 +209,7 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	if err := l.scan(ctx, v.epochs.times, limit, p); err != nil {
 		return nil, err
 	}
+	g.w.numberStrands(0)
 	g.publish(v, nil, limit)
 	l.view.Store(v)
 	return l, nil
@@ -306,6 +314,7 @@ func (g *growth) describe(v *view) {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
 	note := func(format string, args ...any) { info.Notes = append(info.Notes, fmt.Sprintf(format, args...)) }
+	v.program = p.path
 	if p.path != "" {
 		note("program %s, pid %d", printable(p.path), v.header.PID)
 	}
@@ -329,6 +338,9 @@ func (g *growth) describe(v *view) {
 	if v.header.Flags&FlagRing != 0 {
 		note("a ring: each thread keeps its last %d bytes", v.header.Ring)
 	}
+	if len(p.ways) > 0 {
+		note("recorded by %s", strings.Join(p.ways, ", "))
+	}
 	if v.header.Flags&FlagSnapshot != 0 {
 		if v.header.Flags&FlagRing != 0 {
 			note("a snapshot of a ring")
@@ -341,6 +353,9 @@ func (g *growth) describe(v *view) {
 	}
 	if lost > 0 {
 		note("%d events were lost", lost)
+	}
+	if w.strands.many {
+		note("more than %d stacks of coroutines are not told apart; calls of the others may be paired wrongly", maxStrands)
 	}
 	if levels > 0 {
 		note("%d signal handlers interrupted the recorder; their events are their thread's", levels)
@@ -391,6 +406,12 @@ func (l *Log) Truncated() bool { return false }
 
 // ThreadNames returns the names of threads, as far as they were given.
 func (l *Log) ThreadNames(int) map[uint32]string { return l.view.Load().names }
+
+// Ways implements [parser.WayTeller].
+func (l *Log) Ways() (ways []string, late bool) {
+	v := l.view.Load()
+	return v.ways, v.late
+}
 
 // Overhead returns what the recorder measured of itself.
 func (l *Log) Overhead(int) (parser.Overhead, bool) {

@@ -34,6 +34,7 @@ type Writer struct {
 	end     int64
 	process *Thread
 	threads []*Thread
+	stacks  map[uint32]*callStack // but the threads' own
 	err     error
 }
 
@@ -43,7 +44,8 @@ func NewWriter(f io.WriterAt) *Writer {
 	w := &Writer{f: f, ChunkSize: 4096, end: trace.HeaderSize}
 	w.Header = trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity,
 		PointerSize: 8, System: 1, Machine: 62, PID: 4711, Begin: 1000, Rate: 1e9, Counter: 2, State: trace.StateEnded}
-	w.process = &Thread{w: w, kind: trace.ProcessChunk}
+	w.process = &Thread{w: w, kind: trace.ProcessChunk, on: &callStack{}}
+	w.stacks = make(map[uint32]*callStack)
 	return w
 }
 
@@ -149,7 +151,17 @@ type Thread struct {
 	bases    [8]uint64
 	set      [8]bool
 	next     int // window
-	open     []call
+	// on is the stack in effect, own the thread's own, told those of which the chunk tells
+	// what is open.
+	on, own *callStack
+	told    map[*callStack]bool
+}
+
+// A callStack is calls that are open.
+type callStack struct {
+	number uint32
+	open   []call
+	in     *Thread // in which it was in effect last
 }
 
 type call struct {
@@ -159,7 +171,8 @@ type call struct {
 
 // Thread begins a stream.
 func (w *Writer) Thread(number uint32, level uint8, id uint64) *Thread {
-	t := &Thread{w: w, kind: trace.EventsChunk, Number: number, Level: level, ID: id, Full: w.Full}
+	t := &Thread{w: w, kind: trace.EventsChunk, Number: number, Level: level, ID: id, Full: w.Full, own: &callStack{}}
+	t.on, t.own.in = t.own, t
 	w.threads = append(w.threads, t)
 	return t
 }
@@ -199,22 +212,67 @@ func (t *Thread) begin(size int, time uint64) {
 		t.buf = make([]byte, 0, size)
 	}
 	t.buf = t.buf[:trace.ChunkHeaderSize]
-	if len(t.open) > 0 && !t.NoStack {
-		k := min(len(t.open), (size-trace.ChunkHeaderSize)/128)
-		le := binary.LittleEndian
-		b := le.AppendUint16(t.buf, 9<<2)
-		b = le.AppendUint32(b, uint32(16+16*k))
-		b = le.AppendUint16(b, 1)
-		b = le.AppendUint32(b, uint32(len(t.open)))
-		b = le.AppendUint32(b, uint32(k))
-		for _, c := range t.open[len(t.open)-k:] {
-			b = le.AppendUint64(b, c.address<<1|uint64(c.kind))
-		}
-		for _, c := range t.open[len(t.open)-k:] {
-			b = le.AppendUint64(b, c.time)
-		}
-		t.buf = b
+	t.told = make(map[*callStack]bool)
+	if t.on.number != 0 {
+		t.buf = appendSwitch(t.buf, 0, t.on.number)
 	}
+	if !t.NoStack {
+		t.tell((size - trace.ChunkHeaderSize) / 128)
+	}
+}
+
+// tell writes the STACK of the stack in effect, of at most so many calls.
+func (t *Thread) tell(most int) {
+	t.told[t.on] = true
+	if len(t.on.open) == 0 {
+		return
+	}
+	k := min(len(t.on.open), most)
+	le := binary.LittleEndian
+	b := le.AppendUint16(t.buf, 9<<2)
+	b = le.AppendUint32(b, uint32(16+16*k))
+	b = le.AppendUint16(b, 1)
+	b = le.AppendUint32(b, uint32(len(t.on.open)))
+	b = le.AppendUint32(b, uint32(k))
+	for _, c := range t.on.open[len(t.on.open)-k:] {
+		b = le.AppendUint64(b, c.address<<1|uint64(c.kind))
+	}
+	for _, c := range t.on.open[len(t.on.open)-k:] {
+		b = le.AppendUint64(b, c.time)
+	}
+	t.buf = b
+}
+
+func appendSwitch(b []byte, delta uint64, number uint32) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint16(b, 48<<2|4<<8)
+	return le.AppendUint32(le.AppendUint16(b, uint16(delta)), number)
+}
+
+// Switch writes that the events from now on are on a stack, 0 being the thread's own.
+func (t *Thread) Switch(time uint64, number uint32) {
+	s := t.own
+	if number != 0 {
+		if s = t.w.stacks[number]; s == nil {
+			s = &callStack{number: number}
+			t.w.stacks[number] = s
+		}
+	}
+	t.room(64+16*len(s.open), time)
+	d := t.delta(8, time, math.MaxUint16)
+	t.buf = appendSwitch(t.buf, d, number)
+	if t.on = s; !t.told[s] || s.in != t {
+		t.tell(len(s.open))
+	}
+	s.in = t
+}
+
+// Left writes that the n innermost calls were left without a leave.
+func (t *Thread) Left(n int) {
+	t.room(64, t.time)
+	le := binary.LittleEndian
+	t.buf = le.AppendUint32(le.AppendUint16(t.buf, 49<<2|3<<8), uint32(n))
+	t.on.open = t.on.open[:max(len(t.on.open)-n, 0)]
 }
 
 func (t *Thread) flush(state uint32) {
@@ -296,7 +354,7 @@ func (t *Thread) Enter(time, address uint64, kind int) {
 		v := 2 | uint64(w)<<2 | address&(1<<27-1)<<5 | d<<32
 		t.buf = le.AppendUint16(le.AppendUint32(t.buf, uint32(v)), uint16(v>>32))
 	}
-	t.open = append(t.open, call{address, time, kind})
+	t.on.open = append(t.on.open, call{address, time, kind})
 }
 
 // long writes an enter or leave with a whole address.
@@ -310,15 +368,15 @@ func (t *Thread) long(typ int, time, address uint64, kind int) {
 
 // Leave writes a leave of the top call.
 func (t *Thread) Leave(time uint64) {
-	if t.Full && len(t.open) > 0 {
-		c := t.open[len(t.open)-1]
+	if t.Full && len(t.on.open) > 0 {
+		c := t.on.open[len(t.on.open)-1]
 		t.long(5, time, c.address, c.kind)
 	} else {
 		d := t.delta(2, time, 1<<15-1)
 		t.buf = binary.LittleEndian.AppendUint16(t.buf, uint16(1|d<<1))
 	}
-	if n := len(t.open); n > 0 {
-		t.open = t.open[:n-1]
+	if n := len(t.on.open); n > 0 {
+		t.on.open = t.on.open[:n-1]
 	}
 }
 
@@ -369,9 +427,9 @@ func (t *Thread) LeaveAddress(time, address uint64, kind int) {
 		t.buf = le.AppendUint16(t.buf, uint16(d))
 		t.buf = le.AppendUint32(t.buf, uint32(w)|uint32(address)<<5)
 	}
-	for i := len(t.open) - 1; i >= 0; i-- {
-		if t.open[i].address == address && t.open[i].kind == kind {
-			t.open = t.open[:i]
+	for i := len(t.on.open) - 1; i >= 0; i-- {
+		if t.on.open[i].address == address && t.on.open[i].kind == kind {
+			t.on.open = t.on.open[:i]
 			break
 		}
 	}

@@ -23,6 +23,8 @@ const (
 	recArguments = 12
 	recResult    = 13
 	recLost      = 14
+	recSwitch    = 48
+	recLeft      = 49
 
 	offsetMask = 1<<27 - 1
 )
@@ -148,6 +150,10 @@ func dumpEvent(record []byte, head int) string {
 		return fmt.Sprintf("result %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
 	case recLost:
 		return fmt.Sprintf("lost %d", at(0, 4))
+	case recSwitch:
+		return fmt.Sprintf("switch +%d %d", at(0, 2), at(2, 4))
+	case recLeft:
+		return fmt.Sprintf("left %d", at(0, 4))
 	}
 	return ""
 }
@@ -351,6 +357,13 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 	case "lost":
 		first(recLost, 3)
 		b = le.AppendUint32(b, uint32(l.number(l.next("a number"), "the events", 32)))
+	case "switch":
+		d := delta(math.MaxUint16)
+		first(recSwitch, 4)
+		b = le.AppendUint32(le.AppendUint16(b, uint16(d)), uint32(l.number(l.next("a number"), "the stack", 32)))
+	case "left":
+		first(recLeft, 3)
+		b = le.AppendUint32(b, uint32(l.number(l.next("a number"), "the calls", 32)))
 	case "padding":
 		n := l.number(l.next("a number"), "the words", 24)
 		b = append(b, make([]byte, 2*n)...)

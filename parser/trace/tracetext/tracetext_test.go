@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 	}
 	events := make([]parser.Event, 20)
 	n, err := log.ReadEvents(events, 0)
-	if n != 9 || err != io.EOF {
+	if n != 10 || err != io.EOF {
 		t.Errorf("%d events, %v; damage %v", n, err, log.Info().Damage)
 	}
 	if m := log.Modules(0); m.Len() != 1 || m.At(0).Path != "/bin/a \"b\"" {

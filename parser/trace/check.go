@@ -1,0 +1,48 @@
+package trace
+
+import (
+	"fmt"
+
+	"logparser/parser"
+)
+
+var _ parser.Checker = (*Log)(nil)
+
+// Check implements [parser.Checker]. The file may lose what lies behind the last
+// record: the recorder trims it when the program ends.
+func (l *Log) Check() error {
+	l.growing.Lock()
+	defer l.growing.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	if err := parser.CheckPath(l.name, l.file); err != nil {
+		return err
+	}
+	st, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	w, was := l.growth.w, l.view.Load().header
+	end := int64(0)
+	for i := range w.process {
+		end = max(end, w.process[i].end())
+	}
+	for _, s := range w.all {
+		for i := range s.chunks {
+			end = max(end, s.chunks[i].end())
+		}
+	}
+	if st.Size() < min(end, w.size) {
+		return fmt.Errorf("%s: its records ended at byte %d, and it has %d bytes: %w", l.name, min(end, w.size), st.Size(), parser.ErrShrunk)
+	}
+	b := make([]byte, HeaderSize)
+	if n, err := l.file.ReadAt(b, 0); n < len(b) {
+		return err
+	}
+	h, err := ParseHeader(b)
+	if w.ok && (err != nil || h.PID != was.PID || h.Started != was.Started || h.Begin != was.Begin) {
+		return fmt.Errorf("%s: the header is another one: %w", l.name, parser.ErrShrunk)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package trace
+
+import (
+	"slices"
+	"sync"
+)
+
+// ends are the times, in nanoseconds, at which what was recorded ended.
+type ends struct {
+	// last is a time until which was recorded, exact whether it ended then.
+	last  int64
+	exact bool
+	// records are those of the ends of threads; threads has their times by the
+	// system's thread ids, rising, once it was asked for.
+	records []threadEnd
+	once    sync.Once
+	threads map[uint32][]int64
+}
+
+// ends returns what the process records say of the end, by a clock.
+func (p *process) ends(c *clock) *ends {
+	e := &ends{records: p.threadEnds, exact: p.hasEnded}
+	if len(c.points) > 0 {
+		e.last = c.at(c.points[len(c.points)-1].units)
+	}
+	if p.hasEnded {
+		e.last = max(e.last, c.at(p.ended))
+	}
+	return e
+}
+
+// of returns the times at which threads of an id ended.
+func (e *ends) of(v *view, thread uint32) []int64 {
+	e.once.Do(func() {
+		ids := make(map[uint32]uint32, len(v.index.streams))
+		for _, s := range v.index.streams {
+			ids[s.number] = uint32(s.thread)
+		}
+		e.threads = make(map[uint32][]int64)
+		for _, r := range e.records {
+			if id, ok := ids[r.stream]; ok {
+				e.threads[id] = append(e.threads[id], v.clock.at(r.time))
+			}
+		}
+		for _, list := range e.threads {
+			slices.Sort(list)
+		}
+	})
+	return e.threads[thread]
+}
+
+// End implements [parser.Ender].
+func (l *Log) End() (time int64, exact bool) {
+	e := l.view.Load().ends
+	return e.last, e.exact
+}
+
+// ThreadEnd implements [parser.Ender].
+func (l *Log) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
+	v := l.view.Load()
+	list := v.ends.of(v, thread)
+	// The last that is not behind to.
+	i, found := slices.BinarySearch(list, to)
+	if !found {
+		i--
+	}
+	if i < 0 || list[i] < from {
+		return 0, false
+	}
+	return list[i], true
+}
