@@ -188,6 +188,8 @@ type thread struct {
 	// stack in this run, and indexed that it has an entry in its deep map.
 	live, indexed bool
 	records       int64
+	// stack is the number of a coroutine's stack, 0 for the thread's own.
+	stack uint32
 }
 
 // threads are the threads of a log by id.

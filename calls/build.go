@@ -50,7 +50,7 @@ func (t *Table) Build(ctx context.Context, namer Namer, progress parser.Progress
 		b.addresses = newAddresses(&t.mu)
 	}
 	t.mu.Lock()
-	t.pass = pass{threads: threads{hash: newHash()}}
+	t.pass = pass{threads: threads{hash: newHash()}, ended: make(map[int64]endedCall), stacks: make(map[uint32]*thread), perThread: make(map[uint32]int64)}
 	t.done = false
 	t.mu.Unlock()
 	if err := b.pair(ctx, progress); err != nil {
@@ -137,6 +137,9 @@ func (b *builder) pair(ctx context.Context, progress parser.Progress) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	t.mu.Lock()
+	t.open = b.openCalls()
+	t.mu.Unlock()
 	if progress != nil {
 		progress(b.row, total)
 	}
@@ -270,8 +273,10 @@ type builder struct {
 	// asked, otherwise the answer + 1.
 	functions []uint64
 	run       int32
-	frames    store[frame]
-	none      uint32 // head of the list of free frames
+	// lastTime is that of the last event that is not damaged.
+	lastTime int64
+	frames   store[frame]
+	none     uint32 // head of the list of free frames
 	// ordinals has for each frame the number of its enter among its thread's
 	// events, if the table counts inside.
 	ordinals []int64
@@ -301,9 +306,14 @@ func (b *builder) add(run int, events []parser.Event) {
 		b.run++
 	}
 	t, row := b.t, b.row
+	stacks, _ := t.log.(parser.Stacker)
 	var chunk []entry
 	for k := range events {
 		e := &events[k]
+		if stacks != nil && e.Kind != parser.Damaged {
+			thread, _ := stacks.Strand(e.Thread)
+			t.perThread[thread]++
+		}
 		if chunk == nil || row%entryChunk == 0 {
 			chunk = t.chunk(row)
 		}
@@ -316,6 +326,7 @@ func (b *builder) add(run int, events []parser.Event) {
 			}
 			chunk[row%entryChunk] = entry{0, min(th.depth, maxDepth) << markBits}
 			b.push(th, row, e)
+			b.lastTime = e.Time
 		case parser.Leave:
 			th := b.thread(e.Thread)
 			th.records++
@@ -323,6 +334,7 @@ func (b *builder) add(run int, events []parser.Event) {
 				b.resume(th, e, row)
 			}
 			b.leave(th, row, e)
+			b.lastTime = e.Time
 		default:
 			var depth uint32
 			if th := t.threads.find(e.Thread); th != nil {
@@ -336,10 +348,23 @@ func (b *builder) add(run int, events []parser.Event) {
 	b.row = row
 }
 
+// thread returns the stack that the events of an id are on: a thread's own, or that of a
+// coroutine, which is known by the first id that it had.
 func (b *builder) thread(id uint32) *thread {
 	recent := &b.recentThreads[id*0x9e3779b1>>(32-recentBits)]
 	if th := *recent; th != nil && th.id == id {
 		return th
+	}
+	if log, ok := b.t.log.(parser.Stacker); ok {
+		if _, stack := log.Strand(id); stack != 0 {
+			th := b.t.stacks[stack]
+			if th == nil {
+				th = b.t.threads.add(id)
+				th.stack = stack
+				b.t.stacks[stack] = th
+			}
+			return th
+		}
 	}
 	*recent = b.t.threads.add(id)
 	return *recent
@@ -400,6 +425,15 @@ const noRow = -1
 // resume makes a thread's stack what the log says is open before an event.
 // Calls that are not open any more were left without a leave that is known.
 func (b *builder) resume(th *thread, e *parser.Event, row int64) {
+	if e.Gap >= parser.CallsLeft {
+		for n := int(e.Gap-parser.CallsLeft) + 1; n > 0 && th.depth > 0; n-- {
+			b.forget(th)
+		}
+		return
+	}
+	if e.Gap == parser.ThreadBegins {
+		b.endThread(th, e.Time)
+	}
 	var open []parser.OpenCall
 	outer := 0
 	if log, ok := b.t.log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
@@ -430,7 +464,7 @@ func (b *builder) resume(th *thread, e *parser.Event, row int64) {
 		}
 		id := b.addresses.add(b.run, c.Space, c.Address)
 		b.addresses.list.at(id).entered = true
-		b.pushFrame(th, frame{noRow, 0, id, th.top})
+		b.pushFrame(th, frame{noRow, e.Time, id, th.top})
 		th.rowless++
 	}
 }
@@ -641,9 +675,77 @@ func (b *builder) closeTop(th *thread, row, at int64, m Mark) {
 	}
 }
 
+// endThread notes how long the calls of a thread lasted that has ended before a
+// time, if the log knows.
+func (b *builder) endThread(th *thread, before int64) {
+	log, ok := b.t.log.(parser.Ender)
+	if !ok || th.depth == 0 || th.stack != 0 {
+		return
+	}
+	if at, ok := log.ThreadEnd(th.id, b.frames.at(th.top).time, before); ok {
+		b.endCalls(b.t.ended, th, at, th.records-1)
+		b.withThread(b.t.ended, th)
+	}
+}
+
+// withThread notes that the calls of a thread ended with it.
+func (b *builder) withThread(list map[int64]endedCall, th *thread) {
+	for i, n := th.top, th.depth; n > 0; n-- {
+		f := b.frames.at(i)
+		if c, ok := list[f.row]; ok {
+			c.withThread = true
+			list[f.row] = c
+		}
+		i = f.below
+	}
+}
+
+// endCalls notes how long the open calls of a thread, which had so many events, last
+// if they end at a time.
+func (b *builder) endCalls(list map[int64]endedCall, th *thread, at, records int64) {
+	for i, n := th.top, th.depth; n > 0; n-- {
+		f := b.frames.at(i)
+		if f.row != noRow {
+			c := endedCall{duration: Elapsed(f.time, at)}
+			if b.t.countInside {
+				c.inside = records - b.ordinals[i]
+			}
+			list[f.row] = c
+		}
+		i = f.below
+	}
+}
+
+// openCalls returns how long the open calls of the last run have lasted, and
+// whether they have ended with their thread.
+func (b *builder) openCalls() map[int64]endedCall {
+	list := make(map[int64]endedCall)
+	end := b.lastTime
+	log, ends := b.t.log.(parser.Ender)
+	if ends {
+		at, _ := log.End()
+		end = max(end, at)
+	}
+	for _, th := range b.live {
+		if th.depth == 0 {
+			continue
+		}
+		b.endCalls(list, th, end, th.records)
+		if !ends || th.stack != 0 {
+			continue
+		}
+		if at, ok := log.ThreadEnd(th.id, b.frames.at(th.top).time, math.MaxInt64); ok {
+			b.endCalls(list, th, at, th.records)
+			b.withThread(list, th)
+		}
+	}
+	return list
+}
+
 // endRun empties the stacks of a run that has ended.
 func (b *builder) endRun() {
 	for _, th := range b.live {
+		b.endCalls(b.t.ended, th, b.lastTime, th.records)
 		if th.indexed {
 			th.indexed = false
 			delete(b.deep, th)

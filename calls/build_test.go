@@ -53,7 +53,7 @@ func show(records []Record) string {
 		if r.Partner != NoPartner {
 			s += fmt.Sprintf("-%d", r.Partner)
 		}
-		if r.Duration != NoDuration {
+		if r.Partner != NoPartner {
 			s += fmt.Sprintf("(%d)", r.Duration/1e6)
 		}
 		if r.Mark != None {

@@ -42,7 +42,7 @@ func checkGrowth(log *memoryLog, r *rand.Rand, namer Namer) error {
 		for i := range want.records {
 			rec := &want.records[i]
 			if rec.Mark == Open && live && int64(i) >= t.layout.Load().Starts[len(runs)-1] {
-				rec.Mark = Running
+				rec.Mark, rec.Duration = Running, NoDuration
 			}
 			marked[rec.Mark]++
 		}
@@ -231,7 +231,7 @@ func BenchmarkExtend(b *testing.B) {
 func TestInside(t *testing.T) {
 	tests := []struct{ events, want string }{
 		{"A>f A>g A<g A<f", "2 0 0 2"},
-		{"A>f B>g A>h B<g A<h A<f A>k", "2 0 0 0 0 2 -1"},
+		{"A>f B>g A>h B<g A<h A<f A>k", "2 0 0 0 0 2 0"},
 		{"A>f A>g A>h A?h A<f A<f", "2 -1 -1 -1 2 -1"},
 	}
 	for _, test := range tests {

@@ -69,6 +69,7 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 	res := result{threads: map[uint32]int64{}, addresses: map[place]int64{}}
 	for k, run := range runs {
 		stacks := map[uint32][]int{} // rows of the open calls, outermost first
+		last := int64(0)
 		base := len(res.records) - int(run.First)
 		event := func(row int) parser.Event { return log.events[row-base] }
 		name := func(row int) Function {
@@ -87,6 +88,7 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 				continue
 			}
 			res.threads[e.Thread]++
+			last = e.Time
 			res.addresses[place{k, e.Space, e.Address}]++
 			if e.Kind == parser.Enter {
 				stacks[e.Thread] = append(stack, row)
@@ -138,7 +140,7 @@ func reference(log *memoryLog, runs []parser.Run, namer Namer) result {
 		}
 		for _, stack := range stacks {
 			for _, c := range stack {
-				res.records[c].Mark = Open
+				res.records[c].Mark, res.records[c].Duration = Open, max(0, last-event(c).Time)
 			}
 		}
 	}

@@ -26,7 +26,9 @@ type Record struct {
 	Partner int64
 	// Duration is the time between the two halves in nanoseconds, on both of
 	// them, or [NoDuration]. It is never negative otherwise: ticks that run
-	// backwards make it 0.
+	// backwards make it 0. The enter of a call without a leave has it if it is known
+	// when the call ended, or until when it was open: with its thread or its run
+	// ([parser.Ender]), but not while it is [Running].
 	Duration int64
 	Mark     Mark
 }
@@ -73,6 +75,30 @@ type pass struct {
 	marks [marks]int64
 	// byPosition says that a leave was matched by position alone.
 	byPosition bool
+	// ended has the calls that ended with their thread, before another of its id
+	// began, or with a run before the last, by row; open those that are open at the
+	// end.
+	ended, open map[int64]endedCall
+	// stacks are those of coroutines by number.
+	stacks map[uint32]*thread
+	// perThread counts the records of threads in a log that is a [parser.Stacker].
+	perThread map[uint32]int64
+}
+
+// An endedCall is how long a call without a leave lasted, and how many events it
+// had inside. withThread says that its thread ended.
+type endedCall struct {
+	duration, inside int64
+	withThread       bool
+}
+
+// endOf returns what is known of the end of a call without a leave. The caller holds
+// the lock.
+func (t *Table) endOf(row int64) (c endedCall, ok bool) {
+	if c, ok = t.ended[row]; !ok && t.done {
+		c, ok = t.open[row]
+	}
+	return c, ok
 }
 
 type longCall struct{ row, duration int64 }
@@ -191,6 +217,10 @@ func (t *Table) ReadInside(dst []int64, from int64) {
 		if j := t.partner(i, *t.entry(i)); j != NoPartner && t.partner(j, *t.entry(j)) == i {
 			leave := max(i, j)
 			dst[k] = int64(t.inside[leave/entryChunk][leave%entryChunk])
+		} else if c, ok := t.endOf(i); ok && t.done {
+			if run, _ := t.Position(i); !t.live || c.withThread || run < len(t.layout.Load().Runs)-1 {
+				dst[k] = c.inside
+			}
 		}
 	}
 }
@@ -241,6 +271,14 @@ func (t *Table) Read(dst []Record, from int64) {
 			if e.partner == 0 && r.Mark == None && i < running {
 				if r.Mark = Running; i < open {
 					r.Mark = Open
+				}
+			}
+			if c, ok := t.endOf(i); ok && e.partner == 0 && t.done {
+				if c.withThread {
+					r.Mark = NoLeave
+				}
+				if r.Mark == Open || r.Mark == NoLeave {
+					r.Duration = c.duration
 				}
 			}
 		} else if t.partner(j, *t.entry(j)) == i {
@@ -322,10 +360,14 @@ func (t *Table) Addresses() *Addresses {
 func (t *Table) Threads() []Thread {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	list := make([]Thread, t.threads.list.n)
-	for i := range list {
-		th := t.threads.list.at(uint32(i))
-		list[i] = Thread{th.id, th.records}
+	list := make([]Thread, 0, t.threads.list.n)
+	for id, n := range t.perThread {
+		list = append(list, Thread{id, n})
+	}
+	for i := range t.threads.list.n {
+		if th := t.threads.list.at(i); len(t.perThread) == 0 {
+			list = append(list, Thread{th.id, th.records})
+		}
 	}
 	slices.SortFunc(list, func(a, b Thread) int {
 		if a.ID < b.ID {
@@ -342,10 +384,11 @@ func (t *Table) Count(m Mark) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	n := t.marks[m]
-	if t.done && (m == Open && !t.live || m == Running && t.live) {
-		for i := range t.threads.list.n {
-			th := t.threads.list.at(i)
-			n += int64(th.depth - th.rowless)
+	if end := m == Open && !t.live || m == Running && t.live; t.done && (end || m == NoLeave) {
+		for _, c := range t.open {
+			if c.withThread != end {
+				n++
+			}
 		}
 	}
 	return n

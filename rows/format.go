@@ -2,7 +2,6 @@ package rows
 
 import (
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -75,7 +74,7 @@ func AppendCell(dst []byte, r *Row, c Column, digits int) []byte {
 	case ColSymbols:
 		return append(dst, r.Symbols...)
 	case ColNote:
-		return append(dst, r.Note...)
+		return append(dst, r.SavedNote()...)
 	}
 	return dst
 }
@@ -235,6 +234,30 @@ func AppendDuration(dst []byte, ns int64, digits int) []byte {
 	return append(dst, name...)
 }
 
+// AppendThread appends a row's thread for people: its id, and behind a slash the stack if
+// that is not the thread's own.
+func AppendThread(dst []byte, r *Row) []byte {
+	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	if r.Stack != 0 {
+		dst = strconv.AppendUint(append(dst, '/'), uint64(r.Stack), 10)
+	}
+	return dst
+}
+
+// AppendBound appends the sign of a bound, if it has one and there is a duration.
+func AppendBound(dst []byte, b Bound, ns int64) []byte {
+	switch {
+	case ns < 0:
+	case b == AtLeast:
+		dst = append(dst, "≥ "...)
+	case b == AtMost:
+		dst = append(dst, "≤ "...)
+	case b == About:
+		dst = append(dst, "~ "...)
+	}
+	return dst
+}
+
 // AppendAddress appends an address as 0x and hexadecimal digits.
 func AppendAddress(dst []byte, address uint64) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), address, 16)
@@ -343,21 +366,4 @@ func hasPrefixFold[S string | []byte](s S, text string) bool {
 func decodeRune[S string | []byte](s S) (rune, int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
-}
-
-// Visible replaces what a terminal would act upon or a line cannot hold:
-// control characters, line separators, characters that turn the direction of
-// writing, and broken UTF-8. Names come from files of other machines.
-func Visible(s string) string {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			return strings.Map(func(r rune) rune {
-				if r == utf8.RuneError || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-					return utf8.RuneError
-				}
-				return r
-			}, s)
-		}
-	}
-	return s
 }

@@ -5,7 +5,10 @@
 // writers of files depend on nothing else.
 package rows
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // An Event is what a row's record says.
 type Event uint8
@@ -22,6 +25,22 @@ func (e Event) String() string { return [...]string{"enter", "leave", "unknown"}
 // NoDuration is the duration of a row whose pair is not known.
 const NoDuration = int64(-1)
 
+// A Bound says how a row's duration is to be understood.
+type Bound uint8
+
+const (
+	// Exact: the call took so long.
+	Exact Bound = iota
+	// AtLeast: it was still running when the log ended, and nothing tells how long
+	// the program ran on.
+	AtLeast
+	// AtMost: its leave was recorded late.
+	AtMost
+	// About: it may have been more or less, as of sums of both, and self times where
+	// leaves are late.
+	About
+)
+
 // A Row is one record, ready to be shown. Its strings are shared with other
 // rows.
 type Row struct {
@@ -33,6 +52,13 @@ type Row struct {
 	// nanoseconds: since the first row of the run that is not damaged.
 	Wall    time.Time
 	HasWall bool
+	// Bound says how far Duration can be relied on. Unclosed says that no leave has closed
+	// the call, and Duration, if it is known, is the time until its thread or the log ended.
+	Bound    Bound
+	Unclosed bool
+	// Stack is the number of the stack of calls that the row is on, 0 for the thread's
+	// own: others are those of coroutines. Depth counts within the stack.
+	Stack   uint32
 	Elapsed int64
 	Thread  uint32
 	Event   Event
@@ -56,6 +82,23 @@ type Row struct {
 	// Note is the mark of the pairing and whatever else must be said.
 	Note string
 }
+
+// SavedNote is the note as files for programs have it, whose durations are
+// numbers: it also says how far the duration can be relied on.
+func (r *Row) SavedNote() string {
+	switch {
+	case r.Bound == Exact || r.Duration < 0:
+		return r.Note
+	case r.Bound == AtLeast && r.Note == "open":
+		return "open; at least"
+	case r.Note == "":
+		return r.Bound.words()
+	}
+	return r.Note + "; " + r.Bound.words()
+}
+
+// words is what saved files say of a bound.
+func (b Bound) words() string { return [...]string{"", "at least", "at most", "about"}[b] }
 
 // A Source hands out rows by number. Its methods are safe for concurrent use.
 type Source interface {
@@ -85,6 +128,38 @@ type Header struct {
 	Images []Image
 	// Threads are the names of the threads that have one.
 	Threads map[uint32]string
+	// ProcessID is the system's id of the program's process, 0 where it is not
+	// known, and Program the base name of its executable, or "".
+	ProcessID uint32
+	Program   string
+	// Stacks says that there are stacks of calls besides the threads' own.
+	Stacks bool
+}
+
+// A Track is what calls lie in one within the other: a thread, or a stack of a coroutine.
+type Track uint32
+
+// stackTrack is set in the tracks of coroutines' stacks.
+const stackTrack = 1 << 31
+
+// TrackOf returns the track of calls on a stack of a thread.
+func TrackOf(thread, stack uint32) Track {
+	if stack != 0 {
+		return Track(stackTrack | stack)
+	}
+	return Track(thread)
+}
+
+// Track returns the track of a row.
+func (r *Row) Track() Track { return TrackOf(r.Thread, r.Stack) }
+
+// StackName returns the name of a track that is a stack in the log of the header, "" for a
+// thread's.
+func (h *Header) StackName(t Track) string {
+	if h.Stacks && t&stackTrack != 0 {
+		return "stack " + strconv.FormatUint(uint64(t&^stackTrack), 10)
+	}
+	return ""
 }
 
 // An Image is a module in the head of a saved file.

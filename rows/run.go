@@ -11,6 +11,9 @@ type Run struct {
 	// HasWall.
 	Start   time.Time
 	HasWall bool
+	// Ahead is the local time of its rows less UTC, if HasUTC.
+	Ahead  time.Duration
+	HasUTC bool
 	// End is the Elapsed of its last row that is not damaged.
 	End int64
 }

@@ -14,7 +14,7 @@ type Columns uint16
 const (
 	// Times is the events' times.
 	Times Columns = 1 << iota
-	// Threads is the threads' slots.
+	// Threads is the slots of the stacks; a thread has one of its own.
 	Threads
 	// Addresses is the numbers of the addresses.
 	Addresses
@@ -31,6 +31,8 @@ const (
 	// Selves is the time of each call that was not spent in calls that it
 	// made, on both of its rows.
 	Selves
+	// Owners is the slots of the events' threads, whatever stack they are on.
+	Owners
 )
 
 // NoNode stands for no node, NoThread for the thread of a damaged record that
@@ -50,8 +52,9 @@ type Block struct {
 
 	// Time is in nanoseconds of the log's clock.
 	Time []int64
-	// Thread is the slot of the thread; see Source.ThreadID.
-	Thread []uint32
+	// Thread is the slot of the stack, which a thread has of its own; see Source.ThreadID.
+	// Owner is that of the thread's own stack, whatever stack the event is on.
+	Thread, Owner []uint32
 	// Address is the number of the address in Source.Addresses. A damaged
 	// record's has no meaning.
 	Address []uint32
@@ -59,13 +62,17 @@ type Block struct {
 	Depth   []int32
 	// Partner is the row of the other half, or calls.NoPartner.
 	Partner []int64
-	// Duration is in nanoseconds, or calls.NoDuration.
+	// Duration is in nanoseconds, or calls.NoDuration. Of a call that no leave has
+	// closed it is, on the enter, the time until its run or thread ended, unless the
+	// program may still be writing.
 	Duration []int64
 	Mark     []calls.Mark
 	Inside   []int64
 	Self     []int64
 	// Found is filled with the depths.
 	Found []Found
+
+	owner []uint32 // memory for Owner
 }
 
 // A Found is so many calls of one address that turned out to be open at a row, the
@@ -84,7 +91,7 @@ type Node struct {
 	Enter, Leave int64
 	// EnterTime and LeaveTime are in nanoseconds of the log's clock. The time
 	// of a call left without a leave is that at which this became known, of an
-	// open call the log's last.
+	// open call that at which its run ended, as far as the log tells.
 	EnterTime, LeaveTime int64
 	// Children is the time in nanoseconds that was spent in calls that it made.
 	Children int64
@@ -97,6 +104,9 @@ type Node struct {
 	Parent          uint32 // NoNode for an outermost call
 	Depth           int32
 	Mark            calls.Mark
+	// Ended says that LeaveTime is when the call ended, though no leave says so: its
+	// thread ended then. Its mark is NoLeave.
+	Ended bool
 }
 
 // A Summary describes a block, or a group of blocks.
@@ -113,6 +123,8 @@ type Summary struct {
 	// each number of an address and slot of a thread.
 	Addresses [4]uint64
 	Threads   uint64
+	// Owners is that of the slots of the threads' own stacks, and has all of Threads.
+	Owners uint64
 }
 
 // A Long is one of the longest calls that end in a block or a group.
@@ -149,11 +161,14 @@ type Source interface {
 	// Level appends the nodes of at least the level whose calls overlap the
 	// rows from (inclusive) to to (exclusive), by enter row.
 	Level(dst []uint32, level int, from, to int64) []uint32
-	// AddressTable is the distinct addresses, by number, in any order; ThreadID the id of a
-	// slot, Slots their number.
+	// AddressTable is the distinct addresses, by number, in any order; ThreadID the thread
+	// that was the first on the stack of a slot, Slots their number.
 	AddressTable() *calls.Addresses
 	Slots() int
 	ThreadID(slot uint32) uint32
+	// Stack returns the number of the stack of a slot, 0 for a thread's own, and the slot of
+	// the own stack of the thread that was the first on it.
+	Stack(slot uint32) (home, number uint32)
 	// Totals returns the totals of the whole log for each address, or nil while they are not known.
 	Totals() []Total
 }

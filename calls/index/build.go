@@ -54,7 +54,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 			c = empty()
 		}
 		key = x.key.of(namer, addresses, addresses.Len())
-		if x.store.load(c, key) == nil {
+		if x.store.load(ctx, c, key) == nil {
 			x.publish(c)
 			if progress != nil {
 				progress(c.row, c.row)
@@ -62,7 +62,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 			return nil
 		}
 		forget()
-		if shorter = x.loadShorter(c, namer); shorter == "" {
+		if shorter = x.loadShorter(ctx, c, namer); shorter == "" {
 			forget()
 		}
 	}
@@ -81,11 +81,13 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	x.publish(c)
 	if x.store != nil {
-		err := x.store.save(c, key)
+		err := x.store.save(ctx, c, key)
 		if err == nil && shorter != "" {
 			os.Remove(shorter)
 		}
-		x.failedToStore(cmp.Or(err, c.refused))
+		if ctx.Err() == nil {
+			x.failedToStore(cmp.Or(err, c.refused))
+		}
 	}
 	return nil
 }

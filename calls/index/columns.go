@@ -143,17 +143,17 @@ type compiledThreadTest struct {
 
 func (t *compiledThreadTest) columns(s *Summary) Columns {
 	if s.Marks>>calls.Damaged&1 != 0 {
-		return Threads | Kinds
+		return Owners | Kinds
 	}
-	return Threads
+	return Owners
 }
 
 func (t *compiledThreadTest) judge(s *Summary, _ int64) verdict {
-	return verdictOf(s.Threads&t.bloom == 0, false)
+	return verdictOf(s.Owners&t.bloom == 0, false)
 }
 
 func (t *compiledThreadTest) test(_ context.Context, _ int, b *Block, s *Summary, _, pass []uint64) error {
-	t.set.test(t.table, b.Thread[:b.N], pass)
+	t.set.test(t.table, b.Owner[:b.N], pass)
 	undamaged(b, s, pass)
 	return nil
 }
@@ -212,19 +212,11 @@ func between(values []int64, pass []uint64, least, most int64) {
 type durationTest struct{ least, most int64 }
 
 func (t durationTest) compile(src Source) matcher {
-	c := &compiledDurationTest{durationTest: t}
-	if t.least == 0 && t.most < math.MaxInt64 {
-		c.known = src.Len()
-		c.open = openBlocks(src)
-	}
-	return c
+	return &compiledDurationTest{durationTest: t, known: src.Len(), open: findOpen(src, nil).rows()}
 }
 
-func (t durationTest) none(s *Summary) bool { return t.least > t.most || s.MaxDuration < t.least }
-
-// A compiledDurationTest knows the blocks with open calls, which have no
-// duration, if the test is passed by all calls that are short enough; see
-// compiledMarkTest.
+// A compiledDurationTest knows the blocks with open calls, whose durations no
+// summary has; see compiledMarkTest.
 type compiledDurationTest struct {
 	cheap
 	durationTest
@@ -238,8 +230,14 @@ func (t *compiledDurationTest) columns(*Summary) Columns { return Durations }
 const timedMarks = 1<<calls.None | 1<<calls.Tail
 
 func (t *compiledDurationTest) judge(s *Summary, first int64) verdict {
-	short := s.MaxDuration <= t.most && s.Marks&^timedMarks == 0 && first+s.Rows < t.known && !anyIn(t.open, first, s.Rows)
-	return verdictOf(t.none(s), short)
+	switch {
+	case t.least > t.most:
+		return none
+	case first+s.Rows > t.known || anyIn(t.open, first, s.Rows):
+		return maybe
+	}
+	short := t.least == 0 && s.MaxDuration <= t.most && s.Marks&^timedMarks == 0
+	return verdictOf(s.MaxDuration < t.least, short && first+s.Rows < t.known)
 }
 
 func (t *compiledDurationTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
@@ -249,18 +247,20 @@ func (t *compiledDurationTest) test(_ context.Context, _ int, b *Block, _ *Summa
 
 type selfTest struct{ least, most int64 }
 
-func (t selfTest) compile(Source) matcher { return t }
-
-func (t selfTest) cost() int { return 0 }
-
-func (t selfTest) columns(*Summary) Columns { return Pairs | Selves }
-
-// A call's self time is not more than its duration.
-func (t selfTest) judge(s *Summary, _ int64) verdict {
-	return verdictOf(durationTest(t).none(s), false)
+func (t selfTest) compile(src Source) matcher {
+	return &compiledSelfTest{*durationTest(t).compile(src).(*compiledDurationTest)}
 }
 
-func (t selfTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
+type compiledSelfTest struct{ compiledDurationTest }
+
+func (t *compiledSelfTest) columns(*Summary) Columns { return Pairs | Selves }
+
+// A call's self time is not more than its duration.
+func (t *compiledSelfTest) judge(s *Summary, first int64) verdict {
+	return verdictOf(t.compiledDurationTest.judge(s, first) == none, false)
+}
+
+func (t *compiledSelfTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
 	fill(pass, b.N, func(i int) uint64 {
 		return bit(b.Duration[i] != calls.NoDuration && b.Self[i] >= t.least && b.Self[i] <= t.most)
 	})
@@ -367,13 +367,13 @@ type markTest struct{ marks uint16 }
 
 // endMarks are those that calls have that are open at the log's end, which no
 // summary knows.
-const endMarks = 1<<calls.Open | 1<<calls.Running
+const endMarks = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
 
 func (t markTest) compile(src Source) matcher {
 	c := &compiledMarkTest{marks: t.marks, known: math.MaxInt64}
 	if t.marks&endMarks != 0 {
 		c.known = src.Len()
-		c.open = openBlocks(src)
+		c.open = findOpen(src, nil).rows()
 	}
 	return c
 }
@@ -386,20 +386,6 @@ type compiledMarkTest struct {
 	// known.
 	open  []int64
 	known int64
-}
-
-// openBlocks returns the first rows of the blocks with open calls, sorted.
-func openBlocks(src Source) []int64 {
-	var rows []int64
-	for i := range src.Nodes() {
-		if n := src.Node(uint32(i)); n.Leave < 0 && n.Enter >= 0 && n.Mark != calls.NoLeave {
-			if row := n.Enter - n.Enter%blockLen; len(rows) == 0 || rows[len(rows)-1] != row {
-				rows = append(rows, row)
-			}
-		}
-	}
-	slices.Sort(rows)
-	return slices.Compact(rows)
 }
 
 // anyIn reports whether one of the sorted rows is among n from first on.

@@ -44,6 +44,10 @@ type core struct {
 	totals totals
 	// live are the threads that may have a stack in this run.
 	live []*thread
+	// leaveless are the nodes of calls that have ended without a leave, and it is
+	// known when: with their run or their thread.
+	leaveless []uint32
+	knownOpen atomic.Pointer[knownOpen]
 }
 
 // A place says where what belongs to a block begins: in core.nodes the calls
@@ -125,6 +129,7 @@ func merge(to, from *Summary) {
 		to.Addresses[i] |= from.Addresses[i]
 	}
 	to.Threads |= from.Threads
+	to.Owners |= from.Owners
 }
 
 // summarize adds a summary to a block and its groups.
@@ -224,12 +229,16 @@ func (c *core) publish() {
 		s.MaxDepth = max(s.MaxDepth, c.active[k].most)
 		s.Threads |= 1 << (c.active[k].th.slot % 64)
 	}
+	for _, owner := range c.owners {
+		s.Owners |= 1 << (owner % 64)
+	}
 	for _, d := range c.damaged {
 		if d.th != nil {
 			s.MaxDepth = max(s.MaxDepth, d.depth)
 			s.Threads |= 1 << (d.th.slot % 64)
 		}
 	}
+	s.Owners |= s.Threads
 	c.summarize(c.blockCount()-1, &s)
 }
 
@@ -410,6 +419,7 @@ func (c *core) endRun() {
 			n.mark, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
 			n.inside = th.records - n.ordinal
 			c.ended(int(i), n)
+			c.leaveless = append(c.leaveless, i)
 			i = n.parent
 		}
 		th.top, th.depth, th.below = NoNode, 0, 0

@@ -42,7 +42,7 @@ func TestCorrected(t *testing.T) {
 				continue
 			}
 			*d = correct(row, *d, src.inside[row])
-			if c := src.caller[row]; c >= 0 {
+			if c := src.caller[row]; c >= 0 && src.rows[row].Partner >= 0 {
 				children[c] += *d
 			}
 			if src.rows[row].Partner/(blockLen*chunkBlocks) != row/(blockLen*chunkBlocks) {
@@ -52,6 +52,9 @@ func TestCorrected(t *testing.T) {
 		corrected.inner = children
 		for row, children := range children {
 			corrected.self[row] = max(0, corrected.rows[row].Duration-children)
+			if r := corrected.rows[row]; r.Mark == calls.NoLeave && r.Duration != calls.NoDuration {
+				corrected.self[row] = corrected.own(int64(row), r.Duration)
+			}
 		}
 		of, group := randomGroups(r, src)
 		p := plainPredicate{pass: func(int64) bool { return true }}

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -28,17 +28,17 @@ import (
 //
 //	a fileHead
 //	the arrays, each as the number of its elements (8 bytes) and these
-//	the CRC-32C of all of that
 //
 // as this machine has them in memory: it is made to be read by the program
 // that wrote it, and can be thrown away at any time. It is written beside its
-// place and gets its name when it is whole. What is read is not believed:
-// numbers that lead somewhere are checked.
+// place, sealed (see sealMagic), and gets its name when it is whole. What is read
+// is not believed: numbers that lead somewhere are checked, and where one is wrong
+// the index is built from the log and takes the file's place.
 
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 2
+	fileVersion = 3
 	byteOrder   = 0x01020304
 
 	// FileSuffix ends the names of files that hold indexes, NoteSuffix those of
@@ -52,8 +52,6 @@ const (
 	staleAfter = time.Hour
 	oldAfter   = 90 * 24 * time.Hour
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A Store is a folder in which indexes are kept.
 type Store struct {
@@ -104,14 +102,14 @@ func (x *Index) KeepGrown(k Key, runs []parser.Run) {
 // loadShorter takes the index of the first rows, as a namer gives it, into an
 // empty core, and returns the file that has it, "" where there is none that is
 // good.
-func (x *Index) loadShorter(c *core, namer calls.Namer) (path string) {
+func (x *Index) loadShorter(ctx context.Context, c *core, namer calls.Namer) (path string) {
 	s, l := x.shorter, c.layout()
 	if s == nil || namer != nil && s.addresses == 0 || continues(s.runs, l.Runs) != nil {
 		return ""
 	}
 	key := s.key.of(namer, c.addresses, s.addresses)
 	c.rows.Store(calls.NewLayout(s.runs))
-	if x.store.load(c, key) != nil {
+	if x.store.load(ctx, c, key) != nil {
 		return ""
 	}
 	c.rows.Store(l)
@@ -131,7 +129,7 @@ func (x *Index) Save(s Store, k Key) error {
 	if !x.done.Load() || c.row < c.layout().Total() || c.position {
 		return errUnfinished
 	}
-	if err := s.save(c, k); err != nil {
+	if err := s.save(context.Background(), c, k); err != nil {
 		return err
 	}
 	if x.store != nil {
@@ -213,7 +211,14 @@ type fileThread struct {
 	Depth                 int32
 	Rowless               uint32
 	Live                  uint32
-	_                     uint32
+	Stack, Strand, Home   uint32
+}
+
+// A fileStrand is a strand as it is kept.
+type fileStrand struct {
+	Records          int64
+	ID, Stack, Owner uint32
+	_                uint32
 }
 
 // A fileAddress is an address as it is kept.
@@ -235,12 +240,12 @@ func bytesOf[T any](list []T) []byte {
 }
 
 // save keeps a core in the store.
-func (s *Store) save(c *core, k Key) error {
-	return s.write(s.path(k), func(f io.Writer) error { return c.encode(f, k) })
+func (s *Store) save(ctx context.Context, c *core, k Key) error {
+	return s.write(ctx, s.path(k), func(f io.Writer) error { return c.encode(f, k) })
 }
 
 // write makes a file of the store, whole or not at all.
-func (s *Store) write(path string, encode func(io.Writer) error) (err error) {
+func (s *Store) write(ctx context.Context, path string, encode func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
 	}
@@ -255,7 +260,15 @@ func (s *Store) write(path string, encode func(io.Writer) error) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if err := encode(f); err != nil {
+	aead, err := s.seal(true)
+	if err != nil {
+		return err
+	}
+	w := newSealWriter(ctx, f, aead)
+	if err := encode(w); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
@@ -264,10 +277,8 @@ func (s *Store) write(path string, encode func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// A note is what else is worth keeping of a log besides its index. Its file has
-//
-//	noteMagic, the key, the note
-//	the CRC-32C of all of that
+// A note is what else is worth keeping of a log besides its index. Its file has,
+// sealed, noteMagic, the key and the note.
 const noteMagic = "LPNOTE\x00\x02"
 
 // maxNote bounds the bytes of a note.
@@ -279,8 +290,7 @@ func (s *Store) Note(k Key, note []byte) error {
 		return fmt.Errorf("a note of %d bytes is too long to keep", len(note))
 	}
 	b := append(append([]byte(noteMagic), k[:]...), note...)
-	b = binary.NativeEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return s.write(s.File(k, NoteSuffix), func(f io.Writer) error {
+	return s.write(context.Background(), s.File(k, NoteSuffix), func(f io.Writer) error {
 		_, err := f.Write(b)
 		return err
 	})
@@ -290,7 +300,7 @@ func (s *Store) Note(k Key, note []byte) error {
 // what is there is damaged.
 func (s *Store) Noted(k Key) []byte {
 	path := s.File(k, NoteSuffix)
-	of, note, ok := readNote(path)
+	of, note, ok := s.readNote(path)
 	if !ok || of != k {
 		return nil
 	}
@@ -324,7 +334,7 @@ func (s *Store) Kin(k Key) map[Key][]byte {
 	slices.SortFunc(list, func(a, b file) int { return b.used.Compare(a.used) })
 	kin := make(map[Key][]byte)
 	for _, f := range list[:min(len(list), maxKin)] {
-		if of, note, ok := readNote(f.path); ok {
+		if of, note, ok := s.readNote(f.path); ok {
 			kin[of] = note
 		}
 	}
@@ -332,40 +342,22 @@ func (s *Store) Kin(k Key) map[Key][]byte {
 }
 
 // readNote reads the file of a note. It is not ok where that is damaged.
-func readNote(path string) (k Key, note []byte, ok bool) {
-	f, size, err := openRegular(path)
+func (s *Store) readNote(path string) (k Key, note []byte, ok bool) {
+	f, r, size, err := s.openSealed(context.Background(), path)
 	if err != nil {
 		return k, nil, false
 	}
 	defer f.Close()
-	const around = len(noteMagic) + len(k) + 4
+	const around = len(noteMagic) + len(k)
 	if size < int64(around) || size > maxNote+int64(around) {
 		return k, nil, false
 	}
 	b := make([]byte, size)
-	if _, err := io.ReadFull(f, b); err != nil {
-		return k, nil, false
-	}
-	b, sum := b[:len(b)-4], binary.NativeEndian.Uint32(b[len(b)-4:])
-	if crc32.Checksum(b, castagnoli) != sum || !bytes.HasPrefix(b, []byte(noteMagic)) {
+	if _, err := io.ReadFull(r, b); err != nil || !bytes.HasPrefix(b, []byte(noteMagic)) {
 		return k, nil, false
 	}
 	b = b[len(noteMagic):]
 	return Key(b), b[len(k):], true
-}
-
-// openRegular opens a file. What is none is not opened: a pipe would wait for
-// somebody who writes to it.
-func openRegular(path string) (f *os.File, size int64, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, errOther
-	}
-	f, err = os.Open(path)
-	return f, info.Size(), err
 }
 
 // touch notes that a file was used.
@@ -396,7 +388,7 @@ func (s *Store) prune() {
 		path := filepath.Join(s.Folder, e.Name())
 		age := time.Since(info.ModTime())
 		switch name := e.Name(); {
-		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix), strings.Contains(name, NoteSuffix+partSuffix):
+		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix), strings.Contains(name, NoteSuffix+partSuffix), strings.HasPrefix(name, keyName+partSuffix):
 			if age > staleAfter {
 				os.Remove(path)
 			}
@@ -421,16 +413,14 @@ func (s *Store) prune() {
 	}
 }
 
-// A fileWriter writes a file and its checksum.
+// A fileWriter writes a file.
 type fileWriter struct {
 	w   *bufio.Writer
-	sum uint32
 	err error
 }
 
 func (w *fileWriter) bytes(b []byte) {
 	if w.err == nil {
-		w.sum = crc32.Update(w.sum, castagnoli, b)
 		_, w.err = w.w.Write(b)
 	}
 }
@@ -471,13 +461,21 @@ func (c *core) encode(f io.Writer, k Key) error {
 	writeList(w, []fileHead{head})
 	writeList(w, text)
 	threads := make([]fileThread, len(c.threads))
+	strands := make([]fileStrand, len(c.strands))
+	for i := range strands {
+		s := &c.strands[i]
+		strands[i] = fileStrand{Records: s.records, ID: s.id, Stack: s.stack, Owner: s.owner}
+	}
 	for i, th := range c.threads {
-		threads[i] = fileThread{Records: th.records, First: th.first, Below: th.below, ID: th.id, Top: th.top, Depth: th.depth, Rowless: th.rowless}
+		threads[i] = fileThread{Records: th.records, First: th.first, Below: th.below, ID: th.id, Top: th.top, Depth: th.depth, Rowless: th.rowless,
+			Stack: th.number, Strand: th.strand, Home: th.home}
+		strands[th.strand].Records += th.records - th.settled
 		if th.live {
 			threads[i].Live = 1
 		}
 	}
 	writeList(w, threads)
+	writeList(w, strands)
 	addresses := make([]fileAddress, c.addresses.Len())
 	for i := range addresses {
 		a := c.addresses.At(i)
@@ -494,7 +492,6 @@ func (c *core) encode(f io.Writer, k Key) error {
 	writeArray(w, &c.places)
 	writeArray(w, &c.visits)
 	writeArray(w, &c.texts)
-	w.bytes(binary.NativeEndian.AppendUint32(nil, w.sum))
 	if w.err != nil {
 		return w.err
 	}
@@ -508,7 +505,6 @@ var errOther = errors.New("the file is not of this index, or damaged")
 type fileReader struct {
 	r    io.Reader
 	left int64
-	sum  uint32
 	err  error
 }
 
@@ -524,7 +520,6 @@ func (r *fileReader) bytes(b []byte) bool {
 		return false
 	}
 	r.left -= int64(len(b))
-	r.sum = crc32.Update(r.sum, castagnoli, b)
 	return true
 }
 
@@ -565,18 +560,27 @@ func readArray[T any](r *fileReader, m *memory) (a array[T]) {
 }
 
 // load takes what a file of the store has into an empty core.
-func (s *Store) load(c *core, k Key) error {
+func (s *Store) load(ctx context.Context, c *core, k Key) error {
 	path := s.path(k)
-	f, size, err := openRegular(path)
-	if err != nil {
-		return err
+	f, r, size, err := s.openSealed(ctx, path)
+	if err == nil {
+		err = c.take(r, size, k)
+		f.Close()
 	}
-	defer f.Close()
-	if err := c.decode(f, size, k); err != nil {
-		return err
+	if err == nil {
+		touch(path)
 	}
-	touch(path)
-	return nil
+	return err
+}
+
+// take is decode; what panics there is a file that is no good.
+func (c *core) take(r io.Reader, size int64, k Key) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errOther, p)
+		}
+	}()
+	return c.decode(r, size, k)
 }
 
 func (c *core) decode(f io.Reader, size int64, k Key) error {
@@ -592,6 +596,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	}
 	text := readList[byte](r)
 	threads := readList[fileThread](r)
+	strands := readList[fileStrand](r)
 	addresses := readList[fileAddress](r)
 	c.totals.list, c.totals.slabs, c.totals.many = readList[sum](r), readList[slab](r), h.Many != 0
 	c.nodes = readArray[node](r, &c.memory)
@@ -602,9 +607,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	c.places = readArray[place](r, &c.memory)
 	c.visits = readArray[checkpoint](r, &c.memory)
 	c.texts = readArray[byte](r, &c.memory)
-	want := r.sum
-	var sum [4]byte
-	if !r.bytes(sum[:]) || r.left != 0 || binary.NativeEndian.Uint32(sum[:]) != want {
+	if r.err != nil || r.left != 0 {
 		return cmp.Or(r.err, errOther)
 	}
 	c.row, c.number, c.lastTime = h.Rows, int(h.Run), h.LastTime
@@ -617,9 +620,10 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	if known > len(addresses) && c.counted <= h.Rows {
 		return errOther
 	}
+	spaces := c.spacesOfRuns()
 	for i, a := range addresses {
-		if a.Run < 0 || int64(a.Run) >= max(1, h.Runs) || a.Space > math.MaxUint16 {
-			return errOther
+		if a.Run < 0 || int(a.Run) >= len(spaces) || int64(a.Space) >= int64(spaces[a.Run]) {
+			return bad("address", i)
 		}
 		if i < known {
 			if old := c.addresses.At(i); old.Value != a.Value || old.Run != a.Run || uint32(old.Space) != a.Space {
@@ -630,6 +634,9 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	if err := c.check(threads, len(addresses), text); err != nil {
 		return err
 	}
+	if err := checkStrands(threads, strands); err != nil {
+		return err
+	}
 	for i, a := range addresses {
 		if c.addresses.Add(int(a.Run), uint16(a.Space), a.Value) != i {
 			return errOther
@@ -638,7 +645,23 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 			c.addresses.Count(i, a.Records)
 		}
 	}
-	return c.resurrect(h, threads, text)
+	return c.resurrect(h, threads, strands, text)
+}
+
+// spacesOfRuns returns how many spaces the log knows of each run.
+func (c *core) spacesOfRuns() []int {
+	all, runs := c.log.Info().Runs, c.layout().Runs
+	list := make([]int, max(1, len(runs)))
+	for i := range list {
+		number := i
+		if i < len(runs) {
+			if k := slices.IndexFunc(all, func(r parser.Run) bool { return r.First == runs[i].First }); k >= 0 {
+				number = k
+			}
+		}
+		list[i] = min(len(c.log.Spaces(number)), math.MaxUint16+1)
+	}
+	return list
 }
 
 func bad(what string, i int) error { return fmt.Errorf("%w: %s %d", errOther, what, i) }
@@ -681,7 +704,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 			return bad("node", i)
 		}
 		// A bool of another value than 0 and 1 is none.
-		if b := *(*byte)(unsafe.Pointer(&n.rowless)); b > 1 {
+		if a, b := *(*byte)(unsafe.Pointer(&n.rowless)), *(*byte)(unsafe.Pointer(&n.ended)); a > 1 || b > 1 {
 			return bad("node", i)
 		}
 	}
@@ -744,6 +767,27 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 	return nil
 }
 
+// checkStrands checks which stacks and threads strands say they are of.
+func checkStrands(threads []fileThread, strands []fileStrand) error {
+	stacks, ids := make(map[uint32]bool), make(map[uint32]bool)
+	for i := range strands {
+		s := &strands[i]
+		if int(s.Stack) >= len(threads) || int(s.Owner) >= len(threads) || threads[s.Owner].Stack != 0 || threads[s.Stack].Stack == 0 && s.Stack != s.Owner || ids[s.ID] {
+			return bad("strand", i)
+		}
+		ids[s.ID] = true
+	}
+	for i := range threads {
+		th := &threads[i]
+		if int(th.Strand) >= len(strands) || strands[th.Strand].Stack != uint32(i) || strands[th.Strand].ID != th.ID ||
+			int(th.Home) >= len(threads) || threads[th.Home].Stack != 0 || th.Stack == 0 && int(th.Home) != i || th.Stack != 0 && stacks[th.Stack] {
+			return bad("stack", i)
+		}
+		stacks[th.Stack] = true
+	}
+	return nil
+}
+
 // maxPushed bounds the calls that an exception puts on a stack.
 const maxPushed = 1 << 24
 
@@ -765,13 +809,22 @@ func sound(list []exception, addresses int) bool {
 }
 
 // resurrect makes the state from which Extend goes on.
-func (c *core) resurrect(h *fileHead, threads []fileThread, text []byte) error {
+func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) error {
 	p := c.pairer
+	for i := range strands {
+		s := &strands[i]
+		p.strands = append(p.strands, pairedStrand{id: s.ID, stack: s.Stack, owner: s.Owner, records: s.Records})
+		p.hashStrand(i)
+	}
 	for i := range threads {
 		t := &threads[i]
-		th := p.addThread(t.ID)
-		if int(th.slot) != i {
-			return bad("thread", i)
+		th := &thread{id: t.ID, slot: uint32(i), number: t.Stack, strand: t.Strand, home: t.Home, settled: t.Records}
+		p.threads = append(p.threads, th)
+		if th.number != 0 {
+			if p.byStack == nil {
+				p.byStack = make(map[uint32]*thread)
+			}
+			p.byStack[th.number] = th
 		}
 		th.records, th.first, th.below, th.top, th.depth, th.rowless = t.Records, t.First, t.Below, t.Top, t.Depth, t.Rowless
 		if t.Live != 0 {
@@ -783,6 +836,11 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, text []byte) error {
 	for i := range c.visits.len() {
 		th := p.threads[c.visits.at(i).thread]
 		th.visits = append(th.visits, uint32(i))
+	}
+	for i := range c.nodes.len() {
+		if n := c.nodes.at(i); n.ended || n.leave >= 0 && n.mark == calls.Open {
+			c.leaveless = append(c.leaveless, uint32(i))
+		}
 	}
 	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 {
 		if n := c.nodes.at(i); n.leave >= 0 {

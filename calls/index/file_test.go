@@ -3,9 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -120,7 +118,7 @@ func kept(t testing.TB, store Store) (*gappyLog, *Index, string) {
 func refuses(t *testing.T, log *gappyLog, store Store, what string) {
 	t.Helper()
 	c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
-	if err := store.load(c, Key{1}); err == nil {
+	if err := store.load(context.Background(), c, Key{1}); err == nil {
 		t.Errorf("%s: it was taken", what)
 	}
 	x := New(log, log.runs)
@@ -150,9 +148,10 @@ func TestRefusedFiles(t *testing.T) {
 		}
 	}
 	change := func(at int) []byte {
-		b := bytes.Clone(good)
-		b[at] ^= 1
-		return fixSum(b)
+		return sealed(t, store, func(b []byte) []byte {
+			b[at] ^= 1
+			return b
+		}, good)
 	}
 	// The head begins at byte 8, after its number.
 	for what, at := range map[string]int{"magic": 8, "byte order": 16, "version": 20, "key": 24, "sizes": 56, "rows": 88, "length of blocks": 96} {
@@ -185,13 +184,38 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// fixSum makes the checksum of a file right.
-func fixSum(b []byte) []byte {
-	if len(b) < 4 {
-		return b
+// sealed returns a file whose content was changed, sealed with the store's key.
+func sealed(t testing.TB, store Store, change func(content []byte) []byte, file []byte) []byte {
+	t.Helper()
+	aead, err := store.seal(false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	binary.NativeEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[:len(b)-4], castagnoli))
-	return b
+	var b bytes.Buffer
+	w := newSealWriter(context.Background(), &b, aead)
+	w.Write(change(unsealed(t, store, file)))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// unsealed returns the content of a file.
+func unsealed(t testing.TB, store Store, file []byte) []byte {
+	t.Helper()
+	aead, err := store.seal(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := make([]byte, size)
+	if _, err := io.ReadFull(r, content); err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 // A failingWriter fails after some bytes.
@@ -270,7 +294,7 @@ func TestMapped(t *testing.T) {
 		_, x, _ = kept(t, store)
 	}
 	entries, err := os.ReadDir(store.Folder)
-	if err != nil || len(entries) != 1 {
+	if err != nil || len(entries) != 2 { // the index and the key
 		t.Errorf("%v, %v", entries, err)
 	}
 }
@@ -285,11 +309,11 @@ func TestSavedTwice(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 20 {
-				if err := store.save(x.core.Load(), Key{1}); err != nil {
+				if err := store.save(context.Background(), x.core.Load(), Key{1}); err != nil {
 					t.Error(err)
 				}
 				c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
-				if err := store.load(c, Key{1}); err != nil {
+				if err := store.load(context.Background(), c, Key{1}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -332,9 +356,12 @@ func TestNotes(t *testing.T) {
 		b := bytes.Clone(good)
 		b[at] ^= 1
 		refuses("a flipped bit", b)
-		// The first eight bytes are the magic, the next thirty-two the key.
-		if fixSum(b); at < 40 {
-			refuses("another magic or key", b)
+		// The first eight bytes of the content are the magic, the next thirty-two the key.
+		if at < 40 {
+			refuses("another magic or key", sealed(t, store, func(b []byte) []byte {
+				b[at] ^= 1
+				return b
+			}, good))
 		}
 		refuses("cut", good[:at])
 	}
@@ -412,22 +439,21 @@ func use(x *Index) {
 	}
 }
 
-// FuzzFile damages a file and makes its checksum right: whatever is taken must
-// do no harm.
+// FuzzFile damages the content of a file: whatever is taken must do no harm.
 func FuzzFile(f *testing.F) {
 	store := Store{Folder: f.TempDir()}
 	log, _, path := kept(f, store)
-	good, err := os.ReadFile(path)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
 	}
+	good := unsealed(f, store, file)
 	f.Add(uint32(300), []byte{255, 255, 255, 255})
 	f.Add(uint32(len(good)/2), []byte{1})
 	f.Add(uint32(535), []byte("0000000")) // enters and leaves in other places than the log's
 	f.Fuzz(func(t *testing.T, at uint32, with []byte) {
 		b := bytes.Clone(good)
 		copy(b[int(at)%len(b):], with)
-		fixSum(b)
 		x := New(log, log.runs)
 		c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
 		if c.decode(bytes.NewReader(b), int64(len(b)), Key{1}) != nil {

@@ -109,10 +109,7 @@ func (x *Index) Addresses() *calls.Addresses {
 func (x *Index) Threads() []calls.Thread {
 	c := x.core.Load()
 	c.mu.RLock()
-	list := make([]calls.Thread, len(c.threads))
-	for i, th := range c.threads {
-		list[i] = calls.Thread{ID: th.id, Records: th.records}
-	}
+	list := c.threadRecords()
 	c.mu.RUnlock()
 	slices.SortFunc(list, func(a, b calls.Thread) int {
 		if a.ID < b.ID {
@@ -131,9 +128,14 @@ func (x *Index) Count(m calls.Mark) int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	n := c.marks[m]
-	if done && (m == calls.Open && !live || m == calls.Running && live) {
+	if end := m == calls.Open && !live || m == calls.Running && live; done && (end || m == calls.NoLeave) {
 		for _, th := range c.live {
-			n += int64(th.depth) + int64(len(th.frames)) - int64(th.rowless)
+			if th.top == NoNode {
+				continue
+			}
+			if _, ended := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ended != end {
+				n += int64(th.depth) + int64(len(th.frames)) - int64(th.rowless)
+			}
 		}
 	}
 	return n
@@ -232,9 +234,16 @@ func (x *Index) Node(i uint32) Node {
 	}
 	switch {
 	case n.leave < 0:
-		r.LeaveTime = c.lastTime
-		r.Inside = c.threads[n.thread].records - n.ordinal
-		r.Mark = e.mark(n.enter)
+		th := c.threads[n.thread]
+		r.LeaveTime = c.endTime()
+		r.Inside = th.records - n.ordinal
+		if r.Mark = e.mark(n.enter); r.Mark != calls.None && th.top != NoNode {
+			if at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ok {
+				r.Mark, r.LeaveTime, r.Ended = calls.NoLeave, at, true
+			}
+		}
+	case n.ended:
+		r.Leave, r.Ended = -1, true
 	case n.mark == calls.NoLeave || n.mark == calls.Open:
 		r.Leave = -1
 	case n.rowless:
@@ -247,14 +256,17 @@ func (x *Index) Node(i uint32) Node {
 }
 
 // ends says how calls that no leave has closed are marked.
-type ends struct{ open, running int64 }
+type ends struct {
+	open, running int64
+	calls         *openCalls // for filling blocks
+}
 
 func (x *Index) ends(c *core) ends {
 	if !x.done.Load() {
 		return ends{}
 	}
 	l := c.layout()
-	e := ends{l.Total(), l.Total()}
+	e := ends{open: l.Total(), running: l.Total()}
 	if x.live.Load() && len(l.Runs) > 0 {
 		e.open = l.Starts[len(l.Runs)-1]
 	}
@@ -330,7 +342,7 @@ func (x *Index) ThreadID(slot uint32) uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.threads[slot].id
+	return c.threads[c.threads[slot].home].id
 }
 
 // Totals implements [Source].

@@ -498,14 +498,21 @@ func spanOf(n *Node) Span {
 // idle draws the calls that are open where no event is.
 func (p *picture) idle() error {
 	row, err := rowAtTime(p.src, p.From, p.FirstRow, p.rows)
-	if err != nil || row < 0 || row == p.FirstRow {
+	if err != nil || row == p.FirstRow {
 		return err
+	}
+	block := int(row / blockLen)
+	if row < 0 {
+		if p.rows < p.src.Len() {
+			return nil // behind a run
+		}
+		block = blocksOf(p.rows)
 	}
 	for thread := range uint32(p.src.Slots()) {
 		if !p.wants(thread) {
 			continue
 		}
-		for i := p.src.Top(int(row/blockLen), thread); i != NoNode; {
+		for i := p.src.Top(block, thread); i != NoNode; {
 			n := p.src.Node(i)
 			s := spanOf(&n)
 			p.add(&s)

@@ -27,6 +27,8 @@ type node struct {
 	mark calls.Mark
 	// rowless says that the enter is missing.
 	rowless bool
+	// ended says that leaveTime is when the call's thread ended.
+	ended bool
 }
 
 // timed reports whether both halves of the call are known.

@@ -33,8 +33,12 @@ type pairer struct {
 	row    int64
 	number int
 
+	// threads are the stacks, by slot; strands what events have as their threads.
 	threads []*thread
-	byID    hash
+	strands []pairedStrand
+	byID    hash // of strands
+	byStack map[uint32]*thread
+	stacker parser.Stacker // nil if the log is none
 	cells   []cell
 	byCell  hash
 	// functions has the functions of cells + 1, 0 for not asked yet.
@@ -52,6 +56,7 @@ type pairer struct {
 	active     []visit
 	exceptions []exception
 	inBlock    []uint32 // its cells
+	owners     []uint32 // slots of threads with events on other stacks than their own
 	damaged    []damagedRow
 	summary    Summary
 	longest    longs
@@ -75,10 +80,15 @@ type pairer struct {
 
 const recentLen = 256
 
-// A thread is a thread with its stack.
+// A thread is a stack: a thread's own, or another with a number.
 type thread struct {
-	id   uint32
-	slot uint32
+	// id is what its last event has as its thread, of the strand that is strand, and home
+	// the slot of the own stack of the thread that was on it first.
+	id           uint32
+	slot         uint32
+	number       uint32 // of the stack, 0 for a thread's own
+	strand, home uint32
+	settled      int64 // records that are counted in the strands
 	// top is the innermost node of the stack; frames lie above it. Of a
 	// speculation it may be floorBit with the number of calls that were taken
 	// from the floor.
@@ -263,6 +273,7 @@ func (l *longs) add(c Long) {
 // A guess is a block of a speculation. Exceptions lack what the floor decides.
 type guess struct {
 	firstNode  uint32
+	owners     []uint32
 	active     []visit
 	exceptions []exception
 	cells      []uint32
@@ -279,6 +290,8 @@ type op struct {
 	children int64
 	ordinal  int64
 	cell     uint32
+	// left says that it is no leave, but that the call was left without one.
+	left bool
 	// Of the core's judgement.
 	mark       calls.Mark
 	byPosition bool
@@ -328,7 +341,11 @@ func (h *hash) put(s, index uint32) {
 }
 
 func newPairer(c *core, names *names, exact bool) *pairer {
-	return &pairer{core: c, names: names, exact: exact, byID: newHash(), byCell: newHash(), slabs: make([]tally, 1)}
+	p := &pairer{core: c, names: names, exact: exact, byID: newHash(), byCell: newHash(), slabs: make([]tally, 1)}
+	if c != nil {
+		p.stacker, _ = c.log.(parser.Stacker)
+	}
+	return p
 }
 
 // A names asks a Namer, which need not be safe for concurrent use.
@@ -383,39 +400,6 @@ func (p *pairer) thread(id uint32) *thread {
 	return th
 }
 
-func (p *pairer) findThread(id uint32) *thread {
-	h := &p.byID
-	for s := h.start(uint64(id), 0); ; s++ {
-		i := h.slots[s&h.mask]
-		if i == 0 {
-			return nil
-		}
-		if th := p.threads[i-1]; th.id == id {
-			return th
-		}
-	}
-}
-
-func (p *pairer) addThread(id uint32) *thread {
-	if th := p.findThread(id); th != nil {
-		return th
-	}
-	th := &thread{id: id, slot: uint32(len(p.threads)), top: NoNode, first: math.MaxInt64}
-	if p.core == nil {
-		th.top = floorBit
-	}
-	p.threads = append(p.threads, th)
-	h := &p.byID
-	if h.full(len(p.threads)) {
-		h.grow()
-		for i, th := range p.threads[:len(p.threads)-1] {
-			h.put(h.start(uint64(th.id), 0), uint32(i))
-		}
-	}
-	h.put(h.start(uint64(id), 0), th.slot)
-	return th
-}
-
 // activate notes that a thread is active in the block.
 func (p *pairer) activate(th *thread) {
 	th.block = p.block
@@ -423,6 +407,9 @@ func (p *pairer) activate(th *thread) {
 		th.most = math.MinInt32
 	}
 	p.active = append(p.active, visit{th: th, top: th.top, records: th.records})
+	if th.number != 0 {
+		p.noteOwner(p.strands[th.strand].owner)
+	}
 	if p.core != nil {
 		p.core.visit(th)
 	}
@@ -510,7 +497,7 @@ func (p *pairer) beginBlock() {
 	p.begun = true
 	p.block++
 	p.first = p.row
-	p.active, p.exceptions, p.inBlock, p.damaged = p.active[:0], p.exceptions[:0], p.inBlock[:0], p.damaged[:0]
+	p.active, p.exceptions, p.inBlock, p.damaged, p.owners = p.active[:0], p.exceptions[:0], p.inBlock[:0], p.damaged[:0], p.owners[:0]
 	p.summary = Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64}
 	p.longest, p.longer = longs{}, 0
 	if p.core != nil {
@@ -931,8 +918,9 @@ func (p *pairer) pop(th *thread) *node {
 
 // end notes the end of a node's call.
 func (p *pairer) end(i uint32, n *node, th *thread, row, at int64) {
-	n.leave, n.leaveTime = row, at
-	n.inside = th.records - n.ordinal - 1
+	if n.leave = row; !n.ended {
+		n.leaveTime, n.inside = at, th.records-n.ordinal-1
+	}
 	if p.core != nil {
 		p.core.ended(int(i), n)
 	} else {
@@ -1009,6 +997,10 @@ const maxOuter = 1 << 16
 
 // resume makes a thread's stack what the log says is open before an event.
 func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
+	if e.Gap >= parser.CallsLeft {
+		p.leftBefore(th, e, row)
+		return
+	}
 	if p.core == nil {
 		// The floor ends with the thread that had the id before.
 		if e.Gap == parser.ThreadBegins && th.records == 1 && !th.fresh {
@@ -1018,6 +1010,10 @@ func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 		}
 		p.failed = true
 		return
+	}
+	if e.Gap == parser.ThreadBegins && int(th.depth)+len(th.frames) > 0 {
+		p.makeNodes()
+		p.core.endThread(th, e.Time, th.records-1)
 	}
 	var open []parser.OpenCall
 	outer := 0
@@ -1080,7 +1076,7 @@ func (p *pairer) endBlock() {
 		b := &p.blocks[len(p.blocks)-1]
 		b.active, b.exceptions = append([]visit(nil), p.active...), append([]exception(nil), p.exceptions...)
 		b.cells, b.damaged = append([]uint32(nil), p.inBlock...), append([]damagedRow(nil), p.damaged...)
-		b.summary, b.longest = p.summary, p.longest
+		b.summary, b.longest, b.owners = p.summary, p.longest, append([]uint32(nil), p.owners...)
 	}
 	p.begun = false
 }

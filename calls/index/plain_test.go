@@ -21,6 +21,45 @@ type gappyLog struct {
 	outer map[int64]int
 }
 
+// Ids of strands of coroutines: 1,000,000 + 1,000 times the stack + the thread.
+const coroutine = 1_000_000
+
+func (l *gappyLog) HasStacks() bool { return true }
+
+func (l *gappyLog) Strand(id uint32) (thread, stack uint32) {
+	if id < coroutine {
+		return id, 0
+	}
+	return (id - coroutine) % 1000, (id - coroutine) / 1000
+}
+
+// stackOf returns what tells the stack of an event from others.
+func stackOf(log parser.Log, e *parser.Event) uint32 {
+	if l, ok := log.(parser.Stacker); ok {
+		if _, stack := l.Strand(e.Thread); stack != 0 {
+			return coroutine + stack
+		}
+	}
+	return e.Thread
+}
+
+// threadOf returns the thread of an event.
+func threadOf(log parser.Log, e *parser.Event) uint32 {
+	if l, ok := log.(parser.Stacker); ok {
+		thread, _ := l.Strand(e.Thread)
+		return thread
+	}
+	return e.Thread
+}
+
+// slotStack returns what tells the stack of a slot from others, as stackOf.
+func slotStack(x *Index, slot uint32) uint32 {
+	if _, stack := x.Stack(slot); stack != 0 {
+		return coroutine + stack
+	}
+	return x.ThreadID(slot)
+}
+
 func (l *gappyLog) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
 	return l.open[record], l.outer[record], nil
 }
@@ -34,15 +73,23 @@ type chaos struct {
 	tail, unwind, stray, damage, back int
 	epoch, begin, gap                 int
 	pause                             int
+	// coroutines is how many stacks there are besides the threads', left how likely calls
+	// are left without a leave, and the log says so.
+	coroutines, left int
 }
 
 func randomChaos(r *rand.Rand) chaos {
 	pick := func(p ...int) int { return p[r.IntN(len(p))] }
-	return chaos{
+	c := chaos{
 		threads: pick(1, 2, 3, 40), functions: pick(1, 3, 20, 2000), enters: pick(45, 48, 50, 55, 90), foreign: pick(0, 1) == 1,
 		tail: pick(0, 0, 10), unwind: pick(0, 0, 1, 10), stray: pick(0, 0, 1, 20), damage: pick(0, 0, 5), back: pick(0, 5),
 		epoch: pick(0, 0, 1), begin: pick(0, 0, 1), gap: pick(0, 0, 0, 1), pause: pick(0, 1),
+		coroutines: pick(0, 0, 1, 5, 50), left: pick(0, 0, 1, 20),
 	}
+	if c.coroutines > 0 {
+		c.damage = 0 // no format has both
+	}
+	return c
 }
 
 // log makes a log of n events. Functions are 256 bytes long from 0x1000 on,
@@ -54,7 +101,12 @@ func (c chaos) log(r *rand.Rand, n, runs int) *gappyLog {
 		space    uint16
 	}
 	l := &gappyLog{open: map[int64][]parser.OpenCall{}, outer: map[int64]int{}}
-	stacks := make([][]open, c.threads)
+	l.ended = map[uint32][]int64{}
+	stacks := make([][]open, c.threads+c.coroutines)
+	on := make([]int, c.threads) // the stack of each thread
+	for th := range on {
+		on[th] = th
+	}
 	now := r.Int64N(1 << 40)
 	space := uint16(0)
 	busy := 0
@@ -62,10 +114,19 @@ func (c chaos) log(r *rand.Rand, n, runs int) *gappyLog {
 		if chance(20) {
 			busy = r.IntN(c.threads)
 		}
-		th := busy
+		if k := c.threads + r.IntN(max(c.coroutines, 1)); c.coroutines > 0 && chance(10) {
+			if on[busy] = busy; !slices.Contains(on, k) && chance(70) {
+				on[busy] = k
+			}
+		}
+		th := on[busy]
 		gap := parser.NoGap
-		if chance(c.begin) {
+		if th == busy && chance(c.begin) {
 			gap, stacks[th] = parser.ThreadBegins, nil
+			if chance(50) {
+				l.ended[100+uint32(th)] = append(l.ended[100+uint32(th)], now)
+				now += r.Int64N(3) * 1000
+			}
 		}
 		if chance(c.gap) {
 			gap = parser.EventsMissing
@@ -82,6 +143,11 @@ func (c chaos) log(r *rand.Rand, n, runs int) *gappyLog {
 			l.open[int64(len(l.events))], l.outer[int64(len(l.events))] = list, len(s)-len(known)
 		}
 		s := stacks[th]
+		if n := len(s); n > 0 && gap == parser.NoGap && chance(c.left) {
+			k := 1 + r.IntN(min(n, 5))
+			s, gap = s[:n-k], parser.CallsLeft+parser.Gap(k-1)
+			stacks[th] = s
+		}
 		add := func(kind parser.Kind, f open) {
 			a := 0x1005 + 256*uint64(f.function)
 			if kind == parser.Leave && c.foreign {
@@ -93,8 +159,10 @@ func (c chaos) log(r *rand.Rand, n, runs int) *gappyLog {
 			if chance(c.back) {
 				now -= 5e3
 			}
-			id := 100 + uint32(th)
-			if kind == parser.Damaged {
+			id := 100 + uint32(busy)
+			if th != busy {
+				id += coroutine + 1000*uint32(th-c.threads+1)
+			} else if kind == parser.Damaged && c.coroutines == 0 {
 				id += uint32(r.IntN(2 * c.threads))
 			}
 			l.events = append(l.events, parser.Event{Address: a, Time: now, Thread: id, Space: f.space, Kind: kind, Gap: gap})
@@ -121,6 +189,14 @@ func (c chaos) log(r *rand.Rand, n, runs int) *gappyLog {
 		default:
 			add(parser.Leave, s[len(s)-1])
 			stacks[th] = s[:len(s)-1]
+		}
+	}
+	if runs == 1 && chance(50) {
+		l.end = now + r.Int64N(1e6)
+		for th := range c.threads {
+			if chance(30) {
+				l.ended[100+uint32(th)] = append(l.ended[100+uint32(th)], now+r.Int64N(1e6))
+			}
 		}
 	}
 	first := 0
@@ -158,6 +234,8 @@ type plain struct {
 	// stacks has the stacks before each block, by thread id, outermost first.
 	stacks []map[uint32][]plainCall
 	nodes  []plainCall // by the order in which they are found
+	// open has the enters of the calls that are open when the last row has come.
+	open map[int64]bool
 }
 
 type plainCall struct {
@@ -225,8 +303,10 @@ func newPlain(log parser.Log, table *calls.Table, runs []parser.Run, namer calls
 		if e.Kind == parser.Damaged {
 			continue
 		}
-		s := stacks[e.Thread]
-		if e.Gap != parser.NoGap {
+		s := stacks[stackOf(log, e)]
+		if e.Gap >= parser.CallsLeft {
+			s = s[:max(len(s)-int(e.Gap-parser.CallsLeft)-1, 0)]
+		} else if e.Gap != parser.NoGap {
 			var open []parser.OpenCall
 			outer := 0
 			if l, ok := log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
@@ -272,12 +352,28 @@ func newPlain(log parser.Log, table *calls.Table, runs []parser.Run, namer calls
 				children[parent[r.Partner]] += r.Duration
 			}
 		}
-		stacks[e.Thread] = s
+		stacks[stackOf(log, e)] = s
+	}
+	p.open = map[int64]bool{}
+	for _, s := range stacks {
+		for _, c := range s {
+			p.open[c.enter] = true
+		}
+	}
+	// An open call has at most one that is open, too.
+	callees := map[int64]int64{}
+	for row, r := range p.records {
+		if r.Partner == calls.NoPartner && r.Duration != calls.NoDuration && parent[row] >= 0 {
+			callees[parent[row]] = r.Duration
+		}
 	}
 	for row := range p.events {
 		r := &p.records[row]
 		p.self[row] = calls.NoDuration
 		if r.Partner == calls.NoPartner {
+			if r.Duration != calls.NoDuration {
+				p.self[row] = max(0, max(0, r.Duration-children[row])-callees[int64(row)])
+			}
 			continue
 		}
 		enter := min(int64(row), r.Partner)
@@ -385,7 +481,10 @@ func (p *plain) differsBlock(x *Index, k int, noded map[int64]bool) error {
 		return err
 	}
 	// Depths are found in another way where the pairs are not wanted.
-	var depths Block
+	var depths, owners Block
+	if err := x.Fill(&owners, k, Owners|Times); err != nil {
+		return err
+	}
 	if err := x.Fill(&depths, k, Threads|Addresses|Kinds|Depths); err != nil {
 		return err
 	}
@@ -406,18 +505,24 @@ func (p *plain) differsBlock(x *Index, k int, noded map[int64]bool) error {
 				b.Time[i], b.Kind[i], b.Depth[i], b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i])
 		}
 		s.MaxDepth = max(s.MaxDepth, b.Depth[i])
-		s.MaxDuration = max(s.MaxDuration, r.Duration)
-		if r.Mark != calls.Open && r.Mark != calls.Running && r.Mark != calls.None || r.Mark == calls.Open && p.run[row] < p.run[len(p.run)-1] {
+		if r.Partner != calls.NoPartner {
+			s.MaxDuration = max(s.MaxDuration, r.Duration)
+		}
+		if r.Mark != calls.Open && r.Mark != calls.Running && r.Mark != calls.None && !p.open[row] || r.Mark == calls.Open && p.run[row] < p.run[len(p.run)-1] {
 			s.Marks |= 1 << r.Mark
 		}
 		if t := b.Thread[i]; t == NoThread {
 			if e.Kind != parser.Damaged {
 				return fmt.Errorf("row %d has no thread", row)
 			}
-		} else if x.ThreadID(t) != e.Thread {
+		} else if slotStack(x, t) != stackOf(p.log, e) {
 			return fmt.Errorf("row %d is of thread %d, not %d", row, x.ThreadID(t), e.Thread)
 		} else {
 			s.Threads |= 1 << (t % 64)
+			s.Owners |= 1<<(t%64) | 1<<(owners.Owner[i]%64)
+			if x.ThreadID(owners.Owner[i]) != threadOf(p.log, e) {
+				return fmt.Errorf("row %d is of thread %d", row, x.ThreadID(owners.Owner[i]))
+			}
 		}
 		if e.Kind != parser.Damaged {
 			number, _ := x.AddressTable().Find(p.run[row], e.Space, e.Address)
@@ -431,7 +536,7 @@ func (p *plain) differsBlock(x *Index, k int, noded map[int64]bool) error {
 	got := x.Summary(0, k)
 	if got.Threads&s.Threads == s.Threads {
 		// A run that ends in the block looks at other threads, too.
-		s.Threads = got.Threads
+		s.Threads, s.Owners = got.Threads, got.Owners
 	}
 	if got != s {
 		return fmt.Errorf("summary %+v, want %+v", got, s)
@@ -464,7 +569,7 @@ func (p *plain) differsBlock(x *Index, k int, noded map[int64]bool) error {
 		e := &p.events[l.Enter]
 		number, _ := x.AddressTable().Find(p.run[l.Enter], e.Space, e.Address)
 		if r := p.records[l.Enter]; r.Partner != l.Leave || r.Depth != int(l.Depth) || e.Time != l.EnterTime || l.duration() != r.Duration ||
-			e.Thread != x.ThreadID(l.Thread) || number != int(l.Address) {
+			stackOf(p.log, e) != slotStack(x, l.Thread) || number != int(l.Address) {
 			return fmt.Errorf("long call %+v is not %+v, %+v", l, e, r)
 		}
 	}
@@ -492,8 +597,11 @@ func (p *plain) differsNodes(x *Index) error {
 			if mark == calls.Tail {
 				mark = calls.None
 			}
-			if r.Partner != leave || r.Mark != mark || r.Depth != int(n.Depth) || n.EnterTime != e.Time || e.Thread != x.ThreadID(n.Thread) {
+			if r.Partner != leave || r.Mark != mark || r.Depth != int(n.Depth) || n.EnterTime != e.Time || stackOf(p.log, &e) != slotStack(x, n.Thread) {
 				return fmt.Errorf("node %d is %+v, its row %+v, %+v", i, n, r, e)
+			}
+			if n.Ended != (r.Mark == calls.NoLeave && r.Duration != calls.NoDuration) {
+				return fmt.Errorf("node %d is %+v, its row %+v", i, n, r)
 			}
 			if r.Partner != calls.NoPartner {
 				if s := max(0, r.Duration-n.Children); s != p.self[n.Enter] || n.LeaveTime != p.events[r.Partner].Time {
@@ -521,7 +629,7 @@ func (p *plain) differsNodes(x *Index) error {
 	}
 	for k := range p.stacks {
 		for slot := range x.Slots() {
-			stack := p.stacks[k][x.ThreadID(uint32(slot))]
+			stack := p.stacks[k][slotStack(x, uint32(slot))]
 			i := x.Top(k, uint32(slot))
 			for d := len(stack) - 1; d >= 0; d-- {
 				if i == NoNode {

@@ -14,7 +14,9 @@ import (
 type replay struct {
 	events  []parser.Event
 	threads []rethread
-	byID    hash
+	byID    hash // by key
+	// stacks is the core that is replayed, if it has other stacks than the threads' own.
+	stacks *core
 	// pairs, insides and selves are the columns that are filled.
 	pairs, insides, selves bool
 
@@ -39,11 +41,13 @@ const recentBits = 12
 
 // A rethread is a thread in a replay.
 type rethread struct {
-	id, slot uint32
-	top      uint32
-	depth    int32
-	records  int64
-	frames   []int32 // rows in the block, -1 for calls without a row
+	// id is what its last event had as its thread, key the id, or the slot where a stack
+	// may be on several threads.
+	id, slot, key uint32
+	top           uint32
+	depth         int32
+	records       int64
+	frames        []int32 // rows in the block, -1 for calls without a row
 }
 
 var replays = sync.Pool{New: func() any { return &replay{byID: newHash()} }}
@@ -70,6 +74,9 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 		r.events = make([]parser.Event, blockLen)
 	}
 	r.changed = false
+	if want&Owners != 0 {
+		want |= Threads
+	}
 	events := r.events[:n]
 	l := c.layout()
 	stacks := want&(Durations|Pairs|Insides|Selves) != 0
@@ -103,9 +110,13 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 		r.slots(c, b, k, events)
 	case stacks:
 		e := x.ends(c)
+		e.calls = x.openCalls(c)
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.replay(c, l, b, k, events, want, e)
+	}
+	if want&Owners != 0 {
+		r.owners(c, b, events)
 	}
 	if r.changed {
 		return fmt.Errorf("rows %d to %d: %w", b.First, b.First+int64(n)-1, parser.ErrShrunk)
@@ -180,13 +191,22 @@ func (r *replay) number(a *calls.Addresses, l *calls.Layout, row int64, events [
 
 // thread returns the thread of an id in the block, or nil.
 func (r *replay) thread(id uint32) *rethread {
+	key := id
+	if r.stacks != nil {
+		i := r.stacks.lookup(id)
+		if i < 0 {
+			return nil
+		}
+		key = r.stacks.strands[i].stack
+	}
 	h := &r.byID
-	for s := h.start(uint64(id), 0); ; s++ {
+	for s := h.start(uint64(key), 0); ; s++ {
 		i := h.slots[s&h.mask]
 		if i == 0 {
 			return nil
 		}
-		if th := &r.threads[i-1]; th.id == id {
+		if th := &r.threads[i-1]; th.key == key {
+			th.id = id
 			return th
 		}
 	}
@@ -195,6 +215,9 @@ func (r *replay) thread(id uint32) *rethread {
 // begin takes over the states of the threads that are active in a block.
 func (r *replay) begin(c *core, k int) {
 	clear(r.byID.slots)
+	if r.stacks = nil; len(c.byStack) > 0 {
+		r.stacks = c
+	}
 	old := r.threads[:cap(r.threads)]
 	r.threads = r.threads[:0]
 	from, to := c.visitsOf(k)
@@ -204,6 +227,9 @@ func (r *replay) begin(c *core, k int) {
 	for i := from; i < to; i++ {
 		v := c.visits.at(i)
 		th := rethread{id: c.threads[v.thread].id, slot: v.thread, top: v.top, records: v.records}
+		if th.key = th.id; r.stacks != nil {
+			th.key = v.thread
+		}
 		if n := len(r.threads); n < len(old) {
 			th.frames = old[n].frames[:0]
 		}
@@ -211,7 +237,7 @@ func (r *replay) begin(c *core, k int) {
 			th.depth = c.nodes.at(int(v.top)).depth + 1
 		}
 		r.threads = append(r.threads, th)
-		r.byID.put(r.byID.start(uint64(th.id), 0), uint32(len(r.threads)-1))
+		r.byID.put(r.byID.start(uint64(th.key), 0), uint32(len(r.threads)-1))
 	}
 }
 
@@ -547,6 +573,27 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	from, to := c.nodesOf(k)
 	for j := from; j < to; j++ {
 		r.node(c, b, j, e)
+	}
+	for _, o := range e.calls.inBlock(b.First, int64(n)) {
+		r.leaveless(b, o)
+	}
+}
+
+// leaveless fills the row of an enter that no leave has closed with what is known
+// nevertheless. How long it has lasted while the program may still be writing is
+// not said of a row, because it would be another time at every look.
+func (r *replay) leaveless(b *Block, o *openCall) {
+	if i := o.Enter - b.First; o.Mark != calls.Running {
+		b.Duration[i] = o.duration
+		if r.insides {
+			b.Inside[i] = o.Inside
+		}
+		if r.selves {
+			b.Self[i] = o.self
+		}
+	}
+	if r.pairs {
+		b.Mark[o.Enter-b.First] = o.Mark
 	}
 }
 

@@ -70,6 +70,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 				case s.p = <-free:
 				default:
 					s.p = newPairer(nil, c.names, c.exact)
+					s.p.stacker = c.stacker
 				}
 				s.err = c.speculate(ctx, s, l, run)
 				close(s.done)
@@ -177,10 +178,10 @@ func readAll(log parser.Log, events []parser.Event, record int64) error {
 // reset makes a pairer that speculates ready for another segment.
 func (p *pairer) reset() {
 	old := *p
-	*p = pairer{names: old.names, exact: old.exact, events: old.events, byID: old.byID, byCell: old.byCell,
+	*p = pairer{names: old.names, stacker: old.stacker, strands: old.strands[:0], owners: old.owners[:0], exact: old.exact, events: old.events, byID: old.byID, byCell: old.byCell,
 		cells: old.cells[:0], functions: old.functions[:0], slabs: old.slabs[:1], nodes: old.nodes[:0], closed: old.closed[:0], floors: old.floors[:0],
 		blocks: old.blocks[:0], active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0], stacks: old.stacks}
-	p.byID.reset(len(old.threads))
+	p.byID.reset(len(old.strands))
 	p.byCell.reset(len(old.cells))
 }
 
@@ -235,7 +236,7 @@ func (c *core) accepts(p *pairer) bool {
 	}
 	var deep []bool // threads whose stacks are too deep to go through
 	for _, th := range p.threads {
-		m := c.findThread(th.id)
+		m := c.find(th)
 		if m == nil {
 			m = &thread{top: NoNode}
 		}
@@ -272,7 +273,7 @@ func (c *core) accepts(p *pairer) bool {
 	if deep != nil {
 		for i := range p.cells {
 			l := &p.cells[i]
-			if th := p.threads[l.key>>16]; l.absent && deep[th.slot] && c.openCount(c.findThread(th.id), l) > 0 {
+			if th := p.threads[l.key>>16]; l.absent && deep[th.slot] && c.openCount(c.find(th), l) > 0 {
 				return false
 			}
 		}
@@ -299,6 +300,11 @@ func (c *core) acceptsOps(p *pairer, th, m *thread) bool {
 		o := &th.ops[k]
 		o.mark = calls.None
 		n := c.nodes.at(int(top))
+		if o.left {
+			o.mark, top = calls.NoLeave, n.parent
+			th.tops = append(th.tops, top)
+			continue
+		}
 		if l := &p.cells[o.cell]; l.number != n.address {
 			if c.exact || c.openCount(m, l) > 0 {
 				return false
@@ -343,8 +349,13 @@ func (c *core) adopt(p *pairer, from int64) {
 	to := make([]*thread, len(p.threads))
 	records, depth := make([]int64, len(to)), make([]int32, len(to))
 	nodes := uint32(c.nodes.len())
+	for i := range p.strands {
+		c.addThread(p.strands[i].id)
+	}
 	for i, th := range p.threads {
-		m := c.addThread(th.id)
+		m := c.find(th)
+		p.settleRecords(th)
+		c.settleRecords(m)
 		m.functions = nil
 		to[i], records[i] = m, m.records
 		if !th.fresh {
@@ -377,6 +388,12 @@ func (c *core) adopt(p *pairer, from int64) {
 			o := &th.ops[k]
 			b := block(o.row)
 			n := c.nodes.at(int(top))
+			if o.left {
+				if top = n.parent; !n.rowless {
+					c.marks[calls.NoLeave]++
+				}
+				continue
+			}
 			if o.byPosition {
 				c.position = true
 			}
@@ -419,6 +436,9 @@ func (c *core) adopt(p *pairer, from int64) {
 			s.MaxDepth = max(s.MaxDepth, v.most+depth[v.th.slot])
 			s.Threads |= 1 << (m.slot % 64)
 		}
+		for _, owner := range b.owners {
+			s.Owners |= 1 << (to[owner].slot % 64)
+		}
 		for _, d := range b.damaged {
 			th := d.th
 			if th == nil {
@@ -437,6 +457,7 @@ func (c *core) adopt(p *pairer, from int64) {
 				s.Threads |= 1 << (m.slot % 64)
 			}
 		}
+		s.Owners |= s.Threads
 		c.summarize(last, s)
 		for k := range b.longest {
 			if l := &b.longest[k]; l.duration() > 0 {
@@ -473,6 +494,14 @@ func (c *core) adopt(p *pairer, from int64) {
 	for i, th := range p.threads {
 		c.restack(p, th, to[i], records[i], resolve)
 	}
+	for i := range p.strands {
+		c.strands[c.lookup(p.strands[i].id)].records += p.strands[i].records
+	}
+	for i, th := range p.threads {
+		m := to[i]
+		m.settled, m.id = m.records, th.id
+		m.strand = uint32(c.lookup(th.id))
+	}
 	for i := range p.cells {
 		c.addSum(p.cells[i].number, &p.cells[i], p.slabs)
 	}
@@ -494,6 +523,7 @@ func (c *core) adopt(p *pairer, from int64) {
 // restack makes a thread's stack what it is after a segment.
 func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*thread, uint32) uint32) {
 	if th.fresh {
+		c.endThread(m, th.beganAt, m.records)
 		for m.top != NoNode {
 			i := m.top
 			n := c.pop(m)
@@ -510,7 +540,9 @@ func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*th
 		m.below += o.children
 		n := c.pop(m)
 		m.records = records + o.ordinal
-		if n.rowless {
+		if o.left {
+			n.mark = calls.NoLeave
+		} else if n.rowless {
 			n.mark = calls.None
 		} else {
 			n.mark = o.mark
@@ -518,6 +550,8 @@ func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*th
 		c.end(i, n, m, o.row, o.time)
 		if n.rowless {
 			m.rowless--
+		}
+		if n.rowless || o.left {
 			continue
 		}
 		d := n.duration()

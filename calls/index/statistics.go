@@ -45,7 +45,8 @@ type Stat struct {
 	// that were made while another call of the group was open on the thread,
 	// whether that passes the filter or not.
 	Total
-	// Running is of the calls that no leave has closed, which Total only counts.
+	// Running is of the calls that had not ended when the log did, which Total only
+	// counts.
 	Running Running
 }
 
@@ -64,9 +65,13 @@ func (s *Stat) Quantile(q float64) int64 { return s.Histogram.Quantile(q, s.Min,
 // add counts a call.
 func (t *Total) add(duration, self int64, recursive bool) {
 	t.Calls++
-	if duration == calls.NoDuration {
-		return
+	if duration != calls.NoDuration {
+		t.addTimed(duration, self, recursive)
 	}
+}
+
+// addTimed counts the duration of a call.
+func (t *Total) addTimed(duration, self int64, recursive bool) {
 	if t.Timed == 0 || duration < t.Min {
 		t.Min = duration
 	}
@@ -111,7 +116,7 @@ func Statistics(ctx context.Context, src Source, o StatisticsOptions) ([]Stat, e
 			}
 		}
 	}
-	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
+	s := newScan(src, o.Where, Addresses|Kinds|Threads|Owners|Depths|Pairs|selvesOf(o.Correct), o.Progress)
 	open := findOpen(src, o.Correct)
 	tables := make([]statTable, workers())
 	sparse := o.PerThread && uint64(src.Slots())*uint64(g.n) > maxDense
@@ -213,11 +218,15 @@ func sumTotals(totals []Total, g groups) ([]Stat, bool) {
 
 // addRunning adds the calls that no leave has closed to what sumTotals made.
 func addRunning(list []Stat, src Source, g *groups) {
-	for _, o := range findOpen(src, nil) {
+	for _, o := range findOpen(src, nil).list {
 		group := g.at(o.Address)
 		i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
-		if ok {
+		switch {
+		case !ok:
+		case o.running():
 			list[i].Running.add(o.duration, o.self, o.recursive(src, g))
+		default:
+			list[i].addTimed(o.duration, o.self, o.recursive(src, g))
 		}
 	}
 }
@@ -352,7 +361,7 @@ func (c *counts) add(thread, group uint32, d int32) int32 {
 type statTable struct {
 	stacks    groupStacks
 	perThread bool
-	running   openCalls
+	running   *openCalls
 	stats     [][]*Stat
 	// sparse, if not nil, has them by group<<32 | thread instead.
 	sparse map[uint64]*Stat
@@ -431,10 +440,12 @@ func (t *statTable) add(f *foundRows) {
 		running := t.running.at(b, i)
 		if t.own == nil {
 			if counted {
-				s := t.at(thread, group)
-				s.add(b.Duration[i], b.Self[i], recursive)
-				if running != nil {
+				s := t.at(b.Owner[i], group)
+				if running.running() {
+					s.Calls++
 					s.Running.add(running.duration, running.self, recursive)
+				} else {
+					s.add(b.Duration[i], b.Self[i], recursive)
 				}
 			}
 			continue
@@ -444,11 +455,13 @@ func (t *statTable) add(f *foundRows) {
 			c.duration = running.duration
 		}
 		if counted {
-			s := t.at(thread, group)
-			s.add(b.Duration[i], 0, recursive)
-			if c.to = &s.Self; running != nil {
+			s := t.at(b.Owner[i], group)
+			if c.to = &s.Self; running.running() {
+				s.Calls++
 				s.Running.add(running.duration, 0, recursive)
 				c.to = &s.Running.Self
+			} else {
+				s.add(c.duration, 0, recursive)
 			}
 		}
 		t.own.push(thread, d, c, running != nil || b.timed(i))

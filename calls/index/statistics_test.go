@@ -58,11 +58,11 @@ func plainStatistics(src *tableSource, p plainPredicate, group func(uint32) uint
 		}
 		sums[k][0]++
 		d, self, of := src.rows[row].Duration, src.self[row], sums[k][:4]
-		if d != calls.NoDuration {
-			durations[k] = append(durations[k], d)
-		} else if long, ok := src.running(row); ok {
+		if long, ok := src.running(row); ok {
 			d, self, of = long, src.own(row, long), sums[k][4:]
 			of[0]++
+		} else if d != calls.NoDuration {
+			durations[k] = append(durations[k], d)
 		} else {
 			continue
 		}

@@ -20,6 +20,20 @@ type memoryLog struct {
 	events []parser.Event
 	runs   []parser.Run
 	exact  bool
+	// end is what End says, if it is not 0, and ended the times at which threads did.
+	end   int64
+	ended map[uint32][]int64
+}
+
+func (l *memoryLog) End() (time int64, exact bool) { return l.end, l.end != 0 }
+
+func (l *memoryLog) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
+	for _, at := range l.ended[thread] {
+		if at >= from && at <= to && (!ok || at > time) {
+			time, ok = at, true
+		}
+	}
+	return time, ok
 }
 
 func (l *memoryLog) Info() *parser.Info {
@@ -65,6 +79,8 @@ type tableSource struct {
 	// lasts has how long calls last that no leave closes, where that is not up to
 	// the last event of their run.
 	lasts map[int64]int64
+	// logEnd is what the log says of its end.
+	logEnd int64
 	// totals makes Totals known.
 	totals []Total
 }
@@ -85,7 +101,7 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 	table.SetLive(live)
 	n := table.Len()
 	s := &tableSource{
-		table: table, rows: make([]calls.Record, n), inside: make([]int64, n), self: make([]int64, n),
+		table: table, logEnd: log.end, rows: make([]calls.Record, n), inside: make([]int64, n), self: make([]int64, n),
 		address: make([]uint32, n), slot: make([]uint32, n), caller: make([]int64, n), end: make([]int64, n), inner: make([]int64, n),
 	}
 	table.Read(s.rows, 0)
@@ -178,6 +194,9 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 		s.self[row] = max(s.self[row], 0)
 		if r.Partner < 0 {
 			s.self[row] = calls.NoDuration
+			if r.Duration != calls.NoDuration {
+				s.self[row] = s.own(int64(row), r.Duration)
+			}
 			continue
 		}
 		s.self[r.Partner] = s.self[row]
@@ -187,6 +206,8 @@ func newNumberedSource(t testing.TB, log *memoryLog, live bool, like Source) *ta
 		s.nodes[i].Mark = s.rows[node.Enter].Mark
 		if l := s.nodes[i].Leave; l >= 0 {
 			s.nodes[i].LeaveTime = s.events[l].Time
+		} else if r := s.rows[node.Enter]; r.Duration != calls.NoDuration {
+			s.nodes[i].LeaveTime, s.nodes[i].Ended = node.EnterTime+r.Duration, r.Mark == calls.NoLeave
 		} else {
 			s.nodes[i].LeaveTime = s.endTime(node.Enter)
 		}
@@ -206,6 +227,9 @@ func (s *tableSource) endTime(enter int64) int64 {
 	row := s.end[enter] - 1
 	for s.events[row].Kind == parser.Damaged {
 		row--
+	}
+	if s.end[enter] == s.Len() {
+		return max(s.events[row].Time, s.logEnd)
 	}
 	return s.events[row].Time
 }
@@ -233,6 +257,9 @@ func (s *tableSource) running(enter int64) (duration int64, ok bool) {
 	if d, ok := s.lasts[enter]; ok {
 		return d, true
 	}
+	if d := s.rows[enter].Duration; d != calls.NoDuration {
+		return d, true
+	}
 	return calls.Elapsed(s.events[enter].Time, s.endTime(enter)), true
 }
 
@@ -243,6 +270,8 @@ func (s *tableSource) own(enter, duration int64) int64 {
 		if s.caller[row] == enter && s.events[row].Kind == parser.Enter {
 			if d, ok := s.running(row); ok {
 				duration -= d
+			} else if r := s.rows[row]; r.Mark == calls.NoLeave {
+				duration -= max(r.Duration, 0)
 			}
 		}
 	}
@@ -311,6 +340,7 @@ func (s *tableSource) Fill(b *Block, k int, _ Columns) error {
 		e, r := s.events[row], s.rows[row]
 		b.Time = append(b.Time, e.Time)
 		b.Thread = append(b.Thread, s.slot[row])
+		b.Owner = append(b.Owner, s.slot[row])
 		b.Address = append(b.Address, s.address[row])
 		b.Kind = append(b.Kind, e.Kind)
 		b.Depth = append(b.Depth, int32(r.Depth))
@@ -337,7 +367,9 @@ func (s *tableSource) Summary(level, k int) Summary {
 		if e.Kind != parser.Damaged {
 			sum.FirstTime, sum.LastTime = min(sum.FirstTime, e.Time), max(sum.LastTime, e.Time)
 		}
-		sum.MaxDuration = max(sum.MaxDuration, r.Duration)
+		if r.Partner >= 0 {
+			sum.MaxDuration = max(sum.MaxDuration, r.Duration)
+		}
 		sum.MaxDepth = max(sum.MaxDepth, int32(r.Depth))
 		if r.Mark != calls.Open && r.Mark != calls.Running || s.end[row] < s.Len() {
 			sum.Marks |= 1 << r.Mark
@@ -347,6 +379,7 @@ func (s *tableSource) Summary(level, k int) Summary {
 		}
 		if t := s.slot[row]; t != NoThread {
 			sum.Threads |= 1 << (t % 64)
+			sum.Owners |= 1 << (t % 64)
 		}
 	}
 	return sum
@@ -392,8 +425,11 @@ func (s *tableSource) Level(dst []uint32, level int, from, to int64) []uint32 {
 
 func (s *tableSource) AddressTable() *calls.Addresses { return s.addresses }
 func (s *tableSource) Slots() int                     { return len(s.ids) }
-func (s *tableSource) ThreadID(slot uint32) uint32    { return s.ids[slot] }
-func (s *tableSource) Totals() []Total                { return s.totals }
+func (s *tableSource) Stack(slot uint32) (home, number uint32) {
+	return slot, 0
+}
+func (s *tableSource) ThreadID(slot uint32) uint32 { return s.ids[slot] }
+func (s *tableSource) Totals() []Total             { return s.totals }
 
 // smallBlocks makes blocks short for a test.
 func smallBlocks(t testing.TB, n int64) {
@@ -496,6 +532,11 @@ func randomLog(r *rand.Rand, n int) *memoryLog {
 		}
 		log.runs = append(log.runs, parser.Run{First: int64(first), Count: int64(count)})
 		first += count
+	}
+	if len(log.runs) == 1 && r.IntN(2) == 0 {
+		last := log.events[len(log.events)-1].Time
+		log.end = last + r.Int64N(1e9)
+		log.ended = map[uint32][]int64{100: {last + r.Int64N(1e9)}}
 	}
 	return log
 }

@@ -17,12 +17,14 @@ type TreeOptions struct {
 	// [StatisticsOptions]; calls of NoGroup are left out, and what they call
 	// is shown as called by their callers.
 	Groups []uint32
-	// PerThread makes a tree for each thread below its own first node.
+	// PerThread makes a tree for each thread below its own first node. What is called on a
+	// coroutine's stack is in that of the thread that was the first on it.
 	PerThread bool
 	// BottomUp makes the tree of functions and their callers.
 	BottomUp bool
-	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes. There may be
-	// as many again that are Other.
+	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those with the
+	// most calls stay, and those of threads. There may be as many again that
+	// are Other.
 	MaxNodes int
 	// Correct is as in [StatisticsOptions].
 	Correct Correct
@@ -86,13 +88,14 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 	if limit <= 0 {
 		limit = DefaultTreeNodes
 	}
+	built := spareNodes * limit
 	s := newScan(src, o.Where, Addresses|Kinds|Threads|Depths|Pairs|selvesOf(o.Correct), o.Progress)
 	open := findOpen(src, o.Correct)
 	growers := make([]*treeGrower, workers())
 	err := s.run(ctx, func(w *worker, first, end int) error {
 		t := growers[w.id]
 		if t == nil {
-			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(limit), groups: g, perThread: o.PerThread, running: open, whole: newWhole()}
+			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(built), groups: g, perThread: o.PerThread, running: open, whole: newWhole()}
 			growers[w.id] = t
 			if o.Correct != nil {
 				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
@@ -116,7 +119,7 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 		}
 		settle(own)
 	}
-	sum := newTreeBuilder(limit)
+	sum := newTreeBuilder(built)
 	var wholes []*whole
 	for _, t := range growers {
 		if t != nil {
@@ -125,8 +128,9 @@ func CallTree(ctx context.Context, src Source, o TreeOptions) (*Tree, error) {
 		}
 	}
 	if o.BottomUp {
-		sum = sum.bottomUp(limit)
+		sum = sum.bottomUp(built)
 	}
+	sum.prune(limit)
 	tree := sum.tree(o.BottomUp)
 	tree.setTotals(sumWhole(src, wholes))
 	return tree, nil
@@ -174,7 +178,7 @@ func (t *treeBuilder) child(parent int32, group, thread uint32, other bool) int3
 		}
 		i = (i + 1) & (len(t.slots) - 1)
 	}
-	if len(t.nodes) >= t.limit && !other {
+	if len(t.nodes) >= t.limit && group != NoGroup {
 		return t.child(parent, NoGroup, thread, true)
 	}
 	c := int32(len(t.nodes))
@@ -282,6 +286,9 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 		}
 		if n.Other {
 			tree.Folded += n.Calls
+			// Calls within others that do not count, or whose time is not known,
+			// are in no total.
+			n.Total = max(n.Total, n.Self)
 		}
 		tree.Nodes = append(tree.Nodes, n)
 	}
@@ -341,7 +348,7 @@ type treeGrower struct {
 	treeBuilder
 	groups    groups
 	perThread bool
-	running   openCalls
+	running   *openCalls
 	// stacks has the nodes of the open calls of each thread, by depth.
 	stacks [][]int32
 	chains []Node
@@ -352,7 +359,8 @@ type treeGrower struct {
 // base returns the node that a thread's outermost calls are children of.
 func (t *treeGrower) base(thread uint32) int32 {
 	if t.perThread {
-		return t.child(0, NoGroup, thread, false)
+		home, _ := t.src.Stack(thread)
+		return t.child(0, NoGroup, home, false)
 	}
 	return 0
 }
@@ -375,7 +383,7 @@ func (t *treeGrower) push(thread uint32, d int, group uint32) (node int32, calle
 	if group != NoGroup {
 		id := AllThreads
 		if t.perThread {
-			id = thread
+			id, _ = t.src.Stack(thread)
 		}
 		if d < MaxTreeDepth {
 			node = t.child(caller, group, id, false)
@@ -456,7 +464,7 @@ func (t *treeGrower) add(f *foundRows) {
 		n := &t.nodes[c]
 		n.Calls++
 		switch {
-		case running != nil:
+		case running.running():
 			n.Running++
 			n.Self += running.self
 		case b.timed(i):

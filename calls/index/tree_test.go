@@ -44,10 +44,10 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 			}
 		}
 		var timed, running, total, self int64
-		if d := src.rows[row].Duration; d != calls.NoDuration {
-			timed, total, self = 1, d, src.self[row]
-		} else if d, ok := src.running(row); ok {
+		if d, ok := src.running(row); ok {
 			running, total, self = 1, d, src.own(row, d)
+		} else if d := src.rows[row].Duration; d != calls.NoDuration {
+			timed, total, self = 1, d, src.self[row]
 		}
 		path := ""
 		if o.PerThread {
@@ -82,10 +82,11 @@ func plainWhole(src *tableSource, p plainPredicate, group func(uint32) uint32, t
 		if !p.pass(row) || group(src.address[row]) == NoGroup {
 			return 0, false
 		}
-		if d := src.rows[row].Duration; d != calls.NoDuration {
-			return d, true
+		if d, ok := src.running(row); ok {
+			return d, ok
 		}
-		return src.running(row)
+		d := src.rows[row].Duration
+		return d, d != calls.NoDuration
 	}
 	sum := int64(0)
 	for row := range src.Len() {

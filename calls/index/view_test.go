@@ -171,6 +171,7 @@ func TestViewGrows(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		log := randomLog(r, 1+r.IntN(9000))
+		log.end, log.ended = 0, nil // it goes on
 		var x *Index
 		var src *tableSource
 		var tested growing

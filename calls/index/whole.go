@@ -104,7 +104,8 @@ func (w *whole) add(thread uint32, d int, enter, duration int64, reaches bool) {
 func sumWhole(src Source, list []*whole) map[uint32]int64 {
 	sum := map[uint32]int64{}
 	add := func(thread uint32, ns int64) {
-		sum[thread] += ns
+		home, _ := src.Stack(thread)
+		sum[home] += ns
 		sum[AllThreads] += ns
 	}
 	counts := func(n *Node) bool {

@@ -70,7 +70,7 @@ func (c *Completion) Insert(text, choice string) (changed string, at int) {
 	if c.InValue {
 		t := Term{Column: c.Column, Op: Contains, Value: choice}
 		choice = quote(choice, func(p *parser) bool {
-			if p.operator(t.Column) != "" || p.peek() == '"' {
+			if p.operator(t.Column) != "" || p.peek() == '"' || wildcard(t.Column, choice) {
 				return false
 			}
 			value, _, ok := p.value(false)

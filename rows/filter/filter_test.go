@@ -169,6 +169,30 @@ func TestString(t *testing.T) {
 	}
 }
 
+// TestStars has names with a *, which no wildcard is taken for.
+func TestStars(t *testing.T) {
+	row := draw()
+	for _, test := range []struct{ text, function string }{
+		{"func:operator*", "vec::operator*"}, {"func:operator*=", "vec::operator*="}, {"func:operator->*", "ptr::operator->*"},
+		{"func:list<char*>::add", "list<char*>::add"}, {"func:f(char*,int)", "f(char*,int)"}, {"func:x<char**,int*&>", "x<char**,int*&>"},
+		{`func:"char*"`, "get char* x"}, {"func:=*x", "*x"}, {"func:~^a*b", "aab"}, {`"*x"`, "a*x"}, {`in:"a*"`, "a*b"},
+	} {
+		e, err := Parse(test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		row.Function = test.function
+		if e.Parts()[0].Term.Column != In && !e.Matches(&row.Row, row) {
+			t.Errorf("%s does not hold for %s", test.text, test.function)
+		}
+		again, err := Parse(e.String())
+		if err != nil || again.String() != e.String() {
+			t.Errorf("%s is written %s: %v", test.text, e.String(), err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		text, want string
@@ -182,6 +206,9 @@ func TestErrors(t *testing.T) {
 		{"a and or b", "a term is expected", 6},
 		{"not", "a term is expected", 3},
 		{"a - b", "a term must follow the -", 2},
+		{"func:*draw*", "there are no wildcards, because a text is found anywhere in a name: write func:draw; a * that belongs to a name is put in quotes", 5},
+		{"-in:Dr*w", "write in:~Dr.*w;", 4}, {"*draw", "write draw;", 0}, {"dr*w.cpp", `write text:~dr.*w\.cpp;`, 0}, {"module:*", "write module:~.*;", 7},
+		{"thread:rend*", "write thread:rend;", 7}, {"source:*.cpp", "write source:.cpp;", 7}, {"func:char*", "write func:char;", 5},
 		{"fnc:x", `there is no column "fnc"`, 0},
 		{"a func:", "a value is expected after func:", 7},
 		{"func: b", "a value is expected after func:", 5},

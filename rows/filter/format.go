@@ -76,7 +76,7 @@ func (t *Term) write(b *strings.Builder) {
 		return
 	}
 	b.WriteString(quote(t.Value, func(p *parser) bool {
-		if t.Op == Contains && p.operator(t.Column) != "" || p.peek() == '"' {
+		if t.Op == Contains && (p.operator(t.Column) != "" || wildcard(t.Column, t.Value)) || p.peek() == '"' {
 			return false
 		}
 		value, _, ok := p.value(t.Op == Matches)

@@ -299,6 +299,9 @@ func (p *parser) term() *Expr {
 	if err == nil {
 		err = t.checkWord()
 	}
+	if err == nil && op == "" && !quoted && wildcard(c, value) {
+		err = &Error{0, "there are no wildcards, because a text is found anywhere in a name: write %s; a * that belongs to a name is put in quotes", []any{withoutWildcards(c, value)}}
+	}
 	if err != nil {
 		err.Offset += start
 		if quoted {
@@ -308,6 +311,36 @@ func (p *parser) term() *Expr {
 		return nil
 	}
 	return &Expr{Kind: Leaf, Term: t}
+}
+
+// wildcard reports whether somebody may mean any text by a * in a name. Names have
+// it in operators, operator* and its like, and in types of pointers within <> and ().
+func wildcard(c Column, value string) bool {
+	if c != Text && c != Func && c != In && c != Module && c != Source && c != Thread {
+		return false
+	}
+	for i := range len(value) {
+		if value[i] != '*' {
+			continue
+		}
+		before, after := strings.TrimRight(value[:i], "*"), strings.TrimLeft(value[i:], "*&")
+		if !strings.HasSuffix(before, "operator") && !strings.HasSuffix(before, "operator->") && (after == "" || strings.IndexByte(">),] ", after[0]) < 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutWildcards writes what was meant by them.
+func withoutWildcards(c Column, value string) string {
+	name := c.String() + ":"
+	if inner := strings.Trim(value, "*"); !strings.Contains(inner, "*") && inner != "" {
+		if c == Text {
+			name = ""
+		}
+		return name + inner
+	}
+	return name + "~" + strings.ReplaceAll(regexp.QuoteMeta(value), `\*`, ".*")
 }
 
 // operator reads what may stand after the colon.

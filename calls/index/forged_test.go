@@ -1,0 +1,316 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// A spacedLog has as many spaces as its events need.
+type spacedLog struct {
+	*gappyLog
+	spaces int
+}
+
+func (l *spacedLog) Spaces(int) []parser.Space { return make([]parser.Space, l.spaces) }
+
+// A field is a number in the content of a kept file.
+type field struct {
+	name     string
+	at, size int
+}
+
+// fieldsOf returns the numbers of the file of an index: all of the head, and of
+// each array those of the first, the last and one element between.
+func fieldsOf(t *testing.T, content []byte, levels int) []field {
+	t.Helper()
+	var list []field
+	at := 0
+	array := func(element any) {
+		n := int(binary.NativeEndian.Uint64(content[at:]))
+		list = append(list, field{"the length of an array", at, 8})
+		at += 8
+		typ := reflect.TypeOf(element)
+		var add func(typ reflect.Type, name string, at int)
+		add = func(typ reflect.Type, name string, at int) {
+			switch typ.Kind() {
+			case reflect.Struct:
+				for i := range typ.NumField() {
+					add(typ.Field(i).Type, name+"."+typ.Field(i).Name, at+int(typ.Field(i).Offset))
+				}
+			case reflect.Array:
+				for i := range min(typ.Len(), 40) {
+					add(typ.Elem(), name, at+i*int(typ.Elem().Size()))
+				}
+			default:
+				list = append(list, field{name, at, int(typ.Size())})
+			}
+		}
+		for i := range n {
+			if i == 0 || i == n/2 || i == n-1 {
+				add(typ, typ.Name(), at+i*int(typ.Size()))
+			}
+		}
+		at += n * int(typ.Size())
+	}
+	array(fileHead{})
+	array(byte(0))
+	array(fileThread{})
+	array(fileStrand{})
+	array(fileAddress{})
+	array(sum{})
+	array(slab{})
+	array(node{})
+	for range levels {
+		array(Summary{})
+		array(longs{})
+	}
+	array(place{})
+	array(checkpoint{})
+	array(byte(0))
+	if at != len(content) {
+		t.Fatalf("the content has %d bytes, %d are known", len(content), at)
+	}
+	return list
+}
+
+// TestForgedFiles changes every field of a kept file, as somebody does who knows
+// the format: sealed with another key it is never taken, and the index is what the
+// log says; even with the store's own key nothing panics.
+func TestForgedFiles(t *testing.T) {
+	c := chaos{threads: 3, functions: 20, enters: 50, foreign: true, unwind: 2, stray: 2, gap: 1, begin: 1, damage: 1, pause: 2}
+	t.Run("damage", func(t *testing.T) { forge(t, c, "", 1200) })
+	// No format has both.
+	c.damage, c.coroutines, c.left = 0, 3, 2
+	t.Run("coroutines", func(t *testing.T) { forge(t, c, "fileStrand.", 30) })
+}
+
+// forge changes the fields of the kept index of a log whose names begin with prefix, in at
+// least so many ways.
+func forge(t *testing.T, c chaos, prefix string, least int) {
+	store, attacker := Store{Folder: t.TempDir()}, Store{Folder: t.TempDir()}
+	smallBlocks(t, 16)
+	plain := c.log(rand.New(rand.NewPCG(5, 5)), 403, 2)
+	log := &spacedLog{gappyLog: plain}
+	for _, e := range plain.events {
+		log.spaces = max(log.spaces, int(e.Space)+1)
+	}
+	build := func() *Index {
+		x := New(log, log.runs)
+		x.Keep(store, Key{1})
+		if err := x.Build(context.Background(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	levels := len(build().core.Load().groups)
+	path := store.path(Key{1})
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := attacker.Note(Key{1}, nil); err != nil { // makes its key
+		t.Fatal(err)
+	}
+	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := unsealed(t, store, good)
+	r := rand.New(rand.NewPCG(3, 4))
+	variants, taken := 0, 0
+	for _, f := range fieldsOf(t, content, levels) {
+		if !strings.HasPrefix(f.name, prefix) {
+			continue
+		}
+		for _, value := range []uint64{0, 1<<(8*f.size) - 1, r.Uint64() >> r.IntN(64)} {
+			forged := bytes.Clone(content)
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], value)
+			if copy(forged[f.at:f.at+f.size], b[:]); bytes.Equal(forged, content) {
+				continue
+			}
+			variants++
+			change := func([]byte) []byte { return forged }
+			write := func(s Store) {
+				other := good
+				if s == attacker {
+					other, _ = os.ReadFile(attacker.File(Key{1}, NoteSuffix))
+				}
+				if err := os.WriteFile(path, sealed(t, s, change, other), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(attacker)
+			c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+			if err := store.load(context.Background(), c, Key{1}); err == nil {
+				t.Fatalf("%s at %d = %#x: a file with another's seal is taken", f.name, f.at, value)
+			}
+			if variants%50 == 0 {
+				if err := p.differs(build()); err != nil {
+					t.Fatalf("%s at %d = %#x: %v", f.name, f.at, value, err)
+				}
+			}
+			write(store)
+			c = newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+			if store.load(context.Background(), c, Key{1}) != nil {
+				continue
+			}
+			taken++
+			x := New(log, log.runs)
+			x.publish(c)
+			use(x)
+			for i := range c.addresses.Len() {
+				a := c.addresses.At(i)
+				_ = log.Spaces(int(a.Run))[a.Space]
+			}
+		}
+	}
+	if variants < least || taken == 0 {
+		t.Errorf("%d variants, of which %d were taken with the store's own key", variants, taken)
+	}
+	t.Logf("%d variants, %d taken with the store's own key, none without", variants, taken)
+}
+
+// TestSeal cuts, joins and moves blocks of sealed files.
+func TestSeal(t *testing.T) {
+	store := Store{Folder: t.TempDir()}
+	aead, err := store.seal(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	seal := func(content []byte) []byte {
+		var b bytes.Buffer
+		w := newSealWriter(context.Background(), &b, aead)
+		for rest := content; len(rest) > 0; {
+			n := 1 + r.IntN(min(len(rest), 200_000))
+			w.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for _, n := range []int{0, 1, sealBlock - 1, sealBlock, sealBlock + 1, 3 * sealBlock, sealAhead * sealBlock, 2*sealAhead*sealBlock + 7} {
+		content := make([]byte, n)
+		for i := range content {
+			content[i] = byte(r.Uint32())
+		}
+		file := seal(content)
+		if got := unsealed(t, store, file); !bytes.Equal(got, content) {
+			t.Fatalf("%d bytes are read as others", n)
+		}
+		refused := func(what string, file []byte) {
+			t.Helper()
+			s, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
+			if err == nil {
+				var all bytes.Buffer
+				_, err = all.ReadFrom(s)
+				if err == nil && int64(all.Len()) == size {
+					t.Errorf("%d bytes, %s: they are taken", n, what)
+				}
+			}
+		}
+		const step = sealBlock + sealTag
+		for cut := range len(file) {
+			if cut%49999 == 0 || (cut-sealHead)%step == 0 {
+				refused("cut", file[:cut])
+			}
+		}
+		refused("longer", append(bytes.Clone(file), 0))
+		refused("with another's end", append(bytes.Clone(file), seal(nil)[sealHead:]...))
+		for at := 0; at < len(file); at += 1 + len(file)/60 {
+			b := bytes.Clone(file)
+			b[at] ^= 0x40
+			refused("a flipped bit", b)
+		}
+		if n >= 3*sealBlock {
+			b := bytes.Clone(file)
+			copy(b[sealHead:], file[sealHead+step:sealHead+2*step])
+			copy(b[sealHead+step:], file[sealHead:sealHead+step])
+			refused("blocks in another order", b)
+			copy(b, seal(content))
+			copy(b[sealHead+step:], file[sealHead+step:sealHead+2*step])
+			refused("a block of another file", b)
+		}
+	}
+}
+
+// TestForeignFiles has files, links and keys in a store that are not its user's.
+func TestForeignFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("whose a file is its folder's permissions say there")
+	}
+	store := Store{Folder: t.TempDir()}
+	log, _, path := kept(t, store)
+	key := filepath.Join(store.Folder, keyName)
+	load := func() error {
+		return store.load(context.Background(), newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil), Key{1})
+	}
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info, err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "index")
+	if err := os.Rename(path, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, path); err != nil {
+		t.Fatal(err)
+	}
+	if load() == nil {
+		t.Error("a link was followed")
+	}
+	if err := os.Rename(elsewhere, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{path, key} {
+		if os.Geteuid() != 0 {
+			break // nobody else can give files away
+		}
+		if err := os.Chown(file, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+		if load() == nil {
+			t.Errorf("%s of another user was taken", filepath.Base(file))
+		}
+		if err := os.Chown(file, 0, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if load() == nil {
+		t.Error("a key that all can read is taken")
+	}
+	// Another key is made, and what it did not seal is not taken.
+	refuses(t, log, store, "after its key was shown")
+	if err := load(); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(key, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, log, store, "after its key was cut")
+	if err := load(); err != nil {
+		t.Error(err)
+	}
+}
