@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -59,6 +60,9 @@ type File struct {
 	// PointerSize is 4 or 8 bytes where all modules that record it agree,
 	// otherwise 0.
 	PointerSize int
+	// Columns are the columns as they were understood, nil in our own files and
+	// where there are none.
+	Columns Columns
 	// Encoding is the name of the encoding that the file was read in.
 	Encoding string
 	// Notes say what was guessed and what was not understood, with line
@@ -66,8 +70,22 @@ type File struct {
 	Notes []string
 }
 
+// Options are what is known of a modules file besides its contents. The zero
+// value means that the file itself decides.
+type Options struct {
+	// Encoding forces one, "" detects.
+	Encoding string
+	// Columns says what the columns are, nil that they are found out by their
+	// contents. Our own files have their columns whatever it says.
+	Columns Columns
+	// Addresses are samples of the log's addresses (VA), each by another guess of
+	// how the log is to be read. They decide between readings of a file that fit
+	// equally well.
+	Addresses [][]uint64
+}
+
 // ReadFile reads the modules file at path; see [Parse].
-func ReadFile(path, encoding string) (*File, error) {
+func ReadFile(path string, opt Options) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -89,7 +107,7 @@ func ReadFile(path, encoding string) (*File, error) {
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
-	file, err := Parse(data, encoding)
+	file, err := Parse(data, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -100,46 +118,55 @@ func ReadFile(path, encoding string) (*File, error) {
 // modules file.
 func Looks(head []byte) bool {
 	// The last line may be cut.
+	cut := false
 	if i := strings.LastIndexByte(string(head), '\n'); i > 0 && len(head) > 4096 {
-		head = head[:i+1]
+		head, cut = head[:i+1], true
 	}
 	p, err := scan(head, "")
-	return err == nil && (p.ours || len(p.lines) > p.unknown)
+	if err != nil {
+		return false
+	}
+	if p.ours {
+		return true
+	}
+	r, err := choose(p.lines, Options{}, cut)
+	if err != nil {
+		return true // ambiguous
+	}
+	switch {
+	case r == nil:
+		return false
+	case r.in.lines == 1:
+		return 2*len(r.in.entries) > len(p.lines)-p.integers()
+	}
+	return true // it has labels, or all lines belong to modules
 }
 
 // Parse reads a modules file. It takes the form that the recorder writes and,
 // leniently, what other recorders of the same kind write; docs/formats.md
-// describes both. encoding forces one, "" detects. An empty file is a File
-// without modules. The error wraps one of the sentinels of this package.
-func Parse(data []byte, encoding string) (*File, error) {
+// describes both. An empty file is a File without modules. The error wraps one
+// of the sentinels of this package, or is an [AmbiguousError].
+func Parse(data []byte, opt Options) (*File, error) {
 	if len(data) > MaxFileSize {
 		return nil, fmt.Errorf("%d bytes: %w", len(data), ErrTooLarge)
 	}
-	p, err := scan(data, encoding)
+	p, err := scan(data, opt.Encoding)
 	if err != nil {
 		return nil, err
 	}
-	if p.unknown > 0 && !p.ours && len(p.lines) == 0 && p.file.StartText == "" && !p.file.HasTick {
+	if err := p.finish(opt); err != nil {
+		return nil, err
+	}
+	if p.unknown > 0 && !p.ours && len(p.file.Modules) == 0 && p.file.StartText == "" && !p.file.HasTick {
 		return nil, fmt.Errorf("no line names a module, line %d is %q: %w", p.firstUnknown, p.firstText, ErrNoModules)
 	}
-	p.finish()
 	return &p.file, nil
 }
 
-// A moduleLine is a line that names a module, its two numbers not yet told
-// apart.
-type moduleLine struct {
-	number      int
-	first, last string
-	pointerSize int
-	identity    Identity
-	timestamp   uint32
-	path        string
-}
-
 type scanner struct {
-	file  File
-	lines []moduleLine
+	file File
+	// lines are those of the last run that are no comments and no times.
+	lines []rawLine
 	ours  bool
 	notes noteList
 	// unknown counts the lines not understood.
@@ -147,6 +174,20 @@ type scanner struct {
 	firstText             string
 	tooMany               int
 	sections              int
+}
+
+// maxRawLines bounds scanner.lines.
+const maxRawLines = MaxModules * blockLines
+
+// integers returns how many lines are one integer alone.
+func (p *scanner) integers() int {
+	n := 0
+	for _, l := range p.lines {
+		if isInteger(l.text) {
+			n++
+		}
+	}
+	return n
 }
 
 type noteList struct {
@@ -225,27 +266,57 @@ func (p *scanner) line(number int, line string) {
 				p.notes.add("the modules file has version %q, which is newer than this program; it is read as version 1", clip(v))
 			}
 		}
-	case isTimeLine(line):
-		text, tick := splitTick(line)
-		if len(p.lines) > 0 {
-			// The file was appended to by the next run.
-			p.sections++
-			p.lines, p.tooMany = nil, 0
-			p.file.StartText, p.file.HasTick = "", false
-		}
-		if p.file.StartText != "" {
-			p.reject(number, line, "is a second start time")
-			return
-		}
-		p.file.StartText = text
-		if tick != "" {
-			p.tick(number, tick)
-		}
-	case isInteger(line):
-		p.tick(number, line)
+	case p.time(number, line):
+	case len(p.lines) == maxRawLines:
+		p.tooMany++
 	default:
-		p.module(number, line)
+		p.lines = append(p.lines, rawLine{number, line})
 	}
+}
+
+// time reads a line that has the start time, the tick or both.
+func (p *scanner) time(number int, line string) bool {
+	text, tick, ok := cutTime(line)
+	if !ok {
+		return false
+	}
+	if text == "" {
+		p.tick(number, tick)
+		return true
+	}
+	if p.namesModules() {
+		// The file was appended to by the next run.
+		p.sections++
+		p.lines, p.tooMany = nil, 0
+		p.file.StartText, p.file.HasTick = "", false
+	}
+	if p.file.StartText != "" {
+		p.reject(number, line, "is a second start time")
+		return true
+	}
+	p.file.StartText = text
+	if tick != "" {
+		p.tick(number, tick)
+	}
+	return true
+}
+
+// namesModules reports whether there is a text and two numbers among the lines.
+func (p *scanner) namesModules() bool {
+	numbers, texts := 0, 0
+	for _, l := range p.lines {
+		e := newEntry(l.number, l.text)
+		if n := len(e.front) + len(e.back); n > 0 {
+			numbers += max(len(e.front), len(e.back))
+		}
+		if !isInteger(l.text) {
+			texts++
+		}
+		if numbers >= 2 && texts > 0 {
+			return true
+		}
+	}
+	return numbers >= 2 && texts > 0
 }
 
 func (p *scanner) reject(number int, line, why string) {
@@ -277,66 +348,67 @@ func (p *scanner) tick(number int, s string) {
 	}
 }
 
-func (p *scanner) module(number int, line string) {
-	m := moduleLine{number: number}
-	var rest string
-	var ok1, ok2 bool
-	m.first, rest, ok1 = cutNumber(line)
-	m.last, rest, ok2 = cutNumber(rest)
-	if !ok1 || !ok2 || rest == "" {
-		p.reject(number, line, "is not understood")
-		return
+// lineEntry makes the entry of one line. The recorder's own columns are looked
+// for in any file, as its header may have been lost, and are told from a path by
+// their form.
+func lineEntry(l rawLine) entry {
+	e := newEntry(l.number, l.text)
+	if len(e.front) < 2 {
+		return e
 	}
-	m.path = rest
-	p.columns(&m, rest)
-	m.path = unquote(m.path)
-	if m.path == "" {
-		p.reject(number, line, "names no file")
-		return
+	at := e.front[1].end
+	pointer, rest := cutField(strings.TrimLeft(e.text[at:], separators))
+	identity, rest := cutField(rest)
+	timestamp, rest := cutField(rest)
+	ts, tsErr := parseTimestamp(timestamp)
+	id, idErr := ParseIdentity(identity)
+	if pointer != "4" && pointer != "8" || rest == "" || tsErr != nil || idErr != nil {
+		return e
 	}
-	if len(p.lines) == MaxModules {
-		p.tooMany++
-		return
-	}
-	p.lines = append(p.lines, m)
+	e.pointerSize, e.identity, e.timestamp = int(pointer[0]-'0'), id, ts
+	e.text, e.front, e.back = e.text[:at]+" "+rest, e.front[:2], nil
+	return e
 }
 
-// columns reads the recorder's own columns. They are looked for in any file,
-// as the header may have been lost, and are told from a path by their form.
-func (p *scanner) columns(m *moduleLine, rest string) {
+// ownEntry makes the entry of a line of our own file; ok is false for a line
+// that is not understood.
+func (p *scanner) ownEntry(l rawLine) (e entry, ok bool) {
+	e = newEntry(l.number, l.text)
+	if len(e.front) < 2 {
+		return e, false
+	}
+	e.front, e.back = e.front[:2], nil
+	at := e.front[1].end
+	rest := strings.TrimLeft(e.text[at:], separators)
 	pointer, rest := cutField(rest)
 	identity, rest := cutField(rest)
 	timestamp, rest := cutField(rest)
 	if pointer != "4" && pointer != "8" || rest == "" {
-		if p.ours {
-			p.notes.add("line %d of the modules file lacks columns; it is read as base, size and path", m.number)
-		}
-		return
+		p.notes.add("line %d of the modules file lacks columns; it is read as base, size and path", e.number)
+		return e, true
 	}
-	ts, tsErr := parseHex(timestamp)
-	if timestamp == "-" {
-		ts, tsErr = 0, nil
+	e.pointerSize, e.text = int(pointer[0]-'0'), e.text[:at]+" "+rest
+	var err error
+	if e.identity, err = ParseIdentity(identity); err != nil {
+		p.notes.add("line %d of the modules file: identity %q is not understood", e.number, clip(identity))
 	}
-	id, idErr := ParseIdentity(identity)
-	if !p.ours && (tsErr != nil || idErr != nil) {
-		return
+	if e.timestamp, err = parseTimestamp(timestamp); err != nil {
+		p.notes.add("line %d of the modules file: timestamp %q is not understood", e.number, clip(timestamp))
 	}
-	m.pointerSize = int(pointer[0] - '0')
-	m.path = rest
-	if idErr != nil {
-		p.notes.add("line %d of the modules file: identity %q is not understood", m.number, clip(identity))
-	}
-	m.identity = id
-	if tsErr != nil || ts > 1<<32-1 {
-		p.notes.add("line %d of the modules file: timestamp %q is not understood", m.number, clip(timestamp))
-		ts = 0
-	}
-	m.timestamp = uint32(ts)
+	return e, true
 }
 
-func parseHex(s string) (uint64, error) {
+// parseTimestamp reads a PE timestamp in hexadecimal, "-" for none.
+func parseTimestamp(s string) (uint32, error) {
+	if s == "-" {
+		return 0, nil
+	}
 	t, _ := cutPrefix0x(s)
-	return strconv.ParseUint(t, 16, 64)
+	v, err := strconv.ParseUint(t, 16, 32)
+	if err != nil {
+		return 0, err
+	}
+	return uint32(v), nil
 }
 
 func cutPrefix0x(s string) (string, bool) {
@@ -346,8 +418,6 @@ func cutPrefix0x(s string) (string, bool) {
 	return s, false
 }
 
-const separators = " \t,"
-
 func cutField(s string) (field, rest string) {
 	i := strings.IndexAny(s, separators)
 	if i < 0 {
@@ -356,71 +426,12 @@ func cutField(s string) (field, rest string) {
 	return s[:i], strings.TrimLeft(s[i:], separators)
 }
 
-// cutNumber takes a hexadecimal or decimal number off the front of s. At least
-// one decimal digit must be in it, so that words like "add" are none.
-func cutNumber(s string) (number, rest string, ok bool) {
-	number, rest = cutField(s)
-	t, prefixed := cutPrefix0x(number)
-	if t == "" || len(t) > 20 {
-		return "", "", false
-	}
-	decimal := prefixed
-	for i := 0; i < len(t); i++ {
-		switch c := t[i]; {
-		case c >= '0' && c <= '9':
-			decimal = true
-		case c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
-		default:
-			return "", "", false
-		}
-	}
-	return number, rest, decimal
-}
-
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		s = strings.TrimSpace(s[1 : len(s)-1])
 	}
 	return s
-}
-
-// isTimeLine recognises a line by its form: a date that begins with the year,
-// or the eight numbers of a SYSTEMTIME, perhaps with the tick as a ninth.
-func isTimeLine(s string) bool {
-	if len(s) >= 10 && isDigits(s[:4]) && s[4] == '-' && isDigits(s[5:7]) && s[7] == '-' {
-		return true
-	}
-	n := 0
-	for s != "" {
-		var f string
-		if f, s = cutField(s); !isDigits(f) || len(f) > 10 {
-			return false
-		}
-		n++
-	}
-	return n == 8 || n == 9
-}
-
-// splitTick takes the tick off the end of a line that has time and tick.
-func splitTick(s string) (text, tick string) {
-	i := strings.LastIndexAny(s, separators)
-	if i < 0 || !isInteger(s[i+1:]) {
-		return s, ""
-	}
-	head := strings.TrimRight(s[:i], separators)
-	if strings.Contains(s, ":") {
-		// The last number of "2026-11-21 11:22" holds the colon itself, and
-		// "+0800" is a zone.
-		if strings.Contains(head, ":") && s[i+1] != '+' && s[i+1] != '-' {
-			return head, s[i+1:]
-		}
-		return s, ""
-	}
-	if len(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(separators, r) })) == 9 {
-		return head, s[i+1:]
-	}
-	return s, ""
 }
 
 func isDigits(s string) bool {
@@ -453,18 +464,24 @@ func clip(s string) string {
 	return s[:n] + "..."
 }
 
-func (p *scanner) finish() {
+// ownReading is that of our own files, whose header says what the columns are.
+var ownReading = reading{
+	in: &grouping{lines: 1}, columns: Columns{{Base, 16}, {Size, 16}, {Role: Name}}, front: 2, base: 0, size: 1,
+}
+
+func (p *scanner) finish(opt Options) error {
 	f := &p.file
 	f.Ours = p.ours
 	if p.sections > 0 {
 		p.notes.add("the modules file holds %d runs, one after the other; the modules of the last are taken", p.sections+1)
 	}
+	if p.ours {
+		p.own()
+	} else if err := p.others(opt); err != nil {
+		return err
+	}
 	if p.tooMany > 0 {
 		p.notes.add("the modules file names %d modules more than the %d that are read", p.tooMany, MaxModules)
-	}
-	layout := p.chooseLayout()
-	for i := range p.lines {
-		p.convert(&p.lines[i], layout)
 	}
 	f.PointerSize = agreedPointerSize(f.Modules)
 	p.noteOverlaps()
@@ -473,24 +490,129 @@ func (p *scanner) finish() {
 	}
 	f.Notes = p.notes.list
 	p.lines = nil
+	return nil
 }
 
-func (p *scanner) convert(l *moduleLine, layout layout) {
-	base, size, ok := layout.numbers(l)
-	if !ok || base+size < base {
-		p.reject(l.number, l.first+" "+l.last+" "+l.path, "names no range of addresses")
+// own reads the lines of our own file.
+func (p *scanner) own() {
+	for _, l := range p.lines {
+		if isInteger(l.text) {
+			p.tick(l.number, l.text)
+			continue
+		}
+		e, ok := p.ownEntry(l)
+		if !ok {
+			p.reject(l.number, l.text, "is not understood")
+			continue
+		}
+		p.add(&e, &ownReading)
+	}
+}
+
+// others reads the lines of a file that is not ours.
+func (p *scanner) others(opt Options) error {
+	r, err := choose(p.lines, opt, false)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		for _, l := range p.lines {
+			p.lone(l)
+		}
+		return nil
+	}
+	p.noteReading(r)
+	switch {
+	case r.in.lines == 0:
+		_, _, rejected, _ := labelledEntries(p.lines)
+		for _, l := range rejected {
+			p.lone(l)
+		}
+	case r.in.lines == 1:
+		for _, l := range p.lines {
+			e := lineEntry(l)
+			if _, ok := e.middle(r.front, r.back); !ok || isInteger(l.text) {
+				p.lone(l)
+				continue
+			}
+			p.add(&e, r)
+		}
+		return nil
+	default:
+		lines := p.lines[r.in.head:]
+		if r.in.ahead {
+			p.lone(lines[0])
+			lines = lines[1:]
+		}
+		r.in.entries = blockGrouping(lines, r.in.lines, false, len(lines)).entries
+	}
+	for i := range r.in.entries {
+		p.add(&r.in.entries[i], r)
+	}
+	return nil
+}
+
+// lone takes a line that is not part of an entry: the tick, or one that is not
+// understood.
+func (p *scanner) lone(l rawLine) {
+	switch {
+	case isInteger(l.text):
+		p.tick(l.number, l.text)
+	case headColumns(l.text) == nil:
+		p.reject(l.number, l.text, "is not understood")
+	}
+}
+
+// noteReading says how the file was understood where that is not the documented
+// order, or the numbers do not show their radix.
+func (p *scanner) noteReading(r *reading) {
+	p.file.Columns = slices.Clone(r.columns)
+	base, size := r.columns[r.place(r.base)], r.columns[r.place(r.size)]
+	switch {
+	case r.plain() && r.base == 1 && size.Role == Size:
+		p.notes.add("the modules file has sizes before bases, to judge by alignment and overlap")
+	case !r.plain() || size.Role != Size:
+		p.notes.add("the columns of the modules file are read as %s, to judge by what they hold", r.columns)
+	}
+	if shown := func(i int) bool { return len(radices(r.in.entries, i, r.front, r.back)) == 1 }; !shown(r.base) || !shown(r.size) {
+		name := func(c Column) string {
+			if c.Radix == 16 {
+				return "hexadecimal"
+			}
+			return "decimal"
+		}
+		p.notes.add("the numbers of the modules file do not show their base: load addresses are read as %s and sizes as %s, to judge by alignment",
+			name(base), name(size))
+	}
+}
+
+// add takes an entry into the file's modules.
+func (p *scanner) add(e *entry, r *reading) {
+	text, ok := e.middle(r.front, r.back)
+	name := unquote(text)
+	if !ok || name == "" {
+		p.reject(e.number, e.text, "names no file")
+		return
+	}
+	if len(p.file.Modules) == MaxModules {
+		p.tooMany++
+		return
+	}
+	base, size, ok := r.numbers(e)
+	if !ok {
+		p.reject(e.number, e.text, "names no range of addresses")
 		return
 	}
 	if size == 0 {
-		p.notes.add("line %d of the modules file: %q has size 0 and owns no address", l.number, clip(BaseName(l.path)))
+		p.notes.add("line %d of the modules file: %q has size 0 and owns no address", e.number, clip(BaseName(name)))
 	}
 	m := Module{
-		Base: base, Size: size, Path: l.path, PointerSize: l.pointerSize, Identity: l.identity,
+		Base: base, Size: size, Path: name, PointerSize: e.pointerSize, Identity: e.identity,
 		Loaded: -1 << 63, Unloaded: Always,
 	}
 	// Only a PE image has a CodeView record or a timestamp.
 	if m.Identity.Timestamp == 0 {
-		m.Identity.Timestamp = l.timestamp
+		m.Identity.Timestamp = e.timestamp
 	}
 	if (m.Identity.Timestamp != 0 || !m.Identity.PDB.IsZero()) && m.Identity.ImageSize == 0 && size < 1<<32 {
 		m.Identity.ImageSize = uint32(size)

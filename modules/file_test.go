@@ -201,10 +201,9 @@ tick 123456789
 			notes: []string{`line 2 of the modules file is not understood: "hello"`, "line 3", "line 4", "line 5 of the modules file names no file", "line 6", "line 7", "line 9 of the modules file is a second tick count"},
 		},
 		{
-			name:  "a day-first date is no time",
-			in:    "21.11.2026 11:22:33\n0x400000 0x10000 a.exe\n",
-			want:  "400000+10000 a.exe\n",
-			notes: []string{"line 1 of the modules file is not understood"},
+			name: "a date with the day first",
+			in:   "21.11.2026 11:22:33\n0x400000 0x10000 a.exe\n",
+			want: "start 21.11.2026 11:22:33\n400000+10000 a.exe\n",
 		},
 		{
 			// To judge by alignment these would be a size and a base.
@@ -246,7 +245,7 @@ tick 123456789
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f, err := Parse([]byte(test.in), "")
+			f, err := Parse([]byte(test.in), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +288,7 @@ func TestPointerSize(t *testing.T) {
 		want  int
 	}{{"8 8", 8}, {"4 4", 4}, {"4 8", 0}} {
 		s := strings.Fields(test.sizes)
-		f, err := Parse([]byte("0x400000 0x1000 "+s[0]+" - - a\n0x500000 0x1000 "+s[1]+" - - b\n"), "")
+		f, err := Parse([]byte("0x400000 0x1000 "+s[0]+" - - a\n0x500000 0x1000 "+s[1]+" - - b\n"), Options{})
 		if err != nil || f.PointerSize != test.want {
 			t.Errorf("%s: got %d, %v", test.sizes, f.PointerSize, err)
 		}
@@ -339,11 +338,11 @@ func TestEncodings(t *testing.T) {
 		{"chinese forced wrong", gbk("0x400000 0x10000 日.exe"), "windows-1252", "0x400000 0x10000 ÈÕ.exe", "windows-1252", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f, err := Parse(test.data, test.forced)
+			f, err := Parse(test.data, Options{Encoding: test.forced})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := Parse([]byte(test.text), "utf-8")
+			want, err := Parse([]byte(test.text), Options{Encoding: "utf-8"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,7 +357,7 @@ func TestEncodings(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Parse(nil, "klingon"); !errors.Is(err, ErrEncoding) {
+	if _, err := Parse(nil, Options{Encoding: "klingon"}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("unknown encoding: %v", err)
 	}
 	if CheckEncoding("") != nil || CheckEncoding("big5") != nil || CheckEncoding("?") == nil {
@@ -366,11 +365,11 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func must(b []byte, err error) []byte {
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return b
+	return v
 }
 
 func TestParseErrors(t *testing.T) {
@@ -384,7 +383,7 @@ func TestParseErrors(t *testing.T) {
 		{"prose", []byte("Dear reader,\nthis is a text.\n"), ErrNoModules},
 		{"too large", make([]byte, MaxFileSize+1), ErrTooLarge},
 	} {
-		if _, err := Parse(test.data, ""); !errors.Is(err, test.want) {
+		if _, err := Parse(test.data, Options{}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if test.want != ErrTooLarge && Looks(test.data) {
@@ -410,13 +409,13 @@ func TestReadFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("0x400000 0x10000 a.exe\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := ReadFile(path, ""); err != nil || len(f.Modules) != 1 {
+	if f, err := ReadFile(path, Options{}); err != nil || len(f.Modules) != 1 {
 		t.Errorf("got %v, %v", f, err)
 	}
-	if _, err := ReadFile(dir, ""); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := ReadFile(dir, Options{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("folder: %v", err)
 	}
-	if _, err := ReadFile(filepath.Join(dir, "none"), ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadFile(filepath.Join(dir, "none"), Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 	large := filepath.Join(dir, "large")
@@ -428,13 +427,13 @@ func TestReadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	if _, err := ReadFile(large, ""); !errors.Is(err, ErrTooLarge) {
+	if _, err := ReadFile(large, Options{}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("large file: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("prose\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFile(path, ""); !errors.Is(err, ErrNoModules) || !strings.Contains(err.Error(), path) {
+	if _, err := ReadFile(path, Options{}); !errors.Is(err, ErrNoModules) || !strings.Contains(err.Error(), path) {
 		t.Errorf("prose: %v", err)
 	}
 }
@@ -444,13 +443,13 @@ func TestLimits(t *testing.T) {
 	for i := range MaxModules + 7 {
 		fmt.Fprintf(&b, "0x%x 0x1000 m\n", 0x10000+i*0x1000)
 	}
-	f, err := Parse(b.Bytes(), "")
+	f, err := Parse(b.Bytes(), Options{})
 	if err != nil || len(f.Modules) != MaxModules {
 		t.Fatalf("%d modules, %v", len(f.Modules), err)
 	}
 	checkNotes(t, f.Notes, []string{"names 7 modules more"})
 
-	f, err = Parse([]byte("0x400000 0x1000 a\n"+strings.Repeat("?\n", 1000)+"0x500000 0x1000 "+strings.Repeat("x", MaxLine)+"\n"), "")
+	f, err = Parse([]byte("0x400000 0x1000 a\n"+strings.Repeat("?\n", 1000)+"0x500000 0x1000 "+strings.Repeat("x", MaxLine)+"\n"), Options{})
 	if err != nil || len(f.Modules) != 1 || len(f.Notes) != MaxNotes+1 {
 		t.Fatalf("%d modules, %d notes, %v", len(f.Modules), len(f.Notes), err)
 	}
@@ -466,12 +465,16 @@ func FuzzModulesFile(f *testing.F) {
 		"4194304,65536,a\n\xcf\xee\xc4\xbf",
 		"\xff\xfe0\x00x\x001\x00 \x002\x00 \x00a\x00",
 		"\xfe\xff\x00", "\x00\x00\x00\x00", "-1\r\n-\r\n",
+		"0x400000 C:\\a b.exe 0x10000\n0x800000 C:\\c.dll 0x20000\n", "a.exe;400000h;4096 bytes\n",
+		"Load Address: 0x400000, Module: C:\\a.exe, Size: 0x1000\n", "Module=a\nBase=400000\nEnd=401000\n",
+		"1\n00400000\na.exe\n00001000\n", "Base Size Name\n400000-401000 a.exe\n", "加载地址：0x400000，模块名：a，大小：4096\n",
+		"21.11.2026 11:22:33 Tick=5\n0x02000000 0x00400000 a.exe\n",
 	} {
 		f.Add([]byte(s), "")
 	}
 	f.Add([]byte("0x400000 0x10000 a"), "gbk")
 	f.Fuzz(func(t *testing.T, data []byte, encoding string) {
-		file, err := Parse(data, encoding)
+		file, err := Parse(data, Options{Encoding: encoding})
 		if err != nil {
 			return
 		}
@@ -490,7 +493,7 @@ func FuzzModulesFile(f *testing.F) {
 				t.Fatalf("module %d of %v is not found at its base", i, file.Modules)
 			}
 		}
-		again, err := Parse(data, encoding)
+		again, err := Parse(data, Options{Encoding: encoding})
 		if err != nil || !reflect.DeepEqual(file, again) {
 			t.Fatal("read differently the second time")
 		}

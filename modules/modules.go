@@ -10,7 +10,11 @@
 // The package knows nothing of symbols; it never opens the modules it names.
 package modules
 
-import "sort"
+import (
+	"math"
+	"sort"
+	"sync"
+)
 
 // Always is the unload time of a module that was still loaded when the log
 // ended.
@@ -62,40 +66,38 @@ func BaseName(path string) string {
 // use.
 type Map struct {
 	modules []Module
-	// byBase holds indexes into modules sorted by Base; maxEnd[i] is the
-	// largest end address among byBase[:i+1], which bounds the backward walk
-	// of a lookup when modules overlap.
-	byBase []int
-	maxEnd []uint64
+	// byBase holds indexes into modules sorted by Base; whole has the modules by
+	// their numbers there.
+	byBase []int32
+	whole  *ranges
+	// low is the same modulo 2^32, made when it is first asked for.
+	low     *ranges
+	makeLow sync.Once
 }
 
 // NewMap makes a map of the given modules, which it copies. Their order is
 // kept: the index that [Map.Find] answers is an index into it.
 func NewMap(list []Module) *Map {
 	m := &Map{modules: append([]Module(nil), list...)}
-	m.byBase = make([]int, len(list))
+	m.byBase = make([]int32, len(list))
 	for i := range m.byBase {
-		m.byBase[i] = i
+		m.byBase[i] = int32(i)
 	}
 	sort.SliceStable(m.byBase, func(a, b int) bool {
 		return m.modules[m.byBase[a]].Base < m.modules[m.byBase[b]].Base
 	})
-	m.maxEnd = make([]uint64, len(list))
-	var end uint64
-	for i, k := range m.byBase {
-		if e := saturatingAdd(m.modules[k].Base, m.modules[k].Size); e > end {
-			end = e
+	spans := make([]span, 0, len(list))
+	for number, k := range m.byBase {
+		if mod := &m.modules[k]; mod.Size > 0 {
+			last := mod.Base + (mod.Size - 1)
+			if last < mod.Base {
+				last = math.MaxUint64
+			}
+			spans = append(spans, span{mod.Base, last, mod.Loaded, mod.Unloaded, int32(number)})
 		}
-		m.maxEnd[i] = end
 	}
+	m.whole = newRanges(spans)
 	return m
-}
-
-func saturatingAdd(a, b uint64) uint64 {
-	if s := a + b; s >= a {
-		return s
-	}
-	return ^uint64(0)
 }
 
 // Len returns the number of modules.
@@ -109,16 +111,11 @@ func (m *Map) At(i int) *Module { return &m.modules[i] }
 // time (nanoseconds of the log's clock). Where several did, which only a
 // damaged log can say, the one with the highest base wins.
 func (m *Map) Find(address uint64, at int64) (int, bool) {
-	i := sort.Search(len(m.byBase), func(i int) bool {
-		return m.modules[m.byBase[i]].Base > address
-	})
-	for i--; i >= 0 && m.maxEnd[i] > address; i-- {
-		k := m.byBase[i]
-		if mod := &m.modules[k]; mod.Contains(address) && at >= mod.Loaded && at < mod.Unloaded {
-			return k, true
-		}
+	number, _ := m.whole.find(address, at)
+	if number < 0 {
+		return 0, false
 	}
-	return 0, false
+	return int(m.byBase[number]), true
 }
 
 // FindTruncated is [Map.Find] for an address of which only the low 32 bits
@@ -126,21 +123,29 @@ func (m *Map) Find(address uint64, at int64) (int, bool) {
 // whole address too. Where more than one module matches modulo 2^32 there is
 // no answer and ambiguous is true.
 func (m *Map) FindTruncated(low uint32, at int64) (index int, address uint64, ok, ambiguous bool) {
-	for k := range m.modules {
-		mod := &m.modules[k]
-		if at < mod.Loaded || at >= mod.Unloaded {
-			continue
+	m.makeLow.Do(func() {
+		var spans []span
+		for k := range m.modules {
+			mod := &m.modules[k]
+			first, last := uint64(uint32(mod.Base)), uint64(uint32(mod.Base+mod.Size-1))
+			switch {
+			case mod.Size == 0:
+			case mod.Size > math.MaxUint32:
+				spans = append(spans, span{0, math.MaxUint32, mod.Loaded, mod.Unloaded, int32(k)})
+			case last < first: // it goes on at 0
+				spans = append(spans, span{first, math.MaxUint32, mod.Loaded, mod.Unloaded, int32(k)}, span{0, last, mod.Loaded, mod.Unloaded, int32(k)})
+			default:
+				spans = append(spans, span{first, last, mod.Loaded, mod.Unloaded, int32(k)})
+			}
 		}
-		// The distance from the base modulo 2^32 is below Size exactly when
-		// some address of the module ends in these 32 bits.
-		d := uint64(low - uint32(mod.Base))
-		if d >= mod.Size {
-			continue
-		}
-		if ok {
-			return 0, 0, false, true
-		}
-		index, address, ok = k, mod.Base+d, true
+		m.low = newRanges(spans)
+	})
+	number, count := m.low.find(uint64(low), at)
+	if count != 1 {
+		return 0, 0, false, count > 1
 	}
-	return index, address, ok, false
+	// The distance from the base modulo 2^32 is below Size exactly when some
+	// address of the module ends in these 32 bits.
+	base := m.modules[number].Base
+	return int(number), base + uint64(low-uint32(base)), true, false
 }

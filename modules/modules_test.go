@@ -1,6 +1,9 @@
 package modules
 
 import (
+	"fmt"
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 )
@@ -99,29 +102,104 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAgainstScan compares the search with the plainest one.
+// TestFindAgainstScan compares both searches with the plainest ones.
 func TestFindAgainstScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
+	for round := range 400 {
 		list := make([]Module, r.IntN(20))
 		for i := range list {
 			from := r.Int64N(100)
 			list[i] = Module{Base: r.Uint64N(1000), Size: r.Uint64N(300), Loaded: from, Unloaded: from + r.Int64N(100)}
+			switch round % 4 {
+			case 1: // all the time
+				list[i].Loaded, list[i].Unloaded = math.MinInt64, Always
+			case 2: // around 2^32, above and at the end
+				list[i].Base += []uint64{1<<32 - 500, 5<<32 - 200, math.MaxUint64 - 1100}[r.IntN(3)]
+			case 3:
+				list[i].Base += r.Uint64N(3) << 32
+				if r.IntN(10) == 0 {
+					list[i].Size = 1<<32 - 2 + r.Uint64N(4)
+				}
+			}
 		}
 		m := NewMap(list)
 		for range 100 {
 			address, at := r.Uint64N(1400), r.Int64N(220)
-			want, base := false, uint64(0)
+			if k := r.IntN(len(list) + 1); k < len(list) {
+				address = list[k].Base + list[k].Size + r.Uint64N(5) - 2
+			}
+			want, lows := -1, []int(nil)
 			for i := range list {
-				if mod := &list[i]; mod.Contains(address) && at >= mod.Loaded && at < mod.Unloaded {
-					want, base = true, max(base, mod.Base)
+				mod := &list[i]
+				if at < mod.Loaded || at >= mod.Unloaded {
+					continue
+				}
+				if mod.Contains(address) && (want < 0 || mod.Base >= list[want].Base) {
+					want = i
+				}
+				if uint64(uint32(address)-uint32(mod.Base)) < mod.Size {
+					lows = append(lows, i)
 				}
 			}
-			i, ok := m.Find(address, at)
-			if ok != want || ok && m.At(i).Base != base {
-				t.Fatalf("Find(%d, %d) in %v = %d, %v", address, at, list, i, ok)
+			if i, ok := m.Find(address, at); ok != (want >= 0) || ok && i != want {
+				t.Fatalf("Find(%d, %d) in %v = %d, %v, want %d", address, at, list, i, ok, want)
+			}
+			i, whole, ok, ambiguous := m.FindTruncated(uint32(address), at)
+			if ok != (len(lows) == 1) || ambiguous != (len(lows) > 1) || ok && (i != lows[0] || uint32(whole) != uint32(address) || whole-list[i].Base >= list[i].Size) {
+				t.Fatalf("FindTruncated(%#x, %d) in %v = %d, %#x, %v, %v, want %v", uint32(address), at, list, i, whole, ok, ambiguous, lows)
 			}
 		}
+	}
+}
+
+// TestNested has many modules below one huge one, and many of the same place one
+// after the other: what a look-up looks at is bounded.
+func TestNested(t *testing.T) {
+	const n = 100_000
+	list := []Module{{Base: 0x1000, Size: 1 << 40, Path: "huge", Unloaded: Always}}
+	for i := range uint64(n) {
+		list = append(list, Module{Base: 0x10000 + i*16, Size: 8, Unloaded: Always},
+			Module{Base: 1 << 30, Size: 0x1000, Loaded: int64(i), Unloaded: int64(i + 1)})
+	}
+	m := NewMap(list)
+	for _, ranges := range []*ranges{m.whole, func() *ranges { m.FindTruncated(0, 0); return m.low }()} {
+		// What find goes through: the way to the root, halving the steps there.
+		most := 0
+		for node := len(ranges.bounds); node < 2*len(ranges.bounds); node++ {
+			looked := 0
+			for k := node; k > 0; k >>= 1 {
+				looked += bits.Len(uint(ranges.first[k+1] - ranges.first[k]))
+			}
+			most = max(most, looked)
+		}
+		if most > 40 || len(ranges.steps) > 60*n {
+			t.Errorf("a look-up looks at %d steps, of %d in all", most, len(ranges.steps))
+		}
+	}
+	for range 10 {
+		if i, ok := m.Find(1<<39, 0); !ok || m.At(i).Path != "huge" {
+			t.Fatal(i, ok)
+		}
+		if i, ok := m.Find(1<<30+5, n/2); !ok || i != 2+2*(n/2) {
+			t.Fatal(i, ok)
+		}
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	for _, n := range []int{50, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			list := make([]Module, n)
+			for i := range list {
+				list[i] = Module{Base: uint64(i) << 20, Size: 1 << 19, Loaded: math.MinInt64, Unloaded: Always}
+			}
+			list[0].Size = 1 << 40
+			m := NewMap(list)
+			r := rand.New(rand.NewPCG(1, 2))
+			for b.Loop() {
+				m.Find(r.Uint64N(uint64(n)<<20), 0)
+			}
+		})
 	}
 }
 
