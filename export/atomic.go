@@ -3,7 +3,6 @@ package export
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"logparser/rows"
 )
 
 // WriteFile has write make the content of a file so that the file is either
@@ -55,9 +56,9 @@ func writeFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	case "":
 		return errors.New("the file has no name")
 	case "-", "/dev/stdout":
-		return writeTo(ctx, os.Stdout, write)
+		return writeDirect(ctx, os.Stdout, write)
 	case "/dev/stderr":
-		return writeTo(ctx, os.Stderr, write)
+		return writeDirect(ctx, os.Stderr, write)
 	}
 	info, err := os.Stat(path)
 	if isDevicePath(path) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
@@ -65,7 +66,7 @@ func writeFile(ctx context.Context, path string, write func(w io.Writer) error) 
 		if err != nil {
 			return err
 		}
-		if err := writeTo(ctx, f, write); err != nil {
+		if err := writeDirect(ctx, f, write); err != nil {
 			f.Close()
 			return err
 		}
@@ -108,13 +109,7 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 	if err != nil {
 		return fmt.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
-	renamed := false
-	defer func() {
-		if !renamed {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
+	defer removeTemporary(f)
 	if info != nil {
 		// A file system without permissions is no reason not to save.
 		f.Chmod(info.Mode().Perm())
@@ -136,10 +131,9 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), target); err != nil {
+	if err := renameTemporary(f, target); err != nil {
 		return err
 	}
-	renamed = true
 	if info == nil {
 		return nil
 	}
@@ -150,6 +144,19 @@ func replaceFile(ctx context.Context, target string, info fs.FileInfo, write fun
 		dir.Close()
 	}
 	return nil
+}
+
+// writeDirect has write fill an open file. A terminal gets nothing that it would
+// act upon: names come from files of other machines.
+func writeDirect(ctx context.Context, f *os.File, write func(w io.Writer) error) error {
+	if !rows.IsTerminal(f) {
+		return writeTo(ctx, f, write)
+	}
+	shown := rows.NewVisibleWriter(f)
+	if err := writeTo(ctx, shown, write); err != nil {
+		return err
+	}
+	return shown.Flush()
 }
 
 // writeTo has write fill w, and makes its writes fail once ctx is cancelled.
@@ -175,18 +182,6 @@ func (c *cancelWriter) Write(p []byte) (int, error) {
 		err = plain(err)
 	}
 	return n, err
-}
-
-// createTemporary makes a new file with the permissions that any new file
-// gets. [os.CreateTemp] would make it readable for its owner alone.
-func createTemporary(dir string) (*os.File, error) {
-	for range 100 {
-		f, err := os.OpenFile(filepath.Join(dir, ".logparser-"+rand.Text()[:12]+".tmp"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-	return nil, errors.New("no free name for a temporary file")
 }
 
 // followLinks returns the path that a chain of symbolic links leads to, which

@@ -37,6 +37,16 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "no limit:", err)
 			os.Exit(3)
 		}
+	case "give up":
+		whole := write
+		write = func(w io.Writer) error {
+			if err := whole(w); err != nil {
+				return err
+			}
+			RemoveUnfinished()
+			os.Exit(0)
+			return nil
+		}
 	case "hang":
 		whole := write
 		write = func(w io.Writer) error {
@@ -80,6 +90,22 @@ func TestSizeLimit(t *testing.T) {
 		t.Errorf("error %s", got)
 	}
 	expect(t, path, "old")
+}
+
+// TestRemoveUnfinished ends a process in the midst of a save.
+func TestRemoveUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.csv")
+	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := child(t, "give up", path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	expect(t, path, "old")
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 // TestKill kills a process that has written everything and not yet renamed.

@@ -52,6 +52,9 @@ type callgrind struct {
 	err                   error
 }
 
+// callgrindBegin is how a file begins.
+const callgrindBegin = "# callgrind format\nversion: 1\ncreator: LogParser\n"
+
 // A nameKey is a name of a kind: they are numbered and written out once.
 type nameKey struct {
 	kind byte
@@ -65,7 +68,7 @@ func (c *callgrind) clear() {
 }
 
 func (c *callgrind) head(dst []byte, part int, at int64) []byte {
-	c.line = append(c.line, "# callgrind format\nversion: 1\ncreator: LogParser\n"...)
+	c.line = append(c.line, callgrindBegin...)
 	lines := []string{"cmd: " + processName(c.header)}
 	for _, s := range []struct{ key, value string }{{"Format: ", c.header.Format}, {"Modules file: ", c.header.Modules}, {"Time of start: ", c.start}} {
 		if s.value != "" {

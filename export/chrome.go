@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 // chrome://tracing, Perfetto, and others read), with B and E events: of calls
 // of no duration these keep the order that X events would leave open.
 func writeChrome(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt)})
+	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt), pid: processID(&opt.Header)})
 }
 
 // startTime returns the local time at the beginning of the first run as rows have
@@ -32,18 +33,23 @@ func startTime(src rows.Source, opt Options) string {
 	return string(rows.AppendTime(nil, &r, src.TimeDigits()))
 }
 
-// tracePID stands for the program: rows do not say its process id.
-const tracePID = 1
+// processID is what stands for the program: the process's id, or 1 where it is not
+// known.
+func processID(h *rows.Header) uint32 { return max(h.ProcessID, 1) }
+
+// chromeBegin is how a file begins.
+const chromeBegin = `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`
 
 type chrome struct {
 	header *rows.Header
 	start  string
+	pid    uint32
 	recent recent
 	row    rows.Row // has names for recent
 }
 
 func (c *chrome) head(dst []byte, part int, at int64) []byte {
-	dst = append(dst, `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`...)
+	dst = append(dst, chromeBegin...)
 	h := c.header
 	for _, s := range []struct{ key, value string }{
 		{`,"log":`, h.Log}, {`,"modules":`, h.Modules}, {`,"format":`, h.Format}, {`,"start":`, c.start}, {`,"notes":`, noteLines(h)},
@@ -59,6 +65,14 @@ func (c *chrome) head(dst []byte, part int, at int64) []byte {
 
 // processName is what a program is called in formats of calls.
 func processName(h *rows.Header) string {
+	if h.Program == "" {
+		return logName(h)
+	}
+	return h.Program
+}
+
+// logName is what a log is called.
+func logName(h *rows.Header) string {
 	if h.Log == "" {
 		return "log"
 	}
@@ -79,17 +93,19 @@ func noteLines(h *rows.Header) string {
 
 // meta appends a metadata event, with a comma in front for threads.
 func (c *chrome) meta(dst []byte, name string, tid uint32, value string) []byte {
-	dst = append(dst, `{"ph":"M","pid":1,"tid":`...)
+	dst = append(dst, `{"ph":"M","pid":`...)
+	dst = strconv.AppendUint(dst, uint64(c.pid), 10)
+	dst = append(dst, `,"tid":`...)
 	dst = strconv.AppendUint(dst, uint64(tid), 10)
 	dst = append(dst, `,"name":"`...)
 	dst = append(dst, name...)
 	dst = append(dst, `","args":{"name":`...)
-	dst = appendJSONString(dst, value)
+	dst = rows.AppendJSONString(dst, value)
 	return append(dst, "}}"...)
 }
 
 func (c *chrome) thread(dst []byte, t *thread) []byte {
-	name := c.header.Threads[t.id]
+	name := cmp.Or(c.header.StackName(rows.Track(t.id)), c.header.Threads[t.id])
 	if name == "" {
 		return dst
 	}
@@ -100,7 +116,9 @@ func (c *chrome) thread(dst []byte, t *thread) []byte {
 func (c *chrome) event(dst []byte, phase byte, t *thread, at int64) []byte {
 	dst = append(dst, ",\n{\"ph\":\""...)
 	dst = append(dst, phase)
-	dst = append(dst, `","pid":1,"tid":`...)
+	dst = append(dst, `","pid":`...)
+	dst = strconv.AppendUint(dst, uint64(c.pid), 10)
+	dst = append(dst, `,"tid":`...)
 	dst = strconv.AppendUint(dst, uint64(t.id), 10)
 	dst = append(dst, `,"ts":`...)
 	return rows.AppendMicroseconds(dst, at)
@@ -109,7 +127,7 @@ func (c *chrome) event(dst []byte, phase byte, t *thread, at int64) []byte {
 // names appends what belongs to an address: name, category and the beginning
 // of the arguments.
 func (c *chrome) names(dst []byte, r *rows.Row) []byte {
-	dst = appendJSONString(append(dst, `,"name":`...), r.Function)
+	dst = rows.AppendJSONString(append(dst, `,"name":`...), r.Function)
 	dst = appendJSONText(dst, `,"cat":`, r.Module)
 	dst = append(dst, `,"args":{"address":"`...)
 	dst = append(rows.AppendAddress(dst, r.Address), '"')
@@ -156,7 +174,7 @@ func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row
 	dst = strconv.AppendInt(dst, r.Index, 10)
 	dst = append(dst, `,"event":"`...)
 	dst = append(append(dst, r.Event.String()...), '"')
-	dst = appendJSONText(dst, `,"note":`, r.Note)
+	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
 	return append(dst, "}}"...)
 }
 
@@ -165,7 +183,7 @@ func (c *chrome) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte 
 	if m.Kind == rows.TextMark {
 		phase = 'i'
 	}
-	dst = appendJSONString(append(c.event(dst, phase, t, at), `,"name":`...), m.Text)
+	dst = rows.AppendJSONString(append(c.event(dst, phase, t, at), `,"name":`...), m.Text)
 	if m.Kind == rows.TextMark {
 		return append(dst, `,"s":"t","cat":"mark"}`...)
 	}
@@ -174,34 +192,39 @@ func (c *chrome) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte 
 }
 
 func (c *chrome) drafts() func(dst []byte, r *rows.Row, at int64) []byte {
-	return new(chromeDrafts).append
+	return (&chromeDrafts{chrome: chrome{pid: c.pid}}).append
 }
 
 // chromeDrafts makes the events of rows. It keeps the text of what comes again.
 type chromeDrafts struct {
 	chrome
-	thread     uint32
-	begin      piece // of an event of the thread, with the phase B
+	thread uint32
+	// begin is that of an event of the thread, with the phase B, and n its length.
+	begin      [beginLen]byte
+	n          int
 	time, rows growing
 }
 
+// beginLen is room for the longest process and thread ids.
+const beginLen = 64
+
 // chromeRoom is what the pieces of an event take at most but for the names.
-const chromeRoom = pieceLen + 2*growingRoom + 8
+const chromeRoom = beginLen + 2*growingRoom + 8
 
 func (c *chromeDrafts) append(dst []byte, r *rows.Row, at int64) []byte {
-	if c.begin.n == 0 || c.thread != r.Thread {
-		c.thread = r.Thread
-		c.begin.n = len(c.event(c.begin.text[:0], 'B', &thread{id: r.Thread}, 0)) - len("0")
+	if id := uint32(r.Track()); c.n == 0 || c.thread != id {
+		c.thread = id
+		c.n = len(c.event(c.begin[:0], 'B', &thread{id: id}, 0)) - len("0")
 	}
 	if cap(dst)-len(dst) < chromeRoom {
 		dst = slices.Grow(dst, max(chromeRoom, len(dst)))
 	}
 	b, n := dst[:cap(dst)], len(dst)
-	*(*[pieceLen]byte)(b[n:]) = c.begin.text
+	*(*[beginLen]byte)(b[n:]) = c.begin
 	if r.Event == rows.Leave {
 		b[n+len(",\n{\"ph\":\"")] = 'E'
 	}
-	n += c.begin.n
+	n += c.n
 	n += c.time.put(b[n:], uint64(at)/1e3)
 	if rest := uint32(uint64(at) % 1e3); rest != 0 {
 		b[n] = '.'
@@ -225,7 +248,7 @@ func (c *chromeDrafts) append(dst []byte, r *rows.Row, at int64) []byte {
 		n := len(dst)
 		dst = dst[:n+c.rows.put(dst[n:n+growingRoom], uint64(r.Index))]
 	}
-	dst = appendJSONText(dst, `,"note":`, r.Note)
+	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
 	return append(dst, "}}"...)
 }
 

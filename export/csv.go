@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"logparser/rows"
@@ -24,22 +25,32 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 		}
 		head = append(head, opt.Header.ColumnName(c)...)
 	}
+	head = append(head, ","+utcColumn...)
+	if opt.Header.Stacks {
+		head = append(head, ",stack"...)
+	}
 	head = append(head, opt.lineEnd()...)
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
-		c := &csvLines{digits: digits, raw: opt.Raw, end: opt.lineEnd()}
+		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, end: opt.lineEnd(), zone: opt.zone()}
 		return c.append
 	})
 }
+
+// utcColumn is the column behind those of rows, which has times as UTC.
+const utcColumn = "time_utc"
 
 // csvLines makes lines of rows. It keeps the text of what comes again: a row
 // is mostly made of pieces that rows before it had.
 type csvLines struct {
 	digits    int
 	raw       bool
+	stacks    bool // there is a column for them
 	end       string
 	index     counter
 	clock     recentTime
+	zone      zone
+	utc       recentTime
 	calls     [1 << callBits]callText
 	durations [1 << callBits]durationText
 	recent    recent
@@ -67,7 +78,8 @@ type callText struct {
 
 // A durationText is a duration.
 type durationText struct {
-	ns int64
+	ns    int64
+	bound rows.Bound
 	piece
 }
 
@@ -114,8 +126,18 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 	}
 
 	dst = c.recent.append(b[:n], r, c)
-	if r.Note != "" {
-		dst = appendCSVText(dst, r.Note, c.raw)
+	if r.Note != "" || r.Bound != rows.Exact {
+		dst = appendCSVText(dst, r.SavedNote(), c.raw)
+	}
+	dst = append(dst, ',')
+	if wall, ok := c.zone.utc(r); ok {
+		c.utc.setWall(wall, c.digits)
+		dst = append(append(dst, c.utc.text[:c.utc.n]...), 'Z')
+	}
+	if c.stacks {
+		if dst = append(dst, ','); r.Stack != 0 {
+			dst = strconv.AppendUint(dst, uint64(r.Stack), 10)
+		}
 	}
 	return append(dst, c.end...)
 }
@@ -135,6 +157,28 @@ func (c *csvLines) names(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, ',')
 	dst = appendCSVText(dst, r.Symbols, c.raw)
 	return append(dst, ',')
+}
+
+// isFormula reports whether a spreadsheet may take a cell for a formula: it begins
+// with one of the characters that formulas begin with, also as wide as Chinese
+// ones, or with something that the spreadsheet may drop before it looks.
+func isFormula(s string) bool {
+	if c := s[0]; c > '@' && c < 0x7f || c >= '0' && c <= '9' {
+		return false
+	}
+	for i, r := range s {
+		switch {
+		case strings.ContainsRune("=+-@＝＋－＠", r):
+			return true
+		case unicode.IsControl(r):
+			return true // also where it stands before a formula that it hides
+		case r == '\'' || !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r):
+			return false
+		case i > 64:
+			return true
+		}
+	}
+	return false
 }
 
 // appendCSVText appends a cell of text: quoted where RFC 4180 asks for it and
@@ -161,8 +205,7 @@ func appendCSVText(dst []byte, s string, raw bool) []byte {
 		dst = append(dst, '"')
 	}
 	if !raw {
-		switch s[0] {
-		case '=', '+', '-', '@', '\t', '\r':
+		if isFormula(s) {
 			dst = append(dst, '\'')
 		}
 	}

@@ -33,7 +33,8 @@ type draftRow struct {
 	// end is where its text ends.
 	end uint32
 	// event is Unknown for rows without text.
-	event rows.Event
+	event    rows.Event
+	unclosed bool
 }
 
 // maxDraft bounds the text of a batch but for the last row's.
@@ -59,7 +60,7 @@ func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at 
 		if r.Index >= next || len(d.text) > maxDraft {
 			return
 		}
-		row := draftRow{at: run.time(r.Elapsed), duration: r.Duration, thread: r.Thread, depth: int32(r.Depth), event: r.Event}
+		row := draftRow{at: run.time(r.Elapsed), duration: r.Duration, thread: uint32(r.Track()), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
 		if row.event != rows.Unknown {
 			if int(row.depth) == r.Depth {
 				d.text = text(d.text, r, row.at)
@@ -149,7 +150,7 @@ func (w *walk) takes(d *draftRow, i int) bool {
 		}
 		w.open++
 		w.activate(t)
-		t.stack = append(t.stack, call{start: at, end: endOf(at, d.duration), duration: d.duration, depth: int(d.depth), row: int32(i)})
+		t.stack = append(t.stack, call{start: at, end: endOf(at, d.duration), duration: d.duration, unclosed: d.unclosed, depth: int(d.depth), row: int32(i)})
 		if !t.pending && w.out.open != nil {
 			t.pending = true
 			w.pending = append(w.pending, t)
@@ -158,7 +159,7 @@ func (w *walk) takes(d *draftRow, i int) bool {
 		if n == 0 || d.duration < 0 {
 			return false
 		}
-		if c := &t.stack[n-1]; c.depth != int(d.depth) || c.duration != d.duration {
+		if c := &t.stack[n-1]; c.depth != int(d.depth) || c.duration != d.duration || c.unclosed {
 			return false
 		}
 		t.stack = t.stack[:n-1]
@@ -177,7 +178,7 @@ func (w *walk) settle(list []rows.Row) {
 		for n := len(t.stack); n > 0 && t.stack[n-1].fn == nil; n-- {
 			c := &t.stack[n-1]
 			r := &list[c.row]
-			c.fn, c.index, c.address, c.note, c.line = w.function(r), r.Index, r.Address, r.Note, r.Line
+			c.fn, c.index, c.address, c.note, c.line = w.function(r), r.Index, r.Address, r.SavedNote(), r.Line
 		}
 		t.pending = false
 	}

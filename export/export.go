@@ -26,8 +26,10 @@ type Options struct {
 	BOM, CRLF bool
 	// Raw leaves csv cells alone that a spreadsheet would run as a formula.
 	Raw bool
-	// Weight is what folded stacks count.
-	Weight Weight
+	// Weight is what folded stacks count, and ByThread keeps those of each thread
+	// apart.
+	Weight   Weight
+	ByThread bool
 	// Split is where [Save] begins another file; what is 0 in it is as the
 	// format has it, and [NoLimit] lifts the format's own limit.
 	Split Limits

@@ -201,7 +201,7 @@ func TestCSVReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := strings.Join(records[0], ","), "index,time,thread,event,depth,duration_us,function,module,source,line,address,symbols,note"; got != want {
+		if got, want := strings.Join(records[0], ","), "index,time,thread,event,depth,duration_us,function,module,source,line,address,symbols,note,time_utc"; got != want {
 			t.Errorf("header %s", got)
 		}
 		for i, r := range src.rows {
@@ -230,6 +230,11 @@ func TestCSVText(t *testing.T) {
 		{"-1", "'-1", "-1"},
 		{"@SUM(A1)", "'@SUM(A1)", "@SUM(A1)"},
 		{"\tx", "\"'\tx\"", "\"\tx\""},
+		{"\n=1+1", "\"'\n=1+1\"", "\"\n=1+1\""},
+		{"\x00=1+1", "'\x00=1+1", "\x00=1+1"},
+		{"＝1+1", "'＝1+1", "＝1+1"}, {"＋1", "'＋1", "＋1"}, {"－1", "'－1", "－1"}, {"＠SUM(1)", "'＠SUM(1)", "＠SUM(1)"},
+		{" =1", "' =1", " =1"}, {"\u00a0\ufeff=1", "'\u00a0\ufeff=1", "\u00a0\ufeff=1"}, {"\u200b-1", "'\u200b-1", "\u200b-1"},
+		{" f", " f", " f"}, {"日本=1", "日本=1", "日本=1"}, {"~A", "~A", "~A"},
 		{"a;=HYPERLINK(1)", `"a;=HYPERLINK(1)"`, `"a;=HYPERLINK(1)"`},
 		{"a\t=1", "\"a\t=1\"", "\"a\t=1\""},
 		{"\rx", "\"'\rx\"", "\"\rx\""},
@@ -268,17 +273,18 @@ func FuzzCSVCell(f *testing.F) {
 			}
 			want := strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 			got := records[0][1]
-			if !raw && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-				if got == "" || got[0] != '\'' {
-					t.Fatalf("%q is not guarded: %q", s, got)
-				}
-				// After the apostrophe a CR LF is no longer at the start.
+			first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " "))
+			formula := strings.ContainsRune("=+-@\t\r\n\x00＝＋－＠", first)
+			if !raw && formula && (got == "" || got[0] != '\'') {
+				t.Fatalf("%q is not guarded: %q", s, got)
+			}
+			if !raw && got != want && strings.HasPrefix(got, "'") {
 				got = got[1:]
 			}
 			if got != want {
 				t.Fatalf("%q is read as %q, want %q", s, got, want)
 			}
-			if !raw && got != "" && strings.ContainsRune("=+-@\t\r", rune(records[0][1][0])) {
+			if !raw && got != "" && strings.ContainsRune("=+-@\t\r\n\x00", rune(records[0][1][0])) {
 				t.Fatalf("%q begins a formula: %q", s, records[0][1])
 			}
 		}
@@ -322,11 +328,11 @@ func TestJSONReadBack(t *testing.T) {
 
 // FuzzJSONString reads strings back with encoding/json.
 func FuzzJSONString(f *testing.F) {
-	for _, s := range []string{"", "plain", `"\\`, "\n\r\t\x00\x1f\x7f", "\xff\xffx\xc3", "größe", "\u2028\u2029", "\uFFFD\xff"} {
+	for _, s := range []string{"", "plain", `"\\`, "\n\r\t\x00\x1f\x7f", "\xff\xffx\xc3", "größe", "\u2028\u2029", "\uFFFD\xff", "\u009b\x7f\u202e\u061c"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		text := appendJSONString(nil, s)
+		text := rows.AppendJSONString(nil, s)
 		var got string
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -334,8 +340,11 @@ func FuzzJSONString(f *testing.F) {
 		if want := strings.ToValidUTF8(s, "\uFFFD"); got != want {
 			t.Fatalf("%q is read as %q, want %q", s, got, want)
 		}
-		if strings.ContainsAny(string(text), "\n\r\u2028\u2029") {
-			t.Fatalf("%q is broken over lines", text)
+		if got := rows.Visible(string(text)); got != string(text) && !strings.Contains(s, "\uFFFD") && utf8.ValidString(s) {
+			t.Fatalf("%q is not visible as it is", text)
+		}
+		if encoded, err := json.Marshal(s); err != nil || rows.Visible(string(rows.VisibleJSON(encoded))) != string(rows.VisibleJSON(encoded)) {
+			t.Fatalf("%q is not visible as it is: %v", rows.VisibleJSON(encoded), err)
 		}
 	})
 }
@@ -402,7 +411,7 @@ func TestSameAddress(t *testing.T) {
 	}
 	lines := strings.Split(string(save(t, "csv", src, Options{})), "\n")
 	for i, r := range src.rows {
-		want := fmt.Sprintf("%d,0.,0,enter,0,,%s,%s,%s,%d,%#x,%s,", i, r.Function, r.Module, r.Source, r.Line, r.Address, r.Symbols)
+		want := fmt.Sprintf("%d,0.,0,enter,0,,%s,%s,%s,%d,%#x,%s,,", i, r.Function, r.Module, r.Source, r.Line, r.Address, r.Symbols)
 		if lines[i+1] != strings.Replace(want, "0.,", "0,", 1) {
 			t.Errorf("row %d: %s", i, lines[i+1])
 		}
@@ -602,7 +611,7 @@ func TestPieces(t *testing.T) {
 				}
 				want = append(append(want, cell...), ',')
 			}
-			if want = want[:len(want)-1]; lines[i+1] != string(want) {
+			if lines[i+1] != string(want) {
 				t.Fatalf("%d digits, row %d:\n%s\nwant\n%s", digits, i, lines[i+1], want)
 			}
 		}

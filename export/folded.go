@@ -44,10 +44,10 @@ const (
 )
 
 // writeFolded writes folded stacks: a line for each stack, its names from the
-// thread on separated by semicolons, a blank, and what was spent there. Lines
+// process on separated by semicolons, a blank, and what was spent there. Lines
 // of one stack are to be added up.
 func writeFolded(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	f := &folded{header: &opt.Header, weight: opt.Weight, out: out}
+	f := &folded{header: &opt.Header, weight: opt.Weight, byThread: opt.ByThread, out: out}
 	f.clear()
 	return writeCalls(ctx, out, src, opt, f)
 }
@@ -64,20 +64,25 @@ type stackNode struct {
 
 type nodeKey struct {
 	parent uint32
-	// function is the id of a function, 0 of deeperName, or less for threads.
+	// function is the id of a function, 0 of deeperName, ofProcess, or less for
+	// threads.
 	function int
 }
 
+// ofProcess is the process in the place of a function.
+const ofProcess = -1
+
 type folded struct {
-	header  *rows.Header
-	weight  Weight
-	out     *output
-	nodes   []stackNode // nodes[0] is none
-	limit   int         // of nodes
-	byKey   map[nodeKey]uint32
-	threads []*thread
-	line    []byte
-	err     error
+	header   *rows.Header
+	weight   Weight
+	byThread bool
+	out      *output
+	nodes    []stackNode // nodes[0] is none
+	limit    int         // of nodes
+	byKey    map[nodeKey]uint32
+	threads  []*thread
+	line     []byte
+	err      error
 }
 
 func (f *folded) clear() {
@@ -109,7 +114,11 @@ func (f *folded) node(parent uint32, id int, name string) uint32 {
 func (f *folded) place(t *thread, i int) {
 	c := &t.stack[i]
 	if i == 0 {
-		c.node = f.node(f.node(0, -1-t.index, threadName(f.header, t.id)), c.fn.id, c.fn.name)
+		root := f.node(0, ofProcess, processName(f.header))
+		if f.byThread {
+			root = f.node(root, ofProcess-1-t.index, threadName(f.header, t.id))
+		}
+		c.node = f.node(root, c.fn.id, c.fn.name)
 		return
 	}
 	parent := t.stack[i-1].node

@@ -14,7 +14,7 @@ func TestFoldedOpenThreads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million stacks")
 	}
-	f := &folded{header: &rows.Header{}, weight: Calls, out: &output{w: io.Discard}}
+	f := &folded{header: &rows.Header{}, weight: Calls, byThread: true, out: &output{w: io.Discard}}
 	f.clear()
 	fn := &function{id: 1, name: "f"}
 	begun := 0
@@ -39,7 +39,7 @@ func TestFoldedOpenThreads(t *testing.T) {
 	if err := f.tail(f.out, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := int64(len(f.threads)); int64(len(f.nodes)) != 2*want+1 || f.out.bytes < want*int64(len("thread 1;f 1\n")) {
+	if want := int64(len(f.threads)); int64(len(f.nodes)) != 2*want+2 || f.out.bytes < want*int64(len("log;thread 1;f 1\n")) {
 		t.Errorf("%d stacks in %d bytes of %d threads", len(f.nodes), f.out.bytes, want)
 	}
 }

@@ -37,13 +37,16 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 	})
 }
 
+// pageBegin is how a page begins.
+const pageBegin = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n" +
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+
 func appendPageHead(dst []byte, h *rows.Header, n int64, part int) []byte {
-	title := processName(h)
+	title := logName(h)
 	if part > 0 {
 		title += ", part " + strconv.Itoa(part+1)
 	}
-	dst = append(dst, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"+
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>"...)
+	dst = append(append(dst, pageBegin...), "<title>"...)
 	dst = appendPageText(dst, title)
 	dst = append(append(append(dst, "</title>\n<style>"...), pageStyle...), "</style></head><body>\n<header><h1>"...)
 	dst = append(appendPageText(dst, title), "</h1><dl>\n"...)
@@ -101,11 +104,11 @@ func (h *pageRows) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, "</td><td>"...)
 	dst = h.clock.Append(dst, r, h.digits)
 	dst = append(dst, "</td><td>"...)
-	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	dst = rows.AppendThread(dst, r)
 	dst = append(dst, `</td><td data-us="`...)
 	dst = rows.AppendMicroseconds(dst, r.Duration)
 	dst = append(dst, `">`...)
-	dst = rows.AppendDuration(dst, r.Duration, h.digits)
+	dst = rows.AppendDuration(rows.AppendBound(dst, r.Bound, r.Duration), r.Duration, h.digits)
 	dst = append(dst, `</td><td style="--d:`...)
 	dst = strconv.AppendInt(dst, int64(min(r.Depth, maxPageIndent)), 10)
 	dst = append(dst, `">`...)

@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"strconv"
-	"unicode/utf8"
 
 	"logparser/rows"
 )
@@ -14,7 +13,7 @@ import (
 func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, nothing, nothing, func() func([]byte, *rows.Row) []byte {
-		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColDuration) + `":`}
+		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColDuration) + `":`, zone: opt.zone()}
 		return j.append
 	})
 }
@@ -26,6 +25,8 @@ type jsonLines struct {
 	duration string
 	index    counter
 	clock    recentTime
+	zone     zone
+	utc      recentTime
 	recent   recent
 }
 
@@ -38,6 +39,9 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, j.clock.text[:j.clock.n]...)
 	dst = append(dst, `","thread":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	if r.Stack != 0 {
+		dst = strconv.AppendUint(append(dst, `,"stack":`...), uint64(r.Stack), 10)
+	}
 	dst = append(dst, `,"event":"`...)
 	dst = append(dst, r.Event.String()...)
 	dst = append(dst, `","depth":`...)
@@ -47,14 +51,18 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 		dst = rows.AppendMicroseconds(dst, r.Duration)
 	}
 	dst = j.recent.append(dst, r, j)
-	dst = appendJSONText(dst, `,"note":`, r.Note)
+	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
+	if wall, ok := j.zone.utc(r); ok {
+		j.utc.setWall(wall, j.digits)
+		dst = append(append(append(dst, `,"`+utcColumn+`":"`...), j.utc.text[:j.utc.n]...), `Z"`...)
+	}
 	return append(dst, "}\n"...)
 }
 
 // names appends the members from function to symbols, each with a comma in
 // front.
 func (j *jsonLines) names(dst []byte, r *rows.Row) []byte {
-	dst = appendJSONString(append(dst, `,"function":`...), r.Function)
+	dst = rows.AppendJSONString(append(dst, `,"function":`...), r.Function)
 	dst = appendJSONText(dst, `,"module":`, r.Module)
 	dst = appendJSONText(dst, `,"source":`, r.Source)
 	if r.Line != 0 {
@@ -69,58 +77,5 @@ func appendJSONText(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	return appendJSONString(append(dst, key...), s)
-}
-
-// appendJSONString appends a string by RFC 8259: quotes, backslashes and
-// control characters escaped, broken UTF-8 replaced. The two line separators
-// that JavaScript once stumbled over are escaped too.
-func appendJSONString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		b := s[i]
-		if b < utf8.RuneSelf {
-			if b >= ' ' && b != '"' && b != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			switch b {
-			case '"', '\\':
-				dst = append(dst, '\\', b)
-			case '\n':
-				dst = append(dst, `\n`...)
-			case '\r':
-				dst = append(dst, `\r`...)
-			case '\t':
-				dst = append(dst, `\t`...)
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-			// As in csv, one stands for all broken bytes in a row.
-			for i < len(s) {
-				if r, n = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n != 1 {
-					break
-				}
-				i++
-			}
-			start = i
-			continue
-		case r == '\u2028' || r == '\u2029':
-			dst = append(append(dst, s[start:i]...), '\\', 'u', '2', '0', '2', hex[r&15])
-			start = i + n
-		}
-		i += n
-	}
-	return append(append(dst, s[start:]...), '"')
+	return rows.AppendJSONString(append(dst, key...), s)
 }

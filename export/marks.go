@@ -180,7 +180,7 @@ func (w *MarkWriter) jsonl(m *rows.Mark, thread string, row int64) {
 	b = strconv.AppendUint(b, uint64(m.Thread), 10)
 	b = appendJSONText(b, `,"thread_name":`, thread)
 	b = append(append(append(b, `,"kind":"`...), m.Kind.String()...), '"')
-	b = appendJSONString(append(b, `,"text":`...), m.Text)
+	b = rows.AppendJSONString(append(b, `,"text":`...), m.Text)
 	if m.Kind != rows.TextMark {
 		b = appendJSONValue(append(b, `,"value":`...), m)
 	}

@@ -26,6 +26,12 @@ const (
 	groupText = 32 << 20
 )
 
+// decimals and decimalDigits are of numbers of 64 bits that are microseconds.
+const (
+	decimals      = 3
+	decimalDigits = 18
+)
+
 // Numbers of parquet.thrift.
 const (
 	typeInt32     = 1
@@ -57,6 +63,7 @@ const (
 	pqAddress
 	pqSymbols
 	pqNote
+	pqUTC
 	numParquet
 )
 
@@ -68,11 +75,11 @@ var parquetColumns = [numParquet]struct {
 }{
 	pqIndex:    {"index", typeInt64, false, true},
 	pqTime:     {"time", typeInt64, true, true},
-	pqElapsed:  {"elapsed_ns", typeInt64, false, true},
+	pqElapsed:  {"elapsed_us", typeInt64, false, true},
 	pqThread:   {"thread", typeInt64, false, false},
 	pqEvent:    {"event", typeByteArray, false, false},
 	pqDepth:    {"depth", typeInt32, false, false},
-	pqDuration: {"duration_ns", typeInt64, true, true},
+	pqDuration: {"duration_us", typeInt64, true, true},
 	pqFunction: {"function", typeByteArray, false, false},
 	pqModule:   {"module", typeByteArray, true, false},
 	pqSource:   {"source", typeByteArray, true, false},
@@ -80,11 +87,12 @@ var parquetColumns = [numParquet]struct {
 	pqAddress:  {"address", typeByteArray, false, false},
 	pqSymbols:  {"symbols", typeByteArray, true, false},
 	pqNote:     {"note", typeByteArray, true, false},
+	pqUTC:      {utcColumn, typeInt64, true, true},
 }
 
 // writeParquet writes a table of columns.
 func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	p := &parquetFile{out: out, header: &opt.Header}
+	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone()}
 	for i := range p.columns {
 		p.columns[i].narrow = parquetColumns[i].kind == typeInt32
 		p.columns[i].clear()
@@ -118,6 +126,7 @@ func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options
 type parquetFile struct {
 	out     *output
 	header  *rows.Header
+	zone    zone
 	columns [numParquet]parquetColumn
 	// n are the rows of the current group and text the bytes of its names;
 	// total are those of the groups before, of which groups has the metadata.
@@ -151,7 +160,7 @@ func (p *parquetFile) begin() error {
 // recorded have another.
 func (p *parquetFile) name(i int) string {
 	if i == pqDuration && p.header.Corrected {
-		return "duration_corrected_ns"
+		return p.header.ColumnName(rows.ColDuration)
 	}
 	return parquetColumns[i].name
 }
@@ -194,7 +203,9 @@ func (p *parquetFile) add(r *rows.Row) {
 	c[pqLine].ids = append(c[pqLine].ids, k.line)
 	c[pqAddress].ids = append(c[pqAddress].ids, k.address)
 	c[pqSymbols].ids = append(c[pqSymbols].ids, k.symbols)
-	c[pqNote].ids = append(c[pqNote].ids, p.optionalText(pqNote, r.Note))
+	c[pqNote].ids = append(c[pqNote].ids, p.optionalText(pqNote, r.SavedNote()))
+	utc, ok := p.zone.utc(r)
+	c[pqUTC].optional(ok, utc.UnixMicro())
 }
 
 func (p *parquetFile) depth(depth int) uint32 {
@@ -308,12 +319,25 @@ func (p *parquetFile) end() error {
 			m.open()
 			m.empty(1) // STRING
 			m.close()
-		case i == pqTime:
+		case i == pqDuration || i == pqElapsed:
+			// Nanoseconds as microseconds with three decimals, exactly.
+			m.i32(6, 5) // DECIMAL, for readers that do not know the next but one
+			m.i32(7, decimals)
+			m.i32(8, decimalDigits)
+			m.field(10, thriftStruct)
+			m.open()
+			m.field(5, thriftStruct) // DECIMAL
+			m.open()
+			m.i32(1, decimals)
+			m.i32(2, decimalDigits)
+			m.close()
+			m.close()
+		case i == pqTime || i == pqUTC:
 			m.field(10, thriftStruct)
 			m.open()
 			m.field(8, thriftStruct) // TIMESTAMP
 			m.open()
-			m.flag(1, false) // a local time
+			m.flag(1, i == pqUTC) // or else a local time
 			m.field(2, thriftStruct)
 			m.open()
 			m.empty(2) // MICROS
@@ -667,69 +691,3 @@ const (
 	thriftList   = 9
 	thriftStruct = 12
 )
-
-// A thrift makes structures of Thrift's compact protocol.
-type thrift struct {
-	b []byte
-	// last are the ids of the last fields of the structures that are open.
-	last []int
-}
-
-func (t *thrift) open() { t.last = append(t.last, 0) }
-
-func (t *thrift) close() {
-	t.b = append(t.b, 0)
-	t.last = t.last[:len(t.last)-1]
-}
-
-func (t *thrift) field(id int, kind byte) {
-	last := &t.last[len(t.last)-1]
-	t.b = append(t.b, byte(id-*last)<<4|kind)
-	*last = id
-}
-
-func (t *thrift) varint(v int64) { t.b = binary.AppendVarint(t.b, v) }
-
-func (t *thrift) i32(id int, v int64) {
-	t.field(id, thriftI32)
-	t.varint(v)
-}
-
-func (t *thrift) i64(id int, v int64) {
-	t.field(id, thriftI64)
-	t.varint(v)
-}
-
-func (t *thrift) flag(id int, v bool) {
-	kind := byte(2)
-	if v {
-		kind = 1
-	}
-	t.field(id, kind)
-}
-
-func (t *thrift) bytes(s string) {
-	t.b = binary.AppendUvarint(t.b, uint64(len(s)))
-	t.b = append(t.b, s...)
-}
-
-func (t *thrift) text(id int, s string) {
-	t.field(id, thriftBinary)
-	t.bytes(s)
-}
-
-func (t *thrift) list(id int, kind byte, n int) {
-	t.field(id, thriftList)
-	if n < 15 {
-		t.b = append(t.b, byte(n)<<4|kind)
-		return
-	}
-	t.b = append(t.b, 0xf0|kind)
-	t.b = binary.AppendUvarint(t.b, uint64(n))
-}
-
-// empty appends a field that is an empty structure.
-func (t *thrift) empty(id int) {
-	t.field(id, thriftStruct)
-	t.b = append(t.b, 0)
-}

@@ -199,11 +199,10 @@ type parts struct {
 	// file is the one being written; temporary are all so far.
 	file      *os.File
 	buffer    *bufio.Writer
-	temporary []string
+	temporary []*os.File
 	// aside are older files on their way out, when all is committed.
-	aside     []string
-	committed bool
-	targets   []string
+	aside   []string
+	targets []string
 }
 
 func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) error {
@@ -239,7 +238,7 @@ func (p *parts) create() (io.Writer, error) {
 		return nil, fmt.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
 	p.file = f
-	p.temporary = append(p.temporary, f.Name())
+	p.temporary = append(p.temporary, f)
 	if p.info != nil {
 		f.Chmod(p.info.Mode().Perm())
 	}
@@ -278,8 +277,11 @@ func (p *parts) name(i int) string {
 func (p *parts) commit() (err error) {
 	if len(p.temporary) == 1 {
 		p.targets = []string{p.path}
-		return os.Rename(p.temporary[0], p.path)
+		return renameTemporary(p.temporary[0], p.path)
 	}
+	// What has its name, and what is aside, belongs to this save until it ends.
+	unfinished.Lock()
+	defer unfinished.Unlock()
 	var undo []func()
 	defer func() {
 		if err != nil {
@@ -299,7 +301,7 @@ func (p *parts) commit() (err error) {
 		if _, _, err := existing(path); err != nil {
 			return err
 		}
-		f, err := createTemporary(filepath.Dir(path))
+		f, err := newTemporary(filepath.Dir(path))
 		if err != nil {
 			return err
 		}
@@ -312,7 +314,8 @@ func (p *parts) commit() (err error) {
 		undo = append(undo, func() { os.Rename(f.Name(), path) })
 		return nil
 	}
-	for i, from := range p.temporary {
+	for i, f := range p.temporary {
+		from := f.Name()
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
@@ -337,7 +340,9 @@ func (p *parts) commit() (err error) {
 	if err := aside(p.path); err != nil {
 		return err
 	}
-	p.committed = true
+	for _, path := range p.aside {
+		os.Remove(path)
+	}
 	return nil
 }
 
@@ -351,15 +356,7 @@ func ignoreMissing(err error) error {
 // remove removes the temporary files that are left. It is to be called in any
 // case: what was given its name is no longer there.
 func (p *parts) remove() {
-	if p.file != nil {
-		p.file.Close()
-	}
-	for _, path := range p.temporary {
-		os.Remove(path)
-	}
-	if p.committed {
-		for _, path := range p.aside {
-			os.Remove(path)
-		}
+	for _, f := range p.temporary {
+		removeTemporary(f)
 	}
 }

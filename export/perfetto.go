@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -131,7 +132,7 @@ func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 	clear(p.named)
 	p.modules, p.sources = make(map[string]uint64), make(map[sourceKey]uint64)
 	p.counters = make(map[string]uint64)
-	process := appendField(nil, processPID, tracePID)
+	process := appendField(nil, processPID, uint64(processID(p.header)))
 	process = appendName(process, processText, processName(p.header))
 	track := appendField(nil, trackID, processTrack)
 	track = appendBytes(track, trackProcess, process)
@@ -149,9 +150,9 @@ func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 }
 
 func (p *perfetto) thread(dst []byte, t *thread) []byte {
-	thread := appendField(nil, threadPID, tracePID)
+	thread := appendField(nil, threadPID, uint64(processID(p.header)))
 	thread = appendField(thread, threadTID, uint64(t.id))
-	if name := p.header.Threads[t.id]; name != "" {
+	if name := cmp.Or(p.header.StackName(rows.Track(t.id)), p.header.Threads[t.id]); name != "" {
 		thread = appendName(thread, threadText, name)
 	}
 	track := appendField(nil, trackID, trackOf(t))

@@ -349,8 +349,8 @@ func readFolded(t testing.TB, text []byte) (byName map[string]int64, sum int64) 
 			t.Fatalf("line %q: %v", line, err)
 		}
 		names := strings.Split(line[:at], ";")
-		if !strings.HasPrefix(names[0], "thread ") || len(names) < 2 {
-			t.Fatalf("line %q has no thread", line)
+		if names[0] != "log" || len(names) < 2 || strings.HasPrefix(names[1], "thread ") {
+			t.Fatalf("line %q does not begin with the process alone", line)
 		}
 		byName[names[len(names)-1]] += n
 		sum += n

@@ -1,7 +1,10 @@
 package export
 
 import (
+	"math"
+	"sort"
 	"strconv"
+	"time"
 
 	"logparser/rows"
 )
@@ -95,9 +98,13 @@ func (c *recentTime) set(r *rows.Row, digits int) {
 		}
 		return
 	}
-	second := r.Wall.Unix()
+	c.setWall(r.Wall, digits)
+}
+
+func (c *recentTime) setWall(wall time.Time, digits int) {
+	second := wall.Unix()
 	if c.n > 0 && c.hasWall && second == c.second && digits%3 == 0 && digits <= 9 {
-		at, ns := c.fraction, uint32(r.Wall.Nanosecond())
+		at, ns := c.fraction, uint32(wall.Nanosecond())
 		if digits >= 3 {
 			put3(c.text[at:at+3], ns/1e6)
 		}
@@ -110,8 +117,41 @@ func (c *recentTime) set(r *rows.Row, digits int) {
 		return
 	}
 	c.hasWall, c.second = true, second
-	c.n = copy(c.text[:], c.clock.Append(c.text[:0], r, digits))
+	c.n = copy(c.text[:], c.clock.Append(c.text[:0], &rows.Row{Wall: wall, HasWall: true}, digits))
 	c.fraction = c.n - digits
+}
+
+// A zone tells by how much rows' local times are ahead of UTC.
+type zone struct {
+	runs []rows.Run
+	// The run found last, and the Index of the first row behind it.
+	run  int
+	next int64
+}
+
+func (opt *Options) zone() zone {
+	for _, r := range opt.runs() {
+		if r.HasUTC {
+			return zone{runs: opt.runs()}
+		}
+	}
+	return zone{}
+}
+
+// utc returns a row's time as UTC, and false where that is not known.
+func (z *zone) utc(r *rows.Row) (time.Time, bool) {
+	if len(z.runs) == 0 || !r.HasWall {
+		return time.Time{}, false
+	}
+	if r.Index >= z.next || r.Index < z.runs[z.run].First {
+		n := sort.Search(len(z.runs), func(i int) bool { return z.runs[i].First > r.Index })
+		z.run, z.next = max(n-1, 0), math.MaxInt64
+		if n < len(z.runs) {
+			z.next = z.runs[n].First
+		}
+	}
+	run := &z.runs[z.run]
+	return r.Wall.Add(-run.Ahead), run.HasUTC
 }
 
 // put3 writes a number below 1000 in three digits.

@@ -30,6 +30,7 @@ const (
 type spool struct {
 	streams []stream
 	file    *os.File
+	removed bool
 	// limit is how much stays in memory, roughly.
 	limit int64
 	// memory is the text that the streams hold, end where the file ends.
@@ -64,8 +65,12 @@ func (s *spool) move(st *stream) {
 	}
 	if s.file == nil {
 		if s.file, s.err = os.CreateTemp("", ".logparser-*.tmp"); s.err != nil {
+			s.err = fmt.Errorf("no temporary file can be made in %s (the variable TMPDIR, on Windows TMP, names the folder): %w", os.TempDir(), plain(s.err))
 			return
 		}
+		// Where an open file can be removed, nothing is left even of a process
+		// that is killed.
+		s.removed = os.Remove(s.file.Name()) == nil
 	}
 	n := int64(len(st.text))
 	if _, err := s.file.WriteAt(st.text, s.end); err != nil {
@@ -109,7 +114,9 @@ func (s *spool) reset() {
 func (s *spool) remove() {
 	if s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name())
+		if !s.removed {
+			os.Remove(s.file.Name())
+		}
 		s.file = nil
 	}
 }
@@ -156,7 +163,7 @@ func (s *speedscope) frame(fn *function) int {
 		if s.count > 1 {
 			s.frames = append(s.frames, ",\n"...)
 		}
-		s.frames = appendJSONString(append(s.frames, `{"name":`...), fn.name)
+		s.frames = rows.AppendJSONString(append(s.frames, `{"name":`...), fn.name)
 		s.frames = appendJSONText(s.frames, `,"file":`, fn.source)
 		if fn.line > 0 {
 			s.frames = rows.AppendLine(append(s.frames, `,"line":`...), fn.line)
@@ -208,13 +215,16 @@ func (s *speedscope) mark(dst []byte, t *thread, at int64, fn *function, r *rows
 	return dst
 }
 
+// speedscopeBegin is how a file begins.
+const speedscopeBegin = `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"LogParser"`
+
 func (s *speedscope) tail(out *output, dst []byte) error {
-	dst = append(dst, `{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"LogParser","name":`...)
-	name := processName(s.header)
+	dst = append(append(dst, speedscopeBegin...), `,"name":`...)
+	name := logName(s.header)
 	if s.part > 0 || out.open != nil && out.part > 0 {
 		name += ", part " + strconv.Itoa(s.part+1)
 	}
-	dst = appendJSONString(dst, name)
+	dst = rows.AppendJSONString(dst, name)
 	dst = append(dst, ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[\n"...)
 	if err := out.write(dst); err != nil {
 		return err
@@ -228,7 +238,7 @@ func (s *speedscope) tail(out *output, dst []byte) error {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, "\n{\"type\":\"evented\",\"name\":"...)
-		dst = appendJSONString(dst, threadName(s.header, p.id))
+		dst = rows.AppendJSONString(dst, threadName(s.header, p.id))
 		dst = append(dst, `,"unit":"nanoseconds","startValue":`...)
 		dst = strconv.AppendInt(dst, s.begin, 10)
 		dst = append(dst, `,"endValue":`...)
@@ -249,6 +259,9 @@ func (s *speedscope) kept() int64 { return s.spool.size() + int64(len(s.frames))
 
 // threadName is what a thread is called where the id alone would not do.
 func threadName(h *rows.Header, id uint32) string {
+	if name := h.StackName(rows.Track(id)); name != "" {
+		return name
+	}
 	text := "thread " + strconv.FormatUint(uint64(id), 10)
 	if name := h.Threads[id]; name != "" {
 		text += " " + name

@@ -248,15 +248,15 @@ func readParquet(t testing.TB, file []byte) (names []string, columns map[string]
 func checkParquet(t *testing.T, l list) {
 	t.Helper()
 	names, columns := readParquet(t, write(t, "parquet", l, export.Options{}))
-	if got, want := strings.Join(names, ","), "index,time,elapsed_ns,thread,event,depth,duration_ns,function,module,source,line,address,symbols,note"; got != want {
+	if got, want := strings.Join(names, ","), "index,time,elapsed_us,thread,event,depth,duration_us,function,module,source,line,address,symbols,note,time_utc"; got != want {
 		t.Errorf("columns %s", got)
 	}
 	for i, r := range l {
 		for _, cell := range []struct{ column, want string }{
-			{"index", fmt.Sprint(r.Index)}, {"elapsed_ns", fmt.Sprint(r.Elapsed)}, {"thread", fmt.Sprint(r.Thread)}, {"event", r.Event.String()},
+			{"index", fmt.Sprint(r.Index)}, {"elapsed_us", fmt.Sprint(r.Elapsed)}, {"thread", fmt.Sprint(r.Thread)}, {"event", r.Event.String()},
 			{"depth", fmt.Sprint(r.Depth)}, {"function", strings.ToValidUTF8(r.Function, "\uFFFD")}, {"module", r.Module}, {"source", r.Source},
 			{"address", fmt.Sprintf("%#x", r.Address)}, {"symbols", r.Symbols}, {"note", r.Note},
-			{"time", optional(r.HasWall, r.Wall.UnixMicro())}, {"duration_ns", optional(r.Duration >= 0, r.Duration)}, {"line", optional(r.Line != 0, int64(r.Line))},
+			{"time", optional(r.HasWall, r.Wall.UnixMicro())}, {"duration_us", optional(r.Duration >= 0, r.Duration)}, {"line", optional(r.Line != 0, int64(r.Line))},
 		} {
 			if got := columns[cell.column][i]; got != cell.want {
 				t.Fatalf("row %d, %s: %q, want %q", i, cell.column, got, cell.want)

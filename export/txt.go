@@ -130,6 +130,7 @@ type txtHead struct {
 	ok      bool
 	hasWall bool
 	thread  uint32
+	stack   uint32
 	// high is the index without its lowDigits.
 	high   int64
 	second int64
@@ -190,7 +191,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if cap(dst)-start < txtRoom {
 		dst = slices.Grow(dst, max(txtRoom, start))
 	}
-	if h := &t.head; h.ok && h.thread == r.Thread && h.high == r.Index/lowDigits {
+	if h := &t.head; h.ok && h.thread == r.Thread && h.stack == r.Stack && h.high == r.Index/lowDigits {
 		second, ns := r.Elapsed/1e9, r.Elapsed%1e9
 		if r.HasWall {
 			second, ns = r.Wall.Unix(), int64(r.Wall.Nanosecond())
@@ -206,7 +207,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if len(dst) == start {
 		dst = t.appendHead(dst, r)
 	}
-	dst = t.appendDuration(dst, r.Duration)
+	dst = t.appendDuration(dst, r.Duration, r.Bound)
 
 	m := &t.recent[recentIndex(r.Address)]
 	if !m.ok || !sameNames(&m.row, r) {
@@ -265,7 +266,7 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
 	}
 	fraction := len(dst) - len("  ") - t.digits - start
-	right(strconv.AppendUint(number[:0], uint64(r.Thread), 10), threadWidth)
+	right(rows.AppendThread(number[:0], r), threadWidth)
 
 	h := &t.head
 	h.ok = false
@@ -273,7 +274,7 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	if n > wide || r.Index < lowDigits || t.digits != 3 && t.digits != 6 && t.digits != 9 || !r.HasWall && r.Elapsed < 0 {
 		return dst
 	}
-	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
+	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, stack: r.Stack, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
 	if r.HasWall {
 		h.second = r.Wall.Unix()
 	}
@@ -281,13 +282,15 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	return dst
 }
 
-func (t *txtLines) appendDuration(dst []byte, ns int64) []byte {
+func (t *txtLines) appendDuration(dst []byte, ns int64, bound rows.Bound) []byte {
 	d := &t.durations[uint64(ns)*0x9e3779b97f4a7c15>>(64-callBits)]
-	if d.n == 0 || d.ns != ns {
+	if d.n == 0 || d.ns != ns || d.bound != bound {
 		var number [32]byte
-		text := rows.AppendDuration(number[:0], ns, t.digits)
-		column := append(appendBlanks(d.text[:0], durationWidth-len(text)), text...)
-		d.ns, d.n = ns, len(appendBlanks(column, len("  ")))
+		text := rows.AppendBound(number[:0], bound, ns)
+		signs := len(text) - cellWidth(string(text))
+		text = rows.AppendDuration(text, ns, t.digits)
+		column := append(appendBlanks(d.text[:0], durationWidth+signs-len(text)), text...)
+		d.ns, d.bound, d.n = ns, bound, len(appendBlanks(column, len("  ")))
 	}
 	if cap(dst)-len(dst) < pieceLen {
 		return append(dst, d.text[:d.n]...)

@@ -31,6 +31,8 @@ type call struct {
 	// The rest of what is needed of its enter's row.
 	index    int64
 	duration int64
+	// unclosed says that the call has no leave, wherever it ended.
+	unclosed bool
 	address  uint64
 	note     string
 	depth    int
@@ -45,7 +47,8 @@ type call struct {
 	row int32
 }
 
-// A thread has its own stack.
+// A thread has its own stack. A stack of a coroutine is one of its own, too; see
+// [rows.Track].
 type thread struct {
 	id uint32
 	// index counts from 0 in the order of appearance.
@@ -203,7 +206,7 @@ func (w *walk) add(r *rows.Row) error {
 		w.run = runAt(w.runs, r.Index)
 		w.nextRun = nextRun(w.runs, w.run)
 	}
-	t := w.thread(r.Thread)
+	t := w.thread(uint32(r.Track()))
 	if r.Event == rows.Unknown {
 		// Neither its time nor its depth can be relied on.
 		w.tell(t)
@@ -250,7 +253,7 @@ func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 	}
 	w.open++
 	w.activate(t)
-	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, address: r.Address, note: r.Note, depth: r.Depth, line: r.Line})
+	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, unclosed: r.Unclosed, address: r.Address, note: r.SavedNote(), depth: r.Depth, line: r.Line})
 	return true
 }
 
@@ -278,7 +281,7 @@ func (w *walk) leaves(t *thread, r *rows.Row, at int64) bool {
 	if n == 0 || t.stack[n-1].depth != r.Depth {
 		return false
 	}
-	if t.stack[n-1].duration != r.Duration {
+	if c := &t.stack[n-1]; c.duration != r.Duration || c.unclosed {
 		w.endTo(t, r.Depth, at)
 		return false
 	}
@@ -340,7 +343,7 @@ func (w *walk) findEnds(stack []call, at, limit int64) {
 func (w *walk) end(t *thread, from int, how ending) {
 	for n := len(t.stack) - 1; n >= from; n-- {
 		as := hidden
-		if t.stack[n].duration < 0 {
+		if c := &t.stack[n]; c.duration < 0 || c.unclosed {
 			as = how
 		}
 		w.tell(t)

@@ -1,0 +1,135 @@
+package export_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"logparser/export"
+	"logparser/rows"
+)
+
+// TestProcess writes what is known of the process into formats of calls: its id,
+// its name, and those of its threads.
+func TestProcess(t *testing.T) {
+	l := program(rand.New(rand.NewPCG(3, 3)), 500)
+	for i := range l {
+		l[i].Thread += 4294967200 // as many digits as there are
+	}
+	opt := export.Options{Header: rows.Header{Log: "app.lptrace", ProcessID: 4294967295, Program: "my;app.exe",
+		Threads: map[uint32]string{4294967210: "render", 4294967211: "io"}}}
+	var file struct {
+		TraceEvents []struct {
+			Ph, Name string
+			Pid, Tid uint32
+			Args     struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(write(t, "chrome", l, opt), &file); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, e := range file.TraceEvents {
+		if e.Pid != 4294967295 {
+			t.Fatalf("an event of process %d", e.Pid)
+		}
+		if e.Ph == "M" {
+			names[fmt.Sprint(e.Name, " ", e.Tid)] = e.Args.Name
+		}
+	}
+	if got := fmt.Sprint(names); got != "map[process_name 0:my;app.exe thread_name 4294967210:render thread_name 4294967211:io]" {
+		t.Errorf("chrome: %s", got)
+	}
+	calls, _ := readChrome(t, write(t, "chrome", l, opt))
+	same(t, "chrome", calls, intervals(l))
+
+	// A varint of the process's id, its name, those of the threads.
+	perfetto := string(write(t, "perfetto", l, opt))
+	for _, want := range []string{"\x08\xff\xff\xff\xff\x0f\x32\x0amy;app.exe", "\x08\xff\xff\xff\xff\x0f\x10\xaa\xff\xff\xff\x0f\x2a\x06render"} {
+		if !strings.Contains(perfetto, want) {
+			t.Errorf("perfetto has no %q", want)
+		}
+	}
+
+	for _, by := range []bool{false, true} {
+		opt.ByThread = by
+		roots := map[string]int{}
+		for line := range strings.Lines(string(write(t, "folded", l, opt))) {
+			names := strings.Split(line, ";")
+			root := names[0]
+			if by {
+				root += ";" + names[1]
+			}
+			roots[root]++
+		}
+		want := "my:app.exe"
+		if by {
+			want = "my:app.exe;thread 4294967210 render"
+		}
+		if n := len(roots); roots[want] == 0 || !by && n != 1 || by && n != 3 {
+			t.Errorf("by thread: %v: roots %v", by, roots)
+		}
+	}
+	opt.Header.Program, opt.Header.ProcessID, opt.ByThread = "", 0, false
+	if text := string(write(t, "folded", l, opt)); !strings.HasPrefix(text, "app.lptrace;app::") {
+		t.Errorf("folded: %.30s", text)
+	}
+	if text := string(write(t, "chrome", l, opt)); !strings.Contains(text, `{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"app.lptrace"}}`) {
+		t.Errorf("chrome: %.300s", text)
+	}
+}
+
+// TestUTC has rows of runs of which some know the offset of their local time.
+func TestUTC(t *testing.T) {
+	start := time.Date(2024, 3, 31, 0, 59, 58, 0, time.UTC)
+	var l list
+	for i := range 6 {
+		l = append(l, rows.Row{Index: int64(i), HasWall: i != 5, Wall: start.Add(time.Duration(i) * 1500 * time.Millisecond), Elapsed: int64(i), Duration: rows.NoDuration, Function: "f"})
+	}
+	opt := export.Options{Runs: func() []rows.Run {
+		return []rows.Run{{HasUTC: true, Ahead: 2 * time.Hour}, {First: 2}, {First: 3, HasUTC: true, Ahead: -90 * time.Minute}}
+	}}
+	want := []string{"2024-03-30T22:59:58.000000000Z", "2024-03-30T22:59:59.500000000Z", "", "2024-03-31T02:30:02.500000000Z", "2024-03-31T02:30:04.000000000Z", ""}
+	records, err := csv.NewReader(strings.NewReader(string(write(t, "csv", l, opt)))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(write(t, "jsonl", l, opt)), "\n")
+	_, columns := readParquet(t, write(t, "parquet", l, opt))
+	for i := range l {
+		if got := records[i+1][13]; got != want[i] {
+			t.Errorf("csv, row %d: %q, want %q", i, got, want[i])
+		}
+		var object map[string]any
+		if err := json.Unmarshal([]byte(lines[i]), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := object["time_utc"]; ok != (want[i] != "") || ok && got != want[i] {
+			t.Errorf("jsonl, row %d: %v", i, got)
+		}
+		micros := ""
+		if utc, err := time.Parse(time.RFC3339Nano, want[i]); err == nil {
+			micros = fmt.Sprint(utc.UnixMicro())
+		}
+		if got := columns["time_utc"][i]; got != micros {
+			t.Errorf("parquet, row %d: %q, want %q", i, got, micros)
+		}
+	}
+}
+
+// TestSameColumns holds csv and Parquet to the same names; Parquet has elapsed
+// times besides.
+func TestSameColumns(t *testing.T) {
+	for _, corrected := range []bool{false, true} {
+		opt := export.Options{Header: rows.Header{Corrected: corrected}}
+		head, _, _ := strings.Cut(string(write(t, "csv", list(nil), opt)), "\n")
+		names, _ := readParquet(t, write(t, "parquet", list(nil), opt))
+		if got := strings.Replace(strings.Join(names, ","), ",elapsed_us,", ",", 1); got != head {
+			t.Errorf("parquet: %s\ncsv:     %s", got, head)
+		}
+	}
+}
