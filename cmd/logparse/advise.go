@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -24,6 +23,7 @@ type jsonCost struct {
 	Overhead int64   `json:"overhead_ns"`
 	OfEvents float64 `json:"share_of_events"`
 	OfTime   float64 `json:"share_of_time"`
+	System   bool    `json:"system,omitempty"`
 }
 
 func newAdvise() *cobra.Command {
@@ -39,20 +39,22 @@ cost of an event, which the recorder of a trace measures and writes down. For
 other logs it is assumed, or given with --event-cost. Where threads ran side by
 side the share of the run's time may be more than all of it.
 
-It then prints options and settings that leave out the functions with at least
-1 % of the events, --top at most.`,
+It then prints options and settings that leave out what is worth it: first the
+compiler's library (std::) and the system's headers, then functions of the
+program's own with at least 1 % of the events, -n at most and never more than
+half of them.`,
 		Example: `  logparse advise program.lptrace
-  logparse advise LogDetails.dat --top 5 --event-cost 11us`,
-		Args: oneLog,
+  logparse advise LogDetails.dat -n 5 --event-cost 11us`,
+		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if top < 1 {
-				return misused("--top is a number from 1, not %d", top)
+				return misused("--limit is a number from 1, not %d", top)
 			}
 			if cmd.Flags().Changed("event-cost") && cost <= 0 {
 				return misused("--event-cost is a time such as 14ns, not %v", cost)
 			}
 			if asJSON {
-				if err := notFor(cmd, "--json, which has all functions", "top"); err != nil {
+				if err := notFor(cmd, "--json, which has all functions", "limit"); err != nil {
 					return err
 				}
 			}
@@ -61,13 +63,14 @@ It then prints options and settings that leave out the functions with at least
 				return err
 			}
 			defer s.Close()
+			if err := in.doubtNames(cmd, s); err != nil {
+				return err
+			}
 			a := s.Advise(cost)
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			if asJSON {
-				encode := json.NewEncoder(out)
-				encode.SetEscapeHTML(false)
 				for _, f := range a.Functions {
-					err := encode.Encode(jsonCost{f.Function, f.Module, f.Source, f.Events, f.Overhead.Nanoseconds(), f.OfEvents, f.OfTime})
+					err := printJSON(out, jsonCost{f.Function, f.Module, f.Source, f.Events, f.Overhead.Nanoseconds(), f.OfEvents, f.OfTime, f.System})
 					if err != nil {
 						return err
 					}
@@ -83,7 +86,7 @@ It then prints options and settings that leave out the functions with at least
 	}
 	in.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&top, "top", 20, "the `number` of functions to list and to leave out at most")
+	flags.IntVarP(&top, "limit", "n", 20, "at most `N` functions to list and to leave out")
 	flags.DurationVar(&cost, "event-cost", 0, "what recording an event costs: a `time` such as 14ns (default: the log says, or it is assumed)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object a function, all of them")
 	return cmd
@@ -101,30 +104,38 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 	fmt.Fprintf(w, "run       %s\n", period(a.Span))
 	fmt.Fprintf(w, "overhead  %s, %.1f %% of the run's time\n\n", period(a.Overhead), 100*a.OfTime)
 	fmt.Fprintf(w, "%12s  %7s  %12s  %7s  %s\n", "events", "share", "overhead", "of run", "function")
-	var chosen []app.FunctionCost
-	var share float64
 	for i, f := range a.Functions {
 		if i == top {
 			fmt.Fprintf(w, "... and %d more\n", len(a.Functions)-i)
 			break
 		}
 		fmt.Fprintf(w, "%12d  %5.1f %%  %12s  %5.1f %%  %s%s\n", f.Events, 100*f.OfEvents, period(f.Overhead), 100*f.OfTime, rows.Visible(f.Function), rows.Visible(inModule(f)))
-		if f.Named && f.OfEvents >= 0.01 && f.Function != "main" {
-			chosen = append(chosen, f)
-			share += f.OfEvents
-		}
 	}
-	if len(chosen) == 0 {
-		return
-	}
-	e := app.Exclude(chosen, a.Functions)
-	fmt.Fprintf(w, "\nTo leave out %d functions with %.1f %% of the events:\n", len(chosen), 100*share)
 	part := func(title string, lines ...string) {
 		fmt.Fprintf(w, "\n%s\n", title)
 		for _, l := range lines {
 			fmt.Fprintf(w, "  %s\n", rows.Visible(l))
 		}
 	}
+	system, own := a.Choose(top)
+	if len(system)+len(own) == 0 {
+		fmt.Fprintf(w, "\nNothing is to be left out: no function that could be costs much.\n")
+		return
+	}
+	if len(system) > 0 {
+		e := app.ExcludeSystem(system)
+		fmt.Fprintf(w, "\nFirst leave out the compiler's library and the system's headers, %d functions with %.1f %% of the events:\n", len(system), 100*shareOf(system))
+		part("gcc, for a shell:", e.Files)
+		part("clang, which has no such list, records no function that it inlines with", "-O1 -finstrument-functions-after-inlining")
+		if e.Recorder != "" {
+			part("Without building again, for the trace recorder:", e.Recorder)
+		}
+	}
+	if len(own) == 0 {
+		return
+	}
+	e := app.Exclude(own, system, a.Functions)
+	fmt.Fprintf(w, "\nTo leave out %d functions of the program's own with %.1f %% of the events:\n", len(own), 100*shareOf(own))
 	part("Where a function has a LogEnterLeave object: take it out of the function. The following is for the compiler's hooks.")
 	if e.Functions != "" {
 		part("gcc, for a shell:", e.Functions)
@@ -139,7 +150,7 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 		fmt.Fprintf(w, "  Its option cannot name %s: use the attribute below.\n", rows.Visible(strings.Join(clip(e.Left, 5), ", ")))
 	}
 	if e.Files != "" {
-		part("gcc, all functions of their source files:", e.Files)
+		part("gcc, source files of which nothing else was recorded:", e.Files)
 	}
 	part("clang has no such list. In the source, at each function or around several (gcc knows the first, too):",
 		"__attribute__((no_instrument_function))",
@@ -157,6 +168,14 @@ func printAdvice(w io.Writer, a app.Advice, top int, given bool) {
 		}
 		fmt.Fprintf(w, "  Its list cannot name %s.\n", rows.Visible(strings.Join(clip(e.Unlisted, 5), ", ")))
 	}
+}
+
+// shareOf adds up shares of the events.
+func shareOf(functions []app.FunctionCost) (share float64) {
+	for _, f := range functions {
+		share += f.OfEvents
+	}
+	return share
 }
 
 // inModule writes a function's module and source behind its name.

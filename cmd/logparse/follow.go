@@ -4,37 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
+// settled is how long after a new log has taken the place of the old one this is
+// still looked at: longer than an odd record waits for those behind it.
+const settled = 500 * time.Millisecond
+
+// A follower prints the rows of a log that come, and goes on with another that takes
+// its place.
+type follower struct {
+	*inputFlags
+	cmd    *cobra.Command
+	where  *whereFlag
+	format string
+	// damaged says that one of the logs was.
+	damaged bool
+}
+
 // follow prints the last rows of a log, all of them if last is -1, and then
-// those that come.
+// those that come. Where the program is started again and has a new file of the same
+// name, or writes the old one anew, it goes on with that from its beginning.
 func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag, format string, last int64) error {
-	ctx, stop := context.WithCancel(cmd.Context())
-	defer stop()
-	say := func(text string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "logparse: "+text+"\n", args...)
-	}
-	s, err := f.openWith(cmd, args, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
-		return app.OpenLive(ctx, in, p, func() { say("waiting for %s", in.Log) })
-	})
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
+	logs, err := f.logs(cmd, args)
 	if err != nil {
 		return err
 	}
+	w := &follower{inputFlags: f, cmd: cmd, where: where, format: format}
+	path, err := w.one(logs[0], last, true)
+	for err == nil && path != "" {
+		path, err = w.one(path, -1, false)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	if err == nil {
+		err = terminated(cmd.Context())
+	}
+	if err == nil && f.strict && w.damaged {
+		err = strictError("the log is damaged")
+	}
+	return err
+}
+
+func (w *follower) say(text string, args ...any) {
+	fmt.Fprintln(w.cmd.ErrOrStderr(), "logparse:", rows.Visible(fmt.Sprintf(text, args...)))
+}
+
+// one follows one file. It returns the path to go on with, "" where following has
+// ended. first says that no rows were printed before.
+func (w *follower) one(log string, last int64, first bool) (path string, err error) {
+	ctx := w.cmd.Context()
+	s, err := w.openLog(w.cmd, log, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
+		return app.OpenLive(ctx, in, p, func() { w.say("waiting for %s", in.Log) })
+	})
+	if err != nil {
+		return "", err
+	}
 	defer s.Close()
-	out := cmd.OutOrStdout()
-	v, err := s.View(ctx, where.selection(), nil)
+	defer func() { w.damaged = w.damaged || s.Damaged() }()
+	path = s.Inputs().Log
+	out := w.cmd.OutOrStdout()
+	v, err := s.View(ctx, w.where.selection(), nil)
 	if err == nil {
 		err = v.Wait(ctx)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	var next int64
 	if last >= 0 {
@@ -43,32 +87,76 @@ func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag,
 			next = v.RowOf(max(first, 0))
 		}
 	}
-	if next, err = v.WriteLive(ctx, out, format, app.SaveOptions{}, next, true); err == nil {
-		var failed error
-		err = s.Follow(ctx, func(u app.Update) {
-			if next, failed = v.WriteLive(ctx, out, format, app.SaveOptions{}, next, false); failed != nil {
-				stop()
-				return
-			}
-			if u.Runs > 0 {
-				say("the program was started again: a new run begins")
-			}
-			if u.Replaced {
-				say("the log was renamed or replaced; what comes is from the old file, follow again for the new one")
-			}
-			if u.Ended {
-				say("the program has ended")
-			}
-		})
-		if failed != nil {
-			err = failed
+	if !first && w.format == "txt" {
+		if _, err := fmt.Fprintln(out); err != nil {
+			return "", err
 		}
 	}
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
+	next, err = v.WriteLive(ctx, out, w.format, app.SaveOptions{}, next, first || w.format == "txt")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return f.finish(s)
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	var failed error
+	var moved atomic.Bool
+	err = s.Follow(following, func(u app.Update) {
+		if next, failed = v.WriteLive(ctx, out, w.format, app.SaveOptions{}, next, false); failed != nil {
+			stop()
+			return
+		}
+		if u.Runs > 0 {
+			w.say("the program was started again: a new run begins")
+		}
+		if u.Replaced {
+			w.say("the log was renamed or replaced; what comes under its name is shown as soon as it is there")
+			go func() {
+				if appears(following, path) {
+					moved.Store(true)
+					stop()
+				}
+			}()
+		}
+		if u.Ended {
+			w.say("the program has ended")
+		}
+	})
+	switch {
+	case failed != nil:
+		return "", failed
+	case err != nil && app.WasCut(err):
+		w.say("the log was cut or written anew; it is shown from its beginning")
+		return path, nil
+	case err == nil && moved.Load():
+		w.say("going on with the new %s", path)
+		return path, nil
+	}
+	return "", err
+}
+
+// appears waits for a file, and then until the one that was there before it has
+// surely been read to its end.
+func appears(ctx context.Context, path string) bool {
+	for wait := settled / 10; ; {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(wait):
+		}
+		if wait == settled {
+			return true
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			wait = settled
+		}
+	}
+}
+
+// terminated returns the context's error if a signal ended it that is not Ctrl+C,
+// the usual end of following.
+func terminated(ctx context.Context) error {
+	if s, ok := interruptedBy(ctx); ok && s != syscall.SIGINT {
+		return ctx.Err()
+	}
+	return nil
 }

@@ -240,10 +240,14 @@ func TestFollowEnds(t *testing.T) {
 		if err := os.Truncate(log.path, 24); err != nil {
 			t.Skip(err)
 		}
-		if code := r.end(t); code != exitError {
+		r.said(t, "the log was cut or written anew; it is shown from its beginning")
+		if again := r.next(t, 1); !strings.HasPrefix(again[0], `{"index":0,`) {
+			t.Errorf("then comes %q", again)
+		}
+		r.interrupt()
+		if code := r.end(t); code != exitOK {
 			t.Errorf("status %d", code)
 		}
-		r.said(t, "cut")
 	})
 	t.Run("interrupted while it waits", func(t *testing.T) {
 		r := start(t, "show", "-f", filepath.Join(t.TempDir(), "LogDetails.dat"))
@@ -257,6 +261,56 @@ func TestFollowEnds(t *testing.T) {
 		if code := run(context.Background(), append([]string{"show", "x.dat"}, args...), nil, io.Discard, io.Discard); code != exitUsage {
 			t.Errorf("%v: status %d", args, code)
 		}
+	}
+}
+
+// TestFollowRestart goes on with the log of a program that is started again, as our
+// recorder has it: it renames the pair that is there and begins another.
+func TestFollowRestart(t *testing.T) {
+	for _, format := range []string{"txt", "csv", "jsonl"} {
+		t.Run(format, func(t *testing.T) {
+			dir := t.TempDir()
+			log := &liveLog{t: t, path: filepath.Join(dir, "LogDetails.dat")}
+			log.write(10)
+			r := start(t, "show", "--follow", "--record", "24", "--format", format, "-n", "2", dir)
+			// The rows, without what stands before them.
+			rows := func(n int) (list []string) {
+				for len(list) < n {
+					if l := r.next(t, 1)[0]; strings.Contains(l, "0x401") {
+						list = append(list, l)
+					}
+				}
+				return list
+			}
+			number := func(l string) string {
+				return strings.TrimLeft(strings.FieldsFunc(strings.TrimPrefix(strings.TrimSpace(l), `{"index":`), func(r rune) bool { return r == ' ' || r == ',' })[0], " ")
+			}
+			rows(2)
+			for run := range 3 {
+				if err := os.Rename(log.path, filepath.Join(dir, "LogDetails."+strconv.Itoa(run)+".dat")); err != nil {
+					t.Skip(err)
+				}
+				if run == 1 {
+					// The next run is late.
+					r.said(t, "the log was renamed or replaced")
+				}
+				log.n = 0
+				log.write(3)
+				list := rows(3)
+				r.said(t, "going on with the new "+log.path)
+				log.write(4)
+				list = append(list, rows(4)...)
+				for i, l := range list {
+					if number(l) != strconv.Itoa(i) {
+						t.Errorf("run %d, row %d: %s", run, i, l)
+					}
+				}
+			}
+			r.interrupt()
+			if code := r.end(t); code != exitOK {
+				t.Errorf("interrupted, status %d", code)
+			}
+		})
 	}
 }
 

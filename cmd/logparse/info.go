@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -69,7 +68,7 @@ func newInfo() *cobra.Command {
 		Short: "Describe a log: format, records, runs, threads, time span, modules, damage, settings of the recorder",
 		Example: `  logparse info LogDetails.dat
   logparse info . --json`,
-		Args: oneLog,
+		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := in.open(cmd, args)
 			if err != nil {
@@ -78,9 +77,7 @@ func newInfo() *cobra.Command {
 			defer s.Close()
 			j := describe(s)
 			if asJSON {
-				encode := json.NewEncoder(cmd.OutOrStdout())
-				encode.SetEscapeHTML(false)
-				err = encode.Encode(j)
+				err = printJSON(cmd.OutOrStdout(), j)
 			} else {
 				err = printInfo(cmd.OutOrStdout(), j)
 			}

@@ -159,7 +159,7 @@ func saveCSV(t *testing.T, log string, flags ...string) []map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const header = "index,time,thread,event,depth,duration_us,function,module,source,line,address,symbols,note"
+	const header = "index,time,thread,event,depth,duration_us,function,module,source,line,address,symbols,note,time_utc"
 	if got := strings.Join(records[0], ","); got != header {
 		t.Fatalf("csv header\n got %s\nwant %s", got, header)
 	}

@@ -8,13 +8,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"os/signal"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	if err := limitMemory(); err != nil {
+		fmt.Fprintln(os.Stderr, "logparse:", err)
+		os.Exit(exitError)
+	}
+	ctx := interruptible(context.Background())
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -22,7 +22,7 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 		Example: `  logparse marks program.4711.lptrace
   logparse marks . --match frame --thread render --rows
   logparse marks . --match queue -o queue.csv`,
-		Args: oneLog,
+		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(cmd); err != nil {
 				return err
@@ -50,6 +50,9 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 					nothing = ": nothing passes the filter"
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d marks%s\n", written, texts+counters, nothing)
+				if written == 0 && in.strict {
+					return strictError("no mark has what --match and --thread name")
+				}
 			}
 			return in.finish(s)
 		},

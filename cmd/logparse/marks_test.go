@@ -272,7 +272,7 @@ enter @1100 entry 0x400010
 leave @3000
 `)
 	for format, want := range map[string]string{
-		"txt": "corrected", "csv": "duration_corrected_us", "jsonl": "duration_corrected_us", "html": "corrected", "parquet": "duration_corrected_ns",
+		"txt": "corrected", "csv": "duration_corrected_us", "jsonl": "duration_corrected_us", "html": "corrected", "parquet": "duration_corrected_us",
 		"chrome": "", "perfetto": "", "speedscope": "", "folded": "", "callgrind": "",
 	} {
 		code, out, errs := logparse("save", path, "-o", "-", "--format", format, "--corrected")

@@ -114,7 +114,7 @@ func optionMistake(cmd *cobra.Command, err error) error {
 	case errors.As(err, &bare):
 		f := bare.GetFlag()
 		value, usage := pflag.UnquoteUsage(f)
-		err = fmt.Errorf("%s needs its %s: %s", written(f), value, usage)
+		err = fmt.Errorf("%s needs its %s: %s", "--"+f.Name, value, usage)
 	case errors.As(err, &syntax):
 		err = fmt.Errorf("%q is no option", syntax.GetSpecifiedFlag())
 	case errors.As(err, &invalid):
@@ -122,11 +122,11 @@ func optionMistake(cmd *cobra.Command, err error) error {
 		what, ok := expected[f.Value.Type()]
 		switch {
 		case !ok:
-			err = fmt.Errorf("%s: %q cannot be taken", written(f), value)
+			err = fmt.Errorf("%s: %q cannot be taken", "--"+f.Name, value)
 		case errors.Is(err, strconv.ErrRange):
-			err = fmt.Errorf("%s: %s is too large a number; an example: %s", written(f), value, example(f))
+			err = fmt.Errorf("%s: %s is too large a number; an example: %s", "--"+f.Name, value, example(f))
 		default:
-			err = fmt.Errorf("%s: %q is not %s; an example: %s", written(f), value, what, example(f))
+			err = fmt.Errorf("%s: %q is not %s; an example: %s", "--"+f.Name, value, what, example(f))
 		}
 	}
 	return usageError{err}
@@ -154,15 +154,7 @@ func example(f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return "--" + f.Name
 	}
-	return written(f) + " " + value
-}
-
-// written is an option as users write it.
-func written(f *pflag.Flag) string {
-	if f.Shorthand == "n" {
-		return "-n"
-	}
-	return "--" + f.Name
+	return "--" + f.Name + " " + value
 }
 
 // noOption says that a command has no such option.

@@ -28,7 +28,7 @@ func TestMistakes(t *testing.T) {
 		{"trace drump", `trace has no command "drump"; did you mean dump?; see logparse trace --help`},
 		{"recorder x", `recorder has no command "x"; there are init`},
 		{"completion basch", `completion has no command "basch"; did you mean bash?`},
-		{"show", "show takes one LOG, not 0; see logparse show --help"},
+		{"show", "show takes one LOG or more, not 0; see logparse show --help"},
 		{"trace load LOG", "load takes TEXT and LOG, not 1 files; see logparse trace load --help"},
 
 		{"stats LOG --limti 3", `stats has no option "--limti"; did you mean --limit?; see logparse stats --help`},
@@ -44,10 +44,10 @@ func TestMistakes(t *testing.T) {
 		{"stats LOG --limit=", `--limit: "" is not a whole number`},
 		{"stats LOG --limit 99999999999999999999", `--limit: 99999999999999999999 is too large a number`},
 		{"stats LOG --limit -1", "--limit is a number of lines, not -1"},
-		{"show LOG -n x", `-n: "x" is not a whole number; an example: -n 20`},
-		{"show LOG -n", "-n needs its N: begin with the last N rows"},
+		{"show LOG -n x", `--limit: "x" is not a whole number; an example: --limit 20`},
+		{"show LOG -n", "--limit needs its N: at most N rows"},
 		{"show LOG --where", "--where needs its EXPR: take only the rows"},
-		{"show LOG -n -2", "-n is a number of rows, such as 20, not -2"},
+		{"show LOG -n -2", "--limit is a number of rows, such as 20, not -2"},
 		{"tree LOG --min-percent abc", `--min-percent: "abc" is not a number; an example: --min-percent 0.5`},
 		{"advise LOG --event-cost 11", `--event-cost: "11" is not a time with its unit (ns, us, ms, s, m or h); an example: --event-cost 14ns`},
 		{"advise LOG --event-cost 0s", "--event-cost is a time such as 14ns, not 0s"},
@@ -63,7 +63,7 @@ func TestMistakes(t *testing.T) {
 		{"show LOG --start-tick x", `--start-tick is a number below 2^32, such as 123456789, not "x"`},
 		{"stats LOG --sort sefl", "--sort is nonrecursive, total, self, calls, mean, min, p50, p95, p99, max or name, not \"sefl\"; did you mean self?"},
 		{"stats LOG --by functions", `--by is function, module or thread, not "functions"; did you mean function?`},
-		{"stats LOG --format json", `the format, by extension or --format, is txt or csv, not "json"`},
+		{"stats LOG --format json", `the format, by extension or --format, is txt, csv or jsonl, not "json"`},
 		{"marks LOG -o a.cvs", `the format, by extension or --format, is txt, csv or jsonl, not "cvs"; did you mean csv?`},
 		{"show LOG --format jsnl", `not "jsnl"; did you mean jsonl?`},
 		{"save LOG", "save needs -o FILE"},
@@ -163,7 +163,7 @@ func TestRefused(t *testing.T) {
 		{"show ALONE --encoding gbk", "--encoding is not for a log without a modules file"},
 		{"show TRACE --index-cache x --no-index-cache", "--index-cache and --no-index-cache exclude each other"},
 		{"show TRACE --json --format csv", "--json stands for --format jsonl, and csv was given, too"},
-		{"advise TRACE --json --top 3", "--top is not for --json"},
+		{"advise TRACE --json --top 3", "--limit is not for --json"},
 		{"save TRACE -o - --format html --bom", "--bom is not for html, only for txt and csv"},
 		{"save TRACE -o - --format jsonl --crlf", "--crlf is not for jsonl, only for txt and csv"},
 		{"save TRACE -o - --format txt --raw-csv", "--raw-csv is not for txt, only for csv"},
@@ -214,7 +214,7 @@ func TestNearest(t *testing.T) {
 // TestHelp asks for the help of commands.
 func TestHelp(t *testing.T) {
 	for line, want := range map[string]string{
-		"": "Available Commands:", "help": "Available Commands:", "help show": "logparse show LOG [flags]", "help trace load": "only replaced with --replace",
+		"": "Available Commands:", "help": "Available Commands:", "help show": "logparse show LOG... [flags]", "help trace load": "only replaced with --replace",
 		"trace": "logparse trace [command]", "completion": "logparse completion [command]", "help completion bash": "bash-completion", "help help": "logparse help [COMMAND...]",
 	} {
 		if code, out, errs := logparse(strings.Fields(line)...); code != exitOK || errs != "" || !strings.Contains(out, want) {
@@ -226,7 +226,7 @@ func TestHelp(t *testing.T) {
 // TestCompletion asks as a shell does, and has shells read the scripts.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"s": "save show stats symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv", "trace ": "dump load",
+		"s": "save show stats symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv jsonl", "trace ": "dump load",
 		"help re": "recorder resolve", "save x --weight ": "ns us calls", "completion ": "bash fish powershell zsh",
 	} {
 		words := strings.Split(line, " ")

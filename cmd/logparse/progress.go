@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // progressDelay is how long work may take before its progress is shown.
@@ -24,10 +24,13 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{started: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			p.w = w
-		}
+	// Its line has nothing that comes from a file, and is made of what a message
+	// may not have.
+	if m, ok := w.(*messages); ok {
+		w = m.w
+	}
+	if rows.IsTerminal(w) {
+		p.w = w
 	}
 	return p
 }

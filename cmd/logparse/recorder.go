@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 func newRecorder() *cobra.Command {
@@ -35,7 +36,7 @@ else to build. Files of the same content are left; others only with --replace.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d files written below %s; README.md there says how to build with them\n", n, args[0])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d files written below %s; README.md there says how to build with them\n", n, rows.Visible(args[0]))
 			return err
 		},
 	}

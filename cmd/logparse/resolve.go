@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,6 +53,10 @@ func newResolve() *cobra.Command {
 0x), from its arguments or one a line from the standard input. FILE is an
 image (.exe, .dll, ELF) or a file of symbols itself (.pdb, .debug). It prints
 the function, file and line, and the functions that it was inlined into.
+
+An address may be an offset in a section, .text+0x10. Objects and kernel
+modules (.o, .ko of ELF) have no others: where several of their sections have
+code at an offset, the section must be said.
 
 An address that lies where the image was linked to, as nm and objdump show it
 (0x401136 of a program linked to 0x400000), is taken for that: the image's
@@ -121,10 +124,36 @@ type resolver struct {
 // maxLine bounds a line of the standard input.
 const maxLine = 1 << 16
 
-// A question is an address as it was asked, or a text that is none.
+// A question is an address as it was asked, in a section where that was said,
+// or a text that is none.
 type question struct {
 	address uint64
+	section string
 	wrong   string
+	// failure says why the address cannot be looked up.
+	failure error
+}
+
+// text returns the question as it is repeated.
+func (q *question) text() string {
+	switch {
+	case q.wrong != "":
+		return q.wrong
+	case q.section != "":
+		return fmt.Sprintf("%s+%#x", q.section, q.address)
+	}
+	return fmt.Sprintf("%#x", q.address)
+}
+
+// reason returns why there is no answer, "" where nothing is known there.
+func (q *question) reason() string {
+	switch {
+	case q.wrong != "":
+		return notAnAddress
+	case q.failure != nil && !errors.Is(q.failure, app.ErrNoSymbol):
+		return q.failure.Error()
+	}
+	return ""
 }
 
 // maxBlock bounds the addresses that are looked up together.
@@ -190,11 +219,15 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 func parseAddress(text string) (question, error) {
-	address, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
+	section, digits := "", text
+	if i := strings.LastIndexByte(text, '+'); i > 0 {
+		section, digits = text[:i], text[i+1:]
+	}
+	address, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(digits), "0x"), 16, 64)
 	if err != nil {
 		return question{}, fmt.Errorf("%q is not a hexadecimal address, such as 0x1125", text)
 	}
-	return question{address: address}, nil
+	return question{address: address, section: section}, nil
 }
 
 // What is formatted between two writes: so many texts of so many answers each.
@@ -206,13 +239,18 @@ const (
 // answer looks addresses up and prints what is known of them.
 func (r *resolver) answer(ctx context.Context, block []question) error {
 	rvas := make([]uint64, 0, len(block))
-	for _, q := range block {
+	for i := range block {
+		q := &block[i]
 		look := q.address
 		if r.isReturn {
 			look--
 		}
-		if q.wrong == "" {
-			rvas = append(rvas, r.img.RVA(look))
+		if q.wrong != "" {
+			continue
+		}
+		rva, err := r.img.Place(q.section, look)
+		if q.failure = err; err == nil {
+			rvas = append(rvas, rva)
 		}
 	}
 	type answer struct {
@@ -232,7 +270,7 @@ func (r *resolver) answer(ctx context.Context, block []question) error {
 	order := make([]int, len(block))
 	for i, q := range block {
 		order[i] = -1
-		if q.wrong == "" {
+		if q.wrong == "" && q.failure == nil {
 			order[i] = next
 			next++
 		}
@@ -281,14 +319,14 @@ func (r *resolver) append(b []byte, q question, sym *app.Symbol, err error) []by
 	if !r.asJSON {
 		return appendText(b, q, sym, err)
 	}
-	a := jsonAddress{Address: fmt.Sprintf("%#x", q.address), Status: string(r.img.Binding().Status)}
+	a := jsonAddress{Address: q.text(), Status: string(r.img.Binding().Status)}
 	switch {
 	case sym == nil:
-		a.Address, a.Error = q.wrong, notAnAddress
+		a.Error = q.reason()
 	case err == nil:
 		top := sym.Frames[0]
 		a.Function, a.Signature, a.Source, a.Line = top.Function, top.Signature, top.File, top.Line
-		a.Start, a.Size, a.Aliases, a.Kind = fmt.Sprintf("%#x", sym.Start), sym.Size, sym.Aliases, string(sym.Kind)
+		a.Start, a.Size, a.Aliases, a.Kind = fmt.Sprintf("%#x", r.img.Offset(sym.Start)), sym.Size, sym.Aliases, string(sym.Kind)
 		for _, f := range sym.Frames[1:] {
 			a.Inlined = append(a.Inlined, jsonFrame{f.Function, f.File, f.Line})
 		}
@@ -296,28 +334,29 @@ func (r *resolver) append(b []byte, q question, sym *app.Symbol, err error) []by
 		a.Error = err.Error()
 	}
 	out := bytes.NewBuffer(b)
-	encode := json.NewEncoder(out)
-	encode.SetEscapeHTML(false)
 	// The object has nothing that cannot be encoded.
-	_ = encode.Encode(a)
+	_ = printJSON(out, a)
 	return out.Bytes()
 }
 
 const notAnAddress = "not a hexadecimal address"
 
 func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
-	if sym == nil {
-		return fmt.Appendf(b, "%s  ?? (%s)\n", rows.Visible(q.wrong), notAnAddress)
+	if sym == nil && q.reason() != "" {
+		return fmt.Appendf(b, "%s  ?? (%s)\n", rows.Visible(q.text()), rows.Visible(q.reason()))
 	}
 	start := len(b)
+	if q.section != "" {
+		b = append(append(b, rows.Visible(q.section)...), '+')
+	}
 	b = append(b, "0x"...)
 	b = strconv.AppendUint(b, q.address, 16)
 	indent := len(b) - start
 	b = append(b, "  "...)
-	if err != nil {
+	if sym == nil || err != nil {
 		b = append(b, "??"...)
-		if !errors.Is(err, app.ErrNoSymbol) {
-			b = fmt.Appendf(b, " (%v)", err)
+		if err != nil && !errors.Is(err, app.ErrNoSymbol) {
+			b = append(append(append(b, " ("...), rows.Visible(err.Error())...), ')')
 		}
 		return append(b, '\n')
 	}

@@ -103,3 +103,45 @@ func TestResolveAnswersAtOnce(t *testing.T) {
 		t.Errorf("status %d", code)
 	}
 }
+
+// TestResolveSections looks up offsets in sections of an object, which has no
+// addresses, and of an image.
+func TestResolveSections(t *testing.T) {
+	const data = "../../symbols/dwarf/testdata/"
+	for _, tt := range []struct {
+		image string
+		args  []string
+		want  []string // a part of each line
+	}{
+		{"count.o", []string{"0x4", ".text+0x30", ".text+0x100", ".data+0x0"}, []string{
+			"0x4  counted  /src/count.c:15", ".text+0x30  half", "  inlined into counted",
+			".text+0x100  ?? (no code at 0x100 of a section .text)", ".data+0x0  ?? (no code at"}},
+		{"gcc5.o", []string{".text._ZN3app5twiceIiEET_S1_+1", "0x0", "0x300"}, []string{
+			".text._ZN3app5twiceIiEET_S1_+0x1  int app::twice<int>(int)  /src/", "0x0  ?? (4 sections of code have this offset: say which, such as .text+0x0)",
+			"0x300  "}},
+		{"gcc5.so", []string{".text+0x0", ".plt+0x100000"}, []string{".text+0x0  ", ".plt+0x100000  ?? (no code"}},
+	} {
+		var out, errs bytes.Buffer
+		code := run(context.Background(), append([]string{"resolve", "--image", data + tt.image}, tt.args...), nil, &out, &errs)
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if code != exitOK {
+			t.Errorf("%s: %d, %s", tt.image, code, errs.String())
+		}
+		for i, want := range tt.want {
+			if i >= len(lines) || !strings.Contains(lines[i], want) {
+				t.Errorf("%s: line %d of\n%swant %q", tt.image, i, out.String(), want)
+			}
+		}
+	}
+	var out, errs bytes.Buffer
+	run(context.Background(), []string{"resolve", "--json", "--image", data + "gcc5.o", ".text._ZN3app5twiceIiEET_S1_+0x2", "1"}, nil, &out, &errs)
+	for _, want := range []string{`"address":".text._ZN3app5twiceIiEET_S1_+0x2","function":"app::twice<int>"`, `"start":"0x0","size":4,`,
+		`{"address":"0x1","status":"embedded","error":"4 sections of code have this offset`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s, want %s", out.String(), want)
+		}
+	}
+	if code := run(context.Background(), []string{"resolve", "--image", data + "count.o", ".text+zz"}, nil, &out, &errs); code != exitUsage {
+		t.Errorf("a wrong offset: %d", code)
+	}
+}

@@ -10,36 +10,48 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // The exit codes, as the help and docs/formats.md give them.
 const (
-	exitOK      = 0
-	exitError   = 1
-	exitUsage   = 2
-	exitDamaged = 3
+	exitOK     = 0
+	exitError  = 1
+	exitUsage  = 2
+	exitStrict = 3
 )
 
-// errDamaged ends a --strict run over a damaged log.
-var errDamaged = errors.New("the log is damaged, and --strict was given")
+// A strictError ends a run with --strict over a log that is damaged, or in which
+// something may be meant that is not there.
+type strictError string
+
+func (e strictError) Error() string { return string(e) + ", and --strict was given" }
 
 // run runs the command and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	defer removeLeftovers()
+	out, flush := terminalOutput(out)
+	errs = &messages{errs}
 	root := newRoot(in, out, errs)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if e := flush(); err == nil {
+		err = e
+	}
 	var usage usageError
+	var strict strictError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, syscall.EPIPE):
 		// The reader of our output (head, less) has seen enough.
 		return exitOK
-	case errors.Is(err, errDamaged):
+	case errors.As(err, &strict):
 		fmt.Fprintln(errs, "logparse:", err)
-		return exitDamaged
+		return exitStrict
 	case errors.As(err, &usage):
 		if cmd.Name() == "help" {
 			cmd = root
@@ -48,9 +60,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "logparse: interrupted; nothing was changed")
+		if s, ok := interruptedBy(ctx); ok {
+			return exitSignal + int(s)
+		}
 		return exitError
 	}
-	fmt.Fprintln(errs, "logparse:", err)
+	sayError(errs, err)
 	return exitError
 }
 
@@ -64,10 +79,12 @@ each address belongs to (PDB, DWARF, symbol tables) and shows or saves what
 was called, on which thread, and when.
 
 LOG is the log, its modules file or the folder of both; or a trace (.lptrace),
-which needs no modules file.
+which needs no modules file. - is a log on the standard input.
 
 Exit status: 0 done (a damaged log that could be read gives a warning),
-1 error, 2 wrong usage, 3 damaged log with --strict.`,
+1 error, 2 wrong usage, 3 with --strict where there would be a warning of damage
+or of something that is not there; 130 after Ctrl+C, 143
+after SIGTERM, 129 after SIGHUP.`,
 		Example: `  logparse show LogDetails.dat
   logparse save LogDetails.dat -o calls.csv --symbols C:\build\pdb
   logparse show LogDetails.dat --where 'func:Draw dur:>5ms'
@@ -93,7 +110,16 @@ Exit status: 0 done (a damaged log that could be read gives a warning),
 		completion.Args, completion.RunE = onlyCommands, showHelp
 	}
 	tellUsage(root)
+	root.SetGlobalNormalizationFunc(sameOption)
 	return root
+}
+
+// sameOption gives options of one meaning one name: --top and --last are --limit.
+func sameOption(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "top" || name == "last" {
+		name = "limit"
+	}
+	return pflag.NormalizedName(name)
 }
 
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -103,6 +129,7 @@ type inputFlags struct {
 	app.Inputs
 	startTick string
 	strict    bool
+	newest    bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
@@ -113,6 +140,7 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Run, "run", "", "the run to take: a `number` from 1, or all (default: the last)")
 	flags.IntVar(&f.RecordSize, "record", 0, "the size of a classic log's records in `bytes`, 16 or 24 (default: found out)")
 	flags.StringVar(&f.Encoding, "encoding", "", "the modules file's `encoding`: utf-8, utf-16le, gbk, windows-1252, ... (default: found out)")
+	flags.StringVar(&f.ModulesColumns, "modules-columns", "", "the modules file's `columns` in their order: base, size or end, name, - for others; as base,name,size:dec (default: found out)")
 	flags.StringVar(&f.StartTime, "start-time", "", "the local `time` at the start tick, such as 2013-05-06T14:03:05.123")
 	flags.StringVar(&f.startTick, "start-tick", "", "the `tick` (ms) at the start time")
 	flags.StringVar(&f.IndexCache, "index-cache", "", "the `folder` for the indexes of large logs, which make opening them again quick (default: in the user's cache)")
@@ -121,7 +149,8 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 		// No other verb has durations that could be corrected.
 		flags.BoolVar(&f.Corrected, "corrected", false, "take the recorder's own time, as it measured it, off the durations")
 	}
-	flags.BoolVar(&f.strict, "strict", false, "exit with status 3 if the log is damaged")
+	flags.BoolVar(&f.newest, "newest", false, "of several logs, or of a folder with several, take the one that was written last")
+	flags.BoolVar(&f.strict, "strict", false, "end with status 3 where the log is damaged, has no names at all, or lacks what --where names")
 }
 
 // addSymbolFlags adds the flags that say where symbols are.
@@ -170,6 +199,11 @@ func (f *inputFlags) inputs(cmd *cobra.Command, log string) (app.Inputs, error) 
 			return in, misused("--encoding: %w; an example: --encoding gbk", err)
 		}
 	}
+	if cmd.Flags().Changed("modules-columns") {
+		if err := app.CheckModulesColumns(f.ModulesColumns); err != nil {
+			return in, misused("--modules-columns: %w", err)
+		}
+	}
 	if f.NoIndexCache && f.IndexCache != "" {
 		return in, misused("--index-cache and --no-index-cache exclude each other")
 	}
@@ -183,7 +217,17 @@ func (f *inputFlags) open(cmd *cobra.Command, args []string) (*app.Session, erro
 
 func (f *inputFlags) openWith(cmd *cobra.Command, args []string,
 	open func(context.Context, app.Inputs, app.Progress) (*app.Session, error)) (*app.Session, error) {
-	in, err := f.inputs(cmd, args[0])
+	logs, err := f.logs(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	return f.openLog(cmd, logs[0], open)
+}
+
+// openLog opens a log that logs has returned.
+func (f *inputFlags) openLog(cmd *cobra.Command, log string,
+	open func(context.Context, app.Inputs, app.Progress) (*app.Session, error)) (*app.Session, error) {
+	in, err := f.inputs(cmd, log)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +269,26 @@ func suits(cmd *cobra.Command, s *app.Session) error {
 // finish turns damage into an error if --strict asks for it.
 func (f *inputFlags) finish(s *app.Session) error {
 	if f.strict && s.Damaged() {
-		return errDamaged
+		return strictError("the log is damaged")
 	}
 	return nil
+}
+
+// doubt tells of something by which a check may pass by accident: a warning, or
+// with --strict an error.
+func (f *inputFlags) doubt(cmd *cobra.Command, format string, args ...any) error {
+	text := rows.Visible(fmt.Sprintf(format, args...))
+	if f.strict {
+		return strictError(text)
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", text)
+	return nil
+}
+
+// doubtNames tells of a log in which no function has a name.
+func (f *inputFlags) doubtNames(cmd *cobra.Command, s *app.Session) error {
+	if s.HasNames() {
+		return nil
+	}
+	return f.doubt(cmd, "no function of the log has a name; logparse symbols -v says where symbols were looked for")
 }

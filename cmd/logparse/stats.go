@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -52,14 +53,15 @@ thread. A call counts if its enter is among the rows chosen, and counts whole.
 Total is all time in the calls; nonrecursive, the usual order, leaves out calls
 that were made while another of the function was open. Self is the time that was
 not spent in calls that it made. A call that is still running where the log ends
-counts in these up to there, and in nothing else. Quantiles are right to within a
-sixteenth.
+counts in these up to there, and in nothing else; ≥ says that nothing tells how
+long the program ran on. In which calls it was then stands first. Quantiles are
+right to within a sixteenth.
 
 ` + whereHelp,
 		Example: `  logparse stats LogDetails.dat --sort self --limit 20
   logparse stats LogDetails.dat --where 'in:Render -module:ntdll' --by thread
   logparse stats LogDetails.dat -o stats.csv`,
-		Args: oneLog,
+		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(oneOf("--sort", order, statOrderNames), oneOf("--by", by, statGroups)); err != nil {
 				return err
@@ -85,8 +87,15 @@ sixteenth.
 				}
 				return sum{
 					empty: len(list) == 0,
-					text:  func(w io.Writer) error { return printStats(w, list, by, s.Rows().TimeDigits(), left) },
-					csv:   func(w io.Writer, opt app.SaveOptions) error { return app.WriteStatistics(w, list, opt) },
+					text: func(w io.Writer) error {
+						digits := s.Rows().TimeDigits()
+						printWays(w, s)
+						printUnfinished(w, s.Unfinished(unfinishedCalls), digits)
+						return printStats(w, list, by, digits, left)
+					},
+					table: func(w io.Writer, format string, opt app.SaveOptions) error {
+						return app.WriteStatistics(w, format, list, opt)
+					},
 				}, nil
 			})
 		},
@@ -95,29 +104,94 @@ sixteenth.
 	flags := cmd.Flags()
 	flags.StringVar(&by, "by", "function", "sum up by `what`: function, module or thread (functions of each thread)")
 	flags.StringVar(&order, "sort", "nonrecursive", "the `order`: "+strings.Join(statOrderNames, ", "))
-	flags.IntVar(&limit, "limit", 0, "at most `N` lines (default: all)")
-	f.out.add(cmd, []string{"txt", "csv"}, []string{"csv"})
+	flags.IntVarP(&limit, "limit", "n", 0, "at most `N` lines (default: all)")
+	f.out.add(cmd, []string{"txt", "csv", "jsonl"}, []string{"csv"})
 	completeWith(cmd, "by", statGroups)
 	completeWith(cmd, "sort", statOrderNames)
 	return cmd
 }
 
+// threadLabel is a thread's id and name.
+func threadLabel(f *app.FunctionStat) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d %s", f.Thread, rows.Visible(f.ThreadName)), " ")
+}
+
+// unfinishedThreads and unfinishedCalls bound what printUnfinished says.
+const (
+	unfinishedThreads = 5
+	unfinishedCalls   = 6
+)
+
+// printWays says by which ways in the log was recorded, if that is known, and whether
+// that makes durations wrong.
+func printWays(w io.Writer, s *app.Session) {
+	ways, late := s.Ways()
+	if len(ways) > 0 {
+		fmt.Fprintf(w, "recorded by %s\n", rows.Visible(strings.Join(ways, ", ")))
+	}
+	if late {
+		fmt.Fprintln(w, app.LateLeaves().String())
+	}
+	if len(ways) > 0 || late {
+		fmt.Fprintln(w)
+	}
+}
+
+// printUnfinished says in which calls the threads were when the log ended.
+func printUnfinished(w io.Writer, list []app.Unfinished, digits int) {
+	for i := range list {
+		if i == unfinishedThreads {
+			fmt.Fprintf(w, "... and %d more threads were in calls\n", len(list)-i)
+			break
+		}
+		u := &list[i]
+		names := make([]string, len(u.Functions))
+		for k := range names {
+			names[k] = u.Functions[k].Function
+		}
+		if u.More > 0 {
+			names = append(names, fmt.Sprintf("%d more", u.More))
+		}
+		thread := fmt.Sprintf("thread %d", u.Thread.ID)
+		if u.Thread.Name != "" {
+			thread += " (" + u.Thread.Name + ")"
+		}
+		if u.Stack != 0 {
+			thread = fmt.Sprintf("stack %d of %s", u.Stack, thread)
+		}
+		line := fmt.Sprintf("%s was in %s when the log ended, in the first for %s", thread, strings.Join(names, ", "), appendBounded(u.Bound, u.Lasted, digits))
+		fmt.Fprintln(w, rows.Visible(line))
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
 func printStats(w io.Writer, list []app.FunctionStat, by string, digits, left int) error {
 	out := bufio.NewWriter(w)
+	width := 10
+	if by == "thread" {
+		for i := range list {
+			width = max(width, utf8.RuneCountInString(threadLabel(&list[i])))
+		}
+	}
 	thread := func(text string) {
 		if by == "thread" {
-			fmt.Fprintf(out, "%10s ", text)
+			fmt.Fprintf(out, "%*s ", width, text)
 		}
 	}
 	thread("thread")
 	fmt.Fprintf(out, "%12s %12s %12s %12s %12s %12s %12s %12s %12s  %s\n", "calls", "total", "nonrecursive", "self", "mean", "p50", "p95", "p99", "max", cmp.Or(map[string]string{"module": "module"}[by], "function"))
 	for i := range list {
 		f := &list[i]
-		thread(fmt.Sprint(f.Thread))
+		thread(threadLabel(f))
 		fmt.Fprintf(out, "%12d", f.Calls)
-		for _, ns := range []int64{f.Sum(f.Total), f.Sum(f.NonRecursive), f.Sum(f.Self),
-			f.Single(f.Mean), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
-			fmt.Fprintf(out, " %12s", rows.AppendDuration(nil, ns, digits))
+		for _, ns := range []int64{f.Sum(f.Total), f.Sum(f.NonRecursive)} {
+			fmt.Fprintf(out, " %12s", appendBounded(f.Bound, ns, digits))
+		}
+		fmt.Fprintf(out, " %12s", appendBounded(f.SelfBound, f.Sum(f.Self), digits))
+		for _, ns := range []int64{f.Single(f.Mean), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
+			fmt.Fprintf(out, " %12s", appendBounded(f.SingleBound, ns, digits))
 		}
 		out.WriteString("  ")
 		switch {

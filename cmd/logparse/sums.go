@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,7 +17,9 @@ import (
 // tableFlags are the flags of verbs that print a table of their own or save it.
 type tableFlags struct {
 	target, format string
+	asJSON         bool
 	opt            app.SaveOptions
+	there          replaceFlags
 	// formats are those that there are, and crlf those in which lines may end
 	// as Windows has it.
 	formats, crlf []string
@@ -26,14 +29,22 @@ func (f *tableFlags) add(cmd *cobra.Command, formats, crlf []string) {
 	f.formats, f.crlf = formats, crlf
 	flags := cmd.Flags()
 	flags.StringVarP(&f.target, "output", "o", "-", "the `file` to write; - is the standard output")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line, as --format jsonl does")
 	flags.StringVar(&f.format, "format", "", "the `format`: "+strings.Join(formats, ", ")+" (default: by the file's extension, else txt)")
 	flags.BoolVar(&f.opt.BOM, "bom", false, "begin csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&f.opt.CRLF, "crlf", false, "end lines of "+strings.Join(crlf, " and ")+" as Windows does")
+	f.there.add(cmd)
 	flags.BoolVar(&f.opt.Raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
 	completeWith(cmd, "format", formats)
 }
 
 func (f *tableFlags) check(cmd *cobra.Command) error {
+	if f.asJSON {
+		if cmd.Flags().Changed("format") && f.format != "jsonl" {
+			return misused("--json stands for --format jsonl, and %s was given, too", f.format)
+		}
+		f.format = "jsonl"
+	}
 	if f.format == "" {
 		if f.format = strings.ToLower(strings.TrimPrefix(filepath.Ext(f.target), ".")); f.target == "-" || f.format == "" {
 			f.format = "txt"
@@ -42,7 +53,18 @@ func (f *tableFlags) check(cmd *cobra.Command) error {
 	if err := oneOf("the format, by extension or --format,", f.format, f.formats); err != nil {
 		return err
 	}
-	return cmp.Or(only(cmd, "bom", f.format, "csv"), only(cmd, "crlf", f.format, f.crlf...), only(cmd, "raw-csv", f.format, "csv"))
+	if err := cmp.Or(only(cmd, "bom", f.format, "csv"), only(cmd, "crlf", f.format, f.crlf...), only(cmd, "raw-csv", f.format, "csv")); err != nil {
+		return err
+	}
+	if f.target == "-" {
+		return nil
+	}
+	var older []string
+	if _, err := os.Stat(f.target); err == nil {
+		older = []string{f.target}
+	}
+	_, err := f.there.mayReplace(cmd, older, f.format, false)
+	return err
 }
 
 // write has write make the table, on the standard output or in a file.
@@ -70,12 +92,13 @@ type sum struct {
 	// empty says that there is nothing in it.
 	empty bool
 	text  func(w io.Writer) error
-	csv   func(w io.Writer, opt app.SaveOptions) error
+	// table writes it as csv or jsonl.
+	table func(w io.Writer, format string, opt app.SaveOptions) error
 }
 
 // run opens the log, has sumUp sum up the rows chosen and writes what that made.
 func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context.Context, s *app.Session, chosen app.Selection, p app.Progress) (sum, error)) error {
-	if err := cmp.Or(f.where.check(), f.out.check(cmd)); err != nil {
+	if err := cmp.Or(f.where.check(cmd, &f.inputFlags), f.out.check(cmd)); err != nil {
 		return err
 	}
 	s, err := f.open(cmd, args)
@@ -83,6 +106,9 @@ func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context
 		return err
 	}
 	defer s.Close()
+	if err := cmp.Or(f.doubtNames(cmd, s), f.where.doubt(cmd, &f.inputFlags, s)); err != nil {
+		return err
+	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
 	made, err := sumUp(cmd.Context(), s, f.where.selection(), p.report)
@@ -102,8 +128,8 @@ func (f *sumFlags) run(cmd *cobra.Command, args []string, sumUp func(ctx context
 	corrected := s.Inputs().Corrected
 	f.out.opt.Header.Corrected = corrected
 	err = f.out.write(cmd, s, func(w io.Writer) error {
-		if f.out.format == "csv" {
-			return made.csv(w, f.out.opt)
+		if f.out.format != "txt" {
+			return made.table(w, f.out.format, f.out.opt)
 		}
 		if corrected {
 			fmt.Fprintf(w, "%s\n\n", app.CorrectedNote)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -47,7 +46,7 @@ mismatched    a file was found that belongs to another build: no names, or
 unverified    nothing was recorded to check by
 not found     no file was found; -v lists every place looked at`,
 		Example: `  logparse symbols LogDetails.dat --symbols C:\build\pdb -v`,
-		Args:    oneLog,
+		Args:    logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := in.open(cmd, args)
 			if err != nil {
@@ -85,9 +84,7 @@ func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) err
 		for _, a := range m.Attempts {
 			j.Looked = append(j.Looked, jsonAttempt{a.Path, a.Outcome.String()})
 		}
-		encode := json.NewEncoder(out)
-		encode.SetEscapeHTML(false)
-		return encode.Encode(j)
+		return printJSON(out, j)
 	}
 	fmt.Fprintf(out, "%#18x %#10x %9d  %-12s %s\n", m.Base, m.Size, m.Records, m.Status, rows.Visible(m.Path))
 	if m.Identity != "-" {

@@ -30,7 +30,7 @@ callers below it. Calls that are not among the rows chosen count in no line.
 		Example: `  logparse tree LogDetails.dat --min-percent 1 --depth 8
   logparse tree LogDetails.dat --bottom-up --where 'module:app'
   logparse tree LogDetails.dat --by-thread -o tree.csv`,
-		Args: oneLog,
+		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if percent < 0 || percent > 100 {
 				return misused("--min-percent is 0 to 100, not %g", percent)
@@ -54,7 +54,9 @@ callers below it. Calls that are not among the rows chosen count in no line.
 				return sum{
 					empty: empty,
 					text:  func(w io.Writer) error { return printTree(w, tree, s.Rows().TimeDigits()) },
-					csv:   func(w io.Writer, opt app.SaveOptions) error { return app.WriteTree(w, tree, opt) },
+					table: func(w io.Writer, format string, opt app.SaveOptions) error {
+						return app.WriteTree(w, format, tree, opt)
+					},
 				}, nil
 			})
 		},
@@ -65,7 +67,7 @@ callers below it. Calls that are not among the rows chosen count in no line.
 	flags.BoolVar(&opt.ByThread, "by-thread", false, "a tree for each thread")
 	flags.Float64Var(&percent, "min-percent", 0, "leave out what took less than so many `percent` of all time")
 	flags.IntVar(&depth, "depth", 0, "at most so many `levels` (default: all)")
-	f.out.add(cmd, []string{"txt", "csv"}, []string{"csv"})
+	f.out.add(cmd, []string{"txt", "csv", "jsonl"}, []string{"csv"})
 	return cmd
 }
 
@@ -93,6 +95,11 @@ func stillRunning(calls int64) string {
 	return fmt.Sprintf("  (%d running)", calls)
 }
 
+// appendBounded writes a duration with the sign of its bound.
+func appendBounded(b rows.Bound, ns int64, digits int) []byte {
+	return rows.AppendDuration(rows.AppendBound(nil, b, ns), ns, digits)
+}
+
 func printTree(w io.Writer, tree *app.Tree, digits int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function")
@@ -101,8 +108,8 @@ func printTree(w io.Writer, tree *app.Tree, digits int) error {
 		if tree.Total > 0 {
 			share = 100 * float64(n.Total) / float64(tree.Total)
 		}
-		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s%s\n", rows.AppendDuration(nil, n.Total, digits), share,
-			rows.AppendDuration(nil, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()), stillRunning(n.Running))
+		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s%s\n", appendBounded(n.Bound, n.Total, digits), share,
+			appendBounded(n.SelfBound, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()), stillRunning(n.Running))
 		return true
 	})
 	return out.Flush()

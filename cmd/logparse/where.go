@@ -17,21 +17,56 @@ const whereHelp = `EXPR chooses rows by terms column:value, which all must hold:
 for names that contain it, func:=Draw for the name itself, func:~^Draw for a
 regular expression; dur:>5ms, time:1.5s..2s, depth:<10 compare. "or", "not" or
 a - before a term, and parentheses join them; in:Render is all that happens
-inside calls of Render. docs/filters.md has all of it.`
+inside calls of Render. docs/filters.md has all of it. A name that the log does
+not have is warned of, and with --strict an error.`
 
-// whereFlag is the flag that chooses rows.
-type whereFlag struct{ text string }
-
-func (f *whereFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.text, "where", "", "take only the rows for which `EXPR` holds, such as 'func:Draw dur:>5ms'")
+// whereFlag is the flag that chooses rows. Given more than once, all of its
+// expressions must hold.
+type whereFlag struct {
+	texts []string
+	// text is all of them as one.
+	text string
 }
 
-// check reports a mistake in the expression, before anything is opened.
-func (f *whereFlag) check() error {
+func (f *whereFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.texts, "where", nil, "take only the rows for which `EXPR` holds, such as 'func:Draw dur:>5ms'; of several all must hold")
+}
+
+// check reports a mistake in the expressions, before anything is opened.
+func (f *whereFlag) check(cmd *cobra.Command, in *inputFlags) error {
+	var parts []*filter.Expr
+	for _, text := range f.texts {
+		e, err := filter.Parse(text)
+		if err != nil {
+			return misused("--where %w", err)
+		}
+		if e.IsAll() {
+			if err := in.doubt(cmd, "--where %q is empty, so it leaves out no rows", text); err != nil {
+				return err
+			}
+			continue
+		}
+		parts = append(parts, e)
+	}
+	f.text = filter.Join(parts).String()
+	if len(parts) == 1 && len(f.texts) == 1 {
+		f.text = f.texts[0]
+	}
 	if _, err := filter.Parse(f.text); err != nil {
 		return misused("--where %w", err)
 	}
 	return nil
+}
+
+// doubt tells of names in the expressions that the log does not have.
+func (f *whereFlag) doubt(cmd *cobra.Command, in *inputFlags, s *app.Session) error {
+	missing, err := s.Unmatched(cmd.Context(), f.text)
+	for _, term := range missing {
+		if err == nil {
+			err = in.doubt(cmd, "--where %s: nothing in the log has that", term)
+		}
+	}
+	return err
 }
 
 func (f *whereFlag) selection() app.Selection { return app.Selection{Where: f.text} }

@@ -122,7 +122,7 @@ func TestStats(t *testing.T) {
 	if saved, err := os.ReadFile(path); err != nil || len(table(t, string(saved))) == 0 {
 		t.Errorf("saved %q, %v", saved, err)
 	}
-	for _, args := range [][]string{{"--by", "line"}, {"--sort", "x"}, {"--format", "jsonl"}, {"-o", "x.html"}} {
+	for _, args := range [][]string{{"--by", "line"}, {"--sort", "x"}, {"--format", "json"}, {"-o", "x.html"}} {
 		if code, _, errs := logparse(append([]string{"stats", sampleDir}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit status %d: %s", args, code, errs)
 		}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package main
+
+// ignoreBrokenPipes has nothing to do: writing to a pipe without a reader is an
+// error here.
+func ignoreBrokenPipes() {}
