@@ -26,6 +26,9 @@ type FunctionCost struct {
 	// Named says that it is a name.
 	Named          bool
 	Module, Source string
+	// System says that it belongs to the compiler's library or to a header of the
+	// system, and not to the program.
+	System bool
 	// Events counts its rows, enters and leaves.
 	Events int64
 	// Overhead is the recorder's time for them, an estimate.
@@ -88,6 +91,7 @@ func (s *Session) Advise(eventCost time.Duration) Advice {
 			}
 			f.Function = s.unnamed(int(address.Run), p.module, whole)
 		}
+		f.System = ofSystem(&f)
 		k, ok := index[key{f.Module, f.Function}]
 		if !ok {
 			k = len(a.Functions)
@@ -142,11 +146,106 @@ func (s *Session) runSpan(r *sessionRun) time.Duration {
 	return time.Duration(max(s.lastTime(r)-r.zero, 0))
 }
 
+const (
+	// leastShare is the share of the events from which on a function is worth
+	// leaving out, and leastEvents how many they must be.
+	leastShare  = 0.01
+	leastEvents = 64
+)
+
+// Choose returns the functions to leave out: those of the compiler's library and
+// of the system's headers, if they have a share of the events worth it, and of the
+// program's own at most so many that have, the costliest first. Never more than half
+// of the program's own are chosen, and not main, so that what is left still shows
+// what the program did.
+func (a *Advice) Choose(most int) (system, own []FunctionCost) {
+	var named int
+	var ofSystem, ofOwn int64
+	for _, f := range a.Functions {
+		switch {
+		case f.System:
+			system = append(system, f)
+			ofSystem += f.Events
+		case f.Named:
+			named++
+			ofOwn += f.Events
+		}
+	}
+	if float64(ofSystem) < leastShare*float64(a.Events) || ofSystem < leastEvents {
+		system, ofOwn = nil, a.Events
+	}
+	most = min(most, named/2)
+	for _, f := range a.Functions {
+		if len(own) < most && f.Named && !f.System && f.Function != "main" && f.Events >= leastEvents && float64(f.Events) >= leastShare*float64(ofOwn) {
+			own = append(own, f)
+		}
+	}
+	return system, own
+}
+
+// ofSystem reports whether a function belongs to the compiler's library or to a
+// header of the system, by its source file, and where that is not known by its name.
+func ofSystem(f *FunctionCost) bool {
+	if !f.Named {
+		return false
+	}
+	if f.Source != "" {
+		return systemFolder(f.Source) != ""
+	}
+	for _, name := range systemNames {
+		if strings.HasPrefix(f.Function, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// systemNames are how names of the compiler's library begin.
+var systemNames = []string{"std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete"}
+
+// systemFolder returns the folder of headers that a source file lies in, if it is
+// one of the compiler or the system, up to which their paths are alike; "" for none.
+func systemFolder(source string) string {
+	path := strings.ReplaceAll(source, `\`, "/")
+	lower := strings.ToLower(path)
+	if strings.HasPrefix(lower, "/usr/include/") {
+		return "/usr/include"
+	}
+	for _, part := range []string{"/lib/gcc/", "/include/c++/", "/vc/tools/msvc/", "/windows kits/", "/microsoft visual studio/"} {
+		if i := strings.Index(lower, part); i >= 0 {
+			return path[:i+len(part)-1]
+		}
+	}
+	return ""
+}
+
+// ExcludeSystem makes the texts that exclude what lies in the system's headers.
+func ExcludeSystem(functions []FunctionCost) Exclusion {
+	folders := []string{"/usr/include", "/usr/lib/gcc"}
+	var patterns []string
+	for _, f := range functions {
+		if folder := systemFolder(f.Source); folder != "" && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+		for _, name := range systemNames {
+			if strings.HasPrefix(f.Function, name) && !slices.Contains(patterns, name+"*") {
+				patterns = append(patterns, name+"*")
+			}
+		}
+	}
+	slices.Sort(patterns)
+	e := Exclusion{Files: gccList("-finstrument-functions-exclude-file-list=", folders)}
+	if len(patterns) > 0 {
+		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(strings.Join(patterns, ","))
+	}
+	return e
+}
+
 // An Exclusion is ready-made text that keeps functions from being recorded.
 type Exclusion struct {
 	// Functions and Files are options of gcc, quoted for a POSIX shell. Files
-	// excludes the source files that have these functions, with all others in
-	// them. Both are "" where there is nothing to name.
+	// excludes the source files of which no other function is in the log. Both are
+	// "" where there is nothing to name.
 	Functions, Files string
 	// Recorder is a setting of our recorder's environment, "" where it can
 	// name none of them.
@@ -156,12 +255,14 @@ type Exclusion struct {
 	// Also are other functions of the log that gcc's option hits, because it
 	// looks for its names anywhere within a function's.
 	Also []string
-	// Left are those which gcc's option cannot name.
+	// Left are those which gcc's option cannot name, or not without main or most of
+	// what is to stay.
 	Left []string
 }
 
-// Exclude makes the texts that exclude functions; all are those of the log.
-func Exclude(functions, all []FunctionCost) Exclusion {
+// Exclude makes the texts that exclude functions; all are those of the log. Of
+// system the recorder's setting leaves out all, too.
+func Exclude(functions, system, all []FunctionCost) Exclusion {
 	var e Exclusion
 	var names, files, patterns []string
 	add := func(list *[]string, s string) {
@@ -180,16 +281,39 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 		} else {
 			add(&e.Unlisted, f.Function)
 		}
-		if name, ok := gccName(f.Function); ok {
+	}
+	// What stays, and its files.
+	var stay []string
+	kept := make(map[string]bool)
+	for _, f := range all {
+		if f.Named && !f.System && !chosen[f.Function] {
+			stay = append(stay, gccPrinted(f.Function))
+			kept[baseName(f.Source)] = true
+		}
+	}
+	for _, f := range functions {
+		if !f.Named {
+			continue
+		}
+		name, ok := gccName(f.Function)
+		hit := 0
+		for _, s := range stay {
+			if strings.Contains(s, name) {
+				hit++
+				ok = ok && s != "main"
+			}
+		}
+		if ok && 2*hit <= len(stay) {
 			add(&names, name)
 		} else {
 			add(&e.Left, f.Function)
 		}
-		source := strings.ReplaceAll(f.Source, `\`, "/")
-		add(&files, source[strings.LastIndexByte(source, '/')+1:])
+		if file := baseName(f.Source); !kept[file] {
+			add(&files, file)
+		}
 	}
 	for _, f := range all {
-		if !f.Named || chosen[f.Function] {
+		if !f.Named || f.System || chosen[f.Function] {
 			continue
 		}
 		seen := gccPrinted(f.Function)
@@ -200,9 +324,18 @@ func Exclude(functions, all []FunctionCost) Exclusion {
 	e.Functions = gccList("-finstrument-functions-exclude-function-list=", names)
 	e.Files = gccList("-finstrument-functions-exclude-file-list=", files)
 	if len(patterns) > 0 {
-		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(strings.Join(patterns, ","))
+		before, _ := strings.CutPrefix(ExcludeSystem(system).Recorder, "LOGREC_EXCLUDE=")
+		if before = strings.Trim(before, "'"); before != "" {
+			before += ","
+		}
+		e.Recorder = "LOGREC_EXCLUDE=" + shellQuote(before+strings.Join(patterns, ","))
 	}
 	return e
+}
+
+// baseName is the name of a source file of any system, without its folder.
+func baseName(source string) string {
+	return source[strings.LastIndexAny(source, `/\`)+1:]
 }
 
 // recorderPattern returns a function's name as the recorder's lists have it,

@@ -105,7 +105,7 @@ func TestExclude(t *testing.T) {
 		return FunctionCost{Function: name, Named: true, Source: source}
 	}
 	chosen := []FunctionCost{f("app::get", "/src/a,b.cpp"), f("app::twice<int>", `C:\src\it's.cpp`), f("f::{lambda}::operator()", ""), {Function: "x.exe+0x10"}}
-	e := Exclude(chosen, append(chosen, f("app::getAll", ""), f("app::twice<double>", ""), f("app::other", "")))
+	e := Exclude(chosen, nil, append(chosen, f("app::getAll", ""), f("app::twice<double>", ""), f("app::other", ""), f("app::more", "")))
 	if want := `'-finstrument-functions-exclude-function-list=app::get,app::twice'`; e.Functions != want {
 		t.Errorf("got %s, want %s", e.Functions, want)
 	}
@@ -115,19 +115,20 @@ func TestExclude(t *testing.T) {
 	if want := `LOGREC_EXCLUDE='app::get,app::twice,f::{lambda}::operator()'`; e.Recorder != want || len(e.Unlisted) > 0 {
 		t.Errorf("got %s and %q, want %s", e.Recorder, e.Unlisted, want)
 	}
-	if e := Exclude([]FunctionCost{f("A::operator*", "")}, nil); e.Recorder != "" || !slices.Equal(e.Unlisted, []string{"A::operator*"}) {
+	if e := Exclude([]FunctionCost{f("A::operator*", "")}, nil, nil); e.Recorder != "" || !slices.Equal(e.Unlisted, []string{"A::operator*"}) {
 		t.Errorf("of what no list can name: %q, %q", e.Recorder, e.Unlisted)
 	}
 	if !slices.Equal(e.Also, []string{"app::getAll", "app::twice<double>"}) || !slices.Equal(e.Left, []string{"f::{lambda}::operator()"}) {
 		t.Errorf("also %q, left %q", e.Also, e.Left)
 	}
-	if e := Exclude([]FunctionCost{{Function: "x.exe+0x10"}}, nil); e.Functions != "" || e.Files != "" || e.Recorder != "" {
+	if e := Exclude([]FunctionCost{{Function: "x.exe+0x10"}}, nil, nil); e.Functions != "" || e.Files != "" || e.Recorder != "" {
 		t.Errorf("of functions without names: %+v", e)
 	}
 }
 
-// TestExcludeCompiles gives the options to gcc by a shell.
-func TestExcludeCompiles(t *testing.T) {
+// gnuCompiler is g++ for x86-64.
+func gnuCompiler(t *testing.T) string {
+	t.Helper()
 	gcc, err := exec.LookPath("g++")
 	if err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("no g++ for x86-64")
@@ -135,6 +136,12 @@ func TestExcludeCompiles(t *testing.T) {
 	if out, _ := exec.Command(gcc, "--version").Output(); !strings.Contains(string(out), "Free Software Foundation") {
 		t.Skip("g++ is another compiler")
 	}
+	return gcc
+}
+
+// TestExcludeCompiles gives the options to gcc by a shell.
+func TestExcludeCompiles(t *testing.T) {
+	gcc := gnuCompiler(t)
 	dir := t.TempDir()
 	source := `template<class T> struct Vec { T at(int i); };
 template<class T> T Vec<T>::at(int i) { return T(i); }
@@ -159,7 +166,7 @@ int kept(int a) { return hidden(a); }
 		"app::Shape::operator<", "app::(anonymous namespace)::hidden"} {
 		list = append(list, FunctionCost{Function: name, Named: true, Source: "/src/it's a,b.cpp"})
 	}
-	e := Exclude(list, list)
+	e := Exclude(list, nil, list)
 	for option, want := range map[string]int{"": 8, e.Functions: 1, e.Files: 0} {
 		cmd := exec.Command("sh", "-c", gcc+` -S -o - -O0 -finstrument-functions `+option+` "it's a,b.cpp"`)
 		cmd.Dir = dir
@@ -169,6 +176,101 @@ int kept(int a) { return hidden(a); }
 		}
 		if got := strings.Count(string(out), "call\t__cyg_profile_func_enter"); got != want {
 			t.Errorf("with %s %d functions are recorded, want %d", option, got, want)
+		}
+	}
+}
+
+// TestChoose never leaves out the whole program, and what is not its own first.
+func TestChoose(t *testing.T) {
+	own := func(name string, events int64) FunctionCost {
+		return FunctionCost{Function: name, Named: true, Source: "/home/me/" + name + ".cpp", Events: events}
+	}
+	std := func(name string, events int64) FunctionCost {
+		f := FunctionCost{Function: "std::" + name, Named: true, Source: "/usr/include/c++/12/bits/x.h", Events: events}
+		f.System = ofSystem(&f)
+		return f
+	}
+	for _, test := range []struct {
+		name      string
+		functions []FunctionCost
+		most      int
+		want      string
+	}{
+		{"few calls", []FunctionCost{own("work", 38), own("pause", 38), own("main", 2)}, 20, ""},
+		{"all of it", []FunctionCost{own("work", 3800), own("pause", 3800), own("main", 2)}, 20, "work"},
+		{"main", []FunctionCost{own("main", 5000), own("leaf", 4000), own("other", 3)}, 20, "leaf"},
+		{"alone", []FunctionCost{own("leaf", 4000)}, 20, ""},
+		{"half", []FunctionCost{own("a", 4000), own("b", 4000), own("c", 4000), own("d", 4000), own("e", 4000)}, 20, "a b"},
+		{"most", []FunctionCost{own("a", 4000), own("b", 4000), own("c", 4000), own("d", 4000), own("e", 4000)}, 1, "a"},
+		{"std", []FunctionCost{std("move", 80000), std("end", 10), own("work", 38), own("pause", 38), own("main", 2)}, 20, "std::move std::end |"},
+		{"both", []FunctionCost{std("move", 80000), own("leaf", 300), own("work", 2), own("main", 2)}, 20, "std::move | leaf"},
+		{"little of std", []FunctionCost{own("leaf", 30000), std("move", 30), own("work", 2), own("main", 2)}, 20, "leaf"},
+		{"no names", []FunctionCost{{Function: "a+0x10", Events: 1000}, {Function: "a+0x20", Events: 1000}}, 20, ""},
+	} {
+		a := Advice{Functions: test.functions}
+		for _, f := range test.functions {
+			a.Events += f.Events
+		}
+		system, chosen := a.Choose(test.most)
+		var words []string
+		for _, f := range system {
+			words = append(words, f.Function)
+		}
+		if len(system) > 0 {
+			words = append(words, "|")
+		}
+		for _, f := range chosen {
+			words = append(words, f.Function)
+		}
+		if got := strings.Join(words, " "); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		// The options leave main and most of the rest, too.
+		e := Exclude(chosen, system, a.Functions)
+		if strings.Contains(e.Files, "main.cpp") || len(system) > 0 && len(chosen) > 0 && e.Recorder != "LOGREC_EXCLUDE='std::*,leaf'" {
+			t.Errorf("%s: %+v", test.name, e)
+		}
+	}
+	e := Exclude([]FunctionCost{own("in", 4000)}, nil, []FunctionCost{own("in", 4000), own("main", 2), own("x", 2), own("y", 2)})
+	if e.Functions != "" || len(e.Left) != 1 || e.Files == "" {
+		t.Errorf("in, which is part of main: %+v", e)
+	}
+	for source, want := range map[string]string{
+		"/usr/include/c++/12/chrono": "/usr/include", "/usr/include/stdio.h": "/usr/include", "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h": "/usr/lib/gcc",
+		"/opt/gcc-13/include/c++/13/vector": "/opt/gcc-13/include/c++", `C:\mingw64\include\c++\13\vector`: "C:/mingw64/include/c++",
+		`C:\Program Files\Microsoft Visual Studio\2022\Community\VC\Tools\MSVC\14.3\include\vector`: "C:/Program Files/Microsoft Visual Studio/2022/Community/VC/Tools/MSVC",
+		"/home/me/include/vector": "", "vector": "", "": "",
+	} {
+		if got := systemFolder(source); got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+}
+
+// TestExcludeSystemCompiles leaves out all but a small program's own functions.
+func TestExcludeSystemCompiles(t *testing.T) {
+	gcc := gnuCompiler(t)
+	dir := t.TempDir()
+	source := `#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+static int work(int n) { std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(i); std::sort(v.begin(), v.end()); return v[n / 2]; }
+static void pause(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+int main() { auto begin = std::chrono::steady_clock::now(); pause(work(3)); return (std::chrono::steady_clock::now() - begin).count() < 0; }
+`
+	if err := os.WriteFile(filepath.Join(dir, "a.cpp"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for option, own := range map[string]bool{"": false, ExcludeSystem(nil).Files: true} {
+		cmd := exec.Command("sh", "-c", gcc+` -S -o - -O0 -finstrument-functions `+option+` a.cpp`)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if got := strings.Count(string(out), "call\t__cyg_profile_func_enter"); own && got != 3 || !own && got < 50 {
+			t.Errorf("with %s %d functions are recorded", option, got)
 		}
 	}
 }

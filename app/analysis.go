@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"logparser/calls"
@@ -128,6 +129,7 @@ type Frame struct {
 	// Elapsed is the time of its enter since the first row, Duration that of
 	// the call or [rows.NoDuration], both in nanoseconds.
 	Elapsed, Duration int64
+	Bound             rows.Bound // of Duration
 	// Note is the mark of the pairing: open, no leave.
 	Note string
 }
@@ -185,7 +187,7 @@ func (s *Session) Stack(row int64) ([]Frame, error) {
 		default:
 			r.Duration, r.Note = rows.NoDuration, calls.NoEnter.String()
 		}
-		f.Duration, f.Note = r.Duration, r.Note
+		f.Duration, f.Bound, f.Note = r.Duration, r.Bound, r.Note
 		list[k] = f
 	}
 	return list, nil
@@ -250,20 +252,25 @@ func (s *Session) RowAtTime(elapsed int64) int64 {
 // the calls that it made, and never below 0.
 type FunctionStat struct {
 	FunctionRef
-	// Thread is the id of the thread if the statistics are by thread.
-	Thread   uint32
-	ByThread bool
-	// Calls counts the enters; Timed those of them that also have a leave, Running
-	// those that have none because the log ends before it.
+	// Thread is the id of the thread if the statistics are by thread, and ThreadName
+	// its name, "" for none.
+	Thread     uint32
+	ByThread   bool
+	ThreadName string
+	// Calls counts the enters; Timed those of them of which is known when they ended,
+	// with a leave or their thread, Running those that had not when the log did.
 	Calls, Timed, Running int64
-	// Total is all the time in the calls, in those that are running up to the last
-	// record of their run; Self what was not spent in calls that they made;
+	// Total is all the time in the calls, in those that are running up to the end of
+	// their run; Self what was not spent in calls that they made;
 	// NonRecursive leaves out what was spent while another call of the function was
 	// open on the thread.
 	Total, Self, NonRecursive int64
-	// Mean to Max are of the durations of single calls that have a leave. Quantiles
+	// Mean to Max are of the durations of single calls that have ended. Quantiles
 	// are right to within 1/16.
 	Mean, Min, P50, P95, P99, Max int64
+	// Bound says how far Total and NonRecursive can be relied on, SelfBound how far Self and
+	// SingleBound how far Mean to Max.
+	Bound, SelfBound, SingleBound rows.Bound
 	// Durations is the histogram, by rising durations, without empty bars.
 	Durations []Bar
 }
@@ -283,6 +290,15 @@ func (f *FunctionStat) Single(ns int64) int64 {
 		return rows.NoDuration
 	}
 	return ns
+}
+
+// MeanDigits returns the digits of a second that Mean is worth, where single times
+// are worth so many: a mean of several is worth three more.
+func (f *FunctionStat) MeanDigits(digits int) int {
+	if f.Timed > 1 {
+		return min(digits+3, 9)
+	}
+	return digits
 }
 
 // A Bar counts durations of From and more, and less than To, in nanoseconds.
@@ -345,15 +361,22 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	if err != nil {
 		return nil, err
 	}
-	list := make([]FunctionStat, len(stats))
+	names := s.recordedNames()
+	list, endKnown := make([]FunctionStat, len(stats)), s.endKnown()
+	_, late := s.Ways()
 	for i := range stats {
 		st := &stats[i]
 		f := FunctionStat{
 			FunctionRef: refs[st.Group], Calls: st.Calls, Timed: st.Timed, Running: st.Running.Calls,
 			Total: st.Sum + st.Running.Sum, Self: st.Self + st.Running.Self, NonRecursive: st.NonRecursive + st.Running.NonRecursive,
 		}
+		f.Bound, f.SelfBound = sumBounds(f.Timed, f.Running, endKnown, late)
+		if late {
+			f.SingleBound = rows.AtMost
+		}
 		if perThread {
 			f.ByThread, f.Thread = true, src.ThreadID(st.Thread)
+			f.ThreadName = names[f.Thread]
 		}
 		if st.Timed > 0 {
 			f.Mean, f.Min, f.Max = st.Mean(), st.Min, st.Max
@@ -368,6 +391,66 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
 	})
 	return list, nil
+}
+
+// An Unfinished is a thread that was in calls when the log ended.
+type Unfinished struct {
+	Thread Thread
+	// Stack is the number of the stack, 0 for the thread's own; else the thread is the
+	// one that was on it first.
+	Stack uint32
+	// Functions are those of the calls, the innermost first, and More how many there
+	// are around them.
+	Functions []FunctionRef
+	More      int
+	// Lasted is how long the innermost call had lasted, in nanoseconds.
+	Lasted int64
+	Bound  rows.Bound
+}
+
+// Unfinished returns the threads that were in calls when the log ended, by rising id,
+// and of each at most so many calls. While a log is followed there are none.
+func (s *Session) Unfinished(most int) []Unfinished {
+	if s.live.Load() {
+		return nil
+	}
+	threads, depths := s.table.OpenAtEnd(most)
+	if len(threads) == 0 {
+		return nil
+	}
+	names, g, endKnown := s.threadNames(), s.groups(), s.endKnown()
+	end := s.endTime(&s.runs()[len(s.runs())-1])
+	list := make([]Unfinished, len(threads))
+	for i, calls := range threads {
+		id := s.table.ThreadID(calls[0].Thread)
+		u := Unfinished{Thread: Thread{ID: id, Name: names[id]}, More: depths[i] - len(calls), Lasted: max(0, end-calls[0].Time)}
+		u.Bound, _ = sumBounds(0, 1, endKnown, false)
+		_, u.Stack = s.table.Stack(calls[0].Thread)
+		for k := range calls {
+			u.Functions = append(u.Functions, g.ref(calls[k].Address))
+		}
+		list[i] = u
+	}
+	slices.SortStableFunc(list, func(a, b Unfinished) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
+	return list
+}
+
+// sumBounds says how far sums of durations can be relied on, and of self times, of which
+// so many are of calls that have ended and that were running when the log did.
+func sumBounds(timed, running int64, endKnown, late bool) (sum, self rows.Bound) {
+	atLeast, atMost := running > 0 && !endKnown, timed > 0 && late
+	switch {
+	case atLeast && atMost:
+		sum = rows.About
+	case atLeast:
+		sum = rows.AtLeast
+	case atMost:
+		sum = rows.AtMost
+	}
+	if self = sum; late {
+		self = rows.About
+	}
+	return sum, self
 }
 
 // whereOf makes the predicate of a selection, nil for all rows.
@@ -411,9 +494,10 @@ type Tree struct {
 type TreeNode struct {
 	FunctionRef
 	// Thread is the thread's id in trees by thread. A root of such a tree has an
-	// empty Function and stands for the thread.
-	Thread   uint32
-	ByThread bool
+	// empty Function and stands for the thread, whose name is ThreadName, "" for none.
+	Thread     uint32
+	ByThread   bool
+	ThreadName string
 	// Other says that the node stands for functions that had no room in the
 	// tree; its Function is empty.
 	Other bool
@@ -424,7 +508,9 @@ type TreeNode struct {
 	// caller; Total then leaves out calls made while another of the function was
 	// open.
 	Calls, Timed, Running, Total, Self int64
-	Children                           []*TreeNode
+	// Bound says how far Total can be relied on, SelfBound how far Self.
+	Bound, SelfBound rows.Bound
+	Children         []*TreeNode
 }
 
 // Label is the function's name, or what the node stands for instead.
@@ -435,7 +521,7 @@ func (n *TreeNode) Label() string {
 	case n.Other:
 		return "(others)"
 	case n.ByThread:
-		return "thread " + decimal(n.Thread)
+		return strings.TrimSuffix("thread "+decimal(n.Thread)+" "+n.ThreadName, " ")
 	}
 	return ""
 }
@@ -476,7 +562,9 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if err != nil || len(tree.Nodes) == 0 {
 		return &Tree{}, err
 	}
-	nodes := make([]TreeNode, len(tree.Nodes))
+	names := s.recordedNames()
+	nodes, endKnown := make([]TreeNode, len(tree.Nodes)), s.endKnown()
+	_, late := s.Ways()
 	for i := range nodes {
 		from, n := &tree.Nodes[i], &nodes[i]
 		if from.Group != index.NoGroup {
@@ -484,8 +572,10 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		}
 		if from.Thread != index.AllThreads {
 			n.ByThread, n.Thread = true, src.ThreadID(from.Thread)
+			n.ThreadName = names[n.Thread]
 		}
 		n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
+		n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
 		if children := tree.Children(int32(i)); len(children) > 0 {
 			n.Children = make([]*TreeNode, len(children))
 			for k, c := range children {

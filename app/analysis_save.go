@@ -14,7 +14,7 @@ import (
 // Durations are in microseconds.
 func (s *Session) SaveStatistics(ctx context.Context, path string, list []FunctionStat, opt SaveOptions) error {
 	opt.Header.Corrected = s.in.Corrected
-	return s.SaveTable(ctx, path, func(w io.Writer) error { return WriteStatistics(w, list, opt) })
+	return s.SaveTable(ctx, path, func(w io.Writer) error { return WriteStatistics(w, "csv", list, opt) })
 }
 
 // SaveTable has write make the content of a file that is not one of the
@@ -38,13 +38,13 @@ func durationColumns(columns []string, opt *SaveOptions) []string {
 	return columns
 }
 
-// WriteStatistics writes statistics as csv. Of the header of the options only
-// Corrected counts. docs/formats.md has the columns.
-func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
+// WriteStatistics writes statistics in a format: csv or jsonl. Of the header of the
+// options only Corrected counts. docs/formats.md has the columns.
+func WriteStatistics(w io.Writer, format string, list []FunctionStat, opt SaveOptions) error {
 	columns := durationColumns([]string{"function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "nonrecursive_us",
-		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us"}, &opt)
+		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us", "thread_name"}, &opt)
 	var cells []string
-	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
+	return writeTable(w, format, opt, columns, len(list), func(i int) []string {
 		f := &list[i]
 		thread := ""
 		if f.ByThread {
@@ -55,15 +55,23 @@ func WriteStatistics(w io.Writer, list []FunctionStat, opt SaveOptions) error {
 			f.Single(f.Mean), f.Single(f.Min), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
 			cells = append(cells, string(rows.AppendMicroseconds(nil, ns)))
 		}
-		return cells
+		return append(cells, f.ThreadName)
 	})
 }
 
-// WriteTree writes a call tree as csv: its nodes, each before its children. Of
-// the header of the options only Corrected counts.
+// writeTable writes a table in a format: csv or jsonl.
+func writeTable(w io.Writer, format string, opt SaveOptions, columns []string, n int, row func(i int) []string) error {
+	if format == "jsonl" {
+		return export.WriteObjects(w, columns, []string{"function", "module", "source", "thread_name"}, n, row)
+	}
+	return export.WriteTable(w, opt, columns, n, row)
+}
+
+// WriteTree writes a call tree in a format, csv or jsonl: its nodes, each before its
+// children. Of the header of the options only Corrected counts.
 // docs/formats.md has the columns.
-func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
-	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us"}, &opt)
+func WriteTree(w io.Writer, format string, tree *Tree, opt SaveOptions) error {
+	columns := durationColumns([]string{"depth", "function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "thread_name"}, &opt)
 	type place struct {
 		*TreeNode
 		depth int
@@ -74,14 +82,14 @@ func WriteTree(w io.Writer, tree *Tree, opt SaveOptions) error {
 		return true
 	})
 	var cells []string
-	return export.WriteTable(w, opt, columns, len(list), func(i int) []string {
+	return writeTable(w, format, opt, columns, len(list), func(i int) []string {
 		n := list[i]
 		thread := ""
 		if n.ByThread {
 			thread = decimal(n.Thread)
 		}
 		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed), integer(n.Running),
-			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)))
+			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)), n.ThreadName)
 		return cells
 	})
 }

@@ -190,7 +190,7 @@ func TestCallTree(t *testing.T) {
 					}
 					add := func(names []string) {
 						if opt.ByThread {
-							names = append([]string{fmt.Sprintf("thread %d  ", r.Thread)}, names...)
+							names = append([]string{strings.TrimSuffix(fmt.Sprintf("thread %d %s", r.Thread, env.ThreadName(r.Thread)), " ") + "  "}, names...)
 						}
 						w := want[strings.Join(names, "\n")]
 						w.calls++
@@ -350,7 +350,7 @@ func TestWriteAnalysis(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := WriteStatistics(&b, list, SaveOptions{}); err != nil {
+	if err := WriteStatistics(&b, "csv", list, SaveOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(b.String(), "\n"); lines != len(list)+1 || !strings.HasPrefix(b.String(), "function,module,source,line,thread,calls,") {
@@ -363,7 +363,7 @@ func TestWriteAnalysis(t *testing.T) {
 	nodes := 0
 	tree.Walk(func(*TreeNode, []*TreeNode) bool { nodes++; return true })
 	b.Reset()
-	if err := WriteTree(&b, tree, SaveOptions{}); err != nil {
+	if err := WriteTree(&b, "csv", tree, SaveOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(b.String(), "\n"); lines != nodes+1 || !strings.Contains(b.String(), "\n0,thread ") {

@@ -1,13 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
+	"time"
 
 	"logparser/modules"
 )
@@ -59,6 +61,11 @@ func FindPair(path string) (log, modules string, err error) {
 		if log := sameStem(stem, logExtension); log != "" {
 			return log, path, nil
 		}
+		if log := otherName(stem, modulesName, logName); log != "" {
+			if log = sameStem(log, logExtension); log != "" {
+				return log, path, nil
+			}
+		}
 		return "", "", &InputError{path, errors.New("this is a modules file, and its log is not beside it"),
 			"give the log as well, with --modules for this file"}
 	}
@@ -73,7 +80,11 @@ func modulesBeside(log string) string {
 	if sameExtension(log, modulesExtension) {
 		return ""
 	}
-	found := sameStem(strings.TrimSuffix(log, filepath.Ext(log)), modulesExtension)
+	stem := strings.TrimSuffix(log, filepath.Ext(log))
+	found := sameStem(stem, modulesExtension)
+	if other := otherName(stem, logName, modulesName); found == "" && other != "" {
+		found = sameStem(other, modulesExtension)
+	}
 	if found != "" && !looksLikeModules(found) {
 		return ""
 	}
@@ -98,12 +109,28 @@ func besideTrouble(log string) *InputError {
 		err = errors.New("it is empty")
 	}
 	if err == nil {
-		_, err = modules.Parse(head, "")
+		_, err = modules.Parse(head, modules.Options{})
 	}
 	if err == nil {
 		err = modules.ErrNoModules
 	}
 	return &InputError{path, unwrapPath(err), ""}
+}
+
+// The article that the classic format comes from calls the log LegDetails.dat in
+// one place, beside LogDetails.bin.
+const (
+	logName     = "LegDetails"
+	modulesName = "LogDetails"
+)
+
+// otherName returns the stem with the other name where it has that name, in any
+// case; else "".
+func otherName(stem, name, other string) string {
+	if dir, base := filepath.Split(stem); strings.EqualFold(base, name) {
+		return filepath.Join(dir, other)
+	}
+	return ""
 }
 
 // sameExtension reports whether a path has that extension, in any case.
@@ -126,43 +153,71 @@ func named(stem, ext string, wanted func(os.FileInfo) bool) string {
 
 var errNoLog = errors.New("no log (LogDetails.dat or .lptrace) in this folder")
 
-func findInFolder(dir string) (log, modules string, err error) {
-	if log := sameStem(filepath.Join(dir, "LogDetails"), logExtension); log != "" {
-		return log, modulesBeside(log), nil
+// SeveralLogs says that a folder holds more than one log, so that one is to be
+// chosen.
+type SeveralLogs struct {
+	// Logs are their paths, the one that was written last first.
+	Logs []string
+}
+
+func (e *SeveralLogs) Error() string {
+	names := make([]string, 0, 3)
+	for _, l := range e.Logs[:min(len(e.Logs), 3)] {
+		names = append(names, filepath.Base(l))
 	}
+	return fmt.Sprintf("%d logs in this folder (%s, ...)", len(e.Logs), strings.Join(names, ", "))
+}
+
+// findInFolder finds the log of a folder: the only one, or LogDetails.dat among
+// older classic logs, which our recorder renames.
+func findInFolder(dir string) (log, modules string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", "", &InputError{dir, unwrapPath(err), ""}
 	}
-	var logs []string
+	latest := cmp.Or(sameStem(filepath.Join(dir, modulesName), logExtension), sameStem(filepath.Join(dir, logName), logExtension))
+	var classic, traces []string
 	for _, e := range entries {
 		if !e.Type().IsRegular() {
 			continue
 		}
-		switch {
+		switch p := filepath.Join(dir, e.Name()); {
 		case sameExtension(e.Name(), traceExtension):
-			logs = append(logs, filepath.Join(dir, e.Name()))
-		case sameExtension(e.Name(), logExtension):
-			if p := filepath.Join(dir, e.Name()); modulesBeside(p) != "" {
-				logs = append(logs, p)
-			}
+			traces = append(traces, p)
+		case sameExtension(e.Name(), logExtension) && p != latest && modulesBeside(p) != "":
+			classic = append(classic, p)
 		}
 	}
+	if latest != "" {
+		classic = []string{latest}
+	}
+	logs := append(classic, traces...)
 	switch len(logs) {
 	case 0:
 		return "", "", &InputError{dir, errNoLog, "give the log itself"}
 	case 1:
-		if sameExtension(logs[0], traceExtension) {
+		if len(traces) == 1 {
 			return logs[0], "", nil
 		}
 		return logs[0], modulesBeside(logs[0]), nil
 	}
-	sort.Strings(logs)
-	names := make([]string, 0, 3)
-	for _, l := range logs[:min(len(logs), 3)] {
-		names = append(names, filepath.Base(l))
+	return "", "", &InputError{dir, &SeveralLogs{LatestFirst(logs)}, "give one of them"}
+}
+
+// LatestFirst sorts files by the time when they were written last, the latest
+// first; files that cannot be looked at come last.
+func LatestFirst(paths []string) []string {
+	times := make(map[string]time.Time, len(paths))
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil {
+			times[p] = info.ModTime()
+		}
 	}
-	return "", "", &InputError{dir, fmt.Errorf("%d logs in this folder (%s, ...)", len(logs), strings.Join(names, ", ")), "give one of them"}
+	sorted := slices.Clone(paths)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		return cmp.Or(times[b].Compare(times[a]), strings.Compare(a, b))
+	})
+	return sorted
 }
 
 // unwrapPath strips the operation and the path of a file error, for messages

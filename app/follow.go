@@ -115,6 +115,10 @@ func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 	}
 }
 
+// WasCut reports whether an error of following says that the file was cut or written
+// anew under its name.
+func WasCut(err error) bool { return errors.Is(err, parser.ErrShrunk) }
+
 // setLive says whether the program may still be writing. What is marked open or
 // running changes with it.
 func (s *Session) setLive(live bool) {
@@ -247,7 +251,11 @@ func (s *Session) bindNew(ctx context.Context) error {
 	finder.Progress = s.fetchProgress(nil)
 	defer s.fetching.Store(nil)
 	for _, key := range list {
-		b := finder.Find(ctx, runs[key.run].modules.At(key.module))
+		mod := runs[key.run].modules.At(key.module)
+		b, err := beside(ctx, func() symbols.Binding { return finder.Find(ctx, mod) }, closeTable)
+		if err != nil {
+			b.Status = symbols.Pending
+		}
 		s.mu.Lock()
 		bindings[key.run][key.module] = b
 		if ctx.Err() != nil {
@@ -303,6 +311,9 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 	}
 	total := n.addresses.Len()
 	for i := first; i < total; i++ {
+		if i%cancelEvery == 0 && ctx.Err() != nil {
+			return s.nameAgain(ctx.Err())
+		}
 		a := n.addresses.At(i)
 		if i < s.named {
 			if p := n.places[i].Load(); !grown[a.Run] || p != nil && p.module >= 0 {
@@ -317,14 +328,19 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 	}
 	for key, list := range byModule {
 		if err := s.resolve(ctx, n, key, list, s.functions, nil); err != nil {
-			s.mu.Lock()
-			s.loaded = false
-			s.mu.Unlock()
-			return err
+			return s.nameAgain(err)
 		}
 	}
 	s.named = total
 	return nil
+}
+
+// nameAgain notes that naming is to be done again after an error, and returns it.
+func (s *Session) nameAgain(err error) error {
+	s.mu.Lock()
+	s.loaded = false
+	s.mu.Unlock()
+	return err
 }
 
 // OpenLive is Open for a log that is about to be written: it waits until there
@@ -398,7 +414,7 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 	}
 	next = v.Hidden() + v.Len()
 	before, _ := v.PositionOf(from - 1)
-	opt.From, opt.NoHead = before+1, !head
+	opt.From, opt.NoHead, opt.Runs = before+1, !head, s.rowRuns
 	if head {
 		opt.Header = s.Header()
 		if !v.where.IsAll() {

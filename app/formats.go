@@ -1,6 +1,8 @@
 package app
 
 import (
+	"os"
+
 	"logparser/export"
 	"logparser/parser"
 	"logparser/parser/classic"
@@ -68,6 +70,19 @@ func SaveLimitsOf(format string) (limits SaveLimits, whole bool) {
 func SavedBefore(path, format string) []string {
 	f, _ := saveFormat(format)
 	return export.Existing(path, f)
+}
+
+// HoldsOther reports whether replacing what is at a path by a file of a format
+// would lose something else: a file that was not saved in that format, as its content
+// shows, or that cannot be read. Nothing is lost of an empty file, and devices and
+// pipes are not replaced.
+func HoldsOther(path, format string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	is, empty, err := export.Recognise(path)
+	return err != nil || !empty && is != format
 }
 
 func saveFormat(name string) (export.Format, bool) {

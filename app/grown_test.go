@@ -39,6 +39,7 @@ func keptFiles(t *testing.T, cache string) (indexes, notes int) {
 			indexes++
 		case strings.HasSuffix(e.Name(), index.NoteSuffix):
 			notes++
+		case e.Name() == "index.key":
 		default:
 			t.Errorf("%s is left", e.Name())
 		}

@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
 	"logparser/rows"
 	"logparser/symbols"
+	"logparser/symbols/image"
 )
 
 // A Symbol is all that is known of one address.
@@ -16,8 +19,9 @@ type Symbol = symbols.Symbol
 // hand. Its methods are safe for concurrent use.
 type Image struct {
 	binding symbols.Binding
-	// base and size are where the image is linked to, 0 for symbol files.
-	base, size uint64
+	// linked has the image's sections and where it is linked to; nil for
+	// symbol files.
+	linked *image.Image
 }
 
 // OpenImage opens an image with its symbols, or a file of symbols itself. Of
@@ -25,25 +29,72 @@ type Image struct {
 // folder is looked at too.
 func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 	finder := newFinder(in, filepath.Dir(file))
-	b, linked, err := finder.FindFor(ctx, file)
+	type result struct {
+		b      symbols.Binding
+		linked *image.Image
+		err    error
+	}
+	r, err := beside(ctx, func() (r result) {
+		r.b, r.linked, r.err = finder.FindFor(ctx, file)
+		return r
+	}, func(r result) { closeTable(r.b) })
 	if err != nil {
-		return nil, &InputError{file, unwrapPath(err), "give a PE or ELF image, a .pdb or a .debug file"}
+		return nil, err
 	}
-	m := &Image{binding: b}
-	if linked != nil {
-		m.base, m.size = linked.Base, linked.Size
+	if r.err != nil {
+		next := "give a PE or ELF image, a .pdb or a .debug file"
+		if errors.Is(r.err, symbols.ErrTemporary) {
+			next = ""
+		}
+		return nil, &InputError{file, unwrapPath(r.err), next}
 	}
-	return m, nil
+	return &Image{binding: r.b, linked: r.linked}, nil
 }
 
 // RVA returns an address relative to the image: the address itself, or, where
 // it can only be one of the addresses that the image is linked to, that less
 // the image's base.
 func (m *Image) RVA(address uint64) uint64 {
-	if m.base >= m.size && address >= m.base && address-m.base < m.size {
-		return address - m.base
+	if l := m.linked; l != nil && !l.Relocatable && l.Base >= l.Size && address >= l.Base && address-l.Base < l.Size {
+		return address - l.Base
 	}
 	return address
+}
+
+// Place returns the RVA to look up for an address, or for an offset in a
+// section of code, whose name is not "" then. Relocatable files have no
+// addresses but offsets in sections; without a name the offset must be of one
+// section only.
+func (m *Image) Place(section string, address uint64) (rva uint64, err error) {
+	if section == "" && (m.linked == nil || !m.linked.Relocatable) {
+		return m.RVA(address), nil
+	}
+	if m.linked == nil {
+		return 0, errors.New("the file has no sections of code")
+	}
+	switch list := m.linked.Place(section, address); {
+	case len(list) == 1:
+		return list[0].Addr + address - m.linked.Base, nil
+	case len(list) == 0 && section != "":
+		return 0, fmt.Errorf("no code at %#x of a section %s", address, section)
+	case len(list) == 0:
+		return 0, symbols.ErrNotFound
+	case section != "":
+		return 0, fmt.Errorf("%d sections have this name and offset", len(list))
+	default:
+		return 0, fmt.Errorf("%d sections of code have this offset: say which, such as %s+%#x", len(list), list[0].Name, address)
+	}
+}
+
+// Offset returns what is shown for an RVA: the RVA itself, or, of a relocatable
+// file, the offset in its section.
+func (m *Image) Offset(rva uint64) uint64 {
+	if m.linked != nil && m.linked.Relocatable {
+		if s := m.linked.SectionAt(m.linked.Base + rva); s != nil {
+			return m.linked.Base + rva - s.Addr
+		}
+	}
+	return rva
 }
 
 // ReadAliases makes every later look-up give all aliases. Large PDBs have to be
@@ -78,6 +129,9 @@ func (m *Image) Lookup(rva uint64) (Symbol, error) {
 func (m *Image) LookupAll(ctx context.Context, rvas []uint64, found func(i int, sym Symbol, err error)) error {
 	if m.binding.Table == nil {
 		for i := range rvas {
+			if i%cancelEvery == 0 && ctx.Err() != nil {
+				break
+			}
 			found(i, Symbol{}, symbols.ErrNotFound)
 		}
 		return ctx.Err()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"slices"
 
 	"logparser/modules"
@@ -44,6 +45,9 @@ type Inputs struct {
 	RecordSize int
 	// Encoding forces the modules file's encoding; "" detects.
 	Encoding string
+	// ModulesColumns says what the columns of the modules file are, such as
+	// "base,name,size"; "" finds it out. See [CheckModulesColumns].
+	ModulesColumns string
 	// StartTime and StartTick replace those of the modules file.
 	StartTime string
 	StartTick *uint32
@@ -57,6 +61,26 @@ func CheckStartTime(text string) error {
 
 // CheckEncoding says what is wrong with a name for [Inputs].Encoding.
 func CheckEncoding(name string) error { return modules.CheckEncoding(name) }
+
+// CheckModulesColumns says what is wrong with a text for [Inputs].ModulesColumns.
+func CheckModulesColumns(text string) error {
+	_, err := modules.ParseColumns(text)
+	return err
+}
+
+// ModulesColumnsQuestion returns what a modules file's columns may be, as texts
+// for [Inputs].ModulesColumns with the most likely first, and its first lines. ok
+// is false for errors of [Open] that are about something else.
+func ModulesColumnsQuestion(err error) (choices, lines []string, ok bool) {
+	var ambiguous *modules.AmbiguousError
+	if !errors.As(err, &ambiguous) {
+		return nil, nil, false
+	}
+	for _, c := range ambiguous.Columns {
+		choices = append(choices, c.String())
+	}
+	return choices, ambiguous.Lines, true
+}
 
 // takeSymbols takes over what another session's inputs say of symbols.
 func (in *Inputs) takeSymbols(other Inputs) {

@@ -357,6 +357,7 @@ func (s *Session) indexKey(in *Inputs, of *logState) (key index.Key, runs []pars
 			return key, nil, false
 		}
 		number(n)
+		text(in.ModulesColumns)
 	}
 	return index.Key(h.Sum(nil)), runs, true
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -92,6 +93,9 @@ func (n *names) namer(run int, space uint16, address uint64) calls.Function {
 // name finds the symbols of all modules and names all addresses. The caller
 // holds the token; the table is built.
 func (s *Session) name(ctx context.Context, p Progress) error {
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	s.generation.Add(1)
 	defer s.generation.Add(1)
 	s.mu.Lock()
@@ -100,7 +104,10 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	n, old := s.names, s.bindings
 	s.mu.Unlock()
 
-	byModule := s.addressesByModule(n.addresses)
+	byModule, err := s.addressesByModule(ctx, n.addresses)
+	if err != nil {
+		return err
+	}
 	bindings := make([][]symbols.Binding, len(s.runs()))
 	total := 0
 	for run := range s.runs() {
@@ -133,10 +140,14 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 				if !wanted {
 					find = finder.FindUnused
 				}
-				b := find(ctx, s.runs()[run].modules.At(i))
+				mod := s.runs()[run].modules.At(i)
+				b, err := beside(ctx, func() symbols.Binding { return find(ctx, mod) }, closeTable)
 				s.fetching.Store(nil)
-				if err := ctx.Err(); err != nil {
-					closeTables([][]symbols.Binding{{b}})
+				if err == nil && ctx.Err() != nil {
+					closeTable(b)
+					err = ctx.Err()
+				}
+				if err != nil {
 					return err
 				}
 				s.mu.Lock()
@@ -163,6 +174,21 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	s.loaded = true
 	s.mu.Unlock()
 	return nil
+}
+
+// wait waits for look-ups of a naming that was cancelled, which have no more to
+// do with it but read its tables and name its addresses.
+func (s *Session) wait(ctx context.Context) error {
+	if s.looking == nil {
+		return nil
+	}
+	select {
+	case <-s.looking:
+		s.looking = nil
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // fetchProgress returns the progress of a finder, which also keeps what is
@@ -193,9 +219,12 @@ func newFinder(in Inputs, folder string) *store.Finder {
 type moduleKey struct{ run, module int }
 
 // addressesByModule sorts the distinct addresses by the module they lie in.
-func (s *Session) addressesByModule(a *calls.Addresses) map[moduleKey][]int {
+func (s *Session) addressesByModule(ctx context.Context, a *calls.Addresses) (map[moduleKey][]int, error) {
 	m := make(map[moduleKey][]int)
 	for i := range a.Len() {
+		if i%cancelEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		address := a.At(i)
 		key := moduleKey{module: -1}
 		if loc := s.locate(int(address.Run), address.Space, address.Value); loc.Module >= 0 {
@@ -203,8 +232,12 @@ func (s *Session) addressesByModule(a *calls.Addresses) map[moduleKey][]int {
 		}
 		m[key] = append(m[key], i)
 	}
-	return m
+	return m, nil
 }
+
+// cancelEvery is after how many steps a loop over addresses looks whether it was
+// cancelled: few milliseconds, whatever a step does.
+const cancelEvery = 1 << 10
 
 // locate finds the module of an address without its symbols.
 func (s *Session) locate(run int, space uint16, address uint64) symbols.Location {
@@ -262,7 +295,10 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 		unnamed.symbols = string(s.bindings[key.run][key.module].Status)
 	}
 	if named == nil {
-		for _, i := range list {
+		for k, i := range list {
+			if k%cancelEvery == 0 && ctx.Err() != nil {
+				break
+			}
 			a := n.addresses.At(i)
 			n.places[i].Store(s.resolveOne(key, nil, &a, unnamed, functions))
 		}
@@ -278,7 +314,10 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 	if prompt, ok := table.(symbols.Prompt); ok && prompt.Slow() {
 		// Names without lines, at once; Lookup has the last word.
 		for k, i := range list {
-			if loc, ok := named.Prompt(queries[k]); ok && ctx.Err() == nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if loc, ok := named.Prompt(queries[k]); ok {
 				a := n.addresses.At(i)
 				pl := *s.place(key, loc, &a, unnamed, nil)
 				pl.note = "debug information is being read"
@@ -287,13 +326,25 @@ func (s *Session) resolve(ctx context.Context, n *names, key moduleKey, list []i
 		}
 	}
 	var done atomic.Int64
-	return named.ResolveAll(ctx, queries, func(k int, loc symbols.Location) {
-		a := n.addresses.At(list[k])
-		n.places[list[k]].Store(s.place(key, loc, &a, unnamed, functions))
-		if count := done.Add(1); count%64 == 0 || count == int64(len(list)) {
-			tell(count, int64(len(list)))
-		}
-	})
+	// The first look-up may read much of the symbol file.
+	looked := make(chan struct{})
+	failed, err := beside(ctx, func() error {
+		defer close(looked)
+		return named.ResolveAll(ctx, queries, func(k int, loc symbols.Location) {
+			if ctx.Err() != nil {
+				return
+			}
+			a := n.addresses.At(list[k])
+			n.places[list[k]].Store(s.place(key, loc, &a, unnamed, functions))
+			if count := done.Add(1); count%64 == 0 || count == int64(len(list)) {
+				tell(count, int64(len(list)))
+			}
+		})
+	}, func(error) {})
+	if err != nil {
+		s.looking = looked
+	}
+	return cmp.Or(failed, err)
 }
 
 // resolveOne makes the place of an address; it is unnamed where nothing but
@@ -360,10 +411,14 @@ func isRecorder(function string) bool {
 func closeTables(bindings [][]symbols.Binding) {
 	for _, list := range bindings {
 		for i := range list {
-			if list[i].Table != nil {
-				list[i].Table.Close()
-			}
+			closeTable(list[i])
 		}
+	}
+}
+
+func closeTable(b symbols.Binding) {
+	if b.Table != nil {
+		b.Table.Close()
 	}
 }
 

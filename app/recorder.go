@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"logparser/export"
 	"logparser/recorder"
@@ -33,6 +34,9 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 			return err
 		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := checkBelow(dir, name); err != nil {
+			return err
+		}
 		have, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -63,4 +67,27 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 		written++
 	}
 	return written, nil
+}
+
+// checkBelow refuses a file, named with slashes, that does not lie below a folder
+// as folders and regular files: a link may lead anywhere, and reading a pipe waits
+// for somebody who writes to it.
+func checkBelow(dir, name string) error {
+	path := dir
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		path = filepath.Join(path, part)
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return &InputError{path, unwrapPath(err), ""}
+		case info.Mode()&fs.ModeSymlink != 0:
+			return &InputError{path, errors.New("there is a link, which may lead out of the folder"), "remove it, or give an empty folder"}
+		case i < len(parts)-1 && !info.IsDir() || i == len(parts)-1 && !info.Mode().IsRegular():
+			return &InputError{path, errors.New("there is something else of this name"), "remove it, or give an empty folder"}
+		}
+	}
+	return nil
 }

@@ -43,3 +43,33 @@ func TestInitRecorder(t *testing.T) {
 		t.Errorf("with replace: %d files, %v", n, err)
 	}
 }
+
+// TestInitRecorderStaysBelow has links, pipes and folders where the recorder's
+// files belong: nothing outside is read or written, and nothing waits.
+func TestInitRecorderStaysBelow(t *testing.T) {
+	ctx := context.Background()
+	for what, put := range map[string]func(dir, outside string) error{
+		"a link for a folder": func(dir, outside string) error { return os.Symlink(outside, filepath.Join(dir, "src")) },
+		"a link for a file": func(dir, outside string) error {
+			return os.Symlink(filepath.Join(outside, "README.md"), filepath.Join(dir, "README.md"))
+		},
+		"a folder for a file": func(dir, _ string) error { return os.Mkdir(filepath.Join(dir, "README.md"), 0o777) },
+		"a file for a folder": func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "src"), nil, 0o666) },
+		"a pipe":              func(dir, _ string) error { return makePipe(filepath.Join(dir, "README.md")) },
+	} {
+		for _, replace := range []bool{false, true} {
+			dir, outside := t.TempDir(), t.TempDir()
+			if err := put(dir, outside); err != nil {
+				t.Log(what, err)
+				continue
+			}
+			var input *InputError
+			if n, err := InitRecorder(ctx, dir, replace); n != 0 || !errors.As(err, &input) {
+				t.Errorf("%s, replace %v: %d files, %v", what, replace, n, err)
+			}
+			if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+				t.Errorf("%s, replace %v: %d files outside", what, replace, len(entries))
+			}
+		}
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"logparser/export"
+	"logparser/modules"
+	"logparser/parser"
 	"logparser/rows"
 )
 
@@ -49,6 +51,10 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 	}
 	return files, err
 }
+
+// RemoveUnfinished removes what saves that are under way have written, for a
+// process that is about to end at once.
+func RemoveUnfinished() { export.RemoveUnfinished() }
 
 // ErrIsInput says that a file to be saved is one that the session reads.
 var ErrIsInput = errors.New("it is one of the files that are being read")
@@ -129,8 +135,9 @@ func (s *Session) rowRuns() []rows.Run {
 	list := make([]rows.Run, len(runs))
 	for i := range runs {
 		r := &runs[i]
-		list[i] = rows.Run{First: first, End: s.lastTime(r) - r.zero}
+		list[i] = rows.Run{First: first, End: s.endTime(r) - r.zero}
 		list[i].Start, list[i].HasWall = r.clock.Wall(r.zero)
+		list[i].Ahead, list[i].HasUTC = r.clock.Ahead, r.clock.HasUTC
 		first += r.Count
 	}
 	return list
@@ -160,6 +167,29 @@ func (s *Session) Header() rows.Header {
 		}
 		h.Images = append(h.Images, image)
 	}
-	h.Threads = s.recordedNames()
+	h.Threads, h.Stacks = s.recordedNames(), s.hasStacks()
+	h.ProcessID, h.Program = s.program(h.Images)
 	return h
+}
+
+// program returns the id of the process that wrote the rows and the base name of
+// its executable, 0 and "" where they are not known, or not one. Of a log that does
+// not say it, the executable is the first of the modules that has an executable's name.
+func (s *Session) program(images []rows.Image) (id uint32, name string) {
+	runs := s.runs()
+	if teller, ok := s.log.(parser.ProgramTeller); ok && len(runs) > 0 {
+		p := teller.Program(runs[0].number)
+		return p.ID, modules.BaseName(p.Path)
+	}
+	for _, m := range images {
+		if lower := strings.ToLower(m.Name); strings.HasSuffix(lower, ".exe") {
+			return 0, m.Name
+		}
+	}
+	for _, m := range images {
+		if lower := strings.ToLower(m.Name); !strings.HasSuffix(lower, ".dll") && !strings.HasSuffix(lower, ".so") && !strings.Contains(lower, ".so.") && !strings.HasPrefix(lower, "[") {
+			return 0, m.Name
+		}
+	}
+	return 0, ""
 }

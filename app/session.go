@@ -5,12 +5,14 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,6 +82,9 @@ type Session struct {
 	named      int
 	older      []logState
 	kept, seen logState
+	// looking is closed when the look-ups have ended that a cancelled naming left
+	// behind, nil for none; it is for who holds the token, too.
+	looking chan struct{}
 }
 
 // runs returns the chosen runs. A list is never changed, and one that is
@@ -137,6 +142,10 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	return s, nil
 }
 
+// errNoHeader is of a trace of which only zeros are there: its recorder has not
+// written the header.
+var errNoHeader = errors.New("the trace has no header: the program ended before anything was recorded")
+
 // openLog opens a log by the format that claims it most. found is what was found
 // in it before, nil for nothing.
 func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.Log, parser.Format, error) {
@@ -145,18 +154,49 @@ func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.L
 		return nil, parser.Format{}, &InputError{in.Log, unwrapPath(err), ""}
 	}
 	best := formatOf(head, size)
+	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
+		return nil, best, &InputError{in.Log, errNoHeader, ""}
+	}
 	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found}
 	if best.NeedsModulesFile {
 		opt.ModulesFile = in.Modules
-	}
-	log, err := best.Open(ctx, in.Log, opt, p.of(StageOpen))
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, best, ctx.Err()
+		if in.ModulesColumns != "" {
+			if opt.ModulesColumns, err = modules.ParseColumns(in.ModulesColumns); err != nil {
+				return nil, best, &InputError{in.Modules, err, ""}
+			}
 		}
-		return nil, best, openError(in, err)
 	}
-	return log, best, nil
+	// Most of it looks for a cancel; reading the modules file does not, for one.
+	type result struct {
+		log parser.Log
+		err error
+	}
+	progress := p.of(StageOpen)
+	if progress != nil {
+		tell := progress
+		progress = func(done, total int64) {
+			if ctx.Err() == nil {
+				tell(done, total)
+			}
+		}
+	}
+	opened, err := beside(ctx, func() result {
+		log, err := best.Open(ctx, in.Log, opt, progress)
+		return result{log, err}
+	}, func(r result) {
+		if r.err == nil {
+			r.log.Close()
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, best, err
+	case opened.err != nil && ctx.Err() != nil:
+		return nil, best, ctx.Err()
+	case opened.err != nil:
+		return nil, best, openError(in, opened.err)
+	}
+	return opened.log, best, nil
 }
 
 // formatOf returns the format that claims the beginning of a file most.
@@ -187,7 +227,9 @@ func openError(in Inputs, err error) error {
 	case in.Modules != "" && strings.HasPrefix(err.Error(), in.Modules+": "):
 		path = in.Modules
 	}
-	if path == in.Modules && !errors.Is(err, modules.ErrEncoding) {
+	if choices, _, ok := ModulesColumnsQuestion(err); ok {
+		next = "say which with --modules-columns, such as --modules-columns " + choices[0]
+	} else if path == in.Modules && !errors.Is(err, modules.ErrEncoding) {
 		next = "give the right modules file with --modules"
 	}
 	return &InputError{path, err, next}
@@ -394,6 +436,12 @@ func (s *Session) Threads() []Thread {
 	return list
 }
 
+// hasStacks reports whether threads have other stacks of calls than their own.
+func (s *Session) hasStacks() bool {
+	log, ok := s.log.(parser.Stacker)
+	return ok && log.HasStacks()
+}
+
 // recordedNames returns the names of threads that the log tells, also of those
 // without rows.
 func (s *Session) recordedNames() map[uint32]string {
@@ -435,6 +483,13 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	closeTables(s.bindings)
+	if s.looking == nil {
+		closeTables(s.bindings)
+	} else {
+		go func(looked chan struct{}, bindings [][]symbols.Binding) {
+			<-looked
+			closeTables(bindings)
+		}(s.looking, s.bindings)
+	}
 	return s.log.Close()
 }

@@ -451,3 +451,17 @@ func TestImageRVA(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHeader opens traces of programs that ended before their recorder had
+// written a header: nothing is said of record sizes, which traces do not have.
+func TestNoHeader(t *testing.T) {
+	for _, size := range []int{24, 100, 4096, 1 << 20} {
+		path := filepath.Join(t.TempDir(), "a.1.lptrace")
+		if err := os.WriteFile(path, make([]byte, size), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(context.Background(), Inputs{Log: path}, nil); !errors.Is(err, errNoHeader) || strings.Contains(err.Error(), "--record") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}

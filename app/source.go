@@ -123,6 +123,9 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	hasWall := r.clock.HasWall
 	var wall time.Time
 	var at int64
+	endKnown := s.endKnown()
+	_, late := s.Ways()
+	stacks, _ := s.log.(parser.Stacker)
 	for k := range dst {
 		row, e, c := &dst[k], &b.events[k], &b.records[k]
 		if hasWall && (k == 0 || e.Time != at) {
@@ -131,8 +134,20 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		}
 		row.Index = from + int64(k)
 		row.Wall, row.HasWall, row.Elapsed = wall, hasWall, e.Time-r.zero
-		row.Thread, row.Depth, row.Duration = e.Thread, c.Depth, c.Duration
+		if row.Thread, row.Stack = e.Thread, 0; stacks != nil {
+			row.Thread, row.Stack = stacks.Strand(e.Thread)
+		}
+		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Mark.String()
+		row.Bound, row.Unclosed = rows.Exact, false
+		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
+			row.Bound = rows.AtMost
+		}
+		if c.Partner == calls.NoPartner && c.Duration != calls.NoDuration {
+			if row.Unclosed = true; c.Mark == calls.Open && !endKnown {
+				row.Bound = rows.AtLeast
+			}
+		}
 		switch e.Kind {
 		case parser.Enter:
 			row.Event = rows.Enter

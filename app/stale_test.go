@@ -62,7 +62,7 @@ func replaced(t *testing.T, data, old, fresh []byte) []byte {
 // identityOf returns what a log recorded of a module.
 func identityOf(t *testing.T, folder, name string) modules.Identity {
 	t.Helper()
-	f, err := modules.ReadFile(filepath.Join(folder, "LogDetails.bin"), "")
+	f, err := modules.ReadFile(filepath.Join(folder, "LogDetails.bin"), modules.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

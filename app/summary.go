@@ -87,6 +87,9 @@ func (s *Session) Warnings() []Phrase {
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
 		list = append(list, symbols.Say("records that cannot be right, marked damaged: %d", n))
 	}
+	if _, late := s.Ways(); late {
+		list = append(list, LateLeaves())
+	}
 	if err := s.IndexError(); err != nil {
 		list = append(list, symbols.Say("the index of the log could not be kept, so the next opening takes as long: %s", err.Error()))
 	}
@@ -144,4 +147,8 @@ func (s *Session) symbolWarnings() []Phrase {
 
 // MissingSymbolPaths returns the elements of the symbol search path that name
 // a folder or file that is not there.
-func (s *Session) MissingSymbolPaths() []string { return store.Missing(s.Inputs().Symbols) }
+func (s *Session) MissingSymbolPaths() []string { return MissingSymbols(s.Inputs().Symbols) }
+
+// MissingSymbols returns the elements of a symbol search path that name a folder
+// or file that is not there.
+func MissingSymbols(symbols []string) []string { return store.Missing(symbols) }

@@ -107,6 +107,9 @@ func (t *Timeline) Runs() ([]TimelineRun, error) {
 			if from > to {
 				continue // damaged rows only
 			}
+			if end == length && !s.live.Load() {
+				to = max(to, s.endTime(r)) // calls that were open go on until then
+			}
 			placed.From, placed.To = from-r.zero, to-r.zero
 		}
 		list = append(list, placed)
@@ -159,6 +162,9 @@ type Lane struct {
 	Depth int
 	// Rows counts its rows.
 	Rows int64
+	// Stack is the number of a coroutine's stack, whose calls the lane has then, and Thread
+	// the one that was on it first; 0 for a thread's own.
+	Stack uint32
 }
 
 // Lanes returns the threads by rising id.
@@ -169,16 +175,19 @@ func (t *Timeline) Lanes() []Lane {
 	for _, th := range t.s.Threads() {
 		known[th.ID] = th
 	}
-	depths := make(map[uint32]int)
+	depths, events := make(map[uint32]int), make(map[uint32]int64)
 	t.mu.Lock()
 	for _, l := range t.measured {
-		depths[l.Thread] = int(l.MaxDepth) + 1
+		depths[l.Thread], events[l.Thread] = int(l.MaxDepth)+1, l.Events
 	}
 	t.mu.Unlock()
 	list := make([]Lane, len(slots))
 	for i, slot := range slots {
 		id := src.ThreadID(slot)
 		list[i] = Lane{Thread: id, Name: known[id].Name, Depth: depths[slot], Rows: known[id].Rows}
+		if _, list[i].Stack = src.Stack(slot); list[i].Stack != 0 {
+			list[i].Rows = events[slot]
+		}
 	}
 	return list
 }
@@ -192,7 +201,11 @@ func (t *Timeline) order(src index.Source) []uint32 {
 		for i := range t.slots {
 			t.slots[i] = uint32(i)
 		}
-		slices.SortFunc(t.slots, func(a, b uint32) int { return cmp.Compare(src.ThreadID(a), src.ThreadID(b)) })
+		slices.SortFunc(t.slots, func(a, b uint32) int {
+			_, m := src.Stack(a)
+			_, n := src.Stack(b)
+			return cmp.Or(cmp.Compare(src.ThreadID(a), src.ThreadID(b)), cmp.Compare(m, n))
+		})
 	}
 	return t.slots
 }

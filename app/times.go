@@ -1,6 +1,9 @@
 package app
 
-import "logparser/parser"
+import (
+	"logparser/parser"
+	"logparser/symbols"
+)
 
 // firstTime returns the time of the first record of a run that is not damaged. It
 // looks at a block of them: where that holds nothing else, it is what zero is so
@@ -15,6 +18,26 @@ func (s *Session) firstTime(r *sessionRun) int64 {
 		}
 	}
 	return r.zero
+}
+
+// endKnown reports whether the log tells when its recording ended.
+func (s *Session) endKnown() bool {
+	log, ok := s.log.(parser.Ender)
+	if !ok {
+		return false
+	}
+	_, exact := log.End()
+	return exact
+}
+
+// endTime returns the time at which a run ended, as far as the log tells.
+func (s *Session) endTime(r *sessionRun) int64 {
+	end := s.lastTime(r)
+	if log, ok := s.log.(parser.Ender); ok {
+		at, _ := log.End()
+		end = max(end, at)
+	}
+	return end
 }
 
 // lastTime returns the time of the last record of a run that is not damaged,
@@ -34,4 +57,18 @@ func (s *Session) lastTime(r *sessionRun) int64 {
 		end = from
 	}
 	return r.zero
+}
+
+// LateLeaves is what is said where leaves are late.
+func LateLeaves() Phrase {
+	return symbols.Say("leaves are late: the end of a call was noticed at the next enter that could not be in it, so durations are at most what is shown, and self times about that")
+}
+
+// Ways returns by which ways in the program called its recorder, if the log says that, and
+// whether leaves are late; see [LateLeaves].
+func (s *Session) Ways() (ways []string, late bool) {
+	if log, ok := s.log.(parser.WayTeller); ok {
+		return log.Ways()
+	}
+	return nil, false
 }

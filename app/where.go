@@ -28,6 +28,8 @@ type condition struct {
 	// placed are the terms about what belongs to an address, onThreads those
 	// about threads.
 	placed, onThreads []*filter.Term
+	// unmatched are the terms that name something which the log does not have.
+	unmatched []*filter.Term
 	// until is the log's time that times of day were worked out to.
 	until      int64
 	timesOfDay bool
@@ -79,9 +81,15 @@ func (c *condition) expr(ctx context.Context, e *filter.Expr) (index.Predicate, 
 func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	switch t.Column {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:
-		return c.orDamaged(t.MatchPlace, inAddresses(c.addressSet(t, t.MatchPlace))), nil
+		set := c.addressSet(t, t.MatchPlace)
+		if t.Column == filter.Func || t.Column == filter.Module || t.Column == filter.Source {
+			c.named(t, set.Len() > 0)
+		}
+		return c.orDamaged(t.MatchPlace, inAddresses(set)), nil
 	case filter.Text:
-		return c.orDamaged(t.MatchPlace, c.anywhere(t)), nil
+		p := c.anywhere(t)
+		c.named(t, p != nil)
+		return c.orDamaged(t.MatchPlace, p), nil
 	case filter.Mark:
 		return c.orDamaged(t.MatchPlace, c.noted(t)), nil
 	case filter.Event:
@@ -89,7 +97,9 @@ func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	case filter.Row:
 		return index.InRows(t.Range.Low, t.Range.High), nil
 	case filter.Thread:
-		return index.OnThreads(c.threadSet(t, t.MatchThread)), nil
+		set := c.threadSet(t, t.MatchThread)
+		c.named(t, set.Len() > 0)
+		return index.OnThreads(set), nil
 	case filter.Duration:
 		if c.s.Inputs().Corrected {
 			return c.slow(func(r *rows.Row) bool { return r.Duration != rows.NoDuration && t.Range.Has(r.Duration) }), nil
@@ -106,9 +116,54 @@ func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	case filter.Time:
 		return c.time(t), nil
 	case filter.In:
-		return index.Inside(c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })), nil
+		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
+		c.named(t, set.Len() > 0)
+		return index.Inside(set), nil
 	}
 	return c.call(t.Range.Low)
+}
+
+// named notes whether the log has what a term names.
+func (c *condition) named(t *filter.Term, there bool) {
+	if !there {
+		c.unmatched = append(c.unmatched, t)
+	}
+}
+
+// Unmatched returns the terms of a filter expression that name something which the
+// log does not have: a function that was never called or is misspelt, a module, a
+// source file, a thread, a text that is nowhere. The session must be loaded.
+func (s *Session) Unmatched(ctx context.Context, where string) ([]string, error) {
+	e, err := filter.Parse(where)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.compile(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, t := range c.unmatched {
+		list = append(list, t.String())
+	}
+	return list, nil
+}
+
+// HasNames reports whether some function of the log has a name; of a log without
+// rows it says so, too. The session must be loaded.
+func (s *Session) HasNames() bool {
+	s.mu.Lock()
+	n := s.names
+	s.mu.Unlock()
+	if n == nil || len(n.places) == 0 {
+		return true
+	}
+	for i := range n.places {
+		if p := n.places[i].Load(); p != nil && p.function != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // orDamaged adds the damaged rows that match: they are in no set of addresses,
@@ -195,6 +250,9 @@ func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string)
 	names := c.s.threadNames()
 	set := index.NewSet(c.threads)
 	for slot := range uint32(c.threads) {
+		if _, stack := c.src.Stack(slot); stack != 0 {
+			continue
+		}
 		if id := c.src.ThreadID(slot); match(id, names[id]) {
 			set.Add(slot)
 		}
