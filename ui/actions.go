@@ -31,16 +31,19 @@ func modifiers() fyne.KeyModifier {
 // key handles the window's own keys that no menu can have, wherever the focus
 // is, and reports whether there was one.
 func (w *Window) key(name fyne.KeyName) bool {
-	switch name {
-	case fyne.KeyEscape:
+	if name == fyne.KeyEscape {
 		if w.dialog == nil {
-			return false
+			return !w.modal() && w.ctl.CancelOpening()
 		}
 		w.dialog.Dismiss()
+		return true
+	}
+	if w.modal() {
+		return false
+	}
+	switch name {
 	case fyne.KeyF1:
-		if w.dialog == nil {
-			w.showKeys()
-		}
+		w.showKeys()
 	case fyne.KeyF3:
 		w.find(modifiers()&fyne.KeyModifierShift != 0)
 	case fyne.KeyF5:
@@ -63,7 +66,7 @@ func (w *Window) key(name fyne.KeyName) bool {
 // on the menu bar, to the view that is looked at.
 func (w *Window) typedAnywhere(hand func(o fyne.Focusable)) {
 	c := w.win.Canvas()
-	if c.Overlays().Top() != nil || !w.ctl.State().Opened {
+	if w.modal() || !w.ctl.State().Opened {
 		return
 	}
 	w.focusView()
@@ -137,7 +140,7 @@ func (w *Window) OpenSample() {
 				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": err.Error()}), Details: err.Error()})
 				return
 			}
-			w.Open([]string{dir})
+			w.whenFree(func() { w.Open([]string{dir}) })
 		})
 	}()
 }
@@ -155,6 +158,12 @@ func (w *Window) offer(o control.Offer) {
 		w.editSymbols()
 	case control.OfferSave:
 		w.save()
+	case control.OfferColumns:
+		if m := w.ctl.State().Message; m != nil && m.Columns != nil {
+			w.askColumns(m.Columns)
+		}
+	case control.OfferReload:
+		w.ctl.Reload()
 	case control.OfferShowAll:
 		w.showAllAt(w.hiddenRow)
 	}
@@ -175,6 +184,9 @@ func (w *Window) copyRows() {
 func (w *Window) copy() {
 	if f, ok := w.win.Canvas().Focused().(fyne.Shortcutable); ok && f != fyne.Shortcutable(w.grid) {
 		f.TypedShortcut(&fyne.ShortcutCopy{Clipboard: w.app.Clipboard()})
+		return
+	}
+	if w.modal() {
 		return
 	}
 	w.copyRows()

@@ -34,25 +34,6 @@ func (w *Window) showText(title, text string) {
 	w.open(d, 680, 380)
 }
 
-// open shows a dialog no larger than the window, to be closed by Escape.
-func (w *Window) open(d dialog.Dialog, width, height float32) {
-	size := w.win.Canvas().Size()
-	d.Resize(fyne.NewSize(min(width, size.Width*0.95), min(height, size.Height*0.9)))
-	d.Show()
-	w.track(d)
-}
-
-// track remembers which dialog is open, for Escape, and the one below it.
-func (w *Window) track(d dialog.Dialog) {
-	below := w.dialog
-	w.dialog = d
-	d.SetOnClosed(func() {
-		if w.dialog == d {
-			w.dialog = below
-		}
-	})
-}
-
 // showLogDetails says what is known of the log.
 func (w *Window) showLogDetails() {
 	s := w.ctl.State()
@@ -149,6 +130,7 @@ func (w *Window) keyLists() []keyList {
 			{control + "E", lang.L("Modules panel")},
 			{"F9", lang.L("Log, modules file and symbol path")},
 			{control + "I   " + control + ",", lang.L("About the log; settings")},
+			{"Esc", lang.L("Close a dialog; stop opening a log")},
 			{"F1   ?", lang.L("Keys")},
 		}},
 		{lang.L("Filter and find"), [][2]string{
@@ -267,7 +249,12 @@ func (w *Window) switchNetwork(on bool) {
 
 // confirmQuit asks what is to become of a file that is being written.
 func (w *Window) confirmQuit() {
-	dialog.ShowConfirm(lang.L("Quit"), lang.L("A file is being saved. Stop that, and leave the old file as it is?"), func(ok bool) {
+	if w.askingQuit {
+		return // the close button was pressed again
+	}
+	w.askingQuit = true
+	d := dialog.NewConfirm(lang.L("Quit"), lang.L("A file is being saved. Stop that, and leave the old file as it is?"), func(ok bool) {
+		w.askingQuit = false
 		if ok {
 			// What was written so far has to be removed first.
 			w.quitting = true
@@ -275,6 +262,8 @@ func (w *Window) confirmQuit() {
 			w.quitWhenIdle()
 		}
 	}, w.win)
+	d.Show()
+	w.track(d)
 }
 
 func (w *Window) quitWhenIdle() {

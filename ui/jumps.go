@@ -64,7 +64,7 @@ func (w *Window) stand(at int64) {
 	w.grid.SetCurrent(at)
 	w.grid.Centre(at)
 	w.placing = false
-	if w.dialog == nil {
+	if !w.modal() {
 		w.focusView()
 	}
 }
@@ -281,27 +281,50 @@ func (w *Window) foldOf(at int64) grid.Fold {
 	if len(list) == 0 {
 		return grid.NoFold
 	}
-	return foldMark(list, 0)
+	// What is behind those is not looked at.
+	fold, _ := foldMark(list, 0, func(int64) (rows.Row, bool) { return rows.Row{}, false }, 1)
+	return fold
 }
 
+// maxAhead is how many rows below the last one that is seen are looked at for
+// what is inside a call.
+const maxAhead = 256
+
 // foldMark says whether the call that is entered in a row has something inside,
-// by the next row of its thread. Where that is not among the rows it may have.
-func foldMark(list []rows.Row, i int) grid.Fold {
+// by the next row of its thread: below hands out those behind the list, of which
+// there are more, as far as they are at hand. Where that is not known it may have.
+func foldMark(list []rows.Row, i int, below func(k int64) (rows.Row, bool), more int64) (fold grid.Fold, known bool) {
 	r := &list[i]
 	if r.Event != rows.Enter {
-		return grid.NoFold
+		return grid.NoFold, true
+	}
+	inside := func(next *rows.Row) (fold grid.Fold, known bool) {
+		switch {
+		case next.Thread != r.Thread || next.Event == rows.Unknown:
+			return grid.NoFold, false
+		case next.Depth > r.Depth:
+			return grid.FoldOpen, true
+		}
+		return grid.NoFold, true
 	}
 	for k := i + 1; k < len(list); k++ {
-		next := &list[k]
-		if next.Thread != r.Thread || next.Event == rows.Unknown {
-			continue
+		if fold, known := inside(&list[k]); known {
+			return fold, true
 		}
-		if next.Depth > r.Depth {
-			return grid.FoldOpen
-		}
-		return grid.NoFold
 	}
-	return grid.FoldOpen
+	for k := range min(more, maxAhead) {
+		next, ok := below(k)
+		if !ok {
+			return grid.FoldOpen, false
+		}
+		if fold, known := inside(&next); known {
+			return fold, true
+		}
+	}
+	if more <= maxAhead {
+		return grid.NoFold, true // the log ends
+	}
+	return grid.FoldOpen, true
 }
 
 // decoration finds what is shown of a view's rows besides their content, as far
@@ -328,13 +351,23 @@ func decoration(v control.View) func(at int64, r *readahead.Row) {
 
 // decorate says what is shown of rows besides their content.
 func (w *Window) decorate(dst []grid.Decor, list []rows.Row, first int64) {
+	end, all := first+int64(len(list)), true
+	last := w.rows.Len() - end
+	below := func(k int64) (rows.Row, bool) { return w.reader.At(end + k) }
 	for i := range dst {
 		r := &list[i]
 		dst[i] = w.reader.Decor(first + int64(i))
 		dst[i].Bookmark = w.isBookmarked(r.Index)
 		if dst[i].Fold == grid.NoFold {
-			dst[i].Fold = foldMark(list, i)
+			fold, known := foldMark(list, i, below, last)
+			dst[i].Fold = fold
+			all = all && known
 		}
+	}
+	if !all && w.lookedBelow != first {
+		// The rows below are being read.
+		w.lookedBelow = first
+		w.later(besideDelay, w.grid.Refresh)
 	}
 	w.decorateMarks(dst, list, first)
 }

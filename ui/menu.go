@@ -57,7 +57,7 @@ func (w *Window) menu() *fyne.MainMenu {
 	quit := item(lang.L("Quit"), w.close, fyne.KeyQ)
 	quit.IsQuit = true
 
-	return fyne.NewMainMenu(
+	menu := fyne.NewMainMenu(
 		fyne.NewMenu(lang.L("File"),
 			item(lang.L("Open a log"), w.chooseLog, fyne.KeyO),
 			item(lang.L("Open a folder"), w.chooseFolder),
@@ -134,6 +134,12 @@ func (w *Window) menu() *fyne.MainMenu {
 			item(lang.L("About LogParser"), w.showAbout),
 		),
 	)
+	for _, m := range menu.Items {
+		w.guard(m.Items)
+		nameKeys(m.Items)
+	}
+	copyItem.Action = w.copy // a dialog's text can be copied
+	return menu
 }
 
 func (w *Window) inputsItem() *fyne.MenuItem {

@@ -240,16 +240,28 @@ func TestFoldMark(t *testing.T) {
 		return rows.Row{Thread: thread, Depth: depth, Event: e}
 	}
 	for name, test := range map[string]struct {
-		list []rows.Row
-		want grid.Fold
+		list, below []rows.Row
+		more        int64 // rows of the log below the list
+		want        grid.Fold
+		known       bool
 	}{
-		"a leave":       {[]rows.Row{row(1, 0, rows.Leave)}, grid.NoFold},
-		"nothing known": {[]rows.Row{row(1, 0, rows.Enter)}, grid.FoldOpen},
-		"its own leave": {[]rows.Row{row(1, 0, rows.Enter), row(2, 5, rows.Enter), row(1, 0, rows.Leave)}, grid.NoFold},
-		"a call inside": {[]rows.Row{row(1, 0, rows.Enter), row(2, 0, rows.Leave), row(1, 1, rows.Enter)}, grid.FoldOpen},
+		"a leave":                      {[]rows.Row{row(1, 0, rows.Leave)}, nil, 9, grid.NoFold, true},
+		"nothing known":                {[]rows.Row{row(1, 0, rows.Enter)}, nil, 9, grid.FoldOpen, false},
+		"the log's end":                {[]rows.Row{row(1, 0, rows.Enter)}, nil, 0, grid.NoFold, true},
+		"its own leave":                {[]rows.Row{row(1, 0, rows.Enter), row(2, 5, rows.Enter), row(1, 0, rows.Leave)}, nil, 9, grid.NoFold, true},
+		"a call inside":                {[]rows.Row{row(1, 0, rows.Enter), row(2, 0, rows.Leave), row(1, 1, rows.Enter)}, nil, 9, grid.FoldOpen, true},
+		"its own leave below the edge": {[]rows.Row{row(1, 3, rows.Enter)}, []rows.Row{row(2, 9, rows.Enter), row(1, 3, rows.Leave)}, 9, grid.NoFold, true},
+		"a call below the edge":        {[]rows.Row{row(1, 3, rows.Enter)}, []rows.Row{row(2, 9, rows.Enter), row(1, 4, rows.Enter)}, 9, grid.FoldOpen, true},
+		"others below the edge":        {[]rows.Row{row(1, 3, rows.Enter)}, []rows.Row{row(2, 9, rows.Enter)}, 9, grid.FoldOpen, false},
 	} {
-		if got := foldMark(test.list, 0); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
+		below := func(k int64) (rows.Row, bool) {
+			if k >= int64(len(test.below)) {
+				return rows.Row{}, false
+			}
+			return test.below[k], true
+		}
+		if got, known := foldMark(test.list, 0, below, test.more); got != test.want || known != test.known {
+			t.Errorf("%s: %v, known %t, want %v, %t", name, got, known, test.want, test.known)
 		}
 	}
 }

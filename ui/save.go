@@ -241,6 +241,7 @@ func (w *Window) save() {
 	if !s.Opened || w.ctl.Busy() {
 		return
 	}
+	session := s.Session
 	f := newSaveForm(s.Found.Log, w.pref.saveFormat(), s.Wanted.Corrected)
 	// A system's dialog has asked already whether to replace a file.
 	replaced := ""
@@ -269,7 +270,7 @@ func (w *Window) save() {
 		widget.NewFormItem("", f.options),
 		widget.NewFormItem("", which),
 	}, func(ok bool) {
-		if !ok || f.path.Text == "" {
+		if !ok || !w.ctl.MaySave(session, f.path.Text) {
 			return
 		}
 		target, as, opt := f.path.Text, f.name(), f.settings()
@@ -278,7 +279,11 @@ func (w *Window) save() {
 		if w.ctl.State().Filtered && which.Selected == which.Options[0] {
 			save = w.ctl.SaveShown
 		}
-		w.writeTo(target, as, target == replaced, func() { save(target, as, opt) })
+		w.writeTo(target, as, target == replaced, func() {
+			if w.ctl.MaySave(session, target) {
+				save(target, as, opt)
+			}
+		})
 	}, w.win)
 	f.path.OnSubmitted = func(string) { d.Submit() }
 	f.path.OnKey, f.amount.OnKey = w.key, w.key
@@ -295,11 +300,7 @@ func (w *Window) writeTo(target, format string, asked bool, write func()) {
 		if asked {
 			there = slices.DeleteFunc(there, func(path string) bool { return path == target })
 		}
-		w.post(func() {
-			if len(there) == 0 {
-				write()
-				return
-			}
+		replace := func() {
 			first := filepath.Base(there[0])
 			question := lang.L("{{.Name}} exists. Replace it?", data{"Name": first})
 			if len(there) > 1 {
@@ -312,6 +313,13 @@ func (w *Window) writeTo(target, format string, asked bool, write func()) {
 				}
 			}, w.win)
 			w.open(d, 0, 0)
+		}
+		w.post(func() {
+			if len(there) == 0 {
+				write()
+				return
+			}
+			w.whenFree(replace)
 		})
 	}()
 }

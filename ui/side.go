@@ -105,20 +105,30 @@ func (w *Window) showBeside() {
 		w.side.call.ShowRow(nil, w.format, "")
 		return
 	}
-	if !w.panelTabShown(w.side.callTab) {
+	shown := w.panelTabShown(w.side.callTab)
+	if !shown && w.views.shown() != viewTree {
 		return
 	}
-	w.side.call.ShowRow(&r, w.format, w.markAt(w.grid.Current(), &r))
+	if shown {
+		w.side.call.ShowRow(&r, w.format, w.markAt(w.grid.Current(), &r))
+	}
 	w.later(besideDelay, func() {
 		if w.beside != number {
 			return
 		}
 		w.ctl.Stack(r.Index, func(frames []app.Frame, err error) {
-			if w.beside == number {
+			if w.beside != number {
+				return
+			}
+			w.views.followStack(r.Index, frames)
+			if shown {
 				w.side.call.ShowStack(frames, w.format.Digits)
 				w.trace("stack " + control.Thousands(int64(len(frames))))
 			}
 		})
+		if !shown {
+			return
+		}
 		w.ctl.CallSite(r.Index, func(site app.CallSite) {
 			if w.beside == number {
 				w.side.call.ShowCallSite(&site)

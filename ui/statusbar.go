@@ -27,6 +27,8 @@ type statusBar struct {
 func newStatusBar(cancel, resume func()) *statusBar {
 	b := &statusBar{news: widget.NewButtonWithIcon("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
 		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
+	// The bar's own text would stand on two grounds and be hard to read.
+	b.progress.TextFormatter = func() string { return "" }
 	b.news.Importance = widget.HighImportance
 	b.news.Hide()
 	b.endless.Stop()
@@ -44,6 +46,11 @@ func newStatusBar(cancel, resume func()) *statusBar {
 
 // showCounts says what the log holds.
 func (b *statusBar) showCounts(s *control.State) {
+	if !s.Opened && s.Opening != "" {
+		b.counts.SetText(lang.L("Opening {{.Name}}", data{"Name": s.Opening}))
+		b.selection.SetText("")
+		return
+	}
 	if !s.Opened {
 		b.counts.SetText(lang.L("No log is open"))
 		b.selection.SetText("")
@@ -91,12 +98,16 @@ func (b *statusBar) showSelection(index int64, about string) {
 
 // showWork shows work that has gone on for a while.
 func (b *statusBar) showWork(w control.Work) {
+	if b.work.Hidden == w.Slow {
+		b.work.Hidden = !w.Slow
+		// What is shown here or hidden takes room from what stands beside it.
+		defer b.Content.Refresh()
+	}
 	if !w.Slow {
-		b.work.Hide()
 		b.endless.Stop()
 		return
 	}
-	b.title.SetText(w.Title)
+	b.title.SetText(w.Title + w.Percent())
 	if w.Total > 0 {
 		b.endless.Stop()
 		b.endless.Hide()
@@ -107,5 +118,4 @@ func (b *statusBar) showWork(w control.Work) {
 		b.endless.Show()
 		b.endless.Start()
 	}
-	b.work.Show()
 }

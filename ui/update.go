@@ -44,8 +44,12 @@ func (w *Window) update(what control.Change) {
 		w.bar.show(s)
 		w.status.showCounts(s)
 	}
-	if what&control.ChangeProgress != 0 {
+	if what&(control.ChangeProgress|control.ChangeInputs) != 0 {
 		w.status.showWork(s.Work)
+		if !s.Opened {
+			w.status.showCounts(s)
+			w.start.ShowWork(s.Opening, s.Work)
+		}
 	}
 	if what&control.ChangeMessage != 0 {
 		w.notice.Show(s.Message)

@@ -79,11 +79,16 @@ type views struct {
 	drawn      drawnMarks
 	waiting    bool // a renewal is to come
 	following  bool // the table follows what was chosen here
+	// picks numbers what is chosen in tree and statistics; picked is the row that
+	// came of the last, -1 for none.
+	picks   int
+	picked  int64
+	picking bool // the row is being looked for
 }
 
 // newViews makes the tabs around the table.
 func newViews(w *Window) *views {
-	v := &views{w: w}
+	v := &views{w: w, picked: -1}
 	v.timeline = timeline.New(look.Fonts(), &timeline.Light, w.post)
 	v.hint = widget.NewLabel("")
 	v.hint.Importance = widget.LowImportance
@@ -117,6 +122,10 @@ func newViews(w *Window) *views {
 	}
 	v.Content.OnSelected = func(*container.TabItem) {
 		v.renew()
+		v.choose()
+		if v.shown() == viewTree {
+			w.showBeside()
+		}
 		w.focusView()
 		w.trace("view " + strconv.Itoa(v.Content.SelectedIndex()))
 	}
@@ -212,6 +221,7 @@ func (v *views) connectLists() {
 	v.tree.OnOpen = func(f *app.FunctionRef) { open(*f) }
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { menu(*f, at) }
 	v.tree.OnCopy = copied
+	v.tree.OnChosen, v.statistics.OnChosen = v.pickNode, v.pickFunction
 	v.statistics.OnOpen = func(f *app.FunctionStat) { open(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { menu(f.FunctionRef, at) }
 	v.statistics.OnCopy = copied
@@ -498,6 +508,7 @@ func (v *views) renew() {
 				if fresh {
 					v.tree.OpenPaths()
 				}
+				v.w.showBeside() // which asks for the way to the current row
 				v.w.trace("tree " + strconv.Itoa(len(tree.Roots)))
 			}
 		})
@@ -505,6 +516,7 @@ func (v *views) renew() {
 		v.w.ctl.Statistics(func(list []app.FunctionStat, err error) {
 			if v.computed(viewStatistics, err) {
 				v.statistics.Show(list, digits)
+				v.choose()
 				v.w.trace("statistics " + strconv.Itoa(len(list)))
 			}
 		})
@@ -554,33 +566,6 @@ func (v *views) computed(i int, err error) bool {
 		v.say(i, control.Cause(err))
 	}
 	return err == nil
-}
-
-// choose marks the call of the table's current row in the timeline.
-func (v *views) choose() {
-	if v.following || v.shown() != viewTimeline {
-		return
-	}
-	r, ok := v.w.rowAt(v.w.grid.Current())
-	if !ok {
-		return
-	}
-	enter := v.w.enterOf(&r)
-	if enter < 0 || r.Event == rows.Unknown {
-		return
-	}
-	for _, run := range v.runs() {
-		if r.Index >= run.FirstRow && r.Index < run.EndRow {
-			r.Elapsed += run.Zero
-		}
-	}
-	call := timeline.Span{From: r.Elapsed, To: r.Elapsed, Depth: r.Depth, Deepest: r.Depth, Count: 1, Function: r.Function, Row: enter}
-	if took := max(r.Duration, 0); r.Event == rows.Enter {
-		call.To += took
-	} else {
-		call.From -= took
-	}
-	v.timeline.Choose(r.Thread, call)
 }
 
 // rune is for characters that a view has no use for.
@@ -644,7 +629,7 @@ func (s timeSource) Lanes() []timeline.Lane {
 	list := s.lines.Lanes()
 	lanes := make([]timeline.Lane, len(list))
 	for i, l := range list {
-		lanes[i] = timeline.Lane{Thread: l.Thread, Name: l.Name, Depth: l.Depth, Rows: l.Rows}
+		lanes[i] = timeline.Lane{Thread: uint32(rows.TrackOf(l.Thread, l.Stack)), Name: l.Name, Depth: l.Depth, Rows: l.Rows, Stack: l.Stack, Home: l.Thread}
 	}
 	return lanes
 }

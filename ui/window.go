@@ -75,7 +75,10 @@ type Window struct {
 	body  *fyne.Container // the table and the panel, or the start page
 	split *container.Split
 
-	dialog dialog.Dialog // the one that is open, nil for none
+	dialog  dialog.Dialog   // the one that is open, nil for none
+	dialogs []dialog.Dialog // that one last, and those below it
+	// askingQuit: the question whether to quit is open.
+	askingQuit bool
 	// quitting closes the window as soon as no file is being saved.
 	quitting bool
 
@@ -91,6 +94,9 @@ type Window struct {
 	want       int64         // the row of the log to go to once its place is known, -1 for none
 	hiddenRow  int64         // the one that a message says is hidden
 	placing    bool          // the current row is not being set by the user
+	// lookedBelow is the first row seen when rows below those that are seen were
+	// last waited for.
+	lookedBelow int64
 
 	// Numbers of what is asked for in the background; an answer with another
 	// is late.
@@ -105,6 +111,9 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	}
 	a.SetIcon(fyne.NewStaticResource("icon.png", assets.Icon))
 	w.setLanguage(w.pref.language())
+	// Fyne measures texts and draws icons when widgets are made, and keeps both
+	// for later: the theme comes first.
+	w.applyTheme(w.pref.brightness())
 
 	w.win = a.NewWindow("LogParser")
 	w.win.SetMaster()
@@ -114,11 +123,11 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
-	w.memory.store, w.want = opt.States, -1
+	w.memory.store, w.want, w.lookedBelow = opt.States, -1, -1
 	w.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
 
 	w.build()
-	w.setTheme(w.pref.brightness())
+	w.repaint()
 	w.relabel()
 	w.win.Resize(w.pref.size())
 	w.win.SetOnDropped(w.dropped)
@@ -159,6 +168,7 @@ func (w *Window) build() {
 	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.chooseLog, w.chooseFolder, w.OpenSample
 	w.start.OnRecent = func(path string) { w.openRecent(path) }
 	w.start.OnForget = w.forget
+	w.start.OnCancel = w.ctl.Cancel
 
 	w.views = newViews(w)
 	w.split = container.NewHSplit(w.views.Content, w.side.Content)
@@ -269,6 +279,9 @@ func (w *Window) Open(paths []string) {
 }
 
 func (w *Window) dropped(_ fyne.Position, uris []fyne.URI) {
+	if w.modal() {
+		return
+	}
 	var paths []string
 	for _, u := range uris {
 		paths = append(paths, u.Path())
@@ -309,10 +322,15 @@ func (w *Window) setLanguage(code string) {
 	w.theme.Han = language.Current() == language.Chinese
 }
 
-// setTheme changes the brightness.
-func (w *Window) setTheme(brightness string) {
+// applyTheme hands Fyne the theme of a brightness and of the present language.
+func (w *Window) applyTheme(brightness string) {
 	w.theme.Brightness = brightness
 	w.app.Settings().SetTheme(w.theme)
+}
+
+// setTheme changes the brightness.
+func (w *Window) setTheme(brightness string) {
+	w.applyTheme(brightness)
 	w.repaint()
 }
 

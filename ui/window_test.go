@@ -90,6 +90,33 @@ func (r *rig) open() {
 	r.waitTrace("loaded")
 }
 
+// A themeWatcher is an app that notes which theme it had when the first window
+// was made.
+type themeWatcher struct {
+	fyne.App
+	first fyne.Theme
+}
+
+func (a *themeWatcher) NewWindow(title string) fyne.Window {
+	a.first = a.Settings().Theme()
+	return a.App.NewWindow(title)
+}
+
+// The theme is set before there are widgets: what Fyne measures and draws for
+// them it keeps, in the font and the colours of that time.
+func TestThemeComesFirst(t *testing.T) {
+	for _, code := range []string{language.English, language.Chinese} {
+		a := &themeWatcher{App: test.NewTempApp(t)}
+		a.Preferences().SetString("language", code)
+		a.Preferences().SetString("theme", look.Light)
+		w := New(a, &fake.Engine{}, Options{Post: func(func()) {}})
+		if want := (look.Theme{Brightness: look.Light, Han: code == language.Chinese}); a.first != fyne.Theme(want) {
+			t.Errorf("%s: the widgets were made in a theme %T, not in the one chosen", code, a.first)
+		}
+		w.win.Close()
+	}
+}
+
 func TestOpenShowsRowsThenNames(t *testing.T) {
 	gate := make(chan struct{})
 	r := newRig(t, &fake.Engine{Rows: 1_000_000_000, Loading: gate})
@@ -142,7 +169,7 @@ func (r *rig) menuItem(label string) *fyne.MenuItem {
 	r.t.Helper()
 	for _, m := range r.win.MainMenu().Items {
 		for _, i := range m.Items {
-			if i.Label == label {
+			if name, _, _ := strings.Cut(i.Label, "  "); name == label {
 				return i
 			}
 		}
@@ -299,7 +326,7 @@ func TestSlowWorkIsShownAndCancelled(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100, Loading: make(chan struct{})})
 	r.Open([]string{r.log})
 	r.wait("progress", func() bool { return r.status.work.Visible() })
-	if r.status.title.Text != "Pairing enters and leaves" || !r.status.progress.Visible() {
+	if r.status.title.Text != "Pairing enters and leaves  0 %" || !r.status.progress.Visible() {
 		t.Errorf("title %q", r.status.title.Text)
 	}
 	test.Tap(r.status.cancel)
@@ -519,4 +546,66 @@ func TestSampleHasNames(t *testing.T) {
 		}
 	}
 	w.ctl.Close()
+}
+
+// A log that takes long to open shows that, on the start page too, and Escape
+// stops it wherever the focus is.
+func TestSlowOpeningIsShownAndStopped(t *testing.T) {
+	for name, focus := range map[string]func(r *rig) fyne.Focusable{
+		"nothing": func(*rig) fyne.Focusable { return nil },
+		"filter":  func(r *rig) fyne.Focusable { r.focusFilter(); return r.win.Canvas().Focused() },
+		"log":     func(r *rig) fyne.Focusable { return r.strip.Log.Entry },
+	} {
+		r := newRig(t, &fake.Engine{Rows: 100, Opening: make(chan struct{})})
+		r.win.Resize(fyne.NewSize(1024, 600))
+		r.Open([]string{r.log})
+		r.wait("progress", func() bool { return r.start.Working() != "" })
+		if got := r.start.Working(); got != "Reading the log \u00b7 a.dat  0 %" {
+			t.Errorf("the start page says %q", got)
+		}
+		if got := r.status.counts.Text; got != "Opening a.dat" {
+			t.Errorf("the status bar says %q", got)
+		}
+		work := r.status.work
+		if !work.Visible() || work.Size().Width < work.MinSize().Width {
+			t.Errorf("in the status bar progress has the size %v of %v", work.Size(), work.MinSize())
+		}
+		if at := r.app.Driver().AbsolutePositionForObject(work); at.X < 0 || at.X+work.Size().Width > 1024 {
+			t.Errorf("progress is at %v", at)
+		}
+		if o := focus(r); o != nil {
+			r.win.Canvas().Focus(o)
+		}
+		r.typeKey(fyne.KeyEscape)
+		r.wait("the end", func() bool { return r.notice.Message() != nil })
+		m := r.notice.Message()
+		if m.Text != "Opening a.dat was stopped." || m.Offer != control.OfferReload || r.start.Working() != "" || work.Visible() || r.status.counts.Text != "No log is open" {
+			t.Errorf("%s: message %+v, page %q, status %q", name, m, r.start.Working(), r.status.counts.Text)
+		}
+		close(r.engine.Opening)
+		r.offer(m.Offer)
+		r.waitTrace("loaded")
+		r.win.Close()
+	}
+}
+
+// While a log is shown, Escape stops opening another, and says so.
+func TestStoppedOpeningKeepsTheLog(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	r.engine.Opening = make(chan struct{})
+	other := filepath.Join(t.TempDir(), "b.dat")
+	if err := os.WriteFile(other, []byte{0, 1, 2, 0}, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.Open([]string{other})
+	r.wait("progress", func() bool { return r.status.work.Visible() })
+	r.typeKey(fyne.KeyEscape)
+	r.wait("the end", func() bool { return r.notice.Message() != nil })
+	if m := r.notice.Message(); m.Text != "Opening b.dat was stopped." || m.Offer != control.OfferNone || r.shown != r.log || r.ctl.State().Wanted.Log != r.log {
+		t.Errorf("message %+v, shown %s", m, r.shown)
+	}
+	if r.key(fyne.KeyEscape) {
+		t.Error("Escape finds something else to stop")
+	}
 }

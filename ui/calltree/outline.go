@@ -186,3 +186,44 @@ func (o *outline) hottest(i int) int {
 		}
 	}
 }
+
+// choose unfolds what leads to the node for a call with these open calls around
+// it, and returns the node's row: that of the nodes on the way that comes nearest,
+// -1 if there is none. Bottom-up it is the function's.
+func (o *outline) choose(frames []app.Frame, bottomUp bool) int {
+	list, parent := o.roots, key(0)
+	var found *app.TreeNode
+	step := func(fits func(n *app.TreeNode) bool) bool {
+		for _, n := range list {
+			if fits(n) {
+				if found != nil {
+					o.open[parent] = true
+				}
+				found, list, parent = n, n.Children, keyOf(parent, n)
+				return true
+			}
+		}
+		return false
+	}
+	step(func(n *app.TreeNode) bool { return n.Function == "" && !n.Other && n.Thread == frames[0].Thread })
+	if bottomUp {
+		frames = frames[len(frames)-1:]
+	}
+	for i := range frames {
+		f := &frames[i]
+		if !step(func(n *app.TreeNode) bool { return n.Function == f.Function && n.Module == f.Module }) {
+			step(func(n *app.TreeNode) bool { return n.Other })
+			break
+		}
+	}
+	if found == nil {
+		return -1
+	}
+	o.flatten()
+	for i := range o.rows {
+		if o.rows[i].node == found {
+			return i
+		}
+	}
+	return -1
+}

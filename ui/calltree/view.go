@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,10 @@ type View struct {
 	ThreadName func(id uint32) string
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionRef)
+	// OnChosen is told the function that the user has chosen, by the functions on
+	// the way to it: top-down it is the last, bottom-up the first. Where there is
+	// a tree for each thread, onThread is set.
+	OnChosen func(thread uint32, onThread bool, path []app.FunctionRef, bottomUp bool)
 	// OnMenu is asked for a function's context menu.
 	OnMenu func(f *app.FunctionRef, at fyne.Position)
 	// OnCopy is handed the chosen rows as text.
@@ -41,6 +46,7 @@ type View struct {
 	tree    *app.Tree
 	digits  int
 	outline outline
+	placing bool // what is chosen is not chosen by the user
 
 	direction *widget.RadioGroup
 	byThread  *widget.Check
@@ -55,6 +61,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette) *View {
 	v.Grid = grid.New(v.columns(), fonts, palette)
 	g := v.Grid
 	g.Decorate = v.decorate
+	g.FitNumbers = true
 	g.OnFold = func(row int64) { v.toggle(int(row)) }
 	g.OnTree = v.leftRight
 	g.OnActivated = func(row int64) {
@@ -70,6 +77,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette) *View {
 		}
 	}
 	g.OnCopy = v.Copy
+	g.OnSelected = v.chosen
 	g.OnRune = v.rune
 	v.direction = widget.NewRadioGroup(nil, func(string) {
 		if up := v.direction.Selected == v.direction.Options[1]; up != v.opt.BottomUp {
@@ -90,7 +98,8 @@ func New(fonts *grid.Fonts, palette *grid.Palette) *View {
 	v.fold.Importance = widget.LowImportance
 	v.count = widget.NewLabel("")
 	v.count.Importance = widget.LowImportance
-	top := container.NewBorder(nil, nil, container.NewHBox(v.direction, v.byThread), container.NewHBox(v.count, v.hot, v.fold))
+	v.count.Alignment, v.count.Truncation = fyne.TextAlignTrailing, fyne.TextTruncateEllipsis
+	top := container.NewBorder(nil, nil, container.NewHBox(v.direction, v.byThread), container.NewHBox(v.hot, v.fold), v.count)
 	v.Content = container.NewBorder(top, nil, nil, nil, g)
 	v.Relabel()
 	return v
@@ -133,6 +142,8 @@ func (v *View) Show(tree *app.Tree, digits int) {
 	if i := v.Grid.Current(); i >= 0 && i < int64(len(v.outline.rows)) {
 		chosen = v.outline.rows[i].key
 	}
+	v.placing = true
+	defer func() { v.placing = false }()
 	v.tree, v.digits = tree, digits
 	v.outline.set(tree.Roots)
 	v.Grid.SetSource(source{&v.outline})
@@ -149,6 +160,38 @@ func (v *View) Show(tree *app.Tree, digits int) {
 	}
 }
 
+// chosen tells who wants to know which function was chosen.
+func (v *View) chosen(i int64) {
+	if v.placing || v.OnChosen == nil || v.function(i) == nil {
+		return
+	}
+	var path []app.FunctionRef
+	for at := int(i); at >= 0; at = v.outline.parent(at) {
+		if n := v.outline.rows[at].node; n.Function != "" {
+			path = append(path, n.FunctionRef)
+		}
+	}
+	slices.Reverse(path)
+	n := v.outline.rows[i].node
+	v.OnChosen(n.Thread, n.ByThread, path, v.opt.BottomUp)
+}
+
+// Choose chooses the node for a call with these open calls around it, the
+// outermost first and its own last, or what stands for it.
+func (v *View) Choose(frames []app.Frame) {
+	if len(frames) == 0 {
+		return
+	}
+	v.placing = true
+	defer func() { v.placing = false }()
+	at, before := v.outline.choose(frames, v.opt.BottomUp), v.Grid.Current()
+	v.Grid.Reload()
+	if at >= 0 && int64(at) != before {
+		v.Grid.SetCurrent(int64(at))
+		v.Grid.Centre(int64(at))
+	}
+}
+
 // OpenPaths unfolds what only leads to calls that a filter shows.
 func (v *View) OpenPaths() {
 	v.outline.openPaths(v.outline.roots, 0)
@@ -159,7 +202,7 @@ func (v *View) OpenPaths() {
 func (v *View) showCount() {
 	text := control.Count("{{.N}} call", "{{.N}} calls", v.tree.Calls)
 	if v.tree.Cut > 0 {
-		text += " \u00b7 " + lang.L("{{.N}} of them in rare paths that are not listed", data{"N": control.Thousands(v.tree.Cut)})
+		text += " \u00b7 " + lang.L("{{.N}} of them are shown as (others)", data{"N": control.Thousands(v.tree.Cut)})
 	}
 	v.count.SetText(text)
 }
@@ -311,7 +354,7 @@ func (v *View) name(n *app.TreeNode) string {
 	case n.Function != "":
 		return n.Function
 	case n.Other:
-		return lang.L("(rare calls)")
+		return lang.L("(others)")
 	}
 	text := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(n.Thread), 10)})
 	if v.ThreadName != nil {
@@ -340,7 +383,11 @@ func (v *View) columns() []grid.Column {
 	times := func(id string, of func(n *app.TreeNode) int64) grid.Column {
 		return grid.Column{ID: id, Width: 92, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) {
 			if n.Timed+n.Running > 0 {
-				c.Text = table.AppendDuration(c.Text, of(n), v.digits)
+				bound := n.Bound
+				if id == "self" {
+					bound = n.SelfBound
+				}
+				c.Text = table.AppendDuration(rows.AppendBound(c.Text, bound, of(n)), of(n), v.digits)
 			}
 		})}
 	}

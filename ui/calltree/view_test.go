@@ -102,15 +102,15 @@ func TestKeysUnfold(t *testing.T) {
 	v.Show(sample(), 3)
 	for _, step := range []struct{ keys, want string }{
 		{"", "+ main <\n  worker"},
-		{"Right", "- main <\n  + load\n    paint\n    (rare calls)\n  worker"},
-		{"Right Right", "- main\n  - load <\n      read\n    paint\n    (rare calls)\n  worker"},
-		{"Right Left Left", "- main\n  + load <\n    paint\n    (rare calls)\n  worker"},
+		{"Right", "- main <\n  + load\n    paint\n    (others)\n  worker"},
+		{"Right Right", "- main\n  - load <\n      read\n    paint\n    (others)\n  worker"},
+		{"Right Left Left", "- main\n  + load <\n    paint\n    (others)\n  worker"},
 		{"Left Left", "+ main <\n  worker"},
-		{"*", "- main <\n  - load\n      read\n    paint\n    (rare calls)\n  worker"},
+		{"*", "- main <\n  - load\n      read\n    paint\n    (others)\n  worker"},
 		{"/", "+ main <\n  worker"},
-		{"+", "- main <\n  + load\n    paint\n    (rare calls)\n  worker"},
+		{"+", "- main <\n  + load\n    paint\n    (others)\n  worker"},
 		{"-", "+ main <\n  worker"},
-		{"h", "- main\n  - load\n      read <\n    paint\n    (rare calls)\n  worker"},
+		{"h", "- main\n  - load\n      read <\n    paint\n    (others)\n  worker"},
 	} {
 		v.typed(step.keys)
 		if got := shown(v); got != step.want {
@@ -142,7 +142,7 @@ func TestStaysUnfolded(t *testing.T) {
 	next.Roots[0], next.Roots[1] = next.Roots[1], next.Roots[0]
 	next.Roots[1].Children = append([]*app.TreeNode{node("new", 70, 70)}, next.Roots[1].Children...)
 	v.Show(next, 3)
-	if got, want := shown(v), "  worker\n- main\n    new\n  - load\n      read <\n    paint\n    (rare calls)"; got != want {
+	if got, want := shown(v), "  worker\n- main\n    new\n  - load\n      read <\n    paint\n    (others)"; got != want {
 		t.Errorf("\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -201,5 +201,78 @@ func TestLargeTree(t *testing.T) {
 	v.typed("*")
 	if n := len(v.outline.rows); n < maxRows || n > maxRows+1000 {
 		t.Errorf("%d rows unfolded at once", n)
+	}
+}
+
+// TestChoose chooses the node for a call with some open calls around it, or what
+// stands for it, without telling so as if the user had.
+func TestChoose(t *testing.T) {
+	frames := func(names ...string) []app.Frame {
+		var list []app.Frame
+		for _, n := range names {
+			list = append(list, app.Frame{FunctionRef: app.FunctionRef{Function: n, Module: "m.dll"}, Thread: 7})
+		}
+		return list
+	}
+	byThread := func() *app.Tree {
+		tree := sample()
+		for _, id := range []uint32{6, 7} {
+			root := &app.TreeNode{Thread: id, ByThread: true, Calls: 50, Children: sample().Roots}
+			tree.Roots = append(tree.Roots, root)
+		}
+		tree.Roots = tree.Roots[2:]
+		return tree
+	}
+	for _, test := range []struct {
+		tree     *app.Tree
+		bottomUp bool
+		frames   []app.Frame
+		want     string
+	}{
+		{sample(), false, frames("main", "load", "read"), "- main\n  - load\n      read <\n    paint\n    (others)\n  worker"},
+		{sample(), false, frames("main", "load"), "- main\n  + load <\n    paint\n    (others)\n  worker"},
+		{sample(), false, frames("main", "rare", "rarer"), "- main\n  + load\n    paint\n    (others) <\n  worker"},
+		{sample(), false, frames("main", "paint", "gone"), "- main\n  + load\n    paint <\n    (others)\n  worker"},
+		{sample(), false, frames("absent"), "+ main <\n  worker"},
+		{sample(), false, nil, "+ main <\n  worker"},
+		{sample(), true, frames("main", "worker"), "+ main\n  worker <"},
+		{byThread(), false, frames("main", "paint"), "+ Thread 6\n- Thread 7\n  - main\n    + load\n      paint <\n      (others)\n    worker"},
+	} {
+		v := newView(t)
+		v.opt.BottomUp = test.bottomUp
+		told := 0
+		v.OnChosen = func(uint32, bool, []app.FunctionRef, bool) { told++ }
+		v.Show(test.tree, 3)
+		v.Choose(test.frames)
+		if got := shown(v); got != test.want || told > 0 {
+			t.Errorf("told %d times; shown\n%s\nwant\n%s", told, got, test.want)
+		}
+	}
+}
+
+// TestChosenIsTold tells the way to a node that the user chooses.
+func TestChosenIsTold(t *testing.T) {
+	v := newView(t)
+	var got string
+	v.OnChosen = func(thread uint32, onThread bool, path []app.FunctionRef, bottomUp bool) {
+		got = fmt.Sprint(thread, onThread, bottomUp)
+		for _, f := range path {
+			got += " " + f.Function
+		}
+	}
+	v.Show(sample(), 3)
+	v.Grid.TypedRune('*')
+	for range 2 {
+		v.Grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	}
+	if got != "0 false false main load read" {
+		t.Errorf("told %q", got)
+	}
+	got = ""
+	for range 2 {
+		v.Grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	}
+	if got != "0 false false main paint" {
+		t.Errorf("told %q", got) // (others) are no function
 	}
 }

@@ -25,6 +25,7 @@ type Controller struct {
 	engine    Engine
 	post      func(func())
 	slowAfter time.Duration
+	lookAgain time.Duration
 
 	state   State
 	session Session
@@ -37,7 +38,11 @@ type Controller struct {
 	// opening opens and names, searching finds and filters, sorting looks at
 	// files that were given, following takes in what is written.
 	// filtering makes the view, counting counts matches.
+	// watching looks whether the log's file is still the one that was opened,
+	// checking whether the symbol path is there.
 	opening, searching, saving, sorting, following, filtering, counting *job
+	watching, checking                                                  *job
+	choosing                                                            *job // finds calls
 	analysing                                                           analysing
 	refreshing                                                          bool // a refresh is to come
 	contentAt                                                           time.Time
@@ -53,7 +58,7 @@ type Controller struct {
 // New makes a controller. post must run functions one after the other on the
 // goroutine that the controller belongs to.
 func New(engine Engine, post func(func())) *Controller {
-	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, forgetSite: func() {}}
+	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, lookAgain: lookAgain, forgetSite: func() {}}
 	c.judge()
 	return c
 }
@@ -66,6 +71,7 @@ func (c *Controller) Restore(in app.Inputs, agreed []string) {
 	in.Network = in.Network && len(c.strangers(in)) == 0
 	c.state.Wanted, c.state.Found = in, in
 	c.judge()
+	c.checkSymbols(false)
 }
 
 // Agreed returns the servers that the user agreed to have asked.
@@ -122,17 +128,20 @@ func (c *Controller) take(g given) {
 	}
 	if g.log != "" {
 		// What another log's recorder cost need not be known.
-		in.Log, in.Modules, in.Run, in.Corrected = g.log, "", "", in.Corrected && g.log == in.Log
+		in.Log, in.Modules, in.ModulesColumns, in.Run, in.Corrected = g.log, "", "", "", in.Corrected && g.log == in.Log
 		if !c.state.Opened {
 			in.Modules = c.state.Wanted.Modules
 		}
 	}
 	if g.modules != "" {
-		in.Modules = g.modules
+		in.Modules, in.ModulesColumns = g.modules, ""
 	}
 	useful := g.log != "" || g.modules != "" || len(g.symbols) > 0
 	if useful {
 		c.apply(in)
+	}
+	if m := g.tell(c.state.Opened); m != nil {
+		c.say(m)
 	}
 	if len(g.unknown) > 0 {
 		if !useful && !c.state.Opened {
@@ -151,16 +160,7 @@ func (c *Controller) take(g given) {
 func (c *Controller) SetLog(path string) {
 	path = cleanPath(path)
 	if path != "" {
-		c.give([]string{path}, func(g given) {
-			c.take(g)
-			switch name := filepath.Base(path); {
-			case g.log != "":
-			case g.modules != "":
-				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is text, not a log; it was taken as the modules file.", data{"Name": name})})
-			case len(g.symbols) > 0:
-				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", data{"Name": name})})
-			}
-		})
+		c.give([]string{path}, c.take)
 		return
 	}
 	in := c.state.Wanted
@@ -187,11 +187,19 @@ func (c *Controller) SetModules(path string) {
 				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
 			default:
 				in := c.state.Wanted
-				in.Modules = path
+				in.Modules, in.ModulesColumns = path, ""
 				c.apply(in)
 			}
 		}
 	})
+}
+
+// SetModulesColumns says what the columns of the modules file are, as
+// [app.Inputs].ModulesColumns has it.
+func (c *Controller) SetModulesColumns(columns string) {
+	in := c.state.Wanted
+	in.ModulesColumns = columns
+	c.apply(in)
 }
 
 // SetSymbols chooses the symbol search path.
@@ -284,6 +292,9 @@ func (c *Controller) apply(in app.Inputs) {
 		}
 	}
 	symbols := !was.SameSymbols(&in)
+	if !slices.Equal(was.Symbols, in.Symbols) {
+		defer c.checkSymbols(true)
+	}
 	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run || was.Corrected != in.Corrected
 	switch {
 	case in.Log == "":
@@ -325,6 +336,7 @@ func (c *Controller) open(in app.Inputs) {
 				c.opened(in, s)
 			case errors.Is(err, context.Canceled):
 				c.notOpened(nil)
+				c.say(openStopped(in, c.state.Opened))
 			default:
 				c.notOpened(err)
 			}
@@ -334,10 +346,11 @@ func (c *Controller) open(in app.Inputs) {
 
 // opened shows a new session's rows and goes on to their names.
 func (c *Controller) opened(in app.Inputs, s Session) {
-	old, users := c.session, append(c.analysing.end(), end(&c.following))
+	old, users := c.session, append(c.analysing.end(), end(&c.following), end(&c.watching))
 	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
 	c.state.Follow = Follow{}
 	c.session = s
+	c.state.Session++
 	c.state.Opened, c.state.Loaded = true, false
 	c.state.Found = s.Inputs()
 	if in.Log != c.state.Found.Log {
@@ -351,19 +364,20 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.state.Search, c.state.Matches, c.counted = Search{Row: -1}, Matches{}, nil
 	c.matching = nil
 	c.selecting++
-	c.state.Modules, c.state.Threads = s.Modules(), s.Threads()
+	c.state.Modules, c.state.Threads, c.state.File = s.Modules(), s.Threads(), app.Unchanged
 	c.judge()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(old, users...)
 	c.trace("rows " + decimal(c.state.Rows.Len()))
 	c.load(Session.Load)
+	c.watch(app.Unchanged)
 	c.SetFollow(follow)
 }
 
 // retire closes a session that is no longer shown once nothing works on it.
 // A file that is being saved is finished.
 func (c *Controller) retire(s Session, users ...<-chan struct{}) {
-	users = append(users, end(&c.searching), end(&c.filtering), end(&c.counting))
+	users = append(users, end(&c.searching), end(&c.filtering), end(&c.counting), end(&c.choosing))
 	if c.saving != nil {
 		users = append(users, c.saving.done)
 	}
@@ -465,33 +479,19 @@ func (c *Controller) refresh() {
 
 // Close shows no log.
 func (c *Controller) Close() {
-	users, s := append(c.analysing.end(), end(&c.opening), end(&c.following)), c.session
+	users, s := append(c.analysing.end(), end(&c.opening), end(&c.following), end(&c.watching)), c.session
 	c.reading = false
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted
 	in.Log, in.Modules, in.Run, in.Corrected = "", "", "", false
-	c.state = State{Wanted: in, Found: in}
+	c.state = State{Wanted: in, Found: in, Session: c.state.Session + 1, MissingSymbols: c.state.MissingSymbols}
 	c.counted, c.matching = nil, nil
 	c.selecting++
 	c.judge()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(s, users...)
 	c.showWork()
-}
-
-// Cancel stops the work that is shown.
-func (c *Controller) Cancel() {
-	if j := c.foremost(); j != nil {
-		j.cancel()
-	}
-}
-
-// CancelSave stops the saving of a file; Busy says when that is done.
-func (c *Controller) CancelSave() {
-	if c.saving != nil {
-		c.saving.cancel()
-	}
 }
 
 // Busy reports whether a file is being saved.
@@ -563,9 +563,27 @@ func (c *Controller) SaveShown(path, format string, opt app.SaveOptions) {
 	})
 }
 
+// MaySave reports whether a file can be saved now of the log that had the number
+// [State.Session] when it was asked for, and says why not.
+func (c *Controller) MaySave(session int, path string) bool {
+	m := &Message{Level: LevelWarn, Next: lang.L("Save once more.")}
+	switch {
+	case c.session == nil || c.state.Session != session:
+		m.Text = lang.L("Not saved: the log was closed or opened anew meanwhile.")
+	case path == "":
+		m.Text = lang.L("Not saved: no file was named.")
+	case c.saving != nil:
+		m.Text, m.Next = lang.L("Not saved: another file is still being saved."), lang.L("Wait for its end, or stop it.")
+	default:
+		return true
+	}
+	c.say(m)
+	return false
+}
+
 func (c *Controller) saveBy(path string, write func(ctx context.Context, s Session, p app.Progress) ([]string, error)) {
 	s := c.session
-	if s == nil || path == "" || c.saving != nil {
+	if !c.MaySave(c.state.Session, path) {
 		return
 	}
 	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {

@@ -187,7 +187,11 @@ func TestNoLogIsSaid(t *testing.T) {
 		t.Errorf("message %+v", m)
 	}
 	d.Dismiss()
-	d.SetLog(t.TempDir())
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "x.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.SetLog(folder)
 	if m := d.waitMessage(); !strings.Contains(m.Text, "symbol path") || len(d.State().Wanted.Symbols) != 1 {
 		t.Errorf("message %+v", m)
 	}
@@ -203,6 +207,7 @@ func TestGiveSortsFiles(t *testing.T) {
 	if err := os.Mkdir(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	d.file("symbols/x.txt", "")
 	d.Give([]string{folder, pdb, "file://" + filepath.ToSlash(modules), elf, log})
 	d.waitEvent("loaded")
 	in := d.State().Wanted

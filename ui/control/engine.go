@@ -26,6 +26,8 @@ type Session interface {
 	// Follow takes in what is written to the log until it is cancelled or the
 	// program has ended; it returns nil then.
 	Follow(ctx context.Context, changed func(app.Update)) error
+	// CheckLog looks whether the log's file is still what was opened.
+	CheckLog() app.FileChange
 	Close() error
 }
 

@@ -29,8 +29,10 @@ func (c *Controller) SetFollow(on bool) {
 		end(&c.following)
 		c.setFollow(Follow{})
 		c.refreshSoon()
+		c.watch(c.state.File)
 		return
 	}
+	end(&c.watching)
 	c.setFollow(Follow{On: true, AtEnd: true})
 	c.run(&c.following, "", func(ctx context.Context, _ app.Progress) func(bool) {
 		err := s.Follow(ctx, func(u app.Update) {
@@ -83,7 +85,7 @@ func (c *Controller) grew(s Session, u app.Update) {
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program was started again; its rows follow.")})
 	case u.Replaced:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("The log was renamed or replaced; the old file is followed."),
-			Next: lang.L("Open the log again to see the new one.")})
+			Next: lang.L("Open the log again to see the new one."), Offer: OfferReload})
 	}
 	if u.New > 0 {
 		c.trace("grew " + decimal(u.Rows))
@@ -94,12 +96,13 @@ func (c *Controller) grew(s Session, u app.Update) {
 func (c *Controller) followed(err error) {
 	c.setFollow(Follow{})
 	c.refresh()
+	c.watch(c.state.File)
 	switch {
 	case err == nil:
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program has ended; all of its rows are here.")})
 	case !errors.Is(err, context.Canceled):
 		c.say(&Message{Level: LevelBad, Text: lang.L("The log cannot be followed any more: {{.Cause}}", data{"Cause": cause(err)}),
-			Next: lang.L("Reload the log."), Details: err.Error()})
+			Next: lang.L("Reload the log."), Details: err.Error(), Offer: OfferReload})
 		c.trace("error " + err.Error())
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"fyne.io/fyne/v2/lang"
+
 	"logparser/app"
 )
 
@@ -18,6 +20,9 @@ type given struct {
 	log, modules string
 	symbols      []string
 	unknown      []*app.InputError
+	// noLog are the folders among symbols, empty those that are not since there
+	// is nothing in them, and more the logs that are not opened.
+	noLog, empty, more []string
 }
 
 // sortPaths tells a log, a modules file and symbol paths from each other by
@@ -32,10 +37,16 @@ func sortPaths(paths []string) given {
 			g.unknown = append(g.unknown, &app.InputError{Path: p, Err: err})
 		case kind == kindFolder:
 			// A folder is where a log lies, or else where symbols lie.
-			if log, _, err := app.FindPair(p); err == nil && g.log == "" {
+			switch log, _, err := app.FindPair(p); {
+			case err == nil && g.log == "":
 				g.log = log
-			} else {
+			case isEmpty(p):
+				g.empty = append(g.empty, p)
+			default:
 				g.symbols = append(g.symbols, p)
+				if err != nil {
+					g.noLog = append(g.noLog, p)
+				}
 			}
 		case kind == kindSymbols:
 			g.symbols = append(g.symbols, p)
@@ -43,6 +54,8 @@ func sortPaths(paths []string) given {
 			g.modules = p
 		case g.log == "":
 			g.log = p
+		default:
+			g.more = append(g.more, p)
 		}
 	}
 	if g.log == "" && g.modules != "" {
@@ -51,6 +64,43 @@ func sortPaths(paths []string) given {
 		}
 	}
 	return g
+}
+
+// isEmpty reports whether a folder has nothing in it.
+func isEmpty(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return err == io.EOF
+}
+
+// tell says what was made of paths where that is not what giving them asks for,
+// as a log: nil for nothing. opened says that a log is shown.
+func (g *given) tell(opened bool) *Message {
+	name := func(list []string) data { return data{"Name": filepath.Base(list[0])} }
+	switch {
+	case len(g.more) > 0:
+		return &Message{Level: LevelWarn, Text: lang.L("Several logs were given; only {{.Name}} is opened.", data{"Name": filepath.Base(g.log)}), Details: strings.Join(g.more, "\n")}
+	case len(g.empty) > 0:
+		return &Message{Level: LevelWarn, Text: lang.L("The folder {{.Name}} is empty; nothing was done with it.", name(g.empty)), Details: strings.Join(g.empty, "\n")}
+	case g.log != "":
+		return nil
+	case g.modules != "":
+		m := &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is text, not a log; it was taken as the modules file.", data{"Name": filepath.Base(g.modules)})}
+		if !opened {
+			m.Next, m.Offer = lang.L("Choose the log that was written with it."), OfferLog
+		}
+		return m
+	case len(g.noLog) > 0:
+		return &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", name(g.noLog))}
+	case len(g.symbols) > 0 && !opened:
+		return &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", name(g.symbols)),
+			Next: lang.L("Choose the log that it belongs to."), Offer: OfferLog}
+	}
+	return nil
 }
 
 type kind int

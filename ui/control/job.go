@@ -106,6 +106,40 @@ func end(kind **job) <-chan struct{} {
 	return j.done
 }
 
+// Cancel stops the work that is shown.
+func (c *Controller) Cancel() {
+	switch j := c.foremost(); j {
+	case nil:
+	case c.sorting:
+		// A look at a file on a slow drive cannot be stopped; it is not waited for.
+		end(&c.sorting)
+		c.showWork()
+	default:
+		j.cancel()
+	}
+}
+
+// CancelOpening stops opening a log and reports whether one was being opened.
+func (c *Controller) CancelOpening() bool {
+	switch {
+	case c.reading && c.opening != nil:
+		c.opening.cancel()
+	case c.sorting != nil:
+		end(&c.sorting)
+		c.showWork()
+	default:
+		return false
+	}
+	return true
+}
+
+// CancelSave stops the saving of a file; Busy says when that is done.
+func (c *Controller) CancelSave() {
+	if c.saving != nil {
+		c.saving.cancel()
+	}
+}
+
 // foremost returns the work to show: the most important that has gone on for a
 // while, or else the most important, or nil.
 func (c *Controller) foremost() *job {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"path/filepath"
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
@@ -12,8 +13,10 @@ import (
 func (c *Controller) judge() {
 	s := &c.state
 	s.Log, s.ModulesFile, s.Symbols = judgeLog(s), judgeModules(s), judgeSymbols(s)
+	s.Opening = ""
 	switch {
 	case c.reading:
+		s.Opening = filepath.Base(s.Wanted.Log)
 		s.Log = InputState{LevelBusy, lang.L("Opening")}
 	case c.failed != "" && !s.Opened:
 		s.Log = InputState{LevelBad, c.failed}
@@ -26,6 +29,14 @@ func judgeLog(s *State) InputState {
 		return InputState{LevelNone, lang.L("Choose the log, or drop it here")}
 	case !s.Opened:
 		return InputState{LevelNone, ""}
+	}
+	switch s.File {
+	case app.Cut:
+		return InputState{LevelBad, lang.L("Cut or written anew: reload it")}
+	case app.Replaced:
+		return InputState{LevelBad, lang.L("Another file stands in its place: reload it")}
+	case app.Removed:
+		return InputState{LevelBad, lang.L("Removed after it was opened")}
 	}
 	text := Count("{{.N}} record", "{{.N}} records", s.Facts.Records)
 	level := LevelGood
@@ -103,6 +114,9 @@ func TallyOf(modules []app.ModuleState) Tally {
 }
 
 func judgeSymbols(s *State) InputState {
+	if len(s.MissingSymbols) > 0 {
+		return InputState{LevelBad, lang.L("Not there: {{.Name}}", data{"Name": s.MissingSymbols[0]})}
+	}
 	if !s.Opened {
 		if len(s.Wanted.Symbols) == 0 {
 			return InputState{LevelNone, lang.L("Also looked for beside the log")}
@@ -156,6 +170,8 @@ func (c *Controller) advise() {
 	case len(s.Modules) == 0:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("Without the modules file, addresses have no names."),
 			Next: lang.L("Choose the modules file that was written with this log (LogDetails.bin)."), Details: details, Offer: OfferModules})
+	case len(s.MissingSymbols) > 0:
+		c.say(missingSymbols(s.MissingSymbols))
 	case t.Used > 0 && t.Named == 0:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("No symbols were found, so functions are shown as module and address."),
 			Next: lang.L("Add the folder that holds the program's .pdb or .debug files."), Details: details, Offer: OfferSymbols})

@@ -43,9 +43,18 @@ type State struct {
 	ModulesFile   InputState
 	Symbols       InputState
 
+	// Session numbers what was opened: it is another one after each opening and
+	// each closing.
+	Session int
+	// Opening is the name of the log that is being opened, "" for none.
+	Opening string
 	// Opened: there is a session. Loaded: its names are complete.
 	Opened, Loaded bool
 	Facts          Facts
+	// File is what has become of the log's file since it was opened.
+	File app.FileChange
+	// MissingSymbols are the elements of the symbol path that are not there.
+	MissingSymbols []string
 	// Rows is what the table shows, nil without a session.
 	Rows    rows.Source
 	Modules []app.ModuleState
@@ -92,6 +101,15 @@ type Work struct {
 	Slow bool
 }
 
+// Percent says how much is done, to be put behind Title; "" where that is not
+// known.
+func (w *Work) Percent() string {
+	if w.Total <= 0 {
+		return ""
+	}
+	return "  " + decimal(min(max(w.Done, 0), w.Total)*100/w.Total) + " %"
+}
+
 // A Message is shown above the table until it is dismissed or replaced.
 type Message struct {
 	Level Level
@@ -102,6 +120,17 @@ type Message struct {
 	Details string
 	// Offer is a remedy that the window can start.
 	Offer Offer
+	// Columns goes with OfferColumns.
+	Columns *ColumnsQuestion
+}
+
+// A ColumnsQuestion is about a modules file that can be read in several ways.
+type ColumnsQuestion struct {
+	// Choices are the ways, the most likely first, each as
+	// [app.Inputs].ModulesColumns has it.
+	Choices []string
+	// Lines are the first lines of the file.
+	Lines []string
 }
 
 // An Offer is a remedy that goes with a message.
@@ -114,5 +143,7 @@ const (
 	OfferSymbols
 	OfferPath // to edit the symbol path
 	OfferSave
+	OfferReload
+	OfferColumns // to say what the columns of the modules file are
 	OfferShowAll // to take the filter away
 )

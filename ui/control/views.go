@@ -10,7 +10,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
-	"logparser/rows"
 	"logparser/rows/filter"
 )
 
@@ -208,15 +207,11 @@ func (c *Controller) LimitRows(from, to int64) {
 func (c *Controller) FirstCall(f app.FunctionRef, done func(row int64)) {
 	where := c.Wanted().Where
 	c.jump(lang.L("Searching"), lang.L("This function has no enter in what is shown."), func(ctx context.Context, s Session) (int64, bool, error) {
-		e, err := filter.Parse(where)
+		enters, err := (&Pick{FunctionRef: f}).where(where)
 		if err != nil {
 			return -1, false, err
 		}
-		terms := append(e.Parts(), filter.Is(filter.Func, f.Function), filter.Is(filter.Event, rows.Enter.String()))
-		if f.Module != "" {
-			terms = append(terms, filter.Is(filter.Module, f.Module))
-		}
-		return firstRow(ctx, s, filter.Join(terms).String())
+		return firstRow(ctx, s, enters)
 	}, done)
 }
 
@@ -229,25 +224,36 @@ func firstRow(ctx context.Context, s Session, where string) (int64, bool, error)
 	if err != nil {
 		return -1, false, err
 	}
+	if err := awaitRow(ctx, v, 0); err != nil || v.Len() == 0 {
+		return -1, false, err
+	}
+	return v.RowOf(0), true, nil
+}
+
+// awaitRow waits until a view has more than n rows, or has counted all.
+func awaitRow(ctx context.Context, v View, n int64) error {
+	if v.Len() > n {
+		return nil
+	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for v.Len() == 0 && !v.Done() {
+	for v.Len() <= n && !v.Done() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return -1, false, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	if v.Len() == 0 {
-		return -1, false, v.Wait(ctx)
+	if v.Len() <= n {
+		return v.Wait(ctx)
 	}
-	return v.RowOf(0), true, nil
+	return nil
 }
 
 // SaveStatistics writes statistics to a file as csv.
 func (c *Controller) SaveStatistics(path string, list []app.FunctionStat) {
 	s := c.session
-	if s == nil || path == "" || c.saving != nil {
+	if !c.MaySave(c.state.Session, path) {
 		return
 	}
 	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {

@@ -134,8 +134,24 @@ func openFailed(in app.Inputs, err error) *Message {
 		m.Next = lang.L("Choose the modules file that was written with this log (LogDetails.bin).")
 		m.Offer = OfferModules
 	}
+	if choices, lines, ok := app.ModulesColumnsQuestion(err); ok && failed != nil {
+		// It may have been found beside the log.
+		m.Text = lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(failed.Path), "Cause": cause(err)})
+		m.Next = lang.L("Say what its columns are.")
+		m.Offer, m.Columns = OfferColumns, &ColumnsQuestion{choices, lines}
+	}
 	if errors.Is(err, app.ErrNoOverhead) {
 		m.Next, m.Details = lang.L("Switch off \"Durations without the recorder's own time\" in the menu View."), ""
+	}
+	return m
+}
+
+// openStopped is the message for a log whose opening the user has stopped; shown
+// says that another one is shown.
+func openStopped(in app.Inputs, shown bool) *Message {
+	m := &Message{Level: LevelWarn, Text: lang.L("Opening {{.Name}} was stopped.", data{"Name": filepath.Base(in.Log)})}
+	if !shown {
+		m.Offer = OfferReload
 	}
 	return m
 }

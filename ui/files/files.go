@@ -22,7 +22,12 @@ type Picker struct {
 	Shown func(dialog.Dialog)
 	// Native permits the system's dialogs.
 	Native bool
+
+	asking bool // the system's dialog is open
 }
+
+// Asking reports whether a dialog of the system's is open.
+func (p *Picker) Asking() bool { return p.asking }
 
 // File asks for a file to open; start is a path to begin at, or "".
 func (p *Picker) File(title, start string, done func(path string)) {
@@ -72,13 +77,18 @@ func (p *Picker) Save(title, name string, done func(path string)) {
 
 // ask tries the system's dialog on another goroutine, as it blocks.
 func (p *Picker) ask(native func() (string, error), done func(string), fallback func()) {
+	if p.asking {
+		return // one at a time
+	}
 	if !p.Native || !zenity.IsAvailable() {
 		fallback()
 		return
 	}
+	p.asking = true
 	go func() {
 		path, err := native()
 		p.Post(func() {
+			p.asking = false
 			switch {
 			case err == nil && path != "":
 				done(path)

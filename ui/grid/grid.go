@@ -63,6 +63,10 @@ type Grid struct {
 	OnScrolled func()
 	// OnColumns is called when the user has changed a column.
 	OnColumns func()
+	// FitNumbers widens a column that aligns right as soon as one of its cells
+	// that are seen has no room, unless the user has chosen its width: half a
+	// number is a wrong one.
+	FitNumbers bool
 	// Place describes a row in the bubble beside a dragged scroll bar.
 	Place func(row int64) string
 
@@ -87,7 +91,8 @@ type Grid struct {
 	buffer []rows.Row
 	decor  []Decor
 
-	resizing int // column whose divider is dragged, -1 for none
+	resizing int             // column whose divider is dragged, -1 for none
+	sized    map[string]bool // columns whose width the user has chosen
 	ranging  bool
 	hoverX   float32
 	hoverY   float32
@@ -100,7 +105,7 @@ type Grid struct {
 
 // New makes a grid without rows.
 func New(columns []Column, fonts *Fonts, palette *Palette) *Grid {
-	g := &Grid{columns: columns, fonts: fonts, palette: palette, partner: -1, resizing: -1, scale: 1}
+	g := &Grid{columns: columns, fonts: fonts, palette: palette, partner: -1, resizing: -1, sized: map[string]bool{}, scale: 1}
 	g.raster = canvas.NewRaster(g.generate)
 	g.vbar = newBar(false)
 	g.vbar.onDrag = func(pos, track int, fine bool, moved int) {
@@ -312,6 +317,10 @@ func (g *Grid) generate(w, h int) image.Image {
 		g.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
 	}
 	f := g.frame()
+	if g.FitNumbers && g.widen(f) {
+		f.columns = g.place()
+		fyne.Do(g.placeBars)
+	}
 	f.draw(g.pixels)
 	if g.OnDrawn != nil {
 		n := 0
@@ -323,6 +332,31 @@ func (g *Grid) generate(w, h int) image.Image {
 		g.OnDrawn(n)
 	}
 	return g.pixels
+}
+
+// widen gives the numbers that are seen the room they need, and reports whether a
+// column has changed.
+func (g *Grid) widen(f *frame) bool {
+	changed := false
+	var cell Cell
+	for i := range g.columns {
+		c := &g.columns[i]
+		if !c.Right || c.Hidden || g.sized[c.ID] {
+			continue
+		}
+		for k := range f.rows {
+			if f.rows[k].Index == Waiting {
+				continue
+			}
+			cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: &f.decor[k]}
+			c.Cell(&f.rows[k], &cell)
+			if room := g.px(c.Width) - 2*g.px(cellPad); f.width(cell.Text) > room {
+				c.Width += float32(f.width(cell.Text)-room)/g.scale + 1
+				changed = true
+			}
+		}
+	}
+	return changed
 }
 
 // frame reads the visible rows and gathers what a redraw needs.

@@ -226,6 +226,7 @@ func (g *Grid) Dragged(e *fyne.DragEvent) {
 	case g.resizing >= 0:
 		c := &g.columns[g.resizing]
 		c.Width = max(c.Width+e.Dragged.DX, c.MinWidth, 24)
+		g.sized[c.ID] = true
 		g.Refresh()
 	case g.ranging && g.view.rows > 0:
 		row, ok := g.rowAt(e.Position)

@@ -30,13 +30,13 @@ var Light = Palette{
 	Partner: rgb(0xe6f4ea), Match: rgb(0xffe08a), Cursor: rgb(0x2f6fed),
 	Bar: rgb(0xb5cdf5),
 	Inks: [inks]color.RGBA{
-		Plain: rgb(0x1b1f27), Dim: rgb(0x757d8a),
-		Enter: rgb(0x1a8f4c), Leave: rgb(0xb5651d),
-		Good: rgb(0x1a7f42), Warn: rgb(0x9a6700), Bad: rgb(0xc62828),
-		Accent: rgb(0x2459c4),
+		Plain: rgb(0x1b1f27), Dim: rgb(0x575e6b),
+		Enter: rgb(0x0e6a35), Leave: rgb(0x8a470a),
+		Good: rgb(0x0f6433), Warn: rgb(0x765000), Bad: rgb(0xab1d1d),
+		Accent: rgb(0x1f50b5),
 	},
 	Labels: [Labels]color.RGBA{rgb(0xffe0b3), rgb(0xd5f0c8), rgb(0xcde9f7), rgb(0xe7d9f8), rgb(0xffd6dc), rgb(0xd9dfe8)},
-	Found:  rgb(0xd98a00), Bookmark: rgb(0x2f6fed),
+	Found:  rgb(0xb87400), Bookmark: rgb(0x2f6fed),
 }
 
 // Dark is the palette for dark themes.
@@ -44,15 +44,15 @@ var Dark = Palette{
 	Background: rgb(0x1b1d22), Stripe: rgb(0x1f2227),
 	Header: rgb(0x262a31), HeaderText: rgb(0xa9b1bf),
 	Line: rgb(0x353a43), Guide: rgb(0x2d3138),
-	Selected: rgb(0x24437a), SelectedIdle: rgb(0x31363f),
-	Partner: rgb(0x20382b), Match: rgb(0x6b5200), Cursor: rgb(0x6ea0ff),
-	Bar: rgb(0x3a5a96),
+	Selected: rgb(0x1d3765), SelectedIdle: rgb(0x31363f),
+	Partner: rgb(0x20382b), Match: rgb(0x453600), Cursor: rgb(0x6ea0ff),
+	Bar: rgb(0x33508a),
 	Inks: [inks]color.RGBA{
-		Plain: rgb(0xdfe3ea), Dim: rgb(0x868e9b),
-		Enter: rgb(0x56c983), Leave: rgb(0xe0a15f),
-		Good: rgb(0x62c98a), Warn: rgb(0xe0b34c), Bad: rgb(0xff7b72),
+		Plain: rgb(0xdfe3ea), Dim: rgb(0xabb3c0),
+		Enter: rgb(0x56c983), Leave: rgb(0xe6ac70),
+		Good: rgb(0x62c98a), Warn: rgb(0xe0b34c), Bad: rgb(0xff9a93),
 		Accent: rgb(0x86b0ff),
 	},
-	Labels: [Labels]color.RGBA{rgb(0x5a4117), rgb(0x2c4d22), rgb(0x1d4558), rgb(0x453060), rgb(0x5c2a36), rgb(0x3c434f)},
+	Labels: [Labels]color.RGBA{rgb(0x4c3613), rgb(0x25411d), rgb(0x1a3d4e), rgb(0x402c59), rgb(0x552732), rgb(0x363c47)},
 	Found:  rgb(0xffb638), Bookmark: rgb(0x6ea0ff),
 }

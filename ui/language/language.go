@@ -21,10 +21,11 @@ const (
 	Chinese = "zh"
 )
 
-// All lists the languages with their own names.
+// All lists the languages with their own names. Chinese has its English name
+// too, for systems without a font for the other.
 var All = []struct{ Code, Name string }{
 	{English, "English"},
-	{Chinese, "\u7b80\u4f53\u4e2d\u6587"},
+	{Chinese, "\u7b80\u4f53\u4e2d\u6587 (Simplified Chinese)"},
 }
 
 var (

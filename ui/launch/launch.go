@@ -16,6 +16,7 @@ import (
 	"github.com/ncruces/zenity"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui"
 )
 
@@ -165,7 +166,7 @@ func isStartFailure(text string) bool {
 
 // Report says why there is no window, and what works without one.
 func Report(err error) {
-	text := fmt.Sprintf("logparser: %v.\nThe command does the same without a window: logparse show LOG, logparse save LOG -o out.csv.", err)
+	text := fmt.Sprintf("logparser: %s.\nThe command does the same without a window: logparse show LOG, logparse save LOG -o out.csv.", rows.Visible(err.Error()))
 	fmt.Fprintln(os.Stderr, text)
 	if runtime.GOOS != "linux" {
 		// A program with windows has no terminal there that anybody reads.

@@ -55,6 +55,8 @@ type List[T any] struct {
 	falling bool
 	keep    func(item *T) bool
 	number  int // of the latest arrangement
+	// arranging: the chosen item finds its place again.
+	arranging bool
 }
 
 // New makes an empty list that is sorted by the column with number sortBy. post
@@ -71,6 +73,7 @@ func New[T any](columns []Column[T], sortBy int, same func(a, b *T) bool, fonts 
 	}
 	l.Grid = grid.New(list, fonts, palette)
 	l.Grid.OnHeader = l.sort
+	l.Grid.FitNumbers = true
 	l.Grid.OnSelected = func(int64) {
 		if l.OnChosen != nil {
 			l.OnChosen(l.Chosen())
@@ -158,6 +161,10 @@ func (l *List[T]) At(row int64) *T {
 // Chosen returns the current item, nil for none.
 func (l *List[T]) Chosen() *T { return l.At(l.Grid.Current()) }
 
+// Arranging reports, to who is told of the current item, that it was not chosen
+// by the user: items were sorted or narrowed anew.
+func (l *List[T]) Arranging() bool { return l.arranging }
+
 // arrange sorts and narrows, and shows that unless something newer has been
 // arranged meanwhile.
 func (l *List[T]) arrange(items []T) {
@@ -197,6 +204,8 @@ func (l *List[T]) take(items []T, shown []int32) {
 		copied := *c
 		chosen = &copied
 	}
+	l.arranging = true
+	defer func() { l.arranging = false }()
 	l.items, l.shown = items, shown
 	l.Grid.SetSource(source(len(shown)))
 	if chosen != nil {

@@ -78,6 +78,10 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Edit the symbol path"))
 	case control.OfferSave:
 		b.offer.SetText(lang.L("Save"))
+	case control.OfferColumns:
+		b.offer.SetText(lang.L("Choose the columns"))
+	case control.OfferReload:
+		b.offer.SetText(lang.L("Reload"))
 	case control.OfferShowAll:
 		b.offer.SetText(lang.L("Show all rows"))
 	}

@@ -125,7 +125,7 @@ func (p *Call) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	for _, part := range o.(*fyne.Container).Objects {
 		label := part.(*widget.Label)
 		if label.Alignment == fyne.TextAlignTrailing {
-			text := string(table.AppendDuration(nil, f.Duration, p.digits))
+			text := string(table.AppendDuration(rows.AppendBound(nil, f.Bound, f.Duration), f.Duration, p.digits))
 			if f.Note != "" {
 				text = f.Note
 			}
@@ -203,8 +203,8 @@ func Describe(r *rows.Row, f table.Format) string {
 		{"", fmt.Sprintf("%s   %s %s", event, lang.L("Row"), control.Thousands(r.Index))},
 		{lang.L("Time"), string(table.AppendTime(nil, r, full))},
 		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
-		{lang.L("Duration"), string(table.AppendDuration(nil, r.Duration, f.Digits))},
-		{lang.L("Thread"), fmt.Sprintf("%d   %s", r.Thread, lang.L("depth {{.N}}", data{"N": r.Depth}))},
+		{lang.L("Duration"), string(table.AppendDuration(rows.AppendBound(nil, r.Bound, r.Duration), r.Duration, f.Digits))},
+		{lang.L("Thread"), fmt.Sprintf("%s   %s", rows.AppendThread(nil, r), lang.L("depth {{.N}}", data{"N": r.Depth}))},
 		{lang.L("Module"), r.Module},
 		{lang.L("Source"), source},
 		{lang.L("Address"), address},
@@ -274,7 +274,7 @@ func (p *Call) Paint() {
 		}
 		back := canvas.NewRectangle(color.Transparent)
 		if p.lines.First+i == p.lines.Line {
-			back.FillColor = here
+			back.FillColor, number.Color = here, plain
 		}
 		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), number, text)))
 	}

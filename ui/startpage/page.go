@@ -15,6 +15,8 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/control"
 )
 
 // A Recent is a log that was opened before.
@@ -48,15 +50,30 @@ type Page struct {
 	OnOpen, OnFolder, OnSample func()
 	OnRecent                   func(path string)
 	OnForget                   func(path string)
+	OnCancel                   func() // of the work that is shown
 
 	icon   fyne.Resource
 	recent []Recent
 	body   *fyne.Container
+	hint   *widget.Label
+
+	work     *fyne.Container
+	title    *widget.Label
+	progress *widget.ProgressBar
+	endless  *widget.ProgressBarInfinite
+	cancel   *widget.Button
 }
 
 // New makes the page.
 func New(icon fyne.Resource) *Page {
-	p := &Page{icon: icon, body: container.NewVBox()}
+	p := &Page{icon: icon, body: container.NewVBox(), title: widget.NewLabel(""), progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
+	p.endless.Stop()
+	p.progress.TextFormatter = func() string { return "" } // the title has it
+	p.title.TextStyle.Bold = true
+	p.title.Truncation = fyne.TextTruncateEllipsis
+	p.cancel = widget.NewButtonWithIcon("", theme.CancelIcon(), func() { p.OnCancel() })
+	p.work = container.NewVBox(spacer(6), p.title, container.NewBorder(nil, nil, nil, p.cancel, container.NewStack(p.progress, p.endless)))
+	p.work.Hide()
 	p.Content = container.NewVScroll(container.NewCenter(p.body))
 	p.Relabel()
 	return p
@@ -66,6 +83,40 @@ func New(icon fyne.Resource) *Page {
 func (p *Page) Show(recent []Recent) {
 	p.recent = recent
 	p.Relabel()
+}
+
+// ShowWork shows what is being done to open a log: opening is its name, "" while
+// that is not known. Work that is not slow is not shown.
+func (p *Page) ShowWork(opening string, w control.Work) {
+	if !w.Slow {
+		p.endless.Stop()
+	} else {
+		text := w.Title
+		if opening != "" {
+			text += " \u00b7 " + opening
+		}
+		p.title.SetText(text + w.Percent())
+		if w.Total > 0 {
+			p.endless.Stop()
+			p.progress.SetValue(float64(w.Done) / float64(w.Total))
+		} else if !p.endless.Running() {
+			p.endless.Start()
+		}
+		p.progress.Hidden, p.endless.Hidden = w.Total <= 0, w.Total > 0
+	}
+	if p.work.Hidden == w.Slow {
+		p.work.Hidden = !w.Slow
+		p.hint.Hidden = w.Slow
+		p.body.Refresh()
+	}
+}
+
+// Working returns what is shown of the work under way, "" for nothing.
+func (p *Page) Working() string {
+	if p.work.Hidden {
+		return ""
+	}
+	return p.title.Text
 }
 
 // Relabel says everything in the present language.
@@ -82,14 +133,17 @@ func (p *Page) Relabel() {
 	open.Importance = widget.HighImportance
 	folder := widget.NewButtonWithIcon(lang.L("Open a folder"), theme.FolderIcon(), func() { p.OnFolder() })
 	sample := widget.NewButtonWithIcon(lang.L("Open the sample"), theme.MediaPlayIcon(), func() { p.OnSample() })
-	hint := widget.NewLabel(lang.L("Or drop the log and its modules file, or their folder, on this window."))
-	hint.Importance = widget.LowImportance
+	p.hint = widget.NewLabel(lang.L("Or drop the log and its modules file, or their folder, on this window."))
+	p.hint.Importance = widget.LowImportance
+	p.hint.Hidden = !p.work.Hidden
+	p.cancel.SetText(lang.L("Cancel") + " (Esc)")
 
 	p.body.Objects = []fyne.CanvasObject{
 		container.NewHBox(icon, container.NewVBox(title, about)),
 		spacer(6),
 		container.NewHBox(open, folder, sample),
-		hint,
+		p.hint,
+		p.work,
 	}
 	if len(p.recent) > 0 {
 		head := widget.NewLabel(lang.L("Opened lately"))

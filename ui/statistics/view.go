@@ -29,6 +29,8 @@ type View struct {
 	List    *listing.List[app.FunctionStat]
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionStat)
+	// OnChosen is told the function that the user has chosen.
+	OnChosen func(f *app.FunctionStat)
 	// OnMenu is asked for a function's context menu.
 	OnMenu func(f *app.FunctionStat, at fyne.Position)
 	// OnRange is told the range of durations, both inclusive, that was chosen in
@@ -41,6 +43,9 @@ type View struct {
 
 	digits int
 	whole  int64 // nanoseconds: the time spent in all functions
+	// wanted is the function to be chosen as soon as it is listed, nil for none.
+	wanted  *app.FunctionRef
+	placing bool // what is chosen is not chosen by the user
 
 	narrow    *inputs.Entry
 	count     *widget.Label
@@ -57,7 +62,10 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v := &View{digits: 3}
 	v.List = listing.New(v.columns(), 2, same, fonts, palette, post)
 	v.List.OnChosen = v.choose
-	v.List.OnArranged = v.showCount
+	v.List.OnArranged = func() {
+		v.place()
+		v.showCount()
+	}
 	g := v.List.Grid
 	g.OnActivated = func(row int64) {
 		if f := v.List.At(row); f != nil && v.OnOpen != nil {
@@ -96,6 +104,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.title.TextStyle.Bold = true
 	v.title.Truncation = fyne.TextTruncateEllipsis
 	v.hint.Importance = widget.LowImportance
+	v.hint.Alignment, v.hint.Truncation = fyne.TextAlignTrailing, fyne.TextTruncateEllipsis
 	v.histogram = NewHistogram(fonts, palette)
 	v.histogram.OnRange = func(from, to int64) {
 		if f := v.List.Chosen(); f != nil && v.OnRange != nil {
@@ -103,7 +112,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 		}
 	}
 	top := container.NewBorder(nil, nil, nil, container.NewHBox(v.count, v.save), v.narrow)
-	below := container.NewBorder(container.NewBorder(nil, nil, nil, v.hint, v.title), nil, nil, nil, v.histogram)
+	below := container.NewBorder(container.NewGridWithColumns(2, v.title, v.hint), nil, nil, nil, v.histogram)
 	v.split = container.NewVSplit(g, below)
 	v.split.Offset = 0.72
 	v.Content = container.NewBorder(top, nil, nil, nil, v.split)
@@ -118,7 +127,9 @@ func (v *View) Relabel() {
 	v.save.SetText(lang.L("Save as csv"))
 	v.hint.SetText(lang.L("Drag over durations to show only calls that took so long"))
 	v.showCount()
+	v.placing = true
 	v.choose(v.List.Chosen())
+	v.placing = false
 }
 
 // SetPalette changes the colours.
@@ -164,11 +175,46 @@ func (v *View) showCount() {
 	}
 	v.count.SetText(text)
 	if v.List.Chosen() == nil && shown > 0 {
+		v.placing = true
 		v.List.Grid.SetCurrent(0)
+		v.placing = false
+	}
+}
+
+// Choose makes a function the chosen one, as soon as it is listed.
+func (v *View) Choose(function, module string) {
+	v.wanted = &app.FunctionRef{Function: function, Module: module}
+	v.place()
+}
+
+// place chooses the function that is wanted, if it is listed.
+func (v *View) place() {
+	if v.wanted == nil {
+		return
+	}
+	for i := range int64(v.List.Len()) {
+		f := v.List.At(i)
+		if f.Function != v.wanted.Function || f.Module != v.wanted.Module {
+			continue
+		}
+		v.wanted = nil
+		if i != v.List.Grid.Current() {
+			v.placing = true
+			v.List.Grid.SetCurrent(i)
+			v.List.Grid.Centre(i)
+			v.placing = false
+		}
+		return
 	}
 }
 
 func (v *View) choose(f *app.FunctionStat) {
+	if f != nil && !v.placing && !v.List.Arranging() {
+		v.wanted = nil
+		if v.OnChosen != nil {
+			v.OnChosen(f)
+		}
+	}
 	if f == nil {
 		v.title.SetText("")
 		v.histogram.SetBars(nil, v.digits)
@@ -213,19 +259,24 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: width, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
 	}
-	durations := func(id string, title func() string, known func(f *stat, ns int64) int64, key func(f *stat) int64) listing.Column[stat] {
+	durations := func(id string, title func() string, known func(f *stat, ns int64) int64, bound func(f *stat) rows.Bound, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true, Compare: listing.By(key),
 			Cell: func(f *stat, c *grid.Cell) {
 				if ns := known(f, key(f)); ns != rows.NoDuration {
-					c.Text = table.AppendDuration(c.Text, ns, v.digits)
+					c.Text = table.AppendDuration(rows.AppendBound(c.Text, bound(f), ns), ns, v.digits)
 				}
 			}}
 	}
 	sums := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
-		return durations(id, title, (*stat).Sum, key)
+		return durations(id, title, (*stat).Sum, func(f *stat) rows.Bound {
+			if id == "self" {
+				return f.SelfBound
+			}
+			return f.Bound
+		}, key)
 	}
 	times := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
-		return durations(id, title, (*stat).Single, key)
+		return durations(id, title, (*stat).Single, func(f *stat) rows.Bound { return f.SingleBound }, key)
 	}
 	shares := func(id string, title func() string, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: 76, Right: true, Falling: true, Compare: listing.By(key),
@@ -246,7 +297,13 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 		shares("share", func() string { return lang.L("% of all") }, nonRecursive),
 		sums("self", func() string { return lang.L("Self") }, self),
 		shares("selfshare", func() string { return lang.L("Self %") }, self),
-		times("mean", func() string { return lang.L("Mean") }, func(f *stat) int64 { return f.Mean }),
+		{ID: "mean", Title: func() string { return lang.L("Mean") }, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true,
+			Compare: listing.By(func(f *stat) int64 { return f.Mean }),
+			Cell: func(f *stat, c *grid.Cell) {
+				if ns := f.Single(f.Mean); ns != rows.NoDuration {
+					c.Text = table.AppendDuration(c.Text, ns, f.MeanDigits(v.digits))
+				}
+			}},
 		times("min", func() string { return lang.L("Min") }, func(f *stat) int64 { return f.Min }),
 		times("p50", func() string { return "p50" }, func(f *stat) int64 { return f.P50 }),
 		times("p95", func() string { return "p95" }, func(f *stat) int64 { return f.P95 }),

@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/grid"
 )
 
@@ -258,6 +259,32 @@ func TestHistogramPicture(t *testing.T) {
 			if c := img.RGBAAt(x, y); uint32(c.R) != r>>8 || uint32(c.G) != g>>8 || uint32(c.B) != b>>8 {
 				t.Fatalf("pixel (%d,%d) is %v, want %v", x, y, c, want.At(x, y))
 			}
+		}
+	}
+}
+
+// Numbers are never cut: their columns become as wide as they need, unless the
+// user has chosen a width. A mean is worth more digits than a single time.
+func TestNumbersAreWhole(t *testing.T) {
+	test.NewTempApp(t)
+	v := New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light, func(f func()) { f() })
+	w := test.NewTempWindow(t, v.Content)
+	w.Resize(fyne.NewSize(1200, 600))
+	done := make(chan struct{})
+	arranged := v.List.OnArranged
+	v.List.OnArranged = func() { arranged(); close(done) }
+	v.Show([]app.FunctionStat{{FunctionRef: app.FunctionRef{Function: "f"}, Calls: 1_094_331_222_111, Timed: 1_094_331_222_111,
+		Total: 86_400_000e9, Self: 1e9, NonRecursive: 86_400_000e9, Mean: 13_800, Max: 5e6}}, 3)
+	<-done
+	w.Canvas().Capture()
+	for _, c := range v.List.Grid.Columns() {
+		var cell grid.Cell
+		c.Cell(&rows.Row{}, &cell)
+		if room := int((c.Width - 12) / 7.8); c.Right && len([]rune(string(cell.Text))) > room {
+			t.Errorf("%s: %q in a column of %v", c.ID, cell.Text, c.Width)
+		}
+		if want := "13 \u00b5s"; c.ID == "mean" && string(cell.Text) != want {
+			t.Errorf("the mean is %q, want %q", cell.Text, want)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func Columns(f *Format) []grid.Column {
 			c.Text = AppendTime(c.Text, r, *f)
 		}},
 		{ID: "thread", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Text = strconv.AppendUint(c.Text, uint64(r.Thread), 10)
+			c.Text = rows.AppendThread(c.Text, r)
 		}},
 		{ID: "function", Width: 270, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Level = r.Depth
@@ -91,7 +91,7 @@ func Columns(f *Format) []grid.Column {
 			if r.Event == rows.Leave {
 				c.Ink = grid.Dim
 			}
-			c.Text = AppendDuration(c.Text, r.Duration, f.Digits)
+			c.Text = AppendDuration(rows.AppendBound(c.Text, r.Bound, r.Duration), r.Duration, f.Digits)
 		}},
 		{ID: "module", Width: 136, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Ink = grid.Dim
@@ -284,7 +284,7 @@ func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
 	dst = append(dst, '\t')
 	dst = AppendTime(dst, r, f)
 	dst = append(dst, '\t')
-	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
+	dst = rows.AppendThread(dst, r)
 	dst = append(dst, '\t')
 	for range min(r.Depth, 100) {
 		dst = append(dst, "  "...)
@@ -299,7 +299,7 @@ func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
 	}
 	dst = append(dst, r.Function...)
 	dst = append(dst, '\t')
-	dst = AppendDuration(dst, r.Duration, f.Digits)
+	dst = AppendDuration(rows.AppendBound(dst, r.Bound, r.Duration), r.Duration, f.Digits)
 	dst = append(dst, '\t')
 	dst = append(dst, r.Module...)
 	dst = append(dst, '\t')

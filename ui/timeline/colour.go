@@ -38,7 +38,7 @@ var Light = Palette{
 	Outside: rgb(0xe2e5ea),
 	Several: rgb(0xcfd4db), Hatch: rgb(0x8b93a0),
 	Faint: rgb(0xe9ecf0),
-	Text:  rgb(0x14171d), Dim: rgb(0x6b7280),
+	Text:  rgb(0x14171d), Dim: rgb(0x5d6471),
 	Selected: rgb(0x14171d), Mark: rgb(0xb3261e),
 	Boxes: [boxes]color.RGBA{
 		rgb(0x7798dc), rgb(0xd58d63), rgb(0xe9e482), rgb(0xd49ba7), rgb(0xc0ecf2), rgb(0x8be9bb), rgb(0xbbde4f), rgb(0xd9b0f0),
@@ -55,7 +55,7 @@ var Dark = Palette{
 	Outside: rgb(0x101215),
 	Several: rgb(0x454b56), Hatch: rgb(0x7d8695),
 	Faint: rgb(0x2a2e35),
-	Text:  rgb(0xf4f6fa), Dim: rgb(0x949caa),
+	Text:  rgb(0xf4f6fa), Dim: rgb(0xa2aab7),
 	Selected: rgb(0xffffff), Mark: rgb(0xffb638),
 	Boxes: [boxes]color.RGBA{
 		rgb(0x2d6bbb), rgb(0x965f51), rgb(0x433d0f), rgb(0xb32961), rgb(0x4c718b), rgb(0x164c3a), rgb(0x65731e), rgb(0x641d84),

@@ -285,7 +285,12 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)
 			if t.OnMenu != nil && s.Count == 1 {
-				t.OnMenu(s, t.shelf.lanes[lane].Thread, e.AbsolutePosition)
+				l := &t.shelf.lanes[lane]
+				thread := l.Thread
+				if l.Stack != 0 {
+					thread = l.Home
+				}
+				t.OnMenu(s, thread, e.AbsolutePosition)
 			}
 		}
 		return

@@ -1,8 +1,11 @@
 package timeline
 
-// A Lane is a thread.
+// A Lane is a thread, or the stack of a coroutine.
 type Lane struct {
-	Thread uint32
+	// Thread is its id, or what tells the stack with the number Stack from all threads: then
+	// Home is the thread that was on it first.
+	Thread      uint32
+	Stack, Home uint32
 	// Name is shown; empty, the thread's number is.
 	Name string
 	// Depth is the greatest number of calls that were open at once, 0 while

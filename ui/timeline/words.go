@@ -16,6 +16,10 @@ type data = map[string]any
 func laneTexts(l *Lane) (name, about string) {
 	name = l.Name
 	number := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Thread), 10)})
+	if l.Stack != 0 {
+		home := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Home), 10)})
+		return lang.L("Stack {{.N}}", data{"N": strconv.FormatUint(uint64(l.Stack), 10)}), home
+	}
 	if name == "" {
 		return number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
 	}

@@ -34,7 +34,7 @@ finish() {
 trap finish EXIT
 
 # A fresh display: a window manager that once ran on it would disturb.
-Xvfb -displayfd 9 -screen 0 1280x900x24 -nolisten tcp 9>"$work/display" >/dev/null 2>&1 &
+Xvfb -displayfd 9 -screen 0 1600x1000x24 -nolisten tcp 9>"$work/display" >/dev/null 2>&1 &
 server=$!
 for _ in $(seq 100); do [ -s "$work/display" ] && break; sleep 0.1; done
 [ -s "$work/display" ] || { echo "xvfb: Xvfb did not start" >&2; exit 2; }
@@ -124,6 +124,56 @@ if [ -n "${FIRST_ROWS:-}" ]; then
 	exit 0
 fi
 
+# What is drawn at the start is what is drawn once the drawing library has
+# forgotten what it measured and drew before: Chinese without a font of the
+# system's, and icons at scale 2. (A change of its settings makes it forget.)
+steady() {
+	sleep 1
+	import -window "$window" "$work/first.png"
+	printf '{"theme":"light"}' >"$home/.config/fyne/settings.json"
+	sleep 1.5
+	import -window "$window" "$work/again.png"
+	differing=$(compare -metric AE "$work/first.png" "$work/again.png" null: 2>&1)
+	[ "$differing" = 0 ] || fail "$1: $differing pixels are drawn wrongly at the start"
+}
+begin '{"language":"zh","theme":"light"}'
+steady "Chinese"
+end
+# contrast NAME LEAST WIDTHxHEIGHT+X+Y measures, in the picture that was taken last,
+# how far the colour that differs most stands out from the one there is most of.
+contrast() {
+	convert "$work/again.png" -crop "$3" +repage -depth 8 -format %c histogram:info:- | tr -d ' ' | awk -F '[:(,)]' -v name="$1" -v least="$2" '
+		function linear(v) { v /= 255; return v <= 0.04045 ? v / 12.92 : exp(2.4 * log((v + 0.055) / 1.055)) }
+		{
+			l[NR] = 0.2126 * linear($3) + 0.7152 * linear($4) + 0.0722 * linear($5)
+			if ($1 > most) { most = $1; ground = l[NR] }
+		}
+		END {
+			for (i = 1; i <= NR; i++) {
+				c = l[i] > ground ? (l[i] + 0.05) / (ground + 0.05) : (ground + 0.05) / (l[i] + 0.05)
+				if (c > best) best = c
+			}
+			printf "%s %.1f:1 ", name, best
+			exit best < least
+		}' >>"$work/contrasts" || fail "$1: a contrast of $(cat "$work/contrasts"), which is to be $2"
+}
+for look in light dark; do
+	: >"$work/contrasts"
+	FYNE_SCALE=2 begin "{\"language\":\"en\",\"theme\":\"$look\",\"window.width\":620,\"window.height\":420}"
+	steady "$look at scale 2"
+	click 50 24
+	sleep 1
+	import -window "$window" "$work/again.png"
+	contrast "shortcuts" 4.5 90x30+340+64
+	contrast "a checkbox" 3 28x28+944+269
+	contrast "the status" 4.5 190x30+8+918
+	contrast "hints" 4.5 250x28+450+270
+	contrast "grey text" 4.5 140x30+752+348
+	end
+	echo "xvfb: $look: $(cat "$work/contrasts")"
+done
+echo "xvfb: Chinese, and icons at scale 2, are drawn rightly from the start"
+
 # What is to be seen in the pictures has a name that is no machine's own.
 mkdir /tmp/logtest 2>/dev/null && neutral=/tmp/logtest
 # The log and its modules file alone; the symbols lie elsewhere.
@@ -151,6 +201,7 @@ key Return
 event found
 key Escape
 key ctrl+s
+key ctrl+w ctrl+o F1 # nothing of this acts behind the dialog
 key ctrl+a
 text "$work/window.csv"
 key Return
@@ -245,6 +296,8 @@ for look in light:en dark:zh; do
 	shot "timeline-${look#*:}"
 	key ctrl+3
 	event tree
+	event path
+	key Home
 	key h
 	shot "calltree-${look#*:}"
 	key ctrl+4

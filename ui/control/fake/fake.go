@@ -54,7 +54,11 @@ type Engine struct {
 	Opened []app.Inputs
 	Closed int
 	limit  string // of the timeline
+	file   atomic.Int64
 }
+
+// SetFile says what becomes of the log's file.
+func (e *Engine) SetFile(c app.FileChange) { e.file.Store(int64(c)) }
 
 func wait(ctx context.Context, gate chan struct{}) error {
 	if gate != nil {
@@ -227,6 +231,9 @@ func (s *Session) Follow(ctx context.Context, changed func(app.Update)) error {
 		}
 	}
 }
+
+// CheckLog implements [control.Session].
+func (s *Session) CheckLog() app.FileChange { return app.FileChange(s.engine.file.Load()) }
 
 // Close implements [control.Session].
 func (s *Session) Close() error {

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+	"strconv"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+)
+
+// maxTried bounds how many calls of a function are looked at for one that is
+// reached in the way that is asked for.
+const maxTried = 500
+
+// A Pick asks for a call of a function within the selection.
+type Pick struct {
+	app.FunctionRef
+	// OnThread limits it to the calls of Thread.
+	OnThread bool
+	Thread   uint32
+	// Fits reports whether the open calls at an enter, the outermost first, are
+	// the way it is to be reached by. Nil takes any. It is called on another
+	// goroutine.
+	Fits func(frames []app.Frame) bool
+}
+
+// where is the expression for the enters that can be meant.
+func (p *Pick) where(selection string) (string, error) {
+	e, err := filter.Parse(selection)
+	if err != nil {
+		return "", err
+	}
+	terms := append(e.Parts(), filter.Is(filter.Func, p.Function), filter.Is(filter.Event, rows.Enter.String()))
+	if p.Module != "" {
+		terms = append(terms, filter.Is(filter.Module, p.Module))
+	}
+	if p.OnThread {
+		terms = append(terms, filter.Is(filter.Thread, strconv.FormatUint(uint64(p.Thread), 10)))
+	}
+	return filter.Join(terms).String(), nil
+}
+
+// Choose looks for the first call that is meant, and hands its row to done. Where
+// none of the first calls fits it is the first of all. Nothing is said where there
+// is none; a newer one ends an older one.
+func (c *Controller) Choose(pick Pick, done func(row int64)) {
+	s := c.session
+	if s == nil {
+		return
+	}
+	selection := c.Wanted().Where
+	c.run(&c.choosing, "", func(ctx context.Context, _ app.Progress) func(bool) {
+		row, err := pick.find(ctx, s, selection)
+		return func(current bool) {
+			if current && c.session == s && err == nil && row >= 0 {
+				done(row)
+			}
+		}
+	})
+}
+
+func (p *Pick) find(ctx context.Context, s Session, selection string) (int64, error) {
+	where, err := p.where(selection)
+	if err != nil {
+		return -1, err
+	}
+	// What is not needed is not looked for.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	v, err := s.View(ctx, app.Selection{Where: where}, func(app.Stage, int64, int64) {})
+	if err != nil {
+		return -1, err
+	}
+	first := int64(-1)
+	for k := range int64(maxTried) {
+		if err := awaitRow(ctx, v, k); err != nil || v.Len() <= k {
+			return first, err
+		}
+		row := v.RowOf(k)
+		if first < 0 {
+			first = row
+		}
+		if p.Fits == nil {
+			break
+		}
+		if frames, err := s.Stack(row); err == nil && p.Fits(frames) {
+			return row, nil
+		}
+	}
+	return first, ctx.Err()
+}
+
+// StopChoosing ends a [Controller.Choose].
+func (c *Controller) StopChoosing() { end(&c.choosing) }

@@ -1,0 +1,38 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"logparser/app"
+	"logparser/ui/control/fake"
+	"logparser/ui/language"
+)
+
+// The views leave the panel beside them its room, however long the texts in them
+// are, in both languages.
+func TestLongTextsLeaveThePanelItsRoom(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.win.Resize(fyne.NewSize(1024, 600))
+	long := strings.Repeat("app::Container<std::vector<int>>::", 20) + "f"
+	tree := &app.Tree{Calls: 1_094_331_222_111, Total: 1e15, Cut: 1_094_331_222_110, Roots: []*app.TreeNode{{FunctionRef: app.FunctionRef{Function: long, Module: long}, Calls: 1}}}
+	for _, code := range []string{language.English, language.Chinese} {
+		r.setLanguage(code)
+		r.setTheme("light")
+		r.relabel()
+		for i := range viewModules {
+			r.views.show(i)
+			r.wait("the view", func() bool { return r.ctl.State().Work.Title == "" })
+			r.views.tree.Show(tree, 9)
+			r.views.statistics.Show([]app.FunctionStat{{FunctionRef: app.FunctionRef{Function: long, Module: long}, Calls: 1_094_331_222_111}}, 9)
+			r.wait("the list", func() bool { return r.views.statistics.List.Len() == 1 || i != viewStatistics })
+			r.win.Canvas().Capture()
+			if got := r.side.Content.Size().Width; got < 0.2*1024 {
+				t.Errorf("%s: beside view %d the panel has a width of %.0f; views want %.0f", code, i, got, r.views.tabs[i].Content.MinSize().Width)
+			}
+		}
+	}
+}
