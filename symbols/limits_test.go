@@ -30,8 +30,9 @@ var formats = []struct {
 }{
 	{pdb.Format, []string{"pdb/testdata/shapes-*.pdb"}},
 	{dwarf.Format, []string{"dwarf/testdata/gcc[45].so", "dwarf/testdata/clang5.so", "dwarf/testdata/clang5-z*.so",
-		"dwarf/testdata/gcc5-dwz.so", "dwarf/testdata/clang4-split.so", "dwarf/testdata/x86_64.dll"}},
-	{symtab.Format, []string{"dwarf/testdata/*-mini.so", "dwarf/testdata/armv7.so", "dwarf/testdata/i686.dll"}},
+		"dwarf/testdata/gcc5-dwz.so", "dwarf/testdata/clang4-split.so", "dwarf/testdata/x86_64.dll",
+		"dwarf/testdata/gcc5-zlib.o", "dwarf/testdata/i386.o", "dwarf/testdata/cold2.so"}},
+	{symtab.Format, []string{"dwarf/testdata/*-mini.so", "dwarf/testdata/armv7.so", "dwarf/testdata/i686.dll", "symtab/testdata/*.*o"}},
 	{mapfile.Format, []string{"mapfile/testdata/*.map", "mapfile/testdata/*.lldmap"}},
 }
 
@@ -54,7 +55,7 @@ func read(t testing.TB, pattern string) map[string][]byte {
 
 func open(format symbols.Format, path string, data []byte) (symbols.Table, error) {
 	return format.Open(&symbols.File{Path: path, ReaderAt: bytes.NewReader(data), Size: int64(len(data)),
-		Sibling: func(string) (*symbols.File, error) { return nil, os.ErrNotExist }})
+		Sibling: func(string, func(*symbols.File) bool) (*symbols.File, error) { return nil, os.ErrNotExist }})
 }
 
 // ask asks a table for some of what it has, and for what it may not have.
@@ -102,7 +103,7 @@ func TestLimits(t *testing.T) {
 
 // TestImageLimits does so for what is read of images beside their tables.
 func TestImageLimits(t *testing.T) {
-	for _, pattern := range []string{"dwarf/testdata/*.so", "dwarf/testdata/*.dll"} {
+	for _, pattern := range []string{"dwarf/testdata/*.so", "dwarf/testdata/*.dll", "dwarf/testdata/*.o", "symtab/testdata/*.o"} {
 		for path, data := range read(t, pattern) {
 			symtest.Hostile(t, path, data, symtest.Rounds(20), func(data []byte) {
 				im, err := image.Open(&symbols.File{Path: path, ReaderAt: bytes.NewReader(data), Size: int64(len(data))})

@@ -3,6 +3,8 @@ package symbols
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 )
 
 // A Phrase is a sentence for the user, or a part of one, that can be said in
@@ -77,3 +79,17 @@ func (e *Error) Error() string { return e.Said.String() }
 
 // Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ErrTemporary says that a symbol file could not be unpacked because there is no
+// place for temporary files.
+var ErrTemporary = errors.New("no temporary file can be made")
+
+// NoTemporary makes an error that wraps ErrTemporary of one of [os.CreateTemp]: it
+// names the folder, which is what is wrong, not the file that was to be unpacked.
+func NoTemporary(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &Error{Say("no temporary file can be made in %s (the variable TMPDIR, on Windows TMP, names the folder): %v", os.TempDir(), err), ErrTemporary}
+}

@@ -84,6 +84,9 @@ func (r *Resolver) ResolveAll(ctx context.Context, queries []Query, found func(i
 	groups := make(map[Table]*group)
 	var order []Table
 	for i, q := range queries {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		loc, rva, table := r.locate(q)
 		if table == nil {
 			found(i, loc)

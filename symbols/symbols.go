@@ -93,9 +93,10 @@ type File struct {
 	io.ReaderAt
 	Size int64
 	// Sibling opens a file that this one names (a .dwo, an alternate debug
-	// file, a .debug file) if the rule for such names permits it. It is nil
-	// where nothing else may be opened.
-	Sibling func(name string) (*File, error)
+	// file, a .debug file) if the rule for such names permits it: of several
+	// that the name may mean, the first that fits. It closes the others. It
+	// is nil where nothing else may be opened.
+	Sibling func(name string, fits func(*File) bool) (*File, error)
 	// Cache is a folder where what is made of the file (inflated sections) may
 	// be kept for the next opening, "" where nothing may be.
 	Cache string

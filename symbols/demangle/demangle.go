@@ -187,7 +187,8 @@ func schemeOf(name string) scheme {
 }
 
 // cutVersion splits an ELF symbol version or "@plt" off a name. Microsoft's
-// names use '@' themselves and have neither.
+// names use '@' themselves and have neither; labels of assemblers, which begin
+// with a dot, have no version (..@4.loop is one of nasm's macros).
 func cutVersion(name string) (base, tail string) {
 	if schemeOf(strings.TrimPrefix(name, importPrefix)) == schemeMSVC {
 		return name, ""
@@ -197,6 +198,9 @@ func cutVersion(name string) (base, tail string) {
 		return name, ""
 	}
 	v := strings.TrimPrefix(name[i+1:], "@")
+	if name[0] == '.' && v != "plt" {
+		return name, ""
+	}
 	// Digits alone are the size of a decorated C name's parameters.
 	if v == "" || isDigits(v) || strings.IndexByte(v, '@') >= 0 {
 		return name, ""

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"logparser/modules"
+	"logparser/symbols"
 	"logparser/symbols/image"
 )
 
@@ -57,17 +58,19 @@ func (t *Table) openAlternate() (*source, error) {
 		names = append(names, ".build-id/"+id[:2]+"/"+id[2:]+".debug")
 	}
 	for _, name := range names {
-		alt, err := f.Sibling(name)
+		var im *image.Image
+		_, err := f.Sibling(name, func(alt *symbols.File) bool {
+			var err error
+			if im, err = image.Open(alt); err != nil {
+				return false
+			}
+			if im.Identity.BuildID != t.im.AltBuildID {
+				im.FreeScratch()
+				return false
+			}
+			return true
+		})
 		if err != nil {
-			continue
-		}
-		im, err := image.Open(alt)
-		if err != nil {
-			alt.Close()
-			continue
-		}
-		if im.Identity.BuildID != t.im.AltBuildID {
-			im.Close()
 			continue
 		}
 		src := newSource(im, false)

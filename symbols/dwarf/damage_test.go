@@ -39,8 +39,9 @@ func exercise(data []byte) {
 func samples(t testing.TB) map[string][]byte {
 	out := map[string][]byte{}
 	for _, name := range []string{
-		"gcc4.so", "gcc5.so", "clang4.so", "clang5.so", "gcc5-zlib.so", "gcc5-zstd.so", "gcc5-dwz.so",
+		"gcc4.so", "gcc5.so", "clang4.so", "clang5.so", "gcc5-zlib.so", "gcc5-zstd.so", "gcc5-dwz.so", "gcc5-dbgsym.debug",
 		"gcc5-split.so", "clang4-split.so", "mips.so", "i686.dll",
+		"gcc5-zlib.o", "clang5.o", "mips.o", "cold2.so",
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -107,11 +108,15 @@ func TestDamagedSplit(t *testing.T) {
 			}
 			f := withSiblings(openFile(t, filepath.Join("testdata", c.main)))
 			sibling := f.Sibling
-			f.Sibling = func(name string) (*symbols.File, error) {
+			f.Sibling = func(name string, fits func(*symbols.File) bool) (*symbols.File, error) {
 				if name == c.other {
-					return &symbols.File{Path: name, ReaderAt: bytes.NewReader(changed), Size: int64(len(changed))}, nil
+					f := &symbols.File{Path: name, ReaderAt: bytes.NewReader(changed), Size: int64(len(changed))}
+					if !fits(f) {
+						return nil, os.ErrNotExist
+					}
+					return f, nil
 				}
-				return sibling(name)
+				return sibling(name, fits)
 			}
 			table, err := Open(f)
 			if err != nil {

@@ -185,6 +185,9 @@ func (l *lookup) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
 			out.Kind = symbols.Procedure
 			out.Start = start - t.im.Base
 			out.Size = tree.parts[first].hi - start
+			if tree.outside[start] && !t.wholePart(&out, addr-t.im.Base) {
+				return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
+			}
 			first++
 		}
 		if start-t.im.Base != out.Start {
@@ -204,6 +207,25 @@ func (l *lookup) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
 		return out, failure
 	}
 	return out, nil
+}
+
+// wholePart takes start and size of a function's part from the symbol table,
+// where only an inlined call says that the part exists. It reports false where
+// the table knows another function there.
+func (t *Table) wholePart(sym *symbols.Symbol, rva uint64) bool {
+	st, _ := t.symbolTable()
+	if st == nil {
+		return true
+	}
+	whole, err := st.Lookup(rva)
+	if err != nil {
+		return true
+	}
+	if whole.Frames[0].Function != sym.Outermost().Function || whole.Start > sym.Start {
+		return false
+	}
+	sym.Start, sym.Size = whole.Start, whole.Size
+	return true
 }
 
 // maxAliases bounds the aliases of one address, maxFrames the inlined calls

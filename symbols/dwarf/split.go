@@ -95,14 +95,14 @@ func (t *Table) findSplit(u *unit) *unit {
 		names = append(names, base)
 	}
 	for _, name := range names {
-		f, err := sibling(name)
-		if err != nil {
-			continue
-		}
-		if code := t.openSplit(f, u.dwoID); code != nil {
+		var code *unit
+		_, err := sibling(name, func(f *symbols.File) bool {
+			code = t.openSplit(f, u.dwoID)
+			return code != nil
+		})
+		if err == nil {
 			return code
 		}
-		f.Close()
 	}
 	return nil
 }
@@ -128,28 +128,29 @@ func (t *Table) openSplit(f *symbols.File, id uint64) *unit {
 
 // openPackage opens the package of all split units that lies beside the
 // image, or returns nil.
-func (t *Table) openPackage(sibling func(string) (*symbols.File, error)) *dwp {
+func (t *Table) openPackage(sibling func(string, func(*symbols.File) bool) (*symbols.File, error)) *dwp {
 	base := filepath.Base(t.im.File().Path)
 	names := []string{base + ".dwp"}
 	if trimmed, ok := strings.CutSuffix(base, ".debug"); ok {
 		names = append(names, trimmed+".dwp")
 	}
 	for _, name := range names {
-		f, err := sibling(name)
+		var p *dwp
+		_, err := sibling(name, func(f *symbols.File) bool {
+			im, err := image.Open(f)
+			if err != nil {
+				return false
+			}
+			if p, err = newPackage(im); err != nil {
+				im.FreeScratch()
+				return false
+			}
+			return true
+		})
 		if err != nil {
 			continue
 		}
-		im, err := image.Open(f)
-		if err != nil {
-			f.Close()
-			continue
-		}
-		p, err := newPackage(im)
-		if err != nil {
-			im.Close()
-			continue
-		}
-		t.split.opened = append(t.split.opened, im)
+		t.split.opened = append(t.split.opened, p.src.im)
 		return p
 	}
 	return nil

@@ -114,16 +114,17 @@ const headerSize = 12 // of a unit made by unit5
 
 // Abbreviations of the tests.
 const (
-	abUnit       = 1 + iota // language, low_pc, high_pc
-	abUnitRanges            // language, ranges (sec_offset)
-	abUnitBare              // language
-	abFunction              // name, low_pc, high_pc; with children
-	abLeaf                  // name, low_pc, high_pc
-	abRanges                // name, ranges
-	abInlined               // abstract_origin (ref4), low_pc, high_pc, call_line; with children
-	abAbstract              // name, abstract_origin (ref4)
-	abNamespace             // name; with children
-	abUnitLeaf              // language, low_pc, high_pc; without children
+	abUnit        = 1 + iota // language, low_pc, high_pc
+	abUnitRanges             // language, ranges (sec_offset)
+	abUnitBare               // language
+	abFunction               // name, low_pc, high_pc; with children
+	abLeaf                   // name, low_pc, high_pc
+	abRanges                 // name, ranges
+	abInlined                // abstract_origin (ref4), low_pc, high_pc, call_line; with children
+	abAbstract               // name, abstract_origin (ref4)
+	abNamespace              // name; with children
+	abUnitLeaf               // language, low_pc, high_pc; without children
+	abInlinedBare            // abstract_origin (ref4), call_line; with children
 )
 
 func abbrevs5() []byte {
@@ -149,6 +150,7 @@ func abbrevs5() []byte {
 	m.abbrev(abAbstract, std.TagSubprogram, false, join(name, origin)...)
 	m.abbrev(abNamespace, std.TagNamespace, true, name...)
 	m.abbrev(abUnitLeaf, std.TagCompileUnit, false, join(lang, pc)...)
+	m.abbrev(abInlinedBare, std.TagInlinedSubroutine, true, join(origin, []uint64{uint64(std.AttrCallLine), formData1})...)
 	m.u8(0)
 	return m.Bytes()
 }
@@ -326,6 +328,59 @@ func TestOverlaps(t *testing.T) {
 	got := names(table, 0x1108, 0x1110, 0x1118, 0x1124, 0x1128, 0x11f8, 0x1204, 0x1400)
 	if want := "f a<f b<a<f b<a<f f c<f - -"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestCallsWithoutCode has inlined calls without addresses, which strict DWARF 2
+// writes for some: the calls in them have addresses, and are called from them.
+func TestCallsWithoutCode(t *testing.T) {
+	var e maker
+	e.unit(abUnit, 0x1000, 0x1000)
+	origin := func(name string) uint32 {
+		at := uint32(headerSize + e.Len())
+		e.u8(abAbstract)
+		e.str(name)
+		e.u32(at)
+		return at
+	}
+	a, b, c, d := origin("a"), origin("b"), origin("c"), origin("d")
+	bare := func(origin uint32, line byte) {
+		e.u8(abInlinedBare)
+		e.u32(origin)
+		e.u8(line)
+	}
+	call := func(origin uint32, lo uint64, size uint32) {
+		e.u8(abInlined)
+		e.u32(origin)
+		e.u64(lo)
+		e.u32(size)
+		e.u8(1)
+	}
+	e.function(abFunction, "f", 0x1100, 0x100)
+	bare(a, 7)
+	bare(d, 8) // nothing lies in it
+	e.u8(0)
+	bare(b, 9)
+	call(c, 0x1110, 0x10)
+	e.u8(0)
+	e.u8(0)
+	call(d, 0x1130, 0x10)
+	e.u8(0)
+	e.u8(0)
+	call(c, 0x1150, 0x10)
+	e.u8(0)
+	e.u8(0, 0)
+	table := openMade(t, map[string][]byte{"info": unit5(e.Bytes())})
+	got := names(table, 0x1108, 0x1110, 0x1120, 0x1130, 0x1140, 0x1150)
+	if want := "f c<b<a<f f d<a<f f c<f"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	sym, err := table.Lookup(0x1110)
+	if err != nil || len(sym.Frames) != 4 || sym.Frames[1].Line != 1 || sym.Frames[2].Line != 9 || sym.Frames[3].Line != 7 {
+		t.Errorf("%+v, %v: the lines of the calls", sym.Frames, err)
+	}
+	if tree, err := table.tree(table.src.units[0]); err != nil || len(tree.nodes) != 5 {
+		t.Errorf("%d inlined calls are kept, %v", len(tree.nodes), err)
 	}
 }
 

@@ -54,6 +54,9 @@ type tree struct {
 	parts     []part // by lo, then in the unit's order
 	segs      []seg
 	scopes    []scope // by off
+	// outside are the starts of parts that only inlined calls say exist (see
+	// [walker.assemble]); nil where there is none.
+	outside map[uint64]bool
 	// origins are the offsets of the entries that name the nodes, their
 	// abstract origins: in this source, or, as complements, in the alternate
 	// file.
@@ -64,7 +67,7 @@ type tree struct {
 
 // cost estimates the memory that a tree takes, in bytes.
 func (t *tree) cost() int64 {
-	return int64(cap(t.functions))*24 + int64(cap(t.nodes))*16 + int64(cap(t.origins))*16 + int64(cap(t.parts))*24 + int64(cap(t.segs))*8 + int64(cap(t.scopes))*24
+	return int64(len(t.outside))*32 + int64(cap(t.functions))*24 + int64(cap(t.nodes))*16 + int64(cap(t.origins))*16 + int64(cap(t.parts))*24 + int64(cap(t.segs))*8 + int64(cap(t.scopes))*24
 }
 
 // maxDepth bounds how deep entries nest.
@@ -122,6 +125,9 @@ type level struct {
 	opens           opened
 	// local says that a function is around, with code or without.
 	local bool
+	// bare says that the node has no code of its own. It is dropped if no
+	// other lies in it.
+	bare bool
 }
 
 // opened says whether a level is a scope itself.
@@ -154,6 +160,9 @@ func (w *walker) entries(b *buf) error {
 					w.tree.scopes = w.tree.scopes[:last]
 				}
 			}
+			if last := len(w.tree.nodes) - 1; now.bare && int(now.node) == last {
+				w.tree.nodes = w.tree.nodes[:last]
+			}
 			now = stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			continue
@@ -163,7 +172,7 @@ func (w *walker) entries(b *buf) error {
 			return fmt.Errorf("no abbreviation %d for the entry at offset %#x", code, base+int64(at))
 		}
 		inner := now
-		inner.opens = opensNothing
+		inner.opens, inner.bare = opensNothing, false
 		switch a.role {
 		case roleNone:
 			if !a.children || !a.sibling {
@@ -316,10 +325,13 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 	var err error
 	w.spans, err = w.coder.spans(w.spans[:0], low, high, ranges)
 	if err != nil || len(w.spans) == 0 {
-		if a.role == roleFunction {
-			return inner, err
+		if a.role == roleInlined && a.children {
+			// Calls in it have code all the same: GCC leaves the addresses
+			// of a call out that it cannot write in old versions.
+			inner.node, inner.bare = w.addNode(n, origin), true
+			inner.depth++
 		}
-		return now, err
+		return inner, err
 	}
 	if a.role == roleFunction {
 		fn := function{die: die, entry: w.spans[0].lo}
@@ -335,9 +347,7 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 		w.tree.functions = append(w.tree.functions, fn)
 		inner.fn = int32(len(w.tree.functions) - 1)
 	} else {
-		n.origin = w.originIndex(origin)
-		w.tree.nodes = append(w.tree.nodes, n)
-		inner.node = int32(len(w.tree.nodes) - 1)
+		inner.node = w.addNode(n, origin)
 		inner.depth++
 	}
 	for _, s := range w.spans {
@@ -346,6 +356,13 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 		}
 	}
 	return inner, nil
+}
+
+// addNode adds an inlined call to the tree and returns its index.
+func (w *walker) addNode(n node, origin int64) int32 {
+	n.origin = w.originIndex(origin)
+	w.tree.nodes = append(w.tree.nodes, n)
+	return int32(len(w.tree.nodes) - 1)
 }
 
 // originIndex returns the index of an origin, which it adds if need be.
@@ -396,7 +413,9 @@ func (w *walker) value(b *buf, s *attrSpec) value {
 
 // assemble turns the areas into parts and segments. Areas of one function
 // that are not inlined are its parts; each part's inlined areas are laid over
-// it by depth, cut to the part.
+// it by depth, cut to the part. DWARF 2 has no ranges, and gives a function of
+// several parts the addresses of one: inlined calls outside of it are all that
+// it says of the others, and are parts there.
 func (w *walker) assemble() {
 	t := w.tree
 	for i := range t.scopes {
@@ -437,16 +456,28 @@ func (w *walker) assemble() {
 	}
 	for i := range w.areas {
 		a := w.areas[i]
-		if a.depth == 0 {
+		outside := a.depth > 0 && (len(open) == 0 || a.fn != open[0].fn || a.lo >= open[0].hi())
+		if outside && w.u.version > 2 {
+			continue // an inlined call outside of its function
+		}
+		if a.depth == 0 || outside {
 			if len(open) > 0 {
 				closeTo(open[0].hi())
 			}
-			open = append(open[:0], a)
+			open = append(open[:0], area{lo: a.lo, size: a.size, fn: a.fn, node: none})
 			t.parts = append(t.parts, part{lo: a.lo, hi: a.hi(), fn: a.fn, first: int32(len(t.segs))})
+		}
+		if a.depth == 0 {
 			continue
 		}
-		if len(open) == 0 || a.fn != open[0].fn || a.lo >= open[0].hi() {
-			continue // an inlined call outside of its function
+		if outside {
+			if t.outside == nil {
+				t.outside = map[uint64]bool{}
+			}
+			t.outside[a.lo] = true
+		} else if t.outside[open[0].lo] && a.hi() > open[0].hi() {
+			open[0].size = uint32(min(a.hi()-open[0].lo, 1<<32-1))
+			t.parts[len(t.parts)-1].hi = open[0].hi()
 		}
 		closeTo(a.lo)
 		for len(open) > 1 && open[len(open)-1].depth >= a.depth {

@@ -69,6 +69,9 @@ func Open(f *symbols.File) (symbols.Table, error) {
 // New makes a table of an opened image's Go functions. On success the table
 // owns the image and closes it.
 func New(im *image.Image) (*Table, error) {
+	if im.Relocatable {
+		return nil, fmt.Errorf("%s: not linked yet: %w", im.File().Path, symbols.ErrNoSymbols)
+	}
 	tab, addr, err := findPclntab(im)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", im.File().Path, err)

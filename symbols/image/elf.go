@@ -26,12 +26,15 @@ const (
 )
 
 // checkELF looks at the counts that debug/elf trusts: it makes a section
-// record of every header and a copy of every name, and names may overlap.
-func checkELF(r io.ReaderAt, size int64) error {
+// record of every header and a copy of every name, and names may overlap. It
+// returns the file as debug/elf can read it, which gives up at the first
+// header that is damaged (see mend.go).
+func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 	var h [64]byte
 	if _, err := r.ReadAt(h[:], 0); err != nil {
-		return err
+		return nil, err
 	}
+	m := &mended{ReaderAt: r, size: size}
 	var order binary.ByteOrder = binary.LittleEndian
 	if h[5] == byte(elf.ELFDATA2MSB) {
 		order = binary.BigEndian
@@ -47,10 +50,13 @@ func checkELF(r io.ReaderAt, size int64) error {
 		shoff = int64(order.Uint64(h[40:]))
 		shentsize, shnum, shstrndx, want = int(order.Uint16(h[58:])), int(order.Uint16(h[60:])), int(order.Uint16(h[62:])), 64
 	default:
-		return fmt.Errorf("unknown ELF class %d", h[4])
+		return nil, fmt.Errorf("unknown ELF class %d", h[4])
 	}
+	m.order, m.wide = order, want == 64
+	m.programs(h[:])
 	if shoff == 0 {
-		return nil
+		m.noSections()
+		return m.done(), nil
 	}
 	section := func(i int) error {
 		if shentsize < want || shoff < 0 || shoff > size || int64(i+1)*int64(shentsize) > size-shoff {
@@ -68,11 +74,12 @@ func checkELF(r io.ReaderAt, size int64) error {
 	}
 	if shnum == 0 || shstrndx == int(elf.SHN_XINDEX) {
 		if err := section(0); err != nil {
-			return err
+			return nil, err
 		}
-		if shnum == 0 {
+		few := shnum > 0
+		if !few {
 			if shsize < 0 || shsize > maxSections {
-				return fmt.Errorf("%d sections, the limit is %d", uint64(shsize), maxSections)
+				return nil, fmt.Errorf("%d sections, the limit is %d", uint64(shsize), maxSections)
 			}
 			shnum = int(shsize)
 		}
@@ -81,35 +88,50 @@ func checkELF(r io.ReaderAt, size int64) error {
 			if want == 64 {
 				link = order.Uint32(header[40:])
 			}
-			if link > maxSections {
-				return fmt.Errorf("section name table %d does not exist", link)
+			if shstrndx = int(min(link, maxSections)); few || shstrndx < int(elf.SHN_LORESERVE) {
+				shstrndx = 0
 			}
-			shstrndx = int(link)
+		}
+		if !few && shnum < int(elf.SHN_LORESERVE) {
+			m.noSections() // the header can say a number as small as this itself
+			return m.done(), nil
 		}
 	}
-	if shnum == 0 {
-		return nil
-	}
-	if shnum > maxSections || shstrndx >= shnum {
-		return fmt.Errorf("%d sections with names in section %d", shnum, shstrndx)
+	if shnum > maxSections {
+		return nil, fmt.Errorf("%d sections, the limit is %d", shnum, maxSections)
 	}
 	if err := section(shnum - 1); err != nil {
-		return err
+		return nil, err
 	}
-	if shstrndx == 0 {
-		return nil
+	table := sectionTable{off: shoff, entry: int64(shentsize), count: shnum}
+	if shstrndx == 0 || shstrndx >= shnum {
+		return m.unnamed(table)
 	}
 	if err := section(shstrndx); err != nil {
-		return err
+		return nil, err
 	}
-	if shoffset < 0 || shsize < 0 || shoffset > size || shsize > size-shoffset || shsize > maxSectionNames {
-		return fmt.Errorf("section names: %d bytes at offset %#x of %d", uint64(shsize), uint64(shoffset), size)
+	if shoffset < 0 || shsize < 0 || shoffset > size || shsize > size-shoffset ||
+		elf.SectionType(order.Uint32(header[4:])) != elf.SHT_STRTAB || elf.SectionFlag(order.Uint32(header[m.flags32():]))&elf.SHF_COMPRESSED != 0 {
+		return m.unnamed(table)
+	}
+	if shsize > maxSectionNames {
+		return nil, fmt.Errorf("section names of %d bytes, the limit is %d", shsize, maxSectionNames)
 	}
 	names := make([]byte, shsize)
 	if _, err := io.ReadFull(io.NewSectionReader(r, shoffset, shsize), names); err != nil {
-		return err
+		return nil, err
 	}
-	longest := 0
+	if longest := longestName(names); longest*shnum > maxSectionNames {
+		return nil, fmt.Errorf("section names of up to %d bytes for %d sections", longest, shnum)
+	}
+	if err := m.sections(table, names); err != nil {
+		return nil, err
+	}
+	return m.done(), nil
+}
+
+// longestName returns the length of the longest string of a string table.
+func longestName(names []byte) (longest int) {
 	for len(names) > 0 {
 		n := bytes.IndexByte(names, 0)
 		if n < 0 {
@@ -118,10 +140,7 @@ func checkELF(r io.ReaderAt, size int64) error {
 		longest = max(longest, n)
 		names = names[n+1:]
 	}
-	if longest*shnum > maxSectionNames {
-		return fmt.Errorf("section names of up to %d bytes for %d sections", longest, shnum)
-	}
-	return nil
+	return longest
 }
 
 // newELF calls elf.NewFile, whose panics on damaged files become errors.
@@ -135,10 +154,11 @@ func newELF(r io.ReaderAt) (f *elf.File, err error) {
 }
 
 func (im *Image) openELF() error {
-	if err := checkELF(im.file, im.file.Size); err != nil {
+	r, err := checkELF(im.file, im.file.Size)
+	if err != nil {
 		return err
 	}
-	f, err := newELF(im.file)
+	f, err := newELF(r)
 	if err != nil {
 		return err
 	}
@@ -152,6 +172,11 @@ func (im *Image) openELF() error {
 	im.setSegments(f)
 	for i, s := range f.Sections {
 		im.Sections = append(im.Sections, im.newELFSection(i, s))
+	}
+	if f.Type == elf.ET_REL {
+		if err := im.placeSections(f); err != nil {
+			return err
+		}
 	}
 	im.Identity.BuildID = im.buildID(f)
 	im.readLinks()

@@ -70,6 +70,10 @@ type Image struct {
 	Base uint64
 	// Size is the number of bytes that the image takes in memory from Base.
 	Size uint64
+	// Relocatable says that the file is an object or a kernel module: its
+	// sections have got places here, one behind the other, that mean nothing
+	// elsewhere (see relocate.go).
+	Relocatable bool
 	// Identity is what tells this build from others.
 	Identity modules.Identity
 	// PDBPath is the PDB that a PE names, as the linker wrote it: a path of
@@ -190,7 +194,11 @@ func (im *Image) Section(name string) *Section {
 // the file has none with contents.
 func (im *Image) Debug(name string) *Section {
 	for _, prefix := range []string{".debug_", ".zdebug_"} {
-		if s := im.Section(prefix + name); s != nil && !s.NoBits && s.Size > 0 {
+		s := im.Section(prefix + name)
+		if im.Relocatable && s != nil {
+			s = mainSection(prefix+name, im.Sections)
+		}
+		if s != nil && !s.NoBits && s.Size > 0 {
 			return s
 		}
 	}

@@ -349,7 +349,7 @@ func exercise(data []byte) {
 // samples are small images of every kind.
 func samples(t testing.TB) map[string][]byte {
 	out := map[string][]byte{}
-	for _, name := range []string{"gcc5-zlib.so", "gcc5-zstd.so", "gcc5-zlib-gnu.so", "gcc5-stripped.so", "gcc5-dwz.so", "mips.so", "i686.dll", "x86_64.dll"} {
+	for _, name := range []string{"gcc5-zlib.so", "gcc5-zstd.so", "gcc5-zlib-gnu.so", "gcc5-stripped.so", "gcc5-dwz.so", "mips.so", "i686.dll", "x86_64.dll", "gcc5-zlib.o", "i386.o"} {
 		data, err := os.ReadFile(filepath.Join(dwarfData, name))
 		if err != nil {
 			t.Fatal(err)
@@ -390,6 +390,7 @@ func TestDamage(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 57)))
 	f.Add([]byte("MZ" + strings.Repeat("\x00", 62)))
+	f.Add(object(64, append(rela(8, 2, elf.R_X86_64_64, 4), rela(0, 1, elf.R_X86_64_32, 0)...)))
 	for _, data := range samples(f) {
 		f.Add(data)
 	}

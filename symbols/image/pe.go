@@ -26,6 +26,10 @@ const (
 	dirExport    = 0
 	dirException = 3
 	dirDebug     = 6
+	dirCLR       = 14
+
+	clrHeaderSize = 72
+	clrILOnly     = 1 << 0 // COMIMAGE_FLAGS_ILONLY
 
 	sectionCode    = 0x20       // IMAGE_SCN_CNT_CODE
 	sectionExecute = 0x20000000 // IMAGE_SCN_MEM_EXECUTE
@@ -225,6 +229,21 @@ func (im *Image) ReadRVA(rva uint64, n int64) ([]byte, error) {
 		return im.bytesAt(s.offset+at, n)
 	}
 	return nil, fmt.Errorf("%d bytes at RVA %#x: %w", n, rva, io.ErrUnexpectedEOF)
+}
+
+// ManagedOnly reports whether a PE has managed code (.NET) and no native code:
+// what lies in its sections does not run there. Images with both, and those
+// that were compiled ahead of time, have native code.
+func (im *Image) ManagedOnly() bool {
+	if im.pe == nil || im.pe.dirs[dirCLR].rva == 0 {
+		return false
+	}
+	h, err := im.ReadRVA(uint64(im.pe.dirs[dirCLR].rva), clrHeaderSize)
+	if err != nil {
+		return false
+	}
+	flags, native := binary.LittleEndian.Uint32(h[16:]), binary.LittleEndian.Uint32(h[64:])
+	return flags&clrILOnly != 0 && native == 0
 }
 
 // COFF returns the records of a PE's COFF symbol table, 18 bytes each, and its

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"logparser/filemap"
+	"logparser/symbols"
 )
 
 // InflateLimit is the most bytes that one compressed section may claim to
@@ -67,6 +68,8 @@ type Section struct {
 	offset      int64 // in the file, of the bytes as they lie there
 	fileSize    int64
 	compression compression
+	// relocations are the sections that are applied to this one.
+	relocations []*Section
 
 	once    sync.Once
 	content *Content
@@ -81,6 +84,9 @@ func (s *Section) Compressed() bool { return s.compression != stored }
 func (s *Section) Content() (*Content, error) {
 	s.once.Do(func() {
 		s.content, s.err = s.open()
+		if s.err == nil && len(s.relocations) > 0 {
+			s.content, s.err = s.relocate(s.content)
+		}
 		if s.err != nil {
 			s.err = fmt.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, s.err)
 		}
@@ -462,7 +468,7 @@ type scratch struct {
 func (t *scratch) create() (*os.File, error) {
 	f, err := os.CreateTemp("", "logparse-section-*")
 	if err != nil {
-		return nil, err
+		return nil, symbols.NoTemporary(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,13 +16,20 @@ type program struct {
 	ids      [][]byte
 	publics  []publicSymbol
 	// shuffle spoils the publics' order by address.
-	shuffle  bool
-	omap     [2][]omapEntry // to source, from source
-	flags    uint16
-	age      uint32
-	infoAge  uint32
-	machine  uint16
+	shuffle bool
+	omap    [2][]omapEntry // to source, from source
+	flags   uint16
+	age     uint32
+	infoAge uint32
+	machine uint16
+	// version is that of the information stream, 0 Visual C++ 7's. features is
+	// nil for those of a linker of today; an empty list has none.
+	version  uint32
 	features []uint32
+	// stream4 is what is there instead of the ids.
+	stream4 []byte
+	// stream4Name gives it a name.
+	stream4Name string
 	// newContributions takes the second layout.
 	newContributions bool
 }
@@ -138,14 +145,12 @@ const testPaths = "\x00C:\\src\\a.cpp\x00C:\\src\\a.h\x00b.obj\x00"
 func (p *program) file() *msftest.File {
 	f := &msftest.File{PageSize: max(p.pageSize, 512), Streams: make([][]byte, testModules+len(p.objects))}
 	f.Streams[0] = []byte{}
-	info := bin(uint32(20000404), uint32(1), p.infoAge, []byte("0123456789abcdef"),
-		uint32(7), "/names", uint32(1), uint32(1), uint32(1), uint32(1), uint32(0), uint32(0), uint32(testNames), uint32(0))
-	for _, v := range p.features {
-		info = append(info, bin(v)...)
-	}
-	f.Streams[testInfo] = info
+	f.Streams[testInfo] = p.infoStream()
 	f.Streams[streamTPI] = typeStreamBytes(p.types)
 	f.Streams[streamIPI] = typeStreamBytes(p.ids)
+	if p.stream4 != nil {
+		f.Streams[streamIPI] = p.stream4
+	}
 	f.Streams[testNames] = bin(uint32(namesSignature), uint32(1), uint32(len(testPaths)), []byte(testPaths))
 	for _, s := range []section{{rva: 0x1000, size: 0x80000, code: true}, {rva: 0x100000, size: 0x1000}} {
 		flags := uint32(0x40000040)
@@ -206,6 +211,30 @@ func (p *program) file() *msftest.File {
 		uint32(len(list)), uint32(len(contributions)), uint32(0), uint32(0), uint32(0), uint32(0), uint32(2*len(slots)), uint32(0),
 		p.flags, p.machine, uint32(0), list, contributions, slots)
 	return f
+}
+
+// infoStream returns the information stream.
+func (p *program) infoStream() []byte {
+	version := p.version
+	if version == 0 {
+		version = 20000404
+	}
+	info := bin(version, uint32(1), p.infoAge)
+	if version > vc70Deprecated {
+		info = append(info, "0123456789abcdef"...)
+	}
+	names, entries := bin("/names"), bin(uint32(0), uint32(testNames))
+	if p.stream4Name != "" {
+		entries = append(entries, bin(uint32(len(names)), uint32(streamIPI))...)
+		names = append(names, bin(p.stream4Name)...)
+	}
+	count := uint32(len(entries) / 8)
+	info = append(info, bin(uint32(len(names)), names, count, count, uint32(1), uint32(1)<<count-1, uint32(0), entries, uint32(0))...)
+	features := p.features
+	if features == nil {
+		features = []uint32{featureVC140}
+	}
+	return append(info, bin(features)...)
 }
 
 // publicStreams returns the publics stream and that of the records.

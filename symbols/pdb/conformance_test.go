@@ -1,14 +1,17 @@
 package pdb
 
 import (
+	"bytes"
 	"debug/pe"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"logparser/symbols"
+	"logparser/symbols/pdb/msf/msftest"
 	"logparser/symbols/symtest"
 )
 
@@ -139,7 +142,8 @@ func explain(t *testing.T, table *Table, sym *symtest.Table, d *symtest.Differen
 func publicsAt(t *testing.T, table *Table, rva uint64) (decorated []string, code bool) {
 	source := uint32(rva)
 	if table.layout.present() {
-		source, _, _ = table.layout.source(source)
+		p, _ := table.layout.source(source)
+		source = p.source
 	}
 	sec, off, ok := table.sections.find(source)
 	if !ok {
@@ -175,6 +179,121 @@ func withoutConventions(name string) string {
 		name = strings.ReplaceAll(name, c, "")
 	}
 	return name
+}
+
+// TestConformanceArrangements rewrites PDBs as if tools had rearranged their
+// images, and wants of every byte of the new image what the PDB without it
+// says of the byte that it was.
+func TestConformanceArrangements(t *testing.T) {
+	for _, name := range []string{"dump_syms_regtest64.pdb", "dump_syms_regtest.pdb"} {
+		original := openData(t, name)
+		b, err := os.ReadFile(symtest.Path(t, "pdb", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range arrangements {
+			t.Run(name+", "+a.name, func(t *testing.T) {
+				f := msftest.Load(t, bytes.NewReader(b), int64(len(b)))
+				c := compareArrangement(t, original, f, &a, rand.New(rand.NewPCG(uint64(i), 3)))
+				c.Report(t, "PDB "+strings.TrimSuffix(name, ".pdb")+", OMAP "+a.name, symtest.Bars{Names: 100, Lines: 100})
+			})
+		}
+	}
+}
+
+// TestConformanceLinkers rewrites what tells the linkers' PDBs apart: the
+// version and the features of the information stream, and with them what
+// stream 4 holds. Everything but inlined functions' names must be as in the
+// file itself, and those too where the features say that there are ids.
+func TestConformanceLinkers(t *testing.T) {
+	for _, name := range []string{"dump_syms_regtest64", "dump_syms_regtest", "basic32-min"} {
+		b, err := os.ReadFile(symtest.Path(t, "pdb", name+".pdb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sym := symtest.Load(t, "pdb", name+".sym")
+		for _, c := range []struct {
+			linker   string
+			version  uint32
+			features []uint32
+			stream4  []byte // nil is the file's own, or no ids
+		}{
+			{"2005", 20000404, nil, []byte{}},
+			{"2008", 20000404, nil, vs2008Stream4()},
+			{"2010, version of 2003", 20030901, nil, bytes.Repeat([]byte("other "), 100)},
+			{"2012", 20000404, []uint32{featureVC110}, nil},
+			{"2013, version of 2012", featureVC110, []uint32{featureVC110}, nil},
+			{"2015", 20000404, []uint32{featureVC140}, nil},
+			{"2022, version of 2015", featureVC140, []uint32{featureVC140}, nil},
+		} {
+			t.Run(name+", "+c.linker, func(t *testing.T) {
+				f := msftest.Load(t, bytes.NewReader(b), int64(len(b)))
+				setLinker(f, c.version, c.features)
+				ids := len(f.Streams[streamIPI]) > typeHeaderSize && c.stream4 == nil
+				if c.stream4 != nil {
+					f.Streams[streamIPI] = c.stream4
+				}
+				table, err := openBytes(f.Bytes())
+				if err != nil {
+					t.Fatal(err)
+				}
+				explain := func(sym *symtest.Table, d *symtest.Difference) string { return explain(t, table, sym, d) }
+				score := symtest.Compare(sym, table.Lookup, symtest.Rules{Explain: explain})
+				scoreSites(t, table, ids, score)
+				score.Report(t, "PDB "+name+" as of Visual Studio "+c.linker, symtest.DefaultBars)
+			})
+		}
+	}
+}
+
+// setLinker gives a PDB another version and other features.
+func setLinker(f *msftest.File, version uint32, features []uint32) {
+	b := f.Streams[testInfo]
+	at := 28
+	at += 4 + int(le.Uint32(b[at:])) // the names
+	count := int(le.Uint32(b[at:]))
+	at += 8
+	for range 2 {
+		at += 4 + 4*int(le.Uint32(b[at:]))
+	}
+	at += 8*count + 4
+	b = append(b[:at:at], bin(features)...)
+	le.PutUint32(b, version)
+	f.Streams[testInfo] = b
+}
+
+// scoreSites counts the inlined calls that have a name; without ids each must
+// say that it has none.
+func scoreSites(t *testing.T, table *Table, ids bool, score *symtest.Comparison) {
+	t.Helper()
+	eachDetail(t, table, func(_ *entry, d *detail) {
+		for _, s := range d.sites {
+			score.Inlines.All++
+			if unnamed := strings.HasPrefix(s.name, "(inlined function"); unnamed == ids || s.name == "" {
+				score.Differ(&score.Inlines, symtest.Difference{Subject: symtest.InlineCall, Address: uint64(s.id), Got: s.name})
+			} else {
+				score.Inlines.Same++
+			}
+		}
+	})
+}
+
+// eachDetail decodes every entry of every module.
+func eachDetail(t *testing.T, table *Table, yield func(e *entry, d *detail)) {
+	t.Helper()
+	for i := range table.modules {
+		x, err := table.module(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range x.entries {
+			d, err := table.detail(x, j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			yield(&x.entries[j], d)
+		}
+	}
 }
 
 // TestConformanceProcedures looks up the start of every procedure of two large files and
@@ -300,42 +419,32 @@ func TestConformanceInlinees(t *testing.T) {
 			table := openData(t, c.file)
 			sites, cross := 0, 0
 			var score symtest.Comparison
-			for i := range table.modules {
-				x, err := table.module(i)
-				if err != nil {
-					t.Fatal(err)
+			eachDetail(t, table, func(e *entry, d *detail) {
+				for _, s := range d.sites {
+					sites++
+					if s.id&crossScope != 0 {
+						cross++
+					}
+					if s.name == "" || strings.HasPrefix(s.name, "(inlined function") {
+						t.Errorf("%s: inlined function %#x has no name", d.name, s.id)
+					} else {
+						score.Inlines.Same++
+					}
 				}
-				for j := range x.entries {
-					d, err := table.detail(x, j)
-					if err != nil {
-						t.Fatal(err)
+				for _, sp := range d.spans {
+					if sp.end > uint64(e.size) {
+						t.Errorf("%s: inlined code up to %#x of %#x bytes", d.name, sp.end, e.size)
 					}
-					for _, s := range d.sites {
-						sites++
-						if s.id&crossScope != 0 {
-							cross++
-						}
-						if s.name == "" || strings.HasPrefix(s.name, "(inlined function") {
-							t.Errorf("%s: inlined function %#x has no name", d.name, s.id)
-						} else {
-							score.Inlines.Same++
-						}
-					}
-					for _, sp := range d.spans {
-						if sp.end > uint64(x.entries[j].size) {
-							t.Errorf("%s: inlined code up to %#x of %#x bytes", d.name, sp.end, x.entries[j].size)
-						}
-						// Each frame but the procedure's has a line; the
-						// procedure has none if the compiler made it up.
-						for n := sp.owner; n >= 0; n = d.sites[n].parent {
-							r := rowAt(d.sites[n].rows, uint32(sp.start))
-							if r == nil || r.line == 0 || d.files[r.file] == "" {
-								t.Errorf("%s: no line at %#x in %s", d.name, sp.start, d.sites[n].name)
-							}
+					// Each frame but the procedure's has a line; the
+					// procedure has none if the compiler made it up.
+					for n := sp.owner; n >= 0; n = d.sites[n].parent {
+						r := rowAt(d.sites[n].rows, uint32(sp.start))
+						if r == nil || r.line == 0 || d.files[r.file] == "" {
+							t.Errorf("%s: no line at %#x in %s", d.name, sp.start, d.sites[n].name)
 						}
 					}
 				}
-			}
+			})
 			score.Inlines.All = sites
 			score.Report(t, "PDB "+strings.TrimSuffix(c.file, ".pdb")+", inlined calls named", symtest.Bars{})
 			if sites != c.sites || cross != c.cross {

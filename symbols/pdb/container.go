@@ -111,7 +111,7 @@ func unpack(f *symbols.File) (*symbols.File, error) {
 	}
 	tmp, err := os.CreateTemp("", "logparser-*.pdb")
 	if err != nil {
-		return nil, err
+		return nil, symbols.NoTemporary(err)
 	}
 	t := &temporary{File: tmp}
 	// Where an open file can be removed, nothing is left even after a crash.

@@ -30,6 +30,7 @@ const (
 	slotOmapToSource   = 3
 	slotOmapFromSource = 4
 	slotSections       = 5
+	slotTokens         = 6 // of managed code: its tokens, by the compiler's
 	slotOriginal       = 10
 )
 

@@ -18,7 +18,8 @@
 //	2           types (TPI): parameter types of procedures
 //	3           debug information (DBI): age, modules, section contributions,
 //	            the numbers of the streams below
-//	4           ids (IPI): names of inlined functions
+//	4           ids (IPI): names of inlined functions. Only where the features
+//	            say so, since Visual Studio 2012; else it may hold anything
 //	a module's  symbols (S_GPROC32 and the like, S_INLINESITE), then C13
 //	            subsections: lines, file checksums, inlinee lines, ids shared
 //	            between modules
@@ -38,6 +39,11 @@
 // as symbol stores keep it ("name.pd_"), is unpacked first. Other files called
 // PDB are told apart and refused by name: those of Visual C++ 6 and before,
 // portable ones of .NET, compressed ones (MSFZ).
+//
+// Images may have managed code (.NET) beside native code, or nothing else. It
+// lies in the image as intermediate language, and runs where the runtime puts
+// what it makes of that: its procedures and publics keep their place, so that
+// nothing else is named there, but have no names here.
 //
 // The format has no official specification. This reader follows the docs
 // folder of Microsoft's pdb-rs project, cvinfo.h of the microsoft-pdb

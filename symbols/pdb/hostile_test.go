@@ -261,11 +261,33 @@ func TestManyRecords(t *testing.T) {
 	}
 }
 
+// newShapes are programs of the kinds that the readers of other tools, and
+// this one once, have taken for something else.
+func newShapes() []*program {
+	var list []*program
+	for _, c := range []struct {
+		features []uint32
+		stream4  []byte
+	}{
+		{[]uint32{}, vs2008Stream4()},
+		{[]uint32{}, linkedIDs(someIDs())},
+		{[]uint32{featureVC110}, linkedIDs(someIDs())},
+	} {
+		p := sample()
+		p.features, p.stream4 = c.features, c.stream4
+		list = append(list, p)
+	}
+	return append(list, stretched(), mixed(), onlyManaged())
+}
+
 func FuzzOpen(f *testing.F) {
 	f.Add(sample().file().Bytes())
 	small := msftest.Load(f, bytes.NewReader(shapes(f, "x86_64")), int64(len(shapes(f, "x86_64"))))
 	small.PageSize = 512
 	f.Add(small.Bytes())
+	for _, p := range newShapes() {
+		f.Add(p.file().Bytes())
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if table, err := openBytes(b); err == nil {
 			exercise(table)
@@ -339,6 +361,39 @@ func FuzzTypes(f *testing.F) {
 			table.typeNames.parameters(firstType + i)
 			table.typeNames.function(firstType + i)
 		}
+	})
+}
+
+// FuzzOmap has any OMAP tables: what is found lies around what was asked for.
+func FuzzOmap(f *testing.F) {
+	add := func(p *program) {
+		s := p.file().Streams
+		f.Add(s[testToSource], s[testFrom])
+	}
+	add(stretched())
+	original, err := openBytes(shapes(f, "i686"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range arrangements {
+		r := rand.New(rand.NewPCG(uint64(i), 2))
+		to, from, _, _ := arrangements[i].tables(codePieces(f, original, arrangements[i].whole, r), r)
+		add(&program{omap: [2][]omapEntry{to, from}})
+	}
+	f.Fuzz(func(t *testing.T, toSource, fromSource []byte) {
+		file := stretched().file()
+		file.Streams[testToSource], file.Streams[testFrom] = toSource, fromSource
+		table, err := openBytes(file.Bytes())
+		if err != nil {
+			return
+		}
+		for rva := uint64(0x1000); rva < 0x1400; rva += 3 {
+			s, err := table.Lookup(rva)
+			if err == nil && (rva < s.Start || rva >= s.Start+s.Size) {
+				t.Errorf("%#x: found in %#x bytes from %#x", rva, s.Size, s.Start)
+			}
+		}
+		table.Procedures(func(uint64, string) bool { return true })
 	})
 }
 

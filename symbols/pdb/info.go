@@ -24,11 +24,21 @@ const (
 	streamIPI  = 4
 )
 
-// Features that the information stream may list behind its names.
-const featureFastlink = 0x494E494D // "MINI"
+// Features that the information stream may list behind its names. Of the
+// linkers of Visual Studio 2005 and 2008 there are none; those of 2012 write
+// featureVC110, and nothing behind it, later ones featureVC140.
+const (
+	featureVC110    = 20091201
+	featureVC140    = 20140508
+	featureFastlink = 0x494E494D // "MINI"
+)
 
-// vc70 is the first version of the information stream that has a GUID.
-const vc70 = 19990604
+// Versions of the information stream: vc4 is the first one with names of
+// streams, vc70Deprecated the last one without a GUID.
+const (
+	vc4            = 19950623
+	vc70Deprecated = 19990604
+)
 
 // info is what the information stream says.
 type info struct {
@@ -37,6 +47,12 @@ type info struct {
 	fastlink bool
 	// names is the number of the stream called "/names", or 0.
 	names uint32
+	// ids says that streamIPI is the id stream. Without it the stream may hold
+	// anything.
+	ids bool
+	// streamIPINamed says that streamIPI has a name, so that it is something
+	// else.
+	streamIPINamed bool
 }
 
 // maxInfo bounds how much of the information stream is read. It holds the
@@ -57,14 +73,17 @@ func readInfo(f *msf.File) (*info, error) {
 		return nil, fmt.Errorf("pdb: %w: information stream has %d bytes", ErrDamaged, len(b))
 	}
 	in := &info{age: le.Uint32(b[8:])}
-	if le.Uint32(b) < vc70 {
+	version, at := le.Uint32(b), 12
+	if version < vc4 {
 		return in, nil
 	}
-	if len(b) < 28 {
-		return nil, fmt.Errorf("pdb: %w: information stream has %d bytes and no room for a GUID", ErrDamaged, len(b))
+	if version > vc70Deprecated {
+		if len(b) < 28 {
+			return nil, fmt.Errorf("pdb: %w: information stream has %d bytes and no room for a GUID", ErrDamaged, len(b))
+		}
+		at += copy(in.guid[:], b[12:28])
 	}
-	copy(in.guid[:], b[12:28])
-	if err := in.readNames(b, 28); err != nil {
+	if err := in.readNames(b, at); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -124,10 +143,17 @@ func (in *info) readNames(b []byte, at int) error {
 		if off < uint32(len(strings)) && cString(strings[off:]) == "/names" {
 			in.names = stream
 		}
+		in.streamIPINamed = in.streamIPINamed || stream == streamIPI
 	}
 	// One number that means nothing any more, then the features.
 	for at += 4; len(b)-at >= 4; at += 4 {
-		if le.Uint32(b[at:]) == featureFastlink {
+		switch le.Uint32(b[at:]) {
+		case featureVC110:
+			in.ids = true
+			return nil
+		case featureVC140:
+			in.ids = true
+		case featureFastlink:
 			in.fastlink = true
 		}
 	}

@@ -14,20 +14,20 @@ func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 	if rva > math.MaxUint32 {
 		return symbols.Symbol{}, errNotFound
 	}
-	source, next := uint32(rva), uint32(0)
+	p := place{source: uint32(rva)}
 	if t.layout.present() {
 		var ok bool
-		if source, next, ok = t.layout.source(source); !ok {
+		if p, ok = t.place(p.source); !ok {
 			return symbols.Symbol{}, errNotFound
 		}
 	}
-	sec, off, ok := t.sections.find(source)
+	sec, off, ok := t.sections.find(p.source)
 	if !ok {
 		return symbols.Symbol{}, errNotFound
 	}
 	a := at(sec, off)
-	if next != 0 {
-		return t.lookupInserted(uint32(rva), a, next)
+	if p.next != 0 {
+		return t.lookupInserted(uint32(rva), a, p.next)
 	}
 	con := t.contributions.find(a)
 	if con == nil {
@@ -49,14 +49,43 @@ func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 	}
 	// A public names what lies behind it up to the next one, but neither
 	// beyond a procedure nor beyond the contribution.
-	p, err := t.public(a)
+	public, err := t.public(a)
 	if err != nil {
 		return symbols.Symbol{}, err
 	}
-	if p != nil && p.addr >= con.addr() && p.addr >= end {
-		return t.publicSymbol(uint32(rva), a, p), nil
+	if public != nil && public.addr >= con.addr() && public.addr >= end {
+		return t.publicSymbol(uint32(rva), a, public), nil
 	}
 	return t.lookupStray(uint32(rva), a)
+}
+
+// place returns where code of a rearranged image was before.
+func (t *Table) place(rva uint32) (place, bool) {
+	p, ok := t.layout.source(rva)
+	if p.maybe != 0 && !t.endsAt(p.source) {
+		p = place{source: p.maybe}
+	}
+	return p, ok
+}
+
+// endsAt reports whether an RVA of the original image is the last byte of a
+// procedure.
+func (t *Table) endsAt(source uint32) bool {
+	sec, off, ok := t.sections.find(source)
+	if !ok {
+		return false
+	}
+	a := at(sec, off)
+	con := t.contributions.find(a)
+	if con == nil || int(con.module) >= len(t.modules) {
+		return false
+	}
+	x, err := t.module(int(con.module))
+	if err != nil {
+		return false
+	}
+	i := x.find(a)
+	return i >= 0 && x.find(a+1) != i
 }
 
 // lookupInserted looks up code that was inserted after linking, between an
@@ -117,6 +146,9 @@ func (t *Table) lookupStray(rva uint32, a address) (symbols.Symbol, error) {
 
 // symbol makes the answer from an entry of a module.
 func (t *Table) symbol(rva uint32, a address, x *moduleIndex, i int) (symbols.Symbol, error) {
+	if x.entries[i].kind == kindManaged {
+		return symbols.Symbol{}, errManaged
+	}
 	d, err := t.detail(x, i)
 	if err != nil {
 		return symbols.Symbol{}, err
@@ -237,7 +269,7 @@ func (t *Table) publicSymbol(rva uint32, a address, p *namedPublic) symbols.Symb
 }
 
 // Procedures implements [symbols.Table]. Thunks and trampolines are among the
-// procedures, publics are not. A procedure that was rearranged after linking
+// procedures, publics and managed code are not. A procedure that was rearranged after linking
 // is given where its first byte lies now, and left out if it is gone.
 func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 	w := t.window()
@@ -245,9 +277,13 @@ func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 	return t.eachProcedure(func(module int, c *code) bool {
 		rva, ok := t.sections.rva(c.addr.section(), c.addr.offset())
 		if ok && t.layout.present() {
-			rva, ok = t.layout.fromSource.find(rva)
+			source := rva
+			if rva, ok = t.layout.image(source); ok {
+				p, known := t.place(rva)
+				ok = known && p.next == 0 && p.source == source
+			}
 		}
-		if !ok || c.kind == kindSeparated {
+		if !ok || c.kind == kindSeparated || c.kind == kindManaged {
 			return true
 		}
 		var x *moduleIndex

@@ -1,9 +1,12 @@
 package pdb
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"sync"
 
 	"logparser/symbols/pdb/msf"
 )
@@ -29,19 +32,29 @@ func readOmap(f *msf.File, stream uint16) (omap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdb: OMAP: %w", err)
 	}
-	m := make(omap, len(b)/8)
-	for i := range m {
-		m[i] = omapEntry{le.Uint32(b[i*8:]), le.Uint32(b[i*8+4:])}
-		if i > 0 && m[i].from < m[i-1].from {
+	m := make(omap, 0, len(b)/8)
+	before := uint32(0)
+	for i := range len(b) / 8 {
+		e := omapEntry{le.Uint32(b[i*8:]), le.Uint32(b[i*8+4:])}
+		if e.from < before {
 			return nil, fmt.Errorf("pdb: %w: stream %d: OMAP entry %d is out of order", ErrDamaged, stream, i)
 		}
+		before = e.from
+		// Of several entries that lead nowhere the first says it all.
+		if n := len(m); n > 0 && !e.mapped() && !m[n-1].mapped() {
+			continue
+		}
+		m = append(m, e)
 	}
 	return m, nil
 }
 
-// mapped reports whether entry i leads anywhere. Targets of 0 and those with
+// mapped reports whether an entry leads anywhere. Targets of 0 and those with
 // the highest bit set mark code that only one of the layouts has.
-func (m omap) mapped(i int) bool { return m[i].to-1 < 1<<31-1 }
+func (e omapEntry) mapped() bool { return e.to-1 < 1<<31-1 }
+
+// mapped reports whether entry i leads anywhere.
+func (m omap) mapped(i int) bool { return m[i].mapped() }
 
 // entry returns the number of the entry that holds an RVA, or -1.
 func (m omap) entry(rva uint32) int {
@@ -66,49 +79,189 @@ func (m omap) find(rva uint32) (uint32, bool) {
 }
 
 // layout is both directions of the tables.
+//
+// toSource alone says where code was: a byte of an entry was as far behind the
+// entry's target as it is behind its start. But an instruction may have become
+// longer, and tools leave padding and inserted code without an entry of their
+// own; then an entry goes on behind the code that it leads to. fromSource
+// shows where, but only of entries that it leads back to: one original byte
+// may be in the image several times (tools give inserted code the place of
+// what it was put in front of), and fromSource has room for one of them. What
+// it says of the others' length means nothing. Some tools even leave nothing
+// of such code but an entry of a single byte, and call the rest of it gone.
 type layout struct {
 	toSource, fromSource omap
+
+	// ends are where the original code of the entries of toSource ends, for
+	// those of which fromSource tells it; 0 for the others.
+	ends []uint32
+	// confirmed are the starts of those entries of fromSource that lead to
+	// code which leads back to them, in order.
+	confirmed []uint32
+
+	byTargetOnce sync.Once
+	byTarget     []target
 }
 
-// present reports whether the image was rearranged.
-func (l *layout) present() bool { return l.toSource != nil }
+// target is what an entry of toSource leads to.
+type target struct {
+	start uint32
+	entry int32
+	reach reach
+	// upTo is the farthest reach of this one and all before it.
+	upTo uint32
+}
 
-// source returns the RVA that an RVA had before the image was rearranged. For
-// code that was inserted it is that of the last byte in front of it, and next
-// that of the first byte behind it; otherwise next is 0.
-func (l *layout) source(rva uint32) (source, next uint32, ok bool) {
+// maxGrowth is how many bytes longer an instruction may have become: those of
+// x86 have 15 at most.
+const maxGrowth = 14
+
+// present reports whether the image was rearranged.
+func (l *layout) present() bool { return len(l.toSource) > 0 }
+
+// compare fills ends and confirmed.
+func (l *layout) compare() {
+	to, from := l.toSource, l.fromSource
+	l.ends = make([]uint32, len(to))
+	for i := range to {
+		if rva, ok := from.find(to[i].to); ok && to.mapped(i) && rva == to[i].from {
+			l.ends[i] = from.end(from.entry(to[i].to))
+		}
+	}
+	for k := range from {
+		if !from.mapped(k) {
+			continue
+		}
+		if source, ok := to.find(from[k].to); !ok || source != from[k].from {
+			continue
+		}
+		// What is known of an entry ends where other code begins.
+		i := to.entry(from[k].to)
+		known := l.ends[i]
+		if known == 0 {
+			known = to[i].to
+		}
+		if n := len(l.confirmed); n == 0 || l.confirmed[n-1] < known {
+			l.ends[i] = max(l.ends[i], from.end(k))
+		}
+		l.confirmed = append(l.confirmed, from[k].from)
+	}
+}
+
+// reach is how far the original code of an entry goes.
+type reach struct {
+	// all is where it ends if the entry has nothing else, end where it does
+	// end, up to where it may go on, from where on there is other code, which
+	// lies elsewhere in the image.
+	end, upTo, all uint32
+}
+
+// grown reports whether an entry is a few bytes longer than its code, which an
+// instruction may have become longer by.
+func (r reach) grown() bool { return r.all-r.end <= maxGrowth }
+
+// reach returns how far the original code of entry i goes.
+func (l *layout) reach(i int) reach {
+	e := l.toSource[i]
+	all := uint32(min(uint64(e.to)+uint64(l.toSource.end(i)-e.from), math.MaxUint32))
+	r := reach{l.ends[i], all, all}
+	if r.end == 0 || all <= r.end {
+		r.end = all
+		return r
+	}
+	n := sort.Search(len(l.confirmed), func(n int) bool { return l.confirmed[n] >= r.end })
+	if n < len(l.confirmed) {
+		r.upTo = min(l.confirmed[n], all)
+	}
+	// What fromSource calls gone is more than a longer instruction.
+	if r.upTo-r.end > maxGrowth {
+		r.end = r.upTo
+	}
+	return r
+}
+
+// place is where code was before the image was rearranged.
+type place struct {
+	// source is its RVA. Where maybe is not 0, it is that one instead, unless
+	// source is the last byte of a procedure: a procedure that fromSource
+	// calls gone behind its first bytes is not believed to be.
+	source, maybe uint32
+	// next is 0, or the RVA of the first byte behind code that was inserted;
+	// source is then that of the last byte in front of it.
+	next uint32
+}
+
+// source returns the place of an RVA.
+func (l *layout) source(rva uint32) (place, bool) {
 	m := l.toSource
 	i := m.entry(rva)
 	if i < 0 {
-		return 0, 0, false
+		return place{}, false
 	}
+	before, behind, maybe := i, i+1, uint32(0)
 	if m.mapped(i) {
-		return l.within(i, rva-m[i].from), 0, true
+		r := l.reach(i)
+		source := m[i].to + (rva - m[i].from)
+		if source < r.end {
+			return place{source: source}, true
+		}
+		if source < r.upTo {
+			maybe = source
+		}
+		if r.grown() {
+			return place{source: r.end - 1, maybe: maybe}, true
+		}
 	}
-	before, behind := i, i
 	for before >= 0 && !m.mapped(before) {
 		before--
 	}
 	for behind < len(m) && !m.mapped(behind) {
 		behind++
 	}
-	if before < 0 || behind == len(m) || m[before+1].from == m[before].from {
-		return 0, 0, false
+	next := uint32(math.MaxUint32) // nothing is there
+	if behind < len(m) {
+		next = m[behind].to
 	}
-	return l.within(before, m[before+1].from-m[before].from-1), m[behind].to, true
+	if before < 0 || m.end(before) == m[before].from {
+		return place{}, false
+	}
+	return place{source: l.reach(before).end - 1, maybe: maybe, next: next}, true
 }
 
-// within returns the source of an offset in an entry. An instruction may have
-// become longer, so that the entry is longer than its source.
-func (l *layout) within(i int, off uint32) uint32 {
-	start := l.toSource[i].to
-	if j := l.fromSource.entry(start); j >= 0 {
-		if n := l.fromSource.end(j) - start; off >= n && n > 0 {
-			off = n - 1
+// image returns the lowest RVA at which a byte of the original lies now. Where
+// that is not sure it returns one at which the byte may lie.
+func (l *layout) image(source uint32) (rva uint32, ok bool) {
+	l.byTargetOnce.Do(func() {
+		for i, e := range l.toSource {
+			if e.mapped() {
+				l.byTarget = append(l.byTarget, target{start: e.to, entry: int32(i), reach: l.reach(i)})
+			}
+		}
+		slices.SortStableFunc(l.byTarget, func(a, b target) int { return cmp.Compare(a.start, b.start) })
+		upTo := uint32(0)
+		for i := range l.byTarget {
+			upTo = max(upTo, l.byTarget[i].reach.upTo)
+			l.byTarget[i].upTo = upTo
+		}
+	})
+	n := sort.Search(len(l.byTarget), func(n int) bool { return l.byTarget[n].start > source }) - 1
+	sure := false
+	for last := n; n >= 0 && last-n <= maxPiece && l.byTarget[n].upTo > source; n-- {
+		t := &l.byTarget[n]
+		if t.reach.upTo <= source {
+			continue
+		}
+		at, known := l.toSource[t.entry].from+(source-t.start), t.reach.end > source
+		if !ok || known && !sure || known == sure && at < rva {
+			rva, ok, sure = at, true, known
 		}
 	}
-	return start + off
+	return rva, ok
 }
+
+// maxPiece bounds how many entries in front of an RVA and behind it may belong
+// to one piece.
+const maxPiece = 1 << 14
 
 // piece returns the part of the rearranged image that lies around an RVA and
 // holds nothing but code from the given range of the original, and code that
@@ -116,7 +269,7 @@ func (l *layout) within(i int, off uint32) uint32 {
 func (l *layout) piece(rva, start, end uint32) (from, to uint32) {
 	m := l.toSource
 	inside := func(i int) bool {
-		return m.mapped(i) && m[i].to < end && (m[i].to >= start || m.end(i)-m[i].from > start-m[i].to)
+		return m.mapped(i) && m[i].to < end && (m[i].to >= start || l.reach(i).end > start)
 	}
 	i := m.entry(rva)
 	for i >= 0 && !m.mapped(i) {
@@ -126,12 +279,12 @@ func (l *layout) piece(rva, start, end uint32) (from, to uint32) {
 		return rva, rva
 	}
 	first, last := i, i
-	for j := first - 1; j >= 0 && (inside(j) || !m.mapped(j)); j-- {
+	for j := first - 1; j >= 0 && i-j <= maxPiece && (inside(j) || !m.mapped(j)); j-- {
 		if m.mapped(j) {
 			first = j
 		}
 	}
-	for j := last + 1; j < len(m) && (inside(j) || !m.mapped(j)); j++ {
+	for j := last + 1; j < len(m) && j-i <= maxPiece && (inside(j) || !m.mapped(j)); j++ {
 		if m.mapped(j) {
 			last = j
 		}
@@ -141,10 +294,8 @@ func (l *layout) piece(rva, start, end uint32) (from, to uint32) {
 	if m[first].to < start {
 		from += start - m[first].to
 	}
-	if n := end - m[last].to; to-m[last].from > n && m.end(last) == to {
-		if j := l.fromSource.entry(m[last].to); j < 0 || l.fromSource.end(j) > end {
-			to = m[last].from + n
-		}
+	if r := l.reach(last); r.end > end || !r.grown() {
+		to = m[last].from + min(r.upTo, end) - m[last].to
 	}
 	return min(from, rva), max(to, from)
 }

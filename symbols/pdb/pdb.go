@@ -33,6 +33,14 @@ var errNoName = errors.New("nothing names it")
 
 var errNotFound = fmt.Errorf("pdb: %w", symbols.ErrNotFound)
 
+// errManaged says that what lies at an address is what managed code is made of
+// when it runs, somewhere else. No processor was ever there.
+var errManaged = fmt.Errorf("pdb: managed code (.NET), which does not run where it lies: %w", symbols.ErrNotFound)
+
+// errOnlyManaged says that a file is one of managed code, which runs where
+// the runtime puts it and not in the image.
+var errOnlyManaged = fmt.Errorf("pdb: PDB of managed code (.NET), which has no address before it runs: %w", symbols.ErrNoSymbols)
+
 // A Table is an opened PDB. It implements [symbols.Table]; its methods are
 // safe for concurrent use.
 type Table struct {
@@ -42,6 +50,8 @@ type Table struct {
 	msf      *msf.File
 	identity modules.Identity
 	fastlink bool
+	// mixed says that the image has managed code too.
+	mixed bool
 
 	dbi           *dbi
 	modules       []module
@@ -125,11 +135,14 @@ func open(m *msf.File, size int64) (*Table, error) {
 	if t.typeNames.types, err = openTypes(m, streamTPI); err != nil {
 		return nil, err
 	}
-	if t.typeNames.ids, err = openTypes(m, streamIPI); err != nil {
+	if t.typeNames.ids, err = openIDs(m, in); err != nil {
 		return nil, err
 	}
 	if len(t.modules) == 0 && t.publics.count() == 0 {
 		return nil, fmt.Errorf("pdb: neither modules nor publics in the file: %w", symbols.ErrNoSymbols)
+	}
+	if t.publics.count() == 0 && t.managed() {
+		return nil, errOnlyManaged
 	}
 	t.cache.init(len(t.modules), size)
 	t.eager = t.symbolBytes() <= eagerScan
@@ -141,24 +154,29 @@ func open(m *msf.File, size int64) (*Table, error) {
 // and the tables that lead there from the image's.
 func (t *Table) readLayout() error {
 	var slots [slotOriginal + 1]uint16
-	for _, i := range []int64{slotOmapToSource, slotOmapFromSource, slotSections, slotOriginal} {
+	for _, i := range []int64{slotOmapToSource, slotOmapFromSource, slotSections, slotTokens, slotOriginal} {
 		n, err := t.dbi.slot(i)
 		if err != nil {
 			return err
 		}
 		slots[i] = n
 	}
+	t.mixed = slots[slotTokens] != noStream
 	var err error
-	var l layout
+	l := &t.layout
 	if l.toSource, err = readOmap(t.msf, slots[slotOmapToSource]); err != nil {
 		return err
 	}
 	if l.fromSource, err = readOmap(t.msf, slots[slotOmapFromSource]); err != nil {
 		return err
 	}
-	// One alone is of no use; then the image was not rearranged.
-	if len(l.toSource) > 0 && len(l.fromSource) > 0 {
-		t.layout = l
+	// Empty tables say that the image was not rearranged. The first one is
+	// enough, the second one alone is not.
+	switch {
+	case len(l.toSource) > 0:
+		l.compare()
+	case len(l.fromSource) > 0:
+		return fmt.Errorf("pdb: rearranged after linking, without the OMAP table to the original image: %w", ErrUnsupported)
 	}
 	headers := slots[slotSections]
 	if t.layout.present() && slots[slotOriginal] != noStream {
@@ -166,7 +184,7 @@ func (t *Table) readLayout() error {
 	}
 	if headers == noStream {
 		if t.managed() {
-			return fmt.Errorf("pdb: PDB of managed code (.NET), which has no address before it runs: %w", symbols.ErrNoSymbols)
+			return errOnlyManaged
 		}
 		return fmt.Errorf("pdb: no section headers, so that no address can be looked up: %w", symbols.ErrNoSymbols)
 	}
@@ -174,13 +192,13 @@ func (t *Table) readLayout() error {
 	return err
 }
 
-// managed reports whether the first procedure of the file is one of managed
-// code.
+// managed reports whether the file has procedures, and all of them are of
+// managed code.
 func (t *Table) managed() bool {
 	managed := false
 	t.eachProcedure(func(_ int, c *code) bool {
 		managed = c.kind == kindManaged
-		return false
+		return managed
 	})
 	return managed
 }
@@ -203,6 +221,9 @@ func (t *Table) Describe() string {
 	}
 	if t.dbi.flags&dbiIncremental != 0 {
 		s = append(s, "incrementally linked")
+	}
+	if t.mixed {
+		s = append(s, "with managed code (.NET), which has no names here")
 	}
 	if t.layout.present() {
 		s = append(s, "rearranged after linking (OMAP)")

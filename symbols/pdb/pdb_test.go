@@ -136,7 +136,7 @@ func TestSample(t *testing.T) {
 		{0x1080, `1080+6 thunk importThunk :0`},
 		{0x1085, `1080+6 thunk importThunk :0`},
 		{0x1086, ""},
-		{0x1090, `1090+10 procedure Managed.Method :0`},
+		{0x1090, ""}, // managed code
 		{0x1200, `1200+20 procedure main(int, char *) a.h:300`},
 		{0x1500, `1500+5 ilt-thunk main(int, char *) :0`},
 		{0x1510, `1510+8 thunk local(int, char *) :0`},
@@ -585,6 +585,7 @@ func TestRefused(t *testing.T) {
 		{"a compiler's", noDBI.Bytes(), symbols.ErrNoSymbols, "compiler's PDB"},
 		{"no section headers", noHeaders.Bytes(), symbols.ErrNoSymbols, "no section headers"},
 		{"managed", managed.Bytes(), symbols.ErrNoSymbols, "managed code (.NET)"},
+		{"managed, with section headers", onlyManaged().file().Bytes(), symbols.ErrNoSymbols, "managed code (.NET)"},
 		{"cut", whole[:len(whole)-600], msf.ErrCut, fmt.Sprintf("need %d bytes, the file has %d", len(whole), len(whole)-600)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,6 +18,9 @@ const (
 
 	publicCode     = 1 << 0
 	publicFunction = 1 << 1
+	// publicIL says that the function is managed code, which does not run
+	// where it lies.
+	publicIL = 1 << 3
 
 	// publicGroup is how many publics are read together.
 	publicGroup = 64
@@ -107,7 +110,7 @@ func (p *publics) read(record uint32) (public, error) {
 	return public{
 		addr:   at(le.Uint16(b[12:]), le.Uint32(b[8:])),
 		record: record,
-		code:   flags&(publicCode|publicFunction) != 0,
+		code:   flags&(publicCode|publicFunction) != 0 && flags&publicIL == 0,
 	}, nil
 }
 

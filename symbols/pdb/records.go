@@ -38,7 +38,7 @@ type kind uint8
 const (
 	kindNone kind = iota
 	kindProcedure
-	kindManaged
+	kindManaged // of .NET: code for its virtual machine
 	kindThunk
 	kindIncremental // an incremental linker's jump to a procedure
 	kindIsland      // a jump that brings a far procedure into reach

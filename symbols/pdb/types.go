@@ -28,10 +28,17 @@ const (
 	lfMFuncID    = 0x1602
 	lfSubstrList = 0x1604
 	lfStringID   = 0x1605
+	// lfLastID is the last of the records that only the id stream has, of
+	// which lfFuncID is the first.
+	lfLastID = 0x1607
 )
 
 const (
 	typeHeaderSize = 56
+	// typesV50 is the first version of the streams with this header, typesV80
+	// the last one there is.
+	typesV50 = 19961031
+	typesV80 = 20040203
 	// firstType is the lowest index of a type that has a record; those below
 	// are built in.
 	firstType = 0x1000
@@ -87,8 +94,8 @@ const (
 	maxChunk = 1 << 20
 )
 
-// openTypes opens a stream of types. A file without it, or with an empty one,
-// has no types.
+// openTypes opens a stream of types. A file without it, with an empty one, or
+// with one of the layouts before Visual C++ 5, has no types.
 func openTypes(f *msf.File, number int) (*typeStream, error) {
 	s, err := f.Stream(number)
 	if errors.Is(err, msf.ErrNoStream) || err == nil && s.Size() == 0 {
@@ -103,6 +110,9 @@ func openTypes(f *msf.File, number int) (*typeStream, error) {
 	}
 	if len(h) < typeHeaderSize {
 		return nil, fmt.Errorf("pdb: %w: stream %d: header of %d bytes", ErrDamaged, number, len(h))
+	}
+	if le.Uint32(h) < typesV50 {
+		return &typeStream{}, nil
 	}
 	ts := &typeStream{stream: s, begin: le.Uint32(h[8:]), end: le.Uint32(h[12:])}
 	header, size := int64(le.Uint32(h[4:])), int64(le.Uint32(h[16:]))
@@ -647,40 +657,6 @@ func builtInSize(index uint32) (uint64, bool) {
 	return 4, true
 }
 
-// function returns the name of an inlined function by its id, with its
-// scopes, and its signature, "" if the types are not known.
-func (n *typeNames) function(id uint32) (name, signature string, err error) {
-	b, err := n.ids.record(id)
-	if err != nil {
-		return "", "", err
-	}
-	if len(b) < 10 {
-		return "", "", errNoType
-	}
-	scope, typ := le.Uint32(b[2:]), le.Uint32(b[6:])
-	name = spell(cString(b[10:]))
-	p := printer{typeNames: n}
-	var outer string
-	switch le.Uint16(b) {
-	case lfFuncID:
-		if scope != 0 {
-			outer, err = p.text(scope)
-			outer = spell(outer)
-		}
-	case lfMFuncID:
-		outer, err = p.typeName(scope)
-	default:
-		return "", "", errNoType
-	}
-	if err != nil {
-		return "", "", err
-	}
-	if outer != "" {
-		name = outer + "::" + name
-	}
-	return name, n.signature(name, typ), nil
-}
-
 // signature returns a function's name with its parameters, or "".
 func (n *typeNames) signature(name string, typ uint32) string {
 	if typ < firstType {
@@ -691,55 +667,4 @@ func (n *typeNames) signature(name string, typ uint32) string {
 		return ""
 	}
 	return name + list
-}
-
-// text returns a string of the id stream, which may be made of several.
-func (p *printer) text(id uint32) (string, error) {
-	p.depth++
-	p.work++
-	defer func() { p.depth-- }()
-	if p.depth > maxTypeDepth || p.work > maxTypeWork {
-		return "", errNoType
-	}
-	b, err := p.ids.record(id)
-	if err != nil {
-		return "", err
-	}
-	switch leaf := le.Uint16(b); {
-	case leaf == lfStringID && len(b) >= 6:
-		front := ""
-		if list := le.Uint32(b[2:]); list != 0 {
-			if front, err = p.text(list); err != nil {
-				return "", err
-			}
-		}
-		return front + cString(b[6:]), nil
-	case leaf == lfSubstrList && len(b) >= 6:
-		var text strings.Builder
-		count := min(le.Uint32(b[2:]), uint32(len(b)-6)/4)
-		for i := range count {
-			s, err := p.text(le.Uint32(b[6+i*4:]))
-			if err != nil {
-				return "", err
-			}
-			text.WriteString(s)
-			if text.Len() > maxTypeText {
-				return "", errNoType
-			}
-		}
-		return text.String(), nil
-	}
-	return "", errNoType
-}
-
-// idType returns the function type that an id belongs to.
-func (n *typeNames) idType(id uint32) uint32 {
-	b, err := n.ids.record(id)
-	if err != nil || len(b) < 10 {
-		return 0
-	}
-	if leaf := le.Uint16(b); leaf != lfFuncID && leaf != lfMFuncID {
-		return 0
-	}
-	return le.Uint32(b[6:])
 }

@@ -228,7 +228,7 @@ func TestPathRule(t *testing.T) {
 		{"any name of a file beside another", []string{"."}, 0, func(t *testing.T, f *Finder, dir, hostile string) {
 			write(t, dir, "app", nil)
 			f.prepare()
-			file, err := f.siblings(filepath.Join(dir, "app"))(hostile)
+			file, err := f.siblings(filepath.Join(dir, "app"))(hostile, anyFile)
 			if err == nil {
 				t.Errorf("opened %s", file.Path)
 				file.Close()

@@ -59,6 +59,9 @@ type Finder struct {
 	// server, the time without a byte from it, and the time for one file; 0
 	// stands for the defaults.
 	ConnectTimeout, IdleTimeout, TotalTimeout time.Duration
+	// HeadTimeout bounds the time until a server that was reached begins to answer;
+	// 0 stands for DefaultHeadTimeout.
+	HeadTimeout time.Duration
 	// Progress, if not nil, is told of the bytes of a file fetched so far;
 	// total is -1 where the server does not tell. It is called by the
 	// goroutine that called the finder.
@@ -104,6 +107,8 @@ type search struct {
 	best                                 [5]*candidate // by rank
 	seen                                 map[string]bool
 	unused                               bool // no record lies in the module
+	// sections says that whoever asks names sections of relocatable files.
+	sections bool
 	// trouble says what is wrong with the last server that failed, or with the last
 	// file that is there and may not be opened.
 	trouble symbols.Phrase
@@ -199,10 +204,11 @@ func (s *search) noted(path string, outcome symbols.Phrase) {
 	s.attempts = append(s.attempts, symbols.Attempt{Path: path, Outcome: outcome})
 }
 
-// places calls visit with every existing file of one of these base names, or
-// of one of these keys of a symbol store, in the user's places and beside the
+// places calls visit with every existing file of one of these base names, of
+// one of these keys of a symbol store, or at one of the places that tree says
+// a folder has as a tree (see [inTree]), in the user's places and beside the
 // log, until visit returns false. Servers are not asked.
-func (s *search) places(names, keys []string, visit func(path string) bool) {
+func (s *search) places(names, keys []string, tree func(root string) []string, visit func(path string) bool) {
 	for _, p := range s.local {
 		if s.ctx.Err() != nil {
 			return
@@ -220,11 +226,19 @@ func (s *search) places(names, keys []string, visit func(path string) bool) {
 			continue
 		}
 		found := false
-		for i := range len(keys) + len(names) {
+		inTree := tree(p.folder.path)
+		for i := range len(keys) + len(inTree) + len(names) {
 			var paths []string
-			if i < len(keys) {
+			path := ""
+			switch k := i - len(keys); {
+			case k < 0:
 				paths = s.byKey(p.folder, keys[i])
-			} else if path := p.folder.find(names[i-len(keys)]); path != "" {
+			case k < len(inTree):
+				path = p.folder.findInTree(inTree[k])
+			default:
+				path = p.folder.find(names[k-len(inTree)])
+			}
+			if path != "" {
 				paths = []string{path}
 			}
 			for _, path := range paths {
@@ -303,7 +317,7 @@ func (s *search) findImages() {
 		return s.verified == nil
 	}
 	name := s.module.Name()
-	s.places([]string{name}, imageKeys(name, s.expected), visit)
+	s.places([]string{name}, imageKeys(name, s.expected), s.treeImages, visit)
 	if s.verified == nil {
 		s.recorded(s.module.Path, symbols.Say("the recorded module path"), visit)
 	}
@@ -441,7 +455,7 @@ func (s *search) findSymbolFiles() {
 		return s.best[rankMatched] == nil
 	}
 	names := s.symbolNames()
-	s.places(names, symbolKeys(names, s.expected), visit)
+	s.places(names, symbolKeys(names, s.expected), s.treeSymbols(names), visit)
 	for _, img := range s.images() {
 		if s.best[rankMatched] != nil || img == s.other && !s.LoadMismatched {
 			continue
@@ -501,7 +515,7 @@ func (s *search) trySymbols(path string, isImage bool) {
 		return
 	}
 	s.seen[path] = true
-	table, err := s.openTable(path)
+	table, err := s.openPlaced(path)
 	if err != nil {
 		s.note(path, "%v", plainError(err))
 		s.refused(path, err)
@@ -708,6 +722,9 @@ func (f *Finder) openTable(path string) (symbols.Table, error) {
 		}
 	}
 	file.Close()
+	if failure == nil && isCOFFObject(head, file.Size) {
+		return nil, symbols.Fail(nil, "a COFF object file, whose code has no addresses before it is linked")
+	}
 	if failure == nil {
 		return nil, symbols.Fail(nil, "not a symbol file or image that is known here")
 	}
@@ -802,7 +819,7 @@ func (s *search) choose() int {
 		return rankMismatched
 	}
 	if chosen == rankOtherImage {
-		if table, err := s.openTable(s.otherPath); err == nil {
+		if table, err := s.openPlaced(s.otherPath); err == nil {
 			s.best[rankOtherImage].table = table
 		} else {
 			s.note(s.otherPath, "%v", plainError(err))
@@ -839,8 +856,9 @@ func plainError(err error) error {
 // FindFor returns the symbols for a file on this machine, an image or a file
 // of symbols itself. An image's own identity stands for the recorded one; a
 // file of symbols is taken as it is, and is unverified.
-// The image is nil for a file of symbols; of the image only the fields can be
-// read, its file is closed.
+// The image is nil for a file of symbols that is not relocatable; of the image
+// only the fields can be read, its file is closed. Of a relocatable file RVAs
+// are places of its sections (see [image.Image.Place]).
 func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *image.Image, error) {
 	f.prepare()
 	file, err := f.open(path)
@@ -856,14 +874,17 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *im
 		}
 		s := &search{Finder: f, ctx: ctx, expected: img.Identity, seen: make(map[string]bool),
 			module:   &modules.Module{Path: abs, Identity: img.Identity},
-			verified: img, verifiedPath: path}
+			verified: img, verifiedPath: path, sections: true}
 		s.findTable()
 		return s.binding(), img, nil
+	}
+	if err != nil || !img.Relocatable {
+		img = nil
 	}
 	table, err := f.openTable(path)
 	if err != nil {
 		return symbols.Binding{}, nil, err
 	}
 	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: symbols.Say("%s; given by itself, with no image to check it by", table.Describe())}, nil, nil
+		Reason: symbols.Say("%s; given by itself, with no image to check it by", table.Describe())}, img, nil
 }

@@ -43,7 +43,7 @@ const (
 // recorded returns a module as a log's modules file has it.
 func recorded(t testing.TB, folder, name string) *modules.Module {
 	t.Helper()
-	f, err := modules.ReadFile(folder+"LogDetails.bin", "")
+	f, err := modules.ReadFile(folder+"LogDetails.bin", modules.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,6 +347,9 @@ func TestRecordedPaths(t *testing.T) {
 	}
 }
 
+// anyFile is what fits whoever asks for a sibling.
+func anyFile(*symbols.File) bool { return true }
+
 // TestSiblings holds that what the rule permits is found.
 func TestSiblings(t *testing.T) {
 	top := t.TempDir()
@@ -380,7 +383,7 @@ func TestSiblings(t *testing.T) {
 	for _, tt := range tests {
 		f := NewFinder(nil, []string{in("user")}, "", tt.allowed)
 		f.prepare()
-		file, err := f.siblings(in("bin/app"))(tt.name)
+		file, err := f.siblings(in("bin/app"))(tt.name, anyFile)
 		got := ""
 		if err == nil {
 			got = file.Path

@@ -72,6 +72,18 @@ func (d *folder) findKey(key string) string {
 	return ""
 }
 
+// findInTree returns the path of what an absolute path names in the folder as
+// a tree (see [inTree]), or "". Nothing is asked of the system unless the
+// path's first element is there.
+func (d *folder) findInTree(slashed string) string {
+	d.read()
+	first, _, _ := strings.Cut(slashed[1:], "/")
+	if _, ok := d.names[strings.ToLower(first)]; !ok {
+		return ""
+	}
+	return inTree(d.path, slashed)
+}
+
 // findFold returns the path of what lies at a slashed path below a folder,
 // whatever the case of its elements, or "".
 func findFold(dir, rest string) string {
@@ -192,18 +204,22 @@ func openFile(path string) (*symbols.File, error) {
 // siblings returns the function by which a symbol file at path opens another
 // one that it names: a .dwo, a separate or an alternate debug file. What
 // belongs together is decided by the caller, by CRC, build-id or dwo id.
-func (f *Finder) siblings(path string) func(name string) (*symbols.File, error) {
-	return func(name string) (*symbols.File, error) {
+func (f *Finder) siblings(path string) func(name string, fits func(*symbols.File) bool) (*symbols.File, error) {
+	return func(name string, fits func(*symbols.File) bool) (*symbols.File, error) {
 		paths, err := f.siblingPaths(path, name)
 		if err != nil {
 			return nil, err
 		}
 		for _, path := range paths {
 			file, err := f.open(path)
-			if err == nil {
-				file.Sibling = f.siblings(path)
+			if err != nil {
+				continue
+			}
+			file.Sibling = f.siblings(path)
+			if fits(file) {
 				return file, nil
 			}
+			file.Close()
 		}
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
@@ -213,7 +229,8 @@ func (f *Finder) siblings(path string) func(name string) (*symbols.File, error) 
 // the order to look. Relative names without ".." are looked for below the
 // file's folder, its .debug, the system's debug folder and the user's folders;
 // of other names only the last element counts there. Absolute names are
-// looked for where they say, by the rule for recorded paths.
+// looked for where they say, by the rule for recorded paths, and below the
+// user's folders as if those were the root.
 func (f *Finder) siblingPaths(path, name string) ([]string, error) {
 	var paths []string
 	if f.RecordedPaths && checkSpelling(name, runtime.GOOS) == nil {
@@ -221,6 +238,7 @@ func (f *Finder) siblingPaths(path, name string) ([]string, error) {
 			paths = append(paths, allowed)
 		}
 	}
+	paths = append(paths, f.treeSiblings(path, name)...)
 	relative := filepath.FromSlash(strings.ReplaceAll(name, `\`, "/"))
 	if !filepath.IsLocal(relative) || hasParent(relative) {
 		relative = modules.BaseName(name)

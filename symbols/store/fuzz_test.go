@@ -21,7 +21,8 @@ func below(path string, folders ...string) bool {
 // FuzzNames gives names out of files to all that makes paths of them. None
 // may lead out of the folders that may be looked in.
 func FuzzNames(f *testing.F) {
-	for _, name := range append(hostilePaths("/a/secret"), "app.pdb", "a/b.dwo", `a\..\b`, "app.exe", "x.sym", "\x00", ". .", "nul", "a//b", "...pdb") {
+	for _, name := range append(hostilePaths("/a/secret"), "app.pdb", "a/b.dwo", `a\..\b`, "app.exe", "x.sym", "\x00", ". .", "nul", "a//b", "...pdb",
+		"/usr/lib/debug/.dwz/x86_64-linux-gnu/app.debug", "../../../../.dwz/app", "/usr/lib/debug/../../x") {
 		f.Add(name, "build-id-of-20-bytes")
 	}
 	f.Fuzz(func(t *testing.T, name, build string) {

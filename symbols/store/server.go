@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +26,10 @@ import (
 const (
 	DefaultMaxDownload    = 2 << 30 // bytes
 	DefaultConnectTimeout = 10 * time.Second
-	DefaultIdleTimeout    = 30 * time.Second
-	DefaultTotalTimeout   = 30 * time.Minute
+	// Until the head of an answer comes a server may have to unpack the file.
+	DefaultHeadTimeout  = 3 * time.Minute
+	DefaultIdleTimeout  = 30 * time.Second
+	DefaultTotalTimeout = 30 * time.Minute
 )
 
 const (
@@ -37,6 +40,12 @@ const (
 	missLifetime = 24 * time.Hour
 	// missFolder holds, below a cache folder, a small file for each miss.
 	missFolder = "misses"
+	// fetchFolder holds, below a cache folder, what is being fetched. A process
+	// that was killed leaves it there, and after fetchStale it is removed: nothing
+	// takes so long.
+	fetchFolder = "fetching"
+	fetchPrefix = ".fetch-"
+	fetchStale  = 24 * time.Hour
 )
 
 // A server is a symbol server on the network.
@@ -243,7 +252,7 @@ func (s *search) hasTiers(srv *server) bool {
 		return srv.tiers
 	}
 	u, cache := srv.below("index2.txt"), s.cacheFolder(srv)
-	if _, _, ok := recallMiss(cache, u.String()); ok {
+	if _, _, ok := recallMiss(cache, u.String(), 0); ok {
 		srv.known = true
 		return false
 	}
@@ -287,7 +296,7 @@ func (s *search) obtain(srv *server, r request, check func(path string) error) s
 	if s.missed(cache, address) || !s.askable(srv) {
 		return ""
 	}
-	size, err := s.fetch(u, kept, check)
+	size, err := s.fetch(u, cache, kept, check)
 	var refusal *unfitError
 	switch {
 	case err == nil:
@@ -298,6 +307,9 @@ func (s *search) obtain(srv *server, r request, check func(path string) error) s
 	case errors.Is(err, errMissing):
 		s.note(address, "not there")
 		rememberMiss(cache, address, missing)
+	case errors.Is(err, errTooLarge):
+		s.failed(srv, address, err)
+		rememberMiss(cache, address, tooLarge+strconv.FormatInt(orDefault(s.MaxDownload, DefaultMaxDownload), 10))
 	case errors.As(err, &refusal):
 		s.note(address, "not kept: %v", refusal.err)
 		// What cannot be read may be a page that asks to log in, and go away.
@@ -312,7 +324,7 @@ func (s *search) obtain(srv *server, r request, check func(path string) error) s
 
 // missed notes a miss that is remembered.
 func (s *search) missed(cache, address string) bool {
-	age, outcome, ok := recallMiss(cache, address)
+	age, outcome, ok := recallMiss(cache, address, orDefault(s.MaxDownload, DefaultMaxDownload))
 	if ok {
 		left := (missLifetime - age).Round(time.Minute)
 		s.note(address, "not asked: %s before (%s ago); asked again in %s, or when %s is deleted", outcome,
@@ -406,7 +418,7 @@ func (s *search) followPointer(srv *server, r request) {
 
 // checkSymbols reports why a file is not the symbols that are looked for.
 func (s *search) checkSymbols(path string) error {
-	table, err := s.openTable(path)
+	table, err := s.openPlaced(path)
 	if err != nil {
 		return err
 	}
@@ -525,7 +537,7 @@ func (s *search) download(u *url.URL, limit int64, begin func() (io.Writer, erro
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	idle := orDefault(s.IdleTimeout, DefaultIdleTimeout)
-	timer := time.AfterFunc(idle+orDefault(s.ConnectTimeout, DefaultConnectTimeout), func() { stop(errIdle) })
+	timer := time.AfterFunc(orDefault(s.HeadTimeout, DefaultHeadTimeout)+orDefault(s.ConnectTimeout, DefaultConnectTimeout), func() { stop(errIdle) })
 	defer timer.Stop()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil && s.ctx.Err() == nil {
@@ -593,21 +605,27 @@ func (s *search) get(u *url.URL) (string, error) {
 
 // fetch gets a file from a server and moves it to its place if check permits.
 // What was there of it is removed again on an error.
-func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (size int64, err error) {
+func (s *search) fetch(u *url.URL, cache, kept string, check func(path string) error) (size int64, err error) {
 	var tmp *os.File
+	folder := filepath.Join(cache, fetchFolder)
 	defer func() {
 		if tmp != nil && err != nil {
 			tmp.Close()
 			os.Remove(tmp.Name())
 			removeEmpty(filepath.Dir(kept))
 		}
+		os.Remove(folder) // if nobody else fetches anything
 	}()
 	size, err = s.download(u, orDefault(s.MaxDownload, DefaultMaxDownload), func() (w io.Writer, err error) {
-		if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
+		removeStale(folder)
+		removeStale(filepath.Dir(kept)) // where earlier versions fetched to
+		if err := os.MkdirAll(folder, 0o777); err != nil {
 			return nil, err
 		}
-		tmp, err = os.CreateTemp(filepath.Dir(kept), ".fetch-*")
-		return tmp, err
+		if tmp, err = os.CreateTemp(folder, fetchPrefix+"*"); err != nil {
+			return nil, err // not tmp, which would be a writer that is nil
+		}
+		return tmp, nil
 	})
 	if err != nil {
 		return 0, err
@@ -618,6 +636,9 @@ func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (
 	if err := check(tmp.Name()); err != nil {
 		return 0, &unfitError{plainError(err)}
 	}
+	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
+		return 0, cannotKeep(err)
+	}
 	if err := os.Rename(tmp.Name(), kept); err != nil {
 		// Somebody else may have fetched it meanwhile, and have it open.
 		if !isRegular(kept) {
@@ -626,6 +647,19 @@ func (s *search) fetch(u *url.URL, kept string, check func(path string) error) (
 		os.Remove(tmp.Name())
 	}
 	return size, nil
+}
+
+// removeStale removes what killed processes left of files that they fetched.
+func removeStale(folder string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); strings.HasPrefix(e.Name(), fetchPrefix) && err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > fetchStale {
+			os.Remove(filepath.Join(folder, e.Name()))
+		}
+	}
 }
 
 // removeEmpty removes the folders of a key that were made for a file which
@@ -645,6 +679,8 @@ func missFile(cache, address string) string {
 const (
 	missing   = "not there"
 	otherFile = "it had another file there"
+	// tooLarge has the limit behind it.
+	tooLarge = "larger than the limit in bytes: "
 )
 
 // rememberMiss notes that a server did not have a file. A miss that cannot be
@@ -656,8 +692,9 @@ func rememberMiss(cache, address, outcome string) {
 	}
 }
 
-// recallMiss tells of a miss noted less than missLifetime ago.
-func recallMiss(cache, address string) (age time.Duration, outcome symbols.Phrase, ok bool) {
+// recallMiss tells of a miss noted less than missLifetime ago. What was too large
+// is no miss where the limit is higher now.
+func recallMiss(cache, address string, limit int64) (age time.Duration, outcome symbols.Phrase, ok bool) {
 	path := missFile(cache, address)
 	info, err := statPath(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -677,6 +714,13 @@ func recallMiss(cache, address string) (age time.Duration, outcome symbols.Phras
 	outcome = symbols.Say("not there")
 	if word == otherFile {
 		outcome = symbols.Say("it had another file there")
+	}
+	if n, ok := strings.CutPrefix(word, tooLarge); ok {
+		before, err := strconv.ParseInt(n, 10, 64)
+		if err != nil || before < limit {
+			return 0, symbols.Phrase{}, false
+		}
+		outcome = symbols.Say("larger than the limit of %d bytes", before)
 	}
 	return age, outcome, strings.TrimSuffix(rest, "\n") == address
 }

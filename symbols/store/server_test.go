@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,7 +87,7 @@ func kept(t *testing.T, dir string) (files []string) {
 func networked(dir string, path ...string) *Finder {
 	f := NewFinder(formats, path, "", false)
 	f.Network, f.Cache = true, dir
-	f.ConnectTimeout, f.IdleTimeout, f.TotalTimeout = 5*time.Second, 5*time.Second, 20*time.Second
+	f.ConnectTimeout, f.HeadTimeout, f.IdleTimeout, f.TotalTimeout = 5*time.Second, 5*time.Second, 5*time.Second, 20*time.Second
 	return f
 }
 
@@ -269,7 +270,7 @@ func TestBadServers(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}, nil, "unexpected EOF", true},
 		{"no answer", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			func(f *Finder) { f.ConnectTimeout, f.IdleTimeout = 50*time.Millisecond, 100*time.Millisecond }, "time-out: nothing came", true},
+			func(f *Finder) { f.ConnectTimeout, f.HeadTimeout = 50*time.Millisecond, 100*time.Millisecond }, "time-out: nothing came", true},
 		{"half an answer", func(w http.ResponseWriter, r *http.Request) {
 			w.Write(data[:len(data)/2])
 			w.(http.Flusher).Flush()
@@ -644,4 +645,118 @@ func TestUnused(t *testing.T) {
 	}
 	find(f.Find, symbols.Matched)
 	find(f.FindUnused, symbols.Matched)
+}
+
+// TestInterruptedDownloads has what killed processes left of files that they
+// fetched: it goes when something is fetched the next time, but not what may still
+// be in the making, nor what somebody else keeps there.
+func TestInterruptedDownloads(t *testing.T) {
+	data := read(t, clang+"/logtest.pdb")
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == clangPath {
+			w.Write(data)
+			return
+		}
+		http.NotFound(w, r)
+	})
+	dir := t.TempDir()
+	old := time.Now().Add(-fetchStale - time.Hour)
+	for name, age := range map[string]time.Time{
+		fetchFolder + "/.fetch-1": old, fetchFolder + "/.fetch-2": time.Now(), fetchFolder + "/mine": old,
+		"logtest.pdb/" + clangKey + "/.fetch-3": old, "logtest.pdb/" + clangKey + "/mine": old,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("part"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, age, age); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := networked(dir, server.URL+"/s").Find(context.Background(), recorded(t, clang, "logtest.exe"))
+	if b.Status != symbols.Matched {
+		t.Fatalf("%s\n%s", b.Status, outcomes(b))
+	}
+	b.Table.Close()
+	want := []string{fetchFolder + "/.fetch-2", fetchFolder + "/mine", "logtest.pdb/" + clangKey + "/logtest.pdb", "logtest.pdb/" + clangKey + "/mine"}
+	if got := kept(t, dir); !slices.Equal(got, want) {
+		t.Errorf("there are %q, want %q", got, want)
+	}
+}
+
+// TestTooLarge asks for a file that is too large: once a day, and again where the
+// limit is higher.
+func TestTooLarge(t *testing.T) {
+	data := read(t, clang+"/logtest.pdb")
+	for _, told := range []bool{true, false} {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != clangPath {
+				http.NotFound(w, r)
+				return
+			}
+			if !told {
+				w.(http.Flusher).Flush() // no length is said
+			}
+			w.Write(data)
+		})
+		dir := t.TempDir()
+		find := func(limit int64) symbols.Binding {
+			f := networked(dir, server.URL+"/s")
+			f.MaxDownload = limit
+			b := f.Find(context.Background(), recorded(t, clang, "logtest.exe"))
+			if b.Table != nil {
+				b.Table.Close()
+			}
+			return b
+		}
+		asked := func() (n int) {
+			for _, path := range server.requests() {
+				if strings.HasSuffix(path, clangPath) {
+					n++
+				}
+			}
+			return n
+		}
+		limit := int64(len(data)) - 1
+		for range 3 {
+			if b := find(limit); b.Status != symbols.NotFound || !strings.Contains(outcomes(b), fmt.Sprintf("larger than the limit of %d bytes", limit)) {
+				t.Errorf("%s\n%s", b.Status, outcomes(b))
+			}
+			if n := asked(); n != 1 {
+				t.Errorf("a file that is too large is asked for %d times", n)
+			}
+		}
+		if files := kept(t, dir); len(files) > 0 {
+			t.Errorf("%q are left", files)
+		}
+		if b := find(limit + 1); b.Status != symbols.Matched || asked() != 2 {
+			t.Errorf("with a higher limit: %s, asked %d times\n%s", b.Status, asked(), outcomes(b))
+		}
+	}
+}
+
+// TestSlowHead has a server that takes longer to begin its answer than the pauses
+// within it may be.
+func TestSlowHead(t *testing.T) {
+	data := read(t, clang+"/logtest.pdb")
+	waited := make(chan struct{})
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != clangPath {
+			http.NotFound(w, r)
+			return
+		}
+		<-waited
+		w.Write(data)
+	})
+	f := networked(t.TempDir(), server.URL+"/s")
+	f.ConnectTimeout, f.IdleTimeout, f.HeadTimeout, f.TotalTimeout = time.Second, time.Second, time.Minute, time.Minute
+	time.AfterFunc(2500*time.Millisecond, func() { close(waited) })
+	b := f.Find(context.Background(), recorded(t, clang, "logtest.exe"))
+	if b.Status != symbols.Matched {
+		t.Fatalf("%s\n%s", b.Status, outcomes(b))
+	}
+	b.Table.Close()
 }

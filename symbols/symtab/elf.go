@@ -88,17 +88,23 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 		size = 24
 	}
 	t.reserve(c.Size() / size)
+	var more *image.Content // section numbers that do not fit into 16 bits
+	if im.Relocatable {
+		more = im.SymbolSections(s)
+	}
 	order := im.Order
 	arm := t.im.Machine == "arm"
+	descriptors := newDescriptors(t.im)
 	for off := size; off+size <= c.Size(); off += size * chunk { // symbol 0 is empty
 		b, err := c.Upto(off, size*chunk)
 		if err != nil {
 			return fmt.Errorf("%s: section %s: %w", t.im.File().Path, s.Name, err)
 		}
-		for ; int64(len(b)) >= size; b = b[size:] {
+		for at := off / size; int64(len(b)) >= size; at, b = at+1, b[size:] {
 			var value, length uint64
 			var info byte
 			var index uint16
+			function := false
 			name := order.Uint32(b)
 			if size == 24 {
 				info, index = b[4], order.Uint16(b[6:])
@@ -119,16 +125,28 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 				if arm {
 					value &^= 1 // the bit that says Thumb
 				}
+				function = true
 			case elf.STT_NOTYPE:
 				if name == 0 {
 					continue
 				}
 				sy.rank = rankLabel
+				if elf.ST_BIND(info) == elf.STB_LOCAL {
+					sy.rank = rankLocalLabel
+				}
 			default:
 				continue
 			}
-			if index == uint16(elf.SHN_UNDEF) || index == uint16(elf.SHN_ABS) || index == uint16(elf.SHN_COMMON) || value < t.im.Base {
+			value, ok := symbolAddress(im, index, more, at, value)
+			if !ok || value < t.im.Base {
 				continue
+			}
+			if function && descriptors != nil {
+				if code, ok := descriptors.code(value); ok {
+					value = code
+				} else if t.hasDot(sy) {
+					sy.name++ // older compilers name the code, too
+				}
 			}
 			_, hi, ok := t.im.Executable(value)
 			if !ok {
@@ -138,7 +156,7 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 			if length > 0 && length <= hi-value {
 				sy.end, sy.sized = sy.addr+length, true
 			}
-			if sy.rank == rankLabel && t.skipLabel(sy) {
+			if sy.rank >= rankLabel && t.skipLabel(sy) {
 				continue
 			}
 			if err := t.add(sy); err != nil {
@@ -147,6 +165,32 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 		}
 	}
 	return nil
+}
+
+// symbolAddress returns the virtual address of symbol i, which has a section
+// number and a value; ok is false where it is in no section. In a relocatable
+// file the value is an offset in the section.
+func symbolAddress(im *image.Image, index uint16, more *image.Content, i int64, value uint64) (addr uint64, ok bool) {
+	if index == uint16(elf.SHN_UNDEF) || index == uint16(elf.SHN_ABS) || index == uint16(elf.SHN_COMMON) {
+		return 0, false
+	}
+	if !im.Relocatable {
+		return value, true
+	}
+	n := int64(index)
+	if index == uint16(elf.SHN_XINDEX) {
+		b, err := more.Bytes(i*4, 4)
+		if err != nil {
+			return 0, false
+		}
+		n = int64(im.Order.Uint32(b))
+	} else if index >= uint16(elf.SHN_LORESERVE) {
+		return 0, false
+	}
+	if n >= int64(len(im.Sections)) || value >= im.Sections[n].MemSize {
+		return 0, false
+	}
+	return im.Sections[n].Addr + value, true
 }
 
 // skipLabel passes over mapping symbols and labels of the assembler.

@@ -3,6 +3,7 @@ package symtab
 import (
 	"debug/elf"
 	"encoding/binary"
+	"math/bits"
 	"strings"
 
 	"logparser/symbols/image"
@@ -23,10 +24,12 @@ func (t *Table) readPLT(dynamic *image.Section) {
 		decode = pltX86
 	case "arm64":
 		decode = pltARM64
+	case "arm":
+		decode = pltARM
 	default:
 		return
 	}
-	if t.im.PointerSize != 8 || t.im.Order != binary.ByteOrder(binary.LittleEndian) {
+	if t.im.PointerSize == 4 != (t.im.Machine == "arm") || t.im.Order != binary.ByteOrder(binary.LittleEndian) {
 		return
 	}
 	var slots map[uint64]uint32 // GOT slot to dynamic symbol
@@ -65,20 +68,31 @@ func (t *Table) readPLT(dynamic *image.Section) {
 // the symbols' numbers.
 func (t *Table) gotSlots(dynamic *image.Section) map[uint64]uint32 {
 	slots := map[uint64]uint32{}
+	typ, size := elf.SHT_RELA, int64(24)
+	if t.im.Machine == "arm" {
+		typ, size = elf.SHT_REL, 8
+	}
 	for _, s := range t.im.Sections {
-		if elf.SectionType(s.Type) != elf.SHT_RELA || int(s.Link) != dynamic.Index || s.NoBits {
+		if elf.SectionType(s.Type) != typ || int(s.Link) != dynamic.Index || s.NoBits {
 			continue
 		}
 		c, err := s.Content()
 		if err != nil {
 			continue
 		}
-		for off := int64(0); off+24 <= c.Size(); off += 24 * chunk {
-			b, err := c.Upto(off, 24*chunk)
+		for off := int64(0); off+size <= c.Size(); off += size * chunk {
+			b, err := c.Upto(off, size*chunk)
 			if err != nil {
 				break
 			}
-			for ; len(b) >= 24 && len(slots) < maxPLT; b = b[24:] {
+			for ; int64(len(b)) >= size && len(slots) < maxPLT; b = b[size:] {
+				if t.im.Machine == "arm" {
+					info := binary.LittleEndian.Uint32(b[4:])
+					if typ := elf.R_ARM(info & 0xff); typ == elf.R_ARM_JUMP_SLOT || typ == elf.R_ARM_GLOB_DAT {
+						slots[uint64(binary.LittleEndian.Uint32(b))] = info >> 8
+					}
+					continue
+				}
 				info := binary.LittleEndian.Uint64(b[8:])
 				jump := false
 				switch typ := uint32(info); t.im.Machine {
@@ -105,7 +119,11 @@ func (t *Table) dynamicName(dynamic *image.Section, index uint32) string {
 	if err != nil {
 		return ""
 	}
-	b, err := c.Bytes(int64(index)*24, 4)
+	size := int64(24)
+	if t.im.PointerSize == 4 {
+		size = 16
+	}
+	b, err := c.Bytes(int64(index)*size, 4)
 	if err != nil {
 		return ""
 	}
@@ -172,5 +190,58 @@ func pltARM64(code []byte, addr uint64, emit func(stub, size, slot uint64)) {
 			next = all[i+1].stub
 		}
 		emit(f.stub, min(next-f.stub, 24), f.slot)
+	}
+}
+
+// pltARM finds add ip, pc, #a; add ip, ip, #b; ldr pc, [ip, #c]!, with one or
+// three of the additions, and ldr ip, offset; add ip, ip, pc; ldr pc, [ip]. A
+// stub that Thumb code jumps to has bx pc and two bytes more in front.
+func pltARM(code []byte, addr uint64, emit func(stub, size, slot uint64)) {
+	word := func(i int) uint32 {
+		if i < 0 || i+4 > len(code) {
+			return 0
+		}
+		return binary.LittleEndian.Uint32(code[i:])
+	}
+	// immediate is the operand of a data-processing instruction.
+	immediate := func(w uint32) uint32 { return bits.RotateLeft32(w&0xff, -int(w>>8&0xf)*2) }
+	const (
+		addFromPC, addIP  = 0xe28fc000, 0xe28cc000 // add ip, pc, # and add ip, ip, #
+		loadBack, load    = 0xe5bcf000, 0xe59cf000 // ldr pc, [ip, #]! and ldr pc, [ip, #]
+		loadOffset, addPC = 0xe59fc000, 0xe08cc00f // ldr ip, [pc, #] and add ip, ip, pc
+		fromThumb         = 0xe7fd4778             // bx pc; b .-2
+		fromThumbOld      = 0x46c04778             // bx pc; nop
+		ahead, maxAdds    = 8, 3                   // pc is that much ahead
+	)
+	for i := 0; i+12 <= len(code); {
+		var slot uint32
+		end := 0
+		switch w := word(i); {
+		case w&^0xfff == addFromPC:
+			slot = uint32(addr) + uint32(i) + ahead + immediate(w)
+			at := i + 4
+			for n := 0; n < maxAdds && word(at)&^0xfff == addIP; n++ {
+				slot += immediate(word(at))
+				at += 4
+			}
+			if w := word(at); w&^0xfff == loadBack || w&^0xfff == load {
+				slot += w & 0xfff
+				end = at + 4
+			}
+		case w&^0xfff == loadOffset && word(i+4) == addPC && word(i+8) == load:
+			at := i + ahead + int(w&0xfff)
+			slot = uint32(addr) + uint32(i) + 4 + ahead + word(at)
+			end = at + 4
+		}
+		if end <= i || end > len(code) {
+			i += 4
+			continue
+		}
+		begin := i
+		if w := word(i - 4); w == fromThumb || w == fromThumbOld {
+			begin -= 4
+		}
+		emit(addr+uint64(begin), uint64(end-begin), uint64(slot))
+		i = end
 	}
 }

@@ -8,16 +8,21 @@
 // and compiler-local labels are passed over.
 //
 // A symbol covers the bytes that its size says; where the table has no size,
-// those up to the next symbol or to the end of the section, whichever comes
-// first. Of several symbols at one address the best is the name and the others
+// those of another symbol at the same address; where that has none either,
+// those up to the next symbol, to the end of the sized function around it or
+// to the end of the section, whichever comes first. A label that the table
+// does not call a function is none inside a function, and a local one does
+// not end a function without a size: assembler code has such labels for its
+// loops. Of several symbols at one address the best is the name and the others
 // are aliases: functions before labels, global before weak before local,
 // undecorated before longer. Exports are the last resort and marked as such:
 // they give a name only up to the next one, their size is unknown, and where
 // an x64 image has its exception directory, only within the function that
 // starts at the export.
 //
-// Stubs of the procedure linkage table of x86-64 and arm64 are named
-// name@plt, by the GOT slot that each jumps through.
+// Stubs of the procedure linkage table of x86-64, arm64 and arm are named
+// name@plt, by the GOT slot that each jumps through. On ppc64, where symbols of
+// functions are those of descriptors in .opd, the code's address is read there.
 //
 // The tables are decoded here and not by debug/elf and debug/pe, whose records
 // are several times larger than those in the file and hold every symbol.
@@ -63,6 +68,10 @@ func New(im *image.Image) (*Table, error) {
 	case image.ELF:
 		err = t.readELF()
 	case image.PE:
+		if im.ManagedOnly() {
+			return nil, fmt.Errorf("%s: image of managed code (.NET), which does not run where it lies: %w",
+				im.File().Path, symbols.ErrNoSymbols)
+		}
 		err = t.readPE()
 	}
 	if err != nil {
@@ -138,7 +147,8 @@ const (
 	rankGlobal = iota
 	rankWeak
 	rankLocal
-	rankLabel
+	rankLabel // global or weak
+	rankLocalLabel
 )
 
 // maxSymbols bounds the function symbols that are kept, 32 bytes each beside
@@ -183,36 +193,73 @@ func (t *Table) arrange() {
 	if cap(t.syms) > 2*len(t.syms) {
 		t.syms = append(make([]sym, 0, len(t.syms)), t.syms...)
 	}
-	kept := t.syms[:0]
-	var covered uint64
-	for _, s := range t.syms {
-		if s.rank == rankLabel && s.addr < covered {
-			continue
-		}
-		if s.sized && s.rank != rankLabel {
-			covered = max(covered, s.end)
-		}
-		kept = append(kept, s)
-	}
-	t.syms = kept
-	var next uint64 = math.MaxUint64 // the start of the following address
-	for i := len(t.syms) - 1; i >= 0; i-- {
-		s := &t.syms[i]
-		if i+1 < len(t.syms) && t.syms[i+1].addr > s.addr {
-			next = t.syms[i+1].addr
-		}
-		if !s.sized {
-			s.end = next
-			if _, hi, ok := t.im.Executable(t.im.Base + s.addr); ok {
-				s.end = min(s.end, hi-t.im.Base)
-			}
-		}
-	}
+	t.dropLabels()
+	t.setEnds()
 	t.reach = make([]uint64, len(t.syms))
 	var high uint64
 	for i, s := range t.syms {
 		high = max(high, s.end)
 		t.reach[i] = high
+	}
+}
+
+// dropLabels drops labels that lie in functions: in the bytes of one with a
+// size, and local ones behind one without, up to the next symbol.
+func (t *Table) dropLabels() {
+	kept := t.syms[:0]
+	var covered uint64 // the highest end of functions with a size
+	var open uint64    // how far one without a size may reach
+	for _, s := range t.syms {
+		switch {
+		case s.rank >= rankLabel && s.addr < covered, s.rank == rankLocalLabel && s.addr < open:
+			continue
+		case s.rank < rankLabel && s.sized:
+			covered, open = max(covered, s.end), 0
+		case s.rank < rankLabel && s.addr >= covered:
+			open = t.codeEnd(s.addr)
+		case s.rank == rankLabel:
+			open = 0
+		}
+		kept = append(kept, s)
+	}
+	t.syms = kept
+}
+
+// codeEnd returns the end of the executable section that an address lies in.
+func (t *Table) codeEnd(rva uint64) uint64 {
+	if _, hi, ok := t.im.Executable(t.im.Base + rva); ok {
+		return hi - t.im.Base
+	}
+	return math.MaxUint64
+}
+
+// setEnds gives ends to the symbols that have none.
+func (t *Table) setEnds() {
+	var around uint64 // the highest end of sized symbols that begin before
+	for from, to := 0, 0; from < len(t.syms); from = to {
+		addr := t.syms[from].addr
+		var twin uint64 // the highest end of sized symbols that begin here
+		for to = from; to < len(t.syms) && t.syms[to].addr == addr; to++ {
+			if s := &t.syms[to]; s.sized {
+				twin = max(twin, s.end)
+			}
+		}
+		end := twin
+		if twin == 0 {
+			end = t.codeEnd(addr)
+			if to < len(t.syms) {
+				end = min(end, t.syms[to].addr)
+			}
+			if addr < around {
+				end = min(end, around)
+			}
+		}
+		for i := from; i < to; i++ {
+			if s := &t.syms[i]; !s.sized {
+				s.end, s.sized = end, twin > 0
+			}
+		}
+		around = max(around, twin)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"debug/elf"
 	"debug/pe"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"testing"
 
 	"logparser/symbols"
@@ -133,6 +135,60 @@ func TestAgainstDebugPE(t *testing.T) {
 	}
 }
 
+// TestManagedImage gives an image the header of managed code. What lies in one
+// that has no native code is never run where it lies, so nothing is named.
+func TestManagedImage(t *testing.T) {
+	const ilOnly, il32, mixed = 1, 2, 0
+	for _, arch := range []string{"i686.dll", "x86_64.dll"} {
+		path := filepath.Join(dwarfData, arch)
+		f, err := pe.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		dirs := 96
+		if f.FileHeader.Machine == pe.IMAGE_FILE_MACHINE_AMD64 {
+			dirs = 112
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		le := binary.LittleEndian
+		directory := int(le.Uint32(data[0x3C:])) + 24 + dirs + 14*8
+		text := f.Sections[0]
+		for _, c := range []struct {
+			name               string
+			rva, flags, native uint32
+			managed            bool
+		}{
+			{"none", 0, ilOnly, 0, false},
+			{"managed", text.VirtualAddress, ilOnly, 0, true},
+			{"managed, 32 bits", text.VirtualAddress, ilOnly | il32, 0, true},
+			{"with native code", text.VirtualAddress, mixed, 0, false},
+			{"compiled ahead of time", text.VirtualAddress, ilOnly, text.VirtualAddress, false},
+			{"out of the image", 0xFFFFFF00, ilOnly, 0, false},
+		} {
+			changed := bytes.Clone(data)
+			le.PutUint32(changed[directory:], c.rva)
+			le.PutUint32(changed[directory+4:], 72)
+			header := changed[text.Offset:]
+			le.PutUint32(header[16:], c.flags)
+			le.PutUint32(header[64:], c.native)
+			table, err := openBytes(changed)
+			switch {
+			case c.managed && !(errors.Is(err, symbols.ErrNoSymbols) && strings.Contains(err.Error(), ".NET")):
+				t.Errorf("%s, %s: %v", arch, c.name, err)
+			case !c.managed && err != nil:
+				t.Errorf("%s, %s: %v", arch, c.name, err)
+			}
+			if err == nil {
+				table.Close()
+			}
+		}
+	}
+}
+
 // TestRanks chooses among the names of one address.
 func TestRanks(t *testing.T) {
 	table := &Table{texts: []string{"local", "weak", "global", "label", "global2"}}
@@ -167,6 +223,7 @@ func TestPLT(t *testing.T) {
 		{"gcc5.so", []string{"report@plt"}},
 		{"clang5.so", []string{"report@plt"}},
 		{"aarch64.so", []string{"report@plt", "fail@plt"}},
+		{"armv7.so", []string{"report@plt", "fail@plt"}},
 	} {
 		table := openTable(t, filepath.Join(dwarfData, c.file))
 		found := map[string]uint64{}
@@ -294,8 +351,15 @@ func exercise(data []byte) {
 
 func samples(t testing.TB) [][]byte {
 	var out [][]byte
+	own, err := filepath.Glob("testdata/*.*o")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"gcc5-stripped.so", "aarch64.so", "mips.so", "armv7.so", "i686.dll", "x86_64.dll"} {
-		data, err := os.ReadFile(filepath.Join(dwarfData, name))
+		own = append(own, filepath.Join(dwarfData, name))
+	}
+	for _, path := range own {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}

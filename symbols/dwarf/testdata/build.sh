@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds the files of this folder from shapes.h, main.cpp and count.c: shared
-# libraries with every way of keeping DWARF that the tests cover. It needs
-# Debian 12's gcc 12 and binutils, clang-19, lld-19, llvm-19, dwz and xz-utils.
+# Builds the files of this folder from shapes.h, main.cpp, count.c and cold.cpp:
+# shared libraries and objects with every way of keeping DWARF that the tests
+# cover. It needs Debian 12's gcc 12 and binutils, clang-19, lld-19, llvm-19,
+# dwz, elfutils and xz-utils.
 # Nothing of the machine's paths gets into the files. After it, run
 #	go test ./symbols/dwarf -update
 # which asks llvm-symbolizer-19 for the expected answers.
@@ -46,6 +47,9 @@ both gcc64 "-gdwarf-5 -gdwarf64" "" $gxx
 both lto "-gdwarf-5 -flto" "-gdwarf-5 -O2 -flto" $gxx
 cp "$work/gcc2.so" "$work/gcc64.so" "$work/lto.so" "$out"
 
+# The oldest version, too, where a function has a cold part with inlined calls.
+$gxx -gdwarf-2 -gstrict-dwarf $link cold.cpp -o "$out/cold2.so"
+
 # Code that the linker drops or folds.
 both gc "-gdwarf-5 -ffunction-sections" "-Wl,--gc-sections -Wl,--version-script=exports.map -Wl,--icf=all" $clangxx
 cp "$work/gc.so" "$out/gc.so"
@@ -82,6 +86,17 @@ for n in "gcc5 $gxx" "clang4 $clangxx"; do
 	(cd "$work" && dwz -m $n-dwz.alt -M $n-dwz.alt dwz1.so dwz2.so)
 	cp "$work/dwz1.so" "$out/$n-dwz.so"
 	cp "$work/$n-dwz.alt" "$out/$n-dwz.alt"
+
+	# The same as distributions pack it: stripped, with a debug file whose link
+	# to the alternate file is a path of the system that it is installed on.
+	cp "$work/$n.so" "$work/dwz1.so"
+	cp "$work/other.so" "$work/dwz2.so"
+	(cd "$work" && dwz -m again.alt -M /usr/lib/debug/.dwz/x86_64-linux-gnu/$n-dwz.alt dwz1.so dwz2.so)
+	cmp "$work/again.alt" "$out/$n-dwz.alt"
+	case $n in
+	gcc*) objcopy --only-keep-debug "$work/dwz1.so" "$out/$n-dbgsym.debug" ;;
+	*) eu-strip --remove-comment -f "$out/$n-dbgsym.debug" -o "$out/$n-dbgsym.so" "$work/dwz1.so" ;;
+	esac
 done
 
 # Split units. The names of the .dwo files are relative to /src.
@@ -124,6 +139,17 @@ for t in i386-linux-gnu mips-linux-gnu s390x-linux-gnu armv7-linux-gnueabihf aar
 		"$work/$t.main.cpp.o" "$work/$t.count.c.o" -o "$out/${t%%-*}.so"
 done
 
+# What is not linked yet: objects with sections for every template, and, as GCC
+# and clang write them, addends in the relocations or in the sections.
+for n in gcc5 clang5; do
+	cp "$work/$n.main.o" "$out/$n.o"
+done
+objcopy --compress-debug-sections=zlib "$work/gcc5.main.o" "$out/gcc5-zlib.o"
+cp "$work/clang5.count.o" "$out/count.o"
+for t in i386-linux-gnu mips-linux-gnu s390x-linux-gnu armv7-linux-gnueabihf aarch64-linux-gnu; do
+	cp "$work/$t.main.cpp.o" "$out/${t%%-*}.o"
+done
+
 # Windows: PE with DWARF, as MinGW makes it.
 for m in x86_64 i686; do
 	cc=$m-w64-mingw32-g++-win32
@@ -137,7 +163,7 @@ for m in x86_64 i686; do
 	$cc -shared -nostdlib -Wl,--build-id -Wl,--no-insert-timestamp -Wl,-e,$entry "$work/$m.main.o" "$work/$m.count.o" "$work/$m.rt.o" -o "$out/$m.dll"
 done
 
-if grep -laE "$here|$work|/tmp/|/root/|/home/" "$out"/*.so "$out"/*.dwo "$out"/*.dwp "$out"/*.dll "$out"/*.alt "$out"/*.debug; then
+if grep -laE "$here|$work|/tmp/|/root/|/home/" "$out"/*.so "$out"/*.dwo "$out"/*.dwp "$out"/*.dll "$out"/*.alt "$out"/*.debug "$out"/*.o; then
 	echo "the files above name a path of this machine" >&2
 	exit 1
 fi
