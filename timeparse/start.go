@@ -3,6 +3,7 @@ package timeparse
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -27,14 +28,73 @@ type Start struct {
 // SYSTEMTIME in the order of its fields (year, month, day of week, day, hour,
 // minute, second, millisecond) with blanks, tabs or commas between. Seconds
 // and fraction may be missing from the ISO form; digits beyond nanoseconds are
-// dropped. A day-first date is not accepted, because nothing tells it from a
-// month-first one.
+// dropped. Other usual forms are read where they can only mean one moment: the
+// year first with slashes, dots or 年月日, the day first with dots, either with
+// slashes where one of the two numbers is no month, a time with AM or PM.
 func ParseStart(s string) (Start, error) {
 	s = strings.TrimSpace(s)
 	if fields := Fields(s); len(fields) == 8 {
 		return ParseSystemTime(fields)
 	}
-	return parseISO(s)
+	start, err := parseISO(s)
+	if err == nil {
+		return start, nil
+	}
+	iso, otherErr := toISO(s)
+	if otherErr != nil {
+		return Start{}, otherErr
+	}
+	if iso == "" {
+		return Start{}, err
+	}
+	return parseISO(iso)
+}
+
+// otherForm has the three numbers of a date with what divides them, hour, minute,
+// second with its fraction, and what follows.
+var otherForm = regexp.MustCompile(`^(\d{1,4})([-/.]|\s*年\s*)(\d{1,2})([-/.]|\s*月\s*)(\d{1,4})\s*日?[Tt,\s]*(上午|下午)?\s*(\d{1,2})[:时](\d{1,2})(?:[:分](\d{1,2}(?:[.,]\d+)?))?[秒分]?\s*(?i:(AM|PM))?\s*([-+Zz].*)?$`)
+
+// toISO brings another form of a time to that of ISO 8601; iso is "" for a text
+// that is none of them. A date that may have the day or the month first is an
+// error.
+func toISO(s string) (iso string, err error) {
+	m := otherForm.FindStringSubmatch(s)
+	if m == nil || strings.TrimSpace(m[2]) != strings.TrimSpace(m[4]) && strings.TrimSpace(m[2]) != "年" {
+		return "", nil
+	}
+	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
+	year, month, day := number(m[1]), number(m[3]), number(m[5])
+	switch {
+	case len(m[1]) == 4 && len(m[5]) <= 2:
+	case len(m[1]) <= 2 && len(m[5]) == 4:
+		year, day = day, year
+		if m[2] == "." {
+			break // the day comes first wherever dots are written
+		}
+		if day <= 12 && month <= 12 && day != month {
+			return "", fmt.Errorf("%q may have the day or the month first: %w", clip(s), ErrSyntax)
+		}
+		if day <= 12 {
+			month, day = day, month
+		}
+	default:
+		return "", nil
+	}
+	hour := number(m[7])
+	switch half := strings.ToUpper(m[10] + m[6]); {
+	case half == "":
+	case hour < 1 || hour > 12:
+		return "", nil
+	case half == "PM" || half == "下午":
+		hour = hour%12 + 12
+	default:
+		hour %= 12
+	}
+	second, fraction, _ := strings.Cut(strings.ReplaceAll(m[9], ",", "."), ".")
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d%s%s", year, month, day, hour, number(m[8]), number(second), fraction, m[11]), nil
 }
 
 // Fields splits a line of numbers at blanks, tabs and commas.

@@ -22,6 +22,9 @@ type Clock struct {
 	// Resolution is the clock's step in nanoseconds; it decides how many
 	// digits are shown.
 	Resolution int64
+	// Ahead is local time less UTC, if HasUTC.
+	Ahead  time.Duration
+	HasUTC bool
 }
 
 // Wall returns the local time at ns (nanoseconds of the log's clock), and
