@@ -61,9 +61,10 @@ soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz targe
 	@scripts/soak.sh $(SOAK_SECONDS) $(SOAK_ROUNDS)
 
 .PHONY: conformance
-conformance: check-go ## compares symbol reading with tables made by other tools, and saved files with readers, where those are at hand
+conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, and programs with and without the recorder
 	@scripts/conformance.sh
 	@scripts/check-exports.sh
+	@scripts/programs.sh
 
 .PHONY: screenshots
 screenshots: check-go ## makes the pictures of docs/images anew

@@ -89,6 +89,13 @@ check_log() {
 	if module ajv && module speedscope; then
 		check "speedscope, its schema" node "$tools/schema.cjs" "$work/whole.speedscope.json"
 	fi
+	if [ "$name" = marks ]; then
+		# What the trace says of its process is in the formats that have a place for it.
+		for f in 'whole.json:"pid":4711,"tid":0,"name":"process_name","args":{"name":"game"}' 'whole.json:"name":"thread_name","args":{"name":"worker"}' \
+			'whole.folded:game;' 'whole.jsonl:"time_utc":"2023-11-14T22:13:20'; do
+			grep -qF -- "${f#*:}" "$work/${f%%:*}" && echo "ok   $name, ${f%%:*} has ${f#*:}" || { echo "FAIL $name, ${f%%:*} without ${f#*:}" && status=1; }
+		done
+	fi
 	# The time in functions themselves: callgrind's own tool says it, and
 	# speedscope imports three of the formats. (It also imports Chrome's, but
 	# puts what begins and ends at one time into another order.)

@@ -30,17 +30,24 @@ sed -n 's/^ *[a-z_]*_test\.go:[0-9]*: \(difference\|cause\|scores\)|/\1|/p' "$ou
 
 # The command on the pairs that package dwarf builds: an image and what
 # belongs to it, alone in a folder, must give the answers of its full twin,
-# which has a folder too. The status of the symbols' file may differ.
+# which has a folder too. "file>place" puts a file elsewhere: an unpacked
+# package below "tree", which is the symbol path. The status of the symbols'
+# file may differ.
 pairs() {
-	local data=symbols/dwarf/testdata name full files f n
+	local data=symbols/dwarf/testdata name full files f n all path
 	go build -o "$out/logparse" ./cmd/logparse || return 1
 	while read -r name full files; do
 		mkdir -p "$out/$name" "$out/$full"
 		cp "$data/$full.so" "$out/$full/"
-		for f in $files; do cp "$data/$f" "$out/$name/"; done
+		for f in $files; do
+			mkdir -p "$out/$name/$(dirname "${f#*>}")"
+			cp "$data/${f%%>*}" "$out/$name/${f#*>}"
+		done
 		awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%#x\n", i }' >"$out/addresses"
 		for f in "$name" "$full"; do
-			"$out/logparse" resolve --json --image "$out/$f/$f.so" <"$out/addresses" 2>"$out/$f/errors" |
+			path=()
+			[ ! -d "$out/$f/tree" ] || path=(--symbols "$out/$f/tree")
+			"$out/logparse" resolve --json --image "$out/$f/$f.so" "${path[@]}" <"$out/addresses" 2>"$out/$f/errors" |
 				sed 's/,"status":"[^"]*"//' >"$out/$f/answers"
 		done
 		n=$(diff "$out/$name/answers" "$out/$full/answers" | grep -c '^<')
@@ -59,6 +66,8 @@ pairs() {
 		clang5-stripped clang5 clang5-stripped.so clang5.debug
 		gcc5-dwz gcc5 gcc5-dwz.so gcc5-dwz.alt
 		clang4-dwz clang4 clang4-dwz.so clang4-dwz.alt
+		gcc5-tree gcc5 gcc5-stripped.so>gcc5-tree.so gcc5-dbgsym.debug>tree/usr/lib/debug/.build-id/af/eda5eaf1ad95a24b1d1139d14a564ed7eeaaea.debug gcc5-dwz.alt>tree/usr/lib/debug/.dwz/x86_64-linux-gnu/gcc5-dwz.alt
+		clang4-tree clang4 clang4-dbgsym.so>clang4-tree.so clang4-dbgsym.debug>tree/usr/lib/debug/.build-id/74/b4c7f204fb9922fe531940bcf9c8db631c5d50.debug clang4-dwz.alt>tree/usr/lib/debug/.dwz/x86_64-linux-gnu/clang4-dwz.alt
 		gcc4-split gcc4 gcc4-split.so gcc4-split-main.dwo gcc4-split-count.dwo
 		gcc5-split gcc5 gcc5-split.so gcc5-split-main.dwo gcc5-split-count.dwo
 		clang4-split clang4 clang4-split.so clang4-split-main.dwo clang4-split-count.dwo

@@ -174,7 +174,7 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
-	lane recorder-trace 15 recorder/tests/run_trace.sh 100
+	lane recorder-trace 35 recorder/tests/run_trace.sh 100
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
 	local system

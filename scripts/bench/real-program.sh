@@ -29,27 +29,9 @@ leave_out() {
 	exit 77
 }
 [ "$(uname -s)" = Linux ] || leave_out "it is for Linux"
-for p in gcc apt-get dpkg-source; do command -v $p >/dev/null || leave_out "it needs $p"; done
+command -v gcc >/dev/null || leave_out "it needs gcc"
 
-# The archives of the binary packages, asked for their sources, in lists of our
-# own: the system's configuration stays as it is.
-get_source() {
-	local a=$dir/apt opts
-	mkdir -p "$a/lists/partial" "$a/cache/archives/partial" "$dir/source"
-	apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
-		sort -u >"$a/sources.list"
-	[ -s "$a/sources.list" ] || { echo "E: no archive of Debian is configured" && return 1; }
-	opts="-q -o Dir::Etc::SourceList=$a/sources.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$a/lists -o Dir::Cache=$a/cache"
-	apt-get $opts update && cd "$dir/source" && apt-get $opts source --download-only $package && dpkg-source --no-check -x ./*.dsc lua
-}
-if [ ! -d "$dir/source/lua/src" ]; then
-	rm -rf "$dir" && mkdir -p "$dir"
-	(get_source) >"$dir/log" 2>&1 || {
-		why=$(grep -m 1 '^E:' "$dir/log")
-		rm -rf "$dir/source"
-		leave_out "apt-get cannot get the source of $package: $why"
-	}
-fi
+why=$(scripts/debian-source.sh $package "$dir/source" lua 2>&1) || leave_out "$why"
 echo "real program: $package $(sed -n 's/^Version: //p' "$dir"/source/*.dsc | head -n 1)"
 
 # The package's rules make this header, which has the folder of libraries.

@@ -9,7 +9,7 @@ for (const path of process.argv.slice(2)) {
   const file = b.buffer.slice(b.byteOffset, b.byteOffset + b.length);
   for (const row of await parquetReadObjects({ file })) {
     r.rows++;
-    const ns = row.duration_ns == null ? null : Number(row.duration_ns);
+    const ns = row.duration_us == null ? null : Math.round(row.duration_us * 1000);
     if (row.event === 'enter') {
       r.calls++;
       const f = (r.functions[row.function] ??= [0, 0]);

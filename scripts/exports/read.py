@@ -75,7 +75,10 @@ def chrome(files):
     for f in files:
         e.part()
         # Times as text: a float would round them.
-        for x in json.load(open(f, encoding="utf-8"), parse_float=str, parse_int=str)["traceEvents"]:
+        events = json.load(open(f, encoding="utf-8"), parse_float=str, parse_int=str)["traceEvents"]
+        if len({x["pid"] for x in events}) != 1 or not any(x["name"] == "process_name" for x in events if x["ph"] == "M"):
+            raise SystemExit("not one process with a name")
+        for x in events:
             args = x.get("args", {})
             if x["ph"] == "B":
                 e.begin(x["tid"], x["name"], ns(x["ts"]), args.get("note", ""), "part" in args)
@@ -209,10 +212,13 @@ def jsonl(files):
 
 def folded(files):
     """Calls by the innermost name: for files of --weight calls."""
-    functions = {}
+    functions, roots = {}, set()
     for f in files:
         for line in open(f, encoding="utf-8"):
             stack, _, n = line.rstrip("\n").rpartition(" ")
+            roots.add(stack.partition(";")[0])
+            if len(roots) > 1:
+                raise SystemExit(f"more roots than a process: {roots}")
             functions[stack.split(";")[-1]] = functions.get(stack.split(";")[-1], 0) + int(n)
     return {"calls": sum(functions.values()), "functions": {k: [v] for k, v in functions.items()}}
 
