@@ -64,6 +64,7 @@ const (
 	pqSymbols
 	pqNote
 	pqUTC
+	pqStack // only of a log with stacks of coroutines
 	numParquet
 )
 
@@ -88,11 +89,15 @@ var parquetColumns = [numParquet]struct {
 	pqSymbols:  {"symbols", typeByteArray, true, false},
 	pqNote:     {"note", typeByteArray, true, false},
 	pqUTC:      {utcColumn, typeInt64, true, true},
+	pqStack:    {"stack", typeInt64, true, false},
 }
 
 // writeParquet writes a table of columns.
 func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone()}
+	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone(), columns: make([]parquetColumn, numParquet)}
+	if !opt.Header.Stacks {
+		p.columns = p.columns[:pqStack]
+	}
 	for i := range p.columns {
 		p.columns[i].narrow = parquetColumns[i].kind == typeInt32
 		p.columns[i].clear()
@@ -127,7 +132,7 @@ type parquetFile struct {
 	out     *output
 	header  *rows.Header
 	zone    zone
-	columns [numParquet]parquetColumn
+	columns []parquetColumn
 	// n are the rows of the current group and text the bytes of its names;
 	// total are those of the groups before, of which groups has the metadata.
 	n, text, total int64
@@ -169,7 +174,7 @@ func (p *parquetFile) name(i int) string {
 func (p *parquetFile) pending() int64 { return p.n*12 + p.text }
 
 func (p *parquetFile) add(r *rows.Row) {
-	c := &p.columns
+	c := p.columns
 	if p.n == 0 {
 		p.serial++
 		clear(p.depths[:])
@@ -206,6 +211,13 @@ func (p *parquetFile) add(r *rows.Row) {
 	c[pqNote].ids = append(c[pqNote].ids, p.optionalText(pqNote, r.SavedNote()))
 	utc, ok := p.zone.utc(r)
 	c[pqUTC].optional(ok, utc.UnixMicro())
+	if p.header.Stacks {
+		id := null
+		if r.Stack != 0 {
+			id = c[pqStack].number(int64(r.Stack))
+		}
+		c[pqStack].ids = append(c[pqStack].ids, id)
+	}
 }
 
 func (p *parquetFile) depth(depth int) uint32 {
@@ -265,7 +277,7 @@ func (p *parquetFile) group() error {
 	wg.Wait()
 	m := thrift{b: p.groups}
 	m.open()
-	m.list(1, thriftStruct, numParquet)
+	m.list(1, thriftStruct, len(p.columns))
 	var size int64
 	for i := range p.columns {
 		c := &p.columns[i]
@@ -298,12 +310,12 @@ func (p *parquetFile) end() error {
 	var m thrift
 	m.open()
 	m.i32(1, 2)
-	m.list(2, thriftStruct, numParquet+1)
+	m.list(2, thriftStruct, len(p.columns)+1)
 	m.open()
 	m.text(4, "rows")
-	m.i32(5, numParquet)
+	m.i32(5, int64(len(p.columns)))
 	m.close()
-	for i, c := range parquetColumns {
+	for i, c := range parquetColumns[:len(p.columns)] {
 		m.open()
 		m.i32(1, int64(c.kind))
 		if c.optional {
@@ -360,8 +372,8 @@ func (p *parquetFile) end() error {
 		m.close()
 	}
 	m.text(6, "LogParser")
-	m.list(7, thriftStruct, numParquet)
-	for range numParquet {
+	m.list(7, thriftStruct, len(p.columns))
+	for range p.columns {
 		m.open()
 		m.empty(1) // the order of the type
 		m.close()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,11 +122,23 @@ func TestUTC(t *testing.T) {
 	}
 }
 
+// TestStackColumn has rows on stacks of coroutines and on the thread's own.
+func TestStackColumn(t *testing.T) {
+	var l list
+	for i, stack := range []uint32{0, 7, 7, 0, 3} {
+		l = append(l, rows.Row{Index: int64(i), Elapsed: int64(i), Stack: stack, Duration: rows.NoDuration, Function: "f"})
+	}
+	_, columns := readParquet(t, write(t, "parquet", l, export.Options{Header: rows.Header{Stacks: true}}))
+	if got := columns["stack"]; !slices.Equal(got, []string{"", "7", "7", "", "3"}) {
+		t.Errorf("parquet: %q", got)
+	}
+}
+
 // TestSameColumns holds csv and Parquet to the same names; Parquet has elapsed
 // times besides.
 func TestSameColumns(t *testing.T) {
-	for _, corrected := range []bool{false, true} {
-		opt := export.Options{Header: rows.Header{Corrected: corrected}}
+	for _, header := range []rows.Header{{}, {Corrected: true}, {Stacks: true}} {
+		opt := export.Options{Header: header}
 		head, _, _ := strings.Cut(string(write(t, "csv", list(nil), opt)), "\n")
 		names, _ := readParquet(t, write(t, "parquet", list(nil), opt))
 		if got := strings.Replace(strings.Join(names, ","), ",elapsed_us,", ",", 1); got != head {
