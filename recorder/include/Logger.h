@@ -1,3 +1,6 @@
+// Made of the files in recorder/classic by
+// go test ./recorder -run TestLoggerHeader -update; edit those.
+//
 // Logger.h: the classic recorder behind Log.h.
 //
 // Include it in exactly one source file of every module (the program, each
@@ -23,35 +26,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
-#if defined(_WIN32)
-#if !defined(WIN32_LEAN_AND_MEAN)
-#define WIN32_LEAN_AND_MEAN
-#endif
-#if !defined(NOMINMAX)
-#define NOMINMAX
-#endif
-#include <windows.h>
-#elif defined(__linux__)
-#include <errno.h>
-#include <fcntl.h>
-#include <link.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/auxv.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#else
-#error "LogParser's recorder knows Windows and Linux"
-#endif
 
 #if defined(_MSC_VER)
 extern "C" void *_ReturnAddress(void);
@@ -82,6 +56,8 @@ LOGPARSER_USED LogEnterLeave::~LogEnterLeave() {
 }
 
 #else
+
+// The record of the classic log, and text for its modules file.
 
 namespace logparser_recorder {
 
@@ -173,7 +149,30 @@ struct Text {
   }
 };
 
+}  // namespace logparser_recorder
+
 #if defined(__linux__)
+
+// The classic recorder on Linux.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace logparser_recorder {
 
 static const size_t kPath = 4096;
 
@@ -793,7 +792,21 @@ static void record(uintptr_t address, bool enter) {
 
 static void begin() { start(-1); }
 
-#else  // Windows
+}  // namespace logparser_recorder
+
+#elif defined(_WIN32)
+
+// The classic recorder on Windows.
+
+#if !defined(WIN32_LEAN_AND_MEAN)
+#define WIN32_LEAN_AND_MEAN
+#endif
+#if !defined(NOMINMAX)
+#define NOMINMAX
+#endif
+#include <windows.h>
+
+namespace logparser_recorder {
 
 static const DWORD kPath = 2048;
 
@@ -1265,7 +1278,13 @@ static void record(uintptr_t address, bool enter) {
 
 static void begin() { start(); }
 
+}  // namespace logparser_recorder
+
+#else
+#error "LogParser's recorder knows Windows and Linux"
 #endif
+
+namespace logparser_recorder {
 
 // Starter writes the modules file when the module is initialized; a function
 // that is logged earlier does so itself.
