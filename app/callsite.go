@@ -6,6 +6,7 @@ import (
 	"logparser/calls"
 	"logparser/parser"
 	"logparser/parser/trace"
+	"logparser/parser/trace/wire"
 	"logparser/symbols"
 )
 
@@ -21,7 +22,7 @@ type CallSite struct {
 // made from. It is not ok for logs that cannot have that.
 func (s *Session) HasCallSites() (has, ok bool) {
 	log, ok := s.log.(*trace.Log)
-	return ok && log.Header().Flags&trace.FlagSites != 0, ok
+	return ok && log.Header().Flags&wire.FlagSites != 0, ok
 }
 
 // CallSite returns where the call was made from that a row of the log enters or

@@ -14,8 +14,8 @@ import (
 
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // saved returns the rows of a session as jsonl.
@@ -248,7 +248,7 @@ func TestOpenLiveRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := tracetest.NewWriter(f)
-	w.Header.Flags, w.Header.State = trace.FlagRing, trace.StateRecording
+	w.Header.Flags, w.Header.State = wire.FlagRing, wire.StateRecording
 	w.Thread(1, 0, 7).Enter(2000, 0x401000, tracetest.Entry)
 	if err := errors.Join(w.Close(), f.Close()); err != nil {
 		t.Fatal(err)

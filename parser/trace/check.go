@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 var _ parser.Checker = (*Log)(nil)
@@ -36,11 +37,11 @@ func (l *Log) Check() error {
 	if st.Size() < min(end, w.size) {
 		return fmt.Errorf("%s: its records ended at byte %d, and it has %d bytes: %w", l.name, min(end, w.size), st.Size(), parser.ErrShrunk)
 	}
-	b := make([]byte, HeaderSize)
+	b := make([]byte, wire.HeaderSize)
 	if n, err := l.file.ReadAt(b, 0); n < len(b) {
 		return err
 	}
-	h, err := ParseHeader(b)
+	h, err := wire.ParseHeader(b)
 	if w.ok && (err != nil || h.PID != was.PID || h.Started != was.Started || h.Begin != was.Begin) {
 		return fmt.Errorf("%s: the header is another one: %w", l.name, parser.ErrShrunk)
 	}

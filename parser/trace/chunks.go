@@ -10,13 +10,14 @@ import (
 	"slices"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // A walker finds the chunks of a file.
 type walker struct {
 	r    io.ReaderAt
 	size int64
-	head Header
+	head wire.Header
 	// ok says that the header's checksum is right.
 	ok bool
 
@@ -105,22 +106,22 @@ func (w *walker) hurt(offset, n int64, reason string) {
 // header reads the file's header. Without a sound one the chunks can be read
 // nevertheless. The file is measured after that, because it is made longer
 // before the header says so.
-func (w *walker) header() (Header, error) {
+func (w *walker) header() (wire.Header, error) {
 	w.ok = false
-	b := make([]byte, HeaderSize+ChunkHeaderSize)
+	b := make([]byte, wire.HeaderSize+wire.ChunkHeaderSize)
 	n, err := w.r.ReadAt(b[:min(w.size, int64(len(b)))], 0)
 	if err != nil && err != io.EOF {
-		return Header{}, err
+		return wire.Header{}, err
 	}
 	b = b[:n]
-	h, err := ParseHeader(b)
+	h, err := wire.ParseHeader(b)
 	switch {
-	case err == nil && h.Major != majorVersion:
+	case err == nil && h.Major != wire.MajorVersion:
 		return h, fmt.Errorf("version %d.%d: %w", h.Major, h.Minor, ErrVersion)
 	case err == nil && h.Possible():
 		w.ok = true
-	case errors.Is(err, errMagic) && Detect(b, w.size) == 0:
-		if n >= len(fileMagic) && string(b[:8]) == fileMagic {
+	case errors.Is(err, wire.ErrMagic) && Detect(b, w.size) == 0:
+		if n >= len(wire.FileMagic) && string(b[:8]) == wire.FileMagic {
 			return h, fmt.Errorf("the header is cut off: %w", ErrNotTrace)
 		}
 		return h, ErrNotTrace
@@ -128,8 +129,8 @@ func (w *walker) header() (Header, error) {
 		if err == nil {
 			err = errors.New("its sizes are impossible")
 		}
-		w.hurt(0, headerUsed, "the file's header: "+err.Error())
-		h.Size, h.Granularity = HeaderSize, Granularity
+		w.hurt(0, wire.HeaderUsed, "the file's header: "+err.Error())
+		h.Size, h.Granularity = wire.HeaderSize, wire.Granularity
 		h.Rate, h.Begin = 0, 0
 	}
 	w.head = h
@@ -142,10 +143,10 @@ func (w *walker) walk(ctx context.Context) error {
 		w.byID, w.open = make(map[streamID]*stream), make(map[*stream]int)
 		w.at = int64(w.head.Size)
 	}
-	var b [ChunkHeaderSize]byte
+	var b [wire.ChunkHeaderSize]byte
 	granularity := int64(w.head.Granularity)
 	at := w.at
-	for n := 0; at+ChunkHeaderSize <= w.size; n++ {
+	for n := 0; at+wire.ChunkHeaderSize <= w.size; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -154,9 +155,9 @@ func (w *walker) walk(ctx context.Context) error {
 		} else if err != nil {
 			return err
 		}
-		h, err := ParseChunkHeader(b[:], w.head.Granularity)
+		h, err := wire.ParseChunkHeader(b[:], w.head.Granularity)
 		if err != nil {
-			if w.growing && w.head.State == StateRecording && allZero(b[:4]) {
+			if w.growing && w.head.State == wire.StateRecording && allZero(b[:4]) {
 				// It may be a chunk yet.
 				return nil
 			}
@@ -169,16 +170,16 @@ func (w *walker) walk(ctx context.Context) error {
 				// It may have been made meanwhile.
 				if err := w.readAt(b[:], at); err != nil && err != errShorter {
 					return err
-				} else if _, again := ParseChunkHeader(b[:], w.head.Granularity); err == nil && again == nil {
+				} else if _, again := wire.ParseChunkHeader(b[:], w.head.Granularity); err == nil && again == nil {
 					continue
 				}
 			}
 			switch {
-			case next == w.size && (zeros && unmade || w.head.State == StateRecording && unmade):
+			case next == w.size && (zeros && unmade || w.head.State == wire.StateRecording && unmade):
 				// Allocated in advance, or the next chunk is being made.
 				w.at = at
 				return nil
-			case unmade && (w.head.State == StateRecording || w.head.Flags&FlagRing != 0):
+			case unmade && (w.head.State == wire.StateRecording || w.head.Flags&wire.FlagRing != 0):
 				w.unmade.add(at, next-at)
 			default:
 				w.hurt(at, next-at, "no chunk here: "+err.Error())
@@ -193,7 +194,7 @@ func (w *walker) walk(ctx context.Context) error {
 		w.at = at
 	}
 	w.at = at
-	if w.ok && at < int64(w.head.End) && at >= w.size && w.head.State != StateRecording && w.head.End < 1<<62 {
+	if w.ok && at < int64(w.head.End) && at >= w.size && w.head.State != wire.StateRecording && w.head.End < 1<<62 {
 		w.hurt(w.size, int64(w.head.End)-at, "chunks that should be here are not")
 	}
 	if w.size < int64(w.head.Size) {
@@ -217,7 +218,7 @@ func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, er
 	// The next header is near most often. A piece is a whole number of places
 	// for one.
 	var buf []byte
-	for piece := max(16<<10, granularity); at < w.size; piece = min(2*piece, MaxGranularity) {
+	for piece := max(16<<10, granularity); at < w.size; piece = min(2*piece, wire.MaxGranularity) {
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
 		}
@@ -229,8 +230,8 @@ func (w *walker) find(ctx context.Context, at int64) (next int64, zeros bool, er
 		} else if err != nil {
 			return 0, false, err
 		}
-		for i := int64(0); i+ChunkHeaderSize <= int64(len(b)); i += granularity {
-			if _, err := ParseChunkHeader(b[i:], w.head.Granularity); err == nil {
+		for i := int64(0); i+wire.ChunkHeaderSize <= int64(len(b)); i += granularity {
+			if _, err := wire.ParseChunkHeader(b[i:], w.head.Granularity); err == nil {
 				return at + i, zeros && allZero(b[:i]), nil
 			}
 		}
@@ -250,9 +251,9 @@ func allZero(b []byte) bool {
 }
 
 // add takes a chunk.
-func (w *walker) add(at int64, h *ChunkHeader) error {
+func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
-	if most := h.Size - ChunkHeaderSize; c.used > most {
+	if most := h.Size - wire.ChunkHeaderSize; c.used > most {
 		w.hurt(at, 0, fmt.Sprintf("the chunk has %d bytes and says it uses %d", most, c.used))
 		c.used = most
 	}
@@ -267,9 +268,9 @@ func (w *walker) add(at int64, h *ChunkHeader) error {
 		c.used -= uint32(missing)
 	}
 	switch h.Kind {
-	case ProcessChunk:
+	case wire.ProcessChunk:
 		w.process = append(w.process, c)
-	case EventsChunk:
+	case wire.EventsChunk:
 		if c.base > maxTime {
 			w.hurt(at, int64(c.used), "the time of the chunk is impossible")
 			return nil
@@ -308,7 +309,7 @@ func (w *walker) add(at int64, h *ChunkHeader) error {
 // sort puts the chunks of the streams in order.
 func (w *walker) sort() {
 	w.growing = true
-	ring := w.head.Flags&FlagRing != 0
+	ring := w.head.Flags&wire.FlagRing != 0
 	slices.SortFunc(w.process, bySequence)
 	for _, s := range w.all {
 		slices.SortStableFunc(s.chunks, bySequence)
@@ -341,19 +342,19 @@ func (w *walker) sort() {
 // been when the walk came to it.
 func (w *walker) refresh() (changed bool, err error) {
 	look := func(c *chunk) (closed bool, err error) {
-		var b [ChunkHeaderSize]byte
+		var b [wire.ChunkHeaderSize]byte
 		// A chunk is closed after its last record was counted: what is read
 		// together with that may be older.
 		for range 2 {
 			if _, err := w.r.ReadAt(b[:], c.offset); err != nil {
 				return false, fmt.Errorf("offset %d: %w", c.offset, shrunk(err))
 			}
-			h, err := ParseChunkHeader(b[:], w.head.Granularity)
+			h, err := wire.ParseChunkHeader(b[:], w.head.Granularity)
 			if err != nil || h.Sequence != c.sequence || h.Size != c.size {
 				return false, fmt.Errorf("the chunk at offset %d has changed: %w", c.offset, parser.ErrShrunk)
 			}
-			used := min(h.Used, h.Size-ChunkHeaderSize)
-			if end := c.offset + ChunkHeaderSize + int64(used); end > w.size {
+			used := min(h.Used, h.Size-wire.ChunkHeaderSize)
+			if end := c.offset + wire.ChunkHeaderSize + int64(used); end > w.size {
 				used -= uint32(end - w.size)
 			}
 			if used != c.used {

@@ -17,6 +17,7 @@ import (
 	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // small writes a trace of two threads of about 64 KiB and returns it with its
@@ -61,7 +62,7 @@ func TestCut(t *testing.T) {
 	for n := 0; n <= len(m.Bytes); n += step {
 		log, err := trace.New(context.Background(), bytes.NewReader(m.Bytes[:n]), int64(n), nil)
 		if err != nil {
-			if n >= trace.HeaderSize {
+			if n >= wire.HeaderSize {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
 			continue
@@ -247,7 +248,7 @@ func TestCancel(t *testing.T) {
 // TestVersion has files of other major versions, which need not be later ones.
 func TestVersion(t *testing.T) {
 	for _, major := range []uint16{0, 2, 65535} {
-		h := trace.Header{Major: major, Minor: 9, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9}
+		h := wire.Header{Major: major, Minor: 9, Size: wire.HeaderSize, Granularity: wire.Granularity, Rate: 1e9}
 		b := h.Append(nil)
 		_, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		want := fmt.Sprintf("version %d.9: this is no trace of version 1, which alone can be read", major)
@@ -261,11 +262,11 @@ func TestVersion(t *testing.T) {
 func TestHostile(t *testing.T) {
 	le := binary.LittleEndian
 	chunk := func(body []byte) []byte {
-		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9}
-		c := trace.ChunkHeader{Kind: trace.EventsChunk, Stream: 1, Thread: 7, Used: uint32(len(body))}
-		c.Size = uint32(trace.ChunkHeaderSize+len(body)+4095) &^ 4095
+		h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, Rate: 1e9}
+		c := wire.ChunkHeader{Kind: wire.EventsChunk, Stream: 1, Thread: 7, Used: uint32(len(body))}
+		c.Size = uint32(wire.ChunkHeaderSize+len(body)+4095) &^ 4095
 		b := append(c.Append(h.Append(nil)), body...)
-		return append(b, make([]byte, int(c.Size)-trace.ChunkHeaderSize-len(body))...)
+		return append(b, make([]byte, int(c.Size)-wire.ChunkHeaderSize-len(body))...)
 	}
 	enter := func(b []byte, a uint64) []byte {
 		return le.AppendUint64(append(le.AppendUint16(b, 3<<2|8<<8), 1, 0, 0, 0, 0, 0), a)
@@ -321,20 +322,20 @@ func TestHostile(t *testing.T) {
 // assemble makes a file of the records of chunks, each of a kind, a stream and a
 // level that a byte says.
 func assemble(chunks [][]byte, what []byte, flags uint32) []byte {
-	h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, Rate: 1e9, PointerSize: 8, Flags: flags}
+	h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, Rate: 1e9, PointerSize: 8, Flags: flags}
 	b := h.Append(nil)
 	sequence := make(map[byte]uint32)
 	for i, body := range chunks {
 		w := what[i]
-		c := trace.ChunkHeader{Kind: trace.EventsChunk, Stream: uint32(w & 3), Level: w >> 2 & 1, Thread: uint64(w & 1),
+		c := wire.ChunkHeader{Kind: wire.EventsChunk, Stream: uint32(w & 3), Level: w >> 2 & 1, Thread: uint64(w & 1),
 			Sequence: sequence[w&7], Used: uint32(len(body)), Base: uint64(i) * 1000, Lost: uint32(w >> 7)}
 		if w&8 != 0 {
-			c.Kind, c.Stream = trace.ProcessChunk, 0
+			c.Kind, c.Stream = wire.ProcessChunk, 0
 		}
 		sequence[w&7] += 1 + uint32(w>>6&1)
-		c.Size = uint32(trace.ChunkHeaderSize+len(body)+4095) &^ 4095
+		c.Size = uint32(wire.ChunkHeaderSize+len(body)+4095) &^ 4095
 		b = append(c.Append(b), body...)
-		b = append(b, make([]byte, int(c.Size)-trace.ChunkHeaderSize-len(body))...)
+		b = append(b, make([]byte, int(c.Size)-wire.ChunkHeaderSize-len(body))...)
 	}
 	return b
 }
@@ -350,15 +351,15 @@ func FuzzTrace(f *testing.F) {
 		}
 		var bodies [][]byte
 		what := make([]byte, 4)
-		for at := trace.HeaderSize; at < len(m.Bytes); {
-			h, err := trace.ParseChunkHeader(m.Bytes[at:], trace.Granularity)
+		for at := wire.HeaderSize; at < len(m.Bytes); {
+			h, err := wire.ParseChunkHeader(m.Bytes[at:], wire.Granularity)
 			if err != nil {
 				f.Fatal(err)
 			}
 			if i := len(bodies); i < 4 {
-				bodies = append(bodies, m.Bytes[at+trace.ChunkHeaderSize:][:h.Used])
+				bodies = append(bodies, m.Bytes[at+wire.ChunkHeaderSize:][:h.Used])
 				what[i] = byte(h.Stream) | h.Level<<2
-				if h.Kind == trace.ProcessChunk {
+				if h.Kind == wire.ProcessChunk {
 					what[i] = 8
 				}
 			}

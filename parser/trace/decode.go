@@ -10,48 +10,13 @@ import (
 	"slices"
 
 	"logparser/parser"
-)
-
-// Types of event records.
-const (
-	recTime       = 1
-	recWindow     = 2
-	recEnter      = 3 // an entry; +1 a return address
-	recLeave      = 5 // the same
-	recLeaveShort = 7 // of a windowed address
-	recSite       = 8
-	recStack      = 9
-	recMark       = 10
-	recCounter    = 11
-	recArguments  = 12
-	recResult     = 13
-	recLost       = 14
-
-	recSwitch = 48
-	recLeft   = 49
-
-	// mustKnow is the first type that must not be skipped when unknown.
-	mustKnow = 48
-)
-
-// Flags of STACK.
-const (
-	stackTimes  = 1
-	stackStated = 2
+	"logparser/parser/trace/wire"
 )
 
 const (
-	timeShift  = 15
-	offsetBits = 27
-	windows    = 8
-	// longestFixed is the length in bytes of the longest record that says its
-	// length in its first word.
-	longestFixed = 255 * 2
-	// shortEnter and shortLeave are the lengths in bytes of the two records
-	// that have no type.
-	shortEnter   = 6
-	shortLeave   = 2
-	longestShort = shortEnter
+	// longestShort is the length in bytes of the longer of the two records that
+	// have no type.
+	longestShort = wire.ShortEnterSize
 	// overread is what the decoder may look at behind the end of a record.
 	overread = 8
 )
@@ -116,7 +81,7 @@ type decoder struct {
 	// time is that of the last record.
 	time    uint64
 	ordinal int64
-	windows [windows]window
+	windows [wire.Windows]window
 	// changed says that windows differ from the stream's last stored ones.
 	changed bool
 	// The stack: frames above the chain of nodes that begins at base.
@@ -250,9 +215,9 @@ func (d *decoder) nextChunk() bool {
 	d.chunk++
 	d.forgetStacks()
 	c := &d.s.chunks[d.chunk]
-	d.bufAt, d.end = c.offset+ChunkHeaderSize, c.end()
+	d.bufAt, d.end = c.offset+wire.ChunkHeaderSize, c.end()
 	d.p, d.buf = 0, d.buf[:0]
-	d.windows = [windows]window{}
+	d.windows = [wire.Windows]window{}
 	d.changed = true
 	d.time = max(d.time, c.base)
 	if _, broken := slices.BinarySearch(d.s.broken, int32(d.chunk-1)); broken || c.gap {
@@ -305,7 +270,7 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 		// unless the chunk ends within it.
 		stop := len(d.buf)
 		if whole := d.end - d.bufAt; int64(stop) < whole {
-			stop -= longestFixed
+			stop -= wire.LongestFixed
 		}
 		if d.p >= stop {
 			if d.bufAt+int64(d.p) >= d.end {
@@ -362,20 +327,20 @@ func (d *decoder) shorts(dst []parser.Event, b []byte, last int) int {
 			}
 			top--
 			f := &stack[top]
-			p += shortLeave
-			time += v >> 1 & 0x7fff
+			p += wire.ShortLeaveSize
+			time += wire.LeaveDelta(v)
 			e.Address, e.Space = f.address, f.space
 			e.Time, e.Thread, e.Kind, e.Gap = int64(time), thread, parser.Leave, parser.NoGap
 			continue
 		}
-		w := &d.windows[v>>2&7]
-		t := time + v>>32&0xffff
+		w := &d.windows[wire.EnterWindow(v)]
+		t := time + wire.EnterDelta(v)
 		if v&2 == 0 || !w.set || t >= d.nextEpoch {
 			break
 		}
-		p += shortEnter
+		p += wire.ShortEnterSize
 		time = t
-		address, kind := w.base+v>>5&(1<<offsetBits-1), space|w.kind
+		address, kind := w.base+wire.EnterOffset(v), space|w.kind
 		f := &stack[top]
 		top++
 		f.address, f.space = address, kind
@@ -397,23 +362,23 @@ func (d *decoder) short(e *parser.Event, v uint64) error {
 			f = d.frames[n-1]
 			d.frames = d.frames[:n-1]
 		} // else the call that ends began before the log
-		if d.p+shortLeave > end {
+		if d.p+wire.ShortLeaveSize > end {
 			return d.bad(errCut)
 		}
-		d.p += shortLeave
-		d.time += v >> 1 & 0x7fff
+		d.p += wire.ShortLeaveSize
+		d.time += wire.LeaveDelta(v)
 		e.Kind = parser.Leave
 	} else {
-		w := &d.windows[v>>2&7]
+		w := &d.windows[wire.EnterWindow(v)]
 		if !w.set {
 			return d.bad(errWindow)
 		}
-		if d.p+shortEnter > end {
+		if d.p+wire.ShortEnterSize > end {
 			return d.bad(errCut)
 		}
-		d.p += shortEnter
-		d.time += v >> 32 & 0xffff
-		f = frame{w.base + v>>5&(1<<offsetBits-1), d.space(w.kind)}
+		d.p += wire.ShortEnterSize
+		d.time += wire.EnterDelta(v)
+		f = frame{w.base + wire.EnterOffset(v), d.space(w.kind)}
 		d.frames = append(d.frames, f)
 		e.Kind = parser.Enter
 	}
@@ -435,7 +400,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		return false, d.bad(errCut)
 	}
 	first := le.Uint16(b)
-	if first&3 != 0 {
+	if wire.IsShort(first) {
 		if err := d.short(e, le.Uint64(b)); err != nil {
 			return false, err
 		}
@@ -449,7 +414,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.p += n
 		return false, nil
 	}
-	typ, words := first>>2&63, int(first>>8)
+	typ, words := wire.TypeOf(first), int(first>>8)
 	length, head := int64(words)*2, 2
 	if words == 0 {
 		if end < 6 {
@@ -463,100 +428,77 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	if d.bufAt+int64(d.p)+length > d.end {
 		return false, d.bad(errCut)
 	}
-	if least := leastLength(typ, head); length < int64(least) {
+	if least := wire.LeastLength(typ, head); length < int64(least) {
 		return false, d.bad(errLength)
 	}
-	// All fields below lie within longestFixed bytes, but for a stack's.
+	// All fields below lie within wire.LongestFixed bytes, but for a stack's.
 	body := b[head:]
+	if want := fixedWords(typ); want != 0 && words != want {
+		return false, d.bad(errLength)
+	}
 	now := d.time
 	switch typ {
-	case recTime:
-		var v uint64
-		switch words {
-		case 2:
-			v = uint64(le.Uint16(body))
-		case 4:
-			v = le.Uint64(body) & (1<<48 - 1)
-		case 5:
-			v = le.Uint64(body)
-		default:
+	case wire.Time:
+		v, ok := wire.TimeUnits(body, length)
+		if !ok {
 			return false, d.bad(errLength)
 		}
-		if v > maxTime>>timeShift {
+		if v > maxTime>>wire.TimeShift {
 			return false, d.bad(errTime)
 		}
-		now += v << timeShift
-	case recWindow:
-		if words != 6 {
-			return false, d.bad(errLength)
-		}
+		now += v << wire.TimeShift
+	case wire.Window:
 		i := le.Uint16(body)
 		d.windows[i&7] = window{le.Uint64(body[2:]), i >> 3 & 1, true}
 		d.changed = true
-	case recEnter, recEnter + 1, recLeave, recLeave + 1:
-		if words != 8 {
-			return false, d.bad(errLength)
-		}
-		now += le.Uint64(body) & (1<<48 - 1)
-	case recLeaveShort:
-		if words != 4 {
-			return false, d.bad(errLength)
-		}
-		now += uint64(le.Uint16(body))
-	case recMark, recCounter:
-		now += uint64(le.Uint16(body))
-	case recSite:
+	case wire.Site:
 		if words != 3 && words != 5 {
 			return false, d.bad(errLength)
 		}
-	case recSwitch:
-		if words != 4 {
-			return false, d.bad(errLength)
-		}
-		now += uint64(le.Uint16(body))
-	case recLost:
+	case wire.Lost:
 		if d.scanning {
 			d.s.lose(d.bufAt+int64(d.p), int64(le.Uint32(body)))
 		}
-	case recStack:
+	case wire.Stack:
 		if err := d.stack(d.bufAt+int64(d.p), int64(head), length); err != nil {
 			return false, err
 		}
 	default:
-		if typ >= mustKnow && typ != recLeft {
+		if typ >= wire.MustKnow && typ != wire.Switch && typ != wire.Left {
 			return false, d.bad(fmt.Errorf("a record of unknown type %d", typ))
 		}
+		now += wire.Delta(typ, body)
 	}
 	if now > maxTime {
 		return false, d.bad(errTime)
 	}
 	d.time = now
 	switch typ {
-	case recEnter, recEnter + 1:
-		f := frame{le.Uint64(body[6:]), d.space(typ - recEnter)}
+	case wire.Enter, wire.EnterReturn:
+		f := frame{le.Uint64(body[6:]), d.space(uint16(typ - wire.Enter))}
 		d.frames = append(d.frames, f)
 		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Enter}
 		emitted = true
-	case recLeave, recLeave + 1:
-		f := d.leave(frame{le.Uint64(body[6:]), d.space(typ - recLeave)}, ordinal)
+	case wire.Leave, wire.LeaveReturn:
+		f := d.leave(frame{le.Uint64(body[6:]), d.space(uint16(typ - wire.Leave))}, ordinal)
 		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Leave}
 		emitted = true
-	case recLeaveShort:
-		v := le.Uint32(body[2:])
-		w := &d.windows[v&7]
+	case wire.LeaveWindowed:
+		i, offset := wire.Windowed(le.Uint32(body[2:]))
+		w := &d.windows[i]
 		if !w.set {
 			return false, d.bad(errWindow)
 		}
-		f := d.leave(frame{w.base + uint64(v>>(32-offsetBits)), d.space(w.kind)}, ordinal)
+		f := d.leave(frame{w.base + offset, d.space(w.kind)}, ordinal)
 		*e = parser.Event{Address: f.address, Time: int64(now), Thread: d.thread, Space: f.space, Kind: parser.Leave}
 		emitted = true
-	case recSwitch:
+	case wire.Switch:
 		d.switchTo(le.Uint32(body[2:]))
-	case recLeft:
+	case wire.Left:
 		d.left(d.bufAt+int64(d.p), le.Uint32(body))
-	case recMark, recCounter:
+	case wire.Mark, wire.Counter:
 		if d.scanning {
-			d.s.addMark(typ, int32(d.chunk), d.bufAt+int64(d.p), now-uint64(le.Uint16(body)))
+			d.s.addMark(typ, int32(d.chunk), d.bufAt+int64(d.p), now-wire.Delta(typ, body))
 		}
 	}
 	if int64(d.p)+length <= int64(len(d.buf)) {
@@ -568,22 +510,17 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	return emitted, nil
 }
 
-// leastLength returns the least length in bytes of a record of a type, whose
-// head has that many.
-func leastLength(typ uint16, head int) int {
+// fixedWords returns the length in words of records that have but one, else 0.
+func fixedWords(typ wire.Type) int {
 	switch typ {
-	case recStack:
-		return head + 10
-	case recMark:
-		return head + 4
-	case recCounter:
-		return head + 12
-	case recLost, recLeft:
-		return head + 4
-	case recArguments, recResult:
-		return head + 2
+	case wire.Window:
+		return 6
+	case wire.Enter, wire.EnterReturn, wire.Leave, wire.LeaveReturn:
+		return 8
+	case wire.LeaveWindowed, wire.Switch:
+		return 4
 	}
-	return head
+	return 0
 }
 
 // pull takes a frame from the nodes, so that frames is not empty unless the
@@ -722,17 +659,18 @@ func (d *decoder) stack(offset, head, length int64) error {
 	}
 	le := binary.LittleEndian
 	b := d.buf[d.p:]
-	flags, depth, k := le.Uint16(b[head:]), le.Uint32(b[head+2:]), int64(le.Uint32(b[head+6:]))
-	if k*8 > length-head-10 || flags&stackTimes != 0 && k*16 > length-head-10 {
+	info := wire.ParseStack(b[head:])
+	if info.Size() > length-head-wire.StackHead {
 		return d.bad(errLength)
 	}
+	k := int64(info.Calls)
 	// After a gap the stack is empty, and otherwise as the events say, which
 	// a deep one is believed to be, unless the recorder says that it is not.
-	stated := flags&stackStated != 0
+	stated := info.Flags&wire.StackStated != 0
 	if !stated && k > comparableStack && (len(d.frames) > 0 || d.base != 0) {
 		return nil
 	}
-	at := offset + head + 10
+	at := offset + head + wire.StackHead
 	known := d.frames
 	if !stated && k <= comparableStack {
 		known = d.top(int(k))
@@ -769,7 +707,7 @@ func (d *decoder) stack(offset, head, length int64) error {
 		s.nodes = s.nodes[:first]
 		return nil
 	}
-	o := openStack{fresh, depth - min(depth, uint32(k))}
+	o := openStack{fresh, info.Depth - min(info.Depth, info.Calls)}
 	d.setStack(o)
 	s.stacks = append(s.stacks, statedStack{int32(d.chunk), offset, o})
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // endings returns a file while its program ends: as it is after each store and
@@ -27,7 +28,7 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 		th.Leave(2005 + 10*i)
 	}
 	if full {
-		for i := range uint64((4096-trace.ChunkHeaderSize)/40 - 1) {
+		for i := range uint64((4096-wire.ChunkHeaderSize)/40 - 1) {
 			w.Clock(1001+i, 1001+i, 0, 0)
 		}
 	}
@@ -37,8 +38,8 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 	le := binary.LittleEndian
 	end := len(m.Bytes)
 	last, next := make(map[uint8]int), make(map[uint8]uint32) // by kind: the last chunk, the next one's number
-	for at := trace.HeaderSize; at < end; {
-		h, err := trace.ParseChunkHeader(m.Bytes[at:], trace.Granularity)
+	for at := wire.HeaderSize; at < end; {
+		h, err := wire.ParseChunkHeader(m.Bytes[at:], wire.Granularity)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 			cut(len(b))
 		}
 		put(88, le.AppendUint64(nil, uint64(end)))
-		h := trace.ChunkHeader{Size: chunkSize, Kind: kind, Stream: stream, Sequence: next[kind], Thread: uint64(7 * stream), Base: 90_000}
+		h := wire.ChunkHeader{Size: chunkSize, Kind: kind, Stream: stream, Sequence: next[kind], Thread: uint64(7 * stream), Base: 90_000}
 		made := h.Append(nil)
 		for _, field := range [][2]int{{4, 8}, {8, 12}, {12, 16}, {16, 20}, {20, 24}, {24, 32}, {32, 40}, {40, 44}, {0, 4}} {
 			put(at+field[0], made[field[0]:field[1]])
@@ -76,33 +77,33 @@ func endings(t *testing.T, full bool) (states [][]byte) {
 	add := func(kind uint8, p []byte) {
 		at := last[kind]
 		used := le.Uint32(b[at+44:])
-		put(at+trace.ChunkHeaderSize+int(used), p)
+		put(at+wire.ChunkHeaderSize+int(used), p)
 		put(at+44, le.AppendUint32(nil, used+uint32(len(p))))
 	}
 	record := func(typ uint32, body ...byte) {
 		p := le.AppendUint64(le.AppendUint32(le.AppendUint32(nil, uint32(16+len(body))), typ), 90_000)
 		p = append(p, body...)
-		at := last[trace.ProcessChunk]
-		if trace.ChunkHeaderSize+int(le.Uint32(b[at+44:]))+len(p) > 4096 {
-			begin(trace.ProcessChunk, 0)
+		at := last[wire.ProcessChunk]
+		if wire.ChunkHeaderSize+int(le.Uint32(b[at+44:]))+len(p) > 4096 {
+			begin(wire.ProcessChunk, 0)
 		}
-		add(trace.ProcessChunk, p)
+		add(wire.ProcessChunk, p)
 	}
 	thread := func(calls int) {
-		begin(trace.EventsChunk, 1)
+		begin(wire.EventsChunk, 1)
 		// A window, then enters and leaves.
 		p := le.AppendUint64(le.AppendUint16(le.AppendUint16(nil, 2<<2|6<<8), 0), 0)
 		for range calls {
 			p = le.AppendUint16(le.AppendUint16(le.AppendUint32(p, 2|0x400000<<5), 1), 1<<1|1)
 		}
-		add(trace.EventsChunk, p)
+		add(wire.EventsChunk, p)
 	}
 	thread(1)
 	thread(1)
 	record(2, le.AppendUint64(le.AppendUint64(le.AppendUint64(nil, 90_000), 0), 0)...)
 	record(15)
 	cut(end)
-	put(84, le.AppendUint32(nil, trace.StateEnded))
+	put(84, le.AppendUint32(nil, wire.StateEnded))
 	thread(1000)
 	return states
 }

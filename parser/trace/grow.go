@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // How a trace grows.
@@ -57,7 +58,7 @@ type growth struct {
 
 // canGrow reports whether the program may still write to the file.
 func (g *growth) canGrow() bool {
-	return g.w.ok && g.w.head.State == StateRecording && g.w.head.Flags&(FlagRing|FlagSnapshot) == 0
+	return g.w.ok && g.w.head.State == wire.StateRecording && g.w.head.Flags&(wire.FlagRing|wire.FlagSnapshot) == 0
 }
 
 // park returns a copy of a scanning decoder without its buffer.
@@ -133,7 +134,7 @@ func (g *growth) limit() uint64 {
 		return noLimit
 	}
 	wait := margin
-	if g.w.head.Flags&FlagShortDropped != 0 {
+	if g.w.head.Flags&wire.FlagShortDropped != 0 {
 		wait += time.Duration(min(g.w.head.MinDuration, math.MaxInt64/2))
 	}
 	now := min(g.newest+g.units(time.Since(g.seen)), maxTime)
@@ -230,7 +231,7 @@ func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
 func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	g, old := &l.growth, l.view.Load()
 	w := g.w
-	if w.head.Flags&FlagRing != 0 && w.head.State == StateRecording {
+	if w.head.Flags&wire.FlagRing != 0 && w.head.State == wire.StateRecording {
 		return result, errRing
 	}
 	if !g.canGrow() {

@@ -6,6 +6,7 @@ import (
 
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // A between is a file in memory that something happens to just after a part of
@@ -48,7 +49,7 @@ func TestGrowBetween(t *testing.T) {
 	if _, err := m.WriteAt(make([]byte, 1<<20), m.Size()); err != nil {
 		t.Fatal(err)
 	}
-	file := &between{Memory: m, length: trace.ChunkHeaderSize}
+	file := &between{Memory: m, length: wire.ChunkHeaderSize}
 	log, err := trace.New(context.Background(), file, m.Size(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"logparser/parser/trace/wire"
 )
 
 // What a forked child inherits.
@@ -19,6 +21,14 @@ import (
 // the depth is known. The recorder of this project states up to 32,768.
 const mostInherited = 1 << 16
 
+// stackHead is the length in bytes of what stands in a STACK before its calls.
+const stackHead = 6 + wire.StackHead
+
+// isStack reports whether a record is a STACK by its first word.
+func isStack(first uint16) bool {
+	return !wire.IsShort(first) && wire.TypeOf(first) == wire.Stack && first>>8 == 0
+}
+
 // inherit gives a stream the enters of the calls that its first record states. It is
 // to be called before the stream is decoded, and again while the first chunk has no
 // record yet: a decoder that stands at its beginning stands before the enters then.
@@ -28,7 +38,7 @@ func (w *walker) inherit(s *stream) error {
 	}
 	s.begun = true
 	c := s.chunks[0]
-	var head [16]byte
+	var head [stackHead]byte
 	if c.sequence != 0 || int(c.used) < len(head) {
 		return nil
 	}
@@ -38,22 +48,19 @@ func (w *walker) inherit(s *stream) error {
 		}
 		return nil
 	}
-	at := c.offset + ChunkHeaderSize
+	at := c.offset + wire.ChunkHeaderSize
 	if err := read(head[:], at); err != nil {
 		return err
 	}
 	le := binary.LittleEndian
-	if le.Uint16(head[:]) == recSwitch<<2|4<<8 && le.Uint16(head[8:]) == recStack<<2 {
+	first := le.Uint16(head[:])
+	if !wire.IsShort(first) && wire.TypeOf(first) == wire.Switch && first>>8 == 4 && isStack(le.Uint16(head[8:])) {
 		s.inheritedStack = true
 	}
-	length, flags := int64(le.Uint32(head[2:])), le.Uint16(head[6:])
-	depth, k := le.Uint32(head[8:]), int64(le.Uint32(head[12:]))
-	size := k * 8
-	if flags&stackTimes != 0 {
-		size *= 2
-	}
-	if le.Uint16(head[:]) != recStack<<2 || flags&stackStated != 0 || k == 0 || k > mostInherited ||
-		int64(depth) < k || length < int64(len(head))+size || length > int64(c.used) {
+	length, info := int64(le.Uint32(head[2:])), wire.ParseStack(head[6:])
+	k := int64(info.Calls)
+	if !isStack(first) || info.Flags&wire.StackStated != 0 || k == 0 || k > mostInherited ||
+		info.Depth < info.Calls || length < int64(len(head))+info.Size() || length > int64(c.used) {
 		return nil
 	}
 	list := make([]byte, k*8)
@@ -61,19 +68,15 @@ func (w *walker) inherit(s *stream) error {
 		return err
 	}
 	var b []byte
-	if outer := depth - uint32(k); outer > 0 {
-		b = le.AppendUint32(le.AppendUint16(b, recStack<<2), uint32(len(head)))
-		b = le.AppendUint32(le.AppendUint16(b, stackStated), outer)
-		b = le.AppendUint32(b, 0)
+	if outer := info.Depth - info.Calls; outer > 0 {
+		b = wire.AppendStack(b, wire.StackStated, outer, nil, nil)
 	}
 	for ; len(list) > 0; list = list[8:] {
 		v := le.Uint64(list)
 		if v == 0 {
 			return nil
 		}
-		b = le.AppendUint16(b, (recEnter+uint16(v&1))<<2|8<<8)
-		b = append(b, 0, 0, 0, 0, 0, 0)
-		b = le.AppendUint64(b, v>>1)
+		b = wire.AppendEnter(b, 0, int(v&1), v>>1)
 	}
 	s.inherited, s.inheritedCalls = string(b), k
 	s.chunks = slices.Insert(slices.Clone(s.chunks), 0, chunk{offset: c.offset, base: c.base, used: uint32(len(b))})
@@ -86,7 +89,7 @@ func (w *walker) inherit(s *stream) error {
 // readAt is for bytes of the chunk that is being read.
 func (d *decoder) readAt(b []byte, at int64) (int, error) {
 	if c := &d.s.chunks[d.chunk]; c.size == 0 {
-		return copy(b, d.s.inherited[at-c.offset-ChunkHeaderSize:]), nil
+		return copy(b, d.s.inherited[at-c.offset-wire.ChunkHeaderSize:]), nil
 	}
 	return d.r.ReadAt(b, at)
 }

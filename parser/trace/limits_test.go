@@ -13,6 +13,7 @@ import (
 
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // TestGranularity has headers of any granularity before 8 MiB that are no chunks.
@@ -21,7 +22,7 @@ func TestGranularity(t *testing.T) {
 		granularity uint32
 		possible    bool
 	}{{0, false}, {2048, false}, {4096, true}, {3 * 4096, false}, {64 << 10, true}, {1 << 20, true}, {2 << 20, false}, {1 << 31, false}} {
-		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: test.granularity, PointerSize: 8, Rate: 1e9, State: trace.StateEnded}
+		h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: test.granularity, PointerSize: 8, Rate: 1e9, State: wire.StateEnded}
 		b := append(h.Append(nil), bytes.Repeat([]byte{1}, 8<<20)...)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		log, err := trace.New(ctx, bytes.NewReader(b), int64(len(b)), nil)
@@ -48,19 +49,19 @@ func TestManyLeftOut(t *testing.T) {
 		{"unknown", 9, "chunks that are of a kind that is not known are left out: 2000, the first at offset 4096, 8192000 bytes in all"},
 		{"unmade", 0, "chunks that were being made are left out: 2000, the first at offset 4096, 8192000 bytes in all"},
 	} {
-		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, PointerSize: 8, Rate: 1e9, State: trace.StateEnded, Flags: trace.FlagRing}
+		h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, PointerSize: 8, Rate: 1e9, State: wire.StateEnded, Flags: wire.FlagRing}
 		b := h.Append(nil)
 		for i := range uint32(n) {
-			size := len(b) + trace.Granularity
+			size := len(b) + wire.Granularity
 			if test.kind > 0 {
-				c := trace.ChunkHeader{Size: trace.Granularity, Kind: test.kind, Sequence: i}
+				c := wire.ChunkHeader{Size: wire.Granularity, Kind: test.kind, Sequence: i}
 				b = c.Append(b)
 			}
 			b = append(b, make([]byte, size-len(b))...)
 			if test.kind == 0 {
-				c := trace.ChunkHeader{Size: trace.Granularity, Kind: trace.ProcessChunk, Sequence: i}
+				c := wire.ChunkHeader{Size: wire.Granularity, Kind: wire.ProcessChunk, Sequence: i}
 				b = c.Append(b)
-				b = append(b, make([]byte, trace.Granularity-trace.ChunkHeaderSize)...)
+				b = append(b, make([]byte, wire.Granularity-wire.ChunkHeaderSize)...)
 			}
 		}
 		log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
@@ -114,14 +115,14 @@ func TestSnapshot(t *testing.T) {
 		note   string
 	}{
 		{0, true, ""},
-		{trace.FlagSnapshot, true, "a copy that was made while the program ran"},
-		{trace.FlagRing, false, ""},
-		{trace.FlagRing | trace.FlagSnapshot, false, "a snapshot of a ring"},
+		{wire.FlagSnapshot, true, "a copy that was made while the program ran"},
+		{wire.FlagRing, false, ""},
+		{wire.FlagRing | wire.FlagSnapshot, false, "a snapshot of a ring"},
 	} {
-		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, PointerSize: 8, Rate: 1e9, State: trace.StateEnded, Flags: test.flags}
-		c := trace.ChunkHeader{Size: trace.Granularity, Kind: trace.EventsChunk, Stream: 1, Thread: 7, Sequence: 3, Used: 2}
+		h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, PointerSize: 8, Rate: 1e9, State: wire.StateEnded, Flags: test.flags}
+		c := wire.ChunkHeader{Size: wire.Granularity, Kind: wire.EventsChunk, Stream: 1, Thread: 7, Sequence: 3, Used: 2}
 		b := append(c.Append(h.Append(nil)), 1, 0)
-		b = append(b, make([]byte, trace.HeaderSize+trace.Granularity-len(b))...)
+		b = append(b, make([]byte, wire.HeaderSize+wire.Granularity-len(b))...)
 		log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +132,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("flags %d: damage %s", test.flags, damage)
 		}
 		notes := strings.Join(log.Info().Notes, "; ")
-		if !strings.Contains(notes, test.note) || strings.Contains(notes, "a snapshot") != (test.flags == trace.FlagRing|trace.FlagSnapshot) {
+		if !strings.Contains(notes, test.note) || strings.Contains(notes, "a snapshot") != (test.flags == wire.FlagRing|wire.FlagSnapshot) {
 			t.Errorf("flags %d: notes %s", test.flags, notes)
 		}
 	}
@@ -200,26 +201,26 @@ func FuzzHeaders(f *testing.F) {
 		h.Write(b)
 		return h.Sum32()
 	}
-	h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity, PointerSize: 8, Rate: 1e9, State: trace.StateEnded, End: 4 * trace.Granularity}
+	h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity, PointerSize: 8, Rate: 1e9, State: wire.StateEnded, End: 4 * wire.Granularity}
 	head := h.Append(nil)[:used]
 	var chunks []byte
 	for i := range uint32(3) {
-		c := trace.ChunkHeader{Size: trace.Granularity, Kind: trace.EventsChunk, Stream: 1, Sequence: i, Thread: 7, Used: 200, Base: uint64(i) * 1000}
+		c := wire.ChunkHeader{Size: wire.Granularity, Kind: wire.EventsChunk, Stream: 1, Sequence: i, Thread: 7, Used: 200, Base: uint64(i) * 1000}
 		chunks = c.Append(chunks)
 	}
 	f.Add(head, chunks)
 	ring := bytes.Clone(head)
-	le.PutUint32(ring[20:], trace.FlagRing|trace.FlagSnapshot)
+	le.PutUint32(ring[20:], wire.FlagRing|wire.FlagSnapshot)
 	f.Add(ring, chunks[chunkUsed:])
 	wide := bytes.Clone(head)
 	le.PutUint32(wide[16:], 2<<20)
 	f.Add(wide, []byte{})
 	f.Fuzz(func(t *testing.T, head, chunks []byte) {
-		b := make([]byte, 4*trace.Granularity)
+		b := make([]byte, 4*wire.Granularity)
 		copy(b, head[:min(len(head), used)])
 		le.PutUint32(b[summed:], sum(b[:summed]))
-		for at := trace.HeaderSize; at < len(b); at += trace.Granularity {
-			c := b[at:][:trace.Granularity]
+		for at := wire.HeaderSize; at < len(b); at += wire.Granularity {
+			c := b[at:][:wire.Granularity]
 			n := copy(c[:chunkUsed], chunks)
 			chunks = chunks[n:]
 			le.PutUint32(c[chunkSummed:], sum(c[:chunkSummed]))

@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // Marks are no events and have no numbers: there may be a hundred million of
@@ -33,12 +34,12 @@ type markSample struct {
 func (s *stream) markCount() int64 { return s.marks + s.counters }
 
 // addMark counts a mark while scanning.
-func (s *stream) addMark(typ uint16, chunk int32, offset int64, time uint64) {
+func (s *stream) addMark(typ wire.Type, chunk int32, offset int64, time uint64) {
 	count := s.markCount()
 	if n := len(s.markSamples); n == 0 || s.markSamples[n-1].chunk != chunk || count-s.markSamples[n-1].before >= markEvery {
 		s.markSamples = append(s.markSamples, markSample{offset, time, count, chunk})
 	}
-	if typ == recMark {
+	if typ == wire.Mark {
 		s.marks++
 	} else {
 		s.counters++
@@ -54,11 +55,11 @@ func (d *decoder) passMarks(limit uint64) error {
 			return err
 		}
 		first := binary.LittleEndian.Uint16(b)
-		switch typ := first >> 2 & 63; {
-		case isEvent(first), typ == recSite, typ == recSwitch, typ == recLeft:
+		switch typ := wire.TypeOf(first); {
+		case wire.IsEvent(first), typ == wire.Site, typ == wire.Switch, typ == wire.Left:
 			// A call site stays with its enter, as what else is about the next event.
 			return nil
-		case typ == recMark, typ == recCounter:
+		case typ == wire.Mark, typ == wire.Counter:
 			delta := b[2:]
 			if first>>8 == 0 {
 				delta = b[6:]
@@ -79,12 +80,6 @@ func (d *decoder) passMarks(limit uint64) error {
 	}
 }
 
-// isEvent reports whether a record is one by its first word.
-func isEvent(first uint16) bool {
-	typ := first >> 2 & 63
-	return first&3 != 0 || typ >= recEnter && typ <= recLeaveShort
-}
-
 // peek returns the next record and what follows it, as far as any record but a
 // stack is long; nil at the end of the stream.
 func (d *decoder) peek() ([]byte, error) {
@@ -93,7 +88,7 @@ func (d *decoder) peek() ([]byte, error) {
 			return nil, nil
 		}
 	}
-	if d.p+longestFixed > len(d.buf) && d.bufAt+int64(len(d.buf)) < d.end {
+	if d.p+wire.LongestFixed > len(d.buf) && d.bufAt+int64(len(d.buf)) < d.end {
 		if err := d.fill(); err != nil {
 			return nil, err
 		}
@@ -217,10 +212,10 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 	for len(b) >= 6 && b[0]&3 != 0 {
 		if b[0]&1 != 0 {
 			m.time += uint64(le.Uint16(b) >> 1)
-			b = b[shortLeave:]
+			b = b[wire.ShortLeaveSize:]
 		} else {
 			m.time += uint64(le.Uint16(b[4:]))
-			b = b[shortEnter:]
+			b = b[wire.ShortEnterSize:]
 		}
 	}
 	if p := len(m.buf) - len(b); p > m.p {
@@ -230,14 +225,14 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 	var head [longestHead + 6]byte
 	copy(head[:], b)
 	first := le.Uint16(head[:])
-	typ, length, body := first>>2&63, int64(first>>8)*2, 2
+	typ, length, body := wire.TypeOf(first), int64(first>>8)*2, 2
 	switch {
-	case first&1 != 0:
+	case wire.IsShortLeave(first):
 		m.time += uint64(first >> 1)
-		typ, length = 0, shortLeave
-	case first&2 != 0:
+		typ, length = 0, wire.ShortLeaveSize
+	case wire.IsShort(first):
 		m.time += uint64(le.Uint16(head[4:]))
-		typ, length = 0, shortEnter
+		typ, length = 0, wire.ShortEnterSize
 	case first == 0:
 		length = 2
 	case length == 0:
@@ -245,27 +240,16 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 			return false, fmt.Errorf("thread %d: %w", m.s.thread, errChanged)
 		}
 	}
+	if v, ok := wire.TimeUnits(head[2:], length); typ == wire.Time && ok {
+		m.time += v << wire.TimeShift
+	}
+	m.time += wire.Delta(typ, head[body:])
 	switch typ {
-	case recTime:
-		v := le.Uint64(head[2:])
-		switch length {
-		case 4:
-			v &= 1<<16 - 1
-		case 8:
-			v &= 1<<48 - 1
-		}
-		m.time += v << timeShift
-	case recEnter, recEnter + 1, recLeave, recLeave + 1:
-		m.time += le.Uint64(head[2:]) & (1<<48 - 1)
-	case recLeaveShort, recSwitch:
-		m.time += uint64(le.Uint16(head[2:]))
-	case recMark:
-		m.time += uint64(le.Uint16(head[body:]))
+	case wire.Mark:
 		m.kind, m.bits = parser.TextMark, 0
 		m.texts(int64(body)+4, length, int(le.Uint16(head[body+2:])))
 		found = true
-	case recCounter:
-		m.time += uint64(le.Uint16(head[body:]))
+	case wire.Counter:
 		m.kind, m.bits = parser.IntCounter+parser.MarkKind(min(head[body+2], 2)), le.Uint64(head[body+4:])
 		m.texts(int64(body)+12, length, int(head[body+3]))
 		found = true

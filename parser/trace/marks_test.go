@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"logparser/parser"
-	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
+	"logparser/parser/trace/wire"
 )
 
 // markText says a mark in a line: time, thread, and what it is.
@@ -307,7 +307,7 @@ func marked(t testing.TB) []byte {
 // counted are read.
 func TestMarksDamaged(t *testing.T) {
 	file := marked(t)
-	for n := trace.HeaderSize; n <= len(file); n += 1 + len(file)/soak(1000) {
+	for n := wire.HeaderSize; n <= len(file); n += 1 + len(file)/soak(1000) {
 		if _, err := check(file[:n]); err != nil {
 			t.Fatalf("cut at %d: %v", n, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // An index divides time into slices, so that a record is found by its number
@@ -266,7 +267,7 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 		a, c.idle = c.idle[n-1], c.idle[:n-1]
 	} else {
 		a = &source{
-			d:     newDecoder(c.r, min(max(cursorBytes/active, longestFixed*4), 64<<10)),
+			d:     newDecoder(c.r, min(max(cursorBytes/active, wire.LongestFixed*4), 64<<10)),
 			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
 		}
 	}
@@ -617,7 +618,7 @@ func (c *cursor) openCalls(record int64) ([]parser.OpenCall, int, error) {
 	}
 	// A decoder knows the last stack that the file stated, and none other was
 	// stated between that and the event.
-	d := newDecoder(c.r, longestFixed*4)
+	d := newDecoder(c.r, wire.LongestFixed*4)
 	d.restore(s, c.v.epochs.times, int(ordinal/sampleEvery))
 	var dst [64]parser.Event
 	for d.ordinal <= ordinal {

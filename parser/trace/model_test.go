@@ -14,6 +14,7 @@ import (
 	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
+	"logparser/parser/trace/wire"
 )
 
 // TestRing reads rings: of each thread the last events are left, their leaves
@@ -23,7 +24,7 @@ func TestRing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		m := &tracetest.Memory{}
 		w := tracetest.NewWriter(m)
-		w.Header.Flags = trace.FlagRing
+		w.Header.Flags = wire.FlagRing
 		w.Ring = 2 + r.IntN(3)
 		p := tracetest.Program{Threads: 1 + r.IntN(3), Events: 20000, Functions: 100, Enters: 50, Far: 1, Returns: 50, Unwind: 1, Epochs: r.IntN(3)}
 		want := p.Write(r, w)
@@ -325,7 +326,7 @@ func TestDetect(t *testing.T) {
 	broken := bytes.Clone(head)
 	copy(broken, "XXXX")
 	other := bytes.Clone(broken)
-	other[trace.HeaderSize] = 'X'
+	other[wire.HeaderSize] = 'X'
 	for _, test := range []struct {
 		name string
 		head []byte

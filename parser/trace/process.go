@@ -3,7 +3,6 @@ package trace
 import (
 	"bufio"
 	"cmp"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,29 +13,10 @@ import (
 
 	"logparser/modules"
 	"logparser/parser"
-)
-
-// Types of process records.
-const (
-	procProcess   = 1
-	procClock     = 2
-	procLoad      = 3
-	procUnload    = 4
-	procThread    = 5
-	procThreadEnd = 6
-	procFork      = 7
-	procExec      = 8
-	procSwitch    = 9
-	procOverhead  = 10
-	procLost      = 11
-	procImage     = 12
-	procSetting   = 13
-	procCrash     = 14
-	procEnd       = 15
+	"logparser/parser/trace/wire"
 )
 
 const (
-	processRecordHead = 16
 	// maxBody bounds the process records that are looked at, in bytes; a
 	// command line has at most 2 MiB.
 	maxBody = 4 << 20
@@ -67,7 +47,7 @@ type process struct {
 	// recorder.
 	path, system, recorder string
 	arguments              []string
-	overhead               *overhead
+	overhead               *wire.Overhead
 	lost                   int64
 	unloads                int // that were taken in
 	// threadEnds are the THREADEND records. ended is the time of the record with which
@@ -89,9 +69,6 @@ type threadEnd struct {
 	time   uint64 // units
 }
 
-// An overhead is an OVERHEAD record: the way in, and picoseconds.
-type overhead struct{ way, enterBefore, enterAfter, leaveBefore, leaveAfter uint32 }
-
 func newProcess() *process {
 	return &process{byNumber: make(map[uint32]int), names: make(map[uint32]string)}
 }
@@ -109,32 +86,29 @@ func (p *process) hurt(offset, n int64, err error) {
 	}
 }
 
-var (
-	errRecordLength = errors.New("it has an impossible length")
-	errShort        = errors.New("it ends too early")
-)
+var errRecordLength = errors.New("it has an impossible length")
 
 // read reads the records of a process chunk that were not read before. Errors
 // are those of reading the file; damage is noted.
 func (p *process) read(r io.ReaderAt, c *chunk) error {
-	at, end := c.offset+ChunkHeaderSize+int64(c.done), c.end()
+	at, end := c.offset+wire.ChunkHeaderSize+int64(c.done), c.end()
 	c.done = c.used
 	in := bufio.NewReaderSize(io.NewSectionReader(r, at, end-at), 16<<10)
-	var head [processRecordHead]byte
+	var head [wire.ProcessHead]byte
 	var body []byte
-	for end-at >= processRecordHead {
+	for end-at >= wire.ProcessHead {
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return fmt.Errorf("offset %d: %w", at, shrunk(err))
 		}
-		length := int64(binary.LittleEndian.Uint32(head[:]))
-		typ, time := binary.LittleEndian.Uint16(head[4:]), binary.LittleEndian.Uint64(head[8:])
-		if length < processRecordHead || length%8 != 0 || length > end-at {
+		info := wire.ParseProcess(head[:])
+		length := int64(info.Length)
+		if length < wire.ProcessHead || length%8 != 0 || length > end-at {
 			p.hurt(at, end-at, fmt.Errorf("%w; the rest of the chunk is left out", errRecordLength))
 			return nil
 		}
-		n := length - processRecordHead
-		if typ == 0 || typ > procEnd || typ == procImage || n > maxBody {
-			if n > maxBody && typ != procImage {
+		n := length - wire.ProcessHead
+		if info.Type == 0 || info.Type > wire.LastProcessType || info.Type == wire.ImageRecord || n > maxBody {
+			if n > maxBody && info.Type != wire.ImageRecord {
 				p.hurt(at, length, errRecordLength)
 			}
 			if _, err := io.CopyN(io.Discard, in, n); err != nil {
@@ -150,10 +124,8 @@ func (p *process) read(r io.ReaderAt, c *chunk) error {
 		if _, err := io.ReadFull(in, body); err != nil {
 			return fmt.Errorf("offset %d: %w", at, shrunk(err))
 		}
-		f := &fields{b: body}
-		p.record(typ, min(time, maxTime), f)
-		if f.short {
-			p.hurt(at, length, errShort)
+		if err := p.record(info.Type, min(info.Time, maxTime), body); err != nil {
+			p.hurt(at, length, err)
 		}
 		at += length
 	}
@@ -170,131 +142,99 @@ func shrunk(err error) error {
 	return err
 }
 
-// fields reads the body of a record in order. What lies behind its end reads
-// as zero.
-type fields struct {
-	b     []byte
-	short bool
-}
-
-func (f *fields) bytes(n int) []byte {
-	if n < 0 || n > len(f.b) {
-		f.short, f.b = true, nil
-		return nil
-	}
-	b := f.b[:n]
-	f.b = f.b[n:]
-	return b
-}
-
-func (f *fields) u32() uint32 {
-	if b := f.bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (f *fields) u64() uint64 {
-	if b := f.bytes(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (f *fields) str() string {
-	n := f.u32()
-	if uint64(n) > uint64(len(f.b)) {
-		f.short, f.b = true, nil
-		return ""
-	}
-	return string(f.bytes(int(n)))
-}
-
-func (p *process) record(typ uint16, time uint64, f *fields) {
+// record takes in a record. The error is about its body; what could be read of
+// some is taken nevertheless.
+func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
+	var err error
 	switch typ {
-	case procProcess:
-		f.u32()
-		f.u32()
-		n := f.u32()
-		p.path, p.system, p.recorder = f.str(), f.str(), f.str()
-		p.arguments = nil
-		for range n {
-			if f.short || len(f.b) == 0 {
-				break
-			}
-			p.arguments = append(p.arguments, f.str())
+	case wire.ProcessRecord:
+		var r wire.Process
+		err = wire.ParseBody(body, &r)
+		p.path, p.system, p.recorder, p.arguments = r.Path, r.System, r.Recorder, r.Arguments
+	case wire.ClockRecord:
+		var r wire.Clock
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.calibrations = append(p.calibrations, calibration{units: time, ns: r.NS, wall: r.Wall, ahead: r.Ahead})
 		}
-	case procClock:
-		c := calibration{units: time, ns: f.u64(), wall: int64(f.u64()), ahead: int32(f.u32())}
-		f.u32()
-		if !f.short {
-			p.calibrations = append(p.calibrations, c)
+	case wire.LoadRecord:
+		var r wire.Load
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.load(time, &r)
 		}
-	case procLoad:
-		p.load(time, f)
-	case procUnload:
-		number := f.u32()
-		if f.short {
-			return
+	case wire.UnloadRecord:
+		var r wire.Unload
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.unload(time, r.Module)
 		}
-		if i, ok := p.byNumber[number]; ok {
-			if l := &p.loads[i]; time < l.unloaded {
-				l.unloaded = max(time, l.loaded)
-				p.unloads++
-			}
-		} else {
-			p.note("module %d was unloaded and never loaded", number)
-		}
-	case procThread:
-		f.u32()
-		f.u32()
-		id := f.u64()
-		if name := f.str(); name != "" && !f.short {
+	case wire.ThreadRecord:
+		var r wire.Thread
+		if err = wire.ParseBody(body, &r); err == nil && r.Name != "" {
 			if p.shared {
 				p.names, p.shared = maps.Clone(p.names), false
 			}
-			p.names[uint32(id)] = name
+			p.names[uint32(r.ID)] = r.Name
 		}
-	case procThreadEnd:
-		if stream := f.u32(); !f.short {
-			p.threadEnds = append(p.threadEnds, threadEnd{stream, time})
+	case wire.ThreadEndRecord:
+		var r wire.ThreadEnd
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.threadEnds = append(p.threadEnds, threadEnd{r.Stream, time})
 		}
-	case procEnd:
+	case wire.EndRecord:
 		p.ended, p.hasEnded = time, true
-	case procFork:
-		p.note("the process forked; the child has pid %d and a log of its own", f.u32())
-	case procExec:
-		p.note("the process became another program: %s", printable(f.str()))
+	case wire.ForkRecord:
+		var r wire.Fork
+		err = wire.ParseBody(body, &r)
+		p.note("the process forked; the child has pid %d and a log of its own", r.Child)
+	case wire.ExecRecord:
+		var r wire.Exec
+		err = wire.ParseBody(body, &r)
+		p.note("the process became another program: %s", printable(r.Path))
 		p.ended, p.hasEnded = time, true
-	case procSwitch:
+	case wire.SwitchRecord:
+		var r wire.Switching
+		err = wire.ParseBody(body, &r)
 		word := "off"
-		if f.u32() != 0 {
+		if r.On != 0 {
 			// Also after an exec that failed.
 			word, p.hasEnded = "on", false
 		}
-		f.u32()
-		p.note("recording was switched %s: %s", word, printable(f.str()))
-	case procOverhead:
-		o := overhead{f.u32(), f.u32(), f.u32(), f.u32(), f.u32()}
-		if !f.short {
-			p.overhead = &o
+		p.note("recording was switched %s: %s", word, printable(r.Why))
+	case wire.OverheadRecord:
+		var r wire.Overhead
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.overhead = &r
 		}
-	case procLost:
-		stream, _, n := f.u32(), f.u32(), f.u64()
-		why := f.str()
-		if n = min(n, maxTime); !f.short {
+	case wire.LostRecord:
+		var r wire.LostEvents
+		if err = wire.ParseBody(body, &r); err == nil {
+			n := min(r.Events, maxTime)
 			p.lost += int64(n)
-			p.note("%d events of stream %d were lost: %s", n, stream, printable(why))
+			p.note("%d events of stream %d were lost: %s", n, r.Stream, printable(r.Why))
 		}
-	case procSetting:
-		name, value := f.str(), f.str()
+	case wire.SettingRecord:
+		var r wire.Setting
+		err = wire.ParseBody(body, &r)
 		switch {
-		case f.short:
-		case name == "way":
-			p.way(value)
+		case err != nil:
+		case r.Name == "way":
+			p.way(r.Value)
 		default:
-			p.note("setting %s = %s", printable(name), printable(value))
+			p.note("setting %s = %s", printable(r.Name), printable(r.Value))
 		}
+	}
+	return err
+}
+
+// unload ends the life of a module.
+func (p *process) unload(time uint64, number uint32) {
+	i, ok := p.byNumber[number]
+	if !ok {
+		p.note("module %d was unloaded and never loaded", number)
+		return
+	}
+	if l := &p.loads[i]; time < l.unloaded {
+		l.unloaded = max(time, l.loaded)
+		p.unloads++
 	}
 }
 
@@ -336,19 +276,9 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-func (p *process) load(time uint64, f *fields) {
-	l := load{number: f.u32(), flags: f.u32(), loaded: time, unloaded: maxTime}
-	l.module.Base, l.module.Size = f.u64(), f.u64()
-	l.bias = f.u64()
-	stamp, image := f.u32(), f.u32()
-	f.u64()
-	f.u64()
-	l.module.Path = f.str()
-	identity := f.str()
-	f.str()
-	if f.short {
-		return
-	}
+func (p *process) load(time uint64, r *wire.Load) {
+	l := load{number: r.Module, flags: r.Flags, bias: uint64(r.Bias), loaded: time, unloaded: maxTime}
+	l.module.Base, l.module.Size, l.module.Path = uint64(r.Base), uint64(r.Size), r.Path
 	if len(p.loads) == maxModules {
 		p.note("more than %d modules were loaded; the rest is left out", maxModules)
 		return
@@ -356,11 +286,11 @@ func (p *process) load(time uint64, f *fields) {
 	if l.module.Size > ^l.module.Base {
 		l.module.Size = ^l.module.Base
 	}
-	id, ok := parseIdentity(identity)
+	id, ok := parseIdentity(r.Identity)
 	if !ok {
-		p.note("%s: %q is not an identity", printable(l.module.Path), printable(identity))
+		p.note("%s: %q is not an identity", printable(l.module.Path), printable(r.Identity))
 	}
-	id.Timestamp, id.ImageSize = stamp, image
+	id.Timestamp, id.ImageSize = r.Timestamp, r.ImageSize
 	l.module.Identity = id
 	if _, ok := p.byNumber[l.number]; ok {
 		p.note("module %d was loaded twice", l.number)

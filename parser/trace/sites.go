@@ -7,18 +7,19 @@ import (
 	"fmt"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // CallSite implements [parser.CallSiter].
 func (l *Log) CallSite(record int64) (address uint64, space uint16, ok bool, err error) {
 	v := l.view.Load()
-	if v.header.Flags&FlagSites == 0 {
+	if v.header.Flags&wire.FlagSites == 0 {
 		return 0, 0, false, nil
 	}
 	c := l.cursor(v, record)
 	s, ordinal, err := c.find(record)
 	if err == nil {
-		d := newDecoder(c.r, longestFixed*4)
+		d := newDecoder(c.r, wire.LongestFixed*4)
 		address, space, ok, err = d.site(s, v.epochs.times, ordinal)
 	}
 	if err != nil {
@@ -50,21 +51,20 @@ func (d *decoder) site(s *stream, epochs []uint64, ordinal int64) (address uint6
 			ok = false
 		}
 		first := binary.LittleEndian.Uint16(b)
-		typ, words := first>>2&63, first>>8
+		typ, words := wire.TypeOf(first), first>>8
 		switch {
-		case isEvent(first):
+		case wire.IsEvent(first):
 			// A leave has none, whatever stands before it.
-			enter := first&3 == 2 || first&3 == 0 && (typ == recEnter || typ == recEnter+1)
 			// The modules may be others by its time.
 			if n, err := d.read(dst[:1]); err != nil || n == 0 {
 				return 0, 0, false, cmp.Or(err, errChanged)
 			}
-			return address, d.space(1), ok && enter, nil
-		case typ == recSite && words == 3:
-			v := binary.LittleEndian.Uint32(b[2:])
-			w := &d.windows[v&7]
-			address, ok = w.base+uint64(v>>(32-offsetBits)), w.set
-		case typ == recSite && words == 5:
+			return address, d.space(wire.Return), ok && wire.IsEnter(first), nil
+		case typ == wire.Site && words == 3:
+			i, offset := wire.Windowed(binary.LittleEndian.Uint32(b[2:]))
+			w := &d.windows[i]
+			address, ok = w.base+offset, w.set
+		case typ == wire.Site && words == 5:
 			address, ok = binary.LittleEndian.Uint64(b[2:]), true
 		}
 		_, err = d.other(nil, 0)

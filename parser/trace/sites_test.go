@@ -11,6 +11,7 @@ import (
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
+	"logparser/parser/trace/wire"
 )
 
 // sites says for each record where it was called from, "-" for nothing.
@@ -74,7 +75,7 @@ enter @2000 w0 0x10
 	}
 	// The second space of each epoch is that of return addresses.
 	want := "- 0x7fff00000020/1 0x400077/1 0x123456789abc/3 - - - 0x500099/3 -"
-	if got := sites(t, load(trace.FlagSites)); got != want {
+	if got := sites(t, load(wire.FlagSites)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if got := sites(t, load(0)); strings.Trim(got, "- ") != "" {
@@ -86,7 +87,7 @@ enter @2000 w0 0x10
 func TestCallSitesFar(t *testing.T) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
-	w.Header.Flags = trace.FlagSites
+	w.Header.Flags = wire.FlagSites
 	th := w.Thread(1, 0, 7)
 	th.Full = true
 	r := rand.New(rand.NewPCG(5, 5))
@@ -121,7 +122,7 @@ func TestCallSitesFar(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 16))
 		b := bytes.Clone(m.Bytes)
 		for range 16 {
-			b[trace.HeaderSize+r.IntN(len(b)-trace.HeaderSize)] = byte(r.Uint32())
+			b[wire.HeaderSize+r.IntN(len(b)-wire.HeaderSize)] = byte(r.Uint32())
 		}
 		log := open(t, &tracetest.Memory{Bytes: b})
 		for range 30 {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // Stacks of coroutines.
@@ -102,7 +103,7 @@ func (l *Log) HasStacks() bool {
 // numberStrands numbers what scanning has found, in an order that is the same at each
 // opening, and notes whether events are missing, which is seen at a time in units.
 func (w *walker) numberStrands(at uint64) {
-	loss := w.head.Flags&FlagRing != 0 || w.damageBytes > 0 || len(w.damage) > 0
+	loss := w.head.Flags&wire.FlagRing != 0 || w.damageBytes > 0 || len(w.damage) > 0
 	for _, s := range w.all {
 		w.strands.add(strand{uint32(s.thread), 0})
 		for _, k := range s.stackNumbers[s.numbered:] {
@@ -227,12 +228,12 @@ const maxDescribed = 1 << 16
 func (d *decoder) describe(offset, head, length int64) error {
 	le := binary.LittleEndian
 	b := d.buf[d.p:]
-	flags, depth, k := le.Uint16(b[head:]), le.Uint32(b[head+2:]), int64(le.Uint32(b[head+6:]))
-	times := flags&stackTimes != 0
-	if k*8 > length-head-10 || times && k*16 > length-head-10 {
+	info := wire.ParseStack(b[head:])
+	if info.Size() > length-head-wire.StackHead {
 		return d.bad(errLength)
 	}
-	at := offset + head + 10
+	times, k := info.Flags&wire.StackTimes != 0, int64(info.Calls)
+	at := offset + head + wire.StackHead
 	skip := max(k-maxDescribed, 0)
 	frames := d.frames[:0]
 	var block, when [512 * 8]byte
@@ -260,8 +261,8 @@ func (d *decoder) describe(offset, head, length int64) error {
 		}
 	}
 	d.frames, d.base, d.deep = frames, 0, nil
-	if stated := flags&stackStated != 0; stated || d.time >= d.s.strands.lossFrom.Load() {
-		d.restate(depth - min(depth, uint32(k-skip)))
+	if stated := info.Flags&wire.StackStated != 0; stated || d.time >= d.s.strands.lossFrom.Load() {
+		d.restate(info.Depth - min(info.Depth, uint32(k-skip)))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 )
 
 // sampleEvery is how many events of a stream lie between two samples.
@@ -28,7 +29,7 @@ type chunk struct {
 }
 
 // end is the offset of the end of the chunk's records.
-func (c *chunk) end() int64 { return c.offset + ChunkHeaderSize + int64(c.used) }
+func (c *chunk) end() int64 { return c.offset + wire.ChunkHeaderSize + int64(c.used) }
 
 // A sample is the state of a decoder before every sampleEvery-th event. It
 // refers to the stream's nodes, odd leaves and windows.
@@ -74,7 +75,7 @@ type stream struct {
 	count       int64
 	first, last uint64 // times of the first and the last event
 	samples     []sample
-	windows     [][windows]window
+	windows     [][wire.Windows]window
 	nodes       []node
 	odd         []oddLeave
 	// stacks has what STACK records say that is new.

@@ -57,6 +57,7 @@ import (
 	"logparser/filemap"
 	"logparser/modules"
 	"logparser/parser"
+	"logparser/parser/trace/wire"
 	"logparser/timeparse"
 )
 
@@ -87,11 +88,11 @@ var Format = parser.Format{
 // Detect judges the first bytes of a file: the magic is certain, and so nearly
 // is a chunk where the first one should be.
 func Detect(head []byte, size int64) int {
-	if len(head) >= len(fileMagic) && string(head[:len(fileMagic)]) == fileMagic {
+	if len(head) >= len(wire.FileMagic) && string(head[:len(wire.FileMagic)]) == wire.FileMagic {
 		return 100
 	}
-	if len(head) >= HeaderSize+ChunkHeaderSize {
-		if _, err := ParseChunkHeader(head[HeaderSize:], Granularity); err == nil {
+	if len(head) >= wire.HeaderSize+wire.ChunkHeaderSize {
+		if _, err := wire.ParseChunkHeader(head[wire.HeaderSize:], wire.Granularity); err == nil {
 			return 95
 		}
 	}
@@ -119,12 +120,12 @@ type Log struct {
 // A view is what is known of a log at a time. It is immutable.
 type view struct {
 	info     parser.Info
-	header   Header
+	header   wire.Header
 	clock    *clock
 	wall     timeparse.Clock
 	epochs   *epochs
 	names    map[uint32]string
-	overhead *overhead
+	overhead *wire.Overhead
 	program  string // path of its executable
 	index    *index
 	ends     *ends
@@ -252,7 +253,7 @@ func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
-			buffer := int(min(scanBuffer, max(size, longestFixed*4)))
+			buffer := int(min(scanBuffer, max(size, wire.LongestFixed*4)))
 			d, probe := newDecoder(l.r, buffer), newDecoder(l.r, buffer)
 			dst := make([]parser.Event, sampleEvery)
 			for {
@@ -328,21 +329,21 @@ func (g *growth) describe(v *view) {
 		note("recorder %s", printable(p.recorder))
 	}
 	switch v.header.State {
-	case StateRecording:
+	case wire.StateRecording:
 		note("the recording did not end in order: the program still runs or was killed")
-	case StateDiskFull:
+	case wire.StateDiskFull:
 		note("the recording stopped because the disk was full")
-	case StateFailed:
+	case wire.StateFailed:
 		note("the recording stopped with an error")
 	}
-	if v.header.Flags&FlagRing != 0 {
+	if v.header.Flags&wire.FlagRing != 0 {
 		note("a ring: each thread keeps its last %d bytes", v.header.Ring)
 	}
 	if len(p.ways) > 0 {
 		note("recorded by %s", strings.Join(p.ways, ", "))
 	}
-	if v.header.Flags&FlagSnapshot != 0 {
-		if v.header.Flags&FlagRing != 0 {
+	if v.header.Flags&wire.FlagSnapshot != 0 {
+		if v.header.Flags&wire.FlagRing != 0 {
 			note("a snapshot of a ring")
 		} else {
 			note("a copy that was made while the program ran")
@@ -362,7 +363,7 @@ func (g *growth) describe(v *view) {
 	}
 	if o := p.overhead; o != nil {
 		note("an enter costs %.1f ns and a leave %.1f ns to record",
-			float64(o.enterBefore)/1e3+float64(o.enterAfter)/1e3, float64(o.leaveBefore)/1e3+float64(o.leaveAfter)/1e3)
+			float64(o.EnterBefore)/1e3+float64(o.EnterAfter)/1e3, float64(o.LeaveBefore)/1e3+float64(o.LeaveAfter)/1e3)
 	}
 	if n := len(v.epochs.times); n > 0 {
 		note("modules were replaced by others at their addresses %d times", n)
@@ -384,7 +385,7 @@ func (g *growth) describe(v *view) {
 func (l *Log) Info() *parser.Info { return &l.view.Load().info }
 
 // Header returns the file's header.
-func (l *Log) Header() Header { return l.view.Load().header }
+func (l *Log) Header() wire.Header { return l.view.Load().header }
 
 // Modules returns the modules for look-ups: those that were never replaced by
 // another at their addresses seem to live from beginning to end.
@@ -419,8 +420,8 @@ func (l *Log) Overhead(int) (parser.Overhead, bool) {
 	if o == nil {
 		return parser.Overhead{}, false
 	}
-	return parser.Overhead{EnterBefore: int64(o.enterBefore), EnterAfter: int64(o.enterAfter),
-		LeaveBefore: int64(o.leaveBefore), LeaveAfter: int64(o.leaveAfter)}, true
+	return parser.Overhead{EnterBefore: int64(o.EnterBefore), EnterAfter: int64(o.EnterAfter),
+		LeaveBefore: int64(o.LeaveBefore), LeaveAfter: int64(o.LeaveAfter)}, true
 }
 
 // Close closes the file.

@@ -5,23 +5,22 @@ package tracetest
 import (
 	"encoding/binary"
 	"io"
-	"math"
 	"slices"
 
-	"logparser/parser/trace"
+	"logparser/parser/trace/wire"
 )
 
 // Kinds of addresses in a trace.
 const (
-	Entry  = 0
-	Return = 1
+	Entry  = wire.Entry
+	Return = wire.Return
 )
 
 // A Writer writes a trace. Its methods are not safe for concurrent use. The
 // first error of the file is kept and returned by Close.
 type Writer struct {
 	// Header is written by Close; End is filled in.
-	Header trace.Header
+	Header wire.Header
 	// ChunkSize is the size of chunks made from now on, in bytes.
 	ChunkSize uint32
 	// Ring keeps that many of the latest chunks of each thread and level, 0
@@ -41,10 +40,10 @@ type Writer struct {
 // NewWriter begins a trace. f may be nil for a trace of which only the chunks'
 // number of bytes matters.
 func NewWriter(f io.WriterAt) *Writer {
-	w := &Writer{f: f, ChunkSize: 4096, end: trace.HeaderSize}
-	w.Header = trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity,
-		PointerSize: 8, System: 1, Machine: 62, PID: 4711, Begin: 1000, Rate: 1e9, Counter: 2, State: trace.StateEnded}
-	w.process = &Thread{w: w, kind: trace.ProcessChunk, on: &callStack{}}
+	w := &Writer{f: f, ChunkSize: 4096, end: wire.HeaderSize}
+	w.Header = wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity,
+		PointerSize: 8, System: 1, Machine: 62, PID: 4711, Begin: 1000, Rate: 1e9, Counter: 2, State: wire.StateEnded}
+	w.process = &Thread{w: w, kind: wire.ProcessChunk, on: &callStack{}}
 	w.stacks = make(map[uint32]*callStack)
 	return w
 }
@@ -57,39 +56,26 @@ func (w *Writer) write(b []byte, at int64) {
 
 // Record writes a record of the process; the body is padded.
 func (w *Writer) Record(typ uint16, time uint64, body []byte) {
-	for len(body)%8 != 0 {
-		body = append(body, 0)
-	}
-	b := binary.LittleEndian.AppendUint32(nil, uint32(16+len(body)))
-	b = binary.LittleEndian.AppendUint16(b, typ)
-	b = binary.LittleEndian.AppendUint16(b, 0)
-	b = binary.LittleEndian.AppendUint64(b, time)
-	w.process.append(append(b, body...), time)
+	w.process.append(wire.AppendProcess(nil, wire.ProcessType(typ), time, body), time)
 }
 
 // Clock writes a CLOCK record.
 func (w *Writer) Clock(time, ns uint64, wall int64, ahead int32) {
-	b := binary.LittleEndian.AppendUint64(nil, ns)
-	b = binary.LittleEndian.AppendUint64(b, uint64(wall))
-	b = binary.LittleEndian.AppendUint32(b, uint32(ahead))
-	w.Record(2, time, binary.LittleEndian.AppendUint32(b, 50))
+	w.body(wire.ClockRecord, time, wire.Clock{NS: ns, Wall: wall, Ahead: ahead, Uncertainty: 50})
 }
 
 // Load writes a LOAD record.
 func (w *Writer) Load(time uint64, module uint32, base, size uint64, path, identity string) {
-	le := binary.LittleEndian
-	b := le.AppendUint32(nil, module)
-	b = le.AppendUint32(b, 0)
-	b = le.AppendUint64(b, base)
-	b = le.AppendUint64(b, size)
-	b = le.AppendUint64(b, base)
-	b = append(b, make([]byte, 24)...)
-	w.Record(3, time, String(String(String(b, path), identity), ""))
+	w.body(wire.LoadRecord, time, wire.Load{Module: module, Base: wire.VA(base), Size: wire.VA(size), Bias: wire.VA(base), Path: path, Identity: identity})
 }
 
 // Unload writes an UNLOAD record.
 func (w *Writer) Unload(time uint64, module uint32) {
-	w.Record(4, time, binary.LittleEndian.AppendUint32(nil, module))
+	w.body(wire.UnloadRecord, time, wire.Unload{Module: module})
+}
+
+func (w *Writer) body(t wire.ProcessType, time uint64, body any) {
+	w.Record(uint16(t), time, wire.AppendBody(nil, body))
 }
 
 // String appends a string of a process record.
@@ -102,13 +88,13 @@ func String(b []byte, s string) []byte {
 func (w *Writer) Sync() error {
 	for _, t := range append(slices.Clone(w.threads), w.process) {
 		if len(t.buf) > 0 {
-			t.chunk.Used = uint32(len(t.buf)) - trace.ChunkHeaderSize
+			t.chunk.Used = uint32(len(t.buf)) - wire.ChunkHeaderSize
 			t.chunk.State = 0
 			t.chunk.Append(t.buf[:0])
 			w.write(t.buf[:t.chunk.Size], t.at)
 		}
 	}
-	w.header(trace.StateRecording)
+	w.header(wire.StateRecording)
 	return w.err
 }
 
@@ -144,7 +130,7 @@ type Thread struct {
 
 	sequence uint32
 	buf      []byte
-	chunk    trace.ChunkHeader
+	chunk    wire.ChunkHeader
 	at       int64
 	places   []int64
 	time     uint64
@@ -171,7 +157,7 @@ type call struct {
 
 // Thread begins a stream.
 func (w *Writer) Thread(number uint32, level uint8, id uint64) *Thread {
-	t := &Thread{w: w, kind: trace.EventsChunk, Number: number, Level: level, ID: id, Full: w.Full, own: &callStack{}}
+	t := &Thread{w: w, kind: wire.EventsChunk, Number: number, Level: level, ID: id, Full: w.Full, own: &callStack{}}
 	t.on, t.own.in = t.own, t
 	w.threads = append(w.threads, t)
 	return t
@@ -191,14 +177,14 @@ func (t *Thread) room(n int, time uint64) {
 }
 
 func (t *Thread) begin(size int, time uint64) {
-	t.chunk = trace.ChunkHeader{Size: uint32(size), Kind: t.kind, Level: t.Level, Stream: t.Number,
+	t.chunk = wire.ChunkHeader{Size: uint32(size), Kind: t.kind, Level: t.Level, Stream: t.Number,
 		Sequence: t.sequence, Lost: t.Lost, Thread: t.ID, Base: time}
 	t.sequence++
 	t.Lost = 0
 	t.time = time
 	t.set = [8]bool{}
 	t.at = t.w.end
-	if r := t.w.Ring; r > 0 && t.kind == trace.EventsChunk {
+	if r := t.w.Ring; r > 0 && t.kind == wire.EventsChunk {
 		// The oldest chunk's place is used again where it has that size.
 		if len(t.places) == r {
 			t.at, t.places = t.places[0], t.places[1:]
@@ -211,13 +197,13 @@ func (t *Thread) begin(size int, time uint64) {
 	if cap(t.buf) < size {
 		t.buf = make([]byte, 0, size)
 	}
-	t.buf = t.buf[:trace.ChunkHeaderSize]
+	t.buf = t.buf[:wire.ChunkHeaderSize]
 	t.told = make(map[*callStack]bool)
 	if t.on.number != 0 {
-		t.buf = appendSwitch(t.buf, 0, t.on.number)
+		t.buf = wire.AppendSwitch(t.buf, 0, t.on.number)
 	}
 	if !t.NoStack {
-		t.tell((size - trace.ChunkHeaderSize) / 128)
+		t.tell((size - wire.ChunkHeaderSize) / 128)
 	}
 }
 
@@ -227,26 +213,11 @@ func (t *Thread) tell(most int) {
 	if len(t.on.open) == 0 {
 		return
 	}
-	k := min(len(t.on.open), most)
-	le := binary.LittleEndian
-	b := le.AppendUint16(t.buf, 9<<2)
-	b = le.AppendUint32(b, uint32(16+16*k))
-	b = le.AppendUint16(b, 1)
-	b = le.AppendUint32(b, uint32(len(t.on.open)))
-	b = le.AppendUint32(b, uint32(k))
-	for _, c := range t.on.open[len(t.on.open)-k:] {
-		b = le.AppendUint64(b, c.address<<1|uint64(c.kind))
+	var calls, times []uint64
+	for _, c := range t.on.open[len(t.on.open)-min(len(t.on.open), most):] {
+		calls, times = append(calls, wire.Call(c.address, c.kind)), append(times, c.time)
 	}
-	for _, c := range t.on.open[len(t.on.open)-k:] {
-		b = le.AppendUint64(b, c.time)
-	}
-	t.buf = b
-}
-
-func appendSwitch(b []byte, delta uint64, number uint32) []byte {
-	le := binary.LittleEndian
-	b = le.AppendUint16(b, 48<<2|4<<8)
-	return le.AppendUint32(le.AppendUint16(b, uint16(delta)), number)
+	t.buf = wire.AppendStack(t.buf, wire.StackTimes, uint32(len(t.on.open)), calls, times)
 }
 
 // Switch writes that the events from now on are on a stack, 0 being the thread's own.
@@ -259,8 +230,8 @@ func (t *Thread) Switch(time uint64, number uint32) {
 		}
 	}
 	t.room(64+16*len(s.open), time)
-	d := t.delta(8, time, math.MaxUint16)
-	t.buf = appendSwitch(t.buf, d, number)
+	d := t.delta(8, time, wire.MaxWordDelta)
+	t.buf = wire.AppendSwitch(t.buf, d, number)
 	if t.on = s; !t.told[s] || s.in != t {
 		t.tell(len(s.open))
 	}
@@ -270,8 +241,7 @@ func (t *Thread) Switch(time uint64, number uint32) {
 // Left writes that the n innermost calls were left without a leave.
 func (t *Thread) Left(n int) {
 	t.room(64, t.time)
-	le := binary.LittleEndian
-	t.buf = le.AppendUint32(le.AppendUint16(t.buf, 49<<2|3<<8), uint32(n))
+	t.buf = wire.AppendLeft(t.buf, uint32(n))
 	t.on.open = t.on.open[:max(len(t.on.open)-n, 0)]
 }
 
@@ -279,7 +249,7 @@ func (t *Thread) flush(state uint32) {
 	if t.buf == nil {
 		return
 	}
-	t.chunk.Used = uint32(len(t.buf)) - trace.ChunkHeaderSize
+	t.chunk.Used = uint32(len(t.buf)) - wire.ChunkHeaderSize
 	t.chunk.Last, t.chunk.State = t.time, state
 	t.chunk.Append(t.buf[:0])
 	t.w.write(t.buf[:t.chunk.Size], t.at)
@@ -308,26 +278,18 @@ func (t *Thread) Raw(b []byte) { t.append(b, t.time) }
 // record, which is at most most: TIME records have passed the rest.
 func (t *Thread) delta(n int, time, most uint64) uint64 {
 	t.room(n+12+10, time)
-	le := binary.LittleEndian
 	d := time - t.time
 	t.time = time
 	if d <= most {
 		return d
 	}
-	switch v := d >> 15; {
-	case v <= math.MaxUint16:
-		t.buf = le.AppendUint16(le.AppendUint16(t.buf, 1<<2|2<<8), uint16(v))
-	case v < 1<<48:
-		t.buf = le.AppendUint32(le.AppendUint16(le.AppendUint16(t.buf, 1<<2|4<<8), uint16(v)), uint32(v>>16))
-	default:
-		t.buf = le.AppendUint64(le.AppendUint16(t.buf, 1<<2|5<<8), v)
-	}
-	return d & (1<<15 - 1)
+	t.buf = wire.AppendTime(t.buf, d>>wire.TimeShift)
+	return d & (1<<wire.TimeShift - 1)
 }
 
 // window returns the window of an address; it sets one if there is none.
 func (t *Thread) window(address uint64, kind int) int {
-	base := address&^(1<<27-1) | uint64(kind)
+	base := address&^(1<<wire.OffsetBits-1) | uint64(kind)
 	for i := range t.bases {
 		if t.set[i] && t.bases[i] == base {
 			return i
@@ -336,44 +298,32 @@ func (t *Thread) window(address uint64, kind int) int {
 	i := t.next
 	t.next = (t.next + 1) % 8
 	t.bases[i], t.set[i] = base, true
-	le := binary.LittleEndian
-	b := le.AppendUint16(t.buf, 2<<2|6<<8)
-	b = le.AppendUint16(b, uint16(i|kind<<3))
-	t.buf = le.AppendUint64(b, base&^1)
+	t.buf = wire.AppendWindow(t.buf, i, kind, base&^1)
 	return i
 }
 
 // Enter writes an enter.
 func (t *Thread) Enter(time, address uint64, kind int) {
-	le := binary.LittleEndian
 	if t.Full {
-		t.long(3, time, address, kind)
+		d := t.delta(16, time, wire.MaxDelta)
+		t.buf = wire.AppendEnter(t.buf, d, kind, address)
 	} else {
-		d := t.delta(6, time, math.MaxUint16)
+		d := t.delta(wire.ShortEnterSize, time, wire.MaxWordDelta)
 		w := t.window(address, kind)
-		v := 2 | uint64(w)<<2 | address&(1<<27-1)<<5 | d<<32
-		t.buf = le.AppendUint16(le.AppendUint32(t.buf, uint32(v)), uint16(v>>32))
+		t.buf = wire.AppendShortEnter(t.buf, d, wire.Offset(w, address))
 	}
 	t.on.open = append(t.on.open, call{address, time, kind})
-}
-
-// long writes an enter or leave with a whole address.
-func (t *Thread) long(typ int, time, address uint64, kind int) {
-	d := t.delta(16, time, 1<<48-1)
-	le := binary.LittleEndian
-	t.buf = le.AppendUint16(t.buf, uint16(typ+kind)<<2|8<<8)
-	t.buf = le.AppendUint32(le.AppendUint16(t.buf, uint16(d)), uint32(d>>16))
-	t.buf = le.AppendUint64(t.buf, address)
 }
 
 // Leave writes a leave of the top call.
 func (t *Thread) Leave(time uint64) {
 	if t.Full && len(t.on.open) > 0 {
 		c := t.on.open[len(t.on.open)-1]
-		t.long(5, time, c.address, c.kind)
+		d := t.delta(16, time, wire.MaxDelta)
+		t.buf = wire.AppendLeave(t.buf, d, c.kind, c.address)
 	} else {
-		d := t.delta(2, time, 1<<15-1)
-		t.buf = binary.LittleEndian.AppendUint16(t.buf, uint16(1|d<<1))
+		d := t.delta(wire.ShortLeaveSize, time, wire.MaxShortDelta)
+		t.buf = wire.AppendShortLeave(t.buf, d)
 	}
 	if n := len(t.on.open); n > 0 {
 		t.on.open = t.on.open[:n-1]
@@ -382,50 +332,32 @@ func (t *Thread) Leave(time uint64) {
 
 // Mark writes a mark of at most 65,535 bytes.
 func (t *Thread) Mark(time uint64, text string) {
-	t.text(10, time, binary.LittleEndian.AppendUint16(nil, uint16(len(text))), text)
+	d := t.delta(len(text)+12, time, wire.MaxWordDelta)
+	t.buf = wire.AppendMark(t.buf, d, text)
 }
 
 // Site writes where the enter is called from that comes next, at a time.
 func (t *Thread) Site(time, address uint64) {
 	// The enter is to lie in the same chunk.
 	t.room(64, time)
-	le := binary.LittleEndian
-	t.buf = le.AppendUint64(le.AppendUint16(t.buf, 8<<2|5<<8), address)
+	t.buf = wire.AppendSite(t.buf, address)
 }
 
 // Counter writes the value of a counter, whose name has at most 255 bytes; form
 // is 0 for an int64, 1 for a uint64 and 2 for the bits of a float64.
 func (t *Thread) Counter(time uint64, form uint8, bits uint64, name string) {
-	t.text(11, time, binary.LittleEndian.AppendUint64([]byte{form, uint8(len(name))}, bits), name)
-}
-
-// text writes a record with a delta, a head and a text.
-func (t *Thread) text(typ int, time uint64, head []byte, text string) {
-	le := binary.LittleEndian
-	length := (4 + len(head) + len(text) + 1) &^ 1
-	d := t.delta(length+4, time, math.MaxUint16)
-	if length/2 <= math.MaxUint8 {
-		t.buf = le.AppendUint16(t.buf, uint16(typ<<2|length/2<<8))
-	} else {
-		t.buf = le.AppendUint32(le.AppendUint16(t.buf, uint16(typ<<2)), uint32(length+4))
-	}
-	t.buf = append(append(le.AppendUint16(t.buf, uint16(d)), head...), text...)
-	if len(text)%2 != 0 {
-		t.buf = append(t.buf, 0)
-	}
+	d := t.delta(len(name)+20, time, wire.MaxWordDelta)
+	t.buf = wire.AppendCounter(t.buf, d, form, bits, name)
 }
 
 // LeaveAddress writes a leave with an address.
 func (t *Thread) LeaveAddress(time, address uint64, kind int) {
-	le := binary.LittleEndian
 	if t.Full {
-		t.long(5, time, address, kind)
+		d := t.delta(16, time, wire.MaxDelta)
+		t.buf = wire.AppendLeave(t.buf, d, kind, address)
 	} else {
-		d := t.delta(8, time, math.MaxUint16)
-		w := t.window(address, kind)
-		t.buf = le.AppendUint16(t.buf, 7<<2|4<<8)
-		t.buf = le.AppendUint16(t.buf, uint16(d))
-		t.buf = le.AppendUint32(t.buf, uint32(w)|uint32(address)<<5)
+		d := t.delta(8, time, wire.MaxWordDelta)
+		t.buf = wire.AppendLeaveWindowed(t.buf, d, wire.Offset(t.window(address, kind), address))
 	}
 	for i := len(t.on.open) - 1; i >= 0; i-- {
 		if t.on.open[i].address == address && t.on.open[i].kind == kind {

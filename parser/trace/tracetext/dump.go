@@ -4,23 +4,22 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
 
-	"logparser/parser/trace"
+	"logparser/parser/trace/wire"
 )
 
 // Dump writes the trace of size bytes that r reads as text. Places that are no
 // chunks are said in comments.
 func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	head := make([]byte, min(size, trace.HeaderSize))
+	head := make([]byte, min(size, wire.HeaderSize))
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return err
 	}
-	h, err := trace.ParseHeader(head)
+	h, err := wire.ParseHeader(head)
 	if err != nil {
 		return fmt.Errorf("the header: %w", err)
 	}
@@ -32,28 +31,28 @@ func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 		h.Major, h.Minor, h.Size, h.Granularity, h.Flags, h.PointerSize, h.System, h.Machine, h.PID, h.Started,
 		h.Begin, h.Rate, h.Shift, h.Counter, h.MinDuration, h.Ring, h.State, h.End, size)
 	expected := int64(h.Size)
-	var chunk [trace.ChunkHeaderSize]byte
+	var chunk [wire.ChunkHeaderSize]byte
 	var body []byte
-	for at := int64(h.Size); at+trace.ChunkHeaderSize <= size; {
+	for at := int64(h.Size); at+wire.ChunkHeaderSize <= size; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if _, err := r.ReadAt(chunk[:], at); err != nil {
 			return fmt.Errorf("offset %d: %w", at, err)
 		}
-		c, err := trace.ParseChunkHeader(chunk[:], h.Granularity)
+		c, err := wire.ParseChunkHeader(chunk[:], h.Granularity)
 		if err != nil {
-			if chunk != [trace.ChunkHeaderSize]byte{} {
+			if chunk != [wire.ChunkHeaderSize]byte{} {
 				fmt.Fprintf(out, "# offset %d: no chunk: %v\n", at, err)
 			}
 			at = (at/int64(h.Granularity) + 1) * int64(h.Granularity)
 			continue
 		}
-		used := min(int64(c.Used), int64(c.Size)-trace.ChunkHeaderSize, size-at-trace.ChunkHeaderSize)
+		used := min(int64(c.Used), int64(c.Size)-wire.ChunkHeaderSize, size-at-wire.ChunkHeaderSize)
 		if used < int64(c.Used) {
 			fmt.Fprintf(out, "# the chunk says that it uses %d bytes\n", c.Used)
 		}
-		name := map[uint8]string{trace.ProcessChunk: "process", trace.EventsChunk: "events"}[c.Kind]
+		name := map[uint8]string{wire.ProcessChunk: "process", wire.EventsChunk: "events"}[c.Kind]
 		if name == "" {
 			name = fmt.Sprintf("kind=%d", c.Kind)
 		}
@@ -67,14 +66,14 @@ func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 			body = make([]byte, used)
 		}
 		body = body[:used]
-		if n, err := r.ReadAt(body, at+trace.ChunkHeaderSize); int64(n) < used {
-			return fmt.Errorf("offset %d: %w", at+trace.ChunkHeaderSize+int64(n), err)
+		if n, err := r.ReadAt(body, at+wire.ChunkHeaderSize); int64(n) < used {
+			return fmt.Errorf("offset %d: %w", at+wire.ChunkHeaderSize+int64(n), err)
 		}
 		switch c.Kind {
-		case trace.ProcessChunk:
+		case wire.ProcessChunk:
 			dumpRecords(out, body, processLength, func(b []byte, _ int) string { return dumpProcess(b) }, "process")
-		case trace.EventsChunk:
-			dumpRecords(out, body, eventLength, dumpEvent, "events")
+		case wire.EventsChunk:
+			dumpRecords(out, body, wire.Length, dumpEvent, "events")
 		default:
 			dumpRecords(out, body, func([]byte) (int, int) { return 0, 0 }, nil, "")
 		}
@@ -84,16 +83,16 @@ func Dump(ctx context.Context, w io.Writer, r io.ReaderAt, size int64) error {
 	return out.Flush()
 }
 
-// processLength is eventLength for process records.
+// processLength is [wire.Length] for process records.
 func processLength(b []byte) (length, head int) {
-	if len(b) < processHead {
+	if len(b) < wire.ProcessHead {
 		return 0, 0
 	}
-	n := binary.LittleEndian.Uint32(b)
-	if n < processHead || n%8 != 0 || uint64(n) > uint64(len(b)) {
+	n := wire.ParseProcess(b).Length
+	if n < wire.ProcessHead || n%8 != 0 || uint64(n) > uint64(len(b)) {
 		return 0, 0
 	}
-	return int(n), processHead
+	return int(n), wire.ProcessHead
 }
 
 // dumpRecords writes a line a record. What does not become the same bytes

@@ -5,28 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-)
 
-// Types of event records.
-const (
-	recTime      = 1
-	recWindow    = 2
-	recEnter     = 3
-	recLeave     = 5
-	recLeave7    = 7
-	recSite      = 8
-	recStack     = 9
-	recMark      = 10
-	recCounter   = 11
-	recArguments = 12
-	recResult    = 13
-	recLost      = 14
-	recSwitch    = 48
-	recLeft      = 49
-
-	offsetMask = 1<<27 - 1
+	"logparser/parser/trace/wire"
 )
 
 var (
@@ -34,53 +17,18 @@ var (
 	counters = [...]string{"i64", "u64", "f64"}
 )
 
-// eventLength returns the length in bytes of the record at the beginning of b,
-// and that of its head; 0 where it goes beyond b's end.
-func eventLength(b []byte) (length, head int) {
-	if len(b) < 2 {
-		return 0, 0
-	}
-	le := binary.LittleEndian
-	w := le.Uint16(b)
-	length, head = 2, 2
-	switch {
-	case w&1 != 0:
-	case w&2 != 0:
-		length = 6
-	case w == 0:
-		for length+2 <= len(b) && le.Uint16(b[length:]) == 0 {
-			length += 2
-		}
-	case w>>8 != 0:
-		length = int(w>>8) * 2
-	default:
-		if len(b) < 6 {
-			return 0, 0
-		}
-		n := le.Uint32(b[2:])
-		if n < 6 || n%2 != 0 || uint64(n) > uint64(len(b)) {
-			return 0, 0
-		}
-		length, head = int(n), 6
-	}
-	if length > len(b) {
-		return 0, 0
-	}
-	return length, head
-}
-
 // dumpEvent writes a record as a line, as far as it understands it; fields
 // that are not there read as zero.
 func dumpEvent(record []byte, head int) string {
 	le := binary.LittleEndian
-	w := le.Uint16(record)
+	first := le.Uint16(record)
 	switch {
-	case w&1 != 0:
-		return fmt.Sprintf("leave +%d", w>>1)
-	case w&2 != 0:
+	case wire.IsShortLeave(first):
+		return fmt.Sprintf("leave +%d", wire.LeaveDelta(uint64(first)))
+	case wire.IsShort(first):
 		v := uint64(le.Uint32(record)) | uint64(le.Uint16(record[4:]))<<32
-		return fmt.Sprintf("enter +%d w%d %#x", v>>32, v>>2&7, v>>5&offsetMask)
-	case w == 0:
+		return fmt.Sprintf("enter +%d w%d %#x", wire.EnterDelta(v), wire.EnterWindow(v), wire.EnterOffset(v))
+	case first == 0:
 		return fmt.Sprintf("padding %d", len(record)/2)
 	}
 	body := record[head:]
@@ -93,44 +41,48 @@ func dumpEvent(record []byte, head int) string {
 		return le.Uint64(v[:])
 	}
 	rest := func(from, to int) []byte { return body[min(from, len(body)):min(max(from, to), len(body))] }
-	switch typ := w >> 2 & 63; typ {
-	case recTime:
+	windowed := func(offset int) string {
+		w, o := wire.Windowed(uint32(at(offset, 4)))
+		return fmt.Sprintf("w%d %#x", w, o)
+	}
+	switch typ := wire.TypeOf(first); typ {
+	case wire.Time:
 		return fmt.Sprintf("time %d", at(0, min(len(body), 8)))
-	case recWindow:
+	case wire.Window:
 		return fmt.Sprintf("window w%d %s %#x", at(0, 2)&7, kinds[at(0, 2)>>3&1], at(2, 8))
-	case recEnter, recEnter + 1:
-		return fmt.Sprintf("enter +%d %s %#x", at(0, 6), kinds[typ-recEnter], at(6, 8))
-	case recLeave, recLeave + 1:
-		return fmt.Sprintf("leave +%d %s %#x", at(0, 6), kinds[typ-recLeave], at(6, 8))
-	case recLeave7:
-		return fmt.Sprintf("leave +%d w%d %#x", at(0, 2), at(2, 4)&7, at(2, 4)>>5)
-	case recSite:
+	case wire.Enter, wire.EnterReturn:
+		return fmt.Sprintf("enter +%d %s %#x", at(0, 6), kinds[typ-wire.Enter], at(6, 8))
+	case wire.Leave, wire.LeaveReturn:
+		return fmt.Sprintf("leave +%d %s %#x", at(0, 6), kinds[typ-wire.Leave], at(6, 8))
+	case wire.LeaveWindowed:
+		return fmt.Sprintf("leave +%d %s", at(0, 2), windowed(2))
+	case wire.Site:
 		if len(body) == 4 {
-			return fmt.Sprintf("site w%d %#x", at(0, 4)&7, at(0, 4)>>5)
+			return "site " + windowed(0)
 		}
 		return fmt.Sprintf("site %#x", at(0, 8))
-	case recStack:
+	case wire.Stack:
 		var s strings.Builder
-		times, k := at(0, 2)&1, int(at(6, 4))
+		times, k := at(0, 2)&wire.StackTimes, int(at(6, 4))
 		fmt.Fprintf(&s, "stack depth=%d times=%d", at(2, 4), times)
-		if at(0, 2)&2 != 0 {
+		if at(0, 2)&wire.StackStated != 0 {
 			s.WriteString(" stated=1")
 		}
 		for i := range min(k, len(body)/8) {
-			v := at(10+8*i, 8)
+			v := at(wire.StackHead+8*i, 8)
 			if v == 0 {
 				s.WriteString(" unknown")
 			} else {
 				fmt.Fprintf(&s, " %s:%#x", kinds[v&1], v>>1)
 			}
 			if times != 0 {
-				fmt.Fprintf(&s, "@%d", at(10+8*(k+i), 8))
+				fmt.Fprintf(&s, "@%d", at(wire.StackHead+8*(k+i), 8))
 			}
 		}
 		return s.String()
-	case recMark:
+	case wire.Mark:
 		return fmt.Sprintf("mark +%d %s", at(0, 2), strconv.Quote(string(rest(4, 4+int(at(2, 2))))))
-	case recCounter:
+	case wire.Counter:
 		v := at(4, 8)
 		var value string
 		form := at(2, 1)
@@ -144,15 +96,15 @@ func dumpEvent(record []byte, head int) string {
 			value = strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)
 		}
 		return fmt.Sprintf("counter +%d %s %s %s", at(0, 2), counters[form], value, strconv.Quote(string(rest(12, 12+int(at(3, 1))))))
-	case recArguments:
+	case wire.Arguments:
 		return fmt.Sprintf("arguments %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
-	case recResult:
+	case wire.Result:
 		return fmt.Sprintf("result %d %s", at(0, 2), hex.EncodeToString(rest(2, len(body))))
-	case recLost:
+	case wire.Lost:
 		return fmt.Sprintf("lost %d", at(0, 4))
-	case recSwitch:
+	case wire.Switch:
 		return fmt.Sprintf("switch +%d %d", at(0, 2), at(2, 4))
-	case recLeft:
+	case wire.Left:
 		return fmt.Sprintf("left %d", at(0, 4))
 	}
 	return ""
@@ -161,226 +113,198 @@ func dumpEvent(record []byte, head int) string {
 // isWindow reports whether a word is "w0" to "w7".
 func isWindow(w string) bool { return len(w) == 2 && w[0] == 'w' && w[1] >= '0' && w[1] <= '7' }
 
+// An eventLoader makes an event record of a line. now is the time before the
+// record, and behind it when the record was made.
+type eventLoader struct {
+	*line
+	b   []byte
+	now uint64
+}
+
 // loadEvent appends the record that a line says. now is the time before it;
 // the time after it is returned.
 func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
-	le := binary.LittleEndian
-	first := func(typ, words int) { b = le.AppendUint16(b, uint16(typ<<2|words<<8)) }
-	// delta takes a time and writes TIME for what is beyond most.
-	delta := func(most uint64) uint64 {
-		w := l.next("a time, + or @")
-		if l.err != nil {
-			return 0
-		}
-		var d uint64
-		switch w[0] {
-		case '+':
-			d = l.number(w[1:], "the time", 64)
-			if d > most {
-				l.fail("+%d does not fit this record; a time record must come before it", d)
-			}
-		case '@':
-			t := l.number(w[1:], "the time", 64)
-			if t < now {
-				l.fail("@%d is before %d", t, now)
-			}
-			if d = t - now; d > most {
-				b = appendTime(b, d>>15)
-				d &= 1<<15 - 1
-			}
-			now = t
-			return d
-		default:
-			l.fail("%q is not a time", w)
-		}
-		now += d
-		return d
-	}
-	kind := func() int {
-		switch w := l.next("entry or return"); w {
-		case "entry":
-			return 0
-		case "return":
-			return 1
-		default:
-			l.fail("%q is neither entry nor return", w)
-		}
-		return 0
-	}
-	windowed := func() uint32 {
-		w := l.next("a window")
-		if !isWindow(w) {
-			l.fail("%q is not a window", w)
-			return 0
-		}
-		offset := l.number(l.next("an offset"), "the offset", 27)
-		return uint32(w[1]-'0') | uint32(offset)<<5
-	}
-	whole := func() uint64 { return l.number(l.next("an address"), "the address", 64) }
-	u48 := func(v uint64) { b = le.AppendUint32(le.AppendUint16(b, uint16(v)), uint32(v>>16)) }
-	// long begins a record of any length, and done ends it.
-	var start int
-	long := func(typ, body int) {
-		start = len(b)
-		if n := 2 + body + body%2; n/2 <= 255 && typ != recStack {
-			first(typ, n/2)
-			return
-		}
-		first(typ, 0)
-		b = le.AppendUint32(b, uint32(6+body+body%2))
-	}
-	done := func() {
-		if (len(b)-start)%2 != 0 {
-			b = append(b, 0)
-		}
-	}
+	e := &eventLoader{l, b, now}
 	switch name {
 	case "enter", "leave":
-		hasWindow := len(l.plain) > 1 && isWindow(l.plain[1])
-		switch {
-		case name == "leave" && len(l.plain) == 1:
-			d := delta(1<<15 - 1)
-			b = le.AppendUint16(b, uint16(1|d<<1))
-		case name == "leave" && hasWindow:
-			d := delta(math.MaxUint16)
-			first(recLeave7, 4)
-			b = le.AppendUint32(le.AppendUint16(b, uint16(d)), windowed())
-		case hasWindow:
-			d := delta(math.MaxUint16)
-			v := windowed()
-			b = le.AppendUint32(b, 2|v&7<<2|v>>5<<5)
-			b = le.AppendUint16(b, uint16(d))
-		default:
-			typ := recEnter
-			if name == "leave" {
-				typ = recLeave
-			}
-			d := delta(1<<48 - 1)
-			first(typ+kind(), 8)
-			u48(d)
-			b = le.AppendUint64(b, whole())
-		}
+		e.call(name == "enter")
 	case "time":
-		v := l.number(l.next("a number"), "the time", 64)
-		b = appendTime(b, v)
-		now += v << 15
+		v := e.number(e.next("a number"), "the time", 64)
+		e.b = wire.AppendTime(e.b, v)
+		e.now += v << wire.TimeShift
 	case "window":
-		w := l.next("a window")
-		if !isWindow(w) {
-			l.fail("%q is not a window", w)
-			break
-		}
-		first(recWindow, 6)
-		b = le.AppendUint16(b, uint16(w[1]-'0')|uint16(kind())<<3)
-		b = le.AppendUint64(b, whole())
-	case "site":
-		if len(l.plain) > 0 && isWindow(l.plain[0]) {
-			first(recSite, 3)
-			b = le.AppendUint32(b, windowed())
+		if w := e.next("a window"); isWindow(w) {
+			kind := e.kind()
+			e.b = wire.AppendWindow(e.b, int(w[1]-'0'), kind, e.address())
 		} else {
-			first(recSite, 5)
-			b = le.AppendUint64(b, whole())
+			e.fail("%q is not a window", w)
+		}
+	case "site":
+		if len(e.plain) > 0 && isWindow(e.plain[0]) {
+			e.b = wire.AppendSiteWindowed(e.b, e.windowed())
+		} else {
+			e.b = wire.AppendSite(e.b, e.address())
 		}
 	case "stack":
-		k := len(l.plain)
-		depth := l.field("depth", 32, uint64(k))
-		times := l.field("times", 1, 0)
-		stated := l.field("stated", 1, 0)
-		long(recStack, 10+8*k*int(1+times))
-		b = le.AppendUint16(b, uint16(times|stated<<1))
-		b = le.AppendUint32(le.AppendUint32(b, uint32(depth)), uint32(k))
-		var entered []byte
-		for len(l.plain) > 0 {
-			call, time, _ := strings.Cut(l.next("a call"), "@")
-			if times != 0 {
-				entered = le.AppendUint64(entered, l.number(time, "the time of a call", 64))
-			}
-			if call == "unknown" {
-				b = le.AppendUint64(b, 0)
-				continue
-			}
-			word, address, _ := strings.Cut(call, ":")
-			l.plain = append([]string{word}, l.plain...)
-			n := kind()
-			b = le.AppendUint64(b, l.number(address, "the address", 63)<<1|uint64(n))
-		}
-		b = append(b, entered...)
+		e.stack()
 	case "mark":
-		d := delta(math.MaxUint16)
-		s := l.text(l.next("a text"), "the text")
+		d := e.delta(wire.MaxWordDelta)
+		s := e.text(e.next("a text"), "the text")
 		if len(s) > math.MaxUint16 {
-			l.fail("the text is too long")
+			e.fail("the text is too long")
 		}
-		long(recMark, 4+len(s))
-		b = append(le.AppendUint16(le.AppendUint16(b, uint16(d)), uint16(len(s))), s...)
-		done()
+		e.b = wire.AppendMark(e.b, d, s)
 	case "counter":
-		d := delta(math.MaxUint16)
-		form, value := l.next("i64, u64 or f64"), l.next("a value")
-		s := l.text(l.next("a name"), "the name")
-		if len(s) > math.MaxUint8 {
-			l.fail("the name is too long")
-		}
-		var v uint64
-		n := 0
-		switch form {
-		case "i64":
-			v = uint64(l.signed(value, "the value", 64))
-		case "u64":
-			n, v = 1, l.number(value, "the value", 64)
-		case "f64":
-			f, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				l.fail("%q is not a number", value)
-			}
-			n, v = 2, math.Float64bits(f)
-		default:
-			l.fail("%q is not i64, u64 or f64", form)
-		}
-		long(recCounter, 12+len(s))
-		b = append(le.AppendUint16(b, uint16(d)), byte(n), byte(len(s)))
-		b = append(le.AppendUint64(b, v), s...)
-		done()
-	case "arguments", "result":
-		typ := recArguments
-		if name == "result" {
-			typ = recResult
-		}
-		code := l.number(l.next("a code"), "the code", 16)
-		var bytes []byte
-		if len(l.plain) > 0 {
-			bytes = l.bytes(l.next("bytes"), "the bytes")
-		}
-		long(typ, 2+len(bytes))
-		b = append(le.AppendUint16(b, uint16(code)), bytes...)
-		done()
+		e.counter()
+	case "arguments":
+		e.values(wire.Arguments)
+	case "result":
+		e.values(wire.Result)
 	case "lost":
-		first(recLost, 3)
-		b = le.AppendUint32(b, uint32(l.number(l.next("a number"), "the events", 32)))
+		e.b = wire.AppendLost(e.b, uint32(e.number(e.next("a number"), "the events", 32)))
 	case "switch":
-		d := delta(math.MaxUint16)
-		first(recSwitch, 4)
-		b = le.AppendUint32(le.AppendUint16(b, uint16(d)), uint32(l.number(l.next("a number"), "the stack", 32)))
+		d := e.delta(wire.MaxWordDelta)
+		e.b = wire.AppendSwitch(e.b, d, uint32(e.number(e.next("a number"), "the stack", 32)))
 	case "left":
-		first(recLeft, 3)
-		b = le.AppendUint32(b, uint32(l.number(l.next("a number"), "the calls", 32)))
+		e.b = wire.AppendLeft(e.b, uint32(e.number(e.next("a number"), "the calls", 32)))
 	case "padding":
-		n := l.number(l.next("a number"), "the words", 24)
-		b = append(b, make([]byte, 2*n)...)
+		n := e.number(e.next("a number"), "the words", 24)
+		e.b = append(e.b, make([]byte, 2*n)...)
 	default:
-		l.fail("there is no event record %q", name)
+		e.fail("there is no event record %q", name)
 	}
-	return b, now
+	return e.b, e.now
 }
 
-func appendTime(b []byte, v uint64) []byte {
-	le := binary.LittleEndian
-	switch {
-	case v <= math.MaxUint16:
-		return le.AppendUint16(le.AppendUint16(b, recTime<<2|2<<8), uint16(v))
-	case v < 1<<48:
-		b = le.AppendUint16(le.AppendUint16(b, recTime<<2|4<<8), uint16(v))
-		return le.AppendUint32(b, uint32(v>>16))
+// delta takes a time and writes TIME for what is beyond most.
+func (e *eventLoader) delta(most uint64) uint64 {
+	w := e.next("a time, + or @")
+	if e.err != nil {
+		return 0
 	}
-	return le.AppendUint64(le.AppendUint16(b, recTime<<2|5<<8), v)
+	var d uint64
+	switch w[0] {
+	case '+':
+		d = e.number(w[1:], "the time", 64)
+		if d > most {
+			e.fail("+%d does not fit this record; a time record must come before it", d)
+		}
+	case '@':
+		t := e.number(w[1:], "the time", 64)
+		if t < e.now {
+			e.fail("@%d is before %d", t, e.now)
+		}
+		if d = t - e.now; d > most {
+			e.b = wire.AppendTime(e.b, d>>wire.TimeShift)
+			d &= 1<<wire.TimeShift - 1
+		}
+		e.now = t
+		return d
+	default:
+		e.fail("%q is not a time", w)
+	}
+	e.now += d
+	return d
+}
+
+func (e *eventLoader) kind() int {
+	switch w := e.next("entry or return"); w {
+	case "entry":
+		return wire.Entry
+	case "return":
+		return wire.Return
+	default:
+		e.fail("%q is neither entry nor return", w)
+	}
+	return wire.Entry
+}
+
+func (e *eventLoader) windowed() uint32 {
+	w := e.next("a window")
+	if !isWindow(w) {
+		e.fail("%q is not a window", w)
+		return 0
+	}
+	return wire.Offset(int(w[1]-'0'), e.number(e.next("an offset"), "the offset", wire.OffsetBits))
+}
+
+func (e *eventLoader) address() uint64 { return e.number(e.next("an address"), "the address", 64) }
+
+func (e *eventLoader) call(enter bool) {
+	hasWindow := len(e.plain) > 1 && isWindow(e.plain[1])
+	switch {
+	case !enter && len(e.plain) == 1:
+		e.b = wire.AppendShortLeave(e.b, e.delta(wire.MaxShortDelta))
+	case hasWindow:
+		d := e.delta(wire.MaxWordDelta)
+		if enter {
+			e.b = wire.AppendShortEnter(e.b, d, e.windowed())
+		} else {
+			e.b = wire.AppendLeaveWindowed(e.b, d, e.windowed())
+		}
+	default:
+		d := e.delta(wire.MaxDelta)
+		kind := e.kind()
+		if enter {
+			e.b = wire.AppendEnter(e.b, d, kind, e.address())
+		} else {
+			e.b = wire.AppendLeave(e.b, d, kind, e.address())
+		}
+	}
+}
+
+func (e *eventLoader) stack() {
+	depth := e.field("depth", 32, uint64(len(e.plain)))
+	flags := e.field("times", 1, 0)*wire.StackTimes | e.field("stated", 1, 0)*wire.StackStated
+	var calls, times []uint64
+	for len(e.plain) > 0 {
+		call, time, _ := strings.Cut(e.next("a call"), "@")
+		if flags&wire.StackTimes != 0 {
+			times = append(times, e.number(time, "the time of a call", 64))
+		}
+		if call == "unknown" {
+			calls = append(calls, 0)
+			continue
+		}
+		word, address, _ := strings.Cut(call, ":")
+		e.plain = append([]string{word}, e.plain...)
+		kind := e.kind()
+		calls = append(calls, wire.Call(e.number(address, "the address", 63), kind))
+	}
+	e.b = wire.AppendStack(e.b, uint16(flags), uint32(depth), calls, times)
+}
+
+func (e *eventLoader) counter() {
+	d := e.delta(wire.MaxWordDelta)
+	word, value := e.next("i64, u64 or f64"), e.next("a value")
+	name := e.text(e.next("a name"), "the name")
+	if len(name) > math.MaxUint8 {
+		e.fail("the name is too long")
+	}
+	var bits uint64
+	form := slices.Index(counters[:], word)
+	switch word {
+	case "i64":
+		bits = uint64(e.signed(value, "the value", 64))
+	case "u64":
+		bits = e.number(value, "the value", 64)
+	case "f64":
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			e.fail("%q is not a number", value)
+		}
+		bits = math.Float64bits(f)
+	default:
+		e.fail("%q is not i64, u64 or f64", word)
+	}
+	e.b = wire.AppendCounter(e.b, d, uint8(form), bits, name)
+}
+
+func (e *eventLoader) values(t wire.Type) {
+	code := e.number(e.next("a code"), "the code", 16)
+	var values []byte
+	if len(e.plain) > 0 {
+		values = e.bytes(e.next("bytes"), "the bytes")
+	}
+	e.b = wire.AppendValues(e.b, t, uint16(code), values)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"logparser/parser/trace"
+	"logparser/parser/trace/wire"
 )
 
 // maxLine bounds a line of text in bytes, maxFile what is made of it.
@@ -37,12 +37,12 @@ func Load(r io.Reader) ([]byte, error) {
 
 // An assembler puts a file together.
 type assembler struct {
-	header  trace.Header
+	header  wire.Header
 	begun   bool
 	hasEnd  bool
 	size    uint64 // of the file, 0 for what is needed
 	file    []byte
-	chunk   trace.ChunkHeader
+	chunk   wire.ChunkHeader
 	at      int
 	open    bool
 	body    []byte
@@ -63,13 +63,13 @@ func (a *assembler) line(name string, l *line) error {
 		l.fail("%q is outside of a chunk", name)
 	case name == "raw":
 		a.body = append(a.body, l.bytes(l.next("bytes"), "the record")...)
-	case a.chunk.Kind == trace.ProcessChunk:
-		if _, ok := processTypes[name]; !ok && name != "record" {
+	case a.chunk.Kind == wire.ProcessChunk:
+		if !isProcess(name) {
 			l.fail("there is no process record %q", name)
 			break
 		}
 		a.body, a.now = loadProcess(a.body, name, l, a.now)
-	case a.chunk.Kind == trace.EventsChunk:
+	case a.chunk.Kind == wire.EventsChunk:
 		a.body, a.now = loadEvent(a.body, name, l, a.now)
 	default:
 		l.fail("a chunk of this kind has only raw bytes")
@@ -91,17 +91,17 @@ func (a *assembler) begin(l *line) {
 	a.begun = true
 	a.next = make(map[[3]uint32]uint32)
 	_, a.hasEnd = l.fields["end"]
-	a.header = trace.Header{
+	a.header = wire.Header{
 		Major: uint16(l.field("major", 16, 1)), Minor: uint16(l.field("minor", 16, 0)),
-		Size: uint32(l.field("header", 32, trace.HeaderSize)), Granularity: uint32(l.field("granularity", 32, trace.Granularity)),
+		Size: uint32(l.field("header", 32, wire.HeaderSize)), Granularity: uint32(l.field("granularity", 32, wire.Granularity)),
 		Flags: uint32(l.field("flags", 32, 0)), PointerSize: uint8(l.field("pointer", 8, 8)), System: uint8(l.field("system", 8, 1)),
 		Machine: uint16(l.field("machine", 16, 62)), PID: uint32(l.field("pid", 32, 1)), Started: l.field("started", 64, 0),
 		Begin: l.field("begin", 64, 0), Rate: l.field("rate", 64, 1e9), Shift: uint8(l.field("shift", 8, 0)),
 		Counter: uint8(l.field("counter", 8, 2)), MinDuration: l.field("minimum", 64, 0), Ring: l.field("ring", 64, 0),
-		State: uint32(l.field("state", 32, trace.StateEnded)), End: l.field("end", 64, 0),
+		State: uint32(l.field("state", 32, wire.StateEnded)), End: l.field("end", 64, 0),
 	}
 	a.size = l.field("size", 64, 0)
-	if a.header.Size < trace.HeaderSize || a.header.Size > 1<<20 || a.size > maxFile || !a.header.Possible() {
+	if a.header.Size < wire.HeaderSize || a.header.Size > 1<<20 || a.size > maxFile || !a.header.Possible() {
 		l.fail("the sizes are impossible")
 		return
 	}
@@ -113,18 +113,18 @@ func (a *assembler) beginChunk(l *line) {
 	if len(l.plain) > 0 {
 		switch w := l.next("the kind"); w {
 		case "process":
-			kind = trace.ProcessChunk
+			kind = wire.ProcessChunk
 		case "events":
-			kind = trace.EventsChunk
+			kind = wire.EventsChunk
 		default:
 			l.fail("%q is neither process nor events", w)
 		}
 	}
 	stream := uint64(0)
-	if kind == trace.EventsChunk {
+	if kind == wire.EventsChunk {
 		stream = 1
 	}
-	c := trace.ChunkHeader{Kind: uint8(kind), Level: uint8(l.field("level", 8, 0)), Stream: uint32(l.field("stream", 32, stream))}
+	c := wire.ChunkHeader{Kind: uint8(kind), Level: uint8(l.field("level", 8, 0)), Stream: uint32(l.field("stream", 32, stream))}
 	id := [3]uint32{uint32(c.Kind), c.Stream, uint32(c.Level)}
 	c.Sequence = uint32(l.field("sequence", 32, uint64(a.next[id])))
 	a.next[id] = c.Sequence + 1
@@ -156,7 +156,7 @@ func (a *assembler) endChunk() {
 	a.open = false
 	c := &a.chunk
 	c.Used = uint32(len(a.body))
-	need := uint64(trace.ChunkHeaderSize + len(a.body))
+	need := uint64(wire.ChunkHeaderSize + len(a.body))
 	if uint64(c.Size) < need {
 		g := uint64(a.header.Granularity)
 		c.Size = uint32((need + g - 1) / g * g)

@@ -15,6 +15,7 @@ import (
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
+	"logparser/parser/trace/wire"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -83,7 +84,7 @@ func TestRoundTrip(t *testing.T) {
 		m := &tracetest.Memory{}
 		w := tracetest.NewWriter(m)
 		if w.Ring = r.IntN(3); w.Ring > 0 {
-			w.Header.Flags = trace.FlagRing
+			w.Header.Flags = wire.FlagRing
 		}
 		p.Write(r, w)
 		if err := w.Close(); err != nil {
@@ -196,25 +197,25 @@ func FuzzText(f *testing.F) {
 		f.Fatal(err)
 	}
 	var bodies [][]byte
-	for at := trace.HeaderSize; at < len(b); {
-		h, err := trace.ParseChunkHeader(b[at:], trace.Granularity)
+	for at := wire.HeaderSize; at < len(b); {
+		h, err := wire.ParseChunkHeader(b[at:], wire.Granularity)
 		if err != nil {
 			f.Fatal(err)
 		}
-		bodies = append(bodies, b[at+trace.ChunkHeaderSize:][:h.Used])
+		bodies = append(bodies, b[at+wire.ChunkHeaderSize:][:h.Used])
 		at += int(h.Size)
 	}
 	f.Add(bodies[1], bodies[0], false)
 	f.Fuzz(func(t *testing.T, events, process []byte, ring bool) {
-		h := trace.Header{Major: 1, Size: trace.HeaderSize, Granularity: trace.Granularity}
+		h := wire.Header{Major: 1, Size: wire.HeaderSize, Granularity: wire.Granularity}
 		if ring {
-			h.Flags = trace.FlagRing
+			h.Flags = wire.FlagRing
 		}
 		b := h.Append(nil)
-		for kind, body := range map[uint8][]byte{trace.EventsChunk: events, trace.ProcessChunk: process} {
-			c := trace.ChunkHeader{Kind: kind, Used: uint32(len(body)), Size: uint32(trace.ChunkHeaderSize+len(body)+4095) &^ 4095}
+		for kind, body := range map[uint8][]byte{wire.EventsChunk: events, wire.ProcessChunk: process} {
+			c := wire.ChunkHeader{Kind: kind, Used: uint32(len(body)), Size: uint32(wire.ChunkHeaderSize+len(body)+4095) &^ 4095}
 			b = append(c.Append(b), body...)
-			b = append(b, make([]byte, int(c.Size)-trace.ChunkHeaderSize-len(body))...)
+			b = append(b, make([]byte, int(c.Size)-wire.ChunkHeaderSize-len(body))...)
 		}
 		s := dump(t, b)
 		again, err := tracetext.Load(strings.NewReader(s))

@@ -1,4 +1,4 @@
-package trace
+package wire
 
 import (
 	"encoding/binary"
@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	fileMagic  = "\x89LPT\r\n\x1a\n"
+	// FileMagic is what a trace begins with.
+	FileMagic  = "\x89LPT\r\n\x1a\n"
 	chunkMagic = "LPTC"
 
 	// HeaderSize is the size of a file header of version 1 in bytes, of which
-	// the first headerUsed have a meaning.
+	// the first HeaderUsed have a meaning.
 	HeaderSize = 4096
-	headerUsed = 96
+	HeaderUsed = 96
 	// headerSummed and chunkSummed are the bytes under the checksums.
 	headerSummed = 80
 	chunkSummed  = 40
@@ -25,7 +26,8 @@ const (
 	Granularity    = 4096
 	MaxGranularity = 1 << 20
 
-	majorVersion = 1
+	// MajorVersion is that of the files that are read.
+	MajorVersion = 1
 )
 
 // Flags of a file header.
@@ -50,16 +52,17 @@ const (
 	EventsChunk  = 2
 )
 
+// Errors of headers.
 var (
-	errMagic    = errors.New("no magic")
-	errChecksum = errors.New("the checksum is wrong")
+	ErrMagic    = errors.New("no magic")
+	ErrChecksum = errors.New("the checksum is wrong")
 )
 
 // Possible reports whether the header's sizes are: the granularity is a power of
 // two within its bounds.
 func (h *Header) Possible() bool {
 	g := h.Granularity
-	return h.Size >= headerUsed && g >= Granularity && g <= MaxGranularity && g&(g-1) == 0
+	return h.Size >= HeaderUsed && g >= Granularity && g <= MaxGranularity && g&(g-1) == 0
 }
 
 // A Header is the header of a trace file. The names and units of its fields
@@ -85,8 +88,8 @@ type Header struct {
 // ParseHeader reads a file header from the first bytes of a file. Where the
 // magic is right and the checksum wrong it returns what is there and an error.
 func ParseHeader(b []byte) (Header, error) {
-	if len(b) < headerUsed || string(b[:8]) != fileMagic {
-		return Header{}, errMagic
+	if len(b) < HeaderUsed || string(b[:8]) != FileMagic {
+		return Header{}, ErrMagic
 	}
 	le := binary.LittleEndian
 	h := Header{
@@ -98,7 +101,7 @@ func ParseHeader(b []byte) (Header, error) {
 		State: le.Uint32(b[84:]), End: le.Uint64(b[88:]),
 	}
 	if checksum(b[:headerSummed]) != le.Uint32(b[80:]) {
-		return h, errChecksum
+		return h, ErrChecksum
 	}
 	return h, nil
 }
@@ -109,7 +112,7 @@ func (h *Header) Append(b []byte) []byte {
 	start := len(b)
 	b = append(b, make([]byte, HeaderSize)...)
 	p := b[start:]
-	copy(p, fileMagic)
+	copy(p, FileMagic)
 	le.PutUint16(p[8:], h.Major)
 	le.PutUint16(p[10:], h.Minor)
 	le.PutUint32(p[12:], h.Size)
@@ -148,11 +151,11 @@ type ChunkHeader struct {
 // that the size is possible for the granularity.
 func ParseChunkHeader(b []byte, granularity uint32) (ChunkHeader, error) {
 	if len(b) < ChunkHeaderSize || string(b[:4]) != chunkMagic {
-		return ChunkHeader{}, errMagic
+		return ChunkHeader{}, ErrMagic
 	}
 	le := binary.LittleEndian
 	if checksum(b[:chunkSummed]) != le.Uint32(b[40:]) {
-		return ChunkHeader{}, errChecksum
+		return ChunkHeader{}, ErrChecksum
 	}
 	h := ChunkHeader{
 		Size: le.Uint32(b[4:]), Kind: b[8], Level: b[9],
