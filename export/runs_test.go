@@ -100,14 +100,19 @@ func TestRuns(t *testing.T) {
 			// A call without a leave may last longer where a filter hides what
 			// shows that it is over.
 			loose := func(c interval) bool { return c.note == "no leave" && name != "all" }
+			entered := make(map[interval]bool)
+			run := 0
+			for i := range some {
+				r := &some[i]
+				for run+1 < len(runs) && runs[run+1].First <= r.Index {
+					run++
+				}
+				if r.Event == rows.Enter {
+					entered[interval{thread: r.Thread, function: r.Function, start: begins[run] + r.Elapsed, note: r.Note}] = true
+				}
+			}
 			shown := func(c interval) bool {
-				return slices.ContainsFunc(some, func(r rows.Row) bool {
-					run := 0
-					for run+1 < len(runs) && runs[run+1].First <= r.Index {
-						run++
-					}
-					return r.Event == rows.Enter && r.Thread == c.thread && r.Function == c.function && begins[run]+r.Elapsed == c.start && r.Note == c.note
-				})
+				return entered[interval{thread: c.thread, function: c.function, start: c.start, note: c.note}]
 			}
 			for _, c := range all {
 				if name == "all" || shown(c) {
