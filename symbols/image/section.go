@@ -1,10 +1,8 @@
 package image
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 
 	"logparser/filemap"
 	"logparser/symbols"
+	"logparser/symbols/image/inflate"
 )
 
 // InflateLimit is the most bytes that one compressed section may claim to
@@ -295,7 +294,7 @@ func (s *Section) inflater() (io.Reader, error) {
 	if s.fileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return zlib.NewReader(bufio.NewReaderSize(io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header), 64<<10))
+	return inflate.NewReader(io.NewSectionReader(s.im.file, s.offset+header, s.fileSize-header)), nil
 }
 
 // zdebugSize reads the header of a .zdebug_ section.
