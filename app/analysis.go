@@ -3,14 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/message"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -138,17 +137,17 @@ type Frame struct {
 const maxFrames = 2000
 
 var (
-	errNoIndex = errors.New("the log is not indexed yet")
-	errNoRow   = errors.New("there is no such row")
+	errNoIndex = message.New("the log is not indexed yet")
+	errNoRow   = message.New("there is no such row")
 )
 
 // checkRow says why nothing can be told of a row.
 func (s *Session) checkRow(row int64) error {
 	switch {
 	case row < 0 || row >= s.rows.Len():
-		return fmt.Errorf("row %d: %w", row, errNoRow)
+		return message.Errorf("row %d: %w", row, errNoRow)
 	case row >= s.table.Len():
-		return fmt.Errorf("row %d: %w", row, errNoIndex)
+		return message.Errorf("row %d: %w", row, errNoIndex)
 	}
 	return nil
 }

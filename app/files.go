@@ -1,10 +1,10 @@
 package app
 
 import (
-	"errors"
 	"io"
 	"os"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
@@ -37,9 +37,9 @@ func isRegular(path string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return errors.New("it is a folder")
+		return message.New("it is a folder")
 	case !info.Mode().IsRegular():
-		return errors.New("it is not a regular file")
+		return message.New("it is not a regular file")
 	}
 	return nil
 }

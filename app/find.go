@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,32 +10,70 @@ import (
 	"strings"
 	"time"
 
+	"logparser/export"
+	"logparser/message"
 	"logparser/modules"
+	"logparser/parser"
+	"logparser/parser/classic"
+	"logparser/parser/trace"
+	"logparser/symbols"
 )
 
-// An InputError says which input is wrong and what to do about it.
+// An InputError says which input is wrong. What to do about it is said by whoever
+// shows it.
 type InputError struct {
-	// Path is the input.
+	// Input is which one it is.
+	Input Input
+	// Path is its path, or what else was given.
 	Path string
 	// Err is what is wrong.
 	Err error
-	// Next is what to do next, a sentence without a full stop; "" for
-	// nothing.
-	Next string
 }
 
-func (e *InputError) Error() string {
-	s := e.Err.Error()
-	if !strings.HasPrefix(s, e.Path) {
-		s = e.Path + ": " + s
-	}
-	if e.Next != "" {
-		s += "; " + e.Next
-	}
-	return s
-}
+// An Input is one of those that a session is opened with.
+type Input int
+
+// The inputs that mistakes are told apart by.
+const (
+	OtherInput Input = iota
+	LogInput
+	ModulesInput
+)
+
+// Cause returns what is wrong, for messages that name the input themselves.
+func (e *InputError) Cause() error { return message.WithoutFile(e.Path, e.Err) }
+
+func (e *InputError) Error() string { return e.Message().String() }
+
+// Message returns the input and what is wrong with it.
+func (e *InputError) Message() message.Text { return message.Textf("%s: %v", e.Path, e.Cause()) }
 
 func (e *InputError) Unwrap() error { return e.Err }
+
+// Errors by which callers say what to do next.
+var (
+	// ErrModulesFile: a modules file was given, whose log is not beside it.
+	ErrModulesFile = message.New("this is a modules file, and its log is not beside it")
+	// ErrNoLog: a folder holds no log.
+	ErrNoLog = message.New("no log (LogDetails.dat or .lptrace) in this folder")
+	// ErrNotLog: a file does not look like a log.
+	ErrNotLog = classic.ErrNotLog
+	// ErrNotTrace: a file is no trace.
+	ErrNotTrace = trace.ErrNotTrace
+	// ErrShrunk: the log was cut or written anew while it was read.
+	ErrShrunk = parser.ErrShrunk
+	// ErrEncoding: there is no such encoding of modules files.
+	ErrEncoding = modules.ErrEncoding
+	// ErrTemporary: a symbol file cannot be unpacked.
+	ErrTemporary = symbols.ErrTemporary
+	// ErrOtherFile: a file that would be replaced has another content.
+	ErrOtherFile = message.New("there is another file of this name")
+	// ErrLink and ErrNotFile: what stands where a file is to be written is no file.
+	ErrLink    = message.New("there is a link, which may lead out of the folder")
+	ErrNotFile = message.New("there is something else of this name")
+	// ErrParts: parts of an earlier save are there.
+	ErrParts = export.ErrParts
+)
 
 // The extensions of the classic pair of files, and of the trace.
 const (
@@ -51,7 +88,7 @@ const (
 func FindPair(path string) (log, modules string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", "", &InputError{path, unwrapPath(err), "give the path of a log, of its modules file or of their folder"}
+		return "", "", &InputError{LogInput, path, unwrapPath(err)}
 	}
 	if info.IsDir() {
 		return findInFolder(path)
@@ -66,8 +103,7 @@ func FindPair(path string) (log, modules string, err error) {
 				return log, path, nil
 			}
 		}
-		return "", "", &InputError{path, errors.New("this is a modules file, and its log is not beside it"),
-			"give the log as well, with --modules for this file"}
+		return "", "", &InputError{LogInput, path, ErrModulesFile}
 	}
 	if !NeedsModulesFile(path) {
 		return path, "", nil
@@ -106,7 +142,7 @@ func besideTrouble(log string) *InputError {
 		return nil
 	}
 	if err == nil && len(head) == 0 {
-		err = errors.New("it is empty")
+		err = message.New("it is empty")
 	}
 	if err == nil {
 		_, err = modules.Parse(head, modules.Options{})
@@ -114,7 +150,7 @@ func besideTrouble(log string) *InputError {
 	if err == nil {
 		err = modules.ErrNoModules
 	}
-	return &InputError{path, unwrapPath(err), ""}
+	return &InputError{ModulesInput, path, unwrapPath(err)}
 }
 
 // The article that the classic format comes from calls the log LegDetails.dat in
@@ -151,8 +187,6 @@ func named(stem, ext string, wanted func(os.FileInfo) bool) string {
 	return ""
 }
 
-var errNoLog = errors.New("no log (LogDetails.dat or .lptrace) in this folder")
-
 // SeveralLogs says that a folder holds more than one log, so that one is to be
 // chosen.
 type SeveralLogs struct {
@@ -160,12 +194,15 @@ type SeveralLogs struct {
 	Logs []string
 }
 
-func (e *SeveralLogs) Error() string {
+func (e *SeveralLogs) Error() string { return e.Message().String() }
+
+// Message returns how many logs there are, and the names of some.
+func (e *SeveralLogs) Message() message.Text {
 	names := make([]string, 0, 3)
 	for _, l := range e.Logs[:min(len(e.Logs), 3)] {
 		names = append(names, filepath.Base(l))
 	}
-	return fmt.Sprintf("%d logs in this folder (%s, ...)", len(e.Logs), strings.Join(names, ", "))
+	return message.Textf("%d logs in this folder (%s, ...)", len(e.Logs), strings.Join(names, ", "))
 }
 
 // findInFolder finds the log of a folder: the only one, or LogDetails.dat among
@@ -173,7 +210,7 @@ func (e *SeveralLogs) Error() string {
 func findInFolder(dir string) (log, modules string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", "", &InputError{dir, unwrapPath(err), ""}
+		return "", "", &InputError{LogInput, dir, unwrapPath(err)}
 	}
 	latest := cmp.Or(sameStem(filepath.Join(dir, modulesName), logExtension), sameStem(filepath.Join(dir, logName), logExtension))
 	var classic, traces []string
@@ -194,14 +231,14 @@ func findInFolder(dir string) (log, modules string, err error) {
 	logs := append(classic, traces...)
 	switch len(logs) {
 	case 0:
-		return "", "", &InputError{dir, errNoLog, "give the log itself"}
+		return "", "", &InputError{LogInput, dir, ErrNoLog}
 	case 1:
 		if len(traces) == 1 {
 			return logs[0], "", nil
 		}
 		return logs[0], modulesBeside(logs[0]), nil
 	}
-	return "", "", &InputError{dir, &SeveralLogs{LatestFirst(logs)}, "give one of them"}
+	return "", "", &InputError{LogInput, dir, &SeveralLogs{LatestFirst(logs)}}
 }
 
 // LatestFirst sorts files by the time when they were written last, the latest

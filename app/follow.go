@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/classic"
 	"logparser/rows"
@@ -29,7 +29,7 @@ const (
 )
 
 // ErrCannotFollow says that a log's format is not one that grows.
-var ErrCannotFollow = errors.New("a log of this format cannot be followed")
+var ErrCannotFollow = message.New("a log of this format cannot be followed")
 
 // An Update tells a follower what has changed.
 type Update struct {
@@ -151,7 +151,7 @@ func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
 	g, err := log.Grow(ctx)
 	if err != nil {
 		if errors.Is(err, parser.ErrShrunk) {
-			err = &InputError{s.Inputs().Log, err, "open it again"}
+			err = &InputError{LogInput, s.Inputs().Log, err}
 		}
 		return growth{Growth: g}, err
 	}
@@ -385,7 +385,7 @@ func (s *Session) openLive(ctx context.Context, p Progress) (*Session, error) {
 // unborn reports whether an error of Open may go away when a program begins to
 // write the log.
 func unborn(log string, err error) bool {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoLog) || errors.Is(err, classic.ErrEmpty) || errors.Is(err, classic.ErrTooShort) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoLog) || errors.Is(err, classic.ErrEmpty) || errors.Is(err, classic.ErrTooShort) {
 		return true
 	}
 	// The beginning of a file is not written all at once.
@@ -410,7 +410,7 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 	}
 	f, ok := saveFormat(format)
 	if !ok || !f.Live {
-		return from, fmt.Errorf("no format that a log can be followed in is called %q", format)
+		return from, message.Errorf("no format that a log can be followed in is called %q", format)
 	}
 	next = v.Hidden() + v.Len()
 	before, _ := v.PositionOf(from - 1)

@@ -2,11 +2,10 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
+	"logparser/message"
 	"logparser/rows"
 	"logparser/symbols"
 	"logparser/symbols/image"
@@ -42,11 +41,7 @@ func OpenImage(ctx context.Context, file string, in Inputs) (*Image, error) {
 		return nil, err
 	}
 	if r.err != nil {
-		next := "give a PE or ELF image, a .pdb or a .debug file"
-		if errors.Is(r.err, symbols.ErrTemporary) {
-			next = ""
-		}
-		return nil, &InputError{file, unwrapPath(r.err), next}
+		return nil, &InputError{OtherInput, file, unwrapPath(r.err)}
 	}
 	return &Image{binding: r.b, linked: r.linked}, nil
 }
@@ -70,19 +65,19 @@ func (m *Image) Place(section string, address uint64) (rva uint64, err error) {
 		return m.RVA(address), nil
 	}
 	if m.linked == nil {
-		return 0, errors.New("the file has no sections of code")
+		return 0, message.New("the file has no sections of code")
 	}
 	switch list := m.linked.Place(section, address); {
 	case len(list) == 1:
 		return list[0].Addr + address - m.linked.Base, nil
 	case len(list) == 0 && section != "":
-		return 0, fmt.Errorf("no code at %#x of a section %s", address, section)
+		return 0, message.Errorf("no code at %#x of a section %s", address, section)
 	case len(list) == 0:
 		return 0, symbols.ErrNotFound
 	case section != "":
-		return 0, fmt.Errorf("%d sections have this name and offset", len(list))
+		return 0, message.Errorf("%d sections have this name and offset", len(list))
 	default:
-		return 0, fmt.Errorf("%d sections of code have this offset: say which, such as %s+%#x", len(list), list[0].Name, address)
+		return 0, message.Errorf("%d sections of code have this offset: say which, such as %s+%#x", len(list), list[0].Name, address)
 	}
 }
 
@@ -103,7 +98,7 @@ func (m *Image) Offset(rva uint64) uint64 {
 func (m *Image) ReadAliases() error {
 	if t, ok := m.binding.Table.(interface{ ReadAliases() error }); ok {
 		if err := t.ReadAliases(); err != nil {
-			return &InputError{m.binding.File, err, ""}
+			return &InputError{OtherInput, m.binding.File, err}
 		}
 	}
 	return nil

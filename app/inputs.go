@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/timeparse"
@@ -113,10 +114,6 @@ const (
 // be nil.
 type Progress func(stage Stage, done, total int64)
 
-// A Phrase is a sentence that the window can say in other languages; see
-// [symbols.Phrase].
-type Phrase = symbols.Phrase
-
 // A ModuleState is a module and its symbols, for the modules panel and
 // `logparse symbols`.
 type ModuleState struct {
@@ -131,7 +128,7 @@ type ModuleState struct {
 	// SymbolFile is the path of the file taken or rejected, Reason a
 	// sentence, Attempts every place looked at.
 	SymbolFile string
-	Reason     symbols.Phrase
+	Reason     message.Text
 	Attempts   []symbols.Attempt
 	// Records counts the rows whose address lies in the module; -1 while
 	// that is not known.

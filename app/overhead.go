@@ -1,15 +1,14 @@
 package app
 
 import (
-	"errors"
-
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/message"
 	"logparser/parser"
 )
 
 // ErrNoOverhead says that durations cannot be corrected.
-var ErrNoOverhead = errors.New("the log does not say what recording cost, so durations cannot be corrected")
+var ErrNoOverhead = message.New("the log does not say what recording cost, so durations cannot be corrected")
 
 // CorrectedNote is what is said where durations are corrected.
 const CorrectedNote = "durations are corrected: the recorder's own time is taken off, by its own measure"

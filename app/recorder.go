@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"logparser/export"
+	"logparser/message"
 	"logparser/recorder"
 )
 
@@ -41,11 +41,11 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return &InputError{path, unwrapPath(err), ""}
+			return &InputError{OtherInput, path, unwrapPath(err)}
 		case bytes.Equal(have, data):
 			return nil
 		case !replace:
-			return &InputError{path, errors.New("there is another file of this name"), "give an empty folder, or --replace"}
+			return &InputError{OtherInput, path, ErrOtherFile}
 		}
 		missing = append(missing, file{path, data})
 		return nil
@@ -55,7 +55,7 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 	}
 	for _, f := range missing {
 		if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
-			return written, fmt.Errorf("making the folder: %w", err)
+			return written, message.Errorf("making the folder: %w", err)
 		}
 		err := export.WriteFile(ctx, f.path, func(w io.Writer) error {
 			_, err := w.Write(f.data)
@@ -82,11 +82,11 @@ func checkBelow(dir, name string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return &InputError{path, unwrapPath(err), ""}
+			return &InputError{OtherInput, path, unwrapPath(err)}
 		case info.Mode()&fs.ModeSymlink != 0:
-			return &InputError{path, errors.New("there is a link, which may lead out of the folder"), "remove it, or give an empty folder"}
+			return &InputError{OtherInput, path, ErrLink}
 		case i < len(parts)-1 && !info.IsDir() || i == len(parts)-1 && !info.Mode().IsRegular():
-			return &InputError{path, errors.New("there is something else of this name"), "remove it, or give an empty folder"}
+			return &InputError{OtherInput, path, ErrNotFile}
 		}
 	}
 	return nil

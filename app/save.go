@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"logparser/export"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/rows"
@@ -45,11 +45,7 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
-	files, err := export.Save(ctx, path, f, src, opt)
-	if errors.Is(err, export.ErrParts) {
-		err = fmt.Errorf("%w; save under another name, or with --replace", err)
-	}
-	return files, err
+	return export.Save(ctx, path, f, src, opt)
 }
 
 // RemoveUnfinished removes what saves that are under way have written, for a
@@ -57,7 +53,7 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 func RemoveUnfinished() { export.RemoveUnfinished() }
 
 // ErrIsInput says that a file to be saved is one that the session reads.
-var ErrIsInput = errors.New("it is one of the files that are being read")
+var ErrIsInput = message.New("it is one of the files that are being read")
 
 // checkTarget refuses to save over the session's own inputs.
 func (s *Session) checkTarget(path string) error {
@@ -72,7 +68,7 @@ func (s *Session) checkTarget(path string) error {
 	}
 	for _, f := range files {
 		if info, err := os.Stat(f); f != "" && err == nil && os.SameFile(info, target) {
-			return &InputError{path, ErrIsInput, "save under another name"}
+			return &InputError{OtherInput, path, ErrIsInput}
 		}
 	}
 	return nil
@@ -95,27 +91,32 @@ func (s *Session) WriteRows(ctx context.Context, w io.Writer, format string, src
 }
 
 // ErrRecordedTimes says that a format has no place for corrected durations.
-var ErrRecordedTimes = errors.New("this format has the times that were recorded, no corrected durations")
+var ErrRecordedTimes = message.New("this format has the times that were recorded, no corrected durations")
+
+// CorrectedFormats returns the names of the formats that have one.
+func CorrectedFormats() []string {
+	var names []string
+	for _, f := range export.Formats() {
+		if !f.RecordedTimes {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
 
 // CheckCorrected returns an error if a format does not take corrected durations.
 func CheckCorrected(format string) error {
-	if f, _ := saveFormat(format); !f.RecordedTimes {
-		return nil
+	if f, _ := saveFormat(format); f.RecordedTimes {
+		return &InputError{OtherInput, format, ErrRecordedTimes}
 	}
-	var others []string
-	for _, f := range export.Formats() {
-		if !f.RecordedTimes {
-			others = append(others, f.Name)
-		}
-	}
-	return &InputError{format, ErrRecordedTimes, "leave out --corrected, or take one of " + strings.Join(others, ", ")}
+	return nil
 }
 
 // prepare waits for the names and fills in what belongs to the session.
 func (s *Session) prepare(ctx context.Context, format string, opt *SaveOptions, p Progress) (export.Format, error) {
 	f, ok := saveFormat(format)
 	if !ok {
-		return f, fmt.Errorf("no format is called %q", format)
+		return f, message.Errorf("no format is called %q", format)
 	}
 	if s.Inputs().Corrected {
 		if err := CheckCorrected(format); err != nil {
@@ -158,7 +159,7 @@ func (s *Session) Header() rows.Header {
 		h.Lines = append(h.Lines, CorrectedNote)
 	}
 	for _, w := range s.Warnings() {
-		h.Lines = append(h.Lines, w.String())
+		h.Lines = append(h.Lines, w.Text.String())
 	}
 	for _, m := range s.Modules() {
 		image := rows.Image{Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}

@@ -19,6 +19,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/rows"
@@ -34,7 +35,7 @@ const Version = "0.1.0"
 var ErrNoSymbol = symbols.ErrNotFound
 
 // ErrClosed says that a session was closed.
-var ErrClosed = errors.New("the session is closed")
+var ErrClosed = message.New("the session is closed")
 
 // A Session is an opened log. All its methods are safe for concurrent use.
 // The order of work is [Open], which is quick and after which [Session.Rows]
@@ -144,25 +145,25 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 
 // errNoHeader is of a trace of which only zeros are there: its recorder has not
 // written the header.
-var errNoHeader = errors.New("the trace has no header: the program ended before anything was recorded")
+var errNoHeader = message.New("the trace has no header: the program ended before anything was recorded")
 
 // openLog opens a log by the format that claims it most. found is what was found
 // in it before, nil for nothing.
 func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.Log, parser.Format, error) {
 	head, size, err := readHead(in.Log)
 	if err != nil {
-		return nil, parser.Format{}, &InputError{in.Log, unwrapPath(err), ""}
+		return nil, parser.Format{}, &InputError{LogInput, in.Log, unwrapPath(err)}
 	}
 	best := formatOf(head, size)
 	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
-		return nil, best, &InputError{in.Log, errNoHeader, ""}
+		return nil, best, &InputError{LogInput, in.Log, errNoHeader}
 	}
 	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found}
 	if best.NeedsModulesFile {
 		opt.ModulesFile = in.Modules
 		if in.ModulesColumns != "" {
 			if opt.ModulesColumns, err = modules.ParseColumns(in.ModulesColumns); err != nil {
-				return nil, best, &InputError{in.Modules, err, ""}
+				return nil, best, &InputError{ModulesInput, in.Modules, err}
 			}
 		}
 	}
@@ -219,20 +220,23 @@ func NeedsModulesFile(log string) bool {
 
 // openError says which of the inputs an error of opening is about.
 func openError(in Inputs, err error) error {
-	path, next := in.Log, ""
-	var file *fs.PathError
+	path := in.Log
+	var system *fs.PathError
+	var file *message.FileError
 	switch {
-	case errors.As(err, &file):
-		path, err = file.Path, file.Err
-	case in.Modules != "" && strings.HasPrefix(err.Error(), in.Modules+": "):
+	case errors.As(err, &system):
+		path, err = system.Path, system.Err
+	case errors.As(err, &file) && file.Path == in.Modules:
 		path = in.Modules
 	}
-	if choices, _, ok := ModulesColumnsQuestion(err); ok {
-		next = "say which with --modules-columns, such as --modules-columns " + choices[0]
-	} else if path == in.Modules && !errors.Is(err, modules.ErrEncoding) {
-		next = "give the right modules file with --modules"
+	input := OtherInput
+	switch path {
+	case in.Log:
+		input = LogInput
+	case in.Modules:
+		input = ModulesInput
 	}
-	return &InputError{path, err, next}
+	return &InputError{input, path, err}
 }
 
 // choose selects the runs to show and makes the empty table for them.
@@ -256,7 +260,7 @@ func (s *Session) choose(run string) error {
 	s.table = index.New(s.log, runs)
 	if s.in.Corrected && len(shown) > 0 && shown[0].Count > 0 {
 		if _, ok := s.overhead(&shown[0]); !ok {
-			return &InputError{s.in.Log, ErrNoOverhead, "take the durations as recorded: leave out --corrected"}
+			return &InputError{LogInput, s.in.Log, ErrNoOverhead}
 		}
 	}
 	s.rows = &source{s: s}
@@ -310,6 +314,9 @@ func (s *Session) describeRun(r *sessionRun) {
 	r.plain = symbols.NewResolver(m, nil, s.log.Truncated())
 }
 
+// ErrNoRun says that a log has no run of that number.
+var ErrNoRun = message.New("there is no such run")
+
 // parseRun turns the user's word for a run into a range of runs.
 func parseRun(run string, n int) (first, last int, err error) {
 	switch run {
@@ -320,8 +327,7 @@ func parseRun(run string, n int) (first, last int, err error) {
 	}
 	var k int
 	if _, err := fmt.Sscanf(run, "%d", &k); err != nil || fmt.Sprint(k) != run || k < 1 || k > n {
-		return 0, 0, &InputError{"run " + run, errors.New("there is no such run"),
-			fmt.Sprintf("the log has %d; give a number from 1 or all", n)}
+		return 0, 0, &InputError{OtherInput, "run " + run, message.Wrap(ErrNoRun, "there is no such run; the log has %d", n)}
 	}
 	return k - 1, k, nil
 }

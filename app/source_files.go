@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 
+	"logparser/message"
 	"logparser/rows"
 	"logparser/symbols/store"
 )
@@ -22,7 +23,7 @@ func SourceFile(recorded string, mappings []SourceMapping) (string, error) {
 	}
 	path, err := store.CheckRecorded(recorded)
 	if err != nil {
-		return "", &InputError{recorded, unwrapPath(err), "map the beginning of source paths to a folder of this machine"}
+		return "", &InputError{OtherInput, recorded, unwrapPath(err)}
 	}
 	return path, nil
 }
@@ -49,7 +50,7 @@ func cutPath(path, folder string) (string, bool) {
 // openable checks that a mapped path is a file.
 func openable(path, recorded string) (string, error) {
 	if err := isRegular(path); err != nil {
-		return "", &InputError{recorded, unwrapPath(err), "it was mapped to " + path + "; check the mapping"}
+		return "", &InputError{OtherInput, recorded, message.Errorf("%w; it was mapped to %s", unwrapPath(err), path)}
 	}
 	return path, nil
 }

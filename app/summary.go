@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/store"
 )
@@ -55,11 +56,31 @@ func (s *Session) AllThreads() []Thread {
 // maxWarnings bounds the places of damage that Warnings names.
 const maxWarnings = 5
 
+// A Warning is what the user must know of a log besides its rows.
+type Warning struct {
+	Kind WarningKind
+	Text message.Text
+}
+
+// A WarningKind is what a warning is about where something can be done about it.
+type WarningKind int
+
+// The kinds of warnings.
+const (
+	PlainWarning   WarningKind = iota
+	RunsLeftOut                // the log has runs that are not shown
+	BadModulesFile             // the file beside the log is no modules file
+	ExportsOnly                // of modules only exported names are known
+)
+
 // Warnings says in a line each what the user must know of the log besides its
 // rows: runs left out, damage, records that pair badly. They name no paths.
-func (s *Session) Warnings() []Phrase {
+func (s *Session) Warnings() []Warning {
 	info := s.Info()
-	var list []Phrase
+	var list []Warning
+	warn := func(kind WarningKind, pattern string, args ...any) {
+		list = append(list, Warning{kind, message.Textf(pattern, args...)})
+	}
 	shown := s.runs()
 	if n := len(info.Runs); n > len(shown) && len(shown) > 0 {
 		first, last := shown[0].number, shown[len(shown)-1].number
@@ -70,31 +91,29 @@ func (s *Session) Warnings() []Phrase {
 			}
 		}
 		if first == last {
-			list = append(list, symbols.Say("the file holds %d runs; run %d is shown, the rows of other runs are left out: %d (--run N or all takes them)",
-				n, first+1, left))
+			warn(RunsLeftOut, "the file holds %d runs; run %d is shown, the rows of other runs are left out: %d", n, first+1, left)
 		} else {
-			list = append(list, symbols.Say("the file holds %d runs; runs %d to %d are shown, the rows of other runs are left out: %d (--run N or all takes them)",
-				n, first+1, last+1, left))
+			warn(RunsLeftOut, "the file holds %d runs; runs %d to %d are shown, the rows of other runs are left out: %d", n, first+1, last+1, left)
 		}
 	}
 	for i, d := range info.Damage {
 		if i == maxWarnings {
-			list = append(list, symbols.Say("%d more places are damaged, %d bytes in all", len(info.Damage)-i, info.DamageBytes))
+			warn(PlainWarning, "%d more places are damaged, %d bytes in all", len(info.Damage)-i, info.DamageBytes)
 			break
 		}
-		list = append(list, symbols.Say("damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, Said(d.Reason)))
+		warn(PlainWarning, "damage at offset %d, %d bytes: %s", d.Offset, d.Bytes, d.Reason)
 	}
 	if n := s.table.Count(calls.Damaged); n > 0 && len(info.Damage) == 0 {
-		list = append(list, symbols.Say("records that cannot be right, marked damaged: %d", n))
+		warn(PlainWarning, "records that cannot be right, marked damaged: %d", n)
 	}
 	if _, late := s.Ways(); late {
-		list = append(list, LateLeaves())
+		list = append(list, Warning{Text: LateLeaves()})
 	}
 	if err := s.IndexError(); err != nil {
-		list = append(list, symbols.Say("the index of the log could not be kept, so the next opening takes as long: %s", err.Error()))
+		warn(PlainWarning, "the index of the log could not be kept, so the next opening takes as long: %v", err)
 	}
 	if s.beside != nil {
-		list = append(list, symbols.Say("%s beside the log cannot be taken for its modules file: %s; --modules names another", filepath.Base(s.beside.Path), Said(s.beside.Err.Error())))
+		warn(BadModulesFile, "%s beside the log cannot be taken for its modules file: %v", filepath.Base(s.beside.Path), s.beside.Err)
 	}
 	unknown := 0
 	for i := range s.runs() {
@@ -105,29 +124,29 @@ func (s *Session) Warnings() []Phrase {
 	switch {
 	case unknown == 0:
 	case len(s.runs()) == 1:
-		list = append(list, symbols.Say("no modules are known for this run, so addresses have no names"))
+		warn(PlainWarning, "no modules are known for this run, so addresses have no names")
 	default:
-		list = append(list, symbols.Say("no modules are known for %d of the %d runs, so their addresses have no names", unknown, len(s.runs())))
+		warn(PlainWarning, "no modules are known for %d of the %d runs, so their addresses have no names", unknown, len(s.runs()))
 	}
 	return append(list, s.symbolWarnings()...)
 }
 
 // symbolWarnings names the modules that rows lie in and whose names are
 // missing or not to be relied on.
-func (s *Session) symbolWarnings() []Phrase {
+func (s *Session) symbolWarnings() []Warning {
 	words := []struct {
 		status    symbols.Status
 		onRequest bool
-		what      Phrase
+		what      message.Text
 	}{
-		{symbols.Mismatched, true, symbols.Say("names are those of another build, because that was asked for; each is marked and may be wrong")},
-		{symbols.Mismatched, false, symbols.Say("only symbols of another build were found, which give no names")},
-		{symbols.Unverified, false, symbols.Say("nothing was recorded to check the symbols by, so names are wrong if they are of another build")},
-		{symbols.ExportsOnly, false, symbols.Say("no symbols of its own functions were found, only exported names; name their folder with --symbols")},
-		{symbols.NotFound, false, symbols.Say("no symbols were found")},
+		{symbols.Mismatched, true, message.Textf("names are those of another build, because that was asked for; each is marked and may be wrong")},
+		{symbols.Mismatched, false, message.Textf("only symbols of another build were found, which give no names")},
+		{symbols.Unverified, false, message.Textf("nothing was recorded to check the symbols by, so names are wrong if they are of another build")},
+		{symbols.ExportsOnly, false, message.Textf("no symbols of its own functions were found, only exported names")},
+		{symbols.NotFound, false, message.Textf("no symbols were found")},
 	}
 	modules := s.Modules()
-	var list []Phrase
+	var list []Warning
 	for _, w := range words {
 		var names []string
 		for _, m := range modules {
@@ -135,11 +154,15 @@ func (s *Session) symbolWarnings() []Phrase {
 				names = append(names, m.Name)
 			}
 		}
+		kind := PlainWarning
+		if w.status == symbols.ExportsOnly {
+			kind = ExportsOnly
+		}
 		switch {
 		case len(names) > 3:
-			list = append(list, symbols.Say("%s, %d more: %s", strings.Join(names[:3], ", "), len(names)-3, w.what))
+			list = append(list, Warning{kind, message.Textf("%s, %d more: %s", strings.Join(names[:3], ", "), len(names)-3, w.what)})
 		case len(names) > 0:
-			list = append(list, symbols.Say("%s: %s", strings.Join(names, ", "), w.what))
+			list = append(list, Warning{kind, message.Textf("%s: %s", strings.Join(names, ", "), w.what)})
 		}
 	}
 	return list

@@ -3,13 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"logparser/calls/index"
+	"logparser/message"
 	"logparser/parser"
 	"logparser/rows/filter"
 )
@@ -316,7 +316,7 @@ func (t *Timeline) Range() (from, to int64) {
 	return runs[0].From, runs[len(runs)-1].To
 }
 
-var errNoTime = errors.New("no row lies in that time")
+var errNoTime = message.New("no row lies in that time")
 
 // Rows returns the first and the last row of those between two times.
 func (t *Timeline) Rows(from, to int64) (first, last int64, err error) {

@@ -1,8 +1,8 @@
 package app
 
 import (
+	"logparser/message"
 	"logparser/parser"
-	"logparser/symbols"
 )
 
 // firstTime returns the time of the first record of a run that is not damaged. It
@@ -60,8 +60,8 @@ func (s *Session) lastTime(r *sessionRun) int64 {
 }
 
 // LateLeaves is what is said where leaves are late.
-func LateLeaves() Phrase {
-	return symbols.Say("leaves are late: the end of a call was noticed at the next enter that could not be in it, so durations are at most what is shown, and self times about that")
+func LateLeaves() message.Text {
+	return message.Textf("leaves are late: the end of a call was noticed at the next enter that could not be in it, so durations are at most what is shown, and self times about that")
 }
 
 // Ways returns by which ways in the program called its recorder, if the log says that, and

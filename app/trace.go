@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 
@@ -15,24 +14,24 @@ import (
 // DumpTrace writes a trace as text that says all that is in its file.
 func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 	if err := isRegular(path); err != nil {
-		return &InputError{path, unwrapPath(err), ""}
+		return &InputError{LogInput, path, unwrapPath(err)}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return &InputError{path, unwrapPath(err), ""}
+		return &InputError{LogInput, path, unwrapPath(err)}
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return &InputError{path, unwrapPath(err), ""}
+		return &InputError{LogInput, path, unwrapPath(err)}
 	}
 	var head [64]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && err != io.EOF {
-		return &InputError{path, unwrapPath(err), ""}
+		return &InputError{LogInput, path, unwrapPath(err)}
 	}
 	if trace.Detect(head[:n], st.Size()) == 0 {
-		return &InputError{path, trace.ErrNotTrace, "give a .lptrace file"}
+		return &InputError{LogInput, path, ErrNotTrace}
 	}
 	return tracetext.Dump(ctx, w, f, st.Size())
 }
@@ -43,16 +42,16 @@ func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 func LoadTrace(ctx context.Context, text, path string, replace bool) error {
 	f, err := os.Open(text)
 	if err != nil {
-		return &InputError{text, unwrapPath(err), ""}
+		return &InputError{OtherInput, text, unwrapPath(err)}
 	}
 	defer f.Close()
 	b, err := tracetext.Load(f)
 	if err != nil {
-		return &InputError{text, err, ""}
+		return &InputError{OtherInput, text, err}
 	}
 	if target, err := os.Stat(path); err == nil {
 		if info, err := f.Stat(); err == nil && os.SameFile(info, target) {
-			return &InputError{path, errors.New("it is the text itself"), "save under another name"}
+			return &InputError{OtherInput, path, ErrIsInput}
 		}
 		if target.Mode().IsRegular() && !replace {
 			if target.Size() == int64(len(b)) {
@@ -60,7 +59,7 @@ func LoadTrace(ctx context.Context, text, path string, replace bool) error {
 					return nil
 				}
 			}
-			return &InputError{path, errors.New("there is another file of this name"), "save under another name, or with --replace"}
+			return &InputError{OtherInput, path, ErrOtherFile}
 		}
 	}
 	return export.WriteFile(ctx, path, func(w io.Writer) error {

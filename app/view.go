@@ -11,6 +11,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/message"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -396,7 +397,7 @@ func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as
 			if err == nil {
 				err = io.ErrUnexpectedEOF
 			}
-			return fmt.Errorf("row %d: %w", first+int64(got), err)
+			return message.Errorf("row %d: %w", first+int64(got), err)
 		}
 		s.table.Read(b.records[:len(events)], first)
 		if s.in.Corrected {

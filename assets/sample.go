@@ -2,10 +2,11 @@ package assets
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"logparser/message"
 )
 
 // sample is a small log with its modules file and symbols.
@@ -40,7 +41,7 @@ func ExtractSample() (string, error) {
 		return os.WriteFile(target, content, 0o644)
 	})
 	if err != nil {
-		return "", fmt.Errorf("the sample log: %w", err)
+		return "", message.Errorf("the sample log: %w", err)
 	}
 	return dir, nil
 }

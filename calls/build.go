@@ -2,11 +2,11 @@ package calls
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"time"
 
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -82,7 +82,7 @@ func (t *Table) Extend(ctx context.Context, runs []parser.Run, namer Namer, prog
 	for i, r := range old.Runs {
 		last := i == len(old.Runs)-1
 		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
-			return fmt.Errorf("run %d is not what it was", i)
+			return message.Errorf("run %d is not what it was", i)
 		}
 	}
 	t.layout.Store(NewLayout(runs))
@@ -196,7 +196,7 @@ func (b *batch) read(log parser.Log, l *Layout, row int64) {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		b.err = fmt.Errorf("record %d: %w", record+int64(got), err)
+		b.err = message.Errorf("record %d: %w", record+int64(got), err)
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -36,7 +36,7 @@ func WriteFile(ctx context.Context, path string, write func(w io.Writer) error) 
 	if path == "-" {
 		path = "to the standard output"
 	}
-	return fmt.Errorf("saving %s: %w", path, plain(err))
+	return message.Errorf("saving %s: %w", path, plain(err))
 }
 
 // plain takes the temporary file's name, which tells the user nothing, out of
@@ -54,7 +54,7 @@ func plain(err error) error {
 func writeFile(ctx context.Context, path string, write func(w io.Writer) error) error {
 	switch path {
 	case "":
-		return errors.New("the file has no name")
+		return message.New("the file has no name")
 	case "-", "/dev/stdout":
 		return writeDirect(ctx, os.Stdout, write)
 	case "/dev/stderr":
@@ -107,7 +107,7 @@ func existing(path string) (target string, info fs.FileInfo, err error) {
 func replaceFile(ctx context.Context, target string, info fs.FileInfo, write func(w io.Writer) error) error {
 	f, err := createTemporary(filepath.Dir(target))
 	if err != nil {
-		return fmt.Errorf("cannot make a file in its folder: %w", plain(err))
+		return message.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
 	defer removeTemporary(f)
 	if info != nil {
@@ -202,7 +202,7 @@ func followLinks(path string) (string, error) {
 		}
 		path = to
 	}
-	return "", fmt.Errorf("%s: too many symbolic links", path)
+	return "", message.Errorf("%s: too many symbolic links", path)
 }
 
 // isDevicePath reports whether a path names an open file of this process or a

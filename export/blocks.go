@@ -2,12 +2,12 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"sync"
 	"time"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -109,7 +109,7 @@ func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt O
 				}
 			}
 			if _, err := out.Write(part); err != nil {
-				return fmt.Errorf("writing rows %d to %d: %w", b.from, b.from+int64(b.n)-1, err)
+				return message.Errorf("writing rows %d to %d: %w", b.from, b.from+int64(b.n)-1, err)
 			}
 			select {
 			case buffers <- part[:0]:
@@ -234,7 +234,7 @@ func readError(from int64, got, want int, err error) error {
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("reading row %d: %w", from+int64(got), err)
+	return message.Errorf("reading row %d: %w", from+int64(got), err)
 }
 
 // format reads the block's rows, as many as list holds at a time, and sends

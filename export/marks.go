@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -73,7 +74,7 @@ func (w *walk) addMarks(to int64) error {
 	for w.nextMark <= to {
 		q := &w.marks
 		if q.err != nil {
-			return fmt.Errorf("reading marks: %w", q.err)
+			return message.Errorf("reading marks: %w", q.err)
 		}
 		t := w.thread(q.mark.Thread)
 		w.tell(t)
@@ -126,7 +127,7 @@ func NewMarkWriter(w io.Writer, format string, digits int, withRows bool, opt Op
 	case "jsonl":
 		m.append = m.jsonl
 	default:
-		return nil, fmt.Errorf("marks have no format %q", format)
+		return nil, message.Errorf("marks have no format %q", format)
 	}
 	return m, nil
 }

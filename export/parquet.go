@@ -3,12 +3,12 @@ package export
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"runtime"
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -284,7 +284,7 @@ func (p *parquetFile) group() error {
 		from := p.out.bytes
 		for _, text := range [][]byte{c.head, c.dictionary, c.page} {
 			if _, err := p.out.Write(text); err != nil {
-				return fmt.Errorf("writing rows %d to %d of the table: %w", p.total, p.total+p.n-1, err)
+				return message.Errorf("writing rows %d to %d of the table: %w", p.total, p.total+p.n-1, err)
 			}
 		}
 		n := p.out.bytes - from

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -65,7 +66,7 @@ func (o *output) write(p []byte) error {
 		return nil
 	}
 	if _, err := o.Write(p); err != nil {
-		return fmt.Errorf("writing the header: %w", err)
+		return message.Errorf("writing the header: %w", err)
 	}
 	return nil
 }
@@ -131,11 +132,11 @@ func Save(ctx context.Context, path string, f Format, src rows.Source, opt Optio
 	if e := ctx.Err(); e != nil {
 		return nil, e
 	}
-	return nil, fmt.Errorf("saving %s: %w", path, plain(err))
+	return nil, message.Errorf("saving %s: %w", path, plain(err))
 }
 
 // ErrParts says that parts of an earlier save are where parts would be written.
-var ErrParts = errors.New("parts of an earlier save are there")
+var ErrParts = message.New("parts of an earlier save are there")
 
 // findOlder finds the file that the path leads to, and the parts of an earlier
 // save.
@@ -157,7 +158,7 @@ func (p *parts) findOlder() (err error) {
 func (p *parts) removeOlder() error {
 	for _, path := range p.older {
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("it is saved, but %s of an earlier save is still there: %w", filepath.Base(path), plain(err))
+			return message.Errorf("it is saved, but %s of an earlier save is still there: %w", filepath.Base(path), plain(err))
 		}
 	}
 	return nil
@@ -210,7 +211,7 @@ func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) err
 		return err
 	}
 	if n := len(p.older); n > 0 && opt.KeepParts {
-		return fmt.Errorf("%w, %d of them from %s on", ErrParts, n, filepath.Base(p.older[0]))
+		return message.Errorf("%w, %d of them from %s on", ErrParts, n, filepath.Base(p.older[0]))
 	}
 	w, err := p.create()
 	if err != nil {
@@ -235,7 +236,7 @@ func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) err
 func (p *parts) create() (io.Writer, error) {
 	f, err := createTemporary(filepath.Dir(p.path))
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a file in its folder: %w", plain(err))
+		return nil, message.Errorf("cannot make a file in its folder: %w", plain(err))
 	}
 	p.file = f
 	p.temporary = append(p.temporary, f)
@@ -296,7 +297,7 @@ func (p *parts) commit() (err error) {
 			return ignoreMissing(err)
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is in the way, and no regular file", filepath.Base(path))
+			return message.Errorf("%s is in the way, and no regular file", filepath.Base(path))
 		}
 		if _, _, err := existing(path); err != nil {
 			return err
@@ -321,7 +322,7 @@ func (p *parts) commit() (err error) {
 		}
 		target := p.name(i + 1)
 		if _, err := os.Lstat(target); err == nil && i >= len(p.older) {
-			return fmt.Errorf("%s is in the way", filepath.Base(target))
+			return message.Errorf("%s is in the way", filepath.Base(target))
 		}
 		if err := aside(target); err != nil {
 			return err

@@ -2,11 +2,11 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -65,7 +65,7 @@ func (s *spool) move(st *stream) {
 	}
 	if s.file == nil {
 		if s.file, s.err = os.CreateTemp("", ".logparser-*.tmp"); s.err != nil {
-			s.err = fmt.Errorf("no temporary file can be made in %s (the variable TMPDIR, on Windows TMP, names the folder): %w", os.TempDir(), plain(s.err))
+			s.err = message.Errorf("no temporary file can be made in %s (the variable TMPDIR, on Windows TMP, names the folder): %w", os.TempDir(), plain(s.err))
 			return
 		}
 		// Where an open file can be removed, nothing is left even of a process
@@ -74,7 +74,7 @@ func (s *spool) move(st *stream) {
 	}
 	n := int64(len(st.text))
 	if _, err := s.file.WriteAt(st.text, s.end); err != nil {
-		s.err = fmt.Errorf("keeping what comes later: %w", err)
+		s.err = message.Errorf("keeping what comes later: %w", err)
 		return
 	}
 	if k := len(st.chunks); k > 0 && st.chunks[k-1].from+st.chunks[k-1].n == s.end {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"logparser/message"
 )
 
 // unfinished are the temporary files of all saves that are under way. Its lock is
@@ -58,7 +60,7 @@ func newTemporary(dir string) (*os.File, error) {
 			return f, err
 		}
 	}
-	return nil, errors.New("no free name for a temporary file")
+	return nil, message.New("no free name for a temporary file")
 }
 
 // renameTemporary gives a temporary file its name.

@@ -2,9 +2,9 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"math"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -194,7 +194,7 @@ func (w *walk) flush(least int) error {
 
 func (w *walk) write(text []byte) error {
 	if _, err := w.out.Write(text); err != nil {
-		return fmt.Errorf("writing rows before %d: %w", w.lastRow, err)
+		return message.Errorf("writing rows before %d: %w", w.lastRow, err)
 	}
 	return nil
 }

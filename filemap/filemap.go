@@ -6,13 +6,14 @@ package filemap
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"unsafe"
+
+	"logparser/message"
 )
 
 // A Mapping is a file mapped into memory. Its methods may be called at the
@@ -89,7 +90,7 @@ func guard(before bool, err *error) {
 		if !ok {
 			panic(r)
 		}
-		*err = fmt.Errorf("the mapped file cannot be read: %w", fault)
+		*err = message.Errorf("the mapped file cannot be read: %w", fault)
 	}
 }
 

@@ -1,9 +1,9 @@
 package modules
 
 import (
-	"errors"
-	"fmt"
 	"strings"
+
+	"logparser/message"
 )
 
 // A Role is what a column of a modules file holds.
@@ -43,7 +43,7 @@ type Columns []Column
 const maxColumns = 6
 
 // ErrColumns is wrapped by the errors of [ParseColumns].
-var ErrColumns = errors.New(`want a list such as "base,name,size" of base, size or end, name and - for others, numbers with :hex or :dec where they do not show it`)
+var ErrColumns = message.New(`want a list such as "base,name,size" of base, size or end, name and - for others, numbers with :hex or :dec where they do not show it`)
 
 // ParseColumns reads the form that [Columns.String] writes: "base,name,size:dec".
 func ParseColumns(s string) (Columns, error) {
@@ -62,7 +62,7 @@ func ParseColumns(s string) (Columns, error) {
 			column.Role = Name
 		case "-", "skip":
 		default:
-			return nil, fmt.Errorf("%q is no column: %w", clip(word), ErrColumns)
+			return nil, message.Errorf("%q is no column: %w", clip(word), ErrColumns)
 		}
 		switch {
 		case radix == "hex" && column.Role != Name:
@@ -70,7 +70,7 @@ func ParseColumns(s string) (Columns, error) {
 		case radix == "dec" && column.Role != Name:
 			column.Radix = 10
 		case marked:
-			return nil, fmt.Errorf("%q: %w", clip(word), ErrColumns)
+			return nil, message.Errorf("%q: %w", clip(word), ErrColumns)
 		}
 		c = append(c, column)
 	}
@@ -87,9 +87,9 @@ func (c Columns) check() error {
 	}
 	switch {
 	case len(c) > maxColumns:
-		return fmt.Errorf("%d columns: %w", len(c), ErrColumns)
+		return message.Errorf("%d columns: %w", len(c), ErrColumns)
 	case count[Base] != 1, count[Name] != 1, count[Size]+count[End] != 1:
-		return fmt.Errorf("%q: %w", c.String(), ErrColumns)
+		return message.Errorf("%q: %w", c.String(), ErrColumns)
 	}
 	return nil
 }

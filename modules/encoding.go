@@ -2,8 +2,6 @@ package modules
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -12,41 +10,43 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
+
+	"logparser/message"
 )
 
 // ErrEncoding is wrapped by errors about an encoding that has no such name.
-var ErrEncoding = errors.New("unknown encoding")
+var ErrEncoding = message.New("unknown encoding")
 
 // decodeText turns the bytes of a modules file into UTF-8. name forces an
 // encoding; a byte-order mark that contradicts it is ignored, one that fits it
 // is removed. used is the name of the encoding taken, note a remark for the
 // reader of the log where it was guessed.
-func decodeText(data []byte, name string) (text, used, note string, err error) {
+func decodeText(data []byte, name string) (text, used string, note message.Text, err error) {
 	if name != "" {
 		e, err := lookupEncoding(name)
 		if err != nil {
-			return "", "", "", err
+			return "", "", message.Text{}, err
 		}
 		used, _ = htmlindex.Name(e)
 		if used == "" {
 			used = strings.ToLower(name)
 		}
 		text, err := decodeWith(e, data)
-		return text, used, "", err
+		return text, used, message.Text{}, err
 	}
 	switch {
 	case bytes.HasPrefix(data, []byte(Header)):
 		// The recorder writes UTF-8. On Linux a path is any bytes, and they are
 		// needed as they are to find the file.
-		return string(data), "utf-8", "", nil
+		return string(data), "utf-8", message.Text{}, nil
 	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
-		return validUTF8(data[3:]), "utf-8", "", nil
+		return validUTF8(data[3:]), "utf-8", message.Text{}, nil
 	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}):
 		text, err = decodeWith(unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), data[2:])
-		return text, "utf-16le", "", err
+		return text, "utf-16le", message.Text{}, err
 	case bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
 		text, err = decodeWith(unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), data[2:])
-		return text, "utf-16be", "", err
+		return text, "utf-16be", message.Text{}, err
 	}
 	if order, ok := guessUTF16(data); ok {
 		text, err = decodeWith(unicode.UTF16(order, unicode.IgnoreBOM), data)
@@ -54,17 +54,17 @@ func decodeText(data []byte, name string) (text, used, note string, err error) {
 		if order == unicode.BigEndian {
 			used = "utf-16be"
 		}
-		return text, used, "the modules file is read as " + used + ", a guess: it has no byte-order mark", err
+		return text, used, message.Textf("the modules file is read as %s, a guess: it has no byte-order mark", used), err
 	}
 	if utf8.Valid(data) {
-		return string(data), "utf-8", "", nil
+		return string(data), "utf-8", message.Text{}, nil
 	}
 	used, e := "windows-1252", encoding.Encoding(charmap.Windows1252)
 	if likelyGBK(data) {
 		used, e = "gb18030", simplifiedchinese.GB18030
 	}
 	text, err = decodeWith(e, data)
-	return text, used, "the modules file is read as " + used + ", a guess: it is not valid UTF-8", err
+	return text, used, message.Textf("the modules file is read as %s, a guess: it is not valid UTF-8", used), err
 }
 
 // CheckEncoding reports whether name is an encoding that [Parse] knows.
@@ -92,7 +92,7 @@ func lookupEncoding(name string) (encoding.Encoding, error) {
 		if len(name) > 60 {
 			name = name[:60] + "..."
 		}
-		return nil, fmt.Errorf("%q: %w (utf-8, utf-16le, utf-16be, gbk, gb18030, big5, shift_jis, euc-kr, windows-1252, ...)", name, ErrEncoding)
+		return nil, message.Errorf("%q: %w (utf-8, utf-16le, utf-16be, gbk, gb18030, big5, shift_jis, euc-kr, windows-1252, ...)", name, ErrEncoding)
 	}
 	return e, nil
 }
@@ -100,7 +100,7 @@ func lookupEncoding(name string) (encoding.Encoding, error) {
 func decodeWith(e encoding.Encoding, data []byte) (string, error) {
 	b, err := e.NewDecoder().Bytes(data)
 	if err != nil {
-		return "", fmt.Errorf("decoding: %w", err)
+		return "", message.Errorf("decoding: %w", err)
 	}
 	return string(bytes.TrimPrefix(b, []byte("\uFEFF"))), nil
 }

@@ -1,8 +1,6 @@
 package modules
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -10,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"logparser/message"
 )
 
 // Limits of a modules file. A program with 1,000 modules writes 150 KB.
@@ -35,11 +35,11 @@ const HeaderLine = Header + "1: base size pointer-size identity timestamp path"
 // Sentinel errors of [Parse] and [ReadFile].
 var (
 	// ErrBinary: the file is not text. Perhaps it is the log itself.
-	ErrBinary = errors.New("it is not text")
+	ErrBinary = message.New("it is not text")
 	// ErrNoModules: the file is text, and none of it was understood.
-	ErrNoModules = errors.New("it is not a modules file")
+	ErrNoModules = message.New("it is not a modules file")
 	// ErrTooLarge: the file is larger than MaxFileSize.
-	ErrTooLarge = errors.New("it is too large for a modules file")
+	ErrTooLarge = message.New("it is too large for a modules file")
 )
 
 // A File is what a modules file says. Where it holds the modules of several
@@ -67,7 +67,7 @@ type File struct {
 	Encoding string
 	// Notes say what was guessed and what was not understood, with line
 	// numbers counted from 1; at most MaxNotes and one that counts the rest.
-	Notes []string
+	Notes []message.Text
 }
 
 // Options are what is known of a modules file besides its contents. The zero
@@ -96,10 +96,10 @@ func ReadFile(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: it is not a regular file", path)
+		return nil, message.InFile(path, message.New("it is not a regular file"))
 	}
 	if st.Size() > MaxFileSize {
-		return nil, fmt.Errorf("%s: %w (%d bytes)", path, ErrTooLarge, st.Size())
+		return nil, message.InFile(path, message.Errorf("%w (%d bytes)", ErrTooLarge, st.Size()))
 	}
 	data := make([]byte, st.Size())
 	n, err := io.ReadFull(f, data)
@@ -109,7 +109,7 @@ func ReadFile(path string, opt Options) (*File, error) {
 	}
 	file, err := Parse(data, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, message.InFile(path, err)
 	}
 	return file, nil
 }
@@ -148,7 +148,7 @@ func Looks(head []byte) bool {
 // of the sentinels of this package, or is an [AmbiguousError].
 func Parse(data []byte, opt Options) (*File, error) {
 	if len(data) > MaxFileSize {
-		return nil, fmt.Errorf("%d bytes: %w", len(data), ErrTooLarge)
+		return nil, message.Errorf("%d bytes: %w", len(data), ErrTooLarge)
 	}
 	p, err := scan(data, opt.Encoding)
 	if err != nil {
@@ -158,7 +158,7 @@ func Parse(data []byte, opt Options) (*File, error) {
 		return nil, err
 	}
 	if p.unknown > 0 && !p.ours && len(p.file.Modules) == 0 && p.file.StartText == "" && !p.file.HasTick {
-		return nil, fmt.Errorf("no line names a module, line %d is %q: %w", p.firstUnknown, p.firstText, ErrNoModules)
+		return nil, message.Errorf("no line names a module, line %d is %q: %w", p.firstUnknown, p.firstText, ErrNoModules)
 	}
 	return &p.file, nil
 }
@@ -191,16 +191,18 @@ func (p *scanner) integers() int {
 }
 
 type noteList struct {
-	list []string
+	list []message.Text
 	more int
 }
 
-func (n *noteList) add(format string, args ...any) {
+func (n *noteList) addf(pattern string, args ...any) { n.append(message.Textf(pattern, args...)) }
+
+func (n *noteList) append(note message.Text) {
 	if len(n.list) == MaxNotes {
 		n.more++
 		return
 	}
-	n.list = append(n.list, fmt.Sprintf(format, args...))
+	n.list = append(n.list, note)
 }
 
 func scan(data []byte, encoding string) (*scanner, error) {
@@ -217,11 +219,11 @@ func scan(data []byte, encoding string) (*scanner, error) {
 	}
 	p := &scanner{}
 	p.file.Encoding = used
-	if note != "" {
-		p.notes.add("%s", note)
+	if !note.IsZero() {
+		p.notes.append(note)
 	}
 	if strings.TrimSpace(text) == "" {
-		p.notes.add("the modules file is empty")
+		p.notes.addf("the modules file is empty")
 	}
 	for number := 1; text != ""; number++ {
 		var line string
@@ -253,7 +255,7 @@ func isText(s string) bool {
 
 func (p *scanner) line(number int, line string) {
 	if len(line) > MaxLine {
-		p.reject(number, line, "is too long")
+		p.reject(number, line, message.Textf("is too long"))
 		return
 	}
 	line = strings.Trim(line, " \t\x00\x1a\uFEFF")
@@ -263,7 +265,7 @@ func (p *scanner) line(number int, line string) {
 		if version, ok := strings.CutPrefix(line, Header); ok {
 			p.ours = true
 			if v, _, _ := strings.Cut(version, ":"); v != "1" {
-				p.notes.add("the modules file has version %q, which is newer than this program; it is read as version 1", clip(v))
+				p.notes.addf("the modules file has version %q, which is newer than this program; it is read as version 1", clip(v))
 			}
 		}
 	case p.time(number, line):
@@ -291,7 +293,7 @@ func (p *scanner) time(number int, line string) bool {
 		p.file.StartText, p.file.HasTick = "", false
 	}
 	if p.file.StartText != "" {
-		p.reject(number, line, "is a second start time")
+		p.reject(number, line, message.Textf("is a second start time"))
 		return true
 	}
 	p.file.StartText = text
@@ -319,12 +321,13 @@ func (p *scanner) namesModules() bool {
 	return numbers >= 2 && texts > 0
 }
 
-func (p *scanner) reject(number int, line, why string) {
+// reject notes a line of which why says what is wrong.
+func (p *scanner) reject(number int, line string, why message.Text) {
 	if p.unknown == 0 {
 		p.firstUnknown, p.firstText = number, clip(line)
 	}
 	p.unknown++
-	p.notes.add("line %d of the modules file %s: %q", number, why, clip(line))
+	p.notes.addf("line %d of the modules file %s: %q", number, why, clip(line))
 }
 
 func (p *scanner) tick(number int, s string) {
@@ -337,12 +340,12 @@ func (p *scanner) tick(number int, s string) {
 	v, err := strconv.ParseInt(t, base, 64)
 	switch {
 	case err != nil || v < -1<<31:
-		p.reject(number, s, "is not a tick count")
+		p.reject(number, s, message.Textf("is not a tick count"))
 	case p.file.HasTick:
-		p.reject(number, s, "is a second tick count")
+		p.reject(number, s, message.Textf("is a second tick count"))
 	default:
 		if v >= 1<<32 {
-			p.notes.add("line %d of the modules file: of the tick count %d the low 32 bits are taken", number, v)
+			p.notes.addf("line %d of the modules file: of the tick count %d the low 32 bits are taken", number, v)
 		}
 		p.file.Tick, p.file.HasTick = uint32(v), true
 	}
@@ -384,16 +387,16 @@ func (p *scanner) ownEntry(l rawLine) (e entry, ok bool) {
 	identity, rest := cutField(rest)
 	timestamp, rest := cutField(rest)
 	if pointer != "4" && pointer != "8" || rest == "" {
-		p.notes.add("line %d of the modules file lacks columns; it is read as base, size and path", e.number)
+		p.notes.addf("line %d of the modules file lacks columns; it is read as base, size and path", e.number)
 		return e, true
 	}
 	e.pointerSize, e.text = int(pointer[0]-'0'), e.text[:at]+" "+rest
 	var err error
 	if e.identity, err = ParseIdentity(identity); err != nil {
-		p.notes.add("line %d of the modules file: identity %q is not understood", e.number, clip(identity))
+		p.notes.addf("line %d of the modules file: identity %q is not understood", e.number, clip(identity))
 	}
 	if e.timestamp, err = parseTimestamp(timestamp); err != nil {
-		p.notes.add("line %d of the modules file: timestamp %q is not understood", e.number, clip(timestamp))
+		p.notes.addf("line %d of the modules file: timestamp %q is not understood", e.number, clip(timestamp))
 	}
 	return e, true
 }
@@ -473,7 +476,7 @@ func (p *scanner) finish(opt Options) error {
 	f := &p.file
 	f.Ours = p.ours
 	if p.sections > 0 {
-		p.notes.add("the modules file holds %d runs, one after the other; the modules of the last are taken", p.sections+1)
+		p.notes.addf("the modules file holds %d runs, one after the other; the modules of the last are taken", p.sections+1)
 	}
 	if p.ours {
 		p.own()
@@ -481,12 +484,12 @@ func (p *scanner) finish(opt Options) error {
 		return err
 	}
 	if p.tooMany > 0 {
-		p.notes.add("the modules file names %d modules more than the %d that are read", p.tooMany, MaxModules)
+		p.notes.addf("the modules file names %d modules more than the %d that are read", p.tooMany, MaxModules)
 	}
 	f.PointerSize = agreedPointerSize(f.Modules)
 	p.noteOverlaps()
 	if p.notes.more > 0 {
-		p.notes.list = append(p.notes.list, fmt.Sprintf("%d more notes on the modules file are left out", p.notes.more))
+		p.notes.list = append(p.notes.list, message.Textf("%d more notes on the modules file are left out", p.notes.more))
 	}
 	f.Notes = p.notes.list
 	p.lines = nil
@@ -502,7 +505,7 @@ func (p *scanner) own() {
 		}
 		e, ok := p.ownEntry(l)
 		if !ok {
-			p.reject(l.number, l.text, "is not understood")
+			p.reject(l.number, l.text, message.Textf("is not understood"))
 			continue
 		}
 		p.add(&e, &ownReading)
@@ -559,7 +562,7 @@ func (p *scanner) lone(l rawLine) {
 	case isInteger(l.text):
 		p.tick(l.number, l.text)
 	case headColumns(l.text) == nil:
-		p.reject(l.number, l.text, "is not understood")
+		p.reject(l.number, l.text, message.Textf("is not understood"))
 	}
 }
 
@@ -570,18 +573,18 @@ func (p *scanner) noteReading(r *reading) {
 	base, size := r.columns[r.place(r.base)], r.columns[r.place(r.size)]
 	switch {
 	case r.plain() && r.base == 1 && size.Role == Size:
-		p.notes.add("the modules file has sizes before bases, to judge by alignment and overlap")
+		p.notes.addf("the modules file has sizes before bases, to judge by alignment and overlap")
 	case !r.plain() || size.Role != Size:
-		p.notes.add("the columns of the modules file are read as %s, to judge by what they hold", r.columns)
+		p.notes.addf("the columns of the modules file are read as %s, to judge by what they hold", r.columns)
 	}
 	if shown := func(i int) bool { return len(radices(r.in.entries, i, r.front, r.back)) == 1 }; !shown(r.base) || !shown(r.size) {
-		name := func(c Column) string {
+		name := func(c Column) message.Text {
 			if c.Radix == 16 {
-				return "hexadecimal"
+				return message.Textf("hexadecimal")
 			}
-			return "decimal"
+			return message.Textf("decimal")
 		}
-		p.notes.add("the numbers of the modules file do not show their base: load addresses are read as %s and sizes as %s, to judge by alignment",
+		p.notes.addf("the numbers of the modules file do not show their base: load addresses are read as %s and sizes as %s, to judge by alignment",
 			name(base), name(size))
 	}
 }
@@ -591,7 +594,7 @@ func (p *scanner) add(e *entry, r *reading) {
 	text, ok := e.middle(r.front, r.back)
 	name := unquote(text)
 	if !ok || name == "" {
-		p.reject(e.number, e.text, "names no file")
+		p.reject(e.number, e.text, message.Textf("names no file"))
 		return
 	}
 	if len(p.file.Modules) == MaxModules {
@@ -600,11 +603,11 @@ func (p *scanner) add(e *entry, r *reading) {
 	}
 	base, size, ok := r.numbers(e)
 	if !ok {
-		p.reject(e.number, e.text, "names no range of addresses")
+		p.reject(e.number, e.text, message.Textf("names no range of addresses"))
 		return
 	}
 	if size == 0 {
-		p.notes.add("line %d of the modules file: %q has size 0 and owns no address", e.number, clip(BaseName(name)))
+		p.notes.addf("line %d of the modules file: %q has size 0 and owns no address", e.number, clip(BaseName(name)))
 	}
 	m := Module{
 		Base: base, Size: size, Path: name, PointerSize: e.pointerSize, Identity: e.identity,
@@ -650,7 +653,7 @@ func (p *scanner) noteOverlaps() {
 		if widest >= 0 && list[i].Base < list[widest].Base+list[widest].Size {
 			overlaps++
 			if overlaps <= 10 {
-				p.notes.add("modules overlap: %q at 0x%x and %q at 0x%x",
+				p.notes.addf("modules overlap: %q at 0x%x and %q at 0x%x",
 					clip(list[widest].Name()), list[widest].Base, clip(list[i].Name()), list[i].Base)
 			}
 		}
@@ -659,6 +662,6 @@ func (p *scanner) noteOverlaps() {
 		}
 	}
 	if overlaps > 10 {
-		p.notes.add("%d more modules overlap", overlaps-10)
+		p.notes.addf("%d more modules overlap", overlaps-10)
 	}
 }

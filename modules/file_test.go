@@ -13,6 +13,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
+
+	"logparser/message"
 )
 
 // describe prints a File in one form for comparison.
@@ -258,7 +260,7 @@ tick 123456789
 			if f.Ours != strings.HasPrefix(test.in, Header) {
 				t.Errorf("ours = %v", f.Ours)
 			}
-			checkNotes(t, f.Notes, test.notes)
+			checkNotes(t, message.Strings(f.Notes), test.notes)
 			for _, m := range f.Modules {
 				if m.Loaded != -1<<63 || m.Unloaded != Always {
 					t.Errorf("%s lives from %d to %d", m.Path, m.Loaded, m.Unloaded)
@@ -352,7 +354,7 @@ func TestEncodings(t *testing.T) {
 			if describe(f) != describe(want) {
 				t.Errorf("got\n%swant\n%s", describe(f), describe(want))
 			}
-			if test.note == "" && len(f.Notes) > 0 || test.note != "" && (len(f.Notes) != 1 || !strings.Contains(f.Notes[0], test.note)) {
+			if test.note == "" && len(f.Notes) > 0 || test.note != "" && (len(f.Notes) != 1 || !strings.Contains(f.Notes[0].String(), test.note)) {
 				t.Errorf("notes %q", f.Notes)
 			}
 		})
@@ -447,13 +449,13 @@ func TestLimits(t *testing.T) {
 	if err != nil || len(f.Modules) != MaxModules {
 		t.Fatalf("%d modules, %v", len(f.Modules), err)
 	}
-	checkNotes(t, f.Notes, []string{"names 7 modules more"})
+	checkNotes(t, message.Strings(f.Notes), []string{"names 7 modules more"})
 
 	f, err = Parse([]byte("0x400000 0x1000 a\n"+strings.Repeat("?\n", 1000)+"0x500000 0x1000 "+strings.Repeat("x", MaxLine)+"\n"), Options{})
 	if err != nil || len(f.Modules) != 1 || len(f.Notes) != MaxNotes+1 {
 		t.Fatalf("%d modules, %d notes, %v", len(f.Modules), len(f.Notes), err)
 	}
-	if last := f.Notes[MaxNotes]; !strings.HasPrefix(last, "801 more notes") {
+	if last := f.Notes[MaxNotes].String(); !strings.HasPrefix(last, "801 more notes") {
 		t.Errorf("last note %q", last)
 	}
 }

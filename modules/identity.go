@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"logparser/message"
 )
 
 // A GUID is the 16-byte signature of a PDB, in the byte order of the RSDS
@@ -31,7 +33,7 @@ func ParseGUID(s string) (GUID, error) {
 	t := strings.ReplaceAll(strings.Trim(s, "{}"), "-", "")
 	b, err := hex.DecodeString(t)
 	if err != nil || len(b) != 16 {
-		return GUID{}, fmt.Errorf("modules: %q is not a GUID", s)
+		return GUID{}, message.Errorf("modules: %q is not a GUID", s)
 	}
 	var g GUID
 	copy(g[:], b)
@@ -141,5 +143,5 @@ func ParseIdentity(s string) (Identity, error) {
 			return Identity{Timestamp: uint32(t), ImageSize: uint32(n)}, nil
 		}
 	}
-	return Identity{}, fmt.Errorf("modules: %q is not an identity", s)
+	return Identity{}, message.Errorf("modules: %q is not an identity", s)
 }

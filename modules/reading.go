@@ -1,11 +1,12 @@
 package modules
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"logparser/message"
 )
 
 // A grouping is one way to divide a file's lines into entries.
@@ -56,12 +57,15 @@ type AmbiguousError struct {
 	Lines []string
 }
 
-func (e *AmbiguousError) Error() string {
-	ways := make([]string, len(e.Columns))
+func (e *AmbiguousError) Error() string { return e.Message().String() }
+
+// Message returns what is wrong.
+func (e *AmbiguousError) Message() message.Text {
+	ways := make([]message.Text, len(e.Columns))
 	for i, c := range e.Columns {
-		ways[i] = c.String()
+		ways[i] = message.Textf("%s", c.String())
 	}
-	return fmt.Sprintf("its columns can be read in several ways: %s", strings.Join(ways, " or "))
+	return message.Textf("its columns can be read in several ways: %s", message.Or(ways))
 }
 
 func parseNumber(s string, radix int) (uint64, bool) {

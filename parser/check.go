@@ -2,9 +2,10 @@ package parser
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+
+	"logparser/message"
 )
 
 // A Checker is a log that can tell whether its file is still the one that was
@@ -19,7 +20,7 @@ type Checker interface {
 
 // ErrReplaced says that the log's path leads to another file than the one that
 // was opened.
-var ErrReplaced = errors.New("another file stands in the log's place")
+var ErrReplaced = message.New("another file stands in the log's place")
 
 // CheckPath reports whether a path still leads to the file that was opened.
 func CheckPath(path string, opened *os.File) error {
@@ -32,7 +33,7 @@ func CheckPath(path string, opened *os.File) error {
 	}
 	st, err := opened.Stat()
 	if err == nil && !os.SameFile(here, st) {
-		return fmt.Errorf("%s: %w", path, ErrReplaced)
+		return message.InFile(path, ErrReplaced)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ package parser
 
 import (
 	"context"
-	"errors"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/timeparse"
 )
@@ -103,8 +103,8 @@ type Run struct {
 	First, Count int64
 	// HasModules says that the modules file describes this run.
 	HasModules bool
-	// Reason says why the run begins here, "" for the first.
-	Reason string
+	// Reason says why the run begins here, nothing for the first.
+	Reason message.Text
 }
 
 // A Damage is a place in the file that could not be read as records.
@@ -112,13 +112,14 @@ type Damage struct {
 	// Offset and Bytes say where and how much, in bytes of the log file.
 	Offset, Bytes int64
 	// Reason is a sentence: "the last record is cut off".
-	Reason string
+	Reason message.Text
 }
 
 // An Info describes an opened log for people.
 type Info struct {
 	// Format is the format's name and Why how it was recognised.
-	Format, Why string
+	Format string
+	Why    message.Text
 	// RecordSize is in bytes, 0 where records vary.
 	RecordSize int
 	// Size is the file's size in bytes.
@@ -133,7 +134,7 @@ type Info struct {
 	DamageBytes int64
 	// Notes are remarks on how the modules file was read: lines that were
 	// not understood and the like.
-	Notes []string
+	Notes []message.Text
 }
 
 // MaxDamage bounds the entries of Info.Damage.
@@ -209,7 +210,7 @@ type Growth struct {
 
 // ErrShrunk says that the file has become shorter, or that other bytes stand
 // where records were read: what was read is not to be trusted any more.
-var ErrShrunk = errors.New("the log was cut or written anew while it was read")
+var ErrShrunk = message.New("the log was cut or written anew while it was read")
 
 // An Overhead is what recording one event cost the program, on average, in
 // picoseconds.

@@ -1,5 +1,7 @@
 package symbols
 
+import "logparser/message"
+
 // A Status says how far the names of a module can be trusted.
 type Status string
 
@@ -27,7 +29,7 @@ type Attempt struct {
 	// Path is the file or folder, as far as it may be shown.
 	Path string
 	// Outcome is what was found there, in a few words.
-	Outcome Phrase
+	Outcome message.Text
 }
 
 // A Binding is a module's symbols as they were found.
@@ -40,7 +42,7 @@ type Binding struct {
 	// rejected, "" where none was found.
 	File string
 	// Reason says in a sentence why the status is what it is.
-	Reason Phrase
+	Reason message.Text
 	// Attempts lists every place looked at, in order.
 	Attempts []Attempt
 }

@@ -13,14 +13,14 @@
 package symbols
 
 import (
-	"errors"
 	"io"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
 // ErrNotFound says that a source has no name for an address.
-var ErrNotFound = errors.New("no symbol at this address")
+var ErrNotFound = message.New("no symbol at this address")
 
 // A Kind says what sort of thing a name stands for.
 type Kind string
@@ -126,4 +126,4 @@ type Format struct {
 }
 
 // ErrNoSymbols says that a file is sound but holds no symbols of the format.
-var ErrNoSymbols = errors.New("no symbols of this kind in the file")
+var ErrNoSymbols = message.New("no symbols of this kind in the file")

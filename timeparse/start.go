@@ -1,16 +1,17 @@
 package timeparse
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"logparser/message"
 )
 
 // ErrSyntax is wrapped by errors about text that is not a start time.
-var ErrSyntax = errors.New("not a time: want year-month-day hour:minute[:second[.fraction]] or the eight numbers of a SYSTEMTIME")
+var ErrSyntax = message.New("not a time: want year-month-day hour:minute[:second[.fraction]] or the eight numbers of a SYSTEMTIME")
 
 // A Start is a start time as text had it.
 type Start struct {
@@ -72,7 +73,7 @@ func toISO(s string) (iso string, err error) {
 			break // the day comes first wherever dots are written
 		}
 		if day <= 12 && month <= 12 && day != month {
-			return "", fmt.Errorf("%q may have the day or the month first: %w", clip(s), ErrSyntax)
+			return "", message.Errorf("%q may have the day or the month first: %w", clip(s), ErrSyntax)
 		}
 		if day <= 12 {
 			month, day = day, month
@@ -105,24 +106,24 @@ func Fields(s string) []string {
 // ParseSystemTime reads the eight fields of a SYSTEMTIME.
 func ParseSystemTime(fields []string) (Start, error) {
 	if len(fields) != 8 {
-		return Start{}, fmt.Errorf("a SYSTEMTIME has 8 numbers, not %d: %w", len(fields), ErrSyntax)
+		return Start{}, message.Errorf("a SYSTEMTIME has 8 numbers, not %d: %w", len(fields), ErrSyntax)
 	}
 	limits := [8]struct {
-		name     string
+		name     message.Text
 		min, max int
 	}{
-		{"year", 1601, 9999}, {"month", 1, 12}, {"day of week", 0, 6}, {"day", 1, 31},
-		{"hour", 0, 23}, {"minute", 0, 59}, {"second", 0, 59}, {"millisecond", 0, 999},
+		{message.Textf("year"), 1601, 9999}, {message.Textf("month"), 1, 12}, {message.Textf("day of week"), 0, 6}, {message.Textf("day"), 1, 31},
+		{message.Textf("hour"), 0, 23}, {message.Textf("minute"), 0, 59}, {message.Textf("second"), 0, 59}, {message.Textf("millisecond"), 0, 999},
 	}
 	var v [8]int
 	for i, f := range fields {
 		// Atoi alone would take a sign.
 		if !digits(f) {
-			return Start{}, fmt.Errorf("%s %q: %w", limits[i].name, clip(f), ErrSyntax)
+			return Start{}, message.Errorf("%s %q: %w", limits[i].name, clip(f), ErrSyntax)
 		}
 		n, err := strconv.Atoi(f)
 		if err != nil || n < limits[i].min || n > limits[i].max {
-			return Start{}, fmt.Errorf("%s %s is out of range: %w", limits[i].name, clip(f), ErrSyntax)
+			return Start{}, message.Errorf("%s %s is out of range: %w", limits[i].name, clip(f), ErrSyntax)
 		}
 		v[i] = n
 	}
@@ -137,13 +138,13 @@ func civil(year, month, day, hour, minute, second, nano int) (time.Time, error) 
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
 	// Date moves the 31st of a short month into the next one.
 	if d := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC); d.Day() != day || int(d.Month()) != month {
-		return time.Time{}, fmt.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, ErrSyntax)
+		return time.Time{}, message.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, ErrSyntax)
 	}
 	return t, nil
 }
 
 func parseISO(s string) (Start, error) {
-	bad := fmt.Errorf("%q: %w", clip(s), ErrSyntax)
+	bad := message.Errorf("%q: %w", clip(s), ErrSyntax)
 	p := isoText{s}
 	year, ok1 := p.number(4)
 	ok2 := p.skip("-")
@@ -179,7 +180,7 @@ func parseISO(s string) (Start, error) {
 	}
 	// A leap second is written 60; it becomes the first of the next minute.
 	if month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 || year == 0 {
-		return Start{}, fmt.Errorf("%q is out of range: %w", clip(s), ErrSyntax)
+		return Start{}, message.Errorf("%q is out of range: %w", clip(s), ErrSyntax)
 	}
 	t, err := civil(year, month, day, hour, minute, second, nano)
 	if err != nil {

@@ -137,7 +137,7 @@ func (w *Window) OpenSample() {
 		dir, err := assets.ExtractSample()
 		w.post(func() {
 			if err != nil {
-				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": err.Error()}), Details: err.Error()})
+				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": control.ErrorText(err)}), Details: control.ErrorText(err)})
 				return
 			}
 			w.whenFree(func() { w.Open([]string{dir}) })
@@ -212,9 +212,9 @@ func (w *Window) openSource(row int64) {
 		w.post(func() {
 			if err != nil {
 				w.ctl.Say(&control.Message{Level: control.LevelWarn,
-					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": err.Error()}),
+					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": control.ErrorText(err)}),
 					Next:    lang.L("Say in the settings where this machine has the sources, and which editor to use."),
-					Details: err.Error()})
+					Details: control.ErrorText(err)})
 				return
 			}
 			w.trace("editor " + strings.Join(args, " "))

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,13 +14,14 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/ui/control"
 	"logparser/ui/editor"
 	"logparser/ui/inputs"
 )
 
 // errForbidden says that the user wants no path out of a file to be opened.
-var errForbidden = errors.New("opening paths that come out of files is switched off")
+var errForbidden = message.New("opening paths that come out of files is switched off")
 
 // showText shows a longer text that can be copied.
 func (w *Window) showText(title, text string) {

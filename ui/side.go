@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/modulespanel"
@@ -186,7 +186,7 @@ func readLines(path string, line int) (sidepanel.Source, error) {
 	return linesAround(f, line)
 }
 
-var errNoLine = errors.New("the file has no such line")
+var errNoLine = message.New("the file has no such line")
 
 func linesAround(r io.Reader, line int) (sidepanel.Source, error) {
 	s := sidepanel.Source{First: max(line-sourceAround, 1), Line: line}

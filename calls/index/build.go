@@ -3,12 +3,12 @@ package index
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -149,7 +149,7 @@ func continues(old, runs []parser.Run) error {
 	for i, r := range old {
 		last := i == len(old)-1
 		if i >= len(runs) || runs[i].First != r.First || runs[i].Count < r.Count || runs[i].Count > r.Count && !last {
-			return fmt.Errorf("run %d is not what it was", i)
+			return message.Errorf("run %d is not what it was", i)
 		}
 	}
 	return nil
@@ -218,7 +218,7 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 			if err == nil || err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
-			return fmt.Errorf("record %d: %w", record+int64(got), err)
+			return message.Errorf("record %d: %w", record+int64(got), err)
 		}
 		tell()
 	}

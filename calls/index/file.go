@@ -8,8 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -20,6 +18,7 @@ import (
 	"unsafe"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -139,7 +138,7 @@ func (x *Index) Save(s Store, k Key) error {
 	return nil
 }
 
-var errUnfinished = errors.New("the index is not one that can be kept as it is")
+var errUnfinished = message.New("the index is not one that can be kept as it is")
 
 // StoreError returns why the index could not be kept, nil where it is or was
 // not to be. That it cannot be written does not keep it from working.
@@ -287,7 +286,7 @@ const maxNote = 8 << 20
 // Note keeps a note; what it was before is replaced.
 func (s *Store) Note(k Key, note []byte) error {
 	if len(note) > maxNote {
-		return fmt.Errorf("a note of %d bytes is too long to keep", len(note))
+		return message.Errorf("a note of %d bytes is too long to keep", len(note))
 	}
 	b := append(append([]byte(noteMagic), k[:]...), note...)
 	return s.write(context.Background(), s.File(k, NoteSuffix), func(f io.Writer) error {
@@ -499,7 +498,7 @@ func (c *core) encode(f io.Writer, k Key) error {
 }
 
 // errOther says that a file is none of this index, or damaged.
-var errOther = errors.New("the file is not of this index, or damaged")
+var errOther = message.New("the file is not of this index, or damaged")
 
 // A fileReader reads a file.
 type fileReader struct {
@@ -577,7 +576,7 @@ func (s *Store) load(ctx context.Context, c *core, k Key) error {
 func (c *core) take(r io.Reader, size int64, k Key) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errOther, p)
+			err = message.Errorf("%w: %v", errOther, p)
 		}
 	}()
 	return c.decode(r, size, k)
@@ -664,7 +663,7 @@ func (c *core) spacesOfRuns() []int {
 	return list
 }
 
-func bad(what string, i int) error { return fmt.Errorf("%w: %s %d", errOther, what, i) }
+func bad(what string, i int) error { return message.Errorf("%w: %s %d", errOther, what, i) }
 
 // check checks the numbers that lead somewhere.
 func (c *core) check(threads []fileThread, addresses int, text []byte) error {

@@ -1,12 +1,12 @@
 package index
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"sync"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -67,7 +67,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	first := int64(k) * blockLen
 	n := int(min(blockLen, row-first))
 	if k < 0 || n <= 0 {
-		return fmt.Errorf("there is no block %d: %w", k, io.EOF)
+		return message.Errorf("there is no block %d: %w", k, io.EOF)
 	}
 	b.First, b.N, b.Found = first, n, b.Found[:0]
 	if cap(r.events) < n {
@@ -119,7 +119,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 		r.owners(c, b, events)
 	}
 	if r.changed {
-		return fmt.Errorf("rows %d to %d: %w", b.First, b.First+int64(n)-1, parser.ErrShrunk)
+		return message.Errorf("rows %d to %d: %w", b.First, b.First+int64(n)-1, parser.ErrShrunk)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64, timed 
 			if err == nil || err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
-			return fmt.Errorf("record %d: %w", record+int64(got), err)
+			return message.Errorf("record %d: %w", record+int64(got), err)
 		}
 		dst, row = dst[n:], row+n
 	}

@@ -7,13 +7,14 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"logparser/message"
 )
 
 // What a store keeps is sealed: whoever does not have the store's key cannot
@@ -48,7 +49,7 @@ const (
 )
 
 // errForeign says that a file, or the store's key, is none that this user wrote.
-var errForeign = errors.New("the file is not one that this user wrote")
+var errForeign = message.New("the file is not one that this user wrote")
 
 // seal returns what makes and checks tags with the store's key. Where there is no
 // key that is good it makes one if it may.

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 	"sort"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -170,7 +170,7 @@ func readAll(log parser.Log, events []parser.Event, record int64) error {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return fmt.Errorf("record %d: %w", record+int64(got), err)
+		return message.Errorf("record %d: %w", record+int64(got), err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sync"
 
 	"logparser/calls"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -394,7 +394,7 @@ func (v *View) RowOf(pos int64) (int64, error) {
 	if n, err := v.Read(row[:], pos); err != nil {
 		return 0, err
 	} else if n == 0 {
-		return 0, fmt.Errorf("no row at position %d", pos)
+		return 0, message.Errorf("no row at position %d", pos)
 	}
 	return row[0], nil
 }
@@ -483,7 +483,7 @@ func (v *View) Read(dst []int64, pos int64) (int, error) {
 		}
 		if n == got {
 			// The rows changed since they were counted.
-			return n, fmt.Errorf("block %d has changed", k)
+			return n, message.Errorf("block %d has changed", k)
 		}
 	}
 	return n, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -94,9 +95,9 @@ func newInfo() *cobra.Command {
 
 func describe(s *app.Session) jsonInfo {
 	info, inputs, span := s.Info(), s.Inputs(), s.Span()
-	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why,
+	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why.String(),
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
-		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: info.Notes,
+		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: message.Strings(info.Notes),
 		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, ownModules: s.OwnModules()}
 	j.Marks, j.Counters, _ = s.MarkCount()
 	if has, ok := s.HasCallSites(); ok {
@@ -104,7 +105,7 @@ func describe(s *app.Session) jsonInfo {
 	}
 	chosen, all := s.Run()
 	for i, r := range info.Runs {
-		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason})
+		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason.String()})
 	}
 	for _, t := range s.AllThreads() {
 		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows, t.Name})
@@ -114,7 +115,7 @@ func describe(s *app.Session) jsonInfo {
 		j.First, j.Last = span.WallFirst.Format(layout), span.WallLast.Format(layout)
 	}
 	for _, d := range info.Damage {
-		j.Damage = append(j.Damage, jsonDamage{d.Offset, d.Bytes, d.Reason})
+		j.Damage = append(j.Damage, jsonDamage{d.Offset, d.Bytes, d.Reason.String()})
 	}
 	return j
 }

@@ -66,7 +66,7 @@ func (f *inputFlags) choose(cmd *cobra.Command, dir string, logs []string, sever
 		return logs[0], nil
 	}
 	if !asks(cmd) {
-		return "", fmt.Errorf("%w, or take the one that was written last with --newest", several)
+		return "", hinted{several, "give one of them, or take the one that was written last with --newest"}
 	}
 	errs := cmd.ErrOrStderr()
 	fmt.Fprintf(errs, "logparse: %d logs in %s, the latest first:\n", len(logs), rows.Visible(dir))
@@ -169,7 +169,7 @@ func each(cmd *cobra.Command, logs []string, show func(log string) error) error 
 			return err
 		}
 		failed++
-		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", strings.TrimSpace(rows.Visible(err.Error())))
+		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", strings.TrimSpace(rows.Visible(hint(err).Error())))
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d logs could not be read", failed, len(logs))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -37,15 +38,16 @@ func terminalOutput(out io.Writer) (io.Writer, func() error) {
 }
 
 // sayError writes an error as a message; of errors that were joined, a message
-// each.
+// each. One that wraps several in a sentence of its own is one.
 func sayError(errs io.Writer, err error) {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
+	_, sentence := err.(interface{ Message() message.Text })
+	if list, ok := err.(interface{ Unwrap() []error }); ok && !sentence {
 		for _, e := range list.Unwrap() {
 			sayError(errs, e)
 		}
 		return
 	}
-	fmt.Fprintln(errs, "logparse:", err)
+	fmt.Fprintln(errs, "logparse:", hint(err))
 }
 
 // printJSON writes an object as a line.

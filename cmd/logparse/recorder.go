@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ else to build. Files of the same content are left; others only with --replace.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := app.InitRecorder(cmd.Context(), args[0], replace)
+			if errors.Is(err, app.ErrOtherFile) {
+				return hinted{err, "give an empty folder, or --replace"}
+			}
 			if err != nil {
 				return err
 			}

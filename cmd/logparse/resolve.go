@@ -73,6 +73,10 @@ to be read as a whole for it, which --aliases does before the first answer.`,
 				return usageError{errors.New("resolve needs --image FILE")}
 			}
 			img, err := app.OpenImage(cmd.Context(), image, in)
+			var wrong *app.InputError
+			if errors.As(err, &wrong) && !errors.Is(err, app.ErrTemporary) {
+				return hinted{err, "give a PE or ELF image, a .pdb or a .debug file"}
+			}
 			if err != nil {
 				return err
 			}

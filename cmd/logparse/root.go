@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		if cmd.Name() == "help" {
 			cmd = root
 		}
-		fmt.Fprintf(errs, "logparse: %v; see %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintf(errs, "logparse: %v; see %s --help\n", hint(err), cmd.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "logparse: interrupted; nothing was changed")
@@ -250,7 +250,7 @@ func (f *inputFlags) openLog(cmd *cobra.Command, log string,
 		fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: --symbols %s: there is no such file or folder\n", path)
 	}
 	for _, w := range s.Warnings() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", w)
+		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning:", warningText(w))
 	}
 	return s, nil
 }

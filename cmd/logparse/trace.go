@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,11 @@ written. Another file of that name is only replaced with --replace.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return app.LoadTrace(cmd.Context(), args[0], args[1], replace)
+			err := app.LoadTrace(cmd.Context(), args[0], args[1], replace)
+			if errors.Is(err, app.ErrOtherFile) {
+				return hinted{err, "save under another name, or with --replace"}
+			}
+			return err
 		},
 	}
 	load.Flags().BoolVar(&replace, "replace", false, "replace LOG if it exists")

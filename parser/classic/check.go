@@ -2,9 +2,9 @@ package classic
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -35,14 +35,14 @@ func (l *Log) compare(st os.FileInfo) error {
 		return nil
 	}
 	if st.Size() < o.scan.offset {
-		return fmt.Errorf("%s: it had %d bytes and has %d: %w", o.name, o.stat.Size(), st.Size(), ErrShrunk)
+		return message.InFile(o.name, message.Errorf("it had %d bytes and has %d: %w", o.stat.Size(), st.Size(), ErrShrunk))
 	}
 	last := make([]byte, len(g.last))
 	if err := readFull(o.r, o.name, last, g.lastAt); err != nil {
 		return err
 	}
 	if !bytes.Equal(last, g.last) {
-		return fmt.Errorf("%s: the record at offset %d has changed: %w", o.name, g.lastAt, ErrShrunk)
+		return message.InFile(o.name, message.Errorf("the record at offset %d has changed: %w", g.lastAt, ErrShrunk))
 	}
 	return nil
 }

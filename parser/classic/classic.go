@@ -15,8 +15,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -25,6 +23,7 @@ import (
 	"sync/atomic"
 
 	"logparser/filemap"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
@@ -33,23 +32,23 @@ import (
 // Errors of [Open] by which callers decide what to do next.
 var (
 	// ErrEmpty: the file has no bytes.
-	ErrEmpty = errors.New("the log is empty")
+	ErrEmpty = message.New("the log is empty")
 	// ErrTooShort: the file has less than one record.
-	ErrTooShort = errors.New("the log is too short")
+	ErrTooShort = message.New("the log is too short")
 	// ErrModulesFile: the file given as the log is a modules file.
-	ErrModulesFile = errors.New("this is a modules file, not a log")
+	ErrModulesFile = message.New("this is a modules file, not a log")
 	// ErrText: the file is some other text.
-	ErrText = errors.New("this looks like text, not a log")
+	ErrText = message.New("this looks like text, not a log")
 	// ErrProgram: the file is an image of Windows or Linux.
-	ErrProgram = errors.New("this is a program or library, not a log")
+	ErrProgram = message.New("this is a program or library, not a log")
 	// ErrOther: the file is of another kind, which follows.
-	ErrOther = errors.New("this is another kind of file, not a log")
+	ErrOther = message.New("this is another kind of file, not a log")
 	// ErrFolder: a folder was given.
-	ErrFolder = errors.New("this is a folder")
+	ErrFolder = message.New("this is a folder")
 	// ErrNotLog: the file's bytes do not look like records.
-	ErrNotLog = errors.New("this does not look like an enter/leave log (if it is one, say its record size with --record 16 or --record 24)")
+	ErrNotLog = message.New("this does not look like an enter/leave log")
 	// ErrRecordSize: Options.RecordSize is neither 16 nor 24.
-	ErrRecordSize = errors.New("a record has 16 or 24 bytes")
+	ErrRecordSize = message.New("a record has 16 or 24 bytes")
 	// ErrShrunk: the file became shorter while it was read.
 	ErrShrunk = parser.ErrShrunk
 )
@@ -128,10 +127,10 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 		return nil, err
 	}
 	if st.IsDir() {
-		return nil, fmt.Errorf("%s: %w", path, ErrFolder)
+		return nil, message.InFile(path, ErrFolder)
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, message.InFile(path, message.New("it is not a regular file"))
 	}
 	o := &opener{r: f, name: path, size: st.Size(), opt: opt, progress: p}
 	if err := o.checkHead(); err != nil {
@@ -173,7 +172,7 @@ type opener struct {
 	tail  flaw
 	ticks bool // modules file or user give the tick at start
 	start uint32
-	notes []string
+	notes []message.Text
 	// described is the run that the modules file describes, -1 for none.
 	described int
 	// stat and modulesStat are the two files' when they were last read.
@@ -185,29 +184,29 @@ const headSize = sampleRecords * Size64
 // checkHead turns away what is no log.
 func (o *opener) checkHead() error {
 	if s := o.opt.RecordSize; s != 0 && s != Size32 && s != Size64 {
-		return fmt.Errorf("%s: record size %d: %w", o.name, s, ErrRecordSize)
+		return message.InFile(o.name, message.Errorf("record size %d: %w", s, ErrRecordSize))
 	}
 	if o.size == 0 {
-		return fmt.Errorf("%s: %w", o.name, ErrEmpty)
+		return message.InFile(o.name, ErrEmpty)
 	}
 	o.head = make([]byte, min(o.size, headSize))
 	if err := readFull(o.r, o.name, o.head, 0); err != nil {
 		return err
 	}
 	if isProgram(o.head) {
-		return fmt.Errorf("%s: %w", o.name, ErrProgram)
+		return message.InFile(o.name, ErrProgram)
 	}
-	if kind := kindOf(o.head); kind != "" && o.opt.RecordSize == 0 {
-		return fmt.Errorf("%s: %w: %s", o.name, ErrOther, kind)
+	if kind := kindOf(o.head); !kind.IsZero() && o.opt.RecordSize == 0 {
+		return message.InFile(o.name, message.Errorf("%w: %s", ErrOther, kind))
 	}
 	if looksLikeText(o.head) {
 		if modules.Looks(o.head) {
-			return fmt.Errorf("%s: %w", o.name, ErrModulesFile)
+			return message.InFile(o.name, ErrModulesFile)
 		}
-		return fmt.Errorf("%s: %w: it begins with %q", o.name, ErrText, firstLine(o.head))
+		return message.InFile(o.name, message.Errorf("%w: it begins with %q", ErrText, firstLine(o.head)))
 	}
 	if o.size < Size32 {
-		return fmt.Errorf("%s: %d bytes are less than one record: %w", o.name, o.size, ErrTooShort)
+		return message.InFile(o.name, message.Errorf("%d bytes are less than one record: %w", o.size, ErrTooShort))
 	}
 	return nil
 }
@@ -254,7 +253,7 @@ func (o *opener) open(ctx context.Context) (*Log, error) {
 		return nil, err
 	}
 	if limit == 0 {
-		return nil, fmt.Errorf("%s: %w: all of its %d bytes are zero", o.name, ErrNotLog, o.size)
+		return nil, message.InFile(o.name, message.Errorf("%w: all of its %d bytes are zero", ErrNotLog, o.size))
 	}
 	s := &scan{r: o.r, name: o.name, size: w.size, limit: limit, mapped: o.mapped}
 	o.ticks, o.start = o.modules.HasTick, o.modules.Tick
@@ -317,7 +316,7 @@ func (o *opener) describe(info *parser.Info) {
 		flaws = append(slices.Clip(flaws), o.tail)
 	}
 	for _, f := range flaws {
-		info.Damage = append(info.Damage, parser.Damage{Offset: f.offset, Bytes: f.bytes, Reason: f.String(s.size)})
+		info.Damage = append(info.Damage, parser.Damage{Offset: f.offset, Bytes: f.bytes, Reason: f.text(s.size)})
 	}
 }
 
@@ -448,7 +447,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 
 func (l *view) readEvents(dst []parser.Event, from int64, mapped *filemap.Mapping) (int, error) {
 	if from < 0 {
-		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
+		return 0, message.InFile(l.name, message.Errorf("there is no record %d", from))
 	}
 	var buf *[readBytes]byte
 	done := 0

@@ -61,7 +61,7 @@ func describe(t *testing.T, l *Log) string {
 		} else if l.Modules(i).Len() != 0 {
 			t.Errorf("run %d has modules", i)
 		}
-		if r.Reason != "" {
+		if !r.Reason.IsZero() {
 			fmt.Fprintf(&b, ": %s", r.Reason)
 		}
 		b.WriteByte('\n')
@@ -413,7 +413,7 @@ leave t1 0x401000 6
 				t.Errorf("got\n%swant\n%s", got, test.want)
 			}
 			info := l.Info()
-			if info.Format != "classic" || !strings.Contains(info.Why, fmt.Sprint(info.RecordSize)) {
+			if info.Format != "classic" || !strings.Contains(info.Why.String(), fmt.Sprint(info.RecordSize)) {
 				t.Errorf("format %q, why %q", info.Format, info.Why)
 			}
 		})

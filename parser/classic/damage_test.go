@@ -60,7 +60,7 @@ func check(t testing.TB, l *Log) {
 	info := l.Info()
 	next := int64(0)
 	for i, r := range info.Runs {
-		if r.First != next || r.Count <= 0 || (i == 0) != (r.Reason == "") {
+		if r.First != next || r.Count <= 0 || (i == 0) != r.Reason.IsZero() {
 			t.Fatalf("runs %+v", info.Runs)
 		}
 		next += r.Count
@@ -84,14 +84,14 @@ func check(t testing.TB, l *Log) {
 	records, skipped, end := int64(0), int64(0), int64(0)
 	missing := false
 	for _, d := range info.Damage {
-		if d.Offset < end || d.Bytes < 0 || d.Reason == "" {
+		if d.Offset < end || d.Bytes < 0 || d.Reason.IsZero() {
 			t.Fatalf("damage %+v", info.Damage)
 		}
 		end = d.Offset + d.Bytes
 		if d.Bytes == 0 {
 			missing = true
 		}
-		if strings.Contains(d.Reason, "cannot be right") {
+		if strings.Contains(d.Reason.String(), "cannot be right") {
 			records += d.Bytes
 		} else {
 			skipped += d.Bytes
@@ -169,7 +169,7 @@ func TestModulesFileOfAnotherProgram(t *testing.T) {
 	log, _ := generate(t, classictest.Spec{Records: 1000, RecordSize: 24})
 	_, mods := generate(t, classictest.Spec{Records: 1000, RecordSize: 16})
 	l, err := openBytes(log, mods, parser.Options{})
-	if err != nil || l.Info().RecordSize != 24 || !strings.Contains(l.Info().Why, "although the modules file says 4-byte pointers") {
+	if err != nil || l.Info().RecordSize != 24 || !strings.Contains(l.Info().Why.String(), "although the modules file says 4-byte pointers") {
 		t.Errorf("%v, %+v", err, l.Info())
 	}
 }

@@ -20,7 +20,7 @@ import (
 // damage, which may be a part of the file that was not written yet.
 
 // foundVersion changes with the scan's judgement and with the meaning of found.
-const foundVersion = 2
+const foundVersion = 3
 
 // found is a scan that has come to its end, with what it depended on: a size of
 // records, a file's size and end, and the tick at start.
@@ -67,8 +67,8 @@ func (s *scan) fix() {
 }
 
 type foundRun struct {
-	First  int64
-	Reason string
+	First    int64
+	From, To uint32
 }
 
 // Found implements [parser.Scanner].
@@ -88,7 +88,7 @@ func (s *scan) found(size int64) ([]byte, error) {
 		f.Epochs = append(f.Epochs, [3]int64{e.first, e.wraps[0], e.wraps[1]})
 	}
 	for _, r := range s.runs {
-		f.Runs = append(f.Runs, foundRun{r.first, r.reason})
+		f.Runs = append(f.Runs, foundRun{r.first, r.from, r.to})
 	}
 	for _, w := range s.flaws {
 		f.Flaws = append(f.Flaws, [3]int64{w.offset, w.bytes, int64(w.kind)})
@@ -116,7 +116,7 @@ func (s *scan) restore(data []byte, size int64) bool {
 		s.epochs = append(s.epochs, epoch{e[0], [2]int64{e[1], e[2]}})
 	}
 	for _, r := range f.Runs {
-		s.runs = append(s.runs, runStart{r.First, r.Reason})
+		s.runs = append(s.runs, runStart{r.First, r.From, r.To})
 	}
 	for _, w := range f.Flaws {
 		s.flaws = append(s.flaws, flaw{w[0], w[1], flawKind(w[2])})
@@ -144,7 +144,7 @@ func (s *scan) resume(data []byte, size int64) bool {
 	}
 	s.epochs[at.Epochs-1].wraps = at.Last
 	for _, r := range f.Runs[:at.Runs] {
-		s.runs = append(s.runs, runStart{r.First, r.Reason})
+		s.runs = append(s.runs, runStart{r.First, r.From, r.To})
 	}
 	return true
 }
@@ -181,7 +181,7 @@ func (s *scan) fits(f *found) bool {
 		}
 	}
 	for i, r := range f.Runs {
-		if runs[i] = r.First; i > 0 && r.First == runs[i-1] || (i == 0) != (r.Reason == "") {
+		if runs[i] = r.First; i > 0 && r.First == runs[i-1] || (i == 0) != (r.From == r.To) {
 			return false
 		}
 	}

@@ -199,7 +199,7 @@ func TestFoundOfOthers(t *testing.T) {
 		"no run":               func(f *found) { f.Runs = nil },
 		"run beyond":           func(f *found) { f.Runs[1].First = f.Records + 1 },
 		"run twice":            func(f *found) { f.Runs[1].First = 0 },
-		"run without reason":   func(f *found) { f.Runs[1].Reason = "" },
+		"run without reason":   func(f *found) { f.Runs[1].From = f.Runs[1].To },
 		"flaw beyond":          func(f *found) { f.Flaws[0][0] = f.Limit },
 		"flaw too long":        func(f *found) { f.Flaws[0][1] = 1 << 62 },
 		"kind of flaw":         func(f *found) { f.Flaws[0][2] = 99 },

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"time"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
@@ -159,11 +159,11 @@ func (l *Log) publish() error {
 	o.log = &v
 	if s.record > first {
 		for _, r := range s.runs[g.runs:] {
-			v.beginRun(r.first, r.reason)
+			v.beginRun(r.first, r.reason())
 		}
 		g.runs = len(s.runs)
 		if len(v.info.Runs) == 0 {
-			v.beginRun(first, "")
+			v.beginRun(first, message.Text{})
 		}
 		n := len(v.info.Runs) - 1
 		v.info.Runs[n].Count = s.record - v.info.Runs[n].First
@@ -202,7 +202,7 @@ func (l *Log) publish() error {
 }
 
 // beginRun begins a run at a record that is not in the view yet.
-func (l *view) beginRun(first int64, reason string) {
+func (l *view) beginRun(first int64, reason message.Text) {
 	if n := len(l.info.Runs); n > 0 {
 		l.info.Runs[n-1].Count = first - l.info.Runs[n-1].First
 	}
@@ -236,9 +236,9 @@ func (o *opener) describeNew(from int64) error {
 		}
 	}
 	if from > r.First {
-		reason := "the modules file was written here"
+		reason := message.Textf("the modules file was written here")
 		if o.ticks {
-			reason += fmt.Sprintf(", at tick %d", o.start)
+			reason = message.Textf("the modules file was written here, at tick %d", o.start)
 		}
 		v.beginRun(from, reason)
 		n++

@@ -3,37 +3,39 @@ package classic
 import (
 	"bytes"
 	"encoding/binary"
+
+	"logparser/message"
 )
 
 // A magic is what files of another kind have at an offset.
 type magic struct {
 	offset int
 	bytes  string
-	kind   string
+	kind   message.Text
 }
 
 var magics = []magic{
-	{0, "\x28\xb5\x2f\xfd", "compressed (zstd): unpack it first"},
-	{0, "\xfd7zXZ\x00", "compressed (xz): unpack it first"},
-	{4, "1AY&SY", "compressed (bzip2): unpack it first"},
-	{0, "7z\xbc\xaf\x27\x1c", "an archive (7z): unpack it first"},
-	{257, "ustar", "an archive (tar): unpack it first"},
-	{0, "!<arch>\n", "a library of object files (ar)"},
-	{0, "\x89PNG\r\n\x1a\n", "a picture (PNG)"},
-	{0, "GIF8", "a picture (GIF)"},
-	{0, "\xff\xd8\xff\xe0", "a picture (JPEG)"},
-	{0, "Microsoft C/C++ MSF 7.00\r\n", "symbols (PDB)"},
-	{0, "PERFILE2", "a recording of perf"},
-	{0, "PAR1", "a table (Parquet)"},
-	{0, "SQLite format 3\x00", "a database (SQLite)"},
-	{0, "%PDF-", "a document (PDF)"},
-	{0, "\xde\x12\x04\x95", "translations (gettext)"},
-	{0, "\x95\x04\x12\xde", "translations (gettext)"},
+	{0, "\x28\xb5\x2f\xfd", message.Textf("compressed (%s): unpack it first", "zstd")},
+	{0, "\xfd7zXZ\x00", message.Textf("compressed (%s): unpack it first", "xz")},
+	{4, "1AY&SY", message.Textf("compressed (%s): unpack it first", "bzip2")},
+	{0, "7z\xbc\xaf\x27\x1c", message.Textf("an archive (%s): unpack it first", "7z")},
+	{257, "ustar", message.Textf("an archive (%s): unpack it first", "tar")},
+	{0, "!<arch>\n", message.Textf("a library of object files (%s)", "ar")},
+	{0, "\x89PNG\r\n\x1a\n", message.Textf("a picture (%s)", "PNG")},
+	{0, "GIF8", message.Textf("a picture (%s)", "GIF")},
+	{0, "\xff\xd8\xff\xe0", message.Textf("a picture (%s)", "JPEG")},
+	{0, "Microsoft C/C++ MSF 7.00\r\n", message.Textf("symbols (%s)", "PDB")},
+	{0, "PERFILE2", message.Textf("a recording of perf")},
+	{0, "PAR1", message.Textf("a table (%s)", "Parquet")},
+	{0, "SQLite format 3\x00", message.Textf("a database (%s)", "SQLite")},
+	{0, "%PDF-", message.Textf("a document (%s)", "PDF")},
+	{0, "\xde\x12\x04\x95", message.Textf("translations (%s)", "gettext")},
+	{0, "\x95\x04\x12\xde", message.Textf("translations (%s)", "gettext")},
 }
 
-// kindOf says what a file with that beginning is that is surely no log, "" for
-// nothing. Two bytes of magic are not enough: an address may have them.
-func kindOf(head []byte) string {
+// kindOf says what a file with that beginning is that is surely no log, nothing
+// where it may be one. Two bytes of magic are not enough: an address may have them.
+func kindOf(head []byte) message.Text {
 	for _, m := range magics {
 		if len(head) > m.offset && bytes.HasPrefix(head[m.offset:], []byte(m.bytes)) {
 			return m.kind
@@ -41,13 +43,13 @@ func kindOf(head []byte) string {
 	}
 	switch {
 	case len(head) >= 10 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8 && head[3] < 0x20:
-		return "compressed (gzip): unpack it first"
+		return message.Textf("compressed (%s): unpack it first", "gzip")
 	case len(head) >= 30 && bytes.HasPrefix(head, []byte("PK\x03\x04")) && head[5] == 0 && head[9] == 0:
-		return "an archive (zip): unpack it first"
+		return message.Textf("an archive (%s): unpack it first", "zip")
 	case isPerfetto(head):
-		return "a saved trace (Perfetto)"
+		return message.Textf("a saved trace (%s)", "Perfetto")
 	}
-	return ""
+	return message.Text{}
 }
 
 // isPerfetto recognises the protocol buffer that is a sequence of packets, each

@@ -2,12 +2,12 @@ package classic
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sort"
 	"time"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/timeparse"
@@ -96,10 +96,10 @@ func (o *opener) findRuns() error {
 		if i+1 < len(s.runs) {
 			end = s.runs[i+1].first
 		}
-		l.info.Runs = append(l.info.Runs, parser.Run{First: r.first, Count: end - r.first, Reason: r.reason})
+		l.info.Runs = append(l.info.Runs, parser.Run{First: r.first, Count: end - r.first, Reason: r.reason()})
 	}
 	if len(s.runs) == maxRuns {
-		o.notes = append(o.notes, fmt.Sprintf("the log has more than %d runs; those after are shown as part of the last", maxRuns))
+		o.notes = append(o.notes, message.Textf("the log has more than %d runs; those after are shown as part of the last", maxRuns))
 	}
 	described, found, err := o.describedRun()
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *opener) findRuns() error {
 	}
 	known := len(o.modules.Modules) > 0
 	if !found && (known || o.ticks) {
-		o.notes = append(o.notes, fmt.Sprintf("the modules file was written at tick %d, after the last record: it describes no run of this log", o.start))
+		o.notes = append(o.notes, message.Textf("the modules file was written at tick %d, after the last record: it describes no run of this log", o.start))
 	}
 	all := noModules
 	if known {
@@ -156,11 +156,11 @@ func (o *opener) clock(run parser.Run, described bool) (timeparse.Clock, error) 
 		clock = timeparse.NewTickClock(start, o.start, first)
 	case hasStart && o.opt.StartTime != "":
 		clock = timeparse.NewTickClock(start, uint32(first), first)
-		o.notes = append(o.notes, "no start tick is known: the start time given is taken for that of the first record")
+		o.notes = append(o.notes, message.Textf("no start tick is known: the start time given is taken for that of the first record"))
 	case hasStart:
-		o.notes = append(o.notes, "the modules file has no tick count: only the time since the first record is known")
+		o.notes = append(o.notes, message.Textf("the modules file has no tick count: only the time since the first record is known"))
 	case o.ticks:
-		o.notes = append(o.notes, "no start time is known: only the time since the first record is")
+		o.notes = append(o.notes, message.Textf("no start time is known: only the time since the first record is"))
 	}
 	return clock, nil
 }
@@ -178,16 +178,16 @@ func (o *opener) startTime() (t time.Time, ok bool, err error) {
 	st, err := timeparse.ParseStart(text)
 	if err != nil {
 		if o.opt.StartTime != "" {
-			return time.Time{}, false, fmt.Errorf("start time: %w", err)
+			return time.Time{}, false, message.Errorf("start time: %w", err)
 		}
-		o.notes = append(o.notes, fmt.Sprintf("the start time of the modules file is not understood (%v)", err))
+		o.notes = append(o.notes, message.Textf("the start time of the modules file is not understood (%v)", err))
 		return time.Time{}, false, nil
 	}
 	if st.Zone != "" {
-		o.notes = append(o.notes, fmt.Sprintf("the start time names the zone %s, which is left out of account: times are the program's local time", st.Zone))
+		o.notes = append(o.notes, message.Textf("the start time names the zone %s, which is left out of account: times are the program's local time", st.Zone))
 	}
 	if st.WrongWeekday {
-		o.notes = append(o.notes, fmt.Sprintf("the day of the week in the start time %q does not fit the date", text))
+		o.notes = append(o.notes, message.Textf("the day of the week in the start time %q does not fit the date", text))
 	}
 	return st.Time, true, nil
 }
@@ -227,7 +227,7 @@ func (o *opener) describedRun() (run int, found bool, err error) {
 		}
 		later := parser.Run{
 			First: c.first, Count: r.First + r.Count - c.first,
-			Reason: fmt.Sprintf("the modules file was written here, at tick %d", o.start),
+			Reason: message.Textf("the modules file was written here, at tick %d", o.start),
 		}
 		r.Count = c.first - r.First
 		l.info.Runs = append(l.info.Runs[:c.run+1], append([]parser.Run{later}, l.info.Runs[c.run+1:]...)...)

@@ -2,12 +2,12 @@ package classic
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"sync"
 
 	"logparser/filemap"
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -41,9 +41,19 @@ func (e epoch) base() [2]int64 {
 	return [2]int64{e.wraps[0] * wrap, e.wraps[1] * wrap}
 }
 
+// A runStart is where a run begins: at a record whose tick count is less than the
+// one before by more than a wrap explains.
 type runStart struct {
-	first  int64 // record number
-	reason string
+	first    int64  // record number
+	from, to uint32 // the tick counts, equal for the first run
+}
+
+// reason says why the run begins, nothing for the first.
+func (r runStart) reason() message.Text {
+	if r.from == r.to {
+		return message.Text{}
+	}
+	return message.Textf("the tick count goes back from %d to %d", r.from, r.to)
 }
 
 // A flaw is a place that could not be read as records.
@@ -62,21 +72,21 @@ const (
 	padding                    // padding bytes that are missing
 )
 
-func (f flaw) String(size int) string {
+func (f flaw) text(size int) message.Text {
 	switch f.kind {
 	case badRecords:
 		if n := f.bytes / int64(size); n > 1 {
-			return fmt.Sprintf("%d records cannot be right (flag byte neither 0 nor 1, or address 0)", n)
+			return message.Textf("%d records cannot be right (flag byte neither 0 nor 1, or address 0)", n)
 		}
-		return "the record cannot be right (flag byte neither 0 nor 1, or address 0)"
+		return message.Textf("the record cannot be right (flag byte neither 0 nor 1, or address 0)")
 	case cutOff:
-		return "the last record is cut off"
+		return message.Textf("the last record is cut off")
 	case zeros:
-		return "the end of the file is zero: it was never written"
+		return message.Textf("the end of the file is zero: it was never written")
 	case padding:
-		return "a record lacks bytes of its padding, after which the next begins"
+		return message.Textf("a record lacks bytes of its padding, after which the next begins")
 	}
-	return "bytes out of step with the records were skipped"
+	return message.Textf("bytes out of step with the records were skipped")
 }
 
 // A scan goes once over a file and finds its runs, wraps and damage.
@@ -270,9 +280,9 @@ func readFull(r io.ReaderAt, name string, b []byte, at int64) error {
 	case n == len(b):
 		return nil
 	case err == io.EOF || err == nil:
-		return fmt.Errorf("%s: the file ends at byte %d, it has become shorter since it was opened: %w", name, at+int64(n), ErrShrunk)
+		return message.InFile(name, message.Errorf("the file ends at byte %d, it has become shorter since it was opened: %w", at+int64(n), ErrShrunk))
 	}
-	return fmt.Errorf("%s: reading at byte %d: %w", name, at+int64(n), err)
+	return message.InFile(name, message.Errorf("reading at byte %d: %w", at+int64(n), err))
 }
 
 // goThrough takes the block's chunks in order. It returns false when the
@@ -480,7 +490,7 @@ func (s *scan) epoch(e epoch) bool {
 
 func (s *scan) newRun(t uint32) {
 	if len(s.runs) < maxRuns && len(s.epochs) < maxEpochs {
-		s.runs = append(s.runs, runStart{s.record, fmt.Sprintf("the tick count goes back from %d to %d", s.prev, t)})
+		s.runs = append(s.runs, runStart{s.record, s.prev, t})
 		s.epochs = append(s.epochs, epoch{first: s.record})
 		s.wraps, s.inWrap = 0, false
 	}

@@ -2,11 +2,11 @@ package classic
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"sort"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
@@ -148,7 +148,7 @@ type width struct {
 	size int
 	// truncated: a 64-bit program's addresses, of which the low half is there.
 	truncated bool
-	why       string
+	why       message.Text
 }
 
 // clearly is the difference in score that overrules what the modules file
@@ -164,70 +164,56 @@ func (o *opener) decideWidth(head []byte) (width, error) {
 	for i := range o.modules.Modules {
 		above = above || o.modules.Modules[i].Base+o.modules.Modules[i].Size > 1<<32
 	}
-	done := func(size int, why string) (width, error) {
+	done := func(size int, why message.Text) (width, error) {
 		w := width{size: size, why: why, truncated: size == Size32 && (pointer == 8 || pointer == 0 && above)}
 		if w.truncated {
-			w.why += "; the program has 64-bit addresses, of which only the low 32 bits are there"
+			w.why = why.And(message.Textf("the program has 64-bit addresses, of which only the low 32 bits are there"))
 		}
 		if o.size < int64(size) {
-			return width{}, fmt.Errorf("%s: %d bytes are less than one %d-byte record: %w", o.name, o.size, size, ErrTooShort)
+			return width{}, message.InFile(o.name, message.Errorf("%d bytes are less than one %d-byte record: %w", o.size, size, ErrTooShort))
 		}
 		return w, nil
 	}
 	if o.opt.RecordSize != 0 {
-		return done(o.opt.RecordSize, fmt.Sprintf("%d-byte records, as asked for", o.opt.RecordSize))
+		return done(o.opt.RecordSize, message.Textf("%d-byte records, as asked for", o.opt.RecordSize))
 	}
 
 	best, other := o.measureBoth(head, sp)
 	if best.score() < other.score() {
 		best, other = other, best
 	}
-	where := ""
+	where := int64(0) // the offset of what was looked at
 	if best.goodness() < 0.9 && best.records >= 8 {
 		// The beginning may be damaged, or out of step.
-		var at int64
 		var err error
-		if best, other, at, err = o.search(head, sp, best, other); err != nil {
+		if best, other, where, err = o.search(head, sp, best, other); err != nil {
 			return width{}, err
 		}
-		if at > 0 {
-			where = fmt.Sprintf(" from byte %d on", at)
-		}
 	}
-	figures := func() string {
-		s := fmt.Sprintf("%d of %d records looked at%s fit", best.good, best.records, where)
-		if !sp.empty() {
-			s += fmt.Sprintf(" and %d lie in modules", best.inside)
-		}
-		s += fmt.Sprintf("; as %d-byte ones %d of %d", other.size, other.good, other.records)
-		if !sp.empty() {
-			s += fmt.Sprintf(" and %d", other.inside)
-		}
-		return s
+	figures := func() message.Text {
+		return best.figures(where, sp).And(other.otherFigures(sp))
 	}
 	if pointer != 0 {
 		said := Size32
 		if pointer == 8 {
 			said = Size64
 		}
-		reason := fmt.Sprintf("the modules file says %d-byte pointers", pointer)
+		reason := message.Textf("the modules file says %d-byte pointers", pointer)
 		if best.size != said && other.records > 0 && best.score() >= other.score()+clearly {
-			return done(best.size, fmt.Sprintf("%d-byte records, although %s: %s", best.size, reason, figures()))
+			return done(best.size, message.Textf("%d-byte records, although %s: %s", best.size, reason, figures()))
 		}
 		if best.size != said {
 			best, other = other, best
 		}
-		return done(said, fmt.Sprintf("%d-byte records: %s; %s", said, reason, figures()))
+		return done(said, message.Textf("%d-byte records: %s; %s", said, reason, figures()))
 	}
-	ok, but := best.good > 0 && (best.goodness() >= 0.1 || best.records < 8), "which is the best"
+	ok, unlike := best.good > 0 && (best.goodness() >= 0.1 || best.records < 8), false
 	if sp.empty() {
-		if ok {
-			but = "but they are not enters and leaves of threads that come again"
-		}
+		unlike = ok
 		var err error
 		if ok, err = o.convinces(head, best.size); err == nil && !ok {
 			if ok, err = o.convinces(head, other.size); ok {
-				best, other, where = other, best, ""
+				best, other, where = other, best, 0
 			}
 		}
 		if err != nil {
@@ -235,10 +221,43 @@ func (o *opener) decideWidth(head []byte) (width, error) {
 		}
 	}
 	if !ok {
-		return width{}, fmt.Errorf("%s: %w: of %d records looked at%s %d fit at %d bytes a record, %s",
-			o.name, ErrNotLog, best.records, where, best.good, best.size, but)
+		return width{}, message.InFile(o.name, message.Errorf("%w: %s", ErrNotLog, best.doubt(where, unlike)))
 	}
-	return done(best.size, fmt.Sprintf("%d-byte records: %s", best.size, figures()))
+	return done(best.size, message.Textf("%d-byte records: %s", best.size, figures()))
+}
+
+// figures says how many of the records looked at, from an offset on, are what the
+// size makes of them; sp may be empty.
+func (f fit) figures(from int64, sp *space) message.Text {
+	looked := message.Textf("%d of %d records looked at fit", f.good, f.records)
+	if from > 0 {
+		looked = message.Textf("%d of %d records looked at from byte %d on fit", f.good, f.records, from)
+	}
+	if sp.empty() {
+		return looked
+	}
+	return message.Textf("%s and %d lie in modules", looked, f.inside)
+}
+
+// otherFigures is figures of the size that was not taken.
+func (f fit) otherFigures(sp *space) message.Text {
+	if sp.empty() {
+		return message.Textf("as %d-byte ones %d of %d", f.size, f.good, f.records)
+	}
+	return message.Textf("as %d-byte ones %d of %d and %d", f.size, f.good, f.records, f.inside)
+}
+
+// doubt says why the records looked at, from an offset on, are not taken for those
+// of a log: they are too few, or many but unlike enters and leaves.
+func (f fit) doubt(from int64, unlike bool) message.Text {
+	looked := message.Textf("of %d records looked at %d fit at %d bytes a record", f.records, f.good, f.size)
+	if from > 0 {
+		looked = message.Textf("of %d records looked at from byte %d on %d fit at %d bytes a record", f.records, from, f.good, f.size)
+	}
+	if unlike {
+		return message.Textf("%s, but they are not enters and leaves of threads that come again", looked)
+	}
+	return message.Textf("%s, which is the best", looked)
 }
 
 func (o *opener) measureBoth(b []byte, sp *space) (a, z fit) {
@@ -278,7 +297,7 @@ func (o *opener) search(head []byte, sp *space, best, other fit) (fit, fit, int6
 		at := o.size / 16 * i
 		n, err := o.r.ReadAt(buf, at)
 		if err != nil && err != io.EOF {
-			return best, other, 0, fmt.Errorf("%s: reading at byte %d: %w", o.name, at, err)
+			return best, other, 0, message.InFile(o.name, message.Errorf("reading at byte %d: %w", at, err))
 		}
 		try(buf[:n], at)
 	}
@@ -315,7 +334,7 @@ func (o *opener) convinces(head []byte, size int) (bool, error) {
 	for i := range int64(samplePlaces) {
 		n, err := o.r.ReadAt(buf, o.size/samplePlaces*i)
 		if err != nil && err != io.EOF {
-			return false, fmt.Errorf("%s: reading at byte %d: %w", o.name, o.size/samplePlaces*i, err)
+			return false, message.InFile(o.name, message.Errorf("reading at byte %d: %w", o.size/samplePlaces*i, err))
 		}
 		for shift := range size {
 			if piece(buf[min(n, shift):min(n, shift+windowRecords*size)], size) {

@@ -1,8 +1,7 @@
 package trace
 
 import (
-	"fmt"
-
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -35,7 +34,7 @@ func (l *Log) Check() error {
 		}
 	}
 	if st.Size() < min(end, w.size) {
-		return fmt.Errorf("%s: its records ended at byte %d, and it has %d bytes: %w", l.name, min(end, w.size), st.Size(), parser.ErrShrunk)
+		return message.InFile(l.name, message.Errorf("its records ended at byte %d, and it has %d bytes: %w", min(end, w.size), st.Size(), parser.ErrShrunk))
 	}
 	b := make([]byte, wire.HeaderSize)
 	if n, err := l.file.ReadAt(b, 0); n < len(b) {
@@ -43,7 +42,7 @@ func (l *Log) Check() error {
 	}
 	h, err := wire.ParseHeader(b)
 	if w.ok && (err != nil || h.PID != was.PID || h.Started != was.Started || h.Begin != was.Begin) {
-		return fmt.Errorf("%s: the header is another one: %w", l.name, parser.ErrShrunk)
+		return message.InFile(l.name, message.Errorf("the header is another one: %w", parser.ErrShrunk))
 	}
 	return nil
 }

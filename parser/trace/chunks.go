@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -76,7 +76,7 @@ func (w *walker) measure() error {
 // errShorter says that the file has become shorter than it was when it was
 // measured, which it was again: a program that ends cuts off what it had
 // allocated in advance.
-var errShorter = errors.New("the file has become shorter")
+var errShorter = message.New("the file has become shorter")
 
 // readAt fills b with the bytes from an offset on, which were there when the
 // file was measured.
@@ -93,13 +93,13 @@ func (w *walker) readAt(b []byte, at int64) error {
 			return errShorter
 		}
 	}
-	return fmt.Errorf("offset %d: %w", at, shrunk(err))
+	return message.Errorf("offset %d: %w", at, shrunk(err))
 }
 
-func (w *walker) hurt(offset, n int64, reason string) {
+func (w *walker) hurtf(offset, n int64, pattern string, args ...any) {
 	w.damageBytes += n
 	if len(w.damage) < parser.MaxDamage {
-		w.damage = append(w.damage, parser.Damage{Offset: offset, Bytes: n, Reason: reason})
+		w.damage = append(w.damage, parser.Damage{Offset: offset, Bytes: n, Reason: message.Textf(pattern, args...)})
 	}
 }
 
@@ -117,19 +117,19 @@ func (w *walker) header() (wire.Header, error) {
 	h, err := wire.ParseHeader(b)
 	switch {
 	case err == nil && h.Major != wire.MajorVersion:
-		return h, fmt.Errorf("version %d.%d: %w", h.Major, h.Minor, ErrVersion)
+		return h, message.Errorf("version %d.%d: %w", h.Major, h.Minor, ErrVersion)
 	case err == nil && h.Possible():
 		w.ok = true
 	case errors.Is(err, wire.ErrMagic) && Detect(b, w.size) == 0:
 		if n >= len(wire.FileMagic) && string(b[:8]) == wire.FileMagic {
-			return h, fmt.Errorf("the header is cut off: %w", ErrNotTrace)
+			return h, message.Errorf("the header is cut off: %w", ErrNotTrace)
 		}
 		return h, ErrNotTrace
 	default:
 		if err == nil {
-			err = errors.New("its sizes are impossible")
+			err = message.New("its sizes are impossible")
 		}
-		w.hurt(0, wire.HeaderUsed, "the file's header: "+err.Error())
+		w.hurtf(0, wire.HeaderUsed, "the file's header: %v", err)
 		h.Size, h.Granularity = wire.HeaderSize, wire.Granularity
 		h.Rate, h.Begin = 0, 0
 	}
@@ -182,7 +182,7 @@ func (w *walker) walk(ctx context.Context) error {
 			case unmade && (w.head.State == wire.StateRecording || w.head.Flags&wire.FlagRing != 0):
 				w.unmade.add(at, next-at)
 			default:
-				w.hurt(at, next-at, "no chunk here: "+err.Error())
+				w.hurtf(at, next-at, "no chunk here: %v", err)
 			}
 			at = next
 			continue
@@ -195,16 +195,16 @@ func (w *walker) walk(ctx context.Context) error {
 	}
 	w.at = at
 	if w.ok && at < int64(w.head.End) && at >= w.size && w.head.State != wire.StateRecording && w.head.End < 1<<62 {
-		w.hurt(w.size, int64(w.head.End)-at, "chunks that should be here are not")
+		w.hurtf(w.size, int64(w.head.End)-at, "chunks that should be here are not")
 	}
 	if w.size < int64(w.head.Size) {
-		w.hurt(w.size, 0, "the file ends within its header")
+		w.hurtf(w.size, 0, "the file ends within its header")
 	}
 	if n := w.size - at; n > 0 {
 		if err := w.readAt(b[:n], at); err != nil && err != errShorter {
 			return err
 		} else if err == nil && !allZero(b[:n]) {
-			w.hurt(at, n, "the file was cut off here")
+			w.hurtf(at, n, "the file was cut off here")
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func allZero(b []byte) bool {
 func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 	c := chunk{offset: at, base: h.Base, size: h.Size, sequence: h.Sequence, used: h.Used}
 	if most := h.Size - wire.ChunkHeaderSize; c.used > most {
-		w.hurt(at, 0, fmt.Sprintf("the chunk has %d bytes and says it uses %d", most, c.used))
+		w.hurtf(at, 0, "the chunk has %d bytes and says it uses %d", most, c.used)
 		c.used = most
 	}
 	if c.end() > w.size {
@@ -264,7 +264,7 @@ func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 		}
 	}
 	if missing := c.end() - w.size; missing > 0 {
-		w.hurt(w.size, missing, "the file was cut off here")
+		w.hurtf(w.size, missing, "the file was cut off here")
 		c.used -= uint32(missing)
 	}
 	switch h.Kind {
@@ -272,7 +272,7 @@ func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 		w.process = append(w.process, c)
 	case wire.EventsChunk:
 		if c.base > maxTime {
-			w.hurt(at, int64(c.used), "the time of the chunk is impossible")
+			w.hurtf(at, int64(c.used), "the time of the chunk is impossible")
 			return nil
 		}
 		id := streamID{h.Stream, h.Level}
@@ -289,11 +289,11 @@ func (w *walker) add(at int64, h *wire.ChunkHeader) error {
 				next = s.chunks[n-1].sequence + 1
 			}
 			if c.sequence < next {
-				w.hurt(c.offset, int64(c.used), fmt.Sprintf("thread %d has two chunks with number %d", s.thread, c.sequence))
+				w.hurtf(c.offset, int64(c.used), "thread %d has two chunks with number %d", s.thread, c.sequence)
 				return nil
 			}
 			if c.gap = c.sequence > next; c.gap {
-				w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
+				w.hurtf(c.offset, 0, "thread %d: %d chunks are missing before this one", s.thread, c.sequence-next)
 			}
 		}
 		if _, ok := w.open[s]; !ok {
@@ -316,7 +316,7 @@ func (w *walker) sort() {
 		kept := s.chunks[:0]
 		for _, c := range s.chunks {
 			if n := len(kept); n > 0 && kept[n-1].sequence == c.sequence {
-				w.hurt(c.offset, int64(c.used), fmt.Sprintf("thread %d has two chunks with number %d", s.thread, c.sequence))
+				w.hurtf(c.offset, int64(c.used), "thread %d has two chunks with number %d", s.thread, c.sequence)
 				continue
 			}
 			kept = append(kept, c)
@@ -328,7 +328,7 @@ func (w *walker) sort() {
 			if c.sequence != next {
 				c.gap = true
 				if i > 0 || !ring {
-					w.hurt(c.offset, 0, fmt.Sprintf("thread %d: %d chunks are missing before this one", s.thread, c.sequence-next))
+					w.hurtf(c.offset, 0, "thread %d: %d chunks are missing before this one", s.thread, c.sequence-next)
 				}
 			}
 			next = c.sequence + 1
@@ -347,11 +347,11 @@ func (w *walker) refresh() (changed bool, err error) {
 		// together with that may be older.
 		for range 2 {
 			if _, err := w.r.ReadAt(b[:], c.offset); err != nil {
-				return false, fmt.Errorf("offset %d: %w", c.offset, shrunk(err))
+				return false, message.Errorf("offset %d: %w", c.offset, shrunk(err))
 			}
 			h, err := wire.ParseChunkHeader(b[:], w.head.Granularity)
 			if err != nil || h.Sequence != c.sequence || h.Size != c.size {
-				return false, fmt.Errorf("the chunk at offset %d has changed: %w", c.offset, parser.ErrShrunk)
+				return false, message.Errorf("the chunk at offset %d has changed: %w", c.offset, parser.ErrShrunk)
 			}
 			used := min(h.Used, h.Size-wire.ChunkHeaderSize)
 			if end := c.offset + wire.ChunkHeaderSize + int64(used); end > w.size {
@@ -401,6 +401,6 @@ func (p *process) gap(chunks []chunk, i int) {
 		expected = chunks[i-1].sequence + 1
 	}
 	if c := &chunks[i]; c.sequence > expected {
-		p.hurt(c.offset, 0, fmt.Errorf("%d chunks of them are missing before this one", c.sequence-expected))
+		p.hurt(c.offset, 0, message.Errorf("%d chunks of them are missing before this one", c.sequence-expected))
 	}
 }

@@ -2,13 +2,13 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sort"
 	"time"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/timeparse"
 )
@@ -214,7 +214,7 @@ const (
 // steps says where calibrations have another local time than wall makes of their
 // nanoseconds: the monotonic clock stands while a machine sleeps, and the other is
 // set by people and by the end of summer.
-func (c *clock) steps(wall timeparse.Clock) (notes []string) {
+func (c *clock) steps(wall timeparse.Clock) (notes []message.Text) {
 	if !wall.HasWall {
 		return nil
 	}
@@ -230,17 +230,17 @@ func (c *clock) steps(wall timeparse.Clock) (notes []string) {
 			more++
 			continue
 		}
-		how := "right again"
+		how := message.Textf("right again")
 		if early >= leastStep {
-			how = early.Round(time.Millisecond).String() + " early"
+			how = message.Textf("%s early", early.Round(time.Millisecond))
 		} else if early <= -leastStep {
-			how = (-early).Round(time.Millisecond).String() + " late"
+			how = message.Textf("%s late", (-early).Round(time.Millisecond))
 		}
-		notes = append(notes, fmt.Sprintf("since %s at the latest the times of day shown are %s: the machine slept or its clock was set",
+		notes = append(notes, message.Textf("since %s at the latest the times of day shown are %s: the machine slept or its clock was set",
 			shown.Format(time.DateTime), how))
 	}
 	if more > 0 {
-		notes = append(notes, fmt.Sprintf("the clock was set or the machine slept %d times more", more))
+		notes = append(notes, message.Textf("the clock was set or the machine slept %d times more", more))
 	}
 	return notes
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -164,13 +164,14 @@ type recordError struct {
 	err    error
 }
 
-func (e *recordError) Error() string { return fmt.Sprintf("offset %d: %v", e.offset, e.err) }
+func (e *recordError) Error() string         { return e.Message().String() }
+func (e *recordError) Message() message.Text { return message.Textf("offset %d: %v", e.offset, e.err) }
 
 var (
-	errCut    = errors.New("a record goes beyond the end of the chunk")
-	errWindow = errors.New("a record needs a window that is not set")
-	errTime   = errors.New("a time is beyond all bounds")
-	errLength = errors.New("a record has an impossible length")
+	errCut    = message.New("a record goes beyond the end of the chunk")
+	errWindow = message.New("a record needs a window that is not set")
+	errTime   = message.New("a time is beyond all bounds")
+	errLength = message.New("a record has an impossible length")
 )
 
 // read fills dst with the next events, less only at the end of the stream or
@@ -253,7 +254,7 @@ func (d *decoder) fill() error {
 		if err == io.EOF {
 			err = parser.ErrShrunk
 		}
-		return fmt.Errorf("offset %d: %w", d.bufAt+int64(left)+int64(got), err)
+		return message.Errorf("offset %d: %w", d.bufAt+int64(left)+int64(got), err)
 	}
 	clear(d.buf[left+n : left+n+overread])
 	return nil
@@ -465,7 +466,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		}
 	default:
 		if typ >= wire.MustKnow && typ != wire.Switch && typ != wire.Left {
-			return false, d.bad(fmt.Errorf("a record of unknown type %d", typ))
+			return false, d.bad(message.Errorf("a record of unknown type %d", typ))
 		}
 		now += wire.Delta(typ, body)
 	}
@@ -688,7 +689,7 @@ func (d *decoder) stack(offset, head, length int64) error {
 			if err == io.EOF {
 				err = parser.ErrShrunk
 			}
-			return fmt.Errorf("offset %d: %w", at+i*8+int64(got), err)
+			return message.Errorf("offset %d: %w", at+i*8+int64(got), err)
 		}
 		for j := range n {
 			v := le.Uint64(block[j*8:])

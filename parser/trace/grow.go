@@ -2,14 +2,13 @@ package trace
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"os"
 	"slices"
 	"time"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -30,7 +29,7 @@ import (
 // margin is how long events wait for others with an earlier time.
 const margin = 50 * time.Millisecond
 
-var errRing = errors.New("a ring cannot be followed: its old events are overwritten while new ones come")
+var errRing = message.New("a ring cannot be followed: its old events are overwritten while new ones come")
 
 // A growth is what is needed to go on when the file has grown.
 type growth struct {
@@ -223,7 +222,7 @@ func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
 	defer l.growing.Unlock()
 	growth, err := l.grow(ctx)
 	if err != nil && l.name != "" {
-		err = fmt.Errorf("%s: %w", l.name, err)
+		err = message.InFile(l.name, err)
 	}
 	return growth, err
 }
@@ -245,7 +244,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		return result, err
 	}
 	if !w.ok || head.PID != old.header.PID || head.Started != old.header.Started || head.Begin != old.header.Begin {
-		return result, fmt.Errorf("the header is another one: %w", parser.ErrShrunk)
+		return result, message.Errorf("the header is another one: %w", parser.ErrShrunk)
 	}
 	if l.file != nil {
 		here, err := os.Stat(l.name)

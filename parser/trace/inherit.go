@@ -2,9 +2,9 @@ package trace
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 
+	"logparser/message"
 	"logparser/parser/trace/wire"
 )
 
@@ -44,7 +44,7 @@ func (w *walker) inherit(s *stream) error {
 	}
 	read := func(b []byte, at int64) error {
 		if n, err := w.r.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+			return message.Errorf("offset %d: %w", at, shrunk(err))
 		}
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
@@ -93,7 +94,7 @@ func TestInherit(t *testing.T) {
 			if s := strings.Join(got, " "); s != test.want {
 				t.Errorf("%s, want %s", s, test.want)
 			}
-			inherited := slices.ContainsFunc(log.Info().Notes, func(s string) bool { return strings.Contains(s, "when the process was forked") })
+			inherited := slices.ContainsFunc(log.Info().Notes, func(n message.Text) bool { return strings.Contains(n.String(), "when the process was forked") })
 			if inherited != (test.want[1] != '9') {
 				t.Errorf("notes %q", log.Info().Notes)
 			}

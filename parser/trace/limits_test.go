@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/message"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
@@ -31,7 +32,7 @@ func TestGranularity(t *testing.T) {
 			t.Errorf("granularity %d: %v", test.granularity, err)
 			continue
 		}
-		said := strings.Contains(log.Info().Damage[0].Reason, "its sizes are impossible")
+		said := strings.Contains(log.Info().Damage[0].Reason.String(), "its sizes are impossible")
 		if said == test.possible {
 			t.Errorf("granularity %d: damage %v", test.granularity, log.Info().Damage)
 		}
@@ -68,7 +69,7 @@ func TestManyLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		notes := log.Info().Notes
+		notes := message.Strings(log.Info().Notes)
 		if len(notes) > 5 || !slices.Contains(notes, test.want) {
 			t.Errorf("%s: %d notes: %s", test.name, len(notes), notes[:min(len(notes), 5)])
 		}
@@ -97,7 +98,7 @@ func TestManyLoads(t *testing.T) {
 	if modules, epochs := log.Modules(0).Len(), len(log.Spaces(0))/2; modules < n || epochs != 1<<15 {
 		t.Errorf("%d modules, %d epochs", modules, epochs)
 	}
-	if notes := log.Info().Notes; len(notes) > 5 {
+	if notes := message.Strings(log.Info().Notes); len(notes) > 5 {
 		t.Errorf("%d notes: %s", len(notes), notes[:5])
 	}
 	// It is some 0.3 s; the time grew with the square once, and was 40 s.
@@ -131,7 +132,7 @@ func TestSnapshot(t *testing.T) {
 		if strings.Contains(damage, "3 chunks are missing before this one") != test.damage || len(log.Info().Damage) > 0 != test.damage {
 			t.Errorf("flags %d: damage %s", test.flags, damage)
 		}
-		notes := strings.Join(log.Info().Notes, "; ")
+		notes := strings.Join(message.Strings(log.Info().Notes), "; ")
 		if !strings.Contains(notes, test.note) || strings.Contains(notes, "a snapshot") != (test.flags == wire.FlagRing|wire.FlagSnapshot) {
 			t.Errorf("flags %d: notes %s", test.flags, notes)
 		}
@@ -172,7 +173,7 @@ func TestSteps(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if notes := open(t, m).Info().Notes; !slices.Equal(notes, test.want) {
+			if notes := message.Strings(open(t, m).Info().Notes); !slices.Equal(notes, test.want) {
 				t.Errorf("notes %q, want %q", notes, test.want)
 			}
 		})
@@ -186,7 +187,7 @@ func TestSteps(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if notes := open(t, m).Info().Notes; len(notes) != 21 || notes[20] != "the clock was set or the machine slept 979 times more" {
+	if notes := message.Strings(open(t, m).Info().Notes); len(notes) != 21 || notes[20] != "the clock was set or the machine slept 979 times more" {
 		t.Errorf("%d notes: %q", len(notes), notes[max(len(notes), 1)-1])
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sort"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -189,12 +189,12 @@ func (m *markReader) fill(ctx context.Context) error {
 	m.p = 0
 	n := int(min(int64(cap(m.buf)-left), m.end-m.at-int64(left)))
 	if n <= 0 {
-		return fmt.Errorf("thread %d: %w", m.s.thread, errChanged)
+		return message.Errorf("thread %d: %w", m.s.thread, errChanged)
 	}
 	m.buf = m.buf[:left+n]
 	if got, err := m.r.ReadAt(m.buf[left:], m.at+int64(left)); got < n {
 		m.buf = m.buf[:left]
-		return fmt.Errorf("offset %d: %w", m.at+int64(left)+int64(got), shrunk(err))
+		return message.Errorf("offset %d: %w", m.at+int64(left)+int64(got), shrunk(err))
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 		length = 2
 	case length == 0:
 		if length, body = int64(le.Uint32(head[2:])), 6; length < 6 {
-			return false, fmt.Errorf("thread %d: %w", m.s.thread, errChanged)
+			return false, message.Errorf("thread %d: %w", m.s.thread, errChanged)
 		}
 	}
 	if v, ok := wire.TimeUnits(head[2:], length); typ == wire.Time && ok {
@@ -272,7 +272,7 @@ func (m *markReader) appendText(dst []byte) ([]byte, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, m.text)[:n+m.text]
 	if got, err := m.r.ReadAt(dst[n:], m.textAt); got < m.text {
-		return dst[:n], fmt.Errorf("offset %d: %w", m.textAt+int64(got), shrunk(err))
+		return dst[:n], message.Errorf("offset %d: %w", m.textAt+int64(got), shrunk(err))
 	}
 	return dst, nil
 }
@@ -280,7 +280,7 @@ func (m *markReader) appendText(dst []byte) ([]byte, error) {
 // Marks implements [parser.Marker].
 func (l *Log) Marks(ctx context.Context, _ int, from int64, yield func(m *parser.Mark) bool) error {
 	if err := l.view.Load().marks(ctx, l.r, from, yield); err != nil {
-		return fmt.Errorf("%s: %w", l.name, err)
+		return message.InFile(l.name, err)
 	}
 	return nil
 }

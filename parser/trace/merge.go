@@ -2,13 +2,13 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"sort"
 	"sync"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -192,7 +192,7 @@ func (a *source) more() error {
 func (a *source) read(dst []parser.Event) (int, error) {
 	n, err := a.d.read(dst)
 	if err == nil && n < len(dst) {
-		err = fmt.Errorf("thread %d: %w", a.s.thread, errChanged)
+		err = message.Errorf("thread %d: %w", a.s.thread, errChanged)
 	}
 	return n, err
 }
@@ -482,7 +482,7 @@ func (l *Log) ReadUntimed(dst []parser.Event, from int64) (int, error) {
 
 func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error) {
 	if from < 0 {
-		return 0, fmt.Errorf("%s: there is no record %d", l.name, from)
+		return 0, message.InFile(l.name, message.Errorf("there is no record %d", from))
 	}
 	v := l.view.Load()
 	if from >= v.index.total || len(dst) == 0 {
@@ -494,7 +494,7 @@ func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error
 	c := l.cursor(v, from)
 	n, err := readMapped(l.mapped, c, dst, from, timed)
 	if err != nil {
-		return n, fmt.Errorf("%s: %w", l.name, err)
+		return n, message.InFile(l.name, err)
 	}
 	l.release(c)
 	if n < len(dst) {
@@ -576,7 +576,7 @@ func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
 	c := l.cursor(l.view.Load(), record)
 	list, outer, err := c.openCalls(record)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", l.name, err)
+		return nil, 0, message.InFile(l.name, err)
 	}
 	l.release(c)
 	return list, outer, nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace"
 	"logparser/parser/trace/tracetest"
@@ -208,7 +209,7 @@ func TestLoads(t *testing.T) {
 	if s := strings.Join(got, "; "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
-	if notes := strings.Join(log.Info().Notes, "; "); !strings.Contains(notes, `"who knows" is not an identity`) {
+	if notes := strings.Join(message.Strings(log.Info().Notes), "; "); !strings.Contains(notes, `"who knows" is not an identity`) {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -308,7 +309,7 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("events %s", s)
 	}
 	info := log.Info()
-	if len(info.Damage) != 1 || info.Damage[0].Bytes != 0 || !strings.Contains(info.Damage[0].Reason, "lost 9 events") {
+	if len(info.Damage) != 1 || info.Damage[0].Bytes != 0 || !strings.Contains(info.Damage[0].Reason.String(), "lost 9 events") {
 		t.Errorf("damage %+v", info.Damage)
 	}
 	if texts, counters := log.MarkCount(0); texts != 1 || counters != 0 {

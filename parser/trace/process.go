@@ -4,13 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
@@ -58,7 +57,7 @@ type process struct {
 	// ways are the ways in, and late says that leaves are late.
 	ways        []string
 	late        bool
-	notes       []string
+	notes       []message.Text
 	damage      []parser.Damage
 	damageBytes int64
 }
@@ -73,20 +72,20 @@ func newProcess() *process {
 	return &process{byNumber: make(map[uint32]int), names: make(map[uint32]string)}
 }
 
-func (p *process) note(format string, args ...any) {
+func (p *process) note(pattern string, args ...any) {
 	if len(p.notes) < maxNotes {
-		p.notes = append(p.notes, fmt.Sprintf(format, args...))
+		p.notes = append(p.notes, message.Textf(pattern, args...))
 	}
 }
 
 func (p *process) hurt(offset, n int64, err error) {
 	p.damageBytes += n
 	if len(p.damage) < parser.MaxDamage {
-		p.damage = append(p.damage, parser.Damage{Offset: offset, Bytes: n, Reason: "process record: " + err.Error()})
+		p.damage = append(p.damage, parser.Damage{Offset: offset, Bytes: n, Reason: message.Textf("process record: %v", err)})
 	}
 }
 
-var errRecordLength = errors.New("it has an impossible length")
+var errRecordLength = message.New("it has an impossible length")
 
 // read reads the records of a process chunk that were not read before. Errors
 // are those of reading the file; damage is noted.
@@ -98,12 +97,12 @@ func (p *process) read(r io.ReaderAt, c *chunk) error {
 	var body []byte
 	for end-at >= wire.ProcessHead {
 		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+			return message.Errorf("offset %d: %w", at, shrunk(err))
 		}
 		info := wire.ParseProcess(head[:])
 		length := int64(info.Length)
 		if length < wire.ProcessHead || length%8 != 0 || length > end-at {
-			p.hurt(at, end-at, fmt.Errorf("%w; the rest of the chunk is left out", errRecordLength))
+			p.hurt(at, end-at, message.Errorf("%w; the rest of the chunk is left out", errRecordLength))
 			return nil
 		}
 		n := length - wire.ProcessHead
@@ -112,7 +111,7 @@ func (p *process) read(r io.ReaderAt, c *chunk) error {
 				p.hurt(at, length, errRecordLength)
 			}
 			if _, err := io.CopyN(io.Discard, in, n); err != nil {
-				return fmt.Errorf("offset %d: %w", at, shrunk(err))
+				return message.Errorf("offset %d: %w", at, shrunk(err))
 			}
 			at += length
 			continue
@@ -122,7 +121,7 @@ func (p *process) read(r io.ReaderAt, c *chunk) error {
 		}
 		body = body[:n]
 		if _, err := io.ReadFull(in, body); err != nil {
-			return fmt.Errorf("offset %d: %w", at, shrunk(err))
+			return message.Errorf("offset %d: %w", at, shrunk(err))
 		}
 		if err := p.record(info.Type, min(info.Time, maxTime), body); err != nil {
 			p.hurt(at, length, err)
@@ -193,12 +192,13 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 	case wire.SwitchRecord:
 		var r wire.Switching
 		err = wire.ParseBody(body, &r)
-		word := "off"
 		if r.On != 0 {
 			// Also after an exec that failed.
-			word, p.hasEnded = "on", false
+			p.hasEnded = false
+			p.note("recording was switched on: %s", printable(r.Why))
+		} else {
+			p.note("recording was switched off: %s", printable(r.Why))
 		}
-		p.note("recording was switched %s: %s", word, printable(r.Why))
 	case wire.OverheadRecord:
 		var r wire.Overhead
 		if err = wire.ParseBody(body, &r); err == nil {
@@ -350,8 +350,8 @@ const maxEpochs = 1 << 15
 //
 // The list is in order of time, which loads that were found late must keep: a
 // longer list gives the same epochs first.
-func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
-	var notes []string
+func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
+	var notes []message.Text
 	list = slices.Clone(list)
 	e := &epochs{}
 	owners := newOwners(list)
@@ -375,7 +375,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []string) {
 		})
 		if other {
 			if epoch+1 == maxEpochs && notes == nil {
-				notes = append(notes, fmt.Sprintf("addresses changed their meaning more than %d times; later names may be wrong", maxEpochs))
+				notes = append(notes, message.Textf("addresses changed their meaning more than %d times; later names may be wrong", maxEpochs))
 			}
 			if epoch+1 < maxEpochs {
 				epoch++

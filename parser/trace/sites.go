@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -23,7 +23,7 @@ func (l *Log) CallSite(record int64) (address uint64, space uint16, ok bool, err
 		address, space, ok, err = d.site(s, v.epochs.times, ordinal)
 	}
 	if err != nil {
-		return 0, 0, false, fmt.Errorf("%s: %w", l.name, err)
+		return 0, 0, false, message.InFile(l.name, err)
 	}
 	l.release(c)
 	return address, space, ok, nil

@@ -2,12 +2,12 @@ package trace
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"sync"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -282,7 +282,7 @@ func (d *decoder) bytesAt(b []byte, at int64) error {
 		if err == io.EOF {
 			err = parser.ErrShrunk
 		}
-		return fmt.Errorf("offset %d: %w", at+int64(got), err)
+		return message.Errorf("offset %d: %w", at+int64(got), err)
 	}
 	return nil
 }

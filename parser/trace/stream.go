@@ -3,10 +3,10 @@ package trace
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"sort"
 
+	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
@@ -133,7 +133,7 @@ func (s *stream) breakAt(chunk int, bad *recordError) {
 	s.damageBytes += n
 	if len(s.damage) < parser.MaxDamage {
 		s.damage = append(s.damage, parser.Damage{Offset: bad.offset, Bytes: n,
-			Reason: fmt.Sprintf("thread %d: %v; the rest of the chunk is left out", s.thread, bad.err)})
+			Reason: message.Textf("thread %d: %v; the rest of the chunk is left out", s.thread, bad.err)})
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *stream) lose(offset, events int64) {
 	s.lost += events
 	if len(s.damage) < parser.MaxDamage {
 		s.damage = append(s.damage, parser.Damage{Offset: offset,
-			Reason: fmt.Sprintf("thread %d: the recorder lost %d events here", s.thread, events)})
+			Reason: message.Textf("thread %d: the recorder lost %d events here", s.thread, events)})
 	}
 }
 

@@ -42,8 +42,6 @@ package trace
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -55,6 +53,7 @@ import (
 	"time"
 
 	"logparser/filemap"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
@@ -64,10 +63,10 @@ import (
 // Errors of [Open] by which callers decide what to do next.
 var (
 	// ErrNotTrace: the file does not begin as a trace does.
-	ErrNotTrace = errors.New("this is not a trace")
+	ErrNotTrace = message.New("this is not a trace")
 	// ErrVersion: the file is of another major version, earlier or later.
-	ErrVersion = errors.New("this is no trace of version 1, which alone can be read")
-	errChanged = errors.New("the trace was changed while it was read")
+	ErrVersion = message.New("this is no trace of version 1, which alone can be read")
+	errChanged = message.New("the trace was changed while it was read")
 )
 
 const formatName = "trace"
@@ -154,7 +153,7 @@ func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress)
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
+		err = message.InFile(path, message.New("it is not a regular file"))
 	}
 	if err != nil {
 		f.Close()
@@ -163,7 +162,7 @@ func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress)
 	log, err := New(ctx, f, st.Size(), p)
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, message.InFile(path, err)
 	}
 	log.file, log.name = f, path
 	log.mapped = filemap.NewWritten(f)
@@ -204,7 +203,7 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 		g.process.note("%d of %d calibrations of the clock run backwards and are left out", dropped, len(g.process.calibrations))
 	}
 	v.wall = v.clock.wall()
-	var notes []string
+	var notes []message.Text
 	v.epochs, notes = findEpochs(g.process.loads, v.clock, int(v.header.PointerSize))
 	g.process.notes = append(g.process.notes, notes...)
 	if err := l.scan(ctx, v.epochs.times, limit, p); err != nil {
@@ -290,10 +289,10 @@ func (l *Log) scan(ctx context.Context, epochs []uint64, limit uint64, p parser.
 // describe fills in a view's Info.
 func (g *growth) describe(v *view) {
 	info, p, w := &v.info, g.process, g.w
-	info.Format, info.Why, info.Size = formatName, "the file says so", w.size
+	info.Format, info.Why, info.Size = formatName, message.Textf("the file says so"), w.size
 	lost := p.lost
 	levels := 0
-	var inherited []string
+	var inherited []message.Text
 	for _, s := range w.all {
 		info.Records += s.count
 		info.DamageBytes += s.damageBytes
@@ -303,7 +302,7 @@ func (g *growth) describe(v *view) {
 			levels++
 		}
 		if n := s.inheritedCalls; n > 0 {
-			inherited = append(inherited, fmt.Sprintf("calls that were open on thread %d when the process was forked: %d; their enters are the parent's", s.thread, n))
+			inherited = append(inherited, message.Textf("calls that were open on thread %d when the process was forked: %d; their enters are the parent's", s.thread, n))
 		}
 	}
 	info.DamageBytes += w.damageBytes + p.damageBytes
@@ -314,7 +313,7 @@ func (g *growth) describe(v *view) {
 	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
-	note := func(format string, args ...any) { info.Notes = append(info.Notes, fmt.Sprintf(format, args...)) }
+	note := func(pattern string, args ...any) { info.Notes = append(info.Notes, message.Textf(pattern, args...)) }
 	v.program = p.path
 	if p.path != "" {
 		note("program %s, pid %d", printable(p.path), v.header.PID)
@@ -369,13 +368,11 @@ func (g *growth) describe(v *view) {
 		note("modules were replaced by others at their addresses %d times", n)
 	}
 	info.Notes = append(info.Notes, inherited[:min(len(inherited), maxNotes)]...)
-	for _, l := range []struct {
-		left
-		what string
-	}{{w.unmade, "were being made"}, {w.unknown, "are of a kind that is not known"}} {
-		if l.n > 0 {
-			note("chunks that %s are left out: %d, the first at offset %d, %d bytes in all", l.what, l.n, l.first, l.bytes)
-		}
+	if l := w.unmade; l.n > 0 {
+		note("chunks that were being made are left out: %d, the first at offset %d, %d bytes in all", l.n, l.first, l.bytes)
+	}
+	if l := w.unknown; l.n > 0 {
+		note("chunks that are of a kind that is not known are left out: %d, the first at offset %d, %d bytes in all", l.n, l.first, l.bytes)
 	}
 	info.Notes = append(info.Notes, v.clock.steps(v.wall)...)
 	info.Notes = append(info.Notes, p.notes...)

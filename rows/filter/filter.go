@@ -12,10 +12,10 @@
 package filter
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
+	"logparser/message"
 	"logparser/rows"
 )
 
@@ -168,15 +168,18 @@ func (t *Term) MatchText(text string) bool {
 type Error struct {
 	// Offset is where, in bytes from the beginning.
 	Offset int
-	// Pattern is a sentence with fmt's verbs, by which translations are found,
-	// and Args what they stand for.
-	Pattern string
-	Args    []any
+	// Text says what is wrong.
+	Text message.Text
 }
 
-func (e *Error) Error() string {
-	return fmt.Sprintf("at byte %d: "+e.Pattern, append([]any{e.Offset}, e.Args...)...)
+func errorAt(offset int, pattern string, args ...any) *Error {
+	return &Error{offset, message.Textf(pattern, args...)}
 }
+
+func (e *Error) Error() string { return e.Message().String() }
+
+// Message returns where and what is wrong.
+func (e *Error) Message() message.Text { return message.Textf("at byte %d: %s", e.Offset, e.Text) }
 
 // IsAll reports whether the expression is the empty one.
 func (e *Expr) IsAll() bool { return e.Kind == All }

@@ -1,7 +1,10 @@
 package filter
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,7 +26,7 @@ import (
 // Parse parses an expression; errors are of type [*Error].
 func Parse(text string) (*Expr, error) {
 	if len(text) > MaxLength {
-		return nil, &Error{MaxLength, "the expression is longer than %d bytes", []any{MaxLength}}
+		return nil, errorAt(MaxLength, "the expression is longer than %d bytes", MaxLength)
 	}
 	p := &parser{text: text}
 	p.blanks()
@@ -47,9 +50,11 @@ type parser struct {
 	err   *Error
 }
 
-func (p *parser) fail(at int, pattern string, args ...any) {
+func (p *parser) fail(at int, pattern string, args ...any) { p.failWith(errorAt(at, pattern, args...)) }
+
+func (p *parser) failWith(err *Error) {
 	if p.err == nil {
-		p.err = &Error{at, pattern, args}
+		p.err = err
 	}
 	p.at = len(p.text)
 }
@@ -300,14 +305,14 @@ func (p *parser) term() *Expr {
 		err = t.checkWord()
 	}
 	if err == nil && op == "" && !quoted && wildcard(c, value) {
-		err = &Error{0, "there are no wildcards, because a text is found anywhere in a name: write %s; a * that belongs to a name is put in quotes", []any{withoutWildcards(c, value)}}
+		err = errorAt(0, "there are no wildcards, because a text is found anywhere in a name: write %s; a * that belongs to a name is put in quotes", withoutWildcards(c, value))
 	}
 	if err != nil {
 		err.Offset += start
 		if quoted {
 			err.Offset++
 		}
-		p.fail(err.Offset, err.Pattern, err.Args...)
+		p.failWith(err)
 		return nil
 	}
 	return &Expr{Kind: Leaf, Term: t}
@@ -419,7 +424,7 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 		r, err := parseRange(c, op, value)
 		switch {
 		case err == nil && strings.Contains(value, "..") && r.reversed() && !(quoted && asText):
-			return nil, &Error{0, "the range is the wrong way round: its smaller bound comes first", nil}
+			return nil, errorAt(0, "the range is the wrong way round: its smaller bound comes first")
 		case err == nil && !(quoted && asText) && !(c == Address && op == "" && !strings.Contains(value, "..")):
 			t.Op, t.Range = Between, r
 			t.Value, t.quoted = op+value, false
@@ -430,14 +435,14 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 	}
 	switch {
 	case !asText:
-		return nil, &Error{0, "%s: is compared as a number, not as a text", []any{c.String()}}
+		return nil, errorAt(0, "%s: is compared as a number, not as a text", c.String())
 	case op == "=":
 		t.Op = Equals
 	case op == "~":
 		t.Op = Matches
 		re, err := regexp.Compile(value)
 		if err != nil {
-			return nil, &Error{0, "the regular expression is wrong: %v", []any{regexpError(err)}}
+			return nil, errorAt(0, "the regular expression is wrong: %v", regexpError(err))
 		}
 		t.regexp = re
 	default:
@@ -468,13 +473,13 @@ func (t *Term) checkWord() *Error {
 	}
 	switch {
 	case t.Column == Event && !slices.ContainsFunc(eventWords, t.MatchText):
-		return &Error{0, "event: is enter, leave or unknown, not %q", []any{t.Value}}
+		return errorAt(0, "event: is enter, leave or unknown, not %q", t.Value)
 	case t.Column == Symbols && !slices.ContainsFunc(symbolWords, t.MatchText):
-		return &Error{0, "symbols: is %s, not %q", []any{strings.Join(symbolWords, ", "), t.Value}}
+		return errorAt(0, "symbols: is %s, not %q", strings.Join(symbolWords, ", "), t.Value)
 	case t.Column == Address && t.Op != Between && !partOfAddress(t.Value):
-		return &Error{0, "an address is expected, such as 0x401000", nil}
+		return errorAt(0, "an address is expected, such as 0x401000")
 	case t.Column == Mark && t.Op == Contains && !strings.Contains(t.Value, ";") && !slices.ContainsFunc(noteWords, t.MatchText):
-		return &Error{0, "%q is part of no mark; there are %s", []any{t.Value, strings.Join(noteWords[:marks], ", ")}}
+		return errorAt(0, "%q is part of no mark; there are %s", t.Value, strings.Join(noteWords[:marks], ", "))
 	}
 	return nil
 }
@@ -486,9 +491,13 @@ func partOfAddress(text string) bool {
 	return len(digits) <= 16 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// regexpError leaves the package's prefix out.
+// regexpError leaves the package's name out.
 func regexpError(err error) string {
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s: `%s`", wrong.Code, wrong.Expr)
+	}
+	return err.Error()
 }
 
 func lower(s string) string { return strings.ToLower(s) }

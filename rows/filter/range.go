@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logparser/message"
 )
 
 // A Measure says what the bounds of a [Range] are.
@@ -95,7 +97,7 @@ type point struct {
 func parseRange(c Column, op, value string) (Range, *Error) {
 	low, high, isRange := strings.Cut(value, "..")
 	if c == Call && (isRange || op != "" && op != "=") {
-		return Range{}, &Error{0, "one row of the call is expected, not a range", nil}
+		return Range{}, errorAt(0, "one row of the call is expected, not a range")
 	}
 	if !isRange {
 		p, err := parsePoint(c, value, "")
@@ -105,10 +107,10 @@ func parseRange(c Column, op, value string) (Range, *Error) {
 		return p.compare(op), nil
 	}
 	if op != "" {
-		return Range{}, &Error{0, "a range stands without %s", []any{op}}
+		return Range{}, errorAt(0, "a range stands without %s", op)
 	}
 	if low == "" && high == "" {
-		return Range{}, &Error{0, "a range needs a bound, such as 1..2", nil}
+		return Range{}, errorAt(0, "a range needs a bound, such as 1..2")
 	}
 	var to, from point
 	var err *Error
@@ -133,7 +135,7 @@ func parseRange(c Column, op, value string) (Range, *Error) {
 		return from.compare(">="), nil
 	}
 	if from.measure != to.measure {
-		return Range{}, &Error{len(low) + 2, "both bounds of a range must be of one kind", nil}
+		return Range{}, errorAt(len(low)+2, "both bounds of a range must be of one kind")
 	}
 	r := from.compare(">=")
 	end := to.compare("<=")
@@ -192,10 +194,10 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 		if err == nil && p.unitless && p.n == 0 {
 			p.step = 1 // no unit's last digit is left open
 		} else if err == nil && p.unitless {
-			err = &Error{len(text), "a unit is expected after %s: ns, us, ms, s, m or h", []any{text}}
+			err = errorAt(len(text), "a unit is expected after %s: ns, us, ms, s, m or h", text)
 		}
 		if err == nil && p.n < 0 {
-			err = &Error{0, "a duration is expected, such as 5ms", nil}
+			err = errorAt(0, "a duration is expected, such as 5ms")
 		}
 		return p, err
 	case Time:
@@ -204,28 +206,28 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 		}
 		p, err := parseSpan(text, unit)
 		if err != nil {
-			err.Pattern, err.Args = "a time is expected, such as 1.5s, 14:03:07 or 2013-05-12T14:03", nil
+			err.Text = message.Textf("a time is expected, such as 1.5s, 14:03:07 or 2013-05-12T14:03")
 		}
 		return p, err
 	case Address:
 		n, err := strconv.ParseUint(text, 0, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			return point{}, &Error{0, "the number is too large", nil}
+			return point{}, errorAt(0, "the number is too large")
 		}
 		if err != nil {
-			return point{}, &Error{0, "an address is expected, such as 0x401000", nil}
+			return point{}, errorAt(0, "an address is expected, such as 0x401000")
 		}
 		return point{measure: Unsigned, address: n}, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if errors.Is(err, strconv.ErrRange) && n > 0 {
-		return point{}, &Error{0, "the number is too large", nil}
+		return point{}, errorAt(0, "the number is too large")
 	}
 	if err == nil && n < 0 {
-		return point{}, &Error{0, "%s: is never negative", []any{c.String()}}
+		return point{}, errorAt(0, "%s: is never negative", c.String())
 	}
 	if err != nil || strings.HasPrefix(text, "+") {
-		return point{}, &Error{0, "a number is expected after %s:", []any{c.String()}}
+		return point{}, errorAt(0, "a number is expected after %s:", c.String())
 	}
 	return point{n: n, step: 1}, nil
 }
@@ -238,7 +240,7 @@ var units = map[string]int64{
 // parseSpan reads a number of some unit of time; unit is the one that is meant
 // where none is written, "" for seconds.
 func parseSpan(text, unit string) (point, *Error) {
-	wrong := &Error{0, "a duration is expected, such as 5ms", nil}
+	wrong := errorAt(0, "a duration is expected, such as 5ms")
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\u00b5\u03bc")
 	p := point{}
 	written := strings.ToLower(strings.TrimPrefix(text, number))
@@ -251,7 +253,7 @@ func parseSpan(text, unit string) (point, *Error) {
 	}
 	scale, ok := units[strings.ToLower(written)]
 	if !ok {
-		return p, &Error{len(number), "%q is no unit: ns, us, ms, s, m or h", []any{written}}
+		return p, errorAt(len(number), "%q is no unit: ns, us, ms, s, m or h", written)
 	}
 	digits, negative := strings.CutPrefix(number, "-")
 	whole, part, hasPart := strings.Cut(digits, ".")
@@ -260,7 +262,7 @@ func parseSpan(text, unit string) (point, *Error) {
 	}
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || n > math.MaxInt64/scale {
-		return p, &Error{0, "the number is too large", nil}
+		return p, errorAt(0, "the number is too large")
 	}
 	p.n, p.step = n*scale, scale
 	for _, d := range []byte(part) {
@@ -269,7 +271,7 @@ func parseSpan(text, unit string) (point, *Error) {
 		p.step /= 10
 		add := int64(d-'0') * p.step
 		if p.n > math.MaxInt64-add {
-			return p, &Error{0, "the number is too large", nil}
+			return p, errorAt(0, "the number is too large")
 		}
 		p.n += add
 	}

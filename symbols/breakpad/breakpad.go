@@ -29,7 +29,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -37,6 +36,7 @@ import (
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
@@ -52,7 +52,7 @@ func Detect(head []byte) bool { return bytes.HasPrefix(head, []byte("MODULE ")) 
 
 // ErrSize says that a file, or the records of one function, are larger than
 // anything a compiler gives rise to.
-var ErrSize = errors.New("too large")
+var ErrSize = message.New("too large")
 
 // A Table is the functions of a symbol file. It is safe for concurrent use.
 type Table struct {
@@ -88,10 +88,10 @@ func Open(f *symbols.File) (*Table, error) {
 	t := &Table{file: f}
 	t.buffers.New = func() any { return bufio.NewReaderSize(nil, 4<<10) }
 	if err := t.read(); err != nil {
-		return nil, fmt.Errorf("breakpad: %w", err)
+		return nil, message.Errorf("breakpad: %w", err)
 	}
 	if t.funcs.n+t.publics.n == 0 {
-		return nil, fmt.Errorf("breakpad: %w", symbols.ErrNoSymbols)
+		return nil, message.Errorf("breakpad: %w", symbols.ErrNoSymbols)
 	}
 	t.funcs.sort()
 	t.publics.sort()
@@ -161,7 +161,7 @@ func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 	return t.public(first, end, rva)
 }
 
-func notFound(rva uint64) error { return fmt.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound) }
+func notFound(rva uint64) error { return message.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound) }
 
 // reader returns a reader of the file from an offset on. Give it back by
 // [Table.done].
@@ -182,7 +182,7 @@ func (t *Table) line(offset int64) (string, error) {
 	defer t.done(r)
 	text, err := wholeLine(r)
 	if err != nil {
-		return "", fmt.Errorf("breakpad: offset %#x: %w", offset, err)
+		return "", message.Errorf("breakpad: offset %#x: %w", offset, err)
 	}
 	return string(text), nil
 }
@@ -195,7 +195,7 @@ func wholeLine(r *bufio.Reader) ([]byte, error) {
 		long := bytes.Clone(text)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			if len(long) > maxLine {
-				return nil, fmt.Errorf("a line of more than %d bytes: %w", maxLine, ErrSize)
+				return nil, message.Errorf("a line of more than %d bytes: %w", maxLine, ErrSize)
 			}
 			text, err = r.ReadSlice('\n')
 			long = append(long, text...)
@@ -216,7 +216,7 @@ func (t *Table) name(e entry) (string, error) {
 	}
 	rec, ok := parseSymbol([]byte(text))
 	if !ok {
-		return "", fmt.Errorf("breakpad: offset %#x: the file has changed", e.offset())
+		return "", message.Errorf("breakpad: offset %#x: the file has changed", e.offset())
 	}
 	return string(rec.name), nil
 }
@@ -261,18 +261,18 @@ func (t *Table) function(first, end int, rva uint64) (symbols.Symbol, error) {
 	defer t.done(r)
 	text, err := wholeLine(r)
 	if err != nil {
-		return symbols.Symbol{}, fmt.Errorf("breakpad: offset %#x: %w", e.offset(), err)
+		return symbols.Symbol{}, message.Errorf("breakpad: offset %#x: %w", e.offset(), err)
 	}
 	rec, ok := parseSymbol(text)
 	if !ok {
-		return symbols.Symbol{}, fmt.Errorf("breakpad: offset %#x: the file has changed", e.offset())
+		return symbols.Symbol{}, message.Errorf("breakpad: offset %#x: the file has changed", e.offset())
 	}
 	var outer symbols.Frame
 	outer.Function, outer.Signature = spell(string(rec.name))
 
 	body, err := readBody(r, rva)
 	if err != nil {
-		return symbols.Symbol{}, fmt.Errorf("breakpad: records of the function at offset %#x: %w", e.offset(), err)
+		return symbols.Symbol{}, message.Errorf("breakpad: records of the function at offset %#x: %w", e.offset(), err)
 	}
 	// The calls stand from the outside in, the frames the other way round.
 	s.Frames = make([]symbols.Frame, len(body.calls)+1)

@@ -5,11 +5,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
@@ -50,14 +50,14 @@ func (t *Table) read() error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("offset %#x: %w", offset, err)
+			return message.Errorf("offset %#x: %w", offset, err)
 		}
 		if offset == 0 {
 			if tooLong {
-				return fmt.Errorf("offset 0: a line of more than %d bytes: %w", maxLine, ErrSize)
+				return message.Errorf("offset 0: a line of more than %d bytes: %w", maxLine, ErrSize)
 			}
 			if t.module, err = parseModule(string(bytes.TrimRight(text, "\r\n"))); err != nil {
-				return fmt.Errorf("offset 0: not a MODULE record: %w", err)
+				return message.Errorf("offset 0: not a MODULE record: %w", err)
 			}
 			t.identity = t.module.identity()
 			continue
@@ -66,11 +66,11 @@ func (t *Table) read() error {
 			continue
 		}
 		if err := t.record(bytes.TrimRight(text, "\r\n"), offset); err != nil {
-			return fmt.Errorf("offset %#x: %w", offset, err)
+			return message.Errorf("offset %#x: %w", offset, err)
 		}
 	}
 	if t.module.text == "" {
-		return fmt.Errorf("offset 0: no MODULE record: %w", io.ErrUnexpectedEOF)
+		return message.Errorf("offset 0: no MODULE record: %w", io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (t *Table) record(text []byte, offset int64) error {
 	case "FUNC", "PUBLIC":
 		rec, ok := parseSymbol(text)
 		if !ok {
-			return fmt.Errorf("a damaged %s record", kind)
+			return message.Errorf("a damaged %s record", kind)
 		}
 		e, ok := newEntry(rec.address, rec.size, offset)
 		if !ok || len(rec.name) == 0 {
@@ -97,7 +97,7 @@ func (t *Table) record(text []byte, offset int64) error {
 		number, _, _ := bytes.Cut(rest, []byte(" "))
 		n, err := strconv.ParseUint(string(number), 10, 32)
 		if err != nil {
-			return fmt.Errorf("a damaged %s record", kind)
+			return message.Errorf("a damaged %s record", kind)
 		}
 		if string(kind) == "FILE" {
 			t.files.add(uint32(n), offset)
@@ -111,7 +111,7 @@ func (t *Table) record(text []byte, offset int64) error {
 		return nil
 	}
 	if size := 16*int64(t.funcs.n+t.publics.n) + 8*int64(t.files.n+t.origins.n); size > t.file.Size+maxTables {
-		return fmt.Errorf("more records than a file of %d bytes needs: %w", t.file.Size, ErrSize)
+		return message.Errorf("more records than a file of %d bytes needs: %w", t.file.Size, ErrSize)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (t *Table) record(text []byte, offset int64) error {
 func parseModule(text string) (module, error) {
 	f := strings.SplitN(text, " ", 5)
 	if len(f) < 4 || f[0] != "MODULE" || len(f[3]) < 33 || len(f[3]) > 40 {
-		return module{}, errors.New("its fields are not those of the format")
+		return module{}, message.New("its fields are not those of the format")
 	}
 	m := module{os: f[1], arch: f[2], text: f[3]}
 	if len(f) == 5 {
@@ -134,7 +134,7 @@ func parseModule(text string) (module, error) {
 		return module{}, err
 	}
 	if _, err := strconv.ParseUint(f[3][32:], 16, 32); err != nil {
-		return module{}, errors.New("its age is not a number")
+		return module{}, message.New("its age is not a number")
 	}
 	m.id = id
 	switch strings.ToLower(m.os) {

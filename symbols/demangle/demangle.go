@@ -25,8 +25,9 @@
 package demangle
 
 import (
-	"errors"
 	"strings"
+
+	"logparser/message"
 )
 
 // maxInput is the longest name that is read, in bytes. Microsoft's compiler
@@ -40,9 +41,9 @@ const maxInput = 1 << 14
 const maxOutput = 1 << 16
 
 var (
-	errTooLong  = errors.New("demangled name too long")
-	errTooDeep  = errors.New("mangled name nests too deeply")
-	errNotKnown = errors.New("not a mangled name")
+	errTooLong  = message.New("demangled name too long")
+	errTooDeep  = message.New("mangled name nests too deeply")
+	errNotKnown = message.New("not a mangled name")
 )
 
 // Short returns the name with its scopes and template arguments and without

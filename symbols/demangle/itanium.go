@@ -1,10 +1,11 @@
 package demangle
 
 import (
-	"fmt"
 	"strings"
 
 	itanium "github.com/ianlancetaylor/demangle"
+
+	"logparser/message"
 )
 
 // maxOutputPower is maxOutput as the power of two that the package wants.
@@ -116,7 +117,7 @@ func guarded(name string, demangle func() (string, error)) (s string, err error)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s, err = "", fmt.Errorf("demangling failed: %v", r)
+			s, err = "", message.Errorf("demangling failed: %v", r)
 		}
 	}()
 	s, err = demangle()

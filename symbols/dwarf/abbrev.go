@@ -2,12 +2,11 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"errors"
-	"fmt"
 	"slices"
 	"sort"
 	"sync"
 
+	"logparser/message"
 	"logparser/symbols/image"
 )
 
@@ -113,7 +112,7 @@ type rootKey struct {
 // An extent is the bytes of a table, as far as it was read.
 type extent struct{ off, end int64 }
 
-var errOverlap = errors.New("overlaps another table")
+var errOverlap = message.New("overlaps another table")
 
 // take notes where a table lies. Tables do not overlap: if they could, each of
 // many units might make the reader go through most of the section.
@@ -187,14 +186,14 @@ func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big boo
 	for n := int64(8 << 10); ; n *= 4 {
 		data, err := section.Upto(off, n)
 		if err != nil {
-			return nil, fmt.Errorf(".debug_abbrev: %w", err)
+			return nil, message.Errorf(".debug_abbrev: %w", err)
 		}
 		b := buf{b: data, big: big}
 		t, err := parseAbbrevTable(&b, enc, only)
 		if err == nil && !b.failed {
 			err = c.take(off, off+int64(b.pos))
 			if err != nil {
-				return nil, fmt.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+				return nil, message.Errorf(".debug_abbrev at offset %#x: %w", off, err)
 			}
 			return t, nil
 		}
@@ -203,7 +202,7 @@ func (c *abbrevs) parse(section *image.Content, off int64, enc encoding, big boo
 				err = errTruncated
 			}
 			c.take(off, off+int64(b.pos))
-			return nil, fmt.Errorf(".debug_abbrev at offset %#x: %w", off, err)
+			return nil, message.Errorf(".debug_abbrev at offset %#x: %w", off, err)
 		}
 	}
 }
@@ -221,7 +220,7 @@ func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
 			return t, nil
 		}
 		if count++; count > maxAbbrevs {
-			return nil, fmt.Errorf("more than %d abbreviations", maxAbbrevs)
+			return nil, message.Errorf("more than %d abbreviations", maxAbbrevs)
 		}
 		if only != 0 && code != only {
 			skipAbbrev(b)
@@ -250,13 +249,13 @@ func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
 				break
 			}
 			if total++; total > maxAttrs {
-				return nil, fmt.Errorf("more than %d attributes", maxAttrs)
+				return nil, message.Errorf("more than %d attributes", maxAttrs)
 			}
 			if known {
 				s.attr = uint16(attr)
 			}
 			if form > 0xffff {
-				return nil, fmt.Errorf("unknown form %#x", form)
+				return nil, message.Errorf("unknown form %#x", form)
 			}
 			s.form = uint16(form)
 			n := enc.size(s.form)

@@ -2,10 +2,10 @@ package dwarf
 
 import (
 	"encoding/hex"
-	"errors"
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
@@ -18,7 +18,7 @@ type altFile struct {
 	err  error
 }
 
-var errNoAlternate = errors.New("no alternate file")
+var errNoAlternate = message.New("no alternate file")
 
 func (a *altFile) close() error {
 	if a.src == nil {

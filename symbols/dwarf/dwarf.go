@@ -66,6 +66,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
@@ -95,7 +96,7 @@ func Open(f *symbols.File) (symbols.Table, error) {
 // table owns the image and closes it.
 func New(im *image.Image) (*Table, error) {
 	if !im.HasDWARF() {
-		return nil, fmt.Errorf("%s: %w", im.File().Path, symbols.ErrNoSymbols)
+		return nil, message.Errorf("%s: %w", im.File().Path, symbols.ErrNoSymbols)
 	}
 	t := &Table{im: im, src: newSource(im, false)}
 	t.src.alternate = func() (*source, error) { return t.alternate(t.src) }
@@ -120,7 +121,7 @@ func firstVersion(im *image.Image) (int, error) {
 	b.length()
 	version := b.u16()
 	if b.failed || version < 2 || version > 5 {
-		return 0, fmt.Errorf("%s: .debug_info: unknown DWARF version %d", im.File().Path, version)
+		return 0, message.Errorf("%s: .debug_info: unknown DWARF version %d", im.File().Path, version)
 	}
 	return int(version), nil
 }
@@ -359,7 +360,7 @@ func (t *Table) Slow() bool { return !t.indexed.Load() && t.im.Debug("info").Com
 func (t *Table) Prompt(rva uint64) (symbols.Symbol, error) {
 	st, err := t.symbolTable()
 	if st == nil {
-		return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w (%v)", rva, symbols.ErrNotFound, err)
+		return symbols.Symbol{}, message.Errorf("RVA %#x: %w (%v)", rva, symbols.ErrNotFound, err)
 	}
 	return st.Lookup(rva)
 }

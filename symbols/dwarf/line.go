@@ -1,13 +1,13 @@
 package dwarf
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/dwarf/line"
+
+	"logparser/message"
 )
 
 // A row says from which line the code was made from an offset in its sequence
@@ -57,7 +57,7 @@ const (
 )
 
 // errNoLines says that a unit has no line table.
-var errNoLines = errors.New("no line table")
+var errNoLines = message.New("no line table")
 
 // readLines reads the line table of a unit. code reports whether a range is
 // code of the image: sequences of code that the linker dropped are left out.
@@ -120,7 +120,7 @@ func (t *lineTable) header(b *buf, offsetSize int) (*program, error) {
 	p := &program{maxOps: 1, addrSize: int(t.u.addrSize)}
 	t.version = b.u16()
 	if t.version < 2 || t.version > 5 {
-		return nil, fmt.Errorf("unknown version %d", t.version)
+		return nil, message.Errorf("unknown version %d", t.version)
 	}
 	if t.version >= 5 {
 		p.addrSize = int(b.u8())
@@ -171,7 +171,7 @@ func (t *lineTable) entries2(b *buf) error {
 			break
 		}
 		if len(t.dirs) > maxFiles {
-			return fmt.Errorf("more than %d directories", maxFiles)
+			return message.Errorf("more than %d directories", maxFiles)
 		}
 		t.dirs = append(t.dirs, fileEntry{name: v})
 	}
@@ -182,7 +182,7 @@ func (t *lineTable) entries2(b *buf) error {
 			return nil
 		}
 		if len(t.files) > maxFiles {
-			return fmt.Errorf("more than %d files", maxFiles)
+			return message.Errorf("more than %d files", maxFiles)
 		}
 		t.files = append(t.files, fileEntry{name: v, dir: uint32(b.uleb())})
 		b.uleb() // time
@@ -210,7 +210,7 @@ func (t *lineTable) entries5(b *buf, offsetSize int) ([]fileEntry, error) {
 		return nil, errTruncated
 	}
 	if count > maxFiles || len(formats) == 0 && count > 0 {
-		return nil, fmt.Errorf("%d files or directories", count)
+		return nil, message.Errorf("%d files or directories", count)
 	}
 	var out []fileEntry
 	for ; count > 0 && !b.failed; count-- {
@@ -233,7 +233,7 @@ func (t *lineTable) entries5(b *buf, offsetSize int) ([]fileEntry, error) {
 func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
 	limit := maxRows + len(b.b)/24
 	if p.lineRange == 0 && p.opcodeBase < 255 {
-		return fmt.Errorf("line_range is 0")
+		return message.Errorf("line_range is 0")
 	}
 	type registers struct {
 		addr, op   uint64
@@ -295,7 +295,7 @@ func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
 	}
 	for b.pos < len(b.b) {
 		if len(t.rows) > limit {
-			return fmt.Errorf("more than %d rows", limit)
+			return message.Errorf("more than %d rows", limit)
 		}
 		opcode := b.u8()
 		if opcode >= p.opcodeBase {
@@ -318,7 +318,7 @@ func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
 			case line.DW_LINE_set_address:
 				size := int(n) - 1
 				if size != 2 && size != 4 && size != 8 {
-					return fmt.Errorf("address of %d bytes", size)
+					return message.Errorf("address of %d bytes", size)
 				}
 				r.addr, r.op = b.uint(size), 0
 			case line.DW_LINE_define_file:
@@ -338,7 +338,7 @@ func (p *program) run(b *buf, t *lineTable, code func(span) bool) error {
 			r.file = b.uleb()
 		case line.DW_LNS_const_add_pc:
 			if p.lineRange == 0 {
-				return fmt.Errorf("line_range is 0")
+				return message.Errorf("line_range is 0")
 			}
 			advance(uint64((255 - p.opcodeBase) / p.lineRange))
 		case line.DW_LNS_fixed_advance_pc:

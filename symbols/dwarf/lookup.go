@@ -2,10 +2,10 @@ package dwarf
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols"
 )
 
@@ -186,7 +186,7 @@ func (l *lookup) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
 			out.Start = start - t.im.Base
 			out.Size = tree.parts[first].hi - start
 			if tree.outside[start] && !t.wholePart(&out, addr-t.im.Base) {
-				return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
+				return symbols.Symbol{}, message.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
 			}
 			first++
 		}
@@ -202,7 +202,7 @@ func (l *lookup) lookupIn(units []*unit, addr uint64) (symbols.Symbol, error) {
 	}
 	if len(out.Frames) == 0 {
 		if failure == nil {
-			failure = fmt.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
+			failure = message.Errorf("RVA %#x: %w", addr-t.im.Base, symbols.ErrNotFound)
 		}
 		return out, failure
 	}

@@ -2,11 +2,11 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"fmt"
 	"sort"
 	"strings"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/symbols/demangle"
 )
 
@@ -78,7 +78,7 @@ func (e *entry) read(b *buf, table *abbrevTable, t *Table) error {
 	}
 	a := table.get(code)
 	if a == nil {
-		return fmt.Errorf("no abbreviation %d", code)
+		return message.Errorf("no abbreviation %d", code)
 	}
 	e.tag = a.tag
 	var name, linkage, origin, specification value

@@ -1,16 +1,14 @@
 package dwarf
 
 import (
-	"errors"
-	"fmt"
-
+	"logparser/message"
 	"logparser/symbols/image"
 )
 
 // A span is a range of addresses, [lo, hi).
 type span struct{ lo, hi uint64 }
 
-var errTooManyRanges = errors.New("too many address ranges")
+var errTooManyRanges = message.New("too many address ranges")
 
 // A coder reads addresses and range lists for the entries of a unit. For a
 // split unit they lie in the file of its skeleton.
@@ -62,7 +60,7 @@ func (c *coder) address(v value) (uint64, error) {
 	case formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4, formGNUAddrIndex:
 		return c.indexed(v.u)
 	}
-	return 0, fmt.Errorf("address of form %#x", v.form)
+	return 0, message.Errorf("address of form %#x", v.form)
 }
 
 // indexed returns an address of .debug_addr.
@@ -78,11 +76,11 @@ func (c *coder) indexed(i uint64) (uint64, error) {
 	}
 	size := int64(c.u.addrSize)
 	if i > uint64(c.addresses.Size()) {
-		return 0, fmt.Errorf(".debug_addr: index %d: %w", i, errTruncated)
+		return 0, message.Errorf(".debug_addr: index %d: %w", i, errTruncated)
 	}
 	data, err := c.addresses.Bytes(base+int64(i)*size, size)
 	if err != nil {
-		return 0, fmt.Errorf(".debug_addr: %w", err)
+		return 0, message.Errorf(".debug_addr: %w", err)
 	}
 	b := buf{b: data, big: c.addr.src.big}
 	return b.uint(int(size)), nil
@@ -116,7 +114,7 @@ func (c *coder) add(out []span, lo, hi uint64) ([]span, error) {
 		return out, nil
 	}
 	if c.left--; c.left < 0 {
-		return out, fmt.Errorf("%w for a unit of %d bytes", errTooManyRanges, c.u.end-c.u.off)
+		return out, message.Errorf("%w for a unit of %d bytes", errTooManyRanges, c.u.end-c.u.off)
 	}
 	return append(out, span{lo, hi}), nil
 }
@@ -164,16 +162,16 @@ func (c *coder) listOffset(v value) (int64, error) {
 	}
 	size := int64(c.u.offsetSize)
 	if v.u > uint64(c.lists.c.Size()) {
-		return 0, fmt.Errorf(".debug_rnglists: index %d: %w", v.u, errTruncated)
+		return 0, message.Errorf(".debug_rnglists: index %d: %w", v.u, errTruncated)
 	}
 	data, err := c.lists.at(base+int64(v.u)*size, size)
 	if err != nil {
-		return 0, fmt.Errorf(".debug_rnglists: %w", err)
+		return 0, message.Errorf(".debug_rnglists: %w", err)
 	}
 	b := buf{b: data, big: c.u.src.big}
 	off := base + int64(b.uint(int(size)))
 	if b.failed {
-		return 0, fmt.Errorf(".debug_rnglists: index %d: %w", v.u, errTruncated)
+		return 0, message.Errorf(".debug_rnglists: index %d: %w", v.u, errTruncated)
 	}
 	return off, nil
 }
@@ -184,7 +182,7 @@ func (c *coder) pieces(off int64, name string, decode func(b *buf) error) error 
 	for n := int64(256); ; n *= 8 {
 		data, err := c.lists.at(off, n)
 		if err != nil {
-			return fmt.Errorf(".debug_%s: %w", name, err)
+			return message.Errorf(".debug_%s: %w", name, err)
 		}
 		b := &buf{b: data, big: c.u.src.big}
 		left := c.left
@@ -193,7 +191,7 @@ func (c *coder) pieces(off int64, name string, decode func(b *buf) error) error 
 			return err
 		}
 		if int64(len(data)) < n {
-			return fmt.Errorf(".debug_%s: list at offset %#x: %w", name, off, errTruncated)
+			return message.Errorf(".debug_%s: list at offset %#x: %w", name, off, errTruncated)
 		}
 		c.left = left
 	}
@@ -253,7 +251,7 @@ func (c *coder) rnglist(out []span, off int64) ([]span, error) {
 				if b.failed {
 					return nil
 				}
-				return fmt.Errorf(".debug_rnglists: unknown entry kind %d in the list at offset %#x", kind, off)
+				return message.Errorf(".debug_rnglists: unknown entry kind %d in the list at offset %#x", kind, off)
 			}
 			if b.failed {
 				return nil

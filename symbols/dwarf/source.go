@@ -2,17 +2,16 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"errors"
-	"fmt"
 	"io"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols/image"
 )
 
 var (
 	errTruncated = io.ErrUnexpectedEOF
-	errNoSection = errors.New("no such section")
+	errNoSection = message.New("no such section")
 )
 
 // A source is the debug sections of one file. Units of a source refer to each
@@ -44,13 +43,13 @@ func (s *source) section(name string) (*image.Content, error) {
 	}
 	sec := s.im.Debug(name)
 	if sec == nil {
-		return nil, fmt.Errorf("%s: .debug_%s: %w", s.im.File().Path, name, errNoSection)
+		return nil, message.Errorf("%s: .debug_%s: %w", s.im.File().Path, name, errNoSection)
 	}
 	return sec.Content()
 }
 
-func (s *source) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", s.im.File().Path, fmt.Errorf(format, args...))
+func (s *source) errorf(pattern string, args ...any) error {
+	return message.Errorf("%s: %w", s.im.File().Path, message.Errorf(pattern, args...))
 }
 
 // Unit types (DWARF 5, table 7.2).
@@ -127,7 +126,7 @@ func (w *window) at(off, n int64) ([]byte, error) {
 		}
 	}
 	if off < 0 || off > w.c.Size() {
-		return nil, fmt.Errorf("offset %#x: %w", off, errTruncated)
+		return nil, message.Errorf("offset %#x: %w", off, errTruncated)
 	}
 	w.b = nil
 	b, err := w.c.ReadInto(&w.buffer, off, min(max(n, windowSize), w.c.Size()-off))
@@ -214,13 +213,13 @@ func (u *unit) readHeader(b *buf, off, size int64) error {
 		return errTruncated
 	}
 	if length > uint64(size-off-start) {
-		return fmt.Errorf("length %#x is more than the %#x bytes left", length, size-off-start)
+		return message.Errorf("length %#x is more than the %#x bytes left", length, size-off-start)
 	}
 	u.end = off + start + int64(length)
 	u.offsetSize = uint8(offsetSize)
 	version := b.u16()
 	if version < 2 || version > 5 {
-		return fmt.Errorf("unknown DWARF version %d", version)
+		return message.Errorf("unknown DWARF version %d", version)
 	}
 	u.version = uint8(version)
 	if version >= 5 {
@@ -240,7 +239,7 @@ func (u *unit) readHeader(b *buf, off, size int64) error {
 		b.uint(offsetSize)
 	}
 	if !b.failed && u.addrSize != 4 && u.addrSize != 8 && u.addrSize != 2 {
-		return fmt.Errorf("addresses of %d bytes", u.addrSize)
+		return message.Errorf("addresses of %d bytes", u.addrSize)
 	}
 	u.die = off + int64(b.pos)
 	return nil
@@ -273,7 +272,7 @@ func (u *unit) readRoot(b *buf) error {
 	}
 	a := table.get(code)
 	if a == nil {
-		return fmt.Errorf("no abbreviation %d", code)
+		return message.Errorf("no abbreviation %d", code)
 	}
 	u.root = rootEntry{tag: a.tag, children: a.children}
 	text := func(v value) string {
@@ -369,7 +368,7 @@ func (u *unit) string(v value, data []byte) (string, error) {
 		b := buf{b: data, big: u.src.big}
 		return u.sectionString("str", b.uint(int(size)))
 	}
-	return "", fmt.Errorf("string of form %#x", v.form)
+	return "", message.Errorf("string of form %#x", v.form)
 }
 
 func (u *unit) sectionString(name string, off uint64) (string, error) {

@@ -1,12 +1,11 @@
 package dwarf
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
@@ -179,7 +178,7 @@ const (
 	sectRnglists   = 8 // of version 5
 )
 
-var errNotInPackage = errors.New("no such unit in the package")
+var errNotInPackage = message.New("no such unit in the package")
 
 func newPackage(im *image.Image) (*dwp, error) {
 	s := im.Debug("cu_index")
@@ -206,7 +205,7 @@ func newPackage(im *image.Image) (*dwp, error) {
 	p.units, p.slots = b.u32(), b.u32()
 	need := 16 + uint64(p.slots)*12 + uint64(columns)*4 + 2*uint64(columns)*uint64(p.units)*4
 	if b.failed || p.version != 2 && p.version != 5 || columns > 64 || p.slots == 0 || p.slots&(p.slots-1) != 0 || need > uint64(len(p.index)) {
-		return nil, fmt.Errorf("%s: .debug_cu_index: damaged", im.File().Path)
+		return nil, message.Errorf("%s: .debug_cu_index: damaged", im.File().Path)
 	}
 	b.pos = 16 + int(p.slots)*12
 	for range columns {

@@ -3,9 +3,10 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"logparser/message"
 )
 
 // none stands for no node, function or scope.
@@ -169,7 +170,7 @@ func (w *walker) entries(b *buf) error {
 		}
 		a := w.table.get(code)
 		if a == nil {
-			return fmt.Errorf("no abbreviation %d for the entry at offset %#x", code, base+int64(at))
+			return message.Errorf("no abbreviation %d for the entry at offset %#x", code, base+int64(at))
 		}
 		inner := now
 		inner.opens, inner.bare = opensNothing, false
@@ -205,7 +206,7 @@ func (w *walker) entries(b *buf) error {
 		case roleFunction, roleInlined:
 			var err error
 			if inner, err = w.code(b, a, base+int64(at), inner); err != nil {
-				err = fmt.Errorf("entry at offset %#x: %w", base+int64(at), err)
+				err = message.Errorf("entry at offset %#x: %w", base+int64(at), err)
 				if errors.Is(err, errTooManyRanges) {
 					return err
 				}
@@ -220,11 +221,11 @@ func (w *walker) entries(b *buf) error {
 			}
 		}
 		if b.failed {
-			return fmt.Errorf("entry at offset %#x: %w", base+int64(at), errTruncated)
+			return message.Errorf("entry at offset %#x: %w", base+int64(at), errTruncated)
 		}
 		if a.children {
 			if len(stack) >= maxDepth {
-				return fmt.Errorf("entries nest deeper than %d", maxDepth)
+				return message.Errorf("entries nest deeper than %d", maxDepth)
 			}
 			stack = append(stack, now)
 			now = inner

@@ -2,10 +2,9 @@ package gosym
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/image"
 )
@@ -29,10 +28,10 @@ func findPclntab(im *image.Image) (*pclntab, uint64, error) {
 		if s := im.Section(name); s != nil && !s.NoBits {
 			t, addr, err := searchSection(im, s, 1)
 			if t == nil && err == nil {
-				err = errors.New("no header")
+				err = message.New("no header")
 			}
 			if err != nil {
-				err = fmt.Errorf("section %s: %w", name, err)
+				err = message.Errorf("section %s: %w", name, err)
 			}
 			return t, addr, err
 		}

@@ -38,11 +38,11 @@ package gosym
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
@@ -70,11 +70,11 @@ func Open(f *symbols.File) (symbols.Table, error) {
 // owns the image and closes it.
 func New(im *image.Image) (*Table, error) {
 	if im.Relocatable {
-		return nil, fmt.Errorf("%s: not linked yet: %w", im.File().Path, symbols.ErrNoSymbols)
+		return nil, message.Errorf("%s: not linked yet: %w", im.File().Path, symbols.ErrNoSymbols)
 	}
 	tab, addr, err := findPclntab(im)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", im.File().Path, err)
+		return nil, message.Errorf("%s: %w", im.File().Path, err)
 	}
 	t := &Table{im: im, tab: tab}
 	m, ok := module{}, false
@@ -86,13 +86,13 @@ func New(im *image.Image) (*Table, error) {
 			t.text = tab.text
 		}
 		if t.text == 0 {
-			return nil, fmt.Errorf("%s: the pclntab at address %#x does not say where the code is, and no moduledata does: %w",
+			return nil, message.Errorf("%s: the pclntab at address %#x does not say where the code is, and no moduledata does: %w",
 				im.File().Path, addr, symbols.ErrNoSymbols)
 		}
 	}
 	first, last := t.text+tab.start(0), t.text+tab.start(tab.len())
 	if _, hi, ok := im.Executable(first); !ok || last > hi || last < first {
-		return nil, fmt.Errorf("%s: %w: functions from %#x to %#x, where there is no code",
+		return nil, message.Errorf("%s: %w: functions from %#x to %#x, where there is no code",
 			im.File().Path, errDamaged, first, last)
 	}
 	if f, err := tab.function(0); err == nil {
@@ -158,12 +158,12 @@ func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 		return t.lookupSymtab(rva)
 	}
 	if err != nil {
-		return symbols.Symbol{}, fmt.Errorf("%s: RVA %#x: %w", t.im.File().Path, rva, err)
+		return symbols.Symbol{}, message.Errorf("%s: RVA %#x: %w", t.im.File().Path, rva, err)
 	}
 	size := t.size(i, f)
 	frames, err := t.frames(f, pc, size)
 	if err != nil {
-		return symbols.Symbol{}, fmt.Errorf("%s: RVA %#x: %w", t.im.File().Path, rva, err)
+		return symbols.Symbol{}, message.Errorf("%s: RVA %#x: %w", t.im.File().Path, rva, err)
 	}
 	return symbols.Symbol{Frames: frames, Start: rva - pc, Size: size, Kind: symbols.Procedure}, nil
 }
@@ -187,7 +187,7 @@ func (t *Table) frames(f []byte, pc, size uint64) ([]symbols.Frame, error) {
 		}
 		tree, ok := t.inlining.tree(f)
 		if !ok {
-			return nil, fmt.Errorf("%w: no tree of inlined calls", errDamaged)
+			return nil, message.Errorf("%w: no tree of inlined calls", errDamaged)
 		}
 		c, err := t.inlining.call(tree, i, size)
 		if err != nil {
@@ -201,7 +201,7 @@ func (t *Table) frames(f []byte, pc, size uint64) ([]symbols.Frame, error) {
 		out = append(out, frame(inlined, file, line))
 		pc = c.parent
 	}
-	return nil, fmt.Errorf("%w: more than %d inlined calls around each other", errDamaged, maxDepth)
+	return nil, message.Errorf("%w: more than %d inlined calls around each other", errDamaged, maxDepth)
 }
 
 // frame names a function as the runtime prints it: without type arguments.
@@ -232,7 +232,7 @@ func (t *Table) symbolTable() *symtab.Table {
 // lookupSymtab names what is not Go code. The symbols of a PE have no sizes:
 // one that a Go function begins with ends before it does.
 func (t *Table) lookupSymtab(rva uint64) (symbols.Symbol, error) {
-	missing := fmt.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
+	missing := message.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
 	st := t.symbolTable()
 	if st == nil {
 		return symbols.Symbol{}, missing
@@ -255,11 +255,11 @@ func (t *Table) Procedures(yield func(rva uint64, name string) bool) error {
 		}
 		f, err := t.tab.function(i)
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.im.File().Path, err)
+			return message.Errorf("%s: %w", t.im.File().Path, err)
 		}
 		name, err := t.tab.name(f)
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.im.File().Path, err)
+			return message.Errorf("%s: %w", t.im.File().Path, err)
 		}
 		if !yield(t.text+t.tab.start(i)-t.im.Base, printed(name)) {
 			return nil

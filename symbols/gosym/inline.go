@@ -1,8 +1,7 @@
 package gosym
 
 import (
-	"fmt"
-
+	"logparser/message"
 	"logparser/symbols/image"
 )
 
@@ -45,14 +44,14 @@ func (n *inlining) tree(f []byte) (uint64, bool) {
 func (n *inlining) call(tree uint64, i int32, size uint64) (c call, err error) {
 	at := tree + uint64(i)*n.size
 	damaged := func(what string) (call, error) {
-		return c, fmt.Errorf("%w: inlined call %d at address %#x: %s", errDamaged, i, tree, what)
+		return c, message.Errorf("%w: inlined call %d at address %#x: %s", errDamaged, i, tree, what)
 	}
 	if i < 0 || i >= maxCalls || at < n.im.Base {
 		return damaged("out of range")
 	}
 	b, err := n.im.ReadRVA(at-n.im.Base, int64(n.size))
 	if err != nil {
-		return c, fmt.Errorf("%w: inlined call %d: %w", errDamaged, i, err)
+		return c, message.Errorf("%w: inlined call %d: %w", errDamaged, i, err)
 	}
 	order := n.t.order
 	var parent uint32

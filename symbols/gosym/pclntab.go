@@ -3,9 +3,9 @@ package gosym
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"sort"
+
+	"logparser/message"
 )
 
 // A version is a form of the pclntab, named for the Go release it came with.
@@ -42,7 +42,7 @@ const (
 )
 
 // errDamaged is wrapped with what is wrong and where.
-var errDamaged = errors.New("damaged pclntab")
+var errDamaged = message.New("damaged pclntab")
 
 // A header is the beginning of a pclntab.
 type header struct {
@@ -130,7 +130,7 @@ func newPclntab(data []byte, h header) (*pclntab, error) {
 	size := uint64(len(data))
 	for _, off := range []uint64{h.names, h.units, h.files, h.values, h.records} {
 		if off > size {
-			return nil, fmt.Errorf("%w: table at offset %#x of %#x", errDamaged, off, size)
+			return nil, message.Errorf("%w: table at offset %#x of %#x", errDamaged, off, size)
 		}
 	}
 	t.names, t.units, t.files, t.values = data[h.names:], data[h.units:], data[h.files:], data[h.values:]
@@ -139,20 +139,20 @@ func newPclntab(data []byte, h header) (*pclntab, error) {
 		t.field = 4
 	}
 	if h.functions > uint64(len(t.functab)/(2*t.field)) {
-		return nil, fmt.Errorf("%w: %d functions in %d bytes", errDamaged, h.functions, len(t.functab))
+		return nil, message.Errorf("%w: %d functions in %d bytes", errDamaged, h.functions, len(t.functab))
 	}
 	n := (2*int(h.functions) + 1) * t.field
 	if n > len(t.functab) {
-		return nil, fmt.Errorf("%w: the function table ends at offset %#x of %#x", errDamaged, h.records+uint64(n), size)
+		return nil, message.Errorf("%w: the function table ends at offset %#x of %#x", errDamaged, h.records+uint64(n), size)
 	}
 	if h.version == go12 {
 		// The offset of the file table follows the function table.
 		if n+4 > len(t.functab) {
-			return nil, fmt.Errorf("%w: no file table", errDamaged)
+			return nil, message.Errorf("%w: no file table", errDamaged)
 		}
 		files := uint64(h.order.Uint32(t.functab[n:]))
 		if files > size {
-			return nil, fmt.Errorf("%w: file table at offset %#x of %#x", errDamaged, files, size)
+			return nil, message.Errorf("%w: file table at offset %#x of %#x", errDamaged, files, size)
 		}
 		t.units, t.records = data[files:], data
 	}
@@ -167,12 +167,12 @@ func (t *pclntab) check() error {
 	for i := 1; i <= t.len(); i++ {
 		start := t.start(i)
 		if start < last {
-			return fmt.Errorf("%w: function %d begins at %#x, the one before at %#x", errDamaged, i, start, last)
+			return message.Errorf("%w: function %d begins at %#x, the one before at %#x", errDamaged, i, start, last)
 		}
 		last = start
 	}
 	if last == t.start(0) {
-		return fmt.Errorf("%w: no code", errDamaged)
+		return message.Errorf("%w: no code", errDamaged)
 	}
 	for _, i := range []int{0, t.len() / 2, t.len() - 1} {
 		f, err := t.function(i)
@@ -180,7 +180,7 @@ func (t *pclntab) check() error {
 			return err
 		}
 		if entry := t.entry(f); entry != t.start(i) {
-			return fmt.Errorf("%w: function %d is at %#x, its record says %#x", errDamaged, i, t.start(i), entry)
+			return message.Errorf("%w: function %d is at %#x, its record says %#x", errDamaged, i, t.start(i), entry)
 		}
 		if _, err := t.name(f); err != nil {
 			return err
@@ -217,7 +217,7 @@ func (t *pclntab) find(pc uint64) (int, bool) {
 func (t *pclntab) function(i int) ([]byte, error) {
 	off := t.uint(t.functab[(2*i+1)*t.field:])
 	if off > uint64(len(t.records)) || uint64(len(t.records))-off < uint64(t.fixed()) {
-		return nil, fmt.Errorf("%w: function %d: record at offset %#x", errDamaged, i, off)
+		return nil, message.Errorf("%w: function %d: record at offset %#x", errDamaged, i, off)
 	}
 	return t.records[off:], nil
 }
@@ -249,7 +249,7 @@ func cString(table []byte, off uint32) (string, error) {
 			return string(b[:i]), nil
 		}
 	}
-	return "", fmt.Errorf("%w: no string at offset %#x", errDamaged, off)
+	return "", message.Errorf("%w: no string at offset %#x", errDamaged, off)
 }
 
 // A walker goes through a pc-value table, whose values hold for pieces of a

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"logparser/filemap"
+	"logparser/message"
 )
 
 // What is inflated can be kept, so that the next opening of the same build
@@ -47,7 +47,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-var errDamagedEntry = errors.New("a kept section is damaged")
+var errDamagedEntry = message.New("a kept section is damaged")
 
 // entryPath returns where the section is kept, "" where it is not.
 func (s *Section) entryPath() string {
@@ -250,10 +250,10 @@ func (s *sums) check(off, n int64) error {
 		blocks.Put(b)
 		if k < len(block) || sum != binary.LittleEndian.Uint32(s.table[4*i:]) {
 			if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w, and cannot be removed: %w", errDamagedEntry, err)
+				return message.Errorf("%w, and cannot be removed: %w", errDamagedEntry, err)
 			}
 			if err != nil && err != io.EOF {
-				return fmt.Errorf("%w: %w", errDamagedEntry, err)
+				return message.Errorf("%w: %w", errDamagedEntry, err)
 			}
 			return errDamagedEntry
 		}

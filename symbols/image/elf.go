@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
@@ -50,7 +49,7 @@ func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 		shoff = int64(order.Uint64(h[40:]))
 		shentsize, shnum, shstrndx, want = int(order.Uint16(h[58:])), int(order.Uint16(h[60:])), int(order.Uint16(h[62:])), 64
 	default:
-		return nil, fmt.Errorf("unknown ELF class %d", h[4])
+		return nil, message.Errorf("unknown ELF class %d", h[4])
 	}
 	m.order, m.wide = order, want == 64
 	m.programs(h[:])
@@ -60,7 +59,7 @@ func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 	}
 	section := func(i int) error {
 		if shentsize < want || shoff < 0 || shoff > size || int64(i+1)*int64(shentsize) > size-shoff {
-			return fmt.Errorf("section headers at offset %#x are outside the file (%d bytes)", shoff, size)
+			return message.Errorf("section headers at offset %#x are outside the file (%d bytes)", shoff, size)
 		}
 		if _, err := r.ReadAt(header[:want], shoff+int64(i)*int64(shentsize)); err != nil {
 			return err
@@ -79,7 +78,7 @@ func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 		few := shnum > 0
 		if !few {
 			if shsize < 0 || shsize > maxSections {
-				return nil, fmt.Errorf("%d sections, the limit is %d", uint64(shsize), maxSections)
+				return nil, message.Errorf("%d sections, the limit is %d", uint64(shsize), maxSections)
 			}
 			shnum = int(shsize)
 		}
@@ -98,7 +97,7 @@ func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 		}
 	}
 	if shnum > maxSections {
-		return nil, fmt.Errorf("%d sections, the limit is %d", shnum, maxSections)
+		return nil, message.Errorf("%d sections, the limit is %d", shnum, maxSections)
 	}
 	if err := section(shnum - 1); err != nil {
 		return nil, err
@@ -115,14 +114,14 @@ func checkELF(r io.ReaderAt, size int64) (io.ReaderAt, error) {
 		return m.unnamed(table)
 	}
 	if shsize > maxSectionNames {
-		return nil, fmt.Errorf("section names of %d bytes, the limit is %d", shsize, maxSectionNames)
+		return nil, message.Errorf("section names of %d bytes, the limit is %d", shsize, maxSectionNames)
 	}
 	names := make([]byte, shsize)
 	if _, err := io.ReadFull(io.NewSectionReader(r, shoffset, shsize), names); err != nil {
 		return nil, err
 	}
 	if longest := longestName(names); longest*shnum > maxSectionNames {
-		return nil, fmt.Errorf("section names of up to %d bytes for %d sections", longest, shnum)
+		return nil, message.Errorf("section names of up to %d bytes for %d sections", longest, shnum)
 	}
 	if err := m.sections(table, names); err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func longestName(names []byte) (longest int) {
 func newELF(r io.ReaderAt) (f *elf.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f, err = nil, fmt.Errorf("damaged ELF headers: %v", p)
+			f, err = nil, message.Errorf("damaged ELF headers: %v", p)
 		}
 	}()
 	return elf.NewFile(r)
@@ -225,7 +224,7 @@ func (h *elfHeaders) execSegments() []span {
 // openSection returns a reader of a section's inflated bytes.
 func (h *elfHeaders) openSection(i int) (r io.Reader, err error) {
 	if i < 0 || i >= len(h.f.Sections) {
-		return nil, errors.New("no such section")
+		return nil, message.New("no such section")
 	}
 	return &recoverReader{h.f.Sections[i].Open()}, nil
 }
@@ -236,7 +235,7 @@ type recoverReader struct{ r io.Reader }
 func (r *recoverReader) Read(p []byte) (n int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			n, err = 0, fmt.Errorf("damaged stream: %v", v)
+			n, err = 0, message.Errorf("damaged stream: %v", v)
 		}
 	}()
 	return r.r.Read(p)
@@ -274,11 +273,11 @@ func (im *Image) newELFSection(i int, h *elf.Section) *Section {
 // bytesAt reads n bytes of the file.
 func (im *Image) bytesAt(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > im.file.Size || n > im.file.Size-off {
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, io.ErrUnexpectedEOF)
+		return nil, message.Errorf("%d bytes at offset %#x: %w", n, off, io.ErrUnexpectedEOF)
 	}
 	b := make([]byte, n)
 	if m, err := im.file.ReadAt(b, off); int64(m) < n {
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, err)
+		return nil, message.Errorf("%d bytes at offset %#x: %w", n, off, err)
 	}
 	return b, nil
 }

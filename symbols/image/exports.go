@@ -2,7 +2,8 @@ package image
 
 import (
 	"encoding/binary"
-	"fmt"
+
+	"logparser/message"
 )
 
 const (
@@ -32,7 +33,7 @@ func (im *Image) Exports() ([]Export, error) {
 	le := binary.LittleEndian
 	dir := im.pe.dirs[dirExport]
 	fail := func(err error) ([]Export, error) {
-		return nil, fmt.Errorf("%s: export table at RVA %#x: %w", im.file.Path, dir.rva, err)
+		return nil, message.Errorf("%s: export table at RVA %#x: %w", im.file.Path, dir.rva, err)
 	}
 	head, err := im.ReadRVA(uint64(dir.rva), 40)
 	if err != nil {
@@ -40,7 +41,7 @@ func (im *Image) Exports() ([]Export, error) {
 	}
 	functions, names := int64(le.Uint32(head[20:])), int64(le.Uint32(head[24:]))
 	if functions > maxExports || names > maxExports {
-		return fail(fmt.Errorf("%d functions and %d names, the limit is %d", functions, names, maxExports))
+		return fail(message.Errorf("%d functions and %d names, the limit is %d", functions, names, maxExports))
 	}
 	if names == 0 || functions == 0 {
 		return nil, nil
@@ -73,7 +74,7 @@ func (im *Image) Exports() ([]Export, error) {
 			continue
 		}
 		if total += len(name); total > maxExportBytes {
-			return fail(fmt.Errorf("names of more than %d bytes", maxExportBytes))
+			return fail(message.Errorf("names of more than %d bytes", maxExportBytes))
 		}
 		out = append(out, Export{name, uint64(rva)})
 	}

@@ -28,19 +28,18 @@ package image
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"sort"
 	"sync"
 	"sync/atomic"
 
 	"logparser/filemap"
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 )
 
 // ErrFormat says that a file is neither a PE image nor an ELF file.
-var ErrFormat = errors.New("not a PE or ELF image")
+var ErrFormat = message.New("not a PE or ELF image")
 
 // A Kind is an image's file format.
 type Kind string
@@ -114,10 +113,10 @@ type span struct{ lo, hi uint64 }
 func Open(f *symbols.File) (*Image, error) {
 	var head [4]byte
 	if f.Size < 64 {
-		return nil, fmt.Errorf("%s: %w: %d bytes", f.Path, ErrFormat, f.Size)
+		return nil, message.Errorf("%s: %w: %d bytes", f.Path, ErrFormat, f.Size)
 	}
 	if _, err := f.ReadAt(head[:], 0); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
+		return nil, message.Errorf("%s: %w", f.Path, err)
 	}
 	im := &Image{file: f}
 	var err error
@@ -132,7 +131,7 @@ func Open(f *symbols.File) (*Image, error) {
 		err = ErrFormat
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
+		return nil, message.Errorf("%s: %w", f.Path, err)
 	}
 	for _, s := range im.Sections {
 		if s.Exec && s.MemSize > 0 && s.Addr+s.MemSize > s.Addr {

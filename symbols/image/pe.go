@@ -2,12 +2,12 @@ package image
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 )
 
@@ -53,10 +53,10 @@ func (im *Image) openPE() error {
 	at := int64(le.Uint32(dos[0x3c:]))
 	nt, err := im.bytesAt(at, 24)
 	if err != nil {
-		return fmt.Errorf("%w: PE header: %w", ErrFormat, err)
+		return message.Errorf("%w: PE header: %w", ErrFormat, err)
 	}
 	if string(nt[:4]) != "PE\x00\x00" {
-		return fmt.Errorf("%w: no PE signature at offset %#x", ErrFormat, at)
+		return message.Errorf("%w: no PE signature at offset %#x", ErrFormat, at)
 	}
 	h := &peHeaders{}
 	im.pe = h
@@ -71,7 +71,7 @@ func (im *Image) openPE() error {
 	}
 	optional, err := im.bytesAt(at+24, optionalSize)
 	if err != nil {
-		return fmt.Errorf("optional header: %w", err)
+		return message.Errorf("optional header: %w", err)
 	}
 	if err := im.readOptional(optional); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (im *Image) openPE() error {
 
 	table, err := im.bytesAt(at+24+optionalSize, sections*40)
 	if err != nil {
-		return fmt.Errorf("section table: %w", err)
+		return message.Errorf("section table: %w", err)
 	}
 	for i := int64(0); i < sections; i++ {
 		im.Sections = append(im.Sections, im.newPESection(int(i)+1, table[i*40:i*40+40]))
@@ -117,9 +117,9 @@ func (im *Image) readOptional(b []byte) error {
 		im.Base = le.Uint64(b[24:])
 		count, dirs = int(le.Uint32(b[108:])), 112
 	case len(b) >= 2:
-		return fmt.Errorf("optional header of %d bytes with magic %#x", len(b), le.Uint16(b))
+		return message.Errorf("optional header of %d bytes with magic %#x", len(b), le.Uint16(b))
 	default:
-		return errors.New("no optional header")
+		return message.New("no optional header")
 	}
 	im.Size = uint64(le.Uint32(b[56:]))
 	for i := 0; i < count && i < len(im.pe.dirs) && dirs+8 <= len(b); i++ {
@@ -228,7 +228,7 @@ func (im *Image) ReadRVA(rva uint64, n int64) ([]byte, error) {
 		}
 		return im.bytesAt(s.offset+at, n)
 	}
-	return nil, fmt.Errorf("%d bytes at RVA %#x: %w", n, rva, io.ErrUnexpectedEOF)
+	return nil, message.Errorf("%d bytes at RVA %#x: %w", n, rva, io.ErrUnexpectedEOF)
 }
 
 // ManagedOnly reports whether a PE has managed code (.NET) and no native code:

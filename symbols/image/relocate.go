@@ -2,8 +2,6 @@ package image
 
 import (
 	"debug/elf"
-	"errors"
-	"fmt"
 	"io"
 	"math/bits"
 	"os"
@@ -11,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"logparser/filemap"
+	"logparser/message"
 )
 
 // A relocatable file (an object, a kernel module) has no addresses: each
@@ -22,7 +21,7 @@ import (
 // and answered is the offset in a section (see [Image.Place]).
 
 // ErrRelocation says that a section cannot be relocated.
-var ErrRelocation = errors.New("cannot be relocated")
+var ErrRelocation = message.New("cannot be relocated")
 
 const (
 	// objectBase is the address of the first place. It is not 0, because that
@@ -51,7 +50,7 @@ func (im *Image) placeSections(f *elf.File) error {
 			// The byte behind a section is no other's: labels may be there.
 			s.Addr = (next + align - 1) &^ (align - 1)
 			if s.MemSize > maxPlaces || s.Addr+s.MemSize-objectBase > maxPlaces {
-				return fmt.Errorf("section %s: %d bytes are too many", s.Name, s.MemSize)
+				return message.Errorf("section %s: %d bytes are too many", s.Name, s.MemSize)
 			}
 			next = s.Addr + s.MemSize + 1
 		}
@@ -278,15 +277,15 @@ func (s *Section) relocate(c *Content) (*Content, error) {
 	}
 	kinds, known := relocationKinds[s.im.elf.f.Machine]
 	if !known {
-		return nil, fmt.Errorf("%w: relocations of %s are not known here", ErrRelocation, s.im.Machine)
+		return nil, message.Errorf("%w: relocations of %s are not known here", ErrRelocation, s.im.Machine)
 	}
 	// One relocation section is the rule; entries do not share bytes.
 	if len(s.relocations) > maxRelocationSections {
-		return nil, fmt.Errorf("%w: it has %d relocation sections", ErrRelocation, len(s.relocations))
+		return nil, message.Errorf("%w: it has %d relocation sections", ErrRelocation, len(s.relocations))
 	}
 	for _, table := range s.relocations {
 		if int64(table.Link) >= int64(len(s.im.Sections)) {
-			return nil, fmt.Errorf("%w: no symbol table %d", ErrRelocation, table.Link)
+			return nil, message.Errorf("%w: no symbol table %d", ErrRelocation, table.Link)
 		}
 		values, err := s.im.symbolValues(s.im.Sections[table.Link])
 		if err != nil {
@@ -301,7 +300,7 @@ func (s *Section) relocate(c *Content) (*Content, error) {
 				return nil
 			}
 			if kind == relocateUnknown || int64(r.symbol) >= int64(len(values)) {
-				return fmt.Errorf("%w: relocation of type %d with symbol %d of %d", ErrRelocation, r.typ, r.symbol, len(values))
+				return message.Errorf("%w: relocation of type %d with symbol %d of %d", ErrRelocation, r.typ, r.symbol, len(values))
 			}
 			width := int64(4)
 			if kind == relocate64 {
@@ -387,7 +386,7 @@ const (
 // at returns the n bytes at an offset, to be changed before the next call.
 func (p *patcher) at(off uint64, n int64) ([]byte, error) {
 	if off > uint64(p.size) || n > p.size-int64(off) {
-		return nil, fmt.Errorf("%w: relocation at offset %#x of %d bytes", ErrRelocation, off, p.size)
+		return nil, message.Errorf("%w: relocation at offset %#x of %d bytes", ErrRelocation, off, p.size)
 	}
 	at := int64(off)
 	if p.mem != nil {
@@ -396,7 +395,7 @@ func (p *patcher) at(off uint64, n int64) ([]byte, error) {
 	if at < p.start || at+n > p.start+int64(len(p.window)) {
 		if at < p.start {
 			if p.back++; p.back > maxBack {
-				return nil, fmt.Errorf("%w: its relocations are in no order", ErrRelocation)
+				return nil, message.Errorf("%w: its relocations are in no order", ErrRelocation)
 			}
 		}
 		if err := p.flush(); err != nil {

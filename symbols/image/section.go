@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -14,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"logparser/filemap"
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/image/inflate"
 )
@@ -87,20 +86,20 @@ func (s *Section) Content() (*Content, error) {
 			s.content, s.err = s.relocate(s.content)
 		}
 		if s.err != nil {
-			s.err = fmt.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, s.err)
+			s.err = message.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, s.err)
 		}
 	})
 	return s.content, s.err
 }
 
-var errNoBits = errors.New("the file does not have the contents")
+var errNoBits = message.New("the file does not have the contents")
 
 func (s *Section) open() (*Content, error) {
 	if s.NoBits {
 		return nil, errNoBits
 	}
 	if s.offset < 0 || s.fileSize < 0 || s.offset > s.im.file.Size || s.fileSize > s.im.file.Size-s.offset {
-		return nil, fmt.Errorf("%d bytes at offset %#x are outside the file (%d bytes)", s.fileSize, s.offset, s.im.file.Size)
+		return nil, message.Errorf("%d bytes at offset %#x are outside the file (%d bytes)", s.fileSize, s.offset, s.im.file.Size)
 	}
 	if s.compression == stored {
 		if s.fileSize <= inMemory {
@@ -113,10 +112,10 @@ func (s *Section) open() (*Content, error) {
 		return s.im.stored(s.offset, s.fileSize), nil
 	}
 	if s.Size < 0 || s.Size > InflateLimit {
-		return nil, fmt.Errorf("claims to hold %d bytes, the limit is %d", uint64(s.Size), InflateLimit)
+		return nil, message.Errorf("claims to hold %d bytes, the limit is %d", uint64(s.Size), InflateLimit)
 	}
 	if s.Size/maxRatio > s.fileSize {
-		return nil, fmt.Errorf("claims to hold %d bytes in %d", s.Size, s.fileSize)
+		return nil, message.Errorf("claims to hold %d bytes in %d", s.Size, s.fileSize)
 	}
 	if s.Size <= inMemory {
 		inflated, err := s.inflater()
@@ -125,7 +124,7 @@ func (s *Section) open() (*Content, error) {
 		}
 		mem := make([]byte, s.Size)
 		if _, err := io.ReadFull(inflated, mem); err != nil {
-			return nil, fmt.Errorf("inflating: %w", err)
+			return nil, message.Errorf("inflating: %w", err)
 		}
 		return &Content{mem: mem, size: s.Size}, nil
 	}
@@ -202,11 +201,11 @@ func (s *Section) inflateTo(w io.Writer) error {
 	writing := <-written
 	switch {
 	case writing != nil:
-		return fmt.Errorf("keeping what is inflated: %w", writing)
+		return message.Errorf("keeping what is inflated: %w", writing)
 	case err != io.EOF && err != io.ErrUnexpectedEOF:
-		return fmt.Errorf("inflating: %w", err)
+		return message.Errorf("inflating: %w", err)
 	case n < s.Size:
-		return fmt.Errorf("inflating: %w", io.ErrUnexpectedEOF)
+		return message.Errorf("inflating: %w", io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -265,12 +264,12 @@ func (s *Section) Head(n int64) ([]byte, error) {
 	}
 	r, err := s.inflater()
 	if err != nil {
-		return nil, fmt.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, err)
+		return nil, message.Errorf("%s: section %s: %w", s.im.file.Path, s.Name, err)
 	}
 	b := make([]byte, n)
 	m, err := io.ReadFull(r, b)
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, fmt.Errorf("%s: section %s: inflating: %w", s.im.file.Path, s.Name, err)
+		return nil, message.Errorf("%s: section %s: inflating: %w", s.im.file.Path, s.Name, err)
 	}
 	return b[:m], nil
 }
@@ -289,7 +288,7 @@ func (s *Section) inflater() (io.Reader, error) {
 	case zstdELF:
 		return s.im.elf.openSection(s.Index)
 	default:
-		return nil, errors.New("unknown compression")
+		return nil, message.New("unknown compression")
 	}
 	if s.fileSize < header {
 		return nil, io.ErrUnexpectedEOF
@@ -354,7 +353,7 @@ func (c *Content) readAt(p []byte, off int64, mapped bool) error {
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("%d bytes at offset %#x: %w", len(p), off, err)
+	return message.Errorf("%d bytes at offset %#x: %w", len(p), off, err)
 }
 
 // other returns the backing that takes the place of a damaged one.
@@ -384,7 +383,7 @@ func (c *Content) Size() int64 {
 // Bytes returns n bytes from offset off. They must not be changed.
 func (c *Content) Bytes(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > c.Size() || n > c.Size()-off {
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", n, off, io.ErrUnexpectedEOF)
+		return nil, message.Errorf("%d bytes at offset %#x: %w", n, off, io.ErrUnexpectedEOF)
 	}
 	if n == 0 {
 		return nil, nil
@@ -413,7 +412,7 @@ func (c *Content) ReadInto(buf *[]byte, off, n int64) ([]byte, error) {
 // Upto returns the bytes from offset off: n, or fewer where the section ends.
 func (c *Content) Upto(off, n int64) ([]byte, error) {
 	if off < 0 || off > c.Size() {
-		return nil, fmt.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
+		return nil, message.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
 	}
 	return c.Bytes(off, min(n, c.Size()-off))
 }
@@ -428,7 +427,7 @@ func (c *Content) String(off int64) (string, error) {
 		return cString(b, off)
 	}
 	if off < 0 || off > c.Size() {
-		return "", fmt.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
+		return "", message.Errorf("offset %#x: %w", off, io.ErrUnexpectedEOF)
 	}
 	if c != nil {
 		if back := c.backing.Load(); back.m != nil {
@@ -453,7 +452,7 @@ func cString(b []byte, off int64) (string, error) {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return string(b[:i]), nil
 	}
-	return "", fmt.Errorf("string at offset %#x has no end within %d bytes", off, len(b))
+	return "", message.Errorf("string at offset %#x has no end within %d bytes", off, len(b))
 }
 
 // scratch holds the temporary files of what was inflated, and mappings.

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash"
 	"hash/crc32"
 	"hash/crc64"
 
+	"logparser/message"
 	"logparser/symbols"
 )
 
@@ -35,7 +34,7 @@ func (im *Image) MiniDebugInfo() (*Image, error) {
 	}
 	data, err := unxz(packed, MaxMiniDebugInfo)
 	if err != nil {
-		return nil, fmt.Errorf("%s: section .gnu_debugdata: %w", im.file.Path, err)
+		return nil, message.Errorf("%s: section .gnu_debugdata: %w", im.file.Path, err)
 	}
 	return Open(&symbols.File{
 		Path:     im.file.Path + " (.gnu_debugdata)",
@@ -47,7 +46,7 @@ func (im *Image) MiniDebugInfo() (*Image, error) {
 // project, LZMA by Igor Pavlov's specification. Only the LZMA2 filter alone is
 // read here, which is what MiniDebugInfo is made with.
 
-var errXZ = errors.New("damaged xz data")
+var errXZ = message.New("damaged xz data")
 
 // unxz inflates the first stream of an xz file to at most limit bytes.
 func unxz(in []byte, limit int) ([]byte, error) {
@@ -81,7 +80,7 @@ func unxz(in []byte, limit int) ([]byte, error) {
 			size = check.Size()
 		}
 		if size > len(in)-d.pos || size > 0 && !bytes.Equal(checkBytes(check), in[d.pos:d.pos+size]) {
-			return nil, fmt.Errorf("%w: checksum", errXZ)
+			return nil, message.Errorf("%w: checksum", errXZ)
 		}
 		d.pos += size
 	}
@@ -98,7 +97,7 @@ func newCheck(kind byte) (hash.Hash, error) {
 	case 10:
 		return sha256.New(), nil
 	}
-	return nil, fmt.Errorf("%w: checksum of kind %d", errXZ, kind)
+	return nil, message.Errorf("%w: checksum of kind %d", errXZ, kind)
 }
 
 // checkBytes returns a sum as xz writes it: CRCs are little-endian.
@@ -153,7 +152,7 @@ func (d *lzma2) blockHeader() error {
 	h := d.in[d.pos : d.pos+size]
 	d.pos += size
 	if binary.LittleEndian.Uint32(h[size-4:]) != crc32.ChecksumIEEE(h[:size-4]) {
-		return fmt.Errorf("%w: block header", errXZ)
+		return message.Errorf("%w: block header", errXZ)
 	}
 	flags, rest := h[1], h[2:size-4]
 	number := func() uint64 {
@@ -172,7 +171,7 @@ func (d *lzma2) blockHeader() error {
 		number()
 	}
 	if id := number(); flags&3 != 0 || id != 0x21 {
-		return fmt.Errorf("%w: filters other than LZMA2", errXZ)
+		return message.Errorf("%w: filters other than LZMA2", errXZ)
 	}
 	return nil
 }
@@ -251,7 +250,7 @@ func (d *lzma2) block() error {
 	}
 }
 
-func (d *lzma2) tooBig() error { return fmt.Errorf("inflates to more than %d bytes", d.limit) }
+func (d *lzma2) tooBig() error { return message.Errorf("inflates to more than %d bytes", d.limit) }
 
 func (d *lzma2) setProps(b byte) bool {
 	if b >= 9*5*5 {

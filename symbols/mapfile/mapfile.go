@@ -34,13 +34,13 @@ package mapfile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"sort"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
@@ -168,7 +168,7 @@ func open(f *symbols.File) (symbols.Table, error) { return Open(f) }
 func Open(f *symbols.File) (*Table, error) {
 	r := newReader(f)
 	if err := r.read(); err != nil {
-		return nil, fmt.Errorf("%s: %w", modules.BaseName(f.Path), err)
+		return nil, message.Errorf("%s: %w", modules.BaseName(f.Path), err)
 	}
 	t := &Table{
 		file:     f,
@@ -182,7 +182,7 @@ func Open(f *symbols.File) (*Table, error) {
 	}
 	t.arrange(r)
 	if !t.hasFunctions() {
-		return nil, fmt.Errorf("%s: %w", modules.BaseName(f.Path), symbols.ErrNoSymbols)
+		return nil, message.Errorf("%s: %w", modules.BaseName(f.Path), symbols.ErrNoSymbols)
 	}
 	return t, nil
 }
@@ -247,7 +247,7 @@ func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 		}
 		end = first
 	}
-	return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
+	return symbols.Symbol{}, message.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
 }
 
 // before returns the number of entries that start before rva.
@@ -288,7 +288,7 @@ func (t *Table) symbol(first, end int, rva uint64) (symbols.Symbol, error) {
 		}
 	}
 	if len(s.Frames) == 0 {
-		return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
+		return symbols.Symbol{}, message.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
 	}
 	if l := t.line(s.Start, rva); l != nil {
 		source, err := t.text(t.sources[l.source])
@@ -318,7 +318,7 @@ func (t *Table) line(start, rva uint64) *line {
 func (t *Table) text(s span) (string, error) {
 	b := make([]byte, s.len())
 	if n, err := t.file.ReadAt(b, s.offset()); err != nil && !(errors.Is(err, io.EOF) && n == len(b)) {
-		return "", fmt.Errorf("name at offset %#x: %w", s.offset(), err)
+		return "", message.Errorf("name at offset %#x: %w", s.offset(), err)
 	}
 	return string(b), nil
 }

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
 )
@@ -69,10 +69,10 @@ func (r *reader) read() error {
 	for {
 		text, offset, err := r.line()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("offset %#x: %w", offset, err)
+			return message.Errorf("offset %#x: %w", offset, err)
 		}
 		if bytes.IndexByte(text, 0) >= 0 {
-			return fmt.Errorf("offset %#x: not text: %w", offset, symbols.ErrNoSymbols)
+			return message.Errorf("offset %#x: not text: %w", offset, symbols.ErrNoSymbols)
 		}
 		if len(text) > 0 {
 			if r.parse == nil {
@@ -83,7 +83,7 @@ func (r *reader) read() error {
 			} else {
 				r.parse(text, offset)
 				if used := 24*int64(r.entries.n) + 16*int64(r.lines.n); used > r.next+maxTables {
-					return fmt.Errorf("offset %#x: more symbols than fit into a map of this size: %w", offset, symbols.ErrNoSymbols)
+					return message.Errorf("offset %#x: more symbols than fit into a map of this size: %w", offset, symbols.ErrNoSymbols)
 				}
 			}
 		}
@@ -92,7 +92,7 @@ func (r *reader) read() error {
 		}
 	}
 	if r.parse == nil {
-		return fmt.Errorf("not a linker map: %w", symbols.ErrNoSymbols)
+		return message.Errorf("not a linker map: %w", symbols.ErrNoSymbols)
 	}
 	if r.producer != msvcProducer {
 		r.endSections()

@@ -3,10 +3,10 @@ package pdb
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/pdb/cab"
 	"logparser/symbols/pdb/msf"
@@ -53,7 +53,7 @@ func openContainer(f *symbols.File) (m *msf.File, done func() error, err error) 
 	if kind == containerCabinet {
 		f, err = unpack(f)
 		if err != nil {
-			return nil, nil, fmt.Errorf("pdb: %w", err)
+			return nil, nil, message.Errorf("pdb: %w", err)
 		}
 		done = f.Close
 		if kind, err = kindOf(f); err != nil {
@@ -63,16 +63,16 @@ func openContainer(f *symbols.File) (m *msf.File, done func() error, err error) 
 	}
 	switch kind {
 	case containerSmall:
-		err = fmt.Errorf("pdb: PDB 2.00 (JG), written up to Visual C++ 6: %w", ErrUnsupported)
+		err = message.Errorf("pdb: PDB 2.00 (JG), written up to Visual C++ 6: %w", ErrUnsupported)
 	case containerMSFZ:
-		err = fmt.Errorf("pdb: compressed PDB (MSFZ): %w", ErrUnsupported)
+		err = message.Errorf("pdb: compressed PDB (MSFZ): %w", ErrUnsupported)
 	case containerPortable:
-		err = fmt.Errorf("pdb: portable PDB of .NET, without native code: %w", symbols.ErrNoSymbols)
+		err = message.Errorf("pdb: portable PDB of .NET, without native code: %w", symbols.ErrNoSymbols)
 	case containerCabinet:
-		err = fmt.Errorf("pdb: cabinet in a cabinet: %w", ErrUnsupported)
+		err = message.Errorf("pdb: cabinet in a cabinet: %w", ErrUnsupported)
 	default:
 		if m, err = msf.Open(f, f.Size); err != nil {
-			err = fmt.Errorf("pdb: %w", err)
+			err = message.Errorf("pdb: %w", err)
 		}
 	}
 	if err != nil && done != nil {
@@ -86,7 +86,7 @@ func openContainer(f *symbols.File) (m *msf.File, done func() error, err error) 
 func kindOf(f *symbols.File) (container, error) {
 	head := make([]byte, min(64, max(f.Size, 0)))
 	if n, err := f.ReadAt(head, 0); n < len(head) {
-		return containerUnknown, fmt.Errorf("pdb: offset 0: %w", err)
+		return containerUnknown, message.Errorf("pdb: offset 0: %w", err)
 	}
 	return containerOf(head), nil
 }
@@ -107,7 +107,7 @@ func unpack(f *symbols.File) (*symbols.File, error) {
 		return nil, err
 	}
 	if c.Size/maxRatio > f.Size {
-		return nil, fmt.Errorf("%w: cabinet of %d bytes with a file of %d", cab.ErrTooLarge, f.Size, c.Size)
+		return nil, message.Errorf("%w: cabinet of %d bytes with a file of %d", cab.ErrTooLarge, f.Size, c.Size)
 	}
 	tmp, err := os.CreateTemp("", "logparser-*.pdb")
 	if err != nil {

@@ -2,10 +2,10 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -33,11 +33,11 @@ func (d *dbi) readContributions(ss *sections) (contributions, error) {
 	}
 	var w msf.Window
 	if err := w.Reset(d.stream, d.contributions.off, d.contributions.off+d.contributions.size); err != nil {
-		return nil, fmt.Errorf("pdb: section contributions: %w", err)
+		return nil, message.Errorf("pdb: section contributions: %w", err)
 	}
 	b, err := w.Bytes(w.Start(), 4)
 	if err != nil {
-		return nil, fmt.Errorf("pdb: section contributions: %w", err)
+		return nil, message.Errorf("pdb: section contributions: %w", err)
 	}
 	var step int
 	switch v := le.Uint32(b); v {
@@ -46,7 +46,7 @@ func (d *dbi) readContributions(ss *sections) (contributions, error) {
 	case contributionsV2:
 		step = 32
 	default:
-		return nil, fmt.Errorf("pdb: section contributions of an unknown layout (%#x at offset %d of the DBI stream): %w",
+		return nil, message.Errorf("pdb: section contributions of an unknown layout (%#x at offset %d of the DBI stream): %w",
 			v, w.Start(), ErrUnsupported)
 	}
 	const batch = 1024
@@ -57,7 +57,7 @@ func (d *dbi) readContributions(ss *sections) (contributions, error) {
 		n := int(min(left, batch))
 		b, err := w.Bytes(pos, n*step)
 		if err != nil {
-			return nil, fmt.Errorf("pdb: section contributions: %w", err)
+			return nil, message.Errorf("pdb: section contributions: %w", err)
 		}
 		for ; len(b) >= step; b = b[step:] {
 			sec := le.Uint16(b)

@@ -2,13 +2,13 @@ package pdb
 
 import (
 	"errors"
-	"fmt"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
 // errNoDBI says that the file has no DBI stream, or an empty one.
-var errNoDBI = errors.New("no DBI stream")
+var errNoDBI = message.New("no DBI stream")
 
 const (
 	dbiHeaderSize = 64
@@ -59,14 +59,14 @@ func readDBIHeader(f *msf.File) (*dbi, error) {
 		return nil, err
 	}
 	if s.Size() < dbiHeaderSize {
-		return nil, fmt.Errorf("pdb: %w: DBI stream has %d bytes", ErrDamaged, s.Size())
+		return nil, message.Errorf("pdb: %w: DBI stream has %d bytes", ErrDamaged, s.Size())
 	}
 	h, err := s.Read(0, dbiHeaderSize)
 	if err != nil {
-		return nil, fmt.Errorf("pdb: DBI stream: %w", err)
+		return nil, message.Errorf("pdb: DBI stream: %w", err)
 	}
 	if le.Uint32(h) != 0xFFFFFFFF {
-		return nil, fmt.Errorf("pdb: DBI stream of a format before Visual C++ 5 (no signature at offset 0): %w", ErrUnsupported)
+		return nil, message.Errorf("pdb: DBI stream of a format before Visual C++ 5 (no signature at offset 0): %w", ErrUnsupported)
 	}
 	d := &dbi{
 		stream:       s,
@@ -94,7 +94,7 @@ func readDBIHeader(f *msf.File) (*dbi, error) {
 	} {
 		size := int64(int32(le.Uint32(h[p.length:])))
 		if size < 0 || size > s.Size()-at {
-			return nil, fmt.Errorf("pdb: %w: DBI stream: %s of %d bytes at offset %d of %d",
+			return nil, message.Errorf("pdb: %w: DBI stream: %s of %d bytes at offset %d of %d",
 				ErrDamaged, p.name, size, at, s.Size())
 		}
 		if p.part != nil {
@@ -113,7 +113,7 @@ func (d *dbi) slot(i int64) (uint16, error) {
 	}
 	b, err := d.stream.Read(d.optional.off+i*2, 2)
 	if err != nil {
-		return noStream, fmt.Errorf("pdb: optional debug header: %w", err)
+		return noStream, message.Errorf("pdb: optional debug header: %w", err)
 	}
 	return le.Uint16(b), nil
 }
@@ -134,13 +134,13 @@ const moduleInfoSize = 64
 func (d *dbi) readModules() ([]module, error) {
 	var w msf.Window
 	if err := w.Reset(d.stream, d.modules.off, d.modules.off+d.modules.size); err != nil {
-		return nil, fmt.Errorf("pdb: modules: %w", err)
+		return nil, message.Errorf("pdb: modules: %w", err)
 	}
 	var list []module
 	for at := w.Start(); at < w.End(); {
 		b, err := w.Bytes(at, moduleInfoSize)
 		if err != nil {
-			return nil, fmt.Errorf("pdb: module %d: %w", len(list), err)
+			return nil, message.Errorf("pdb: module %d: %w", len(list), err)
 		}
 		m := module{
 			info:    at,
@@ -152,7 +152,7 @@ func (d *dbi) readModules() ([]module, error) {
 		at += moduleInfoSize
 		for range 2 {
 			if at, err = skipString(&w, at); err != nil {
-				return nil, fmt.Errorf("pdb: name of module %d: %w", len(list), err)
+				return nil, message.Errorf("pdb: name of module %d: %w", len(list), err)
 			}
 		}
 		at = min((at+3)&^3, w.End())
@@ -165,7 +165,7 @@ func (d *dbi) readModules() ([]module, error) {
 func (d *dbi) moduleName(m *module) (string, error) {
 	name, err := readString(d.stream, m.info+moduleInfoSize, d.modules.off+d.modules.size)
 	if err != nil {
-		return "", fmt.Errorf("pdb: name of a module: %w", err)
+		return "", message.Errorf("pdb: name of a module: %w", err)
 	}
 	return name, nil
 }
@@ -180,7 +180,7 @@ func skipString(w *msf.Window, at int64) (int64, error) {
 	for {
 		n := min(256, w.End()-at)
 		if n <= 0 {
-			return at, fmt.Errorf("%w: stream %d: string at %d has no end", ErrDamaged, w.Stream().Number(), at)
+			return at, message.Errorf("%w: stream %d: string at %d has no end", ErrDamaged, w.Stream().Number(), at)
 		}
 		b, err := w.Bytes(at, int(n))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -40,7 +41,7 @@ func (t *Table) detail(x *moduleIndex, i int) (*detail, error) {
 	if d == nil {
 		var err error
 		if d, err = t.decode(x, i); err != nil {
-			d = &detail{err: fmt.Errorf("pdb: module %d: %w", x.number, err)}
+			d = &detail{err: message.Errorf("pdb: module %d: %w", x.number, err)}
 		}
 		if x.details[i].CompareAndSwap(nil, d) {
 			t.grow(x, d.bytes())
@@ -125,7 +126,7 @@ func (t *Table) codeAt(w *msf.Window, number int, pos uint32) (*code, error) {
 	}
 	c := parseCode(b, pos)
 	if c.kind == kindNone {
-		return nil, fmt.Errorf("%w: stream %d: no procedure at %d", ErrDamaged, w.Stream().Number(), pos)
+		return nil, message.Errorf("%w: stream %d: no procedure at %d", ErrDamaged, w.Stream().Number(), pos)
 	}
 	return &c, nil
 }
@@ -143,7 +144,7 @@ func (t *Table) name(w *msf.Window, x *moduleIndex, c *code) (name, signature st
 		// The procedure that it was cut out of may lie in this module only.
 		i := x.find(c.target)
 		if i < 0 || x.entries[i].kind == kindSeparated {
-			return "", "", fmt.Errorf("%w: module %d: separated code at %d belongs to no procedure", ErrDamaged, x.number, c.record)
+			return "", "", message.Errorf("%w: module %d: separated code at %d belongs to no procedure", ErrDamaged, x.number, c.record)
 		}
 		parent, err := t.codeAt(w, x.number, x.entries[i].record)
 		if err != nil {
@@ -202,9 +203,9 @@ const maxHops = 4
 
 // targetName returns the name of the procedure that a trampoline leads to.
 func (t *Table) targetName(target address, hops int) (name, signature string, err error) {
-	unknown := fmt.Errorf("trampoline to %d:%#x: %w", target.section(), target.offset(), errNoName)
+	unknown := message.Errorf("trampoline to %d:%#x: %w", target.section(), target.offset(), errNoName)
 	if hops > maxHops {
-		return "", "", fmt.Errorf("%w: trampolines lead to trampolines", ErrDamaged)
+		return "", "", message.Errorf("%w: trampolines lead to trampolines", ErrDamaged)
 	}
 	if con := t.contributions.find(target); con != nil && int(con.module) < len(t.modules) {
 		x, err := t.module(int(con.module))
@@ -267,7 +268,7 @@ func (t *Table) sites(w *msf.Window, x *moduleIndex, c *code) ([]site, []span, e
 		case sBlock32, sWith32, sThunk32, sSepCode,
 			sGProc32, sLProc32, sGProc32ID, sLProc32ID, sLProc32DPC, sLProc32DPCID, sGManProc, sLManProc:
 			if len(scopes) > maxSiteDepth {
-				return nil, nil, fmt.Errorf("%w: stream %d: scopes nest deeper than %d at %d",
+				return nil, nil, message.Errorf("%w: stream %d: scopes nest deeper than %d at %d",
 					ErrDamaged, w.Stream().Number(), maxSiteDepth, pos)
 			}
 			scopes = append(scopes, top)
@@ -279,7 +280,7 @@ func (t *Table) sites(w *msf.Window, x *moduleIndex, c *code) ([]site, []span, e
 				header = 20
 			}
 			if len(b) < header {
-				return nil, nil, fmt.Errorf("%w: stream %d: inline site of %d bytes at %d",
+				return nil, nil, message.Errorf("%w: stream %d: inline site of %d bytes at %d",
 					ErrDamaged, w.Stream().Number(), len(b), pos)
 			}
 			s := site{parent: top, id: le.Uint32(b[12:])}
@@ -287,7 +288,7 @@ func (t *Table) sites(w *msf.Window, x *moduleIndex, c *code) ([]site, []span, e
 				s.depth = sites[top].depth + 1
 			}
 			if s.depth > maxSiteDepth {
-				return nil, nil, fmt.Errorf("%w: stream %d: calls are inlined deeper than %d at %d",
+				return nil, nil, message.Errorf("%w: stream %d: calls are inlined deeper than %d at %d",
 					ErrDamaged, w.Stream().Number(), maxSiteDepth, pos)
 			}
 			body, ok := x.c13.inlinee(s.id)
@@ -301,7 +302,7 @@ func (t *Table) sites(w *msf.Window, x *moduleIndex, c *code) ([]site, []span, e
 				s.rows = nil
 			}
 			if rows += len(s.rows) + len(pieces) + 1; rows > maxInlined {
-				return nil, nil, fmt.Errorf("%w: stream %d: more than %d lines inlined into the procedure at %d",
+				return nil, nil, message.Errorf("%w: stream %d: more than %d lines inlined into the procedure at %d",
 					ErrDamaged, w.Stream().Number(), maxInlined, c.record)
 			}
 			number := int32(len(sites))

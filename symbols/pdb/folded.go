@@ -2,12 +2,12 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -81,7 +81,7 @@ func (t *Table) eachProcedure(yield func(module int, c *code) bool) error {
 	for i := range t.modules {
 		more, err := t.moduleProcedures(&w, i, yield)
 		if err != nil && damage == nil {
-			damage = fmt.Errorf("pdb: module %d: %w", i, err)
+			damage = message.Errorf("pdb: module %d: %w", i, err)
 		}
 		if !more {
 			break

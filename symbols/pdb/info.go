@@ -3,8 +3,8 @@ package pdb
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/pdb/msf"
@@ -63,14 +63,14 @@ const maxInfo = 16 << 20
 func readInfo(f *msf.File) (*info, error) {
 	s, err := f.Stream(streamInfo)
 	if err != nil {
-		return nil, fmt.Errorf("pdb: information stream: %w", err)
+		return nil, message.Errorf("pdb: information stream: %w", err)
 	}
 	b, err := s.Read(0, min(s.Size(), maxInfo))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: information stream: %w", err)
+		return nil, message.Errorf("pdb: information stream: %w", err)
 	}
 	if len(b) < 12 {
-		return nil, fmt.Errorf("pdb: %w: information stream has %d bytes", ErrDamaged, len(b))
+		return nil, message.Errorf("pdb: %w: information stream has %d bytes", ErrDamaged, len(b))
 	}
 	in := &info{age: le.Uint32(b[8:])}
 	version, at := le.Uint32(b), 12
@@ -79,7 +79,7 @@ func readInfo(f *msf.File) (*info, error) {
 	}
 	if version > vc70Deprecated {
 		if len(b) < 28 {
-			return nil, fmt.Errorf("pdb: %w: information stream has %d bytes and no room for a GUID", ErrDamaged, len(b))
+			return nil, message.Errorf("pdb: %w: information stream has %d bytes and no room for a GUID", ErrDamaged, len(b))
 		}
 		at += copy(in.guid[:], b[12:28])
 	}
@@ -95,7 +95,7 @@ func readInfo(f *msf.File) (*info, error) {
 // string, number of the stream).
 func (in *info) readNames(b []byte, at int) error {
 	damaged := func(what string, at int) error {
-		return fmt.Errorf("pdb: %w: information stream: %s at offset %d", ErrDamaged, what, at)
+		return message.Errorf("pdb: %w: information stream: %s at offset %d", ErrDamaged, what, at)
 	}
 	next := func(what string) (int, error) {
 		if len(b)-at < 4 {

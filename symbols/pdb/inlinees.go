@@ -1,11 +1,11 @@
 package pdb
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -28,7 +28,7 @@ func (c *c13) addInlinees(w *msf.Window, p part) error {
 	}
 	signature := le.Uint32(b)
 	if signature > 1 {
-		return fmt.Errorf("stream %d: inlinee lines of an unknown layout %d at offset %d: %w",
+		return message.Errorf("stream %d: inlinee lines of an unknown layout %d at offset %d: %w",
 			c.stream.Number(), signature, p.off, ErrUnsupported)
 	}
 	for pos := p.off + 4; end-pos >= 12; {
@@ -41,7 +41,7 @@ func (c *c13) addInlinees(w *msf.Window, p part) error {
 		if signature == 1 {
 			// The second layout lists further files of the same body.
 			if end-pos < 4 {
-				return fmt.Errorf("%w: stream %d: inlinee lines end at %d", ErrDamaged, c.stream.Number(), pos)
+				return message.Errorf("%w: stream %d: inlinee lines end at %d", ErrDamaged, c.stream.Number(), pos)
 			}
 			if b, err = w.Bytes(pos, 4); err != nil {
 				return err
@@ -241,7 +241,7 @@ func (t *Table) imported(c *c13, module int, index uint32) (name string, local u
 			ref, count := le.Uint32(b), le.Uint32(b[4:])
 			if module == 0 {
 				if index >= count {
-					return "", 0, fmt.Errorf("%w: stream %d: imported id %d of %d", ErrDamaged, c.stream.Number(), index, count)
+					return "", 0, message.Errorf("%w: stream %d: imported id %d of %d", ErrDamaged, c.stream.Number(), index, count)
 				}
 				if b, err = w.Bytes(pos+8+4*int64(index), 4); err != nil {
 					return "", 0, err
@@ -253,7 +253,7 @@ func (t *Table) imported(c *c13, module int, index uint32) (name string, local u
 			pos += 8 + 4*int64(count)
 		}
 	}
-	return "", 0, fmt.Errorf("%w: module imports %d more modules than it lists", ErrDamaged, module+1)
+	return "", 0, message.Errorf("%w: module imports %d more modules than it lists", ErrDamaged, module+1)
 }
 
 // exported returns the index in the id stream of an id that a module exports.
@@ -278,7 +278,7 @@ func exported(c *c13, local uint32) (uint32, error) {
 			return 0, err
 		}
 	}
-	return 0, fmt.Errorf("%w: id %#x is not exported", ErrDamaged, local)
+	return 0, message.Errorf("%w: id %#x is not exported", ErrDamaged, local)
 }
 
 // moduleByName returns the number of the module of a name. Case counts only
@@ -315,5 +315,5 @@ func (t *Table) moduleByName(name string) (int, error) {
 	if n, ok := t.byName[strings.ToLower(name)]; ok {
 		return n, nil
 	}
-	return 0, fmt.Errorf("%w: no module %q to import from", ErrDamaged, name)
+	return 0, message.Errorf("%w: no module %q to import from", ErrDamaged, name)
 }

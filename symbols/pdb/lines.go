@@ -2,11 +2,11 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -67,7 +67,7 @@ func (t *Table) readC13(w *msf.Window, m *module) (*c13, error) {
 	c.stream = s
 	start := int64(m.symbols) + int64(m.c11)
 	if err := w.Reset(s, start, start+int64(m.c13)); err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
+		return nil, message.Errorf("lines: %w", err)
 	}
 	for pos := start; w.End()-pos >= 8; {
 		h, err := w.Bytes(pos, 8)
@@ -77,7 +77,7 @@ func (t *Table) readC13(w *msf.Window, m *module) (*c13, error) {
 		sub, length := le.Uint32(h), int64(le.Uint32(h[4:]))
 		pos += 8
 		if length > w.End()-pos {
-			return nil, fmt.Errorf("%w: stream %d: subsection of %d bytes at %d, the lines end at %d",
+			return nil, message.Errorf("%w: stream %d: subsection of %d bytes at %d, the lines end at %d",
 				ErrDamaged, s.Number(), length, pos, w.End())
 		}
 		p := part{pos, length}
@@ -88,7 +88,7 @@ func (t *Table) readC13(w *msf.Window, m *module) (*c13, error) {
 				return nil, err
 			}
 			if len(h) < 12 {
-				return nil, fmt.Errorf("%w: stream %d: lines without a header at %d", ErrDamaged, s.Number(), pos)
+				return nil, message.Errorf("%w: stream %d: lines without a header at %d", ErrDamaged, s.Number(), pos)
 			}
 			c.lines = append(c.lines, lineBlock{
 				off:    le.Uint32(h),
@@ -174,7 +174,7 @@ func (c *c13) rows(w *msf.Window, e *entry, rank int) ([]row, error) {
 			}
 			file, count, size := le.Uint32(h), int64(le.Uint32(h[4:])), int64(le.Uint32(h[8:]))
 			if size < 12 || size > w.End()-pos || count*8 > size-12 {
-				return nil, fmt.Errorf("%w: stream %d: %d lines in %d bytes at offset %d",
+				return nil, message.Errorf("%w: stream %d: %d lines in %d bytes at offset %d",
 					ErrDamaged, c.stream.Number(), count, size, pos)
 			}
 			const batch = 4096
@@ -198,7 +198,7 @@ func (c *c13) rows(w *msf.Window, e *entry, rank int) ([]row, error) {
 						off = uint32(a - begin)
 					}
 					if len(rows) == maxRows {
-						return nil, fmt.Errorf("%w: stream %d: more than %d lines in a procedure",
+						return nil, message.Errorf("%w: stream %d: more than %d lines in a procedure",
 							ErrDamaged, c.stream.Number(), maxRows)
 					}
 					if n := len(rows); n > first && rows[n-1].off > off {
@@ -232,7 +232,7 @@ func rowAt(rows []row, off uint32) *row {
 // path returns the path of a file that a row refers to.
 func (t *Table) path(c *c13, ref uint32) (string, error) {
 	if int64(ref) > c.checksums.size-6 {
-		return "", fmt.Errorf("%w: stream %d: file %d of checksums of %d bytes",
+		return "", message.Errorf("%w: stream %d: file %d of checksums of %d bytes",
 			ErrDamaged, c.stream.Number(), ref, c.checksums.size)
 	}
 	var b [4]byte

@@ -2,11 +2,11 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -58,16 +58,16 @@ func (t *Table) readModule(number int) (*moduleIndex, error) {
 	x := &moduleIndex{number: number}
 	var w msf.Window
 	if err := t.resetSymbols(&w, m); err != nil {
-		return nil, fmt.Errorf("pdb: module %d: %w", number, err)
+		return nil, message.Errorf("pdb: module %d: %w", number, err)
 	}
 	for pos := w.Start(); pos < w.End(); {
 		b, next, err := record(&w, pos)
 		if err != nil {
-			return nil, fmt.Errorf("pdb: module %d: %w", number, err)
+			return nil, message.Errorf("pdb: module %d: %w", number, err)
 		}
 		if c := parseCode(b, uint32(pos)); c.kind != kindNone {
 			if len(x.entries) == maxEntries {
-				return nil, fmt.Errorf("pdb: %w: module %d has more than %d procedures", ErrDamaged, number, maxEntries)
+				return nil, message.Errorf("pdb: %w: module %d has more than %d procedures", ErrDamaged, number, maxEntries)
 			}
 			x.entries = append(x.entries, entry{c.addr.offset(), c.size, c.record, c.addr.section(), c.kind})
 		}
@@ -78,7 +78,7 @@ func (t *Table) readModule(number int) (*moduleIndex, error) {
 	x.details = make([]atomic.Pointer[detail], len(x.entries))
 	var err error
 	if x.c13, err = t.readC13(&w, m); err != nil {
-		return nil, fmt.Errorf("pdb: module %d: %w", number, err)
+		return nil, message.Errorf("pdb: module %d: %w", number, err)
 	}
 	x.bytes.Store(int64(len(x.entries)*24+len(x.spans)*24) + x.c13.bytes() + 256)
 	return x, nil

@@ -1,9 +1,9 @@
 package pdb
 
 import (
-	"fmt"
 	"sync"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -35,17 +35,17 @@ func readNames(f *msf.File, stream uint32) (*names, error) {
 	}
 	s, err := f.Stream(int(stream))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: string table: %w", err)
+		return nil, message.Errorf("pdb: string table: %w", err)
 	}
 	if s.Size() == 0 {
 		return n, nil
 	}
 	h, err := s.Read(0, min(s.Size(), namesHeaderSize))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: string table: %w", err)
+		return nil, message.Errorf("pdb: string table: %w", err)
 	}
 	if len(h) < namesHeaderSize || le.Uint32(h) != namesSignature {
-		return nil, fmt.Errorf("pdb: %w: stream %d is no string table", ErrDamaged, stream)
+		return nil, message.Errorf("pdb: %w: stream %d is no string table", ErrDamaged, stream)
 	}
 	n.stream = s
 	n.size = min(int64(le.Uint32(h[8:])), s.Size()-namesHeaderSize)
@@ -64,11 +64,11 @@ func (n *names) at(off uint32) (string, error) {
 		return "", nil
 	}
 	if int64(off) >= n.size {
-		return "", fmt.Errorf("pdb: %w: string %d of a table of %d bytes", ErrDamaged, off, n.size)
+		return "", message.Errorf("pdb: %w: string %d of a table of %d bytes", ErrDamaged, off, n.size)
 	}
 	s, err := readString(n.stream, namesHeaderSize+int64(off), namesHeaderSize+n.size)
 	if err != nil {
-		return "", fmt.Errorf("pdb: string table: %w", err)
+		return "", message.Errorf("pdb: string table: %w", err)
 	}
 	n.mu.Lock()
 	if n.kept += len(s) + 32; n.kept > maxNames {

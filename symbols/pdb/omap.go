@@ -2,12 +2,12 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"sync"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -26,18 +26,18 @@ func readOmap(f *msf.File, stream uint16) (omap, error) {
 	}
 	s, err := f.Stream(int(stream))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: OMAP: %w", err)
+		return nil, message.Errorf("pdb: OMAP: %w", err)
 	}
 	b, err := s.Read(0, s.Size()&^7)
 	if err != nil {
-		return nil, fmt.Errorf("pdb: OMAP: %w", err)
+		return nil, message.Errorf("pdb: OMAP: %w", err)
 	}
 	m := make(omap, 0, len(b)/8)
 	before := uint32(0)
 	for i := range len(b) / 8 {
 		e := omapEntry{le.Uint32(b[i*8:]), le.Uint32(b[i*8+4:])}
 		if e.from < before {
-			return nil, fmt.Errorf("pdb: %w: stream %d: OMAP entry %d is out of order", ErrDamaged, stream, i)
+			return nil, message.Errorf("pdb: %w: stream %d: OMAP entry %d is out of order", ErrDamaged, stream, i)
 		}
 		before = e.from
 		// Of several entries that lead nowhere the first says it all.

@@ -2,10 +2,10 @@ package pdb
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/pdb/msf"
@@ -26,20 +26,20 @@ var Format = symbols.Format{
 
 // ErrUnsupported says that a file is what it claims to be, but in a form that
 // is not read here. The text around it names the form.
-var ErrUnsupported = errors.New("form not supported")
+var ErrUnsupported = message.New("form not supported")
 
 // errNoName says that nothing in the file names a piece of code.
-var errNoName = errors.New("nothing names it")
+var errNoName = message.New("nothing names it")
 
-var errNotFound = fmt.Errorf("pdb: %w", symbols.ErrNotFound)
+var errNotFound = message.Errorf("pdb: %w", symbols.ErrNotFound)
 
 // errManaged says that what lies at an address is what managed code is made of
 // when it runs, somewhere else. No processor was ever there.
-var errManaged = fmt.Errorf("pdb: managed code (.NET), which does not run where it lies: %w", symbols.ErrNotFound)
+var errManaged = message.Errorf("pdb: managed code (.NET), which does not run where it lies: %w", symbols.ErrNotFound)
 
 // errOnlyManaged says that a file is one of managed code, which runs where
 // the runtime puts it and not in the image.
-var errOnlyManaged = fmt.Errorf("pdb: PDB of managed code (.NET), which has no address before it runs: %w", symbols.ErrNoSymbols)
+var errOnlyManaged = message.Errorf("pdb: PDB of managed code (.NET), which has no address before it runs: %w", symbols.ErrNoSymbols)
 
 // A Table is an opened PDB. It implements [symbols.Table]; its methods are
 // safe for concurrent use.
@@ -104,7 +104,7 @@ func open(m *msf.File, size int64) (*Table, error) {
 	}
 	d, err := readDBIHeader(m)
 	if errors.Is(err, errNoDBI) {
-		return nil, fmt.Errorf("pdb: a compiler's PDB with types only (%w); the linker's PDB has the symbols: %w",
+		return nil, message.Errorf("pdb: a compiler's PDB with types only (%w); the linker's PDB has the symbols: %w",
 			err, symbols.ErrNoSymbols)
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func open(m *msf.File, size int64) (*Table, error) {
 		return nil, err
 	}
 	if len(t.modules) == 0 && t.publics.count() == 0 {
-		return nil, fmt.Errorf("pdb: neither modules nor publics in the file: %w", symbols.ErrNoSymbols)
+		return nil, message.Errorf("pdb: neither modules nor publics in the file: %w", symbols.ErrNoSymbols)
 	}
 	if t.publics.count() == 0 && t.managed() {
 		return nil, errOnlyManaged
@@ -176,7 +176,7 @@ func (t *Table) readLayout() error {
 	case len(l.toSource) > 0:
 		l.compare()
 	case len(l.fromSource) > 0:
-		return fmt.Errorf("pdb: rearranged after linking, without the OMAP table to the original image: %w", ErrUnsupported)
+		return message.Errorf("pdb: rearranged after linking, without the OMAP table to the original image: %w", ErrUnsupported)
 	}
 	headers := slots[slotSections]
 	if t.layout.present() && slots[slotOriginal] != noStream {
@@ -186,7 +186,7 @@ func (t *Table) readLayout() error {
 		if t.managed() {
 			return errOnlyManaged
 		}
-		return fmt.Errorf("pdb: no section headers, so that no address can be looked up: %w", symbols.ErrNoSymbols)
+		return message.Errorf("pdb: no section headers, so that no address can be looked up: %w", symbols.ErrNoSymbols)
 	}
 	t.sections, err = readSections(t.msf, headers)
 	return err

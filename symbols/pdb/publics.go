@@ -2,13 +2,13 @@ package pdb
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"logparser/message"
 	"logparser/symbols/demangle"
 	"logparser/symbols/pdb/msf"
 )
@@ -66,24 +66,24 @@ func openPublics(f *msf.File, d *dbi) (*publics, error) {
 	}
 	s, err := f.Stream(int(d.publicStream))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: publics: %w", err)
+		return nil, message.Errorf("pdb: publics: %w", err)
 	}
 	if s.Size() == 0 {
 		return p, nil
 	}
 	h, err := s.Read(0, min(s.Size(), publicsHeaderSize))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: publics: %w", err)
+		return nil, message.Errorf("pdb: publics: %w", err)
 	}
 	if len(h) < publicsHeaderSize {
-		return nil, fmt.Errorf("pdb: %w: publics stream has %d bytes", ErrDamaged, len(h))
+		return nil, message.Errorf("pdb: %w: publics stream has %d bytes", ErrDamaged, len(h))
 	}
 	off, size := publicsHeaderSize+int64(le.Uint32(h)), int64(le.Uint32(h[4:]))
 	if off > s.Size() || size > s.Size()-off {
-		return nil, fmt.Errorf("pdb: %w: publics stream: order of %d bytes at %d of %d", ErrDamaged, size, off, s.Size())
+		return nil, message.Errorf("pdb: %w: publics stream: order of %d bytes at %d of %d", ErrDamaged, size, off, s.Size())
 	}
 	if p.records, err = f.Stream(int(d.recordStream)); err != nil {
-		return nil, fmt.Errorf("pdb: public records: %w", err)
+		return nil, message.Errorf("pdb: public records: %w", err)
 	}
 	p.stream, p.order = s, part{off, size &^ 3}
 	return p, nil
@@ -96,7 +96,7 @@ func (p *publics) count() int { return int(p.order.size / 4) }
 func (p *publics) read(record uint32) (public, error) {
 	var b [14]byte
 	if _, err := p.records.ReadAt(b[:], int64(record)); err != nil {
-		return public{}, fmt.Errorf("pdb: public at %d: %w", record, err)
+		return public{}, message.Errorf("pdb: public at %d: %w", record, err)
 	}
 	flags := le.Uint32(b[4:])
 	switch k := le.Uint16(b[2:]); k {
@@ -105,7 +105,7 @@ func (p *publics) read(record uint32) (public, error) {
 		// The old form has a type where the flags are: it says nothing.
 		flags = publicFunction
 	default:
-		return public{}, fmt.Errorf("pdb: %w: no public at %d of stream %d", ErrDamaged, record, p.records.Number())
+		return public{}, message.Errorf("pdb: %w: no public at %d of stream %d", ErrDamaged, record, p.records.Number())
 	}
 	return public{
 		addr:   at(le.Uint16(b[12:]), le.Uint32(b[8:])),
@@ -120,7 +120,7 @@ func (p *publics) readGroup(i int) ([]public, error) {
 	n := min(publicGroup, p.count()-first)
 	b, err := p.stream.Read(p.order.off+int64(first)*4, int64(n)*4)
 	if err != nil {
-		return nil, fmt.Errorf("pdb: publics: %w", err)
+		return nil, message.Errorf("pdb: publics: %w", err)
 	}
 	list := make([]public, n)
 	for j := range list {
@@ -308,7 +308,7 @@ func isData(decorated string) bool {
 func (p *publics) decorated(record uint32) (string, error) {
 	var h [4]byte
 	if _, err := p.records.ReadAt(h[:], int64(record)); err != nil {
-		return "", fmt.Errorf("pdb: public at %d: %w", record, err)
+		return "", message.Errorf("pdb: public at %d: %w", record, err)
 	}
 	n := int64(le.Uint16(h[:])) + 2
 	if n <= 14 {
@@ -316,7 +316,7 @@ func (p *publics) decorated(record uint32) (string, error) {
 	}
 	b, err := p.records.Read(int64(record)+14, n-14)
 	if err != nil {
-		return "", fmt.Errorf("pdb: public at %d: %w", record, err)
+		return "", message.Errorf("pdb: public at %d: %w", record, err)
 	}
 	if le.Uint16(h[2:]) == sPub32ST {
 		return string(b[1:min(1+int(b[0]), len(b))]), nil

@@ -1,8 +1,7 @@
 package pdb
 
 import (
-	"fmt"
-
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -140,7 +139,7 @@ func record(w *msf.Window, pos int64) (b []byte, next int64, err error) {
 	}
 	n := int(le.Uint16(h)) + 2
 	if n < 4 {
-		return nil, 0, fmt.Errorf("%w: stream %d: symbol record of %d bytes at offset %d",
+		return nil, 0, message.Errorf("%w: stream %d: symbol record of %d bytes at offset %d",
 			ErrDamaged, w.Stream().Number(), n, pos)
 	}
 	b, err = w.Bytes(pos, n)

@@ -1,10 +1,10 @@
 package pdb
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -35,15 +35,15 @@ func readSections(f *msf.File, stream uint16) (sections, error) {
 	var ss sections
 	s, err := f.Stream(int(stream))
 	if err != nil {
-		return ss, fmt.Errorf("pdb: section headers: %w", err)
+		return ss, message.Errorf("pdb: section headers: %w", err)
 	}
 	n := s.Size() / sectionHeaderSize
 	if n > maxSections {
-		return ss, fmt.Errorf("pdb: %w: %d section headers", ErrDamaged, n)
+		return ss, message.Errorf("pdb: %w: %d section headers", ErrDamaged, n)
 	}
 	b, err := s.Read(0, n*sectionHeaderSize)
 	if err != nil {
-		return ss, fmt.Errorf("pdb: section headers: %w", err)
+		return ss, message.Errorf("pdb: section headers: %w", err)
 	}
 	ss.list = make([]section, n)
 	ss.order = make([]uint16, n)

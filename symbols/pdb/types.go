@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -53,7 +54,7 @@ const (
 
 // errNoType says that a type is not known, or not in a form that is
 // understood. The function's name is still right without it.
-var errNoType = errors.New("type not known")
+var errNoType = message.New("type not known")
 
 // typeStream is a stream of type records (TPI or IPI), read by index. The
 // records are of any length; of each few kilobytes the first one's index is
@@ -106,10 +107,10 @@ func openTypes(f *msf.File, number int) (*typeStream, error) {
 	}
 	h, err := s.Read(0, min(s.Size(), typeHeaderSize))
 	if err != nil {
-		return nil, fmt.Errorf("pdb: types: %w", err)
+		return nil, message.Errorf("pdb: types: %w", err)
 	}
 	if len(h) < typeHeaderSize {
-		return nil, fmt.Errorf("pdb: %w: stream %d: header of %d bytes", ErrDamaged, number, len(h))
+		return nil, message.Errorf("pdb: %w: stream %d: header of %d bytes", ErrDamaged, number, len(h))
 	}
 	if le.Uint32(h) < typesV50 {
 		return &typeStream{}, nil
@@ -117,7 +118,7 @@ func openTypes(f *msf.File, number int) (*typeStream, error) {
 	ts := &typeStream{stream: s, begin: le.Uint32(h[8:]), end: le.Uint32(h[12:])}
 	header, size := int64(le.Uint32(h[4:])), int64(le.Uint32(h[16:]))
 	if header > s.Size() || size > s.Size()-header || ts.begin < firstType || ts.end < ts.begin {
-		return nil, fmt.Errorf("pdb: %w: stream %d: types %#x to %#x in %d bytes", ErrDamaged, number, ts.begin, ts.end, size)
+		return nil, message.Errorf("pdb: %w: stream %d: types %#x to %#x in %d bytes", ErrDamaged, number, ts.begin, ts.end, size)
 	}
 	ts.records = part{header, size}
 	hash, at, length := le.Uint16(h[20:]), int64(le.Uint32(h[40:])), int64(le.Uint32(h[44:]))
@@ -178,7 +179,7 @@ func (ts *typeStream) makeMarks() error {
 		}
 		n := int64(le.Uint16(b))
 		if n < 2 {
-			return fmt.Errorf("%w: stream %d: type record of %d bytes at %d", ErrDamaged, ts.stream.Number(), n, pos)
+			return message.Errorf("%w: stream %d: type record of %d bytes at %d", ErrDamaged, ts.stream.Number(), n, pos)
 		}
 		pos += 2 + n
 	}

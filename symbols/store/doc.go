@@ -15,7 +15,7 @@
 // A file of another build gives no names, unless [Finder].LoadMismatched asks
 // for them; any better file wins all the same.
 //
-// What is said of the outcome is a [symbols.Phrase], which the window
+// What is said of the outcome is a [message.Text], which the window
 // translates.
 //
 // Paths that come out of files are opened only by the rule of [CheckRecorded];

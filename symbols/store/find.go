@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
@@ -89,7 +90,7 @@ type candidate struct {
 	// image says that the names come out of the recorded image itself.
 	image bool
 	// reason is a sentence on the match.
-	reason symbols.Phrase
+	reason message.Text
 }
 
 // A search is the work on one module.
@@ -111,7 +112,7 @@ type search struct {
 	sections bool
 	// trouble says what is wrong with the last server that failed, or with the last
 	// file that is there and may not be opened.
-	trouble symbols.Phrase
+	trouble message.Text
 }
 
 // The ranks of candidates, best first. A verified file of any kind comes
@@ -197,10 +198,10 @@ func (s *search) pathOf(img *image.Image) string {
 
 // note records an attempt.
 func (s *search) note(path, pattern string, args ...any) {
-	s.noted(path, symbols.Say(pattern, args...))
+	s.noted(path, message.Textf(pattern, args...))
 }
 
-func (s *search) noted(path string, outcome symbols.Phrase) {
+func (s *search) noted(path string, outcome message.Text) {
 	s.attempts = append(s.attempts, symbols.Attempt{Path: path, Outcome: outcome})
 }
 
@@ -291,7 +292,7 @@ func (s *search) byKey(dir *folder, key string) []string {
 }
 
 // recorded opens a path that came out of a file, by the rule.
-func (s *search) recorded(path string, what symbols.Phrase, visit func(path string) bool) {
+func (s *search) recorded(path string, what message.Text, visit func(path string) bool) {
 	switch {
 	case path == "" || s.ctx.Err() != nil:
 	case !s.RecordedPaths:
@@ -319,14 +320,14 @@ func (s *search) findImages() {
 	name := s.module.Name()
 	s.places([]string{name}, imageKeys(name, s.expected), s.treeImages, visit)
 	if s.verified == nil {
-		s.recorded(s.module.Path, symbols.Say("the recorded module path"), visit)
+		s.recorded(s.module.Path, message.Textf("the recorded module path"), visit)
 	}
 }
 
 // refused keeps that a file may not be opened.
 func (s *search) refused(path string, err error) {
 	if errors.Is(err, fs.ErrPermission) {
-		s.trouble = symbols.Say("%s: %v", path, plainError(err))
+		s.trouble = message.Textf("%s: %v", path, plainError(err))
 	}
 }
 
@@ -365,33 +366,33 @@ func (s *search) tryImage(path string) {
 		if s.other == nil {
 			s.other, s.otherPath = img, path
 			s.offer(rankOtherImage, &candidate{path: path, match: match,
-				reason: symbols.Say("the image at %s is of another build: %s", path, why)})
+				reason: message.Textf("the image at %s is of another build: %s", path, why)})
 		}
 	}
 }
 
 // compareImage compares an image with what was recorded.
-func (s *search) compareImage(img *image.Image) (modules.Match, symbols.Phrase) {
+func (s *search) compareImage(img *image.Image) (modules.Match, message.Text) {
 	id := img.Identity
 	match := s.expected.Compare(id)
 	if match == modules.Unknown && img.Kind == image.PE && s.module.Size != 0 && uint64(id.ImageSize) != 0 &&
 		s.module.Size != uint64(id.ImageSize) {
-		return modules.Different, symbols.Say("it is %#x bytes in memory, recorded are %#x", id.ImageSize, s.module.Size)
+		return modules.Different, message.Textf("it is %#x bytes in memory, recorded are %#x", id.ImageSize, s.module.Size)
 	}
 	return match, s.explain(match, id)
 }
 
 // explain says in words how an identity compares with the expected one.
-func (s *search) explain(match modules.Match, id modules.Identity) symbols.Phrase {
+func (s *search) explain(match modules.Match, id modules.Identity) message.Text {
 	switch {
 	case match == modules.Same:
-		return symbols.Say("its identity (%s) equals the recorded one", shared(s.expected, id))
+		return message.Textf("its identity (%s) equals the recorded one", shared(s.expected, id))
 	case match == modules.Different:
-		return symbols.Say("it is %s, recorded is %s", shared(id, s.expected), shared(s.expected, id))
+		return message.Textf("it is %s, recorded is %s", shared(id, s.expected), shared(s.expected, id))
 	case s.expected.IsZero():
-		return symbols.Say("no identity was recorded to check it by")
+		return message.Textf("no identity was recorded to check it by")
 	}
-	return symbols.Say("recorded is %s, which the file does not carry", s.expected)
+	return message.Textf("recorded is %s, which the file does not carry", s.expected)
 }
 
 // shared writes the field of a that a comparison with b goes by.
@@ -460,7 +461,7 @@ func (s *search) findSymbolFiles() {
 		if s.best[rankMatched] != nil || img == s.other && !s.LoadMismatched {
 			continue
 		}
-		s.recorded(img.PDBPath, symbols.Say("the path that the image names"), visit)
+		s.recorded(img.PDBPath, message.Textf("the path that the image names"), visit)
 		s.debugFile(img, visit)
 	}
 	if s.best[rankMatched] == nil && !s.expected.PDB.IsZero() && s.module.Path != "" {
@@ -468,7 +469,7 @@ func (s *search) findSymbolFiles() {
 		dir := s.module.Path[:len(s.module.Path)-len(s.module.Name())]
 		for _, n := range s.symbolNames() {
 			if s.best[rankMatched] == nil && strings.HasSuffix(strings.ToLower(n), ".pdb") {
-				s.recorded(dir+n, symbols.Say("beside the recorded module"), visit)
+				s.recorded(dir+n, message.Textf("beside the recorded module"), visit)
 			}
 		}
 	}
@@ -531,7 +532,7 @@ func (s *search) trySymbols(path string, isImage bool) {
 	if match == modules.Unknown && s.verified == nil && s.unknown != nil && !isImage &&
 		s.unknown.Identity.Compare(id) == modules.Different {
 		match = modules.Different
-		why = symbols.Say("it is %s, the image %s is %s", shared(id, s.unknown.Identity), s.unknownPath,
+		why = message.Textf("it is %s, the image %s is %s", shared(id, s.unknown.Identity), s.unknownPath,
 			shared(s.unknown.Identity, id))
 	}
 	if match == modules.Unknown && !isImage {
@@ -539,10 +540,10 @@ func (s *search) trySymbols(path string, isImage bool) {
 			match, why = modules.Different, other
 		} else if s.ofOther(path, id) {
 			match = modules.Different
-			why = symbols.Say("it belongs to the image %s, which is of another build", s.otherPath)
+			why = message.Textf("it belongs to the image %s, which is of another build", s.otherPath)
 		}
 	}
-	c := &candidate{table: table, path: path, match: match, image: isImage, reason: symbols.Say("%s: %s", table.Describe(), why)}
+	c := &candidate{table: table, path: path, match: match, image: isImage, reason: message.Textf("%s: %s", table.Describe(), why)}
 	switch {
 	case match == modules.Same, match == modules.Unknown && isImage && path == s.verifiedPath:
 		s.note(path, "%s, %s", table.Describe(), why)
@@ -560,14 +561,14 @@ func (s *search) trySymbols(path string, isImage bool) {
 			table.Close()
 			c.table = nil
 		}
-		c.reason = symbols.Say("%s is of another build: %s", filepath.Base(path), why)
+		c.reason = message.Textf("%s is of another build: %s", filepath.Base(path), why)
 		s.offer(rankMismatched, c)
 	}
 }
 
 // compareTable compares a table with what was recorded, by its identity or, for
 // formats whose identities are cut, by its own means.
-func (s *search) compareTable(table symbols.Table) (modules.Match, symbols.Phrase) {
+func (s *search) compareTable(table symbols.Table) (modules.Match, message.Text) {
 	id := table.Identity()
 	match := s.expected.Compare(id)
 	c, ok := table.(interface {
@@ -579,9 +580,9 @@ func (s *search) compareTable(table symbols.Table) (modules.Match, symbols.Phras
 	}
 	switch match = c.Compare(s.expected); match {
 	case modules.Same:
-		return match, symbols.Say("module id %s, the beginning of the recorded build-id", c.ModuleID())
+		return match, message.Textf("module id %s, the beginning of the recorded build-id", c.ModuleID())
 	case modules.Different:
-		return match, symbols.Say("it is module id %s, recorded is %s", c.ModuleID(), shared(s.expected, s.expected))
+		return match, message.Textf("it is module id %s, recorded is %s", c.ModuleID(), shared(s.expected, s.expected))
 	}
 	return match, s.explain(match, id)
 }
@@ -589,23 +590,23 @@ func (s *search) compareTable(table symbols.Table) (modules.Match, symbols.Phras
 // compareChecksum compares a file with the checksum that the image names for
 // its debug file. The right one proves the file to belong to a verified image,
 // a wrong one that it does not belong to the image at all.
-func (s *search) compareChecksum(path string) (modules.Match, symbols.Phrase) {
+func (s *search) compareChecksum(path string) (modules.Match, message.Text) {
 	img := s.verified
 	if img == nil {
 		img = s.unknown
 	}
 	if img == nil || !strings.EqualFold(modules.BaseName(img.DebugLink), filepath.Base(path)) {
-		return modules.Unknown, symbols.Phrase{}
+		return modules.Unknown, message.Text{}
 	}
 	sum, err := s.checksum(s.ctx, path)
 	switch {
 	case err != nil:
 	case sum != img.DebugLinkCRC:
-		return modules.Different, symbols.Say("it is checksum %08x, recorded is an image that names %08x", sum, img.DebugLinkCRC)
+		return modules.Different, message.Textf("it is checksum %08x, recorded is an image that names %08x", sum, img.DebugLinkCRC)
 	case s.verified != nil:
-		return modules.Same, symbols.Say("checksum %08x, which the image names", sum)
+		return modules.Same, message.Textf("checksum %08x, which the image names", sum)
 	}
-	return modules.Unknown, symbols.Phrase{}
+	return modules.Unknown, message.Text{}
 }
 
 // ofOther reports whether a file that nothing recorded can be checked by is
@@ -627,19 +628,19 @@ func (s *search) ofOther(path string, id modules.Identity) bool {
 // otherBase says that a map was made for another base than the image has, nothing
 // where that is not so or not known. Only PE images keep the base that they
 // were linked for.
-func (s *search) otherBase(table symbols.Table) symbols.Phrase {
+func (s *search) otherBase(table symbols.Table) message.Text {
 	m, ok := table.(interface{ PreferredBase() uint64 })
 	if !ok || m.PreferredBase() == 0 {
-		return symbols.Phrase{}
+		return message.Text{}
 	}
 	img, path := s.verified, s.verifiedPath
 	if img == nil {
 		img, path = s.unknown, s.unknownPath
 	}
 	if img == nil || img.Kind != image.PE || img.Base == m.PreferredBase() {
-		return symbols.Phrase{}
+		return message.Text{}
 	}
-	return symbols.Say("it is linked for base %#x, recorded is an image, %s, of base %#x", m.PreferredBase(), path, img.Base)
+	return message.Textf("it is linked for base %#x, recorded is an image, %s, of base %#x", m.PreferredBase(), path, img.Base)
 }
 
 // offer keeps the first candidate of a rank and frees the others.
@@ -706,7 +707,7 @@ func (f *Finder) openTable(path string) (symbols.Table, error) {
 	head := make([]byte, min(file.Size, 4096))
 	if n, err := file.ReadAt(head, 0); n < len(head) {
 		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, message.Errorf("%s: %w", path, err)
 	}
 	failure := error(nil)
 	for _, format := range f.Formats {
@@ -718,15 +719,15 @@ func (f *Finder) openTable(path string) (symbols.Table, error) {
 			return table, nil
 		}
 		if failure == nil || errors.Is(failure, symbols.ErrNoSymbols) {
-			failure = symbols.Fail(err, "%s: %v", format.Name, err)
+			failure = message.Wrap(err, "%s: %v", format.Name, err)
 		}
 	}
 	file.Close()
 	if failure == nil && isCOFFObject(head, file.Size) {
-		return nil, symbols.Fail(nil, "a COFF object file, whose code has no addresses before it is linked")
+		return nil, message.Wrap(nil, "a COFF object file, whose code has no addresses before it is linked")
 	}
 	if failure == nil {
-		return nil, symbols.Fail(nil, "not a symbol file or image that is known here")
+		return nil, message.Wrap(nil, "not a symbol file or image that is known here")
 	}
 	return nil, failure
 }
@@ -744,9 +745,9 @@ func (s *search) binding() symbols.Binding {
 	b.Attempts = s.attempts
 	if chosen < 0 {
 		b.Status = symbols.NotFound
-		b.Reason = symbols.Say("no symbol file and no image was found")
+		b.Reason = message.Textf("no symbol file and no image was found")
 		if s.verified != nil || s.unknown != nil {
-			b.Reason = symbols.Say("the image was found, but it holds no names, and no symbol file was found")
+			b.Reason = message.Textf("the image was found, but it holds no names, and no symbol file was found")
 		}
 		if !s.trouble.IsZero() {
 			b.Reason = b.Reason.And(s.trouble)
@@ -768,7 +769,7 @@ func (s *search) binding() symbols.Binding {
 	default:
 		b.Status = symbols.Mismatched
 		if b.Table != nil {
-			b.Reason = symbols.Say("%s; its names are shown because that was asked for, each marked", b.Reason)
+			b.Reason = message.Textf("%s; its names are shown because that was asked for, each marked", b.Reason)
 		}
 	}
 	s.addImage(&b)
@@ -886,5 +887,5 @@ func (f *Finder) FindFor(ctx context.Context, path string) (symbols.Binding, *im
 		return symbols.Binding{}, nil, err
 	}
 	return symbols.Binding{Status: symbols.Unverified, Table: table, File: path,
-		Reason: symbols.Say("%s; given by itself, with no image to check it by", table.Describe())}, img, nil
+		Reason: message.Textf("%s; given by itself, with no image to check it by", table.Describe())}, img, nil
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 )
@@ -192,7 +192,7 @@ func openFile(path string) (*symbols.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return nil, message.Errorf("%s: not a regular file", path)
 	}
 	f, err := openPath(path)
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *Finder) siblings(path string) func(name string, fits func(*symbols.File
 			}
 			file.Close()
 		}
-		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+		return nil, message.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
 }
 
@@ -248,7 +248,7 @@ func (f *Finder) siblingPaths(path, name string) ([]string, error) {
 		if len(paths) > 0 {
 			return paths, nil
 		}
-		return nil, symbols.Fail(ErrRefused, "path refused: it names no file (%q)", name)
+		return nil, message.Wrap(ErrRefused, "path refused: it names no file (%q)", name)
 	}
 	dir := filepath.Dir(path)
 	places := []string{dir, filepath.Join(dir, ".debug")}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"logparser/message"
 	"logparser/symbols"
 	"logparser/symbols/image"
 )
@@ -14,8 +15,8 @@ import (
 // loaded was not recorded.
 func (s *search) openPlaced(path string) (symbols.Table, error) {
 	if n := s.codeSections(path); n > 1 && !s.sections {
-		err := symbols.Fail(symbols.ErrNoSymbols, "a relocatable file with %d sections of code, of which a module's base places one", n)
-		s.trouble = symbols.Say("%s: %v", path, err)
+		err := message.Wrap(symbols.ErrNoSymbols, "a relocatable file with %d sections of code, of which a module's base places one", n)
+		s.trouble = message.Textf("%s: %v", path, err)
 		return nil, err
 	}
 	return s.openTable(path)

@@ -1,17 +1,16 @@
 package store
 
 import (
-	"errors"
 	"io/fs"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"logparser/symbols"
+	"logparser/message"
 )
 
 // ErrRefused says that a path out of a file must not be opened.
-var ErrRefused = errors.New("path refused")
+var ErrRefused = message.New("path refused")
 
 // maxLinks bounds the symbolic links followed in one path.
 const maxLinks = 40
@@ -41,8 +40,8 @@ func checkRecorded(path, goos string) (string, error) {
 
 // checkSpelling judges a path by its text alone.
 func checkSpelling(path, goos string) error {
-	refuse := func(why string) error {
-		return symbols.Fail(ErrRefused, "path refused: %s (%q)", symbols.Say(why), path)
+	refuse := func(pattern string, args ...any) error {
+		return message.Wrap(ErrRefused, "path refused: %s (%q)", message.Textf(pattern, args...), path)
 	}
 	if path == "" {
 		return refuse("it is empty")
@@ -107,7 +106,7 @@ func isDosDevice(part string) bool {
 func checkLinks(path, root, rest string) (string, error) {
 	sep := string(filepath.Separator)
 	if err := checkVolume(root); err != nil {
-		return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
+		return "", message.Wrap(ErrRefused, "path refused: %v (%q)", err, path)
 	}
 	done := strings.TrimSuffix(root, sep)
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == filepath.Separator || r == '/' })
@@ -124,7 +123,7 @@ func checkLinks(path, root, rest string) (string, error) {
 		}
 		next := done + sep + part
 		if err := checkMount(next); err != nil {
-			return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
+			return "", message.Wrap(ErrRefused, "path refused: %v (%q)", err, path)
 		}
 		info, err := lstatPath(next)
 		if err != nil {
@@ -139,16 +138,16 @@ func checkLinks(path, root, rest string) (string, error) {
 			return "", err
 		}
 		if links++; links > maxLinks {
-			return "", symbols.Fail(ErrRefused, "path refused: too many symbolic links (%q)", path)
+			return "", message.Wrap(ErrRefused, "path refused: too many symbolic links (%q)", path)
 		}
 		if filepath.IsAbs(target) {
 			target = filepath.Clean(target)
 			if err := checkSpelling(target, runtime.GOOS); err != nil {
-				return "", symbols.Fail(err, "%v, reached by a link from %q", err, path)
+				return "", message.Wrap(err, "%v, reached by a link from %q", err, path)
 			}
 			volume := filepath.VolumeName(target)
 			if err := checkVolume(volume + sep); err != nil {
-				return "", symbols.Fail(ErrRefused, "path refused: %v (%q)", err, path)
+				return "", message.Wrap(ErrRefused, "path refused: %v (%q)", err, path)
 			}
 			done, target = volume, target[len(volume):]
 		}
@@ -159,7 +158,7 @@ func checkLinks(path, root, rest string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", symbols.Fail(ErrRefused, "path refused: it is not a regular file (%q)", path)
+		return "", message.Wrap(ErrRefused, "path refused: it is not a regular file (%q)", path)
 	}
 	return done, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"logparser/symbols"
+	"logparser/message"
 )
 
 func checkVolume(string) error { return nil }
@@ -48,7 +48,7 @@ func checkMount(path string) error {
 		kind == "autofs", kind == "ceph", kind == "afs", kind == "ncpfs", kind == "davfs",
 		strings.HasPrefix(kind, "fuse.sshfs"), strings.HasPrefix(kind, "fuse.rclone"),
 		strings.HasPrefix(kind, "fuse.gvfsd"), strings.HasPrefix(kind, "fuse.davfs"):
-		return symbols.Fail(nil, "it lies on a network file system (%s)", kind)
+		return message.Wrap(nil, "it lies on a network file system (%s)", kind)
 	}
 	return nil
 }

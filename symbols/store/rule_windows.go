@@ -3,7 +3,7 @@ package store
 import (
 	"golang.org/x/sys/windows"
 
-	"logparser/symbols"
+	"logparser/message"
 )
 
 // checkVolume refuses drive letters that stand for a network share.
@@ -14,9 +14,9 @@ func checkVolume(root string) error {
 	}
 	switch windows.GetDriveType(p) {
 	case windows.DRIVE_REMOTE:
-		return symbols.Fail(nil, "it lies on a network drive")
+		return message.Wrap(nil, "it lies on a network drive")
 	case windows.DRIVE_NO_ROOT_DIR:
-		return symbols.Fail(nil, "its drive does not exist")
+		return message.Wrap(nil, "its drive does not exist")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"logparser/message"
 	"logparser/symbols"
 )
 
@@ -29,7 +30,7 @@ type place struct {
 	// the default one.
 	cache string
 	// why says what is wrong with a place of unknown kind.
-	why symbols.Phrase
+	why message.Text
 }
 
 // parsePath reads the elements of a search path. Each is a folder, a file, the
@@ -111,7 +112,7 @@ func (f *Finder) environment() []place {
 	for i := range list {
 		p := &list[i]
 		if p.kind <= placeFile && isRemote(p.path) && !f.Network {
-			*p = place{kind: placeUnknown, path: p.path, why: symbols.Say("a folder of another machine, not looked at: the network is switched off")}
+			*p = place{kind: placeUnknown, path: p.path, why: message.Textf("a folder of another machine, not looked at: the network is switched off")}
 		}
 	}
 	return list
@@ -211,14 +212,14 @@ func (p *pathParser) store(text, cache string) {
 	case scheme == "http" || scheme == "https":
 		p.server(placeSymSrv, text, cache)
 	default:
-		p.add(place{kind: placeUnknown, path: text, why: symbols.Say("not a symbol server of the kind that is known here: %s", scheme)})
+		p.add(place{kind: placeUnknown, path: text, why: message.Textf("not a symbol server of the kind that is known here: %s", scheme)})
 	}
 }
 
 func (p *pathParser) server(kind placeKind, text, cache string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
-		p.add(place{kind: placeUnknown, path: withoutUser(text), why: symbols.Say("not the URL of a symbol server")})
+		p.add(place{kind: placeUnknown, path: withoutUser(text), why: message.Textf("not the URL of a symbol server")})
 		return
 	}
 	u.User, u.Fragment = nil, ""

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"logparser/message"
 	"logparser/modules"
-	"logparser/symbols"
 	"logparser/symbols/image"
 )
 
@@ -190,18 +190,18 @@ func (s *search) serverSymbols(asked map[*server]bool) {
 	}
 }
 
-func (s *search) whyNotAsked() symbols.Phrase {
+func (s *search) whyNotAsked() message.Text {
 	switch {
 	case !s.Network:
-		return symbols.Say("the network is switched off")
+		return message.Textf("the network is switched off")
 	case s.unused:
-		return symbols.Say("no record lies in the module")
+		return message.Textf("no record lies in the module")
 	}
-	return symbols.Say("nothing was recorded to ask it by")
+	return message.Textf("nothing was recorded to ask it by")
 }
 
 // noteOnce records an attempt that holds for a whole server.
-func (s *search) noteOnce(path string, outcome symbols.Phrase) {
+func (s *search) noteOnce(path string, outcome message.Text) {
 	if key := "\x00" + path + outcome.String(); !s.seen[key] {
 		s.seen[key] = true
 		s.noted(path, outcome)
@@ -217,12 +217,12 @@ func (s *search) askable(srv *server) bool {
 	switch {
 	case s.ctx.Err() != nil:
 	case !s.Network || s.unused:
-		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked: %s", s.whyNotAsked()))
+		s.noteOnce(srv.String(), message.Textf("a symbol server, not asked: %s", s.whyNotAsked()))
 	case s.cacheFolder(srv) == "":
-		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked: there is no folder to keep its files in"))
+		s.noteOnce(srv.String(), message.Textf("a symbol server, not asked: there is no folder to keep its files in"))
 	case down != nil:
-		s.noteOnce(srv.String(), symbols.Say("a symbol server, not asked again: %v", down))
-		s.trouble = symbols.Say("%s: %v", srv, down)
+		s.noteOnce(srv.String(), message.Textf("a symbol server, not asked again: %v", down))
+		s.trouble = message.Textf("%s: %v", srv, down)
 	default:
 		return true
 	}
@@ -346,7 +346,7 @@ func plainDuration(d time.Duration) string {
 func (s *search) failed(srv *server, address string, err error) {
 	cause := plainNetError(err)
 	s.note(address, "%v", cause)
-	s.trouble = symbols.Say("%s: %v", srv, cause)
+	s.trouble = message.Textf("%s: %v", srv, cause)
 	if !mild(err) {
 		srv.mu.Lock()
 		srv.down = cause
@@ -424,7 +424,7 @@ func (s *search) checkSymbols(path string) error {
 	}
 	defer table.Close()
 	if match, why := s.compareTable(table); match != modules.Same {
-		return symbols.Fail(errOtherBuild, "%s of another build: %s", table.Describe(), why)
+		return message.Wrap(errOtherBuild, "%s of another build: %s", table.Describe(), why)
 	}
 	return nil
 }
@@ -441,19 +441,19 @@ func (s *search) checkImage(path string) error {
 		return plainError(err)
 	}
 	if match, why := s.compareImage(img); match != modules.Same {
-		return symbols.Fail(errOtherBuild, "an image of another build: %s", why)
+		return message.Wrap(errOtherBuild, "an image of another build: %s", why)
 	}
 	return nil
 }
 
 var (
-	errMissing    = errors.New("not there")
-	errOtherBuild = errors.New("of another build")
-	errTooLarge   = errors.New("larger than the limit")
-	errRedirect   = errors.New("redirected to a place that is not allowed")
-	errKeep       = errors.New("cannot be kept")
-	errIdle       = symbols.Fail(nil, "time-out: nothing came from the server")
-	errTotal      = symbols.Fail(nil, "time-out: the file took too long")
+	errMissing    = message.New("not there")
+	errOtherBuild = message.New("of another build")
+	errTooLarge   = message.New("larger than the limit")
+	errRedirect   = message.New("redirected to a place that is not allowed")
+	errKeep       = message.New("cannot be kept")
+	errIdle       = message.Wrap(nil, "time-out: nothing came from the server")
+	errTotal      = message.Wrap(nil, "time-out: the file took too long")
 )
 
 // An answerError is an HTTP status that is no file.
@@ -467,9 +467,9 @@ func (e *answerError) Error() string { return e.Unwrap().Error() }
 // Unwrap returns the error in words.
 func (e *answerError) Unwrap() error {
 	if e.code == http.StatusUnauthorized || e.code == http.StatusProxyAuthRequired {
-		return symbols.Fail(nil, "the server asks for credentials, which are not sent (%s)", e.status)
+		return message.Wrap(nil, "the server asks for credentials, which are not sent (%s)", e.status)
 	}
-	return symbols.Fail(nil, "the server answered %s", e.status)
+	return message.Wrap(nil, "the server answered %s", e.status)
 }
 
 // mild reports whether the answer is about the one file: stores that must not
@@ -518,11 +518,11 @@ func (f *Finder) newClient() *http.Client {
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > maxRedirects:
-				return symbols.Fail(errRedirect, "redirected more than %d times", maxRedirects)
+				return message.Wrap(errRedirect, "redirected more than %d times", maxRedirects)
 			case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-				return symbols.Fail(errRedirect, "redirected to a place that is not allowed: %s", req.URL.Scheme)
+				return message.Wrap(errRedirect, "redirected to a place that is not allowed: %s", req.URL.Scheme)
 			case req.URL.User != nil:
-				return symbols.Fail(errRedirect, "redirected to a place that is not allowed: it holds credentials")
+				return message.Wrap(errRedirect, "redirected to a place that is not allowed: it holds credentials")
 			}
 			req.Header.Del("Referer")
 			return nil
@@ -566,7 +566,7 @@ func (s *search) download(u *url.URL, limit int64, begin func() (io.Writer, erro
 		return 0, &answerError{resp.StatusCode, resp.Status}
 	}
 	if resp.ContentLength > limit {
-		return 0, symbols.Fail(errTooLarge, "larger than the limit of %d bytes: it is %d bytes", limit, resp.ContentLength)
+		return 0, message.Wrap(errTooLarge, "larger than the limit of %d bytes: it is %d bytes", limit, resp.ContentLength)
 	}
 	w, err := begin()
 	if err != nil {
@@ -577,7 +577,7 @@ func (s *search) download(u *url.URL, limit int64, begin func() (io.Writer, erro
 		timer.Reset(idle)
 		n, err := resp.Body.Read(block)
 		if size += int64(n); size > limit {
-			return 0, symbols.Fail(errTooLarge, "larger than the limit of %d bytes", limit)
+			return 0, message.Wrap(errTooLarge, "larger than the limit of %d bytes", limit)
 		}
 		if _, err := w.Write(block[:n]); err != nil {
 			return 0, cannotKeep(err)
@@ -594,7 +594,7 @@ func (s *search) download(u *url.URL, limit int64, begin func() (io.Writer, erro
 	}
 }
 
-func cannotKeep(err error) error { return symbols.Fail(errKeep, "cannot be kept: %v", plainError(err)) }
+func cannotKeep(err error) error { return message.Wrap(errKeep, "cannot be kept: %v", plainError(err)) }
 
 // get returns a small file of a server.
 func (s *search) get(u *url.URL) (string, error) {
@@ -694,33 +694,33 @@ func rememberMiss(cache, address, outcome string) {
 
 // recallMiss tells of a miss noted less than missLifetime ago. What was too large
 // is no miss where the limit is higher now.
-func recallMiss(cache, address string, limit int64) (age time.Duration, outcome symbols.Phrase, ok bool) {
+func recallMiss(cache, address string, limit int64) (age time.Duration, outcome message.Text, ok bool) {
 	path := missFile(cache, address)
 	info, err := statPath(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return 0, symbols.Phrase{}, false
+		return 0, message.Text{}, false
 	}
 	age = time.Since(info.ModTime())
 	if age < 0 || age > missLifetime {
-		return 0, symbols.Phrase{}, false
+		return 0, message.Text{}, false
 	}
 	f, err := openPath(path)
 	if err != nil {
-		return 0, symbols.Phrase{}, false
+		return 0, message.Text{}, false
 	}
 	defer f.Close()
 	text, _ := io.ReadAll(io.LimitReader(f, maxPointer))
 	word, rest, _ := strings.Cut(string(text), "\n")
-	outcome = symbols.Say("not there")
+	outcome = message.Textf("not there")
 	if word == otherFile {
-		outcome = symbols.Say("it had another file there")
+		outcome = message.Textf("it had another file there")
 	}
 	if n, ok := strings.CutPrefix(word, tooLarge); ok {
 		before, err := strconv.ParseInt(n, 10, 64)
 		if err != nil || before < limit {
-			return 0, symbols.Phrase{}, false
+			return 0, message.Text{}, false
 		}
-		outcome = symbols.Say("larger than the limit of %d bytes", before)
+		outcome = message.Textf("larger than the limit of %d bytes", before)
 	}
 	return age, outcome, strings.TrimSuffix(rest, "\n") == address
 }

@@ -2,8 +2,8 @@ package symtab
 
 import (
 	"debug/elf"
-	"fmt"
 
+	"logparser/message"
 	"logparser/symbols/image"
 )
 
@@ -59,7 +59,7 @@ func section(im *image.Image, typ elf.SectionType) *image.Section {
 // strings registers the string table that a symbol table is linked to.
 func (t *Table) strings(im *image.Image, s *image.Section) (uint8, error) {
 	if int64(s.Link) >= int64(len(im.Sections)) {
-		return 0, fmt.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
+		return 0, message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
 	}
 	c, err := im.Sections[s.Link].Content()
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 	for off := size; off+size <= c.Size(); off += size * chunk { // symbol 0 is empty
 		b, err := c.Upto(off, size*chunk)
 		if err != nil {
-			return fmt.Errorf("%s: section %s: %w", t.im.File().Path, s.Name, err)
+			return message.Errorf("%s: section %s: %w", t.im.File().Path, s.Name, err)
 		}
 		for at := off / size; int64(len(b)) >= size; at, b = at+1, b[size:] {
 			var value, length uint64

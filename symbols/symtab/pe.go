@@ -2,8 +2,9 @@ package symtab
 
 import (
 	"encoding/binary"
-	"fmt"
 	"sort"
+
+	"logparser/message"
 )
 
 const (
@@ -54,7 +55,7 @@ func (t *Table) readCOFF() error {
 	for off := int64(0); off < records.Size(); off += coffRecord * chunk {
 		b, err := records.Upto(off, coffRecord*chunk)
 		if err != nil {
-			return fmt.Errorf("%s: COFF symbols: %w", t.im.File().Path, err)
+			return message.Errorf("%s: COFF symbols: %w", t.im.File().Path, err)
 		}
 		for n := 0; len(b) >= coffRecord; n, b = n+1, b[coffRecord:] {
 			if skip > 0 {

@@ -29,12 +29,12 @@
 package symtab
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"strings"
 
+	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
@@ -69,7 +69,7 @@ func New(im *image.Image) (*Table, error) {
 		err = t.readELF()
 	case image.PE:
 		if im.ManagedOnly() {
-			return nil, fmt.Errorf("%s: image of managed code (.NET), which does not run where it lies: %w",
+			return nil, message.Errorf("%s: image of managed code (.NET), which does not run where it lies: %w",
 				im.File().Path, symbols.ErrNoSymbols)
 		}
 		err = t.readPE()
@@ -78,7 +78,7 @@ func New(im *image.Image) (*Table, error) {
 		return nil, err
 	}
 	if len(t.syms) == 0 {
-		return nil, fmt.Errorf("%s: %w", im.File().Path, symbols.ErrNoSymbols)
+		return nil, message.Errorf("%s: %w", im.File().Path, symbols.ErrNoSymbols)
 	}
 	t.arrange()
 	return t, nil
@@ -163,7 +163,7 @@ func (t *Table) reserve(n int64) {
 
 func (t *Table) add(s sym) error {
 	if len(t.syms) >= maxSymbols {
-		return fmt.Errorf("%s: more than %d function symbols", t.im.File().Path, maxSymbols)
+		return message.Errorf("%s: more than %d function symbols", t.im.File().Path, maxSymbols)
 	}
 	t.syms = append(t.syms, s)
 	return nil
@@ -297,7 +297,7 @@ func (t *Table) find(rva uint64) (int, bool) {
 func (t *Table) Lookup(rva uint64) (symbols.Symbol, error) {
 	i, ok := t.find(rva)
 	if !ok || t.syms[i].kind == kindExport && !t.sameFunction(t.syms[i].addr, rva) {
-		return symbols.Symbol{}, fmt.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
+		return symbols.Symbol{}, message.Errorf("RVA %#x: %w", rva, symbols.ErrNotFound)
 	}
 	best := t.syms[i]
 	// The best name of the address may be one whose size stops short.
@@ -374,14 +374,14 @@ func (t *Table) raw(s sym) (string, error) {
 	case inRecord:
 		b, err := t.records.Bytes(int64(s.name), 8)
 		if err != nil {
-			return "", fmt.Errorf("%s: symbol name: %w", t.im.File().Path, err)
+			return "", message.Errorf("%s: symbol name: %w", t.im.File().Path, err)
 		}
 		name, _, _ := strings.Cut(string(b), "\x00")
 		return name, nil
 	}
 	name, err := t.names[s.src].String(int64(s.name))
 	if err != nil {
-		return "", fmt.Errorf("%s: symbol name: %w", t.im.File().Path, err)
+		return "", message.Errorf("%s: symbol name: %w", t.im.File().Path, err)
 	}
 	return name, nil
 }

@@ -151,7 +151,7 @@ func (c *Controller) take(g given) {
 			c.changed(ChangeInputs)
 		}
 		c.say(&Message{Level: LevelBad, Text: lang.L("Cannot open {{.Name}}", data{"Name": g.unknown[0].Path}),
-			Next: lang.L("Check that the file is there and can be read."), Details: g.unknown[0].Error()})
+			Next: lang.L("Check that the file is there and can be read."), Details: ErrorText(g.unknown[0])})
 	}
 }
 
@@ -265,7 +265,7 @@ func (c *Controller) SetSymbolCache(dir string) {
 // AskAgain forgets what servers did not have, and asks them again.
 func (c *Controller) AskAgain() {
 	if err := app.ForgetMisses(c.state.Wanted); err != nil {
-		c.say(&Message{Level: LevelBad, Text: lang.L("What servers did not have could not be forgotten: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+		c.say(&Message{Level: LevelBad, Text: lang.L("What servers did not have could not be forgotten: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 		return
 	}
 	if c.state.Opened && !c.reading {
@@ -436,7 +436,7 @@ func (c *Controller) loaded(s Session, err error) {
 	c.refresh()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.say(&Message{Level: LevelBad, Text: lang.L("Names could not be found: {{.Cause}}", data{"Cause": cause(err)}),
-			Next: lang.L("The rows are shown with addresses. Try another symbol path."), Details: err.Error(), Offer: OfferSymbols})
+			Next: lang.L("The rows are shown with addresses. Try another symbol path."), Details: ErrorText(err), Offer: OfferSymbols})
 		c.trace("error " + err.Error())
 	} else if err != nil {
 		c.say(&Message{Level: LevelWarn, Text: lang.L("Stopped: names are not complete."),

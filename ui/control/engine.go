@@ -119,19 +119,19 @@ func (s appSession) Facts() Facts {
 	texts, counters, marked := s.MarkCount()
 	f.Marked, f.Marks = marked, texts+counters
 	for _, w := range s.Warnings() {
-		f.Warnings = append(f.Warnings, Translate(w))
+		f.Warnings = append(f.Warnings, warning(w))
 	}
 	f.Chosen, f.All = s.Run()
 	f.More = max(s.ShownRuns()-1, 0)
 	for _, r := range info.Runs {
 		f.Runs = append(f.Runs, Run{r.Count, r.HasModules})
 	}
-	if info.Why != "" {
-		f.Details = append(f.Details, info.Format+": "+Translate(app.Said(info.Why)))
+	if !info.Why.IsZero() {
+		f.Details = append(f.Details, info.Format+": "+Translate(info.Why))
 	}
 	f.Details = append(f.Details, f.Warnings...)
 	for _, n := range info.Notes {
-		f.Details = append(f.Details, Translate(app.Said(n)))
+		f.Details = append(f.Details, Translate(n))
 	}
 	return f
 }

@@ -231,7 +231,7 @@ func (c *Controller) Find(q Query, from int64, backward bool) {
 				return
 			}
 			if err != nil {
-				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 				return
 			}
 			c.state.Search = Search{Text: q.Text, Row: row, Wrapped: wrapped && row >= 0}
@@ -333,7 +333,7 @@ func (c *Controller) Count(q Query) {
 				c.matching = matching
 			}
 			if current && err != nil && !errors.Is(err, context.Canceled) {
-				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 			}
 			if current && err == nil && c.counted == src && c.state.Matches.Query == q {
 				c.trace("matches " + decimal(c.state.Matches.Count))

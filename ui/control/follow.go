@@ -102,7 +102,7 @@ func (c *Controller) followed(err error) {
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program has ended; all of its rows are here.")})
 	case !errors.Is(err, context.Canceled):
 		c.say(&Message{Level: LevelBad, Text: lang.L("The log cannot be followed any more: {{.Cause}}", data{"Cause": cause(err)}),
-			Next: lang.L("Reload the log."), Details: err.Error(), Offer: OfferReload})
+			Next: lang.L("Reload the log."), Details: ErrorText(err), Offer: OfferReload})
 		c.trace("error " + err.Error())
 	}
 }

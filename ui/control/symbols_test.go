@@ -1,13 +1,14 @@
 package control_test
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"logparser/app"
+	"logparser/message"
+	"logparser/parser/classic"
 	"logparser/ui/control"
 	"logparser/ui/control/fake"
 	"logparser/ui/language"
@@ -111,8 +112,8 @@ func TestNamesOfAnotherBuild(t *testing.T) {
 
 // TestPhrases says a reason of the engine in both languages.
 func TestPhrases(t *testing.T) {
-	inner := app.Phrase{Pattern: "it is %s, recorded is %s", Args: []any{"A", "B"}}
-	p := app.Phrase{Pattern: "%s is of another build: %s", Args: []any{"a.pdb", inner}}
+	inner := message.Text{Pattern: "it is %s, recorded is %s", Args: []any{"A", "B"}}
+	p := message.Text{Pattern: "%s is of another build: %s", Args: []any{"a.pdb", inner}}
 	for code, want := range map[string]string{
 		language.English: "a.pdb is of another build: it is A, recorded is B",
 		language.Chinese: "a.pdb 属于另一次构建：它是 A，记录的是 B",
@@ -148,7 +149,7 @@ func TestCausesAreTranslated(t *testing.T) {
 		if err := language.Set(code); err != nil {
 			t.Fatal(err)
 		}
-		if got := control.Cause(&app.InputError{Path: "/x.dat", Err: errors.New("/x.dat: this is a program or library, not a log")}); got != want[0] {
+		if got := control.Cause(&app.InputError{Path: "/x.dat", Err: message.InFile("/x.dat", classic.ErrProgram)}); got != want[0] {
 			t.Errorf("%s: %q", code, got)
 		}
 		d.Dismiss()

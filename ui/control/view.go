@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -154,7 +155,7 @@ func (c *Controller) filtered(v View, sel app.Selection, err error) {
 	case errors.Is(err, context.Canceled):
 		// What was found stays; that it is not all is said beside the count.
 	case err != nil:
-		c.say(&Message{Level: LevelBad, Text: lang.L("The filter failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+		c.say(&Message{Level: LevelBad, Text: lang.L("The filter failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 	default:
 		c.trace("filtered " + decimal(v.Len()))
 	}
@@ -272,7 +273,7 @@ func (c *Controller) FoldWhere(expr string) {
 				c.say(&Message{Level: LevelWarn, Text: lang.L("No more than {{.N}} calls can be folded.", data{"N": Thousands(MaxFolded)}),
 					Next: lang.L("Filter by depth instead: depth:<4")})
 			case err != nil:
-				c.say(&Message{Level: LevelBad, Text: lang.L("The calls could not be folded: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				c.say(&Message{Level: LevelBad, Text: lang.L("The calls could not be folded: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 			default:
 				c.Fold(enters...)
 			}
@@ -280,7 +281,7 @@ func (c *Controller) FoldWhere(expr string) {
 	})
 }
 
-var errTooMany = errors.New("too many calls")
+var errTooMany = message.New("too many calls")
 
 // enterRows returns the enters among the rows that an expression wants, of
 // calls that have something inside.
@@ -382,7 +383,7 @@ func (c *Controller) jump(title, none string, ask func(ctx context.Context, s Se
 			switch {
 			case !current || c.session != s || errors.Is(err, context.Canceled):
 			case err != nil:
-				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: err.Error()})
+				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 			case !ok:
 				c.say(&Message{Level: LevelWarn, Text: none})
 			default:

@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/rows/filter"
 )
 
@@ -101,17 +102,17 @@ func cause(err error) string {
 	var in *app.InputError
 	if errors.As(err, &in) {
 		// The path is said before it.
-		return Translate(app.Said(strings.TrimPrefix(in.Err.Error(), in.Path+": ")))
+		return ErrorText(in.Cause())
 	}
-	return Translate(app.Said(err.Error()))
+	return ErrorText(err)
 }
 
 // notSaved is the message for a file that could not be saved.
 func notSaved(err error) *Message {
 	m := &Message{Level: LevelBad, Text: lang.L("Not saved: {{.Cause}}", data{"Cause": cause(err)}),
-		Next: lang.L("The file is as it was before. Choose another place or name."), Details: err.Error(), Offer: OfferSave}
+		Next: lang.L("The file is as it was before. Choose another place or name."), Details: ErrorText(err), Offer: OfferSave}
 	if errors.Is(err, app.ErrRecordedTimes) {
-		m.Next, m.Details = RecordedTimes(), ""
+		m.Next = RecordedTimes()
 	}
 	return m
 }
@@ -124,7 +125,7 @@ func RecordedTimes() string {
 // openFailed is the message for a session that could not be opened.
 func openFailed(in app.Inputs, err error) *Message {
 	m := &Message{
-		Level: LevelBad, Details: err.Error(), Offer: OfferLog,
+		Level: LevelBad, Details: ErrorText(err), Offer: OfferLog,
 		Text: lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(in.Log), "Cause": cause(err)}),
 		Next: lang.L("Choose the log itself: the file that the recorder wrote (LogDetails.dat)."),
 	}
@@ -141,7 +142,7 @@ func openFailed(in app.Inputs, err error) *Message {
 		m.Offer, m.Columns = OfferColumns, &ColumnsQuestion{choices, lines}
 	}
 	if errors.Is(err, app.ErrNoOverhead) {
-		m.Next, m.Details = lang.L("Switch off \"Durations without the recorder's own time\" in the menu View."), ""
+		m.Next = lang.L("Switch off \"Durations without the recorder's own time\" in the menu View.")
 	}
 	return m
 }
@@ -158,15 +159,33 @@ func openStopped(in app.Inputs, shown bool) *Message {
 
 // filterError puts what is wrong with a filter expression into words.
 func filterError(expr string, err error) *FilterError {
-	e := &FilterError{Where: expr, Text: err.Error()}
+	e := &FilterError{Where: expr, Text: ErrorText(err)}
 	var at *filter.Error
 	if errors.As(err, &at) {
-		e.Offset, e.Text = at.Offset, fmt.Sprintf(lang.L(at.Pattern), at.Args...)
+		e.Offset, e.Text = at.Offset, Translate(at.Text)
 	}
 	return e
 }
 
-// Translate says a phrase of the engine in the present language.
-func Translate(p app.Phrase) string {
-	return p.In(func(pattern string) string { return lang.L(pattern) })
+// warning puts what must be known of a log into words, with what the window has for
+// it.
+func warning(w app.Warning) string {
+	text := data{"Warning": Translate(w.Text)}
+	switch w.Kind {
+	case app.RunsLeftOut:
+		return lang.L("{{.Warning}} (choose the run above the table)", text)
+	case app.BadModulesFile:
+		return lang.L("{{.Warning}}; choose another", text)
+	case app.ExportsOnly:
+		return lang.L("{{.Warning}}; add their folder to the symbol path", text)
+	}
+	return Translate(w.Text)
 }
+
+// Translate says a text of the engine in the present language.
+func Translate(t message.Text) string {
+	return t.In(func(key string) string { return lang.L(key) })
+}
+
+// ErrorText says an error in the present language.
+func ErrorText(err error) string { return Translate(message.Of(err)) }

@@ -3,12 +3,13 @@
 package editor
 
 import (
-	"errors"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+
+	"logparser/message"
 )
 
 // Presets are commands for editors that can be given a line.
@@ -24,7 +25,7 @@ var Presets = []string{
 // ErrNotSource says that the system is not asked to open a file, because by
 // its name it might run it. An editor of the user's choice opens it all the
 // same.
-var ErrNotSource = errors.New("the name is not that of a source file; choose an editor in the settings")
+var ErrNotSource = message.New("the name is not that of a source file; choose an editor in the settings")
 
 // sourceNames are the extensions that the system's opener is trusted with.
 // The name comes out of a log, so what is not known to be text is refused.
@@ -36,7 +37,7 @@ var sourceNames = map[string]bool{
 }
 
 // ErrQuotes says that a command's quotation marks do not pair.
-var ErrQuotes = errors.New("a quotation mark is not closed")
+var ErrQuotes = message.New("a quotation mark is not closed")
 
 // Command returns the program and its arguments for a file and a line (0 if
 // unknown). An empty template stands for the system's opener. The file is one

@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/ui/control"
 	"logparser/ui/language"
 )
@@ -23,7 +24,7 @@ func TestPanel(t *testing.T) {
 	list := []app.ModuleState{
 		{Name: "unused.dll", Path: "/unused.dll", Status: "not found", Records: 0},
 		{Name: "a.exe", Path: "/a.exe", Base: 0x1000, Size: 0x2000, Identity: "pdb:X:1", Status: "mismatched",
-			SymbolFile: "/sym/a.pdb", Reason: app.Phrase{Pattern: "the file's age is 2"}, Records: 12345},
+			SymbolFile: "/sym/a.pdb", Reason: message.Text{Pattern: "the file's age is 2"}, Records: 12345},
 	}
 	p.Show(list)
 	if p.modules[0].Name != "a.exe" {

@@ -1,11 +1,12 @@
 package table
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"logparser/message"
 )
 
 // A Place is where a user wants to go: to a row, to an elapsed time, or to a
@@ -26,7 +27,7 @@ const (
 )
 
 // ErrPlace says that a text names no place.
-var ErrPlace = errors.New("neither a row nor a time")
+var ErrPlace = message.New("neither a row nor a time")
 
 // ParsePlace reads a place: 123456 or 123,456 is a row, 12.5s, 250ms, 3us, 7ns
 // and +12.5 are elapsed times, 14:03:22.5 and 14:03 times of day.

@@ -2,9 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/fnv"
+
+	"logparser/message"
 )
 
 const (
@@ -54,8 +54,8 @@ const (
 
 // Errors of headers.
 var (
-	ErrMagic    = errors.New("no magic")
-	ErrChecksum = errors.New("the checksum is wrong")
+	ErrMagic    = message.New("no magic")
+	ErrChecksum = message.New("the checksum is wrong")
 )
 
 // Possible reports whether the header's sizes are: the granularity is a power of
@@ -164,7 +164,7 @@ func ParseChunkHeader(b []byte, granularity uint32) (ChunkHeader, error) {
 		Used: le.Uint32(b[44:]), Last: le.Uint64(b[48:]), State: le.Uint32(b[56:]),
 	}
 	if h.Size < granularity || h.Size%granularity != 0 {
-		return ChunkHeader{}, fmt.Errorf("a chunk of %d bytes", h.Size)
+		return ChunkHeader{}, message.Errorf("a chunk of %d bytes", h.Size)
 	}
 	return h, nil
 }

@@ -1,9 +1,10 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
+
+	"logparser/message"
 )
 
 // A ProcessType is the type of a process record.
@@ -208,7 +209,7 @@ func AppendProcess(b []byte, t ProcessType, time uint64, body []byte) []byte {
 }
 
 // ErrShort says that a body ends before its last field does.
-var ErrShort = errors.New("it ends too early")
+var ErrShort = message.New("it ends too early")
 
 // ParseBody reads the body of a process record into what v points to, a
 // struct of this package. What lies behind the last field is left out. Where

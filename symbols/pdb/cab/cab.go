@@ -15,9 +15,9 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
+
+	"logparser/message"
 )
 
 // Magic begins every cabinet.
@@ -25,11 +25,11 @@ const Magic = "MSCF"
 
 var (
 	// ErrDamaged says that a cabinet contradicts itself or ends too soon.
-	ErrDamaged = errors.New("cabinet is damaged")
+	ErrDamaged = message.New("cabinet is damaged")
 	// ErrUnsupported says that a cabinet is in a form that is not read here.
-	ErrUnsupported = errors.New("form of cabinet not supported")
+	ErrUnsupported = message.New("form of cabinet not supported")
 	// ErrTooLarge says that the content is larger than the caller allows.
-	ErrTooLarge = errors.New("content of the cabinet is too large")
+	ErrTooLarge = message.New("content of the cabinet is too large")
 )
 
 // Flags of the header.
@@ -84,19 +84,19 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	if string(h[:4]) != Magic {
-		return nil, fmt.Errorf("cab: %w: no signature", ErrDamaged)
+		return nil, message.Errorf("cab: %w: no signature", ErrDamaged)
 	}
 	le := binary.LittleEndian
 	if n := int64(le.Uint32(h[8:])); n > size {
-		return nil, fmt.Errorf("cab: %w: it is cut short: it should have %d bytes and has %d", ErrDamaged, n, size)
+		return nil, message.Errorf("cab: %w: it is cut short: it should have %d bytes and has %d", ErrDamaged, n, size)
 	}
 	flags := le.Uint16(h[30:])
 	if flags&(hasPrevious|hasNext) != 0 {
-		return nil, fmt.Errorf("cab: part of a set of cabinets: %w", ErrUnsupported)
+		return nil, message.Errorf("cab: part of a set of cabinets: %w", ErrUnsupported)
 	}
 	folders, files := le.Uint16(h[26:]), le.Uint16(h[28:])
 	if folders == 0 || files == 0 {
-		return nil, fmt.Errorf("cab: %w: no file in it", ErrDamaged)
+		return nil, message.Errorf("cab: %w: no file in it", ErrDamaged)
 	}
 	pos := int64(headerSize)
 	f := &File{r: r, end: size}
@@ -116,7 +116,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	f.Size, f.offset = int64(le.Uint32(entry)), int64(le.Uint32(entry[4:]))
 	number := le.Uint16(entry[8:])
 	if number >= folders {
-		return nil, fmt.Errorf("cab: %w: file in folder %d of %d", ErrDamaged, number, folders)
+		return nil, message.Errorf("cab: %w: file in folder %d of %d", ErrDamaged, number, folders)
 	}
 	if f.Name, err = readName(r, int64(le.Uint32(h[16:]))+fileSize, size); err != nil {
 		return nil, err
@@ -127,10 +127,10 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	}
 	f.pos, f.blocks, f.kind = int64(le.Uint32(b)), int(le.Uint16(b[4:])), le.Uint16(b[6:])
 	if f.offset+f.Size > int64(f.blocks)*frame {
-		return nil, fmt.Errorf("cab: %w: file of %d bytes at %d in %d blocks", ErrDamaged, f.Size, f.offset, f.blocks)
+		return nil, message.Errorf("cab: %w: file of %d bytes at %d in %d blocks", ErrDamaged, f.Size, f.offset, f.blocks)
 	}
 	if int64(f.blocks)*blockSize > size {
-		return nil, fmt.Errorf("cab: %w: %d blocks in %d bytes", ErrDamaged, f.blocks, size)
+		return nil, message.Errorf("cab: %w: %d blocks in %d bytes", ErrDamaged, f.blocks, size)
 	}
 	return f, nil
 }
@@ -145,7 +145,7 @@ func readName(r io.ReaderAt, pos, size int64) (string, error) {
 	}
 	n := bytes.IndexByte(b, 0)
 	if n < 0 {
-		return "", fmt.Errorf("cab: %w: name at %d has no end", ErrDamaged, pos)
+		return "", message.Errorf("cab: %w: name at %d has no end", ErrDamaged, pos)
 	}
 	return string(b[:n]), nil
 }
@@ -153,7 +153,7 @@ func readName(r io.ReaderAt, pos, size int64) (string, error) {
 // Extract writes the file's content, at most limit bytes.
 func (f *File) Extract(w io.Writer, limit int64) error {
 	if f.Size > limit {
-		return fmt.Errorf("cab: %w: %d bytes, %d are allowed", ErrTooLarge, f.Size, limit)
+		return message.Errorf("cab: %w: %d bytes, %d are allowed", ErrTooLarge, f.Size, limit)
 	}
 	var decode func(block []byte, size int) ([]byte, error)
 	switch f.kind & 0xF {
@@ -168,7 +168,7 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 		}
 		decode = d.block
 	default:
-		return fmt.Errorf("cab: compression %d: %w", f.kind&0xF, ErrUnsupported)
+		return message.Errorf("cab: compression %d: %w", f.kind&0xF, ErrUnsupported)
 	}
 	skip, left := f.offset, f.Size
 	pos := f.pos
@@ -181,7 +181,7 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 		packed, size := int64(binary.LittleEndian.Uint16(h[4:])), int(binary.LittleEndian.Uint16(h[6:]))
 		pos += blockSize + f.skip
 		if packed > maxBlock || size > frame || size == 0 {
-			return fmt.Errorf("cab: %w: block %d at %d of %d bytes for %d", ErrDamaged, i, pos, packed, size)
+			return message.Errorf("cab: %w: block %d at %d of %d bytes for %d", ErrDamaged, i, pos, packed, size)
 		}
 		block, err := readInto(buf[:packed], f.r, pos)
 		if err != nil {
@@ -189,10 +189,10 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 		}
 		out, err := decode(block, size)
 		if err == nil && len(out) != size {
-			err = fmt.Errorf("%w: %d bytes instead of %d", ErrDamaged, len(out), size)
+			err = message.Errorf("%w: %d bytes instead of %d", ErrDamaged, len(out), size)
 		}
 		if err != nil {
-			return fmt.Errorf("cab: block %d at %d: %w", i, pos, err)
+			return message.Errorf("cab: block %d at %d: %w", i, pos, err)
 		}
 		pos += packed
 		n := min(skip, int64(len(out)))
@@ -200,12 +200,12 @@ func (f *File) Extract(w io.Writer, limit int64) error {
 		out = out[n:]
 		out = out[:min(left, int64(len(out)))]
 		if _, err := w.Write(out); err != nil {
-			return fmt.Errorf("cab: %w", err)
+			return message.Errorf("cab: %w", err)
 		}
 		left -= int64(len(out))
 	}
 	if left > 0 {
-		return fmt.Errorf("cab: %w: %d bytes of the file are missing", ErrDamaged, left)
+		return message.Errorf("cab: %w: %d bytes of the file are missing", ErrDamaged, left)
 	}
 	return nil
 }
@@ -217,9 +217,9 @@ func read(r io.ReaderAt, pos, n int64) ([]byte, error) { return readInto(make([]
 func readInto(b []byte, r io.ReaderAt, pos int64) ([]byte, error) {
 	if got, err := r.ReadAt(b, pos); got < len(b) {
 		if err == io.EOF {
-			return nil, fmt.Errorf("cab: %w: %d bytes wanted at %d", ErrDamaged, len(b), pos)
+			return nil, message.Errorf("cab: %w: %d bytes wanted at %d", ErrDamaged, len(b), pos)
 		}
-		return nil, fmt.Errorf("cab: offset %d: %w", pos, err)
+		return nil, message.Errorf("cab: offset %d: %w", pos, err)
 	}
 	return b, nil
 }
@@ -236,7 +236,7 @@ func newMSZIP() *mszip { return &mszip{inflate: flate.NewReader(bytes.NewReader(
 
 func (d *mszip) block(b []byte, size int) ([]byte, error) {
 	if len(b) < 2 || b[0] != 'C' || b[1] != 'K' {
-		return nil, fmt.Errorf("%w: no MSZIP signature", ErrDamaged)
+		return nil, message.Errorf("%w: no MSZIP signature", ErrDamaged)
 	}
 	if err := d.inflate.(flate.Resetter).Reset(bytes.NewReader(b[2:]), d.out); err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (d *mszip) block(b []byte, size int) ([]byte, error) {
 	}
 	out := d.spare[:size]
 	if _, err := io.ReadFull(d.inflate, out); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, message.Errorf("%w: %w", ErrDamaged, err)
 	}
 	d.out, d.spare = out, d.out
 	return out, nil

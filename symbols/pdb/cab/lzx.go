@@ -2,7 +2,8 @@ package cab
 
 import (
 	"encoding/binary"
-	"fmt"
+
+	"logparser/message"
 )
 
 // Kinds of LZX blocks. These are parts of the stream, of any length; the
@@ -73,7 +74,7 @@ type lzx struct {
 
 func newLZX(window int) (*lzx, error) {
 	if window < minWindow || window > maxWindow {
-		return nil, fmt.Errorf("cab: %w: LZX window of 2^%d bytes", ErrDamaged, window)
+		return nil, message.Errorf("cab: %w: LZX window of 2^%d bytes", ErrDamaged, window)
 	}
 	return &lzx{
 		window:      make([]byte, 1<<window),
@@ -82,7 +83,7 @@ func newLZX(window int) (*lzx, error) {
 	}, nil
 }
 
-var errLZX = fmt.Errorf("%w: LZX data", ErrDamaged)
+var errLZX = message.Errorf("%w: LZX data", ErrDamaged)
 
 // block decodes one frame.
 func (d *lzx) block(b []byte, size int) ([]byte, error) {
@@ -114,7 +115,7 @@ func (d *lzx) block(b []byte, size int) ([]byte, error) {
 		left -= n
 		d.left -= n
 		if d.bits.overrun() {
-			return nil, fmt.Errorf("%w end too soon", errLZX)
+			return nil, message.Errorf("%w end too soon", errLZX)
 		}
 	}
 	// The byte that fills up an uncompressed block of odd length lies in the
@@ -142,7 +143,7 @@ func (d *lzx) open() error {
 	d.left = int(d.bits.read(16) << 8)
 	d.left |= int(d.bits.read(8))
 	if d.left == 0 {
-		return fmt.Errorf("%w: empty block", errLZX)
+		return message.Errorf("%w: empty block", errLZX)
 	}
 	switch d.kind {
 	case lzxAligned:
@@ -172,14 +173,14 @@ func (d *lzx) open() error {
 		d.odd = d.left%2 != 0
 		head := d.bits.align(12)
 		if head == nil {
-			return fmt.Errorf("%w end too soon", errLZX)
+			return message.Errorf("%w end too soon", errLZX)
 		}
 		for i := range d.recent {
 			d.recent[i] = binary.LittleEndian.Uint32(head[4*i:])
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: block of kind %d", errLZX, d.kind)
+	return message.Errorf("%w: block of kind %d", errLZX, d.kind)
 }
 
 // readLengths reads the lengths of codes, which are given as differences from
@@ -195,7 +196,7 @@ func (d *lzx) readLengths(lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		code, ok := d.pre.next(&d.bits)
 		if !ok {
-			return fmt.Errorf("%w: no such code", errLZX)
+			return message.Errorf("%w: no such code", errLZX)
 		}
 		run, value := 1, uint8(0)
 		switch code {
@@ -206,14 +207,14 @@ func (d *lzx) readLengths(lengths []uint8) error {
 		case 19:
 			run = 4 + int(d.bits.read(1))
 			if code, ok = d.pre.next(&d.bits); !ok || code > 16 {
-				return fmt.Errorf("%w: no such code", errLZX)
+				return message.Errorf("%w: no such code", errLZX)
 			}
 			fallthrough
 		default:
 			value = uint8((int(lengths[i]) - int(code) + 17) % 17)
 		}
 		if run > len(lengths)-i {
-			return fmt.Errorf("%w: run of %d lengths", errLZX, run)
+			return message.Errorf("%w: run of %d lengths", errLZX, run)
 		}
 		for range run {
 			lengths[i] = value
@@ -229,7 +230,7 @@ func (d *lzx) decode(n int) error {
 	for n > 0 {
 		code, ok := d.main.next(&d.bits)
 		if !ok {
-			return fmt.Errorf("%w: no such code", errLZX)
+			return message.Errorf("%w: no such code", errLZX)
 		}
 		if code < lzxLiterals {
 			d.window[d.pos] = uint8(code)
@@ -241,7 +242,7 @@ func (d *lzx) decode(n int) error {
 		if length == 7 {
 			more, ok := d.lengths.next(&d.bits)
 			if !ok {
-				return fmt.Errorf("%w: no such code", errLZX)
+				return message.Errorf("%w: no such code", errLZX)
 			}
 			length += int(more)
 		}
@@ -251,7 +252,7 @@ func (d *lzx) decode(n int) error {
 			return err
 		}
 		if length > n || distance == 0 || distance > uint32(len(d.window)) {
-			return fmt.Errorf("%w: match of %d bytes from %d back", errLZX, length, distance)
+			return message.Errorf("%w: match of %d bytes from %d back", errLZX, length, distance)
 		}
 		n -= length
 		from := (d.pos - int(distance)) & mask
@@ -278,7 +279,7 @@ func (d *lzx) distance(slot int) (uint32, error) {
 		distance += d.bits.read(extra-3) << 3
 		low, ok := d.aligned.next(&d.bits)
 		if !ok {
-			return 0, fmt.Errorf("%w: no such code", errLZX)
+			return 0, message.Errorf("%w: no such code", errLZX)
 		}
 		distance += uint32(low)
 	} else {
@@ -292,7 +293,7 @@ func (d *lzx) distance(slot int) (uint32, error) {
 func (d *lzx) copy(n int) error {
 	b := d.bits.bytes(n)
 	if b == nil {
-		return fmt.Errorf("%w end too soon", errLZX)
+		return message.Errorf("%w end too soon", errLZX)
 	}
 	d.pos += copy(d.window[d.pos:], b)
 	d.pos &= len(d.window) - 1
@@ -414,7 +415,7 @@ func (h *huffman) make(lengths []uint8) error {
 	var count [maxCode + 1]int
 	for _, l := range lengths {
 		if l > maxCode {
-			return fmt.Errorf("%w: code of %d bits", errLZX, l)
+			return message.Errorf("%w: code of %d bits", errLZX, l)
 		}
 		count[l]++
 	}
@@ -428,7 +429,7 @@ func (h *huffman) make(lengths []uint8) error {
 		h.end[l] = code
 	}
 	if code > 1<<maxCode || place > 0 && code < 1<<maxCode && place > 1 {
-		return fmt.Errorf("%w: codes that are no tree", errLZX)
+		return message.Errorf("%w: codes that are no tree", errLZX)
 	}
 	if cap(h.symbols) < len(lengths) {
 		h.symbols = make([]uint16, len(lengths))

@@ -19,10 +19,10 @@ package msf
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"math"
+
+	"logparser/message"
 )
 
 // Magic begins every MSF 7.00 file.
@@ -40,13 +40,13 @@ const (
 
 var (
 	// ErrMagic says that a file is not an MSF 7.00 file.
-	ErrMagic = errors.New("not an MSF 7.00 file")
+	ErrMagic = message.New("not an MSF 7.00 file")
 	// ErrCut says that a file ends before its last page.
-	ErrCut = errors.New("file is cut short")
+	ErrCut = message.New("file is cut short")
 	// ErrDamaged says that a file contradicts itself.
-	ErrDamaged = errors.New("file is damaged")
+	ErrDamaged = message.New("file is damaged")
 	// ErrNoStream says that the file has no such stream.
-	ErrNoStream = errors.New("no such stream")
+	ErrNoStream = message.New("no such stream")
 )
 
 // A File is an opened multi-stream file. It is safe for concurrent use.
@@ -71,7 +71,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	head := make([]byte, superblockSize)
 	if n, err := readAt(r, head, 0); err != nil {
 		if n = min(n, len(Magic)); n > 0 && string(head[:n]) == Magic[:n] {
-			return nil, fmt.Errorf("%w: superblock needs %d bytes, the file has %d", ErrCut, superblockSize, size)
+			return nil, message.Errorf("%w: superblock needs %d bytes, the file has %d", ErrCut, superblockSize, size)
 		}
 		return nil, ErrMagic
 	}
@@ -84,10 +84,10 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		pages:    binary.LittleEndian.Uint32(head[40:]),
 	}
 	if f.pageSize < minPage || f.pageSize > maxPage || f.pageSize&(f.pageSize-1) != 0 {
-		return nil, fmt.Errorf("%w: page size %d at offset 32", ErrDamaged, f.pageSize)
+		return nil, message.Errorf("%w: page size %d at offset 32", ErrDamaged, f.pageSize)
 	}
 	if need := int64(f.pages) * f.pageSize; need > size {
-		return nil, fmt.Errorf("%w: %d pages of %d bytes need %d bytes, the file has %d",
+		return nil, message.Errorf("%w: %d pages of %d bytes need %d bytes, the file has %d",
 			ErrCut, f.pages, f.pageSize, need, size)
 	}
 	dir, err := f.directory(int64(binary.LittleEndian.Uint32(head[44:])))
@@ -106,16 +106,16 @@ func (f *File) pagesOf(n int64) int64 { return (n + f.pageSize - 1) / f.pageSize
 // directory reads the stream directory, size bytes long.
 func (f *File) directory(size int64) ([]byte, error) {
 	if size < 4 || size > int64(f.pages)*f.pageSize {
-		return nil, fmt.Errorf("%w: directory of %d bytes (offset 44) in a file of %d pages", ErrDamaged, size, f.pages)
+		return nil, message.Errorf("%w: directory of %d bytes (offset 44) in a file of %d pages", ErrDamaged, size, f.pages)
 	}
 	count := f.pagesOf(size)
 	roots := f.pagesOf(count * 4)
 	if superblockSize+roots*4 > f.pageSize {
-		return nil, fmt.Errorf("%w: directory of %d bytes needs %d root pages, more than the superblock can name", ErrDamaged, size, roots)
+		return nil, message.Errorf("%w: directory of %d bytes needs %d root pages, more than the superblock can name", ErrDamaged, size, roots)
 	}
 	root := make([]byte, roots*4)
 	if _, err := readAt(f.r, root, superblockSize); err != nil {
-		return nil, fmt.Errorf("%w: list of root pages at offset %d: %w", ErrCut, superblockSize, err)
+		return nil, message.Errorf("%w: list of root pages at offset %d: %w", ErrCut, superblockSize, err)
 	}
 	list := make([]byte, count*4)
 	if err := f.gather(list, words(root), "root page"); err != nil {
@@ -132,11 +132,11 @@ func (f *File) directory(size int64) ([]byte, error) {
 func (f *File) gather(buf []byte, pages []uint32, what string) error {
 	for i, page := range pages {
 		if page >= f.pages {
-			return fmt.Errorf("%w: %s %d is number %d of %d", ErrDamaged, what, i, page, f.pages)
+			return message.Errorf("%w: %s %d is number %d of %d", ErrDamaged, what, i, page, f.pages)
 		}
 		n := min(int64(len(buf)), f.pageSize)
 		if _, err := readAt(f.r, buf[:n], int64(page)*f.pageSize); err != nil {
-			return fmt.Errorf("msf: %s at offset %d: %w", what, int64(page)*f.pageSize, err)
+			return message.Errorf("msf: %s at offset %d: %w", what, int64(page)*f.pageSize, err)
 		}
 		buf = buf[n:]
 	}
@@ -147,7 +147,7 @@ func (f *File) gather(buf []byte, pages []uint32, what string) error {
 func (f *File) parse(dir []byte) error {
 	count := int64(binary.LittleEndian.Uint32(dir))
 	if count > int64(len(dir)-4)/4 {
-		return fmt.Errorf("%w: directory of %d bytes lists %d streams", ErrDamaged, len(dir), count)
+		return message.Errorf("%w: directory of %d bytes lists %d streams", ErrDamaged, len(dir), count)
 	}
 	sizes := words(dir[4 : 4+count*4])
 	f.list = words(dir[4+count*4:])
@@ -159,7 +159,7 @@ func (f *File) parse(dir []byte) error {
 		}
 		n := f.pagesOf(int64(size))
 		if next+n > int64(len(f.list)) {
-			return fmt.Errorf("%w: stream %d needs %d pages, the directory has %d left",
+			return message.Errorf("%w: stream %d needs %d pages, the directory has %d left",
 				ErrDamaged, i, n, int64(len(f.list))-next)
 		}
 		f.streams[i] = extent{size: size, first: uint32(next)}
@@ -173,7 +173,7 @@ func (f *File) parse(dir []byte) error {
 	// Pages are not shared, so no file can make a reader hold more than its
 	// own size by listing the same pages again and again.
 	if used > int64(f.pages) {
-		return fmt.Errorf("%w: streams hold %d pages, the file has %d", ErrDamaged, used, f.pages)
+		return message.Errorf("%w: streams hold %d pages, the file has %d", ErrDamaged, used, f.pages)
 	}
 	f.list = f.list[:next]
 	return nil
@@ -189,7 +189,7 @@ func (f *File) NumStreams() int { return len(f.streams) }
 // none of that number. A stream that was deleted is empty.
 func (f *File) Stream(i int) (*Stream, error) {
 	if i < 0 || i >= len(f.streams) {
-		return nil, fmt.Errorf("%w: %d of %d", ErrNoStream, i, len(f.streams))
+		return nil, message.Errorf("%w: %d of %d", ErrNoStream, i, len(f.streams))
 	}
 	e := f.streams[i]
 	n := f.pagesOf(int64(e.size))
@@ -214,7 +214,7 @@ func (s *Stream) Number() int { return s.number }
 // file are read at once.
 func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, fmt.Errorf("msf: stream %d: negative offset", s.number)
+		return 0, message.Errorf("msf: stream %d: negative offset", s.number)
 	}
 	done := 0
 	for done < len(p) {
@@ -229,7 +229,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 			last++
 		}
 		if at := s.pages[last]; at >= s.file.pages {
-			return done, fmt.Errorf("%w: stream %d: page %d is number %d of %d",
+			return done, message.Errorf("%w: stream %d: page %d is number %d of %d",
 				ErrDamaged, s.number, last, at, s.file.pages)
 		}
 		n := min(int64(len(p)-done), (last-i+1)*size-within, s.size-off)
@@ -238,7 +238,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 		done += got
 		off += int64(got)
 		if err != nil {
-			return done, fmt.Errorf("msf: stream %d: file offset %d: %w", s.number, at, err)
+			return done, message.Errorf("msf: stream %d: file offset %d: %w", s.number, at, err)
 		}
 	}
 	return done, nil
@@ -247,7 +247,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 // Read returns n bytes from off, in memory of its own.
 func (s *Stream) Read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > s.size || n > s.size-off || n > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: stream %d: %d bytes wanted at %d of %d", ErrDamaged, s.number, n, off, s.size)
+		return nil, message.Errorf("%w: stream %d: %d bytes wanted at %d of %d", ErrDamaged, s.number, n, off, s.size)
 	}
 	buf := make([]byte, n)
 	if _, err := s.ReadAt(buf, off); err != nil {

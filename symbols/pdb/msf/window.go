@@ -1,6 +1,8 @@
 package msf
 
-import "fmt"
+import (
+	"logparser/message"
+)
 
 // windowSize is how much of a stream a [Window] reads at a time, in bytes. It
 // is larger than the longest record (65,537 bytes), so that most records lie
@@ -20,7 +22,7 @@ type Window struct {
 // kept.
 func (w *Window) Reset(s *Stream, start, end int64) error {
 	if start < 0 || start > end || end > s.size {
-		return fmt.Errorf("%w: stream %d: bytes %d to %d of %d", ErrDamaged, s.number, start, end, s.size)
+		return message.Errorf("%w: stream %d: bytes %d to %d of %d", ErrDamaged, s.number, start, end, s.size)
 	}
 	w.s, w.start, w.end, w.base, w.buf = s, start, end, start, w.buf[:0]
 	return nil
@@ -42,7 +44,7 @@ func (w *Window) Bytes(off int64, n int) ([]byte, error) {
 		return w.buf[i : i+int64(n)], nil
 	}
 	if off < w.start || n < 0 || int64(n) > w.end-off {
-		return nil, fmt.Errorf("%w: stream %d: %d bytes wanted at %d, the part ends at %d",
+		return nil, message.Errorf("%w: stream %d: %d bytes wanted at %d, the part ends at %d",
 			ErrDamaged, w.s.number, n, off, w.end)
 	}
 	size := min(max(int64(n), windowSize), w.end-off)

@@ -4,7 +4,6 @@ package fake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"logparser/app"
+	"logparser/message"
 	"logparser/rows"
 	"logparser/ui/control"
 )
@@ -191,12 +191,12 @@ func (s *Session) Modules() []app.ModuleState {
 	if list == nil {
 		list = []app.ModuleState{{Name: "sample.exe", Path: `C:\sample\sample.exe`, Base: 0x140000000, Size: 0x20000,
 			Identity: "pdb:0123ABCD-4567-89AB-CDEF-0123456789AB:1", Status: "matched",
-			SymbolFile: "/sample/sample.pdb", Reason: app.Phrase{Pattern: "GUID and age are equal"}, Records: s.engine.Rows}}
+			SymbolFile: "/sample/sample.pdb", Reason: message.Text{Pattern: "GUID and age are equal"}, Records: s.engine.Rows}}
 	}
 	list = append([]app.ModuleState(nil), list...)
 	for i := range list {
 		if !named {
-			list[i].Status, list[i].SymbolFile, list[i].Reason = "pending", "", app.Phrase{}
+			list[i].Status, list[i].SymbolFile, list[i].Reason = "pending", "", message.Text{}
 		}
 	}
 	return list
@@ -286,4 +286,4 @@ func (s *source) Read(dst []rows.Row, from int64) (int, error) {
 }
 
 // ErrBroken is an error that says nothing of itself.
-var ErrBroken = errors.New("broken")
+var ErrBroken = message.New("broken")
