@@ -14,21 +14,21 @@ import (
 // DumpTrace writes a trace as text that says all that is in its file.
 func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 	if err := isRegular(path); err != nil {
-		return &InputError{LogInput, path, unwrapPath(err)}
+		return &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return &InputError{LogInput, path, unwrapPath(err)}
+		return &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return &InputError{LogInput, path, unwrapPath(err)}
+		return &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	var head [64]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && err != io.EOF {
-		return &InputError{LogInput, path, unwrapPath(err)}
+		return &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	if trace.Detect(head[:n], st.Size()) == 0 {
 		return &InputError{LogInput, path, ErrNotTrace}

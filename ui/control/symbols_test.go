@@ -110,8 +110,8 @@ func TestNamesOfAnotherBuild(t *testing.T) {
 	}
 }
 
-// TestPhrases says a reason of the engine in both languages.
-func TestPhrases(t *testing.T) {
+// TestTexts says a reason of the engine in both languages.
+func TestTexts(t *testing.T) {
 	inner := message.Text{Pattern: "it is %s, recorded is %s", Args: []any{"A", "B"}}
 	p := message.Text{Pattern: "%s is of another build: %s", Args: []any{"a.pdb", inner}}
 	for code, want := range map[string]string{

@@ -130,8 +130,8 @@ func openFailed(in app.Inputs, err error) *Message {
 		Next: lang.L("Choose the log itself: the file that the recorder wrote (LogDetails.dat)."),
 	}
 	var failed *app.InputError
-	if errors.As(err, &failed) && failed.Path == in.Modules && in.Modules != "" {
-		m.Text = lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(in.Modules), "Cause": cause(err)})
+	if errors.As(err, &failed) && failed.Input == app.ModulesInput {
+		m.Text = lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": filepath.Base(failed.Path), "Cause": cause(err)})
 		m.Next = lang.L("Choose the modules file that was written with this log (LogDetails.bin).")
 		m.Offer = OfferModules
 	}
