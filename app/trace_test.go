@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -169,7 +170,7 @@ func TestTraceFiles(t *testing.T) {
 	if err := DumpTrace(context.Background(), log, &text); err != nil || !strings.Contains(text.String(), "\nleave +1\n") {
 		t.Errorf("%v: %s", err, text.String())
 	}
-	if err := DumpTrace(context.Background(), filepath.Join(dir, "trace.txt"), &text); err == nil || !strings.Contains(err.Error(), "not a trace") {
+	if err := DumpTrace(context.Background(), filepath.Join(dir, "trace.txt"), &text); !errors.Is(err, ErrNotTrace) {
 		t.Errorf("text is dumped: %v", err)
 	}
 	if err := LoadTrace(context.Background(), filepath.Join(dir, "trace.txt"), filepath.Join(dir, "trace.txt"), true); err == nil {

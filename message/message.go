@@ -16,8 +16,9 @@
 //  2. An argument that has a text of its own (a [Text], an error made here, any
 //     type with a method Message() Text) is translated too, however deep it is
 //     nested (TestNested). Other arguments look the same in every language.
-//  3. A text does not change once it is made, whatever becomes of the slices and
-//     errors that it was made of (TestTextKeepsItsArguments).
+//  3. A text does not change once it is made, whatever becomes of the bytes that it
+//     was made of (TestTextKeepsItsArguments). Other arguments are values: numbers,
+//     strings, errors, texts.
 //  4. [Errorf] wraps the operands of %w, and only those, so that [errors.Is] and
 //     [errors.As] find what they find in an error of [fmt.Errorf] (TestWrapped).
 //     Nothing is ever recognised by the text of an error: there is a sentinel or a
@@ -26,10 +27,10 @@
 //     for %w ([Key]; TestKey). Each pattern in the code has a translation with the
 //     same verbs, and no translation is without its pattern
 //     (TestEveryTextIsTranslated in ui/language, which finds patterns as the
-//     literal arguments of this package's functions and of those that name two
-//     parameters "pattern string, args ...any").
-//  6. Texts name no command-line option, no menu and no key: what to do next is
-//     said by the program that shows them (TestNoOptions in ui/language).
+//     literal arguments of this package's functions and of those whose last two
+//     parameters are "pattern string, args ...any").
+//  6. Texts name no command-line option: what to do next is said by the program
+//     that shows them (TestNoOptions in ui/language).
 //
 // Package message imports nothing of ours and may be imported by all.
 package message

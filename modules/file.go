@@ -575,7 +575,7 @@ func (p *scanner) noteReading(r *reading) {
 	case r.plain() && r.base == 1 && size.Role == Size:
 		p.notes.addf("the modules file has sizes before bases, to judge by alignment and overlap")
 	case !r.plain() || size.Role != Size:
-		p.notes.addf("the columns of the modules file are read as %s, to judge by what they hold", r.columns)
+		p.notes.addf("the columns of the modules file are read as %s, to judge by what they hold", r.columns.String())
 	}
 	if shown := func(i int) bool { return len(radices(r.in.entries, i, r.front, r.back)) == 1 }; !shown(r.base) || !shown(r.size) {
 		name := func(c Column) message.Text {
