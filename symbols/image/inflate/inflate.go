@@ -18,11 +18,11 @@ package inflate
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash"
 	"hash/adler32"
 	"io"
+
+	"logparser/message"
 )
 
 const (
@@ -41,9 +41,11 @@ const (
 )
 
 // ErrDamaged is wrapped by the errors of a stream that contradicts the format.
-var ErrDamaged = errors.New("damaged zlib stream")
+var ErrDamaged = message.New("damaged zlib stream")
 
-func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }
+func damaged(pattern string, args ...any) error {
+	return message.Errorf("%w: %s", ErrDamaged, message.Textf(pattern, args...))
+}
 
 // A Reader reads the decompressed bytes of a stream. It is not safe for
 // concurrent use.
@@ -410,11 +412,11 @@ func (r *Reader) dynamic() error {
 
 // damaged is for what was read: where the input had ended before, that is the
 // error.
-func (r *Reader) damaged(what string) error {
+func (r *Reader) damaged(pattern string, args ...any) error {
 	if r.spent() {
 		return r.unexpected()
 	}
-	return damaged(what)
+	return damaged(pattern, args...)
 }
 
 // symbols decodes literals and matches until the block's end, or until the
