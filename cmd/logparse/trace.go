@@ -14,8 +14,8 @@ func newTrace() *cobra.Command {
 		Use:   "trace",
 		Short: "Write a trace as text, or make one of such text",
 		Long: `trace shows what lies in a trace file (.lptrace), record by record, and makes
-trace files of such text. It is for those who write recorders and readers;
-docs/formats.md explains the records.`,
+trace files of such text. It is for tests, and for those who write recorders
+and readers; docs/formats.md explains the records.`,
 		Args: onlyCommands,
 		RunE: showHelp,
 	}
