@@ -137,8 +137,8 @@ type batch struct {
 	from  int64
 	rows  []rows.Row
 	ready chan error
-	// draft is what was made of them besides.
-	draft draft
+	// preformatted is what was made of them besides.
+	preformatted preformatted
 }
 
 // readRows reads the rows of src from number from on, up to n, ahead, and has

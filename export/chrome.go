@@ -191,12 +191,12 @@ func (c *chrome) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte 
 	return append(appendJSONValue(dst, m), "}}"...)
 }
 
-func (c *chrome) drafts() func(dst []byte, r *rows.Row, at int64) []byte {
-	return (&chromeDrafts{chrome: chrome{pid: c.pid}}).append
+func (c *chrome) preformats() func(dst []byte, r *rows.Row, at int64) []byte {
+	return (&chromePreformat{chrome: chrome{pid: c.pid}}).append
 }
 
-// chromeDrafts makes the events of rows. It keeps the text of what comes again.
-type chromeDrafts struct {
+// chromePreformat makes the events of rows. It keeps the text of what comes again.
+type chromePreformat struct {
 	chrome
 	thread uint32
 	// begin is that of an event of the thread, with the phase B, and n its length.
@@ -211,7 +211,7 @@ const beginLen = 64
 // chromeRoom is what the pieces of an event take at most but for the names.
 const chromeRoom = beginLen + 2*growingRoom + 8
 
-func (c *chromeDrafts) append(dst []byte, r *rows.Row, at int64) []byte {
+func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 	if id := uint32(r.Track()); c.n == 0 || c.thread != id {
 		c.thread = id
 		c.n = len(c.event(c.begin[:0], 'B', &thread{id: id}, 0)) - len("0")

@@ -141,15 +141,15 @@ func looksTXT(text []byte) bool {
 	return false
 }
 
-// foldedLine is a stack of at least a thread or process and a function, with its
+// collapsedLine is a stack of at least a thread or process and a function, with its
 // weight.
-var foldedLine = regexp.MustCompile(`^[^;]+(;[^;]+)+ [0-9]+$`)
+var collapsedLine = regexp.MustCompile(`^[^;]+(;[^;]+)+ [0-9]+$`)
 
 // looksFolded wants each line to be a stack: the format has no head.
 func looksFolded(text []byte) bool {
 	lines := strings.Split(string(text), "\n")
 	for _, line := range lines[:len(lines)-1] { // the last is empty, or cut
-		if !foldedLine.MatchString(line) || rows.Visible(line) != line {
+		if !collapsedLine.MatchString(line) || rows.Visible(line) != line {
 			return false
 		}
 	}

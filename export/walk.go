@@ -156,9 +156,9 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	defer w.openMarks(ctx, opt.Marks)()
 	w.buf = to.head(w.buf, 0, 0)
 	newPrepare := func() func(*batch) { return func(*batch) {} }
-	if d, ok := to.(drafter); ok {
+	if d, ok := to.(preformatter); ok {
 		newPrepare = func() func(*batch) {
-			text := d.drafts()
+			text := d.preformats()
 			return func(b *batch) { b.prepare(runs, text) }
 		}
 	}

@@ -18,14 +18,14 @@ import (
 // How a log is followed while it is written.
 //
 // The scan goes on from the last record, and what it finds is put behind what
-// is known. It looks a few records ahead where a tick jumps, so that an odd
+// is known. It looks a few records ahead where a tick jumps, so that an irregular
 // record among the last ones waits for others, but not for long: the program
 // may write no more.
 
 const (
-	// lookAhead is how many records must follow an odd one.
+	// lookAhead is how many records must follow an irregular one.
 	lookAhead = 8
-	// patience is how long an odd record waits for them.
+	// patience is how long an irregular record waits for them.
 	patience = 150 * time.Millisecond
 )
 
@@ -37,7 +37,7 @@ type growthState struct {
 	// are still there shows that the file was not written anew.
 	last   []byte
 	lastAt int64
-	// held is the offset of an odd record that waits, since heldSince.
+	// held is the offset of an irregular record that waits, since heldSince.
 	held      int64
 	heldSince time.Time
 	// undescribed says that the modules file has been written anew, and that
@@ -91,7 +91,7 @@ func (l *Log) Grow(ctx context.Context) (parser.Growth, error) {
 		return growth, err
 	}
 	growth.Pending = g.held != 0
-	s.limit, s.floor = end, s.record
+	s.limit, s.unsettled = end, s.record
 	s.trouble, s.alike, s.block = nil, 0, nil
 	before := l.view.Load().records
 	err = s.run(ctx, nil)

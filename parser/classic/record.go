@@ -89,9 +89,9 @@ func kind(flag uint8, address uint64) parser.Kind {
 
 // A stretch is what a fast look at successive records tells.
 type stretch struct {
-	// odd says that something needs a closer look: a damaged record, a tick
+	// irregular says that something needs a closer look: a damaged record, a tick
 	// step that is not an ordinary one, or many records of only one kind.
-	odd         bool
+	irregular   bool
 	first, last uint32 // ticks
 }
 
@@ -109,7 +109,7 @@ const (
 	nearWrap = 3_600_000
 )
 
-// lookGroup is how many records of only one kind are odd. Misread records
+// lookGroup is how many records of only one kind are irregular. Misread records
 // mostly show as such; long unwindings of deep recursion do too.
 const lookGroup = 64
 
@@ -140,10 +140,10 @@ func look(b []byte, size int) stretch {
 	enters := 0
 	for i := 2 * groups * lookGroup; i < n; i++ {
 		r := parseRecord(b[i*size : (i+1)*size])
-		s.odd = s.odd || r.damaged() || !ordinary(tickAt(b, max(i-1, 0), size), r.tick)
+		s.irregular = s.irregular || r.damaged() || !ordinary(tickAt(b, max(i-1, 0), size), r.tick)
 		enters += int(r.flag)
 		if i%lookGroup == lookGroup-1 {
-			s.odd = s.odd || enters == 0 || enters == lookGroup
+			s.irregular = s.irregular || enters == 0 || enters == lookGroup
 			enters = 0
 		}
 	}
@@ -162,7 +162,7 @@ type bits struct{ some, every, zero uint64 }
 // take takes in the group whose first record is number first of those in b.
 func (s *stretch) take(in bits, b []byte, first, size int) {
 	if in.zero>>63 != 0 || uint8(in.some>>32) > 1 || (in.some^in.every)>>32&1 == 0 {
-		s.odd = true
+		s.irregular = true
 	}
 	prev := tickAt(b, max(first-1, 0), size)
 	if ((uint32(in.some)|prev)^(uint32(in.every)&prev))>>closeTicks == 0 {
@@ -170,7 +170,7 @@ func (s *stretch) take(in bits, b []byte, first, size int) {
 	}
 	for i := first; i < first+lookGroup; i++ {
 		tick := tickAt(b, i, size)
-		s.odd = s.odd || !ordinary(prev, tick)
+		s.irregular = s.irregular || !ordinary(prev, tick)
 		prev = tick
 	}
 }

@@ -92,7 +92,7 @@ func (f flaw) text(size int) message.Text {
 // A scan goes once over a file and finds its runs, wraps and damage.
 //
 // Most of a log is plain, and chunks of it are looked at in parallel by look.
-// Only those that it calls odd are gone through record by record.
+// Only those that it calls irregular are gone through record by record.
 type scan struct {
 	r    io.ReaderAt
 	name string
@@ -135,8 +135,8 @@ type scan struct {
 	// firm is where the scan stood before.
 	blind bool
 	firm  firm
-	// floor is the first record that the scan may still change its mind about.
-	floor int64
+	// unsettled is the first record that the scan may still change its mind about.
+	unsettled int64
 }
 
 // A position is the scan's state at a record; going back to one undoes what
@@ -178,7 +178,7 @@ func (s *scan) backTo(p position) {
 }
 
 const (
-	// chunkRecords is the unit that is plain or odd.
+	// chunkRecords is the unit that is regular or irregular.
 	chunkRecords = 1024
 	// maxChunks bounds what is read at a time: 6 MiB at most.
 	maxChunks = 256
@@ -292,7 +292,7 @@ func (s *scan) goThrough(looks []stretch) (inStep bool, err error) {
 	for k := 0; s.offset < end; k++ {
 		chunkEnd := min(s.offset+int64(chunkRecords*s.size), end)
 		l := looks[k]
-		if !l.odd && s.havePrev && ordinary(s.prev, l.first) {
+		if !l.irregular && s.havePrev && ordinary(s.prev, l.first) {
 			n := (chunkEnd - s.offset) / int64(s.size)
 			s.record += n
 			s.offset = chunkEnd
@@ -360,13 +360,13 @@ func (s *scan) closely(end int64) (shifted bool) {
 			return false
 		}
 		r := parseRecord(b)
-		odd := !plausible(r, s.size) || s.record == 0 || s.havePrev && !steady(tickStep(s.prev, r.tick))
+		irregular := !plausible(r, s.size) || s.record == 0 || s.havePrev && !steady(tickStep(s.prev, r.tick))
 		if s.alike == 0 || r.flag != s.alikeFlag {
 			s.alike, s.alikeFlag, s.alikeFrom = 0, r.flag, s.mark()
 		}
 		s.alike++
 		if !s.settled {
-			if odd {
+			if irregular {
 				s.sound = 0
 				if s.resync(s.mark(), s.offset) {
 					return true
@@ -468,7 +468,7 @@ func (s *scan) justStarted(t uint32) bool { return s.start != nil && t-*s.start 
 func (s *scan) wrap(t uint32) {
 	const close = backward
 	if s.prev < 1<<32-close || t >= close {
-		// Far from the wrap by a single odd tick's standards.
+		// Far from the wrap by a single irregular tick's standards.
 		_, after := s.ticksAround()
 		if len(after) > 0 && 2*count(after, afterWrap) <= len(after) {
 			return
@@ -665,7 +665,7 @@ func (s *scan) window(at int64, threads recent) window {
 }
 
 // resync looks for records out of step with those at the offset at, where
-// something is odd. Where it finds them it takes the scan back to from, or as
+// something is irregular. Where it finds them it takes the scan back to from, or as
 // far on from there as records in the old step are good, and sets it on to the
 // new ones. It returns whether it did.
 func (s *scan) resync(from position, at int64) bool {
@@ -747,7 +747,7 @@ func (s *scan) resync(from position, at int64) bool {
 func (s *scan) overlap(from position, start int64, next uint32) (position, int64) {
 	earlier := start - int64(s.size)
 	shared := from.offset - earlier
-	if shared <= 0 || from.record <= max(s.segments[from.nSegments-1].first, s.floor) {
+	if shared <= 0 || from.record <= max(s.segments[from.nSegments-1].first, s.unsettled) {
 		return from, start
 	}
 	r := parseRecord(s.peekRecord(earlier))

@@ -90,7 +90,7 @@ type decoder struct {
 	epoch  int
 	// nextEpoch is when the next epoch begins.
 	nextEpoch uint64
-	odd       int // the next of the stream's odd leaves
+	unwinds   int // the next of the stream's unwind leaves
 	// gap is that of the next event, known what was set as the stack then.
 	gap   parser.Gap
 	known openStack
@@ -132,7 +132,7 @@ func (d *decoder) restore(s *stream, epochs []uint64, k int) {
 	m := &s.samples[k]
 	d.gap = parser.NoGap
 	d.chunk, d.time, d.ordinal = int(m.chunk), m.time, int64(k)*sampleEvery
-	d.base, d.odd = m.stack, int(m.odd)
+	d.base, d.unwinds = m.stack, int(m.unwinds)
 	d.windows = s.windows[m.windows]
 	d.bufAt, d.end = m.offset, s.chunks[m.chunk].end()
 	d.enterEpoch()
@@ -579,11 +579,11 @@ func (d *decoder) leave(f frame, ordinal int64) frame {
 	s := d.s
 	if d.scanning {
 		above = d.search(f)
-		s.odd = append(s.odd, oddLeave{ordinal, above})
-	} else if d.odd < len(s.odd) && s.odd[d.odd].ordinal == ordinal {
-		above = s.odd[d.odd].above
+		s.unwinds = append(s.unwinds, unwindLeave{ordinal, above})
+	} else if d.unwinds < len(s.unwinds) && s.unwinds[d.unwinds].ordinal == ordinal {
+		above = s.unwinds[d.unwinds].above
 	}
-	d.odd++
+	d.unwinds++
 	for ; above >= 0; above-- {
 		d.pull()
 		n := len(d.frames)

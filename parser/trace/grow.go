@@ -321,7 +321,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		probe.follow(d)
 		n, err := probe.read(dst[:1])
 		if err == nil && n == 1 && uint64(dst[0].Time) < g.published {
-			s.floors = append(s.floors, floor{s.count, g.published})
+			s.earliest = append(s.earliest, notBefore{s.count, g.published})
 		}
 		if err == nil {
 			err = s.scan(ctx, d, probe, dst, limit, nil)

@@ -354,7 +354,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 	var notes []message.Text
 	list = slices.Clone(list)
 	e := &epochs{}
-	owners := newOwners(list)
+	byAddress := newIntervalMap(list)
 	first := make([]int, len(list)) // epochs
 	// A life is what is known of equal modules: the first and the last load
 	// of those that follow each other.
@@ -365,7 +365,7 @@ func findEpochs(list []load, c *clock, pointer int) (*epochs, []message.Text) {
 	for i := range list {
 		l := &list[i]
 		other := false
-		owners.take(i, l.module.Base, l.module.Base+l.module.Size, func(owner int) {
+		byAddress.take(i, l.module.Base, l.module.Base+l.module.Size, func(owner int) {
 			o := &list[owner]
 			if o.module != l.module {
 				other = true

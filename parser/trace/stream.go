@@ -32,7 +32,7 @@ type chunk struct {
 func (c *chunk) end() int64 { return c.offset + wire.ChunkHeaderSize + int64(c.used) }
 
 // A sample is the state of a decoder before every sampleEvery-th event. It
-// refers to the stream's nodes, odd leaves and windows.
+// refers to the stream's nodes, unwind leaves and windows.
 type sample struct {
 	offset  int64  // of the next record
 	time    uint64 // of the record before
@@ -40,12 +40,12 @@ type sample struct {
 	chunk   int32
 	stack   uint32
 	windows int32
-	odd     int32
+	unwinds int32
 	saved   int32 // see saveStacks
 }
 
-// An oddLeave is a leave that names another call than the top one.
-type oddLeave struct {
+// An unwindLeave is a leave that names another call than the top one, and ends all above it.
+type unwindLeave struct {
 	ordinal int64
 	// above is how many calls are above the one that it closes, -1 if it
 	// closes none.
@@ -77,12 +77,12 @@ type stream struct {
 	samples     []sample
 	windows     [][wire.Windows]window
 	nodes       []node
-	odd         []oddLeave
+	unwinds     []unwindLeave
 	// stacks has what STACK records say that is new.
 	stacks []statedStack
 	// broken has the chunks that cannot be read to their end.
-	broken []int32
-	floors []floor
+	broken   []int32
+	earliest []notBefore
 	// strands are the log's. stackNumbers are the stacks that are not the thread's own,
 	// of which numbered have a number there, saved those of samples.
 	strands      *strands
@@ -98,20 +98,20 @@ type stream struct {
 	damageBytes           int64
 }
 
-// A floor says that from an event on none is shown before a time in units:
+// A notBefore says that from an event on none is shown before a time in units:
 // events that were found later than others with a later time come after them.
-type floor struct {
+type notBefore struct {
 	ordinal int64
 	time    uint64
 }
 
-// raise applies the floors to events, of which the first has the given number.
+// raise applies the earliest to events, of which the first has the given number.
 func (s *stream) raise(events []parser.Event, ordinal int64) {
-	if len(s.floors) == 0 || len(events) == 0 {
+	if len(s.earliest) == 0 || len(events) == 0 {
 		return
 	}
-	first := sort.Search(len(s.floors), func(i int) bool { return int64(s.floors[i].time) > events[0].Time })
-	for _, f := range s.floors[first:] {
+	first := sort.Search(len(s.earliest), func(i int) bool { return int64(s.earliest[i].time) > events[0].Time })
+	for _, f := range s.earliest[first:] {
 		for i := max(f.ordinal-ordinal, 0); i < int64(len(events)) && events[i].Time < int64(f.time); i++ {
 			events[i].Time = int64(f.time)
 		}
@@ -214,13 +214,13 @@ func (s *stream) sample(d *decoder) {
 		d.changed = false
 	}
 	shown := d.time
-	if n := len(s.floors); n > 0 {
-		shown = max(shown, s.floors[n-1].time)
+	if n := len(s.earliest); n > 0 {
+		shown = max(shown, s.earliest[n-1].time)
 	}
 	saved := d.saveStacks()
 	s.samples = append(s.samples, sample{
 		offset: d.bufAt + int64(d.p), time: d.time, shown: shown, chunk: int32(d.chunk), stack: d.keep(),
-		windows: int32(len(s.windows)) - 1, odd: int32(len(s.odd)), saved: saved,
+		windows: int32(len(s.windows)) - 1, unwinds: int32(len(s.unwinds)), saved: saved,
 	})
 }
 

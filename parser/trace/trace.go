@@ -28,7 +28,7 @@
 // STACK record says what they are leaves of, but no enter.
 //
 // The calls that a forked child was born in are the exception: they get enters
-// (inherit.go).
+// (fork.go).
 //
 // # Memory
 //

@@ -163,7 +163,7 @@ func (t *Table) name(w *msf.Window, x *moduleIndex, c *code) (name, signature st
 		name, signature = t.publics.plain(name)
 		return name, signature, nil
 	}
-	name = spell(name)
+	name = normalise(name)
 	switch {
 	case c.kind != kindProcedure:
 	case c.typIsID:

@@ -63,14 +63,14 @@ func (n *typeNames) function(id uint32) (name, signature string, err error) {
 		return "", "", errNoType
 	}
 	scope, typ := le.Uint32(b[2:]), le.Uint32(b[6:])
-	name = spell(cString(b[10:]))
+	name = normalise(cString(b[10:]))
 	p := printer{typeNames: n}
 	var outer string
 	switch le.Uint16(b) {
 	case lfFuncID:
 		if scope != 0 {
 			outer, err = p.text(scope)
-			outer = spell(outer)
+			outer = normalise(outer)
 		}
 	case lfMFuncID:
 		outer, err = p.typeName(scope)

@@ -118,7 +118,7 @@ func (t *Table) lookupUnowned(rva uint32, a address) (symbols.Symbol, error) {
 	if err != nil {
 		return symbols.Symbol{}, err
 	}
-	if p == nil || p.addr.section() != a.section() || p.addr < t.folded.endBefore(a) {
+	if p == nil || p.addr.section() != a.section() || p.addr < t.icf.endBefore(a) {
 		return symbols.Symbol{}, errNotFound
 	}
 	return t.publicSymbol(rva, a, p), nil
@@ -127,7 +127,7 @@ func (t *Table) lookupUnowned(rva uint32, a address) (symbols.Symbol, error) {
 // lookupStray looks for a procedure among all modules, for an address that
 // its contribution does not lead to one.
 func (t *Table) lookupStray(rva uint32, a address) (symbols.Symbol, error) {
-	if err := t.readFolded(); err != nil && len(t.folded.strays) == 0 {
+	if err := t.readFolded(); err != nil && len(t.icf.strays) == 0 {
 		return symbols.Symbol{}, err
 	}
 	p := t.stray(a)
@@ -177,7 +177,7 @@ func (t *Table) symbol(rva uint32, a address, x *moduleIndex, i int) (symbols.Sy
 		s.Kind = symbols.Thunk
 	}
 	s.Start, s.Size = t.extent(rva, e.addr(), e.size)
-	if e.kind != kindIncremental && e.kind != kindIsland && t.aliasesReady() && len(t.folded.shared) > 0 {
+	if e.kind != kindIncremental && e.kind != kindIsland && t.aliasesReady() && len(t.icf.shared) > 0 {
 		s.Aliases = t.aliases(e.addr(), d.name)
 	}
 	return s, nil
@@ -212,8 +212,8 @@ func (t *Table) extent(rva uint32, addr address, size uint32) (start, length uin
 	return uint64(from), uint64(to) - uint64(from)
 }
 
-// foundPublics keeps the publics that were asked for.
-type foundPublics struct {
+// publicsCache keeps the publics that were asked for.
+type publicsCache struct {
 	mu   sync.RWMutex
 	seen map[address]*namedPublic
 	kept int

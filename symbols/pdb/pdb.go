@@ -68,8 +68,8 @@ type Table struct {
 
 	windows sync.Pool
 	cache   moduleCache
-	found   foundPublics
-	folded  folded
+	found   publicsCache
+	icf     icf
 	// eager says that aliases are looked for with the first look-up.
 	eager bool
 }

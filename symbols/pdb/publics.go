@@ -330,7 +330,7 @@ func (p *publics) plain(decorated string) (name, signature string) {
 	if name == decorated {
 		return demangle.CName(name, p.x86), ""
 	}
-	return spell(name), cutReturn(spell(demangle.Full(decorated)), spell(name))
+	return normalise(name), cutReturn(normalise(demangle.Full(decorated)), normalise(name))
 }
 
 // cutReturn cuts what stands around the name and its parameters off a

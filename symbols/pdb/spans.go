@@ -31,7 +31,7 @@ func flatten(ranges []ranked) []span {
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	var out []span
-	var live rankedHeap
+	var live byRank
 	next := 0
 	for i := 0; i+1 < len(edges); i++ {
 		from, to := edges[i], edges[i+1]
@@ -63,19 +63,19 @@ func findSpan(spans []span, pos uint64) int32 {
 	return spans[i-1].owner
 }
 
-// rankedHeap has what is seen on top.
-type rankedHeap []*ranked
+// byRank has what is seen on top.
+type byRank []*ranked
 
-func (h rankedHeap) Len() int { return len(h) }
-func (h rankedHeap) Less(i, j int) bool {
+func (h byRank) Len() int { return len(h) }
+func (h byRank) Less(i, j int) bool {
 	if h[i].rank != h[j].rank {
 		return h[i].rank > h[j].rank
 	}
 	return h[i].owner < h[j].owner
 }
-func (h rankedHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *rankedHeap) Push(x any)   { *h = append(*h, x.(*ranked)) }
-func (h *rankedHeap) Pop() any {
+func (h byRank) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byRank) Push(x any)   { *h = append(*h, x.(*ranked)) }
+func (h *byRank) Pop() any {
 	last := len(*h) - 1
 	x := (*h)[last]
 	*h = (*h)[:last]

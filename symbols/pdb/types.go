@@ -587,7 +587,7 @@ func named(b []byte) (name string, size uint64, ok bool) {
 	if !ok {
 		return "", 0, false
 	}
-	return spell(cString(rest)), size, true
+	return normalise(cString(rest)), size, true
 }
 
 // numeric reads a number of variable length: itself in two bytes if it is

@@ -167,8 +167,8 @@ func pltX86(code []byte, addr uint64, emit func(stub, size, slot uint64)) {
 // the adrp, or with a bti before it, and has 16 bytes, or 24 where it has the
 // bti or authenticates.
 func pltARM64(code []byte, addr uint64, emit func(stub, size, slot uint64)) {
-	type found struct{ stub, slot uint64 }
-	var all []found
+	type stubSlot struct{ stub, slot uint64 }
+	var all []stubSlot
 	for i := 0; i+8 <= len(code); i += 4 {
 		adrp, ldr := binary.LittleEndian.Uint32(code[i:]), binary.LittleEndian.Uint32(code[i+4:])
 		if adrp&0x9f00001f != 0x90000010 || ldr&0xffc003ff != 0xf9400211 {
@@ -181,7 +181,7 @@ func pltARM64(code []byte, addr uint64, emit func(stub, size, slot uint64)) {
 		if i >= 4 && binary.LittleEndian.Uint32(code[i-4:]) == 0xd503245f {
 			pc -= 4
 		}
-		all = append(all, found{pc, slot})
+		all = append(all, stubSlot{pc, slot})
 	}
 	end := addr + uint64(len(code))
 	for i, f := range all {

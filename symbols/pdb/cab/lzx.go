@@ -60,7 +60,7 @@ type lzx struct {
 
 	kind   uint32
 	left   int // of the block that is open
-	odd    bool
+	padded bool
 	recent [3]uint32
 
 	mainLengths   []uint8
@@ -121,7 +121,7 @@ func (d *lzx) block(b []byte, size int) ([]byte, error) {
 	// The byte that fills up an uncompressed block of odd length lies in the
 	// frame that the block ends in.
 	if d.left == 0 {
-		d.odd = false
+		d.padded = false
 	}
 	// Frames are a part of the window's size, so that none wraps.
 	out := d.out[:size]
@@ -135,10 +135,10 @@ func (d *lzx) block(b []byte, size int) ([]byte, error) {
 
 // open reads the head of a block.
 func (d *lzx) open() error {
-	if d.kind == lzxUncompressed && d.odd {
+	if d.kind == lzxUncompressed && d.padded {
 		d.bits.skipByte()
 	}
-	d.odd = false
+	d.padded = false
 	d.kind = d.bits.read(3)
 	d.left = int(d.bits.read(16) << 8)
 	d.left |= int(d.bits.read(8))
@@ -170,7 +170,7 @@ func (d *lzx) open() error {
 		}
 		return d.lengths.make(d.lengthLengths[:])
 	case lzxUncompressed:
-		d.odd = d.left%2 != 0
+		d.padded = d.left%2 != 0
 		head := d.bits.align(12)
 		if head == nil {
 			return message.Errorf("%w end too soon", errLZX)

@@ -47,7 +47,7 @@ const (
 // process on separated by semicolons, a blank, and what was spent there. Lines
 // of one stack are to be added up.
 func writeFolded(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	f := &folded{header: &opt.Header, weight: opt.Weight, byThread: opt.ByThread, out: out}
+	f := &collapsed{header: &opt.Header, weight: opt.Weight, byThread: opt.ByThread, out: out}
 	f.clear()
 	return writeCalls(ctx, out, src, opt, f)
 }
@@ -72,7 +72,7 @@ type nodeKey struct {
 // ofProcess is the process in the place of a function.
 const ofProcess = -1
 
-type folded struct {
+type collapsed struct {
 	header   *rows.Header
 	weight   Weight
 	byThread bool
@@ -85,21 +85,21 @@ type folded struct {
 	err      error
 }
 
-func (f *folded) clear() {
+func (f *collapsed) clear() {
 	f.nodes = append(f.nodes[:0], stackNode{})
 	f.limit = maxStacks
 	f.byKey = make(map[nodeKey]uint32)
 }
 
-func (f *folded) head(dst []byte, part int, at int64) []byte { return dst }
+func (f *collapsed) head(dst []byte, part int, at int64) []byte { return dst }
 
-func (f *folded) thread(dst []byte, t *thread) []byte {
+func (f *collapsed) thread(dst []byte, t *thread) []byte {
 	f.threads = append(f.threads, t)
 	return dst
 }
 
 // node returns the node below a parent.
-func (f *folded) node(parent uint32, id int, name string) uint32 {
+func (f *collapsed) node(parent uint32, id int, name string) uint32 {
 	key := nodeKey{parent, id}
 	n, ok := f.byKey[key]
 	if !ok {
@@ -111,7 +111,7 @@ func (f *folded) node(parent uint32, id int, name string) uint32 {
 }
 
 // place gives the call at i of a thread's stack its node.
-func (f *folded) place(t *thread, i int) {
+func (f *collapsed) place(t *thread, i int) {
 	c := &t.stack[i]
 	if i == 0 {
 		root := f.node(0, ofProcess, processName(f.header))
@@ -132,7 +132,7 @@ func (f *folded) place(t *thread, i int) {
 	}
 }
 
-func (f *folded) enter(dst []byte, t *thread, again bool) []byte {
+func (f *collapsed) enter(dst []byte, t *thread, again bool) []byte {
 	f.place(t, len(t.stack)-1)
 	if len(f.nodes) > f.limit {
 		if f.err == nil {
@@ -149,7 +149,7 @@ func (f *folded) enter(dst []byte, t *thread, again bool) []byte {
 	return dst
 }
 
-func (f *folded) leave(dst []byte, t *thread, at int64, how ending) []byte {
+func (f *collapsed) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	c := &t.stack[len(t.stack)-1]
 	n := &f.nodes[c.node]
 	n.used = true
@@ -164,10 +164,12 @@ func (f *folded) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-func (f *folded) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte { return dst }
+func (f *collapsed) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+	return dst
+}
 
 // flush writes the stacks in the order of their first call.
-func (f *folded) flush() error {
+func (f *collapsed) flush() error {
 	var names []string
 	for i := range f.nodes {
 		n := &f.nodes[i]
@@ -205,11 +207,11 @@ func appendFoldedName(dst []byte, name string) []byte {
 	return append(dst, strings.ReplaceAll(rows.Visible(name), ";", ":")...)
 }
 
-func (f *folded) tail(out *output, dst []byte) error {
+func (f *collapsed) tail(out *output, dst []byte) error {
 	if f.err != nil {
 		return f.err
 	}
 	return f.flush()
 }
 
-func (f *folded) kept() int64 { return 0 }
+func (f *collapsed) kept() int64 { return 0 }

@@ -183,29 +183,29 @@ func TestFoundOfOthers(t *testing.T) {
 	if _, n := openCounting(t, log[:len(log)-160], parser.Options{Found: good}); n < int64(len(log))-160 {
 		t.Error("taken with another size of the file")
 	}
-	for name, change := range map[string]func(f *found){
-		"version":              func(f *found) { f.Version++ },
-		"records":              func(f *found) { f.Records-- },
-		"negative records":     func(f *found) { f.Records = -1 },
-		"offset":               func(f *found) { f.Offset -= 16 },
-		"limit":                func(f *found) { f.Limit-- },
-		"no segment":           func(f *found) { f.Segments = nil },
-		"segment out of order": func(f *found) { f.Segments[1][0] = -5 },
-		"segment outside":      func(f *found) { f.Segments[1][1] += 16 },
-		"segment before":       func(f *found) { f.Segments[0][1] = -16 },
-		"no epoch":             func(f *found) { f.Epochs = nil },
-		"epochs out of order":  func(f *found) { slices.Reverse(f.Epochs) },
-		"wraps":                func(f *found) { f.Epochs[0][1] = 1 << 40 },
-		"no run":               func(f *found) { f.Runs = nil },
-		"run beyond":           func(f *found) { f.Runs[1].First = f.Records + 1 },
-		"run twice":            func(f *found) { f.Runs[1].First = 0 },
-		"run without reason":   func(f *found) { f.Runs[1].From = f.Runs[1].To },
-		"flaw beyond":          func(f *found) { f.Flaws[0][0] = f.Limit },
-		"flaw too long":        func(f *found) { f.Flaws[0][1] = 1 << 62 },
-		"kind of flaw":         func(f *found) { f.Flaws[0][2] = 99 },
-		"too many runs":        func(f *found) { f.Runs = make([]foundRun, maxRuns+1) },
+	for name, change := range map[string]func(f *scanCache){
+		"version":              func(f *scanCache) { f.Version++ },
+		"records":              func(f *scanCache) { f.Records-- },
+		"negative records":     func(f *scanCache) { f.Records = -1 },
+		"offset":               func(f *scanCache) { f.Offset -= 16 },
+		"limit":                func(f *scanCache) { f.Limit-- },
+		"no segment":           func(f *scanCache) { f.Segments = nil },
+		"segment out of order": func(f *scanCache) { f.Segments[1][0] = -5 },
+		"segment outside":      func(f *scanCache) { f.Segments[1][1] += 16 },
+		"segment before":       func(f *scanCache) { f.Segments[0][1] = -16 },
+		"no epoch":             func(f *scanCache) { f.Epochs = nil },
+		"epochs out of order":  func(f *scanCache) { slices.Reverse(f.Epochs) },
+		"wraps":                func(f *scanCache) { f.Epochs[0][1] = 1 << 40 },
+		"no run":               func(f *scanCache) { f.Runs = nil },
+		"run beyond":           func(f *scanCache) { f.Runs[1].First = f.Records + 1 },
+		"run twice":            func(f *scanCache) { f.Runs[1].First = 0 },
+		"run without reason":   func(f *scanCache) { f.Runs[1].From = f.Runs[1].To },
+		"flaw beyond":          func(f *scanCache) { f.Flaws[0][0] = f.Limit },
+		"flaw too long":        func(f *scanCache) { f.Flaws[0][1] = 1 << 62 },
+		"kind of flaw":         func(f *scanCache) { f.Flaws[0][2] = 99 },
+		"too many runs":        func(f *scanCache) { f.Runs = make([]cachedRun, maxRuns+1) },
 	} {
-		var f found
+		var f scanCache
 		if err := json.Unmarshal(good, &f); err != nil {
 			t.Fatal(err)
 		}
@@ -354,23 +354,23 @@ func TestFoundGrownReads(t *testing.T) {
 	if _, n := openCounting(t, log[:old-16], parser.Options{Found: l.Found()}); n < int64(old-16) {
 		t.Error("taken for a shorter file")
 	}
-	var good found
+	var good scanCache
 	if err := json.Unmarshal(l.Found(), &good); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(f *found){
-		"version":           func(f *found) { f.Version++ },
-		"limit":             func(f *found) { f.Limit = f.Size + 1 },
-		"negative":          func(f *found) { f.Firm.Records = -1024 },
-		"beyond":            func(f *found) { f.Firm.Records = f.Records + 1 },
-		"no epoch":          func(f *found) { f.Firm.Epochs = 0 },
-		"too many epochs":   func(f *found) { f.Firm.Epochs = len(f.Epochs) + 1 },
-		"too many runs":     func(f *found) { f.Firm.Runs = len(f.Runs) + 1 },
-		"no run":            func(f *found) { f.Firm.Runs = 0 },
-		"epoch later":       func(f *found) { f.Epochs[f.Firm.Epochs-1][0] = f.Firm.Records },
-		"wraps":             func(f *found) { f.Firm.Wraps = maxEpochs + 1 },
-		"wraps of the last": func(f *found) { f.Firm.Last[1] = -2 },
-		"sound":             func(f *found) { f.Firm.Sound = -1 },
+	for name, change := range map[string]func(f *scanCache){
+		"version":           func(f *scanCache) { f.Version++ },
+		"limit":             func(f *scanCache) { f.Limit = f.Size + 1 },
+		"negative":          func(f *scanCache) { f.Firm.Records = -1024 },
+		"beyond":            func(f *scanCache) { f.Firm.Records = f.Records + 1 },
+		"no epoch":          func(f *scanCache) { f.Firm.Epochs = 0 },
+		"too many epochs":   func(f *scanCache) { f.Firm.Epochs = len(f.Epochs) + 1 },
+		"too many runs":     func(f *scanCache) { f.Firm.Runs = len(f.Runs) + 1 },
+		"no run":            func(f *scanCache) { f.Firm.Runs = 0 },
+		"epoch later":       func(f *scanCache) { f.Epochs[f.Firm.Epochs-1][0] = f.Firm.Records },
+		"wraps":             func(f *scanCache) { f.Firm.Wraps = maxEpochs + 1 },
+		"wraps of the last": func(f *scanCache) { f.Firm.Last[1] = -2 },
+		"sound":             func(f *scanCache) { f.Firm.Sound = -1 },
 	} {
 		f := good
 		f.Epochs = slices.Clone(good.Epochs)
@@ -429,11 +429,11 @@ func plainLook(b []byte, size int) stretch {
 	enters := 0
 	for i := 0; i < len(b)/size; i++ {
 		r := parseRecord(b[i*size : (i+1)*size])
-		s.odd = s.odd || r.damaged() || !ordinary(prev, r.tick)
+		s.irregular = s.irregular || r.damaged() || !ordinary(prev, r.tick)
 		enters += int(r.flag)
 		prev = r.tick
 		if i%lookGroup == lookGroup-1 {
-			s.odd = s.odd || enters == 0 || enters == lookGroup
+			s.irregular = s.irregular || enters == 0 || enters == lookGroup
 			enters = 0
 		}
 	}
@@ -454,7 +454,7 @@ func FuzzFound(f *testing.F) {
 	f.Add(l.Found())
 	f.Add(bytes.Replace(l.Found(), []byte(`"Flaws":[[`), []byte(`"Flaws":[],"X":[[`), 1))
 	longer := append(slices.Clip(log), log...)
-	var grown found
+	var grown scanCache
 	if err := json.Unmarshal(l.Found(), &grown); err != nil {
 		f.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// owners says which of many loads owns an address, while they come one after the
+// An intervalMap says which of many loads owns an address, while they come one after the
 // other. What is asked of it is bounded also for a hundred thousand modules: the
 // addresses at which any of them begins or ends are known beforehand and sorted,
 // so that a range is a few bits and numbers.
-type owners struct {
+type intervalMap struct {
 	bounds []uint64 // addresses, rising
 	// starts has a bit for each bound at which a range begins that is owned as
 	// a whole; it reaches to the next. load is whose it is, -1 for nobody's.
@@ -17,8 +17,8 @@ type owners struct {
 	load   []int32
 }
 
-func newOwners(list []load) *owners {
-	o := &owners{}
+func newIntervalMap(list []load) *intervalMap {
+	o := &intervalMap{}
 	for i := range list {
 		m := &list[i].module
 		o.bounds = append(o.bounds, m.Base, m.Base+m.Size)
@@ -35,7 +35,7 @@ func newOwners(list []load) *owners {
 
 // take gives the addresses from base to end to a load. It calls lost for those
 // that lose some.
-func (o *owners) take(load int, base, end uint64, lost func(load int)) {
+func (o *intervalMap) take(load int, base, end uint64, lost func(load int)) {
 	if base == end {
 		return
 	}
@@ -56,13 +56,13 @@ func (o *owners) take(load int, base, end uint64, lost func(load int)) {
 	o.set(from, int32(load))
 }
 
-func (o *owners) set(i int, load int32) {
+func (o *intervalMap) set(i int, load int32) {
 	o.starts[i/64] |= 1 << (i % 64)
 	o.load[i] = load
 }
 
 // before returns the last start that is not behind i; there is one.
-func (o *owners) before(i int) int {
+func (o *intervalMap) before(i int) int {
 	k := i / 64
 	w := o.starts[k] << (63 - i%64) >> (63 - i%64)
 	for w == 0 {
@@ -73,7 +73,7 @@ func (o *owners) before(i int) int {
 }
 
 // after returns the first start behind i, or a number beyond all.
-func (o *owners) after(i int) int {
+func (o *intervalMap) after(i int) int {
 	i++
 	k := i / 64
 	w := o.starts[k] >> (i % 64) << (i % 64)

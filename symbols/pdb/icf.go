@@ -24,10 +24,10 @@ type procedure struct {
 	module uint32
 }
 
-// folded knows the procedures that the linker has put at one address, and
+// icf knows the procedures that the linker has put at one address, and
 // those that lie where another module's contribution is. Only a scan of all
 // modules finds them.
-type folded struct {
+type icf struct {
 	once sync.Once
 	err  error
 	// asked says that aliases are wanted whatever they cost.
@@ -52,13 +52,13 @@ const maxKeptAliases = 4 << 20
 // 32 MB of symbols. It may take a second a gigabyte.
 func (t *Table) ReadAliases() error {
 	err := t.readFolded()
-	t.folded.asked.Store(true)
+	t.icf.asked.Store(true)
 	return err
 }
 
 // readFolded reads all modules, once.
 func (t *Table) readFolded() error {
-	f := &t.folded
+	f := &t.icf
 	f.once.Do(func() { f.err = t.scanAll() })
 	return f.err
 }
@@ -118,7 +118,7 @@ func (t *Table) scanAll() error {
 		return true
 	})
 	slices.SortStableFunc(all, func(a, b procedure) int { return cmp.Compare(a.addr, b.addr) })
-	f := &t.folded
+	f := &t.icf
 	for i, p := range all {
 		if i > 0 && all[i-1].addr == p.addr || i+1 < len(all) && all[i+1].addr == p.addr {
 			f.shared = append(f.shared, p)
@@ -137,7 +137,7 @@ func (t *Table) scanAll() error {
 // count: every look-up of a file gives the same answer, unless somebody has
 // called ReadAliases between them.
 func (t *Table) aliasesReady() bool {
-	if t.folded.asked.Load() {
+	if t.icf.asked.Load() {
 		return true
 	}
 	if t.eager {
@@ -150,7 +150,7 @@ func (t *Table) aliasesReady() bool {
 // aliases returns the names of the procedures that start at an address, but
 // the one that is shown.
 func (t *Table) aliases(start address, shown string) []string {
-	f := &t.folded
+	f := &t.icf
 	i := sort.Search(len(f.shared), func(i int) bool { return f.shared[i].addr >= start })
 	if i == len(f.shared) || f.shared[i].addr != start {
 		return nil
@@ -193,7 +193,7 @@ const maxStrays = 64
 // stray returns a procedure that covers an address though another module owns
 // it, or nil.
 func (t *Table) stray(a address) *procedure {
-	f := &t.folded
+	f := &t.icf
 	i := sort.Search(len(f.strays), func(i int) bool { return f.strays[i].addr > a }) - 1
 	for n := 0; i >= 0 && n < maxStrays; i, n = i-1, n+1 {
 		p := &f.strays[i]
@@ -209,7 +209,7 @@ func (t *Table) stray(a address) *procedure {
 
 // endBefore returns the end of the last stray that starts at or before an
 // address.
-func (f *folded) endBefore(a address) address {
+func (f *icf) endBefore(a address) address {
 	i := sort.Search(len(f.strays), func(i int) bool { return f.strays[i].addr > a })
 	if i == 0 {
 		return 0

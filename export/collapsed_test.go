@@ -14,7 +14,7 @@ func TestFoldedOpenThreads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million stacks")
 	}
-	f := &folded{header: &rows.Header{}, weight: Calls, byThread: true, out: &output{w: io.Discard}}
+	f := &collapsed{header: &rows.Header{}, weight: Calls, byThread: true, out: &output{w: io.Discard}}
 	f.clear()
 	fn := &function{id: 1, name: "f"}
 	begun := 0

@@ -19,12 +19,12 @@ import (
 // same: it finds what a scan of the whole would. There is no such place behind
 // damage, which may be a part of the file that was not written yet.
 
-// foundVersion changes with the scan's judgement and with the meaning of found.
-const foundVersion = 3
+// scanCacheVersion changes with the scan's judgement and with the meaning of scanCache.
+const scanCacheVersion = 3
 
-// found is a scan that has come to its end, with what it depended on: a size of
+// A scanCache is a scan that has come to its end, with what it depended on: a size of
 // records, a file's size and end, and the tick at start.
-type found struct {
+type scanCache struct {
 	Version     int
 	RecordSize  int
 	Size, Limit int64
@@ -39,7 +39,7 @@ type found struct {
 	Sound           int
 	Segments        [][2]int64 // record and offset
 	Epochs          [][3]int64 // record and wraps
-	Runs            []foundRun
+	Runs            []cachedRun
 	Flaws           [][3]int64 // offset, bytes and kind
 	FlawBytes       int64
 	Firm            firm
@@ -66,7 +66,7 @@ func (s *scan) fix() {
 	s.firm = firm{s.record, s.prev, s.wraps, s.inWrap, s.sound, len(s.epochs), len(s.runs), s.epochs[len(s.epochs)-1].wraps}
 }
 
-type foundRun struct {
+type cachedRun struct {
 	First    int64
 	From, To uint32
 }
@@ -76,8 +76,8 @@ func (l *Log) Found() []byte { return l.found }
 
 // found returns what a scan of a file of some size has found.
 func (s *scan) found(size int64) ([]byte, error) {
-	f := found{
-		Version: foundVersion, RecordSize: s.size, Size: size, Limit: s.limit, Start: s.start,
+	f := scanCache{
+		Version: scanCacheVersion, RecordSize: s.size, Size: size, Limit: s.limit, Start: s.start,
 		Records: s.record, Offset: s.offset, Prev: s.prev, HavePrev: s.havePrev, Wraps: s.wraps, InWrap: s.inWrap,
 		NextTry: s.nextTry, Wait: s.wait, Sound: s.sound, FlawBytes: s.flawBytes, Firm: s.firm,
 	}
@@ -88,7 +88,7 @@ func (s *scan) found(size int64) ([]byte, error) {
 		f.Epochs = append(f.Epochs, [3]int64{e.first, e.wraps[0], e.wraps[1]})
 	}
 	for _, r := range s.runs {
-		f.Runs = append(f.Runs, foundRun{r.first, r.from, r.to})
+		f.Runs = append(f.Runs, cachedRun{r.first, r.from, r.to})
 	}
 	for _, w := range s.flaws {
 		f.Flaws = append(f.Flaws, [3]int64{w.offset, w.bytes, int64(w.kind)})
@@ -100,7 +100,7 @@ func (s *scan) found(size int64) ([]byte, error) {
 // data was made. It returns false, and leaves the scan alone, where data is of
 // another file or cannot be right.
 func (s *scan) restore(data []byte, size int64) bool {
-	var f found
+	var f scanCache
 	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Size != size || f.Limit != s.limit || !s.fits(&f) {
 		return false
 	}
@@ -128,7 +128,7 @@ func (s *scan) restore(data []byte, size int64) bool {
 // found data was firm, of the file when it was shorter. It returns false, and
 // leaves the scan alone, where it cannot.
 func (s *scan) resume(data []byte, size int64) bool {
-	var f found
+	var f scanCache
 	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Size >= size || f.Limit > f.Size || !s.fits(&f) {
 		return false
 	}
@@ -150,8 +150,8 @@ func (s *scan) resume(data []byte, size int64) bool {
 }
 
 // fits reports whether f can be right.
-func (s *scan) fits(f *found) bool {
-	if f.Version != foundVersion || f.RecordSize != s.size ||
+func (s *scan) fits(f *scanCache) bool {
+	if f.Version != scanCacheVersion || f.RecordSize != s.size ||
 		(f.Start == nil) != (s.start == nil) || f.Start != nil && *f.Start != *s.start {
 		return false
 	}

@@ -18,7 +18,7 @@ func TestOwners(t *testing.T) {
 			base := r.IntN(space)
 			list[i].module = modules.Module{Base: uint64(base), Size: uint64(r.IntN(1 + min(space-base, 1+r.IntN(space))))}
 		}
-		owners := newOwners(list)
+		byAddress := newIntervalMap(list)
 		plain := slices.Repeat([]int{-1}, space)
 		for i := range list {
 			m := &list[i].module
@@ -27,7 +27,7 @@ func TestOwners(t *testing.T) {
 				want = append(want, plain[a])
 				plain[a] = i
 			}
-			owners.take(i, m.Base, m.Base+m.Size, func(load int) { got = append(got, load) })
+			byAddress.take(i, m.Base, m.Base+m.Size, func(load int) { got = append(got, load) })
 			// Ranges of nobody are not told of.
 			want = slices.DeleteFunc(slices.Compact(want), func(k int) bool { return k < 0 })
 			if !slices.Equal(slices.Compact(want), slices.Compact(got)) {

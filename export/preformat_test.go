@@ -83,7 +83,7 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 	return l
 }
 
-// alone hides that a callWriter is a drafter.
+// alone hides that a callWriter is a preformatter.
 type alone struct{ callWriter }
 
 func (a alone) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
@@ -109,8 +109,8 @@ func randomMarks(r *rand.Rand, l *list, n int) Marks {
 	}
 }
 
-// TestDrafts makes files of the same rows with and without drafts.
-func TestDrafts(t *testing.T) {
+// TestPreformat makes files of the same rows with and without preformatted text.
+func TestPreformat(t *testing.T) {
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])

@@ -9,8 +9,8 @@ var anonymous = strings.NewReplacer(
 	"`anonymous-namespace'", "(anonymous namespace)",
 )
 
-// spell returns a name from a record as it is shown.
-func spell(name string) string {
+// normalise returns a name from a record as it is shown.
+func normalise(name string) string {
 	if !strings.Contains(name, "`anonymous") {
 		return name
 	}

@@ -3,30 +3,30 @@ package export
 import "logparser/rows"
 
 // The text of most rows depends on nothing but the row: it begins a call, or
-// ends the one that is open, at its own time. A drafter's text of rows is made
+// ends the one that is open, at its own time. A preformatter's text of rows is made
 // as if they all did, by the workers that read them, and the walk takes it
 // where it turns out right. The others' is made by the walk.
 
-// A drafter is a callWriter whose text of a call's beginning and end depends on
+// A preformatter is a callWriter whose text of a call's beginning and end depends on
 // the row and its time only.
-type drafter interface {
+type preformatter interface {
 	callWriter
-	// drafts makes a worker a function that appends what enter or leave
+	// preformats makes a worker a function that appends what enter or leave
 	// would for a row that enters or leaves a call at a time. Such a
 	// writer's leave does not look at the call, and its kept is 0.
-	drafts() func(dst []byte, r *rows.Row, at int64) []byte
+	preformats() func(dst []byte, r *rows.Row, at int64) []byte
 }
 
-// A draft is the text of the first rows of a batch.
-type draft struct {
+// preformatted is the text of the first rows of a batch.
+type preformatted struct {
 	text []byte
-	rows []draftRow
+	rows []preformattedRow
 	// run is what they are of.
 	run int
 }
 
-// A draftRow is what the walk has to know of a row.
-type draftRow struct {
+// A preformattedRow is what the walk has to know of a row.
+type preformattedRow struct {
 	at, duration int64
 	thread       uint32
 	depth        int32
@@ -37,12 +37,12 @@ type draftRow struct {
 	unclosed bool
 }
 
-// maxDraft bounds the text of a batch but for the last row's.
-const maxDraft = 4 << 20
+// maxPreformatted bounds the text of a batch but for the last row's.
+const maxPreformatted = 4 << 20
 
-// prepare goes on with the draft of a batch.
+// prepare goes on with the preformatted text of a batch.
 func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
-	d := &b.draft
+	d := &b.preformatted
 	if len(b.rows) == 0 {
 		d.text, d.rows = d.text[:0], d.rows[:0]
 		return
@@ -57,10 +57,10 @@ func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at 
 	run, next := &runs[d.run], nextRun(runs, d.run)
 	for i := range b.rows[from:] {
 		r := &b.rows[from+i]
-		if r.Index >= next || len(d.text) > maxDraft {
+		if r.Index >= next || len(d.text) > maxPreformatted {
 			return
 		}
-		row := draftRow{at: run.time(r.Elapsed), duration: r.Duration, thread: uint32(r.Track()), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
+		row := preformattedRow{at: run.time(r.Elapsed), duration: r.Duration, thread: uint32(r.Track()), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
 		if row.event != rows.Unknown {
 			if int(row.depth) == r.Depth {
 				d.text = text(d.text, r, row.at)
@@ -75,13 +75,13 @@ func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at 
 
 // addBatch takes the rows of a batch.
 func (w *walk) addBatch(b *batch) error {
-	d := &b.draft
-	// Up to here drafted text is in buf, or left out.
+	d := &b.preformatted
+	// Up to here preformatted text is in buf, or left out.
 	done := uint32(0)
 	for i := range b.rows {
 		var end uint32
-		drafted := i < len(d.rows)
-		if drafted {
+		preformatted := i < len(d.rows)
+		if preformatted {
 			row := &d.rows[i]
 			end = row.end
 			if d.run == w.run && w.takes(row, i) {
@@ -124,9 +124,9 @@ func (w *walk) addBatch(b *batch) error {
 	return w.write(text)
 }
 
-// takes does what add does, for a row that is as drafted. It reports whether
+// takes does what add does, for a row that is as preformatted. It reports whether
 // it is; if not, nothing has changed.
-func (w *walk) takes(d *draftRow, i int) bool {
+func (w *walk) takes(d *preformattedRow, i int) bool {
 	t := w.recent
 	if t == nil || t.id != d.thread {
 		t = w.thread(d.thread)
