@@ -1,233 +1,243 @@
 package ui
 
 import (
-	"slices"
-	"strings"
-	"time"
+	"path/filepath"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 
-	"logparser/app"
-	"logparser/assets"
 	"logparser/rows"
-	"logparser/ui/control"
-	"logparser/ui/editor"
-	"logparser/ui/table"
+	"logparser/ui/language"
+	"logparser/ui/look"
 )
 
-// data is what a translated text is filled with.
-type data = map[string]any
-
-// modifiers returns the modifier keys held down.
-func modifiers() fyne.KeyModifier {
-	if d, ok := fyne.CurrentApp().Driver().(desktop.Driver); ok {
-		return d.CurrentKeyModifiers()
+// actionMenus returns all actions in the present language, as the menu bar has
+// them.
+func (w *Window) actionMenus() []actionMenu {
+	return []actionMenu{
+		{lang.L("File"), w.fileActions()},
+		{lang.L("Edit"), w.editActions()},
+		{lang.L("Go"), w.goActions()},
+		{lang.L("Filter"), w.filterActions()},
+		{lang.L("View"), w.viewActions()},
+		{lang.L("Views"), w.views.actions()},
+		{lang.L("Help"), w.helpActions()},
 	}
-	return 0
 }
 
-// key handles the window's own keys that no menu can have, wherever the focus
-// is, and reports whether there was one.
-func (w *Window) key(name fyne.KeyName) bool {
-	if name == fyne.KeyEscape {
-		if w.dialog == nil {
-			return !w.modal() && w.ctl.CancelOpening()
+// opened reports whether there is a log to do something with.
+func (w *Window) opened() bool { return w.ctl.State().Opened }
+
+// onRow reports whether there is a current row.
+func (w *Window) onRow() bool {
+	return w.opened() && w.rows != nil && w.grid.Current() >= 0 && w.grid.Current() < w.rows.Len()
+}
+
+func (w *Window) fileActions() []*action {
+	return []*action{
+		{name: "open-log", title: lang.L("Open a log"), keys: []stroke{ctrl(fyne.KeyO)}, do: w.chooseLog},
+		{name: "open-folder", title: lang.L("Open a folder"), tip: lang.L("Opens the log that lies in it."), do: w.chooseFolder},
+		{name: "choose-modules-file", title: lang.L("Choose the modules file"),
+			tip: lang.L("It says which modules were loaded where; it is looked for beside the log."), do: w.chooseModules},
+		nil,
+		{name: "add-symbol-folder", title: lang.L("Add a symbol folder"), keys: []stroke{ctrl(fyne.KeyD)}, do: w.addSymbolFolder},
+		{name: "add-symbol-file", title: lang.L("Add a symbol file"), do: w.addSymbolFile},
+		{name: "edit-symbol-path", title: lang.L("Edit the symbol path"), do: w.editSymbols},
+		nil,
+		{name: "open-recent", title: lang.L("Opened lately"), choices: w.recentActions},
+		{name: "open-sample", title: lang.L("Open the sample"), tip: lang.L("A small log that comes with LogParser."), do: w.OpenSample},
+		nil,
+		{name: "save", title: lang.L("Save"), tip: lang.L("Saves all rows or those shown, in one of several formats."),
+			keys: []stroke{ctrl(fyne.KeyS)}, enabled: func() bool { return w.opened() && !w.ctl.Busy() }, do: w.save},
+		{name: "reload", title: lang.L("Reload"), tip: lang.L("Reads everything again from the files."),
+			keys: []stroke{alone(fyne.KeyF5)}, enabled: func() bool { return w.ctl.State().Wanted.Log != "" }, do: w.ctl.Reload},
+		{name: "close-log", title: lang.L("Close the log"), keys: []stroke{ctrl(fyne.KeyW)},
+			enabled: func() bool { return w.opened() || w.ctl.State().Opening != "" }, do: w.ctl.Close},
+		nil,
+		{name: "quit", title: lang.L("Quit"), keys: []stroke{ctrl(fyne.KeyQ)}, do: w.close},
+	}
+}
+
+func (w *Window) editActions() []*action {
+	marked := func() bool { return len(w.marks) > 0 }
+	return []*action{
+		// What is selected in a dialog can be copied, too.
+		{name: "copy", title: lang.L("Copy rows"), keys: []stroke{ctrl(fyne.KeyC)}, do: w.copy, overDialogs: true},
+		{name: "select-all", title: lang.L("Select all rows"), keys: []stroke{{key: fyne.KeyA, modifier: fyne.KeyModifierShortcutDefault, inTable: true}},
+			enabled: w.opened, do: w.grid.SelectAll},
+		nil,
+		{name: "find", title: lang.L("Find"), tip: lang.L("Looks for a text in the rows, and hides none."),
+			keys: []stroke{ctrl(fyne.KeyF), char('/')}, enabled: w.opened, do: w.focusFind},
+		{name: "find-next", title: lang.L("Find next"), keys: []stroke{alone(fyne.KeyF3), char('n')}, enabled: w.opened, do: func() { w.find(false) }},
+		{name: "find-previous", title: lang.L("Find previous"), keys: []stroke{shifted(fyne.KeyF3), char('N')}, enabled: w.opened, do: func() { w.find(true) }},
+		nil,
+		{name: "bookmark", title: lang.L("Set or remove a bookmark"), keys: []stroke{ctrl(fyne.KeyB)}, enabled: w.onRow, do: w.toggleBookmark},
+		{name: "bookmark-note", title: lang.L("Bookmark with a note"), keys: []stroke{ctrlShift(fyne.KeyB)}, enabled: w.onRow,
+			do: func() { w.askNote(w.currentRow()) }},
+		{name: "next-bookmark", title: lang.L("Next bookmark"), keys: []stroke{alone(fyne.KeyF2)}, enabled: marked, do: func() { w.goToBookmark(false) }},
+		{name: "previous-bookmark", title: lang.L("Previous bookmark"), keys: []stroke{shifted(fyne.KeyF2)}, enabled: marked, do: func() { w.goToBookmark(true) }},
+		nil,
+		{name: "settings", title: lang.L("Settings"), tip: lang.L("Editor, source folders, file dialogs, what symbol servers gave."),
+			keys: []stroke{ctrl(fyne.KeyComma)}, do: w.showSettings},
+	}
+}
+
+func (w *Window) goActions() []*action {
+	return []*action{
+		{name: "go-to-row", title: lang.L("Go to a row or a time"), keys: []stroke{ctrl(fyne.KeyG)}, enabled: w.opened, do: w.askPlace},
+		{name: "go-to-other-half", title: lang.L("Go to the other half of the call"), tip: lang.L("From the enter of a call to its leave, or back."),
+			keys: []stroke{ctrl(fyne.KeyM), char('m')}, enabled: w.onRow, do: w.goToPartner},
+		{name: "go-to-caller", title: lang.L("Go to the caller"), keys: []stroke{ctrl(fyne.KeyU), char('u')}, enabled: w.onRow, do: w.goToCaller},
+		{name: "next-call", title: lang.L("Next call of the same function"), keys: []stroke{alone(fyne.KeyF4), char(']')}, enabled: w.onRow,
+			do: func() { w.goToNextCall(false) }},
+		{name: "previous-call", title: lang.L("Previous call of the same function"), keys: []stroke{shifted(fyne.KeyF4), char('[')}, enabled: w.onRow,
+			do: func() { w.goToNextCall(true) }},
+		{name: "open-source", title: lang.L("Open the source line"), tip: lang.L("In the editor that the settings name."),
+			keys: []stroke{{key: fyne.KeyReturn, inTable: true}}, enabled: w.onRow, do: func() { w.openSource(w.grid.Current()) }},
+		nil,
+		{name: "back", title: lang.L("Back"), tip: lang.L("To the row that the last jump came from."), keys: []stroke{alt(fyne.KeyLeft)}, enabled: w.opened,
+			do: func() { w.goBack(false) }},
+		{name: "forward", title: lang.L("Forward"), keys: []stroke{alt(fyne.KeyRight)}, enabled: w.opened, do: func() { w.goBack(true) }},
+	}
+}
+
+func (w *Window) filterActions() []*action {
+	folded := func() bool { return len(w.ctl.State().Selection.Folded) > 0 }
+	return []*action{
+		{name: "filter", title: lang.L("Filter the rows"), tip: lang.L("Hides the rows that an expression does not fit."),
+			keys: []stroke{ctrl(fyne.KeyL)}, enabled: w.opened, do: w.focusFilter},
+		{name: "toggle-filters", title: lang.L("All filters off or on"), keys: []stroke{ctrlShift(fyne.KeyL)}, enabled: w.opened, do: w.toggleFilters},
+		{name: "filters", title: lang.L("Saved and recent filters"), choices: w.knownFilters},
+		{name: "save-filter", title: lang.L("Save this filter"), enabled: func() bool { return w.ctl.State().Selection.Where != "" }, do: w.saveFilter},
+		nil,
+		{name: "fold", title: lang.L("Fold or unfold the call"), keys: []stroke{char(' ')}, enabled: w.onRow, do: func() { w.fold(w.grid.Current()) }},
+		{name: "fold-function", title: lang.L("Fold all calls of this function"), enabled: w.onRow, do: func() { w.withCurrent(w.foldFunction) }},
+		{name: "fold-depth", title: lang.L("Fold all calls at this depth"), enabled: w.onRow, do: func() { w.withCurrent(w.foldDepth) }},
+		{name: "unfold-all", title: lang.L("Unfold all calls"), keys: []stroke{ctrlShift(fyne.KeyU)}, enabled: folded, do: func() { w.ctl.Unfold() }},
+		nil,
+		{name: "collapse-repeats", title: lang.L("Collapse repeats"), tip: lang.L("Of calls that follow each other alike, only the first is shown, with their number."),
+			keys: []stroke{ctrl(fyne.KeyR)}, enabled: w.opened, checked: func() bool { return w.ctl.State().Selection.Repeats }, do: w.toggleRepeats},
+	}
+}
+
+func (w *Window) viewActions() []*action {
+	corrected := func() bool { return w.ctl.State().Wanted.Corrected }
+	return []*action{
+		{name: "follow", title: lang.L("Follow the log"), tip: lang.L("Shows what is still being written, as it comes."),
+			keys: []stroke{ctrl(fyne.KeyT), char('f')}, enabled: w.opened, checked: func() bool { return w.ctl.State().Follow.On }, do: w.toggleFollow},
+		nil,
+		{name: "inputs", title: lang.L("Log, modules file and symbol path"), keys: []stroke{alone(fyne.KeyF9)}, checked: w.pref.inputsShown, do: w.toggleInputs},
+		{name: "panel", title: lang.L("Panel beside the table"), checked: w.pref.panelShown, do: w.togglePanel},
+		{name: "call-panel", title: lang.L("Call stack, row and source"), keys: []stroke{alone(fyne.KeyF8)},
+			checked: func() bool { return w.panelTabShown(w.side.callTab) }, do: func() { w.togglePanelTab(w.side.callTab) }},
+		{name: "bookmarks-panel", title: lang.L("List of bookmarks"),
+			checked: func() bool { return w.panelTabShown(w.side.bookmarksTab) }, do: func() { w.togglePanelTab(w.side.bookmarksTab) }},
+		{name: "modules-panel", title: lang.L("Modules panel"), tip: lang.L("Which modules the log has, and what symbols were found for each."), keys: []stroke{ctrl(fyne.KeyE)},
+			checked: func() bool { return w.panelTabShown(w.side.modulesTab) }, do: func() { w.togglePanelTab(w.side.modulesTab) }},
+		{name: "columns", title: lang.L("Columns"), choices: w.columnActions},
+		{name: "corrected", title: lang.L("Durations without the recorder's own time"), enabled: func() bool { return w.ctl.State().Facts.CanCorrect },
+			checked: corrected, do: func() { w.ctl.SetCorrected(!corrected()) }},
+		nil,
+		{name: "brightness", title: lang.L("Brightness"), choices: w.brightnessActions},
+		{name: "language", title: lang.L("Language"), choices: w.languageActions},
+	}
+}
+
+func (w *Window) helpActions() []*action {
+	return []*action{
+		{name: "palette", title: lang.L("Command palette"), tip: lang.L("All that LogParser can do, to be found by typing."),
+			keys: []stroke{ctrlShift(fyne.KeyP)}, do: w.showPalette},
+		{name: "keys", title: lang.L("Keys"), keys: []stroke{alone(fyne.KeyF1), char('?')}, do: w.showKeys},
+		{name: "about-log", title: lang.L("About the log"), tip: lang.L("Format, runs, damage, and what was not understood."),
+			keys: []stroke{ctrl(fyne.KeyI)}, enabled: w.opened, do: w.showLogDetails},
+		{name: "about", title: lang.L("About LogParser"), do: w.showAbout},
+	}
+}
+
+// recentActions open the logs opened lately.
+func (w *Window) recentActions() []*action {
+	logs, _ := w.pref.recent()
+	var list []*action
+	for _, path := range logs {
+		list = append(list, &action{title: filepath.Base(path) + "  \u2013  " + filepath.Dir(path), do: func() { w.openRecent(path) }})
+	}
+	return list
+}
+
+// columnActions show and hide columns; the function's is always shown.
+func (w *Window) columnActions() []*action {
+	var list []*action
+	for _, c := range w.grid.Columns() {
+		if c.ID == "function" {
+			continue
 		}
-		w.dialog.Dismiss()
-		return true
+		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() {
+			w.grid.SetColumn(c.ID, 0, !c.Hidden)
+			w.pref.saveColumns(w.grid)
+			w.showMenus()
+		}})
 	}
-	if w.modal() {
-		return false
+	return list
+}
+
+func (w *Window) brightnessActions() []*action {
+	set := func(title, b string) *action {
+		return &action{title: title, checked: func() bool { return w.theme.Brightness == b }, do: func() {
+			w.pref.setBrightness(b)
+			w.setTheme(b)
+			w.showMenus()
+		}}
 	}
-	switch name {
-	case fyne.KeyF1:
-		w.showKeys()
-	case fyne.KeyF3:
-		w.find(modifiers()&fyne.KeyModifierShift != 0)
-	case fyne.KeyF5:
-		w.ctl.Reload()
-	case fyne.KeyF2:
-		w.goToBookmark(modifiers()&fyne.KeyModifierShift != 0)
-	case fyne.KeyF4:
-		w.goToNextCall(modifiers()&fyne.KeyModifierShift != 0)
-	case fyne.KeyF8:
-		w.togglePanelTab(w.side.callTab)
-	case fyne.KeyF9:
-		w.toggleInputs()
-	default:
-		return false
+	return []*action{set(lang.L("As the system"), look.System), set(lang.L("Light"), look.Light), set(lang.L("Dark"), look.Dark)}
+}
+
+// languageActions name each language in itself.
+func (w *Window) languageActions() []*action {
+	set := func(title, code string) *action {
+		return &action{title: title, checked: func() bool { return w.pref.language() == code }, do: func() {
+			w.pref.setLanguage(code)
+			w.setLanguage(code)
+			w.setTheme(w.theme.Brightness)
+			w.relabel()
+		}}
 	}
-	return true
-}
-
-// typedAnywhere hands what is typed while nothing has the focus, as after a press
-// on the menu bar, to the view that is looked at.
-func (w *Window) typedAnywhere(hand func(o fyne.Focusable)) {
-	c := w.win.Canvas()
-	if w.modal() || !w.ctl.State().Opened {
-		return
+	list := []*action{set(lang.L("As the system"), "")}
+	for _, l := range language.All {
+		list = append(list, set(l.Name, l.Code))
 	}
-	w.focusView()
-	if o := c.Focused(); o != nil {
-		hand(o)
+	return list
+}
+
+// knownFilters apply the saved filters and those applied lately, and forget saved
+// ones.
+func (w *Window) knownFilters() []*action {
+	apply := func(title, expr string) *action {
+		return &action{title: title, enabled: w.opened, do: func() { w.applyFilter(expr) }}
 	}
-}
-
-func (w *Window) openLog(path string) {
-	w.asked = time.Now()
-	w.ctl.SetLog(path)
-}
-
-func (w *Window) chooseLog() {
-	w.picker.File(lang.L("Choose a log"), w.lastLog(), w.openLog)
-}
-
-func (w *Window) chooseFolder() {
-	w.picker.Folder(lang.L("Open a folder"), w.lastLog(), w.openLog)
-}
-
-func (w *Window) chooseModules() {
-	w.picker.File(lang.L("Choose the modules file"), w.lastLog(), w.ctl.SetModules)
-}
-
-func (w *Window) addSymbols(path string) {
-	w.ctl.SetSymbols(append(slices.Clone(w.ctl.State().Wanted.Symbols), path))
-}
-
-func (w *Window) addSymbolFolder() {
-	w.picker.Folder(lang.L("Add a symbol folder"), w.lastSymbols(), w.addSymbols)
-}
-
-func (w *Window) addSymbolFile() {
-	w.picker.File(lang.L("Add a symbol file"), w.lastSymbols(), w.addSymbols)
-}
-
-// lastLog is where the user is looking for logs.
-func (w *Window) lastLog() string {
-	if log := w.ctl.State().Wanted.Log; log != "" {
-		return log
+	var list []*action
+	names, exprs := w.pref.namedFilters()
+	for i, name := range names {
+		list = append(list, apply(name+"   "+shorten(exprs[i], 60), exprs[i]))
 	}
-	if logs, _ := w.pref.recent(); len(logs) > 0 {
-		return logs[0]
-	}
-	return ""
-}
-
-func (w *Window) lastSymbols() string {
-	if s := w.ctl.State().Wanted.Symbols; len(s) > 0 {
-		return s[len(s)-1]
-	}
-	return w.lastLog()
-}
-
-func (w *Window) openRecent(path string) {
-	paths := []string{path}
-	logs, modules := w.pref.recent()
-	if i := slices.Index(logs, path); i >= 0 && modules[i] != "" {
-		paths = append(paths, modules[i])
-	}
-	w.Open(paths)
-}
-
-// OpenSample copies the sample log out of the program and opens it.
-func (w *Window) OpenSample() {
-	go func() {
-		dir, err := assets.ExtractSample()
-		w.post(func() {
-			if err != nil {
-				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": control.ErrorText(err)}), Details: control.ErrorText(err)})
-				return
+	if len(names) > 0 {
+		list = append(list, &action{title: lang.L("Forget a saved filter"), choices: func() []*action {
+			var forget []*action
+			for _, name := range names {
+				forget = append(forget, &action{title: name, do: func() { w.pref.forgetFilter(name); w.showMenus() }})
 			}
-			w.whenFree(func() { w.Open([]string{dir}) })
-		})
-	}()
+			return forget
+		}}, nil)
+	}
+	lately := w.pref.filters()
+	for _, expr := range lately[:min(len(lately), 12)] {
+		list = append(list, apply(shorten(expr, 80), expr))
+	}
+	return list
 }
 
-// offer starts the remedy of a message.
-func (w *Window) offer(o control.Offer) {
-	switch o {
-	case control.OfferLog:
-		w.chooseLog()
-	case control.OfferModules:
-		w.chooseModules()
-	case control.OfferSymbols:
-		w.addSymbolFolder()
-	case control.OfferPath:
-		w.editSymbols()
-	case control.OfferSave:
-		w.save()
-	case control.OfferColumns:
-		if m := w.ctl.State().Message; m != nil && m.Columns != nil {
-			w.askColumns(m.Columns)
-		}
-	case control.OfferReload:
-		w.ctl.Reload()
-	case control.OfferShowAll:
-		w.showAllAt(w.hiddenRow)
+// withCurrent calls f with the current row.
+func (w *Window) withCurrent(f func(r *rows.Row)) {
+	if r, ok := w.ctl.Row(w.currentRow()); ok {
+		f(&r)
 	}
-}
-
-// copyRows puts the selected rows on the clipboard.
-func (w *Window) copyRows() {
-	first, last, ok := w.grid.Selection()
-	if !ok {
-		return
-	}
-	format := w.format
-	w.ctl.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return table.AppendLine(dst, r, format) },
-		w.app.Clipboard().SetContent)
-}
-
-// copy is Ctrl+C: of the text that has the focus, or of the rows.
-func (w *Window) copy() {
-	if f, ok := w.win.Canvas().Focused().(fyne.Shortcutable); ok && f != fyne.Shortcutable(w.grid) {
-		f.TypedShortcut(&fyne.ShortcutCopy{Clipboard: w.app.Clipboard()})
-		return
-	}
-	if w.modal() {
-		return
-	}
-	w.copyRows()
-}
-
-// openSource opens a row's source line in the user's editor.
-func (w *Window) openSource(row int64) {
-	r, ok := w.rowAt(row)
-	if !ok {
-		return
-	}
-	if r.Source == "" {
-		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No source line is known for this row."),
-			Next: lang.L("Lines come from .pdb files and DWARF; the modules panel says what was found."), Offer: control.OfferSymbols})
-		return
-	}
-	mappings, template, none := w.pref.mappings(), w.pref.editor(), w.ctl.State().Wanted.NoRecordedPaths
-	go func() {
-		args, err := sourceCommand(r.Source, r.Line, mappings, template, none)
-		if err == nil {
-			err = editor.Start(args)
-		}
-		w.post(func() {
-			if err != nil {
-				w.ctl.Say(&control.Message{Level: control.LevelWarn,
-					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": control.ErrorText(err)}),
-					Next:    lang.L("Say in the settings where this machine has the sources, and which editor to use."),
-					Details: control.ErrorText(err)})
-				return
-			}
-			w.trace("editor " + strings.Join(args, " "))
-		})
-	}()
-}
-
-// sourceCommand returns the command that opens the file that a recorded path
-// stands for.
-func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
-	file, err := sourceFile(recorded, mappings, none)
-	if err != nil {
-		return nil, err
-	}
-	return editor.Command(template, file, line)
 }

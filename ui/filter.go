@@ -70,33 +70,11 @@ func (w *Window) completions(text string, at, limit int, done func(filter.Comple
 
 // filterMenu shows the filters applied lately and the saved ones.
 func (w *Window) filterMenu(at fyne.Position) {
-	widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", w.filterItems()...), w.win.Canvas(), at)
-}
-
-func (w *Window) filterItems() []*fyne.MenuItem {
-	apply := func(expr string) func() { return func() { w.applyFilter(expr) } }
-	var items []*fyne.MenuItem
-	names, exprs := w.pref.namedFilters()
-	for i, name := range names {
-		items = append(items, item(name+"   "+shorten(exprs[i], 60), apply(exprs[i])))
-	}
-	if len(names) > 0 {
-		var forget []*fyne.MenuItem
-		for _, name := range names {
-			forget = append(forget, item(name, func() { w.pref.forgetFilter(name); w.win.SetMainMenu(w.menu()) }))
-		}
-		items = append(items, submenu(lang.L("Forget a saved filter"), forget...), fyne.NewMenuItemSeparator())
-	}
-	lately := w.pref.filters()
-	for _, expr := range lately[:min(len(lately), 12)] {
-		items = append(items, item(shorten(expr, 80), apply(expr)))
-	}
-	if len(lately) > 0 {
+	items := w.items(w.knownFilters())
+	if len(items) > 0 {
 		items = append(items, fyne.NewMenuItemSeparator())
 	}
-	keep := item(lang.L("Save this filter"), w.saveFilter)
-	keep.Disabled = w.ctl.State().Selection.Where == ""
-	return append(items, keep)
+	w.popUp(append(items, w.itemOf("save-filter")), at)
 }
 
 func shorten(s string, n int) string {
@@ -117,7 +95,7 @@ func (w *Window) saveFilter() {
 		[]*widget.FormItem{widget.NewFormItem(lang.L("Name"), name)}, func(ok bool) {
 			if text := strings.TrimSpace(name.Text); ok && text != "" {
 				w.pref.nameFilter(text, expr)
-				w.win.SetMainMenu(w.menu())
+				w.showMenus()
 			}
 		}, w.win)
 	name.OnSubmitted = func(string) { d.Submit() }

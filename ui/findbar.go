@@ -79,11 +79,11 @@ func newFindBar(w *Window) *findBar {
 			w.ctl.SetRun(fmt.Sprint(i))
 		}
 	})
-	b.repeats = widget.NewButton("\u00d7 N", w.toggleRepeats)
+	b.repeats = widget.NewButton("\u00d7 N", w.actor("collapse-repeats"))
 	b.repeats.Importance = widget.LowImportance
-	b.follow = button(theme.DownloadIcon(), w.toggleFollow)
-	b.save = button(theme.DocumentSaveIcon(), w.save)
-	b.panel = button(theme.InfoIcon(), w.togglePanel)
+	b.follow = button(theme.DownloadIcon(), w.actor("follow"))
+	b.save = button(theme.DocumentSaveIcon(), w.actor("save"))
+	b.panel = button(theme.InfoIcon(), w.actor("panel"))
 	first := container.NewBorder(nil, nil, nil,
 		container.NewHBox(b.thread, b.run, b.repeats, widget.NewSeparator(), b.follow, b.save, b.panel), b.line.Field)
 
@@ -273,19 +273,16 @@ func (b *findBar) showMatches(m control.Matches) {
 	}
 }
 
-// showFollow shows whether the log is followed, and reports whether that has
-// changed.
-func (b *findBar) showFollow(s *control.State) bool {
+// showFollow shows whether the log is followed.
+func (b *findBar) showFollow(s *control.State) {
 	importance := widget.LowImportance
 	if s.Follow.On {
 		importance = widget.HighImportance
 	}
-	if b.follow.Importance == importance {
-		return false
+	if b.follow.Importance != importance {
+		b.follow.Importance = importance
+		b.follow.Refresh()
 	}
-	b.follow.Importance = importance
-	b.follow.Refresh()
-	return true
 }
 
 // setOptions avoids the redraw where nothing has changed, so that an open

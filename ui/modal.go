@@ -15,23 +15,6 @@ func (w *Window) modal() bool {
 	return w.picker.Asking() || w.win.Canvas().Overlays().Top() != nil
 }
 
-// guard lets the items of a menu do nothing while something modal is open, or
-// while they are grey: Fyne calls them for their shortcuts all the same.
-func (w *Window) guard(items []*fyne.MenuItem) {
-	for _, m := range items {
-		if m.ChildMenu != nil {
-			w.guard(m.ChildMenu.Items)
-		}
-		if act := m.Action; act != nil {
-			m.Action = func() {
-				if !m.Disabled && !w.modal() {
-					act()
-				}
-			}
-		}
-	}
-}
-
 // freeAfter is the time between two looks at whether a dialog is still open.
 const freeAfter = 50 * time.Millisecond
 

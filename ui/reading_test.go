@@ -94,7 +94,7 @@ func TestSavedFilters(t *testing.T) {
 	}
 	r.ctl.ShowAll()
 	var labels []string
-	for _, i := range r.filterItems() {
+	for _, i := range r.items(r.knownFilters()) {
 		labels = append(labels, i.Label)
 		if strings.HasPrefix(i.Label, "second thread") {
 			i.Action()
@@ -375,7 +375,7 @@ func TestInputsArePutAway(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
 	r.typeKey(fyne.KeyF9)
-	if r.upper.Visible() || r.inputsItem().Checked {
+	if r.upper.Visible() || r.itemOf("inputs").Checked {
 		t.Error("F9 does not hide the inputs")
 	}
 	r.ctl.Close()

@@ -54,7 +54,7 @@ func newSidePanel(w *Window) *sidePanel {
 	p.Content.OnSelected = func(*container.TabItem) {
 		w.pref.setPanelTab(p.Content.SelectedIndex())
 		w.showBeside()
-		w.win.SetMainMenu(w.menu())
+		w.showMenus()
 	}
 	return p
 }

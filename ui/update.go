@@ -78,6 +78,7 @@ func (w *Window) update(what control.Change) {
 		w.showFollow(s)
 	}
 	w.views.update(what, s)
+	w.showMenus()
 	w.quitWhenIdle()
 }
 
@@ -118,7 +119,6 @@ func (w *Window) showRows(s *control.State) {
 		w.win.SetTitle(filepath.Base(w.shown) + " \u2013 LogParser")
 		if !same {
 			w.pref.addRecent(w.shown, s.Wanted.Modules)
-			w.win.SetMainMenu(w.menu())
 		}
 	}
 	w.arrange()
@@ -195,13 +195,13 @@ func (w *Window) arrange() {
 func (w *Window) toggleInputs() {
 	w.pref.setInputsShown(!w.pref.inputsShown())
 	w.arrange()
-	w.win.SetMainMenu(w.menu())
+	w.showMenus()
 }
 
 func (w *Window) togglePanel() {
 	w.pref.setPanelShown(!w.pref.panelShown())
 	w.arrange()
-	w.win.SetMainMenu(w.menu())
+	w.showMenus()
 }
 
 // showRecent looks at the disk in the background.
@@ -220,7 +220,7 @@ func (w *Window) showRecent() {
 func (w *Window) forget(path string) {
 	w.pref.forget(path)
 	w.showRecent()
-	w.win.SetMainMenu(w.menu())
+	w.showMenus()
 }
 
 // indexOf returns the Index of a shown row, -1 for none.
@@ -276,9 +276,7 @@ func (w *Window) showFollow(s *control.State) {
 	}
 	w.status.showCounts(s)
 	w.status.showNew(s.Follow)
-	if w.bar.showFollow(s) {
-		w.win.SetMainMenu(w.menu())
-	}
+	w.bar.showFollow(s)
 }
 
 func (w *Window) toggleFollow() { w.ctl.SetFollow(!w.ctl.State().Follow.On) }

@@ -127,6 +127,7 @@ func newViews(w *Window) *views {
 			w.showBeside()
 		}
 		w.focusView()
+		w.showMenus()
 		w.trace("view " + strconv.Itoa(v.Content.SelectedIndex()))
 	}
 	return v
@@ -179,7 +180,7 @@ func (v *views) connectTimeline() {
 			fyne.NewMenuItemSeparator(),
 		}
 		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
-		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...)...), w.win.Canvas(), at)
+		w.popUp(append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...), at)
 	}
 	t.OnError = func(err error) { v.say(viewTimeline, control.Cause(err)) }
 	t.OnPicture = func(boxes int) {
@@ -204,7 +205,7 @@ func (v *views) connectLists() {
 	}
 	menu := func(f app.FunctionRef, at fyne.Position) {
 		items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { open(f) })}, v.functionItems(f)...)
-		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", items...), w.win.Canvas(), at)
+		w.popUp(items, at)
 	}
 	v.tree.OnOptions = func(app.TreeOptions) {
 		v.state[viewTree].some = false
@@ -231,11 +232,11 @@ func (v *views) connectLists() {
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
 		r := rows.Row{Thread: t.ID}
 		term, _ := filter.Of(filter.Thread, &r)
-		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("",
+		w.popUp([]*fyne.MenuItem{
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
 				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
-			})), w.win.Canvas(), at)
+			})}, at)
 	}
 	v.threads.OnCopy = copied
 	v.modules.OnCopy = copied
@@ -254,11 +255,11 @@ func (v *views) connectLists() {
 		r := rows.Row{Thread: m.Thread}
 		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
 		timelineItem.Disabled = v.runs() != nil
-		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("",
+		w.popUp([]*fyne.MenuItem{
 			item(lang.L("Show in the table"), func() { goToMark(m) }),
 			timelineItem,
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
-			item(lang.L("Copy the text"), func() { copied(m.Text) })), w.win.Canvas(), at)
+			item(lang.L("Copy the text"), func() { copied(m.Text) })}, at)
 	}
 	v.marks.OnCopy = copied
 	for _, g := range []*grid.Grid{v.tree.Grid, v.statistics.List.Grid, v.threads.List.Grid, v.marks.List.Grid} {
@@ -351,16 +352,17 @@ func (v *views) show(i int) {
 // shown is the view that is looked at.
 func (v *views) shown() int { return max(v.Content.SelectedIndex(), 0) }
 
-// items are the menu's items for the views.
-func (v *views) items() []*fyne.MenuItem {
+// actions show the views.
+func (v *views) actions() []*action {
 	keys := [viewCount]fyne.KeyName{fyne.Key1, fyne.Key2, fyne.Key3, fyne.Key4, fyne.Key5, fyne.Key6, fyne.Key7}
-	var items []*fyne.MenuItem
-	for i, name := range viewTitles() {
-		m := item(name, func() { v.show(i) }, keys[i])
-		m.Disabled = i >= len(v.Content.Items)
-		items = append(items, m)
+	var list []*action
+	for i, title := range viewTitles() {
+		list = append(list, &action{name: "view-" + viewNames[i], title: title, keys: []stroke{ctrl(keys[i])},
+			enabled: func() bool { return i < len(v.Content.Items) },
+			checked: func() bool { return v.shown() == i },
+			do:      func() { v.show(i) }})
 	}
-	return items
+	return list
 }
 
 // update brings the views up to date with what has changed of the state.
@@ -422,7 +424,7 @@ func (v *views) offerMarks(on bool) {
 		}
 		v.Content.Remove(v.tabs[viewMarks])
 	}
-	v.w.win.SetMainMenu(v.w.menu())
+	v.w.showMenus()
 }
 
 // forget empties the views, as another log is shown.

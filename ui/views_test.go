@@ -459,14 +459,14 @@ func TestCorrectedDurations(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400}
 	r := newRig(t, engine)
 	r.open()
-	if !r.correctedItem().Disabled {
+	if !r.itemOf("corrected").Disabled {
 		t.Error("durations can be corrected by a log that does not say how")
 	}
 	r.ctl.Close()
 	engine.Facts.CanCorrect = true
 	r.Open([]string{r.log})
 	r.wait("the log", func() bool { return r.ctl.State().Loaded })
-	m := r.correctedItem()
+	m := r.itemOf("corrected")
 	if m.Disabled || m.Checked {
 		t.Fatalf("disabled %t, checked %t", m.Disabled, m.Checked)
 	}
@@ -478,7 +478,7 @@ func TestCorrectedDurations(t *testing.T) {
 	r.wait("the status", func() bool {
 		return strings.HasSuffix(r.status.counts.Text, "durations without the recorder's own time")
 	})
-	if !r.correctedItem().Checked {
+	if !r.itemOf("corrected").Checked {
 		t.Error("the menu does not say so")
 	}
 	// Another log need not say it.

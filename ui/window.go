@@ -86,6 +86,11 @@ type Window struct {
 	rows  rows.Source // what is in the table
 	shown string      // the log whose rows are in the table
 
+	palette    *palette // the one opened last
+	menus      []actionMenu
+	actions    map[string]*action // by name
+	menuStates string             // what the menu bar shows of them
+
 	memory     memory
 	marks      []logstate.Bookmark // by row
 	highlights []highlight
@@ -214,6 +219,7 @@ func (w *Window) connectTable() {
 		w.memory.row = max(w.indexOf(row), 0)
 		w.showSelection(row)
 		w.views.choose()
+		w.showMenus()
 		w.trace(fmt.Sprint("selected ", w.indexOf(row)))
 	}
 	g.OnActivated = w.openSource
@@ -224,30 +230,7 @@ func (w *Window) connectTable() {
 	g.Decorate = w.decorate
 	g.Label = w.label
 	g.OnKey = func(name fyne.KeyName) { w.key(name) }
-	g.OnRune = func(r rune) {
-		switch r {
-		case '/':
-			w.focusFind()
-		case 'n':
-			w.find(false)
-		case 'N':
-			w.find(true)
-		case 'f':
-			w.toggleFollow()
-		case ' ':
-			w.fold(g.Current())
-		case 'u':
-			w.goToCaller()
-		case 'm':
-			w.goToPartner()
-		case '[':
-			w.goToNextCall(true)
-		case ']':
-			w.goToNextCall(false)
-		case '?':
-			w.showKeys()
-		}
-	}
+	g.OnRune = w.tableChar
 	g.OnColumns = func() { w.pref.saveColumns(g) }
 	g.OnScrolled = func() { w.ctl.Moved(g.AtEnd()) }
 	g.Place = w.place
@@ -346,11 +329,12 @@ func (w *Window) repaint() {
 
 // relabel says everything in the present language.
 func (w *Window) relabel() {
-	w.win.SetMainMenu(w.menu())
 	for id, title := range table.Titles() {
 		w.grid.SetTitle(id, title)
 	}
 	w.views.relabel()
+	w.makeActions()
+	w.showMenus()
 	w.strip.Relabel()
 	w.bar.relabel()
 	w.side.relabel()

@@ -241,7 +241,10 @@ key Left
 event "filtered $((rows - 7))"
 key Right
 event unfiltered 2
-key u
+key ctrl+shift+p
+text 'go caller'
+key Return
+event 'command go-to-caller'
 event "selected 47"
 key ctrl+b
 event "bookmark 47"
@@ -325,6 +328,20 @@ end
 begin '{"language":"zh","theme":"dark"}'
 shot start-zh
 end
+# What can be done, by its name.
+for look in light:en dark:zh; do
+	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\"}" "$shown"
+	event loaded
+	key Down
+	key ctrl+shift+p
+	text go
+	key Down
+	shot "palette-${look#*:}"
+	key Escape
+	key F1
+	shot "keys-${look#*:}"
+	end
+done
 # Filtering, folding, and the call stack with the source beside it.
 sources=$(realpath "$(dirname "$0")/../..")
 for language in en zh; do
