@@ -4,9 +4,7 @@ import (
 	"slices"
 
 	"logparser/app"
-	"logparser/rows"
 	"logparser/ui/control"
-	"logparser/ui/timeline"
 )
 
 // What is chosen in one view is chosen in all: the call tree and the statistics
@@ -83,47 +81,12 @@ func (v *views) pickNode(thread uint32, onThread bool, path []app.FunctionRef, b
 	v.pick(p)
 }
 
-// followStack lets the call tree show the way to the table's current row, unless
-// that was chosen in the tree.
-func (v *views) followStack(row int64, frames []app.Frame) {
-	if v.shown() == viewTree && row != v.picked && !v.picking {
-		v.tree.Choose(frames)
-		v.w.trace("path " + control.Thousands(int64(len(frames))))
-	}
-}
-
-// followRow lets the statistics show the function of the table's current row.
-func (v *views) followRow(r *rows.Row) {
-	if v.shown() == viewStatistics && !v.following {
-		v.statistics.Choose(r.Function, r.Module)
-	}
-}
-
-// choose lets the view that is looked at show the table's current row: the
-// timeline its call, the statistics its function.
+// choose lets the view that is looked at show the table's current row, unless
+// that was chosen in a view.
 func (v *views) choose() {
 	v.unpick()
 	r, ok := v.w.rowAt(v.w.grid.Current())
-	if ok {
-		v.followRow(&r)
+	if follow := v.current().follow; ok && !v.following && follow != nil {
+		follow(&r)
 	}
-	if !ok || v.following || v.shown() != viewTimeline {
-		return
-	}
-	enter := v.w.enterOf(&r)
-	if enter < 0 || r.Event == rows.Unknown {
-		return
-	}
-	for _, run := range v.runs() {
-		if r.Index >= run.FirstRow && r.Index < run.EndRow {
-			r.Elapsed += run.Zero
-		}
-	}
-	call := timeline.Span{From: r.Elapsed, To: r.Elapsed, Depth: r.Depth, Deepest: r.Depth, Count: 1, Function: r.Function, Row: enter}
-	if took := max(r.Duration, 0); r.Event == rows.Enter {
-		call.To += took
-	} else {
-		call.From -= took
-	}
-	v.timeline.Choose(uint32(r.Track()), call)
 }

@@ -355,7 +355,7 @@ func TestNothingFitsTheFilter(t *testing.T) {
 	r.open()
 	r.goTo(20)
 	r.waitTrace("stack 7")
-	note := r.views.state[viewTable].note
+	note := r.views.view(viewTable).note
 	r.ctl.SetWhere("row:5000..")
 	r.wait("the note", func() bool { return note.Visible() && note.Text != "" })
 	if text := r.side.call.Details(); strings.Contains(text, "20") || r.status.selection.Text != "" || len(r.side.call.Frames()) > 0 {
@@ -500,7 +500,7 @@ func TestSessionIsRestored(t *testing.T) {
 		t.Error("the highlight is lost")
 	}
 	if again.views.shown() != viewThreads {
-		t.Errorf("view %d", again.views.shown())
+		t.Errorf("view %s", again.views.shown())
 	}
 	if got := again.views.timeline.Arrangement(); len(got) != 1 || got[0] != (timeline.Arrangement{Thread: 1001, Folded: true}) {
 		t.Errorf("lanes %+v", got)

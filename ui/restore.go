@@ -31,10 +31,6 @@ type memory struct {
 	pending map[string]logstate.State // what is to be written, by identity
 }
 
-// viewNames are what states call the views.
-var viewNames = [viewCount]string{viewTable: "table", viewTimeline: "timeline", viewTree: "tree",
-	viewStatistics: "statistics", viewThreads: "threads", viewModules: "modules", viewMarks: "marks"}
-
 // enabled reports whether states are kept at all.
 func (m *memory) enabled() bool { return m.store.Dir != "" }
 
@@ -100,9 +96,7 @@ func (w *Window) restore(st *logstate.State, found bool) {
 	if w.grid.Current() < 0 && st.Row > 0 && st.Row < w.ctl.State().Rows.Len() {
 		w.reveal(st.Row)
 	}
-	if i := slices.Index(viewNames[:], st.Tab); i > viewTable {
-		w.views.show(i)
-	}
+	w.views.show(st.Tab)
 	lanes := make([]timeline.Arrangement, len(st.Lanes))
 	for i, l := range st.Lanes {
 		lanes[i] = timeline.Arrangement(l)
@@ -152,8 +146,8 @@ func (w *Window) state() logstate.State {
 // noteViews puts into a state how the views are arranged.
 func (w *Window) noteViews(st *logstate.State) {
 	st.Tab, st.Lanes = "", nil
-	if i := w.views.shown(); i > viewTable && i < len(viewNames) {
-		st.Tab = viewNames[i]
+	if name := w.views.shown(); name != viewTable {
+		st.Tab = name
 	}
 	for _, a := range w.views.timeline.Arrangement() {
 		st.Lanes = append(st.Lanes, logstate.Lane(a))

@@ -106,7 +106,7 @@ func (w *Window) showBeside() {
 		return
 	}
 	shown := w.panelTabShown(w.side.callTab)
-	if !shown && w.views.shown() != viewTree {
+	if !shown && w.views.current().followStack == nil {
 		return
 	}
 	if shown {
@@ -120,7 +120,9 @@ func (w *Window) showBeside() {
 			if w.beside != number {
 				return
 			}
-			w.views.followStack(r.Index, frames)
+			if follow := w.views.current().followStack; follow != nil {
+				follow(r.Index, frames)
+			}
 			if shown {
 				w.side.call.ShowStack(frames, w.format.Digits)
 				w.trace("stack " + control.Thousands(int64(len(frames))))

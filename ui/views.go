@@ -3,9 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
-	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -19,7 +18,6 @@ import (
 	"logparser/ui/calltree"
 	"logparser/ui/control"
 	"logparser/ui/grid"
-	"logparser/ui/look"
 	"logparser/ui/marks"
 	"logparser/ui/modulespanel"
 	"logparser/ui/statistics"
@@ -27,32 +25,62 @@ import (
 	"logparser/ui/timeline"
 )
 
-// The views of a log, in the order of their tabs.
+// The names of the views, by which states of logs and actions know them.
 const (
-	viewTable = iota
-	viewTimeline
-	viewTree
-	viewStatistics
-	viewThreads
-	viewModules
-	viewMarks // last: not every log has it
-	viewCount
+	viewTable      = "table"
+	viewTimeline   = "timeline"
+	viewTree       = "tree"
+	viewStatistics = "statistics"
+	viewThreads    = "threads"
+	viewModules    = "modules"
+	viewMarks      = "marks"
 )
+
+// A view is one way to look at a log, a tab of the window. Its function fields may
+// be nil. [newViews] has the list of all views: another one is an entry there.
+type view struct {
+	name  string
+	title func() string // in the present language
+	key   fyne.KeyName  // shows the view, with Ctrl
+
+	content fyne.CanvasObject
+	focus   fyne.Focusable // what takes the keys
+	// offered reports whether a log has something to be seen in the view; nil:
+	// every log has.
+	offered func(s *control.State) bool
+
+	// compute asks the controller for what the view shows, and hands the outcome to
+	// views.computed. It is called when the view is looked at and something that it
+	// depends on has changed. fresh says that the filter is another one. A view
+	// without it shows what is there already.
+	compute func(where string, fresh bool)
+	// depends returns the part of the filter that compute depends on; nil: all.
+	depends func(where string) string
+	// clear empties the view, as another log is shown.
+	clear func()
+
+	// follow shows the table's current row, which was not chosen in this view,
+	// followStack the calls that it lies in.
+	follow      func(r *rows.Row)
+	followStack func(row int64, frames []app.Frame)
+
+	relabel func()
+	paint   func(p *grid.Palette, dark bool)
+
+	tab  *container.TabItem
+	note *widget.Label // says why nothing is shown
+
+	// some: something was computed, or is being computed: for the filter where, of
+	// rows and names of the generation, begun at that time.
+	some       bool
+	where      string
+	generation int
+	at         time.Time
+}
 
 // renewAfter is the least time between two computations of a view while the log
 // grows.
 const renewAfter = 2 * time.Second
-
-// A computed view knows what it shows.
-type computed struct {
-	// where and generation are what was computed last, or is being computed.
-	where      string
-	generation int
-	some       bool
-	at         time.Time
-	// note says why nothing is shown.
-	note *widget.Label
-}
 
 // views are the tabs with the views of a log. All but the table are computed
 // when they are looked at, for the selection that the table shows.
@@ -60,7 +88,7 @@ type views struct {
 	Content *container.AppTabs
 
 	w    *Window
-	tabs [viewCount]*container.TabItem
+	list []*view
 
 	timeline   *timeline.Timeline
 	hint       *widget.Label // below the timeline
@@ -75,7 +103,6 @@ type views struct {
 	total      int64            // of the log's rows
 	marked     int64            // how many marks it has
 	generation int              // of the rows and their names
-	state      [viewCount]computed
 	drawn      drawnMarks
 	waiting    bool // a renewal is to come
 	following  bool // the table follows what was chosen here
@@ -86,44 +113,26 @@ type views struct {
 	picking bool // the row is being looked for
 }
 
-// newViews makes the tabs around the table.
+// newViews makes the tabs.
 func newViews(w *Window) *views {
 	v := &views{w: w, picked: -1}
-	v.timeline = timeline.New(look.Fonts(), &timeline.Light, w.post)
-	v.hint = widget.NewLabel("")
-	v.hint.Importance = widget.LowImportance
-	v.hint.Truncation = fyne.TextTruncateEllipsis
-	v.limited = widget.NewLabel("")
-	v.limited.Importance = widget.LowImportance
-	v.limited.Truncation = fyne.TextTruncateEllipsis
-	v.limited.Hide()
-	v.tree = calltree.New(look.Fonts(), &grid.Light)
-	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
-	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
-	v.modules = modulespanel.New()
-	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
-	v.connectTimeline()
-	v.connectLists()
-
 	v.Content = container.NewAppTabs()
-	for i, content := range [viewCount]fyne.CanvasObject{
-		viewTable:      v.noted(viewTable, w.grid),
-		viewTimeline:   container.NewBorder(v.limited, v.hint, nil, nil, v.noted(viewTimeline, v.timeline)),
-		viewTree:       v.noted(viewTree, v.tree.Content),
-		viewStatistics: v.noted(viewStatistics, v.statistics.Content),
-		viewThreads:    v.noted(viewThreads, v.threads.Content),
-		viewModules:    v.modules.Content,
-		viewMarks:      v.noted(viewMarks, v.marks.Content),
+	for _, e := range []*view{
+		v.tableView(),
+		v.timelineView(),
+		v.treeView(),
+		v.statisticsView(),
+		v.threadsView(),
+		v.modulesView(),
+		v.marksView(),
 	} {
-		v.tabs[i] = container.NewTabItem("", content)
-		if i != viewMarks {
-			v.Content.Append(v.tabs[i])
-		}
+		v.add(e)
 	}
+	v.offer(&control.State{})
 	v.Content.OnSelected = func(*container.TabItem) {
 		v.renew()
 		v.choose()
-		if v.shown() == viewTree {
+		if v.current().followStack != nil {
 			w.showBeside()
 		}
 		w.focusView()
@@ -133,137 +142,96 @@ func newViews(w *Window) *views {
 	return v
 }
 
-// noted puts what is said of a view above it.
-func (v *views) noted(i int, content fyne.CanvasObject) fyne.CanvasObject {
-	n := widget.NewLabel("")
-	n.Alignment, n.Wrapping = fyne.TextAlignCenter, fyne.TextWrapWord
-	n.Hide()
-	v.state[i].note = n
-	return container.NewBorder(n, nil, nil, nil, content)
+// add adds a view to the list.
+func (v *views) add(e *view) {
+	e.note = widget.NewLabel("")
+	e.note.Alignment, e.note.Wrapping = fyne.TextAlignCenter, fyne.TextWrapWord
+	e.note.Hide()
+	e.tab = container.NewTabItem("", container.NewBorder(e.note, nil, nil, nil, e.content))
+	v.list = append(v.list, e)
+}
+
+func (v *views) tableView() *view {
+	return &view{name: viewTable, title: func() string { return lang.L("Table") }, key: fyne.Key1,
+		content: v.w.grid, focus: v.w.grid}
+}
+
+func (v *views) modulesView() *view {
+	v.modules = modulespanel.New()
+	v.modules.OnCopy = v.w.app.Clipboard().SetContent
+	return &view{name: viewModules, title: func() string { return lang.L("Modules") }, key: fyne.Key6,
+		content: v.modules.Content, relabel: v.modules.Relabel}
+}
+
+// view returns the view of a name, nil for none.
+func (v *views) view(name string) *view {
+	if i := slices.IndexFunc(v.list, func(e *view) bool { return e.name == name }); i >= 0 {
+		return v.list[i]
+	}
+	return nil
+}
+
+// current is the view that is looked at.
+func (v *views) current() *view {
+	tab := v.Content.Selected()
+	for _, e := range v.list {
+		if e.tab == tab {
+			return e
+		}
+	}
+	return v.list[0]
+}
+
+// shown is the name of the view that is looked at.
+func (v *views) shown() string { return v.current().name }
+
+// show brings a view to the front, if the log has it.
+func (v *views) show(name string) {
+	if e := v.view(name); e != nil && slices.Contains(v.Content.Items, e.tab) {
+		v.Content.Select(e.tab)
+	}
+}
+
+// actions show the views.
+func (v *views) actions() []*action {
+	var list []*action
+	for _, e := range v.list {
+		list = append(list, &action{name: "view-" + e.name, title: e.title(), keys: []stroke{ctrl(e.key)},
+			enabled: func() bool { return slices.Contains(v.Content.Items, e.tab) },
+			checked: func() bool { return v.current() == e },
+			do:      func() { v.show(e.name) }})
+	}
+	return list
+}
+
+// offer lets there be the views that a log has something for.
+func (v *views) offer(s *control.State) {
+	var tabs []*container.TabItem
+	for _, e := range v.list {
+		if e.offered == nil || e.offered(s) {
+			tabs = append(tabs, e.tab)
+		}
+	}
+	if slices.Equal(tabs, v.Content.Items) {
+		return
+	}
+	selected := v.Content.Selected()
+	if selected != nil && !slices.Contains(tabs, selected) {
+		v.show(viewTable)
+		selected = v.Content.Selected()
+	}
+	at := max(slices.Index(tabs, selected), 0)
+	v.Content.SetItems(tabs)
+	if v.Content.SelectedIndex() != at {
+		v.Content.SelectIndex(at)
+	}
 }
 
 // say says of a view why it shows nothing, or nothing new; "" takes that away.
-func (v *views) say(i int, text string) {
-	if n := v.state[i].note; n.Text != text || n.Visible() != (text != "") {
-		n.SetText(text)
-		show(n, text != "")
-	}
-}
-
-func (v *views) connectTimeline() {
-	w, t := v.w, v.timeline
-	t.OnSelected = func(row int64) {
-		v.following = true
-		w.goTo(row)
-		v.following = false
-		w.trace("chosen " + strconv.FormatInt(row, 10))
-	}
-	t.OnActivated = func(row int64) {
-		v.show(viewTable)
-		w.goTo(row)
-	}
-	t.OnRange = func(from, to int64) {
-		if v.runs() != nil {
-			w.ctl.LimitRows(from, to)
-			return
-		}
-		if term, err := spanTerm(filter.Time, from, to); err == nil {
-			w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
-		}
-	}
-	t.OnMenu = func(call timeline.Span, thread uint32, at fyne.Position) {
-		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: thread}
-		items := []*fyne.MenuItem{
-			item(lang.L("Show in the table"), func() { t.OnActivated(call.Row) }),
-			item(lang.L("Only inside this call"), func() { w.insideCall(call.Row) }),
-			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
-			fyne.NewMenuItemSeparator(),
-		}
-		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
-		w.popUp(append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...), at)
-	}
-	t.OnError = func(err error) { v.say(viewTimeline, control.Cause(err)) }
-	t.OnPicture = func(boxes int) {
-		if boxes > 0 {
-			v.say(viewTimeline, "")
-		}
-		w.trace("timeline " + strconv.Itoa(boxes))
-	}
-	t.OnKey = func(name fyne.KeyName) { w.key(name) }
-	t.OnRune = v.rune
-	v.connectMarks()
-}
-
-func (v *views) connectLists() {
-	w := v.w
-	copied := w.app.Clipboard().SetContent
-	open := func(f app.FunctionRef) {
-		w.ctl.FirstCall(f, func(row int64) {
-			v.show(viewTable)
-			w.goTo(row)
-		})
-	}
-	menu := func(f app.FunctionRef, at fyne.Position) {
-		items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { open(f) })}, v.functionItems(f)...)
-		w.popUp(items, at)
-	}
-	v.tree.OnOptions = func(app.TreeOptions) {
-		v.state[viewTree].some = false
-		v.renew()
-	}
-	v.tree.ThreadName = func(id uint32) string {
-		for _, t := range w.ctl.State().Threads {
-			if t.ID == id {
-				return t.Name
-			}
-		}
-		return ""
-	}
-	v.tree.OnOpen = func(f *app.FunctionRef) { open(*f) }
-	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { menu(*f, at) }
-	v.tree.OnCopy = copied
-	v.tree.OnChosen, v.statistics.OnChosen = v.pickNode, v.pickFunction
-	v.statistics.OnOpen = func(f *app.FunctionStat) { open(f.FunctionRef) }
-	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { menu(f.FunctionRef, at) }
-	v.statistics.OnCopy = copied
-	v.statistics.OnRange = v.limitDurations
-	v.statistics.OnSave = v.saveStatistics
-	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.FilterThread(t.ID) }
-	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
-		r := rows.Row{Thread: t.ID}
-		term, _ := filter.Of(filter.Thread, &r)
-		w.popUp([]*fyne.MenuItem{
-			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
-			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
-				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
-			})}, at)
-	}
-	v.threads.OnCopy = copied
-	v.modules.OnCopy = copied
-	v.marks.OnNarrow = func() {
-		v.state[viewMarks].some = false
-		v.renew()
-	}
-	goToMark := func(m *control.Mark) {
-		w.ctl.RowOfMark(m, func(row int64) {
-			v.show(viewTable)
-			w.goTo(row)
-		})
-	}
-	v.marks.OnOpen = goToMark
-	v.marks.OnMenu = func(m *control.Mark, at fyne.Position) {
-		r := rows.Row{Thread: m.Thread}
-		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
-		timelineItem.Disabled = v.runs() != nil
-		w.popUp([]*fyne.MenuItem{
-			item(lang.L("Show in the table"), func() { goToMark(m) }),
-			timelineItem,
-			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
-			item(lang.L("Copy the text"), func() { copied(m.Text) })}, at)
-	}
-	v.marks.OnCopy = copied
-	for _, g := range []*grid.Grid{v.tree.Grid, v.statistics.List.Grid, v.threads.List.Grid, v.marks.List.Grid} {
-		g.OnKey = func(name fyne.KeyName) { w.key(name) }
+func (e *view) say(text string) {
+	if e.note.Text != text || e.note.Visible() != (text != "") {
+		e.note.SetText(text)
+		show(e.note, text != "")
 	}
 }
 
@@ -292,91 +260,30 @@ func (v *views) functionItems(f app.FunctionRef) []*fyne.MenuItem {
 	return append(items, fyne.NewMenuItemSeparator(), item(lang.L("Copy the name"), func() { w.app.Clipboard().SetContent(f.Function) }))
 }
 
-// limitDurations shows only calls of a function that took so long.
-func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
-	took, err := spanTerm(filter.Duration, from, to)
-	if err != nil {
-		return
-	}
-	name := filter.Is(filter.Func, f.Function)
-	v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(name).Replace(took) })
-}
-
-func (v *views) saveStatistics(list []app.FunctionStat) {
-	w := v.w
-	name := strings.TrimSuffix(w.shown, ".dat") + "-statistics.csv"
-	w.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
-}
-
 // relabel says everything in the present language.
 func (v *views) relabel() {
-	for i, text := range viewTitles() {
-		v.tabs[i].Text = text
+	for _, e := range v.list {
+		e.tab.Text = e.title()
+		if e.relabel != nil {
+			e.relabel()
+		}
 	}
 	v.Content.Refresh()
-	v.shade()
-	v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, Ctrl and drag limits all views to a time."))
-	v.timeline.Refresh()
-	v.tree.Relabel()
-	v.statistics.Relabel()
-	v.threads.Relabel()
-	v.modules.Relabel()
-	v.marks.Relabel()
 }
 
 // paint gives the views the theme's colours.
 func (v *views) paint(p *grid.Palette, dark bool) {
-	lines := &timeline.Light
-	if dark {
-		lines = &timeline.Dark
+	for _, e := range v.list {
+		if e.paint != nil {
+			e.paint(p, dark)
+		}
 	}
-	v.timeline.SetPalette(lines)
-	v.tree.Grid.SetPalette(p)
-	v.statistics.SetPalette(p)
-	v.threads.List.Grid.SetPalette(p)
-	v.marks.List.Grid.SetPalette(p)
-}
-
-// viewTitles are the names of the views in the present language.
-func viewTitles() [viewCount]string {
-	return [viewCount]string{lang.L("Table"), lang.L("Timeline"), lang.L("Call tree"), lang.L("Statistics"), lang.L("Threads"), lang.L("Modules"), lang.L("Marks")}
-}
-
-// show brings a view to the front.
-func (v *views) show(i int) {
-	if i < len(v.Content.Items) {
-		v.Content.SelectIndex(i)
-	}
-}
-
-// shown is the view that is looked at.
-func (v *views) shown() int { return max(v.Content.SelectedIndex(), 0) }
-
-// actions show the views.
-func (v *views) actions() []*action {
-	keys := [viewCount]fyne.KeyName{fyne.Key1, fyne.Key2, fyne.Key3, fyne.Key4, fyne.Key5, fyne.Key6, fyne.Key7}
-	var list []*action
-	for i, title := range viewTitles() {
-		list = append(list, &action{name: "view-" + viewNames[i], title: title, keys: []stroke{ctrl(keys[i])},
-			enabled: func() bool { return i < len(v.Content.Items) },
-			checked: func() bool { return v.shown() == i },
-			do:      func() { v.show(i) }})
-	}
-	return list
 }
 
 // update brings the views up to date with what has changed of the state.
 func (v *views) update(what control.Change, s *control.State) {
 	if what&control.ChangeSource != 0 {
-		if lines := v.w.ctl.Timeline(); lines != v.lines {
-			v.lines = lines
-			v.forget()
-			if lines == nil {
-				v.timeline.SetSource(nil)
-			} else {
-				v.timeline.SetSource(timeSource{lines, s.Rows})
-			}
-		}
+		v.updateTimeline(s)
 	}
 	if what&(control.ChangeSource|control.ChangeModules) != 0 {
 		v.modules.Show(s.Modules)
@@ -391,7 +298,7 @@ func (v *views) update(what control.Change, s *control.State) {
 		v.generation++
 		v.total, v.marked = total, marks
 	}
-	v.offerMarks(s.Opened && s.Facts.Marked)
+	v.offer(s)
 	if what&(control.ChangeSource|control.ChangeContent|control.ChangeGrown|control.ChangeFilter) != 0 {
 		v.shade()
 		v.renew()
@@ -408,136 +315,47 @@ func (v *views) sayWhyEmpty(s *control.State) {
 	if s.View != nil && s.View.Done() && s.View.Len() == 0 {
 		text = lang.L("No row fits the filter. Ctrl+Shift+L takes it away.")
 	}
-	v.say(viewTable, text)
-}
-
-// offerMarks lets there be a view of marks, or not.
-func (v *views) offerMarks(on bool) {
-	if on == (len(v.Content.Items) == viewCount) {
-		return
-	}
-	if on {
-		v.Content.Append(v.tabs[viewMarks])
-	} else {
-		if v.shown() == viewMarks {
-			v.show(viewTable)
-		}
-		v.Content.Remove(v.tabs[viewMarks])
-	}
-	v.w.showMenus()
+	v.view(viewTable).say(text)
 }
 
 // forget empties the views, as another log is shown.
 func (v *views) forget() {
-	for i := range v.state {
-		v.state[i].some = false
-	}
-	v.statistics.Show(nil, 3)
-	v.tree.Show(&app.Tree{}, 3)
-	v.threads.Show(nil, 3)
-	v.marks.Show(nil, false, 3)
-	v.drawn = drawnMarks{}
-}
-
-// shade lets the time that the views are limited to stand out in the timeline.
-func (v *views) shade() {
-	from, to, limited := int64(0), int64(0), false
-	e, err := filter.Parse(v.w.ctl.Wanted().Where)
-	if err == nil && v.runs() == nil {
-		for _, p := range e.Parts() {
-			if t := p.Term; p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number {
-				from, to, limited = t.Range.Low, t.Range.High, true
-			}
+	for _, e := range v.list {
+		e.some = false
+		if e.clear != nil {
+			e.clear()
 		}
 	}
-	var notes []string
-	if err == nil && !e.IsAll() {
-		notes = append(notes, lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
-	}
-	if v.drawn.more {
-		notes = append(notes, lang.L("Only the first {{.N}} marks are drawn.", data{"N": control.Thousands(control.MaxMarks)}))
-	}
-	v.limited.SetText(strings.Join(notes, "   "))
-	show(v.limited, len(notes) > 0)
-	v.timeline.SetRange(from, to, limited)
-}
-
-// runs are where several runs lie on the timeline, nil if there is one.
-func (v *views) runs() []app.TimelineRun {
-	if v.lines == nil {
-		return nil
-	}
-	runs, err := v.lines.Runs()
-	if err != nil || len(runs) < 2 {
-		return nil
-	}
-	return runs
+	v.drawn = drawnMarks{}
 }
 
 // renew computes the view that is looked at, unless that is done.
 func (v *views) renew() {
 	v.renewMarks()
-	s, i := v.w.ctl.State(), v.shown()
-	c := &v.state[i]
-	where := v.w.ctl.Wanted().Where
-	if i == viewMarks {
-		where = control.AboutMarks(where).String()
-	}
-	if !s.Opened || i == viewTable || i == viewModules || c.some && c.where == where && c.generation == v.generation {
+	s, e := v.w.ctl.State(), v.current()
+	if !s.Opened || e.compute == nil {
 		return
 	}
-	if since := time.Since(c.at); s.Follow.On && c.some && c.where == where && since < renewAfter {
+	where := v.w.ctl.Wanted().Where
+	if e.depends != nil {
+		where = e.depends(where)
+	}
+	if e.some && e.where == where && e.generation == v.generation {
+		return
+	}
+	if since := time.Since(e.at); s.Follow.On && e.some && e.where == where && since < renewAfter {
 		v.renewLater(renewAfter - since)
 		return
 	}
-	fresh := where != c.where || !c.some
-	c.some, c.where, c.generation, c.at = true, where, v.generation, time.Now()
-	digits := s.Rows.TimeDigits()
-	switch i {
-	case viewTimeline:
-		v.timeline.Reload()
-		v.w.ctl.Measure(func(err error) {
-			if v.computed(viewTimeline, err) {
-				v.timeline.Reload()
-				v.w.trace("limited " + where)
-			}
-		})
-		v.choose()
-	case viewTree:
-		v.w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
-			if v.computed(viewTree, err) {
-				v.tree.Show(tree, digits)
-				if fresh {
-					v.tree.OpenPaths()
-				}
-				v.w.showBeside() // which asks for the way to the current row
-				v.w.trace("tree " + strconv.Itoa(len(tree.Roots)))
-			}
-		})
-	case viewStatistics:
-		v.w.ctl.Statistics(func(list []app.FunctionStat, err error) {
-			if v.computed(viewStatistics, err) {
-				v.statistics.Show(list, digits)
-				v.choose()
-				v.w.trace("statistics " + strconv.Itoa(len(list)))
-			}
-		})
-	case viewThreads:
-		v.w.ctl.Threads(func(list []control.ThreadSum, err error) {
-			if v.computed(viewThreads, err) {
-				v.threads.Show(list, digits)
-				v.w.trace("threads " + strconv.Itoa(len(list)))
-			}
-		})
-	case viewMarks:
-		v.w.ctl.Marks(v.marks.Text(), func(list control.MarkList, err error) {
-			if v.computed(viewMarks, err) {
-				v.marks.Show(list.Marks, list.More, digits)
-				v.marks.ShowLimit(where)
-				v.w.trace("marks " + strconv.Itoa(len(list.Marks)))
-			}
-		})
-	}
+	fresh := where != e.where || !e.some
+	e.some, e.where, e.generation, e.at = true, where, v.generation, time.Now()
+	e.compute(where, fresh)
+}
+
+// again computes a view anew, as something that it was asked for has changed.
+func (v *views) again(name string) {
+	v.view(name).some = false
+	v.renew()
 }
 
 // renewLater computes what is looked at after a while.
@@ -554,130 +372,41 @@ func (v *views) renewLater(d time.Duration) {
 
 // computed takes note of how a computation ended, and reports whether there is
 // something to show.
-func (v *views) computed(i int, err error) bool {
+func (v *views) computed(name string, err error) bool {
+	e := v.view(name)
 	switch {
 	case err == nil:
-		v.say(i, "")
+		e.say("")
 	case errors.Is(err, context.Canceled):
-		v.state[i].some = false
-		v.say(i, lang.L("Stopped. Choose the tab again to start anew."))
+		e.some = false
+		e.say(lang.L("Stopped. Choose the tab again to start anew."))
 	case !v.w.ctl.State().Loaded:
 		// It is tried again when the log has been read.
-		v.say(i, lang.L("The log is still being read."))
+		e.say(lang.L("The log is still being read."))
 	default:
-		v.say(i, control.Cause(err))
+		e.say(control.Cause(err))
 	}
 	return err == nil
+}
+
+// digits is how many digits of a second the log's times are worth.
+func (v *views) digits() int {
+	if src := v.w.ctl.State().Rows; src != nil {
+		return src.TimeDigits()
+	}
+	return 3
 }
 
 // rune is for characters that a view has no use for.
 func (v *views) rune(r rune) {
 	if r == '/' {
-		v.w.focusFind()
+		v.w.act("find")
 	}
 }
 
 // focusView lets the view that is looked at have the keys.
 func (w *Window) focusView() {
-	var o fyne.Focusable
-	switch w.views.shown() {
-	case viewTable:
-		o = w.grid
-	case viewTimeline:
-		o = w.views.timeline
-	case viewTree:
-		o = w.views.tree.Grid
-	case viewStatistics:
-		o = w.views.statistics.List.Grid
-	case viewThreads:
-		o = w.views.threads.List.Grid
-	case viewMarks:
-		o = w.views.marks.List.Grid
-	default:
-		return
+	if o := w.views.current().focus; o != nil {
+		w.win.Canvas().Focus(o)
 	}
-	w.win.Canvas().Focus(o)
-}
-
-// finder makes what tells the names that a query finds; nil for none.
-func finder(q control.Query) func(function string) bool {
-	switch {
-	case q.Text == "":
-		return nil
-	case q.Regexp:
-		pattern := q.Text
-		if !q.Case {
-			pattern = "(?i)" + pattern
-		}
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil
-		}
-		return re.MatchString
-	case q.Case:
-		return func(name string) bool { return strings.Contains(name, q.Text) }
-	}
-	return rows.NewMatcher(q.Text).MatchesText
-}
-
-// A timeSource hands a session's timeline to the widget.
-type timeSource struct {
-	lines control.Timeline
-	rows  rows.Source
-}
-
-// Lanes implements [timeline.Source].
-func (s timeSource) Lanes() []timeline.Lane {
-	list := s.lines.Lanes()
-	lanes := make([]timeline.Lane, len(list))
-	for i, l := range list {
-		lanes[i] = timeline.Lane{Thread: uint32(rows.TrackOf(l.Thread, l.Stack)), Name: l.Name, Depth: l.Depth, Rows: l.Rows, Stack: l.Stack, Home: l.Thread}
-	}
-	return lanes
-}
-
-// Bounds implements [timeline.Source].
-func (s timeSource) Bounds() (first, last int64) { return s.lines.Range() }
-
-// Runs implements [timeline.Source].
-func (s timeSource) Runs() []timeline.Run {
-	runs, err := s.lines.Runs()
-	if err != nil {
-		return nil
-	}
-	list := make([]timeline.Run, len(runs))
-	for i := range runs {
-		r := &runs[i]
-		name := lang.L("Run {{.Run}}", data{"Run": strconv.Itoa(r.Number)})
-		if r.HasWall {
-			name += " \u00b7 " + r.Begin.Format(time.DateTime)
-		}
-		list[i] = timeline.Run{From: r.From, To: r.To, Zero: r.Zero, Name: name, Seam: r.Seam}
-	}
-	return list
-}
-
-// TimeDigits implements [timeline.Source].
-func (s timeSource) TimeDigits() int { return s.rows.TimeDigits() }
-
-// Spans implements [timeline.Source].
-func (s timeSource) Spans(lane int, from, to int64, pixels int) ([]timeline.Span, bool, error) {
-	list, finer, err := s.lines.Spans(nil, lane, from, to, pixels)
-	if err != nil {
-		return nil, false, err
-	}
-	spans := make([]timeline.Span, len(list))
-	for i := range list {
-		l := &list[i]
-		spans[i] = timeline.Span{From: l.From, To: l.To, Depth: l.Depth, Deepest: l.Deepest, Count: l.Calls, Function: l.Function, Module: l.Module, Row: l.Row,
-			Open: l.Open || l.NoLeave}
-		if l.About && l.Calls == 1 {
-			spans[i].Count = 0 // it need not be one
-		}
-		if l.Limited {
-			spans[i].Hidden, spans[i].Shown = l.Shown <= 0, l.Shown
-			spans[i].Some = l.Shown > 0 && (l.About || l.Shown < l.Calls)
-		}
-	}
-	return spans, finer, nil
 }

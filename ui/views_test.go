@@ -9,6 +9,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/rows"
@@ -20,12 +21,12 @@ import (
 )
 
 // look shows a view and waits for a line of the trace.
-func (r *rig) look(i int, line string) {
+func (r *rig) look(name, line string) {
 	r.t.Helper()
 	r.trace.mu.Lock()
 	r.trace.b.Reset()
 	r.trace.mu.Unlock()
-	r.views.show(i)
+	r.views.show(name)
 	r.waitTrace(line)
 }
 
@@ -35,7 +36,7 @@ func TestViewsAreComputedWhenLookedAt(t *testing.T) {
 	if strings.Contains(r.trace.String(), "statistics") {
 		t.Error("statistics are computed before anybody looks")
 	}
-	for i, line := range []string{viewTimeline: "timeline ", viewTree: "tree 1", viewStatistics: "statistics 7", viewThreads: "threads 2"} {
+	for i, line := range map[string]string{viewTimeline: "timeline ", viewTree: "tree 1", viewStatistics: "statistics 7", viewThreads: "threads 2"} {
 		if line != "" {
 			r.look(i, line)
 		}
@@ -73,7 +74,7 @@ func TestViewsSayWhatFailed(t *testing.T) {
 	r := newRig(t, engine)
 	r.open()
 	r.views.show(viewStatistics)
-	note := r.views.state[viewStatistics].note
+	note := r.views.view(viewStatistics).note
 	r.wait("the error", note.Visible)
 	if note.Text != fake.ErrBroken.Error() {
 		t.Errorf("said %q", note.Text)
@@ -93,11 +94,11 @@ func TestStoppedViewStartsAnew(t *testing.T) {
 	r.views.show(viewTree)
 	r.wait("progress", func() bool { return r.ctl.State().Work.Slow })
 	r.ctl.Cancel()
-	r.wait("the note", r.views.state[viewTree].note.Visible)
+	r.wait("the note", r.views.view(viewTree).note.Visible)
 	close(engine.Analysing)
 	r.views.show(viewTable)
 	r.look(viewTree, "tree 1")
-	if r.views.state[viewTree].note.Visible() {
+	if r.views.view(viewTree).note.Visible() {
 		t.Error("the note stays")
 	}
 }
@@ -123,7 +124,7 @@ func TestTimelineAndTableLeadToEachOther(t *testing.T) {
 	}
 	r.views.timeline.OnActivated(32)
 	if r.views.shown() != viewTable || r.grid.Current() != 32 || r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
-		t.Errorf("view %d, row %d", r.views.shown(), r.grid.Current())
+		t.Errorf("view %s, row %d", r.views.shown(), r.grid.Current())
 	}
 }
 
@@ -310,12 +311,82 @@ func TestTimelineOfRuns(t *testing.T) {
 	r.wait("other rows", func() bool { return r.ctl.Wanted().Where == "time:1ms..2ms row:7..9" })
 }
 
+// A view is one entry of the list: that gives it a tab, an action with its key, a
+// place in the palette and in the state of a log; it is computed when it is looked
+// at and its part of the filter changes, and follows the table's row.
+func TestViewIsOneEntry(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	computed, followed, cleared, offered := "", int64(-1), 0, false
+	r.views.add(&view{
+		name: "new", title: func() string { return "New view" }, key: fyne.Key9, content: widget.NewLabel("new"),
+		offered: func(*control.State) bool { return offered },
+		depends: func(where string) string { return strings.TrimPrefix(where, "thread:") },
+		compute: func(where string, fresh bool) {
+			computed += fmt.Sprintf("%s %t;", where, fresh)
+			r.views.computed("new", nil)
+		},
+		follow: func(row *rows.Row) { followed = row.Index },
+		clear:  func() { cleared++ },
+	})
+	r.relabel()
+	r.open()
+	cleared = 0
+	if r.views.show("new"); r.views.shown() != viewTable || !r.itemOf("view-new").Disabled {
+		t.Error("the view is there without being offered")
+	}
+	offered = true
+	r.views.update(0, r.ctl.State())
+	r.act("palette")
+	r.palette.entry.SetText("new view")
+	if len(r.palette.found) != 1 || r.palette.found[0].keysText() != "Ctrl+9" {
+		t.Fatalf("the palette has %s", r.titles())
+	}
+	r.typeKey(fyne.KeyReturn)
+	if r.views.shown() != "new" || computed != " true;" || r.state().Tab != "new" {
+		t.Fatalf("shown %s, computed %q, kept as %q", r.views.shown(), computed, r.state().Tab)
+	}
+	r.grid.SetCurrent(15)
+	if followed != 15 {
+		t.Errorf("it follows to row %d", followed)
+	}
+	r.ctl.SetWhere("thread:1000")
+	r.wait("the filter", func() bool { return strings.Contains(computed, "1000 true;") })
+	r.views.again("new")
+	if !strings.HasSuffix(computed, "1000 true;1000 true;") {
+		t.Errorf("computed %q", computed)
+	}
+	offered = false
+	r.ctl.Close()
+	if r.views.shown() != viewTable || cleared == 0 {
+		t.Errorf("without a log %s is shown; cleared %d times", r.views.shown(), cleared)
+	}
+}
+
+// The threads show the one of the table's row.
+func TestThreadsFollowTheTable(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 1400})
+	r.open()
+	r.grid.SetCurrent(15)
+	r.look(viewThreads, "threads 2")
+	chosen := func() uint32 {
+		if t := r.views.threads.List.Chosen(); t != nil {
+			return t.ID
+		}
+		return 0
+	}
+	r.wait("the thread", func() bool { return chosen() == 1001 })
+	r.goTo(16)
+	if chosen() != 1000 {
+		t.Errorf("row 16 leads to thread %d", chosen())
+	}
+}
+
 // Marks are a view of logs that can have them. They lead to rows.
 func TestMarksView(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400}
 	r := newRig(t, engine)
 	r.open()
-	if n := len(r.views.Content.Items); n != viewMarks {
+	if n := len(r.views.Content.Items); n != len(r.views.list)-1 {
 		t.Fatalf("%d views of a log that cannot have marks", n)
 	}
 	r.views.show(viewMarks) // there is none
@@ -329,7 +400,7 @@ func TestMarksView(t *testing.T) {
 	}
 	engine.Growing = make(chan app.Update)
 	r.open()
-	r.wait("the tab", func() bool { return len(r.views.Content.Items) == viewCount })
+	r.wait("the tab", func() bool { return len(r.views.Content.Items) == len(r.views.list) })
 	r.look(viewMarks, "marks 3")
 	list := r.views.marks.List
 	r.wait("the list", func() bool { return list.Len() == 3 })
@@ -365,7 +436,7 @@ func TestMarksView(t *testing.T) {
 	// Without a log the view goes, and the table is shown.
 	r.ctl.Close()
 	r.wait("the table", func() bool {
-		return len(r.views.Content.Items) == viewMarks && r.views.shown() == viewTable && list.Len() == 0
+		return len(r.views.Content.Items) == len(r.views.list)-1 && r.views.shown() == viewTable && list.Len() == 0
 	})
 }
 

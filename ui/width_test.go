@@ -23,15 +23,15 @@ func TestLongTextsLeaveThePanelItsRoom(t *testing.T) {
 		r.setLanguage(code)
 		r.setTheme("light")
 		r.relabel()
-		for i := range viewModules {
-			r.views.show(i)
+		for _, v := range r.views.list {
+			r.views.show(v.name)
 			r.wait("the view", func() bool { return r.ctl.State().Work.Title == "" })
 			r.views.tree.Show(tree, 9)
 			r.views.statistics.Show([]app.FunctionStat{{FunctionRef: app.FunctionRef{Function: long, Module: long}, Calls: 1_094_331_222_111}}, 9)
-			r.wait("the list", func() bool { return r.views.statistics.List.Len() == 1 || i != viewStatistics })
+			r.wait("the list", func() bool { return r.views.statistics.List.Len() == 1 || v.name != viewStatistics })
 			r.win.Canvas().Capture()
 			if got := r.side.Content.Size().Width; got < 0.2*1024 {
-				t.Errorf("%s: beside view %d the panel has a width of %.0f; views want %.0f", code, i, got, r.views.tabs[i].Content.MinSize().Width)
+				t.Errorf("%s: beside view %s the panel has a width of %.0f; views want %.0f", code, v.name, got, v.tab.Content.MinSize().Width)
 			}
 		}
 	}

@@ -28,6 +28,8 @@ type View struct {
 
 	digits int
 	most   int64 // the greatest Busy
+	// wanted is the thread to be chosen once it is listed, nil for none.
+	wanted *uint32
 }
 
 // New makes an empty view. post must run functions one after the other on the
@@ -36,6 +38,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v := &View{digits: 3}
 	v.List = listing.New(v.columns(), 0, func(a, b *control.ThreadSum) bool { return a.ID == b.ID }, fonts, palette, post)
 	v.List.OnArranged = func() {
+		v.place()
 		if v.List.Chosen() == nil && v.List.Len() > 0 {
 			v.List.Grid.SetCurrent(0)
 		}
@@ -81,6 +84,27 @@ func (v *View) Show(list []control.ThreadSum, digits int) {
 		v.most = max(v.most, list[i].Busy)
 	}
 	v.List.Show(list)
+}
+
+// Choose makes a thread the list's current one, as soon as it is listed.
+func (v *View) Choose(id uint32) {
+	v.wanted = &id
+	v.place()
+}
+
+// place chooses the thread that is wanted, if it is listed.
+func (v *View) place() {
+	if v.wanted == nil {
+		return
+	}
+	for i := range int64(v.List.Len()) {
+		if v.List.At(i).ID == *v.wanted {
+			v.wanted = nil
+			v.List.Grid.SetCurrent(i)
+			v.List.Grid.Centre(i)
+			return
+		}
+	}
 }
 
 func (v *View) columns() []listing.Column[control.ThreadSum] {

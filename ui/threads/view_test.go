@@ -52,3 +52,25 @@ func TestThreads(t *testing.T) {
 		t.Errorf("opened %q", opened)
 	}
 }
+
+// The thread that is wanted is chosen as soon as it is listed, wherever the order
+// puts it.
+func TestChoose(t *testing.T) {
+	test.NewTempApp(t)
+	queue := make(chan func(), 10)
+	v := New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light, func(f func()) { queue <- f })
+	v.Choose(7)
+	v.Show([]control.ThreadSum{{Thread: app.Thread{ID: 9}}, {Thread: app.Thread{ID: 7}}, {Thread: app.Thread{ID: 3}}}, 3)
+	(<-queue)()
+	if got := v.List.Chosen(); got == nil || got.ID != 7 {
+		t.Errorf("chosen %+v, which is not what was wanted before there was a list", got)
+	}
+	v.Choose(9)
+	if got := v.List.Chosen(); got.ID != 9 {
+		t.Errorf("chosen %d", got.ID)
+	}
+	v.Choose(5) // there is none
+	if got := v.List.Chosen(); got.ID != 9 {
+		t.Errorf("chosen %d", got.ID)
+	}
+}

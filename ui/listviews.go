@@ -1,0 +1,212 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"logparser/app"
+	"logparser/rows"
+	"logparser/rows/filter"
+	"logparser/ui/calltree"
+	"logparser/ui/control"
+	"logparser/ui/grid"
+	"logparser/ui/look"
+	"logparser/ui/marks"
+	"logparser/ui/statistics"
+	"logparser/ui/threads"
+)
+
+// keyed hands the window's keys on from a list.
+func (v *views) keyed(g *grid.Grid) *grid.Grid {
+	g.OnKey = func(name fyne.KeyName) { v.w.key(name) }
+	return g
+}
+
+// openFunction shows the first call of a function in the table.
+func (v *views) openFunction(f app.FunctionRef) {
+	v.w.ctl.FirstCall(f, func(row int64) {
+		v.show(viewTable)
+		v.w.goTo(row)
+	})
+}
+
+// functionMenu is the menu of a function in a list.
+func (v *views) functionMenu(f app.FunctionRef, at fyne.Position) {
+	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) })}, v.functionItems(f)...)
+	v.w.popUp(items, at)
+}
+
+// treeView shows who calls whom, and how long that takes.
+func (v *views) treeView() *view {
+	w := v.w
+	v.tree = calltree.New(look.Fonts(), &grid.Light)
+	v.tree.OnOptions = func(app.TreeOptions) { v.again(viewTree) }
+	v.tree.ThreadName = func(id uint32) string {
+		for _, t := range w.ctl.State().Threads {
+			if t.ID == id {
+				return t.Name
+			}
+		}
+		return ""
+	}
+	v.tree.OnOpen = func(f *app.FunctionRef) { v.openFunction(*f) }
+	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
+	v.tree.OnCopy = w.app.Clipboard().SetContent
+	v.tree.OnChosen = v.pickNode
+	return &view{
+		name: viewTree, title: func() string { return lang.L("Call tree") }, key: fyne.Key3,
+		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
+		compute: func(_ string, fresh bool) {
+			digits := v.digits()
+			w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
+				if v.computed(viewTree, err) {
+					v.tree.Show(tree, digits)
+					if fresh {
+						v.tree.OpenPaths()
+					}
+					w.showBeside() // which asks for the way to the current row
+					w.trace("tree " + strconv.Itoa(len(tree.Roots)))
+				}
+			})
+		},
+		clear: func() { v.tree.Show(&app.Tree{}, 3) },
+		// The tree shows the way to the row, unless that was chosen in the tree.
+		followStack: func(row int64, frames []app.Frame) {
+			if row != v.picked && !v.picking {
+				v.tree.Choose(frames)
+				w.trace("path " + control.Thousands(int64(len(frames))))
+			}
+		},
+		relabel: v.tree.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.tree.Grid.SetPalette(p) },
+	}
+}
+
+// statisticsView sums up the calls of each function.
+func (v *views) statisticsView() *view {
+	w := v.w
+	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
+	v.statistics.OnChosen = v.pickFunction
+	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
+	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
+	v.statistics.OnCopy = w.app.Clipboard().SetContent
+	v.statistics.OnRange = v.limitDurations
+	v.statistics.OnSave = v.saveStatistics
+	return &view{
+		name: viewStatistics, title: func() string { return lang.L("Statistics") }, key: fyne.Key4,
+		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
+		compute: func(string, bool) {
+			digits := v.digits()
+			w.ctl.Statistics(func(list []app.FunctionStat, err error) {
+				if v.computed(viewStatistics, err) {
+					v.statistics.Show(list, digits)
+					v.choose()
+					w.trace("statistics " + strconv.Itoa(len(list)))
+				}
+			})
+		},
+		clear:   func() { v.statistics.Show(nil, 3) },
+		follow:  func(r *rows.Row) { v.statistics.Choose(r.Function, r.Module) },
+		relabel: v.statistics.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.statistics.SetPalette(p) },
+	}
+}
+
+// limitDurations shows only calls of a function that took so long.
+func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
+	took, err := spanTerm(filter.Duration, from, to)
+	if err != nil {
+		return
+	}
+	name := filter.Is(filter.Func, f.Function)
+	v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(name).Replace(took) })
+}
+
+func (v *views) saveStatistics(list []app.FunctionStat) {
+	w := v.w
+	name := strings.TrimSuffix(w.shown, ".dat") + "-statistics.csv"
+	w.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
+}
+
+// threadsView sums up each thread.
+func (v *views) threadsView() *view {
+	w := v.w
+	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
+	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.FilterThread(t.ID) }
+	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
+		r := rows.Row{Thread: t.ID}
+		term, _ := filter.Of(filter.Thread, &r)
+		w.popUp([]*fyne.MenuItem{
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
+				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
+			})}, at)
+	}
+	v.threads.OnCopy = w.app.Clipboard().SetContent
+	return &view{
+		name: viewThreads, title: func() string { return lang.L("Threads") }, key: fyne.Key5,
+		content: v.threads.Content, focus: v.keyed(v.threads.List.Grid),
+		compute: func(string, bool) {
+			digits := v.digits()
+			w.ctl.Threads(func(list []control.ThreadSum, err error) {
+				if v.computed(viewThreads, err) {
+					v.threads.Show(list, digits)
+					v.choose()
+					w.trace("threads " + strconv.Itoa(len(list)))
+				}
+			})
+		},
+		clear:   func() { v.threads.Show(nil, 3) },
+		follow:  func(r *rows.Row) { v.threads.Choose(r.Thread) },
+		relabel: v.threads.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.threads.List.Grid.SetPalette(p) },
+	}
+}
+
+// marksView lists what the program wrote into the log itself.
+func (v *views) marksView() *view {
+	w := v.w
+	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
+	v.marks.OnNarrow = func() { v.again(viewMarks) }
+	goToMark := func(m *control.Mark) {
+		w.ctl.RowOfMark(m, func(row int64) {
+			v.show(viewTable)
+			w.goTo(row)
+		})
+	}
+	copied := w.app.Clipboard().SetContent
+	v.marks.OnOpen = goToMark
+	v.marks.OnMenu = func(m *control.Mark, at fyne.Position) {
+		r := rows.Row{Thread: m.Thread}
+		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
+		timelineItem.Disabled = v.runs() != nil
+		w.popUp([]*fyne.MenuItem{
+			item(lang.L("Show in the table"), func() { goToMark(m) }),
+			timelineItem,
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+			item(lang.L("Copy the text"), func() { copied(m.Text) })}, at)
+	}
+	v.marks.OnCopy = copied
+	return &view{
+		name: viewMarks, title: func() string { return lang.L("Marks") }, key: fyne.Key7,
+		content: v.marks.Content, focus: v.keyed(v.marks.List.Grid),
+		offered: func(s *control.State) bool { return s.Opened && s.Facts.Marked },
+		depends: func(where string) string { return control.AboutMarks(where).String() },
+		compute: func(where string, _ bool) {
+			digits := v.digits()
+			w.ctl.Marks(v.marks.Text(), func(list control.MarkList, err error) {
+				if v.computed(viewMarks, err) {
+					v.marks.Show(list.Marks, list.More, digits)
+					v.marks.ShowLimit(where)
+					w.trace("marks " + strconv.Itoa(len(list.Marks)))
+				}
+			})
+		},
+		clear:   func() { v.marks.Show(nil, false, 3) },
+		relabel: v.marks.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.marks.List.Grid.SetPalette(p) },
+	}
+}
