@@ -40,6 +40,16 @@ type actionMenu struct {
 	actions []*action
 }
 
+// actions are all that the user can ask for.
+type actions struct {
+	w      *Window
+	menus  []actionMenu
+	byName map[string]*action
+	shown  string // what the menu bar shows of them; see states
+	// palette is the one opened last.
+	palette *palette
+}
+
 // can reports whether an action can do something now.
 func (a *action) can() bool {
 	if a.choices != nil {
@@ -59,26 +69,26 @@ func (a *action) keysText() string {
 
 // perform does what an action is for, unless that cannot be done now or
 // something that is open is to be answered first.
-func (w *Window) perform(a *action) {
-	if a.do != nil && a.can() && (a.overDialogs || !w.modal()) {
+func (as *actions) perform(a *action) {
+	if a.do != nil && a.can() && (a.overDialogs || !as.w.dialogs.modal()) {
 		a.do()
 	}
 }
 
 // act performs the action of a name.
-func (w *Window) act(name string) { w.perform(w.actions[name]) }
+func (as *actions) act(name string) { as.perform(as.byName[name]) }
 
 // actor returns a function that performs the action of a name.
-func (w *Window) actor(name string) func() { return func() { w.act(name) } }
+func (as *actions) actor(name string) func() { return func() { as.act(name) } }
 
-// makeActions makes the list of actions in the present language.
-func (w *Window) makeActions() {
-	w.menus = w.actionMenus()
-	w.actions = make(map[string]*action)
-	for _, m := range w.menus {
+// make makes the list of actions in the present language.
+func (as *actions) make() {
+	as.menus = as.actionMenus()
+	as.byName = make(map[string]*action)
+	for _, m := range as.menus {
 		for _, a := range m.actions {
 			if a != nil {
-				w.actions[a.name] = a
+				as.byName[a.name] = a
 			}
 		}
 	}
@@ -165,36 +175,36 @@ func modifiers() fyne.KeyModifier {
 // key handles the keys that no menu can have, wherever the focus is, and reports
 // whether there was one: Escape, and those of actions without a modifier but
 // Shift.
-func (w *Window) key(name fyne.KeyName) bool {
+func (as *actions) key(name fyne.KeyName) bool {
 	if name == fyne.KeyEscape {
-		if w.dialog == nil {
-			return !w.modal() && w.ctl.CancelOpening()
+		if as.w.dialogs.top == nil {
+			return !as.w.dialogs.modal() && as.w.ctl.CancelOpening()
 		}
-		w.dialog.Dismiss()
+		as.w.dialogs.top.Dismiss()
 		return true
 	}
-	if w.modal() {
+	if as.w.dialogs.modal() {
 		return false
 	}
 	typed := stroke{key: name, modifier: modifiers() & fyne.KeyModifierShift}
-	a := w.actionOf(typed)
+	a := as.byStroke(typed)
 	if a == nil || !typed.byWindow() {
 		return false
 	}
-	w.perform(a)
+	as.perform(a)
 	return true
 }
 
 // tableChar handles a character that was typed in the table.
-func (w *Window) tableChar(r rune) {
-	if a := w.actionOf(char(r)); a != nil {
-		w.perform(a)
+func (as *actions) tableChar(r rune) {
+	if a := as.byStroke(char(r)); a != nil {
+		as.perform(a)
 	}
 }
 
-// actionOf returns the action that a stroke starts, nil for none.
-func (w *Window) actionOf(s stroke) *action {
-	for _, m := range w.menus {
+// byStroke returns the action that a stroke starts, nil for none.
+func (as *actions) byStroke(s stroke) *action {
+	for _, m := range as.menus {
 		for _, a := range m.actions {
 			if a == nil {
 				continue
@@ -209,9 +219,9 @@ func (w *Window) actionOf(s stroke) *action {
 	return nil
 }
 
-// actionStates tells apart what the menus show of the actions: which can be done,
+// states tells apart what the menus show of the actions: which can be done,
 // which are on, and what there is to choose from.
-func (w *Window) actionStates() string {
+func (as *actions) states() string {
 	var b strings.Builder
 	var add func(list []*action)
 	add = func(list []*action) {
@@ -231,16 +241,16 @@ func (w *Window) actionStates() string {
 			}
 		}
 	}
-	for _, m := range w.menus {
+	for _, m := range as.menus {
 		add(m.actions)
 	}
 	return b.String()
 }
 
-// showMenus makes the menu bar anew if it would show something else.
-func (w *Window) showMenus() {
-	if states := w.actionStates(); states != w.menuStates {
-		w.menuStates = states
-		w.win.SetMainMenu(w.mainMenu())
+// show makes the menu bar anew if it would show something else.
+func (as *actions) show() {
+	if states := as.states(); states != as.shown {
+		as.shown = states
+		as.w.win.SetMainMenu(as.mainMenu())
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // eachAction calls f with all actions of the list, but not with choices.
 func (w *Window) eachAction(f func(menu string, a *action)) {
-	for _, m := range w.menus {
+	for _, m := range w.actions.menus {
 		for _, a := range m.actions {
 			if a != nil {
 				f(m.title, a)
@@ -67,20 +67,20 @@ func TestKeysStartTheirActions(t *testing.T) {
 			a.enabled, a.do = nil, func() { done = a.name }
 		}
 	})
-	r.win.SetMainMenu(r.mainMenu())
+	r.win.SetMainMenu(r.actions.mainMenu())
 	items := allItems(r.win.MainMenu().Items)
 	r.eachAction(func(_ string, a *action) {
 		for _, k := range a.keys {
 			done = ""
 			switch {
 			case k.char != 0:
-				r.grid.TypedRune(k.char)
+				r.table.grid.TypedRune(k.char)
 			case k.inTable: // the table has it itself
 				continue
 			case k.byWindow() && k.modifier == 0:
-				r.grid.TypedKey(&fyne.KeyEvent{Name: k.key})
+				r.table.grid.TypedKey(&fyne.KeyEvent{Name: k.key})
 			case k.byWindow(): // the test's driver has no Shift
-				r.perform(r.actionOf(k))
+				r.actions.perform(r.actions.byStroke(k))
 			default:
 				i := slices.IndexFunc(items, func(i *fyne.MenuItem) bool {
 					return i.Shortcut != nil && i.Shortcut.ShortcutName() == k.shortcut().ShortcutName()
@@ -102,7 +102,7 @@ func TestKeysStartTheirActions(t *testing.T) {
 func TestKeyListHasAllKeys(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 10})
 	var lines []string
-	for _, list := range r.keyLists() {
+	for _, list := range r.actions.keyLists() {
 		for _, k := range list.keys {
 			lines = append(lines, k[0]+"|"+k[1])
 		}
@@ -142,7 +142,7 @@ func TestPaletteHasAllActions(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 10})
 	r.pref.addRecent("/logs/a.dat", "")
 	var lines []string
-	for _, c := range r.commands() {
+	for _, c := range r.actions.commands() {
 		lines = append(lines, c.path+" \u203a "+c.title)
 	}
 	r.eachAction(func(menu string, a *action) {
@@ -159,7 +159,7 @@ func TestPaletteHasAllActions(t *testing.T) {
 
 func (r *rig) titles() string {
 	var titles []string
-	for _, c := range r.palette.found[:min(len(r.palette.found), 4)] {
+	for _, c := range r.actions.palette.found[:min(len(r.actions.palette.found), 4)] {
 		titles = append(titles, c.title)
 	}
 	return strings.Join(titles, "|")
@@ -170,25 +170,25 @@ func (r *rig) titles() string {
 func TestPalette(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.menuItem("Command palette").Action()
-	if r.overlays() != 1 || r.win.Canvas().Focused() != fyne.Focusable(r.palette.entry) {
+	if r.overlays() != 1 || r.win.Canvas().Focused() != fyne.Focusable(r.actions.palette.entry) {
 		t.Fatalf("%d overlays", r.overlays())
 	}
 	// What cannot be done stays open and says so.
 	r.typeText("go to the caller")
-	if c := r.palette.found[0]; c.name != "go-to-caller" || c.can {
+	if c := r.actions.palette.found[0]; c.name != "go-to-caller" || c.can {
 		t.Fatalf("found %s", r.titles())
 	}
 	r.typeKey(fyne.KeyReturn)
-	if r.overlays() != 1 || r.palette.tip.Text != "Not possible now." {
-		t.Errorf("%d overlays, %q", r.overlays(), r.palette.tip.Text)
+	if r.overlays() != 1 || r.actions.palette.tip.Text != "Not possible now." {
+		t.Errorf("%d overlays, %q", r.overlays(), r.actions.palette.tip.Text)
 	}
 	r.typeKey(fyne.KeyEscape)
 	if r.overlays() != 0 {
 		t.Fatal("Escape does not close it")
 	}
 	r.open()
-	r.grid.SetCurrent(20)
-	r.act("palette")
+	r.table.grid.SetCurrent(20)
+	r.actions.act("palette")
 	for text, want := range map[string]string{
 		"caller":      "Go to the caller",
 		"book note":   "Bookmark with a note",
@@ -199,20 +199,20 @@ func TestPalette(t *testing.T) {
 		"symbol path": "Edit the symbol path|Log, modules file and symbol path",
 		"no such":     "",
 	} {
-		r.palette.entry.SetText(text)
+		r.actions.palette.entry.SetText(text)
 		if got := r.titles(); got != want {
 			t.Errorf("%q finds %q, want %q", text, got, want)
 		}
-		if nothing := r.palette.tip.Text == "Nothing is called so."; nothing != (want == "") {
-			t.Errorf("%q: it says %q", text, r.palette.tip.Text)
+		if nothing := r.actions.palette.tip.Text == "Nothing is called so."; nothing != (want == "") {
+			t.Errorf("%q: it says %q", text, r.actions.palette.tip.Text)
 		}
 	}
-	r.palette.entry.SetText("next")
+	r.actions.palette.entry.SetText("next")
 	for _, k := range []fyne.KeyName{fyne.KeyDown, fyne.KeyDown, fyne.KeyDown, fyne.KeyUp} {
 		r.typeKey(k)
 	}
-	if r.palette.at != 1 {
-		t.Fatalf("the arrows lead to %d", r.palette.at)
+	if r.actions.palette.at != 1 {
+		t.Fatalf("the arrows lead to %d", r.actions.palette.at)
 	}
 	r.typeKey(fyne.KeyReturn)
 	r.waitTrace("command next-call")
@@ -221,14 +221,14 @@ func TestPalette(t *testing.T) {
 		t.Errorf("%d overlays afterwards", r.overlays())
 	}
 	// A choice of a submenu, by the mouse.
-	r.act("palette")
-	r.palette.entry.SetText("brightness dark")
-	r.palette.list.Select(0)
+	r.actions.act("palette")
+	r.actions.palette.entry.SetText("brightness dark")
+	r.actions.palette.list.Select(0)
 	if r.theme.Brightness == look.Dark {
 		t.Error("what was chosen already is chosen again")
 	}
-	r.palette.list.UnselectAll()
-	r.palette.list.Select(0)
+	r.actions.palette.list.UnselectAll()
+	r.actions.palette.list.Select(0)
 	if r.theme.Brightness != look.Dark || r.overlays() != 0 {
 		t.Errorf("brightness %q, %d overlays", r.theme.Brightness, r.overlays())
 	}
@@ -239,10 +239,10 @@ func TestPaletteOpensDialogs(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
 	for _, name := range []string{"go to a row", "save", "settings", "keys", "about the log"} {
-		r.act("palette")
+		r.actions.act("palette")
 		r.typeText(name)
 		r.typeKey(fyne.KeyReturn)
-		if r.overlays() != 1 || r.dialog == nil {
+		if r.overlays() != 1 || r.dialogs.top == nil {
 			t.Fatalf("%s: %d overlays", name, r.overlays())
 		}
 		r.typeKey(fyne.KeyEscape)
@@ -263,16 +263,16 @@ func TestMenusFollowTheState(t *testing.T) {
 	if grey("Close the log") || grey("Save") || !grey("Go to the caller") || !grey("Unfold all calls") || !grey("Marks") {
 		t.Error("with a log other things can be done")
 	}
-	r.grid.SetCurrent(1)
+	r.table.grid.SetCurrent(1)
 	if grey("Go to the caller") {
 		t.Error("a current row changes nothing")
 	}
-	r.fold(1)
+	r.folding.fold(1)
 	r.wait("the fold", func() bool { return r.ctl.State().Filtered })
 	if grey("Unfold all calls") {
 		t.Error("a folded call changes nothing")
 	}
-	r.act("collapse-repeats")
+	r.actions.act("collapse-repeats")
 	r.wait("the repeats", func() bool { return r.ctl.State().Selection.Repeats })
 	if !r.menuItem("Collapse repeats").Checked {
 		t.Error("the menu does not say that repeats are collapsed")

@@ -14,9 +14,18 @@ import (
 	"logparser/ui/logstate"
 )
 
-// findBookmark returns where the bookmark of a row stands, or would.
-func (w *Window) findBookmark(row int64) (int, bool) {
-	return slices.BinarySearchFunc(w.marks, row, func(b logstate.Bookmark, row int64) int {
+// bookmarks are the rows that the user marked, in the order of the rows.
+type bookmarks struct {
+	w    *Window
+	list []logstate.Bookmark
+	// showing numbers what is shown of them on the scroll bar; places that were
+	// looked for with another number are late.
+	showing int
+}
+
+// find returns where the bookmark of a row stands, or would.
+func (b *bookmarks) find(row int64) (int, bool) {
+	return slices.BinarySearchFunc(b.list, row, func(b logstate.Bookmark, row int64) int {
 		switch {
 		case b.Row < row:
 			return -1
@@ -27,76 +36,76 @@ func (w *Window) findBookmark(row int64) (int, bool) {
 	})
 }
 
-func (w *Window) isBookmarked(row int64) bool {
-	if len(w.marks) == 0 {
+func (b *bookmarks) has(row int64) bool {
+	if len(b.list) == 0 {
 		return false
 	}
-	_, ok := w.findBookmark(row)
+	_, ok := b.find(row)
 	return ok
 }
 
-// toggleBookmark sets a bookmark at the current row, or takes it away.
-func (w *Window) toggleBookmark() {
-	row := w.currentRow()
+// toggle sets a bookmark at the current row, or takes it away.
+func (b *bookmarks) toggle() {
+	row := b.w.table.currentRow()
 	if row < 0 {
 		return
 	}
-	if _, ok := w.findBookmark(row); ok {
-		w.removeBookmark(row)
+	if _, ok := b.find(row); ok {
+		b.remove(row)
 		return
 	}
-	w.setBookmark(row, "")
+	b.set(row, "")
 }
 
-// setBookmark sets the bookmark of a row, or changes its note.
-func (w *Window) setBookmark(row int64, note string) {
-	r, ok := w.ctl.Row(row)
+// set sets the bookmark of a row, or changes its note.
+func (b *bookmarks) set(row int64, note string) {
+	r, ok := b.w.ctl.Row(row)
 	if !ok {
 		return
 	}
-	i, there := w.findBookmark(row)
-	if !there && len(w.marks) >= logstate.MaxBookmarks {
-		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No more than {{.N}} bookmarks can be set.", data{"N": control.Thousands(logstate.MaxBookmarks)})})
+	i, there := b.find(row)
+	if !there && len(b.list) >= logstate.MaxBookmarks {
+		b.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No more than {{.N}} bookmarks can be set.", data{"N": control.Thousands(logstate.MaxBookmarks)})})
 		return
 	}
 	mark := logstate.Bookmark{Row: row, Address: r.Address, Note: note}
 	// The panel keeps the list that it was given.
-	w.marks = slices.Clone(w.marks)
+	b.list = slices.Clone(b.list)
 	if there {
-		w.marks[i] = mark
+		b.list[i] = mark
 	} else {
-		w.marks = slices.Insert(w.marks, i, mark)
+		b.list = slices.Insert(b.list, i, mark)
 	}
-	w.bookmarksChanged()
-	w.trace("bookmark " + control.Thousands(row))
+	b.changed()
+	b.w.trace("bookmark " + control.Thousands(row))
 }
 
-func (w *Window) removeBookmark(row int64) {
-	if i, ok := w.findBookmark(row); ok {
-		w.marks = slices.Delete(slices.Clone(w.marks), i, i+1)
-		w.bookmarksChanged()
+func (b *bookmarks) remove(row int64) {
+	if i, ok := b.find(row); ok {
+		b.list = slices.Delete(slices.Clone(b.list), i, i+1)
+		b.changed()
 	}
 }
 
-// bookmarksChanged shows the bookmarks and keeps them.
-func (w *Window) bookmarksChanged() {
-	w.showBookmarks()
-	w.keep()
+// changed shows the bookmarks and keeps them.
+func (b *bookmarks) changed() {
+	b.show()
+	b.w.memory.keep()
 }
 
-// showBookmarks shows them in the list, in the table and on its scroll bar.
-func (w *Window) showBookmarks() {
-	w.side.bookmarks.Show(w.marks, w.format)
-	w.grid.Reload()
-	marks, v := w.marks, w.ctl.State().View
-	w.marking++
-	number := w.marking
+// show shows them in the list, in the table and on its scroll bar.
+func (b *bookmarks) show() {
+	b.w.side.bookmarks.Show(b.list, b.w.table.format)
+	b.w.table.grid.Reload()
+	marks, v := b.list, b.w.ctl.State().View
+	b.showing++
+	number := b.showing
 	if v == nil {
 		list := make([]int64, len(marks))
 		for i := range marks {
 			list[i] = marks[i].Row
 		}
-		w.grid.SetBookmarks(list)
+		b.w.table.grid.SetBookmarks(list)
 		return
 	}
 	go func() {
@@ -106,48 +115,48 @@ func (w *Window) showBookmarks() {
 				list = append(list, at)
 			}
 		}
-		w.post(func() {
-			if w.marking == number {
-				w.grid.SetBookmarks(list)
+		b.w.post(func() {
+			if b.showing == number {
+				b.w.table.grid.SetBookmarks(list)
 			}
 		})
 	}()
 }
 
-// goToBookmark goes to the next bookmark, or the one before, and once round.
-func (w *Window) goToBookmark(back bool) {
-	if len(w.marks) == 0 {
+// goTo goes to the next bookmark, or the one before, and once round.
+func (b *bookmarks) goTo(back bool) {
+	if len(b.list) == 0 {
 		return
 	}
-	row := w.currentRow()
-	i, there := w.findBookmark(row)
+	row := b.w.table.currentRow()
+	i, there := b.find(row)
 	switch {
 	case back:
 		i--
 	case there:
 		i++
 	}
-	w.goTo(w.marks[(i+len(w.marks))%len(w.marks)].Row)
+	b.w.nav.goTo(b.list[(i+len(b.list))%len(b.list)].Row)
 }
 
 // askNote asks for the note of a row's bookmark, and sets one if there is none.
-func (w *Window) askNote(row int64) {
+func (b *bookmarks) askNote(row int64) {
 	if row < 0 {
 		return
 	}
 	entry := inputs.NewEntry()
-	if i, ok := w.findBookmark(row); ok {
-		entry.SetText(w.marks[i].Note)
+	if i, ok := b.find(row); ok {
+		entry.SetText(b.list[i].Note)
 	}
 	d := dialog.NewForm(lang.L("Bookmark"), lang.L("OK"), lang.L("Cancel"),
 		[]*widget.FormItem{widget.NewFormItem(lang.L("Note"), entry)}, func(ok bool) {
 			if ok {
-				w.setBookmark(row, strings.TrimSpace(entry.Text))
+				b.set(row, strings.TrimSpace(entry.Text))
 			}
-		}, w.win)
+		}, b.w.win)
 	entry.OnSubmitted = func(string) { d.Submit() }
-	entry.OnKey = w.key
-	w.open(d, 480, 140)
-	w.win.Canvas().Focus(entry)
+	entry.OnKey = b.w.actions.key
+	b.w.dialogs.open(d, 480, 140)
+	b.w.win.Canvas().Focus(entry)
 	entry.TypedShortcut(&fyne.ShortcutSelectAll{})
 }

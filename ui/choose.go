@@ -29,7 +29,7 @@ func (v *views) pick(p control.Pick) {
 			}
 			v.picking, v.picked = false, row
 			v.following = true
-			w.goTo(row)
+			w.nav.goTo(row)
 			v.following = false
 			w.trace("picked " + control.Thousands(row))
 		})
@@ -47,7 +47,7 @@ func (v *views) unpick() {
 // pickFunction is for the statistics. A row of the function that is chosen
 // already stays so.
 func (v *views) pickFunction(f *app.FunctionStat) {
-	if r, ok := v.w.rowAt(v.w.grid.Current()); ok && r.Function == f.Function && r.Module == f.Module {
+	if r, ok := v.w.table.rowAt(v.w.table.grid.Current()); ok && r.Function == f.Function && r.Module == f.Module {
 		v.unpick()
 		return
 	}
@@ -85,7 +85,7 @@ func (v *views) pickNode(thread uint32, onThread bool, path []app.FunctionRef, b
 // that was chosen in a view.
 func (v *views) choose() {
 	v.unpick()
-	r, ok := v.w.rowAt(v.w.grid.Current())
+	r, ok := v.w.table.rowAt(v.w.table.grid.Current())
 	if follow := v.current().follow; ok && !v.following && follow != nil {
 		follow(&r)
 	}

@@ -41,46 +41,46 @@ func TestChosenInOneIsChosenInAll(t *testing.T) {
 
 	// From the table to the statistics, when the view is opened and while it is
 	// looked at.
-	r.grid.SetCurrent(17) // app::Shape::area<int>
+	r.table.grid.SetCurrent(17) // app::Shape::area<int>
 	r.menuItem("Statistics").Action()
 	r.wait("statistics", func() bool { return statistic() == "app::Shape::area<int>" })
 	panel("app::Shape::area<int>")
-	r.goTo(15)
+	r.nav.goTo(15)
 	r.wait("the other function", func() bool { return statistic() == "app::run" })
-	if r.indexOf(r.grid.Current()) != 15 {
-		t.Errorf("the table is at row %d", r.indexOf(r.grid.Current()))
+	if r.table.indexOf(r.table.grid.Current()) != 15 {
+		t.Errorf("the table is at row %d", r.table.indexOf(r.table.grid.Current()))
 	}
 	// And back: the first call of what is chosen.
 	list := r.views.statistics.List
 	at := slices.IndexFunc(r.views.statistics.Shown(), func(f app.FunctionStat) bool { return f.Function == "std::sort" })
 	list.Grid.SetCurrent(int64(at))
 	r.waitTrace("picked 4")
-	if got := r.indexOf(r.grid.Current()); got != 4 || statistic() != "std::sort" {
+	if got := r.table.indexOf(r.table.grid.Current()); got != 4 || statistic() != "std::sort" {
 		t.Errorf("the table is at row %d, the statistics at %s", got, statistic())
 	}
 	panel("std::sort")
 	// A row of the function stays where it is, and so does it when sorting.
-	r.goTo(18)
+	r.nav.goTo(18)
 	r.wait("the function of row 18", func() bool { return statistic() == "std::sort" })
 	list.Turn()
 	r.wait("the order", func() bool { return r.views.statistics.Shown()[at].Function != "std::sort" })
-	if got := r.indexOf(r.grid.Current()); got != 18 || statistic() != "std::sort" {
+	if got := r.table.indexOf(r.table.grid.Current()); got != 18 || statistic() != "std::sort" {
 		t.Errorf("after sorting the table is at row %d, the statistics at %s", got, statistic())
 	}
 
 	// The call tree, top-down: the way to the row is unfolded.
 	r.menuItem("Call tree").Action()
 	r.wait("the way", func() bool { return node() == "std::sort" })
-	r.goTo(2)
+	r.nav.goTo(2)
 	r.wait("the way", func() bool { return node() == "app::Window::paint" })
 	r.views.tree.Grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyUp})
 	r.waitTrace("picked 1")
-	if got := r.indexOf(r.grid.Current()); got != 1 || node() != "app::run" {
+	if got := r.table.indexOf(r.table.grid.Current()); got != 1 || node() != "app::run" {
 		t.Errorf("the table is at row %d, the tree at %s", got, node())
 	}
 	panel("app::run")
 	// Bottom-up the function itself is chosen.
 	r.views.tree.Grid.TypedRune('b')
-	r.goTo(6)
+	r.nav.goTo(6)
 	r.wait("the function", func() bool { return node() == "util::clamp" })
 }

@@ -115,12 +115,12 @@ func (f *columnsForm) check() {
 
 // askColumns asks what the columns of the modules file are, and opens the log with
 // the answer.
-func (w *Window) askColumns(q *control.ColumnsQuestion) {
+func (ds *dialogs) askColumns(q *control.ColumnsQuestion) {
 	f := newColumnsForm(q)
 	var d *dialog.CustomDialog
 	ok := widget.NewButton(lang.L("OK"), func() {
 		d.Hide()
-		w.ctl.SetModulesColumns(f.value())
+		ds.w.ctl.SetModulesColumns(f.value())
 	})
 	ok.Importance = widget.HighImportance
 	f.onChange = func(right bool) {
@@ -130,7 +130,7 @@ func (w *Window) askColumns(q *control.ColumnsQuestion) {
 			ok.Disable()
 		}
 	}
-	d = dialog.NewCustomWithoutButtons(lang.L("Columns of the modules file"), f.content, w.win)
+	d = dialog.NewCustomWithoutButtons(lang.L("Columns of the modules file"), f.content, ds.w.win)
 	d.SetButtons([]fyne.CanvasObject{widget.NewButton(lang.L("Cancel"), func() { d.Hide() }), ok})
-	w.open(d, 820, 460)
+	ds.open(d, 820, 460)
 }

@@ -55,11 +55,11 @@ func TestColumnsAreAsked(t *testing.T) {
 		t.Errorf("the second way is %q", f.value())
 	}
 
-	r.offer(control.OfferColumns)
+	r.opening.offer(control.OfferColumns)
 	if r.overlays() != 1 {
 		t.Fatalf("%d dialogs", r.overlays())
 	}
-	r.dialog.Hide()
+	r.dialogs.top.Hide()
 	engine.OpenErr = nil
 	r.ctl.SetModulesColumns(f.value())
 	r.waitTrace("loaded")

@@ -1,28 +1,26 @@
 package ui
 
 import (
-	"fmt"
-
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/rows"
 	"logparser/rows/filter"
-	"logparser/ui/grid"
 )
 
 // tableMenu is the menu of a cell.
-func (w *Window) tableMenu(at int64, column string, where fyne.Position) {
-	r, ok := w.rowAt(at)
+func (as *actions) tableMenu(at int64, column string, where fyne.Position) {
+	r, ok := as.w.table.rowAt(at)
 	if !ok {
 		return
 	}
-	w.popUp(w.cellItems(at, column, &r), where)
+	as.popUp(as.cellItems(at, column, &r), where)
 }
 
 // cellItems are what can be done with a cell and its row: what is done most
 // often, and the rest by what it is about.
-func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuItem {
+func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuItem {
+	w := as.w
 	var items []*fyne.MenuItem
 	narrow := func(label string, change func(e *filter.Expr) *filter.Expr) *fyne.MenuItem {
 		return item(label, func() { w.ctl.Narrow(change) })
@@ -32,10 +30,10 @@ func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuIte
 		items = append(items,
 			narrow(lang.L("Include {{.Term}}", data{"Term": text}), func(e *filter.Expr) *filter.Expr { return e.Include(term) }),
 			narrow(lang.L("Exclude {{.Term}}", data{"Term": text}), func(e *filter.Expr) *filter.Expr { return e.Exclude(term) }),
-			submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.colourItems(column, term)...))
+			submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), as.colourItems(column, term)...))
 	}
-	enter := w.enterOf(r)
-	inside := item(lang.L("Only inside this call"), func() { w.insideCall(enter) })
+	enter := w.folding.enterOf(r)
+	inside := item(lang.L("Only inside this call"), func() { w.filters.insideCall(enter) })
 	inside.Disabled = enter < 0
 	only := []*fyne.MenuItem{inside}
 	if t, ok := filter.Of(filter.In, r); ok {
@@ -47,76 +45,58 @@ func (w *Window) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuIte
 	if t, ok := filter.Of(filter.Module, r); ok && r.Module != "" {
 		only = append(only, narrow(lang.L("Only this module"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
 	}
-	only = append(only, item(lang.L("Only calls that took at least"), func() { w.atLeast(r) }))
+	only = append(only, item(lang.L("Only calls that took at least"), func() { w.filters.atLeast(r) }))
 
 	other := lang.L("Go to the leave")
 	if r.Event == rows.Leave {
 		other = lang.L("Go to the enter")
 	}
-	half, source := w.itemOf("go-to-other-half"), w.itemOf("open-source")
+	half, source := as.itemOf("go-to-other-half"), as.itemOf("open-source")
 	half.Label, half.Disabled = other, w.ctl.Partner(r.Index) < 0
-	source.Disabled, source.Action = r.Source == "", func() { w.openSource(at) }
+	source.Disabled, source.Action = r.Source == "", func() { w.side.openSource(at) }
 	foldLabel := lang.L("Fold this call")
 	if enter >= 0 && w.ctl.IsFolded(enter) {
 		foldLabel = lang.L("Unfold this call")
 	}
-	fold := w.itemOf("fold")
-	fold.Label, fold.Disabled, fold.Action = foldLabel, enter < 0, func() { w.fold(at) }
-	foldFunction, foldDepth := w.itemOf("fold-function"), w.itemOf("fold-depth")
-	foldFunction.Action, foldDepth.Action = func() { w.foldFunction(r) }, func() { w.foldDepth(r) }
-	note := w.itemOf("bookmark-note")
-	note.Action = func() { w.askNote(r.Index) }
-	bookmark := w.itemOf("bookmark")
+	fold := as.itemOf("fold")
+	fold.Label, fold.Disabled, fold.Action = foldLabel, enter < 0, func() { w.folding.fold(at) }
+	foldFunction, foldDepth := as.itemOf("fold-function"), as.itemOf("fold-depth")
+	foldFunction.Action, foldDepth.Action = func() { w.folding.foldFunction(r) }, func() { w.folding.foldDepth(r) }
+	note := as.itemOf("bookmark-note")
+	note.Action = func() { w.bookmarks.askNote(r.Index) }
+	bookmark := as.itemOf("bookmark")
 	bookmark.Label = lang.L("Set a bookmark")
-	if w.isBookmarked(r.Index) {
+	if w.bookmarks.has(r.Index) {
 		bookmark.Label = lang.L("Remove the bookmark")
 	}
 	return append(items,
 		submenu(lang.L("Show only"), only...),
 		fyne.NewMenuItemSeparator(),
 		half,
-		submenu(lang.L("Go"), w.itemOf("go-to-caller"), w.itemOf("next-call"), w.itemOf("previous-call")),
+		submenu(lang.L("Go"), as.itemOf("go-to-caller"), as.itemOf("next-call"), as.itemOf("previous-call")),
 		source,
 		fyne.NewMenuItemSeparator(),
 		fold,
-		submenu(lang.L("Fold"), foldFunction, foldDepth, w.itemOf("unfold-all")),
+		submenu(lang.L("Fold"), foldFunction, foldDepth, as.itemOf("unfold-all")),
 		submenu(lang.L("Bookmark"), bookmark, note),
 		submenu(lang.L("Copy"),
-			item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.cellText(column, r)) }),
-			w.itemOf("copy")),
-		w.itemOf("columns"))
+			item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.table.cellText(column, r)) }),
+			as.itemOf("copy")),
+		as.itemOf("columns"))
 }
 
 // colourItems choose the colour of a highlight.
-func (w *Window) colourItems(column string, term *filter.Expr) []*fyne.MenuItem {
+func (as *actions) colourItems(column string, term *filter.Expr) []*fyne.MenuItem {
+	w := as.w
 	now := 0
-	for _, h := range w.highlights {
+	for _, h := range w.filters.highlights {
 		if h.Column == column && h.Term == term.String() {
 			now = h.Colour
 		}
 	}
 	var items []*fyne.MenuItem
 	for i, name := range []string{lang.L("None"), lang.L("Orange"), lang.L("Green"), lang.L("Blue"), lang.L("Violet"), lang.L("Red"), lang.L("Grey")} {
-		items = append(items, choice(name, i == now, func() { w.setHighlight(column, term, i) }))
+		items = append(items, choice(name, i == now, func() { w.filters.setHighlight(column, term, i) }))
 	}
 	return items
-}
-
-// cellText is a cell's text as it is shown, whole.
-func (w *Window) cellText(column string, r *rows.Row) string {
-	switch column {
-	case "source":
-		if r.Line > 0 {
-			return fmt.Sprintf("%s:%d", r.Source, r.Line)
-		}
-		return r.Source
-	}
-	for _, c := range w.grid.Columns() {
-		if c.ID == column {
-			var cell grid.Cell
-			c.Cell(r, &cell)
-			return string(cell.Text)
-		}
-	}
-	return ""
 }

@@ -24,77 +24,77 @@ import (
 var errForbidden = message.New("opening paths that come out of files is switched off")
 
 // showText shows a longer text that can be copied.
-func (w *Window) showText(title, text string) {
+func (ds *dialogs) showText(title, text string) {
 	label := widget.NewLabel(strings.TrimSpace(text))
 	label.Wrapping = fyne.TextWrapBreak
 	label.Selectable = true
-	copyAll := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() { w.app.Clipboard().SetContent(text) })
+	copyAll := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() { ds.w.app.Clipboard().SetContent(text) })
 	d := dialog.NewCustom(title, lang.L("Close"),
-		container.NewBorder(nil, container.NewHBox(layout.NewSpacer(), copyAll), nil, nil, container.NewVScroll(label)), w.win)
-	w.open(d, 680, 380)
+		container.NewBorder(nil, container.NewHBox(layout.NewSpacer(), copyAll), nil, nil, container.NewVScroll(label)), ds.w.win)
+	ds.open(d, 680, 380)
 }
 
 // showLogDetails says what is known of the log.
-func (w *Window) showLogDetails() {
-	s := w.ctl.State()
+func (ds *dialogs) showLogDetails() {
+	s := ds.w.ctl.State()
 	if !s.Opened {
 		return
 	}
 	lines := append([]string{s.Found.Log, s.Found.Modules}, s.Facts.Details...)
-	w.showText(lang.L("About the log"), strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n"))
+	ds.showText(lang.L("About the log"), strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n"))
 }
 
-func (w *Window) showAbout() {
-	w.showText("LogParser "+app.Version, lang.L("Reads the binary log of an instrumented program: which functions were called, when, and on which thread.")+
+func (ds *dialogs) showAbout() {
+	ds.showText("LogParser "+app.Version, lang.L("Reads the binary log of an instrumented program: which functions were called, when, and on which thread.")+
 		"\n\n"+lang.L("The command logparse does the same without a window.")+
 		"\n\nFyne, "+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH+
 		"\n"+lang.L("Chinese characters: a subset of Noto Sans CJK SC, SIL Open Font License 1.1."))
 }
 
 // editSymbols edits the symbol search path, a line each.
-func (w *Window) editSymbols() {
-	text := w.newEntry()
+func (ds *dialogs) editSymbols() {
+	text := ds.newEntry()
 	text.MultiLine = true
-	text.SetText(strings.Join(w.ctl.State().Wanted.Symbols, "\n"))
+	text.SetText(strings.Join(ds.w.ctl.State().Wanted.Symbols, "\n"))
 	text.SetPlaceHolder(lang.L("One folder or file a line; the first that fits is taken"))
 	text.Wrapping = fyne.TextWrapOff
 	add := func(path string) { text.SetText(strings.TrimLeft(strings.TrimRight(text.Text, "\n")+"\n"+path, "\n")) }
 	buttons := container.NewHBox(
 		widget.NewButtonWithIcon(lang.L("Add a symbol folder"), theme.FolderIcon(), func() {
-			w.picker.Folder(lang.L("Add a symbol folder"), w.lastSymbols(), add)
+			ds.picker.Folder(lang.L("Add a symbol folder"), ds.w.opening.lastSymbols(), add)
 		}),
 		widget.NewButtonWithIcon(lang.L("Add a symbol file"), theme.FileIcon(), func() {
-			w.picker.File(lang.L("Add a symbol file"), w.lastSymbols(), add)
+			ds.picker.File(lang.L("Add a symbol file"), ds.w.opening.lastSymbols(), add)
 		}))
 	d := dialog.NewCustomConfirm(lang.L("Symbol path"), lang.L("OK"), lang.L("Cancel"),
 		container.NewBorder(nil, buttons, nil, nil, text), func(ok bool) {
 			if ok {
-				w.ctl.SetSymbols(strings.Split(text.Text, "\n"))
+				ds.w.ctl.SetSymbols(strings.Split(text.Text, "\n"))
 			}
-		}, w.win)
-	w.open(d, 680, 360)
-	w.win.Canvas().Focus(text)
+		}, ds.w.win)
+	ds.open(d, 680, 360)
+	ds.w.win.Canvas().Focus(text)
 }
 
 // newEntry makes an entry for a dialog, which Escape closes.
-func (w *Window) newEntry() *inputs.Entry {
+func (ds *dialogs) newEntry() *inputs.Entry {
 	e := inputs.NewEntry()
-	e.OnKey = w.key
+	e.OnKey = ds.w.actions.key
 	return e
 }
 
 // switchNetwork permits asking symbol servers after saying what that means,
 // or forbids it.
-func (w *Window) switchNetwork(on bool) {
-	s := w.ctl.State()
+func (ds *dialogs) switchNetwork(on bool) {
+	s := ds.w.ctl.State()
 	servers := app.Servers(s.Wanted.Symbols)
 	switch {
 	case on == s.Wanted.Network:
 	case !on:
-		w.ctl.SetNetwork(false)
+		ds.w.ctl.SetNetwork(false)
 	case len(servers) == 0:
-		w.strip.Show(s)
-		w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
+		ds.w.strip.Show(s)
+		ds.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
 			Next: lang.L("Add a line such as https://server/symbols or debuginfod:https://server to the symbol path."), Offer: control.OfferPath})
 	default:
 		folder := s.Wanted.SymbolCache
@@ -108,77 +108,77 @@ func (w *Window) switchNetwork(on bool) {
 		text.Wrapping = fyne.TextWrapWord
 		d := dialog.NewCustomConfirm(lang.L("Ask symbol servers"), lang.L("Ask them"), lang.L("Cancel"), container.NewVScroll(text), func(ok bool) {
 			if ok {
-				w.ctl.SetNetwork(true)
+				ds.w.ctl.SetNetwork(true)
 			}
-			w.strip.Show(w.ctl.State())
-		}, w.win)
-		w.open(d, 620, 380)
+			ds.w.strip.Show(ds.w.ctl.State())
+		}, ds.w.win)
+		ds.open(d, 620, 380)
 	}
 }
 
 // confirmQuit asks what is to become of a file that is being written.
-func (w *Window) confirmQuit() {
-	if w.askingQuit {
+func (ds *dialogs) confirmQuit() {
+	if ds.askingQuit {
 		return // the close button was pressed again
 	}
-	w.askingQuit = true
+	ds.askingQuit = true
 	d := dialog.NewConfirm(lang.L("Quit"), lang.L("A file is being saved. Stop that, and leave the old file as it is?"), func(ok bool) {
-		w.askingQuit = false
+		ds.askingQuit = false
 		if ok {
 			// What was written so far has to be removed first.
-			w.quitting = true
-			w.ctl.CancelSave()
-			w.quitWhenIdle()
+			ds.quitting = true
+			ds.w.ctl.CancelSave()
+			ds.quitWhenIdle()
 		}
-	}, w.win)
+	}, ds.w.win)
 	d.Show()
-	w.track(d)
+	ds.track(d)
 }
 
-func (w *Window) quitWhenIdle() {
-	if w.quitting && !w.ctl.Busy() {
-		w.quitting = false
-		w.remember()
-		w.win.Close()
+func (ds *dialogs) quitWhenIdle() {
+	if ds.quitting && !ds.w.ctl.Busy() {
+		ds.quitting = false
+		ds.w.remember()
+		ds.w.win.Close()
 	}
 }
 
 // showSettings edits what is not at hand elsewhere.
-func (w *Window) showSettings() {
+func (ds *dialogs) showSettings() {
 	command := widget.NewSelectEntry(editor.Presets)
-	command.SetText(w.pref.editor())
+	command.SetText(ds.w.pref.editor())
 	command.SetPlaceHolder(lang.L("As the system opens such files"))
 	native := widget.NewCheck(lang.L("Use the system's file dialogs"), nil)
-	native.SetChecked(w.pref.nativeDialogs())
+	native.SetChecked(ds.w.pref.nativeDialogs())
 	reopen := widget.NewCheck(lang.L("Open the last log again at the start"), nil)
-	reopen.SetChecked(w.pref.reopen())
+	reopen.SetChecked(ds.w.pref.reopen())
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
-	none.SetChecked(w.ctl.State().Wanted.NoRecordedPaths)
+	none.SetChecked(ds.w.ctl.State().Wanted.NoRecordedPaths)
 
-	cache := w.newEntry()
-	cache.SetText(w.ctl.State().Wanted.SymbolCache)
+	cache := ds.newEntry()
+	cache.SetText(ds.w.ctl.State().Wanted.SymbolCache)
 	cache.SetPlaceHolder(app.DefaultSymbolCache())
 	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
-		w.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
+		ds.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
 	})
-	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), w.ctl.AskAgain)
+	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.ctl.AskAgain)
 
 	list := container.NewVBox()
 	var pairs [][2]*inputs.Entry
 	add := func(m app.SourceMapping) {
-		from, to := w.newEntry(), w.newEntry()
+		from, to := ds.newEntry(), ds.newEntry()
 		from.SetText(m.From)
 		to.SetText(m.To)
 		from.SetPlaceHolder(lang.L("Folder as it was recorded"))
 		to.SetPlaceHolder(lang.L("Folder on this machine"))
 		choose := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
-			w.picker.Folder(lang.L("Folder on this machine"), to.Text, to.SetText)
+			ds.picker.Folder(lang.L("Folder on this machine"), to.Text, to.SetText)
 		})
 		pair := [2]*inputs.Entry{from, to}
 		pairs = append(pairs, pair)
 		list.Add(container.NewGridWithColumns(2, from, container.NewBorder(nil, nil, nil, choose, to)))
 	}
-	for _, m := range w.pref.mappings() {
+	for _, m := range ds.w.pref.mappings() {
 		add(m)
 	}
 	add(app.SourceMapping{})
@@ -204,15 +204,15 @@ func (w *Window) showSettings() {
 		for _, p := range pairs {
 			mappings = append(mappings, app.SourceMapping{From: strings.TrimSpace(p[0].Text), To: strings.TrimSpace(p[1].Text)})
 		}
-		w.pref.setMappings(mappings)
-		w.pref.setEditor(strings.TrimSpace(command.Text))
-		w.pref.setNativeDialogs(native.Checked)
-		w.picker.Native = native.Checked && !w.opt.FyneDialogs
-		w.pref.setReopen(reopen.Checked)
-		w.pref.setNoRecordedPaths(none.Checked)
-		w.ctl.SetNoRecordedPaths(none.Checked)
-		w.pref.setSymbolCache(strings.TrimSpace(cache.Text))
-		w.ctl.SetSymbolCache(cache.Text)
-	}, w.win)
-	w.open(d, 660, 560)
+		ds.w.pref.setMappings(mappings)
+		ds.w.pref.setEditor(strings.TrimSpace(command.Text))
+		ds.w.pref.setNativeDialogs(native.Checked)
+		ds.picker.Native = native.Checked && !ds.w.opt.FyneDialogs
+		ds.w.pref.setReopen(reopen.Checked)
+		ds.w.pref.setNoRecordedPaths(none.Checked)
+		ds.w.ctl.SetNoRecordedPaths(none.Checked)
+		ds.w.pref.setSymbolCache(strings.TrimSpace(cache.Text))
+		ds.w.ctl.SetSymbolCache(cache.Text)
+	}, ds.w.win)
+	ds.open(d, 660, 560)
 }

@@ -51,7 +51,7 @@ func (v *views) drawMarks(all control.MarkList) {
 	}
 	v.timeline.SetMarks(list)
 	v.shade()
-	v.w.grid.Reload()
+	v.w.table.grid.Reload()
 	v.w.trace("drawn marks " + strconv.Itoa(len(list)))
 }
 
@@ -61,12 +61,12 @@ func (v *views) connectMarks() {
 	t.MarkText = func(number int) []string {
 		m := &v.drawn.list[number]
 		r := rows.Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}
-		return []string{markText(m), string(table.AppendTime(nil, &r, w.format))}
+		return []string{markText(m), string(table.AppendTime(nil, &r, w.table.format))}
 	}
 	t.OnMark = func(number int) {
 		w.ctl.RowOfMark(&v.drawn.list[number], func(row int64) {
 			v.following = true
-			w.goTo(row)
+			w.nav.goTo(row)
 			v.following = false
 		})
 	}
@@ -127,23 +127,4 @@ func (m *drawnMarks) decorate(dst []grid.Decor, list []rows.Row, since int64, to
 		dst[i].Mark = m.between(since, upTo, r.Thread)
 		since = r.Elapsed
 	}
-}
-
-// decorateMarks is decorate for shown rows from a place on.
-func (w *Window) decorateMarks(dst []grid.Decor, list []rows.Row, first int64) {
-	since := int64(math.MinInt64)
-	if first > 0 {
-		since = math.MaxInt64 // it is read by and by
-		if before, ok := w.reader.At(first - 1); ok {
-			since = before.Elapsed
-		}
-	}
-	w.views.drawn.decorate(dst, list, since, first+int64(len(list)) == w.rows.Len())
-}
-
-// markAt returns what was written before a shown row, "" for nothing.
-func (w *Window) markAt(at int64, r *rows.Row) string {
-	var d [1]grid.Decor
-	w.decorateMarks(d[:], []rows.Row{*r}, at)
-	return d[0].Mark
 }

@@ -51,12 +51,12 @@ func newFindBar(w *Window) *findBar {
 		t.Importance = widget.LowImportance
 		return t
 	}
-	b.line = filterline.New(w.filterMenu)
-	b.line.OnApply = w.applyFilter
+	b.line = filterline.New(w.filters.menu)
+	b.line.OnApply = w.filters.apply
 	b.line.OnRevert = w.ctl.DismissFilterError
 	b.line.OnLeave = func() { w.focusView() }
-	b.line.OnKey = w.key
-	b.line.Complete = w.completions
+	b.line.OnKey = w.actions.key
+	b.line.Complete = w.filters.completions
 	b.line.History = w.pref.filters
 
 	b.thread = widget.NewSelect(nil, func(string) {
@@ -79,11 +79,11 @@ func newFindBar(w *Window) *findBar {
 			w.ctl.SetRun(fmt.Sprint(i))
 		}
 	})
-	b.repeats = widget.NewButton("\u00d7 N", w.actor("collapse-repeats"))
+	b.repeats = widget.NewButton("\u00d7 N", w.actions.actor("collapse-repeats"))
 	b.repeats.Importance = widget.LowImportance
-	b.follow = button(theme.DownloadIcon(), w.actor("follow"))
-	b.save = button(theme.DocumentSaveIcon(), w.actor("save"))
-	b.panel = button(theme.InfoIcon(), w.actor("panel"))
+	b.follow = button(theme.DownloadIcon(), w.actions.actor("follow"))
+	b.save = button(theme.DocumentSaveIcon(), w.actions.actor("save"))
+	b.panel = button(theme.InfoIcon(), w.actions.actor("panel"))
 	first := container.NewBorder(nil, nil, nil,
 		container.NewHBox(b.thread, b.run, b.repeats, widget.NewSeparator(), b.follow, b.save, b.panel), b.line.Field)
 
@@ -94,23 +94,23 @@ func newFindBar(w *Window) *findBar {
 
 // makeFinding makes the line for finding.
 func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *widget.Button) {
-	b.entry.OnSubmitted = func(string) { w.find(modifiers()&fyne.KeyModifierShift != 0) }
-	b.entry.OnChanged = func(string) { w.queryChanged() }
+	b.entry.OnSubmitted = func(string) { w.finding.next(modifiers()&fyne.KeyModifierShift != 0) }
+	b.entry.OnChanged = func(string) { w.finding.queryChanged() }
 	b.entry.OnKey = func(name fyne.KeyName) bool {
 		switch name {
 		case fyne.KeyEscape:
-			w.endFind()
+			w.finding.end()
 			return true
 		case fyne.KeyDown:
 			w.focusView()
 			return true
 		}
-		return w.key(name)
+		return w.actions.key(name)
 	}
 	b.outcome.Importance = widget.LowImportance
-	b.previous = button(theme.MoveUpIcon(), func() { w.find(true) })
-	b.next = button(theme.MoveDownIcon(), func() { w.find(false) })
-	b.close = button(theme.CancelIcon(), w.endFind)
+	b.previous = button(theme.MoveUpIcon(), func() { w.finding.next(true) })
+	b.next = button(theme.MoveDownIcon(), func() { w.finding.next(false) })
+	b.close = button(theme.CancelIcon(), w.finding.end)
 	toggle := func(text string, on *bool) *widget.Button {
 		t := widget.NewButton(text, nil)
 		t.Importance = widget.LowImportance
@@ -121,7 +121,7 @@ func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *wid
 				t.Importance = widget.HighImportance
 			}
 			t.Refresh()
-			w.queryChanged()
+			w.finding.queryChanged()
 			w.win.Canvas().Focus(b.entry)
 		}
 		return t

@@ -17,26 +17,26 @@ func TestFollow(t *testing.T) {
 		t.Error("there is nothing to follow yet")
 	}
 	r.open()
-	r.grid.SetCurrent(10)
-	r.grid.TypedRune('f')
-	if !r.ctl.State().Follow.On || r.bar.follow.Importance != widget.HighImportance || !r.grid.AtEnd() {
-		t.Fatalf("following %+v, at the end %t", r.ctl.State().Follow, r.grid.AtEnd())
+	r.table.grid.SetCurrent(10)
+	r.table.grid.TypedRune('f')
+	if !r.ctl.State().Follow.On || r.bar.follow.Importance != widget.HighImportance || !r.table.grid.AtEnd() {
+		t.Fatalf("following %+v, at the end %t", r.ctl.State().Follow, r.table.grid.AtEnd())
 	}
 	r.engine.Growing <- app.Update{New: 50}
 	r.waitTrace("grew 1050")
-	if !r.grid.AtEnd() || r.grid.Top() < 1000 || r.grid.Current() != 10 || r.status.news.Visible() {
-		t.Errorf("at the end %t, top row %d, current row %d, button shown %t", r.grid.AtEnd(), r.grid.Top(), r.grid.Current(), r.status.news.Visible())
+	if !r.table.grid.AtEnd() || r.table.grid.Top() < 1000 || r.table.grid.Current() != 10 || r.status.news.Visible() {
+		t.Errorf("at the end %t, top row %d, current row %d, button shown %t", r.table.grid.AtEnd(), r.table.grid.Top(), r.table.grid.Current(), r.status.news.Visible())
 	}
 	if got := countsText(r.ctl.State()); got != "1,050 rows" || r.bar.line.Counts() != got {
 		t.Errorf("the filter line says %q, there are %q", r.bar.line.Counts(), got)
 	}
 
-	r.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
-	top := r.grid.Top()
+	r.table.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
+	top := r.table.grid.Top()
 	r.engine.Growing <- app.Update{New: 1}
 	r.waitTrace("grew 1051")
-	if r.grid.Top() != top || !r.status.news.Visible() || r.status.news.Text != "1 new row" {
-		t.Errorf("scrolled up: top row %d, was %d; button shown %t with %q", r.grid.Top(), top, r.status.news.Visible(), r.status.news.Text)
+	if r.table.grid.Top() != top || !r.status.news.Visible() || r.status.news.Text != "1 new row" {
+		t.Errorf("scrolled up: top row %d, was %d; button shown %t with %q", r.table.grid.Top(), top, r.status.news.Visible(), r.status.news.Text)
 	}
 	r.engine.Growing <- app.Update{New: 2}
 	r.waitTrace("grew 1053")
@@ -44,16 +44,16 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the button says %q", r.status.news.Text)
 	}
 	test.Tap(r.status.news)
-	if !r.grid.AtEnd() || r.status.news.Visible() {
-		t.Errorf("resumed: at the end %t, button shown %t", r.grid.AtEnd(), r.status.news.Visible())
+	if !r.table.grid.AtEnd() || r.status.news.Visible() {
+		t.Errorf("resumed: at the end %t, button shown %t", r.table.grid.AtEnd(), r.status.news.Visible())
 	}
 
 	// A jump to a row leaves the end; the End key goes back.
-	r.grid.SetCurrent(3)
+	r.table.grid.SetCurrent(3)
 	if f := r.ctl.State().Follow; f.AtEnd {
 		t.Errorf("after a jump: %+v", f)
 	}
-	r.grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEnd})
+	r.table.grid.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEnd})
 	if f := r.ctl.State().Follow; !f.AtEnd {
 		t.Errorf("after the End key: %+v", f)
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // showKeys lists the keys, by what they are for.
-func (w *Window) showKeys() {
+func (as *actions) showKeys() {
 	columns := container.NewHBox()
-	for _, part := range inColumns(w.keyLists(), 3) {
+	for _, part := range inColumns(as.keyLists(), 3) {
 		column := container.New(layout.NewCustomPaddedVBoxLayout(0))
 		for _, list := range part {
 			head := widget.NewLabel(list.title)
@@ -29,8 +29,8 @@ func (w *Window) showKeys() {
 		}
 		columns.Add(column)
 	}
-	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewScroll(columns), w.win)
-	w.open(d, 1220, 760)
+	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewScroll(columns), as.w.win)
+	as.w.dialogs.open(d, 1220, 760)
 }
 
 // inColumns divides lists among columns of about the same height.
@@ -88,9 +88,9 @@ type keyList struct {
 
 // keyLists returns the keys of all actions, menu by menu, and those that widgets
 // have of their own.
-func (w *Window) keyLists() []keyList {
+func (as *actions) keyLists() []keyList {
 	var lists []keyList
-	for _, m := range w.menus {
+	for _, m := range as.menus {
 		list := keyList{title: m.title}
 		for _, a := range m.actions {
 			if a != nil && len(a.keys) > 0 {

@@ -21,7 +21,7 @@ import (
 
 // keyed hands the window's keys on from a list.
 func (v *views) keyed(g *grid.Grid) *grid.Grid {
-	g.OnKey = func(name fyne.KeyName) { v.w.key(name) }
+	g.OnKey = func(name fyne.KeyName) { v.w.actions.key(name) }
 	return g
 }
 
@@ -29,14 +29,14 @@ func (v *views) keyed(g *grid.Grid) *grid.Grid {
 func (v *views) openFunction(f app.FunctionRef) {
 	v.w.ctl.FirstCall(f, func(row int64) {
 		v.show(viewTable)
-		v.w.goTo(row)
+		v.w.nav.goTo(row)
 	})
 }
 
 // functionMenu is the menu of a function in a list.
 func (v *views) functionMenu(f app.FunctionRef, at fyne.Position) {
 	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) })}, v.functionItems(f)...)
-	v.w.popUp(items, at)
+	v.w.actions.popUp(items, at)
 }
 
 // treeView shows who calls whom, and how long that takes.
@@ -67,7 +67,7 @@ func (v *views) treeView() *view {
 					if fresh {
 						v.tree.OpenPaths()
 					}
-					w.showBeside() // which asks for the way to the current row
+					w.side.showRow() // which asks for the way to the current row
 					w.trace("tree " + strconv.Itoa(len(tree.Roots)))
 				}
 			})
@@ -127,8 +127,8 @@ func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
 
 func (v *views) saveStatistics(list []app.FunctionStat) {
 	w := v.w
-	name := strings.TrimSuffix(w.shown, ".dat") + "-statistics.csv"
-	w.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
+	name := strings.TrimSuffix(w.table.log, ".dat") + "-statistics.csv"
+	w.dialogs.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
 }
 
 // threadsView sums up each thread.
@@ -139,7 +139,7 @@ func (v *views) threadsView() *view {
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
 		r := rows.Row{Thread: t.ID}
 		term, _ := filter.Of(filter.Thread, &r)
-		w.popUp([]*fyne.MenuItem{
+		w.actions.popUp([]*fyne.MenuItem{
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
 				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
@@ -174,7 +174,7 @@ func (v *views) marksView() *view {
 	goToMark := func(m *control.Mark) {
 		w.ctl.RowOfMark(m, func(row int64) {
 			v.show(viewTable)
-			w.goTo(row)
+			w.nav.goTo(row)
 		})
 	}
 	copied := w.app.Clipboard().SetContent
@@ -183,7 +183,7 @@ func (v *views) marksView() *view {
 		r := rows.Row{Thread: m.Thread}
 		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
 		timelineItem.Disabled = v.runs() != nil
-		w.popUp([]*fyne.MenuItem{
+		w.actions.popUp([]*fyne.MenuItem{
 			item(lang.L("Show in the table"), func() { goToMark(m) }),
 			timelineItem,
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),

@@ -10,10 +10,10 @@ import (
 )
 
 // mainMenu makes the menu bar from the list of actions.
-func (w *Window) mainMenu() *fyne.MainMenu {
+func (as *actions) mainMenu() *fyne.MainMenu {
 	menu := &fyne.MainMenu{}
-	for _, m := range w.menus {
-		items := w.items(m.actions)
+	for _, m := range as.menus {
+		items := as.items(m.actions)
 		nameKeys(items)
 		menu.Items = append(menu.Items, fyne.NewMenu(m.title, items...))
 	}
@@ -21,17 +21,17 @@ func (w *Window) mainMenu() *fyne.MainMenu {
 }
 
 // items makes the menu items of actions.
-func (w *Window) items(list []*action) []*fyne.MenuItem {
+func (as *actions) items(list []*action) []*fyne.MenuItem {
 	var items []*fyne.MenuItem
 	for _, a := range list {
-		items = append(items, w.item(a))
+		items = append(items, as.item(a))
 	}
 	return items
 }
 
 // item makes the menu item of an action. Fyne calls items for their shortcuts
 // even if they are grey or a dialog is open: perform does not.
-func (w *Window) item(a *action) *fyne.MenuItem {
+func (as *actions) item(a *action) *fyne.MenuItem {
 	if a == nil {
 		return fyne.NewMenuItemSeparator()
 	}
@@ -40,10 +40,10 @@ func (w *Window) item(a *action) *fyne.MenuItem {
 	m.Checked = a.checked != nil && a.checked()
 	m.IsQuit = a.name == "quit"
 	if a.choices != nil {
-		m.ChildMenu = fyne.NewMenu("", w.items(a.choices())...)
+		m.ChildMenu = fyne.NewMenu("", as.items(a.choices())...)
 		return m
 	}
-	m.Action = func() { w.perform(a) }
+	m.Action = func() { as.perform(a) }
 	if len(a.keys) > 0 {
 		m.Shortcut = shortcutOf(a.keys[0])
 	}
@@ -51,12 +51,12 @@ func (w *Window) item(a *action) *fyne.MenuItem {
 }
 
 // itemOf makes the menu item of the action of a name, for a context menu.
-func (w *Window) itemOf(name string) *fyne.MenuItem { return w.item(w.actions[name]) }
+func (as *actions) itemOf(name string) *fyne.MenuItem { return as.item(as.byName[name]) }
 
 // popUp shows a context menu.
-func (w *Window) popUp(items []*fyne.MenuItem, at fyne.Position) {
+func (as *actions) popUp(items []*fyne.MenuItem, at fyne.Position) {
 	nameKeys(items)
-	widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", items...), w.win.Canvas(), at)
+	widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", items...), as.w.win.Canvas(), at)
 }
 
 // item makes a menu item that is no action of the window: it is about what a

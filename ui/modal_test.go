@@ -39,19 +39,19 @@ func allItems(menus []*fyne.Menu) []*fyne.MenuItem {
 // an open menu; neither do the window's own keys and what is dropped.
 func TestNothingActsBehindADialog(t *testing.T) {
 	for name, show := range map[string]func(r *rig){
-		"keys":           func(r *rig) { r.showKeys() },
-		"settings":       func(r *rig) { r.showSettings() },
-		"save":           func(r *rig) { r.save() },
-		"file":           func(r *rig) { r.chooseLog() },
-		"context menu":   func(r *rig) { r.tableMenu(0, "function", fyne.NewPos(50, 300)) },
-		"text":           func(r *rig) { r.showLogDetails() },
-		"replace a file": func(r *rig) { r.confirmQuit() },
+		"keys":           func(r *rig) { r.actions.showKeys() },
+		"settings":       func(r *rig) { r.dialogs.showSettings() },
+		"save":           func(r *rig) { r.dialogs.save() },
+		"file":           func(r *rig) { r.opening.chooseLog() },
+		"context menu":   func(r *rig) { r.actions.tableMenu(0, "function", fyne.NewPos(50, 300)) },
+		"text":           func(r *rig) { r.dialogs.showLogDetails() },
+		"replace a file": func(r *rig) { r.dialogs.confirmQuit() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, &fake.Engine{Rows: 100})
 			r.pref.addRecent(filepath.Join(t.TempDir(), "recent.dat"), "")
 			r.open()
-			r.grid.SetCurrent(7)
+			r.table.grid.SetCurrent(7)
 			show(r)
 			if r.overlays() != 1 {
 				t.Fatalf("%d overlays", r.overlays())
@@ -64,7 +64,7 @@ func TestNothingActsBehindADialog(t *testing.T) {
 				}
 			}
 			for _, k := range []fyne.KeyName{fyne.KeyF1, fyne.KeyF2, fyne.KeyF3, fyne.KeyF4, fyne.KeyF5, fyne.KeyF8, fyne.KeyF9} {
-				if r.key(k) || r.overlays() != 1 {
+				if r.actions.key(k) || r.overlays() != 1 {
 					t.Errorf("%s acts", k)
 				}
 			}
@@ -73,7 +73,7 @@ func TestNothingActsBehindADialog(t *testing.T) {
 			if got := r.engine.OpenedInputs(); len(got) != 1 || r.ctl.State().Work.Title != "" {
 				t.Errorf("opened %+v, work %q", got, r.ctl.State().Work.Title)
 			}
-			if r.trace.String() != trace || r.grid.Current() != 7 || r.split.Visible() != size || language.Current() != language.English ||
+			if r.trace.String() != trace || r.table.grid.Current() != 7 || r.split.Visible() != size || language.Current() != language.English ||
 				r.ctl.State().Selection.Repeats || r.ctl.State().Follow.On {
 				t.Errorf("something changed behind it; trace %q, was %q", r.trace, trace)
 			}
@@ -85,7 +85,7 @@ func TestNothingActsBehindADialog(t *testing.T) {
 func TestGreyItemsDoNothing(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 10})
 	called, can := false, false
-	m := r.item(&action{title: "x", enabled: func() bool { return can }, do: func() { called = true }})
+	m := r.actions.item(&action{title: "x", enabled: func() bool { return can }, do: func() { called = true }})
 	if m.Action(); called || !m.Disabled {
 		t.Error("a grey item acts")
 	}
@@ -107,15 +107,15 @@ func TestLateQuestionWaits(t *testing.T) {
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
 	r.menuItem("Keys").Action() // before it is known that the file exists
-	keys := r.dialog
+	keys := r.dialogs.top
 	looks := 0
 	r.wait("the question's turn", func() bool { looks++; return looks > 3 })
-	if r.overlays() != 1 || r.dialog != keys {
+	if r.overlays() != 1 || r.dialogs.top != keys {
 		t.Fatalf("%d overlays", r.overlays())
 	}
 	r.typeKey(fyne.KeyEscape)
-	r.wait("the question", func() bool { return r.dialog != nil })
-	r.dialog.(interface{ Confirm() }).Confirm()
+	r.wait("the question", func() bool { return r.dialogs.top != nil })
+	r.dialogs.top.(interface{ Confirm() }).Confirm()
 	r.waitTrace("saved " + out)
 }
 
@@ -159,18 +159,18 @@ func TestDialogsCloseInAnyOrder(t *testing.T) {
 	var list []dialog.Dialog
 	for range 3 {
 		d := dialog.NewCustom("t", "Close", widget.NewLabel(""), r.win)
-		r.Window.open(d, 100, 100)
+		r.dialogs.open(d, 100, 100)
 		list = append(list, d)
 	}
 	list[0].Dismiss()
 	list[1].Dismiss()
-	if r.dialog != list[2] {
+	if r.dialogs.top != list[2] {
 		t.Fatal("the one on top is not known")
 	}
-	if !r.key(fyne.KeyEscape) || r.dialog != nil || r.overlays() != 0 {
+	if !r.actions.key(fyne.KeyEscape) || r.dialogs.top != nil || r.overlays() != 0 {
 		t.Errorf("after Escape: %d overlays", r.overlays())
 	}
-	if r.key(fyne.KeyEscape) || r.modal() {
+	if r.actions.key(fyne.KeyEscape) || r.dialogs.modal() {
 		t.Error("something is still open")
 	}
 }

@@ -24,7 +24,7 @@ type command struct {
 }
 
 // commands lists all actions but the palette itself, choices of submenus too.
-func (w *Window) commands() []command {
+func (as *actions) commands() []command {
 	var list []command
 	var add func(path string, actions []*action)
 	add = func(path string, actions []*action) {
@@ -38,7 +38,7 @@ func (w *Window) commands() []command {
 			}
 		}
 	}
-	for _, m := range w.menus {
+	for _, m := range as.menus {
 		add(m.title, m.actions)
 	}
 	return list
@@ -200,17 +200,17 @@ func (p *palette) key(name fyne.KeyName) bool {
 }
 
 // showPalette opens the command palette.
-func (w *Window) showPalette() {
+func (as *actions) showPalette() {
 	var d *dialog.CustomDialog
-	p := newPalette(w.commands(), func(c command) {
+	p := newPalette(as.commands(), func(c command) {
 		d.Hide()
-		w.trace("command " + cmp.Or(c.name, c.title))
-		w.perform(c.action)
+		as.w.trace("command " + cmp.Or(c.name, c.title))
+		as.perform(c.action)
 	})
-	p.entry.OnKey = func(name fyne.KeyName) bool { return p.key(name) || w.key(name) }
-	d = dialog.NewCustomWithoutButtons(lang.L("Command palette"), container.NewBorder(p.entry, p.tip, nil, nil, p.list), w.win)
-	w.palette = p
-	w.open(d, 720, 520)
+	p.entry.OnKey = func(name fyne.KeyName) bool { return p.key(name) || as.key(name) }
+	d = dialog.NewCustomWithoutButtons(lang.L("Command palette"), container.NewBorder(p.entry, p.tip, nil, nil, p.list), as.w.win)
+	as.palette = p
+	as.w.dialogs.open(d, 720, 520)
 	p.choose(0) // the list has its size now
-	w.win.Canvas().Focus(p.entry)
+	as.w.win.Canvas().Focus(p.entry)
 }

@@ -42,7 +42,7 @@ func TestFilterLine(t *testing.T) {
 	if got := countsText(r.ctl.State()); got != "8 of 100 rows, 92 hidden" || r.status.counts.Text != got+"   \u00b7   2 threads" {
 		t.Errorf("counts %q, status %q", got, r.status.counts.Text)
 	}
-	if r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+	if r.win.Canvas().Focused() != fyne.Focusable(r.table.grid) {
 		t.Error("the table has not got the focus")
 	}
 	if got := r.pref.filters(); len(got) != 1 || got[0] != "func:main thread:1000" {
@@ -94,7 +94,7 @@ func TestSavedFilters(t *testing.T) {
 	}
 	r.ctl.ShowAll()
 	var labels []string
-	for _, i := range r.items(r.knownFilters()) {
+	for _, i := range r.actions.items(r.actions.knownFilters()) {
 		labels = append(labels, i.Label)
 		if strings.HasPrefix(i.Label, "second thread") {
 			i.Action()
@@ -115,9 +115,9 @@ func TestSavedFilters(t *testing.T) {
 func (r *rig) cell(at int64, column, label string) {
 	r.t.Helper()
 	row := r.ctl.State().Rows.Row(at)
-	r.grid.SetCurrent(at)
+	r.table.grid.SetCurrent(at)
 	var labels []string
-	items := r.cellItems(at, column, &row)
+	items := r.actions.cellItems(at, column, &row)
 	// It is to fit a small window.
 	if height := widget.NewMenu(fyne.NewMenu("", items...)).MinSize().Height; height > 480 {
 		r.t.Errorf("the menu is %v high", height)
@@ -169,18 +169,18 @@ func TestCellMenu(t *testing.T) {
 	}
 
 	row := r.ctl.State().Rows.Row(2)
-	for _, i := range r.cellItems(2, "function", &row) {
+	for _, i := range r.actions.cellItems(2, "function", &row) {
 		if strings.HasPrefix(i.Label, "Highlight") {
 			i.ChildMenu.Items[3].Action()
 		}
 	}
 	other := r.ctl.State().Rows.Row(3)
-	if r.label("function", &row) != 3 || r.label("module", &row) != 0 || r.label("function", &other) != 0 {
-		t.Errorf("labels %d, %d, %d", r.label("function", &row), r.label("module", &row), r.label("function", &other))
+	if r.filters.label("function", &row) != 3 || r.filters.label("module", &row) != 0 || r.filters.label("function", &other) != 0 {
+		t.Errorf("labels %d, %d, %d", r.filters.label("function", &row), r.filters.label("module", &row), r.filters.label("function", &other))
 	}
 	term, _ := cellTerm("function", &row)
-	r.setHighlight("function", term, 0)
-	if r.label("function", &row) != 0 {
+	r.filters.setHighlight("function", term, 0)
+	if r.filters.label("function", &row) != 0 {
 		t.Error("the highlight stays")
 	}
 }
@@ -190,49 +190,49 @@ func TestFoldByKeysAndMouse(t *testing.T) {
 	r.open()
 	r.win.Canvas().Capture()
 	// The fake's rows lie on alternating threads, so that marks are open.
-	r.grid.SetCurrent(2)
+	r.table.grid.SetCurrent(2)
 	r.typeKey(fyne.KeyLeft)
 	r.waitTrace("filtered 19")
-	if got := r.shownRows(); got != "0 1 2 12 13 14 15 16 17 18 19 20" || r.currentRow() != 2 {
-		t.Errorf("folded: rows %s, current %d", got, r.currentRow())
+	if got := r.shownRows(); got != "0 1 2 12 13 14 15 16 17 18 19 20" || r.table.currentRow() != 2 {
+		t.Errorf("folded: rows %s, current %d", got, r.table.currentRow())
 	}
 	var decor [3]grid.Decor
 	list := make([]rows.Row, 3)
 	r.wait("the rows", func() bool {
-		r.reader.Read(list, 0)
+		r.table.reader.Read(list, 0)
 		return list[2].Index == 2
 	})
-	r.decorate(decor[:], list, 0)
+	r.table.decorate(decor[:], list, 0)
 	if d := decor[2]; d.Fold != grid.FoldClosed || d.Hidden != 9 {
 		t.Errorf("decor %+v", d)
 	}
 	// Left of a folded call leads to the caller.
 	r.typeKey(fyne.KeyLeft)
-	r.wait("the caller", func() bool { return r.currentRow() == 1 })
+	r.wait("the caller", func() bool { return r.table.currentRow() == 1 })
 	r.typeKey(fyne.KeyDown)
 	r.typeKey(fyne.KeyRight)
 	r.wait("unfolded", func() bool { return !r.ctl.State().Filtered })
-	if r.currentRow() != 2 {
-		t.Errorf("unfolded: current row %d", r.currentRow())
+	if r.table.currentRow() != 2 {
+		t.Errorf("unfolded: current row %d", r.table.currentRow())
 	}
 	// Going to a row that is folded away unfolds it.
 	r.ctl.Fold(1)
 	r.wait("folded", func() bool { return r.ctl.State().Filtered && r.ctl.State().View.Done() })
-	r.goTo(5)
-	r.wait("row 5", func() bool { return r.currentRow() == 5 })
+	r.nav.goTo(5)
+	r.wait("row 5", func() bool { return r.table.currentRow() == 5 })
 	if r.ctl.IsFolded(1) {
 		t.Error("still folded")
 	}
 	// A row that a filter hides is said to be hidden.
 	r.ctl.SetWhere("func:main")
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
-	r.goTo(5)
+	r.nav.goTo(5)
 	r.wait("message", func() bool { return r.notice.Message() != nil })
-	if got := r.currentRow(); got != 0 {
+	if got := r.table.currentRow(); got != 0 {
 		t.Errorf("the nearest row before is %d", got)
 	}
-	r.offer(r.notice.Message().Offer)
-	r.wait("all rows", func() bool { return !r.ctl.State().Filtered && r.currentRow() == 5 })
+	r.opening.offer(r.notice.Message().Offer)
+	r.wait("all rows", func() bool { return !r.ctl.State().Filtered && r.table.currentRow() == 5 })
 }
 
 func TestFoldMark(t *testing.T) {
@@ -271,7 +271,7 @@ func TestJumpsAndTheWayBack(t *testing.T) {
 	r.open()
 	at := func(row int64) {
 		t.Helper()
-		r.wait(fmt.Sprint("row ", row), func() bool { return r.currentRow() == row })
+		r.wait(fmt.Sprint("row ", row), func() bool { return r.table.currentRow() == row })
 	}
 	for text, row := range map[string]int64{"123,456": 123_456, "12.5s": 12_500, "10:00:22.5": 22_500, "999999999": 999_999_999} {
 		r.menuItem("Go to a row or a time").Action()
@@ -279,7 +279,7 @@ func TestJumpsAndTheWayBack(t *testing.T) {
 		r.typeKey(fyne.KeyReturn)
 		at(row)
 	}
-	r.grid.SetCurrent(17)
+	r.table.grid.SetCurrent(17)
 	r.menuItem("Go to the caller").Action()
 	at(16)
 	r.menuItem("Go to the other half of the call").Action()
@@ -300,10 +300,10 @@ func TestJumpsAndTheWayBack(t *testing.T) {
 	at(16)
 }
 
-func TestTrail(t *testing.T) {
-	var tr trail
+func TestHistory(t *testing.T) {
+	var tr history
 	if tr.step(5, false) != -1 || tr.step(5, true) != -1 {
-		t.Error("an empty trail leads somewhere")
+		t.Error("an empty history leads somewhere")
 	}
 	tr.jump(1, 100)
 	tr.jump(100, 200)
@@ -323,7 +323,7 @@ func TestTrail(t *testing.T) {
 	for i := range int64(1000) {
 		tr.jump(i, i+1)
 	}
-	if len(tr.rows) > maxTrail {
+	if len(tr.rows) > maxHistory {
 		t.Errorf("%d rows", len(tr.rows))
 	}
 }
@@ -353,7 +353,7 @@ func TestFindOptionsAndMarks(t *testing.T) {
 func TestNothingFitsTheFilter(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
-	r.goTo(20)
+	r.nav.goTo(20)
 	r.waitTrace("stack 7")
 	note := r.views.view(viewTable).note
 	r.ctl.SetWhere("row:5000..")
@@ -364,7 +364,7 @@ func TestNothingFitsTheFilter(t *testing.T) {
 	r.ctl.SetWhere("row:6000..")
 	r.waitTrace("filtered 0")
 	r.ctl.SetWhere("")
-	r.wait("the row", func() bool { return r.currentRow() == 20 })
+	r.wait("the row", func() bool { return r.table.currentRow() == 20 })
 	if note.Visible() {
 		t.Error("the note stays")
 	}
@@ -375,7 +375,7 @@ func TestInputsArePutAway(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
 	r.typeKey(fyne.KeyF9)
-	if r.upper.Visible() || r.itemOf("inputs").Checked {
+	if r.upper.Visible() || r.actions.itemOf("inputs").Checked {
 		t.Error("F9 does not hide the inputs")
 	}
 	r.ctl.Close()
@@ -394,15 +394,15 @@ func TestInputsArePutAway(t *testing.T) {
 func TestEscapeClosesTheSymbolPath(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 10})
 	r.open()
-	r.editSymbols()
+	r.dialogs.editSymbols()
 	r.typeText("/a")
 	r.typeKey(fyne.KeyReturn)
 	r.typeText("/b")
-	if r.dialog == nil {
+	if r.dialogs.top == nil {
 		t.Fatal("Enter closes the dialog")
 	}
 	r.typeKey(fyne.KeyEscape)
-	if r.dialog != nil || len(r.ctl.State().Wanted.Symbols) > 0 {
+	if r.dialogs.top != nil || len(r.ctl.State().Wanted.Symbols) > 0 {
 		t.Errorf("symbols %q", r.ctl.State().Wanted.Symbols)
 	}
 }
@@ -411,11 +411,11 @@ func TestEscapeClosesTheSymbolPath(t *testing.T) {
 func TestKeysWithoutFocus(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
-	r.goTo(5)
+	r.nav.goTo(5)
 	r.win.Canvas().Unfocus()
 	r.typeKey(fyne.KeyDown)
-	if r.currentRow() != 6 {
-		t.Errorf("row %d", r.currentRow())
+	if r.table.currentRow() != 6 {
+		t.Errorf("row %d", r.table.currentRow())
 	}
 	r.win.Canvas().Unfocus()
 	r.win.Canvas().OnTypedRune()('/')
@@ -428,7 +428,7 @@ func TestBookmarks(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
 	for _, row := range []int64{50, 7, 20} {
-		r.grid.SetCurrent(row)
+		r.table.grid.SetCurrent(row)
 		r.menuItem("Set or remove a bookmark").Action()
 	}
 	r.menuItem("Bookmark with a note").Action()
@@ -440,17 +440,17 @@ func TestBookmarks(t *testing.T) {
 	}
 	for _, want := range []int64{50, 7, 20} {
 		r.menuItem("Next bookmark").Action()
-		if got := r.currentRow(); got != want {
+		if got := r.table.currentRow(); got != want {
 			t.Errorf("next bookmark %d, want %d", got, want)
 		}
 	}
 	r.menuItem("Previous bookmark").Action()
-	if got := r.currentRow(); got != 7 {
+	if got := r.table.currentRow(); got != 7 {
 		t.Errorf("previous bookmark %d", got)
 	}
 	r.menuItem("Set or remove a bookmark").Action()
-	if len(r.marks) != 2 || r.isBookmarked(7) {
-		t.Errorf("marks %v", r.marks)
+	if len(r.bookmarks.list) != 2 || r.bookmarks.has(7) {
+		t.Errorf("marks %v", r.bookmarks.list)
 	}
 }
 
@@ -461,17 +461,17 @@ func TestSessionIsRestored(t *testing.T) {
 	r.memory.store = store
 	r.open()
 	r.wait("identity", func() bool { return r.memory.identity != "" })
-	r.grid.SetCurrent(30)
+	r.table.grid.SetCurrent(30)
 	r.menuItem("Set or remove a bookmark").Action()
-	r.setBookmark(30, "note")
+	r.bookmarks.set(30, "note")
 	// A bookmark of a row that is not what it was is left out.
-	r.marks = append(r.marks, logstate.Bookmark{Row: 40, Address: 1})
+	r.bookmarks.list = append(r.bookmarks.list, logstate.Bookmark{Row: 40, Address: 1})
 	r.ctl.Select(app.Selection{Where: "thread:1000", Folded: []int64{14}})
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
-	r.grid.SetCurrent(3)
-	row := r.currentRow()
+	r.table.grid.SetCurrent(3)
+	row := r.table.currentRow()
 	term, _ := cellTerm("thread", &rows.Row{Thread: 1000})
-	r.setHighlight("thread", term, 2)
+	r.filters.setHighlight("thread", term, 2)
 	r.views.show(viewThreads)
 	r.views.timeline.Arrange([]timeline.Arrangement{{Thread: 1001, Folded: true}})
 	r.close()
@@ -490,13 +490,13 @@ func TestSessionIsRestored(t *testing.T) {
 	if s.Where != "thread:1000" || !slices.Equal(s.Folded, []int64{14}) {
 		t.Errorf("selection %+v", s)
 	}
-	if again.currentRow() != row {
-		t.Errorf("row %d, was %d", again.currentRow(), row)
+	if again.table.currentRow() != row {
+		t.Errorf("row %d, was %d", again.table.currentRow(), row)
 	}
-	if len(again.marks) != 1 || again.marks[0].Note != "note" {
-		t.Errorf("bookmarks %+v", again.marks)
+	if len(again.bookmarks.list) != 1 || again.bookmarks.list[0].Note != "note" {
+		t.Errorf("bookmarks %+v", again.bookmarks.list)
 	}
-	if again.label("thread", &rows.Row{Thread: 1000}) != 2 {
+	if again.filters.label("thread", &rows.Row{Thread: 1000}) != 2 {
 		t.Error("the highlight is lost")
 	}
 	if again.views.shown() != viewThreads {
@@ -516,11 +516,11 @@ func TestSessionIsRestored(t *testing.T) {
 	identity := again.memory.identity
 	again.views.show(viewTimeline)
 	again.views.timeline.Arrange(nil)
-	again.grid.SetCurrent(4)
-	row = again.currentRow()
+	again.table.grid.SetCurrent(4)
+	row = again.table.currentRow()
 	again.Open([]string{other})
-	again.wait("the other log", func() bool { return again.shown == other && again.ctl.State().Loaded })
-	if len(again.marks) != 0 || again.ctl.State().Filtered || len(again.highlights) != 0 {
+	again.wait("the other log", func() bool { return again.table.log == other && again.ctl.State().Loaded })
+	if len(again.bookmarks.list) != 0 || again.ctl.State().Filtered || len(again.filters.highlights) != 0 {
 		t.Error("another log has the marks of the first")
 	}
 	again.wait("the first log's state", func() bool {
@@ -529,7 +529,7 @@ func TestSessionIsRestored(t *testing.T) {
 	})
 	again.Open([]string{moved})
 	again.wait("the first log", func() bool {
-		return again.shown == moved && again.ctl.State().View != nil && again.ctl.State().View.Done() && again.currentRow() == row
+		return again.table.log == moved && again.ctl.State().View != nil && again.ctl.State().View.Done() && again.table.currentRow() == row
 	})
 }
 
@@ -564,7 +564,7 @@ func TestSidePanel(t *testing.T) {
 	}
 	r.pref.setMappings([]app.SourceMapping{{From: "/src", To: dir}})
 	r.open()
-	r.grid.SetCurrent(3)
+	r.table.grid.SetCurrent(3)
 	r.waitTrace("stack 4")
 	if got := strings.Join(r.side.call.Frames(), " "); got != "app::Shape::area<int> app::Window::paint app::run main" {
 		t.Errorf("stack %q", got)
@@ -575,8 +575,8 @@ func TestSidePanel(t *testing.T) {
 		t.Errorf("source %+v", s)
 	}
 	r.side.call.OnFrame(1)
-	if r.currentRow() != 1 {
-		t.Errorf("a click on a frame leads to row %d", r.currentRow())
+	if r.table.currentRow() != 1 {
+		t.Errorf("a click on a frame leads to row %d", r.table.currentRow())
 	}
 	// Keys that are held down do not ask for each row's stack.
 	before := strings.Count(r.trace.String(), "\nstack ")
@@ -592,7 +592,7 @@ func TestSidePanel(t *testing.T) {
 		t.Error("F8 does not hide the panel")
 	}
 	r.menuItem("Modules panel").Action()
-	if !r.panelTabShown(r.side.modulesTab) {
+	if !r.side.tabShown(r.side.modulesTab) {
 		t.Error("the modules are not shown")
 	}
 }

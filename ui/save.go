@@ -236,19 +236,19 @@ func (f *saveForm) settings() app.SaveOptions {
 }
 
 // save asks where and how to save the rows.
-func (w *Window) save() {
-	s := w.ctl.State()
-	if !s.Opened || w.ctl.Busy() {
+func (ds *dialogs) save() {
+	s := ds.w.ctl.State()
+	if !s.Opened || ds.w.ctl.Busy() {
 		return
 	}
 	session := s.Session
-	f := newSaveForm(s.Found.Log, w.pref.saveFormat(), s.Wanted.Corrected)
+	f := newSaveForm(s.Found.Log, ds.w.pref.saveFormat(), s.Wanted.Corrected)
 	// A system's dialog has asked already whether to replace a file.
 	replaced := ""
 	browse := widget.NewButtonWithIcon(lang.L("Choose"), theme.FolderIcon(), func() {
-		w.picker.Save(lang.L("Save"), f.path.Text, func(p string) {
+		ds.picker.Save(lang.L("Save"), f.path.Text, func(p string) {
 			f.path.SetText(p)
-			if w.picker.Native {
+			if ds.picker.Native {
 				replaced = p
 			}
 		})
@@ -270,31 +270,31 @@ func (w *Window) save() {
 		widget.NewFormItem("", f.options),
 		widget.NewFormItem("", which),
 	}, func(ok bool) {
-		if !ok || !w.ctl.MaySave(session, f.path.Text) {
+		if !ok || !ds.w.ctl.MaySave(session, f.path.Text) {
 			return
 		}
 		target, as, opt := f.path.Text, f.name(), f.settings()
-		w.pref.setSaveFormat(as)
-		save := w.ctl.Save
-		if w.ctl.State().Filtered && which.Selected == which.Options[0] {
-			save = w.ctl.SaveShown
+		ds.w.pref.setSaveFormat(as)
+		save := ds.w.ctl.Save
+		if ds.w.ctl.State().Filtered && which.Selected == which.Options[0] {
+			save = ds.w.ctl.SaveShown
 		}
-		w.writeTo(target, as, target == replaced, func() {
-			if w.ctl.MaySave(session, target) {
+		ds.writeTo(target, as, target == replaced, func() {
+			if ds.w.ctl.MaySave(session, target) {
 				save(target, as, opt)
 			}
 		})
-	}, w.win)
+	}, ds.w.win)
 	f.path.OnSubmitted = func(string) { d.Submit() }
-	f.path.OnKey, f.amount.OnKey = w.key, w.key
-	w.open(d, 720, 380)
-	w.win.Canvas().Focus(f.path)
+	f.path.OnKey, f.amount.OnKey = ds.w.actions.key, ds.w.actions.key
+	ds.open(d, 720, 380)
+	ds.w.win.Canvas().Focus(f.path)
 	f.path.TypedShortcut(&fyne.ShortcutSelectAll{})
 }
 
 // writeTo calls write, after asking whether files that are there may be
 // replaced. asked says that this was asked already of the one of that name.
-func (w *Window) writeTo(target, format string, asked bool, write func()) {
+func (ds *dialogs) writeTo(target, format string, asked bool, write func()) {
 	go func() {
 		there := app.SavedBefore(target, format)
 		if asked {
@@ -311,15 +311,15 @@ func (w *Window) writeTo(target, format string, asked bool, write func()) {
 				if ok {
 					write()
 				}
-			}, w.win)
-			w.open(d, 0, 0)
+			}, ds.w.win)
+			ds.open(d, 0, 0)
 		}
-		w.post(func() {
+		ds.w.post(func() {
 			if len(there) == 0 {
 				write()
 				return
 			}
-			w.whenFree(replace)
+			ds.whenFree(replace)
 		})
 	}()
 }

@@ -115,7 +115,7 @@ func TestSaveInParts(t *testing.T) {
 	out := filepath.Join(dir, "x.json")
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
-	r.wait("the question", func() bool { return r.dialog != nil })
+	r.wait("the question", func() bool { return r.dialogs.top != nil })
 	if r.ctl.Busy() {
 		t.Error("replaced without asking")
 	}

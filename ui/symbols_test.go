@@ -23,20 +23,20 @@ func TestNetworkSwitch(t *testing.T) {
 	r.open()
 	check := r.strip.Network
 	test.Tap(check)
-	if s := r.ctl.State(); check.Checked || s.Wanted.Network || r.dialog != nil || !strings.Contains(s.Message.Text, "names no symbol server") {
+	if s := r.ctl.State(); check.Checked || s.Wanted.Network || r.dialogs.top != nil || !strings.Contains(s.Message.Text, "names no symbol server") {
 		t.Errorf("without a server: checked %v, message %+v", check.Checked, s.Message)
 	}
 	r.ctl.SetSymbols([]string{"srv*/cache*https://one.example/s"})
 	test.Tap(check)
-	if r.dialog == nil || r.ctl.State().Wanted.Network {
+	if r.dialogs.top == nil || r.ctl.State().Wanted.Network {
 		t.Fatalf("not asked first: network %v", r.ctl.State().Wanted.Network)
 	}
-	r.dialog.Dismiss()
+	r.dialogs.top.Dismiss()
 	if check.Checked || r.ctl.State().Wanted.Network || r.pref.network() {
 		t.Error("on although the user did not agree")
 	}
 	test.Tap(check)
-	r.dialog.(interface{ Confirm() }).Confirm()
+	r.dialogs.top.(interface{ Confirm() }).Confirm()
 	if !check.Checked || !r.ctl.State().Wanted.Network || !r.pref.network() || !slices.Equal(r.pref.agreed(), []string{"https://one.example/s"}) {
 		t.Errorf("checked %v, remembered %v for %q", check.Checked, r.pref.network(), r.pref.agreed())
 	}

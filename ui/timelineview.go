@@ -64,13 +64,13 @@ func (v *views) connectTimeline() {
 	w, t := v.w, v.timeline
 	t.OnSelected = func(row int64) {
 		v.following = true
-		w.goTo(row)
+		w.nav.goTo(row)
 		v.following = false
 		w.trace("chosen " + strconv.FormatInt(row, 10))
 	}
 	t.OnActivated = func(row int64) {
 		v.show(viewTable)
-		w.goTo(row)
+		w.nav.goTo(row)
 	}
 	t.OnRange = func(from, to int64) {
 		if v.runs() != nil {
@@ -85,12 +85,12 @@ func (v *views) connectTimeline() {
 		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: thread}
 		items := []*fyne.MenuItem{
 			item(lang.L("Show in the table"), func() { t.OnActivated(call.Row) }),
-			item(lang.L("Only inside this call"), func() { w.insideCall(call.Row) }),
+			item(lang.L("Only inside this call"), func() { w.filters.insideCall(call.Row) }),
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			fyne.NewMenuItemSeparator(),
 		}
 		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
-		w.popUp(append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...), at)
+		w.actions.popUp(append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...), at)
 	}
 	t.OnError = func(err error) { v.view(viewTimeline).say(control.Cause(err)) }
 	t.OnPicture = func(boxes int) {
@@ -99,7 +99,7 @@ func (v *views) connectTimeline() {
 		}
 		w.trace("timeline " + strconv.Itoa(boxes))
 	}
-	t.OnKey = func(name fyne.KeyName) { w.key(name) }
+	t.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	t.OnRune = v.rune
 }
 
@@ -120,7 +120,7 @@ func (v *views) updateTimeline(s *control.State) {
 
 // followInTimeline shows the call of the table's current row.
 func (v *views) followInTimeline(r *rows.Row) {
-	enter := v.w.enterOf(r)
+	enter := v.w.folding.enterOf(r)
 	if enter < 0 || r.Event == rows.Unknown {
 		return
 	}

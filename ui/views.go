@@ -133,10 +133,10 @@ func newViews(w *Window) *views {
 		v.renew()
 		v.choose()
 		if v.current().followStack != nil {
-			w.showBeside()
+			w.side.showRow()
 		}
 		w.focusView()
-		w.showMenus()
+		w.actions.show()
 		w.trace("view " + strconv.Itoa(v.Content.SelectedIndex()))
 	}
 	return v
@@ -153,7 +153,7 @@ func (v *views) add(e *view) {
 
 func (v *views) tableView() *view {
 	return &view{name: viewTable, title: func() string { return lang.L("Table") }, key: fyne.Key1,
-		content: v.w.grid, focus: v.w.grid}
+		content: v.w.table.grid, focus: v.w.table.grid}
 }
 
 func (v *views) modulesView() *view {
@@ -251,7 +251,7 @@ func (v *views) functionItems(f app.FunctionRef) []*fyne.MenuItem {
 	items := []*fyne.MenuItem{
 		item(lang.L("Include {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(term) }) }),
 		item(lang.L("Exclude {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) }) }),
-		submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.colourItems("function", term)...),
+		submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.actions.colourItems("function", term)...),
 		v.narrow(lang.L("Only inside calls of this function"), filter.In, &r),
 	}
 	if f.Module != "" {
@@ -400,13 +400,6 @@ func (v *views) digits() int {
 // rune is for characters that a view has no use for.
 func (v *views) rune(r rune) {
 	if r == '/' {
-		v.w.act("find")
-	}
-}
-
-// focusView lets the view that is looked at have the keys.
-func (w *Window) focusView() {
-	if o := w.views.current().focus; o != nil {
-		w.win.Canvas().Focus(o)
+		v.w.actions.act("find")
 	}
 }

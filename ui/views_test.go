@@ -106,25 +106,25 @@ func TestStoppedViewStartsAnew(t *testing.T) {
 func TestTimelineAndTableLeadToEachOther(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
-	r.grid.SetCurrent(16) // the enter of app::Window::paint
+	r.table.grid.SetCurrent(16) // the enter of app::Window::paint
 	r.look(viewTimeline, "timeline ")
 	if got := r.views.timeline.Chosen(); got != 16 {
 		t.Errorf("the timeline marks row %d", got)
 	}
-	r.grid.SetCurrent(25) // its leave
+	r.table.grid.SetCurrent(25) // its leave
 	if got := r.views.timeline.Chosen(); got != 16 {
 		t.Errorf("for the leave the timeline marks row %d", got)
 	}
 	r.views.timeline.OnSelected(31)
-	if r.grid.Current() != 31 {
-		t.Errorf("the table is at row %d", r.grid.Current())
+	if r.table.grid.Current() != 31 {
+		t.Errorf("the table is at row %d", r.table.grid.Current())
 	}
 	if r.win.Canvas().Focused() != fyne.Focusable(r.views.timeline) {
 		t.Error("the timeline has lost the focus")
 	}
 	r.views.timeline.OnActivated(32)
-	if r.views.shown() != viewTable || r.grid.Current() != 32 || r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
-		t.Errorf("view %s, row %d", r.views.shown(), r.grid.Current())
+	if r.views.shown() != viewTable || r.table.grid.Current() != 32 || r.win.Canvas().Focused() != fyne.Focusable(r.table.grid) {
+		t.Errorf("view %s, row %d", r.views.shown(), r.table.grid.Current())
 	}
 }
 
@@ -154,7 +154,7 @@ func TestStatisticsLeadToTheFirstCall(t *testing.T) {
 	r.look(viewStatistics, "statistics 7")
 	r.views.statistics.OnOpen(&app.FunctionStat{FunctionRef: app.FunctionRef{Function: "std::sort", Module: "sample.exe"}})
 	r.wait("the table", func() bool { return r.views.shown() == viewTable })
-	if got := r.grid.Current(); got != 4 {
+	if got := r.table.grid.Current(); got != 4 {
 		t.Errorf("row %d", got)
 	}
 }
@@ -331,21 +331,21 @@ func TestViewIsOneEntry(t *testing.T) {
 	r.relabel()
 	r.open()
 	cleared = 0
-	if r.views.show("new"); r.views.shown() != viewTable || !r.itemOf("view-new").Disabled {
+	if r.views.show("new"); r.views.shown() != viewTable || !r.actions.itemOf("view-new").Disabled {
 		t.Error("the view is there without being offered")
 	}
 	offered = true
 	r.views.update(0, r.ctl.State())
-	r.act("palette")
-	r.palette.entry.SetText("new view")
-	if len(r.palette.found) != 1 || r.palette.found[0].keysText() != "Ctrl+9" {
+	r.actions.act("palette")
+	r.actions.palette.entry.SetText("new view")
+	if len(r.actions.palette.found) != 1 || r.actions.palette.found[0].keysText() != "Ctrl+9" {
 		t.Fatalf("the palette has %s", r.titles())
 	}
 	r.typeKey(fyne.KeyReturn)
-	if r.views.shown() != "new" || computed != " true;" || r.state().Tab != "new" {
-		t.Fatalf("shown %s, computed %q, kept as %q", r.views.shown(), computed, r.state().Tab)
+	if r.views.shown() != "new" || computed != " true;" || r.memory.state().Tab != "new" {
+		t.Fatalf("shown %s, computed %q, kept as %q", r.views.shown(), computed, r.memory.state().Tab)
 	}
-	r.grid.SetCurrent(15)
+	r.table.grid.SetCurrent(15)
 	if followed != 15 {
 		t.Errorf("it follows to row %d", followed)
 	}
@@ -366,7 +366,7 @@ func TestViewIsOneEntry(t *testing.T) {
 func TestThreadsFollowTheTable(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
-	r.grid.SetCurrent(15)
+	r.table.grid.SetCurrent(15)
 	r.look(viewThreads, "threads 2")
 	chosen := func() uint32 {
 		if t := r.views.threads.List.Chosen(); t != nil {
@@ -375,7 +375,7 @@ func TestThreadsFollowTheTable(t *testing.T) {
 		return 0
 	}
 	r.wait("the thread", func() bool { return chosen() == 1001 })
-	r.goTo(16)
+	r.nav.goTo(16)
 	if chosen() != 1000 {
 		t.Errorf("row 16 leads to thread %d", chosen())
 	}
@@ -420,7 +420,7 @@ func TestMarksView(t *testing.T) {
 	narrow("FRAME", 2)
 	narrow("", 3)
 	r.views.marks.OnOpen(list.At(1))
-	r.wait("the table", func() bool { return r.views.shown() == viewTable && r.grid.Current() == 21 })
+	r.wait("the table", func() bool { return r.views.shown() == viewTable && r.table.grid.Current() == 21 })
 	r.views.show(viewMarks)
 	r.views.marks.OnOpen(list.At(2))
 	r.wait("a message", func() bool { return r.ctl.State().Message != nil })
@@ -453,12 +453,12 @@ func TestDrawnMarks(t *testing.T) {
 		t.Helper()
 		list := make([]rows.Row, n)
 		r.wait("the rows", func() bool {
-			r.reader.Read(list, first)
-			_, before := r.reader.At(first - 1)
+			r.table.reader.Read(list, first)
+			_, before := r.table.reader.At(first - 1)
 			return list[n-1].Index != grid.Waiting && (before || first == 0)
 		})
 		dst := make([]grid.Decor, n)
-		r.decorate(dst, list, first)
+		r.table.decorate(dst, list, first)
 		var said []string
 		for i, d := range dst {
 			if d.Mark != "" {
@@ -478,7 +478,7 @@ func TestDrawnMarks(t *testing.T) {
 			t.Errorf("from row %d: %q, want %q", test.first, got, test.want)
 		}
 	}
-	r.goTo(11)
+	r.nav.goTo(11)
 	r.wait("the panel", func() bool { return strings.HasSuffix(r.side.call.Details(), "\nMarks: frame 1  +1") })
 	// A filter shows them beside the rows that it leaves.
 	r.ctl.SetWhere("row:100..")
@@ -492,7 +492,7 @@ func TestDrawnMarks(t *testing.T) {
 		t.Errorf("in the timeline: %q", lines)
 	}
 	r.views.timeline.OnMark(1)
-	r.wait("its row", func() bool { return r.currentRow() == 11 })
+	r.wait("its row", func() bool { return r.table.currentRow() == 11 })
 	r.views.showInTimeline(&control.Mark{Mark: app.Mark{Mark: engine.Marks[3]}})
 	if r.ctl.State().Message == nil {
 		t.Error("a mark without a lane is shown in none")
@@ -510,14 +510,14 @@ func TestDrawnMarks(t *testing.T) {
 func TestCallSiteBesideTheTable(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1400})
 	r.open()
-	if !r.panelTabShown(r.side.callTab) {
-		r.togglePanelTab(r.side.callTab)
+	if !r.side.tabShown(r.side.callTab) {
+		r.side.toggleTab(r.side.callTab)
 	}
-	r.goTo(20)
+	r.nav.goTo(20)
 	r.wait("the call site", func() bool {
 		return strings.Contains(r.side.call.Details(), "\nCalled from: /src/sample/caller.cpp:20 (app::caller)")
 	})
-	r.goTo(21)
+	r.nav.goTo(21)
 	r.wait("another row", func() bool { return strings.Contains(r.side.call.Details(), "Row 21") })
 	r.waitTrace("stack 7")
 	if text := r.side.call.Details(); strings.Contains(text, "Called from") {
@@ -530,14 +530,14 @@ func TestCorrectedDurations(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400}
 	r := newRig(t, engine)
 	r.open()
-	if !r.itemOf("corrected").Disabled {
+	if !r.actions.itemOf("corrected").Disabled {
 		t.Error("durations can be corrected by a log that does not say how")
 	}
 	r.ctl.Close()
 	engine.Facts.CanCorrect = true
 	r.Open([]string{r.log})
 	r.wait("the log", func() bool { return r.ctl.State().Loaded })
-	m := r.itemOf("corrected")
+	m := r.actions.itemOf("corrected")
 	if m.Disabled || m.Checked {
 		t.Fatalf("disabled %t, checked %t", m.Disabled, m.Checked)
 	}
@@ -549,7 +549,7 @@ func TestCorrectedDurations(t *testing.T) {
 	r.wait("the status", func() bool {
 		return strings.HasSuffix(r.status.counts.Text, "durations without the recorder's own time")
 	})
-	if !r.itemOf("corrected").Checked {
+	if !r.actions.itemOf("corrected").Checked {
 		t.Error("the menu does not say so")
 	}
 	// Another log need not say it.

@@ -12,13 +12,11 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/assets"
-	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/files"
 	"logparser/ui/grid"
@@ -48,7 +46,8 @@ type Options struct {
 	Sample bool
 }
 
-// A Window is the program's main window.
+// A Window is the program's main window. Each of its parts has one job; they reach
+// each other through the window.
 type Window struct {
 	app  fyne.App
 	win  fyne.Window
@@ -57,15 +56,22 @@ type Window struct {
 	post func(func())
 	pref preferences
 
-	theme  look.Theme
-	format table.Format
-	picker *files.Picker
+	theme look.Theme
+
+	actions   actions
+	opening   opening
+	table     logTable
+	nav       navigation
+	folding   folding
+	finding   finding
+	filters   filters
+	bookmarks bookmarks
+	dialogs   dialogs
+	memory    memory
 
 	strip  *inputs.Strip
 	bar    *findBar
 	notice *notice.Bar
-	grid   *grid.Grid
-	reader *readahead.Reader // between the rows and the grid
 	views  *views
 	side   *sidePanel
 	start  *startpage.Page
@@ -74,38 +80,6 @@ type Window struct {
 	upper *fyne.Container // the inputs
 	body  *fyne.Container // the table and the panel, or the start page
 	split *container.Split
-
-	dialog  dialog.Dialog   // the one that is open, nil for none
-	dialogs []dialog.Dialog // that one last, and those below it
-	// askingQuit: the question whether to quit is open.
-	askingQuit bool
-	// quitting closes the window as soon as no file is being saved.
-	quitting bool
-
-	asked time.Time   // when the present log was asked for; zero once drawn
-	rows  rows.Source // what is in the table
-	shown string      // the log whose rows are in the table
-
-	palette    *palette // the one opened last
-	menus      []actionMenu
-	actions    map[string]*action // by name
-	menuStates string             // what the menu bar shows of them
-
-	memory     memory
-	marks      []logstate.Bookmark // by row
-	highlights []highlight
-	trail      trail
-	setAside   app.Selection // what was hidden before all was shown
-	want       int64         // the row of the log to go to once its place is known, -1 for none
-	hiddenRow  int64         // the one that a message says is hidden
-	placing    bool          // the current row is not being set by the user
-	// lookedBelow is the first row seen when rows below those that are seen were
-	// last waited for.
-	lookedBelow int64
-
-	// Numbers of what is asked for in the background; an answer with another
-	// is late.
-	typed, beside, marking int
 }
 
 // New makes the window; [Window.Show] shows it.
@@ -128,8 +102,12 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
-	w.memory.store, w.want, w.lookedBelow = opt.States, -1, -1
-	w.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
+	w.actions.w, w.opening.w, w.folding.w, w.finding.w, w.filters.w, w.bookmarks.w = w, w, w, w, w, w
+	w.table = logTable{w: w, lookedBelow: -1}
+	w.nav = navigation{w: w, want: -1}
+	w.memory.w, w.memory.store = w, opt.States
+	w.dialogs.w = w
+	w.dialogs.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.dialogs.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
 
 	w.build()
 	w.repaint()
@@ -138,7 +116,7 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
 	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) {
-		if !w.key(e.Name) {
+		if !w.actions.key(e.Name) {
 			w.typedAnywhere(func(o fyne.Focusable) { o.TypedKey(e) })
 		}
 	})
@@ -149,7 +127,7 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
 
 	w.update(^control.Change(0))
-	w.showRecent()
+	w.opening.showRecent()
 	return w
 }
 
@@ -158,9 +136,9 @@ func (w *Window) build() {
 	w.strip = inputs.New()
 	w.bar = newFindBar(w)
 	w.notice = notice.New()
-	w.grid = grid.New(table.Columns(&w.format), look.Fonts(), &grid.Light)
-	w.reader = readahead.New(w.post, w.grid.Reload)
-	w.pref.loadColumns(w.grid)
+	w.table.grid = grid.New(table.Columns(&w.table.format), look.Fonts(), &grid.Light)
+	w.table.reader = readahead.New(w.post, w.table.grid.Reload)
+	w.pref.loadColumns(w.table.grid)
 	w.side = newSidePanel(w)
 	w.start = startpage.New(w.app.Icon())
 	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Resume)
@@ -168,11 +146,11 @@ func (w *Window) build() {
 	w.connectInputs()
 	w.connectTable()
 	w.notice.OnDismiss = w.ctl.Dismiss
-	w.notice.OnDetails = func(m *control.Message) { w.showText(m.Text, m.Details) }
-	w.notice.OnOffer = w.offer
-	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.chooseLog, w.chooseFolder, w.OpenSample
-	w.start.OnRecent = func(path string) { w.openRecent(path) }
-	w.start.OnForget = w.forget
+	w.notice.OnDetails = func(m *control.Message) { w.dialogs.showText(m.Text, m.Details) }
+	w.notice.OnOffer = w.opening.offer
+	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.opening.chooseLog, w.opening.chooseFolder, w.OpenSample
+	w.start.OnRecent = func(path string) { w.opening.recent(path) }
+	w.start.OnForget = w.opening.forget
 	w.start.OnCancel = w.ctl.Cancel
 
 	w.views = newViews(w)
@@ -196,48 +174,48 @@ func tight(objects ...fyne.CanvasObject) *fyne.Container {
 }
 
 func (w *Window) connectInputs() {
-	w.strip.Log.Browse.OnTapped = w.chooseLog
-	w.strip.Log.Entry.OnDone = w.openLog
-	w.strip.Modules.Browse.OnTapped = w.chooseModules
+	w.strip.Log.Browse.OnTapped = w.opening.chooseLog
+	w.strip.Log.Entry.OnDone = w.opening.log
+	w.strip.Modules.Browse.OnTapped = w.opening.chooseModules
 	w.strip.Modules.Entry.OnDone = w.ctl.SetModules
-	w.strip.Symbols.Browse.OnTapped = w.addSymbolFolder
-	w.strip.Symbols.More.OnTapped = w.editSymbols
+	w.strip.Symbols.Browse.OnTapped = w.opening.addSymbolFolder
+	w.strip.Symbols.More.OnTapped = w.dialogs.editSymbols
 	w.strip.Symbols.Entry.OnDone = func(s string) { w.ctl.SetSymbols(control.SplitPaths(s)) }
-	w.strip.Network.OnChanged = w.switchNetwork
+	w.strip.Network.OnChanged = w.dialogs.switchNetwork
 	w.strip.Mismatched.OnChanged = w.ctl.SetLoadMismatched
 	for _, l := range []*inputs.Line{w.strip.Log, w.strip.Modules, w.strip.Symbols} {
-		l.Entry.OnKey = w.key
+		l.Entry.OnKey = w.actions.key
 	}
 }
 
 func (w *Window) connectTable() {
-	g := w.grid
+	g := w.table.grid
 	g.OnSelected = func(row int64) {
-		if !w.placing {
-			w.want = -1
+		if !w.nav.placing {
+			w.nav.want = -1
 		}
-		w.memory.row = max(w.indexOf(row), 0)
-		w.showSelection(row)
+		w.memory.row = max(w.table.indexOf(row), 0)
+		w.table.showSelection(row)
 		w.views.choose()
-		w.showMenus()
-		w.trace(fmt.Sprint("selected ", w.indexOf(row)))
+		w.actions.show()
+		w.trace(fmt.Sprint("selected ", w.table.indexOf(row)))
 	}
-	g.OnActivated = w.openSource
-	g.OnCopy = w.copyRows
-	g.OnMenu = w.tableMenu
-	g.OnFold = w.fold
-	g.OnTree = w.tree
-	g.Decorate = w.decorate
-	g.Label = w.label
-	g.OnKey = func(name fyne.KeyName) { w.key(name) }
-	g.OnRune = w.tableChar
+	g.OnActivated = w.side.openSource
+	g.OnCopy = w.table.copyRows
+	g.OnMenu = w.actions.tableMenu
+	g.OnFold = w.folding.fold
+	g.OnTree = w.folding.key
+	g.Decorate = w.table.decorate
+	g.Label = w.filters.label
+	g.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
+	g.OnRune = w.actions.tableChar
 	g.OnColumns = func() { w.pref.saveColumns(g) }
 	g.OnScrolled = func() { w.ctl.Moved(g.AtEnd()) }
-	g.Place = w.place
+	g.Place = w.table.place
 	g.OnDrawn = func(n int) {
-		if n > 0 && !w.asked.IsZero() {
-			w.trace(fmt.Sprintf("shown %d ms", time.Since(w.asked).Milliseconds()))
-			w.asked = time.Time{}
+		if n > 0 && !w.table.asked.IsZero() {
+			w.trace(fmt.Sprintf("shown %d ms", time.Since(w.table.asked).Milliseconds()))
+			w.table.asked = time.Time{}
 		}
 	}
 }
@@ -247,7 +225,7 @@ func (w *Window) connectTable() {
 func (w *Window) Show(paths []string) {
 	w.win.Show()
 	if len(paths) == 0 && !w.opt.Sample {
-		w.reopen()
+		w.opening.reopen()
 		return
 	}
 	w.Open(paths)
@@ -256,13 +234,13 @@ func (w *Window) Show(paths []string) {
 // Open uses files and folders for what they are.
 func (w *Window) Open(paths []string) {
 	if len(paths) > 0 {
-		w.asked = time.Now()
+		w.table.asked = time.Now()
 		w.ctl.Give(paths)
 	}
 }
 
 func (w *Window) dropped(_ fyne.Position, uris []fyne.URI) {
-	if w.modal() {
+	if w.dialogs.modal() {
 		return
 	}
 	var paths []string
@@ -281,7 +259,7 @@ func (w *Window) trace(event string) {
 // close remembers what the user arranged, and asks while a file is written.
 func (w *Window) close() {
 	if w.ctl.Busy() {
-		w.confirmQuit()
+		w.dialogs.confirmQuit()
 		return
 	}
 	w.remember()
@@ -290,10 +268,10 @@ func (w *Window) close() {
 
 func (w *Window) remember() {
 	w.pref.setSize(w.win.Canvas().Size())
-	w.pref.saveColumns(w.grid)
+	w.pref.saveColumns(w.table.grid)
 	w.pref.setPanelOffset(w.split.Offset)
-	w.pref.setLastLog(w.shown)
-	w.keepNow()
+	w.pref.setLastLog(w.table.log)
+	w.memory.keepNow()
 	w.pref.setClosed(time.Now())
 }
 
@@ -321,7 +299,7 @@ func (w *Window) setTheme(brightness string) {
 // takes them by itself.
 func (w *Window) repaint() {
 	palette := w.theme.Palette(w.app.Settings().ThemeVariant())
-	w.grid.SetPalette(palette)
+	w.table.grid.SetPalette(palette)
 	w.views.paint(palette, w.theme.IsDark(w.app.Settings().ThemeVariant()))
 	w.notice.Paint()
 	w.side.call.Paint()
@@ -330,15 +308,40 @@ func (w *Window) repaint() {
 // relabel says everything in the present language.
 func (w *Window) relabel() {
 	for id, title := range table.Titles() {
-		w.grid.SetTitle(id, title)
+		w.table.grid.SetTitle(id, title)
 	}
 	w.views.relabel()
-	w.makeActions()
-	w.showMenus()
+	w.actions.make()
+	w.actions.show()
 	w.strip.Relabel()
 	w.bar.relabel()
 	w.side.relabel()
 	w.start.Relabel()
 	w.ctl.Relabel()
 	w.update(^control.Change(0) &^ control.ChangeSource)
+}
+
+// typedAnywhere hands what is typed while nothing has the focus, as after a press
+// on the menu bar, to the view that is looked at.
+func (w *Window) typedAnywhere(hand func(o fyne.Focusable)) {
+	c := w.win.Canvas()
+	if w.dialogs.modal() || !w.ctl.State().Opened {
+		return
+	}
+	w.focusView()
+	if o := c.Focused(); o != nil {
+		hand(o)
+	}
+}
+
+// focusView lets the view that is looked at have the keys.
+func (w *Window) focusView() {
+	if o := w.views.current().focus; o != nil {
+		w.win.Canvas().Focus(o)
+	}
+}
+
+// later calls f on the user interface's goroutine after a while.
+func (w *Window) later(d time.Duration, f func()) {
+	time.AfterFunc(d, func() { w.post(f) })
 }

@@ -181,12 +181,12 @@ func (r *rig) menuItem(label string) *fyne.MenuItem {
 func TestKeyboardInTheTable(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 1_000_000_000})
 	r.open()
-	if r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+	if r.win.Canvas().Focused() != fyne.Focusable(r.table.grid) {
 		t.Fatal("the table has not got the focus")
 	}
 	r.typeKey(fyne.KeyEnd)
-	if r.grid.Current() != 999_999_999 {
-		t.Fatalf("End goes to row %d", r.grid.Current())
+	if r.table.grid.Current() != 999_999_999 {
+		t.Fatalf("End goes to row %d", r.table.grid.Current())
 	}
 	r.waitTrace("selected 999999999")
 	if got := r.status.selection.Text; !strings.HasPrefix(got, "Row 999,999,999") {
@@ -194,8 +194,8 @@ func TestKeyboardInTheTable(t *testing.T) {
 	}
 	r.typeKey(fyne.KeyHome)
 	r.menuItem("Go to the other half of the call").Action()
-	if r.grid.Current() != 13 {
-		t.Errorf("the other half of row 0 is row %d", r.grid.Current())
+	if r.table.grid.Current() != 13 {
+		t.Errorf("the other half of row 0 is row %d", r.table.grid.Current())
 	}
 }
 
@@ -209,12 +209,12 @@ func TestFind(t *testing.T) {
 	r.typeKey(fyne.KeyF3)
 	r.waitTrace("found 5")
 	r.menuItem("Find previous").Action()
-	r.wait("back to row 3", func() bool { return r.grid.Current() == 3 })
+	r.wait("back to row 3", func() bool { return r.table.grid.Current() == 3 })
 	r.typeKey(fyne.KeyEscape)
-	if r.bar.entry.Text != "" || r.win.Canvas().Focused() != fyne.Focusable(r.grid) {
+	if r.bar.entry.Text != "" || r.win.Canvas().Focused() != fyne.Focusable(r.table.grid) {
 		t.Error("Escape does not leave the find field")
 	}
-	r.grid.TypedRune('/')
+	r.table.grid.TypedRune('/')
 	r.typeText("absent")
 	r.typeKey(fyne.KeyReturn)
 	r.wait("outcome", func() bool { return r.bar.outcome.Text == "Not found" })
@@ -223,21 +223,21 @@ func TestFind(t *testing.T) {
 func TestThreadFilterKeepsTheRow(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
-	r.grid.SetCurrent(51)
+	r.table.grid.SetCurrent(51)
 	if got := strings.Join(r.bar.thread.Options, "|"); got != "All threads|1000  (50)|1001  (50)" {
 		t.Fatalf("options %q", got)
 	}
 	r.bar.thread.SetSelectedIndex(2)
 	r.waitTrace("filtered 50")
-	if got := r.indexOf(r.grid.Current()); got != 51 {
+	if got := r.table.indexOf(r.table.grid.Current()); got != 51 {
 		t.Errorf("after filtering the current row is %d", got)
 	}
 	if got := r.status.counts.Text; !strings.Contains(got, "50 of 100 rows, 50 hidden") {
 		t.Errorf("status bar: %q", got)
 	}
 	r.bar.thread.SetSelectedIndex(0)
-	if r.ctl.State().Filtered || r.grid.Current() != 51 {
-		t.Errorf("filtered %v, current row %d", r.ctl.State().Filtered, r.grid.Current())
+	if r.ctl.State().Filtered || r.table.grid.Current() != 51 {
+		t.Errorf("filtered %v, current row %d", r.ctl.State().Filtered, r.table.grid.Current())
 	}
 }
 
@@ -283,7 +283,7 @@ func TestRunSelectorOnlyForSeveralRuns(t *testing.T) {
 func TestSaveDialog(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.menuItem("Save").Action()
-	if r.dialog != nil {
+	if r.dialogs.top != nil {
 		t.Fatal("something can be saved without a log")
 	}
 	r.open()
@@ -307,17 +307,17 @@ func TestSaveDialog(t *testing.T) {
 	r.menuItem("Save").Action()
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
-	r.wait("the question", func() bool { return r.dialog != nil })
+	r.wait("the question", func() bool { return r.dialogs.top != nil })
 	if r.ctl.Busy() {
 		t.Error("replaced without asking")
 	}
 	r.typeKey(fyne.KeyEscape)
-	if r.dialog != nil {
+	if r.dialogs.top != nil {
 		t.Error("Escape does not answer no")
 	}
 	r.menuItem("Save").Action()
 	r.typeKey(fyne.KeyEscape)
-	if r.dialog != nil {
+	if r.dialogs.top != nil {
 		t.Error("Escape does not close the dialog")
 	}
 }
@@ -347,9 +347,9 @@ func TestQuitWhileSaving(t *testing.T) {
 	if closed || r.win.Canvas().Overlays().Top() == nil {
 		t.Fatal("closed without asking")
 	}
-	r.quitting = true // as the answer yes does
+	r.dialogs.quitting = true // as the answer yes does
 	r.ctl.CancelSave()
-	r.quitWhenIdle()
+	r.dialogs.quitWhenIdle()
 	if closed {
 		t.Error("closed before the saving has ended")
 	}
@@ -376,15 +376,15 @@ func TestErrorIsShownWithANextStep(t *testing.T) {
 func TestCopyRows(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
-	r.grid.SetCurrent(2)
-	r.grid.TypedShortcut(&fyne.ShortcutCopy{})
+	r.table.grid.SetCurrent(2)
+	r.table.grid.TypedShortcut(&fyne.ShortcutCopy{})
 	r.waitTrace("copied 1")
 	want := "2\t10:00:00.002\t1000\t    \u2192 app::Window::paint\t9 ms\tsample.exe\t/src/sample/app.cpp:24\t0x140001080\tmatched\t\n"
 	if got := r.app.Clipboard().Content(); got != want {
 		t.Errorf("copied %q, want %q", got, want)
 	}
 	// With a text in focus, Ctrl+C is its own.
-	r.focusFind()
+	r.finding.focus()
 	r.typeText("abc")
 	r.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
 	r.menuItem("Copy rows").Action()
@@ -416,7 +416,7 @@ func TestInputsAreTyped(t *testing.T) {
 	s := r.strip.Symbols.Entry
 	r.win.Canvas().Focus(s)
 	r.typeText("/one" + string(os.PathListSeparator) + "/two")
-	r.win.Canvas().Focus(r.grid) // leaving the field is enough
+	r.win.Canvas().Focus(r.table.grid) // leaving the field is enough
 	r.wait("symbols", func() bool { return r.ctl.State().Loaded && len(r.ctl.State().Found.Symbols) == 2 })
 	if got := r.pref.symbols(); len(got) != 2 || got[1] != "/two" {
 		t.Errorf("remembered %q", got)
@@ -428,12 +428,12 @@ func TestPreferencesAreKept(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
 	r.win.Resize(fyne.NewSize(900, 700))
-	r.grid.SetColumn("module", 222, false)
-	r.grid.SetColumn("note", 0, true)
+	r.table.grid.SetColumn("module", 222, false)
+	r.table.grid.SetColumn("note", 0, true)
 	r.pref.setMappings([]app.SourceMapping{{From: `C:\src`, To: "/src"}, {From: "", To: "x"}})
 	r.close()
 	again := New(r.app, &fake.Engine{}, Options{Post: func(f func()) { r.queue <- f }})
-	for _, c := range again.grid.Columns() {
+	for _, c := range again.table.grid.Columns() {
 		if c.ID == "module" && (c.Width != 222 || c.Hidden) || c.ID == "note" && !c.Hidden {
 			t.Errorf("column %s: width %v, hidden %v", c.ID, c.Width, c.Hidden)
 		}
@@ -459,7 +459,7 @@ func TestRecentIsBounded(t *testing.T) {
 	if len(logs) != maxRecent || logs[0] != "xxxxxxxx" || modules[0] != "m" {
 		t.Errorf("%q %q", logs, modules)
 	}
-	r.forget("xxxxxxxx")
+	r.opening.forget("xxxxxxxx")
 	if logs, _ := r.pref.recent(); len(logs) != maxRecent-1 || logs[0] == "xxxxxxxx" {
 		t.Errorf("after forgetting: %q", logs)
 	}
@@ -474,7 +474,7 @@ func TestLanguageAndBrightnessSwitchLive(t *testing.T) {
 	if got := r.win.MainMenu().Items[0].Label; got != "\u6587\u4ef6" {
 		t.Errorf("first menu %q", got)
 	}
-	if got := r.grid.Columns()[1].Title; got != "\u65f6\u95f4" {
+	if got := r.table.grid.Columns()[1].Title; got != "\u65f6\u95f4" {
 		t.Errorf("second column %q", got)
 	}
 	if got := r.status.counts.Text; !strings.Contains(got, "100 \u884c") {
@@ -517,7 +517,7 @@ func TestOpenSource(t *testing.T) {
 	if _, err := sourceCommand(file, 1, nil, "code {file}", true); err == nil {
 		t.Error("a recorded path is opened although that is forbidden")
 	}
-	r.openSource(0)
+	r.side.openSource(0)
 	r.wait("message", func() bool { return r.notice.Message() != nil })
 	if m := r.notice.Message(); m.Next == "" || !strings.Contains(m.Text, "/src/sample/app.cpp") {
 		t.Errorf("message %+v", m)
@@ -553,7 +553,7 @@ func TestSampleHasNames(t *testing.T) {
 func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 	for name, focus := range map[string]func(r *rig) fyne.Focusable{
 		"nothing": func(*rig) fyne.Focusable { return nil },
-		"filter":  func(r *rig) fyne.Focusable { r.focusFilter(); return r.win.Canvas().Focused() },
+		"filter":  func(r *rig) fyne.Focusable { r.filters.focus(); return r.win.Canvas().Focused() },
 		"log":     func(r *rig) fyne.Focusable { return r.strip.Log.Entry },
 	} {
 		r := newRig(t, &fake.Engine{Rows: 100, Opening: make(chan struct{})})
@@ -583,7 +583,7 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 			t.Errorf("%s: message %+v, page %q, status %q", name, m, r.start.Working(), r.status.counts.Text)
 		}
 		close(r.engine.Opening)
-		r.offer(m.Offer)
+		r.opening.offer(m.Offer)
 		r.waitTrace("loaded")
 		r.win.Close()
 	}
@@ -602,10 +602,10 @@ func TestStoppedOpeningKeepsTheLog(t *testing.T) {
 	r.wait("progress", func() bool { return r.status.work.Visible() })
 	r.typeKey(fyne.KeyEscape)
 	r.wait("the end", func() bool { return r.notice.Message() != nil })
-	if m := r.notice.Message(); m.Text != "Opening b.dat was stopped." || m.Offer != control.OfferNone || r.shown != r.log || r.ctl.State().Wanted.Log != r.log {
-		t.Errorf("message %+v, shown %s", m, r.shown)
+	if m := r.notice.Message(); m.Text != "Opening b.dat was stopped." || m.Offer != control.OfferNone || r.table.log != r.log || r.ctl.State().Wanted.Log != r.log {
+		t.Errorf("message %+v, shown %s", m, r.table.log)
 	}
-	if r.key(fyne.KeyEscape) {
+	if r.actions.key(fyne.KeyEscape) {
 		t.Error("Escape finds something else to stop")
 	}
 }

@@ -59,7 +59,7 @@ type Controller struct {
 // goroutine that the controller belongs to.
 func New(engine Engine, post func(func())) *Controller {
 	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, lookAgain: lookAgain, forgetSite: func() {}}
-	c.judge()
+	c.updateStatus()
 	return c
 }
 
@@ -70,7 +70,7 @@ func (c *Controller) Restore(in app.Inputs, agreed []string) {
 	c.agreed = agreed
 	in.Network = in.Network && len(c.strangers(in)) == 0
 	c.state.Wanted, c.state.Found = in, in
-	c.judge()
+	c.updateStatus()
 	c.checkSymbols(false)
 }
 
@@ -106,19 +106,19 @@ func (c *Controller) Give(paths []string) {
 	}
 }
 
-func (c *Controller) give(paths []string, use func(given)) {
+func (c *Controller) give(paths []string, use func(inputFiles)) {
 	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
-		given := sortPaths(paths)
+		files := sortPaths(paths)
 		return func(current bool) {
 			if current {
-				use(given)
+				use(files)
 			}
 		}
 	})
 }
 
 // take applies sorted paths.
-func (c *Controller) take(g given) {
+func (c *Controller) take(g inputFiles) {
 	in := c.state.Wanted
 	in.Symbols = slices.Clone(in.Symbols)
 	for _, s := range g.symbols {
@@ -147,7 +147,7 @@ func (c *Controller) take(g given) {
 		if !useful && !c.state.Opened {
 			// The path stays, so that it can be mended.
 			c.state.Wanted.Log, c.failed = g.unknown[0].Path, cause(g.unknown[0])
-			c.judge()
+			c.updateStatus()
 			c.changed(ChangeInputs)
 		}
 		c.say(&Message{Level: LevelBad, Text: lang.L("Cannot open {{.Name}}", data{"Name": g.unknown[0].Path}),
@@ -183,7 +183,7 @@ func (c *Controller) SetModules(path string) {
 			switch {
 			case !current:
 			case err == nil && kind == kindLog:
-				c.take(given{log: path})
+				c.take(inputFiles{log: path})
 				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
 			default:
 				in := c.state.Wanted
@@ -302,7 +302,7 @@ func (c *Controller) apply(in app.Inputs) {
 			c.Close()
 		}
 		c.state.Wanted, c.state.Found, c.failed = in, in, ""
-		c.judge()
+		c.updateStatus()
 		c.changed(ChangeInputs)
 	case files || c.reading || !c.state.Opened:
 		c.open(in)
@@ -318,7 +318,7 @@ func (c *Controller) apply(in app.Inputs) {
 // open replaces the session.
 func (c *Controller) open(in app.Inputs) {
 	c.state.Wanted, c.reading, c.failed = in, true, ""
-	c.judge()
+	c.updateStatus()
 	c.say(nil)
 	c.changed(ChangeInputs)
 	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
@@ -365,7 +365,7 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.matching = nil
 	c.selecting++
 	c.state.Modules, c.state.Threads, c.state.File = s.Modules(), s.Threads(), app.Unchanged
-	c.judge()
+	c.updateStatus()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(old, users...)
 	c.trace("rows " + decimal(c.state.Rows.Len()))
@@ -397,7 +397,7 @@ func (c *Controller) notOpened(err error) {
 	failed := c.state.Wanted
 	if c.state.Opened {
 		c.state.Wanted = c.shown
-		c.judge()
+		c.updateStatus()
 		if !c.state.Loaded {
 			// Opening had cancelled this.
 			c.load(Session.Load)
@@ -406,7 +406,7 @@ func (c *Controller) notOpened(err error) {
 		if err != nil {
 			c.failed = cause(err)
 		}
-		c.judge()
+		c.updateStatus()
 	}
 	if err != nil {
 		c.say(openFailed(failed, err))
@@ -426,7 +426,7 @@ func (c *Controller) load(work func(s Session, ctx context.Context, p app.Progre
 			}
 		}
 	})
-	c.judge()
+	c.updateStatus()
 	c.changed(ChangeInputs)
 }
 
@@ -473,7 +473,7 @@ func (c *Controller) refresh() {
 	c.contentAt = time.Now()
 	c.state.Facts = c.session.Facts()
 	c.state.Modules, c.state.Threads = c.session.Modules(), c.session.Threads()
-	c.judge()
+	c.updateStatus()
 	c.changed(ChangeContent | ChangeInputs | ChangeModules)
 }
 
@@ -488,7 +488,7 @@ func (c *Controller) Close() {
 	c.state = State{Wanted: in, Found: in, Session: c.state.Session + 1, MissingSymbols: c.state.MissingSymbols}
 	c.counted, c.matching = nil, nil
 	c.selecting++
-	c.judge()
+	c.updateStatus()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(s, users...)
 	c.showWork()
@@ -665,7 +665,7 @@ func (c *Controller) Dismiss() { c.say(nil) }
 
 // Relabel says everything again, in another language.
 func (c *Controller) Relabel() {
-	c.judge()
+	c.updateStatus()
 	c.say(nil)
 	c.showWork()
 	c.changed(ChangeInputs | ChangeModules | ChangeProgress)

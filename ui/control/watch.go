@@ -58,7 +58,7 @@ func (c *Controller) fileChanged(what app.FileChange) {
 		m = nil // the file is back in its place
 	}
 	c.say(m)
-	c.judge()
+	c.updateStatus()
 	c.changed(ChangeInputs)
 	c.trace("file " + decimal(int64(what)))
 }
@@ -77,7 +77,7 @@ func (c *Controller) checkSymbols(tell bool) {
 			if tell && len(missing) > 0 {
 				c.say(missingSymbols(missing))
 			}
-			c.judge()
+			c.updateStatus()
 			c.changed(ChangeInputs)
 			c.trace("missing " + decimal(int64(len(missing))))
 		}

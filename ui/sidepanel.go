@@ -16,6 +16,7 @@ import (
 	"logparser/message"
 	"logparser/rows"
 	"logparser/ui/control"
+	"logparser/ui/editor"
 	"logparser/ui/modulespanel"
 	"logparser/ui/sidepanel"
 )
@@ -29,21 +30,25 @@ const (
 
 // A sidePanel is what stands beside the table.
 type sidePanel struct {
+	w *Window
+
 	Content   *container.AppTabs
 	call      *sidepanel.Call
 	bookmarks *sidepanel.Bookmarks
 	modules   *modulespanel.Panel
 
 	callTab, bookmarksTab, modulesTab *container.TabItem
+
+	asked int // numbers the rows that are asked about; answers to another are late
 }
 
 func newSidePanel(w *Window) *sidePanel {
-	p := &sidePanel{call: sidepanel.NewCall(), bookmarks: sidepanel.NewBookmarks(), modules: modulespanel.New()}
-	p.call.OnFrame = w.goTo
-	p.call.OnSource = func() { w.openSource(w.grid.Current()) }
-	p.bookmarks.OnGo = w.goTo
-	p.bookmarks.OnNote = w.askNote
-	p.bookmarks.OnRemove = w.removeBookmark
+	p := &sidePanel{w: w, call: sidepanel.NewCall(), bookmarks: sidepanel.NewBookmarks(), modules: modulespanel.New()}
+	p.call.OnFrame = w.nav.goTo
+	p.call.OnSource = func() { w.side.openSource(w.table.grid.Current()) }
+	p.bookmarks.OnGo = w.nav.goTo
+	p.bookmarks.OnNote = w.bookmarks.askNote
+	p.bookmarks.OnRemove = w.bookmarks.remove
 	p.bookmarks.Row = w.ctl.Row
 	p.modules.OnCopy = w.app.Clipboard().SetContent
 	p.callTab = container.NewTabItem("", p.call.Content)
@@ -53,8 +58,8 @@ func newSidePanel(w *Window) *sidePanel {
 	p.Content.SelectIndex(min(max(w.pref.panelTab(), 0), 2))
 	p.Content.OnSelected = func(*container.TabItem) {
 		w.pref.setPanelTab(p.Content.SelectedIndex())
-		w.showBeside()
-		w.showMenus()
+		w.side.showRow()
+		w.actions.show()
 	}
 	return p
 }
@@ -69,102 +74,97 @@ func (p *sidePanel) relabel() {
 	p.modules.Relabel()
 }
 
-// togglePanelTab shows a tab of the panel, or hides the panel if it is shown
+// toggleTab shows a tab of the panel, or hides the panel if it is shown
 // already.
-func (w *Window) togglePanelTab(tab *container.TabItem) {
-	if w.pref.panelShown() && w.side.Content.Selected() == tab {
-		w.togglePanel()
+func (p *sidePanel) toggleTab(tab *container.TabItem) {
+	if p.w.pref.panelShown() && p.w.side.Content.Selected() == tab {
+		p.toggle()
 		return
 	}
-	w.side.Content.Select(tab)
-	if !w.pref.panelShown() {
-		w.togglePanel()
+	p.w.side.Content.Select(tab)
+	if !p.w.pref.panelShown() {
+		p.toggle()
 	}
 }
 
-// panelTabShown reports whether a tab of the panel can be seen.
-func (w *Window) panelTabShown(tab *container.TabItem) bool {
-	return w.pref.panelShown() && w.side.Content.Selected() == tab
+// tabShown reports whether a tab of the panel can be seen.
+func (p *sidePanel) tabShown(tab *container.TabItem) bool {
+	return p.w.pref.panelShown() && p.w.side.Content.Selected() == tab
 }
 
 // besideDelay is how long a row is to stay the current one before its stack is
 // asked for: keys that are held down move faster.
 const besideDelay = 60 * time.Millisecond
 
-// later calls f on the user interface's goroutine after a while.
-func (w *Window) later(d time.Duration, f func()) {
-	time.AfterFunc(d, func() { w.post(f) })
-}
-
-// showBeside brings the panel up to date with the current row.
-func (w *Window) showBeside() {
-	w.beside++
-	number := w.beside
-	r, ok := w.rowAt(w.grid.Current())
+// showRow brings the panel up to date with the current row.
+func (p *sidePanel) showRow() {
+	p.asked++
+	number := p.asked
+	r, ok := p.w.table.rowAt(p.w.table.grid.Current())
 	if !ok {
-		w.side.call.ShowRow(nil, w.format, "")
+		p.w.side.call.ShowRow(nil, p.w.table.format, "")
 		return
 	}
-	shown := w.panelTabShown(w.side.callTab)
-	if !shown && w.views.current().followStack == nil {
+	shown := p.tabShown(p.w.side.callTab)
+	if !shown && p.w.views.current().followStack == nil {
 		return
 	}
 	if shown {
-		w.side.call.ShowRow(&r, w.format, w.markAt(w.grid.Current(), &r))
+		p.w.side.call.ShowRow(&r, p.w.table.format, p.w.table.markAt(p.w.table.grid.Current(), &r))
 	}
-	w.later(besideDelay, func() {
-		if w.beside != number {
+	p.w.later(besideDelay, func() {
+		if p.asked != number {
 			return
 		}
-		w.ctl.Stack(r.Index, func(frames []app.Frame, err error) {
-			if w.beside != number {
+		p.w.ctl.Stack(r.Index, func(frames []app.Frame, err error) {
+			if p.asked != number {
 				return
 			}
-			if follow := w.views.current().followStack; follow != nil {
+			if follow := p.w.views.current().followStack; follow != nil {
 				follow(r.Index, frames)
 			}
 			if shown {
-				w.side.call.ShowStack(frames, w.format.Digits)
-				w.trace("stack " + control.Thousands(int64(len(frames))))
+				p.w.side.call.ShowStack(frames, p.w.table.format.Digits)
+				p.w.trace("stack " + control.Thousands(int64(len(frames))))
 			}
 		})
 		if !shown {
 			return
 		}
-		w.ctl.CallSite(r.Index, func(site app.CallSite) {
-			if w.beside == number {
-				w.side.call.ShowCallSite(&site)
-				w.trace("called from " + site.Function)
+		p.w.ctl.CallSite(r.Index, func(site app.CallSite) {
+			if p.asked == number {
+				p.w.side.call.ShowCallSite(&site)
+				p.w.trace("called from " + site.Function)
 			}
 		})
-		w.readSource(&r, number)
+		p.readSource(&r, number)
 	})
 }
 
 // readSource shows the source lines around a row's, read in the background.
-func (w *Window) readSource(r *rows.Row, number int) {
+func (p *sidePanel) readSource(r *rows.Row, number int) {
 	if r.Source == "" || r.Line <= 0 {
-		w.side.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
+		p.w.side.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
 		return
 	}
 	recorded, line := r.Source, r.Line
-	mappings, none := w.pref.mappings(), w.ctl.State().Wanted.NoRecordedPaths
+	mappings, none := p.w.pref.mappings(), p.w.ctl.State().Wanted.NoRecordedPaths
 	go func() {
 		var s sidepanel.Source
 		file, err := sourceFile(recorded, mappings, none)
 		if err == nil {
 			s, err = readLines(file, line)
 		}
-		w.post(func() {
-			if w.beside != number {
+		p.w.post(func() {
+			if p.asked != number {
 				return
 			}
 			s.Head = shortPath(rows.CutSourceMark(recorded))
 			if err != nil {
 				s.Remark = lang.L("The source is not found here. Say in the settings where this machine has it.")
 			}
-			w.side.call.ShowSource(s)
-			w.trace("source " + control.Thousands(int64(len(s.Lines))))
+			p.w.side.call.ShowSource(s)
+			p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
 		})
 	}()
 }
@@ -253,4 +253,50 @@ func sourceFile(recorded string, mappings []app.SourceMapping, none bool) (strin
 		return "", errForbidden
 	}
 	return file, nil
+}
+
+func (p *sidePanel) toggle() {
+	p.w.pref.setPanelShown(!p.w.pref.panelShown())
+	p.w.arrange()
+	p.w.actions.show()
+}
+
+// openSource opens a row's source line in the user's editor.
+func (p *sidePanel) openSource(row int64) {
+	r, ok := p.w.table.rowAt(row)
+	if !ok {
+		return
+	}
+	if r.Source == "" {
+		p.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("No source line is known for this row."),
+			Next: lang.L("Lines come from .pdb files and DWARF; the modules panel says what was found."), Offer: control.OfferSymbols})
+		return
+	}
+	mappings, template, none := p.w.pref.mappings(), p.w.pref.editor(), p.w.ctl.State().Wanted.NoRecordedPaths
+	go func() {
+		args, err := sourceCommand(r.Source, r.Line, mappings, template, none)
+		if err == nil {
+			err = editor.Start(args)
+		}
+		p.w.post(func() {
+			if err != nil {
+				p.w.ctl.Say(&control.Message{Level: control.LevelWarn,
+					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": control.ErrorText(err)}),
+					Next:    lang.L("Say in the settings where this machine has the sources, and which editor to use."),
+					Details: control.ErrorText(err)})
+				return
+			}
+			p.w.trace("editor " + strings.Join(args, " "))
+		})
+	}()
+}
+
+// sourceCommand returns the command that opens the file that a recorded path
+// stands for.
+func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
+	file, err := sourceFile(recorded, mappings, none)
+	if err != nil {
+		return nil, err
+	}
+	return editor.Command(template, file, line)
 }

@@ -9,10 +9,10 @@ import (
 	"logparser/app"
 )
 
-// judge sets the lights beside the inputs.
-func (c *Controller) judge() {
+// updateStatus sets the lights beside the inputs.
+func (c *Controller) updateStatus() {
 	s := &c.state
-	s.Log, s.ModulesFile, s.Symbols = judgeLog(s), judgeModules(s), judgeSymbols(s)
+	s.Log, s.ModulesFile, s.Symbols = logStatus(s), modulesStatus(s), symbolsStatus(s)
 	s.Opening = ""
 	switch {
 	case c.reading:
@@ -23,7 +23,7 @@ func (c *Controller) judge() {
 	}
 }
 
-func judgeLog(s *State) InputState {
+func logStatus(s *State) InputState {
 	switch {
 	case !s.Opened && s.Wanted.Log == "":
 		return InputState{LevelNone, lang.L("Choose the log, or drop it here")}
@@ -53,7 +53,7 @@ func judgeLog(s *State) InputState {
 	return InputState{level, text}
 }
 
-func judgeModules(s *State) InputState {
+func modulesStatus(s *State) InputState {
 	switch {
 	case !s.Opened && s.Wanted.Modules == "":
 		return InputState{LevelNone, lang.L("Looked for beside the log")}
@@ -113,7 +113,7 @@ func TallyOf(modules []app.ModuleState) Tally {
 	return t
 }
 
-func judgeSymbols(s *State) InputState {
+func symbolsStatus(s *State) InputState {
 	if len(s.MissingSymbols) > 0 {
 		return InputState{LevelBad, lang.L("Not there: {{.Name}}", data{"Name": s.MissingSymbols[0]})}
 	}

@@ -8,13 +8,13 @@ import (
 
 	"logparser/app"
 	"logparser/rows"
-	"logparser/ui/control"
 	"logparser/ui/logstate"
 	"logparser/ui/timeline"
 )
 
 // A memory keeps the state of the log that is shown.
 type memory struct {
+	w     *Window
 	store logstate.Store
 	// identity is that of the log, "" while it is not known: nothing is kept
 	// then.
@@ -36,31 +36,31 @@ func (m *memory) enabled() bool { return m.store.Dir != "" }
 
 // recall looks, in the background, for the state of the log that has been
 // opened.
-func (w *Window) recall(log string) {
-	w.memory.identity, w.memory.restored, w.memory.row = "", nil, 0
-	w.marks, w.highlights, w.trail, w.want, w.setAside = nil, nil, trail{}, -1, app.Selection{}
-	w.views.timeline.Arrange(nil)
-	if log == "" || !w.memory.enabled() {
-		w.showBookmarks()
+func (m *memory) recall(log string) {
+	m.identity, m.restored, m.row = "", nil, 0
+	m.w.bookmarks.list, m.w.filters.highlights, m.w.nav.history, m.w.nav.want, m.w.filters.setAside = nil, nil, history{}, -1, app.Selection{}
+	m.w.views.timeline.Arrange(nil)
+	if log == "" || !m.enabled() {
+		m.w.bookmarks.show()
 		return
 	}
-	all := w.ctl.All()
+	all := m.w.ctl.All()
 	go func() {
 		identity, err := logstate.Identity(log)
 		var st logstate.State
 		if err == nil {
-			st, err = w.memory.store.Load(identity)
+			st, err = m.store.Load(identity)
 			st.Bookmarks = stillThere(st.Bookmarks, all)
 		}
-		w.post(func() {
-			if w.shown != log || identity == "" {
+		m.w.post(func() {
+			if m.w.table.log != log || identity == "" {
 				return
 			}
-			w.memory.identity = identity
+			m.identity = identity
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				w.trace("state " + err.Error())
+				m.w.trace("state " + err.Error())
 			}
-			w.restore(&st, err == nil)
+			m.restore(&st, err == nil)
 		})
 	}()
 }
@@ -78,91 +78,90 @@ func stillThere(list []logstate.Bookmark, all rows.Source) []logstate.Bookmark {
 }
 
 // restore shows a state as far as that can be done without names.
-func (w *Window) restore(st *logstate.State, found bool) {
+func (m *memory) restore(st *logstate.State, found bool) {
 	// Bookmarks may have been set in the meantime.
-	for _, m := range w.marks {
+	for _, m := range m.w.bookmarks.list {
 		st.Bookmarks = slices.DeleteFunc(st.Bookmarks, func(b logstate.Bookmark) bool { return b.Row == m.Row })
 	}
-	w.marks = append(st.Bookmarks, w.marks...)
-	slices.SortFunc(w.marks, func(a, b logstate.Bookmark) int { return int(min(max(a.Row-b.Row, -1), 1)) })
+	m.w.bookmarks.list = append(st.Bookmarks, m.w.bookmarks.list...)
+	slices.SortFunc(m.w.bookmarks.list, func(a, b logstate.Bookmark) int { return int(min(max(a.Row-b.Row, -1), 1)) })
 	for _, h := range st.Highlights {
-		w.addHighlight(h)
+		m.w.filters.addHighlight(h)
 	}
-	w.showBookmarks()
-	w.memory.last = w.state()
+	m.w.bookmarks.show()
+	m.last = m.state()
 	if !found {
 		return
 	}
-	if w.grid.Current() < 0 && st.Row > 0 && st.Row < w.ctl.State().Rows.Len() {
-		w.reveal(st.Row)
+	if m.w.table.grid.Current() < 0 && st.Row > 0 && st.Row < m.w.ctl.State().Rows.Len() {
+		m.w.nav.reveal(st.Row)
 	}
-	w.views.show(st.Tab)
+	m.w.views.show(st.Tab)
 	lanes := make([]timeline.Arrangement, len(st.Lanes))
 	for i, l := range st.Lanes {
 		lanes[i] = timeline.Arrangement(l)
 	}
-	w.views.timeline.Arrange(lanes)
-	w.memory.restored = st
-	w.memory.last = w.state()
-	w.restoreSelection()
-	w.trace("restored")
+	m.w.views.timeline.Arrange(lanes)
+	m.restored = st
+	m.last = m.state()
+	m.restoreSelection()
+	m.w.trace("restored")
 }
 
 // restoreSelection hides what was hidden, once the names are there.
-func (w *Window) restoreSelection() {
-	s, st := w.ctl.State(), w.memory.restored
+func (m *memory) restoreSelection() {
+	s, st := m.w.ctl.State(), m.restored
 	if st == nil || !s.Loaded {
 		return
 	}
-	w.memory.restored = nil
+	m.restored = nil
 	sel := app.Selection{Where: st.Where, Folded: st.Folded, Repeats: st.Repeats}
 	if s.Filtered || s.Pending != nil || sameSelection(sel, app.Selection{}) {
 		return
 	}
-	w.want = w.currentRow()
-	w.ctl.Select(sel)
+	m.w.nav.want = m.w.table.currentRow()
+	m.w.ctl.Select(sel)
 }
 
 // state is what is to be kept of the log that is shown.
-func (w *Window) state() logstate.State {
-	s := w.ctl.State()
-	sel := w.ctl.Wanted()
-	if r := w.memory.restored; r != nil {
+func (m *memory) state() logstate.State {
+	s := m.w.ctl.State()
+	sel := m.w.ctl.Wanted()
+	if r := m.restored; r != nil {
 		// It has not been shown yet.
 		sel = app.Selection{Where: r.Where, Folded: r.Folded, Repeats: r.Repeats}
 	}
 	st := logstate.State{Log: s.Found.Log, Where: sel.Where, Repeats: sel.Repeats,
-		Row: max(w.currentRow(), 0), Bookmarks: slices.Clone(w.marks)}
-	w.noteViews(&st)
+		Row: max(m.w.table.currentRow(), 0), Bookmarks: slices.Clone(m.w.bookmarks.list)}
+	m.noteViews(&st)
 	if len(sel.Folded) <= logstate.MaxFolded {
 		st.Folded = slices.Clone(sel.Folded)
 	}
-	for _, h := range w.highlights {
+	for _, h := range m.w.filters.highlights {
 		st.Highlights = append(st.Highlights, h.Highlight)
 	}
 	return st
 }
 
 // noteViews puts into a state how the views are arranged.
-func (w *Window) noteViews(st *logstate.State) {
+func (m *memory) noteViews(st *logstate.State) {
 	st.Tab, st.Lanes = "", nil
-	if name := w.views.shown(); name != viewTable {
+	if name := m.w.views.shown(); name != viewTable {
 		st.Tab = name
 	}
-	for _, a := range w.views.timeline.Arrangement() {
+	for _, a := range m.w.views.timeline.Arrangement() {
 		st.Lanes = append(st.Lanes, logstate.Lane(a))
 	}
 }
 
 // keep writes the state of the log in the background. The last state of a log
 // is the one that stays.
-func (w *Window) keep() {
-	m := &w.memory
-	if m.identity == "" || !w.ctl.State().Opened || !m.enabled() {
+func (m *memory) keep() {
+	if m.identity == "" || !m.w.ctl.State().Opened || !m.enabled() {
 		return
 	}
-	m.last = w.state()
-	m.put(w.trace)
+	m.last = m.state()
+	m.put(m.w.trace)
 }
 
 // put writes the last state in the background.
@@ -205,21 +204,7 @@ func (m *memory) leave(trace func(string)) {
 }
 
 // keepNow writes the state before the window closes.
-func (w *Window) keepNow() {
-	w.keep()
-	w.memory.write(w.trace)
-}
-
-// reopen opens the log that was shown when the window was closed last, if the
-// user wants that.
-func (w *Window) reopen() {
-	if log := w.pref.lastLog(); log != "" && w.pref.reopen() {
-		w.openRecent(log)
-	}
-}
-
-// matchesChanged shows the count of matches and where they are.
-func (w *Window) matchesChanged(m control.Matches) {
-	w.bar.showMatches(m)
-	w.grid.SetMarks(m.Buckets)
+func (m *memory) keepNow() {
+	m.keep()
+	m.write(m.w.trace)
 }

@@ -15,8 +15,8 @@ import (
 	"logparser/app"
 )
 
-// A given is a set of paths, each put to its use.
-type given struct {
+// inputFiles is a set of paths, each put to its use.
+type inputFiles struct {
 	log, modules string
 	symbols      []string
 	unknown      []*app.InputError
@@ -28,8 +28,8 @@ type given struct {
 // sortPaths tells a log, a modules file and symbol paths from each other by
 // what is in them, so that neither order nor place matters. Of several logs
 // the first is taken.
-func sortPaths(paths []string) given {
-	var g given
+func sortPaths(paths []string) inputFiles {
+	var g inputFiles
 	for _, p := range paths {
 		p = FromURI(p)
 		switch kind, err := kindOf(p); {
@@ -79,7 +79,7 @@ func isEmpty(dir string) bool {
 
 // tell says what was made of paths where that is not what giving them asks for,
 // as a log: nil for nothing. opened says that a log is shown.
-func (g *given) tell(opened bool) *Message {
+func (g *inputFiles) tell(opened bool) *Message {
 	name := func(list []string) data { return data{"Name": filepath.Base(list[0])} }
 	switch {
 	case len(g.more) > 0:

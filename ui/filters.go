@@ -19,62 +19,69 @@ import (
 	"logparser/ui/logstate"
 )
 
-// applyFilter limits the rows by what was typed.
-func (w *Window) applyFilter(expr string) {
-	w.ctl.SetWhere(expr)
-	if w.ctl.State().FilterError == nil && expr != "" {
-		w.pref.addFilter(expr)
-		w.focusView()
+// filters limit the rows, and label cells by the same terms.
+type filters struct {
+	w          *Window
+	setAside   app.Selection // what was hidden before all was shown
+	highlights []highlight
+}
+
+// apply limits the rows by what was typed.
+func (fs *filters) apply(expr string) {
+	fs.w.ctl.SetWhere(expr)
+	if fs.w.ctl.State().FilterError == nil && expr != "" {
+		fs.w.pref.addFilter(expr)
+		fs.w.focusView()
 	}
 }
 
-func (w *Window) focusFilter() {
-	if w.ctl.State().Opened {
-		w.win.Canvas().Focus(w.bar.line.Entry)
-		w.bar.line.Entry.TypedShortcut(&fyne.ShortcutSelectAll{})
+func (fs *filters) focus() {
+	if fs.w.ctl.State().Opened {
+		fs.w.win.Canvas().Focus(fs.w.bar.line.Entry)
+		fs.w.bar.line.Entry.TypedShortcut(&fyne.ShortcutSelectAll{})
 	}
 }
 
-// toggleFilters takes all that hides rows away, or brings it back.
-func (w *Window) toggleFilters() {
-	s := w.ctl.State()
+// toggle takes all that hides rows away, or brings it back.
+func (fs *filters) toggle() {
+	s := fs.w.ctl.State()
 	if s.Filtered {
-		w.setAside = s.Selection
-		w.ctl.ShowAll()
+		fs.setAside = s.Selection
+		fs.w.ctl.ShowAll()
 	} else {
-		w.ctl.Select(w.setAside)
+		fs.w.ctl.Select(fs.setAside)
 	}
 }
 
-func (w *Window) toggleRepeats() {
-	w.ctl.SetRepeats(!w.ctl.State().Selection.Repeats)
+func (fs *filters) toggleRepeats() {
+	fs.w.ctl.SetRepeats(!fs.w.ctl.State().Selection.Repeats)
 }
 
 // hidings are what hides rows besides the expression.
-func (w *Window) hidings() []filterline.Chip {
+func (fs *filters) hidings() []filterline.Chip {
 	var list []filterline.Chip
-	s := w.ctl.State()
+	s := fs.w.ctl.State()
 	if n := len(s.Selection.Folded); n > 0 {
-		list = append(list, filterline.Chip{Text: control.Count("{{.N}} call folded", "{{.N}} calls folded", int64(n)), Remove: func() { w.ctl.Unfold() }})
+		list = append(list, filterline.Chip{Text: control.Count("{{.N}} call folded", "{{.N}} calls folded", int64(n)), Remove: func() { fs.w.ctl.Unfold() }})
 	}
 	if s.Selection.Repeats {
-		list = append(list, filterline.Chip{Text: lang.L("repeats collapsed"), Remove: w.toggleRepeats})
+		list = append(list, filterline.Chip{Text: lang.L("repeats collapsed"), Remove: fs.toggleRepeats})
 	}
 	return list
 }
 
 // completions hands what could be written in the filter to done.
-func (w *Window) completions(text string, at, limit int, done func(filter.Completion, []string)) {
-	w.ctl.Complete(text, at, limit, func(c app.Completion) { done(c.Completion, c.Choices) })
+func (fs *filters) completions(text string, at, limit int, done func(filter.Completion, []string)) {
+	fs.w.ctl.Complete(text, at, limit, func(c app.Completion) { done(c.Completion, c.Choices) })
 }
 
-// filterMenu shows the filters applied lately and the saved ones.
-func (w *Window) filterMenu(at fyne.Position) {
-	items := w.items(w.knownFilters())
+// menu shows the filters applied lately and the saved ones.
+func (fs *filters) menu(at fyne.Position) {
+	items := fs.w.actions.items(fs.w.actions.knownFilters())
 	if len(items) > 0 {
 		items = append(items, fyne.NewMenuItemSeparator())
 	}
-	w.popUp(append(items, w.itemOf("save-filter")), at)
+	fs.w.actions.popUp(append(items, fs.w.actions.itemOf("save-filter")), at)
 }
 
 func shorten(s string, n int) string {
@@ -84,9 +91,9 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// saveFilter asks for a name for the present filter.
-func (w *Window) saveFilter() {
-	expr := w.ctl.State().Selection.Where
+// save asks for a name for the present filter.
+func (fs *filters) save() {
+	expr := fs.w.ctl.State().Selection.Where
 	if expr == "" {
 		return
 	}
@@ -94,14 +101,14 @@ func (w *Window) saveFilter() {
 	d := dialog.NewForm(lang.L("Save this filter"), lang.L("Save"), lang.L("Cancel"),
 		[]*widget.FormItem{widget.NewFormItem(lang.L("Name"), name)}, func(ok bool) {
 			if text := strings.TrimSpace(name.Text); ok && text != "" {
-				w.pref.nameFilter(text, expr)
-				w.showMenus()
+				fs.w.pref.nameFilter(text, expr)
+				fs.w.actions.show()
 			}
-		}, w.win)
+		}, fs.w.win)
 	name.OnSubmitted = func(string) { d.Submit() }
-	name.OnKey = w.key
-	w.open(d, 420, 140)
-	w.win.Canvas().Focus(name)
+	name.OnKey = fs.w.actions.key
+	fs.w.dialogs.open(d, 420, 140)
+	fs.w.win.Canvas().Focus(name)
 }
 
 // columns are the filter's columns by the table's.
@@ -132,9 +139,9 @@ type noEnv struct{ filter.Env }
 func (noEnv) ThreadName(uint32) string { return "" }
 
 // label returns the colour of a cell.
-func (w *Window) label(column string, r *rows.Row) int {
-	for i := range w.highlights {
-		if h := &w.highlights[i]; h.Column == column && h.term.Matches(r, noEnv{}) {
+func (fs *filters) label(column string, r *rows.Row) int {
+	for i := range fs.highlights {
+		if h := &fs.highlights[i]; h.Column == column && h.term.Matches(r, noEnv{}) {
 			return h.Colour
 		}
 	}
@@ -143,13 +150,13 @@ func (w *Window) label(column string, r *rows.Row) int {
 
 // setHighlight labels what a cell shows, wherever it is shown; 0 takes that
 // away.
-func (w *Window) setHighlight(column string, term *filter.Expr, colour int) {
+func (fs *filters) setHighlight(column string, term *filter.Expr, colour int) {
 	text := term.String()
-	w.highlights = slices.DeleteFunc(w.highlights, func(h highlight) bool { return h.Column == column && h.Term == text })
-	if colour > 0 && len(w.highlights) < maxHighlights {
-		w.addHighlight(logstate.Highlight{Column: column, Term: text, Colour: colour})
+	fs.highlights = slices.DeleteFunc(fs.highlights, func(h highlight) bool { return h.Column == column && h.Term == text })
+	if colour > 0 && len(fs.highlights) < maxHighlights {
+		fs.addHighlight(logstate.Highlight{Column: column, Term: text, Colour: colour})
 	}
-	w.grid.Reload()
+	fs.w.table.grid.Reload()
 }
 
 // maxHighlights bounds what each cell is compared with.
@@ -157,17 +164,17 @@ const maxHighlights = 50
 
 // addHighlight takes over a highlight. Only terms that a row alone decides can
 // be drawn.
-func (w *Window) addHighlight(h logstate.Highlight) {
+func (fs *filters) addHighlight(h logstate.Highlight) {
 	term, err := filter.Parse(h.Term)
 	c, ok := columns[h.Column]
 	if err != nil || !ok || term.Kind != filter.Leaf || term.Term.Column != c || h.Colour < 1 || h.Colour > grid.Labels {
 		return
 	}
-	w.highlights = append(w.highlights, highlight{h, term})
+	fs.highlights = append(fs.highlights, highlight{h, term})
 }
 
 // atLeast asks for a duration and filters by it.
-func (w *Window) atLeast(r *rows.Row) {
+func (fs *filters) atLeast(r *rows.Row) {
 	entry := inputs.NewEntry()
 	if t, ok := filter.Of(filter.Duration, r); ok {
 		entry.SetText(strings.TrimPrefix(t.Term.Value, ">="))
@@ -180,22 +187,22 @@ func (w *Window) atLeast(r *rows.Row) {
 			}
 			text := "dur:>=" + strings.ReplaceAll(strings.TrimSpace(entry.Text), " ", "")
 			if term, err := filter.Parse(text); err == nil {
-				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
+				fs.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 			} else {
-				w.ctl.SetWhere(text)
+				fs.w.ctl.SetWhere(text)
 			}
-		}, w.win)
+		}, fs.w.win)
 	entry.OnSubmitted = func(string) { d.Submit() }
-	entry.OnKey = w.key
-	w.open(d, 420, 140)
-	w.win.Canvas().Focus(entry)
+	entry.OnKey = fs.w.actions.key
+	fs.w.dialogs.open(d, 420, 140)
+	fs.w.win.Canvas().Focus(entry)
 	entry.TypedShortcut(&fyne.ShortcutSelectAll{})
 }
 
 // insideCall limits the rows to a call and what it called.
-func (w *Window) insideCall(enter int64) {
+func (fs *filters) insideCall(enter int64) {
 	if t, ok := filter.Of(filter.Call, &rows.Row{Index: enter}); ok {
-		w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
+		fs.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
 	}
 }
 
