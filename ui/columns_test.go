@@ -10,6 +10,7 @@ import (
 	"logparser/app"
 	"logparser/ui/control"
 	"logparser/ui/control/fake"
+	"logparser/ui/logstate"
 )
 
 // A modules file whose columns can be read in several ways is asked about, and the
@@ -72,4 +73,58 @@ func TestColumnsAreAsked(t *testing.T) {
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "" {
 		t.Errorf("another log has %q", got)
 	}
+}
+
+// What was said of the columns is known when the log is opened again, for the same
+// modules file, and is not insisted on where it does not fit any more.
+func TestColumnsAreKept(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	store := logstate.Store{Dir: t.TempDir()}
+	dir := t.TempDir()
+	log, modules := filepath.Join(dir, "LogDetails.dat"), filepath.Join(dir, "LogDetails.bin")
+	record := make([]byte, 32)
+	record[3], record[4], record[12], record[19], record[20] = 2, 1, 1, 2, 1
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(log, string(record))
+	write(modules, "0x02000000 0x00400000 a.exe\n")
+	opened := func() *rig {
+		r := newRigOn(t, control.App{})
+		r.memory.store = store
+		r.Open([]string{log})
+		r.wait("an answer", func() bool { return r.ctl.State().Loaded || r.ctl.State().Message != nil })
+		return r
+	}
+	r := opened()
+	if r.ctl.State().Loaded {
+		t.Fatal("the modules file is not asked about")
+	}
+	r.ctl.SetModulesColumns("size:hex,base:hex,name")
+	r.waitTrace("loaded")
+	r.wait("its state", func() bool { return r.memory.identity != "" })
+	r.memory.keepNow()
+	r.ctl.Close()
+
+	r = opened()
+	if s := r.ctl.State(); !s.Loaded || s.Wanted.ModulesColumns != "size:hex,base:hex,name" || s.Modules[0].Base != 0x400000 {
+		t.Fatalf("opened again with %q: %+v, message %+v", s.Wanted.ModulesColumns, s.Modules, s.Message)
+	}
+	other := filepath.Join(dir, "other.txt")
+	write(other, "0x02000000 0x00001000 a.exe\n")
+	r.ctl.SetModules(other)
+	r.wait("the other file", func() bool { s := r.ctl.State(); return s.Found.Modules == other && s.Loaded })
+	if got := r.ctl.State().Wanted.ModulesColumns; got != "" {
+		t.Errorf("another modules file has %q", got)
+	}
+	r.ctl.Close()
+
+	write(modules, "a.exe 0x02000000 0x00001000\n")
+	r = opened()
+	if s := r.ctl.State(); !s.Loaded || s.Wanted.ModulesColumns != "" {
+		t.Errorf("a file that was changed is read with %q; message %+v", s.Wanted.ModulesColumns, s.Message)
+	}
+	r.ctl.Close()
 }

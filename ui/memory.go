@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -63,6 +64,23 @@ func (m *memory) recall(log string) {
 			m.restore(&st, err == nil)
 		})
 	}()
+}
+
+// knownColumns returns what the user said of the columns of a log's modules file
+// when it was open before. It may be called on any goroutine.
+func (m *memory) knownColumns(in app.Inputs) string {
+	if in.Log == "" || !m.enabled() {
+		return ""
+	}
+	identity, err := logstate.Identity(in.Log)
+	if err != nil {
+		return ""
+	}
+	st, err := m.store.Load(identity)
+	if err != nil || in.Modules != "" && filepath.Base(in.Modules) != st.ModulesFile {
+		return ""
+	}
+	return st.ModulesColumns
 }
 
 // stillThere returns the bookmarks whose rows are what they were.
@@ -133,6 +151,9 @@ func (m *memory) state() logstate.State {
 	}
 	st := logstate.State{Log: s.Found.Log, Where: sel.Where, Repeats: sel.Repeats,
 		Row: max(m.w.table.currentRow(), 0), Bookmarks: slices.Clone(m.w.bookmarks.list)}
+	if columns := s.Wanted.ModulesColumns; columns != "" {
+		st.ModulesFile, st.ModulesColumns = filepath.Base(s.Found.Modules), columns
+	}
 	m.noteViews(&st)
 	if len(sel.Folded) <= logstate.MaxFolded {
 		st.Folded = slices.Clone(sel.Folded)

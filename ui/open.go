@@ -1,9 +1,12 @@
 package ui
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/assets"
@@ -104,6 +107,10 @@ func (op *opening) offer(o control.Offer) {
 		if m := op.w.ctl.State().Message; m != nil && m.Columns != nil {
 			op.w.dialogs.askColumns(m.Columns)
 		}
+	case control.OfferLogs:
+		if m := op.w.ctl.State().Message; m != nil {
+			op.chooseAmong(m.Logs)
+		}
 	case control.OfferReload:
 		op.w.ctl.Reload()
 	case control.OfferShowAll:
@@ -136,4 +143,27 @@ func (op *opening) reopen() {
 	if log := op.w.pref.lastLog(); log != "" && op.w.pref.reopen() {
 		op.recent(log)
 	}
+}
+
+// maxAmong is how many logs of a folder a menu lists.
+const maxAmong = 30
+
+// chooseAmong shows a menu of the logs of a folder below the message that offers it.
+func (op *opening) chooseAmong(logs []string) {
+	bar := op.w.notice.Content
+	at := op.w.app.Driver().AbsolutePositionForObject(bar)
+	op.w.actions.popUp(op.among(logs), at.AddXY(bar.Size().Width/2, bar.Size().Height))
+}
+
+// among are menu items that open logs, each with the time when it was written last.
+func (op *opening) among(logs []string) []*fyne.MenuItem {
+	var items []*fyne.MenuItem
+	for _, path := range logs[:min(len(logs), maxAmong)] {
+		label := filepath.Base(path)
+		if info, err := os.Stat(path); err == nil {
+			label += "  \u2013  " + info.ModTime().Format(time.DateTime)
+		}
+		items = append(items, item(label, func() { op.log(path) }))
+	}
+	return items
 }

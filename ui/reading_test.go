@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
@@ -14,6 +15,7 @@ import (
 
 	"logparser/app"
 	"logparser/rows"
+	"logparser/ui/control"
 	"logparser/ui/control/fake"
 	"logparser/ui/grid"
 	"logparser/ui/logstate"
@@ -641,4 +643,39 @@ func TestSaveShownRows(t *testing.T) {
 	if got, _ := os.ReadFile(out); string(got) != "txt 50 rows bom=false crlf=false raw=false\n" {
 		t.Errorf("saved %q", got)
 	}
+}
+
+// Of a folder with several logs the one written last is opened, and the others are
+// offered.
+func TestFolderWithSeveralLogs(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	dir := t.TempDir()
+	for i, name := range []string{"old.lptrace", "new.lptrace", "oldest.lptrace"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte{0, byte(i), 0}, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		written := time.Now().Add(-time.Duration([]int{2, 1, 3}[i]) * time.Hour)
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Open([]string{dir})
+	r.waitTrace("loaded")
+	m := r.notice.Message()
+	if got := filepath.Base(r.table.log); got != "new.lptrace" || m == nil || m.Offer != control.OfferLogs || len(m.Logs) != 2 ||
+		!strings.HasSuffix(m.Text, "holds 3 logs; new.lptrace, which was written last, is opened.") {
+		t.Fatalf("opened %s, message %+v", got, m)
+	}
+	r.opening.offer(m.Offer)
+	if r.overlays() != 1 {
+		t.Fatal("no menu")
+	}
+	r.win.Canvas().Overlays().Remove(r.win.Canvas().Overlays().Top())
+	items := r.opening.among(m.Logs)
+	if len(items) != 2 || !strings.HasPrefix(items[1].Label, "oldest.lptrace  \u2013  20") {
+		t.Fatalf("the menu begins with %q", items[0].Label)
+	}
+	items[0].Action()
+	r.wait("the other log", func() bool { return filepath.Base(r.table.log) == "old.lptrace" })
 }

@@ -293,11 +293,16 @@ func (ds *dialogs) save() {
 }
 
 // writeTo calls write, after asking whether files that are there may be
-// replaced. asked says that this was asked already of the one of that name.
+// replaced. asked says that this was asked already of the one of that name; a file
+// that holds something else than that format is asked about all the same.
 func (ds *dialogs) writeTo(target, format string, asked bool, write func()) {
 	go func() {
 		there := app.SavedBefore(target, format)
-		if asked {
+		other := ""
+		if i := slices.IndexFunc(there, func(path string) bool { return app.HoldsOther(path, format) }); i >= 0 {
+			other = there[i]
+		}
+		if asked && other != target {
 			there = slices.DeleteFunc(there, func(path string) bool { return path == target })
 		}
 		replace := func() {
@@ -307,11 +312,18 @@ func (ds *dialogs) writeTo(target, format string, asked bool, write func()) {
 				question = lang.L("{{.Name}} exists, and so do others up to {{.Last}}: {{.N}} files of an older save. Replace them?",
 					data{"Name": first, "Last": filepath.Base(there[len(there)-1]), "N": control.Thousands(int64(len(there)))})
 			}
+			if other != "" {
+				question = lang.L("{{.Name}} is no file that was saved in this format ({{.Format}}); what is in it would be lost.",
+					data{"Name": filepath.Base(other), "Format": formatTitle(format)}) + "\n" + question
+			}
 			d := dialog.NewConfirm(lang.L("Save"), question, func(ok bool) {
 				if ok {
 					write()
 				}
 			}, ds.w.win)
+			if other != "" {
+				d.SetConfirmImportance(widget.DangerImportance)
+			}
 			ds.open(d, 0, 0)
 		}
 		ds.w.post(func() {

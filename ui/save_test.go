@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/ui/control"
@@ -129,4 +131,58 @@ func TestSaveInParts(t *testing.T) {
 	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, fresh) {
 		t.Errorf("message %+v", m)
 	}
+}
+
+// A file that holds something else is not replaced without saying so, even if the
+// system's dialog has asked whether it may be replaced.
+func TestSaveOverAnotherFormat(t *testing.T) {
+	r := newRig(t, &fake.Engine{Rows: 100})
+	r.open()
+	out := filepath.Join(t.TempDir(), "x.csv")
+	ask := func(content string, asked bool) (question string, written bool) {
+		t.Helper()
+		if err := os.WriteFile(out, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r.dialogs.writeTo(out, "csv", asked, func() { written = true })
+		r.wait("an answer", func() bool { return written || r.dialogs.top != nil })
+		if r.dialogs.top != nil {
+			question = labels(r.win.Canvas().Overlays().Top())
+			r.typeKey(fyne.KeyEscape)
+		}
+		return question, written
+	}
+	const notes, saved = "my notes\n", "index,time,thread,event,depth\n"
+	for _, test := range []struct {
+		content string
+		asked   bool
+		want    []string // in the question; nil for none
+		not     string
+	}{
+		{notes, false, []string{"x.csv is no file that was saved in this format (Comma-separated values)", "x.csv exists. Replace it?"}, ""},
+		{notes, true, []string{"x.csv is no file that was saved in this format"}, ""},
+		{saved, false, []string{"x.csv exists. Replace it?"}, "is no file"},
+		{saved, true, nil, ""},
+	} {
+		question, written := ask(test.content, test.asked)
+		if written != (test.want == nil) {
+			t.Errorf("%q, asked %t: written %t", test.content, test.asked, written)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(question, want) || test.not != "" && strings.Contains(question, test.not) {
+				t.Errorf("%q, asked %t: the question is %q", test.content, test.asked, question)
+			}
+		}
+	}
+}
+
+// labels returns the texts that can be read in an object.
+func labels(o fyne.CanvasObject) string {
+	text := ""
+	for _, t := range test.LaidOutObjects(o) {
+		if l, ok := t.(*widget.Label); ok {
+			text += l.Text + "\n"
+		}
+	}
+	return text
 }

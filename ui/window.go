@@ -102,6 +102,7 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
+	w.ctl.KnownColumns = w.memory.knownColumns
 	w.actions.w, w.opening.w, w.folding.w, w.finding.w, w.filters.w, w.bookmarks.w = w, w, w, w, w, w
 	w.table = logTable{w: w, lookedBelow: -1}
 	w.nav = navigation{w: w, want: -1}

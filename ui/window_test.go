@@ -51,7 +51,15 @@ func (s *syncBuffer) String() string {
 
 func newRig(t *testing.T, engine *fake.Engine) *rig {
 	t.Helper()
-	r := &rig{t: t, engine: engine, queue: make(chan func(), 10_000), trace: &syncBuffer{}}
+	r := newRigOn(t, engine)
+	r.engine = engine
+	return r
+}
+
+// newRigOn makes a window on any engine.
+func newRigOn(t *testing.T, engine control.Engine) *rig {
+	t.Helper()
+	r := &rig{t: t, queue: make(chan func(), 10_000), trace: &syncBuffer{}}
 	a := test.NewTempApp(t)
 	a.Preferences().SetString("language", language.English)
 	r.Window = New(a, engine, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace, FyneDialogs: true})

@@ -19,6 +19,9 @@ import (
 type Controller struct {
 	// OnChange is called after the state has changed.
 	OnChange func(Change)
+	// KnownColumns, if not nil, returns what the user once said of the columns of
+	// the modules file of a log, "" for nothing. It is called in the background.
+	KnownColumns func(in app.Inputs) string
 	// Trace, if not nil, is told events for tests that drive the program.
 	Trace func(event string)
 
@@ -322,7 +325,14 @@ func (c *Controller) open(in app.Inputs) {
 	c.say(nil)
 	c.changed(ChangeInputs)
 	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
+		asked := in
+		in := c.withKnownColumns(in)
 		s, err := c.engine.Open(ctx, in, p)
+		if err != nil && in.ModulesColumns != asked.ModulesColumns && ctx.Err() == nil {
+			// They need not fit the file as it is now.
+			in = asked
+			s, err = c.engine.Open(ctx, in, p)
+		}
 		return func(current bool) {
 			if !current {
 				if err == nil {
@@ -342,6 +352,17 @@ func (c *Controller) open(in app.Inputs) {
 			}
 		}
 	})
+}
+
+// withKnownColumns puts into inputs what is known of the modules file's columns,
+// unless the user has said it.
+func (c *Controller) withKnownColumns(in app.Inputs) app.Inputs {
+	if in.ModulesColumns == "" && c.KnownColumns != nil {
+		if columns := c.KnownColumns(in); app.CheckModulesColumns(columns) == nil {
+			in.ModulesColumns = columns
+		}
+	}
+	return in
 }
 
 // opened shows a new session's rows and goes on to their names.

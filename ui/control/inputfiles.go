@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/url"
 	"os"
@@ -23,6 +24,9 @@ type inputFiles struct {
 	// noLog are the folders among symbols, empty those that are not since there
 	// is nothing in them, and more the logs that are not opened.
 	noLog, empty, more []string
+	// folder is one with several logs, of which others are not opened.
+	folder string
+	others []string
 }
 
 // sortPaths tells a log, a modules file and symbol paths from each other by
@@ -37,9 +41,12 @@ func sortPaths(paths []string) inputFiles {
 			g.unknown = append(g.unknown, &app.InputError{Path: p, Err: err})
 		case kind == kindFolder:
 			// A folder is where a log lies, or else where symbols lie.
+			var several *app.SeveralLogs
 			switch log, _, err := app.FindPair(p); {
 			case err == nil && g.log == "":
 				g.log = log
+			case errors.As(err, &several) && g.log == "":
+				g.log, g.folder, g.others = several.Logs[0], p, several.Logs[1:]
 			case isEmpty(p):
 				g.empty = append(g.empty, p)
 			default:
@@ -82,6 +89,10 @@ func isEmpty(dir string) bool {
 func (g *inputFiles) tell(opened bool) *Message {
 	name := func(list []string) data { return data{"Name": filepath.Base(list[0])} }
 	switch {
+	case len(g.others) > 0:
+		return &Message{Level: LevelWarn, Offer: OfferLogs, Logs: g.others,
+			Text: lang.L("{{.Name}} holds {{.N}} logs; {{.Log}}, which was written last, is opened.",
+				data{"Name": filepath.Base(g.folder), "N": Thousands(int64(len(g.others) + 1)), "Log": filepath.Base(g.log)})}
 	case len(g.more) > 0:
 		return &Message{Level: LevelWarn, Text: lang.L("Several logs were given; only {{.Name}} is opened.", data{"Name": filepath.Base(g.log)}), Details: strings.Join(g.more, "\n")}
 	case len(g.empty) > 0:

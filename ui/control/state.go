@@ -122,6 +122,8 @@ type Message struct {
 	Offer Offer
 	// Columns goes with OfferColumns.
 	Columns *ColumnsQuestion
+	// Logs are the paths that go with OfferLogs, the one written last first.
+	Logs []string
 }
 
 // A ColumnsQuestion is about a modules file that can be read in several ways.
@@ -146,4 +148,5 @@ const (
 	OfferReload
 	OfferColumns // to say what the columns of the modules file are
 	OfferShowAll // to take the filter away
+	OfferLogs    // to open another log of a folder
 )

@@ -33,6 +33,8 @@ func TestWhatIsNoLogIsSaid(t *testing.T) {
 		{"symbol file", func(d *desk) []string { return []string{d.file("a.pdb", "x")} }, false, "a.pdb is not a log", control.OfferLog, 0, 1},
 		{"symbol file beside a log", func(d *desk) []string { return []string{d.file("a.pdb", "x")} }, true, "", control.OfferNone, 0, 1},
 		{"two logs", func(d *desk) []string { return []string{d.file("1.dat", binary), d.file("2.dat", binary)} }, true, "Several logs were given; only 1.dat is opened.", control.OfferNone, 0, 0},
+		{"folder with several logs", func(d *desk) []string { return []string{d.folder("logs", "a.lptrace", "b.lptrace", "c.lptrace")} }, false,
+			"logs holds 3 logs; ", control.OfferLogs, 0, 0},
 		{"log and symbols", func(d *desk) []string { return []string{d.file("1.dat", binary), d.folder("lib", "x.txt")} }, false, "", control.OfferNone, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -52,6 +52,10 @@ type State struct {
 	Row        int64       `json:"row"`
 	Bookmarks  []Bookmark  `json:"bookmarks,omitempty"`
 	Highlights []Highlight `json:"highlights,omitempty"`
+	// ModulesColumns is what the user said of the columns of the modules file of
+	// the name ModulesFile, as [logparser/app.Inputs] has it.
+	ModulesFile    string `json:"modules_file,omitempty"`
+	ModulesColumns string `json:"modules_columns,omitempty"`
 	// Tab is the view that was shown, "" for the table.
 	Tab string `json:"tab,omitempty"`
 	// Lanes is how the timeline's lanes are arranged, where that was changed.
@@ -173,7 +177,7 @@ func cut(s string) string {
 // empty reports whether there is nothing worth keeping.
 func (st *State) empty() bool {
 	return st.Where == "" && len(st.Folded) == 0 && !st.Repeats && st.Row <= 0 &&
-		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && len(st.Lanes) == 0 && st.Tab == "" && st.Run == ""
+		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && len(st.Lanes) == 0 && st.Tab == "" && st.Run == "" && st.ModulesColumns == ""
 }
 
 // Save keeps the state of a log, whole or not at all, and forgets logs that

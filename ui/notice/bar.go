@@ -80,6 +80,8 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Save"))
 	case control.OfferColumns:
 		b.offer.SetText(lang.L("Choose the columns"))
+	case control.OfferLogs:
+		b.offer.SetText(lang.L("Open another"))
 	case control.OfferReload:
 		b.offer.SetText(lang.L("Reload"))
 	case control.OfferShowAll:
