@@ -59,7 +59,7 @@ func (b *bookmarks) toggle() {
 
 // set sets the bookmark of a row, or changes its note.
 func (b *bookmarks) set(row int64, note string) {
-	r, ok := b.w.ctl.Row(row)
+	r, ok := b.w.ctl.Calls.Row(row)
 	if !ok {
 		return
 	}

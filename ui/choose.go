@@ -18,12 +18,12 @@ func (v *views) pick(p control.Pick) {
 	v.picks++
 	number := v.picks
 	v.picking = true
-	w.ctl.StopChoosing()
+	w.ctl.Calls.StopChoosing()
 	w.later(besideDelay, func() {
 		if v.picks != number {
 			return
 		}
-		w.ctl.Choose(p, func(row int64) {
+		w.ctl.Calls.Choose(p, func(row int64) {
 			if v.picks != number {
 				return
 			}

@@ -62,13 +62,13 @@ func TestColumnsAreAsked(t *testing.T) {
 	}
 	r.dialogs.top.Hide()
 	engine.OpenErr = nil
-	r.ctl.SetModulesColumns(f.value())
+	r.ctl.Inputs.SetModulesColumns(f.value())
 	r.waitTrace("loaded")
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "size:hex,base:hex,name" {
 		t.Errorf("opened with %q", got)
 	}
 	// Another log has other columns.
-	r.ctl.SetLog(r.log)
+	r.ctl.Inputs.SetLog(r.log)
 	r.wait("the other log", func() bool { return r.ctl.State().Wanted.Log == r.log })
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "" {
 		t.Errorf("another log has %q", got)
@@ -102,7 +102,7 @@ func TestColumnsAreKept(t *testing.T) {
 	if r.ctl.State().Loaded {
 		t.Fatal("the modules file is not asked about")
 	}
-	r.ctl.SetModulesColumns("size:hex,base:hex,name")
+	r.ctl.Inputs.SetModulesColumns("size:hex,base:hex,name")
 	r.waitTrace("loaded")
 	r.wait("its state", func() bool { return r.memory.identity != "" })
 	r.memory.keepNow()
@@ -114,7 +114,7 @@ func TestColumnsAreKept(t *testing.T) {
 	}
 	other := filepath.Join(dir, "other.txt")
 	write(other, "0x02000000 0x00001000 a.exe\n")
-	r.ctl.SetModules(other)
+	r.ctl.Inputs.SetModules(other)
 	r.wait("the other file", func() bool { s := r.ctl.State(); return s.Found.Modules == other && s.Loaded })
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "" {
 		t.Errorf("another modules file has %q", got)

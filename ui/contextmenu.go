@@ -23,7 +23,7 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 	w := as.w
 	var items []*fyne.MenuItem
 	narrow := func(label string, change func(e *filter.Expr) *filter.Expr) *fyne.MenuItem {
-		return item(label, func() { w.ctl.Narrow(change) })
+		return item(label, func() { w.ctl.Filter.Narrow(change) })
 	}
 	if term, ok := cellTerm(column, r); ok {
 		text := shorten(term.String(), 40)
@@ -52,10 +52,10 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 		other = lang.L("Go to the enter")
 	}
 	half, source := as.itemOf("go-to-other-half"), as.itemOf("open-source")
-	half.Label, half.Disabled = other, w.ctl.Partner(r.Index) < 0
+	half.Label, half.Disabled = other, w.ctl.Calls.Partner(r.Index) < 0
 	source.Disabled, source.Action = r.Source == "", func() { w.side.openSource(at) }
 	foldLabel := lang.L("Fold this call")
-	if enter >= 0 && w.ctl.IsFolded(enter) {
+	if enter >= 0 && w.ctl.Filter.IsFolded(enter) {
 		foldLabel = lang.L("Unfold this call")
 	}
 	fold := as.itemOf("fold")

@@ -69,7 +69,7 @@ func (ds *dialogs) editSymbols() {
 	d := dialog.NewCustomConfirm(lang.L("Symbol path"), lang.L("OK"), lang.L("Cancel"),
 		container.NewBorder(nil, buttons, nil, nil, text), func(ok bool) {
 			if ok {
-				ds.w.ctl.SetSymbols(strings.Split(text.Text, "\n"))
+				ds.w.ctl.Inputs.SetSymbols(strings.Split(text.Text, "\n"))
 			}
 		}, ds.w.win)
 	ds.open(d, 680, 360)
@@ -91,7 +91,7 @@ func (ds *dialogs) switchNetwork(on bool) {
 	switch {
 	case on == s.Wanted.Network:
 	case !on:
-		ds.w.ctl.SetNetwork(false)
+		ds.w.ctl.Inputs.SetNetwork(false)
 	case len(servers) == 0:
 		ds.w.strip.Show(s)
 		ds.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
@@ -108,7 +108,7 @@ func (ds *dialogs) switchNetwork(on bool) {
 		text.Wrapping = fyne.TextWrapWord
 		d := dialog.NewCustomConfirm(lang.L("Ask symbol servers"), lang.L("Ask them"), lang.L("Cancel"), container.NewVScroll(text), func(ok bool) {
 			if ok {
-				ds.w.ctl.SetNetwork(true)
+				ds.w.ctl.Inputs.SetNetwork(true)
 			}
 			ds.w.strip.Show(ds.w.ctl.State())
 		}, ds.w.win)
@@ -127,7 +127,7 @@ func (ds *dialogs) confirmQuit() {
 		if ok {
 			// What was written so far has to be removed first.
 			ds.quitting = true
-			ds.w.ctl.CancelSave()
+			ds.w.ctl.Saving.CancelSave()
 			ds.quitWhenIdle()
 		}
 	}, ds.w.win)
@@ -136,7 +136,7 @@ func (ds *dialogs) confirmQuit() {
 }
 
 func (ds *dialogs) quitWhenIdle() {
-	if ds.quitting && !ds.w.ctl.Busy() {
+	if ds.quitting && !ds.w.ctl.Saving.Busy() {
 		ds.quitting = false
 		ds.w.remember()
 		ds.w.win.Close()
@@ -161,7 +161,7 @@ func (ds *dialogs) showSettings() {
 	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
 		ds.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
 	})
-	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.ctl.AskAgain)
+	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.ctl.Inputs.AskAgain)
 
 	list := container.NewVBox()
 	var pairs [][2]*inputs.Entry
@@ -210,9 +210,9 @@ func (ds *dialogs) showSettings() {
 		ds.picker.Native = native.Checked && !ds.w.opt.FyneDialogs
 		ds.w.pref.setReopen(reopen.Checked)
 		ds.w.pref.setNoRecordedPaths(none.Checked)
-		ds.w.ctl.SetNoRecordedPaths(none.Checked)
+		ds.w.ctl.Inputs.SetNoRecordedPaths(none.Checked)
 		ds.w.pref.setSymbolCache(strings.TrimSpace(cache.Text))
-		ds.w.ctl.SetSymbolCache(cache.Text)
+		ds.w.ctl.Inputs.SetSymbolCache(cache.Text)
 	}, ds.w.win)
 	ds.open(d, 660, 560)
 }

@@ -36,7 +36,7 @@ func (v *views) renewMarks() {
 		return
 	}
 	m.known, m.at = s.Facts.Marks, time.Now()
-	v.w.ctl.AllMarks(func(all control.MarkList, err error) {
+	v.w.ctl.Views.AllMarks(func(all control.MarkList, err error) {
 		if err == nil {
 			v.drawMarks(all)
 		}
@@ -64,7 +64,7 @@ func (v *views) connectMarks() {
 		return []string{markText(m), string(table.AppendTime(nil, &r, w.table.format))}
 	}
 	t.OnMark = func(number int) {
-		w.ctl.RowOfMark(&v.drawn.list[number], func(row int64) {
+		w.ctl.Calls.RowOfMark(&v.drawn.list[number], func(row int64) {
 			v.following = true
 			w.nav.goTo(row)
 			v.following = false

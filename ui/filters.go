@@ -28,7 +28,7 @@ type filters struct {
 
 // apply limits the rows by what was typed.
 func (fs *filters) apply(expr string) {
-	fs.w.ctl.SetWhere(expr)
+	fs.w.ctl.Filter.SetWhere(expr)
 	if fs.w.ctl.State().FilterError == nil && expr != "" {
 		fs.w.pref.addFilter(expr)
 		fs.w.focusView()
@@ -47,14 +47,14 @@ func (fs *filters) toggle() {
 	s := fs.w.ctl.State()
 	if s.Filtered {
 		fs.setAside = s.Selection
-		fs.w.ctl.ShowAll()
+		fs.w.ctl.Filter.ShowAll()
 	} else {
-		fs.w.ctl.Select(fs.setAside)
+		fs.w.ctl.Filter.Select(fs.setAside)
 	}
 }
 
 func (fs *filters) toggleRepeats() {
-	fs.w.ctl.SetRepeats(!fs.w.ctl.State().Selection.Repeats)
+	fs.w.ctl.Filter.SetRepeats(!fs.w.ctl.State().Selection.Repeats)
 }
 
 // hidings are what hides rows besides the expression.
@@ -62,7 +62,7 @@ func (fs *filters) hidings() []filterline.Chip {
 	var list []filterline.Chip
 	s := fs.w.ctl.State()
 	if n := len(s.Selection.Folded); n > 0 {
-		list = append(list, filterline.Chip{Text: control.Count("{{.N}} call folded", "{{.N}} calls folded", int64(n)), Remove: func() { fs.w.ctl.Unfold() }})
+		list = append(list, filterline.Chip{Text: control.Count("{{.N}} call folded", "{{.N}} calls folded", int64(n)), Remove: func() { fs.w.ctl.Filter.Unfold() }})
 	}
 	if s.Selection.Repeats {
 		list = append(list, filterline.Chip{Text: lang.L("repeats collapsed"), Remove: fs.toggleRepeats})
@@ -72,7 +72,7 @@ func (fs *filters) hidings() []filterline.Chip {
 
 // completions hands what could be written in the filter to done.
 func (fs *filters) completions(text string, at, limit int, done func(filter.Completion, []string)) {
-	fs.w.ctl.Complete(text, at, limit, func(c app.Completion) { done(c.Completion, c.Choices) })
+	fs.w.ctl.Filter.Complete(text, at, limit, func(c app.Completion) { done(c.Completion, c.Choices) })
 }
 
 // menu shows the filters applied lately and the saved ones.
@@ -187,9 +187,9 @@ func (fs *filters) atLeast(r *rows.Row) {
 			}
 			text := "dur:>=" + strings.ReplaceAll(strings.TrimSpace(entry.Text), " ", "")
 			if term, err := filter.Parse(text); err == nil {
-				fs.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
+				fs.w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 			} else {
-				fs.w.ctl.SetWhere(text)
+				fs.w.ctl.Filter.SetWhere(text)
 			}
 		}, fs.w.win)
 	entry.OnSubmitted = func(string) { d.Submit() }
@@ -202,7 +202,7 @@ func (fs *filters) atLeast(r *rows.Row) {
 // insideCall limits the rows to a call and what it called.
 func (fs *filters) insideCall(enter int64) {
 	if t, ok := filter.Of(filter.Call, &rows.Row{Index: enter}); ok {
-		fs.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
+		fs.w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
 	}
 }
 

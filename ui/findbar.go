@@ -53,7 +53,7 @@ func newFindBar(w *Window) *findBar {
 	}
 	b.line = filterline.New(w.filters.menu)
 	b.line.OnApply = w.filters.apply
-	b.line.OnRevert = w.ctl.DismissFilterError
+	b.line.OnRevert = w.ctl.Filter.DismissError
 	b.line.OnLeave = func() { w.focusView() }
 	b.line.OnKey = w.actions.key
 	b.line.Complete = w.filters.completions
@@ -64,9 +64,9 @@ func newFindBar(w *Window) *findBar {
 			return
 		}
 		if i := b.thread.SelectedIndex(); i > 0 && i <= len(b.threadIDs) {
-			w.ctl.FilterThread(b.threadIDs[i-1])
+			w.ctl.Filter.SetThread(b.threadIDs[i-1])
 		} else {
-			w.ctl.Narrow(withoutThreads)
+			w.ctl.Filter.Narrow(withoutThreads)
 		}
 	})
 	b.run = widget.NewSelect(nil, func(string) {
@@ -74,9 +74,9 @@ func newFindBar(w *Window) *findBar {
 			return
 		}
 		if i := b.run.SelectedIndex(); i == 0 {
-			w.ctl.SetRun("all")
+			w.ctl.Inputs.SetRun("all")
 		} else if i > 0 {
-			w.ctl.SetRun(fmt.Sprint(i))
+			w.ctl.Inputs.SetRun(fmt.Sprint(i))
 		}
 	})
 	b.repeats = widget.NewButton("\u00d7 N", w.actions.actor("collapse-repeats"))

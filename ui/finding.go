@@ -26,12 +26,12 @@ func (fd *finding) queryChanged() {
 	fd.typed++
 	number := fd.typed
 	if q.Text == "" {
-		fd.w.ctl.Count(q)
+		fd.w.ctl.Finder.Count(q)
 		return
 	}
 	fd.w.later(findDelay, func() {
 		if fd.typed == number {
-			fd.w.ctl.Count(fd.w.bar.query())
+			fd.w.ctl.Finder.Count(fd.w.bar.query())
 		}
 	})
 }
@@ -71,7 +71,7 @@ func (fd *finding) next(backward bool) {
 			from = -1
 		}
 	}
-	fd.w.ctl.Find(fd.w.bar.query(), from, backward)
+	fd.w.ctl.Finder.Find(fd.w.bar.query(), from, backward)
 }
 
 // showFound leads to what was found.

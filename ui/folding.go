@@ -20,7 +20,7 @@ func (fo *folding) key(at int64, right bool) {
 	if !ok {
 		return
 	}
-	folded := r.Event == rows.Enter && fo.w.ctl.IsFolded(r.Index)
+	folded := r.Event == rows.Enter && fo.w.ctl.Filter.IsFolded(r.Index)
 	switch {
 	case right && folded:
 		fo.fold(at)
@@ -47,10 +47,10 @@ func (fo *folding) fold(at int64) {
 		return
 	}
 	fo.w.nav.want = enter
-	if fo.w.ctl.IsFolded(enter) {
-		fo.w.ctl.Unfold(enter)
+	if fo.w.ctl.Filter.IsFolded(enter) {
+		fo.w.ctl.Filter.Unfold(enter)
 	} else {
-		fo.w.ctl.Fold(enter)
+		fo.w.ctl.Filter.Fold(enter)
 	}
 }
 
@@ -60,7 +60,7 @@ func (fo *folding) enterOf(r *rows.Row) int64 {
 	case rows.Enter:
 		return r.Index
 	case rows.Leave:
-		return fo.w.ctl.Partner(r.Index)
+		return fo.w.ctl.Calls.Partner(r.Index)
 	}
 	return -1
 }
@@ -75,7 +75,7 @@ func (fo *folding) foldBy(c filter.Column, r *rows.Row) {
 	enter, _ := filter.Of(filter.Event, &rows.Row{Event: rows.Enter})
 	if ok {
 		fo.w.nav.want = r.Index
-		fo.w.ctl.FoldWhere(filter.Join([]*filter.Expr{what, enter}).String())
+		fo.w.ctl.Filter.FoldWhere(filter.Join([]*filter.Expr{what, enter}).String())
 	}
 }
 

@@ -27,7 +27,7 @@ func (v *views) keyed(g *grid.Grid) *grid.Grid {
 
 // openFunction shows the first call of a function in the table.
 func (v *views) openFunction(f app.FunctionRef) {
-	v.w.ctl.FirstCall(f, func(row int64) {
+	v.w.ctl.Calls.FirstCall(f, func(row int64) {
 		v.show(viewTable)
 		v.w.nav.goTo(row)
 	})
@@ -61,7 +61,7 @@ func (v *views) treeView() *view {
 		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
 		compute: func(_ string, fresh bool) {
 			digits := v.digits()
-			w.ctl.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
+			w.ctl.Views.CallTree(v.tree.Options(), func(tree *app.Tree, err error) {
 				if v.computed(viewTree, err) {
 					v.tree.Show(tree, digits)
 					if fresh {
@@ -100,7 +100,7 @@ func (v *views) statisticsView() *view {
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
-			w.ctl.Statistics(func(list []app.FunctionStat, err error) {
+			w.ctl.Views.Statistics(func(list []app.FunctionStat, err error) {
 				if v.computed(viewStatistics, err) {
 					v.statistics.Show(list, digits)
 					v.choose()
@@ -122,27 +122,27 @@ func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
 		return
 	}
 	name := filter.Is(filter.Func, f.Function)
-	v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(name).Replace(took) })
+	v.w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(name).Replace(took) })
 }
 
 func (v *views) saveStatistics(list []app.FunctionStat) {
 	w := v.w
 	name := strings.TrimSuffix(w.table.log, ".dat") + "-statistics.csv"
-	w.dialogs.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.SaveStatistics(path, list) })
+	w.dialogs.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.Saving.SaveStatistics(path, list) })
 }
 
 // threadsView sums up each thread.
 func (v *views) threadsView() *view {
 	w := v.w
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
-	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.FilterThread(t.ID) }
+	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(t.ID) }
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
 		r := rows.Row{Thread: t.ID}
 		term, _ := filter.Of(filter.Thread, &r)
 		w.actions.popUp([]*fyne.MenuItem{
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Exclude {{.Term}}", data{"Term": term.String()}), func() {
-				w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
+				w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) })
 			})}, at)
 	}
 	v.threads.OnCopy = w.app.Clipboard().SetContent
@@ -151,7 +151,7 @@ func (v *views) threadsView() *view {
 		content: v.threads.Content, focus: v.keyed(v.threads.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
-			w.ctl.Threads(func(list []control.ThreadSum, err error) {
+			w.ctl.Views.Threads(func(list []control.ThreadSum, err error) {
 				if v.computed(viewThreads, err) {
 					v.threads.Show(list, digits)
 					v.choose()
@@ -172,7 +172,7 @@ func (v *views) marksView() *view {
 	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
 	v.marks.OnNarrow = func() { v.again(viewMarks) }
 	goToMark := func(m *control.Mark) {
-		w.ctl.RowOfMark(m, func(row int64) {
+		w.ctl.Calls.RowOfMark(m, func(row int64) {
 			v.show(viewTable)
 			w.nav.goTo(row)
 		})
@@ -197,7 +197,7 @@ func (v *views) marksView() *view {
 		depends: func(where string) string { return control.AboutMarks(where).String() },
 		compute: func(where string, _ bool) {
 			digits := v.digits()
-			w.ctl.Marks(v.marks.Text(), func(list control.MarkList, err error) {
+			w.ctl.Views.Marks(v.marks.Text(), func(list control.MarkList, err error) {
 				if v.computed(viewMarks, err) {
 					v.marks.Show(list.Marks, list.More, digits)
 					v.marks.ShowLimit(where)

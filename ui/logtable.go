@@ -38,7 +38,7 @@ func (t *logTable) onRow() bool {
 
 // withCurrent calls f with the current row.
 func (t *logTable) withCurrent(f func(r *rows.Row)) {
-	if r, ok := t.w.ctl.Row(t.currentRow()); ok {
+	if r, ok := t.w.ctl.Calls.Row(t.currentRow()); ok {
 		f(&r)
 	}
 }
@@ -136,7 +136,7 @@ func (t *logTable) copyRows() {
 		return
 	}
 	format := t.format
-	t.w.ctl.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return table.AppendLine(dst, r, format) },
+	t.w.ctl.Saving.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return table.AppendLine(dst, r, format) },
 		t.w.app.Clipboard().SetContent)
 }
 
@@ -177,7 +177,7 @@ func (t *logTable) showRows(s *control.State) {
 	}
 	t.format = table.FormatOf(s.Rows)
 	t.grid.Widen("time", table.TimeWidth(t.format))
-	if all := t.w.ctl.All(); all != nil {
+	if all := t.w.ctl.Calls.All(); all != nil {
 		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
 	}
 	t.reader.SetSource(s.Rows, decoration(s.View))
@@ -203,7 +203,7 @@ func (t *logTable) showRows(s *control.State) {
 		t.w.focusView()
 	}
 	// What is counted was counted in other rows.
-	t.w.ctl.Count(t.w.bar.query())
+	t.w.ctl.Finder.Count(t.w.bar.query())
 }
 
 // indexOf returns the Index of a shown row, -1 for none.
@@ -238,7 +238,7 @@ func (t *logTable) showSelection(row int64) {
 		t.w.side.showRow()
 		return
 	}
-	t.grid.SetPartner(t.w.ctl.Partner(r.Index))
+	t.grid.SetPartner(t.w.ctl.Calls.Partner(r.Index))
 	t.w.status.showSelection(r.Index, table.Describe(&r))
 	t.w.side.showRow()
 }

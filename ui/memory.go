@@ -45,7 +45,7 @@ func (m *memory) recall(log string) {
 		m.w.bookmarks.show()
 		return
 	}
-	all := m.w.ctl.All()
+	all := m.w.ctl.Calls.All()
 	go func() {
 		identity, err := logstate.Identity(log)
 		var st logstate.State
@@ -138,13 +138,13 @@ func (m *memory) restoreSelection() {
 		return
 	}
 	m.w.nav.want = m.w.table.currentRow()
-	m.w.ctl.Select(sel)
+	m.w.ctl.Filter.Select(sel)
 }
 
 // state is what is to be kept of the log that is shown.
 func (m *memory) state() logstate.State {
 	s := m.w.ctl.State()
-	sel := m.w.ctl.Wanted()
+	sel := m.w.ctl.Filter.Wanted()
 	if r := m.restored; r != nil {
 		// It has not been shown yet.
 		sel = app.Selection{Where: r.Where, Folded: r.Folded, Repeats: r.Repeats}

@@ -139,7 +139,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 		if m == nil || !strings.HasPrefix(m.Text, "Not saved: the log was closed") {
 			t.Errorf("%s: message %+v", name, m)
 		}
-		if _, err := os.Stat(out); err == nil || r.ctl.Busy() {
+		if _, err := os.Stat(out); err == nil || r.ctl.Saving.Busy() {
 			t.Errorf("%s: something was saved", name)
 		}
 	}

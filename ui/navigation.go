@@ -41,7 +41,7 @@ func (n *navigation) reveal(index int64) {
 	v := n.w.ctl.State().View
 	n.want = -1
 	if v == nil {
-		n.stand(n.w.ctl.PlaceOf(index))
+		n.stand(n.w.ctl.Calls.PlaceOf(index))
 		return
 	}
 	done := v.Done() // it may become so before the answer
@@ -75,16 +75,16 @@ func (n *navigation) stand(at int64) {
 // unfoldAround unfolds the calls that hide a row, or says that it is the filter
 // that does.
 func (n *navigation) unfoldAround(index int64) {
-	n.w.ctl.Stack(index, func(frames []app.Frame, err error) {
+	n.w.ctl.Calls.Stack(index, func(frames []app.Frame, err error) {
 		var folded []int64
 		for _, f := range frames {
-			if f.Enter != index && n.w.ctl.IsFolded(f.Enter) {
+			if f.Enter != index && n.w.ctl.Filter.IsFolded(f.Enter) {
 				folded = append(folded, f.Enter)
 			}
 		}
 		if len(folded) > 0 {
 			n.want = index
-			n.w.ctl.Unfold(folded...)
+			n.w.ctl.Filter.Unfold(folded...)
 			return
 		}
 		n.hidden = index
@@ -99,7 +99,7 @@ func (n *navigation) unfoldAround(index int64) {
 func (n *navigation) showAllAt(row int64) {
 	n.w.ctl.Dismiss()
 	n.want = row
-	n.w.ctl.ShowAll()
+	n.w.ctl.Filter.ShowAll()
 }
 
 // settle goes to the row that is waited for, if its place is known by now.
@@ -117,20 +117,20 @@ func (n *navigation) settle() {
 
 // goToPartner goes from an enter to its leave, or back.
 func (n *navigation) goToPartner() {
-	if other := n.w.ctl.Partner(n.w.table.currentRow()); other >= 0 {
+	if other := n.w.ctl.Calls.Partner(n.w.table.currentRow()); other >= 0 {
 		n.goTo(other)
 	}
 }
 
 func (n *navigation) goToCaller() {
 	if row := n.w.table.currentRow(); row >= 0 {
-		n.w.ctl.Caller(row, n.goTo)
+		n.w.ctl.Calls.Caller(row, n.goTo)
 	}
 }
 
 func (n *navigation) goToNextCall(back bool) {
 	if row := n.w.table.currentRow(); row >= 0 {
-		n.w.ctl.NextCall(row, back, n.goTo)
+		n.w.ctl.Calls.NextCall(row, back, n.goTo)
 	}
 }
 
@@ -185,15 +185,15 @@ func (n *navigation) goToPlace(p table.Place) {
 	case table.ByRow:
 		n.goTo(p.N)
 	case table.ByElapsed:
-		n.w.ctl.AtTime(p.N, n.goTo)
+		n.w.ctl.Calls.AtTime(p.N, n.goTo)
 	case table.ByClock:
-		first, ok := n.w.ctl.Row(0)
+		first, ok := n.w.ctl.Calls.Row(0)
 		if !ok || !first.HasWall {
 			n.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("This log does not say what time of day it was."),
 				Next: lang.L("Give the time since the first row, such as 12.5s.")})
 			return
 		}
-		n.w.ctl.AtTime(table.Elapsed(p.N, first.Wall), n.goTo)
+		n.w.ctl.Calls.AtTime(table.Elapsed(p.N, first.Wall), n.goTo)
 	}
 }
 
@@ -210,7 +210,7 @@ func (n *navigation) keepPlace(s *control.State, index int64) {
 			n.want = index
 		}
 	}
-	if at := n.w.ctl.PlaceOf(index); at >= 0 {
+	if at := n.w.ctl.Calls.PlaceOf(index); at >= 0 {
 		n.placing = true
 		n.w.table.grid.SetCurrent(at)
 		n.w.table.grid.Centre(at)

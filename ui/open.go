@@ -22,7 +22,7 @@ type opening struct{ w *Window }
 
 func (op *opening) log(path string) {
 	op.w.table.asked = time.Now()
-	op.w.ctl.SetLog(path)
+	op.w.ctl.Inputs.SetLog(path)
 }
 
 func (op *opening) chooseLog() {
@@ -34,11 +34,11 @@ func (op *opening) chooseFolder() {
 }
 
 func (op *opening) chooseModules() {
-	op.w.dialogs.picker.File(lang.L("Choose the modules file"), op.lastLog(), op.w.ctl.SetModules)
+	op.w.dialogs.picker.File(lang.L("Choose the modules file"), op.lastLog(), op.w.ctl.Inputs.SetModules)
 }
 
 func (op *opening) addSymbols(path string) {
-	op.w.ctl.SetSymbols(append(slices.Clone(op.w.ctl.State().Wanted.Symbols), path))
+	op.w.ctl.Inputs.SetSymbols(append(slices.Clone(op.w.ctl.State().Wanted.Symbols), path))
 }
 
 func (op *opening) addSymbolFolder() {

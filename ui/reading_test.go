@@ -85,7 +85,7 @@ func TestFilterLine(t *testing.T) {
 func TestSavedFilters(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
-	r.ctl.SetWhere("thread:1001")
+	r.ctl.Filter.SetWhere("thread:1001")
 	r.waitTrace("filtered 50")
 	r.menuItem("Save this filter").Action()
 	r.typeText("second thread")
@@ -94,7 +94,7 @@ func TestSavedFilters(t *testing.T) {
 	if len(names) != 1 || names[0] != "second thread" || exprs[0] != "thread:1001" {
 		t.Fatalf("saved %q %q", names, exprs)
 	}
-	r.ctl.ShowAll()
+	r.ctl.Filter.ShowAll()
 	var labels []string
 	for _, i := range r.actions.items(r.actions.knownFilters()) {
 		labels = append(labels, i.Label)
@@ -155,16 +155,16 @@ func TestCellMenu(t *testing.T) {
 	where("func:=main")
 	r.cell(1, "thread", "Exclude thread:1001")
 	where("func:=main -thread:1001")
-	r.ctl.ShowAll()
+	r.ctl.Filter.ShowAll()
 	r.cell(3, "module", "Only inside this call")
 	where("call:3")
 	if got := r.shownRows(); got != "3 4 5 6 7 8 9 10" {
 		t.Errorf("rows inside a call: %s", got)
 	}
-	r.ctl.ShowAll()
+	r.ctl.Filter.ShowAll()
 	r.cell(2, "duration", "Include dur:>=9000000ns")
 	r.wait("durations", func() bool { return r.ctl.State().Filtered })
-	r.ctl.ShowAll()
+	r.ctl.Filter.ShowAll()
 	r.cell(2, "source", "Copy the cell")
 	if got := r.app.Clipboard().Content(); got != "/src/sample/app.cpp:24" {
 		t.Errorf("copied %q", got)
@@ -218,15 +218,15 @@ func TestFoldByKeysAndMouse(t *testing.T) {
 		t.Errorf("unfolded: current row %d", r.table.currentRow())
 	}
 	// Going to a row that is folded away unfolds it.
-	r.ctl.Fold(1)
+	r.ctl.Filter.Fold(1)
 	r.wait("folded", func() bool { return r.ctl.State().Filtered && r.ctl.State().View.Done() })
 	r.nav.goTo(5)
 	r.wait("row 5", func() bool { return r.table.currentRow() == 5 })
-	if r.ctl.IsFolded(1) {
+	if r.ctl.Filter.IsFolded(1) {
 		t.Error("still folded")
 	}
 	// A row that a filter hides is said to be hidden.
-	r.ctl.SetWhere("func:main")
+	r.ctl.Filter.SetWhere("func:main")
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
 	r.nav.goTo(5)
 	r.wait("message", func() bool { return r.notice.Message() != nil })
@@ -358,14 +358,14 @@ func TestNothingFitsTheFilter(t *testing.T) {
 	r.nav.goTo(20)
 	r.waitTrace("stack 7")
 	note := r.views.view(viewTable).note
-	r.ctl.SetWhere("row:5000..")
+	r.ctl.Filter.SetWhere("row:5000..")
 	r.wait("the note", func() bool { return note.Visible() && note.Text != "" })
 	if text := r.side.call.Details(); strings.Contains(text, "20") || r.status.selection.Text != "" || len(r.side.call.Frames()) > 0 {
 		t.Errorf("still said: %q, %q", text, r.status.selection.Text)
 	}
-	r.ctl.SetWhere("row:6000..")
+	r.ctl.Filter.SetWhere("row:6000..")
 	r.waitTrace("filtered 0")
-	r.ctl.SetWhere("")
+	r.ctl.Filter.SetWhere("")
 	r.wait("the row", func() bool { return r.table.currentRow() == 20 })
 	if note.Visible() {
 		t.Error("the note stays")
@@ -468,7 +468,7 @@ func TestSessionIsRestored(t *testing.T) {
 	r.bookmarks.set(30, "note")
 	// A bookmark of a row that is not what it was is left out.
 	r.bookmarks.list = append(r.bookmarks.list, logstate.Bookmark{Row: 40, Address: 1})
-	r.ctl.Select(app.Selection{Where: "thread:1000", Folded: []int64{14}})
+	r.ctl.Filter.Select(app.Selection{Where: "thread:1000", Folded: []int64{14}})
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
 	r.table.grid.SetCurrent(3)
 	row := r.table.currentRow()
@@ -633,7 +633,7 @@ func TestLinesAround(t *testing.T) {
 func TestSaveShownRows(t *testing.T) {
 	r := newRig(t, &fake.Engine{Rows: 100})
 	r.open()
-	r.ctl.SetWhere("thread:1001")
+	r.ctl.Filter.SetWhere("thread:1001")
 	r.waitTrace("filtered 50")
 	r.menuItem("Save").Action()
 	out := filepath.Join(t.TempDir(), "x.txt")

@@ -118,7 +118,7 @@ func TestSaveInParts(t *testing.T) {
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
 	r.wait("the question", func() bool { return r.dialogs.top != nil })
-	if r.ctl.Busy() {
+	if r.ctl.Saving.Busy() {
 		t.Error("replaced without asking")
 	}
 	r.typeKey(fyne.KeyEscape)

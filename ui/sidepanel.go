@@ -49,7 +49,7 @@ func newSidePanel(w *Window) *sidePanel {
 	p.bookmarks.OnGo = w.nav.goTo
 	p.bookmarks.OnNote = w.bookmarks.askNote
 	p.bookmarks.OnRemove = w.bookmarks.remove
-	p.bookmarks.Row = w.ctl.Row
+	p.bookmarks.Row = w.ctl.Calls.Row
 	p.modules.OnCopy = w.app.Clipboard().SetContent
 	p.callTab = container.NewTabItem("", p.call.Content)
 	p.bookmarksTab = container.NewTabItem("", p.bookmarks.Content)
@@ -116,7 +116,7 @@ func (p *sidePanel) showRow() {
 		if p.asked != number {
 			return
 		}
-		p.w.ctl.Stack(r.Index, func(frames []app.Frame, err error) {
+		p.w.ctl.Calls.Stack(r.Index, func(frames []app.Frame, err error) {
 			if p.asked != number {
 				return
 			}
@@ -131,7 +131,7 @@ func (p *sidePanel) showRow() {
 		if !shown {
 			return
 		}
-		p.w.ctl.CallSite(r.Index, func(site app.CallSite) {
+		p.w.ctl.Calls.CallSite(r.Index, func(site app.CallSite) {
 			if p.asked == number {
 				p.w.side.call.ShowCallSite(&site)
 				p.w.trace("called from " + site.Function)

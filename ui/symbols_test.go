@@ -26,7 +26,7 @@ func TestNetworkSwitch(t *testing.T) {
 	if s := r.ctl.State(); check.Checked || s.Wanted.Network || r.dialogs.top != nil || !strings.Contains(s.Message.Text, "names no symbol server") {
 		t.Errorf("without a server: checked %v, message %+v", check.Checked, s.Message)
 	}
-	r.ctl.SetSymbols([]string{"srv*/cache*https://one.example/s"})
+	r.ctl.Inputs.SetSymbols([]string{"srv*/cache*https://one.example/s"})
 	test.Tap(check)
 	if r.dialogs.top == nil || r.ctl.State().Wanted.Network {
 		t.Fatalf("not asked first: network %v", r.ctl.State().Wanted.Network)
@@ -53,9 +53,9 @@ func TestRememberedSymbols(t *testing.T) {
 	t.Setenv("_NT_SYMBOL_PATH", "")
 	t.Setenv("DEBUGINFOD_URLS", "")
 	r := newRig(t, &fake.Engine{Rows: 100})
-	r.ctl.SetSymbols([]string{"/folder", "https://one.example/s"})
-	r.ctl.SetNetwork(true)
-	r.ctl.SetLoadMismatched(true)
+	r.ctl.Inputs.SetSymbols([]string{"/folder", "https://one.example/s"})
+	r.ctl.Inputs.SetNetwork(true)
+	r.ctl.Inputs.SetLoadMismatched(true)
 	again := New(r.app, &fake.Engine{Rows: 100}, Options{Post: r.post, FyneDialogs: true})
 	in := again.ctl.State().Wanted
 	want := app.Inputs{Symbols: []string{"/folder", "https://one.example/s"}, Network: true}

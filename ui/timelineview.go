@@ -36,7 +36,7 @@ func (v *views) timelineView() *view {
 		content: container.NewBorder(v.limited, v.hint, nil, nil, v.timeline), focus: v.timeline,
 		compute: func(where string, _ bool) {
 			v.timeline.Reload()
-			v.w.ctl.Measure(func(err error) {
+			v.w.ctl.Views.Measure(func(err error) {
 				if v.computed(viewTimeline, err) {
 					v.timeline.Reload()
 					v.w.trace("limited " + where)
@@ -74,11 +74,11 @@ func (v *views) connectTimeline() {
 	}
 	t.OnRange = func(from, to int64) {
 		if v.runs() != nil {
-			w.ctl.LimitRows(from, to)
+			w.ctl.Views.LimitRows(from, to)
 			return
 		}
 		if term, err := spanTerm(filter.Time, from, to); err == nil {
-			w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
+			w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	}
 	t.OnMenu = func(call timeline.Span, thread uint32, at fyne.Position) {
@@ -105,7 +105,7 @@ func (v *views) connectTimeline() {
 
 // updateTimeline takes over the timeline of another log.
 func (v *views) updateTimeline(s *control.State) {
-	lines := v.w.ctl.Timeline()
+	lines := v.w.ctl.Views.Timeline()
 	if lines == v.lines {
 		return
 	}
@@ -142,7 +142,7 @@ func (v *views) followInTimeline(r *rows.Row) {
 // shade lets the time that the views are limited to stand out in the timeline.
 func (v *views) shade() {
 	from, to, limited := int64(0), int64(0), false
-	e, err := filter.Parse(v.w.ctl.Wanted().Where)
+	e, err := filter.Parse(v.w.ctl.Filter.Wanted().Where)
 	if err == nil && v.runs() == nil {
 		for _, p := range e.Parts() {
 			if t := p.Term; p.Kind == filter.Leaf && t.Column == filter.Time && t.Range.Measure == filter.Number {

@@ -26,8 +26,8 @@ func (w *Window) update(what control.Change) {
 		if w.pref.network() != s.Wanted.Network {
 			w.pref.setNetwork(s.Wanted.Network)
 		}
-		if !slices.Equal(w.pref.agreed(), w.ctl.Agreed()) {
-			w.pref.setAgreed(w.ctl.Agreed())
+		if !slices.Equal(w.pref.agreed(), w.ctl.Inputs.Agreed()) {
+			w.pref.setAgreed(w.ctl.Inputs.Agreed())
 		}
 	}
 	if what&control.ChangeContent != 0 && s.Loaded {
@@ -86,7 +86,7 @@ func (w *Window) filterChanged(s *control.State) {
 			w.bookmarks.show()
 			w.memory.keep()
 		}
-		w.ctl.Count(w.bar.query())
+		w.ctl.Finder.Count(w.bar.query())
 	}
 }
 
@@ -127,4 +127,4 @@ func (w *Window) showFollow(s *control.State) {
 	w.bar.showFollow(s)
 }
 
-func (w *Window) toggleFollow() { w.ctl.SetFollow(!w.ctl.State().Follow.On) }
+func (w *Window) toggleFollow() { w.ctl.Following.Set(!w.ctl.State().Follow.On) }

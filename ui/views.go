@@ -238,7 +238,7 @@ func (e *view) say(text string) {
 // narrow is a menu item that replaces what is wanted of a column.
 func (v *views) narrow(label string, c filter.Column, r *rows.Row) *fyne.MenuItem {
 	term, ok := filter.Of(c, r)
-	m := item(label, func() { v.w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) }) })
+	m := item(label, func() { v.w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) }) })
 	m.Disabled = !ok
 	return m
 }
@@ -249,8 +249,8 @@ func (v *views) functionItems(f app.FunctionRef) []*fyne.MenuItem {
 	term := filter.Is(filter.Func, f.Function)
 	text := shorten(term.String(), 40)
 	items := []*fyne.MenuItem{
-		item(lang.L("Include {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(term) }) }),
-		item(lang.L("Exclude {{.Term}}", data{"Term": text}), func() { w.ctl.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) }) }),
+		item(lang.L("Include {{.Term}}", data{"Term": text}), func() { w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(term) }) }),
+		item(lang.L("Exclude {{.Term}}", data{"Term": text}), func() { w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Exclude(term) }) }),
 		submenu(lang.L("Highlight {{.Term}}", data{"Term": text}), w.actions.colourItems("function", term)...),
 		v.narrow(lang.L("Only inside calls of this function"), filter.In, &r),
 	}
@@ -336,7 +336,7 @@ func (v *views) renew() {
 	if !s.Opened || e.compute == nil {
 		return
 	}
-	where := v.w.ctl.Wanted().Where
+	where := v.w.ctl.Filter.Wanted().Where
 	if e.depends != nil {
 		where = e.depends(where)
 	}

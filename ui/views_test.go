@@ -52,7 +52,7 @@ func TestViewsAreComputedWhenLookedAt(t *testing.T) {
 		t.Errorf("computed again:\n%s", got)
 	}
 	// A filter changes what is looked at, at once, and the rest when it is.
-	r.ctl.SetWhere("thread:1000")
+	r.ctl.Filter.SetWhere("thread:1000")
 	r.wait("statistics of a thread", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 100+11 })
 	r.look(viewTree, "tree 1")
 }
@@ -80,7 +80,7 @@ func TestViewsSayWhatFailed(t *testing.T) {
 		t.Errorf("said %q", note.Text)
 	}
 	engine.AnalyseErr = nil
-	r.ctl.SetWhere("thread:1000")
+	r.ctl.Filter.SetWhere("thread:1000")
 	r.wait("statistics", func() bool { return r.views.statistics.List.Len() == 7 })
 	if note.Visible() {
 		t.Error("the error stays")
@@ -133,7 +133,7 @@ func TestViewsLimitTheSelection(t *testing.T) {
 	r.open()
 	where := func(want string) {
 		t.Helper()
-		r.wait(want, func() bool { return r.ctl.Wanted().Where == want })
+		r.wait(want, func() bool { return r.ctl.Filter.Wanted().Where == want })
 	}
 	r.views.timeline.OnRange(5e6, 100e6)
 	where("time:5ms..100ms")
@@ -141,7 +141,7 @@ func TestViewsLimitTheSelection(t *testing.T) {
 	where("time:10ms..50.5ms")
 	r.views.statistics.OnRange(&app.FunctionStat{FunctionRef: app.FunctionRef{Function: "main"}}, 1e6, 2e6-1)
 	where("time:10ms..50.5ms func:=main dur:1ms..1.999999ms")
-	r.ctl.SetWhere("")
+	r.ctl.Filter.SetWhere("")
 	r.look(viewThreads, "threads 2")
 	r.wait("the list", func() bool { return r.views.threads.List.Len() == 2 })
 	r.views.threads.OnOpen(r.views.threads.List.At(1))
@@ -165,7 +165,7 @@ func TestStatisticsAreSaved(t *testing.T) {
 	r.look(viewStatistics, "statistics 7")
 	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
 	path := r.log + ".csv"
-	r.ctl.SaveStatistics(path, r.views.statistics.Shown())
+	r.ctl.Saving.SaveStatistics(path, r.views.statistics.Shown())
 	r.waitTrace("saved " + path)
 	if text, _ := os.ReadFile(path); string(text) != "7 functions\n" {
 		t.Errorf("saved %q", text)
@@ -273,7 +273,7 @@ func TestTimelineIsLimited(t *testing.T) {
 		where  string
 		hidden [2]bool // of each thread's calls
 	}{{"", [2]bool{}}, {"thread:1001", [2]bool{true, false}}, {"in:main mark:open row:5", [2]bool{}}, {"thread:1000", [2]bool{false, true}}} {
-		r.ctl.SetWhere(test.where)
+		r.ctl.Filter.SetWhere(test.where)
 		r.waitTrace("limited " + test.where)
 		for lane, want := range test.hidden {
 			spans, _, err := source.Spans(lane, 0, 100e6, 1000)
@@ -303,12 +303,12 @@ func TestTimelineOfRuns(t *testing.T) {
 	if len(runs) != 2 || runs[1].From != 800e6 || runs[1].Zero != 100e6 || !runs[1].Seam || !strings.HasSuffix(runs[1].Name, " 2") {
 		t.Errorf("runs %+v", runs)
 	}
-	r.ctl.SetWhere("time:1ms..2ms")
+	r.ctl.Filter.SetWhere("time:1ms..2ms")
 	r.waitTrace("limited time:1ms..2ms")
 	r.views.timeline.OnRange(5e6, 100e6)
-	r.wait("the rows", func() bool { return r.ctl.Wanted().Where == "time:1ms..2ms row:5..100" })
+	r.wait("the rows", func() bool { return r.ctl.Filter.Wanted().Where == "time:1ms..2ms row:5..100" })
 	r.views.timeline.OnRange(7e6, 9e6)
-	r.wait("other rows", func() bool { return r.ctl.Wanted().Where == "time:1ms..2ms row:7..9" })
+	r.wait("other rows", func() bool { return r.ctl.Filter.Wanted().Where == "time:1ms..2ms row:7..9" })
 }
 
 // A view is one entry of the list: that gives it a tab, an action with its key, a
@@ -349,7 +349,7 @@ func TestViewIsOneEntry(t *testing.T) {
 	if followed != 15 {
 		t.Errorf("it follows to row %d", followed)
 	}
-	r.ctl.SetWhere("thread:1000")
+	r.ctl.Filter.SetWhere("thread:1000")
 	r.wait("the filter", func() bool { return strings.Contains(computed, "1000 true;") })
 	r.views.again("new")
 	if !strings.HasSuffix(computed, "1000 true;1000 true;") {
@@ -405,13 +405,13 @@ func TestMarksView(t *testing.T) {
 	list := r.views.marks.List
 	r.wait("the list", func() bool { return list.Len() == 3 })
 	// Of what the table is filtered to, thread and time matter.
-	r.ctl.SetWhere("thread:1000 func:x")
+	r.ctl.Filter.SetWhere("thread:1000 func:x")
 	r.wait("the thread's", func() bool { return list.Len() == 1 && list.At(0).Text == "frame 1" })
-	r.ctl.SetWhere("-thread:1000 (time:<25ms or time:>1s) dur:>1s")
+	r.ctl.Filter.SetWhere("-thread:1000 (time:<25ms or time:>1s) dur:>1s")
 	r.wait("those at that time", func() bool { return list.Len() == 1 && list.At(0).Text == "queue" })
-	r.ctl.SetWhere("func:x (thread:1000 or func:y)")
+	r.ctl.Filter.SetWhere("func:x (thread:1000 or func:y)")
 	r.wait("all", func() bool { return list.Len() == 3 })
-	r.ctl.SetWhere("")
+	r.ctl.Filter.SetWhere("")
 	narrow := func(text string, n int) {
 		t.Helper()
 		r.views.marks.Narrow(text)
@@ -428,7 +428,7 @@ func TestMarksView(t *testing.T) {
 		t.Error("the table is shown for a thread without rows")
 	}
 	// More come while the log is followed.
-	r.ctl.SetFollow(true)
+	r.ctl.Following.Set(true)
 	engine.AddMarks(rows.Mark{Elapsed: 40e6, Thread: 1000, Text: "frame 3"})
 	engine.Growing <- app.Update{Marks: true}
 	r.wait("more", func() bool { return list.Len() == 4 })
@@ -481,12 +481,12 @@ func TestDrawnMarks(t *testing.T) {
 	r.nav.goTo(11)
 	r.wait("the panel", func() bool { return strings.HasSuffix(r.side.call.Details(), "\nMarks: frame 1  +1") })
 	// A filter shows them beside the rows that it leaves.
-	r.ctl.SetWhere("row:100..")
+	r.ctl.Filter.SetWhere("row:100..")
 	r.waitTrace("filtered 1300")
 	if got := beside(0, 3); got != "0 begin  +3" {
 		t.Errorf("with a filter: %q", got)
 	}
-	r.ctl.SetWhere("")
+	r.ctl.Filter.SetWhere("")
 	r.look(viewTimeline, "limited ")
 	if lines := r.views.timeline.MarkText(1); lines[0] != "queue = 5" {
 		t.Errorf("in the timeline: %q", lines)
@@ -497,7 +497,7 @@ func TestDrawnMarks(t *testing.T) {
 	if r.ctl.State().Message == nil {
 		t.Error("a mark without a lane is shown in none")
 	}
-	r.ctl.SetFollow(true)
+	r.ctl.Following.Set(true)
 	engine.AddMarks(rows.Mark{Elapsed: 3e12, Thread: 1000, Text: "more"})
 	engine.Growing <- app.Update{Marks: true}
 	r.waitTrace("drawn marks 6")

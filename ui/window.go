@@ -98,7 +98,7 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	w.win.SetMaster()
 	w.win.SetPadded(false)
 	w.ctl = control.New(engine, w.post)
-	w.ctl.Restore(app.Inputs{Symbols: w.pref.symbols(), NoRecordedPaths: w.pref.noRecordedPaths(),
+	w.ctl.Inputs.Restore(app.Inputs{Symbols: w.pref.symbols(), NoRecordedPaths: w.pref.noRecordedPaths(),
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update
 	w.ctl.Trace = w.trace
@@ -142,7 +142,7 @@ func (w *Window) build() {
 	w.pref.loadColumns(w.table.grid)
 	w.side = newSidePanel(w)
 	w.start = startpage.New(w.app.Icon())
-	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Resume)
+	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume)
 
 	w.connectInputs()
 	w.connectTable()
@@ -178,12 +178,12 @@ func (w *Window) connectInputs() {
 	w.strip.Log.Browse.OnTapped = w.opening.chooseLog
 	w.strip.Log.Entry.OnDone = w.opening.log
 	w.strip.Modules.Browse.OnTapped = w.opening.chooseModules
-	w.strip.Modules.Entry.OnDone = w.ctl.SetModules
+	w.strip.Modules.Entry.OnDone = w.ctl.Inputs.SetModules
 	w.strip.Symbols.Browse.OnTapped = w.opening.addSymbolFolder
 	w.strip.Symbols.More.OnTapped = w.dialogs.editSymbols
-	w.strip.Symbols.Entry.OnDone = func(s string) { w.ctl.SetSymbols(control.SplitPaths(s)) }
+	w.strip.Symbols.Entry.OnDone = func(s string) { w.ctl.Inputs.SetSymbols(control.SplitPaths(s)) }
 	w.strip.Network.OnChanged = w.dialogs.switchNetwork
-	w.strip.Mismatched.OnChanged = w.ctl.SetLoadMismatched
+	w.strip.Mismatched.OnChanged = w.ctl.Inputs.SetLoadMismatched
 	for _, l := range []*inputs.Line{w.strip.Log, w.strip.Modules, w.strip.Symbols} {
 		l.Entry.OnKey = w.actions.key
 	}
@@ -211,7 +211,7 @@ func (w *Window) connectTable() {
 	g.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	g.OnRune = w.actions.tableChar
 	g.OnColumns = func() { w.pref.saveColumns(g) }
-	g.OnScrolled = func() { w.ctl.Moved(g.AtEnd()) }
+	g.OnScrolled = func() { w.ctl.Following.Moved(g.AtEnd()) }
 	g.Place = w.table.place
 	g.OnDrawn = func(n int) {
 		if n > 0 && !w.table.asked.IsZero() {
@@ -236,7 +236,7 @@ func (w *Window) Show(paths []string) {
 func (w *Window) Open(paths []string) {
 	if len(paths) > 0 {
 		w.table.asked = time.Now()
-		w.ctl.Give(paths)
+		w.ctl.Inputs.Give(paths)
 	}
 }
 
@@ -259,7 +259,7 @@ func (w *Window) trace(event string) {
 
 // close remembers what the user arranged, and asks while a file is written.
 func (w *Window) close() {
-	if w.ctl.Busy() {
+	if w.ctl.Saving.Busy() {
 		w.dialogs.confirmQuit()
 		return
 	}

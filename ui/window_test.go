@@ -316,7 +316,7 @@ func TestSaveDialog(t *testing.T) {
 	r.typeText(out)
 	r.typeKey(fyne.KeyReturn)
 	r.wait("the question", func() bool { return r.dialogs.top != nil })
-	if r.ctl.Busy() {
+	if r.ctl.Saving.Busy() {
 		t.Error("replaced without asking")
 	}
 	r.typeKey(fyne.KeyEscape)
@@ -350,13 +350,13 @@ func TestQuitWhileSaving(t *testing.T) {
 	r.open()
 	closed := false
 	r.win.SetOnClosed(func() { closed = true })
-	r.ctl.Save(filepath.Join(t.TempDir(), "x.csv"), "csv", app.SaveOptions{})
+	r.ctl.Saving.Save(filepath.Join(t.TempDir(), "x.csv"), "csv", app.SaveOptions{})
 	r.close()
 	if closed || r.win.Canvas().Overlays().Top() == nil {
 		t.Fatal("closed without asking")
 	}
 	r.dialogs.quitting = true // as the answer yes does
-	r.ctl.CancelSave()
+	r.ctl.Saving.CancelSave()
 	r.dialogs.quitWhenIdle()
 	if closed {
 		t.Error("closed before the saving has ended")

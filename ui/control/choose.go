@@ -41,25 +41,6 @@ func (p *Pick) where(selection string) (string, error) {
 	return filter.Join(terms).String(), nil
 }
 
-// Choose looks for the first call that is meant, and hands its row to done. Where
-// none of the first calls fits it is the first of all. Nothing is said where there
-// is none; a newer one ends an older one.
-func (c *Controller) Choose(pick Pick, done func(row int64)) {
-	s := c.session
-	if s == nil {
-		return
-	}
-	selection := c.Wanted().Where
-	c.run(&c.choosing, "", func(ctx context.Context, _ app.Progress) func(bool) {
-		row, err := pick.find(ctx, s, selection)
-		return func(current bool) {
-			if current && c.session == s && err == nil && row >= 0 {
-				done(row)
-			}
-		}
-	})
-}
-
 func (p *Pick) find(ctx context.Context, s Session, selection string) (int64, error) {
 	where, err := p.where(selection)
 	if err != nil {
@@ -90,6 +71,3 @@ func (p *Pick) find(ctx context.Context, s Session, selection string) (int64, er
 	}
 	return first, ctx.Err()
 }
-
-// StopChoosing ends a [Controller.Choose].
-func (c *Controller) StopChoosing() { end(&c.choosing) }

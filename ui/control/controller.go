@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,11 +11,19 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
-	"logparser/rows"
 )
 
-// A Controller holds one log at a time.
+// A Controller holds one log at a time. Its parts have one job each, and share its
+// state, its session and the work in the background.
 type Controller struct {
+	Inputs    InputFiles
+	Filter    Filtering
+	Finder    Finding
+	Following Following
+	Calls     Calls
+	Views     Views
+	Saving    Saving
+
 	// OnChange is called after the state has changed.
 	OnChange func(Change)
 	// KnownColumns, if not nil, returns what the user once said of the columns of
@@ -32,7 +39,6 @@ type Controller struct {
 
 	state   State
 	session Session
-	agreed  []string // the servers that the user agreed to have asked
 
 	shown   app.Inputs // what session was opened with
 	reading bool       // another session is being opened
@@ -47,43 +53,16 @@ type Controller struct {
 	watching, checking                                                  *job
 	choosing                                                            *job // finds calls
 	analysing                                                           analysing
-	refreshing                                                          bool // a refresh is to come
-	contentAt                                                           time.Time
-
-	selecting  int         // numbers the selections
-	asked      int         // numbers the questions for stacks
-	forgetSite func()      // gives up the question for a call site
-	completing int         // numbers those for completions
-	matching   View        // the matches of what is counted, nil until they are known
-	counted    rows.Source // what matches are counted in
 }
 
 // New makes a controller. post must run functions one after the other on the
 // goroutine that the controller belongs to.
 func New(engine Engine, post func(func())) *Controller {
-	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, lookAgain: lookAgain, forgetSite: func() {}}
+	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, lookAgain: lookAgain}
+	c.Inputs.c, c.Filter.c, c.Finder.c, c.Following.c, c.Views.c, c.Saving.c = c, c, c, c, c, c
+	c.Calls = Calls{c: c, forgetSite: func() {}}
 	c.updateStatus()
 	return c
-}
-
-// Restore sets the inputs that say where symbols are as they were remembered;
-// agreed are the servers that the user agreed to have asked. It is called
-// before anything is opened.
-func (c *Controller) Restore(in app.Inputs, agreed []string) {
-	c.agreed = agreed
-	in.Network = in.Network && len(c.strangers(in)) == 0
-	c.state.Wanted, c.state.Found = in, in
-	c.updateStatus()
-	c.checkSymbols(false)
-}
-
-// Agreed returns the servers that the user agreed to have asked.
-func (c *Controller) Agreed() []string { return c.agreed }
-
-// strangers returns the servers of a search path that the user has not agreed
-// to have asked.
-func (c *Controller) strangers(in app.Inputs) []string {
-	return slices.DeleteFunc(app.Servers(in.Symbols), func(s string) bool { return slices.Contains(c.agreed, s) })
 }
 
 // State returns the present state, to be read and not kept.
@@ -101,181 +80,6 @@ func (c *Controller) trace(event string) {
 	}
 }
 
-// Give takes files and folders in any order, as they are dropped on the
-// window or given as arguments, and uses each for what it is.
-func (c *Controller) Give(paths []string) {
-	if len(paths) > 0 {
-		c.give(paths, c.take)
-	}
-}
-
-func (c *Controller) give(paths []string, use func(inputFiles)) {
-	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
-		files := sortPaths(paths)
-		return func(current bool) {
-			if current {
-				use(files)
-			}
-		}
-	})
-}
-
-// take applies sorted paths.
-func (c *Controller) take(g inputFiles) {
-	in := c.state.Wanted
-	in.Symbols = slices.Clone(in.Symbols)
-	for _, s := range g.symbols {
-		if !slices.Contains(in.Symbols, s) {
-			in.Symbols = append(in.Symbols, s)
-		}
-	}
-	if g.log != "" {
-		// What another log's recorder cost need not be known.
-		in.Log, in.Modules, in.ModulesColumns, in.Run, in.Corrected = g.log, "", "", "", in.Corrected && g.log == in.Log
-		if !c.state.Opened {
-			in.Modules = c.state.Wanted.Modules
-		}
-	}
-	if g.modules != "" {
-		in.Modules, in.ModulesColumns = g.modules, ""
-	}
-	useful := g.log != "" || g.modules != "" || len(g.symbols) > 0
-	if useful {
-		c.apply(in)
-	}
-	if m := g.tell(c.state.Opened); m != nil {
-		c.say(m)
-	}
-	if len(g.unknown) > 0 {
-		if !useful && !c.state.Opened {
-			// The path stays, so that it can be mended.
-			c.state.Wanted.Log, c.failed = g.unknown[0].Path, cause(g.unknown[0])
-			c.updateStatus()
-			c.changed(ChangeInputs)
-		}
-		c.say(&Message{Level: LevelBad, Text: lang.L("Cannot open {{.Name}}", data{"Name": g.unknown[0].Path}),
-			Next: lang.L("Check that the file is there and can be read."), Details: ErrorText(g.unknown[0])})
-	}
-}
-
-// SetLog chooses the log; "" chooses none. What was said of the log before
-// goes with it: its modules file and its run.
-func (c *Controller) SetLog(path string) {
-	path = cleanPath(path)
-	if path != "" {
-		c.give([]string{path}, c.take)
-		return
-	}
-	in := c.state.Wanted
-	in.Log, in.Run, in.Corrected = "", "", false
-	if c.state.Opened {
-		in.Modules = ""
-	}
-	c.apply(in)
-}
-
-// SetModules chooses the modules file; "" looks beside the log.
-func (c *Controller) SetModules(path string) {
-	path = cleanPath(path)
-	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
-		kind, err := kindModules, error(nil)
-		if path != "" {
-			kind, err = kindOf(path)
-		}
-		return func(current bool) {
-			switch {
-			case !current:
-			case err == nil && kind == kindLog:
-				c.take(inputFiles{log: path})
-				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
-			default:
-				in := c.state.Wanted
-				in.Modules, in.ModulesColumns = path, ""
-				c.apply(in)
-			}
-		}
-	})
-}
-
-// SetModulesColumns says what the columns of the modules file are, as
-// [app.Inputs].ModulesColumns has it.
-func (c *Controller) SetModulesColumns(columns string) {
-	in := c.state.Wanted
-	in.ModulesColumns = columns
-	c.apply(in)
-}
-
-// SetSymbols chooses the symbol search path.
-func (c *Controller) SetSymbols(paths []string) {
-	in := c.state.Wanted
-	in.Symbols = nil
-	for _, p := range paths {
-		if p = cleanPath(p); p != "" && !slices.Contains(in.Symbols, p) {
-			in.Symbols = append(in.Symbols, p)
-		}
-	}
-	c.apply(in)
-}
-
-// SetRun chooses a run: "" for the last, "all", or a number from 1.
-func (c *Controller) SetRun(run string) {
-	in := c.state.Wanted
-	in.Run = run
-	c.apply(in)
-}
-
-// SetCorrected takes the recorder's own time off the durations, or leaves it in.
-func (c *Controller) SetCorrected(corrected bool) {
-	in := c.state.Wanted
-	in.Corrected = corrected
-	c.apply(in)
-}
-
-// SetNoRecordedPaths forbids or permits opening paths that come out of files.
-func (c *Controller) SetNoRecordedPaths(no bool) {
-	in := c.state.Wanted
-	in.NoRecordedPaths = no
-	c.apply(in)
-}
-
-// SetNetwork permits asking the servers that the search path names now, or
-// forbids asking any. A server that is named later is asked only after this
-// is called again.
-func (c *Controller) SetNetwork(on bool) {
-	in := c.state.Wanted
-	in.Network = on
-	if on {
-		c.agreed = app.Servers(in.Symbols)
-	}
-	c.apply(in)
-}
-
-// SetLoadMismatched permits or forbids names of files of another build.
-func (c *Controller) SetLoadMismatched(load bool) {
-	if in := c.state.Wanted; in.LoadMismatched != load {
-		in.LoadMismatched = load
-		c.apply(in)
-	}
-}
-
-// SetSymbolCache chooses the folder for what servers give, "" for the user's.
-func (c *Controller) SetSymbolCache(dir string) {
-	in := c.state.Wanted
-	in.SymbolCache = cleanPath(dir)
-	c.apply(in)
-}
-
-// AskAgain forgets what servers did not have, and asks them again.
-func (c *Controller) AskAgain() {
-	if err := app.ForgetMisses(c.state.Wanted); err != nil {
-		c.say(&Message{Level: LevelBad, Text: lang.L("What servers did not have could not be forgotten: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
-		return
-	}
-	if c.state.Opened && !c.reading {
-		c.resolve()
-	}
-}
-
 // Reload reads everything again from the files.
 func (c *Controller) Reload() {
 	if c.state.Wanted.Log != "" {
@@ -288,7 +92,7 @@ func (c *Controller) Reload() {
 func (c *Controller) apply(in app.Inputs) {
 	was := c.state.Wanted
 	if in.Network {
-		if others := c.strangers(in); len(others) > 0 {
+		if others := c.Inputs.strangers(in); len(others) > 0 {
 			in.Network = false
 			defer c.say(&Message{Level: LevelWarn, Text: lang.L("The symbol path names another server, {{.Server}}, so no server is asked now.", data{"Server": others[0]}),
 				Next: lang.L("Switch asking symbol servers on again to ask this one too.")})
@@ -382,9 +186,9 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.state.Facts = s.Facts()
 	c.state.Rows, c.state.View = s.Rows(), nil
 	c.state.Filtered, c.state.Selection, c.state.Pending, c.state.FilterError = false, app.Selection{}, nil, nil
-	c.state.Search, c.state.Matches, c.counted = Search{Row: -1}, Matches{}, nil
-	c.matching = nil
-	c.selecting++
+	c.state.Search, c.state.Matches, c.Finder.counted = Search{Row: -1}, Matches{}, nil
+	c.Finder.matching = nil
+	c.Filter.selecting++
 	c.state.Modules, c.state.Threads, c.state.File = s.Modules(), s.Threads(), app.Unchanged
 	c.updateStatus()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow | ChangeFilter | ChangeMatches)
@@ -392,7 +196,7 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.trace("rows " + decimal(c.state.Rows.Len()))
 	c.load(Session.Load)
 	c.watch(app.Unchanged)
-	c.SetFollow(follow)
+	c.Following.Set(follow)
 }
 
 // retire closes a session that is no longer shown once nothing works on it.
@@ -465,7 +269,7 @@ func (c *Controller) loaded(s Session, err error) {
 	} else {
 		c.advise()
 		c.trace("loaded")
-		c.renewView()
+		c.Filter.renewView()
 	}
 }
 
@@ -484,14 +288,14 @@ func (c *Controller) resolve() {
 
 // contentGrew shows what the work under way has brought so far.
 func (c *Controller) contentGrew() {
-	if c.session == nil || time.Since(c.contentAt) < 2*reportEvery {
+	if c.session == nil || time.Since(c.Following.contentAt) < 2*reportEvery {
 		return
 	}
 	c.refresh()
 }
 
 func (c *Controller) refresh() {
-	c.contentAt = time.Now()
+	c.Following.contentAt = time.Now()
 	c.state.Facts = c.session.Facts()
 	c.state.Modules, c.state.Threads = c.session.Modules(), c.session.Threads()
 	c.updateStatus()
@@ -507,168 +311,16 @@ func (c *Controller) Close() {
 	in := c.state.Wanted
 	in.Log, in.Modules, in.Run, in.Corrected = "", "", "", false
 	c.state = State{Wanted: in, Found: in, Session: c.state.Session + 1, MissingSymbols: c.state.MissingSymbols}
-	c.counted, c.matching = nil, nil
-	c.selecting++
+	c.Finder.counted, c.Finder.matching = nil, nil
+	c.Filter.selecting++
 	c.updateStatus()
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeMessage | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(s, users...)
 	c.showWork()
 }
 
-// Busy reports whether a file is being saved.
-func (c *Controller) Busy() bool { return c.saving != nil }
-
-// Partner returns the Index of the other half of the pair that the row with
-// this Index belongs to, -1 if it has none.
-func (c *Controller) Partner(index int64) int64 {
-	if c.session == nil || index < 0 {
-		return -1
-	}
-	if other, ok := c.session.Partner(index); ok {
-		return other
-	}
-	return -1
-}
-
-// Row reads a row of the log, also one that is hidden.
-func (c *Controller) Row(index int64) (rows.Row, bool) {
-	if c.session == nil {
-		return rows.Row{}, false
-	}
-	src := c.session.Rows()
-	if index < 0 || index >= src.Len() {
-		return rows.Row{}, false
-	}
-	return src.Row(index), true
-}
-
-// All returns all rows of the log, nil without one.
-func (c *Controller) All() rows.Source {
-	if c.session == nil {
-		return nil
-	}
-	return c.session.Rows()
-}
-
-// PlaceOf returns where the row with an Index stands in the shown rows; if it
-// is hidden, the nearest before it that is not, or the first.
-func (c *Controller) PlaceOf(index int64) int64 {
-	switch {
-	case c.state.Rows == nil || c.state.Rows.Len() == 0:
-		return -1
-	case c.state.View == nil:
-		return min(index, c.state.Rows.Len()-1)
-	}
-	at, _ := c.state.View.PositionOf(index)
-	return max(at, 0)
-}
-
-// Save writes all rows to a file, after the names have come.
-func (c *Controller) Save(path, format string, opt app.SaveOptions) {
-	c.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
-		return s.SaveRows(ctx, path, format, s.Rows(), opt, p)
-	})
-}
-
-// SaveShown writes the rows that are shown, all of them: one that still counts
-// them is waited for.
-func (c *Controller) SaveShown(path, format string, opt app.SaveOptions) {
-	src, v := c.state.Rows, c.state.View
-	c.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
-		if v != nil {
-			if err := v.Wait(ctx); err != nil {
-				return nil, err
-			}
-		}
-		return s.SaveRows(ctx, path, format, src, opt, p)
-	})
-}
-
-// MaySave reports whether a file can be saved now of the log that had the number
-// [State.Session] when it was asked for, and says why not.
-func (c *Controller) MaySave(session int, path string) bool {
-	m := &Message{Level: LevelWarn, Next: lang.L("Save once more.")}
-	switch {
-	case c.session == nil || c.state.Session != session:
-		m.Text = lang.L("Not saved: the log was closed or opened anew meanwhile.")
-	case path == "":
-		m.Text = lang.L("Not saved: no file was named.")
-	case c.saving != nil:
-		m.Text, m.Next = lang.L("Not saved: another file is still being saved."), lang.L("Wait for its end, or stop it.")
-	default:
-		return true
-	}
-	c.say(m)
-	return false
-}
-
-func (c *Controller) saveBy(path string, write func(ctx context.Context, s Session, p app.Progress) ([]string, error)) {
-	s := c.session
-	if !c.MaySave(c.state.Session, path) {
-		return
-	}
-	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
-		files, err := write(ctx, s, p)
-		return func(bool) {
-			switch {
-			case err == nil && len(files) > 1:
-				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.N}} files, from {{.Path}} on", data{"N": len(files), "Path": files[0]}), Details: strings.Join(files, "\n")})
-				c.trace("saved " + path)
-			case err == nil:
-				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.Path}}", data{"Path": path})})
-				c.trace("saved " + path)
-			case errors.Is(err, context.Canceled):
-				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
-			default:
-				c.say(notSaved(err))
-				c.trace("error " + err.Error())
-			}
-		}
-	})
-}
-
 // MaxCopy is the most rows that are copied at once.
 const MaxCopy = 100_000
-
-// Copy hands the rows from first to last, as text with tabs, to done. Of a
-// longer range only the first MaxCopy rows are copied, and that is said.
-func (c *Controller) Copy(first, last int64, line func(dst []byte, r *rows.Row) []byte, done func(text string)) {
-	src := c.state.Rows
-	if src == nil || first < 0 || last < first {
-		return
-	}
-	asked := last - first + 1
-	n := min(asked, MaxCopy)
-	c.run(&c.searching, lang.L("Copying"), func(ctx context.Context, p app.Progress) func(bool) {
-		var text []byte
-		buffer := make([]rows.Row, 1024)
-		for at := first; at < first+n && ctx.Err() == nil; {
-			got, err := src.Read(buffer[:min(int64(len(buffer)), first+n-at)], at)
-			for i := range got {
-				text = append(line(text, &buffer[i]), '\n')
-			}
-			at += int64(got)
-			p(app.StageSearch, at-first, n)
-			if err != nil || got == 0 {
-				break
-			}
-		}
-		if ctx.Err() != nil {
-			return func(bool) {}
-		}
-		return func(current bool) {
-			if !current {
-				return
-			}
-			done(string(text))
-			if asked > n {
-				c.say(&Message{Level: LevelWarn, Text: lang.L("Copied the first {{.N}} rows only.", data{"N": Thousands(n)}),
-					Next: lang.L("Save the log to get all of them."), Offer: OfferSave})
-			}
-			c.trace("copied " + decimal(n))
-		}
-	})
-}
 
 // Say shows a message of the window itself.
 func (c *Controller) Say(m *Message) { c.say(m) }

@@ -100,7 +100,7 @@ func (d *desk) settle() {
 func TestRowsComeBeforeNames(t *testing.T) {
 	e := &fake.Engine{Rows: 1000, Loading: make(chan struct{})}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("rows 1000")
 	s := d.State()
 	if !s.Opened || s.Loaded || s.Rows.Row(3).Function != "sample.exe+0x10c0" {
@@ -123,9 +123,9 @@ func TestRowsComeBeforeNames(t *testing.T) {
 func TestSymbolPathDoesNotReopen(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.SetSymbols([]string{"/a", "", "/a", " /b "})
+	d.Inputs.SetSymbols([]string{"/a", "", "/a", " /b "})
 	if d.State().Loaded {
 		t.Error("still loaded")
 	}
@@ -142,16 +142,16 @@ func TestSymbolPathDoesNotReopen(t *testing.T) {
 func TestInputsInAnyOrder(t *testing.T) {
 	e := &fake.Engine{Rows: 10, Opening: make(chan struct{})}
 	d := newDesk(t, e)
-	d.SetSymbols([]string{"/first"})
+	d.Inputs.SetSymbols([]string{"/first"})
 	modules := d.file("m.txt", "0x1000 0x1000 a\n")
-	d.SetModules(modules)
+	d.Inputs.SetModules(modules)
 	d.wait("modules", func() bool { return d.State().Wanted.Modules == modules })
 	if d.State().Opened || len(e.OpenedInputs()) != 0 {
 		t.Fatal("opened without a log")
 	}
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.wait("opening", func() bool { return d.State().Log.Level == control.LevelBusy })
-	d.SetSymbols([]string{"/second"})
+	d.Inputs.SetSymbols([]string{"/second"})
 	close(e.Opening)
 	d.waitEvent("loaded")
 	in := e.OpenedInputs()
@@ -165,14 +165,14 @@ func TestSwappedInputsAreNoticed(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
 	log, modules := d.log(), d.file("a.bin", "2013 5 6 4 10 0 0 0\n100\n0x1000 0x1000 a.exe\n")
-	d.SetLog(modules)
+	d.Inputs.SetLog(modules)
 	d.waitEvent("loaded")
 	if in := d.State().Wanted; in.Log != log || in.Modules != modules {
 		t.Errorf("the modules file as the log gives %+v", in)
 	}
 
 	d2 := newDesk(t, &fake.Engine{Rows: 10})
-	d2.SetModules(log)
+	d2.Inputs.SetModules(log)
 	d2.waitEvent("rows 10")
 	if in := d2.State().Wanted; in.Log != log || in.Modules != "" {
 		t.Errorf("the log as the modules file gives %+v", in)
@@ -182,7 +182,7 @@ func TestSwappedInputsAreNoticed(t *testing.T) {
 // What is given as the log and is none is taken for what it is, which is said.
 func TestNoLogIsSaid(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 10})
-	d.SetLog(d.file("notes.txt", "0x1000 0x1000 a.exe\n"))
+	d.Inputs.SetLog(d.file("notes.txt", "0x1000 0x1000 a.exe\n"))
 	if m := d.waitMessage(); !strings.Contains(m.Text, "notes.txt is text") || d.State().Wanted.Log != "" {
 		t.Errorf("message %+v", m)
 	}
@@ -191,7 +191,7 @@ func TestNoLogIsSaid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "x.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d.SetLog(folder)
+	d.Inputs.SetLog(folder)
 	if m := d.waitMessage(); !strings.Contains(m.Text, "symbol path") || len(d.State().Wanted.Symbols) != 1 {
 		t.Errorf("message %+v", m)
 	}
@@ -208,7 +208,7 @@ func TestGiveSortsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.file("symbols/x.txt", "")
-	d.Give([]string{folder, pdb, "file://" + filepath.ToSlash(modules), elf, log})
+	d.Inputs.Give([]string{folder, pdb, "file://" + filepath.ToSlash(modules), elf, log})
 	d.waitEvent("loaded")
 	in := d.State().Wanted
 	if in.Log != log || in.Modules != modules || control.JoinPaths(in.Symbols) != control.JoinPaths([]string{folder, pdb, elf}) {
@@ -220,11 +220,11 @@ func TestOpenFailureKeepsWhatIsShown(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
 	log := d.log()
-	d.SetLog(log)
+	d.Inputs.SetLog(log)
 	d.waitEvent("loaded")
 	e.OpenErr = &app.InputError{Path: "x", Err: errors.New("record 7 is broken")}
 	other := d.file("other.dat", binary)
-	d.SetLog(other)
+	d.Inputs.SetLog(other)
 	m := d.waitMessage()
 	if m.Level != control.LevelBad || !strings.Contains(m.Text, "other.dat") || !strings.Contains(m.Text, "record 7 is broken") || m.Next == "" {
 		t.Errorf("message %+v", m)
@@ -240,12 +240,12 @@ func TestOpenFailureKeepsWhatIsShown(t *testing.T) {
 func TestFirstOpenFailureIsRed(t *testing.T) {
 	d := newDesk(t, &fake.Engine{OpenErr: fake.ErrBroken})
 	log := d.log()
-	d.SetLog(log)
+	d.Inputs.SetLog(log)
 	d.waitMessage()
 	if s := d.State(); s.Opened || s.Wanted.Log != log || s.Log != (control.InputState{Level: control.LevelBad, Text: "broken"}) {
 		t.Errorf("%+v, %+v", s.Wanted, s.Log)
 	}
-	d.SetLog(filepath.Join(d.dir, "absent.dat"))
+	d.Inputs.SetLog(filepath.Join(d.dir, "absent.dat"))
 	d.settle()
 	if s := d.State(); s.Log.Level != control.LevelBad || s.Log.Text != "there is no such file" || s.Message.Next == "" {
 		t.Errorf("absent file: %+v, %+v", s.Log, s.Message)
@@ -258,7 +258,7 @@ func TestEverySessionIsClosed(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
 	for _, name := range []string{"1.dat", "2.dat", "3.dat"} {
-		d.SetLog(d.file(name, binary))
+		d.Inputs.SetLog(d.file(name, binary))
 		d.waitEvent("loaded")
 	}
 	d.wait("closing", func() bool {
@@ -282,7 +282,7 @@ func TestEverySessionIsClosed(t *testing.T) {
 func TestCancelLoading(t *testing.T) {
 	e := &fake.Engine{Rows: 10, Loading: make(chan struct{})}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.wait("slow work", func() bool { return d.State().Work.Slow })
 	if w := d.State().Work; w.Title != "Pairing enters and leaves" || w.Total != 10 {
 		t.Errorf("work %+v", w)
@@ -305,7 +305,7 @@ func TestQuickWorkIsNotShown(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 10})
 	slow := false
 	d.OnChange = func(control.Change) { slow = slow || d.State().Work.Slow }
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	if slow {
 		t.Error("progress was shown for work of a few milliseconds")
@@ -314,7 +314,7 @@ func TestQuickWorkIsNotShown(t *testing.T) {
 
 func TestFindGoesRoundOnce(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 100})
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	for _, test := range []struct {
 		text     string
@@ -332,7 +332,7 @@ func TestFindGoesRoundOnce(t *testing.T) {
 		{"absent", 0, false, -1, false},
 	} {
 		d.changes = 0
-		d.Find(control.Query{Text: test.text}, test.from, test.backward)
+		d.Finder.Find(control.Query{Text: test.text}, test.from, test.backward)
 		d.wait("the search", func() bool { return d.changes&control.ChangeFound != 0 })
 		if f := d.State().Search; f.Row != test.row || f.Wrapped != test.wrapped {
 			t.Errorf("%+v gives %+v", test, f)
@@ -342,21 +342,21 @@ func TestFindGoesRoundOnce(t *testing.T) {
 
 func TestFilterThread(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 100})
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.FilterThread(1001)
+	d.Filter.SetThread(1001)
 	d.waitEvent("filtered 50")
 	s := d.State()
 	if !s.Filtered || s.Selection.Where != "thread:1001" || s.Rows.Row(0).Index != 1 {
 		t.Fatalf("filtered %v, by %q, row 0 is %d", s.Filtered, s.Selection.Where, s.Rows.Row(0).Index)
 	}
 	for index, place := range map[int64]int64{0: 0, 1: 0, 2: 0, 3: 1, 99: 49, 1000: 49} {
-		if got := d.PlaceOf(index); got != place {
+		if got := d.Calls.PlaceOf(index); got != place {
 			t.Errorf("row %d is at %d, want %d", index, got, place)
 		}
 	}
-	d.ShowAll()
-	if s.Filtered || s.Rows.Len() != 100 || d.PlaceOf(7) != 7 {
+	d.Filter.ShowAll()
+	if s.Filtered || s.Rows.Len() != 100 || d.Calls.PlaceOf(7) != 7 {
 		t.Error("the filter is still there")
 	}
 }
@@ -364,24 +364,24 @@ func TestFilterThread(t *testing.T) {
 func TestSave(t *testing.T) {
 	e := &fake.Engine{Rows: 10}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	out := filepath.Join(d.dir, "out.csv")
-	d.Save(out, "csv", app.SaveOptions{BOM: true, CRLF: true})
-	if !d.Busy() {
+	d.Saving.Save(out, "csv", app.SaveOptions{BOM: true, CRLF: true})
+	if !d.Saving.Busy() {
 		t.Error("not busy while saving")
 	}
 	d.waitEvent("saved " + out)
 	if got, _ := os.ReadFile(out); string(got) != "csv 10 rows bom=true crlf=true raw=false\n" {
 		t.Errorf("saved %q", got)
 	}
-	if m := d.State().Message; m.Level != control.LevelGood || d.Busy() {
+	if m := d.State().Message; m.Level != control.LevelGood || d.Saving.Busy() {
 		t.Errorf("message %+v", m)
 	}
 
 	d.Dismiss()
 	e.SaveErr = &os.PathError{Op: "write", Path: out, Err: syscall.ENOSPC}
-	d.Save(out, "csv", app.SaveOptions{})
+	d.Saving.Save(out, "csv", app.SaveOptions{})
 	m := d.waitMessage()
 	if m.Level != control.LevelBad || !strings.Contains(m.Text, "the disk is full") || m.Next == "" || !strings.Contains(m.Details, out) {
 		t.Errorf("disk full: %+v", m)
@@ -389,7 +389,7 @@ func TestSave(t *testing.T) {
 
 	d.Dismiss()
 	e.SaveErr, e.Saving = nil, make(chan struct{})
-	d.Save(out, "csv", app.SaveOptions{})
+	d.Saving.Save(out, "csv", app.SaveOptions{})
 	d.wait("slow work", func() bool { return d.State().Work.Slow && d.State().Work.Title == "Saving" })
 	d.Cancel()
 	if m := d.waitMessage(); m.Level != control.LevelWarn {
@@ -402,11 +402,11 @@ func TestSave(t *testing.T) {
 func TestSaveOutlivesItsLog(t *testing.T) {
 	e := &fake.Engine{Rows: 10, Saving: make(chan struct{})}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	out := filepath.Join(d.dir, "out.txt")
-	d.Save(out, "txt", app.SaveOptions{})
-	d.SetLog(d.file("b.dat", binary))
+	d.Saving.Save(out, "txt", app.SaveOptions{})
+	d.Inputs.SetLog(d.file("b.dat", binary))
 	d.waitEvent("loaded")
 	d.settle()
 	if e.ClosedCount() != 0 {
@@ -424,16 +424,16 @@ func TestSaveOutlivesItsLog(t *testing.T) {
 
 func TestCopyIsCapped(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 1_000_000_000})
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	line := func(dst []byte, r *rows.Row) []byte { return append(dst, 'x') }
 	var text string
-	d.Copy(5, 7, line, func(s string) { text = s })
+	d.Saving.Copy(5, 7, line, func(s string) { text = s })
 	d.waitEvent("copied 3")
 	if text != "x\nx\nx\n" || d.State().Message != nil {
 		t.Errorf("copied %q, %+v", text, d.State().Message)
 	}
-	d.Copy(0, 999_999_999, line, func(s string) { text = s })
+	d.Saving.Copy(0, 999_999_999, line, func(s string) { text = s })
 	d.waitEvent("copied 100000")
 	if strings.Count(text, "\n") != control.MaxCopy || d.State().Message == nil || d.State().Message.Offer != control.OfferSave {
 		t.Errorf("copied %d rows, message %+v", strings.Count(text, "\n"), d.State().Message)
@@ -466,7 +466,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := newDesk(t, test.engine)
-			d.SetLog(d.log())
+			d.Inputs.SetLog(d.log())
 			d.waitEvent("loaded")
 			s := d.State()
 			if s.Symbols.Level != test.symbols {
@@ -485,9 +485,9 @@ func TestAdvice(t *testing.T) {
 func TestRunSelection(t *testing.T) {
 	e := &fake.Engine{Rows: 10, Facts: control.Facts{Runs: []control.Run{{Records: 7}, {Records: 10}}, Chosen: 1}}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.SetRun("all")
+	d.Inputs.SetRun("all")
 	d.waitEvent("loaded")
 	in := e.OpenedInputs()
 	if len(in) != 2 || in[1].Run != "all" {
@@ -507,7 +507,7 @@ func TestThousands(t *testing.T) {
 func TestNoModulesInTheLog(t *testing.T) {
 	for own, want := range map[bool]string{true: "The log tells of no modules", false: "Without the modules file"} {
 		d := newDesk(t, &fake.Engine{Rows: 10, Modules: []app.ModuleState{}, Facts: control.Facts{OwnModules: own}})
-		d.SetLog(d.log())
+		d.Inputs.SetLog(d.log())
 		d.waitEvent("loaded")
 		if m := d.State().Message; m == nil || !strings.Contains(m.Text, want) || (m.Offer == control.OfferModules) == own {
 			t.Errorf("own %t: %+v", own, m)

@@ -138,7 +138,8 @@ func (q Query) Marker() func(text []byte) (start, end int) {
 const searchBlock = 4096
 
 // search returns the first row from a position on, or back, that matches, or -1.
-func (c *Controller) search(ctx context.Context, src rows.Source, from int64, q Query, backward bool, p app.Progress) (int64, error) {
+func (f *Finding) search(ctx context.Context, src rows.Source, from int64, q Query, backward bool, p app.Progress) (int64, error) {
+	c := f.c
 	if !q.Regexp && !q.Case {
 		plain := app.Query{Text: q.Text, Backward: backward}
 		if v, ok := src.(View); ok {
@@ -196,18 +197,26 @@ func readSome(ctx context.Context, src rows.Source, dst []rows.Row, from int64) 
 	return n, err
 }
 
+// Finding looks for a text in the rows, and counts where it is.
+type Finding struct {
+	c        *Controller
+	matching View        // the matches of what is counted, nil until they are known
+	counted  rows.Source // what matches are counted in
+}
+
 // Find searches the shown rows, from a row on or back, and once round.
-func (c *Controller) Find(q Query, from int64, backward bool) {
+func (f *Finding) Find(q Query, from int64, backward bool) {
+	c := f.c
 	src := c.state.Rows
 	if src == nil || q.Text == "" {
 		return
 	}
-	c.Count(q)
+	f.Count(q)
 	if c.state.Matches.Err != nil {
 		return
 	}
-	matching, shown := c.matching, c.state.View
-	if c.counted != src || !c.state.Matches.Done {
+	matching, shown := f.matching, c.state.View
+	if f.counted != src || !c.state.Matches.Done {
 		matching = nil
 	}
 	c.run(&c.searching, lang.L("Searching"), func(ctx context.Context, p app.Progress) func(bool) {
@@ -216,7 +225,7 @@ func (c *Controller) Find(q Query, from int64, backward bool) {
 		if matching != nil {
 			row, wrapped = nextMatch(matching, shown, src.Len(), from, backward)
 		} else if from >= 0 && from < src.Len() {
-			row, err = c.search(ctx, src, from, q, backward, p)
+			row, err = f.search(ctx, src, from, q, backward, p)
 		}
 		if row < 0 && err == nil && matching == nil {
 			wrapped = true
@@ -224,7 +233,7 @@ func (c *Controller) Find(q Query, from int64, backward bool) {
 			if backward {
 				start = src.Len() - 1
 			}
-			row, err = c.search(ctx, src, start, q, backward, p)
+			row, err = f.search(ctx, src, start, q, backward, p)
 		}
 		return func(current bool) {
 			if !current || errors.Is(err, context.Canceled) {
@@ -238,7 +247,7 @@ func (c *Controller) Find(q Query, from int64, backward bool) {
 			c.state.Matches.Number = 0
 			c.changed(ChangeFound)
 			c.trace("found " + decimal(row))
-			c.number()
+			f.number()
 		}
 	})
 }
@@ -281,18 +290,19 @@ func nextMatch(matching, shown View, rows, from int64, backward bool) (pos int64
 
 // Count counts the rows that match a query, in the background; an empty one
 // ends that. What is counted already is not counted again.
-func (c *Controller) Count(q Query) {
+func (f *Finding) Count(q Query) {
+	c := f.c
 	src := c.state.Rows
 	if src == nil || q.Text == "" {
 		end(&c.counting)
-		c.counted, c.matching = nil, nil
+		f.counted, f.matching = nil, nil
 		if c.state.Matches.Query.Text != "" {
 			c.state.Matches = Matches{}
 			c.changed(ChangeMatches)
 		}
 		return
 	}
-	if c.counted == src && c.state.Matches.Query == q && (c.counting != nil || c.state.Matches.Done) {
+	if f.counted == src && c.state.Matches.Query == q && (c.counting != nil || c.state.Matches.Done) {
 		return
 	}
 	c.state.Matches = Matches{Query: q}
@@ -303,7 +313,7 @@ func (c *Controller) Count(q Query) {
 		c.changed(ChangeMatches)
 		return
 	}
-	c.counted, c.matching = src, nil
+	f.counted, f.matching = src, nil
 	c.changed(ChangeMatches)
 	s, shown, sel := c.session, c.state.View, c.state.Selection
 	c.run(&c.counting, lang.L("Counting matches"), func(ctx context.Context, p app.Progress) func(bool) {
@@ -312,7 +322,7 @@ func (c *Controller) Count(q Query) {
 			copied := m
 			copied.Buckets = append([]uint32(nil), m.Buckets...)
 			c.post(func() {
-				if c.counted == src && c.state.Matches.Query == q {
+				if f.counted == src && c.state.Matches.Query == q {
 					copied.Number = c.state.Matches.Number
 					c.state.Matches = copied
 					c.changed(ChangeMatches)
@@ -329,15 +339,15 @@ func (c *Controller) Count(q Query) {
 			matching, err = countByFilter(ctx, s, shown, sel, &m, p, tell)
 		}
 		return func(current bool) {
-			if current && err == nil && c.counted == src && c.state.Matches.Query == q {
-				c.matching = matching
+			if current && err == nil && f.counted == src && c.state.Matches.Query == q {
+				f.matching = matching
 			}
 			if current && err != nil && !errors.Is(err, context.Canceled) {
 				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 			}
-			if current && err == nil && c.counted == src && c.state.Matches.Query == q {
+			if current && err == nil && f.counted == src && c.state.Matches.Query == q {
 				c.trace("matches " + decimal(c.state.Matches.Count))
-				c.number()
+				f.number()
 			}
 		}
 	})
@@ -464,21 +474,22 @@ func bucketOf(pos, total int64) int64 {
 
 // number finds out which of the matches the last search has found, in the
 // background: by the counts before its bucket, and by looking into that.
-func (c *Controller) number() {
+func (f *Finding) number() {
+	c := f.c
 	m, row, src := c.state.Matches, c.state.Search.Row, c.state.Rows
-	if !m.Done || src == nil || row < 0 || row >= src.Len() || c.counted != src || m.Query.Text != c.state.Search.Text {
+	if !m.Done || src == nil || row < 0 || row >= src.Len() || f.counted != src || m.Query.Text != c.state.Search.Text {
 		return
 	}
 	total := src.Len()
 	tell := func(n int64) {
 		c.post(func() {
-			if c.state.Matches.Query == m.Query && c.state.Search.Row == row && c.counted == src {
+			if c.state.Matches.Query == m.Query && c.state.Search.Row == row && f.counted == src {
 				c.state.Matches.Number = n
 				c.changed(ChangeMatches)
 			}
 		})
 	}
-	if matching, shown := c.matching, c.state.View; matching != nil {
+	if matching, shown := f.matching, c.state.View; matching != nil {
 		go func() {
 			at := row
 			if shown != nil {

@@ -19,34 +19,43 @@ type Follow struct {
 	New int64
 }
 
-// SetFollow begins to follow the log, with the table at its end, or stops it.
-func (c *Controller) SetFollow(on bool) {
+// Following takes in what is written to the log.
+type Following struct {
+	c          *Controller
+	refreshing bool // a refresh is to come
+	contentAt  time.Time
+}
+
+// Set begins to follow the log, with the table at its end, or stops it.
+func (fl *Following) Set(on bool) {
+	c := fl.c
 	s := c.session
 	if s == nil || on == c.state.Follow.On {
 		return
 	}
 	if !on {
 		end(&c.following)
-		c.setFollow(Follow{})
-		c.refreshSoon()
+		fl.set(Follow{})
+		fl.refreshSoon()
 		c.watch(c.state.File)
 		return
 	}
 	end(&c.watching)
-	c.setFollow(Follow{On: true, AtEnd: true})
+	fl.set(Follow{On: true, AtEnd: true})
 	c.run(&c.following, "", func(ctx context.Context, _ app.Progress) func(bool) {
 		err := s.Follow(ctx, func(u app.Update) {
-			c.post(func() { c.grew(s, u) })
+			c.post(func() { fl.grew(s, u) })
 		})
 		return func(current bool) {
 			if current && c.session == s {
-				c.followed(err)
+				fl.followed(err)
 			}
 		}
 	})
 }
 
-func (c *Controller) setFollow(f Follow) {
+func (fl *Following) set(f Follow) {
+	c := fl.c
 	if f != c.state.Follow {
 		c.state.Follow = f
 		c.changed(ChangeFollow)
@@ -54,21 +63,24 @@ func (c *Controller) setFollow(f Follow) {
 }
 
 // Moved says whether the table, which the user has moved, is at its end.
-func (c *Controller) Moved(atEnd bool) {
+func (fl *Following) Moved(atEnd bool) {
+	c := fl.c
 	if f := c.state.Follow; f.On && f.AtEnd != atEnd {
-		c.setFollow(Follow{On: true, AtEnd: atEnd})
+		fl.set(Follow{On: true, AtEnd: atEnd})
 	}
 }
 
 // Resume takes the table to its end again.
-func (c *Controller) Resume() {
+func (fl *Following) Resume() {
+	c := fl.c
 	if c.state.Follow.On {
-		c.setFollow(Follow{On: true, AtEnd: true})
+		fl.set(Follow{On: true, AtEnd: true})
 	}
 }
 
 // grew shows the rows that have come.
-func (c *Controller) grew(s Session, u app.Update) {
+func (fl *Following) grew(s Session, u app.Update) {
+	c := fl.c
 	f := c.state.Follow
 	if c.session != s || !f.On {
 		return
@@ -78,8 +90,8 @@ func (c *Controller) grew(s Session, u app.Update) {
 	}
 	c.state.Follow = f
 	c.changed(ChangeGrown | ChangeFollow)
-	c.refreshSoon()
-	c.updateView()
+	fl.refreshSoon()
+	c.Filter.updateView()
 	switch {
 	case u.Runs > 0:
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program was started again; its rows follow.")})
@@ -93,8 +105,9 @@ func (c *Controller) grew(s Session, u app.Update) {
 }
 
 // followed ends following.
-func (c *Controller) followed(err error) {
-	c.setFollow(Follow{})
+func (fl *Following) followed(err error) {
+	c := fl.c
+	fl.set(Follow{})
 	c.refresh()
 	c.watch(c.state.File)
 	switch {
@@ -109,14 +122,15 @@ func (c *Controller) followed(err error) {
 
 // refreshSoon brings what is counted up to date, a little later and only once
 // for many rows.
-func (c *Controller) refreshSoon() {
-	if c.refreshing {
+func (fl *Following) refreshSoon() {
+	c := fl.c
+	if fl.refreshing {
 		return
 	}
-	c.refreshing = true
+	fl.refreshing = true
 	time.AfterFunc(2*reportEvery, func() {
 		c.post(func() {
-			c.refreshing = false
+			fl.refreshing = false
 			if c.session != nil {
 				c.refresh()
 			}

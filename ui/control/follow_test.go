@@ -13,13 +13,13 @@ import (
 func following(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, &fake.Engine{Rows: 100, Growing: make(chan app.Update)})
-	d.SetFollow(true) // without a log it does nothing
-	d.SetLog(d.log())
+	d.Following.Set(true) // without a log it does nothing
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	if d.State().Follow.On {
 		t.Fatal("a log is followed without being asked for")
 	}
-	d.SetFollow(true)
+	d.Following.Set(true)
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
 		t.Fatalf("following is %+v", f)
 	}
@@ -41,29 +41,29 @@ func TestFollowPausesAndResumes(t *testing.T) {
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) || d.changes&control.ChangeGrown == 0 {
 		t.Errorf("at the end: %+v", f)
 	}
-	d.Moved(false)
+	d.Following.Moved(false)
 	d.grow(app.Update{New: 3})
 	d.grow(app.Update{New: 4})
 	if f := d.State().Follow; f != (control.Follow{On: true, New: 7}) {
 		t.Errorf("scrolled up: %+v", f)
 	}
-	d.Moved(true)
+	d.Following.Moved(true)
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
 		t.Errorf("scrolled to the end: %+v", f)
 	}
-	d.Moved(false)
+	d.Following.Moved(false)
 	d.grow(app.Update{New: 1})
-	d.Resume()
+	d.Following.Resume()
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
 		t.Errorf("resumed: %+v", f)
 	}
-	d.SetFollow(false)
-	d.Moved(false)
-	d.Resume()
+	d.Following.Set(false)
+	d.Following.Moved(false)
+	d.Following.Resume()
 	if f := d.State().Follow; f != (control.Follow{}) {
 		t.Errorf("stopped: %+v", f)
 	}
-	d.SetFollow(true)
+	d.Following.Set(true)
 	d.grow(app.Update{New: 1})
 	if n := d.State().Rows.Len(); n != 114 {
 		t.Errorf("%d rows after following again", n)
@@ -74,7 +74,7 @@ func TestFollowPausesAndResumes(t *testing.T) {
 // takes in what comes.
 func TestFollowWithFilter(t *testing.T) {
 	d := following(t)
-	d.FilterThread(1001)
+	d.Filter.SetThread(1001)
 	d.waitEvent("filtered 50")
 	d.engine.Growing <- app.Update{New: 2}
 	d.waitEvent("grew 102")
@@ -82,7 +82,7 @@ func TestFollowWithFilter(t *testing.T) {
 	if s := d.State(); s.Follow != (control.Follow{On: true, New: 2}) || s.Rows.Len() != 51 {
 		t.Errorf("filtered: %+v, %d rows", s.Follow, s.Rows.Len())
 	}
-	d.Resume()
+	d.Following.Resume()
 	if s := d.State(); s.Follow != (control.Follow{On: true, AtEnd: true}) || !s.Filtered {
 		t.Errorf("resumed: %+v, filtered %t, %d rows", s.Follow, s.Filtered, s.Rows.Len())
 	}
@@ -136,12 +136,12 @@ func TestFollowAcrossSessions(t *testing.T) {
 		t.Errorf("after a reload following is %+v", f)
 	}
 	d.grow(app.Update{New: 1})
-	d.SetLog(d.file("b.dat", binary))
+	d.Inputs.SetLog(d.file("b.dat", binary))
 	d.waitEvent("loaded")
 	if f := d.State().Follow; f != (control.Follow{}) {
 		t.Errorf("another log is followed: %+v", f)
 	}
-	d.SetFollow(true)
+	d.Following.Set(true)
 	d.Close()
 	d.wait("three closed sessions", func() bool { d.settle(); return d.engine.ClosedCount() == 3 })
 	if f := d.State().Follow; f != (control.Follow{}) {

@@ -86,7 +86,7 @@ func (c *Controller) report(j *job, stage app.Stage, done, total int64) {
 				c.contentGrew()
 			}
 			if stage == app.StageFilter && j == c.filtering {
-				c.viewGrew()
+				c.Filter.viewGrew()
 			}
 		})
 	}
@@ -131,13 +131,6 @@ func (c *Controller) CancelOpening() bool {
 		return false
 	}
 	return true
-}
-
-// CancelSave stops the saving of a file; Busy says when that is done.
-func (c *Controller) CancelSave() {
-	if c.saving != nil {
-		c.saving.cancel()
-	}
 }
 
 // foremost returns the work to show: the most important that has gone on for a

@@ -37,16 +37,19 @@ type MarkList struct {
 
 // Marks asks for the marks whose text holds a text and that [AboutMarks] of the
 // selection wants.
-func (c *Controller) Marks(text string, done func(list MarkList, err error)) {
-	c.readMarks(&c.analysing.marks, text, AboutMarks(c.Wanted().Where), done)
+func (v *Views) Marks(text string, done func(list MarkList, err error)) {
+	c := v.c
+	v.readMarks(&c.analysing.marks, text, AboutMarks(c.Filter.Wanted().Where), done)
 }
 
 // AllMarks asks for the marks whatever is selected.
-func (c *Controller) AllMarks(done func(list MarkList, err error)) {
-	c.readMarks(&c.analysing.allMarks, "", &filter.Expr{}, done)
+func (v *Views) AllMarks(done func(list MarkList, err error)) {
+	c := v.c
+	v.readMarks(&c.analysing.allMarks, "", &filter.Expr{}, done)
 }
 
-func (c *Controller) readMarks(kind **job, text string, about *filter.Expr, done func(list MarkList, err error)) {
+func (v *Views) readMarks(kind **job, text string, about *filter.Expr, done func(list MarkList, err error)) {
+	c := v.c
 	analyse(c, kind, lang.L("Reading marks"), func(ctx context.Context, s Session, _ app.Selection, _ app.Progress) (MarkList, error) {
 		var list MarkList
 		names := threadNames{names: make(map[uint32]string)}
@@ -91,32 +94,4 @@ func aboutMarks(e *filter.Expr) bool {
 		return e.Term.Column == filter.Thread || e.Term.Column == filter.Time
 	}
 	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !aboutMarks(a) })
-}
-
-// RowOfMark finds the row to go to for a mark.
-func (c *Controller) RowOfMark(m *Mark, done func(row int64)) {
-	c.jump(lang.L("Searching"), lang.L("The thread of this mark has no rows."),
-		func(ctx context.Context, s Session) (int64, bool, error) { return s.RowOfMark(ctx, &m.Mark) }, done)
-}
-
-// CallSite asks where the call of a row was made from. done is called with the
-// answer on the user interface's goroutine, unless the log does not say, was
-// closed meanwhile, or another row was asked for.
-func (c *Controller) CallSite(row int64, done func(site app.CallSite)) {
-	s := c.session
-	if s == nil || row < 0 {
-		return
-	}
-	c.forgetSite()
-	ctx, cancel := context.WithCancel(context.Background())
-	c.forgetSite = cancel
-	go func() {
-		site, ok, err := s.CallSite(ctx, row)
-		c.post(func() {
-			if ok && err == nil && ctx.Err() == nil && c.session == s {
-				done(site)
-			}
-			cancel()
-		})
-	}()
 }

@@ -26,32 +26,32 @@ func quiet(t *testing.T) {
 func TestNetworkNeedsAgreement(t *testing.T) {
 	quiet(t)
 	d := newDesk(t, &fake.Engine{Rows: 10})
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	if d.State().Wanted.Network {
 		t.Error("the network is on from the beginning")
 	}
-	d.SetSymbols([]string{"https://one.example/s"})
+	d.Inputs.SetSymbols([]string{"https://one.example/s"})
 	d.waitEvent("loaded")
-	d.SetNetwork(true)
+	d.Inputs.SetNetwork(true)
 	d.waitEvent("loaded")
-	if !d.State().Found.Network || !slices.Equal(d.Agreed(), []string{"https://one.example/s"}) {
-		t.Errorf("network %v, agreed to %q", d.State().Found.Network, d.Agreed())
+	if !d.State().Found.Network || !slices.Equal(d.Inputs.Agreed(), []string{"https://one.example/s"}) {
+		t.Errorf("network %v, agreed to %q", d.State().Found.Network, d.Inputs.Agreed())
 	}
 	// Fewer servers, and folders, need no new agreement.
-	d.SetSymbols([]string{"/folder", "https://one.example/s"})
+	d.Inputs.SetSymbols([]string{"/folder", "https://one.example/s"})
 	d.waitEvent("loaded")
 	if !d.State().Found.Network {
 		t.Error("a folder switched the network off")
 	}
-	d.SetSymbols([]string{"https://one.example/s", "debuginfod:https://two.example"})
+	d.Inputs.SetSymbols([]string{"https://one.example/s", "debuginfod:https://two.example"})
 	d.waitEvent("loaded")
 	if s := d.State(); s.Found.Network || s.Wanted.Network {
 		t.Error("a server is asked that nobody agreed to")
 	}
-	d.SetNetwork(false)
-	if len(d.Agreed()) != 1 {
-		t.Errorf("agreed to %q", d.Agreed())
+	d.Inputs.SetNetwork(false)
+	if len(d.Inputs.Agreed()) != 1 {
+		t.Errorf("agreed to %q", d.Inputs.Agreed())
 	}
 }
 
@@ -59,18 +59,18 @@ func TestNetworkNeedsAgreement(t *testing.T) {
 func TestStrangerIsNamed(t *testing.T) {
 	quiet(t)
 	d := newDesk(t, &fake.Engine{Rows: 10})
-	d.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
+	d.Inputs.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
 	if !d.State().Wanted.Network {
 		t.Error("what was agreed to is forgotten")
 	}
-	d.SetSymbols([]string{"https://user:secret@two.example/s"})
+	d.Inputs.SetSymbols([]string{"https://user:secret@two.example/s"})
 	if m := d.State().Message; m == nil || !strings.Contains(m.Text, "https://two.example/s") || strings.Contains(m.Text, "secret") || d.State().Wanted.Network {
 		t.Errorf("message %+v, network %v", m, d.State().Wanted.Network)
 	}
 	// The environment may name another server at the next start.
 	t.Setenv("DEBUGINFOD_URLS", "https://three.example")
 	e := newDesk(t, &fake.Engine{Rows: 10})
-	e.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
+	e.Inputs.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
 	if e.State().Wanted.Network {
 		t.Error("a server of the environment is asked that nobody agreed to")
 	}
@@ -80,7 +80,7 @@ func TestFetchIsShownAndStopped(t *testing.T) {
 	quiet(t)
 	e := &fake.Engine{Rows: 10, Loading: make(chan struct{}), Fetch: "https://one.example:8080/s/app.pdb/0123/app.pdb"}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.wait("the download", func() bool {
 		w := d.State().Work
 		return w.Slow && w.Title == "Fetching app.pdb from one.example:8080 · 3.1 MB" && w.Done == 3<<20 && w.Total == 12<<20
@@ -97,9 +97,9 @@ func TestNamesOfAnotherBuild(t *testing.T) {
 	quiet(t)
 	e := &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a.exe", Path: "/a.exe", Status: "mismatched", OnRequest: true, Records: 10}}}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.SetLoadMismatched(true)
+	d.Inputs.SetLoadMismatched(true)
 	d.waitEvent("loaded")
 	s := d.State()
 	if !s.Found.LoadMismatched || s.Symbols.Level != control.LevelBad || !strings.Contains(s.Symbols.Text, "1 of another build") {
@@ -140,7 +140,7 @@ func TestCausesAreTranslated(t *testing.T) {
 	}()
 	e := &fake.Engine{Rows: 10, SaveErr: app.CheckCorrected("chrome")}
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	for code, want := range map[string][2]string{
 		language.English: {"this is a program or library, not a log", "this format has the times that were recorded, no corrected durations"},
@@ -153,7 +153,7 @@ func TestCausesAreTranslated(t *testing.T) {
 			t.Errorf("%s: %q", code, got)
 		}
 		d.Dismiss()
-		d.Save(filepath.Join(t.TempDir(), "x.json"), "chrome", app.SaveOptions{})
+		d.Saving.Save(filepath.Join(t.TempDir(), "x.json"), "chrome", app.SaveOptions{})
 		m := d.waitMessage()
 		if !strings.Contains(m.Text, want[1]) || strings.Contains(m.Text+m.Next+m.Details, "--") {
 			t.Errorf("%s: %+v", code, m)

@@ -17,7 +17,7 @@ import (
 func opened(t *testing.T, e *fake.Engine) *desk {
 	t.Helper()
 	d := newDesk(t, e)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	return d
 }
@@ -26,7 +26,7 @@ func opened(t *testing.T, e *fake.Engine) *desk {
 // cancelled.
 func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 1000, Filtering: make(chan struct{})})
-	d.SetWhere("thread:1000")
+	d.Filter.SetWhere("thread:1000")
 	d.wait("the first rows", func() bool { return d.State().Filtered })
 	if v := d.State().View; v.Len() != 25 || v.Done() {
 		t.Errorf("%d rows, done %v", v.Len(), v.Done())
@@ -41,9 +41,9 @@ func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
 
 func TestWrongFilterChangesNothing(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 100})
-	d.SetWhere("thread:1000")
+	d.Filter.SetWhere("thread:1000")
 	d.waitEvent("filtered 50")
-	d.SetWhere("thread:1000 (func:x")
+	d.Filter.SetWhere("thread:1000 (func:x")
 	d.waitEvent("filter error")
 	s := d.State()
 	if e := s.FilterError; e == nil || e.Offset != 12 || e.Where != "thread:1000 (func:x" || strings.Contains(e.Text, "byte") {
@@ -52,7 +52,7 @@ func TestWrongFilterChangesNothing(t *testing.T) {
 	if s.Rows.Len() != 50 || s.Selection.Where != "thread:1000" {
 		t.Errorf("%d rows of %q", s.Rows.Len(), s.Selection.Where)
 	}
-	d.SetWhere("")
+	d.Filter.SetWhere("")
 	if s.FilterError != nil || s.Filtered {
 		t.Errorf("error %+v, filtered %v", s.FilterError, s.Filtered)
 	}
@@ -61,9 +61,9 @@ func TestWrongFilterChangesNothing(t *testing.T) {
 // A newer filter takes the place of one that is still counting.
 func TestLastFilterWins(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 1000, Searching: make(chan struct{})})
-	d.SetWhere("thread:1000")
-	d.SetWhere("func:main")
-	if got := d.Wanted().Where; got != "func:main" {
+	d.Filter.SetWhere("thread:1000")
+	d.Filter.SetWhere("func:main")
+	if got := d.Filter.Wanted().Where; got != "func:main" {
 		t.Errorf("wanted %q", got)
 	}
 	close(d.engine.Searching)
@@ -77,12 +77,12 @@ func TestLastFilterWins(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 100})
 	include := func(f string) {
-		d.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(filter.Is(filter.Func, f)) })
+		d.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(filter.Is(filter.Func, f)) })
 	}
 	include("main")
 	include("app::run")
-	d.FilterThread(1000)
-	d.FilterThread(1001)
+	d.Filter.SetThread(1000)
+	d.Filter.SetThread(1001)
 	d.wait("the filter", func() bool { return d.State().Pending == nil })
 	want := `(func:=main or func:="app::run") thread:1001`
 	if got := d.State().Selection.Where; got != want && got != strings.ReplaceAll(want, `"`, "") {
@@ -92,33 +92,33 @@ func TestNarrow(t *testing.T) {
 
 func TestFold(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 28})
-	d.Fold(1)
+	d.Filter.Fold(1)
 	d.waitEvent("filtered 17")
-	if hidden, ok := d.State().View.Folded(1); !ok || hidden != 11 || !d.IsFolded(1) || d.IsFolded(2) {
+	if hidden, ok := d.State().View.Folded(1); !ok || hidden != 11 || !d.Filter.IsFolded(1) || d.Filter.IsFolded(2) {
 		t.Errorf("folded %v, %d hidden", ok, hidden)
 	}
-	d.Fold(15, 1)
+	d.Filter.Fold(15, 1)
 	d.waitEvent("filtered 6")
-	if got := d.PlaceOf(12); got != 1 {
+	if got := d.Calls.PlaceOf(12); got != 1 {
 		t.Errorf("a row within a folded call is at %d", got)
 	}
-	d.Unfold(1)
+	d.Filter.Unfold(1)
 	d.waitEvent("filtered 17")
-	d.Unfold()
+	d.Filter.Unfold()
 	d.waitEvent("unfiltered")
 
-	d.FoldWhere("depth:5")
+	d.Filter.FoldWhere("depth:5")
 	d.wait("the folds", func() bool { return len(d.State().Selection.Folded) == 2 })
 	if got := d.State().Selection.Folded; !slices.Equal(got, []int64{5, 19}) {
 		t.Errorf("folded by depth: %v", got)
 	}
 	// A call without anything inside is not folded.
-	d.FoldWhere("depth:6")
+	d.Filter.FoldWhere("depth:6")
 	d.settle()
 	if got := len(d.State().Selection.Folded); got != 2 {
 		t.Errorf("%d folded", got)
 	}
-	d.SetRepeats(true)
+	d.Filter.SetRepeats(true)
 	d.wait("repeats", func() bool { return d.State().Selection.Repeats })
 	if got := d.State().View.Repeat(0); got != 1_000_000 {
 		t.Errorf("repeats %d", got)
@@ -143,7 +143,7 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 		{control.Query{Text: "area<", Case: true}, 20, 24, 2000, 4},
 		{control.Query{Text: "^1001", Regexp: true}, 0, 1, 7000, 1},
 	} {
-		d.Find(test.query, test.from, false)
+		d.Finder.Find(test.query, test.from, false)
 		d.waitEvent(fmt.Sprint("found ", test.row))
 		d.wait("the count", func() bool {
 			m := d.State().Matches
@@ -162,15 +162,15 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 		}
 	}
 	// What is shown has changed, so it is counted again.
-	d.SetWhere("thread:1001")
+	d.Filter.SetWhere("thread:1001")
 	d.waitEvent("filtered 7000")
-	d.Count(control.Query{Text: "main"})
+	d.Finder.Count(control.Query{Text: "main"})
 	d.wait("the count", func() bool { return d.State().Matches.Done && d.State().Matches.Count == 1000 })
-	d.Count(control.Query{Text: "(", Regexp: true})
+	d.Finder.Count(control.Query{Text: "(", Regexp: true})
 	if d.State().Matches.Err == nil {
 		t.Error("a broken regular expression is no error")
 	}
-	d.Count(control.Query{})
+	d.Finder.Count(control.Query{})
 	if m := d.State().Matches; m.Err != nil || m.Count != 0 {
 		t.Errorf("without a query: %+v", m)
 	}
@@ -178,7 +178,7 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 
 func TestSearchBackwardByRegexp(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 10_000})
-	d.Find(control.Query{Text: "^main$", Regexp: true}, 9_000, true)
+	d.Finder.Find(control.Query{Text: "^main$", Regexp: true}, 9_000, true)
 	d.wait("the search", func() bool { return d.State().Search.Row == 8988 })
 }
 
@@ -190,20 +190,20 @@ func TestJumps(t *testing.T) {
 		t.Helper()
 		d.wait("a jump", func() bool { return to == row })
 	}
-	d.Caller(19, done)
+	d.Calls.Caller(19, done)
 	want(18)
-	d.NextCall(18, false, done)
+	d.Calls.NextCall(18, false, done)
 	want(32)
-	d.NextCall(32, true, done)
+	d.Calls.NextCall(32, true, done)
 	want(18)
-	d.AtTime(50_500_000, done)
+	d.Calls.AtTime(50_500_000, done)
 	want(51)
-	d.Caller(14, done)
+	d.Calls.Caller(14, done)
 	if m := d.waitMessage(); m.Level != control.LevelWarn {
 		t.Errorf("message %+v", m)
 	}
 	var stack []app.Frame
-	d.Stack(3, func(frames []app.Frame, err error) { stack = frames })
+	d.Calls.Stack(3, func(frames []app.Frame, err error) { stack = frames })
 	d.wait("the stack", func() bool { return len(stack) == 4 })
 	if f := stack[3]; f.Enter != 3 || f.Leave != 10 || f.Function != "app::Shape::area<int>" {
 		t.Errorf("innermost %+v", f)
@@ -213,8 +213,8 @@ func TestJumps(t *testing.T) {
 // A closed log answers nothing any more.
 func TestAnswersOfAClosedLogAreDropped(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 100, Searching: make(chan struct{})})
-	d.SetWhere("thread:1000")
-	d.Stack(3, func([]app.Frame, error) { t.Error("a stack of a closed log") })
+	d.Filter.SetWhere("thread:1000")
+	d.Calls.Stack(3, func([]app.Frame, error) { t.Error("a stack of a closed log") })
 	d.Close()
 	close(d.engine.Searching)
 	d.settle()
@@ -227,10 +227,10 @@ func TestAnswersOfAClosedLogAreDropped(t *testing.T) {
 func TestFindAmongKnownMatches(t *testing.T) {
 	d := opened(t, &fake.Engine{Rows: 1400})
 	for _, where := range []string{"", "thread:1000"} {
-		d.SetWhere(where)
+		d.Filter.SetWhere(where)
 		d.wait("the rows", func() bool { s := d.State(); return s.Selection.Where == where && (s.View == nil || s.View.Done()) })
 		q := control.Query{Text: "^main$", Regexp: true}
-		d.Count(q)
+		d.Finder.Count(q)
 		d.wait("the count", func() bool { return d.State().Matches.Done && d.State().Matches.Query == q })
 		d.settle()
 		src := d.State().Rows
@@ -263,7 +263,7 @@ func TestFindAmongKnownMatches(t *testing.T) {
 					wrapped = false
 				}
 				d.changes = 0
-				d.Find(q, from, backward)
+				d.Finder.Find(q, from, backward)
 				d.wait("the search", func() bool { return d.changes&control.ChangeFound != 0 })
 				if f := d.State().Search; f.Row != want || f.Wrapped != wrapped {
 					t.Errorf("%q from %d, backward %v: row %d, wrapped %v; want %d, %v", where, from, backward, f.Row, f.Wrapped, want, wrapped)

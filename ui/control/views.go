@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -35,6 +34,9 @@ type Timeline interface {
 
 // Timeline implements [Analysis].
 func (s appSession) Timeline() Timeline { return s.Session.Timeline() }
+
+// Views compute what is shown of a log besides its rows.
+type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
@@ -69,7 +71,7 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 		return
 	}
 	// What is folded in the table does not matter to the other views.
-	sel := app.Selection{Where: c.Wanted().Where}
+	sel := app.Selection{Where: c.Filter.Wanted().Where}
 	c.run(kind, title, func(ctx context.Context, p app.Progress) func(bool) {
 		v, err := work(ctx, s, sel, p)
 		return func(current bool) {
@@ -81,14 +83,16 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 }
 
 // Statistics asks for the statistics of the functions of the selection.
-func (c *Controller) Statistics(done func(list []app.FunctionStat, err error)) {
+func (v *Views) Statistics(done func(list []app.FunctionStat, err error)) {
+	c := v.c
 	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
 		return s.Statistics(ctx, sel, p)
 	}, done)
 }
 
 // CallTree asks for the call tree of the selection.
-func (c *Controller) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err error)) {
+func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err error)) {
+	c := v.c
 	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
 	}, done)
@@ -105,8 +109,9 @@ type ThreadSum struct {
 }
 
 // Threads asks for what the threads did.
-func (c *Controller) Threads(done func(list []ThreadSum, err error)) {
-	lines := c.Timeline()
+func (v *Views) Threads(done func(list []ThreadSum, err error)) {
+	c := v.c
+	lines := v.Timeline()
 	if lines == nil {
 		return
 	}
@@ -158,7 +163,8 @@ func sumThreads(threads []app.Thread, list []app.FunctionStat, lines Timeline) (
 
 // Timeline returns the timeline of the session, nil without one. It may be used
 // on any goroutine; after the log was closed it is empty.
-func (c *Controller) Timeline() Timeline {
+func (v *Views) Timeline() Timeline {
+	c := v.c
 	if c.session == nil {
 		return nil
 	}
@@ -170,8 +176,9 @@ func (c *Controller) Timeline() Timeline {
 
 // Measure finds the depths of the timeline's lanes, and which of its calls the
 // selection shows.
-func (c *Controller) Measure(done func(err error)) {
-	lines := c.Timeline()
+func (v *Views) Measure(done func(err error)) {
+	c := v.c
+	lines := v.Timeline()
 	if lines == nil {
 		return
 	}
@@ -185,8 +192,9 @@ func (c *Controller) Measure(done func(err error)) {
 
 // LimitRows limits the selection to the rows of the log that lie between two
 // times of the timeline.
-func (c *Controller) LimitRows(from, to int64) {
-	lines := c.Timeline()
+func (v *Views) LimitRows(from, to int64) {
+	c := v.c
+	lines := v.Timeline()
 	if lines == nil {
 		return
 	}
@@ -198,21 +206,9 @@ func (c *Controller) LimitRows(from, to int64) {
 		return filter.Parse(fmt.Sprintf("row:%d..%d", first, last))
 	}, func(term *filter.Expr, err error) {
 		if err == nil {
-			c.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
+			c.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	})
-}
-
-// FirstCall finds the first call of a function within the selection.
-func (c *Controller) FirstCall(f app.FunctionRef, done func(row int64)) {
-	where := c.Wanted().Where
-	c.jump(lang.L("Searching"), lang.L("This function has no enter in what is shown."), func(ctx context.Context, s Session) (int64, bool, error) {
-		enters, err := (&Pick{FunctionRef: f}).where(where)
-		if err != nil {
-			return -1, false, err
-		}
-		return firstRow(ctx, s, enters)
-	}, done)
 }
 
 // firstRow returns the first row that an expression wants.
@@ -248,30 +244,6 @@ func awaitRow(ctx context.Context, v View, n int64) error {
 		return v.Wait(ctx)
 	}
 	return nil
-}
-
-// SaveStatistics writes statistics to a file as csv.
-func (c *Controller) SaveStatistics(path string, list []app.FunctionStat) {
-	s := c.session
-	if !c.MaySave(c.state.Session, path) {
-		return
-	}
-	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
-		err := s.SaveStatistics(ctx, path, list, app.SaveOptions{})
-		return func(bool) {
-			switch {
-			case err == nil:
-				c.say(&Message{Level: LevelGood, Text: lang.L("Saved as {{.Path}}", data{"Path": path})})
-				c.trace("saved " + path)
-			case errors.Is(err, context.Canceled):
-				c.say(&Message{Level: LevelWarn, Text: lang.L("Saving was stopped; nothing was changed.")})
-			default:
-				m := notSaved(err)
-				m.Offer = OfferNone // it is about the log
-				c.say(m)
-			}
-		}
-	})
 }
 
 // Cause puts an error into words for the window.

@@ -20,7 +20,7 @@ func TestLateStatisticsAreDropped(t *testing.T) {
 	r := opened(t, engine)
 	var got []int64
 	ask := func() {
-		r.Statistics(func(list []app.FunctionStat, err error) {
+		r.Views.Statistics(func(list []app.FunctionStat, err error) {
 			if err != nil {
 				t.Error(err)
 				return
@@ -29,7 +29,7 @@ func TestLateStatisticsAreDropped(t *testing.T) {
 		})
 	}
 	ask()
-	r.SetWhere("thread:1000")
+	r.Filter.SetWhere("thread:1000")
 	r.wait("the filter", func() bool { return r.State().Filtered })
 	ask()
 	close(engine.Analysing)
@@ -43,7 +43,7 @@ func TestAnalysisIsCancelled(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400, Analysing: make(chan struct{})}
 	r := opened(t, engine)
 	var end error
-	r.CallTree(app.TreeOptions{}, func(tree *app.Tree, err error) { end = err })
+	r.Views.CallTree(app.TreeOptions{}, func(tree *app.Tree, err error) { end = err })
 	r.wait("progress", func() bool { return r.State().Work.Slow })
 	r.Cancel()
 	r.wait("the end", func() bool { return end != nil })
@@ -51,7 +51,7 @@ func TestAnalysisIsCancelled(t *testing.T) {
 		t.Error(end)
 	}
 	// Closing the log cancels it too, and hands nothing out.
-	r.CallTree(app.TreeOptions{}, func(*app.Tree, error) { t.Error("a tree of a closed log") })
+	r.Views.CallTree(app.TreeOptions{}, func(*app.Tree, error) { t.Error("a tree of a closed log") })
 	r.Close()
 	r.wait("closed", func() bool { r.settle(); return engine.ClosedCount() == 1 })
 }
@@ -59,7 +59,7 @@ func TestAnalysisIsCancelled(t *testing.T) {
 func TestThreadSums(t *testing.T) {
 	r := opened(t, &fake.Engine{Rows: 700})
 	var got []control.ThreadSum
-	r.Threads(func(list []control.ThreadSum, err error) {
+	r.Views.Threads(func(list []control.ThreadSum, err error) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -82,15 +82,15 @@ func TestFirstCall(t *testing.T) {
 		{"thread:1001", "app::run", 1},
 		{"row:700..1000", "std::sort", 704},
 	} {
-		r.SetWhere(test.where)
+		r.Filter.SetWhere(test.where)
 		row := int64(-1)
-		r.FirstCall(app.FunctionRef{Function: test.function, Module: "sample.exe"}, func(at int64) { row = at })
+		r.Calls.FirstCall(app.FunctionRef{Function: test.function, Module: "sample.exe"}, func(at int64) { row = at })
 		r.wait("the first call", func() bool { return row >= 0 })
 		if row != test.want {
 			t.Errorf("%s where %q: row %d, want %d", test.function, test.where, row, test.want)
 		}
 	}
-	r.FirstCall(app.FunctionRef{Function: "nowhere"}, func(int64) { t.Error("found") })
+	r.Calls.FirstCall(app.FunctionRef{Function: "nowhere"}, func(int64) { t.Error("found") })
 	r.wait("a message", func() bool { return r.State().Message != nil })
 }
 
@@ -98,13 +98,13 @@ func TestSaveStatistics(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400}
 	r := opened(t, engine)
 	path := filepath.Join(t.TempDir(), "a.csv")
-	r.SaveStatistics(path, make([]app.FunctionStat, 3))
+	r.Saving.SaveStatistics(path, make([]app.FunctionStat, 3))
 	r.wait("saved", func() bool { m := r.State().Message; return m != nil && m.Level == control.LevelGood })
 	if text, _ := os.ReadFile(path); string(text) != "3 functions\n" {
 		t.Errorf("saved %q", text)
 	}
 	engine.SaveErr = fake.ErrBroken
-	r.SaveStatistics(path, nil)
+	r.Saving.SaveStatistics(path, nil)
 	r.wait("an error", func() bool { m := r.State().Message; return m != nil && m.Level == control.LevelBad })
 	if m := r.State().Message; !strings.Contains(m.Text, fake.ErrBroken.Error()) {
 		t.Errorf("said %q", m.Text)
@@ -116,8 +116,8 @@ func TestSaveStatistics(t *testing.T) {
 func TestTimelineOutlivesItsLog(t *testing.T) {
 	engine := &fake.Engine{Rows: 1400, Spans: make(chan struct{})}
 	r := opened(t, engine)
-	lines := r.Timeline()
-	if lines != r.Timeline() {
+	lines := r.Views.Timeline()
+	if lines != r.Views.Timeline() {
 		t.Error("each call makes a timeline")
 	}
 	read := make(chan error)
@@ -147,7 +147,7 @@ func TestTimelineOutlivesItsLog(t *testing.T) {
 	if spans, _, err := lines.Spans(nil, 0, 0, 100e6, 100); len(spans) != 0 || !errors.Is(err, app.ErrClosed) {
 		t.Errorf("%d spans of a closed log, %v", len(spans), err)
 	}
-	if len(lines.Lanes()) != 0 || r.Timeline() != nil {
+	if len(lines.Lanes()) != 0 || r.Views.Timeline() != nil {
 		t.Error("a closed log has lanes")
 	}
 	if err := lines.Measure(t.Context(), nil); !errors.Is(err, app.ErrClosed) {

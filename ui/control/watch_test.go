@@ -40,11 +40,11 @@ func TestWhatIsNoLogIsSaid(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := newDesk(t, &fake.Engine{Rows: 10})
 			if test.open {
-				d.SetLog(d.log())
+				d.Inputs.SetLog(d.log())
 				d.waitEvent("loaded")
 				d.Dismiss()
 			}
-			d.Give(test.give(d))
+			d.Inputs.Give(test.give(d))
 			d.settle()
 			text, offer := "", control.OfferNone
 			if m := d.State().Message; m != nil {
@@ -78,18 +78,18 @@ func (d *desk) folder(name string, files ...string) string {
 func TestMissingSymbolPath(t *testing.T) {
 	d := newDesk(t, &fake.Engine{Rows: 10})
 	there, missing := d.folder("there"), filepath.Join(d.dir, "missing")
-	d.SetSymbols([]string{there, missing})
+	d.Inputs.SetSymbols([]string{there, missing})
 	d.waitEvent("missing 1")
 	m := d.State().Message
 	if m == nil || !strings.Contains(m.Text, missing) || m.Offer != control.OfferPath || d.State().Symbols.Level != control.LevelBad || !strings.Contains(d.State().Symbols.Text, missing) {
 		t.Fatalf("message %+v, light %+v", m, d.State().Symbols)
 	}
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	if m := d.State().Message; m == nil || !strings.Contains(m.Text, missing) || !strings.Contains(d.State().Symbols.Text, missing) {
 		t.Errorf("with a log: message %+v, light %+v", m, d.State().Symbols)
 	}
-	d.SetSymbols([]string{there, "srv*https://example.org"})
+	d.Inputs.SetSymbols([]string{there, "srv*https://example.org"})
 	d.wait("a good path", func() bool { return d.State().Loaded && len(d.State().MissingSymbols) == 0 })
 	if l := d.State().Symbols; l.Level != control.LevelGood {
 		t.Errorf("light %+v", l)
@@ -97,7 +97,7 @@ func TestMissingSymbolPath(t *testing.T) {
 
 	// One that was remembered only has a red light.
 	again := newDesk(t, &fake.Engine{})
-	again.Restore(app.Inputs{Symbols: []string{missing}}, nil)
+	again.Inputs.Restore(app.Inputs{Symbols: []string{missing}}, nil)
 	again.waitEvent("missing 1")
 	if s := again.State(); s.Message != nil || s.Symbols.Level != control.LevelBad {
 		t.Errorf("message %+v, light %+v", s.Message, s.Symbols)
@@ -110,7 +110,7 @@ func TestFileChangeIsSaid(t *testing.T) {
 		e := &fake.Engine{Rows: 10}
 		d := newDesk(t, e)
 		d.LookEvery(time.Millisecond)
-		d.SetLog(d.log())
+		d.Inputs.SetLog(d.log())
 		d.waitEvent("loaded")
 		if m := d.State().Message; m != nil {
 			t.Fatalf("message %+v", m)
@@ -139,9 +139,9 @@ func TestFollowingSaysFileChange(t *testing.T) {
 	e := &fake.Engine{Rows: 10, Growing: make(chan app.Update), FollowErr: fake.ErrBroken}
 	d := newDesk(t, e)
 	d.LookEvery(time.Millisecond)
-	d.SetLog(d.log())
+	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.SetFollow(true)
+	d.Following.Set(true)
 	e.SetFile(app.Replaced)
 	d.settle()
 	if m := d.State().Message; m != nil {

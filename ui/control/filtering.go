@@ -68,17 +68,26 @@ func hides(sel app.Selection) bool {
 	return sel.Where != "" || len(sel.Folded) > 0 || sel.Repeats
 }
 
+// Filtering limits the rows to those that an expression fits, without the inside of
+// folded calls.
+type Filtering struct {
+	c          *Controller
+	selecting  int // numbers the selections
+	completing int // numbers the questions for completions
+}
+
 // SetWhere limits the rows to those that an expression wants; "" ends that. A
 // wrong one changes nothing and is told in the state's FilterError.
-func (c *Controller) SetWhere(expr string) {
-	sel := c.Wanted()
+func (f *Filtering) SetWhere(expr string) {
+	sel := f.Wanted()
 	sel.Where = expr
-	c.Select(sel)
+	f.Select(sel)
 }
 
 // Select shows the rows of a selection. Its first rows are shown while the rest
 // is counted; a newer selection, or [Controller.Cancel], ends that.
-func (c *Controller) Select(sel app.Selection) {
+func (f *Filtering) Select(sel app.Selection) {
+	c := f.c
 	s := c.session
 	if s == nil {
 		return
@@ -88,70 +97,74 @@ func (c *Controller) Select(sel app.Selection) {
 		sel.Where = ""
 	}
 	if err != nil {
-		c.wrong(sel.Where, err)
+		f.wrong(sel.Where, err)
 		return
 	}
-	c.right()
+	f.right()
 	if !hides(sel) {
-		c.showAll()
+		f.showAll()
 		return
 	}
-	c.selecting++
-	number := c.selecting
+	f.selecting++
+	number := f.selecting
 	c.state.Pending = &sel
 	c.changed(ChangeFilter)
 	c.run(&c.filtering, lang.L("Filtering"), func(ctx context.Context, p app.Progress) func(bool) {
 		view, err := s.View(ctx, sel, p)
 		if err == nil {
 			c.post(func() {
-				if c.selecting == number && c.session == s {
-					c.showView(view)
+				if f.selecting == number && c.session == s {
+					f.showView(view)
 				}
 			})
 			err = view.Wait(ctx)
 		}
 		return func(current bool) {
 			if current && c.session == s {
-				c.filtered(view, sel, err)
+				f.filtered(view, sel, err)
 			}
 		}
 	})
 }
 
 // wrong says that an expression cannot be used.
-func (c *Controller) wrong(expr string, err error) {
+func (f *Filtering) wrong(expr string, err error) {
+	c := f.c
 	c.state.FilterError = filterError(expr, err)
 	c.changed(ChangeFilter)
 	c.trace("filter error")
 }
 
 // right takes back what wrong has said.
-func (c *Controller) right() {
+func (f *Filtering) right() {
+	c := f.c
 	if c.state.FilterError != nil {
 		c.state.FilterError = nil
 		c.changed(ChangeFilter)
 	}
 }
 
-// DismissFilterError takes back what was said of a wrong expression.
-func (c *Controller) DismissFilterError() { c.right() }
+// DismissError takes back what was said of a wrong expression.
+func (f *Filtering) DismissError() { f.right() }
 
 // showView shows the first rows of a view that goes on counting.
-func (c *Controller) showView(v View) {
+func (f *Filtering) showView(v View) {
+	c := f.c
 	c.state.Pending = nil
 	c.state.Search.Row = -1 // it was of other rows
 	c.state.Rows, c.state.View, c.state.Selection, c.state.Filtered = v, v, v.Selection(), true
 	c.changed(ChangeSource | ChangeModules | ChangeFilter)
-	c.Moved(false)
+	c.Following.Moved(false)
 }
 
 // filtered ends the counting.
-func (c *Controller) filtered(v View, sel app.Selection, err error) {
+func (f *Filtering) filtered(v View, sel app.Selection, err error) {
+	c := f.c
 	c.state.Pending = nil
 	var at *filter.Error
 	switch {
 	case errors.As(err, &at):
-		c.wrong(sel.Where, err)
+		f.wrong(sel.Where, err)
 	case errors.Is(err, context.Canceled):
 		// What was found stays; that it is not all is said beside the count.
 	case err != nil:
@@ -163,8 +176,9 @@ func (c *Controller) filtered(v View, sel app.Selection, err error) {
 }
 
 // showAll shows all rows.
-func (c *Controller) showAll() {
-	c.selecting++
+func (f *Filtering) showAll() {
+	c := f.c
+	f.selecting++
 	end(&c.filtering)
 	c.state.Pending = nil
 	if c.session == nil || c.state.View == nil {
@@ -179,57 +193,61 @@ func (c *Controller) showAll() {
 }
 
 // ShowAll ends the filter and unfolds everything.
-func (c *Controller) ShowAll() {
+func (f *Filtering) ShowAll() {
+	c := f.c
 	if c.session != nil && (c.state.Filtered || c.filtering != nil) {
-		c.right()
-		c.showAll()
+		f.right()
+		f.showAll()
 	}
 }
 
 // Narrow changes the filter by its expression: Include, Exclude, Replace and
 // Without of [filter.Expr] are changes.
-func (c *Controller) Narrow(change func(e *filter.Expr) *filter.Expr) {
-	e, err := filter.Parse(c.Wanted().Where)
+func (f *Filtering) Narrow(change func(e *filter.Expr) *filter.Expr) {
+	e, err := filter.Parse(f.Wanted().Where)
 	if err != nil {
 		e = &filter.Expr{}
 	}
-	c.SetWhere(change(e).String())
+	f.SetWhere(change(e).String())
 }
 
 // Wanted returns the selection that is shown, or the one that is on its way.
-func (c *Controller) Wanted() app.Selection {
+func (f *Filtering) Wanted() app.Selection {
+	c := f.c
 	if c.state.Pending != nil {
 		return *c.state.Pending
 	}
 	return c.state.Selection
 }
 
-// FilterThread limits the rows to those of a thread, beside what they are
+// SetThread limits the rows to those of a thread, beside what they are
 // limited by already.
-func (c *Controller) FilterThread(thread uint32) {
+func (f *Filtering) SetThread(thread uint32) {
 	if t, ok := filter.Of(filter.Thread, &rows.Row{Thread: thread}); ok {
-		c.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
+		f.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
 	}
 }
 
 // SetRepeats collapses repeats, or shows them all.
-func (c *Controller) SetRepeats(on bool) {
-	sel := c.Wanted()
+func (f *Filtering) SetRepeats(on bool) {
+	sel := f.Wanted()
 	if sel.Repeats != on {
 		sel.Repeats = on
-		c.Select(sel)
+		f.Select(sel)
 	}
 }
 
 // IsFolded reports whether the call that is entered in a row is folded.
-func (c *Controller) IsFolded(enter int64) bool {
+func (f *Filtering) IsFolded(enter int64) bool {
+	c := f.c
 	_, ok := slices.BinarySearch(c.state.Selection.Folded, enter)
 	return ok
 }
 
 // Fold hides the inside of calls, given by their enter rows.
-func (c *Controller) Fold(enters ...int64) {
-	sel := c.Wanted()
+func (f *Filtering) Fold(enters ...int64) {
+	c := f.c
+	sel := f.Wanted()
 	all := slices.Concat(sel.Folded, enters)
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -240,13 +258,13 @@ func (c *Controller) Fold(enters ...int64) {
 	}
 	if len(all) != len(sel.Folded) {
 		sel.Folded = all
-		c.Select(sel)
+		f.Select(sel)
 	}
 }
 
 // Unfold shows the inside of a call again; without one, of all calls.
-func (c *Controller) Unfold(enters ...int64) {
-	sel := c.Wanted()
+func (f *Filtering) Unfold(enters ...int64) {
+	sel := f.Wanted()
 	if len(sel.Folded) == 0 {
 		return
 	}
@@ -255,11 +273,12 @@ func (c *Controller) Unfold(enters ...int64) {
 	} else {
 		sel.Folded = slices.DeleteFunc(slices.Clone(sel.Folded), func(r int64) bool { return slices.Contains(enters, r) })
 	}
-	c.Select(sel)
+	f.Select(sel)
 }
 
 // FoldWhere folds all calls whose enters an expression wants.
-func (c *Controller) FoldWhere(expr string) {
+func (f *Filtering) FoldWhere(expr string) {
+	c := f.c
 	s := c.session
 	if s == nil {
 		return
@@ -275,7 +294,7 @@ func (c *Controller) FoldWhere(expr string) {
 			case err != nil:
 				c.say(&Message{Level: LevelBad, Text: lang.L("The calls could not be folded: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
 			default:
-				c.Fold(enters...)
+				f.Fold(enters...)
 			}
 		}
 	})
@@ -322,10 +341,11 @@ func enterRows(ctx context.Context, s Session, expr string, p app.Progress) ([]i
 }
 
 // viewGrew shows what a filter has found so far.
-func (c *Controller) viewGrew() { c.changed(ChangeGrown | ChangeFilter) }
+func (f *Filtering) viewGrew() { f.c.changed(ChangeGrown | ChangeFilter) }
 
 // updateView takes rows that have come into the view.
-func (c *Controller) updateView() {
+func (f *Filtering) updateView() {
+	c := f.c
 	v, s := c.state.View, c.session
 	if v == nil || c.filtering != nil {
 		return
@@ -337,7 +357,7 @@ func (c *Controller) updateView() {
 		}
 		return func(current bool) {
 			if current && c.session == s && c.state.View == v {
-				c.filtered(v, v.Selection(), err)
+				f.filtered(v, v.Selection(), err)
 			}
 		}
 	})
@@ -346,17 +366,18 @@ func (c *Controller) updateView() {
 // Complete asks what could be written at a byte of a filter expression. done is
 // called with the answer on the user interface's goroutine, unless newer ones
 // were asked for.
-func (c *Controller) Complete(text string, at, limit int, done func(app.Completion)) {
+func (f *Filtering) Complete(text string, at, limit int, done func(app.Completion)) {
+	c := f.c
 	s := c.session
 	if s == nil {
 		return
 	}
-	c.completing++
-	number := c.completing
+	f.completing++
+	number := f.completing
 	go func() {
 		choices := s.Complete(text, at, limit)
 		c.post(func() {
-			if c.session == s && c.completing == number {
+			if c.session == s && f.completing == number {
 				done(choices)
 			}
 		})
@@ -364,72 +385,9 @@ func (c *Controller) Complete(text string, at, limit int, done func(app.Completi
 }
 
 // renewView makes the view again where names have changed what it hides.
-func (c *Controller) renewView() {
+func (f *Filtering) renewView() {
+	c := f.c
 	if v := c.state.View; v != nil && c.filtering == nil && v.Outdated() {
-		c.Select(c.state.Selection)
+		f.Select(c.state.Selection)
 	}
-}
-
-// jump does a question about a row in the background and hands the row that
-// answers it to done, unless there is none, which is said.
-func (c *Controller) jump(title, none string, ask func(ctx context.Context, s Session) (int64, bool, error), done func(row int64)) {
-	s := c.session
-	if s == nil {
-		return
-	}
-	c.run(&c.searching, title, func(ctx context.Context, p app.Progress) func(bool) {
-		row, ok, err := ask(ctx, s)
-		return func(current bool) {
-			switch {
-			case !current || c.session != s || errors.Is(err, context.Canceled):
-			case err != nil:
-				c.say(&Message{Level: LevelBad, Text: lang.L("The search failed: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
-			case !ok:
-				c.say(&Message{Level: LevelWarn, Text: none})
-			default:
-				done(row)
-			}
-		}
-	})
-}
-
-// Caller finds the call that made the call of a row.
-func (c *Controller) Caller(row int64, done func(row int64)) {
-	c.jump(lang.L("Searching"), lang.L("This call has no caller in the log."),
-		func(_ context.Context, s Session) (int64, bool, error) { return s.Caller(row) }, done)
-}
-
-// NextCall finds the next call of a row's function, or the one before.
-func (c *Controller) NextCall(row int64, back bool, done func(row int64)) {
-	none := lang.L("No further call of this function follows.")
-	if back {
-		none = lang.L("No call of this function comes before.")
-	}
-	c.jump(lang.L("Searching"), none,
-		func(ctx context.Context, s Session) (int64, bool, error) { return s.NextCall(ctx, row, back) }, done)
-}
-
-// AtTime finds the first row at an elapsed time in nanoseconds or after it.
-func (c *Controller) AtTime(elapsed int64, done func(row int64)) {
-	c.jump(lang.L("Searching"), "", func(_ context.Context, s Session) (int64, bool, error) { return s.RowAtTime(elapsed), true, nil }, done)
-}
-
-// Stack asks for the open calls at a row. done is called with the answer on the
-// user interface's goroutine, unless the log was closed meanwhile or newer
-// calls were asked for.
-func (c *Controller) Stack(row int64, done func(frames []app.Frame, err error)) {
-	s := c.session
-	if s == nil || row < 0 {
-		return
-	}
-	c.asked++
-	number := c.asked
-	go func() {
-		frames, err := s.Stack(row)
-		c.post(func() {
-			if c.asked == number && c.session == s {
-				done(frames, err)
-			}
-		})
-	}()
 }
