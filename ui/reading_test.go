@@ -648,7 +648,8 @@ func TestSaveShownRows(t *testing.T) {
 // Of a folder with several logs the one written last is opened, and the others are
 // offered.
 func TestFolderWithSeveralLogs(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	// There is something to say of the log, too.
+	r := newRig(t, &fake.Engine{Rows: 100, Facts: control.Facts{DamageBytes: 5}})
 	dir := t.TempDir()
 	for i, name := range []string{"old.lptrace", "new.lptrace", "oldest.lptrace"} {
 		path := filepath.Join(dir, name)

@@ -149,9 +149,13 @@ func symbolsStatus(s *State) InputState {
 	return InputState{level, strings.Join(parts, " · ")}
 }
 
-// advise says the most important thing to do about an opened log, if any.
+// advise says the most important thing to do about an opened log, if any. The
+// offer of another log of the folder stays: it was made for this one.
 func (c *Controller) advise() {
 	s := &c.state
+	if s.Message != nil && s.Message.Offer == OfferLogs {
+		return
+	}
 	t := TallyOf(s.Modules)
 	details := strings.Join(s.Facts.Details, "\n")
 	runs, records := s.Facts.LeftOut()

@@ -4,7 +4,7 @@
 //
 // The picture is one image, drawn with the glyphs of package grid; a few
 // objects lie above it for what follows the pointer. The arithmetic of time
-// (axis) and of lanes (shelf), the colours and the painting know nothing of
+// (axis) and of lanes (lanelayout), the colours and the painting know nothing of
 // Fyne and are tested by themselves; [Timeline] joins them into a widget.
 //
 // What holds, and is locked by a test:

@@ -102,14 +102,14 @@ func many(n, depth int) *fakeSource {
 
 // frameOf lays a source out as the widget does.
 func frameOf(src *fakeSource, w, h int, scale float32, p *Palette) *frame {
-	f := &frame{palette: p, painter: grid.NewPainter(testFonts()), scale: scale, shelf: &shelf{}}
+	f := &frame{palette: p, painter: grid.NewPainter(testFonts()), scale: scale, layout: &laneLayout{}}
 	f.gutter, f.ruler = f.px(gutterWidth), f.px(rulerHeight)
 	f.axis.setWidth(w - f.gutter)
 	f.axis.setBounds(src.first, src.last)
 	f.axis.runs = src.runs
-	f.shelf.setSize(h-f.ruler, f.px(lineHeight), f.px(laneGap))
-	f.shelf.set(src.lanes)
-	r := want(&f.axis, f.shelf)
+	f.layout.setSize(h-f.ruler, f.px(lineHeight), f.px(laneGap))
+	f.layout.set(src.lanes)
+	r := want(&f.axis, f.layout)
 	f.picture = load(bg, src, r.widened(&f.axis))
 	return f
 }

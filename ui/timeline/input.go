@@ -92,9 +92,9 @@ func (t *Timeline) TypedKey(e *fyne.KeyEvent) {
 	case fyne.KeyDown:
 		t.upDown(1)
 	case fyne.KeyPageUp:
-		t.scrollLanes(-t.shelf.height * 9 / 10)
+		t.scrollLanes(-t.layout.height * 9 / 10)
 	case fyne.KeyPageDown:
-		t.scrollLanes(t.shelf.height * 9 / 10)
+		t.scrollLanes(t.layout.height * 9 / 10)
 	case fyne.KeyHome:
 		t.axis.pan(-float64(t.axis.last-t.axis.first) / t.axis.perPx)
 		t.moved()
@@ -103,7 +103,7 @@ func (t *Timeline) TypedKey(e *fyne.KeyEvent) {
 		t.moved()
 	case fyne.KeySpace:
 		if t.chosen != nil {
-			t.shelf.fold(t.chosen.lane)
+			t.layout.fold(t.chosen.lane)
 			t.changed()
 		}
 	case fyne.KeyReturn, fyne.KeyEnter:
@@ -155,7 +155,7 @@ func (t *Timeline) panBy(share float64) {
 }
 
 func (t *Timeline) scrollLanes(px int) {
-	t.shelf.scroll(px)
+	t.layout.scroll(px)
 	t.moved()
 }
 
@@ -163,7 +163,7 @@ func (t *Timeline) scrollLanes(px int) {
 // scrolls where none is chosen.
 func (t *Timeline) upDown(by int) {
 	if t.chosen == nil {
-		t.scrollLanes(by * t.shelf.line)
+		t.scrollLanes(by * t.layout.line)
 		return
 	}
 	if s, ok := t.picture.over(t.chosen, by); ok {
@@ -175,7 +175,7 @@ func (t *Timeline) upDown(by int) {
 // step goes to the next call of the chosen one's line, or the one before.
 func (t *Timeline) step(back bool) {
 	if t.chosen == nil {
-		from, to := t.shelf.visible()
+		from, to := t.layout.visible()
 		first, last := t.axis.seen()
 		for i := from; i < to; i++ {
 			for _, s := range t.picture.spans[i] {
@@ -212,10 +212,10 @@ func (t *Timeline) Scrolled(e *fyne.ScrollEvent) {
 	if dy := e.Scrolled.DY; dy != 0 {
 		x := float64(e.Position.X*t.scale) - float64(t.px(gutterWidth))
 		if x < 0 || modifiers()&fyne.KeyModifierControl != 0 {
-			lane, _, _, ok := t.shelf.at(int(e.Position.Y*t.scale) - t.px(rulerHeight))
+			lane, _, _, ok := t.layout.at(int(e.Position.Y*t.scale) - t.px(rulerHeight))
 			lines := int(-dy / wheelStep * 3)
-			if !ok || !t.shelf.scrollLane(lane, lines) {
-				t.shelf.scroll(int(-dy / wheelStep * 3 * float32(t.shelf.line)))
+			if !ok || !t.layout.scrollLane(lane, lines) {
+				t.layout.scroll(int(-dy / wheelStep * 3 * float32(t.layout.line)))
 			}
 		} else {
 			factor := 1.0
@@ -253,7 +253,7 @@ func (t *Timeline) boxAt(p fyne.Position) (lane int, s Span, ok bool) {
 	if x < 0 || x >= float64(t.axis.width) {
 		return 0, Span{}, false
 	}
-	lane, depth, edge, ok := t.shelf.at(int(p.Y*t.scale) - t.px(rulerHeight))
+	lane, depth, edge, ok := t.layout.at(int(p.Y*t.scale) - t.px(rulerHeight))
 	if !ok || edge {
 		return 0, Span{}, false
 	}
@@ -268,7 +268,7 @@ func (t *Timeline) edgeAt(p fyne.Position) (lane int, ok bool) {
 	}
 	y := int(p.Y*t.scale) - t.px(rulerHeight)
 	for _, dy := range []int{0, -t.px(3), t.px(3)} {
-		if lane, _, edge, ok := t.shelf.at(y + dy); ok && edge {
+		if lane, _, edge, ok := t.layout.at(y + dy); ok && edge {
 			return lane, true
 		}
 	}
@@ -285,7 +285,7 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)
 			if t.OnMenu != nil && s.Count == 1 {
-				l := &t.shelf.lanes[lane]
+				l := &t.layout.lanes[lane]
 				thread := l.Thread
 				if l.Stack != 0 {
 					thread = l.Home
@@ -301,7 +301,7 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 	}
 	if lane, ok := t.edgeAt(e.Position); ok {
 		t.drag.kind, t.drag.lane = dragEdge, lane
-		t.drag.startY, t.drag.lines = e.Position.Y, t.shelf.lanes[lane].shown()
+		t.drag.startY, t.drag.lines = e.Position.Y, t.layout.lanes[lane].shown()
 		return
 	}
 	switch {
@@ -327,8 +327,8 @@ func (t *Timeline) MouseUp(e *desktop.MouseEvent) {
 		return
 	}
 	if e.Position.X < gutterWidth {
-		if lane, _, edge, ok := t.shelf.at(int(e.Position.Y*t.scale) - t.px(rulerHeight)); ok && !edge {
-			t.shelf.fold(lane)
+		if lane, _, edge, ok := t.layout.at(int(e.Position.Y*t.scale) - t.px(rulerHeight)); ok && !edge {
+			t.layout.fold(lane)
 			t.moved()
 		}
 		return
@@ -362,10 +362,10 @@ func (t *Timeline) Dragged(e *fyne.DragEvent) {
 		}
 	case dragPan:
 		t.axis.pan(-float64(e.Dragged.DX * t.scale))
-		t.shelf.scroll(-int(e.Dragged.DY * t.scale))
+		t.layout.scroll(-int(e.Dragged.DY * t.scale))
 		t.moved()
 	case dragEdge:
-		t.shelf.resize(d.lane, d.lines+int((e.Position.Y-d.startY)/lineHeight))
+		t.layout.resize(d.lane, d.lines+int((e.Position.Y-d.startY)/lineHeight))
 		t.moved()
 	}
 	d.moved = true
@@ -474,7 +474,7 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 	}
 	if f, ok := t.pinAt(e.Position); ok && t.MarkText != nil {
 		t.unhover()
-		name, _ := laneTexts(&t.shelf.lanes[f.lane].Lane)
+		name, _ := laneTexts(&t.layout.lanes[f.lane].Lane)
 		t.tip.show(append(t.MarkText(f.mark.Number), name), e.Position.AddXY(14, 18), t.Size())
 		t.repaint(t.tip)
 		return
@@ -487,12 +487,12 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 	if h := t.hovered; h == nil || h.lane != lane || h.span.Row != s.Row || h.span.Depth != s.Depth || h.span.Count != s.Count {
 		repaint := h == nil || h.span.Function != s.Function
 		t.hovered = &place{lane, s}
-		if y, ok := t.shelf.y(lane, s.Depth); ok {
+		if y, ok := t.layout.y(lane, s.Depth); ok {
 			x0 := min(max(t.axis.x(s.From), 0), float64(t.axis.width))
 			x1 := min(max(t.axis.x(s.To), x0+float64(t.px(minBox))), float64(t.axis.width))
 			t.hover.StrokeColor = t.palette.Selected
 			t.hover.Move(fyne.NewPos(gutterWidth+float32(x0)/t.scale, rulerHeight+float32(y)/t.scale))
-			t.hover.Resize(fyne.NewSize(float32(x1-x0)/t.scale, float32(t.shelf.line-1)/t.scale))
+			t.hover.Resize(fyne.NewSize(float32(x1-x0)/t.scale, float32(t.layout.line-1)/t.scale))
 			t.hover.Show()
 			t.repaint(t.hover)
 		}
@@ -500,7 +500,7 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 			t.raster.Refresh()
 		}
 	}
-	t.tip.show(describe(&s, &t.shelf.lanes[lane].Lane, &t.axis, t.digits()), e.Position.AddXY(14, 18), t.Size())
+	t.tip.show(describe(&s, &t.layout.lanes[lane].Lane, &t.axis, t.digits()), e.Position.AddXY(14, 18), t.Size())
 }
 
 // MouseOut implements [desktop.Hoverable].

@@ -54,12 +54,12 @@ func (t *Timeline) SetMarks(list []Mark) {
 // ShowMark brings a mark into view and lets it stand out; it reports false where
 // its thread has no lane.
 func (t *Timeline) ShowMark(m Mark) bool {
-	for i := range t.shelf.lanes {
-		if t.shelf.lanes[i].Thread != m.Thread {
+	for i := range t.layout.lanes {
+		if t.layout.lanes[i].Thread != m.Thread {
 			continue
 		}
 		t.pin = &pin{i, m}
-		t.shelf.reveal(i, t.shelf.lanes[i].top)
+		t.layout.reveal(i, t.layout.lanes[i].top)
 		if x, w := t.axis.x(m.Time), float64(t.axis.width); x < 0 || x > w {
 			t.axis.pan(x - w/2)
 		}
@@ -88,11 +88,11 @@ func alone(a *axis, list []Mark, k int, px float64) bool {
 // below a lane the nearest, within the lane one that stands by itself.
 func (t *Timeline) pinAt(p fyne.Position) (pin, bool) {
 	x := float64(p.X*t.scale) - float64(t.px(gutterWidth))
-	lane, _, gap, ok := t.shelf.at(int(p.Y*t.scale) - t.px(rulerHeight))
+	lane, _, gap, ok := t.layout.at(int(p.Y*t.scale) - t.px(rulerHeight))
 	if !ok || x < 0 || x >= float64(t.axis.width) {
 		return pin{}, false
 	}
-	list := t.marks[t.shelf.lanes[lane].Thread]
+	list := t.marks[t.layout.lanes[lane].Thread]
 	at := int64(math.Round(t.axis.from + x*t.axis.perPx))
 	k := sort.Search(len(list), func(k int) bool { return list[k].Time >= at })
 	away := func(k int) float64 { return math.Abs(t.axis.x(list[k].Time) - x) }
@@ -120,18 +120,18 @@ func (t *Timeline) choosePin(f pin) {
 
 // drawMarks draws the marks of a lane, no more than there are pixels.
 func (f *frame) drawMarks(i int, body image.Rectangle) {
-	l := &f.shelf.lanes[i]
+	l := &f.layout.lanes[i]
 	list := f.marks[l.Thread]
 	if len(list) == 0 {
 		return
 	}
-	p, y0 := f.painter, f.ruler+l.y-f.shelf.offset
-	y1 := y0 + l.shown()*f.shelf.line
+	p, y0 := f.painter, f.ruler+l.y-f.layout.offset
+	y1 := y0 + l.shown()*f.layout.line
 	p.Clip(body)
 	draw := func(m Mark, line int, c color.RGBA) {
 		x := f.gutter + clampPx(f.axis.x(m.Time))
 		p.Fill(x, y0, x+line, y1, c)
-		for d := range f.shelf.gap {
+		for d := range f.layout.gap {
 			p.Fill(x-d, y1+d, x+d+1, y1+d+1, c)
 		}
 	}

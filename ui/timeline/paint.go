@@ -17,7 +17,7 @@ type frame struct {
 	gutter  int // its width
 	ruler   int // its height
 	axis    axis
-	shelf   *shelf
+	layout  *laneLayout
 	picture *picture
 	// chosen is the selected call; hovered the function under the pointer, ""
 	// for none.
@@ -45,12 +45,12 @@ func (f *frame) draw(img *image.RGBA) {
 
 	body := image.Rect(f.gutter, f.ruler, w, h)
 	p.Clip(body)
-	from, to := f.shelf.visible()
+	from, to := f.layout.visible()
 	for i := from; i < to; i++ {
 		if i&1 == 1 {
-			l := &f.shelf.lanes[i]
-			y := f.ruler + l.y - f.shelf.offset
-			p.Fill(f.gutter, y, w, y+l.shown()*f.shelf.line+f.shelf.gap, f.palette.Stripe)
+			l := &f.layout.lanes[i]
+			y := f.ruler + l.y - f.layout.offset
+			p.Fill(f.gutter, y, w, y+l.shown()*f.layout.line+f.layout.gap, f.palette.Stripe)
 		}
 	}
 	step := f.axis.step(f.px(110))
@@ -121,12 +121,12 @@ func (f *frame) lane(i int, body image.Rectangle) {
 	if !ok {
 		return
 	}
-	l := &f.shelf.lanes[i]
-	top, base := 0, f.ruler+l.y-f.shelf.offset
+	l := &f.layout.lanes[i]
+	top, base := 0, f.ruler+l.y-f.layout.offset
 	if !l.folded {
 		top = l.top
 	}
-	shown, line := l.shown(), f.shelf.line
+	shown, line := l.shown(), f.layout.line
 	// What of each line is painted already: boxes within a painted pixel are
 	// left out, or a million of them would be drawn onto each other.
 	painted := make([]int, shown)
@@ -162,7 +162,7 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		f.box(s, x0, y0, x1, y1, y0+baseline, clip)
 	}
 	if c := f.chosen; c != nil && c.lane == i {
-		if y, ok := f.shelf.y(i, c.span.Depth); ok {
+		if y, ok := f.layout.y(i, c.span.Depth); ok {
 			x0 := f.gutter + clampPx(f.axis.x(c.span.From))
 			x1 := max(f.gutter+clampPx(f.axis.x(c.span.To)), x0+least)
 			f.outline(x0, f.ruler+y, x1, f.ruler+y+line-1)
@@ -220,7 +220,7 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 		}
 		name := "\u00d7 " + control.Thousands(count)
 		if w := p.Width(name); w <= room {
-			p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.shelf.line-2, fill)
+			p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.layout.line-2, fill)
 			p.Text(name, left, baseline, room, text)
 		}
 		return
@@ -246,12 +246,12 @@ func (f *frame) drawGutter(from, to, h int) {
 	p := f.painter
 	p.Clip(image.Rect(0, f.ruler, f.gutter, h))
 	p.Fill(0, f.ruler, f.gutter, h, f.palette.Gutter)
-	baseline := (f.shelf.line - 1 + p.Ascent() - p.Descent() + 1) / 2
+	baseline := (f.layout.line - 1 + p.Ascent() - p.Descent() + 1) / 2
 	for i := from; i < to; i++ {
-		l := &f.shelf.lanes[i]
-		y := f.ruler + l.y - f.shelf.offset
+		l := &f.layout.lanes[i]
+		y := f.ruler + l.y - f.layout.offset
 		// The name stays in sight while its lane begins above the view.
-		text := min(max(y, f.ruler), y+(l.shown()-1)*f.shelf.line)
+		text := min(max(y, f.ruler), y+(l.shown()-1)*f.layout.line)
 		sign := openSign
 		if l.folded {
 			sign = foldedSign
@@ -259,13 +259,13 @@ func (f *frame) drawGutter(from, to, h int) {
 		p.Text(sign, f.px(6), text+baseline, f.px(14), f.palette.Dim)
 		name, about := laneTexts(&l.Lane)
 		p.Text(name, f.px(20), text+baseline, f.gutter-f.px(26), f.palette.GutterText)
-		if next := text + f.shelf.line; next+f.shelf.line <= y+l.shown()*f.shelf.line+1 {
+		if next := text + f.layout.line; next+f.layout.line <= y+l.shown()*f.layout.line+1 {
 			p.Text(about, f.px(20), next+baseline, f.gutter-f.px(26), f.palette.Dim)
 		}
 		if !l.folded && l.lines < l.Depth {
 			f.more(l, y)
 		}
-		edge := y + l.shown()*f.shelf.line + f.shelf.gap/2
+		edge := y + l.shown()*f.layout.line + f.layout.gap/2
 		p.Fill(0, edge, f.gutter, edge+1, f.palette.Line)
 	}
 	p.Fill(f.gutter-1, f.ruler, f.gutter, h, f.palette.Line)
@@ -273,7 +273,7 @@ func (f *frame) drawGutter(from, to, h int) {
 
 // more draws a small scroll bar at a lane that has more lines than it shows.
 func (f *frame) more(l *shelved, y int) {
-	track := l.lines * f.shelf.line
+	track := l.lines * f.layout.line
 	size := max(track*l.lines/l.Depth, f.px(6))
 	at := 0
 	if free := l.Depth - l.lines; free > 0 {

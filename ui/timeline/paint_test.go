@@ -87,9 +87,9 @@ func TestPictures(t *testing.T) {
 	t.Run("folded and zoomed", func(t *testing.T) {
 		src := small()
 		f := frameOf(src, 480, 130, 1, &Light)
-		f.shelf.fold(1)
-		f.shelf.resize(0, 2)
-		f.shelf.scrollLane(0, 1)
+		f.layout.fold(1)
+		f.layout.resize(0, 2)
+		f.layout.scrollLane(0, 1)
 		f.axis.fit(140, 180)
 		golden(t, "zoomed", f.image(480, 130))
 	})
@@ -106,7 +106,7 @@ func TestBoxesLieWhereTheirTimesSay(t *testing.T) {
 			if s.Count > 1 || s.Open {
 				continue
 			}
-			y, ok := f.shelf.y(0, s.Depth)
+			y, ok := f.layout.y(0, s.Depth)
 			if !ok {
 				t.Fatalf("depth %d is not shown", s.Depth)
 			}
@@ -153,7 +153,7 @@ func BenchmarkFrame(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			src := many(bench.n, depth)
 			f := frameOf(src, w, h, 1, &Light)
-			f.shelf.resize(0, depth)
+			f.layout.resize(0, depth)
 			img := image.NewRGBA(image.Rect(0, 0, w, h))
 			b.ReportAllocs()
 			f.drawn = 0
@@ -170,7 +170,7 @@ func BenchmarkFrame(b *testing.B) {
 func TestFrameIsQuick(t *testing.T) {
 	const w, h, depth = 1400, 900, 51
 	f := frameOf(many(depth*(w-gutterWidth)/minBox, depth), w, h, 1, &Light)
-	f.shelf.resize(0, depth)
+	f.layout.resize(0, depth)
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	f.draw(img)
 	// Others use the machine too: the best of some seconds counts.

@@ -42,8 +42,8 @@ type picture struct {
 // what is seen, so that a small step to the side needs no new answer.
 const margin = 0.5
 
-// want is the request for what an axis and a shelf show.
-func want(a *axis, s *shelf) request {
+// want is the request for what an axis and a lane layout show.
+func want(a *axis, s *laneLayout) request {
 	from, to := a.seen()
 	r := request{from: from, to: to, perPx: a.perPx}
 	first, last := s.visible()

@@ -50,7 +50,7 @@ type Timeline struct {
 	painter *grid.Painter
 
 	axis    axis
-	shelf   shelf
+	layout  laneLayout
 	picture *picture
 	// reading: a request is under way; next is to follow it, if asked.
 	reading bool
@@ -92,7 +92,7 @@ func New(fonts *grid.Fonts, palette *Palette, post func(func())) *Timeline {
 	t := &Timeline{post: post, palette: palette, painter: grid.NewPainter(fonts), scale: 1, picture: &picture{}}
 	t.raster = canvas.NewRaster(t.generate)
 	t.bar = grid.NewScrollBar(func(offset int64) {
-		t.shelf.scroll(int(offset) - t.shelf.offset)
+		t.layout.scroll(int(offset) - t.layout.offset)
 		t.changed()
 	})
 	t.band = canvas.NewRectangle(color.Transparent)
@@ -115,7 +115,7 @@ func (t *Timeline) SetSource(src Source) {
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
 	t.marks, t.pin = nil, nil
 	t.axis = axis{width: t.axis.width}
-	t.shelf.lanes = nil
+	t.layout.lanes = nil
 	t.endMeasure()
 	t.unhover()
 	t.Reload()
@@ -124,11 +124,11 @@ func (t *Timeline) SetSource(src Source) {
 // Reload asks the source what there is, as the log has grown or names have come.
 func (t *Timeline) Reload() {
 	if t.src == nil {
-		t.shelf.set(nil)
+		t.layout.set(nil)
 	} else {
 		t.axis.setBounds(t.bounds())
 		t.axis.runs = t.src.Runs()
-		t.shelf.set(t.src.Lanes())
+		t.layout.set(t.src.Lanes())
 	}
 	t.outdate()
 	t.changed()
@@ -137,13 +137,13 @@ func (t *Timeline) Reload() {
 // Arrange shows the lanes as they were arranged, also those that are not there
 // yet; nil leaves them to themselves.
 func (t *Timeline) Arrange(list []Arrangement) {
-	t.shelf.arrange(list)
+	t.layout.arrange(list)
 	t.outdate()
 	t.changed()
 }
 
 // Arrangement returns what the user has changed of the lanes, by thread.
-func (t *Timeline) Arrangement() []Arrangement { return t.shelf.arranged() }
+func (t *Timeline) Arrangement() []Arrangement { return t.layout.arranged() }
 
 // SetPalette changes the colours.
 func (t *Timeline) SetPalette(p *Palette) {
@@ -172,8 +172,8 @@ func (t *Timeline) SetRange(from, to int64, limited bool) {
 // Choose marks a call of a thread and brings it into view. It says nothing to
 // OnSelected.
 func (t *Timeline) Choose(thread uint32, s Span) {
-	for i := range t.shelf.lanes {
-		if t.shelf.lanes[i].Thread == thread {
+	for i := range t.layout.lanes {
+		if t.layout.lanes[i].Thread == thread {
 			t.choose(i, s)
 			t.reveal()
 			return
@@ -198,7 +198,7 @@ func (t *Timeline) choose(lane int, s Span) {
 // reveal brings the chosen call into view.
 func (t *Timeline) reveal() {
 	c := t.chosen
-	t.shelf.reveal(c.lane, c.span.Depth)
+	t.layout.reveal(c.lane, c.span.Depth)
 	x0, x1 := t.axis.x(c.span.From), t.axis.x(c.span.To)
 	if w := float64(t.axis.width); x1 < 0 || x0 > w || x1-x0 < 1 {
 		if x1-x0 < 3 {
@@ -215,7 +215,7 @@ func (t *Timeline) reveal() {
 // FitChosen zooms to the chosen call, or to the whole log without one.
 func (t *Timeline) FitChosen() {
 	if c := t.chosen; c != nil {
-		t.shelf.reveal(c.lane, c.span.Depth)
+		t.layout.reveal(c.lane, c.span.Depth)
 		t.axis.fit(c.span.From, c.span.To)
 	} else {
 		t.axis.fitAll()
@@ -232,17 +232,17 @@ func (t *Timeline) FitAll() {
 // changed redraws, and asks for what is not there yet.
 func (t *Timeline) changed() {
 	t.fetch()
-	t.bar.Show(int64(t.shelf.height), int64(t.shelf.total), int64(t.shelf.offset), t.scale)
+	t.bar.Show(int64(t.layout.height), int64(t.layout.total), int64(t.layout.offset), t.scale)
 	t.placeBand()
 	t.raster.Refresh()
 }
 
 // fetch asks the source for what is seen, unless that is known or asked for.
 func (t *Timeline) fetch() {
-	if t.src == nil || t.axis.width <= 0 || t.shelf.height <= 0 || len(t.shelf.lanes) == 0 {
+	if t.src == nil || t.axis.width <= 0 || t.layout.height <= 0 || len(t.layout.lanes) == 0 {
 		return
 	}
-	seen := want(&t.axis, &t.shelf)
+	seen := want(&t.axis, &t.layout)
 	if t.picture.perPx > 0 && t.picture.covers(&seen) {
 		t.next = nil
 		return
@@ -309,19 +309,19 @@ const maxAgain = 500
 func (t *Timeline) deepen() {
 	deeper := false
 	for i, spans := range t.picture.spans {
-		if i >= len(t.shelf.lanes) || !t.shelf.lanes[i].grows {
+		if i >= len(t.layout.lanes) || !t.layout.lanes[i].grows {
 			continue
 		}
 		for k := range spans {
-			if d := spans[k].Deepest + 1; d > t.shelf.lanes[i].Depth {
-				t.shelf.deepen(i, d)
+			if d := spans[k].Deepest + 1; d > t.layout.lanes[i].Depth {
+				t.layout.deepen(i, d)
 				deeper = true
 			}
 		}
 	}
 	if deeper {
-		t.shelf.place()
-		t.bar.Show(int64(t.shelf.height), int64(t.shelf.total), int64(t.shelf.offset), t.scale)
+		t.layout.place()
+		t.bar.Show(int64(t.layout.height), int64(t.layout.total), int64(t.layout.offset), t.scale)
 	}
 }
 
@@ -331,16 +331,16 @@ func (t *Timeline) px(dip float32) int { return int(dip*t.scale + 0.5) }
 func (t *Timeline) measure(scale float32, width, height int) {
 	t.scale = scale
 	t.axis.setWidth(max(width-t.px(gutterWidth), 1))
-	t.shelf.setSize(max(height-t.px(rulerHeight), 0), t.px(lineHeight), t.px(laneGap))
+	t.layout.setSize(max(height-t.px(rulerHeight), 0), t.px(lineHeight), t.px(laneGap))
 }
 
 // generate paints the picture; Fyne calls it with the size in device pixels.
 func (t *Timeline) generate(w, h int) image.Image {
 	if size := t.raster.Size(); size.Width > 0 && w > 0 {
 		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
-		was := [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.shelf.height)}
+		was := [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)}
 		t.measure(scale, w, h)
-		if was != [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.shelf.height)} {
+		if was != [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)} {
 			t.post(t.changed)
 		}
 	}
@@ -355,7 +355,7 @@ func (t *Timeline) frame() *frame {
 	f := &frame{
 		palette: t.palette, painter: t.painter, scale: t.scale,
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
-		axis: t.axis, shelf: &t.shelf, picture: t.picture,
+		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
 		marks: t.marks, pin: t.pin,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,

@@ -72,7 +72,7 @@ func (r *rig) settle() {
 
 // where returns the middle of a call on the widget.
 func (r *rig) where(lane int, s Span) fyne.Position {
-	y, ok := r.shelf.y(lane, s.Depth)
+	y, ok := r.layout.y(lane, s.Depth)
 	if !ok {
 		r.t.Fatalf("%s is not shown", s.Function)
 	}
@@ -112,7 +112,7 @@ func TestMarks(t *testing.T) {
 	if r.axis.last != 1500 {
 		t.Errorf("the time ends at %d", r.axis.last)
 	}
-	y, _ := r.shelf.y(1, 0)
+	y, _ := r.layout.y(1, 0)
 	at := func(time int64, dy float32) fyne.Position {
 		return fyne.NewPos(gutterWidth+float32(r.axis.x(time)), rulerHeight+float32(y)+dy)
 	}
@@ -184,7 +184,7 @@ func TestWheelZoomsAtThePointer(t *testing.T) {
 		t.Errorf("%v ns are seen after eight notches", got)
 	}
 	r.settle()
-	if !r.picture.covers(ptr(want(&r.axis, &r.shelf))) {
+	if !r.picture.covers(ptr(want(&r.axis, &r.layout))) {
 		t.Error("what is seen was not asked for")
 	}
 }
@@ -262,7 +262,7 @@ func TestKeysDoWithoutMouse(t *testing.T) {
 		{"m", func() bool { return r.band.Visible() }},
 		{"Escape", func() bool { return !r.band.Visible() && r.heard() == "" }},
 		{"0", func() bool { return r.axis.perPx == width }},
-		{"Space", func() bool { return r.shelf.lanes[0].folded }},
+		{"Space", func() bool { return r.layout.lanes[0].folded }},
 	} {
 		if len(step.key) == 1 {
 			r.TypedRune(rune(step.key[0]))
@@ -286,7 +286,7 @@ func TestKeysDoWithoutMouse(t *testing.T) {
 func TestGutterFoldsAndResizes(t *testing.T) {
 	r := newRig(t, small())
 	r.click(fyne.NewPos(30, rulerHeight+5))
-	if !r.shelf.lanes[0].folded {
+	if !r.layout.lanes[0].folded {
 		t.Error("a click on the name does not fold")
 	}
 	r.click(fyne.NewPos(30, rulerHeight+5))
@@ -295,11 +295,11 @@ func TestGutterFoldsAndResizes(t *testing.T) {
 		t.Error("no cursor for the edge")
 	}
 	r.drag(edge, edge.SubtractXY(0, 2*lineHeight), 0)
-	if got := r.shelf.lanes[0].lines; got != 2 {
+	if got := r.layout.lanes[0].lines; got != 2 {
 		t.Errorf("%d lines", got)
 	}
 	r.Scrolled(&fyne.ScrollEvent{PointEvent: fyne.PointEvent{Position: fyne.NewPos(30, rulerHeight+5)}, Scrolled: fyne.NewDelta(0, -wheelStep)})
-	if got := r.shelf.lanes[0].top; got != 2 {
+	if got := r.layout.lanes[0].top; got != 2 {
 		t.Errorf("scrolled to line %d", got)
 	}
 }
@@ -407,11 +407,11 @@ func TestUnknownDepth(t *testing.T) {
 	src := small()
 	src.lanes[0].Depth = 0
 	r := newRig(t, src)
-	if l := r.shelf.lanes[0]; l.Depth != 4 || l.lines != 4 {
+	if l := r.layout.lanes[0]; l.Depth != 4 || l.lines != 4 {
 		t.Errorf("depth %d, %d lines", l.Depth, l.lines)
 	}
 	r.Reload()
-	if l := r.shelf.lanes[0]; l.Depth != 4 || l.lines != 4 {
+	if l := r.layout.lanes[0]; l.Depth != 4 || l.lines != 4 {
 		t.Errorf("after a reload: depth %d, %d lines", l.Depth, l.lines)
 	}
 }

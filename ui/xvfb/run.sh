@@ -312,9 +312,11 @@ for look in light:en dark:zh; do
 	end
 done
 # What a program wrote into its trace itself.
-"$command" trace load "$(dirname "$0")/../../scripts/exports/marks.txt" "$shown/marks.lptrace" >/dev/null || fail "no trace with marks"
+marks=${neutral:-$work}/marks
+mkdir "$marks"
+"$command" trace load "$(dirname "$0")/../../scripts/exports/marks.txt" "$marks/marks.lptrace" >/dev/null || fail "no trace with marks"
 for look in light:en dark:zh; do
-	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\",\"panel.shown\":false}" "$shown/marks.lptrace"
+	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\",\"panel.shown\":false}" "$marks/marks.lptrace"
 	event loaded
 	key ctrl+7
 	event "marks "

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-func shelfOf(depths ...int) *shelf {
-	s := &shelf{}
+func layoutOf(depths ...int) *laneLayout {
+	s := &laneLayout{}
 	s.setSize(200, 10, 4)
 	var lanes []Lane
 	for i, d := range depths {
@@ -16,9 +16,9 @@ func shelfOf(depths ...int) *shelf {
 	return s
 }
 
-// Every place of the shelf leads to what is drawn there.
+// Every place of the layout leads to what is drawn there.
 func TestPlacesAgree(t *testing.T) {
-	s := shelfOf(3, 1, 40, 0, 7, 2)
+	s := layoutOf(3, 1, 40, 0, 7, 2)
 	s.resize(2, 5)
 	s.scrollLane(2, 9)
 	s.fold(4)
@@ -49,7 +49,7 @@ func TestPlacesAgree(t *testing.T) {
 }
 
 func TestLanesKeepWhatWasArranged(t *testing.T) {
-	s := shelfOf(3, 40)
+	s := layoutOf(3, 40)
 	if s.lanes[1].lines != mostLines {
 		t.Errorf("a deep lane has %d lines", s.lanes[1].lines)
 	}
@@ -75,7 +75,7 @@ func TestLanesKeepWhatWasArranged(t *testing.T) {
 // What was arranged at the last start waits for the lanes and their depths.
 func TestArrangement(t *testing.T) {
 	wanted := []Arrangement{{Thread: 0, Folded: true}, {Thread: 1, Lines: 30}}
-	s := &shelf{}
+	s := &laneLayout{}
 	s.setSize(200, 10, 4)
 	s.arrange(wanted)
 	s.set([]Lane{{Thread: 0}, {Thread: 1}, {Thread: 2}})
@@ -108,7 +108,7 @@ func TestArrangement(t *testing.T) {
 }
 
 func TestReveal(t *testing.T) {
-	s := shelfOf(60, 60, 60)
+	s := layoutOf(60, 60, 60)
 	s.fold(2)
 	for _, want := range []struct{ lane, depth int }{{2, 59}, {0, 0}, {1, 30}} {
 		s.reveal(want.lane, want.depth)

@@ -23,7 +23,7 @@ type shelved struct {
 	lines  int  // that are shown when it is not folded
 	grows  bool // its depth is not known, but what was seen of it
 	top    int  // the first of them
-	y      int  // within the shelf, in device pixels
+	y      int  // within the layout, in device pixels
 }
 
 // shown returns how many lines are drawn.
@@ -49,8 +49,8 @@ type Arrangement struct {
 	Lines int
 }
 
-// A shelf is the lanes below each other, in device pixels.
-type shelf struct {
+// A laneLayout is the lanes below each other, in device pixels.
+type laneLayout struct {
 	lanes []shelved
 	// wanted is what the user has arranged, by thread.
 	wanted    map[uint32]Arrangement
@@ -62,7 +62,7 @@ type shelf struct {
 
 // set changes the lanes. Those of threads that were there stay as they were
 // arranged.
-func (s *shelf) set(lanes []Lane) {
+func (s *laneLayout) set(lanes []Lane) {
 	before := make(map[uint32]shelved, len(s.lanes))
 	for _, l := range s.lanes {
 		before[l.Thread] = l
@@ -89,7 +89,7 @@ func (s *shelf) set(lanes []Lane) {
 }
 
 // arrange takes what the user wants of all lanes, also of those to come.
-func (s *shelf) arrange(list []Arrangement) {
+func (s *laneLayout) arrange(list []Arrangement) {
 	s.wanted = make(map[uint32]Arrangement, len(list))
 	for _, a := range list {
 		s.wanted[a.Thread] = a
@@ -103,7 +103,7 @@ func (s *shelf) arrange(list []Arrangement) {
 }
 
 // rearrange gives a lane what is wanted of it, as far as there are lines.
-func (s *shelf) rearrange(l *shelved) {
+func (s *laneLayout) rearrange(l *shelved) {
 	a := s.wanted[l.Thread]
 	l.folded = a.Folded
 	if a.Lines > 0 {
@@ -113,7 +113,7 @@ func (s *shelf) rearrange(l *shelved) {
 }
 
 // want changes what is wanted of a lane.
-func (s *shelf) want(lane int, change func(a *Arrangement)) {
+func (s *laneLayout) want(lane int, change func(a *Arrangement)) {
 	if s.wanted == nil {
 		s.wanted = make(map[uint32]Arrangement)
 	}
@@ -125,7 +125,7 @@ func (s *shelf) want(lane int, change func(a *Arrangement)) {
 }
 
 // arranged returns what is wanted, by thread.
-func (s *shelf) arranged() []Arrangement {
+func (s *laneLayout) arranged() []Arrangement {
 	var list []Arrangement
 	for _, a := range s.wanted {
 		if a.Folded || a.Lines > 0 {
@@ -137,7 +137,7 @@ func (s *shelf) arranged() []Arrangement {
 }
 
 // place computes where the lanes are.
-func (s *shelf) place() {
+func (s *laneLayout) place() {
 	y := 0
 	for i := range s.lanes {
 		l := &s.lanes[i]
@@ -148,7 +148,7 @@ func (s *shelf) place() {
 	s.scroll(0)
 }
 
-func (s *shelf) setSize(height, line, gap int) {
+func (s *laneLayout) setSize(height, line, gap int) {
 	if height == s.height && line == s.line && gap == s.gap {
 		return
 	}
@@ -159,20 +159,20 @@ func (s *shelf) setSize(height, line, gap int) {
 	s.place()
 }
 
-func (s *shelf) scroll(dy int) {
+func (s *laneLayout) scroll(dy int) {
 	s.offset = min(max(s.offset+dy, 0), max(s.total-s.height, 0))
 }
 
 // visible returns the lanes of which something is seen.
-func (s *shelf) visible() (from, to int) {
+func (s *laneLayout) visible() (from, to int) {
 	from = s.find(s.offset)
 	for to = from; to < len(s.lanes) && s.lanes[to].y < s.offset+s.height; to++ {
 	}
 	return from, to
 }
 
-// find returns the lane that holds y, counted within the shelf.
-func (s *shelf) find(y int) int {
+// find returns the lane that holds y, counted within the layout.
+func (s *laneLayout) find(y int) int {
 	low, high := 0, len(s.lanes)
 	for low < high {
 		mid := (low + high) / 2
@@ -187,7 +187,7 @@ func (s *shelf) find(y int) int {
 
 // at returns the lane and the depth at y pixels below the upper edge; in the
 // gap below a lane edge is true.
-func (s *shelf) at(y int) (lane, depth int, edge, ok bool) {
+func (s *laneLayout) at(y int) (lane, depth int, edge, ok bool) {
 	if y < 0 || y >= s.height {
 		return 0, 0, false, false
 	}
@@ -209,7 +209,7 @@ func (s *shelf) at(y int) (lane, depth int, edge, ok bool) {
 
 // y returns where a depth of a lane is drawn, below the upper edge; ok is false
 // where it is not.
-func (s *shelf) y(lane, depth int) (int, bool) {
+func (s *laneLayout) y(lane, depth int) (int, bool) {
 	l := &s.lanes[lane]
 	if l.folded && depth > 0 {
 		return 0, false
@@ -224,7 +224,7 @@ func (s *shelf) y(lane, depth int) (int, bool) {
 }
 
 // reveal unfolds and scrolls so that a depth of a lane is seen.
-func (s *shelf) reveal(lane, depth int) {
+func (s *laneLayout) reveal(lane, depth int) {
 	if lane < 0 || lane >= len(s.lanes) {
 		return
 	}
@@ -247,7 +247,7 @@ func (s *shelf) reveal(lane, depth int) {
 }
 
 // deepen gives a lane another depth. One that showed all its lines goes on to.
-func (s *shelf) deepen(lane, depth int) {
+func (s *laneLayout) deepen(lane, depth int) {
 	l := &s.lanes[lane]
 	if l.lines >= l.Depth {
 		l.lines = max(l.lines, min(depth, mostLines))
@@ -259,14 +259,14 @@ func (s *shelf) deepen(lane, depth int) {
 	l.limit()
 }
 
-func (s *shelf) fold(lane int) {
+func (s *laneLayout) fold(lane int) {
 	s.lanes[lane].folded = !s.lanes[lane].folded
 	s.want(lane, func(a *Arrangement) { a.Folded = s.lanes[lane].folded })
 	s.place()
 }
 
 // resize gives a lane so many lines.
-func (s *shelf) resize(lane, lines int) {
+func (s *laneLayout) resize(lane, lines int) {
 	l := &s.lanes[lane]
 	l.folded = false
 	l.lines = lines
@@ -277,7 +277,7 @@ func (s *shelf) resize(lane, lines int) {
 
 // scrollLane moves the lines of a lane that shows not all of them, and reports
 // whether it could.
-func (s *shelf) scrollLane(lane, lines int) bool {
+func (s *laneLayout) scrollLane(lane, lines int) bool {
 	l := &s.lanes[lane]
 	if l.folded {
 		return false
