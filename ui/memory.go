@@ -39,7 +39,9 @@ func (m *memory) enabled() bool { return m.store.Dir != "" }
 // opened.
 func (m *memory) recall(log string) {
 	m.identity, m.restored, m.row = "", nil, 0
-	m.w.bookmarks.list, m.w.filters.highlights, m.w.nav.history, m.w.nav.want, m.w.filters.setAside = nil, nil, history{}, -1, app.Selection{}
+	m.w.bookmarks.list = nil
+	m.w.filters.highlights, m.w.filters.setAside = nil, app.Selection{}
+	m.w.nav.history, m.w.nav.want = history{}, -1
 	m.w.views.timeline.Arrange(nil)
 	if log == "" || !m.enabled() {
 		m.w.bookmarks.show()
@@ -98,10 +100,11 @@ func stillThere(list []logstate.Bookmark, all rows.Source) []logstate.Bookmark {
 // restore shows a state as far as that can be done without names.
 func (m *memory) restore(st *logstate.State, found bool) {
 	// Bookmarks may have been set in the meantime.
-	for _, m := range m.w.bookmarks.list {
-		st.Bookmarks = slices.DeleteFunc(st.Bookmarks, func(b logstate.Bookmark) bool { return b.Row == m.Row })
+	list := m.w.bookmarks.list
+	for _, set := range list {
+		st.Bookmarks = slices.DeleteFunc(st.Bookmarks, func(b logstate.Bookmark) bool { return b.Row == set.Row })
 	}
-	m.w.bookmarks.list = append(st.Bookmarks, m.w.bookmarks.list...)
+	m.w.bookmarks.list = append(st.Bookmarks, list...)
 	slices.SortFunc(m.w.bookmarks.list, func(a, b logstate.Bookmark) int { return int(min(max(a.Row-b.Row, -1), 1)) })
 	for _, h := range st.Highlights {
 		m.w.filters.addHighlight(h)
