@@ -47,7 +47,8 @@ func (as *actions) fileActions() []*action {
 		{name: "reload", title: lang.L("Reload"), tip: lang.L("Reads everything again from the files."),
 			keys: []stroke{alone(fyne.KeyF5)}, enabled: func() bool { return w.ctl.State().Wanted.Log != "" }, do: w.ctl.Reload},
 		{name: "close-log", title: lang.L("Close the log"), keys: []stroke{ctrl(fyne.KeyW)},
-			enabled: func() bool { return w.opened() || w.ctl.State().Opening != "" }, do: w.ctl.Close},
+			// A log that could not be opened is closed, too: its name goes.
+			enabled: func() bool { return w.opened() || w.ctl.State().Wanted.Log != "" }, do: w.ctl.Close},
 		nil,
 		{name: "quit", title: lang.L("Quit"), keys: []stroke{ctrl(fyne.KeyQ)}, do: w.close},
 	}

@@ -284,4 +284,11 @@ func TestMenusFollowTheState(t *testing.T) {
 	if !grey("Close the log") || !grey("Go to the caller") {
 		t.Error("after closing something can still be done")
 	}
+	// A name that could not be opened can be taken away.
+	r.engine.OpenErr = fake.ErrBroken
+	r.Open([]string{r.log})
+	r.wait("the end", func() bool { return r.notice.Message() != nil })
+	if grey("Close the log") || grey("Reload") || !grey("Save") {
+		t.Error("a log that could not be opened cannot be closed or tried again")
+	}
 }
