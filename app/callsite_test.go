@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 )
 
 // TestCallSite asks where calls were made from: with a name and a line where

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

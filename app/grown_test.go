@@ -14,9 +14,9 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/parser/classic/classictest"
 )
 
 // keepAll makes indexes of small logs be kept.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"logparser/calls/index"
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 	"logparser/rows"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 // markedTrace has marks before, between and behind the calls of two threads, and

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 	"logparser/rows"
 	"logparser/symbols"
 )

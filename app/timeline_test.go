@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 	"logparser/rows"
 	"logparser/rows/filter"
 )

@@ -13,7 +13,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 	"logparser/rows"
 	"logparser/rows/filter"
 	"logparser/symbols"

@@ -219,7 +219,7 @@ func TestTestCode(t *testing.T) {
 		if !ok || below(u.pkg, "scripts") {
 			continue
 		}
-		for _, only := range []string{"internal/testlog", "symbols/symtest", "parser/classic/classictest", "parser/trace/tracetest", "ui/control/fake"} {
+		for _, only := range []string{"internal/testlog", "symbols/symtest", "ui/control/fake"} {
 			if below(imported, only) && !below(u.pkg, only) {
 				t.Errorf("%s imports %s, which is for tests", u.file, imported)
 			}

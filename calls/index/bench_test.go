@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/parser/classic/classictest"
 	"logparser/parser/trace"
 )
 

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"testing"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 )
 
 // benchRecords is the size of the logs that the benchmarks read.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 )
 
 // TestLimit gives the one option by all its names.

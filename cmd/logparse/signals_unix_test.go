@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 )
 
 // asCommand in the environment makes this program the command, with the arguments

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 // benchmarkRecords is the size of the logs below: 160 and 240 MB.

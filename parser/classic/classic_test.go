@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/modules"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 // openText opens the log that a text of package classictest describes.

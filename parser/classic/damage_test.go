@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/modules"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 // openBytes opens a log that lies in memory, with its modules file if that is

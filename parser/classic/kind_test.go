@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 func TestOtherKinds(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"logparser/internal/testlog/classictest"
 	"logparser/parser"
-	"logparser/parser/classic/classictest"
 )
 
 // randomLog makes a log of some runs, with wraps and torn records, and the

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 func callsTrace(b *testing.B, threads int, events int64) *tracetest.Memory {

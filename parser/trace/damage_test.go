@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

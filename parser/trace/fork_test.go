@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 // stackRecord is a STACK of calls at functions that are numbered.

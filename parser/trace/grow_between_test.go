@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 // A follower grows a log and checks that what was published stays.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 // TestLarge writes and reads a trace of LOGPARSER_LARGE million events; with

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/message"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

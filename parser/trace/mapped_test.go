@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 // openFile writes a trace of two threads to a file and opens it.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
 	"logparser/parser/trace/wire"
 )

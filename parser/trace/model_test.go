@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/wire"
 )
 

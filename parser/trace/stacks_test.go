@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 // A strandEvent is an event with what its thread stands for.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
-	"logparser/parser/trace/tracetest"
 )
 
 // TestStated has a STACK in the middle of what can be read. Where it is stated

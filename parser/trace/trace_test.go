@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 )
 
 func open(t testing.TB, m *tracetest.Memory) *trace.Log {

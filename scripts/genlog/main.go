@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"logparser/parser/classic/classictest"
+	"logparser/internal/testlog/classictest"
 )
 
 func main() {

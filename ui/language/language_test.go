@@ -32,16 +32,15 @@ var fyneTexts = []string{
 
 // ownEnglish are the folders whose texts are in English alone, with the reason.
 var ownEnglish = map[string]string{
-	"cmd":                        "the command is in English",
-	"scripts":                    "tools of the project",
-	"parser/classic/classictest": "for tests",
-	"parser/trace/tracetest":     "for tests",
-	"parser/trace/tracetext":     "the command's text form of traces",
-	"symbols/symtest":            "for tests",
-	"symbols/demangle":           "a name that cannot be demangled is shown as it is",
-	"ui/control/fake":            "for tests",
-	"ui/launch":                  "what is said before there is a window",
-	"ui/language":                "what is wrong with the translations themselves",
+	"cmd":                    "the command is in English",
+	"scripts":                "tools of the project",
+	"internal/testlog":       "for tests",
+	"parser/trace/tracetext": "the command's text form of traces",
+	"symbols/symtest":        "for tests",
+	"symbols/demangle":       "a name that cannot be demangled is shown as it is",
+	"ui/control/fake":        "for tests",
+	"ui/launch":              "what is said before there is a window",
+	"ui/language":            "what is wrong with the translations themselves",
 }
 
 // A use is a text that stands in the code.

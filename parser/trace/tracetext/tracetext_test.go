@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace"
-	"logparser/parser/trace/tracetest"
 	"logparser/parser/trace/tracetext"
 	"logparser/parser/trace/wire"
 )
