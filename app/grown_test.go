@@ -15,6 +15,7 @@ import (
 	"logparser/calls"
 	"logparser/calls/index"
 	"logparser/internal/testlog/classictest"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 	"logparser/parser/classic"
 )
@@ -48,7 +49,7 @@ func keptFiles(t *testing.T, cache string) (indexes, notes int) {
 }
 
 // checkKept opens a log with the cache and without, and holds both against each
-// other and against the table. It returns how many indexes and notes there are then.
+// other and against the oracle. It returns how many indexes and notes there are then.
 func checkKept(t *testing.T, in Inputs) (indexes, notes int) {
 	t.Helper()
 	none := in
@@ -69,28 +70,27 @@ func checkKept(t *testing.T, in Inputs) (indexes, notes int) {
 	for _, r := range s.runs() {
 		runs = append(runs, r.Run)
 	}
-	table := calls.NewTable(s.log, runs)
-	if err := table.Build(context.Background(), nil, nil); err != nil {
+	want, err := oracle.New(s.log, runs, oracle.Options{})
+	if err == nil && want.NeedsNames {
+		want, err = oracle.New(s.log, runs, oracle.Options{Namer: s.names.namer, Before: want})
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	if table.NeedsNames() {
-		if err := table.Build(context.Background(), s.names.namer, nil); err != nil {
-			t.Fatal(err)
+	records := make([]calls.Record, want.Len())
+	s.table.Read(records, 0)
+	for i := range records {
+		if records[i] != want.Rows[i].Record {
+			t.Fatalf("row %d is %+v, want %+v", i, records[i], want.Rows[i].Record)
 		}
 	}
-	got, want := make([]calls.Record, table.Total()), make([]calls.Record, table.Total())
-	s.table.Read(got, 0)
-	table.Read(want, 0)
-	if !slices.Equal(got, want) {
-		t.Fatal("records are not those of the table")
-	}
-	for i := range table.Addresses().Len() {
-		if got, want := s.table.Addresses().At(i), table.Addresses().At(i); got.Value != want.Value || got.Records != want.Records {
+	for i, want := range want.Addresses {
+		if got := s.table.Addresses().At(i); got != want {
 			t.Fatalf("address %d: %+v, want %+v", i, got, want)
 		}
 	}
-	if !slices.Equal(s.table.Threads(), table.Threads()) {
-		t.Fatal("threads are not those of the table")
+	if !slices.Equal(s.table.Threads(), want.Threads) {
+		t.Fatal("threads are not those of the oracle")
 	}
 	return keptFiles(t, in.IndexCache)
 }

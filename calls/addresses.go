@@ -13,12 +13,10 @@ type Address struct {
 	Value uint64
 	// Records counts the records that have it; damaged ones do not count.
 	Records int64
-	// Run is an index into the runs that the table was made for.
+	// Run is an index into the runs that the index was made for.
 	Run int32
 	// Space is the records' Event.Space.
 	Space uint16
-	// entered says that some enter has it.
-	entered bool
 }
 
 // Addresses are the distinct addresses of a log, numbered from 0 in the order
@@ -27,7 +25,7 @@ type Address struct {
 // More are added when the log grows; the number of an address never changes.
 // All methods are safe for concurrent use.
 type Addresses struct {
-	mu   *sync.RWMutex // the table's, if it is of one; guards what follows
+	mu   sync.RWMutex // guards what follows
 	list store[Address]
 	hash hash
 	// index is what Find needs, without the lock: the store's chunks and the
@@ -40,14 +38,12 @@ type addressIndex struct {
 	hash   hash
 }
 
-func newAddresses(mu *sync.RWMutex) *Addresses {
-	a := &Addresses{mu: mu, hash: newHash()}
+// NewAddresses returns an empty set of addresses.
+func NewAddresses() *Addresses {
+	a := &Addresses{hash: newHash()}
 	a.publish()
 	return a
 }
-
-// NewAddresses returns an empty set of addresses.
-func NewAddresses() *Addresses { return newAddresses(new(sync.RWMutex)) }
 
 // Add returns the number of an address (a VA) of a run in a space, which it
 // adds if it is new.
@@ -172,63 +168,4 @@ type Thread struct {
 	// Records counts its records; damaged ones do not count, because their
 	// thread id may be the damage.
 	Records int64
-}
-
-// A thread is a Thread with its stack in the current run. Thread ids are
-// counted over all runs; stacks belong to one.
-type thread struct {
-	id uint32
-	// top is the frame of the innermost open call, if depth is not 0.
-	top   uint32
-	depth uint32
-	// rowless is how many open calls have no row, because their enters are
-	// missing.
-	rowless uint32
-	// live says that the thread is in the builder's list of threads with a
-	// stack in this run, and indexed that it has an entry in its deep map.
-	live, indexed bool
-	records       int64
-	// stack is the number of a coroutine's stack, 0 for the thread's own.
-	stack uint32
-}
-
-// threads are the threads of a log by id.
-type threads struct {
-	list store[thread]
-	hash hash
-}
-
-func (t *threads) find(id uint32) *thread {
-	h := &t.hash
-	for s := h.start(uint64(id), 0); ; s++ {
-		i := h.slots[s&h.mask]
-		if i == 0 {
-			return nil
-		}
-		if th := t.list.at(i - 1); th.id == id {
-			return th
-		}
-	}
-}
-
-// add returns the thread of an id, which it adds if it is new.
-func (t *threads) add(id uint32) *thread {
-	h := &t.hash
-	s := h.start(uint64(id), 0)
-	for ; h.slots[s&h.mask] != 0; s++ {
-		if th := t.list.at(h.slots[s&h.mask] - 1); th.id == id {
-			return th
-		}
-	}
-	i := t.list.add()
-	th := t.list.at(i)
-	th.id = id
-	h.slots[s&h.mask] = i + 1
-	if h.full(t.list.n) {
-		h.grow()
-		for k := range t.list.n {
-			h.put(h.start(uint64(t.list.at(k).id), 0), k)
-		}
-	}
-	return th
 }

@@ -1,12 +1,11 @@
-// Package calls pairs the enters and leaves of a log: it finds each record's
-// partner, its depth, its duration and its mark, and on the way counts the
-// records of each thread and of each distinct address.
+// Package calls says what the pairing of enters and leaves finds: each record's
+// partner, its depth, its duration and its mark ([Record]), the distinct addresses
+// of a log, and its threads. Package index finds it, for logs of any size; what is
+// here are the rules and the types.
 //
-// Its input is ranges of events in file order ([parser.Log]) and a [Namer],
-// which says which addresses belong to one function; its output is a [Table].
-// What is implemented here is the plain one-pass way: one stack a thread,
-// every event looked at once. The log is never re-sorted. The pass can go on
-// when the log has grown.
+// Pairing goes over the events in file order ([parser.Log]) with one stack a
+// thread, or a coroutine; the log is never re-sorted. A [Namer] says which
+// addresses belong to one function.
 //
 // A leave closes a call by the first of these rules that applies:
 //
@@ -46,14 +45,12 @@ const (
 	// Damaged: the record itself cannot be right.
 	Damaged
 	// Running: the call has not been left yet, and the program may still be
-	// writing; see [Table.SetLive].
+	// writing.
 	Running
 
 	// NoEnter: a leave whose enter is missing: from before the log's first
 	// record, or lost.
 	NoEnter
-
-	marks
 )
 
 // String returns the mark as saved files have it.
@@ -66,7 +63,30 @@ type Function uint32
 
 // A Namer tells which function an event's address (a VA) belongs to. One
 // address may mean different functions in different runs and spaces: run is an
-// index into the runs that the table was made for, space the event's. It is
+// index into the runs that are paired, space the event's. It is
 // asked at most once for each address of a run and space, by one goroutine.
 // Nil stands for a Namer that knows nothing.
 type Namer func(run int, space uint16, address uint64) Function
+
+// NoPartner and NoDuration stand for a partner and a duration that a record
+// does not have.
+const (
+	NoPartner  = int64(-1)
+	NoDuration = int64(-1)
+)
+
+// A Record is what the pairing knows of one record.
+type Record struct {
+	// Depth counts from 0; a leave has its enter's depth, a stray 0, a
+	// damaged record that of its thread at that moment.
+	Depth int
+	// Partner is the row of the other half, or [NoPartner].
+	Partner int64
+	// Duration is the time between the two halves in nanoseconds, on both of
+	// them, or [NoDuration]. It is never negative otherwise: ticks that run
+	// backwards make it 0. The enter of a call without a leave has it if it is known
+	// when the call ended, or until when it was open: with its thread or its run
+	// ([parser.Ender]), but not while it is [Running].
+	Duration int64
+	Mark     Mark
+}

@@ -26,7 +26,8 @@ const (
 	Pairs
 	// Durations is the durations alone, which are to be had sooner.
 	Durations
-	// Insides is the events inside each call, as [calls.Table.ReadInside] has them.
+	// Insides is how many events each call's stack had in it, as [Index.ReadInside]
+	// has them.
 	Insides
 	// Selves is the time of each call that was not spent in calls that it
 	// made, on both of its rows.

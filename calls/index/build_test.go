@@ -9,18 +9,20 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // A shortLog ends before what its runs promise.
 type shortLog struct {
-	*gappyLog
+	*testlog.Broken
 	end int64
 }
 
 func (l *shortLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
 	n := max(0, min(int64(len(dst)), l.end-from))
-	got, err := l.gappyLog.ReadEvents(dst[:n], from)
+	got, err := l.Broken.ReadEvents(dst[:n], from)
 	if got < len(dst) && err == nil {
 		err = io.EOF
 	}
@@ -30,10 +32,10 @@ func (l *shortLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
 func TestShortLog(t *testing.T) {
 	smallBlocks(t, 16)
 	smallSegments(t, 2)
-	log := &shortLog{chaos{threads: 2, functions: 9, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 1000, 1), 0}
+	log := &shortLog{testlog.Chaos{Threads: 2, Functions: 9, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 1000, 1), 0}
 	for _, end := range []int64{0, 1, 100, 500, 999} {
 		log.end = end
-		x := New(log, log.runs)
+		x := New(log, log.Runs)
 		if err := x.Build(context.Background(), nil, nil); !errors.Is(err, io.ErrUnexpectedEOF) || x.Done() {
 			t.Errorf("ends after %d: %v, done %t", end, err, x.Done())
 		}
@@ -45,7 +47,7 @@ func TestShortLog(t *testing.T) {
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+		p, err := expect(log, log.Runs, oracle.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,9 +60,9 @@ func TestShortLog(t *testing.T) {
 func TestCancel(t *testing.T) {
 	smallBlocks(t, 16)
 	smallSegments(t, 2)
-	log := chaos{threads: 2, functions: 9, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 5000, 1)
+	log := testlog.Chaos{Threads: 2, Functions: 9, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 5000, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	x := New(log, log.runs)
+	x := New(log, log.Runs)
 	err := x.Build(ctx, nil, func(done, total int64) {
 		if total != 5000 || done <= 0 {
 			t.Errorf("%d of %d rows", done, total)
@@ -74,15 +76,15 @@ func TestCancel(t *testing.T) {
 		t.Error(err)
 	}
 	// What was built is there while it is built anew, and if that fails.
-	if err := x.Build(ctx, plainNamer, nil); !errors.Is(err, context.Canceled) || x.Len() != 5000 || !x.Done() {
+	if err := x.Build(ctx, testlog.Namer, nil); !errors.Is(err, context.Canceled) || x.Len() != 5000 || !x.Done() {
 		t.Errorf("%v, %d rows", err, x.Len())
 	}
 }
 
 // TestUnbuilt reads rows that are not known yet.
 func TestUnbuilt(t *testing.T) {
-	log := chaos{threads: 1, functions: 3, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 10, 1)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 1, Functions: 3, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 10, 1)
+	x := New(log, log.Runs)
 	want := calls.Record{Partner: calls.NoPartner, Duration: calls.NoDuration}
 	for _, i := range []int64{-1, 0, 9, 10} {
 		if r := x.At(i); r != want {
@@ -100,7 +102,7 @@ func TestUnbuilt(t *testing.T) {
 	x.Summary(0, 0)
 	x.Summary(3, 0)
 	x.Longest(nil, 0, 0)
-	empty := New(&gappyLog{}, nil)
+	empty := New(&testlog.Broken{}, nil)
 	if err := empty.Build(context.Background(), nil, nil); err != nil || !empty.Done() || empty.Len() != 0 {
 		t.Error(err)
 	}
@@ -109,24 +111,24 @@ func TestUnbuilt(t *testing.T) {
 // TestManyThreads has more threads than a speculation has room for at first.
 func TestManyThreads(t *testing.T) {
 	smallSegments(t, 1)
-	log := &gappyLog{}
+	log := &testlog.Broken{}
 	for i := range uint32(40_000) {
-		log.events = append(log.events, parser.Event{Thread: i * 7, Address: uint64(i%50) + 1, Time: int64(i), Kind: parser.Kind(i / 20_000)})
+		log.Events = append(log.Events, parser.Event{Thread: i * 7, Address: uint64(i%50) + 1, Time: int64(i), Kind: parser.Kind(i / 20_000)})
 	}
-	for i := range log.events[20_000:] {
-		log.events[20_000+i].Thread = uint32(i) * 7
+	for i := range log.Events[20_000:] {
+		log.Events[20_000+i].Thread = uint32(i) * 7
 	}
-	log.runs = []parser.Run{{Count: 40_000}}
-	x, err := Build(context.Background(), log, log.runs, nil, nil)
+	log.Runs = []parser.Run{{Count: 40_000}}
+	x, err := Build(context.Background(), log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := calls.Build(context.Background(), log, log.runs, nil, nil)
+	want, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range int64(40_000) {
-		if got, want := x.At(i), table.At(i); got != want {
+		if got, want := x.At(i), want.Rows[i].Record; got != want {
 			t.Fatalf("row %d: %+v, want %+v", i, got, want)
 		}
 	}
@@ -136,8 +138,8 @@ func TestManyThreads(t *testing.T) {
 func TestReadWhileBuilding(t *testing.T) {
 	smallBlocks(t, 64)
 	smallSegments(t, 4)
-	log := chaos{threads: 3, functions: 200, enters: 50, foreign: true, tail: 3}.log(rand.New(rand.NewPCG(1, 2)), 60_000, 1)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 3, Functions: 200, Enters: 50, Foreign: true, Tail: 3}.Log(rand.New(rand.NewPCG(1, 2)), 60_000, 1)
+	x := New(log, log.Runs)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -166,7 +168,7 @@ func TestReadWhileBuilding(t *testing.T) {
 			}
 		}()
 	}
-	for _, namer := range []calls.Namer{nil, plainNamer} {
+	for _, namer := range []calls.Namer{nil, testlog.Namer} {
 		if err := x.Build(context.Background(), namer, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog"
 	"logparser/parser"
 )
 
@@ -14,27 +15,27 @@ func TestChangedLog(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 4713))
 		smallBlocks(t, []int64{3, 16, 64}[r.IntN(3)])
-		c := randomChaos(r)
-		log := c.log(r, 1000, 1+r.IntN(3))
-		log.exact = r.IntN(3) == 0
-		x, err := Build(t.Context(), log, log.runs, plainNamer, nil)
+		c := testlog.RandomChaos(r)
+		log := c.Log(r, 1000, 1+r.IntN(3))
+		log.Exact = r.IntN(3) == 0
+		x, err := Build(t.Context(), log, log.Runs, testlog.Namer, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		set := randomSet(r, x.AddressTable().Len())
-		other := randomChaos(r).log(r, 1000, 1)
+		other := testlog.RandomChaos(r).Log(r, 1000, 1)
 		switch r.IntN(3) {
 		case 0:
-			log.events = other.events
+			log.Events = other.Events
 		case 1:
 			for range 1 + r.IntN(50) {
-				log.events[r.IntN(1000)].Kind = parser.Kind(r.IntN(3))
+				log.Events[r.IntN(1000)].Kind = parser.Kind(r.IntN(3))
 			}
 		case 2:
 			for range 1 + r.IntN(50) {
-				e := &log.events[r.IntN(1000)]
+				e := &log.Events[r.IntN(1000)]
 				e.Thread = 100 + uint32(r.IntN(41))
-				e.Address = other.events[r.IntN(1000)].Address
+				e.Address = other.Events[r.IntN(1000)].Address
 			}
 		}
 		asked := make(chan struct{})

@@ -267,21 +267,6 @@ func (t *compiledSelfTest) test(_ context.Context, _ int, b *Block, _ *Summary, 
 	return nil
 }
 
-type insideTest struct{ least, most int64 }
-
-func (t insideTest) compile(Source) matcher { return t }
-
-func (t insideTest) cost() int { return 0 }
-
-func (t insideTest) columns(*Summary) Columns { return Insides }
-
-func (t insideTest) judge(*Summary, int64) verdict { return verdictOf(t.least > t.most, false) }
-
-func (t insideTest) test(_ context.Context, _ int, b *Block, _ *Summary, _, pass []uint64) error {
-	between(b.Inside[:b.N], pass, t.least, t.most)
-	return nil
-}
-
 type depthTest struct{ least, most int32 }
 
 func (t depthTest) compile(Source) matcher { return t }

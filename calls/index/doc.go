@@ -4,7 +4,7 @@
 //
 // Its input is ranges of events in file order ([parser.Log]) and a
 // [calls.Namer]; its output is an [Index]. The rules are those of package
-// calls, whose Table is the reference: an Index gives the same for any log.
+// calls; the tests hold what an index says against internal/testlog/oracle.
 //
 // # What is kept
 //

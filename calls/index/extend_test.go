@@ -9,35 +9,24 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
-// upTo returns the runs of a log of which only the first n records are there.
-func upTo(runs []parser.Run, n int64) []parser.Run {
-	var list []parser.Run
-	for _, r := range runs {
-		if r.First >= n && len(list) > 0 {
-			break
-		}
-		r.Count = min(r.Count, max(0, n-r.First))
-		list = append(list, r)
-	}
-	return list
-}
-
 // checkGrowth builds an index of the beginning of a log, extends it step by
-// step to the end, and holds it against the table each time.
-func checkGrowth(log *gappyLog, r *rand.Rand, namer calls.Namer) error {
-	n := int64(len(log.events))
+// step to the end, and holds it against the oracle each time.
+func checkGrowth(log *testlog.Broken, r *rand.Rand, namer calls.Namer) error {
+	n := int64(len(log.Events))
 	at := r.Int64N(n + 1)
-	x := New(log, upTo(log.runs, at))
+	x := New(log, testlog.UpTo(log.Runs, at))
 	if err := x.Build(context.Background(), namer, nil); err != nil {
 		return err
 	}
 	live := r.IntN(2) == 0
 	x.SetLive(live)
 	for steps := 0; ; steps++ {
-		p, err := newPlain(log, calls.NewTable(log, upTo(log.runs, at)), upTo(log.runs, at), namer, live)
+		p, err := expect(log, testlog.UpTo(log.Runs, at), oracle.Options{Namer: namer, Live: live})
 		if err != nil {
 			return err
 		}
@@ -61,17 +50,17 @@ func checkGrowth(log *gappyLog, r *rand.Rand, namer calls.Namer) error {
 			// Cancelled, it leaves a part for the next.
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			if err := x.Extend(ctx, upTo(log.runs, at), namer, nil); !errors.Is(err, context.Canceled) {
+			if err := x.Extend(ctx, testlog.UpTo(log.Runs, at), namer, nil); !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("cancelled: %v", err)
 			}
 		}
-		if err := x.Extend(context.Background(), upTo(log.runs, at), namer, nil); err != nil {
+		if err := x.Extend(context.Background(), testlog.UpTo(log.Runs, at), namer, nil); err != nil {
 			return err
 		}
 	}
 }
 
-// TestGrowth holds extended indexes against the table over random sequences
+// TestGrowth holds extended indexes against the oracle over random sequences
 // and steps.
 func TestGrowth(t *testing.T) {
 	for seed := range rounds(120) {
@@ -79,10 +68,10 @@ func TestGrowth(t *testing.T) {
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))
 		smallSegments(t, pick(1, 2, 5, 64))
-		c := randomChaos(r)
-		log := c.log(r, pick(10, 10, 100, 100, 1000, 1000), pick(1, 1, 4))
-		log.exact = r.IntN(3) == 0
-		namer := plainNamer
+		c := testlog.RandomChaos(r)
+		log := c.Log(r, pick(10, 10, 100, 100, 1000, 1000), pick(1, 1, 4))
+		log.Exact = r.IntN(3) == 0
+		namer := testlog.Namer
 		if r.IntN(4) == 0 {
 			namer = nil
 		}
@@ -93,13 +82,13 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestExtendRefuses(t *testing.T) {
-	log := chaos{threads: 1, functions: 3, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 4, 1)
+	log := testlog.Chaos{Threads: 1, Functions: 3, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 4, 1)
 	for _, runs := range [][]parser.Run{
 		{},
 		{{First: 0, Count: 1}},
 		{{First: 1, Count: 3}},
 	} {
-		x, err := Build(context.Background(), log, upTo(log.runs, 2), nil, nil)
+		x, err := Build(context.Background(), log, testlog.UpTo(log.Runs, 2), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +96,8 @@ func TestExtendRefuses(t *testing.T) {
 			t.Errorf("%v were taken for a longer log", runs)
 		}
 	}
-	unbuilt := New(log, upTo(log.runs, 2))
-	if err := unbuilt.Extend(context.Background(), log.runs, nil, nil); err != nil || unbuilt.Total() != 4 || unbuilt.Len() != 0 {
+	unbuilt := New(log, testlog.UpTo(log.Runs, 2))
+	if err := unbuilt.Extend(context.Background(), log.Runs, nil, nil); err != nil || unbuilt.Total() != 4 || unbuilt.Len() != 0 {
 		t.Errorf("before Build: %v, %d of %d rows", err, unbuilt.Len(), unbuilt.Total())
 	}
 	if err := unbuilt.Build(context.Background(), nil, nil); err != nil || unbuilt.Len() != 4 {
@@ -119,9 +108,9 @@ func TestExtendRefuses(t *testing.T) {
 // TestReadWhileExtending is for the race detector.
 func TestReadWhileExtending(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	log := chaos{threads: 3, functions: 20000, enters: 50, foreign: true}.log(r, 30_000, 1)
+	log := testlog.Chaos{Threads: 3, Functions: 20000, Enters: 50, Foreign: true}.Log(r, 30_000, 1)
 	smallBlocks(t, 64)
-	x, err := Build(context.Background(), log, upTo(log.runs, 100), plainNamer, nil)
+	x, err := Build(context.Background(), log, testlog.UpTo(log.Runs, 100), testlog.Namer, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +121,7 @@ func TestReadWhileExtending(t *testing.T) {
 			defer wg.Done()
 			var r [50]calls.Record
 			var b Block
-			for total := int64(0); total < int64(len(log.events)); {
+			for total := int64(0); total < int64(len(log.Events)); {
 				total = x.Total()
 				x.Read(r[:], total-int64(len(r)))
 				x.Count(calls.Open)
@@ -149,7 +138,7 @@ func TestReadWhileExtending(t *testing.T) {
 				x.Longest(nil, 0, 0)
 				x.Totals()
 				for i := range b.N {
-					e := &log.events[b.First+int64(i)]
+					e := &log.Events[b.First+int64(i)]
 					if x.AddressTable().At(int(b.Address[i])).Value != e.Address || x.ThreadID(b.Thread[i]) != e.Thread {
 						t.Errorf("row %d has another address", b.First+int64(i))
 						return
@@ -158,9 +147,9 @@ func TestReadWhileExtending(t *testing.T) {
 			}
 		}()
 	}
-	for at := int64(100); at < int64(len(log.events)); {
-		at = min(at+331, int64(len(log.events)))
-		if err := x.Extend(context.Background(), upTo(log.runs, at), plainNamer, nil); err != nil {
+	for at := int64(100); at < int64(len(log.Events)); {
+		at = min(at+331, int64(len(log.Events)))
+		if err := x.Extend(context.Background(), testlog.UpTo(log.Runs, at), testlog.Namer, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 )
 
 // TestFullFileSystem has a store on a file system of 64 KiB: neither the file
@@ -24,8 +25,8 @@ func TestFullFileSystem(t *testing.T) {
 	memoryLimit = 0
 	defer func() { memoryLimit = old }()
 	smallBlocks(t, 16)
-	log := chaos{threads: 3, functions: 20, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 10_000, 1)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 10_000, 1)
+	x := New(log, log.Runs)
 	x.Keep(Store{Folder: folder}, Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
@@ -43,7 +44,7 @@ func TestFullFileSystem(t *testing.T) {
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != keyName {
 		t.Errorf("%v, %v", entries, err)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,8 @@ func TestFullFileSystem(t *testing.T) {
 // TestPipes has pipes where an index and a note are looked for.
 func TestPipes(t *testing.T) {
 	store := Store{Folder: t.TempDir()}
-	log := chaos{threads: 3, functions: 20, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 100, 1)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 100, 1)
+	x := New(log, log.Runs)
 	x.Keep(store, Key{1})
 	for _, path := range []string{store.path(Key{1}), store.File(Key{1}, NoteSuffix)} {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {

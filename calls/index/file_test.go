@@ -14,17 +14,19 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // A countingLog counts the events that are read.
 type countingLog struct {
-	*gappyLog
+	*testlog.Broken
 	read atomic.Int64
 }
 
 func (l *countingLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
-	n, err := l.gappyLog.ReadEvents(dst, from)
+	n, err := l.Broken.ReadEvents(dst, from)
 	l.read.Add(int64(n))
 	return n, err
 }
@@ -36,18 +38,26 @@ func TestKept(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))
-		c := randomChaos(r)
-		log := &countingLog{gappyLog: c.log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
-		log.exact = r.IntN(3) == 0
-		n := int64(len(log.events))
+		c := testlog.RandomChaos(r)
+		log := &countingLog{Broken: c.Log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
+		log.Exact = r.IntN(3) == 0
+		n := int64(len(log.Events))
 		at := n - r.Int64N(n/2)
 		store := Store{Folder: t.TempDir()}
-		runs := upTo(log.runs, at)
-		namer := plainNamer
+		runs := testlog.UpTo(log.Runs, at)
+		namer := testlog.Namer
 		if r.IntN(2) == 0 {
 			namer = nil
 		}
-		p, err := newPlain(log, calls.NewTable(log, runs), runs, namer, false)
+		p, err := expect(log, runs, oracle.Options{Namer: namer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unnamed, err := expect(log, runs, oracle.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named, err := expect(log, runs, oracle.Options{Namer: namer, Before: unnamed.Log})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,20 +84,10 @@ func TestKept(t *testing.T) {
 					t.Fatalf("seed %d, round %d, blocks of %d, %+v: %v", seed, round, blockLen, c, err)
 				}
 			}
-			if err := x.Extend(context.Background(), log.runs, namer, nil); err != nil {
+			if err := x.Extend(context.Background(), log.Runs, namer, nil); err != nil {
 				t.Fatal(err)
 			}
-			table := calls.NewTable(log, runs)
-			if err := table.Build(context.Background(), nil, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := table.Build(context.Background(), namer, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := table.Extend(context.Background(), log.runs, namer, nil); err != nil {
-				t.Fatal(err)
-			}
-			whole, err := newPlain(log, table, log.runs, namer, false)
+			whole, err := expect(log, log.Runs, oracle.Options{Namer: namer, Before: named.Log})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ func TestKept(t *testing.T) {
 }
 
 // kept returns a log, its index and the file that holds it.
-func kept(t testing.TB, store Store) (*gappyLog, *Index, string) {
+func kept(t testing.TB, store Store) (*testlog.Broken, *Index, string) {
 	r := rand.New(rand.NewPCG(5, 5))
 	smallBlocks(t, 16)
-	log := chaos{threads: 3, functions: 20, enters: 50, foreign: true, unwind: 2, stray: 2, gap: 1, begin: 1, damage: 1, pause: 2}.log(r, 1003, 2)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50, Foreign: true, Unwind: 2, Stray: 2, Gap: 1, Begin: 1, Damage: 1, Pause: 2}.Log(r, 1003, 2)
+	x := New(log, log.Runs)
 	x.Keep(store, Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
@@ -115,18 +115,18 @@ func kept(t testing.TB, store Store) (*gappyLog, *Index, string) {
 }
 
 // refuses holds that a file is not taken, and that the index is built anew.
-func refuses(t *testing.T, log *gappyLog, store Store, what string) {
+func refuses(t *testing.T, log *testlog.Broken, store Store, what string) {
 	t.Helper()
-	c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+	c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
 	if err := store.load(context.Background(), c, Key{1}); err == nil {
 		t.Errorf("%s: it was taken", what)
 	}
-	x := New(log, log.runs)
+	x := New(log, log.Runs)
 	x.Keep(store, Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestRefusedFiles(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	x := New(log, log.runs)
+	x := New(log, log.Runs)
 	x.Keep(store, Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
@@ -255,8 +255,8 @@ func TestNoFolder(t *testing.T) {
 	old := memoryLimit
 	memoryLimit = 0
 	defer func() { memoryLimit = old }()
-	log := chaos{threads: 1, functions: 3, enters: 50}.log(rand.New(rand.NewPCG(1, 1)), 1000, 1)
-	x := New(log, log.runs)
+	log := testlog.Chaos{Threads: 1, Functions: 3, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 1000, 1)
+	x := New(log, log.Runs)
 	x.Keep(Store{Folder: filepath.Join(file, "folder")}, Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil || !x.Done() {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestNoFolder(t *testing.T) {
 	if x.StoreError() == nil {
 		t.Error("no error")
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestMapped(t *testing.T) {
 	if c := x.core.Load(); c.bytes != 0 && c.refused == nil || c.refused != nil && !errors.Is(c.refused, errors.ErrUnsupported) {
 		t.Errorf("%d bytes are not mapped: %v", c.bytes, c.refused)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestSavedTwice(t *testing.T) {
 				if err := store.save(context.Background(), x.core.Load(), Key{1}); err != nil {
 					t.Error(err)
 				}
-				c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+				c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
 				if err := store.load(context.Background(), c, Key{1}); err != nil {
 					t.Error(err)
 				}
@@ -454,17 +454,17 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, at uint32, with []byte) {
 		b := bytes.Clone(good)
 		copy(b[int(at)%len(b):], with)
-		x := New(log, log.runs)
-		c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+		x := New(log, log.Runs)
+		c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
 		if c.decode(bytes.NewReader(b), int64(len(b)), Key{1}) != nil {
 			return
 		}
 		x.publish(c)
 		use(x)
-		runs := append([]parser.Run(nil), log.runs...)
-		n := int64(len(log.events))
+		runs := append([]parser.Run(nil), log.Runs...)
+		n := int64(len(log.Events))
 		runs[len(runs)-1].Count += n
-		longer := &memoryLog{events: append(log.events[:n:n], log.events...), runs: runs}
+		longer := &testlog.Memory{Events: append(log.Events[:n:n], log.Events...), Runs: runs}
 		x.log, c.log = longer, longer
 		if err := x.Extend(context.Background(), runs, nil, nil); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, parser.ErrShrunk) {
 			t.Fatal(err)

@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // A spacedLog has as many spaces as its events need.
 type spacedLog struct {
-	*gappyLog
+	*testlog.Broken
 	spaces int
 }
 
@@ -88,25 +90,25 @@ func fieldsOf(t *testing.T, content []byte, levels int) []field {
 // the format: sealed with another key it is never taken, and the index is what the
 // log says; even with the store's own key nothing panics.
 func TestForgedFiles(t *testing.T) {
-	c := chaos{threads: 3, functions: 20, enters: 50, foreign: true, unwind: 2, stray: 2, gap: 1, begin: 1, damage: 1, pause: 2}
+	c := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50, Foreign: true, Unwind: 2, Stray: 2, Gap: 1, Begin: 1, Damage: 1, Pause: 2}
 	t.Run("damage", func(t *testing.T) { forge(t, c, "", 1200) })
 	// No format has both.
-	c.damage, c.coroutines, c.left = 0, 3, 2
+	c.Damage, c.Coroutines, c.Left = 0, 3, 2
 	t.Run("coroutines", func(t *testing.T) { forge(t, c, "fileStrand.", 30) })
 }
 
 // forge changes the fields of the kept index of a log whose names begin with prefix, in at
 // least so many ways.
-func forge(t *testing.T, c chaos, prefix string, least int) {
+func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 	store, attacker := Store{Folder: t.TempDir()}, Store{Folder: t.TempDir()}
 	smallBlocks(t, 16)
-	plain := c.log(rand.New(rand.NewPCG(5, 5)), 403, 2)
-	log := &spacedLog{gappyLog: plain}
-	for _, e := range plain.events {
+	plain := c.Log(rand.New(rand.NewPCG(5, 5)), 403, 2)
+	log := &spacedLog{Broken: plain}
+	for _, e := range plain.Events {
 		log.spaces = max(log.spaces, int(e.Space)+1)
 	}
 	build := func() *Index {
-		x := New(log, log.runs)
+		x := New(log, log.Runs)
 		x.Keep(store, Key{1})
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
@@ -122,7 +124,7 @@ func forge(t *testing.T, c chaos, prefix string, least int) {
 	if err := attacker.Note(Key{1}, nil); err != nil { // makes its key
 		t.Fatal(err)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,7 @@ func forge(t *testing.T, c chaos, prefix string, least int) {
 				}
 			}
 			write(attacker)
-			c := newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+			c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
 			if err := store.load(context.Background(), c, Key{1}); err == nil {
 				t.Fatalf("%s at %d = %#x: a file with another's seal is taken", f.name, f.at, value)
 			}
@@ -162,12 +164,12 @@ func forge(t *testing.T, c chaos, prefix string, least int) {
 				}
 			}
 			write(store)
-			c = newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil)
+			c = newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
 			if store.load(context.Background(), c, Key{1}) != nil {
 				continue
 			}
 			taken++
-			x := New(log, log.runs)
+			x := New(log, log.Runs)
 			x.publish(c)
 			use(x)
 			for i := range c.addresses.Len() {
@@ -257,7 +259,7 @@ func TestForeignFiles(t *testing.T) {
 	log, _, path := kept(t, store)
 	key := filepath.Join(store.Folder, keyName)
 	load := func() error {
-		return store.load(context.Background(), newCore(log, calls.NewLayout(log.runs), calls.NewAddresses(), 0, nil), Key{1})
+		return store.load(context.Background(), newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil), Key{1})
 	}
 	if err := load(); err != nil {
 		t.Fatal(err)

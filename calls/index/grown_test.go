@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
@@ -29,31 +31,31 @@ func buildGrown(t testing.TB, x *Index, namer calls.Namer) {
 }
 
 // TestKeptGrown opens logs that grow in several steps, each time going on with the
-// index that was kept, and holds the result against the table. Names may become
+// index that was kept, and holds the result against the oracle. Names may become
 // others on the way.
 func TestKeptGrown(t *testing.T) {
 	otherNamer := func(run int, space uint16, address uint64) calls.Function {
-		return plainNamer(run, space, address/2)
+		return testlog.Namer(run, space, address/2)
 	}
 	for seed := range rounds(40) {
 		r := rand.New(rand.NewPCG(seed, 31))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 3, 16, 64)))
 		smallSegments(t, pick(1, 2, 5, 64))
-		c := randomChaos(r)
-		log := &countingLog{gappyLog: c.log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
-		log.exact = r.IntN(3) == 0
-		namer := plainNamer
+		c := testlog.RandomChaos(r)
+		log := &countingLog{Broken: c.Log(r, pick(10, 100, 1000, 1000), pick(1, 1, 3))}
+		log.Exact = r.IntN(3) == 0
+		namer := testlog.Namer
 		if r.IntN(3) == 0 {
 			namer = nil
 		}
 		store := Store{Folder: t.TempDir()}
-		n := int64(len(log.events))
+		n := int64(len(log.Events))
 		var before []parser.Run
 		named, addresses := false, 0 // with the other names
 		key := Key{}
 		for at := 1 + r.Int64N(n); ; at = min(n, at+r.Int64N(1+n/3)) {
-			runs := upTo(log.runs, at)
+			runs := testlog.UpTo(log.Runs, at)
 			x := New(log, runs)
 			key[0]++
 			x.Keep(store, key)
@@ -68,7 +70,7 @@ func TestKeptGrown(t *testing.T) {
 			}
 			buildGrown(t, x, asked)
 			// Behind gaps names decide which addresses there are.
-			if other == named && before != nil && addresses > 0 && (namer == nil || c.gap == 0) {
+			if other == named && before != nil && addresses > 0 && (namer == nil || c.Gap == 0) {
 				// Each time perhaps twice: in parallel, and where that fails.
 				if got, news := log.read.Load()-read, calls.NewLayout(runs).Total()-calls.NewLayout(before).Total(); got > 4*news {
 					t.Fatalf("seed %d: %d events were read for %d new ones", seed, got, news)
@@ -77,11 +79,11 @@ func TestKeptGrown(t *testing.T) {
 					t.Fatalf("seed %d: the shorter index is still there", seed)
 				}
 			}
-			table := calls.NewTable(log, runs)
-			if err := table.Build(context.Background(), nil, nil); err != nil {
+			unnamed, err := expect(log, runs, oracle.Options{})
+			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := newPlain(log, table, runs, asked, false)
+			p, err := expect(log, runs, oracle.Options{Namer: asked, Before: unnamed.Log})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,13 +118,13 @@ func TestGrownNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := append([]parser.Run(nil), log.runs...)
-	n := int64(len(log.events))
+	runs := append([]parser.Run(nil), log.Runs...)
+	n := int64(len(log.Events))
 	runs[len(runs)-1].Count += n
-	longer := &gappyLog{memoryLog: log.memoryLog, open: log.open, outer: log.outer}
-	longer.events = append(log.events[:n:n], log.events...)
-	longer.runs = runs
-	p, err := newPlain(longer, calls.NewTable(longer, runs), runs, nil, false)
+	longer := &testlog.Broken{Memory: log.Memory, Open: log.Open, Outer: log.Outer}
+	longer.Events = append(log.Events[:n:n], log.Events...)
+	longer.Runs = runs
+	p, err := expect(longer, runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +140,7 @@ func TestGrownNotTaken(t *testing.T) {
 	// build returns how many events were read.
 	build := func(what string, k Key, before []parser.Run) int64 {
 		t.Helper()
-		counting := &countingLog{gappyLog: longer}
+		counting := &countingLog{Broken: longer}
 		x := New(counting, runs)
 		x.Keep(store, Key{2})
 		x.KeepGrown(k, before)
@@ -158,17 +160,17 @@ func TestGrownNotTaken(t *testing.T) {
 		}
 	}
 	reset(good)
-	if got := build("good", Key{1}, log.runs); got >= 2*n {
+	if got := build("good", Key{1}, log.Runs); got >= 2*n {
 		t.Errorf("%d events were read", got)
 	}
 	is("good", Key{1}, false)
 	is("good", Key{2}, true)
 
-	shifted := append([]parser.Run(nil), log.runs...)
+	shifted := append([]parser.Run(nil), log.Runs...)
 	shifted[1].First--
 	shifted[0].Count--
 	shifted[1].Count++
-	shorter := append([]parser.Run(nil), log.runs...)
+	shorter := append([]parser.Run(nil), log.Runs...)
 	shorter[len(shorter)-1].Count--
 	longest := append([]parser.Run(nil), runs...)
 	longest[len(longest)-1].Count++
@@ -179,21 +181,21 @@ func TestGrownNotTaken(t *testing.T) {
 		runs []parser.Run
 		file []byte
 	}{
-		"another key":   {Key{3}, log.runs, good},
+		"another key":   {Key{3}, log.Runs, good},
 		"other runs":    {Key{1}, shifted, good},
 		"fewer rows":    {Key{1}, shorter, good},
 		"more rows":     {Key{1}, runs, good},
 		"more than all": {Key{1}, longest, good},
-		"fewer runs":    {Key{1}, log.runs[:1], good},
-		"a flipped bit": {Key{1}, log.runs, flipped},
-		"cut":           {Key{1}, log.runs, good[:len(good)-8]},
-		"another version": {Key{1}, log.runs, sealed(t, store, func(b []byte) []byte {
+		"fewer runs":    {Key{1}, log.Runs[:1], good},
+		"a flipped bit": {Key{1}, log.Runs, flipped},
+		"cut":           {Key{1}, log.Runs, good[:len(good)-8]},
+		"another version": {Key{1}, log.Runs, sealed(t, store, func(b []byte) []byte {
 			b[20] ^= 1
 			return b
 		}, good)},
 	} {
 		reset(c.file)
-		if got := build(what, c.key, c.runs); got < int64(len(longer.events)) {
+		if got := build(what, c.key, c.runs); got < int64(len(longer.Events)) {
 			t.Errorf("%s: only %d events were read", what, got)
 		}
 		is(what, Key{1}, true)
@@ -206,7 +208,7 @@ func TestGrownNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		build("no room", Key{1}, log.runs)
+		build("no room", Key{1}, log.Runs)
 		is("no room", Key{1}, true)
 	}
 	// One that was killed leaves a part of the longer one, or both.
@@ -214,11 +216,11 @@ func TestGrownNotTaken(t *testing.T) {
 	if err := os.WriteFile(store.path(Key{2})+partSuffix+"1", good[:len(good)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build("killed while it was written", Key{1}, log.runs)
+	build("killed while it was written", Key{1}, log.Runs)
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := build("killed behind that", Key{1}, log.runs); got != 0 {
+	if got := build("killed behind that", Key{1}, log.Runs); got != 0 {
 		t.Errorf("%d events were read", got)
 	}
 }
@@ -256,10 +258,10 @@ func TestKin(t *testing.T) {
 func FuzzGrown(f *testing.F) {
 	store := Store{Folder: f.TempDir()}
 	log, x, path := kept(f, store)
-	if err := x.Build(context.Background(), plainNamer, nil); err != nil {
+	if err := x.Build(context.Background(), testlog.Namer, nil); err != nil {
 		f.Fatal(err)
 	}
-	named := store.path(x.key.of(plainNamer, x.Addresses(), x.Addresses().Len()))
+	named := store.path(x.key.of(testlog.Namer, x.Addresses(), x.Addresses().Len()))
 	var good [2][]byte
 	for i, path := range []string{path, named} {
 		var err error
@@ -267,10 +269,10 @@ func FuzzGrown(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	runs := append([]parser.Run(nil), log.runs...)
-	n := int64(len(log.events))
+	runs := append([]parser.Run(nil), log.Runs...)
+	n := int64(len(log.Events))
 	runs[len(runs)-1].Count += n
-	longer := &memoryLog{events: append(log.events[:n:n], log.events...), runs: runs}
+	longer := &testlog.Memory{Events: append(log.Events[:n:n], log.Events...), Runs: runs}
 	f.Add(uint32(300), []byte{255, 255, 255, 255}, true)
 	f.Add(uint32(len(good[0])/2), []byte{1}, false)
 	f.Add(uint32(0), []byte{}, true)
@@ -286,13 +288,13 @@ func FuzzGrown(f *testing.F) {
 		}, files[changed])
 		x := New(longer, runs)
 		x.Keep(store, Key{2})
-		x.KeepGrown(Key{1}, log.runs)
+		x.KeepGrown(Key{1}, log.Runs)
 		for i, path := range []string{path, named} {
 			if err := os.WriteFile(path, files[i], 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, namer := range []calls.Namer{nil, plainNamer} {
+		for _, namer := range []calls.Namer{nil, testlog.Namer} {
 			if x.Build(context.Background(), namer, nil) != nil {
 				return
 			}

@@ -8,25 +8,28 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // check builds an index of the log, without names and then again with the
 // namer, and holds both against what is computed simply.
-func check(log *gappyLog, namer calls.Namer) error {
-	x := New(log, log.runs)
-	table := calls.NewTable(log, log.runs)
+func check(log *testlog.Broken, namer calls.Namer) error {
+	x := New(log, log.Runs)
+	var before *oracle.Log
 	for _, n := range []calls.Namer{nil, namer, nil} {
 		if err := x.Build(context.Background(), n, nil); err != nil {
 			return err
 		}
-		p, err := newPlain(log, table, log.runs, n, false)
+		p, err := expect(log, log.Runs, oracle.Options{Namer: n, Before: before})
 		if err != nil {
 			return err
 		}
 		if err := p.differs(x); err != nil {
 			return fmt.Errorf("with names %t: %w", n != nil, err)
 		}
+		before = p.Log
 	}
 	return nil
 }
@@ -40,17 +43,17 @@ func rounds(n uint64) uint64 {
 	return n
 }
 
-// TestRandom holds indexes of random sequences against the table.
+// TestRandom holds indexes of random sequences against the oracle.
 func TestRandom(t *testing.T) {
 	for seed := range rounds(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(p ...int) int { return p[r.IntN(len(p))] }
 		smallBlocks(t, int64(pick(1, 2, 3, 7, 16, 64)))
 		smallSegments(t, pick(1, 2, 5, 64))
-		c := randomChaos(r)
-		log := c.log(r, pick(1, 10, 100, 100, 1000, 1000, 4000), pick(1, 1, 1, 4))
-		log.exact = r.IntN(3) == 0
-		if err := check(log, plainNamer); err != nil {
+		c := testlog.RandomChaos(r)
+		log := c.Log(r, pick(1, 10, 100, 100, 1000, 1000, 4000), pick(1, 1, 1, 4))
+		log.Exact = r.IntN(3) == 0
+		if err := check(log, testlog.Namer); err != nil {
 			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, blockLen, c, err)
 		}
 	}
@@ -72,8 +75,8 @@ func TestPruned(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		smallBlocks(t, 7)
 		smallSegments(t, 1+int(seed%3)*100)
-		c := chaos{threads: 5, functions: 200, enters: 50, foreign: seed%2 == 0, unwind: 1, tail: 2}
-		if err := check(c.log(r, 2000, 1), plainNamer); err != nil {
+		c := testlog.Chaos{Threads: 5, Functions: 200, Enters: 50, Foreign: seed%2 == 0, Unwind: 1, Tail: 2}
+		if err := check(c.Log(r, 2000, 1), testlog.Namer); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -86,11 +89,11 @@ func TestDeep(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		smallBlocks(t, 64)
 		smallSegments(t, 1+int(seed%4)*3)
-		log := &gappyLog{}
-		log.exact = seed%5 == 4
+		log := &testlog.Broken{}
+		log.Exact = seed%5 == 4
 		var stack []uint64
-		for len(log.events) < 3000 {
-			e := parser.Event{Time: int64(len(log.events)) * 10, Thread: 1, Kind: parser.Leave}
+		for len(log.Events) < 3000 {
+			e := parser.Event{Time: int64(len(log.Events)) * 10, Thread: 1, Kind: parser.Leave}
 			switch n := len(stack); {
 			case n < 400 && r.IntN(100) < 80 || n == 0:
 				e.Kind, e.Address = parser.Enter, 0x1005+256*uint64(r.IntN(3000))
@@ -106,13 +109,13 @@ func TestDeep(t *testing.T) {
 				e.Address = stack[n-1] + uint64(r.IntN(2))*4
 				stack = stack[:n-1]
 			}
-			log.events = append(log.events, e)
+			log.Events = append(log.Events, e)
 		}
-		log.runs = []parser.Run{{Count: int64(len(log.events))}}
-		if err := check(log, plainNamer); err != nil {
+		log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+		if err := check(log, testlog.Namer); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if err := checkGrowth(log, r, plainNamer); err != nil {
+		if err := checkGrowth(log, r, testlog.Namer); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -125,10 +128,10 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, block, segment uint8, exact bool) {
 		smallBlocks(t, 1+int64(block%32))
 		smallSegments(t, 1+int(segment%4))
-		log := &gappyLog{open: map[int64][]parser.OpenCall{}, outer: map[int64]int{}}
-		log.exact = exact
+		log := &testlog.Broken{Open: map[int64][]parser.OpenCall{}, Outer: map[int64]int{}}
+		log.Exact = exact
 		now := int64(0)
-		for ; len(data) >= 4 && len(log.events) < 1000; data = data[4:] {
+		for ; len(data) >= 4 && len(log.Events) < 1000; data = data[4:] {
 			now += int64(data[2]) - 4
 			e := parser.Event{Thread: uint32(data[1] % 5), Kind: parser.Kind(data[0] % 2), Time: now, Space: uint16(data[3] >> 6), Address: 0x1005 + 256*uint64(data[3]&15)}
 			switch data[0] >> 3 {
@@ -138,19 +141,19 @@ func FuzzIndex(f *testing.F) {
 				e.Gap = parser.ThreadBegins
 			case 2:
 				e.Gap = parser.EventsMissing
-				at := int64(len(log.events))
+				at := int64(len(log.Events))
 				for _, b := range data[1 : 1+data[0]%3] {
-					log.open[at] = append(log.open[at], parser.OpenCall{Address: 0x1005 + 256*uint64(b&15), Space: uint16(b >> 7)})
+					log.Open[at] = append(log.Open[at], parser.OpenCall{Address: 0x1005 + 256*uint64(b&15), Space: uint16(b >> 7)})
 				}
-				log.outer[at] = int(data[1] >> 6)
+				log.Outer[at] = int(data[1] >> 6)
 			case 3, 4, 5:
 				e.Address += 4
 			}
-			log.events = append(log.events, e)
+			log.Events = append(log.Events, e)
 		}
-		n := int64(len(log.events))
-		log.runs = []parser.Run{{Count: n / 3 * 2}, {First: n / 3 * 2, Count: n - n/3*2}}
-		if err := check(log, plainNamer); err != nil {
+		n := int64(len(log.Events))
+		log.Runs = []parser.Run{{Count: n / 3 * 2}, {First: n / 3 * 2, Count: n - n/3*2}}
+		if err := check(log, testlog.Namer); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -159,18 +162,18 @@ func FuzzIndex(f *testing.F) {
 // TestExtremeTimes has times that are further apart than a duration can be.
 func TestExtremeTimes(t *testing.T) {
 	times := []int64{math.MinInt64, math.MaxInt64, 0, -1, 1, 1 << 62, -1 << 62}
-	log := &gappyLog{}
+	log := &testlog.Broken{}
 	for _, from := range times {
 		for _, to := range times {
-			log.events = append(log.events, parser.Event{Address: 1, Time: from, Kind: parser.Enter}, parser.Event{Address: 1, Time: to, Kind: parser.Leave})
+			log.Events = append(log.Events, parser.Event{Address: 1, Time: from, Kind: parser.Enter}, parser.Event{Address: 1, Time: to, Kind: parser.Leave})
 		}
 	}
-	log.runs = []parser.Run{{Count: int64(len(log.events))}}
-	x, err := Build(context.Background(), log, log.runs, nil, nil)
+	log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+	x, err := Build(context.Background(), log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +181,7 @@ func TestExtremeTimes(t *testing.T) {
 		t.Error(err)
 	}
 	for i := range x.Len() {
-		e, of := log.events[i&^1:], x.At(i)
+		e, of := log.Events[i&^1:], x.At(i)
 		if want := calls.Elapsed(e[0].Time, e[1].Time); of.Duration != want {
 			t.Errorf("from %d to %d: %d, want %d", e[0].Time, e[1].Time, of.Duration, want)
 		}

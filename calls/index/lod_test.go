@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // plainCalls returns the calls of a log as spans.
-func plainCalls(src *tableSource) []Span {
+func plainCalls(src *oracle.Log) []Span {
 	var list []Span
 	for row := range src.Len() {
-		e, r := src.events[row], src.rows[row]
+		e, r := src.Rows[row].Event, src.Rows[row].Record
 		if e.Kind != parser.Enter {
 			continue
 		}
-		s := Span{Start: e.Time, End: e.Time, Enter: row, Address: src.address[row], Thread: src.slot[row], Depth: int32(r.Depth), Count: 1}
+		s := Span{Start: e.Time, End: e.Time, Enter: row, Address: src.Rows[row].Number, Thread: src.Rows[row].Slot, Depth: int32(r.Depth), Count: 1}
 		if r.Duration != calls.NoDuration {
 			s.End += r.Duration
 		}
@@ -36,7 +38,7 @@ func plainCalls(src *tableSource) []Span {
 func TestTimeline(t *testing.T) {
 	defer func(n int) { drawnBlocks = n }(drawnBlocks)
 	single, merged, about, named, ofRun, told := 0, 0, 0, 0, 0, 0
-	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		drawnBlocks = 64 << (6 * r.IntN(2))
 		every := plainCalls(src)
 		wanted := randomPredicate(r, src, 1)
@@ -46,7 +48,7 @@ func TestTimeline(t *testing.T) {
 		}
 		line := NewTimeline(tested)
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, e := range src.events {
+		for _, e := range src.Rows {
 			if e.Kind != parser.Damaged {
 				first, last = min(first, e.Time), max(last, e.Time)
 			}
@@ -62,22 +64,22 @@ func TestTimeline(t *testing.T) {
 			}
 			switch r.IntN(4) {
 			case 0:
-				q.Threads = randomSet(r, src.Slots())
+				q.Threads = randomSet(r, len(src.Threads))
 			case 1:
 				q.Threads = NewSet(0)
-				q.Threads.Add(uint32(r.IntN(src.Slots() + 1)))
+				q.Threads.Add(uint32(r.IntN(len(src.Threads) + 1)))
 			}
 			all := every
-			if runs := src.table.Position; r.IntN(2) == 0 {
+			if r.IntN(2) == 0 {
 				row := r.Int64N(src.Len())
-				run, _ := runs(row)
+				run := src.Rows[row].Run
 				for q.FirstRow = row; q.FirstRow > 0; q.FirstRow-- {
-					if before, _ := runs(q.FirstRow - 1); before != run {
+					if src.Rows[q.FirstRow-1].Run != run {
 						break
 					}
 				}
 				for q.EndRow = row + 1; q.EndRow < src.Len(); q.EndRow++ {
-					if after, _ := runs(q.EndRow); after != run {
+					if src.Rows[q.EndRow].Run != run {
 						break
 					}
 				}
@@ -245,15 +247,15 @@ func checkShown(t *testing.T, spans, all []Span, wanted plainPredicate, pixel in
 // TestTimeSpan holds the times of parts of logs, and the first rows from a time
 // on in them, against the rows.
 func TestTimeSpan(t *testing.T) {
-	eachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		for range 20 {
 			first := r.Int64N(src.Len())
 			end := first + 1 + r.Int64N(src.Len()-first)
 			least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
-			at := src.events[first+r.Int64N(end-first)].Time
+			at := src.Rows[first+r.Int64N(end-first)].Time
 			row := end
 			for i := first; i < end; i++ {
-				if e := src.events[i]; e.Kind != parser.Damaged {
+				if e := src.Rows[i].Event; e.Kind != parser.Damaged {
 					least, greatest = min(least, e.Time), max(greatest, e.Time)
 					if e.Time >= at {
 						row = min(row, i)
@@ -271,22 +273,22 @@ func TestTimeSpan(t *testing.T) {
 }
 
 func TestRowAtTime(t *testing.T) {
-	eachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		for range 30 {
-			at := src.events[r.IntN(len(src.events))].Time + r.Int64N(3) - 1
+			at := src.Rows[r.IntN(len(src.Rows))].Time + r.Int64N(3) - 1
 			got, err := RowAtTime(tested, at)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := int64(0)
-			for want < src.Len() && (src.events[want].Time < at || src.events[want].Kind == parser.Damaged) {
+			for want < src.Len() && (src.Rows[want].Time < at || src.Rows[want].Kind == parser.Damaged) {
 				want++
 			}
 			if got != want {
 				t.Fatalf("%d, want %d", got, want)
 			}
 			row := r.Int64N(src.Len())
-			if at, err := TimeOfRow(tested, row); err != nil || at != src.events[row].Time {
+			if at, err := TimeOfRow(tested, row); err != nil || at != src.Rows[row].Time {
 				t.Fatalf("time of row %d: %d, %v", row, at, err)
 			}
 		}
@@ -294,7 +296,7 @@ func TestRowAtTime(t *testing.T) {
 }
 
 func TestLanes(t *testing.T) {
-	eachLog(t, 20, 3000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 20, 3000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		p := randomPredicate(r, src, 1)
 		lanes, err := Lanes(t.Context(), tested, p, nil)
 		if err != nil {
@@ -302,20 +304,20 @@ func TestLanes(t *testing.T) {
 		}
 		want := map[uint32]Lane{}
 		for row := range src.Len() {
-			e := src.events[row]
+			e := src.Rows[row].Event
 			if e.Kind == parser.Damaged || !p.pass(row) {
 				continue
 			}
-			l, ok := want[src.slot[row]]
+			l, ok := want[src.Rows[row].Slot]
 			if !ok {
-				l = Lane{src.slot[row], 0, 0, e.Time, e.Time, 0}
+				l = Lane{src.Rows[row].Slot, 0, 0, e.Time, e.Time, 0}
 			}
 			l.Events++
 			if e.Kind == parser.Enter {
 				l.Enters++
 			}
-			l.First, l.Last, l.MaxDepth = min(l.First, e.Time), max(l.Last, e.Time), max(l.MaxDepth, int32(src.rows[row].Depth))
-			want[src.slot[row]] = l
+			l.First, l.Last, l.MaxDepth = min(l.First, e.Time), max(l.Last, e.Time), max(l.MaxDepth, int32(src.Rows[row].Depth))
+			want[src.Rows[row].Slot] = l
 		}
 		if len(lanes) != len(want) {
 			t.Fatalf("%d lanes, want %d", len(lanes), len(want))
@@ -370,13 +372,13 @@ func BenchmarkTimelineOnly(b *testing.B) {
 // TestTimelineOfAGrowingRun asks for a run with an older end first.
 func TestTimelineOfAGrowingRun(t *testing.T) {
 	smallBlocks(t, 64)
-	log := &memoryLog{}
+	log := &testlog.Memory{}
 	for i := range int64(20) {
-		log.events = append(log.events, parser.Event{Address: 0x1000, Time: i * 100, Thread: 1, Kind: parser.Enter},
+		log.Events = append(log.Events, parser.Event{Address: 0x1000, Time: i * 100, Thread: 1, Kind: parser.Enter},
 			parser.Event{Address: 0x1000, Time: i*100 + 50, Thread: 1, Kind: parser.Leave})
 	}
-	log.runs = []parser.Run{{Count: 10}, {First: 10, Count: 30}}
-	x, err := Build(t.Context(), log, log.runs, nil, nil)
+	log.Runs = []parser.Run{{Count: 10}, {First: 10, Count: 30}}
+	x, err := Build(t.Context(), log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,12 +395,12 @@ func TestTimelineOfAGrowingRun(t *testing.T) {
 // thread of its own: that must take far less than to build the index.
 func TestLevelOfManyThreads(t *testing.T) {
 	const n = 200_000
-	log := &memoryLog{runs: []parser.Run{{Count: n}}}
+	log := &testlog.Memory{Runs: []parser.Run{{Count: n}}}
 	for i := range n {
-		log.events = append(log.events, parser.Event{Address: 1, Thread: uint32(i), Time: int64(i), Kind: parser.Enter})
+		log.Events = append(log.Events, parser.Event{Address: 1, Thread: uint32(i), Time: int64(i), Kind: parser.Enter})
 	}
 	begun := time.Now()
-	x, err := Build(t.Context(), log, log.runs, nil, nil)
+	x, err := Build(t.Context(), log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,10 +122,6 @@ func WithDuration(least, most int64) Predicate { return durationTest{max(least, 
 // have no such time.
 func WithSelf(least, most int64) Predicate { return selfTest{max(least, 0), most} }
 
-// WithInside passes the rows of pairs between whose halves the thread recorded
-// least to most events, both included.
-func WithInside(least, most int64) Predicate { return insideTest{max(least, 0), most} }
-
 // AtDepth passes the rows of depth least to most, both included.
 func AtDepth(least, most int32) Predicate { return depthTest{least, most} }
 

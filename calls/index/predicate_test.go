@@ -8,24 +8,9 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
-
-// within returns the rows of the calls that ok accepts, of their threads.
-func (s *tableSource) within(ok func(enter int64) bool) []bool {
-	in := make([]bool, len(s.rows))
-	for enter := range s.rows {
-		if s.events[enter].Kind != parser.Enter || !ok(int64(enter)) {
-			continue
-		}
-		for row := int64(enter); row < s.end[enter]; row++ {
-			if s.slot[row] == s.slot[enter] && s.events[row].Kind != parser.Damaged && s.rows[row].Mark != calls.Stray {
-				in[row] = true
-			}
-		}
-	}
-	return in
-}
 
 // A plainPredicate is a predicate and what it is to say of each row.
 type plainPredicate struct {
@@ -43,7 +28,7 @@ func randomSet(r *rand.Rand, n int) *Set {
 	return s
 }
 
-func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
+func randomPredicate(r *rand.Rand, s *oracle.Log, depth int) plainPredicate {
 	rows := s.Len()
 	pick := func(f func(row int64) int64) int64 {
 		return f(r.Int64N(rows)) + r.Int64N(3) - 1
@@ -63,14 +48,14 @@ func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
 	}
 	switch r.IntN(n) {
 	case 0:
-		set := randomSet(r, s.addresses.Len())
+		set := randomSet(r, len(s.Addresses))
 		return plainPredicate{InAddresses(set), fmt.Sprint("addresses ", set.words), func(row int64) bool {
-			return s.events[row].Kind != parser.Damaged && set.Has(s.address[row])
+			return s.Rows[row].Kind != parser.Damaged && set.Has(s.Rows[row].Number)
 		}}
 	case 1:
-		set := randomSet(r, s.Slots())
+		set := randomSet(r, len(s.Threads))
 		return plainPredicate{OnThreads(set), fmt.Sprint("threads ", set.words), func(row int64) bool {
-			return s.events[row].Kind != parser.Damaged && set.Has(s.slot[row])
+			return s.Rows[row].Kind != parser.Damaged && set.Has(s.Rows[row].Slot)
 		}}
 	case 2:
 		var kinds []parser.Kind
@@ -80,35 +65,31 @@ func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
 				kinds, has[k] = append(kinds, k), true
 			}
 		}
-		return plainPredicate{OfKind(kinds...), fmt.Sprint("kinds ", kinds), func(row int64) bool { return has[s.events[row].Kind] }}
+		return plainPredicate{OfKind(kinds...), fmt.Sprint("kinds ", kinds), func(row int64) bool { return has[s.Rows[row].Kind] }}
 	case 3:
-		d := func(row int64) int64 { return s.rows[row].Duration }
+		d := func(row int64) int64 { return s.Rows[row].Duration }
 		a, b := order(pick(d), pick(d))
 		return plainPredicate{WithDuration(a, b), fmt.Sprint("duration ", a, b), func(row int64) bool {
 			return d(row) != calls.NoDuration && d(row) >= a && d(row) <= b
 		}}
 	case 4:
-		d := func(row int64) int64 { return s.self[row] }
+		d := func(row int64) int64 { return s.Rows[row].Self }
 		a, b := order(pick(d), pick(d))
 		return plainPredicate{WithSelf(a, b), fmt.Sprint("self ", a, b), func(row int64) bool {
 			return d(row) != calls.NoDuration && d(row) >= a && d(row) <= b
 		}}
 	case 5:
-		d := func(row int64) int64 { return s.inside[row] }
-		a, b := order(pick(d), pick(d))
-		return plainPredicate{WithInside(a, b), fmt.Sprint("inside ", a, b), func(row int64) bool {
-			return d(row) >= 0 && d(row) >= a && d(row) <= b
-		}}
+		return plainPredicate{All(), "all", func(int64) bool { return true }}
 	case 6:
 		a, b := int32(r.IntN(10)-1), int32(r.IntN(10)-1)
 		if r.IntN(4) == 0 {
 			b = math.MaxInt32
 		}
 		return plainPredicate{AtDepth(a, b), fmt.Sprint("depth ", a, b), func(row int64) bool {
-			return s.rows[row].Depth >= int(a) && s.rows[row].Depth <= int(b)
+			return s.Rows[row].Depth >= int(a) && s.Rows[row].Depth <= int(b)
 		}}
 	case 7:
-		d := func(row int64) int64 { return s.events[row].Time }
+		d := func(row int64) int64 { return s.Rows[row].Time }
 		a, b := order(pick(d), pick(d))
 		return plainPredicate{InTime(a, b), fmt.Sprint("time ", a, b), func(row int64) bool { return d(row) >= a && d(row) <= b }}
 	case 8:
@@ -122,22 +103,22 @@ func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
 				marks, has[m] = append(marks, m), true
 			}
 		}
-		return plainPredicate{Marked(marks...), fmt.Sprint("marks ", marks), func(row int64) bool { return has[s.rows[row].Mark] }}
+		return plainPredicate{Marked(marks...), fmt.Sprint("marks ", marks), func(row int64) bool { return has[s.Rows[row].Mark] }}
 	case 10:
-		set := randomSet(r, s.addresses.Len())
-		in := s.within(func(enter int64) bool { return set.Has(s.address[enter]) })
+		set := randomSet(r, len(s.Addresses))
+		in := s.Within(func(c *oracle.Call) bool { return set.Has(c.Number) })
 		if r.IntN(2) == 0 {
 			return plainPredicate{Inside(set), fmt.Sprint("inside ", set.words), func(row int64) bool { return in[row] }}
 		}
 		return plainPredicate{Below(set), fmt.Sprint("below ", set.words), func(row int64) bool {
-			if s.events[row].Kind == parser.Enter {
-				return s.caller[row] >= 0 && in[s.caller[row]]
+			if s.Rows[row].Kind == parser.Enter {
+				return s.CallerRow(row) >= 0 && in[s.CallerRow(row)]
 			}
 			return in[row]
 		}}
 	case 11:
 		call := r.Int64N(rows+2) - 1
-		in := s.within(func(enter int64) bool { return enter == call })
+		in := s.Within(func(c *oracle.Call) bool { return c.Enter == call })
 		return plainPredicate{InsideCall(call), fmt.Sprint("in call ", call), func(row int64) bool { return in[row] }}
 	case 12:
 		m := r.Int64N(5) + 1
@@ -177,7 +158,7 @@ func randomPredicate(r *rand.Rand, s *tableSource, depth int) plainPredicate {
 
 func TestPredicates(t *testing.T) {
 	defer func(n int) { maxSetTable = n }(maxSetTable)
-	eachLog(t, 60, 2000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 60, 2000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		maxSetTable = 4 << r.IntN(20)
 		for range 15 {
 			p := randomPredicate(r, src, 3)
@@ -217,18 +198,18 @@ func TestPredicates(t *testing.T) {
 
 // TestStack compares stacks, callers and ends with those of the double.
 func TestStack(t *testing.T) {
-	eachLog(t, 40, 1500, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 40, 1500, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		for range 60 {
 			row := r.Int64N(src.Len())
-			damaged := src.events[row].Kind == parser.Damaged || src.rows[row].Mark == calls.Stray
+			damaged := src.Rows[row].Kind == parser.Damaged || src.Rows[row].Mark == calls.Stray
 			var want []int64
-			own := src.caller[row]
-			if p := src.rows[row].Partner; src.events[row].Kind == parser.Enter {
+			own := src.CallerRow(row)
+			if p := src.Rows[row].Partner; src.Rows[row].Kind == parser.Enter {
 				own = row
 			} else if p >= 0 {
 				own = p
 			}
-			for c := own; c >= 0; c = src.caller[c] {
+			for c := own; c >= 0; c = src.CallerRow(c) {
 				want = append([]int64{c}, want...)
 			}
 			stack, err := Stack(tested, row)
@@ -238,7 +219,7 @@ func TestStack(t *testing.T) {
 			var got []int64
 			for d, c := range stack {
 				got = append(got, c.Enter)
-				if int(c.Depth) != d || c.Address != src.address[c.Enter] || c.Time != src.events[c.Enter].Time || c.Thread != src.slot[row] {
+				if int(c.Depth) != d || c.Address != src.Rows[c.Enter].Number || c.Time != src.Rows[c.Enter].Time || c.Thread != src.Rows[row].Slot {
 					t.Errorf("row %d: call %+v at depth %d", row, c, d)
 				}
 			}
@@ -252,14 +233,14 @@ func TestStack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := src.caller[row]
+			w := src.CallerRow(row)
 			if damaged {
 				w = -1
 			}
 			if ok != (w >= 0) || ok && c.Enter != w {
 				t.Errorf("row %d: caller %d %t, want %d", row, c.Enter, ok, w)
 			}
-			set := randomSet(r, src.addresses.Len())
+			set := randomSet(r, len(src.Addresses))
 			back := r.IntN(2) == 0
 			next, ok, err := NextCall(t.Context(), tested, row, set, back)
 			if err != nil {
@@ -270,7 +251,7 @@ func TestStack(t *testing.T) {
 				step = -1
 			}
 			at := row + step
-			for at >= 0 && at < src.Len() && (src.events[at].Kind != parser.Enter || !set.Has(src.address[at])) {
+			for at >= 0 && at < src.Len() && (src.Rows[at].Kind != parser.Enter || !set.Has(src.Rows[at].Number)) {
 				at += step
 			}
 			if inLog := at >= 0 && at < src.Len(); ok != inLog || ok && next != at {
@@ -280,7 +261,7 @@ func TestStack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if src.events[row].Kind == parser.Leave && src.rows[row].Partner < 0 {
+			if src.Rows[row].Kind == parser.Leave && src.Rows[row].Partner < 0 {
 				own = -1
 			}
 			if c.Enter != own && !damaged {
@@ -291,9 +272,9 @@ func TestStack(t *testing.T) {
 			}
 			// Without a leave the end may differ, but with no row of the
 			// thread's calls between.
-			for at := min(src.end[own], c.End); at < max(src.end[own], c.End); at++ {
-				if src.slot[at] == src.slot[own] && src.events[at].Kind != parser.Damaged && src.rows[at].Mark != calls.Stray {
-					t.Errorf("row %d: end %d, want %d", row, c.End, src.end[own])
+			for at := min(src.Rows[own].Call.End, c.End); at < max(src.Rows[own].Call.End, c.End); at++ {
+				if src.Rows[at].Slot == src.Rows[own].Slot && src.Rows[at].Kind != parser.Damaged && src.Rows[at].Mark != calls.Stray {
+					t.Errorf("row %d: end %d, want %d", row, c.End, src.Rows[own].Call.End)
 					break
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/internal/testlog"
 	"logparser/parser"
 )
 
@@ -35,12 +36,12 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 	smallBlocks(t, 64)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		g := &eventGenerator{r: r, threads: 3, functions: 4, enters: 50}
-		log := &memoryLog{events: g.events(2000)}
-		log.runs = []parser.Run{{Count: int64(len(log.events))}}
-		src := newTableSource(t, log, false)
+		g := &testlog.Program{Rand: r, Threads: 3, Functions: 4, Enters: 50}
+		log := &testlog.Memory{Events: g.Events(2000)}
+		log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+		_, x := indexed(t, log, log.Runs, false)
 		for _, o := range []TreeOptions{{}, {PerThread: true}, {BottomUp: true}, {BottomUp: true, PerThread: true}} {
-			full, err := CallTree(t.Context(), src, o)
+			full, err := CallTree(t.Context(), x, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestCallTreeKeepsTheMostCalled(t *testing.T) {
 			if o.BottomUp {
 				o.MaxNodes = len(full.Nodes)/2 + 1
 			}
-			small := boundedTree(t, src, o)
+			small := boundedTree(t, x, o)
 			if small.Folded == 0 && len(full.Nodes) > o.MaxNodes {
 				t.Errorf("seed %d, %+v: nothing is folded of %d nodes", seed, o, len(full.Nodes))
 			}
@@ -143,14 +144,14 @@ func TestFoldedCallsHaveTheirTime(t *testing.T) {
 	smallBlocks(t, 64)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		g := &eventGenerator{r: r, threads: 6, functions: 8, enters: 55}
-		log := &memoryLog{events: g.events(20000)}
-		log.runs = []parser.Run{{Count: int64(len(log.events))}}
-		src := newTableSource(t, log, false)
+		g := &testlog.Program{Rand: r, Threads: 6, Functions: 8, Enters: 55}
+		log := &testlog.Memory{Events: g.Events(20000)}
+		log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+		src, x := indexed(t, log, log.Runs, false)
 		for _, o := range []TreeOptions{{MaxNodes: 1}, {MaxNodes: 2, PerThread: true}, {MaxNodes: 30, PerThread: true}, {MaxNodes: 5, BottomUp: true}, {MaxNodes: 30, BottomUp: true, PerThread: true}} {
 			for _, where := range []Predicate{nil, randomPredicate(r, src, 2)} {
 				o.Where = where
-				tree, err := CallTree(t.Context(), src, o)
+				tree, err := CallTree(t.Context(), x, o)
 				if err != nil {
 					t.Fatal(err)
 				}

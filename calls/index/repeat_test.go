@@ -7,47 +7,10 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
-
-// script makes a log of a text with a word an event: the thread's letter, ">"
-// for an enter or "<" for a leave, and the function's letter. A word "n(" to a
-// word ")" stands for its inside n times.
-func script(text string) *memoryLog {
-	var expand func(words []string) ([]string, []string)
-	expand = func(words []string) (out, rest []string) {
-		for len(words) > 0 {
-			w := words[0]
-			words = words[1:]
-			if w == ")" {
-				return out, words
-			}
-			if !strings.HasSuffix(w, "(") {
-				out = append(out, w)
-				continue
-			}
-			n := 0
-			fmt.Sscan(w[:len(w)-1], &n)
-			var inner []string
-			inner, words = expand(words)
-			for range n {
-				out = append(out, inner...)
-			}
-		}
-		return out, nil
-	}
-	words, _ := expand(strings.Fields(text))
-	log := &memoryLog{}
-	for i, w := range words {
-		e := parser.Event{Thread: uint32(w[0]), Time: int64(i) * 1e6, Address: uint64(w[2]), Kind: parser.Enter}
-		if w[1] == '<' {
-			e.Kind = parser.Leave
-		}
-		log.events = append(log.events, e)
-	}
-	log.runs = []parser.Run{{Count: int64(len(log.events))}}
-	return log
-}
 
 func TestRepeats(t *testing.T) {
 	tests := []struct{ name, log, want string }{
@@ -70,7 +33,9 @@ func TestRepeats(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			smallBlocks(t, 8)
-			r, err := FindRepeats(t.Context(), newTableSource(t, script(test.log), false), nil)
+			log := testlog.Script(test.log)
+			_, x := indexed(t, log, log.Runs, false)
+			r, err := FindRepeats(t.Context(), x, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,15 +51,15 @@ func TestRepeats(t *testing.T) {
 }
 
 // rowsOf returns what the rows from to to (not included) of a thread's calls do.
-func (s *tableSource) shape(thread uint32, from, to int64) string {
+func shape(s *oracle.Log, thread uint32, from, to int64) string {
 	var b strings.Builder
 	for row := from; row < to; row++ {
-		if e := s.events[row]; s.slot[row] == thread && e.Kind != parser.Damaged && s.rows[row].Mark != calls.Stray {
+		if e := s.Rows[row].Event; s.Rows[row].Slot == thread && e.Kind != parser.Damaged && s.Rows[row].Mark != calls.Stray {
 			a := int64(-1)
 			if e.Kind == parser.Enter {
-				a = int64(s.address[row])
+				a = int64(s.Rows[row].Number)
 			}
-			fmt.Fprintf(&b, "%d/%d/%d/%d ", e.Kind, a, s.rows[row].Depth, s.rows[row].Mark)
+			fmt.Fprintf(&b, "%d/%d/%d/%d ", e.Kind, a, s.Rows[row].Depth, s.Rows[row].Mark)
 		}
 	}
 	return b.String()
@@ -105,7 +70,7 @@ func (s *tableSource) shape(thread uint32, from, to int64) string {
 // before.
 func TestRepeatsOfRandomLogs(t *testing.T) {
 	found, groups := 0, 0
-	eachLog(t, 50, 4000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 50, 4000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		repeats, err := FindRepeats(t.Context(), tested, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -116,8 +81,8 @@ func TestRepeatsOfRandomLogs(t *testing.T) {
 			if r.Calls > 1 {
 				groups++
 			}
-			first := src.shape(r.Thread, r.First, r.Second)
-			if got := src.shape(r.Thread, r.First, r.End); r.Count < 2 || got != strings.Repeat(first, int(r.Count)) {
+			first := shape(src, r.Thread, r.First, r.Second)
+			if got := shape(src, r.Thread, r.First, r.End); r.Count < 2 || got != strings.Repeat(first, int(r.Count)) {
 				t.Fatalf("%+v is not so:\n%s\n%s", r, first, got)
 			}
 			for _, o := range repeats.List[:i] {
@@ -127,27 +92,27 @@ func TestRepeatsOfRandomLogs(t *testing.T) {
 				}
 			}
 			for row := r.Second; row < r.End; row++ {
-				if src.slot[row] == r.Thread {
+				if src.Rows[row].Slot == r.Thread {
 					hidden[row] = true
 				}
 			}
 		}
 		last := map[[2]int64]int64{}
 		for row := range src.Len() {
-			if src.events[row].Kind != parser.Enter {
+			if src.Rows[row].Kind != parser.Enter {
 				continue
 			}
-			p := src.rows[row].Partner
+			p := src.Rows[row].Partner
 			if p < 0 {
-				delete(last, [2]int64{int64(src.slot[row]), src.caller[row]})
+				delete(last, [2]int64{int64(src.Rows[row].Slot), src.CallerRow(row)})
 				continue
 			}
-			key := [2]int64{int64(src.slot[row]), src.caller[row]}
+			key := [2]int64{int64(src.Rows[row].Slot), src.CallerRow(row)}
 			if before, ok := last[key]; ok && !hidden[row] {
-				end := src.rows[before].Partner + 1
-				between := src.shape(src.slot[row], end, row)
-				if between == "" && src.shape(src.slot[row], before, end) == src.shape(src.slot[row], row, p+1) && src.caller[row] >= 0 {
-					t.Fatalf("the calls at %d and %d are the same: %s", before, row, src.shape(src.slot[row], src.caller[row], p+1))
+				end := src.Rows[before].Partner + 1
+				between := shape(src, src.Rows[row].Slot, end, row)
+				if between == "" && shape(src, src.Rows[row].Slot, before, end) == shape(src, src.Rows[row].Slot, row, p+1) && src.CallerRow(row) >= 0 {
+					t.Fatalf("the calls at %d and %d are the same: %s", before, row, shape(src, src.Rows[row].Slot, src.CallerRow(row), p+1))
 				}
 			}
 			last[key] = row
@@ -171,7 +136,8 @@ func TestRepeatsBounded(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%d( A>f A<f ) A>%c A<%c ", n, 'a'+i%5, 'a'+i*i%7%5)
 	}
-	src := newTableSource(t, script(text.String()), false)
+	log := testlog.Script(text.String())
+	_, src := indexed(t, log, log.Runs, false)
 	all, err := FindRepeats(t.Context(), src, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"logparser/internal/testlog"
 	"logparser/parser"
 )
 
@@ -12,10 +13,10 @@ import (
 func TestSeveralRuns(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 4711))
-		c := randomChaos(r)
-		log := c.log(r, 150_000+r.IntN(100_000), 2+r.IntN(4))
-		log.exact = r.IntN(3) == 0
-		if err := check(log, plainNamer); err != nil {
+		c := testlog.RandomChaos(r)
+		log := c.Log(r, 150_000+r.IntN(100_000), 2+r.IntN(4))
+		log.Exact = r.IntN(3) == 0
+		if err := check(log, testlog.Namer); err != nil {
 			t.Fatalf("seed %d, %+v: %v", seed, c, err)
 		}
 	}
@@ -27,19 +28,19 @@ func TestManyRuns(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 4712))
 		smallBlocks(t, []int64{1, 3, 16, 64}[r.IntN(4)])
 		smallSegments(t, 1+r.IntN(5))
-		c := randomChaos(r)
-		log := c.log(r, 1500, 1)
-		log.runs = nil
+		c := testlog.RandomChaos(r)
+		log := c.Log(r, 1500, 1)
+		log.Runs = nil
 		for at := int64(0); at < 1500; {
 			n := min(r.Int64N(120), 1500-at)
-			log.runs = append(log.runs, parser.Run{First: at, Count: n})
+			log.Runs = append(log.Runs, parser.Run{First: at, Count: n})
 			at += n
 		}
-		log.exact = r.IntN(3) == 0
-		if err := check(log, plainNamer); err != nil {
+		log.Exact = r.IntN(3) == 0
+		if err := check(log, testlog.Namer); err != nil {
 			t.Fatalf("seed %d, %+v: %v", seed, c, err)
 		}
-		if err := checkGrowth(log, r, plainNamer); err != nil {
+		if err := checkGrowth(log, r, testlog.Namer); err != nil {
 			t.Fatalf("growth, seed %d, %+v: %v", seed, c, err)
 		}
 	}

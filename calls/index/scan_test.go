@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
 	"logparser/parser"
 )
 
@@ -144,30 +145,17 @@ func BenchmarkTimeline(b *testing.B) {
 	}
 }
 
-// A failingSource cannot read its blocks from a row on.
-type failingSource struct {
-	*tableSource
-	from int64
-}
-
-var errBlock = errors.New("this block cannot be read")
-
-func (s *failingSource) Fill(b *Block, k int, want Columns) error {
-	if int64(k)*blockLen >= s.from {
-		return errBlock
-	}
-	return s.tableSource.Fill(b, k, want)
-}
-
 // TestErrors has all queries meet a block that cannot be read.
 func TestErrors(t *testing.T) {
 	smallBlocks(t, 64)
 	text := "A>z 2000( A>f A>g A<g A<f )"
-	src := &failingSource{newTableSource(t, script(text), false), 4000}
+	log := &testlog.Failing{Memory: testlog.Script(text), From: 4000}
+	_, src := indexed(t, log, log.Runs, false)
+	log.Broken = true
 	ctx := t.Context()
 	for name, query := range map[string]func() error{
 		"count":      func() error { _, _, err := Count(ctx, src, AtDepth(2, 3), 1, nil); return err },
-		"statistics": func() error { _, err := Statistics(ctx, src, StatisticsOptions{}); return err },
+		"statistics": func() error { _, err := Statistics(ctx, src, StatisticsOptions{Where: All()}); return err },
 		"tree":       func() error { _, err := CallTree(ctx, src, TreeOptions{}); return err },
 		"repeats":    func() error { _, err := FindRepeats(ctx, src, nil); return err },
 		"lanes":      func() error { _, err := Lanes(ctx, src, nil, nil); return err },
@@ -180,7 +168,7 @@ func TestErrors(t *testing.T) {
 		"call":      func() error { _, err := CallAt(src, 5000); return err },
 		"in a call": func() error { _, _, err := Count(ctx, src, InsideCall(5000), 1, nil); return err },
 		"in a test": func() error {
-			failing := func(context.Context, []int64, []bool) error { return errBlock }
+			failing := func(context.Context, []int64, []bool) error { return testlog.ErrRead }
 			_, _, err := Count(ctx, src, And(InRows(5, 9), Func(failing)), 1, nil)
 			return err
 		},
@@ -200,7 +188,7 @@ func TestErrors(t *testing.T) {
 		},
 		"folded": func() error { _, err := NewView(src, nil).Hide([]int64{5000}, nil); return err },
 	} {
-		if err := query(); !errors.Is(err, errBlock) {
+		if err := query(); !errors.Is(err, testlog.ErrRead) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -209,7 +197,8 @@ func TestErrors(t *testing.T) {
 // TestProgress expects rising numbers of rows up to all.
 func TestProgress(t *testing.T) {
 	smallBlocks(t, 64)
-	src := newTableSource(t, script("A>z 5000( A>f A<f )"), false)
+	log := testlog.Script("A>z 5000( A>f A<f )")
+	_, src := indexed(t, log, log.Runs, false)
 	slow := Func(func(_ context.Context, rows []int64, _ []bool) error {
 		time.Sleep(time.Millisecond)
 		return nil
@@ -232,8 +221,8 @@ func TestMissingEvents(t *testing.T) {
 	smallBlocks(t, 64)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		log := randomChaos(r).log(r, 1+r.IntN(6000), 1+r.IntN(3))
-		x, err := Build(t.Context(), log, log.runs, nil, nil)
+		log := testlog.RandomChaos(r).Log(r, 1+r.IntN(6000), 1+r.IntN(3))
+		x, err := Build(t.Context(), log, log.Runs, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

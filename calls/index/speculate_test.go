@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/internal/testlog"
 	"logparser/parser"
 )
 
@@ -12,9 +13,9 @@ import (
 // ended, in another segment than that in which the stack grew.
 func TestManyFloors(t *testing.T) {
 	const n = 300_000
-	log := &gappyLog{}
+	log := &testlog.Broken{}
 	add := func(kind parser.Kind, function, time int) {
-		log.events = append(log.events, parser.Event{Address: uint64(function), Thread: 7, Time: int64(time), Kind: kind})
+		log.Events = append(log.Events, parser.Event{Address: uint64(function), Thread: 7, Time: int64(time), Kind: kind})
 	}
 	for i := range n {
 		add(parser.Enter, i, 0)
@@ -25,14 +26,14 @@ func TestManyFloors(t *testing.T) {
 		add(parser.Enter, i, at+1)
 		add(parser.Leave, i, at+4)
 	}
-	log.runs = []parser.Run{{Count: int64(len(log.events))}}
+	log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
 	var x *Index
 	var took [2]time.Duration
 	for i, segment := range []int64{4 * n, n} {
 		smallSegments(t, int(segment/blockLen))
 		begun := time.Now()
 		var err error
-		if x, err = Build(context.Background(), log, log.runs, nil, nil); err != nil {
+		if x, err = Build(context.Background(), log, log.Runs, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		took[i] = time.Since(begun)

@@ -10,15 +10,17 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // randomGroups puts addresses into groups, nil for themselves.
-func randomGroups(r *rand.Rand, src *tableSource) ([]uint32, func(a uint32) uint32) {
+func randomGroups(r *rand.Rand, src *oracle.Log) ([]uint32, func(a uint32) uint32) {
 	if r.IntN(3) == 0 {
 		return nil, func(a uint32) uint32 { return a }
 	}
-	of := make([]uint32, src.addresses.Len())
+	of := make([]uint32, len(src.Addresses))
 	for i := range of {
 		if of[i] = uint32(r.IntN(4)); r.IntN(6) == 0 {
 			of[i] = NoGroup
@@ -27,39 +29,30 @@ func randomGroups(r *rand.Rand, src *tableSource) ([]uint32, func(a uint32) uint
 	return of, func(a uint32) uint32 { return of[a] }
 }
 
-// recursive reports whether another call of a call's group is open.
-func (s *tableSource) recursive(enter int64, group func(uint32) uint32) bool {
-	for c := s.caller[enter]; c >= 0; c = s.caller[c] {
-		if group(s.address[c]) == group(s.address[enter]) {
-			return true
-		}
-	}
-	return false
-}
-
 // plainStatistics is what Statistics must return, in text.
-func plainStatistics(src *tableSource, p plainPredicate, group func(uint32) uint32, perThread bool) []string {
+func plainStatistics(src *oracle.Log, p plainPredicate, group func(uint32) uint32, perThread bool) []string {
 	type key struct{ group, thread uint32 }
 	durations := map[key][]int64{}
 	// Calls, sum, self, non-recursive, and the same of those that are running.
 	sums := map[key]*[8]int64{}
 	var keys []key
 	for row := range src.Len() {
-		if src.events[row].Kind != parser.Enter || !p.pass(row) || group(src.address[row]) == NoGroup {
+		if src.Rows[row].Kind != parser.Enter || !p.pass(row) || group(src.Rows[row].Number) == NoGroup {
 			continue
 		}
-		k := key{group(src.address[row]), AllThreads}
+		k := key{group(src.Rows[row].Number), AllThreads}
 		if perThread {
-			k.thread = src.slot[row]
+			k.thread = src.Rows[row].Slot
 		}
 		if sums[k] == nil {
 			sums[k] = new([8]int64)
 			keys = append(keys, k)
 		}
 		sums[k][0]++
-		d, self, of := src.rows[row].Duration, src.self[row], sums[k][:4]
-		if long, ok := src.running(row); ok {
-			d, self, of = long, src.own(row, long), sums[k][4:]
+		call := src.Rows[row].Call
+		d, of := call.Duration, sums[k][:4]
+		if call.Running() {
+			of = sums[k][4:]
 			of[0]++
 		} else if d != calls.NoDuration {
 			durations[k] = append(durations[k], d)
@@ -67,8 +60,8 @@ func plainStatistics(src *tableSource, p plainPredicate, group func(uint32) uint
 			continue
 		}
 		of[1] += d
-		of[2] += self
-		if !src.recursive(row, group) {
+		of[2] += call.Self
+		if !call.Recursive(group) {
 			of[3] += d
 		}
 	}
@@ -92,7 +85,7 @@ func plainStatistics(src *tableSource, p plainPredicate, group func(uint32) uint
 
 func TestStatistics(t *testing.T) {
 	defer func(n uint64) { maxDense = n }(maxDense)
-	eachLog(t, 50, 3000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 50, 3000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		maxDense = uint64(r.IntN(2) << 10)
 		of, group := randomGroups(r, src)
 		o := StatisticsOptions{Groups: of, PerThread: r.IntN(2) == 0}
@@ -141,31 +134,20 @@ func near(got, want int64) int64 {
 	return want
 }
 
-// TestStatisticsFromTotals has totals known, and groups for which they do and
-// do not suffice.
+// TestStatisticsFromTotals has groups for which the totals do and do not suffice:
+// where they do, the log is not read.
 func TestStatisticsFromTotals(t *testing.T) {
 	smallBlocks(t, 64)
-	src := newTableSource(t, script("A>z 50( A>f A>g A<g A>f A<f A<f ) A<z"), false)
-	list, err := Statistics(t.Context(), src, StatisticsOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	totals := make([]Total, src.addresses.Len())
-	for _, s := range list {
-		totals[s.Group] = s.Total
-		totals[s.Group].Calls += 1000 // so that it shows whether they are used
-	}
-	src.totals = totals
+	log := &testlog.Failing{Memory: testlog.Script("A>z 50( A>f A>g A<g A>f A<f A<f ) A<z")}
+	_, x := indexed(t, log, log.Runs, false)
+	log.Broken = true
 	for _, test := range []struct {
 		groups []uint32
 		used   bool
 	}{{nil, true}, {[]uint32{0, 0, 0}, false}, {[]uint32{1, NoGroup, 0}, true}} {
-		list, err := Statistics(t.Context(), src, StatisticsOptions{Groups: test.groups})
-		if err != nil || len(list) == 0 {
-			t.Fatal(list, err)
-		}
-		if used := list[0].Calls > 1000; used != test.used {
-			t.Errorf("groups %v: totals used %t", test.groups, used)
+		list, err := Statistics(t.Context(), x, StatisticsOptions{Groups: test.groups})
+		if used := err == nil; used != test.used || used && len(list) == 0 {
+			t.Errorf("groups %v: totals used %t, %v", test.groups, used, err)
 		}
 	}
 }
@@ -174,11 +156,11 @@ func TestStatisticsFromTotals(t *testing.T) {
 // takes must not be threads times functions.
 func TestManyStats(t *testing.T) {
 	const n = 4000
-	log := &memoryLog{runs: []parser.Run{{Count: 2 * n}}}
+	log := &testlog.Memory{Runs: []parser.Run{{Count: 2 * n}}}
 	for i := range 2 * n {
-		log.events = append(log.events, parser.Event{Address: uint64(i / 2), Thread: uint32(i/2) + 1, Time: int64(i), Kind: parser.Kind(i % 2)})
+		log.Events = append(log.Events, parser.Event{Address: uint64(i / 2), Thread: uint32(i/2) + 1, Time: int64(i), Kind: parser.Kind(i % 2)})
 	}
-	x, err := Build(t.Context(), log, log.runs, nil, nil)
+	x, err := Build(t.Context(), log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

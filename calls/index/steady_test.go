@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // namedLog makes a log whose pairs depend on names.
-func namedLog(seed uint64, n int) *gappyLog {
-	c := chaos{threads: 3, functions: 20, enters: 52, foreign: true, tail: 10, unwind: 10}
-	return c.log(rand.New(rand.NewPCG(seed, 9)), n, 1)
+func namedLog(seed uint64, n int) *testlog.Broken {
+	c := testlog.Chaos{Threads: 3, Functions: 20, Enters: 52, Foreign: true, Tail: 10, Unwind: 10}
+	return c.Log(rand.New(rand.NewPCG(seed, 9)), n, 1)
 }
 
 // TestBuiltAgainUnderQueries builds an index again and again while it is asked,
@@ -50,8 +52,8 @@ func TestBuiltAgainUnderQueries(t *testing.T) {
 	}
 	log := namedLog(1, 5000)
 	want := map[string][]any{}
-	for _, namer := range []calls.Namer{nil, plainNamer} {
-		x, err := Build(ctx, log, log.runs, namer, nil)
+	for _, namer := range []calls.Namer{nil, testlog.Namer} {
+		x, err := Build(ctx, log, log.Runs, namer, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +61,7 @@ func TestBuiltAgainUnderQueries(t *testing.T) {
 			want[name] = append(want[name], query(x))
 		}
 	}
-	x, err := Build(ctx, log, log.runs, nil, nil)
+	x, err := Build(ctx, log, log.Runs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func TestBuiltAgainUnderQueries(t *testing.T) {
 		}()
 	}
 	for k := range 20 {
-		namer := calls.Namer(plainNamer)
+		namer := calls.Namer(testlog.Namer)
 		if k%2 == 1 {
 			namer = nil
 		}
@@ -101,7 +103,7 @@ func TestBuildGoesOn(t *testing.T) {
 	smallBlocks(t, 16)
 	smallSegments(t, 2)
 	log := namedLog(2, 5000)
-	x := New(log, log.runs)
+	x := New(log, log.Runs)
 	for range 3 {
 		ctx, cancel := context.WithCancel(context.Background())
 		had := x.Len()
@@ -116,14 +118,14 @@ func TestBuildGoesOn(t *testing.T) {
 		}
 		// One with names begins anew, but not where it can be seen.
 		had = x.Len()
-		if err := x.Build(ctx, plainNamer, nil); !errors.Is(err, context.Canceled) || x.Len() != had {
+		if err := x.Build(ctx, testlog.Namer, nil); !errors.Is(err, context.Canceled) || x.Len() != had {
 			t.Fatalf("%v, %d rows after %d", err, x.Len(), had)
 		}
 	}
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlain(log, calls.NewTable(log, log.runs), log.runs, nil, false)
+	p, err := expect(log, log.Runs, oracle.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,10 +155,10 @@ func TestFollowed(t *testing.T) {
 	log := namedLog(3, 10_000)
 	set := NewSet(1)
 	set.Add(3)
-	x := New(log, log.runs)
+	x := New(log, log.Runs)
 	var folded []int64
-	for row := range int64(len(log.events)) {
-		if row%500 == 0 && log.events[row].Kind == parser.Enter {
+	for row := range int64(len(log.Events)) {
+		if row%500 == 0 && log.Events[row].Kind == parser.Enter {
 			folded = append(folded, row)
 		}
 	}
@@ -167,7 +169,7 @@ func TestFollowed(t *testing.T) {
 	}
 	lines := NewTimeline(x)
 	var answers [][3]int
-	for _, namer := range []calls.Namer{nil, plainNamer, nil} {
+	for _, namer := range []calls.Namer{nil, testlog.Namer, nil} {
 		if err := x.Build(ctx, namer, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
@@ -31,27 +33,28 @@ func (s sums) text() []string {
 	return list
 }
 
-func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o TreeOptions) sums {
+func plainTree(src *oracle.Log, p plainPredicate, group func(uint32) uint32, o TreeOptions) sums {
 	tree := sums{}
 	for row := range src.Len() {
-		if src.events[row].Kind != parser.Enter || !p.pass(row) || group(src.address[row]) == NoGroup {
+		if src.Rows[row].Kind != parser.Enter || !p.pass(row) || group(src.Rows[row].Number) == NoGroup {
 			continue
 		}
 		var chain []uint32 // innermost first
-		for c := row; c >= 0; c = src.caller[c] {
-			if g := group(src.address[c]); g != NoGroup {
+		for c := row; c >= 0; c = src.CallerRow(c) {
+			if g := group(src.Rows[c].Number); g != NoGroup {
 				chain = append(chain, g)
 			}
 		}
 		var timed, running, total, self int64
-		if d, ok := src.running(row); ok {
-			running, total, self = 1, d, src.own(row, d)
-		} else if d := src.rows[row].Duration; d != calls.NoDuration {
-			timed, total, self = 1, d, src.self[row]
+		call := src.Rows[row].Call
+		if call.Running() {
+			running, total, self = 1, call.Duration, call.Self
+		} else if call.Duration != calls.NoDuration {
+			timed, total, self = 1, call.Duration, call.Self
 		}
 		path := ""
 		if o.PerThread {
-			path = fmt.Sprintf("thread %d", src.slot[row])
+			path = fmt.Sprintf("thread %d", src.Rows[row].Slot)
 		}
 		if !o.BottomUp {
 			slices.Reverse(chain)
@@ -64,7 +67,7 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 			tree.add(path, 1, timed, running, total, self)
 			continue
 		}
-		if src.recursive(row, group) {
+		if call.Recursive(group) {
 			total = 0
 		}
 		for _, g := range chain {
@@ -77,24 +80,21 @@ func plainTree(src *tableSource, p plainPredicate, group func(uint32) uint32, o 
 
 // plainWhole is the time in the outermost calls that count of a thread, or of
 // AllThreads.
-func plainWhole(src *tableSource, p plainPredicate, group func(uint32) uint32, thread uint32) int64 {
+func plainWhole(src *oracle.Log, p plainPredicate, group func(uint32) uint32, thread uint32) int64 {
 	counts := func(row int64) (int64, bool) {
-		if !p.pass(row) || group(src.address[row]) == NoGroup {
+		if !p.pass(row) || group(src.Rows[row].Number) == NoGroup {
 			return 0, false
 		}
-		if d, ok := src.running(row); ok {
-			return d, ok
-		}
-		d := src.rows[row].Duration
+		d := src.Rows[row].Call.Duration
 		return d, d != calls.NoDuration
 	}
 	sum := int64(0)
 	for row := range src.Len() {
-		if src.events[row].Kind != parser.Enter || thread != AllThreads && src.slot[row] != thread {
+		if src.Rows[row].Kind != parser.Enter || thread != AllThreads && src.Rows[row].Slot != thread {
 			continue
 		}
 		d, ok := counts(row)
-		for c := src.caller[row]; ok && c >= 0; c = src.caller[c] {
+		for c := src.CallerRow(row); ok && c >= 0; c = src.CallerRow(c) {
 			if _, covered := counts(c); covered {
 				ok = false
 			}
@@ -132,7 +132,7 @@ func sumsOf(t *Tree) sums {
 }
 
 func TestCallTree(t *testing.T) {
-	eachLog(t, 50, 3000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 50, 3000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		of, group := randomGroups(r, src)
 		o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, BottomUp: r.IntN(2) == 0}
 		p := plainPredicate{pass: func(int64) bool { return true }}
@@ -155,7 +155,7 @@ func TestCallTree(t *testing.T) {
 		}
 		var calls int64
 		for row := range src.Len() {
-			if src.events[row].Kind == parser.Enter && p.pass(row) && group(src.address[row]) != NoGroup {
+			if src.Rows[row].Kind == parser.Enter && p.pass(row) && group(src.Rows[row].Number) != NoGroup {
 				calls++
 			}
 		}
@@ -184,17 +184,17 @@ func TestCallTree(t *testing.T) {
 // deeper than the bound.
 func TestCallTreeBounded(t *testing.T) {
 	smallBlocks(t, 64)
-	g := &eventGenerator{r: rand.New(rand.NewPCG(1, 1)), threads: 2, functions: 8, enters: 50}
-	log := &memoryLog{events: g.events(20000)}
+	g := &testlog.Program{Rand: rand.New(rand.NewPCG(1, 1)), Threads: 2, Functions: 8, Enters: 50}
+	log := &testlog.Memory{Events: g.Events(20000)}
 	for i := range 4 * MaxTreeDepth {
 		e := parser.Event{Address: 0x99, Thread: 7, Time: 1 << 50, Kind: parser.Enter}
 		if i >= 2*MaxTreeDepth {
 			e.Kind = parser.Leave
 		}
-		log.events = append(log.events, e)
+		log.Events = append(log.Events, e)
 	}
-	log.runs = []parser.Run{{Count: int64(len(log.events))}}
-	src := newTableSource(t, log, false)
+	log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+	_, src := indexed(t, log, log.Runs, false)
 	full, err := CallTree(t.Context(), src, TreeOptions{})
 	if err != nil {
 		t.Fatal(err)

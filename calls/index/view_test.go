@@ -9,36 +9,20 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
 // visible returns the rows that a view must have.
-func visible(src *tableSource, p plainPredicate, folded []int64, repeats *Repeats) []int64 {
-	hidden := make([]bool, src.Len())
-	hide := func(thread uint32, from, to int64) {
-		for row := from; row < to; row++ {
-			if src.slot[row] == thread && src.events[row].Kind != parser.Damaged && src.rows[row].Mark != calls.Stray {
-				hidden[row] = true
-			}
-		}
-	}
-	for _, row := range folded {
-		if row >= 0 && row < src.Len() && src.events[row].Kind == parser.Enter {
-			hide(src.slot[row], row+1, src.end[row])
-		}
-	}
+func visible(src *oracle.Log, p plainPredicate, folded []int64, repeats *Repeats) []int64 {
+	var hidden []oracle.Range
 	if repeats != nil {
 		for _, r := range repeats.List {
-			hide(r.Thread, r.Second, r.End)
+			hidden = append(hidden, oracle.Range{Slot: r.Thread, First: r.Second, End: r.End})
 		}
 	}
-	var rows []int64
-	for row := range src.Len() {
-		if p.pass(row) && !hidden[row] {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+	return src.View(p.pass, folded, hidden)
 }
 
 // checkView compares a view that has been run with the rows that it must have.
@@ -77,7 +61,7 @@ func checkView(t *testing.T, r *rand.Rand, v *View, rows []int64, total int64) {
 }
 
 func TestView(t *testing.T) {
-	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *tableSource, tested Source) {
+	eachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *Index) {
 		p := randomPredicate(r, src, 1)
 		v := NewView(tested, p)
 		base := r.IntN(2) == 0
@@ -112,10 +96,10 @@ func TestView(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := row >= 0 && row < src.Len() && src.events[row].Kind == parser.Enter; ok != want {
+			if want := row >= 0 && row < src.Len() && src.Rows[row].Kind == parser.Enter; ok != want {
 				t.Fatalf("folded at %d: %t", row, ok)
-			} else if all := (plainPredicate{pass: func(int64) bool { return true }}); ok && src.rows[row].Partner < 0 && n != src.Len()-int64(len(visible(src, all, []int64{row}, nil))) || ok && src.rows[row].Partner >= 0 && n != src.inside[row]+1 {
-				t.Fatalf("folded at %d: %d rows, %+v to %d of %d", row, n, src.rows[row], src.end[row], src.Len())
+			} else if all := (plainPredicate{pass: func(int64) bool { return true }}); ok && src.Rows[row].Partner < 0 && n != src.Len()-int64(len(visible(src, all, []int64{row}, nil))) || ok && src.Rows[row].Partner >= 0 && n != src.Rows[row].Inside+1 {
+				t.Fatalf("folded at %d: %d rows, %+v to %d of %d", row, n, src.Rows[row].Record, src.Rows[row].Call.End, src.Len())
 			}
 		}
 
@@ -162,59 +146,49 @@ func TestView(t *testing.T) {
 	})
 }
 
-// A growing source is one that is replaced by a longer one.
-type growing struct{ Source }
-
 // TestViewGrows has a view go on when the log has grown.
 func TestViewGrows(t *testing.T) {
 	smallBlocks(t, 64)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		log := randomLog(r, 1+r.IntN(9000))
-		log.end, log.ended = 0, nil // it goes on
+		log := testlog.Random(r, 1+r.IntN(9000))
+		log.EndTime, log.Ended = 0, nil // it goes on
 		var x *Index
-		var src *tableSource
-		var tested growing
+		var src *oracle.Log
 		grow := func(n int) {
-			part := &memoryLog{events: log.events[:n], exact: log.exact, runs: []parser.Run{{Count: int64(n)}}}
-			if seed%2 == 0 {
-				src = newTableSource(t, part, true)
-				tested.Source = src
-				return
-			}
+			part := &testlog.Memory{Events: log.Events[:n], Exact: log.Exact, Runs: []parser.Run{{Count: int64(n)}}}
 			var err error
 			if x == nil {
-				x, err = Build(t.Context(), log, part.runs, nil, nil)
+				x, err = Build(t.Context(), log, part.Runs, nil, nil)
 				x.SetLive(true)
 			} else {
-				err = x.Extend(t.Context(), part.runs, nil, nil)
+				err = x.Extend(t.Context(), part.Runs, nil, nil)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			src = newNumberedSource(t, part, true, x)
-			tested.Source = x
+			src = numbered(t, part, part.Runs, true, x)
 		}
-		n := 1 + r.IntN(len(log.events))
+		n := 1 + r.IntN(len(log.Events))
 		grow(n)
 		function := NewSet(0)
 		function.Add(uint32(r.IntN(3)))
 		predicates := []plainPredicate{
 			{Marked(calls.Running, calls.NoLeave), "open", func(row int64) bool {
-				m := src.rows[row].Mark
+				m := src.Rows[row].Mark
 				return m == calls.Running || m == calls.NoLeave
 			}},
-			{WithDuration(1e7, 1e9), "duration", func(row int64) bool { d := src.rows[row].Duration; return d >= 1e7 && d <= 1e9 }},
+			{WithDuration(1e7, 1e9), "duration", func(row int64) bool { d := src.Rows[row].Duration; return d >= 1e7 && d <= 1e9 }},
 			{Inside(function), "inside", func(row int64) bool {
-				if src.events[row].Kind == parser.Damaged || src.rows[row].Mark == calls.Stray {
+				if src.Rows[row].Kind == parser.Damaged || src.Rows[row].Mark == calls.Stray {
 					return false
 				}
 				own := row
-				if p := src.rows[row].Partner; p >= 0 && p < row {
+				if p := src.Rows[row].Partner; p >= 0 && p < row {
 					own = p
 				}
-				for ; own >= 0; own = src.caller[own] {
-					if function.Has(src.address[own]) {
+				for ; own >= 0; own = src.CallerRow(own) {
+					if function.Has(src.Rows[own].Number) {
 						return true
 					}
 				}
@@ -223,7 +197,7 @@ func TestViewGrows(t *testing.T) {
 			{All(), "all", func(int64) bool { return true }},
 		}
 		p := predicates[r.IntN(len(predicates))]
-		v := NewView(&tested, p)
+		v := NewView(x, p)
 		var folded []int64
 		for range r.IntN(4) {
 			folded = append(folded, r.Int64N(int64(n)))
@@ -235,7 +209,7 @@ func TestViewGrows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n < len(log.events) {
+		for n < len(log.Events) {
 			for i, view := range []*View{v, h} {
 				if r.IntN(2) == 0 {
 					continue
@@ -248,7 +222,7 @@ func TestViewGrows(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("seed %d: %s", seed, p.name)
 			}
-			n = min(n+1+r.IntN(2000), len(log.events))
+			n = min(n+1+r.IntN(2000), len(log.Events))
 			grow(n)
 		}
 	}
@@ -257,7 +231,8 @@ func TestViewGrows(t *testing.T) {
 func TestViewCancelled(t *testing.T) {
 	smallBlocks(t, 64)
 	r := rand.New(rand.NewPCG(1, 1))
-	src := newTableSource(t, randomLog(r, 40000), false)
+	log := testlog.Random(r, 40000)
+	src, x := indexed(t, log, log.Runs, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	var asked atomic.Int32
 	p := Func(func(_ context.Context, rows []int64, pass []bool) error {
@@ -269,7 +244,7 @@ func TestViewCancelled(t *testing.T) {
 		}
 		return nil
 	})
-	v := NewView(src, p)
+	v := NewView(x, p)
 	if err := v.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}
@@ -286,9 +261,10 @@ func TestViewCancelled(t *testing.T) {
 func TestViewWhileRunning(t *testing.T) {
 	smallBlocks(t, 64)
 	r := rand.New(rand.NewPCG(2, 1))
-	src := newTableSource(t, randomLog(r, 60000), false)
-	v := NewView(src, OfKind(parser.Enter))
-	rows := visible(src, plainPredicate{pass: func(row int64) bool { return src.events[row].Kind == parser.Enter }}, nil, nil)
+	log := testlog.Random(r, 60000)
+	src, x := indexed(t, log, log.Runs, false)
+	v := NewView(x, OfKind(parser.Enter))
+	rows := visible(src, plainPredicate{pass: func(row int64) bool { return src.Rows[row].Kind == parser.Enter }}, nil, nil)
 	done := make(chan error)
 	go func() { done <- v.Run(t.Context(), nil) }()
 	for {
@@ -326,9 +302,10 @@ func FuzzView(f *testing.F) {
 		}
 		smallBlocks(t, 64)
 		r := rand.New(rand.NewPCG(a, b))
-		src := newTableSource(t, randomLog(r, n), a%2 == 0)
+		log := testlog.Random(r, n)
+		src, x := indexed(t, log, log.Runs, a%2 == 0)
 		p := randomPredicate(r, src, 4)
-		v := NewView(src, p)
+		v := NewView(x, p)
 		if err := v.Run(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}

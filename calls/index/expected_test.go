@@ -1,0 +1,330 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+
+	"logparser/calls"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
+	"logparser/parser"
+)
+
+// slotStack returns what tells the stack of a slot from others, as stackOf.
+func slotStack(x *Index, slot uint32) uint32 {
+	if _, stack := x.Stack(slot); stack != 0 {
+		return testlog.CoroutineIDs + stack
+	}
+	return x.ThreadID(slot)
+}
+
+// expected is what an index must say of a log.
+type expected struct {
+	*oracle.Log
+	log parser.Log
+}
+
+// expect asks the oracle about runs of a log.
+func expect(log parser.Log, runs []parser.Run, o oracle.Options) (*expected, error) {
+	l, err := oracle.New(log, runs, o)
+	return &expected{l, log}, err
+}
+
+// stacks returns the calls that were open before each block, the outermost
+// first, by their stacks.
+func (p *expected) stacks() []map[uint32][]*oracle.Call {
+	list := make([]map[uint32][]*oracle.Call, blocksOf(p.Len()))
+	for k := range list {
+		list[k] = map[uint32][]*oracle.Call{}
+	}
+	for _, c := range p.Calls {
+		for k := c.Found/blockLen + 1; k <= c.Until/blockLen; k++ {
+			list[k][c.Stack] = append(list[k][c.Stack], c)
+		}
+	}
+	return list
+}
+
+// differs says where an index differs from what it should be.
+func (p *expected) differs(x *Index) error {
+	n := p.Len()
+	if x.Len() != n || x.Total() != n || !x.Done() {
+		return fmt.Errorf("%d of %d rows, done %t, want %d", x.Len(), x.Total(), x.Done(), n)
+	}
+	records := make([]calls.Record, n)
+	x.Read(records, 0)
+	for i := range records {
+		if records[i] != p.Rows[i].Record {
+			return fmt.Errorf("row %d: %+v, want %+v", i, records[i], p.Rows[i].Record)
+		}
+	}
+	events := make([]parser.Event, n)
+	clear(records)
+	if got := x.ReadEvents(events, records, 0); got != len(events) {
+		return fmt.Errorf("%d events read", got)
+	}
+	for i := range records {
+		if want := &p.Rows[i]; records[i] != want.Record || events[i] != want.Event {
+			return fmt.Errorf("row %d is %+v %+v, want %+v %+v", i, events[i], records[i], want.Event, want.Record)
+		}
+	}
+	inside := make([]int64, n)
+	x.ReadInside(inside, 0)
+	for i := range inside {
+		if inside[i] != p.Rows[i].Inside {
+			return fmt.Errorf("row %d has %d events inside, want %d", i, inside[i], p.Rows[i].Inside)
+		}
+	}
+	if got, want := x.Threads(), p.Threads; !slices.Equal(got, want) {
+		return fmt.Errorf("threads %v, want %v", got, want)
+	}
+	if x.NeedsNames() != p.NeedsNames {
+		return fmt.Errorf("NeedsNames is %t", x.NeedsNames())
+	}
+	for m := calls.Open; m <= calls.NoEnter; m++ {
+		if got, want := x.Count(m), p.Count(m); got != want {
+			return fmt.Errorf("%d rows are %v, want %d", got, m, want)
+		}
+	}
+	a := x.Addresses()
+	if a.Len() != len(p.Addresses) {
+		return fmt.Errorf("%d addresses, want %d", a.Len(), len(p.Addresses))
+	}
+	totals, plain := x.Totals(), p.Totals()
+	for i, want := range p.Addresses {
+		if got := a.At(i); got != want {
+			return fmt.Errorf("address %d is %+v, want %+v", i, got, want)
+		}
+		if k, ok := a.Find(int(want.Run), want.Space, want.Value); !ok || k != i {
+			return fmt.Errorf("address %d is found as %d, %t", i, k, ok)
+		}
+		var h Histogram
+		for _, d := range plain[i].Durations {
+			h.Add(d)
+		}
+		got, w := totals[i], plain[i]
+		sums := Total{Calls: w.Calls, Timed: w.Timed, Sum: w.Sum, Self: w.Self, NonRecursive: w.NonRecursive, Min: w.Min, Max: w.Max, Histogram: h}
+		if !reflect.DeepEqual(got.Histogram.Buckets(), h.Buckets()) {
+			return fmt.Errorf("address %d has %v, want %v", i, got.Histogram.Buckets(), h.Buckets())
+		}
+		if got.Histogram, sums.Histogram = (Histogram{}), (Histogram{}); !reflect.DeepEqual(got, sums) {
+			return fmt.Errorf("address %d has %+v, want %+v", i, got, sums)
+		}
+	}
+	noded := map[int64]bool{}
+	for i := range x.Nodes() {
+		noded[x.Node(uint32(i)).Enter] = true
+	}
+	blocks := int((n + blockLen - 1) / blockLen)
+	for k := range blocks {
+		if err := p.differsBlock(x, k, noded); err != nil {
+			return fmt.Errorf("block %d: %w", k, err)
+		}
+	}
+	return p.differsNodes(x)
+}
+
+// differsBlock holds a filled block and its summary against the rows.
+func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
+	var b Block
+	if err := x.Fill(&b, k, Times|Threads|Addresses|Kinds|Depths|Pairs|Insides|Selves); err != nil {
+		return err
+	}
+	// Depths are found in another way where the pairs are not wanted.
+	var depths, owners Block
+	if err := x.Fill(&owners, k, Owners|Times); err != nil {
+		return err
+	}
+	if err := x.Fill(&depths, k, Threads|Addresses|Kinds|Depths); err != nil {
+		return err
+	}
+	if !slices.Equal(depths.Thread, b.Thread) || !slices.Equal(depths.Address, b.Address) || !slices.Equal(depths.Kind, b.Kind) || !slices.Equal(depths.Depth, b.Depth) {
+		return fmt.Errorf("without pairs the block is %+v", depths)
+	}
+	first := int64(k) * blockLen
+	if b.First != first || int64(b.N) != min(blockLen, p.Len()-first) {
+		return fmt.Errorf("rows %d and %d more", b.First, b.N)
+	}
+	s := Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64, Rows: int64(b.N)}
+	for i := range b.N {
+		row := first + int64(i)
+		r := &p.Rows[row]
+		e := &r.Event
+		if b.Time[i] != e.Time || b.Kind[i] != e.Kind || int(b.Depth[i]) != r.Depth || b.Partner[i] != r.Partner || b.Duration[i] != r.Duration ||
+			b.Mark[i] != r.Mark || b.Inside[i] != r.Inside || b.Self[i] != r.Self {
+			return fmt.Errorf("row %d is not %+v %+v with %d inside and self %d but %d %v %d %d %d %v %d %d", row, *e, r.Record, r.Inside, r.Self,
+				b.Time[i], b.Kind[i], b.Depth[i], b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i])
+		}
+		s.MaxDepth = max(s.MaxDepth, b.Depth[i])
+		if r.Partner != calls.NoPartner {
+			s.MaxDuration = max(s.MaxDuration, r.Duration)
+		}
+		if r.Mark != calls.Open && r.Mark != calls.Running && r.Mark != calls.None && !(e.Kind == parser.Enter && r.Call.AtEnd) || r.Mark == calls.Open && !r.Call.AtEnd {
+			s.Marks |= 1 << r.Mark
+		}
+		if t := b.Thread[i]; t == NoThread {
+			if e.Kind != parser.Damaged {
+				return fmt.Errorf("row %d has no thread", row)
+			}
+		} else if slotStack(x, t) != testlog.StackOf(p.log, e) {
+			return fmt.Errorf("row %d is of thread %d, not %d", row, x.ThreadID(t), e.Thread)
+		} else {
+			s.Threads |= 1 << (t % 64)
+			s.Owners |= 1<<(t%64) | 1<<(owners.Owner[i]%64)
+			if x.ThreadID(owners.Owner[i]) != testlog.ThreadOf(p.log, e) {
+				return fmt.Errorf("row %d is of thread %d", row, x.ThreadID(owners.Owner[i]))
+			}
+		}
+		if e.Kind != parser.Damaged {
+			number, _ := x.AddressTable().Find(r.Run, e.Space, e.Address)
+			if int(b.Address[i]) != number {
+				return fmt.Errorf("row %d has address %d, not %d", row, b.Address[i], number)
+			}
+			s.Addresses[number/64%4] |= 1 << (number % 64)
+			s.FirstTime, s.LastTime = min(s.FirstTime, e.Time), max(s.LastTime, e.Time)
+		}
+	}
+	got := x.Summary(0, k)
+	if got.Threads&s.Threads == s.Threads {
+		// A run that ends in the block looks at other threads, too.
+		s.Threads, s.Owners = got.Threads, got.Owners
+	}
+	if got != s {
+		return fmt.Errorf("summary %+v, want %+v", got, s)
+	}
+	// Groups hold what their blocks do.
+	for level := 1; level < 6; level++ {
+		g := x.Summary(level, k>>(2*level))
+		whole := g
+		merge(&whole, &s)
+		if whole != g {
+			return fmt.Errorf("the group of level %d has %+v, and the block %+v", level, g, s)
+		}
+	}
+	// The longest call within the block is known.
+	longest := x.Longest(nil, 0, k)
+	if len(longest) > longCount {
+		return fmt.Errorf("%d longest calls", len(longest))
+	}
+	var most int64
+	for i := range b.N {
+		row := first + int64(i)
+		if r := &p.Rows[row]; b.Kind[i] == parser.Leave && r.Partner >= first && r.Duration > most && !noded[r.Partner] {
+			most = r.Duration
+		}
+	}
+	if most > 0 && (len(longest) == 0 || longest[0].duration() != most) {
+		return fmt.Errorf("longest %v, want %d", longest, most)
+	}
+	for _, l := range longest {
+		r := &p.Rows[l.Enter]
+		e := &r.Event
+		number, _ := x.AddressTable().Find(r.Run, e.Space, e.Address)
+		if r.Partner != l.Leave || r.Depth != int(l.Depth) || e.Time != l.EnterTime || l.duration() != r.Duration ||
+			testlog.StackOf(p.log, e) != slotStack(x, l.Thread) || number != int(l.Address) {
+			return fmt.Errorf("long call %+v is not %+v, %+v", l, e, r)
+		}
+	}
+	return nil
+}
+
+// differsNodes holds nodes, stacks and levels against the rows.
+func (p *expected) differsNodes(x *Index) error {
+	var want []*oracle.Call // those that are open at the end of the block of their enter
+	for _, c := range p.Calls {
+		if c.Found/blockLen < c.Until/blockLen {
+			want = append(want, c)
+		}
+	}
+	level := make([]int, x.Nodes())
+	at := make([]int64, x.Nodes())
+	for i := range x.Nodes() {
+		n := x.Node(uint32(i))
+		if n.Parent != NoNode && (n.Parent >= uint32(i) || x.Node(n.Parent).Depth != n.Depth-1) || n.Parent == NoNode && n.Depth != 0 {
+			return fmt.Errorf("node %d has parent %d", i, n.Parent)
+		}
+		level[i] = math.MaxInt
+		if n.Enter >= 0 {
+			row := &p.Rows[n.Enter]
+			r, e := row.Record, row.Event
+			leave := n.Leave
+			if leave < 0 {
+				leave = calls.NoPartner
+			}
+			mark := n.Mark
+			if mark == calls.Tail {
+				mark = calls.None
+			}
+			if r.Partner != leave || r.Mark != mark || r.Depth != int(n.Depth) || n.EnterTime != e.Time || testlog.StackOf(p.log, &e) != slotStack(x, n.Thread) {
+				return fmt.Errorf("node %d is %+v, its row %+v, %+v", i, n, r, e)
+			}
+			if n.Ended != (r.Mark == calls.NoLeave && r.Duration != calls.NoDuration) {
+				return fmt.Errorf("node %d is %+v, its row %+v", i, n, r)
+			}
+			if r.Partner != calls.NoPartner {
+				if s := max(0, r.Duration-n.Children); s != row.Self || n.LeaveTime != p.Rows[r.Partner].Time {
+					return fmt.Errorf("node %d is %+v, but its self time %d", i, n, row.Self)
+				}
+			}
+		}
+		in := x.core.Load().nodes.at(i)
+		at[i] = in.enter
+		if in.leave >= 0 {
+			level[i] = int(levelOf(in.enter/blockLen, in.leave/blockLen))
+		}
+		if len(want) > 0 {
+			w := want[0]
+			if w.Found < in.enter {
+				return fmt.Errorf("node %d is %+v, want %+v", i, n, w)
+			}
+			if w.Enter == n.Enter && w.Found == in.enter && w.Number == n.Address && w.Depth == int(n.Depth) {
+				want = want[1:]
+			}
+		}
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("%+v is no node", want[0])
+	}
+	for k, stacks := range p.stacks() {
+		for slot := range x.Slots() {
+			stack := stacks[slotStack(x, uint32(slot))]
+			i := x.Top(k, uint32(slot))
+			for d := len(stack) - 1; d >= 0; d-- {
+				if i == NoNode {
+					return fmt.Errorf("before block %d the stack of slot %d ends at depth %d of %d", k, slot, d, len(stack))
+				}
+				if n := x.Node(i); n.Enter != stack[d].Enter || n.Address != stack[d].Number {
+					return fmt.Errorf("before block %d slot %d has %+v, want %+v", k, slot, n, stack[d])
+				}
+				i = x.Node(i).Parent
+			}
+			if i != NoNode {
+				return fmt.Errorf("before block %d the stack of slot %d goes on below %d", k, slot, len(stack))
+			}
+		}
+	}
+	n := p.Len()
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	for range 10 {
+		from := r.Int64N(n + 1)
+		to := from + r.Int64N(n+1-from)
+		l := r.IntN(4)
+		got := x.Level(nil, l, from, to)
+		var list []uint32
+		if from < to {
+			for i := range x.Nodes() {
+				in := x.core.Load().nodes.at(i)
+				if level[i] >= l && at[i] < to && (in.leave < 0 || in.leave >= from) {
+					list = append(list, uint32(i))
+				}
+			}
+		}
+		if !slices.Equal(got, list) {
+			return fmt.Errorf("level %d of rows %d to %d: %v, want %v", l, from, to, got, list)
+		}
+	}
+	return nil
+}
