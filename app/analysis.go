@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"logparser/calls"
-	"logparser/calls/index"
+	"logparser/calls/profile"
+	"logparser/calls/query"
+	"logparser/calls/timeline"
 	"logparser/message"
 	"logparser/rows"
 	"logparser/rows/filter"
@@ -104,8 +106,8 @@ func (g *groups) ref(address uint32) FunctionRef {
 }
 
 // same returns the addresses of an address's function.
-func (g *groups) same(address uint32) *index.Set {
-	set := index.NewSet(len(g.of))
+func (g *groups) same(address uint32) *query.Set {
+	set := query.NewSet(len(g.of))
 	set.Add(address)
 	if int(address) < len(g.of) {
 		for i, group := range g.of {
@@ -160,7 +162,7 @@ func (s *Session) Stack(row int64) ([]Frame, error) {
 	if err := s.checkRow(row); err != nil {
 		return nil, err
 	}
-	stack, err := index.Stack(src, row)
+	stack, err := query.Stack(src, row)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (s *Session) Caller(row int64) (enter int64, ok bool, err error) {
 	if err := s.checkRow(row); err != nil {
 		return -1, false, err
 	}
-	c, ok, err := index.Caller(src, row)
+	c, ok, err := query.Caller(src, row)
 	if err != nil || !ok || c.Enter < 0 {
 		return -1, false, err
 	}
@@ -219,14 +221,14 @@ func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int
 	if err := s.checkRow(row); err != nil {
 		return -1, false, err
 	}
-	c, err := index.CallAt(src, row)
+	c, err := query.CallAt(src, row)
 	if err != nil || c.Enter < 0 {
 		return -1, false, err
 	}
 	if back {
 		row = c.Enter
 	}
-	return index.NextCall(ctx, src, row, s.groups().same(c.Address), back)
+	return query.NextCall(ctx, src, row, s.groups().same(c.Address), back)
 }
 
 // RowAtTime returns the first row of the log whose elapsed time, in
@@ -238,7 +240,7 @@ func (s *Session) RowAtTime(elapsed int64) int64 {
 	if last < 0 {
 		return max(last, 0)
 	}
-	row, err := index.RowAtTime(src, saturatedSum(elapsed, s.runs()[0].zero))
+	row, err := timeline.RowAtTime(src, saturatedSum(elapsed, s.runs()[0].zero))
 	if err != nil {
 		return last
 	}
@@ -354,7 +356,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	}
 	src := s.table
 	of, refs := groups()
-	stats, err := index.Statistics(ctx, src, index.StatisticsOptions{
+	stats, err := profile.Statistics(ctx, src, profile.StatisticsOptions{
 		Where: where, Groups: of, PerThread: perThread, Correct: s.correcting(), Progress: p.of(StageFilter),
 	})
 	if err != nil {
@@ -453,7 +455,7 @@ func sumBounds(timed, running int64, endKnown, late bool) (sum, self rows.Bound)
 }
 
 // whereOf makes the predicate of a selection, nil for all rows.
-func (s *Session) whereOf(ctx context.Context, sel Selection) (index.Predicate, error) {
+func (s *Session) whereOf(ctx context.Context, sel Selection) (query.Predicate, error) {
 	e, err := filter.Parse(sel.Where)
 	if err != nil {
 		return nil, err
@@ -554,7 +556,7 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultNodes
 	}
-	tree, err := index.CallTree(ctx, src, index.TreeOptions{
+	tree, err := profile.CallTree(ctx, src, profile.TreeOptions{
 		Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes,
 		Correct: s.correcting(), Progress: p.of(StageFilter),
 	})
@@ -566,10 +568,10 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	_, late := s.Ways()
 	for i := range nodes {
 		from, n := &tree.Nodes[i], &nodes[i]
-		if from.Group != index.NoGroup {
+		if from.Group != profile.NoGroup {
 			n.FunctionRef = g.list[from.Group]
 		}
-		if from.Thread != index.AllThreads {
+		if from.Thread != profile.AllThreads {
 			n.ByThread, n.Thread = true, src.ThreadID(from.Thread)
 			n.ThreadName = names[n.Thread]
 		}

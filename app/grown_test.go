@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"logparser/calls"
-	"logparser/calls/index"
+	"logparser/calls/indexcache"
 	"logparser/internal/testlog/classictest"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -36,9 +36,9 @@ func keptFiles(t *testing.T, cache string) (indexes, notes int) {
 	}
 	for _, e := range entries {
 		switch {
-		case strings.HasSuffix(e.Name(), index.FileSuffix):
+		case strings.HasSuffix(e.Name(), indexcache.FileSuffix):
 			indexes++
-		case strings.HasSuffix(e.Name(), index.NoteSuffix):
+		case strings.HasSuffix(e.Name(), indexcache.NoteSuffix):
 			notes++
 		case e.Name() == "index.key":
 		default:
@@ -337,7 +337,7 @@ func TestKeptFollowed(t *testing.T) {
 			}
 			s.Close()
 			before, _ := keptFiles(t, in.IndexCache)
-			kept, err := filepath.Glob(filepath.Join(in.IndexCache, "*"+index.FileSuffix))
+			kept, err := filepath.Glob(filepath.Join(in.IndexCache, "*"+indexcache.FileSuffix))
 			if err != nil || len(kept) == 0 {
 				t.Fatal(kept, err)
 			}

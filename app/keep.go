@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"logparser/calls/index"
+	"logparser/calls/indexcache"
 	"logparser/parser"
 	"logparser/parser/classic"
 )
@@ -58,12 +58,12 @@ func (s *Session) keepIndex() {
 	if !ok {
 		return
 	}
-	store := index.Store{Folder: folder}
+	store := indexcache.Store{Folder: folder}
 	s.table.Keep(store, key)
 	s.kept, s.seen = now, now
 	for i := range older {
 		key, runs, ok := s.indexKey(&in, &older[i])
-		if _, err := os.Stat(store.File(key, index.FileSuffix)); ok && err == nil && older[i].began(in.Log) {
+		if _, err := os.Stat(store.File(key, indexcache.FileSuffix)); ok && err == nil && older[i].began(in.Log) {
 			s.table.KeepGrown(key, runs)
 			s.older = older[:i+1]
 			return
@@ -78,9 +78,9 @@ func (s *Session) indexKept() {
 		return
 	}
 	in := s.Inputs()
-	store := index.Store{Folder: in.indexCache()}
+	store := indexcache.Store{Folder: in.indexCache()}
 	for i := range s.older {
-		os.Remove(store.File(s.older[i].key, index.NoteSuffix))
+		os.Remove(store.File(s.older[i].key, indexcache.NoteSuffix))
 	}
 	s.older = nil
 }
@@ -122,13 +122,13 @@ func (s *Session) keepFollowed() {
 	if _, said := log.Beginning(info.Records); !ok || !said {
 		return
 	}
-	store := index.Store{Folder: folder}
+	store := indexcache.Store{Folder: folder}
 	key, _, ok := s.indexKey(&in, &now)
 	if !ok || s.table.Save(store, key) != nil || store.Note(now.key, now.note(log.Found())) != nil {
 		return
 	}
 	if s.kept.size > 0 {
-		os.Remove(store.File(s.kept.key, index.NoteSuffix))
+		os.Remove(store.File(s.kept.key, indexcache.NoteSuffix))
 	}
 	s.kept, s.seen = now, now
 }
@@ -147,7 +147,7 @@ func (s *Session) keepFollowed() {
 // late are bytes that were zero when the log was read; these are damage, and no
 // index of it is gone on with (see [parser.Scanner]).
 type logState struct {
-	key index.Key
+	key indexcache.Key
 	// size is in bytes, time in nanoseconds since 1970.
 	size, time int64
 	records    int64
@@ -214,8 +214,8 @@ func stateOf(path string, was *logState) (s logState, ok bool) {
 			return s, false
 		}
 	}
-	s.key = index.Key(h.Sum(nil))
-	copy(s.key[:index.KinLen], kin[:])
+	s.key = indexcache.Key(h.Sum(nil))
+	copy(s.key[:indexcache.LogBytes], kin[:])
 	return s, true
 }
 
@@ -223,7 +223,7 @@ func stateOf(path string, was *logState) (s logState, ok bool) {
 // noted beside the indexes: size, time and number of records of the log's state,
 // 8 bytes each, and what was found.
 type foundNote struct {
-	store index.Store
+	store indexcache.Store
 	logState
 	data []byte
 	// older are the states that the log may have grown from, the longest first.
@@ -264,9 +264,9 @@ func (in *Inputs) found() *foundNote {
 	if !ok {
 		return nil
 	}
-	n := &foundNote{store: index.Store{Folder: folder}, logState: now}
+	n := &foundNote{store: indexcache.Store{Folder: folder}, logState: now}
 	n.data = n.store.Noted(now.key)
-	kin := n.store.Kin(now.key)
+	kin := n.store.NotesOfLog(now.key)
 	for key, note := range kin {
 		if s, ok := notedState(note); ok && s.size < now.size {
 			s.key = key
@@ -311,7 +311,7 @@ func (n *foundNote) keep(log parser.Log) {
 // runs from others, and these runs as they were in that state. It is not ok for a
 // state that the log has grown from where it cannot say what its first records
 // follow from.
-func (s *Session) indexKey(in *Inputs, of *logState) (key index.Key, runs []parser.Run, ok bool) {
+func (s *Session) indexKey(in *Inputs, of *logState) (key indexcache.Key, runs []parser.Run, ok bool) {
 	info := s.log.Info()
 	h := sha256.New()
 	h.Write(of.key[:])
@@ -359,7 +359,7 @@ func (s *Session) indexKey(in *Inputs, of *logState) (key index.Key, runs []pars
 		number(n)
 		text(in.ModulesColumns)
 	}
-	return index.Key(h.Sum(nil)), runs, true
+	return indexcache.Key(h.Sum(nil)), runs, true
 }
 
 // IndexError returns why the index could not be kept for the next opening, nil

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"logparser/calls/index"
+	"logparser/calls/indexcache"
 	"logparser/internal/testlog/classictest"
 	"logparser/parser"
 	"logparser/rows"
@@ -54,7 +54,7 @@ func TestKeptIndex(t *testing.T) {
 		}
 		indexes := 0
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), index.FileSuffix) {
+			if strings.HasSuffix(e.Name(), indexcache.FileSuffix) {
 				indexes++
 			}
 		}
@@ -149,7 +149,7 @@ func TestKeptRuns(t *testing.T) {
 		if n == nil {
 			t.Fatal("there can be no note")
 		}
-		return n.store.File(n.key, index.NoteSuffix)
+		return n.store.File(n.key, indexcache.NoteSuffix)
 	}
 	none := in
 	none.NoIndexCache = true

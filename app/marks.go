@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"logparser/calls/index"
+	"logparser/calls/query"
 	"logparser/export"
 	"logparser/parser"
 	"logparser/rows"
@@ -129,7 +129,7 @@ func (s *Session) RowOfMark(ctx context.Context, m *Mark) (row int64, ok bool, e
 	if src.Len() == 0 || m.run >= len(s.runs()) {
 		return -1, false, nil
 	}
-	slots := index.NewSet(src.Slots())
+	slots := query.NewSet(src.Slots())
 	for slot := range uint32(src.Slots()) {
 		if src.ThreadID(slot) == m.Thread {
 			slots.Add(slot)
@@ -140,11 +140,11 @@ func (s *Session) RowOfMark(ctx context.Context, m *Mark) (row int64, ok bool, e
 		first += r.Count
 	}
 	last := first + s.runs()[m.run].Count - 1
-	mine := index.And(index.InRows(first, last), index.OnThreads(slots))
+	mine := query.And(query.InRows(first, last), query.OnThreads(slots))
 	since := saturatedSum(m.Elapsed, s.runs()[m.run].zero)
-	row, ok, err = index.Next(ctx, src, index.And(mine, index.InTime(since, math.MaxInt64)), first-1, false)
+	row, ok, err = query.Next(ctx, src, query.And(mine, query.InTime(since, math.MaxInt64)), first-1, false)
 	if err == nil && !ok {
-		row, ok, err = index.Next(ctx, src, mine, min(last+1, src.Len()), true)
+		row, ok, err = query.Next(ctx, src, mine, min(last+1, src.Len()), true)
 	}
 	if err != nil || !ok {
 		return -1, false, err

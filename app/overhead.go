@@ -2,7 +2,7 @@ package app
 
 import (
 	"logparser/calls"
-	"logparser/calls/index"
+	"logparser/calls/profile"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -53,7 +53,7 @@ func (s *Session) correct(b *block, r *sessionRun, row int64, n int) {
 
 // correcting returns what corrects the durations that the index sums up, nil
 // where they count as recorded.
-func (s *Session) correcting() index.Correct {
+func (s *Session) correcting() profile.Correct {
 	if !s.in.Corrected {
 		return nil
 	}

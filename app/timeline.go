@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"logparser/calls/index"
+	"logparser/calls/query"
+	"logparser/calls/timeline"
 	"logparser/message"
 	"logparser/parser"
 	"logparser/rows/filter"
@@ -24,11 +26,11 @@ type Timeline struct {
 	s *Session
 
 	mu    sync.Mutex
-	lines *index.Timeline
+	lines *timeline.Timeline
 	// slots has the threads by rising id, measured what is known of them as of
 	// a length of the index.
 	slots       []uint32
-	measured    []index.Lane
+	measured    []timeline.Lane
 	measuredLen int64
 	// limit tells the calls that are shown; nil if all are.
 	limit *limit
@@ -41,7 +43,7 @@ type Timeline struct {
 type limit struct {
 	where string
 	query *condition
-	view  *index.View
+	view  *query.View
 	// shown counts the enters of the threads that are shown, as of a length of
 	// the index; nil before they are counted.
 	shown    map[uint32]int64
@@ -100,7 +102,7 @@ func (t *Timeline) Runs() ([]TimelineRun, error) {
 		if k := len(list); k < len(t.placed) && t.placed[k].EndRow == end {
 			placed.From, placed.To = t.placed[k].From-t.placed[k].Zero, t.placed[k].To-t.placed[k].Zero
 		} else {
-			from, to, err := index.TimeSpan(src, placed.FirstRow, end)
+			from, to, err := timeline.TimeSpan(src, placed.FirstRow, end)
 			if err != nil {
 				return nil, err
 			}
@@ -193,7 +195,7 @@ func (t *Timeline) Lanes() []Lane {
 }
 
 // order returns the slots by rising thread id.
-func (t *Timeline) order(src index.Source) []uint32 {
+func (t *Timeline) order(src *index.Index) []uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := src.Slots(); len(t.slots) != n {
@@ -221,7 +223,7 @@ func (t *Timeline) Measure(ctx context.Context, p Progress) error {
 	if done {
 		return nil
 	}
-	lanes, err := index.Lanes(ctx, src, nil, p.of(StageFilter))
+	lanes, err := timeline.Lanes(ctx, src, nil, p.of(StageFilter))
 	if err != nil {
 		return err
 	}
@@ -244,13 +246,13 @@ func (t *Timeline) Limit(ctx context.Context, where string, p Progress) error {
 		if err != nil {
 			return err
 		}
-		query, err := t.s.compile(ctx, e)
+		cond, err := t.s.compile(ctx, e)
 		if err != nil {
 			return err
 		}
 		l = nil
-		if query.pass != nil {
-			l = &limit{where: where, query: query, view: index.NewView(query.src, index.And(query.pass, index.OfKind(parser.Enter)))}
+		if cond.pass != nil {
+			l = &limit{where: where, query: cond, view: query.NewView(cond.src, query.And(cond.pass, query.OfKind(parser.Enter)))}
 		}
 		t.mu.Lock()
 		t.limit = l
@@ -263,7 +265,7 @@ func (t *Timeline) Limit(ctx context.Context, where string, p Progress) error {
 		return err
 	}
 	length := t.s.table.Len()
-	lanes, err := index.Lanes(ctx, t.s.table, index.And(l.query.pass, index.OfKind(parser.Enter)), p.of(StageFilter))
+	lanes, err := timeline.Lanes(ctx, t.s.table, query.And(l.query.pass, query.OfKind(parser.Enter)), p.of(StageFilter))
 	if err != nil {
 		return err
 	}
@@ -331,11 +333,11 @@ func (t *Timeline) Rows(from, to int64) (first, last int64, err error) {
 			continue
 		}
 		if first < 0 {
-			if first, err = index.RowAtTimeIn(t.s.table, t.logTime(r, from), r.FirstRow, r.EndRow); err != nil {
+			if first, err = timeline.RowAtTimeIn(t.s.table, t.logTime(r, from), r.FirstRow, r.EndRow); err != nil {
 				return 0, 0, err
 			}
 		}
-		end, err := index.RowAtTimeIn(t.s.table, saturatedSum(t.logTime(r, to), 1), r.FirstRow, r.EndRow)
+		end, err := timeline.RowAtTimeIn(t.s.table, saturatedSum(t.logTime(r, to), 1), r.FirstRow, r.EndRow)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -401,17 +403,17 @@ func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (
 	slot := slots[lane]
 	t.mu.Lock()
 	if t.lines == nil {
-		t.lines = index.NewTimeline(src)
+		t.lines = timeline.NewTimeline(src)
 	}
 	lines, limit, known := t.lines, t.limit, t.limitOf(slot)
 	t.mu.Unlock()
-	wanted := index.NewSet(int(slot) + 1)
+	wanted := query.NewSet(int(slot) + 1)
 	wanted.Add(slot)
 	g := s.groups()
-	var found []index.Span
+	var found []timeline.Span
 	for k := range runs {
 		r := &runs[k]
-		q := index.SpanQuery{Threads: wanted, From: from, To: to, Pixels: pixels, MaxDepth: math.MaxInt32}
+		q := timeline.SpanQuery{Threads: wanted, From: from, To: to, Pixels: pixels, MaxDepth: math.MaxInt32}
 		if len(runs) > 1 {
 			q.From, q.To = max(from, r.From), min(to, saturatedSum(r.To, 1))
 			if q.From >= q.To {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"logparser/calls"
-	"logparser/calls/index"
+	"logparser/calls/query"
 	"logparser/message"
 	"logparser/rows"
 	"logparser/rows/filter"
@@ -38,7 +38,7 @@ type View struct {
 	mu    sync.Mutex
 	query *condition
 	// list has the rows; nil where all are shown.
-	list *index.View
+	list *query.View
 	// run is the counting that was begun last.
 	run *viewRun
 }
@@ -53,14 +53,14 @@ type viewRun struct {
 type viewCache struct {
 	mu sync.Mutex
 	// base is the last view's rows before folding, made from a query for where.
-	base  *index.View
+	base  *query.View
 	query *condition
 	where string
 	// searched is the last search's condition, which was for text.
 	searched *condition
 	text     string
 	// repeats are those of all rows, as of a generation and a length.
-	repeats           *index.Repeats
+	repeats           *query.Repeats
 	repeatsGeneration uint64
 	repeatsLen        int64
 	// finding is closed when those who look for repeats have ended; nil if
@@ -110,25 +110,25 @@ func (s *Session) View(ctx context.Context, sel Selection, p Progress) (*View, e
 }
 
 // make makes the condition and the rows of a view, not yet counted.
-func (v *View) make(ctx context.Context, p Progress) (*condition, *index.View, error) {
+func (v *View) make(ctx context.Context, p Progress) (*condition, *query.View, error) {
 	s := v.s
-	query, base, err := s.base(ctx, v.where)
+	cond, base, err := s.base(ctx, v.where)
 	if err != nil || len(v.sel.Folded) == 0 && !v.sel.Repeats {
-		return query, base, err
+		return cond, base, err
 	}
-	var repeats *index.Repeats
+	var repeats *query.Repeats
 	if v.sel.Repeats {
 		if repeats, err = s.findRepeats(ctx, p); err != nil {
 			return nil, nil, err
 		}
 	}
 	list, err := base.Hide(v.sel.Folded, repeats)
-	return query, list, err
+	return cond, list, err
 }
 
 // base returns the rows of an expression, those of the last view if it is the
 // same.
-func (s *Session) base(ctx context.Context, where *filter.Expr) (*condition, *index.View, error) {
+func (s *Session) base(ctx context.Context, where *filter.Expr) (*condition, *query.View, error) {
 	text := where.String()
 	c := &s.views
 	c.mu.Lock()
@@ -136,16 +136,16 @@ func (s *Session) base(ctx context.Context, where *filter.Expr) (*condition, *in
 	if c.base != nil && c.where == text && !c.query.outdated() && !c.query.outgrown() {
 		return c.query, c.base, nil
 	}
-	query, err := s.compile(ctx, where)
+	cond, err := s.compile(ctx, where)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.query, c.where, c.base = query, text, index.NewView(query.src, query.pass)
-	return query, c.base, nil
+	c.query, c.where, c.base = cond, text, query.NewView(cond.src, cond.pass)
+	return cond, c.base, nil
 }
 
 // findRepeats returns the repeats of all rows that the index has.
-func (s *Session) findRepeats(ctx context.Context, p Progress) (*index.Repeats, error) {
+func (s *Session) findRepeats(ctx context.Context, p Progress) (*query.Repeats, error) {
 	c := &s.views
 	src := s.table
 	c.mu.Lock()
@@ -166,7 +166,7 @@ func (s *Session) findRepeats(ctx context.Context, p Progress) (*index.Repeats, 
 	}
 	c.finding = make(chan struct{})
 	c.mu.Unlock()
-	found, err := index.FindRepeats(ctx, src, p.of(StageFilter))
+	found, err := query.FindRepeats(ctx, src, p.of(StageFilter))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.finding)
@@ -179,7 +179,7 @@ func (s *Session) findRepeats(ctx context.Context, p Progress) (*index.Repeats, 
 
 // start counts in the background; list takes the place of the view's rows when
 // it has come as far. The caller has made sure that nothing else counts.
-func (v *View) start(ctx context.Context, p Progress, list *index.View, query *condition) {
+func (v *View) start(ctx context.Context, p Progress, list *query.View, cond *condition) {
 	run := &viewRun{done: make(chan struct{})}
 	v.mu.Lock()
 	before := v.run
@@ -190,10 +190,10 @@ func (v *View) start(ctx context.Context, p Progress, list *index.View, query *c
 		if before != nil {
 			<-before.done
 		}
-		query, list, run.err = v.count(ctx, p, query, list)
+		cond, list, run.err = v.count(ctx, p, cond, list)
 		v.mu.Lock()
 		if run.err == nil || list.Scanned() >= v.list.Scanned() {
-			v.list, v.query = list, query
+			v.list, v.query = list, cond
 		}
 		v.mu.Unlock()
 	}()
@@ -201,22 +201,22 @@ func (v *View) start(ctx context.Context, p Progress, list *index.View, query *c
 
 // count counts the rows of a list, and waits for an index that is being built.
 // The list is made again where the index gains what the condition has to know.
-func (v *View) count(ctx context.Context, p Progress, query *condition, list *index.View) (*condition, *index.View, error) {
+func (v *View) count(ctx context.Context, p Progress, cond *condition, list *query.View) (*condition, *query.View, error) {
 	for {
 		built := v.s.built()
-		if query.outgrown() {
+		if cond.outgrown() {
 			q, l, err := v.make(ctx, p)
 			if err != nil {
-				return query, list, err
+				return cond, list, err
 			}
-			query, list = q, l
+			cond, list = q, l
 		}
 		if err := list.Run(ctx, p.of(StageFilter)); err != nil || built {
-			return query, list, err
+			return cond, list, err
 		}
 		select {
 		case <-ctx.Done():
-			return query, list, ctx.Err()
+			return cond, list, ctx.Err()
 		case <-time.After(indexWait):
 		}
 	}
@@ -294,29 +294,29 @@ func (v *View) Done() bool {
 // changed. Positions that were shown stay, but where calls have ended since and
 // the expression is about that. An error of counting is that of [View.Wait].
 func (v *View) Update(ctx context.Context, p Progress) error {
-	list, query := v.rows()
+	list, cond := v.rows()
 	if list == nil {
 		return nil
 	}
-	if query.outdated() || query.outgrown() {
+	if cond.outdated() || cond.outgrown() {
 		var err error
-		if query, list, err = v.make(ctx, p); err != nil {
+		if cond, list, err = v.make(ctx, p); err != nil {
 			return err
 		}
 	}
-	v.start(ctx, p, list, query)
+	v.start(ctx, p, list, cond)
 	return nil
 }
 
 // Outdated reports whether names or pairs have changed since the view was
 // made, in a way that may matter to its selection. Make it again then.
 func (v *View) Outdated() bool {
-	list, query := v.rows()
-	return list != nil && query.generation != v.s.generation.Load()
+	list, cond := v.rows()
+	return list != nil && cond.generation != v.s.generation.Load()
 }
 
 // rows returns the rows of the view, nil where all are shown.
-func (v *View) rows() (*index.View, *condition) {
+func (v *View) rows() (*query.View, *condition) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.list, v.query
@@ -501,7 +501,7 @@ func (v *View) Search(ctx context.Context, from int64, q Query) (int64, error) {
 	if list == nil && src.Len() < v.s.rows.Len() {
 		return Search(ctx, v, from, q, nil)
 	}
-	query, err := v.s.search(ctx, q.Text)
+	cond, err := v.s.search(ctx, q.Text)
 	if err != nil {
 		return -1, err
 	}
@@ -513,9 +513,9 @@ func (v *View) Search(ctx context.Context, from int64, q Query) (int64, error) {
 	var pos int64
 	var ok bool
 	if list == nil {
-		pos, ok, err = index.Next(ctx, src, query.pass, from, q.Backward)
+		pos, ok, err = query.Next(ctx, src, cond.pass, from, q.Backward)
 	} else {
-		pos, ok, err = list.Next(ctx, query.pass, from, q.Backward)
+		pos, ok, err = list.Next(ctx, cond.pass, from, q.Backward)
 	}
 	if !ok {
 		pos = -1
@@ -532,11 +532,11 @@ func (s *Session) search(ctx context.Context, text string) (*condition, error) {
 	if c.searched != nil && c.text == text && !c.searched.outdated() && !c.searched.outgrown() {
 		return c.searched, nil
 	}
-	query, err := s.compile(ctx, filter.Is(filter.Text, text))
+	cond, err := s.compile(ctx, filter.Is(filter.Text, text))
 	if err == nil {
-		c.searched, c.text = query, text
+		c.searched, c.text = cond, text
 	}
-	return query, err
+	return cond, err
 }
 
 // Matches counts the rows of the view that a search for a text finds. marks has
@@ -545,14 +545,14 @@ func (s *Session) search(ctx context.Context, text string) (*condition, error) {
 func (v *View) Matches(ctx context.Context, text string, buckets int, p Progress) (count int64, marks []uint32, err error) {
 	list, _ := v.rows()
 	src := v.s.table
-	query, err := v.s.search(ctx, text)
+	cond, err := v.s.search(ctx, text)
 	if err != nil {
 		return 0, nil, err
 	}
 	if list == nil {
-		return index.Count(ctx, src, query.pass, buckets, p.of(StageSearch))
+		return query.Count(ctx, src, cond.pass, buckets, p.of(StageSearch))
 	}
-	return list.Count(ctx, query.pass, buckets, p.of(StageSearch))
+	return list.Count(ctx, cond.pass, buckets, p.of(StageSearch))
 }
 
 // headLines are what the head of a saved file says of rows that are not all.

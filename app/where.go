@@ -9,6 +9,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/calls/query"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
@@ -20,7 +21,7 @@ import (
 type condition struct {
 	s *Session
 	// pass is nil where all rows pass.
-	pass index.Predicate
+	pass query.Predicate
 
 	// What it was made of, to know when it is out of date.
 	generation               uint64
@@ -34,7 +35,7 @@ type condition struct {
 	until      int64
 	timesOfDay bool
 
-	src     index.Source
+	src     *index.Index
 	damaged bool // the log may hold damaged records
 
 	mu    sync.Mutex // guards addresses and threads in outgrown
@@ -54,14 +55,14 @@ func (s *Session) compile(ctx context.Context, e *filter.Expr) (*condition, erro
 	return c, err
 }
 
-func (c *condition) expr(ctx context.Context, e *filter.Expr) (index.Predicate, error) {
+func (c *condition) expr(ctx context.Context, e *filter.Expr) (query.Predicate, error) {
 	if e.Kind == filter.Leaf {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return c.term(e.Term)
 	}
-	var parts []index.Predicate
+	var parts []query.Predicate
 	for _, a := range e.Args {
 		p, err := c.expr(ctx, a)
 		if err != nil {
@@ -71,14 +72,14 @@ func (c *condition) expr(ctx context.Context, e *filter.Expr) (index.Predicate, 
 	}
 	switch e.Kind {
 	case filter.Or:
-		return index.Or(parts...), nil
+		return query.Or(parts...), nil
 	case filter.Not:
-		return index.Not(parts[0]), nil
+		return query.Not(parts[0]), nil
 	}
-	return index.And(parts...), nil
+	return query.And(parts...), nil
 }
 
-func (c *condition) term(t *filter.Term) (index.Predicate, error) {
+func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	switch t.Column {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:
 		set := c.addressSet(t, t.MatchPlace)
@@ -95,30 +96,30 @@ func (c *condition) term(t *filter.Term) (index.Predicate, error) {
 	case filter.Event:
 		return eventPredicate(t), nil
 	case filter.Row:
-		return index.InRows(t.Range.Low, t.Range.High), nil
+		return query.InRows(t.Range.Low, t.Range.High), nil
 	case filter.Thread:
 		set := c.threadSet(t, t.MatchThread)
 		c.named(t, set.Len() > 0)
-		return index.OnThreads(set), nil
+		return query.OnThreads(set), nil
 	case filter.Duration:
 		if c.s.Inputs().Corrected {
 			return c.slow(func(r *rows.Row) bool { return r.Duration != rows.NoDuration && t.Range.Has(r.Duration) }), nil
 		}
-		return index.WithDuration(t.Range.Low, t.Range.High), nil
+		return query.WithDuration(t.Range.Low, t.Range.High), nil
 	case filter.Self:
-		return index.WithSelf(t.Range.Low, t.Range.High), nil
+		return query.WithSelf(t.Range.Low, t.Range.High), nil
 	case filter.Depth:
 		low, high := max(t.Range.Low, 0), min(t.Range.High, math.MaxInt32)
 		if low > high {
-			return index.Or(), nil
+			return query.Or(), nil
 		}
-		return index.AtDepth(int32(low), int32(high)), nil
+		return query.AtDepth(int32(low), int32(high)), nil
 	case filter.Time:
 		return c.time(t), nil
 	case filter.In:
 		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
 		c.named(t, set.Len() > 0)
-		return index.Inside(set), nil
+		return query.Inside(set), nil
 	}
 	return c.call(t.Range.Low)
 }
@@ -169,20 +170,20 @@ func (s *Session) HasNames() bool {
 // orDamaged adds the damaged rows that match: they are in no set of addresses,
 // but are shown with an address's function all the same, and their times count
 // for nothing that the index knows of the log's.
-func (c *condition) orDamaged(match func(r *rows.Row) bool, p index.Predicate) index.Predicate {
+func (c *condition) orDamaged(match func(r *rows.Row) bool, p query.Predicate) query.Predicate {
 	if p == nil {
-		p = index.Or()
+		p = query.Or()
 	}
 	if !c.damaged {
 		return p
 	}
-	damaged := index.OfKind(parser.Damaged)
-	return index.Or(index.And(index.Not(damaged), p), index.And(damaged, c.slow(match)))
+	damaged := query.OfKind(parser.Damaged)
+	return query.Or(query.And(query.Not(damaged), p), query.And(damaged, c.slow(match)))
 }
 
 // slow tests rows as they are shown.
-func (c *condition) slow(match func(r *rows.Row) bool) index.Predicate {
-	return index.Func(func(ctx context.Context, list []int64, pass []bool) error {
+func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate {
+	return query.Func(func(ctx context.Context, list []int64, pass []bool) error {
 		var buffer [256]rows.Row
 		for len(list) > 0 {
 			n := min(len(list), len(buffer))
@@ -233,9 +234,9 @@ func (c *condition) eachPlace(from int, f func(i uint32, r *rows.Row)) {
 }
 
 // addressSet returns the addresses whose rows match.
-func (c *condition) addressSet(t *filter.Term, match func(r *rows.Row) bool) *index.Set {
+func (c *condition) addressSet(t *filter.Term, match func(r *rows.Row) bool) *query.Set {
 	c.placed = append(c.placed, t)
-	set := index.NewSet(c.addresses)
+	set := query.NewSet(c.addresses)
 	c.eachPlace(0, func(i uint32, r *rows.Row) {
 		if match(r) {
 			set.Add(i)
@@ -245,10 +246,10 @@ func (c *condition) addressSet(t *filter.Term, match func(r *rows.Row) bool) *in
 }
 
 // threadSet returns the threads that match.
-func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string) bool) *index.Set {
+func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string) bool) *query.Set {
 	c.onThreads = append(c.onThreads, t)
 	names := c.s.threadNames()
-	set := index.NewSet(c.threads)
+	set := query.NewSet(c.threads)
 	for slot := range uint32(c.threads) {
 		if _, stack := c.src.Stack(slot); stack != 0 {
 			continue
@@ -262,57 +263,57 @@ func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string)
 
 // anywhere is a term without a column, but for damaged rows; nil where nothing
 // matches.
-func (c *condition) anywhere(t *filter.Term) index.Predicate {
+func (c *condition) anywhere(t *filter.Term) query.Predicate {
 	places := c.addressSet(t, func(r *rows.Row) bool {
 		return t.MatchText(r.Function) || t.MatchText(r.Module) || t.MatchText(r.Source) ||
 			t.MatchText(string(rows.AppendAddress(nil, r.Address)))
 	})
 	threads := c.threadSet(t, func(id uint32, _ string) bool { return t.MatchText(decimal(id)) })
-	parts := []index.Predicate{inAddresses(places), c.noted(t)}
+	parts := []query.Predicate{inAddresses(places), c.noted(t)}
 	if threads.Len() > 0 {
-		parts = append(parts, index.OnThreads(threads))
+		parts = append(parts, query.OnThreads(threads))
 	}
 	return anyOf(parts)
 }
 
 // inAddresses passes the rows of some addresses; nil stands for none.
-func inAddresses(set *index.Set) index.Predicate {
+func inAddresses(set *query.Set) query.Predicate {
 	if set.Len() == 0 {
 		return nil
 	}
-	return index.InAddresses(set)
+	return query.InAddresses(set)
 }
 
 // anyOf passes the rows that some part passes. Parts that are nil pass none, and
 // are left out, so that the index need not work out what they would look at.
-func anyOf(parts []index.Predicate) index.Predicate {
-	parts = slices.DeleteFunc(parts, func(p index.Predicate) bool { return p == nil })
+func anyOf(parts []query.Predicate) query.Predicate {
+	parts = slices.DeleteFunc(parts, func(p query.Predicate) bool { return p == nil })
 	switch len(parts) {
 	case 0:
 		return nil
 	case 1:
 		return parts[0]
 	}
-	return index.Or(parts...)
+	return query.Or(parts...)
 }
 
 // noted is a term about the note, which has the pairing's mark and what is to
 // be said of the address; nil where no note matches.
-func (c *condition) noted(t *filter.Term) index.Predicate {
+func (c *condition) noted(t *filter.Term) query.Predicate {
 	c.placed = append(c.placed, t)
-	notes := map[string]*index.Set{}
-	any := index.NewSet(c.addresses)
+	notes := map[string]*query.Set{}
+	any := query.NewSet(c.addresses)
 	c.eachPlace(0, func(i uint32, r *rows.Row) {
 		if r.Note == "" {
 			return
 		}
 		if notes[r.Note] == nil {
-			notes[r.Note] = index.NewSet(c.addresses)
+			notes[r.Note] = query.NewSet(c.addresses)
 		}
 		notes[r.Note].Add(i)
 		any.Add(i)
 	})
-	marked := func(note string) index.Predicate {
+	marked := func(note string) query.Predicate {
 		var list []calls.Mark
 		for m := calls.None; m <= calls.NoEnter; m++ {
 			if t.MatchText(joinNotes(m.String(), note)) {
@@ -322,19 +323,19 @@ func (c *condition) noted(t *filter.Term) index.Predicate {
 		if len(list) == 0 {
 			return nil
 		}
-		return index.Marked(list...)
+		return query.Marked(list...)
 	}
 	plain := marked("")
 	if len(notes) == 0 {
 		return plain
 	}
-	var parts []index.Predicate
+	var parts []query.Predicate
 	if plain != nil {
-		parts = append(parts, index.And(index.Not(index.InAddresses(any)), plain))
+		parts = append(parts, query.And(query.Not(query.InAddresses(any)), plain))
 	}
 	for note, set := range notes {
 		if p := marked(note); p != nil {
-			parts = append(parts, index.And(index.InAddresses(set), p))
+			parts = append(parts, query.And(query.InAddresses(set), p))
 		}
 	}
 	return anyOf(parts)
@@ -348,7 +349,7 @@ func joinNotes(mark, note string) string {
 	return mark + note
 }
 
-func eventPredicate(t *filter.Term) index.Predicate {
+func eventPredicate(t *filter.Term) query.Predicate {
 	var kinds []parser.Kind
 	for kind, event := range map[parser.Kind]rows.Event{
 		parser.Enter: rows.Enter, parser.Leave: rows.Leave, parser.Damaged: rows.Unknown,
@@ -357,15 +358,15 @@ func eventPredicate(t *filter.Term) index.Predicate {
 			kinds = append(kinds, kind)
 		}
 	}
-	return index.OfKind(kinds...)
+	return query.OfKind(kinds...)
 }
 
 // maxDays bounds the days of a log for which times of day are worked out.
 const maxDays = 64
 
 // time makes a range of times one of the log's clock, for each run.
-func (c *condition) time(t *filter.Term) index.Predicate {
-	var parts []index.Predicate
+func (c *condition) time(t *filter.Term) query.Predicate {
+	var parts []query.Predicate
 	runs, first := c.s.runs(), int64(0)
 	for k := range runs {
 		r := &runs[k]
@@ -375,15 +376,15 @@ func (c *condition) time(t *filter.Term) index.Predicate {
 		}
 		p := c.timeInRun(&t.Range, r)
 		if len(runs) > 1 {
-			p = index.And(index.InRows(first, last), p)
+			p = query.And(query.InRows(first, last), p)
 		}
 		parts = append(parts, p)
 		first += r.Count
 	}
-	return index.Or(parts...)
+	return query.Or(parts...)
 }
 
-func (c *condition) timeInRun(r *filter.Range, run *sessionRun) index.Predicate {
+func (c *condition) timeInRun(r *filter.Range, run *sessionRun) query.Predicate {
 	clock := &run.clock
 	// toLog turns local time into the log's.
 	toLog := func(t time.Time) int64 { return saturatedSum(clock.Zero, int64(t.Sub(clock.Start))) }
@@ -392,7 +393,7 @@ func (c *condition) timeInRun(r *filter.Range, run *sessionRun) index.Predicate 
 		if r.Low > r.High {
 			break
 		}
-		return index.InTime(saturatedSum(run.zero, r.Low), saturatedSum(run.zero, r.High))
+		return query.InTime(saturatedSum(run.zero, r.Low), saturatedSum(run.zero, r.High))
 	case !clock.HasWall:
 	case r.Measure == filter.Wall:
 		from, to := int64(math.MinInt64), int64(math.MaxInt64)
@@ -402,15 +403,15 @@ func (c *condition) timeInRun(r *filter.Range, run *sessionRun) index.Predicate 
 		if !r.To.IsZero() {
 			to = toLog(r.To)
 		}
-		return index.InTime(from, to)
+		return query.InTime(from, to)
 	case r.Measure == filter.TimeOfDay:
 		return c.timeOfDay(r, clock.Start, clock.Zero)
 	}
-	return index.Or()
+	return query.Or()
 }
 
 // timeOfDay is a range of times of day on each day of the log.
-func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) index.Predicate {
+func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) query.Predicate {
 	const day = int64(24 * time.Hour)
 	first, last := c.span()
 	begin := start.Add(time.Duration(first - zero))
@@ -422,20 +423,20 @@ func (c *condition) timeOfDay(r *filter.Range, start time.Time, zero int64) inde
 	if last < first || first < midnight || days >= maxDays {
 		return c.slow(match)
 	}
-	var parts []index.Predicate
+	var parts []query.Predicate
 	// The log may go on into the next day before this is worked out again.
 	until := midnight
 	for range days + 2 {
 		from, to := saturatedSum(until, r.Low), saturatedSum(until, r.High)
 		if r.Low > r.High {
-			parts = append(parts, index.InTime(until, to))
+			parts = append(parts, query.InTime(until, to))
 			to = saturatedSum(until, day-1)
 		}
-		parts = append(parts, index.InTime(from, to))
+		parts = append(parts, query.InTime(from, to))
 		until = saturatedSum(until, day)
 	}
 	c.timesOfDay, c.until = true, min(c.until, until-1)
-	return c.orDamaged(match, index.Or(parts...))
+	return c.orDamaged(match, query.Or(parts...))
 }
 
 // span returns the least and the greatest time of the rows that the index has.
@@ -463,18 +464,18 @@ func saturatedSum(a, b int64) int64 {
 }
 
 // call is the rows in the call that is entered or left at a row.
-func (c *condition) call(row int64) (index.Predicate, error) {
+func (c *condition) call(row int64) (query.Predicate, error) {
 	if row < 0 || row >= c.src.Len() {
-		return index.Or(), nil
+		return query.Or(), nil
 	}
-	call, err := index.CallAt(c.src, row)
+	call, err := query.CallAt(c.src, row)
 	if err != nil {
 		return nil, err
 	}
 	if call.Enter < 0 {
-		return index.Or(), nil
+		return query.Or(), nil
 	}
-	return index.InsideCall(call.Enter), nil
+	return query.InsideCall(call.Enter), nil
 }
 
 // outdated reports whether names or pairs have changed since the condition was

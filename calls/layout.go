@@ -48,3 +48,6 @@ func Elapsed(start, end int64) int64 {
 	}
 	return math.MaxInt64
 }
+
+// SelfTime returns the part of a duration that was not spent in the calls made.
+func SelfTime(duration, children int64) int64 { return max(0, duration-children) }

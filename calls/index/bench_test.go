@@ -1,18 +1,18 @@
-package index
+package index_test
 
 import (
 	"context"
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/index"
+	"logparser/calls/internal/logtest"
 	"logparser/internal/testlog/classictest"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/parser/trace"
 )
 
 // benchmarkRecords is how many records the logs of benchmarks have: what
@@ -41,26 +41,6 @@ func openGenerated(b *testing.B, s classictest.Spec) parser.Log {
 	return log
 }
 
-// benchmarkLog opens the log that LOGPARSER_BENCH_LOG names, classic or a
-// trace; nil where it names none.
-func benchmarkLog(b *testing.B) parser.Log {
-	path := os.Getenv("LOGPARSER_BENCH_LOG")
-	if path == "" {
-		return nil
-	}
-	var log parser.Log
-	var err error
-	if strings.HasSuffix(path, ".lptrace") {
-		log, err = trace.Open(context.Background(), path, parser.Options{}, nil)
-	} else {
-		log, err = classic.Open(context.Background(), path, parser.Options{}, nil)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	return log
-}
-
 // heap returns the bytes of live heap that make leaves behind.
 func heap(make func()) int64 {
 	var before, after runtime.MemStats
@@ -75,7 +55,7 @@ func heap(make func()) int64 {
 // BenchmarkBuild makes the index of the log that LOGPARSER_BENCH_LOG names, or
 // else of generated ones.
 func BenchmarkBuild(b *testing.B) {
-	if log := benchmarkLog(b); log != nil {
+	if log := logtest.EnvironmentLog(b); log != nil {
 		b.Run("log", func(b *testing.B) { benchmarkBuild(b, log) })
 		return
 	}
@@ -97,15 +77,15 @@ func BenchmarkBuild(b *testing.B) {
 
 func benchmarkBuild(b *testing.B, log parser.Log) {
 	n := log.Info().Records
-	var x *Index
+	var x *index.Index
 	bytes := heap(func() {
 		var err error
-		if x, err = Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
+		if x, err = index.Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	})
 	for b.Loop() {
-		if _, err := Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
+		if _, err := index.Build(context.Background(), log, log.Info().Runs, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -116,18 +96,18 @@ func benchmarkBuild(b *testing.B, log parser.Log) {
 
 func BenchmarkFill(b *testing.B) {
 	log := openGenerated(b, classictest.Spec{Records: 1_000_000, RecordSize: 16})
-	x, err := Build(context.Background(), log, log.Info().Runs, nil, nil)
+	x, err := index.Build(context.Background(), log, log.Info().Runs, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, test := range []struct {
 		name string
-		want Columns
+		want index.Columns
 	}{
-		{"all", ^Columns(0)}, {"pairs", Depths | Pairs}, {"depths", Depths}, {"threads", Threads}, {"addresses", Addresses}, {"times", Times},
+		{"all", ^index.Columns(0)}, {"pairs", index.Depths | index.Pairs}, {"depths", index.Depths}, {"threads", index.Threads}, {"addresses", index.Addresses}, {"times", index.Times},
 	} {
 		b.Run(test.name, func(b *testing.B) {
-			var block Block
+			var block index.Block
 			k := 0
 			for b.Loop() {
 				if err := x.Fill(&block, k, test.want); err != nil {
@@ -135,7 +115,7 @@ func BenchmarkFill(b *testing.B) {
 				}
 				k = (k + 1) % 200
 			}
-			b.ReportMetric(float64(b.N)*BlockLen/b.Elapsed().Seconds()/1e6, "Mrows/s")
+			b.ReportMetric(float64(b.N)*index.BlockLen/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 	}
 }
@@ -143,7 +123,7 @@ func BenchmarkFill(b *testing.B) {
 // BenchmarkRead is the redraw of a window, and reading from end to end.
 func BenchmarkRead(b *testing.B) {
 	log := openGenerated(b, classictest.Spec{Records: 1_000_000, RecordSize: 16})
-	x, err := Build(context.Background(), log, log.Info().Runs, nil, nil)
+	x, err := index.Build(context.Background(), log, log.Info().Runs, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

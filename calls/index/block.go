@@ -2,11 +2,12 @@ package index
 
 import (
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
 // BlockLen is the number of rows of a block, of which the last may have fewer.
-const BlockLen = 4096
+const BlockLen = sizes.MaxBlock
 
 // Columns says which columns of a [Block] are wanted.
 type Columns uint16
@@ -53,10 +54,10 @@ type Block struct {
 
 	// Time is in nanoseconds of the log's clock.
 	Time []int64
-	// Thread is the slot of the stack, which a thread has of its own; see Source.ThreadID.
+	// Thread is the slot of the stack, which a thread has of its own; see [Index.ThreadID].
 	// Owner is that of the thread's own stack, whatever stack the event is on.
 	Thread, Owner []uint32
-	// Address is the number of the address in Source.Addresses. A damaged
+	// Address is the number of the address in [Index.AddressTable]. A damaged
 	// record's has no meaning.
 	Address []uint32
 	Kind    []parser.Kind
@@ -134,53 +135,4 @@ type Long struct {
 	EnterTime, LeaveTime int64
 	Address, Thread      uint32
 	Depth                int32
-}
-
-// A Source hands out blocks and what is known about them. Its methods are safe
-// for concurrent use. While the index is built, or the log grows, it may have
-// more blocks each time it is asked; what it has said of a block other than
-// the last changes only in that open calls end. An Index that is built again
-// becomes another source at once; what asks for more than one thing asks the
-// steady one.
-type Source interface {
-	// Len returns the number of rows that can be asked for.
-	Len() int64
-	// Fill reads block k into b, with the columns wanted.
-	Fill(b *Block, k int, want Columns) error
-	// Summary describes the group of 4^level blocks that has number k.
-	Summary(level, k int) Summary
-	// Longest appends the longest calls that end in the group of 4^level
-	// blocks number k, but those that have a node of that level or above. They are few.
-	Longest(dst []Long, level, k int) []Long
-	// Nodes returns the number of nodes; a parent's number is less than its
-	// child's, and nodes of a thread are in the order of their enters.
-	Nodes() int
-	Node(i uint32) Node
-	// Top returns the top call of a thread's stack before the first row of
-	// block k, or NoNode.
-	Top(k int, thread uint32) uint32
-	// Level appends the nodes of at least the level whose calls overlap the
-	// rows from (inclusive) to to (exclusive), by enter row.
-	Level(dst []uint32, level int, from, to int64) []uint32
-	// AddressTable is the distinct addresses, by number, in any order; ThreadID the thread
-	// that was the first on the stack of a slot, Slots their number.
-	AddressTable() *calls.Addresses
-	Slots() int
-	ThreadID(slot uint32) uint32
-	// Stack returns the number of the stack of a slot, 0 for a thread's own, and the slot of
-	// the own stack of the thread that was the first on it.
-	Stack(slot uint32) (home, number uint32)
-	// Totals returns the totals of the whole log for each address, or nil while they are not known.
-	Totals() []Total
-}
-
-// A Total sums up the calls of an address. Times are in nanoseconds. Calls
-// without a leave count in Calls and in nothing else.
-type Total struct {
-	Calls, Timed int64
-	// Sum is all the time in the calls; NonRecursive leaves out those that
-	// were made while another call of the address was open on the thread.
-	Sum, Self, NonRecursive int64
-	Min, Max                int64
-	Histogram               Histogram
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/sizes"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -43,7 +45,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 		return c
 	}
 	c := empty()
-	var key Key
+	var key indexcache.Key
 	shorter := "" // the file of the first rows that are gone on with
 	if x.store != nil {
 		// What was read of a file that is no good is forgotten.
@@ -53,8 +55,8 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 			}
 			c = empty()
 		}
-		key = x.key.of(namer, addresses, addresses.Len())
-		if x.store.load(ctx, c, key) == nil {
+		key = x.key.Of(namer, addresses, addresses.Len())
+		if c.load(ctx, x.store, key) == nil {
 			x.publish(c)
 			if progress != nil {
 				progress(c.row, c.row)
@@ -81,7 +83,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	x.publish(c)
 	if x.store != nil {
-		err := x.store.save(ctx, c, key)
+		err := c.save(ctx, x.store, key)
 		if err == nil && shorter != "" {
 			os.Remove(shorter)
 		}
@@ -164,6 +166,9 @@ func (c *core) setNames(n *names) {
 	}
 }
 
+// progressEvery is the least time between two calls of a Progress.
+const progressEvery = 50 * time.Millisecond
+
 // readLen is how many events are read at a time.
 const readLen = 4096
 
@@ -197,7 +202,7 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 		}
 		n := min(int64(len(events)), to-c.row, l.Starts[run+1]-c.row)
 		if c.begun {
-			n = min(n, c.first+blockLen-c.row)
+			n = min(n, c.first+sizes.Block-c.row)
 		}
 		got, err := c.log.ReadEvents(events[:n], record)
 		c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -157,7 +158,7 @@ func TestReadWhileBuilding(t *testing.T) {
 				n := x.Len()
 				x.Read(rows, n-50)
 				if n > 0 {
-					if err := x.Fill(&b, int((n-1)/blockLen), ^Columns(0)); err != nil {
+					if err := x.Fill(&b, int((n-1)/sizes.Block), ^Columns(0)); err != nil {
 						t.Error(err)
 						return
 					}
@@ -175,4 +176,41 @@ func TestReadWhileBuilding(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// TestBuildGoesOn stops a build and begins it again: what was there stays, and is
+// not read again.
+func TestBuildGoesOn(t *testing.T) {
+	smallBlocks(t, 16)
+	smallSegments(t, 2)
+	log := testlog.NamedLog(2, 5000)
+	x := New(log, log.Runs)
+	for range 3 {
+		ctx, cancel := context.WithCancel(context.Background())
+		had := x.Len()
+		err := x.Build(ctx, nil, func(done, total int64) {
+			if done < had {
+				t.Errorf("row %d of %d again", done, had)
+			}
+			cancel()
+		})
+		if !errors.Is(err, context.Canceled) || x.Len() <= had || x.Done() {
+			t.Fatalf("%v, %d rows after %d", err, x.Len(), had)
+		}
+		// One with names begins anew, but not where it can be seen.
+		had = x.Len()
+		if err := x.Build(ctx, testlog.Namer, nil); !errors.Is(err, context.Canceled) || x.Len() != had {
+			t.Fatalf("%v, %d rows after %d", err, x.Len(), had)
+		}
+	}
+	if err := x.Build(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := expect(log, log.Runs, oracle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.differs(x); err != nil {
+		t.Error(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
@@ -144,7 +145,7 @@ func (c *core) lengthen(block int, l *longs) {
 	for level := range c.groups {
 		to := c.longs[level].at(block >> (2 * level))
 		for _, x := range l {
-			if x.duration() > to[longCount-1].duration() {
+			if x.Duration() > to[longCount-1].Duration() {
 				to.add(x)
 			}
 		}
@@ -154,7 +155,7 @@ func (c *core) lengthen(block int, l *longs) {
 // visit notes the state of a thread that becomes active in the last block.
 func (c *core) visit(th *thread) {
 	if th.first == math.MaxInt64 {
-		th.first = int64(c.blockCount()-1) * blockLen
+		th.first = int64(c.blockCount()-1) * sizes.Block
 	}
 	th.visits = append(th.visits, uint32(c.visits.len()))
 	*c.visits.add(&c.memory) = checkpoint{th.records, th.slot, th.top}
@@ -179,7 +180,7 @@ func (c *core) ended(i int, n *node) {
 
 // note takes what a call that has ended is into the groups that it is in.
 func (c *core) note(n *node) {
-	enter, leave, level := int(n.enter/blockLen), int(n.leave/blockLen), n.level()
+	enter, leave, level := int(n.enter/sizes.Block), int(n.leave/sizes.Block), n.level()
 	switch {
 	case n.rowless:
 	case n.timed():
@@ -195,7 +196,7 @@ func (c *core) note(n *node) {
 			return
 		}
 		for l := int(level) + 1; l < len(c.longs); l++ {
-			if to := c.longs[l].at(leave >> (2 * l)); d > to[longCount-1].duration() {
+			if to := c.longs[l].at(leave >> (2 * l)); d > to[longCount-1].Duration() {
 				to.add(n.long())
 			}
 		}

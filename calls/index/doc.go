@@ -1,6 +1,6 @@
 // Package index says of each record of a log what package calls says (its
-// partner, depth, duration and mark), and answers questions about all of them,
-// without keeping anything for each record.
+// partner, depth, duration and mark), without keeping anything for each record.
+// Packages query, profile and timeline ask it about many records at once.
 //
 // Its input is ranges of events in file order ([parser.Log]) and a
 // [calls.Namer]; its output is an [Index]. The rules are those of package
@@ -27,7 +27,26 @@
 // Segments of the log are paired in parallel, each without knowing what is
 // open before it, and then taken over in order; see speculate.go. What cannot
 // be judged that way is paired again in order. The index grows with a live log
-// ([Index.Extend]), and can be kept in a file ([Index.Keep]), from which it goes
-// on where the log has grown since ([Index.KeepGrown]). Beyond some 64 MB its
-// memory is a temporary file.
+// ([Index.Extend]), and can be kept in a file ([Index.Keep], package indexcache), from
+// which it goes on where the log has grown since ([Index.KeepGrown]). Beyond some 64 MB
+// its memory is a temporary file.
+//
+// # What holds
+//
+//  1. The index says the same of every row as the oracle, whatever the sizes of blocks
+//     and segments, and however it came to be: built at once, extended in steps, built
+//     again with names, or taken from a file (TestRandom, TestGrowth, TestKept,
+//     TestKeptGrown).
+//  2. An address has the number of its first appearance, and keeps it (TestRandom,
+//     TestKept).
+//  3. What belongs to a block other than the last changes only in that open calls end
+//     (TestGrowth).
+//  4. A call that is open at the end of the block of its enter is a node, and a caller's
+//     node has a lower number (TestRandom: differsNodes).
+//  5. A group's summary has all that the summaries of its blocks have (TestRandom:
+//     differsBlock).
+//  6. A reader has one state of the index in a steady one, though it be built again
+//     meanwhile (TestBuiltAgainUnderQueries in calls).
+//  7. A log or a file that is not what it was gives an error or answers, never a panic
+//     or an endless loop (TestChangedLog in calls, FuzzFile, FuzzGrown).
 package index

@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"testing"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -36,12 +38,12 @@ func expect(log parser.Log, runs []parser.Run, o oracle.Options) (*expected, err
 // stacks returns the calls that were open before each block, the outermost
 // first, by their stacks.
 func (p *expected) stacks() []map[uint32][]*oracle.Call {
-	list := make([]map[uint32][]*oracle.Call, blocksOf(p.Len()))
+	list := make([]map[uint32][]*oracle.Call, sizes.Blocks(p.Len()))
 	for k := range list {
 		list[k] = map[uint32][]*oracle.Call{}
 	}
 	for _, c := range p.Calls {
-		for k := c.Found/blockLen + 1; k <= c.Until/blockLen; k++ {
+		for k := c.Found/sizes.Block + 1; k <= c.Until/sizes.Block; k++ {
 			list[k][c.Stack] = append(list[k][c.Stack], c)
 		}
 	}
@@ -101,16 +103,16 @@ func (p *expected) differs(x *Index) error {
 		if k, ok := a.Find(int(want.Run), want.Space, want.Value); !ok || k != i {
 			return fmt.Errorf("address %d is found as %d, %t", i, k, ok)
 		}
-		var h Histogram
+		var h calls.Histogram
 		for _, d := range plain[i].Durations {
 			h.Add(d)
 		}
 		got, w := totals[i], plain[i]
-		sums := Total{Calls: w.Calls, Timed: w.Timed, Sum: w.Sum, Self: w.Self, NonRecursive: w.NonRecursive, Min: w.Min, Max: w.Max, Histogram: h}
+		sums := calls.Total{Calls: w.Calls, Timed: w.Timed, Sum: w.Sum, Self: w.Self, NonRecursive: w.NonRecursive, Min: w.Min, Max: w.Max, Histogram: h}
 		if !reflect.DeepEqual(got.Histogram.Buckets(), h.Buckets()) {
 			return fmt.Errorf("address %d has %v, want %v", i, got.Histogram.Buckets(), h.Buckets())
 		}
-		if got.Histogram, sums.Histogram = (Histogram{}), (Histogram{}); !reflect.DeepEqual(got, sums) {
+		if got.Histogram, sums.Histogram = (calls.Histogram{}), (calls.Histogram{}); !reflect.DeepEqual(got, sums) {
 			return fmt.Errorf("address %d has %+v, want %+v", i, got, sums)
 		}
 	}
@@ -118,7 +120,7 @@ func (p *expected) differs(x *Index) error {
 	for i := range x.Nodes() {
 		noded[x.Node(uint32(i)).Enter] = true
 	}
-	blocks := int((n + blockLen - 1) / blockLen)
+	blocks := int((n + sizes.Block - 1) / sizes.Block)
 	for k := range blocks {
 		if err := p.differsBlock(x, k, noded); err != nil {
 			return fmt.Errorf("block %d: %w", k, err)
@@ -144,8 +146,8 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 	if !slices.Equal(depths.Thread, b.Thread) || !slices.Equal(depths.Address, b.Address) || !slices.Equal(depths.Kind, b.Kind) || !slices.Equal(depths.Depth, b.Depth) {
 		return fmt.Errorf("without pairs the block is %+v", depths)
 	}
-	first := int64(k) * blockLen
-	if b.First != first || int64(b.N) != min(blockLen, p.Len()-first) {
+	first := int64(k) * sizes.Block
+	if b.First != first || int64(b.N) != min(sizes.Block, p.Len()-first) {
 		return fmt.Errorf("rows %d and %d more", b.First, b.N)
 	}
 	s := Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64, Rows: int64(b.N)}
@@ -216,14 +218,14 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 			most = r.Duration
 		}
 	}
-	if most > 0 && (len(longest) == 0 || longest[0].duration() != most) {
+	if most > 0 && (len(longest) == 0 || longest[0].Duration() != most) {
 		return fmt.Errorf("longest %v, want %d", longest, most)
 	}
 	for _, l := range longest {
 		r := &p.Rows[l.Enter]
 		e := &r.Event
 		number, _ := x.AddressTable().Find(r.Run, e.Space, e.Address)
-		if r.Partner != l.Leave || r.Depth != int(l.Depth) || e.Time != l.EnterTime || l.duration() != r.Duration ||
+		if r.Partner != l.Leave || r.Depth != int(l.Depth) || e.Time != l.EnterTime || l.Duration() != r.Duration ||
 			testlog.StackOf(p.log, e) != slotStack(x, l.Thread) || number != int(l.Address) {
 			return fmt.Errorf("long call %+v is not %+v, %+v", l, e, r)
 		}
@@ -235,7 +237,7 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 func (p *expected) differsNodes(x *Index) error {
 	var want []*oracle.Call // those that are open at the end of the block of their enter
 	for _, c := range p.Calls {
-		if c.Found/blockLen < c.Until/blockLen {
+		if c.Found/sizes.Block < c.Until/sizes.Block {
 			want = append(want, c)
 		}
 	}
@@ -273,7 +275,7 @@ func (p *expected) differsNodes(x *Index) error {
 		in := x.core.Load().nodes.at(i)
 		at[i] = in.enter
 		if in.leave >= 0 {
-			level[i] = int(levelOf(in.enter/blockLen, in.leave/blockLen))
+			level[i] = int(levelOf(in.enter/sizes.Block, in.leave/sizes.Block))
 		}
 		if len(want) > 0 {
 			w := want[0]
@@ -327,4 +329,11 @@ func (p *expected) differsNodes(x *Index) error {
 		}
 	}
 	return nil
+}
+
+// smallBlocks makes blocks short for a test.
+func smallBlocks(t testing.TB, n int64) {
+	old := sizes.Block
+	sizes.Block = n
+	t.Cleanup(func() { sizes.Block = old })
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -76,7 +77,7 @@ func TestGrowth(t *testing.T) {
 			namer = nil
 		}
 		if err := checkGrowth(log, r, namer); err != nil {
-			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, blockLen, c, err)
+			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, sizes.Block, c, err)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func TestReadWhileExtending(t *testing.T) {
 					continue
 				}
 				n := x.Len()
-				if err := x.Fill(&b, int((n-1)/blockLen), ^Columns(0)); err != nil {
+				if err := x.Fill(&b, int((n-1)/sizes.Block), ^Columns(0)); err != nil {
 					t.Error(err)
 					return
 				}

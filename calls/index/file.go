@@ -2,22 +2,18 @@ package index
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 	"unsafe"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/sizes"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -39,39 +35,11 @@ const (
 	// fileVersion changes with the meaning of anything in a file.
 	fileVersion = 3
 	byteOrder   = 0x01020304
-
-	// FileSuffix ends the names of files that hold indexes, NoteSuffix those of
-	// notes.
-	FileSuffix      = ".lpindex"
-	NoteSuffix      = ".lpnote"
-	partSuffix      = ".part-"
-	temporarySuffix = ".lpindex-tmp"
-	// staleAfter is when a file that was not finished counts as abandoned,
-	// oldAfter when an index that was not used does.
-	staleAfter = time.Hour
-	oldAfter   = 90 * 24 * time.Hour
 )
-
-// A Store is a folder in which indexes are kept.
-type Store struct {
-	// Folder is made when it is needed.
-	Folder string
-	// Limit is how many bytes there may be; the oldest files go first. 0
-	// stands for 2 GiB.
-	Limit int64
-}
-
-// A Key says which log, which of its runs and whatever else an index depends
-// on, besides names. Notes whose keys have their first KinLen bytes in common can
-// be found by one of them.
-type Key [sha256.Size]byte
-
-// KinLen is how many bytes of keys are equal that are of a kin.
-const KinLen = 8
 
 // Keep makes Build take the index from a file of the store if there is one,
 // and leave it there otherwise. It comes before Build.
-func (x *Index) Keep(s Store, k Key) {
+func (x *Index) Keep(s indexcache.Store, k indexcache.Key) {
 	x.building.Lock()
 	defer x.building.Unlock()
 	x.store, x.key = &s, k
@@ -79,7 +47,7 @@ func (x *Index) Keep(s Store, k Key) {
 
 // A shorter is an index of the first rows.
 type shorter struct {
-	key  Key
+	key  indexcache.Key
 	runs []parser.Run
 	// addresses is how many it has, once it was taken from its file without
 	// names.
@@ -92,7 +60,7 @@ type shorter struct {
 // of that index: the first ones of this, of which the last may have become longer.
 // That their records are what they were is for the caller to know. It comes after
 // Keep and before Build.
-func (x *Index) KeepGrown(k Key, runs []parser.Run) {
+func (x *Index) KeepGrown(k indexcache.Key, runs []parser.Run) {
 	x.building.Lock()
 	defer x.building.Unlock()
 	x.shorter = &shorter{key: k, runs: runs}
@@ -106,33 +74,33 @@ func (x *Index) loadShorter(ctx context.Context, c *core, namer calls.Namer) (pa
 	if s == nil || namer != nil && s.addresses == 0 || continues(s.runs, l.Runs) != nil {
 		return ""
 	}
-	key := s.key.of(namer, c.addresses, s.addresses)
+	key := s.key.Of(namer, c.addresses, s.addresses)
 	c.rows.Store(calls.NewLayout(s.runs))
-	if x.store.load(ctx, c, key) != nil {
+	if c.load(ctx, x.store, key) != nil {
 		return ""
 	}
 	c.rows.Store(l)
 	if namer == nil {
 		s.addresses = c.addresses.Len()
 	}
-	return x.store.path(key)
+	return x.store.Path(key)
 }
 
 // Save keeps the index, which was built and then extended, in a store under
 // another key than that of Keep, and takes out what is there under that one. It
 // keeps none whose pairs depend on names: of these a store also has one without.
-func (x *Index) Save(s Store, k Key) error {
+func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
 	x.building.Lock()
 	defer x.building.Unlock()
 	c := x.core.Load()
 	if !x.done.Load() || c.row < c.layout().Total() || c.position {
 		return errUnfinished
 	}
-	if err := s.save(context.Background(), c, k); err != nil {
+	if err := c.save(context.Background(), &s, k); err != nil {
 		return err
 	}
 	if x.store != nil {
-		os.Remove(x.store.path(x.key))
+		os.Remove(x.store.Path(x.key))
 	}
 	x.store, x.key, x.shorter = &s, k, nil
 	return nil
@@ -149,45 +117,12 @@ func (x *Index) StoreError() error {
 	return nil
 }
 
-// of returns the key of the index that a namer gives: which of the first n
-// addresses have one function, and which have none that is known.
-func (k Key) of(namer calls.Namer, a *calls.Addresses, n int) Key {
-	if namer == nil {
-		return k
-	}
-	h := sha256.New()
-	h.Write(k[:])
-	first := make(map[calls.Function]uint32)
-	for i := range n {
-		at := a.At(i)
-		f := namer(int(at.Run), at.Space, at.Value)
-		like := uint32(math.MaxUint32)
-		if f != 0 {
-			var ok bool
-			if like, ok = first[f]; !ok {
-				like = uint32(i)
-				first[f] = like
-			}
-		}
-		h.Write(binary.LittleEndian.AppendUint32(nil, like))
-	}
-	return Key(h.Sum(nil))
-}
-
-func (s *Store) path(k Key) string { return s.File(k, FileSuffix) }
-
-// File returns the path of what is kept under a key, an index or a note by the
-// suffix.
-func (s *Store) File(k Key, suffix string) string {
-	return filepath.Join(s.Folder, hex.EncodeToString(k[:16])+suffix)
-}
-
 // A fileHead begins a file.
 type fileHead struct {
 	Magic     [8]byte
 	Order     uint32
 	Version   uint32
-	Key       Key
+	Key       indexcache.Key
 	Sizes     [8]uint32 // of the elements of the arrays
 	Rows      int64
 	BlockLen  int64
@@ -239,177 +174,8 @@ func bytesOf[T any](list []T) []byte {
 }
 
 // save keeps a core in the store.
-func (s *Store) save(ctx context.Context, c *core, k Key) error {
-	return s.write(ctx, s.path(k), func(f io.Writer) error { return c.encode(f, k) })
-}
-
-// write makes a file of the store, whole or not at all.
-func (s *Store) write(ctx context.Context, path string, encode func(io.Writer) error) (err error) {
-	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
-		return err
-	}
-	s.prune()
-	f, err := os.CreateTemp(s.Folder, filepath.Base(path)+partSuffix+"*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	aead, err := s.seal(true)
-	if err != nil {
-		return err
-	}
-	w := newSealWriter(ctx, f, aead)
-	if err := encode(w); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// A note is what else is worth keeping of a log besides its index. Its file has,
-// sealed, noteMagic, the key and the note.
-const noteMagic = "LPNOTE\x00\x02"
-
-// maxNote bounds the bytes of a note.
-const maxNote = 8 << 20
-
-// Note keeps a note; what it was before is replaced.
-func (s *Store) Note(k Key, note []byte) error {
-	if len(note) > maxNote {
-		return message.Errorf("a note of %d bytes is too long to keep", len(note))
-	}
-	b := append(append([]byte(noteMagic), k[:]...), note...)
-	return s.write(context.Background(), s.File(k, NoteSuffix), func(f io.Writer) error {
-		_, err := f.Write(b)
-		return err
-	})
-}
-
-// Noted returns the note that Note kept under a key, nil where there is none or
-// what is there is damaged.
-func (s *Store) Noted(k Key) []byte {
-	path := s.File(k, NoteSuffix)
-	of, note, ok := s.readNote(path)
-	if !ok || of != k {
-		return nil
-	}
-	touch(path)
-	return note
-}
-
-// maxKin bounds the notes that are looked at for those of a kin.
-const maxKin = 16
-
-// Kin returns the notes whose keys are of a kin with k, by their keys; of many
-// those that were used last.
-func (s *Store) Kin(k Key) map[Key][]byte {
-	entries, err := os.ReadDir(s.Folder)
-	if err != nil {
-		return nil
-	}
-	type file struct {
-		path string
-		used time.Time
-	}
-	var list []file
-	begin := hex.EncodeToString(k[:KinLen])
-	for _, e := range entries {
-		if name := e.Name(); strings.HasPrefix(name, begin) && strings.HasSuffix(name, NoteSuffix) {
-			if info, err := e.Info(); err == nil {
-				list = append(list, file{filepath.Join(s.Folder, name), info.ModTime()})
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b file) int { return b.used.Compare(a.used) })
-	kin := make(map[Key][]byte)
-	for _, f := range list[:min(len(list), maxKin)] {
-		if of, note, ok := s.readNote(f.path); ok {
-			kin[of] = note
-		}
-	}
-	return kin
-}
-
-// readNote reads the file of a note. It is not ok where that is damaged.
-func (s *Store) readNote(path string) (k Key, note []byte, ok bool) {
-	f, r, size, err := s.openSealed(context.Background(), path)
-	if err != nil {
-		return k, nil, false
-	}
-	defer f.Close()
-	const around = len(noteMagic) + len(k)
-	if size < int64(around) || size > maxNote+int64(around) {
-		return k, nil, false
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil || !bytes.HasPrefix(b, []byte(noteMagic)) {
-		return k, nil, false
-	}
-	b = b[len(noteMagic):]
-	return Key(b), b[len(k):], true
-}
-
-// touch notes that a file was used.
-func touch(path string) {
-	now := time.Now()
-	os.Chtimes(path, now, now)
-}
-
-// prune removes what killed processes left, and the oldest indexes when there
-// is too much.
-func (s *Store) prune() {
-	entries, err := os.ReadDir(s.Folder)
-	if err != nil {
-		return
-	}
-	type file struct {
-		path string
-		size int64
-		used time.Time
-	}
-	var list []file
-	total := int64(0)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		path := filepath.Join(s.Folder, e.Name())
-		age := time.Since(info.ModTime())
-		switch name := e.Name(); {
-		case strings.HasSuffix(name, temporarySuffix), strings.Contains(name, FileSuffix+partSuffix), strings.Contains(name, NoteSuffix+partSuffix), strings.HasPrefix(name, keyName+partSuffix):
-			if age > staleAfter {
-				os.Remove(path)
-			}
-		case strings.HasSuffix(name, FileSuffix), strings.HasSuffix(name, NoteSuffix):
-			if age > oldAfter {
-				os.Remove(path)
-				continue
-			}
-			total += info.Size()
-			list = append(list, file{path, info.Size(), info.ModTime()})
-		}
-	}
-	slices.SortFunc(list, func(a, b file) int { return a.used.Compare(b.used) })
-	limit := cmp.Or(s.Limit, 2<<30)
-	for _, f := range list {
-		if total <= limit {
-			break
-		}
-		if os.Remove(f.path) == nil {
-			total -= f.size
-		}
-	}
+func (c *core) save(ctx context.Context, s *indexcache.Store, k indexcache.Key) error {
+	return s.Write(ctx, s.Path(k), func(f io.Writer) error { return c.encode(f, k) })
 }
 
 // A fileWriter writes a file.
@@ -439,10 +205,10 @@ func writeArray[T any](w *fileWriter, a *array[T]) {
 }
 
 // encode writes a file. The core must have been built to its end.
-func (c *core) encode(f io.Writer, k Key) error {
+func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	w := &fileWriter{w: bufio.NewWriterSize(f, 64<<10)}
 	head := fileHead{
-		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: blockLen,
+		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: sizes.Block,
 		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
 	}
 	if c.position {
@@ -497,9 +263,6 @@ func (c *core) encode(f io.Writer, k Key) error {
 	return w.w.Flush()
 }
 
-// errOther says that a file is none of this index, or damaged.
-var errOther = message.New("the file is not of this index, or damaged")
-
 // A fileReader reads a file.
 type fileReader struct {
 	r    io.Reader
@@ -512,7 +275,7 @@ func (r *fileReader) bytes(b []byte) bool {
 		return false
 	}
 	if int64(len(b)) > r.left {
-		r.err = errOther
+		r.err = indexcache.ErrOther
 		return false
 	}
 	if _, r.err = io.ReadFull(r.r, b); r.err != nil {
@@ -530,7 +293,7 @@ func (r *fileReader) number(size uintptr) int {
 	}
 	n := binary.NativeEndian.Uint64(b[:])
 	if n > uint64(r.left)/uint64(size) {
-		r.err = errOther
+		r.err = indexcache.ErrOther
 		return 0
 	}
 	return int(n)
@@ -559,39 +322,39 @@ func readArray[T any](r *fileReader, m *memory) (a array[T]) {
 }
 
 // load takes what a file of the store has into an empty core.
-func (s *Store) load(ctx context.Context, c *core, k Key) error {
-	path := s.path(k)
-	f, r, size, err := s.openSealed(ctx, path)
+func (c *core) load(ctx context.Context, s *indexcache.Store, k indexcache.Key) error {
+	path := s.Path(k)
+	f, r, size, err := s.Open(ctx, path)
 	if err == nil {
 		err = c.take(r, size, k)
 		f.Close()
 	}
 	if err == nil {
-		touch(path)
+		indexcache.Touch(path)
 	}
 	return err
 }
 
 // take is decode; what panics there is a file that is no good.
-func (c *core) take(r io.Reader, size int64, k Key) (err error) {
+func (c *core) take(r io.Reader, size int64, k indexcache.Key) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = message.Errorf("%w: %v", errOther, p)
+			err = message.Errorf("%w: %v", indexcache.ErrOther, p)
 		}
 	}()
 	return c.decode(r, size, k)
 }
 
-func (c *core) decode(f io.Reader, size int64, k Key) error {
+func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 	r := &fileReader{r: f, left: size}
 	heads := readList[fileHead](r)
 	if r.err != nil || len(heads) != 1 {
-		return errOther
+		return indexcache.ErrOther
 	}
 	h := &heads[0]
 	if string(h.Magic[:]) != fileMagic || h.Order != byteOrder || h.Version != fileVersion || h.Key != k || h.Sizes != elementSizes ||
-		h.Rows != c.layout().Total() || h.BlockLen != blockLen || h.Runs != int64(len(c.layout().Runs)) {
-		return errOther
+		h.Rows != c.layout().Total() || h.BlockLen != sizes.Block || h.Runs != int64(len(c.layout().Runs)) {
+		return indexcache.ErrOther
 	}
 	text := readList[byte](r)
 	threads := readList[fileThread](r)
@@ -607,17 +370,17 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	c.visits = readArray[checkpoint](r, &c.memory)
 	c.texts = readArray[byte](r, &c.memory)
 	if r.err != nil || r.left != 0 {
-		return cmp.Or(r.err, errOther)
+		return cmp.Or(r.err, indexcache.ErrOther)
 	}
 	c.row, c.number, c.lastTime = h.Rows, int(h.Run), h.LastTime
 	c.marks, c.position = h.Marks, h.Position != 0
 	if h.Run < 0 || h.Run > max(0, h.Runs-1) {
-		return errOther
+		return indexcache.ErrOther
 	}
 	// Addresses come first: what follows names them.
 	known := c.addresses.Len()
 	if known > len(addresses) && c.counted <= h.Rows {
-		return errOther
+		return indexcache.ErrOther
 	}
 	spaces := c.spacesOfRuns()
 	for i, a := range addresses {
@@ -626,7 +389,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 		}
 		if i < known {
 			if old := c.addresses.At(i); old.Value != a.Value || old.Run != a.Run || uint32(old.Space) != a.Space {
-				return errOther
+				return indexcache.ErrOther
 			}
 		}
 	}
@@ -638,7 +401,7 @@ func (c *core) decode(f io.Reader, size int64, k Key) error {
 	}
 	for i, a := range addresses {
 		if c.addresses.Add(int(a.Run), uint16(a.Space), a.Value) != i {
-			return errOther
+			return indexcache.ErrOther
 		}
 		if i >= known {
 			c.addresses.Count(i, a.Records)
@@ -663,11 +426,11 @@ func (c *core) spacesOfRuns() []int {
 	return list
 }
 
-func bad(what string, i int) error { return message.Errorf("%w: %s %d", errOther, what, i) }
+func bad(what string, i int) error { return message.Errorf("%w: %s %d", indexcache.ErrOther, what, i) }
 
 // check checks the numbers that lead somewhere.
 func (c *core) check(threads []fileThread, addresses int, text []byte) error {
-	blocks := int((c.row + blockLen - 1) / blockLen)
+	blocks := int((c.row + sizes.Block - 1) / sizes.Block)
 	nodes := c.nodes.len()
 	if c.places.len() != blocks {
 		return bad("blocks", c.places.len())
@@ -680,7 +443,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 		}
 		for i := range n {
 			for _, l := range c.longs[levels].at(i) {
-				if l.duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= c.row || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
+				if l.Duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= c.row || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
 					return bad("long call", i)
 				}
 			}
@@ -719,7 +482,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 	for k := range blocks {
 		from, to := c.nodesOf(k)
 		for i := from; i < to; i++ {
-			if c.nodes.at(i).enter/blockLen != int64(k) {
+			if c.nodes.at(i).enter/sizes.Block != int64(k) {
 				return bad("node", i)
 			}
 		}
@@ -757,7 +520,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 	seen := make([]bool, len(c.totals.slabs))
 	for i := range c.totals.list {
 		for k := c.totals.list[i].slab; k != noSlab; k = c.totals.slabs[k].next {
-			if int(k) >= len(seen) || seen[k] || c.totals.slabs[k].octave >= octaves {
+			if int(k) >= len(seen) || seen[k] || c.totals.slabs[k].octave >= calls.HistogramOctaves {
 				return bad("total", i)
 			}
 			seen[k] = true
@@ -793,7 +556,7 @@ const maxPushed = 1 << 24
 func sound(list []exception, addresses int) bool {
 	for i := range list {
 		x := &list[i]
-		if int64(x.row) >= blockLen || i > 0 && x.row < list[i-1].row {
+		if int64(x.row) >= sizes.Block || i > 0 && x.row < list[i-1].row {
 			return false
 		}
 		total := uint64(0)
@@ -843,7 +606,7 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand
 	}
 	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 {
 		if n := c.nodes.at(i); n.leave >= 0 {
-			return levelOf(n.enter/blockLen, n.leave/blockLen)
+			return levelOf(n.enter/sizes.Block, n.leave/sizes.Block)
 		}
 		return openLevel
 	})
@@ -857,8 +620,8 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand
 		return nil
 	}
 	p.block = 1
-	p.begun = c.row%blockLen != 0
-	p.first = int64(blocks-1) * blockLen
+	p.begun = c.row%sizes.Block != 0
+	p.first = int64(blocks-1) * sizes.Block
 	from, to := c.visitsOf(blocks - 1)
 	for i := from; i < to; i++ {
 		v := c.visits.at(i)
@@ -867,7 +630,7 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand
 		p.active = append(p.active, visit{th: th, top: v.top, records: v.records})
 	}
 	p.summary = *c.groups[0].at(blocks - 1)
-	p.longest, p.longer = h.Longest, h.Longest[longCount-1].duration()
+	p.longest, p.longer = h.Longest, h.Longest[longCount-1].Duration()
 	p.exceptions = parseExceptions(len(text), func(i int) byte { return text[i] })
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/calls/indexcache"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 )
@@ -27,21 +28,21 @@ func TestFullFileSystem(t *testing.T) {
 	smallBlocks(t, 16)
 	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 10_000, 1)
 	x := New(log, log.Runs)
-	x.Keep(Store{Folder: folder}, Key{1})
+	x.Keep(indexcache.Store{Folder: folder}, indexcache.Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.StoreError(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the error is %v", err)
 	}
-	store := Store{Folder: folder}
-	if err := store.Note(Key{2}, make([]byte, 128<<10)); !errors.Is(err, syscall.ENOSPC) {
+	store := indexcache.Store{Folder: folder}
+	if err := store.Note(indexcache.Key{2}, make([]byte, 128<<10)); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a note: %v", err)
 	}
 	if c := x.core.Load(); !errors.Is(c.refused, syscall.ENOSPC) || c.bytes == 0 {
 		t.Errorf("%d bytes, %v", c.bytes, c.refused)
 	}
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != keyName {
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != "index.key" {
 		t.Errorf("%v, %v", entries, err)
 	}
 	p, err := expect(log, log.Runs, oracle.Options{})
@@ -55,11 +56,11 @@ func TestFullFileSystem(t *testing.T) {
 
 // TestPipes has pipes where an index and a note are looked for.
 func TestPipes(t *testing.T) {
-	store := Store{Folder: t.TempDir()}
+	store := indexcache.Store{Folder: t.TempDir()}
 	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 100, 1)
 	x := New(log, log.Runs)
-	x.Keep(store, Key{1})
-	for _, path := range []string{store.path(Key{1}), store.File(Key{1}, NoteSuffix)} {
+	x.Keep(store, indexcache.Key{1})
+	for _, path := range []string{store.Path(indexcache.Key{1}), store.File(indexcache.Key{1}, indexcache.NoteSuffix)} {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip("no pipe can be made: ", err)
 		}
@@ -70,10 +71,10 @@ func TestPipes(t *testing.T) {
 		if err := x.Build(context.Background(), nil, nil); err != nil || x.StoreError() != nil {
 			t.Error(err, x.StoreError())
 		}
-		if note := store.Noted(Key{1}); note != nil {
+		if note := store.Noted(indexcache.Key{1}); note != nil {
 			t.Errorf("a note: %q", note)
 		}
-		if kin := store.Kin(Key{1}); len(kin) > 0 {
+		if kin := store.NotesOfLog(indexcache.Key{1}); len(kin) > 0 {
 			t.Errorf("kin: %v", kin)
 		}
 	}()

@@ -11,9 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -43,7 +44,7 @@ func TestKept(t *testing.T) {
 		log.Exact = r.IntN(3) == 0
 		n := int64(len(log.Events))
 		at := n - r.Int64N(n/2)
-		store := Store{Folder: t.TempDir()}
+		store := indexcache.Store{Folder: t.TempDir()}
 		runs := testlog.UpTo(log.Runs, at)
 		namer := testlog.Namer
 		if r.IntN(2) == 0 {
@@ -63,7 +64,7 @@ func TestKept(t *testing.T) {
 		}
 		for round := range 3 {
 			x := New(log, runs)
-			x.Keep(store, Key{1})
+			x.Keep(store, indexcache.Key{1})
 			read := log.read.Load()
 			if err := x.Build(context.Background(), nil, nil); err != nil {
 				t.Fatal(err)
@@ -81,7 +82,7 @@ func TestKept(t *testing.T) {
 			}
 			if namer == nil {
 				if err := p.differs(x); err != nil {
-					t.Fatalf("seed %d, round %d, blocks of %d, %+v: %v", seed, round, blockLen, c, err)
+					t.Fatalf("seed %d, round %d, blocks of %d, %+v: %v", seed, round, sizes.Block, c, err)
 				}
 			}
 			if err := x.Extend(context.Background(), log.Runs, namer, nil); err != nil {
@@ -92,37 +93,37 @@ func TestKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := whole.differs(x); err != nil {
-				t.Fatalf("seed %d, round %d, extended, blocks of %d, %+v: %v", seed, round, blockLen, c, err)
+				t.Fatalf("seed %d, round %d, extended, blocks of %d, %+v: %v", seed, round, sizes.Block, c, err)
 			}
 		}
 	}
 }
 
 // kept returns a log, its index and the file that holds it.
-func kept(t testing.TB, store Store) (*testlog.Broken, *Index, string) {
+func kept(t testing.TB, store indexcache.Store) (*testlog.Broken, *Index, string) {
 	r := rand.New(rand.NewPCG(5, 5))
 	smallBlocks(t, 16)
 	log := testlog.Chaos{Threads: 3, Functions: 20, Enters: 50, Foreign: true, Unwind: 2, Stray: 2, Gap: 1, Begin: 1, Damage: 1, Pause: 2}.Log(r, 1003, 2)
 	x := New(log, log.Runs)
-	x.Keep(store, Key{1})
+	x.Keep(store, indexcache.Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.StoreError(); err != nil {
 		t.Fatal(err)
 	}
-	return log, x, store.path(Key{1})
+	return log, x, store.Path(indexcache.Key{1})
 }
 
 // refuses holds that a file is not taken, and that the index is built anew.
-func refuses(t *testing.T, log *testlog.Broken, store Store, what string) {
+func refuses(t *testing.T, log *testlog.Broken, store indexcache.Store, what string) {
 	t.Helper()
 	c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-	if err := store.load(context.Background(), c, Key{1}); err == nil {
+	if err := c.load(context.Background(), &store, indexcache.Key{1}); err == nil {
 		t.Errorf("%s: it was taken", what)
 	}
 	x := New(log, log.Runs)
-	x.Keep(store, Key{1})
+	x.Keep(store, indexcache.Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func refuses(t *testing.T, log *testlog.Broken, store Store, what string) {
 }
 
 func TestRefusedFiles(t *testing.T) {
-	store := Store{Folder: t.TempDir()}
+	store := indexcache.Store{Folder: t.TempDir()}
 	log, _, path := kept(t, store)
 	good, err := os.ReadFile(path)
 	if err != nil {
@@ -175,7 +176,7 @@ func TestRefusedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := New(log, log.Runs)
-	x.Keep(store, Key{1})
+	x.Keep(store, indexcache.Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -185,32 +186,38 @@ func TestRefusedFiles(t *testing.T) {
 }
 
 // sealed returns a file whose content was changed, sealed with the store's key.
-func sealed(t testing.TB, store Store, change func(content []byte) []byte, file []byte) []byte {
+func sealed(t testing.TB, store indexcache.Store, change func(content []byte) []byte, file []byte) []byte {
 	t.Helper()
-	aead, err := store.seal(false)
+	content := change(unsealed(t, store, file))
+	path := filepath.Join(store.Folder, "sealed-by-a-test")
+	err := store.Write(context.Background(), path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	w := newSealWriter(context.Background(), &b, aead)
-	w.Write(change(unsealed(t, store, file)))
-	if err := w.Close(); err != nil {
+	b, err := os.ReadFile(path)
+	os.Remove(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
+	return b
 }
 
 // unsealed returns the content of a file.
-func unsealed(t testing.TB, store Store, file []byte) []byte {
+func unsealed(t testing.TB, store indexcache.Store, file []byte) []byte {
 	t.Helper()
-	aead, err := store.seal(false)
+	path := filepath.Join(store.Folder, "unsealed-by-a-test")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(path)
+	f, r, size, err := store.Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer f.Close()
 	content := make([]byte, size)
 	if _, err := io.ReadFull(r, content); err != nil {
 		t.Fatal(err)
@@ -231,17 +238,17 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 var errFull = errors.New("no space left on device")
 
 func TestFullDisk(t *testing.T) {
-	_, x, path := kept(t, Store{Folder: t.TempDir()})
+	_, x, path := kept(t, indexcache.Store{Folder: t.TempDir()})
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range int(info.Size()) / 100 {
-		if err := x.core.Load().encode(&failingWriter{n * 100}, Key{1}); !errors.Is(err, errFull) {
+		if err := x.core.Load().encode(&failingWriter{n * 100}, indexcache.Key{1}); !errors.Is(err, errFull) {
 			t.Fatalf("%d bytes: %v", n*100, err)
 		}
 	}
-	if err := x.core.Load().encode(&failingWriter{int(info.Size())}, Key{1}); err != nil {
+	if err := x.core.Load().encode(&failingWriter{int(info.Size())}, indexcache.Key{1}); err != nil {
 		t.Error(err)
 	}
 }
@@ -257,7 +264,7 @@ func TestNoFolder(t *testing.T) {
 	defer func() { memoryLimit = old }()
 	log := testlog.Chaos{Threads: 1, Functions: 3, Enters: 50}.Log(rand.New(rand.NewPCG(1, 1)), 1000, 1)
 	x := New(log, log.Runs)
-	x.Keep(Store{Folder: filepath.Join(file, "folder")}, Key{1})
+	x.Keep(indexcache.Store{Folder: filepath.Join(file, "folder")}, indexcache.Key{1})
 	if err := x.Build(context.Background(), nil, nil); err != nil || !x.Done() {
 		t.Fatal(err)
 	}
@@ -278,7 +285,7 @@ func TestMapped(t *testing.T) {
 	old := memoryLimit
 	memoryLimit = 0
 	defer func() { memoryLimit = old }()
-	store := Store{Folder: t.TempDir()}
+	store := indexcache.Store{Folder: t.TempDir()}
 	log, x, _ := kept(t, store)
 	if c := x.core.Load(); c.bytes != 0 && c.refused == nil || c.refused != nil && !errors.Is(c.refused, errors.ErrUnsupported) {
 		t.Errorf("%d bytes are not mapped: %v", c.bytes, c.refused)
@@ -301,7 +308,7 @@ func TestMapped(t *testing.T) {
 
 // TestSavedTwice has several that write one file at once.
 func TestSavedTwice(t *testing.T) {
-	store := Store{Folder: t.TempDir()}
+	store := indexcache.Store{Folder: t.TempDir()}
 	log, x, _ := kept(t, store)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -309,107 +316,17 @@ func TestSavedTwice(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 20 {
-				if err := store.save(context.Background(), x.core.Load(), Key{1}); err != nil {
+				if err := x.core.Load().save(context.Background(), &store, indexcache.Key{1}); err != nil {
 					t.Error(err)
 				}
 				c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-				if err := store.load(context.Background(), c, Key{1}); err != nil {
+				if err := c.load(context.Background(), &store, indexcache.Key{1}); err != nil {
 					t.Error(err)
 				}
 			}
 		}()
 	}
 	wg.Wait()
-}
-
-func TestNotes(t *testing.T) {
-	store := Store{Folder: filepath.Join(t.TempDir(), "folder")}
-	if store.Noted(Key{1}) != nil {
-		t.Error("a note that nobody made")
-	}
-	for _, note := range []string{"first", "", "second"} {
-		if err := store.Note(Key{1}, []byte(note)); err != nil {
-			t.Fatal(err)
-		}
-		if got := store.Noted(Key{1}); string(got) != note {
-			t.Errorf("noted %q, want %q", got, note)
-		}
-	}
-	if store.Note(Key{2}, make([]byte, maxNote+1)) == nil {
-		t.Error("a note of any length is kept")
-	}
-	path := store.File(Key{1}, NoteSuffix)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	refuses := func(what string, b []byte) {
-		t.Helper()
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := store.Noted(Key{1}); got != nil {
-			t.Errorf("%s: %q", what, got)
-		}
-	}
-	for at := range good {
-		b := bytes.Clone(good)
-		b[at] ^= 1
-		refuses("a flipped bit", b)
-		// The first eight bytes of the content are the magic, the next thirty-two the key.
-		if at < 40 {
-			refuses("another magic or key", sealed(t, store, func(b []byte) []byte {
-				b[at] ^= 1
-				return b
-			}, good))
-		}
-		refuses("cut", good[:at])
-	}
-	refuses("longer", append(bytes.Clone(good), 0))
-	os.Remove(path)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if store.Noted(Key{1}) != nil || store.Note(Key{1}, nil) == nil {
-		t.Error("a folder was read or replaced")
-	}
-}
-
-func TestPrune(t *testing.T) {
-	folder := t.TempDir()
-	now := time.Now()
-	for name, age := range map[string]time.Duration{
-		"a" + FileSuffix: time.Hour, "b" + FileSuffix: 2 * time.Hour, "c" + FileSuffix: 3 * time.Hour, "d" + FileSuffix: 100 * 24 * time.Hour,
-		"e" + FileSuffix + partSuffix + "1": 2 * time.Hour, "f" + FileSuffix + partSuffix + "1": 0, "other": 1000 * 24 * time.Hour,
-		"g" + NoteSuffix: 150 * time.Minute, "h" + NoteSuffix: 100 * 24 * time.Hour, "i" + NoteSuffix + partSuffix + "1": 2 * time.Hour,
-	} {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, now.Add(-age), now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := Store{Folder: folder, Limit: 350}
-	s.prune()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	want := []string{"a" + FileSuffix, "b" + FileSuffix, "f" + FileSuffix + partSuffix + "1", "g" + NoteSuffix, "other"}
-	if len(names) != len(want) {
-		t.Fatalf("left %v, want %v", names, want)
-	}
-	for i := range want {
-		if names[i] != want[i] {
-			t.Fatalf("left %v, want %v", names, want)
-		}
-	}
 }
 
 // use asks an index of everything. A block that contradicts its log is refused
@@ -441,7 +358,7 @@ func use(x *Index) {
 
 // FuzzFile damages the content of a file: whatever is taken must do no harm.
 func FuzzFile(f *testing.F) {
-	store := Store{Folder: f.TempDir()}
+	store := indexcache.Store{Folder: f.TempDir()}
 	log, _, path := kept(f, store)
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -456,7 +373,7 @@ func FuzzFile(f *testing.F) {
 		copy(b[int(at)%len(b):], with)
 		x := New(log, log.Runs)
 		c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-		if c.decode(bytes.NewReader(b), int64(len(b)), Key{1}) != nil {
+		if c.decode(bytes.NewReader(b), int64(len(b)), indexcache.Key{1}) != nil {
 			return
 		}
 		x.publish(c)

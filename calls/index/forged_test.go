@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -100,7 +101,7 @@ func TestForgedFiles(t *testing.T) {
 // forge changes the fields of the kept index of a log whose names begin with prefix, in at
 // least so many ways.
 func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
-	store, attacker := Store{Folder: t.TempDir()}, Store{Folder: t.TempDir()}
+	store, attacker := indexcache.Store{Folder: t.TempDir()}, indexcache.Store{Folder: t.TempDir()}
 	smallBlocks(t, 16)
 	plain := c.Log(rand.New(rand.NewPCG(5, 5)), 403, 2)
 	log := &spacedLog{Broken: plain}
@@ -109,19 +110,19 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 	}
 	build := func() *Index {
 		x := New(log, log.Runs)
-		x.Keep(store, Key{1})
+		x.Keep(store, indexcache.Key{1})
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		return x
 	}
 	levels := len(build().core.Load().groups)
-	path := store.path(Key{1})
+	path := store.Path(indexcache.Key{1})
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := attacker.Note(Key{1}, nil); err != nil { // makes its key
+	if err := attacker.Note(indexcache.Key{1}, nil); err != nil { // makes its key
 		t.Fatal(err)
 	}
 	p, err := expect(log, log.Runs, oracle.Options{})
@@ -144,10 +145,10 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 			}
 			variants++
 			change := func([]byte) []byte { return forged }
-			write := func(s Store) {
+			write := func(s indexcache.Store) {
 				other := good
 				if s == attacker {
-					other, _ = os.ReadFile(attacker.File(Key{1}, NoteSuffix))
+					other, _ = os.ReadFile(attacker.File(indexcache.Key{1}, indexcache.NoteSuffix))
 				}
 				if err := os.WriteFile(path, sealed(t, s, change, other), 0o600); err != nil {
 					t.Fatal(err)
@@ -155,7 +156,7 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 			}
 			write(attacker)
 			c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-			if err := store.load(context.Background(), c, Key{1}); err == nil {
+			if err := c.load(context.Background(), &store, indexcache.Key{1}); err == nil {
 				t.Fatalf("%s at %d = %#x: a file with another's seal is taken", f.name, f.at, value)
 			}
 			if variants%50 == 0 {
@@ -165,7 +166,7 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 			}
 			write(store)
 			c = newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-			if store.load(context.Background(), c, Key{1}) != nil {
+			if c.load(context.Background(), &store, indexcache.Key{1}) != nil {
 				continue
 			}
 			taken++
@@ -184,82 +185,16 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 	t.Logf("%d variants, %d taken with the store's own key, none without", variants, taken)
 }
 
-// TestSeal cuts, joins and moves blocks of sealed files.
-func TestSeal(t *testing.T) {
-	store := Store{Folder: t.TempDir()}
-	aead, err := store.seal(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	seal := func(content []byte) []byte {
-		var b bytes.Buffer
-		w := newSealWriter(context.Background(), &b, aead)
-		for rest := content; len(rest) > 0; {
-			n := 1 + r.IntN(min(len(rest), 200_000))
-			w.Write(rest[:n])
-			rest = rest[n:]
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
-	for _, n := range []int{0, 1, sealBlock - 1, sealBlock, sealBlock + 1, 3 * sealBlock, sealAhead * sealBlock, 2*sealAhead*sealBlock + 7} {
-		content := make([]byte, n)
-		for i := range content {
-			content[i] = byte(r.Uint32())
-		}
-		file := seal(content)
-		if got := unsealed(t, store, file); !bytes.Equal(got, content) {
-			t.Fatalf("%d bytes are read as others", n)
-		}
-		refused := func(what string, file []byte) {
-			t.Helper()
-			s, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
-			if err == nil {
-				var all bytes.Buffer
-				_, err = all.ReadFrom(s)
-				if err == nil && int64(all.Len()) == size {
-					t.Errorf("%d bytes, %s: they are taken", n, what)
-				}
-			}
-		}
-		const step = sealBlock + sealTag
-		for cut := range len(file) {
-			if cut%49999 == 0 || (cut-sealHead)%step == 0 {
-				refused("cut", file[:cut])
-			}
-		}
-		refused("longer", append(bytes.Clone(file), 0))
-		refused("with another's end", append(bytes.Clone(file), seal(nil)[sealHead:]...))
-		for at := 0; at < len(file); at += 1 + len(file)/60 {
-			b := bytes.Clone(file)
-			b[at] ^= 0x40
-			refused("a flipped bit", b)
-		}
-		if n >= 3*sealBlock {
-			b := bytes.Clone(file)
-			copy(b[sealHead:], file[sealHead+step:sealHead+2*step])
-			copy(b[sealHead+step:], file[sealHead:sealHead+step])
-			refused("blocks in another order", b)
-			copy(b, seal(content))
-			copy(b[sealHead+step:], file[sealHead+step:sealHead+2*step])
-			refused("a block of another file", b)
-		}
-	}
-}
-
 // TestForeignFiles has files, links and keys in a store that are not its user's.
 func TestForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("whose a file is its folder's permissions say there")
 	}
-	store := Store{Folder: t.TempDir()}
+	store := indexcache.Store{Folder: t.TempDir()}
 	log, _, path := kept(t, store)
-	key := filepath.Join(store.Folder, keyName)
+	key := filepath.Join(store.Folder, "index.key")
 	load := func() error {
-		return store.load(context.Background(), newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil), Key{1})
+		return newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil).load(context.Background(), &store, indexcache.Key{1})
 	}
 	if err := load(); err != nil {
 		t.Fatal(err)

@@ -5,10 +5,11 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -49,17 +50,17 @@ func TestKeptGrown(t *testing.T) {
 		if r.IntN(3) == 0 {
 			namer = nil
 		}
-		store := Store{Folder: t.TempDir()}
+		store := indexcache.Store{Folder: t.TempDir()}
 		n := int64(len(log.Events))
 		var before []parser.Run
 		named, addresses := false, 0 // with the other names
-		key := Key{}
+		key := indexcache.Key{}
 		for at := 1 + r.Int64N(n); ; at = min(n, at+r.Int64N(1+n/3)) {
 			runs := testlog.UpTo(log.Runs, at)
 			x := New(log, runs)
 			key[0]++
 			x.Keep(store, key)
-			old := Key{key[0] - 1}
+			old := indexcache.Key{key[0] - 1}
 			if before != nil {
 				x.KeepGrown(old, before)
 			}
@@ -75,7 +76,7 @@ func TestKeptGrown(t *testing.T) {
 				if got, news := log.read.Load()-read, calls.NewLayout(runs).Total()-calls.NewLayout(before).Total(); got > 4*news {
 					t.Fatalf("seed %d: %d events were read for %d new ones", seed, got, news)
 				}
-				if _, err := os.Stat(store.path(old)); err == nil {
+				if _, err := os.Stat(store.Path(old)); err == nil {
 					t.Fatalf("seed %d: the shorter index is still there", seed)
 				}
 			}
@@ -88,7 +89,7 @@ func TestKeptGrown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := p.differs(x); err != nil {
-				t.Fatalf("seed %d, %d of %d records, blocks of %d, %+v: %v", seed, at, n, blockLen, c, err)
+				t.Fatalf("seed %d, %d of %d records, blocks of %d, %+v: %v", seed, at, n, sizes.Block, c, err)
 			}
 			// What was kept is the whole.
 			again := New(log, runs)
@@ -112,7 +113,7 @@ func TestKeptGrown(t *testing.T) {
 // stores in which the longer one finds no place.
 func TestGrownNotTaken(t *testing.T) {
 	folder := t.TempDir()
-	store := Store{Folder: folder}
+	store := indexcache.Store{Folder: folder}
 	log, _, path := kept(t, store)
 	good, err := os.ReadFile(path)
 	if err != nil {
@@ -130,19 +131,19 @@ func TestGrownNotTaken(t *testing.T) {
 	}
 	reset := func(b []byte) {
 		t.Helper()
-		for _, k := range []Key{{1}, {2}} {
-			os.RemoveAll(store.path(k))
+		for _, k := range []indexcache.Key{{1}, {2}} {
+			os.RemoveAll(store.Path(k))
 		}
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// build returns how many events were read.
-	build := func(what string, k Key, before []parser.Run) int64 {
+	build := func(what string, k indexcache.Key, before []parser.Run) int64 {
 		t.Helper()
 		counting := &countingLog{Broken: longer}
 		x := New(counting, runs)
-		x.Keep(store, Key{2})
+		x.Keep(store, indexcache.Key{2})
 		x.KeepGrown(k, before)
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
@@ -153,18 +154,18 @@ func TestGrownNotTaken(t *testing.T) {
 		}
 		return read
 	}
-	is := func(what string, k Key, there bool) {
+	is := func(what string, k indexcache.Key, there bool) {
 		t.Helper()
-		if _, err := os.Stat(store.path(k)); (err == nil) != there {
+		if _, err := os.Stat(store.Path(k)); (err == nil) != there {
 			t.Errorf("%s: the file of %d: %v", what, k[0], err)
 		}
 	}
 	reset(good)
-	if got := build("good", Key{1}, log.Runs); got >= 2*n {
+	if got := build("good", indexcache.Key{1}, log.Runs); got >= 2*n {
 		t.Errorf("%d events were read", got)
 	}
-	is("good", Key{1}, false)
-	is("good", Key{2}, true)
+	is("good", indexcache.Key{1}, false)
+	is("good", indexcache.Key{2}, true)
 
 	shifted := append([]parser.Run(nil), log.Runs...)
 	shifted[1].First--
@@ -177,19 +178,19 @@ func TestGrownNotTaken(t *testing.T) {
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/2] ^= 1
 	for what, c := range map[string]struct {
-		key  Key
+		key  indexcache.Key
 		runs []parser.Run
 		file []byte
 	}{
-		"another key":   {Key{3}, log.Runs, good},
-		"other runs":    {Key{1}, shifted, good},
-		"fewer rows":    {Key{1}, shorter, good},
-		"more rows":     {Key{1}, runs, good},
-		"more than all": {Key{1}, longest, good},
-		"fewer runs":    {Key{1}, log.Runs[:1], good},
-		"a flipped bit": {Key{1}, log.Runs, flipped},
-		"cut":           {Key{1}, log.Runs, good[:len(good)-8]},
-		"another version": {Key{1}, log.Runs, sealed(t, store, func(b []byte) []byte {
+		"another key":   {indexcache.Key{3}, log.Runs, good},
+		"other runs":    {indexcache.Key{1}, shifted, good},
+		"fewer rows":    {indexcache.Key{1}, shorter, good},
+		"more rows":     {indexcache.Key{1}, runs, good},
+		"more than all": {indexcache.Key{1}, longest, good},
+		"fewer runs":    {indexcache.Key{1}, log.Runs[:1], good},
+		"a flipped bit": {indexcache.Key{1}, log.Runs, flipped},
+		"cut":           {indexcache.Key{1}, log.Runs, good[:len(good)-8]},
+		"another version": {indexcache.Key{1}, log.Runs, sealed(t, store, func(b []byte) []byte {
 			b[20] ^= 1
 			return b
 		}, good)},
@@ -198,70 +199,41 @@ func TestGrownNotTaken(t *testing.T) {
 		if got := build(what, c.key, c.runs); got < int64(len(longer.Events)) {
 			t.Errorf("%s: only %d events were read", what, got)
 		}
-		is(what, Key{1}, true)
-		is(what, Key{2}, true)
+		is(what, indexcache.Key{1}, true)
+		is(what, indexcache.Key{2}, true)
 	}
 
 	// A place that is taken stands for a full disk: the shorter one stays.
 	reset(good)
-	if err := os.Mkdir(store.path(Key{2}), 0o700); err != nil {
+	if err := os.Mkdir(store.Path(indexcache.Key{2}), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		build("no room", Key{1}, log.Runs)
-		is("no room", Key{1}, true)
+		build("no room", indexcache.Key{1}, log.Runs)
+		is("no room", indexcache.Key{1}, true)
 	}
 	// One that was killed leaves a part of the longer one, or both.
 	reset(good)
-	if err := os.WriteFile(store.path(Key{2})+partSuffix+"1", good[:len(good)/2], 0o600); err != nil {
+	if err := os.WriteFile(store.Path(indexcache.Key{2})+".part-1", good[:len(good)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build("killed while it was written", Key{1}, log.Runs)
+	build("killed while it was written", indexcache.Key{1}, log.Runs)
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := build("killed behind that", Key{1}, log.Runs); got != 0 {
+	if got := build("killed behind that", indexcache.Key{1}, log.Runs); got != 0 {
 		t.Errorf("%d events were read", got)
-	}
-}
-
-func TestKin(t *testing.T) {
-	store := Store{Folder: filepath.Join(t.TempDir(), "folder")}
-	if store.Kin(Key{1}) != nil {
-		t.Error("notes of no folder")
-	}
-	other := Key{1}
-	other[KinLen-1] = 1
-	for k, note := range map[Key]string{{1, 31: 1}: "a", {1, KinLen: 2}: "b", other: "c", {2}: "d"} {
-		if err := store.Note(k, []byte(note)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(store.File(Key{1, KinLen: 3}, NoteSuffix), []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kin := store.Kin(Key{1, 30: 7})
-	if len(kin) != 2 || string(kin[Key{1, 31: 1}]) != "a" || string(kin[Key{1, KinLen: 2}]) != "b" {
-		t.Errorf("%q", kin)
-	}
-	for i := range 2 * maxKin {
-		if err := store.Note(Key{1, KinLen: 9, KinLen + 1: byte(i)}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(store.Kin(Key{1})); n > maxKin {
-		t.Errorf("%d notes are looked at", n)
 	}
 }
 
 // FuzzGrown damages the index of the first rows and seals it again, once without and once with names: whatever is gone on with must do no harm.
 func FuzzGrown(f *testing.F) {
-	store := Store{Folder: f.TempDir()}
+	store := indexcache.Store{Folder: f.TempDir()}
 	log, x, path := kept(f, store)
 	if err := x.Build(context.Background(), testlog.Namer, nil); err != nil {
 		f.Fatal(err)
 	}
-	named := store.path(x.key.of(testlog.Namer, x.Addresses(), x.Addresses().Len()))
+	named := store.Path(x.key.Of(testlog.Namer, x.Addresses(), x.Addresses().Len()))
 	var good [2][]byte
 	for i, path := range []string{path, named} {
 		var err error
@@ -287,8 +259,8 @@ func FuzzGrown(f *testing.F) {
 			return b
 		}, files[changed])
 		x := New(longer, runs)
-		x.Keep(store, Key{2})
-		x.KeepGrown(Key{1}, log.Runs)
+		x.Keep(store, indexcache.Key{2})
+		x.KeepGrown(indexcache.Key{1}, log.Runs)
 		for i, path := range []string{path, named} {
 			if err := os.WriteFile(path, files[i], 0o600); err != nil {
 				t.Fatal(err)
@@ -299,7 +271,7 @@ func FuzzGrown(f *testing.F) {
 				return
 			}
 			use(x)
-			os.Remove(store.path(x.key.of(namer, x.Addresses(), x.Addresses().Len())))
+			os.Remove(store.Path(x.key.Of(namer, x.Addresses(), x.Addresses().Len())))
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"logparser/calls"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
@@ -29,8 +31,8 @@ type shared struct {
 
 	building sync.Mutex // held by Build and Extend
 	// store is nil where the index is not kept.
-	store *Store
-	key   Key
+	store *indexcache.Store
+	key   indexcache.Key
 	// shorter is the index of fewer rows that may be kept, nil for none.
 	shorter    *shorter
 	storeError atomic.Pointer[error]
@@ -56,14 +58,10 @@ func (x *Index) newCore(l *calls.Layout, addresses *calls.Addresses, counted int
 	return c
 }
 
-// steady returns a source that goes on with what a source has now: it may grow,
-// but is not built again. It is another one only after src was.
-func steady(src Source) Source {
-	if x, ok := src.(*Index); ok {
-		return x.core.Load().steady
-	}
-	return src
-}
+// Steady returns an index that goes on with what this one has now: it may grow, but
+// is not built again. Whatever asks for more than one thing asks the steady index. It
+// is another one only after this was built again.
+func (x *Index) Steady() *Index { return x.core.Load().steady }
 
 // Total returns the number of rows that the index will have when it is built.
 func (x *Index) Total() int64 { return x.layout.Load().Total() }
@@ -151,7 +149,7 @@ func (x *Index) NeedsNames() bool {
 	return c.position
 }
 
-// Summary implements [Source].
+// Summary describes the group of 4^level blocks that has number k.
 func (x *Index) Summary(level, k int) Summary {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -161,8 +159,8 @@ func (x *Index) Summary(level, k int) Summary {
 		return emptySummary()
 	}
 	s := *c.groups[level].at(k)
-	first := int64(k) << (2 * level) * blockLen
-	s.Rows = max(0, min(c.row-first, blockLen<<(2*level)))
+	first := int64(k) << (2 * level) * sizes.Block
+	s.Rows = max(0, min(c.row-first, sizes.Block<<(2*level)))
 	return s
 }
 
@@ -184,7 +182,8 @@ func (c *core) group(level, k int) (int, int) {
 	return level, k
 }
 
-// Longest implements [Source].
+// Longest appends the longest calls that end in the group of 4^level blocks number
+// k, but those that have a node of that level or above. They are few.
 func (x *Index) Longest(dst []Long, level, k int) []Long {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -197,20 +196,21 @@ func (x *Index) Longest(dst []Long, level, k int) []Long {
 	if last {
 		// What the last block has is not among them yet.
 		for _, call := range c.longest {
-			if call.duration() > 0 {
+			if call.Duration() > 0 {
 				l.add(call)
 			}
 		}
 	}
 	for _, call := range l {
-		if call.duration() > 0 {
+		if call.Duration() > 0 {
 			dst = append(dst, call)
 		}
 	}
 	return dst
 }
 
-// Nodes implements [Source].
+// Nodes returns the number of nodes; a parent's number is less than its child's, and
+// nodes of a thread are in the order of their enters.
 func (x *Index) Nodes() int {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -218,7 +218,7 @@ func (x *Index) Nodes() int {
 	return c.nodes.len()
 }
 
-// Node implements [Source].
+// Node returns a node by its number.
 func (x *Index) Node(i uint32) Node {
 	c := x.core.Load()
 	e := x.ends(c)
@@ -258,7 +258,7 @@ func (x *Index) Node(i uint32) Node {
 // ends says how calls that no leave has closed are marked.
 type ends struct {
 	open, running int64
-	calls         *openCalls // for filling blocks
+	calls         *OpenCalls // for filling blocks
 }
 
 func (x *Index) ends(c *core) ends {
@@ -284,7 +284,7 @@ func (e ends) mark(row int64) calls.Mark {
 	return calls.None
 }
 
-// Top implements [Source].
+// Top returns the top call of a stack before the first row of block k, or NoNode.
 func (x *Index) Top(k int, slot uint32) uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -292,7 +292,8 @@ func (x *Index) Top(k int, slot uint32) uint32 {
 	return c.topOf(k, c.threads[slot])
 }
 
-// Level implements [Source].
+// Level appends the nodes of at least the level whose calls overlap the rows from
+// (inclusive) to to (exclusive), by enter row.
 func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -301,7 +302,7 @@ func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {
 	if from >= to {
 		return dst
 	}
-	block := int(from / blockLen)
+	block := int(from / sizes.Block)
 	first, _ := c.nodesOf(block)
 	begin := len(dst)
 	for _, th := range c.threads {
@@ -326,10 +327,11 @@ func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {
 	return dst
 }
 
-// AddressTable implements [Source].
+// AddressTable returns the distinct addresses by number, as far as they are known;
+// more may be added.
 func (x *Index) AddressTable() *calls.Addresses { return x.core.Load().addresses }
 
-// Slots implements [Source].
+// Slots returns the number of stacks.
 func (x *Index) Slots() int {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -337,7 +339,7 @@ func (x *Index) Slots() int {
 	return len(c.threads)
 }
 
-// ThreadID implements [Source].
+// ThreadID returns the thread that was the first on the stack of a slot.
 func (x *Index) ThreadID(slot uint32) uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -345,8 +347,9 @@ func (x *Index) ThreadID(slot uint32) uint32 {
 	return c.threads[c.threads[slot].home].id
 }
 
-// Totals implements [Source].
-func (x *Index) Totals() []Total {
+// Totals returns the totals of the whole log for each address, or nil while they are
+// not known and where there are too many.
+func (x *Index) Totals() []calls.Total {
 	c := x.core.Load()
 	if !x.done.Load() {
 		return nil
@@ -356,7 +359,7 @@ func (x *Index) Totals() []Total {
 	if c.totals.many {
 		return nil
 	}
-	list := make([]Total, c.addresses.Len())
+	list := make([]calls.Total, c.addresses.Len())
 	for i := range list {
 		if i < len(c.totals.list) {
 			list[i] = c.totals.total(&c.totals.list[i])

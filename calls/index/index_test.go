@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -54,7 +55,7 @@ func TestRandom(t *testing.T) {
 		log := c.Log(r, pick(1, 10, 100, 100, 1000, 1000, 4000), pick(1, 1, 1, 4))
 		log.Exact = r.IntN(3) == 0
 		if err := check(log, testlog.Namer); err != nil {
-			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, blockLen, c, err)
+			t.Fatalf("seed %d, blocks of %d, %+v: %v", seed, sizes.Block, c, err)
 		}
 	}
 }

@@ -5,11 +5,13 @@ package index
 import (
 	"os"
 	"syscall"
+
+	"logparser/calls/indexcache"
 )
 
 // createTemporary makes a file that is gone when it is closed.
 func createTemporary(folder string) (*os.File, error) {
-	f, err := os.CreateTemp(folder, "logparser-*"+temporarySuffix)
+	f, err := os.CreateTemp(folder, "logparser-*"+indexcache.TemporarySuffix)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"unsafe"
+
+	"logparser/calls/indexcache"
 )
 
 const fileFlagDeleteOnClose = 0x04000000
@@ -16,7 +18,7 @@ func createTemporary(folder string) (*os.File, error) {
 		folder = os.TempDir()
 	}
 	for n := 0; ; n++ {
-		name := filepath.Join(folder, "logparser-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(n)+temporarySuffix)
+		name := filepath.Join(folder, "logparser-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(n)+indexcache.TemporarySuffix)
 		path, err := syscall.UTF16PtrFromString(name)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 )
 
 // A node is a Node as it is kept.
@@ -38,15 +39,12 @@ func (n *node) timed() bool {
 
 func (n *node) duration() int64 { return calls.Elapsed(n.enterTime, n.leaveTime) }
 
-// self returns the part of a duration that was not spent in the calls made.
-func self(duration, children int64) int64 { return max(0, duration-children) }
-
 // level returns the level of the node.
 func (n *node) level() uint8 {
 	if n.leave < 0 {
 		return openLevel
 	}
-	return levelOf(n.enter/blockLen, n.leave/blockLen)
+	return levelOf(n.enter/sizes.Block, n.leave/sizes.Block)
 }
 
 // levelOf returns the greatest k for which two blocks lie in different groups

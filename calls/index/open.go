@@ -6,104 +6,92 @@ import (
 	"slices"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
-// An openCall is a call that no leave has closed, of which is known how long it
+// An OpenCall is a call that no leave has closed, of which is known how long it
 // lasted: until the log, its run or its thread ended.
-type openCall struct {
+type OpenCall struct {
 	Node
-	// duration and self are in nanoseconds. Where durations are corrected, self
-	// is 0 and ownTimes finds it.
-	duration, self int64
+	// Duration and Self are in nanoseconds. Self is 0 where durations were
+	// corrected.
+	Duration, Self int64
 }
 
-// openCalls are those calls.
-type openCalls struct {
-	byEnter map[int64]*openCall // by the rows of their enters
-	list    []*openCall         // by rising rows
+// OpenCalls are the calls that no leave has closed.
+type OpenCalls struct {
+	byEnter map[int64]*OpenCall // by the rows of their enters
+	List    []*OpenCall         // by rising rows
 }
 
-// at returns the open call that was entered at a row of a block, or nil.
-func (o *openCalls) at(b *Block, i int) *openCall {
+// At returns the open call that was entered at a row of a block, or nil.
+func (o *OpenCalls) At(b *Block, i int) *OpenCall {
 	if m := b.Mark[i]; m != calls.Open && m != calls.Running && m != calls.NoLeave {
 		return nil
 	}
 	return o.byEnter[b.First+int64(i)]
 }
 
-// running is at for calls that had not ended when the log did.
-func (o *openCall) running() bool { return o != nil && o.Mark != calls.NoLeave }
+// Running reports whether there is a call, and it had not ended when the log did.
+func (o *OpenCall) Running() bool { return o != nil && o.Mark != calls.NoLeave }
 
 // inBlock returns those of the n rows from first on.
-func (o *openCalls) inBlock(first, n int64) []*openCall {
+func (o *OpenCalls) inBlock(first, n int64) []*OpenCall {
 	if o == nil {
 		return nil
 	}
-	byRow := func(c *openCall, row int64) int { return cmp.Compare(c.Enter, row) }
-	from, _ := slices.BinarySearchFunc(o.list, first, byRow)
-	to, _ := slices.BinarySearchFunc(o.list[from:], first+n, byRow)
-	return o.list[from : from+to]
+	byRow := func(c *OpenCall, row int64) int { return cmp.Compare(c.Enter, row) }
+	from, _ := slices.BinarySearchFunc(o.List, first, byRow)
+	to, _ := slices.BinarySearchFunc(o.List[from:], first+n, byRow)
+	return o.List[from : from+to]
 }
 
-// rows returns the first rows of the blocks in which they were entered, rising.
-func (o *openCalls) rows() []int64 {
+// Blocks returns the first rows of the blocks in which they were entered, rising.
+func (o *OpenCalls) Blocks() []int64 {
 	var rows []int64
-	for _, c := range o.list {
-		if row := c.Enter - c.Enter%blockLen; len(rows) == 0 || rows[len(rows)-1] != row {
+	for _, c := range o.List {
+		if row := c.Enter - c.Enter%sizes.Block; len(rows) == 0 || rows[len(rows)-1] != row {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-// openNodes returns the nodes among which the open calls are.
-func openNodes(src Source) []Node {
-	if x, ok := src.(*Index); ok {
-		return x.openNodes()
+// OpenCalls returns the calls that no leave has closed and of which is known how long
+// they lasted. Correct, if not nil, changes durations, given the rows of the enters and
+// the events inside each call; then the calls have no Self.
+func (x *Index) OpenCalls(correct func(first int64, durations, inside []int64)) *OpenCalls {
+	if correct == nil {
+		return x.openCallsOf(x.core.Load())
 	}
-	var list []Node
-	for i := range src.Nodes() {
-		if n := src.Node(uint32(i)); n.open() {
-			list = append(list, n)
-		}
-	}
-	return list
+	return newOpenCalls(x, x.openNodes(), correct)
 }
 
-// findOpen returns the calls of a source that no leave has closed and of which is
-// known how long they lasted.
-func findOpen(src Source, correct Correct) *openCalls {
-	if x, ok := src.(*Index); ok && correct == nil {
-		return x.openCalls(x.core.Load())
-	}
-	return newOpenCalls(src, openNodes(src), correct)
-}
-
-func newOpenCalls(src Source, nodes []Node, correct Correct) *openCalls {
-	open := &openCalls{byEnter: make(map[int64]*openCall)}
+func newOpenCalls(src *Index, nodes []Node, correct func(first int64, durations, inside []int64)) *OpenCalls {
+	open := &OpenCalls{byEnter: make(map[int64]*OpenCall)}
 	for _, n := range nodes {
 		if !n.open() {
 			continue
 		}
-		o := &openCall{Node: n, duration: calls.Elapsed(n.EnterTime, n.LeaveTime)}
+		o := &OpenCall{Node: n, Duration: calls.Elapsed(n.EnterTime, n.LeaveTime)}
 		if correct != nil {
-			durations := []int64{o.duration}
+			durations := []int64{o.Duration}
 			correct(n.Enter, durations, []int64{n.Inside})
-			o.duration = durations[0]
+			o.Duration = durations[0]
 		} else {
-			o.self = self(o.duration, n.Children)
+			o.Self = calls.SelfTime(o.Duration, n.Children)
 		}
 		open.byEnter[n.Enter] = o
-		open.list = append(open.list, o)
+		open.List = append(open.List, o)
 	}
-	slices.SortFunc(open.list, func(a, b *openCall) int { return cmp.Compare(a.Enter, b.Enter) })
-	for _, o := range open.list {
+	slices.SortFunc(open.List, func(a, b *OpenCall) int { return cmp.Compare(a.Enter, b.Enter) })
+	for _, o := range open.List {
 		// What an open call made has no part in the Children of its caller.
 		if o.Parent != NoNode {
 			caller := src.Node(o.Parent)
 			if c := open.byEnter[caller.Enter]; c != nil && caller.open() {
-				c.self = self(c.self, o.duration)
+				c.Self = calls.SelfTime(c.Self, o.Duration)
 			}
 		}
 	}
@@ -116,53 +104,16 @@ func (n *Node) open() bool {
 	return n.Enter >= 0 && (n.Mark == calls.Open || n.Mark == calls.Running || n.Ended)
 }
 
-// recursive reports whether another call of the group of an open call was open
-// when it was made.
-func (o *openCall) recursive(src Source, g *groups) bool {
-	group := g.at(o.Address)
-	for i := o.Parent; i != NoNode; {
-		n := src.Node(i)
-		if g.at(n.Address) == group {
-			return true
-		}
-		i = n.Parent
-	}
-	return false
-}
-
-// A Running sums up calls that no leave has closed. Its times are in
-// nanoseconds, up to where each call's run ended.
-type Running struct {
-	// Calls counts them. The sums are as those of [Total].
-	Calls, Sum, Self, NonRecursive int64
-}
-
-func (r *Running) add(duration, self int64, recursive bool) {
-	r.Calls++
-	r.Sum += duration
-	r.Self += self
-	if !recursive {
-		r.NonRecursive += duration
-	}
-}
-
-func (r *Running) merge(other *Running) {
-	r.Calls += other.Calls
-	r.Sum += other.Sum
-	r.Self += other.Self
-	r.NonRecursive += other.NonRecursive
-}
-
 // A knownOpen is what openCalls found last.
 type knownOpen struct {
 	version uint64
-	open    *openCalls
+	open    *OpenCalls
 }
 
 // openCalls returns the open calls of a core, none before a Build has ended.
-func (x *Index) openCalls(c *core) *openCalls {
+func (x *Index) openCallsOf(c *core) *OpenCalls {
 	if !x.done.Load() {
-		return &openCalls{}
+		return &OpenCalls{}
 	}
 	version := c.version.Load()
 	if k := c.knownOpen.Load(); k != nil && k.version == version {
@@ -268,4 +219,19 @@ func (x *Index) OpenAtEnd(most int) (threads [][]Call, depths []int) {
 		}
 	}
 	return threads, depths
+}
+
+// A Call is a call of the log.
+type Call struct {
+	// Enter is the row of its enter, -1 where that is missing from the log.
+	Enter int64
+	// End is the row after its last: after its leave; where it was left
+	// without one, at most the next row of its thread that lies no deeper;
+	// Len where it is open.
+	End     int64
+	Address uint32
+	Thread  uint32
+	Depth   int32
+	// Time is that of its enter in nanoseconds of the log's clock.
+	Time int64
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
@@ -250,13 +251,13 @@ const longCount = 4
 // without any duration is none.
 type longs [longCount]Long
 
-func (l *Long) duration() int64 { return calls.Elapsed(l.EnterTime, l.LeaveTime) }
+func (l *Long) Duration() int64 { return calls.Elapsed(l.EnterTime, l.LeaveTime) }
 
 // add takes a call in if it is long enough and not there.
 func (l *longs) add(c Long) {
-	d := c.duration()
+	d := c.Duration()
 	i := longCount
-	for i > 0 && l[i-1].duration() < d {
+	for i > 0 && l[i-1].Duration() < d {
 		i--
 	}
 	for k := range i {
@@ -484,10 +485,10 @@ func (p *pairer) add(events []parser.Event) {
 		if !p.begun {
 			p.beginBlock()
 		}
-		n := int(min(int64(len(events)), p.first+blockLen-p.row))
+		n := int(min(int64(len(events)), p.first+sizes.Block-p.row))
 		p.pair(events[:n])
 		events = events[n:]
-		if p.row == p.first+blockLen {
+		if p.row == p.first+sizes.Block {
 			p.endBlock()
 		}
 	}
@@ -604,14 +605,14 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 				c.timed++
 				d := calls.Elapsed(f.time, e.Time)
 				c.time += d
-				c.self += self(d, f.children)
+				c.self += calls.SelfTime(d, f.children)
 				c.max, c.min = max(c.max, d), min(c.min, d)
 				if c.open > 0 {
 					c.recursive += d
 				} else if c.floor != uint32(len(th.ops)) {
 					p.newFloor(th, f.cell, d)
 				}
-				if o, step := bucketOf(d); o < nearOctaves && c.near[o] != noSlab {
+				if o, step := calls.BucketOf(d); o < nearOctaves && c.near[o] != noSlab {
 					p.slabs[c.near[o]].counts[step]++
 				} else {
 					c.count(&p.slabs, d)
@@ -679,7 +680,7 @@ func (p *pairer) long(th *thread, f *frame, row, at int64, depth int32) {
 	}
 	p.longest.add(Long{Enter: p.first + int64(f.row), Leave: row, EnterTime: f.time, LeaveTime: at,
 		Address: address, Thread: th.slot, Depth: depth})
-	p.longer = p.longest[longCount-1].duration()
+	p.longer = p.longest[longCount-1].Duration()
 }
 
 // damage takes in a damaged record.
@@ -984,7 +985,7 @@ func (c *cell) close(slabs *[]tally, d, children int64) {
 	c.timed++
 	c.other--
 	c.time += d
-	c.self += self(d, children)
+	c.self += calls.SelfTime(d, children)
 	c.max, c.min = max(c.max, d), min(c.min, d)
 	if c.open > 0 {
 		c.recursive += d

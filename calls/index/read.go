@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/parser"
 )
 
@@ -175,9 +176,9 @@ func (x *Index) each(n int, from int64, more Columns, rows func(k, n int, b *cac
 			k++
 			continue
 		}
-		block := at / blockLen
-		i := int(at - block*blockLen)
-		m := min(n-k, int(blockLen)-i)
+		block := at / sizes.Block
+		i := int(at - block*sizes.Block)
+		m := min(n-k, int(sizes.Block)-i)
 		b := x.get(int(block), more)
 		has := 0
 		if b != nil {
@@ -196,5 +197,3 @@ func (x *Index) each(n int, from int64, more Columns, rows func(k, n int, b *cac
 		k += m
 	}
 }
-
-var _ Source = (*Index)(nil)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -52,7 +53,9 @@ type rethread struct {
 
 var replays = sync.Pool{New: func() any { return &replay{byID: newHash()} }}
 
-// Fill implements [Source].
+// Fill reads block k into b, with the columns wanted. While the index is built, or
+// the log grows, there may be more blocks each time; what is said of one other than
+// the last changes only in that open calls end.
 func (x *Index) Fill(b *Block, k int, want Columns) error {
 	r := replays.Get().(*replay)
 	defer replays.Put(r)
@@ -64,14 +67,14 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	c.mu.RLock()
 	row := c.row
 	c.mu.RUnlock()
-	first := int64(k) * blockLen
-	n := int(min(blockLen, row-first))
+	first := int64(k) * sizes.Block
+	n := int(min(sizes.Block, row-first))
 	if k < 0 || n <= 0 {
 		return message.Errorf("there is no block %d: %w", k, io.EOF)
 	}
 	b.First, b.N, b.Found = first, n, b.Found[:0]
 	if cap(r.events) < n {
-		r.events = make([]parser.Event, blockLen)
+		r.events = make([]parser.Event, sizes.Block)
 	}
 	r.changed = false
 	if want&Owners != 0 {
@@ -110,7 +113,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 		r.slots(c, b, k, events)
 	case stacks:
 		e := x.ends(c)
-		e.calls = x.openCalls(c)
+		e.calls = x.openCallsOf(c)
 		c.mu.RLock()
 		defer c.mu.RUnlock()
 		r.replay(c, l, b, k, events, want, e)
@@ -126,7 +129,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n, max(n, int(blockLen)))
+		return make([]T, n, max(n, int(sizes.Block)))
 	}
 	return s[:n]
 }
@@ -371,7 +374,7 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int, open calls.Mark) int {
 	sp := len(th.frames)
 	if need := sp + stop - i; cap(th.frames) < need {
-		th.frames = append(make([]int32, 0, need+int(blockLen)), th.frames...)
+		th.frames = append(make([]int32, 0, need+int(sizes.Block)), th.frames...)
 	}
 	stack := th.frames[:sp+stop-i]
 	events = events[:stop]
@@ -558,7 +561,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 				b.Inside[i], b.Inside[f] = inside, inside
 			}
 			if r.selves {
-				own := self(d, r.inner[f])
+				own := calls.SelfTime(d, r.inner[f])
 				b.Self[i], b.Self[f] = own, own
 				if k > 0 {
 					if o := th.frames[k-1]; o >= 0 {
@@ -582,14 +585,14 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 // leaveless fills the row of an enter that no leave has closed with what is known
 // nevertheless. How long it has lasted while the program may still be writing is
 // not said of a row, because it would be another time at every look.
-func (r *replay) leaveless(b *Block, o *openCall) {
+func (r *replay) leaveless(b *Block, o *OpenCall) {
 	if i := o.Enter - b.First; o.Mark != calls.Running {
-		b.Duration[i] = o.duration
+		b.Duration[i] = o.Duration
 		if r.insides {
 			b.Inside[i] = o.Inside
 		}
 		if r.selves {
-			b.Self[i] = o.self
+			b.Self[i] = o.Self
 		}
 	}
 	if r.pairs {
@@ -693,7 +696,7 @@ func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls
 		b.Inside[i] = th.records - n.ordinal - 1
 	}
 	if r.selves {
-		b.Self[i] = self(d, n.children)
+		b.Self[i] = calls.SelfTime(d, n.children)
 	}
 }
 
@@ -720,7 +723,7 @@ func (r *replay) node(c *core, b *Block, j int, e ends) {
 			b.Inside[i] = n.inside
 		}
 		if r.selves {
-			b.Self[i] = self(d, n.children)
+			b.Self[i] = calls.SelfTime(d, n.children)
 		}
 	case n.mark == calls.NoLeave:
 		b.Mark[i] = calls.NoLeave

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"logparser/calls"
+	"logparser/calls/internal/sizes"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -48,11 +49,11 @@ const (
 // parallel goes on as far as there are whole segments of one run. It does
 // nothing, and says so, where that is not worth it.
 func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, err error) {
-	length := blockLen * int64(segmentBlocks)
+	length := sizes.Block * int64(segmentBlocks)
 	l := c.layout()
 	run, _ := l.Position(c.row)
 	to = min(to, l.Starts[run+1])
-	to -= (to - c.row) % blockLen
+	to -= (to - c.row) % sizes.Block
 	if to-c.row < 2*length || c.begun {
 		return false, nil
 	}
@@ -372,10 +373,10 @@ func (c *core) adopt(p *pairer, from int64) {
 		}
 		return nodes + i
 	}
-	block := func(row int64) *guess { return &p.blocks[(row-from)/blockLen] }
+	block := func(row int64) *guess { return &p.blocks[(row-from)/sizes.Block] }
 	except := func(row int64, x exception) {
 		b := block(row)
-		x.row = uint32((row - from) % blockLen)
+		x.row = uint32((row - from) % sizes.Block)
 		b.exceptions = append(b.exceptions, x)
 		b.unsorted = true
 	}
@@ -425,7 +426,7 @@ func (c *core) adopt(p *pairer, from int64) {
 			v := &b.active[k]
 			m := to[v.th.slot]
 			if m.first == math.MaxInt64 {
-				m.first = int64(last) * blockLen
+				m.first = int64(last) * sizes.Block
 			}
 			m.visits = append(m.visits, uint32(c.visits.len()))
 			*c.visits.add(&c.memory) = checkpoint{records[v.th.slot] + v.records, m.slot, resolve(v.th, v.top)}
@@ -460,7 +461,7 @@ func (c *core) adopt(p *pairer, from int64) {
 		s.Owners |= s.Threads
 		c.summarize(last, s)
 		for k := range b.longest {
-			if l := &b.longest[k]; l.duration() > 0 {
+			if l := &b.longest[k]; l.Duration() > 0 {
 				l.Depth += depth[l.Thread]
 				l.Address, l.Thread = p.cells[l.Address].number, to[l.Thread].slot
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logparser/calls/internal/sizes"
 	"logparser/internal/testlog"
 	"logparser/parser"
 )
@@ -30,7 +31,7 @@ func TestManyFloors(t *testing.T) {
 	var x *Index
 	var took [2]time.Duration
 	for i, segment := range []int64{4 * n, n} {
-		smallSegments(t, int(segment/blockLen))
+		smallSegments(t, int(segment/sizes.Block))
 		begun := time.Now()
 		var err error
 		if x, err = Build(context.Background(), log, log.Runs, nil, nil); err != nil {

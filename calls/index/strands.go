@@ -177,7 +177,8 @@ func (p *pairer) threadRecords() []calls.Thread {
 	return list
 }
 
-// Stack implements [Source].
+// Stack returns the number of the stack of a slot, 0 for a thread's own, and the slot
+// of the own stack of the thread that was the first on it.
 func (x *Index) Stack(slot uint32) (home, number uint32) {
 	c := x.core.Load()
 	c.mu.RLock()

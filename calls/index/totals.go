@@ -1,6 +1,10 @@
 package index
 
-import "math"
+import (
+	"math"
+
+	"logparser/calls"
+)
 
 const noSlab = 0
 
@@ -9,14 +13,14 @@ const noSlab = 0
 type slab struct {
 	next   uint32
 	octave uint32
-	counts [steps]uint64
+	counts [calls.HistogramSteps]uint64
 }
 
 // A tally is a slab of a cell. Not so much is counted in it.
 type tally struct {
 	next   uint32
 	octave uint32
-	counts [steps]uint32
+	counts [calls.HistogramSteps]uint32
 }
 
 // nearOctaves are those whose tallies a cell finds at once: up to 64 us.
@@ -24,7 +28,7 @@ const nearOctaves = 13
 
 // count counts a duration in the histogram of a cell.
 func (c *cell) count(tallies *[]tally, d int64) {
-	o, step := bucketOf(d)
+	o, step := calls.BucketOf(d)
 	if o < nearOctaves {
 		i := c.near[o]
 		if i == noSlab {
@@ -114,8 +118,8 @@ func (t *totals) merge(s *sum, from []tally, head uint32) {
 func (t *totals) zeros(s *sum, n uint32) { t.slab(s, 0).counts[0] += uint64(n) }
 
 // total returns a sum for callers.
-func (t *totals) total(s *sum) Total {
-	r := Total{Calls: s.calls, Timed: s.timed, Sum: s.time, Self: s.self, NonRecursive: s.time - s.recursive, Min: s.min, Max: s.max}
+func (t *totals) total(s *sum) calls.Total {
+	r := calls.Total{Calls: s.calls, Timed: s.timed, Sum: s.time, Self: s.self, NonRecursive: s.time - s.recursive, Min: s.min, Max: s.max}
 	if s.timed == 0 {
 		r.Min = 0
 	}
@@ -123,9 +127,9 @@ func (t *totals) total(s *sum) Total {
 	for i := s.slab; i != noSlab; i = t.slabs[i].next {
 		n++
 	}
-	r.Histogram.counts = make([][steps]uint64, 0, n)
+	r.Histogram = calls.NewHistogram(n)
 	for i := s.slab; i != noSlab; i = t.slabs[i].next {
-		*r.Histogram.octave(int(t.slabs[i].octave)) = t.slabs[i].counts
+		*r.Histogram.Octave(int(t.slabs[i].octave)) = t.slabs[i].counts
 	}
 	return r
 }

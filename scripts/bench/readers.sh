@@ -12,7 +12,7 @@
 # keeps ("kept"). Times are from the start of the process to its end, output
 # goes to /dev/null.
 #
-# Then come saving as csv, opening, and the benchmarks of calls/index on that
+# Then come saving as csv, opening, and the benchmarks of calls and calls/index on that
 # trace and on a classic log of the same shape and size (scripts/genlog, 24-byte
 # records). Lines that begin with "bar" compare with what reading has to keep to.
 #
@@ -157,7 +157,7 @@ awk -v s="$size" '{ t[NR] = $1 } END { printf "the disk beside it: %.1f GB of ze
 for log in "$work/calls.lptrace" "$classic"; do
 	kind=classic
 	[ "${log##*.}" = lptrace ] && kind=trace
-	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^Benchmark(Build|Filter|Analysis|Timeline)$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
+	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^Benchmark(Build|Filter|Analysis|Timeline)$' -benchtime 5x -timeout 60m ./calls/index ./calls) >go.txt || { cat go.txt && exit 1; }
 	sed -n 's/^Benchmark//p' go.txt | sed "s/^/$kind: /"
 	while read -r name _ ns _ rest; do
 		name=${name#Benchmark} name=${name%-[0-9]*}

@@ -34,6 +34,7 @@ var fyneTexts = []string{
 var ownEnglish = map[string]string{
 	"cmd":                    "the command is in English",
 	"scripts":                "tools of the project",
+	"calls/internal/logtest": "for tests",
 	"internal/testlog":       "for tests",
 	"parser/trace/tracetext": "the command's text form of traces",
 	"symbols/symtest":        "for tests",

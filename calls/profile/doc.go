@@ -1,0 +1,21 @@
+// Package profile sums up calls: by function and thread ([Statistics]) and by call path
+// ([CallTree]), with or without a predicate, and with durations from which the
+// recorder's cost was taken ([Correct]).
+//
+// Its input is an [index.Index], which knows the totals of each address; they are used
+// where they suffice. Otherwise the rows are gone over in parallel ([query.Scan]), in
+// stretches of blocks whose stacks are taken from the nodes of the index. What a stretch
+// cannot know by itself, because it depends on calls that were open before, is joined
+// at the end.
+//
+// It holds that
+//
+//  1. the sums are those of the calls whose enters pass, each with its whole duration,
+//     whatever the number of goroutines (TestStatistics, TestCallTree),
+//  2. time in a call made while another of its group is open counts once in
+//     NonRecursive, and in the total of the tree's root and threads (TestCallTree),
+//  3. corrected self times are those of the corrected durations, for calls that lie in
+//     several stretches too (TestCorrected),
+//  4. a tree of bounded size keeps the nodes with the most calls, and what it leaves out
+//     is in the sums of the node that stands for it (TestCallTreeKeepsTheMostCalled).
+package profile

@@ -1,0 +1,177 @@
+package profile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"logparser/calls/index"
+	"logparser/calls/internal/logtest"
+	"logparser/calls/query"
+	"logparser/internal/testlog"
+	"logparser/parser"
+)
+
+// outline writes a tree, a line a node.
+func outline(t *Tree, node int32, level int, b *strings.Builder) {
+	n := &t.Nodes[node]
+	fmt.Fprintln(b, strings.Repeat(" ", level), n.Group, n.Thread, n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self)
+	for _, c := range t.Children(node) {
+		outline(t, c, level+1, b)
+	}
+}
+
+// callsBelow counts the calls of a node and of those below it.
+func callsBelow(t *Tree, node int32) int64 {
+	n := t.Nodes[node].Calls
+	for _, c := range t.Children(node) {
+		n += callsBelow(t, c)
+	}
+	return n
+}
+
+// TestCallTreeKeepsTheMostCalled holds a bounded tree against the whole one: the
+// nodes that stay are the same, they have the most calls, and what is folded is the
+// sum of the rest, however many workers there were.
+func TestCallTreeKeepsTheMostCalled(t *testing.T) {
+	logtest.SmallBlocks(t, 64)
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		g := &testlog.Program{Rand: r, Threads: 3, Functions: 4, Enters: 50}
+		log := &testlog.Memory{Events: g.Events(2000)}
+		log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+		_, x := logtest.Indexed(t, log, log.Runs, false)
+		for _, o := range []TreeOptions{{}, {PerThread: true}, {BottomUp: true}, {BottomUp: true, PerThread: true}} {
+			full, err := CallTree(t.Context(), x, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.MaxNodes = max(len(full.Nodes)/spareNodes+1, 8)
+			if o.BottomUp {
+				o.MaxNodes = len(full.Nodes)/2 + 1
+			}
+			small := boundedTree(t, x, o)
+			if small.Folded == 0 && len(full.Nodes) > o.MaxNodes {
+				t.Errorf("seed %d, %+v: nothing is folded of %d nodes", seed, o, len(full.Nodes))
+			}
+			least, most := int64(1<<60), int64(0)
+			var compare func(a, b int32)
+			compare = func(a, b int32) {
+				rest := map[uint64]int32{}
+				for _, c := range full.Children(b) {
+					n := &full.Nodes[c]
+					rest[uint64(n.Group)<<32|uint64(n.Thread)] = c
+				}
+				var other *TreeNode
+				for _, c := range small.Children(a) {
+					n := &small.Nodes[c]
+					if n.Other {
+						other = n
+						continue
+					}
+					at, ok := rest[uint64(n.Group)<<32|uint64(n.Thread)]
+					if !ok {
+						t.Fatalf("seed %d, %+v: node %+v is not in the whole tree", seed, o, n)
+					}
+					delete(rest, uint64(n.Group)<<32|uint64(n.Thread))
+					m := &full.Nodes[at]
+					if n.Calls != m.Calls || n.Timed != m.Timed || n.Running != m.Running || n.Total != m.Total || n.Self != m.Self {
+						t.Errorf("seed %d, %+v: %+v, want %+v", seed, o, n, m)
+					}
+					if n.Group != NoGroup {
+						least = min(least, callsBelow(full, at))
+					}
+					compare(c, at)
+				}
+				var sum TreeNode
+				var add func(c int32)
+				add = func(c int32) {
+					m := &full.Nodes[c]
+					sum.Calls += m.Calls
+					sum.Timed += m.Timed
+					sum.Running += m.Running
+					sum.Self += m.Self
+					for _, c := range full.Children(c) {
+						add(c)
+					}
+				}
+				for _, c := range rest {
+					add(c)
+					sum.Total += full.Nodes[c].Total
+					most = max(most, callsBelow(full, c))
+				}
+				sum.Total = max(sum.Total, sum.Self)
+				if other == nil {
+					other = &TreeNode{}
+				}
+				if other.Calls != sum.Calls || other.Timed != sum.Timed || other.Running != sum.Running || other.Total != sum.Total || other.Self != sum.Self {
+					t.Errorf("seed %d, %+v: folded %+v, want %+v", seed, o, other, sum)
+				}
+			}
+			compare(0, 0)
+			if most > least {
+				t.Errorf("seed %d, %+v: a node of %d calls is kept, one of %d is not", seed, o, least, most)
+			}
+		}
+	}
+}
+
+// boundedTree makes a tree twice, with one worker and with several: it is the same.
+func boundedTree(t *testing.T, src *index.Index, o TreeOptions) *Tree {
+	t.Helper()
+	var tree *Tree
+	var texts [2]string
+	for i, n := range []int{1, 4} {
+		before := runtime.GOMAXPROCS(n)
+		made, err := CallTree(t.Context(), src, o)
+		runtime.GOMAXPROCS(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		outline(made, 0, 0, &b)
+		tree, texts[i] = made, b.String()
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("%+v: one worker makes\n%s\nfour make\n%s", o, texts[0], texts[1])
+	}
+	return tree
+}
+
+// TestFoldedCallsHaveTheirTime bounds trees so far that calls are folded as they
+// come: threads have nodes all the same, and no node of what is folded has more
+// time of its own than time.
+func TestFoldedCallsHaveTheirTime(t *testing.T) {
+	logtest.SmallBlocks(t, 64)
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		g := &testlog.Program{Rand: r, Threads: 6, Functions: 8, Enters: 55}
+		log := &testlog.Memory{Events: g.Events(20000)}
+		log.Runs = []parser.Run{{Count: int64(len(log.Events))}}
+		src, x := logtest.Indexed(t, log, log.Runs, false)
+		for _, o := range []TreeOptions{{MaxNodes: 1}, {MaxNodes: 2, PerThread: true}, {MaxNodes: 30, PerThread: true}, {MaxNodes: 5, BottomUp: true}, {MaxNodes: 30, BottomUp: true, PerThread: true}} {
+			for _, where := range []query.Predicate{nil, logtest.RandomPredicate(r, src, 2)} {
+				o.Where = where
+				tree, err := CallTree(t.Context(), x, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				threads := 0
+				for i := range tree.Nodes[1:] {
+					n := &tree.Nodes[i+1]
+					if n.Other && n.Self > n.Total {
+						t.Errorf("seed %d, %+v: %+v", seed, o, n)
+					}
+					if n.Group == NoGroup && !n.Other {
+						threads++
+					}
+				}
+				if o.PerThread && where == nil && threads != 6 {
+					t.Errorf("seed %d, %+v: %d threads", seed, o, threads)
+				}
+			}
+		}
+	}
+}

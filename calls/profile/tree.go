@@ -1,0 +1,485 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"logparser/calls"
+	"logparser/calls/index"
+	"logparser/calls/query"
+	"logparser/parser"
+)
+
+// TreeOptions say which tree is made.
+type TreeOptions struct {
+	// Where limits the calls: those count whose enter passes. Nil is all.
+	Where query.Predicate
+	// Groups has the group of each address by its number, as in
+	// [StatisticsOptions]; calls of NoGroup are left out, and what they call
+	// is shown as called by their callers.
+	Groups []uint32
+	// PerThread makes a tree for each thread below its own first node. What is called on a
+	// coroutine's stack is in that of the thread that was the first on it.
+	PerThread bool
+	// BottomUp makes the tree of functions and their callers.
+	BottomUp bool
+	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those with the
+	// most calls stay, and those of threads. There may be as many again that
+	// are Other.
+	MaxNodes int
+	// Correct is as in [StatisticsOptions].
+	Correct Correct
+	// Progress, if not nil, is told the rows done.
+	Progress parser.Progress
+}
+
+const (
+	// DefaultTreeNodes is the default of TreeOptions.MaxNodes.
+	DefaultTreeNodes = 1 << 20
+	// MaxTreeDepth bounds the depth of a tree: deeper calls count in the node
+	// at the bound that called them, as Other.
+	MaxTreeDepth = 1024
+	// MaxCallers bounds the depth of a bottom-up tree: callers beyond it are
+	// left out.
+	MaxCallers = 128
+)
+
+// A TreeNode is the calls that were made by the same chain of callers, or in
+// a bottom-up tree the calls of a function that its chain of callers made.
+type TreeNode struct {
+	// Group is NoGroup for a tree's root, for a thread and for Other.
+	Group uint32
+	// Thread is the slot of a thread's node and of those below it, or
+	// AllThreads.
+	Thread uint32
+	// Parent is the index of the parent, -1 for the root.
+	Parent int32
+	// Other says that the node stands for callees that had no room in the
+	// tree, with all that they called.
+	Other bool
+	// Calls counts the calls, Timed those with a duration, Running those that
+	// no leave has closed, which last until the last event of their run. Of the
+	// times of both, in nanoseconds, Total is all, Self what was not spent in
+	// calls that they made. In a bottom-up tree Total leaves out calls that were
+	// made while another of the function was open. A node that is there only
+	// as a way to others has no calls.
+	Calls, Timed, Running, Total, Self int64
+	children                           []int32
+}
+
+// A Tree is a merged call tree. It is immutable.
+type Tree struct {
+	// Nodes has the root first and parents before children. The root's and a
+	// thread's Calls, Timed, Running and Self are the sums of all calls below it, Total
+	// is the time in the outermost of them, from the bottom up, too.
+	Nodes []TreeNode
+	// Folded counts the calls in nodes that are Other.
+	Folded int64
+}
+
+// Children returns the indexes of a node's children, by falling Total, Calls
+// and rising Group, Thread.
+func (t *Tree) Children(node int32) []int32 { return t.Nodes[node].children }
+
+// CallTree makes a merged call tree.
+func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, error) {
+	src = src.Steady()
+	g := newGroups(src, o.Groups)
+	limit := o.MaxNodes
+	if limit <= 0 {
+		limit = DefaultTreeNodes
+	}
+	built := spareNodes * limit
+	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
+	open := src.OpenCalls(o.Correct)
+	growers := make([]*treeGrower, query.Workers())
+	err := s.Run(ctx, func(w *query.Worker, first, end int) error {
+		t := growers[w.ID]
+		if t == nil {
+			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(built), groups: g, perThread: o.PerThread, running: open, whole: newWhole()}
+			growers[w.ID] = t
+			if o.Correct != nil {
+				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
+			}
+		}
+		if t.own != nil {
+			defer t.end()
+			defer t.own.end()
+		}
+		return callBlocks(w, first, end, o.Correct, t.add)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Correct != nil {
+		var own []*ownTimes[int32]
+		for _, t := range growers {
+			if t != nil {
+				own = append(own, t.own)
+			}
+		}
+		settle(own)
+	}
+	sum := newTreeBuilder(built)
+	var wholes []*whole
+	for _, t := range growers {
+		if t != nil {
+			sum.merge(&t.treeBuilder)
+			wholes = append(wholes, &t.whole)
+		}
+	}
+	if o.BottomUp {
+		sum = sum.bottomUp(built)
+	}
+	sum.prune(limit)
+	tree := sum.tree(o.BottomUp)
+	tree.setTotals(sumWhole(src, wholes))
+	return tree, nil
+}
+
+// A treeBuilder is a tree that grows.
+type treeBuilder struct {
+	nodes []TreeNode
+	// last has the child of each node that was asked for last.
+	last  []int32
+	limit int
+	// slots is an open-addressing table of 1 + the index of a node, by parent
+	// and group.
+	slots []int32
+}
+
+func newTreeBuilder(limit int) treeBuilder {
+	return treeBuilder{
+		nodes: []TreeNode{{Group: NoGroup, Thread: AllThreads, Parent: -1}},
+		last:  []int32{0}, limit: limit, slots: make([]int32, 1024),
+	}
+}
+
+func (t *treeBuilder) slot(parent int32, group, thread uint32) int {
+	h := (uint64(uint32(parent))<<32 | uint64(group)) * 0x9e3779b97f4a7c15
+	h ^= uint64(thread) * 0xd6e8feb86659fd93
+	h ^= h >> 29
+	return int(h*0xbf58476d1ce4e5b9>>32) & (len(t.slots) - 1)
+}
+
+// child returns the child of a node that has a group, or is that of a thread,
+// or is Other.
+func (t *treeBuilder) child(parent int32, group, thread uint32, other bool) int32 {
+	if c := t.last[parent]; c > 0 && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
+		return c
+	}
+	if t.nodes[parent].Other {
+		return parent
+	}
+	i := t.slot(parent, group, thread)
+	for t.slots[i] != 0 {
+		if c := t.slots[i] - 1; t.nodes[c].Parent == parent && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
+			t.last[parent] = c
+			return c
+		}
+		i = (i + 1) & (len(t.slots) - 1)
+	}
+	if len(t.nodes) >= t.limit && group != NoGroup {
+		return t.child(parent, NoGroup, thread, true)
+	}
+	c := int32(len(t.nodes))
+	t.nodes = append(t.nodes, TreeNode{Group: group, Thread: thread, Parent: parent, Other: other})
+	t.last = append(t.last, 0)
+	t.last[parent] = c
+	t.slots[i] = c + 1
+	if len(t.nodes)*3 > len(t.slots)*2 {
+		t.slots = make([]int32, 2*len(t.slots))
+		for c := range t.nodes[1:] {
+			n := &t.nodes[c+1]
+			i := t.slot(n.Parent, n.Group, n.Thread)
+			for t.slots[i] != 0 {
+				i = (i + 1) & (len(t.slots) - 1)
+			}
+			t.slots[i] = int32(c) + 2
+		}
+	}
+	return c
+}
+
+// merge adds the nodes of another.
+func (t *treeBuilder) merge(o *treeBuilder) {
+	moved := make([]int32, len(o.nodes))
+	for i := 1; i < len(o.nodes); i++ {
+		n := &o.nodes[i]
+		moved[i] = t.child(moved[n.Parent], n.Group, n.Thread, n.Other)
+		m := &t.nodes[moved[i]]
+		m.Calls += n.Calls
+		m.Timed += n.Timed
+		m.Running += n.Running
+		m.Self += n.Self
+		if moved[i] != moved[n.Parent] {
+			m.Total += n.Total
+		}
+	}
+}
+
+// bottomUp makes the tree of callers from the tree of callees.
+func (t *treeBuilder) bottomUp(limit int) treeBuilder {
+	up := newTreeBuilder(limit)
+	for i := 1; i < len(t.nodes); i++ {
+		n := &t.nodes[i]
+		if n.Calls == 0 {
+			continue
+		}
+		total := n.Total
+		for a := n.Parent; a > 0 && !n.Other; a = t.nodes[a].Parent {
+			if t.nodes[a].Group == n.Group {
+				total = 0
+				break
+			}
+		}
+		at := int32(0)
+		if n.Thread != AllThreads {
+			at = up.child(0, NoGroup, n.Thread, false)
+		}
+		add := func(c int32, total int64) {
+			m := &up.nodes[c]
+			m.Calls += n.Calls
+			m.Timed += n.Timed
+			m.Running += n.Running
+			m.Self += n.Self
+			m.Total += total
+		}
+		if n.Other {
+			add(up.child(at, NoGroup, n.Thread, true), total)
+			continue
+		}
+		a := int32(i)
+		for depth := 0; depth < MaxCallers && a > 0 && t.nodes[a].Group != NoGroup; depth++ {
+			next := up.child(at, t.nodes[a].Group, n.Thread, false)
+			if next == at {
+				break
+			}
+			at = next
+			add(at, total)
+			a = t.nodes[a].Parent
+		}
+	}
+	return up
+}
+
+// tree sums up and leaves out what has no calls.
+func (t *treeBuilder) tree(bottomUp bool) *Tree {
+	keep := make([]bool, len(t.nodes))
+	keep[0] = true
+	for i := len(t.nodes) - 1; i > 0; i-- {
+		if n := &t.nodes[i]; n.Calls > 0 || keep[i] {
+			keep[i], keep[n.Parent] = true, true
+		}
+	}
+	moved := make([]int32, len(t.nodes))
+	tree := &Tree{}
+	for i := range t.nodes {
+		if !keep[i] {
+			continue
+		}
+		n := t.nodes[i]
+		moved[i] = int32(len(tree.Nodes))
+		if i > 0 {
+			n.Parent = moved[n.Parent]
+			p := &tree.Nodes[n.Parent]
+			p.children = append(p.children, moved[i])
+		}
+		if n.Other {
+			tree.Folded += n.Calls
+			// Calls within others that do not count, or whose time is not known,
+			// are in no total.
+			n.Total = max(n.Total, n.Self)
+		}
+		tree.Nodes = append(tree.Nodes, n)
+	}
+	tree.sum(bottomUp)
+	tree.sortChildren()
+	return tree
+}
+
+// setTotals gives the root and the threads their totals: also in a tree of
+// callers, where the functions' own make more than that, since they lie one in
+// the other.
+func (t *Tree) setTotals(whole map[uint32]int64) {
+	t.Nodes[0].Total = whole[AllThreads]
+	for i := range t.Nodes[1:] {
+		if n := &t.Nodes[i+1]; n.Group == NoGroup && !n.Other {
+			n.Total = whole[n.Thread]
+		}
+	}
+}
+
+// sum gives the root and the threads their numbers, but for the totals.
+func (t *Tree) sum(bottomUp bool) {
+	threads := map[uint32]*TreeNode{}
+	for i := range t.Nodes[1:] {
+		n := &t.Nodes[i+1]
+		if n.Group == NoGroup && !n.Other {
+			threads[n.Thread] = n
+			continue
+		}
+		p := &t.Nodes[n.Parent]
+		outermost := p.Group == NoGroup && !p.Other
+		for _, s := range [...]*TreeNode{&t.Nodes[0], threads[n.Thread]} {
+			if s == nil || bottomUp && !outermost {
+				continue
+			}
+			s.Calls += n.Calls
+			s.Timed += n.Timed
+			s.Running += n.Running
+			s.Self += n.Self
+		}
+	}
+}
+
+// sortChildren orders the children of all nodes.
+func (t *Tree) sortChildren() {
+	for i := range t.Nodes {
+		slices.SortFunc(t.Nodes[i].children, func(a, b int32) int {
+			m, n := &t.Nodes[a], &t.Nodes[b]
+			return cmp.Or(cmp.Compare(n.Total, m.Total), cmp.Compare(n.Calls, m.Calls), cmp.Compare(m.Group, n.Group), cmp.Compare(m.Thread, n.Thread))
+		})
+	}
+}
+
+// A treeGrower adds the calls of blocks to a tree.
+type treeGrower struct {
+	openStacks
+	treeBuilder
+	groups    groups
+	perThread bool
+	running   *index.OpenCalls
+	// stacks has the nodes of the open calls of each thread, by depth.
+	stacks [][]int32
+	chains []index.Node
+	whole  whole
+	own    *ownTimes[int32] // nil where durations are those recorded
+}
+
+// base returns the node that a thread's outermost calls are children of.
+func (t *treeGrower) base(thread uint32) int32 {
+	if t.perThread {
+		home, _ := t.src.Stack(thread)
+		return t.child(0, NoGroup, home, false)
+	}
+	return 0
+}
+
+// push puts a call of depth d on a thread's stack.
+func (t *treeGrower) push(thread uint32, d int, group uint32) (node int32, caller int32) {
+	stack := t.stacks[thread]
+	if len(stack) > d {
+		stack = stack[:d]
+	}
+	if len(stack) > 0 {
+		caller = stack[len(stack)-1]
+	} else {
+		caller = t.base(thread)
+	}
+	for len(stack) < d {
+		stack = append(stack, caller)
+	}
+	node = caller
+	if group != NoGroup {
+		id := AllThreads
+		if t.perThread {
+			id, _ = t.src.Stack(thread)
+		}
+		if d < MaxTreeDepth {
+			node = t.child(caller, group, id, false)
+		} else {
+			node = t.child(caller, NoGroup, id, true)
+		}
+	}
+	t.stacks[thread] = append(stack, node)
+	return node, caller
+}
+
+func (t *treeGrower) load(k int, thread uint32) {
+	for int(thread) >= len(t.stacks) {
+		t.stacks = append(t.stacks, nil)
+	}
+	t.stacks[thread] = t.stacks[thread][:0]
+	t.chains = t.chain(t.chains[:0], k, thread)
+	for i := len(t.chains) - 1; i >= 0; i-- {
+		n := &t.chains[i]
+		t.push(thread, int(n.Depth), t.groups.at(n.Address))
+	}
+	t.whole.load(thread, t.chains)
+	if t.own != nil {
+		t.own.load(thread, t.chains)
+	}
+}
+
+// add counts the enters of a block that pass.
+func (t *treeGrower) add(f *query.Rows) {
+	b := f.Block
+	t.begin(f.Number)
+	thread, found := index.NoThread, b.Found
+	for i := range b.N {
+		for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
+			o := &found[0]
+			if t.stale(o.Thread) {
+				t.load(f.Number, o.Thread)
+			}
+			for d := range o.N {
+				t.push(o.Thread, int(o.Depth+d), t.groups.at(o.Address))
+			}
+		}
+		kind := b.Kind[i]
+		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+			continue
+		}
+		if b.Thread[i] != thread {
+			thread = b.Thread[i]
+			if t.stale(thread) {
+				t.load(f.Number, thread)
+			}
+		}
+		d := int(b.Depth[i])
+		t.whole.cut(thread, d)
+		if kind == parser.Leave {
+			if stack := t.stacks[thread]; len(stack) > d {
+				t.stacks[thread] = stack[:d]
+			}
+			if t.own != nil {
+				t.own.cut(thread, d)
+			}
+			continue
+		}
+		group := t.groups.at(b.Address[i])
+		c, caller := t.push(thread, d, group)
+		counted := f.Pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
+		duration := b.Duration[i]
+		running := t.running.At(b, i)
+		if running != nil {
+			duration = running.Duration
+		}
+		if t.own != nil {
+			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running != nil || timed(b, i))
+		}
+		if !counted {
+			continue
+		}
+		n := &t.nodes[c]
+		n.Calls++
+		switch {
+		case running.Running():
+			n.Running++
+			n.Self += running.Self
+		case timed(b, i):
+			n.Timed++
+			if t.own == nil {
+				n.Self += b.Self[i]
+			}
+		default:
+			continue
+		}
+		if c != caller {
+			n.Total += duration
+		}
+		t.whole.add(thread, d, b.First+int64(i), duration, running != nil || b.Partner[i] >= b.First+int64(b.N))
+	}
+}

@@ -1,0 +1,7 @@
+package query
+
+// MaxSetTable and KeptRepeats are the bounds that tests change.
+var (
+	MaxSetTable = &maxSetTable
+	KeptRepeats = &maxRepeats
+)
