@@ -28,7 +28,7 @@ type core struct {
 	// version changes with anything that a reader may see.
 	version atomic.Uint64
 
-	*pairer
+	pairer
 
 	nodes  array[node]
 	levels levels
@@ -70,7 +70,8 @@ type checkpoint struct {
 func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
 	c := &core{log: log, addresses: addresses, counted: counted, totals: newTotals()}
 	c.rows.Store(l)
-	c.pairer = newPairer(c, n, log.ExactLeaves())
+	stacker, _ := log.(parser.Stacker)
+	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), stacker)
 	c.giveBack()
 	return c
 }
@@ -173,8 +174,8 @@ func (c *core) keepNode(n node) uint32 {
 }
 
 // ended takes in the end of a node's call.
-func (c *core) ended(i int, n *node) {
-	c.levels.set(i, n.level())
+func (c *core) ended(i uint32, n *node) {
+	c.levels.set(int(i), n.level())
 	c.note(n)
 }
 
@@ -216,6 +217,7 @@ func (c *core) closeBlock() {
 	c.publish()
 	c.lengthen(c.blockCount()-1, &c.longest)
 	c.write(c.exceptions)
+	c.prune()
 }
 
 // publish takes in what there is of the block.
@@ -395,7 +397,7 @@ func (c *core) addSum(number uint32, l *cell, slabs []tally) {
 // endRun empties the stacks of a run that has ended. It comes before the
 // first block that has a row of the next.
 func (c *core) endRun() {
-	p := c.pairer
+	p := &c.pairer
 	if c.begun {
 		c.makeNodes()
 		c.publish()
@@ -419,7 +421,7 @@ func (c *core) endRun() {
 			n := c.nodes.at(int(i))
 			n.mark, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
 			n.inside = th.records - n.ordinal
-			c.ended(int(i), n)
+			c.ended(i, n)
 			c.leaveless = append(c.leaveless, i)
 			i = n.parent
 		}

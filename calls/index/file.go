@@ -572,7 +572,7 @@ func sound(list []exception, addresses int) bool {
 
 // resurrect makes the state from which Extend goes on.
 func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) error {
-	p := c.pairer
+	p := &c.pairer
 	for i := range strands {
 		s := &strands[i]
 		p.strands = append(p.strands, pairedStrand{id: s.ID, stack: s.Stack, owner: s.Owner, records: s.Records})

@@ -13,22 +13,20 @@ import (
 	"logparser/parser"
 )
 
-// A pairer goes over events and pairs them by the rules of package calls.
-//
-// The one of a core has a core and knows all stacks; what it finds goes into
-// the core's arrays. One without a core speculates: it begins in the middle of
-// a log, knows of no open calls, and collects what it finds so that the core
-// can take it over when it has come there. The calls that are open where a
-// speculation begins are its floor. It does without them as long as an event
-// can be judged by those above, or takes from the floor one call at a time
-// (see op); when it cannot it gives up.
+// A pairer goes over events and pairs them by the rules of package calls. It is part of
+// the two types that pair: the core, which goes on from the log's first row and knows
+// all stacks, and the segmentPairer, which begins in the middle and knows of no open
+// calls. What they do differently is their storage.
 //
 // The calls of a thread's stack that were entered in the current block are
 // frames. At the block's end those that are left become nodes.
 type pairer struct {
-	core  *core
-	names *names
-	exact bool // the log's ExactLeaves
+	storage storage
+	// bottom is the top of a stack of which nothing is known: NoNode, or floorBit.
+	// The numbers of nodes are less.
+	bottom uint32
+	names  *names
+	exact  bool // the log's ExactLeaves
 
 	// row is the next row, number that of its run.
 	row    int64
@@ -71,15 +69,39 @@ type pairer struct {
 	// limit is the number of cells at which those of no use are forgotten.
 	limit int
 
-	// Of a speculation.
+	// failed says that an event could not be judged by what is known, and floors are
+	// sums that depend on what is not; a core has neither.
 	failed bool
-	nodes  []node // their addresses are cells
-	closed []uint32
-	blocks []guess
 	floors []floorSum
 }
 
 const recentLen = 256
+
+// A storage is where a pairer puts what it finds, and what it asks of the stacks.
+type storage interface {
+	// openBlock and closeBlock begin and end the current block.
+	openBlock()
+	closeBlock()
+	// activated notes that a thread is active in the block, with its state before it.
+	activated(th *thread)
+	// cellAdded notes a new cell, and nodeAddress returns what nodes have as the
+	// address of one.
+	cellAdded(i uint32)
+	nodeAddress(i uint32) uint32
+	// node returns a node of a stack, and cellOf the cell of its address.
+	node(i uint32) *node
+	cellOf(th *thread, n *node) uint32
+	// keepNode adds a node and returns its number, and ended notes that its call has
+	// ended.
+	keepNode(n node) uint32
+	ended(i uint32, n *node)
+	// aboveFar is aboveFunction where no call of the function is near; found says
+	// that there may be one.
+	aboveFar(th *thread, f calls.Function, found bool) int
+	// resume makes a thread's stack what the log says is open before an event that
+	// begins a thread or before which others are missing.
+	resume(th *thread, e *parser.Event, row uint32)
+}
 
 // A thread is a stack: a thread's own, or another with a number.
 type thread struct {
@@ -341,12 +363,8 @@ func (h *hash) put(s, index uint32) {
 	h.slots[s&h.mask] = index + 1
 }
 
-func newPairer(c *core, names *names, exact bool) *pairer {
-	p := &pairer{core: c, names: names, exact: exact, byID: newHash(), byCell: newHash(), slabs: make([]tally, 1)}
-	if c != nil {
-		p.stacker, _ = c.log.(parser.Stacker)
-	}
-	return p
+func newPairer(s storage, bottom uint32, names *names, exact bool, stacker parser.Stacker) pairer {
+	return pairer{storage: s, bottom: bottom, names: names, exact: exact, stacker: stacker, byID: newHash(), byCell: newHash(), slabs: make([]tally, 1)}
 }
 
 // A names asks a Namer, which need not be safe for concurrent use.
@@ -404,16 +422,11 @@ func (p *pairer) thread(id uint32) *thread {
 // activate notes that a thread is active in the block.
 func (p *pairer) activate(th *thread) {
 	th.block = p.block
-	if th.most = 0; p.core == nil && !th.fresh {
-		th.most = math.MinInt32
-	}
 	p.active = append(p.active, visit{th: th, top: th.top, records: th.records})
 	if th.number != 0 {
 		p.noteOwner(p.strands[th.strand].owner)
 	}
-	if p.core != nil {
-		p.core.visit(th)
-	}
+	p.storage.activated(th)
 }
 
 // cell returns the number of the cell of an event's address.
@@ -456,9 +469,7 @@ func (p *pairer) addCell(key, address uint64) uint32 {
 		}
 	}
 	h.put(h.start(address, key), i)
-	if p.core != nil {
-		p.cells[i].number = uint32(p.core.addresses.Add(p.number, uint16(key), address))
-	}
+	p.storage.cellAdded(i)
 	return i
 }
 
@@ -501,11 +512,7 @@ func (p *pairer) beginBlock() {
 	p.active, p.exceptions, p.inBlock, p.damaged, p.owners = p.active[:0], p.exceptions[:0], p.inBlock[:0], p.damaged[:0], p.owners[:0]
 	p.summary = Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64}
 	p.longest, p.longer = longs{}, 0
-	if p.core != nil {
-		p.core.openBlock()
-	} else {
-		p.blocks = append(p.blocks, guess{firstNode: uint32(len(p.nodes))})
-	}
+	p.storage.openBlock()
 }
 
 // pair pairs events that are all of the current block.
@@ -674,12 +681,8 @@ func (p *pairer) newFloor(th *thread, i uint32, d int64) {
 
 // long takes a call that has ended into the block's longest.
 func (p *pairer) long(th *thread, f *frame, row, at int64, depth int32) {
-	address := f.cell
-	if p.core != nil {
-		address = p.cells[f.cell].number
-	}
 	p.longest.add(Long{Enter: p.first + int64(f.row), Leave: row, EnterTime: f.time, LeaveTime: at,
-		Address: address, Thread: th.slot, Depth: depth})
+		Address: p.storage.nodeAddress(f.cell), Thread: th.slot, Depth: depth})
 	p.longer = p.longest[longCount-1].Duration()
 }
 
@@ -701,22 +704,6 @@ func (p *pairer) mark(m calls.Mark) {
 }
 
 func (p *pairer) except(e exception) { p.exceptions = append(p.exceptions, e) }
-
-func (p *pairer) node(i uint32) *node {
-	if p.core != nil {
-		return p.core.nodes.at(int(i))
-	}
-	return &p.nodes[i]
-}
-
-// cellOf returns the cell of a node's address.
-func (p *pairer) cellOf(th *thread, n *node) uint32 {
-	if p.core == nil {
-		return n.address
-	}
-	a := p.core.addresses.At(int(n.address))
-	return p.cell(th, a.Space, a.Value)
-}
 
 // leave closes what a leave closes.
 func (p *pairer) leave(th *thread, e *parser.Event, row uint32) {
@@ -747,9 +734,7 @@ func (p *pairer) leave(th *thread, e *parser.Event, row uint32) {
 		p.closeDownTo(th, p.above(th, func(k uint32) bool { return k == i }), e.Time, row)
 		return
 	}
-	if p.core == nil && !th.fresh {
-		c.absent = true
-	}
+	c.absent = c.absent || !th.fresh
 	if p.exact {
 		p.stray(row)
 		return
@@ -781,7 +766,7 @@ func (p *pairer) row0(row uint32) int64 { return p.first + int64(row) }
 // onNode reports whether the innermost call below the frames is a node that
 // the pairer has.
 func (p *pairer) onNode(th *thread) bool {
-	return th.top != NoNode && (p.core != nil || th.top&floorBit == 0)
+	return th.top < p.bottom
 }
 
 func (p *pairer) stray(row uint32) {
@@ -794,7 +779,7 @@ func (p *pairer) topCell(th *thread) uint32 {
 	if n := len(th.frames); n > 0 {
 		return th.frames[n-1].cell
 	}
-	return p.cellOf(th, p.node(th.top))
+	return p.storage.cellOf(th, p.storage.node(th.top))
 }
 
 // nearCalls is how far a stack is searched for a function; beyond it the
@@ -814,9 +799,9 @@ func (p *pairer) above(th *thread, fits func(cell uint32) bool) int {
 		}
 	}
 	n := len(th.frames)
-	for i := th.top; i != NoNode && (p.core != nil || i&floorBit == 0); n++ {
-		nd := p.node(i)
-		if fits(p.cellOf(th, nd)) {
+	for i := th.top; i < p.bottom; n++ {
+		nd := p.storage.node(i)
+		if fits(p.storage.cellOf(th, nd)) {
 			return n
 		}
 		i = nd.parent
@@ -835,28 +820,7 @@ func (p *pairer) aboveFunction(th *thread, f calls.Function) int {
 	if found >= 0 && near <= nearCalls {
 		return found
 	}
-	if p.core == nil {
-		if found >= 0 {
-			p.failed = true
-		} else if !th.fresh {
-			th.absent = append(th.absent, f)
-		}
-		return -1
-	}
-	if found < 0 {
-		return -1
-	}
-	if th.functions == nil {
-		th.functions = make(map[calls.Function]uint32)
-		p.above(th, func(cell uint32) bool {
-			th.functions[p.function(cell)]++
-			return false
-		})
-	}
-	if th.functions[f] == 0 {
-		return -1
-	}
-	return p.above(th, func(cell uint32) bool { return p.function(cell) == f })
+	return p.storage.aboveFar(th, f, found >= 0)
 }
 
 // gone takes a call from the counts.
@@ -908,12 +872,12 @@ func (p *pairer) forget(th *thread, at int64, row uint32) {
 
 // pop takes a node from the top of a stack.
 func (p *pairer) pop(th *thread) *node {
-	n := p.node(th.top)
+	n := p.storage.node(th.top)
 	n.children += th.below
 	th.below = 0
 	th.top = n.parent
 	th.depth--
-	p.gone(th, p.cellOf(th, n))
+	p.gone(th, p.storage.cellOf(th, n))
 	return n
 }
 
@@ -922,11 +886,7 @@ func (p *pairer) end(i uint32, n *node, th *thread, row, at int64) {
 	if n.leave = row; !n.ended {
 		n.leaveTime, n.inside = at, th.records-n.ordinal-1
 	}
-	if p.core != nil {
-		p.core.ended(int(i), n)
-	} else {
-		p.closed = append(p.closed, i)
-	}
+	p.storage.ended(i, n)
 }
 
 // closeTop pairs the leave at row of the block, of time at, with the top call.
@@ -952,7 +912,7 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
 	} else {
 		id := th.top
 		n := p.pop(th)
-		i = p.cellOf(th, n)
+		i = p.storage.cellOf(th, n)
 		n.mark = m
 		p.end(id, n, th, p.row0(row), at)
 		if rowless = n.rowless; !rowless {
@@ -993,76 +953,12 @@ func (c *cell) close(slabs *[]tally, d, children int64) {
 	c.count(slabs, d)
 }
 
-// maxOuter bounds the calls of which nothing is known that are put on a stack.
-const maxOuter = 1 << 16
-
 // resume makes a thread's stack what the log says is open before an event.
 func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 	if e.Gap >= parser.CallsLeft {
 		p.leftBefore(th, e, row)
-		return
-	}
-	if p.core == nil {
-		// The floor ends with the thread that had the id before.
-		if e.Gap == parser.ThreadBegins && th.records == 1 && !th.fresh {
-			th.fresh, th.began, th.beganAt = true, p.row0(row), e.Time
-			th.top = NoNode
-			return
-		}
-		p.failed = true
-		return
-	}
-	if e.Gap == parser.ThreadBegins && int(th.depth)+len(th.frames) > 0 {
-		p.makeNodes()
-		p.core.endThread(th, e.Time, th.records-1)
-	}
-	var open []parser.OpenCall
-	outer := 0
-	if log, ok := p.core.log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
-		_, record := p.core.layout().Position(p.row0(row))
-		var err error
-		if open, outer, err = log.OpenCalls(record); err != nil {
-			// The leaves of these calls will be strays.
-			open, outer = nil, 0
-		}
-	}
-	outer = min(outer, maxOuter)
-	x := exception{row: row, kind: resumed}
-	for {
-		depth := int(th.depth) + len(th.frames)
-		i := depth - 1 - outer
-		if depth == 0 || i < 0 {
-			break
-		}
-		if i < len(open) {
-			if c := &p.cells[p.topCell(th)]; c.address == open[i].Address && (uint16(c.key)^open[i].Space)&1 == 0 {
-				break
-			}
-		}
-		p.forget(th, e.Time, row)
-		x.n++
-	}
-	for i := int(th.depth) + len(th.frames) - outer; i < len(open); i++ {
-		var c parser.OpenCall
-		if i >= 0 {
-			c = open[i]
-		}
-		k := p.cell(th, c.Space, c.Address)
-		p.touch(k)
-		p.cells[k].open++
-		if th.functions != nil {
-			th.functions[p.function(k)]++
-		}
-		p.push(th, frame{address: c.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: noRow})
-		th.rowless++
-		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == p.cells[k].number {
-			x.pushed[n].n++
-		} else {
-			x.pushed = append(x.pushed, pushed{1, p.cells[k].number})
-		}
-	}
-	if x.n > 0 || x.pushed != nil {
-		p.except(x)
+	} else {
+		p.storage.resume(th, e, row)
 	}
 }
 
@@ -1070,15 +966,7 @@ func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
 func (p *pairer) endBlock() {
 	p.makeNodes()
 	p.settle()
-	if p.core != nil {
-		p.core.closeBlock()
-		p.prune()
-	} else {
-		b := &p.blocks[len(p.blocks)-1]
-		b.active, b.exceptions = append([]visit(nil), p.active...), append([]exception(nil), p.exceptions...)
-		b.cells, b.damaged = append([]uint32(nil), p.inBlock...), append([]damagedRow(nil), p.damaged...)
-		b.summary, b.longest, b.owners = p.summary, p.longest, append([]uint32(nil), p.owners...)
-	}
+	p.storage.closeBlock()
 	p.begun = false
 }
 
@@ -1125,53 +1013,19 @@ type leftFrame struct {
 }
 
 func (p *pairer) addNode(th *thread, f *frame) {
-	switch {
-	case p.onNode(th):
-		p.node(th.top).children += th.below
-	case p.core == nil:
+	if p.onNode(th) {
+		p.storage.node(th.top).children += th.below
+	} else {
 		th.rest += th.below
 	}
 	th.below = 0
 	n := node{
 		enter: p.first + int64(f.row), leave: -1, enterTime: f.time, children: f.children, ordinal: f.ordinal,
-		address: f.cell, thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
+		address: p.storage.nodeAddress(f.cell), thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
 	}
-	if p.core != nil {
-		n.address = p.cells[f.cell].number
-		th.top = p.core.keepNode(n)
-	} else {
-		th.top = uint32(len(p.nodes))
-		p.nodes = append(p.nodes, n)
-	}
+	th.top = p.storage.keepNode(n)
 	th.depth++
 	// The calls of the frame above are not yet known to it.
-}
-
-// maxCells is how many cells a core keeps at first that may be of no more use.
-var maxCells = 1 << 18
-
-// prune forgets cells that are on no stack when there are many. No frame may
-// be left.
-func (p *pairer) prune() {
-	p.limit = max(p.limit, maxCells)
-	if len(p.cells) < p.limit {
-		return
-	}
-	p.core.addTotals()
-	kept := p.cells[:0]
-	p.dirty = p.dirty[:0]
-	for i := range p.cells {
-		if p.cells[i].open > 0 {
-			if p.cells[i].touched {
-				p.dirty = append(p.dirty, uint32(len(kept)))
-			}
-			kept = append(kept, p.cells[i])
-		}
-	}
-	p.cells = kept
-	p.functions = p.functions[:0]
-	p.limit = max(maxCells, 2*len(kept))
-	p.rehash()
 }
 
 func (p *pairer) rehash() {

@@ -33,7 +33,7 @@ var segmentBlocks = 256
 type segment struct {
 	from, to int64
 	// p is nil where nothing was speculated.
-	p    *pairer
+	p    *segmentPairer
 	err  error
 	done chan struct{}
 }
@@ -62,7 +62,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 	jobs := make(chan *segment, 2*workers)
 	// A worker takes a pairer only when it begins, so that few are made: each
 	// has the sums of all addresses of a segment.
-	free := make(chan *pairer, 2*workers)
+	free := make(chan *segmentPairer, 2*workers)
 	ended := make(chan struct{})
 	for range workers {
 		go func() {
@@ -70,8 +70,7 @@ func (c *core) parallel(ctx context.Context, to int64, tell func()) (done bool, 
 				select {
 				case s.p = <-free:
 				default:
-					s.p = newPairer(nil, c.names, c.exact)
-					s.p.stacker = c.stacker
+					s.p = newSegmentPairer(c.names, c.exact, c.stacker)
 				}
 				s.err = c.speculate(ctx, s, l, run)
 				close(s.done)
@@ -176,16 +175,6 @@ func readAll(log parser.Log, events []parser.Event, record int64) error {
 	return nil
 }
 
-// reset makes a pairer that speculates ready for another segment.
-func (p *pairer) reset() {
-	old := *p
-	*p = pairer{names: old.names, stacker: old.stacker, strands: old.strands[:0], owners: old.owners[:0], exact: old.exact, events: old.events, byID: old.byID, byCell: old.byCell,
-		cells: old.cells[:0], functions: old.functions[:0], slabs: old.slabs[:1], nodes: old.nodes[:0], closed: old.closed[:0], floors: old.floors[:0],
-		blocks: old.blocks[:0], active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0], stacks: old.stacks}
-	p.byID.reset(len(old.strands))
-	p.byCell.reset(len(old.cells))
-}
-
 // reset empties the slots; n is how many keys there were.
 func (h *hash) reset(n int) {
 	if len(h.slots) > 1<<12 && n*32 < len(h.slots) {
@@ -226,7 +215,7 @@ const nearStack = 256
 
 // accepts reports whether what a speculation took for granted is so, and
 // judges its ops.
-func (c *core) accepts(p *pairer) bool {
+func (c *core) accepts(p *segmentPairer) bool {
 	for i := range p.cells {
 		l := &p.cells[i]
 		if n, ok := c.addresses.Find(p.number, uint16(l.key), l.address); ok {
@@ -292,7 +281,7 @@ func (c *core) openCount(m *thread, l *cell) uint32 {
 }
 
 // acceptsOps judges the ops of a thread: each must close the top.
-func (c *core) acceptsOps(p *pairer, th, m *thread) bool {
+func (c *core) acceptsOps(p *segmentPairer, th, m *thread) bool {
 	top := m.top
 	for k := range th.ops {
 		if top == NoNode {
@@ -342,7 +331,7 @@ func (c *core) functionOf(n *node) calls.Function {
 }
 
 // adopt takes over a segment that was accepted.
-func (c *core) adopt(p *pairer, from int64) {
+func (c *core) adopt(p *segmentPairer, from int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// to has the core's threads by the speculation's, base and depth what they
@@ -522,7 +511,7 @@ func (c *core) adopt(p *pairer, from int64) {
 }
 
 // restack makes a thread's stack what it is after a segment.
-func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*thread, uint32) uint32) {
+func (c *core) restack(p *segmentPairer, th, m *thread, records int64, resolve func(*thread, uint32) uint32) {
 	if th.fresh {
 		c.endThread(m, th.beganAt, m.records)
 		for m.top != NoNode {
@@ -581,7 +570,7 @@ func (c *core) restack(p *pairer, th, m *thread, records int64, resolve func(*th
 // correct moves to recursive what a speculation did not know to be: time in
 // calls made while another call of their address was open on the floor.
 // to has the core's threads by the speculation's.
-func (c *core) correct(p *pairer, to []*thread) {
+func (c *core) correct(p *segmentPairer, to []*thread) {
 	var deep []map[uint32]uint32 // of threads whose stacks are too deep to go through
 	for i, th := range p.threads {
 		m := to[i]
@@ -632,7 +621,7 @@ func (c *core) lastOps(th, m *thread) map[uint32]uint32 {
 }
 
 // correct corrects a cell whose address is on the floor.
-func (p *pairer) correct(k uint32, full map[uint32]uint32) {
+func (p *segmentPairer) correct(k uint32, full map[uint32]uint32) {
 	l := &p.cells[k]
 	if l.time == l.recursive {
 		return

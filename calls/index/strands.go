@@ -103,10 +103,7 @@ func (p *pairer) addStrand(id uint32) int {
 	i := len(p.strands)
 	th := p.byStack[stack]
 	if stack == 0 || th == nil {
-		th = &thread{id: id, slot: uint32(len(p.threads)), number: stack, top: NoNode, first: always, strand: uint32(i)}
-		if p.core == nil {
-			th.top = floorBit
-		}
+		th = &thread{id: id, slot: uint32(len(p.threads)), number: stack, top: p.bottom, first: always, strand: uint32(i)}
 		if th.home = owner; stack == 0 {
 			owner = th.slot
 			th.home = owner
