@@ -26,7 +26,7 @@
 // marked and has no effect on any other; not even its thread id is believed.
 package calls
 
-// A Mark says what is odd about a record's pairing.
+// A Mark says what is unusual about a record's pairing: its anomaly.
 type Mark uint8
 
 const (

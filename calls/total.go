@@ -11,7 +11,7 @@ type Total struct {
 	Histogram               Histogram
 }
 
-// add counts a call.
+// Add counts a call.
 func (t *Total) Add(duration, self int64, recursive bool) {
 	t.Calls++
 	if duration != NoDuration {
@@ -19,7 +19,7 @@ func (t *Total) Add(duration, self int64, recursive bool) {
 	}
 }
 
-// addTimed counts the duration of a call.
+// AddTimed counts the duration of a call.
 func (t *Total) AddTimed(duration, self int64, recursive bool) {
 	if t.Timed == 0 || duration < t.Min {
 		t.Min = duration
@@ -34,7 +34,7 @@ func (t *Total) AddTimed(duration, self int64, recursive bool) {
 	t.Histogram.Add(duration)
 }
 
-// merge adds what another counted.
+// Merge adds what another counted.
 func (t *Total) Merge(other *Total) {
 	if other.Timed > 0 {
 		if t.Timed == 0 || other.Min < t.Min {

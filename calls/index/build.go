@@ -109,13 +109,6 @@ func (x *Index) failedToStore(err error) {
 	x.storeError.Store(&err)
 }
 
-func newNames(namer calls.Namer) *names {
-	if namer == nil {
-		return nil
-	}
-	return &names{namer: namer, known: make(map[nameKey]calls.Function)}
-}
-
 // Extend goes on where Build, or the last Extend, ended, after the log has
 // grown: runs are those of the index, of which the last may have become
 // longer, and new ones behind them. Rows are there at once and are paired as

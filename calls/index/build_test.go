@@ -109,7 +109,7 @@ func TestUnbuilt(t *testing.T) {
 	}
 }
 
-// TestManyThreads has more threads than a speculation has room for at first.
+// TestManyThreads has more threads than a segment has room for at first.
 func TestManyThreads(t *testing.T) {
 	smallSegments(t, 1)
 	log := &testlog.Broken{}

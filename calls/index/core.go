@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"math"
 	"sort"
 	"sync"
@@ -224,7 +223,7 @@ func (c *core) closeBlock() {
 func (c *core) publish() {
 	s := c.summary
 	for _, i := range c.inBlock {
-		n := c.cells[i].number
+		n := c.stats[i].number
 		s.Addresses[n/64%4] |= 1 << (n % 64)
 	}
 	c.settle()
@@ -251,63 +250,6 @@ func (c *core) write(list []exception) {
 	for _, v := range c.text {
 		*c.texts.add(&c.memory) = v
 	}
-}
-
-// appendExceptions appends exceptions of rising rows in their short form.
-func appendExceptions(b []byte, list []exception) []byte {
-	row := uint32(0)
-	for i := range list {
-		x := &list[i]
-		b = binary.AppendUvarint(b, uint64(x.row-row)<<exceptionBits|uint64(x.kind))
-		row = x.row
-		switch x.kind {
-		case unwound:
-			b = binary.AppendUvarint(b, uint64(x.n))
-		case resumed:
-			b = binary.AppendUvarint(b, uint64(x.n))
-			b = binary.AppendUvarint(b, uint64(len(x.pushed)))
-			for _, p := range x.pushed {
-				b = binary.AppendUvarint(b, uint64(p.n))
-				b = binary.AppendUvarint(b, uint64(p.address))
-			}
-		}
-	}
-	return b
-}
-
-// parseExceptions is the reverse of appendExceptions, for n bytes.
-func parseExceptions(n int, at func(i int) byte) []exception {
-	var list []exception
-	row := uint32(0)
-	i := 0
-	next := func() uint64 {
-		var v uint64
-		for shift := 0; i < n; shift += 7 {
-			b := at(i)
-			i++
-			v |= uint64(b&0x7f) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		return v
-	}
-	for i < n {
-		v := next()
-		row += uint32(v >> exceptionBits)
-		x := exception{row: row, kind: uint8(v & (1<<exceptionBits - 1))}
-		switch x.kind {
-		case unwound:
-			x.n = uint32(next())
-		case resumed:
-			x.n = uint32(next())
-			for k := next(); k > 0 && i < n; k-- {
-				x.pushed = append(x.pushed, pushed{uint32(next()), uint32(next())})
-			}
-		}
-		list = append(list, x)
-	}
-	return list
 }
 
 // exceptionsOf returns the exceptions of a block by rising rows.
@@ -357,12 +299,12 @@ func (c *core) topOf(k int, th *thread) uint32 {
 func (c *core) addTotals() {
 	kept := c.dirty[:0]
 	for _, i := range c.dirty {
-		l := &c.cells[i]
-		c.addSum(l.number, l, c.slabs)
-		l.calls, l.timed, l.zeros, l.other, l.slab = 0, 0, 0, 0, noSlab
+		l := &c.stats[i]
+		c.addSum(l.number, l, c.octaves)
+		l.calls, l.timed, l.zeros, l.other, l.octaves = 0, 0, 0, 0, noOctave
 		l.near = [nearOctaves]uint32{}
 		l.time, l.self, l.recursive, l.max, l.min = 0, 0, 0, 0, math.MaxInt64
-		// A cell that is on a stack may be added to without being touched.
+		// An address that is on a stack may be added to without being touched.
 		// The others are seen anew.
 		if l.open > 0 {
 			kept = append(kept, i)
@@ -371,11 +313,11 @@ func (c *core) addTotals() {
 		}
 	}
 	c.dirty = kept
-	c.slabs = c.slabs[:1]
+	c.octaves = c.octaves[:1]
 }
 
-// addSum adds what a cell has to the totals and counts of its address.
-func (c *core) addSum(number uint32, l *cell, slabs []tally) {
+// addSum adds the statistics of an address to its totals and counts.
+func (c *core) addSum(number uint32, l *addressStats, octaves []segmentCounts) {
 	if n := int64(l.calls) + int64(l.timed) + int64(l.zeros) + int64(l.other); n != 0 && c.row > c.counted {
 		c.addresses.Count(int(number), n)
 	}
@@ -386,7 +328,7 @@ func (c *core) addSum(number uint32, l *cell, slabs []tally) {
 		s.self += l.self
 		s.recursive += l.recursive
 		s.min, s.max = min(s.min, l.min), max(s.max, l.max)
-		c.totals.merge(s, slabs, l.slab)
+		c.totals.merge(s, octaves, l.octaves)
 		if l.zeros > 0 {
 			s.min = 0
 			c.totals.zeros(s, l.zeros)
@@ -435,11 +377,11 @@ func (c *core) endRun() {
 			c.live = append(c.live, c.active[k].th)
 		}
 	}
-	for i := range c.cells {
-		c.cells[i].open = 0
+	for i := range c.stats {
+		c.stats[i].open = 0
 	}
 	c.addTotals()
-	c.cells, c.dirty, c.functions = c.cells[:0], c.dirty[:0], c.functions[:0]
-	c.byCell = newHash()
+	c.stats, c.dirty, c.functions = c.stats[:0], c.dirty[:0], c.functions[:0]
+	c.byAddress = newHash()
 	c.number++
 }

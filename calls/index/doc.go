@@ -25,8 +25,8 @@
 // # How it is built
 //
 // Segments of the log are paired in parallel, each without knowing what is
-// open before it, and then taken over in order; see speculate.go. What cannot
-// be judged that way is paired again in order. The index grows with a live log
+// open before it, and then taken over in order; see parallel.go. What cannot
+// be decided that way is paired again in order. The index grows with a live log
 // ([Index.Extend]), and can be kept in a file ([Index.Keep], package indexcache), from
 // which it goes on where the log has grown since ([Index.KeepGrown]). Beyond some 64 MB
 // its memory is a temporary file.

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"unsafe"
 
@@ -36,86 +35,6 @@ const (
 	fileVersion = 3
 	byteOrder   = 0x01020304
 )
-
-// Keep makes Build take the index from a file of the store if there is one,
-// and leave it there otherwise. It comes before Build.
-func (x *Index) Keep(s indexcache.Store, k indexcache.Key) {
-	x.building.Lock()
-	defer x.building.Unlock()
-	x.store, x.key = &s, k
-}
-
-// A shorter is an index of the first rows.
-type shorter struct {
-	key  indexcache.Key
-	runs []parser.Run
-	// addresses is how many it has, once it was taken from its file without
-	// names.
-	addresses int
-}
-
-// KeepGrown is for a log that had fewer records before: where no index is kept
-// under the key of Keep, but one of the first rows under key k, Build goes on with
-// that, and takes it out of the store when the longer one is there. runs are those
-// of that index: the first ones of this, of which the last may have become longer.
-// That their records are what they were is for the caller to know. It comes after
-// Keep and before Build.
-func (x *Index) KeepGrown(k indexcache.Key, runs []parser.Run) {
-	x.building.Lock()
-	defer x.building.Unlock()
-	x.shorter = &shorter{key: k, runs: runs}
-}
-
-// loadShorter takes the index of the first rows, as a namer gives it, into an
-// empty core, and returns the file that has it, "" where there is none that is
-// good.
-func (x *Index) loadShorter(ctx context.Context, c *core, namer calls.Namer) (path string) {
-	s, l := x.shorter, c.layout()
-	if s == nil || namer != nil && s.addresses == 0 || continues(s.runs, l.Runs) != nil {
-		return ""
-	}
-	key := s.key.Of(namer, c.addresses, s.addresses)
-	c.rows.Store(calls.NewLayout(s.runs))
-	if c.load(ctx, x.store, key) != nil {
-		return ""
-	}
-	c.rows.Store(l)
-	if namer == nil {
-		s.addresses = c.addresses.Len()
-	}
-	return x.store.Path(key)
-}
-
-// Save keeps the index, which was built and then extended, in a store under
-// another key than that of Keep, and takes out what is there under that one. It
-// keeps none whose pairs depend on names: of these a store also has one without.
-func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
-	x.building.Lock()
-	defer x.building.Unlock()
-	c := x.core.Load()
-	if !x.done.Load() || c.row < c.layout().Total() || c.position {
-		return errUnfinished
-	}
-	if err := c.save(context.Background(), &s, k); err != nil {
-		return err
-	}
-	if x.store != nil {
-		os.Remove(x.store.Path(x.key))
-	}
-	x.store, x.key, x.shorter = &s, k, nil
-	return nil
-}
-
-var errUnfinished = message.New("the index is not one that can be kept as it is")
-
-// StoreError returns why the index could not be kept, nil where it is or was
-// not to be. That it cannot be written does not keep it from working.
-func (x *Index) StoreError() error {
-	if e := x.storeError.Load(); e != nil {
-		return *e
-	}
-	return nil
-}
 
 // A fileHead begins a file.
 type fileHead struct {
@@ -165,7 +84,7 @@ type fileAddress struct {
 
 var elementSizes = [8]uint32{
 	uint32(unsafe.Sizeof(node{})), uint32(unsafe.Sizeof(Summary{})), uint32(unsafe.Sizeof(longs{})), uint32(unsafe.Sizeof(place{})),
-	uint32(unsafe.Sizeof(checkpoint{})), uint32(unsafe.Sizeof(sum{})), uint32(unsafe.Sizeof(slab{})), uint32(unsafe.Sizeof(fileHead{})),
+	uint32(unsafe.Sizeof(checkpoint{})), uint32(unsafe.Sizeof(sum{})), uint32(unsafe.Sizeof(octaveCounts{})), uint32(unsafe.Sizeof(fileHead{})),
 }
 
 // bytesOf returns the memory of elements that hold no pointers.
@@ -248,7 +167,7 @@ func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	}
 	writeList(w, addresses)
 	writeList(w, c.totals.list)
-	writeList(w, c.totals.slabs)
+	writeList(w, c.totals.octaves)
 	writeArray(w, &c.nodes)
 	for l := range c.groups {
 		writeArray(w, &c.groups[l])
@@ -360,7 +279,7 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 	threads := readList[fileThread](r)
 	strands := readList[fileStrand](r)
 	addresses := readList[fileAddress](r)
-	c.totals.list, c.totals.slabs, c.totals.many = readList[sum](r), readList[slab](r), h.Many != 0
+	c.totals.list, c.totals.octaves, c.totals.many = readList[sum](r), readList[octaveCounts](r), h.Many != 0
 	c.nodes = readArray[node](r, &c.memory)
 	for range min(h.Levels, 32) {
 		c.groups = append(c.groups, readArray[Summary](r, &c.memory))
@@ -407,7 +326,7 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 			c.addresses.Count(i, a.Records)
 		}
 	}
-	return c.resurrect(h, threads, strands, text)
+	return c.restore(h, threads, strands, text)
 }
 
 // spacesOfRuns returns how many spaces the log knows of each run.
@@ -426,152 +345,8 @@ func (c *core) spacesOfRuns() []int {
 	return list
 }
 
-func bad(what string, i int) error { return message.Errorf("%w: %s %d", indexcache.ErrOther, what, i) }
-
-// check checks the numbers that lead somewhere.
-func (c *core) check(threads []fileThread, addresses int, text []byte) error {
-	blocks := int((c.row + sizes.Block - 1) / sizes.Block)
-	nodes := c.nodes.len()
-	if c.places.len() != blocks {
-		return bad("blocks", c.places.len())
-	}
-	levels := 0
-	for ; blocks > 0 && (levels == 0 || (blocks-1)>>(2*(levels-1)) != 0); levels++ {
-		n := (blocks + 1<<(2*levels) - 1) >> (2 * levels)
-		if levels >= len(c.groups) || c.groups[levels].len() != n || c.longs[levels].len() != n {
-			return bad("level", levels)
-		}
-		for i := range n {
-			for _, l := range c.longs[levels].at(i) {
-				if l.Duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= c.row || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
-					return bad("long call", i)
-				}
-			}
-		}
-	}
-	if levels != len(c.groups) {
-		return bad("levels", len(c.groups))
-	}
-	for i := range nodes {
-		n := c.nodes.at(i)
-		depth := int32(0)
-		if n.parent != NoNode {
-			if int64(n.parent) >= int64(i) || c.nodes.at(int(n.parent)).thread != n.thread {
-				return bad("node", i)
-			}
-			depth = c.nodes.at(int(n.parent)).depth + 1
-		}
-		if n.enter < 0 || n.enter >= c.row || n.leave < -1 || n.leave >= c.row || n.leave >= 0 && n.leave < n.enter || int(n.address) >= addresses ||
-			int(n.thread) >= len(threads) || n.depth != depth || n.mark > calls.NoEnter || i > 0 && n.enter < c.nodes.at(i-1).enter {
-			return bad("node", i)
-		}
-		// A bool of another value than 0 and 1 is none.
-		if a, b := *(*byte)(unsafe.Pointer(&n.rowless)), *(*byte)(unsafe.Pointer(&n.ended)); a > 1 || b > 1 {
-			return bad("node", i)
-		}
-	}
-	var before place
-	for k := range blocks {
-		p := c.places.at(k)
-		if p.text < before.text || p.visit < before.visit || p.node < before.node || p.text > int64(c.texts.len()) || p.visit > int64(c.visits.len()) || int(p.node) > nodes ||
-			k == 0 && *p != (place{}) {
-			return bad("block", k)
-		}
-		before = *p
-	}
-	for k := range blocks {
-		from, to := c.nodesOf(k)
-		for i := from; i < to; i++ {
-			if c.nodes.at(i).enter/sizes.Block != int64(k) {
-				return bad("node", i)
-			}
-		}
-		first := from
-		from, to = c.visitsOf(k)
-		for i := from; i < to; i++ {
-			v := c.visits.at(i)
-			if int(v.thread) >= len(threads) || v.top != NoNode && (int(v.top) >= first || c.nodes.at(int(v.top)).thread != v.thread) {
-				return bad("visit", i)
-			}
-		}
-		if !sound(c.exceptionsOf(k), addresses) {
-			return bad("exceptions of block", k)
-		}
-	}
-	if !sound(parseExceptions(len(text), func(i int) byte { return text[i] }), addresses) {
-		return bad("exceptions of block", blocks)
-	}
-	for i := range threads {
-		th := &threads[i]
-		depth := int32(0)
-		if th.Top != NoNode {
-			if int(th.Top) >= nodes || int(c.nodes.at(int(th.Top)).thread) != i {
-				return bad("thread", i)
-			}
-			depth = c.nodes.at(int(th.Top)).depth + 1
-		}
-		if th.Depth != depth || int64(th.Rowless) > int64(depth) || th.First < 0 {
-			return bad("thread", i)
-		}
-	}
-	if len(c.totals.list) > addresses || len(c.totals.slabs) == 0 && !c.totals.many {
-		return bad("totals", len(c.totals.list))
-	}
-	seen := make([]bool, len(c.totals.slabs))
-	for i := range c.totals.list {
-		for k := c.totals.list[i].slab; k != noSlab; k = c.totals.slabs[k].next {
-			if int(k) >= len(seen) || seen[k] || c.totals.slabs[k].octave >= calls.HistogramOctaves {
-				return bad("total", i)
-			}
-			seen[k] = true
-		}
-	}
-	return nil
-}
-
-// checkStrands checks which stacks and threads strands say they are of.
-func checkStrands(threads []fileThread, strands []fileStrand) error {
-	stacks, ids := make(map[uint32]bool), make(map[uint32]bool)
-	for i := range strands {
-		s := &strands[i]
-		if int(s.Stack) >= len(threads) || int(s.Owner) >= len(threads) || threads[s.Owner].Stack != 0 || threads[s.Stack].Stack == 0 && s.Stack != s.Owner || ids[s.ID] {
-			return bad("strand", i)
-		}
-		ids[s.ID] = true
-	}
-	for i := range threads {
-		th := &threads[i]
-		if int(th.Strand) >= len(strands) || strands[th.Strand].Stack != uint32(i) || strands[th.Strand].ID != th.ID ||
-			int(th.Home) >= len(threads) || threads[th.Home].Stack != 0 || th.Stack == 0 && int(th.Home) != i || th.Stack != 0 && stacks[th.Stack] {
-			return bad("stack", i)
-		}
-		stacks[th.Stack] = true
-	}
-	return nil
-}
-
-// maxPushed bounds the calls that an exception puts on a stack.
-const maxPushed = 1 << 24
-
-func sound(list []exception, addresses int) bool {
-	for i := range list {
-		x := &list[i]
-		if int64(x.row) >= sizes.Block || i > 0 && x.row < list[i-1].row {
-			return false
-		}
-		total := uint64(0)
-		for _, p := range x.pushed {
-			total += uint64(p.n)
-			if total > maxPushed || int(p.address) >= addresses {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// resurrect makes the state from which Extend goes on.
-func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) error {
+// restore makes the state from which Extend goes on.
+func (c *core) restore(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) error {
 	p := &c.pairer
 	for i := range strands {
 		s := &strands[i]
@@ -613,7 +388,7 @@ func (c *core) resurrect(h *fileHead, threads []fileThread, strands []fileStrand
 	for _, th := range c.live {
 		for i := th.top; i != NoNode; i = c.nodes.at(int(i)).parent {
 			a := c.addresses.At(int(c.nodes.at(int(i)).address))
-			p.cells[p.cell(th, a.Space, a.Value)].open++
+			p.stats[p.statsOf(th, a.Space, a.Value)].open++
 		}
 	}
 	if blocks == 0 {

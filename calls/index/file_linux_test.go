@@ -74,8 +74,8 @@ func TestPipes(t *testing.T) {
 		if note := store.Noted(indexcache.Key{1}); note != nil {
 			t.Errorf("a note: %q", note)
 		}
-		if kin := store.NotesOfLog(indexcache.Key{1}); len(kin) > 0 {
-			t.Errorf("kin: %v", kin)
+		if notes := store.NotesOfLog(indexcache.Key{1}); len(notes) > 0 {
+			t.Errorf("notes: %v", notes)
 		}
 	}()
 	select {

@@ -72,7 +72,7 @@ func fieldsOf(t *testing.T, content []byte, levels int) []field {
 	array(fileStrand{})
 	array(fileAddress{})
 	array(sum{})
-	array(slab{})
+	array(octaveCounts{})
 	array(node{})
 	for range levels {
 		array(Summary{})

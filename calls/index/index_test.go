@@ -67,11 +67,11 @@ func smallSegments(t testing.TB, n int) {
 	t.Cleanup(func() { segmentBlocks = old })
 }
 
-// TestPruned has so many cells that those of no use are forgotten.
+// TestPruned has so many addresses on threads that those of no use are forgotten.
 func TestPruned(t *testing.T) {
-	old := maxCells
-	maxCells = 8
-	defer func() { maxCells = old }()
+	old := maxStats
+	maxStats = 8
+	defer func() { maxStats = old }()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		smallBlocks(t, 7)

@@ -7,7 +7,7 @@ import (
 	"logparser/calls/internal/sizes"
 )
 
-// A node is a Node as it is kept.
+// node is the compact form of a [Node], a call that was open at the end of its block.
 type node struct {
 	// enter is the row of the enter, or, where that is missing, the row at
 	// which the call was found to be open.

@@ -3,10 +3,7 @@ package index
 import (
 	"cmp"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
@@ -22,7 +19,7 @@ import (
 // frames. At the block's end those that are left become nodes.
 type pairer struct {
 	storage storage
-	// bottom is the top of a stack of which nothing is known: NoNode, or floorBit.
+	// bottom is the top of a stack of which nothing is known: NoNode, or outsideBit.
 	// The numbers of nodes are less.
 	bottom uint32
 	names  *names
@@ -33,17 +30,17 @@ type pairer struct {
 	number int
 
 	// threads are the stacks, by slot; strands what events have as their threads.
-	threads []*thread
-	strands []pairedStrand
-	byID    hash // of strands
-	byStack map[uint32]*thread
-	stacker parser.Stacker // nil if the log is none
-	cells   []cell
-	byCell  hash
-	// functions has the functions of cells + 1, 0 for not asked yet.
+	threads   []*thread
+	strands   []pairedStrand
+	byID      hash // of strands
+	byStack   map[uint32]*thread
+	stacker   parser.Stacker // nil if the log is none
+	stats     []addressStats
+	byAddress hash
+	// functions has the functions of stats + 1, 0 for not asked yet.
 	functions []uint64
-	dirty     []uint32 // cells with something that the totals lack, in a core
-	slabs     []tally
+	dirty     []uint32 // stats with something that the totals lack, in a core
+	octaves   []segmentCounts
 	recent    [recentLen]*thread
 	marks     [calls.NoEnter + 1]int64
 	position  bool // a leave was matched by position alone
@@ -54,7 +51,7 @@ type pairer struct {
 	first      int64
 	active     []visit
 	exceptions []exception
-	inBlock    []uint32 // its cells
+	inBlock    []uint32 // the stats of its addresses
 	owners     []uint32 // slots of threads with events on other stacks than their own
 	damaged    []damagedRow
 	summary    Summary
@@ -66,13 +63,13 @@ type pairer struct {
 	// lastTime is that of the last event that is not damaged, if timed.
 	lastTime int64
 	timed    bool
-	// limit is the number of cells at which those of no use are forgotten.
+	// limit is the number of stats at which those of no use are forgotten.
 	limit int
 
-	// failed says that an event could not be judged by what is known, and floors are
-	// sums that depend on what is not; a core has neither.
-	failed bool
-	floors []floorSum
+	// failed says that what an event does depends on more than is known, and
+	// boundaryTimes are sums that do; a core has neither.
+	failed        bool
+	boundaryTimes []boundaryTime
 }
 
 const recentLen = 256
@@ -84,13 +81,13 @@ type storage interface {
 	closeBlock()
 	// activated notes that a thread is active in the block, with its state before it.
 	activated(th *thread)
-	// cellAdded notes a new cell, and nodeAddress returns what nodes have as the
-	// address of one.
-	cellAdded(i uint32)
+	// statsAdded notes new statistics of an address, and nodeAddress returns what nodes
+	// have as the address.
+	statsAdded(i uint32)
 	nodeAddress(i uint32) uint32
-	// node returns a node of a stack, and cellOf the cell of its address.
+	// node returns a node of a stack, and statsOfNode the statistics of its address.
 	node(i uint32) *node
-	cellOf(th *thread, n *node) uint32
+	statsOfNode(th *thread, n *node) uint32
 	// keepNode adds a node and returns its number, and ended notes that its call has
 	// ended.
 	keepNode(n node) uint32
@@ -112,11 +109,11 @@ type thread struct {
 	number       uint32 // of the stack, 0 for a thread's own
 	strand, home uint32
 	settled      int64 // records that are counted in the strands
-	// top is the innermost node of the stack; frames lie above it. Of a
-	// speculation it may be floorBit with the number of calls that were taken
-	// from the floor.
+	// top is the innermost node of the stack; frames lie above it. In a
+	// segment it may be outsideBit with the number of calls that were open at its
+	// start and are closed.
 	top uint32
-	// depth is how many calls there are below the frames, in a speculation
+	// depth is how many calls there are below the frames, in a segment
 	// more than at its beginning.
 	depth int32
 	// most is the greatest depth in the current block, which is the one whose
@@ -143,20 +140,21 @@ type thread struct {
 	visits []uint32
 	live   bool // it is in the core's list
 
-	// Of a speculation.
-	ops  []op
-	rest int64 // time in calls made by the floor's top since the last op
+	// In a segment.
+	pending []pendingLeave
+	rest    int64 // time in calls made by the innermost call of before the segment since the last pending leave
 	// fresh says that it begins with the thread, at the row and time began and
 	// beganAt.
 	fresh          bool
 	began, beganAt int64
-	// tops are the floor's top at the beginning and after each op.
+	// tops are the innermost calls of before the segment, at its start and after each
+	// pending leave.
 	tops []uint32
-	// absent are the functions that must not be on the floor.
+	// absent are the functions that must not be open at the segment's start.
 	absent []calls.Function
 }
 
-const floorBit = 1 << 31
+const outsideBit = 1 << 31
 
 // A frame is an open call that was entered in the current block.
 type frame struct {
@@ -164,7 +162,7 @@ type frame struct {
 	time, children int64
 	ordinal        int64
 	row            uint32 // in the block
-	cell           uint32
+	stats          uint32
 	// space has noRow set where the enter is missing.
 	space uint32
 }
@@ -182,7 +180,7 @@ func (p *pairer) push(th *thread, f frame) {
 	th.frames = append(th.frames, f)
 }
 
-// grow makes room for more frames. Inlined it would slow down plain.
+// grow makes room for more frames. Inlined it would slow down fastPath.
 //
 //go:noinline
 func (p *pairer) grow(th *thread) {
@@ -196,31 +194,31 @@ func (p *pairer) grow(th *thread) {
 	th.frames = th.stack[1 : 1+n]
 }
 
-// A cell is an address on a thread, with what its calls come to.
-type cell struct {
+// An addressStats is an address on a thread, with the sums of its calls.
+type addressStats struct {
 	address uint64
 	// key is the thread and the space.
 	key          uint64
 	calls, timed uint32
 	// zeros are further timed calls, which took no time.
 	zeros uint32
-	// open is how often it is on the stack, in a speculation above the floor.
-	open  uint32
-	block uint32 // the last in which it was seen
-	slab  uint32
-	// floor is how many calls had been taken from the floor when time was
+	// open is how often it is on the stack, in a segment of the calls entered in it.
+	open    uint32
+	block   uint32 // the last in which it was seen
+	octaves uint32
+	// pending is how many pending leaves the thread had when time was
 	// last added but for recursive.
-	floor      uint32
+	pending    uint32
 	time, self int64
 	max, min   int64
 	recursive  int64
-	// near are the tallies of the first octaves, noSlab for none.
+	// near are the counts of the first octaves, noOctave for none.
 	near   [nearOctaves]uint32
 	number uint32
 	// other is the number of its records besides calls, timed and zeros.
 	other   int32
 	touched bool
-	// absent says that the address must not be on the floor.
+	// absent says that the address must not be open at the segment's start.
 	absent bool
 }
 
@@ -232,32 +230,6 @@ type visit struct {
 	most    int32
 }
 
-// An exception is an event that does not just enter a call or close the top.
-type exception struct {
-	row  uint32 // in the block
-	kind uint8
-	// n is how many calls were left without a leave.
-	n uint32
-	// pushed are calls that were found to be open, outermost first.
-	pushed []pushed
-}
-
-const (
-	// stray closes no call.
-	stray = iota
-	// unwound closes a call below the top.
-	unwound
-	// tailed closes the top, and is marked as a tail.
-	tailed
-	// resumed comes before what else the event does: calls end, and others
-	// are open whose enters are missing.
-	resumed
-	exceptionBits = 2
-)
-
-// A pushed is so many calls of one address whose enters are missing.
-type pushed struct{ n, address uint32 }
-
 // A damagedRow is a damaged record: its thread id, and the depth on that
 // thread if th is not nil.
 type damagedRow struct {
@@ -266,139 +238,17 @@ type damagedRow struct {
 	depth int32
 }
 
-// longCount is how many of the longest calls are kept.
-const longCount = 4
-
-// longs are the longest calls of a block or group, the longest first; one
-// without any duration is none.
-type longs [longCount]Long
-
-func (l *Long) Duration() int64 { return calls.Elapsed(l.EnterTime, l.LeaveTime) }
-
-// add takes a call in if it is long enough and not there.
-func (l *longs) add(c Long) {
-	d := c.Duration()
-	i := longCount
-	for i > 0 && l[i-1].Duration() < d {
-		i--
-	}
-	for k := range i {
-		if l[k] == c {
-			return
-		}
-	}
-	if i < longCount {
-		copy(l[i+1:], l[i:])
-		l[i] = c
-	}
-}
-
-// A guess is a block of a speculation. Exceptions lack what the floor decides.
-type guess struct {
-	firstNode  uint32
-	owners     []uint32
-	active     []visit
-	exceptions []exception
-	cells      []uint32
-	damaged    []damagedRow
-	summary    Summary
-	longest    longs
-	unsorted   bool
-}
-
-// An op is a leave for which the floor's top is the innermost open call.
-type op struct {
-	row, time int64
-	// children is the time in calls made by that call during the speculation.
-	children int64
-	ordinal  int64
-	cell     uint32
-	// left says that it is no leave, but that the call was left without one.
-	left bool
-	// Of the core's judgement.
-	mark       calls.Mark
-	byPosition bool
-}
-
-// A floorSum is what time without recursive was of a cell until more than
-// floor calls had been taken from its thread's floor.
-type floorSum struct {
-	cell, floor uint32
-	time        int64
-}
-
-// A hash is the slots of an open-addressing table: 0, or 1 plus an index of
-// what holds the keys. Its seed is random, so that no log can be made whose
-// keys collide.
-type hash struct {
-	slots []uint32
-	mask  uint32
-	seed  [2]uint64
-}
-
-func newHash() hash {
-	return hash{slots: make([]uint32, 256), mask: 255, seed: [2]uint64{rand.Uint64(), rand.Uint64()}}
-}
-
-func (h *hash) start(a, b uint64) uint32 {
-	hi, lo := bits.Mul64(a^h.seed[0], b^h.seed[1])
-	return uint32(hi ^ lo)
-}
-
-// full reports whether the slots are too few for n keys. A small table is kept
-// sparse: a key that is not in its first slot costs a wrong guess of the
-// processor.
-func (h *hash) full(n int) bool {
-	return n*8 > len(h.slots) && (n*2 > len(h.slots) || len(h.slots) < 1<<16)
-}
-
-func (h *hash) grow() {
-	h.slots = make([]uint32, 2*len(h.slots))
-	h.mask = uint32(len(h.slots) - 1)
-}
-
-func (h *hash) put(s, index uint32) {
-	for ; h.slots[s&h.mask] != 0; s++ {
-	}
-	h.slots[s&h.mask] = index + 1
-}
-
 func newPairer(s storage, bottom uint32, names *names, exact bool, stacker parser.Stacker) pairer {
-	return pairer{storage: s, bottom: bottom, names: names, exact: exact, stacker: stacker, byID: newHash(), byCell: newHash(), slabs: make([]tally, 1)}
+	return pairer{storage: s, bottom: bottom, names: names, exact: exact, stacker: stacker, byID: newHash(), byAddress: newHash(), octaves: make([]segmentCounts, 1)}
 }
 
-// A names asks a Namer, which need not be safe for concurrent use.
-type names struct {
-	mu    sync.Mutex
-	namer calls.Namer
-	known map[nameKey]calls.Function
-}
-
-type nameKey struct {
-	run     int
-	space   uint16
-	address uint64
-}
-
-func (n *names) function(run int, space uint16, address uint64) calls.Function {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	k := nameKey{run, space, address}
-	f, ok := n.known[k]
-	if !ok {
-		f = n.namer(run, space, address)
-		n.known[k] = f
-	}
-	return f
-}
-
-// function returns the function of a cell's address.
+// function returns the function of an address.
 func (p *pairer) function(i uint32) calls.Function {
 	for int(i) >= len(p.functions) {
 		p.functions = append(p.functions, 0)
 	}
 	if p.functions[i] == 0 {
-		c := &p.cells[i]
+		c := &p.stats[i]
 		p.functions[i] = 1 + uint64(p.names.function(p.number, uint16(c.key), c.address))
 	}
 	return calls.Function(p.functions[i] - 1)
@@ -429,61 +279,61 @@ func (p *pairer) activate(th *thread) {
 	p.storage.activated(th)
 }
 
-// cell returns the number of the cell of an event's address.
-func (p *pairer) cell(th *thread, space uint16, address uint64) uint32 {
+// statsOf returns the index in stats of an event's address.
+func (p *pairer) statsOf(th *thread, space uint16, address uint64) uint32 {
 	key := uint64(th.slot)<<16 | uint64(space)
-	h := &p.byCell
+	h := &p.byAddress
 	for s := h.start(address, key); ; s++ {
 		i := h.slots[s&h.mask]
 		if i == 0 {
-			return p.addCell(key, address)
+			return p.addStats(key, address)
 		}
-		if c := &p.cells[i-1]; c.address == address && c.key == key {
+		if c := &p.stats[i-1]; c.address == address && c.key == key {
 			return i - 1
 		}
 	}
 }
 
-func (p *pairer) findCell(th *thread, space uint16, address uint64) (uint32, bool) {
+func (p *pairer) findStats(th *thread, space uint16, address uint64) (uint32, bool) {
 	key := uint64(th.slot)<<16 | uint64(space)
-	h := &p.byCell
+	h := &p.byAddress
 	for s := h.start(address, key); ; s++ {
 		i := h.slots[s&h.mask]
 		if i == 0 {
 			return 0, false
 		}
-		if c := &p.cells[i-1]; c.address == address && c.key == key {
+		if c := &p.stats[i-1]; c.address == address && c.key == key {
 			return i - 1, true
 		}
 	}
 }
 
-func (p *pairer) addCell(key, address uint64) uint32 {
-	i := uint32(len(p.cells))
-	p.cells = append(p.cells, cell{address: address, key: key, min: math.MaxInt64})
-	h := &p.byCell
-	if h.full(len(p.cells)) {
+func (p *pairer) addStats(key, address uint64) uint32 {
+	i := uint32(len(p.stats))
+	p.stats = append(p.stats, addressStats{address: address, key: key, min: math.MaxInt64})
+	h := &p.byAddress
+	if h.full(len(p.stats)) {
 		h.grow()
-		for k := range p.cells[:i] {
-			h.put(h.start(p.cells[k].address, p.cells[k].key), uint32(k))
+		for k := range p.stats[:i] {
+			h.put(h.start(p.stats[k].address, p.stats[k].key), uint32(k))
 		}
 	}
 	h.put(h.start(address, key), i)
-	p.storage.cellAdded(i)
+	p.storage.statsAdded(i)
 	return i
 }
 
-// touch notes that the totals lack something of a cell.
+// touch notes that the totals lack something of an address.
 func (p *pairer) touch(i uint32) {
-	if c := &p.cells[i]; !c.touched {
+	if c := &p.stats[i]; !c.touched {
 		c.touched = true
 		p.dirty = append(p.dirty, i)
 	}
 }
 
-// see notes that a cell's address is in the block.
+// see notes that an address is in the block.
 func (p *pairer) see(i uint32) {
-	if c := &p.cells[i]; c.block != p.block {
+	if c := &p.stats[i]; c.block != p.block {
 		c.block = p.block
 		p.inBlock = append(p.inBlock, i)
 		p.touch(i)
@@ -526,11 +376,11 @@ func (p *pairer) pair(events []parser.Event) {
 			continue
 		}
 		th := p.thread(e.Thread)
-		if n := p.plain(th, events[k:], base+uint32(k)); n > 0 {
+		if n := p.fastPath(th, events[k:], base+uint32(k)); n > 0 {
 			k += n
 			continue
 		}
-		p.odd(th, e, base+uint32(k))
+		p.slowPath(th, e, base+uint32(k))
 		if p.failed {
 			return
 		}
@@ -539,13 +389,13 @@ func (p *pairer) pair(events []parser.Event) {
 	p.row += int64(len(events))
 }
 
-// plain takes in the events of a thread from the first on, whose row in the
+// fastPath takes in the events of a thread from the first on, whose row in the
 // block is row, as long as each enters a call or closes the top without more
 // ado, and returns how many those are. Nearly all are such, so it keeps what it
 // needs at hand, and calls nothing but for what is rare. That the processor
-// often guesses wrongly which kind comes next costs no more than to do for every
+// often predicts wrongly which kind comes next costs no more than to do for every
 // event what either kind needs.
-func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
+func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 	if th.functions != nil {
 		return 0
 	}
@@ -558,8 +408,8 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 		sp      = len(th.frames) + 1
 		deepest = sp
 		records = th.records + 1
-		cells   = p.cells
-		slots   = p.byCell.slots
+		stats   = p.stats
+		slots   = p.byAddress.slots
 		first   = p.summary.FirstTime
 		last    = p.summary.LastTime
 		k       int
@@ -574,12 +424,12 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 		}
 		if e.Kind == parser.Enter {
 			key := uint64(th.slot)<<16 | uint64(e.Space)
-			i := slots[int(p.byCell.start(e.Address, key))&(len(slots)-1)] - 1
-			if int(i) >= len(cells) || cells[i].address != e.Address || cells[i].key != key {
-				i = p.cell(th, e.Space, e.Address)
-				cells, slots = p.cells, p.byCell.slots
+			i := slots[int(p.byAddress.start(e.Address, key))&(len(slots)-1)] - 1
+			if int(i) >= len(stats) || stats[i].address != e.Address || stats[i].key != key {
+				i = p.statsOf(th, e.Space, e.Address)
+				stats, slots = p.stats, p.byAddress.slots
 			}
-			c := &cells[i]
+			c := &stats[i]
 			if c.block != p.block {
 				p.see(i)
 			}
@@ -594,7 +444,7 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 			}
 			f := &stack[sp]
 			f.address, f.time, f.children, f.ordinal = e.Address, e.Time, 0, records+int64(k)
-			f.row, f.cell, f.space = row+uint32(k), i, uint32(e.Space)
+			f.row, f.stats, f.space = row+uint32(k), i, uint32(e.Space)
 			sp++
 			deepest = max(deepest, sp)
 		} else {
@@ -603,7 +453,7 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 				break
 			}
 			sp--
-			c := &cells[f.cell]
+			c := &stats[f.stats]
 			c.open--
 			// Most calls of a log whose clock is coarse take no time.
 			if e.Time <= f.time {
@@ -616,13 +466,13 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 				c.max, c.min = max(c.max, d), min(c.min, d)
 				if c.open > 0 {
 					c.recursive += d
-				} else if c.floor != uint32(len(th.ops)) {
-					p.newFloor(th, f.cell, d)
+				} else if c.pending != uint32(len(th.pending)) {
+					p.addBoundaryTime(th, f.stats, d)
 				}
-				if o, step := calls.BucketOf(d); o < nearOctaves && c.near[o] != noSlab {
-					p.slabs[c.near[o]].counts[step]++
+				if o, step := calls.BucketOf(d); o < nearOctaves && c.near[o] != noOctave {
+					p.octaves[c.near[o]].counts[step]++
 				} else {
-					c.count(&p.slabs, d)
+					c.count(&p.octaves, d)
 				}
 				stack[sp-1].children += d
 				if d > p.longer {
@@ -645,8 +495,8 @@ func (p *pairer) plain(th *thread, events []parser.Event, row uint32) int {
 	return k
 }
 
-// odd takes in an event that is not plain.
-func (p *pairer) odd(th *thread, e *parser.Event, row uint32) {
+// slowPath takes in an event that fastPath does not.
+func (p *pairer) slowPath(th *thread, e *parser.Event, row uint32) {
 	th.records++
 	if e.Gap != parser.NoGap {
 		p.resume(th, e, row)
@@ -659,30 +509,22 @@ func (p *pairer) odd(th *thread, e *parser.Event, row uint32) {
 		p.leave(th, e, row)
 		return
 	}
-	i := p.cell(th, e.Space, e.Address)
+	i := p.statsOf(th, e.Space, e.Address)
 	p.see(i)
-	c := &p.cells[i]
+	c := &p.stats[i]
 	c.calls++
 	c.open++
-	p.push(th, frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, cell: i, space: uint32(e.Space)})
+	p.push(th, frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, stats: i, space: uint32(e.Space)})
 	if th.functions != nil {
 		th.functions[p.function(i)]++
 	}
 	th.most = max(th.most, th.depth+int32(len(th.frames))-1)
 }
 
-// newFloor notes what a cell's time without recursive was before d was added,
-// when calls have been taken from the floor since it last grew.
-func (p *pairer) newFloor(th *thread, i uint32, d int64) {
-	c := &p.cells[i]
-	p.floors = append(p.floors, floorSum{i, c.floor, c.time - d - c.recursive})
-	c.floor = uint32(len(th.ops))
-}
-
 // long takes a call that has ended into the block's longest.
 func (p *pairer) long(th *thread, f *frame, row, at int64, depth int32) {
 	p.longest.add(Long{Enter: p.first + int64(f.row), Leave: row, EnterTime: f.time, LeaveTime: at,
-		Address: p.storage.nodeAddress(f.cell), Thread: th.slot, Depth: depth})
+		Address: p.storage.nodeAddress(f.stats), Thread: th.slot, Depth: depth})
 	p.longer = p.longest[longCount-1].Duration()
 }
 
@@ -705,262 +547,7 @@ func (p *pairer) mark(m calls.Mark) {
 
 func (p *pairer) except(e exception) { p.exceptions = append(p.exceptions, e) }
 
-// leave closes what a leave closes.
-func (p *pairer) leave(th *thread, e *parser.Event, row uint32) {
-	i := p.cell(th, e.Space, e.Address)
-	p.see(i)
-	p.touch(i)
-	c := &p.cells[i]
-	c.other++
-	empty := len(th.frames) == 0
-	if empty && th.top == NoNode {
-		p.stray(row)
-		return
-	}
-	if empty && !p.onNode(th) {
-		th.ops = append(th.ops, op{row: p.row0(row), time: e.Time, children: th.rest + th.below, ordinal: th.records, cell: i})
-		th.rest, th.below = 0, 0
-		th.depth--
-		th.most = max(th.most, th.depth)
-		th.top = floorBit | uint32(len(th.ops))
-		return
-	}
-	top := p.topCell(th)
-	if top == i {
-		p.closeTop(th, e.Time, row, calls.None)
-		return
-	}
-	if c.open > 0 {
-		p.closeDownTo(th, p.above(th, func(k uint32) bool { return k == i }), e.Time, row)
-		return
-	}
-	c.absent = c.absent || !th.fresh
-	if p.exact {
-		p.stray(row)
-		return
-	}
-	p.position = true
-	if p.names == nil {
-		p.closeTop(th, e.Time, row, calls.None)
-		return
-	}
-	f, topf := p.function(i), p.function(top)
-	if f == 0 || topf == 0 || f == topf {
-		p.closeTop(th, e.Time, row, calls.None)
-		return
-	}
-	above := p.aboveFunction(th, f)
-	if p.failed {
-		return
-	}
-	if above > 1 {
-		p.closeDownTo(th, above, e.Time, row)
-		return
-	}
-	p.except(exception{row: row, kind: tailed})
-	p.closeTop(th, e.Time, row, calls.Tail)
-}
-
 func (p *pairer) row0(row uint32) int64 { return p.first + int64(row) }
-
-// onNode reports whether the innermost call below the frames is a node that
-// the pairer has.
-func (p *pairer) onNode(th *thread) bool {
-	return th.top < p.bottom
-}
-
-func (p *pairer) stray(row uint32) {
-	p.mark(calls.Stray)
-	p.except(exception{row: row, kind: stray})
-}
-
-// topCell returns the cell of the top call, which the pairer knows.
-func (p *pairer) topCell(th *thread) uint32 {
-	if n := len(th.frames); n > 0 {
-		return th.frames[n-1].cell
-	}
-	return p.storage.cellOf(th, p.storage.node(th.top))
-}
-
-// nearCalls is how far a stack is searched for a function; beyond it the
-// functions of the whole stack are counted first, so that leaves that match
-// nothing cannot make the time quadratic. The counts are dropped at dropCalls.
-const (
-	nearCalls = 64
-	dropCalls = nearCalls / 2
-)
-
-// above returns how many calls are above the nearest one that fits, or -1
-// where there is none among those that the pairer knows.
-func (p *pairer) above(th *thread, fits func(cell uint32) bool) int {
-	for k := len(th.frames) - 1; k >= 0; k-- {
-		if fits(th.frames[k].cell) {
-			return len(th.frames) - 1 - k
-		}
-	}
-	n := len(th.frames)
-	for i := th.top; i < p.bottom; n++ {
-		nd := p.storage.node(i)
-		if fits(p.storage.cellOf(th, nd)) {
-			return n
-		}
-		i = nd.parent
-	}
-	return -1
-}
-
-// aboveFunction returns how many calls are above the nearest one of a
-// function, or -1.
-func (p *pairer) aboveFunction(th *thread, f calls.Function) int {
-	near := 0
-	found := p.above(th, func(cell uint32) bool {
-		near++
-		return near > nearCalls || p.function(cell) == f
-	})
-	if found >= 0 && near <= nearCalls {
-		return found
-	}
-	return p.storage.aboveFar(th, f, found >= 0)
-}
-
-// gone takes a call from the counts.
-func (p *pairer) gone(th *thread, cell uint32) {
-	p.cells[cell].open--
-	if th.functions == nil {
-		return
-	}
-	f := p.function(cell)
-	if th.functions[f]--; th.functions[f] == 0 {
-		delete(th.functions, f)
-	}
-	if th.depth+int32(len(th.frames)) <= dropCalls {
-		th.functions = nil
-	}
-}
-
-func (p *pairer) closeDownTo(th *thread, above int, at int64, row uint32) {
-	p.except(exception{row: row, kind: unwound, n: uint32(above)})
-	for range above {
-		p.forget(th, at, row)
-	}
-	p.closeTop(th, at, row, calls.None)
-}
-
-// forget takes the top call, which was left without a leave, from the stack.
-func (p *pairer) forget(th *thread, at int64, row uint32) {
-	if n := len(th.frames) - 1; n >= 0 {
-		f := th.frames[n]
-		th.frames = th.frames[:n]
-		if f.rowless() {
-			th.rowless--
-		} else {
-			p.mark(calls.NoLeave)
-		}
-		p.gone(th, f.cell)
-		return
-	}
-	i := th.top
-	n := p.pop(th)
-	if n.rowless {
-		th.rowless--
-	} else {
-		p.marks[calls.NoLeave]++
-	}
-	n.mark = calls.NoLeave
-	p.end(i, n, th, p.row0(row), at)
-}
-
-// pop takes a node from the top of a stack.
-func (p *pairer) pop(th *thread) *node {
-	n := p.storage.node(th.top)
-	n.children += th.below
-	th.below = 0
-	th.top = n.parent
-	th.depth--
-	p.gone(th, p.storage.cellOf(th, n))
-	return n
-}
-
-// end notes the end of a node's call.
-func (p *pairer) end(i uint32, n *node, th *thread, row, at int64) {
-	if n.leave = row; !n.ended {
-		n.leaveTime, n.inside = at, th.records-n.ordinal-1
-	}
-	p.storage.ended(i, n)
-}
-
-// closeTop pairs the leave at row of the block, of time at, with the top call.
-func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
-	var d, children int64
-	var i uint32
-	rowless := false
-	if n := len(th.frames) - 1; n >= 0 {
-		f := th.frames[n]
-		th.frames = th.frames[:n]
-		if rowless = f.rowless(); !rowless {
-			if d = calls.Elapsed(f.time, at); d > p.longer {
-				p.long(th, &f, p.row0(row), at, th.depth+int32(n))
-			}
-		}
-		i, children = f.cell, f.children
-		p.gone(th, i)
-		if n > 0 {
-			th.frames[n-1].children += d
-		} else {
-			th.below += d
-		}
-	} else {
-		id := th.top
-		n := p.pop(th)
-		i = p.storage.cellOf(th, n)
-		n.mark = m
-		p.end(id, n, th, p.row0(row), at)
-		if rowless = n.rowless; !rowless {
-			d = n.duration()
-		}
-		th.below = d
-		children = n.children
-	}
-	th.most = max(th.most, th.depth+int32(len(th.frames)))
-	if rowless {
-		th.rowless--
-		p.mark(calls.NoEnter)
-		return
-	}
-	if m != calls.None {
-		p.mark(m)
-	}
-	p.summary.MaxDuration = max(p.summary.MaxDuration, d)
-	p.touch(i)
-	c := &p.cells[i]
-	c.close(&p.slabs, d, children)
-	if c.open == 0 && c.floor != uint32(len(th.ops)) {
-		p.newFloor(th, i, d)
-	}
-}
-
-// close counts a call of the cell that was closed by another event than one
-// that counts for it.
-func (c *cell) close(slabs *[]tally, d, children int64) {
-	c.timed++
-	c.other--
-	c.time += d
-	c.self += calls.SelfTime(d, children)
-	c.max, c.min = max(c.max, d), min(c.min, d)
-	if c.open > 0 {
-		c.recursive += d
-	}
-	c.count(slabs, d)
-}
-
-// resume makes a thread's stack what the log says is open before an event.
-func (p *pairer) resume(th *thread, e *parser.Event, row uint32) {
-	if e.Gap >= parser.CallsLeft {
-		p.leftBefore(th, e, row)
-	} else {
-		p.storage.resume(th, e, row)
-	}
-}
 
 // endBlock ends the block: frames that are left become nodes.
 func (p *pairer) endBlock() {
@@ -1021,7 +608,7 @@ func (p *pairer) addNode(th *thread, f *frame) {
 	th.below = 0
 	n := node{
 		enter: p.first + int64(f.row), leave: -1, enterTime: f.time, children: f.children, ordinal: f.ordinal,
-		address: p.storage.nodeAddress(f.cell), thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
+		address: p.storage.nodeAddress(f.stats), thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
 	}
 	th.top = p.storage.keepNode(n)
 	th.depth++
@@ -1030,11 +617,11 @@ func (p *pairer) addNode(th *thread, f *frame) {
 
 func (p *pairer) rehash() {
 	h := newHash()
-	for h.full(len(p.cells)) {
+	for h.full(len(p.stats)) {
 		h.grow()
 	}
-	for k := range p.cells {
-		h.put(h.start(p.cells[k].address, p.cells[k].key), uint32(k))
+	for k := range p.stats {
+		h.put(h.start(p.stats[k].address, p.stats[k].key), uint32(k))
 	}
-	p.byCell = h
+	p.byAddress = h
 }

@@ -14,7 +14,7 @@ import (
 // A replay fills blocks. It is the memory for that.
 type replay struct {
 	events  []parser.Event
-	threads []rethread
+	threads []replayThread
 	byID    hash // by key
 	// stacks is the core that is replayed, if it has other stacks than the threads' own.
 	stacks *core
@@ -30,18 +30,8 @@ type replay struct {
 	changed bool
 }
 
-// A recentAddress is the number of an address.
-type recentAddress struct {
-	address uint64
-	// space is the run, from 1, and the space in the lowest 16 bits.
-	space  uint64
-	number uint32
-}
-
-const recentBits = 12
-
-// A rethread is a thread in a replay.
-type rethread struct {
+// A replayThread is a thread in a replay.
+type replayThread struct {
 	// id is what its last event had as its thread, key the id, or the slot where a stack
 	// may be on several threads.
 	id, slot, key uint32
@@ -134,66 +124,8 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// An untimedReader is a log that reads events sooner where their times are not
-// wanted: it leaves anything there.
-type untimedReader interface {
-	ReadUntimed(dst []parser.Event, from int64) (int, error)
-}
-
-// read reads the events of rows that are all there, with their times if timed.
-func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64, timed bool) error {
-	readEvents := log.ReadEvents
-	if u, ok := log.(untimedReader); ok && !timed {
-		readEvents = u.ReadUntimed
-	}
-	for len(dst) > 0 {
-		run, record := l.Position(row)
-		n := min(int64(len(dst)), l.Starts[run+1]-row)
-		got, err := readEvents(dst[:n], record)
-		if int64(got) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return message.Errorf("record %d: %w", record+int64(got), err)
-		}
-		dst, row = dst[n:], row+n
-	}
-	return nil
-}
-
-// number fills dst with the numbers of the events' addresses.
-func (r *replay) number(a *calls.Addresses, l *calls.Layout, row int64, events []parser.Event, dst []uint32) {
-	if r.owner != a {
-		r.owner, r.recent = a, make([]recentAddress, 1<<recentBits)
-	}
-	recent := r.recent[:1<<recentBits]
-	run, _ := l.Position(row)
-	for len(events) > 0 {
-		for row >= l.Starts[run+1] {
-			run++
-		}
-		n := int(min(int64(len(events)), l.Starts[run+1]-row))
-		spaces := (uint64(run) + 1) << 16
-		numbers := dst[:n]
-		for i := range events[:len(numbers)] {
-			e := &events[i]
-			m := &recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
-			if m.address != e.Address || m.space != spaces|uint64(e.Space) {
-				n, ok := a.Find(run, e.Space, e.Address)
-				if !ok {
-					numbers[i] = 0 // of a damaged record
-					continue
-				}
-				*m = recentAddress{e.Address, spaces | uint64(e.Space), uint32(n)}
-			}
-			numbers[i] = m.number
-		}
-		events, dst, row = events[n:], dst[n:], row+int64(n)
-	}
-}
-
 // thread returns the thread of an id in the block, or nil.
-func (r *replay) thread(id uint32) *rethread {
+func (r *replay) thread(id uint32) *replayThread {
 	key := id
 	if r.stacks != nil {
 		i := r.stacks.lookup(id)
@@ -229,7 +161,7 @@ func (r *replay) begin(c *core, k int) {
 	}
 	for i := from; i < to; i++ {
 		v := c.visits.at(i)
-		th := rethread{id: c.threads[v.thread].id, slot: v.thread, top: v.top, records: v.records}
+		th := replayThread{id: c.threads[v.thread].id, slot: v.thread, top: v.top, records: v.records}
 		if th.key = th.id; r.stacks != nil {
 			th.key = v.thread
 		}
@@ -277,7 +209,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 	run, _ := l.Position(b.First)
 	ends := l.Starts[run+1] - b.First
 	began := false
-	var th *rethread
+	var th *replayThread
 	for i := 0; i < n; {
 		for int64(i) >= ends {
 			run++
@@ -338,7 +270,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 
 // stretch fills depths and kinds from element i on, while the events are whole
 // ones of a thread. Enters and leaves follow each other in no order that a
-// processor could guess, so there are no branches on them.
+// processor could predict, so there are no branches on them.
 func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int32) (int, int32) {
 	depths, kinds, events := b.Depth[:stop], b.Kind[:stop], events[:stop]
 	first, before, least := i, depth, int32(0)
@@ -371,7 +303,7 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 // element i on, while the events are whole ones of a thread and the calls that
 // are left are of this block. open is the mark of an enter without a leave. Its
 // differences of times must not overflow.
-func (r *replay) pair(b *Block, th *rethread, events []parser.Event, i, stop int, open calls.Mark) int {
+func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop int, open calls.Mark) int {
 	sp := len(th.frames)
 	if need := sp + stop - i; cap(th.frames) < need {
 		th.frames = append(make([]int32, 0, need+int(sizes.Block)), th.frames...)
@@ -428,7 +360,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	s := c.groups[0].at(k)
 	// Differences of times that do not fit are not for pair.
 	fits := s.FirstTime > s.LastTime || uint64(s.LastTime)-uint64(s.FirstTime) <= math.MaxInt64
-	plain := fits && !r.insides && !r.selves
+	fast := fits && !r.insides && !r.selves
 	b.Duration = sized(b.Duration, n)
 	b.Depth = sized(b.Depth, n)
 	if want&Threads != 0 {
@@ -453,7 +385,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	ends := l.Starts[run+1] - b.First
 	open := e.mark(b.First)
 	began := false // a run began in the block
-	var th *rethread
+	var th *replayThread
 	for i := 0; i < n; i++ {
 		ev := &events[i]
 		if next < int32(i) {
@@ -487,7 +419,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 			r.unpaired(b, i, calls.Damaged)
 			continue
 		}
-		if plain && int32(i) != next {
+		if fast && int32(i) != next {
 			stop := r.pair(b, th, events, i, int(min(int64(n), ends, int64(next))), open)
 			if want&Threads != 0 {
 				slots := b.Thread[i:stop]
@@ -618,7 +550,7 @@ func (r *replay) unpaired(b *Block, i int, m calls.Mark) {
 // that is active in the block; began says that a run began in the block before.
 // Any other record of a thread that is not active there, or a damaged one that
 // the index does not know of, was written after the index was made.
-func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *rethread, began bool) (slot uint32, depth int32) {
+func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *replayThread, began bool) (slot uint32, depth int32) {
 	if ev.Kind != parser.Damaged || c.groups[0].at(k).Marks&(1<<calls.Damaged) == 0 {
 		r.changed = true
 	}
@@ -639,7 +571,7 @@ func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *rethrea
 }
 
 // forget takes n calls that were left without a leave from a stack.
-func (r *replay) forget(c *core, b *Block, th *rethread, n uint32) {
+func (r *replay) forget(c *core, b *Block, th *replayThread, n uint32) {
 	for ; n > 0; n-- {
 		if k := len(th.frames) - 1; k >= 0 {
 			if f := th.frames[k]; f >= 0 && r.pairs {
@@ -655,7 +587,7 @@ func (r *replay) forget(c *core, b *Block, th *rethread, n uint32) {
 	}
 }
 
-func (r *replay) resume(c *core, b *Block, th *rethread, x *exception, row int32) {
+func (r *replay) resume(c *core, b *Block, th *replayThread, x *exception, row int32) {
 	r.forget(c, b, th, x.n)
 	for _, p := range x.pushed {
 		b.Found = append(b.Found, Found{row, th.depth + int32(len(th.frames)), int32(p.n), th.slot, p.address})
@@ -666,7 +598,7 @@ func (r *replay) resume(c *core, b *Block, th *rethread, x *exception, row int32
 }
 
 // close fills the row of a leave whose enter is not in the block.
-func (r *replay) close(c *core, b *Block, th *rethread, i int, at int64, m calls.Mark) {
+func (r *replay) close(c *core, b *Block, th *replayThread, i int, at int64, m calls.Mark) {
 	if k := len(th.frames) - 1; k >= 0 {
 		th.frames = th.frames[:k]
 		b.Depth[i] = th.depth + int32(k)

@@ -5,26 +5,26 @@ import (
 	"logparser/parser"
 )
 
-// The core as the storage of its pairer: it knows all stacks, so that each event is
-// judged at once, and what is found goes into its arrays.
+// The core as the storage of its pairer: it knows all stacks, so that what each event
+// does is known at once, and goes into its arrays.
 
 func (c *core) activated(th *thread) {
 	th.most = 0
 	c.visit(th)
 }
 
-func (c *core) cellAdded(i uint32) {
-	l := &c.cells[i]
+func (c *core) statsAdded(i uint32) {
+	l := &c.stats[i]
 	l.number = uint32(c.addresses.Add(c.number, uint16(l.key), l.address))
 }
 
-func (c *core) nodeAddress(i uint32) uint32 { return c.cells[i].number }
+func (c *core) nodeAddress(i uint32) uint32 { return c.stats[i].number }
 
 func (c *core) node(i uint32) *node { return c.nodes.at(int(i)) }
 
-func (c *core) cellOf(th *thread, n *node) uint32 {
+func (c *core) statsOfNode(th *thread, n *node) uint32 {
 	a := c.addresses.At(int(n.address))
-	return c.cell(th, a.Space, a.Value)
+	return c.statsOf(th, a.Space, a.Value)
 }
 
 func (c *core) aboveFar(th *thread, f calls.Function, found bool) int {
@@ -33,15 +33,15 @@ func (c *core) aboveFar(th *thread, f calls.Function, found bool) int {
 	}
 	if th.functions == nil {
 		th.functions = make(map[calls.Function]uint32)
-		c.above(th, func(cell uint32) bool {
-			th.functions[c.function(cell)]++
+		c.above(th, func(stats uint32) bool {
+			th.functions[c.function(stats)]++
 			return false
 		})
 	}
 	if th.functions[f] == 0 {
 		return -1
 	}
-	return c.above(th, func(cell uint32) bool { return c.function(cell) == f })
+	return c.above(th, func(stats uint32) bool { return c.function(stats) == f })
 }
 
 // maxOuter bounds the calls of which nothing is known that are put on a stack.
@@ -71,7 +71,7 @@ func (c *core) resume(th *thread, e *parser.Event, row uint32) {
 			break
 		}
 		if i < len(open) {
-			if a := &c.cells[c.topCell(th)]; a.address == open[i].Address && (uint16(a.key)^open[i].Space)&1 == 0 {
+			if a := &c.stats[c.topStats(th)]; a.address == open[i].Address && (uint16(a.key)^open[i].Space)&1 == 0 {
 				break
 			}
 		}
@@ -83,18 +83,18 @@ func (c *core) resume(th *thread, e *parser.Event, row uint32) {
 		if i >= 0 {
 			o = open[i]
 		}
-		k := c.cell(th, o.Space, o.Address)
+		k := c.statsOf(th, o.Space, o.Address)
 		c.touch(k)
-		c.cells[k].open++
+		c.stats[k].open++
 		if th.functions != nil {
 			th.functions[c.function(k)]++
 		}
-		c.push(th, frame{address: o.Address, time: e.Time, ordinal: th.records - 1, row: row, cell: k, space: noRow})
+		c.push(th, frame{address: o.Address, time: e.Time, ordinal: th.records - 1, row: row, stats: k, space: noRow})
 		th.rowless++
-		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == c.cells[k].number {
+		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == c.stats[k].number {
 			x.pushed[n].n++
 		} else {
-			x.pushed = append(x.pushed, pushed{1, c.cells[k].number})
+			x.pushed = append(x.pushed, pushed{1, c.stats[k].number})
 		}
 	}
 	if x.n > 0 || x.pushed != nil {
@@ -102,29 +102,30 @@ func (c *core) resume(th *thread, e *parser.Event, row uint32) {
 	}
 }
 
-// maxCells is how many cells a core keeps at first that may be of no more use.
-var maxCells = 1 << 18
+// maxStats is how many statistics of addresses a core keeps at first that may be of no
+// more use.
+var maxStats = 1 << 18
 
-// prune forgets cells that are on no stack when there are many. No frame may
-// be left.
+// prune forgets the statistics of addresses that are on no stack when there are many; the
+// totals have them. No frame may be left.
 func (c *core) prune() {
-	c.limit = max(c.limit, maxCells)
-	if len(c.cells) < c.limit {
+	c.limit = max(c.limit, maxStats)
+	if len(c.stats) < c.limit {
 		return
 	}
 	c.addTotals()
-	kept := c.cells[:0]
+	kept := c.stats[:0]
 	c.dirty = c.dirty[:0]
-	for i := range c.cells {
-		if c.cells[i].open > 0 {
-			if c.cells[i].touched {
+	for i := range c.stats {
+		if c.stats[i].open > 0 {
+			if c.stats[i].touched {
 				c.dirty = append(c.dirty, uint32(len(kept)))
 			}
-			kept = append(kept, c.cells[i])
+			kept = append(kept, c.stats[i])
 		}
 	}
-	c.cells = kept
+	c.stats = kept
 	c.functions = c.functions[:0]
-	c.limit = max(maxCells, 2*len(kept))
+	c.limit = max(maxStats, 2*len(kept))
 	c.rehash()
 }

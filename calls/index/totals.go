@@ -6,52 +6,52 @@ import (
 	"logparser/calls"
 )
 
-const noSlab = 0
+const noOctave = 0
 
-// A slab is an octave of a histogram; those of one histogram are linked. The
-// first slab of a list of them stands for none.
-type slab struct {
+// An octaveCounts is an octave of a histogram; those of one histogram are linked. The
+// first of a list of them stands for none.
+type octaveCounts struct {
 	next   uint32
 	octave uint32
 	counts [calls.HistogramSteps]uint64
 }
 
-// A tally is a slab of a cell. Not so much is counted in it.
-type tally struct {
+// A segmentCounts is the same for the statistics of an address, which count less.
+type segmentCounts struct {
 	next   uint32
 	octave uint32
 	counts [calls.HistogramSteps]uint32
 }
 
-// nearOctaves are those whose tallies a cell finds at once: up to 64 us.
+// nearOctaves are those that the statistics of an address find at once: up to 64 us.
 const nearOctaves = 13
 
-// count counts a duration in the histogram of a cell.
-func (c *cell) count(tallies *[]tally, d int64) {
+// count counts a duration in the histogram of an address.
+func (c *addressStats) count(list *[]segmentCounts, d int64) {
 	o, step := calls.BucketOf(d)
 	if o < nearOctaves {
 		i := c.near[o]
-		if i == noSlab {
-			i = c.addTally(tallies, uint32(o))
+		if i == noOctave {
+			i = c.addOctave(list, uint32(o))
 			c.near[o] = i
 		}
-		(*tallies)[i].counts[step]++
+		(*list)[i].counts[step]++
 		return
 	}
-	i := c.slab
-	for i != noSlab && (*tallies)[i].octave != uint32(o) {
-		i = (*tallies)[i].next
+	i := c.octaves
+	for i != noOctave && (*list)[i].octave != uint32(o) {
+		i = (*list)[i].next
 	}
-	if i == noSlab {
-		i = c.addTally(tallies, uint32(o))
+	if i == noOctave {
+		i = c.addOctave(list, uint32(o))
 	}
-	(*tallies)[i].counts[step]++
+	(*list)[i].counts[step]++
 }
 
-func (c *cell) addTally(tallies *[]tally, octave uint32) uint32 {
-	i := uint32(len(*tallies))
-	*tallies = append(*tallies, tally{next: c.slab, octave: octave})
-	c.slab = i
+func (c *addressStats) addOctave(list *[]segmentCounts, octave uint32) uint32 {
+	i := uint32(len(*list))
+	*list = append(*list, segmentCounts{next: c.octaves, octave: octave})
+	c.octaves = i
 	return i
 }
 
@@ -62,7 +62,7 @@ type sum struct {
 	// of the address was open.
 	time, self, recursive int64
 	min, max              int64
-	slab                  uint32
+	octaves               uint32
 }
 
 // maxTotals is the number of distinct addresses beyond which no totals are
@@ -71,12 +71,12 @@ const maxTotals = 1 << 21
 
 // totals are the sums of all addresses by number.
 type totals struct {
-	list  []sum
-	slabs []slab
-	many  bool
+	list    []sum
+	octaves []octaveCounts
+	many    bool
 }
 
-func newTotals() totals { return totals{slabs: make([]slab, 1)} }
+func newTotals() totals { return totals{octaves: make([]octaveCounts, 1)} }
 
 // at returns the sum of an address, or nil where there are too many.
 func (t *totals) at(address uint32) *sum {
@@ -92,22 +92,22 @@ func (t *totals) at(address uint32) *sum {
 	return &t.list[address]
 }
 
-// slab returns the slab of an octave of a sum, which it adds if need be.
-func (t *totals) slab(s *sum, octave uint32) *slab {
-	for i := s.slab; i != noSlab; i = t.slabs[i].next {
-		if t.slabs[i].octave == octave {
-			return &t.slabs[i]
+// octave returns the counts of an octave of a sum, which it adds if need be.
+func (t *totals) octave(s *sum, octave uint32) *octaveCounts {
+	for i := s.octaves; i != noOctave; i = t.octaves[i].next {
+		if t.octaves[i].octave == octave {
+			return &t.octaves[i]
 		}
 	}
-	t.slabs = append(t.slabs, slab{next: s.slab, octave: octave})
-	s.slab = uint32(len(t.slabs) - 1)
-	return &t.slabs[s.slab]
+	t.octaves = append(t.octaves, octaveCounts{next: s.octaves, octave: octave})
+	s.octaves = uint32(len(t.octaves) - 1)
+	return &t.octaves[s.octaves]
 }
 
-// merge adds the histogram of a cell.
-func (t *totals) merge(s *sum, from []tally, head uint32) {
-	for i := head; i != noSlab; i = from[i].next {
-		to := t.slab(s, from[i].octave)
+// merge adds the histogram of an address.
+func (t *totals) merge(s *sum, from []segmentCounts, head uint32) {
+	for i := head; i != noOctave; i = from[i].next {
+		to := t.octave(s, from[i].octave)
 		for k, n := range &from[i].counts {
 			to.counts[k] += uint64(n)
 		}
@@ -115,7 +115,7 @@ func (t *totals) merge(s *sum, from []tally, head uint32) {
 }
 
 // zeros adds calls that took no time to a histogram.
-func (t *totals) zeros(s *sum, n uint32) { t.slab(s, 0).counts[0] += uint64(n) }
+func (t *totals) zeros(s *sum, n uint32) { t.octave(s, 0).counts[0] += uint64(n) }
 
 // total returns a sum for callers.
 func (t *totals) total(s *sum) calls.Total {
@@ -124,12 +124,12 @@ func (t *totals) total(s *sum) calls.Total {
 		r.Min = 0
 	}
 	n := 0
-	for i := s.slab; i != noSlab; i = t.slabs[i].next {
+	for i := s.octaves; i != noOctave; i = t.octaves[i].next {
 		n++
 	}
 	r.Histogram = calls.NewHistogram(n)
-	for i := s.slab; i != noSlab; i = t.slabs[i].next {
-		*r.Histogram.Octave(int(t.slabs[i].octave)) = t.slabs[i].counts
+	for i := s.octaves; i != noOctave; i = t.octaves[i].next {
+		*r.Histogram.Octave(int(t.octaves[i].octave)) = t.octaves[i].counts
 	}
 	return r
 }

@@ -274,7 +274,7 @@ func (s *sealReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// openSealed opens a file of the store that this user wrote, and returns a reader
+// Open opens a file of the store that this user wrote, and returns a reader
 // of its content, how long that is, and the file, which the caller closes.
 func (s *Store) Open(ctx context.Context, path string) (f *os.File, r io.Reader, size int64, err error) {
 	aead, err := s.seal(false)

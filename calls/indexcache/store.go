@@ -42,14 +42,14 @@ type Store struct {
 }
 
 // A Key says which log, which of its runs and whatever else an index depends
-// on, besides names. Notes whose keys have their first KinLen bytes in common can
-// be found by one of them.
+// on, besides names. The first LogBytes of keys that are of earlier states of the same
+// log are equal, so that their notes are found by one of them.
 type Key [sha256.Size]byte
 
-// KinLen is how many bytes of keys are equal that are of a kin.
+// LogBytes is how many first bytes of keys say which log it is, whatever its state.
 const LogBytes = 8
 
-// of returns the key of the index that a namer gives: which of the first n
+// Of returns the key of the index that a namer gives: which of the first n
 // addresses have one function, and which have none that is known.
 func (k Key) Of(namer calls.Namer, a *calls.Addresses, n int) Key {
 	if namer == nil {
@@ -74,6 +74,7 @@ func (k Key) Of(namer calls.Namer, a *calls.Addresses, n int) Key {
 	return Key(h.Sum(nil))
 }
 
+// Path returns the path of the index of a key.
 func (s *Store) Path(k Key) string { return s.File(k, FileSuffix) }
 
 // File returns the path of what is kept under a key, an index or a note by the
@@ -82,7 +83,7 @@ func (s *Store) File(k Key, suffix string) string {
 	return filepath.Join(s.Folder, hex.EncodeToString(k[:16])+suffix)
 }
 
-// write makes a file of the store, whole or not at all.
+// Write makes a file of the store, whole or not at all.
 func (s *Store) Write(ctx context.Context, path string, encode func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
@@ -146,11 +147,11 @@ func (s *Store) Noted(k Key) []byte {
 	return note
 }
 
-// maxKin bounds the notes that are looked at for those of a kin.
+// maxNotesOfLog bounds the notes that are looked at for those of a log.
 const maxNotesOfLog = 16
 
-// Kin returns the notes whose keys are of a kin with k, by their keys; of many
-// those that were used last.
+// NotesOfLog returns the notes of earlier states of the log that k is of, by their keys;
+// of many those that were used last.
 func (s *Store) NotesOfLog(k Key) map[Key][]byte {
 	entries, err := os.ReadDir(s.Folder)
 	if err != nil {
@@ -170,13 +171,13 @@ func (s *Store) NotesOfLog(k Key) map[Key][]byte {
 		}
 	}
 	slices.SortFunc(list, func(a, b file) int { return b.used.Compare(a.used) })
-	kin := make(map[Key][]byte)
+	notes := make(map[Key][]byte)
 	for _, f := range list[:min(len(list), maxNotesOfLog)] {
 		if of, note, ok := s.readNote(f.path); ok {
-			kin[of] = note
+			notes[of] = note
 		}
 	}
-	return kin
+	return notes
 }
 
 // readNote reads the file of a note. It is not ok where that is damaged.
@@ -198,7 +199,7 @@ func (s *Store) readNote(path string) (k Key, note []byte, ok bool) {
 	return Key(b), b[len(k):], true
 }
 
-// touch notes that a file was used.
+// Touch notes that a file was used.
 func Touch(path string) {
 	now := time.Now()
 	os.Chtimes(path, now, now)

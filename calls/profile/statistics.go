@@ -65,7 +65,7 @@ func (s *Stat) Mean() int64 {
 func (s *Stat) Quantile(q float64) int64 { return s.Histogram.Quantile(q, s.Min, s.Max) }
 
 // Statistics sums up the calls of each group that has some, by rising group
-// and thread. Without a filter and by thread it asks for the source's totals,
+// and thread. Without a filter and by thread it asks for the index's totals,
 // and reads no rows if they are known and no group has calls of several
 // addresses.
 func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]Stat, error) {
@@ -195,7 +195,7 @@ func addRunning(list []Stat, src *index.Index, g *groups) {
 }
 
 // openStacks follows the stacks of threads over blocks. From one block to the
-// next it goes on; otherwise the stacks are taken from the source's nodes.
+// next it goes on; otherwise the stacks are taken from the index's nodes.
 type openStacks struct {
 	src   *index.Index
 	block int // the last block, +1

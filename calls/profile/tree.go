@@ -97,7 +97,7 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 	err := s.Run(ctx, func(w *query.Worker, first, end int) error {
 		t := growers[w.ID]
 		if t == nil {
-			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(built), groups: g, perThread: o.PerThread, running: open, whole: newWhole()}
+			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(built), groups: g, perThread: o.PerThread, running: open, outermost: newOutermostTime()}
 			growers[w.ID] = t
 			if o.Correct != nil {
 				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
@@ -122,11 +122,11 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		settle(own)
 	}
 	sum := newTreeBuilder(built)
-	var wholes []*whole
+	var times []*outermostTime
 	for _, t := range growers {
 		if t != nil {
 			sum.merge(&t.treeBuilder)
-			wholes = append(wholes, &t.whole)
+			times = append(times, &t.outermost)
 		}
 	}
 	if o.BottomUp {
@@ -134,7 +134,7 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 	}
 	sum.prune(limit)
 	tree := sum.tree(o.BottomUp)
-	tree.setTotals(sumWhole(src, wholes))
+	tree.setTotals(sumOutermost(src, times))
 	return tree, nil
 }
 
@@ -302,11 +302,11 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 // setTotals gives the root and the threads their totals: also in a tree of
 // callers, where the functions' own make more than that, since they lie one in
 // the other.
-func (t *Tree) setTotals(whole map[uint32]int64) {
-	t.Nodes[0].Total = whole[AllThreads]
+func (t *Tree) setTotals(outermost map[uint32]int64) {
+	t.Nodes[0].Total = outermost[AllThreads]
 	for i := range t.Nodes[1:] {
 		if n := &t.Nodes[i+1]; n.Group == NoGroup && !n.Other {
-			n.Total = whole[n.Thread]
+			n.Total = outermost[n.Thread]
 		}
 	}
 }
@@ -352,10 +352,10 @@ type treeGrower struct {
 	perThread bool
 	running   *index.OpenCalls
 	// stacks has the nodes of the open calls of each thread, by depth.
-	stacks [][]int32
-	chains []index.Node
-	whole  whole
-	own    *ownTimes[int32] // nil where durations are those recorded
+	stacks    [][]int32
+	chains    []index.Node
+	outermost outermostTime
+	own       *ownTimes[int32] // nil where durations are those recorded
 }
 
 // base returns the node that a thread's outermost calls are children of.
@@ -407,7 +407,7 @@ func (t *treeGrower) load(k int, thread uint32) {
 		n := &t.chains[i]
 		t.push(thread, int(n.Depth), t.groups.at(n.Address))
 	}
-	t.whole.load(thread, t.chains)
+	t.outermost.load(thread, t.chains)
 	if t.own != nil {
 		t.own.load(thread, t.chains)
 	}
@@ -439,7 +439,7 @@ func (t *treeGrower) add(f *query.Rows) {
 			}
 		}
 		d := int(b.Depth[i])
-		t.whole.cut(thread, d)
+		t.outermost.cut(thread, d)
 		if kind == parser.Leave {
 			if stack := t.stacks[thread]; len(stack) > d {
 				t.stacks[thread] = stack[:d]
@@ -480,6 +480,6 @@ func (t *treeGrower) add(f *query.Rows) {
 		if c != caller {
 			n.Total += duration
 		}
-		t.whole.add(thread, d, b.First+int64(i), duration, running != nil || b.Partner[i] >= b.First+int64(b.N))
+		t.outermost.add(thread, d, b.First+int64(i), duration, running != nil || b.Partner[i] >= b.First+int64(b.N))
 	}
 }

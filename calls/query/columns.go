@@ -57,34 +57,10 @@ func (t addressTest) compile(*index.Index) matcher {
 	return &compiledAddressTest{set: t.set, table: t.set.table()}
 }
 
-// maxSetTable bounds the numbers that a set's table has; a variable for tests.
-var maxSetTable = 1 << 20
-
-// table returns a 1 or 0 for each number, up to the greatest in the set or the
-// greatest that tables have: a look-up in it is cheaper than one in the set.
-func (s *Set) table() []uint8 {
-	t := make([]uint8, min(64*len(s.words), maxSetTable))
-	for i := range t {
-		t[i] = uint8(s.words[i/64] >> (i % 64) & 1)
-	}
-	return t
-}
-
 type compiledAddressTest struct {
 	cheap
 	set   *Set
 	table []uint8
-}
-
-// in returns 1 if the set, which has the table, has a number.
-func (s *Set) in(table []uint8, i uint32) uint8 {
-	switch {
-	case int(i) < len(table):
-		return table[i]
-	case len(table) < maxSetTable || !s.Has(i):
-		return 0
-	}
-	return 1
 }
 
 func (t *compiledAddressTest) columns(s *index.Summary) index.Columns {
@@ -94,7 +70,7 @@ func (t *compiledAddressTest) columns(s *index.Summary) index.Columns {
 	return index.Addresses
 }
 
-func (t *compiledAddressTest) judge(s *index.Summary, _ int64) verdict {
+func (t *compiledAddressTest) decide(s *index.Summary, _ int64) verdict {
 	for i, w := range s.Addresses {
 		if w&t.set.bloom[i] != 0 {
 			return maybe
@@ -107,22 +83,6 @@ func (t *compiledAddressTest) test(_ context.Context, _ int, b *index.Block, s *
 	t.set.test(t.table, b.Address[:b.N], pass)
 	undamaged(b, s, pass)
 	return nil
-}
-
-// test sets the bits of the numbers that are in the set, which has the table.
-func (s *Set) test(table []uint8, numbers []uint32, pass []uint64) {
-	for w := range pass {
-		var word uint64
-		part := numbers[w*64 : min(w*64+64, len(numbers))]
-		for _, n := range part {
-			if int(n) < len(table) {
-				word = word<<1 + uint64(table[n])
-			} else {
-				word = word<<1 + uint64(s.in(table, n))
-			}
-		}
-		pass[w] = turned(word, len(part))
-	}
 }
 
 type threadTest struct{ slots *Set }
@@ -149,7 +109,7 @@ func (t *compiledThreadTest) columns(s *index.Summary) index.Columns {
 	return index.Owners
 }
 
-func (t *compiledThreadTest) judge(s *index.Summary, _ int64) verdict {
+func (t *compiledThreadTest) decide(s *index.Summary, _ int64) verdict {
 	return verdictOf(s.Owners&t.bloom == 0, false)
 }
 
@@ -168,7 +128,7 @@ func (t kindTest) compile(*index.Index) matcher { return t }
 
 func (t kindTest) columns(*index.Summary) index.Columns { return index.Kinds }
 
-func (t kindTest) judge(s *index.Summary, _ int64) verdict {
+func (t kindTest) decide(s *index.Summary, _ int64) verdict {
 	switch {
 	case t.kinds == 0:
 		return none
@@ -230,7 +190,7 @@ func (t *compiledDurationTest) columns(*index.Summary) index.Columns { return in
 // timedMarks are those of rows that have a duration.
 const timedMarks = 1<<calls.None | 1<<calls.Tail
 
-func (t *compiledDurationTest) judge(s *index.Summary, first int64) verdict {
+func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
 	switch {
 	case t.least > t.most:
 		return none
@@ -257,8 +217,8 @@ type compiledSelfTest struct{ compiledDurationTest }
 func (t *compiledSelfTest) columns(*index.Summary) index.Columns { return index.Pairs | index.Selves }
 
 // A call's self time is not more than its duration.
-func (t *compiledSelfTest) judge(s *index.Summary, first int64) verdict {
-	return verdictOf(t.compiledDurationTest.judge(s, first) == none, false)
+func (t *compiledSelfTest) decide(s *index.Summary, first int64) verdict {
+	return verdictOf(t.compiledDurationTest.decide(s, first) == none, false)
 }
 
 func (t *compiledSelfTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
@@ -276,7 +236,7 @@ func (t depthTest) cost() int { return 0 }
 
 func (t depthTest) columns(*index.Summary) index.Columns { return index.Depths }
 
-func (t depthTest) judge(s *index.Summary, _ int64) verdict {
+func (t depthTest) decide(s *index.Summary, _ int64) verdict {
 	return verdictOf(t.least > t.most || s.MaxDepth < t.least || t.most < 0, t.least <= 0 && s.MaxDepth <= t.most)
 }
 
@@ -307,7 +267,7 @@ func (t timeTest) cost() int { return 0 }
 func (t timeTest) columns(*index.Summary) index.Columns { return index.Times }
 
 // The times of damaged rows are not among those of a summary.
-func (t timeTest) judge(s *index.Summary, _ int64) verdict {
+func (t timeTest) decide(s *index.Summary, _ int64) verdict {
 	if s.Marks>>calls.Damaged&1 != 0 {
 		return verdictOf(t.first > t.last, false)
 	}
@@ -327,7 +287,7 @@ func (t rowTest) cost() int { return 0 }
 
 func (t rowTest) columns(*index.Summary) index.Columns { return 0 }
 
-func (t rowTest) judge(s *index.Summary, first int64) verdict {
+func (t rowTest) decide(s *index.Summary, first int64) verdict {
 	end := first + s.Rows - 1
 	return verdictOf(t.first > t.last || first > t.last || end < t.first, first >= t.first && end <= t.last)
 }
@@ -368,7 +328,7 @@ type compiledMarkTest struct {
 	cheap
 	marks uint16
 	// open has the first rows of the blocks in which calls were entered that
-	// are open, sorted, as far as the source had rows when it was asked:
+	// are open, sorted, as far as the index had rows when it was asked:
 	// known.
 	open  []int64
 	known int64
@@ -382,7 +342,7 @@ func anyIn(rows []int64, first, n int64) bool {
 
 func (t *compiledMarkTest) columns(*index.Summary) index.Columns { return index.Pairs }
 
-func (t *compiledMarkTest) judge(s *index.Summary, first int64) verdict {
+func (t *compiledMarkTest) decide(s *index.Summary, first int64) verdict {
 	if s.Marks&t.marks != 0 || first+s.Rows > t.known {
 		return maybe
 	}
@@ -416,7 +376,7 @@ func (t slowTest) cost() int { return 1 }
 
 func (t slowTest) columns(*index.Summary) index.Columns { return 0 }
 
-func (t slowTest) judge(*index.Summary, int64) verdict { return maybe }
+func (t slowTest) decide(*index.Summary, int64) verdict { return maybe }
 
 func (t slowTest) test(ctx context.Context, _ int, b *index.Block, _ *index.Summary, candidates, pass []uint64) error {
 	clear(pass)

@@ -4,7 +4,7 @@
 // ([FindRepeats]).
 //
 // Its input is an [index.Index]. A predicate is compiled once for an index; then it
-// judges groups of blocks by their summaries, and reads only the blocks of which these
+// decides groups of blocks by their summaries, and reads only the blocks of which these
 // do not tell all ([Scan]). What it tests are columns of a block, 64 rows a word.
 //
 // It holds that

@@ -66,7 +66,7 @@ type compiledWithinTest struct {
 	// below is 1 if the outermost enters do not pass.
 	below int32
 	// reach has the rows that the calls of the set reach that have a node,
-	// sorted and disjoint, as far as the source had rows when it was asked:
+	// sorted and disjoint, as far as the index had rows when it was asked:
 	// known.
 	reach []rowRange
 	known int64
@@ -96,7 +96,7 @@ func (t *compiledWithinTest) columns(s *index.Summary) index.Columns {
 	return c
 }
 
-func (t *compiledWithinTest) judge(s *index.Summary, first int64) verdict {
+func (t *compiledWithinTest) decide(s *index.Summary, first int64) verdict {
 	if first+s.Rows > t.known {
 		return maybe
 	}
@@ -252,7 +252,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 				depth = t.depthAt(st, k, thread)
 			}
 			// Enters and leaves follow each other in no order that a processor
-			// could guess, so there are no branches on them.
+			// could predict, so there are no branches on them.
 			d, a := depths[i], addresses[i]
 			var hit uint8
 			if int(a) < len(table) {
@@ -372,7 +372,7 @@ type failure struct{ err error }
 
 func (f failure) cost() int                            { return 0 }
 func (f failure) columns(*index.Summary) index.Columns { return 0 }
-func (f failure) judge(*index.Summary, int64) verdict  { return maybe }
+func (f failure) decide(*index.Summary, int64) verdict { return maybe }
 func (f failure) test(context.Context, int, *index.Block, *index.Summary, []uint64, []uint64) error {
 	return f.err
 }

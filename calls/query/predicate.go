@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
 	"logparser/calls"
@@ -10,55 +9,18 @@ import (
 	"logparser/parser"
 )
 
-// A Set is a set of small numbers: of addresses (their numbers in
-// [Index.AddressTable]) or of threads (their slots). A Set that is used by a
-// Predicate must not be changed any more.
-type Set struct {
-	words []uint64
-	bloom [4]uint64
-}
-
-// NewSet makes an empty set with room for the numbers below n.
-func NewSet(n int) *Set { return &Set{words: make([]uint64, (n+63)/64)} }
-
-// Add puts a number into the set.
-func (s *Set) Add(i uint32) {
-	for int(i/64) >= len(s.words) {
-		s.words = append(s.words, 0)
-	}
-	s.words[i/64] |= 1 << (i % 64)
-	s.bloom[i/64%4] |= 1 << (i % 64)
-}
-
-// Has reports whether a number is in the set.
-func (s *Set) Has(i uint32) bool {
-	return int(i/64) < len(s.words) && s.words[i/64]>>(i%64)&1 != 0
-}
-
-// Bloom returns the Bloom filter of the set's numbers, as [index.Summary] has them.
-func (s *Set) Bloom() [4]uint64 { return s.bloom }
-
-// Len returns how many numbers are in the set.
-func (s *Set) Len() int {
-	n := 0
-	for _, w := range s.words {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
 // A Predicate says which rows pass. It is made by the functions below, of any
 // number of parts, and may be used again and by several goroutines at once.
 type Predicate interface {
 	compile(src *index.Index) matcher
 }
 
-// A matcher is a Predicate for one Source.
+// A matcher is a Predicate for one index.
 type matcher interface {
 	// columns returns what test needs of a block.
 	columns(s *index.Summary) index.Columns
-	// judge says what a summary of the rows from first on tells.
-	judge(s *index.Summary, first int64) verdict
+	// decide says what a summary of the rows from first on tells.
+	decide(s *index.Summary, first int64) verdict
 	// test sets the bits of the rows of a block that pass and clears the
 	// others. Rows outside candidates may be set or not.
 	test(ctx context.Context, k int, b *index.Block, s *index.Summary, candidates, pass []uint64) error
@@ -209,7 +171,7 @@ func (j *compiledJunction) columns(s *index.Summary) index.Columns {
 	return c
 }
 
-func (j *compiledJunction) judge(s *index.Summary, first int64) verdict {
+func (j *compiledJunction) decide(s *index.Summary, first int64) verdict {
 	// The verdict that decides, and that of parts which are all the other way.
 	decisive, neutral := none, all
 	if j.or {
@@ -217,7 +179,7 @@ func (j *compiledJunction) judge(s *index.Summary, first int64) verdict {
 	}
 	v := neutral
 	for _, p := range j.parts {
-		switch p.judge(s, first) {
+		switch p.decide(s, first) {
 		case decisive:
 			return decisive
 		case maybe:
@@ -274,7 +236,7 @@ func narrow(m matcher, s *index.Summary, first int64) matcher {
 		}
 		n := &compiledJunction{or: m.or}
 		for _, p := range m.parts {
-			if p.judge(s, first) != neutral {
+			if p.decide(s, first) != neutral {
 				n.parts = append(n.parts, narrow(p, s, first))
 			}
 		}
@@ -291,8 +253,8 @@ func (n negation) compile(src *index.Index) matcher { return &compiledNegation{n
 
 type compiledNegation struct{ matcher }
 
-func (n *compiledNegation) judge(s *index.Summary, first int64) verdict {
-	switch n.matcher.judge(s, first) {
+func (n *compiledNegation) decide(s *index.Summary, first int64) verdict {
+	switch n.matcher.decide(s, first) {
 	case none:
 		return all
 	case all:

@@ -152,7 +152,7 @@ func inOrder(ctx context.Context, src *index.Index, rows int64, want index.Colum
 			}
 		}()
 	}
-	// The source is not used any more when this returns.
+	// The index is not used any more when this returns.
 	defer func() {
 		cancel()
 		for _, l := range lanes {

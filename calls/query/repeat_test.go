@@ -53,7 +53,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// rowsOf returns what the rows from to to (not included) of a thread's calls do.
+// shape returns what the rows from to to (not included) of a thread's calls do.
 func shape(s *oracle.Log, thread uint32, from, to int64) string {
 	var b strings.Builder
 	for row := from; row < to; row++ {

@@ -25,7 +25,7 @@ const tellEvery = 50 * time.Millisecond
 // bitmapWords is the size of a block's bitmap.
 const bitmapWords = index.BlockLen / 64
 
-// A scan goes over the blocks of a source in parallel.
+// A Scan goes over the blocks of an index in parallel.
 type Scan struct {
 	src *index.Index
 	// match is nil where all rows pass.
@@ -42,7 +42,7 @@ type Scan struct {
 	told     time.Time
 }
 
-// newScan makes a scan of all the rows that a source has now.
+// NewScan makes a scan of all the rows that an index has now.
 func NewScan(src *index.Index, where Predicate, want index.Columns, progress parser.Progress) *Scan {
 	src = src.Steady()
 	s := &Scan{src: src, want: want, rows: src.Len(), progress: progress}
@@ -52,21 +52,21 @@ func NewScan(src *index.Index, where Predicate, want index.Columns, progress par
 	return s
 }
 
-// A worker is what one goroutine of a scan works with.
+// A Worker is what one goroutine of a scan works with.
 type Worker struct {
 	*Scan
 	ctx context.Context
-	// id counts from 0, below workers().
+	// ID counts from 0, below workers().
 	ID    int
 	Block index.Block
 	pass  [bitmapWords]uint64
 	full  [bitmapWords]uint64
 }
 
-// workers is the number of goroutines of a scan.
+// Workers is the number of goroutines of a scan.
 func Workers() int { return runtime.GOMAXPROCS(0) }
 
-// run calls work for each chunk of blocks first to end (not included), which
+// Run calls work for each chunk of blocks first to end (not included), which
 // is aligned, once. Chunks are handed out in order; those of one worker are
 // worked on after each other.
 func (s *Scan) Run(ctx context.Context, work func(w *Worker, first, end int) error) error {
@@ -121,27 +121,27 @@ func (s *Scan) advance(rows int64) {
 	}
 }
 
-// rowsOf returns the number of rows of a block.
+// RowsOf returns the number of rows of a block.
 func (s *Scan) RowsOf(k int) int { return int(min(sizes.Block, s.rows-int64(k)*sizes.Block)) }
 
-// A foundRows is the rows of a block that pass.
+// A Rows is the rows of a block that pass.
 type Rows struct {
 	Number, Count int
-	// block has the columns that the scan wants, and pass a bit for each row
+	// Block has the columns that the scan wants, and pass a bit for each row
 	// that passes. Both are nil where the count tells it all: where none
 	// passes, and where all do and no columns are wanted.
 	Block *index.Block
 	Pass  []uint64
 }
 
-// blocks tests the blocks first to end (not included) and calls visit for
+// Blocks tests the blocks first to end (not included) and calls visit for
 // each, in order, even if none passes. What visit gets is valid until it
 // returns.
 func (w *Worker) Blocks(first, end int, visit func(f *Rows) error) error {
 	for k := first; k < end; {
 		n, v := 1, all
 		if w.match != nil {
-			n, v = w.judge(k, end)
+			n, v = w.decide(k, end)
 		}
 		for ; n > 0; n-- {
 			if err := w.ctx.Err(); err != nil {
@@ -171,16 +171,16 @@ func (w *Worker) Load(f *Rows) error {
 	return nil
 }
 
-// judge returns for how many blocks from k on, less than end, the summaries
+// decide returns for how many blocks from k on, less than end, the summaries
 // tell all, and what; or maybe for one block.
-func (w *Worker) judge(k, end int) (int, verdict) {
+func (w *Worker) decide(k, end int) (int, verdict) {
 	level := 0
 	for level < chunkLevel && k&(1<<(2*level+2)-1) == 0 {
 		level++
 	}
 	for ; ; level-- {
 		s := w.src.Summary(level, k>>(2*level))
-		if v := w.match.judge(&s, int64(k)*sizes.Block); v != maybe || level == 0 {
+		if v := w.match.decide(&s, int64(k)*sizes.Block); v != maybe || level == 0 {
 			return min(1<<(2*level), end-k), v
 		}
 	}

@@ -31,7 +31,7 @@ func Stack(src *index.Index, row int64) ([]index.Call, error) {
 	return stackIn(src, &b, i, MaxStack), nil
 }
 
-// fillAt fills the block of a row and returns the row's element, or -1 where
+// FillAt fills the block of a row and returns the row's element, or -1 where
 // there is no such row.
 func FillAt(src *index.Index, b *index.Block, row int64, want index.Columns) (int, error) {
 	if row < 0 || row >= src.Len() {
@@ -266,7 +266,7 @@ func (w *Worker) skip(k int) (from, to int64) {
 	for level := 0; ; level++ {
 		first := k >> (2 * level) << (2 * level)
 		s := w.src.Summary(level, k>>(2*level))
-		if w.match.judge(&s, int64(first)*sizes.Block) != none {
+		if w.match.decide(&s, int64(first)*sizes.Block) != none {
 			return from, to
 		}
 		from, to = int64(first), int64(first)+1<<(2*level)-1

@@ -1,9 +1,7 @@
 package query
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -22,8 +20,8 @@ import (
 // methods are safe for concurrent use; while [View.Run] works, what it has
 // counted can be read.
 type View struct {
-	source *index.Index
-	where  Predicate
+	index *index.Index
+	where Predicate
 	// base is the view without what is hidden, nil if nothing is.
 	base    *View
 	folded  []int64
@@ -64,7 +62,7 @@ type viewed struct {
 // NewView makes a view, in which there are no rows until Run has counted some.
 // A nil predicate passes all.
 func NewView(src *index.Index, p Predicate) *View {
-	return &View{source: src, where: p, viewed: newViewed(src.Steady(), p), starts: []int64{0}}
+	return &View{index: src, where: p, viewed: newViewed(src.Steady(), p), starts: []int64{0}}
 }
 
 func newViewed(src *index.Index, p Predicate) *viewed {
@@ -92,7 +90,7 @@ func (v *View) Hide(folded []int64, repeats *Repeats) (*View, error) {
 		return nil, err
 	}
 	return &View{
-		source: v.source, where: base.where, viewed: &of, starts: []int64{0},
+		index: v.index, where: base.where, viewed: &of, starts: []int64{0},
 		base: base, folded: slices.Clone(folded), repeats: repeats,
 	}, nil
 }
@@ -105,7 +103,7 @@ func (v *View) of() *viewed {
 
 // Run counts the rows. After the log has grown it can be called again, and
 // then counts the new rows and those whose calls have ended since; after the
-// source was built again all that was counted is counted anew. Progress,
+// index was built again all that was counted is counted anew. Progress,
 // if not nil, is told the rows done. Cancelled, or stopped by an error, it
 // leaves what is counted, and can be called again to go on.
 func (v *View) Run(ctx context.Context, progress parser.Progress) error {
@@ -208,9 +206,9 @@ func (v *View) ended(src *index.Index) ([]int, map[uint32]bool) {
 	return blocks, ended
 }
 
-// follow takes over a source that was built again.
+// follow takes over an index that was built again.
 func (v *View) follow() error {
-	src := v.source.Steady()
+	src := v.index.Steady()
 	if src == v.of().src {
 		return nil
 	}
@@ -348,7 +346,7 @@ func (v *View) count(w *Worker, first, end int, counts []uint16, anew bool) erro
 	return nil
 }
 
-// counted returns the count of a block of a source if it has n rows and is
+// counted returns the count of a block of an index if it has n rows and is
 // counted.
 func (v *View) counted(src *index.Index, k, n int) (int, bool) {
 	v.mu.RLock()
@@ -359,7 +357,7 @@ func (v *View) counted(src *index.Index, k, n int) (int, bool) {
 	return int(v.counts[k]), true
 }
 
-// countIn returns how many rows of some blocks that are counted are in the
+// CountIn returns how many rows of some blocks that are counted are in the
 // view: of those from row from to row to (not included), which is where a block
 // begins or where counting has ended.
 func (v *View) CountIn(from, to int64) int64 {
@@ -491,40 +489,6 @@ func (v *View) Read(dst []int64, pos int64) (int, error) {
 	return n, nil
 }
 
-// bitmap returns the rows of a block that are in the view, of the first rows
-// of the log. It must not be changed.
-func (v *View) Bitmap(k int, rows int64) ([]uint64, error) {
-	n := int(min(sizes.Block, rows-int64(k)*sizes.Block))
-	of := v.of()
-	if pass := v.cache.get(of, k, n); pass != nil {
-		return pass, nil
-	}
-	w := workerPool.Get().(*Worker)
-	defer workerPool.Put(w)
-	w.Scan = &Scan{src: of.src, match: of.match, rows: rows}
-	w.ctx = context.Background()
-	var pass []uint64
-	err := w.Blocks(k, k+1, func(f *Rows) error {
-		pass = make([]uint64, (n+63)/64)
-		if f.Pass != nil {
-			copy(pass, f.Pass)
-		} else if f.Count > 0 {
-			copy(pass, fullBitmap(&w.pass, n))
-		}
-		if f.Count == 0 || of.hidden == nil {
-			return nil
-		}
-		return of.hidden.clear(w, k, pass)
-	})
-	if err != nil {
-		return nil, err
-	}
-	v.cache.put(of, k, n, pass)
-	return pass, nil
-}
-
-var workerPool = sync.Pool{New: func() any { return new(Worker) }}
-
 // Next returns the nearest position after pos, or before it, of a row that a
 // predicate passes.
 func (v *View) Next(ctx context.Context, p Predicate, pos int64, back bool) (next int64, ok bool, err error) {
@@ -546,21 +510,6 @@ func (v *View) Next(ctx context.Context, p Predicate, pos int64, back bool) (nex
 	}
 	next, _, err = v.PositionOf(row)
 	return next, err == nil, err
-}
-
-// rowsIn returns the bitmap of a block of those counted: nil where all rows
-// are in the view, and empty where none is.
-func (v *View) rowsIn(k int, rows int64) ([]uint64, error) {
-	v.mu.RLock()
-	count := int64(v.counts[k])
-	v.mu.RUnlock()
-	switch count {
-	case 0:
-		return []uint64{}, nil
-	case min(sizes.Block, rows-int64(k)*sizes.Block):
-		return nil, nil
-	}
-	return v.Bitmap(k, rows)
 }
 
 // Count counts the rows of the view that a predicate passes, in all and in
@@ -636,212 +585,4 @@ func (v *View) Count(ctx context.Context, p Predicate, parts int, progress parse
 		return err
 	})
 	return m.count, m.parts, err
-}
-
-// Folded returns how many events of its thread a call has after its enter, with
-// its leave, that is folded in the view and whose enter is a row. It is not ok
-// for a row at which no folded call begins.
-func (v *View) Folded(row int64) (hidden int64, ok bool, err error) {
-	if !slices.Contains(v.folded, row) {
-		return 0, false, nil
-	}
-	var b index.Block
-	src := v.of().src
-	i, err := FillAt(src, &b, row, index.Kinds|index.Pairs|index.Insides)
-	if err != nil || i < 0 || b.Kind[i] != parser.Enter {
-		return 0, false, err
-	}
-	if b.Partner[i] != calls.NoPartner {
-		return b.Inside[i] + 1, true, nil
-	}
-	c, err := CallAt(src, row)
-	if err != nil || c.Enter != row {
-		return 0, false, err
-	}
-	n, _, err := Count(context.Background(), src, InsideCall(row), 0, nil)
-	return n - 1, err == nil, err
-}
-
-// Repeats returns the repeats that the view hides and that begin at a row, the
-// outer first.
-func (v *View) Repeats(row int64) []Repeat {
-	if v.repeats == nil {
-		return nil
-	}
-	return v.repeats.At(row)
-}
-
-// A bitmapCache keeps the bitmaps of a few blocks.
-type bitmapCache struct {
-	mu   sync.Mutex
-	tick uint64
-	list map[int]*cachedBitmap
-}
-
-type cachedBitmap struct {
-	of   *viewed
-	n    int
-	used uint64
-	pass []uint64
-}
-
-const cachedBitmaps = 64
-
-func (c *bitmapCache) get(of *viewed, k, n int) []uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.list[k]
-	if e == nil || e.of != of || e.n != n {
-		return nil
-	}
-	c.tick++
-	e.used = c.tick
-	return e.pass
-}
-
-func (c *bitmapCache) put(of *viewed, k, n int, pass []uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.list == nil {
-		c.list = make(map[int]*cachedBitmap)
-	}
-	if len(c.list) >= cachedBitmaps && c.list[k] == nil {
-		oldest := -1
-		for i, e := range c.list {
-			if oldest < 0 || e.used < c.list[oldest].used {
-				oldest = i
-			}
-		}
-		delete(c.list, oldest)
-	}
-	c.tick++
-	c.list[k] = &cachedBitmap{of, n, c.tick, pass}
-}
-
-func (c *bitmapCache) drop(k int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.list, k)
-}
-
-// hidden is the rows that folded calls and repeats hide. It is immutable.
-type hidden struct {
-	// ranges are sorted by thread and row; those of a thread are disjoint.
-	ranges []threadRange
-	// threads has where the ranges of each thread begin, and the end.
-	threads []threadStart
-	// open says that some reach to the end of the log.
-	open bool
-}
-
-type threadRange struct {
-	thread uint32
-	rowRange
-}
-
-type threadStart struct {
-	thread uint32
-	start  int
-}
-
-func newHidden(src *index.Index, folded []int64, repeats *Repeats) (*hidden, error) {
-	h := &hidden{}
-	end := src.Len()
-	for _, row := range folded {
-		c, err := CallAt(src, row)
-		if err != nil {
-			return nil, err
-		}
-		if c.Enter != row || row < 0 {
-			continue
-		}
-		last := c.End - 1
-		if c.End >= end {
-			last, h.open = math.MaxInt64, true
-		}
-		h.ranges = append(h.ranges, threadRange{c.Thread, rowRange{c.Enter + 1, last}})
-	}
-	if repeats != nil {
-		for _, r := range repeats.List {
-			h.ranges = append(h.ranges, threadRange{r.Thread, rowRange{r.Second, r.End - 1}})
-		}
-	}
-	slices.SortFunc(h.ranges, func(a, b threadRange) int {
-		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.first, b.first))
-	})
-	merged := h.ranges[:0]
-	for _, r := range h.ranges {
-		if n := len(merged); n > 0 && merged[n-1].thread == r.thread && r.first <= merged[n-1].last {
-			merged[n-1].last = max(merged[n-1].last, r.last)
-			continue
-		}
-		merged = append(merged, r)
-	}
-	h.ranges = merged
-	for i, r := range h.ranges {
-		if i == 0 || h.ranges[i-1].thread != r.thread {
-			h.threads = append(h.threads, threadStart{r.thread, i})
-		}
-	}
-	h.threads = append(h.threads, threadStart{index.NoThread, len(h.ranges)})
-	return h, nil
-}
-
-// within calls f with the ranges that overlap the rows first to last, of
-// threads that a Bloom filter has, until it returns false.
-func (h *hidden) within(first, last int64, threads uint64, f func(r threadRange) bool) {
-	for i, t := range h.threads[:len(h.threads)-1] {
-		if threads>>(t.thread%64)&1 == 0 {
-			continue
-		}
-		list := h.ranges[t.start:h.threads[i+1].start]
-		for at := sort.Search(len(list), func(i int) bool { return list[i].last >= first }); at < len(list) && list[at].first <= last; at++ {
-			if !f(list[at]) {
-				return
-			}
-		}
-	}
-}
-
-// touches reports whether rows of a block may be hidden.
-func (h *hidden) touches(src *index.Index, k int) bool {
-	s := src.Summary(0, k)
-	touched := false
-	first := int64(k) * sizes.Block
-	h.within(first, first+s.Rows-1, s.Threads, func(threadRange) bool {
-		touched = true
-		return false
-	})
-	return touched
-}
-
-// clear clears the bits of the rows of a block that are hidden. The worker's
-// block is filled anew.
-func (h *hidden) clear(w *Worker, k int, pass []uint64) error {
-	s := w.src.Summary(0, k)
-	first := int64(k) * sizes.Block
-	last := first + int64(w.RowsOf(k)) - 1
-	odd := s.Marks&(1<<calls.Damaged|1<<calls.Stray) != 0
-	filled := false
-	var err error
-	h.within(first, last, s.Threads, func(r threadRange) bool {
-		if !filled {
-			filled = true
-			want := index.Threads
-			if odd {
-				want |= index.Kinds | index.Pairs
-			}
-			if err = w.fill(k, want); err != nil {
-				return false
-			}
-		}
-		b := &w.Block
-		for i := max(r.first, first) - first; i <= min(r.last, last)-first && i < int64(b.N); i++ {
-			if b.Thread[i] == r.thread && (!odd || b.Kind[i] != parser.Damaged && b.Mark[i] != calls.Stray) {
-				pass[i/64] &^= 1 << (i % 64)
-			}
-		}
-		return true
-	})
-	return err
 }

@@ -110,7 +110,7 @@ type knownOpen struct {
 	open    *OpenCalls
 }
 
-// openCalls returns the open calls of a core, none before a Build has ended.
+// openCallsOf returns the open calls of a core, none before a Build has ended.
 func (x *Index) openCallsOf(c *core) *OpenCalls {
 	if !x.done.Load() {
 		return &OpenCalls{}

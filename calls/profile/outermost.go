@@ -1,26 +1,27 @@
 package profile
 
 import (
-	"logparser/calls/index"
 	"math"
 	"slices"
+
+	"logparser/calls/index"
 )
 
-// A whole sums up the time in the outermost of the calls that count: those that
+// An outermostTime sums up the time in the outermost of the calls that count: those that
 // were made while no other of them was open on the thread. It is told all that
 // count in blocks that follow each other in the log, each time from the stacks on
-// that the source has.
-type whole struct {
-	threads []wholeThread
+// that the index has.
+type outermostTime struct {
+	threads []threadOutermost
 	// reaching has the enters of those that end outside their block.
 	reaching map[int64]struct{}
 	// doubtful has the time in calls of which it is not known yet whether one is
 	// open that counts, by the enter of the innermost call that was open before
 	// the blocks.
-	doubtful map[int64]*doubtful
+	undecided map[int64]*undecided
 }
 
-type wholeThread struct {
+type threadOutermost struct {
 	sum int64
 	// cover is the depth of the outermost open call that counts, as far as it was
 	// entered in the blocks; -1 for none.
@@ -32,20 +33,20 @@ type wholeThread struct {
 	before []index.Node
 }
 
-type doubtful struct {
+type undecided struct {
 	call index.Node
 	sum  int64
 }
 
-func newWhole() whole {
-	return whole{reaching: make(map[int64]struct{}), doubtful: make(map[int64]*doubtful)}
+func newOutermostTime() outermostTime {
+	return outermostTime{reaching: make(map[int64]struct{}), undecided: make(map[int64]*undecided)}
 }
 
 // load begins the stack of a thread with the calls that are open, innermost
 // first.
-func (w *whole) load(thread uint32, open []index.Node) {
+func (w *outermostTime) load(thread uint32, open []index.Node) {
 	for int(thread) >= len(w.threads) {
-		w.threads = append(w.threads, wholeThread{})
+		w.threads = append(w.threads, threadOutermost{})
 	}
 	th := &w.threads[thread]
 	th.cover, th.before = -1, th.before[:0]
@@ -58,13 +59,13 @@ func (w *whole) load(thread uint32, open []index.Node) {
 }
 
 // cut ends the calls of depth d and more of a thread.
-func (w *whole) cut(thread uint32, d int) {
+func (w *outermostTime) cut(thread uint32, d int) {
 	if th := &w.threads[thread]; d <= th.deepest {
 		th.cut(d)
 	}
 }
 
-func (th *wholeThread) cut(d int) {
+func (th *threadOutermost) cut(d int) {
 	if d <= th.cover {
 		th.cover = -1
 	}
@@ -79,7 +80,7 @@ func (th *wholeThread) cut(d int) {
 }
 
 // add tells of a call that counts, after cut.
-func (w *whole) add(thread uint32, d int, enter, duration int64, reaches bool) {
+func (w *outermostTime) add(thread uint32, d int, enter, duration int64, reaches bool) {
 	if reaches {
 		w.reaching[enter] = struct{}{}
 	}
@@ -93,16 +94,16 @@ func (w *whole) add(thread uint32, d int, enter, duration int64, reaches bool) {
 		return
 	}
 	call := &th.before[len(th.before)-1]
-	o := w.doubtful[call.Enter]
+	o := w.undecided[call.Enter]
 	if o == nil {
-		o = &doubtful{call: *call}
-		w.doubtful[call.Enter] = o
+		o = &undecided{call: *call}
+		w.undecided[call.Enter] = o
 	}
 	o.sum += duration
 }
 
-// sumWhole returns the sum of each thread, and of AllThreads.
-func sumWhole(src *index.Index, list []*whole) map[uint32]int64 {
+// sumOutermost returns the sum of each thread, and of AllThreads.
+func sumOutermost(src *index.Index, list []*outermostTime) map[uint32]int64 {
 	sum := map[uint32]int64{}
 	add := func(thread uint32, ns int64) {
 		home, _ := src.Stack(thread)
@@ -110,13 +111,13 @@ func sumWhole(src *index.Index, list []*whole) map[uint32]int64 {
 		sum[AllThreads] += ns
 	}
 	counts := func(n *index.Node) bool {
-		return slices.ContainsFunc(list, func(w *whole) bool { _, ok := w.reaching[n.Enter]; return ok })
+		return slices.ContainsFunc(list, func(w *outermostTime) bool { _, ok := w.reaching[n.Enter]; return ok })
 	}
 	for _, w := range list {
 		for thread := range w.threads {
 			add(uint32(thread), w.threads[thread].sum)
 		}
-		for _, o := range w.doubtful {
+		for _, o := range w.undecided {
 			n := o.call
 			for !counts(&n) {
 				if n.Parent == index.NoNode {

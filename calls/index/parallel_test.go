@@ -10,9 +10,9 @@ import (
 	"logparser/parser"
 )
 
-// TestManyFloors has each function of a deep stack called again when its call has
+// TestManyPendingLeaves has each function of a deep stack called again when its call has
 // ended, in another segment than that in which the stack grew.
-func TestManyFloors(t *testing.T) {
+func TestManyPendingLeaves(t *testing.T) {
 	const n = 300_000
 	log := &testlog.Broken{}
 	add := func(kind parser.Kind, function, time int) {

@@ -131,29 +131,6 @@ func (p *pairer) hashStrand(i int) {
 	h.put(h.start(uint64(p.strands[i].id), 0), uint32(i))
 }
 
-// leftBefore takes in that an event says that calls were left before it.
-func (p *pairer) leftBefore(th *thread, e *parser.Event, row uint32) {
-	x := exception{row: row, kind: resumed}
-	for n := e.Gap - parser.CallsLeft + 1; n > 0; n-- {
-		switch {
-		case len(th.frames) > 0 || p.onNode(th):
-			p.forget(th, e.Time, row)
-		case th.top == NoNode:
-			n = 1
-			continue
-		default:
-			th.ops = append(th.ops, op{row: p.row0(row), time: e.Time, children: th.rest + th.below, ordinal: th.records, left: true})
-			th.rest, th.below = 0, 0
-			th.depth--
-			th.top = floorBit | uint32(len(th.ops))
-		}
-		x.n++
-	}
-	if x.n > 0 {
-		p.except(x)
-	}
-}
-
 // threadRecords returns the threads with their events.
 func (p *pairer) threadRecords() []calls.Thread {
 	records := make([]int64, len(p.threads))
