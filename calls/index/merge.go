@@ -126,53 +126,85 @@ func (c *core) functionOf(n *node) calls.Function {
 	return c.names.function(int(a.Run), a.Space, a.Value)
 }
 
+// A segmentMerge is what merging a segment needs to know.
+type segmentMerge struct {
+	core *core
+	p    *segmentPairer
+	from int64 // the segment's first row
+	// to has the core's threads by the segment's, records how many events they had at its
+	// beginning, and depth how deep they were.
+	to      []*thread
+	records []int64
+	depth   []int32
+	// firstNode is the number that the segment's first node gets.
+	firstNode uint32
+}
+
 // mergeSegment takes a segment over of which canMerge holds.
 func (c *core) mergeSegment(p *segmentPairer, from int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// to has the core's threads by the segment's, records and depth what they
-	// were at the segment's beginning.
-	to := make([]*thread, len(p.threads))
-	records, depth := make([]int64, len(to)), make([]int32, len(to))
-	nodes := uint32(c.nodes.len())
+	m := segmentMerge{
+		core: c, p: p, from: from, to: make([]*thread, len(p.threads)), records: make([]int64, len(p.threads)), depth: make([]int32, len(p.threads)),
+		firstNode: uint32(c.nodes.len()),
+	}
 	for i := range p.strands {
 		c.addThread(p.strands[i].id)
 	}
 	for i, th := range p.threads {
-		m := c.find(th)
+		to := c.find(th)
 		p.settleRecords(th)
-		c.settleRecords(m)
-		m.functions = nil
-		to[i], records[i] = m, m.records
+		c.settleRecords(to)
+		to.functions = nil
+		m.to[i], m.records[i] = to, to.records
 		if !th.fresh {
-			depth[i] = m.depth
+			m.depth[i] = to.depth
 		}
 	}
-	c.correctRecursion(p, to)
-	resolve := func(th *thread, i uint32) uint32 {
-		switch {
-		case i == NoNode:
-			return NoNode
-		case i&outsideBit != 0:
-			return th.tops[i&^outsideBit]
-		}
-		return nodes + i
+	c.correctRecursion(p, m.to)
+	m.closePending()
+	for i := range p.blocks {
+		m.block(i)
 	}
-	block := func(row int64) *segmentBlock { return &p.blocks[(row-from)/sizes.Block] }
-	except := func(row int64, x exception) {
-		b := block(row)
-		x.row = uint32((row - from) % sizes.Block)
-		b.exceptions = append(b.exceptions, x)
-		b.unsorted = true
+	m.finish()
+}
+
+// node returns the number in the core of a node of a segment's thread, or of a call
+// that was open at the segment's start.
+func (m *segmentMerge) node(th *thread, i uint32) uint32 {
+	switch {
+	case i == NoNode:
+		return NoNode
+	case i&outsideBit != 0:
+		return th.tops[i&^outsideBit]
 	}
-	for i, th := range p.threads {
-		if m := to[i]; th.fresh && m.depth > 0 {
-			except(th.began, exception{kind: resumed, n: uint32(m.depth)})
+	return m.firstNode + i
+}
+
+// blockOf returns the block of a row of the segment.
+func (m *segmentMerge) blockOf(row int64) *segmentBlock {
+	return &m.p.blocks[(row-m.from)/sizes.Block]
+}
+
+// except adds an exception that the segment could not know of.
+func (m *segmentMerge) except(row int64, x exception) {
+	b := m.blockOf(row)
+	x.row = uint32((row - m.from) % sizes.Block)
+	b.exceptions = append(b.exceptions, x)
+	b.unsorted = true
+}
+
+// closePending tells the blocks what the pending leaves close.
+func (m *segmentMerge) closePending() {
+	c := m.core
+	for i, th := range m.p.threads {
+		if to := m.to[i]; th.fresh && to.depth > 0 {
+			m.except(th.began, exception{kind: resumed, n: uint32(to.depth)})
 		}
 		top := th.tops[0]
 		for k := range th.pending {
 			o := &th.pending[k]
-			b := block(o.row)
+			b := m.blockOf(o.row)
 			n := c.nodes.at(int(top))
 			if o.left {
 				if top = n.parent; !n.rowless {
@@ -184,7 +216,7 @@ func (c *core) mergeSegment(p *segmentPairer, from int64) {
 				c.position = true
 			}
 			if o.mark == calls.Tail {
-				except(o.row, exception{kind: tailed})
+				m.except(o.row, exception{kind: tailed})
 			}
 			if n.rowless {
 				o.mark = calls.NoEnter
@@ -198,101 +230,121 @@ func (c *core) mergeSegment(p *segmentPairer, from int64) {
 			top = n.parent
 		}
 	}
-	for i := range p.blocks {
-		b := &p.blocks[i]
-		c.openBlock()
-		last := c.blockCount() - 1
-		s := &b.summary
-		for _, k := range b.stats {
-			n := p.stats[k].number
-			s.Addresses[n/64%4] |= 1 << (n % 64)
-		}
-		for k := range b.active {
-			v := &b.active[k]
-			m := to[v.th.slot]
-			if m.first == math.MaxInt64 {
-				m.first = int64(last) * sizes.Block
-			}
-			m.visits = append(m.visits, uint32(c.visits.len()))
-			*c.visits.add(&c.memory) = checkpoint{records[v.th.slot] + v.records, m.slot, resolve(v.th, v.top)}
-			if !m.live {
-				m.live = true
-				c.live = append(c.live, m)
-			}
-			s.MaxDepth = max(s.MaxDepth, v.most+depth[v.th.slot])
-			s.Threads |= 1 << (m.slot % 64)
-		}
-		for _, owner := range b.owners {
-			s.Owners |= 1 << (to[owner].slot % 64)
-		}
-		for _, d := range b.damaged {
-			th := d.th
-			if th == nil {
-				th = p.findThread(d.id)
-			}
-			switch m := c.findThread(d.id); {
-			case th != nil:
-				base := depth[th.slot]
-				if d.th == nil && th.fresh {
-					base = to[th.slot].depth
-				}
-				s.MaxDepth = max(s.MaxDepth, base+d.depth)
-				s.Threads |= 1 << (to[th.slot].slot % 64)
-			case m != nil:
-				s.MaxDepth = max(s.MaxDepth, m.depth)
-				s.Threads |= 1 << (m.slot % 64)
-			}
-		}
-		s.Owners |= s.Threads
-		c.summarize(last, s)
-		for k := range b.longest {
-			if l := &b.longest[k]; l.Duration() > 0 {
-				l.Depth += depth[l.Thread]
-				l.Address, l.Thread = p.stats[l.Address].number, to[l.Thread].slot
-			}
-		}
-		c.lengthen(last, &b.longest)
-		if b.unsorted {
-			slices.SortStableFunc(b.exceptions, func(x, y exception) int {
-				return cmp.Or(cmp.Compare(x.row, y.row), -cmp.Compare(x.kind, y.kind))
-			})
-		}
-		c.write(b.exceptions)
-		end := len(p.nodes)
-		if i+1 < len(p.blocks) {
-			end = int(p.blocks[i+1].firstNode)
-		}
-		for k := int(b.firstNode); k < end; k++ {
-			n := p.nodes[k]
-			th := p.threads[n.thread]
-			n.parent = resolve(th, n.parent)
-			n.depth += depth[n.thread]
-			n.ordinal += records[n.thread]
-			n.address = p.stats[n.address].number
-			n.thread = to[n.thread].slot
-			c.keepNode(n)
+}
+
+// block takes over a block of the segment.
+func (m *segmentMerge) block(i int) {
+	c, p := m.core, m.p
+	b := &p.blocks[i]
+	c.openBlock()
+	last := c.blockCount() - 1
+	s := &b.summary
+	for _, k := range b.stats {
+		n := p.stats[k].number
+		s.Addresses[n/64%4] |= 1 << (n % 64)
+	}
+	m.checkpoints(b, int64(last)*sizes.Block)
+	for _, owner := range b.owners {
+		s.Owners |= 1 << (m.to[owner].slot % 64)
+	}
+	m.damagedRows(b)
+	s.Owners |= s.Threads
+	c.summarize(last, s)
+	for k := range b.longest {
+		if l := &b.longest[k]; l.Duration() > 0 {
+			l.Depth += m.depth[l.Thread]
+			l.Address, l.Thread = p.stats[l.Address].number, m.to[l.Thread].slot
 		}
 	}
+	c.lengthen(last, &b.longest)
+	if b.unsorted {
+		slices.SortStableFunc(b.exceptions, func(x, y exception) int {
+			return cmp.Or(cmp.Compare(x.row, y.row), -cmp.Compare(x.kind, y.kind))
+		})
+	}
+	c.write(b.exceptions)
+	end := len(p.nodes)
+	if i+1 < len(p.blocks) {
+		end = int(p.blocks[i+1].firstNode)
+	}
+	for k := int(b.firstNode); k < end; k++ {
+		n := p.nodes[k]
+		th := p.threads[n.thread]
+		n.parent = m.node(th, n.parent)
+		n.depth += m.depth[n.thread]
+		n.ordinal += m.records[n.thread]
+		n.address = p.stats[n.address].number
+		n.thread = m.to[n.thread].slot
+		c.keepNode(n)
+	}
+}
+
+// checkpoints adds the checkpoints of a block whose first row is first.
+func (m *segmentMerge) checkpoints(b *segmentBlock, first int64) {
+	c, s := m.core, &b.summary
+	for k := range b.active {
+		v := &b.active[k]
+		to := m.to[v.th.slot]
+		if to.first == math.MaxInt64 {
+			to.first = first
+		}
+		to.visits = append(to.visits, uint32(c.visits.len()))
+		*c.visits.add(&c.memory) = checkpoint{m.records[v.th.slot] + v.records, to.slot, m.node(v.th, v.top)}
+		if !to.live {
+			to.live = true
+			c.live = append(c.live, to)
+		}
+		s.MaxDepth = max(s.MaxDepth, v.most+m.depth[v.th.slot])
+		s.Threads |= 1 << (to.slot % 64)
+	}
+}
+
+// damagedRows adds the damaged records of a block to its summary.
+func (m *segmentMerge) damagedRows(b *segmentBlock) {
+	c, p, s := m.core, m.p, &b.summary
+	for _, d := range b.damaged {
+		th := d.th
+		if th == nil {
+			th = p.findThread(d.id)
+		}
+		switch known := c.findThread(d.id); {
+		case th != nil:
+			base := m.depth[th.slot]
+			if d.th == nil && th.fresh {
+				base = m.to[th.slot].depth
+			}
+			s.MaxDepth = max(s.MaxDepth, base+d.depth)
+			s.Threads |= 1 << (m.to[th.slot].slot % 64)
+		case known != nil:
+			s.MaxDepth = max(s.MaxDepth, known.depth)
+			s.Threads |= 1 << (known.slot % 64)
+		}
+	}
+}
+
+// finish takes over what belongs to no block.
+func (m *segmentMerge) finish() {
+	c, p := m.core, m.p
 	for _, i := range p.closed {
-		c.note(c.nodes.at(int(nodes + i)))
+		c.note(c.nodes.at(int(m.firstNode + i)))
 	}
 	c.row = p.row
 	for i, th := range p.threads {
-		c.restack(p, th, to[i], records[i], resolve)
+		c.restack(p, th, m.to[i], m.records[i], m.node)
 	}
 	for i := range p.strands {
 		c.strands[c.lookup(p.strands[i].id)].records += p.strands[i].records
 	}
 	for i, th := range p.threads {
-		m := to[i]
-		m.settled, m.id = m.records, th.id
-		m.strand = uint32(c.lookup(th.id))
+		to := m.to[i]
+		to.settled, to.id = to.records, th.id
+		to.strand = uint32(c.lookup(th.id))
 	}
 	for i := range p.stats {
 		c.addSum(p.stats[i].number, &p.stats[i], p.octaves)
 	}
-	for m, n := range p.marks {
-		c.marks[m] += n
+	for mark, n := range p.marks {
+		c.marks[mark] += n
 	}
 	c.position = c.position || p.position
 	if p.timed {
@@ -300,7 +352,7 @@ func (c *core) mergeSegment(p *segmentPairer, from int64) {
 	}
 	c.block++
 	for _, v := range p.blocks[len(p.blocks)-1].active {
-		to[v.th.slot].block = c.block
+		m.to[v.th.slot].block = c.block
 	}
 	c.addTotals()
 	c.version.Add(1)
