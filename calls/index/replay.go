@@ -354,33 +354,14 @@ func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop
 func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []parser.Event, want Columns, e ends) {
 	n := len(events)
 	r.begin(c, k)
-	// Columns that are not wanted are not filled; inside and self go with the
-	// pairs, and cost more.
-	r.pairs, r.insides, r.selves = want&(Pairs|Insides|Selves) != 0, want&Insides != 0, want&Selves != 0
+	r.columns(b, n, want)
 	s := c.groups[0].at(k)
 	// Differences of times that do not fit are not for pair.
 	fits := s.FirstTime > s.LastTime || uint64(s.LastTime)-uint64(s.FirstTime) <= math.MaxInt64
 	fast := fits && !r.insides && !r.selves
-	b.Duration = sized(b.Duration, n)
-	b.Depth = sized(b.Depth, n)
-	if want&Threads != 0 {
-		b.Thread = sized(b.Thread, n)
-	}
-	if r.pairs {
-		b.Partner, b.Mark = sized(b.Partner, n), sized(b.Mark, n)
-	}
-	if r.insides {
-		b.Inside, r.ordinal = sized(b.Inside, n), sized(r.ordinal, n)
-	}
-	if r.selves {
-		b.Self, r.inner = sized(b.Self, n), sized(r.inner, n)
-	}
 	exceptions := c.exceptionsOf(k)
 	run, _ := l.Position(b.First)
-	next := int32(math.MaxInt32)
-	if len(exceptions) > 0 {
-		next = int32(exceptions[0].row)
-	}
+	next := firstRow(exceptions)
 	// ends is the element with which the run ends.
 	ends := l.Starts[run+1] - b.First
 	open := e.mark(b.First)
@@ -390,22 +371,17 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 		ev := &events[i]
 		if next < int32(i) {
 			// They were for a record that is another one now.
-			for len(exceptions) > 0 && int32(exceptions[0].row) < int32(i) {
+			for firstRow(exceptions) < int32(i) {
 				exceptions = exceptions[1:]
 			}
-			if next = math.MaxInt32; len(exceptions) > 0 {
-				next = int32(exceptions[0].row)
-			}
+			next = firstRow(exceptions)
 		}
 		for int64(i) >= ends {
 			run++
 			ends = l.Starts[run+1] - b.First
 			open = e.mark(b.First + int64(i))
 			began = true
-			for t := range r.threads {
-				th := &r.threads[t]
-				th.top, th.depth, th.frames = NoNode, 0, th.frames[:0]
-			}
+			r.beginRun()
 		}
 		if th == nil || th.id != ev.Thread {
 			th = r.thread(ev.Thread)
@@ -438,25 +414,13 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 		th.records++
 		m := calls.None
 		if int32(i) == next {
-			isStray := false
-			for len(exceptions) > 0 && int32(exceptions[0].row) == int32(i) {
-				x := &exceptions[0]
-				exceptions = exceptions[1:]
-				switch x.kind {
-				case stray:
-					isStray = true
-				case unwound:
-					r.forget(c, b, th, x.n)
-				case tailed:
-					m = calls.Tail
-				case resumed:
-					r.resume(c, b, th, x, int32(i))
+			for firstRow(exceptions) == int32(i) {
+				if x := r.except(c, b, th, &exceptions[0], int32(i)); x != calls.None {
+					m = x
 				}
+				exceptions = exceptions[1:]
 			}
-			if next = math.MaxInt32; len(exceptions) > 0 {
-				next = int32(exceptions[0].row)
-			}
-			if isStray {
+			if next = firstRow(exceptions); m == calls.Stray {
 				b.Depth[i] = 0
 				r.unpaired(b, i, calls.Stray)
 				continue
@@ -512,6 +476,59 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	for _, o := range e.calls.inBlock(b.First, int64(n)) {
 		r.leaveless(b, o)
 	}
+}
+
+// columns makes room for n rows in the columns that are filled. Those that are not
+// wanted are not; inside and self go with the pairs, and cost more.
+func (r *replay) columns(b *Block, n int, want Columns) {
+	r.pairs, r.insides, r.selves = want&(Pairs|Insides|Selves) != 0, want&Insides != 0, want&Selves != 0
+	b.Duration = sized(b.Duration, n)
+	b.Depth = sized(b.Depth, n)
+	if want&Threads != 0 {
+		b.Thread = sized(b.Thread, n)
+	}
+	if r.pairs {
+		b.Partner, b.Mark = sized(b.Partner, n), sized(b.Mark, n)
+	}
+	if r.insides {
+		b.Inside, r.ordinal = sized(b.Inside, n), sized(r.ordinal, n)
+	}
+	if r.selves {
+		b.Self, r.inner = sized(b.Self, n), sized(r.inner, n)
+	}
+}
+
+// firstRow returns the row of the first of the exceptions, one behind all where there is
+// none.
+func firstRow(list []exception) int32 {
+	if len(list) == 0 {
+		return math.MaxInt32
+	}
+	return int32(list[0].row)
+}
+
+// beginRun empties the stacks: a run has stacks of its own.
+func (r *replay) beginRun() {
+	for t := range r.threads {
+		th := &r.threads[t]
+		th.top, th.depth, th.frames = NoNode, 0, th.frames[:0]
+	}
+}
+
+// except does what an exception of a row says, and returns the mark that the row has by
+// it.
+func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row int32) calls.Mark {
+	switch x.kind {
+	case stray:
+		return calls.Stray
+	case unwound:
+		r.forget(c, b, th, x.n)
+	case tailed:
+		return calls.Tail
+	case resumed:
+		r.resume(c, b, th, x, row)
+	}
+	return calls.None
 }
 
 // leaveless fills the row of an enter that no leave has closed with what is known
