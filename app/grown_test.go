@@ -158,7 +158,7 @@ func TestGrownIndex(t *testing.T) {
 				}
 				before := 0
 				for at := 0; at < len(data); {
-					n := min(len(data)-at, max(keyKin, 1+r.IntN(len(data)/2)))
+					n := min(len(data)-at, max(keyBeginning, 1+r.IntN(len(data)/2)))
 					if at > 0 && r.IntN(3) == 0 {
 						growWhileOpen(t, in, data[at:at+n])
 					} else {

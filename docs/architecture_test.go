@@ -227,3 +227,49 @@ func TestTestCode(t *testing.T) {
 		}
 	}
 }
+
+// TestWhere looks for the files, and the names in them, that the table of
+// questions answers with.
+func TestWhere(t *testing.T) {
+	text, err := os.ReadFile("architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "\n| question | answer |\n|---|---|\n")
+	if !ok {
+		t.Fatal("architecture.md has no table of questions")
+	}
+	rows := 0
+	for _, line := range strings.Split(table, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		rows++
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		file, content := "", ""
+		for _, m := range code.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			if strings.Contains(m[1], "/") || file == "" {
+				file = m[1]
+				st, err := os.Stat(filepath.Join("..", filepath.FromSlash(file)))
+				if err != nil {
+					t.Errorf("%s: %v", cells[0], err)
+					break
+				}
+				if content = ""; !st.IsDir() {
+					b, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					content = string(b)
+				}
+				continue
+			}
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`).MatchString(content) {
+				t.Errorf("%s: %s has no %s", cells[0], file, m[1])
+			}
+		}
+	}
+	if rows < 12 {
+		t.Errorf("%d questions are answered", rows)
+	}
+}

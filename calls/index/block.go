@@ -71,16 +71,16 @@ type Block struct {
 	Mark     []calls.Mark
 	Inside   []int64
 	Self     []int64
-	// Found is filled with the depths.
-	Found []Found
+	// OpenRuns is filled with the depths.
+	OpenRuns []OpenRun
 
 	owner []uint32 // memory for Owner
 }
 
-// A Found is so many calls of one address that turned out to be open at a row, the
+// An OpenRun is so many calls of one address that turned out to be open at a row, the
 // outermost of which has the depth: their enters are missing. What the thread had
 // open of that depth and more had ended.
-type Found struct {
+type OpenRun struct {
 	Row, Depth, N   int32 // Row is that of the block
 	Thread, Address uint32
 }

@@ -62,7 +62,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	if k < 0 || n <= 0 {
 		return message.Errorf("there is no block %d: %w", k, io.EOF)
 	}
-	b.First, b.N, b.Found = first, n, b.Found[:0]
+	b.First, b.N, b.OpenRuns = first, n, b.OpenRuns[:0]
 	if cap(r.events) < n {
 		r.events = make([]parser.Event, sizes.Block)
 	}
@@ -242,7 +242,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 			case resumed:
 				th.depth -= min(int32(x.n), th.depth)
 				for _, p := range x.pushed {
-					b.Found = append(b.Found, Found{int32(i), th.depth, int32(p.n), th.slot, p.address})
+					b.OpenRuns = append(b.OpenRuns, OpenRun{int32(i), th.depth, int32(p.n), th.slot, p.address})
 					th.depth += int32(p.n)
 				}
 			}
@@ -607,7 +607,7 @@ func (r *replay) forget(c *core, b *Block, th *replayThread, n uint32) {
 func (r *replay) resume(c *core, b *Block, th *replayThread, x *exception, row int32) {
 	r.forget(c, b, th, x.n)
 	for _, p := range x.pushed {
-		b.Found = append(b.Found, Found{row, th.depth + int32(len(th.frames)), int32(p.n), th.slot, p.address})
+		b.OpenRuns = append(b.OpenRuns, OpenRun{row, th.depth + int32(len(th.frames)), int32(p.n), th.slot, p.address})
 		for range p.n {
 			th.frames = append(th.frames, -1)
 		}

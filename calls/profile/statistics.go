@@ -372,7 +372,7 @@ func (t *statTable) begin(k int, thread uint32) {
 func (t *statTable) add(f *query.Rows) {
 	b, s := f.Block, &t.stacks
 	s.begin(f.Number)
-	thread, found := index.NoThread, b.Found
+	thread, found := index.NoThread, b.OpenRuns
 	for i := range b.N {
 		for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
 			o := &found[0]

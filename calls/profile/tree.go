@@ -417,7 +417,7 @@ func (t *treeGrower) load(k int, thread uint32) {
 func (t *treeGrower) add(f *query.Rows) {
 	b := f.Block
 	t.begin(f.Number)
-	thread, found := index.NoThread, b.Found
+	thread, found := index.NoThread, b.OpenRuns
 	for i := range b.N {
 		for ; len(found) > 0 && int(found[0].Row) == i; found = found[1:] {
 			o := &found[0]

@@ -214,12 +214,12 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 		clear(st.known)
 		st.tests = 1
 	}
-	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 && len(b.Found) == 0 {
+	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 && len(b.OpenRuns) == 0 {
 		t.even(k, b, s, st, pass)
 		return nil
 	}
 	table := t.table
-	thread, depth, found := index.NoThread, outside, b.Found
+	thread, depth, found := index.NoThread, outside, b.OpenRuns
 	n := b.N
 	threads, addresses, kinds, depths := b.Thread[:n], b.Address[:n], b.Kind[:n], b.Depth[:n]
 	for w := range pass {

@@ -194,11 +194,11 @@ type repeatThread struct {
 	frames []repeatFrame
 	// list has what is found. What begins after a row is at its end, until
 	// the log has ended.
-	list  []foundRepeat
+	list  []listedRepeat
 	ended bool
 }
 
-type foundRepeat struct {
+type listedRepeat struct {
 	Repeat
 	// rows is the number of the thread's rows in an iteration.
 	rows int64
@@ -206,7 +206,7 @@ type foundRepeat struct {
 	moved int32
 }
 
-func (o *foundRepeat) hides() int64 { return o.rows * (o.Count - 1) }
+func (o *listedRepeat) hides() int64 { return o.rows * (o.Count - 1) }
 
 // A repeatFrame is an open call, with the last run of equal calls that it
 // made.
@@ -361,7 +361,7 @@ func (f *repeatFinder) found(t *repeatThread, r Repeat, rows int64) int32 {
 	}
 	f.drop(t, r.Second, r.End, n)
 	r.Thread = t.slot
-	t.list = slices.Insert(t.list, n, foundRepeat{Repeat: r, rows: rows})
+	t.list = slices.Insert(t.list, n, listedRepeat{Repeat: r, rows: rows})
 	f.total++
 	return int32(n)
 }

@@ -170,16 +170,16 @@ func isText(head []byte) bool {
 		return true
 	}
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	odd := 0
+	unlikely := 0
 	for _, b := range head {
 		switch {
 		case b == 0:
 			return false
 		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f':
-			odd++
+			unlikely++
 		}
 	}
-	return odd == 0 && (utf8.Valid(head[:len(head)-min(len(head)-1, 3)]) || bytes.Contains(head, []byte("\n")))
+	return unlikely == 0 && (utf8.Valid(head[:len(head)-min(len(head)-1, 3)]) || bytes.Contains(head, []byte("\n")))
 }
 
 // FromURI turns a file:// URI into a path; anything else is a path already.

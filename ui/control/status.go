@@ -76,8 +76,8 @@ func modulesStatus(s *State) InputState {
 	return InputState{LevelGood, text}
 }
 
-// Tally counts the modules that rows lie in by what is known of them.
-type Tally struct {
+// ModuleCounts counts the modules that rows lie in by what is known of them.
+type ModuleCounts struct {
 	// Used counts modules with rows, Named those of them with names,
 	// Mismatched those whose symbol file belongs to another build, OnRequest
 	// those of them whose names are shown all the same, Pending those not yet
@@ -85,10 +85,10 @@ type Tally struct {
 	Used, Named, Mismatched, OnRequest, Unverified, Pending int
 }
 
-// TallyOf counts modules. Where it is not known yet which have rows, all are
+// CountModules counts modules. Where it is not known yet which have rows, all are
 // taken.
-func TallyOf(modules []app.ModuleState) Tally {
-	var t Tally
+func CountModules(modules []app.ModuleState) ModuleCounts {
+	var t ModuleCounts
 	for _, m := range modules {
 		if m.Records == 0 {
 			continue
@@ -126,7 +126,7 @@ func symbolsStatus(s *State) InputState {
 	if len(s.Modules) == 0 {
 		return InputState{LevelNone, ""}
 	}
-	t := TallyOf(s.Modules)
+	t := CountModules(s.Modules)
 	if t.Pending > 0 || t.Used == 0 && !s.Loaded {
 		return InputState{LevelBusy, lang.L("Finding symbols")}
 	}
@@ -156,7 +156,7 @@ func (c *Controller) advise() {
 	if s.Message != nil && s.Message.Offer == OfferLogs {
 		return
 	}
-	t := TallyOf(s.Modules)
+	t := CountModules(s.Modules)
 	details := strings.Join(s.Facts.Details, "\n")
 	runs, records := s.Facts.LeftOut()
 	switch {

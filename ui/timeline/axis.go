@@ -153,7 +153,7 @@ func (a *axis) round(from, to int64) (int64, int64) {
 	for float64(step*10) <= a.perPx {
 		step *= 10
 	}
-	floor := func(t int64) int64 {
+	roundDown := func(t int64) int64 {
 		if t < 0 {
 			return -((-t + step - 1) / step * step)
 		}
@@ -162,7 +162,7 @@ func (a *axis) round(from, to int64) (int64, int64) {
 	if step == 1 {
 		return from, to
 	}
-	return floor(from), floor(to) + step
+	return roundDown(from), roundDown(to) + step
 }
 
 // seen returns the times at both edges.

@@ -164,13 +164,13 @@ const (
 	keyEdge    = 64 << 10
 	keySample  = 4 << 10
 	keySamples = 64
-	// keyKin is the beginning by which states of one log are found.
-	keyKin = 1 << 10
+	// keyBeginning is the beginning by which states of one log are found.
+	keyBeginning = 1 << 10
 )
 
 // stateOf returns the state of the log at path but for its records: the one of
 // now, or the one that it was in with the size and time of was. All states of a
-// log have keys of a kin.
+// log have keys that begin alike.
 func stateOf(path string, was *logState) (s logState, ok bool) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -205,7 +205,7 @@ func stateOf(path string, was *logState) (s logState, ok bool) {
 	if !sample(0, keyEdge) {
 		return s, false
 	}
-	kin := sha256.Sum256(buffer[:min(keyKin, s.size)])
+	beginning := sha256.Sum256(buffer[:min(keyBeginning, s.size)])
 	if !sample(s.size, keyEdge) {
 		return s, false
 	}
@@ -215,14 +215,14 @@ func stateOf(path string, was *logState) (s logState, ok bool) {
 		}
 	}
 	s.key = indexcache.Key(h.Sum(nil))
-	copy(s.key[:indexcache.LogBytes], kin[:])
+	copy(s.key[:indexcache.LogBytes], beginning[:])
 	return s, true
 }
 
-// A foundNote is what opening a log found when it was opened before, as it is
+// A scanNote is what opening a log found when it was opened before, as it is
 // noted beside the indexes: size, time and number of records of the log's state,
 // 8 bytes each, and what was found.
-type foundNote struct {
+type scanNote struct {
 	store indexcache.Store
 	logState
 	data []byte
@@ -255,7 +255,7 @@ func notedState(note []byte) (s logState, ok bool) {
 
 // found returns the note of the log that is about to be opened, or of the log when
 // it was shorter; nil where none can be kept.
-func (in *Inputs) found() *foundNote {
+func (in *Inputs) found() *scanNote {
 	folder := in.indexCache()
 	if st, err := os.Stat(in.Log); folder == "" || err != nil || st.Size() < leastKept*classic.Size32 {
 		return nil
@@ -264,10 +264,10 @@ func (in *Inputs) found() *foundNote {
 	if !ok {
 		return nil
 	}
-	n := &foundNote{store: indexcache.Store{Folder: folder}, logState: now}
+	n := &scanNote{store: indexcache.Store{Folder: folder}, logState: now}
 	n.data = n.store.Noted(now.key)
-	kin := n.store.NotesOfLog(now.key)
-	for key, note := range kin {
+	notes := n.store.NotesOfLog(now.key)
+	for key, note := range notes {
 		if s, ok := notedState(note); ok && s.size < now.size {
 			s.key = key
 			n.older = append(n.older, s)
@@ -278,13 +278,13 @@ func (in *Inputs) found() *foundNote {
 		n.older = n.older[1:]
 	}
 	if n.data == nil && len(n.older) > 0 {
-		n.data = kin[n.older[0].key]
+		n.data = notes[n.older[0].key]
 	}
 	return n
 }
 
 // bytes returns what was found, nil for nothing.
-func (n *foundNote) bytes() []byte {
+func (n *scanNote) bytes() []byte {
 	if n == nil || len(n.data) < noteHead {
 		return nil
 	}
@@ -292,7 +292,7 @@ func (n *foundNote) bytes() []byte {
 }
 
 // keep notes what opening has found, where that is not known.
-func (n *foundNote) keep(log parser.Log) {
+func (n *scanNote) keep(log parser.Log) {
 	scanner, ok := log.(parser.Scanner)
 	info := log.Info()
 	if n == nil || !ok || info.Size != n.size || info.Records < leastKept {
