@@ -435,17 +435,31 @@ LR_OWN void lr_modules_renumbered(void) { table_count = 0; }
 
 /* ---- the interface ---- */
 
-LR_OWN void logrec_enter(const void *function) {
-  lr_enter((uintptr_t)function, 0, lr_frame(), lr_return_address(), 0);
+LR_COLD static void enter_slow(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t pointer, uintptr_t site) {
+  const struct lr_place at = {pointer, site, LR_BY_HAND, address | 1};
+  lr_enter_slow(address, kind, frame, &at, LR_API);
 }
-LR_OWN void logrec_leave(const void *function) { lr_leave((uintptr_t)function, 0, lr_frame(), 0, 0, 0); }
 
-LR_OWN void logrec_enter_return(const void *address, const void *frame) {
-  lr_enter((uintptr_t)address, 1, (uintptr_t)frame, 0, 0);
+LR_COLD static void leave_slow(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t pointer, int exact) {
+  const struct lr_place at = {pointer, 0, LR_BY_HAND, address | 1};
+  lr_leave_slow(address, kind, frame, exact, &at, LR_API);
 }
-LR_OWN void logrec_leave_return(const void *address, const void *frame) {
-  lr_leave((uintptr_t)address, 1, (uintptr_t)frame, 1, 0, 0);
+
+LR_INLINE void enter(const void *address, unsigned kind, uintptr_t frame, uintptr_t site) {
+  const uintptr_t a = (uintptr_t)address;
+  const int first = !lr_has_come_by(LR_API) && lr_relaxed(&lr_mode) != LR_OFF;
+  if (LR_UNLIKELY(first || !lr_fast_enter(a, kind, frame, lr_frame(), LR_BY_HAND, (uint32_t)a | 1)))
+    enter_slow(a, kind, frame, lr_frame(), site);
 }
+
+LR_INLINE void leave(const void *address, unsigned kind, uintptr_t frame, int exact) {
+  if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)address, kind, frame, exact))) leave_slow((uintptr_t)address, kind, frame, lr_frame(), exact);
+}
+
+LR_OWN void logrec_enter(const void *function) { enter(function, 0, lr_frame(), lr_return_address()); }
+LR_OWN void logrec_leave(const void *function) { leave(function, 0, lr_frame(), 0); }
+LR_OWN void logrec_enter_return(const void *address, const void *frame) { enter(address, 1, (uintptr_t)frame, 0); }
+LR_OWN void logrec_leave_return(const void *address, const void *frame) { leave(address, 1, (uintptr_t)frame, 1); }
 
 LR_OWN void logrec_mark(const char *text, size_t n) { lr_mark(text, n); }
 LR_OWN void logrec_counter_i64(const char *name, int64_t value) { lr_counter(name, 0, &value); }

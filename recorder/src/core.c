@@ -405,11 +405,11 @@ LR_OWN static void calibrate(void) {
   v->inside = t->mode;
   v->window[0][(uint32_t)function >> LRF_OFFSET_BITS] = window_at(window_base(function), 0);
   v->chunk = c;
-  /* Complete enough for the slow way, which an interruption leads to. */
   v->stack = stack;
   v->stack_size = 64 * sizeof *stack;
   v->stack_end = stack + 64;
-  stack[0].frame = stack[1].frame = ~(uintptr_t)0;
+  lr_make_bottom(stack);
+  stack[1].frame = lr_frame() + LR_NEAR / 2;
   uint64_t whole = ~(uint64_t)0, inside = 0;
   const uintptr_t mode = lr_mode;
   lr_self_set(t);
@@ -420,14 +420,15 @@ LR_OWN static void calibrate(void) {
     v->limit = CHUNK - LRF_CHUNK_HEADER_SIZE - LR_RESERVE;
     v->top = stack + 2;
     v->last = lr_now();
+    int missed = 0;
     const uint64_t begun = lr_ticks();
     for (int i = 0; i < PAIRS; i++) {
       const uintptr_t frame = lr_frame();
-      lr_enter(function, 0, frame, 0, 0);
-      lr_leave(function, 0, frame, 0, 0, 0);
+      missed |= !lr_fast_enter(function, 0, frame, frame, LR_BY_HAND, 1);
+      missed |= !lr_fast_leave(function, 0, frame, 0);
     }
     const uint64_t ticks = lr_ticks() - begun;
-    if (c->used != PAIRS * 8) continue;
+    if (missed || c->used != PAIRS * 8) continue;
     if (ticks < whole) {
       whole = ticks;
       /* From an enter's moment to its leave's: the leaves' deltas. */
@@ -480,6 +481,7 @@ LR_COLD static void start(void) {
   lr_global.process = NULL;
   lr_global.process_sequence = 0;
   lr_global.snapshots = 0;
+  lr_global.ways = 0;
   lr_global.header = NULL;
   lr_global.first_clock = NULL;
 
@@ -511,7 +513,7 @@ LR_COLD static void start(void) {
   lr_global.header = h;
   lr_global.end = LRF_HEADER_SIZE;
   lr_global.begin = lr_now();
-  h->minor = 0;
+  h->minor = 1;
   h->major = 1;
   h->size = LRF_HEADER_SIZE;
   h->granularity = LRF_GRANULARITY;
@@ -557,15 +559,18 @@ LR_COLD static void start(void) {
 
 /* ---- threads ---- */
 
+LR_OWN void lr_make_bottom(struct lr_frame_entry *entries) {
+  memset(entries, 0, 2 * sizeof *entries);
+  entries[0].frame = entries[1].frame = ~(uintptr_t)0;
+}
+
 LR_OWN static int make_stack(struct lr_level *v) {
   if (!v->stack) {
     v->stack = plat_pages(LR_STACK_BYTES, 0);
     if (!v->stack) return 0;
     v->stack_size = LR_STACK_BYTES;
   }
-  /* Two open calls that nothing matches, below the first. */
-  v->stack[0].function = v->stack[1].function = 0;
-  v->stack[0].frame = v->stack[1].frame = ~(uintptr_t)0;
+  lr_make_bottom(v->stack);
   v->top = v->stack + 2;
   v->stack_end = v->stack + v->stack_size / sizeof *v->stack;
   return 1;
@@ -592,7 +597,7 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
     v->chunk = &lr_no_chunk;
     v->limit = 0;
     v->last = 0;
-    v->sequence = v->lost = v->restated = 0;
+    v->sequence = v->lost = v->restated = v->jumped = 0;
     v->switched = lr_global.switched;
     if (i > 0) v->inside = LR_IDLE;
     v->next_size = FIRST_CHUNK;
@@ -603,6 +608,7 @@ LR_OWN static int reset_thread(struct lr_thread *t) {
   t->dropped = t->ending = t->named = 0;
   t->id = plat_thread_id();
   t->stream = ++lr_global.streams;
+  lr_stacks_reset(t);
   return t->level[0].stack || make_stack(&t->level[0]);
 }
 
@@ -655,6 +661,7 @@ LR_COLD static struct lr_thread *make_thread(struct lr_thread *old) {
       }
     }
     if (t && reset_thread(t)) {
+      if (has_forked) lr_stacks_inherit(t);
       if (fresh) {
         t->older = lr_global.newest_thread;
         lr_global.newest_thread = t;
@@ -696,6 +703,7 @@ LR_OWN void lr_thread_exit(struct lr_thread *t) {
       lr_self_set(&lr_nobody);
       if (lr_global.state == LR_RUNNING) {
         write_renamed(t);
+        lr_stacks_end(t);
         for (int i = 0; i < LR_LEVELS; i++) close_chunk(t->level[i].chunk, t->level[i].last);
         body.length = 0;
         if (t->dropped) {
@@ -752,17 +760,17 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
   return c;
 }
 
-/* write_stack begins a chunk with the calls that are open. Where they are not
- * what the events lead to it says so. Then, and in a forked child, whose first
- * chunk this is, it takes more room: a reader has nothing else to go by. */
-LR_OWN static void write_stack(struct lr_level *v) {
-  const uint64_t depth = (uint64_t)(v->top - (v->stack + 2));
-  const int stated = v->restated || v->chunk->lost;
-  v->restated = 0;
-  if (!depth && !stated) return;
-  const uint64_t room = (v->chunk->size - LRF_CHUNK_HEADER_SIZE) / (stated || !v->chunk->sequence ? 2 : 8);
-  uint64_t k = room / 16;
-  if (k > depth) k = depth;
+/* room_for_calls is how many of its open calls a chunk may begin with. Where they are
+ * not what the events lead to, in a forked child, whose first chunk this is, and of a
+ * coroutine it takes more room: a reader has nothing else to go by. */
+LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
+  const size_t room = v->chunk->size - LRF_CHUNK_HEADER_SIZE;
+  if (v->on && v->on->number) return (room - 2 * LR_RESERVE) / 16;
+  return room / (stated || !v->chunk->sequence ? 2 : 8) / 16;
+}
+
+LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
+  const uint64_t depth = (uint64_t)(v->top - (v->stack + 2)), k = depth < most ? depth : most;
   uint8_t *p = lr_position(v);
   const uint32_t length = (uint32_t)(6 + 2 + 4 + 4 + k * 16);
   lr_store16(p, LRF_FIRST_WORD(LRF_STACK, 0));
@@ -780,14 +788,14 @@ LR_OWN static void write_stack(struct lr_level *v) {
 
 /* next_chunk closes the level's chunk and begins another; 0 where there is
  * none to be had. */
-LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now) {
+LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
   int done = 0;
   if (plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || make_stack(v))) {
       uint32_t size = v->next_size;
-      if (v->restated || v->lost || !v->sequence)
+      if (v->restated || v->lost || !v->sequence || (v->on && v->on->number))
         while (size < LARGEST_CHUNK && (size_t)(v->top - v->stack) > size / 32) size *= 2;
       const int level = (int)(v - t->level);
       int why = PLAT_ERROR;
@@ -795,6 +803,7 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
       struct lrf_chunk *c = lr_settings.ring ? ring_chunk(v, level, &size, &why) : extend(&size, &why);
       close_chunk(old, v->last);
       if (c) {
+        t->signal_known = 0;
         begin_chunk(c, size, LRF_CHUNK_EVENTS, level, t->stream, v->sequence++, v->lost, t->id, now);
         v->chunk = c;
         v->lost = 0;
@@ -802,7 +811,10 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
         v->last = now;
         if (v->next_size < LARGEST_CHUNK) v->next_size *= 2;
         clear_windows(v);
-        write_stack(v);
+        lr_begin_on_stack(v);
+        const int stated = v->restated || c->lost;
+        v->restated = 0;
+        if (stated || v->top > v->stack + 2) lr_write_stack(v, stated, room_for_calls(v, stated));
         write_clock_if_due();
         write_renamed(t);
         done = 1;
@@ -819,37 +831,11 @@ LR_COLD static int next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t 
   return done;
 }
 
-LR_COLD static int grow_stack(struct lr_level *v) {
-  if (v->stack_size >= LR_STACK_MOST) return 0;
-  const size_t depth = (size_t)(v->top - v->stack);
-  struct plat_saved saved;
-  plat_slow_begin(&saved);
-  int done = 0;
-  const size_t entries = v->stack_size / sizeof *v->stack;
-  struct lr_frame_extra *extra = v->extra;
-  if (extra) {
-    extra = plat_pages_grow(extra, entries * sizeof *extra, 2 * entries * sizeof *extra);
-    if (extra) v->extra = extra;
-  }
-  if (extra || !v->extra) {
-    struct lr_frame_entry *stack = plat_pages_grow(v->stack, v->stack_size, 2 * v->stack_size);
-    if (stack) {
-      v->stack = stack;
-      v->stack_size *= 2;
-      v->top = stack + depth;
-      v->stack_end = stack + v->stack_size / sizeof *stack;
-      done = 1;
-    }
-  }
-  plat_slow_end(&saved);
-  return done;
-}
-
 /* ---- events, the slow way ---- */
 
 /* put_time writes TIME for what a delta of most at most cannot hold and returns
  * the rest. */
-LR_OWN static uint8_t *put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
+LR_OWN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
   if (*delta <= most) return p;
   const uint64_t v = *delta >> LRF_TIME_SHIFT;
   *delta -= v << LRF_TIME_SHIFT;
@@ -945,51 +931,48 @@ LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
   v->inside = v == &t->level[0] ? t->mode : LR_IDLE;
 }
 
-/* What catch_up knows of an event. */
-struct event {
-  uint64_t key; /* function << 1 | kind; 0 for no function's */
-  int leave;
-  uintptr_t frame, site, pc; /* as lr_enter_slow has them */
-};
-
-/* returns_above tells whether the return address of the function that the event
- * is of lies on the stack below where another function had the stack pointer when
- * it called its hook. Then that one called it, or what called it, and is open. The
- * return address must be there: the search ends. */
+/* lr_return_slot finds the return address of the function that the event is of above the
+ * stack pointer. It must be there: the search ends. */
 #if defined(__x86_64__) || defined(_M_X64)
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address", "thread", "undefined")))
 #endif
-LR_OWN static int returns_above(const struct event *e, uintptr_t outer) {
-  const volatile uintptr_t *p = (const volatile uintptr_t *)((e->frame + sizeof *p - 1) & ~(uintptr_t)(sizeof *p - 1));
-  outer += LR_BELOW_CALL;
-  for (; (uintptr_t)p < outer; p++)
-    if (*p == e->site) return 1;
-  return 0;
+LR_OWN uintptr_t lr_return_slot(const struct lr_event *e) {
+  const uintptr_t frame = e->at->frame;
+  const volatile uintptr_t *p = (const volatile uintptr_t *)((frame + sizeof *p - 1) & ~(uintptr_t)(sizeof *p - 1));
+  while (*p != e->at->site) p++;
+  return (uintptr_t)p;
 }
 #else
-LR_OWN static int returns_above(const struct event *e, uintptr_t outer) {
+LR_OWN uintptr_t lr_return_slot(const struct lr_event *e) {
   (void)e;
-  (void)outer;
-  return 1;
+  return 0;
 }
 #endif
 
+/* returns_above tells whether that lies on the stack below where another function had the
+ * stack pointer when it called its hook. Then that one called this one, or what called
+ * it, and is open. */
+LR_OWN static int returns_above(const struct lr_event *e, uintptr_t outer) {
+  return lr_return_slot(e) < outer + LR_BELOW_CALL;
+}
+
 /* ended tells whether a call that was open when events were last seen has ended
  * by an event that is not in it. */
-LR_OWN static int ended(const struct lr_frame_entry *f, const struct event *e) {
-  if (f->frame < e->frame) return 1;
-  if (f->frame > e->frame) return e->pc && !(f->function & 1) && !returns_above(e, f->frame);
+LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e) {
+  const uintptr_t frame = e->at->frame, pc = lr_site_above(e) ? e->at->pc : 0;
+  if (f->frame < frame) return 1;
+  if (f->frame > frame) return pc && !(f->function & 1) && !returns_above(e, f->frame);
   /* The same frame: one is inlined into the other, or comes after it. */
   if ((e->key | f->function) & 1) return 1;
   if (f->function == e->key) return 1;
-  if (!e->pc) return e->leave;
+  if (!pc) return e->leave;
   const uintptr_t his = (uintptr_t)(f->function >> 1), mine = (uintptr_t)(e->key >> 1);
-  return !(his <= e->pc && (mine > e->pc || mine < his));
+  return !(his <= pc && (mine > pc || mine < his));
 }
 
 /* drop_ended takes calls that have ended unseen off the stack. */
-LR_COLD static void drop_ended(struct lr_level *v, const struct event *e) {
+LR_COLD static void drop_ended(struct lr_level *v, const struct lr_event *e) {
   struct lr_frame_entry *const bottom = v->stack + 2, *top = v->top;
   while (top > bottom && ended(top - 1, e)) top--;
   if (top == v->top) return;
@@ -1000,7 +983,7 @@ LR_COLD static void drop_ended(struct lr_level *v, const struct event *e) {
 
 /* catch_up is for the first event after recording was switched on again, or after
  * a longjmp: calls that were open before may have ended unseen. */
-LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct event *e) {
+LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct lr_event *e) {
   if (plat_on_signal_stack()) return;
   v->switched = lr_load(&lr_global.switched);
   if (v == &t->level[0]) t->mode = LR_IDLE + v->switched;
@@ -1013,15 +996,18 @@ LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const stru
 LR_INLINE int behind(const struct lr_level *v) { return LR_UNLIKELY(v->switched != lr_load(&lr_global.switched)); }
 
 /* time_of reads the counter; a level's time never goes back. */
-LR_OWN static uint64_t time_of(const struct lr_level *v) {
+LR_OWN uint64_t lr_time_of(const struct lr_level *v) {
   const uint64_t now = lr_now();
   return now < v->last ? v->last : now;
 }
 
-/* room makes sure that there is a chunk and LR_RESERVE + more bytes in it. */
-LR_OWN static int room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more) {
+/* A handler that interrupted this hook has forked: the thread has another lr_thread. */
+LR_INLINE int orphaned(const struct lr_thread *t) { return LR_UNLIKELY(lr_self_get() != t); }
+
+LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more) {
   if (v->chunk->used + more < v->limit) return 1;
-  if (!next_chunk(t, v, now)) {
+  if (orphaned(t)) return 0;
+  if (!lr_next_chunk(t, v, now)) {
     v->lost++;
     return 0;
   }
@@ -1029,41 +1015,41 @@ LR_OWN static int room(struct lr_thread *t, struct lr_level *v, uint64_t now, si
 }
 
 LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
-                               uintptr_t frame, uintptr_t site, uintptr_t pc) {
+                               uintptr_t frame, const struct lr_place *at) {
   if (lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
-  if (behind(v)) {
-    const struct event e = {(uint64_t)function << 1 | kind, 0, frame, site, pc};
-    catch_up(t, v, &e);
-  }
-  uint64_t now = time_of(v);
-  if (!room(t, v, now, 0)) return;
-  if (v->top >= v->stack_end && !grow_stack(v)) {
-    v->lost++;
-    return;
-  }
+  const struct lr_event e = {(uint64_t)function << 1 | kind, 0, at};
+  lr_settle(t, v, &e);
+  if (behind(v)) catch_up(t, v, &e);
+  lr_drop_left(t, v, &e);
+  uint64_t now = lr_time_of(v);
+  if (!lr_room(t, v, now, 0)) return;
+  if (v->top >= v->stack_end) lr_more_entries(v);
   uint8_t *p = lr_position(v);
   uint32_t first, from = 0;
+  const uintptr_t site = lr_settings.sites ? at->site : 0;
   p = put_window(v, p, function, kind, &first);
-  if (lr_settings.sites && site) {
+  if (site) {
     p = put_window(v, p, site, 1, &from);
     /* That may have taken the function's. */
     p = put_window(v, p, function, kind, &first);
   }
   uint8_t *before = p;
   const uint64_t last = v->last;
-  if (lr_settings.sites && site) {
+  if (site) {
     lr_store16(p, LRF_FIRST_WORD(LRF_SITE, 3));
     lr_store32(p + 2, windowed(from));
     p += 6;
   }
   uint64_t delta = now - v->last;
-  p = put_time(p, &delta, 0xffff);
+  p = lr_put_time(p, &delta, 0xffff);
   lr_store32(p, first);
   lr_store16(p + 4, (uint16_t)delta);
   p += 6;
   v->last = now;
   v->top->function = (uint64_t)function << 1 | kind;
   v->top->frame = frame;
+  v->top->owner = at->owner;
+  v->top->pc = (uint32_t)at->pc;
   v->top->time = now;
   if (lr_global.minimum) {
     if (!v->extra) {
@@ -1084,23 +1070,24 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   lr_commit(v, p);
 }
 
-LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, uintptr_t pc) {
+LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way) {
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
-  struct lr_level *v = level_begin(t, frame);
+  if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
-  enter_level(t, v, function, kind, frame, site, pc);
+  enter_level(t, v, function, kind, frame, at);
   level_end(t, v);
 }
 
 /* put_leave writes a leave with the address. */
 LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t now, uintptr_t function, unsigned kind) {
-  if (!room(t, v, now, 0)) return 0;
+  if (!lr_room(t, v, now, 0)) return 0;
   uint8_t *p = lr_position(v);
   uint32_t first;
   p = put_window(v, p, function, kind, &first);
   uint64_t delta = now - v->last;
-  p = put_time(p, &delta, 0xffff);
+  p = lr_put_time(p, &delta, 0xffff);
   lr_store16(p, LRF_FIRST_WORD(LRF_LEAVE_WINDOWED, 4));
   lr_store16(p + 2, (uint16_t)delta);
   lr_store32(p + 4, windowed(first));
@@ -1110,17 +1097,16 @@ LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t no
 }
 
 LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
-                               uintptr_t frame, int exact, uintptr_t site, uintptr_t pc) {
+                               uintptr_t frame, int exact, const struct lr_place *at) {
   const uint64_t key = (uint64_t)function << 1 | kind;
+  const struct lr_event e = {key, 1, at};
   if (!v->stack && !make_stack(v)) return;
-  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(function, kind))) {
-    const struct event e = {key, 1, frame, site, pc};
-    catch_up(t, v, &e);
-  }
+  lr_settle(t, v, &e);
+  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(function, kind))) catch_up(t, v, &e);
   struct lr_frame_entry *top = v->top - 1;
   const int matches = top->function == key && (exact ? top->frame == frame : top[-1].frame >= frame);
   if (!matches && lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
-  uint64_t now = time_of(v);
+  uint64_t now = lr_time_of(v);
   if (matches) {
     if (lr_global.minimum && v->extra && now - top->time < lr_global.minimum) {
       const struct lr_frame_extra *x = &v->extra[top - v->stack];
@@ -1131,12 +1117,12 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
         return;
       }
     }
-    if (!room(t, v, now, 0)) {
+    if (!lr_room(t, v, now, 0)) {
       v->top = top;
       return;
     }
     uint64_t delta = now - v->last;
-    uint8_t *p = put_time(lr_position(v), &delta, 0x7fff);
+    uint8_t *p = lr_put_time(lr_position(v), &delta, 0x7fff);
     lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
     v->last = now;
     v->top = top;
@@ -1163,58 +1149,104 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     v->top = found;
   } else if (lr_load(&lr_global.switched) && !plat_on_signal_stack()) {
     /* Entered while recording was switched off. */
-    const struct event e = {key, 1, frame, site, pc};
     drop_ended(v, &e);
   }
 }
 
-LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, uintptr_t pc) {
+LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way) {
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
-  struct lr_level *v = level_begin(t, frame);
+  if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
-  leave_level(t, v, function, kind, frame, exact, site, pc);
+  leave_level(t, v, function, kind, frame, exact, at);
+  level_end(t, v);
+}
+
+LR_COLD void lr_arrived(const struct lr_place *at) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  struct lr_level *v = t ? level_begin(t, at->frame) : NULL;
+  if (!v) return;
+  const struct lr_event e = {1, 1, at};
+  lr_settle(t, v, &e);
   level_end(t, v);
 }
 
 /* ends tells whether a call must have ended for one of frame to begin: theirs
  * is the same place or further in. Entries of other hooks have another measure
  * of frames. */
-LR_OWN static int ends(const struct lr_frame_entry *f, uintptr_t frame) { return (f->function & 1) && f->frame <= frame; }
+LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uintptr_t frame) {
+  const struct lr_frame_entry *f = v->top - 1;
+  return f > v->stack + 1 && (f->function & 1) && f->frame <= frame && lr_comparable(t, f, frame);
+}
 
-LR_COLD void lr_ended(uintptr_t frame) {
+LR_COLD void lr_ended(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
-  struct lr_level *v = level_begin(t, frame);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
-  if (behind(v)) {
-    const struct event e = {1, 0, frame, 0, 0};
-    catch_up(t, v, &e);
+  const struct lr_event e = {1, 0, at};
+  lr_settle(t, v, &e);
+  if (behind(v)) catch_up(t, v, &e);
+  /* By a jump from one function into another the first ends in time. */
+  if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_has_come_by(LR_RETURN)) {
+    level_end(t, v);
+    if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
+    v = level_begin(t, at->frame);
+    if (!v) return;
   }
-  while (v->stack && ends(v->top - 1, frame)) {
+  while (v->stack && ends(t, v, at->frame)) {
     const struct lr_frame_entry *f = v->top - 1;
-    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, 0, 0);
+    /* Where every return is seen it was left by longjmp or an exception. */
+    if (f->frame < at->frame && lr_has_come_by(LR_RETURN)) break;
+    const struct lr_frame_entry *const before = v->top;
+    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, at);
+    if (v->top == before) break;
   }
   level_end(t, v);
 }
 
-LR_COLD void lr_returned(uintptr_t frame) {
+LR_COLD void lr_returned(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
-  struct lr_level *v = level_begin(t, frame);
+  if (LR_UNLIKELY(!lr_has_come_by(LR_RETURN))) lr_came_by(LR_RETURN);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
+  const struct lr_event arrives = {1, 1, at};
+  lr_settle(t, v, &arrives);
   if (behind(v)) {
     /* Only what is further in. */
-    const struct event e = {0, 0, frame - 1, 0, 0};
+    struct lr_place below = *at;
+    below.frame--;
+    const struct lr_event e = {0, 0, &below};
     catch_up(t, v, &e);
   }
   if (v->stack) {
     const struct lr_frame_entry *f = v->top - 1;
-    while (f->frame < frame) f--;
+    while (f->frame < at->frame) f--;
     /* Else it was entered while nothing was recorded. */
-    if (f->frame == frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, frame, 1, 0, 0);
+    if (f->frame == at->frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, at->frame, 1, at);
   }
   level_end(t, v);
+}
+
+LR_COLD void lr_came_by(enum lr_way way) {
+  static const char *const names[] = {"finstrument-functions", "mfentry", "minstrument-return", "late-leaves", "penter", "api", "preloaded"};
+  if (lr_load(&lr_global.state) != LR_RUNNING) return;
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  if (plat_lock()) {
+    if (lr_global.state == LR_RUNNING && !lr_has_come_by(way)) {
+      lr_store(&lr_global.ways, lr_global.ways | 1u << way);
+      write_setting("way", names[way]);
+      if (plat_preloaded() && !lr_has_come_by(LR_PRELOADED)) {
+        lr_store(&lr_global.ways, lr_global.ways | 1u << LR_PRELOADED);
+        write_setting("way", names[LR_PRELOADED]);
+      }
+    }
+    plat_unlock();
+  }
+  plat_slow_end(&saved);
 }
 
 /* record writes one of the other records: its words behind the first, already
@@ -1222,16 +1254,19 @@ LR_COLD void lr_returned(uintptr_t frame) {
 LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
-  struct lr_level *v = level_begin(t, lr_frame());
+  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0};
+  struct lr_level *v = level_begin(t, at.frame);
   if (!v) return;
-  const uint64_t now = time_of(v);
+  const struct lr_event e = {0, 1, &at};
+  lr_settle(t, v, &e);
+  const uint64_t now = lr_time_of(v);
   size_t length = 2 + 2 + head_size + n;
   length += length & 1;
   const int longer = length / 2 > 255;
   if (longer) length += 4;
-  if (room(t, v, now, length)) {
+  if (lr_room(t, v, now, length)) {
     uint64_t delta = now - v->last;
-    uint8_t *p = put_time(lr_position(v), &delta, 0xffff);
+    uint8_t *p = lr_put_time(lr_position(v), &delta, 0xffff);
     uint8_t *const end = p + length;
     lr_store16(p, LRF_FIRST_WORD(type, longer ? 0 : (unsigned)(length / 2)));
     p += 2;
@@ -1301,7 +1336,9 @@ LR_OWN static void end_log(int anywhere) {
 
 LR_OWN void lr_end(void) { end_log(1); }
 LR_OWN void lr_end_now(void) {
-  if (lr_load(&lr_global.state) == LR_RUNNING) end_log(0);
+  if (lr_load(&lr_global.state) != LR_RUNNING) return;
+  if (plat_pid() != lr_global.pid) lr_calls_are_left();
+  else end_log(0);
 }
 
 LR_OWN void lr_switch(int on, const char *why) {
@@ -1347,6 +1384,7 @@ LR_OWN void lr_fork_before(void) {
     forked[i].size = v->stack_size;
     forked[i].extra = v->extra;
   }
+  if (have_forked) lr_stacks_before_fork(t);
 }
 
 LR_OWN void lr_fork_parent(void) {
@@ -1373,6 +1411,7 @@ LR_OWN void lr_fork_child(void) {
     t->level[0].inside = 0;
     lr_self_set(&lr_nobody);
   }
+  lr_stacks_in_child();
   lr_global.free_threads = lr_global.newest_thread = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();
@@ -1395,7 +1434,12 @@ LR_OWN void lr_write_fork(uint32_t child) {
 }
 
 LR_OWN int lr_exec_begin(const char *path) {
-  if (lr_load(&lr_global.state) != LR_RUNNING || plat_pid() != lr_global.pid) return 0;
+  if (lr_load(&lr_global.state) != LR_RUNNING) return 0;
+  if (plat_pid() != lr_global.pid) {
+    /* Between vfork and exec, which leaves the child's calls behind in its parent. */
+    lr_calls_are_left();
+    return 0;
+  }
   struct plat_saved saved;
   plat_slow_begin(&saved);
   int done = 0;

@@ -29,14 +29,37 @@ enum { LR_LEVELS = 4 };
 enum { LR_IDLE = 1, LR_OFF = 2, LR_GENERAL = 3, LR_SWITCHED = 4 };
 /* In lr_level.switched: a hook was left by longjmp. */
 enum { LR_JUMPED = 3 };
+/* In lr_thread.mode: calls are left, and the next event looks which. */
+enum { LR_LEAVING = 7 };
 extern LR_HIDDEN uintptr_t lr_mode;
 
 /* An open call. */
 struct lr_frame_entry {
   uint64_t function; /* address << 1 | kind */
   uintptr_t frame;   /* of the hook's call: decreases with depth */
+  uint32_t owner, pc; /* of struct lr_place */
   uint64_t time;     /* of the enter, units */
 };
+
+/* Where a hook was called. */
+struct lr_place {
+  /* The stack pointer there, or an address in the same frame that is not below it;
+   * for hooks that know a call by its frame, that. */
+  uintptr_t frame;
+  uintptr_t site; /* what the function returns to; 0: not known */
+  /* Two calls in one frame are inlined into each other, or the first has ended. They may be
+   * inlined if owner is the same for both, and pc is not. owner is the function's return
+   * address, or one of LR_... below, and pc the hook's; the lower halves are compared. */
+  uint32_t owner;
+  uintptr_t pc;
+};
+/* Frames of calls that the program tells of itself say nothing of their order. No two
+ * open calls have one frame. */
+enum { LR_BY_HAND = 0, LR_ONE_CALL = 1 };
+
+/* How far from the innermost call, at most, a call is on the same stack without
+ * another look: stacks are larger. */
+enum { LR_NEAR = 4096 };
 
 /* What the general mode keeps of an open call besides: enough to take its
  * enter back. */
@@ -69,6 +92,10 @@ struct lr_level {
   uintptr_t inside;
   uint64_t window[2][LR_WINDOW_CACHE];
 
+  /* The stack of calls in effect: its numbers are in it while it is not. NULL in levels
+   * above 0, which have but one. */
+  struct lr_stack *on;
+
   struct lr_frame_entry *stack; /* begins with two sentinels */
   size_t stack_size;            /* bytes */
   struct lr_frame_extra *extra; /* general mode: beside stack */
@@ -78,6 +105,7 @@ struct lr_level {
   uint32_t sequence, lost;
   uint32_t switched; /* lr_state.switched at the last event */
   uint32_t restated; /* 1: the stack is not what the events lead to */
+  uint32_t jumped;   /* 1: calls have been left, perhaps */
   uint32_t next_size; /* of the next chunk */
   uint64_t written;   /* bytes of all chunks before this one */
   /* Rings: the chunks, oldest first, linked by their order in this array. */
@@ -86,9 +114,26 @@ struct lr_level {
   uint64_t ring_bytes;
 };
 
+/* A stack of calls: the thread's own, or one of a coroutine (stacks.c). */
+struct lr_stack {
+  uint32_t number;      /* in the log; 0: a thread's own */
+  uint32_t owner;       /* stream of the thread that it is in effect in; 0: none */
+  struct lr_thread *in; /* that thread */
+  /* As in lr_level, while it is not in effect. */
+  struct lr_frame_entry *entries, *top;
+  size_t size;
+  struct lr_frame_extra *extra;
+  uint32_t switched, restated;
+  /* The chunk that tells its open calls, as of the last event on it. */
+  uint32_t stream, sequence;
+  /* Where it lies: what is known of the thread's own, else frames that were seen. */
+  uintptr_t low, high;
+  struct lr_stack *older; /* of all coroutines' */
+};
+
 enum {
   LR_STACK_BYTES = 1 << 20, /* at first; pages that are not touched cost nothing */
-  LR_STACK_MOST = 1 << 28,
+  LR_STACK_MOST = 11184810 * sizeof(struct lr_frame_entry),
   LR_RESERVE = 64, /* bytes at a chunk's end: a STACK-less slow enter fits */
 };
 
@@ -103,6 +148,10 @@ struct lr_thread {
   struct lr_thread *next; /* of those whose thread ended */
   struct lr_thread *older; /* of all, made before this one */
   char name[64];
+  struct lr_stack own;
+  /* The stack for signal handlers; known: as far as the recorder was told of changes. */
+  uintptr_t signal_low, signal_high;
+  int signal_known;
   struct lr_level level[LR_LEVELS];
 };
 enum { LR_THREAD_BYTES = 8192 };
@@ -144,6 +193,7 @@ struct lr_state {
   uint64_t last_clock; /* monotonic ns */
   uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
+  uint32_t ways;    /* those that are in the log: 1 << lr_way */
   struct lr_thread *free_threads, *newest_thread;
   char path[4300];
 };
@@ -205,18 +255,69 @@ LR_HIDDEN void lr_put_string(struct lr_body *b, const char *s);
 LR_HIDDEN struct lr_body *lr_record_begin(void);
 LR_HIDDEN void lr_record_end(struct lr_body *b, uint16_t type, uint64_t time);
 
-/* Slow ways of the hooks. site: where the function returns to, 0 not known. pc:
- * where the hook returns to, if site lies above frame on the stack, else 0.
- * exact: frame must equal the enter's. */
-LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, uintptr_t pc);
-LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, uintptr_t pc);
+/* Ways in: docs/formats.md, SETTING way. */
+enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_WAYS };
+/* Writes down that events come by a way. */
+LR_HIDDEN void lr_came_by(enum lr_way way);
+LR_INLINE int lr_has_come_by(enum lr_way way) { return lr_relaxed(&lr_global.ways) >> way & 1; }
+
+/* Slow ways of the hooks. frame: what the entry has as its frame, at->frame or another
+ * place in the frame. exact: frame must equal the enter's. */
+LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way);
+LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way);
+/* For hooks that look at the open calls before they leave: the stack that they are on
+ * becomes the one in effect. */
+LR_HIDDEN void lr_arrived(const struct lr_place *at);
 /* For hooks that know a call by its frame alone. lr_ended records leaves for
  * the calls (of kind 1) that must have ended before the one of frame began;
  * lr_returned records the leave of the call of frame. */
-LR_HIDDEN void lr_ended(uintptr_t frame);
-LR_HIDDEN void lr_returned(uintptr_t frame);
+LR_HIDDEN void lr_ended(const struct lr_place *at);
+LR_HIDDEN void lr_returned(const struct lr_place *at);
 LR_HIDDEN void lr_mark(const char *text, size_t n);
 LR_HIDDEN void lr_counter(const char *name, unsigned type, const void *value);
+
+/* ---- core.c, for stacks.c ---- */
+
+/* What is known of an event where the fast path does not do. */
+struct lr_event {
+  uint64_t key; /* function << 1 | kind; 0 or 1 for no function's */
+  int leave;
+  const struct lr_place *at;
+};
+/* 1 for hooks whose at->site lies above at->frame on the stack. */
+LR_INLINE int lr_site_above(const struct lr_event *e) { return e->at->owner > LR_ONE_CALL; }
+/* Where that is; x86-64 only, else 0. */
+LR_HIDDEN uintptr_t lr_return_slot(const struct lr_event *e);
+/* Makes sure that there is a chunk with LR_RESERVE + more bytes of room; 0: there is none. */
+LR_HIDDEN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more);
+LR_HIDDEN int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now);
+LR_HIDDEN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most);
+/* Writes STACK, of at most that many calls. */
+LR_HIDDEN void lr_write_stack(struct lr_level *v, int stated, uint64_t most);
+LR_HIDDEN uint64_t lr_time_of(const struct lr_level *v);
+/* The two entries below the first: nothing matches them. */
+LR_HIDDEN void lr_make_bottom(struct lr_frame_entry *entries);
+
+/* ---- stacks.c ---- */
+
+/* Makes the stack that an event is on the one in effect. */
+LR_HIDDEN void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+/* Takes calls that were left without a leave off the stack, and says so, before an enter. */
+LR_HIDDEN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+/* 1 if the frames of a call and an event are on the same memory. */
+LR_HIDDEN int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry *f, uintptr_t frame);
+/* Makes room for another entry. Where there is no memory the outer calls are forgotten. */
+LR_HIDDEN void lr_more_entries(struct lr_level *v);
+/* Writes SWITCH at the beginning of a chunk, if the thread is on no stack of its own. */
+LR_HIDDEN void lr_begin_on_stack(struct lr_level *v);
+/* The thread ends, is made anew, has forked, is the forked child's first. */
+LR_HIDDEN void lr_stacks_end(struct lr_thread *t);
+LR_HIDDEN void lr_stacks_reset(struct lr_thread *t);
+LR_HIDDEN void lr_stacks_before_fork(struct lr_thread *t);
+LR_HIDDEN void lr_stacks_in_child(void);
+LR_HIDDEN void lr_stacks_inherit(struct lr_thread *t);
+/* A call of the system or the C library leaves calls of this thread, or will. */
+LR_HIDDEN void lr_calls_are_left(void);
 
 /* ---- control.c ---- */
 
@@ -253,8 +354,11 @@ LR_INLINE void lr_commit(struct lr_level *v, const uint8_t *p) {
 }
 
 /* lr_try_enter records an enter, where that takes no more than a record and
- * the top of the stack; else it returns 0 and nothing is changed. */
-LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame) {
+ * the top of the stack; else it returns 0 and nothing is changed. It does for a call
+ * near the innermost one and further in, or in the same frame and inlined. pointer, owner and
+ * pc are those of struct lr_place; 0: pc is where the hook returns to. */
+LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
+                           uint32_t pc) {
   /* The counter first: it takes long, and wants registers of its own. Then one
    * thing after the other, with barriers between: so nothing has to be kept for
    * later, and the registers that a function may use freely are enough. */
@@ -276,11 +380,19 @@ LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind
   lr_barrier();
   struct lr_frame_entry *const top = v->top;
   if (LR_UNLIKELY(top >= v->stack_end)) return 0;
+  const uintptr_t further = top[-1].frame - pointer;
+  if (LR_UNLIKELY(further - 1 >= LR_NEAR) &&
+      (further != 0 || top[-1].owner != owner || top[-1].pc == (pc ? pc : (uint32_t)lr_return_address())))
+    return 0;
+  lr_barrier();
   v->last = now;
   lr_store(&c->used, (uint32_t)(used + 6));
   top->function = (uint64_t)function << 1 | kind;
   top->frame = frame;
   top->time = now;
+  top->owner = owner;
+  lr_barrier(); /* Two stores are cheaper than one of both. */
+  top->pc = pc ? pc : (uint32_t)lr_return_address();
   v->top = top + 1;
   return 1;
 }
@@ -294,7 +406,8 @@ LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, in
   lr_barrier();
   const uint64_t delta = now - v->last;
   struct lr_frame_entry *const top = v->top - 1;
-  if (LR_UNLIKELY(delta > 0x7fff || top->function != key || (exact ? top->frame != frame : top[-1].frame < frame)))
+  if (LR_UNLIKELY(delta > 0x7fff || top->function != key ||
+                  (exact ? top->frame != frame : top[-1].frame < frame || frame - top->frame + LR_NEAR > 2 * LR_NEAR)))
     return 0;
   lr_barrier();
   struct lrf_chunk *const c = v->chunk;
@@ -308,36 +421,29 @@ LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, in
   return 1;
 }
 
-/* Records an enter. above: this is inlined into the hook, and site is the return
- * address that lies above frame on the stack. */
-LR_INLINE void lr_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t site, int above) {
+/* lr_fast_enter and lr_fast_leave are for hooks in C: 0 where the slow way is to be taken. */
+LR_INLINE int lr_fast_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner, uint32_t pc) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) {
-    if (mode != LR_OFF) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
-    return;
-  }
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
   v->inside = inside;
   lr_barrier();
-  const int done = lr_try_enter(v, function, kind, frame);
+  const int done = lr_try_enter(v, function, kind, frame, pointer, owner, pc);
   lr_barrier();
   v->inside = mode;
-  if (LR_UNLIKELY(!done)) lr_enter_slow(function, kind, frame, site, above ? lr_return_address() : 0);
+  return done;
 }
 
-LR_INLINE void lr_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact, uintptr_t site, int above) {
+LR_INLINE int lr_fast_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) {
-    if (mode != LR_OFF) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
-    return;
-  }
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
   v->inside = inside;
   lr_barrier();
   const int done = lr_try_leave(v, (uint64_t)function << 1 | kind, frame, exact);
   lr_barrier();
   v->inside = mode;
-  if (LR_UNLIKELY(!done)) lr_leave_slow(function, kind, frame, exact, site, above ? lr_return_address() : 0);
+  return done;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* format.h: the numbers of the trace format, version 1.0.
+/* format.h: the numbers of the trace format, version 1.1.
  *
  * docs/formats.md, "The trace (.lptrace)", is the specification. Offsets are
  * those of its tables; everything is little-endian. */
@@ -86,6 +86,8 @@ enum {
   LRF_MARK = 10,
   LRF_COUNTER = 11,
   LRF_LOST = 14,
+  LRF_STACK_SWITCH = 48,
+  LRF_LEFT = 49,
 };
 /* Flags of STACK. */
 enum { LRF_STACK_TIMES = 1, LRF_STACK_STATED = 2 };

@@ -47,17 +47,16 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site)
   if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
   v->inside = frame;
   lr_barrier();
-  const struct lr_frame_entry *top = v->top - 1;
-  /* Not where a call that was further in has ended unseen. */
-  const int done = LR_LIKELY(top->frame > frame || !(top->function & 1)) && lr_try_enter(v, address, 1, frame);
+  const int done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;
   return !done;
 }
 
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  lr_ended(frame);
-  lr_enter_slow(address, 1, frame, site, 0);
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL};
+  lr_ended(&at);
+  lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
 }
 
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
@@ -77,8 +76,8 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site) {
   (void)address;
-  (void)site;
-  lr_returned(frame);
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL};
+  lr_returned(&at);
 }
 
 #else

@@ -14,6 +14,22 @@
 
   .text
 
+/* arguments loads those of the functions in C. A function that is nested in another one
+ * has its static chain in r10. Without optimization gcc keeps it on the stack over the
+ * call: push %r10; call __fentry__; pop %r10. The return address lies above it there. */
+  .macro arguments
+  mov 72(%rbp),%rdi
+  lea 80(%rbp),%rsi
+  mov 80(%rbp),%rdx
+  cmp 8(%rbp),%rdx
+  jne 9f
+  cmpw $0x5a41,(%rdi) /* pop %r10 */
+  jne 9f
+  lea 88(%rbp),%rsi
+  mov 88(%rbp),%rdx
+9:
+  .endm
+
 /* hook NAME, FAST, SLOW: both functions are (address inside the function,
  * frame, address of its caller). FAST returns 0 when it is done. */
   .macro hook name, fast, slow
@@ -45,9 +61,7 @@
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
   and $-16,%rsp
-  mov 72(%rbp),%rdi
-  lea 80(%rbp),%rsi
-  mov 80(%rbp),%rdx
+  arguments
   call \fast
   test %eax,%eax
   jnz 2f
@@ -94,9 +108,7 @@
   mov $0xe6,%eax
   xor %edx,%edx
   xsave64 (%rsp)
-  mov 72(%rbp),%rdi
-  lea 80(%rbp),%rsi
-  mov 80(%rbp),%rdx
+  arguments
   call \slow
   mov $0xe6,%eax
   xor %edx,%edx
@@ -105,9 +117,7 @@
 3:
   sub $512,%rsp
   fxsave64 (%rsp)
-  mov 72(%rbp),%rdi
-  lea 80(%rbp),%rsi
-  mov 80(%rbp),%rdx
+  arguments
   call \slow
   fxrstor64 (%rsp)
   jmp 1b

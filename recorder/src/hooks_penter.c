@@ -41,7 +41,7 @@ LR_OWN int lr_penter(uintptr_t address, uintptr_t frame) {
   if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
   v->inside = frame;
   lr_barrier();
-  const int done = lr_try_enter(v, address, 1, frame);
+  const int done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;
   return done;
@@ -172,7 +172,8 @@ LR_COLD void lr_penter_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
-  lr_enter_slow(address, 1, frame, 0, 0);
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL};
+  lr_enter_slow(address, 1, frame, &at, LR_PENTER);
   restore(area, mask);
 }
 
@@ -180,13 +181,15 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL};
+  lr_arrived(&at);
   struct lr_thread *t = lr_self_get();
   const struct lr_frame_entry *f = NULL;
   const struct lr_level *v = lr_alive(t) ? lr_level_of(t, frame) : NULL;
   if (v && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(address, 1))) f = find(v, address, frame);
   /* One that was entered while nothing was recorded is nobody's leave. */
-  if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, 0, 0);
-  else lr_leave_slow(address, 1, frame, 1, 0, 0);
+  if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, &at, LR_PENTER);
+  else lr_leave_slow(address, 1, frame, 1, &at, LR_PENTER);
   restore(area, mask);
 }
 

@@ -7,6 +7,8 @@
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
+/* With it longjmp is another name for __longjmp_chk. */
+#undef _FORTIFY_SOURCE
 
 #include "core.h"
 #include "logrec.h"
@@ -18,6 +20,7 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -45,9 +48,14 @@ enum {
   QUICK_EXIT,
   POSIX_SPAWN,
   POSIX_SPAWNP,
+  SIGALTSTACK,
+  LONGJMP,
+  LONGJMP_PLAIN,
+  SIGLONGJMP,
 #if defined(__GLIBC__)
   DLMOPEN,
   EXECVEAT,
+  LONGJMP_CHECKED,
 #endif
   ORIGINALS
 };
@@ -63,9 +71,14 @@ static const char *const names[] = {
     "quick_exit",
     "posix_spawn",
     "posix_spawnp",
+    "sigaltstack",
+    "longjmp",
+    "_longjmp",
+    "siglongjmp",
 #if defined(__GLIBC__)
     "dlmopen",
     "execveat",
+    "__longjmp_chk",
 #endif
 };
 static void *kept[ORIGINALS];
@@ -475,6 +488,33 @@ LR_OWN int execle(const char *path, const char *arg, ...) {
   va_end(list);
   return execve(path, argv, envp);
 }
+
+/* ---- what leaves calls, and where handlers run ---- */
+
+typedef int (*sigaltstack_function)(const stack_t *, stack_t *);
+LOGREC_API int sigaltstack(const stack_t *now, stack_t *old);
+LR_OWN int sigaltstack(const stack_t *now, stack_t *old) {
+  ORIGINAL(sigaltstack_function, SIGALTSTACK, sigaltstack);
+  const int result = real_sigaltstack(now, old);
+  struct lr_thread *t = lr_self_get();
+  if (now && t != &lr_nobody) t->signal_known = 0;
+  return result;
+}
+
+typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
+#define JUMP(name, i)                                                          \
+  LOGREC_API void name(jmp_buf where, int value) __attribute__((noreturn));    \
+  LR_OWN void name(jmp_buf where, int value) {                                 \
+    ORIGINAL(longjmp_function, i, jump);                                       \
+    lr_calls_are_left();                                                       \
+    real_jump(where, value);                                                   \
+  }
+JUMP(longjmp, LONGJMP)
+JUMP(_longjmp, LONGJMP_PLAIN)
+JUMP(siglongjmp, SIGLONGJMP)
+#if defined(__GLIBC__)
+JUMP(__longjmp_chk, LONGJMP_CHECKED)
+#endif
 
 /* ---- sandboxes ----
  *

@@ -26,6 +26,13 @@
 #define lr_load(p) (_ReadWriteBarrier(), *(p))
 #define lr_relaxed(p) (*(p))
 #define lr_store(p, v) (_ReadWriteBarrier(), (void)(*(p) = (v)), _ReadWriteBarrier())
+/* *p becomes v if it is *was: 1. Else *was becomes what it is. p: uint32_t. */
+LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
+  const uint32_t is = (uint32_t)_InterlockedCompareExchange((volatile long *)p, (long)v, (long)*was);
+  const int same = is == *was;
+  *was = is;
+  return same;
+}
 #define lr_barrier() _ReadWriteBarrier()
 #define lr_opaque(x) ((void)0)
 #else
@@ -39,6 +46,8 @@
 /* Of what other threads write now and then, on the hot path. */
 #define lr_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define lr_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+/* *p becomes v if it is *was: 1. Else *was becomes what it is. */
+#define lr_exchange(p, was, v) __atomic_compare_exchange_n(p, was, v, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 /* Orders what one thread and its own signal handlers see. */
 #define lr_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 /* The compiler forgets what it knows of x. gcc would keep a widened value in two
@@ -196,6 +205,16 @@ void plat_name_of_thread(uint64_t id, char *name, size_t size);
 int plat_signal(const char *text);
 /* 1 if the caller runs on an alternate signal stack. */
 int plat_on_signal_stack(void);
+/* Where this thread's alternate signal stack lies, if it has one. */
+void plat_signal_stack(uintptr_t *low, uintptr_t *high);
+/* 1 and the bounds of the stack that this thread is on, be it a coroutine's, where the
+ * system tells; the pointers may be NULL. */
+int plat_current_stack(uintptr_t *low, uintptr_t *high);
+/* Where it does not: 1 if frame is on the stack that this thread was made with, and its bounds,
+ * unless they are unknown yet. */
+int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high);
+/* 1 if the recorder was preloaded. */
+int plat_preloaded(void);
 
 /* ---- process ---- */
 

@@ -610,6 +610,74 @@ LR_OWN int plat_on_signal_stack(void) {
   return !lr_load(&barred) && sigaltstack(NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
 }
 
+LR_OWN void plat_signal_stack(uintptr_t *low, uintptr_t *high) {
+  stack_t s;
+  if (lr_load(&barred) || sigaltstack(NULL, &s) != 0 || (s.ss_flags & SS_DISABLE)) return;
+  *low = (uintptr_t)s.ss_sp;
+  *high = *low + s.ss_size;
+}
+
+LR_OWN int plat_current_stack(uintptr_t *low, uintptr_t *high) {
+  (void)low;
+  (void)high;
+  return 0;
+}
+
+/* The block of the main thread that thread-local storage counts from, and where its
+ * stack begins. */
+static uintptr_t main_block, main_stack;
+
+/* mapping_below returns where the mapping that an address lies in begins; 0: not known.
+ * With the lock. */
+LR_OWN static uintptr_t mapping_below(uintptr_t address) {
+  static char text[4096];
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  uintptr_t range[2] = {0, 0}, found = 0;
+  int part = 0; /* of a line: both numbers, and the rest */
+  ssize_t n;
+  while (!found && (n = read(fd, text, sizeof text)) > 0)
+    for (ssize_t i = 0; i < n && !found; i++) {
+      const char c = text[i];
+      if (c == '\n') {
+        part = 0;
+        range[0] = range[1] = 0;
+      } else if (part < 2 && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+        range[part] = range[part] << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+      } else if (part < 2 && ++part == 2 && address - range[0] < range[1] - range[0]) {
+        found = range[0];
+      }
+    }
+  close(fd);
+  return found;
+}
+
+/* The C library puts a thread's block at the upper end of its stack. */
+LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
+  enum { CLOSE_BY = 65536 };
+  const uintptr_t block = (uintptr_t)pthread_self();
+  struct rlimit limit;
+  uintptr_t size = (uintptr_t)1 << (sizeof(void *) == 8 ? 30 : 26);
+  if (block != main_block && block - frame <= CLOSE_BY) return 1;
+  if (!lr_load(&barred) && getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) size = (uintptr_t)limit.rlim_cur;
+  *high = block == main_block ? main_stack : block;
+  *low = *high - size;
+  if (block != main_block && !lr_load(&barred) && plat_lock()) {
+    const uintptr_t begin = mapping_below(block);
+    plat_unlock();
+    if (begin) *low = begin;
+  }
+  return frame - *low < *high - *low;
+}
+
+#if !defined(LOGREC_NO_INTERPOSE)
+/* interpose_linux.c */
+LR_HIDDEN const char *lr_preloaded(void);
+LR_OWN int plat_preloaded(void) { return lr_preloaded() != NULL; }
+#else
+LR_OWN int plat_preloaded(void) { return 0; }
+#endif
+
 /* ---- process ---- */
 
 LR_OWN uint32_t plat_pid(void) { return (uint32_t)syscall(SYS_getpid); }
@@ -628,6 +696,12 @@ LR_OWN void plat_process(struct plat_process *p) {
   for (int field = 2; s && field < 22; field++) s = strchr(s + 1, ' ');
   if (s)
     for (s++; *s >= '0' && *s <= '9'; s++) p->started = p->started * 10 + (uint64_t)(*s - '0');
+  /* Field 28: where the main thread's stack begins. */
+  for (int field = 23; s && field < 28; field++) s = strchr(s + 1, ' ');
+  main_stack = 0;
+  if (s)
+    for (s++; *s >= '0' && *s <= '9'; s++) main_stack = main_stack * 10 + (uintptr_t)(*s - '0');
+  if (plat_thread_id() == p->pid && !main_block) main_block = (uintptr_t)pthread_self();
   struct utsname u;
   if (uname(&u) == 0) {
     const char *part[] = {u.sysname, " ", u.release, " ", u.machine};
@@ -806,7 +880,6 @@ LR_OWN static void snapshot_handler(int number) {
 #if !defined(LOGREC_NO_INTERPOSE)
 /* interpose_linux.c */
 LR_HIDDEN void lr_find_originals(void);
-LR_HIDDEN const char *lr_preloaded(void);
 #endif
 
 LR_OWN void plat_start(void) {
@@ -839,6 +912,7 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
   find_standard_error();
   lr_read_settings();
   plat_start();
+  if (plat_thread_id() == plat_pid()) main_block = (uintptr_t)pthread_self();
   /* What the main thread recorded before. */
   struct lr_thread *t = lr_self_get();
   if (t != &lr_nobody) plat_on_thread_exit(t);

@@ -574,6 +574,35 @@ LR_OWN int plat_signal(const char *text) {
   return 0;
 }
 LR_OWN int plat_on_signal_stack(void) { return 0; }
+LR_OWN void plat_signal_stack(uintptr_t *low, uintptr_t *high) {
+  (void)low;
+  (void)high;
+}
+
+/* Fibers have their own in the TEB while they run. */
+LR_OWN int plat_current_stack(uintptr_t *low, uintptr_t *high) {
+#if defined(LR_TEB) && defined(_WIN64)
+  enum { STACK_BASE = 0x8, DEALLOCATION_STACK = 0x1478 };
+#elif defined(LR_TEB)
+  enum { STACK_BASE = 0x4, DEALLOCATION_STACK = 0xe0c };
+#endif
+#if defined(LR_TEB)
+  if (low) *low = (uintptr_t)LR_TEB(DEALLOCATION_STACK);
+  if (high) *high = (uintptr_t)LR_TEB(STACK_BASE);
+  return 1;
+#else
+  (void)low;
+  (void)high;
+  return 0;
+#endif
+}
+LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
+  (void)frame;
+  (void)low;
+  (void)high;
+  return 1;
+}
+LR_OWN int plat_preloaded(void) { return 0; }
 
 /* ---- process ---- */
 

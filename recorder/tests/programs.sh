@@ -35,6 +35,7 @@ export LC_ALL=C
 for v in $(compgen -e | grep '^LOGREC'); do unset "$v"; done
 unset LD_PRELOAD PLAIN_LOG
 . "$here/newest.sh"
+. "$here/sources.sh"
 
 if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
   echo "programs.sh is for Linux x86-64" && exit 77
@@ -48,7 +49,7 @@ fi
 recorder() { # DIR CC
   local f
   mkdir -p "$1"
-  for f in core control platform_linux modules_linux interpose_linux hooks_cyg hooks_fentry; do
+  for f in $recorder_linux; do
     "$2" -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread -I"$include" -c "$src/$f.c" -o "$1/$f.o" || return 1
   done
   "$2" -c "$src/hooks_fentry_x86_64.S" -o "$1/fentry.o" && rm -f "$1/liblogrec.a" && ar rcs "$1/liblogrec.a" "$1"/*.o &&

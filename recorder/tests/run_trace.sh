@@ -1,5 +1,5 @@
 #!/bin/bash
-# run_trace.sh [KILLS [OUT]]: builds the trace recorder for Linux and runs its
+# run_trace.sh [KILLS [OUT [ROUNDS]]]: builds the trace recorder for Linux and runs its
 # tests with what is at hand: trace_test by each way in, with gcc and clang,
 # linked and preloaded, under sanitizers, and LogTest by each way against its
 # truth. LogTest's traces are left in OUT, a folder a lane. KILLS says how often
@@ -13,16 +13,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 src=$here/../src include=$here/../include samples=$here/../samples/logtest
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-kills=${1:-100} out=${2:-$build/out}
+kills=${1:-100} out=${2:-$build/out} rounds=${3:-20000}
 rm -rf "$out"
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 passed=0 failed=0 skipped=0
 warnings="-Wall -Wextra -Werror"
 export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
-sources="core control platform_linux modules_linux interpose_linux hooks_cyg hooks_fentry"
 
 . "$here/newest.sh"
+. "$here/sources.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
 
@@ -45,7 +45,7 @@ count() {
 recorder() {
   local d=$1 cc=$2 f
   mkdir -p "$d"
-  for f in $sources; do
+  for f in $recorder_linux; do
     $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src/$f.c" -o "$d/$f.o" || return 1
   done
   $cc -c "$src/hooks_fentry_x86_64.S" -o "$d/fentry.o" &&
@@ -113,6 +113,30 @@ logtest() {
   count "$name" $?
 }
 
+# stacks NAME CC CXX FLAGS [OPTION...]: several stacks, and calls that are left; -O0 and -O2.
+stacks() {
+  local name=$1 cc=$2 cxx=$3 flags=$4 d=$build/$1 level nested= log=$build/$1.log
+  chosen "$name" || return
+  shift 4
+  begun=$(date +%s)
+  (
+    recorder "$d" "$cc" "$flags" || exit 1
+    if [ "$cc" = gcc ] && [ "$(uname -m)" = x86_64 ]; then
+      # Trampolines lie on the stack.
+      gcc -O0 -g $warnings $flags -pg -mfentry -minstrument-return=call "$here/stacks_nested.c" "$d/liblogrec.a" -o "$d/nested" -ldl -pthread \
+        -z execstack || exit 1
+      nested=nested=$d/nested
+    fi
+    for level in -O0 -O2; do
+      $cxx -std=c++11 $level -g $warnings -pthread -I"$include" $flags $cyg "$here/stacks_subject.cpp" "$d/liblogrec.a" -o "$d/subject$level" -ldl &&
+        "$build/stacks_test" "$d/subject$level" $nested ${logparse:+logparse=$logparse} "$@" || echo "0 passed, 1 failed"
+    done
+  ) >"$log.all" 2>&1 || echo "0 passed, 1 failed" >>"$log.all"
+  # One line for both.
+  awk '{ print } /^[0-9]+ passed, / { p += $1; f += $3 } END { print p + 0 " passed, " f + 0 " failed" }' "$log.all" >"$log"
+  count "$name" 0
+}
+
 if [ "$(uname -s)" != Linux ] || ! command -v g++ >/dev/null; then
   skip trace "no Linux, or g++ is missing"
   echo "$passed passed, $failed failed, $skipped skipped"
@@ -122,7 +146,11 @@ clangxx=$(newest clang++) || clangxx=
 clang=$(newest clang) || clang=
 g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_logtest.cpp" -o "$build/trace_logtest" &&
-  g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" || exit 1
+  g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" &&
+  g++ -std=c++11 -O1 $warnings "$here/stacks_test.cpp" -o "$build/stacks_test" || exit 1
+# Where there is Go the real reader reads, too.
+logparse=
+command -v go >/dev/null && (cd "$here/../.." && CGO_ENABLED=0 go build -o "$build/logparse" ./cmd/logparse) && logparse=$build/logparse
 
 if chosen names; then
   begun=$(date +%s)
@@ -153,6 +181,9 @@ fi
 # .preinit_array, have allocators of their own and make system calls at the end.
 suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space -preinit -own-malloc -sandbox
 suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
+
+stacks gcc-stacks gcc g++ "" "rounds=$rounds"
+[ -z "$clangxx" ] || [ -z "$clang" ] || stacks clang-stacks $clang $clangxx "" "rounds=$rounds" clang
 
 for level in -O0 -O2; do
   logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"

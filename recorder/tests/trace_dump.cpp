@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     if (argc > 2)
       for (const TraceEvent &e : s.second.events)
         printf("  %12lld %u %s %llx %u%s site %llx %s\n", (long long)(e.time - t.begin), e.level,
-               (const char *[]){"enter", "leave", "mark", "counter", "stack", "lost"}[e.kind], (unsigned long long)e.address,
+               (const char *[]){"enter", "leave", "mark", "counter", "stack", "lost", "switch", "left"}[e.kind], (unsigned long long)e.address,
                e.addressKind, e.top ? " top" : "", (unsigned long long)e.site, e.text.c_str());
   }
   printf("%llu events, %.2f bytes an event\n", (unsigned long long)t.events,

@@ -16,13 +16,14 @@
 #include <vector>
 
 struct TraceEvent {
-  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost } kind;
+  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost, Switch, Left } kind;
   uint64_t time, address, site;
   unsigned addressKind;  // 0 entry, 1 return
   bool top;              // a leave of 2 bytes: address is that of the top call
   unsigned level;
   std::string text;
-  int64_t value;
+  int64_t value;                   // of a Left: how many calls
+  uint32_t stack;                  // the number of the stack that it is on
   uint64_t depth;                  // of a Stack
   std::vector<uint64_t> functions;  // of a Stack: address * 2 + kind
   size_t around;                   // of an enter: how many calls it is in
@@ -149,7 +150,7 @@ class Trace {
   void read() {
     if (data_.size() < 4096) return fail("%zu bytes", data_.size());
     if (memcmp(data_.data(), "\x89LPT\r\n\x1a\n", 8) != 0) return fail("magic");
-    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 0) return fail("version");
+    if (at<uint16_t>(8) != 1 || at<uint16_t>(10) != 1) return fail("version");
     if (at<uint32_t>(12) != 4096 || at<uint32_t>(16) != 4096) return fail("header sizes");
     if (at<uint32_t>(80) != checksum(0, 80)) return fail("checksum of the header");
     flags = at<uint32_t>(20);
@@ -243,7 +244,13 @@ class Trace {
     s.lost += at<uint32_t>(o + 20);
     s.bytes += at<uint32_t>(o + 44);
     eventBytes += at<uint32_t>(o + 44);
-    std::vector<uint64_t> &open = s.open[key.level];
+    std::vector<uint64_t> &own = s.open[key.level];
+    // Of other stacks than the thread's own a chunk tells itself what is open.
+    std::map<uint32_t, std::vector<uint64_t>> others;
+    std::vector<uint64_t> *stack = &own;
+    uint32_t on = 0;
+    bool begins = true, switched = false;
+#define open (*stack)
     uint64_t now = at<uint64_t>(o + 32), site = 0;
     struct {
       uint64_t base;
@@ -256,6 +263,10 @@ class Trace {
       const uint16_t word = get<uint16_t>(p);
       TraceEvent e = {};
       e.level = key.level;
+      e.stack = on;
+      const bool first = begins;
+      begins = false;
+      if (word & 3) switched = false;
       if (word & 1) {
         now += word >> 1;
         if (open.empty()) return fail("offset %llu: a leave and no call is open", where);
@@ -342,15 +353,15 @@ class Trace {
           const unsigned f = get<uint16_t>(b);
           e.depth = get<uint32_t>(b + 2);
           const uint32_t k = get<uint32_t>(b + 6);
-          if (p != begin || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
+          if ((on == 0 && !first && !switched) || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
             return fail("offset %llu: stack", where);
           for (uint32_t i = 0; i < k; i++) e.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
           // What was open before says the same, unless it says that it is not so.
-          if (at<uint32_t>(o + 20) && !(f & 2)) return fail("offset %llu: lost, and not stated", where);
+          if (at<uint32_t>(o + 20) && first && !(f & 2)) return fail("offset %llu: lost, and not stated", where);
           if (f & 2) {
             open.resize(size_t(e.depth - k), 0);
             open.insert(open.end(), e.functions.begin(), e.functions.end());
-          } else if (!middle && !open.empty()) {
+          } else if (on == 0 && !middle && !open.empty()) {
             if (open.size() != e.depth || !std::equal(e.functions.begin(), e.functions.end(), open.end() - k))
               return fail("offset %llu: the stack is another: depth %zu, recorded %llu", where, open.size(),
                           (unsigned long long)e.depth);
@@ -381,14 +392,39 @@ class Trace {
           s.events.push_back(e);
           break;
         }
+        case 48: {
+          if (n != 8 || key.level != 0) return fail("offset %llu: switch", where);
+          if (first && get<uint16_t>(b) != 0) return fail("offset %llu: a chunk begins later", where);
+          now += get<uint16_t>(b);
+          on = get<uint32_t>(b + 2);
+          stack = on ? &others[on] : &own;
+          e.kind = TraceEvent::Switch;
+          e.stack = on;
+          e.time = now;
+          s.events.push_back(e);
+          begins = first;
+          break;
+        }
+        case 49: {
+          const uint32_t v = get<uint32_t>(b);
+          if (n != 6 || v == 0 || v > open.size()) return fail("offset %llu: %u calls left of %zu", where, v, open.size());
+          open.resize(open.size() - v);
+          e.kind = TraceEvent::Left;
+          e.value = v;
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
         case 14:
           s.lost += get<uint32_t>(b);
           break;
         default:
           return fail("offset %llu: type %u", where, type);
       }
+      switched = type == 48;
       p += n;
     }
+#undef open
   }
 };
 

@@ -24,9 +24,9 @@ export WINEDEBUG=-all LC_ALL=C.UTF-8
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH DISPLAY; do unset $v; done
 
 x64=x86_64-w64-mingw32 x86=i686-w64-mingw32
-sources="core control hooks_cyg hooks_penter platform_windows modules_windows"
 
 . "$here/newest.sh"
+. "$here/sources.sh"
 clang=$(newest clang) || clang=
 version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
 # The program of the same version.
@@ -64,7 +64,7 @@ one() {
 recorder() {
   local d=$1 f
   mkdir -p "$d/fixed" "$d/dll"
-  for f in $sources; do
+  for f in $recorder_windows; do
     $2 -O2 -std=c99 $warnings -I"$include" -c "$src/$f.c" -o "$d/fixed/$f.o" &&
       $2 -O2 -std=c99 $warnings -DLOGREC_BUILD_SHARED -I"$include" -c "$src/$f.c" -o "$d/dll/$f.o" || return 1
   done
@@ -215,7 +215,7 @@ clangcl_compile() { clangcl /std:c++14 /DLOGPARSER_TRACE /DLOGREC_SHARED $3 /c "
 clangcl_recorder() {
   local f
   mkdir -p "$build/cl"
-  for f in $sources; do clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/$f.obj" -- "$src/$f.c" || return 1; done
+  for f in $recorder_windows; do clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/$f.obj" -- "$src/$f.c" || return 1; done
   # The one thing that Microsoft's runtime would have had to give.
   echo 'int _fltused;' >"$build/cl/runtime.c" && clangcl /c "/Fo$build/cl/runtime.obj" -- "$build/cl/runtime.c" || return 1
   $(of_clang llvm-ml) -m64 /c /Fo "$build/cl/penter.obj" "$src/hooks_penter_x64.asm" &&
@@ -225,7 +225,7 @@ clangcl_recorder() {
 # x86 as MSVC would have it: compiled only.
 clangcl32() {
   local m=/usr/i686-w64-mingw32 f
-  for f in $sources; do
+  for f in $recorder_windows; do
     $(of_clang clang-cl) --target=i686-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$($clang -print-resource-dir)/include" \
       /clang:-isystem "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /D_X86_ /O2 /GS- \
       /Gs100000 /W4 -Werror /I"$include" /c "/Fo$build/cl32.obj" -- "$src/$f.c" || return 1

@@ -24,7 +24,8 @@ if [ "$((free / 1000000))" -lt $need ]; then
 	echo "left out: the large trace; it needs $need GB in $work"
 	exit 77
 fi
-for f in core control platform_linux modules_linux interpose_linux hooks_cyg; do
+. "$here/tests/sources.sh"
+for f in $recorder_linux; do
 	gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here/src/$f.c" -o "$work/$f.o" || exit 1
 done
 gcc -O2 -finstrument-functions -c "$here/bench/tiny.c" -o "$work/tiny.o" &&

@@ -40,7 +40,8 @@ go build -trimpath -ldflags "-s -w" -o "$logparse" ./cmd/logparse && go build -o
 cd "$work" || exit 1
 
 objects=()
-for f in core control platform_linux modules_linux interpose_linux hooks_cyg; do
+. "$here/recorder/tests/sources.sh"
+for f in $recorder_linux; do
 	gcc -std=c99 -O2 -I"$here/recorder/include" -c "$here/recorder/src/$f.c" -o $f.o || exit 1
 	objects+=($f.o)
 done

@@ -51,7 +51,8 @@ build() {
 	gcc $o $3 -Wl,-E -lm -ldl -pthread -o "$dir/$1"
 }
 mkdir -p "$dir/lib"
-for f in core control platform_linux modules_linux interpose_linux hooks_cyg; do
+. "$here/tests/sources.sh"
+for f in $recorder_linux; do
 	gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here/src/$f.c" -o "$dir/lib/$f.o" || exit 1
 done
 rm -f "$dir/lib/liblogrec.a"
