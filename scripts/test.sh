@@ -184,6 +184,7 @@ stage_cross() {
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
+	lane recorder-programs 15 recorder/tests/programs.sh
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
 	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
 	local system

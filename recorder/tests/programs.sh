@@ -54,7 +54,8 @@ recorder() { # DIR CC
   done
   "$2" -c "$src/hooks_fentry_x86_64.S" -o "$1/fentry.o" && rm -f "$1/liblogrec.a" && ar rcs "$1/liblogrec.a" "$1"/*.o &&
     "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so &&
-    "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/libplain.so"
+    "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/libplain.so" -ldl && mkdir -p "$1/plain" &&
+    "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/plain/liblogrec.so" -ldl -Wl,-soname,liblogrec.so
 }
 
 # run NAME ENVIRONMENT...: runs ./program in a new folder NAME, and leaves there what it
@@ -122,7 +123,7 @@ check() {
   case $source in *.cpp) compiler=${cc/gcc/g++} compiler=${compiler/clang/clang++} ;; esac
   flags="-g -w $level -pthread -rdynamic"
   [ "$way" != fentry ] || hooks="-pg -mfentry -minstrument-return=call"
-  [ "$way" = preloaded ] || libraries="-L$lib -llogrec -Wl,-rpath,$lib"
+  [ "$way" = preloaded ] || libraries="-L$lib -llogrec -Wl,-rpath,$lib,--enable-new-dtags"
   if ! $compiler $flags $hooks "$source" $libraries -o "$work/program" -ldl -lm >"$work/log" 2>&1; then
     # Perhaps it is for one compiler, or a part of something larger.
     skipped=$((skipped + 1))
@@ -134,8 +135,12 @@ check() {
     run plain LOGREC=off
     run again LOGREC=off
   else
-    run plain LOGREC=off LD_PRELOAD="$lib/libplain.so" PLAIN_LOG="$work/plain/files/plain"
-    run again LOGREC=off LD_PRELOAD="$lib/libplain.so" PLAIN_LOG="$work/again/files/plain"
+    # In a linked program the hook is in the recorder's place: not even what the recorder
+    # does when it is off may be among its events, such as calls of the program's malloc.
+    local plain=LD_LIBRARY_PATH=$lib/plain
+    [ "$way" = preloaded ] && plain=LD_PRELOAD=$lib/libplain.so
+    run plain "$plain" PLAIN_LOG="$work/plain/files/plain"
+    run again "$plain" PLAIN_LOG="$work/again/files/plain"
   fi
   [ "$way" = preloaded ] && recorded=LD_PRELOAD=$lib/liblogrec.so
   run recorded LOGREC_FILE="$work/recorded/files/" $recorded

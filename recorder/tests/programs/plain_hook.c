@@ -1,11 +1,14 @@
 /* plain_hook.c: what the recorder is held against: hooks that append one line an
  * event to a file for each thread, "e" or "l" and the function's address, with
  * nothing but system calls. PLAIN_LOG is the beginning of the files' names;
- * process and thread id follow. */
+ * process and thread id follow. Programs that are started with an environment of their
+ * own are given what it takes to do the same, as the recorder gives them its own. */
 
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -78,4 +81,35 @@ void __cyg_profile_func_enter(void *function, void *site) {
 void __cyg_profile_func_exit(void *function, void *site) {
   (void)site;
   event('l', function);
+}
+
+/* complete puts the variables that it takes behind those of a program's own environment. */
+INSIDE void complete(char *const envp[], char **room, size_t most) {
+  static const char *const passed[] = {"PLAIN_LOG=", "LD_PRELOAD=", "LD_LIBRARY_PATH="};
+  size_t n = 0;
+  for (; envp && envp[n] && n + 4 < most; n++) room[n] = envp[n];
+  for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+    for (char **e = environ; e && *e; e++) {
+      size_t k = 0;
+      while (passed[i][k] && (*e)[k] == passed[i][k]) k++;
+      if (!passed[i][k]) room[n++] = *e;
+    }
+  room[n] = NULL;
+}
+
+enum { MOST_VARIABLES = 1024 };
+UNHOOKED int execve(const char *path, char *const argv[], char *const envp[]) {
+  char *room[MOST_VARIABLES];
+  if (envp == environ) return (int)syscall(SYS_execve, path, argv, envp);
+  complete(envp, room, MOST_VARIABLES);
+  return (int)syscall(SYS_execve, path, argv, room);
+}
+UNHOOKED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                         const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
+  char *room[MOST_VARIABLES];
+  int (*real)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]);
+  *(void **)&real = dlsym(RTLD_NEXT, "posix_spawn");
+  if (envp == environ) return real(pid, path, actions, attributes, argv, envp);
+  complete(envp, room, MOST_VARIABLES);
+  return real(pid, path, actions, attributes, argv, room);
 }
