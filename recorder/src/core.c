@@ -1389,6 +1389,7 @@ LR_OWN void lr_fork_before(void) {
 
 LR_OWN void lr_fork_parent(void) {
   have_forked = 0;
+  lr_stacks_in_parent();
   plat_unlock();
 }
 

@@ -314,6 +314,7 @@ LR_HIDDEN void lr_begin_on_stack(struct lr_level *v);
 LR_HIDDEN void lr_stacks_end(struct lr_thread *t);
 LR_HIDDEN void lr_stacks_reset(struct lr_thread *t);
 LR_HIDDEN void lr_stacks_before_fork(struct lr_thread *t);
+LR_HIDDEN void lr_stacks_in_parent(void);
 LR_HIDDEN void lr_stacks_in_child(void);
 LR_HIDDEN void lr_stacks_inherit(struct lr_thread *t);
 /* A call of the system or the C library leaves calls of this thread, or will. */

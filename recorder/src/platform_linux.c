@@ -661,6 +661,7 @@ LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
   if (block != main_block && block - frame <= CLOSE_BY) return 1;
   if (!lr_load(&barred) && getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) size = (uintptr_t)limit.rlim_cur;
   *high = block == main_block ? main_stack : block;
+  if (!*high) return 1; /* nobody tells */
   *low = *high - size;
   if (block != main_block && !lr_load(&barred) && plat_lock()) {
     const uintptr_t begin = mapping_below(block);

@@ -271,7 +271,11 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
     if (owner == BUSY) continue;
     const struct lr_level *const v = owner ? &s->in->level[0] : NULL;
     struct lr_stack was = *s;
-    if (v) {
+    if (v && !v->stack) {
+      /* Nobody knows any more: it was forked away. */
+      was.top = was.entries + 2;
+      was.stream = 0;
+    } else if (v) {
       was.entries = v->stack;
       was.top = v->top;
       was.size = v->stack_size;
@@ -407,13 +411,15 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
  * calls that may share one, by their return addresses, say nothing. In one place of one frame,
  * by the hook's return address, the earlier call has ended. A call further out may have been
  * left as well: after a jump that is told by where the function returns to. */
-LR_OWN static int gone(const struct lr_thread *t, const struct lr_frame_entry *f, const struct lr_event *e, int jumped) {
+LR_OWN static int gone(struct lr_thread *t, const struct lr_frame_entry *f, const struct lr_event *e, int jumped) {
   const struct lr_place *const at = e->at;
   const int kind = (int)(f->function & 1);
   /* Of both kinds of stacks only the signal handlers' is left for the other. */
   if (on_signal_stack(t, f->frame) && !on_signal_stack(t, at->frame)) return 1;
   if (!lr_comparable(t, f, at->frame) || kind != (int)(e->key & 1)) return 0;
-  if (f->owner == LR_BY_HAND || at->owner == LR_BY_HAND) return kind && f->frame < at->frame;
+  /* An object of Log.h may be in the heap. */
+  if (f->owner == LR_BY_HAND || at->owner == LR_BY_HAND)
+    return kind && f->frame < at->frame && t->level[0].on == &t->own && is_own(t, f->frame);
   const int one_frame = !kind && f->owner == at->owner, one_place = f->pc == (uint32_t)at->pc;
   if (f->frame < at->frame) return !one_frame || one_place;
   if (f->frame == at->frame) return !one_frame || one_place;
@@ -430,9 +436,9 @@ LR_OWN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct l
   struct lr_frame_entry *const bottom = v->stack + 2;
   if (v->top == bottom || (!jumped && v->top[-1].frame - e->at->frame - 1 < LR_NEAR)) return;
   if (!t->signal_known) look_at_signal_stack(t);
-  uint32_t n = 0;
-  while (v->top - n > bottom && gone(t, v->top - n - 1, e, jumped)) jumped = 1, n++;
-  if (!n || !lr_room(t, v, lr_time_of(v), 0)) return;
+  if (!gone(t, v->top - 1, e, jumped) || !lr_room(t, v, lr_time_of(v), 0)) return;
+  uint32_t n = 1;
+  while (v->top - n > bottom && gone(t, v->top - n - 1, e, 1)) n++;
   uint8_t *p = lr_position(v);
   lr_store16(p, LRF_FIRST_WORD(LRF_LEFT, 3));
   lr_store32(p + 2, n);
@@ -477,6 +483,8 @@ LR_OWN void lr_stacks_before_fork(struct lr_thread *t) {
   forked.own = t->own;
   forked.on = t->level[0].on == &t->own ? NULL : t->level[0].on;
 }
+
+LR_OWN void lr_stacks_in_parent(void) { forked.on = NULL; }
 
 LR_OWN void lr_stacks_in_child(void) {
   for (struct lr_stack *s = newest; s; s = s->older) {
