@@ -792,7 +792,7 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
   struct plat_saved saved;
   plat_slow_begin(&saved);
   int done = 0;
-  if (plat_lock()) {
+  if (lr_self_get() == t && plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || make_stack(v))) {
       uint32_t size = v->next_size;
       if (v->restated || v->lost || !v->sequence || (v->on && v->on->number))
@@ -1024,6 +1024,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   uint64_t now = lr_time_of(v);
   if (!lr_room(t, v, now, 0)) return;
   if (v->top >= v->stack_end) lr_more_entries(v);
+  if (v->top >= v->stack_end) return;
   uint8_t *p = lr_position(v);
   uint32_t first, from = 0;
   const uintptr_t site = lr_settings.sites ? at->site : 0;

@@ -95,6 +95,7 @@ LR_OWN static int grow(struct lr_level *v) {
 }
 
 LR_COLD void lr_more_entries(struct lr_level *v) {
+  if (!v->stack_size) return; /* forked away meanwhile */
   struct plat_saved saved;
   plat_slow_begin(&saved);
   if (!grow(v)) forget_outer(v);
@@ -244,6 +245,7 @@ LR_OWN int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry 
 /* park leaves the stack in effect, unless another thread has it by now. */
 LR_OWN static void park(struct lr_thread *t, struct lr_level *v) {
   struct lr_stack *const s = v->on;
+  if (!s) return; /* forked away meanwhile */
   if (s->number) {
     uint32_t mine = t->stream;
     if (!lr_exchange(&s->owner, &mine, BUSY)) return;
@@ -370,19 +372,19 @@ LR_OWN static int near_call(const struct lr_level *v, const struct lr_event *e) 
 }
 
 /* stack_of returns the stack that an event is on; a new one where no other is known. */
-LR_OWN static struct lr_stack *stack_of(struct lr_thread *t, struct lr_level *v, const struct lr_event *e) {
+LR_OWN static struct lr_stack *stack_of(struct lr_thread *t, struct lr_stack *on, const struct lr_level *v, const struct lr_event *e) {
   uintptr_t frame = e->at->frame, low, high;
   if (plat_current_stack(&low, &high) && frame - low < high - low) {
     if (high == t->own.high) return &t->own;
-    struct lr_stack *const s = find(v->on, high - 1);
+    struct lr_stack *const s = find(on, high - 1);
     return s && s->high == high - 1 ? s : make(low, high - 1);
   }
   if (is_own(t, frame)) return &t->own;
-  struct lr_stack *s = find(v->on, frame);
+  struct lr_stack *s = find(on, frame);
   if (s) return s;
-  if (near_call(v, e)) return v->on;
+  if (near_call(v, e)) return on;
   look_at_signal_stack(t);
-  return on_signal_stack(t, frame) ? v->on : make(frame, frame);
+  return on_signal_stack(t, frame) ? on : make(frame, frame);
 }
 
 LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e) {
@@ -390,11 +392,12 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
   if (!v->stack || v->top[-1].frame - frame <= LR_NEAR) return;
   if (v->top > v->stack + 2 && e->leave && frame - v->top[-1].frame <= LR_NEAR) return;
   /* Not in a forked child, nor while the recorder measures itself. */
-  if (v->on && lr_self_get() == t && t->stream) {
+  struct lr_stack *const on = v->on;
+  if (on && lr_self_get() == t && t->stream) {
     if (!t->signal_known) look_at_signal_stack(t);
     if (!on_signal_stack(t, frame)) {
-      struct lr_stack *const s = stack_of(t, v, e);
-      if (s && s != v->on) switch_to(t, v, s);
+      struct lr_stack *const s = stack_of(t, on, v, e);
+      if (s && s != on) switch_to(t, v, s);
       if (s && s->number && !plat_current_stack(NULL, NULL)) seen(s, frame);
     }
   }
