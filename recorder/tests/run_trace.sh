@@ -1,21 +1,19 @@
 #!/bin/bash
-# run_trace.sh [KILLS [OUT [ROUNDS]]]: builds the trace recorder for Linux and runs its
+# run_trace.sh [KILLS [ROUNDS]]: builds the trace recorder for Linux and runs its
 # tests with what is at hand: trace_test by each way in, with gcc and clang,
-# linked and preloaded, under sanitizers, and LogTest by each way against its
-# truth. LogTest's traces are left in OUT, a folder a lane. KILLS says how often
-# a recording program is ended by force (100): in all lanes together, or in each
-# of those that the variable LANES names; then only these run.
+# linked and preloaded, under sanitizers, and stacks_test. Two lanes run at a
+# time. KILLS says how often a recording program is ended by force (100): in all
+# lanes together, or in each of those that the variable LANES names; then only
+# these run. ROUNDS is how often stacks_test's programs go round (20,000).
 #
 # The last line is "N passed, N failed, N skipped". Exit: 0 nothing failed.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-src=$here/../src include=$here/../include samples=$here/../samples/logtest
+src=$here/../src include=$here/../include
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-kills=${1:-100} out=${2:-$build/out} rounds=${3:-20000}
-rm -rf "$out"
-mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+kills=${1:-100} rounds=${2:-20000}
 passed=0 failed=0 skipped=0
 warnings="-Wall -Wextra -Werror"
 export LC_ALL=C
@@ -91,26 +89,29 @@ suite() {
   count "$name" $?
 }
 
-# logtest NAME CXX FLAGS HOOKS WAY LIBRARY-DIR
-logtest() {
-  local name=$1 cxx=$2 hooks=$4 way=$5 d=$out/$1
-  chosen "$name" || return
-  local flags="-std=c++11 -g $3 $warnings -pthread -DLOGPARSER_TRACE -I$include" record="-L$6 -llogrec -Wl,-rpath,$6"
-  begun=$(date +%s)
-  mkdir -p "$d"
+# at_once FUNCTION NAME ARGUMENT... runs a lane beside another one.
+names=()
+at_once() {
+  chosen "$2" || return 0
+  while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+  names+=("$2")
   (
-    [ -f "$6/liblogrec.so" ] || recorder "$6" "$([ "$cxx" = g++ ] && echo gcc || echo "${cxx/++/}")" "" || exit 1
-    cd "$d" || exit 1
-    $cxx $flags $hooks -fPIC -DLOGTEST_SHAPES -c "$samples/shapes.cpp" -o shapes.o &&
-      $cxx $flags -fPIC -DLOGTEST_SHAPES -c "$samples/truth.cpp" -o truth.o &&
-      $cxx -shared shapes.o truth.o $record -Wl,--build-id -o liblogtest_shapes.so &&
-      $cxx $flags $hooks -c "$samples/main.cpp" -o main.o && $cxx $flags $hooks -c "$samples/work.cpp" -o work.o &&
-      $cxx $flags -c "$samples/threads.cpp" -o threads.o &&
-      $cxx main.o work.o threads.o -L. -llogtest_shapes $record -Wl,-rpath,'$ORIGIN' -Wl,--build-id -pthread -o logtest &&
-      LOGREC_FILE=LogDetails.lptrace ./logtest && rm -f ./*.o &&
-      "$build/trace_logtest" LogDetails.lptrace LogDetails.truth "$way" && echo "1 passed, 0 failed"
-  ) >"$build/$name.log" 2>&1
-  count "$name" $?
+    trap - EXIT
+    passed=0 failed=0
+    "$@" >"$build/$2.said" 2>&1
+    echo "$passed $failed" >"$build/$2.counts"
+  ) &
+}
+
+# all_done waits for the lanes, and adds their counts.
+all_done() {
+  local name p f
+  wait
+  for name in ${names[@]+"${names[@]}"}; do
+    cat "$build/$name.said"
+    read -r p f <"$build/$name.counts" || p=0 f=1
+    passed=$((passed + p)) failed=$((failed + f))
+  done
 }
 
 # stacks NAME CC CXX FLAGS [OPTION...]: several stacks, and calls that are left; -O0 and -O2.
@@ -145,7 +146,6 @@ fi
 clangxx=$(newest clang++) || clangxx=
 clang=$(newest clang) || clang=
 g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
-  g++ -std=c++11 -O1 $warnings "$here/trace_logtest.cpp" -o "$build/trace_logtest" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" &&
   g++ -std=c++11 -O1 $warnings "$here/stacks_test.cpp" -o "$build/stacks_test" || exit 1
 # Where there is Go the real reader reads, too.
@@ -162,36 +162,29 @@ fi
 cyg=-finstrument-functions
 # share TENTHS: a lane's part of the kills.
 share() { [ -n "${LANES-}" ] && echo "kills=$kills" || echo "kills=$(((kills * $1 + 9) / 10))"; }
-suite gcc gcc g++ "" $cyg static "$(share 4)"
-suite gcc-shared gcc g++ "" $cyg shared "$(share 1)"
-suite gcc-preload gcc g++ "" $cyg preload "$(share 1)"
-if [ "$(uname -m)" = x86_64 ]; then
-  suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static "$(share 1)" fentry -deep -short
-  suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short -switches
-fi
-if [ -n "$clangxx" ] && [ -n "$clang" ]; then
-  suite clang $clang $clangxx "" $cyg static "$(share 3)" clang
-  [ "$(uname -m)" = x86_64 ] && suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short -switches
-else
-  skip clang "clang is missing"
-fi
+# The longest come first.
 # These handle signals in a way of their own, a death is theirs to report, and
 # the last has no room for deep recursion and takes long for millions of calls.
 # The thread sanitizer does not see the loader's lock. They begin later than
 # .preinit_array, have allocators of their own and make system calls at the end.
-suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space -preinit -own-malloc -sandbox
-suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
+at_once suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space -preinit -own-malloc -sandbox
+at_once suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
+at_once suite gcc gcc g++ "" $cyg static "$(share 4)"
+at_once suite gcc-shared gcc g++ "" $cyg shared "$(share 1)"
+at_once suite gcc-preload gcc g++ "" $cyg preload "$(share 1)"
+if [ "$(uname -m)" = x86_64 ]; then
+  at_once suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static "$(share 1)" fentry -deep -short
+  at_once suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short -switches
+fi
+if [ -n "$clangxx" ] && [ -n "$clang" ]; then
+  at_once suite clang $clang $clangxx "" $cyg static "$(share 3)" clang
+  [ "$(uname -m)" = x86_64 ] && at_once suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short -switches
+else
+  skip clang "clang is missing"
+fi
+at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
+[ -z "$clangxx" ] || [ -z "$clang" ] || at_once stacks clang-stacks $clang $clangxx "" "rounds=$rounds" clang
 
-stacks gcc-stacks gcc g++ "" "rounds=$rounds"
-[ -z "$clangxx" ] || [ -z "$clang" ] || stacks clang-stacks $clang $clangxx "" "rounds=$rounds" clang
-
-for level in -O0 -O2; do
-  logtest linux-gcc$level-trace-objects g++ $level "" objects "$build/gcc"
-  logtest linux-gcc$level-trace-cyg g++ $level $cyg cyg-gcc "$build/gcc"
-  if [ -n "$clangxx" ] && [ -n "$clang" ]; then
-    logtest linux-clang$level-trace-objects $clangxx $level "" objects "$build/clang"
-    logtest linux-clang$level-trace-cyg $clangxx $level $cyg cyg-clang "$build/clang"
-  fi
-done
+all_done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+
+	"logparser/message"
+	"logparser/symbols"
+	"logparser/symbols/image"
+	"logparser/symbols/symtab"
+)
+
+// binding chooses among what was found.
+func (s *search) binding() symbols.Binding {
+	b := symbols.Binding{}
+	chosen := s.choose()
+	for rank, c := range s.best {
+		if c != nil && rank != chosen && c.table != nil {
+			c.table.Close()
+			c.table = nil
+		}
+	}
+	b.Attempts = s.attempts
+	if chosen < 0 {
+		b.Status = symbols.NotFound
+		b.Reason = message.Textf("no symbol file and no image was found")
+		if s.verified != nil || s.unknown != nil {
+			b.Reason = message.Textf("the image was found, but it holds no names, and no symbol file was found")
+		}
+		if !s.trouble.IsZero() {
+			b.Reason = b.Reason.And(s.trouble)
+		}
+		return b
+	}
+	c := s.best[chosen]
+	b.Table, b.File, b.Reason = c.table, c.path, c.reason
+	switch chosen {
+	case rankMatched:
+		b.Status = symbols.Matched
+	case rankImage:
+		b.Status = symbols.Embedded
+		if exportsOnly(c.table) {
+			b.Status = symbols.ExportsOnly
+		}
+	case rankUnverified:
+		b.Status = symbols.Unverified
+	default:
+		b.Status = symbols.Mismatched
+		if b.Table != nil {
+			b.Reason = message.Textf("%s; its names are shown because that was asked for, each marked", b.Reason)
+		}
+	}
+	s.addImage(&b)
+	for _, rank := range []int{rankMismatched, rankOtherImage} {
+		if m := s.best[rank]; m != nil && m != c {
+			b.Reason = b.Reason.And(m.reason)
+		}
+	}
+	return b
+}
+
+// addImage adds to a separate debug file what only its image has. A PE's
+// stubs are functions of the linker's own tables, which the debug file has too.
+func (s *search) addImage(b *symbols.Binding) {
+	img, path := s.verified, s.verifiedPath
+	if img == nil && b.Status == symbols.Unverified {
+		img, path = s.unknown, s.unknownPath
+	}
+	if img == nil || img.Kind != image.ELF || b.Status != symbols.Matched && b.Status != symbols.Unverified || b.File == path {
+		return
+	}
+	file, err := s.open(path)
+	if err != nil {
+		return
+	}
+	again, err := image.Open(file)
+	if err != nil || again.Identity != img.Identity {
+		file.Close()
+		return
+	}
+	b.Table = symtab.Complete(b.Table, again)
+}
+
+// choose returns the rank of the candidate to take, -1 where there is none.
+func (s *search) choose() int {
+	chosen := -1
+	for rank, c := range s.best {
+		if c != nil {
+			chosen = rank
+			break
+		}
+	}
+	if !s.LoadMismatched {
+		return chosen
+	}
+	// Whoever asks for a file of another build asks for more than exports.
+	if c, m := s.best[max(chosen, 0)], s.best[rankMismatched]; c != nil && m != nil && c.image && exportsOnly(c.table) {
+		return rankMismatched
+	}
+	if chosen == rankOtherImage {
+		if table, err := s.openPlaced(s.otherPath); err == nil {
+			s.best[rankOtherImage].table = table
+		} else {
+			s.note(s.otherPath, "%v", plainError(err))
+		}
+	}
+	return chosen
+}
+
+// debugOnly reports whether an image is a separate debug file, whose code lies
+// elsewhere.
+func debugOnly(img *image.Image) bool {
+	only := false
+	for _, section := range img.Sections {
+		if section.Exec {
+			if !section.NoBits {
+				return false
+			}
+			only = true
+		}
+	}
+	return only
+}
+
+// plainError returns the cause without the operation and path that the
+// attempt names already.
+func plainError(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
