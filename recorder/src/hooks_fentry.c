@@ -20,24 +20,34 @@
 
 #define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
 
+uint32_t lr_find_xsave_size(void);
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site);
 
-/* Room for xsave of x87, SSE, AVX and AVX-512 state; 0: there is no xsave. */
+/* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
+ * not known yet. */
 uint32_t lr_xsave_size __attribute__((visibility("hidden")));
 
-__attribute__((constructor(101))) LR_OWN static void find_size(void) {
+/* lr_find_xsave_size finds it. Each cpuid costs microseconds where a hypervisor takes it,
+ * so that programs without these hooks must not pay for it. */
+LR_CALLED uint32_t lr_find_xsave_size(void) {
+  enum { NO_XSAVE = 1, FIRST = 576 };
   unsigned a, b, c, d;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return;
-  if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d)) return;
-  uint32_t size = 576;
-  for (unsigned i = 2; i < 8; i++) {
-    if (!(0xe6u >> i & 1) || !__get_cpuid_count(0xd, i, &a, &b, &c, &d) || !a) continue;
-    if (a + b > size) size = a + b;
+  uint32_t size = NO_XSAVE;
+  const unsigned most = __get_cpuid_max(0, NULL);
+  __cpuid(1, a, b, c, d);
+  if (most >= 0xd && (c >> 27 & 1)) {
+    size = FIRST;
+    for (unsigned i = 2; i < 8; i++) {
+      if (!(0xe6u >> i & 1)) continue;
+      __cpuid_count(0xd, i, a, b, c, d);
+      if (a && a + b > size) size = a + b;
+    }
   }
   lr_store(&lr_xsave_size, size);
+  return size;
 }
 
 LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {

@@ -92,7 +92,11 @@
   .cfi_def_cfa %rbp, 80
   mov lr_xsave_size(%rip),%eax
   test %eax,%eax
-  jz 3f
+  jnz 4f
+  call lr_find_xsave_size
+4:
+  cmp $1,%eax
+  je 3f
   sub %rax,%rsp
   and $-64,%rsp
   /* The header behind the first 512 bytes must be 0. */

@@ -55,7 +55,10 @@ LR_OWN uint64_t plat_counter(void) { return nanoseconds(CLOCK_MONOTONIC); }
 /* told_rate is what processor or hypervisor say the counter's rate is, or 0. */
 LR_OWN static uint64_t told_rate(void) {
   unsigned a, b, c, d;
-  if (__get_cpuid(1, &a, &b, &c, &d) && (c >> 31 & 1)) {
+  /* Each costs microseconds where a hypervisor takes it. Where there is no leaf 1, there
+   * is no counter. */
+  __cpuid(1, a, b, c, d);
+  if (c >> 31 & 1) {
     __cpuid(0x40000000, a, b, c, d);
     if (a >= 0x40000010 && a < 0x40010000) {
       __cpuid(0x40000010, a, b, c, d);
