@@ -2,6 +2,7 @@
 package docs_test
 
 import (
+	"go/ast"
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
@@ -119,11 +120,11 @@ func below(name, folder string) bool { return name == folder || strings.HasPrefi
 // A use is an import of a product file.
 type use struct{ file, pkg, imports string }
 
-// uses lists what product files import; those that are never built are left
-// out.
-func uses(t *testing.T) []use {
+// productFiles parses the Go files of the programs and calls visit with the
+// path of each from the root; those that are never built are left out.
+func productFiles(t *testing.T, visit func(file string, f *ast.File)) {
 	t.Helper()
-	var list []use
+	files := 0
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -137,7 +138,7 @@ func uses(t *testing.T) []use {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -152,23 +153,35 @@ func uses(t *testing.T) []use {
 		if err != nil {
 			return err
 		}
-		rel = filepath.ToSlash(rel)
-		pkg := path.Dir(rel)
-		if pkg == "." {
-			pkg = rel // main.go
-		}
-		for _, spec := range f.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
-			list = append(list, use{rel, pkg, imported})
-		}
+		files++
+		visit(filepath.ToSlash(rel), f)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if files < 200 {
+		t.Fatalf("only %d files were found", files)
+	}
+}
+
+// uses lists what product files import.
+func uses(t *testing.T) []use {
+	t.Helper()
+	var list []use
+	productFiles(t, func(file string, f *ast.File) {
+		pkg := path.Dir(file)
+		if pkg == "." {
+			pkg = file // main.go
+		}
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, use{file, pkg, imported})
+		}
+	})
 	if len(list) < 1000 {
 		t.Fatalf("only %d imports were found", len(list))
 	}

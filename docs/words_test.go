@@ -2,11 +2,8 @@ package docs_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -75,25 +72,9 @@ func TestRetiredWords(t *testing.T) {
 			t.Errorf("%s: %s has the word %q; say %q", place, name, w, term)
 		}
 	}
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if base := d.Name(); name != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "build" || base == "node_modules") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		place := path.Dir(filepath.ToSlash(strings.TrimPrefix(name, ".."+string(filepath.Separator))))
-		report(place, strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".go"), true)
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			return err
-		}
+	productFiles(t, func(file string, f *ast.File) {
+		place := path.Dir(file)
+		report(place, strings.TrimSuffix(path.Base(file), ".go"), true)
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TypeSpec:
@@ -119,11 +100,7 @@ func TestRetiredWords(t *testing.T) {
 			}
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for key := range allowed {
 		if !used[key] {
 			t.Errorf("%s is allowed and not there", key)

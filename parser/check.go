@@ -22,18 +22,20 @@ type Checker interface {
 // was opened.
 var ErrReplaced = message.New("another file stands in the log's place")
 
-// CheckPath reports whether a path still leads to the file that was opened.
-func CheckPath(path string, opened *os.File) error {
+// StatOpened returns what the system knows of a file that was opened, or an
+// error if its path does not lead to it any more. Where the path cannot be
+// looked at now, as on a network drive, that is no error.
+func StatOpened(path string, opened *os.File) (fs.FileInfo, error) {
 	here, err := os.Stat(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil // it cannot be looked at now, as on a network drive
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	st, err := opened.Stat()
+	st, statErr := opened.Stat()
+	if statErr != nil {
+		return nil, statErr
+	}
 	if err == nil && !os.SameFile(here, st) {
-		return message.InFile(path, ErrReplaced)
+		return nil, message.InFile(path, ErrReplaced)
 	}
-	return nil
+	return st, nil
 }

@@ -17,10 +17,7 @@ func (l *Log) Check() error {
 	if l.file == nil {
 		return nil
 	}
-	if err := parser.CheckPath(l.o.name, l.file); err != nil {
-		return err
-	}
-	st, err := l.file.Stat()
+	st, err := parser.StatOpened(l.o.name, l.file)
 	if err != nil {
 		return err
 	}

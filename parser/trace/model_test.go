@@ -290,8 +290,7 @@ func TestUnknown(t *testing.T) {
 	th.Leave(5020)
 	th.Leave(5030)
 	w.Record(40, 5000, []byte("later"))
-	thread := le.AppendUint64(le.AppendUint32(le.AppendUint32(nil, 1), 0), 7)
-	w.Record(5, 5000, tracetest.String(thread, "worker"))
+	w.Record(wire.ThreadRecord, 5000, wire.AppendBody(nil, wire.Thread{Stream: 1, ID: 7, Name: "worker"}))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ at_once() {
   (
     trap - EXIT
     passed=0 failed=0
-    "$@" >"$build/$2.said" 2>&1
+    "$@" >"$build/$2.report" 2>&1
     echo "$passed $failed" >"$build/$2.counts"
   ) &
 }
@@ -108,7 +108,7 @@ all_done() {
   local name p f
   wait
   for name in ${names[@]+"${names[@]}"}; do
-    cat "$build/$name.said"
+    cat "$build/$name.report"
     read -r p f <"$build/$name.counts" || p=0 f=1
     passed=$((passed + p)) failed=$((failed + f))
   done

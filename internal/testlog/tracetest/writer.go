@@ -3,7 +3,6 @@
 package tracetest
 
 import (
-	"encoding/binary"
 	"io"
 	"slices"
 
@@ -55,8 +54,8 @@ func (w *Writer) write(b []byte, at int64) {
 }
 
 // Record writes a record of the process; the body is padded.
-func (w *Writer) Record(typ uint16, time uint64, body []byte) {
-	w.process.append(wire.AppendProcess(nil, wire.ProcessType(typ), time, body), time)
+func (w *Writer) Record(typ wire.ProcessType, time uint64, body []byte) {
+	w.process.append(wire.AppendProcess(nil, typ, time, body), time)
 }
 
 // Clock writes a CLOCK record.
@@ -75,12 +74,7 @@ func (w *Writer) Unload(time uint64, module uint32) {
 }
 
 func (w *Writer) body(t wire.ProcessType, time uint64, body any) {
-	w.Record(uint16(t), time, wire.AppendBody(nil, body))
-}
-
-// String appends a string of a process record.
-func String(b []byte, s string) []byte {
-	return append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
+	w.Record(t, time, wire.AppendBody(nil, body))
 }
 
 // Sync writes what there is, as a recorder's file is at any moment: chunks are
