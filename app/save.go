@@ -41,7 +41,7 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 		return nil, err
 	}
 	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
-	opt.Marks = s.savedMarks(src, opt.From)
+	opt.Annotations = s.savedAnnotations(src, opt.From)
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Session) WriteRows(ctx context.Context, w io.Writer, format string, src
 		return err
 	}
 	opt.Header.Lines = append(opt.Header.Lines, headLines(src)...)
-	opt.Marks = s.savedMarks(src, opt.From)
+	opt.Annotations = s.savedAnnotations(src, opt.From)
 	return f.Write(ctx, w, src, opt)
 }
 

@@ -287,9 +287,9 @@ func (s *Session) findZero(r *sessionRun) {
 		return
 	}
 	r.zero = s.log.Clock(r.number).Zero
-	if log, ok := s.log.(parser.Marker); ok {
+	if log, ok := s.log.(parser.Annotator); ok {
 		// What cannot be read of marks is said where they are shown.
-		_ = log.Marks(context.Background(), r.number, math.MinInt64, func(m *parser.Mark) bool {
+		_ = log.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
 			r.zero = m.Time
 			return false
 		})

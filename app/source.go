@@ -101,8 +101,8 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 		}
 		if src.asWritten {
 			for k := range b.records[:got] {
-				if b.records[k].Mark == calls.Running {
-					b.records[k].Mark = calls.None
+				if b.records[k].Anomaly == calls.Running {
+					b.records[k].Anomaly = calls.None
 				}
 			}
 		}
@@ -138,13 +138,13 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 			row.Thread, row.Stack = stacks.Strand(e.Thread)
 		}
 		row.Depth, row.Duration = c.Depth, c.Duration
-		row.Note = c.Mark.String()
+		row.Note = c.Anomaly.String()
 		row.Bound, row.Unclosed = rows.Exact, false
 		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
 			row.Bound = rows.AtMost
 		}
 		if c.Partner == calls.NoPartner && c.Duration != calls.NoDuration {
-			if row.Unclosed = true; c.Mark == calls.Open && !endKnown {
+			if row.Unclosed = true; c.Anomaly == calls.Open && !endKnown {
 				row.Bound = rows.AtLeast
 			}
 		}

@@ -405,8 +405,8 @@ func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as
 		}
 		for j, row := range list[k:end] {
 			b.events[j], b.records[j] = b.events[row-first], b.records[row-first]
-			if asWritten && b.records[j].Mark == calls.Running {
-				b.records[j].Mark = calls.None
+			if asWritten && b.records[j].Anomaly == calls.Running {
+				b.records[j].Anomaly = calls.None
 			}
 		}
 		s.fill(dst[k:end], first, run, b, n)

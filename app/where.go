@@ -314,7 +314,7 @@ func (c *condition) noted(t *filter.Term) query.Predicate {
 		any.Add(i)
 	})
 	marked := func(note string) query.Predicate {
-		var list []calls.Mark
+		var list []calls.Anomaly
 		for m := calls.None; m <= calls.NoEnter; m++ {
 			if t.MatchText(joinNotes(m.String(), note)) {
 				list = append(list, m)
@@ -323,7 +323,7 @@ func (c *condition) noted(t *filter.Term) query.Predicate {
 		if len(list) == 0 {
 			return nil
 		}
-		return query.Marked(list...)
+		return query.WithAnomaly(list...)
 	}
 	plain := marked("")
 	if len(notes) == 0 {

@@ -40,7 +40,7 @@ func BenchmarkFilter(b *testing.B) {
 		{"duration", query.WithDuration(1e6, math.MaxInt64)},
 		{"depth", query.AtDepth(0, 9)},
 		{"time", query.InTime(first, math.MaxInt64)},
-		{"mark", query.Marked(calls.Stray, calls.NoLeave)},
+		{"mark", query.WithAnomaly(calls.Stray, calls.NoLeave)},
 		{"inside", query.Inside(few)},
 		{"inside-many", query.Inside(a)},
 		{"all-together", query.And(query.InAddresses(a), query.OnThreads(t), query.WithDuration(0, 1e9), query.AtDepth(2, 20), query.Inside(few))},

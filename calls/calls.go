@@ -27,11 +27,11 @@
 package calls
 
 // A Mark says what is unusual about a record's pairing: its anomaly.
-type Mark uint8
+type Anomaly uint8
 
 const (
 	// None: an ordinary pair.
-	None Mark = iota
+	None Anomaly = iota
 	// Open: the log ended inside the call.
 	Open
 	// NoLeave: the call was left without a leave (exception, longjmp, kill of
@@ -54,7 +54,7 @@ const (
 )
 
 // String returns the mark as saved files have it.
-func (m Mark) String() string {
+func (m Anomaly) String() string {
 	return [...]string{"", "open", "no leave", "stray", "tail", "damaged", "running", "no enter"}[m]
 }
 
@@ -88,5 +88,5 @@ type Record struct {
 	// when the call ended, or until when it was open: with its thread or its run
 	// ([parser.Ender]), but not while it is [Running].
 	Duration int64
-	Mark     Mark
+	Anomaly  Anomaly
 }

@@ -152,7 +152,7 @@ func (c *callgrind) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-func (c *callgrind) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+func (c *callgrind) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }
 

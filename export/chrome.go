@@ -168,7 +168,7 @@ func (c *chrome) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return append(dst, '}')
 }
 
-func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+func (c *chrome) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	dst = append(c.event(dst, 'i', t, at), `,"s":"t"`...)
 	dst = c.place(dst, fn, r.Line, r.Address)
 	dst = strconv.AppendInt(dst, r.Index, 10)
@@ -178,13 +178,13 @@ func (c *chrome) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row
 	return append(dst, "}}"...)
 }
 
-func (c *chrome) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
+func (c *chrome) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte {
 	phase := byte('C')
-	if m.Kind == rows.TextMark {
+	if m.Kind == rows.TextAnnotation {
 		phase = 'i'
 	}
 	dst = rows.AppendJSONString(append(c.event(dst, phase, t, at), `,"name":`...), m.Text)
-	if m.Kind == rows.TextMark {
+	if m.Kind == rows.TextAnnotation {
 		return append(dst, `,"s":"t","cat":"mark"}`...)
 	}
 	dst = append(dst, `,"cat":"counter","args":{"value":`...)

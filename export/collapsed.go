@@ -164,7 +164,7 @@ func (f *collapsed) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-func (f *collapsed) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+func (f *collapsed) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }
 

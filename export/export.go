@@ -46,7 +46,7 @@ type Options struct {
 	Runs func() []rows.Run
 	// Marks are those that formats of calls write, as far as they have
 	// something for them; nil for none.
-	Marks Marks
+	Annotations Annotations
 	// Header is written at the head of formats that have one.
 	Header rows.Header
 	// Progress, if not nil, is told the rows written so far, at most some

@@ -264,7 +264,7 @@ func (p *perfetto) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return p.end(dst, at)
 }
 
-func (p *perfetto) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+func (p *perfetto) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	p.begin(instant, t)
 	p.names(fn, r.Line)
 	p.argument(argRow, annotationUint, uint64(r.Index))
@@ -285,9 +285,9 @@ const (
 	maxCounters = 1 << 16
 )
 
-func (p *perfetto) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
+func (p *perfetto) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte {
 	name := m.Text
-	if m.Kind != rows.TextMark {
+	if m.Kind != rows.TextAnnotation {
 		track, known := p.counters[name]
 		if known || len(p.counters) < maxCounters {
 			if !known {
@@ -316,7 +316,7 @@ func (p *perfetto) counter(dst []byte, track uint64, name string) []byte {
 }
 
 // value appends a counter's value.
-func (p *perfetto) value(dst []byte, track uint64, at int64, m *rows.Mark) []byte {
+func (p *perfetto) value(dst []byte, track uint64, at int64, m *rows.Annotation) []byte {
 	p.event, p.interned = p.event[:0], p.interned[:0]
 	p.event = appendField(p.event, eventType, counterSet)
 	p.event = appendField(p.event, eventTrack, track)

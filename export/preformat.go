@@ -132,7 +132,7 @@ func (w *walk) takes(d *preformattedRow, i int) bool {
 		t = w.thread(d.thread)
 	}
 	at := d.at
-	if at < t.last || at >= w.nextMark || !w.told[t.index] {
+	if at < t.last || at >= w.nextAnnotation || !w.told[t.index] {
 		return false
 	}
 	n := len(t.stack)

@@ -86,20 +86,20 @@ func randomRows(r *rand.Rand, n, faults int) *list {
 // alone hides that a callWriter is a preformatter.
 type alone struct{ callWriter }
 
-func (a alone) userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte {
-	return a.callWriter.(markTeller).userMark(dst, t, at, m)
+func (a alone) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte {
+	return a.callWriter.(annotationWriter).annotation(dst, t, at, m)
 }
 
 // randomMarks has marks at random times near those of rows, in order.
-func randomMarks(r *rand.Rand, l *list, n int) Marks {
-	var list []rows.Mark
+func randomMarks(r *rand.Rand, l *list, n int) Annotations {
+	var list []rows.Annotation
 	for range n {
 		row := &l.rows[r.IntN(len(l.rows))]
-		list = append(list, rows.Mark{Elapsed: row.Elapsed + r.Int64N(3) - 1, Thread: row.Thread + uint32(r.IntN(2)),
-			Kind: rows.MarkKind(r.IntN(4)), Bits: r.Uint64(), Text: "mark"})
+		list = append(list, rows.Annotation{Elapsed: row.Elapsed + r.Int64N(3) - 1, Thread: row.Thread + uint32(r.IntN(2)),
+			Kind: rows.AnnotationKind(r.IntN(4)), Bits: r.Uint64(), Text: "mark"})
 	}
-	slices.SortStableFunc(list, func(a, b rows.Mark) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
-	return func(_ context.Context, yield func(*rows.Mark) bool) error {
+	slices.SortStableFunc(list, func(a, b rows.Annotation) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	return func(_ context.Context, yield func(*rows.Annotation) bool) error {
 		for i := range list {
 			if !yield(&list[i]) {
 				break
@@ -119,7 +119,7 @@ func TestPreformat(t *testing.T) {
 			opt.Runs = func() []rows.Run { return src.runs }
 		}
 		if seed%3 == 0 {
-			opt.Marks = randomMarks(r, src, 1+r.IntN(300))
+			opt.Annotations = randomMarks(r, src, 1+r.IntN(300))
 		}
 		limits := []Limits{{}, {Rows: 1 + r.Int64N(5000)}, {Bytes: 1000 + r.Int64N(1e6)}}[r.IntN(3)]
 		file := func(hide bool) []byte {

@@ -92,8 +92,8 @@ var tables = []struct{ csv, txt []string }{
 	{[]string{"function", "module", "source", "line", "thread", "calls"}, []string{"calls", "total", "nonrecursive", "self", "mean"}},
 	{[]string{"function", "module", "source", "line", "thread", "calls"}, []string{"thread", "calls", "total", "nonrecursive", "self", "mean"}},
 	{[]string{"depth", "function", "module", "source", "line", "thread", "calls"}, []string{"total", "%", "self", "calls", "function"}},
-	{markColumns[:6], []string{"time", "thread", "value", "text"}},
-	{markColumns[:6], []string{"time", "row", "thread", "value", "text"}},
+	{annotationColumns[:6], []string{"time", "thread", "value", "text"}},
+	{annotationColumns[:6], []string{"time", "row", "thread", "value", "text"}},
 }
 
 func looksCSV(text []byte) bool {

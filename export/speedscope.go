@@ -211,7 +211,7 @@ func (s *speedscope) leave(dst []byte, t *thread, at int64, how ending) []byte {
 }
 
 // mark leaves the row out: the format has nothing for it.
-func (s *speedscope) mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
+func (s *speedscope) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }
 

@@ -88,7 +88,7 @@ type callWriter interface {
 	// mark is told a row that neither begins nor ends a call: a leave whose
 	// enter is not among the rows, a damaged record, a call too deep to be
 	// followed.
-	mark(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
+	anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
 	// tail ends a part and writes what was kept.
 	tail(out *output, dst []byte) error
 	// kept returns the bytes that tail is going to write at least.
@@ -143,8 +143,8 @@ type walk struct {
 	pending, active []*thread
 	// marks are those still to come, the first at nextMark, which is later
 	// than all times where there is none.
-	marks    markQueue
-	nextMark int64
+	annotations    annotationQueue
+	nextAnnotation int64
 }
 
 // writeCalls writes the calls of the rows of src.
@@ -153,7 +153,7 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	runs := placeRuns(opt.runs())
 	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
 		runs: runs, nextRun: nextRun(runs, 0)}
-	defer w.openMarks(ctx, opt.Marks)()
+	defer w.openAnnotations(ctx, opt.Annotations)()
 	w.buf = to.head(w.buf, 0, 0)
 	newPrepare := func() func(*batch) { return func(*batch) {} }
 	if d, ok := to.(preformatter); ok {
@@ -175,7 +175,7 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	if err != nil {
 		return err
 	}
-	if err := w.addMarks(math.MaxInt64 - 1); err != nil {
+	if err := w.addAnnotations(math.MaxInt64 - 1); err != nil {
 		return err
 	}
 	w.endRun()
@@ -210,12 +210,12 @@ func (w *walk) add(r *rows.Row) error {
 	if r.Event == rows.Unknown {
 		// Neither its time nor its depth can be relied on.
 		w.tell(t)
-		w.buf = w.to.mark(w.buf, t, t.last, w.function(r), r)
+		w.buf = w.to.anomaly(w.buf, t, t.last, w.function(r), r)
 		w.out.rows++
 		return w.part()
 	}
 	at := max(w.runs[w.run].time(r.Elapsed), t.last)
-	if err := w.addMarks(at); err != nil {
+	if err := w.addAnnotations(at); err != nil {
 		return err
 	}
 	switch {
@@ -228,7 +228,7 @@ func (w *walk) add(r *rows.Row) error {
 		w.pop(t)
 	default:
 		w.tell(t)
-		w.buf = w.to.mark(w.buf, t, at, w.function(r), r)
+		w.buf = w.to.anomaly(w.buf, t, at, w.function(r), r)
 	}
 	t.last = at
 	w.max = max(w.max, at)

@@ -303,12 +303,12 @@ type ProgramTeller interface {
 	Program(run int) Program
 }
 
-// A MarkKind says what a [Mark] is.
-type MarkKind uint8
+// A AnnotationKind says what a [Mark] is.
+type AnnotationKind uint8
 
 const (
-	// TextMark is a text.
-	TextMark MarkKind = iota
+	// TextAnnotation is a text.
+	TextAnnotation AnnotationKind = iota
 	// IntCounter, UintCounter and FloatCounter are the value that a counter
 	// has from then on: an int64, a uint64 or a float64.
 	IntCounter
@@ -317,11 +317,11 @@ const (
 )
 
 // A Mark is what the program itself wrote into its log at a moment.
-type Mark struct {
+type Annotation struct {
 	// Time is in nanoseconds of the log's clock, as that of an [Event].
 	Time   int64
 	Thread uint32
-	Kind   MarkKind
+	Kind   AnnotationKind
 	// Bits is a counter's value: an int64 or uint64, or what
 	// [math.Float64bits] makes of a float64.
 	Bits uint64
@@ -331,17 +331,17 @@ type Mark struct {
 }
 
 // A Marker is a log that may have marks.
-type Marker interface {
+type Annotator interface {
 	Log
-	// MarkCount says how many texts and values of counters a run has, as far
+	// AnnotationCount says how many texts and values of counters a run has, as far
 	// as the log was read.
-	MarkCount(run int) (texts, counters int64)
+	AnnotationCount(run int) (texts, counters int64)
 	// Marks calls yield with the marks of a run whose time is not before
 	// from, in order of time, until it returns false. The mark and its Text
 	// are only good until then. Of equal times the smaller thread id comes
 	// first. Marks of a log that grows may be found late: another call may
 	// give some between those that were given before.
-	Marks(ctx context.Context, run int, from int64, yield func(m *Mark) bool) error
+	Annotations(ctx context.Context, run int, from int64, yield func(m *Annotation) bool) error
 }
 
 // Options are what the user may say about a log. The zero value means that

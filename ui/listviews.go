@@ -166,42 +166,42 @@ func (v *views) threadsView() *view {
 	}
 }
 
-// marksView lists what the program wrote into the log itself.
-func (v *views) marksView() *view {
+// annotationsView lists what the program wrote into the log itself.
+func (v *views) annotationsView() *view {
 	w := v.w
 	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
-	v.marks.OnNarrow = func() { v.again(viewMarks) }
-	goToMark := func(m *control.Mark) {
-		w.ctl.Calls.RowOfMark(m, func(row int64) {
+	v.marks.OnNarrow = func() { v.again(viewAnnotations) }
+	goToAnnotation := func(m *control.Annotation) {
+		w.ctl.Calls.RowOfAnnotation(m, func(row int64) {
 			v.show(viewTable)
 			w.nav.goTo(row)
 		})
 	}
 	copied := w.app.Clipboard().SetContent
-	v.marks.OnOpen = goToMark
-	v.marks.OnMenu = func(m *control.Mark, at fyne.Position) {
+	v.marks.OnOpen = goToAnnotation
+	v.marks.OnMenu = func(m *control.Annotation, at fyne.Position) {
 		r := rows.Row{Thread: m.Thread}
 		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
 		timelineItem.Disabled = v.runs() != nil
 		w.actions.popUp([]*fyne.MenuItem{
-			item(lang.L("Show in the table"), func() { goToMark(m) }),
+			item(lang.L("Show in the table"), func() { goToAnnotation(m) }),
 			timelineItem,
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Copy the text"), func() { copied(m.Text) })}, at)
 	}
 	v.marks.OnCopy = copied
 	return &view{
-		name: viewMarks, title: func() string { return lang.L("Marks") }, key: fyne.Key7,
+		name: viewAnnotations, title: func() string { return lang.L("Marks") }, key: fyne.Key7,
 		content: v.marks.Content, focus: v.keyed(v.marks.List.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Marked },
-		depends: func(where string) string { return control.AboutMarks(where).String() },
+		depends: func(where string) string { return control.AboutAnnotations(where).String() },
 		compute: func(where string, _ bool) {
 			digits := v.digits()
-			w.ctl.Views.Marks(v.marks.Text(), func(list control.MarkList, err error) {
-				if v.computed(viewMarks, err) {
-					v.marks.Show(list.Marks, list.More, digits)
+			w.ctl.Views.Annotations(v.marks.Text(), func(list control.AnnotationList, err error) {
+				if v.computed(viewAnnotations, err) {
+					v.marks.Show(list.Annotations, list.More, digits)
 					v.marks.ShowLimit(where)
-					w.trace("marks " + strconv.Itoa(len(list.Marks)))
+					w.trace("marks " + strconv.Itoa(len(list.Annotations)))
 				}
 			})
 		},

@@ -30,7 +30,7 @@ func (v *views) timelineView() *view {
 	}
 	v.limited.Hide()
 	v.connectTimeline()
-	v.connectMarks()
+	v.connectAnnotations()
 	return &view{
 		name: viewTimeline, title: func() string { return lang.L("Timeline") }, key: fyne.Key2,
 		content: container.NewBorder(v.limited, v.hint, nil, nil, v.timeline), focus: v.timeline,
@@ -155,7 +155,7 @@ func (v *views) shade() {
 		notes = append(notes, lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
 	}
 	if v.drawn.more {
-		notes = append(notes, lang.L("Only the first {{.N}} marks are drawn.", data{"N": control.Thousands(control.MaxMarks)}))
+		notes = append(notes, lang.L("Only the first {{.N}} marks are drawn.", data{"N": control.Thousands(control.MaxAnnotations)}))
 	}
 	v.limited.SetText(strings.Join(notes, "   "))
 	show(v.limited, len(notes) > 0)

@@ -27,13 +27,13 @@ import (
 
 // The names of the views, by which states of logs and actions know them.
 const (
-	viewTable      = "table"
-	viewTimeline   = "timeline"
-	viewTree       = "tree"
-	viewStatistics = "statistics"
-	viewThreads    = "threads"
-	viewModules    = "modules"
-	viewMarks      = "marks"
+	viewTable       = "table"
+	viewTimeline    = "timeline"
+	viewTree        = "tree"
+	viewStatistics  = "statistics"
+	viewThreads     = "threads"
+	viewModules     = "modules"
+	viewAnnotations = "marks"
 )
 
 // A view is one way to look at a log, a tab of the window. Its function fields may
@@ -103,7 +103,7 @@ type views struct {
 	total      int64            // of the log's rows
 	marked     int64            // how many marks it has
 	generation int              // of the rows and their names
-	drawn      drawnMarks
+	drawn      drawnAnnotations
 	waiting    bool // a renewal is to come
 	following  bool // the table follows what was chosen here
 	// picks numbers what is chosen in tree and statistics; picked is the row that
@@ -124,7 +124,7 @@ func newViews(w *Window) *views {
 		v.statisticsView(),
 		v.threadsView(),
 		v.modulesView(),
-		v.marksView(),
+		v.annotationsView(),
 	} {
 		v.add(e)
 	}
@@ -326,12 +326,12 @@ func (v *views) forget() {
 			e.clear()
 		}
 	}
-	v.drawn = drawnMarks{}
+	v.drawn = drawnAnnotations{}
 }
 
 // renew computes the view that is looked at, unless that is done.
 func (v *views) renew() {
-	v.renewMarks()
+	v.renewAnnotations()
 	s, e := v.w.ctl.State(), v.current()
 	if !s.Opened || e.compute == nil {
 		return

@@ -389,19 +389,19 @@ func TestMarksView(t *testing.T) {
 	if n := len(r.views.Content.Items); n != len(r.views.list)-1 {
 		t.Fatalf("%d views of a log that cannot have marks", n)
 	}
-	r.views.show(viewMarks) // there is none
+	r.views.show(viewAnnotations) // there is none
 	if r.views.shown() != viewTable {
 		t.Error("another view is shown")
 	}
 	r.ctl.Close()
-	engine.Marks = []rows.Mark{
+	engine.Annotations = []rows.Annotation{
 		{Elapsed: 10.5e6, Thread: 1000, Text: "frame 1"}, {Elapsed: 20.5e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
 		{Elapsed: 30e6, Thread: 9, Text: "frame 2"},
 	}
 	engine.Growing = make(chan app.Update)
 	r.open()
 	r.wait("the tab", func() bool { return len(r.views.Content.Items) == len(r.views.list) })
-	r.look(viewMarks, "marks 3")
+	r.look(viewAnnotations, "marks 3")
 	list := r.views.marks.List
 	r.wait("the list", func() bool { return list.Len() == 3 })
 	// Of what the table is filtered to, thread and time matter.
@@ -421,15 +421,15 @@ func TestMarksView(t *testing.T) {
 	narrow("", 3)
 	r.views.marks.OnOpen(list.At(1))
 	r.wait("the table", func() bool { return r.views.shown() == viewTable && r.table.grid.Current() == 21 })
-	r.views.show(viewMarks)
+	r.views.show(viewAnnotations)
 	r.views.marks.OnOpen(list.At(2))
 	r.wait("a message", func() bool { return r.ctl.State().Message != nil })
-	if r.views.shown() != viewMarks {
+	if r.views.shown() != viewAnnotations {
 		t.Error("the table is shown for a thread without rows")
 	}
 	// More come while the log is followed.
 	r.ctl.Following.Set(true)
-	engine.AddMarks(rows.Mark{Elapsed: 40e6, Thread: 1000, Text: "frame 3"})
+	engine.AddAnnotations(rows.Annotation{Elapsed: 40e6, Thread: 1000, Text: "frame 3"})
 	engine.Growing <- app.Update{Marks: true}
 	r.wait("more", func() bool { return list.Len() == 4 })
 	close(engine.Growing)
@@ -442,7 +442,7 @@ func TestMarksView(t *testing.T) {
 
 // Marks are shown beside the rows that follow them, and in the timeline.
 func TestDrawnMarks(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Growing: make(chan app.Update), Marks: []rows.Mark{
+	engine := &fake.Engine{Rows: 1400, Growing: make(chan app.Update), Annotations: []rows.Annotation{
 		{Elapsed: -5, Thread: 1000, Text: "begin"}, {Elapsed: 10e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
 		{Elapsed: 10.5e6, Thread: 1001, Text: "frame 1"}, {Elapsed: 10.6e6, Thread: 9, Text: "frame 2"}, {Elapsed: 2e12, Thread: 1001, Text: "end"},
 	}}
@@ -491,14 +491,14 @@ func TestDrawnMarks(t *testing.T) {
 	if lines := r.views.timeline.MarkText(1); lines[0] != "queue = 5" {
 		t.Errorf("in the timeline: %q", lines)
 	}
-	r.views.timeline.OnMark(1)
+	r.views.timeline.OnAnnotation(1)
 	r.wait("its row", func() bool { return r.table.currentRow() == 11 })
-	r.views.showInTimeline(&control.Mark{Mark: app.Mark{Mark: engine.Marks[3]}})
+	r.views.showInTimeline(&control.Annotation{Annotation: app.Annotation{Annotation: engine.Annotations[3]}})
 	if r.ctl.State().Message == nil {
 		t.Error("a mark without a lane is shown in none")
 	}
 	r.ctl.Following.Set(true)
-	engine.AddMarks(rows.Mark{Elapsed: 3e12, Thread: 1000, Text: "more"})
+	engine.AddAnnotations(rows.Annotation{Elapsed: 3e12, Thread: 1000, Text: "more"})
 	engine.Growing <- app.Update{Marks: true}
 	r.waitTrace("drawn marks 6")
 	close(engine.Growing)

@@ -68,7 +68,7 @@ type Block struct {
 	// closed it is, on the enter, the time until its run or thread ended, unless the
 	// program may still be writing.
 	Duration []int64
-	Mark     []calls.Mark
+	Anomaly  []calls.Anomaly
 	Inside   []int64
 	Self     []int64
 	// OpenRuns is filled with the depths.
@@ -105,7 +105,7 @@ type Node struct {
 	Thread          uint32
 	Parent          uint32 // NoNode for an outermost call
 	Depth           int32
-	Mark            calls.Mark
+	Anomaly         calls.Anomaly
 	// Ended says that LeaveTime is when the call ended, though no leave says so: its
 	// thread ended then. Its mark is NoLeave.
 	Ended bool

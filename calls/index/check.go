@@ -45,7 +45,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 			depth = c.nodes.at(int(n.parent)).depth + 1
 		}
 		if n.enter < 0 || n.enter >= c.row || n.leave < -1 || n.leave >= c.row || n.leave >= 0 && n.leave < n.enter || int(n.address) >= addresses ||
-			int(n.thread) >= len(threads) || n.depth != depth || n.mark > calls.NoEnter || i > 0 && n.enter < c.nodes.at(i-1).enter {
+			int(n.thread) >= len(threads) || n.depth != depth || n.anomaly > calls.NoEnter || i > 0 && n.enter < c.nodes.at(i-1).enter {
 			return bad("node", i)
 		}
 		// A bool of another value than 0 and 1 is none.

@@ -203,10 +203,10 @@ func (c *core) note(n *node) {
 	default:
 		for l := range c.groups {
 			g := c.groups[l].at(enter >> (2 * l))
-			if g.Marks>>n.mark&1 != 0 {
+			if g.Marks>>n.anomaly&1 != 0 {
 				break
 			}
-			g.Marks |= 1 << n.mark
+			g.Marks |= 1 << n.anomaly
 		}
 	}
 }
@@ -361,7 +361,7 @@ func (c *core) endRun() {
 		}
 		for i := th.top; i != NoNode; {
 			n := c.nodes.at(int(i))
-			n.mark, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
+			n.anomaly, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
 			n.inside = th.records - n.ordinal
 			c.ended(i, n)
 			c.leaveless = append(c.leaveless, i)

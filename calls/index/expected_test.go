@@ -156,16 +156,16 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 		r := &p.Rows[row]
 		e := &r.Event
 		if b.Time[i] != e.Time || b.Kind[i] != e.Kind || int(b.Depth[i]) != r.Depth || b.Partner[i] != r.Partner || b.Duration[i] != r.Duration ||
-			b.Mark[i] != r.Mark || b.Inside[i] != r.Inside || b.Self[i] != r.Self {
+			b.Anomaly[i] != r.Anomaly || b.Inside[i] != r.Inside || b.Self[i] != r.Self {
 			return fmt.Errorf("row %d is not %+v %+v with %d inside and self %d but %d %v %d %d %d %v %d %d", row, *e, r.Record, r.Inside, r.Self,
-				b.Time[i], b.Kind[i], b.Depth[i], b.Partner[i], b.Duration[i], b.Mark[i], b.Inside[i], b.Self[i])
+				b.Time[i], b.Kind[i], b.Depth[i], b.Partner[i], b.Duration[i], b.Anomaly[i], b.Inside[i], b.Self[i])
 		}
 		s.MaxDepth = max(s.MaxDepth, b.Depth[i])
 		if r.Partner != calls.NoPartner {
 			s.MaxDuration = max(s.MaxDuration, r.Duration)
 		}
-		if r.Mark != calls.Open && r.Mark != calls.Running && r.Mark != calls.None && !(e.Kind == parser.Enter && r.Call.AtEnd) || r.Mark == calls.Open && !r.Call.AtEnd {
-			s.Marks |= 1 << r.Mark
+		if r.Anomaly != calls.Open && r.Anomaly != calls.Running && r.Anomaly != calls.None && !(e.Kind == parser.Enter && r.Call.AtEnd) || r.Anomaly == calls.Open && !r.Call.AtEnd {
+			s.Marks |= 1 << r.Anomaly
 		}
 		if t := b.Thread[i]; t == NoThread {
 			if e.Kind != parser.Damaged {
@@ -256,14 +256,14 @@ func (p *expected) differsNodes(x *Index) error {
 			if leave < 0 {
 				leave = calls.NoPartner
 			}
-			mark := n.Mark
-			if mark == calls.Tail {
-				mark = calls.None
+			anomaly := n.Anomaly
+			if anomaly == calls.Tail {
+				anomaly = calls.None
 			}
-			if r.Partner != leave || r.Mark != mark || r.Depth != int(n.Depth) || n.EnterTime != e.Time || testlog.StackOf(p.log, &e) != slotStack(x, n.Thread) {
+			if r.Partner != leave || r.Anomaly != anomaly || r.Depth != int(n.Depth) || n.EnterTime != e.Time || testlog.StackOf(p.log, &e) != slotStack(x, n.Thread) {
 				return fmt.Errorf("node %d is %+v, its row %+v, %+v", i, n, r, e)
 			}
-			if n.Ended != (r.Mark == calls.NoLeave && r.Duration != calls.NoDuration) {
+			if n.Ended != (r.Anomaly == calls.NoLeave && r.Duration != calls.NoDuration) {
 				return fmt.Errorf("node %d is %+v, its row %+v", i, n, r)
 			}
 			if r.Partner != calls.NoPartner {

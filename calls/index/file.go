@@ -375,7 +375,7 @@ func (c *core) restore(h *fileHead, threads []fileThread, strands []fileStrand, 
 		th.visits = append(th.visits, uint32(i))
 	}
 	for i := range c.nodes.len() {
-		if n := c.nodes.at(i); n.ended || n.leave >= 0 && n.mark == calls.Open {
+		if n := c.nodes.at(i); n.ended || n.leave >= 0 && n.anomaly == calls.Open {
 			c.leaveless = append(c.leaveless, uint32(i))
 		}
 	}

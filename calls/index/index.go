@@ -120,7 +120,7 @@ func (x *Index) Threads() []calls.Thread {
 
 // Count returns how many rows have a mark. Those of [calls.Open] and
 // [calls.Running] are known when Build has ended.
-func (x *Index) Count(m calls.Mark) int64 {
+func (x *Index) Count(m calls.Anomaly) int64 {
 	c := x.core.Load()
 	live, done := x.live.Load(), x.done.Load()
 	c.mu.RLock()
@@ -227,7 +227,7 @@ func (x *Index) Node(i uint32) Node {
 	n := c.nodes.at(int(i))
 	r := Node{
 		Enter: n.enter, Leave: n.leave, EnterTime: n.enterTime, LeaveTime: n.leaveTime, Children: n.children,
-		Ordinal: n.ordinal, Inside: n.inside, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Mark: n.mark,
+		Ordinal: n.ordinal, Inside: n.inside, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Anomaly: n.anomaly,
 	}
 	if n.rowless {
 		r.Enter = -1
@@ -237,17 +237,17 @@ func (x *Index) Node(i uint32) Node {
 		th := c.threads[n.thread]
 		r.LeaveTime = c.endTime()
 		r.Inside = th.records - n.ordinal
-		if r.Mark = e.mark(n.enter); r.Mark != calls.None && th.top != NoNode {
+		if r.Anomaly = e.anomaly(n.enter); r.Anomaly != calls.None && th.top != NoNode {
 			if at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ok {
-				r.Mark, r.LeaveTime, r.Ended = calls.NoLeave, at, true
+				r.Anomaly, r.LeaveTime, r.Ended = calls.NoLeave, at, true
 			}
 		}
 	case n.ended:
 		r.Leave, r.Ended = -1, true
-	case n.mark == calls.NoLeave || n.mark == calls.Open:
+	case n.anomaly == calls.NoLeave || n.anomaly == calls.Open:
 		r.Leave = -1
 	case n.rowless:
-		r.Mark = calls.NoEnter
+		r.Anomaly = calls.NoEnter
 	}
 	if th := c.threads[n.thread]; th.top == i {
 		r.Children += th.below
@@ -274,7 +274,7 @@ func (x *Index) ends(c *core) ends {
 }
 
 // mark returns the mark of an enter that no leave has closed.
-func (e ends) mark(row int64) calls.Mark {
+func (e ends) anomaly(row int64) calls.Anomaly {
 	switch {
 	case row < e.open:
 		return calls.Open

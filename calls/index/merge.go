@@ -84,10 +84,10 @@ func (c *core) resolvePending(p *segmentPairer, th, m *thread) bool {
 			return false
 		}
 		o := &th.pending[k]
-		o.mark = calls.None
+		o.anomaly = calls.None
 		n := c.nodes.at(int(top))
 		if o.left {
-			o.mark, top = calls.NoLeave, n.parent
+			o.anomaly, top = calls.NoLeave, n.parent
 			th.tops = append(th.tops, top)
 			continue
 		}
@@ -111,7 +111,7 @@ func (c *core) resolvePending(p *segmentPairer, th, m *thread) bool {
 							break
 						}
 					}
-					o.mark = calls.Tail
+					o.anomaly = calls.Tail
 				}
 			}
 		}
@@ -215,17 +215,17 @@ func (m *segmentMerge) closePending() {
 			if o.byPosition {
 				c.position = true
 			}
-			if o.mark == calls.Tail {
+			if o.anomaly == calls.Tail {
 				m.except(o.row, exception{kind: tailed})
 			}
 			if n.rowless {
-				o.mark = calls.NoEnter
+				o.anomaly = calls.NoEnter
 			} else {
 				b.summary.MaxDuration = max(b.summary.MaxDuration, calls.Elapsed(n.enterTime, o.time))
 			}
-			if o.mark != calls.None {
-				b.summary.Marks |= 1 << o.mark
-				c.marks[o.mark]++
+			if o.anomaly != calls.None {
+				b.summary.Marks |= 1 << o.anomaly
+				c.marks[o.anomaly]++
 			}
 			top = n.parent
 		}
@@ -365,7 +365,7 @@ func (c *core) restack(p *segmentPairer, th, m *thread, records int64, resolve f
 		for m.top != NoNode {
 			i := m.top
 			n := c.pop(m)
-			if n.mark = calls.NoLeave; !n.rowless {
+			if n.anomaly = calls.NoLeave; !n.rowless {
 				c.marks[calls.NoLeave]++
 			}
 			c.end(i, n, m, th.began, th.beganAt)
@@ -379,11 +379,11 @@ func (c *core) restack(p *segmentPairer, th, m *thread, records int64, resolve f
 		n := c.pop(m)
 		m.records = records + o.ordinal
 		if o.left {
-			n.mark = calls.NoLeave
+			n.anomaly = calls.NoLeave
 		} else if n.rowless {
-			n.mark = calls.None
+			n.anomaly = calls.None
 		} else {
-			n.mark = o.mark
+			n.anomaly = o.anomaly
 		}
 		c.end(i, n, m, o.row, o.time)
 		if n.rowless {

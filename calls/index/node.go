@@ -25,7 +25,7 @@ type node struct {
 	depth           int32
 	// mark is None for a call that has not ended or has its leave, Tail where
 	// that is one, NoLeave or Open.
-	mark calls.Mark
+	anomaly calls.Anomaly
 	// rowless says that the enter is missing.
 	rowless bool
 	// ended says that leaveTime is when the call's thread ended.
@@ -34,7 +34,7 @@ type node struct {
 
 // timed reports whether both halves of the call are known.
 func (n *node) timed() bool {
-	return n.leave >= 0 && !n.rowless && (n.mark == calls.None || n.mark == calls.Tail)
+	return n.leave >= 0 && !n.rowless && (n.anomaly == calls.None || n.anomaly == calls.Tail)
 }
 
 func (n *node) duration() int64 { return calls.Elapsed(n.enterTime, n.leaveTime) }

@@ -27,14 +27,14 @@ type OpenCalls struct {
 
 // At returns the open call that was entered at a row of a block, or nil.
 func (o *OpenCalls) At(b *Block, i int) *OpenCall {
-	if m := b.Mark[i]; m != calls.Open && m != calls.Running && m != calls.NoLeave {
+	if m := b.Anomaly[i]; m != calls.Open && m != calls.Running && m != calls.NoLeave {
 		return nil
 	}
 	return o.byEnter[b.First+int64(i)]
 }
 
 // Running reports whether there is a call, and it had not ended when the log did.
-func (o *OpenCall) Running() bool { return o != nil && o.Mark != calls.NoLeave }
+func (o *OpenCall) Running() bool { return o != nil && o.Anomaly != calls.NoLeave }
 
 // inBlock returns those of the n rows from first on.
 func (o *OpenCalls) inBlock(first, n int64) []*OpenCall {
@@ -101,7 +101,7 @@ func newOpenCalls(src *Index, nodes []Node, correct func(first int64, durations,
 // open reports whether no leave has closed the call but it is known how long it
 // lasted, and its enter is known.
 func (n *Node) open() bool {
-	return n.Enter >= 0 && (n.Mark == calls.Open || n.Mark == calls.Running || n.Ended)
+	return n.Enter >= 0 && (n.Anomaly == calls.Open || n.Anomaly == calls.Running || n.Ended)
 }
 
 // A knownOpen is what openCalls found last.

@@ -536,11 +536,11 @@ func (p *pairer) damage(e *parser.Event, row uint32) {
 		d.depth = th.depth + int32(len(th.frames))
 	}
 	p.damaged = append(p.damaged, d)
-	p.mark(calls.Damaged)
+	p.anomaly(calls.Damaged)
 }
 
 // mark counts a mark of a row of the block.
-func (p *pairer) mark(m calls.Mark) {
+func (p *pairer) anomaly(m calls.Anomaly) {
 	p.marks[m]++
 	p.summary.Marks |= 1 << m
 }

@@ -30,8 +30,8 @@ func show(records []calls.Record) string {
 		if r.Partner != calls.NoPartner {
 			s += fmt.Sprintf("-%d(%d)", r.Partner, r.Duration/1e6)
 		}
-		if r.Mark != calls.None {
-			s += "!" + strings.ReplaceAll(r.Mark.String(), " ", "-")
+		if r.Anomaly != calls.None {
+			s += "!" + strings.ReplaceAll(r.Anomaly.String(), " ", "-")
 		}
 		list = append(list, s)
 	}

@@ -140,9 +140,9 @@ func (x *Index) ReadEvents(events []parser.Event, dst []calls.Record, from int64
 
 // records fills dst with the rows from element i on.
 func (b *Block) records(dst []calls.Record, i int) {
-	depths, partners, durations, marks := b.Depth[i:][:len(dst)], b.Partner[i:][:len(dst)], b.Duration[i:][:len(dst)], b.Mark[i:][:len(dst)]
+	depths, partners, durations, anomalies := b.Depth[i:][:len(dst)], b.Partner[i:][:len(dst)], b.Duration[i:][:len(dst)], b.Anomaly[i:][:len(dst)]
 	for k := range dst {
-		dst[k] = calls.Record{Depth: int(depths[k]), Partner: partners[k], Duration: durations[k], Mark: marks[k]}
+		dst[k] = calls.Record{Depth: int(depths[k]), Partner: partners[k], Duration: durations[k], Anomaly: anomalies[k]}
 	}
 }
 

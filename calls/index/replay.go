@@ -303,7 +303,7 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 // element i on, while the events are whole ones of a thread and the calls that
 // are left are of this block. open is the mark of an enter without a leave. Its
 // differences of times must not overflow.
-func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop int, open calls.Mark) int {
+func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop int, open calls.Anomaly) int {
 	sp := len(th.frames)
 	if need := sp + stop - i; cap(th.frames) < need {
 		th.frames = append(make([]int32, 0, need+int(sizes.Block)), th.frames...)
@@ -312,9 +312,9 @@ func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop
 	events = events[:stop]
 	depths, durations := b.Depth[:stop], b.Duration[:stop]
 	var partners []int64
-	var marks []calls.Mark
+	var anomalies []calls.Anomaly
 	if r.pairs {
-		partners, marks = b.Partner[:stop], b.Mark[:stop]
+		partners, anomalies = b.Partner[:stop], b.Anomaly[:stop]
 	}
 	start := i
 	for ; i < len(events); i++ {
@@ -341,8 +341,8 @@ func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop
 		durations[i], durations[f] = d, d
 		if partners != nil {
 			partners[i], partners[f] = (b.First+int64(f))|none, (b.First+int64(i))|none
-			m := open & calls.Mark(none)
-			marks[i], marks[f] = m, m
+			m := open & calls.Anomaly(none)
+			anomalies[i], anomalies[f] = m, m
 		}
 	}
 	th.records += int64(i - start)
@@ -364,7 +364,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	next := firstRow(exceptions)
 	// ends is the element with which the run ends.
 	ends := l.Starts[run+1] - b.First
-	open := e.mark(b.First)
+	open := e.anomaly(b.First)
 	began := false // a run began in the block
 	var th *replayThread
 	for i := 0; i < n; i++ {
@@ -379,7 +379,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 		for int64(i) >= ends {
 			run++
 			ends = l.Starts[run+1] - b.First
-			open = e.mark(b.First + int64(i))
+			open = e.anomaly(b.First + int64(i))
 			began = true
 			r.beginRun()
 		}
@@ -430,7 +430,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 		if ev.Kind == parser.Enter {
 			b.Depth[i], b.Duration[i] = depth, calls.NoDuration
 			if r.pairs {
-				b.Partner[i], b.Mark[i] = calls.NoPartner, open
+				b.Partner[i], b.Anomaly[i] = calls.NoPartner, open
 				if r.insides {
 					b.Inside[i], r.ordinal[i] = -1, th.records
 				}
@@ -450,8 +450,8 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 			if !r.pairs {
 				continue
 			}
-			b.Partner[i], b.Mark[i] = b.First+int64(f), m
-			b.Partner[f], b.Mark[f] = b.First+int64(i), calls.None
+			b.Partner[i], b.Anomaly[i] = b.First+int64(f), m
+			b.Partner[f], b.Anomaly[f] = b.First+int64(i), calls.None
 			if r.insides {
 				inside := th.records - r.ordinal[f] - 1
 				b.Inside[i], b.Inside[f] = inside, inside
@@ -488,7 +488,7 @@ func (r *replay) columns(b *Block, n int, want Columns) {
 		b.Thread = sized(b.Thread, n)
 	}
 	if r.pairs {
-		b.Partner, b.Mark = sized(b.Partner, n), sized(b.Mark, n)
+		b.Partner, b.Anomaly = sized(b.Partner, n), sized(b.Anomaly, n)
 	}
 	if r.insides {
 		b.Inside, r.ordinal = sized(b.Inside, n), sized(r.ordinal, n)
@@ -517,7 +517,7 @@ func (r *replay) beginRun() {
 
 // except does what an exception of a row says, and returns the mark that the row has by
 // it.
-func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row int32) calls.Mark {
+func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row int32) calls.Anomaly {
 	switch x.kind {
 	case stray:
 		return calls.Stray
@@ -535,7 +535,7 @@ func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row i
 // nevertheless. How long it has lasted while the program may still be writing is
 // not said of a row, because it would be another time at every look.
 func (r *replay) leaveless(b *Block, o *OpenCall) {
-	if i := o.Enter - b.First; o.Mark != calls.Running {
+	if i := o.Enter - b.First; o.Anomaly != calls.Running {
 		b.Duration[i] = o.Duration
 		if r.insides {
 			b.Inside[i] = o.Inside
@@ -545,15 +545,15 @@ func (r *replay) leaveless(b *Block, o *OpenCall) {
 		}
 	}
 	if r.pairs {
-		b.Mark[o.Enter-b.First] = o.Mark
+		b.Anomaly[o.Enter-b.First] = o.Anomaly
 	}
 }
 
 // unpaired fills a row that has no partner.
-func (r *replay) unpaired(b *Block, i int, m calls.Mark) {
+func (r *replay) unpaired(b *Block, i int, m calls.Anomaly) {
 	b.Duration[i] = calls.NoDuration
 	if r.pairs {
-		b.Partner[i], b.Mark[i] = calls.NoPartner, m
+		b.Partner[i], b.Anomaly[i] = calls.NoPartner, m
 		if r.insides {
 			b.Inside[i] = -1
 		}
@@ -592,7 +592,7 @@ func (r *replay) forget(c *core, b *Block, th *replayThread, n uint32) {
 	for ; n > 0; n-- {
 		if k := len(th.frames) - 1; k >= 0 {
 			if f := th.frames[k]; f >= 0 && r.pairs {
-				b.Mark[f] = calls.NoLeave
+				b.Anomaly[f] = calls.NoLeave
 			}
 			th.frames = th.frames[:k]
 		} else if th.top != NoNode {
@@ -615,7 +615,7 @@ func (r *replay) resume(c *core, b *Block, th *replayThread, x *exception, row i
 }
 
 // close fills the row of a leave whose enter is not in the block.
-func (r *replay) close(c *core, b *Block, th *replayThread, i int, at int64, m calls.Mark) {
+func (r *replay) close(c *core, b *Block, th *replayThread, i int, at int64, m calls.Anomaly) {
 	if k := len(th.frames) - 1; k >= 0 {
 		th.frames = th.frames[:k]
 		b.Depth[i] = th.depth + int32(k)
@@ -639,7 +639,7 @@ func (r *replay) close(c *core, b *Block, th *replayThread, i int, at int64, m c
 	d := calls.Elapsed(n.enterTime, at)
 	b.Duration[i] = d
 	if r.pairs {
-		b.Partner[i], b.Mark[i] = n.enter, m
+		b.Partner[i], b.Anomaly[i] = n.enter, m
 	}
 	if r.insides {
 		b.Inside[i] = th.records - n.ordinal - 1
@@ -664,17 +664,17 @@ func (r *replay) node(c *core, b *Block, j int, e ends) {
 	}
 	switch {
 	case n.leave < 0:
-		b.Mark[i] = e.mark(n.enter)
+		b.Anomaly[i] = e.anomaly(n.enter)
 	case n.timed():
 		d := n.duration()
-		b.Partner[i], b.Mark[i] = n.leave, calls.None
+		b.Partner[i], b.Anomaly[i] = n.leave, calls.None
 		if r.insides {
 			b.Inside[i] = n.inside
 		}
 		if r.selves {
 			b.Self[i] = calls.SelfTime(d, n.children)
 		}
-	case n.mark == calls.NoLeave:
-		b.Mark[i] = calls.NoLeave
+	case n.anomaly == calls.NoLeave:
+		b.Anomaly[i] = calls.NoLeave
 	}
 }

@@ -68,7 +68,7 @@ func (p *pairer) onNode(th *thread) bool {
 }
 
 func (p *pairer) stray(row uint32) {
-	p.mark(calls.Stray)
+	p.anomaly(calls.Stray)
 	p.except(exception{row: row, kind: stray})
 }
 
@@ -152,7 +152,7 @@ func (p *pairer) forget(th *thread, at int64, row uint32) {
 		if f.rowless() {
 			th.rowless--
 		} else {
-			p.mark(calls.NoLeave)
+			p.anomaly(calls.NoLeave)
 		}
 		p.gone(th, f.stats)
 		return
@@ -164,7 +164,7 @@ func (p *pairer) forget(th *thread, at int64, row uint32) {
 	} else {
 		p.marks[calls.NoLeave]++
 	}
-	n.mark = calls.NoLeave
+	n.anomaly = calls.NoLeave
 	p.end(i, n, th, p.row0(row), at)
 }
 
@@ -188,7 +188,7 @@ func (p *pairer) end(i uint32, n *node, th *thread, row, at int64) {
 }
 
 // closeTop pairs the leave at row of the block, of time at, with the top call.
-func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
+func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Anomaly) {
 	var d, children int64
 	var i uint32
 	rowless := false
@@ -211,7 +211,7 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
 		id := th.top
 		n := p.pop(th)
 		i = p.storage.statsOfNode(th, n)
-		n.mark = m
+		n.anomaly = m
 		p.end(id, n, th, p.row0(row), at)
 		if rowless = n.rowless; !rowless {
 			d = n.duration()
@@ -222,11 +222,11 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Mark) {
 	th.most = max(th.most, th.depth+int32(len(th.frames)))
 	if rowless {
 		th.rowless--
-		p.mark(calls.NoEnter)
+		p.anomaly(calls.NoEnter)
 		return
 	}
 	if m != calls.None {
-		p.mark(m)
+		p.anomaly(m)
 	}
 	p.summary.MaxDuration = max(p.summary.MaxDuration, d)
 	p.touch(i)

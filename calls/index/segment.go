@@ -114,7 +114,7 @@ type pendingLeave struct {
 	// left says that it is no leave, but that the call was left without one.
 	left bool
 	// What the core finds when the segment is merged.
-	mark       calls.Mark
+	anomaly    calls.Anomaly
 	byPosition bool
 }
 

@@ -382,7 +382,7 @@ func (t *statTable) add(f *query.Rows) {
 			}
 		}
 		kind := b.Kind[i]
-		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+		if kind == parser.Damaged || b.Anomaly[i] == calls.Stray {
 			continue
 		}
 		if b.Thread[i] != thread {

@@ -429,7 +429,7 @@ func (t *treeGrower) add(f *query.Rows) {
 			}
 		}
 		kind := b.Kind[i]
-		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+		if kind == parser.Damaged || b.Anomaly[i] == calls.Stray {
 			continue
 		}
 		if b.Thread[i] != thread {

@@ -188,7 +188,7 @@ type compiledDurationTest struct {
 func (t *compiledDurationTest) columns(*index.Summary) index.Columns { return index.Durations }
 
 // timedMarks are those of rows that have a duration.
-const timedMarks = 1<<calls.None | 1<<calls.Tail
+const timedAnnotations = 1<<calls.None | 1<<calls.Tail
 
 func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
 	switch {
@@ -197,7 +197,7 @@ func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
 	case first+s.Rows > t.known || anyIn(t.open, first, s.Rows):
 		return maybe
 	}
-	short := t.least == 0 && s.MaxDuration <= t.most && s.Marks&^timedMarks == 0
+	short := t.least == 0 && s.MaxDuration <= t.most && s.Marks&^timedAnnotations == 0
 	return verdictOf(s.MaxDuration < t.least, short && first+s.Rows < t.known)
 }
 
@@ -309,22 +309,22 @@ func setRange(words []uint64, from, to int) {
 	}
 }
 
-type markTest struct{ marks uint16 }
+type anomalyTest struct{ marks uint16 }
 
 // endMarks are those that calls have that are open at the log's end, which no
 // summary knows.
-const endMarks = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
+const endAnnotations = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
 
-func (t markTest) compile(src *index.Index) matcher {
-	c := &compiledMarkTest{marks: t.marks, known: math.MaxInt64}
-	if t.marks&endMarks != 0 {
+func (t anomalyTest) compile(src *index.Index) matcher {
+	c := &compiledAnomalyTest{marks: t.marks, known: math.MaxInt64}
+	if t.marks&endAnnotations != 0 {
 		c.known = src.Len()
 		c.open = src.OpenCalls(nil).Blocks()
 	}
 	return c
 }
 
-type compiledMarkTest struct {
+type compiledAnomalyTest struct {
 	cheap
 	marks uint16
 	// open has the first rows of the blocks in which calls were entered that
@@ -340,9 +340,9 @@ func anyIn(rows []int64, first, n int64) bool {
 	return i < len(rows) && rows[i] < first+n
 }
 
-func (t *compiledMarkTest) columns(*index.Summary) index.Columns { return index.Pairs }
+func (t *compiledAnomalyTest) columns(*index.Summary) index.Columns { return index.Pairs }
 
-func (t *compiledMarkTest) decide(s *index.Summary, first int64) verdict {
+func (t *compiledAnomalyTest) decide(s *index.Summary, first int64) verdict {
 	if s.Marks&t.marks != 0 || first+s.Rows > t.known {
 		return maybe
 	}
@@ -353,11 +353,11 @@ func (t *compiledMarkTest) decide(s *index.Summary, first int64) verdict {
 	return verdictOf(t.marks&(1<<calls.None) == 0, false)
 }
 
-func (t *compiledMarkTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
-	marks := b.Mark[:b.N]
+func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
+	anomalies := b.Anomaly[:b.N]
 	for w := range pass {
 		var word uint64
-		part := marks[w*64 : min(w*64+64, len(marks))]
+		part := anomalies[w*64 : min(w*64+64, len(anomalies))]
 		for _, m := range part {
 			word = word<<1 + uint64(t.marks)>>(m&63)&1
 		}

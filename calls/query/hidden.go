@@ -159,7 +159,7 @@ func (h *hidden) clear(w *Worker, k int, pass []uint64) error {
 		}
 		b := &w.Block
 		for i := max(r.first, first) - first; i <= min(r.last, last)-first && i < int64(b.N); i++ {
-			if b.Thread[i] == r.thread && (!broken || b.Kind[i] != parser.Damaged && b.Mark[i] != calls.Stray) {
+			if b.Thread[i] == r.thread && (!broken || b.Kind[i] != parser.Damaged && b.Anomaly[i] != calls.Stray) {
 				pass[i/64] &^= 1 << (i % 64)
 			}
 		}

@@ -241,7 +241,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 				}
 			}
 			kind := kinds[i]
-			if kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Mark[i] == calls.Stray {
+			if kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Anomaly[i] == calls.Stray {
 				continue
 			}
 			if threads[i] != thread {
@@ -364,7 +364,7 @@ func (t callTest) compile(src *index.Index) matcher {
 	if c.End >= src.Len() {
 		last = math.MaxInt64
 	}
-	return And(InRows(c.Enter, last), OnThreads(slots), Not(Marked(calls.Stray))).compile(src)
+	return And(InRows(c.Enter, last), OnThreads(slots), Not(WithAnomaly(calls.Stray))).compile(src)
 }
 
 // A failure is a predicate that could not be compiled.

@@ -100,9 +100,9 @@ func InRows(first, last int64) Predicate { return rowTest{first, last} }
 
 // Marked passes the rows that have one of some marks, which may be
 // [calls.None].
-func Marked(marks ...calls.Mark) Predicate {
-	var t markTest
-	for _, m := range marks {
+func WithAnomaly(anomalies ...calls.Anomaly) Predicate {
+	var t anomalyTest
+	for _, m := range anomalies {
 		t.marks |= 1 << m
 	}
 	return t

@@ -58,7 +58,7 @@ func TestStack(t *testing.T) {
 	logtest.EachLog(t, 40, 1500, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
 		for range 60 {
 			row := r.Int64N(src.Len())
-			damaged := src.Rows[row].Kind == parser.Damaged || src.Rows[row].Mark == calls.Stray
+			damaged := src.Rows[row].Kind == parser.Damaged || src.Rows[row].Anomaly == calls.Stray
 			var want []int64
 			own := src.CallerRow(row)
 			if p := src.Rows[row].Partner; src.Rows[row].Kind == parser.Enter {
@@ -130,7 +130,7 @@ func TestStack(t *testing.T) {
 			// Without a leave the end may differ, but with no row of the
 			// thread's calls between.
 			for at := min(src.Rows[own].Call.End, c.End); at < max(src.Rows[own].Call.End, c.End); at++ {
-				if src.Rows[at].Slot == src.Rows[own].Slot && src.Rows[at].Kind != parser.Damaged && src.Rows[at].Mark != calls.Stray {
+				if src.Rows[at].Slot == src.Rows[own].Slot && src.Rows[at].Kind != parser.Damaged && src.Rows[at].Anomaly != calls.Stray {
 					t.Errorf("row %d: end %d, want %d", row, c.End, src.Rows[own].Call.End)
 					break
 				}

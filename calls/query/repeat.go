@@ -268,7 +268,7 @@ func (f *repeatFinder) add(b *index.Block) {
 	slot := index.NoThread
 	for i := range b.N {
 		kind := b.Kind[i]
-		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+		if kind == parser.Damaged || b.Anomaly[i] == calls.Stray {
 			continue
 		}
 		if b.Thread[i] != slot {
@@ -287,12 +287,12 @@ func (f *repeatFinder) add(b *index.Block) {
 		if t.frames[top].depth > d {
 			top = f.unwind(t, d+1, row)
 		}
-		if b.Mark[i] == calls.NoEnter || top == 0 || t.frames[top].depth != d {
+		if b.Anomaly[i] == calls.NoEnter || top == 0 || t.frames[top].depth != d {
 			// Nothing is equal to a call of which a part is missing.
 			f.child(t, token{hash: int64(f.mix(uint64(row), ^uint64(0))), events: 1, first: row, end: row + 1})
 			continue
 		}
-		f.leave(t, row+1, 1, b.Mark[i])
+		f.leave(t, row+1, 1, b.Anomaly[i])
 	}
 	if f.total > maxRepeats {
 		f.thin()
@@ -309,10 +309,10 @@ func (f *repeatFinder) unwind(t *repeatThread, d int32, row int64) int {
 }
 
 // leave takes the top call.
-func (f *repeatFinder) leave(t *repeatThread, end, rows int64, mark calls.Mark) {
+func (f *repeatFinder) leave(t *repeatThread, end, rows int64, anomaly calls.Anomaly) {
 	c := &t.frames[len(t.frames)-1]
 	f.finish(t, c)
-	tok := token{hash: int64(f.mix(c.hash, uint64(mark))), events: c.events + rows, first: c.enter, end: end}
+	tok := token{hash: int64(f.mix(c.hash, uint64(anomaly))), events: c.events + rows, first: c.enter, end: end}
 	t.frames = t.frames[:len(t.frames)-1]
 	f.child(t, tok)
 }

@@ -57,12 +57,12 @@ func TestRepeats(t *testing.T) {
 func shape(s *oracle.Log, thread uint32, from, to int64) string {
 	var b strings.Builder
 	for row := from; row < to; row++ {
-		if e := s.Rows[row].Event; s.Rows[row].Slot == thread && e.Kind != parser.Damaged && s.Rows[row].Mark != calls.Stray {
+		if e := s.Rows[row].Event; s.Rows[row].Slot == thread && e.Kind != parser.Damaged && s.Rows[row].Anomaly != calls.Stray {
 			a := int64(-1)
 			if e.Kind == parser.Enter {
 				a = int64(s.Rows[row].Number)
 			}
-			fmt.Fprintf(&b, "%d/%d/%d/%d ", e.Kind, a, s.Rows[row].Depth, s.Rows[row].Mark)
+			fmt.Fprintf(&b, "%d/%d/%d/%d ", e.Kind, a, s.Rows[row].Depth, s.Rows[row].Anomaly)
 		}
 	}
 	return b.String()

@@ -49,7 +49,7 @@ func FillAt(src *index.Index, b *index.Block, row int64, want index.Columns) (in
 // stackIn returns the innermost calls, at most n, that are open at element i
 // of a block, outermost first.
 func stackIn(src *index.Index, b *index.Block, i, n int) []index.Call {
-	if b.Kind[i] == parser.Damaged || b.Mark[i] == calls.Stray {
+	if b.Kind[i] == parser.Damaged || b.Anomaly[i] == calls.Stray {
 		return nil
 	}
 	thread := b.Thread[i]
@@ -62,7 +62,7 @@ func stackIn(src *index.Index, b *index.Block, i, n int) []index.Call {
 		at--
 	}
 	for ; at >= 0 && need != 0 && len(list) < n; at-- {
-		if b.Thread[at] != thread || b.Kind[at] == parser.Damaged || b.Mark[at] == calls.Stray {
+		if b.Thread[at] != thread || b.Kind[at] == parser.Damaged || b.Anomaly[at] == calls.Stray {
 			continue
 		}
 		d := b.Depth[at]
@@ -122,7 +122,7 @@ func CallAt(src *index.Index, row int64) (index.Call, error) {
 func endOf(src *index.Index, b *index.Block, c index.Call) (int64, error) {
 	end := func(from int64) int64 {
 		for i := from - b.First; i < int64(b.N); i++ {
-			if b.Thread[i] == c.Thread && b.Depth[i] <= c.Depth && b.Kind[i] != parser.Damaged && b.Mark[i] != calls.Stray {
+			if b.Thread[i] == c.Thread && b.Depth[i] <= c.Depth && b.Kind[i] != parser.Damaged && b.Anomaly[i] != calls.Stray {
 				return b.First + i
 			}
 		}

@@ -176,7 +176,7 @@ func (v *View) watch(src *index.Index, rows int64) {
 		if c.Enter >= rows {
 			break
 		}
-		if c.Enter >= 0 && c.Leave < 0 && c.Mark != calls.NoLeave {
+		if c.Enter >= 0 && c.Leave < 0 && c.Anomaly != calls.NoLeave {
 			v.open = append(v.open, uint32(v.seen))
 		}
 	}
@@ -198,7 +198,7 @@ func (v *View) ended(src *index.Index) ([]int, map[uint32]bool) {
 	var blocks []int
 	ended := map[uint32]bool{}
 	for _, i := range open {
-		if n := src.Node(i); n.Leave >= 0 || n.Mark == calls.NoLeave {
+		if n := src.Node(i); n.Leave >= 0 || n.Anomaly == calls.NoLeave {
 			blocks = append(blocks, int(n.Enter/sizes.Block))
 			ended[i] = true
 		}

@@ -177,13 +177,13 @@ func TestViewGrows(t *testing.T) {
 		function := query.NewSet(0)
 		function.Add(uint32(r.IntN(3)))
 		predicates := []logtest.Expected{
-			{Predicate: query.Marked(calls.Running, calls.NoLeave), Name: "open", Pass: func(row int64) bool {
-				m := src.Rows[row].Mark
+			{Predicate: query.WithAnomaly(calls.Running, calls.NoLeave), Name: "open", Pass: func(row int64) bool {
+				m := src.Rows[row].Anomaly
 				return m == calls.Running || m == calls.NoLeave
 			}},
 			{Predicate: query.WithDuration(1e7, 1e9), Name: "duration", Pass: func(row int64) bool { d := src.Rows[row].Duration; return d >= 1e7 && d <= 1e9 }},
 			{Predicate: query.Inside(function), Name: "inside", Pass: func(row int64) bool {
-				if src.Rows[row].Kind == parser.Damaged || src.Rows[row].Mark == calls.Stray {
+				if src.Rows[row].Kind == parser.Damaged || src.Rows[row].Anomaly == calls.Stray {
 					return false
 				}
 				own := row

@@ -172,7 +172,7 @@ func readSpans(src *index.Index, r *region, pixel uint64, shown []uint64) ([]Spa
 		if kind == parser.Leave && !unwinds {
 			continue
 		}
-		if kind == parser.Damaged || b.Mark[i] == calls.Stray {
+		if kind == parser.Damaged || b.Anomaly[i] == calls.Stray {
 			continue
 		}
 		if b.Thread[i] != thread {
@@ -197,7 +197,7 @@ func readSpans(src *index.Index, r *region, pixel uint64, shown []uint64) ([]Spa
 				s.End = s.Start + max(b.Duration[i], 0)
 				lane.add(&s, pixel)
 			}
-		} else if unwinds && b.Mark[i] == calls.NoLeave {
+		} else if unwinds && b.Anomaly[i] == calls.NoLeave {
 			lane.open = append(lane.open, s)
 		}
 	}

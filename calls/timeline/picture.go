@@ -240,7 +240,7 @@ func (p *picture) node(n *index.Node) {
 	if !p.wants(n.Thread) {
 		return
 	}
-	o := openNode{n.Enter, n.Leave, n.LeaveTime, n.Depth, n.Mark == calls.NoLeave}
+	o := openNode{n.Enter, n.Leave, n.LeaveTime, n.Depth, n.Anomaly == calls.NoLeave}
 	l := p.lane(n.Thread)
 	for len(l.open) > 0 && l.open[len(l.open)-1].depth >= n.Depth {
 		l.open = l.open[:len(l.open)-1]
@@ -256,7 +256,7 @@ func spanOf(n *index.Node) Span {
 	return Span{
 		Start: n.EnterTime, End: max(n.LeaveTime, n.EnterTime), Enter: n.Enter, Address: n.Address, Thread: n.Thread,
 		Depth: n.Depth, Deepest: n.Depth, Count: 1, Shown: -1,
-		Open: n.Leave < 0 && n.Mark != calls.NoLeave, NoLeave: n.Mark == calls.NoLeave,
+		Open: n.Leave < 0 && n.Anomaly != calls.NoLeave, NoLeave: n.Anomaly == calls.NoLeave,
 	}
 }
 

@@ -29,7 +29,7 @@ func plainCalls(src *oracle.Log) []Span {
 		if r.Duration != calls.NoDuration {
 			s.End += r.Duration
 		}
-		s.Open, s.NoLeave = r.Mark == calls.Open || r.Mark == calls.Running, r.Mark == calls.NoLeave
+		s.Open, s.NoLeave = r.Anomaly == calls.Open || r.Anomaly == calls.Running, r.Anomaly == calls.NoLeave
 		list = append(list, s)
 	}
 	return list

@@ -99,7 +99,7 @@ func describe(s *app.Session) jsonInfo {
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: message.Strings(info.Notes),
 		Runs: []jsonRun{}, Threads: []jsonThread{}, SpanNS: span.Last - span.First, ownModules: s.OwnModules()}
-	j.Marks, j.Counters, _ = s.MarkCount()
+	j.Marks, j.Counters, _ = s.AnnotationCount()
 	if has, ok := s.HasCallSites(); ok {
 		j.CallSites = &has
 	}

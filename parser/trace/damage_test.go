@@ -122,10 +122,10 @@ func check(b []byte) (*trace.Log, error) {
 			return nil, fmt.Errorf("event %d read alone is %+v, not %+v: %v", k, one[0], events[k], err)
 		}
 	}
-	texts, counters := log.MarkCount(0)
-	marks, err := readMarks(log, math.MinInt64)
-	if err != nil || int64(len(marks)) != texts+counters {
-		return nil, fmt.Errorf("%d marks of %d, %w", len(marks), texts+counters, err)
+	texts, counters := log.AnnotationCount(0)
+	annotations, err := readAnnotations(log, math.MinInt64)
+	if err != nil || int64(len(annotations)) != texts+counters {
+		return nil, fmt.Errorf("%d marks of %d, %w", len(annotations), texts+counters, err)
 	}
 	return log, nil
 }

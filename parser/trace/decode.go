@@ -499,7 +499,7 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.left(d.bufAt+int64(d.p), le.Uint32(body))
 	case wire.Mark, wire.Counter:
 		if d.scanning {
-			d.s.addMark(typ, int32(d.chunk), d.bufAt+int64(d.p), now-wire.Delta(typ, body))
+			d.s.addAnnotation(typ, int32(d.chunk), d.bufAt+int64(d.p), now-wire.Delta(typ, body))
 		}
 	}
 	if int64(d.p)+length <= int64(len(d.buf)) {

@@ -57,10 +57,10 @@ func TestInherit(t *testing.T) {
 			w.Clock(1000, 1000, 0, 0)
 			th := w.Thread(1, 0, 7)
 			// Begins the chunk.
-			th.Mark(5000, "")
+			th.Annotation(5000, "")
 			th = w.Thread(2, 0, 8)
 			th.Raw(stackRecord(test.flags, test.depth, test.calls...))
-			th.Mark(6000, "in the child")
+			th.Annotation(6000, "in the child")
 			th.Enter(7000, 0x400009, tracetest.Entry)
 			th.Leave(7010)
 			th.Raw([]byte{1, 0, 1, 0})

@@ -186,7 +186,7 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	latest := uint64(0)
 	for _, s := range g.w.all {
 		c := g.shown[s]
-		if c == nil || c.count != s.count || c.markCount() != s.markCount() || len(c.chunks) != len(s.chunks) || c.chunks[len(c.chunks)-1] != s.chunks[len(s.chunks)-1] {
+		if c == nil || c.count != s.count || c.annotationCount() != s.annotationCount() || len(c.chunks) != len(s.chunks) || c.chunks[len(c.chunks)-1] != s.chunks[len(s.chunks)-1] {
 			fresh := *s
 			c = &fresh
 		}
@@ -336,7 +336,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	g.publish(v, old, limit)
 	g.unloads = g.process.unloads
 	result.Records = v.info.Records - old.info.Records
-	result.Marks = v.markCount() != old.markCount()
+	result.Marks = v.annotationCount() != old.annotationCount()
 	result.Ended = !g.canGrow()
 	l.view.Store(v)
 	return result, nil

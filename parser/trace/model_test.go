@@ -281,8 +281,8 @@ func TestUnknown(t *testing.T) {
 	th.Raw(append(le.AppendUint16(nil, 40<<2|3<<8), 1, 2, 3, 4))
 	th.Raw(append(le.AppendUint32(le.AppendUint16(nil, 41<<2), 4006), make([]byte, 4000)...))
 	th.Raw([]byte{0, 0, 0, 0})
-	mark := le.AppendUint16(le.AppendUint16(le.AppendUint16(nil, 10<<2|5<<8), 30), 4)
-	th.Raw(append(mark, "mark"...))
+	annotation := le.AppendUint16(le.AppendUint16(le.AppendUint16(nil, 10<<2|5<<8), 30), 4)
+	th.Raw(append(annotation, "mark"...))
 	lost := le.AppendUint32(le.AppendUint16(nil, 14<<2|3<<8), 9)
 	th.Raw(lost)
 	th.Lost = 0
@@ -311,7 +311,7 @@ func TestUnknown(t *testing.T) {
 	if len(info.Damage) != 1 || info.Damage[0].Bytes != 0 || !strings.Contains(info.Damage[0].Reason.String(), "lost 9 events") {
 		t.Errorf("damage %+v", info.Damage)
 	}
-	if texts, counters := log.MarkCount(0); texts != 1 || counters != 0 {
+	if texts, counters := log.AnnotationCount(0); texts != 1 || counters != 0 {
 		t.Errorf("%d marks and %d values of counters", texts, counters)
 	}
 	if n := log.ThreadNames(0)[7]; n != "worker" {

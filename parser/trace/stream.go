@@ -90,12 +90,12 @@ type stream struct {
 	known        map[uint32]bool
 	numbered     int
 	saved        []savedStacks
-	// markSamples are places from which marks can be read.
-	markSamples []markSample
+	// annotationSamples are places from which marks can be read.
+	annotationSamples []annotationSample
 
-	lost, marks, counters int64
-	damage                []parser.Damage
-	damageBytes           int64
+	lost, annotations, counters int64
+	damage                      []parser.Damage
+	damageBytes                 int64
 }
 
 // A notBefore says that from an event on none is shown before a time in units:
@@ -188,7 +188,7 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 		}
 		if got < want {
 			if limit != noLimit {
-				return d.passMarks(limit)
+				return d.passAnnotations(limit)
 			}
 			return nil
 		}

@@ -137,7 +137,7 @@ var _ interface {
 	parser.Resumer
 	parser.ThreadNamer
 	parser.OverheadTeller
-	parser.Marker
+	parser.Annotator
 	parser.CallSiter
 	parser.Ender
 	parser.Stacker

@@ -89,10 +89,12 @@ func (k *Calls) PlaceOf(index int64) int64 {
 	return max(at, 0)
 }
 
-// RowOfMark finds the row to go to for a mark.
-func (k *Calls) RowOfMark(m *Mark, done func(row int64)) {
+// RowOfAnnotation finds the row to go to for a mark.
+func (k *Calls) RowOfAnnotation(m *Annotation, done func(row int64)) {
 	k.jump(lang.L("Searching"), lang.L("The thread of this mark has no rows."),
-		func(ctx context.Context, s Session) (int64, bool, error) { return s.RowOfMark(ctx, &m.Mark) }, done)
+		func(ctx context.Context, s Session) (int64, bool, error) {
+			return s.RowOfAnnotation(ctx, &m.Annotation)
+		}, done)
 }
 
 // CallSite asks where the call of a row was made from. done is called with the

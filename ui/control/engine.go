@@ -11,7 +11,7 @@ import (
 type Session interface {
 	Reading
 	Analysis
-	Marks
+	Annotations
 	Load(ctx context.Context, p app.Progress) error
 	SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error
 	// Fetching returns the URL of what is being fetched from a symbol server,
@@ -116,7 +116,7 @@ func (s appSession) Facts() Facts {
 		DamageBytes: info.DamageBytes, OwnModules: s.OwnModules(),
 		CanCorrect: s.CanCorrect(),
 	}
-	texts, counters, marked := s.MarkCount()
+	texts, counters, marked := s.AnnotationCount()
 	f.Marked, f.Marks = marked, texts+counters
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, warning(w))

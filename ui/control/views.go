@@ -40,19 +40,19 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, marks, allMarks *job
+	statistics, threads, tree, measure, marks, allAnnotations *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *openTimeline
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks, a.allMarks}
+	return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks, a.allAnnotations}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks, &a.allMarks} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks, &a.allAnnotations} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {

@@ -26,13 +26,13 @@ type data = map[string]any
 // that Fyne calls widgets on; the callbacks are called there.
 type View struct {
 	Content fyne.CanvasObject
-	List    *listing.List[control.Mark]
+	List    *listing.List[control.Annotation]
 	// OnNarrow is told that Text is another.
 	OnNarrow func()
 	// OnOpen is told the mark of a double click or of Enter.
-	OnOpen func(m *control.Mark)
+	OnOpen func(m *control.Annotation)
 	// OnMenu is asked for a mark's context menu.
-	OnMenu func(m *control.Mark, at fyne.Position)
+	OnMenu func(m *control.Annotation, at fyne.Position)
 	// OnCopy is handed the chosen rows as text.
 	OnCopy func(text string)
 
@@ -91,7 +91,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 
 // same reports whether two marks are about the same. Of several equal ones at
 // one time any is as good.
-func same(a, b *control.Mark) bool {
+func same(a, b *control.Annotation) bool {
 	return a.Elapsed == b.Elapsed && a.Thread == b.Thread && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
 }
 
@@ -113,7 +113,7 @@ func (v *View) FocusNarrow() { v.narrow.Focus() }
 
 // Show shows marks, whose times are worth so many digits of a second. The list
 // must not be changed any more. more says that there are others behind them.
-func (v *View) Show(list []control.Mark, more bool, digits int) {
+func (v *View) Show(list []control.Annotation, more bool, digits int) {
 	v.digits, v.more = digits, more
 	// Where all are of one day its date says nothing.
 	v.dates = false
@@ -148,8 +148,8 @@ func (v *View) showCount() {
 	v.count.SetText(text)
 }
 
-func (v *View) columns() []listing.Column[control.Mark] {
-	type mark = control.Mark
+func (v *View) columns() []listing.Column[control.Annotation] {
+	type mark = control.Annotation
 	return []listing.Column[mark]{
 		{ID: "time", Title: func() string { return lang.L("Time") }, Width: 190, Compare: listing.By(func(m *mark) int64 { return m.Elapsed }),
 			Cell: func(m *mark, c *grid.Cell) {
@@ -172,15 +172,15 @@ func (v *View) columns() []listing.Column[control.Mark] {
 }
 
 // byValue orders by value, what has none first.
-func byValue(a, b *control.Mark) int {
-	if a.Kind == rows.TextMark || b.Kind == rows.TextMark {
+func byValue(a, b *control.Annotation) int {
+	if a.Kind == rows.TextAnnotation || b.Kind == rows.TextAnnotation {
 		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1))
 	}
 	return cmp.Compare(a.Float(), b.Float())
 }
 
-func kind(k rows.MarkKind) string {
-	if k == rows.TextMark {
+func kind(k rows.AnnotationKind) string {
+	if k == rows.TextAnnotation {
 		return lang.L("mark")
 	}
 	return lang.L("counter")

@@ -16,9 +16,9 @@ import (
 	"logparser/ui/grid"
 )
 
-func mark(at int64, kind rows.MarkKind, bits uint64, text, thread string) control.Mark {
+func mark(at int64, kind rows.AnnotationKind, bits uint64, text, thread string) control.Annotation {
 	wall := time.Date(2013, 5, 4, 10, 0, 0, 0, time.UTC).Add(time.Duration(at))
-	return control.Mark{Mark: app.Mark{Mark: rows.Mark{Wall: wall, HasWall: true, Elapsed: at, Thread: 7, Kind: kind, Bits: bits, Text: text}}, ThreadName: thread}
+	return control.Annotation{Annotation: app.Annotation{Annotation: rows.Annotation{Wall: wall, HasWall: true, Elapsed: at, Thread: 7, Kind: kind, Bits: bits, Text: text}}, ThreadName: thread}
 }
 
 func TestMarks(t *testing.T) {
@@ -37,7 +37,7 @@ func TestMarks(t *testing.T) {
 	var copied, opened string
 	narrowed := 0
 	v.OnCopy = func(s string) { copied = s }
-	v.OnOpen = func(m *control.Mark) { opened += m.Text }
+	v.OnOpen = func(m *control.Annotation) { opened += m.Text }
 	v.OnNarrow = func() { narrowed++ }
 	shown := func(want string) {
 		t.Helper()
@@ -48,8 +48,8 @@ func TestMarks(t *testing.T) {
 			t.Errorf("shown\n%s\nwant\n%s", list, want)
 		}
 	}
-	list := []control.Mark{
-		mark(1e6, rows.TextMark, 0, "frame\n1", "main"),
+	list := []control.Annotation{
+		mark(1e6, rows.TextAnnotation, 0, "frame\n1", "main"),
 		mark(2e6, rows.IntCounter, ^uint64(4), "queue", ""),
 		mark(3e6, rows.FloatCounter, math.Float64bits(0.5), "load", ""),
 		mark(4e6, rows.UintCounter, math.MaxUint64, "bytes", ""),
@@ -77,7 +77,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("after Escape: narrowed %d times to %q", narrowed, v.Text())
 	}
 	// Another day: the date is said.
-	v.Show([]control.Mark{list[0], mark(24*3600*1e9, rows.TextMark, 0, "a", "")}, true, 3)
+	v.Show([]control.Annotation{list[0], mark(24*3600*1e9, rows.TextAnnotation, 0, "a", "")}, true, 3)
 	run()
 	v.List.Grid.OnHeader("time")
 	run()

@@ -475,7 +475,7 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 	if f, ok := t.pinAt(e.Position); ok && t.MarkText != nil {
 		t.unhover()
 		name, _ := laneTexts(&t.layout.lanes[f.lane].Lane)
-		t.tip.show(append(t.MarkText(f.mark.Number), name), e.Position.AddXY(14, 18), t.Size())
+		t.tip.show(append(t.MarkText(f.annotation.Number), name), e.Position.AddXY(14, 18), t.Size())
 		t.repaint(t.tip)
 		return
 	}

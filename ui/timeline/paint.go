@@ -21,12 +21,12 @@ type frame struct {
 	picture *picture
 	// chosen is the selected call; hovered the function under the pointer, ""
 	// for none.
-	chosen  *place
-	hovered string
-	focused bool
-	marks   map[uint32][]Mark          // by thread
-	pin     *pin                       // the chosen one
-	found   func(function string) bool // nil marks nothing
+	chosen      *place
+	hovered     string
+	focused     bool
+	annotations map[uint32][]Annotation    // by thread
+	pin         *pin                       // the chosen one
+	found       func(function string) bool // nil marks nothing
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64
@@ -59,7 +59,7 @@ func (f *frame) draw(img *image.RGBA) {
 	f.seams(body)
 	for i := from; i < to; i++ {
 		f.lane(i, body)
-		f.drawMarks(i, body)
+		f.drawAnnotations(i, body)
 	}
 	p.Clip(img.Bounds())
 	f.drawGutter(from, to, h)

@@ -77,8 +77,8 @@ func TestPictures(t *testing.T) {
 	})
 	t.Run("marks", func(t *testing.T) {
 		f := frameOf(small(), 480, 130, 1, &Light)
-		f.marks = map[uint32][]Mark{7: {{Time: 300}, {Time: 690}, {Time: 692}, {Time: 720}}, 9: {{Time: 500}}}
-		f.pin = &pin{1, Mark{Time: 500}}
+		f.annotations = map[uint32][]Annotation{7: {{Time: 300}, {Time: 690}, {Time: 692}, {Time: 720}}, 9: {{Time: 500}}}
+		f.pin = &pin{1, Annotation{Time: 500}}
 		golden(t, "marks", f.image(480, 130))
 	})
 	t.Run("two runs", func(t *testing.T) {

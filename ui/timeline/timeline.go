@@ -31,8 +31,8 @@ type Timeline struct {
 	OnMeasured func(ns int64)
 	// OnMark is told the number of a mark that was chosen, MarkText says what is
 	// said of one.
-	OnMark   func(number int)
-	MarkText func(number int) []string
+	OnAnnotation func(number int)
+	MarkText     func(number int) []string
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
 	OnMenu func(call Span, thread uint32, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
@@ -63,15 +63,15 @@ type Timeline struct {
 	chosen  *place
 	hovered *place
 	// marks are those of each thread by time, pin is the one that was chosen.
-	marks               map[uint32][]Mark
-	markFirst, markLast int64
-	pin                 *pin
-	find                func(function string) bool
-	found               map[string]bool // what find said
-	limited             bool
-	limFrom             int64
-	limTo               int64
-	focused             bool
+	annotations                     map[uint32][]Annotation
+	firstAnnotation, lastAnnotation int64
+	pin                             *pin
+	find                            func(function string) bool
+	found                           map[string]bool // what find said
+	limited                         bool
+	limFrom                         int64
+	limTo                           int64
+	focused                         bool
 
 	drag dragging
 
@@ -113,7 +113,7 @@ func (t *Timeline) SetSource(src Source) {
 		t.cancel()
 	}
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
-	t.marks, t.pin = nil, nil
+	t.annotations, t.pin = nil, nil
 	t.axis = axis{width: t.axis.width}
 	t.layout.lanes = nil
 	t.endMeasure()
@@ -357,7 +357,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
-		marks: t.marks, pin: t.pin,
+		annotations: t.annotations, pin: t.pin,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Count == 1 {

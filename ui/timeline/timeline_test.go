@@ -105,9 +105,9 @@ func (r *rig) typeKey(name fyne.KeyName) { r.TypedKey(&fyne.KeyEvent{Name: name}
 func TestMarks(t *testing.T) {
 	r := newRig(t, small())
 	r.MarkText = func(number int) []string { return []string{"mark " + itoa(int64(number))} }
-	r.OnMark = func(number int) { r.say("mark", int64(number)) }
-	list := []Mark{{Time: 700, Thread: 9, Number: 4}, {Time: 300, Thread: 9, Number: 3}, {Time: 705, Thread: 9, Number: 5}, {Time: 1500, Thread: 7, Number: 6}, {Time: 1, Thread: 8}}
-	r.SetMarks(list)
+	r.OnAnnotation = func(number int) { r.say("mark", int64(number)) }
+	list := []Annotation{{Time: 700, Thread: 9, Number: 4}, {Time: 300, Thread: 9, Number: 3}, {Time: 705, Thread: 9, Number: 5}, {Time: 1500, Thread: 7, Number: 6}, {Time: 1, Thread: 8}}
+	r.SetAnnotations(list)
 	r.settle()
 	if r.axis.last != 1500 {
 		t.Errorf("the time ends at %d", r.axis.last)
@@ -138,13 +138,13 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	r.axis.fit(0, 10)
-	if !r.ShowMark(list[0]) || r.ShowMark(list[4]) {
+	if !r.ShowAnnotation(list[0]) || r.ShowAnnotation(list[4]) {
 		t.Error("marks are shown where their threads have lanes")
 	}
-	if x := r.axis.x(700); x < 0 || x > float64(r.axis.width) || r.pin == nil || r.pin.mark.Number != 4 {
+	if x := r.axis.x(700); x < 0 || x > float64(r.axis.width) || r.pin == nil || r.pin.annotation.Number != 4 {
 		t.Errorf("the mark is at %v", x)
 	}
-	r.SetMarks(nil)
+	r.SetAnnotations(nil)
 	if r.axis.last != 1000 || r.pin != nil {
 		t.Error("marks stay")
 	}

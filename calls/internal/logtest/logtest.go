@@ -162,14 +162,14 @@ func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 		a, b := order(r.Int64N(rows+2)-1, r.Int64N(rows+2)-1)
 		return Expected{query.InRows(a, b), fmt.Sprint("rows ", a, b), func(row int64) bool { return row >= a && row <= b }}
 	case 9:
-		var marks []calls.Mark
-		has := map[calls.Mark]bool{}
+		var anomalies []calls.Anomaly
+		has := map[calls.Anomaly]bool{}
 		for m := range calls.NoEnter + 1 {
 			if r.IntN(5) == 0 {
-				marks, has[m] = append(marks, m), true
+				anomalies, has[m] = append(anomalies, m), true
 			}
 		}
-		return Expected{query.Marked(marks...), fmt.Sprint("marks ", marks), func(row int64) bool { return has[s.Rows[row].Mark] }}
+		return Expected{query.WithAnomaly(anomalies...), fmt.Sprint("marks ", anomalies), func(row int64) bool { return has[s.Rows[row].Anomaly] }}
 	case 10:
 		set := RandomSet(r, len(s.Addresses))
 		in := s.Within(func(c *oracle.Call) bool { return set.Has(c.Number) })

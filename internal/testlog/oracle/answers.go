@@ -48,10 +48,10 @@ func (l *Log) NumberAs(n Numbering) {
 func (l *Log) Len() int64 { return int64(len(l.Rows)) }
 
 // Count returns how many rows have a mark.
-func (l *Log) Count(m calls.Mark) int64 {
+func (l *Log) Count(m calls.Anomaly) int64 {
 	n := int64(0)
 	for i := range l.Rows {
-		if l.Rows[i].Mark == m {
+		if l.Rows[i].Anomaly == m {
 			n++
 		}
 	}
@@ -70,7 +70,7 @@ func (l *Log) CallerRow(row int64) int64 {
 func (c *Call) Timed() bool { return c.Enter >= 0 && c.Leave >= 0 }
 
 // Running reports whether a call was open when its run ended.
-func (c *Call) Running() bool { return c.Mark == calls.Open || c.Mark == calls.Running }
+func (c *Call) Running() bool { return c.Anomaly == calls.Open || c.Anomaly == calls.Running }
 
 // Recursive reports whether another call of a call's group is open.
 func (c *Call) Recursive(group func(number uint32) uint32) bool {

@@ -37,8 +37,8 @@ type Call struct {
 	// what is left of Duration.
 	Children, Self int64
 	// Inside is how many events its stack had in it.
-	Inside int64
-	Mark   calls.Mark // of its enter
+	Inside  int64
+	Anomaly calls.Anomaly // of its enter
 	// AtEnd says that it is open when the log ends, Ended that its thread had ended.
 	AtEnd, Ended bool
 
@@ -170,7 +170,7 @@ func (l *Log) pair(stacks map[uint32]*stack, record int64) {
 	r := &l.Rows[row]
 	s := stacks[r.Stack]
 	if r.Kind == parser.Damaged {
-		if r.Mark = calls.Damaged; s != nil {
+		if r.Anomaly = calls.Damaged; s != nil {
 			r.Depth = len(s.calls)
 		}
 		return
@@ -214,7 +214,7 @@ func (l *Log) open(s *stack, row int64, number uint32) *Call {
 // were left without a leave.
 func (l *Log) cut(s *stack, n int, row int64) {
 	for _, c := range s.calls[n:] {
-		c.End, c.Until, c.Mark = row, row, calls.NoLeave
+		c.End, c.Until, c.Anomaly = row, row, calls.NoLeave
 	}
 	s.calls = s.calls[:n]
 }
@@ -269,7 +269,7 @@ func (l *Log) leave(s *stack, row int64) {
 	}
 	closed := nearest(func(c *Call) bool { return c.Number == r.Number })
 	if closed < 0 && (top < 0 || l.log.ExactLeaves()) {
-		if r.Mark = calls.Stray; top >= 0 {
+		if r.Anomaly = calls.Stray; top >= 0 {
 			r.Caller = s.calls[top]
 		}
 		return
@@ -281,7 +281,7 @@ func (l *Log) leave(s *stack, row int64) {
 		if f != 0 && t != 0 && f != t {
 			named := nearest(func(c *Call) bool { return l.name(c.Number) == f })
 			if named < 0 || named == top-1 {
-				r.Mark = calls.Tail
+				r.Anomaly = calls.Tail
 			} else {
 				closed = named
 			}
@@ -293,7 +293,7 @@ func (l *Log) leave(s *stack, row int64) {
 	c.Leave, c.End, c.Until = row, row+1, row
 	r.Call, r.Caller, r.Depth = c, c.Caller, closed
 	if c.Enter < 0 {
-		r.Mark = calls.NoEnter
+		r.Anomaly = calls.NoEnter
 		return
 	}
 	c.lasts(r.Time, s.events-1)
@@ -311,22 +311,22 @@ func (l *Log) endRun(s *stack, last, live bool) {
 	if len(s.calls) == 0 {
 		return
 	}
-	end, mark, ended := l.lastTime, calls.Open, false
+	end, anomaly, ended := l.lastTime, calls.Open, false
 	if live {
-		mark = calls.Running
+		anomaly = calls.Running
 	}
 	if log, ok := l.log.(parser.Ender); ok && last {
 		at, _ := log.End()
 		end = max(end, at)
 		if s.own {
 			if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, math.MaxInt64); ok {
-				end, mark, ended = at, calls.NoLeave, true
+				end, anomaly, ended = at, calls.NoLeave, true
 			}
 		}
 	}
 	for _, c := range s.calls {
 		c.End, c.Until = int64(len(l.Rows)), int64(len(l.Rows)-1)
-		c.Mark, c.AtEnd, c.Ended = mark, last, ended
+		c.Anomaly, c.AtEnd, c.Ended = anomaly, last, ended
 		c.lasts(end, s.events)
 	}
 }
@@ -352,7 +352,7 @@ func (l *Log) finish() {
 			continue
 		}
 		enter := &l.Rows[c.Enter]
-		if enter.Mark = c.Mark; c.Duration == calls.NoDuration {
+		if enter.Anomaly = c.Anomaly; c.Duration == calls.NoDuration {
 			continue
 		}
 		c.Self = max(0, c.Duration-c.Children)
@@ -364,7 +364,7 @@ func (l *Log) finish() {
 			leave := &l.Rows[c.Leave]
 			enter.Partner, leave.Partner = c.Leave, c.Enter
 			rows = append(rows, leave)
-		} else if c.Mark == calls.Running {
+		} else if c.Anomaly == calls.Running {
 			continue // it would be another time at every look
 		}
 		for _, r := range rows {

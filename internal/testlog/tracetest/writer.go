@@ -325,9 +325,9 @@ func (t *Thread) Leave(time uint64) {
 }
 
 // Mark writes a mark of at most 65,535 bytes.
-func (t *Thread) Mark(time uint64, text string) {
+func (t *Thread) Annotation(time uint64, text string) {
 	d := t.delta(len(text)+12, time, wire.MaxWordDelta)
-	t.buf = wire.AppendMark(t.buf, d, text)
+	t.buf = wire.AppendAnnotation(t.buf, d, text)
 }
 
 // Site writes where the enter is called from that comes next, at a time.

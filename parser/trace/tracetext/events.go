@@ -153,7 +153,7 @@ func loadEvent(b []byte, name string, l *line, now uint64) ([]byte, uint64) {
 		if len(s) > math.MaxUint16 {
 			e.fail("the text is too long")
 		}
-		e.b = wire.AppendMark(e.b, d, s)
+		e.b = wire.AppendAnnotation(e.b, d, s)
 	case "counter":
 		e.counter()
 	case "arguments":

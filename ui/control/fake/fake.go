@@ -42,7 +42,7 @@ type Engine struct {
 	// Modules are what a session has; nil gives one.
 	Modules []app.ModuleState
 	// Marks are what the program wrote itself; with nil the log can have none.
-	Marks []rows.Mark
+	Annotations []rows.Annotation
 	// Growing brings what a session that is followed has more; when it is
 	// closed following ends, with FollowErr.
 	Growing   chan app.Update
@@ -174,8 +174,8 @@ func (s *Session) Inputs() app.Inputs {
 func (s *Session) Facts() control.Facts {
 	f := s.engine.Facts
 	f.Format, f.RecordSize, f.Records = "classic", 24, s.engine.Rows
-	marks := s.engine.marks()
-	f.Marked, f.Marks = marks != nil, int64(len(marks))
+	annotations := s.engine.annotations()
+	f.Marked, f.Marks = annotations != nil, int64(len(annotations))
 	if f.Runs == nil {
 		f.Runs = []control.Run{{Records: f.Records, HasModules: true}}
 	}

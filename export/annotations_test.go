@@ -21,14 +21,14 @@ import (
 
 // someMarks has marks and counters over the time of rows, also before and behind
 // them.
-func someMarks(r *rand.Rand, l list, n int) []rows.Mark {
+func someMarks(r *rand.Rand, l list, n int) []rows.Annotation {
 	first, last := l[0].Elapsed, l[len(l)-1].Elapsed
-	marks := make([]rows.Mark, n)
-	for i := range marks {
-		m := &marks[i]
+	annotations := make([]rows.Annotation, n)
+	for i := range annotations {
+		m := &annotations[i]
 		m.Elapsed = first - 100 + r.Int64N(last-first+200)
 		m.Thread = l[r.IntN(len(l))].Thread
-		m.Kind = rows.MarkKind(r.IntN(4))
+		m.Kind = rows.AnnotationKind(r.IntN(4))
 		m.Text = fmt.Sprintf("text %d", i)
 		switch m.Kind {
 		case rows.IntCounter:
@@ -38,18 +38,18 @@ func someMarks(r *rand.Rand, l list, n int) []rows.Mark {
 		case rows.FloatCounter:
 			m.Bits = math.Float64bits(r.NormFloat64())
 		}
-		if m.Kind != rows.TextMark {
+		if m.Kind != rows.TextAnnotation {
 			m.Text = fmt.Sprintf("counter %d", r.IntN(5))
 		}
 	}
-	slices.SortStableFunc(marks, func(a, b rows.Mark) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
-	return marks
+	slices.SortStableFunc(annotations, func(a, b rows.Annotation) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	return annotations
 }
 
-func give(marks []rows.Mark, failing error) export.Marks {
-	return func(_ context.Context, yield func(*rows.Mark) bool) error {
-		for i := range marks {
-			if !yield(&marks[i]) {
+func give(annotations []rows.Annotation, failing error) export.Annotations {
+	return func(_ context.Context, yield func(*rows.Annotation) bool) error {
+		for i := range annotations {
+			if !yield(&annotations[i]) {
 				return nil
 			}
 		}
@@ -58,8 +58,8 @@ func give(marks []rows.Mark, failing error) export.Marks {
 }
 
 // said is a mark as it should stand in a file.
-func said(m *rows.Mark) string {
-	if m.Kind == rows.TextMark {
+func said(m *rows.Annotation) string {
+	if m.Kind == rows.TextAnnotation {
 		return fmt.Sprintf("%d %s", max(m.Elapsed, 0), m.Text)
 	}
 	return fmt.Sprintf("%d %s = %.17g", max(m.Elapsed, 0), m.Text, m.Float())
@@ -132,10 +132,10 @@ func perfettoMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
 func TestMarks(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 3000)
 	r := rand.New(rand.NewPCG(1, 2))
-	marks := someMarks(r, l, 500)
+	annotations := someMarks(r, l, 500)
 	var want []string
-	for i := range marks {
-		want = append(want, said(&marks[i]))
+	for i := range annotations {
+		want = append(want, said(&annotations[i]))
 	}
 	slices.Sort(want)
 	for _, test := range []struct {
@@ -147,7 +147,7 @@ func TestMarks(t *testing.T) {
 		{"perfetto", perfettoMarks, readPerfetto},
 	} {
 		plain := write(t, test.format, l, export.Options{})
-		text := write(t, test.format, l, export.Options{Marks: give(marks, nil)})
+		text := write(t, test.format, l, export.Options{Annotations: give(annotations, nil)})
 		got, rest := test.read(t, text)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
@@ -158,7 +158,7 @@ func TestMarks(t *testing.T) {
 		same(t, test.format, withMarks, without)
 
 		path := filepath.Join(t.TempDir(), "out."+format(t, test.format).Extension)
-		paths, err := export.Save(context.Background(), path, format(t, test.format), l, export.Options{Marks: give(marks, nil), Split: export.Limits{Rows: 700}})
+		paths, err := export.Save(context.Background(), path, format(t, test.format), l, export.Options{Annotations: give(annotations, nil), Split: export.Limits{Rows: 700}})
 		if err != nil || len(paths) < 5 {
 			t.Fatalf("%d parts, %v", len(paths), err)
 		}
@@ -175,12 +175,12 @@ func TestMarks(t *testing.T) {
 	}
 	// Others have nothing for marks.
 	for _, f := range export.Formats() {
-		if f.Name != "chrome" && f.Name != "perfetto" && !bytes.Equal(write(t, f.Name, l, export.Options{}), write(t, f.Name, l, export.Options{Marks: give(marks, nil)})) {
+		if f.Name != "chrome" && f.Name != "perfetto" && !bytes.Equal(write(t, f.Name, l, export.Options{}), write(t, f.Name, l, export.Options{Annotations: give(annotations, nil)})) {
 			t.Errorf("%s differs", f.Name)
 		}
 	}
 	broken := errors.New("broken")
-	if err := format(t, "chrome").Write(context.Background(), &bytes.Buffer{}, l, export.Options{Marks: give(marks, broken)}); !errors.Is(err, broken) {
+	if err := format(t, "chrome").Write(context.Background(), &bytes.Buffer{}, l, export.Options{Annotations: give(annotations, broken)}); !errors.Is(err, broken) {
 		t.Errorf("an error of the marks is %v", err)
 	}
 }
@@ -188,16 +188,16 @@ func TestMarks(t *testing.T) {
 // TestMarkNames has names that need care, and more counters than have tracks.
 func TestMarkNames(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 10)
-	marks := []rows.Mark{{Text: "a \"b\"\n\x1b\u2028"}, {Kind: rows.FloatCounter, Bits: math.Float64bits(math.Inf(-1)), Text: ""}}
+	annotations := []rows.Annotation{{Text: "a \"b\"\n\x1b\u2028"}, {Kind: rows.FloatCounter, Bits: math.Float64bits(math.Inf(-1)), Text: ""}}
 	for i := range 1<<16 + 2 {
-		marks = append(marks, rows.Mark{Kind: rows.IntCounter, Bits: 5, Text: fmt.Sprintf("c%d", i)})
+		annotations = append(annotations, rows.Annotation{Kind: rows.IntCounter, Bits: 5, Text: fmt.Sprintf("c%d", i)})
 	}
-	text := write(t, "chrome", l, export.Options{Marks: give(marks, nil)})
+	text := write(t, "chrome", l, export.Options{Annotations: give(annotations, nil)})
 	if !json.Valid(text) || !bytes.Contains(text, []byte(`"value":"-Inf"`)) {
 		t.Errorf("%.2000s", text)
 	}
-	got, _ := perfettoMarks(t, write(t, "perfetto", l, export.Options{Marks: give(marks, nil)}))
-	if len(got) != len(marks) || got[0] != "0 a \"b\"\uFFFD\uFFFD\uFFFD" || got[1] != "0  = -Inf" {
+	got, _ := perfettoMarks(t, write(t, "perfetto", l, export.Options{Annotations: give(annotations, nil)}))
+	if len(got) != len(annotations) || got[0] != "0 a \"b\"\uFFFD\uFFFD\uFFFD" || got[1] != "0  = -Inf" {
 		t.Errorf("%d marks, %q", len(got), got[:2])
 	}
 	// One track is that of the counter without a name.

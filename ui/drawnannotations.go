@@ -15,10 +15,10 @@ import (
 	"logparser/ui/timeline"
 )
 
-// drawnMarks are the marks that table and timeline show, whatever the filter is.
-type drawnMarks struct {
-	list []control.Mark // by time
-	more bool           // there are others, which are not shown
+// drawnAnnotations are the marks that table and timeline show, whatever the filter is.
+type drawnAnnotations struct {
+	list []control.Annotation // by time
+	more bool                 // there are others, which are not shown
 	// known is how many the log had when they were asked for, at when that was.
 	known int64
 	at    time.Time
@@ -26,7 +26,7 @@ type drawnMarks struct {
 
 // renewMarks reads the marks that are drawn, unless that is done. Of several runs,
 // whose times begin anew, none are.
-func (v *views) renewMarks() {
+func (v *views) renewAnnotations() {
 	s, m := v.w.ctl.State(), &v.drawn
 	if !s.Opened || s.Facts.Marks == m.known || v.runs() != nil {
 		return
@@ -36,35 +36,35 @@ func (v *views) renewMarks() {
 		return
 	}
 	m.known, m.at = s.Facts.Marks, time.Now()
-	v.w.ctl.Views.AllMarks(func(all control.MarkList, err error) {
+	v.w.ctl.Views.AllAnnotations(func(all control.AnnotationList, err error) {
 		if err == nil {
-			v.drawMarks(all)
+			v.drawAnnotations(all)
 		}
 	})
 }
 
-func (v *views) drawMarks(all control.MarkList) {
-	v.drawn.list, v.drawn.more = all.Marks, all.More
-	list := make([]timeline.Mark, len(all.Marks))
+func (v *views) drawAnnotations(all control.AnnotationList) {
+	v.drawn.list, v.drawn.more = all.Annotations, all.More
+	list := make([]timeline.Annotation, len(all.Annotations))
 	for i := range list {
-		list[i] = timeline.Mark{Time: all.Marks[i].Elapsed, Thread: all.Marks[i].Thread, Number: i}
+		list[i] = timeline.Annotation{Time: all.Annotations[i].Elapsed, Thread: all.Annotations[i].Thread, Number: i}
 	}
-	v.timeline.SetMarks(list)
+	v.timeline.SetAnnotations(list)
 	v.shade()
 	v.w.table.grid.Reload()
 	v.w.trace("drawn marks " + strconv.Itoa(len(list)))
 }
 
 // connectMarks lets marks be chosen in the timeline.
-func (v *views) connectMarks() {
+func (v *views) connectAnnotations() {
 	w, t := v.w, v.timeline
 	t.MarkText = func(number int) []string {
 		m := &v.drawn.list[number]
 		r := rows.Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}
-		return []string{markText(m), string(table.AppendTime(nil, &r, w.table.format))}
+		return []string{annotationText(m), string(table.AppendTime(nil, &r, w.table.format))}
 	}
-	t.OnMark = func(number int) {
-		w.ctl.Calls.RowOfMark(&v.drawn.list[number], func(row int64) {
+	t.OnAnnotation = func(number int) {
+		w.ctl.Calls.RowOfAnnotation(&v.drawn.list[number], func(row int64) {
 			v.following = true
 			w.nav.goTo(row)
 			v.following = false
@@ -73,16 +73,16 @@ func (v *views) connectMarks() {
 }
 
 // showInTimeline shows a mark where it was written.
-func (v *views) showInTimeline(m *control.Mark) {
+func (v *views) showInTimeline(m *control.Annotation) {
 	v.show(viewTimeline)
-	if !v.timeline.ShowMark(timeline.Mark{Time: m.Elapsed, Thread: m.Thread}) {
+	if !v.timeline.ShowAnnotation(timeline.Annotation{Time: m.Elapsed, Thread: m.Thread}) {
 		v.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The thread of this mark has no rows.")})
 	}
 }
 
 // markText is a mark on one line.
-func markText(m *control.Mark) string {
-	if m.Kind == rows.TextMark {
+func annotationText(m *control.Annotation) string {
+	if m.Kind == rows.TextAnnotation {
 		return rows.Visible(m.Text)
 	}
 	return rows.Visible(m.Text) + " = " + string(m.AppendValue(nil))
@@ -90,7 +90,7 @@ func markText(m *control.Mark) string {
 
 // between says which marks were written after one time and not after another:
 // the first, and how many more.
-func (m *drawnMarks) between(after, upTo int64, thread uint32) string {
+func (m *drawnAnnotations) between(after, upTo int64, thread uint32) string {
 	behind := func(t int64) int {
 		return sort.Search(len(m.list), func(k int) bool { return m.list[k].Elapsed > t })
 	}
@@ -98,7 +98,7 @@ func (m *drawnMarks) between(after, upTo int64, thread uint32) string {
 	if first >= end {
 		return ""
 	}
-	text := markText(&m.list[first])
+	text := annotationText(&m.list[first])
 	if other := m.list[first].Thread; other != thread {
 		text = strconv.FormatUint(uint64(other), 10) + ": " + text
 	}
@@ -110,7 +110,7 @@ func (m *drawnMarks) between(after, upTo int64, thread uint32) string {
 
 // decorate says beside each row of a list which marks were written since the row
 // before it, the first since a time. toEnd: the last row has also those after it.
-func (m *drawnMarks) decorate(dst []grid.Decor, list []rows.Row, since int64, toEnd bool) {
+func (m *drawnAnnotations) decorate(dst []grid.Decor, list []rows.Row, since int64, toEnd bool) {
 	if len(m.list) == 0 {
 		return
 	}

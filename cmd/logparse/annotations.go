@@ -9,9 +9,9 @@ import (
 	"logparser/app"
 )
 
-func newMarks() *cobra.Command {
+func newAnnotations() *cobra.Command {
 	var in inputFlags
-	var query app.MarkQuery
+	var query app.AnnotationQuery
 	var out tableFlags
 	var rows bool
 	cmd := &cobra.Command{
@@ -32,19 +32,19 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 				return err
 			}
 			defer s.Close()
-			texts, counters, ok := s.MarkCount()
+			texts, counters, ok := s.AnnotationCount()
 			if !ok {
 				fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning: a log of this format has no marks")
 			}
 			var written int64
 			err = out.write(cmd, s, func(w io.Writer) (err error) {
-				written, err = s.WriteMarks(cmd.Context(), w, query, app.MarkTable{Format: out.format, Rows: rows, SaveOptions: out.opt})
+				written, err = s.WriteAnnotations(cmd.Context(), w, query, app.AnnotationTable{Format: out.format, Rows: rows, SaveOptions: out.opt})
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if query != (app.MarkQuery{}) {
+			if query != (app.AnnotationQuery{}) {
 				nothing := ""
 				if written == 0 {
 					nothing = ": nothing passes the filter"

@@ -14,7 +14,7 @@ import (
 // A Mark is what the program itself wrote into its log. It is drawn as a flag
 // below the lane of its thread, and where it stands by itself as a line through
 // the lane, too.
-type Mark struct {
+type Annotation struct {
 	// Time is nanoseconds since the first row.
 	Time   int64
 	Thread uint32
@@ -24,8 +24,8 @@ type Mark struct {
 
 // A pin is a mark and the lane that it is drawn in.
 type pin struct {
-	lane int
-	mark Mark
+	lane       int
+	annotation Annotation
 }
 
 const (
@@ -36,24 +36,24 @@ const (
 )
 
 // SetMarks shows marks; nil shows none. They may lie outside the rows' time.
-func (t *Timeline) SetMarks(list []Mark) {
-	t.marks = make(map[uint32][]Mark)
-	t.markFirst, t.markLast = math.MaxInt64, math.MinInt64
+func (t *Timeline) SetAnnotations(list []Annotation) {
+	t.annotations = make(map[uint32][]Annotation)
+	t.firstAnnotation, t.lastAnnotation = math.MaxInt64, math.MinInt64
 	for _, m := range list {
-		t.marks[m.Thread] = append(t.marks[m.Thread], m)
-		t.markFirst, t.markLast = min(t.markFirst, m.Time), max(t.markLast, m.Time)
+		t.annotations[m.Thread] = append(t.annotations[m.Thread], m)
+		t.firstAnnotation, t.lastAnnotation = min(t.firstAnnotation, m.Time), max(t.lastAnnotation, m.Time)
 	}
-	for _, l := range t.marks {
-		slices.SortStableFunc(l, func(a, b Mark) int { return cmp.Compare(a.Time, b.Time) })
+	for _, l := range t.annotations {
+		slices.SortStableFunc(l, func(a, b Annotation) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	t.pin = nil
 	t.unhover()
 	t.Reload()
 }
 
-// ShowMark brings a mark into view and lets it stand out; it reports false where
+// ShowAnnotation brings a mark into view and lets it stand out; it reports false where
 // its thread has no lane.
-func (t *Timeline) ShowMark(m Mark) bool {
+func (t *Timeline) ShowAnnotation(m Annotation) bool {
 	for i := range t.layout.lanes {
 		if t.layout.lanes[i].Thread != m.Thread {
 			continue
@@ -72,14 +72,14 @@ func (t *Timeline) ShowMark(m Mark) bool {
 // bounds are the times of the first and the last that there is to see.
 func (t *Timeline) bounds() (first, last int64) {
 	first, last = t.src.Bounds()
-	if len(t.marks) > 0 {
-		first, last = min(first, t.markFirst), max(last, t.markLast)
+	if len(t.annotations) > 0 {
+		first, last = min(first, t.firstAnnotation), max(last, t.lastAnnotation)
 	}
 	return first, last
 }
 
 // alone reports whether a mark stands by itself.
-func alone(a *axis, list []Mark, k int, px float64) bool {
+func alone(a *axis, list []Annotation, k int, px float64) bool {
 	x := a.x(list[k].Time)
 	return (k == 0 || x-a.x(list[k-1].Time) > px) && (k+1 == len(list) || a.x(list[k+1].Time)-x > px)
 }
@@ -92,7 +92,7 @@ func (t *Timeline) pinAt(p fyne.Position) (pin, bool) {
 	if !ok || x < 0 || x >= float64(t.axis.width) {
 		return pin{}, false
 	}
-	list := t.marks[t.layout.lanes[lane].Thread]
+	list := t.annotations[t.layout.lanes[lane].Thread]
 	at := int64(math.Round(t.axis.from + x*t.axis.perPx))
 	k := sort.Search(len(list), func(k int) bool { return list[k].Time >= at })
 	away := func(k int) float64 { return math.Abs(t.axis.x(list[k].Time) - x) }
@@ -113,22 +113,22 @@ func (t *Timeline) pinAt(p fyne.Position) (pin, bool) {
 func (t *Timeline) choosePin(f pin) {
 	t.pin = &f
 	t.changed()
-	if t.OnMark != nil {
-		t.OnMark(f.mark.Number)
+	if t.OnAnnotation != nil {
+		t.OnAnnotation(f.annotation.Number)
 	}
 }
 
 // drawMarks draws the marks of a lane, no more than there are pixels.
-func (f *frame) drawMarks(i int, body image.Rectangle) {
+func (f *frame) drawAnnotations(i int, body image.Rectangle) {
 	l := &f.layout.lanes[i]
-	list := f.marks[l.Thread]
+	list := f.annotations[l.Thread]
 	if len(list) == 0 {
 		return
 	}
 	p, y0 := f.painter, f.ruler+l.y-f.layout.offset
 	y1 := y0 + l.shown()*f.layout.line
 	p.Clip(body)
-	draw := func(m Mark, line int, c color.RGBA) {
+	draw := func(m Annotation, line int, c color.RGBA) {
 		x := f.gutter + clampPx(f.axis.x(m.Time))
 		p.Fill(x, y0, x+line, y1, c)
 		for d := range f.layout.gap {
@@ -147,6 +147,6 @@ func (f *frame) drawMarks(i int, body image.Rectangle) {
 		k += sort.Search(len(list)-k, func(j int) bool { return list[k+j].Time >= next })
 	}
 	if f.pin != nil && f.pin.lane == i {
-		draw(f.pin.mark, f.px(2), f.palette.Selected)
+		draw(f.pin.annotation, f.px(2), f.palette.Selected)
 	}
 }

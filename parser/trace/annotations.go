@@ -23,32 +23,32 @@ import (
 // markEvery is how many marks of a chunk lie between two samples.
 const markEvery = 4096
 
-// A markSample is a place in a stream just before a mark.
-type markSample struct {
+// A annotationSample is a place in a stream just before a mark.
+type annotationSample struct {
 	offset int64  // of the mark's record
 	time   uint64 // of the record before
 	before int64  // how many marks of the stream come before
 	chunk  int32
 }
 
-func (s *stream) markCount() int64 { return s.marks + s.counters }
+func (s *stream) annotationCount() int64 { return s.annotations + s.counters }
 
-// addMark counts a mark while scanning.
-func (s *stream) addMark(typ wire.Type, chunk int32, offset int64, time uint64) {
-	count := s.markCount()
-	if n := len(s.markSamples); n == 0 || s.markSamples[n-1].chunk != chunk || count-s.markSamples[n-1].before >= markEvery {
-		s.markSamples = append(s.markSamples, markSample{offset, time, count, chunk})
+// addAnnotation counts a mark while scanning.
+func (s *stream) addAnnotation(typ wire.Type, chunk int32, offset int64, time uint64) {
+	count := s.annotationCount()
+	if n := len(s.annotationSamples); n == 0 || s.annotationSamples[n-1].chunk != chunk || count-s.annotationSamples[n-1].before >= markEvery {
+		s.annotationSamples = append(s.annotationSamples, annotationSample{offset, time, count, chunk})
 	}
 	if typ == wire.Mark {
-		s.marks++
+		s.annotations++
 	} else {
 		s.counters++
 	}
 }
 
-// passMarks takes in the marks before a time that no event has followed yet.
+// passAnnotations takes in the marks before a time that no event has followed yet.
 // It is for a log that grows: the next event may be far away.
-func (d *decoder) passMarks(limit uint64) error {
+func (d *decoder) passAnnotations(limit uint64) error {
 	for {
 		b, err := d.peek()
 		if b == nil || err != nil {
@@ -96,18 +96,18 @@ func (d *decoder) peek() ([]byte, error) {
 	return d.buf[d.p : len(d.buf)+overread], nil
 }
 
-// markCount returns how many marks and values of counters are known.
-func (v *view) markCount() (n int64) {
+// annotationCount returns how many marks and values of counters are known.
+func (v *view) annotationCount() (n int64) {
 	for _, s := range v.index.streams {
-		n += s.markCount()
+		n += s.annotationCount()
 	}
 	return n
 }
 
-// MarkCount implements [parser.Marker].
-func (l *Log) MarkCount(int) (texts, counters int64) {
+// AnnotationCount implements [parser.Marker].
+func (l *Log) AnnotationCount(int) (texts, counters int64) {
 	for _, s := range l.view.Load().index.streams {
-		texts, counters = texts+s.marks, counters+s.counters
+		texts, counters = texts+s.annotations, counters+s.counters
 	}
 	return texts, counters
 }
@@ -120,9 +120,9 @@ const (
 	mostMarkRoom  = 64 << 10
 )
 
-// A markReader reads the marks of one stream. It does not check what scanning
+// A annotationReader reads the marks of one stream. It does not check what scanning
 // has checked: it never goes beyond the last mark that was counted in a chunk.
-type markReader struct {
+type annotationReader struct {
 	r io.ReaderAt
 	s *stream
 	// sample is the next sample, left how many marks lie before it.
@@ -135,22 +135,22 @@ type markReader struct {
 	end  int64
 	time uint64 // of the last record, in units
 	// What the mark has; its text is in the file.
-	kind   parser.MarkKind
+	kind   parser.AnnotationKind
 	bits   uint64
 	textAt int64
 	text   int // bytes
 }
 
 // next goes to the next mark; it is not ok at the end.
-func (m *markReader) next(ctx context.Context) (ok bool, err error) {
+func (m *annotationReader) next(ctx context.Context) (ok bool, err error) {
 	if m.left == 0 {
-		list := m.s.markSamples
+		list := m.s.annotationSamples
 		if m.sample == len(list) {
 			return false, nil
 		}
 		a := &list[m.sample]
 		m.sample++
-		m.left = m.s.markCount() - a.before
+		m.left = m.s.annotationCount() - a.before
 		if m.sample < len(list) {
 			m.left = list[m.sample].before - a.before
 		}
@@ -167,7 +167,7 @@ func (m *markReader) next(ctx context.Context) (ok bool, err error) {
 }
 
 // seek makes the next record the one at an offset.
-func (m *markReader) seek(offset int64) {
+func (m *annotationReader) seek(offset int64) {
 	if p := offset - m.at; p >= 0 && p <= int64(len(m.buf)) {
 		m.p = int(p)
 	} else {
@@ -180,7 +180,7 @@ func (m *markReader) seek(offset int64) {
 const longestHead = 18
 
 // fill reads on from the next record.
-func (m *markReader) fill(ctx context.Context) error {
+func (m *annotationReader) fill(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (m *markReader) fill(ctx context.Context) error {
 }
 
 // record takes the next record and reports whether it is a mark.
-func (m *markReader) record(ctx context.Context) (found bool, err error) {
+func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	le := binary.LittleEndian
 	if len(m.buf)-m.p < longestHead && m.at+int64(len(m.buf)) < m.end || m.p == len(m.buf) {
 		if err := m.fill(ctx); err != nil {
@@ -246,11 +246,11 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 	m.time += wire.Delta(typ, head[body:])
 	switch typ {
 	case wire.Mark:
-		m.kind, m.bits = parser.TextMark, 0
+		m.kind, m.bits = parser.TextAnnotation, 0
 		m.texts(int64(body)+4, length, int(le.Uint16(head[body+2:])))
 		found = true
 	case wire.Counter:
-		m.kind, m.bits = parser.IntCounter+parser.MarkKind(min(head[body+2], 2)), le.Uint64(head[body+4:])
+		m.kind, m.bits = parser.IntCounter+parser.AnnotationKind(min(head[body+2], 2)), le.Uint64(head[body+4:])
 		m.texts(int64(body)+12, length, int(head[body+3]))
 		found = true
 	}
@@ -259,13 +259,13 @@ func (m *markReader) record(ctx context.Context) (found bool, err error) {
 }
 
 // texts notes where in a record of a length its text lies: n bytes from at on.
-func (m *markReader) texts(at, length int64, n int) {
+func (m *annotationReader) texts(at, length int64, n int) {
 	m.textAt = m.at + int64(m.p) + at
 	m.text = int(max(min(int64(n), length-at), 0))
 }
 
 // appendText appends the text of the mark.
-func (m *markReader) appendText(dst []byte) ([]byte, error) {
+func (m *annotationReader) appendText(dst []byte) ([]byte, error) {
 	if at := m.textAt - m.at; at >= 0 && at+int64(m.text) <= int64(len(m.buf)) {
 		return append(dst, m.buf[at:at+int64(m.text)]...), nil
 	}
@@ -278,14 +278,14 @@ func (m *markReader) appendText(dst []byte) ([]byte, error) {
 }
 
 // Marks implements [parser.Marker].
-func (l *Log) Marks(ctx context.Context, _ int, from int64, yield func(m *parser.Mark) bool) error {
-	if err := l.view.Load().marks(ctx, l.r, from, yield); err != nil {
+func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(m *parser.Annotation) bool) error {
+	if err := l.view.Load().annotations(ctx, l.r, from, yield); err != nil {
 		return message.InFile(l.name, err)
 	}
 	return nil
 }
 
-func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Mark) bool) error {
+func (v *view) annotations(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Annotation) bool) error {
 	// A stream is opened when the others have come to its first mark.
 	type start struct {
 		s      *stream
@@ -293,27 +293,27 @@ func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(
 	}
 	var waiting []start
 	for _, s := range v.index.streams {
-		list := s.markSamples
+		list := s.annotationSamples
 		if len(list) > 0 {
 			k := sort.Search(len(list), func(k int) bool { return v.clock.at(list[k].time) >= from })
 			waiting = append(waiting, start{s, max(k-1, 0)})
 		}
 	}
-	begin := func(a start) uint64 { return a.s.markSamples[a.sample].time }
+	begin := func(a start) uint64 { return a.s.annotationSamples[a.sample].time }
 	slices.SortFunc(waiting, func(a, b start) int { return cmp.Compare(begin(a), begin(b)) })
 	room := min(max(markBytes/max(len(waiting), 1), leastMarkRoom), mostMarkRoom)
-	var heap heads[*markReader]
-	var idle []*markReader
-	var mark parser.Mark
+	var heap heads[*annotationReader]
+	var idle []*annotationReader
+	var annotation parser.Annotation
 	for {
 		for len(waiting) > 0 && (len(heap) == 0 || begin(waiting[0]) <= heap[0].of.time) {
-			var m *markReader
+			var m *annotationReader
 			if n := len(idle); n > 0 {
 				m, idle = idle[n-1], idle[:n-1]
 			} else {
-				m = &markReader{buf: make([]byte, 0, room)}
+				m = &annotationReader{buf: make([]byte, 0, room)}
 			}
-			*m = markReader{r: r, s: waiting[0].s, sample: waiting[0].sample, buf: m.buf[:0]}
+			*m = annotationReader{r: r, s: waiting[0].s, sample: waiting[0].sample, buf: m.buf[:0]}
 			waiting = waiting[1:]
 			ok, err := m.next(ctx)
 			for ok && err == nil && v.clock.at(m.time) < from {
@@ -326,19 +326,19 @@ func (v *view) marks(ctx context.Context, r io.ReaderAt, from int64, yield func(
 				idle = append(idle, m)
 				continue
 			}
-			heap = append(heap, head[*markReader]{int64(m.time), m.s, m})
+			heap = append(heap, head[*annotationReader]{int64(m.time), m.s, m})
 			heap.up()
 		}
 		if len(heap) == 0 {
 			return nil
 		}
 		m := heap[0].of
-		text, err := m.appendText(mark.Text[:0])
+		text, err := m.appendText(annotation.Text[:0])
 		if err != nil {
 			return err
 		}
-		mark = parser.Mark{Time: v.clock.at(m.time), Thread: uint32(m.s.thread), Kind: m.kind, Bits: m.bits, Text: text}
-		if !yield(&mark) {
+		annotation = parser.Annotation{Time: v.clock.at(m.time), Thread: uint32(m.s.thread), Kind: m.kind, Bits: m.bits, Text: text}
+		if !yield(&annotation) {
 			return nil
 		}
 		ok, err := m.next(ctx)

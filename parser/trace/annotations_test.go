@@ -20,7 +20,7 @@ import (
 )
 
 // markText says a mark in a line: time, thread, and what it is.
-func markText(m *parser.Mark) string {
+func annotationText(m *parser.Annotation) string {
 	value := ""
 	switch m.Kind {
 	case parser.IntCounter:
@@ -34,16 +34,16 @@ func markText(m *parser.Mark) string {
 }
 
 // readMarks returns the marks from a time on, a line each.
-func readMarks(log parser.Marker, from int64) ([]string, error) {
+func readAnnotations(log parser.Annotator, from int64) ([]string, error) {
 	var list []string
 	last := int64(math.MinInt64)
 	var back error
-	err := log.Marks(context.Background(), 0, from, func(m *parser.Mark) bool {
+	err := log.Annotations(context.Background(), 0, from, func(m *parser.Annotation) bool {
 		if m.Time < last || m.Time < from {
-			back = fmt.Errorf("%s comes after %d", markText(m), last)
+			back = fmt.Errorf("%s comes after %d", annotationText(m), last)
 		}
 		last = m.Time
-		list = append(list, markText(m))
+		list = append(list, annotationText(m))
 		return true
 	})
 	return list, cmp.Or(err, back)
@@ -94,7 +94,7 @@ mark +9 "second chunk"
 		"1000 7 begin", "1105 7 queue = i-5", "1201 7 handler", "67540 7 bytes = u18446744073709551615",
 		"70000 5 load = f0.25", "70000 7 ", "70010 5 the last", "80009 7 second chunk",
 	}
-	if texts, counters := log.MarkCount(0); texts != 5 || counters != 3 {
+	if texts, counters := log.AnnotationCount(0); texts != 5 || counters != 3 {
 		t.Errorf("%d texts and %d values", texts, counters)
 	}
 	for _, from := range []int64{math.MinInt64, 1000, 1001, 1201, 1202, 70000, 70001, 80009, 80010, math.MaxInt64} {
@@ -103,17 +103,17 @@ mark +9 "second chunk"
 			fmt.Sscan(s, &at)
 			return at >= from
 		}):]
-		if got, err := readMarks(log, from); err != nil || !slices.Equal(got, rest) {
+		if got, err := readAnnotations(log, from); err != nil || !slices.Equal(got, rest) {
 			t.Errorf("from %d: %v\n%s\nwant\n%s", from, err, strings.Join(got, "\n"), strings.Join(rest, "\n"))
 		}
 	}
 	n := 0
-	if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { n++; return n < 2 }); err != nil || n != 2 {
+	if err := log.Annotations(context.Background(), 0, 0, func(*parser.Annotation) bool { n++; return n < 2 }); err != nil || n != 2 {
 		t.Errorf("stopped at the second: %d, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := log.Marks(ctx, 0, 0, func(*parser.Mark) bool { return true }); !errors.Is(err, context.Canceled) {
+	if err := log.Annotations(ctx, 0, 0, func(*parser.Annotation) bool { return true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -144,19 +144,19 @@ func newScribe(r *rand.Rand, w *tracetest.Writer, threads int) *scribe {
 }
 
 // write writes n records, of which marks of every are marks.
-func (s *scribe) write(n, marks, every int) {
+func (s *scribe) write(n, annotations, every int) {
 	for range n {
 		s.now += s.r.Uint64N(s.far + 1)
 		i := s.r.IntN(len(s.list))
 		t := s.list[i]
-		mark := parser.Mark{Time: int64(s.now), Thread: uint32(100 + i)}
+		annotation := parser.Annotation{Time: int64(s.now), Thread: uint32(100 + i)}
 		switch k := s.r.IntN(every); {
-		case k < marks:
-			mark.Text = []byte(strings.Repeat("text ", s.r.IntN(4)*s.r.IntN(400)*s.r.IntN(2)))
-			t.Mark(s.now, string(mark.Text))
-		case k < 2*marks:
-			mark.Kind, mark.Bits, mark.Text = parser.IntCounter+parser.MarkKind(s.r.IntN(3)), s.r.Uint64(), []byte("counter")[:s.r.IntN(8)]
-			t.Counter(s.now, uint8(mark.Kind-parser.IntCounter), mark.Bits, string(mark.Text))
+		case k < annotations:
+			annotation.Text = []byte(strings.Repeat("text ", s.r.IntN(4)*s.r.IntN(400)*s.r.IntN(2)))
+			t.Annotation(s.now, string(annotation.Text))
+		case k < 2*annotations:
+			annotation.Kind, annotation.Bits, annotation.Text = parser.IntCounter+parser.AnnotationKind(s.r.IntN(3)), s.r.Uint64(), []byte("counter")[:s.r.IntN(8)]
+			t.Counter(s.now, uint8(annotation.Kind-parser.IntCounter), annotation.Bits, string(annotation.Text))
 		case s.open[i] > 0 && s.r.IntN(2) == 0:
 			s.open[i]--
 			t.Leave(s.now)
@@ -166,12 +166,12 @@ func (s *scribe) write(n, marks, every int) {
 			t.Enter(s.now, 0x400000+uint64(s.r.IntN(99)), tracetest.Entry)
 			continue
 		}
-		s.want = append(s.want, scribbled{s.now, mark.Thread, markText(&mark)})
+		s.want = append(s.want, scribbled{s.now, annotation.Thread, annotationText(&annotation)})
 	}
 }
 
 // marks returns the marks from a time on as they should be read.
-func (s *scribe) marks(from uint64) []string {
+func (s *scribe) annotations(from uint64) []string {
 	slices.SortStableFunc(s.want, func(a, b scribbled) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.thread, b.thread)) })
 	var list []string
 	for _, m := range s.want {
@@ -201,8 +201,8 @@ func TestMarksRandom(t *testing.T) {
 			t.Fatalf("seed %d: damage %v", seed, d)
 		}
 		for _, from := range []uint64{0, 1000 + r.Uint64N(s.now-999), s.now} {
-			want := s.marks(from)
-			got, err := readMarks(log, int64(from))
+			want := s.annotations(from)
+			got, err := readAnnotations(log, int64(from))
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d, from %d: %d marks, want %d, %v", seed, from, len(got), len(want), err)
 			}
@@ -239,7 +239,7 @@ func TestMarksGrow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := readMarks(log, 0)
+			got, err := readAnnotations(log, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,9 +247,9 @@ func TestMarksGrow(t *testing.T) {
 				t.Fatalf("seed %d, look %d: %+v with %d marks after %d", seed, look, growth, len(got), before)
 			}
 			// What is older than 50 ms is there.
-			all := s.marks(0)
+			all := s.annotations(0)
 			waiting := len(all) - len(got)
-			if late := s.marks(s.now - min(s.now, 60e6)); waiting > len(late) || !slices.Equal(got[:len(all)-len(late)], all[:len(all)-len(late)]) {
+			if late := s.annotations(s.now - min(s.now, 60e6)); waiting > len(late) || !slices.Equal(got[:len(all)-len(late)], all[:len(all)-len(late)]) {
 				t.Fatalf("seed %d, look %d: %d of %d marks are there, %d are of the last 60 ms", seed, look, len(got), len(all), len(late))
 			}
 			before = len(got)
@@ -266,7 +266,7 @@ func TestMarksGrow(t *testing.T) {
 			if _, err := log.Grow(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := readMarks(log, 0); err != nil || !slices.Equal(got, s.marks(0)) {
+			if got, err := readAnnotations(log, 0); err != nil || !slices.Equal(got, s.annotations(0)) {
 				t.Fatalf("seed %d: %d marks of a program that pauses, want %d, %v", seed, len(got), len(s.want), err)
 			}
 		}
@@ -277,7 +277,7 @@ func TestMarksGrow(t *testing.T) {
 		if err != nil || !growth.Ended {
 			t.Fatalf("%+v, %v", growth, err)
 		}
-		if got, err := readMarks(log, 0); err != nil || !slices.Equal(got, s.marks(0)) {
+		if got, err := readAnnotations(log, 0); err != nil || !slices.Equal(got, s.annotations(0)) {
 			t.Fatalf("seed %d: %d marks at the end, want %d, %v", seed, len(got), len(s.want), err)
 		}
 		if d := log.Info().Damage; len(d) > 0 {
@@ -339,7 +339,7 @@ func TestMarksChanged(t *testing.T) {
 		if seed%4 == 0 {
 			m.Bytes = m.Bytes[:r.IntN(len(m.Bytes))]
 		}
-		if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { return true }); err != nil {
+		if err := log.Annotations(context.Background(), 0, 0, func(*parser.Annotation) bool { return true }); err != nil {
 			failed++
 		}
 	}
@@ -368,7 +368,7 @@ func BenchmarkMarks(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		count := 0
-		if err := log.Marks(context.Background(), 0, 0, func(*parser.Mark) bool { count++; return true }); err != nil || count != n {
+		if err := log.Annotations(context.Background(), 0, 0, func(*parser.Annotation) bool { count++; return true }); err != nil || count != n {
 			b.Fatal(count, err)
 		}
 	}

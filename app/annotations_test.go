@@ -44,15 +44,15 @@ mark @1600 "alone"
 // TestMarks asks for the marks of a trace and for their rows.
 func TestMarks(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), markedTrace)})
-	if texts, counters, ok := s.MarkCount(); texts != 5 || counters != 4 || !ok {
+	if texts, counters, ok := s.AnnotationCount(); texts != 5 || counters != 4 || !ok {
 		t.Errorf("%d texts, %d values, %t", texts, counters, ok)
 	}
 	for _, test := range []struct {
-		query MarkQuery
+		query AnnotationQuery
 		want  string // elapsed, thread, text = value -> row
 	}{
 		// Rows: 0 enter@1100, 1 enter@2000, 2 enter@2500 (8), 3 leave@3000, 4 leave@3500 (8), 5 leave@4000.
-		{MarkQuery{}, `-50 7 before -> 0
+		{AnnotationQuery{}, `-50 7 before -> 0
 50 7 queue = -5 -> 1
 400 8 =frame 2 -> 2
 500 9 alone -> none
@@ -61,19 +61,19 @@ func TestMarks(t *testing.T) {
 1600 8 load = 0.25 -> 4
 2500 8 load = NaN -> 4
 3400 7 behind=` + "\x1b\uFFFD" + ` -> 5`},
-		{MarkQuery{Text: "FRAME"}, "400 8 =frame 2 -> 2\n900 7 frame, 1 -> 1"},
-		{MarkQuery{Text: "a", Thread: "RENDER"}, "400 8 =frame 2 -> 2\n1600 8 load = 0.25 -> 4\n2500 8 load = NaN -> 4"},
-		{MarkQuery{Thread: "9"}, "500 9 alone -> none"},
-		{MarkQuery{Text: "nothing"}, ""},
-		{MarkQuery{Thread: "nobody"}, ""},
+		{AnnotationQuery{Text: "FRAME"}, "400 8 =frame 2 -> 2\n900 7 frame, 1 -> 1"},
+		{AnnotationQuery{Text: "a", Thread: "RENDER"}, "400 8 =frame 2 -> 2\n1600 8 load = 0.25 -> 4\n2500 8 load = NaN -> 4"},
+		{AnnotationQuery{Thread: "9"}, "500 9 alone -> none"},
+		{AnnotationQuery{Text: "nothing"}, ""},
+		{AnnotationQuery{Thread: "nobody"}, ""},
 	} {
 		var got []string
-		err := s.Marks(context.Background(), test.query, func(m *Mark) bool {
+		err := s.Annotations(context.Background(), test.query, func(m *Annotation) bool {
 			line := fmt.Sprintf("%d %d %s", m.Elapsed, m.Thread, m.Text)
 			if v := m.AppendValue(nil); len(v) > 0 {
 				line += " = " + string(v)
 			}
-			row, ok, err := s.RowOfMark(context.Background(), m)
+			row, ok, err := s.RowOfAnnotation(context.Background(), m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,11 +93,11 @@ func TestMarks(t *testing.T) {
 func TestWriteMarks(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), markedTrace)})
 	for _, test := range []struct {
-		table MarkTable
-		query MarkQuery
+		table AnnotationTable
+		query AnnotationQuery
 		want  string
 	}{
-		{MarkTable{Format: "csv", Rows: true}, MarkQuery{}, `time,thread,thread_name,kind,text,value,row
+		{AnnotationTable{Format: "csv", Rows: true}, AnnotationQuery{}, `time,thread,thread_name,kind,text,value,row
 2023-11-14T22:13:20.000000050,7,,mark,before,,0
 2023-11-14T22:13:20.000000150,7,,counter,queue,-5,1
 2023-11-14T22:13:20.000000500,8,"render ""A""",mark,'=frame 2,,2
@@ -108,12 +108,12 @@ func TestWriteMarks(t *testing.T) {
 2023-11-14T22:13:20.000002600,8,"render ""A""",counter,load,NaN,4
 2023-11-14T22:13:20.000003500,7,,mark,behind=` + "\x1b\uFFFD" + `,,5
 `},
-		{MarkTable{Format: "jsonl", Rows: true}, MarkQuery{Thread: "8"}, `{"time":"2023-11-14T22:13:20.000000500","thread":8,"thread_name":"render \"A\"","kind":"mark","text":"=frame 2","row":2}
+		{AnnotationTable{Format: "jsonl", Rows: true}, AnnotationQuery{Thread: "8"}, `{"time":"2023-11-14T22:13:20.000000500","thread":8,"thread_name":"render \"A\"","kind":"mark","text":"=frame 2","row":2}
 {"time":"2023-11-14T22:13:20.000001600","thread":8,"thread_name":"render \"A\"","kind":"counter","text":"bytes","value":18446744073709551615,"row":4}
 {"time":"2023-11-14T22:13:20.000001700","thread":8,"thread_name":"render \"A\"","kind":"counter","text":"load","value":0.25,"row":4}
 {"time":"2023-11-14T22:13:20.000002600","thread":8,"thread_name":"render \"A\"","kind":"counter","text":"load","value":"NaN","row":4}
 `},
-		{MarkTable{Format: "txt"}, MarkQuery{Text: "e"}, `time                           thread                                   value  text
+		{AnnotationTable{Format: "txt"}, AnnotationQuery{Text: "e"}, `time                           thread                                   value  text
 2023-11-14T22:13:20.000000050  7                                               before
 2023-11-14T22:13:20.000000150  7                                           -5  queue
 2023-11-14T22:13:20.000000500  8 render "A"                                    =frame 2
@@ -123,7 +123,7 @@ func TestWriteMarks(t *testing.T) {
 2023-11-14T22:13:20.000003500  7                                               behind=` + "\uFFFD\uFFFD" + "\n"},
 	} {
 		var b bytes.Buffer
-		if _, err := s.WriteMarks(context.Background(), &b, test.query, test.table); err != nil {
+		if _, err := s.WriteAnnotations(context.Background(), &b, test.query, test.table); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != test.want {
@@ -185,8 +185,8 @@ func TestNoMarks(t *testing.T) {
 	}
 	s := open(t, Inputs{Log: log})
 	var b bytes.Buffer
-	_, err = s.WriteMarks(context.Background(), &b, MarkQuery{}, MarkTable{Format: "csv"})
-	if _, _, ok := s.MarkCount(); ok || err != nil || b.String() != "time,thread,thread_name,kind,text,value\n" {
+	_, err = s.WriteAnnotations(context.Background(), &b, AnnotationQuery{}, AnnotationTable{Format: "csv"})
+	if _, _, ok := s.AnnotationCount(); ok || err != nil || b.String() != "time,thread,thread_name,kind,text,value\n" {
 		t.Errorf("%t, %v, %q", ok, err, b.String())
 	}
 }
@@ -214,7 +214,7 @@ leave @3000
 	}
 	path := traceOf(t, dir, marks)
 	elapsed := func(s *Session) (list []int64) {
-		if err := s.Marks(context.Background(), MarkQuery{}, func(m *Mark) bool {
+		if err := s.Annotations(context.Background(), AnnotationQuery{}, func(m *Annotation) bool {
 			list = append(list, m.Elapsed)
 			return true
 		}); err != nil {
@@ -230,7 +230,7 @@ leave @3000
 	if runs, err := tl.Runs(); err != nil || len(runs) != 0 {
 		t.Errorf("the timeline has runs %+v, %v", runs, err)
 	}
-	if _, _, err := s.RowOfMark(context.Background(), &Mark{}); err != nil {
+	if _, _, err := s.RowOfAnnotation(context.Background(), &Annotation{}); err != nil {
 		t.Error(err)
 	}
 	// It is written in place, as the recorder does.

@@ -8,7 +8,7 @@ import (
 )
 
 // Marks implements [control.Marks] with those of the engine.
-func (s *Session) Marks(ctx context.Context, q app.MarkQuery, yield func(m *app.Mark) bool) error {
+func (s *Session) Annotations(ctx context.Context, q app.AnnotationQuery, yield func(m *app.Annotation) bool) error {
 	if err := wait(ctx, s.engine.Analysing); err != nil {
 		return err
 	}
@@ -16,17 +16,17 @@ func (s *Session) Marks(ctx context.Context, q app.MarkQuery, yield func(m *app.
 		return s.engine.AnalyseErr
 	}
 	matcher := rows.NewMatcher(q.Text)
-	for _, m := range s.engine.marks() {
-		if matcher.MatchesText(m.Text) && !yield(&app.Mark{Mark: m}) {
+	for _, m := range s.engine.annotations() {
+		if matcher.MatchesText(m.Text) && !yield(&app.Annotation{Annotation: m}) {
 			break
 		}
 	}
 	return nil
 }
 
-// RowOfMark implements [control.Marks]: the rows are a millisecond apart, on
+// RowOfAnnotation implements [control.Marks]: the rows are a millisecond apart, on
 // alternating threads.
-func (s *Session) RowOfMark(ctx context.Context, m *app.Mark) (row int64, ok bool, err error) {
+func (s *Session) RowOfAnnotation(ctx context.Context, m *app.Annotation) (row int64, ok bool, err error) {
 	if m.Thread != 1000 && m.Thread != 1001 {
 		return -1, false, ctx.Err()
 	}
@@ -46,15 +46,15 @@ func (s *Session) CallSite(ctx context.Context, row int64) (site app.CallSite, o
 		Address: 0x140002000}, true, ctx.Err()
 }
 
-// AddMarks adds marks while a session is followed.
-func (e *Engine) AddMarks(list ...rows.Mark) {
+// AddAnnotations adds marks while a session is followed.
+func (e *Engine) AddAnnotations(list ...rows.Annotation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.Marks = append(e.Marks, list...)
+	e.Annotations = append(e.Annotations, list...)
 }
 
-func (e *Engine) marks() []rows.Mark {
+func (e *Engine) annotations() []rows.Annotation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.Marks
+	return e.Annotations
 }

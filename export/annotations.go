@@ -15,34 +15,34 @@ import (
 
 // Marks calls yield with what the program wrote into its log, in order of time,
 // until it returns false. A mark is good until then.
-type Marks func(ctx context.Context, yield func(m *rows.Mark) bool) error
+type Annotations func(ctx context.Context, yield func(m *rows.Annotation) bool) error
 
-// A markTeller is a callWriter that has something for marks.
-type markTeller interface {
-	// userMark is told a mark.
-	userMark(dst []byte, t *thread, at int64, m *rows.Mark) []byte
+// A annotationWriter is a callWriter that has something for marks.
+type annotationWriter interface {
+	// annotation is told a mark.
+	annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte
 }
 
-// A markQueue is the marks that a walk has not told yet.
-type markQueue struct {
-	to   markTeller
-	next func() (*rows.Mark, error, bool)
-	mark *rows.Mark // the next
-	err  error
+// A annotationQueue is the marks that a walk has not told yet.
+type annotationQueue struct {
+	to         annotationWriter
+	next       func() (*rows.Annotation, error, bool)
+	annotation *rows.Annotation // the next
+	err        error
 }
 
-// openMarks begins with the marks that there are, if the writer wants any. What
+// openAnnotations begins with the marks that there are, if the writer wants any. What
 // it returns ends that.
-func (w *walk) openMarks(ctx context.Context, marks Marks) (stop func()) {
-	w.nextMark = math.MaxInt64
-	to, ok := w.to.(markTeller)
-	if !ok || marks == nil {
+func (w *walk) openAnnotations(ctx context.Context, annotations Annotations) (stop func()) {
+	w.nextAnnotation = math.MaxInt64
+	to, ok := w.to.(annotationWriter)
+	if !ok || annotations == nil {
 		return func() {}
 	}
-	w.marks.to = to
-	w.marks.next, stop = iter.Pull2(func(yield func(*rows.Mark, error) bool) {
+	w.annotations.to = to
+	w.annotations.next, stop = iter.Pull2(func(yield func(*rows.Annotation, error) bool) {
 		more := true
-		err := marks(ctx, func(m *rows.Mark) bool {
+		err := annotations(ctx, func(m *rows.Annotation) bool {
 			more = yield(m, nil)
 			return more
 		})
@@ -50,37 +50,37 @@ func (w *walk) openMarks(ctx context.Context, marks Marks) (stop func()) {
 			yield(nil, err)
 		}
 	})
-	w.pullMark()
+	w.pullAnnotation()
 	return stop
 }
 
-// pullMark takes the next mark. Those of before the first row come with it. An
+// pullAnnotation takes the next mark. Those of before the first row come with it. An
 // error is told when its turn has come.
-func (w *walk) pullMark() {
-	q := &w.marks
+func (w *walk) pullAnnotation() {
+	q := &w.annotations
 	var ok bool
-	switch q.mark, q.err, ok = q.next(); {
+	switch q.annotation, q.err, ok = q.next(); {
 	case !ok:
-		w.nextMark = math.MaxInt64
+		w.nextAnnotation = math.MaxInt64
 	case q.err != nil:
-		w.nextMark = 0
+		w.nextAnnotation = 0
 	default:
-		w.nextMark = max(bound(q.mark.Elapsed), 0)
+		w.nextAnnotation = max(bound(q.annotation.Elapsed), 0)
 	}
 }
 
-// addMarks tells the marks up to a time.
-func (w *walk) addMarks(to int64) error {
-	for w.nextMark <= to {
-		q := &w.marks
+// addAnnotations tells the marks up to a time.
+func (w *walk) addAnnotations(to int64) error {
+	for w.nextAnnotation <= to {
+		q := &w.annotations
 		if q.err != nil {
 			return message.Errorf("reading marks: %w", q.err)
 		}
-		t := w.thread(q.mark.Thread)
+		t := w.thread(q.annotation.Thread)
 		w.tell(t)
-		w.buf = q.to.userMark(w.buf, t, w.nextMark, q.mark)
+		w.buf = q.to.annotation(w.buf, t, w.nextAnnotation, q.annotation)
 		w.out.rows++
-		w.pullMark()
+		w.pullAnnotation()
 		if err := w.part(); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (w *walk) addMarks(to int64) error {
 
 // appendJSONValue appends a counter's value: a number, or text where JSON has no
 // number for it.
-func appendJSONValue(dst []byte, m *rows.Mark) []byte {
+func appendJSONValue(dst []byte, m *rows.Annotation) []byte {
 	if f := m.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(m.AppendValue(append(dst, '"')), '"')
 	}
@@ -101,22 +101,22 @@ func appendJSONValue(dst []byte, m *rows.Mark) []byte {
 }
 
 // markColumns are the columns of marks; the last only where it is asked for.
-var markColumns = []string{"time", "thread", "thread_name", "kind", "text", "value", "row"}
+var annotationColumns = []string{"time", "thread", "thread_name", "kind", "text", "value", "row"}
 
-// A MarkWriter writes marks as a table.
-type MarkWriter struct {
+// A AnnotationWriter writes marks as a table.
+type AnnotationWriter struct {
 	out    *bufio.Writer
 	line   []byte
 	digits int
 	rows   bool
 	opt    Options
-	append func(m *rows.Mark, name string, row int64)
+	append func(m *rows.Annotation, name string, row int64)
 }
 
-// NewMarkWriter begins a table in a format: txt, csv or jsonl. Digits are those
+// NewAnnotationWriter begins a table in a format: txt, csv or jsonl. Digits are those
 // that times are worth. With withRows the row of each mark is written, too.
-func NewMarkWriter(w io.Writer, format string, digits int, withRows bool, opt Options) (*MarkWriter, error) {
-	m := &MarkWriter{out: bufio.NewWriterSize(w, 64<<10), digits: digits, rows: withRows, opt: opt}
+func NewAnnotationWriter(w io.Writer, format string, digits int, withRows bool, opt Options) (*AnnotationWriter, error) {
+	m := &AnnotationWriter{out: bufio.NewWriterSize(w, 64<<10), digits: digits, rows: withRows, opt: opt}
 	switch format {
 	case "txt":
 		m.append = m.txt
@@ -134,7 +134,7 @@ func NewMarkWriter(w io.Writer, format string, digits int, withRows bool, opt Op
 
 // Write writes a mark, the name of its thread ("" for none) and its row (-1 for
 // none).
-func (w *MarkWriter) Write(m *rows.Mark, thread string, row int64) error {
+func (w *AnnotationWriter) Write(m *rows.Annotation, thread string, row int64) error {
 	w.line = w.line[:0]
 	w.append(m, thread, row)
 	_, err := w.out.Write(w.line)
@@ -142,13 +142,13 @@ func (w *MarkWriter) Write(m *rows.Mark, thread string, row int64) error {
 }
 
 // Flush writes what is left.
-func (w *MarkWriter) Flush() error { return w.out.Flush() }
+func (w *AnnotationWriter) Flush() error { return w.out.Flush() }
 
-func (w *MarkWriter) csvHead() {
+func (w *AnnotationWriter) csvHead() {
 	if w.opt.BOM {
 		w.out.WriteString(byteOrderMark)
 	}
-	columns := markColumns
+	columns := annotationColumns
 	if !w.rows {
 		columns = columns[:len(columns)-1]
 	}
@@ -161,7 +161,7 @@ func (w *MarkWriter) csvHead() {
 	w.out.WriteString(w.opt.lineEnd())
 }
 
-func (w *MarkWriter) csv(m *rows.Mark, thread string, row int64) {
+func (w *AnnotationWriter) csv(m *rows.Annotation, thread string, row int64) {
 	b := append(m.AppendTime(w.line, w.digits), ',')
 	b = append(strconv.AppendUint(b, uint64(m.Thread), 10), ',')
 	b = append(appendCSVText(b, thread, w.opt.Raw), ',')
@@ -176,13 +176,13 @@ func (w *MarkWriter) csv(m *rows.Mark, thread string, row int64) {
 	w.line = append(b, w.opt.lineEnd()...)
 }
 
-func (w *MarkWriter) jsonl(m *rows.Mark, thread string, row int64) {
+func (w *AnnotationWriter) jsonl(m *rows.Annotation, thread string, row int64) {
 	b := append(m.AppendTime(append(w.line, `{"time":"`...), w.digits), `","thread":`...)
 	b = strconv.AppendUint(b, uint64(m.Thread), 10)
 	b = appendJSONText(b, `,"thread_name":`, thread)
 	b = append(append(append(b, `,"kind":"`...), m.Kind.String()...), '"')
 	b = rows.AppendJSONString(append(b, `,"text":`...), m.Text)
-	if m.Kind != rows.TextMark {
+	if m.Kind != rows.TextAnnotation {
 		b = appendJSONValue(append(b, `,"value":`...), m)
 	}
 	if row >= 0 {
@@ -198,7 +198,7 @@ const (
 	markValueWidth  = 20
 )
 
-func (w *MarkWriter) txtHead() {
+func (w *AnnotationWriter) txtHead() {
 	row := ""
 	if w.rows {
 		row = fmt.Sprintf("%10s  ", "row")
@@ -206,7 +206,7 @@ func (w *MarkWriter) txtHead() {
 	fmt.Fprintf(w.out, "%-*s  %s%-*s  %*s  %s%s", markTimeWidth, "time", row, markThreadWidth, "thread", markValueWidth, "value", "text", w.opt.lineEnd())
 }
 
-func (w *MarkWriter) txt(m *rows.Mark, thread string, row int64) {
+func (w *AnnotationWriter) txt(m *rows.Annotation, thread string, row int64) {
 	b := appendPadded(w.line, string(m.AppendTime(nil, w.digits)), markTimeWidth)
 	b = append(b, "  "...)
 	if w.rows {

@@ -15,27 +15,27 @@ import (
 
 // A Mark is what the program itself wrote into its log: a text or the value of a
 // counter.
-type Mark struct {
-	rows.Mark
+type Annotation struct {
+	rows.Annotation
 	run int // that it is of, an index into the chosen ones
 }
 
-// MarkCount returns how many marks and values of counters the chosen runs have.
+// AnnotationCount returns how many marks and values of counters the chosen runs have.
 // ok is false for logs that cannot have any.
-func (s *Session) MarkCount() (texts, counters int64, ok bool) {
-	log, ok := s.log.(parser.Marker)
+func (s *Session) AnnotationCount() (texts, counters int64, ok bool) {
+	log, ok := s.log.(parser.Annotator)
 	if !ok {
 		return 0, 0, false
 	}
 	for i := range s.runs() {
-		t, c := log.MarkCount(s.runs()[i].number)
+		t, c := log.AnnotationCount(s.runs()[i].number)
 		texts, counters = texts+t, counters+c
 	}
 	return texts, counters, true
 }
 
-// A MarkQuery says which marks are wanted. The zero value is all of them.
-type MarkQuery struct {
+// A AnnotationQuery says which marks are wanted. The zero value is all of them.
+type AnnotationQuery struct {
 	// Text is part of the text or of the counter's name, without regard to
 	// case.
 	Text string
@@ -48,15 +48,15 @@ type MarkQuery struct {
 const maxTexts = 4096
 
 // A markText is a text of a mark, and whether it is wanted.
-type markText struct {
+type annotationText struct {
 	text   string
 	wanted bool
 }
 
 // Marks calls yield with the marks that a query wants, run by run in order of
 // time, until it returns false. yield may keep the mark.
-func (s *Session) Marks(ctx context.Context, q MarkQuery, yield func(m *Mark) bool) error {
-	return s.marks(ctx, q, math.MinInt64, func(m *Mark) bool {
+func (s *Session) Annotations(ctx context.Context, q AnnotationQuery, yield func(m *Annotation) bool) error {
+	return s.annotations(ctx, q, math.MinInt64, func(m *Annotation) bool {
 		kept := *m
 		return yield(&kept)
 	})
@@ -64,19 +64,19 @@ func (s *Session) Marks(ctx context.Context, q MarkQuery, yield func(m *Mark) bo
 
 // marks is Marks of marks from an elapsed time on. A mark is good until yield
 // returns.
-func (s *Session) marks(ctx context.Context, q MarkQuery, from int64, yield func(m *Mark) bool) error {
-	log, ok := s.log.(parser.Marker)
+func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64, yield func(m *Annotation) bool) error {
+	log, ok := s.log.(parser.Annotator)
 	if !ok {
 		return nil
 	}
 	onThread := s.threadTest(q.Thread)
 	matcher := rows.NewMatcher(q.Text)
-	texts := make(map[string]markText)
+	texts := make(map[string]annotationText)
 	more := true
 	for run := range s.runs() {
 		r := &s.runs()[run]
-		m := Mark{run: run}
-		err := log.Marks(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Mark) bool {
+		m := Annotation{run: run}
+		err := log.Annotations(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Annotation) bool {
 			if onThread != nil && !onThread(p.Thread) {
 				return true
 			}
@@ -93,7 +93,7 @@ func (s *Session) marks(ctx context.Context, q MarkQuery, from int64, yield func
 			if !text.wanted {
 				return true
 			}
-			m.Mark = rows.Mark{Elapsed: p.Time - r.zero, Thread: p.Thread, Kind: rows.MarkKind(p.Kind), Bits: p.Bits, Text: text.text}
+			m.Annotation = rows.Annotation{Elapsed: p.Time - r.zero, Thread: p.Thread, Kind: rows.AnnotationKind(p.Kind), Bits: p.Bits, Text: text.text}
 			m.Wall, m.HasWall = r.clock.Wall(p.Time)
 			more = yield(&m)
 			return more
@@ -121,10 +121,10 @@ func (s *Session) threadTest(text string) func(id uint32) bool {
 	return func(thread uint32) bool { return wanted[thread] }
 }
 
-// RowOfMark returns the row to go to for a mark: the first of its thread that is
+// RowOfAnnotation returns the row to go to for a mark: the first of its thread that is
 // not before it, or the last one if all are. It is not ok where the thread has no
 // rows.
-func (s *Session) RowOfMark(ctx context.Context, m *Mark) (row int64, ok bool, err error) {
+func (s *Session) RowOfAnnotation(ctx context.Context, m *Annotation) (row int64, ok bool, err error) {
 	src := s.table
 	if src.Len() == 0 || m.run >= len(s.runs()) {
 		return -1, false, nil
@@ -152,8 +152,8 @@ func (s *Session) RowOfMark(ctx context.Context, m *Mark) (row int64, ok bool, e
 	return row, true, nil
 }
 
-// A MarkTable says how marks are written.
-type MarkTable struct {
+// A AnnotationTable says how marks are written.
+type AnnotationTable struct {
 	// Format is txt, csv or jsonl.
 	Format string
 	// Rows adds the row of each mark; see [Session.RowOfMark].
@@ -161,24 +161,24 @@ type MarkTable struct {
 	SaveOptions
 }
 
-// WriteMarks writes the marks that a query wants as a table, and returns how many
+// WriteAnnotations writes the marks that a query wants as a table, and returns how many
 // they are. docs/formats.md has the columns.
-func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t MarkTable) (n int64, err error) {
+func (s *Session) WriteAnnotations(ctx context.Context, w io.Writer, q AnnotationQuery, t AnnotationTable) (n int64, err error) {
 	names := s.recordedNames()
-	out, err := export.NewMarkWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
+	out, err := export.NewAnnotationWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
 	if err != nil {
 		return 0, err
 	}
 	var failed error
-	err = s.marks(ctx, q, math.MinInt64, func(m *Mark) bool {
+	err = s.annotations(ctx, q, math.MinInt64, func(m *Annotation) bool {
 		row := int64(-1)
 		if t.Rows {
-			if row, _, failed = s.RowOfMark(ctx, m); failed != nil {
+			if row, _, failed = s.RowOfAnnotation(ctx, m); failed != nil {
 				return false
 			}
 		}
 		n++
-		failed = out.Write(&m.Mark, names[m.Thread], row)
+		failed = out.Write(&m.Annotation, names[m.Thread], row)
 		return failed == nil
 	})
 	if err == nil {
@@ -190,12 +190,12 @@ func (s *Session) WriteMarks(ctx context.Context, w io.Writer, q MarkQuery, t Ma
 	return n, out.Flush()
 }
 
-// savedMarks returns the marks that go with rows into a file, nil for none: all
+// savedAnnotations returns the marks that go with rows into a file, nil for none: all
 // of them if all rows are saved from the first on, else those from the time of
 // the first row that is saved to that of the last. Logs with marks are traces,
 // which have one run; several would need one line of time.
-func (s *Session) savedMarks(src rows.Source, first int64) export.Marks {
-	texts, counters, _ := s.MarkCount()
+func (s *Session) savedAnnotations(src rows.Source, first int64) export.Annotations {
+	texts, counters, _ := s.AnnotationCount()
 	rowless := s.rows.Len() == 0
 	if texts+counters == 0 || len(s.runs()) != 1 || first >= src.Len() && !rowless {
 		return nil
@@ -205,7 +205,7 @@ func (s *Session) savedMarks(src rows.Source, first int64) export.Marks {
 		a, b := src.Row(first), src.Row(src.Len()-1)
 		from, to = a.Elapsed, b.Elapsed
 	}
-	return func(ctx context.Context, yield func(m *rows.Mark) bool) error {
-		return s.marks(ctx, MarkQuery{}, from, func(m *Mark) bool { return m.Elapsed <= to && yield(&m.Mark) })
+	return func(ctx context.Context, yield func(m *rows.Annotation) bool) error {
+		return s.annotations(ctx, AnnotationQuery{}, from, func(m *Annotation) bool { return m.Elapsed <= to && yield(&m.Annotation) })
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A MarkKind says what a [Mark] is.
-type MarkKind uint8
+// A AnnotationKind says what a [Mark] is.
+type AnnotationKind uint8
 
 const (
-	// TextMark is a text.
-	TextMark MarkKind = iota
+	// TextAnnotation is a text.
+	TextAnnotation AnnotationKind = iota
 	// IntCounter, UintCounter and FloatCounter are a counter's value: an int64,
 	// a uint64 or a float64.
 	IntCounter
@@ -20,8 +20,8 @@ const (
 )
 
 // String returns the kind as saved files have it: mark or counter.
-func (k MarkKind) String() string {
-	if k == TextMark {
+func (k AnnotationKind) String() string {
+	if k == TextAnnotation {
 		return "mark"
 	}
 	return "counter"
@@ -29,13 +29,13 @@ func (k MarkKind) String() string {
 
 // A Mark is what the program itself wrote into its log, beside its calls: a
 // text, or the value that a counter has from then on.
-type Mark struct {
+type Annotation struct {
 	// Wall, HasWall and Elapsed are when, as in a [Row].
 	Wall    time.Time
 	HasWall bool
 	Elapsed int64
 	Thread  uint32
-	Kind    MarkKind
+	Kind    AnnotationKind
 	// Bits is a counter's value, that of a FloatCounter as [math.Float64bits]
 	// has it.
 	Bits uint64
@@ -44,13 +44,13 @@ type Mark struct {
 }
 
 // AppendTime appends the time as [AppendTime] does a row's.
-func (m *Mark) AppendTime(dst []byte, digits int) []byte {
+func (m *Annotation) AppendTime(dst []byte, digits int) []byte {
 	return AppendTime(dst, &Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}, digits)
 }
 
 // AppendValue appends a counter's value in decimal, nothing for a text. A
 // float64 has as many digits as tell it from others, or is NaN, +Inf or -Inf.
-func (m *Mark) AppendValue(dst []byte) []byte {
+func (m *Annotation) AppendValue(dst []byte) []byte {
 	switch m.Kind {
 	case IntCounter:
 		return strconv.AppendInt(dst, int64(m.Bits), 10)
@@ -63,7 +63,7 @@ func (m *Mark) AppendValue(dst []byte) []byte {
 }
 
 // Float returns a counter's value as the nearest float64.
-func (m *Mark) Float() float64 {
+func (m *Annotation) Float() float64 {
 	switch m.Kind {
 	case IntCounter:
 		return float64(int64(m.Bits))
