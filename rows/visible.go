@@ -22,6 +22,19 @@ func hidden(r rune) bool {
 
 // plain reports whether all bytes of a text are printable ASCII.
 func plain[S string | []byte](s S) bool {
+	const (
+		each = 0x0101010101010101 // 1 in each byte
+		high = 0x80 * each
+	)
+	for ; len(s) >= 8; s = s[8:] {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		// A byte below ' ' borrows and one of 0x7f carries into its highest bit; what
+		// that does to bytes above it does not matter any more.
+		if (w|(w-' '*each)|(w+each))&high != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
 			return false
