@@ -116,8 +116,14 @@ func verbs(cmd *cobra.Command, path []string, all map[string]*cobra.Command) map
 func hostileCalls(t *testing.T) map[string][][]string {
 	dir, trace, classic, symbols := hostileFiles(t)
 	missing := filepath.Join(dir, "missing"+hostileName)
+	report := filepath.Join(dir, "report.txt")
+	if err := os.WriteFile(report, []byte("    #0 0x1  (/opt/x.sym+0x1010)\nnothing\n    #1 0x2  (/opt/y+0x1)\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	calls := map[string][][]string{
-		"resolve":       {{"--image", symbols, "1010", "zz" + hostileName}, {"--image", symbols, "1010"}, {"--image", trace, "1010"}, {"--image", missing, "1010"}},
+		"resolve": {{"--image", symbols, "1010", "zz" + hostileName}, {"--image", symbols, "1010"}, {"--image", trace, "1010"}, {"--image", missing, "1010"}},
+		// The text itself is copied as it is, but to a terminal: see TestTerminal.
+		"symbolize":     {{report, "--image", symbols}, {report, "--symbols", missing, "--image", missing}, {missing}, {report, "--" + hostileText}},
 		"recorder init": {{filepath.Join(dir, "rec")}, {trace}},
 		"trace dump":    {{trace}, {classic}, {missing}},
 		"trace load":    {{trace, missing}, {missing, trace}},

@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"shwo", `there is no command "shwo"; did you mean show?; see logparse --help`},
 		{"stat LOG", `there is no command "stat"; did you mean stats?`},
-		{"nosuch", `there is no command "nosuch"; there are advise, completion, help, info, marks, recorder, resolve, save, show, stats, symbols, trace, tree`},
+		{"nosuch", `there is no command "nosuch"; there are advise, completion, help, info, marks, recorder, resolve, save, show, stats, symbolize, symbols, trace, tree`},
 		{"LOG", `to read that file: logparse show LOG`},
 		{"help nosuch", `there is no command "nosuch"; there are advise,`},
 		{"help treee", `there is no command "treee"; did you mean tree?; see logparse --help`},
@@ -226,7 +226,7 @@ func TestHelp(t *testing.T) {
 // TestCompletion asks as a shell does, and has shells read the scripts.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"s": "save show stats symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv jsonl", "trace ": "dump load",
+		"s": "save show stats symbolize symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv jsonl", "trace ": "dump load",
 		"help re": "recorder resolve", "save x --weight ": "ns us calls", "completion ": "bash fish powershell zsh",
 	} {
 		words := strings.Split(line, " ")

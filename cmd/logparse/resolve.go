@@ -328,12 +328,7 @@ func (r *resolver) append(b []byte, q question, sym *app.Symbol, err error) []by
 	case sym == nil:
 		a.Error = q.reason()
 	case err == nil:
-		top := sym.Frames[0]
-		a.Function, a.Signature, a.Source, a.Line = top.Function, top.Signature, top.File, top.Line
-		a.Start, a.Size, a.Aliases, a.Kind = fmt.Sprintf("%#x", r.img.Offset(sym.Start)), sym.Size, sym.Aliases, string(sym.Kind)
-		for _, f := range sym.Frames[1:] {
-			a.Inlined = append(a.Inlined, jsonFrame{f.Function, f.File, f.Line})
-		}
+		a.setSymbol(sym, r.img.Offset(sym.Start))
 	case !errors.Is(err, app.ErrNoSymbol):
 		a.Error = err.Error()
 	}
@@ -341,6 +336,16 @@ func (r *resolver) append(b []byte, q question, sym *app.Symbol, err error) []by
 	// The object has nothing that cannot be encoded.
 	_ = printJSON(out, a)
 	return out.Bytes()
+}
+
+// setSymbol sets what a symbol tells, whose part begins at start.
+func (a *jsonAddress) setSymbol(sym *app.Symbol, start uint64) {
+	top := sym.Frames[0]
+	a.Function, a.Signature, a.Source, a.Line = top.Function, top.Signature, top.File, top.Line
+	a.Start, a.Size, a.Aliases, a.Kind = fmt.Sprintf("%#x", start), sym.Size, sym.Aliases, string(sym.Kind)
+	for _, f := range sym.Frames[1:] {
+		a.Inlined = append(a.Inlined, jsonFrame{f.Function, f.File, f.Line})
+	}
 }
 
 const notAnAddress = "not a hexadecimal address"

@@ -102,7 +102,7 @@ after SIGTERM, 129 after SIGHUP.`,
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(optionMistake)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newAdvise(), newTrace(), newRecorder())
+	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newAdvise(), newTrace(), newRecorder())
 	// Cobra adds these two when it runs, and the second with the output of now.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -27,6 +27,7 @@
 package image
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"sort"
 	"sync"
@@ -206,6 +207,43 @@ func (im *Image) Debug(name string) *Section {
 
 // HasDWARF reports whether the file itself has DWARF units.
 func (im *Image) HasDWARF() bool { return im.Debug("info") != nil }
+
+// AtOffset returns the virtual address at which a byte of the file is mapped.
+func (im *Image) AtOffset(offset uint64) (vaddr uint64, ok bool) {
+	if im.elf == nil {
+		for _, s := range im.Sections {
+			if from := uint64(s.offset); offset >= from && offset-from < uint64(s.fileSize) {
+				return s.Addr + offset - from, true
+			}
+		}
+		return 0, false
+	}
+	for _, p := range im.elf.f.Progs {
+		// A mapping begins and ends with a page.
+		const page = pageSize - 1
+		from, end := p.Off&^page, p.Off+p.Filesz
+		if p.Type == elf.PT_LOAD && end >= p.Off && p.Filesz > 0 && offset >= from && offset < end {
+			if a := offset - p.Off + p.Vaddr; offset >= p.Off || p.Off-offset <= p.Vaddr {
+				return a, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// AtCode returns the virtual address at an offset of the mapping that has the code. It
+// is not ok where there is none or there are several.
+func (im *Image) AtCode(offset uint64) (vaddr uint64, ok bool) {
+	if im.elf == nil {
+		return 0, false
+	}
+	segments := im.elf.execSegments()
+	if len(segments) != 1 {
+		return 0, false
+	}
+	start := segments[0].lo &^ (pageSize - 1)
+	return start + offset, offset < segments[0].hi-start
+}
 
 // Executable returns the range of executable addresses [lo, hi) that a virtual
 // address lies in. Where sections say what is code, they decide, otherwise the

@@ -136,12 +136,26 @@ func (f *Finder) FindUnused(ctx context.Context, mod *modules.Module) symbols.Bi
 	return f.find(ctx, mod, true)
 }
 
+// FindWithImage is Find, and returns the headers of the module's image too, if it was
+// found and is not of another build. The image's contents cannot be read.
+func (f *Finder) FindWithImage(ctx context.Context, mod *modules.Module) (symbols.Binding, *image.Image) {
+	s := f.search(ctx, mod, false)
+	if s.verified != nil {
+		return s.binding(), s.verified
+	}
+	return s.binding(), s.unknown
+}
+
 func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) symbols.Binding {
+	return f.search(ctx, mod, unused).binding()
+}
+
+func (f *Finder) search(ctx context.Context, mod *modules.Module, unused bool) *search {
 	f.prepare()
 	s := &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, unused: unused, seen: make(map[string]bool)}
 	s.findImages()
 	s.findTable()
-	return s.binding()
+	return s
 }
 
 // findTable looks for the names of the module, whose images have been looked

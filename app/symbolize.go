@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"logparser/crash/texts"
+	"logparser/message"
+	"logparser/modules"
+	"logparser/symbols"
+	"logparser/symbols/demangle"
+	"logparser/symbols/image"
+)
+
+// A NamedImage is an image that the user names for the addresses of a text.
+type NamedImage struct {
+	File string
+	// Base is where its lowest address lay in memory, if HasBase.
+	Base    uint64
+	HasBase bool
+}
+
+// A Symbolizer names the addresses in a text. It is not safe for concurrent use.
+type Symbolizer struct {
+	in     Inputs
+	reader *texts.Reader
+	given  []*textModule
+	// modules are those of the text, by path and identity; order is that in which they
+	// were met.
+	modules map[textModuleKey]*textModule
+	order   []*textModule
+	known   map[textPlace]*TextSymbol
+}
+
+// A textModuleKey is a module as a text names it.
+type textModuleKey struct {
+	path     string
+	identity modules.Identity
+}
+
+// A textModule is a module of a text with its symbols.
+type textModule struct {
+	path    string
+	binding symbols.Binding
+	linked  *image.Image // nil where only symbols were found
+	// functions are the first bytes of functions by name; nil while nobody asked.
+	functions map[string]uint64
+}
+
+// A textPlace is an RVA in a module.
+type textPlace struct {
+	module *textModule
+	rva    uint64
+}
+
+// A TextSymbol is what is known of an address in a text.
+type TextSymbol struct {
+	Symbol Symbol
+	// File is the image or symbol file that named it.
+	File   string
+	Status symbols.Status
+	// RVA is that of the byte that was looked up.
+	RVA uint64
+}
+
+// A TextReference is an address in a line of text. Symbol is nil where nothing is
+// known of it.
+type TextReference struct {
+	texts.Reference
+	Symbol *TextSymbol
+}
+
+// NewSymbolizer opens the images that the user names. Of the inputs only those count
+// that say where symbols are.
+func NewSymbolizer(ctx context.Context, in Inputs, given []NamedImage) (*Symbolizer, error) {
+	s := &Symbolizer{in: in, reader: texts.NewReader(), modules: make(map[textModuleKey]*textModule), known: make(map[textPlace]*TextSymbol)}
+	for _, g := range given {
+		img, err := OpenImage(ctx, g.File, in)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.given = append(s.given, &textModule{path: g.File, binding: img.binding, linked: img.linked})
+		if g.HasBase && img.linked != nil {
+			s.reader.Add(texts.Mapping{Start: g.Base, End: g.Base + img.linked.Size, Space: texts.Linked, Module: g.File})
+		}
+	}
+	return s, nil
+}
+
+// Close closes what was opened.
+func (s *Symbolizer) Close() error {
+	var first error
+	for _, m := range append(slices.Clone(s.given), s.order...) {
+		if m.binding.Table != nil {
+			if err := m.binding.Table.Close(); first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+// Line names the addresses of the next line of the text. The list is good until the
+// next call.
+func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, error) {
+	if !texts.Interesting(line) {
+		return nil, nil
+	}
+	var list []TextReference
+	for _, f := range s.reader.Line(string(line)) {
+		r := TextReference{Reference: f}
+		m, err := s.module(ctx, &f)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			r.Symbol = s.symbol(m, &f)
+			if t := s.trampoline(m, f); t != nil {
+				r.Symbol = t
+				s.reader.AfterSignal()
+			}
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// Unresolved returns the modules of the text that have no symbols, with the reason.
+func (s *Symbolizer) Unresolved() (list []TextModule) {
+	for _, m := range append(slices.Clone(s.given), s.order...) {
+		if m.binding.Table == nil {
+			list = append(list, TextModule{m.path, m.binding.Status, m.binding.Reason})
+		}
+	}
+	return list
+}
+
+// A TextModule is a module that a text names.
+type TextModule struct {
+	Path   string
+	Status symbols.Status
+	Reason message.Text
+}
+
+// trampoline returns the function that a signal handler returns to, if a reference is to
+// it: the frame below was interrupted. No call leads there, so that its address is the
+// function's first byte.
+func (s *Symbolizer) trampoline(m *textModule, f texts.Reference) *TextSymbol {
+	f.Kind = texts.Exact
+	sym := s.symbol(m, &f)
+	if sym == nil {
+		return nil
+	}
+	switch sym.Symbol.Outermost().Function {
+	case "__restore_rt", "__restore", "__kernel_rt_sigreturn", "__kernel_sigreturn", "_sigtramp", "KiUserExceptionDispatcher", "KiUserExceptionDispatch":
+		return sym
+	}
+	return nil
+}
+
+// module returns the module of a reference, nil where none is known.
+func (s *Symbolizer) module(ctx context.Context, f *texts.Reference) (*textModule, error) {
+	if f.Module == "" {
+		if f.Space == texts.Process && len(s.given) == 1 {
+			return s.given[0], nil
+		}
+		return nil, nil
+	}
+	for _, m := range s.given {
+		if m.path == f.Module || sameModule(m.path, f.Module) {
+			return m, nil
+		}
+	}
+	key := textModuleKey{f.Module, f.Identity}
+	if m := s.modules[key]; m != nil {
+		return m, nil
+	}
+	const most = 1 << 12
+	if len(s.modules) >= most {
+		return nil, nil
+	}
+	m := &textModule{path: f.Module}
+	finder := newFinder(s.in, "")
+	type result struct {
+		binding symbols.Binding
+		linked  *image.Image
+	}
+	found, err := beside(ctx, func() (r result) {
+		r.binding, r.linked = finder.FindWithImage(ctx, &modules.Module{Path: f.Module, Identity: f.Identity})
+		return r
+	}, func(r result) { closeTable(r.binding) })
+	if err != nil {
+		return nil, err
+	}
+	m.binding, m.linked = found.binding, found.linked
+	s.modules[key] = m
+	s.order = append(s.order, m)
+	return m, nil
+}
+
+// sameModule reports whether a file that the user named is the module that a text
+// names. Only their names count, and texts leave the extension out.
+func sameModule(file, module string) bool {
+	a, b := filepath.Base(file), module[strings.LastIndexAny(module, `/\`)+1:]
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	stem := strings.TrimSuffix(a, filepath.Ext(a))
+	return b != "" && strings.EqualFold(stem, b)
+}
+
+// symbol looks a reference up.
+func (s *Symbolizer) symbol(m *textModule, f *texts.Reference) *TextSymbol {
+	if m.binding.Table == nil {
+		return nil
+	}
+	rva, ok := m.rva(f)
+	if !ok {
+		return nil
+	}
+	place := textPlace{m, f.Kind.Lookup(rva)}
+	if known, ok := s.known[place]; ok {
+		return known
+	}
+	const most = 1 << 17
+	if len(s.known) >= most {
+		clear(s.known)
+	}
+	img := Image{binding: m.binding}
+	var found *TextSymbol
+	if sym, err := img.Lookup(place.rva); err == nil {
+		found = &TextSymbol{Symbol: sym, File: m.binding.File, Status: m.binding.Status, RVA: place.rva}
+	}
+	s.known[place] = found
+	return found
+}
+
+// rva returns the RVA of a reference, before its rule.
+func (m *textModule) rva(f *texts.Reference) (rva uint64, ok bool) {
+	offset := f.Offset
+	switch f.Space {
+	case texts.Function:
+		start, ok := m.function(f.Name)
+		return start + offset, ok
+	case texts.File, texts.Code, texts.Section:
+		if m.linked == nil {
+			return 0, false
+		}
+		switch f.Space {
+		case texts.File:
+			offset, ok = m.linked.AtOffset(offset)
+		case texts.Code:
+			offset, ok = m.linked.AtCode(offset)
+		default:
+			ok = false
+			if n := f.SectionNumber; n <= len(m.linked.Sections) && offset < m.linked.Sections[n-1].MemSize {
+				offset, ok = m.linked.Sections[n-1].Addr+offset, true
+			}
+		}
+		return offset - m.linked.Base, ok
+	}
+	rva = (&Image{binding: m.binding, linked: m.linked}).RVA(offset)
+	return rva, m.linked == nil || rva < m.linked.Size
+}
+
+// function returns the first byte of the only function of a name.
+func (m *textModule) function(name string) (rva uint64, ok bool) {
+	const ambiguous = ^uint64(0)
+	if m.functions == nil {
+		m.functions = make(map[string]uint64)
+		// What was read before damage counts.
+		_ = m.binding.Table.Procedures(func(rva uint64, name string) bool {
+			if at, ok := m.functions[name]; ok && at != rva {
+				rva = ambiguous
+			}
+			m.functions[name] = rva
+			return true
+		})
+	}
+	rva, ok = m.functions[demangle.Short(strings.TrimSuffix(name, "()"))]
+	return rva, ok && rva != ambiguous
+}

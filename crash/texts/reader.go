@@ -1,0 +1,178 @@
+package texts
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"logparser/modules"
+)
+
+// A Reader reads the lines of a text in their order. It is not safe for
+// concurrent use.
+type Reader struct {
+	mappings []Mapping // by Start, without overlaps
+	// markup has the modules of symbolizer markup by number.
+	markup map[uint64]markupModule
+	// signal says that the frame before was that of a signal handler's return.
+	signal bool
+	// list is the format of the line, and before that of the line before, where they
+	// are frames of a list that has no numbers.
+	list, before listFormat
+	event        windowsEvent
+	refs         []Reference
+}
+
+// A listFormat is a format of lists whose frames have no numbers.
+type listFormat uint8
+
+const (
+	noList listFormat = iota
+	javaList
+	perfList
+)
+
+// NewReader returns a reader of a text about a process of which no mappings are
+// known.
+func NewReader() *Reader { return &Reader{markup: make(map[uint64]markupModule)} }
+
+// maxMappings bounds the mappings that are kept; a text may go on for ever.
+const maxMappings = 1 << 16
+
+// Add adds a mapping, as a line of the text does. Mappings that it overlaps
+// are forgotten: they are of another process, or of before.
+func (r *Reader) Add(m Mapping) {
+	if m.Start >= m.End {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(r.mappings, m.Start, func(m Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
+	k := i
+	for k < len(r.mappings) && r.mappings[k].Start < m.End {
+		k++
+	}
+	r.mappings = slices.Replace(r.mappings, i, k, m)
+	if len(r.mappings) > maxMappings {
+		clear(r.mappings)
+		r.mappings = append(r.mappings[:0], m)
+	}
+}
+
+// find returns the mapping of an address, or nil.
+func (r *Reader) find(address uint64) *Mapping {
+	i, _ := slices.BinarySearchFunc(r.mappings, address, func(m Mapping, at uint64) int { return cmp.Compare(m.End, at+1) })
+	if i < len(r.mappings) && r.mappings[i].Start <= address {
+		return &r.mappings[i]
+	}
+	return nil
+}
+
+// locate says where an address of the process lies, if a mapping has it.
+func (r *Reader) locate(f *Reference) bool {
+	m := r.find(f.Kind.Lookup(f.Address))
+	if m == nil {
+		f.Space, f.Offset = Process, f.Address
+		return false
+	}
+	f.Module, f.Identity = m.Module, m.Identity
+	f.Space, f.Offset = m.Space, f.Address-m.Start+m.Offset
+	return true
+}
+
+// within says that an address lies at an offset of a module as it was linked.
+func (f *Reference) within(module string, offset uint64, id modules.Identity) {
+	f.Module, f.Offset, f.Space, f.Identity = module, offset, Linked, id
+}
+
+// AfterSignal tells that the last frame was that of a signal handler's return, so
+// that the one below it stopped at an instruction that is no call.
+func (r *Reader) AfterSignal() { r.signal = true }
+
+// A reader of one format returns whether a line is of the format.
+type format func(r *Reader, line string) bool
+
+// formats are tried in this order; what none of them knows is free text.
+var formats = [...]struct {
+	// A line that has none of these texts is not looked at.
+	marks []string
+	read  format
+}{
+	{[]string{"{{{"}, (*Reader).readMarkup},
+	{[]string{"xp ", "--p ", "w-p ", "-xs ", "--s ", "w-s "}, (*Reader).readMaps},
+	{[]string{"PERF_RECORD_MMAP"}, (*Reader).readPerfMap},
+	{[]string{"#"}, (*Reader).readNumbered},
+	{[]string{"==0x", "== ", "==ERROR", "==WARN"}, (*Reader).readDoubleEquals},
+	{[]string{" ip ", " ip:"}, (*Reader).readKernelFault},
+	{[]string{"+0x"}, (*Reader).readKernelTrace},
+	{[]string{"[0x"}, (*Reader).readBacktrace},
+	{[]string{"[", "libjvm"}, (*Reader).readJava},
+	{[]string{"pc=0x", "pc=0"}, (*Reader).readGo},
+	{[]string{": 0x", ":     0x"}, (*Reader).readRust},
+	{[]string{"!", "+0x", "`"}, (*Reader).readWinDbg},
+	{[]string{"(/", "(["}, (*Reader).readPerf},
+	{[]string{"0x"}, (*Reader).readMac},
+	{[]string{":00"}, (*Reader).readSections},
+	{[]string{": "}, (*Reader).readWindowsEvent},
+}
+
+// Line returns the references in a line, which has no line break, in the order in
+// which they stand there. They are good until the next call.
+func (r *Reader) Line(line string) []Reference {
+	r.refs = r.refs[:0]
+	r.before, r.list = r.list, noList
+	for i := range formats {
+		f := &formats[i]
+		if slices.ContainsFunc(f.marks, func(m string) bool { return strings.Contains(line, m) }) && f.read(r, line) {
+			return r.refs
+		}
+	}
+	r.readFree(line)
+	return r.refs
+}
+
+// add adds a reference, and has its process's address located where the text
+// itself says no module.
+func (r *Reader) add(f Reference) {
+	if f.Module == "" && f.Name == "" && f.Space == Process {
+		r.locate(&f)
+	}
+	r.refs = append(r.refs, f)
+}
+
+// kindOf returns the kind of a frame in a list where frame 0 and those below a
+// signal handler are exact.
+func (r *Reader) kindOf(number uint64) Kind {
+	exact := number == 0 || r.signal
+	r.signal = false
+	if exact {
+		return Exact
+	}
+	return Return
+}
+
+// listed returns the kind of a frame in a list without numbers, whose first frame is
+// exact.
+func (r *Reader) listed(l listFormat) Kind {
+	r.list = l
+	if r.before == l {
+		return r.kindOf(1)
+	}
+	return r.kindOf(0)
+}
+
+// needles are texts of which each line with a reference or a mapping has one.
+var needles = [...][]byte{[]byte("0x"), []byte("0X"), []byte("0×"), []byte("{{{"), []byte(" ip "), []byte(" ip:"), []byte(" pc "),
+	[]byte("xp "), []byte("--p "), []byte("w-p "), []byte("--s "), []byte("w-s "), []byte("-xs "), []byte("(/"), []byte(":00"), []byte("!"),
+	[]byte(".dll, "), []byte(".exe, "), []byte(".DLL, "), []byte(".EXE, "), []byte("<signal handler called>")}
+
+// Interesting reports whether a line has anything that could be an address or
+// a mapping. Where it is false, [Reader.Line] has nothing to say of it, nor does
+// it matter to the lines behind.
+func Interesting(line []byte) bool {
+	for _, n := range needles {
+		if bytes.Contains(line, n) {
+			return true
+		}
+	}
+	return false
+}

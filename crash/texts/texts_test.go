@@ -1,0 +1,277 @@
+package texts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// String writes a reference as the tests have it: the text, its kind, and what it
+// counts from.
+func describe(line string, f *Reference) string {
+	s := fmt.Sprintf("%s %v", line[f.Start:f.End], f.Kind)
+	space := [...]string{"process", "linked", "file", "code", "section", "function"}[f.Space]
+	if f.Module != "" {
+		s += " " + f.Module
+	}
+	switch f.Space {
+	case Function:
+		s += fmt.Sprintf(" %s+%#x", f.Name, f.Offset)
+	case Section:
+		s += fmt.Sprintf(" section %d+%#x", f.SectionNumber, f.Offset)
+	default:
+		s += fmt.Sprintf(" %s %#x", space, f.Offset)
+	}
+	if id := f.Identity; id.BuildID != "" {
+		s += fmt.Sprintf(" %x", id.BuildID)
+	} else if id.Timestamp != 0 {
+		s += fmt.Sprintf(" %08x", id.Timestamp)
+	}
+	return s
+}
+
+// The texts of the formats, and what is in their lines.
+var fixtures = []struct {
+	name string
+	text string
+	want []string // of all lines, one after the other
+}{
+	{"glibc", `./seg(+0x11e8)[0x562cbd9791e8]
+./seg(mid+0x18) [0x55b25f3cb28e]
+./segnp[0x40125f]
+/lib/x86_64-linux-gnu/libc.so.6(__libc_start_main+0x85)[0x7fadfb1d1305]`, []string{
+		"0x562cbd9791e8 return ./seg linked 0x11e8",
+		"0x55b25f3cb28e return ./seg mid+0x18",
+		"0x40125f return ./segnp linked 0x40125f",
+		"0x7fadfb1d1305 return /lib/x86_64-linux-gnu/libc.so.6 __libc_start_main+0x85",
+	}},
+	{"glibc with maps", `55b25f3ca000-55b25f3cb000 r--p 00000000 08:01 77  /opt/seg
+55b25f3cb000-55b25f3cc000 r-xp 00001000 08:01 77   /opt/seg
+7fff1000-7fff2000 rw-p 00000000 00:00 0    [stack]
+./seg(mid+0x18)[0x55b25f3cb28e]
+called by 0x55b25f3cb28e
+called by 0x7fff1800`, []string{
+		"0x55b25f3cb28e return /opt/seg file 0x128e",
+		"0x55b25f3cb28e return /opt/seg file 0x128e",
+		"0x7fff1800 return process 0x7fff1800",
+	}},
+	{"the article's", "00c5d000-00c5e000 r-xp 00000000 08:05 2129013    /opt/libbt_so.so\ncalled by 0xc5d4eb\ncalled by 0×8048440", []string{
+		"0xc5d4eb return /opt/libbt_so.so file 0x4eb",
+		"0×8048440 return process 0x8048440",
+	}},
+	{"kernel, new", "[1.5] seg[8730]: segfault at 8 ip 000055d0a1f00272 sp 00007fffa5636988 error 4 in seg[1272,55d0a1f00000+1000] likely on CPU 0 (core 0, socket 0)", []string{
+		"000055d0a1f00272 exact seg file 0x1272",
+	}},
+	{"kernel, old", "app[12]: segfault at 0 ip 00007f3201002345 sp 00007ffd000 error 4 in libfoo.so[7f3201000000+5000]", []string{
+		"00007f3201002345 exact libfoo.so code 0x2345",
+	}},
+	{"kernel, trap", "traps: app[12] general protection fault ip:55d0a1f00272 sp:7ffd1000 error:0 in app[55d0a1f00000+1000]", []string{
+		"55d0a1f00272 exact app code 0x272",
+	}},
+	{"oops", "RIP: 0010:drv_write+0x1c/0x90 [drv]\n ? vfs_write+0x10/0x20\n ksys_read.cold+0x5/0x9 [mod 8a3b]", []string{
+		"drv_write+0x1c exact drv.ko drv_write+0x1c",
+		"vfs_write+0x10 return vmlinux vfs_write+0x10",
+		"ksys_read.cold+0x5 return mod.ko ksys_read.cold+0x5",
+	}},
+	{"AddressSanitizer", `==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x5612de1ec1da bp 0x7ffe sp 0x7ffd
+    #0 0x5612de1ec1d9 in inner /opt/a.c:3
+    #1 0x5650da804a96  (/opt/ac+0x10ba96) (BuildId: b9b70a)
+    #2 0x7f00 in main (/opt/my app+0x1234)`, []string{
+		"0x5612de1ec1da return process 0x5612de1ec1da",
+		"0x5612de1ec1d9 called process 0x5612de1ec1d9",
+		"0x5650da804a96 called /opt/ac linked 0x10ba96 b9b70a",
+		"0x7f00 called /opt/my app linked 0x1234",
+	}},
+	{"ThreadSanitizer", "    #0 <null> <null> (tc+0xe45ff) (BuildId: fc78)\n    #1 use /opt/a.c:2 (app+0x13b7)", []string{
+		"0xe45ff called tc linked 0xe45ff fc78",
+		"0x13b7 called app linked 0x13b7",
+	}},
+	{"markup", `{{{reset}}}
+{{{module:0:/opt/ac:elf:b9b7}}}
+{{{mmap:0x561100000000:0xdfb95:load:0:rx:0x2c000}}}
+{{{bt:0:0x561100000010}}} and {{{bt:1:0x561100000020}}}
+{{{pc:0x561100000030:ra}}}{{{pc:0x561100000040}}}{{{bt:2:0x561100000050:pc}}}`, []string{
+		"0x561100000010 exact /opt/ac linked 0x2c010 b9b7",
+		"0x561100000020 return /opt/ac linked 0x2c020 b9b7",
+		"0x561100000030 return /opt/ac linked 0x2c030 b9b7",
+		"0x561100000040 exact /opt/ac linked 0x2c040 b9b7",
+		"0x561100000050 exact /opt/ac linked 0x2c050 b9b7",
+	}},
+	{"gdb", `          0x555555554000     0x555555555000     0x1000        0x0  r--p   /opt/seg
+          0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/seg
+#0  handler (sig=11) at seg.c:8
+#1  <signal handler called>
+#2  0x0000555555555272 in inner (p=0x8) at seg.c:5
+#3  0x000055555555528e in mid (p=0x8) at seg.c:11
+#4  0x00007ffff7df524a in ?? () from /lib/libc.so.6`, []string{
+		"0x0000555555555272 exact /opt/seg file 0x1272",
+		"0x000055555555528e return /opt/seg file 0x128e",
+		"0x00007ffff7df524a return process 0x7ffff7df524a",
+	}},
+	{"gdb, frame 0", "#0  0x0000555555555272 in inner ()\n#1  0x000055555555528e in mid ()", []string{
+		"0x0000555555555272 exact process 0x555555555272",
+		"0x000055555555528e return process 0x55555555528e",
+	}},
+	{"Valgrind", `==9010==    at 0x109272: ??? (in /opt/segs)
+==9010==    by 0x10928D: mid (seg.c:11)
+==9010==    by 0x40112D: main (in /opt/segnp)
+==9010==    by 0x48F1249: (below main) (in /lib/libc.so.6)`, []string{
+		"0x109272 exact /opt/segs linked 0x1272",
+		"0x10928D called process 0x10928d",
+		"0x40112D called /opt/segnp linked 0x40112d",
+		"0x48F1249 called /lib/libc.so.6 process 0x48f1249",
+	}},
+	{"Go", "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x47a748]\n\t/opt/main.go:9 +0x1d fp=0xc00006 sp=0xc00005 pc=0x471ecf", []string{
+		"0x47a748 exact process 0x47a748",
+		"0x471ecf return process 0x471ecf",
+	}},
+	{"Rust", "   0:     0x557dd76fa97a - <unknown>\n  11:     0x557dd76fa990 - main", []string{
+		"0x557dd76fa97a return process 0x557dd76fa97a",
+		"0x557dd76fa990 return process 0x557dd76fa990",
+	}},
+	{"Java", `# C  [libjli.so+0x4592]  JavaMain+0xd82
+Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)
+V  [libjvm.so+0xed2f94]  Unsafe_PutLong+0x124
+C  [libjli.so+0x4592]  JavaMain+0xd82`, []string{
+		"0x4592 exact libjli.so linked 0x4592",
+		"0xed2f94 exact libjvm.so linked 0xed2f94",
+		"0x4592 return libjli.so linked 0x4592",
+	}},
+	{"Android", `I/DEBUG   (   31):       #01 pc 000083fe  /system/lib/libc.so (f+40) (BuildId: 0a0b)
+      #02 pc 0000000000012345  /system/lib64/libart.so`, []string{
+		"000083fe called /system/lib/libc.so linked 0x83fe 0a0b",
+		"0000000000012345 called /system/lib64/libart.so linked 0x12345",
+	}},
+	{"Windows event", `Name der fehlerhaften Anwendung: app.exe, Version: 1.0.0.0, Zeitstempel: 0x5f000001
+Name des fehlerhaften Moduls: ntdll.dll, Version: 10.0.19041.5607, Zeitstempel: 0x15600361
+Ausnahmecode: 0xc0000374
+Fehleroffset: 0x000e6d23
+ID des fehlerhaften Prozesses: 0x1234`, []string{
+		"0x000e6d23 exact ntdll.dll linked 0xe6d23 15600361",
+	}},
+	{"WinDbg", "00 006ffb2c 778624c0 ntdll!RtlpNtSetValueKey+0x27a0\n01 00000012`7f2ff8d0 00007ff6`12341072 app+0x1072\n02 00000012`7f2ff8e0 00007ff6`12341099 app!ns::f [c:\\src\\f.cpp @ 7]", []string{
+		"ntdll!RtlpNtSetValueKey+0x27a0 exact ntdll RtlpNtSetValueKey+0x27a0",
+		"app+0x1072 return app linked 0x1072",
+		"app!ns::f return app ns::f+0x0",
+	}},
+	{"perf", `app 41 [001]   662.723444: lpx:f: (55d0a1f01380)
+	            1380 app::f+0x0 (/opt/app)
+	            1399 main+0x9 (/opt/app)`, []string{
+		"1380 exact /opt/app linked 0x1380",
+		"1399 return /opt/app linked 0x1399",
+	}},
+	{"perf with mmap events", `app 41 662.7: PERF_RECORD_MMAP2 41/41: [0x55d0a1f01000(0x1000) @ 0x1000 08:01 123 0]: r-xp /opt/app
+	    55d0a1f01380 [unknown] (/opt/app)`, []string{
+		"55d0a1f01380 exact /opt/app file 0x1380",
+	}},
+	{"systemd", "#0  0x0000555668fbe11d n/a (/tmp/a.out + 0x111d)\n#1  0x00007f1234567890 __libc_start_main (libc.so.6 + 0x27890)", []string{
+		"0x0000555668fbe11d exact /tmp/a.out linked 0x111d",
+		"0x00007f1234567890 return libc.so.6 linked 0x27890",
+	}},
+	{"systemd by syslog", "Stack trace of thread 5:#012#0  0x0000555668fbe11d n/a (/tmp/a.out + 0x111d)#012#1  0x0000555668fbe130 f (a.out + 0x1130)", []string{
+		"0x0000555668fbe11d exact /tmp/a.out linked 0x111d",
+		"0x0000555668fbe130 return a.out linked 0x1130",
+	}},
+	{"macOS", `0   app            0x0000000100c74d2a 0x100a49000 + 2276650
+3   bdlli-bind     0x10507c1ac llvm::ThreadPool::wait() + 60
+0x1000ac000 -        0x100c13fff +app arm64  <0123> /opt/app
+4   app            0x00000001000ad000 f + 16`, []string{
+		"0x0000000100c74d2a exact app linked 0x22bd2a",
+		"0x10507c1ac return bdlli-bind process 0x10507c1ac",
+		"0x00000001000ad000 return /opt/app linked 0x1000",
+	}},
+	{"the patent's", `at 00601099 0001:00000099 H:\Log\MAPEXE\Debug\MAPDLL.dll`, []string{
+		`0001:00000099 exact H:\Log\MAPEXE\Debug\MAPDLL.dll section 1+0x99`,
+	}},
+	{"free text", `crashed at rip=0x55d0a1f01380, called from 0x55d0a1f01399
+module app.dll+0x1234 and ntdll!RtlFoo+0x27, color 0xff0000 0x12 x0x123456 0x1234567z
+EIP: 0x00401099`, []string{
+		"0x55d0a1f01380 exact process 0x55d0a1f01380",
+		"0x55d0a1f01399 return process 0x55d0a1f01399",
+		"app.dll+0x1234 return app.dll linked 0x1234",
+		"ntdll!RtlFoo+0x27 return ntdll RtlFoo+0x27",
+		"0xff0000 return process 0xff0000",
+		"0x00401099 exact process 0x401099",
+	}},
+	{"no addresses", "#define X 12\nissue #15 is fixed\n12:30:01 started: ok, 5%\n== results ==\n", nil},
+}
+
+func TestFormats(t *testing.T) {
+	for _, f := range fixtures {
+		t.Run(f.name, func(t *testing.T) {
+			r := NewReader()
+			var got []string
+			for line := range strings.SplitSeq(f.text, "\n") {
+				list := r.Line(line)
+				if len(list) > 0 && !Interesting([]byte(line)) {
+					t.Errorf("%q is not interesting", line)
+				}
+				for i := range list {
+					got = append(got, describe(line, &list[i]))
+				}
+			}
+			if g, w := strings.Join(got, "\n"), strings.Join(f.want, "\n"); g != w {
+				t.Errorf("got\n%s\nwant\n%s", g, w)
+			}
+		})
+	}
+}
+
+// TestAfterSignal has the frame below a signal handler's exact, and only that.
+func TestAfterSignal(t *testing.T) {
+	r := NewReader()
+	r.Line("./seg(+0x11e8)[0x562cbd9791e8]")
+	r.AfterSignal()
+	if got := r.Line("./seg(+0x11b9)[0x562cbd9791b9]")[0].Kind; got != Exact {
+		t.Error(got)
+	}
+	if got := r.Line("./seg(+0x1243)[0x562cbd979243]")[0].Kind; got != Return {
+		t.Error(got)
+	}
+}
+
+// TestMappings has later mappings replace those that they overlap.
+func TestMappings(t *testing.T) {
+	r := NewReader()
+	for _, m := range []Mapping{{Start: 10, End: 20, Module: "a"}, {Start: 30, End: 40, Module: "b"}, {Start: 20, End: 30, Module: "c"}, {Start: 15, End: 25, Module: "d"}, {Start: 5, End: 5, Module: "e"}} {
+		r.Add(m)
+	}
+	var got strings.Builder
+	for at := uint64(0); at < 45; at += 5 {
+		if m := r.find(at); m != nil {
+			got.WriteString(m.Module)
+		} else {
+			got.WriteString(".")
+		}
+	}
+	if got.String() != "...dd.bb." {
+		t.Error(got.String())
+	}
+}
+
+// FuzzLine reads texts in which lines of all formats are mixed: references lie
+// within their lines, and what is not interesting has none.
+func FuzzLine(f *testing.F) {
+	for _, x := range fixtures {
+		f.Add(x.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := NewReader()
+		for line := range strings.SplitSeq(text, "\n") {
+			list := r.Line(line)
+			if len(list) > 0 && !Interesting([]byte(line)) {
+				t.Errorf("%q is not interesting", line)
+			}
+			for i := range list {
+				if x := &list[i]; x.Start < 0 || x.Start >= x.End || x.End > len(line) {
+					t.Fatalf("%q: %+v", line, *x)
+				}
+			}
+			for i := 1; i < len(r.mappings); i++ {
+				if r.mappings[i-1].End > r.mappings[i].Start || r.mappings[i].Start >= r.mappings[i].End {
+					t.Fatalf("mappings overlap: %+v", r.mappings)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package texts
+
+import (
+	"strings"
+
+	"logparser/modules"
+)
+
+// readWinDbg reads what the debuggers of Windows print of a stack:
+//
+//	00 006ffb2c 778624c0 ntdll!RtlpNtSetValueKey+0x27a0
+//	01 00000012`7f2ff8d0 00007ff6`12341072 app+0x1072
+//
+// The names belong to the row, whose address in the second column is that of the row
+// after it. Row 0 is exact.
+func (r *Reader) readWinDbg(line string) bool {
+	c := scanner{s: line}
+	c.blanks()
+	row, ok := c.hex()
+	if !ok || c.pos > 4 || !c.blanks() {
+		return false
+	}
+	for range 2 {
+		from := c.pos
+		if _, ok := c.hex(); !ok || c.pos-from < 8 || !c.blanks() {
+			return false
+		}
+	}
+	f, ok := symbolOffset(line, c.pos)
+	if !ok {
+		return false
+	}
+	f.Kind = r.kindOf(row)
+	r.refs = append(r.refs, f)
+	return true
+}
+
+// symbolOffset reads MODULE!FUNCTION+0xOFFSET, MODULE!FUNCTION or MODULE+0xOFFSET.
+func symbolOffset(line string, from int) (f Reference, ok bool) {
+	text := line[from:]
+	end := len(text)
+	if i := strings.Index(text, " ["); i >= 0 {
+		end = i // the line of the source
+	}
+	text = strings.TrimRight(text[:end], " \t\r")
+	name, offset := text, uint64(0)
+	if plus := strings.LastIndex(text, "+0x"); plus >= 0 {
+		c := scanner{text, plus + 1}
+		n, isOffset := c.prefixed()
+		if !isOffset || c.pos != len(text) {
+			return f, false
+		}
+		name, offset = text[:plus], n
+	} else if !strings.Contains(text, "!") {
+		return f, false
+	}
+	f = Reference{Start: from, End: from + len(text), Address: offset, Offset: offset}
+	module, function, has := strings.Cut(name, "!")
+	if module == "" || has && function == "" || strings.ContainsAny(module, " \t:(<") {
+		return f, false
+	}
+	f.Module, f.Space = module, Linked
+	if has {
+		f.Space, f.Name = Function, function
+	}
+	return f, true
+}
+
+// readSections reads an address as linkers' maps and the patent's report write it: a
+// section's number and an offset in it, with the module behind:
+//
+//	at 00601099 0001:00000099 H:\Log\MAPEXE\Debug\MAPDLL.dll
+func (r *Reader) readSections(line string) bool {
+	for at := strings.IndexByte(line, ':'); at >= 0; {
+		c := scanner{line, at + 1}
+		if at >= 4 && strings.HasPrefix(line[at:], ":00") && (at == 4 || line[at-5] == ' ') {
+			n := scanner{line[:at], at - 4}
+			number, ok := n.hex()
+			from := c.pos
+			offset, isOffset := c.hex()
+			if ok && isOffset && n.pos == at && c.pos-from == 8 && number > 0 && number < 1<<15 && c.blanks() {
+				if path := strings.TrimSpace(strings.TrimPrefix(c.rest(), "H ")); path != "" && strings.Contains(base(path), ".") {
+					r.refs = append(r.refs, Reference{Start: at - 4, End: from + 8, Address: offset, Module: path, Space: Section, SectionNumber: int(number), Offset: offset})
+					return true
+				}
+			}
+		}
+		i := strings.IndexByte(line[at+1:], ':')
+		if i < 0 {
+			return false
+		}
+		at += 1 + i
+	}
+	return false
+}
+
+// A windowsEvent is what was read of an event that Windows writes when a program has
+// ended by itself ("Application Error", 1000). Its words are in the language of the
+// system; its order and shape are not:
+//
+//	Faulting module name: ntdll.dll, version: 10.0.19041.5607, time stamp: 0x15600361
+//	Exception code: 0xc0000374
+//	Fault offset: 0x000e6d23
+type windowsEvent struct {
+	module string
+	stamp  uint32
+	// numbers counts the lines since that have one number.
+	numbers int
+}
+
+// readWindowsEvent reads its lines. The last module that is named is the one, the
+// second number behind it the offset, which is exact.
+func (r *Reader) readWindowsEvent(line string) bool {
+	_, value, ok := strings.Cut(strings.TrimRight(line, " \t\r"), ": ")
+	if !ok {
+		return false
+	}
+	if name, rest, ok := strings.Cut(value, ", "); ok {
+		lower := strings.ToLower(name)
+		i := strings.LastIndex(rest, ": 0x")
+		if i < 0 || !strings.HasSuffix(lower, ".dll") && !strings.HasSuffix(lower, ".exe") || strings.ContainsAny(name, `:\/`) {
+			return false
+		}
+		c := scanner{rest, i + 2}
+		stamp, ok := c.prefixed()
+		if !ok || c.pos != len(rest) || stamp > 1<<32-1 {
+			return false
+		}
+		r.event = windowsEvent{module: name, stamp: uint32(stamp)}
+		return true
+	}
+	if r.event.module == "" {
+		return false
+	}
+	c := scanner{line, len(line) - len(strings.TrimLeft(line, " \t"))}
+	c.to(": ")
+	from := c.pos
+	n, ok := c.prefixed()
+	if !ok || strings.TrimSpace(c.rest()) != "" {
+		return false
+	}
+	if r.event.numbers++; r.event.numbers < 2 {
+		return true
+	}
+	f := c.reference(from, n, Exact)
+	f.within(r.event.module, n, modules.Identity{Timestamp: r.event.stamp})
+	r.event = windowsEvent{}
+	r.refs = append(r.refs, f)
+	return true
+}
