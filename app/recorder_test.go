@@ -14,7 +14,7 @@ func TestInitRecorder(t *testing.T) {
 	if err != nil || all < 10 {
 		t.Fatalf("%d files, %v", all, err)
 	}
-	for _, name := range []string{"include/Log.h", "include/Logger.h", "include/logrec.h", "src/core.c", "src/hooks_fentry_x86_64.S", "CMakeLists.txt", "README.md"} {
+	for _, name := range []string{"include/Log.h", "include/Logger.h", "include/logrec.h", "src/event.c", "src/hooks_fentry_x86_64.S", "CMakeLists.txt", "README.md"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		want, err2 := os.ReadFile(filepath.Join("..", "recorder", name))
 		if err != nil || err2 != nil || string(got) != string(want) {
@@ -29,14 +29,14 @@ func TestInitRecorder(t *testing.T) {
 	if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "src", "core.c")); err != nil {
+	if err := os.Remove(filepath.Join(dir, "src", "event.c")); err != nil {
 		t.Fatal(err)
 	}
 	var input *InputError
 	if n, err := InitRecorder(ctx, dir, false); n != 0 || !errors.As(err, &input) || input.Path != mine {
 		t.Errorf("over another file: %d files, %v", n, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "src", "core.c")); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, "src", "event.c")); err == nil {
 		t.Error("files were written beside one that is in the way")
 	}
 	if n, err := InitRecorder(ctx, dir, true); n != 2 || err != nil {

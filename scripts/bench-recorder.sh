@@ -36,11 +36,9 @@ version=$(clang_version)
 clang=$(command -v "clang-${version:-none}" || command -v clang)
 
 cd "$work" || exit 1
-. "$here/tests/sources.sh"
 library() { # CC DIR
 	mkdir -p "$2"
-	for f in $recorder_linux; do "$1" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here/src/$f.c" -o "$2/$f.o" || return 1; done
-	"$1" -c "$here/src/hooks_fentry_x86_64.S" -o "$2/fentry.o" && ar rcs "$2/liblogrec.a" "$2"/*.o &&
+	(cd "$2" && "$1" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here"/src/*.c "$here"/src/*.S) && ar rcs "$2/liblogrec.a" "$2"/*.o &&
 		"$1" -shared "$2"/*.o -o "$2/liblogrec.so" -ldl -pthread
 }
 compile() { "$1" -O2 $2 -I"$here/include" -c "$here/bench/$3" -o "$4"; } # CC FLAGS SOURCE OBJECT

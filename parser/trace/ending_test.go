@@ -14,8 +14,8 @@ import (
 )
 
 // endings returns a file while its program ends: as it is after each store and
-// each system call of the recorder (lr_end, extend and begin_chunk of its
-// core.c), in their order. A thread fills two chunks before the end and another
+// each system call of the recorder (lr_end of its end.c, lr_file_extend and
+// lr_begin_chunk of its file.c), in their order. A thread fills two chunks before the end and another
 // one after it. Where full, there is no room for the process's last records, and
 // they get a chunk of their own.
 func endings(t *testing.T, full bool) (states [][]byte) {

@@ -1,10 +1,19 @@
-/* core.h: the recorder's inside, shared by its own files.
+/* core.h: what the recorder's own files share: its state, and the functions of one
+ * file that another one calls, file by file.
  *
  * Each thread has an lr_thread with one lr_level for its ordinary code and one
  * for each signal handler that interrupted the recorder itself. A level writes
- * into a chunk of the file that nobody else writes into; on the hot path there
- * is no lock, no atomic operation and no system call. A record counts from the
- * moment the chunk's used field covers it. */
+ * into a chunk of the file that no other level writes into. A record counts from the
+ * moment the chunk's used field covers it. The hot path (hot.h) takes no lock and makes
+ * no atomic operation and no system call.
+ *
+ * Two locks (platform.h): plat_lock, "the lock", guards all that is not a thread's own;
+ * the modules' lock guards the tables of modules and of their symbols. Who has the
+ * modules' lock may take the lock, not the other way round. Their holders have signals
+ * blocked, between plat_slow_begin and plat_slow_end. So a signal handler may call whatever takes a
+ * lock itself; functions "with the lock" are for its holder.
+ *
+ * All that is declared here is hidden from the recorded program. */
 
 #ifndef LOGREC_CORE_H
 #define LOGREC_CORE_H
@@ -14,24 +23,23 @@
 
 #include <string.h>
 
-#if defined(__GNUC__) && !defined(_WIN32)
-#define LR_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define LR_HIDDEN
+#if defined(__ELF__)
+#pragma GCC visibility push(hidden)
 #endif
 
 enum { LR_LEVELS = 4 };
 
-/* What lr_mode says: LR_OFF, LR_GENERAL, or the hot path may be taken; then it is
- * odd, LR_IDLE + lr_state.switched, which a thread has to have seen. It is that at
- * first, so that a started and a not yet started recorder look alike to the hooks:
- * threads without lr_thread go the slow way. */
+/* What lr_mode is: LR_OFF, LR_GENERAL (each event takes the slow path), or
+ * LR_IDLE + lr_state.switched. Then a thread whose lr_thread.mode is the same, since it has seen
+ * all switching on, may take the hot path. Before the start lr_mode is LR_IDLE, too: the
+ * first event of each thread takes the slow path anyway, since there is no lr_thread for it. */
 enum { LR_IDLE = 1, LR_OFF = 2, LR_GENERAL = 3, LR_SWITCHED = 4 };
-/* In lr_level.switched: a hook was left by longjmp. */
+/* A value of lr_level.switched that lr_state.switched never has: a hook was left by longjmp. */
 enum { LR_JUMPED = 3 };
-/* In lr_thread.mode: calls are left, and the next event looks which. */
+/* A value of lr_thread.mode that lr_mode never has: calls are left, and the next event finds
+ * out which. */
 enum { LR_LEAVING = 7 };
-extern LR_HIDDEN uintptr_t lr_mode;
+extern uintptr_t lr_mode;
 
 /* An open call. */
 struct lr_frame_entry {
@@ -43,26 +51,27 @@ struct lr_frame_entry {
 
 /* Where a hook was called. */
 struct lr_place {
-  /* The stack pointer there, or an address in the same frame that is not below it;
-   * for hooks that know a call by its frame, that. */
+  /* The stack pointer there, or an address in the same frame that is not below it. Of hooks
+   * that know a call by its frame it is that frame. */
   uintptr_t frame;
   uintptr_t site; /* what the function returns to; 0: not known */
-  /* Two calls in one frame are inlined into each other, or the first has ended. They may be
-   * inlined if owner is the same for both, and pc is not. owner is the function's return
-   * address, or one of LR_... below, and pc the hook's; the lower halves are compared. */
+  /* Two calls may have one frame: one is inlined into the other, or they come one after the
+   * other. If one is inlined, both have the same owner, but not the same pc. owner is the return
+   * address of the function that both were compiled into, or one of LR_... below; pc is the
+   * hook's return address. The lower halves are compared. */
   uint32_t owner;
   uintptr_t pc;
 };
-/* Frames of calls that the program tells of itself say nothing of their order. No two
- * open calls have one frame. */
+/* Owners that are no addresses. LR_BY_HAND: the program tells of its calls itself, and their
+ * frames say nothing of their order. LR_ONE_CALL: no two open calls have one frame. */
 enum { LR_BY_HAND = 0, LR_ONE_CALL = 1 };
 
-/* How far from the innermost call, at most, a call is on the same stack without
- * another look: stacks are larger. */
+/* A frame that is at most this far from the innermost call's is taken to be on the same
+ * stack: stacks are larger. */
 enum { LR_NEAR = 4096 };
 
-/* What the general mode keeps of an open call besides: enough to take its
- * enter back. */
+/* What LR_GENERAL keeps of an open call besides, to take the enter back of a call that was
+ * shorter than LOGREC_MIN. */
 struct lr_frame_extra {
   uint8_t *before, *after; /* of the enter's records */
   uint64_t last;           /* the level's last time before */
@@ -92,23 +101,22 @@ struct lr_level {
   uintptr_t inside;
   uint64_t window[2][LR_WINDOW_CACHE];
 
-  /* The stack of calls in effect: its numbers are in it while it is not. NULL in levels
-   * above 0, which have but one. */
+  /* The stack of calls that is in effect: what lr_stack has of it is out of date meanwhile.
+   * NULL in levels above 0, which have one stack only. */
   struct lr_stack *on;
 
   struct lr_frame_entry *stack; /* begins with two sentinels */
   size_t stack_size;            /* bytes */
-  struct lr_frame_extra *extra; /* general mode: beside stack */
+  struct lr_frame_extra *extra; /* LR_GENERAL: for each entry of stack, if not NULL */
   uint64_t window_base[LRF_WINDOWS]; /* what the chunk's windows are: base | kind */
   uint32_t windows;                  /* how many are set */
   uint32_t window_next;              /* the one to set anew when all are */
-  uint32_t sequence, lost;
+  uint32_t sequence, lost; /* of the next chunk: its number, events lost before it */
   uint32_t switched; /* lr_state.switched at the last event */
-  uint32_t restated; /* 1: the stack is not what the events lead to */
+  uint32_t restated; /* 1: the stack is not what the written events lead to */
   uint32_t jumped;   /* 1: calls have been left, perhaps */
   uint32_t next_size; /* of the next chunk */
-  uint64_t written;   /* bytes of all chunks before this one */
-  /* Rings: the chunks, oldest first, linked by their order in this array. */
+  /* Rings: the level's chunks, and the one that is used again next. */
   struct lrf_chunk **ring;
   uint32_t ring_count, ring_at, ring_room;
   uint64_t ring_bytes;
@@ -134,10 +142,11 @@ struct lr_stack {
 enum {
   LR_STACK_BYTES = 1 << 20, /* at first; pages that are not touched cost nothing */
   LR_STACK_MOST = 11184810 * sizeof(struct lr_frame_entry),
-  LR_RESERVE = 64, /* bytes at a chunk's end: a STACK-less slow enter fits */
+  LR_FIRST_CHUNK = 4096,
+  LR_RESERVE = 64, /* bytes at a chunk's end: room for an enter with all that comes before it, but STACK */
 };
 
-/* An lr_thread becomes zero in a forked child where the system can do that. */
+/* Of a thread. In a forked child its memory is zeroed, where the system can do that. */
 struct lr_thread {
   uintptr_t mode; /* what lr_mode must be for the hot path */
   uint32_t stream;
@@ -149,7 +158,8 @@ struct lr_thread {
   struct lr_thread *older; /* of all, made before this one */
   char name[64];
   struct lr_stack own;
-  /* The stack for signal handlers; known: as far as the recorder was told of changes. */
+  /* The stack for signal handlers; signal_known: nothing has changed it since, as far as the
+   * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
   struct lr_level level[LR_LEVELS];
@@ -157,10 +167,10 @@ struct lr_thread {
 enum { LR_THREAD_BYTES = 8192 };
 typedef char lr_check_thread[sizeof(struct lr_thread) <= LR_THREAD_BYTES ? 1 : -1];
 
-/* Whose lr_thread is not there yet: never written to. */
-extern LR_HIDDEN struct lr_thread lr_nobody;
-/* Full from the beginning. */
-extern LR_HIDDEN struct lrf_chunk lr_no_chunk;
+/* The lr_thread of a thread that has none yet; never written to. */
+extern struct lr_thread lr_nobody;
+/* The chunk of a level that has none: it has no room, so that nothing is written to it. */
+extern struct lrf_chunk lr_no_chunk;
 
 /* How the recorder was set, from the environment. */
 struct lr_settings {
@@ -172,7 +182,7 @@ struct lr_settings {
   char file[4096];
   char include[4096], exclude[4096];
 };
-extern LR_HIDDEN struct lr_settings lr_settings;
+extern struct lr_settings lr_settings;
 
 enum { LR_NOT_STARTED = 0, LR_RUNNING = 1, LR_STOPPED = 2, LR_DISABLED = 3 };
 
@@ -197,86 +207,163 @@ struct lr_state {
   struct lr_thread *free_threads, *newest_thread;
   char path[4300];
 };
-extern LR_HIDDEN struct lr_state lr_global;
+extern struct lr_state lr_global;
 
-/* ---- core.c ---- */
+/* ---- start.c ---- */
 
-LR_HIDDEN uint64_t lr_now(void);
-/* The counter's ticks a second, by half a millisecond of the clock. */
-LR_HIDDEN uint64_t lr_measured_rate(void);
-/* The state of this thread, made on the first call; NULL while it
- * cannot be had (off, stopped, or asked from inside its own making). */
-LR_HIDDEN struct lr_thread *lr_thread_get(void);
-LR_INLINE int lr_alive(const struct lr_thread *t) { return t->level[0].inside != 0; }
-LR_INLINE int lr_idle(const struct lr_level *v) { return v->inside & 1; }
-/* The level that an event belongs to whose hook was called with this frame, or
- * NULL where all are in use. */
-LR_HIDDEN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
-LR_HIDDEN void lr_thread_exit(struct lr_thread *t);
-/* What was recorded before plat_utc_offset could tell gets it now. */
-LR_HIDDEN void lr_local_time_known(void);
-/* The program ends: END, and the file cut to its length. */
-LR_HIDDEN void lr_end(void);
-/* The same where the program ends without its destructors, perhaps in a signal
- * handler. */
-LR_HIDDEN void lr_end_now(void);
-/* Before and after fork, in the forking thread; lr_fork_child also where a child
- * that no fork handler ran in comes to the recorder. */
-LR_HIDDEN void lr_fork_before(void);
-LR_HIDDEN void lr_fork_parent(void);
-LR_HIDDEN void lr_fork_child(void);
-/* Records of the process; take the lock themselves. */
-LR_HIDDEN void lr_write_fork(uint32_t child);
-/* lr_exec_begin writes EXEC and trims; lr_exec_failed takes the end back. */
-LR_HIDDEN int lr_exec_begin(const char *path);
-LR_HIDDEN void lr_exec_failed(void);
-/* lr_bar ends the recording in order, because the process is about to have its
- * system calls filtered; lr_unbar takes that back where it did not come to that. */
-LR_HIDDEN int lr_bar(const char *why);
-LR_HIDDEN void lr_unbar(const char *why);
-LR_HIDDEN void lr_thread_name(const char *name);
-LR_HIDDEN void lr_switch(int on, const char *why);
-LR_HIDDEN int lr_snapshot_to(const char *path);
+/* Creates the file and writes what is known of the process. With the lock. */
+void lr_start(void);
 /* Sets lr_mode by settings and state. */
-LR_HIDDEN void lr_choose_mode(void);
+void lr_choose_mode(void);
 
-/* A record of the process under construction. */
+/* ---- clock.c ---- */
+
+#if LR_HAVE_COUNTER
+LR_INLINE uint64_t lr_ticks(void) { return lr_tsc(); }
+#else
+LR_INLINE uint64_t lr_ticks(void) { return plat_counter(); }
+#endif
+/* Begins to measure the counter's rate: the longer before lr_measured_rate, the less
+ * that has to wait. */
+void lr_begin_measuring(void);
+/* The counter's ticks a second, by a tenth of a millisecond of the clock or more. */
+uint64_t lr_measured_rate(void);
+/* Write CLOCK. With the lock. */
+void lr_write_clock(void);
+void lr_write_clock_if_due(void);
+/* Local time is known only after the first CLOCK was written, which gets it now. */
+void lr_local_time_known(void);
+
+/* ---- file.c ---- */
+
+/* A string under construction; what does not fit is left out. */
+struct lr_text {
+  char *p;
+  size_t n, capacity;
+};
+void lr_text_add(struct lr_text *t, const char *s);
+void lr_text_add_number(struct lr_text *t, uint64_t v);
+/* Sets lr_global.path to the name of attempt n (0, 1, ...). */
+void lr_name_file(const struct plat_process *process, int n);
+/* Gives the next bytes of the file, size of them or fewer; NULL: *why says why not.
+ * With the lock. */
+struct lrf_chunk *lr_file_extend(uint32_t *size, int *why);
+/* Ends the recording for good and says so. With the lock. */
+void lr_file_failed(int why);
+void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream, uint32_t sequence, uint32_t lost,
+                    uint64_t thread, uint64_t base);
+void lr_close_chunk(struct lrf_chunk *c, uint64_t last);
+uint32_t lr_checksum(const void *p, size_t n);
+
+/* ---- process.c ---- */
+
+/* Bytes under construction; what does not fit is left out. */
 struct lr_body {
   uint8_t *data;
   size_t length, capacity;
 };
-LR_HIDDEN void lr_put(struct lr_body *b, const void *p, size_t n);
-LR_HIDDEN void lr_put32(struct lr_body *b, uint32_t v);
-LR_HIDDEN void lr_put64(struct lr_body *b, uint64_t v);
-LR_HIDDEN void lr_put_string(struct lr_body *b, const char *s);
-/* lr_record_begin takes the lock and returns the body to fill, or NULL where
+void lr_put(struct lr_body *b, const void *p, size_t n);
+void lr_put32(struct lr_body *b, uint32_t v);
+void lr_put64(struct lr_body *b, uint64_t v);
+void lr_put_string(struct lr_body *b, const char *s);
+/* The record of the process under construction. With the lock. */
+extern struct lr_body lr_record;
+/* Writes it. With the lock. */
+void lr_write_record(uint16_t type, uint64_t time);
+/* lr_record_begin takes the lock and returns an empty lr_record to fill, or NULL where
  * nothing is recorded; lr_record_end writes it and gives the lock back.
  * Signals must be blocked. */
-LR_HIDDEN struct lr_body *lr_record_begin(void);
-LR_HIDDEN void lr_record_end(struct lr_body *b, uint16_t type, uint64_t time);
-
+struct lr_body *lr_record_begin(void);
+void lr_record_end(uint16_t type, uint64_t time);
+/* Writes SETTING, unless the value is empty. With the lock. */
+void lr_write_setting(const char *name, const char *value);
+/* Write THREAD, the latter two where a thread has another name now. With the lock. */
+void lr_write_thread(struct lr_thread *t);
+void lr_write_renamed(struct lr_thread *t);
+void lr_write_all_renamed(void);
+/* Writes SWITCH; lr_put_switch fills lr_record for it. */
+void lr_switch(int on, const char *why);
+void lr_put_switch(int on, const char *why);
 /* Ways in: docs/formats.md, SETTING way. */
 enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_WAYS };
 /* Writes down that events come by a way. */
-LR_HIDDEN void lr_came_by(enum lr_way way);
+void lr_came_by(enum lr_way way);
 LR_INLINE int lr_has_come_by(enum lr_way way) { return lr_relaxed(&lr_global.ways) >> way & 1; }
 
-/* Slow ways of the hooks. frame: what the entry has as its frame, at->frame or another
- * place in the frame. exact: frame must equal the enter's. */
-LR_HIDDEN void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way);
-LR_HIDDEN void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way);
-/* For hooks that look at the open calls before they leave: the stack that they are on
- * becomes the one in effect. */
-LR_HIDDEN void lr_arrived(const struct lr_place *at);
-/* For hooks that know a call by its frame alone. lr_ended records leaves for
- * the calls (of kind 1) that must have ended before the one of frame began;
- * lr_returned records the leave of the call of frame. */
-LR_HIDDEN void lr_ended(const struct lr_place *at);
-LR_HIDDEN void lr_returned(const struct lr_place *at);
-LR_HIDDEN void lr_mark(const char *text, size_t n);
-LR_HIDDEN void lr_counter(const char *name, unsigned type, const void *value);
+/* ---- overhead.c ---- */
 
-/* ---- core.c, for stacks.c ---- */
+/* Writes OVERHEAD: what an enter and a leave cost. With the lock. */
+void lr_measure_overhead(void);
+
+/* ---- thread.c ---- */
+
+LR_INLINE int lr_alive(const struct lr_thread *t) { return t->level[0].inside != 0; }
+LR_INLINE int lr_idle(const struct lr_level *v) { return v->inside & 1; }
+/* Makes the state of this thread; NULL where nothing is recorded. */
+struct lr_thread *lr_make_thread(struct lr_thread *old);
+/* The state of this thread, made on the first call; NULL while it
+ * cannot be had (off, stopped, or asked from inside its own making). */
+LR_INLINE struct lr_thread *lr_thread_get(void) {
+  struct lr_thread *t = lr_self_get();
+  if (LR_UNLIKELY(plat_busy())) return NULL;
+  if (LR_LIKELY(lr_alive(t))) return t;
+  return lr_make_thread(t);
+}
+void lr_thread_exit(struct lr_thread *t);
+void lr_thread_name(const char *name);
+/* Makes a level's stack empty; 0 where there is no memory for one. */
+int lr_make_stack(struct lr_level *v);
+/* The two entries below the first: nothing matches them. */
+void lr_make_bottom(struct lr_frame_entry *entries);
+
+/* ---- fork.c ---- */
+
+/* Before and after fork, in the forking thread; lr_fork_child also where a child
+ * that no fork handler ran in comes to the recorder. lr_fork_before keeps the lock. */
+void lr_fork_before(void);
+void lr_fork_parent(void);
+void lr_fork_child(void);
+/* Writes FORK. */
+void lr_write_fork(uint32_t child);
+/* Gives the child's first thread the calls that were open at the fork: 1. t may be
+ * NULL, where there was no memory for one. With the lock. */
+int lr_inherit_calls(struct lr_thread *t);
+
+/* ---- end.c ---- */
+
+/* The program ends: END, and the file cut to its length. */
+void lr_end(void);
+/* The same where the program ends without its destructors, perhaps in a signal
+ * handler. */
+void lr_end_now(void);
+/* lr_exec_begin ends the log by EXEC; lr_exec_failed takes that back. */
+int lr_exec_begin(const char *path);
+void lr_exec_failed(void);
+/* lr_bar ends the recording in order, because the process is about to have its
+ * system calls filtered; lr_unbar takes that back where it did not come to that. */
+int lr_bar(const char *why);
+void lr_unbar(const char *why);
+
+/* ---- snapshot.c ---- */
+
+/* Copies the log as it is now; path may be NULL. 1: done. */
+int lr_snapshot_to(const char *path);
+
+/* ---- chunk.c ---- */
+
+/* Closes the level's chunk and begins another; 0 where there is none to be had. */
+int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now);
+/* Writes STACK, of at most that many calls. */
+void lr_write_stack(struct lr_level *v, int stated, uint64_t most);
+void lr_clear_windows(struct lr_level *v);
+/* The window that an address is in begins there. */
+LR_INLINE uint64_t lr_window_base(uintptr_t address) { return (uint64_t)address >> LRF_OFFSET_BITS << LRF_OFFSET_BITS; }
+/* What lr_level.window has of a chunk's window i. */
+LR_INLINE uint64_t lr_window_at(uint64_t base, uint32_t i) {
+  return (LRF_ENTER_BITS | i << LRF_WINDOW_SHIFT) - (base << LRF_OFFSET_SHIFT);
+}
+
+/* ---- event.c ---- */
 
 /* What is known of an event where the fast path does not do. */
 struct lr_event {
@@ -287,60 +374,72 @@ struct lr_event {
 /* 1 for hooks whose at->site lies above at->frame on the stack. */
 LR_INLINE int lr_site_above(const struct lr_event *e) { return e->at->owner > LR_ONE_CALL; }
 /* Where that is; x86-64 only, else 0. */
-LR_HIDDEN uintptr_t lr_return_slot(const struct lr_event *e);
+uintptr_t lr_return_slot(const struct lr_event *e);
+/* The level that an event belongs to whose hook was called with this frame, or
+ * NULL where all are in use. */
+struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
 /* Makes sure that there is a chunk with LR_RESERVE + more bytes of room; 0: there is none. */
-LR_HIDDEN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more);
-LR_HIDDEN int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now);
-LR_HIDDEN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most);
-/* Writes STACK, of at most that many calls. */
-LR_HIDDEN void lr_write_stack(struct lr_level *v, int stated, uint64_t most);
-LR_HIDDEN uint64_t lr_time_of(const struct lr_level *v);
-/* The two entries below the first: nothing matches them. */
-LR_HIDDEN void lr_make_bottom(struct lr_frame_entry *entries);
+int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more);
+uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most);
+uint64_t lr_time_of(const struct lr_level *v);
+/* Slow ways of the hooks. frame: what the entry has as its frame, at->frame or another
+ * place in the frame. exact: frame must equal the enter's. */
+void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way);
+void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way);
+/* For hooks that look at the open calls before they leave: the stack that they are on
+ * becomes the one in effect. */
+void lr_arrived(const struct lr_place *at);
+/* For hooks that know a call by its frame alone. lr_ended records leaves for
+ * the calls (of kind 1) that must have ended before the one of frame began;
+ * lr_returned records the leave of the call of frame. */
+void lr_ended(const struct lr_place *at);
+void lr_returned(const struct lr_place *at);
+void lr_mark(const char *text, size_t n);
+void lr_counter(const char *name, unsigned type, const void *value);
 
 /* ---- stacks.c ---- */
 
 /* Makes the stack that an event is on the one in effect. */
-LR_HIDDEN void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
 /* Takes calls that were left without a leave off the stack, and says so, before an enter. */
-LR_HIDDEN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
 /* 1 if the frames of a call and an event are on the same memory. */
-LR_HIDDEN int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry *f, uintptr_t frame);
+int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry *f, uintptr_t frame);
 /* Makes room for another entry. Where there is no memory the outer calls are forgotten. */
-LR_HIDDEN void lr_more_entries(struct lr_level *v);
+void lr_more_entries(struct lr_level *v);
 /* Writes SWITCH at the beginning of a chunk, if the thread is on no stack of its own. */
-LR_HIDDEN void lr_begin_on_stack(struct lr_level *v);
+void lr_begin_on_stack(struct lr_level *v);
 /* The thread ends, is made anew, has forked, is the forked child's first. */
-LR_HIDDEN void lr_stacks_end(struct lr_thread *t);
-LR_HIDDEN void lr_stacks_reset(struct lr_thread *t);
-LR_HIDDEN void lr_stacks_before_fork(struct lr_thread *t);
-LR_HIDDEN void lr_stacks_in_parent(void);
-LR_HIDDEN void lr_stacks_in_child(void);
-LR_HIDDEN void lr_stacks_inherit(struct lr_thread *t);
+void lr_stacks_end(struct lr_thread *t);
+void lr_stacks_reset(struct lr_thread *t);
+void lr_stacks_before_fork(struct lr_thread *t);
+void lr_stacks_in_parent(void);
+void lr_stacks_in_child(void);
+void lr_stacks_inherit(struct lr_thread *t);
 /* A call of the system or the C library leaves calls of this thread, or will. */
-LR_HIDDEN void lr_calls_are_left(void);
+void lr_calls_are_left(void);
 
-/* ---- control.c ---- */
+/* ---- settings.c ---- */
 
-LR_HIDDEN void lr_read_settings(void);
+void lr_read_settings(void);
 /* The names of all settings; NULL ends them. */
-extern LR_HIDDEN const char *const lr_setting_names[];
-/* 1 if calls of the function are recorded. */
-LR_HIDDEN int lr_wanted(uintptr_t function, unsigned kind);
-/* The addresses of a module are no longer its own. With the modules' lock. */
-LR_HIDDEN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
-/* Modules will have other numbers; in a forked child, which has no other thread. */
-LR_HIDDEN void lr_modules_renumbered(void);
+extern const char *const lr_setting_names[];
+/* Finds the first item of a list with commas between, without the blanks around
+ * it, and returns where the next one begins. */
+const char *lr_next_item(const char *list, const char **begin, size_t *n);
+
+/* ---- lists.c ---- */
+
 /* 1 if there are include or exclude lists. */
-LR_HIDDEN int lr_lists(void);
+int lr_lists(void);
+/* 1 if calls of the function are recorded. */
+int lr_wanted(uintptr_t function, unsigned kind);
+/* The addresses of a module are no longer its own. With the modules' lock. */
+void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
+/* Modules will have other numbers; in a forked child, which has no other thread. */
+void lr_modules_renumbered(void);
 
-/* ---- the hot path ---- */
-
-#if LR_HAVE_COUNTER
-LR_INLINE uint64_t lr_ticks(void) { return lr_tsc(); }
-#else
-LR_INLINE uint64_t lr_ticks(void) { return plat_counter(); }
-#endif
+/* ---- writing into a chunk ---- */
 
 LR_INLINE void lr_store16(uint8_t *p, uint16_t v) { memcpy(p, &v, 2); }
 LR_INLINE void lr_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
@@ -354,97 +453,8 @@ LR_INLINE void lr_commit(struct lr_level *v, const uint8_t *p) {
   lr_store(&v->chunk->used, (uint32_t)(p - (uint8_t *)(v->chunk + 1)));
 }
 
-/* lr_try_enter records an enter, where that takes no more than a record and
- * the top of the stack; else it returns 0 and nothing is changed. It does for a call
- * near the innermost one and further in, or in the same frame and inlined. pointer, owner and
- * pc are those of struct lr_place; 0: pc is where the hook returns to. */
-LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
-                           uint32_t pc) {
-  /* The counter first: it takes long, and wants registers of its own. Then one
-   * thing after the other, with barriers between: so nothing has to be kept for
-   * later, and the registers that a function may use freely are enough. */
-  const uint64_t now = lr_ticks();
-  lr_barrier();
-  const uint64_t delta = now - v->last;
-  if (LR_UNLIKELY(delta > 0xffff)) return 0;
-  lr_barrier();
-  const uint64_t first =
-      ((uint64_t)function << LRF_OFFSET_SHIFT) + v->window[kind][(uint32_t)function >> LRF_OFFSET_BITS];
-  if (LR_UNLIKELY(first >> 32)) return 0;
-  lr_barrier();
-  struct lrf_chunk *const c = v->chunk;
-  size_t used = c->used;
-  lr_opaque(used);
-  if (LR_UNLIKELY(used >= v->limit)) return 0;
-  /* Behind used it means nothing yet. */
-  lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
-  lr_barrier();
-  struct lr_frame_entry *const top = v->top;
-  if (LR_UNLIKELY(top >= v->stack_end)) return 0;
-  const uintptr_t further = top[-1].frame - pointer;
-  if (LR_UNLIKELY(further - 1 >= LR_NEAR) &&
-      (further != 0 || top[-1].owner != owner || top[-1].pc == (pc ? pc : (uint32_t)lr_return_address())))
-    return 0;
-  lr_barrier();
-  v->last = now;
-  lr_store(&c->used, (uint32_t)(used + 6));
-  top->function = (uint64_t)function << 1 | kind;
-  top->frame = frame;
-  top->time = now;
-  top->owner = owner;
-  lr_barrier(); /* Two stores are cheaper than one of both. */
-  top->pc = pc ? pc : (uint32_t)lr_return_address();
-  v->top = top + 1;
-  return 1;
-}
-
-/* lr_try_leave is the same for a leave; key is function << 1 | kind. Two bytes
- * are enough where the top call is the one that ends: the function is the same
- * and no call further out can be the one, since its frame is no younger than
- * this one. exact: the frame is known to be the enter's. */
-LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
-  const uint64_t now = lr_ticks();
-  lr_barrier();
-  const uint64_t delta = now - v->last;
-  struct lr_frame_entry *const top = v->top - 1;
-  if (LR_UNLIKELY(delta > 0x7fff || top->function != key ||
-                  (exact ? top->frame != frame : top[-1].frame < frame || frame - top->frame + LR_NEAR > 2 * LR_NEAR)))
-    return 0;
-  lr_barrier();
-  struct lrf_chunk *const c = v->chunk;
-  size_t used = c->used;
-  lr_opaque(used);
-  if (LR_UNLIKELY(used >= v->limit)) return 0;
-  lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
-  v->last = now;
-  v->top = top;
-  lr_store(&c->used, (uint32_t)(used + 2));
-  return 1;
-}
-
-/* lr_fast_enter and lr_fast_leave are for hooks in C: 0 where the slow way is to be taken. */
-LR_INLINE int lr_fast_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner, uint32_t pc) {
-  struct lr_level *const v = &lr_self_get()->level[0];
-  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
-  v->inside = inside;
-  lr_barrier();
-  const int done = lr_try_enter(v, function, kind, frame, pointer, owner, pc);
-  lr_barrier();
-  v->inside = mode;
-  return done;
-}
-
-LR_INLINE int lr_fast_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
-  struct lr_level *const v = &lr_self_get()->level[0];
-  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
-  v->inside = inside;
-  lr_barrier();
-  const int done = lr_try_leave(v, (uint64_t)function << 1 | kind, frame, exact);
-  lr_barrier();
-  v->inside = mode;
-  return done;
-}
+#if defined(__ELF__)
+#pragma GCC visibility pop
+#endif
 
 #endif

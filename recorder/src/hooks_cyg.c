@@ -1,6 +1,6 @@
 /* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). */
 
-#include "core.h"
+#include "hot.h"
 #include "logrec.h"
 
 LOGREC_API void __cyg_profile_func_enter(void *function, void *site);

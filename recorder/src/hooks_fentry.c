@@ -6,15 +6,15 @@
  * end of a call is seen by the next enter whose frame is not below it, and the
  * leave is recorded there. */
 
+#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
 #else
 #pragma GCC target("general-regs-only")
 #endif
 
-#include "core.h"
-
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+#include "hot.h"
 
 #include <cpuid.h>
 
@@ -90,10 +90,10 @@ LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t sit
   lr_returned(&at);
 }
 
-#else
-typedef int lr_no_fentry;
-#endif
-
 #if defined(__clang__)
 #pragma clang attribute pop
+#endif
+
+#else
+typedef int lr_no_fentry;
 #endif

@@ -2,7 +2,7 @@
  *
  * The compiler puts a call of _penter into each function's beginning and one of
  * _pexit before its end, and takes both for calls that change no register.
- * The two are in assembly (hooks_penter_x64.asm for ml64, hooks_penter.S for
+ * The two are in assembly (hooks_penter_x64.asm for ml64, hooks_penter_gnu.S for
  * gcc and clang, below for x86 with MSVC): they keep what may hold arguments or
  * results and call what is here.
  *
@@ -12,10 +12,10 @@
  * nothing is subtracted from the return address, it is recorded as what it is;
  * and a leave, whose return address is another one, is matched by its frame. */
 
-#include "core.h"
+#include "hot.h"
 #include "logrec.h"
 
-#if LR_HAVE_COUNTER
+#if defined(_WIN32) && LR_HAVE_COUNTER
 
 #if defined(__AVX__)
 #error "compile hooks_penter.c without AVX: functions may be entered with arguments in ymm registers"

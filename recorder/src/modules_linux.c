@@ -1,10 +1,8 @@
 /* modules_linux.c: which modules are loaded, by dl_iterate_phdr. */
 
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
+#include "system_linux.h"
 
-#include "core.h"
+#if !defined(_WIN32)
 
 #include <elf.h>
 #include <errno.h>
@@ -154,7 +152,7 @@ LR_OWN static void write_load(const struct module *m, uint64_t time) {
   lr_put_string(b, m->path);
   lr_put_string(b, id);
   lr_put_string(b, "");
-  lr_record_end(b, LRF_LOAD, time);
+  lr_record_end(LRF_LOAD, time);
   if (!system) return;
   b = lr_record_begin();
   if (!b) return;
@@ -163,7 +161,7 @@ LR_OWN static void write_load(const struct module *m, uint64_t time) {
   lr_put64(b, m->base);
   lr_put32(b, (uint32_t)m->size);
   lr_put(b, (const void *)m->base, m->size);
-  lr_record_end(b, LRF_IMAGE, time);
+  lr_record_end(LRF_IMAGE, time);
 }
 
 /* same compares a module as the loader has it with one that has its whole path,
@@ -182,7 +180,7 @@ LR_OWN static void scan(void) {
     found = plat_pages(MODULES * sizeof *found, 0);
     if (!known || !found) return;
   }
-  const uint64_t begun = last_look ? last_look : lr_global.begin, now = lr_now();
+  const uint64_t begun = last_look ? last_look : lr_global.begin, now = lr_ticks();
   struct counts c = {0, 0};
   found_count = 0;
   dl_iterate_phdr(collect, &c);
@@ -206,7 +204,7 @@ LR_OWN static void scan(void) {
     if (!b) continue;
     lr_put32(b, known[k].number);
     lr_put32(b, 0);
-    lr_record_end(b, LRF_UNLOAD, now);
+    lr_record_end(LRF_UNLOAD, now);
   }
   known_count = kept;
   for (uint32_t i = 0; i < found_count && known_count < MODULES; i++) {
@@ -294,3 +292,5 @@ LR_OWN void plat_module_symbols(const struct plat_module *m, void (*each)(void *
     symbols(data, (size_t)s.st_size, SHT_DYNSYM, m->bias, each, context);
   munmap(data, (size_t)s.st_size);
 }
+
+#endif

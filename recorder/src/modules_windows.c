@@ -5,15 +5,9 @@
  * it, with all that must be read from the module's memory, so that whoever
  * writes the records needs neither. */
 
-#include "core.h"
+#include "system_windows.h"
 
-#if !defined(WIN32_LEAN_AND_MEAN)
-#define WIN32_LEAN_AND_MEAN
-#endif
-#if !defined(NOMINMAX)
-#define NOMINMAX
-#endif
-#include <windows.h>
+#if defined(_WIN32)
 
 enum { MODULES = 2048, PATH = 1024, IDENTITY = 64 };
 
@@ -174,7 +168,7 @@ LR_OWN static void write_load(struct module *m, uint64_t time) {
   lr_put_string(b, m->path);
   lr_put_string(b, m->identity);
   lr_put_string(b, m->pdb);
-  lr_record_end(b, LRF_LOAD, time ? time : lr_now());
+  lr_record_end(LRF_LOAD, time ? time : lr_ticks());
   m->written = 1;
 }
 
@@ -198,7 +192,7 @@ LR_OWN static void drop(uint32_t i) {
     if (b) {
       lr_put32(b, known[i].number);
       lr_put32(b, 0);
-      lr_record_end(b, LRF_UNLOAD, lr_now());
+      lr_record_end(LRF_UNLOAD, lr_ticks());
     }
   }
   lr_wanted_forget(known[i].number, known[i].base, known[i].size);
@@ -242,7 +236,7 @@ LR_OWN static VOID CALLBACK on_notice(ULONG reason, const struct ldr_notice *n, 
   (void)context;
   struct plat_saved saved;
   plat_slow_begin(&saved);
-  if (lr_modules_lock()) {
+  if (plat_modules_lock()) {
     if (reason == LDR_LOADED) {
       struct module *m = add(n->base, n->size, n->path->text, n->path->length / sizeof(wchar_t));
       if (m) write_load(m, 0);
@@ -277,7 +271,7 @@ LR_OWN void lr_modules_watch(void) {
   ULONG_PTR held = 0;
   if (lock_loader) lock_loader(0, NULL, &held);
   watched = watch && watch(0, on_notice, NULL, &cookie) >= 0;
-  if (lr_modules_lock()) {
+  if (plat_modules_lock()) {
     /* The first is the program. */
     walk(1);
     plat_modules_unlock();
@@ -296,7 +290,7 @@ LR_OWN void lr_modules_unwatch(void) {
 LR_OWN int plat_modules_changed(void) { return !watched || lr_load(&missed); }
 
 LR_OWN void plat_modules_scan(void) {
-  if (!lr_modules_lock()) return;
+  if (!plat_modules_lock()) return;
   if (plat_modules_changed()) walk(0);
   for (uint32_t i = 0; i < known_count; i++)
     if (!known[i].written) write_load(&known[i], watched ? lr_global.begin : 0);
@@ -308,7 +302,6 @@ LR_OWN void plat_modules_reset(void) {
 }
 
 /* Its holder never waits for the loader's lock. */
-LR_OWN int plat_modules_lock(void) { return lr_modules_lock(); }
 
 LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
   (void)look;
@@ -454,3 +447,5 @@ LR_OWN void plat_module_symbols(const struct plat_module *m, each_symbol each, v
   }
   lr_unmap(i.data);
 }
+
+#endif

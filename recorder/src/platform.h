@@ -1,7 +1,7 @@
 /* platform.h: what the recorder needs from the system and the compiler.
  *
- * core.c, control.c and the hooks are the same everywhere; one platform_*.c
- * and one modules_*.c implement what is declared here for one system. None of
+ * The files *_linux.c and *_windows.c implement what is declared here, each for one system, and
+ * are empty for the other; all other files are the same everywhere. None of
  * it may allocate with malloc, throw, or call a function that the recorded
  * program may have replaced and instrumented, unless said. Strings are UTF-8
  * on Windows and the system's bytes elsewhere. */
@@ -69,6 +69,10 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #endif
 #endif
 
+#if defined(__ELF__)
+#pragma GCC visibility push(hidden)
+#endif
+
 /* ---- this thread's state ----
  * A pointer, &lr_nobody in a thread that recorded nothing yet. Read on the hot
  * path, so it wants the cheapest thread-local storage there is. */
@@ -78,12 +82,12 @@ extern struct lr_thread lr_nobody;
 #if defined(_WIN32)
 #include "platform_windows.h"
 #else
-extern __thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct lr_thread *lr_self __attribute__((tls_model("initial-exec")));
 LR_INLINE struct lr_thread *lr_self_get(void) { return lr_self; }
 LR_INLINE void lr_self_set(struct lr_thread *t) { lr_self = t; }
 /* How many slow paths this thread is in: what they call of the program, such as an
  * allocator of its own, is not recorded. */
-extern __thread int lr_busy __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread int lr_busy __attribute__((tls_model("initial-exec")));
 LR_INLINE int plat_busy(void) { return lr_busy; }
 #endif
 
@@ -176,7 +180,7 @@ int plat_modules_trylock(void);
  * that it may be waiting for what this thread has, such as the loader's lock. */
 int plat_modules_lock(void);
 void plat_modules_unlock(void);
-/* Both are free again: in a forked child. */
+/* Both are free again: in a forked child, on its slow path. */
 void plat_locks_reset(void);
 
 /* What a slow path changes and must put back: the signal mask, whether the thread
@@ -286,5 +290,9 @@ int plat_module_of(uintptr_t address, int look, struct plat_module *m);
 /* Calls each(context, address, name) for every function symbol of the module's
  * file. Addresses are VAs. With the modules' lock. */
 void plat_module_symbols(const struct plat_module *m, void (*each)(void *, uintptr_t, const char *), void *context);
+
+#if defined(__ELF__)
+#pragma GCC visibility pop
+#endif
 
 #endif

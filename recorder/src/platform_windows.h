@@ -1,7 +1,7 @@
-/* platform_windows.h: the parts of platform.h that are inline on Windows, and
- * what platform_windows.c and modules_windows.c have in common.
+/* platform_windows.h: the parts of platform.h that are inline on Windows. What only the files
+ * for Windows share is in system_windows.h.
  *
- * Nothing here includes windows.h: the hooks and core.c do without it. */
+ * Nothing here includes windows.h: the hooks and what is the same everywhere do without it. */
 
 #ifndef LOGREC_PLATFORM_WINDOWS_H
 #define LOGREC_PLATFORM_WINDOWS_H
@@ -87,25 +87,5 @@ void *_AddressOfReturnAddress(void);
 #define lr_frame() ((uintptr_t)__builtin_dwarf_cfa())
 #define LR_BELOW_CALL 0
 #endif
-
-/* ---- platform_windows.c, for modules_windows.c ---- */
-
-/* Names of the system are wchar_t. These return the length without the 0; what
- * does not fit is left out. Half a surrogate pair becomes three bytes. */
-size_t lr_to_utf8(char *out, size_t size, const wchar_t *s, size_t n);
-size_t lr_from_utf8(wchar_t *out, size_t size, const char *s);
-/* Functions that not every Windows has; NULL where it is missing. */
-void *lr_function(const char *module, const char *name);
-/* Waits; 0 where this thread has the modules' lock already. */
-int lr_modules_lock(void);
-/* Opens a file for reading as a mapping of its own; NULL where it cannot. */
-const void *lr_map_for_reading(const char *path, size_t *size);
-void lr_unmap(const void *p);
-
-/* ---- modules_windows.c, for platform_windows.c ---- */
-
-/* Begins and ends watching what is loaded. */
-void lr_modules_watch(void);
-void lr_modules_unwatch(void);
 
 #endif

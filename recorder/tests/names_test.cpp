@@ -1,9 +1,12 @@
 // names_test.cpp: the plain names of symbols, which LOGREC_INCLUDE and
 // LOGREC_EXCLUDE compare with. Prints "N passed, N failed".
 
+extern "C" {
 #include "../src/demangle.h"
+}
 #include "check.h"
 
+#include <cstring>
 #include <memory>
 
 static const struct {

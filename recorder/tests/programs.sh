@@ -35,7 +35,6 @@ export LC_ALL=C
 for v in $(compgen -e | grep '^LOGREC'); do unset "$v"; done
 unset LD_PRELOAD PLAIN_LOG
 . "$here/newest.sh"
-. "$here/sources.sh"
 
 if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
   echo "programs.sh is for Linux x86-64" && exit 77
@@ -47,12 +46,8 @@ fi
 (cd "$root" && CGO_ENABLED=0 go build -o "$build/logparse" ./cmd/logparse) || exit 2
 
 recorder() { # DIR CC
-  local f
   mkdir -p "$1"
-  for f in $recorder_linux; do
-    "$2" -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread -I"$include" -c "$src/$f.c" -o "$1/$f.o" || return 1
-  done
-  "$2" -c "$src/hooks_fentry_x86_64.S" -o "$1/fentry.o" && rm -f "$1/liblogrec.a" && ar rcs "$1/liblogrec.a" "$1"/*.o &&
+  (cd "$1" && "$2" -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread -I"$include" -c "$src"/*.c "$src"/*.S) && rm -f "$1/liblogrec.a" && ar rcs "$1/liblogrec.a" "$1"/*.o &&
     "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so &&
     "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/libplain.so" -ldl && mkdir -p "$1/plain" &&
     "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/plain/liblogrec.so" -ldl -Wl,-soname,liblogrec.so

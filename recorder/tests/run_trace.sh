@@ -20,7 +20,6 @@ export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
 
 . "$here/newest.sh"
-. "$here/sources.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
 
@@ -41,12 +40,9 @@ count() {
 
 # recorder DIR CC FLAGS: the library, both forms.
 recorder() {
-  local d=$1 cc=$2 f
+  local d=$1 cc=$2
   mkdir -p "$d"
-  for f in $recorder_linux; do
-    $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src/$f.c" -o "$d/$f.o" || return 1
-  done
-  $cc -c "$src/hooks_fentry_x86_64.S" -o "$d/fentry.o" &&
+  (cd "$d" && $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src"/*.c "$src"/*.S) &&
     rm -f "$d/liblogrec.a" && ar rcs "$d/liblogrec.a" "$d"/*.o &&
     $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
 }
@@ -154,8 +150,9 @@ command -v go >/dev/null && (cd "$here/../.." && CGO_ENABLED=0 go build -o "$bui
 
 if chosen names; then
   begun=$(date +%s)
-  g++ -std=c++11 -O1 -g $warnings -fsanitize=address,undefined -fno-sanitize-recover=undefined "$here/names_test.cpp" \
-    -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
+  sanitize="-O1 -g $warnings -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+  gcc -std=c99 $sanitize -c "$src/demangle.c" -o "$build/demangle.o" &&
+    g++ -std=c++11 $sanitize "$here/names_test.cpp" "$build/demangle.o" -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
   count names $?
 fi
 

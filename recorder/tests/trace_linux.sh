@@ -27,17 +27,12 @@ export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
 
 . "$here/newest.sh"
-. "$here/sources.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
 
 recorder() { # DIR CC
-  local f
   mkdir -p "$1"
-  for f in $recorder_linux; do
-    "$2" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread $warnings -I"$include" -c "$src/$f.c" -o "$1/$f.o" || return 1
-  done
-  "$2" -c "$src/hooks_fentry_x86_64.S" -o "$1/fentry.o" &&
+  (cd "$1" && "$2" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread $warnings -I"$include" -c "$src"/*.c "$src"/*.S) &&
     "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
 }
 

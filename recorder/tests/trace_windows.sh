@@ -26,7 +26,6 @@ for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITE
 x64=x86_64-w64-mingw32 x86=i686-w64-mingw32
 
 . "$here/newest.sh"
-. "$here/sources.sh"
 clang=$(newest clang) || clang=
 version=$("${clang:-false}" -dumpversion 2>/dev/null | cut -d. -f1)
 # The program of the same version.
@@ -62,14 +61,10 @@ one() {
 
 # recorder DIR CC CXX LINK: objects in DIR/fixed, logrec.dll in DIR.
 recorder() {
-  local d=$1 f
+  local d=$1
   mkdir -p "$d/fixed" "$d/dll"
-  for f in $recorder_windows; do
-    $2 -O2 -std=c99 $warnings -I"$include" -c "$src/$f.c" -o "$d/fixed/$f.o" &&
-      $2 -O2 -std=c99 $warnings -DLOGREC_BUILD_SHARED -I"$include" -c "$src/$f.c" -o "$d/dll/$f.o" || return 1
-  done
-  $2 -c "$src/hooks_penter.S" -o "$d/fixed/penter.o" &&
-    $2 -DLOGREC_BUILD_SHARED -c "$src/hooks_penter.S" -o "$d/dll/penter.o" &&
+  (cd "$d/fixed" && $2 -O2 -std=c99 $warnings -I"$include" -c "$src"/*.c "$src"/*.S) &&
+    (cd "$d/dll" && $2 -O2 -std=c99 $warnings -DLOGREC_BUILD_SHARED -I"$include" -c "$src"/*.c "$src"/*.S) &&
     $3 $4 -shared -static "$d"/dll/*.o -o "$d/logrec.dll" -Wl,--out-implib,"$d/liblogrec.a"
 }
 
@@ -102,7 +97,7 @@ penter() {
 penter_ml() {
   $(of_clang llvm-ml) -m64 /c /Fo "$1/penter.obj" "$src/hooks_penter_x64.asm" &&
     $3 -O1 -std=c++11 $warnings -I"$include" -static "$here/trace_windows_penter.cpp" "$1/functions.o" "$1/penter.obj" \
-      $(ls "$1"/fixed/*.o | grep -v /penter.o) -o "$1/penter_ml.exe"
+      $(ls "$1"/fixed/*.o | grep -v /hooks_penter_gnu.o) -o "$1/penter_ml.exe"
 }
 
 driver() { $1 -O2 -std=c++11 $warnings -Wno-format -static "$here/trace_windows_test.cpp" -o "$2/test.exe" && cp "$2/test.exe" "$2/shared"; }
@@ -213,9 +208,8 @@ clangcl_link() {
 }
 clangcl_compile() { clangcl /std:c++14 /DLOGPARSER_TRACE /DLOGREC_SHARED $3 /c "/Fo$4" -- "$samples/$1.cpp"; }
 clangcl_recorder() {
-  local f
   mkdir -p "$build/cl"
-  for f in $recorder_windows; do clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/$f.obj" -- "$src/$f.c" || return 1; done
+  clangcl /DLOGREC_BUILD_SHARED /c "/Fo$build/cl/" -- "$src"/*.c || return 1
   # The one thing that Microsoft's runtime would have had to give.
   echo 'int _fltused;' >"$build/cl/runtime.c" && clangcl /c "/Fo$build/cl/runtime.obj" -- "$build/cl/runtime.c" || return 1
   $(of_clang llvm-ml) -m64 /c /Fo "$build/cl/penter.obj" "$src/hooks_penter_x64.asm" &&
@@ -224,12 +218,11 @@ clangcl_recorder() {
 }
 # x86 as MSVC would have it: compiled only.
 clangcl32() {
-  local m=/usr/i686-w64-mingw32 f
-  for f in $recorder_windows; do
-    $(of_clang clang-cl) --target=i686-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$($clang -print-resource-dir)/include" \
-      /clang:-isystem "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /D_X86_ /O2 /GS- \
-      /Gs100000 /W4 -Werror /I"$include" /c "/Fo$build/cl32.obj" -- "$src/$f.c" || return 1
-  done
+  local m=/usr/i686-w64-mingw32
+  mkdir -p "$build/cl32"
+  $(of_clang clang-cl) --target=i686-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$($clang -print-resource-dir)/include" \
+    /clang:-isystem "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /D_X86_ /O2 /GS- \
+    /Gs100000 /W4 -Werror /I"$include" /c "/Fo$build/cl32/" -- "$src"/*.c
 }
 
 gcc=$build/x64

@@ -24,10 +24,7 @@ if [ "$((free / 1000000))" -lt $need ]; then
 	echo "left out: the large trace; it needs $need GB in $work"
 	exit 77
 fi
-. "$here/tests/sources.sh"
-for f in $recorder_linux; do
-	gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here/src/$f.c" -o "$work/$f.o" || exit 1
-done
+(cd "$work" && gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here"/src/*.c "$here"/src/*.S) || exit 1
 gcc -O2 -finstrument-functions -c "$here/bench/tiny.c" -o "$work/tiny.o" &&
 	gcc -O2 -c "$here/bench/bench.c" -o "$work/bench.o" && gcc "$work"/*.o -o "$work/record" -pthread -ldl || exit 1
 

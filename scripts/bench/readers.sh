@@ -39,14 +39,9 @@ GOCACHE=$(go env GOCACHE) && export GOCACHE
 go build -trimpath -ldflags "-s -w" -o "$logparse" ./cmd/logparse && go build -o "$work/genlog" ./scripts/genlog || exit 1
 cd "$work" || exit 1
 
-objects=()
-. "$here/recorder/tests/sources.sh"
-for f in $recorder_linux; do
-	gcc -std=c99 -O2 -I"$here/recorder/include" -c "$here/recorder/src/$f.c" -o $f.o || exit 1
-	objects+=($f.o)
-done
+mkdir recorder && (cd recorder && gcc -std=c99 -O2 -I"$here/recorder/include" -c "$here"/recorder/src/*.c "$here"/recorder/src/*.S) || exit 1
 gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/calls.c" -o calls.o &&
-	gcc calls.o -o plain && gcc calls.o "${objects[@]}" -o traced -pthread -ldl || exit 1
+	gcc calls.o -o plain && gcc calls.o recorder/*.o -o traced -pthread -ldl || exit 1
 uftrace record --no-libcall --no-event -b 64m -d ud ./plain "$millions" >/dev/null || exit 1
 LOGREC_FILE=$work/calls.lptrace ./traced "$millions" >/dev/null || exit 1
 ./genlog -records $((millions * 1000000)) -size 24 -tiny tiny >/dev/null || exit 1

@@ -51,11 +51,8 @@ build() {
 	gcc $o $3 -Wl,-E -lm -ldl -pthread -o "$dir/$1"
 }
 mkdir -p "$dir/lib"
-. "$here/tests/sources.sh"
-for f in $recorder_linux; do
-	gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here/src/$f.c" -o "$dir/lib/$f.o" || exit 1
-done
-rm -f "$dir/lib/liblogrec.a"
+rm -f "$dir"/lib/*
+(cd "$dir/lib" && gcc -std=c99 -O2 -fPIC -fvisibility=hidden -pthread -I"$here/include" -c "$here"/src/*.c "$here"/src/*.S) || exit 1
 ar rcs "$dir/lib/liblogrec.a" "$dir"/lib/*.o && gcc -shared "$dir"/lib/*.o -o "$dir/lib/liblogrec.so" -ldl -pthread || exit 1
 hooks=-finstrument-functions
 { build plain "" "" && build hooked $hooks "" && build linked $hooks "$dir/lib/liblogrec.a"; } >"$dir/build.log" 2>&1 || {

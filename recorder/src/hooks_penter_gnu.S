@@ -1,4 +1,4 @@
-/* hooks_penter.S: _penter and _pexit for gcc and clang, x64 and x86. No compiler
+/* hooks_penter_gnu.S: _penter and _pexit for gcc and clang, x64 and x86. No compiler
  * but MSVC calls them; this is for programs of both. hooks_penter.c and
  * hooks_penter_x64.asm say the rest. */
 

@@ -1,0 +1,89 @@
+/* clock.c: the counter that events are timed by, its rate, and CLOCK records, which relate
+ * it to the system's clocks.
+ *
+ * lr_local_time_known takes the lock; the lr_write_... are called with it. Nothing here
+ * waits for longer than a measurement takes, so all of it may run in a signal handler. */
+
+#include "core.h"
+
+#if LR_HAVE_COUNTER
+/* sample_clock reads the counter and the clock at the same time, as far as that goes: of
+ * several readings the one that took least. */
+LR_OWN static void sample_clock(uint64_t *tsc, uint64_t *time) {
+  uint64_t best = ~(uint64_t)0;
+  for (int i = 0; i < 8; i++) {
+    uint64_t n;
+    int64_t wall;
+    const uint64_t a = lr_tsc();
+    plat_times(&n, &wall);
+    const uint64_t took = lr_tsc() - a;
+    if (took >= best) continue;
+    best = took;
+    *tsc = a + took / 2;
+    *time = n;
+  }
+}
+
+/* Where the measuring of the rate began. */
+static uint64_t rate_tsc, rate_time;
+
+LR_OWN void lr_begin_measuring(void) { sample_clock(&rate_tsc, &rate_time); }
+
+LR_OWN uint64_t lr_measured_rate(void) {
+  enum { LEAST = 100000 }; /* ns: good for 1 in 2,000 */
+  uint64_t t1 = 0, n1 = 0;
+  if (!rate_time) lr_begin_measuring();
+  do sample_clock(&t1, &n1);
+  while (n1 - rate_time < LEAST);
+  return (uint64_t)((double)(t1 - rate_tsc) * 1e9 / (double)(n1 - rate_time));
+}
+#else
+LR_OWN void lr_begin_measuring(void) {}
+#endif
+
+LR_OWN void lr_write_clock(void) {
+  uint64_t monotonic = 0, best = ~(uint64_t)0, time = 0;
+  int64_t wall = 0;
+  for (int i = 0; i < 4; i++) {
+    uint64_t m;
+    int64_t w;
+    const uint64_t before = lr_ticks();
+    plat_times(&m, &w);
+    const uint64_t after = lr_ticks();
+    if (after - before < best) {
+      best = after - before;
+      time = before + best / 2;
+      monotonic = m;
+      wall = w;
+    }
+  }
+  lr_record.length = 0;
+  lr_put64(&lr_record, monotonic);
+  lr_put64(&lr_record, (uint64_t)wall);
+  lr_put32(&lr_record, (uint32_t)plat_utc_offset());
+  lr_put32(&lr_record, (uint32_t)(best > 4000000000u ? 4000000000u : best / 2 + 1));
+  lr_write_record(LRF_CLOCK, time);
+  lr_global.last_clock = monotonic;
+  if (lr_global.first_clock || lr_global.state != LR_RUNNING) return;
+  const struct lrf_chunk *c = lr_global.process;
+  lr_global.first_clock = (uint8_t *)(c + 1) + c->used - 8;
+}
+
+LR_OWN void lr_local_time_known(void) {
+  if (!plat_lock()) return;
+  if (lr_global.state == LR_RUNNING && lr_global.first_clock) lr_store32(lr_global.first_clock, (uint32_t)plat_utc_offset());
+  plat_unlock();
+}
+
+/* CLOCK is due often at first, so that a short run is exact, then every
+ * sixteenth of the time that has passed, at least every ten seconds. */
+LR_OWN void lr_write_clock_if_due(void) {
+  const double passed = (double)(lr_ticks() - lr_global.begin) / (double)lr_global.rate * 1e9;
+  double step = passed / 16;
+  if (step < 1e7) step = 1e7;
+  if (step > 1e10) step = 1e10;
+  uint64_t monotonic;
+  int64_t wall;
+  plat_times(&monotonic, &wall);
+  if ((double)(monotonic - lr_global.last_clock) > step) lr_write_clock();
+}

@@ -1,0 +1,463 @@
+/* event.c: events that the hot path (hot.h) does not write: the first of a chunk or of a
+ * window, a leave that is not the innermost call's, events after a jump, with lists, in a signal
+ * handler that interrupted a hook, marks and counters.
+ *
+ * An event takes one of the thread's levels (level_begin), which is no lock: a signal handler
+ * finds it taken and takes the next. So all of it may run in a handler. The lock is taken only
+ * through lr_next_chunk and lr_make_thread. */
+
+#include "core.h"
+
+/* lr_put_time writes TIME for what a delta of most at most cannot hold and returns
+ * the rest. */
+LR_OWN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
+  if (*delta <= most) return p;
+  const uint64_t v = *delta >> LRF_TIME_SHIFT;
+  *delta -= v << LRF_TIME_SHIFT;
+  if (v <= 0xffff) {
+    lr_store16(p, LRF_FIRST_WORD(LRF_TIME, 2));
+    lr_store16(p + 2, (uint16_t)v);
+    return p + 4;
+  }
+  lr_store16(p, LRF_FIRST_WORD(LRF_TIME, 4));
+  lr_store16(p + 2, (uint16_t)v);
+  lr_store32(p + 4, (uint32_t)(v >> 16));
+  return p + 8;
+}
+
+/* put_window writes WINDOW where none holds address yet. *first becomes the first
+ * word of an enter at address. */
+LR_OWN static uint8_t *put_window(struct lr_level *v, uint8_t *p, uintptr_t address, unsigned kind, uint32_t *first) {
+  uint64_t w = v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS] + ((uint64_t)address << LRF_OFFSET_SHIFT);
+  *first = (uint32_t)w;
+  if (w >> 32 == 0) return p;
+  const uint64_t base = lr_window_base(address);
+  uint32_t i = 0;
+  while (i < v->windows && v->window_base[i] != (base | kind)) i++;
+  if (i == v->windows) {
+    if (v->windows < LRF_WINDOWS) {
+      v->windows++;
+    } else {
+      i = v->window_next++ % LRF_WINDOWS;
+      const uint64_t old = v->window_base[i];
+      v->window[old & 1][(uint32_t)old >> LRF_OFFSET_BITS] = LR_NO_WINDOW((uint32_t)old >> LRF_OFFSET_BITS);
+    }
+    v->window_base[i] = base | kind;
+    lr_store16(p, LRF_FIRST_WORD(LRF_WINDOW, 6));
+    lr_store16(p + 2, (uint16_t)(i | kind << 3));
+    lr_store64(p + 4, base);
+    p += 12;
+  }
+  w = lr_window_at(base, i);
+  v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS] = w;
+  *first = (uint32_t)(((uint64_t)address << LRF_OFFSET_SHIFT) + w);
+  return p;
+}
+
+/* windowed is an address as records other than enters have it: the first word of an enter
+ * without the bits that say that it is one. */
+LR_OWN static uint32_t windowed(uint32_t first) { return (first & ~31u) | (first & 31u) >> LRF_WINDOW_SHIFT; }
+
+/* still_inside tells a hook that is interrupted from one that was left for good
+ * by a longjmp out of the handler: whatever runs now is then not further in
+ * than the hook was. */
+LR_OWN static int still_inside(const struct lr_level *v, uintptr_t frame) {
+  return !lr_idle(v) && (frame < v->inside || plat_on_signal_stack());
+}
+
+LR_OWN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame) {
+  int n = LR_LEVELS;
+  /* Hooks of handlers interrupt one of level 0. */
+  if (lr_idle(&t->level[0])) n = 0;
+  while (n > 0 && !still_inside(&t->level[n - 1], frame)) n--;
+  return n < LR_LEVELS ? &t->level[n] : NULL;
+}
+
+/* abandon gives up what an interrupted hook had begun to record: nobody knows how far it
+ * came. A new chunk begins, which states the calls that are open, as far as the next event
+ * tells. */
+LR_OWN static void abandon(struct lr_level *v) {
+  v->lost++;
+  v->restated = 1;
+  v->switched = LR_JUMPED;
+  v->limit = 0;
+}
+
+/* level_begin finds the level that this event belongs to and takes it. */
+LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame) {
+  struct lr_level *v = lr_level_of(t, frame);
+  if (!v) {
+    t->dropped++;
+    return NULL;
+  }
+  const int left = !lr_idle(v);
+  v->inside = frame & ~(uintptr_t)1; /* even: a frame that the program tells may be any number */
+  lr_barrier();
+  if (left) abandon(v);
+  for (struct lr_level *above = v + 1; above < t->level + LR_LEVELS; above++) {
+    if (lr_idle(above)) continue;
+    abandon(above);
+    lr_barrier();
+    above->inside = LR_IDLE;
+  }
+  return v;
+}
+
+LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
+  lr_barrier();
+  v->inside = v == &t->level[0] ? t->mode : LR_IDLE;
+}
+
+/* lr_return_slot searches the stack, from the event's frame up, for the return address of the
+ * event's function. It is there, so that the search ends. */
+#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+LR_OWN uintptr_t lr_return_slot(const struct lr_event *e) {
+  const uintptr_t frame = e->at->frame;
+  const volatile uintptr_t *p = (const volatile uintptr_t *)((frame + sizeof *p - 1) & ~(uintptr_t)(sizeof *p - 1));
+  while (*p != e->at->site) p++;
+  return (uintptr_t)p;
+}
+#else
+LR_OWN uintptr_t lr_return_slot(const struct lr_event *e) {
+  (void)e;
+  return 0;
+}
+#endif
+
+/* returns_above tells whether the event's function was called from within a call that had its
+ * stack pointer at outer when it called its hook: the return address lies below that. Then the
+ * call is still open. */
+LR_OWN static int returns_above(const struct lr_event *e, uintptr_t outer) {
+  return lr_return_slot(e) < outer + LR_BELOW_CALL;
+}
+
+/* ended tells whether an open call has ended unseen, because the event e is not in it. */
+LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e) {
+  const uintptr_t frame = e->at->frame, pc = lr_site_above(e) ? e->at->pc : 0;
+  if (f->frame < frame) return 1;
+  if (f->frame > frame) return pc && !(f->function & 1) && !returns_above(e, f->frame);
+  /* The same frame: one is inlined into the other, or comes after it. */
+  if ((e->key | f->function) & 1) return 1;
+  if (f->function == e->key) return 1;
+  if (!pc) return e->leave;
+  const uintptr_t his = (uintptr_t)(f->function >> 1), mine = (uintptr_t)(e->key >> 1);
+  return !(his <= pc && (mine > pc || mine < his));
+}
+
+/* drop_ended takes calls that have ended unseen off the stack. */
+LR_COLD static void drop_ended(struct lr_level *v, const struct lr_event *e) {
+  struct lr_frame_entry *const bottom = v->stack + 2, *top = v->top;
+  while (top > bottom && ended(top - 1, e)) top--;
+  if (top == v->top) return;
+  v->top = top;
+  v->restated = 1;
+  v->limit = 0;
+}
+
+/* catch_up is for the first event after recording was switched on again, or after
+ * a longjmp: calls that were open before may have ended unseen. */
+LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct lr_event *e) {
+  if (plat_on_signal_stack()) return;
+  v->switched = lr_load(&lr_global.switched);
+  if (v == &t->level[0]) t->mode = LR_IDLE + v->switched;
+  if (!v->stack) return;
+  /* The leave of an open call tells itself which calls have ended; leave_level sees to one
+   * whose enter is missing. */
+  if (!e->leave) drop_ended(v, e);
+}
+
+LR_INLINE int behind(const struct lr_level *v) { return LR_UNLIKELY(v->switched != lr_load(&lr_global.switched)); }
+
+/* lr_time_of reads the counter; a level's time never goes back. */
+LR_OWN uint64_t lr_time_of(const struct lr_level *v) {
+  const uint64_t now = lr_ticks();
+  return now < v->last ? v->last : now;
+}
+
+/* orphaned: a signal handler that interrupted this hook has forked, and the thread has another
+ * lr_thread by now. */
+LR_INLINE int orphaned(const struct lr_thread *t) { return LR_UNLIKELY(lr_self_get() != t); }
+
+LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more) {
+  if (v->chunk->used + more < v->limit) return 1;
+  if (orphaned(t)) return 0;
+  if (!lr_next_chunk(t, v, now)) {
+    v->lost++;
+    return 0;
+  }
+  return v->chunk->used + more < v->limit;
+}
+
+LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
+                               uintptr_t frame, const struct lr_place *at) {
+  if (lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
+  const struct lr_event e = {(uint64_t)function << 1 | kind, 0, at};
+  lr_settle(t, v, &e);
+  if (behind(v)) catch_up(t, v, &e);
+  lr_drop_left(t, v, &e);
+  uint64_t now = lr_time_of(v);
+  if (!lr_room(t, v, now, 0)) return;
+  if (v->top >= v->stack_end) lr_more_entries(v);
+  if (v->top >= v->stack_end) return;
+  uint8_t *p = lr_position(v);
+  uint32_t first, from = 0;
+  const uintptr_t site = lr_settings.sites ? at->site : 0;
+  p = put_window(v, p, function, kind, &first);
+  if (site) {
+    p = put_window(v, p, site, 1, &from);
+    /* The site's window may have taken the place of the function's. */
+    p = put_window(v, p, function, kind, &first);
+  }
+  uint8_t *before = p;
+  const uint64_t last = v->last;
+  if (site) {
+    lr_store16(p, LRF_FIRST_WORD(LRF_SITE, 3));
+    lr_store32(p + 2, windowed(from));
+    p += 6;
+  }
+  uint64_t delta = now - v->last;
+  p = lr_put_time(p, &delta, 0xffff);
+  lr_store32(p, first);
+  lr_store16(p + 4, (uint16_t)delta);
+  p += 6;
+  v->last = now;
+  v->top->function = (uint64_t)function << 1 | kind;
+  v->top->frame = frame;
+  v->top->owner = at->owner;
+  v->top->pc = (uint32_t)at->pc;
+  v->top->time = now;
+  if (lr_global.minimum) {
+    if (!v->extra) {
+      struct plat_saved saved;
+      plat_slow_begin(&saved);
+      v->extra = plat_pages(v->stack_size / sizeof *v->stack * sizeof *v->extra, 0);
+      plat_slow_end(&saved);
+    }
+    if (v->extra) {
+      struct lr_frame_extra *x = &v->extra[v->top - v->stack];
+      x->before = before;
+      x->after = p;
+      x->last = last;
+      x->sequence = v->sequence;
+    }
+  }
+  v->top++;
+  lr_commit(v, p);
+}
+
+LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way) {
+  struct lr_thread *t = lr_thread_get();
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
+  struct lr_level *v = level_begin(t, at->frame);
+  if (!v) return;
+  enter_level(t, v, function, kind, frame, at);
+  level_end(t, v);
+}
+
+/* put_leave writes a leave that names its function. */
+LR_OWN static int put_leave(struct lr_thread *t, struct lr_level *v, uint64_t now, uintptr_t function, unsigned kind) {
+  if (!lr_room(t, v, now, 0)) return 0;
+  uint8_t *p = lr_position(v);
+  uint32_t first;
+  p = put_window(v, p, function, kind, &first);
+  uint64_t delta = now - v->last;
+  p = lr_put_time(p, &delta, 0xffff);
+  lr_store16(p, LRF_FIRST_WORD(LRF_LEAVE_WINDOWED, 4));
+  lr_store16(p + 2, (uint16_t)delta);
+  lr_store32(p + 4, windowed(first));
+  v->last = now;
+  lr_commit(v, p + 8);
+  return 1;
+}
+
+LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
+                               uintptr_t frame, int exact, const struct lr_place *at) {
+  const uint64_t key = (uint64_t)function << 1 | kind;
+  const struct lr_event e = {key, 1, at};
+  if (!v->stack && !lr_make_stack(v)) return;
+  lr_settle(t, v, &e);
+  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(function, kind))) catch_up(t, v, &e);
+  struct lr_frame_entry *top = v->top - 1;
+  const int matches = top->function == key && (exact ? top->frame == frame : top[-1].frame >= frame);
+  if (!matches && lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
+  uint64_t now = lr_time_of(v);
+  if (matches) {
+    if (lr_global.minimum && v->extra && now - top->time < lr_global.minimum) {
+      const struct lr_frame_extra *x = &v->extra[top - v->stack];
+      if (x->after == lr_position(v) && x->sequence == v->sequence) {
+        v->last = x->last;
+        v->top = top;
+        lr_commit(v, x->before);
+        return;
+      }
+    }
+    if (!lr_room(t, v, now, 0)) {
+      v->top = top;
+      return;
+    }
+    uint64_t delta = now - v->last;
+    uint8_t *p = lr_put_time(lr_position(v), &delta, 0x7fff);
+    lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
+    v->last = now;
+    v->top = top;
+    lr_commit(v, p + 2);
+    return;
+  }
+  /* Calls were left without a leave of their own, or this one was entered
+   * while nothing was recorded. The call that ends is the outermost of its
+   * address whose frame is not further out than this one; where frames say
+   * nothing (another stack), the innermost of its address. */
+  struct lr_frame_entry *const bottom = v->stack + 2, *found = NULL;
+  for (struct lr_frame_entry *f = top; f >= bottom && f->frame <= frame; f--)
+    if (f->function == key && (!exact || f->frame == frame)) found = f;
+  for (struct lr_frame_entry *f = top; f >= bottom && !found; f--)
+    if (f->function == key && !exact) found = f;
+  /* A reader takes the innermost call of the address: as many leaves as there
+   * are such calls down to the one that ends. */
+  struct lr_frame_entry *f = top;
+  do {
+    while (found && f->function != key) f--;
+    if (!put_leave(t, v, now, function, kind)) break;
+  } while (found && f-- != found);
+  if (found) {
+    v->top = found;
+  } else if (lr_load(&lr_global.switched) && !plat_on_signal_stack()) {
+    /* Entered while recording was switched off. */
+    drop_ended(v, &e);
+  }
+}
+
+LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way) {
+  struct lr_thread *t = lr_thread_get();
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
+  struct lr_level *v = level_begin(t, at->frame);
+  if (!v) return;
+  leave_level(t, v, function, kind, frame, exact, at);
+  level_end(t, v);
+}
+
+LR_COLD void lr_arrived(const struct lr_place *at) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  struct lr_level *v = t ? level_begin(t, at->frame) : NULL;
+  if (!v) return;
+  const struct lr_event e = {1, 1, at};
+  lr_settle(t, v, &e);
+  level_end(t, v);
+}
+
+/* ends tells whether the innermost call must have ended for one of frame to begin: its frame
+ * is the same or further in. Frames of calls that other hooks told of are not comparable. */
+LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uintptr_t frame) {
+  const struct lr_frame_entry *f = v->top - 1;
+  return f > v->stack + 1 && (f->function & 1) && f->frame <= frame && lr_comparable(t, f, frame);
+}
+
+LR_COLD void lr_ended(const struct lr_place *at) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  if (!t) return;
+  struct lr_level *v = level_begin(t, at->frame);
+  if (!v) return;
+  const struct lr_event e = {1, 0, at};
+  lr_settle(t, v, &e);
+  if (behind(v)) catch_up(t, v, &e);
+  /* A call in the same frame has ended now, by a tail call. One that is further in ended some
+   * time ago: its leave is late. */
+  if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_has_come_by(LR_RETURN)) {
+    level_end(t, v);
+    if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
+    v = level_begin(t, at->frame);
+    if (!v) return;
+  }
+  while (v->stack && ends(t, v, at->frame)) {
+    const struct lr_frame_entry *f = v->top - 1;
+    /* Its return would have been seen: it was left by longjmp or an exception. */
+    if (f->frame < at->frame && lr_has_come_by(LR_RETURN)) break;
+    const struct lr_frame_entry *const before = v->top;
+    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, at);
+    if (v->top == before) break;
+  }
+  level_end(t, v);
+}
+
+LR_COLD void lr_returned(const struct lr_place *at) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  if (!t) return;
+  if (LR_UNLIKELY(!lr_has_come_by(LR_RETURN))) lr_came_by(LR_RETURN);
+  struct lr_level *v = level_begin(t, at->frame);
+  if (!v) return;
+  const struct lr_event arrives = {1, 1, at};
+  lr_settle(t, v, &arrives);
+  if (behind(v)) {
+    /* Only calls further in than the one that returns may be dropped. */
+    struct lr_place below = *at;
+    below.frame--;
+    const struct lr_event e = {0, 0, &below};
+    catch_up(t, v, &e);
+  }
+  if (v->stack) {
+    const struct lr_frame_entry *f = v->top - 1;
+    while (f->frame < at->frame) f--;
+    /* Else it was entered while nothing was recorded. */
+    if (f->frame == at->frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, at->frame, 1, at);
+  }
+  level_end(t, v);
+}
+
+/* record writes a record that is neither enter nor leave: its type and length, the time since
+ * the last record, then head and text. */
+LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0};
+  struct lr_level *v = level_begin(t, at.frame);
+  if (!v) return;
+  const struct lr_event e = {0, 1, &at};
+  lr_settle(t, v, &e);
+  const uint64_t now = lr_time_of(v);
+  size_t length = 2 + 2 + head_size + n;
+  length += length & 1;
+  const int longer = length / 2 > 255;
+  if (longer) length += 4;
+  if (lr_room(t, v, now, length)) {
+    uint64_t delta = now - v->last;
+    uint8_t *p = lr_put_time(lr_position(v), &delta, 0xffff);
+    uint8_t *const end = p + length;
+    lr_store16(p, LRF_FIRST_WORD(type, longer ? 0 : (unsigned)(length / 2)));
+    p += 2;
+    if (longer) {
+      lr_store32(p, (uint32_t)length);
+      p += 4;
+    }
+    lr_store16(p, (uint16_t)delta);
+    p += 2;
+    end[-1] = 0;
+    memcpy(p, head, head_size);
+    memcpy(p + head_size, text, n);
+    v->last = now;
+    lr_commit(v, end);
+  }
+  level_end(t, v);
+}
+
+/* Short enough for the first chunk. */
+enum { LONGEST_TEXT = 2048 };
+
+LR_OWN void lr_mark(const char *text, size_t n) {
+  if (n > LONGEST_TEXT) n = LONGEST_TEXT;
+  uint8_t head[2];
+  lr_store16(head, (uint16_t)n);
+  record(LRF_MARK, head, sizeof head, text, n);
+}
+
+LR_OWN void lr_counter(const char *name, unsigned type, const void *value) {
+  size_t n = strlen(name);
+  if (n > 255) n = 255;
+  uint8_t head[10] = {(uint8_t)type, (uint8_t)n};
+  memcpy(head + 2, value, 8);
+  record(LRF_COUNTER, head, sizeof head, name, n);
+}

@@ -1,0 +1,329 @@
+/* file_linux.c: the log's file, one shared mapping of it, and copies for snapshots.
+ *
+ * All is called with the lock, but lr_read_file and lr_within_limit, which need none. The C
+ * library's functions here are those that a signal handler may call. */
+
+#include "system_linux.h"
+
+#if !defined(_WIN32)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static int last_error;
+
+LR_OWN const char *plat_error(void) {
+  switch (last_error) {
+    case ENOSPC: return "no space left on the disk";
+    case EDQUOT: return "the disk quota is used up";
+    case EFBIG: return "the file may not grow any more";
+    case EACCES: return "permission denied";
+    case ENOENT: return "no such folder";
+    case EROFS: return "the file system is read-only";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    case EEXIST: return "files of all names exist";
+    case ENOMEM: return "no address space for the mapping";
+    case EBADF: return "its descriptor was closed";
+    default: return "it cannot be written";
+  }
+}
+
+/* failed keeps what went wrong for plat_error and returns which of PLAT_... it is. */
+LR_OWN static int failed(int error) {
+  last_error = error;
+  switch (error) {
+    case EEXIST: return PLAT_EXISTS;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return PLAT_FULL;
+    default: return PLAT_ERROR;
+  }
+}
+
+/* One mapping, larger than any file: only what was allocated is touched. Bytes
+ * below zeroed were put into memory by write_zeros, or in use before. */
+static struct {
+  int fd;
+  uint8_t *base;
+  uint64_t mapped, size, zeroed;
+} file = {-1, NULL, 0, 0, 0};
+
+/* Out of the way of programs that close all descriptors they know of, or that
+ * expect the next one to have a certain number. */
+LR_OWN static int move_up(int fd) {
+  if (fd < 0) return fd;
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+LR_OWN size_t lr_read_file(const char *path, char *buffer, size_t size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  size_t n = 0;
+  while (n < size) {
+    const ssize_t k = read(fd, buffer + n, size - n);
+    if (k <= 0) break;
+    n += (size_t)k;
+  }
+  close(fd);
+  return n;
+}
+
+/* mapping_size is 1 TiB, and where the program's address space has a limit, at
+ * most an eighth of what is left of it, but not less than a step. */
+LR_OWN static uint64_t mapping_size(void) {
+  uint64_t size = sizeof(void *) == 8 ? (uint64_t)1 << 40 : (uint64_t)1 << 30;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return size;
+  char text[64];
+  text[lr_read_file("/proc/self/statm", text, sizeof text - 1)] = 0;
+  uint64_t used = 0;
+  for (const char *s = text; *s >= '0' && *s <= '9'; s++) used = used * 10 + (uint64_t)(*s - '0');
+  used *= (uint64_t)sysconf(_SC_PAGESIZE);
+  const uint64_t most = limit.rlim_cur > used ? (limit.rlim_cur - used) / 8 : 0;
+  while (size > most && size > PLAT_STEP) size /= 2;
+  return size;
+}
+
+LR_OWN int lr_within_limit(uint64_t size) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+/* create makes a new file. A program with raised rights (setuid, setgid, file
+ * capabilities) shows it to nobody else, and puts a log and its snapshots only where
+ * the user who started it may write: into the working folder, if access, which asks
+ * for the real user, says so. The name is then the path's last part, so that nobody
+ * puts another folder in the place of that one meanwhile. */
+LR_OWN static int create(const char *path, int flags) {
+  flags |= O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY;
+  if (!getauxval(AT_SECURE)) return open(path, flags, lr_settings.permissions ? lr_settings.permissions : 0640);
+  const char *name = strrchr(lr_global.path, '/');
+  const size_t folder = name ? (size_t)(name + 1 - lr_global.path) : 0;
+  if (strncmp(path, lr_global.path, folder) == 0 && !strchr(path + folder, '/')) {
+    if (access(".", W_OK | X_OK) < 0) return -1;
+    path += folder;
+  }
+  return open(path, flags, 0600);
+}
+
+LR_OWN int plat_file_create(const char *path) {
+  lr_watch_for_forks();
+  const int fd = create(path, O_RDWR);
+  if (fd < 0) return failed(errno);
+  file.fd = move_up(fd);
+  file.size = file.zeroed = 0;
+  for (uint64_t size = mapping_size(); size >= PLAT_STEP; size /= 2) {
+    file.base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.fd, 0);
+    if (file.base != MAP_FAILED) {
+      file.mapped = size;
+      /* Core dumps stay small: what is in the file need not be in them. */
+      madvise(file.base, (size_t)size, MADV_DONTDUMP);
+      return PLAT_OK;
+    }
+    last_error = errno;
+  }
+  unlink(path);
+  close(file.fd);
+  file.fd = -1;
+  file.base = NULL;
+  return PLAT_ERROR;
+}
+
+/* same_file guards against a program that closed our descriptor, or put a file
+ * of its own in its place. */
+LR_OWN static int same_file(void) {
+  struct stat now;
+  static dev_t device;
+  static ino_t inode;
+  if (fstat(file.fd, &now) < 0) return 0;
+  if (file.size == 0) {
+    device = now.st_dev;
+    inode = now.st_ino;
+  }
+  return now.st_dev == device && now.st_ino == inode;
+}
+
+LR_OWN static int reopen(void) {
+  /* The mapping holds the file; /proc has a name for it. */
+  char name[80] = "/proc/self/map_files/";
+  char *p = name + strlen(name);
+  const uint64_t range[2] = {(uint64_t)(uintptr_t)file.base, (uint64_t)(uintptr_t)file.base + file.mapped};
+  for (int i = 0; i < 2; i++) {
+    int digits = 1;
+    while (digits < 16 && range[i] >> 4 * digits) digits++;
+    while (digits--) *p++ = "0123456789abcdef"[range[i] >> 4 * digits & 15];
+    *p++ = i ? 0 : '-';
+  }
+  int fd = open(name, O_RDWR | O_CLOEXEC);
+  if (fd < 0 && !getauxval(AT_SECURE)) fd = open(lr_global.path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 0;
+  file.fd = move_up(fd);
+  return same_file();
+}
+
+/* write_zeros puts pages of the file into memory, from offset to end, and into the
+ * mapping: that costs less than half of a fault a page. The system takes memory for
+ * what is written at a time in one piece, where that begins at a multiple of its
+ * size, and one fault maps the piece. Larger pieces save nothing more and are
+ * harder to find. */
+enum { ZEROS_PIECE = 256 << 10, ZEROS_LEAST = 16384 };
+
+/* What the log of a process that lives short has room in; then the file doubles, up
+ * to a step a time, so that one that is killed leaves no more zeros than it wrote. */
+enum { LEAST_SIZE = 32768 };
+
+LR_OWN static int write_zeros(uint64_t offset, uint64_t end) {
+  enum { PART = 65536, PARTS = ZEROS_PIECE / PART };
+  static const char zeros[PART];
+  const uint64_t begin = offset;
+  while (offset < end) {
+    uint64_t left = ZEROS_PIECE - offset % ZEROS_PIECE;
+    if (left > end - offset) left = end - offset;
+    struct iovec v[PARTS];
+    int n = 0;
+    for (; left > 0; n++) {
+      v[n].iov_base = (void *)(uintptr_t)zeros;
+      v[n].iov_len = left < PART ? (size_t)left : PART;
+      left -= v[n].iov_len;
+    }
+    const ssize_t k = pwritev(file.fd, v, n, (off_t)offset);
+    if (k <= 0) {
+      if (k < 0 && errno == EINTR) continue;
+      last_error = k < 0 ? errno : ENOSPC;
+      return 0;
+    }
+    offset += (uint64_t)k;
+  }
+  madvise(file.base + begin, (size_t)(end - begin), MADV_POPULATE_WRITE);
+  return 1;
+}
+
+LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *why) {
+  const uint64_t end = offset + size;
+  if (end > file.mapped) {
+    *why = failed(EFBIG);
+    return NULL;
+  }
+  const int grows = end > file.size, needs_zeros = size >= ZEROS_LEAST && end > file.zeroed;
+  if ((grows || needs_zeros) && !lr_within_limit(end)) {
+    *why = failed(EFBIG);
+    return NULL;
+  }
+  if ((grows || needs_zeros) && !same_file() && !reopen()) {
+    *why = failed(EBADF);
+    return NULL;
+  }
+  if (grows) {
+    const uint64_t larger_step = (end + PLAT_STEP - 1) / PLAT_STEP * PLAT_STEP;
+    uint64_t larger = file.size ? 2 * file.size : LEAST_SIZE;
+    if (exact || larger < end) larger = end;
+    if (larger > larger_step) larger = larger_step;
+    if (!lr_within_limit(larger)) larger = end;
+    int error = 0;
+    if (larger > LEAST_SIZE) error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    /* To write zeros takes the space, too, and to touch and to cut off what is allocated
+     * but not written takes long. */
+    else if (write_zeros(file.size, larger)) file.zeroed = larger;
+    else error = last_error;
+    if (error == ENOSPC && larger > end) {
+      larger = end;
+      error = posix_fallocate(file.fd, (off_t)file.size, (off_t)(larger - file.size));
+    }
+    if (error) {
+      /* What was allocated of it is given back. */
+      const int cut = ftruncate(file.fd, (off_t)file.size);
+      (void)cut;
+      *why = failed(error);
+      return NULL;
+    }
+    file.size = larger;
+  }
+  if (needs_zeros) {
+    /* Behind offset nobody has written yet. */
+    const uint64_t from = offset > file.zeroed ? offset : file.zeroed;
+    uint64_t to = (end + ZEROS_PIECE - 1) / ZEROS_PIECE * ZEROS_PIECE;
+    if (to > file.size) to = file.size;
+    if (!lr_within_limit(to)) to = end;
+    if (!write_zeros(from, to)) {
+      *why = failed(last_error);
+      return NULL;
+    }
+    file.zeroed = to;
+  }
+  return file.base + offset;
+}
+
+LR_OWN void plat_file_trim(uint64_t size) {
+  if (file.fd < 0 || size >= file.size || (!same_file() && !reopen())) return;
+  if (ftruncate(file.fd, (off_t)size) < 0) return;
+  file.size = size;
+  if (file.zeroed > size) file.zeroed = size;
+}
+
+LR_OWN void plat_file_forget(void) {
+  if (file.base) {
+    /* Memory stays where a hook that the fork interrupted may write. Should there be
+     * none, it must not be the file any more. */
+    enum { LARGEST_PAGE = 65536 };
+    uint64_t used = (file.size + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
+    if (used > file.mapped) used = file.mapped;
+    if (used < file.mapped) munmap(file.base + used, (size_t)(file.mapped - used));
+    if (used && mmap(file.base, (size_t)used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+      munmap(file.base, (size_t)used);
+  }
+  if (file.fd >= 0 && same_file()) close(file.fd);
+  file.fd = -1;
+  file.base = NULL;
+  file.size = file.zeroed = 0;
+}
+
+LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
+
+static int copy_fd = -1;
+static uint64_t copied;
+LR_OWN int plat_copy_begin(const char *path) {
+  copied = 0;
+  copy_fd = create(path, O_WRONLY);
+  return copy_fd >= 0 ? PLAT_OK : failed(errno);
+}
+LR_OWN int plat_copy_write(const void *p, size_t n) {
+  const char *b = p;
+  copied += n;
+  if (!lr_within_limit(copied)) {
+    last_error = EFBIG;
+    return 0;
+  }
+  while (n > 0) {
+    const ssize_t k = write(copy_fd, b, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) {
+      last_error = errno;
+      return 0;
+    }
+    b += k;
+    n -= (size_t)k;
+  }
+  return 1;
+}
+LR_OWN int plat_copy_end(int ok) {
+  const int closed = close(copy_fd) == 0;
+  copy_fd = -1;
+  return ok && closed;
+}
+
+#endif

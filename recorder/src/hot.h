@@ -1,0 +1,106 @@
+/* hot.h: the hot path, inlined into the hooks: an event whose thread, chunk, window and
+ * place on the stack need no second look is written here and nowhere else.
+ *
+ * No lock, no atomic operation, no system call, no call at all. A signal handler may
+ * interrupt it anywhere: lr_level.inside tells the handler's own events, which then take another
+ * level. Each test that fails leaves the level as it was, and event.c does the rest. */
+
+#ifndef LOGREC_HOT_H
+#define LOGREC_HOT_H
+
+#include "core.h"
+
+/* lr_try_enter records the enter of a call that is further in than the innermost one and near it,
+ * or inlined in the same frame; otherwise, and where the record needs more than its 6 bytes, it
+ * returns 0 and nothing is changed. pointer, owner and pc are frame, owner and pc of struct
+ * lr_place; pc may be 0 for where the hook returns to. */
+LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
+                           uint32_t pc) {
+  /* The counter first: it takes long, and wants registers of its own. Then one
+   * thing after the other, with barriers between: so nothing has to be kept for
+   * later, and the registers that a function may use freely are enough. */
+  const uint64_t now = lr_ticks();
+  lr_barrier();
+  const uint64_t delta = now - v->last;
+  if (LR_UNLIKELY(delta > 0xffff)) return 0;
+  lr_barrier();
+  const uint64_t first =
+      ((uint64_t)function << LRF_OFFSET_SHIFT) + v->window[kind][(uint32_t)function >> LRF_OFFSET_BITS];
+  if (LR_UNLIKELY(first >> 32)) return 0;
+  lr_barrier();
+  struct lrf_chunk *const c = v->chunk;
+  size_t used = c->used;
+  lr_opaque(used);
+  if (LR_UNLIKELY(used >= v->limit)) return 0;
+  /* Behind used it means nothing yet. */
+  lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
+  lr_barrier();
+  struct lr_frame_entry *const top = v->top;
+  if (LR_UNLIKELY(top >= v->stack_end)) return 0;
+  const uintptr_t further = top[-1].frame - pointer;
+  if (LR_UNLIKELY(further - 1 >= LR_NEAR) &&
+      (further != 0 || top[-1].owner != owner || top[-1].pc == (pc ? pc : (uint32_t)lr_return_address())))
+    return 0;
+  lr_barrier();
+  v->last = now;
+  lr_store(&c->used, (uint32_t)(used + 6));
+  top->function = (uint64_t)function << 1 | kind;
+  top->frame = frame;
+  top->time = now;
+  top->owner = owner;
+  lr_barrier(); /* Two stores are cheaper than one of both. */
+  top->pc = pc ? pc : (uint32_t)lr_return_address();
+  v->top = top + 1;
+  return 1;
+}
+
+/* lr_try_leave is the same for a leave; key is function << 1 | kind. Two bytes
+ * are enough where the top call is the one that ends: the function is the same
+ * and no call further out can be the one, since its frame is no younger than
+ * this one. exact: the frame is known to be the enter's. */
+LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
+  const uint64_t now = lr_ticks();
+  lr_barrier();
+  const uint64_t delta = now - v->last;
+  struct lr_frame_entry *const top = v->top - 1;
+  if (LR_UNLIKELY(delta > 0x7fff || top->function != key ||
+                  (exact ? top->frame != frame : top[-1].frame < frame || frame - top->frame + LR_NEAR > 2 * LR_NEAR)))
+    return 0;
+  lr_barrier();
+  struct lrf_chunk *const c = v->chunk;
+  size_t used = c->used;
+  lr_opaque(used);
+  if (LR_UNLIKELY(used >= v->limit)) return 0;
+  lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
+  v->last = now;
+  v->top = top;
+  lr_store(&c->used, (uint32_t)(used + 2));
+  return 1;
+}
+
+/* lr_fast_enter and lr_fast_leave are for hooks in C: 0 where the slow way is to be taken. */
+LR_INLINE int lr_fast_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner, uint32_t pc) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
+  v->inside = inside;
+  lr_barrier();
+  const int done = lr_try_enter(v, function, kind, frame, pointer, owner, pc);
+  lr_barrier();
+  v->inside = mode;
+  return done;
+}
+
+LR_INLINE int lr_fast_leave(uintptr_t function, unsigned kind, uintptr_t frame, int exact) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t inside = lr_frame(), mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode == LR_OFF;
+  v->inside = inside;
+  lr_barrier();
+  const int done = lr_try_leave(v, (uint64_t)function << 1 | kind, frame, exact);
+  lr_barrier();
+  v->inside = mode;
+  return done;
+}
+
+#endif

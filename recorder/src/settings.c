@@ -1,0 +1,187 @@
+/* settings.c: how the recorder is set, by the environment.
+ *
+ * lr_read_settings takes no lock: it is called before the program's threads begin, or with the
+ * lock, and does its work once. A signal handler may call it. */
+
+#include "core.h"
+
+const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
+                                        "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
+                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", NULL};
+
+/* tell says what is wrong with the settings; a program that this one started, and
+ * that has inherited them, does not say so again. */
+LR_OWN static void tell(const char *line) {
+  static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
+  if (asked == NOT_ASKED) asked = plat_told_before() ? NOT_FIRST : FIRST;
+  if (asked == FIRST) plat_message(line);
+}
+
+LR_OWN static int equals(const char *s, size_t n, const char *word) { return strlen(word) == n && memcmp(s, word, n) == 0; }
+
+LR_OWN static uint64_t number(const char **s) {
+  uint64_t v = 0;
+  while (**s >= '0' && **s <= '9' && v < (uint64_t)1 << 50) v = v * 10 + (uint64_t)(*(*s)++ - '0');
+  return v;
+}
+
+/* duration understands 500, 500ns, 10us, 1.5ms, 1s; 0 for what it does not. */
+LR_OWN static int duration(const char *s, uint64_t *ns) {
+  const uint64_t second = 1000000000;
+  if (*s < '0' || *s > '9') return 0;
+  const uint64_t whole = number(&s);
+  uint64_t part = 0, digit = second;
+  if (*s == '.')
+    for (s++; *s >= '0' && *s <= '9'; s++) part += (uint64_t)(*s - '0') * (digit /= 10);
+  uint64_t unit;
+  if (!*s || equals(s, strlen(s), "ns")) unit = 1;
+  else if (equals(s, strlen(s), "us")) unit = 1000;
+  else if (equals(s, strlen(s), "ms")) unit = 1000000;
+  else if (equals(s, strlen(s), "s")) unit = second;
+  else return 0;
+  if (whole > ((uint64_t)1 << 62) / unit) return 0;
+  *ns = whole * unit + part * unit / second;
+  return 1;
+}
+
+/* permissions understands 600 and 0644; the owner may always read and write. */
+LR_OWN static int permissions(const char *s, unsigned *mode) {
+  unsigned v = 0;
+  const size_t n = strlen(s);
+  if (n < 3 || n > 4 || (n == 4 && s[0] != '0')) return 0;
+  for (; *s; s++) {
+    if (*s < '0' || *s > '7') return 0;
+    v = v << 3 | (unsigned)(*s - '0');
+  }
+  if (v & ~0666u || (v & 0600) != 0600) return 0;
+  *mode = v;
+  return 1;
+}
+
+/* one_of tells whether s is one of the words, whatever its case. */
+LR_OWN static int one_of(const char *s, size_t n, const char *const *words) {
+  char small[8] = "";
+  for (size_t i = 0; n < sizeof small && i < n; i++) small[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
+  for (; *words; words++)
+    if (n && equals(*words, strlen(*words), small)) return 1;
+  return 0;
+}
+
+LR_OWN const char *lr_next_item(const char *list, const char **begin, size_t *n) {
+  const char *end = list;
+  while (*end && *end != ',') end++;
+  const char *const next = *end ? end + 1 : end;
+  while (list < end && (*list == ' ' || *list == '\t')) list++;
+  while (end > list && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  *begin = list;
+  *n = (size_t)(end - list);
+  return next;
+}
+
+/* parse_mode reads LOGREC: words with commas between. */
+LR_OWN static void parse_mode(const char *list) {
+  static const char *const offs[] = {"off", "0", "no", "false", NULL}, *const ons[] = {"on", "1", "yes", "true", NULL};
+  enum { MOST_MB = 4096 };
+  while (*list) {
+    const char *s;
+    size_t n;
+    list = lr_next_item(list, &s, &n);
+    if (one_of(s, n, offs)) {
+      lr_settings.off = 1;
+    } else if (n >= 4 && memcmp(s, "ring", 4) == 0 && (n == 4 || s[4] == ':')) {
+      const char *end = s + 4;
+      uint64_t mb = 1;
+      if (n > 4) end++, mb = number(&end);
+      lr_settings.ring = 1;
+      if (end != s + n || mb == 0) {
+        tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 1 is taken");
+        mb = 1;
+      } else if (mb > MOST_MB) {
+        tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 4096 is taken");
+        mb = MOST_MB;
+      }
+      lr_settings.ring_bytes = mb << 20;
+    } else if (n && !one_of(s, n, ons)) {
+      tell("logrec: LOGREC is off, on or ring[:MB]: the word that is none of them is left out");
+    }
+  }
+}
+
+/* setting returns the value of an environment variable until the next one is asked
+ * for, or NULL. */
+LR_OWN static const char *setting(const char *name) {
+  static char value[sizeof lr_settings.file], line[128];
+  int fits;
+  const char *s = plat_environment(name, value, sizeof value, &fits);
+  if (fits) return s;
+  struct lr_body b = {(uint8_t *)line, 0, sizeof line - 1};
+  lr_put(&b, "logrec: ", 8);
+  lr_put(&b, name, strlen(name));
+  lr_put(&b, " is longer than 4095 bytes: it is left out", 42);
+  line[b.length] = 0;
+  tell(line);
+  return NULL;
+}
+
+/* tell_unknown tells of the first variable that looks like a setting and is none. */
+LR_OWN static void tell_unknown(void) {
+  static const char begin[] = "logrec: ", end[] = " is no setting of this recorder: it is left out";
+  static char line[128];
+  size_t at = 0;
+  const char *s;
+  int told = 0;
+  while ((s = plat_variable(&at))) {
+    if (told || strncmp(s, "LOGREC", 6) != 0 || !(s[6] == '=' || s[6] == '_')) continue;
+    const char *const *name = lr_setting_names;
+    const size_t n = strcspn(s, "=");
+    while (*name && !equals(s, n, *name)) name++;
+    if (*name || n > 64) continue;
+    told = 1;
+    struct lr_body b = {(uint8_t *)line, 0, sizeof line - 1};
+    lr_put(&b, begin, sizeof begin - 1);
+    /* It may hold anything. */
+    for (size_t i = 0; i < n; i++) lr_put(&b, s[i] > ' ' && s[i] < 127 ? s + i : "?", 1);
+    lr_put(&b, end, sizeof end - 1);
+    line[b.length] = 0;
+    tell(line);
+  }
+}
+
+LR_OWN void lr_read_settings(void) {
+  static int done;
+  if (done || !plat_environment_known()) return;
+  done = 1;
+  const char *s = setting("LOGREC");
+  if (s) parse_mode(s);
+  s = setting("LOGREC_FILE");
+  if (s) memcpy(lr_settings.file, s, strlen(s) + 1);
+  s = setting("LOGREC_INCLUDE");
+  if (s) memcpy(lr_settings.include, s, strlen(s) + 1);
+  s = setting("LOGREC_EXCLUDE");
+  if (s) memcpy(lr_settings.exclude, s, strlen(s) + 1);
+  s = setting("LOGREC_MIN");
+  if (s && *s && !duration(s, &lr_settings.minimum))
+    tell("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
+  s = setting("LOGREC_SITES");
+  lr_settings.sites = s && equals(s, strlen(s), "1");
+  if (s && *s && !lr_settings.sites && !equals(s, strlen(s), "0")) tell("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
+  s = setting("LOGREC_CHILDREN");
+  lr_settings.no_children = s && equals(s, strlen(s), "0");
+  if (s && *s && !lr_settings.no_children && !equals(s, strlen(s), "1"))
+    tell("logrec: LOGREC_CHILDREN is 0 or 1: programs that this one starts are recorded");
+  s = setting("LOGREC_COMMAND_LINE");
+  lr_settings.no_command_line = s && equals(s, strlen(s), "0");
+  if (s && *s && !lr_settings.no_command_line && !equals(s, strlen(s), "1"))
+    tell("logrec: LOGREC_COMMAND_LINE is 0 or 1: the command line is recorded");
+  s = setting("LOGREC_PERMISSIONS");
+  if (s && *s && !permissions(s, &lr_settings.permissions))
+    tell("logrec: LOGREC_PERMISSIONS is three octal digits, such as 600 or 644, of reading and writing: 640 is taken");
+  s = setting("LOGREC_SNAPSHOT_SIGNAL");
+  if (s && *s) {
+    lr_settings.snapshot_signal = plat_signal(s);
+    if (!lr_settings.snapshot_signal)
+      tell("logrec: LOGREC_SNAPSHOT_SIGNAL is a signal that a program may ignore, such as USR1 or 10, and that tells of no fault: none is taken");
+  }
+  if (!plat_raised_rights()) tell_unknown();
+  lr_choose_mode();
+}

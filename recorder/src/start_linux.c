@@ -1,0 +1,123 @@
+/* start_linux.c: what the system tells the recorder of: the program's begin and end, forks,
+ * the ends of threads, the signal for snapshots.
+ *
+ * Nothing here takes a lock; what it calls does. */
+
+#include "system_linux.h"
+
+#include "logrec.h"
+
+#if !defined(_WIN32)
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pthread_key_t exit_key;
+static int have_key;
+
+LR_OWN static void thread_exit(void *t) {
+  if (lr_self_get() == t) lr_thread_exit(t);
+}
+
+LR_OWN void plat_on_thread_exit(struct lr_thread *t) {
+  if (lr_load(&have_key)) pthread_setspecific(exit_key, t);
+}
+
+#if !defined(LOGREC_NO_INTERPOSE)
+LR_OWN int plat_preloaded(void) { return lr_preloaded() != NULL; }
+#else
+LR_OWN int plat_preloaded(void) { return 0; }
+#endif
+
+LR_OWN static void before_fork(void) { lr_fork_before(); }
+LR_OWN static void parent_after_fork(void) { lr_fork_parent(); }
+LR_OWN static void child_after_fork(void) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  /* Before Linux 4.14 that did not notice. */
+  lr_fork_child();
+  plat_slow_end(&saved);
+}
+
+/* By the interface, so that logrec.c comes along out of an archive: libraries that the program
+ * loads may want it. */
+LR_OWN static void snapshot_handler(int number) {
+  (void)number;
+  logrec_snapshot(NULL);
+}
+
+LR_OWN void plat_start(void) {
+  static int done;
+  if (done) return;
+  done = 1;
+#if !defined(LOGREC_NO_INTERPOSE)
+  lr_find_originals();
+#endif
+  pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+  if (pthread_key_create(&exit_key, thread_exit) == 0) lr_store(&have_key, 1);
+  lr_find_utc_offset();
+  if (lr_settings.snapshot_signal) {
+    struct sigaction a;
+    memset(&a, 0, sizeof a);
+    a.sa_handler = snapshot_handler;
+    a.sa_flags = SA_RESTART;
+    sigfillset(&a.sa_mask);
+    sigaction(lr_settings.snapshot_signal, &a, NULL);
+  }
+}
+
+/* Before other constructors where the linker sorts by priority, and after
+ * other destructors; calls outside are recorded all the same. */
+__attribute__((constructor(101))) LR_OWN static void begin(void) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  lr_find_standard_error();
+  lr_read_settings();
+  plat_start();
+  if (plat_thread_id() == plat_pid()) lr_main_block = (uintptr_t)pthread_self();
+  /* What the main thread recorded before. */
+  struct lr_thread *t = lr_self_get();
+  if (t != &lr_nobody) plat_on_thread_exit(t);
+  lr_local_time_known();
+  plat_slow_end(&saved);
+}
+
+#if !defined(LOGREC_NO_INTERPOSE)
+/* tell_of_nothing says that the preloaded library found nothing to record: to a
+ * person at a terminal, and only of a program that neither was started by one with
+ * the library nor has started others, which may be what is to be recorded. */
+LR_OWN static void tell_of_nothing(void) {
+  const char *library = lr_preloaded();
+  struct rusage children;
+  struct stat s;
+  uint32_t parent;
+  if (lr_load(&lr_global.state) != LR_NOT_STARTED || lr_relaxed(&lr_settings.off) || !library) return;
+  if (fstat(2, &s) < 0 || !S_ISCHR(s.st_mode) || !isatty(2)) return;
+  if (getrusage(RUSAGE_CHILDREN, &children) < 0 || children.ru_maxrss || lr_has_mapped((uint32_t)syscall(SYS_getppid), library, &parent)) return;
+  plat_message("logrec: nothing was recorded: the program calls no hooks; build it with -finstrument-functions");
+}
+#endif
+
+__attribute__((destructor(101))) LR_OWN static void end(void) {
+  const int error = errno;
+  lr_end();
+#if !defined(LOGREC_NO_INTERPOSE)
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  tell_of_nothing();
+  plat_slow_end(&saved);
+#endif
+  /* A library that holds the recorder may be going now, the process not. */
+  if (lr_load(&have_key)) {
+    lr_store(&have_key, 0);
+    pthread_key_delete(exit_key);
+  }
+  errno = error;
+}
+
+#endif
