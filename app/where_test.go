@@ -328,7 +328,11 @@ func TestWhere(t *testing.T) {
 	sampleLogs(t, 3*index.BlockLen, func(t *testing.T, s *Session) {
 		env := newRowEnv(t, s)
 		r := rand.New(rand.NewPCG(1, uint64(len(env.rows))))
-		for range rounds(300) {
+		times := 300
+		if testing.Short() {
+			times = 60
+		}
+		for range rounds(times) {
 			text := env.expression(r, r.IntN(3))
 			where, err := filter.Parse(text)
 			if err != nil {

@@ -18,7 +18,11 @@ import (
 // TestChangedLog has other records come into a log whose index is made: whatever
 // is asked then is answered or an error, at once.
 func TestChangedLog(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4713))
 		logtest.SmallBlocks(t, []int64{3, 16, 64}[r.IntN(3)])
 		c := testlog.RandomChaos(r)

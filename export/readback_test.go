@@ -591,7 +591,11 @@ func program(r *rand.Rand, n int) list {
 }
 
 func TestReadBackPrograms(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		checkCalls(t, program(rand.New(rand.NewPCG(seed, 1)), 3000))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

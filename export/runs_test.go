@@ -85,7 +85,11 @@ func TestRuns(t *testing.T) {
 		"only open":    func(r *rows.Row) bool { return r.Note == "open" },
 		"early or not": func(r *rows.Row) bool { return r.Index%4000 < 1200 && r.Event == rows.Enter },
 	}
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		l, runs, begins := runsOf(seed)
 		all := intervalsOf(l, runs, begins)
 		for name, keep := range filters {

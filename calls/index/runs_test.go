@@ -11,7 +11,7 @@ import (
 // TestSeveralRuns has all there is in several runs, at the real size of blocks and
 // segments.
 func TestSeveralRuns(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range rounds(3) {
 		r := rand.New(rand.NewPCG(seed, 4711))
 		c := testlog.RandomChaos(r)
 		log := c.Log(r, 150_000+r.IntN(100_000), 2+r.IntN(4))
@@ -24,7 +24,7 @@ func TestSeveralRuns(t *testing.T) {
 
 // TestManyRuns has small runs, several in a block, empty ones too.
 func TestManyRuns(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range rounds(50) {
 		r := rand.New(rand.NewPCG(seed, 4712))
 		smallBlocks(t, []int64{1, 3, 16, 64}[r.IntN(4)])
 		smallSegments(t, 1+r.IntN(5))

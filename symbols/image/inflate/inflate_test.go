@@ -113,6 +113,10 @@ func same(t *testing.T, stream []byte) {
 // compress/zlib makes of them, this package does.
 func TestDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
+	times := 300
+	if testing.Short() {
+		times = 50
+	}
 	for name, content := range contents() {
 		content = content[:min(len(content), 20<<10)]
 		for _, level := range []int{0, 1, 9} {
@@ -123,7 +127,7 @@ func TestDamaged(t *testing.T) {
 						same(t, stream[:n])
 					}
 				}
-				for range 300 {
+				for range times {
 					b := bytes.Clone(stream)
 					for range 1 + r.IntN(3) {
 						at := r.IntN(len(b))
