@@ -38,10 +38,20 @@ count() {
   [ "$f" = 0 ] || cat "$build/$1.log"
 }
 
-# recorder DIR CC FLAGS: the library, both forms.
+# recorder CC FLAGS: the library, both forms, in the folder lib; lanes with the same compiler and
+# flags share it.
 recorder() {
-  local d=$1 cc=$2
+  local cc=$1 d
+  lib=$build/lib-$(basename "$cc")${2//[^a-z,=-]/}
+  d=$lib
   mkdir -p "$d"
+  (
+    flock 9
+    [ -e "$d/liblogrec.so" ] || compile_recorder "$d" "$cc" "$2"
+  ) 9>"$d/lock"
+}
+compile_recorder() {
+  local d=$1 cc=$2
   (cd "$d" && $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src"/*.c "$src"/*.S) &&
     rm -f "$d/liblogrec.a" && ar rcs "$d/liblogrec.a" "$d"/*.o &&
     $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
@@ -66,21 +76,21 @@ chosen() { [ -z "${LANES-}" ] || case " $LANES " in *" $1 "*) ;; *) return 1 ;; 
 # suite NAME CC CXX FLAGS HOOKS LIBRARY [OPTION...]: LIBRARY is static, shared
 # or preload.
 suite() {
-  local name=$1 cc=$2 cxx=$3 flags=$4 hooks=$5 form=$6 d=$build/$1 library
+  local name=$1 cc=$2 cxx=$3 flags=$4 hooks=$5 form=$6 d=$build/$1 library lib
   chosen "$name" || return
   shift 6
   begun=$(date +%s)
   {
-    recorder "$d" "$cc" "$flags" &&
+    mkdir -p "$d" && recorder "$cc" "$flags" &&
       case $form in
-      static) library=$d/liblogrec.a ;;
-      shared) library="-L$d -llogrec -Wl,-rpath,$d" ;;
+      static) library=$lib/liblogrec.a ;;
+      shared) library="-L$lib -llogrec -Wl,-rpath,$lib" ;;
       # Found by its soname, which the preloaded library has: so do the hooks
       # come from there.
-      preload) library="-L$d -llogrec" ;;
+      preload) library="-L$lib -llogrec" ;;
       esac &&
       programs "$d" "$cxx" "$flags" "$hooks" "$library" &&
-      "$build/trace_test" "$d/subject" "$d/plugins" $([ $form = preload ] && echo "preload=$d/liblogrec.so") "$@"
+      "$build/trace_test" "$d/subject" "$d/plugins" $([ $form = preload ] && echo "preload=$lib/liblogrec.so") "$@"
   } >"$build/$name.log" 2>&1
   count "$name" $?
 }
@@ -112,20 +122,20 @@ all_done() {
 
 # stacks NAME CC CXX FLAGS [OPTION...]: several stacks, and calls that are left; -O0 and -O2.
 stacks() {
-  local name=$1 cc=$2 cxx=$3 flags=$4 d=$build/$1 level nested= log=$build/$1.log
+  local name=$1 cc=$2 cxx=$3 flags=$4 d=$build/$1 level nested= log=$build/$1.log lib
   chosen "$name" || return
   shift 4
   begun=$(date +%s)
   (
-    recorder "$d" "$cc" "$flags" || exit 1
+    mkdir -p "$d" && recorder "$cc" "$flags" || exit 1
     if [ "$cc" = gcc ] && [ "$(uname -m)" = x86_64 ]; then
       # Trampolines lie on the stack.
-      gcc -O0 -g $warnings $flags -pg -mfentry -minstrument-return=call "$here/stacks_nested.c" "$d/liblogrec.a" -o "$d/nested" -ldl -pthread \
+      gcc -O0 -g $warnings $flags -pg -mfentry -minstrument-return=call "$here/stacks_nested.c" "$lib/liblogrec.a" -o "$d/nested" -ldl -pthread \
         -z execstack || exit 1
       nested=nested=$d/nested
     fi
     for level in -O0 -O2; do
-      $cxx -std=c++11 $level -g $warnings -pthread -I"$include" $flags $cyg "$here/stacks_subject.cpp" "$d/liblogrec.a" -o "$d/subject$level" -ldl &&
+      $cxx -std=c++11 $level -g $warnings -pthread -I"$include" $flags $cyg "$here/stacks_subject.cpp" "$lib/liblogrec.a" -o "$d/subject$level" -ldl &&
         "$build/stacks_test" "$d/subject$level" $nested ${logparse:+logparse=$logparse} "$@" || echo "0 passed, 1 failed"
     done
   ) >"$log.all" 2>&1 || echo "0 passed, 1 failed" >>"$log.all"
