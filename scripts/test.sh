@@ -226,8 +226,9 @@ stage_window() {
 	fi
 	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
 	# Built without migrated_fynedo, Fyne itself complains where it is called
-	# from the wrong goroutine, and the script looks for that.
-	if CC=$(cgo_compiler) CGO_ENABLED=1 go build -p 2 -o build/test/logparser-checked . >"$out/build-window-threads.log" 2>&1; then
+	# from the wrong goroutine, and the script looks for that. With the same flags as the
+	# window most packages need not be compiled again.
+	if CC=$(cgo_compiler) CGO_ENABLED=1 go build -p 2 -trimpath -o build/test/logparser-checked . >"$out/build-window-threads.log" 2>&1; then
 		lane window-threads 10 ui/xvfb/run.sh build/test/logparser-checked build/logparse
 	else
 		tail -n 30 "$out/build-window-threads.log"
