@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/app"
 
 	"logparser/ui"
-	"logparser/ui/control"
 	"logparser/ui/launch"
 	"logparser/ui/logstate"
 )
@@ -37,7 +36,7 @@ func run(start launch.Start) error {
 	return launch.Guard(func() {
 		// Without a folder for it nothing is kept.
 		start.Options.States, _ = logstate.Default()
-		w := ui.New(a, control.App{}, start.Options)
+		w := ui.New(a, start.Options)
 		w.Show(start.Paths)
 		if start.Sample {
 			w.OpenSample()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"logparser/calls/query"
 	"logparser/calls/timeline"
 	"logparser/message"
+	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -233,16 +235,27 @@ func (s *Session) NextCall(ctx context.Context, row int64, back bool) (enter int
 
 // RowAtTime returns the first row of the log whose elapsed time, in
 // nanoseconds, is not less, or the last row. Of several runs it is about the
-// first.
+// first. Before the log is paired it takes the times for ascending: where they
+// step back it need not be the first such row.
 func (s *Session) RowAtTime(elapsed int64) int64 {
 	last := s.rows.Len() - 1
 	src := s.table
 	if last < 0 {
 		return max(last, 0)
 	}
-	row, err := timeline.RowAtTime(src, saturatedSum(elapsed, s.runs()[0].zero))
+	first := &s.runs()[0]
+	at := saturatedSum(elapsed, first.zero)
+	paired := src.Len()
+	row, err := timeline.RowAtTime(src, at, 0, paired)
 	if err != nil {
 		return last
+	}
+	if row == paired && row < first.Count {
+		row += int64(sort.Search(int(first.Count-row), func(n int) bool {
+			var event [1]parser.Event
+			got, _ := s.log.ReadEvents(event[:], first.First+row+int64(n))
+			return got == 0 || event[0].Time >= at
+		}))
 	}
 	return min(row, last)
 }

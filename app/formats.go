@@ -18,7 +18,21 @@ import (
 
 // logFormats are the logs that can be opened. A new format is a folder under
 // parser and a line here.
-var logFormats = []parser.Format{classic.Format, trace.Format}
+var logFormats = Formats{classic.Format, trace.Format}
+
+// Formats are kinds of logs that can be opened.
+type Formats []parser.Format
+
+// of returns the format that claims the beginning of a file most.
+func (formats Formats) of(head []byte, size int64) parser.Format {
+	best, score := formats[0], -1
+	for _, f := range formats {
+		if n := f.Detect(head, size); n > score {
+			best, score = f, n
+		}
+	}
+	return best
+}
 
 // symbolFormats are the sources of symbols, the best first. A new source is a
 // folder under symbols and a line here.

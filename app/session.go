@@ -112,6 +112,11 @@ type sessionRun struct {
 // Open opens the inputs far enough that rows can be shown. Errors that the
 // user can mend are of type [*InputError].
 func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
+	return logFormats.Open(ctx, in, p)
+}
+
+// Open is the function Open for these formats.
+func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 	log, found, err := FindPair(in.Log)
 	if err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 		in.Modules = found
 	}
 	note := in.found()
-	opened, format, err := openLog(ctx, in, note.bytes(), p)
+	opened, format, err := formats.openLog(ctx, in, note.bytes(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +154,12 @@ var errNoHeader = message.New("the trace has no header: the program ended before
 
 // openLog opens a log by the format that claims it most. found is what was found
 // in it before, nil for nothing.
-func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.Log, parser.Format, error) {
+func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.Log, parser.Format, error) {
 	head, size, err := readHead(in.Log)
 	if err != nil {
 		return nil, parser.Format{}, &InputError{LogInput, in.Log, unwrapPath(err)}
 	}
-	best := formatOf(head, size)
+	best := formats.of(head, size)
 	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
 		return nil, best, &InputError{LogInput, in.Log, errNoHeader}
 	}
@@ -200,22 +205,11 @@ func openLog(ctx context.Context, in Inputs, found []byte, p Progress) (parser.L
 	return opened.log, best, nil
 }
 
-// formatOf returns the format that claims the beginning of a file most.
-func formatOf(head []byte, size int64) parser.Format {
-	best, score := logFormats[0], -1
-	for _, f := range logFormats {
-		if n := f.Detect(head, size); n > score {
-			best, score = f, n
-		}
-	}
-	return best
-}
-
 // NeedsModulesFile reports whether a log's modules lie in a file of their own;
 // of a file that cannot be read it is assumed.
 func NeedsModulesFile(log string) bool {
 	head, size, err := readHead(log)
-	return err != nil || formatOf(head, size).NeedsModulesFile
+	return err != nil || logFormats.of(head, size).NeedsModulesFile
 }
 
 // openError says which of the inputs an error of opening is about.

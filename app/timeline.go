@@ -333,11 +333,11 @@ func (t *Timeline) Rows(from, to int64) (first, last int64, err error) {
 			continue
 		}
 		if first < 0 {
-			if first, err = timeline.RowAtTimeIn(t.s.table, t.logTime(r, from), r.FirstRow, r.EndRow); err != nil {
+			if first, err = timeline.RowAtTime(t.s.table, t.logTime(r, from), r.FirstRow, r.EndRow); err != nil {
 				return 0, 0, err
 			}
 		}
-		end, err := timeline.RowAtTimeIn(t.s.table, saturatedSum(t.logTime(r, to), 1), r.FirstRow, r.EndRow)
+		end, err := timeline.RowAtTime(t.s.table, saturatedSum(t.logTime(r, to), 1), r.FirstRow, r.EndRow)
 		if err != nil {
 			return 0, 0, err
 		}

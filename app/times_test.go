@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"logparser/internal/testlog"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
@@ -128,5 +131,24 @@ func TestFirstDamage(t *testing.T) {
 	}
 	if _, shown := view.PositionOf(20); !shown || view.Len() != s.Rows().Len() || s.Rows().Row(20).Event != rows.Unknown {
 		t.Errorf("%d of %d rows; the damaged one is shown: %v", view.Len(), s.Rows().Len(), shown)
+	}
+}
+
+// Before its calls are paired, a log is searched by the times of its events.
+func TestRowAtTimeBeforeLoad(t *testing.T) {
+	log := &testlog.Nested{Records: 1_000_000_000}
+	path := filepath.Join(t.TempDir(), "a.dat")
+	if err := os.WriteFile(path, []byte{0}, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Formats{log.Format()}.Open(context.Background(), Inputs{Log: path}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for elapsed, want := range map[int64]int64{-5: 0, 0: 0, 1: 1, 50.5e6: 51, 500_000_000e6: 500_000_000, 1 << 62: 999_999_999} {
+		if row := s.RowAtTime(elapsed); row != want {
+			t.Errorf("at %d ns: row %d, want %d", elapsed, row, want)
+		}
 	}
 }

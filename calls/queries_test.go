@@ -46,7 +46,7 @@ func TestErrors(t *testing.T) {
 			_, _, err := query.Count(ctx, src, query.And(query.InRows(5, 9), query.Func(failing)), 1, nil)
 			return err
 		},
-		"row at time": func() error { _, err := timeline.RowAtTime(src, 5000e6); return err },
+		"row at time": func() error { _, err := timeline.RowAtTime(src, 5000e6, 0, src.Len()); return err },
 		"timeline": func() error {
 			_, _, err := timeline.NewTimeline(src).Spans(nil, timeline.SpanQuery{From: 5000e6, To: 5010e6, Pixels: 100, MaxDepth: 9})
 			return err

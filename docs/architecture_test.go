@@ -227,7 +227,7 @@ func TestFyne(t *testing.T) {
 // TestTestCode keeps what only tests and the project's own tools use out of the
 // programs.
 func TestTestCode(t *testing.T) {
-	tests := []string{"internal/testlog", "calls/internal/logtest", "symbols/symtest", "ui/control/fake"}
+	tests := []string{"internal/testlog", "calls/internal/logtest", "symbols/symtest"}
 	for _, u := range uses(t) {
 		imported, ok := strings.CutPrefix(u.imports, module+"/")
 		if !ok || below(u.pkg, "scripts") || slices.ContainsFunc(tests, func(only string) bool { return below(u.pkg, only) }) {

@@ -8,7 +8,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"logparser/ui/control/fake"
+	"logparser/internal/testlog"
 	"logparser/ui/language"
 	"logparser/ui/look"
 )
@@ -28,7 +28,7 @@ func (w *Window) eachAction(f func(menu string, a *action)) {
 // window: Fyne hands out those with a modifier as shortcuts of a menu, which has
 // the first key of an action only; others go to what has the focus.
 func TestKeysAreUnique(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	owners, names := map[stroke]string{}, map[string]bool{}
 	r.eachAction(func(_ string, a *action) {
 		if a.name == "" || names[a.name] {
@@ -59,7 +59,7 @@ func TestKeysAreUnique(t *testing.T) {
 // Every key of the list does what its action says: it is typed, and the action
 // that the window performs is noted.
 func TestKeysStartTheirActions(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	done := ""
 	r.eachAction(func(_ string, a *action) {
@@ -100,7 +100,7 @@ func TestKeysStartTheirActions(t *testing.T) {
 
 // The list of keys has each key of each action, and says the same as the menus.
 func TestKeyListHasAllKeys(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	var lines []string
 	for _, list := range r.actions.keyLists() {
 		for _, k := range list.keys {
@@ -122,7 +122,7 @@ func TestKeyListHasAllKeys(t *testing.T) {
 // Titles and tips are said in both languages; a title that is a name of its own
 // is the same in both.
 func TestActionsAreTranslated(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	english := map[string][2]string{}
 	r.eachAction(func(_ string, a *action) { english[a.name] = [2]string{a.title, a.tip} })
 	r.pref.setLanguage(language.Chinese)
@@ -139,7 +139,7 @@ func TestActionsAreTranslated(t *testing.T) {
 // The palette lists every action that a menu has, and those of submenus, each
 // with its menu.
 func TestPaletteHasAllActions(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	r.pref.addRecent("/logs/a.dat", "")
 	var lines []string
 	for _, c := range r.actions.commands() {
@@ -168,7 +168,7 @@ func (r *rig) titles() string {
 // The palette finds by words of title, menu and name, moves by the arrows, and
 // does what was chosen.
 func TestPalette(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.menuItem("Command palette").Action()
 	if r.overlays() != 1 || r.win.Canvas().Focused() != fyne.Focusable(r.actions.palette.entry) {
 		t.Fatalf("%d overlays", r.overlays())
@@ -236,7 +236,7 @@ func TestPalette(t *testing.T) {
 
 // The palette opens a dialog of an action after it has closed itself.
 func TestPaletteOpensDialogs(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	for _, name := range []string{"go to a row", "save", "settings", "keys", "about the log"} {
 		r.actions.act("palette")
@@ -254,7 +254,7 @@ func TestPaletteOpensDialogs(t *testing.T) {
 
 // The menus say what can be done now, without being asked for it.
 func TestMenusFollowTheState(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	grey := func(label string) bool { t.Helper(); return r.menuItem(label).Disabled }
 	if !grey("Close the log") || !grey("Save") || !grey("Go to the caller") || grey("Open a log") {
 		t.Error("without a log something can be done with it")
@@ -285,7 +285,7 @@ func TestMenusFollowTheState(t *testing.T) {
 		t.Error("after closing something can still be done")
 	}
 	// A name that could not be opened can be taken away.
-	r.engine.OpenErr = fake.ErrBroken
+	r.nested.FailOpening(testlog.ErrBroken)
 	r.Open([]string{r.log})
 	r.wait("the end", func() bool { return r.notice.Message() != nil })
 	if grey("Close the log") || grey("Reload") || !grey("Save") {

@@ -8,13 +8,13 @@ import (
 	"fyne.io/fyne/v2"
 
 	"logparser/app"
-	"logparser/ui/control/fake"
+	"logparser/internal/testlog"
 )
 
 // What is chosen in the table is chosen in statistics and call tree, and the other
 // way round; the panel shows it.
 func TestChosenInOneIsChosenInAll(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	statistic := func() string {
 		if f := r.views.statistics.List.Chosen(); f != nil {

@@ -1,36 +1,35 @@
 package ui
 
 import (
-	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"logparser/app"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/logstate"
 )
+
+// ambiguous writes a log with a modules file whose columns can be read in several
+// ways.
+func ambiguous(t *testing.T) (log, modules string) {
+	t.Helper()
+	dir := t.TempDir()
+	log, modules = filepath.Join(dir, "LogDetails.dat"), filepath.Join(dir, "LogDetails.bin")
+	record := make([]byte, 32)
+	record[3], record[4], record[12], record[19], record[20] = 2, 1, 1, 2, 1
+	if err := errors.Join(os.WriteFile(log, record, 0o666), os.WriteFile(modules, []byte("0x02000000 0x00400000 a.exe\n"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return log, modules
+}
 
 // A modules file whose columns can be read in several ways is asked about, and the
 // log is opened with the answer.
 func TestColumnsAreAsked(t *testing.T) {
-	dir := t.TempDir()
-	log := filepath.Join(dir, "LogDetails.dat")
-	record := make([]byte, 32)
-	record[3], record[4], record[12], record[19], record[20] = 2, 1, 1, 2, 1
-	for path, data := range map[string][]byte{log: record, filepath.Join(dir, "LogDetails.bin"): []byte("0x02000000 0x00400000 a.exe\n")} {
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := app.Open(context.Background(), app.Inputs{Log: log}, nil)
-	if err == nil {
-		t.Fatal("the modules file is not ambiguous")
-	}
-	engine := &fake.Engine{Rows: 10, OpenErr: err}
-	r := newRig(t, engine)
+	log, _ := ambiguous(t)
+	r := newRig(t, nil)
 	r.Open([]string{log})
 	r.wait("the question", func() bool {
 		m := r.ctl.State().Message
@@ -61,15 +60,15 @@ func TestColumnsAreAsked(t *testing.T) {
 		t.Fatalf("%d dialogs", r.overlays())
 	}
 	r.dialogs.top.Hide()
-	engine.OpenErr = nil
 	r.ctl.Inputs.SetModulesColumns(f.value())
 	r.waitTrace("loaded")
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "size:hex,base:hex,name" {
 		t.Errorf("opened with %q", got)
 	}
 	// Another log has other columns.
-	r.ctl.Inputs.SetLog(r.log)
-	r.wait("the other log", func() bool { return r.ctl.State().Wanted.Log == r.log })
+	other, _ := ambiguous(t)
+	r.ctl.Inputs.SetLog(other)
+	r.wait("the other log", func() bool { return r.ctl.State().Wanted.Log == other })
 	if got := r.ctl.State().Wanted.ModulesColumns; got != "" {
 		t.Errorf("another log has %q", got)
 	}
@@ -80,19 +79,14 @@ func TestColumnsAreAsked(t *testing.T) {
 func TestColumnsAreKept(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	store := logstate.Store{Dir: t.TempDir()}
-	dir := t.TempDir()
-	log, modules := filepath.Join(dir, "LogDetails.dat"), filepath.Join(dir, "LogDetails.bin")
-	record := make([]byte, 32)
-	record[3], record[4], record[12], record[19], record[20] = 2, 1, 1, 2, 1
+	log, modules := ambiguous(t)
 	write := func(path, text string) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(log, string(record))
-	write(modules, "0x02000000 0x00400000 a.exe\n")
 	opened := func() *rig {
-		r := newRigOn(t, control.App{})
+		r := newRig(t, nil)
 		r.memory.store = store
 		r.Open([]string{log})
 		r.wait("an answer", func() bool { return r.ctl.State().Loaded || r.ctl.State().Message != nil })
@@ -112,7 +106,7 @@ func TestColumnsAreKept(t *testing.T) {
 	if s := r.ctl.State(); !s.Loaded || s.Wanted.ModulesColumns != "size:hex,base:hex,name" || s.Modules[0].Base != 0x400000 {
 		t.Fatalf("opened again with %q: %+v, message %+v", s.Wanted.ModulesColumns, s.Modules, s.Message)
 	}
-	other := filepath.Join(dir, "other.txt")
+	other := filepath.Join(t.TempDir(), "other.txt")
 	write(other, "0x02000000 0x00001000 a.exe\n")
 	r.ctl.Inputs.SetModules(other)
 	r.wait("the other file", func() bool { s := r.ctl.State(); return s.Found.Modules == other && s.Loaded })

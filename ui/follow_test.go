@@ -7,12 +7,11 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
-	"logparser/app"
-	"logparser/ui/control/fake"
+	"logparser/internal/testlog"
 )
 
 func TestFollow(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1000, Growing: make(chan app.Update)})
+	r := newRig(t, &testlog.Nested{Records: 1000})
 	if !r.bar.follow.Disabled() {
 		t.Error("there is nothing to follow yet")
 	}
@@ -22,7 +21,7 @@ func TestFollow(t *testing.T) {
 	if !r.ctl.State().Follow.On || r.bar.follow.Importance != widget.HighImportance || !r.table.grid.AtEnd() {
 		t.Fatalf("following %+v, at the end %t", r.ctl.State().Follow, r.table.grid.AtEnd())
 	}
-	r.engine.Growing <- app.Update{New: 50}
+	r.nested.Grow(testlog.NestedGrowth{Records: 50})
 	r.waitTrace("grew 1050")
 	if !r.table.grid.AtEnd() || r.table.grid.Top() < 1000 || r.table.grid.Current() != 10 || r.status.news.Visible() {
 		t.Errorf("at the end %t, top row %d, current row %d, button shown %t", r.table.grid.AtEnd(), r.table.grid.Top(), r.table.grid.Current(), r.status.news.Visible())
@@ -33,12 +32,12 @@ func TestFollow(t *testing.T) {
 
 	r.table.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
 	top := r.table.grid.Top()
-	r.engine.Growing <- app.Update{New: 1}
+	r.nested.Grow(testlog.NestedGrowth{Records: 1})
 	r.waitTrace("grew 1051")
 	if r.table.grid.Top() != top || !r.status.news.Visible() || r.status.news.Text != "1 new row" {
 		t.Errorf("scrolled up: top row %d, was %d; button shown %t with %q", r.table.grid.Top(), top, r.status.news.Visible(), r.status.news.Text)
 	}
-	r.engine.Growing <- app.Update{New: 2}
+	r.nested.Grow(testlog.NestedGrowth{Records: 2})
 	r.waitTrace("grew 1053")
 	if r.status.news.Text != "3 new rows" {
 		t.Errorf("the button says %q", r.status.news.Text)

@@ -10,6 +10,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
+	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
@@ -86,7 +87,7 @@ func (t *logTable) currentRow() int64 { return t.indexOf(t.grid.Current()) }
 
 // decoration finds what is shown of a view's rows besides their content, as far
 // as that has to be looked for.
-func decoration(v control.View) func(at int64, r *readahead.Row) {
+func decoration(v *app.View) func(at int64, r *readahead.Row) {
 	if v == nil {
 		return nil
 	}

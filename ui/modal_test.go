@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/widget"
 
-	"logparser/ui/control/fake"
+	"logparser/internal/testlog"
 	"logparser/ui/language"
 )
 
@@ -48,7 +48,7 @@ func TestNothingActsBehindADialog(t *testing.T) {
 		"replace a file": func(r *rig) { r.dialogs.confirmQuit() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, &fake.Engine{Rows: 100})
+			r := newRig(t, &testlog.Nested{Records: 100})
 			r.pref.addRecent(filepath.Join(t.TempDir(), "recent.dat"), "")
 			r.open()
 			r.table.grid.SetCurrent(7)
@@ -70,8 +70,8 @@ func TestNothingActsBehindADialog(t *testing.T) {
 			}
 			r.dropped(fyne.NewPos(0, 0), []fyne.URI{storage.NewFileURI(filepath.Join(t.TempDir(), "b.dat"))})
 			r.win.Canvas().OnTypedRune()('/')
-			if got := r.engine.OpenedInputs(); len(got) != 1 || r.ctl.State().Work.Title != "" {
-				t.Errorf("opened %+v, work %q", got, r.ctl.State().Work.Title)
+			if got := r.nested.Opened(); got != 1 || r.ctl.State().Work.Title != "" {
+				t.Errorf("opened %d times, work %q", got, r.ctl.State().Work.Title)
 			}
 			if r.trace.String() != trace || r.table.grid.Current() != 7 || r.split.Visible() != size || language.Current() != language.English ||
 				r.ctl.State().Selection.Repeats || r.ctl.State().Follow.On {
@@ -83,7 +83,7 @@ func TestNothingActsBehindADialog(t *testing.T) {
 
 // Grey items stay without effect when their shortcut is pressed.
 func TestGreyItemsDoNothing(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	called, can := false, false
 	m := r.actions.item(&action{title: "x", enabled: func() bool { return can }, do: func() { called = true }})
 	if m.Action(); called || !m.Disabled {
@@ -97,7 +97,7 @@ func TestGreyItemsDoNothing(t *testing.T) {
 
 // A question that comes late waits until nothing else is asked.
 func TestLateQuestionWaits(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	out := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(out, []byte("old"), 0o666); err != nil {
@@ -128,7 +128,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 			r.wait("the log", func() bool { return strings.Count(r.trace.String(), "loaded") == 2 })
 		},
 	} {
-		r := newRig(t, &fake.Engine{Rows: 100})
+		r := newRig(t, &testlog.Nested{Records: 100})
 		r.open()
 		r.menuItem("Save").Action()
 		out := filepath.Join(t.TempDir(), "x.csv")
@@ -143,7 +143,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 			t.Errorf("%s: something was saved", name)
 		}
 	}
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.menuItem("Save").Action()
 	r.typeKey(fyne.KeyDelete)
@@ -155,7 +155,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 
 // Dialogs may be closed in any order; Escape always closes the one on top.
 func TestDialogsCloseInAnyOrder(t *testing.T) {
-	r := newRig(t, &fake.Engine{})
+	r := newRig(t, &testlog.Nested{})
 	var list []dialog.Dialog
 	for range 3 {
 		d := dialog.NewCustom("t", "Close", widget.NewLabel(""), r.win)
@@ -181,7 +181,7 @@ func TestMenuNamesKeys(t *testing.T) {
 	if runtime.GOOS == "darwin" {
 		t.Skip("the menus are the system's")
 	}
-	r := newRig(t, &fake.Engine{Rows: 10})
+	r := newRig(t, &testlog.Nested{Records: 10})
 	for label, want := range map[string]struct {
 		keys     string
 		shortcut fyne.Shortcut

@@ -12,14 +12,14 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/language"
 )
 
 // Every format has a title in both languages, and what it can be told is shown.
 func TestSaveForm(t *testing.T) {
-	newRig(t, &fake.Engine{Rows: 10})
+	newRig(t, &testlog.Nested{Records: 10})
 	shown := map[string]string{
 		"txt": "bom crlf split", "csv": "bom crlf raw split", "jsonl": "split", "html": "split", "chrome": "split", "perfetto": "split",
 		"speedscope": "split", "folded": "weight", "callgrind": "", "parquet": "split",
@@ -55,7 +55,7 @@ func TestSaveForm(t *testing.T) {
 }
 
 func TestSaveFormSettings(t *testing.T) {
-	newRig(t, &fake.Engine{Rows: 10})
+	newRig(t, &testlog.Nested{Records: 10})
 	const usual = "As its readers take it: 1,000,000 rows, 240 MB"
 	for _, test := range []struct {
 		format, way, amount string
@@ -105,7 +105,7 @@ func TestSaveFormSettings(t *testing.T) {
 // Files of several parts are replaced only after a question, and the notice
 // says how many there are.
 func TestSaveInParts(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100, Parts: 3})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	dir := t.TempDir()
 	for i := 1; i <= 4; i++ {
@@ -124,11 +124,9 @@ func TestSaveInParts(t *testing.T) {
 	r.typeKey(fyne.KeyEscape)
 
 	fresh := filepath.Join(dir, "y.json")
-	r.menuItem("Save").Action()
-	r.typeText(fresh)
-	r.typeKey(fyne.KeyReturn)
+	r.ctl.Saving.Save(fresh, "chrome", app.SaveOptions{Split: app.SaveLimits{Rows: 40, Bytes: -1}})
 	r.waitTrace("saved " + fresh)
-	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, fresh) {
+	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, "y.001.json") {
 		t.Errorf("message %+v", m)
 	}
 }
@@ -136,7 +134,7 @@ func TestSaveInParts(t *testing.T) {
 // A file that holds something else is not replaced without saying so, even if the
 // system's dialog has asked whether it may be replaced.
 func TestSaveOverAnotherFormat(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	out := filepath.Join(t.TempDir(), "x.csv")
 	ask := func(content string, asked bool) (question string, written bool) {

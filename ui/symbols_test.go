@@ -10,8 +10,8 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/rows"
-	"logparser/ui/control/fake"
 )
 
 // TestNetworkSwitch holds that servers are asked only after the user was told
@@ -19,7 +19,7 @@ import (
 func TestNetworkSwitch(t *testing.T) {
 	t.Setenv("_NT_SYMBOL_PATH", "")
 	t.Setenv("DEBUGINFOD_URLS", "")
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	check := r.strip.Network
 	test.Tap(check)
@@ -52,11 +52,11 @@ func TestNetworkSwitch(t *testing.T) {
 func TestRememberedSymbols(t *testing.T) {
 	t.Setenv("_NT_SYMBOL_PATH", "")
 	t.Setenv("DEBUGINFOD_URLS", "")
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.ctl.Inputs.SetSymbols([]string{"/folder", "https://one.example/s"})
 	r.ctl.Inputs.SetNetwork(true)
 	r.ctl.Inputs.SetLoadMismatched(true)
-	again := New(r.app, &fake.Engine{Rows: 100}, Options{Post: r.post, FyneDialogs: true})
+	again := New(r.app, Options{Post: r.post, FyneDialogs: true})
 	in := again.ctl.State().Wanted
 	want := app.Inputs{Symbols: []string{"/folder", "https://one.example/s"}, Network: true}
 	if !slices.Equal(in.Symbols, want.Symbols) || !in.Network || in.LoadMismatched {
@@ -68,7 +68,7 @@ func TestRememberedSymbols(t *testing.T) {
 }
 
 func TestMismatchedSwitch(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	test.Tap(r.strip.Mismatched)
 	r.wait("the session", func() bool { return r.ctl.State().Loaded && r.ctl.State().Found.LoadMismatched })

@@ -197,7 +197,7 @@ func finder(q control.Query) func(function string) bool {
 
 // A timeSource hands a session's timeline to the widget.
 type timeSource struct {
-	lines control.Timeline
+	lines *control.Timeline
 	rows  rows.Source
 }
 

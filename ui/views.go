@@ -99,10 +99,10 @@ type views struct {
 	modules    *modulespanel.Panel
 	marks      *marks.View
 
-	lines      control.Timeline // what the timeline shows
-	total      int64            // of the log's rows
-	marked     int64            // how many marks it has
-	generation int              // of the rows and their names
+	lines      *control.Timeline // what the timeline shows
+	total      int64             // of the log's rows
+	marked     int64             // how many marks it has
+	generation int               // of the rows and their names
 	drawn      drawnAnnotations
 	waiting    bool // a renewal is to come
 	following  bool // the table follows what was chosen here

@@ -12,10 +12,11 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/internal/testlog"
+	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/grid"
 	"logparser/ui/timeline"
 )
@@ -31,7 +32,7 @@ func (r *rig) look(name, line string) {
 }
 
 func TestViewsAreComputedWhenLookedAt(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	if strings.Contains(r.trace.String(), "statistics") {
 		t.Error("statistics are computed before anybody looks")
@@ -53,13 +54,13 @@ func TestViewsAreComputedWhenLookedAt(t *testing.T) {
 	}
 	// A filter changes what is looked at, at once, and the rest when it is.
 	r.ctl.Filter.SetWhere("thread:1000")
-	r.wait("statistics of a thread", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 100+11 })
+	r.wait("statistics of a thread", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 50 })
 	r.look(viewTree, "tree 1")
 }
 
 // A view that is looked at when a log is opened shows it.
 func TestViewsShowANewLog(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.views.show(viewStatistics)
 	r.open()
 	r.wait("statistics", func() bool { s := r.views.statistics.List.At(0); return s != nil && s.Calls == 100 })
@@ -70,16 +71,18 @@ func TestViewsShowANewLog(t *testing.T) {
 }
 
 func TestViewsSayWhatFailed(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, AnalyseErr: fake.ErrBroken}
-	r := newRig(t, engine)
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
+	r.ctl.Filter.SetWhere("row:10..100")
+	r.waitTrace("filtered 91")
+	r.nested.OnRead(func(int64, int) error { return testlog.ErrBroken })
 	r.views.show(viewStatistics)
 	note := r.views.view(viewStatistics).note
 	r.wait("the error", note.Visible)
-	if note.Text != fake.ErrBroken.Error() {
+	if !strings.Contains(note.Text, testlog.ErrBroken.Error()) {
 		t.Errorf("said %q", note.Text)
 	}
-	engine.AnalyseErr = nil
+	r.nested.OnRead(nil)
 	r.ctl.Filter.SetWhere("thread:1000")
 	r.wait("statistics", func() bool { return r.views.statistics.List.Len() == 7 })
 	if note.Visible() {
@@ -88,14 +91,14 @@ func TestViewsSayWhatFailed(t *testing.T) {
 }
 
 func TestStoppedViewStartsAnew(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Analysing: make(chan struct{})}
-	r := newRig(t, engine)
+	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
+	r.nested.OnRead(slowly)
 	r.views.show(viewTree)
 	r.wait("progress", func() bool { return r.ctl.State().Work.Slow })
 	r.ctl.Cancel()
 	r.wait("the note", r.views.view(viewTree).note.Visible)
-	close(engine.Analysing)
+	r.nested.OnRead(nil)
 	r.views.show(viewTable)
 	r.look(viewTree, "tree 1")
 	if r.views.view(viewTree).note.Visible() {
@@ -104,7 +107,7 @@ func TestStoppedViewStartsAnew(t *testing.T) {
 }
 
 func TestTimelineAndTableLeadToEachOther(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.table.grid.SetCurrent(16) // the enter of app::Window::paint
 	r.look(viewTimeline, "timeline ")
@@ -129,7 +132,7 @@ func TestTimelineAndTableLeadToEachOther(t *testing.T) {
 }
 
 func TestViewsLimitTheSelection(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	where := func(want string) {
 		t.Helper()
@@ -149,7 +152,7 @@ func TestViewsLimitTheSelection(t *testing.T) {
 }
 
 func TestStatisticsLeadToTheFirstCall(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.look(viewStatistics, "statistics 7")
 	r.views.statistics.OnOpen(&app.FunctionStat{FunctionRef: app.FunctionRef{Function: "std::sort", Module: "sample.exe"}})
@@ -160,14 +163,14 @@ func TestStatisticsLeadToTheFirstCall(t *testing.T) {
 }
 
 func TestStatisticsAreSaved(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.look(viewStatistics, "statistics 7")
 	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
 	path := r.log + ".csv"
 	r.ctl.Saving.SaveStatistics(path, r.views.statistics.Shown())
 	r.waitTrace("saved " + path)
-	if text, _ := os.ReadFile(path); string(text) != "7 functions\n" {
+	if text, _ := os.ReadFile(path); strings.Count(string(text), "\n") != 8 {
 		t.Errorf("saved %q", text)
 	}
 }
@@ -196,7 +199,7 @@ func TestFindStandsOutInTheTimeline(t *testing.T) {
 
 // Another log, or none, leaves nothing of the one before.
 func TestViewsAreEmptiedWithTheLog(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.look(viewThreads, "threads 2")
 	r.look(viewStatistics, "statistics 7")
@@ -209,7 +212,7 @@ func TestViewsAreEmptiedWithTheLog(t *testing.T) {
 }
 
 func TestViewsFollowTheTheme(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	dark := timeline.Dark.Background
 	r.setTheme("dark")
@@ -265,14 +268,14 @@ func TestSpanTermIsExact(t *testing.T) {
 
 // What the filter hides is told of the calls, and above the timeline.
 func TestTimelineIsLimited(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.look(viewTimeline, "limited ")
 	source := timeSource{r.views.lines, r.ctl.State().Rows}
 	for _, test := range []struct {
 		where  string
 		hidden [2]bool // of each thread's calls
-	}{{"", [2]bool{}}, {"thread:1001", [2]bool{true, false}}, {"in:main mark:open row:5", [2]bool{}}, {"thread:1000", [2]bool{false, true}}} {
+	}{{"", [2]bool{}}, {"thread:1001", [2]bool{true, false}}, {"func:main", [2]bool{}}, {"thread:1000", [2]bool{false, true}}} {
 		r.ctl.Filter.SetWhere(test.where)
 		r.waitTrace("limited " + test.where)
 		for lane, want := range test.hidden {
@@ -293,14 +296,13 @@ func TestTimelineIsLimited(t *testing.T) {
 // Of several runs the timeline marks calls where they lie, and a range of time
 // stands for rows.
 func TestTimelineOfRuns(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400, TimelineRuns: []app.TimelineRun{
-		{Number: 1, To: 699e6, EndRow: 700},
-		{Number: 2, From: 800e6, To: 1499e6, Zero: 100e6, Seam: true, FirstRow: 700, EndRow: 1400},
-	}})
+	r := newRig(t, &testlog.Nested{Runs: []int64{700}, Records: 700})
 	r.open()
+	r.ctl.Inputs.SetRun("all")
+	r.wait("all runs", func() bool { return r.ctl.State().Loaded && r.ctl.State().Facts.All })
 	r.look(viewTimeline, "limited ")
 	runs := timeSource{r.views.lines, r.ctl.State().Rows}.Runs()
-	if len(runs) != 2 || runs[1].From != 800e6 || runs[1].Zero != 100e6 || !runs[1].Seam || !strings.HasSuffix(runs[1].Name, " 2") {
+	if len(runs) != 2 || runs[1].From != 700e6 || runs[1].Zero != 700e6 || !strings.HasPrefix(runs[1].Name, "Run 2 ") {
 		t.Errorf("runs %+v", runs)
 	}
 	r.ctl.Filter.SetWhere("time:1ms..2ms")
@@ -315,7 +317,7 @@ func TestTimelineOfRuns(t *testing.T) {
 // place in the palette and in the state of a log; it is computed when it is looked
 // at and its part of the filter changes, and follows the table's row.
 func TestViewIsOneEntry(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	computed, followed, cleared, offered := "", int64(-1), 0, false
 	r.views.add(&view{
 		name: "new", title: func() string { return "New view" }, key: fyne.Key9, content: widget.NewLabel("new"),
@@ -364,7 +366,7 @@ func TestViewIsOneEntry(t *testing.T) {
 
 // The threads show the one of the table's row.
 func TestThreadsFollowTheTable(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.table.grid.SetCurrent(15)
 	r.look(viewThreads, "threads 2")
@@ -375,16 +377,15 @@ func TestThreadsFollowTheTable(t *testing.T) {
 		return 0
 	}
 	r.wait("the thread", func() bool { return chosen() == 1001 })
-	r.nav.goTo(16)
+	r.nav.goTo(2)
 	if chosen() != 1000 {
-		t.Errorf("row 16 leads to thread %d", chosen())
+		t.Errorf("row 2 leads to thread %d", chosen())
 	}
 }
 
 // Marks are a view of logs that can have them. They lead to rows.
 func TestMarksView(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400}
-	r := newRig(t, engine)
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	if n := len(r.views.Content.Items); n != len(r.views.list)-1 {
 		t.Fatalf("%d views of a log that cannot have marks", n)
@@ -394,11 +395,10 @@ func TestMarksView(t *testing.T) {
 		t.Error("another view is shown")
 	}
 	r.ctl.Close()
-	engine.Annotations = []rows.Annotation{
-		{Elapsed: 10.5e6, Thread: 1000, Text: "frame 1"}, {Elapsed: 20.5e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
-		{Elapsed: 30e6, Thread: 9, Text: "frame 2"},
+	r.nested.Annotations = []parser.Annotation{
+		{Time: 10.5e6, Thread: 1000, Text: []byte("frame 1")}, {Time: 20.5e6, Thread: 1001, Kind: parser.IntCounter, Bits: 5, Text: []byte("queue")},
+		{Time: 30e6, Thread: 9, Text: []byte("frame 2")},
 	}
-	engine.Growing = make(chan app.Update)
 	r.open()
 	r.wait("the tab", func() bool { return len(r.views.Content.Items) == len(r.views.list) })
 	r.look(viewAnnotations, "marks 3")
@@ -429,10 +429,8 @@ func TestMarksView(t *testing.T) {
 	}
 	// More come while the log is followed.
 	r.ctl.Following.Set(true)
-	engine.AddAnnotations(rows.Annotation{Elapsed: 40e6, Thread: 1000, Text: "frame 3"})
-	engine.Growing <- app.Update{Marks: true}
+	r.nested.Grow(testlog.NestedGrowth{Annotations: []parser.Annotation{{Time: 40e6, Thread: 1000, Text: []byte("frame 3")}}})
 	r.wait("more", func() bool { return list.Len() == 4 })
-	close(engine.Growing)
 	// Without a log the view goes, and the table is shown.
 	r.ctl.Close()
 	r.wait("the table", func() bool {
@@ -442,11 +440,10 @@ func TestMarksView(t *testing.T) {
 
 // Marks are shown beside the rows that follow them, and in the timeline.
 func TestDrawnMarks(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Growing: make(chan app.Update), Annotations: []rows.Annotation{
-		{Elapsed: -5, Thread: 1000, Text: "begin"}, {Elapsed: 10e6, Thread: 1001, Kind: rows.IntCounter, Bits: 5, Text: "queue"},
-		{Elapsed: 10.5e6, Thread: 1001, Text: "frame 1"}, {Elapsed: 10.6e6, Thread: 9, Text: "frame 2"}, {Elapsed: 2e12, Thread: 1001, Text: "end"},
-	}}
-	r := newRig(t, engine)
+	r := newRig(t, &testlog.Nested{Records: 1400, Annotations: []parser.Annotation{
+		{Time: -5, Thread: 1000, Text: []byte("begin")}, {Time: 10e6, Thread: 1001, Kind: parser.IntCounter, Bits: 5, Text: []byte("queue")},
+		{Time: 10.5e6, Thread: 1000, Text: []byte("frame 1")}, {Time: 10.6e6, Thread: 9, Text: []byte("frame 2")}, {Time: 2e12, Thread: 1001, Text: []byte("end")},
+	}})
 	r.open()
 	r.waitTrace("drawn marks 5")
 	beside := func(first int64, n int) string {
@@ -483,7 +480,7 @@ func TestDrawnMarks(t *testing.T) {
 	// A filter shows them beside the rows that it leaves.
 	r.ctl.Filter.SetWhere("row:100..")
 	r.waitTrace("filtered 1300")
-	if got := beside(0, 3); got != "0 begin  +3" {
+	if got := beside(0, 3); got != "0 1000: begin  +3" {
 		t.Errorf("with a filter: %q", got)
 	}
 	r.ctl.Filter.SetWhere("")
@@ -492,23 +489,21 @@ func TestDrawnMarks(t *testing.T) {
 		t.Errorf("in the timeline: %q", lines)
 	}
 	r.views.timeline.OnAnnotation(1)
-	r.wait("its row", func() bool { return r.table.currentRow() == 11 })
-	r.views.showInTimeline(&control.Annotation{Annotation: app.Annotation{Annotation: engine.Annotations[3]}})
+	r.wait("its row", func() bool { return r.table.currentRow() == 14 })
+	r.views.showInTimeline(&control.Annotation{Annotation: app.Annotation{Annotation: rows.Annotation{Elapsed: 10.6e6, Thread: 9, Text: "frame 2"}}})
 	if r.ctl.State().Message == nil {
 		t.Error("a mark without a lane is shown in none")
 	}
 	r.ctl.Following.Set(true)
-	engine.AddAnnotations(rows.Annotation{Elapsed: 3e12, Thread: 1000, Text: "more"})
-	engine.Growing <- app.Update{Marks: true}
+	r.nested.Grow(testlog.NestedGrowth{Annotations: []parser.Annotation{{Time: 3e12, Thread: 1000, Text: []byte("more")}}})
 	r.waitTrace("drawn marks 6")
-	close(engine.Growing)
 	r.ctl.Close()
 	r.wait("nothing", func() bool { return len(r.views.drawn.list) == 0 })
 }
 
 // The panel says where the call of the selected row was made from.
 func TestCallSiteBesideTheTable(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	if !r.side.tabShown(r.side.callTab) {
 		r.side.toggleTab(r.side.callTab)
@@ -517,9 +512,9 @@ func TestCallSiteBesideTheTable(t *testing.T) {
 	r.wait("the call site", func() bool {
 		return strings.Contains(r.side.call.Details(), "\nCalled from: /src/sample/caller.cpp:20 (app::caller)")
 	})
-	r.nav.goTo(21)
-	r.wait("another row", func() bool { return strings.Contains(r.side.call.Details(), "Row 21") })
-	r.waitTrace("stack 7")
+	r.nav.goTo(22)
+	r.wait("another row", func() bool { return strings.Contains(r.side.call.Details(), "Row 22") })
+	r.waitTrace("stack 6")
 	if text := r.side.call.Details(); strings.Contains(text, "Called from") {
 		t.Errorf("of a row without a call site: %s", text)
 	}
@@ -527,14 +522,13 @@ func TestCallSiteBesideTheTable(t *testing.T) {
 
 // Durations can be corrected where the log says what recording cost.
 func TestCorrectedDurations(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400}
-	r := newRig(t, engine)
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	if !r.actions.itemOf("corrected").Disabled {
 		t.Error("durations can be corrected by a log that does not say how")
 	}
 	r.ctl.Close()
-	engine.Facts.CanCorrect = true
+	r.nested.Overhead = &parser.Overhead{EnterAfter: 1000, LeaveBefore: 1000}
 	r.Open([]string{r.log})
 	r.wait("the log", func() bool { return r.ctl.State().Loaded })
 	m := r.actions.itemOf("corrected")
@@ -542,10 +536,7 @@ func TestCorrectedDurations(t *testing.T) {
 		t.Fatalf("disabled %t, checked %t", m.Disabled, m.Checked)
 	}
 	m.Action()
-	r.wait("the log", func() bool {
-		opened := engine.OpenedInputs()
-		return opened[len(opened)-1].Corrected
-	})
+	r.wait("the log", func() bool { return r.ctl.State().Found.Corrected })
 	r.wait("the status", func() bool {
 		return strings.HasSuffix(r.status.counts.Text, "durations without the recorder's own time")
 	})

@@ -7,14 +7,14 @@ import (
 	"fyne.io/fyne/v2"
 
 	"logparser/app"
-	"logparser/ui/control/fake"
+	"logparser/internal/testlog"
 	"logparser/ui/language"
 )
 
 // The views leave the panel beside them its room, however long the texts in them
 // are, in both languages.
 func TestLongTextsLeaveThePanelItsRoom(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1400})
+	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.win.Resize(fyne.NewSize(1024, 600))
 	long := strings.Repeat("app::Container<std::vector<int>>::", 20) + "f"

@@ -32,6 +32,8 @@ import (
 
 // Options are what the program was started with. The zero value is normal.
 type Options struct {
+	// Open opens logs; nil is [app.Open].
+	Open control.Opener
 	// Post runs a function on the user interface's goroutine; nil is fyne.Do.
 	Post func(func())
 	// Trace, if not nil, gets a line for each event of interest to a test
@@ -83,7 +85,7 @@ type Window struct {
 }
 
 // New makes the window; [Window.Show] shows it.
-func New(a fyne.App, engine control.Engine, opt Options) *Window {
+func New(a fyne.App, opt Options) *Window {
 	w := &Window{app: a, opt: opt, post: opt.Post, pref: preferences{a.Preferences()}}
 	if w.post == nil {
 		w.post = fyne.Do
@@ -97,7 +99,11 @@ func New(a fyne.App, engine control.Engine, opt Options) *Window {
 	w.win = a.NewWindow("LogParser")
 	w.win.SetMaster()
 	w.win.SetPadded(false)
-	w.ctl = control.New(engine, w.post)
+	open := opt.Open
+	if open == nil {
+		open = app.Open
+	}
+	w.ctl = control.New(open, w.post)
 	w.ctl.Inputs.Restore(app.Inputs{Symbols: w.pref.symbols(), NoRecordedPaths: w.pref.noRecordedPaths(),
 		Network: w.pref.network(), SymbolCache: w.pref.symbolCache()}, w.pref.agreed())
 	w.ctl.OnChange = w.update

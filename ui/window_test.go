@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"os"
 	"path/filepath"
@@ -15,18 +16,19 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"logparser/app"
+	"logparser/internal/testlog"
+	"logparser/rows"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/language"
 	"logparser/ui/look"
 )
 
-// A rig is a window on a fake engine. The functions that workers post are run
-// by the test's own goroutine, in wait.
+// A rig is a window that opens every file as a log. The functions that workers post
+// are run by the test's own goroutine, in wait.
 type rig struct {
 	*Window
 	t      *testing.T
-	engine *fake.Engine
+	nested *testlog.Nested
 	queue  chan func()
 	trace  *syncBuffer
 	log    string
@@ -49,28 +51,35 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-func newRig(t *testing.T, engine *fake.Engine) *rig {
+// newRig makes a window; without a log it opens what files are.
+func newRig(t *testing.T, log *testlog.Nested) *rig {
 	t.Helper()
-	r := newRigOn(t, engine)
-	r.engine = engine
-	return r
-}
-
-// newRigOn makes a window on any engine.
-func newRigOn(t *testing.T, engine control.Engine) *rig {
-	t.Helper()
-	r := &rig{t: t, queue: make(chan func(), 10_000), trace: &syncBuffer{}}
+	r := &rig{t: t, nested: log, queue: make(chan func(), 10_000), trace: &syncBuffer{}}
 	a := test.NewTempApp(t)
 	a.Preferences().SetString("language", language.English)
-	r.Window = New(a, engine, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace, FyneDialogs: true})
+	opt := Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace, FyneDialogs: true}
+	if log != nil {
+		opt.Open = app.Formats{log.Format()}.Open
+	}
+	r.Window = New(a, opt)
 	// What is written in the background ends before its folder does.
 	t.Cleanup(func() { r.memory.write(r.Window.trace) })
 	r.win.Show()
 	r.log = filepath.Join(t.TempDir(), "a.dat")
-	if err := os.WriteFile(r.log, []byte{0, 1, 2, 0}, 0o666); err != nil {
+	if err := errors.Join(os.WriteFile(r.log, []byte{0, 1, 2, 0}, 0o666), testlog.WriteSymbols(filepath.Dir(r.log))); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(r.end)
 	return r
+}
+
+// end closes the log, and waits until nothing works on it.
+func (r *rig) end() {
+	r.ctl.Close()
+	if r.nested != nil {
+		r.nested.OnRead(nil)
+		r.wait("the logs to be closed", func() bool { return r.nested.Closed() == r.nested.Opened() })
+	}
 }
 
 // wait runs what workers have posted until a condition holds.
@@ -81,6 +90,7 @@ func (r *rig) wait(what string, cond func() bool) {
 		select {
 		case f := <-r.queue:
 			f()
+		case <-time.After(2 * time.Millisecond): // not all that is waited for is posted
 		case <-deadline:
 			r.t.Fatalf("waited in vain for: %s\ntrace:\n%s", what, r.trace)
 		}
@@ -117,7 +127,7 @@ func TestThemeComesFirst(t *testing.T) {
 		a := &themeWatcher{App: test.NewTempApp(t)}
 		a.Preferences().SetString("language", code)
 		a.Preferences().SetString("theme", look.Light)
-		w := New(a, &fake.Engine{}, Options{Post: func(func()) {}})
+		w := New(a, Options{Post: func(func()) {}})
 		if want := (look.Theme{Brightness: look.Light, Han: code == language.Chinese}); a.first != fyne.Theme(want) {
 			t.Errorf("%s: the widgets were made in a theme %T, not in the one chosen", code, a.first)
 		}
@@ -126,23 +136,23 @@ func TestThemeComesFirst(t *testing.T) {
 }
 
 func TestOpenShowsRowsThenNames(t *testing.T) {
-	gate := make(chan struct{})
-	r := newRig(t, &fake.Engine{Rows: 1_000_000_000, Loading: gate})
+	r := newRig(t, &testlog.Nested{Records: 1000})
+	release := r.nested.Hold()
 	if r.body.Objects[0] != r.start.Content {
 		t.Error("no start page while nothing is open")
 	}
 	r.Open([]string{r.log})
-	r.waitTrace("rows 1000000000")
+	r.waitTrace("rows 1000")
 	if r.body.Objects[0] != fyne.CanvasObject(r.split) {
 		t.Error("the table is not shown")
 	}
-	if got := r.strip.Log.StateText(); !strings.Contains(got, "1,000,000,000 records") {
+	if got := r.strip.Log.StateText(); !strings.Contains(got, "1,000 records") {
 		t.Errorf("state of the log: %q", got)
 	}
 	if s := r.ctl.State(); s.Symbols.Level != control.LevelBusy || s.Loaded {
 		t.Errorf("symbols while loading: %+v", s.Symbols)
 	}
-	close(gate)
+	release()
 	r.waitTrace("loaded")
 	if s := r.ctl.State(); s.Symbols.Level != control.LevelGood || !s.Loaded {
 		t.Errorf("symbols after loading: %+v", s.Symbols)
@@ -187,19 +197,16 @@ func (r *rig) menuItem(label string) *fyne.MenuItem {
 }
 
 func TestKeyboardInTheTable(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 1_000_000_000})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	if r.win.Canvas().Focused() != fyne.Focusable(r.table.grid) {
 		t.Fatal("the table has not got the focus")
 	}
 	r.typeKey(fyne.KeyEnd)
-	if r.table.grid.Current() != 999_999_999 {
+	if r.table.grid.Current() != 99 {
 		t.Fatalf("End goes to row %d", r.table.grid.Current())
 	}
-	r.waitTrace("selected 999999999")
-	if got := r.status.selection.Text; !strings.HasPrefix(got, "Row 999,999,999") {
-		t.Errorf("status bar: %q", got)
-	}
+	r.waitTrace("selected 99")
 	r.typeKey(fyne.KeyHome)
 	r.menuItem("Go to the other half of the call").Action()
 	if r.table.grid.Current() != 13 {
@@ -207,8 +214,48 @@ func TestKeyboardInTheTable(t *testing.T) {
 	}
 }
 
+// A log of a billion rows is shown, and its rows are reached, before its calls are
+// paired.
+func TestBillionRows(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1_000_000_000})
+	r.Open([]string{r.log})
+	r.waitTrace("rows 1000000000")
+	if got := r.strip.Log.StateText(); !strings.Contains(got, "1,000,000,000 records") {
+		t.Errorf("state of the log: %q", got)
+	}
+	r.win.Canvas().Focus(r.table.grid)
+	shown := func(row int64) {
+		t.Helper()
+		r.wait("the row", func() bool {
+			var read [1]rows.Row
+			r.table.reader.Read(read[:], row)
+			return read[0].Index == row && read[0].Elapsed == row*1e6
+		})
+		if got := r.status.selection.Text; !strings.HasPrefix(got, "Row "+control.Thousands(row)) {
+			t.Errorf("status bar: %q", got)
+		}
+	}
+	r.typeKey(fyne.KeyEnd)
+	r.waitTrace("selected 999999999")
+	shown(999_999_999)
+	r.table.grid.Scrolled(&fyne.ScrollEvent{Scrolled: fyne.NewDelta(0, 100)})
+	if top := r.table.grid.Top(); top < 999_999_900 || r.table.grid.AtEnd() {
+		t.Errorf("scrolled to row %d", top)
+	}
+	for text, row := range map[string]int64{"123,456": 123_456, "12.5s": 12_500, "10:00:22.5": 22_500, "999999998": 999_999_998} {
+		r.menuItem("Go to a row or a time").Action()
+		r.typeText(text)
+		r.typeKey(fyne.KeyReturn)
+		r.wait(text, func() bool { return r.table.currentRow() == row })
+		shown(row)
+	}
+	if r.ctl.State().Loaded {
+		t.Error("it is loaded already")
+	}
+}
+
 func TestFind(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.menuItem("Find").Action()
 	r.typeText("SHAPE::AREA")
@@ -229,18 +276,18 @@ func TestFind(t *testing.T) {
 }
 
 func TestThreadFilterKeepsTheRow(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.table.grid.SetCurrent(51)
-	if got := strings.Join(r.bar.thread.Options, "|"); got != "All threads|1000  (50)|1001  (50)" {
+	if got := strings.Join(r.bar.thread.Options, "|"); got != "All threads|1000  (56)|1001  (44)" {
 		t.Fatalf("options %q", got)
 	}
 	r.bar.thread.SetSelectedIndex(2)
-	r.waitTrace("filtered 50")
+	r.waitTrace("filtered 44")
 	if got := r.table.indexOf(r.table.grid.Current()); got != 51 {
 		t.Errorf("after filtering the current row is %d", got)
 	}
-	if got := r.status.counts.Text; !strings.Contains(got, "50 of 100 rows, 50 hidden") {
+	if got := r.status.counts.Text; !strings.Contains(got, "44 of 100 rows, 56 hidden") {
 		t.Errorf("status bar: %q", got)
 	}
 	r.bar.thread.SetSelectedIndex(0)
@@ -250,7 +297,7 @@ func TestThreadFilterKeepsTheRow(t *testing.T) {
 }
 
 func TestModulesInputIsGreyForALogThatTellsThem(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100, Facts: control.Facts{OwnModules: true}})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	if r.strip.Modules.Entry.Disabled() {
 		t.Error("grey without a log")
 	}
@@ -268,28 +315,35 @@ func TestModulesInputIsGreyForALogThatTellsThem(t *testing.T) {
 }
 
 func TestRunSelectorOnlyForSeveralRuns(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	if r.bar.run.Visible() {
 		t.Error("a selector for one run")
 	}
-	r = newRig(t, &fake.Engine{Rows: 100, Facts: control.Facts{Runs: []control.Run{{Records: 50}, {Records: 100}}, Chosen: 1}})
+	r = newRig(t, &testlog.Nested{Runs: []int64{56}, Records: 100})
 	r.open()
 	if !r.bar.run.Visible() || r.bar.run.SelectedIndex() != 2 {
 		t.Errorf("visible %v, selected %d", r.bar.run.Visible(), r.bar.run.SelectedIndex())
 	}
-	if got := r.status.counts.Text; !strings.Contains(got, "1 run left out (50 rows)") {
+	if got := r.status.counts.Text; !strings.Contains(got, "1 run left out (56 rows)") {
 		t.Errorf("status bar: %q", got)
 	}
 	r.bar.run.SetSelectedIndex(0)
-	r.wait("all runs", func() bool {
-		in := r.engine.OpenedInputs()
-		return len(in) == 2 && in[1].Run == "all"
-	})
+	r.wait("all runs", func() bool { return r.ctl.State().Facts.All && r.ctl.State().Rows.Len() == 156 })
+}
+
+// savedRows counts the rows of a text file that was saved.
+func savedRows(t *testing.T, path string) int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "app.cpp:")
 }
 
 func TestSaveDialog(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.menuItem("Save").Action()
 	if r.dialogs.top != nil {
 		t.Fatal("something can be saved without a log")
@@ -304,8 +358,8 @@ func TestSaveDialog(t *testing.T) {
 	r.typeText(out) // replaces the selected text
 	r.typeKey(fyne.KeyReturn)
 	r.waitTrace("saved " + out)
-	if got, _ := os.ReadFile(out); string(got) != "txt 100 rows bom=false crlf=false raw=false\n" {
-		t.Errorf("saved %q", got)
+	if n := savedRows(t, out); n != 100 {
+		t.Errorf("saved %d rows", n)
 	}
 	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood {
 		t.Errorf("message %+v", m)
@@ -331,11 +385,11 @@ func TestSaveDialog(t *testing.T) {
 }
 
 func TestSlowWorkIsShownAndCancelled(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100, Loading: make(chan struct{})})
+	r := newRig(t, &testlog.Nested{Records: 1_000_000_000})
 	r.Open([]string{r.log})
 	r.wait("progress", func() bool { return r.status.work.Visible() })
-	if r.status.title.Text != "Pairing enters and leaves  0 %" || !r.status.progress.Visible() {
-		t.Errorf("title %q", r.status.title.Text)
+	if got := r.status.title.Text; !strings.HasPrefix(got, "Pairing enters and leaves  ") || !strings.HasSuffix(got, " %") || !r.status.progress.Visible() {
+		t.Errorf("title %q", got)
 	}
 	test.Tap(r.status.cancel)
 	r.wait("the end of progress", func() bool { return !r.status.work.Visible() })
@@ -344,10 +398,19 @@ func TestSlowWorkIsShownAndCancelled(t *testing.T) {
 	}
 }
 
+// slowly makes reading many records slow; see [testlog.Nested.OnRead].
+func slowly(_ int64, n int) error {
+	if n > 1 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
+}
+
 // Quitting while a file is saved stops the saving, and waits for its end.
 func TestQuitWhileSaving(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100, Saving: make(chan struct{})})
+	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
+	r.nested.OnRead(slowly)
 	closed := false
 	r.win.SetOnClosed(func() { closed = true })
 	r.ctl.Saving.Save(filepath.Join(t.TempDir(), "x.csv"), "csv", app.SaveOptions{})
@@ -365,7 +428,8 @@ func TestQuitWhileSaving(t *testing.T) {
 }
 
 func TestErrorIsShownWithANextStep(t *testing.T) {
-	r := newRig(t, &fake.Engine{OpenErr: fake.ErrBroken})
+	r := newRig(t, &testlog.Nested{})
+	r.nested.FailOpening(testlog.ErrBroken)
 	r.Open([]string{r.log})
 	r.wait("message", func() bool { return r.notice.Message() != nil })
 	m := r.notice.Message()
@@ -382,7 +446,7 @@ func TestErrorIsShownWithANextStep(t *testing.T) {
 }
 
 func TestCopyRows(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.table.grid.SetCurrent(2)
 	r.table.grid.TypedShortcut(&fyne.ShortcutCopy{})
@@ -402,20 +466,20 @@ func TestCopyRows(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100, ModulesFile: true})
 	modules := filepath.Join(t.TempDir(), "modules.txt")
 	if err := os.WriteFile(modules, []byte("0x1000 0x1000 a.exe\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	r.dropped(fyne.NewPos(0, 0), []fyne.URI{storage.NewFileURI(modules), storage.NewFileURI(r.log)})
 	r.waitTrace("loaded")
-	if in := r.engine.OpenedInputs()[0]; in.Log != r.log || in.Modules != modules {
+	if in := r.ctl.State().Found; in.Log != r.log || in.Modules != modules {
 		t.Errorf("opened %+v", in)
 	}
 }
 
 func TestInputsAreTyped(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	e := r.strip.Log.Entry
 	r.win.Canvas().Focus(e)
 	r.typeText(r.log)
@@ -433,14 +497,14 @@ func TestInputsAreTyped(t *testing.T) {
 
 // What the user arranged is there again at the next start.
 func TestPreferencesAreKept(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.win.Resize(fyne.NewSize(900, 700))
 	r.table.grid.SetColumn("module", 222, false)
 	r.table.grid.SetColumn("note", 0, true)
 	r.pref.setMappings([]app.SourceMapping{{From: `C:\src`, To: "/src"}, {From: "", To: "x"}})
 	r.close()
-	again := New(r.app, &fake.Engine{}, Options{Post: func(f func()) { r.queue <- f }})
+	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }})
 	for _, c := range again.table.grid.Columns() {
 		if c.ID == "module" && (c.Width != 222 || c.Hidden) || c.ID == "note" && !c.Hidden {
 			t.Errorf("column %s: width %v, hidden %v", c.ID, c.Width, c.Hidden)
@@ -458,7 +522,7 @@ func TestPreferencesAreKept(t *testing.T) {
 }
 
 func TestRecentIsBounded(t *testing.T) {
-	r := newRig(t, &fake.Engine{})
+	r := newRig(t, &testlog.Nested{})
 	for i := range 15 {
 		r.pref.addRecent(strings.Repeat("x", i+1), "")
 	}
@@ -474,7 +538,7 @@ func TestRecentIsBounded(t *testing.T) {
 }
 
 func TestLanguageAndBrightnessSwitchLive(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	r.pref.setLanguage(language.Chinese)
 	r.setLanguage(language.Chinese)
@@ -502,7 +566,7 @@ func TestLanguageAndBrightnessSwitchLive(t *testing.T) {
 }
 
 func TestOpenSource(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sample"), 0o777); err != nil {
@@ -538,7 +602,7 @@ func TestSampleHasNames(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	r := newRig(t, nil)
 	queue := r.queue
-	w := New(r.app, control.App{}, Options{Post: func(f func()) { queue <- f }, Trace: r.trace})
+	w := New(r.app, Options{Post: func(f func()) { queue <- f }, Trace: r.trace})
 	w.OpenSample()
 	r.waitTrace("loaded")
 	s := w.ctl.State()
@@ -564,7 +628,7 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 		"filter":  func(r *rig) fyne.Focusable { r.filters.focus(); return r.win.Canvas().Focused() },
 		"log":     func(r *rig) fyne.Focusable { return r.strip.Log.Entry },
 	} {
-		r := newRig(t, &fake.Engine{Rows: 100, Opening: make(chan struct{})})
+		r := newRig(t, &testlog.Nested{Records: 100, Opening: make(chan struct{})})
 		r.win.Resize(fyne.NewSize(1024, 600))
 		r.Open([]string{r.log})
 		r.wait("progress", func() bool { return r.start.Working() != "" })
@@ -590,7 +654,7 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 		if m.Text != "Opening a.dat was stopped." || m.Offer != control.OfferReload || r.start.Working() != "" || work.Visible() || r.status.counts.Text != "No log is open" {
 			t.Errorf("%s: message %+v, page %q, status %q", name, m, r.start.Working(), r.status.counts.Text)
 		}
-		close(r.engine.Opening)
+		close(r.nested.Opening)
 		r.opening.offer(m.Offer)
 		r.waitTrace("loaded")
 		r.win.Close()
@@ -599,9 +663,9 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 
 // While a log is shown, Escape stops opening another, and says so.
 func TestStoppedOpeningKeepsTheLog(t *testing.T) {
-	r := newRig(t, &fake.Engine{Rows: 100})
+	r := newRig(t, &testlog.Nested{Records: 100})
 	r.open()
-	r.engine.Opening = make(chan struct{})
+	r.nested.Opening = make(chan struct{})
 	other := filepath.Join(t.TempDir(), "b.dat")
 	if err := os.WriteFile(other, []byte{0, 1, 2, 0}, 0o666); err != nil {
 		t.Fatal(err)

@@ -8,14 +8,10 @@ import (
 	"logparser/parser"
 )
 
-// RowAtTime returns the first row whose time is at least t, and Len if there
-// is none; damaged rows do not count. Where times step back, that is the first
-// row ever that late.
-func RowAtTime(src *index.Index, t int64) (int64, error) { return RowAtTimeIn(src, t, 0, src.Len()) }
-
-// RowAtTimeIn is RowAtTime for the rows from first (included) to end (not
-// included), and returns end if there is none.
-func RowAtTimeIn(src *index.Index, t, first, end int64) (int64, error) {
+// RowAtTime returns the first row whose time is at least t, of those from first
+// (included) to end (not included), and end if there is none; damaged rows do not
+// count. Where times step back, that is the first row ever that late.
+func RowAtTime(src *index.Index, t, first, end int64) (int64, error) {
 	row, err := rowAtTime(src.Steady(), t, first, end)
 	if row < 0 {
 		row = end

@@ -268,7 +268,7 @@ func TestTimeSpan(t *testing.T) {
 			if a, b, err := TimeSpan(tested, first, end); err != nil || a != least || b != greatest {
 				t.Fatalf("rows %d to %d take %d to %d, want %d to %d: %v", first, end, a, b, least, greatest, err)
 			}
-			if got, err := RowAtTimeIn(tested, at, first, end); err != nil || got != row {
+			if got, err := RowAtTime(tested, at, first, end); err != nil || got != row {
 				t.Fatalf("row %d is at %d, want %d: %v", got, at, row, err)
 			}
 		}
@@ -279,7 +279,7 @@ func TestRowAtTime(t *testing.T) {
 	logtest.EachLog(t, 20, 5000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
 		for range 30 {
 			at := src.Rows[r.IntN(len(src.Rows))].Time + r.Int64N(3) - 1
-			got, err := RowAtTime(tested, at)
+			got, err := RowAtTime(tested, at, 0, tested.Len())
 			if err != nil {
 				t.Fatal(err)
 			}

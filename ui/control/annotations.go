@@ -11,14 +11,6 @@ import (
 	"logparser/rows/filter"
 )
 
-// Marks is what a session knows of what traces have beside their events; see
-// [app.Session].
-type Annotations interface {
-	Annotations(ctx context.Context, q app.AnnotationQuery, yield func(m *app.Annotation) bool) error
-	RowOfAnnotation(ctx context.Context, m *app.Annotation) (row int64, ok bool, err error)
-	CallSite(ctx context.Context, row int64) (site app.CallSite, ok bool, err error)
-}
-
 // MaxAnnotations is the most marks that are listed.
 const MaxAnnotations = 200_000
 
@@ -50,7 +42,7 @@ func (v *Views) AllAnnotations(done func(list AnnotationList, err error)) {
 
 func (v *Views) readAnnotations(kind **job, text string, about *filter.Expr, done func(list AnnotationList, err error)) {
 	c := v.c
-	analyse(c, kind, lang.L("Reading marks"), func(ctx context.Context, s Session, _ app.Selection, _ app.Progress) (AnnotationList, error) {
+	analyse(c, kind, lang.L("Reading marks"), func(ctx context.Context, s *app.Session, _ app.Selection, _ app.Progress) (AnnotationList, error) {
 		var list AnnotationList
 		names := threadNames{names: make(map[uint32]string)}
 		for _, t := range s.Threads() {

@@ -92,7 +92,7 @@ func (k *Calls) PlaceOf(index int64) int64 {
 // RowOfAnnotation finds the row to go to for a mark.
 func (k *Calls) RowOfAnnotation(m *Annotation, done func(row int64)) {
 	k.jump(lang.L("Searching"), lang.L("The thread of this mark has no rows."),
-		func(ctx context.Context, s Session) (int64, bool, error) {
+		func(ctx context.Context, s *app.Session) (int64, bool, error) {
 			return s.RowOfAnnotation(ctx, &m.Annotation)
 		}, done)
 }
@@ -122,7 +122,7 @@ func (k *Calls) CallSite(row int64, done func(site app.CallSite)) {
 
 // jump does a question about a row in the background and hands the row that
 // answers it to done, unless there is none, which is said.
-func (k *Calls) jump(title, none string, ask func(ctx context.Context, s Session) (int64, bool, error), done func(row int64)) {
+func (k *Calls) jump(title, none string, ask func(ctx context.Context, s *app.Session) (int64, bool, error), done func(row int64)) {
 	c := k.c
 	s := c.session
 	if s == nil {
@@ -147,7 +147,7 @@ func (k *Calls) jump(title, none string, ask func(ctx context.Context, s Session
 // Caller finds the call that made the call of a row.
 func (k *Calls) Caller(row int64, done func(row int64)) {
 	k.jump(lang.L("Searching"), lang.L("This call has no caller in the log."),
-		func(_ context.Context, s Session) (int64, bool, error) { return s.Caller(row) }, done)
+		func(_ context.Context, s *app.Session) (int64, bool, error) { return s.Caller(row) }, done)
 }
 
 // NextCall finds the next call of a row's function, or the one before.
@@ -157,12 +157,12 @@ func (k *Calls) NextCall(row int64, back bool, done func(row int64)) {
 		none = lang.L("No call of this function comes before.")
 	}
 	k.jump(lang.L("Searching"), none,
-		func(ctx context.Context, s Session) (int64, bool, error) { return s.NextCall(ctx, row, back) }, done)
+		func(ctx context.Context, s *app.Session) (int64, bool, error) { return s.NextCall(ctx, row, back) }, done)
 }
 
 // AtTime finds the first row at an elapsed time in nanoseconds or after it.
 func (k *Calls) AtTime(elapsed int64, done func(row int64)) {
-	k.jump(lang.L("Searching"), "", func(_ context.Context, s Session) (int64, bool, error) { return s.RowAtTime(elapsed), true, nil }, done)
+	k.jump(lang.L("Searching"), "", func(_ context.Context, s *app.Session) (int64, bool, error) { return s.RowAtTime(elapsed), true, nil }, done)
 }
 
 // Stack asks for the open calls at a row. done is called with the answer on the
@@ -190,7 +190,7 @@ func (k *Calls) Stack(row int64, done func(frames []app.Frame, err error)) {
 func (k *Calls) FirstCall(f app.FunctionRef, done func(row int64)) {
 	c := k.c
 	where := c.Filter.Wanted().Where
-	k.jump(lang.L("Searching"), lang.L("This function has no enter in what is shown."), func(ctx context.Context, s Session) (int64, bool, error) {
+	k.jump(lang.L("Searching"), lang.L("This function has no enter in what is shown."), func(ctx context.Context, s *app.Session) (int64, bool, error) {
 		enters, err := (&Pick{FunctionRef: f}).where(where)
 		if err != nil {
 			return -1, false, err

@@ -41,7 +41,7 @@ func (p *Pick) where(selection string) (string, error) {
 	return filter.Join(terms).String(), nil
 }
 
-func (p *Pick) find(ctx context.Context, s Session, selection string) (int64, error) {
+func (p *Pick) find(ctx context.Context, s *app.Session, selection string) (int64, error) {
 	where, err := p.where(selection)
 	if err != nil {
 		return -1, err

@@ -32,13 +32,13 @@ type Controller struct {
 	// Trace, if not nil, is told events for tests that drive the program.
 	Trace func(event string)
 
-	engine    Engine
+	openLog   Opener
 	post      func(func())
 	slowAfter time.Duration
 	lookAgain time.Duration
 
 	state   State
-	session Session
+	session *app.Session
 
 	shown   app.Inputs // what session was opened with
 	reading bool       // another session is being opened
@@ -55,10 +55,13 @@ type Controller struct {
 	analysing                                                           analysing
 }
 
+// An Opener opens a log: [app.Open], or the same for other formats.
+type Opener func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error)
+
 // New makes a controller. post must run functions one after the other on the
 // goroutine that the controller belongs to.
-func New(engine Engine, post func(func())) *Controller {
-	c := &Controller{engine: engine, post: post, slowAfter: slowAfter, lookAgain: lookAgain}
+func New(open Opener, post func(func())) *Controller {
+	c := &Controller{openLog: open, post: post, slowAfter: slowAfter, lookAgain: lookAgain}
 	c.Inputs.c, c.Filter.c, c.Finder.c, c.Following.c, c.Views.c, c.Saving.c = c, c, c, c, c, c
 	c.Calls = Calls{c: c, forgetSite: func() {}}
 	c.updateStatus()
@@ -131,11 +134,11 @@ func (c *Controller) open(in app.Inputs) {
 	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
 		asked := in
 		in := c.withKnownColumns(in)
-		s, err := c.engine.Open(ctx, in, p)
+		s, err := c.openLog(ctx, in, p)
 		if err != nil && in.ModulesColumns != asked.ModulesColumns && ctx.Err() == nil {
 			// They need not fit the file as it is now.
 			in = asked
-			s, err = c.engine.Open(ctx, in, p)
+			s, err = c.openLog(ctx, in, p)
 		}
 		return func(current bool) {
 			if !current {
@@ -170,7 +173,7 @@ func (c *Controller) withKnownColumns(in app.Inputs) app.Inputs {
 }
 
 // opened shows a new session's rows and goes on to their names.
-func (c *Controller) opened(in app.Inputs, s Session) {
+func (c *Controller) opened(in app.Inputs, s *app.Session) {
 	old, users := c.session, append(c.analysing.end(), end(&c.following), end(&c.watching))
 	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
 	c.state.Follow = Follow{}
@@ -183,7 +186,7 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 		in.Log = c.state.Found.Log
 	}
 	c.state.Wanted, c.shown = in, in
-	c.state.Facts = s.Facts()
+	c.state.Facts = factsOf(s)
 	c.state.Rows, c.state.View = s.Rows(), nil
 	c.state.Filtered, c.state.Selection, c.state.Pending, c.state.FilterError = false, app.Selection{}, nil, nil
 	c.state.Search, c.state.Matches, c.Finder.counted = Search{Row: -1}, Matches{}, nil
@@ -194,14 +197,14 @@ func (c *Controller) opened(in app.Inputs, s Session) {
 	c.changed(ChangeSource | ChangeInputs | ChangeModules | ChangeFollow | ChangeFilter | ChangeMatches)
 	c.retire(old, users...)
 	c.trace("rows " + decimal(c.state.Rows.Len()))
-	c.load(Session.Load)
+	c.load((*app.Session).Load)
 	c.watch(app.Unchanged)
 	c.Following.Set(follow)
 }
 
 // retire closes a session that is no longer shown once nothing works on it.
 // A file that is being saved is finished.
-func (c *Controller) retire(s Session, users ...<-chan struct{}) {
+func (c *Controller) retire(s *app.Session, users ...<-chan struct{}) {
 	users = append(users, end(&c.searching), end(&c.filtering), end(&c.counting), end(&c.choosing))
 	if c.saving != nil {
 		users = append(users, c.saving.done)
@@ -225,7 +228,7 @@ func (c *Controller) notOpened(err error) {
 		c.updateStatus()
 		if !c.state.Loaded {
 			// Opening had cancelled this.
-			c.load(Session.Load)
+			c.load((*app.Session).Load)
 		}
 	} else {
 		if err != nil {
@@ -241,7 +244,7 @@ func (c *Controller) notOpened(err error) {
 }
 
 // load names the rows of the session: by Load, or by something that includes it.
-func (c *Controller) load(work func(s Session, ctx context.Context, p app.Progress) error) {
+func (c *Controller) load(work func(s *app.Session, ctx context.Context, p app.Progress) error) {
 	s := c.session
 	c.run(&c.opening, lang.L("Finding symbols"), func(ctx context.Context, p app.Progress) func(bool) {
 		err := work(s, ctx, p)
@@ -255,7 +258,7 @@ func (c *Controller) load(work func(s Session, ctx context.Context, p app.Progre
 	c.changed(ChangeInputs)
 }
 
-func (c *Controller) loaded(s Session, err error) {
+func (c *Controller) loaded(s *app.Session, err error) {
 	c.state.Loaded = err == nil
 	c.state.Found = s.Inputs()
 	c.refresh()
@@ -281,7 +284,7 @@ func (c *Controller) resolve() {
 	in := c.state.Wanted
 	c.shown = in
 	c.state.Loaded = false
-	c.load(func(s Session, ctx context.Context, p app.Progress) error {
+	c.load(func(s *app.Session, ctx context.Context, p app.Progress) error {
 		return s.SetSymbols(ctx, in, p)
 	})
 }
@@ -296,7 +299,7 @@ func (c *Controller) contentGrew() {
 
 func (c *Controller) refresh() {
 	c.Following.contentAt = time.Now()
-	c.state.Facts = c.session.Facts()
+	c.state.Facts = factsOf(c.session)
 	c.state.Modules, c.state.Threads = c.session.Modules(), c.session.Threads()
 	c.updateStatus()
 	c.changed(ChangeContent | ChangeInputs | ChangeModules)

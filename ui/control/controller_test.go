@@ -5,14 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"logparser/app"
+	"logparser/internal/testlog"
+	"logparser/modules"
 	"logparser/rows"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/language"
 )
 
@@ -20,23 +21,42 @@ import (
 type desk struct {
 	*control.Controller
 	t       *testing.T
-	engine  *fake.Engine
+	nested  *testlog.Nested
 	queue   chan func()
 	changes control.Change
 	events  []string
 	dir     string
 }
 
-func newDesk(t *testing.T, engine *fake.Engine) *desk {
+// newDesk makes one that opens every file as a log, whose symbols lie beside it.
+func newDesk(t *testing.T, log *testlog.Nested) *desk {
 	t.Helper()
+	quiet(t)
 	if err := language.Set(language.English); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, engine: engine, queue: make(chan func(), 10_000), dir: t.TempDir()}
-	d.Controller = control.New(engine, func(f func()) { d.queue <- f })
+	d := &desk{t: t, nested: log, queue: make(chan func(), 10_000), dir: t.TempDir()}
+	d.Controller = control.New(app.Formats{log.Format()}.Open, func(f func()) { d.queue <- f })
 	d.OnChange = func(c control.Change) { d.changes |= c }
 	d.Trace = func(e string) { d.events = append(d.events, e) }
+	if err := testlog.WriteSymbols(d.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.end)
 	return d
+}
+
+// end closes the log and waits until nothing works on it.
+func (d *desk) end() {
+	d.nested.OnRead(nil)
+	d.Close()
+	d.waitClosed(d.nested.Opened())
+}
+
+// waitClosed waits until so many logs have been closed.
+func (d *desk) waitClosed(n int) {
+	d.t.Helper()
+	d.wait("closing", func() bool { return d.nested.Closed() == n })
 }
 
 func (d *desk) file(name, content string) string {
@@ -59,6 +79,7 @@ func (d *desk) wait(what string, cond func() bool) {
 		select {
 		case f := <-d.queue:
 			f()
+		case <-time.After(2 * time.Millisecond): // not all that is waited for is posted
 		case <-deadline:
 			d.t.Fatalf("waited in vain for %s; events %q", what, d.events)
 		}
@@ -98,8 +119,8 @@ func (d *desk) settle() {
 }
 
 func TestRowsComeBeforeNames(t *testing.T) {
-	e := &fake.Engine{Rows: 1000, Loading: make(chan struct{})}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 1000})
+	release := d.nested.Hold()
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("rows 1000")
 	s := d.State()
@@ -109,7 +130,7 @@ func TestRowsComeBeforeNames(t *testing.T) {
 	if s.Symbols.Level != control.LevelBusy {
 		t.Errorf("symbols %+v", s.Symbols)
 	}
-	close(e.Loading)
+	release()
 	d.waitEvent("loaded")
 	if s.Rows.Row(3).Function != "app::Shape::area<int>" || s.Symbols.Level != control.LevelGood {
 		t.Errorf("row 3 %q, symbols %+v", s.Rows.Row(3).Function, s.Symbols)
@@ -121,8 +142,7 @@ func TestRowsComeBeforeNames(t *testing.T) {
 
 // Another symbol path resolves again and does not open the log again.
 func TestSymbolPathDoesNotReopen(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	d.Inputs.SetSymbols([]string{"/a", "", "/a", " /b "})
@@ -130,7 +150,7 @@ func TestSymbolPathDoesNotReopen(t *testing.T) {
 		t.Error("still loaded")
 	}
 	d.waitEvent("loaded")
-	if got := len(e.OpenedInputs()); got != 1 {
+	if got := d.nested.Opened(); got != 1 {
 		t.Errorf("opened %d times", got)
 	}
 	if got := control.JoinPaths(d.State().Found.Symbols); got != control.JoinPaths([]string{"/a", "/b"}) {
@@ -140,30 +160,26 @@ func TestSymbolPathDoesNotReopen(t *testing.T) {
 
 // Symbols may be set before the log, and while it is being opened.
 func TestInputsInAnyOrder(t *testing.T) {
-	e := &fake.Engine{Rows: 10, Opening: make(chan struct{})}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10, ModulesFile: true, Opening: make(chan struct{})})
 	d.Inputs.SetSymbols([]string{"/first"})
 	modules := d.file("m.txt", "0x1000 0x1000 a\n")
 	d.Inputs.SetModules(modules)
 	d.wait("modules", func() bool { return d.State().Wanted.Modules == modules })
-	if d.State().Opened || len(e.OpenedInputs()) != 0 {
+	if d.State().Opened || d.nested.Opened() != 0 {
 		t.Fatal("opened without a log")
 	}
 	d.Inputs.SetLog(d.log())
 	d.wait("opening", func() bool { return d.State().Log.Level == control.LevelBusy })
 	d.Inputs.SetSymbols([]string{"/second"})
-	close(e.Opening)
+	close(d.nested.Opening)
 	d.waitEvent("loaded")
-	in := e.OpenedInputs()
-	last := in[len(in)-1]
-	if last.Modules != modules || len(last.Symbols) != 1 || last.Symbols[0] != "/second" {
-		t.Errorf("opened with %+v", last)
+	if in := d.State().Found; in.Modules != modules || len(in.Symbols) != 1 || in.Symbols[0] != "/second" {
+		t.Errorf("opened with %+v", in)
 	}
 }
 
 func TestSwappedInputsAreNoticed(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	log, modules := d.log(), d.file("a.bin", "2013 5 6 4 10 0 0 0\n100\n0x1000 0x1000 a.exe\n")
 	d.Inputs.SetLog(modules)
 	d.waitEvent("loaded")
@@ -171,7 +187,7 @@ func TestSwappedInputsAreNoticed(t *testing.T) {
 		t.Errorf("the modules file as the log gives %+v", in)
 	}
 
-	d2 := newDesk(t, &fake.Engine{Rows: 10})
+	d2 := newDesk(t, &testlog.Nested{Records: 10})
 	d2.Inputs.SetModules(log)
 	d2.waitEvent("rows 10")
 	if in := d2.State().Wanted; in.Log != log || in.Modules != "" {
@@ -181,7 +197,7 @@ func TestSwappedInputsAreNoticed(t *testing.T) {
 
 // What is given as the log and is none is taken for what it is, which is said.
 func TestNoLogIsSaid(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 10})
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	d.Inputs.SetLog(d.file("notes.txt", "0x1000 0x1000 a.exe\n"))
 	if m := d.waitMessage(); !strings.Contains(m.Text, "notes.txt is text") || d.State().Wanted.Log != "" {
 		t.Errorf("message %+v", m)
@@ -198,8 +214,7 @@ func TestNoLogIsSaid(t *testing.T) {
 }
 
 func TestGiveSortsFiles(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	log, modules := d.log(), d.file("b.txt", "\xef\xbb\xbf0x1000 0x1000 C:\\\u7a0b\u5e8f\\a.exe\n")
 	pdb := d.file("a.pdb", "Microsoft C/C++ MSF 7.00\r\n")
 	elf := d.file("a.so", "\x7fELF\x02")
@@ -217,12 +232,11 @@ func TestGiveSortsFiles(t *testing.T) {
 }
 
 func TestOpenFailureKeepsWhatIsShown(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	log := d.log()
 	d.Inputs.SetLog(log)
 	d.waitEvent("loaded")
-	e.OpenErr = &app.InputError{Path: "x", Err: errors.New("record 7 is broken")}
+	d.nested.FailOpening(errors.New("record 7 is broken"))
 	other := d.file("other.dat", binary)
 	d.Inputs.SetLog(other)
 	m := d.waitMessage()
@@ -232,13 +246,14 @@ func TestOpenFailureKeepsWhatIsShown(t *testing.T) {
 	if s := d.State(); !s.Opened || s.Wanted.Log != log || s.Log.Level != control.LevelGood {
 		t.Errorf("shown is %+v, %+v", s.Wanted, s.Log)
 	}
-	if e.ClosedCount() != 0 {
+	if d.nested.Closed() != 0 {
 		t.Error("the shown session was closed")
 	}
 }
 
 func TestFirstOpenFailureIsRed(t *testing.T) {
-	d := newDesk(t, &fake.Engine{OpenErr: fake.ErrBroken})
+	d := newDesk(t, &testlog.Nested{})
+	d.nested.FailOpening(testlog.ErrBroken)
 	log := d.log()
 	d.Inputs.SetLog(log)
 	d.waitMessage()
@@ -255,38 +270,35 @@ func TestFirstOpenFailureIsRed(t *testing.T) {
 // Opening another log closes the one before, exactly once, and one that was
 // superseded while it was opened too.
 func TestEverySessionIsClosed(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	for _, name := range []string{"1.dat", "2.dat", "3.dat"} {
 		d.Inputs.SetLog(d.file(name, binary))
 		d.waitEvent("loaded")
 	}
-	d.wait("closing", func() bool {
-		if len(d.queue) == 0 {
-			d.queue <- func() { time.Sleep(time.Millisecond) }
-		}
-		return e.ClosedCount() == 2
-	})
+	d.waitClosed(2)
 	d.Close()
-	d.wait("closing", func() bool {
-		if len(d.queue) == 0 {
-			d.queue <- func() { time.Sleep(time.Millisecond) }
-		}
-		return e.ClosedCount() == 3
-	})
+	d.waitClosed(3)
 	if s := d.State(); s.Opened || s.Rows != nil || s.Wanted.Log != "" {
 		t.Errorf("after closing: %+v", s.Wanted)
 	}
 }
 
-func TestCancelLoading(t *testing.T) {
-	e := &fake.Engine{Rows: 10, Loading: make(chan struct{})}
-	d := newDesk(t, e)
-	d.Inputs.SetLog(d.log())
-	d.wait("slow work", func() bool { return d.State().Work.Slow })
-	if w := d.State().Work; w.Title != "Pairing enters and leaves" || w.Total != 10 {
-		t.Errorf("work %+v", w)
+// slowly makes reading many records slow; see [testlog.Nested.OnRead].
+func slowly(_ int64, n int) error {
+	if n > 1 {
+		time.Sleep(5 * time.Millisecond)
 	}
+	return nil
+}
+
+func TestCancelLoading(t *testing.T) {
+	d := newDesk(t, &testlog.Nested{Records: 4_000_000})
+	d.nested.OnRead(slowly)
+	d.Inputs.SetLog(d.log())
+	d.wait("slow work", func() bool {
+		w := d.State().Work
+		return w.Slow && w.Title == "Pairing enters and leaves" && w.Total == 4_000_000
+	})
 	d.Cancel()
 	m := d.waitMessage()
 	if m.Level != control.LevelWarn || !d.State().Opened || d.State().Loaded {
@@ -295,14 +307,14 @@ func TestCancelLoading(t *testing.T) {
 	if d.State().Work.Slow {
 		t.Error("work is still shown")
 	}
-	close(e.Loading)
+	d.nested.OnRead(nil)
 	d.Reload()
 	d.waitEvent("loaded")
 }
 
 // Quick work is not shown at all.
 func TestQuickWorkIsNotShown(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 10})
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	slow := false
 	d.OnChange = func(control.Change) { slow = slow || d.State().Work.Slow }
 	d.Inputs.SetLog(d.log())
@@ -313,7 +325,7 @@ func TestQuickWorkIsNotShown(t *testing.T) {
 }
 
 func TestFindGoesRoundOnce(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 100})
+	d := newDesk(t, &testlog.Nested{Records: 100})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	for _, test := range []struct {
@@ -341,16 +353,16 @@ func TestFindGoesRoundOnce(t *testing.T) {
 }
 
 func TestFilterThread(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 100})
+	d := newDesk(t, &testlog.Nested{Records: 100})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	d.Filter.SetThread(1001)
-	d.waitEvent("filtered 50")
+	d.waitEvent("filtered 44")
 	s := d.State()
-	if !s.Filtered || s.Selection.Where != "thread:1001" || s.Rows.Row(0).Index != 1 {
+	if !s.Filtered || s.Selection.Where != "thread:1001" || s.Rows.Row(0).Index != 14 {
 		t.Fatalf("filtered %v, by %q, row 0 is %d", s.Filtered, s.Selection.Where, s.Rows.Row(0).Index)
 	}
-	for index, place := range map[int64]int64{0: 0, 1: 0, 2: 0, 3: 1, 99: 49, 1000: 49} {
+	for index, place := range map[int64]int64{0: 0, 1: 0, 14: 0, 15: 1, 30: 13, 99: 43, 1000: 43} {
 		if got := d.Calls.PlaceOf(index); got != place {
 			t.Errorf("row %d is at %d, want %d", index, got, place)
 		}
@@ -362,33 +374,30 @@ func TestFilterThread(t *testing.T) {
 }
 
 func TestSave(t *testing.T) {
-	e := &fake.Engine{Rows: 10}
-	d := newDesk(t, e)
-	d.Inputs.SetLog(d.log())
-	d.waitEvent("loaded")
+	d := opened(t, &testlog.Nested{Records: 10})
 	out := filepath.Join(d.dir, "out.csv")
 	d.Saving.Save(out, "csv", app.SaveOptions{BOM: true, CRLF: true})
 	if !d.Saving.Busy() {
 		t.Error("not busy while saving")
 	}
 	d.waitEvent("saved " + out)
-	if got, _ := os.ReadFile(out); string(got) != "csv 10 rows bom=true crlf=true raw=false\n" {
+	if got, _ := os.ReadFile(out); !strings.HasPrefix(string(got), "\ufeffindex,") || strings.Count(string(got), "\r\n") != 11 {
 		t.Errorf("saved %q", got)
 	}
 	if m := d.State().Message; m.Level != control.LevelGood || d.Saving.Busy() {
 		t.Errorf("message %+v", m)
 	}
 
-	d.Dismiss()
-	e.SaveErr = &os.PathError{Op: "write", Path: out, Err: syscall.ENOSPC}
-	d.Saving.Save(out, "csv", app.SaveOptions{})
-	m := d.waitMessage()
-	if m.Level != control.LevelBad || !strings.Contains(m.Text, "the disk is full") || m.Next == "" || !strings.Contains(m.Details, out) {
-		t.Errorf("disk full: %+v", m)
+	if full := "/dev/full"; fileExists(full) {
+		d.Dismiss()
+		d.Saving.Save(full, "csv", app.SaveOptions{})
+		if m := d.waitMessage(); m.Level != control.LevelBad || !strings.Contains(m.Text, "the disk is full") || m.Next == "" || !strings.Contains(m.Details, full) {
+			t.Errorf("disk full: %+v", m)
+		}
 	}
 
-	d.Dismiss()
-	e.SaveErr, e.Saving = nil, make(chan struct{})
+	d = opened(t, &testlog.Nested{Records: 1_000_000})
+	d.nested.OnRead(slowly)
 	d.Saving.Save(out, "csv", app.SaveOptions{})
 	d.wait("slow work", func() bool { return d.State().Work.Slow && d.State().Work.Title == "Saving" })
 	d.Cancel()
@@ -397,33 +406,40 @@ func TestSave(t *testing.T) {
 	}
 }
 
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // A file that is being saved is finished although another log is opened, and
 // its session is closed only then.
 func TestSaveOutlivesItsLog(t *testing.T) {
-	e := &fake.Engine{Rows: 10, Saving: make(chan struct{})}
-	d := newDesk(t, e)
-	d.Inputs.SetLog(d.log())
-	d.waitEvent("loaded")
+	d := opened(t, &testlog.Nested{Records: 10})
+	var first atomic.Bool
+	reading, release := make(chan struct{}), make(chan struct{})
+	d.nested.OnRead(func(int64, int) error {
+		if !first.Swap(true) {
+			close(reading)
+			<-release
+		}
+		return nil
+	})
 	out := filepath.Join(d.dir, "out.txt")
 	d.Saving.Save(out, "txt", app.SaveOptions{})
+	<-reading
 	d.Inputs.SetLog(d.file("b.dat", binary))
 	d.waitEvent("loaded")
 	d.settle()
-	if e.ClosedCount() != 0 {
+	if d.nested.Closed() != 0 {
 		t.Fatal("closed while it was being saved")
 	}
-	close(e.Saving)
+	close(release)
 	d.waitEvent("saved " + out)
-	d.wait("closing", func() bool {
-		if len(d.queue) == 0 {
-			d.queue <- func() { time.Sleep(time.Millisecond) }
-		}
-		return e.ClosedCount() == 1
-	})
+	d.waitClosed(1)
 }
 
 func TestCopyIsCapped(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 1_000_000_000})
+	d := newDesk(t, &testlog.Nested{Records: 200_000})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	line := func(dst []byte, r *rows.Row) []byte { return append(dst, 'x') }
@@ -433,7 +449,7 @@ func TestCopyIsCapped(t *testing.T) {
 	if text != "x\nx\nx\n" || d.State().Message != nil {
 		t.Errorf("copied %q, %+v", text, d.State().Message)
 	}
-	d.Saving.Copy(0, 999_999_999, line, func(s string) { text = s })
+	d.Saving.Copy(0, 199_999, line, func(s string) { text = s })
 	d.waitEvent("copied 100000")
 	if strings.Count(text, "\n") != control.MaxCopy || d.State().Message == nil || d.State().Message.Offer != control.OfferSave {
 		t.Errorf("copied %d rows, message %+v", strings.Count(text, "\n"), d.State().Message)
@@ -441,31 +457,37 @@ func TestCopyIsCapped(t *testing.T) {
 }
 
 func TestAdvice(t *testing.T) {
+	sample := testlog.NestedModule()
+	elsewhere, rebuilt, nameless, unverified := sample, sample, sample, sample
+	elsewhere.Base, elsewhere.Path = 0x1000, `C:\windows\other.dll`
+	rebuilt.Identity.PDB[0]++
+	nameless.Path = elsewhere.Path
+	unverified.Identity = modules.Identity{}
 	for _, test := range []struct {
 		name    string
-		engine  *fake.Engine
+		nested  *testlog.Nested
 		symbols control.Level
 		message string
 		offer   control.Offer
 	}{
-		{"all well", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "matched", Records: 10}, {Name: "b", Path: "/b", Status: "not found", Records: 0}}},
+		{"all well", &testlog.Nested{Records: 10, Modules: []modules.Module{sample, elsewhere}},
 			control.LevelGood, "", control.OfferNone},
-		{"mismatched", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "mismatched", Records: 10}}},
+		{"mismatched", &testlog.Nested{Records: 10, Modules: []modules.Module{rebuilt}},
 			control.LevelBad, "1 module has a symbol file of another build", control.OfferSymbols},
-		{"none found", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "not found", Records: 10}}},
+		{"none found", &testlog.Nested{Records: 10, Modules: []modules.Module{nameless}},
 			control.LevelWarn, "No symbols were found", control.OfferSymbols},
-		{"unverified", &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a", Path: "/a", Status: "unverified", Records: 10}}},
+		{"unverified", &testlog.Nested{Records: 10, Modules: []modules.Module{unverified}},
 			control.LevelWarn, "", control.OfferNone},
-		{"no modules", &fake.Engine{Rows: 10, Modules: []app.ModuleState{}},
+		{"no modules", &testlog.Nested{Records: 10, Modules: []modules.Module{}, ModulesFile: true},
 			control.LevelNone, "Without the modules file", control.OfferModules},
-		{"empty", &fake.Engine{}, control.LevelGood, "The log is empty", control.OfferLog},
-		{"damaged", &fake.Engine{Rows: 10, Facts: control.Facts{DamageBytes: 5}},
+		{"empty", &testlog.Nested{}, control.LevelNone, "The log is empty", control.OfferLog},
+		{"damaged", &testlog.Nested{Records: 10, DamageBytes: 5},
 			control.LevelGood, "5 bytes of the log are damaged", control.OfferNone},
-		{"runs", &fake.Engine{Rows: 10, Facts: control.Facts{Runs: []control.Run{{Records: 7}, {Records: 10}}, Chosen: 1}},
+		{"runs", &testlog.Nested{Runs: []int64{7}, Records: 10},
 			control.LevelGood, "The file holds more runs: 7 rows", control.OfferNone},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newDesk(t, test.engine)
+			d := newDesk(t, test.nested)
 			d.Inputs.SetLog(d.log())
 			d.waitEvent("loaded")
 			s := d.State()
@@ -483,15 +505,14 @@ func TestAdvice(t *testing.T) {
 }
 
 func TestRunSelection(t *testing.T) {
-	e := &fake.Engine{Rows: 10, Facts: control.Facts{Runs: []control.Run{{Records: 7}, {Records: 10}}, Chosen: 1}}
-	d := newDesk(t, e)
-	d.Inputs.SetLog(d.log())
-	d.waitEvent("loaded")
+	d := opened(t, &testlog.Nested{Runs: []int64{7}, Records: 10})
+	if f := d.State().Facts; f.Chosen != 1 || f.All || d.State().Rows.Len() != 10 {
+		t.Errorf("without a choice: %+v, %d rows", f, d.State().Rows.Len())
+	}
 	d.Inputs.SetRun("all")
 	d.waitEvent("loaded")
-	in := e.OpenedInputs()
-	if len(in) != 2 || in[1].Run != "all" {
-		t.Errorf("opened %+v", in)
+	if f := d.State().Facts; !f.All || d.State().Rows.Len() != 17 || d.nested.Opened() != 2 {
+		t.Errorf("all of them: %+v, %d rows", f, d.State().Rows.Len())
 	}
 }
 
@@ -506,7 +527,7 @@ func TestThousands(t *testing.T) {
 // A log that tells its modules needs no modules file, also if it tells of none.
 func TestNoModulesInTheLog(t *testing.T) {
 	for own, want := range map[bool]string{true: "The log tells of no modules", false: "Without the modules file"} {
-		d := newDesk(t, &fake.Engine{Rows: 10, Modules: []app.ModuleState{}, Facts: control.Facts{OwnModules: own}})
+		d := newDesk(t, &testlog.Nested{Records: 10, Modules: []modules.Module{}, ModulesFile: !own})
 		d.Inputs.SetLog(d.log())
 		d.waitEvent("loaded")
 		if m := d.State().Message; m == nil || !strings.Contains(m.Text, want) || (m.Offer == control.OfferModules) == own {

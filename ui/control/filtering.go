@@ -13,45 +13,6 @@ import (
 	"logparser/rows/filter"
 )
 
-// A View is the rows of a selection; see [app.View].
-type View interface {
-	rows.Source
-	Selection() app.Selection
-	Wait(ctx context.Context) error
-	Done() bool
-	Update(ctx context.Context, p app.Progress) error
-	Outdated() bool
-	Total() int64
-	Hidden() int64
-	RowOf(pos int64) int64
-	PositionOf(row int64) (pos int64, shown bool)
-	Repeat(pos int64) (count int64)
-	Folded(pos int64) (hidden int64, ok bool)
-	Search(ctx context.Context, from int64, q app.Query) (int64, error)
-}
-
-// Reading is what a session knows about its sequence of calls; see
-// [app.Session]. Rows are rows of the log.
-type Reading interface {
-	View(ctx context.Context, sel app.Selection, p app.Progress) (View, error)
-	Stack(row int64) ([]app.Frame, error)
-	Caller(row int64) (enter int64, ok bool, err error)
-	NextCall(ctx context.Context, row int64, back bool) (enter int64, ok bool, err error)
-	RowAtTime(elapsed int64) int64
-	Complete(text string, at, limit int) app.Completion
-	// SaveRows writes some of the rows and returns the paths of the files.
-	SaveRows(ctx context.Context, path, format string, src rows.Source, opt app.SaveOptions, p app.Progress) ([]string, error)
-}
-
-// View implements [Reading].
-func (s appSession) View(ctx context.Context, sel app.Selection, p app.Progress) (View, error) {
-	v, err := s.Session.View(ctx, sel, p)
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 // MaxFolded is the most calls that can be folded at once.
 const MaxFolded = 1_000_000
 
@@ -148,7 +109,7 @@ func (f *Filtering) right() {
 func (f *Filtering) DismissError() { f.right() }
 
 // showView shows the first rows of a view that goes on counting.
-func (f *Filtering) showView(v View) {
+func (f *Filtering) showView(v *app.View) {
 	c := f.c
 	c.state.Pending = nil
 	c.state.Search.Row = -1 // it was of other rows
@@ -158,7 +119,7 @@ func (f *Filtering) showView(v View) {
 }
 
 // filtered ends the counting.
-func (f *Filtering) filtered(v View, sel app.Selection, err error) {
+func (f *Filtering) filtered(v *app.View, sel app.Selection, err error) {
 	c := f.c
 	c.state.Pending = nil
 	var at *filter.Error
@@ -304,7 +265,7 @@ var errTooMany = message.New("too many calls")
 
 // enterRows returns the enters among the rows that an expression wants, of
 // calls that have something inside.
-func enterRows(ctx context.Context, s Session, expr string, p app.Progress) ([]int64, error) {
+func enterRows(ctx context.Context, s *app.Session, expr string, p app.Progress) ([]int64, error) {
 	v, err := s.View(ctx, app.Selection{Where: expr}, p)
 	if err == nil {
 		err = v.Wait(ctx)

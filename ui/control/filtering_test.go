@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/rows"
 	"logparser/rows/filter"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 )
 
-// opened opens a log of the engine's rows.
-func opened(t *testing.T, e *fake.Engine) *desk {
+// opened opens a log.
+func opened(t *testing.T, log *testlog.Nested) *desk {
 	t.Helper()
-	d := newDesk(t, e)
+	d := newDesk(t, log)
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	return d
@@ -25,31 +25,32 @@ func opened(t *testing.T, e *fake.Engine) *desk {
 // The first rows are shown while the rest is counted, and stay when that is
 // cancelled.
 func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 1000, Filtering: make(chan struct{})})
-	d.Filter.SetWhere("thread:1000")
-	d.wait("the first rows", func() bool { return d.State().Filtered })
-	if v := d.State().View; v.Len() != 25 || v.Done() {
-		t.Errorf("%d rows, done %v", v.Len(), v.Done())
+	d := opened(t, &testlog.Nested{Records: 2_000_000})
+	d.nested.OnRead(slowly)
+	d.Filter.SetWhere("func:main")
+	d.wait("the first rows", func() bool { return d.State().Filtered && d.State().View.Len() > 0 })
+	if d.State().View.Done() {
+		t.Error("all rows are known at once")
 	}
 	d.wait("progress", func() bool { return d.State().Work.Slow })
 	d.Cancel()
 	d.wait("the end", func() bool { return !d.State().Work.Slow })
-	if s := d.State(); !s.Filtered || s.Rows.Len() != 25 || s.Message != nil {
+	if s := d.State(); !s.Filtered || s.Rows.Len() == 0 || s.Rows.Len() > 2_000_000/14 || s.Message != nil {
 		t.Errorf("cancelled: filtered %v, %d rows, message %+v", s.Filtered, s.Rows.Len(), s.Message)
 	}
 }
 
 func TestWrongFilterChangesNothing(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 100})
+	d := opened(t, &testlog.Nested{Records: 100})
 	d.Filter.SetWhere("thread:1000")
-	d.waitEvent("filtered 50")
+	d.waitEvent("filtered 56")
 	d.Filter.SetWhere("thread:1000 (func:x")
 	d.waitEvent("filter error")
 	s := d.State()
 	if e := s.FilterError; e == nil || e.Offset != 12 || e.Where != "thread:1000 (func:x" || strings.Contains(e.Text, "byte") {
 		t.Errorf("error %+v", e)
 	}
-	if s.Rows.Len() != 50 || s.Selection.Where != "thread:1000" {
+	if s.Rows.Len() != 56 || s.Selection.Where != "thread:1000" {
 		t.Errorf("%d rows of %q", s.Rows.Len(), s.Selection.Where)
 	}
 	d.Filter.SetWhere("")
@@ -60,13 +61,14 @@ func TestWrongFilterChangesNothing(t *testing.T) {
 
 // A newer filter takes the place of one that is still counting.
 func TestLastFilterWins(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 1000, Searching: make(chan struct{})})
+	d := opened(t, &testlog.Nested{Records: 1000})
+	release := d.nested.Hold()
 	d.Filter.SetWhere("thread:1000")
 	d.Filter.SetWhere("func:main")
 	if got := d.Filter.Wanted().Where; got != "func:main" {
 		t.Errorf("wanted %q", got)
 	}
-	close(d.engine.Searching)
+	release()
 	d.waitEvent("filtered 143")
 	d.settle()
 	if s := d.State(); s.Selection.Where != "func:main" || s.Rows.Len() != 143 {
@@ -75,7 +77,7 @@ func TestLastFilterWins(t *testing.T) {
 }
 
 func TestNarrow(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 100})
+	d := opened(t, &testlog.Nested{Records: 100})
 	include := func(f string) {
 		d.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Include(filter.Is(filter.Func, f)) })
 	}
@@ -91,7 +93,7 @@ func TestNarrow(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 28})
+	d := opened(t, &testlog.Nested{Records: 28})
 	d.Filter.Fold(1)
 	d.waitEvent("filtered 17")
 	if hidden, ok := d.State().View.Folded(1); !ok || hidden != 11 || !d.Filter.IsFolded(1) || d.Filter.IsFolded(2) {
@@ -120,16 +122,19 @@ func TestFold(t *testing.T) {
 	}
 	d.Filter.SetRepeats(true)
 	d.wait("repeats", func() bool { return d.State().Selection.Repeats })
-	if got := d.State().View.Repeat(0); got != 1_000_000 {
-		t.Errorf("repeats %d", got)
-	}
 	if d.State().Selection.Where != "" || len(d.State().Selection.Folded) != 2 {
 		t.Error("repeats change what is folded")
+	}
+	d = opened(t, &testlog.Nested{Records: 280})
+	d.Filter.SetRepeats(true)
+	d.wait("repeats", func() bool { return d.State().View != nil && d.State().View.Done() })
+	if v := d.State().View; v.Len() != 28 || v.Repeat(0) != 10 {
+		t.Errorf("%d rows, repeated %d times", v.Len(), v.Repeat(0))
 	}
 }
 
 func TestMatchesAreCountedAndNumbered(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 14_000})
+	d := opened(t, &testlog.Nested{Records: 14_000})
 	for _, test := range []struct {
 		query  control.Query
 		from   int64
@@ -141,7 +146,7 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 		{control.Query{Text: "MAIN", Case: true}, 0, -1, 0, 0},
 		{control.Query{Text: "^app::.*a$", Regexp: true}, 6_000, 6_000, 2000, 858},
 		{control.Query{Text: "area<", Case: true}, 20, 24, 2000, 4},
-		{control.Query{Text: "^1001", Regexp: true}, 0, 1, 7000, 1},
+		{control.Query{Text: "^1001", Regexp: true}, 0, 14, 7000, 1},
 	} {
 		d.Finder.Find(test.query, test.from, false)
 		d.waitEvent(fmt.Sprint("found ", test.row))
@@ -177,13 +182,13 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 }
 
 func TestSearchBackwardByRegexp(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 10_000})
+	d := opened(t, &testlog.Nested{Records: 10_000})
 	d.Finder.Find(control.Query{Text: "^main$", Regexp: true}, 9_000, true)
 	d.wait("the search", func() bool { return d.State().Search.Row == 8988 })
 }
 
 func TestJumps(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 100})
+	d := opened(t, &testlog.Nested{Records: 100})
 	to := int64(-1)
 	done := func(row int64) { to = row }
 	want := func(row int64) {
@@ -212,11 +217,12 @@ func TestJumps(t *testing.T) {
 
 // A closed log answers nothing any more.
 func TestAnswersOfAClosedLogAreDropped(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 100, Searching: make(chan struct{})})
+	d := opened(t, &testlog.Nested{Records: 100})
+	release := d.nested.Hold()
 	d.Filter.SetWhere("thread:1000")
 	d.Calls.Stack(3, func([]app.Frame, error) { t.Error("a stack of a closed log") })
 	d.Close()
-	close(d.engine.Searching)
+	release()
 	d.settle()
 	if s := d.State(); s.Filtered || s.Rows != rows.Source(nil) || s.Selection.Where != "" {
 		t.Errorf("filtered %v", s.Filtered)
@@ -225,7 +231,7 @@ func TestAnswersOfAClosedLogAreDropped(t *testing.T) {
 
 // Once all matches are known, the next one is found among them.
 func TestFindAmongKnownMatches(t *testing.T) {
-	d := opened(t, &fake.Engine{Rows: 1400})
+	d := opened(t, &testlog.Nested{Records: 1400})
 	for _, where := range []string{"", "thread:1000"} {
 		d.Filter.SetWhere(where)
 		d.wait("the rows", func() bool { s := d.State(); return s.Selection.Where == where && (s.View == nil || s.View.Done()) })

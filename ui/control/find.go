@@ -138,14 +138,13 @@ func (q Query) Marker() func(text []byte) (start, end int) {
 const searchBlock = 4096
 
 // search returns the first row from a position on, or back, that matches, or -1.
-func (f *Finding) search(ctx context.Context, src rows.Source, from int64, q Query, backward bool, p app.Progress) (int64, error) {
-	c := f.c
+func search(ctx context.Context, src rows.Source, from int64, q Query, backward bool, p app.Progress) (int64, error) {
 	if !q.Regexp && !q.Case {
 		plain := app.Query{Text: q.Text, Backward: backward}
-		if v, ok := src.(View); ok {
+		if v, ok := src.(*app.View); ok {
 			return v.Search(ctx, from, plain)
 		}
-		return c.engine.Search(ctx, src, from, plain, p)
+		return app.Search(ctx, src, from, plain, p)
 	}
 	match, err := q.compile()
 	if err != nil {
@@ -200,7 +199,7 @@ func readSome(ctx context.Context, src rows.Source, dst []rows.Row, from int64) 
 // Finding looks for a text in the rows, and counts where it is.
 type Finding struct {
 	c        *Controller
-	matching View        // the matches of what is counted, nil until they are known
+	matching *app.View   // the matches of what is counted, nil until they are known
 	counted  rows.Source // what matches are counted in
 }
 
@@ -225,7 +224,7 @@ func (f *Finding) Find(q Query, from int64, backward bool) {
 		if matching != nil {
 			row, wrapped = nextMatch(matching, shown, src.Len(), from, backward)
 		} else if from >= 0 && from < src.Len() {
-			row, err = f.search(ctx, src, from, q, backward, p)
+			row, err = search(ctx, src, from, q, backward, p)
 		}
 		if row < 0 && err == nil && matching == nil {
 			wrapped = true
@@ -233,7 +232,7 @@ func (f *Finding) Find(q Query, from int64, backward bool) {
 			if backward {
 				start = src.Len() - 1
 			}
-			row, err = f.search(ctx, src, start, q, backward, p)
+			row, err = search(ctx, src, start, q, backward, p)
 		}
 		return func(current bool) {
 			if !current || errors.Is(err, context.Canceled) {
@@ -254,7 +253,7 @@ func (f *Finding) Find(q Query, from int64, backward bool) {
 
 // nextMatch finds the match after a position, or before it, among all matches.
 // shown is what the positions are of, nil for all rows.
-func nextMatch(matching, shown View, rows, from int64, backward bool) (pos int64, wrapped bool) {
+func nextMatch(matching, shown *app.View, rows, from int64, backward bool) (pos int64, wrapped bool) {
 	n := matching.Len()
 	if n == 0 {
 		return -1, false
@@ -329,7 +328,7 @@ func (f *Finding) Count(q Query) {
 				}
 			})
 		}
-		var matching View
+		var matching *app.View
 		var err error
 		if sel.Repeats {
 			// Which rows stand for their repeats depends on all rows that are
@@ -354,7 +353,7 @@ func (f *Finding) Count(q Query) {
 }
 
 // countByFilter counts matches as the rows of a filter, and returns them.
-func countByFilter(ctx context.Context, s Session, shown View, sel app.Selection, m *Matches, p app.Progress, tell func()) (View, error) {
+func countByFilter(ctx context.Context, s *app.Session, shown *app.View, sel app.Selection, m *Matches, p app.Progress, tell func()) (*app.View, error) {
 	e, err := filter.Parse(sel.Where)
 	if err != nil {
 		return nil, err
@@ -408,7 +407,7 @@ func countByFilter(ctx context.Context, s Session, shown View, sel app.Selection
 }
 
 // fillBuckets counts the matches in each part of what is shown.
-func fillBuckets(ctx context.Context, m *Matches, matching, shown View, total int64) error {
+func fillBuckets(ctx context.Context, m *Matches, matching, shown *app.View, total int64) error {
 	size := (total + markBuckets - 1) / markBuckets
 	if size == 0 || m.Count == 0 {
 		return nil

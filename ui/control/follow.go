@@ -79,7 +79,7 @@ func (fl *Following) Resume() {
 }
 
 // grew shows the rows that have come.
-func (fl *Following) grew(s Session, u app.Update) {
+func (fl *Following) grew(s *app.Session, u app.Update) {
 	c := fl.c
 	f := c.state.Follow
 	if c.session != s || !f.On {

@@ -4,15 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 )
 
 // following opens a log of 100 rows and follows it.
 func following(t *testing.T) *desk {
 	t.Helper()
-	d := newDesk(t, &fake.Engine{Rows: 100, Growing: make(chan app.Update)})
+	d := newDesk(t, &testlog.Nested{Records: 100})
 	d.Following.Set(true) // without a log it does nothing
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
@@ -26,10 +25,10 @@ func following(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) grow(u app.Update) {
+func (d *desk) grow(records int64) {
 	d.t.Helper()
-	want := d.State().Rows.Len() + u.New
-	d.engine.Growing <- u
+	want := d.State().Rows.Len() + records
+	d.nested.Grow(testlog.NestedGrowth{Records: records})
 	d.wait("rows", func() bool { return d.State().Rows.Len() == want && len(d.queue) == 0 })
 	d.settle()
 }
@@ -37,13 +36,13 @@ func (d *desk) grow(u app.Update) {
 func TestFollowPausesAndResumes(t *testing.T) {
 	d := following(t)
 	d.changes = 0
-	d.grow(app.Update{New: 5})
+	d.grow(5)
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) || d.changes&control.ChangeGrown == 0 {
 		t.Errorf("at the end: %+v", f)
 	}
 	d.Following.Moved(false)
-	d.grow(app.Update{New: 3})
-	d.grow(app.Update{New: 4})
+	d.grow(3)
+	d.grow(4)
 	if f := d.State().Follow; f != (control.Follow{On: true, New: 7}) {
 		t.Errorf("scrolled up: %+v", f)
 	}
@@ -52,7 +51,7 @@ func TestFollowPausesAndResumes(t *testing.T) {
 		t.Errorf("scrolled to the end: %+v", f)
 	}
 	d.Following.Moved(false)
-	d.grow(app.Update{New: 1})
+	d.grow(1)
 	d.Following.Resume()
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
 		t.Errorf("resumed: %+v", f)
@@ -64,7 +63,7 @@ func TestFollowPausesAndResumes(t *testing.T) {
 		t.Errorf("stopped: %+v", f)
 	}
 	d.Following.Set(true)
-	d.grow(app.Update{New: 1})
+	d.grow(1)
 	if n := d.State().Rows.Len(); n != 114 {
 		t.Errorf("%d rows after following again", n)
 	}
@@ -75,11 +74,11 @@ func TestFollowPausesAndResumes(t *testing.T) {
 func TestFollowWithFilter(t *testing.T) {
 	d := following(t)
 	d.Filter.SetThread(1001)
-	d.waitEvent("filtered 50")
-	d.engine.Growing <- app.Update{New: 2}
+	d.waitEvent("filtered 44")
+	d.nested.Grow(testlog.NestedGrowth{Records: 2})
 	d.waitEvent("grew 102")
-	d.waitEvent("filtered 51")
-	if s := d.State(); s.Follow != (control.Follow{On: true, New: 2}) || s.Rows.Len() != 51 {
+	d.waitEvent("filtered 46")
+	if s := d.State(); s.Follow != (control.Follow{On: true, New: 2}) || s.Rows.Len() != 46 {
 		t.Errorf("filtered: %+v, %d rows", s.Follow, s.Rows.Len())
 	}
 	d.Following.Resume()
@@ -90,15 +89,15 @@ func TestFollowWithFilter(t *testing.T) {
 
 func TestFollowMessages(t *testing.T) {
 	for name, test := range map[string]struct {
-		update app.Update
+		growth testlog.NestedGrowth
 		want   string
 	}{
-		"a new run": {app.Update{New: 1, Runs: 1}, "started again"},
-		"replaced":  {app.Update{Replaced: true}, "renamed or replaced"},
+		"a new run": {testlog.NestedGrowth{Records: 1, NewRun: true}, "started again"},
+		"replaced":  {testlog.NestedGrowth{Replaced: true}, "renamed or replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := following(t)
-			d.engine.Growing <- test.update
+			d.nested.Grow(test.growth)
 			if m := d.waitMessage(); !strings.Contains(m.Text, test.want) {
 				t.Errorf("message %+v", m)
 			}
@@ -113,10 +112,9 @@ func TestFollowEnds(t *testing.T) {
 	for _, test := range []struct {
 		err   error
 		level control.Level
-	}{{nil, control.LevelGood}, {fake.ErrBroken, control.LevelBad}} {
+	}{{nil, control.LevelGood}, {testlog.ErrBroken, control.LevelBad}} {
 		d := following(t)
-		d.engine.FollowErr = test.err
-		close(d.engine.Growing)
+		d.nested.Grow(testlog.NestedGrowth{Ended: true, Err: test.err})
 		if m := d.waitMessage(); m.Level != test.level {
 			t.Errorf("error %v: message %+v", test.err, m)
 		}
@@ -135,7 +133,7 @@ func TestFollowAcrossSessions(t *testing.T) {
 	if f := d.State().Follow; f != (control.Follow{On: true, AtEnd: true}) {
 		t.Errorf("after a reload following is %+v", f)
 	}
-	d.grow(app.Update{New: 1})
+	d.grow(1)
 	d.Inputs.SetLog(d.file("b.dat", binary))
 	d.waitEvent("loaded")
 	if f := d.State().Follow; f != (control.Follow{}) {
@@ -143,7 +141,7 @@ func TestFollowAcrossSessions(t *testing.T) {
 	}
 	d.Following.Set(true)
 	d.Close()
-	d.wait("three closed sessions", func() bool { d.settle(); return d.engine.ClosedCount() == 3 })
+	d.waitClosed(3)
 	if f := d.State().Follow; f != (control.Follow{}) {
 		t.Errorf("after closing following is %+v", f)
 	}

@@ -19,7 +19,7 @@ func (sv *Saving) Busy() bool { return sv.c.saving != nil }
 
 // Save writes all rows to a file, after the names have come.
 func (sv *Saving) Save(path, format string, opt app.SaveOptions) {
-	sv.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
+	sv.saveBy(path, func(ctx context.Context, s *app.Session, p app.Progress) ([]string, error) {
 		return s.SaveRows(ctx, path, format, s.Rows(), opt, p)
 	})
 }
@@ -29,7 +29,7 @@ func (sv *Saving) Save(path, format string, opt app.SaveOptions) {
 func (sv *Saving) SaveShown(path, format string, opt app.SaveOptions) {
 	c := sv.c
 	src, v := c.state.Rows, c.state.View
-	sv.saveBy(path, func(ctx context.Context, s Session, p app.Progress) ([]string, error) {
+	sv.saveBy(path, func(ctx context.Context, s *app.Session, p app.Progress) ([]string, error) {
 		if v != nil {
 			if err := v.Wait(ctx); err != nil {
 				return nil, err
@@ -58,7 +58,7 @@ func (sv *Saving) MaySave(session int, path string) bool {
 	return false
 }
 
-func (sv *Saving) saveBy(path string, write func(ctx context.Context, s Session, p app.Progress) ([]string, error)) {
+func (sv *Saving) saveBy(path string, write func(ctx context.Context, s *app.Session, p app.Progress) ([]string, error)) {
 	c := sv.c
 	s := c.session
 	if !sv.MaySave(c.state.Session, path) {

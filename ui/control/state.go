@@ -65,7 +65,7 @@ type State struct {
 	Selection   app.Selection
 	Pending     *app.Selection
 	Filtered    bool
-	View        View
+	View        *app.View
 	FilterError *FilterError
 
 	Follow  Follow

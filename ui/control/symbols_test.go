@@ -1,16 +1,23 @@
 package control_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/message"
+	"logparser/modules"
+	"logparser/parser"
 	"logparser/parser/classic"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 	"logparser/ui/language"
 )
 
@@ -25,7 +32,7 @@ func quiet(t *testing.T) {
 // not seen named when the network was switched on.
 func TestNetworkNeedsAgreement(t *testing.T) {
 	quiet(t)
-	d := newDesk(t, &fake.Engine{Rows: 10})
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	if d.State().Wanted.Network {
@@ -58,7 +65,7 @@ func TestNetworkNeedsAgreement(t *testing.T) {
 // TestStrangerIsNamed holds that the user is told why the network is off.
 func TestStrangerIsNamed(t *testing.T) {
 	quiet(t)
-	d := newDesk(t, &fake.Engine{Rows: 10})
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	d.Inputs.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
 	if !d.State().Wanted.Network {
 		t.Error("what was agreed to is forgotten")
@@ -68,8 +75,8 @@ func TestStrangerIsNamed(t *testing.T) {
 		t.Errorf("message %+v, network %v", m, d.State().Wanted.Network)
 	}
 	// The environment may name another server at the next start.
+	e := newDesk(t, &testlog.Nested{Records: 10})
 	t.Setenv("DEBUGINFOD_URLS", "https://three.example")
-	e := newDesk(t, &fake.Engine{Rows: 10})
 	e.Inputs.Restore(app.Inputs{Symbols: []string{"https://one.example/s"}, Network: true}, []string{"https://one.example/s"})
 	if e.State().Wanted.Network {
 		t.Error("a server of the environment is asked that nobody agreed to")
@@ -78,12 +85,33 @@ func TestStrangerIsNamed(t *testing.T) {
 
 func TestFetchIsShownAndStopped(t *testing.T) {
 	quiet(t)
-	e := &fake.Engine{Rows: 10, Loading: make(chan struct{}), Fetch: "https://one.example:8080/s/app.pdb/0123/app.pdb"}
-	d := newDesk(t, e)
+	stop := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Base(r.URL.Path) != "other.pdb" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(12<<20))
+		for part := make([]byte, 3<<20); r.Context().Err() == nil; part = part[:1] {
+			w.Write(part)
+			w.(http.Flusher).Flush()
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}))
+	defer server.Close()
+	defer close(stop)
+	m := testlog.NestedModule()
+	m.Path = `C:\sample\other.exe`
+	d := newDesk(t, &testlog.Nested{Records: 10, Modules: []modules.Module{m}})
+	d.Inputs.Restore(app.Inputs{Symbols: []string{server.URL}, Network: true, SymbolCache: t.TempDir()}, []string{server.URL})
 	d.Inputs.SetLog(d.log())
 	d.wait("the download", func() bool {
 		w := d.State().Work
-		return w.Slow && w.Title == "Fetching app.pdb from one.example:8080 · 3.1 MB" && w.Done == 3<<20 && w.Total == 12<<20
+		return w.Slow && w.Title == "Fetching other.pdb from "+strings.TrimPrefix(server.URL, "http://")+" · 3.1 MB" && w.Done >= 3<<20 && w.Total == 12<<20
 	})
 	d.Cancel()
 	if m := d.waitMessage(); !strings.Contains(m.Text, "Stopped") || !d.State().Opened {
@@ -95,8 +123,9 @@ func TestFetchIsShownAndStopped(t *testing.T) {
 // does is said.
 func TestNamesOfAnotherBuild(t *testing.T) {
 	quiet(t)
-	e := &fake.Engine{Rows: 10, Modules: []app.ModuleState{{Name: "a.exe", Path: "/a.exe", Status: "mismatched", OnRequest: true, Records: 10}}}
-	d := newDesk(t, e)
+	m := testlog.NestedModule()
+	m.Identity.PDB[0]++
+	d := newDesk(t, &testlog.Nested{Records: 10, Modules: []modules.Module{m}})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	d.Inputs.SetLoadMismatched(true)
@@ -138,9 +167,10 @@ func TestCausesAreTranslated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	e := &fake.Engine{Rows: 10, SaveErr: app.CheckCorrected("chrome")}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10, Overhead: &parser.Overhead{EnterAfter: 1000}})
 	d.Inputs.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.Inputs.SetCorrected(true)
 	d.waitEvent("loaded")
 	for code, want := range map[string][2]string{
 		language.English: {"this is a program or library, not a log", "this format has the times that were recorded, no corrected durations"},

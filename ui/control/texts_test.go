@@ -91,12 +91,12 @@ func TestDamageIsTranslated(t *testing.T) {
 			if err := os.WriteFile(tt.hurt, data, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			s, err := control.App{}.Open(context.Background(), app.Inputs{Log: tt.log, NoIndexCache: true, NoRecordedPaths: true}, nil)
+			s, err := app.Open(context.Background(), app.Inputs{Log: tt.log, NoIndexCache: true, NoRecordedPaths: true}, nil)
 			if err != nil {
 				check(tt.hurt, control.Cause(err))
 				continue
 			}
-			for _, d := range s.Facts().Details {
+			for _, d := range control.FactsOf(s).Details {
 				check(tt.hurt, d)
 			}
 			s.Close()

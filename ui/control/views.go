@@ -12,29 +12,6 @@ import (
 	"logparser/rows/filter"
 )
 
-// Analysis is what a session computes of a selection; see [app.Session].
-type Analysis interface {
-	Statistics(ctx context.Context, sel app.Selection, p app.Progress) ([]app.FunctionStat, error)
-	ThreadStatistics(ctx context.Context, sel app.Selection, p app.Progress) ([]app.FunctionStat, error)
-	CallTree(ctx context.Context, sel app.Selection, opt app.TreeOptions, p app.Progress) (*app.Tree, error)
-	Timeline() Timeline
-	SaveStatistics(ctx context.Context, path string, list []app.FunctionStat, opt app.SaveOptions) error
-}
-
-// A Timeline hands out calls to be drawn over time; see [app.Timeline].
-type Timeline interface {
-	Lanes() []app.Lane
-	Measure(ctx context.Context, p app.Progress) error
-	Limit(ctx context.Context, where string, p app.Progress) error
-	Range() (from, to int64)
-	Runs() ([]app.TimelineRun, error)
-	Rows(from, to int64) (first, last int64, err error)
-	Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) (spans []app.LaneSpan, finer bool, err error)
-}
-
-// Timeline implements [Analysis].
-func (s appSession) Timeline() Timeline { return s.Session.Timeline() }
-
 // Views compute what is shown of a log besides its rows.
 type Views struct{ c *Controller }
 
@@ -42,7 +19,7 @@ type Views struct{ c *Controller }
 type analysing struct {
 	statistics, threads, tree, measure, marks, allAnnotations *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
-	lines *openTimeline
+	lines *Timeline
 }
 
 func (a *analysing) jobs() []*job {
@@ -65,7 +42,7 @@ func (a *analysing) end() []<-chan struct{} {
 // analyse runs work on the selection that is shown, or on its way, and hands the
 // outcome to done, unless the log was closed meanwhile or newer work of that
 // kind was started.
-func analyse[T any](c *Controller, kind **job, title string, work func(ctx context.Context, s Session, sel app.Selection, p app.Progress) (T, error), done func(T, error)) {
+func analyse[T any](c *Controller, kind **job, title string, work func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (T, error), done func(T, error)) {
 	s := c.session
 	if s == nil {
 		return
@@ -85,7 +62,7 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 // Statistics asks for the statistics of the functions of the selection.
 func (v *Views) Statistics(done func(list []app.FunctionStat, err error)) {
 	c := v.c
-	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
 		return s.Statistics(ctx, sel, p)
 	}, done)
 }
@@ -93,7 +70,7 @@ func (v *Views) Statistics(done func(list []app.FunctionStat, err error)) {
 // CallTree asks for the call tree of the selection.
 func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err error)) {
 	c := v.c
-	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
+	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
 	}, done)
 }
@@ -115,7 +92,7 @@ func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 	if lines == nil {
 		return
 	}
-	analyse(c, &c.analysing.threads, lang.L("Counting calls"), func(ctx context.Context, s Session, sel app.Selection, p app.Progress) ([]ThreadSum, error) {
+	analyse(c, &c.analysing.threads, lang.L("Counting calls"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]ThreadSum, error) {
 		list, err := s.ThreadStatistics(ctx, sel, p)
 		if err != nil {
 			return nil, err
@@ -125,7 +102,7 @@ func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 }
 
 // sumThreads joins what is known of threads.
-func sumThreads(threads []app.Thread, list []app.FunctionStat, lines Timeline) ([]ThreadSum, error) {
+func sumThreads(threads []app.Thread, list []app.FunctionStat, lines *Timeline) ([]ThreadSum, error) {
 	sums := make([]ThreadSum, len(threads))
 	at := make(map[uint32]*ThreadSum, len(threads))
 	for i, t := range threads {
@@ -163,13 +140,13 @@ func sumThreads(threads []app.Thread, list []app.FunctionStat, lines Timeline) (
 
 // Timeline returns the timeline of the session, nil without one. It may be used
 // on any goroutine; after the log was closed it is empty.
-func (v *Views) Timeline() Timeline {
+func (v *Views) Timeline() *Timeline {
 	c := v.c
 	if c.session == nil {
 		return nil
 	}
 	if c.analysing.lines == nil {
-		c.analysing.lines = &openTimeline{lines: c.session.Timeline()}
+		c.analysing.lines = &Timeline{lines: c.session.Timeline()}
 	}
 	return c.analysing.lines
 }
@@ -182,7 +159,7 @@ func (v *Views) Measure(done func(err error)) {
 	if lines == nil {
 		return
 	}
-	analyse(c, &c.analysing.measure, lang.L("Measuring the timeline"), func(ctx context.Context, _ Session, sel app.Selection, p app.Progress) (struct{}, error) {
+	analyse(c, &c.analysing.measure, lang.L("Measuring the timeline"), func(ctx context.Context, _ *app.Session, sel app.Selection, p app.Progress) (struct{}, error) {
 		if err := lines.Measure(ctx, p); err != nil {
 			return struct{}{}, err
 		}
@@ -198,7 +175,7 @@ func (v *Views) LimitRows(from, to int64) {
 	if lines == nil {
 		return
 	}
-	analyse(c, &c.analysing.measure, lang.L("Searching"), func(context.Context, Session, app.Selection, app.Progress) (*filter.Expr, error) {
+	analyse(c, &c.analysing.measure, lang.L("Searching"), func(context.Context, *app.Session, app.Selection, app.Progress) (*filter.Expr, error) {
 		first, last, err := lines.Rows(from, to)
 		if err != nil {
 			return nil, err
@@ -212,7 +189,7 @@ func (v *Views) LimitRows(from, to int64) {
 }
 
 // firstRow returns the first row that an expression wants.
-func firstRow(ctx context.Context, s Session, where string) (int64, bool, error) {
+func firstRow(ctx context.Context, s *app.Session, where string) (int64, bool, error) {
 	// The rest is not looked for.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -227,7 +204,7 @@ func firstRow(ctx context.Context, s Session, where string) (int64, bool, error)
 }
 
 // awaitRow waits until a view has more than n rows, or has counted all.
-func awaitRow(ctx context.Context, v View, n int64) error {
+func awaitRow(ctx context.Context, v *app.View, n int64) error {
 	if v.Len() > n {
 		return nil
 	}
@@ -249,92 +226,76 @@ func awaitRow(ctx context.Context, v View, n int64) error {
 // Cause puts an error into words for the window.
 func Cause(err error) string { return cause(err) }
 
-// An openTimeline is a timeline whose session is closed only when nobody reads
-// it.
-type openTimeline struct {
+// A Timeline is a session's, which is closed only when nobody reads it; afterwards
+// it is empty.
+type Timeline struct {
 	mu    sync.RWMutex
-	lines Timeline // nil once closed
+	lines *app.Timeline // nil once closed
 }
 
 // close lets nobody read any more. The returned channel is closed when nobody
 // does.
-func (o *openTimeline) close() <-chan struct{} {
+func (t *Timeline) close() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
-		o.mu.Lock()
-		o.lines = nil
-		o.mu.Unlock()
+		t.mu.Lock()
+		t.lines = nil
+		t.mu.Unlock()
 		close(done)
 	}()
 	return done
 }
 
-// Lanes implements [Timeline].
-func (o *openTimeline) Lanes() []app.Lane {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return nil
-	}
-	return o.lines.Lanes()
-}
-
-// Measure implements [Timeline].
-func (o *openTimeline) Measure(ctx context.Context, p app.Progress) error {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
+// read calls f with the session's timeline, unless that was closed.
+func (t *Timeline) read(f func(lines *app.Timeline) error) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.lines == nil {
 		return app.ErrClosed
 	}
-	return o.lines.Measure(ctx, p)
+	return f(t.lines)
 }
 
-// Range implements [Timeline].
-func (o *openTimeline) Range() (from, to int64) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return 0, 0
-	}
-	return o.lines.Range()
+// Lanes is [app.Timeline.Lanes].
+func (t *Timeline) Lanes() (lanes []app.Lane) {
+	t.read(func(l *app.Timeline) error { lanes = l.Lanes(); return nil })
+	return lanes
 }
 
-// Limit implements [Timeline].
-func (o *openTimeline) Limit(ctx context.Context, where string, p app.Progress) error {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return app.ErrClosed
-	}
-	return o.lines.Limit(ctx, where, p)
+// Measure is [app.Timeline.Measure].
+func (t *Timeline) Measure(ctx context.Context, p app.Progress) error {
+	return t.read(func(l *app.Timeline) error { return l.Measure(ctx, p) })
 }
 
-// Runs implements [Timeline].
-func (o *openTimeline) Runs() ([]app.TimelineRun, error) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return nil, app.ErrClosed
-	}
-	return o.lines.Runs()
+// Range is [app.Timeline.Range].
+func (t *Timeline) Range() (from, to int64) {
+	t.read(func(l *app.Timeline) error { from, to = l.Range(); return nil })
+	return from, to
 }
 
-// Rows implements [Timeline].
-func (o *openTimeline) Rows(from, to int64) (first, last int64, err error) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return 0, 0, app.ErrClosed
-	}
-	return o.lines.Rows(from, to)
+// Limit is [app.Timeline.Limit].
+func (t *Timeline) Limit(ctx context.Context, where string, p app.Progress) error {
+	return t.read(func(l *app.Timeline) error { return l.Limit(ctx, where, p) })
 }
 
-// Spans implements [Timeline].
-func (o *openTimeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) ([]app.LaneSpan, bool, error) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.lines == nil {
-		return dst, false, app.ErrClosed
-	}
-	return o.lines.Spans(dst, lane, from, to, pixels)
+// Runs is [app.Timeline.Runs].
+func (t *Timeline) Runs() (runs []app.TimelineRun, err error) {
+	err = t.read(func(l *app.Timeline) (err error) { runs, err = l.Runs(); return err })
+	return runs, err
+}
+
+// Rows is [app.Timeline.Rows].
+func (t *Timeline) Rows(from, to int64) (first, last int64, err error) {
+	err = t.read(func(l *app.Timeline) (err error) { first, last, err = l.Rows(from, to); return err })
+	return first, last, err
+}
+
+// Spans is [app.Timeline.Spans]. Of a timeline that was closed it returns dst.
+func (t *Timeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) (spans []app.LaneSpan, finer bool, err error) {
+	spans = dst
+	err = t.read(func(l *app.Timeline) (err error) {
+		spans, finer, err = l.Spans(dst, lane, from, to, pixels)
+		return err
+	})
+	return spans, finer, err
 }

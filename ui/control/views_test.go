@@ -6,18 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 )
 
 // What is asked of an older selection is not handed out over a newer one.
 func TestLateStatisticsAreDropped(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Analysing: make(chan struct{})}
-	r := opened(t, engine)
+	r := opened(t, &testlog.Nested{Records: 1400})
+	r.Filter.SetWhere("row:700..")
+	r.waitEvent("filtered 700")
 	var got []int64
 	ask := func() {
 		r.Views.Statistics(func(list []app.FunctionStat, err error) {
@@ -28,20 +30,21 @@ func TestLateStatisticsAreDropped(t *testing.T) {
 			got = append(got, list[0].Calls)
 		})
 	}
+	release := r.nested.Hold()
 	ask()
-	r.Filter.SetWhere("thread:1000")
-	r.wait("the filter", func() bool { return r.State().Filtered })
+	r.Filter.SetWhere("")
 	ask()
-	close(engine.Analysing)
+	release()
 	r.wait("statistics", func() bool { return len(got) > 0 })
-	if want := int64(100 + len("thread:1000")); len(got) != 1 || got[0] != want {
-		t.Errorf("statistics of %v calls, want %d", got, want)
+	r.settle()
+	if len(got) != 1 || got[0] != 100 {
+		t.Errorf("statistics of %v calls", got)
 	}
 }
 
 func TestAnalysisIsCancelled(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Analysing: make(chan struct{})}
-	r := opened(t, engine)
+	r := opened(t, &testlog.Nested{Records: 1_000_000})
+	r.nested.OnRead(slowly)
 	var end error
 	r.Views.CallTree(app.TreeOptions{}, func(tree *app.Tree, err error) { end = err })
 	r.wait("progress", func() bool { return r.State().Work.Slow })
@@ -53,11 +56,11 @@ func TestAnalysisIsCancelled(t *testing.T) {
 	// Closing the log cancels it too, and hands nothing out.
 	r.Views.CallTree(app.TreeOptions{}, func(*app.Tree, error) { t.Error("a tree of a closed log") })
 	r.Close()
-	r.wait("closed", func() bool { r.settle(); return engine.ClosedCount() == 1 })
+	r.waitClosed(1)
 }
 
 func TestThreadSums(t *testing.T) {
-	r := opened(t, &fake.Engine{Rows: 700})
+	r := opened(t, &testlog.Nested{Records: 700})
 	var got []control.ThreadSum
 	r.Views.Threads(func(list []control.ThreadSum, err error) {
 		if err != nil {
@@ -66,20 +69,20 @@ func TestThreadSums(t *testing.T) {
 		got = list
 	})
 	r.wait("threads", func() bool { return got != nil })
-	if len(got) != 2 || got[0].ID != 1000 || got[0].Rows != 350 || got[0].Calls != 7*25 || got[0].Busy != 7*50*1e6 ||
-		got[0].First != 0 || got[0].Last != 699e6 {
+	if len(got) != 2 || got[0].ID != 1000 || got[0].Rows != 350 || got[0].Calls != 7*25 || got[0].Busy != 25*13*1e6 ||
+		got[0].First != 0 || got[0].Last != 685e6 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestFirstCall(t *testing.T) {
-	r := opened(t, &fake.Engine{Rows: 1400})
+	r := opened(t, &testlog.Nested{Records: 1400})
 	for _, test := range []struct {
 		where, function string
 		want            int64
 	}{
 		{"", "std::sort", 4},
-		{"thread:1001", "app::run", 1},
+		{"thread:1001", "app::run", 15},
 		{"row:700..1000", "std::sort", 704},
 	} {
 		r.Filter.SetWhere(test.where)
@@ -95,55 +98,51 @@ func TestFirstCall(t *testing.T) {
 }
 
 func TestSaveStatistics(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400}
-	r := opened(t, engine)
+	r := opened(t, &testlog.Nested{Records: 1400})
 	path := filepath.Join(t.TempDir(), "a.csv")
 	r.Saving.SaveStatistics(path, make([]app.FunctionStat, 3))
 	r.wait("saved", func() bool { m := r.State().Message; return m != nil && m.Level == control.LevelGood })
-	if text, _ := os.ReadFile(path); string(text) != "3 functions\n" {
+	if text, _ := os.ReadFile(path); strings.Count(string(text), "\n") != 4 {
 		t.Errorf("saved %q", text)
 	}
-	engine.SaveErr = fake.ErrBroken
-	r.Saving.SaveStatistics(path, nil)
+	r.Saving.SaveStatistics(filepath.Join(path, "below", "a.csv"), nil)
 	r.wait("an error", func() bool { m := r.State().Message; return m != nil && m.Level == control.LevelBad })
-	if m := r.State().Message; !strings.Contains(m.Text, fake.ErrBroken.Error()) {
-		t.Errorf("said %q", m.Text)
+	if m := r.State().Message; !strings.Contains(m.Details, "below") {
+		t.Errorf("said %q, details %q", m.Text, m.Details)
 	}
 }
 
 // The log is closed only when nobody reads its timeline any more, and then it
 // is empty.
 func TestTimelineOutlivesItsLog(t *testing.T) {
-	engine := &fake.Engine{Rows: 1400, Spans: make(chan struct{})}
-	r := opened(t, engine)
+	r := opened(t, &testlog.Nested{Records: 1400})
 	lines := r.Views.Timeline()
 	if lines != r.Views.Timeline() {
 		t.Error("each call makes a timeline")
 	}
+	reading, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	r.nested.OnRead(func(int64, int) error {
+		once.Do(func() { close(reading) })
+		<-release
+		return nil
+	})
 	read := make(chan error)
 	go func() {
 		_, _, err := lines.Spans(nil, 0, 0, 100e6, 100)
 		read <- err
 	}()
-	engine.Spans <- struct{}{} // it is being read
+	<-reading
 	r.Close()
 	time.Sleep(20 * time.Millisecond)
-	if engine.ClosedCount() != 0 {
+	if r.nested.Closed() != 0 {
 		t.Error("closed while it is read")
 	}
-	engine.Spans <- struct{}{}
+	close(release)
 	if err := <-read; err != nil {
 		t.Error(err)
 	}
-	for range 1000 {
-		if engine.ClosedCount() == 1 {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if engine.ClosedCount() != 1 {
-		t.Fatal("the log stays open")
-	}
+	r.waitClosed(1)
 	if spans, _, err := lines.Spans(nil, 0, 0, 100e6, 100); len(spans) != 0 || !errors.Is(err, app.ErrClosed) {
 		t.Errorf("%d spans of a closed log, %v", len(spans), err)
 	}

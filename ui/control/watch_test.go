@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,8 +9,9 @@ import (
 	"time"
 
 	"logparser/app"
+	"logparser/internal/testlog"
+	"logparser/parser"
 	"logparser/ui/control"
-	"logparser/ui/control/fake"
 )
 
 // Whatever is given and is no log is taken for what it is, and that is said,
@@ -38,7 +40,7 @@ func TestWhatIsNoLogIsSaid(t *testing.T) {
 		{"log and symbols", func(d *desk) []string { return []string{d.file("1.dat", binary), d.folder("lib", "x.txt")} }, false, "", control.OfferNone, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newDesk(t, &fake.Engine{Rows: 10})
+			d := newDesk(t, &testlog.Nested{Records: 10})
 			if test.open {
 				d.Inputs.SetLog(d.log())
 				d.waitEvent("loaded")
@@ -76,7 +78,7 @@ func (d *desk) folder(name string, files ...string) string {
 // A symbol path that leads nowhere is said, with and without a log, and until it
 // is mended.
 func TestMissingSymbolPath(t *testing.T) {
-	d := newDesk(t, &fake.Engine{Rows: 10})
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	there, missing := d.folder("there"), filepath.Join(d.dir, "missing")
 	d.Inputs.SetSymbols([]string{there, missing})
 	d.waitEvent("missing 1")
@@ -96,7 +98,7 @@ func TestMissingSymbolPath(t *testing.T) {
 	}
 
 	// One that was remembered only has a red light.
-	again := newDesk(t, &fake.Engine{})
+	again := newDesk(t, &testlog.Nested{})
 	again.Inputs.Restore(app.Inputs{Symbols: []string{missing}}, nil)
 	again.waitEvent("missing 1")
 	if s := again.State(); s.Message != nil || s.Symbols.Level != control.LevelBad {
@@ -106,18 +108,17 @@ func TestMissingSymbolPath(t *testing.T) {
 
 // What becomes of the log's file is said when it happens, once, with the remedy.
 func TestFileChangeIsSaid(t *testing.T) {
-	for change, text := range map[app.FileChange]string{app.Cut: "a.dat was cut or written anew", app.Replaced: "Another file stands", app.Removed: "a.dat was removed"} {
-		e := &fake.Engine{Rows: 10}
-		d := newDesk(t, e)
+	for change, text := range map[error]string{parser.ErrShrunk: "a.dat was cut or written anew", parser.ErrReplaced: "Another file stands", fs.ErrNotExist: "a.dat was removed"} {
+		d := newDesk(t, &testlog.Nested{Records: 10})
 		d.LookEvery(time.Millisecond)
 		d.Inputs.SetLog(d.log())
 		d.waitEvent("loaded")
 		if m := d.State().Message; m != nil {
 			t.Fatalf("message %+v", m)
 		}
-		e.SetFile(change)
+		d.nested.SetCheck(change)
 		m := d.waitMessage()
-		if !strings.HasPrefix(m.Text, text) || (m.Offer == control.OfferReload) != (change != app.Removed) || d.State().Log.Level != control.LevelBad {
+		if !strings.HasPrefix(m.Text, text) || (m.Offer == control.OfferReload) != (change != fs.ErrNotExist) || d.State().Log.Level != control.LevelBad {
 			t.Errorf("message %+v, light %+v", m, d.State().Log)
 		}
 		d.Dismiss()
@@ -125,7 +126,7 @@ func TestFileChangeIsSaid(t *testing.T) {
 		if m := d.State().Message; m != nil {
 			t.Errorf("said again: %+v", m)
 		}
-		e.SetFile(app.Unchanged)
+		d.nested.SetCheck(nil)
 		d.Reload()
 		d.waitEvent("loaded")
 		if l := d.State().Log; l.Level != control.LevelGood {
@@ -136,23 +137,22 @@ func TestFileChangeIsSaid(t *testing.T) {
 
 // Following looks at the file itself; what it finds has the same remedy.
 func TestFollowingSaysFileChange(t *testing.T) {
-	e := &fake.Engine{Rows: 10, Growing: make(chan app.Update), FollowErr: fake.ErrBroken}
-	d := newDesk(t, e)
+	d := newDesk(t, &testlog.Nested{Records: 10})
 	d.LookEvery(time.Millisecond)
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
 	d.Following.Set(true)
-	e.SetFile(app.Replaced)
+	d.nested.SetCheck(parser.ErrReplaced)
 	d.settle()
 	if m := d.State().Message; m != nil {
 		t.Errorf("looked at twice: %+v", m)
 	}
-	e.Growing <- app.Update{Replaced: true}
+	d.nested.Grow(testlog.NestedGrowth{Replaced: true})
 	if m := d.waitMessage(); m.Offer != control.OfferReload {
 		t.Errorf("message %+v", m)
 	}
 	d.Dismiss()
-	close(e.Growing)
+	d.nested.Grow(testlog.NestedGrowth{Err: testlog.ErrBroken})
 	d.wait("the end", func() bool { return !d.State().Follow.On && d.State().Message != nil })
 	if m := d.State().Message; m.Offer != control.OfferReload {
 		t.Errorf("message %+v", m)

@@ -39,7 +39,6 @@ var ownEnglish = map[string]string{
 	"parser/trace/tracetext": "the command's text form of traces",
 	"symbols/symtest":        "for tests",
 	"symbols/demangle":       "a name that cannot be demangled is shown as it is",
-	"ui/control/fake":        "for tests",
 	"ui/launch":              "what is said before there is a window",
 	"ui/language":            "what is wrong with the translations themselves",
 }

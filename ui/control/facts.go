@@ -1,41 +1,6 @@
 package control
 
-import (
-	"context"
-
-	"logparser/app"
-	"logparser/rows"
-)
-
-// A Session is what the window needs of an opened log; see [app.Session].
-type Session interface {
-	Reading
-	Analysis
-	Annotations
-	Load(ctx context.Context, p app.Progress) error
-	SetSymbols(ctx context.Context, in app.Inputs, p app.Progress) error
-	// Fetching returns the URL of what is being fetched from a symbol server,
-	// "" for nothing.
-	Fetching() string
-	Inputs() app.Inputs
-	Facts() Facts
-	Modules() []app.ModuleState
-	Threads() []app.Thread
-	Rows() rows.Source
-	Partner(i int64) (int64, bool)
-	// Follow takes in what is written to the log until it is cancelled or the
-	// program has ended; it returns nil then.
-	Follow(ctx context.Context, changed func(app.Update)) error
-	// CheckLog looks whether the log's file is still what was opened.
-	CheckLog() app.FileChange
-	Close() error
-}
-
-// An Engine opens sessions and searches in rows.
-type Engine interface {
-	Open(ctx context.Context, in app.Inputs, p app.Progress) (Session, error)
-	Search(ctx context.Context, src rows.Source, from int64, q app.Query, p app.Progress) (int64, error)
-}
+import "logparser/app"
 
 // Facts are what is known of an opened log as a whole.
 type Facts struct {
@@ -89,27 +54,8 @@ func (f *Facts) Shown() int64 {
 	return f.Records - left
 }
 
-// App is the engine of package app.
-type App struct{}
-
-type appSession struct{ *app.Session }
-
-// Open implements [Engine].
-func (App) Open(ctx context.Context, in app.Inputs, p app.Progress) (Session, error) {
-	s, err := app.Open(ctx, in, p)
-	if err != nil {
-		return nil, err
-	}
-	return appSession{s}, nil
-}
-
-// Search implements [Engine].
-func (App) Search(ctx context.Context, src rows.Source, from int64, q app.Query, p app.Progress) (int64, error) {
-	return app.Search(ctx, src, from, q, p)
-}
-
-// Facts implements [Session].
-func (s appSession) Facts() Facts {
+// factsOf asks a session for them.
+func factsOf(s *app.Session) Facts {
 	info := s.Info()
 	f := Facts{
 		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
