@@ -153,7 +153,7 @@ func TestCellMenu(t *testing.T) {
 	}
 	r.cell(0, "function", "Include func:=main")
 	where("func:=main")
-	r.cell(2, "thread", "Exclude thread:1001")
+	r.cell(3, "thread", "Exclude thread:1001")
 	where("func:=main -thread:1001")
 	r.ctl.Filter.ShowAll()
 	r.cell(3, "module", "Only inside this call")
@@ -365,6 +365,41 @@ func TestNothingFitsTheFilter(t *testing.T) {
 	}
 }
 
+// While a filter is still counting the table says so, and stands at the row that
+// was current as soon as the filter has come to it.
+func TestRowIsKeptWhileAFilterCounts(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1_000_000})
+	r.open()
+	r.nav.goTo(980_000)
+	r.nested.OnRead(slowly)
+	r.ctl.Filter.SetWhere("func:main")
+	r.wait("the first rows", func() bool { return r.ctl.State().Filtered })
+	if got := countsText(r.ctl.State()); !strings.Contains(got, " of 1,000,000 rows so far, ") || r.ctl.State().View.Done() {
+		t.Errorf("counts %q", got)
+	}
+	r.wait("the end", func() bool { return r.ctl.State().View.Done() && r.table.currentRow() == 980_000 })
+}
+
+// Rows that cannot be read say so.
+func TestUnreadableRows(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 100})
+	r.open()
+	r.nested.OnRead(func(int64, int) error { return testlog.ErrBroken })
+	r.ctl.Reload()
+	r.wait("the error", func() bool { return r.notice.Message() != nil })
+	if m := r.notice.Message(); m.Level != control.LevelBad || !strings.Contains(m.Text, "broken") {
+		t.Errorf("message %+v", m)
+	}
+	var row [1]rows.Row
+	r.wait("the row", func() bool {
+		r.table.reader.Read(row[:], 5)
+		return row[0].Index == 5
+	})
+	if row[0].Note != "cannot be read: broken" {
+		t.Errorf("row %+v", row[0])
+	}
+}
+
 // The inputs can be put away while a log is read.
 func TestInputsArePutAway(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400})
@@ -461,7 +496,7 @@ func TestSessionIsRestored(t *testing.T) {
 	r.bookmarks.set(30, "note")
 	// A bookmark of a row that is not what it was is left out.
 	r.bookmarks.list = append(r.bookmarks.list, logstate.Bookmark{Row: 40, Address: 1})
-	r.ctl.Filter.Select(app.Selection{Where: "thread:1000", Folded: []int64{28}})
+	r.ctl.Filter.Select(app.Selection{Where: "thread:1000", Folded: []int64{0}})
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
 	r.table.grid.SetCurrent(3)
 	row := r.table.currentRow()
@@ -482,7 +517,7 @@ func TestSessionIsRestored(t *testing.T) {
 	again.waitTrace("restored")
 	again.wait("the filter", func() bool { return again.ctl.State().View != nil && again.ctl.State().View.Done() })
 	s := again.ctl.State().Selection
-	if s.Where != "thread:1000" || !slices.Equal(s.Folded, []int64{28}) {
+	if s.Where != "thread:1000" || !slices.Equal(s.Folded, []int64{0}) {
 		t.Errorf("selection %+v", s)
 	}
 	if again.table.currentRow() != row {

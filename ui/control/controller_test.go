@@ -533,5 +533,12 @@ func TestNoModulesInTheLog(t *testing.T) {
 		if m := d.State().Message; m == nil || !strings.Contains(m.Text, want) || (m.Offer == control.OfferModules) == own {
 			t.Errorf("own %t: %+v", own, m)
 		}
+		if !own {
+			d.Inputs.SetModules(d.file("m.txt", "0x1000 0x1000 a\n"))
+			d.waitEvent("loaded")
+			if s := d.State().ModulesFile; s != (control.InputState{Level: control.LevelWarn, Text: "Does not describe this run"}) {
+				t.Errorf("the modules file is %+v", s)
+			}
+		}
 	}
 }
