@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/internal/testlog"
@@ -620,18 +621,29 @@ func TestSampleHasNames(t *testing.T) {
 	w.ctl.Close()
 }
 
-// A log that takes long to open shows that, on the start page too, and Escape
-// stops it wherever the focus is.
+// A log that takes long to open shows that, on the start page too, from 0.3 seconds
+// on; the button there stops it, and Escape wherever the focus is.
 func TestSlowOpeningIsShownAndStopped(t *testing.T) {
-	for name, focus := range map[string]func(r *rig) fyne.Focusable{
-		"nothing": func(*rig) fyne.Focusable { return nil },
-		"filter":  func(r *rig) fyne.Focusable { r.filters.focus(); return r.win.Canvas().Focused() },
-		"log":     func(r *rig) fyne.Focusable { return r.strip.Log.Entry },
+	escape := func(focus func(r *rig) fyne.Focusable) func(r *rig) {
+		return func(r *rig) {
+			r.win.Canvas().Focus(focus(r))
+			r.typeKey(fyne.KeyEscape)
+		}
+	}
+	for name, stop := range map[string]func(r *rig){
+		"nothing": func(r *rig) { r.typeKey(fyne.KeyEscape) },
+		"filter":  escape(func(r *rig) fyne.Focusable { r.filters.focus(); return r.win.Canvas().Focused() }),
+		"log":     escape(func(r *rig) fyne.Focusable { return r.strip.Log.Entry }),
+		"button":  func(r *rig) { test.Tap(button(t, r.start.Content, "Cancel (Esc)")) },
 	} {
 		r := newRig(t, &testlog.Nested{Records: 100, Opening: make(chan struct{})})
 		r.win.Resize(fyne.NewSize(1024, 600))
+		began := time.Now()
 		r.Open([]string{r.log})
 		r.wait("progress", func() bool { return r.start.Working() != "" })
+		if after := time.Since(began); after < 300*time.Millisecond || after > 3*time.Second {
+			t.Errorf("shown after %v", after)
+		}
 		if got := r.start.Working(); got != "Reading the log \u00b7 a.dat  0 %" {
 			t.Errorf("the start page says %q", got)
 		}
@@ -645,10 +657,7 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 		if at := r.app.Driver().AbsolutePositionForObject(work); at.X < 0 || at.X+work.Size().Width > 1024 {
 			t.Errorf("progress is at %v", at)
 		}
-		if o := focus(r); o != nil {
-			r.win.Canvas().Focus(o)
-		}
-		r.typeKey(fyne.KeyEscape)
+		stop(r)
 		r.wait("the end", func() bool { return r.notice.Message() != nil })
 		m := r.notice.Message()
 		if m.Text != "Opening a.dat was stopped." || m.Offer != control.OfferReload || r.start.Working() != "" || work.Visible() || r.status.counts.Text != "No log is open" {
@@ -659,6 +668,18 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 		r.waitTrace("loaded")
 		r.win.Close()
 	}
+}
+
+// button finds a button by its text among what is laid out.
+func button(t *testing.T, in fyne.CanvasObject, text string) *widget.Button {
+	t.Helper()
+	for _, o := range test.LaidOutObjects(in) {
+		if b, ok := o.(*widget.Button); ok && b.Text == text {
+			return b
+		}
+	}
+	t.Fatalf("no button %q", text)
+	return nil
 }
 
 // While a log is shown, Escape stops opening another, and says so.
