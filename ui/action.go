@@ -4,10 +4,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
 )
 
 // An action is something that the user can ask the window to do. The menus, the
@@ -46,6 +48,8 @@ type actions struct {
 	menus  []actionMenu
 	byName map[string]*action
 	shown  string // what the menu bar shows of them; see states
+	// waiting: the menu bar is to be made anew when no menu is open.
+	waiting bool
 	// palette is the one opened last.
 	palette *palette
 }
@@ -247,10 +251,30 @@ func (as *actions) states() string {
 	return b.String()
 }
 
-// show makes the menu bar anew if it would show something else.
+// menuDelay is the time between two looks whether a menu is still open.
+const menuDelay = 200 * time.Millisecond
+
+// show makes the menu bar anew if it would show something else. That closes the menu
+// that is open, so it waits until none is.
 func (as *actions) show() {
-	if states := as.states(); states != as.shown {
-		as.shown = states
-		as.w.win.SetMainMenu(as.mainMenu())
+	states := as.states()
+	if states == as.shown || as.waiting {
+		return
 	}
+	if as.menuOpen() {
+		as.waiting = true
+		as.w.later(menuDelay, func() {
+			as.waiting = false
+			as.show()
+		})
+		return
+	}
+	as.shown = states
+	as.w.win.SetMainMenu(as.mainMenu())
+}
+
+// menuOpen reports whether a menu of the menu bar is open: the keys are its then.
+func (as *actions) menuOpen() bool {
+	_, open := as.w.win.Canvas().Focused().(interface{ Child() *widget.Menu })
+	return open
 }

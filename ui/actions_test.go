@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/widget"
 
 	"logparser/internal/testlog"
 	"logparser/ui/language"
@@ -290,5 +291,30 @@ func TestMenusFollowTheState(t *testing.T) {
 	r.wait("the end", func() bool { return r.notice.Message() != nil })
 	if grey("Close the log") || grey("Reload") || !grey("Save") {
 		t.Error("a log that could not be opened cannot be closed or tried again")
+	}
+}
+
+// barItem stands for what has the keys while a menu of the menu bar is open.
+type barItem struct{ widget.Entry }
+
+func (*barItem) Child() *widget.Menu { return nil }
+
+// A menu that is open stays open; the menu bar says afterwards what has changed.
+func TestOpenMenuStaysOpen(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 100})
+	r.open()
+	open := &barItem{}
+	r.body.Add(open)
+	r.win.Canvas().Focus(open)
+	before := r.win.MainMenu()
+	r.ctl.Close()
+	r.actions.show()
+	if !r.actions.menuOpen() || r.win.MainMenu() != before {
+		t.Error("the menu bar is made anew while a menu is open")
+	}
+	r.win.Canvas().Unfocus()
+	r.wait("the menu bar", func() bool { return r.win.MainMenu() != before })
+	if !r.menuItem("Save").Disabled {
+		t.Error("without a log it can be saved")
 	}
 }
