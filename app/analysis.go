@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -250,12 +249,16 @@ func (s *Session) RowAtTime(elapsed int64) int64 {
 	if err != nil {
 		return last
 	}
-	if row == paired && row < first.Count {
-		row += int64(sort.Search(int(first.Count-row), func(n int) bool {
+	if row == paired {
+		for end := first.Count; row < end; {
 			var event [1]parser.Event
-			got, _ := s.log.ReadEvents(event[:], first.First+row+int64(n))
-			return got == 0 || event[0].Time >= at
-		}))
+			middle := row + (end-row)/2
+			if n, _ := s.log.ReadEvents(event[:], first.First+middle); n == 0 || event[0].Time >= at {
+				end = middle
+			} else {
+				row = middle + 1
+			}
+		}
 	}
 	return min(row, last)
 }
