@@ -371,7 +371,7 @@ func TestRowIsKeptWhileAFilterCounts(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
 	r.nav.goTo(980_000)
-	r.nested.OnRead(slowly)
+	r.nested.Slow()
 	r.ctl.Filter.SetWhere("func:main")
 	r.wait("the first rows", func() bool { return r.ctl.State().Filtered })
 	if got := countsText(r.ctl.State()); !strings.Contains(got, " of 1,000,000 rows so far, ") || r.ctl.State().View.Done() {

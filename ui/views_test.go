@@ -93,7 +93,7 @@ func TestViewsSayWhatFailed(t *testing.T) {
 func TestStoppedViewStartsAnew(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
-	r.nested.OnRead(slowly)
+	r.nested.Slow()
 	r.views.show(viewTree)
 	r.wait("progress", func() bool { return r.ctl.State().Work.Slow })
 	r.ctl.Cancel()

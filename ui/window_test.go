@@ -399,19 +399,11 @@ func TestSlowWorkIsShownAndCancelled(t *testing.T) {
 	}
 }
 
-// slowly makes reading many records slow; see [testlog.Nested.OnRead].
-func slowly(_ int64, n int) error {
-	if n > 1 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	return nil
-}
-
 // Quitting while a file is saved stops the saving, and waits for its end.
 func TestQuitWhileSaving(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
-	r.nested.OnRead(slowly)
+	r.nested.Slow()
 	closed := false
 	r.win.SetOnClosed(func() { closed = true })
 	r.ctl.Saving.Save(filepath.Join(t.TempDir(), "x.csv"), "csv", app.SaveOptions{})

@@ -80,6 +80,16 @@ func (l *Nested) SetCheck(err error) { l.set(func() { l.check = err }) }
 // fails if f returns an error; nil ends that.
 func (l *Nested) OnRead(f func(from int64, n int) error) { l.set(func() { l.reading = f }) }
 
+// Slow makes reading more than one record slow.
+func (l *Nested) Slow() {
+	l.OnRead(func(_ int64, n int) error {
+		if n > 1 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return nil
+	})
+}
+
 // Hold holds the reading of more than one record back until release is called.
 func (l *Nested) Hold() (release func()) {
 	held := make(chan struct{})

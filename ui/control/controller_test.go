@@ -283,17 +283,9 @@ func TestEverySessionIsClosed(t *testing.T) {
 	}
 }
 
-// slowly makes reading many records slow; see [testlog.Nested.OnRead].
-func slowly(_ int64, n int) error {
-	if n > 1 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	return nil
-}
-
 func TestCancelLoading(t *testing.T) {
 	d := newDesk(t, &testlog.Nested{Records: 4_000_000})
-	d.nested.OnRead(slowly)
+	d.nested.Slow()
 	d.Inputs.SetLog(d.log())
 	d.wait("slow work", func() bool {
 		w := d.State().Work
@@ -397,7 +389,7 @@ func TestSave(t *testing.T) {
 	}
 
 	d = opened(t, &testlog.Nested{Records: 1_000_000})
-	d.nested.OnRead(slowly)
+	d.nested.Slow()
 	d.Saving.Save(out, "csv", app.SaveOptions{})
 	d.wait("slow work", func() bool { return d.State().Work.Slow && d.State().Work.Title == "Saving" })
 	d.Cancel()

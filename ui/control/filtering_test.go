@@ -26,7 +26,7 @@ func opened(t *testing.T, log *testlog.Nested) *desk {
 // cancelled.
 func TestFilterShowsFirstRowsAtOnce(t *testing.T) {
 	d := opened(t, &testlog.Nested{Records: 2_000_000})
-	d.nested.OnRead(slowly)
+	d.nested.Slow()
 	d.Filter.SetWhere("func:main")
 	d.wait("the first rows", func() bool { return d.State().Filtered && d.State().View.Len() > 0 })
 	if d.State().View.Done() {
