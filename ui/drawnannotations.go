@@ -64,11 +64,7 @@ func (v *views) connectAnnotations() {
 		return []string{annotationText(m), string(table.AppendTime(nil, &r, w.table.format))}
 	}
 	t.OnAnnotation = func(number int) {
-		w.ctl.Calls.RowOfAnnotation(&v.drawn.list[number], func(row int64) {
-			v.following = true
-			w.nav.goTo(row)
-			v.following = false
-		})
+		w.ctl.Calls.RowOfAnnotation(&v.drawn.list[number], v.picks.goTo)
 	}
 }
 

@@ -55,7 +55,7 @@ func (v *views) treeView() *view {
 	v.tree.OnOpen = func(f *app.FunctionRef) { v.openFunction(*f) }
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
 	v.tree.OnCopy = w.app.Clipboard().SetContent
-	v.tree.OnChosen = v.pickNode
+	v.tree.OnChosen = v.picks.node
 	return &view{
 		name: viewTree, title: func() string { return lang.L("Call tree") }, key: fyne.Key3,
 		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
@@ -75,7 +75,7 @@ func (v *views) treeView() *view {
 		clear: func() { v.tree.Show(&app.Tree{}, 3) },
 		// The tree shows the way to the row, unless that was chosen in the tree.
 		followStack: func(row int64, frames []app.Frame) {
-			if row != v.picked && !v.picking {
+			if row != v.picks.row && !v.picks.looking {
 				v.tree.Choose(frames)
 				w.trace("path " + control.Thousands(int64(len(frames))))
 			}
@@ -89,7 +89,7 @@ func (v *views) treeView() *view {
 func (v *views) statisticsView() *view {
 	w := v.w
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
-	v.statistics.OnChosen = v.pickFunction
+	v.statistics.OnChosen = v.picks.function
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
 	v.statistics.OnCopy = w.app.Clipboard().SetContent

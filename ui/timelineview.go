@@ -63,9 +63,7 @@ func (v *views) timelineView() *view {
 func (v *views) connectTimeline() {
 	w, t := v.w, v.timeline
 	t.OnSelected = func(row int64) {
-		v.following = true
-		w.nav.goTo(row)
-		v.following = false
+		v.picks.goTo(row)
 		w.trace("chosen " + strconv.FormatInt(row, 10))
 	}
 	t.OnActivated = func(row int64) {

@@ -105,17 +105,12 @@ type views struct {
 	generation int               // of the rows and their names
 	drawn      drawnAnnotations
 	waiting    bool // a renewal is to come
-	following  bool // the table follows what was chosen here
-	// picks numbers what is chosen in tree and statistics; picked is the row that
-	// came of the last, -1 for none.
-	picks   int
-	picked  int64
-	picking bool // the row is being looked for
+	picks      picks
 }
 
 // newViews makes the tabs.
 func newViews(w *Window) *views {
-	v := &views{w: w, picked: -1}
+	v := &views{w: w, picks: picks{w: w, row: -1}}
 	v.Content = container.NewAppTabs()
 	for _, e := range []*view{
 		v.tableView(),

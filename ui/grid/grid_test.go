@@ -118,6 +118,26 @@ func TestLastOfABillionRows(t *testing.T) {
 	}
 }
 
+// late is a source whose rows are not at hand yet.
+type late struct{ numbered }
+
+func (s *late) Read(dst []rows.Row, from int64) (int, error) {
+	for i := range dst {
+		dst[i] = rows.Row{Index: Waiting}
+	}
+	return len(dst), nil
+}
+
+// Rows that are not at hand yet have a placeholder and no text.
+func TestWaitingRows(t *testing.T) {
+	_, w := window(t, &late{numbered{n: 100}})
+	picture := w.Canvas().Capture()
+	line := image.Rect(0, headerHeight, 900, headerHeight+rowHeight)
+	if !hasColour(picture, line, Light.Guide) || hasColour(picture, line, Light.Inks[Plain]) {
+		t.Error("a row that is not there yet is drawn as one that is")
+	}
+}
+
 func press(g *Grid, x, y float32, mod fyne.KeyModifier) {
 	e := &desktop.MouseEvent{Button: desktop.MouseButtonPrimary, Modifier: mod}
 	e.Position = fyne.NewPos(x, y)
