@@ -91,7 +91,7 @@ func TestViewsSayWhatFailed(t *testing.T) {
 }
 
 func TestStoppedViewStartsAnew(t *testing.T) {
-	r := newRig(t, &testlog.Nested{Records: 8_000_000})
+	r := newRig(t, &testlog.Nested{Records: 2_000_000})
 	r.open()
 	r.nested.Slow()
 	r.views.show(viewTree)

@@ -401,7 +401,7 @@ func TestSlowWorkIsShownAndCancelled(t *testing.T) {
 
 // Quitting while a file is saved stops the saving, and waits for its end.
 func TestQuitWhileSaving(t *testing.T) {
-	r := newRig(t, &testlog.Nested{Records: 4_000_000})
+	r := newRig(t, &testlog.Nested{Records: 1_000_000})
 	r.open()
 	r.nested.Slow()
 	closed := false

@@ -84,7 +84,7 @@ func (l *Nested) OnRead(f func(from int64, n int) error) { l.set(func() { l.read
 func (l *Nested) Slow() {
 	l.OnRead(func(_ int64, n int) error {
 		if n > 1 {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 		}
 		return nil
 	})

@@ -43,7 +43,7 @@ func TestLateStatisticsAreDropped(t *testing.T) {
 }
 
 func TestAnalysisIsCancelled(t *testing.T) {
-	r := opened(t, &testlog.Nested{Records: 8_000_000})
+	r := opened(t, &testlog.Nested{Records: 2_000_000})
 	r.nested.Slow()
 	var end error
 	r.Views.CallTree(app.TreeOptions{}, func(tree *app.Tree, err error) { end = err })
