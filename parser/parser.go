@@ -283,6 +283,43 @@ type Stacker interface {
 	Strand(id uint32) (thread, stack uint32)
 }
 
+// A ThreadedLog is a log that can give the events of each thread by themselves, which takes
+// less than to put those of all threads in order.
+type ThreadedLog interface {
+	Log
+	// ReadThreads returns a reader of the events from a record on, nil where they are not
+	// to be had that way. It is not safe for concurrent use.
+	ReadThreads(from int64) ThreadReader
+}
+
+// A ThreadReader reads the events of threads. What its methods return is valid until the next
+// call of Next.
+type ThreadReader interface {
+	// Next reads the next n events. It is not ok, and gives nothing, where there is
+	// anything among them but enters and leaves, each leave of its thread's innermost call,
+	// or where they cannot be read; ReadEvents says more of these. Threads are in the order
+	// of their first events.
+	Next(n int) (threads []ThreadEvents, ok bool)
+	// Row says how many of the n events come before event i of a thread, an index into what
+	// Next returned.
+	Row(thread, i int) int
+	// Address returns an address that events have.
+	Address(number uint32) (address uint64, space uint16)
+}
+
+// ThreadEvents are events of one thread.
+type ThreadEvents struct {
+	Thread uint32
+	Events []ThreadEvent
+}
+
+// A ThreadEvent is an Event of a known thread; its address and space have a number.
+type ThreadEvent struct {
+	Time    int64
+	Address uint32
+	Kind    Kind
+}
+
 // A ThreadNamer is a log that knows names of threads.
 type ThreadNamer interface {
 	// ThreadNames returns the names of a run's threads by id, as far as they

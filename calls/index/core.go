@@ -145,7 +145,7 @@ func (c *core) lengthen(block int, l *longs) {
 	for level := range c.groups {
 		to := c.longs[level].at(block >> (2 * level))
 		for _, x := range l {
-			if x.Duration() > to[longCount-1].Duration() {
+			if d := x.Duration(); d > 0 && d >= to[longCount-1].Duration() {
 				to.add(x)
 			}
 		}
@@ -196,7 +196,7 @@ func (c *core) note(n *node) {
 			return
 		}
 		for l := int(level) + 1; l < len(c.longs); l++ {
-			if to := c.longs[l].at(leave >> (2 * l)); d > to[longCount-1].Duration() {
+			if to := c.longs[l].at(leave >> (2 * l)); d >= to[longCount-1].Duration() {
 				to.add(n.long())
 			}
 		}

@@ -32,7 +32,7 @@ import (
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 3
+	fileVersion = 4
 	byteOrder   = 0x01020304
 )
 
@@ -405,7 +405,7 @@ func (c *core) restore(h *fileHead, threads []fileThread, strands []fileStrand, 
 		p.active = append(p.active, visit{th: th, top: v.top, records: v.records})
 	}
 	p.summary = *c.groups[0].at(blocks - 1)
-	p.longest, p.longer = h.Longest, h.Longest[longCount-1].Duration()
+	p.longest, p.longer = h.Longest, max(1, h.Longest[longCount-1].Duration())
 	p.exceptions = parseExceptions(len(text), func(i int) byte { return text[i] })
 	return nil
 }

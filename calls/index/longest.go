@@ -13,11 +13,12 @@ type longs [longCount]Long
 
 func (l *Long) Duration() int64 { return calls.Elapsed(l.EnterTime, l.LeaveTime) }
 
-// add takes a call in if it is long enough and not there.
+// add takes a call in if it is long enough and not there. Of equally long ones those that
+// end first are kept, in whatever order they come.
 func (l *longs) add(c Long) {
 	d := c.Duration()
 	i := longCount
-	for i > 0 && l[i-1].Duration() < d {
+	for i > 0 && (l[i-1].Duration() < d || l[i-1].Duration() == d && l[i-1].Leave > c.Leave) {
 		i--
 	}
 	for k := range i {

@@ -13,7 +13,7 @@ import (
 // canMerge reports whether what a segment took for granted is so, and finds what its
 // pending leaves close.
 func (c *core) canMerge(p *segmentPairer) bool {
-	for i := range p.stats {
+	for _, i := range p.byAppearance() {
 		l := &p.stats[i]
 		if n, ok := c.addresses.Find(p.number, uint16(l.key), l.address); ok {
 			l.number = uint32(n)

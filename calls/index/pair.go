@@ -49,6 +49,7 @@ type pairer struct {
 	begun      bool
 	block      uint32
 	first      int64
+	appears    int64 // what statsAdded takes as the row with which an address appears
 	active     []visit
 	exceptions []exception
 	inBlock    []uint32 // the stats of its addresses
@@ -56,8 +57,9 @@ type pairer struct {
 	damaged    []damagedRow
 	summary    Summary
 	longest    longs
-	longer     int64 // a duration must exceed it to be among the longest
+	longer     int64 // the least duration of one of the longest
 	left       []leftFrame
+	order      []uint32  // see byAppearance
 	stacks     [][]frame // those of no thread
 	events     []parser.Event
 	// lastTime is that of the last event that is not damaged, if timed.
@@ -141,8 +143,10 @@ type thread struct {
 	live   bool // it is in the core's list
 
 	// In a segment.
-	pending []pendingLeave
-	rest    int64 // time in calls made by the innermost call of before the segment since the last pending leave
+	// numbered has the statistics + 1 by the numbers that a parser.ThreadReader has for addresses.
+	numbered []uint32
+	pending  []pendingLeave
+	rest     int64 // time in calls made by the innermost call of before the segment since the last pending leave
 	// fresh says that it begins with the thread, at the row and time began and
 	// beganAt.
 	fresh          bool
@@ -158,19 +162,18 @@ const outsideBit = 1 << 31
 
 // A frame is an open call that was entered in the current block.
 type frame struct {
-	address        uint64
 	time, children int64
 	ordinal        int64
-	row            uint32 // in the block
-	stats          uint32
-	// space has noRow set where the enter is missing.
-	space uint32
+	// row is that in the block; with noRow it is where the call was found to be open,
+	// because its enter is missing.
+	row   uint32
+	stats uint32
 }
 
-// noRow is in no event's space.
-const noRow = 1 << 16
+// noRow is in no row of a block.
+const noRow = 1 << 31
 
-func (f *frame) rowless() bool { return f.space&noRow != 0 }
+func (f *frame) rowless() bool { return f.row&noRow != 0 }
 
 // push puts a call on the stack.
 func (p *pairer) push(th *thread, f frame) {
@@ -194,32 +197,44 @@ func (p *pairer) grow(th *thread) {
 	th.frames = th.stack[1 : 1+n]
 }
 
-// An addressStats is an address on a thread, with the sums of its calls.
+// An addressStats is an address on a thread, with the sums of its calls: three cache lines of
+// 64 bytes, of which a call needs two.
 type addressStats struct {
 	address uint64
 	// key is the thread and the space.
 	key          uint64
 	calls, timed uint32
-	// zeros are further timed calls, which took no time.
-	zeros uint32
 	// open is how often it is on the stack, in a segment of the calls entered in it.
-	open    uint32
-	block   uint32 // the last in which it was seen
-	octaves uint32
-	// pending is how many pending leaves the thread had when time was
-	// last added but for recursive.
-	pending    uint32
+	open       uint32
+	block      uint32 // the last in which it was seen
 	time, self int64
 	max, min   int64
-	recursive  int64
+
+	// pending is how many pending leaves the thread had when time was
+	// last added but for recursive.
+	pending uint32
+	// zeros are further timed calls, which took no time.
+	zeros   uint32
+	octaves uint32
 	// near are the counts of the first octaves, noOctave for none.
-	near   [nearOctaves]uint32
-	number uint32
+	near [nearOctaves]uint32
+
+	recursive int64
+	number    uint32
 	// other is the number of its records besides calls, timed and zeros.
 	other   int32
 	touched bool
 	// absent says that the address must not be open at the segment's start.
 	absent bool
+	_      [46]byte
+}
+
+// add counts a call that took some time.
+func (c *addressStats) add(d, children int64) {
+	c.timed++
+	c.time += d
+	c.self += calls.SelfTime(d, children)
+	c.max, c.min = max(c.max, d), min(c.min, d)
 }
 
 // A visit is a block's first event of a thread, with the state before it.
@@ -359,9 +374,10 @@ func (p *pairer) beginBlock() {
 	p.begun = true
 	p.block++
 	p.first = p.row
+	p.appears = p.row
 	p.active, p.exceptions, p.inBlock, p.damaged, p.owners = p.active[:0], p.exceptions[:0], p.inBlock[:0], p.damaged[:0], p.owners[:0]
 	p.summary = Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64}
-	p.longest, p.longer = longs{}, 0
+	p.longest, p.longer = longs{}, 1
 	p.storage.openBlock()
 }
 
@@ -416,7 +432,7 @@ func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 	)
 	// No leave fits it, and the calls of the frame above take their time from
 	// the one below.
-	stack[0] = frame{space: noRow}
+	stack[0] = frame{row: noRow}
 	for k = 0; k < len(events); k++ {
 		e := &events[k]
 		if e.Thread != id || e.Gap != parser.NoGap {
@@ -440,30 +456,29 @@ func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 				below := stack[0].children
 				p.grow(th)
 				stack = th.stack
-				stack[0] = frame{space: noRow, children: below}
+				stack[0] = frame{row: noRow, children: below}
 			}
 			f := &stack[sp]
-			f.address, f.time, f.children, f.ordinal = e.Address, e.Time, 0, records+int64(k)
-			f.row, f.stats, f.space = row+uint32(k), i, uint32(e.Space)
+			f.time, f.children, f.ordinal, f.row, f.stats = e.Time, 0, records+int64(k), row+uint32(k), i
 			sp++
 			deepest = max(deepest, sp)
 		} else {
 			f := &stack[sp-1]
-			if f.address != e.Address || f.space != uint32(e.Space) || e.Kind != parser.Leave {
+			if f.row >= noRow || e.Kind != parser.Leave {
+				break
+			}
+			c := &stats[f.stats]
+			if c.address != e.Address || uint16(c.key) != e.Space {
 				break
 			}
 			sp--
-			c := &stats[f.stats]
 			c.open--
 			// Most calls of a log whose clock is coarse take no time.
 			if e.Time <= f.time {
 				c.zeros++
 			} else {
-				c.timed++
 				d := calls.Elapsed(f.time, e.Time)
-				c.time += d
-				c.self += calls.SelfTime(d, f.children)
-				c.max, c.min = max(c.max, d), min(c.min, d)
+				c.add(d, f.children)
 				if c.open > 0 {
 					c.recursive += d
 				} else if c.pending != uint32(len(th.pending)) {
@@ -475,8 +490,8 @@ func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 					c.count(&p.octaves, d)
 				}
 				stack[sp-1].children += d
-				if d > p.longer {
-					p.long(th, f, p.row0(row+uint32(k)), e.Time, th.depth+int32(sp)-1)
+				if d >= p.longer {
+					p.long(th, f, row+uint32(k), e.Time, th.depth+int32(sp)-1)
 				}
 				if d > p.summary.MaxDuration {
 					p.summary.MaxDuration = d
@@ -514,18 +529,18 @@ func (p *pairer) slowPath(th *thread, e *parser.Event, row uint32) {
 	c := &p.stats[i]
 	c.calls++
 	c.open++
-	p.push(th, frame{address: e.Address, time: e.Time, ordinal: th.records, row: row, stats: i, space: uint32(e.Space)})
+	p.push(th, frame{time: e.Time, ordinal: th.records, row: row, stats: i})
 	if th.functions != nil {
 		th.functions[p.function(i)]++
 	}
 	th.most = max(th.most, th.depth+int32(len(th.frames))-1)
 }
 
-// long takes a call that has ended into the block's longest.
-func (p *pairer) long(th *thread, f *frame, row, at int64, depth int32) {
-	p.longest.add(Long{Enter: p.first + int64(f.row), Leave: row, EnterTime: f.time, LeaveTime: at,
+// long takes a call that a row has ended into the block's longest, if it is one of them.
+func (p *pairer) long(th *thread, f *frame, row uint32, at int64, depth int32) {
+	p.longest.add(Long{Enter: p.row0(f.row), Leave: p.row0(row), EnterTime: f.time, LeaveTime: at,
 		Address: p.storage.nodeAddress(f.stats), Thread: th.slot, Depth: depth})
-	p.longer = p.longest[longCount-1].Duration()
+	p.longer = max(1, p.longest[longCount-1].Duration())
 }
 
 // damage takes in a damaged record.
@@ -572,7 +587,7 @@ func (p *pairer) makeNodes() {
 	for k := range p.active {
 		th := p.active[k].th
 		for i := range th.frames {
-			p.left = append(p.left, leftFrame{th, i, th.frames[i].row})
+			p.left = append(p.left, leftFrame{th, i, th.frames[i].row &^ noRow})
 		}
 		if len(th.frames) > 0 {
 			threads++
@@ -607,7 +622,7 @@ func (p *pairer) addNode(th *thread, f *frame) {
 	}
 	th.below = 0
 	n := node{
-		enter: p.first + int64(f.row), leave: -1, enterTime: f.time, children: f.children, ordinal: f.ordinal,
+		enter: p.row0(f.row &^ noRow), leave: -1, enterTime: f.time, children: f.children, ordinal: f.ordinal,
 		address: p.storage.nodeAddress(f.stats), thread: th.slot, parent: th.top, depth: th.depth, rowless: f.rowless(),
 	}
 	th.top = p.storage.keepNode(n)

@@ -136,11 +136,18 @@ func (c *core) pairSegment(ctx context.Context, s *segment, l *calls.Layout, run
 	if p.events == nil {
 		p.events = make([]parser.Event, readLen)
 	}
+	var threads parser.ThreadReader
+	if log, ok := c.log.(parser.ThreadedLog); ok && c.exact {
+		threads = log.ReadThreads(record)
+	}
 	for p.row < s.to && !p.failed {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		events := p.events[:min(readLen, s.to-p.row)]
+		if threads != nil && p.pairThreads(threads) {
+			continue
+		}
+		events := p.events[:min(readLen, sizes.Block, s.to-p.row)]
 		if err := readAll(c.log, events, record+p.row-s.from); err != nil {
 			return err
 		}

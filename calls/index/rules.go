@@ -196,8 +196,8 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Anomaly) {
 		f := th.frames[n]
 		th.frames = th.frames[:n]
 		if rowless = f.rowless(); !rowless {
-			if d = calls.Elapsed(f.time, at); d > p.longer {
-				p.long(th, &f, p.row0(row), at, th.depth+int32(n))
+			if d = calls.Elapsed(f.time, at); d >= p.longer {
+				p.long(th, &f, row, at, th.depth+int32(n))
 			}
 		}
 		i, children = f.stats, f.children
@@ -239,11 +239,8 @@ func (p *pairer) closeTop(th *thread, at int64, row uint32, m calls.Anomaly) {
 
 // close counts a call that was closed by an event of another address, or is a node.
 func (c *addressStats) close(octaves *[]segmentCounts, d, children int64) {
-	c.timed++
 	c.other--
-	c.time += d
-	c.self += calls.SelfTime(d, children)
-	c.max, c.min = max(c.max, d), min(c.min, d)
+	c.add(d, children)
 	if c.open > 0 {
 		c.recursive += d
 	}

@@ -17,6 +17,14 @@ type segmentPairer struct {
 	nodes  []node // what they have as addresses are indexes of stats
 	closed []uint32
 	blocks []segmentBlock
+	// appeared has for each of stats a row by which they are put in the order in which the
+	// addresses appear: the first, or that of its block where they were found in this order.
+	appeared []int64
+	order    []uint32 // see byAppearance
+	// seen has bits for the statistics that events of the block have entered, and words says
+	// where there are any.
+	seen  []uint64
+	words []uint32
 }
 
 func newSegmentPairer(names *names, exact bool, stacker parser.Stacker) *segmentPairer {
@@ -42,8 +50,8 @@ func (p *segmentPairer) activated(th *thread) {
 	}
 }
 
-// statsAdded has nothing to note: the core gives the number when it takes the segment over.
-func (p *segmentPairer) statsAdded(uint32) {}
+// The core gives the number when it takes the segment over.
+func (p *segmentPairer) statsAdded(uint32) { p.appeared = append(p.appeared, p.appears) }
 
 func (p *segmentPairer) nodeAddress(i uint32) uint32 { return i }
 
@@ -84,7 +92,7 @@ func (p *segmentPairer) reset() {
 	p.pairer = pairer{storage: p, bottom: outsideBit, names: old.names, stacker: old.stacker, strands: old.strands[:0], owners: old.owners[:0], exact: old.exact, events: old.events, byID: old.byID, byAddress: old.byAddress,
 		stats: old.stats[:0], functions: old.functions[:0], octaves: old.octaves[:1], boundaryTimes: old.boundaryTimes[:0],
 		active: old.active[:0], inBlock: old.inBlock[:0], left: old.left[:0], stacks: old.stacks}
-	p.nodes, p.closed, p.blocks = p.nodes[:0], p.closed[:0], p.blocks[:0]
+	p.nodes, p.closed, p.blocks, p.appeared = p.nodes[:0], p.closed[:0], p.blocks[:0], p.appeared[:0]
 	p.byID.reset(len(old.strands))
 	p.byAddress.reset(len(old.stats))
 }

@@ -89,7 +89,7 @@ func (c *core) resume(th *thread, e *parser.Event, row uint32) {
 		if th.functions != nil {
 			th.functions[c.function(k)]++
 		}
-		c.push(th, frame{address: o.Address, time: e.Time, ordinal: th.records - 1, row: row, stats: k, space: noRow})
+		c.push(th, frame{time: e.Time, ordinal: th.records - 1, row: row | noRow, stats: k})
 		th.rowless++
 		if n := len(x.pushed) - 1; n >= 0 && x.pushed[n].address == c.stats[k].number {
 			x.pushed[n].n++

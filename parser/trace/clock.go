@@ -159,8 +159,7 @@ func (s *segment) convert(events []parser.Event) {
 	if len(events) == 0 {
 		return
 	}
-	first, last := uint64(events[0].Time), uint64(events[len(events)-1].Time)
-	if first < s.units || s.at(last) == s.end || s.span(last-s.units) == maxTime {
+	if !s.linear(uint64(events[0].Time), uint64(events[len(events)-1].Time)) {
 		for i := range events {
 			events[i].Time = s.at(uint64(events[i].Time))
 		}
@@ -174,6 +173,11 @@ func (s *segment) convert(events []parser.Event) {
 		hi, lo := bits.Mul64(uint64(e.Time)-units, rate)
 		e.Time = ns + int64(hi<<up|lo>>down)
 	}
+}
+
+// linear reports whether no bound cuts the times from first to last.
+func (s *segment) linear(first, last uint64) bool {
+	return first >= s.units && s.at(last) != s.end && s.span(last-s.units) != maxTime
 }
 
 func (s *segment) span(units uint64) int64 {

@@ -1,0 +1,198 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"logparser/internal/testlog/tracetest"
+	"logparser/parser"
+)
+
+// differsThreads returns how what a reader gives of n records from a record on differs from
+// what ReadEvents does.
+func differsThreads(l *Log, r parser.ThreadReader, threads []parser.ThreadEvents, from int64, n int) error {
+	want, got := make([]parser.Event, n), make([]parser.Event, n)
+	if k, err := l.ReadEvents(want, from); k < n {
+		return err
+	}
+	for i := range got {
+		got[i].Kind = parser.Damaged
+	}
+	first := -1
+	for k, t := range threads {
+		for i, e := range t.Events {
+			row := r.Row(k, i)
+			if row < 0 || row >= n || got[row].Kind != parser.Damaged {
+				return fmt.Errorf("event %d of thread %d has row %d", i, t.Thread, row)
+			}
+			if i == 0 {
+				if row < first {
+					return fmt.Errorf("thread %d begins at %d, after one that begins at %d", t.Thread, row, first)
+				}
+				first = row
+			}
+			address, space := r.Address(e.Address)
+			got[row] = parser.Event{Address: address, Time: e.Time, Thread: t.Thread, Space: space, Kind: e.Kind}
+		}
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			return fmt.Errorf("row %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// TestReadThreads reads random programs thread by thread, from random records on.
+func TestReadThreads(t *testing.T) {
+	read, refused := 0, 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		p := tracetest.Random(r)
+		if seed%2 == 0 {
+			p.Unwind, p.Stray, p.Handler = 0, 0, 0
+		}
+		var m tracetest.Memory
+		w := tracetest.NewWriter(&m)
+		p.Write(r, w)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := New(context.Background(), &m, m.Size(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := l.Info().Records
+		for range 3 {
+			from := r.Int64N(total)
+			n := 1 + r.IntN(3000)
+			reader := l.ReadThreads(from)
+			for reader != nil && from+int64(n) <= total {
+				threads, ok := reader.Next(n)
+				if ok {
+					read++
+					if err := differsThreads(l, reader, threads, from, n); err != nil {
+						t.Fatalf("seed %d, %+v, %d from %d: %v", seed, p, n, from, err)
+					}
+				} else {
+					refused++
+				}
+				from += int64(n)
+			}
+		}
+		if l.ReadThreads(total) != nil || l.ReadThreads(-1) != nil {
+			t.Fatal("there is a reader beyond the log")
+		}
+	}
+	if read < 500 || refused < 200 {
+		t.Errorf("%d were read and %d refused", read, refused)
+	}
+}
+
+// TestReadThreadsUnusual leaves to ReadEvents what is no enter or leave of the innermost call.
+func TestReadThreadsUnusual(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		write   func(t *tracetest.Thread)
+		records int
+	}{
+		{"a thread that begins", func(t *tracetest.Thread) {}, 0},
+		{"a leave of a call that is not the innermost", func(t *tracetest.Thread) {
+			t.Enter(3000, 0x400000, tracetest.Entry)
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			t.LeaveAddress(3020, 0x400000, tracetest.Entry)
+		}, 3},
+		{"a call that was left", func(t *tracetest.Thread) {
+			t.Enter(3000, 0x400000, tracetest.Entry)
+			t.Enter(3010, 0x400040, tracetest.Entry)
+			t.Left(1)
+			t.Leave(3020)
+		}, 3},
+		{"a leave without a call", func(t *tracetest.Thread) { t.LeaveAddress(3000, 0x400000, tracetest.Entry) }, 1},
+	} {
+		var m tracetest.Memory
+		w := tracetest.NewWriter(&m)
+		w.Clock(1000, 1000, 0, 0)
+		th := w.Thread(1, 0, 7)
+		for i := range uint64(10) {
+			th.Enter(2000+20*i, 0x400000, tracetest.Entry)
+			th.Leave(2010 + 20*i)
+		}
+		test.write(th)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := New(context.Background(), &m, m.Size(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Info().Records; got != int64(20+test.records) {
+			t.Fatalf("%s: %d records", test.name, got)
+		}
+		r := l.ReadThreads(0)
+		if _, ok := r.Next(2); ok {
+			t.Errorf("%s: the thread's first event is an ordinary one", test.name)
+		}
+		threads, ok := r.Next(18)
+		if !ok {
+			t.Fatalf("%s: ordinary events are refused", test.name)
+		}
+		if err := differsThreads(l, r, threads, 2, 18); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if test.records > 0 {
+			if _, ok := r.Next(test.records); ok {
+				t.Errorf("%s: it is not refused", test.name)
+			}
+		}
+		if _, ok := r.Next(1); ok {
+			t.Errorf("%s: there is more at the end", test.name)
+		}
+	}
+}
+
+// cut is a file whose bytes from a place on cannot be read any more.
+type cut struct {
+	*tracetest.Memory
+	at int64
+}
+
+func (c *cut) ReadAt(b []byte, at int64) (int, error) {
+	if c.at > 0 && at+int64(len(b)) > c.at {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return c.Memory.ReadAt(b, at)
+}
+
+// TestReadThreadsFails reads a file that fails on the way.
+func TestReadThreadsFails(t *testing.T) {
+	c := &cut{Memory: &tracetest.Memory{}}
+	w := tracetest.NewWriter(c)
+	tracetest.WriteCalls(w, 3, 200_000)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(context.Background(), c, c.Size(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := l.ReadThreads(4096)
+	if _, ok := r.Next(4096); !ok {
+		t.Fatal("nothing was read")
+	}
+	c.at = c.Size() / 2
+	failed := false
+	for range 60 {
+		if _, ok := r.Next(4096); !ok {
+			failed = true
+		} else if failed {
+			t.Fatal("it goes on after it has failed")
+		}
+	}
+	if !failed {
+		t.Error("it did not fail")
+	}
+}
