@@ -14,7 +14,9 @@
 #
 # Then come saving as csv, opening, and the benchmarks of calls and calls/index on that
 # trace and on a classic log of the same shape and size (scripts/genlog, 24-byte
-# records). Lines that begin with "bar" compare with what reading has to keep to.
+# records). And the index is made of a program of 300 functions that call each other at random
+# (scripts/bench/graph.c), with 2 threads, with 16, and with 2 as a classic log.
+# Lines that begin with "bar" compare with what reading has to keep to.
 #
 # From the environment: BENCH_DIR, a folder for the logs. Exit status 77: what
 # it needs is not here.
@@ -29,7 +31,7 @@ leave_out() {
 for p in gcc uftrace; do command -v $p >/dev/null || leave_out "it needs $p"; done
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$work"' EXIT
-# 16, 4 and 24 bytes an event of the logs, and csv twice.
+# 16, 4 and 24 bytes an event of the logs, and csv twice; the logs of graph.c come later.
 need=$((millions * 400 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
 [ $((free / 1000000)) -ge $need ] || leave_out "it needs $need GB in $work"
 export LC_ALL=C CGO_ENABLED=0 XDG_CACHE_HOME=$work/cache
@@ -158,11 +160,27 @@ for log in "$work/calls.lptrace" "$classic"; do
 	while read -r name _ ns _ rest; do
 		name=${name#Benchmark} name=${name%-[0-9]*}
 		case $name in
-		Build/*) bar "index, million events/s, $kind" "$(grep -oE '[0-9.]+.Mevents' <<<"$rest" | grep -oE '^[0-9.]+')" 100 ;;
+		Build/*) bar "index, million events/s, $kind" "$(grep -oE '[0-9.]+.Mevents' <<<"$rest" | grep -oE '^[0-9.]+')" 150 ;;
 		Filter/*) bar "filter, s, $kind: ${name#*/}" "$(awk -v n="$ns" 'BEGIN { print n / 1e9 }')" 0.3 most ;;
 		Analysis/statistics-totals) bar "statistics, s, $kind" "$(awk -v n="$ns" 'BEGIN { print n / 1e9 }')" 0.1 most ;;
 		Timeline/*) bar "a frame of the timeline, ms, $kind, zoom ${name#*/}" "$(awk -v n="$ns" 'BEGIN { print n / 1e6 }')" 8 most ;;
 		esac
 	done < <(grep '^Benchmark' go.txt)
+done
+
+# A program whose calls cannot be predicted: two threads, sixteen, and two as a classic log.
+rm -rf calls.lptrace tiny ud
+gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/graph.c" -o graph.o &&
+	gcc graph.o "${objects[@]}" -o graph -pthread -ldl || exit 1
+for threads in 2 16; do
+	LOGREC_FILE=$work/graph-$threads.lptrace ./graph "$millions" $threads || exit 1
+done
+./genlog -trace graph-2.lptrace graph-classic >/dev/null || exit 1
+for log in "$work/graph-2.lptrace" "$work/graph-16.lptrace" "$work/graph-classic/LogDetails.dat"; do
+	kind=$(basename "${log%.lptrace}")
+	[ "${log##*.}" = lptrace ] || kind="graph-2 as a classic log"
+	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^BenchmarkBuild$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
+	sed -n 's/^Benchmark//p' go.txt | sed "s/^/$kind: /"
+	bar "index, million events/s, $kind" "$(grep '^Benchmark' go.txt | grep -oE '[0-9.]+.Mevents' | grep -oE '^[0-9.]+')" 100
 done
 exit 0

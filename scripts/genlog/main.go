@@ -1,9 +1,10 @@
 // Genlog makes logs for measurements: a classic log and its modules file,
 // in the shape of a large program or of tracers' benchmarks. With -calls it
 // also writes how often each function was called, as it wrote the log, to hold
-// a reader's count against.
+// a reader's count against. With -trace the log has the events of a trace.
 //
 //	go run ./scripts/genlog -records 51000000 -tiny -calls calls.txt FOLDER
+//	go run ./scripts/genlog -trace graph.lptrace FOLDER
 package main
 
 import (
@@ -31,6 +32,7 @@ func main() {
 	flag.Uint64Var(&s.Seed, "seed", 1, "chooses the calls")
 	calls := flag.String("calls", "", "a file for lines \"MODULE+OFFSET CALLS\", in order of the text")
 	flag.BoolVar(&s.Tiny, "tiny", false, "tiny functions in loops, as tracers are measured with")
+	from := flag.String("trace", "", "a trace whose events are written instead, in 24 bytes each")
 	flag.Parse()
 	if flag.NArg() != 1 || s.RecordSize != 16 && s.RecordSize != 24 || s.Records <= 0 || s.Threads <= 0 || s.Functions <= 0 || s.MaxDepth <= 0 {
 		fmt.Fprintln(os.Stderr, "usage: genlog [flags] FOLDER")
@@ -39,6 +41,14 @@ func main() {
 	}
 	if err := os.MkdirAll(flag.Arg(0), 0o777); err != nil {
 		fail(err)
+	}
+	if *from != "" {
+		log, err := convert(*from, flag.Arg(0))
+		if err != nil {
+			fail(err)
+		}
+		fmt.Println(log)
+		return
 	}
 	log := filepath.Join(flag.Arg(0), classictest.LogName)
 	c := counter{size: s.RecordSize, of: make(map[uint64]*int64)}
