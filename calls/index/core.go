@@ -328,10 +328,10 @@ func (c *core) addSum(number uint32, l *addressStats, octaves []segmentCounts) {
 		s.self += l.self
 		s.recursive += l.recursive
 		s.min, s.max = min(s.min, l.min), max(s.max, l.max)
-		c.totals.merge(s, octaves, l.octaves)
+		c.totals.merge(number, octaves, l.octaves)
 		if l.zeros > 0 {
 			s.min = 0
-			c.totals.zeros(s, l.zeros)
+			c.totals.zeros(number, l.zeros)
 		}
 	}
 }

@@ -74,6 +74,8 @@ type totals struct {
 	list    []sum
 	octaves []octaveCounts
 	many    bool
+	// near are the counts of the first octaves of each, noOctave where they were not asked for.
+	near [][nearOctaves]uint32
 }
 
 func newTotals() totals { return totals{octaves: make([]octaveCounts, 1)} }
@@ -92,22 +94,37 @@ func (t *totals) at(address uint32) *sum {
 	return &t.list[address]
 }
 
-// octave returns the counts of an octave of a sum, which it adds if need be.
-func (t *totals) octave(s *sum, octave uint32) *octaveCounts {
+// octave returns the counts of an octave of an address, which it adds if need be.
+func (t *totals) octave(address, octave uint32) *octaveCounts {
+	if octave >= nearOctaves {
+		return &t.octaves[t.findOctave(address, octave)]
+	}
+	for len(t.near) <= int(address) {
+		t.near = append(t.near, [nearOctaves]uint32{})
+	}
+	i := &t.near[address][octave]
+	if *i == noOctave {
+		*i = t.findOctave(address, octave)
+	}
+	return &t.octaves[*i]
+}
+
+func (t *totals) findOctave(address, octave uint32) uint32 {
+	s := &t.list[address]
 	for i := s.octaves; i != noOctave; i = t.octaves[i].next {
 		if t.octaves[i].octave == octave {
-			return &t.octaves[i]
+			return i
 		}
 	}
 	t.octaves = append(t.octaves, octaveCounts{next: s.octaves, octave: octave})
 	s.octaves = uint32(len(t.octaves) - 1)
-	return &t.octaves[s.octaves]
+	return s.octaves
 }
 
 // merge adds the histogram of an address.
-func (t *totals) merge(s *sum, from []segmentCounts, head uint32) {
+func (t *totals) merge(address uint32, from []segmentCounts, head uint32) {
 	for i := head; i != noOctave; i = from[i].next {
-		to := t.octave(s, from[i].octave)
+		to := t.octave(address, from[i].octave)
 		for k, n := range &from[i].counts {
 			to.counts[k] += uint64(n)
 		}
@@ -115,7 +132,7 @@ func (t *totals) merge(s *sum, from []segmentCounts, head uint32) {
 }
 
 // zeros adds calls that took no time to a histogram.
-func (t *totals) zeros(s *sum, n uint32) { t.octave(s, 0).counts[0] += uint64(n) }
+func (t *totals) zeros(address, n uint32) { t.octave(address, 0).counts[0] += uint64(n) }
 
 // total returns a sum for callers.
 func (t *totals) total(s *sum) calls.Total {

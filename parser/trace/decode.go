@@ -186,24 +186,30 @@ func (d *decoder) read(dst []parser.Event) (int, error) {
 		k, err := d.decode(dst[n:])
 		n += k
 		d.ordinal += int64(k)
-		if err == nil {
-			continue
-		}
-		var bad *recordError
-		switch {
-		case err == io.EOF: // of the chunk
-		case errors.As(err, &bad):
-			if d.scanning {
-				d.s.breakAt(d.chunk, bad)
-			}
-		default:
+		if more, err := d.goOn(err); !more {
 			return n, err
-		}
-		if !d.nextChunk() {
-			return n, nil
 		}
 	}
 	return n, nil
+}
+
+// goOn goes on after decode, to the next chunk if it returned an error that ends one. It
+// reports whether there is more, with an error of reading the file.
+func (d *decoder) goOn(decoded error) (more bool, err error) {
+	if decoded == nil {
+		return true, nil
+	}
+	var bad *recordError
+	switch {
+	case decoded == io.EOF: // of the chunk
+	case errors.As(decoded, &bad):
+		if d.scanning {
+			d.s.breakAt(d.chunk, bad)
+		}
+	default:
+		return false, decoded
+	}
+	return d.nextChunk(), nil
 }
 
 // nextChunk goes to the next chunk and reports whether there is one.

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"encoding/binary"
-	"io"
 	"math"
 	"math/bits"
 	"slices"
@@ -258,13 +257,8 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	var e [1]parser.Event
 	n, err := d.decode(e[:])
 	d.ordinal += int64(n)
-	if err != nil {
-		if _, bad := err.(*recordError); err != io.EOF && !bad {
-			return n, false
-		}
-		if !d.nextChunk() {
-			return n, false
-		}
+	if more, _ := d.goOn(err); !more {
+		return n, false
 	}
 	if d.windows != a.windows || d.epoch != a.epoch {
 		a.windows, a.epoch = d.windows, d.epoch
