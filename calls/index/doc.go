@@ -26,7 +26,9 @@
 //
 // Segments of the log are paired in parallel, each without knowing what is
 // open before it, and then taken over in order; see parallel.go. What cannot
-// be decided that way is paired again in order. The index grows with a live log
+// be decided that way is paired again in order. Where the log can give the events of
+// each thread by themselves ([parser.ThreadedLog]), a segment takes a block's threads one
+// after the other, and asks for the few rows that it needs; see threads.go. The index grows with a live log
 // ([Index.Extend]), and can be kept in a file ([Index.Keep], package indexcache), from
 // which it goes on where the log has grown since ([Index.KeepGrown]). Beyond some 64 MB
 // its memory is a temporary file.
@@ -35,8 +37,8 @@
 //
 //  1. The index says the same of every row as the oracle, whatever the sizes of blocks
 //     and segments, and however it came to be: built at once, extended in steps, built
-//     again with names, or taken from a file (TestRandom, TestGrowth, TestKept,
-//     TestKeptGrown).
+//     again with names, or taken from a file, and whether events come in order or thread
+//     by thread (TestRandom, TestTrace, TestGrowth, TestKept, TestKeptGrown).
 //  2. An address has the number of its first appearance, and keeps it (TestRandom,
 //     TestKept).
 //  3. What belongs to a block other than the last changes only in that open calls end

@@ -42,6 +42,9 @@ const (
 	// most.
 	maxFailures = 3
 	longestRest = 64
+	// maxRefused is how many blocks one after the other may not be ordinary before the rest
+	// of a segment is read in order.
+	maxRefused = 8
 )
 
 // parallel goes on as far as there are whole segments of one run. It does
@@ -137,6 +140,7 @@ func (c *core) pairSegment(ctx context.Context, s *segment, l *calls.Layout, run
 		p.events = make([]parser.Event, readLen)
 	}
 	var threads parser.ThreadReader
+	refused := 0
 	if log, ok := c.log.(parser.ThreadedLog); ok && c.exact {
 		threads = log.ReadThreads(record)
 	}
@@ -144,8 +148,14 @@ func (c *core) pairSegment(ctx context.Context, s *segment, l *calls.Layout, run
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if threads != nil && p.pairThreads(threads) {
-			continue
+		if threads != nil {
+			if p.pairThreads(threads) {
+				refused = 0
+				continue
+			}
+			if refused++; refused == maxRefused {
+				threads = nil
+			}
 		}
 		events := p.events[:min(readLen, sizes.Block, s.to-p.row)]
 		if err := readAll(c.log, events, record+p.row-s.from); err != nil {

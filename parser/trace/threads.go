@@ -23,6 +23,8 @@ const (
 	// sourceBatch is how many events of a stream are decoded at a time.
 	sourceBatch = 1024
 	cacheBits   = 10
+	// maxNumbers bounds the addresses that have numbers.
+	maxNumbers = 1 << 16
 	// unusual is the kind of an event that a threadReader does not give.
 	unusual = parser.Damaged
 )
@@ -111,7 +113,7 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	if len(r.sources) == maxSources || s.level > 0 || len(s.earliest) > 0 {
 		return false
 	}
-	a := &threadSource{d: newDecoder(r.c.r, 64<<10), s: s}
+	a := &threadSource{d: newDecoder(r.c.r, cursorBytes/maxSources), s: s}
 	a.d.mapped = &r.c.mapped
 	a.d.restore(s, r.c.v.epochs.times, int(ordinal/sampleEvery))
 	a.windows, a.epoch = a.d.windows, a.d.epoch
@@ -264,7 +266,8 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		a.windows, a.epoch = d.windows, d.epoch
 		clear(a.cache[:])
 	}
-	a.numbers = a.numbers[:min(len(a.numbers), len(d.frames))]
+	// Whatever it was, below the top the stack is what it was.
+	a.numbers = a.numbers[:min(len(a.numbers), max(len(d.frames)-1, 0))]
 	for _, f := range d.frames[len(a.numbers):] {
 		a.numbers = append(a.numbers, r.number(f))
 	}
@@ -284,7 +287,7 @@ func (r *threadReader) Next(n int) (threads []parser.ThreadEvents, ok bool) {
 		a.begin = a.next
 	}
 	r.columns, r.out = r.columns[:0], r.out[:0]
-	if r.failed || !r.mapped(func() bool { return r.find(n) }) {
+	if r.failed = r.failed || len(r.addresses) > maxNumbers; r.failed || !r.mapped(func() bool { return r.find(n) }) {
 		r.failed = true
 		return nil, false
 	}

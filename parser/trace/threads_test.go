@@ -97,21 +97,26 @@ func TestReadThreadsUnusual(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		write   func(t *tracetest.Thread)
-		records int
+		records int // that are refused
+		more    int // ordinary ones behind them
 	}{
-		{"a thread that begins", func(t *tracetest.Thread) {}, 0},
+		{"a thread that begins", func(t *tracetest.Thread) {}, 0, 0},
 		{"a leave of a call that is not the innermost", func(t *tracetest.Thread) {
 			t.Enter(3000, 0x400000, tracetest.Entry)
 			t.Enter(3010, 0x400040, tracetest.Entry)
 			t.LeaveAddress(3020, 0x400000, tracetest.Entry)
-		}, 3},
+			t.Enter(3030, 0x400080, tracetest.Entry)
+			t.Leave(3040)
+		}, 3, 2},
 		{"a call that was left", func(t *tracetest.Thread) {
 			t.Enter(3000, 0x400000, tracetest.Entry)
 			t.Enter(3010, 0x400040, tracetest.Entry)
 			t.Left(1)
-			t.Leave(3020)
-		}, 3},
-		{"a leave without a call", func(t *tracetest.Thread) { t.LeaveAddress(3000, 0x400000, tracetest.Entry) }, 1},
+			t.Enter(3020, 0x400080, tracetest.Entry)
+			t.Leave(3030)
+			t.Leave(3040)
+		}, 3, 2},
+		{"a leave without a call", func(t *tracetest.Thread) { t.LeaveAddress(3000, 0x400000, tracetest.Entry) }, 1, 0},
 	} {
 		var m tracetest.Memory
 		w := tracetest.NewWriter(&m)
@@ -122,6 +127,12 @@ func TestReadThreadsUnusual(t *testing.T) {
 			th.Leave(2010 + 20*i)
 		}
 		test.write(th)
+		// The last bytes of a chunk are read in another way.
+		for i := range uint64(5) {
+			th.Enter(4000+20*i, 0x400000, tracetest.Entry)
+			th.Leave(4010 + 20*i)
+		}
+		test.more += 10
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +140,7 @@ func TestReadThreadsUnusual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.Info().Records; got != int64(20+test.records) {
+		if got := l.Info().Records; got != int64(20+test.records+test.more) {
 			t.Fatalf("%s: %d records", test.name, got)
 		}
 		r := l.ReadThreads(0)
@@ -147,6 +158,12 @@ func TestReadThreadsUnusual(t *testing.T) {
 			if _, ok := r.Next(test.records); ok {
 				t.Errorf("%s: it is not refused", test.name)
 			}
+		}
+		if threads, ok = r.Next(test.more); !ok {
+			t.Fatalf("%s: what comes behind it is refused", test.name)
+		}
+		if err := differsThreads(l, r, threads, int64(20+test.records), test.more); err != nil {
+			t.Errorf("%s: behind it: %v", test.name, err)
 		}
 		if _, ok := r.Next(1); ok {
 			t.Errorf("%s: there is more at the end", test.name)

@@ -36,7 +36,8 @@
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
 // chunk, 32 more for each chunk with marks or 4,096 of these. Each of the at most four positions at which the log is read needs up
-// to 4 MiB, or 6 KiB for each stream that is active there if that is more.
+// to 4 MiB, or 6 KiB for each stream that is active there if that is more. A reader of
+// threads needs some 150 KiB for each stream, of which there are at most 64.
 package trace
 
 import (
@@ -100,7 +101,7 @@ func Detect(head []byte, size int64) int {
 
 // A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
 // [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker], [parser.CallSiter],
-// [parser.Ender], [parser.Stacker] and [parser.WayTeller].
+// [parser.Ender], [parser.Stacker], [parser.WayTeller] and [parser.ThreadedLog].
 type Log struct {
 	r    io.ReaderAt
 	file *os.File // nil where r is none
@@ -142,6 +143,7 @@ var _ interface {
 	parser.Ender
 	parser.Stacker
 	parser.WayTeller
+	parser.ThreadedLog
 } = (*Log)(nil)
 
 // Open opens the trace at path. It reads all of it once; p is told the bytes
