@@ -17,7 +17,7 @@ import (
 // of the longest, an address that is new) asks for it.
 
 // pairThreads pairs the next block if it is a whole one and its events are ordinary, and
-// reports whether it is done.
+// reports whether it is done. Such a block has no exceptions.
 func (p *segmentPairer) pairThreads(r parser.ThreadReader) bool {
 	threads, ok := r.Next(int(sizes.Block))
 	if !ok {
@@ -35,9 +35,6 @@ func (p *segmentPairer) pairThreads(r parser.ThreadReader) bool {
 	}
 	p.lastTime, p.timed = last, true
 	p.summary.FirstTime, p.summary.LastTime = min(p.summary.FirstTime, first), max(p.summary.LastTime, last)
-	if len(threads) > 1 {
-		slices.SortStableFunc(p.exceptions, func(a, b exception) int { return cmp.Compare(a.row, b.row) })
-	}
 	for _, w := range p.words {
 		for set := p.seen[w]; set != 0; set &= set - 1 {
 			p.see(w*64 + uint32(bits.TrailingZeros64(set)))
