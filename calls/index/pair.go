@@ -59,7 +59,6 @@ type pairer struct {
 	longest    longs
 	longer     int64 // the least duration of one of the longest
 	left       []leftFrame
-	order      []uint32  // see byAppearance
 	stacks     [][]frame // those of no thread
 	events     []parser.Event
 	// lastTime is that of the last event that is not damaged, if timed.
