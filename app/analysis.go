@@ -132,7 +132,7 @@ type Frame struct {
 	// the call or [rows.NoDuration], both in nanoseconds.
 	Elapsed, Duration int64
 	Bound             rows.Bound // of Duration
-	// Note is the mark of the pairing: open, no leave.
+	// Note is the anomaly of the pairing: open, no leave.
 	Note string
 }
 

@@ -327,7 +327,7 @@ func TestTimeline(t *testing.T) {
 		for i := range env.rows {
 			r := &env.rows[i]
 			wide := r.Duration > (to-from)/1000
-			if r.Thread == lane.Thread && r.Event == rows.Enter && wide && !slices.ContainsFunc(spans, func(sp LaneSpan) bool { return sp.Row == int64(i) && sp.Calls == 1 }) {
+			if r.Thread == lane.Thread && r.Event == rows.Enter && wide && !slices.ContainsFunc(spans, func(sp Span) bool { return sp.Row == int64(i) && sp.Calls == 1 }) {
 				t.Errorf("lane %d: call %+v is not drawn", k, *r)
 			}
 		}

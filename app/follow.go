@@ -40,8 +40,8 @@ type Update struct {
 	Runs int
 	// Modules says that modules were loaded, or their lines came late.
 	Modules bool
-	// Marks says that there are new marks; see [Session.Marks].
-	Marks bool
+	// Annotations says that there are new annotations; see [Session.Annotations].
+	Annotations bool
 	// Replaced says, once, that the log's path leads to another file now or
 	// to none. Rows come from the file that was opened.
 	Replaced bool
@@ -94,9 +94,9 @@ func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 		if err != nil {
 			return followError(ctx, err)
 		}
-		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Marks: growth.Marks, Replaced: growth.Replaced, Ended: growth.Ended}
+		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Annotations: growth.Annotations, Replaced: growth.Replaced, Ended: growth.Ended}
 		now.New = now.Rows - told.Rows
-		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Marks || now.Replaced != told.Replaced
+		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Annotations || now.Replaced != told.Replaced
 		if now.Ended {
 			s.setLive(false)
 		}
@@ -156,7 +156,7 @@ func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
 		return growth{Growth: g}, err
 	}
 	before := len(s.runs())
-	if g.Records > 0 || g.Modules || g.Marks && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
+	if g.Records > 0 || g.Modules || g.Annotations && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
 		err = s.takeIn(ctx)
 	}
 	if err == nil {

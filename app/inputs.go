@@ -24,7 +24,7 @@ type Inputs struct {
 	// NoRecordedPaths forbids opening any path that comes out of a file.
 	NoRecordedPaths bool
 	// LoadMismatched takes names from a file of another build where nothing
-	// better is found. Each such name is marked; see [rows.MarkFunction].
+	// better is found. Each such name is marked; see [rows.TagFunction].
 	LoadMismatched bool
 	// Network permits asking the symbol servers of the search path.
 	Network bool

@@ -380,7 +380,7 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 	f := frame(&loc.Symbol, s.runs()[a.Run].spaces[a.Space].Kind)
 	pl.function, pl.source, pl.line = f.Function, f.File, f.Line
 	if pl.symbols == string(symbols.Mismatched) {
-		pl.function, pl.source = rows.MarkFunction(pl.function), rows.MarkSource(pl.source)
+		pl.function, pl.source = rows.TagFunction(pl.function), rows.TagSource(pl.source)
 	}
 	if functions != nil {
 		pl.id = functions.id(key, f.Function)

@@ -69,7 +69,7 @@ type Session struct {
 	bindings [][]symbols.Binding
 	closed   bool
 
-	// generation counts how often names, or marks and depths that depend on
+	// generation counts how often names, or anomalies and depths that depend on
 	// them, have changed.
 	generation atomic.Uint64
 	live       atomic.Bool // as the table was told
@@ -105,7 +105,7 @@ type sessionRun struct {
 	plain *symbols.Resolver
 	clock timeparse.Clock
 	// zero is the time of the run's first record that is not damaged, from which
-	// elapsed time counts; as long as it has none, that of its first mark, or of its clock.
+	// elapsed time counts; as long as it has none, that of its first annotation, or of its clock.
 	zero int64
 }
 
@@ -270,7 +270,7 @@ func (s *Session) newRun(i int, run parser.Run) sessionRun {
 }
 
 // findZero finds the time from which the elapsed time of a run counts: without
-// rows and marks that at which recording began.
+// rows and annotations that at which recording began.
 func (s *Session) findZero(r *sessionRun) {
 	var event [1]parser.Event
 	if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
@@ -282,7 +282,7 @@ func (s *Session) findZero(r *sessionRun) {
 	}
 	r.zero = s.log.Clock(r.number).Zero
 	if log, ok := s.log.(parser.Annotator); ok {
-		// What cannot be read of marks is said where they are shown.
+		// What cannot be read of annotations is said where they are shown.
 		_ = log.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
 			r.zero = m.Time
 			return false

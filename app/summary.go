@@ -13,9 +13,9 @@ import (
 	"logparser/symbols/store"
 )
 
-// A Span is the time from the first to the last row of the chosen runs that is not
+// A TimeRange is the time from the first to the last row of the chosen runs that is not
 // damaged.
-type Span struct {
+type TimeRange struct {
 	// First and Last are in nanoseconds of the log's clock.
 	First, Last int64
 	// WallFirst and WallLast are local times of the recorded program, if
@@ -24,9 +24,9 @@ type Span struct {
 	HasWall             bool
 }
 
-// Span returns the time that the chosen runs cover.
-func (s *Session) Span() Span {
-	var span Span
+// TimeRange returns the time that the chosen runs cover.
+func (s *Session) TimeRange() TimeRange {
+	var span TimeRange
 	if len(s.runs()) == 0 {
 		return span
 	}

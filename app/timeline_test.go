@@ -96,7 +96,7 @@ func TestTimelineOfRuns(t *testing.T) {
 				if r.Duration == rows.NoDuration {
 					end = runs[k].To
 				}
-				is := slices.ContainsFunc(spans, func(s LaneSpan) bool {
+				is := slices.ContainsFunc(spans, func(s Span) bool {
 					return s.Row == r.Index && s.From == begin && s.To == end && s.Calls == 1 && s.Open == (r.Note == "open")
 				})
 				if seen := begin < part[1] && end >= part[0]; is != seen {

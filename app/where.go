@@ -297,7 +297,7 @@ func anyOf(parts []query.Predicate) query.Predicate {
 	return query.Or(parts...)
 }
 
-// noted is a term about the note, which has the pairing's mark and what is to
+// noted is a term about the note, which has the pairing's anomaly and what is to
 // be said of the address; nil where no note matches.
 func (c *condition) noted(t *filter.Term) query.Predicate {
 	c.placed = append(c.placed, t)
@@ -342,11 +342,11 @@ func (c *condition) noted(t *filter.Term) query.Predicate {
 }
 
 // joinNotes joins what a row's note is made of.
-func joinNotes(mark, note string) string {
-	if mark != "" && note != "" {
-		mark += "; "
+func joinNotes(anomaly, note string) string {
+	if anomaly != "" && note != "" {
+		anomaly += "; "
 	}
-	return mark + note
+	return anomaly + note
 }
 
 func eventPredicate(t *filter.Term) query.Predicate {

@@ -406,8 +406,8 @@ func TestStatusesAreKnown(t *testing.T) {
 	}
 }
 
-// TestMarksAreKnown filters by every mark that rows may have.
-func TestMarksAreKnown(t *testing.T) {
+// TestAnomaliesAreKnown filters by every mark that rows may have.
+func TestAnomaliesAreKnown(t *testing.T) {
 	for m := calls.Open; m <= calls.NoEnter; m++ {
 		if _, err := filter.Parse(fmt.Sprintf("mark:%q", m)); err != nil {
 			t.Error(err)

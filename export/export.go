@@ -44,7 +44,7 @@ type Options struct {
 	// are rows when it is called; without it all are of one. Formats of calls
 	// ask for them.
 	Runs func() []rows.Run
-	// Marks are those that formats of calls write, as far as they have
+	// Annotations are those that formats of calls write, as far as they have
 	// something for them; nil for none.
 	Annotations Annotations
 	// Header is written at the head of formats that have one.

@@ -90,8 +90,8 @@ func (a alone) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) [
 	return a.callWriter.(annotationWriter).annotation(dst, t, at, m)
 }
 
-// randomMarks has marks at random times near those of rows, in order.
-func randomMarks(r *rand.Rand, l *list, n int) Annotations {
+// randomAnnotations has annotations at random times near those of rows, in order.
+func randomAnnotations(r *rand.Rand, l *list, n int) Annotations {
 	var list []rows.Annotation
 	for range n {
 		row := &l.rows[r.IntN(len(l.rows))]
@@ -119,7 +119,7 @@ func TestPreformat(t *testing.T) {
 			opt.Runs = func() []rows.Run { return src.runs }
 		}
 		if seed%3 == 0 {
-			opt.Annotations = randomMarks(r, src, 1+r.IntN(300))
+			opt.Annotations = randomAnnotations(r, src, 1+r.IntN(300))
 		}
 		limits := []Limits{{}, {Rows: 1 + r.Int64N(5000)}, {Bytes: 1000 + r.Int64N(1e6)}}[r.IntN(3)]
 		file := func(hide bool) []byte {

@@ -18,7 +18,7 @@ const endLen = 64 << 10
 
 // Recognise returns the name of the format in which a file was saved, by what is
 // in it and whatever its name is, and "" for a file that was not written by this
-// package or by what writes tables beside it: statistics, call trees and marks
+// package or by what writes tables beside it: statistics, call trees and annotations
 // are csv, txt and jsonl as well. empty says that nothing is in it.
 func Recognise(path string) (format string, empty bool, err error) {
 	f, err := os.Open(path)
@@ -86,7 +86,7 @@ func looksPerfetto(head []byte) bool {
 }
 
 // tables are the columns with which the tables of text begin: rows, statistics,
-// call trees, marks.
+// call trees, annotations.
 var tables = []struct{ csv, txt []string }{
 	{[]string{"index", "time", "thread", "event", "depth"}, []string{"index", "time", "thread", "duration", "call", "source", "module"}},
 	{[]string{"function", "module", "source", "line", "thread", "calls"}, []string{"calls", "total", "nonrecursive", "self", "mean"}},

@@ -210,7 +210,7 @@ func (s *speedscope) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-// mark leaves the row out: the format has nothing for it.
+// annotation leaves the row out: the format has nothing for it.
 func (s *speedscope) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }

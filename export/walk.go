@@ -85,7 +85,7 @@ type callWriter interface {
 	enter(dst []byte, t *thread, again bool) []byte
 	// leave is told that the top of the stack ends. It is still there.
 	leave(dst []byte, t *thread, at int64, how ending) []byte
-	// mark is told a row that neither begins nor ends a call: a leave whose
+	// annotation is told a row that neither begins nor ends a call: a leave whose
 	// enter is not among the rows, a damaged record, a call too deep to be
 	// followed.
 	anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
@@ -110,7 +110,7 @@ const (
 // calls that nest and times that do not go back, whatever the rows are: a call
 // without its leave among them ends, by its duration if that is known, when
 // the thread shows that it is over, or with its run. No more than maxOpen are
-// open at once; those beyond are marks.
+// open at once; those beyond are annotations.
 type walk struct {
 	out *output
 	to  callWriter
@@ -141,7 +141,7 @@ type walk struct {
 	lastRow int64
 	// pending and active are the threads that are.
 	pending, active []*thread
-	// marks are those still to come, the first at nextMark, which is later
+	// annotations are those still to come, the first at nextAnnotation, which is later
 	// than all times where there is none.
 	annotations    annotationQueue
 	nextAnnotation int64

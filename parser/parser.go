@@ -195,8 +195,8 @@ type Growth struct {
 	Records int64
 	// Modules says that for some run there are modules that were not known.
 	Modules bool
-	// Marks says that there are new marks; see [Marker].
-	Marks bool
+	// Annotations says that there are new annotations; see [Annotator].
+	Annotations bool
 	// Pending says that something waits for a later Grow, which should come
 	// soon even if the file does not change.
 	Pending bool
@@ -303,7 +303,7 @@ type ProgramTeller interface {
 	Program(run int) Program
 }
 
-// A AnnotationKind says what a [Mark] is.
+// An AnnotationKind says what an [Annotation] is.
 type AnnotationKind uint8
 
 const (
@@ -316,7 +316,7 @@ const (
 	FloatCounter
 )
 
-// A Mark is what the program itself wrote into its log at a moment.
+// An Annotation is what the program itself wrote into its log at a moment.
 type Annotation struct {
 	// Time is in nanoseconds of the log's clock, as that of an [Event].
 	Time   int64
@@ -330,16 +330,16 @@ type Annotation struct {
 	Text []byte
 }
 
-// A Marker is a log that may have marks.
+// An Annotator is a log that may have annotations.
 type Annotator interface {
 	Log
 	// AnnotationCount says how many texts and values of counters a run has, as far
 	// as the log was read.
 	AnnotationCount(run int) (texts, counters int64)
-	// Marks calls yield with the marks of a run whose time is not before
-	// from, in order of time, until it returns false. The mark and its Text
+	// Annotations calls yield with the annotations of a run whose time is not before
+	// from, in order of time, until it returns false. The annotation and its Text
 	// are only good until then. Of equal times the smaller thread id comes
-	// first. Marks of a log that grows may be found late: another call may
+	// first. Annotations of a log that grows may be found late: another call may
 	// give some between those that were given before.
 	Annotations(ctx context.Context, run int, from int64, yield func(m *Annotation) bool) error
 }

@@ -79,7 +79,7 @@ type Row struct {
 	Address uint64
 	// Symbols is the status of the module's symbols, "" without a module.
 	Symbols string
-	// Note is the mark of the pairing and whatever else must be said.
+	// Note is the anomaly of the pairing and whatever else must be said.
 	Note string
 }
 

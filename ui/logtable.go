@@ -63,8 +63,8 @@ func (t *logTable) cellText(column string, r *rows.Row) string {
 	return ""
 }
 
-// decorateMarks is decorate for shown rows from a place on.
-func (t *logTable) decorateMarks(dst []grid.Decor, list []rows.Row, first int64) {
+// decorateAnnotations is decorate for shown rows from a place on.
+func (t *logTable) decorateAnnotations(dst []grid.Decor, list []rows.Row, first int64) {
 	since := int64(math.MinInt64)
 	if first > 0 {
 		since = math.MaxInt64 // it is read by and by
@@ -75,11 +75,11 @@ func (t *logTable) decorateMarks(dst []grid.Decor, list []rows.Row, first int64)
 	t.w.views.drawn.decorate(dst, list, since, first+int64(len(list)) == t.rows.Len())
 }
 
-// markAt returns what was written before a shown row, "" for nothing.
-func (t *logTable) markAt(at int64, r *rows.Row) string {
+// annotationAt returns what was written before a shown row, "" for nothing.
+func (t *logTable) annotationAt(at int64, r *rows.Row) string {
 	var d [1]grid.Decor
-	t.decorateMarks(d[:], []rows.Row{*r}, at)
-	return d[0].Mark
+	t.decorateAnnotations(d[:], []rows.Row{*r}, at)
+	return d[0].Annotation
 }
 
 // currentRow is the log's row of the current one, -1 for none.
@@ -127,7 +127,7 @@ func (t *logTable) decorate(dst []grid.Decor, list []rows.Row, first int64) {
 		t.lookedBelow = first
 		t.w.later(besideDelay, t.grid.Refresh)
 	}
-	t.decorateMarks(dst, list, first)
+	t.decorateAnnotations(dst, list, first)
 }
 
 // copyRows puts the selected rows on the clipboard.

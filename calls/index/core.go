@@ -125,7 +125,7 @@ func emptySummary() Summary {
 func merge(to, from *Summary) {
 	to.FirstTime, to.LastTime = min(to.FirstTime, from.FirstTime), max(to.LastTime, from.LastTime)
 	to.MaxDuration, to.MaxDepth = max(to.MaxDuration, from.MaxDuration), max(to.MaxDepth, from.MaxDepth)
-	to.Marks |= from.Marks
+	to.Anomalies |= from.Anomalies
 	for i := range to.Addresses {
 		to.Addresses[i] |= from.Addresses[i]
 	}
@@ -203,10 +203,10 @@ func (c *core) note(n *node) {
 	default:
 		for l := range c.groups {
 			g := c.groups[l].at(enter >> (2 * l))
-			if g.Marks>>n.anomaly&1 != 0 {
+			if g.Anomalies>>n.anomaly&1 != 0 {
 				break
 			}
-			g.Marks |= 1 << n.anomaly
+			g.Anomalies |= 1 << n.anomaly
 		}
 	}
 }
@@ -348,7 +348,7 @@ func (c *core) endRun() {
 	for _, th := range c.live {
 		th.live = false
 		th.functions = nil
-		p.marks[calls.Open] += int64(th.depth) - int64(th.rowless)
+		p.anomalies[calls.Open] += int64(th.depth) - int64(th.rowless)
 		th.rowless = 0
 		if th.top != NoNode && th.block != c.block {
 			// The stack it had is found by its next visit.

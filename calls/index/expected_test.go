@@ -165,7 +165,7 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 			s.MaxDuration = max(s.MaxDuration, r.Duration)
 		}
 		if r.Anomaly != calls.Open && r.Anomaly != calls.Running && r.Anomaly != calls.None && !(e.Kind == parser.Enter && r.Call.AtEnd) || r.Anomaly == calls.Open && !r.Call.AtEnd {
-			s.Marks |= 1 << r.Anomaly
+			s.Anomalies |= 1 << r.Anomaly
 		}
 		if t := b.Thread[i]; t == NoThread {
 			if e.Kind != parser.Damaged {

@@ -94,7 +94,7 @@ func newInfo() *cobra.Command {
 }
 
 func describe(s *app.Session) jsonInfo {
-	info, inputs, span := s.Info(), s.Inputs(), s.Span()
+	info, inputs, span := s.Info(), s.Inputs(), s.TimeRange()
 	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why.String(),
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: message.Strings(info.Notes),
@@ -187,7 +187,7 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		line("damage", "%d bytes at offset %d: %s", d.Bytes, d.Offset, d.Reason)
 	}
 	if j.Marks > 0 || j.Counters > 0 {
-		line("marks", "%d, and %d values of counters: logparse marks prints them", j.Marks, j.Counters)
+		line("annotations", "%d, and %d values of counters: logparse annotations prints them", j.Marks, j.Counters)
 	}
 	// The notes have the recorder's other settings.
 	if j.CallSites != nil && *j.CallSites {

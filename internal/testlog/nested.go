@@ -302,7 +302,7 @@ func (o *nested) grow() (parser.Growth, error) {
 	runs[len(runs)-1].Count += g.Records
 	o.info.Runs, o.info.Records = runs, o.info.Records+g.Records
 	o.annotations = append(o.annotations[:len(o.annotations):len(o.annotations)], g.Annotations...)
-	return parser.Growth{Records: g.Records, Marks: len(g.Annotations) > 0, Replaced: g.Replaced, Ended: g.Ended}, g.Err
+	return parser.Growth{Records: g.Records, Annotations: len(g.Annotations) > 0, Replaced: g.Replaced, Ended: g.Ended}, g.Err
 }
 
 // AnnotationCount implements [parser.Annotator].

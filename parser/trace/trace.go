@@ -35,7 +35,7 @@
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk, 32 more for each chunk with marks or 4,096 of these. Each of the at most four positions at which the log is read needs up
+// chunk, 32 more for each chunk with annotations or 4,096 of these. Each of the at most four positions at which the log is read needs up
 // to 4 MiB, or 6 KiB for each stream that is active there if that is more.
 package trace
 
@@ -99,7 +99,7 @@ func Detect(head []byte, size int64) int {
 }
 
 // A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
-// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker], [parser.CallSiter],
+// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Annotator], [parser.CallSiter],
 // [parser.Ender], [parser.Stacker] and [parser.WayTeller].
 type Log struct {
 	r    io.ReaderAt
@@ -309,7 +309,7 @@ func (g *growth) describe(v *view) {
 	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
 	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	// A program may write nothing but marks, and that is a run, too.
+	// A program may write nothing but annotations, and that is a run, too.
 	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}

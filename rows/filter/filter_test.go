@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 		{`dur:"x"`, `"x" is no unit`, 5},
 		{"a event:entr", "event: is enter, leave or unknown, not \"entr\"", 8},
 		{`event:="Enter"`, "event: is enter, leave or unknown", 8},
-		{"-mark:opne", `"opne" is part of no mark; there are open, running, no leave, stray, tail, damaged, no enter`, 6},
+		{"-mark:opne", `"opne" is part of no note; there are open, running, no leave, stray, tail, damaged, no enter`, 6},
 		{"func:main & module:app", "& does not join terms, write and", 10},
 		{"a && b", "&& does not join terms, write and", 2},
 		{"(a | b)", "| does not join terms, write or", 3},

@@ -457,13 +457,13 @@ var eventWords = []string{rows.Enter.String(), rows.Leave.String(), rows.Unknown
 // symbolWords are what the column [Symbols] has: the statuses of package symbols.
 var symbolWords = []string{"matched", "embedded", "exports only", "mismatched", "unverified", "not found", "pending"}
 
-// noteWords are what notes are made of, joined by "; ": the marks of the pairing,
+// noteWords are what notes are made of, joined by "; ": the anomalies of the pairing,
 // and what is said of addresses.
 var noteWords = []string{"open", "running", "no leave", "stray", "tail", "damaged", "no enter",
 	"address in several modules", "symbol file damaged", "debug information is being read"}
 
-// marks are how many of noteWords are marks.
-const marks = 7
+// anomalies are how many of noteWords are anomalies.
+const anomalies = 7
 
 // checkWord says why a term of a column that has a few words, or digits, can match
 // none. A whole note may be several words, and is not checked.
@@ -479,7 +479,7 @@ func (t *Term) checkWord() *Error {
 	case t.Column == Address && t.Op != Between && !partOfAddress(t.Value):
 		return errorAt(0, "an address is expected, such as 0x401000")
 	case t.Column == Mark && t.Op == Contains && !strings.Contains(t.Value, ";") && !slices.ContainsFunc(noteWords, t.MatchText):
-		return errorAt(0, "%q is part of no mark; there are %s", t.Value, strings.Join(noteWords[:marks], ", "))
+		return errorAt(0, "%q is part of no note; there are %s", t.Value, strings.Join(noteWords[:anomalies], ", "))
 	}
 	return nil
 }

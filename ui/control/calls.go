@@ -89,11 +89,11 @@ func (k *Calls) PlaceOf(index int64) int64 {
 	return max(at, 0)
 }
 
-// RowOfAnnotation finds the row to go to for a mark.
-func (k *Calls) RowOfAnnotation(m *Annotation, done func(row int64)) {
-	k.jump(lang.L("Searching"), lang.L("The thread of this mark has no rows."),
+// RowOfAnnotation finds the row to go to for an annotation.
+func (k *Calls) RowOfAnnotation(m *rows.Annotation, done func(row int64)) {
+	k.jump(lang.L("Searching"), lang.L("The thread of this annotation has no rows."),
 		func(ctx context.Context, s *app.Session) (int64, bool, error) {
-			return s.RowOfAnnotation(ctx, &m.Annotation)
+			return s.RowOfAnnotation(ctx, m)
 		}, done)
 }
 

@@ -157,7 +157,7 @@ func (p *Call) Frames() []string {
 
 // ShowRow shows what is known of a row, and what the program wrote before it; nil
 // shows none.
-func (p *Call) ShowRow(r *rows.Row, f table.Format, mark string) {
+func (p *Call) ShowRow(r *rows.Row, f table.Format, annotations string) {
 	if r == nil {
 		p.row = ""
 		p.details.SetText(lang.L("No row is chosen."))
@@ -166,8 +166,8 @@ func (p *Call) ShowRow(r *rows.Row, f table.Format, mark string) {
 		return
 	}
 	p.row = Describe(r, f)
-	if mark != "" {
-		p.row += "\n" + lang.L("Marks") + ": " + mark
+	if annotations != "" {
+		p.row += "\n" + lang.L("Annotations") + ": " + annotations
 	}
 	p.details.SetText(p.row)
 }

@@ -81,7 +81,7 @@ func Columns(f *Format) []grid.Column {
 				c.Sign, c.SignInk = '!', grid.Bad
 				c.Ink = grid.Bad
 			}
-			if r.IsMarked() {
+			if r.IsTagged() {
 				c.Ink = grid.Bad
 			}
 			c.Text = append(c.Text, r.Function...)
@@ -100,8 +100,8 @@ func Columns(f *Format) []grid.Column {
 		{ID: "source", Width: 136, KeepEnd: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			c.Ink = grid.Dim
 			// The folder is the same for whole screens; the status bar has it,
-			// and the whole mark, for which the column has no room.
-			source := rows.CutSourceMark(r.Source)
+			// and the whole tag, for which the column has no room.
+			source := rows.CutSourceTag(r.Source)
 			short := rows.Row{Source: baseName(source), Line: r.Line}
 			c.Text = appendSource(c.Text, &short)
 			if source != r.Source {
@@ -147,11 +147,11 @@ func appendDecor(dst []byte, d *grid.Decor) []byte {
 		dst = append(dst, control.Count("{{.N}} row", "{{.N}} rows", d.Hidden)...)
 		dst = append(dst, ']')
 	}
-	if d.Mark != "" {
+	if d.Annotation != "" {
 		if len(dst) > 0 {
 			dst = append(dst, "   "...)
 		}
-		dst = append(append(dst, "\u25c6 "...), d.Mark...)
+		dst = append(append(dst, "\u25c6 "...), d.Annotation...)
 	}
 	return dst
 }

@@ -73,7 +73,7 @@ func TestCells(t *testing.T) {
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
 	}
-	r.Function, r.Source = rows.MarkFunction(r.Function), rows.MarkSource(r.Source)
+	r.Function, r.Source = rows.TagFunction(r.Function), rows.TagSource(r.Source)
 	for _, c := range columns {
 		var cell grid.Cell
 		if c.Cell(&r, &cell); c.ID == "function" && (string(cell.Text) != "[mismatched] f" || cell.Ink != grid.Bad) ||
@@ -84,7 +84,7 @@ func TestCells(t *testing.T) {
 	if got := string(AppendLine(nil, &r, f)); !strings.Contains(got, "[mismatched] f\t") || !strings.Contains(got, `a.cpp [mismatched]:12`) {
 		t.Errorf("copied as %q", got)
 	}
-	r.Function, r.Source = "f", rows.CutSourceMark(r.Source)
+	r.Function, r.Source = "f", rows.CutSourceTag(r.Source)
 	if got := Describe(&r); got != `f   C:\src\a.cpp:12   0xabc` {
 		t.Errorf("described as %q", got)
 	}

@@ -3,6 +3,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"logparser/app"
 )
 
 // Sizes in device-independent pixels.
@@ -18,7 +20,7 @@ const (
 
 // A shelved lane is a lane with how the user arranged it.
 type shelved struct {
-	Lane
+	app.Lane
 	folded bool
 	lines  int  // that are shown when it is not folded
 	grows  bool // its depth is not known, but what was seen of it
@@ -62,14 +64,14 @@ type laneLayout struct {
 
 // set changes the lanes. Those of threads that were there stay as they were
 // arranged.
-func (s *laneLayout) set(lanes []Lane) {
+func (s *laneLayout) set(lanes []app.Lane) {
 	before := make(map[uint32]shelved, len(s.lanes))
 	for _, l := range s.lanes {
-		before[l.Thread] = l
+		before[uint32(l.Track())] = l
 	}
 	s.lanes = make([]shelved, len(lanes))
 	for i, l := range lanes {
-		old, ok := before[l.Thread]
+		old, ok := before[uint32(l.Track())]
 		n := shelved{Lane: l, grows: l.Depth == 0}
 		if n.grows {
 			n.Depth = max(old.Depth, 1)
@@ -104,7 +106,7 @@ func (s *laneLayout) arrange(list []Arrangement) {
 
 // rearrange gives a lane what is wanted of it, as far as there are lines.
 func (s *laneLayout) rearrange(l *shelved) {
-	a := s.wanted[l.Thread]
+	a := s.wanted[uint32(l.Track())]
 	l.folded = a.Folded
 	if a.Lines > 0 {
 		l.lines = a.Lines
@@ -117,7 +119,7 @@ func (s *laneLayout) want(lane int, change func(a *Arrangement)) {
 	if s.wanted == nil {
 		s.wanted = make(map[uint32]Arrangement)
 	}
-	thread := s.lanes[lane].Thread
+	thread := uint32(s.lanes[lane].Track())
 	a := s.wanted[thread]
 	a.Thread = thread
 	change(&a)
@@ -253,7 +255,7 @@ func (s *laneLayout) deepen(lane, depth int) {
 		l.lines = max(l.lines, min(depth, mostLines))
 	}
 	l.Depth = depth
-	if a := s.wanted[l.Thread]; a.Lines > 0 {
+	if a := s.wanted[uint32(l.Track())]; a.Lines > 0 {
 		l.lines = a.Lines
 	}
 	l.limit()
