@@ -31,7 +31,7 @@ func (e *rowEnv) statistics(where *filter.Expr, key func(r *rows.Row) statKey) m
 	stats := map[statKey]*plainStat{}
 	for i := range e.rows {
 		r := &e.rows[i]
-		if r.Event != rows.Enter || !where.Matches(r, e) {
+		if r.Event != rows.Enter || !where.Matches(&e.filled[r.Index], e) {
 			continue
 		}
 		k := key(r)
@@ -180,7 +180,7 @@ func TestCallTree(t *testing.T) {
 				})
 				for i := range env.rows {
 					r := &env.rows[i]
-					if r.Event != rows.Enter || !where.Matches(r, env) {
+					if r.Event != rows.Enter || !where.Matches(&env.filled[r.Index], env) {
 						continue
 					}
 					var names []string

@@ -13,7 +13,6 @@ import (
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/rows"
 	"logparser/symbols"
 )
 
@@ -422,12 +421,5 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 		}
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
 	}
-	return next, f.Write(ctx, w, &liveRows{v}, opt)
+	return next, f.Write(ctx, w, &filledView{v, &source{s: s, asWritten: true}}, opt)
 }
-
-// liveRows are the rows of a view for good: that a call is running will not be
-// true for long.
-type liveRows struct{ *View }
-
-// Read implements [rows.Source].
-func (l *liveRows) Read(dst []rows.Row, from int64) (int, error) { return l.read(dst, from, true) }

@@ -47,6 +47,18 @@ func SaveFormats() []string {
 	return names
 }
 
+// TableFormats returns the names of those that are tables of rows, with columns that can
+// be chosen.
+func TableFormats() []string {
+	var names []string
+	for _, f := range export.Formats() {
+		if f.Table {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // LiveFormats returns the names of those that a log can be followed in.
 func LiveFormats() []string {
 	var names []string

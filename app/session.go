@@ -74,6 +74,7 @@ type Session struct {
 	generation atomic.Uint64
 	live       atomic.Bool // as the table was told
 	views      viewCache
+	sites      callSites
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be

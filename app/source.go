@@ -19,6 +19,13 @@ type source struct {
 	// asWritten says that rows are for good: that a call is running will not
 	// be true for long.
 	asWritten bool
+	// fields are filled in besides.
+	fields rows.Fields
+}
+
+// With implements [rows.Filler].
+func (src *source) With(f rows.Fields) rows.Source {
+	return &source{src.s, src.asWritten, src.fields | f}
 }
 
 // Len returns the number of rows.
@@ -49,6 +56,7 @@ type block struct {
 	events  [blockRows]parser.Event
 	records [blockRows]calls.Record
 	inside  []int64 // where durations are corrected
+	more    moreOfRows
 	recent  [1 << recentBits]recentPlace
 }
 
@@ -106,7 +114,11 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 				}
 			}
 		}
+		if err := s.readMore(b, src.fields, row, got); err != nil {
+			return done, err
+		}
 		s.fill(dst[done:done+got], row, run, b, n)
+		s.fillMore(dst[done:done+got], run, b, n, src.fields)
 		done += got
 		if err != nil && int64(got) < want {
 			return done, err
@@ -139,7 +151,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		}
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()
-		row.Bound, row.Unclosed = rows.Exact, false
+		row.Bound, row.Unclosed, row.Filled = rows.Exact, false, 0
 		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
 			row.Bound = rows.AtMost
 		}

@@ -215,12 +215,12 @@ func TestTimelineLimit(t *testing.T) {
 							continue
 						}
 						alone[sp.Row] = true
-						if want := sp.Row >= 0 && where.Matches(&env.rows[sp.Row], env); sp.Shown != map[bool]int64{true: 1}[want] {
+						if want := sp.Row >= 0 && where.Matches(&env.filled[sp.Row], env); sp.Shown != map[bool]int64{true: 1}[want] {
 							t.Errorf("%q: %+v, want %t", text, sp, want)
 						}
 					}
 					for i := range env.rows {
-						if row := &env.rows[i]; row.Event == rows.Enter && row.Thread == lane.Thread && !alone[row.Index] && where.Matches(row, env) {
+						if row := &env.rows[i]; row.Event == rows.Enter && row.Thread == lane.Thread && !alone[row.Index] && where.Matches(&env.filled[row.Index], env) {
 							may--
 						}
 					}

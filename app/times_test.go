@@ -73,7 +73,7 @@ func TestOddTimes(t *testing.T) {
 			}
 			var want []string
 			for i := range env.rows {
-				if where.Matches(&env.rows[i], env) {
+				if where.Matches(&env.filled[i], env) {
 					want = append(want, fmt.Sprint(env.rows[i].Index))
 				}
 			}

@@ -101,6 +101,10 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		set := c.threadSet(t, t.MatchThread)
 		c.named(t, set.Len() > 0)
 		return query.OnThreads(set), nil
+	case filter.ThreadName:
+		set := c.threadSet(t, func(_ uint32, name string) bool { return t.MatchText(name) })
+		c.named(t, set.Len() > 0)
+		return query.OnThreads(set), nil
 	case filter.Duration:
 		if c.s.Inputs().Corrected {
 			return c.slow(func(r *rows.Row) bool { return r.Duration != rows.NoDuration && t.Range.Has(r.Duration) }), nil
@@ -120,8 +124,10 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
 		c.named(t, set.Len() > 0)
 		return query.Inside(set), nil
+	case filter.Call:
+		return c.call(t.Range.Low)
 	}
-	return c.call(t.Range.Low)
+	return c.slowWith(t.Column.Entry().Needs, t.MatchFilled), nil
 }
 
 // named notes whether the log has what a term names.
@@ -182,12 +188,16 @@ func (c *condition) orDamaged(match func(r *rows.Row) bool, p query.Predicate) q
 }
 
 // slow tests rows as they are shown.
-func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate {
+func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate { return c.slowWith(0, match) }
+
+// slowWith tests rows with more of them filled in.
+func (c *condition) slowWith(f rows.Fields, match func(r *rows.Row) bool) query.Predicate {
+	as := &source{s: c.s, fields: f}
 	return query.Func(func(ctx context.Context, list []int64, pass []bool) error {
 		var buffer [256]rows.Row
 		for len(list) > 0 {
 			n := min(len(list), len(buffer))
-			if err := c.s.readRows(ctx, buffer[:n], list[:n], false); err != nil {
+			if err := c.s.readRows(ctx, buffer[:n], list[:n], as); err != nil {
 				return err
 			}
 			for k := range n {
@@ -511,7 +521,7 @@ func (c *condition) outgrown() bool {
 	for slot := uint32(threads); slot < uint32(c.threads); slot++ {
 		id := c.src.ThreadID(slot)
 		for _, t := range c.onThreads {
-			grown = grown || t.Column == filter.Text || t.MatchThread(id, names[id])
+			grown = grown || t.Column == filter.Text || t.MatchThread(id, names[id]) || t.Column == filter.ThreadName && t.MatchText(names[id])
 		}
 	}
 	c.grown = grown

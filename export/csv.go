@@ -15,19 +15,18 @@ import (
 // which takes several times as long for what is mostly numbers and the same
 // few names.
 func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenCSV(ctx, out, src, opt)
+	}
 	var head []byte
 	if opt.BOM {
 		head = append(head, byteOrderMark...)
 	}
-	for c := range rows.Column(rows.NumColumns) {
-		if c > 0 {
+	for i, c := range defaultColumns(&opt.Header, csvColumns) {
+		if i > 0 {
 			head = append(head, ',')
 		}
 		head = append(head, opt.Header.ColumnName(c)...)
-	}
-	head = append(head, ","+utcColumn...)
-	if opt.Header.Stacks {
-		head = append(head, ",stack"...)
 	}
 	head = append(head, opt.lineEnd()...)
 	digits := src.TimeDigits()

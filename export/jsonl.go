@@ -11,9 +11,12 @@ import (
 // columns of a csv file, in their order; what is not known is left out. Byte
 // order mark and line ends are not for programs, and are not changed.
 func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenJSONL(ctx, out, src, opt)
+	}
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, nothing, nothing, func() func([]byte, *rows.Row) []byte {
-		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColDuration) + `":`, zone: opt.zone()}
+		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone()}
 		return j.append
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -104,7 +105,18 @@ func looksCSV(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return areColumns(columns)
+}
+
+// areColumns reports whether names are those of chosen columns of rows, enough of them
+// to be no accident.
+func areColumns(names []string) bool {
+	corrected := &rows.Header{Corrected: true}
+	return len(names) >= 3 && !slices.ContainsFunc(names, func(name string) bool {
+		c := rows.ColumnOf(name)
+		return c == nil && name != corrected.ColumnName(rows.ColumnOf("duration")) && name != corrected.ColumnName(rows.ColumnOf("self")) ||
+			c != nil && c.Kind == rows.Duration && name == c.Name
+	})
 }
 
 // looksJSONL goes by the keys of the first object.
@@ -119,7 +131,7 @@ func looksJSONL(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return areColumns(slices.Collect(maps.Keys(keys)))
 }
 
 // looksTXT looks for the head of a table of rows, or for the titles of another

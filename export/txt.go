@@ -33,6 +33,9 @@ const (
 // writeTXT writes a table for reading: first what the rows were made from,
 // then a line a row.
 func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenTXT(ctx, out, src, opt)
+	}
 	n := src.Len()
 	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
 	t.indexWidth, t.timeWidth = minIndexWidth, elapsedWidth

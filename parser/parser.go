@@ -247,10 +247,17 @@ type Scanner interface {
 // A CallSiter is a log that may say where calls were made from.
 type CallSiter interface {
 	Log
-	// CallSite returns the return address with which the function was called
-	// that a record enters. It is not ok for other records, and where the log
-	// does not say.
-	CallSite(record int64) (address uint64, space uint16, ok bool, err error)
+	// CallSites fills dst with the call sites of the records from number from on and
+	// returns how many; fewer than len(dst) only with an error, io.EOF at the end.
+	CallSites(dst []CallSite, from int64) (int, error)
+}
+
+// A CallSite is the return address with which the function was called that a record
+// enters. It is not Known of other records, and where the log does not say.
+type CallSite struct {
+	Address uint64
+	Space   uint16
+	Known   bool
 }
 
 // An Ender is a log of one run that may know when calls ended that have no leave.

@@ -81,6 +81,37 @@ type Row struct {
 	Symbols string
 	// Note is the anomaly of the pairing and whatever else must be said.
 	Note string
+
+	// Filled says which of the following a source has filled in: it does that where it is
+	// asked for them ([With]). The others mean nothing.
+	Filled Fields
+	// SelfAbout says that Self may be more or less, as leaves are recorded late.
+	SelfAbout bool
+	// Self is Duration without the calls that the call made, by the times that were
+	// recorded, on both rows of a pair; [NoDuration] where Duration is not known.
+	Self int64
+	// Site is where the call was made from, on both rows of a pair; nil where the log
+	// does not say.
+	Site *CallSite
+	// ThreadName is the name of the thread, "" if it has none.
+	ThreadName string
+}
+
+// A CallSite is where a call was made from.
+type CallSite struct {
+	// Function, Module, Source and Line are those of the calling code.
+	Function, Module, Source string
+	Line                     int
+	// Address is the return address (a VA).
+	Address uint64
+}
+
+// SelfBound says how far Self can be relied on.
+func (r *Row) SelfBound() Bound {
+	if r.SelfAbout {
+		return About
+	}
+	return r.Bound
 }
 
 // SavedNote is the note as files for programs have it, whose durations are

@@ -46,8 +46,7 @@ func (t *logTable) withCurrent(f func(r *rows.Row)) {
 
 // cellText is a cell's text as it is shown, whole.
 func (t *logTable) cellText(column string, r *rows.Row) string {
-	switch column {
-	case "source":
+	if column == "source" {
 		if r.Line > 0 {
 			return fmt.Sprintf("%s:%d", r.Source, r.Line)
 		}
@@ -181,7 +180,7 @@ func (t *logTable) showRows(s *control.State) {
 	if all := t.w.ctl.Calls.All(); all != nil {
 		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
 	}
-	t.reader.SetSource(s.Rows, decoration(s.View))
+	t.readColumns()
 	t.grid.SetSource(t.reader)
 	t.log = ""
 	t.w.win.SetTitle("LogParser")
@@ -205,6 +204,12 @@ func (t *logTable) showRows(s *control.State) {
 	}
 	// What is counted was counted in other rows.
 	t.w.ctl.Finder.Count(t.w.bar.query())
+}
+
+// readColumns reads what the columns that are shown need of rows.
+func (t *logTable) readColumns() {
+	s := t.w.ctl.State()
+	t.reader.SetSource(rows.With(s.Rows, table.Needs(t.grid.Columns())), decoration(s.View))
 }
 
 // indexOf returns the Index of a shown row, -1 for none.

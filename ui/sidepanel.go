@@ -131,7 +131,7 @@ func (p *sidePanel) showRow() {
 		if !shown {
 			return
 		}
-		p.w.ctl.Calls.CallSite(r.Index, func(site app.CallSite) {
+		p.w.ctl.Calls.CallSite(r.Index, func(site rows.CallSite) {
 			if p.asked == number {
 				p.w.side.call.ShowCallSite(&site)
 				p.w.trace("called from " + site.Function)

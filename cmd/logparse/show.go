@@ -15,6 +15,7 @@ func newShow() *cobra.Command {
 	var asJSON, follow bool
 	var format string
 	var last int64
+	var columns columnsFlag
 	cmd := &cobra.Command{
 		Use:   "show LOG...",
 		Short: "Print a log as a readable table",
@@ -49,6 +50,10 @@ only the one that was written last.
 			if last < -1 {
 				return misused("--limit is a number of rows, such as 20, not %d", last)
 			}
+			chosen, err := columns.parse(cmd, format)
+			if err != nil {
+				return err
+			}
 			if err := where.check(cmd, &in); err != nil {
 				return err
 			}
@@ -67,7 +72,7 @@ only the one that was written last.
 				if err := oneOf("with --follow --format", format, app.LiveFormats()); err != nil {
 					return err
 				}
-				return in.follow(cmd, args, &where, format, last)
+				return in.follow(cmd, args, &where, format, chosen, last)
 			}
 			logs, err := in.logs(cmd, args)
 			if err != nil {
@@ -86,7 +91,7 @@ only the one that was written last.
 				if err != nil {
 					return err
 				}
-				var opt app.SaveOptions
+				opt := app.SaveOptions{Columns: chosen}
 				if last >= 0 {
 					opt.From = max(src.Len()-last, 0)
 				}
@@ -104,6 +109,7 @@ only the one that was written last.
 	flags.StringVar(&format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
 	flags.BoolVarP(&follow, "follow", "f", false, "go on with the rows that come")
 	flags.Int64VarP(&last, "limit", "n", -1, "at most `N` rows: the last that there are, and with --follow those that come (default: all)")
+	columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
 	return cmd
 }

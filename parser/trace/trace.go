@@ -35,8 +35,8 @@
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk, 32 more for each chunk with annotations or 4,096 of these. Each of the at most four positions at which the log is read needs up
-// to 4 MiB, or 6 KiB for each stream that is active there if that is more.
+// chunk, 32 more for each chunk with annotations or 4,096 of these. Each of the at most four positions at which the log is read, and of as many at which its
+// call sites are, needs up to 4 MiB, or 6 KiB for each stream that is active there if that is more.
 package trace
 
 import (
@@ -114,6 +114,8 @@ type Log struct {
 
 	mu      sync.Mutex
 	cursors []*cursor // that are not in use, the latest last
+	// siteCursors are those that read call sites.
+	siteCursors []*cursor
 }
 
 // A view is what is known of a log at a time. It is immutable.

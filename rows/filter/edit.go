@@ -112,12 +112,12 @@ func columnOf(e *Expr) (Column, bool) {
 		c, ok := columnOf(e.Args[0])
 		for _, a := range e.Args[1:] {
 			if other, same := columnOf(a); !same || other != c {
-				return 0, false
+				return "", false
 			}
 		}
 		return c, ok
 	}
-	return 0, false
+	return "", false
 }
 
 // Is returns the term that a column's text is a given one.
@@ -183,5 +183,21 @@ func Of(c Column, r *rows.Row) (*Expr, bool) {
 		}
 		return number(">=", r.Duration, "ns")
 	}
-	return nil, false
+	entry := c.Entry()
+	if entry == nil {
+		return nil, false
+	}
+	if entry.Kind == rows.Text {
+		return Is(c, entry.Text(r)), true
+	}
+	v, ok := entry.Int(r)
+	switch {
+	case !ok:
+		return nil, false
+	case entry.Kind == rows.Address:
+		return Is(c, string(rows.AppendAddress(nil, uint64(v)))), true
+	case entry.Kind == rows.Duration:
+		return number(">=", v, "ns")
+	}
+	return number("", v, "")
 }

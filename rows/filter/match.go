@@ -56,15 +56,23 @@ func (t *Term) matches(r *rows.Row, env Env) bool {
 		return t.MatchPlace(r)
 	case Thread:
 		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r.Thread))
+	case ThreadName:
+		return r.Event != rows.Unknown && t.MatchFilled(r)
 	case Duration:
 		return r.Duration != rows.NoDuration && t.Range.Has(r.Duration)
 	case Self:
+		if r.Filled&rows.SelfTimes != 0 {
+			return t.MatchFilled(r)
+		}
 		ns, ok := env.Self(r.Index)
 		return ok && t.Range.Has(ns)
 	case Depth:
 		return t.Range.Has(int64(r.Depth))
 	case Time:
 		return t.Range.HasTime(r.Elapsed, r.Wall, r.HasWall)
+	case In, Call:
+	default:
+		return t.MatchFilled(r)
 	}
 	if r.Event == rows.Unknown {
 		return false
@@ -105,11 +113,7 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 	case Line:
 		return r.Line != 0 && t.Range.Has(int64(r.Line))
 	case Address:
-		if t.Op == Between {
-			return t.Range.HasAddress(r.Address)
-		}
-		var buf [20]byte
-		return t.MatchText(string(rows.AppendAddress(buf[:0], r.Address)))
+		return t.MatchFilled(r)
 	case Symbols:
 		return t.MatchText(r.Symbols)
 	case Mark:
@@ -120,6 +124,26 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 		return t.Range.Has(r.Index)
 	}
 	return false
+}
+
+// MatchFilled reports whether a row, with what its column needs filled in, fits a term
+// of any other column of rows.
+func (t *Term) MatchFilled(r *rows.Row) bool {
+	entry := t.Column.Entry()
+	if entry.Kind == rows.Text {
+		return t.MatchText(entry.Text(r))
+	}
+	v, ok := entry.Int(r)
+	switch {
+	case !ok:
+		return false
+	case entry.Kind != rows.Address:
+		return t.Range.Has(v)
+	case t.Op == Between:
+		return t.Range.HasAddress(uint64(v))
+	}
+	var buf [20]byte
+	return t.MatchText(string(rows.AppendAddress(buf[:0], uint64(v))))
 }
 
 // matchAny looks into the columns that [rows.Matcher] looks into.

@@ -100,7 +100,7 @@ func (k *Calls) RowOfAnnotation(m *rows.Annotation, done func(row int64)) {
 // CallSite asks where the call of a row was made from. done is called with the
 // answer on the user interface's goroutine, unless the log does not say, was
 // closed meanwhile, or another row was asked for.
-func (k *Calls) CallSite(row int64, done func(site app.CallSite)) {
+func (k *Calls) CallSite(row int64, done func(site rows.CallSite)) {
 	c := k.c
 	s := c.session
 	if s == nil || row < 0 {

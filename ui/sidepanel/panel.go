@@ -173,7 +173,7 @@ func (p *Call) ShowRow(r *rows.Row, f table.Format, annotations string) {
 }
 
 // ShowCallSite adds where the call of the row was made from, below its function.
-func (p *Call) ShowCallSite(site *app.CallSite) {
+func (p *Call) ShowCallSite(site *rows.CallSite) {
 	from := site.Function
 	if site.Source != "" {
 		from = fmt.Sprintf("%s:%d (%s)", site.Source, site.Line, site.Function)

@@ -54,9 +54,12 @@ func TestTime(t *testing.T) {
 func TestCells(t *testing.T) {
 	f := Format{Digits: 3}
 	r := rows.Row{Index: 5, Thread: 7, Event: rows.Leave, Depth: 2, Duration: 3e6, Function: "f", Module: "m.dll",
-		Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6}
+		Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6,
+		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames, Self: 1e6, SelfAbout: true, ThreadName: "render",
+		Site: &rows.CallSite{Function: "caller", Source: "/src/b.cpp", Line: 3, Address: 0xdef}}
 	want := map[string]string{"index": "5", "time": "+0.001", "thread": "7", "function": "f", "duration": "3 ms",
-		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail"}
+		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail",
+		"thread_name": "render", "self": "~ 1 ms", "site": "caller  b.cpp:3"}
 	columns := Columns(&f)
 	if len(columns) != len(want) {
 		t.Fatalf("%d columns", len(columns))
@@ -70,8 +73,20 @@ func TestCells(t *testing.T) {
 		if c.ID == "function" && (cell.Level != 2 || cell.SignInk != grid.Leave) {
 			t.Errorf("function cell %+v", cell)
 		}
+		if column := rows.ColumnOf(c.ID); c.Hidden != column.Hidden || c.Title == "" {
+			t.Errorf("column %s is %q, hidden %t", c.ID, c.Title, c.Hidden)
+		}
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
+	}
+	if got := Needs(columns); got != 0 {
+		t.Errorf("what is shown at first needs %b", got)
+	}
+	for i := range columns {
+		columns[i].Hidden = columns[i].ID != "self" && columns[i].ID != "site"
+	}
+	if got := Needs(columns); got != rows.SelfTimes|rows.CallSites {
+		t.Errorf("self times and call sites need %b", got)
 	}
 	r.Function, r.Source = rows.TagFunction(r.Function), rows.TagSource(r.Source)
 	for _, c := range columns {
