@@ -42,15 +42,16 @@ func (s *Session) CallSite(ctx context.Context, row int64) (site rows.CallSite, 
 		return rows.CallSite{}, false, err
 	}
 	defer s.release()
-	return *s.nameSite(run, found[0]), true, nil
+	return *s.nameSite(siteKey{run, found[0].Address, found[0].Space}), true, nil
 }
 
 // nameSite names a call site. The caller holds the token.
-func (s *Session) nameSite(run int, site parser.CallSite) *rows.CallSite {
-	a := calls.Address{Value: site.Address, Run: int32(run), Space: site.Space}
+func (s *Session) nameSite(site siteKey) *rows.CallSite {
+	run := site.run
+	a := calls.Address{Value: site.address, Run: int32(run), Space: site.space}
 	key := moduleKey{module: -1}
 	var named *symbols.Resolver
-	if loc := s.locate(run, site.Space, site.Address); loc.Module >= 0 {
+	if loc := s.locate(run, site.space, site.address); loc.Module >= 0 {
 		key = moduleKey{run, loc.Module}
 		if run < len(s.bindings) {
 			named = symbols.NewResolver(s.runs()[run].modules, s.bindings[run], s.log.Truncated())
@@ -61,12 +62,12 @@ func (s *Session) nameSite(run int, site parser.CallSite) *rows.CallSite {
 		unnamed.symbols = string(s.bindings[run][key.module].Status)
 	}
 	p := s.resolveOne(key, named, &a, unnamed, nil)
-	result := &rows.CallSite{Function: p.function, Source: p.source, Line: p.line, Address: site.Address}
+	result := &rows.CallSite{Function: p.function, Source: p.source, Line: p.line, Address: site.address}
 	if p.module >= 0 {
 		result.Module = s.runs()[run].names[p.module]
 	}
 	if result.Function == "" {
-		result.Function = s.unnamed(run, p.module, site.Address)
+		result.Function = s.unnamed(run, p.module, site.address)
 	}
 	return result
 }

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"logparser/calls"
@@ -16,6 +18,17 @@ type moreOfRows struct {
 	sites  []parser.CallSite
 	// missing are the elements whose enters lie before the block, by their rows.
 	missing []missingSite
+	before  []parser.CallSite
+	// recent are the call sites seen last, with their names.
+	recent [1 << recentBits]recentSite
+}
+
+// A recentSite is of a session and a generation of its names.
+type recentSite struct {
+	s          *Session
+	generation uint64
+	key        siteKey
+	site       *rows.CallSite
 }
 
 type missingSite struct {
@@ -52,7 +65,7 @@ func (s *Session) readMore(b *block, f rows.Fields, row int64, n int) error {
 }
 
 // fillMore fills in more of rows that are made of a block's first elements.
-func (s *Session) fillMore(dst []rows.Row, run int, b *block, n *names, f rows.Fields) {
+func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 	if f == 0 {
 		return
 	}
@@ -77,10 +90,24 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, n *names, f rows.F
 		}
 		if f&rows.CallSites != 0 {
 			if r.Site = nil; b.more.sites[k].Known {
-				r.Site = s.sites.place(s, run, b.more.sites[k], n)
+				r.Site = s.siteOf(b, run, b.more.sites[k])
 			}
 		}
 	}
+}
+
+// siteOf returns a call site with its names.
+func (s *Session) siteOf(b *block, run int, site parser.CallSite) *rows.CallSite {
+	key, generation := siteKey{run, site.Address, site.Space}, s.generation.Load()
+	recent := &b.more.recent[site.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+	if recent.s != s || recent.key != key || recent.generation != generation {
+		place, final := s.sites.place(s, key, generation)
+		if !final {
+			return place
+		}
+		*recent = recentSite{s, generation, key, place}
+	}
+	return recent.site
 }
 
 // readSites reads the call sites of rows. A leave has that of its enter, which may lie
@@ -120,11 +147,34 @@ func (s *Session) readSites(b *block, row int64, n int) error {
 		}
 	}
 	kept.mu.Unlock()
-	for _, m := range b.more.missing {
-		_, record := s.table.Position(m.enter)
-		if _, err := log.CallSites(sites[m.element:m.element+1], record); err != nil {
+	return s.readMissing(log, b, sites)
+}
+
+// readMissing reads the call sites that lie before the block, those that lie near each
+// other together.
+func (s *Session) readMissing(log parser.CallSiter, b *block, sites []parser.CallSite) error {
+	missing := b.more.missing
+	slices.SortFunc(missing, func(a, b missingSite) int { return cmp.Compare(a.enter, b.enter) })
+	for len(missing) > 0 {
+		first := missing[0].enter
+		run, record := s.table.Position(first)
+		r := &s.runs()[run]
+		room := min(r.First+r.Count-record, blockRows)
+		k := 1
+		for k < len(missing) && missing[k].enter-missing[k-1].enter <= nearRows && missing[k].enter-first < room {
+			k++
+		}
+		if b.more.before == nil {
+			b.more.before = make([]parser.CallSite, blockRows)
+		}
+		before := b.more.before[:missing[k-1].enter-first+1]
+		if _, err := log.CallSites(before, record); err != nil {
 			return err
 		}
+		for _, m := range missing[:k] {
+			sites[m.element] = before[m.enter-first]
+		}
+		missing = missing[k:]
 	}
 	return nil
 }
@@ -135,9 +185,9 @@ type callSites struct {
 	// enters are call sites by the row of the enter, of calls that did not end where
 	// they were read.
 	enters map[int64]parser.CallSite
-	// places are call sites as rows have them, with the names of a naming.
-	places map[siteKey]*rows.CallSite
-	names  *names
+	// places are call sites as rows have them, with the names of a generation.
+	places     map[siteKey]*rows.CallSite
+	generation uint64
 }
 
 type siteKey struct {
@@ -161,31 +211,33 @@ func (c *callSites) keep(enter int64, site parser.CallSite) {
 }
 
 // place returns a call site with its names. While modules get their symbols it has
-// none yet.
-func (c *callSites) place(s *Session, run int, site parser.CallSite, n *names) *rows.CallSite {
-	key := siteKey{run, site.Address, site.Space}
+// none yet, and is not final.
+func (c *callSites) place(s *Session, key siteKey, generation uint64) (site *rows.CallSite, final bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.names != n || c.places == nil || len(c.places) >= maxSites {
-		c.names, c.places = n, make(map[siteKey]*rows.CallSite)
+	if c.generation != generation || c.places == nil || len(c.places) >= maxSites {
+		c.generation, c.places = generation, make(map[siteKey]*rows.CallSite)
 	}
 	if p := c.places[key]; p != nil {
-		return p
+		return p, true
 	}
 	s.mu.Lock()
 	loaded := s.loaded
 	s.mu.Unlock()
 	// Symbol files are open as long as nobody names anew.
 	if !loaded || s.acquire(context.Background()) != nil {
-		loc := s.locate(run, site.Space, site.Address)
-		p := &rows.CallSite{Function: s.unnamed(run, loc.Module, site.Address), Address: site.Address}
+		loc := s.locate(key.run, key.space, key.address)
+		p := &rows.CallSite{Function: s.unnamed(key.run, loc.Module, key.address), Address: key.address}
 		if loc.Module >= 0 {
-			p.Module = s.runs()[run].names[loc.Module]
+			p.Module = s.runs()[key.run].names[loc.Module]
 		}
-		return p
+		return p, false
 	}
 	defer s.release()
-	p := s.nameSite(run, site)
+	p := s.nameSite(key)
+	if s.generation.Load() != generation {
+		return p, false
+	}
 	c.places[key] = p
-	return p
+	return p, true
 }

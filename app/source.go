@@ -118,7 +118,7 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 			return done, err
 		}
 		s.fill(dst[done:done+got], row, run, b, n)
-		s.fillMore(dst[done:done+got], run, b, n, src.fields)
+		s.fillMore(dst[done:done+got], run, b, src.fields)
 		done += got
 		if err != nil && int64(got) < want {
 			return done, err

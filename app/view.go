@@ -438,7 +438,7 @@ func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as
 			}
 		}
 		s.fill(dst[k:end], first, run, b, n)
-		s.fillMore(dst[k:end], run, b, n, as.fields)
+		s.fillMore(dst[k:end], run, b, as.fields)
 		for j := k; j < end; j++ {
 			dst[j].Index = list[j]
 		}
