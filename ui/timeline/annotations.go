@@ -135,7 +135,7 @@ func (f *frame) drawAnnotations(i int, body image.Rectangle) {
 		if alone(&f.axis, list, k, float64(f.px(apart))) {
 			line = f.px(1)
 		}
-		draw(&list[k], line, f.palette.Mark)
+		draw(&list[k], line, f.palette.Annotation)
 		next := list[k].Elapsed + step
 		k += sort.Search(len(list)-k, func(j int) bool { return list[k+j].Elapsed >= next })
 	}

@@ -78,11 +78,11 @@ func TestPictures(t *testing.T) {
 		src.spans[0][4].Limited, src.spans[0][4].Shown = true, 123
 		golden(t, "filtered", frameOf(src, 480, 130, 1, &Light).image(480, 130))
 	})
-	t.Run("marks", func(t *testing.T) {
+	t.Run("annotations", func(t *testing.T) {
 		f := frameOf(small(), 480, 130, 1, &Light)
 		f.annotations = map[uint32][]rows.Annotation{7: {{Elapsed: 300}, {Elapsed: 690}, {Elapsed: 692}, {Elapsed: 720}}, 9: {{Elapsed: 500}}}
 		f.pin = &pin{1, &rows.Annotation{Elapsed: 500}}
-		golden(t, "marks", f.image(480, 130))
+		golden(t, "annotations", f.image(480, 130))
 	})
 	t.Run("two runs", func(t *testing.T) {
 		golden(t, "runs", frameOf(twoRuns(), 480, 130, 1, &Light).image(480, 130))
