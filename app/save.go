@@ -95,13 +95,7 @@ var ErrRecordedTimes = message.New("this format has the times that were recorded
 
 // CorrectedFormats returns the names of the formats that have one.
 func CorrectedFormats() []string {
-	var names []string
-	for _, f := range export.Formats() {
-		if !f.RecordedTimes {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return formatsThat(func(f *export.Format) bool { return !f.RecordedTimes })
 }
 
 // CheckCorrected returns an error if a format does not take corrected durations.

@@ -78,17 +78,7 @@ func (c *cells) appendReading(dst []byte, r *rows.Row, column *rows.Column) []by
 
 // writeChosenCSV writes chosen columns as csv.
 func writeChosenCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	var head []byte
-	if opt.BOM {
-		head = append(head, byteOrderMark...)
-	}
-	for i, c := range opt.Columns {
-		if i > 0 {
-			head = append(head, ',')
-		}
-		head = append(head, opt.Header.ColumnName(c)...)
-	}
-	head = append(head, opt.lineEnd()...)
+	head := csvHead(&opt, opt.Columns)
 	end := opt.lineEnd()
 	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
 		c := newCells(src, &opt)

@@ -18,22 +18,27 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	if len(opt.Columns) > 0 {
 		return writeChosenCSV(ctx, out, src, opt)
 	}
-	var head []byte
-	if opt.BOM {
-		head = append(head, byteOrderMark...)
-	}
-	for i, c := range defaultColumns(&opt.Header, csvColumns) {
-		if i > 0 {
-			head = append(head, ',')
-		}
-		head = append(head, opt.Header.ColumnName(c)...)
-	}
-	head = append(head, opt.lineEnd()...)
+	head := csvHead(&opt, defaultColumns(&opt.Header, csvColumns))
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
 		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, end: opt.lineEnd(), zone: opt.zone()}
 		return c.append
 	})
+}
+
+// csvHead is the line with the names of the columns.
+func csvHead(opt *Options, columns []*rows.Column) []byte {
+	var head []byte
+	if opt.BOM {
+		head = append(head, byteOrderMark...)
+	}
+	for i, c := range columns {
+		if i > 0 {
+			head = append(head, ',')
+		}
+		head = append(head, opt.Header.ColumnName(c)...)
+	}
+	return append(head, opt.lineEnd()...)
 }
 
 // utcColumn is the column behind those of rows, which has times as UTC.
