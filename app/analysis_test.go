@@ -190,7 +190,7 @@ func TestCallTree(t *testing.T) {
 					}
 					add := func(names []string) {
 						if opt.ByThread {
-							names = append([]string{strings.TrimSuffix(fmt.Sprintf("thread %d %s", r.Thread, env.ThreadName(r.Thread)), " ") + "  "}, names...)
+							names = append([]string{strings.TrimSuffix(fmt.Sprintf("thread %d %s", r.Thread, env.ThreadName(r)), " ") + "  "}, names...)
 						}
 						w := want[strings.Join(names, "\n")]
 						w.calls++

@@ -16,12 +16,11 @@ import (
 // AnnotationCount returns how many annotations and values of counters the chosen runs have.
 // ok is false for logs that cannot have any.
 func (s *Session) AnnotationCount() (texts, counters int64, ok bool) {
-	log, ok := s.log.(parser.Annotator)
-	if !ok {
+	if s.can.Annotator == nil {
 		return 0, 0, false
 	}
 	for i := range s.runs() {
-		t, c := log.AnnotationCount(s.runs()[i].number)
+		t, c := s.can.Annotator.AnnotationCount(s.runs()[i].number)
 		texts, counters = texts+t, counters+c
 	}
 	return texts, counters, true
@@ -46,6 +45,12 @@ type annotationText struct {
 	wanted bool
 }
 
+// An annotationThread is a thread, and whether its annotations are wanted.
+type annotationThread struct {
+	Thread
+	wanted bool
+}
+
 // Annotations calls yield with the annotations that a query wants, run by run in order of
 // time, until it returns false. yield may keep the annotation.
 func (s *Session) Annotations(ctx context.Context, q AnnotationQuery, yield func(m *rows.Annotation) bool) error {
@@ -58,20 +63,25 @@ func (s *Session) Annotations(ctx context.Context, q AnnotationQuery, yield func
 // annotations is Annotations from an elapsed time on. An annotation is good until yield
 // returns.
 func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64, yield func(m *rows.Annotation) bool) error {
-	log, ok := s.log.(parser.Annotator)
-	if !ok {
+	if s.can.Annotator == nil {
 		return nil
 	}
-	onThread := s.threadTest(q.Thread)
+	threads := make(map[uint32]*annotationThread)
 	matcher := rows.NewMatcher(q.Text)
-	names := s.recordedNames()
 	texts := make(map[string]annotationText)
 	more := true
 	for run := range s.runs() {
 		r := &s.runs()[run]
 		m := rows.Annotation{Run: run}
-		err := log.Annotations(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Annotation) bool {
-			if onThread != nil && !onThread(p.Thread) {
+		err := s.can.Annotator.Annotations(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Annotation) bool {
+			t := threads[p.Thread]
+			if t == nil {
+				t = &annotationThread{}
+				t.Thread, _ = s.threadOf(p.Thread)
+				t.wanted = q.onThread(&t.Thread)
+				threads[p.Thread] = t
+			}
+			if !t.wanted {
 				return true
 			}
 			text, ok := texts[string(p.Text)]
@@ -87,7 +97,7 @@ func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64
 			if !text.wanted {
 				return true
 			}
-			m.Elapsed, m.Thread, m.ThreadName = p.Time-r.zero, p.Thread, names[p.Thread]
+			m.Elapsed, m.Thread, m.Process, m.ThreadName = p.Time-r.zero, t.ID, t.Process, t.Name
 			m.Kind, m.Bits, m.Text = rows.AnnotationKind(p.Kind), p.Bits, text.text
 			m.Wall, m.HasWall = r.clock.Wall(p.Time)
 			more = yield(&m)
@@ -100,20 +110,15 @@ func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64
 	return nil
 }
 
-// threadTest makes what tells whether a thread is wanted, nil for all.
-func (s *Session) threadTest(text string) func(id uint32) bool {
-	if text == "" {
-		return nil
+// onThread reports whether the annotations of a thread are wanted.
+func (q *AnnotationQuery) onThread(t *Thread) bool {
+	if q.Thread == "" {
+		return true
 	}
-	if id, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return func(thread uint32) bool { return uint64(thread) == id }
+	if id, err := strconv.ParseUint(q.Thread, 10, 32); err == nil {
+		return uint64(t.ID) == id
 	}
-	matcher := rows.NewMatcher(text)
-	wanted := make(map[uint32]bool)
-	for id, name := range s.recordedNames() {
-		wanted[id] = matcher.MatchesText(name)
-	}
-	return func(thread uint32) bool { return wanted[thread] }
+	return t.Name != "" && rows.NewMatcher(q.Thread).MatchesText(t.Name)
 }
 
 // RowOfAnnotation returns the row to go to for a mark: the first of its thread that is
@@ -126,7 +131,7 @@ func (s *Session) RowOfAnnotation(ctx context.Context, m *rows.Annotation) (row 
 	}
 	slots := query.NewSet(src.Slots())
 	for slot := range uint32(src.Slots()) {
-		if src.ThreadID(slot) == m.Thread {
+		if t := s.threadAt(slot); t.Track() == m.Track() {
 			slots.Add(slot)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"logparser/internal/testlog/classictest"
-	"logparser/parser"
 	"logparser/rows"
 )
 
@@ -248,7 +247,7 @@ leave @3000
 		if time.Now().After(deadline) {
 			t.Fatalf("%d rows came", s.Rows().Len())
 		}
-		g, err := s.grow(context.Background(), s.log.(parser.Grower))
+		g, err := s.grow(context.Background(), s.can.Grower)
 		if err != nil {
 			t.Fatal(err)
 		}

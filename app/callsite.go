@@ -5,8 +5,6 @@ import (
 
 	"logparser/calls"
 	"logparser/parser"
-	"logparser/parser/trace"
-	"logparser/parser/trace/wire"
 	"logparser/rows"
 	"logparser/symbols"
 )
@@ -14,16 +12,15 @@ import (
 // HasCallSites reports whether the recorder was told to record where calls are
 // made from. It is not ok for logs that cannot have that.
 func (s *Session) HasCallSites() (has, ok bool) {
-	log, ok := s.log.(*trace.Log)
-	return ok && log.Header().Flags&wire.FlagSites != 0, ok
+	sites := s.can.CallSiter
+	return sites != nil && sites.HasCallSites(), sites != nil
 }
 
 // CallSite returns where the call was made from that a row of the log enters or
 // leaves. It is not ok where the log does not say. It waits while modules get
 // their symbols.
 func (s *Session) CallSite(ctx context.Context, row int64) (site rows.CallSite, ok bool, err error) {
-	log, ok := s.log.(parser.CallSiter)
-	if !ok {
+	if s.can.CallSiter == nil {
 		return rows.CallSite{}, false, nil
 	}
 	if err := s.checkRow(row); err != nil {
@@ -34,7 +31,7 @@ func (s *Session) CallSite(ctx context.Context, row int64) (site rows.CallSite, 
 	}
 	run, record := s.table.Position(row)
 	var found [1]parser.CallSite
-	if _, err := log.CallSites(found[:], record); err != nil || !found[0].Known {
+	if _, err := s.can.CallSiter.CallSites(found[:], record); err != nil || !found[0].Known {
 		return rows.CallSite{}, false, err
 	}
 	// Symbol files are open as long as nobody names anew.

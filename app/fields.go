@@ -69,9 +69,9 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 	if f == 0 {
 		return
 	}
-	var threads map[uint32]string
+	var threads map[rows.Track]string
 	if f&rows.ThreadNames != 0 {
-		threads = s.recordedNames()
+		threads = s.threadNames()
 	}
 	_, late := s.Ways()
 	for k := range dst {
@@ -79,7 +79,7 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 		r.Filled = f
 		if f&rows.ThreadNames != 0 {
 			if r.ThreadName = ""; r.Event != rows.Unknown {
-				r.ThreadName = threads[r.Thread]
+				r.ThreadName = threads[r.Home()]
 			}
 		}
 		if f&rows.SelfTimes != 0 {
@@ -113,9 +113,8 @@ func (s *Session) siteOf(b *block, run int, site parser.CallSite) *rows.CallSite
 // readSites reads the call sites of rows. A leave has that of its enter, which may lie
 // far before: where rows are read one after the other it was kept.
 func (s *Session) readSites(b *block, row int64, n int) error {
-	log, ok := s.log.(parser.CallSiter)
-	sites := b.more.sites[:n]
-	if has, _ := s.HasCallSites(); !ok || !has {
+	log, sites := s.can.CallSiter, b.more.sites[:n]
+	if has, _ := s.HasCallSites(); !has {
 		clear(sites)
 		return nil
 	}

@@ -67,8 +67,8 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 }
 
 func (s *Session) follow(ctx context.Context, changed func(Update)) error {
-	grower, ok := s.log.(parser.Grower)
-	if !ok {
+	grower := s.can.Grower
+	if grower == nil {
 		return ErrCannotFollow
 	}
 	if changed == nil {
@@ -369,8 +369,8 @@ func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Sess
 // followed says so before its rows are shown.
 func (s *Session) openLive(ctx context.Context, p Progress) (*Session, error) {
 	err := s.Load(ctx, p)
-	if log, ok := s.log.(parser.Grower); err == nil && ok {
-		_, err = s.grow(ctx, log)
+	if s.can.Grower != nil && err == nil {
+		_, err = s.grow(ctx, s.can.Grower)
 	} else if err == nil {
 		err = ErrCannotFollow
 	}

@@ -135,13 +135,5 @@ type ModuleState struct {
 	Records int64
 }
 
-// A Thread is a thread of the chosen runs.
-type Thread struct {
-	ID   uint32
-	Rows int64
-	// Name is "" where the log gives none.
-	Name string
-}
-
 // A SourceMapping replaces the beginning of recorded source paths.
 type SourceMapping struct{ From, To string }

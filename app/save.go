@@ -6,12 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"logparser/export"
 	"logparser/message"
-	"logparser/modules"
-	"logparser/parser"
 	"logparser/rows"
 )
 
@@ -162,29 +159,8 @@ func (s *Session) Header() rows.Header {
 		}
 		h.Images = append(h.Images, image)
 	}
-	h.Threads, h.Stacks = s.recordedNames(), s.hasStacks()
+	h.Threads, h.Stacks = s.threadNames(), s.hasStacks()
+	h.Processes = s.processes
 	h.ProcessID, h.Program = s.program(h.Images)
 	return h
-}
-
-// program returns the id of the process that wrote the rows and the base name of
-// its executable, 0 and "" where they are not known, or not one. Of a log that does
-// not say it, the executable is the first of the modules that has an executable's name.
-func (s *Session) program(images []rows.Image) (id uint32, name string) {
-	runs := s.runs()
-	if teller, ok := s.log.(parser.ProgramTeller); ok && len(runs) > 0 {
-		p := teller.Program(runs[0].number)
-		return p.ID, modules.BaseName(p.Path)
-	}
-	for _, m := range images {
-		if lower := strings.ToLower(m.Name); strings.HasSuffix(lower, ".exe") {
-			return 0, m.Name
-		}
-	}
-	for _, m := range images {
-		if lower := strings.ToLower(m.Name); !strings.HasSuffix(lower, ".dll") && !strings.HasSuffix(lower, ".so") && !strings.Contains(lower, ".so.") && !strings.HasPrefix(lower, "[") {
-			return 0, m.Name
-		}
-	}
-	return 0, ""
 }

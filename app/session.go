@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -43,6 +42,8 @@ var ErrClosed = message.New("the session is closed")
 // fills in depth, durations and names while the rows can be read.
 type Session struct {
 	log parser.Log
+	// can is what the log can do, asked when it was opened.
+	can parser.Capabilities
 	// ownModules: the log itself tells its modules.
 	ownModules bool
 	// beside says what is wrong with a file beside the log that has the name of
@@ -55,6 +56,8 @@ type Session struct {
 	// table has the pairs of the rows.
 	table *index.Index
 	rows  *source
+	// processes are those of the rows where they are several.
+	processes []*rows.Process
 
 	// work is held, as a token, by whoever pairs or names.
 	work chan struct{}
@@ -138,7 +141,7 @@ func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Sessio
 	} else if in.Modules == "" {
 		beside = besideTrouble(in.Log)
 	}
-	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
+	s := &Session{log: opened, can: opened.Capabilities(), ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
 	if note != nil {
 		s.older = note.older
 	}
@@ -259,6 +262,7 @@ func (s *Session) choose(run string) error {
 		}
 	}
 	s.rows = &source{s: s}
+	s.findProcesses()
 	return nil
 }
 
@@ -282,9 +286,9 @@ func (s *Session) findZero(r *sessionRun) {
 		return
 	}
 	r.zero = s.log.Clock(r.number).Zero
-	if log, ok := s.log.(parser.Annotator); ok {
+	if s.can.Annotator != nil {
 		// What cannot be read of annotations is said where they are shown.
-		_ = log.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
+		_ = s.can.Annotator.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
 			r.zero = m.Time
 			return false
 		})
@@ -425,37 +429,6 @@ func (s *Session) Run() (chosen int, all bool) {
 // than one if all are chosen, and where the program was started again while the
 // log was followed.
 func (s *Session) ShownRuns() int { return len(s.runs()) }
-
-// Threads returns the threads of the chosen runs by id, as far as they are
-// known: all of them after Load.
-func (s *Session) Threads() []Thread {
-	var list []Thread
-	names := s.recordedNames()
-	for _, t := range s.table.Threads() {
-		list = append(list, Thread{t.ID, t.Records, names[t.ID]})
-	}
-	return list
-}
-
-// hasStacks reports whether threads have other stacks of calls than their own.
-func (s *Session) hasStacks() bool {
-	log, ok := s.log.(parser.Stacker)
-	return ok && log.HasStacks()
-}
-
-// recordedNames returns the names of threads that the log tells, also of those
-// without rows.
-func (s *Session) recordedNames() map[uint32]string {
-	names := make(map[uint32]string)
-	if named, ok := s.log.(parser.ThreadNamer); ok {
-		// Of runs that use one id for several threads the last counts.
-		for i := range s.runs() {
-			maps.Copy(names, named.ThreadNames(s.runs()[i].number))
-		}
-	}
-	maps.DeleteFunc(names, func(_ uint32, name string) bool { return name == "" })
-	return names
-}
 
 // Partner returns the row of the other half of row i's pair.
 func (s *Session) Partner(i int64) (int64, bool) {

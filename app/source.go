@@ -127,6 +127,14 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 	return done, nil
 }
 
+// A shownThread is what rows have of a value of Event.Thread.
+type shownThread struct {
+	key       uint32
+	known     bool
+	id, stack uint32
+	process   *rows.Process
+}
+
 // fill makes rows of a block's first events and their pairing; from is the
 // first row's number. It sets every field of a row: clearing them first would
 // take as long again.
@@ -137,7 +145,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	var at int64
 	endKnown := s.endKnown()
 	_, late := s.Ways()
-	stacks, _ := s.log.(parser.Stacker)
+	var threads [16]shownThread
 	for k := range dst {
 		row, e, c := &dst[k], &b.events[k], &b.records[k]
 		if hasWall && (k == 0 || e.Time != at) {
@@ -146,8 +154,12 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		}
 		row.Index = from + int64(k)
 		row.Wall, row.HasWall, row.Elapsed = wall, hasWall, e.Time-r.zero
-		if row.Thread, row.Stack = e.Thread, 0; stacks != nil {
-			row.Thread, row.Stack = stacks.Strand(e.Thread)
+		if th := &threads[e.Thread%uint32(len(threads))]; th.known && th.key == e.Thread {
+			row.Thread, row.Stack, row.Process = th.id, th.stack, th.process
+		} else {
+			t, stack := s.threadOf(e.Thread)
+			*th = shownThread{e.Thread, true, t.ID, stack, t.Process}
+			row.Thread, row.Stack, row.Process = t.ID, stack, t.Process
 		}
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()

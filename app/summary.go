@@ -1,9 +1,7 @@
 package app
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,20 +35,6 @@ func (s *Session) TimeRange() TimeRange {
 	span.WallLast, b = last.clock.Wall(span.Last)
 	span.HasWall = a && b
 	return span
-}
-
-// AllThreads returns the threads of the chosen runs by id, also those that have
-// a name but no rows.
-func (s *Session) AllThreads() []Thread {
-	list, names := s.Threads(), s.recordedNames()
-	for _, t := range list {
-		delete(names, t.ID)
-	}
-	for id, name := range names {
-		list = append(list, Thread{id, 0, name})
-	}
-	slices.SortFunc(list, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
 
 // maxWarnings bounds the places of damage that Warnings names.

@@ -158,8 +158,9 @@ func placeInTurn(list []TimelineRun) {
 
 // A Lane is a thread.
 type Lane struct {
-	Thread uint32
-	Name   string // "" where the log gives none
+	Thread  uint32
+	Process *rows.Process // nil where there is one
+	Name    string        // "" where the log gives none
 	// Depth is how many calls are open at once at most: the lane's height in
 	// spans. It is 0 until [Timeline.Measure] has found it.
 	Depth int
@@ -171,18 +172,18 @@ type Lane struct {
 }
 
 // Track tells the lane from all others.
-func (l *Lane) Track() rows.Track { return rows.TrackOf(l.Thread, l.Stack) }
+func (l *Lane) Track() rows.Track { return rows.TrackOf(l.Process, l.Thread, l.Stack) }
 
 // TimeDigits returns how many digits of a second times are worth.
 func (t *Timeline) TimeDigits() int { return t.s.rows.TimeDigits() }
 
-// Lanes returns the threads by rising id.
+// Lanes returns the threads, process by process and by rising id.
 func (t *Timeline) Lanes() []Lane {
 	src := t.s.table
 	slots := t.order(src)
-	known := make(map[uint32]Thread)
+	known := make(map[rows.Track]int64)
 	for _, th := range t.s.Threads() {
-		known[th.ID] = th
+		known[th.Track()] = th.Rows
 	}
 	depths, events := make(map[uint32]int), make(map[uint32]int64)
 	t.mu.Lock()
@@ -192,8 +193,8 @@ func (t *Timeline) Lanes() []Lane {
 	t.mu.Unlock()
 	list := make([]Lane, len(slots))
 	for i, slot := range slots {
-		id := src.ThreadID(slot)
-		list[i] = Lane{Thread: id, Name: known[id].Name, Depth: depths[slot], Rows: known[id].Rows}
+		th := t.s.threadAt(slot)
+		list[i] = Lane{Thread: th.ID, Process: th.Process, Name: th.Name, Depth: depths[slot], Rows: known[th.Track()]}
 		if _, list[i].Stack = src.Stack(slot); list[i].Stack != 0 {
 			list[i].Rows = events[slot]
 		}
@@ -201,7 +202,7 @@ func (t *Timeline) Lanes() []Lane {
 	return list
 }
 
-// order returns the slots by rising thread id.
+// order returns the slots by process and rising thread id.
 func (t *Timeline) order(src *index.Index) []uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,7 +214,8 @@ func (t *Timeline) order(src *index.Index) []uint32 {
 		slices.SortFunc(t.slots, func(a, b uint32) int {
 			_, m := src.Stack(a)
 			_, n := src.Stack(b)
-			return cmp.Or(cmp.Compare(src.ThreadID(a), src.ThreadID(b)), cmp.Compare(m, n))
+			of, other := t.s.threadAt(a), t.s.threadAt(b)
+			return cmp.Or(compareThreads(&of, &other), cmp.Compare(m, n))
 		})
 	}
 	return t.slots

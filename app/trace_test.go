@@ -108,7 +108,7 @@ leave @3300
 	if r := s.Rows().Row(5); r.Source == "" || r.Line == 0 {
 		t.Errorf("row 5 is at %s:%d", r.Source, r.Line)
 	}
-	if th := s.Threads(); len(th) != 1 || th[0] != (Thread{7, 8, "worker"}) {
+	if th := s.Threads(); len(th) != 1 || th[0] != (Thread{ID: 7, Rows: 8, Name: "worker"}) {
 		t.Errorf("threads %+v", th)
 	}
 	statuses := make(map[symbols.Status]int64)

@@ -609,16 +609,5 @@ func headLines(src rows.Source) []string {
 // decimal writes a number.
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// threadNames returns the names of threads by id, as far as the log gives them.
-func (s *Session) threadNames() map[uint32]string {
-	names := make(map[uint32]string)
-	for _, t := range s.Threads() {
-		if t.Name != "" {
-			names[t.ID] = t.Name
-		}
-	}
-	return names
-}
-
 // built reports whether the index has all rows.
 func (s *Session) built() bool { return s.table.Done() }

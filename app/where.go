@@ -98,11 +98,11 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	case filter.Row:
 		return query.InRows(t.Range.Low, t.Range.High), nil
 	case filter.Thread:
-		set := c.threadSet(t, t.MatchThread)
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchThread(th.ID, th.Name) })
 		c.named(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.ThreadName:
-		set := c.threadSet(t, func(_ uint32, name string) bool { return t.MatchText(name) })
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchText(th.Name) })
 		c.named(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.Duration:
@@ -256,15 +256,14 @@ func (c *condition) addressSet(t *filter.Term, match func(r *rows.Row) bool) *qu
 }
 
 // threadSet returns the threads that match.
-func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string) bool) *query.Set {
+func (c *condition) threadSet(t *filter.Term, match func(t *Thread) bool) *query.Set {
 	c.onThreads = append(c.onThreads, t)
-	names := c.s.threadNames()
 	set := query.NewSet(c.threads)
 	for slot := range uint32(c.threads) {
 		if _, stack := c.src.Stack(slot); stack != 0 {
 			continue
 		}
-		if id := c.src.ThreadID(slot); match(id, names[id]) {
+		if t := c.s.threadAt(slot); match(&t) {
 			set.Add(slot)
 		}
 	}
@@ -278,7 +277,7 @@ func (c *condition) anywhere(t *filter.Term) query.Predicate {
 		return t.MatchText(r.Function) || t.MatchText(r.Module) || t.MatchText(r.Source) ||
 			t.MatchText(string(rows.AppendAddress(nil, r.Address)))
 	})
-	threads := c.threadSet(t, func(id uint32, _ string) bool { return t.MatchText(decimal(id)) })
+	threads := c.threadSet(t, func(th *Thread) bool { return t.MatchText(decimal(th.ID)) })
 	parts := []query.Predicate{inAddresses(places), c.noted(t)}
 	if threads.Len() > 0 {
 		parts = append(parts, query.OnThreads(threads))
@@ -516,12 +515,12 @@ func (c *condition) outgrown() bool {
 			grown = grown || r.Note != "" || t.MatchPlace(r) || t.Column == filter.In && t.MatchText(r.Function)
 		}
 	})
-	names, threads := c.s.threadNames(), c.threads
+	threads := c.threads
 	c.threads = c.src.Slots()
 	for slot := uint32(threads); slot < uint32(c.threads); slot++ {
-		id := c.src.ThreadID(slot)
+		th := c.s.threadAt(slot)
 		for _, t := range c.onThreads {
-			grown = grown || t.Column == filter.Text || t.MatchThread(id, names[id]) || t.Column == filter.ThreadName && t.MatchText(names[id])
+			grown = grown || t.Column == filter.Text || t.MatchThread(th.ID, th.Name) || t.Column == filter.ThreadName && t.MatchText(th.Name)
 		}
 	}
 	c.grown = grown

@@ -157,8 +157,8 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 	return e
 }
 
-func (e *rowEnv) ThreadName(id uint32) string  { return e.threads[id] }
-func (e *rowEnv) Self(row int64) (int64, bool) { return e.self[row], e.self[row] >= 0 }
+func (e *rowEnv) ThreadName(r *rows.Row) string { return e.threads[r.Thread] }
+func (e *rowEnv) Self(row int64) (int64, bool)  { return e.self[row], e.self[row] >= 0 }
 func (e *rowEnv) Calls(row int64) (list []rows.Row) {
 	for _, c := range e.calls[row] {
 		list = append(list, e.rows[c])

@@ -76,7 +76,7 @@ func (w *walk) addAnnotations(to int64) error {
 		if q.err != nil {
 			return message.Errorf("reading annotations: %w", q.err)
 		}
-		t := w.thread(q.annotation.Thread)
+		t := w.thread(q.annotation.Track())
 		w.tell(t)
 		w.buf = q.to.annotation(w.buf, t, w.nextAnnotation, q.annotation)
 		w.out.rows++

@@ -114,7 +114,7 @@ func TestPreformat(t *testing.T) {
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
-		opt := Options{Header: rows.Header{Threads: map[uint32]string{77777: "worker"}}}
+		opt := Options{Header: rows.Header{Threads: map[rows.Track]string{77777: "worker"}}}
 		if seed%4 != 0 {
 			opt.Runs = func() []rows.Run { return src.runs }
 		}
@@ -129,7 +129,7 @@ func TestPreformat(t *testing.T) {
 				out.limits = limits
 				out.open = func() (io.Writer, error) { buf.WriteString("----"); return &buf, nil }
 			}
-			var to callWriter = &chrome{header: &opt.Header}
+			var to callWriter = &chrome{header: &opt.Header, pids: processIDs(&opt.Header)}
 			if hide {
 				to = alone{to}
 			}

@@ -22,7 +22,7 @@ func TestProcess(t *testing.T) {
 		l[i].Thread += 4294967200 // as many digits as there are
 	}
 	opt := export.Options{Header: rows.Header{Log: "app.lptrace", ProcessID: 4294967295, Program: "my;app.exe",
-		Threads: map[uint32]string{4294967210: "render", 4294967211: "io"}}}
+		Threads: map[rows.Track]string{4294967210: "render", 4294967211: "io"}}}
 	var file struct {
 		TraceEvents []struct {
 			Ph, Name string

@@ -50,7 +50,7 @@ type call struct {
 // A thread has its own stack. A stack of a coroutine is one of its own, too; see
 // [rows.Track].
 type thread struct {
-	id uint32
+	track rows.Track
 	// index counts from 0 in the order of appearance.
 	index int
 	// last is the time of what was written last. Times never go back.
@@ -116,7 +116,7 @@ type walk struct {
 	to  callWriter
 	buf []byte
 
-	byID      map[uint32]*thread
+	byTrack   map[rows.Track]*thread
 	recent    *thread
 	functions map[functionKey]*function
 	known     [1 << recentBits]struct {
@@ -151,7 +151,7 @@ type walk struct {
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
 	n := src.Len()
 	runs := placeRuns(opt.runs())
-	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
+	w := &walk{out: out, to: to, byTrack: make(map[rows.Track]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
 		runs: runs, nextRun: nextRun(runs, 0)}
 	defer w.openAnnotations(ctx, opt.Annotations)()
 	w.buf = to.head(w.buf, 0, 0)
@@ -206,7 +206,7 @@ func (w *walk) add(r *rows.Row) error {
 		w.run = runAt(w.runs, r.Index)
 		w.nextRun = nextRun(w.runs, w.run)
 	}
-	t := w.thread(uint32(r.Track()))
+	t := w.thread(r.Track())
 	if r.Event == rows.Unknown {
 		// Neither its time nor its depth can be relied on.
 		w.tell(t)
@@ -408,15 +408,15 @@ func (w *walk) tell(t *thread) {
 	}
 }
 
-func (w *walk) thread(id uint32) *thread {
-	if t := w.recent; t != nil && t.id == id {
+func (w *walk) thread(track rows.Track) *thread {
+	if t := w.recent; t != nil && t.track == track {
 		return t
 	}
-	t := w.byID[id]
+	t := w.byTrack[track]
 	if t == nil {
-		t = &thread{id: id, index: len(w.told)}
+		t = &thread{track: track, index: len(w.told)}
 		w.told = append(w.told, false)
-		w.byID[id] = t
+		w.byTrack[track] = t
 	}
 	w.recent = t
 	return t

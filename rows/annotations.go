@@ -37,6 +37,8 @@ type Annotation struct {
 	// Run is the run that it is of, counted from 0 over the chosen ones.
 	Run    int
 	Thread uint32
+	// Process is nil where there is one.
+	Process *Process
 	// ThreadName is "" where the log gives none.
 	ThreadName string
 	Kind       AnnotationKind
@@ -46,6 +48,9 @@ type Annotation struct {
 	// Text is the text, or the counter's name.
 	Text string
 }
+
+// Track returns the track of the thread that wrote it.
+func (m *Annotation) Track() Track { return TrackOf(m.Process, m.Thread, 0) }
 
 // AppendTime appends the time as [AppendTime] does a row's.
 func (m *Annotation) AppendTime(dst []byte, digits int) []byte {

@@ -6,7 +6,6 @@
 package rows
 
 import (
-	"strconv"
 	"time"
 )
 
@@ -60,8 +59,10 @@ type Row struct {
 	// own: others are those of coroutines. Depth counts within the stack.
 	Stack   uint32
 	Elapsed int64
+	// Thread is the system's id of the thread, in Process where there are several.
 	Thread  uint32
 	Event   Event
+	Process *Process
 	// Depth counts from 0; a leave has its enter's depth.
 	Depth int
 	// Duration of the call in nanoseconds, on both rows of a pair, or
@@ -158,39 +159,15 @@ type Header struct {
 	// Images are the modules with their status.
 	Images []Image
 	// Threads are the names of the threads that have one.
-	Threads map[uint32]string
+	Threads map[Track]string
+	// Processes are those that the rows are of, nil where there is one.
+	Processes []*Process
 	// ProcessID is the system's id of the program's process, 0 where it is not
 	// known, and Program the base name of its executable, or "".
 	ProcessID uint32
 	Program   string
 	// Stacks says that there are stacks of calls besides the threads' own.
 	Stacks bool
-}
-
-// A Track is what calls lie in one within the other: a thread, or a stack of a coroutine.
-type Track uint32
-
-// stackTrack is set in the tracks of coroutines' stacks.
-const stackTrack = 1 << 31
-
-// TrackOf returns the track of calls on a stack of a thread.
-func TrackOf(thread, stack uint32) Track {
-	if stack != 0 {
-		return Track(stackTrack | stack)
-	}
-	return Track(thread)
-}
-
-// Track returns the track of a row.
-func (r *Row) Track() Track { return TrackOf(r.Thread, r.Stack) }
-
-// StackName returns the name of a track that is a stack in the log of the header, "" for a
-// thread's.
-func (h *Header) StackName(t Track) string {
-	if h.Stacks && t&stackTrack != 0 {
-		return "stack " + strconv.FormatUint(uint64(t&^stackTrack), 10)
-	}
-	return ""
 }
 
 // An Image is a module in the head of a saved file.

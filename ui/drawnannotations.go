@@ -80,7 +80,7 @@ func annotationText(m *rows.Annotation) string {
 
 // between says which annotations were written after one time and not after another:
 // the first, and how many more.
-func (m *drawnAnnotations) between(after, upTo int64, thread uint32) string {
+func (m *drawnAnnotations) between(after, upTo int64, thread rows.Track) string {
 	behind := func(t int64) int {
 		return sort.Search(len(m.list), func(k int) bool { return m.list[k].Elapsed > t })
 	}
@@ -89,8 +89,8 @@ func (m *drawnAnnotations) between(after, upTo int64, thread uint32) string {
 		return ""
 	}
 	text := annotationText(&m.list[first])
-	if other := m.list[first].Thread; other != thread {
-		text = strconv.FormatUint(uint64(other), 10) + ": " + text
+	if other := &m.list[first]; other.Track() != thread {
+		text = strconv.FormatUint(uint64(other.Thread), 10) + ": " + text
 	}
 	if more := end - first - 1; more > 0 {
 		text += "  +" + control.Thousands(int64(more))
@@ -114,7 +114,7 @@ func (m *drawnAnnotations) decorate(dst []grid.Decor, list []rows.Row, since int
 		if toEnd && i == len(dst)-1 {
 			upTo = math.MaxInt64
 		}
-		dst[i].Annotation = m.between(since, upTo, r.Thread)
+		dst[i].Annotation = m.between(since, upTo, r.Home())
 		since = r.Elapsed
 	}
 }

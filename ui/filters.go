@@ -138,7 +138,7 @@ type highlight struct {
 // noEnv knows nothing but rows: thread names do not colour cells.
 type noEnv struct{ filter.Env }
 
-func (noEnv) ThreadName(uint32) string { return "" }
+func (noEnv) ThreadName(*rows.Row) string { return "" }
 
 // Self is asked for where the table does not show self times.
 func (noEnv) Self(int64) (int64, bool) { return 0, false }

@@ -44,14 +44,6 @@ func (v *views) treeView() *view {
 	w := v.w
 	v.tree = calltree.New(look.Fonts(), &grid.Light)
 	v.tree.OnOptions = func(app.TreeOptions) { v.again(viewTree) }
-	v.tree.ThreadName = func(id uint32) string {
-		for _, t := range w.ctl.State().Threads {
-			if t.ID == id {
-				return t.Name
-			}
-		}
-		return ""
-	}
 	v.tree.OnOpen = func(f *app.FunctionRef) { v.openFunction(*f) }
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
 	v.tree.OnCopy = w.app.Clipboard().SetContent
@@ -135,9 +127,9 @@ func (v *views) saveStatistics(list []app.FunctionStat) {
 func (v *views) threadsView() *view {
 	w := v.w
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
-	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(t.ID) }
+	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(&t.Thread) }
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
-		r := rows.Row{Thread: t.ID}
+		r := rows.Row{Thread: t.ID, Process: t.Process}
 		term, _ := filter.Of(filter.Thread, &r)
 		w.actions.popUp([]*fyne.MenuItem{
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
@@ -160,7 +152,7 @@ func (v *views) threadsView() *view {
 			})
 		},
 		clear:   func() { v.threads.Show(nil, 3) },
-		follow:  func(r *rows.Row) { v.threads.Choose(r.Thread) },
+		follow:  func(r *rows.Row) { v.threads.Choose(r.Home()) },
 		relabel: v.threads.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.threads.List.Grid.SetPalette(p) },
 	}
@@ -180,7 +172,7 @@ func (v *views) annotationsView() *view {
 	copied := w.app.Clipboard().SetContent
 	v.annotations.OnOpen = goToAnnotation
 	v.annotations.OnMenu = func(m *rows.Annotation, at fyne.Position) {
-		r := rows.Row{Thread: m.Thread}
+		r := rows.Row{Thread: m.Thread, Process: m.Process}
 		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
 		timelineItem.Disabled = v.runs() != nil
 		w.actions.popUp([]*fyne.MenuItem{

@@ -78,8 +78,8 @@ func (v *views) connectTimeline() {
 			w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	}
-	t.OnMenu = func(call app.Span, thread uint32, at fyne.Position) {
-		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: thread}
+	t.OnMenu = func(call app.Span, lane app.Lane, at fyne.Position) {
+		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: lane.Thread, Process: lane.Process}
 		items := []*fyne.MenuItem{
 			item(lang.L("Show in the table"), func() { t.OnActivated(call.Row) }),
 			item(lang.L("Only inside this call"), func() { w.filters.insideCall(call.Row) }),
@@ -133,7 +133,7 @@ func (v *views) followInTimeline(r *rows.Row) {
 	} else {
 		call.From -= took
 	}
-	v.timeline.Choose(uint32(r.Track()), call)
+	v.timeline.Choose(r.Track(), call)
 }
 
 // shade lets the time that the views are limited to stand out in the timeline.

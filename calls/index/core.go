@@ -16,6 +16,7 @@ import (
 type core struct {
 	mu   sync.RWMutex
 	log  parser.Log
+	can  parser.Capabilities
 	rows atomic.Pointer[calls.Layout]
 	// steady is an index of this core.
 	steady *Index
@@ -67,10 +68,9 @@ type checkpoint struct {
 }
 
 func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
-	c := &core{log: log, addresses: addresses, counted: counted, totals: newTotals()}
+	c := &core{log: log, can: log.Capabilities(), addresses: addresses, counted: counted, totals: newTotals()}
 	c.rows.Store(l)
-	stacker, _ := log.(parser.Stacker)
-	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), stacker)
+	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), c.can.Stacker)
 	c.giveBack()
 	return c
 }

@@ -314,7 +314,7 @@ func TestUnknown(t *testing.T) {
 	if texts, counters := log.AnnotationCount(0); texts != 1 || counters != 0 {
 		t.Errorf("%d annotations and %d values of counters", texts, counters)
 	}
-	if n := log.ThreadNames(0)[7]; n != "worker" {
+	if n := log.Thread(7).Name; n != "worker" {
 		t.Errorf("thread 7 is %q", n)
 	}
 }

@@ -2,10 +2,8 @@ package trace
 
 import "logparser/parser"
 
-var _ parser.ProgramTeller = (*Log)(nil)
-
-// Program returns the process that wrote the log.
-func (l *Log) Program(int) parser.Program {
+// Processes returns the one process that wrote the log.
+func (l *Log) Processes(int) []parser.Process {
 	v := l.view.Load()
-	return parser.Program{ID: v.header.PID, Path: v.program}
+	return []parser.Process{{ID: v.header.PID, Path: v.program, Modules: v.epochs.modules.Len()}}
 }

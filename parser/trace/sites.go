@@ -20,11 +20,14 @@ const siteKnown = parser.ThreadBegins
 // siteEvents is memory for reading call sites.
 var siteEvents = sync.Pool{New: func() any { return new([512]parser.Event) }}
 
+// HasCallSites implements [parser.CallSiter].
+func (l *Log) HasCallSites() bool { return l.view.Load().header.Flags&wire.FlagSites != 0 }
+
 // CallSites implements [parser.CallSiter].
 func (l *Log) CallSites(dst []parser.CallSite, from int64) (int, error) {
 	v := l.view.Load()
 	switch {
-	case v.header.Flags&wire.FlagSites == 0:
+	case !l.HasCallSites():
 		clear(dst)
 		return len(dst), nil
 	case from < 0:

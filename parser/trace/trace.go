@@ -134,18 +134,6 @@ type view struct {
 	late     bool
 }
 
-var _ interface {
-	parser.Grower
-	parser.Resumer
-	parser.ThreadNamer
-	parser.OverheadTeller
-	parser.Annotator
-	parser.CallSiter
-	parser.Ender
-	parser.Stacker
-	parser.WayTeller
-} = (*Log)(nil)
-
 // Open opens the trace at path. It reads all of it once; p is told the bytes
 // done. Errors begin with the path.
 func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress) (*Log, error) {
@@ -404,8 +392,30 @@ func (l *Log) ExactLeaves() bool { return true }
 // Truncated says that addresses are whole.
 func (l *Log) Truncated() bool { return false }
 
-// ThreadNames returns the names of threads, as far as they were given.
-func (l *Log) ThreadNames(int) map[uint32]string { return l.view.Load().names }
+// Capabilities implements [parser.Log].
+func (l *Log) Capabilities() parser.Capabilities {
+	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, OverheadTeller: l,
+		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l}
+}
+
+// Thread implements [parser.Log].
+func (l *Log) Thread(key uint32) parser.Thread {
+	id, stack := l.Strand(key)
+	return parser.Thread{ID: id, Stack: stack, Name: l.view.Load().names[id]}
+}
+
+// NamedThreads implements [parser.ThreadLister].
+func (l *Log) NamedThreads(int) []uint32 {
+	names := l.view.Load().names
+	list := make([]uint32, 0, len(names))
+	for id, name := range names {
+		if name != "" {
+			list = append(list, l.growth.w.strands.of(strand{id, 0}))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
 
 // Ways implements [parser.WayTeller].
 func (l *Log) Ways() (ways []string, late bool) {

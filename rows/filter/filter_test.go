@@ -19,9 +19,9 @@ type sample struct {
 	around []string
 }
 
-func (s sample) ThreadName(uint32) string { return s.thread }
-func (s sample) Self(int64) (int64, bool) { return s.self, s.self >= 0 }
-func (s sample) Enter(row int64) int64    { return row }
+func (s sample) ThreadName(*rows.Row) string { return s.thread }
+func (s sample) Self(int64) (int64, bool)    { return s.self, s.self >= 0 }
+func (s sample) Enter(row int64) int64       { return row }
 func (s sample) Calls(int64) (list []rows.Row) {
 	for i, f := range s.around {
 		list = append(list, rows.Row{Index: int64(100 + i), Function: f})

@@ -8,8 +8,8 @@ import (
 
 // An Env is what a row's terms need besides the row.
 type Env interface {
-	// ThreadName returns a thread's name, "" for none.
-	ThreadName(id uint32) string
+	// ThreadName returns the name of a row's thread, "" for none.
+	ThreadName(r *rows.Row) string
 	// Self returns the time in nanoseconds that the call which a row enters or
 	// leaves did not spend in calls that it made.
 	Self(row int64) (ns int64, ok bool)
@@ -55,7 +55,7 @@ func (t *Term) matches(r *rows.Row, env Env) bool {
 	case Text, Func, Module, Source, Line, Address, Symbols, Mark, Event, Row:
 		return t.MatchPlace(r)
 	case Thread:
-		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r.Thread))
+		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r))
 	case ThreadName:
 		return r.Event != rows.Unknown && t.MatchFilled(r)
 	case Duration:

@@ -92,7 +92,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 // same reports whether two annotations are about the same. Of several equal ones at
 // one time any is as good.
 func same(a, b *rows.Annotation) bool {
-	return a.Elapsed == b.Elapsed && a.Thread == b.Thread && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
+	return a.Elapsed == b.Elapsed && a.Track() == b.Track() && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
 }
 
 // Relabel says everything in the present language.

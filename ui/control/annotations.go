@@ -39,7 +39,7 @@ func (v *Views) readAnnotations(kind **job, text string, about *filter.Expr, don
 	analyse(c, kind, lang.L("Reading annotations"), func(ctx context.Context, s *app.Session, _ app.Selection, _ app.Progress) (AnnotationList, error) {
 		var list AnnotationList
 		err := s.Annotations(ctx, app.AnnotationQuery{Text: text}, func(m *rows.Annotation) bool {
-			at := rows.Row{Event: rows.Enter, Thread: m.Thread, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall}
+			at := rows.Row{Event: rows.Enter, Thread: m.Thread, Process: m.Process, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall}
 			if !about.Matches(&at, threadName{name: m.ThreadName}) {
 				return true
 			}
@@ -59,7 +59,7 @@ type threadName struct {
 	name string
 }
 
-func (t threadName) ThreadName(uint32) string { return t.name }
+func (t threadName) ThreadName(*rows.Row) string { return t.name }
 
 // AboutAnnotations returns the part of a filter that can be asked of annotations, which are
 // no rows: its conditions on thread and time.

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/rows/filter"
 )
 
@@ -104,20 +105,20 @@ func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 // sumThreads joins what is known of threads.
 func sumThreads(threads []app.Thread, list []app.FunctionStat, lines *Timeline) ([]ThreadSum, error) {
 	sums := make([]ThreadSum, len(threads))
-	at := make(map[uint32]*ThreadSum, len(threads))
+	at := make(map[rows.Track]*ThreadSum, len(threads))
 	for i, t := range threads {
 		sums[i] = ThreadSum{Thread: t, First: -1}
-		at[t.ID] = &sums[i]
+		at[t.Track()] = &sums[i]
 	}
 	for i := range list {
-		if t := at[list[i].Thread]; t != nil {
+		if t := at[rows.TrackOf(list[i].Process, list[i].Thread, 0)]; t != nil {
 			t.Calls += list[i].Calls
 			t.Busy += list[i].Self
 		}
 	}
 	from, to := lines.Range()
 	for i, lane := range lines.Lanes() {
-		t := at[lane.Thread]
+		t := at[rows.TrackOf(lane.Process, lane.Thread, 0)]
 		if t == nil {
 			continue
 		}

@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"logparser/rows"
 )
 
 // The limits of what is kept.
@@ -64,8 +66,8 @@ type State struct {
 
 // A Lane is a thread in the timeline.
 type Lane struct {
-	Thread uint32 `json:"thread"`
-	Folded bool   `json:"folded,omitempty"`
+	Thread rows.Track `json:"thread"`
+	Folded bool       `json:"folded,omitempty"`
 	// Lines is how many lines are shown, 0 for as many as there are.
 	Lines int `json:"lines,omitempty"`
 }

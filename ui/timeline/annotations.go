@@ -30,10 +30,10 @@ const (
 
 // SetAnnotations shows annotations; nil shows none. They may lie outside the rows' time.
 func (t *Timeline) SetAnnotations(list []rows.Annotation) {
-	t.annotations = make(map[uint32][]rows.Annotation)
+	t.annotations = make(map[rows.Track][]rows.Annotation)
 	t.firstAnnotation, t.lastAnnotation = math.MaxInt64, math.MinInt64
 	for _, m := range list {
-		t.annotations[m.Thread] = append(t.annotations[m.Thread], m)
+		t.annotations[m.Track()] = append(t.annotations[m.Track()], m)
 		t.firstAnnotation, t.lastAnnotation = min(t.firstAnnotation, m.Elapsed), max(t.lastAnnotation, m.Elapsed)
 	}
 	for _, l := range t.annotations {
@@ -48,7 +48,7 @@ func (t *Timeline) SetAnnotations(list []rows.Annotation) {
 // its thread has no lane.
 func (t *Timeline) ShowAnnotation(m *rows.Annotation) bool {
 	for i := range t.layout.lanes {
-		if t.layout.lanes[i].Track() != rows.TrackOf(m.Thread, 0) {
+		if t.layout.lanes[i].Track() != m.Track() {
 			continue
 		}
 		t.pin = &pin{i, m}
@@ -85,7 +85,7 @@ func (t *Timeline) pinAt(p fyne.Position) (pin, bool) {
 	if !ok || x < 0 || x >= float64(t.axis.width) {
 		return pin{}, false
 	}
-	list := t.annotations[uint32(t.layout.lanes[lane].Track())]
+	list := t.annotations[t.layout.lanes[lane].Track()]
 	at := int64(math.Round(t.axis.from + x*t.axis.perPx))
 	k := sort.Search(len(list), func(k int) bool { return list[k].Elapsed >= at })
 	away := func(k int) float64 { return math.Abs(t.axis.x(list[k].Elapsed) - x) }
@@ -114,7 +114,7 @@ func (t *Timeline) choosePin(f pin) {
 // drawMarks draws the annotations of a lane, no more than there are pixels.
 func (f *frame) drawAnnotations(i int, body image.Rectangle) {
 	l := &f.layout.lanes[i]
-	list := f.annotations[uint32(l.Track())]
+	list := f.annotations[l.Track()]
 	if len(list) == 0 {
 		return
 	}

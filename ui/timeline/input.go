@@ -287,7 +287,7 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)
 			if t.OnMenu != nil && s.Calls == 1 {
-				t.OnMenu(s, t.layout.lanes[lane].Thread, e.AbsolutePosition)
+				t.OnMenu(s, t.layout.lanes[lane].Lane, e.AbsolutePosition)
 			}
 		}
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // Sizes in device-independent pixels.
@@ -44,7 +45,7 @@ func (l *shelved) limit() {
 
 // An Arrangement is how the user wants a thread's lane to be.
 type Arrangement struct {
-	Thread uint32
+	Thread rows.Track
 	Folded bool
 	// Lines is how many lines are shown, 0 for as many as there are, within
 	// reason.
@@ -55,7 +56,7 @@ type Arrangement struct {
 type laneLayout struct {
 	lanes []shelved
 	// wanted is what the user has arranged, by thread.
-	wanted    map[uint32]Arrangement
+	wanted    map[rows.Track]Arrangement
 	line, gap int
 	height    int // of what is seen
 	offset    int // pixels hidden above
@@ -65,13 +66,13 @@ type laneLayout struct {
 // set changes the lanes. Those of threads that were there stay as they were
 // arranged.
 func (s *laneLayout) set(lanes []app.Lane) {
-	before := make(map[uint32]shelved, len(s.lanes))
+	before := make(map[rows.Track]shelved, len(s.lanes))
 	for _, l := range s.lanes {
-		before[uint32(l.Track())] = l
+		before[l.Track()] = l
 	}
 	s.lanes = make([]shelved, len(lanes))
 	for i, l := range lanes {
-		old, ok := before[uint32(l.Track())]
+		old, ok := before[l.Track()]
 		n := shelved{Lane: l, grows: l.Depth == 0}
 		if n.grows {
 			n.Depth = max(old.Depth, 1)
@@ -92,7 +93,7 @@ func (s *laneLayout) set(lanes []app.Lane) {
 
 // arrange takes what the user wants of all lanes, also of those to come.
 func (s *laneLayout) arrange(list []Arrangement) {
-	s.wanted = make(map[uint32]Arrangement, len(list))
+	s.wanted = make(map[rows.Track]Arrangement, len(list))
 	for _, a := range list {
 		s.wanted[a.Thread] = a
 	}
@@ -106,7 +107,7 @@ func (s *laneLayout) arrange(list []Arrangement) {
 
 // rearrange gives a lane what is wanted of it, as far as there are lines.
 func (s *laneLayout) rearrange(l *shelved) {
-	a := s.wanted[uint32(l.Track())]
+	a := s.wanted[l.Track()]
 	l.folded = a.Folded
 	if a.Lines > 0 {
 		l.lines = a.Lines
@@ -117,9 +118,9 @@ func (s *laneLayout) rearrange(l *shelved) {
 // want changes what is wanted of a lane.
 func (s *laneLayout) want(lane int, change func(a *Arrangement)) {
 	if s.wanted == nil {
-		s.wanted = make(map[uint32]Arrangement)
+		s.wanted = make(map[rows.Track]Arrangement)
 	}
-	thread := uint32(s.lanes[lane].Track())
+	thread := s.lanes[lane].Track()
 	a := s.wanted[thread]
 	a.Thread = thread
 	change(&a)
@@ -255,7 +256,7 @@ func (s *laneLayout) deepen(lane, depth int) {
 		l.lines = max(l.lines, min(depth, mostLines))
 	}
 	l.Depth = depth
-	if a := s.wanted[uint32(l.Track())]; a.Lines > 0 {
+	if a := s.wanted[l.Track()]; a.Lines > 0 {
 		l.lines = a.Lines
 	}
 	l.limit()

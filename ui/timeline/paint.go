@@ -26,7 +26,7 @@ type frame struct {
 	chosen      *place
 	hovered     string
 	focused     bool
-	annotations map[uint32][]rows.Annotation // by thread
+	annotations map[rows.Track][]rows.Annotation // by thread
 	pin         *pin                         // the chosen one
 	found       func(function string) bool   // nil marks nothing
 	// limit is the selected range of time, if limited.

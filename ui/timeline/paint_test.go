@@ -80,7 +80,7 @@ func TestPictures(t *testing.T) {
 	})
 	t.Run("annotations", func(t *testing.T) {
 		f := frameOf(small(), 480, 130, 1, &Light)
-		f.annotations = map[uint32][]rows.Annotation{7: {{Elapsed: 300}, {Elapsed: 690}, {Elapsed: 692}, {Elapsed: 720}}, 9: {{Elapsed: 500}}}
+		f.annotations = map[rows.Track][]rows.Annotation{7: {{Elapsed: 300}, {Elapsed: 690}, {Elapsed: 692}, {Elapsed: 720}}, 9: {{Elapsed: 500}}}
 		f.pin = &pin{1, &rows.Annotation{Elapsed: 500}}
 		golden(t, "annotations", f.image(480, 130))
 	})

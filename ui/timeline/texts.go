@@ -16,16 +16,19 @@ type data = map[string]any
 
 // laneTexts are the name of a lane and what is said below it.
 func laneTexts(l *app.Lane) (name, about string) {
-	name = l.Name
 	number := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Thread), 10)})
-	if l.Stack != 0 {
-		home := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Thread), 10)})
-		return lang.L("Stack {{.N}}", data{"N": strconv.FormatUint(uint64(l.Stack), 10)}), home
+	switch {
+	case l.Stack != 0:
+		name, about = lang.L("Stack {{.N}}", data{"N": strconv.FormatUint(uint64(l.Stack), 10)}), number
+	case l.Name == "":
+		name, about = number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
+	default:
+		name, about = l.Name, number
 	}
-	if name == "" {
-		return number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
+	if l.Process != nil {
+		about = l.Process.Label
 	}
-	return name, number
+	return name, about
 }
 
 // runName is shown where a run begins.

@@ -36,7 +36,7 @@ type Timeline struct {
 	OnAnnotation   func(m *rows.Annotation)
 	AnnotationText func(m *rows.Annotation) []string
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
-	OnMenu func(call app.Span, thread uint32, at fyne.Position)
+	OnMenu func(call app.Span, lane app.Lane, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
 	OnKey func(name fyne.KeyName)
 	// OnRune is told characters that the timeline has no use for.
@@ -65,7 +65,7 @@ type Timeline struct {
 	chosen  *place
 	hovered *place
 	// annotations are those of each thread by time, pin is the one that was chosen.
-	annotations                     map[uint32][]rows.Annotation
+	annotations                     map[rows.Track][]rows.Annotation
 	firstAnnotation, lastAnnotation int64
 	pin                             *pin
 	find                            func(function string) bool
@@ -173,9 +173,9 @@ func (t *Timeline) SetRange(from, to int64, limited bool) {
 
 // Choose marks a call of a thread and brings it into view. It says nothing to
 // OnSelected.
-func (t *Timeline) Choose(thread uint32, s app.Span) {
+func (t *Timeline) Choose(thread rows.Track, s app.Span) {
 	for i := range t.layout.lanes {
-		if uint32(t.layout.lanes[i].Track()) == thread {
+		if t.layout.lanes[i].Track() == thread {
 			t.choose(i, s)
 			t.reveal()
 			return
