@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"logparser/calls"
@@ -295,6 +294,12 @@ type FunctionStat struct {
 	Durations []Bar
 }
 
+// Track returns what tells the thread from all others, in statistics by thread.
+func (f *FunctionStat) Track() rows.Track { return rows.TrackOf(f.Process, f.Thread, 0) }
+
+// ThreadText is what the thread is called, in statistics by thread.
+func (f *FunctionStat) ThreadText() string { return threadText(f.Thread, f.ThreadName, f.Process) }
+
 // Sum returns Total, Self or NonRecursive, or [rows.NoDuration] where they are not
 // known: of no call a duration is.
 func (f *FunctionStat) Sum(ns int64) int64 {
@@ -407,7 +412,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 		list[i] = f
 	}
 	slices.SortStableFunc(list, func(a, b FunctionStat) int {
-		return cmp.Or(cmp.Compare(rows.TrackOf(a.Process, a.Thread, 0), rows.TrackOf(b.Process, b.Thread, 0)), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(a.Track(), b.Track()), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
 	})
 	return list, nil
 }
@@ -443,6 +448,12 @@ func (s *Session) Unfinished(most int) []Unfinished {
 	for i, calls := range threads {
 		u := Unfinished{Thread: s.threadAt(calls[0].Thread), More: depths[i] - len(calls), Lasted: max(0, end-calls[0].Time)}
 		u.Bound, _ = sumBounds(0, 1, endKnown, false)
+		if s.can.Ender != nil {
+			if end, exact, ok := s.can.Ender.ProcessEnd(s.table.ThreadID(calls[0].Thread)); ok {
+				u.Lasted = max(0, end-calls[0].Time)
+				u.Bound, _ = sumBounds(0, 1, exact, false)
+			}
+		}
 		_, u.Stack = s.table.Stack(calls[0].Thread)
 		for k := range calls {
 			u.Functions = append(u.Functions, g.ref(calls[k].Address))
@@ -540,7 +551,7 @@ func (n *TreeNode) Label() string {
 	case n.Other:
 		return "(others)"
 	case n.ByThread:
-		return strings.TrimSuffix("thread "+decimal(n.Thread)+" "+n.ThreadName, " ")
+		return "thread " + threadText(n.Thread, n.ThreadName, n.Process)
 	}
 	return ""
 }

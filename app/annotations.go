@@ -164,6 +164,7 @@ type AnnotationTable struct {
 // WriteAnnotations writes the annotations that a query wants as a table, and returns how many
 // they are. docs/formats.md has the columns.
 func (s *Session) WriteAnnotations(ctx context.Context, w io.Writer, q AnnotationQuery, t AnnotationTable) (n int64, err error) {
+	t.Header.Processes = s.processes
 	out, err := export.NewAnnotationWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
 	if err != nil {
 		return 0, err

@@ -69,7 +69,7 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 	grower := s.can.Grower
 	if grower == nil {
-		return ErrCannotFollow
+		return s.cannotFollow()
 	}
 	if changed == nil {
 		changed = func(Update) {}
@@ -112,6 +112,14 @@ func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 		// the time there is.
 		timer.Reset(max(wait, min(2*time.Since(start), latest)))
 	}
+}
+
+// cannotFollow says why the log cannot be followed.
+func (s *Session) cannotFollow() error {
+	if len(s.Inputs().Others) > 0 {
+		return ErrFollowSeveral
+	}
+	return ErrCannotFollow
 }
 
 // WasCut reports whether an error of following says that the file was cut or written
@@ -372,7 +380,7 @@ func (s *Session) openLive(ctx context.Context, p Progress) (*Session, error) {
 	if s.can.Grower != nil && err == nil {
 		_, err = s.grow(ctx, s.can.Grower)
 	} else if err == nil {
-		err = ErrCannotFollow
+		err = s.cannotFollow()
 	}
 	if err != nil {
 		s.Close()

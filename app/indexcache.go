@@ -49,7 +49,7 @@ func (s *Session) keepIndex() {
 	if folder == "" || s.table.Total() < leastKept {
 		return
 	}
-	now, ok := stateOf(in.Log, nil)
+	now, ok := in.state()
 	if !ok || now.size != info.Size {
 		return
 	}

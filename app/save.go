@@ -59,7 +59,7 @@ func (s *Session) checkTarget(path string) error {
 		return nil
 	}
 	in := s.Inputs()
-	files := []string{in.Log, in.Modules}
+	files := append(in.Logs(), in.Modules)
 	for _, m := range s.Modules() {
 		files = append(files, m.SymbolFile)
 	}
@@ -139,7 +139,7 @@ func (s *Session) rowRuns() []rows.Run {
 // so that it is the same on every system.
 func (s *Session) Header() rows.Header {
 	in, info := s.Inputs(), s.Info()
-	h := rows.Header{Log: filepath.Base(in.Log), Format: info.Format}
+	h := rows.Header{Log: in.LogNames(), Format: info.Format}
 	if info.RecordSize > 0 {
 		h.Format += fmt.Sprintf(", %d-byte records", info.RecordSize)
 	}
@@ -153,7 +153,7 @@ func (s *Session) Header() rows.Header {
 		h.Lines = append(h.Lines, w.Text.String())
 	}
 	for _, m := range s.Modules() {
-		image := rows.Image{Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}
+		image := rows.Image{Process: m.Process, Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}
 		if m.SymbolFile != "" {
 			image.SymbolFile = filepath.Base(m.SymbolFile)
 		}

@@ -44,6 +44,8 @@ type Session struct {
 	log parser.Log
 	// can is what the log can do, asked when it was opened.
 	can parser.Capabilities
+	// order says how the rows of several logs were put in order, nothing for one.
+	order message.Text
 	// ownModules: the log itself tells its modules.
 	ownModules bool
 	// beside says what is wrong with a file beside the log that has the name of
@@ -58,6 +60,8 @@ type Session struct {
 	rows  *source
 	// processes are those of the rows where they are several.
 	processes []*rows.Process
+	// moduleCounts is how many modules each of them has.
+	moduleCounts []int
 
 	// work is held, as a token, by whoever pairs or names.
 	work chan struct{}
@@ -129,8 +133,16 @@ func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Sessio
 	if in.Modules == "" {
 		in.Modules = found
 	}
-	note := in.found()
-	opened, format, err := formats.openLog(ctx, in, note.bytes(), p)
+	var note *scanNote
+	var opened parser.Log
+	var format parser.Format
+	var order message.Text
+	if len(in.Others) > 0 {
+		opened, order, err = formats.openSeveral(ctx, in, p)
+	} else {
+		note = in.found()
+		opened, format, err = formats.openLog(ctx, in, note.bytes(), p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +153,7 @@ func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Sessio
 	} else if in.Modules == "" {
 		beside = besideTrouble(in.Log)
 	}
-	s := &Session{log: opened, can: opened.Capabilities(), ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
+	s := &Session{log: opened, can: opened.Capabilities(), order: order, ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
 	if note != nil {
 		s.older = note.older
 	}
@@ -257,7 +269,9 @@ func (s *Session) choose(run string) error {
 	s.shown.Store(&shown)
 	s.table = index.New(s.log, runs)
 	if s.in.Corrected && len(shown) > 0 && shown[0].Count > 0 {
-		if _, ok := s.overhead(&shown[0]); !ok {
+		if _, ok := s.overhead(&shown[0]); !ok && len(s.in.Others) > 0 {
+			return &InputError{LogInput, s.in.Log, ErrCorrectSeveral}
+		} else if !ok {
 			return &InputError{LogInput, s.in.Log, ErrNoOverhead}
 		}
 	}

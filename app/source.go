@@ -131,6 +131,7 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 type shownThread struct {
 	key       uint32
 	known     bool
+	endKnown  bool // of the process
 	id, stack uint32
 	process   *rows.Process
 }
@@ -143,7 +144,6 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	hasWall := r.clock.HasWall
 	var wall time.Time
 	var at int64
-	endKnown := s.endKnown()
 	_, late := s.Ways()
 	var threads [16]shownThread
 	for k := range dst {
@@ -154,13 +154,12 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		}
 		row.Index = from + int64(k)
 		row.Wall, row.HasWall, row.Elapsed = wall, hasWall, e.Time-r.zero
-		if th := &threads[e.Thread%uint32(len(threads))]; th.known && th.key == e.Thread {
-			row.Thread, row.Stack, row.Process = th.id, th.stack, th.process
-		} else {
+		th := &threads[e.Thread%uint32(len(threads))]
+		if !th.known || th.key != e.Thread {
 			t, stack := s.threadOf(e.Thread)
-			*th = shownThread{e.Thread, true, t.ID, stack, t.Process}
-			row.Thread, row.Stack, row.Process = t.ID, stack, t.Process
+			*th = shownThread{e.Thread, true, s.endKnownOf(e.Thread), t.ID, stack, t.Process}
 		}
+		row.Thread, row.Stack, row.Process = th.id, th.stack, th.process
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()
 		row.Bound, row.Unclosed, row.Filled = rows.Exact, false, 0
@@ -168,7 +167,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 			row.Bound = rows.AtMost
 		}
 		if c.Partner == calls.NoPartner && c.Duration != calls.NoDuration {
-			if row.Unclosed = true; c.Anomaly == calls.Open && !endKnown {
+			if row.Unclosed = true; c.Anomaly == calls.Open && !th.endKnown {
 				row.Bound = rows.AtLeast
 			}
 		}

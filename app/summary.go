@@ -93,6 +93,9 @@ func (s *Session) Warnings() []Warning {
 	if _, late := s.Ways(); late {
 		list = append(list, Warning{Text: LateLeaves()})
 	}
+	if !s.order.IsZero() {
+		list = append(list, Warning{Text: s.order})
+	}
 	if err := s.IndexError(); err != nil {
 		warn(PlainWarning, "the index of the log could not be kept, so the next opening takes as long: %v", err)
 	}

@@ -22,6 +22,17 @@ type Thread struct {
 // Track returns what tells the thread from all others.
 func (t *Thread) Track() rows.Track { return rows.TrackOf(t.Process, t.ID, 0) }
 
+// Text is what the thread is called: its id, its name, and of several processes its own.
+func (t *Thread) Text() string { return threadText(t.ID, t.Name, t.Process) }
+
+func threadText(id uint32, name string, p *rows.Process) string {
+	text := strings.TrimSuffix(decimal(id)+" "+name, " ")
+	if p != nil {
+		text += ", process " + p.Label
+	}
+	return text
+}
+
 // threadOf returns the thread of events, and the number of the stack that they are on.
 func (s *Session) threadOf(key uint32) (t Thread, stack uint32) {
 	of := s.log.Thread(key)
@@ -104,10 +115,21 @@ func (s *Session) process(i int) *rows.Process {
 	return s.processes[i]
 }
 
+// processOfModule returns the process that loaded a module of the one run that is of several,
+// nil where there is one.
+func (s *Session) processOfModule(module int) *rows.Process {
+	for i := range s.processes {
+		if module -= s.moduleCounts[i]; module < 0 {
+			return s.processes[i]
+		}
+	}
+	return nil
+}
+
 // findProcesses finds out of which processes the chosen runs are. Several runs of which
 // each is one process are not told apart: they do not mix.
 func (s *Session) findProcesses() {
-	s.processes = nil
+	s.processes, s.moduleCounts = nil, nil
 	if s.can.ProcessTeller == nil || len(s.runs()) != 1 {
 		return
 	}
@@ -116,7 +138,8 @@ func (s *Session) findProcesses() {
 		return
 	}
 	for _, p := range list {
-		s.processes = append(s.processes, &rows.Process{ID: p.ID, Name: modules.BaseName(p.Path)})
+		s.processes = append(s.processes, &rows.Process{ID: p.ID, Name: rows.Visible(modules.BaseName(p.Path))})
+		s.moduleCounts = append(s.moduleCounts, p.Modules)
 	}
 	rows.LabelProcesses(s.processes)
 }

@@ -29,6 +29,16 @@ func (s *Session) endKnown() bool {
 	return exact
 }
 
+// endKnownOf is endKnown for the process of an event's thread.
+func (s *Session) endKnownOf(key uint32) bool {
+	if s.can.Ender != nil {
+		if _, exact, ok := s.can.Ender.ProcessEnd(key); ok {
+			return exact
+		}
+	}
+	return s.endKnown()
+}
+
 // endTime returns the time at which a run ended, as far as the log tells.
 func (s *Session) endTime(r *sessionRun) int64 {
 	end := s.lastTime(r)

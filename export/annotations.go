@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"logparser/message"
@@ -151,6 +152,9 @@ func (w *AnnotationWriter) csvHead() {
 	if !w.rows {
 		columns = columns[:len(columns)-1]
 	}
+	if len(w.opt.Header.Processes) > 0 {
+		columns = append(slices.Clone(columns), "process")
+	}
 	for i, c := range columns {
 		if i > 0 {
 			w.out.WriteByte(',')
@@ -172,6 +176,9 @@ func (w *AnnotationWriter) csv(m *rows.Annotation, row int64) {
 			b = strconv.AppendInt(b, row, 10)
 		}
 	}
+	if len(w.opt.Header.Processes) > 0 {
+		b = appendCSVText(append(b, ','), m.Process.Text(), w.opt.Raw)
+	}
 	w.line = append(b, w.opt.lineEnd()...)
 }
 
@@ -187,6 +194,7 @@ func (w *AnnotationWriter) jsonl(m *rows.Annotation, row int64) {
 	if row >= 0 {
 		b = strconv.AppendInt(append(b, `,"row":`...), row, 10)
 	}
+	b = appendJSONText(b, `,"process":`, m.Process.Text())
 	w.line = append(b, "}\n"...)
 }
 
@@ -218,6 +226,9 @@ func (w *AnnotationWriter) txt(m *rows.Annotation, row int64) {
 	name := strconv.FormatUint(uint64(m.Thread), 10)
 	if m.ThreadName != "" {
 		name += " " + rows.Visible(m.ThreadName)
+	}
+	if m.Process != nil {
+		name += ", process " + rows.Visible(m.Process.Label)
 	}
 	b = append(appendPadded(b, name, annotationThreadWidth), "  "...)
 	b = fmt.Appendf(b, "%*s  ", annotationValueWidth, m.AppendValue(nil))

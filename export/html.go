@@ -73,12 +73,20 @@ func appendPageHead(dst []byte, h *rows.Header, n int64, part int, besides []*ro
 	line("Rows in all", strconv.FormatInt(n, 10))
 	dst = append(dst, "</dl>\n"...)
 	if len(h.Images) > 0 {
-		dst = append(dst, "<details><summary>Modules</summary><table class=\"modules\"><thead><tr><th>base</th><th>size</th><th>symbols</th><th>module</th><th>symbol file</th><th>identity</th></tr></thead><tbody>\n"...)
+		dst = append(dst, "<details><summary>Modules</summary><table class=\"modules\"><thead><tr><th>base</th><th>size</th><th>symbols</th><th>module</th><th>symbol file</th><th>identity</th>"...)
+		if len(h.Processes) > 0 {
+			dst = append(dst, "<th>process</th>"...)
+		}
+		dst = append(dst, "</tr></thead><tbody>\n"...)
 		for _, m := range h.Images {
 			dst = append(dst, "<tr>"...)
-			for _, s := range []string{
+			cells := []string{
 				string(rows.AppendAddress(nil, m.Base)), string(rows.AppendAddress(nil, m.Size)), m.Status, m.Name, m.SymbolFile, m.Identity,
-			} {
+			}
+			if len(h.Processes) > 0 {
+				cells = append(cells, m.Process.Text())
+			}
+			for _, s := range cells {
 				dst = append(appendPageText(append(dst, "<td>"...), s), "</td>"...)
 			}
 			dst = append(dst, "</tr>\n"...)

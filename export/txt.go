@@ -89,7 +89,13 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 			m.Status, rows.Visible(m.Name), rows.Visible(m.SymbolFile), rows.Visible(m.Identity),
 		})
 	}
-	var widths [6]int
+	if len(h.Processes) > 0 {
+		table[0] = append(table[0], "process")
+		for i, m := range h.Images {
+			table[i+1] = append(table[i+1], rows.Visible(m.Process.Text()))
+		}
+	}
+	widths := make([]int, len(table[0]))
 	for _, cells := range table {
 		for i, s := range cells {
 			widths[i] = max(widths[i], cellWidth(s))

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"context"
+	"time"
 
 	"logparser/message"
 )
@@ -21,6 +22,7 @@ type Capabilities struct {
 	Stacker        Stacker
 	ThreadLister   ThreadLister
 	ProcessTeller  ProcessTeller
+	ClockTeller    ClockTeller
 }
 
 // An OpenCall is a call whose enter is not in the log.
@@ -139,6 +141,9 @@ type Ender interface {
 	// ThreadEnd returns when a thread of an id ended, the last time that this
 	// happened from a time to another, both included.
 	ThreadEnd(thread uint32, from, to int64) (time int64, ok bool)
+	// ProcessEnd returns what End does, but of the thread's process alone. It is ok in
+	// logs of several processes, and then no event of the process is later.
+	ProcessEnd(thread uint32) (time int64, exact, ok bool)
 }
 
 // A WayTeller is a log that says how its events came.
@@ -182,6 +187,15 @@ type Process struct {
 type ProcessTeller interface {
 	// Processes returns those that wrote a run, at least one.
 	Processes(run int) []Process
+}
+
+// A ClockTeller is a log that knows how its clock relates to other clocks.
+type ClockTeller interface {
+	// Began returns when the log's clock was 0, each time that the clock was compared with
+	// the time of day and this had changed, and a description of the system. Clocks that
+	// count from the start of a machine are the same if one of these times and the
+	// description are.
+	Began(run int) (times []time.Time, system string)
 }
 
 // An AnnotationKind says what an [Annotation] is.

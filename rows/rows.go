@@ -172,6 +172,7 @@ type Header struct {
 
 // An Image is a module in the head of a saved file.
 type Image struct {
+	Process    *Process // nil where there is one
 	Name       string
 	Base, Size uint64
 	Identity   string

@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -186,14 +185,14 @@ func (t *logTable) showRows(s *control.State) {
 	t.w.win.SetTitle("LogParser")
 	if s.Opened {
 		t.log = s.Found.Log
-		t.w.win.SetTitle(filepath.Base(t.log) + " \u2013 LogParser")
-		if !same {
+		t.w.win.SetTitle(s.Found.LogNames() + " \u2013 LogParser")
+		if !same && len(s.Found.Others) == 0 {
 			t.w.pref.addRecent(t.log, s.Wanted.Modules)
 		}
 	}
 	t.w.arrange()
 	if !same {
-		t.w.memory.recall(t.log)
+		t.w.memory.recall(t.log, s.Found.Others...)
 	} else {
 		t.w.nav.keepPlace(s, index)
 		t.w.bookmarks.show()

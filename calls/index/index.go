@@ -235,7 +235,7 @@ func (x *Index) Node(i uint32) Node {
 	switch {
 	case n.leave < 0:
 		th := c.threads[n.thread]
-		r.LeaveTime = c.endTime()
+		r.LeaveTime = c.endTime(th)
 		r.Inside = th.records - n.ordinal
 		if r.Anomaly = e.anomaly(n.enter); r.Anomaly != calls.None && th.top != NoNode {
 			if at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ok {

@@ -152,15 +152,17 @@ func (c *core) threadEnd(th *thread, from, to int64) (time int64, ok bool) {
 	return 0, false
 }
 
-// endTime returns the time at which the open calls of the last run ended, as far as
-// is known: that of its last event, or a later one that the log tells.
-func (c *core) endTime() int64 {
-	if c.can.Ender != nil {
-		if at, _ := c.can.Ender.End(); at > c.lastTime {
-			return at
-		}
+// endTime returns the time at which the open calls of a thread in the last run ended, as
+// far as is known: that of its process's last event, or a later one that the log tells.
+func (c *core) endTime(th *thread) int64 {
+	if c.can.Ender == nil {
+		return c.lastTime
 	}
-	return c.lastTime
+	if at, _, ok := c.can.Ender.ProcessEnd(th.id); ok {
+		return at
+	}
+	at, _ := c.can.Ender.End()
+	return max(at, c.lastTime)
 }
 
 // endThread notes that a thread has ended before the event that begins another of

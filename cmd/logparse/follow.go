@@ -65,7 +65,7 @@ func (w *follower) say(text string, args ...any) {
 // ended. first says that no rows were printed before.
 func (w *follower) one(log string, last int64, first bool) (path string, err error) {
 	ctx := w.cmd.Context()
-	s, err := w.openLog(w.cmd, log, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
+	s, err := w.openLogs(w.cmd, []string{log}, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
 		return app.OpenLive(ctx, in, p, func() { w.say("waiting for %s", in.Log) })
 	})
 	if err != nil {

@@ -26,7 +26,8 @@ has ended. It waits for a log that is not there yet, and goes on with the new
 file where the program is started again and makes one of the same name. A row is printed once: the
 duration of a call stands at its leave.
 
-Several logs are printed one after another, each below its name; with --newest
+Several traces are printed as one, in order of time, with a column for the
+process; other logs one after another, each below its name; with --newest
 only the one that was written last.
 
 ` + whereHelp,
@@ -61,8 +62,8 @@ only the one that was written last.
 				if follow {
 					return misused("--follow takes one LOG, not %d; --newest takes the one that was written last", len(args))
 				}
-				if format != "txt" {
-					return misused("several logs are printed as txt only, not as %s; --newest takes the one that was written last", format)
+				if format != "txt" && !together(args) {
+					return misused("several logs that are no traces are printed as txt only, not as %s; --newest takes the one that was written last", format)
 				}
 			}
 			if follow {
@@ -78,8 +79,8 @@ only the one that was written last.
 			if err != nil {
 				return err
 			}
-			return each(cmd, logs, func(log string) error {
-				s, err := in.openLog(cmd, log, app.Open)
+			show := func(logs ...string) error {
+				s, err := in.openLogs(cmd, logs, app.Open)
 				if err != nil {
 					return err
 				}
@@ -99,7 +100,11 @@ only the one that was written last.
 					return err
 				}
 				return in.finish(s)
-			})
+			}
+			if together(logs) {
+				return show(logs...)
+			}
+			return each(cmd, logs, func(log string) error { return show(log) })
 		},
 	}
 	in.add(cmd)

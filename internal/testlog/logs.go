@@ -31,6 +31,9 @@ type Memory struct {
 // End implements [parser.Ender].
 func (l *Memory) End() (time int64, exact bool) { return l.EndTime, l.EndTime != 0 }
 
+// ProcessEnd implements [parser.Ender].
+func (l *Memory) ProcessEnd(uint32) (time int64, exact, ok bool) { return 0, false, false }
+
 // ThreadEnd implements [parser.Ender].
 func (l *Memory) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
 	for _, at := range l.Ended[thread] {

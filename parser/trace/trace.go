@@ -128,6 +128,7 @@ type view struct {
 	names    map[uint32]string
 	overhead *wire.Overhead
 	program  string // path of its executable
+	system   string
 	index    *index
 	ends     *ends
 	ways     []string
@@ -304,7 +305,7 @@ func (g *growth) describe(v *view) {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
 	note := func(pattern string, args ...any) { info.Notes = append(info.Notes, message.Textf(pattern, args...)) }
-	v.program = p.path
+	v.program, v.system = p.path, p.system
 	if p.path != "" {
 		note("program %s, pid %d", printable(p.path), v.header.PID)
 	}
@@ -395,7 +396,7 @@ func (l *Log) Truncated() bool { return false }
 // Capabilities implements [parser.Log].
 func (l *Log) Capabilities() parser.Capabilities {
 	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, OverheadTeller: l,
-		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l}
+		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l}
 }
 
 // Thread implements [parser.Log].

@@ -161,6 +161,9 @@ func (v *View) columns() []listing.Column[rows.Annotation] {
 				if m.ThreadName != "" {
 					c.Text = append(append(c.Text, ' '), rows.Visible(m.ThreadName)...)
 				}
+				if m.Process != nil {
+					c.Text = append(append(c.Text, " \u00b7 "...), rows.Visible(m.Process.Label)...)
+				}
 			}},
 		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 90, Compare: listing.By(func(m *annotation) string { return m.Kind.String() }),
 			Cell: func(m *annotation, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, kind(m.Kind)...) }},

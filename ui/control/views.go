@@ -111,7 +111,7 @@ func sumThreads(threads []app.Thread, list []app.FunctionStat, lines *Timeline) 
 		at[t.Track()] = &sums[i]
 	}
 	for i := range list {
-		if t := at[rows.TrackOf(list[i].Process, list[i].Thread, 0)]; t != nil {
+		if t := at[list[i].Track()]; t != nil {
 			t.Calls += list[i].Calls
 			t.Busy += list[i].Self
 		}

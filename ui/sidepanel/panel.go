@@ -205,6 +205,7 @@ func Describe(r *rows.Row, f table.Format) string {
 		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
 		{lang.L("Duration"), string(table.AppendDuration(rows.AppendBound(nil, r.Bound, r.Duration), r.Duration, f.Digits))},
 		{lang.L("Thread"), fmt.Sprintf("%s   %s", rows.AppendThread(nil, r), lang.L("depth {{.N}}", data{"N": r.Depth}))},
+		{lang.L("Process"), r.Process.Text()},
 		{lang.L("Module"), r.Module},
 		{lang.L("Source"), source},
 		{lang.L("Address"), address},

@@ -125,7 +125,11 @@ func (v *View) columns() []listing.Column[control.ThreadSum] {
 		{ID: "thread", Title: func() string { return lang.L("Thread") }, Width: 90, Right: true, Compare: listing.By(func(t *sum) uint32 { return t.ID }),
 			Cell: func(t *sum, c *grid.Cell) { c.Text = strconv.AppendUint(c.Text, uint64(t.ID), 10) }},
 		{ID: "name", Title: func() string { return lang.L("Name") }, Width: 180, Grow: true, Compare: listing.By(func(t *sum) string { return t.Name }),
-			Cell: func(t *sum, c *grid.Cell) { c.Text = append(c.Text, t.Name...) }},
+			Cell: func(t *sum, c *grid.Cell) {
+				if c.Text = append(c.Text, t.Name...); t.Process != nil {
+					c.Text = append(append(c.Text, " \u00b7 "...), t.Process.Label...)
+				}
+			}},
 		count("rows", func() string { return lang.L("Rows") }, func(t *sum) int64 { return t.Rows }),
 		count("calls", func() string { return lang.L("Calls") }, func(t *sum) int64 { return t.Calls }),
 		since("first", func() string { return lang.L("First call") }, func(t *sum) int64 { return t.First }),

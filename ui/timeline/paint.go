@@ -27,8 +27,8 @@ type frame struct {
 	hovered     string
 	focused     bool
 	annotations map[rows.Track][]rows.Annotation // by thread
-	pin         *pin                         // the chosen one
-	found       func(function string) bool   // nil marks nothing
+	pin         *pin                             // the chosen one
+	found       func(function string) bool       // nil marks nothing
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64

@@ -318,6 +318,9 @@ func (l *Log) endRun(s *stack, last, live bool) {
 	if log := l.log.Capabilities().Ender; log != nil && last {
 		at, _ := log.End()
 		end = max(end, at)
+		if at, _, ok := log.ProcessEnd(s.thread); ok {
+			end = at
+		}
 		if s.own {
 			if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, math.MaxInt64); ok {
 				end, anomaly, ended = at, calls.NoLeave, true
