@@ -133,7 +133,7 @@ func (s *Session) eventCost(r *sessionRun, given time.Duration) (ns float64, mea
 	if o, ok := s.overhead(r); ok {
 		return float64(o.EnterBefore+o.EnterAfter+o.LeaveBefore+o.LeaveAfter) / 2e3, true
 	}
-	if s.can.OverheadTeller != nil {
+	if s.ownModules {
 		return float64(traceEventCost), false
 	}
 	return float64(classicEventCost), false

@@ -116,6 +116,15 @@ func TestSeveral(t *testing.T) {
 	if err != nil || len(stack) != 2 || stack[0].Function != "child+0x10" || stack[0].Process.ID != 51 {
 		t.Errorf("stack %+v, %v", stack, err)
 	}
+	for where, rows := range map[string]int64{"process:50": 4, "process:child": 3, "-process:child thread:7": 4, "process:5": 0, "process:51 func:helper": 2, "process:50 or process:51": 7} {
+		v, err := s.View(context.Background(), Selection{Where: where}, nil)
+		if err != nil || v.Wait(context.Background()) != nil || v.Len() != rows {
+			t.Errorf("%s: %d rows, want %d (%v)", where, v.Len(), rows, err)
+		}
+	}
+	if ns, measured := s.eventCost(&s.runs()[0], 0); ns != float64(traceEventCost) || measured {
+		t.Errorf("an event costs %g ns, measured %t", ns, measured)
+	}
 	lanes := s.Timeline().Lanes()
 	if len(lanes) != 2 || lanes[0].Process.ID != 50 || lanes[1].Process.ID != 51 || lanes[1].Name != "reader" {
 		t.Errorf("lanes %+v", lanes)

@@ -101,6 +101,10 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		set := c.threadSet(t, func(th *Thread) bool { return t.MatchThread(th.ID, th.Name) })
 		c.named(t, set.Len() > 0)
 		return query.OnThreads(set), nil
+	case filter.Process:
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchProcess(th.Process) })
+		c.named(t, set.Len() > 0)
+		return query.OnThreads(set), nil
 	case filter.ThreadName:
 		set := c.threadSet(t, func(th *Thread) bool { return t.MatchText(th.Name) })
 		c.named(t, set.Len() > 0)
@@ -520,7 +524,7 @@ func (c *condition) outgrown() bool {
 	for slot := uint32(threads); slot < uint32(c.threads); slot++ {
 		th := c.s.threadAt(slot)
 		for _, t := range c.onThreads {
-			grown = grown || t.Column == filter.Text || t.MatchThread(th.ID, th.Name) || t.Column == filter.ThreadName && t.MatchText(th.Name)
+			grown = grown || t.Column == filter.Text || t.MatchThread(th.ID, th.Name) || t.Column == filter.ThreadName && t.MatchText(th.Name) || t.Column == filter.Process && t.MatchProcess(th.Process)
 		}
 	}
 	c.grown = grown

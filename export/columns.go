@@ -12,7 +12,7 @@ import (
 // them. This file writes those that the user has chosen, one cell at a time.
 
 // csvColumns are those of csv files, and of jsonl's, where none are chosen; the stack
-// comes behind where there are any. TestChosenDefault holds the formats to them.
+// comes behind where there are any, and the process where there are several. TestChosenDefault holds the formats to them.
 var csvColumns = []string{"index", "time", "thread", "event", "depth", "duration", "function", "module", "source", "line",
 	"address", "symbols", "note", "utc"}
 
@@ -24,6 +24,9 @@ func defaultColumns(h *rows.Header, names []string) []*rows.Column {
 	}
 	if h.Stacks {
 		list = append(list, rows.ColumnOf("stack"))
+	}
+	if len(h.Processes) > 0 {
+		list = append(list, rows.ColumnOf("process"))
 	}
 	return list
 }

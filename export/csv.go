@@ -21,7 +21,7 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	head := csvHead(&opt, defaultColumns(&opt.Header, csvColumns))
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
-		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, end: opt.lineEnd(), zone: opt.zone()}
+		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
 		return c.append
 	})
 }
@@ -50,6 +50,7 @@ type csvLines struct {
 	digits    int
 	raw       bool
 	stacks    bool // there is a column for them
+	processes bool
 	end       string
 	index     counter
 	clock     recentTime
@@ -142,6 +143,9 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 		if dst = append(dst, ','); r.Stack != 0 {
 			dst = strconv.AppendUint(dst, uint64(r.Stack), 10)
 		}
+	}
+	if c.processes {
+		dst = appendCSVText(append(dst, ','), r.Process.Text(), c.raw)
 	}
 	return append(dst, c.end...)
 }

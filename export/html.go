@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,9 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 	n := src.Len()
 	digits := src.TimeDigits()
 	besides := besidePage(opt.Columns)
+	if process := rows.ColumnOf("process"); len(opt.Header.Processes) > 0 && !slices.Contains(besides, process) {
+		besides = append(besides, process)
+	}
 	head := func() []byte { return appendPageHead(nil, &opt.Header, n, out.part, besides) }
 	tail := func() []byte {
 		return []byte("</tbody></table>\n<script>" + pageScript + "</script>\n</body></html>\n")

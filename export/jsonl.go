@@ -59,6 +59,7 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 		j.utc.setWall(wall, j.digits)
 		dst = append(append(append(dst, `,"`+utcColumn+`":"`...), j.utc.text[:j.utc.n]...), `Z"`...)
 	}
+	dst = appendJSONText(dst, `,"process":`, r.Process.Text())
 	return append(dst, "}\n"...)
 }
 

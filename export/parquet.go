@@ -255,6 +255,10 @@ func (p *parquetFile) addDefault(r *rows.Row) {
 		}
 		c[pqStack].ids = append(c[pqStack].ids, id)
 	}
+	if len(p.header.Processes) > 0 {
+		last := len(c) - 1
+		c[last].ids = append(c[last].ids, p.optionalText(last, r.Process.Text()))
+	}
 }
 
 func (p *parquetFile) depth(depth int) uint32 {

@@ -73,6 +73,8 @@ var columns = []Column{
 			}
 			return r.ThreadName
 		}},
+	{Name: "process", Title: message.Textf("Process"), Kind: Text, Optional: true, Width: 120, Hidden: true,
+		Terms: []string{"process", "pid"}, text: func(r *Row) string { return r.Process.Text() }},
 	{Name: "stack", Kind: Number, Optional: true, Width: 64, Right: true, Terms: []string{"stack"}, number: func(r *Row) int64 {
 		if r.Stack == 0 {
 			return -1

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -146,11 +147,16 @@ func (b *findBar) relabel() {
 	b.panel.SetText(lang.L("Panel"))
 }
 
-// withoutThreads takes the terms away that choose threads.
+// withoutThreads takes the terms away that choose threads, and with them those that choose
+// their processes.
 func withoutThreads(e *filter.Expr) *filter.Expr {
 	parts := e.Parts()
+	of := func(p *filter.Expr, c filter.Column) bool { return p.Kind == filter.Leaf && p.Term.Column == c }
+	if !slices.ContainsFunc(parts, func(p *filter.Expr) bool { return of(p, filter.Thread) }) {
+		return e
+	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		if parts[i].Kind == filter.Leaf && parts[i].Term.Column == filter.Thread {
+		if of(parts[i], filter.Thread) || of(parts[i], filter.Process) {
 			e = e.Without(i)
 		}
 	}
@@ -164,12 +170,12 @@ func onlyThread(where string, t *app.Thread) bool {
 	if err != nil || !ok {
 		return false
 	}
-	for _, p := range e.Parts() {
-		if p.String() == term.String() {
-			return true
+	for _, wanted := range term.Parts() {
+		if !slices.ContainsFunc(e.Parts(), func(p *filter.Expr) bool { return p.String() == wanted.String() }) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // show brings the selectors up to date.

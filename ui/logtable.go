@@ -24,6 +24,7 @@ type logTable struct {
 	reader *readahead.Reader // between the rows and the grid
 	rows   rows.Source       // what is shown
 	log    string            // the log whose rows are shown
+	others []string          // those that are shown with it
 	format table.Format
 	asked  time.Time // when that log was asked for; zero once drawn
 	// lookedBelow is the first row seen when rows below those that are seen were
@@ -163,7 +164,7 @@ func (t *logTable) showRows(s *control.State) {
 		index = r.Index
 	}
 	t.rows = s.Rows
-	same := s.Opened && t.log == s.Found.Log
+	same := s.Opened && t.log == s.Found.Log && slices.Equal(t.others, s.Found.Others)
 	if index < 0 && same && t.w.memory.row > 0 {
 		index = t.w.memory.row // no rows were shown meanwhile
 	}
@@ -179,12 +180,15 @@ func (t *logTable) showRows(s *control.State) {
 	if all := t.w.ctl.Calls.All(); all != nil {
 		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
 	}
+	if !same {
+		t.grid.SetColumn("process", 0, len(s.Found.Others) == 0)
+	}
 	t.readColumns()
 	t.grid.SetSource(t.reader)
-	t.log = ""
+	t.log, t.others = "", nil
 	t.w.win.SetTitle("LogParser")
 	if s.Opened {
-		t.log = s.Found.Log
+		t.log, t.others = s.Found.Log, s.Found.Others
 		t.w.win.SetTitle(s.Found.LogNames() + " \u2013 LogParser")
 		if !same && len(s.Found.Others) == 0 {
 			t.w.pref.addRecent(t.log, s.Wanted.Modules)
@@ -192,7 +196,7 @@ func (t *logTable) showRows(s *control.State) {
 	}
 	t.w.arrange()
 	if !same {
-		t.w.memory.recall(t.log, s.Found.Others...)
+		t.w.memory.recall(t.log, t.others...)
 	} else {
 		t.w.nav.keepPlace(s, index)
 		t.w.bookmarks.show()

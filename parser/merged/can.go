@@ -2,7 +2,6 @@ package merged
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"logparser/message"
@@ -49,37 +48,21 @@ func (l *Log) HasCallSites() bool {
 
 // CallSites implements [parser.CallSiter].
 func (l *Log) CallSites(dst []parser.CallSite, from int64) (int, error) {
-	if from < 0 || from >= l.info.Records {
-		return 0, io.EOF
-	}
-	c, err := l.cursorAt(from)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for n < len(dst) {
-		events, err := c.take(int64(len(dst) - n))
-		if err != nil {
-			return n, err
-		}
-		if len(events) == 0 {
-			l.release(c)
-			return n, io.EOF
-		}
-		of, sites := l.parts[c.of], dst[n:n+len(events)]
+	return l.each(len(dst), from, func(events []parser.Event, of *part, own int64) error {
+		sites := dst[:len(events)]
+		dst = dst[len(events):]
 		clear(sites)
-		if of.can.CallSiter != nil {
-			if _, err := of.can.CallSiter.CallSites(sites, c.own); err != nil {
-				return n, message.InFile(of.Name, err)
-			}
+		if of.can.CallSiter == nil {
+			return nil
+		}
+		if _, err := of.can.CallSiter.CallSites(sites, own); err != nil {
+			return message.InFile(of.Name, err)
 		}
 		for i := range sites {
 			sites[i].Space += of.firstSpace
 		}
-		n += len(events)
-	}
-	l.release(c)
-	return n, nil
+		return nil
+	})
 }
 
 // Ways implements [parser.WayTeller]: the ways of all, and whether the ends of calls were

@@ -287,8 +287,9 @@ func (l *Log) release(c *cursor) {
 	l.idle = append(l.idle, c)
 }
 
-// ReadEvents implements [parser.Log].
-func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+// each calls f with n events from a record on, those of one log at a time: own is the number
+// of the first of them there. It returns how many they are, less than n with io.EOF at the end.
+func (l *Log) each(n int, from int64, f func(events []parser.Event, of *part, own int64) error) (done int, err error) {
 	if from < 0 || from >= l.info.Records {
 		return 0, io.EOF
 	}
@@ -296,21 +297,31 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for n < len(dst) {
-		events, err := c.take(int64(len(dst) - n))
-		n += copy(dst[n:], events)
-		if err != nil {
-			return n, err
-		}
-		if len(events) == 0 {
-			err = io.EOF
+	for done < n {
+		events, err := c.take(int64(n - done))
+		if len(events) > 0 {
+			if e := f(events, l.parts[c.of], c.own); e != nil {
+				return done, e
+			}
+			done += len(events)
+		} else if err == nil {
 			l.release(c)
-			return n, err
+			return done, io.EOF
+		}
+		if err != nil {
+			return done, err
 		}
 	}
 	l.release(c)
-	return n, nil
+	return done, nil
+}
+
+// ReadEvents implements [parser.Log].
+func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	return l.each(len(dst), from, func(events []parser.Event, _ *part, _ int64) error {
+		dst = dst[copy(dst, events):]
+		return nil
+	})
 }
 
 // find returns which record of which log a record is.

@@ -77,6 +77,9 @@ const (
 	Symbols Column = "symbols"
 	Mark    Column = "mark"
 	Row     Column = "row"
+	// Process is the process that a row is of, where there are several: its id, the name of
+	// its program, or both.
+	Process Column = "process"
 	// ThreadName is the thread's name alone.
 	ThreadName Column = "threadname"
 )

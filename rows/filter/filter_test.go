@@ -331,6 +331,50 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+// TestProcess has rows of several processes, and of one alone.
+func TestProcess(t *testing.T) {
+	processes := []*rows.Process{{ID: 29, Name: "app"}, {ID: 129, Name: "app"}, {ID: 29, Name: "app"}}
+	rows.LabelProcesses(processes)
+	for text, want := range map[string]string{
+		"process:29": "tft", "process:app": "ttt", "process:129": "ftf", "process:2": "fff", "pid:=29": "tft",
+		"process:=app": "ttt", `process:="29 app"`: "tff", `process:="29 app (2)"`: "fft", "process:~^29": "tft", "-process:29": "ftf", "process:other": "fff",
+	} {
+		e, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range processes {
+			row := draw()
+			row.Process = p
+			got += map[bool]string{true: "t", false: "f"}[e.Matches(&row.Row, row)]
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	row := draw()
+	if e, err := Parse("process:29 or process:app"); err != nil || e.Matches(&row.Row, row) {
+		t.Errorf("a row of one process alone: %v", err)
+	}
+	if _, ok := Of(Process, &row.Row); ok {
+		t.Error("one process alone has a term")
+	}
+	// A thread is one of its process, and takes the place of another.
+	row.Process = processes[2]
+	term, ok := Of(Thread, &row.Row)
+	if want := `process:="29 app (2)" thread:12`; !ok || term.String() != want {
+		t.Errorf("%v, want %s", term, want)
+	}
+	e, err := Parse(`thread:7 func:a process:="129 app"`)
+	if want := `func:a process:="29 app (2)" thread:12`; err != nil || e.Replace(term).String() != want {
+		t.Errorf("%v, want %s", e.Replace(term), want)
+	}
+	if want := `func:a -(process:="29 app (2)" thread:12)`; e.Without(2).Without(0).Exclude(term).String() != want {
+		t.Errorf("%v, want %s", e.Without(2).Without(0).Exclude(term), want)
+	}
+}
+
 func TestOf(t *testing.T) {
 	row := draw()
 	for c, want := range map[Column]string{

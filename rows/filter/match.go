@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strconv"
+	"strings"
 
 	"logparser/rows"
 )
@@ -56,6 +57,8 @@ func (t *Term) matches(r *rows.Row, env Env) bool {
 		return t.MatchPlace(r)
 	case Thread:
 		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r))
+	case Process:
+		return r.Event != rows.Unknown && t.MatchProcess(r.Process)
 	case ThreadName:
 		return r.Event != rows.Unknown && t.MatchFilled(r)
 	case Duration:
@@ -95,6 +98,19 @@ func (t *Term) MatchThread(id uint32, name string) bool {
 		return t.Range.Has(int64(id))
 	}
 	return name != "" && t.MatchText(name)
+}
+
+// MatchProcess reports whether a process, nil for the only one, fits a term of the column
+// [Process]. A number is its id, and never part of one.
+func (t *Term) MatchProcess(p *rows.Process) bool {
+	if p == nil {
+		return false
+	}
+	id := strconv.FormatUint(uint64(p.ID), 10)
+	if t.Op == Contains && strings.Trim(t.Value, "0123456789") == "" {
+		return t.Value == id
+	}
+	return t.MatchText(p.Label) || t.Op == Equals && (t.MatchText(p.Name) || t.MatchText(id))
 }
 
 // MatchPlace reports whether a row fits a term of a column whose value depends

@@ -73,7 +73,7 @@ func AboutAnnotations(where string) *filter.Expr {
 
 func aboutAnnotations(e *filter.Expr) bool {
 	if e.Kind == filter.Leaf {
-		return e.Term.Column == filter.Thread || e.Term.Column == filter.Time
+		return e.Term.Column == filter.Thread || e.Term.Column == filter.Process || e.Term.Column == filter.Time
 	}
 	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !aboutAnnotations(a) })
 }

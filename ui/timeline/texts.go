@@ -26,7 +26,7 @@ func laneTexts(l *app.Lane) (name, about string) {
 		name, about = l.Name, number
 	}
 	if l.Process != nil {
-		about = l.Process.Label
+		about = strconv.FormatUint(uint64(l.Thread), 10) + " \u00b7 " + l.Process.Label
 	}
 	return name, about
 }
