@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"logparser/parser"
 )
 
 // What recording an event costs where the log does not say: our classic
@@ -135,7 +133,7 @@ func (s *Session) eventCost(r *sessionRun, given time.Duration) (ns float64, mea
 	if o, ok := s.overhead(r); ok {
 		return float64(o.EnterBefore+o.EnterAfter+o.LeaveBefore+o.LeaveAfter) / 2e3, true
 	}
-	if _, ok := s.log.(parser.OverheadTeller); ok {
+	if s.ownModules {
 		return float64(traceEventCost), false
 	}
 	return float64(classicEventCost), false

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"logparser/calls"
@@ -127,12 +126,13 @@ type Frame struct {
 	// Leave that of its leave, -1 where there is none (yet).
 	Enter, Leave int64
 	Thread       uint32
+	Process      *rows.Process // nil where there is one
 	Depth        int
 	// Elapsed is the time of its enter since the first row, Duration that of
 	// the call or [rows.NoDuration], both in nanoseconds.
 	Elapsed, Duration int64
 	Bound             rows.Bound // of Duration
-	// Note is the mark of the pairing: open, no leave.
+	// Note is the anomaly of the pairing: open, no leave.
 	Note string
 }
 
@@ -172,7 +172,8 @@ func (s *Session) Stack(row int64) ([]Frame, error) {
 	var missing rows.Row
 	for k := range stack {
 		c := &stack[k]
-		f := Frame{FunctionRef: g.ref(c.Address), Enter: c.Enter, Leave: -1, Thread: src.ThreadID(c.Thread), Depth: int(c.Depth),
+		t := s.threadAt(c.Thread)
+		f := Frame{FunctionRef: g.ref(c.Address), Enter: c.Enter, Leave: -1, Thread: t.ID, Process: t.Process, Depth: int(c.Depth),
 			Elapsed: s.elapsed(row, c.Time), Duration: rows.NoDuration}
 		r := &missing
 		switch {
@@ -272,6 +273,7 @@ type FunctionStat struct {
 	// Thread is the id of the thread if the statistics are by thread, and ThreadName
 	// its name, "" for none.
 	Thread     uint32
+	Process    *rows.Process // nil where there is one
 	ByThread   bool
 	ThreadName string
 	// Calls counts the enters; Timed those of them of which is known when they ended,
@@ -291,6 +293,12 @@ type FunctionStat struct {
 	// Durations is the histogram, by rising durations, without empty bars.
 	Durations []Bar
 }
+
+// Track returns what tells the thread from all others, in statistics by thread.
+func (f *FunctionStat) Track() rows.Track { return rows.TrackOf(f.Process, f.Thread, 0) }
+
+// ThreadText is what the thread is called, in statistics by thread.
+func (f *FunctionStat) ThreadText() string { return threadText(f.Thread, f.ThreadName, f.Process) }
 
 // Sum returns Total, Self or NonRecursive, or [rows.NoDuration] where they are not
 // known: of no call a duration is.
@@ -378,7 +386,6 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 	if err != nil {
 		return nil, err
 	}
-	names := s.recordedNames()
 	list, endKnown := make([]FunctionStat, len(stats)), s.endKnown()
 	_, late := s.Ways()
 	for i := range stats {
@@ -392,8 +399,8 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 			f.SingleBound = rows.AtMost
 		}
 		if perThread {
-			f.ByThread, f.Thread = true, src.ThreadID(st.Thread)
-			f.ThreadName = names[f.Thread]
+			t := s.threadAt(st.Thread)
+			f.ByThread, f.Thread, f.Process, f.ThreadName = true, t.ID, t.Process, t.Name
 		}
 		if st.Timed > 0 {
 			f.Mean, f.Min, f.Max = st.Mean(), st.Min, st.Max
@@ -405,7 +412,7 @@ func (s *Session) statistics(ctx context.Context, sel Selection, groups func() (
 		list[i] = f
 	}
 	slices.SortStableFunc(list, func(a, b FunctionStat) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
+		return cmp.Or(cmp.Compare(a.Track(), b.Track()), cmp.Compare(b.NonRecursive, a.NonRecursive), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Function, b.Function))
 	})
 	return list, nil
 }
@@ -435,20 +442,25 @@ func (s *Session) Unfinished(most int) []Unfinished {
 	if len(threads) == 0 {
 		return nil
 	}
-	names, g, endKnown := s.threadNames(), s.groups(), s.endKnown()
+	g, endKnown := s.groups(), s.endKnown()
 	end := s.endTime(&s.runs()[len(s.runs())-1])
 	list := make([]Unfinished, len(threads))
 	for i, calls := range threads {
-		id := s.table.ThreadID(calls[0].Thread)
-		u := Unfinished{Thread: Thread{ID: id, Name: names[id]}, More: depths[i] - len(calls), Lasted: max(0, end-calls[0].Time)}
+		u := Unfinished{Thread: s.threadAt(calls[0].Thread), More: depths[i] - len(calls), Lasted: max(0, end-calls[0].Time)}
 		u.Bound, _ = sumBounds(0, 1, endKnown, false)
+		if s.can.Ender != nil {
+			if end, exact, ok := s.can.Ender.ProcessEnd(s.table.ThreadID(calls[0].Thread)); ok {
+				u.Lasted = max(0, end-calls[0].Time)
+				u.Bound, _ = sumBounds(0, 1, exact, false)
+			}
+		}
 		_, u.Stack = s.table.Stack(calls[0].Thread)
 		for k := range calls {
 			u.Functions = append(u.Functions, g.ref(calls[k].Address))
 		}
 		list[i] = u
 	}
-	slices.SortStableFunc(list, func(a, b Unfinished) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
+	slices.SortStableFunc(list, func(a, b Unfinished) int { return compareThreads(&a.Thread, &b.Thread) })
 	return list
 }
 
@@ -513,6 +525,7 @@ type TreeNode struct {
 	// Thread is the thread's id in trees by thread. A root of such a tree has an
 	// empty Function and stands for the thread, whose name is ThreadName, "" for none.
 	Thread     uint32
+	Process    *rows.Process // nil where there is one
 	ByThread   bool
 	ThreadName string
 	// Other says that the node stands for functions that had no room in the
@@ -538,7 +551,7 @@ func (n *TreeNode) Label() string {
 	case n.Other:
 		return "(others)"
 	case n.ByThread:
-		return strings.TrimSuffix("thread "+decimal(n.Thread)+" "+n.ThreadName, " ")
+		return "thread " + threadText(n.Thread, n.ThreadName, n.Process)
 	}
 	return ""
 }
@@ -579,7 +592,6 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 	if err != nil || len(tree.Nodes) == 0 {
 		return &Tree{}, err
 	}
-	names := s.recordedNames()
 	nodes, endKnown := make([]TreeNode, len(tree.Nodes)), s.endKnown()
 	_, late := s.Ways()
 	for i := range nodes {
@@ -588,8 +600,8 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 			n.FunctionRef = g.list[from.Group]
 		}
 		if from.Thread != profile.AllThreads {
-			n.ByThread, n.Thread = true, src.ThreadID(from.Thread)
-			n.ThreadName = names[n.Thread]
+			t := s.threadAt(from.Thread)
+			n.ByThread, n.Thread, n.Process, n.ThreadName = true, t.ID, t.Process, t.Name
 		}
 		n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
 		n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)

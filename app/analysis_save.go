@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,10 @@ func durationColumns(columns []string, opt *SaveOptions) []string {
 func WriteStatistics(w io.Writer, format string, list []FunctionStat, opt SaveOptions) error {
 	columns := durationColumns([]string{"function", "module", "source", "line", "thread", "calls", "timed", "running", "total_us", "self_us", "nonrecursive_us",
 		"mean_us", "min_us", "p50_us", "p95_us", "p99_us", "max_us", "thread_name"}, &opt)
+	several := slices.ContainsFunc(list, func(f FunctionStat) bool { return f.Process != nil })
+	if several {
+		columns = append(columns, "process")
+	}
 	var cells []string
 	return writeTable(w, format, opt, columns, len(list), func(i int) []string {
 		f := &list[i]
@@ -55,14 +60,17 @@ func WriteStatistics(w io.Writer, format string, list []FunctionStat, opt SaveOp
 			f.Single(f.Mean), f.Single(f.Min), f.Single(f.P50), f.Single(f.P95), f.Single(f.P99), f.Single(f.Max)} {
 			cells = append(cells, string(rows.AppendMicroseconds(nil, ns)))
 		}
-		return append(cells, f.ThreadName)
+		if cells = append(cells, f.ThreadName); several {
+			cells = append(cells, f.Process.Text())
+		}
+		return cells
 	})
 }
 
 // writeTable writes a table in a format: csv or jsonl.
 func writeTable(w io.Writer, format string, opt SaveOptions, columns []string, n int, row func(i int) []string) error {
 	if format == "jsonl" {
-		return export.WriteObjects(w, columns, []string{"function", "module", "source", "thread_name"}, n, row)
+		return export.WriteObjects(w, columns, []string{"function", "module", "source", "thread_name", "process"}, n, row)
 	}
 	return export.WriteTable(w, opt, columns, n, row)
 }
@@ -81,6 +89,10 @@ func WriteTree(w io.Writer, format string, tree *Tree, opt SaveOptions) error {
 		list = append(list, place{n, len(path)})
 		return true
 	})
+	several := slices.ContainsFunc(list, func(p place) bool { return p.Process != nil })
+	if several {
+		columns = append(columns, "process")
+	}
 	var cells []string
 	return writeTable(w, format, opt, columns, len(list), func(i int) []string {
 		n := list[i]
@@ -90,6 +102,9 @@ func WriteTree(w io.Writer, format string, tree *Tree, opt SaveOptions) error {
 		}
 		cells = append(cells[:0], strconv.Itoa(n.depth), n.Label(), n.Module, n.Source, lineText(n.Line), thread, integer(n.Calls), integer(n.Timed), integer(n.Running),
 			string(rows.AppendMicroseconds(nil, n.Total)), string(rows.AppendMicroseconds(nil, n.Self)), n.ThreadName)
+		if several {
+			cells = append(cells, n.Process.Text())
+		}
 		return cells
 	})
 }

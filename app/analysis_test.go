@@ -31,7 +31,7 @@ func (e *rowEnv) statistics(where *filter.Expr, key func(r *rows.Row) statKey) m
 	stats := map[statKey]*plainStat{}
 	for i := range e.rows {
 		r := &e.rows[i]
-		if r.Event != rows.Enter || !where.Matches(r, e) {
+		if r.Event != rows.Enter || !where.Matches(&e.filled[r.Index], e) {
 			continue
 		}
 		k := key(r)
@@ -180,7 +180,7 @@ func TestCallTree(t *testing.T) {
 				})
 				for i := range env.rows {
 					r := &env.rows[i]
-					if r.Event != rows.Enter || !where.Matches(r, env) {
+					if r.Event != rows.Enter || !where.Matches(&env.filled[r.Index], env) {
 						continue
 					}
 					var names []string
@@ -190,7 +190,7 @@ func TestCallTree(t *testing.T) {
 					}
 					add := func(names []string) {
 						if opt.ByThread {
-							names = append([]string{strings.TrimSuffix(fmt.Sprintf("thread %d %s", r.Thread, env.ThreadName(r.Thread)), " ") + "  "}, names...)
+							names = append([]string{strings.TrimSuffix(fmt.Sprintf("thread %d %s", r.Thread, env.ThreadName(r)), " ") + "  "}, names...)
 						}
 						w := want[strings.Join(names, "\n")]
 						w.calls++
@@ -327,7 +327,7 @@ func TestTimeline(t *testing.T) {
 		for i := range env.rows {
 			r := &env.rows[i]
 			wide := r.Duration > (to-from)/1000
-			if r.Thread == lane.Thread && r.Event == rows.Enter && wide && !slices.ContainsFunc(spans, func(sp LaneSpan) bool { return sp.Row == int64(i) && sp.Calls == 1 }) {
+			if r.Thread == lane.Thread && r.Event == rows.Enter && wide && !slices.ContainsFunc(spans, func(sp Span) bool { return sp.Row == int64(i) && sp.Calls == 1 }) {
 				t.Errorf("lane %d: call %+v is not drawn", k, *r)
 			}
 		}

@@ -13,28 +13,20 @@ import (
 	"logparser/rows"
 )
 
-// A Mark is what the program itself wrote into its log: a text or the value of a
-// counter.
-type Annotation struct {
-	rows.Annotation
-	run int // that it is of, an index into the chosen ones
-}
-
-// AnnotationCount returns how many marks and values of counters the chosen runs have.
+// AnnotationCount returns how many annotations and values of counters the chosen runs have.
 // ok is false for logs that cannot have any.
 func (s *Session) AnnotationCount() (texts, counters int64, ok bool) {
-	log, ok := s.log.(parser.Annotator)
-	if !ok {
+	if s.can.Annotator == nil {
 		return 0, 0, false
 	}
 	for i := range s.runs() {
-		t, c := log.AnnotationCount(s.runs()[i].number)
+		t, c := s.can.Annotator.AnnotationCount(s.runs()[i].number)
 		texts, counters = texts+t, counters+c
 	}
 	return texts, counters, true
 }
 
-// A AnnotationQuery says which marks are wanted. The zero value is all of them.
+// An AnnotationQuery says which annotations are wanted. The zero value is all of them.
 type AnnotationQuery struct {
 	// Text is part of the text or of the counter's name, without regard to
 	// case.
@@ -43,41 +35,53 @@ type AnnotationQuery struct {
 	Thread string
 }
 
-// maxTexts is how many different texts of marks are kept at once while marks are
+// maxTexts is how many different texts of annotations are kept at once while annotations are
 // read: names of counters come again and again.
 const maxTexts = 4096
 
-// A markText is a text of a mark, and whether it is wanted.
+// An annotationText is a text of an annotation, and whether it is wanted.
 type annotationText struct {
 	text   string
 	wanted bool
 }
 
-// Marks calls yield with the marks that a query wants, run by run in order of
-// time, until it returns false. yield may keep the mark.
-func (s *Session) Annotations(ctx context.Context, q AnnotationQuery, yield func(m *Annotation) bool) error {
-	return s.annotations(ctx, q, math.MinInt64, func(m *Annotation) bool {
+// An annotationThread is a thread, and whether its annotations are wanted.
+type annotationThread struct {
+	Thread
+	wanted bool
+}
+
+// Annotations calls yield with the annotations that a query wants, run by run in order of
+// time, until it returns false. yield may keep the annotation.
+func (s *Session) Annotations(ctx context.Context, q AnnotationQuery, yield func(m *rows.Annotation) bool) error {
+	return s.annotations(ctx, q, math.MinInt64, func(m *rows.Annotation) bool {
 		kept := *m
 		return yield(&kept)
 	})
 }
 
-// marks is Marks of marks from an elapsed time on. A mark is good until yield
+// annotations is Annotations from an elapsed time on. An annotation is good until yield
 // returns.
-func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64, yield func(m *Annotation) bool) error {
-	log, ok := s.log.(parser.Annotator)
-	if !ok {
+func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64, yield func(m *rows.Annotation) bool) error {
+	if s.can.Annotator == nil {
 		return nil
 	}
-	onThread := s.threadTest(q.Thread)
+	threads := make(map[uint32]*annotationThread)
 	matcher := rows.NewMatcher(q.Text)
 	texts := make(map[string]annotationText)
 	more := true
 	for run := range s.runs() {
 		r := &s.runs()[run]
-		m := Annotation{run: run}
-		err := log.Annotations(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Annotation) bool {
-			if onThread != nil && !onThread(p.Thread) {
+		m := rows.Annotation{Run: run}
+		err := s.can.Annotator.Annotations(ctx, r.number, saturatedSum(from, r.zero), func(p *parser.Annotation) bool {
+			t := threads[p.Thread]
+			if t == nil {
+				t = &annotationThread{}
+				t.Thread, _ = s.threadOf(p.Thread)
+				t.wanted = q.onThread(&t.Thread)
+				threads[p.Thread] = t
+			}
+			if !t.wanted {
 				return true
 			}
 			text, ok := texts[string(p.Text)]
@@ -93,7 +97,8 @@ func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64
 			if !text.wanted {
 				return true
 			}
-			m.Annotation = rows.Annotation{Elapsed: p.Time - r.zero, Thread: p.Thread, Kind: rows.AnnotationKind(p.Kind), Bits: p.Bits, Text: text.text}
+			m.Elapsed, m.Thread, m.Process, m.ThreadName = p.Time-r.zero, t.ID, t.Process, t.Name
+			m.Kind, m.Bits, m.Text = rows.AnnotationKind(p.Kind), p.Bits, text.text
 			m.Wall, m.HasWall = r.clock.Wall(p.Time)
 			more = yield(&m)
 			return more
@@ -105,43 +110,38 @@ func (s *Session) annotations(ctx context.Context, q AnnotationQuery, from int64
 	return nil
 }
 
-// threadTest makes what tells whether a thread is wanted, nil for all.
-func (s *Session) threadTest(text string) func(id uint32) bool {
-	if text == "" {
-		return nil
+// onThread reports whether the annotations of a thread are wanted.
+func (q *AnnotationQuery) onThread(t *Thread) bool {
+	if q.Thread == "" {
+		return true
 	}
-	if id, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return func(thread uint32) bool { return uint64(thread) == id }
+	if id, err := strconv.ParseUint(q.Thread, 10, 32); err == nil {
+		return uint64(t.ID) == id
 	}
-	matcher := rows.NewMatcher(text)
-	wanted := make(map[uint32]bool)
-	for id, name := range s.recordedNames() {
-		wanted[id] = matcher.MatchesText(name)
-	}
-	return func(thread uint32) bool { return wanted[thread] }
+	return t.Name != "" && rows.NewMatcher(q.Thread).MatchesText(t.Name)
 }
 
 // RowOfAnnotation returns the row to go to for a mark: the first of its thread that is
 // not before it, or the last one if all are. It is not ok where the thread has no
 // rows.
-func (s *Session) RowOfAnnotation(ctx context.Context, m *Annotation) (row int64, ok bool, err error) {
+func (s *Session) RowOfAnnotation(ctx context.Context, m *rows.Annotation) (row int64, ok bool, err error) {
 	src := s.table
-	if src.Len() == 0 || m.run >= len(s.runs()) {
+	if src.Len() == 0 || m.Run >= len(s.runs()) {
 		return -1, false, nil
 	}
 	slots := query.NewSet(src.Slots())
 	for slot := range uint32(src.Slots()) {
-		if src.ThreadID(slot) == m.Thread {
+		if t := s.threadAt(slot); t.Track() == m.Track() {
 			slots.Add(slot)
 		}
 	}
 	first := int64(0)
-	for _, r := range s.runs()[:m.run] {
+	for _, r := range s.runs()[:m.Run] {
 		first += r.Count
 	}
-	last := first + s.runs()[m.run].Count - 1
+	last := first + s.runs()[m.Run].Count - 1
 	mine := query.And(query.InRows(first, last), query.OnThreads(slots))
-	since := saturatedSum(m.Elapsed, s.runs()[m.run].zero)
+	since := saturatedSum(m.Elapsed, s.runs()[m.Run].zero)
 	row, ok, err = query.Next(ctx, src, query.And(mine, query.InTime(since, math.MaxInt64)), first-1, false)
 	if err == nil && !ok {
 		row, ok, err = query.Next(ctx, src, mine, min(last+1, src.Len()), true)
@@ -152,25 +152,25 @@ func (s *Session) RowOfAnnotation(ctx context.Context, m *Annotation) (row int64
 	return row, true, nil
 }
 
-// A AnnotationTable says how marks are written.
+// An AnnotationTable says how annotations are written.
 type AnnotationTable struct {
 	// Format is txt, csv or jsonl.
 	Format string
-	// Rows adds the row of each mark; see [Session.RowOfMark].
+	// Rows adds the row of each annotation; see [Session.RowOfAnnotation].
 	Rows bool
 	SaveOptions
 }
 
-// WriteAnnotations writes the marks that a query wants as a table, and returns how many
+// WriteAnnotations writes the annotations that a query wants as a table, and returns how many
 // they are. docs/formats.md has the columns.
 func (s *Session) WriteAnnotations(ctx context.Context, w io.Writer, q AnnotationQuery, t AnnotationTable) (n int64, err error) {
-	names := s.recordedNames()
+	t.Header.Processes = s.processes
 	out, err := export.NewAnnotationWriter(w, t.Format, s.rows.TimeDigits(), t.Rows, t.SaveOptions)
 	if err != nil {
 		return 0, err
 	}
 	var failed error
-	err = s.annotations(ctx, q, math.MinInt64, func(m *Annotation) bool {
+	err = s.annotations(ctx, q, math.MinInt64, func(m *rows.Annotation) bool {
 		row := int64(-1)
 		if t.Rows {
 			if row, _, failed = s.RowOfAnnotation(ctx, m); failed != nil {
@@ -178,7 +178,7 @@ func (s *Session) WriteAnnotations(ctx context.Context, w io.Writer, q Annotatio
 			}
 		}
 		n++
-		failed = out.Write(&m.Annotation, names[m.Thread], row)
+		failed = out.Write(m, row)
 		return failed == nil
 	})
 	if err == nil {
@@ -190,9 +190,9 @@ func (s *Session) WriteAnnotations(ctx context.Context, w io.Writer, q Annotatio
 	return n, out.Flush()
 }
 
-// savedAnnotations returns the marks that go with rows into a file, nil for none: all
+// savedAnnotations returns the annotations that go with rows into a file, nil for none: all
 // of them if all rows are saved from the first on, else those from the time of
-// the first row that is saved to that of the last. Logs with marks are traces,
+// the first row that is saved to that of the last. Logs with annotations are traces,
 // which have one run; several would need one line of time.
 func (s *Session) savedAnnotations(src rows.Source, first int64) export.Annotations {
 	texts, counters, _ := s.AnnotationCount()
@@ -206,6 +206,6 @@ func (s *Session) savedAnnotations(src rows.Source, first int64) export.Annotati
 		from, to = a.Elapsed, b.Elapsed
 	}
 	return func(ctx context.Context, yield func(m *rows.Annotation) bool) error {
-		return s.annotations(ctx, AnnotationQuery{}, from, func(m *Annotation) bool { return m.Elapsed <= to && yield(&m.Annotation) })
+		return s.annotations(ctx, AnnotationQuery{}, from, func(m *rows.Annotation) bool { return m.Elapsed <= to && yield(m) })
 	}
 }

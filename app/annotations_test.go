@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"logparser/internal/testlog/classictest"
-	"logparser/parser"
+	"logparser/rows"
 )
 
-// markedTrace has marks before, between and behind the calls of two threads, and
+// markedTrace has annotations before, between and behind the calls of two threads, and
 // of a third that has no calls.
 const markedTrace = `file begin=1000
 chunk process
@@ -41,8 +41,8 @@ chunk events stream=3 thread=9 base=1500
 mark @1600 "alone"
 `
 
-// TestMarks asks for the marks of a trace and for their rows.
-func TestMarks(t *testing.T) {
+// TestAnnotations asks for the annotations of a trace and for their rows.
+func TestAnnotations(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), markedTrace)})
 	if texts, counters, ok := s.AnnotationCount(); texts != 5 || counters != 4 || !ok {
 		t.Errorf("%d texts, %d values, %t", texts, counters, ok)
@@ -68,7 +68,7 @@ func TestMarks(t *testing.T) {
 		{AnnotationQuery{Thread: "nobody"}, ""},
 	} {
 		var got []string
-		err := s.Annotations(context.Background(), test.query, func(m *Annotation) bool {
+		err := s.Annotations(context.Background(), test.query, func(m *rows.Annotation) bool {
 			line := fmt.Sprintf("%d %d %s", m.Elapsed, m.Thread, m.Text)
 			if v := m.AppendValue(nil); len(v) > 0 {
 				line += " = " + string(v)
@@ -89,8 +89,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestWriteMarks writes marks as tables.
-func TestWriteMarks(t *testing.T) {
+// TestWriteAnnotations writes annotations as tables.
+func TestWriteAnnotations(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), markedTrace)})
 	for _, test := range []struct {
 		table AnnotationTable
@@ -132,9 +132,9 @@ func TestWriteMarks(t *testing.T) {
 	}
 }
 
-// TestSavedMarks saves rows as a Chrome trace: with all rows go all marks, with
+// TestSavedAnnotations saves rows as a Chrome trace: with all rows go all annotations, with
 // some of them those of their time.
-func TestSavedMarks(t *testing.T) {
+func TestSavedAnnotations(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), markedTrace)})
 	for _, test := range []struct {
 		where, want string // what they are, where they stand in microseconds
@@ -177,8 +177,8 @@ func TestSavedMarks(t *testing.T) {
 	}
 }
 
-// TestNoMarks asks a log that cannot have any.
-func TestNoMarks(t *testing.T) {
+// TestNoAnnotations asks a log that cannot have any.
+func TestNoAnnotations(t *testing.T) {
 	log, _, err := classictest.WriteFiles(t.TempDir(), classictest.Spec{Records: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -191,10 +191,10 @@ func TestNoMarks(t *testing.T) {
 	}
 }
 
-// TestMarksBeforeRows follows a trace that has nothing but marks at first, and
+// TestAnnotationsBeforeRows follows a trace that has nothing but annotations at first, and
 // calls later.
-func TestMarksBeforeRows(t *testing.T) {
-	const marks = `file begin=1000 state=0 rate=1000000000
+func TestAnnotationsBeforeRows(t *testing.T) {
+	const annotations = `file begin=1000 state=0 rate=1000000000
 chunk process
 clock @1000 ns=1000 wall=1700000000000000000
 load @1000 module=1 flags=1 base=0x400000 size=0x1000 path="/bin/a"
@@ -208,13 +208,13 @@ mark @2500 "third"
 leave @3000
 `
 	dir := t.TempDir()
-	whole, err := os.ReadFile(traceOf(t, dir, marks+later))
+	whole, err := os.ReadFile(traceOf(t, dir, annotations+later))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := traceOf(t, dir, marks)
+	path := traceOf(t, dir, annotations)
 	elapsed := func(s *Session) (list []int64) {
-		if err := s.Annotations(context.Background(), AnnotationQuery{}, func(m *Annotation) bool {
+		if err := s.Annotations(context.Background(), AnnotationQuery{}, func(m *rows.Annotation) bool {
 			list = append(list, m.Elapsed)
 			return true
 		}); err != nil {
@@ -224,13 +224,13 @@ leave @3000
 	}
 	s := open(t, Inputs{Log: path})
 	if got := elapsed(s); !slices.Equal(got, []int64{0, 100}) {
-		t.Errorf("marks at %d", got)
+		t.Errorf("annotations at %d", got)
 	}
 	tl := s.Timeline()
 	if runs, err := tl.Runs(); err != nil || len(runs) != 0 {
 		t.Errorf("the timeline has runs %+v, %v", runs, err)
 	}
-	if _, _, err := s.RowOfAnnotation(context.Background(), &Annotation{}); err != nil {
+	if _, _, err := s.RowOfAnnotation(context.Background(), &rows.Annotation{}); err != nil {
 		t.Error(err)
 	}
 	// It is written in place, as the recorder does.
@@ -247,7 +247,7 @@ leave @3000
 		if time.Now().After(deadline) {
 			t.Fatalf("%d rows came", s.Rows().Len())
 		}
-		g, err := s.grow(context.Background(), s.log.(parser.Grower))
+		g, err := s.grow(context.Background(), s.can.Grower)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,6 +260,6 @@ leave @3000
 		t.Error(firstDifference(got, want))
 	}
 	if got := elapsed(s); !slices.Equal(got, []int64{-950, -850, 500}) {
-		t.Errorf("marks at %d when there are calls", got)
+		t.Errorf("annotations at %d when there are calls", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"logparser/internal/testlog/classictest"
+	"logparser/rows"
 )
 
 // TestCallSite asks where calls were made from: with a name and a line where
@@ -32,7 +33,7 @@ enter @1400 entry 0x600010
 site 0x123
 enter @1500 entry 0x600010
 `, base, id, base+run, base+run+1)
-	s := open(t, Inputs{Log: traceOf(t, dir, text), Symbols: []string{dir}})
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), text), Symbols: []string{dir}, NoRecordedPaths: true})
 	for row, want := range []string{
 		"none", "run first.so %s:%d", "run first.so %s:%d", "other.so+0x20 other.so :0", "0x123  :0",
 	} {
@@ -53,6 +54,25 @@ enter @1500 entry 0x600010
 	}
 	if _, _, err := s.CallSite(context.Background(), 99); !errors.Is(err, errNoRow) {
 		t.Errorf("a row that is not there: %v", err)
+	}
+	// Names of call sites follow the symbol path.
+	named := func() string {
+		r := rows.With(s.Rows(), rows.CallSites).Row(1)
+		return r.Site.Function
+	}
+	for _, symbols := range [][]string{{dir}, nil, {dir}} {
+		if err := s.SetSymbols(context.Background(), Inputs{Symbols: symbols, NoRecordedPaths: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := "run"
+		if symbols == nil {
+			want = fmt.Sprintf("first.so+%#x", run+1)
+		}
+		for range 2 {
+			if got := named(); got != want {
+				t.Errorf("with symbols in %v the call site is %s, want %s", symbols, got, want)
+			}
+		}
 	}
 	if has, ok := s.HasCallSites(); !has || !ok {
 		t.Errorf("call sites: %t, %t", has, ok)

@@ -20,11 +20,10 @@ const (
 // CheckLog looks at the log's file again, without taking in what was added. It
 // is cheap; what a session that is followed finds is told by [Session.Follow].
 func (s *Session) CheckLog() FileChange {
-	log, ok := s.log.(parser.Checker)
-	if !ok {
+	if s.can.Checker == nil {
 		return Unchanged
 	}
-	switch err := log.Check(); {
+	switch err := s.can.Checker.Check(); {
 	case errors.Is(err, parser.ErrShrunk):
 		return Cut
 	case errors.Is(err, parser.ErrReplaced):

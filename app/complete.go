@@ -67,6 +67,14 @@ func (s *Session) values(c filter.Column, records map[string]int64) {
 			records[decimal(t.ID)] = t.Rows
 			records[t.Name] += t.Rows
 		}
+	case filter.Process:
+		for _, t := range s.Threads() {
+			records[t.Process.Text()] += t.Rows
+		}
+	case filter.ThreadName:
+		for _, t := range s.Threads() {
+			records[t.Name] += t.Rows
+		}
 	case filter.Func, filter.In, filter.Text:
 		of = func(r *rows.Row) string { return r.Function }
 	case filter.Module:

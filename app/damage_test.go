@@ -64,7 +64,7 @@ func openAndSave(t *testing.T, in Inputs) error {
 		}
 	}
 	s.Modules()
-	s.Span()
+	s.TimeRange()
 	return nil
 }
 

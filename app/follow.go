@@ -13,7 +13,6 @@ import (
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/classic"
-	"logparser/rows"
 	"logparser/symbols"
 )
 
@@ -40,8 +39,8 @@ type Update struct {
 	Runs int
 	// Modules says that modules were loaded, or their lines came late.
 	Modules bool
-	// Marks says that there are new marks; see [Session.Marks].
-	Marks bool
+	// Annotations says that there are new annotations; see [Session.Annotations].
+	Annotations bool
 	// Replaced says, once, that the log's path leads to another file now or
 	// to none. Rows come from the file that was opened.
 	Replaced bool
@@ -68,9 +67,9 @@ func (s *Session) Follow(ctx context.Context, changed func(Update)) error {
 }
 
 func (s *Session) follow(ctx context.Context, changed func(Update)) error {
-	grower, ok := s.log.(parser.Grower)
-	if !ok {
-		return ErrCannotFollow
+	grower := s.can.Grower
+	if grower == nil {
+		return s.cannotFollow()
 	}
 	if changed == nil {
 		changed = func(Update) {}
@@ -94,9 +93,9 @@ func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 		if err != nil {
 			return followError(ctx, err)
 		}
-		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Marks: growth.Marks, Replaced: growth.Replaced, Ended: growth.Ended}
+		now := Update{Rows: s.Rows().Len(), Runs: growth.runs, Modules: growth.Modules, Annotations: growth.Annotations, Replaced: growth.Replaced, Ended: growth.Ended}
 		now.New = now.Rows - told.Rows
-		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Marks || now.Replaced != told.Replaced
+		news := now.New > 0 || now.Runs > 0 || now.Modules || now.Annotations || now.Replaced != told.Replaced
 		if now.Ended {
 			s.setLive(false)
 		}
@@ -113,6 +112,14 @@ func (s *Session) follow(ctx context.Context, changed func(Update)) error {
 		// the time there is.
 		timer.Reset(max(wait, min(2*time.Since(start), latest)))
 	}
+}
+
+// cannotFollow says why the log cannot be followed.
+func (s *Session) cannotFollow() error {
+	if len(s.Inputs().Others) > 0 {
+		return ErrFollowSeveral
+	}
+	return ErrCannotFollow
 }
 
 // WasCut reports whether an error of following says that the file was cut or written
@@ -156,7 +163,7 @@ func (s *Session) grow(ctx context.Context, log parser.Grower) (growth, error) {
 		return growth{Growth: g}, err
 	}
 	before := len(s.runs())
-	if g.Records > 0 || g.Modules || g.Marks && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
+	if g.Records > 0 || g.Modules || g.Annotations && s.table.Total() == 0 || s.table.Len() < s.table.Total() {
 		err = s.takeIn(ctx)
 	}
 	if err == nil {
@@ -370,10 +377,10 @@ func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Sess
 // followed says so before its rows are shown.
 func (s *Session) openLive(ctx context.Context, p Progress) (*Session, error) {
 	err := s.Load(ctx, p)
-	if log, ok := s.log.(parser.Grower); err == nil && ok {
-		_, err = s.grow(ctx, log)
+	if s.can.Grower != nil && err == nil {
+		_, err = s.grow(ctx, s.can.Grower)
 	} else if err == nil {
-		err = ErrCannotFollow
+		err = s.cannotFollow()
 	}
 	if err != nil {
 		s.Close()
@@ -422,12 +429,5 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 		}
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
 	}
-	return next, f.Write(ctx, w, &liveRows{v}, opt)
+	return next, f.Write(ctx, w, &filledView{v, &source{s: s, asWritten: true}}, opt)
 }
-
-// liveRows are the rows of a view for good: that a call is running will not be
-// true for long.
-type liveRows struct{ *View }
-
-// Read implements [rows.Source].
-func (l *liveRows) Read(dst []rows.Row, from int64) (int, error) { return l.read(dst, from, true) }

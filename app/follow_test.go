@@ -71,7 +71,7 @@ func TestGrowth(t *testing.T) {
 					appendTo(t, path, data[at:at+n])
 					at += n
 					for pending := true; pending; {
-						g, err := s.grow(context.Background(), s.log.(parser.Grower))
+						g, err := s.grow(context.Background(), s.can.Grower)
 						if err != nil {
 							t.Fatal(err)
 						}

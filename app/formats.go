@@ -39,19 +39,19 @@ func (formats Formats) of(head []byte, size int64) parser.Format {
 var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, gosym.Format, symtab.Format, mapfile.Format}
 
 // SaveFormats returns the names of the formats that [Session.Save] writes.
-func SaveFormats() []string {
-	var names []string
-	for _, f := range export.Formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func SaveFormats() []string { return formatsThat(func(*export.Format) bool { return true }) }
+
+// TableFormats returns the names of those that are tables of rows, with columns that can
+// be chosen.
+func TableFormats() []string { return formatsThat(func(f *export.Format) bool { return f.Table }) }
 
 // LiveFormats returns the names of those that a log can be followed in.
-func LiveFormats() []string {
+func LiveFormats() []string { return formatsThat(func(f *export.Format) bool { return f.Live }) }
+
+func formatsThat(are func(f *export.Format) bool) []string {
 	var names []string
 	for _, f := range export.Formats() {
-		if f.Live {
+		if are(&f) {
 			names = append(names, f.Name)
 		}
 	}

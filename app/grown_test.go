@@ -102,7 +102,7 @@ func growWhileOpen(t *testing.T, in Inputs, data []byte) {
 	defer s.Close()
 	appendTo(t, in.Log, data)
 	for pending := true; pending; {
-		g, err := s.grow(context.Background(), s.log.(parser.Grower))
+		g, err := s.grow(context.Background(), s.can.Grower)
 		if err != nil {
 			t.Fatal(err)
 		}

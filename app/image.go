@@ -115,7 +115,7 @@ func (m *Image) Lookup(rva uint64) (Symbol, error) {
 	}
 	sym, err := m.binding.Table.Lookup(rva)
 	if err == nil && m.binding.Status == symbols.Mismatched {
-		annotation(&sym)
+		tagNames(&sym)
 	}
 	return sym, err
 }
@@ -133,7 +133,7 @@ func (m *Image) LookupAll(ctx context.Context, rvas []uint64, found func(i int, 
 	}
 	return symbols.LookupAll(ctx, m.binding.Table, rvas, func(i int, sym Symbol, err error) {
 		if err == nil && m.binding.Status == symbols.Mismatched {
-			annotation(&sym)
+			tagNames(&sym)
 		}
 		found(i, sym, err)
 	})
@@ -160,23 +160,23 @@ func (m *Image) NamesAll(ctx context.Context, rvas []uint64, found func(i int, s
 		}
 		sym, err := prompt.Prompt(rva)
 		if err == nil && m.binding.Status == symbols.Mismatched {
-			annotation(&sym)
+			tagNames(&sym)
 		}
 		found(i, sym, err)
 	}
 	return nil
 }
 
-// mark marks all names of a symbol as those of another build. The table may
+// tagNames tags all names of a symbol as those of another build. The table may
 // keep what it answered, so that the lists are copied.
-func annotation(sym *Symbol) {
+func tagNames(sym *Symbol) {
 	sym.Frames, sym.Aliases = slices.Clone(sym.Frames), slices.Clone(sym.Aliases)
 	for i := range sym.Frames {
 		f := &sym.Frames[i]
-		f.Function, f.Signature, f.File = rows.MarkFunction(f.Function), rows.MarkFunction(f.Signature), rows.MarkSource(f.File)
+		f.Function, f.Signature, f.File = rows.TagFunction(f.Function), rows.TagFunction(f.Signature), rows.TagSource(f.File)
 	}
 	for i, alias := range sym.Aliases {
-		sym.Aliases[i] = rows.MarkFunction(alias)
+		sym.Aliases[i] = rows.TagFunction(alias)
 	}
 }
 

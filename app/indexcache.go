@@ -49,7 +49,7 @@ func (s *Session) keepIndex() {
 	if folder == "" || s.table.Total() < leastKept {
 		return
 	}
-	now, ok := stateOf(in.Log, nil)
+	now, ok := in.state()
 	if !ok || now.size != info.Size {
 		return
 	}
@@ -110,8 +110,7 @@ func (s *Session) keepFollowed() {
 	defer s.release()
 	in, info := s.Inputs(), s.log.Info()
 	folder := in.indexCache()
-	log, ok := s.log.(parser.Scanner)
-	if !ok || folder == "" || s.table.Total() < leastKept || info.Size == s.kept.size || s.seen.size == 0 || !s.seen.began(in.Log) {
+	if s.can.Scanner == nil || folder == "" || s.table.Total() < leastKept || info.Size == s.kept.size || s.seen.size == 0 || !s.seen.began(in.Log) {
 		return
 	}
 	now, ok := stateOf(in.Log, nil)
@@ -119,12 +118,12 @@ func (s *Session) keepFollowed() {
 		now, ok = stateOf(in.Log, &logState{size: info.Size, time: now.time})
 	}
 	now.records = info.Records
-	if _, said := log.Beginning(info.Records); !ok || !said {
+	if _, said := s.can.Scanner.Beginning(info.Records); !ok || !said {
 		return
 	}
 	store := indexcache.Store{Folder: folder}
 	key, _, ok := s.indexKey(&in, &now)
-	if !ok || s.table.Save(store, key) != nil || store.Note(now.key, now.note(log.Found())) != nil {
+	if !ok || s.table.Save(store, key) != nil || store.Note(now.key, now.note(s.can.Scanner.Found())) != nil {
 		return
 	}
 	if s.kept.size > 0 {
@@ -293,9 +292,8 @@ func (n *scanNote) bytes() []byte {
 
 // keep notes what opening has found, where that is not known.
 func (n *scanNote) keep(log parser.Log) {
-	scanner, ok := log.(parser.Scanner)
-	info := log.Info()
-	if n == nil || !ok || info.Size != n.size || info.Records < leastKept {
+	scanner, info := log.Capabilities().Scanner, log.Info()
+	if n == nil || scanner == nil || info.Size != n.size || info.Records < leastKept {
 		return
 	}
 	now := n.logState
@@ -328,8 +326,8 @@ func (s *Session) indexKey(in *Inputs, of *logState) (key indexcache.Key, runs [
 	number(int64(info.RecordSize), of.records)
 	var beginning []byte
 	said := false
-	if log, ok := s.log.(parser.Scanner); ok {
-		beginning, said = log.Beginning(of.records)
+	if s.can.Scanner != nil {
+		beginning, said = s.can.Scanner.Beginning(of.records)
 	}
 	if !said && of.size < info.Size {
 		return key, nil, false

@@ -6,6 +6,7 @@ import (
 
 	"logparser/message"
 	"logparser/modules"
+	"logparser/rows"
 	"logparser/symbols"
 	"logparser/timeparse"
 )
@@ -15,6 +16,8 @@ type Inputs struct {
 	// Log is the log file. [Open] also takes the modules file or a folder
 	// here and finds the pair; see [FindPair].
 	Log string
+	// Others are further logs, to be one session with Log; see [Mergeable].
+	Others []string
 	// Modules is the modules file; "" looks for it beside the log.
 	Modules string
 	// Symbols is the symbol search path, in order: folders, files, and text in
@@ -24,7 +27,7 @@ type Inputs struct {
 	// NoRecordedPaths forbids opening any path that comes out of a file.
 	NoRecordedPaths bool
 	// LoadMismatched takes names from a file of another build where nothing
-	// better is found. Each such name is marked; see [rows.MarkFunction].
+	// better is found. Each such name is marked; see [rows.TagFunction].
 	LoadMismatched bool
 	// Network permits asking the symbol servers of the search path.
 	Network bool
@@ -117,6 +120,8 @@ type Progress func(stage Stage, done, total int64)
 // A ModuleState is a module and its symbols, for the modules panel and
 // `logparse symbols`.
 type ModuleState struct {
+	// Process is the one that loaded it, nil where there is one.
+	Process    *rows.Process
 	Name, Path string
 	Base, Size uint64
 	// Identity is the recorded one in the modules file's form, "-" for none.
@@ -133,14 +138,6 @@ type ModuleState struct {
 	// Records counts the rows whose address lies in the module; -1 while
 	// that is not known.
 	Records int64
-}
-
-// A Thread is a thread of the chosen runs.
-type Thread struct {
-	ID   uint32
-	Rows int64
-	// Name is "" where the log gives none.
-	Name string
 }
 
 // A SourceMapping replaces the beginning of recorded source paths.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/modules"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/symbols"
@@ -126,6 +127,7 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	finder.Progress = s.fetchProgress(p)
 	defer s.fetching.Store(nil)
 	functions := newFunctions()
+	known := make(map[imageKey]symbols.Binding)
 	found := 0
 	tell := throttled(p, StageSymbols)
 	// Modules that records lie in come first, so that their names show soon.
@@ -141,14 +143,19 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 					find = finder.FindUnused
 				}
 				mod := s.runs()[run].modules.At(i)
-				b, err := beside(ctx, func() symbols.Binding { return find(ctx, mod) }, closeTable)
-				s.fetching.Store(nil)
-				if err == nil && ctx.Err() != nil {
-					closeTable(b)
-					err = ctx.Err()
-				}
-				if err != nil {
-					return err
+				b, ok := known[imageOf(mod)]
+				if !ok {
+					var err error
+					b, err = beside(ctx, func() symbols.Binding { return find(ctx, mod) }, closeTable)
+					s.fetching.Store(nil)
+					if err == nil && ctx.Err() != nil {
+						closeTable(b)
+						err = ctx.Err()
+					}
+					if err != nil {
+						return err
+					}
+					known[imageOf(mod)] = b
 				}
 				s.mu.Lock()
 				bindings[run][i] = b
@@ -175,6 +182,17 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	s.mu.Unlock()
 	return nil
 }
+
+// An imageKey is what finding the symbols of a module depends on. Several processes, or runs,
+// have one of each file that they loaded, and its symbols are read once.
+type imageKey struct {
+	path        string
+	size        uint64
+	pointerSize int
+	identity    modules.Identity
+}
+
+func imageOf(m *modules.Module) imageKey { return imageKey{m.Path, m.Size, m.PointerSize, m.Identity} }
 
 // wait waits for look-ups of a naming that was cancelled, which have no more to
 // do with it but read its tables and name its addresses.
@@ -380,7 +398,7 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 	f := frame(&loc.Symbol, s.runs()[a.Run].spaces[a.Space].Kind)
 	pl.function, pl.source, pl.line = f.Function, f.File, f.Line
 	if pl.symbols == string(symbols.Mismatched) {
-		pl.function, pl.source = rows.MarkFunction(pl.function), rows.MarkSource(pl.source)
+		pl.function, pl.source = rows.TagFunction(pl.function), rows.TagSource(pl.source)
 	}
 	if functions != nil {
 		pl.id = functions.id(key, f.Function)
@@ -408,10 +426,15 @@ func isRecorder(function string) bool {
 	return strings.HasPrefix(function, "LogEnterLeave::")
 }
 
+// closeTables closes the tables, of which several modules may have one.
 func closeTables(bindings [][]symbols.Binding) {
+	closed := make(map[symbols.Table]bool)
 	for _, list := range bindings {
 		for i := range list {
-			closeTable(list[i])
+			if t := list[i].Table; t != nil && !closed[t] {
+				closed[t] = true
+				t.Close()
+			}
 		}
 	}
 }
@@ -447,7 +470,7 @@ func (s *Session) Modules() []ModuleState {
 
 func (s *Session) moduleState(run, i int, counts map[moduleKey]int64) ModuleState {
 	m := s.runs()[run].modules.At(i)
-	state := ModuleState{Name: m.Name(), Path: m.Path, Base: m.Base, Size: m.Size,
+	state := ModuleState{Process: s.processOfModule(i), Name: m.Name(), Path: m.Path, Base: m.Base, Size: m.Size,
 		Identity: m.Identity.String(), Status: symbols.Pending, Records: -1}
 	if s.loaded {
 		state.Records = counts[moduleKey{run, i}]

@@ -15,8 +15,8 @@ const CorrectedNote = "durations are corrected: the recorder's own time is taken
 
 // overhead returns what the log says of the recorder's cost in a run.
 func (s *Session) overhead(r *sessionRun) (parser.Overhead, bool) {
-	if teller, ok := s.log.(parser.OverheadTeller); ok {
-		return teller.Overhead(r.number)
+	if s.can.OverheadTeller != nil {
+		return s.can.OverheadTeller.Overhead(r.number)
 	}
 	return parser.Overhead{}, false
 }

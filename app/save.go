@@ -6,12 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"logparser/export"
 	"logparser/message"
-	"logparser/modules"
-	"logparser/parser"
 	"logparser/rows"
 )
 
@@ -62,7 +59,7 @@ func (s *Session) checkTarget(path string) error {
 		return nil
 	}
 	in := s.Inputs()
-	files := []string{in.Log, in.Modules}
+	files := append(in.Logs(), in.Modules)
 	for _, m := range s.Modules() {
 		files = append(files, m.SymbolFile)
 	}
@@ -95,13 +92,7 @@ var ErrRecordedTimes = message.New("this format has the times that were recorded
 
 // CorrectedFormats returns the names of the formats that have one.
 func CorrectedFormats() []string {
-	var names []string
-	for _, f := range export.Formats() {
-		if !f.RecordedTimes {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return formatsThat(func(f *export.Format) bool { return !f.RecordedTimes })
 }
 
 // CheckCorrected returns an error if a format does not take corrected durations.
@@ -148,7 +139,7 @@ func (s *Session) rowRuns() []rows.Run {
 // so that it is the same on every system.
 func (s *Session) Header() rows.Header {
 	in, info := s.Inputs(), s.Info()
-	h := rows.Header{Log: filepath.Base(in.Log), Format: info.Format}
+	h := rows.Header{Log: in.LogNames(), Format: info.Format}
 	if info.RecordSize > 0 {
 		h.Format += fmt.Sprintf(", %d-byte records", info.RecordSize)
 	}
@@ -162,35 +153,14 @@ func (s *Session) Header() rows.Header {
 		h.Lines = append(h.Lines, w.Text.String())
 	}
 	for _, m := range s.Modules() {
-		image := rows.Image{Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}
+		image := rows.Image{Process: m.Process, Name: m.Name, Base: m.Base, Size: m.Size, Identity: m.Identity, Status: string(m.Status)}
 		if m.SymbolFile != "" {
 			image.SymbolFile = filepath.Base(m.SymbolFile)
 		}
 		h.Images = append(h.Images, image)
 	}
-	h.Threads, h.Stacks = s.recordedNames(), s.hasStacks()
+	h.Threads, h.Stacks = s.threadNames(), s.hasStacks()
+	h.Processes = s.processes
 	h.ProcessID, h.Program = s.program(h.Images)
 	return h
-}
-
-// program returns the id of the process that wrote the rows and the base name of
-// its executable, 0 and "" where they are not known, or not one. Of a log that does
-// not say it, the executable is the first of the modules that has an executable's name.
-func (s *Session) program(images []rows.Image) (id uint32, name string) {
-	runs := s.runs()
-	if teller, ok := s.log.(parser.ProgramTeller); ok && len(runs) > 0 {
-		p := teller.Program(runs[0].number)
-		return p.ID, modules.BaseName(p.Path)
-	}
-	for _, m := range images {
-		if lower := strings.ToLower(m.Name); strings.HasSuffix(lower, ".exe") {
-			return 0, m.Name
-		}
-	}
-	for _, m := range images {
-		if lower := strings.ToLower(m.Name); !strings.HasSuffix(lower, ".dll") && !strings.HasSuffix(lower, ".so") && !strings.Contains(lower, ".so.") && !strings.HasPrefix(lower, "[") {
-			return 0, m.Name
-		}
-	}
-	return 0, ""
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -43,6 +42,10 @@ var ErrClosed = message.New("the session is closed")
 // fills in depth, durations and names while the rows can be read.
 type Session struct {
 	log parser.Log
+	// can is what the log can do, asked when it was opened.
+	can parser.Capabilities
+	// order says how the rows of several logs were put in order, nothing for one.
+	order message.Text
 	// ownModules: the log itself tells its modules.
 	ownModules bool
 	// beside says what is wrong with a file beside the log that has the name of
@@ -55,6 +58,10 @@ type Session struct {
 	// table has the pairs of the rows.
 	table *index.Index
 	rows  *source
+	// processes are those of the rows where they are several.
+	processes []*rows.Process
+	// moduleCounts is how many modules each of them has.
+	moduleCounts []int
 
 	// work is held, as a token, by whoever pairs or names.
 	work chan struct{}
@@ -69,11 +76,12 @@ type Session struct {
 	bindings [][]symbols.Binding
 	closed   bool
 
-	// generation counts how often names, or marks and depths that depend on
+	// generation counts how often names, or anomalies and depths that depend on
 	// them, have changed.
 	generation atomic.Uint64
 	live       atomic.Bool // as the table was told
 	views      viewCache
+	sites      callSites
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be
@@ -105,7 +113,7 @@ type sessionRun struct {
 	plain *symbols.Resolver
 	clock timeparse.Clock
 	// zero is the time of the run's first record that is not damaged, from which
-	// elapsed time counts; as long as it has none, that of its first mark, or of its clock.
+	// elapsed time counts; as long as it has none, that of its first annotation, or of its clock.
 	zero int64
 }
 
@@ -125,8 +133,16 @@ func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Sessio
 	if in.Modules == "" {
 		in.Modules = found
 	}
-	note := in.found()
-	opened, format, err := formats.openLog(ctx, in, note.bytes(), p)
+	var note *scanNote
+	var opened parser.Log
+	var format parser.Format
+	var order message.Text
+	if len(in.Others) > 0 {
+		opened, order, err = formats.openSeveral(ctx, in, p)
+	} else {
+		note = in.found()
+		opened, format, err = formats.openLog(ctx, in, note.bytes(), p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +153,7 @@ func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Sessio
 	} else if in.Modules == "" {
 		beside = besideTrouble(in.Log)
 	}
-	s := &Session{log: opened, ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
+	s := &Session{log: opened, can: opened.Capabilities(), order: order, ownModules: !format.NeedsModulesFile, beside: beside, in: in, work: make(chan struct{}, 1)}
 	if note != nil {
 		s.older = note.older
 	}
@@ -253,11 +269,14 @@ func (s *Session) choose(run string) error {
 	s.shown.Store(&shown)
 	s.table = index.New(s.log, runs)
 	if s.in.Corrected && len(shown) > 0 && shown[0].Count > 0 {
-		if _, ok := s.overhead(&shown[0]); !ok {
+		if _, ok := s.overhead(&shown[0]); !ok && len(s.in.Others) > 0 {
+			return &InputError{LogInput, s.in.Log, ErrCorrectSeveral}
+		} else if !ok {
 			return &InputError{LogInput, s.in.Log, ErrNoOverhead}
 		}
 	}
 	s.rows = &source{s: s}
+	s.findProcesses()
 	return nil
 }
 
@@ -270,7 +289,7 @@ func (s *Session) newRun(i int, run parser.Run) sessionRun {
 }
 
 // findZero finds the time from which the elapsed time of a run counts: without
-// rows and marks that at which recording began.
+// rows and annotations that at which recording began.
 func (s *Session) findZero(r *sessionRun) {
 	var event [1]parser.Event
 	if n, _ := s.log.ReadEvents(event[:], r.First); n == 1 {
@@ -281,9 +300,9 @@ func (s *Session) findZero(r *sessionRun) {
 		return
 	}
 	r.zero = s.log.Clock(r.number).Zero
-	if log, ok := s.log.(parser.Annotator); ok {
-		// What cannot be read of marks is said where they are shown.
-		_ = log.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
+	if s.can.Annotator != nil {
+		// What cannot be read of annotations is said where they are shown.
+		_ = s.can.Annotator.Annotations(context.Background(), r.number, math.MinInt64, func(m *parser.Annotation) bool {
 			r.zero = m.Time
 			return false
 		})
@@ -424,37 +443,6 @@ func (s *Session) Run() (chosen int, all bool) {
 // than one if all are chosen, and where the program was started again while the
 // log was followed.
 func (s *Session) ShownRuns() int { return len(s.runs()) }
-
-// Threads returns the threads of the chosen runs by id, as far as they are
-// known: all of them after Load.
-func (s *Session) Threads() []Thread {
-	var list []Thread
-	names := s.recordedNames()
-	for _, t := range s.table.Threads() {
-		list = append(list, Thread{t.ID, t.Records, names[t.ID]})
-	}
-	return list
-}
-
-// hasStacks reports whether threads have other stacks of calls than their own.
-func (s *Session) hasStacks() bool {
-	log, ok := s.log.(parser.Stacker)
-	return ok && log.HasStacks()
-}
-
-// recordedNames returns the names of threads that the log tells, also of those
-// without rows.
-func (s *Session) recordedNames() map[uint32]string {
-	names := make(map[uint32]string)
-	if named, ok := s.log.(parser.ThreadNamer); ok {
-		// Of runs that use one id for several threads the last counts.
-		for i := range s.runs() {
-			maps.Copy(names, named.ThreadNames(s.runs()[i].number))
-		}
-	}
-	maps.DeleteFunc(names, func(_ uint32, name string) bool { return name == "" })
-	return names
-}
 
 // Partner returns the row of the other half of row i's pair.
 func (s *Session) Partner(i int64) (int64, bool) {

@@ -19,6 +19,13 @@ type source struct {
 	// asWritten says that rows are for good: that a call is running will not
 	// be true for long.
 	asWritten bool
+	// fields are filled in besides.
+	fields rows.Fields
+}
+
+// With implements [rows.Filler].
+func (src *source) With(f rows.Fields) rows.Source {
+	return &source{src.s, src.asWritten, src.fields | f}
 }
 
 // Len returns the number of rows.
@@ -49,6 +56,7 @@ type block struct {
 	events  [blockRows]parser.Event
 	records [blockRows]calls.Record
 	inside  []int64 // where durations are corrected
+	more    moreOfRows
 	recent  [1 << recentBits]recentPlace
 }
 
@@ -106,13 +114,26 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 				}
 			}
 		}
+		if err := s.readMore(b, src.fields, row, got); err != nil {
+			return done, err
+		}
 		s.fill(dst[done:done+got], row, run, b, n)
+		s.fillMore(dst[done:done+got], run, b, src.fields)
 		done += got
 		if err != nil && int64(got) < want {
 			return done, err
 		}
 	}
 	return done, nil
+}
+
+// A shownThread is what rows have of a value of Event.Thread.
+type shownThread struct {
+	key       uint32
+	known     bool
+	endKnown  bool // of the process
+	id, stack uint32
+	process   *rows.Process
 }
 
 // fill makes rows of a block's first events and their pairing; from is the
@@ -123,9 +144,8 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	hasWall := r.clock.HasWall
 	var wall time.Time
 	var at int64
-	endKnown := s.endKnown()
 	_, late := s.Ways()
-	stacks, _ := s.log.(parser.Stacker)
+	var threads [16]shownThread
 	for k := range dst {
 		row, e, c := &dst[k], &b.events[k], &b.records[k]
 		if hasWall && (k == 0 || e.Time != at) {
@@ -134,17 +154,20 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		}
 		row.Index = from + int64(k)
 		row.Wall, row.HasWall, row.Elapsed = wall, hasWall, e.Time-r.zero
-		if row.Thread, row.Stack = e.Thread, 0; stacks != nil {
-			row.Thread, row.Stack = stacks.Strand(e.Thread)
+		th := &threads[e.Thread%uint32(len(threads))]
+		if !th.known || th.key != e.Thread {
+			t, stack := s.threadOf(e.Thread)
+			*th = shownThread{e.Thread, true, s.endKnownOf(e.Thread), t.ID, stack, t.Process}
 		}
+		row.Thread, row.Stack, row.Process = th.id, th.stack, th.process
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()
-		row.Bound, row.Unclosed = rows.Exact, false
+		row.Bound, row.Unclosed, row.Filled = rows.Exact, false, 0
 		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
 			row.Bound = rows.AtMost
 		}
 		if c.Partner == calls.NoPartner && c.Duration != calls.NoDuration {
-			if row.Unclosed = true; c.Anomaly == calls.Open && !endKnown {
+			if row.Unclosed = true; c.Anomaly == calls.Open && !th.endKnown {
 				row.Bound = rows.AtLeast
 			}
 		}

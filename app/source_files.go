@@ -15,7 +15,7 @@ import (
 // they give is the user's word and may lie anywhere. Without one the recorded
 // path itself is taken, if the rule for paths out of files permits it.
 func SourceFile(recorded string, mappings []SourceMapping) (string, error) {
-	recorded = rows.CutSourceMark(recorded)
+	recorded = rows.CutSourceTag(recorded)
 	for _, m := range mappings {
 		if rest, ok := cutPath(recorded, m.From); ok {
 			return openable(filepath.Join(m.To, rest), recorded)

@@ -404,7 +404,7 @@ func TestStale(t *testing.T) {
 				if !plain {
 					named++
 				}
-				if !plain && !names || r.IsMarked() || r.Symbols != string(c.want) {
+				if !plain && !names || r.IsTagged() || r.Symbols != string(c.want) {
 					t.Fatalf("row %d: %q %s:%d %q", r.Index, r.Function, r.Source, r.Line, r.Symbols)
 				}
 			}
@@ -434,7 +434,7 @@ func TestStale(t *testing.T) {
 			marked := 0
 			for _, r := range rowsOf(t, s, c.module) {
 				plain := r.Function == fmt.Sprintf("%s+0x%x", c.module, r.Address-m.Base)
-				if r.IsMarked() {
+				if r.IsTagged() {
 					marked++
 				}
 				if !plain && !strings.HasPrefix(r.Function, "[mismatched] ") ||

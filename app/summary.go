@@ -1,9 +1,7 @@
 package app
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +11,9 @@ import (
 	"logparser/symbols/store"
 )
 
-// A Span is the time from the first to the last row of the chosen runs that is not
+// A TimeRange is the time from the first to the last row of the chosen runs that is not
 // damaged.
-type Span struct {
+type TimeRange struct {
 	// First and Last are in nanoseconds of the log's clock.
 	First, Last int64
 	// WallFirst and WallLast are local times of the recorded program, if
@@ -24,9 +22,9 @@ type Span struct {
 	HasWall             bool
 }
 
-// Span returns the time that the chosen runs cover.
-func (s *Session) Span() Span {
-	var span Span
+// TimeRange returns the time that the chosen runs cover.
+func (s *Session) TimeRange() TimeRange {
+	var span TimeRange
 	if len(s.runs()) == 0 {
 		return span
 	}
@@ -37,20 +35,6 @@ func (s *Session) Span() Span {
 	span.WallLast, b = last.clock.Wall(span.Last)
 	span.HasWall = a && b
 	return span
-}
-
-// AllThreads returns the threads of the chosen runs by id, also those that have
-// a name but no rows.
-func (s *Session) AllThreads() []Thread {
-	list, names := s.Threads(), s.recordedNames()
-	for _, t := range list {
-		delete(names, t.ID)
-	}
-	for id, name := range names {
-		list = append(list, Thread{id, 0, name})
-	}
-	slices.SortFunc(list, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
 
 // maxWarnings bounds the places of damage that Warnings names.
@@ -108,6 +92,9 @@ func (s *Session) Warnings() []Warning {
 	}
 	if _, late := s.Ways(); late {
 		list = append(list, Warning{Text: LateLeaves()})
+	}
+	if !s.order.IsZero() {
+		list = append(list, Warning{Text: s.order})
 	}
 	if err := s.IndexError(); err != nil {
 		warn(PlainWarning, "the index of the log could not be kept, so the next opening takes as long: %v", err)

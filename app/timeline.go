@@ -13,6 +13,7 @@ import (
 	"logparser/calls/timeline"
 	"logparser/message"
 	"logparser/parser"
+	"logparser/rows"
 	"logparser/rows/filter"
 )
 
@@ -157,8 +158,9 @@ func placeInTurn(list []TimelineRun) {
 
 // A Lane is a thread.
 type Lane struct {
-	Thread uint32
-	Name   string // "" where the log gives none
+	Thread  uint32
+	Process *rows.Process // nil where there is one
+	Name    string        // "" where the log gives none
 	// Depth is how many calls are open at once at most: the lane's height in
 	// spans. It is 0 until [Timeline.Measure] has found it.
 	Depth int
@@ -169,13 +171,19 @@ type Lane struct {
 	Stack uint32
 }
 
-// Lanes returns the threads by rising id.
+// Track tells the lane from all others.
+func (l *Lane) Track() rows.Track { return rows.TrackOf(l.Process, l.Thread, l.Stack) }
+
+// TimeDigits returns how many digits of a second times are worth.
+func (t *Timeline) TimeDigits() int { return t.s.rows.TimeDigits() }
+
+// Lanes returns the threads, process by process and by rising id.
 func (t *Timeline) Lanes() []Lane {
 	src := t.s.table
 	slots := t.order(src)
-	known := make(map[uint32]Thread)
+	known := make(map[rows.Track]int64)
 	for _, th := range t.s.Threads() {
-		known[th.ID] = th
+		known[th.Track()] = th.Rows
 	}
 	depths, events := make(map[uint32]int), make(map[uint32]int64)
 	t.mu.Lock()
@@ -185,8 +193,8 @@ func (t *Timeline) Lanes() []Lane {
 	t.mu.Unlock()
 	list := make([]Lane, len(slots))
 	for i, slot := range slots {
-		id := src.ThreadID(slot)
-		list[i] = Lane{Thread: id, Name: known[id].Name, Depth: depths[slot], Rows: known[id].Rows}
+		th := t.s.threadAt(slot)
+		list[i] = Lane{Thread: th.ID, Process: th.Process, Name: th.Name, Depth: depths[slot], Rows: known[th.Track()]}
 		if _, list[i].Stack = src.Stack(slot); list[i].Stack != 0 {
 			list[i].Rows = events[slot]
 		}
@@ -194,7 +202,7 @@ func (t *Timeline) Lanes() []Lane {
 	return list
 }
 
-// order returns the slots by rising thread id.
+// order returns the slots by process and rising thread id.
 func (t *Timeline) order(src *index.Index) []uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,7 +214,8 @@ func (t *Timeline) order(src *index.Index) []uint32 {
 		slices.SortFunc(t.slots, func(a, b uint32) int {
 			_, m := src.Stack(a)
 			_, n := src.Stack(b)
-			return cmp.Or(cmp.Compare(src.ThreadID(a), src.ThreadID(b)), cmp.Compare(m, n))
+			of, other := t.s.threadAt(a), t.s.threadAt(b)
+			return cmp.Or(compareThreads(&of, &other), cmp.Compare(m, n))
 		})
 	}
 	return t.slots
@@ -234,7 +243,7 @@ func (t *Timeline) Measure(ctx context.Context, p Progress) error {
 }
 
 // Limit shows only the calls whose enters are rows that an expression wants: the
-// others are drawn, too, and can be told by [LaneSpan]'s Shown. It looks at all
+// others are drawn, too, and can be told by [Span]'s Shown. It looks at all
 // rows, of which p is told in StageFilter, and can be called again for those that
 // the log has gained. Spans may be asked for meanwhile.
 func (t *Timeline) Limit(ctx context.Context, where string, p Progress) error {
@@ -355,8 +364,8 @@ func (t *Timeline) logTime(r *TimelineRun, at int64) int64 {
 	return saturatedSum(saturatedSum(at, -r.Zero), t.s.runs()[run].zero)
 }
 
-// A LaneSpan is a call, or several small ones that are drawn as one.
-type LaneSpan struct {
+// A Span is a call, or several small ones that are drawn as one.
+type Span struct {
 	// FunctionRef is the call's function, and of several calls that of the
 	// longest as far as it is known, otherwise zero.
 	FunctionRef
@@ -384,12 +393,22 @@ type LaneSpan struct {
 	Open, NoLeave bool
 }
 
+// Hidden reports whether the limit hides the call or all of several, or that this is
+// not known yet.
+func (s *Span) Hidden() bool { return s.Limited && s.Shown <= 0 }
+
+// PartHidden reports whether the limit may hide some of several calls; it shows at
+// most Shown.
+func (s *Span) PartHidden() bool {
+	return s.Limited && s.Shown > 0 && (s.About || s.Shown < s.Calls)
+}
+
 // Spans appends to dst the spans of a lane (an index into [Timeline.Lanes]) that
 // overlap the times from to to (not included), to be drawn in a width of so many
 // pixels: those of each depth by time. It is quick enough to be called for
 // each frame. Finer says that asking again will give more detail, because not all
 // that was wanted could be read in a frame's time.
-func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (spans []LaneSpan, finer bool, err error) {
+func (t *Timeline) Spans(dst []Span, lane int, from, to int64, pixels int) (spans []Span, finer bool, err error) {
 	s := t.s
 	src := s.table
 	runs, err := t.Runs()
@@ -438,12 +457,15 @@ func (t *Timeline) Spans(dst []LaneSpan, lane int, from, to int64, pixels int) (
 			if f.Count == 1 && !f.About || f.Longest >= 0 {
 				ref = g.ref(f.Address)
 			}
-			span := LaneSpan{
+			span := Span{
 				FunctionRef: ref, From: f.Start - zero, To: f.End - zero, Depth: int(f.Depth), Deepest: int(f.Deepest),
 				Row: f.Enter, Calls: f.Count, About: f.About, Open: f.Open, NoLeave: f.NoLeave, Limited: known != allShown, Shown: f.Shown,
 			}
 			if known == noneShown {
 				span.Shown = 0
+			}
+			if f.About && f.Count == 1 {
+				span.Calls = 0 // it need not be one
 			}
 			if f.Open {
 				span.To = max(min(span.To, r.To), span.From)

@@ -96,7 +96,7 @@ func TestTimelineOfRuns(t *testing.T) {
 				if r.Duration == rows.NoDuration {
 					end = runs[k].To
 				}
-				is := slices.ContainsFunc(spans, func(s LaneSpan) bool {
+				is := slices.ContainsFunc(spans, func(s Span) bool {
 					return s.Row == r.Index && s.From == begin && s.To == end && s.Calls == 1 && s.Open == (r.Note == "open")
 				})
 				if seen := begin < part[1] && end >= part[0]; is != seen {
@@ -215,12 +215,12 @@ func TestTimelineLimit(t *testing.T) {
 							continue
 						}
 						alone[sp.Row] = true
-						if want := sp.Row >= 0 && where.Matches(&env.rows[sp.Row], env); sp.Shown != map[bool]int64{true: 1}[want] {
+						if want := sp.Row >= 0 && where.Matches(&env.filled[sp.Row], env); sp.Shown != map[bool]int64{true: 1}[want] {
 							t.Errorf("%q: %+v, want %t", text, sp, want)
 						}
 					}
 					for i := range env.rows {
-						if row := &env.rows[i]; row.Event == rows.Enter && row.Thread == lane.Thread && !alone[row.Index] && where.Matches(row, env) {
+						if row := &env.rows[i]; row.Event == rows.Enter && row.Thread == lane.Thread && !alone[row.Index] && where.Matches(&env.filled[row.Index], env) {
 							may--
 						}
 					}

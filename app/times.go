@@ -22,19 +22,28 @@ func (s *Session) firstTime(r *sessionRun) int64 {
 
 // endKnown reports whether the log tells when its recording ended.
 func (s *Session) endKnown() bool {
-	log, ok := s.log.(parser.Ender)
-	if !ok {
+	if s.can.Ender == nil {
 		return false
 	}
-	_, exact := log.End()
+	_, exact := s.can.Ender.End()
 	return exact
+}
+
+// endKnownOf is endKnown for the process of an event's thread.
+func (s *Session) endKnownOf(key uint32) bool {
+	if s.can.Ender != nil {
+		if _, exact, ok := s.can.Ender.ProcessEnd(key); ok {
+			return exact
+		}
+	}
+	return s.endKnown()
 }
 
 // endTime returns the time at which a run ended, as far as the log tells.
 func (s *Session) endTime(r *sessionRun) int64 {
 	end := s.lastTime(r)
-	if log, ok := s.log.(parser.Ender); ok {
-		at, _ := log.End()
+	if s.can.Ender != nil {
+		at, _ := s.can.Ender.End()
 		end = max(end, at)
 	}
 	return end
@@ -67,8 +76,8 @@ func LateLeaves() message.Text {
 // Ways returns by which ways in the program called its recorder, if the log says that, and
 // whether leaves are late; see [LateLeaves].
 func (s *Session) Ways() (ways []string, late bool) {
-	if log, ok := s.log.(parser.WayTeller); ok {
-		return log.Ways()
+	if s.can.WayTeller != nil {
+		return s.can.WayTeller.Ways()
 	}
 	return nil, false
 }

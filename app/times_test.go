@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"logparser/internal/testlog"
-	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -73,7 +72,7 @@ func TestOddTimes(t *testing.T) {
 			}
 			var want []string
 			for i := range env.rows {
-				if where.Matches(&env.rows[i], env) {
+				if where.Matches(&env.filled[i], env) {
 					want = append(want, fmt.Sprint(env.rows[i].Index))
 				}
 			}
@@ -117,7 +116,7 @@ func TestFirstDamage(t *testing.T) {
 		appendTo(t, path, record(0x400100, 1011, false))
 	}
 	for pending := true; pending; {
-		g, err := s.grow(ctx, s.log.(parser.Grower))
+		g, err := s.grow(ctx, s.can.Grower)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ leave @3300
 	if r := s.Rows().Row(5); r.Source == "" || r.Line == 0 {
 		t.Errorf("row 5 is at %s:%d", r.Source, r.Line)
 	}
-	if th := s.Threads(); len(th) != 1 || th[0] != (Thread{7, 8, "worker"}) {
+	if th := s.Threads(); len(th) != 1 || th[0] != (Thread{ID: 7, Rows: 8, Name: "worker"}) {
 		t.Errorf("threads %+v", th)
 	}
 	statuses := make(map[symbols.Status]int64)
@@ -120,8 +120,8 @@ leave @3300
 	}
 }
 
-// TestTraceMarks has a ring and calls that do not end in order.
-func TestTraceMarks(t *testing.T) {
+// TestTraceAnnotations has a ring and calls that do not end in order.
+func TestTraceAnnotations(t *testing.T) {
 	text := `file begin=1000 flags=1 state=0
 chunk events thread=7 base=1000 sequence=5
 stack depth=3 entry:0x400000 entry:0x400010
@@ -178,10 +178,10 @@ func TestTraceFiles(t *testing.T) {
 	}
 }
 
-// TestSpanOfNothing: a trace without rows and marks is from when it was begun.
+// TestSpanOfNothing: a trace without rows and annotations is from when it was begun.
 func TestSpanOfNothing(t *testing.T) {
 	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), "file begin=5000\nchunk process\nclock @5000 ns=5000 wall=1700000000000000000\n")})
-	span := s.Span()
+	span := s.TimeRange()
 	want := time.Unix(1_700_000_000, 0).UTC()
 	if !span.HasWall || !span.WallFirst.Equal(want) || !span.WallLast.Equal(want) || span.First != span.Last {
 		t.Errorf("%+v, want %v", span, want)

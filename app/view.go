@@ -331,29 +331,53 @@ func (v *View) Len() int64 {
 }
 
 // Row implements [rows.Source].
-func (v *View) Row(pos int64) rows.Row {
+func (v *View) Row(pos int64) rows.Row { return v.row(pos, &source{s: v.s}) }
+
+func (v *View) row(pos int64, as *source) rows.Row {
 	var dst [1]rows.Row
-	if n, err := v.Read(dst[:], pos); n == 0 {
+	if n, err := v.read(dst[:], pos, as); n == 0 {
 		return rows.Row{Index: v.RowOf(pos), Event: rows.Unknown, Duration: rows.NoDuration, Note: fmt.Sprintf("cannot be read: %v", err)}
 	}
 	return dst[0]
 }
 
 // Read implements [rows.Source].
-func (v *View) Read(dst []rows.Row, from int64) (int, error) { return v.read(dst, from, false) }
+func (v *View) Read(dst []rows.Row, from int64) (int, error) {
+	return v.read(dst, from, &source{s: v.s})
+}
 
-// read is Read; asWritten is that of a source.
-func (v *View) read(dst []rows.Row, from int64, asWritten bool) (int, error) {
+// With implements [rows.Filler].
+func (v *View) With(f rows.Fields) rows.Source { return &filledView{v, &source{s: v.s, fields: f}} }
+
+// A filledView is a view's rows with more filled in.
+type filledView struct {
+	*View
+	as *source
+}
+
+// Row implements [rows.Source].
+func (v *filledView) Row(pos int64) rows.Row { return v.row(pos, v.as) }
+
+// Read implements [rows.Source].
+func (v *filledView) Read(dst []rows.Row, from int64) (int, error) { return v.read(dst, from, v.as) }
+
+// With implements [rows.Filler].
+func (v *filledView) With(f rows.Fields) rows.Source {
+	return &filledView{v.View, v.as.With(f).(*source)}
+}
+
+// read is Read of rows as a source hands them out.
+func (v *View) read(dst []rows.Row, from int64, as *source) (int, error) {
 	list, _ := v.rows()
 	if list == nil {
-		return (&source{s: v.s, asWritten: asWritten}).Read(dst, from)
+		return as.Read(dst, from)
 	}
 	var buf [blockRows]int64
 	done := 0
 	for done < len(dst) {
 		n, err := list.Read(buf[:min(len(dst)-done, blockRows)], from+int64(done))
 		if err == nil || err == io.EOF {
-			if failed := v.s.readRows(context.Background(), dst[done:done+n], buf[:n], asWritten); failed != nil {
+			if failed := v.s.readRows(context.Background(), dst[done:done+n], buf[:n], as); failed != nil {
 				return done, failed
 			}
 		}
@@ -373,8 +397,8 @@ func (v *View) read(dst []rows.Row, from int64, asWritten bool) (int, error) {
 const nearRows = 512
 
 // readRows fills dst with the rows of the log that have the numbers of a list,
-// which rise.
-func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, asWritten bool) error {
+// which rise, as a source of them hands them out.
+func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as *source) error {
 	b := blocks.Get().(*block)
 	defer blocks.Put(b)
 	s.mu.Lock()
@@ -403,13 +427,18 @@ func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as
 		if s.in.Corrected {
 			s.correct(b, r, first, len(events))
 		}
+		if err := s.readMore(b, as.fields, first, len(events)); err != nil {
+			return err
+		}
 		for j, row := range list[k:end] {
 			b.events[j], b.records[j] = b.events[row-first], b.records[row-first]
-			if asWritten && b.records[j].Anomaly == calls.Running {
+			b.more.keep(j, int(row-first), as.fields)
+			if as.asWritten && b.records[j].Anomaly == calls.Running {
 				b.records[j].Anomaly = calls.None
 			}
 		}
 		s.fill(dst[k:end], first, run, b, n)
+		s.fillMore(dst[k:end], run, b, as.fields)
 		for j := k; j < end; j++ {
 			dst[j].Index = list[j]
 		}
@@ -579,17 +608,6 @@ func headLines(src rows.Source) []string {
 
 // decimal writes a number.
 func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
-
-// threadNames returns the names of threads by id, as far as the log gives them.
-func (s *Session) threadNames() map[uint32]string {
-	names := make(map[uint32]string)
-	for _, t := range s.Threads() {
-		if t.Name != "" {
-			names[t.ID] = t.Name
-		}
-	}
-	return names
-}
 
 // built reports whether the index has all rows.
 func (s *Session) built() bool { return s.table.Done() }

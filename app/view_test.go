@@ -64,7 +64,7 @@ func TestView(t *testing.T) {
 			var want []int64
 			for i := range env.rows {
 				inside := slices.ContainsFunc(sel.Folded, func(row int64) bool { return row != int64(i) && slices.Contains(env.calls[i], row) })
-				if where.Matches(&env.rows[i], env) && !inside {
+				if where.Matches(&env.filled[i], env) && !inside {
 					want = append(want, int64(i))
 				}
 			}
@@ -176,7 +176,7 @@ func TestViewOfLiveLog(t *testing.T) {
 			}
 			var want []int64
 			for i := range env.rows {
-				if v.where.Matches(&env.rows[i], env) {
+				if v.where.Matches(&env.filled[i], env) {
 					want = append(want, int64(i))
 				}
 			}

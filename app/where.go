@@ -98,7 +98,15 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	case filter.Row:
 		return query.InRows(t.Range.Low, t.Range.High), nil
 	case filter.Thread:
-		set := c.threadSet(t, t.MatchThread)
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchThread(th.ID, th.Name) })
+		c.named(t, set.Len() > 0)
+		return query.OnThreads(set), nil
+	case filter.Process:
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchProcess(th.Process) })
+		c.named(t, set.Len() > 0)
+		return query.OnThreads(set), nil
+	case filter.ThreadName:
+		set := c.threadSet(t, func(th *Thread) bool { return t.MatchText(th.Name) })
 		c.named(t, set.Len() > 0)
 		return query.OnThreads(set), nil
 	case filter.Duration:
@@ -120,8 +128,10 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		set := c.addressSet(t, func(r *rows.Row) bool { return t.MatchText(r.Function) })
 		c.named(t, set.Len() > 0)
 		return query.Inside(set), nil
+	case filter.Call:
+		return c.call(t.Range.Low)
 	}
-	return c.call(t.Range.Low)
+	return c.slowWith(t.Column.Entry().Needs, t.MatchFilled), nil
 }
 
 // named notes whether the log has what a term names.
@@ -182,12 +192,16 @@ func (c *condition) orDamaged(match func(r *rows.Row) bool, p query.Predicate) q
 }
 
 // slow tests rows as they are shown.
-func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate {
+func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate { return c.slowWith(0, match) }
+
+// slowWith tests rows with more of them filled in.
+func (c *condition) slowWith(f rows.Fields, match func(r *rows.Row) bool) query.Predicate {
+	as := &source{s: c.s, fields: f}
 	return query.Func(func(ctx context.Context, list []int64, pass []bool) error {
 		var buffer [256]rows.Row
 		for len(list) > 0 {
 			n := min(len(list), len(buffer))
-			if err := c.s.readRows(ctx, buffer[:n], list[:n], false); err != nil {
+			if err := c.s.readRows(ctx, buffer[:n], list[:n], as); err != nil {
 				return err
 			}
 			for k := range n {
@@ -246,15 +260,14 @@ func (c *condition) addressSet(t *filter.Term, match func(r *rows.Row) bool) *qu
 }
 
 // threadSet returns the threads that match.
-func (c *condition) threadSet(t *filter.Term, match func(id uint32, name string) bool) *query.Set {
+func (c *condition) threadSet(t *filter.Term, match func(t *Thread) bool) *query.Set {
 	c.onThreads = append(c.onThreads, t)
-	names := c.s.threadNames()
 	set := query.NewSet(c.threads)
 	for slot := range uint32(c.threads) {
 		if _, stack := c.src.Stack(slot); stack != 0 {
 			continue
 		}
-		if id := c.src.ThreadID(slot); match(id, names[id]) {
+		if t := c.s.threadAt(slot); match(&t) {
 			set.Add(slot)
 		}
 	}
@@ -268,7 +281,7 @@ func (c *condition) anywhere(t *filter.Term) query.Predicate {
 		return t.MatchText(r.Function) || t.MatchText(r.Module) || t.MatchText(r.Source) ||
 			t.MatchText(string(rows.AppendAddress(nil, r.Address)))
 	})
-	threads := c.threadSet(t, func(id uint32, _ string) bool { return t.MatchText(decimal(id)) })
+	threads := c.threadSet(t, func(th *Thread) bool { return t.MatchText(decimal(th.ID)) })
 	parts := []query.Predicate{inAddresses(places), c.noted(t)}
 	if threads.Len() > 0 {
 		parts = append(parts, query.OnThreads(threads))
@@ -297,7 +310,7 @@ func anyOf(parts []query.Predicate) query.Predicate {
 	return query.Or(parts...)
 }
 
-// noted is a term about the note, which has the pairing's mark and what is to
+// noted is a term about the note, which has the pairing's anomaly and what is to
 // be said of the address; nil where no note matches.
 func (c *condition) noted(t *filter.Term) query.Predicate {
 	c.placed = append(c.placed, t)
@@ -342,11 +355,11 @@ func (c *condition) noted(t *filter.Term) query.Predicate {
 }
 
 // joinNotes joins what a row's note is made of.
-func joinNotes(mark, note string) string {
-	if mark != "" && note != "" {
-		mark += "; "
+func joinNotes(anomaly, note string) string {
+	if anomaly != "" && note != "" {
+		anomaly += "; "
 	}
-	return mark + note
+	return anomaly + note
 }
 
 func eventPredicate(t *filter.Term) query.Predicate {
@@ -506,12 +519,12 @@ func (c *condition) outgrown() bool {
 			grown = grown || r.Note != "" || t.MatchPlace(r) || t.Column == filter.In && t.MatchText(r.Function)
 		}
 	})
-	names, threads := c.s.threadNames(), c.threads
+	threads := c.threads
 	c.threads = c.src.Slots()
 	for slot := uint32(threads); slot < uint32(c.threads); slot++ {
-		id := c.src.ThreadID(slot)
+		th := c.s.threadAt(slot)
 		for _, t := range c.onThreads {
-			grown = grown || t.Column == filter.Text || t.MatchThread(id, names[id])
+			grown = grown || t.Column == filter.Text || t.MatchThread(th.ID, th.Name) || t.Column == filter.ThreadName && t.MatchText(th.Name) || t.Column == filter.Process && t.MatchProcess(th.Process)
 		}
 	}
 	c.grown = grown

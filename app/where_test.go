@@ -21,7 +21,9 @@ import (
 
 // A rowEnv is a [filter.Env] made of the rows alone.
 type rowEnv struct {
-	rows    []rows.Row
+	rows []rows.Row
+	// filled are the rows with all that can be filled in.
+	filled  []rows.Row
 	threads map[uint32]string
 	partner []int64
 	calls   [][]int64 // enter rows
@@ -134,11 +136,29 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 		}
 		e.runningSelf[enter] = max(self, 0)
 	}
+	_, late := s.Ways()
+	for i, r := range e.rows {
+		r.Filled, r.Self, r.SelfAbout = rows.SelfTimes|rows.CallSites|rows.ThreadNames, e.self[i], late
+		if self, ok := e.runningSelf[r.Index]; ok && r.Duration != rows.NoDuration {
+			r.Self = self
+		}
+		if r.Event != rows.Unknown {
+			r.ThreadName = e.threads[r.Thread]
+		}
+		site, ok, err := s.CallSite(context.Background(), r.Index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			r.Site = &site
+		}
+		e.filled = append(e.filled, r)
+	}
 	return e
 }
 
-func (e *rowEnv) ThreadName(id uint32) string  { return e.threads[id] }
-func (e *rowEnv) Self(row int64) (int64, bool) { return e.self[row], e.self[row] >= 0 }
+func (e *rowEnv) ThreadName(r *rows.Row) string { return e.threads[r.Thread] }
+func (e *rowEnv) Self(row int64) (int64, bool)  { return e.self[row], e.self[row] >= 0 }
 func (e *rowEnv) Calls(row int64) (list []rows.Row) {
 	for _, c := range e.calls[row] {
 		list = append(list, e.rows[c])
@@ -169,8 +189,8 @@ func (e *rowEnv) expression(r *rand.Rand, depth int) string {
 		}
 		return a
 	}
-	row := &e.rows[r.IntN(len(e.rows))]
-	other := &e.rows[r.IntN(len(e.rows))]
+	row := &e.filled[r.IntN(len(e.rows))]
+	other := &e.filled[r.IntN(len(e.rows))]
 	quote := func(text string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 	}
@@ -243,6 +263,13 @@ func (e *rowEnv) expression(r *rand.Rand, depth int) string {
 		return number(func(r *rows.Row) int64 { return max(r.Duration, 0) }, []string{"ns", "us", "ms"}[r.IntN(3)])
 	case filter.Self:
 		return number(func(r *rows.Row) int64 { return max(e.self[r.Index], 0) }, []string{"ns", "us", "ms"}[r.IntN(3)])
+	case filter.Time:
+	default:
+		entry := c.Entry()
+		if entry.Kind == rows.Number {
+			return number(func(r *rows.Row) int64 { n, _ := entry.Int(r); return max(n, 0) }, "")
+		}
+		return text(string(entry.Append(nil, row, 3)))
 	}
 	switch r.IntN(4) {
 	case 0:
@@ -277,15 +304,17 @@ func brokenLog(t *testing.T, r *rand.Rand, n int) string {
 	return dir
 }
 
-const threadedTrace = `file begin=1000
+const threadedTrace = `file begin=1000 flags=2
 chunk process
 clock @1000 ns=1000 wall=1700000000000000000
 thread @1000 stream=1 id=7 name="worker"
 thread @1000 stream=2 id=8 name="render thread"
 chunk events thread=7 base=1000
 enter @1100 entry 0x400100
+site 0x400123
 enter @1200 entry 0x400200
 leave @1300
+site 0x400133
 enter @1300 entry 0x400200
 leave @1450
 leave @1500
@@ -340,7 +369,7 @@ func TestWhere(t *testing.T) {
 			}
 			var want []int64
 			for i := range env.rows {
-				if where.Matches(&env.rows[i], env) {
+				if where.Matches(&env.filled[i], env) {
 					want = append(want, int64(i))
 				}
 			}
@@ -406,8 +435,8 @@ func TestStatusesAreKnown(t *testing.T) {
 	}
 }
 
-// TestMarksAreKnown filters by every mark that rows may have.
-func TestMarksAreKnown(t *testing.T) {
+// TestAnomaliesAreKnown filters by every mark that rows may have.
+func TestAnomaliesAreKnown(t *testing.T) {
 	for m := calls.Open; m <= calls.NoEnter; m++ {
 		if _, err := filter.Parse(fmt.Sprintf("mark:%q", m)); err != nil {
 			t.Error(err)

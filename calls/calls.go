@@ -1,5 +1,5 @@
 // Package calls says what the pairing of enters and leaves finds: each record's
-// partner, its depth, its duration and its mark ([Record]), the distinct addresses
+// partner, its depth, its duration and its anomaly ([Record]), the distinct addresses
 // of a log, and its threads. Package index finds it, for logs of any size; what is
 // here are the rules and the types.
 //
@@ -26,7 +26,7 @@
 // marked and has no effect on any other; not even its thread id is believed.
 package calls
 
-// A Mark says what is unusual about a record's pairing: its anomaly.
+// An Anomaly says what is unusual about a record's pairing.
 type Anomaly uint8
 
 const (
@@ -53,7 +53,7 @@ const (
 	NoEnter
 )
 
-// String returns the mark as saved files have it.
+// String returns the anomaly as saved files have it.
 func (m Anomaly) String() string {
 	return [...]string{"", "open", "no leave", "stray", "tail", "damaged", "running", "no enter"}[m]
 }

@@ -7,23 +7,24 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"logparser/message"
 	"logparser/rows"
 )
 
-// Marks calls yield with what the program wrote into its log, in order of time,
-// until it returns false. A mark is good until then.
+// Annotations calls yield with what the program wrote into its log, in order of time,
+// until it returns false. An annotation is good until then.
 type Annotations func(ctx context.Context, yield func(m *rows.Annotation) bool) error
 
-// A annotationWriter is a callWriter that has something for marks.
+// An annotationWriter is a callWriter that has something for annotations.
 type annotationWriter interface {
-	// annotation is told a mark.
+	// annotation is told an annotation.
 	annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte
 }
 
-// A annotationQueue is the marks that a walk has not told yet.
+// An annotationQueue is the annotations that a walk has not told yet.
 type annotationQueue struct {
 	to         annotationWriter
 	next       func() (*rows.Annotation, error, bool)
@@ -31,7 +32,7 @@ type annotationQueue struct {
 	err        error
 }
 
-// openAnnotations begins with the marks that there are, if the writer wants any. What
+// openAnnotations begins with the annotations that there are, if the writer wants any. What
 // it returns ends that.
 func (w *walk) openAnnotations(ctx context.Context, annotations Annotations) (stop func()) {
 	w.nextAnnotation = math.MaxInt64
@@ -54,7 +55,7 @@ func (w *walk) openAnnotations(ctx context.Context, annotations Annotations) (st
 	return stop
 }
 
-// pullAnnotation takes the next mark. Those of before the first row come with it. An
+// pullAnnotation takes the next annotation. Those of before the first row come with it. An
 // error is told when its turn has come.
 func (w *walk) pullAnnotation() {
 	q := &w.annotations
@@ -69,14 +70,14 @@ func (w *walk) pullAnnotation() {
 	}
 }
 
-// addAnnotations tells the marks up to a time.
+// addAnnotations tells the annotations up to a time.
 func (w *walk) addAnnotations(to int64) error {
 	for w.nextAnnotation <= to {
 		q := &w.annotations
 		if q.err != nil {
-			return message.Errorf("reading marks: %w", q.err)
+			return message.Errorf("reading annotations: %w", q.err)
 		}
-		t := w.thread(q.annotation.Thread)
+		t := w.thread(q.annotation.Track())
 		w.tell(t)
 		w.buf = q.to.annotation(w.buf, t, w.nextAnnotation, q.annotation)
 		w.out.rows++
@@ -100,21 +101,21 @@ func appendJSONValue(dst []byte, m *rows.Annotation) []byte {
 	return m.AppendValue(dst)
 }
 
-// markColumns are the columns of marks; the last only where it is asked for.
+// annotationColumns are the columns of annotations; the last only where it is asked for.
 var annotationColumns = []string{"time", "thread", "thread_name", "kind", "text", "value", "row"}
 
-// A AnnotationWriter writes marks as a table.
+// An AnnotationWriter writes annotations as a table.
 type AnnotationWriter struct {
 	out    *bufio.Writer
 	line   []byte
 	digits int
 	rows   bool
 	opt    Options
-	append func(m *rows.Annotation, name string, row int64)
+	append func(m *rows.Annotation, row int64)
 }
 
 // NewAnnotationWriter begins a table in a format: txt, csv or jsonl. Digits are those
-// that times are worth. With withRows the row of each mark is written, too.
+// that times are worth. With withRows the row of each annotation is written, too.
 func NewAnnotationWriter(w io.Writer, format string, digits int, withRows bool, opt Options) (*AnnotationWriter, error) {
 	m := &AnnotationWriter{out: bufio.NewWriterSize(w, 64<<10), digits: digits, rows: withRows, opt: opt}
 	switch format {
@@ -127,16 +128,15 @@ func NewAnnotationWriter(w io.Writer, format string, digits int, withRows bool, 
 	case "jsonl":
 		m.append = m.jsonl
 	default:
-		return nil, message.Errorf("marks have no format %q", format)
+		return nil, message.Errorf("annotations have no format %q", format)
 	}
 	return m, nil
 }
 
-// Write writes a mark, the name of its thread ("" for none) and its row (-1 for
-// none).
-func (w *AnnotationWriter) Write(m *rows.Annotation, thread string, row int64) error {
+// Write writes an annotation and its row (-1 for none).
+func (w *AnnotationWriter) Write(m *rows.Annotation, row int64) error {
 	w.line = w.line[:0]
-	w.append(m, thread, row)
+	w.append(m, row)
 	_, err := w.out.Write(w.line)
 	return err
 }
@@ -152,6 +152,9 @@ func (w *AnnotationWriter) csvHead() {
 	if !w.rows {
 		columns = columns[:len(columns)-1]
 	}
+	if len(w.opt.Header.Processes) > 0 {
+		columns = append(slices.Clone(columns), "process")
+	}
 	for i, c := range columns {
 		if i > 0 {
 			w.out.WriteByte(',')
@@ -161,10 +164,10 @@ func (w *AnnotationWriter) csvHead() {
 	w.out.WriteString(w.opt.lineEnd())
 }
 
-func (w *AnnotationWriter) csv(m *rows.Annotation, thread string, row int64) {
+func (w *AnnotationWriter) csv(m *rows.Annotation, row int64) {
 	b := append(m.AppendTime(w.line, w.digits), ',')
 	b = append(strconv.AppendUint(b, uint64(m.Thread), 10), ',')
-	b = append(appendCSVText(b, thread, w.opt.Raw), ',')
+	b = append(appendCSVText(b, m.ThreadName, w.opt.Raw), ',')
 	b = append(append(b, m.Kind.String()...), ',')
 	b = append(appendCSVText(b, m.Text, w.opt.Raw), ',')
 	b = m.AppendValue(b)
@@ -173,13 +176,16 @@ func (w *AnnotationWriter) csv(m *rows.Annotation, thread string, row int64) {
 			b = strconv.AppendInt(b, row, 10)
 		}
 	}
+	if len(w.opt.Header.Processes) > 0 {
+		b = appendCSVText(append(b, ','), m.Process.Text(), w.opt.Raw)
+	}
 	w.line = append(b, w.opt.lineEnd()...)
 }
 
-func (w *AnnotationWriter) jsonl(m *rows.Annotation, thread string, row int64) {
+func (w *AnnotationWriter) jsonl(m *rows.Annotation, row int64) {
 	b := append(m.AppendTime(append(w.line, `{"time":"`...), w.digits), `","thread":`...)
 	b = strconv.AppendUint(b, uint64(m.Thread), 10)
-	b = appendJSONText(b, `,"thread_name":`, thread)
+	b = appendJSONText(b, `,"thread_name":`, m.ThreadName)
 	b = append(append(append(b, `,"kind":"`...), m.Kind.String()...), '"')
 	b = rows.AppendJSONString(append(b, `,"text":`...), m.Text)
 	if m.Kind != rows.TextAnnotation {
@@ -188,14 +194,15 @@ func (w *AnnotationWriter) jsonl(m *rows.Annotation, thread string, row int64) {
 	if row >= 0 {
 		b = strconv.AppendInt(append(b, `,"row":`...), row, 10)
 	}
+	b = appendJSONText(b, `,"process":`, m.Process.Text())
 	w.line = append(b, "}\n"...)
 }
 
 // The widths of the text table's cells.
 const (
-	markTimeWidth   = 29
-	markThreadWidth = 24
-	markValueWidth  = 20
+	annotationTimeWidth   = 29
+	annotationThreadWidth = 24
+	annotationValueWidth  = 20
 )
 
 func (w *AnnotationWriter) txtHead() {
@@ -203,11 +210,11 @@ func (w *AnnotationWriter) txtHead() {
 	if w.rows {
 		row = fmt.Sprintf("%10s  ", "row")
 	}
-	fmt.Fprintf(w.out, "%-*s  %s%-*s  %*s  %s%s", markTimeWidth, "time", row, markThreadWidth, "thread", markValueWidth, "value", "text", w.opt.lineEnd())
+	fmt.Fprintf(w.out, "%-*s  %s%-*s  %*s  %s%s", annotationTimeWidth, "time", row, annotationThreadWidth, "thread", annotationValueWidth, "value", "text", w.opt.lineEnd())
 }
 
-func (w *AnnotationWriter) txt(m *rows.Annotation, thread string, row int64) {
-	b := appendPadded(w.line, string(m.AppendTime(nil, w.digits)), markTimeWidth)
+func (w *AnnotationWriter) txt(m *rows.Annotation, row int64) {
+	b := appendPadded(w.line, string(m.AppendTime(nil, w.digits)), annotationTimeWidth)
 	b = append(b, "  "...)
 	if w.rows {
 		number := ""
@@ -217,10 +224,13 @@ func (w *AnnotationWriter) txt(m *rows.Annotation, thread string, row int64) {
 		b = fmt.Appendf(b, "%10s  ", number)
 	}
 	name := strconv.FormatUint(uint64(m.Thread), 10)
-	if thread != "" {
-		name += " " + rows.Visible(thread)
+	if m.ThreadName != "" {
+		name += " " + rows.Visible(m.ThreadName)
 	}
-	b = append(appendPadded(b, name, markThreadWidth), "  "...)
-	b = fmt.Appendf(b, "%*s  ", markValueWidth, m.AppendValue(nil))
+	if m.Process != nil {
+		name += ", process " + rows.Visible(m.Process.Label)
+	}
+	b = append(appendPadded(b, name, annotationThreadWidth), "  "...)
+	b = fmt.Appendf(b, "%*s  ", annotationValueWidth, m.AppendValue(nil))
 	w.line = append(append(b, rows.Visible(m.Text)...), w.opt.lineEnd()...)
 }

@@ -19,9 +19,9 @@ import (
 	"logparser/rows"
 )
 
-// someMarks has marks and counters over the time of rows, also before and behind
+// someAnnotations has annotations and counters over the time of rows, also before and behind
 // them.
-func someMarks(r *rand.Rand, l list, n int) []rows.Annotation {
+func someAnnotations(r *rand.Rand, l list, n int) []rows.Annotation {
 	first, last := l[0].Elapsed, l[len(l)-1].Elapsed
 	annotations := make([]rows.Annotation, n)
 	for i := range annotations {
@@ -57,7 +57,7 @@ func give(annotations []rows.Annotation, failing error) export.Annotations {
 	}
 }
 
-// said is a mark as it should stand in a file.
+// said is an annotation as it should stand in a file.
 func said(m *rows.Annotation) string {
 	if m.Kind == rows.TextAnnotation {
 		return fmt.Sprintf("%d %s", max(m.Elapsed, 0), m.Text)
@@ -65,8 +65,8 @@ func said(m *rows.Annotation) string {
 	return fmt.Sprintf("%d %s = %.17g", max(m.Elapsed, 0), m.Text, m.Float())
 }
 
-// chromeMarks returns the marks of a file, and the file without them.
-func chromeMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
+// chromeAnnotations returns the annotations of a file, and the file without them.
+func chromeAnnotations(t *testing.T, text []byte) (annotations []string, rest []byte) {
 	t.Helper()
 	var kept [][]byte
 	for _, line := range bytes.SplitAfter(text, []byte("\n")) {
@@ -81,18 +81,18 @@ func chromeMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
 		}
 		switch at := ns(t, e.Ts); {
 		case e.Ph == "i" && e.Cat == "mark" && e.S == "t":
-			marks = append(marks, fmt.Sprintf("%d %s", at, e.Name))
+			annotations = append(annotations, fmt.Sprintf("%d %s", at, e.Name))
 		case e.Ph == "C" && e.Cat == "counter":
-			marks = append(marks, fmt.Sprintf("%d %s = %.17g", at, e.Name, e.Args.Value))
+			annotations = append(annotations, fmt.Sprintf("%d %s = %.17g", at, e.Name, e.Args.Value))
 		default:
 			t.Fatalf("%s", line)
 		}
 	}
-	return marks, bytes.Join(kept, nil)
+	return annotations, bytes.Join(kept, nil)
 }
 
-// perfettoMarks returns the marks of a file, and the file without their packets.
-func perfettoMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
+// perfettoAnnotations returns the annotations of a file, and the file without their packets.
+func perfettoAnnotations(t *testing.T, text []byte) (annotations []string, rest []byte) {
 	t.Helper()
 	names := make(map[uint64]string)
 	for len(text) > 0 {
@@ -110,29 +110,29 @@ func perfettoMarks(t *testing.T, text []byte) (marks []string, rest []byte) {
 			switch {
 			case e[23] != nil:
 				keep = false
-				marks = append(marks, fmt.Sprintf("%d %s", at, e[23][0]))
+				annotations = append(annotations, fmt.Sprintf("%d %s", at, e[23][0]))
 			case e.number(9) == 4:
 				keep = false
 				v := float64(int64(e.number(30)))
 				if e[44] != nil {
 					v = math.Float64frombits(e.number(44))
 				}
-				marks = append(marks, fmt.Sprintf("%d %s = %.17g", at, names[e.number(11)], v))
+				annotations = append(annotations, fmt.Sprintf("%d %s = %.17g", at, names[e.number(11)], v))
 			}
 		})
 		if keep {
 			rest = append(rest, whole...)
 		}
 	}
-	return marks, rest
+	return annotations, rest
 }
 
-// TestMarks saves marks with calls: the calls are as they are without, and each
-// mark is there once, also in parts.
-func TestMarks(t *testing.T) {
+// TestAnnotations saves annotations with calls: the calls are as they are without, and each
+// annotation is there once, also in parts.
+func TestAnnotations(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 3000)
 	r := rand.New(rand.NewPCG(1, 2))
-	annotations := someMarks(r, l, 500)
+	annotations := someAnnotations(r, l, 500)
 	var want []string
 	for i := range annotations {
 		want = append(want, said(&annotations[i]))
@@ -143,19 +143,19 @@ func TestMarks(t *testing.T) {
 		read   func(t *testing.T, text []byte) ([]string, []byte)
 		calls  func(t testing.TB, text []byte) ([]interval, int)
 	}{
-		{"chrome", chromeMarks, readChrome},
-		{"perfetto", perfettoMarks, readPerfetto},
+		{"chrome", chromeAnnotations, readChrome},
+		{"perfetto", perfettoAnnotations, readPerfetto},
 	} {
 		plain := write(t, test.format, l, export.Options{})
 		text := write(t, test.format, l, export.Options{Annotations: give(annotations, nil)})
 		got, rest := test.read(t, text)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %d marks, want %d: %q, %q", test.format, len(got), len(want), got[:3], want[:3])
+			t.Errorf("%s: %d annotations, want %d: %q, %q", test.format, len(got), len(want), got[:3], want[:3])
 		}
-		withMarks, _ := test.calls(t, rest)
+		withAnnotations, _ := test.calls(t, rest)
 		without, _ := test.calls(t, plain)
-		same(t, test.format, withMarks, without)
+		same(t, test.format, withAnnotations, without)
 
 		path := filepath.Join(t.TempDir(), "out."+format(t, test.format).Extension)
 		paths, err := export.Save(context.Background(), path, format(t, test.format), l, export.Options{Annotations: give(annotations, nil), Split: export.Limits{Rows: 700}})
@@ -170,10 +170,10 @@ func TestMarks(t *testing.T) {
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s in parts: %d marks, want %d", test.format, len(got), len(want))
+			t.Errorf("%s in parts: %d annotations, want %d", test.format, len(got), len(want))
 		}
 	}
-	// Others have nothing for marks.
+	// Others have nothing for annotations.
 	for _, f := range export.Formats() {
 		if f.Name != "chrome" && f.Name != "perfetto" && !bytes.Equal(write(t, f.Name, l, export.Options{}), write(t, f.Name, l, export.Options{Annotations: give(annotations, nil)})) {
 			t.Errorf("%s differs", f.Name)
@@ -181,12 +181,12 @@ func TestMarks(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	if err := format(t, "chrome").Write(context.Background(), &bytes.Buffer{}, l, export.Options{Annotations: give(annotations, broken)}); !errors.Is(err, broken) {
-		t.Errorf("an error of the marks is %v", err)
+		t.Errorf("an error of the annotations is %v", err)
 	}
 }
 
-// TestMarkNames has names that need care, and more counters than have tracks.
-func TestMarkNames(t *testing.T) {
+// TestMismatchTag has names that need care, and more counters than have tracks.
+func TestMismatchTag(t *testing.T) {
 	l := program(rand.New(rand.NewPCG(7, 7)), 10)
 	annotations := []rows.Annotation{{Text: "a \"b\"\n\x1b\u2028"}, {Kind: rows.FloatCounter, Bits: math.Float64bits(math.Inf(-1)), Text: ""}}
 	for i := range 1<<16 + 2 {
@@ -196,9 +196,9 @@ func TestMarkNames(t *testing.T) {
 	if !json.Valid(text) || !bytes.Contains(text, []byte(`"value":"-Inf"`)) {
 		t.Errorf("%.2000s", text)
 	}
-	got, _ := perfettoMarks(t, write(t, "perfetto", l, export.Options{Annotations: give(annotations, nil)}))
+	got, _ := perfettoAnnotations(t, write(t, "perfetto", l, export.Options{Annotations: give(annotations, nil)}))
 	if len(got) != len(annotations) || got[0] != "0 a \"b\"\uFFFD\uFFFD\uFFFD" || got[1] != "0  = -Inf" {
-		t.Errorf("%d marks, %q", len(got), got[:2])
+		t.Errorf("%d annotations, %q", len(got), got[:2])
 	}
 	// One track is that of the counter without a name.
 	if n := len(slices.DeleteFunc(got, func(s string) bool { return !strings.HasSuffix(s, " = 5") })); n != 1<<16+2 {

@@ -110,7 +110,7 @@ func (c *callgrind) caller(t *thread) uint32 {
 	}
 	p := at(&c.ofThread, t.index)
 	if *p == 0 {
-		c.nodes = append(c.nodes, graphNode{name: threadName(c.header, t.id)})
+		c.nodes = append(c.nodes, graphNode{name: fullThreadName(c.header, t.track)})
 		*p = uint32(len(c.nodes))
 	}
 	return *p - 1

@@ -14,7 +14,7 @@ import (
 // chrome://tracing, Perfetto, and others read), with B and E events: of calls
 // of no duration these keep the order that X events would leave open.
 func writeChrome(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt), pid: processID(&opt.Header)})
+	return writeCalls(ctx, out, src, opt, &chrome{header: &opt.Header, start: startTime(src, opt), pids: processIDs(&opt.Header)})
 }
 
 // startTime returns the local time at the beginning of the first run as rows have
@@ -33,9 +33,27 @@ func startTime(src rows.Source, opt Options) string {
 	return string(rows.AppendTime(nil, &r, src.TimeDigits()))
 }
 
-// processID is what stands for the program: the process's id, or 1 where it is not
-// known.
-func processID(h *rows.Header) uint32 { return max(h.ProcessID, 1) }
+// processIDs are what stands for the processes by their numbers, for one process alone by
+// 0: their ids, or other numbers where these are not known or come twice.
+func processIDs(h *rows.Header) []uint32 {
+	ids := []uint32{max(h.ProcessID, 1)}
+	taken := make(map[uint32]bool)
+	for _, p := range h.Processes {
+		taken[p.ID] = true
+	}
+	seen, free := map[uint32]bool{0: true}, uint32(1)
+	for _, p := range h.Processes {
+		id := p.ID
+		for ; seen[id]; free++ {
+			if !taken[free] {
+				id = free
+			}
+		}
+		seen[id] = true
+		ids = append(ids, id)
+	}
+	return ids
+}
 
 // chromeBegin is how a file begins.
 const chromeBegin = `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`
@@ -43,7 +61,7 @@ const chromeBegin = `{"displayTimeUnit":"ns","otherData":{"writer":"LogParser"`
 type chrome struct {
 	header *rows.Header
 	start  string
-	pid    uint32
+	pids   []uint32 // see processIDs
 	recent recent
 	row    rows.Row // has names for recent
 }
@@ -59,7 +77,15 @@ func (c *chrome) head(dst []byte, part int, at int64) []byte {
 	dst = append(dst, `,"part":"`...)
 	dst = strconv.AppendInt(dst, int64(part)+1, 10)
 	dst = append(dst, "\"},\"traceEvents\":[\n"...)
-	dst = c.meta(dst, "process_name", 0, processName(h))
+	for i, p := range h.Processes {
+		if i > 0 {
+			dst = append(dst, ",\n"...)
+		}
+		dst = c.meta(dst, "process_name", rows.TrackOf(p, 0, 0), p.Label)
+	}
+	if len(h.Processes) == 0 {
+		dst = c.meta(dst, "process_name", 0, processName(h))
+	}
 	return dst
 }
 
@@ -91,12 +117,9 @@ func noteLines(h *rows.Header) string {
 	return string(text)
 }
 
-// meta appends a metadata event, with a comma in front for threads.
-func (c *chrome) meta(dst []byte, name string, tid uint32, value string) []byte {
-	dst = append(dst, `{"ph":"M","pid":`...)
-	dst = strconv.AppendUint(dst, uint64(c.pid), 10)
-	dst = append(dst, `,"tid":`...)
-	dst = strconv.AppendUint(dst, uint64(tid), 10)
+// meta appends a metadata event.
+func (c *chrome) meta(dst []byte, name string, t rows.Track, value string) []byte {
+	dst = c.track(append(dst, `{"ph":"M","pid":`...), t)
 	dst = append(dst, `,"name":"`...)
 	dst = append(dst, name...)
 	dst = append(dst, `","args":{"name":`...)
@@ -104,22 +127,26 @@ func (c *chrome) meta(dst []byte, name string, tid uint32, value string) []byte 
 	return append(dst, "}}"...)
 }
 
+// track appends what stands for the process and the thread of a track.
+func (c *chrome) track(dst []byte, t rows.Track) []byte {
+	dst = strconv.AppendUint(dst, uint64(c.pids[t.ProcessNumber()]), 10)
+	dst = append(dst, `,"tid":`...)
+	return strconv.AppendUint(dst, uint64(t.ID()), 10)
+}
+
 func (c *chrome) thread(dst []byte, t *thread) []byte {
-	name := cmp.Or(c.header.StackName(rows.Track(t.id)), c.header.Threads[t.id])
+	name := cmp.Or(c.header.StackName(t.track), c.header.Threads[t.track])
 	if name == "" {
 		return dst
 	}
-	return c.meta(append(dst, ",\n"...), "thread_name", t.id, name)
+	return c.meta(append(dst, ",\n"...), "thread_name", t.track, name)
 }
 
 // event appends the beginning of an event, up to its time.
 func (c *chrome) event(dst []byte, phase byte, t *thread, at int64) []byte {
 	dst = append(dst, ",\n{\"ph\":\""...)
 	dst = append(dst, phase)
-	dst = append(dst, `","pid":`...)
-	dst = strconv.AppendUint(dst, uint64(c.pid), 10)
-	dst = append(dst, `,"tid":`...)
-	dst = strconv.AppendUint(dst, uint64(t.id), 10)
+	dst = c.track(append(dst, `","pid":`...), t.track)
 	dst = append(dst, `,"ts":`...)
 	return rows.AppendMicroseconds(dst, at)
 }
@@ -192,13 +219,13 @@ func (c *chrome) annotation(dst []byte, t *thread, at int64, m *rows.Annotation)
 }
 
 func (c *chrome) preformats() func(dst []byte, r *rows.Row, at int64) []byte {
-	return (&chromePreformat{chrome: chrome{pid: c.pid}}).append
+	return (&chromePreformat{chrome: chrome{pids: c.pids}}).append
 }
 
 // chromePreformat makes the events of rows. It keeps the text of what comes again.
 type chromePreformat struct {
 	chrome
-	thread uint32
+	thread rows.Track
 	// begin is that of an event of the thread, with the phase B, and n its length.
 	begin      [beginLen]byte
 	n          int
@@ -212,9 +239,9 @@ const beginLen = 64
 const chromeRoom = beginLen + 2*growingRoom + 8
 
 func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
-	if id := uint32(r.Track()); c.n == 0 || c.thread != id {
+	if id := r.Track(); c.n == 0 || c.thread != id {
 		c.thread = id
-		c.n = len(c.event(c.begin[:0], 'B', &thread{id: id}, 0)) - len("0")
+		c.n = len(c.event(c.begin[:0], 'B', &thread{track: id}, 0)) - len("0")
 	}
 	if cap(dst)-len(dst) < chromeRoom {
 		dst = slices.Grow(dst, max(chromeRoom, len(dst)))

@@ -65,7 +65,7 @@ type stackNode struct {
 type nodeKey struct {
 	parent uint32
 	// function is the id of a function, 0 of deeperName, ofProcess, or less for
-	// threads.
+	// threads and for one of several processes.
 	function int
 }
 
@@ -114,9 +114,13 @@ func (f *collapsed) node(parent uint32, id int, name string) uint32 {
 func (f *collapsed) place(t *thread, i int) {
 	c := &t.stack[i]
 	if i == 0 {
-		root := f.node(0, ofProcess, processName(f.header))
+		process := processName(f.header)
+		if p := f.header.Process(t.track); p != nil {
+			process = p.Label
+		}
+		root := f.node(0, ofProcess-t.track.ProcessNumber(), process)
 		if f.byThread {
-			root = f.node(root, ofProcess-1-t.index, threadName(f.header, t.id))
+			root = f.node(root, ofProcess-1-t.index, threadName(f.header, t.track))
 		}
 		c.node = f.node(root, c.fn.id, c.fn.name)
 		return

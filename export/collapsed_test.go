@@ -20,7 +20,7 @@ func TestFoldedOpenThreads(t *testing.T) {
 	begun := 0
 	before := reflect.ValueOf(f.byKey).Pointer()
 	for i := range maxStacks/2 + 1000 {
-		th := &thread{id: uint32(i + 1), index: i, stack: []call{{fn: fn}}}
+		th := &thread{track: rows.Track(i + 1), index: i, stack: []call{{fn: fn}}}
 		f.thread(nil, th)
 		f.enter(nil, th, false)
 		if now := reflect.ValueOf(f.byKey).Pointer(); now != before {

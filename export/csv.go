@@ -15,26 +15,30 @@ import (
 // which takes several times as long for what is mostly numbers and the same
 // few names.
 func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenCSV(ctx, out, src, opt)
+	}
+	head := csvHead(&opt, defaultColumns(&opt.Header, csvColumns))
+	digits := src.TimeDigits()
+	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
+		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
+		return c.append
+	})
+}
+
+// csvHead is the line with the names of the columns.
+func csvHead(opt *Options, columns []*rows.Column) []byte {
 	var head []byte
 	if opt.BOM {
 		head = append(head, byteOrderMark...)
 	}
-	for c := range rows.Column(rows.NumColumns) {
-		if c > 0 {
+	for i, c := range columns {
+		if i > 0 {
 			head = append(head, ',')
 		}
 		head = append(head, opt.Header.ColumnName(c)...)
 	}
-	head = append(head, ","+utcColumn...)
-	if opt.Header.Stacks {
-		head = append(head, ",stack"...)
-	}
-	head = append(head, opt.lineEnd()...)
-	digits := src.TimeDigits()
-	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
-		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, end: opt.lineEnd(), zone: opt.zone()}
-		return c.append
-	})
+	return append(head, opt.lineEnd()...)
 }
 
 // utcColumn is the column behind those of rows, which has times as UTC.
@@ -46,6 +50,7 @@ type csvLines struct {
 	digits    int
 	raw       bool
 	stacks    bool // there is a column for them
+	processes bool
 	end       string
 	index     counter
 	clock     recentTime
@@ -138,6 +143,9 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 		if dst = append(dst, ','); r.Stack != 0 {
 			dst = strconv.AppendUint(dst, uint64(r.Stack), 10)
 		}
+	}
+	if c.processes {
+		dst = appendCSVText(append(dst, ','), r.Process.Text(), c.raw)
 	}
 	return append(dst, c.end...)
 }

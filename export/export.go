@@ -40,11 +40,13 @@ type Options struct {
 	// first row: for what goes on with a file.
 	From   int64
 	NoHead bool
+	// Columns are those of a table, in order; nil for the format's own.
+	Columns []*rows.Column
 	// Runs, if not nil, returns the runs that the rows are of, as far as there
 	// are rows when it is called; without it all are of one. Formats of calls
 	// ask for them.
 	Runs func() []rows.Run
-	// Marks are those that formats of calls write, as far as they have
+	// Annotations are those that formats of calls write, as far as they have
 	// something for them; nil for none.
 	Annotations Annotations
 	// Header is written at the head of formats that have one.
@@ -67,6 +69,8 @@ type Format struct {
 	Limits Limits
 	// Whole says that it sums up all rows: it cannot be split.
 	Whole bool
+	// Table says that it is a table of rows, of which the user may choose the columns.
+	Table bool
 	// RecordedTimes says that it has calls from the time of their enter to that
 	// of their leave, and not their durations, which may be corrected.
 	RecordedTimes bool
@@ -77,16 +81,16 @@ type Format struct {
 // Formats returns the formats, the default first.
 func Formats() []Format {
 	return []Format{
-		{Name: "txt", Title: "Text table", Extension: "txt", Live: true, write: writeTXT},
-		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, write: writeCSV},
-		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, write: writeJSONL},
-		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, write: writeHTML},
+		{Name: "txt", Title: "Text table", Extension: "txt", Live: true, Table: true, write: writeTXT},
+		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, Table: true, write: writeCSV},
+		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, Table: true, write: writeJSONL},
+		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, Table: true, write: writeHTML},
 		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, RecordedTimes: true, write: writeChrome},
 		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, RecordedTimes: true, write: writePerfetto},
 		{Name: "speedscope", Title: "Speedscope profile", Extension: "speedscope.json", Limits: Limits{Bytes: 400 << 20}, RecordedTimes: true, write: writeSpeedscope},
 		{Name: "folded", Title: "Folded stacks, for flame graphs", Extension: "folded", Whole: true, RecordedTimes: true, write: writeFolded},
 		{Name: "callgrind", Title: "Callgrind profile", Extension: "callgrind", Whole: true, RecordedTimes: true, write: writeCallgrind},
-		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, write: writeParquet},
+		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, Table: true, write: writeParquet},
 	}
 }
 
@@ -106,7 +110,15 @@ func FormatOf(path string) (Format, bool) {
 // [Options.Split] says. It stops with the context's error when cancelled.
 // Other errors name the row and wrap the source's or the writer's error.
 func (f Format) Write(ctx context.Context, w io.Writer, src rows.Source, opt Options) error {
-	return f.write(ctx, &output{w: w}, src, opt)
+	return f.writeTo(ctx, &output{w: w}, src, opt)
+}
+
+// writeTo has the source fill in what the columns need.
+func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if !f.Table {
+		opt.Columns = nil
+	}
+	return f.write(ctx, out, rows.With(src, rows.Needs(opt.Columns)), opt)
 }
 
 // runs returns the runs that the rows are of, nil for one that nothing more is

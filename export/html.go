@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,12 +27,20 @@ const maxPageIndent = maxIndent
 func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) error {
 	n := src.Len()
 	digits := src.TimeDigits()
-	head := func() []byte { return appendPageHead(nil, &opt.Header, n, out.part) }
+	besides := besidePage(opt.Columns)
+	if process := rows.ColumnOf("process"); len(opt.Header.Processes) > 0 && !slices.Contains(besides, process) {
+		besides = append(besides, process)
+	}
+	head := func() []byte { return appendPageHead(nil, &opt.Header, n, out.part, besides) }
 	tail := func() []byte {
 		return []byte("</tbody></table>\n<script>" + pageScript + "</script>\n</body></html>\n")
 	}
 	return writeRows(ctx, out, src, n, opt, head, tail, func() func([]byte, *rows.Row) []byte {
 		h := &pageRows{digits: digits}
+		if len(besides) > 0 {
+			h.besides = newCells(src, &opt)
+			h.besides.columns = besides
+		}
 		h.clock.Separator = ' '
 		return h.append
 	})
@@ -41,7 +50,7 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 const pageBegin = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n" +
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 
-func appendPageHead(dst []byte, h *rows.Header, n int64, part int) []byte {
+func appendPageHead(dst []byte, h *rows.Header, n int64, part int, besides []*rows.Column) []byte {
 	title := logName(h)
 	if part > 0 {
 		title += ", part " + strconv.Itoa(part+1)
@@ -68,21 +77,33 @@ func appendPageHead(dst []byte, h *rows.Header, n int64, part int) []byte {
 	line("Rows in all", strconv.FormatInt(n, 10))
 	dst = append(dst, "</dl>\n"...)
 	if len(h.Images) > 0 {
-		dst = append(dst, "<details><summary>Modules</summary><table class=\"modules\"><thead><tr><th>base</th><th>size</th><th>symbols</th><th>module</th><th>symbol file</th><th>identity</th></tr></thead><tbody>\n"...)
+		dst = append(dst, "<details><summary>Modules</summary><table class=\"modules\"><thead><tr><th>base</th><th>size</th><th>symbols</th><th>module</th><th>symbol file</th><th>identity</th>"...)
+		if len(h.Processes) > 0 {
+			dst = append(dst, "<th>process</th>"...)
+		}
+		dst = append(dst, "</tr></thead><tbody>\n"...)
 		for _, m := range h.Images {
 			dst = append(dst, "<tr>"...)
-			for _, s := range []string{
+			cells := []string{
 				string(rows.AppendAddress(nil, m.Base)), string(rows.AppendAddress(nil, m.Size)), m.Status, m.Name, m.SymbolFile, m.Identity,
-			} {
+			}
+			if len(h.Processes) > 0 {
+				cells = append(cells, m.Process.Text())
+			}
+			for _, s := range cells {
 				dst = append(appendPageText(append(dst, "<td>"...), s), "</td>"...)
 			}
 			dst = append(dst, "</tr>\n"...)
 		}
 		dst = append(dst, "</tbody></table></details>\n"...)
 	}
-	return append(dst, "<form id=\"tools\" hidden><input id=\"find\" type=\"search\" placeholder=\"Show rows with (/)\" autocomplete=\"off\">"+
+	dst = append(dst, "<form id=\"tools\" hidden><input id=\"find\" type=\"search\" placeholder=\"Show rows with (/)\" autocomplete=\"off\">"+
 		" <button type=\"button\" id=\"fold\">Fold all</button> <button type=\"button\" id=\"unfold\">Unfold all</button> <output id=\"count\"></output></form></header>\n"+
-		"<table id=\"rows\"><thead><tr><th>row</th><th>time</th><th>thread</th><th>duration</th><th>call</th><th>source</th><th>module</th><th>note</th></tr></thead><tbody>\n"...)
+		"<table id=\"rows\"><thead><tr><th>row</th><th>time</th><th>thread</th><th>duration</th><th>call</th><th>source</th><th>module</th><th>note</th>"...)
+	for _, c := range besides {
+		dst = append(append(append(dst, "<th>"...), c.Name...), "</th>"...)
+	}
+	return append(dst, "</tr></thead><tbody>\n"...)
 }
 
 // pageRows makes rows of a page's table.
@@ -90,6 +111,8 @@ type pageRows struct {
 	digits int
 	clock  rows.Clock
 	recent recent
+	// besides makes the chosen columns behind the page's own, nil for none.
+	besides *cells
 }
 
 var pageArrows = [...]string{rows.Enter: "&rarr; ", rows.Leave: "&larr; ", rows.Unknown: "?? "}
@@ -120,7 +143,11 @@ func (h *pageRows) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, pageArrows[r.Event]...)
 	dst = h.recent.append(dst, r, h)
 	dst = appendPageText(dst, r.Note)
-	return append(dst, "</td></tr>\n"...)
+	dst = append(dst, "</td>"...)
+	if h.besides != nil {
+		dst = h.besides.appendPageCells(dst, r)
+	}
+	return append(dst, "</tr>\n"...)
 }
 
 // names appends the cells that belong to an address, from the

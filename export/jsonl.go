@@ -11,9 +11,12 @@ import (
 // columns of a csv file, in their order; what is not known is left out. Byte
 // order mark and line ends are not for programs, and are not changed.
 func writeJSONL(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenJSONL(ctx, out, src, opt)
+	}
 	digits := src.TimeDigits()
 	return writeRows(ctx, out, src, src.Len(), opt, nothing, nothing, func() func([]byte, *rows.Row) []byte {
-		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColDuration) + `":`, zone: opt.zone()}
+		j := &jsonLines{digits: digits, duration: `,"` + opt.Header.ColumnName(rows.ColumnOf("duration")) + `":`, zone: opt.zone()}
 		return j.append
 	})
 }
@@ -56,6 +59,7 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 		j.utc.setWall(wall, j.digits)
 		dst = append(append(append(dst, `,"`+utcColumn+`":"`...), j.utc.text[:j.utc.n]...), `Z"`...)
 	}
+	dst = appendJSONText(dst, `,"process":`, r.Process.Text())
 	return append(dst, "}\n"...)
 }
 

@@ -65,41 +65,41 @@ const (
 	pqNote
 	pqUTC
 	pqStack // only of a log with stacks of coroutines
-	numParquet
 )
 
-var parquetColumns = [numParquet]struct {
-	name     string
-	kind     int
-	optional bool
-	delta    bool
-}{
-	pqIndex:    {"index", typeInt64, false, true},
-	pqTime:     {"time", typeInt64, true, true},
-	pqElapsed:  {"elapsed_us", typeInt64, false, true},
-	pqThread:   {"thread", typeInt64, false, false},
-	pqEvent:    {"event", typeByteArray, false, false},
-	pqDepth:    {"depth", typeInt32, false, false},
-	pqDuration: {"duration_us", typeInt64, true, true},
-	pqFunction: {"function", typeByteArray, false, false},
-	pqModule:   {"module", typeByteArray, true, false},
-	pqSource:   {"source", typeByteArray, true, false},
-	pqLine:     {"line", typeInt32, true, false},
-	pqAddress:  {"address", typeByteArray, false, false},
-	pqSymbols:  {"symbols", typeByteArray, true, false},
-	pqNote:     {"note", typeByteArray, true, false},
-	pqUTC:      {utcColumn, typeInt64, true, true},
-	pqStack:    {"stack", typeInt64, true, false},
+// parquetNames are the columns where none are chosen; the stack comes behind where there
+// are any.
+var parquetNames = []string{"index", "time", "elapsed", "thread", "event", "depth", "duration", "function", "module", "source", "line",
+	"address", "symbols", "note", "utc"}
+
+// storedType returns the physical type of a column.
+func storedType(c *rows.Column) int {
+	switch {
+	case c.Kind == rows.Text || c.Kind == rows.Address:
+		return typeByteArray
+	case c.Narrow:
+		return typeInt32
+	}
+	return typeInt64
+}
+
+// storesDeltas reports whether a column's integers are stored as their differences:
+// those that grow from row to row.
+func storesDeltas(c *rows.Column) bool {
+	return c.Kind == rows.Duration || c.Kind == rows.Time || c.Kind == rows.UTC || c.Name == "index"
 }
 
 // writeParquet writes a table of columns.
 func writeParquet(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone(), columns: make([]parquetColumn, numParquet)}
-	if !opt.Header.Stacks {
-		p.columns = p.columns[:pqStack]
+	p := &parquetFile{out: out, header: &opt.Header, zone: opt.zone()}
+	p.add = p.addChosen
+	columns := opt.Columns
+	if len(columns) == 0 {
+		p.add, columns = p.addDefault, defaultColumns(&opt.Header, parquetNames)
 	}
-	for i := range p.columns {
-		p.columns[i].narrow = parquetColumns[i].kind == typeInt32
+	p.columns = make([]parquetColumn, len(columns))
+	for i, c := range columns {
+		p.columns[i].Column = c
 		p.columns[i].clear()
 	}
 	if err := p.begin(); err != nil {
@@ -133,6 +133,8 @@ type parquetFile struct {
 	header  *rows.Header
 	zone    zone
 	columns []parquetColumn
+	// add adds a row.
+	add func(r *rows.Row)
 	// n are the rows of the current group and text the bytes of its names;
 	// total are those of the groups before, of which groups has the metadata.
 	n, text, total int64
@@ -161,19 +163,54 @@ func (p *parquetFile) begin() error {
 	return p.out.write([]byte("PAR1"))
 }
 
-// name returns a column's name. As in csv, durations that are not those
-// recorded have another.
-func (p *parquetFile) name(i int) string {
-	if i == pqDuration && p.header.Corrected {
-		return p.header.ColumnName(rows.ColDuration)
-	}
-	return parquetColumns[i].name
-}
-
 // pending is about the size of the rows that are kept.
 func (p *parquetFile) pending() int64 { return p.n*12 + p.text }
 
-func (p *parquetFile) add(r *rows.Row) {
+// addChosen adds the values of chosen columns.
+func (p *parquetFile) addChosen(r *rows.Row) {
+	p.n++
+	for i := range p.columns {
+		c := &p.columns[i]
+		switch c.Kind {
+		case rows.Time:
+			c.optional(r.HasWall, r.Wall.UnixMicro())
+		case rows.UTC:
+			wall, ok := p.zone.utc(r)
+			c.optional(ok, wall.UnixMicro())
+		case rows.Text:
+			if s := c.Text(r); s != "" || !c.Optional {
+				c.ids = append(c.ids, p.textOf(i, s))
+			} else {
+				c.ids = append(c.ids, null)
+			}
+		default:
+			p.addNumber(i, r)
+		}
+	}
+}
+
+// addNumber adds the value of a column of numbers, durations or addresses.
+func (p *parquetFile) addNumber(i int, r *rows.Row) {
+	c := &p.columns[i]
+	v, ok := c.Int(r)
+	switch {
+	case storesDeltas(c.Column) && c.Optional:
+		c.optional(ok, v)
+	case storesDeltas(c.Column):
+		c.values = append(c.values, v)
+	case !ok:
+		c.ids = append(c.ids, null)
+	case c.Kind == rows.Address:
+		c.ids = append(c.ids, p.textOf(i, string(rows.AppendAddress(nil, uint64(v)))))
+	case c.Narrow:
+		c.ids = append(c.ids, c.dictionaryNumber(int64(int32(v))))
+	default:
+		c.ids = append(c.ids, c.dictionaryNumber(v))
+	}
+}
+
+// addDefault adds the values of the columns where none are chosen.
+func (p *parquetFile) addDefault(r *rows.Row) {
 	c := p.columns
 	if p.n == 0 {
 		p.serial++
@@ -189,13 +226,13 @@ func (p *parquetFile) add(r *rows.Row) {
 			line: null, address: p.textOf(pqAddress, string(rows.AppendAddress(nil, r.Address))), symbols: p.optionalText(pqSymbols, r.Symbols),
 		}
 		if r.Line != 0 {
-			k.line = c[pqLine].number(int64(int32(r.Line)))
+			k.line = c[pqLine].dictionaryNumber(int64(int32(r.Line)))
 		}
 	}
 	c[pqIndex].values = append(c[pqIndex].values, r.Index)
 	c[pqTime].optional(r.HasWall, r.Wall.UnixMicro())
 	c[pqElapsed].values = append(c[pqElapsed].values, r.Elapsed)
-	c[pqThread].ids = append(c[pqThread].ids, c[pqThread].number(int64(r.Thread)))
+	c[pqThread].ids = append(c[pqThread].ids, c[pqThread].dictionaryNumber(int64(r.Thread)))
 	if p.events[r.Event] == 0 {
 		p.events[r.Event] = p.textOf(pqEvent, r.Event.String()) + 1
 	}
@@ -214,18 +251,22 @@ func (p *parquetFile) add(r *rows.Row) {
 	if p.header.Stacks {
 		id := null
 		if r.Stack != 0 {
-			id = c[pqStack].number(int64(r.Stack))
+			id = c[pqStack].dictionaryNumber(int64(r.Stack))
 		}
 		c[pqStack].ids = append(c[pqStack].ids, id)
+	}
+	if len(p.header.Processes) > 0 {
+		last := len(c) - 1
+		c[last].ids = append(c[last].ids, p.optionalText(last, r.Process.Text()))
 	}
 }
 
 func (p *parquetFile) depth(depth int) uint32 {
 	if depth < 0 || depth >= len(p.depths) {
-		return p.columns[pqDepth].number(int64(int32(depth)))
+		return p.columns[pqDepth].dictionaryNumber(int64(int32(depth)))
 	}
 	if p.depths[depth] == 0 {
-		p.depths[depth] = p.columns[pqDepth].number(int64(depth)) + 1
+		p.depths[depth] = p.columns[pqDepth].dictionaryNumber(int64(depth)) + 1
 	}
 	return p.depths[depth] - 1
 }
@@ -270,7 +311,7 @@ func (p *parquetFile) group() error {
 		limit <- struct{}{}
 		go func() {
 			defer wg.Done()
-			p.columns[i].encode(i, p.n)
+			p.columns[i].encode(p.n)
 			<-limit
 		}()
 	}
@@ -289,7 +330,7 @@ func (p *parquetFile) group() error {
 		}
 		n := p.out.bytes - from
 		size += n
-		c.describe(&m, i, p.name(i), p.n, from, n)
+		c.describe(&m, p.header.ColumnName(c.Column), p.n, from, n)
 		c.clear()
 	}
 	m.i64(2, size)
@@ -315,23 +356,24 @@ func (p *parquetFile) end() error {
 	m.text(4, "rows")
 	m.i32(5, int64(len(p.columns)))
 	m.close()
-	for i, c := range parquetColumns[:len(p.columns)] {
+	for i := range p.columns {
+		c := p.columns[i].Column
 		m.open()
-		m.i32(1, int64(c.kind))
-		if c.optional {
+		m.i32(1, int64(storedType(c)))
+		if c.Optional {
 			m.i32(3, 1)
 		} else {
 			m.i32(3, 0)
 		}
-		m.text(4, p.name(i))
+		m.text(4, p.header.ColumnName(c))
 		switch {
-		case c.kind == typeByteArray:
+		case storedType(c) == typeByteArray:
 			m.i32(6, 0) // UTF8, for readers that do not know the next
 			m.field(10, thriftStruct)
 			m.open()
 			m.empty(1) // STRING
 			m.close()
-		case i == pqDuration || i == pqElapsed:
+		case c.Kind == rows.Duration:
 			// Nanoseconds as microseconds with three decimals, exactly.
 			m.i32(6, 5) // DECIMAL, for readers that do not know the next but one
 			m.i32(7, decimals)
@@ -344,12 +386,12 @@ func (p *parquetFile) end() error {
 			m.i32(2, decimalDigits)
 			m.close()
 			m.close()
-		case i == pqTime || i == pqUTC:
+		case c.Kind == rows.Time || c.Kind == rows.UTC:
 			m.field(10, thriftStruct)
 			m.open()
 			m.field(8, thriftStruct) // TIMESTAMP
 			m.open()
-			m.flag(1, i == pqUTC) // or else a local time
+			m.flag(1, c.Kind == rows.UTC) // or else a local time
 			m.field(2, thriftStruct)
 			m.open()
 			m.empty(2) // MICROS
@@ -395,6 +437,7 @@ func (p *parquetFile) next() error {
 
 // A parquetColumn has the values of one column of a row group.
 type parquetColumn struct {
+	*rows.Column
 	// values are those of a column of deltas that are not null; levels are 1
 	// for each row that has one and 0 for null, if they may be null.
 	values []int64
@@ -406,7 +449,6 @@ type parquetColumn struct {
 	numbers    map[int64]uint32
 	dictionary []byte
 	size       int
-	narrow     bool // integers take four bytes
 	last       struct {
 		ok   bool
 		text string
@@ -438,8 +480,8 @@ func (c *parquetColumn) optional(ok bool, v int64) {
 	c.values = append(c.values, v)
 }
 
-// number returns the dictionary number of an integer.
-func (c *parquetColumn) number(v int64) uint32 {
+// dictionaryNumber returns the dictionary number of an integer.
+func (c *parquetColumn) dictionaryNumber(v int64) uint32 {
 	if c.last.ok && c.last.n == v {
 		return c.last.id
 	}
@@ -448,7 +490,7 @@ func (c *parquetColumn) number(v int64) uint32 {
 		id = uint32(c.size)
 		c.size++
 		c.numbers[v] = id
-		if c.narrow {
+		if c.Narrow {
 			c.dictionary = binary.LittleEndian.AppendUint32(c.dictionary, uint32(v))
 		} else {
 			c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, uint64(v))
@@ -458,9 +500,8 @@ func (c *parquetColumn) number(v int64) uint32 {
 	return id
 }
 
-// encode makes the pages of column i for n rows.
-func (c *parquetColumn) encode(i int, n int64) {
-	col := parquetColumns[i]
+// encode makes the column's pages for n rows.
+func (c *parquetColumn) encode(n int64) {
 	c.head, c.page, c.work, c.nulls, c.dataAt = c.head[:0], c.page[:0], c.work[:0], 0, 0
 	levels := func() {
 		// A length of four bytes stands before the levels.
@@ -469,8 +510,8 @@ func (c *parquetColumn) encode(i int, n int64) {
 		binary.LittleEndian.PutUint32(c.work[at:], uint32(len(c.work)-at-4))
 	}
 	encoding := encodingDelta
-	if col.delta {
-		if col.optional {
+	if storesDeltas(c.Column) {
+		if c.Optional {
 			c.nulls = n - int64(len(c.values))
 			levels()
 		}
@@ -484,7 +525,7 @@ func (c *parquetColumn) encode(i int, n int64) {
 	} else {
 		encoding = encodingDictionary
 		ids := c.ids
-		if col.optional {
+		if c.Optional {
 			c.levels = c.levels[:0]
 			kept := ids[:0]
 			for _, id := range ids {
@@ -533,15 +574,15 @@ func (c *parquetColumn) encode(i int, n int64) {
 }
 
 // describe appends the column chunk's metadata.
-func (c *parquetColumn) describe(m *thrift, i int, name string, n, at, size int64) {
-	col := parquetColumns[i]
+func (c *parquetColumn) describe(m *thrift, name string, n, at, size int64) {
+	deltas := storesDeltas(c.Column)
 	m.open()
 	m.i64(2, at)
 	m.field(3, thriftStruct)
 	m.open()
-	m.i32(1, int64(col.kind))
+	m.i32(1, int64(storedType(c.Column)))
 	encodings := []int64{encodingDelta, encodingRLE}
-	if !col.delta {
+	if !deltas {
 		encodings = []int64{encodingPlain, encodingRLE, encodingDictionary}
 	}
 	m.list(2, thriftI32, len(encodings))
@@ -555,13 +596,13 @@ func (c *parquetColumn) describe(m *thrift, i int, name string, n, at, size int6
 	m.i64(6, size)
 	m.i64(7, size)
 	m.i64(9, at+c.dataAt)
-	if !col.delta {
+	if !deltas {
 		m.i64(11, at)
 	}
 	m.field(12, thriftStruct)
 	m.open()
 	m.i64(3, c.nulls)
-	if col.delta && len(c.values) > 0 {
+	if deltas && len(c.values) > 0 {
 		m.text(5, string(binary.LittleEndian.AppendUint64(nil, uint64(c.high))))
 		m.text(6, string(binary.LittleEndian.AppendUint64(nil, uint64(c.low))))
 	}

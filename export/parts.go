@@ -223,7 +223,7 @@ func (p *parts) write(f Format, src rows.Source, opt Options, limits Limits) err
 		}
 		return p.create()
 	}}
-	if err := f.write(p.ctx, out, src, opt); err != nil {
+	if err := f.writeTo(p.ctx, out, src, opt); err != nil {
 		return err
 	}
 	if err := p.finish(); err != nil {

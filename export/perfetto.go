@@ -12,7 +12,7 @@ import (
 // writePerfetto writes Perfetto's protocol buffers: a Trace of TracePackets
 // with track events, a track a thread, and names that are written once.
 func writePerfetto(ctx context.Context, out *output, src rows.Source, opt Options) error {
-	return writeCalls(ctx, out, src, opt, &perfetto{header: &opt.Header})
+	return writeCalls(ctx, out, src, opt, &perfetto{header: &opt.Header, pids: processIDs(&opt.Header)})
 }
 
 // Fields of Perfetto's messages, as protos/perfetto/trace numbers them.
@@ -90,15 +90,22 @@ var argNames = [numArgs]string{"row", "address", "note", "event"}
 
 type perfetto struct {
 	header *rows.Header
+	pids   []uint32 // see processIDs
 	// named says which functions' names were written in this part, by id;
 	// modules and sources are the numbers of what was.
 	named   []bool
 	modules map[string]uint64
 	sources map[sourceKey]uint64
 	// counters are the tracks of counters that were written in this part.
-	counters map[string]uint64
+	counters map[processCounter]uint64
 	// event, interned and inner are where messages are made.
 	event, interned, inner []byte
+}
+
+// A processCounter is a counter of a process.
+type processCounter struct {
+	process int
+	name    string
 }
 
 type sourceKey struct {
@@ -124,39 +131,62 @@ func appendName(dst []byte, field int, s string) []byte {
 	return appendBytes(dst, field, rows.Visible(s))
 }
 
-// processTrack is the track of the program; that of thread i is
-// processTrack + 1 + i.
-const processTrack = 1
+const (
+	// processTrack is the track of the program; that of thread i is
+	// processTrack + 1 + i.
+	processTrack = 1
+	// severalTracks is where the tracks of processes begin if they are several.
+	severalTracks = 1 << 41
+)
+
+// trackOfProcess returns the track of a process by its number, 0 where there is one.
+func trackOfProcess(number int) uint64 {
+	if number == 0 {
+		return processTrack
+	}
+	return severalTracks + uint64(number)
+}
 
 func (p *perfetto) head(dst []byte, part int, at int64) []byte {
 	clear(p.named)
 	p.modules, p.sources = make(map[string]uint64), make(map[sourceKey]uint64)
-	p.counters = make(map[string]uint64)
-	process := appendField(nil, processPID, uint64(processID(p.header)))
-	process = appendName(process, processText, processName(p.header))
-	track := appendField(nil, trackID, processTrack)
-	track = appendBytes(track, trackProcess, process)
+	p.counters = make(map[processCounter]uint64)
 	packet := appendField(nil, packetTimestamp, uint64(at))
 	packet = appendField(packet, packetSequence, 1)
 	packet = appendField(packet, packetSequenceFlags, stateCleared)
 	packet = appendField(packet, packetFirstOfSession, 1)
-	packet = appendBytes(packet, packetTrack, track)
+	if len(p.header.Processes) == 0 {
+		packet = appendBytes(packet, packetTrack, p.process(0, processName(p.header)))
+	}
 	for i, name := range argNames {
 		entry := appendField(nil, internedID, uint64(i)+1)
 		entry = appendBytes(entry, internedName, name)
 		packet = appendBytes(packet, packetInterned, appendBytes(nil, internedAnnotations, entry))
 	}
-	return appendBytes(dst, tracePacket, packet)
+	dst = appendBytes(dst, tracePacket, packet)
+	for _, of := range p.header.Processes {
+		packet := appendField(nil, packetSequence, 1)
+		dst = appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, p.process(of.Number, of.Label)))
+	}
+	return dst
+}
+
+// process makes the track of a process.
+func (p *perfetto) process(number int, name string) []byte {
+	process := appendField(nil, processPID, uint64(p.pids[number]))
+	process = appendName(process, processText, name)
+	return appendBytes(appendField(nil, trackID, trackOfProcess(number)), trackProcess, process)
 }
 
 func (p *perfetto) thread(dst []byte, t *thread) []byte {
-	thread := appendField(nil, threadPID, uint64(processID(p.header)))
-	thread = appendField(thread, threadTID, uint64(t.id))
-	if name := cmp.Or(p.header.StackName(rows.Track(t.id)), p.header.Threads[t.id]); name != "" {
+	number := t.track.ProcessNumber()
+	thread := appendField(nil, threadPID, uint64(p.pids[number]))
+	thread = appendField(thread, threadTID, uint64(t.track.ID()))
+	if name := cmp.Or(p.header.StackName(t.track), p.header.Threads[t.track]); name != "" {
 		thread = appendName(thread, threadText, name)
 	}
 	track := appendField(nil, trackID, trackOf(t))
-	track = appendField(track, trackParent, processTrack)
+	track = appendField(track, trackParent, trackOfProcess(number))
 	track = appendBytes(track, trackThread, thread)
 	packet := appendField(nil, packetSequence, 1)
 	return appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, track))
@@ -288,12 +318,13 @@ const (
 func (p *perfetto) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) []byte {
 	name := m.Text
 	if m.Kind != rows.TextAnnotation {
-		track, known := p.counters[name]
+		key := processCounter{t.track.ProcessNumber(), name}
+		track, known := p.counters[key]
 		if known || len(p.counters) < maxCounters {
 			if !known {
 				track = counterTrack + uint64(len(p.counters))
-				p.counters[name] = track
-				dst = p.counter(dst, track, name)
+				p.counters[key] = track
+				dst = p.counter(dst, track, key)
 			}
 			return p.value(dst, track, at, m)
 		}
@@ -306,10 +337,10 @@ func (p *perfetto) annotation(dst []byte, t *thread, at int64, m *rows.Annotatio
 }
 
 // counter appends a counter's track.
-func (p *perfetto) counter(dst []byte, track uint64, name string) []byte {
+func (p *perfetto) counter(dst []byte, track uint64, of processCounter) []byte {
 	p.inner = appendField(p.inner[:0], trackID, track)
-	p.inner = appendField(p.inner, trackParent, processTrack)
-	p.inner = appendName(p.inner, trackName, name)
+	p.inner = appendField(p.inner, trackParent, trackOfProcess(of.process))
+	p.inner = appendName(p.inner, trackName, of.name)
 	p.inner = appendBytes(p.inner, trackCounter, "")
 	packet := appendField(nil, packetSequence, 1)
 	return appendBytes(dst, tracePacket, appendBytes(packet, packetTrack, p.inner))

@@ -28,7 +28,7 @@ type preformatted struct {
 // A preformattedRow is what the walk has to know of a row.
 type preformattedRow struct {
 	at, duration int64
-	thread       uint32
+	track        rows.Track
 	depth        int32
 	// end is where its text ends.
 	end uint32
@@ -60,7 +60,7 @@ func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at 
 		if r.Index >= next || len(d.text) > maxPreformatted {
 			return
 		}
-		row := preformattedRow{at: run.time(r.Elapsed), duration: r.Duration, thread: uint32(r.Track()), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
+		row := preformattedRow{at: run.time(r.Elapsed), duration: r.Duration, track: r.Track(), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
 		if row.event != rows.Unknown {
 			if int(row.depth) == r.Depth {
 				d.text = text(d.text, r, row.at)
@@ -128,8 +128,8 @@ func (w *walk) addBatch(b *batch) error {
 // it is; if not, nothing has changed.
 func (w *walk) takes(d *preformattedRow, i int) bool {
 	t := w.recent
-	if t == nil || t.id != d.thread {
-		t = w.thread(d.thread)
+	if t == nil || t.track != d.track {
+		t = w.thread(d.track)
 	}
 	at := d.at
 	if at < t.last || at >= w.nextAnnotation || !w.told[t.index] {

@@ -90,8 +90,8 @@ func (a alone) annotation(dst []byte, t *thread, at int64, m *rows.Annotation) [
 	return a.callWriter.(annotationWriter).annotation(dst, t, at, m)
 }
 
-// randomMarks has marks at random times near those of rows, in order.
-func randomMarks(r *rand.Rand, l *list, n int) Annotations {
+// randomAnnotations has annotations at random times near those of rows, in order.
+func randomAnnotations(r *rand.Rand, l *list, n int) Annotations {
 	var list []rows.Annotation
 	for range n {
 		row := &l.rows[r.IntN(len(l.rows))]
@@ -114,12 +114,12 @@ func TestPreformat(t *testing.T) {
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
-		opt := Options{Header: rows.Header{Threads: map[uint32]string{77777: "worker"}}}
+		opt := Options{Header: rows.Header{Threads: map[rows.Track]string{77777: "worker"}}}
 		if seed%4 != 0 {
 			opt.Runs = func() []rows.Run { return src.runs }
 		}
 		if seed%3 == 0 {
-			opt.Annotations = randomMarks(r, src, 1+r.IntN(300))
+			opt.Annotations = randomAnnotations(r, src, 1+r.IntN(300))
 		}
 		limits := []Limits{{}, {Rows: 1 + r.Int64N(5000)}, {Bytes: 1000 + r.Int64N(1e6)}}[r.IntN(3)]
 		file := func(hide bool) []byte {
@@ -129,7 +129,7 @@ func TestPreformat(t *testing.T) {
 				out.limits = limits
 				out.open = func() (io.Writer, error) { buf.WriteString("----"); return &buf, nil }
 			}
-			var to callWriter = &chrome{header: &opt.Header}
+			var to callWriter = &chrome{header: &opt.Header, pids: processIDs(&opt.Header)}
 			if hide {
 				to = alone{to}
 			}

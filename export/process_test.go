@@ -22,7 +22,7 @@ func TestProcess(t *testing.T) {
 		l[i].Thread += 4294967200 // as many digits as there are
 	}
 	opt := export.Options{Header: rows.Header{Log: "app.lptrace", ProcessID: 4294967295, Program: "my;app.exe",
-		Threads: map[uint32]string{4294967210: "render", 4294967211: "io"}}}
+		Threads: map[rows.Track]string{4294967210: "render", 4294967211: "io"}}}
 	var file struct {
 		TraceEvents []struct {
 			Ph, Name string
@@ -143,6 +143,52 @@ func TestSameColumns(t *testing.T) {
 		names, _ := readParquet(t, write(t, "parquet", list(nil), opt))
 		if got := strings.Replace(strings.Join(names, ","), ",elapsed_us,", ",", 1); got != head {
 			t.Errorf("parquet: %s\ncsv:     %s", got, head)
+		}
+	}
+}
+
+// TestProcesses writes calls of two processes whose threads have the same ids: they do not mix,
+// and each format tells the processes apart.
+func TestProcesses(t *testing.T) {
+	processes := []*rows.Process{{ID: 40, Name: "server"}, {ID: 40, Name: "client"}}
+	rows.LabelProcesses(processes)
+	var l list
+	for i, p := range []int{0, 1, 0, 1} {
+		event, depth := rows.Enter, 0
+		if i >= 2 {
+			event = rows.Leave
+		}
+		l = append(l, rows.Row{Index: int64(i), Elapsed: int64(i) * 1000, Thread: 7, Process: processes[p], Event: event, Depth: depth, Duration: 2000, Function: "f" + processes[p].Name})
+	}
+	opt := export.Options{Header: rows.Header{Log: "a, b", Processes: processes,
+		Threads: map[rows.Track]string{rows.TrackOf(processes[0], 7, 0): "main", rows.TrackOf(processes[1], 7, 0): "reader"}}}
+	for format, wanted := range map[string][]string{
+		"chrome": {`"pid":40,"tid":0,"name":"process_name","args":{"name":"40 server"}`, `"pid":1,"tid":0,"name":"process_name","args":{"name":"40 client"}`,
+			`"pid":40,"tid":7,"name":"thread_name","args":{"name":"main"}`, `"pid":1,"tid":7,"name":"thread_name","args":{"name":"reader"}`,
+			`{"ph":"B","pid":1,"tid":7,"ts":1,"name":"fclient"`, `{"ph":"E","pid":40,"tid":7,"ts":2}`},
+		"speedscope": {`"name":"process 40 server, thread 7 main"`, `"name":"process 40 client, thread 7 reader"`},
+		"callgrind":  {"process 40 server, thread 7 main", "process 40 client, thread 7 reader"},
+		"folded":     {"40 server;fserver 2000\n", "40 client;fclient 2000\n"},
+		"csv":        {",note,time_utc,process\n", "fclient,,,,0x0,,,,40 client\n"},
+		"jsonl":      {`"function":"fclient","address":"0x0","process":"40 client"}`},
+		"txt":        {"  process   ", "  40 server           7     2.000 us  -> fserver", "  40 client           7     2.000 us  <- fclient"},
+		"html":       {"<th>process</th></tr>", "<td>40 client</td></tr>"},
+		"perfetto":   {"\x08\x28\x32\x0940 server", "\x08\x01\x32\x0940 client", "\x08\x01\x10\x07\x2a\x06reader"},
+	} {
+		text := string(write(t, format, l, opt))
+		for _, want := range wanted {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %q: %q", format, want, text)
+			}
+		}
+	}
+	_, columns := readParquet(t, write(t, "parquet", l, opt))
+	if got := fmt.Sprint(columns["process"]); got != "[40 server 40 client 40 server 40 client]" {
+		t.Errorf("parquet: %s", got)
+	}
+	for format, read := range map[string]func(testing.TB, []byte) ([]interval, int){"chrome": readChrome, "perfetto": readPerfetto} {
+		if calls, marks := read(t, write(t, format, l, opt)); len(calls) != 2 || marks != 0 {
+			t.Errorf("%s: %v, %d marks", format, calls, marks)
 		}
 	}
 }

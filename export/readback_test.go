@@ -142,7 +142,7 @@ func ns(t testing.TB, us json.Number) int64 {
 }
 
 // readChrome reads a trace with encoding/json.
-func readChrome(t testing.TB, text []byte) (calls []interval, marks int) {
+func readChrome(t testing.TB, text []byte) (calls []interval, annotations int) {
 	t.Helper()
 	var file struct {
 		TraceEvents []struct {
@@ -169,7 +169,7 @@ func readChrome(t testing.TB, text []byte) (calls []interval, marks int) {
 		case "E":
 			calls = append(calls, k.end(t, ns(t, e.Ts)))
 		case "i":
-			marks++
+			annotations++
 		case "M":
 		default:
 			t.Fatalf("phase %q", e.Ph)
@@ -181,7 +181,7 @@ func readChrome(t testing.TB, text []byte) (calls []interval, marks int) {
 		}
 	}
 	slices.SortFunc(calls, compareIntervals)
-	return calls, marks
+	return calls, annotations
 }
 
 // readSpeedscope reads a profile with encoding/json, as the schema has it.
@@ -287,7 +287,7 @@ func (m message) each(t testing.TB, field int, use func(m message)) {
 }
 
 // readPerfetto reads packets by the numbers of Perfetto's published schema.
-func readPerfetto(t testing.TB, text []byte) (calls []interval, marks int) {
+func readPerfetto(t testing.TB, text []byte) (calls []interval, annotations int) {
 	t.Helper()
 	names, arguments := make(map[uint64]string), make(map[uint64]string)
 	tracks := make(map[uint64]*track)
@@ -325,7 +325,7 @@ func readPerfetto(t testing.TB, text []byte) (calls []interval, marks int) {
 			case 2:
 				calls = append(calls, k.end(t, at))
 			case 3:
-				marks++
+				annotations++
 			}
 		})
 	})
@@ -335,7 +335,7 @@ func readPerfetto(t testing.TB, text []byte) (calls []interval, marks int) {
 		}
 	}
 	slices.SortFunc(calls, compareIntervals)
-	return calls, marks
+	return calls, annotations
 }
 
 // readFolded adds up lines: by the innermost name, and all.
@@ -472,15 +472,15 @@ func checkCalls(t *testing.T, l list) {
 			strays++
 		}
 	}
-	chrome, marks := readChrome(t, write(t, "chrome", l, export.Options{}))
+	chrome, annotations := readChrome(t, write(t, "chrome", l, export.Options{}))
 	same(t, "chrome", chrome, want)
-	if marks != strays {
-		t.Errorf("chrome: %d marks, want %d", marks, strays)
+	if annotations != strays {
+		t.Errorf("chrome: %d annotations, want %d", annotations, strays)
 	}
-	perfetto, marks := readPerfetto(t, write(t, "perfetto", l, export.Options{}))
+	perfetto, annotations := readPerfetto(t, write(t, "perfetto", l, export.Options{}))
 	same(t, "perfetto", perfetto, want)
-	if marks != strays {
-		t.Errorf("perfetto: %d marks, want %d", marks, strays)
+	if annotations != strays {
+		t.Errorf("perfetto: %d annotations, want %d", annotations, strays)
 	}
 	same(t, "speedscope", readSpeedscope(t, write(t, "speedscope", l, export.Options{})), bare)
 
@@ -670,16 +670,16 @@ func TestReadBackFunctions(t *testing.T) {
 				some = append(some, r)
 			}
 		}
-		chrome, marks := readChrome(t, write(t, "chrome", some, export.Options{}))
+		chrome, annotations := readChrome(t, write(t, "chrome", some, export.Options{}))
 		same(t, "chrome", chrome, intervals(some))
-		if marks > 0 {
-			t.Errorf("seed %d: %d marks", seed, marks)
+		if annotations > 0 {
+			t.Errorf("seed %d: %d annotations", seed, annotations)
 		}
 	}
 }
 
 // TestDeep holds that stacks of any depth are written in bounded room: enters
-// beyond the limit are marks.
+// beyond the limit are annotations.
 func TestDeep(t *testing.T) {
 	var l list
 	for i := range 5000 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ const endLen = 64 << 10
 
 // Recognise returns the name of the format in which a file was saved, by what is
 // in it and whatever its name is, and "" for a file that was not written by this
-// package or by what writes tables beside it: statistics, call trees and marks
+// package or by what writes tables beside it: statistics, call trees and annotations
 // are csv, txt and jsonl as well. empty says that nothing is in it.
 func Recognise(path string) (format string, empty bool, err error) {
 	f, err := os.Open(path)
@@ -86,7 +87,7 @@ func looksPerfetto(head []byte) bool {
 }
 
 // tables are the columns with which the tables of text begin: rows, statistics,
-// call trees, marks.
+// call trees, annotations.
 var tables = []struct{ csv, txt []string }{
 	{[]string{"index", "time", "thread", "event", "depth"}, []string{"index", "time", "thread", "duration", "call", "source", "module"}},
 	{[]string{"function", "module", "source", "line", "thread", "calls"}, []string{"calls", "total", "nonrecursive", "self", "mean"}},
@@ -104,7 +105,18 @@ func looksCSV(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return areColumns(columns)
+}
+
+// areColumns reports whether names are those of chosen columns of rows, enough of them
+// to be no accident.
+func areColumns(names []string) bool {
+	corrected := &rows.Header{Corrected: true}
+	return len(names) >= 3 && !slices.ContainsFunc(names, func(name string) bool {
+		c := rows.ColumnOf(name)
+		return c == nil && name != corrected.ColumnName(rows.ColumnOf("duration")) && name != corrected.ColumnName(rows.ColumnOf("self")) ||
+			c != nil && c.Kind == rows.Duration && name == c.Name
+	})
 }
 
 // looksJSONL goes by the keys of the first object.
@@ -119,7 +131,7 @@ func looksJSONL(text []byte) bool {
 			return true
 		}
 	}
-	return false
+	return areColumns(slices.Collect(maps.Keys(keys)))
 }
 
 // looksTXT looks for the head of a table of rows, or for the titles of another

@@ -137,8 +137,8 @@ type speedscope struct {
 }
 
 type profile struct {
-	id  uint32
-	end int64
+	track rows.Track
+	end   int64
 }
 
 func (s *speedscope) head(dst []byte, part int, at int64) []byte {
@@ -178,7 +178,7 @@ func (s *speedscope) event(t *thread, kind byte, at int64) {
 		s.profile = append(s.profile, 0)
 	}
 	if s.profile[t.index] == 0 {
-		s.profiles = append(s.profiles, profile{id: t.id})
+		s.profiles = append(s.profiles, profile{track: t.track})
 		s.profile[t.index] = len(s.profiles)
 		s.spool.streams = append(s.spool.streams, stream{})
 	}
@@ -210,7 +210,7 @@ func (s *speedscope) leave(dst []byte, t *thread, at int64, how ending) []byte {
 	return dst
 }
 
-// mark leaves the row out: the format has nothing for it.
+// annotation leaves the row out: the format has nothing for it.
 func (s *speedscope) anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte {
 	return dst
 }
@@ -238,7 +238,7 @@ func (s *speedscope) tail(out *output, dst []byte) error {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, "\n{\"type\":\"evented\",\"name\":"...)
-		dst = rows.AppendJSONString(dst, threadName(s.header, p.id))
+		dst = rows.AppendJSONString(dst, fullThreadName(s.header, p.track))
 		dst = append(dst, `,"unit":"nanoseconds","startValue":`...)
 		dst = strconv.AppendInt(dst, s.begin, 10)
 		dst = append(dst, `,"endValue":`...)
@@ -258,13 +258,21 @@ func (s *speedscope) tail(out *output, dst []byte) error {
 func (s *speedscope) kept() int64 { return s.spool.size() + int64(len(s.frames)) }
 
 // threadName is what a thread is called where the id alone would not do.
-func threadName(h *rows.Header, id uint32) string {
-	if name := h.StackName(rows.Track(id)); name != "" {
+func threadName(h *rows.Header, t rows.Track) string {
+	if name := h.StackName(t); name != "" {
 		return name
 	}
-	text := "thread " + strconv.FormatUint(uint64(id), 10)
-	if name := h.Threads[id]; name != "" {
+	text := "thread " + strconv.FormatUint(uint64(t.ID()), 10)
+	if name := h.Threads[t]; name != "" {
 		text += " " + name
 	}
 	return text
+}
+
+// fullThreadName is what a thread is called where nothing tells its process.
+func fullThreadName(h *rows.Header, t rows.Track) string {
+	if p := h.Process(t); p != nil {
+		return "process " + p.Label + ", " + threadName(h, t)
+	}
+	return threadName(h, t)
 }

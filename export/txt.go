@@ -33,9 +33,15 @@ const (
 // writeTXT writes a table for reading: first what the rows were made from,
 // then a line a row.
 func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) error {
+	if len(opt.Columns) > 0 {
+		return writeChosenTXT(ctx, out, src, opt)
+	}
 	n := src.Len()
 	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
 	t.indexWidth, t.timeWidth = minIndexWidth, elapsedWidth
+	for _, p := range opt.Header.Processes {
+		t.processWidth = max(t.processWidth, len("process"), cellWidth(p.Label))
+	}
 	if n > 0 {
 		first, last := src.Row(0), src.Row(n-1)
 		t.indexWidth = max(t.indexWidth, len(strconv.FormatInt(last.Index, 10)))
@@ -86,7 +92,13 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 			m.Status, rows.Visible(m.Name), rows.Visible(m.SymbolFile), rows.Visible(m.Identity),
 		})
 	}
-	var widths [6]int
+	if len(h.Processes) > 0 {
+		table[0] = append(table[0], "process")
+		for i, m := range h.Images {
+			table[i+1] = append(table[i+1], rows.Visible(m.Process.Text()))
+		}
+	}
+	widths := make([]int, len(table[0]))
 	for _, cells := range table {
 		for i, s := range cells {
 			widths[i] = max(widths[i], cellWidth(s))
@@ -114,6 +126,7 @@ type txtLines struct {
 	digits                int
 	end                   string
 	indexWidth, timeWidth int
+	processWidth          int // 0 where there is one process
 	clock                 rows.Clock
 	head                  txtHead
 	durations             [1 << callBits]durationText // as columns
@@ -131,6 +144,7 @@ type txtHead struct {
 	hasWall bool
 	thread  uint32
 	stack   uint32
+	process *rows.Process
 	// high is the index without its lowDigits.
 	high   int64
 	second int64
@@ -161,6 +175,9 @@ func (t *txtLines) titles(dst []byte) []byte {
 	start := len(dst)
 	dst = append(appendBlanks(dst, t.indexWidth-len("index")), "index  "...)
 	dst = append(appendPadded(dst, "time", t.timeWidth), "  "...)
+	if t.processWidth > 0 {
+		dst = append(appendPadded(dst, "process", t.processWidth), "  "...)
+	}
 	dst = append(appendBlanks(dst, threadWidth-len("thread")), "thread  "...)
 	dst = append(appendBlanks(dst, durationWidth-len("duration")), "duration  "...)
 	dst = append(appendPadded(dst, "call", callWidth), "  "...)
@@ -191,7 +208,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if cap(dst)-start < txtRoom {
 		dst = slices.Grow(dst, max(txtRoom, start))
 	}
-	if h := &t.head; h.ok && h.thread == r.Thread && h.stack == r.Stack && h.high == r.Index/lowDigits {
+	if h := &t.head; h.ok && h.thread == r.Thread && h.stack == r.Stack && h.process == r.Process && h.high == r.Index/lowDigits {
 		second, ns := r.Elapsed/1e9, r.Elapsed%1e9
 		if r.HasWall {
 			second, ns = r.Wall.Unix(), int64(r.Wall.Nanosecond())
@@ -266,6 +283,9 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
 	}
 	fraction := len(dst) - len("  ") - t.digits - start
+	if t.processWidth > 0 {
+		dst = append(appendPadded(dst, rows.Visible(r.Process.Text()), t.processWidth), "  "...)
+	}
 	right(rows.AppendThread(number[:0], r), threadWidth)
 
 	h := &t.head
@@ -274,7 +294,7 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	if n > wide || r.Index < lowDigits || t.digits != 3 && t.digits != 6 && t.digits != 9 || !r.HasWall && r.Elapsed < 0 {
 		return dst
 	}
-	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, stack: r.Stack, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
+	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, stack: r.Stack, process: r.Process, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
 	if r.HasWall {
 		h.second = r.Wall.Unix()
 	}

@@ -50,7 +50,7 @@ type call struct {
 // A thread has its own stack. A stack of a coroutine is one of its own, too; see
 // [rows.Track].
 type thread struct {
-	id uint32
+	track rows.Track
 	// index counts from 0 in the order of appearance.
 	index int
 	// last is the time of what was written last. Times never go back.
@@ -85,7 +85,7 @@ type callWriter interface {
 	enter(dst []byte, t *thread, again bool) []byte
 	// leave is told that the top of the stack ends. It is still there.
 	leave(dst []byte, t *thread, at int64, how ending) []byte
-	// mark is told a row that neither begins nor ends a call: a leave whose
+	// annotation is told a row that neither begins nor ends a call: a leave whose
 	// enter is not among the rows, a damaged record, a call too deep to be
 	// followed.
 	anomaly(dst []byte, t *thread, at int64, fn *function, r *rows.Row) []byte
@@ -110,13 +110,13 @@ const (
 // calls that nest and times that do not go back, whatever the rows are: a call
 // without its leave among them ends, by its duration if that is known, when
 // the thread shows that it is over, or with its run. No more than maxOpen are
-// open at once; those beyond are marks.
+// open at once; those beyond are annotations.
 type walk struct {
 	out *output
 	to  callWriter
 	buf []byte
 
-	byID      map[uint32]*thread
+	byTrack   map[rows.Track]*thread
 	recent    *thread
 	functions map[functionKey]*function
 	known     [1 << recentBits]struct {
@@ -141,7 +141,7 @@ type walk struct {
 	lastRow int64
 	// pending and active are the threads that are.
 	pending, active []*thread
-	// marks are those still to come, the first at nextMark, which is later
+	// annotations are those still to come, the first at nextAnnotation, which is later
 	// than all times where there is none.
 	annotations    annotationQueue
 	nextAnnotation int64
@@ -151,7 +151,7 @@ type walk struct {
 func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, to callWriter) error {
 	n := src.Len()
 	runs := placeRuns(opt.runs())
-	w := &walk{out: out, to: to, byID: make(map[uint32]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
+	w := &walk{out: out, to: to, byTrack: make(map[rows.Track]*thread), functions: make(map[functionKey]*function), lastRow: opt.From,
 		runs: runs, nextRun: nextRun(runs, 0)}
 	defer w.openAnnotations(ctx, opt.Annotations)()
 	w.buf = to.head(w.buf, 0, 0)
@@ -206,7 +206,7 @@ func (w *walk) add(r *rows.Row) error {
 		w.run = runAt(w.runs, r.Index)
 		w.nextRun = nextRun(w.runs, w.run)
 	}
-	t := w.thread(uint32(r.Track()))
+	t := w.thread(r.Track())
 	if r.Event == rows.Unknown {
 		// Neither its time nor its depth can be relied on.
 		w.tell(t)
@@ -408,15 +408,15 @@ func (w *walk) tell(t *thread) {
 	}
 }
 
-func (w *walk) thread(id uint32) *thread {
-	if t := w.recent; t != nil && t.id == id {
+func (w *walk) thread(track rows.Track) *thread {
+	if t := w.recent; t != nil && t.track == track {
 		return t
 	}
-	t := w.byID[id]
+	t := w.byTrack[track]
 	if t == nil {
-		t = &thread{id: id, index: len(w.told)}
+		t = &thread{track: track, index: len(w.told)}
 		w.told = append(w.told, false)
-		w.byID[id] = t
+		w.byTrack[track] = t
 	}
 	w.recent = t
 	return t

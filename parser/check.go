@@ -11,7 +11,6 @@ import (
 // A Checker is a log that can tell whether its file is still the one that was
 // read, without taking in what was added.
 type Checker interface {
-	Log
 	// Check returns an error that wraps [ErrShrunk], [ErrReplaced] or
 	// [fs.ErrNotExist] (the file was removed) if the log is not what it was. It
 	// is cheap where nothing has changed.

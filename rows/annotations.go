@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A AnnotationKind says what a [Mark] is.
+// An AnnotationKind says what an [Annotation] is.
 type AnnotationKind uint8
 
 const (
@@ -27,21 +27,30 @@ func (k AnnotationKind) String() string {
 	return "counter"
 }
 
-// A Mark is what the program itself wrote into its log, beside its calls: a
+// An Annotation is what the program itself wrote into its log, beside its calls: a
 // text, or the value that a counter has from then on.
 type Annotation struct {
 	// Wall, HasWall and Elapsed are when, as in a [Row].
 	Wall    time.Time
 	HasWall bool
 	Elapsed int64
-	Thread  uint32
-	Kind    AnnotationKind
+	// Run is the run that it is of, counted from 0 over the chosen ones.
+	Run    int
+	Thread uint32
+	// Process is nil where there is one.
+	Process *Process
+	// ThreadName is "" where the log gives none.
+	ThreadName string
+	Kind       AnnotationKind
 	// Bits is a counter's value, that of a FloatCounter as [math.Float64bits]
 	// has it.
 	Bits uint64
 	// Text is the text, or the counter's name.
 	Text string
 }
+
+// Track returns the track of the thread that wrote it.
+func (m *Annotation) Track() Track { return TrackOf(m.Process, m.Thread, 0) }
 
 // AppendTime appends the time as [AppendTime] does a row's.
 func (m *Annotation) AppendTime(dst []byte, digits int) []byte {

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,27 +92,67 @@ func TestCells(t *testing.T) {
 	r := Row{
 		Index: 7, Elapsed: 1500e6, Thread: 4711, Event: Leave, Depth: 2, Duration: 1500, Function: "app::Shape::area",
 		Module: "LogTest.exe", Source: "/src/shape.cpp", Line: 40, Address: 0x401125, Symbols: "matched", Note: "tail",
+		Process: &Process{ID: 29, Label: "29 app"}, Stack: 3, Filled: SelfTimes | CallSites | ThreadNames, Self: 250, ThreadName: "render",
+		Site: &CallSite{Function: "main", Source: "/src/main.cpp", Line: 9, Address: 0x401000},
 	}
 	cells := func(r *Row) string {
 		var list []string
-		for c := range Column(NumColumns) {
-			list = append(list, string(AppendCell(nil, r, c, 3)))
+		for i := range Columns() {
+			list = append(list, string(Columns()[i].Append(nil, r, 3)))
 		}
 		return strings.Join(list, ",")
 	}
-	if got, want := cells(&r), "7,1.500,4711,leave,2,1.5,app::Shape::area,LogTest.exe,/src/shape.cpp,40,0x401125,matched,tail"; got != want {
+	if got, want := cells(&r), "7,1.500,1500000,,4711,render,29 app,3,leave,2,app::Shape::area,1.5,0.25,LogTest.exe,/src/shape.cpp,40,0x401125,matched,main,/src/main.cpp,9,0x401000,tail"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	r = Row{Event: Unknown, Duration: NoDuration, Function: "0x0"}
-	if got, want := cells(&r), "0,0.000,0,unknown,0,,0x0,,,,0x0,,"; got != want {
+	// What was not filled in is not known, whatever the row has.
+	r.Filled = 0
+	if got, want := cells(&r), "7,1.500,1500000,,4711,,29 app,3,leave,2,app::Shape::area,1.5,,LogTest.exe,/src/shape.cpp,40,0x401125,matched,,,,,tail"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	var names []string
-	for c := range Column(NumColumns) {
-		names = append(names, c.String())
+	r = Row{Event: Unknown, Duration: NoDuration, Function: "0x0", Elapsed: -1500, Filled: SelfTimes | CallSites, Self: NoDuration}
+	if got, want := cells(&r), "0,-0.000,-1.5,,0,,,,unknown,0,0x0,,,,,,0x0,,,,,,"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, want := strings.Join(names, ","), "index,time,thread,event,depth,duration_us,function,module,source,line,address,symbols,note"; got != want {
-		t.Errorf("columns %s", got)
+}
+
+// TestColumnNames reads lists of columns, by their own names and by those of files.
+func TestColumnNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"index,self": "index self_us", " Index, self_us": "index self_us", "duration_us,utc,site_line": "duration_us time_utc site_line",
+		"index,nosuch": `there is no column "nosuch"; there are index, time, elapsed`, "self,self_us": "the column self is there twice", "": `there is no column ""`,
+	} {
+		var names []string
+		list, err := ParseColumns(text)
+		for _, c := range list {
+			names = append(names, (&Header{}).ColumnName(c))
+		}
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || err == nil && got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	names := make(map[string]bool)
+	for i := range Columns() {
+		c := &Columns()[i]
+		for _, name := range slices.Compact([]string{c.Name, (&Header{}).ColumnName(c)}) {
+			if names[name] {
+				t.Errorf("two columns are called %s", name)
+			}
+			names[name] = true
+		}
+		for _, name := range []string{c.Name, (&Header{}).ColumnName(c)} {
+			if ColumnOf(name) != c {
+				t.Errorf("%s is another column", name)
+			}
+		}
+	}
+	corrected := Header{Corrected: true}
+	if a, b := corrected.ColumnName(ColumnOf("duration")), corrected.ColumnName(ColumnOf("self")); a != "duration_corrected_us" || b != "self_recorded_us" {
+		t.Errorf("corrected: %s, %s", a, b)
 	}
 }
 
@@ -174,8 +215,8 @@ func TestNoAllocation(t *testing.T) {
 	m := NewMatcher("Größen")
 	var c Clock
 	if n := testing.AllocsPerRun(100, func() {
-		for col := range Column(NumColumns) {
-			buf = AppendCell(buf[:0], &r, col, 9)
+		for i := range columns {
+			buf = columns[i].Append(buf[:0], &r, 9)
 		}
 		buf = AppendDuration(buf[:0], r.Duration, 9)
 		buf = c.Append(buf[:0], &r, 9)

@@ -6,7 +6,6 @@
 package rows
 
 import (
-	"strconv"
 	"time"
 )
 
@@ -60,8 +59,10 @@ type Row struct {
 	// own: others are those of coroutines. Depth counts within the stack.
 	Stack   uint32
 	Elapsed int64
+	// Thread is the system's id of the thread, in Process where there are several.
 	Thread  uint32
 	Event   Event
+	Process *Process
 	// Depth counts from 0; a leave has its enter's depth.
 	Depth int
 	// Duration of the call in nanoseconds, on both rows of a pair, or
@@ -79,8 +80,39 @@ type Row struct {
 	Address uint64
 	// Symbols is the status of the module's symbols, "" without a module.
 	Symbols string
-	// Note is the mark of the pairing and whatever else must be said.
+	// Note is the anomaly of the pairing and whatever else must be said.
 	Note string
+
+	// Filled says which of the following a source has filled in: it does that where it is
+	// asked for them ([With]). The others mean nothing.
+	Filled Fields
+	// SelfAbout says that Self may be more or less, as leaves are recorded late.
+	SelfAbout bool
+	// Self is Duration without the calls that the call made, by the times that were
+	// recorded, on both rows of a pair; [NoDuration] where Duration is not known.
+	Self int64
+	// Site is where the call was made from, on both rows of a pair; nil where the log
+	// does not say.
+	Site *CallSite
+	// ThreadName is the name of the thread, "" if it has none.
+	ThreadName string
+}
+
+// A CallSite is where a call was made from.
+type CallSite struct {
+	// Function, Module, Source and Line are those of the calling code.
+	Function, Module, Source string
+	Line                     int
+	// Address is the return address (a VA).
+	Address uint64
+}
+
+// SelfBound says how far Self can be relied on.
+func (r *Row) SelfBound() Bound {
+	if r.SelfAbout {
+		return About
+	}
+	return r.Bound
 }
 
 // SavedNote is the note as files for programs have it, whose durations are
@@ -127,7 +159,9 @@ type Header struct {
 	// Images are the modules with their status.
 	Images []Image
 	// Threads are the names of the threads that have one.
-	Threads map[uint32]string
+	Threads map[Track]string
+	// Processes are those that the rows are of, nil where there is one.
+	Processes []*Process
 	// ProcessID is the system's id of the program's process, 0 where it is not
 	// known, and Program the base name of its executable, or "".
 	ProcessID uint32
@@ -136,34 +170,9 @@ type Header struct {
 	Stacks bool
 }
 
-// A Track is what calls lie in one within the other: a thread, or a stack of a coroutine.
-type Track uint32
-
-// stackTrack is set in the tracks of coroutines' stacks.
-const stackTrack = 1 << 31
-
-// TrackOf returns the track of calls on a stack of a thread.
-func TrackOf(thread, stack uint32) Track {
-	if stack != 0 {
-		return Track(stackTrack | stack)
-	}
-	return Track(thread)
-}
-
-// Track returns the track of a row.
-func (r *Row) Track() Track { return TrackOf(r.Thread, r.Stack) }
-
-// StackName returns the name of a track that is a stack in the log of the header, "" for a
-// thread's.
-func (h *Header) StackName(t Track) string {
-	if h.Stacks && t&stackTrack != 0 {
-		return "stack " + strconv.FormatUint(uint64(t&^stackTrack), 10)
-	}
-	return ""
-}
-
 // An Image is a module in the head of a saved file.
 type Image struct {
+	Process    *Process // nil where there is one
 	Name       string
 	Base, Size uint64
 	Identity   string

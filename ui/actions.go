@@ -176,6 +176,8 @@ func (as *actions) columnActions() []*action {
 		}
 		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() {
 			w.table.grid.SetColumn(c.ID, 0, !c.Hidden)
+			w.table.readColumns()
+			w.table.grid.Reload()
 			w.pref.saveColumns(w.table.grid)
 			as.show()
 		}})

@@ -261,7 +261,7 @@ func TestMenusFollowTheState(t *testing.T) {
 		t.Error("without a log something can be done with it")
 	}
 	r.open()
-	if grey("Close the log") || grey("Save") || !grey("Go to the caller") || !grey("Unfold all calls") || !grey("Marks") {
+	if grey("Close the log") || grey("Save") || !grey("Go to the caller") || !grey("Unfold all calls") || !grey("Annotations") {
 		t.Error("with a log other things can be done")
 	}
 	r.table.grid.SetCurrent(1)

@@ -111,16 +111,18 @@ func (fs *filters) save() {
 	fs.w.win.Canvas().Focus(name)
 }
 
-// columns are the filter's columns by the table's.
-var columns = map[string]filter.Column{
-	"index": filter.Row, "time": filter.Time, "thread": filter.Thread, "function": filter.Func,
-	"duration": filter.Duration, "module": filter.Module, "source": filter.Source,
-	"address": filter.Address, "symbols": filter.Symbols, "note": filter.Mark,
+// columnOf returns the filter's column of one of the table's.
+func columnOf(column string) (filter.Column, bool) {
+	c := rows.ColumnOf(column)
+	if c == nil {
+		return "", false
+	}
+	return filter.ColumnOf(c)
 }
 
 // cellTerm returns the term for what a cell shows.
 func cellTerm(column string, r *rows.Row) (*filter.Expr, bool) {
-	c, ok := columns[column]
+	c, ok := columnOf(column)
 	if !ok {
 		return nil, false
 	}
@@ -136,7 +138,10 @@ type highlight struct {
 // noEnv knows nothing but rows: thread names do not colour cells.
 type noEnv struct{ filter.Env }
 
-func (noEnv) ThreadName(uint32) string { return "" }
+func (noEnv) ThreadName(*rows.Row) string { return "" }
+
+// Self is asked for where the table does not show self times.
+func (noEnv) Self(int64) (int64, bool) { return 0, false }
 
 // label returns the colour of a cell.
 func (fs *filters) label(column string, r *rows.Row) int {
@@ -166,7 +171,7 @@ const maxHighlights = 50
 // be drawn.
 func (fs *filters) addHighlight(h logstate.Highlight) {
 	term, err := filter.Parse(h.Term)
-	c, ok := columns[h.Column]
+	c, ok := columnOf(h.Column)
 	if err != nil || !ok || term.Kind != filter.Leaf || term.Term.Column != c || h.Colour < 1 || h.Colour > grid.Labels {
 		return
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -11,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"logparser/app"
 	"logparser/rows"
 	"logparser/rows/filter"
 	"logparser/ui/control"
@@ -40,8 +42,8 @@ type findBar struct {
 	close              *widget.Button
 	useRegexp, useCase bool
 
-	threadIDs []uint32
-	updating  bool // the selectors are being set to the state
+	threads  []app.Thread
+	updating bool // the selectors are being set to the state
 }
 
 func newFindBar(w *Window) *findBar {
@@ -63,8 +65,8 @@ func newFindBar(w *Window) *findBar {
 		if b.updating {
 			return
 		}
-		if i := b.thread.SelectedIndex(); i > 0 && i <= len(b.threadIDs) {
-			w.ctl.Filter.SetThread(b.threadIDs[i-1])
+		if i := b.thread.SelectedIndex(); i > 0 && i <= len(b.threads) {
+			w.ctl.Filter.SetThread(&b.threads[i-1])
 		} else {
 			w.ctl.Filter.Narrow(withoutThreads)
 		}
@@ -145,11 +147,16 @@ func (b *findBar) relabel() {
 	b.panel.SetText(lang.L("Panel"))
 }
 
-// withoutThreads takes the terms away that choose threads.
+// withoutThreads takes the terms away that choose threads, and with them those that choose
+// their processes.
 func withoutThreads(e *filter.Expr) *filter.Expr {
 	parts := e.Parts()
+	of := func(p *filter.Expr, c filter.Column) bool { return p.Kind == filter.Leaf && p.Term.Column == c }
+	if !slices.ContainsFunc(parts, func(p *filter.Expr) bool { return of(p, filter.Thread) }) {
+		return e
+	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		if parts[i].Kind == filter.Leaf && parts[i].Term.Column == filter.Thread {
+		if of(parts[i], filter.Thread) || of(parts[i], filter.Process) {
 			e = e.Without(i)
 		}
 	}
@@ -157,18 +164,18 @@ func withoutThreads(e *filter.Expr) *filter.Expr {
 }
 
 // onlyThread reports whether a filter has a term that chooses just this thread.
-func onlyThread(where string, id uint32) bool {
+func onlyThread(where string, t *app.Thread) bool {
 	e, err := filter.Parse(where)
-	term, ok := filter.Of(filter.Thread, &rows.Row{Thread: id})
+	term, ok := filter.Of(filter.Thread, &rows.Row{Thread: t.ID, Process: t.Process})
 	if err != nil || !ok {
 		return false
 	}
-	for _, p := range e.Parts() {
-		if p.String() == term.String() {
-			return true
+	for _, wanted := range term.Parts() {
+		if !slices.ContainsFunc(e.Parts(), func(p *filter.Expr) bool { return p.String() == wanted.String() }) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // show brings the selectors up to date.
@@ -177,7 +184,7 @@ func (b *findBar) show(s *control.State) {
 	defer func() { b.updating = false }()
 
 	options := []string{lang.L("All threads")}
-	b.threadIDs = b.threadIDs[:0]
+	b.threads = s.Threads
 	selected := 0
 	chosen := strings.Contains(s.Selection.Where, "thread:")
 	for i, t := range s.Threads {
@@ -185,9 +192,11 @@ func (b *findBar) show(s *control.State) {
 		if t.Name != "" {
 			name += " " + t.Name
 		}
+		if t.Process != nil {
+			name += " \u00b7 " + t.Process.Label
+		}
 		options = append(options, fmt.Sprintf("%s  (%s)", name, control.Thousands(t.Rows)))
-		b.threadIDs = append(b.threadIDs, t.ID)
-		if chosen && onlyThread(s.Selection.Where, t.ID) {
+		if chosen && onlyThread(s.Selection.Where, &t) {
 			selected = i + 1
 		}
 	}

@@ -88,7 +88,7 @@ func (fo *folding) mark(at int64) grid.Fold {
 			break
 		}
 		list = append(list, r)
-		if next := &list[len(list)-1]; len(list) > 1 && next.Thread == list[0].Thread && next.Event != rows.Unknown {
+		if next := &list[len(list)-1]; len(list) > 1 && next.Home() == list[0].Home() && next.Event != rows.Unknown {
 			break
 		}
 	}
@@ -110,7 +110,7 @@ func foldMark(list []rows.Row, i int, below func(k int64) (rows.Row, bool), more
 	}
 	inside := func(next *rows.Row) (fold grid.Fold, known bool) {
 		switch {
-		case next.Thread != r.Thread || next.Event == rows.Unknown:
+		case next.Home() != r.Home() || next.Event == rows.Unknown:
 			return grid.NoFold, false
 		case next.Depth > r.Depth:
 			return grid.FoldOpen, true

@@ -10,11 +10,11 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/rows/filter"
+	"logparser/ui/annotations"
 	"logparser/ui/calltree"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/look"
-	"logparser/ui/marks"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
 )
@@ -44,14 +44,6 @@ func (v *views) treeView() *view {
 	w := v.w
 	v.tree = calltree.New(look.Fonts(), &grid.Light)
 	v.tree.OnOptions = func(app.TreeOptions) { v.again(viewTree) }
-	v.tree.ThreadName = func(id uint32) string {
-		for _, t := range w.ctl.State().Threads {
-			if t.ID == id {
-				return t.Name
-			}
-		}
-		return ""
-	}
 	v.tree.OnOpen = func(f *app.FunctionRef) { v.openFunction(*f) }
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
 	v.tree.OnCopy = w.app.Clipboard().SetContent
@@ -135,9 +127,9 @@ func (v *views) saveStatistics(list []app.FunctionStat) {
 func (v *views) threadsView() *view {
 	w := v.w
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
-	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(t.ID) }
+	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(&t.Thread) }
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
-		r := rows.Row{Thread: t.ID}
+		r := rows.Row{Thread: t.ID, Process: t.Process}
 		term, _ := filter.Of(filter.Thread, &r)
 		w.actions.popUp([]*fyne.MenuItem{
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
@@ -160,7 +152,7 @@ func (v *views) threadsView() *view {
 			})
 		},
 		clear:   func() { v.threads.Show(nil, 3) },
-		follow:  func(r *rows.Row) { v.threads.Choose(r.Thread) },
+		follow:  func(r *rows.Row) { v.threads.Choose(r.Home()) },
 		relabel: v.threads.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.threads.List.Grid.SetPalette(p) },
 	}
@@ -169,18 +161,18 @@ func (v *views) threadsView() *view {
 // annotationsView lists what the program wrote into the log itself.
 func (v *views) annotationsView() *view {
 	w := v.w
-	v.marks = marks.New(look.Fonts(), &grid.Light, w.post)
-	v.marks.OnNarrow = func() { v.again(viewAnnotations) }
-	goToAnnotation := func(m *control.Annotation) {
+	v.annotations = annotations.New(look.Fonts(), &grid.Light, w.post)
+	v.annotations.OnNarrow = func() { v.again(viewAnnotations) }
+	goToAnnotation := func(m *rows.Annotation) {
 		w.ctl.Calls.RowOfAnnotation(m, func(row int64) {
 			v.show(viewTable)
 			w.nav.goTo(row)
 		})
 	}
 	copied := w.app.Clipboard().SetContent
-	v.marks.OnOpen = goToAnnotation
-	v.marks.OnMenu = func(m *control.Annotation, at fyne.Position) {
-		r := rows.Row{Thread: m.Thread}
+	v.annotations.OnOpen = goToAnnotation
+	v.annotations.OnMenu = func(m *rows.Annotation, at fyne.Position) {
+		r := rows.Row{Thread: m.Thread, Process: m.Process}
 		timelineItem := item(lang.L("Show in the timeline"), func() { v.showInTimeline(m) })
 		timelineItem.Disabled = v.runs() != nil
 		w.actions.popUp([]*fyne.MenuItem{
@@ -189,24 +181,24 @@ func (v *views) annotationsView() *view {
 			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
 			item(lang.L("Copy the text"), func() { copied(m.Text) })}, at)
 	}
-	v.marks.OnCopy = copied
+	v.annotations.OnCopy = copied
 	return &view{
-		name: viewAnnotations, title: func() string { return lang.L("Marks") }, key: fyne.Key7,
-		content: v.marks.Content, focus: v.keyed(v.marks.List.Grid),
+		name: viewAnnotations, title: func() string { return lang.L("Annotations") }, key: fyne.Key7,
+		content: v.annotations.Content, focus: v.keyed(v.annotations.List.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Marked },
 		depends: func(where string) string { return control.AboutAnnotations(where).String() },
 		compute: func(where string, _ bool) {
 			digits := v.digits()
-			w.ctl.Views.Annotations(v.marks.Text(), func(list control.AnnotationList, err error) {
+			w.ctl.Views.Annotations(v.annotations.Text(), func(list control.AnnotationList, err error) {
 				if v.computed(viewAnnotations, err) {
-					v.marks.Show(list.Annotations, list.More, digits)
-					v.marks.ShowLimit(where)
-					w.trace("marks " + strconv.Itoa(len(list.Annotations)))
+					v.annotations.Show(list.Annotations, list.More, digits)
+					v.annotations.ShowLimit(where)
+					w.trace("annotations " + strconv.Itoa(len(list.Annotations)))
 				}
 			})
 		},
-		clear:   func() { v.marks.Show(nil, false, 3) },
-		relabel: v.marks.Relabel,
-		paint:   func(p *grid.Palette, _ bool) { v.marks.List.Grid.SetPalette(p) },
+		clear:   func() { v.annotations.Show(nil, false, 3) },
+		relabel: v.annotations.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.annotations.List.Grid.SetPalette(p) },
 	}
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -25,6 +24,7 @@ type logTable struct {
 	reader *readahead.Reader // between the rows and the grid
 	rows   rows.Source       // what is shown
 	log    string            // the log whose rows are shown
+	others []string          // those that are shown with it
 	format table.Format
 	asked  time.Time // when that log was asked for; zero once drawn
 	// lookedBelow is the first row seen when rows below those that are seen were
@@ -46,8 +46,7 @@ func (t *logTable) withCurrent(f func(r *rows.Row)) {
 
 // cellText is a cell's text as it is shown, whole.
 func (t *logTable) cellText(column string, r *rows.Row) string {
-	switch column {
-	case "source":
+	if column == "source" {
 		if r.Line > 0 {
 			return fmt.Sprintf("%s:%d", r.Source, r.Line)
 		}
@@ -63,8 +62,8 @@ func (t *logTable) cellText(column string, r *rows.Row) string {
 	return ""
 }
 
-// decorateMarks is decorate for shown rows from a place on.
-func (t *logTable) decorateMarks(dst []grid.Decor, list []rows.Row, first int64) {
+// decorateAnnotations is decorate for shown rows from a place on.
+func (t *logTable) decorateAnnotations(dst []grid.Decor, list []rows.Row, first int64) {
 	since := int64(math.MinInt64)
 	if first > 0 {
 		since = math.MaxInt64 // it is read by and by
@@ -75,11 +74,11 @@ func (t *logTable) decorateMarks(dst []grid.Decor, list []rows.Row, first int64)
 	t.w.views.drawn.decorate(dst, list, since, first+int64(len(list)) == t.rows.Len())
 }
 
-// markAt returns what was written before a shown row, "" for nothing.
-func (t *logTable) markAt(at int64, r *rows.Row) string {
+// annotationAt returns what was written before a shown row, "" for nothing.
+func (t *logTable) annotationAt(at int64, r *rows.Row) string {
 	var d [1]grid.Decor
-	t.decorateMarks(d[:], []rows.Row{*r}, at)
-	return d[0].Mark
+	t.decorateAnnotations(d[:], []rows.Row{*r}, at)
+	return d[0].Annotation
 }
 
 // currentRow is the log's row of the current one, -1 for none.
@@ -127,7 +126,7 @@ func (t *logTable) decorate(dst []grid.Decor, list []rows.Row, first int64) {
 		t.lookedBelow = first
 		t.w.later(besideDelay, t.grid.Refresh)
 	}
-	t.decorateMarks(dst, list, first)
+	t.decorateAnnotations(dst, list, first)
 }
 
 // copyRows puts the selected rows on the clipboard.
@@ -165,7 +164,7 @@ func (t *logTable) showRows(s *control.State) {
 		index = r.Index
 	}
 	t.rows = s.Rows
-	same := s.Opened && t.log == s.Found.Log
+	same := s.Opened && t.log == s.Found.Log && slices.Equal(t.others, s.Found.Others)
 	if index < 0 && same && t.w.memory.row > 0 {
 		index = t.w.memory.row // no rows were shown meanwhile
 	}
@@ -181,20 +180,23 @@ func (t *logTable) showRows(s *control.State) {
 	if all := t.w.ctl.Calls.All(); all != nil {
 		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
 	}
-	t.reader.SetSource(s.Rows, decoration(s.View))
+	if !same {
+		t.grid.SetColumn("process", 0, len(s.Found.Others) == 0)
+	}
+	t.readColumns()
 	t.grid.SetSource(t.reader)
-	t.log = ""
+	t.log, t.others = "", nil
 	t.w.win.SetTitle("LogParser")
 	if s.Opened {
-		t.log = s.Found.Log
-		t.w.win.SetTitle(filepath.Base(t.log) + " \u2013 LogParser")
-		if !same {
+		t.log, t.others = s.Found.Log, s.Found.Others
+		t.w.win.SetTitle(s.Found.LogNames() + " \u2013 LogParser")
+		if !same && len(s.Found.Others) == 0 {
 			t.w.pref.addRecent(t.log, s.Wanted.Modules)
 		}
 	}
 	t.w.arrange()
 	if !same {
-		t.w.memory.recall(t.log)
+		t.w.memory.recall(t.log, t.others...)
 	} else {
 		t.w.nav.keepPlace(s, index)
 		t.w.bookmarks.show()
@@ -205,6 +207,12 @@ func (t *logTable) showRows(s *control.State) {
 	}
 	// What is counted was counted in other rows.
 	t.w.ctl.Finder.Count(t.w.bar.query())
+}
+
+// readColumns reads what the columns that are shown need of rows.
+func (t *logTable) readColumns() {
+	s := t.w.ctl.State()
+	t.reader.SetSource(rows.With(s.Rows, table.Needs(t.grid.Columns())), decoration(s.View))
 }
 
 // indexOf returns the Index of a shown row, -1 for none.

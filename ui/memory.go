@@ -36,8 +36,8 @@ type memory struct {
 func (m *memory) enabled() bool { return m.store.Dir != "" }
 
 // recall looks, in the background, for the state of the log that has been
-// opened.
-func (m *memory) recall(log string) {
+// opened, and of others together with it.
+func (m *memory) recall(log string, others ...string) {
 	m.identity, m.restored, m.row = "", nil, 0
 	m.w.bookmarks.list = nil
 	m.w.filters.highlights, m.w.filters.setAside = nil, app.Selection{}
@@ -49,7 +49,7 @@ func (m *memory) recall(log string) {
 	}
 	all := m.w.ctl.Calls.All()
 	go func() {
-		identity, err := logstate.Identity(log)
+		identity, err := logstate.Identity(log, others...)
 		var st logstate.State
 		if err == nil {
 			st, err = m.store.Load(identity)

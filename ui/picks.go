@@ -71,12 +71,15 @@ func (p *picks) function(f *app.FunctionStat) {
 
 // node is for the call tree: path are the functions that the chosen node and
 // those above it stand for.
-func (p *picks) node(thread uint32, onThread bool, path []app.FunctionRef, bottomUp bool) {
+func (p *picks) node(n *app.TreeNode, path []app.FunctionRef, bottomUp bool) {
 	f := path[len(path)-1]
 	if bottomUp {
 		f = path[0]
 	}
-	call := control.Pick{FunctionRef: f, Thread: thread, OnThread: onThread}
+	call := control.Pick{FunctionRef: f}
+	if n.ByThread {
+		call.Thread = &app.Thread{ID: n.Thread, Process: n.Process}
+	}
 	call.Fits = func(frames []app.Frame) bool {
 		switch {
 		case bottomUp && len(frames) < len(path), !bottomUp && len(frames) != len(path):

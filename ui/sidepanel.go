@@ -110,7 +110,7 @@ func (p *sidePanel) showRow() {
 		return
 	}
 	if shown {
-		p.w.side.call.ShowRow(&r, p.w.table.format, p.w.table.markAt(p.w.table.grid.Current(), &r))
+		p.w.side.call.ShowRow(&r, p.w.table.format, p.w.table.annotationAt(p.w.table.grid.Current(), &r))
 	}
 	p.w.later(besideDelay, func() {
 		if p.asked != number {
@@ -131,7 +131,7 @@ func (p *sidePanel) showRow() {
 		if !shown {
 			return
 		}
-		p.w.ctl.Calls.CallSite(r.Index, func(site app.CallSite) {
+		p.w.ctl.Calls.CallSite(r.Index, func(site rows.CallSite) {
 			if p.asked == number {
 				p.w.side.call.ShowCallSite(&site)
 				p.w.trace("called from " + site.Function)
@@ -159,7 +159,7 @@ func (p *sidePanel) readSource(r *rows.Row, number int) {
 			if p.asked != number {
 				return
 			}
-			s.Head = shortPath(rows.CutSourceMark(recorded))
+			s.Head = shortPath(rows.CutSourceTag(recorded))
 			if err != nil {
 				s.Remark = lang.L("The source is not found here. Say in the settings where this machine has it.")
 			}
@@ -244,7 +244,7 @@ func cleanLine(text []byte) string {
 // sourceFile finds the file that a recorded path stands for. Where opening
 // paths out of files is forbidden, only the user's own mappings count.
 func sourceFile(recorded string, mappings []app.SourceMapping, none bool) (string, error) {
-	recorded = rows.CutSourceMark(recorded)
+	recorded = rows.CutSourceTag(recorded)
 	file, err := app.SourceFile(recorded, mappings)
 	if err != nil {
 		return "", err

@@ -83,7 +83,7 @@ func TestMarkedSource(t *testing.T) {
 	if err := os.WriteFile(file, []byte("int main() {}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, recorded := range []string{file, rows.MarkSource(file)} {
+	for _, recorded := range []string{file, rows.TagSource(file)} {
 		args, err := sourceCommand(recorded, 7, nil, "edit {file} {line}", false)
 		if err != nil || !slices.Equal(args, []string{"edit", file, "7"}) {
 			t.Errorf("%s: %q, %v", recorded, args, err)

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -79,8 +78,8 @@ func (v *views) connectTimeline() {
 			w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	}
-	t.OnMenu = func(call timeline.Span, thread uint32, at fyne.Position) {
-		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: thread}
+	t.OnMenu = func(call app.Span, lane app.Lane, at fyne.Position) {
+		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: lane.Thread, Process: lane.Process}
 		items := []*fyne.MenuItem{
 			item(lang.L("Show in the table"), func() { t.OnActivated(call.Row) }),
 			item(lang.L("Only inside this call"), func() { w.filters.insideCall(call.Row) }),
@@ -88,7 +87,7 @@ func (v *views) connectTimeline() {
 			fyne.NewMenuItemSeparator(),
 		}
 		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
-		w.actions.popUp(append(items, v.functionItems(app.FunctionRef{Function: call.Function, Module: call.Module})...), at)
+		w.actions.popUp(append(items, v.functionItems(call.FunctionRef)...), at)
 	}
 	t.OnError = func(err error) { v.view(viewTimeline).say(control.Cause(err)) }
 	t.OnPicture = func(boxes int) {
@@ -112,7 +111,7 @@ func (v *views) updateTimeline(s *control.State) {
 	if lines == nil {
 		v.timeline.SetSource(nil)
 	} else {
-		v.timeline.SetSource(timeSource{lines, s.Rows})
+		v.timeline.SetSource(lines)
 	}
 }
 
@@ -128,13 +127,13 @@ func (v *views) followInTimeline(r *rows.Row) {
 			at += run.Zero
 		}
 	}
-	call := timeline.Span{From: at, To: at, Depth: r.Depth, Deepest: r.Depth, Count: 1, Function: r.Function, Row: enter}
+	call := app.Span{FunctionRef: app.FunctionRef{Function: r.Function}, From: at, To: at, Depth: r.Depth, Deepest: r.Depth, Calls: 1, Row: enter}
 	if took := max(r.Duration, 0); r.Event == rows.Enter {
 		call.To += took
 	} else {
 		call.From -= took
 	}
-	v.timeline.Choose(uint32(r.Track()), call)
+	v.timeline.Choose(r.Track(), call)
 }
 
 // shade lets the time that the views are limited to stand out in the timeline.
@@ -153,7 +152,7 @@ func (v *views) shade() {
 		notes = append(notes, lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
 	}
 	if v.drawn.more {
-		notes = append(notes, lang.L("Only the first {{.N}} marks are drawn.", data{"N": control.Thousands(control.MaxAnnotations)}))
+		notes = append(notes, lang.L("Only the first {{.N}} annotations are drawn.", data{"N": control.Thousands(control.MaxAnnotations)}))
 	}
 	v.limited.SetText(strings.Join(notes, "   "))
 	show(v.limited, len(notes) > 0)
@@ -191,66 +190,4 @@ func finder(q control.Query) func(function string) bool {
 		return func(name string) bool { return strings.Contains(name, q.Text) }
 	}
 	return rows.NewMatcher(q.Text).MatchesText
-}
-
-// A timeSource hands a session's timeline to the widget.
-type timeSource struct {
-	lines *control.Timeline
-	rows  rows.Source
-}
-
-// Lanes implements [timeline.Source].
-func (s timeSource) Lanes() []timeline.Lane {
-	list := s.lines.Lanes()
-	lanes := make([]timeline.Lane, len(list))
-	for i, l := range list {
-		lanes[i] = timeline.Lane{Thread: uint32(rows.TrackOf(l.Thread, l.Stack)), Name: l.Name, Depth: l.Depth, Rows: l.Rows, Stack: l.Stack, Home: l.Thread}
-	}
-	return lanes
-}
-
-// Bounds implements [timeline.Source].
-func (s timeSource) Bounds() (first, last int64) { return s.lines.Range() }
-
-// Runs implements [timeline.Source].
-func (s timeSource) Runs() []timeline.Run {
-	runs, err := s.lines.Runs()
-	if err != nil {
-		return nil
-	}
-	list := make([]timeline.Run, len(runs))
-	for i := range runs {
-		r := &runs[i]
-		name := lang.L("Run {{.Run}}", data{"Run": strconv.Itoa(r.Number)})
-		if r.HasWall {
-			name += " \u00b7 " + r.Begin.Format(time.DateTime)
-		}
-		list[i] = timeline.Run{From: r.From, To: r.To, Zero: r.Zero, Name: name, Seam: r.Seam}
-	}
-	return list
-}
-
-// TimeDigits implements [timeline.Source].
-func (s timeSource) TimeDigits() int { return s.rows.TimeDigits() }
-
-// Spans implements [timeline.Source].
-func (s timeSource) Spans(lane int, from, to int64, pixels int) ([]timeline.Span, bool, error) {
-	list, finer, err := s.lines.Spans(nil, lane, from, to, pixels)
-	if err != nil {
-		return nil, false, err
-	}
-	spans := make([]timeline.Span, len(list))
-	for i := range list {
-		l := &list[i]
-		spans[i] = timeline.Span{From: l.From, To: l.To, Depth: l.Depth, Deepest: l.Deepest, Count: l.Calls, Function: l.Function, Module: l.Module, Row: l.Row,
-			Open: l.Open || l.NoLeave}
-		if l.About && l.Calls == 1 {
-			spans[i].Count = 0 // it need not be one
-		}
-		if l.Limited {
-			spans[i].Hidden, spans[i].Shown = l.Shown <= 0, l.Shown
-			spans[i].Some = l.Shown > 0 && (l.About || l.Shown < l.Calls)
-		}
-	}
-	return spans, finer, nil
 }

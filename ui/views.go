@@ -15,10 +15,10 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/rows/filter"
+	"logparser/ui/annotations"
 	"logparser/ui/calltree"
 	"logparser/ui/control"
 	"logparser/ui/grid"
-	"logparser/ui/marks"
 	"logparser/ui/modulespanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
@@ -90,18 +90,18 @@ type views struct {
 	w    *Window
 	list []*view
 
-	timeline   *timeline.Timeline
-	hint       *widget.Label // below the timeline
-	limited    *widget.Label // above it: how what is hidden is drawn
-	tree       *calltree.View
-	statistics *statistics.View
-	threads    *threads.View
-	modules    *modulespanel.Panel
-	marks      *marks.View
+	timeline    *timeline.Timeline
+	hint        *widget.Label // below the timeline
+	limited     *widget.Label // above it: how what is hidden is drawn
+	tree        *calltree.View
+	statistics  *statistics.View
+	threads     *threads.View
+	modules     *modulespanel.Panel
+	annotations *annotations.View
 
 	lines      *control.Timeline // what the timeline shows
 	total      int64             // of the log's rows
-	marked     int64             // how many marks it has
+	marked     int64             // how many annotations it has
 	generation int               // of the rows and their names
 	drawn      drawnAnnotations
 	waiting    bool // a renewal is to come
@@ -289,9 +289,9 @@ func (v *views) update(what control.Change, s *control.State) {
 	} else if s.Rows != nil {
 		total = s.Rows.Len()
 	}
-	if marks := s.Facts.Marks; what&control.ChangeContent != 0 && s.Loaded || total != v.total || marks != v.marked {
+	if annotations := s.Facts.Annotations; what&control.ChangeContent != 0 && s.Loaded || total != v.total || annotations != v.marked {
 		v.generation++
-		v.total, v.marked = total, marks
+		v.total, v.marked = total, annotations
 	}
 	v.offer(s)
 	if what&(control.ChangeSource|control.ChangeContent|control.ChangeGrown|control.ChangeFilter) != 0 {

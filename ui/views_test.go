@@ -271,7 +271,6 @@ func TestTimelineIsLimited(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	r.look(viewTimeline, "limited ")
-	source := timeSource{r.views.lines, r.ctl.State().Rows}
 	for _, test := range []struct {
 		where  string
 		hidden [2]bool // of each thread's calls
@@ -279,11 +278,11 @@ func TestTimelineIsLimited(t *testing.T) {
 		r.ctl.Filter.SetWhere(test.where)
 		r.waitTrace("limited " + test.where)
 		for lane, want := range test.hidden {
-			spans, _, err := source.Spans(lane, 0, 100e6, 1000)
+			spans, _, err := r.views.lines.Spans(nil, lane, 0, 100e6, 1000)
 			if err != nil || len(spans) == 0 {
 				t.Fatal(len(spans), err)
 			}
-			if spans[0].Hidden != want || spans[0].Some {
+			if spans[0].Hidden() != want || spans[0].PartHidden() {
 				t.Errorf("%s: %+v", test.where, spans[0])
 			}
 		}
@@ -301,9 +300,9 @@ func TestTimelineOfRuns(t *testing.T) {
 	r.ctl.Inputs.SetRun("all")
 	r.wait("all runs", func() bool { return r.ctl.State().Loaded && r.ctl.State().Facts.All })
 	r.look(viewTimeline, "limited ")
-	runs := timeSource{r.views.lines, r.ctl.State().Rows}.Runs()
-	if len(runs) != 2 || runs[1].From != 700e6 || runs[1].Zero != 700e6 || !strings.HasPrefix(runs[1].Name, "Run 2 ") {
-		t.Errorf("runs %+v", runs)
+	runs, err := r.views.lines.Runs()
+	if err != nil || len(runs) != 2 || runs[1].From != 700e6 || runs[1].Zero != 700e6 || runs[1].Number != 2 {
+		t.Errorf("runs %+v, %v", runs, err)
 	}
 	r.ctl.Filter.SetWhere("time:1ms..2ms")
 	r.waitTrace("limited time:1ms..2ms")
@@ -383,12 +382,12 @@ func TestThreadsFollowTheTable(t *testing.T) {
 	}
 }
 
-// Marks are a view of logs that can have them. They lead to rows.
-func TestMarksView(t *testing.T) {
+// Annotations are a view of logs that can have them. They lead to rows.
+func TestAnnotationsView(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400})
 	r.open()
 	if n := len(r.views.Content.Items); n != len(r.views.list)-1 {
-		t.Fatalf("%d views of a log that cannot have marks", n)
+		t.Fatalf("%d views of a log that cannot have annotations", n)
 	}
 	r.views.show(viewAnnotations) // there is none
 	if r.views.shown() != viewTable {
@@ -401,8 +400,8 @@ func TestMarksView(t *testing.T) {
 	}
 	r.open()
 	r.wait("the tab", func() bool { return len(r.views.Content.Items) == len(r.views.list) })
-	r.look(viewAnnotations, "marks 3")
-	list := r.views.marks.List
+	r.look(viewAnnotations, "annotations 3")
+	list := r.views.annotations.List
 	r.wait("the list", func() bool { return list.Len() == 3 })
 	// Of what the table is filtered to, thread and time matter.
 	r.ctl.Filter.SetWhere("thread:1000 func:x")
@@ -414,15 +413,15 @@ func TestMarksView(t *testing.T) {
 	r.ctl.Filter.SetWhere("")
 	narrow := func(text string, n int) {
 		t.Helper()
-		r.views.marks.Narrow(text)
+		r.views.annotations.Narrow(text)
 		r.wait("those with "+text, func() bool { return list.Len() == n })
 	}
 	narrow("FRAME", 2)
 	narrow("", 3)
-	r.views.marks.OnOpen(list.At(1))
+	r.views.annotations.OnOpen(list.At(1))
 	r.wait("the table", func() bool { return r.views.shown() == viewTable && r.table.grid.Current() == 21 })
 	r.views.show(viewAnnotations)
-	r.views.marks.OnOpen(list.At(2))
+	r.views.annotations.OnOpen(list.At(2))
 	r.wait("a message", func() bool { return r.ctl.State().Message != nil })
 	if r.views.shown() != viewAnnotations {
 		t.Error("the table is shown for a thread without rows")
@@ -438,14 +437,14 @@ func TestMarksView(t *testing.T) {
 	})
 }
 
-// Marks are shown beside the rows that follow them, and in the timeline.
-func TestDrawnMarks(t *testing.T) {
+// Annotations are shown beside the rows that follow them, and in the timeline.
+func TestDrawnAnnotations(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400, Annotations: []parser.Annotation{
 		{Time: -5, Thread: 1000, Text: []byte("begin")}, {Time: 10e6, Thread: 1001, Kind: parser.IntCounter, Bits: 5, Text: []byte("queue")},
 		{Time: 10.5e6, Thread: 1000, Text: []byte("frame 1")}, {Time: 10.6e6, Thread: 9, Text: []byte("frame 2")}, {Time: 2e12, Thread: 1001, Text: []byte("end")},
 	}})
 	r.open()
-	r.waitTrace("drawn marks 5")
+	r.waitTrace("drawn annotations 5")
 	beside := func(first int64, n int) string {
 		t.Helper()
 		list := make([]rows.Row, n)
@@ -458,8 +457,8 @@ func TestDrawnMarks(t *testing.T) {
 		r.table.decorate(dst, list, first)
 		var said []string
 		for i, d := range dst {
-			if d.Mark != "" {
-				said = append(said, fmt.Sprintf("%d %s", first+int64(i), d.Mark))
+			if d.Annotation != "" {
+				said = append(said, fmt.Sprintf("%d %s", first+int64(i), d.Annotation))
 			}
 		}
 		return strings.Join(said, "; ")
@@ -476,7 +475,7 @@ func TestDrawnMarks(t *testing.T) {
 		}
 	}
 	r.nav.goTo(11)
-	r.wait("the panel", func() bool { return strings.HasSuffix(r.side.call.Details(), "\nMarks: frame 1  +1") })
+	r.wait("the panel", func() bool { return strings.HasSuffix(r.side.call.Details(), "\nAnnotations: frame 1  +1") })
 	// A filter shows them beside the rows that it leaves.
 	r.ctl.Filter.SetWhere("row:100..")
 	r.waitTrace("filtered 1300")
@@ -485,18 +484,18 @@ func TestDrawnMarks(t *testing.T) {
 	}
 	r.ctl.Filter.SetWhere("")
 	r.look(viewTimeline, "limited ")
-	if lines := r.views.timeline.MarkText(1); lines[0] != "queue = 5" {
+	if lines := r.views.timeline.AnnotationText(&r.views.drawn.list[1]); lines[0] != "queue = 5" {
 		t.Errorf("in the timeline: %q", lines)
 	}
-	r.views.timeline.OnAnnotation(1)
+	r.views.timeline.OnAnnotation(&r.views.drawn.list[1])
 	r.wait("its row", func() bool { return r.table.currentRow() == 14 })
-	r.views.showInTimeline(&control.Annotation{Annotation: app.Annotation{Annotation: rows.Annotation{Elapsed: 10.6e6, Thread: 9, Text: "frame 2"}}})
+	r.views.showInTimeline(&rows.Annotation{Elapsed: 10.6e6, Thread: 9, Text: "frame 2"})
 	if r.ctl.State().Message == nil {
 		t.Error("a mark without a lane is shown in none")
 	}
 	r.ctl.Following.Set(true)
 	r.nested.Grow(testlog.NestedGrowth{Annotations: []parser.Annotation{{Time: 3e12, Thread: 1000, Text: []byte("more")}}})
-	r.waitTrace("drawn marks 6")
+	r.waitTrace("drawn annotations 6")
 	r.ctl.Close()
 	r.wait("nothing", func() bool { return len(r.views.drawn.list) == 0 })
 }

@@ -23,7 +23,7 @@ const (
 	Kinds
 	// Depths is the depths as [calls.Record] has them.
 	Depths
-	// Pairs is partners, durations and marks.
+	// Pairs is partners, durations and anomalies.
 	Pairs
 	// Durations is the durations alone, which are to be had sooner.
 	Durations
@@ -107,7 +107,7 @@ type Node struct {
 	Depth           int32
 	Anomaly         calls.Anomaly
 	// Ended says that LeaveTime is when the call ended, though no leave says so: its
-	// thread ended then. Its mark is NoLeave.
+	// thread ended then. Its anomaly is NoLeave.
 	Ended bool
 }
 
@@ -118,9 +118,9 @@ type Summary struct {
 	Rows                int64
 	MaxDuration         int64
 	MaxDepth            int32
-	// Marks has bit 1<<mark set for each mark of its rows. Calls that are
+	// Anomalies has bit 1<<anomaly set for each anomaly of its rows. Calls that are
 	// open at the log's end are not among them.
-	Marks uint16
+	Anomalies uint16
 	// Addresses and Threads are Bloom filters: bit n%256 and n%64 is set for
 	// each number of an address and slot of a thread.
 	Addresses [4]uint64

@@ -16,6 +16,7 @@ import (
 type core struct {
 	mu   sync.RWMutex
 	log  parser.Log
+	can  parser.Capabilities
 	rows atomic.Pointer[calls.Layout]
 	// steady is an index of this core.
 	steady *Index
@@ -67,10 +68,9 @@ type checkpoint struct {
 }
 
 func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
-	c := &core{log: log, addresses: addresses, counted: counted, totals: newTotals()}
+	c := &core{log: log, can: log.Capabilities(), addresses: addresses, counted: counted, totals: newTotals()}
 	c.rows.Store(l)
-	stacker, _ := log.(parser.Stacker)
-	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), stacker)
+	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), c.can.Stacker)
 	c.giveBack()
 	return c
 }
@@ -125,7 +125,7 @@ func emptySummary() Summary {
 func merge(to, from *Summary) {
 	to.FirstTime, to.LastTime = min(to.FirstTime, from.FirstTime), max(to.LastTime, from.LastTime)
 	to.MaxDuration, to.MaxDepth = max(to.MaxDuration, from.MaxDuration), max(to.MaxDepth, from.MaxDepth)
-	to.Marks |= from.Marks
+	to.Anomalies |= from.Anomalies
 	for i := range to.Addresses {
 		to.Addresses[i] |= from.Addresses[i]
 	}
@@ -203,10 +203,10 @@ func (c *core) note(n *node) {
 	default:
 		for l := range c.groups {
 			g := c.groups[l].at(enter >> (2 * l))
-			if g.Marks>>n.anomaly&1 != 0 {
+			if g.Anomalies>>n.anomaly&1 != 0 {
 				break
 			}
-			g.Marks |= 1 << n.anomaly
+			g.Anomalies |= 1 << n.anomaly
 		}
 	}
 }
@@ -348,7 +348,7 @@ func (c *core) endRun() {
 	for _, th := range c.live {
 		th.live = false
 		th.functions = nil
-		p.marks[calls.Open] += int64(th.depth) - int64(th.rowless)
+		p.anomalies[calls.Open] += int64(th.depth) - int64(th.rowless)
 		th.rowless = 0
 		if th.top != NoNode && th.block != c.block {
 			// The stack it had is found by its next visit.

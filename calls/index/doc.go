@@ -1,5 +1,5 @@
 // Package index says of each record of a log what package calls says (its
-// partner, depth, duration and mark), without keeping anything for each record.
+// partner, depth, duration and anomaly), without keeping anything for each record.
 // Packages query, profile and timeline ask it about many records at once.
 //
 // Its input is ranges of events in file order ([parser.Log]) and a

@@ -80,6 +80,13 @@ func (p *expected) differs(x *Index) error {
 			return fmt.Errorf("row %d has %d events inside, want %d", i, inside[i], p.Rows[i].Inside)
 		}
 	}
+	self := make([]int64, n)
+	x.ReadSelf(self, 0)
+	for i := range self {
+		if want := &p.Rows[i]; want.Duration != calls.NoDuration && self[i] != want.Self {
+			return fmt.Errorf("row %d has %d ns of its own, want %d", i, self[i], want.Self)
+		}
+	}
 	if got, want := x.Threads(), p.Threads; !slices.Equal(got, want) {
 		return fmt.Errorf("threads %v, want %v", got, want)
 	}
@@ -165,7 +172,7 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 			s.MaxDuration = max(s.MaxDuration, r.Duration)
 		}
 		if r.Anomaly != calls.Open && r.Anomaly != calls.Running && r.Anomaly != calls.None && !(e.Kind == parser.Enter && r.Call.AtEnd) || r.Anomaly == calls.Open && !r.Call.AtEnd {
-			s.Marks |= 1 << r.Anomaly
+			s.Anomalies |= 1 << r.Anomaly
 		}
 		if t := b.Thread[i]; t == NoThread {
 			if e.Kind != parser.Damaged {

@@ -48,7 +48,7 @@ type fileHead struct {
 	Runs      int64
 	Run       int64 // of the last row
 	LastTime  int64
-	Marks     [calls.NoEnter + 1]int64
+	Anomalies [calls.NoEnter + 1]int64
 	Position  uint8 // 1 where a leave was matched by position
 	Many      uint8 // 1 where there are too many addresses for totals
 	Levels    uint8
@@ -128,7 +128,7 @@ func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	w := &fileWriter{w: bufio.NewWriterSize(f, 64<<10)}
 	head := fileHead{
 		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: sizes.Block,
-		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Marks: c.marks, Levels: uint8(len(c.groups)),
+		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Anomalies: c.anomalies, Levels: uint8(len(c.groups)),
 	}
 	if c.position {
 		head.Position = 1
@@ -292,7 +292,7 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 		return cmp.Or(r.err, indexcache.ErrOther)
 	}
 	c.row, c.number, c.lastTime = h.Rows, int(h.Run), h.LastTime
-	c.marks, c.position = h.Marks, h.Position != 0
+	c.anomalies, c.position = h.Anomalies, h.Position != 0
 	if h.Run < 0 || h.Run > max(0, h.Runs-1) {
 		return indexcache.ErrOther
 	}

@@ -118,14 +118,14 @@ func (x *Index) Threads() []calls.Thread {
 	return list
 }
 
-// Count returns how many rows have a mark. Those of [calls.Open] and
+// Count returns how many rows have an anomaly. Those of [calls.Open] and
 // [calls.Running] are known when Build has ended.
 func (x *Index) Count(m calls.Anomaly) int64 {
 	c := x.core.Load()
 	live, done := x.live.Load(), x.done.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	n := c.marks[m]
+	n := c.anomalies[m]
 	if end := m == calls.Open && !live || m == calls.Running && live; done && (end || m == calls.NoLeave) {
 		for _, th := range c.live {
 			if th.top == NoNode {
@@ -140,7 +140,7 @@ func (x *Index) Count(m calls.Anomaly) int64 {
 }
 
 // NeedsNames reports whether some leave closed a call and was not matched by
-// its address, so that building again with a Namer can give better marks and
+// its address, so that building again with a Namer can give better anomalies and
 // depths. The order of rows, threads and addresses never depends on names.
 func (x *Index) NeedsNames() bool {
 	c := x.core.Load()
@@ -235,7 +235,7 @@ func (x *Index) Node(i uint32) Node {
 	switch {
 	case n.leave < 0:
 		th := c.threads[n.thread]
-		r.LeaveTime = c.endTime()
+		r.LeaveTime = c.endTime(th)
 		r.Inside = th.records - n.ordinal
 		if r.Anomaly = e.anomaly(n.enter); r.Anomaly != calls.None && th.top != NoNode {
 			if at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ok {
@@ -273,7 +273,7 @@ func (x *Index) ends(c *core) ends {
 	return e
 }
 
-// mark returns the mark of an enter that no leave has closed.
+// anomaly returns the anomaly of an enter that no leave has closed.
 func (e ends) anomaly(row int64) calls.Anomaly {
 	switch {
 	case row < e.open:

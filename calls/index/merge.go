@@ -208,7 +208,7 @@ func (m *segmentMerge) closePending() {
 			n := c.nodes.at(int(top))
 			if o.left {
 				if top = n.parent; !n.rowless {
-					c.marks[calls.NoLeave]++
+					c.anomalies[calls.NoLeave]++
 				}
 				continue
 			}
@@ -224,8 +224,8 @@ func (m *segmentMerge) closePending() {
 				b.summary.MaxDuration = max(b.summary.MaxDuration, calls.Elapsed(n.enterTime, o.time))
 			}
 			if o.anomaly != calls.None {
-				b.summary.Marks |= 1 << o.anomaly
-				c.marks[o.anomaly]++
+				b.summary.Anomalies |= 1 << o.anomaly
+				c.anomalies[o.anomaly]++
 			}
 			top = n.parent
 		}
@@ -343,8 +343,8 @@ func (m *segmentMerge) finish() {
 	for i := range p.stats {
 		c.addSum(p.stats[i].number, &p.stats[i], p.octaves)
 	}
-	for mark, n := range p.marks {
-		c.marks[mark] += n
+	for anomaly, n := range p.anomalies {
+		c.anomalies[anomaly] += n
 	}
 	c.position = c.position || p.position
 	if p.timed {
@@ -366,7 +366,7 @@ func (c *core) restack(p *segmentPairer, th, m *thread, records int64, resolve f
 			i := m.top
 			n := c.pop(m)
 			if n.anomaly = calls.NoLeave; !n.rowless {
-				c.marks[calls.NoLeave]++
+				c.anomalies[calls.NoLeave]++
 			}
 			c.end(i, n, m, th.began, th.beganAt)
 		}

@@ -23,7 +23,7 @@ type node struct {
 	thread          uint32
 	parent          uint32
 	depth           int32
-	// mark is None for a call that has not ended or has its leave, Tail where
+	// anomaly is None for a call that has not ended or has its leave, Tail where
 	// that is one, NoLeave or Open.
 	anomaly calls.Anomaly
 	// rowless says that the enter is missing.

@@ -7,7 +7,6 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
-	"logparser/parser"
 )
 
 // An OpenCall is a call that no leave has closed, of which is known how long it
@@ -147,21 +146,23 @@ func (x *Index) openNodes() []Node {
 // threadEnd returns when the thread ended in whose calls it was at a time, and
 // whether the log knows. The caller holds the lock, or is the one that adds.
 func (c *core) threadEnd(th *thread, from, to int64) (time int64, ok bool) {
-	if log, is := c.log.(parser.Ender); is && th.number == 0 {
-		return log.ThreadEnd(th.id, from, to)
+	if c.can.Ender != nil && th.number == 0 {
+		return c.can.Ender.ThreadEnd(th.id, from, to)
 	}
 	return 0, false
 }
 
-// endTime returns the time at which the open calls of the last run ended, as far as
-// is known: that of its last event, or a later one that the log tells.
-func (c *core) endTime() int64 {
-	if log, ok := c.log.(parser.Ender); ok {
-		if at, _ := log.End(); at > c.lastTime {
-			return at
-		}
+// endTime returns the time at which the open calls of a thread in the last run ended, as
+// far as is known: that of its process's last event, or a later one that the log tells.
+func (c *core) endTime(th *thread) int64 {
+	if c.can.Ender == nil {
+		return c.lastTime
 	}
-	return c.lastTime
+	if at, _, ok := c.can.Ender.ProcessEnd(th.id); ok {
+		return at
+	}
+	at, _ := c.can.Ender.End()
+	return max(at, c.lastTime)
 }
 
 // endThread notes that a thread has ended before the event that begins another of

@@ -42,7 +42,7 @@ type pairer struct {
 	dirty     []uint32 // stats with something that the totals lack, in a core
 	octaves   []segmentCounts
 	recent    [recentLen]*thread
-	marks     [calls.NoEnter + 1]int64
+	anomalies [calls.NoEnter + 1]int64
 	position  bool // a leave was matched by position alone
 
 	// The current block, if begun, and its number counted from 1.
@@ -553,10 +553,10 @@ func (p *pairer) damage(e *parser.Event, row uint32) {
 	p.anomaly(calls.Damaged)
 }
 
-// mark counts a mark of a row of the block.
+// anomaly counts an anomaly of a row of the block.
 func (p *pairer) anomaly(m calls.Anomaly) {
-	p.marks[m]++
-	p.summary.Marks |= 1 << m
+	p.anomalies[m]++
+	p.summary.Anomalies |= 1 << m
 }
 
 func (p *pairer) except(e exception) { p.exceptions = append(p.exceptions, e) }

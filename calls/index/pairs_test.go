@@ -21,7 +21,7 @@ func scriptNamer(_ int, _ uint16, address uint64) calls.Function {
 	return 0
 }
 
-// show writes records as: depth, partner and duration in milliseconds if any, mark if
+// show writes records as: depth, partner and duration in milliseconds if any, anomaly if
 // any.
 func show(records []calls.Record) string {
 	var list []string
@@ -146,7 +146,7 @@ func TestGaps(t *testing.T) {
 		name, events, want string
 		open               string
 		outer              int
-		marks              [calls.NoEnter + 1]int64
+		anomalies          [calls.NoEnter + 1]int64
 	}{
 		{"an id is used again", "A>f A>g -A>f A<f", "0!no-leave 1!no-leave 0-3(1) 0-2(1)", "", 0, [calls.NoEnter + 1]int64{calls.NoLeave: 2}},
 		{"a ring", "=A<g A>h A<h A<f", "1!no-enter 1-2(1) 1-1(1) 0!no-enter", "fg", 0, [calls.NoEnter + 1]int64{calls.NoEnter: 2}},
@@ -182,8 +182,8 @@ func TestGaps(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			for m := calls.Open; m <= calls.NoEnter; m++ {
-				if n := x.Count(m); n != test.marks[m] {
-					t.Errorf("%d records are %v, want %d", n, m, test.marks[m])
+				if n := x.Count(m); n != test.anomalies[m] {
+					t.Errorf("%d records are %v, want %d", n, m, test.anomalies[m])
 				}
 			}
 		})

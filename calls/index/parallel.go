@@ -141,7 +141,7 @@ func (c *core) pairSegment(ctx context.Context, s *segment, l *calls.Layout, run
 	}
 	var threads parser.ThreadReader
 	refused := 0
-	if log, ok := c.log.(parser.ThreadedLog); ok && c.exact {
+	if log := c.can.ThreadedLog; log != nil && c.exact {
 		threads = log.ReadThreads(record)
 	}
 	for p.row < s.to && !p.failed {

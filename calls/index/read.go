@@ -150,7 +150,19 @@ func (b *Block) records(dst []calls.Record, i int) {
 // events that the thread of a pair recorded between its two halves, and -1 for
 // rows without a partner.
 func (x *Index) ReadInside(dst []int64, from int64) {
-	x.each(len(dst), from, Insides, func(k, n int, b *cached, i int) bool {
+	x.readNumbers(dst, from, Insides, func(b *Block) []int64 { return b.Inside })
+}
+
+// ReadSelf fills dst, for the rows from number from on, with the part of their calls'
+// durations that was not spent in the calls that they made. It means nothing for rows
+// without a duration.
+func (x *Index) ReadSelf(dst []int64, from int64) {
+	x.readNumbers(dst, from, Selves, func(b *Block) []int64 { return b.Self })
+}
+
+// readNumbers fills dst with a column, and with -1 for rows that cannot be read.
+func (x *Index) readNumbers(dst []int64, from int64, want Columns, column func(b *Block) []int64) {
+	x.each(len(dst), from, want, func(k, n int, b *cached, i int) bool {
 		if b == nil {
 			missing := dst[k : k+n]
 			for i := range missing {
@@ -158,7 +170,7 @@ func (x *Index) ReadInside(dst []int64, from int64) {
 			}
 			return true
 		}
-		copy(dst[k:k+n], b.block.Inside[i:])
+		copy(dst[k:k+n], column(&b.block)[i:])
 		return true
 	})
 }

@@ -301,7 +301,7 @@ func stretch(b *Block, events []parser.Event, i, stop int, id uint32, depth int3
 
 // pair fills durations, and the other columns of pairs if they are wanted, from
 // element i on, while the events are whole ones of a thread and the calls that
-// are left are of this block. open is the mark of an enter without a leave. Its
+// are left are of this block. open is the anomaly of an enter without a leave. Its
 // differences of times must not overflow.
 func (r *replay) pair(b *Block, th *replayThread, events []parser.Event, i, stop int, open calls.Anomaly) int {
 	sp := len(th.frames)
@@ -515,7 +515,7 @@ func (r *replay) beginRun() {
 	}
 }
 
-// except does what an exception of a row says, and returns the mark that the row has by
+// except does what an exception of a row says, and returns the anomaly that the row has by
 // it.
 func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row int32) calls.Anomaly {
 	switch x.kind {
@@ -568,7 +568,7 @@ func (r *replay) unpaired(b *Block, i int, m calls.Anomaly) {
 // Any other record of a thread that is not active there, or a damaged one that
 // the index does not know of, was written after the index was made.
 func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *replayThread, began bool) (slot uint32, depth int32) {
-	if ev.Kind != parser.Damaged || c.groups[0].at(k).Marks&(1<<calls.Damaged) == 0 {
+	if ev.Kind != parser.Damaged || c.groups[0].at(k).Anomalies&(1<<calls.Damaged) == 0 {
 		r.changed = true
 	}
 	slot = NoThread

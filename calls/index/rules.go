@@ -162,7 +162,7 @@ func (p *pairer) forget(th *thread, at int64, row uint32) {
 	if n.rowless {
 		th.rowless--
 	} else {
-		p.marks[calls.NoLeave]++
+		p.anomalies[calls.NoLeave]++
 	}
 	n.anomaly = calls.NoLeave
 	p.end(i, n, th, p.row0(row), at)

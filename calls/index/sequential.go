@@ -54,10 +54,10 @@ func (c *core) resume(th *thread, e *parser.Event, row uint32) {
 	}
 	var open []parser.OpenCall
 	outer := 0
-	if log, ok := c.log.(parser.Resumer); ok && e.Gap == parser.EventsMissing {
+	if c.can.Resumer != nil && e.Gap == parser.EventsMissing {
 		_, record := c.layout().Position(c.row0(row))
 		var err error
-		if open, outer, err = log.OpenCalls(record); err != nil {
+		if open, outer, err = c.can.Resumer.OpenCalls(record); err != nil {
 			// The leaves of these calls will be strays.
 			open, outer = nil, 0
 		}

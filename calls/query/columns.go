@@ -41,7 +41,7 @@ func bit(b bool) uint64 {
 
 // undamaged clears the bits of damaged rows.
 func undamaged(b *index.Block, s *index.Summary, pass []uint64) {
-	if s.Marks>>calls.Damaged&1 == 0 {
+	if s.Anomalies>>calls.Damaged&1 == 0 {
 		return
 	}
 	for i, k := range b.Kind[:b.N] {
@@ -64,7 +64,7 @@ type compiledAddressTest struct {
 }
 
 func (t *compiledAddressTest) columns(s *index.Summary) index.Columns {
-	if s.Marks>>calls.Damaged&1 != 0 {
+	if s.Anomalies>>calls.Damaged&1 != 0 {
 		return index.Addresses | index.Kinds
 	}
 	return index.Addresses
@@ -103,7 +103,7 @@ type compiledThreadTest struct {
 }
 
 func (t *compiledThreadTest) columns(s *index.Summary) index.Columns {
-	if s.Marks>>calls.Damaged&1 != 0 {
+	if s.Anomalies>>calls.Damaged&1 != 0 {
 		return index.Owners | index.Kinds
 	}
 	return index.Owners
@@ -133,10 +133,10 @@ func (t kindTest) decide(s *index.Summary, _ int64) verdict {
 	case t.kinds == 0:
 		return none
 	case t.kinds == 1<<parser.Damaged:
-		return verdictOf(s.Marks>>calls.Damaged&1 == 0, false)
+		return verdictOf(s.Anomalies>>calls.Damaged&1 == 0, false)
 	}
 	const good = 1<<parser.Enter | 1<<parser.Leave
-	return verdictOf(false, t.kinds&good == good && (t.kinds>>parser.Damaged&1 != 0 || s.Marks>>calls.Damaged&1 == 0))
+	return verdictOf(false, t.kinds&good == good && (t.kinds>>parser.Damaged&1 != 0 || s.Anomalies>>calls.Damaged&1 == 0))
 }
 
 func (t kindTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
@@ -177,7 +177,7 @@ func (t durationTest) compile(src *index.Index) matcher {
 }
 
 // A compiledDurationTest knows the blocks with open calls, whose durations no
-// summary has; see compiledMarkTest.
+// summary has; see compiledAnomalyTest.
 type compiledDurationTest struct {
 	cheap
 	durationTest
@@ -187,8 +187,8 @@ type compiledDurationTest struct {
 
 func (t *compiledDurationTest) columns(*index.Summary) index.Columns { return index.Durations }
 
-// timedMarks are those of rows that have a duration.
-const timedAnnotations = 1<<calls.None | 1<<calls.Tail
+// timedAnomalies are those of rows that have a duration.
+const timedAnomalies = 1<<calls.None | 1<<calls.Tail
 
 func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
 	switch {
@@ -197,7 +197,7 @@ func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
 	case first+s.Rows > t.known || anyIn(t.open, first, s.Rows):
 		return maybe
 	}
-	short := t.least == 0 && s.MaxDuration <= t.most && s.Marks&^timedAnnotations == 0
+	short := t.least == 0 && s.MaxDuration <= t.most && s.Anomalies&^timedAnomalies == 0
 	return verdictOf(s.MaxDuration < t.least, short && first+s.Rows < t.known)
 }
 
@@ -268,7 +268,7 @@ func (t timeTest) columns(*index.Summary) index.Columns { return index.Times }
 
 // The times of damaged rows are not among those of a summary.
 func (t timeTest) decide(s *index.Summary, _ int64) verdict {
-	if s.Marks>>calls.Damaged&1 != 0 {
+	if s.Anomalies>>calls.Damaged&1 != 0 {
 		return verdictOf(t.first > t.last, false)
 	}
 	return verdictOf(t.first > t.last || s.LastTime < t.first || s.FirstTime > t.last, s.FirstTime >= t.first && s.LastTime <= t.last)
@@ -309,15 +309,15 @@ func setRange(words []uint64, from, to int) {
 	}
 }
 
-type anomalyTest struct{ marks uint16 }
+type anomalyTest struct{ anomalies uint16 }
 
-// endMarks are those that calls have that are open at the log's end, which no
+// endAnomalies are those that calls have that are open at the log's end, which no
 // summary knows.
-const endAnnotations = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
+const endAnomalies = 1<<calls.Open | 1<<calls.Running | 1<<calls.NoLeave
 
 func (t anomalyTest) compile(src *index.Index) matcher {
-	c := &compiledAnomalyTest{marks: t.marks, known: math.MaxInt64}
-	if t.marks&endAnnotations != 0 {
+	c := &compiledAnomalyTest{anomalies: t.anomalies, known: math.MaxInt64}
+	if t.anomalies&endAnomalies != 0 {
 		c.known = src.Len()
 		c.open = src.OpenCalls(nil).Blocks()
 	}
@@ -326,7 +326,7 @@ func (t anomalyTest) compile(src *index.Index) matcher {
 
 type compiledAnomalyTest struct {
 	cheap
-	marks uint16
+	anomalies uint16
 	// open has the first rows of the blocks in which calls were entered that
 	// are open, sorted, as far as the index had rows when it was asked:
 	// known.
@@ -343,14 +343,14 @@ func anyIn(rows []int64, first, n int64) bool {
 func (t *compiledAnomalyTest) columns(*index.Summary) index.Columns { return index.Pairs }
 
 func (t *compiledAnomalyTest) decide(s *index.Summary, first int64) verdict {
-	if s.Marks&t.marks != 0 || first+s.Rows > t.known {
+	if s.Anomalies&t.anomalies != 0 || first+s.Rows > t.known {
 		return maybe
 	}
 	if anyIn(t.open, first, s.Rows) {
 		return maybe
 	}
 	// Enters of calls that are open at the end are None until then.
-	return verdictOf(t.marks&(1<<calls.None) == 0, false)
+	return verdictOf(t.anomalies&(1<<calls.None) == 0, false)
 }
 
 func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
@@ -359,7 +359,7 @@ func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *
 		var word uint64
 		part := anomalies[w*64 : min(w*64+64, len(anomalies))]
 		for _, m := range part {
-			word = word<<1 + uint64(t.marks)>>(m&63)&1
+			word = word<<1 + uint64(t.anomalies)>>(m&63)&1
 		}
 		pass[w] = turned(word, len(part))
 	}

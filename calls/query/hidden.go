@@ -143,7 +143,7 @@ func (h *hidden) clear(w *Worker, k int, pass []uint64) error {
 	s := w.src.Summary(0, k)
 	first := int64(k) * sizes.Block
 	last := first + int64(w.RowsOf(k)) - 1
-	broken := s.Marks&(1<<calls.Damaged|1<<calls.Stray) != 0
+	broken := s.Anomalies&(1<<calls.Damaged|1<<calls.Stray) != 0
 	filled := false
 	var err error
 	h.within(first, last, s.Threads, func(r threadRange) bool {

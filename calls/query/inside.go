@@ -90,7 +90,7 @@ const outside = int32(math.MaxInt32 - 1)
 
 func (t *compiledWithinTest) columns(s *index.Summary) index.Columns {
 	c := index.Threads | index.Addresses | index.Kinds | index.Depths
-	if s.Marks>>calls.Stray&1 != 0 {
+	if s.Anomalies>>calls.Stray&1 != 0 {
 		c |= index.Pairs
 	}
 	return c
@@ -121,7 +121,7 @@ const coverThreads = 64
 // set: on each of the threads that it has, the same call is open before its
 // first row and after its last.
 func (t *compiledWithinTest) covers(s *index.Summary, first int64) bool {
-	if first+s.Rows >= t.known || t.slots > coverThreads || s.Marks&(1<<calls.Stray|1<<calls.Damaged) != 0 {
+	if first+s.Rows >= t.known || t.slots > coverThreads || s.Anomalies&(1<<calls.Stray|1<<calls.Damaged) != 0 {
 		return false
 	}
 	for w := s.Threads; w != 0; w &= w - 1 {
@@ -214,7 +214,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 		clear(st.known)
 		st.tests = 1
 	}
-	if s.Marks&(1<<calls.Stray|1<<calls.Damaged) == 0 && len(b.OpenRuns) == 0 {
+	if s.Anomalies&(1<<calls.Stray|1<<calls.Damaged) == 0 && len(b.OpenRuns) == 0 {
 		t.even(k, b, s, st, pass)
 		return nil
 	}
@@ -241,7 +241,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 				}
 			}
 			kind := kinds[i]
-			if kind == parser.Damaged || s.Marks>>calls.Stray&1 != 0 && b.Anomaly[i] == calls.Stray {
+			if kind == parser.Damaged || s.Anomalies>>calls.Stray&1 != 0 && b.Anomaly[i] == calls.Stray {
 				continue
 			}
 			if threads[i] != thread {

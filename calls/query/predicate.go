@@ -98,12 +98,12 @@ func InTime(first, last int64) Predicate { return timeTest{first, last} }
 // InRows passes the rows first to last, both included.
 func InRows(first, last int64) Predicate { return rowTest{first, last} }
 
-// Marked passes the rows that have one of some marks, which may be
+// WithAnomaly passes the rows that have one of some anomalies, which may be
 // [calls.None].
 func WithAnomaly(anomalies ...calls.Anomaly) Predicate {
 	var t anomalyTest
 	for _, m := range anomalies {
-		t.marks |= 1 << m
+		t.anomalies |= 1 << m
 	}
 	return t
 }

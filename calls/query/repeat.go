@@ -32,7 +32,7 @@ var maxRepeats = MaxRepeats
 
 // A Repeat is a run of calls of one thread, made by one caller after each
 // other, that do the same: their whole trees of calls have the same addresses
-// and marks. Or it is a run of groups of such calls.
+// and anomalies. Or it is a run of groups of such calls.
 type Repeat struct {
 	// First is the row at which the first iteration begins. Second is the row
 	// at which the second begins and End the row after the last iteration:

@@ -159,7 +159,7 @@ func (v *View) Run(ctx context.Context, progress parser.Progress) error {
 }
 
 // watch notes the calls that are open, as far as their blocks are full:
-// when they end, their enters' durations and marks change.
+// when they end, their enters' durations and anomalies change.
 func (v *View) watch(src *index.Index, rows int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

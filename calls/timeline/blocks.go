@@ -166,7 +166,7 @@ func readSpans(src *index.Index, r *region, pixel uint64, shown []uint64) ([]Spa
 	last := b.First + int64(n)
 	var lane *blockLane
 	thread := index.NoThread
-	unwinds := r.Marks&(1<<calls.NoLeave) != 0
+	unwinds := r.Anomalies&(1<<calls.NoLeave) != 0
 	for i := int(r.from - b.First); i < n; i++ {
 		kind := b.Kind[i]
 		if kind == parser.Leave && !unwinds {

@@ -15,13 +15,14 @@ func newAnnotations() *cobra.Command {
 	var out tableFlags
 	var rows bool
 	cmd := &cobra.Command{
-		Use:   "marks LOG",
-		Short: "Print what the program itself wrote into its trace: marks and counters",
-		Long: `marks prints the texts of LOGREC_MARK and the values of logrec_counter_i64, _u64
+		Use:     "annotations LOG",
+		Aliases: []string{"marks"},
+		Short:   "Print what the program itself wrote into its trace: annotations and counters",
+		Long: `annotations prints the texts of LOGREC_MARK and the values of logrec_counter_i64, _u64
 and _f64 in order of time: when, on which thread, what. Only traces have them.`,
-		Example: `  logparse marks program.4711.lptrace
-  logparse marks . --match frame --thread render --rows
-  logparse marks . --match queue -o queue.csv`,
+		Example: `  logparse annotations program.4711.lptrace
+  logparse annotations . --match frame --thread render --rows
+  logparse annotations . --match queue -o queue.csv`,
 		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(cmd); err != nil {
@@ -34,7 +35,7 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 			defer s.Close()
 			texts, counters, ok := s.AnnotationCount()
 			if !ok {
-				fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning: a log of this format has no marks")
+				fmt.Fprintln(cmd.ErrOrStderr(), "logparse: warning: a log of this format has no annotations")
 			}
 			var written int64
 			err = out.write(cmd, s, func(w io.Writer) (err error) {
@@ -49,9 +50,9 @@ and _f64 in order of time: when, on which thread, what. Only traces have them.`,
 				if written == 0 {
 					nothing = ": nothing passes the filter"
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d marks%s\n", written, texts+counters, nothing)
+				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %d of %d annotations%s\n", written, texts+counters, nothing)
 				if written == 0 && in.strict {
-					return strictError("no mark has what --match and --thread name")
+					return strictError("no annotation has what --match and --thread name")
 				}
 			}
 			return in.finish(s)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// markedTrace writes a trace with marks and returns its path.
+// markedTrace writes a trace with annotations and returns its path.
 func markedTrace(t *testing.T) string {
 	t.Helper()
 	return loadTrace(t, `file begin=1000
@@ -41,7 +41,7 @@ func loadTrace(t *testing.T, content string) string {
 	return path
 }
 
-func TestMarks(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	path := markedTrace(t)
 	saved := filepath.Join(t.TempDir(), "marks.jsonl")
 	for _, test := range []struct {
@@ -74,31 +74,31 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%v: %s, want %s", test.args, g, test.want)
 		}
 		chosen := strings.Contains(strings.Join(test.args, " "), "--")
-		says := fmt.Sprintf("logparse: %d of 3 marks\n", len(got))
+		says := fmt.Sprintf("logparse: %d of 3 annotations\n", len(got))
 		if len(got) == 0 {
-			says = "logparse: 0 of 3 marks: nothing passes the filter\n"
+			says = "logparse: 0 of 3 annotations: nothing passes the filter\n"
 		}
 		if said := strings.Contains(errs, says); said != chosen {
 			t.Errorf("%v says %s", test.args, errs)
 		}
 	}
-	if code, _, errs := logparse("marks", path, "-o", saved); code != exitOK {
+	if code, _, errs := logparse("annotations", path, "-o", saved); code != exitOK {
 		t.Fatal(errs)
 	}
 	if text, _ := os.ReadFile(saved); strings.Count(string(text), "\n") != 3 || !strings.HasPrefix(string(text), `{"time":"0.000000005","thread":7,"kind":"mark","text":"frame 1"}`) {
 		t.Errorf("saved\n%s", text)
 	}
-	if code, _, errs := logparse("marks", path, "--format", "xml"); code != exitUsage || !strings.Contains(errs, "txt, csv or jsonl") {
+	if code, _, errs := logparse("annotations", path, "--format", "xml"); code != exitUsage || !strings.Contains(errs, "txt, csv or jsonl") {
 		t.Errorf("a wrong format: %d, %s", code, errs)
 	}
-	if code, out, errs := logparse("marks", sampleDir); code != exitOK || strings.Count(out, "\n") != 1 || !strings.Contains(errs, "has no marks") {
+	if code, out, errs := logparse("marks", sampleDir); code != exitOK || strings.Count(out, "\n") != 1 || !strings.Contains(errs, "has no annotations") {
 		t.Errorf("a classic log: %d, %s%s", code, out, errs)
 	}
 }
 
-func TestInfoSaysMarks(t *testing.T) {
+func TestInfoSaysAnnotations(t *testing.T) {
 	path := markedTrace(t)
-	if _, out, _ := logparse("info", path); !strings.Contains(out, "marks       2, and 1 values of counters: logparse marks prints them\n") {
+	if _, out, _ := logparse("info", path); !strings.Contains(out, "annotations 2, and 1 values of counters: logparse annotations prints them\n") {
 		t.Error(out)
 	}
 	_, out, _ := logparse("info", path, "--json")
@@ -210,9 +210,9 @@ func TestSaveOverParts(t *testing.T) {
 	}
 }
 
-// TestMarksAlone takes the trace of a program that has no hooks and only wrote
-// marks.
-func TestMarksAlone(t *testing.T) {
+// TestAnnotationsAlone takes the trace of a program that has no hooks and only wrote
+// annotations.
+func TestAnnotationsAlone(t *testing.T) {
 	path := loadTrace(t, `file begin=1000
 chunk process
 clock @1000 ns=1000 wall=1700000000000000000
@@ -225,15 +225,15 @@ chunk events stream=2 thread=8 base=1000
 mark @1200 "frame 2"
 `)
 	if _, out, errs := logparse("marks", path, "--format", "csv", "--rows"); strings.Count(out, "\n") != 4 || !strings.Contains(out, "render") {
-		t.Errorf("marks: %s%s", out, errs)
+		t.Errorf("annotations: %s%s", out, errs)
 	}
-	if _, out, errs := logparse("marks", path, "--thread", "rend"); !strings.Contains(out, "frame 2") || !strings.Contains(errs, "1 of 3 marks") {
-		t.Errorf("marks of a thread: %s%s", out, errs)
+	if _, out, errs := logparse("marks", path, "--thread", "rend"); !strings.Contains(out, "frame 2") || !strings.Contains(errs, "1 of 3 annotations") {
+		t.Errorf("annotations of a thread: %s%s", out, errs)
 	}
 	code, out, errs := logparse("info", path)
 	for _, want := range []string{
 		"modules     1, recorded in the log\n", "run         1: 0 records", "threads     1\n            8: 0 rows, render\n",
-		"time        from 2023-11-14T22:13:20.000 on; there are no rows\n", "marks       2, and 1 values of counters",
+		"time        from 2023-11-14T22:13:20.000 on; there are no rows\n", "annotations 2, and 1 values of counters",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("info lacks %q:\n%s%s", want, out, errs)

@@ -39,7 +39,7 @@ func TestDoubt(t *testing.T) {
 		{"no names", []string{"show", nameless}, "no function of the log has a name"},
 		{"no names in sums", []string{"stats", nameless}, "no function of the log has a name"},
 		{"no names for advice", []string{"advise", nameless}, "no function of the log has a name"},
-		{"no mark", []string{"marks", markedTrace(t), "--match", "qqqq"}, "nothing passes the filter"},
+		{"no annotation", []string{"annotations", markedTrace(t), "--match", "qqqq"}, "nothing passes the filter"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, out, errs := logparse(test.args...)

@@ -26,6 +26,8 @@ type follower struct {
 	cmd    *cobra.Command
 	where  *whereFlag
 	format string
+	// columns are those of a table, nil for the format's own.
+	columns []*rows.Column
 	// damaged says that one of the logs was.
 	damaged bool
 }
@@ -33,12 +35,12 @@ type follower struct {
 // follow prints the last rows of a log, all of them if last is -1, and then
 // those that come. Where the program is started again and has a new file of the same
 // name, or writes the old one anew, it goes on with that from its beginning.
-func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag, format string, last int64) error {
+func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag, format string, columns []*rows.Column, last int64) error {
 	logs, err := f.logs(cmd, args)
 	if err != nil {
 		return err
 	}
-	w := &follower{inputFlags: f, cmd: cmd, where: where, format: format}
+	w := &follower{inputFlags: f, cmd: cmd, where: where, format: format, columns: columns}
 	path, err := w.one(logs[0], last, true)
 	for err == nil && path != "" {
 		path, err = w.one(path, -1, false)
@@ -63,7 +65,7 @@ func (w *follower) say(text string, args ...any) {
 // ended. first says that no rows were printed before.
 func (w *follower) one(log string, last int64, first bool) (path string, err error) {
 	ctx := w.cmd.Context()
-	s, err := w.openLog(w.cmd, log, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
+	s, err := w.openLogs(w.cmd, []string{log}, func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Session, error) {
 		return app.OpenLive(ctx, in, p, func() { w.say("waiting for %s", in.Log) })
 	})
 	if err != nil {
@@ -92,7 +94,7 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 			return "", err
 		}
 	}
-	next, err = v.WriteLive(ctx, out, w.format, app.SaveOptions{}, next, first || w.format == "txt")
+	next, err = v.WriteLive(ctx, out, w.format, app.SaveOptions{Columns: w.columns}, next, first || w.format == "txt")
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +103,7 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 	var failed error
 	var moved atomic.Bool
 	err = s.Follow(following, func(u app.Update) {
-		if next, failed = v.WriteLive(ctx, out, w.format, app.SaveOptions{}, next, false); failed != nil {
+		if next, failed = v.WriteLive(ctx, out, w.format, app.SaveOptions{Columns: w.columns}, next, false); failed != nil {
 			stop()
 			return
 		}

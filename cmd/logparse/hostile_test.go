@@ -130,7 +130,7 @@ func hostileCalls(t *testing.T) map[string][][]string {
 		"save": {{trace}, {trace, "-o", missing}, {missing, "-o", "x.csv"}, {trace, "-o", filepath.Join(missing, "x.csv")},
 			{trace, "-o", "-", "--format", hostileText}},
 	}
-	for _, verb := range []string{"show", "stats", "tree", "marks", "info", "symbols", "advise"} {
+	for _, verb := range []string{"show", "stats", "tree", "annotations", "info", "symbols", "advise"} {
 		calls[verb] = nil
 	}
 	var formats []string

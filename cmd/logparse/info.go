@@ -16,26 +16,28 @@ import (
 // jsonInfo is the object of `info --json`; its keys are documented in
 // docs/formats.md and stable.
 type jsonInfo struct {
-	Log         string       `json:"log"`
-	Modules     string       `json:"modules_file,omitempty"`
-	Format      string       `json:"format"`
-	Why         string       `json:"why"`
-	RecordSize  int          `json:"record_size,omitempty"`
-	Bytes       int64        `json:"bytes"`
-	Records     int64        `json:"records"`
-	Rows        int64        `json:"rows"`
-	Runs        []jsonRun    `json:"runs"`
-	Threads     []jsonThread `json:"threads"`
-	First       string       `json:"first,omitempty"`
-	Last        string       `json:"last,omitempty"`
-	SpanNS      int64        `json:"span_ns"`
-	Images      int          `json:"modules"`
-	Damage      []jsonDamage `json:"damage,omitempty"`
-	DamageBytes int64        `json:"damage_bytes"`
-	Marks       int64        `json:"marks,omitempty"`
-	Counters    int64        `json:"counter_values,omitempty"`
-	CallSites   *bool        `json:"call_sites,omitempty"` // of a trace
-	Notes       []string     `json:"notes,omitempty"`
+	Log        string    `json:"log"`
+	Modules    string    `json:"modules_file,omitempty"`
+	Format     string    `json:"format"`
+	Why        string    `json:"why"`
+	RecordSize int       `json:"record_size,omitempty"`
+	Bytes      int64     `json:"bytes"`
+	Records    int64     `json:"records"`
+	Rows       int64     `json:"rows"`
+	Runs       []jsonRun `json:"runs"`
+	// Processes are those of several logs.
+	Processes   []jsonProcess `json:"processes,omitempty"`
+	Threads     []jsonThread  `json:"threads"`
+	First       string        `json:"first,omitempty"`
+	Last        string        `json:"last,omitempty"`
+	SpanNS      int64         `json:"span_ns"`
+	Images      int           `json:"modules"`
+	Damage      []jsonDamage  `json:"damage,omitempty"`
+	DamageBytes int64         `json:"damage_bytes"`
+	Marks       int64         `json:"marks,omitempty"`
+	Counters    int64         `json:"counter_values,omitempty"`
+	CallSites   *bool         `json:"call_sites,omitempty"` // of a trace
+	Notes       []string      `json:"notes,omitempty"`
 
 	ownModules bool // see [app.Session.OwnModules]
 }
@@ -49,10 +51,21 @@ type jsonRun struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
+type jsonProcess struct {
+	ID      uint32 `json:"id,omitempty"`
+	Program string `json:"program,omitempty"`
+	Log     string `json:"log"`
+	Rows    int64  `json:"rows"`
+
+	label string
+}
+
 type jsonThread struct {
 	ID   uint32 `json:"id"`
 	Rows int64  `json:"rows"`
 	Name string `json:"name,omitempty"`
+	// Process is an index into Processes.
+	Process *int `json:"process,omitempty"`
 }
 
 type jsonDamage struct {
@@ -94,7 +107,7 @@ func newInfo() *cobra.Command {
 }
 
 func describe(s *app.Session) jsonInfo {
-	info, inputs, span := s.Info(), s.Inputs(), s.Span()
+	info, inputs, span := s.Info(), s.Inputs(), s.TimeRange()
 	j := jsonInfo{Log: inputs.Log, Modules: inputs.Modules, Format: info.Format, Why: info.Why.String(),
 		RecordSize: info.RecordSize, Bytes: info.Size, Records: info.Records, Rows: s.Rows().Len(),
 		Images: len(s.Modules()), DamageBytes: info.DamageBytes, Notes: message.Strings(info.Notes),
@@ -107,8 +120,17 @@ func describe(s *app.Session) jsonInfo {
 	for i, r := range info.Runs {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason.String()})
 	}
+	for i, p := range s.Processes() {
+		j.Processes = append(j.Processes, jsonProcess{ID: p.ID, Program: p.Name, Log: inputs.Logs()[i], label: p.Label})
+	}
 	for _, t := range s.AllThreads() {
-		j.Threads = append(j.Threads, jsonThread{t.ID, t.Rows, t.Name})
+		th := jsonThread{ID: t.ID, Rows: t.Rows, Name: t.Name}
+		if t.Process != nil {
+			of := t.Process.Number - 1
+			th.Process = &of
+			j.Processes[of].Rows += t.Rows
+		}
+		j.Threads = append(j.Threads, th)
 	}
 	if span.HasWall {
 		const layout = "2006-01-02T15:04:05.000"
@@ -128,7 +150,11 @@ func printInfo(w io.Writer, j jsonInfo) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-11s %s\n", name, rows.Visible(fmt.Sprintf(format, args...)))
 	}
-	line("log", "%s (%d bytes)", j.Log, j.Bytes)
+	if len(j.Processes) > 0 {
+		line("log", "%d logs (%d bytes)", len(j.Processes), j.Bytes)
+	} else {
+		line("log", "%s (%d bytes)", j.Log, j.Bytes)
+	}
 	if j.Modules != "" {
 		line("modules", "%s (%d modules)", j.Modules, j.Images)
 	} else if j.Images > 0 {
@@ -153,17 +179,23 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		}
 		line("run", "%d: %d records from record %d on%s", r.Number, r.Records, r.First, mark)
 	}
+	for _, p := range j.Processes {
+		line("process", "%s: %d rows, %s", p.label, p.Rows, p.Log)
+	}
 	line("threads", "%d", len(j.Threads))
 	for i, t := range j.Threads {
 		if i == maxListed {
 			line("", "... and %d more", len(j.Threads)-i)
 			break
 		}
+		more := ""
 		if t.Name != "" {
-			line("", "%d: %d rows, %s", t.ID, t.Rows, t.Name)
-			continue
+			more = ", " + t.Name
 		}
-		line("", "%d: %d rows", t.ID, t.Rows)
+		if t.Process != nil {
+			more += ", process " + j.Processes[*t.Process].label
+		}
+		line("", "%d: %d rows%s", t.ID, t.Rows, more)
 	}
 	if j.Rows == 0 {
 		if j.First != "" {
@@ -187,7 +219,7 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		line("damage", "%d bytes at offset %d: %s", d.Bytes, d.Offset, d.Reason)
 	}
 	if j.Marks > 0 || j.Counters > 0 {
-		line("marks", "%d, and %d values of counters: logparse marks prints them", j.Marks, j.Counters)
+		line("annotations", "%d, and %d values of counters: logparse annotations prints them", j.Marks, j.Counters)
 	}
 	// The notes have the recorder's other settings.
 	if j.CallSites != nil && *j.CallSites {

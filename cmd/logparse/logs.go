@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,15 +125,21 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 	return path, nil
 }
 
-// logArguments is the check of verbs that take one log, or with --newest the latest
-// of several.
+// together reports whether several logs are one session: those of processes that ran beside
+// each other.
+func together(logs []string) bool {
+	return len(logs) > 1 && !slices.ContainsFunc(logs, func(log string) bool { return !app.Mergeable(log) })
+}
+
+// logArguments is the check of verbs that take one log, several traces as one session,
+// or with --newest the latest of several.
 func logArguments(cmd *cobra.Command, args []string) error {
 	newest, err := cmd.Flags().GetBool("newest")
-	if len(args) == 1 || len(args) > 1 && err == nil && newest {
+	if len(args) == 1 || len(args) > 1 && err == nil && newest || together(args) {
 		return nil
 	}
 	if len(args) > 1 {
-		return fmt.Errorf("%s takes one LOG, not %d; of several --newest takes the one that was written last, and show prints all", cmd.Name(), len(args))
+		return fmt.Errorf("%s takes one LOG or several traces, not %d logs; of several --newest takes the one that was written last, and show prints all", cmd.Name(), len(args))
 	}
 	return oneLog(cmd, args)
 }

@@ -39,10 +39,11 @@ func someLogs(t *testing.T) string {
 	return dir
 }
 
-// TestSeveralLogs prints logs one after another, and takes the latest of them.
+// TestSeveralLogs prints logs one after another where one is no trace, and takes the latest
+// of them.
 func TestSeveralLogs(t *testing.T) {
 	dir := someLogs(t)
-	a, b := filepath.Join(dir, "a.lptrace"), filepath.Join(dir, "b.lptrace")
+	a, b := filepath.Join(dir, "LogDetails.dat"), filepath.Join(dir, "b.lptrace")
 	_, one, _ := logparse("show", a)
 	_, other, _ := logparse("show", b)
 	code, out, errs := logparse("show", a, b)
@@ -68,8 +69,8 @@ func TestSeveralLogs(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"stats", a, b}, "stats takes one LOG, not 2; of several --newest takes the one that was written last, and show prints all"},
-		{[]string{"show", a, b, "--json"}, "several logs are printed as txt only, not as jsonl"},
+		{[]string{"stats", a, b}, "stats takes one LOG or several traces, not 2 logs; of several --newest takes the one that was written last, and show prints all"},
+		{[]string{"show", a, b, "--json"}, "several logs that are no traces are printed as txt only, not as jsonl"},
 		{[]string{"show", a, b, "--follow"}, "--follow takes one LOG, not 2"},
 		{[]string{"show", a, "-"}, "-, the standard input, is the only log"},
 		{[]string{"show", "-", "--follow"}, "--follow is not for -"},

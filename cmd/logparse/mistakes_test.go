@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"shwo", `there is no command "shwo"; did you mean show?; see logparse --help`},
 		{"stat LOG", `there is no command "stat"; did you mean stats?`},
-		{"nosuch", `there is no command "nosuch"; there are advise, completion, help, info, marks, recorder, resolve, save, show, stats, symbolize, symbols, trace, tree`},
+		{"nosuch", `there is no command "nosuch"; there are advise, annotations, completion, help, info, recorder, resolve, save, show, stats, symbolize, symbols, trace, tree`},
 		{"LOG", `to read that file: logparse show LOG`},
 		{"help nosuch", `there is no command "nosuch"; there are advise,`},
 		{"help treee", `there is no command "treee"; did you mean tree?; see logparse --help`},
@@ -64,7 +64,10 @@ func TestMistakes(t *testing.T) {
 		{"stats LOG --sort sefl", "--sort is nonrecursive, total, self, calls, mean, min, p50, p95, p99, max or name, not \"sefl\"; did you mean self?"},
 		{"stats LOG --by functions", `--by is function, module or thread, not "functions"; did you mean function?`},
 		{"stats LOG --format json", `the format, by extension or --format, is txt, csv or jsonl, not "json"`},
-		{"marks LOG -o a.cvs", `the format, by extension or --format, is txt, csv or jsonl, not "cvs"; did you mean csv?`},
+		{"show LOG --columns index,sefl", `there is no column "sefl"; there are index, time,`},
+		{"save LOG -o a.csv --columns self,self_us", "the column self is there twice"},
+		{"save LOG -o a.json --columns self", "--columns is not for chrome, only for txt and csv and jsonl and html and parquet"},
+		{"annotations LOG -o a.cvs", `the format, by extension or --format, is txt, csv or jsonl, not "cvs"; did you mean csv?`},
 		{"show LOG --format jsnl", `not "jsnl"; did you mean jsonl?`},
 		{"save LOG", "save needs -o FILE"},
 		{"save LOG -o -", "-o - does not say the format; give one with --format: txt, csv,"},
@@ -145,7 +148,7 @@ func TestRefused(t *testing.T) {
 		return list
 	}
 	const classicOnly = "is not for a trace, which has its own modules and clock; it is for classic logs"
-	for _, verb := range []string{"show", "stats", "tree", "marks", "info", "symbols", "advise", "save -o -"} {
+	for _, verb := range []string{"show", "stats", "tree", "annotations", "info", "symbols", "advise", "save -o -"} {
 		for _, option := range []string{"--modules x.bin", "--record 16", "--encoding gbk", "--start-time 2013-05-06T14:03:05.123", "--start-tick 5"} {
 			args := append(strings.Fields(verb), trace)
 			if args[0] == "save" {
@@ -174,7 +177,7 @@ func TestRefused(t *testing.T) {
 		{"stats TRACE --bom", "--bom is not for txt, only for csv"},
 		{"stats TRACE --crlf", "--crlf is not for txt, only for csv"},
 		{"tree TRACE --raw-csv", "--raw-csv is not for txt, only for csv"},
-		{"marks TRACE --format jsonl --crlf", "--crlf is not for jsonl, only for txt and csv"},
+		{"annotations TRACE --format jsonl --crlf", "--crlf is not for jsonl, only for txt and csv"},
 	} {
 		if code, out, errs := logparse(words(test.line)...); code != exitUsage || out != "" || !strings.Contains(errs, test.want) {
 			t.Errorf("%s: exit status %d: %s%s", test.line, code, out, errs)
@@ -182,7 +185,7 @@ func TestRefused(t *testing.T) {
 	}
 	// Those that only say what is so anyway, or have an effect.
 	for _, line := range []string{
-		"save TRACE -o - --format folded --split-rows -1 --split-bytes -1", "show TRACE --run 1", "show TRACE --json --format jsonl", "marks TRACE --crlf",
+		"save TRACE -o - --format folded --split-rows -1 --split-bytes -1", "show TRACE --run 1", "show TRACE --json --format jsonl", "annotations TRACE --crlf",
 		"stats TRACE --format csv --bom --crlf --raw-csv", "show ALONE --start-time 2013-05-06T14:03:05.123 --start-tick 5 --record 24",
 	} {
 		if code, _, errs := logparse(words(line)...); code != exitOK {

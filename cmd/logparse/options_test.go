@@ -30,7 +30,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestJSON reads the objects of sums and marks, and holds them against csv.
+// TestJSON reads the objects of sums and annotations, and holds them against csv.
 func TestJSON(t *testing.T) {
 	marked := markedTrace(t)
 	for _, args := range [][]string{{"stats", sampleDir}, {"stats", marked, "--by", "thread"}, {"tree", sampleDir}, {"tree", marked, "--by-thread"}, {"marks", marked}} {

@@ -79,7 +79,8 @@ each address belongs to (PDB, DWARF, symbol tables) and shows or saves what
 was called, on which thread, and when.
 
 LOG is the log, its modules file or the folder of both; or a trace (.lptrace),
-which needs no modules file. - is a log on the standard input.
+which needs no modules file. - is a log on the standard input. Several traces,
+as of a program and its children, are one session, in order of time.
 
 Exit status: 0 done (a damaged log that could be read gives a warning),
 1 error, 2 wrong usage, 3 with --strict where there would be a warning of damage
@@ -221,16 +222,17 @@ func (f *inputFlags) openWith(cmd *cobra.Command, args []string,
 	if err != nil {
 		return nil, err
 	}
-	return f.openLog(cmd, logs[0], open)
+	return f.openLogs(cmd, logs, open)
 }
 
-// openLog opens a log that logs has returned.
-func (f *inputFlags) openLog(cmd *cobra.Command, log string,
+// openLogs opens logs that logs has returned as one session.
+func (f *inputFlags) openLogs(cmd *cobra.Command, logs []string,
 	open func(context.Context, app.Inputs, app.Progress) (*app.Session, error)) (*app.Session, error) {
-	in, err := f.inputs(cmd, log)
+	in, err := f.inputs(cmd, logs[0])
 	if err != nil {
 		return nil, err
 	}
+	in.Others = logs[1:]
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
 	s, err := open(cmd.Context(), in, p.report)

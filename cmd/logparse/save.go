@@ -19,6 +19,7 @@ func newSave() *cobra.Command {
 	var there replaceFlags
 	var bom, crlf, raw, replace, byThread bool
 	var split app.SaveLimits
+	var columns columnsFlag
 	cmd := &cobra.Command{
 		Use:   "save LOG -o FILE",
 		Short: "Save the log as a table, a web page, a trace or a profile",
@@ -27,6 +28,7 @@ func newSave() *cobra.Command {
   logparse save LogDetails.dat -o calls.csv --bom --crlf
   logparse save LogDetails.dat -o - --format csv | head
   logparse save LogDetails.dat -o slow.csv --where 'thread:12 dur:>5ms'
+  logparse save LogDetails.dat -o self.csv --columns index,thread_name,function,duration,self,site
   logparse save LogDetails.dat -o calls.json
   logparse save LogDetails.dat -o calls.parquet --split-rows 5000000
   logparse save LogDetails.dat -o - --format folded --weight calls | flamegraph.pl`,
@@ -52,6 +54,10 @@ func newSave() *cobra.Command {
 				only(cmd, "raw-csv", format, "csv"), only(cmd, "weight", format, "folded"), only(cmd, "by-thread", format, "folded")); err != nil {
 				return err
 			}
+			chosen, err := columns.parse(cmd, format)
+			if err != nil {
+				return err
+			}
 			if in.Corrected {
 				if err := app.CheckCorrected(format); err != nil {
 					return usageError{err}
@@ -74,7 +80,7 @@ func newSave() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw, Weight: w, ByThread: byThread, Split: split, KeepParts: !replace && !asked}
+			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw, Columns: chosen, Weight: w, ByThread: byThread, Split: split, KeepParts: !replace && !asked}
 			if err := cmp.Or(in.doubtNames(cmd, s), where.doubt(cmd, &in, s)); err != nil {
 				return err
 			}
@@ -105,6 +111,7 @@ func newSave() *cobra.Command {
 	flags.StringVar(&weight, "weight", "ns", "what folded stacks count: ns or us in the function itself, or calls")
 	flags.BoolVar(&byThread, "by-thread", false, "keep the folded stacks of each thread apart")
 	flags.BoolVar(&raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
+	columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
 	completeWith(cmd, "weight", weights)
 	return cmd

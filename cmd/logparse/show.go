@@ -15,6 +15,7 @@ func newShow() *cobra.Command {
 	var asJSON, follow bool
 	var format string
 	var last int64
+	var columns columnsFlag
 	cmd := &cobra.Command{
 		Use:   "show LOG...",
 		Short: "Print a log as a readable table",
@@ -25,7 +26,8 @@ has ended. It waits for a log that is not there yet, and goes on with the new
 file where the program is started again and makes one of the same name. A row is printed once: the
 duration of a call stands at its leave.
 
-Several logs are printed one after another, each below its name; with --newest
+Several traces are printed as one, in order of time, with a column for the
+process; other logs one after another, each below its name; with --newest
 only the one that was written last.
 
 ` + whereHelp,
@@ -49,6 +51,10 @@ only the one that was written last.
 			if last < -1 {
 				return misused("--limit is a number of rows, such as 20, not %d", last)
 			}
+			chosen, err := columns.parse(cmd, format)
+			if err != nil {
+				return err
+			}
 			if err := where.check(cmd, &in); err != nil {
 				return err
 			}
@@ -56,8 +62,8 @@ only the one that was written last.
 				if follow {
 					return misused("--follow takes one LOG, not %d; --newest takes the one that was written last", len(args))
 				}
-				if format != "txt" {
-					return misused("several logs are printed as txt only, not as %s; --newest takes the one that was written last", format)
+				if format != "txt" && !together(args) {
+					return misused("several logs that are no traces are printed as txt only, not as %s; --newest takes the one that was written last", format)
 				}
 			}
 			if follow {
@@ -67,14 +73,14 @@ only the one that was written last.
 				if err := oneOf("with --follow --format", format, app.LiveFormats()); err != nil {
 					return err
 				}
-				return in.follow(cmd, args, &where, format, last)
+				return in.follow(cmd, args, &where, format, chosen, last)
 			}
 			logs, err := in.logs(cmd, args)
 			if err != nil {
 				return err
 			}
-			return each(cmd, logs, func(log string) error {
-				s, err := in.openLog(cmd, log, app.Open)
+			show := func(logs ...string) error {
+				s, err := in.openLogs(cmd, logs, app.Open)
 				if err != nil {
 					return err
 				}
@@ -86,7 +92,7 @@ only the one that was written last.
 				if err != nil {
 					return err
 				}
-				var opt app.SaveOptions
+				opt := app.SaveOptions{Columns: chosen}
 				if last >= 0 {
 					opt.From = max(src.Len()-last, 0)
 				}
@@ -94,7 +100,11 @@ only the one that was written last.
 					return err
 				}
 				return in.finish(s)
-			})
+			}
+			if together(logs) {
+				return show(logs...)
+			}
+			return each(cmd, logs, func(log string) error { return show(log) })
 		},
 	}
 	in.add(cmd)
@@ -104,6 +114,7 @@ only the one that was written last.
 	flags.StringVar(&format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
 	flags.BoolVarP(&follow, "follow", "f", false, "go on with the rows that come")
 	flags.Int64VarP(&last, "limit", "n", -1, "at most `N` rows: the last that there are, and with --follow those that come (default: all)")
+	columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
 	return cmd
 }

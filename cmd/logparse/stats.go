@@ -76,7 +76,7 @@ right to within a sixteenth.
 				}
 				value := statOrders[order]
 				slices.SortStableFunc(list, func(a, b app.FunctionStat) int {
-					if c := cmp.Compare(a.Thread, b.Thread); c != 0 || value == nil {
+					if c := cmp.Compare(a.Track(), b.Track()); c != 0 || value == nil {
 						return cmp.Or(c, cmp.Compare(a.Function, b.Function), cmp.Compare(a.Module, b.Module))
 					}
 					return cmp.Compare(value(&b), value(&a))
@@ -111,10 +111,8 @@ right to within a sixteenth.
 	return cmd
 }
 
-// threadLabel is a thread's id and name.
-func threadLabel(f *app.FunctionStat) string {
-	return strings.TrimSuffix(fmt.Sprintf("%d %s", f.Thread, rows.Visible(f.ThreadName)), " ")
-}
+// threadLabel is what a thread is called.
+func threadLabel(f *app.FunctionStat) string { return rows.Visible(f.ThreadText()) }
 
 // unfinishedThreads and unfinishedCalls bound what printUnfinished says.
 const (
@@ -155,6 +153,9 @@ func printUnfinished(w io.Writer, list []app.Unfinished, digits int) {
 		thread := fmt.Sprintf("thread %d", u.Thread.ID)
 		if u.Thread.Name != "" {
 			thread += " (" + u.Thread.Name + ")"
+		}
+		if u.Thread.Process != nil {
+			thread += " of process " + u.Thread.Process.Label
 		}
 		if u.Stack != 0 {
 			thread = fmt.Sprintf("stack %d of %s", u.Stack, thread)

@@ -13,6 +13,8 @@ import (
 // jsonModule is the object of `symbols --json`; its keys are documented in
 // docs/formats.md and stable.
 type jsonModule struct {
+	// Process is what its process is called, where there are several.
+	Process    string        `json:"process,omitempty"`
 	Base       string        `json:"base"`
 	Size       uint64        `json:"size"`
 	Path       string        `json:"path"`
@@ -57,7 +59,12 @@ not found     no file was found; -v lists every place looked at`,
 			if !asJSON {
 				fmt.Fprintf(out, "%18s %10s %9s  %-12s %s\n", "base", "size", "records", "status", "path")
 			}
+			var process *rows.Process
 			for _, m := range s.Modules() {
+				if m.Process != process && !asJSON {
+					process = m.Process
+					fmt.Fprintf(out, "process %s\n", rows.Visible(process.Text()))
+				}
 				if err := printModule(out, m, asJSON, verbose); err != nil {
 					return err
 				}
@@ -76,7 +83,7 @@ not found     no file was found; -v lists every place looked at`,
 
 func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) error {
 	if asJSON {
-		j := jsonModule{Base: fmt.Sprintf("%#x", m.Base), Size: m.Size, Path: m.Path, Records: m.Records,
+		j := jsonModule{Process: m.Process.Text(), Base: fmt.Sprintf("%#x", m.Base), Size: m.Size, Path: m.Path, Records: m.Records,
 			SymbolFile: m.SymbolFile, Status: string(m.Status), Reason: m.Reason.String()}
 		if m.Identity != "-" {
 			j.Identity = m.Identity

@@ -31,6 +31,9 @@ type Memory struct {
 // End implements [parser.Ender].
 func (l *Memory) End() (time int64, exact bool) { return l.EndTime, l.EndTime != 0 }
 
+// ProcessEnd implements [parser.Ender].
+func (l *Memory) ProcessEnd(uint32) (time int64, exact, ok bool) { return 0, false, false }
+
 // ThreadEnd implements [parser.Ender].
 func (l *Memory) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
 	for _, at := range l.Ended[thread] {
@@ -59,7 +62,14 @@ func (l *Memory) Clock(int) timeparse.Clock { return timeparse.Clock{} }
 func (l *Memory) Spaces(int) []parser.Space { return make([]parser.Space, 1<<16) }
 func (l *Memory) ExactLeaves() bool         { return l.Exact }
 func (l *Memory) Truncated() bool           { return false }
-func (l *Memory) Close() error              { return nil }
+
+// Thread implements [parser.Log].
+func (l *Memory) Thread(key uint32) parser.Thread { return parser.Thread{ID: key} }
+
+// Capabilities implements [parser.Log].
+func (l *Memory) Capabilities() parser.Capabilities { return parser.Capabilities{Ender: l} }
+
+func (l *Memory) Close() error { return nil }
 
 // A Program makes sequences of events: threads that call and return as
 // programs do, and how often what can go wrong does, in percent.
@@ -178,6 +188,17 @@ type Broken struct {
 // thread.
 const CoroutineIDs = 1_000_000
 
+// Thread implements [parser.Log].
+func (l *Broken) Thread(key uint32) parser.Thread {
+	thread, stack := l.Strand(key)
+	return parser.Thread{ID: thread, Stack: stack}
+}
+
+// Capabilities implements [parser.Log].
+func (l *Broken) Capabilities() parser.Capabilities {
+	return parser.Capabilities{Ender: l, Resumer: l, Stacker: l}
+}
+
 // HasStacks implements [parser.Stacker].
 func (l *Broken) HasStacks() bool { return true }
 
@@ -191,7 +212,7 @@ func (l *Broken) Strand(id uint32) (thread, stack uint32) {
 
 // StackOf returns what tells the stack of an event from others.
 func StackOf(log parser.Log, e *parser.Event) uint32 {
-	if l, ok := log.(parser.Stacker); ok {
+	if l := log.Capabilities().Stacker; l != nil {
 		if _, stack := l.Strand(e.Thread); stack != 0 {
 			return CoroutineIDs + stack
 		}
@@ -201,7 +222,7 @@ func StackOf(log parser.Log, e *parser.Event) uint32 {
 
 // ThreadOf returns the thread of an event.
 func ThreadOf(log parser.Log, e *parser.Event) uint32 {
-	if l, ok := log.(parser.Stacker); ok {
+	if l := log.Capabilities().Stacker; l != nil {
 		thread, _ := l.Strand(e.Thread)
 		return thread
 	}

@@ -254,6 +254,14 @@ func (o *nested) ExactLeaves() bool { return true }
 // Truncated implements [parser.Log].
 func (o *nested) Truncated() bool { return false }
 
+// Thread implements [parser.Log].
+func (o *nested) Thread(key uint32) parser.Thread { return parser.Thread{ID: key} }
+
+// Capabilities implements [parser.Log].
+func (o *nested) Capabilities() parser.Capabilities {
+	return parser.Capabilities{Grower: o, Checker: o, OverheadTeller: o, CallSiter: o}
+}
+
 // Close implements [parser.Log].
 func (o *nested) Close() error {
 	o.l.set(func() { o.l.closed++ })
@@ -274,9 +282,16 @@ func (o *nested) Overhead(int) (parser.Overhead, bool) {
 	return *o.l.Overhead, true
 }
 
-// CallSite implements [parser.CallSiter]: calls whose number is divisible by 10 have one.
-func (o *nested) CallSite(record int64) (address uint64, space uint16, ok bool, err error) {
-	return nestedBase + nestedCaller + 5, 0, record%10 == 0 && record%14 < 7, nil
+// HasCallSites implements [parser.CallSiter].
+func (o *nested) HasCallSites() bool { return true }
+
+// CallSites implements [parser.CallSiter]: calls whose number is divisible by 10 have one.
+func (o *nested) CallSites(dst []parser.CallSite, from int64) (int, error) {
+	for i := range dst {
+		record := from + int64(i)
+		dst[i] = parser.CallSite{Address: nestedBase + nestedCaller + 5, Known: record%10 == 0 && record%14 < 7}
+	}
+	return len(dst), nil
 }
 
 // Grow implements [parser.Grower].
@@ -302,7 +317,14 @@ func (o *nested) grow() (parser.Growth, error) {
 	runs[len(runs)-1].Count += g.Records
 	o.info.Runs, o.info.Records = runs, o.info.Records+g.Records
 	o.annotations = append(o.annotations[:len(o.annotations):len(o.annotations)], g.Annotations...)
-	return parser.Growth{Records: g.Records, Marks: len(g.Annotations) > 0, Replaced: g.Replaced, Ended: g.Ended}, g.Err
+	return parser.Growth{Records: g.Records, Annotations: len(g.Annotations) > 0, Replaced: g.Replaced, Ended: g.Ended}, g.Err
+}
+
+// Capabilities implements [parser.Log].
+func (a annotated) Capabilities() parser.Capabilities {
+	can := a.nested.Capabilities()
+	can.Annotator = a
+	return can
 }
 
 // AnnotationCount implements [parser.Annotator].

@@ -8,8 +8,6 @@ import (
 	"logparser/parser"
 )
 
-var _ parser.Checker = (*Log)(nil)
-
 // Check implements [parser.Checker].
 func (l *Log) Check() error {
 	l.growing.Lock()

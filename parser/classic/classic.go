@@ -98,11 +98,6 @@ type view struct {
 	truncated bool
 }
 
-var (
-	_ parser.Grower  = (*Log)(nil)
-	_ parser.Scanner = (*Log)(nil)
-)
-
 // Open opens the log at path. It reads all of it once, in big blocks, to find
 // runs and damage, as far as Options.Found does not say what these are; p is told
 // the bytes done. Options.ModulesFile, if given, must be readable. Errors begin with the
@@ -424,6 +419,14 @@ func (l *Log) ExactLeaves() bool { return false }
 
 // Truncated says that a 64-bit program wrote 16-byte records.
 func (l *Log) Truncated() bool { return l.view.Load().truncated }
+
+// Thread implements [parser.Log].
+func (l *Log) Thread(key uint32) parser.Thread { return parser.Thread{ID: key} }
+
+// Capabilities implements [parser.Log].
+func (l *Log) Capabilities() parser.Capabilities {
+	return parser.Capabilities{Grower: l, Checker: l, Scanner: l}
+}
 
 // Close closes the file.
 func (l *Log) Close() error {

@@ -14,29 +14,29 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// Marks are no events and have no numbers: there may be a hundred million of
+// Annotations are no events and have no numbers: there may be a hundred million of
 // them beside a few calls, or the other way round. What is kept of them is a
 // place to read on from for each chunk that has any, and for every 4,096 of
-// them, so that chunks without marks need not be read. Their texts stand in
+// them, so that chunks without annotations need not be read. Their texts stand in
 // the records themselves, each with its own: the format has no table of them.
 
-// markEvery is how many marks of a chunk lie between two samples.
-const markEvery = 4096
+// annotationEvery is how many annotations of a chunk lie between two samples.
+const annotationEvery = 4096
 
-// A annotationSample is a place in a stream just before a mark.
+// An annotationSample is a place in a stream just before an annotation.
 type annotationSample struct {
-	offset int64  // of the mark's record
+	offset int64  // of the annotation's record
 	time   uint64 // of the record before
-	before int64  // how many marks of the stream come before
+	before int64  // how many annotations of the stream come before
 	chunk  int32
 }
 
 func (s *stream) annotationCount() int64 { return s.annotations + s.counters }
 
-// addAnnotation counts a mark while scanning.
+// addAnnotation counts an annotation while scanning.
 func (s *stream) addAnnotation(typ wire.Type, chunk int32, offset int64, time uint64) {
 	count := s.annotationCount()
-	if n := len(s.annotationSamples); n == 0 || s.annotationSamples[n-1].chunk != chunk || count-s.annotationSamples[n-1].before >= markEvery {
+	if n := len(s.annotationSamples); n == 0 || s.annotationSamples[n-1].chunk != chunk || count-s.annotationSamples[n-1].before >= annotationEvery {
 		s.annotationSamples = append(s.annotationSamples, annotationSample{offset, time, count, chunk})
 	}
 	if typ == wire.Mark {
@@ -46,7 +46,7 @@ func (s *stream) addAnnotation(typ wire.Type, chunk int32, offset int64, time ui
 	}
 }
 
-// passAnnotations takes in the marks before a time that no event has followed yet.
+// passAnnotations takes in the annotations before a time that no event has followed yet.
 // It is for a log that grows: the next event may be far away.
 func (d *decoder) passAnnotations(limit uint64) error {
 	for {
@@ -96,7 +96,7 @@ func (d *decoder) peek() ([]byte, error) {
 	return d.buf[d.p : len(d.buf)+overread], nil
 }
 
-// annotationCount returns how many marks and values of counters are known.
+// annotationCount returns how many annotations and values of counters are known.
 func (v *view) annotationCount() (n int64) {
 	for _, s := range v.index.streams {
 		n += s.annotationCount()
@@ -104,7 +104,7 @@ func (v *view) annotationCount() (n int64) {
 	return n
 }
 
-// AnnotationCount implements [parser.Marker].
+// AnnotationCount implements [parser.Annotator].
 func (l *Log) AnnotationCount(int) (texts, counters int64) {
 	for _, s := range l.view.Load().index.streams {
 		texts, counters = texts+s.annotations, counters+s.counters
@@ -112,20 +112,20 @@ func (l *Log) AnnotationCount(int) (texts, counters int64) {
 	return texts, counters
 }
 
-// Memory of a reading of marks in bytes, which its streams share; each has
+// Memory of a reading of annotations in bytes, which its streams share; each has
 // room for the fixed part of any record at least.
 const (
-	markBytes     = 1 << 20
-	leastMarkRoom = 512
-	mostMarkRoom  = 64 << 10
+	annotationBytes     = 1 << 20
+	leastAnnotationRoom = 512
+	mostAnnotationRoom  = 64 << 10
 )
 
-// A annotationReader reads the marks of one stream. It does not check what scanning
-// has checked: it never goes beyond the last mark that was counted in a chunk.
+// An annotationReader reads the annotations of one stream. It does not check what scanning
+// has checked: it never goes beyond the last annotation that was counted in a chunk.
 type annotationReader struct {
 	r io.ReaderAt
 	s *stream
-	// sample is the next sample, left how many marks lie before it.
+	// sample is the next sample, left how many annotations lie before it.
 	sample int
 	left   int64
 
@@ -134,14 +134,14 @@ type annotationReader struct {
 	p    int // the next record in buf
 	end  int64
 	time uint64 // of the last record, in units
-	// What the mark has; its text is in the file.
+	// What the annotation has; its text is in the file.
 	kind   parser.AnnotationKind
 	bits   uint64
 	textAt int64
 	text   int // bytes
 }
 
-// next goes to the next mark; it is not ok at the end.
+// next goes to the next annotation; it is not ok at the end.
 func (m *annotationReader) next(ctx context.Context) (ok bool, err error) {
 	if m.left == 0 {
 		list := m.s.annotationSamples
@@ -199,7 +199,7 @@ func (m *annotationReader) fill(ctx context.Context) error {
 	return nil
 }
 
-// record takes the next record and reports whether it is a mark.
+// record takes the next record and reports whether it is an annotation.
 func (m *annotationReader) record(ctx context.Context) (found bool, err error) {
 	le := binary.LittleEndian
 	if len(m.buf)-m.p < longestHead && m.at+int64(len(m.buf)) < m.end || m.p == len(m.buf) {
@@ -264,7 +264,7 @@ func (m *annotationReader) texts(at, length int64, n int) {
 	m.text = int(max(min(int64(n), length-at), 0))
 }
 
-// appendText appends the text of the mark.
+// appendText appends the text of the annotation.
 func (m *annotationReader) appendText(dst []byte) ([]byte, error) {
 	if at := m.textAt - m.at; at >= 0 && at+int64(m.text) <= int64(len(m.buf)) {
 		return append(dst, m.buf[at:at+int64(m.text)]...), nil
@@ -277,7 +277,7 @@ func (m *annotationReader) appendText(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Marks implements [parser.Marker].
+// Annotations implements [parser.Annotator].
 func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(m *parser.Annotation) bool) error {
 	if err := l.view.Load().annotations(ctx, l.r, from, yield); err != nil {
 		return message.InFile(l.name, err)
@@ -286,7 +286,7 @@ func (l *Log) Annotations(ctx context.Context, _ int, from int64, yield func(m *
 }
 
 func (v *view) annotations(ctx context.Context, r io.ReaderAt, from int64, yield func(m *parser.Annotation) bool) error {
-	// A stream is opened when the others have come to its first mark.
+	// A stream is opened when the others have come to its first annotation.
 	type start struct {
 		s      *stream
 		sample int
@@ -301,7 +301,7 @@ func (v *view) annotations(ctx context.Context, r io.ReaderAt, from int64, yield
 	}
 	begin := func(a start) uint64 { return a.s.annotationSamples[a.sample].time }
 	slices.SortFunc(waiting, func(a, b start) int { return cmp.Compare(begin(a), begin(b)) })
-	room := min(max(markBytes/max(len(waiting), 1), leastMarkRoom), mostMarkRoom)
+	room := min(max(annotationBytes/max(len(waiting), 1), leastAnnotationRoom), mostAnnotationRoom)
 	var heap heads[*annotationReader]
 	var idle []*annotationReader
 	var annotation parser.Annotation

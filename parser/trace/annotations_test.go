@@ -19,7 +19,7 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-// markText says a mark in a line: time, thread, and what it is.
+// annotationText says an annotation in a line: time, thread, and what it is.
 func annotationText(m *parser.Annotation) string {
 	value := ""
 	switch m.Kind {
@@ -33,7 +33,7 @@ func annotationText(m *parser.Annotation) string {
 	return fmt.Sprintf("%d %d %s%s", m.Time, m.Thread, m.Text, value)
 }
 
-// readMarks returns the marks from a time on, a line each.
+// readAnnotations returns the annotations from a time on, a line each.
 func readAnnotations(log parser.Annotator, from int64) ([]string, error) {
 	var list []string
 	last := int64(math.MinInt64)
@@ -49,9 +49,9 @@ func readAnnotations(log parser.Annotator, from int64) ([]string, error) {
 	return list, cmp.Or(err, back)
 }
 
-// TestMarks reads marks that were written by hand: of two threads and of a
+// TestAnnotations reads annotations that were written by hand: of two threads and of a
 // signal handler, before, between and behind calls, in several chunks.
-func TestMarks(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	file, err := tracetext.Load(strings.NewReader(`
 file
 chunk process
@@ -118,7 +118,7 @@ mark +9 "second chunk"
 	}
 }
 
-// A scribe writes random calls and marks of some threads.
+// A scribe writes random calls and annotations of some threads.
 type scribe struct {
 	r    *rand.Rand
 	list []*tracetest.Thread
@@ -143,7 +143,7 @@ func newScribe(r *rand.Rand, w *tracetest.Writer, threads int) *scribe {
 	return s
 }
 
-// write writes n records, of which marks of every are marks.
+// write writes n records, of which some of every are annotations.
 func (s *scribe) write(n, annotations, every int) {
 	for range n {
 		s.now += s.r.Uint64N(s.far + 1)
@@ -170,7 +170,7 @@ func (s *scribe) write(n, annotations, every int) {
 	}
 }
 
-// marks returns the marks from a time on as they should be read.
+// annotations returns the annotations from a time on as they should be read.
 func (s *scribe) annotations(from uint64) []string {
 	slices.SortStableFunc(s.want, func(a, b scribbled) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.thread, b.thread)) })
 	var list []string
@@ -182,8 +182,8 @@ func (s *scribe) annotations(from uint64) []string {
 	return list
 }
 
-// TestMarksRandom reads the marks of random programs from random times on.
-func TestMarksRandom(t *testing.T) {
+// TestAnnotationsRandom reads the annotations of random programs from random times on.
+func TestAnnotationsRandom(t *testing.T) {
 	for seed := range uint64(soak(60)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := &tracetest.Memory{}
@@ -191,7 +191,7 @@ func TestMarksRandom(t *testing.T) {
 		w.Clock(1000, 1000, 0, 0)
 		w.ChunkSize = 4096 << r.IntN(5)
 		s := newScribe(r, w, 1+r.IntN(4))
-		// Also next to nothing but marks, or but calls.
+		// Also next to nothing but annotations, or but calls.
 		s.write(r.IntN(30_000), 1, 2+r.IntN(1<<r.IntN(12)))
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -204,15 +204,15 @@ func TestMarksRandom(t *testing.T) {
 			want := s.annotations(from)
 			got, err := readAnnotations(log, int64(from))
 			if err != nil || !slices.Equal(got, want) {
-				t.Fatalf("seed %d, from %d: %d marks, want %d, %v", seed, from, len(got), len(want), err)
+				t.Fatalf("seed %d, from %d: %d annotations, want %d, %v", seed, from, len(got), len(want), err)
 			}
 		}
 	}
 }
 
-// TestMarksGrow follows a program. A mark is there soon, even if no call
+// TestAnnotationsGrow follows a program. An annotation is there soon, even if no call
 // follows it; none is lost or told twice.
-func TestMarksGrow(t *testing.T) {
+func TestAnnotationsGrow(t *testing.T) {
 	for seed := range uint64(soak(20)) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		m := &tracetest.Memory{}
@@ -243,14 +243,14 @@ func TestMarksGrow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if growth.Marks != (len(got) != before) {
-				t.Fatalf("seed %d, look %d: %+v with %d marks after %d", seed, look, growth, len(got), before)
+			if growth.Annotations != (len(got) != before) {
+				t.Fatalf("seed %d, look %d: %+v with %d annotations after %d", seed, look, growth, len(got), before)
 			}
 			// What is older than 50 ms is there.
 			all := s.annotations(0)
 			waiting := len(all) - len(got)
 			if late := s.annotations(s.now - min(s.now, 60e6)); waiting > len(late) || !slices.Equal(got[:len(all)-len(late)], all[:len(all)-len(late)]) {
-				t.Fatalf("seed %d, look %d: %d of %d marks are there, %d are of the last 60 ms", seed, look, len(got), len(all), len(late))
+				t.Fatalf("seed %d, look %d: %d of %d annotations are there, %d are of the last 60 ms", seed, look, len(got), len(all), len(late))
 			}
 			before = len(got)
 		}
@@ -267,7 +267,7 @@ func TestMarksGrow(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := readAnnotations(log, 0); err != nil || !slices.Equal(got, s.annotations(0)) {
-				t.Fatalf("seed %d: %d marks of a program that pauses, want %d, %v", seed, len(got), len(s.want), err)
+				t.Fatalf("seed %d: %d annotations of a program that pauses, want %d, %v", seed, len(got), len(s.want), err)
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -278,7 +278,7 @@ func TestMarksGrow(t *testing.T) {
 			t.Fatalf("%+v, %v", growth, err)
 		}
 		if got, err := readAnnotations(log, 0); err != nil || !slices.Equal(got, s.annotations(0)) {
-			t.Fatalf("seed %d: %d marks at the end, want %d, %v", seed, len(got), len(s.want), err)
+			t.Fatalf("seed %d: %d annotations at the end, want %d, %v", seed, len(got), len(s.want), err)
 		}
 		if d := log.Info().Damage; len(d) > 0 {
 			t.Fatalf("seed %d: damage %v", seed, d)
@@ -290,7 +290,7 @@ func TestMarksGrow(t *testing.T) {
 	}
 }
 
-// marked writes a trace of two threads that has many marks.
+// marked writes a trace of two threads that has many annotations.
 func marked(t testing.TB) []byte {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
@@ -303,9 +303,9 @@ func marked(t testing.TB) []byte {
 	return m.Bytes
 }
 
-// TestMarksDamaged cuts a file and changes bytes of it: the marks that were
+// TestAnnotationsDamaged cuts a file and changes bytes of it: the annotations that were
 // counted are read.
-func TestMarksDamaged(t *testing.T) {
+func TestAnnotationsDamaged(t *testing.T) {
 	file := marked(t)
 	for n := wire.HeaderSize; n <= len(file); n += 1 + len(file)/soak(1000) {
 		if _, err := check(file[:n]); err != nil {
@@ -324,9 +324,9 @@ func TestMarksDamaged(t *testing.T) {
 	}
 }
 
-// TestMarksChanged reads a file whose records have changed since it was opened:
+// TestAnnotationsChanged reads a file whose records have changed since it was opened:
 // there is an error or an end, and no other harm.
-func TestMarksChanged(t *testing.T) {
+func TestAnnotationsChanged(t *testing.T) {
 	file := marked(t)
 	failed := 0
 	for seed := range uint64(soak(200)) {
@@ -348,8 +348,8 @@ func TestMarksChanged(t *testing.T) {
 	}
 }
 
-// BenchmarkMarks reads a million values of counters among as many calls.
-func BenchmarkMarks(b *testing.B) {
+// BenchmarkAnnotations reads a million values of counters among as many calls.
+func BenchmarkAnnotations(b *testing.B) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
 	w.ChunkSize = 1 << 20

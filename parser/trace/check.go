@@ -6,8 +6,6 @@ import (
 	"logparser/parser/trace/wire"
 )
 
-var _ parser.Checker = (*Log)(nil)
-
 // Check implements [parser.Checker]. The file may lose what lies behind the last
 // record: the recorder trims it when the program ends.
 func (l *Log) Check() error {

@@ -94,7 +94,7 @@ func TestCut(t *testing.T) {
 }
 
 // check reads whatever a file gives: no panic, times in order, and as many
-// events and marks as announced.
+// events and annotations as announced.
 func check(b []byte) (*trace.Log, error) {
 	log, err := trace.New(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func check(b []byte) (*trace.Log, error) {
 	texts, counters := log.AnnotationCount(0)
 	annotations, err := readAnnotations(log, math.MinInt64)
 	if err != nil || int64(len(annotations)) != texts+counters {
-		return nil, fmt.Errorf("%d marks of %d, %w", len(annotations), texts+counters, err)
+		return nil, fmt.Errorf("%d annotations of %d, %w", len(annotations), texts+counters, err)
 	}
 	return log, nil
 }

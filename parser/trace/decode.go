@@ -102,6 +102,9 @@ type decoder struct {
 	knownFrames []frame
 	// deep indexes the stack while scanning; see search.
 	deep map[frame]int32
+	// sites says that events are read for their call sites; site is that of the next.
+	sites bool
+	site  parser.CallSite
 }
 
 // newDecoder makes a decoder, which must be reset or restored; size is that of
@@ -113,7 +116,7 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 // reset makes a decoder stand before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
-	*d = decoder{r: d.r, mapped: d.mapped, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
 	d.thread = s.strands.of(strand{uint32(s.thread), 0})
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]
@@ -225,6 +228,7 @@ func (d *decoder) nextChunk() bool {
 	d.bufAt, d.end = c.offset+wire.ChunkHeaderSize, c.end()
 	d.p, d.buf = 0, d.buf[:0]
 	d.windows = [wire.Windows]window{}
+	d.site.Known = false
 	d.changed = true
 	d.time = max(d.time, c.base)
 	if _, broken := slices.BinarySearch(d.s.broken, int32(d.chunk-1)); broken || c.gap {
@@ -291,21 +295,29 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 		b := d.buf[:len(d.buf)+overread]
 		most := len(dst)
 		gap := d.gap
-		if gap != parser.NoGap {
+		if gap != parser.NoGap || d.site.Known {
 			most = n + 1
 		}
 		from := n
 		// Short records that lie in the buffer as a whole and need no more
 		// looking at are most; other takes all others.
 		n += d.shorts(dst[n:most], b, min(stop, len(d.buf)-longestShort+1))
+		if d.sites {
+			d.giveSites(dst[from:n])
+		}
 		if n < most && d.p < stop {
 			var emitted bool
 			if emitted, err = d.other(&dst[n], d.ordinal+int64(n)); emitted {
+				if d.sites {
+					d.giveSites(dst[n : n+1])
+				}
 				n++
 			}
 		}
 		if gap != parser.NoGap && n > from {
-			dst[from].Gap = gap
+			if !d.sites {
+				dst[from].Gap = gap
+			}
 			d.gap = parser.NoGap
 		}
 		if err != nil || n == len(dst) {
@@ -461,6 +473,9 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	case wire.Site:
 		if words != 3 && words != 5 {
 			return false, d.bad(errLength)
+		}
+		if d.sites {
+			d.readSite(words, body)
 		}
 	case wire.Lost:
 		if d.scanning {

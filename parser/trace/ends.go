@@ -55,6 +55,9 @@ func (l *Log) End() (time int64, exact bool) {
 	return e.last, e.exact
 }
 
+// ProcessEnd implements [parser.Ender]: the log is of one process.
+func (l *Log) ProcessEnd(uint32) (time int64, exact, ok bool) { return 0, false, false }
+
 // ThreadEnd implements [parser.Ender].
 func (l *Log) ThreadEnd(thread uint32, from, to int64) (time int64, ok bool) {
 	v := l.view.Load()

@@ -42,7 +42,7 @@ type growth struct {
 	// published is the limit of what was published: no event to come gets an
 	// earlier time.
 	published uint64
-	// newest is the latest time of an event or mark, first seen at seen.
+	// newest is the latest time of an event or annotation, first seen at seen.
 	newest uint64
 	seen   time.Time
 	// calibrations and loads are how many the last view has.
@@ -110,7 +110,7 @@ func (g *growth) firstLimit(ctx context.Context) (uint64, error) {
 }
 
 // see reads on to the end of a decoder's stream for the time of its last event
-// or mark.
+// or annotation.
 func (g *growth) see(d *decoder) error {
 	var dst [512]parser.Event
 	for {
@@ -336,7 +336,7 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	g.publish(v, old, limit)
 	g.unloads = g.process.unloads
 	result.Records = v.info.Records - old.info.Records
-	result.Marks = v.annotationCount() != old.annotationCount()
+	result.Annotations = v.annotationCount() != old.annotationCount()
 	result.Ended = !g.canGrow()
 	l.view.Store(v)
 	return result, nil

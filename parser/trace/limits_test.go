@@ -225,7 +225,7 @@ func FuzzHeaders(f *testing.F) {
 			n := copy(c[:chunkUsed], chunks)
 			chunks = chunks[n:]
 			le.PutUint32(c[chunkSummed:], sum(c[:chunkSummed]))
-			// A mark, an enter with its whole address, leaves.
+			// An annotation, an enter with its whole address, leaves.
 			copy(c[chunkUsed:], "\x28\x03\x05\x00\x00\x00\x0c\x08\x01\x00\x00\x00\x00\x00\x00\x10\x40\x00\x00\x00\x00\x00\x03\x00\x03\x00")
 		}
 		start := time.Now()

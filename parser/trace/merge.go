@@ -212,6 +212,8 @@ type cursor struct {
 	skipped []parser.Event
 	// mapped is the file's first bytes while events are read.
 	mapped []byte
+	// sites says that events are read for their call sites.
+	sites bool
 }
 
 // Memory of a cursor in events and in bytes, which its active streams share.
@@ -271,7 +273,7 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
 		}
 	}
-	a.s, a.d.mapped = s, &c.mapped
+	a.s, a.d.mapped, a.d.sites = s, &c.mapped, c.sites
 	a.d.restore(s, c.v.epochs.times, sample)
 	return a
 }
@@ -491,46 +493,46 @@ func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error
 		}
 		return 0, io.EOF
 	}
-	c := l.cursor(v, from)
+	c := l.cursor(v, from, &l.cursors)
 	n, err := readMapped(l.mapped, c, dst, from, timed)
 	if err != nil {
 		return n, message.InFile(l.name, err)
 	}
-	l.release(c)
+	l.release(c, &l.cursors)
 	if n < len(dst) {
 		return n, io.EOF
 	}
 	return n, nil
 }
 
-// cursor returns a cursor, if possible one that stands near before a record.
-func (l *Log) cursor(v *view, record int64) *cursor {
+// cursor returns a cursor, if possible one of a list that stands near before a record.
+func (l *Log) cursor(v *view, record int64, list *[]*cursor) *cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	best := -1
-	l.cursors = slices.DeleteFunc(l.cursors, func(c *cursor) bool { return c.v != v })
-	for i, c := range l.cursors {
-		if d := record - c.next; d >= 0 && d <= maxSkip && (best < 0 || c.next > l.cursors[best].next) {
+	*list = slices.DeleteFunc(*list, func(c *cursor) bool { return c.v != v })
+	for i, c := range *list {
+		if d := record - c.next; d >= 0 && d <= maxSkip && (best < 0 || c.next > (*list)[best].next) {
 			best = i
 		}
 	}
-	if best < 0 && len(l.cursors) == maxCursors {
+	if best < 0 && len(*list) == maxCursors {
 		best = 0
 	}
 	if best < 0 {
 		return &cursor{v: v, r: l.r, x: v.index, next: -1}
 	}
-	c := l.cursors[best]
-	l.cursors = slices.Delete(l.cursors, best, best+1)
+	c := (*list)[best]
+	*list = slices.Delete(*list, best, best+1)
 	return c
 }
 
 // release keeps a cursor for later.
-func (l *Log) release(c *cursor) {
+func (l *Log) release(c *cursor, list *[]*cursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cursors = append(l.cursors, c); len(l.cursors) > maxCursors {
-		l.cursors = slices.Delete(l.cursors, 0, 1)
+	if *list = append(*list, c); len(*list) > maxCursors {
+		*list = slices.Delete(*list, 0, 1)
 	}
 }
 
@@ -573,12 +575,12 @@ func (c *cursor) readAt(dst []parser.Event, from int64, timed bool) (int, error)
 
 // OpenCalls implements [parser.Resumer].
 func (l *Log) OpenCalls(record int64) ([]parser.OpenCall, int, error) {
-	c := l.cursor(l.view.Load(), record)
+	c := l.cursor(l.view.Load(), record, &l.cursors)
 	list, outer, err := c.openCalls(record)
 	if err != nil {
 		return nil, 0, message.InFile(l.name, err)
 	}
-	l.release(c)
+	l.release(c, &l.cursors)
 	return list, outer, nil
 }
 

@@ -1,6 +1,6 @@
 package trace
 
-// A head is what has a next event or mark, of which it knows the time.
+// A head is what has a next event or annotation, of which it knows the time.
 type head[T any] struct {
 	time int64 // units
 	s    *stream

@@ -303,7 +303,7 @@ func TestUnknown(t *testing.T) {
 	for _, e := range events {
 		got = append(got, fmt.Sprintf("%d:%x@%d", e.Kind, e.Address, e.Time-events[0].Time))
 	}
-	// The mark's delta counts.
+	// The annotation's delta counts.
 	if s := strings.Join(got, " "); s != "0:400000@0 0:400010@40 1:400010@50 1:400000@60" {
 		t.Errorf("events %s", s)
 	}
@@ -312,9 +312,9 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("damage %+v", info.Damage)
 	}
 	if texts, counters := log.AnnotationCount(0); texts != 1 || counters != 0 {
-		t.Errorf("%d marks and %d values of counters", texts, counters)
+		t.Errorf("%d annotations and %d values of counters", texts, counters)
 	}
-	if n := log.ThreadNames(0)[7]; n != "worker" {
+	if n := log.Thread(7).Name; n != "worker" {
 		t.Errorf("thread 7 is %q", n)
 	}
 }

@@ -1,80 +1,90 @@
 package trace
 
 import (
-	"cmp"
 	"encoding/binary"
-	"errors"
+	"io"
+	"sync"
 
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
 )
 
-// CallSite implements [parser.CallSiter].
-func (l *Log) CallSite(record int64) (address uint64, space uint16, ok bool, err error) {
+// Call sites are read as events are, in the order of all streams, by cursors of their
+// own: an event has then the call site in the place of its address, and siteKnown in
+// the place of its gap if it has any.
+
+// siteKnown stands in the Gap of an event that has a call site.
+const siteKnown = parser.ThreadBegins
+
+// siteEvents is memory for reading call sites.
+var siteEvents = sync.Pool{New: func() any { return new([512]parser.Event) }}
+
+// HasCallSites implements [parser.CallSiter].
+func (l *Log) HasCallSites() bool { return l.view.Load().header.Flags&wire.FlagSites != 0 }
+
+// CallSites implements [parser.CallSiter].
+func (l *Log) CallSites(dst []parser.CallSite, from int64) (int, error) {
 	v := l.view.Load()
-	if v.header.Flags&wire.FlagSites == 0 {
-		return 0, 0, false, nil
+	switch {
+	case !l.HasCallSites():
+		clear(dst)
+		return len(dst), nil
+	case from < 0:
+		return 0, message.InFile(l.name, message.Errorf("there is no record %d", from))
+	case from >= v.index.total:
+		return 0, io.EOF
 	}
-	c := l.cursor(v, record)
-	s, ordinal, err := c.find(record)
-	if err == nil {
-		d := newDecoder(c.r, wire.LongestFixed*4)
-		address, space, ok, err = d.site(s, v.epochs.times, ordinal)
+	c := l.cursor(v, from, &l.siteCursors)
+	c.sites = true
+	events := siteEvents.Get().(*[512]parser.Event)
+	defer siteEvents.Put(events)
+	done := 0
+	for done < len(dst) {
+		n, err := readMapped(l.mapped, c, events[:min(len(events), len(dst)-done)], from+int64(done), false)
+		for i := range events[:n] {
+			e := &events[i]
+			dst[done+i] = parser.CallSite{}
+			if e.Gap == siteKnown {
+				dst[done+i] = parser.CallSite{Address: e.Address, Space: e.Space, Known: true}
+			}
+		}
+		done += n
+		if err != nil {
+			return done, message.InFile(l.name, err)
+		}
+		if n == 0 {
+			break
+		}
 	}
-	if err != nil {
-		return 0, 0, false, message.InFile(l.name, err)
+	l.release(c, &l.siteCursors)
+	if done < len(dst) {
+		return done, io.EOF
 	}
-	l.release(c)
-	return address, space, ok, nil
+	return done, nil
 }
 
-// site reads the call site of a stream's event.
-func (d *decoder) site(s *stream, epochs []uint64, ordinal int64) (address uint64, space uint16, ok bool, err error) {
-	d.restore(s, epochs, int(ordinal/sampleEvery))
-	var dst [64]parser.Event
-	for d.ordinal < ordinal {
-		if n, err := d.read(dst[:min(int64(len(dst)), ordinal-d.ordinal)]); err != nil || n == 0 {
-			return 0, 0, false, cmp.Or(err, errChanged)
-		}
+// readSite takes in a call site's record, which belongs to the stream's next event.
+func (d *decoder) readSite(words int, body []byte) {
+	if words == 5 {
+		d.site = parser.CallSite{Address: binary.LittleEndian.Uint64(body), Known: true}
+		return
 	}
-	for {
-		chunk := d.chunk
-		b, err := d.peek()
-		if err != nil {
-			return 0, 0, false, err
-		}
-		if b == nil {
-			return 0, 0, false, errChanged
-		}
-		if d.chunk != chunk {
-			ok = false
-		}
-		first := binary.LittleEndian.Uint16(b)
-		typ, words := wire.TypeOf(first), first>>8
-		switch {
-		case wire.IsEvent(first):
+	i, offset := wire.Windowed(binary.LittleEndian.Uint32(body))
+	w := &d.windows[i]
+	d.site = parser.CallSite{Address: w.base + offset, Known: w.set}
+}
+
+// giveSites gives the first of the events that were decoded now the call site before
+// it. The others have none: behind a call site events are decoded one by one.
+func (d *decoder) giveSites(events []parser.Event) {
+	for i := range events {
+		e := &events[i]
+		e.Gap = parser.NoGap
+		if d.site.Known && e.Kind == parser.Enter {
 			// A leave has none, whatever stands before it.
-			// The modules may be others by its time.
-			if n, err := d.read(dst[:1]); err != nil || n == 0 {
-				return 0, 0, false, cmp.Or(err, errChanged)
-			}
-			return address, d.space(wire.Return), ok && wire.IsEnter(first), nil
-		case typ == wire.Site && words == 3:
-			i, offset := wire.Windowed(binary.LittleEndian.Uint32(b[2:]))
-			w := &d.windows[i]
-			address, ok = w.base+offset, w.set
-		case typ == wire.Site && words == 5:
-			address, ok = binary.LittleEndian.Uint64(b[2:]), true
+			e.Address, e.Space, e.Gap = d.site.Address, d.space(wire.Return), siteKnown
 		}
-		_, err = d.other(nil, 0)
-		var bad *recordError
-		if errors.As(err, &bad) {
-			if ok = false; !d.nextChunk() {
-				return 0, 0, false, errChanged
-			}
-		} else if err != nil {
-			return 0, 0, false, err
-		}
+		d.site.Known = false
 	}
 }

@@ -14,20 +14,27 @@ import (
 	"logparser/parser/trace/wire"
 )
 
+// siteOf asks for one call site.
+func siteOf(log *trace.Log, record int64) (parser.CallSite, error) {
+	var dst [1]parser.CallSite
+	_, err := log.CallSites(dst[:], record)
+	return dst[0], err
+}
+
 // sites says for each record where it was called from, "-" for nothing.
 func sites(t *testing.T, log *trace.Log) string {
 	t.Helper()
 	var list []string
 	for i := range log.Info().Records {
-		address, space, ok, err := log.CallSite(i)
+		site, err := siteOf(log, i)
 		if err != nil {
 			t.Fatalf("record %d: %v", i, err)
 		}
-		if !ok {
+		if !site.Known {
 			list = append(list, "-")
 			continue
 		}
-		list = append(list, fmt.Sprintf("%#x/%d", address, space))
+		list = append(list, fmt.Sprintf("%#x/%d", site.Address, site.Space))
 	}
 	return strings.Join(list, " ")
 }
@@ -110,12 +117,25 @@ func TestCallSitesFar(t *testing.T) {
 	log := open(t, m)
 	for range 2000 {
 		i := r.Int64N(20000)
-		address, _, ok, err := log.CallSite(i)
-		if site, has := want[i]; err != nil || ok != has || address != site && has {
-			t.Fatalf("record %d: %#x, %t, want %#x, %t, %v", i, address, ok, site, has, err)
+		got, err := siteOf(log, i)
+		if site, has := want[i]; err != nil || got.Known != has || got.Address != site && has {
+			t.Fatalf("record %d: %+v, want %#x, %t, %v", i, got, site, has, err)
 		}
 	}
-	if _, _, _, err := log.CallSite(20000); err == nil {
+	for range 100 {
+		from := r.Int64N(20000)
+		dst := make([]parser.CallSite, r.IntN(3000))
+		n, err := log.CallSites(dst, from)
+		if whole := min(int64(len(dst)), 20000-from); int64(n) != whole || (err == nil) != (n == len(dst)) {
+			t.Fatalf("%d of %d call sites from %d on, %v", n, len(dst), from, err)
+		}
+		for i, got := range dst[:n] {
+			if site, has := want[from+int64(i)]; got.Known != has || got.Address != site && has {
+				t.Fatalf("record %d of those from %d on: %+v, want %#x, %t", from+int64(i), from, got, site, has)
+			}
+		}
+	}
+	if _, err := siteOf(log, 20000); err == nil {
 		t.Error("a record that is not there has no error")
 	}
 	for seed := range uint64(soak(40)) {
@@ -127,7 +147,7 @@ func TestCallSitesFar(t *testing.T) {
 		log := open(t, &tracetest.Memory{Bytes: b})
 		for range 30 {
 			i := r.Int64N(max(log.Info().Records, 1))
-			if _, _, _, err := log.CallSite(i); err != nil && log.Info().Records > 0 {
+			if _, err := siteOf(log, i); err != nil && log.Info().Records > 0 {
 				t.Fatalf("seed %d, record %d: %v", seed, i, err)
 			}
 		}
@@ -159,8 +179,8 @@ enter +9000 w0 0x20
 	if n != len(e) || err != nil {
 		t.Fatal(n, err)
 	}
-	a, s, ok, err := log.CallSite(2)
-	if a != 0x400020 || s>>1 != e[2].Space>>1 || !ok || err != nil {
-		t.Errorf("%#x, ok %t, %v; of epoch %d, the enter of %d", a, ok, err, s>>1, e[2].Space>>1)
+	site, err := siteOf(log, 2)
+	if site.Address != 0x400020 || site.Space>>1 != e[2].Space>>1 || !site.Known || err != nil {
+		t.Errorf("%+v, %v; of epoch %d, the enter of %d", site, err, site.Space>>1, e[2].Space>>1)
 	}
 }

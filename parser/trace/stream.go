@@ -90,7 +90,7 @@ type stream struct {
 	known        map[uint32]bool
 	numbered     int
 	saved        []savedStacks
-	// annotationSamples are places from which marks can be read.
+	// annotationSamples are places from which annotations can be read.
 	annotationSamples []annotationSample
 
 	lost, annotations, counters int64

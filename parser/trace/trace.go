@@ -35,8 +35,8 @@
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk, 32 more for each chunk with marks or 4,096 of these. Each of the at most four positions at which the log is read needs up
-// to 4 MiB, or 6 KiB for each stream that is active there if that is more. A reader of
+// chunk, 32 more for each chunk with annotations or 4,096 of these. Each of the at most four positions at which the log is read, and of as many at which its
+// call sites are, needs up to 4 MiB, or 6 KiB for each stream that is active there if that is more. A reader of
 // threads needs some 150 KiB for each stream, of which there are at most 64.
 package trace
 
@@ -100,7 +100,7 @@ func Detect(head []byte, size int64) int {
 }
 
 // A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
-// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Marker], [parser.CallSiter],
+// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Annotator], [parser.CallSiter],
 // [parser.Ender], [parser.Stacker], [parser.WayTeller] and [parser.ThreadedLog].
 type Log struct {
 	r    io.ReaderAt
@@ -115,6 +115,8 @@ type Log struct {
 
 	mu      sync.Mutex
 	cursors []*cursor // that are not in use, the latest last
+	// siteCursors are those that read call sites.
+	siteCursors []*cursor
 }
 
 // A view is what is known of a log at a time. It is immutable.
@@ -127,24 +129,12 @@ type view struct {
 	names    map[uint32]string
 	overhead *wire.Overhead
 	program  string // path of its executable
+	system   string
 	index    *index
 	ends     *ends
 	ways     []string
 	late     bool
 }
-
-var _ interface {
-	parser.Grower
-	parser.Resumer
-	parser.ThreadNamer
-	parser.OverheadTeller
-	parser.Annotator
-	parser.CallSiter
-	parser.Ender
-	parser.Stacker
-	parser.WayTeller
-	parser.ThreadedLog
-} = (*Log)(nil)
 
 // Open opens the trace at path. It reads all of it once; p is told the bytes
 // done. Errors begin with the path.
@@ -311,12 +301,12 @@ func (g *growth) describe(v *view) {
 	info.Damage = append(append(info.Damage, w.damage...), p.damage...)
 	slices.SortStableFunc(info.Damage, func(a, b parser.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	info.Damage = slices.Clip(info.Damage[:min(len(info.Damage), parser.MaxDamage)])
-	// A program may write nothing but marks, and that is a run, too.
+	// A program may write nothing but annotations, and that is a run, too.
 	if len(w.all)+len(w.process) > 0 {
 		info.Runs = []parser.Run{{Count: info.Records, HasModules: v.epochs.modules.Len() > 0}}
 	}
 	note := func(pattern string, args ...any) { info.Notes = append(info.Notes, message.Textf(pattern, args...)) }
-	v.program = p.path
+	v.program, v.system = p.path, p.system
 	if p.path != "" {
 		note("program %s, pid %d", printable(p.path), v.header.PID)
 	}
@@ -404,8 +394,30 @@ func (l *Log) ExactLeaves() bool { return true }
 // Truncated says that addresses are whole.
 func (l *Log) Truncated() bool { return false }
 
-// ThreadNames returns the names of threads, as far as they were given.
-func (l *Log) ThreadNames(int) map[uint32]string { return l.view.Load().names }
+// Capabilities implements [parser.Log].
+func (l *Log) Capabilities() parser.Capabilities {
+	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, OverheadTeller: l,
+		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l}
+}
+
+// Thread implements [parser.Log].
+func (l *Log) Thread(key uint32) parser.Thread {
+	id, stack := l.Strand(key)
+	return parser.Thread{ID: id, Stack: stack, Name: l.view.Load().names[id]}
+}
+
+// NamedThreads implements [parser.ThreadLister].
+func (l *Log) NamedThreads(int) []uint32 {
+	names := l.view.Load().names
+	list := make([]uint32, 0, len(names))
+	for id, name := range names {
+		if name != "" {
+			list = append(list, l.growth.w.strands.of(strand{id, 0}))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
 
 // Ways implements [parser.WayTeller].
 func (l *Log) Ways() (ways []string, late bool) {

@@ -90,8 +90,15 @@ func (e *Expr) Exclude(term *Expr) *Expr {
 }
 
 // Replace returns the expression with a term in place of all parts that are of
-// its column alone: a time range, a chosen thread.
+// its column alone: a time range, a chosen thread. Of several terms that "and" joins
+// each takes the place of those of its own.
 func (e *Expr) Replace(term *Expr) *Expr {
+	if term.Kind == And {
+		for _, a := range term.Args {
+			e = e.Replace(a)
+		}
+		return e
+	}
 	column, ok := columnOf(term)
 	parts := slices.DeleteFunc(e.Parts(), func(p *Expr) bool {
 		for p.Kind == Not {
@@ -112,12 +119,12 @@ func columnOf(e *Expr) (Column, bool) {
 		c, ok := columnOf(e.Args[0])
 		for _, a := range e.Args[1:] {
 			if other, same := columnOf(a); !same || other != c {
-				return 0, false
+				return "", false
 			}
 		}
 		return c, ok
 	}
-	return 0, false
+	return "", false
 }
 
 // Is returns the term that a column's text is a given one.
@@ -170,7 +177,17 @@ func Of(c Column, r *rows.Row) (*Expr, bool) {
 	case Line:
 		return number("", int64(r.Line), "")
 	case Thread:
-		return number("", int64(r.Thread), "")
+		thread, ok := number("", int64(r.Thread), "")
+		if r.Process != nil && ok {
+			// Threads of several processes may have one id.
+			return Join([]*Expr{Is(Process, r.Process.Label), thread}), true
+		}
+		return thread, ok
+	case Process:
+		if r.Process == nil {
+			return nil, false
+		}
+		return Is(c, r.Process.Label), true
 	case Depth:
 		return number("", int64(r.Depth), "")
 	case Row, Call:
@@ -183,5 +200,21 @@ func Of(c Column, r *rows.Row) (*Expr, bool) {
 		}
 		return number(">=", r.Duration, "ns")
 	}
-	return nil, false
+	entry := c.Entry()
+	if entry == nil {
+		return nil, false
+	}
+	if entry.Kind == rows.Text {
+		return Is(c, entry.Text(r)), true
+	}
+	v, ok := entry.Int(r)
+	switch {
+	case !ok:
+		return nil, false
+	case entry.Kind == rows.Address:
+		return Is(c, string(rows.AppendAddress(nil, uint64(v)))), true
+	case entry.Kind == rows.Duration:
+		return number(">=", v, "ns")
+	}
+	return number("", v, "")
 }

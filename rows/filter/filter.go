@@ -48,78 +48,90 @@ type Expr struct {
 	Term *Term
 }
 
-// A Column is what a term looks at.
-type Column uint8
+// A Column is what a term looks at, by the name that is written: a column of rows, as
+// its entry in [rows.Columns] has it, or one of those that only filters have.
+type Column string
 
 const (
 	// Text is any of function, module, source, note, thread id and address, as
 	// [rows.Matcher] has it: a term without a column.
-	Text Column = iota
-	Func
-	Module
-	Source
-	Line
-	Thread
-	Event
-	Duration
-	// Self is the part of the duration that was not spent in calls that the
-	// call made.
-	Self
-	Depth
-	Time
-	Address
-	Symbols
-	Mark
-	Row
+	Text Column = "text"
 	// In is the functions of the calls that a row lies in, with the one that it
 	// enters or leaves; Call is one of them, by the row of its enter or leave.
-	In
-	Call
+	In   Column = "in"
+	Call Column = "call"
 
-	columns
+	Func     Column = "func"
+	Module   Column = "module"
+	Source   Column = "source"
+	Line     Column = "line"
+	Thread   Column = "thread"
+	Event    Column = "event"
+	Duration Column = "dur"
+	// Self is the part of the duration that was not spent in calls that the
+	// call made.
+	Self    Column = "self"
+	Depth   Column = "depth"
+	Time    Column = "time"
+	Address Column = "address"
+	Symbols Column = "symbols"
+	Mark    Column = "mark"
+	Row     Column = "row"
+	// Process is the process that a row is of, where there are several: its id, the name of
+	// its program, or both.
+	Process Column = "process"
+	// ThreadName is the thread's name alone.
+	ThreadName Column = "threadname"
 )
 
-// names has the columns' names, the one that is written first.
-var names = [columns][]string{
-	Text:     {"text", "any"},
-	Func:     {"func", "function", "fn"},
-	Module:   {"module", "mod"},
-	Source:   {"source", "file", "src"},
-	Line:     {"line"},
-	Thread:   {"thread", "tid"},
-	Event:    {"event"},
-	Duration: {"dur", "duration"},
-	Self:     {"self"},
-	Depth:    {"depth"},
-	Time:     {"time"},
-	Address:  {"address", "addr"},
-	Symbols:  {"symbols"},
-	Mark:     {"mark", "note"},
-	Row:      {"row", "index"},
-	In:       {"in", "inside"},
-	Call:     {"call"},
+// entries has the columns of rows that have terms, by the name that is written.
+var entries = make(map[Column]*rows.Column)
+
+// named has the columns by all their names, written those that are written, in order.
+var named, written = make(map[string]Column), []string(nil)
+
+func init() {
+	add := func(names ...string) Column {
+		c := Column(names[0])
+		for _, name := range names {
+			named[name] = c
+		}
+		written = append(written, names[0])
+		return c
+	}
+	add(string(Text), "any")
+	for i := range rows.Columns() {
+		if c := &rows.Columns()[i]; len(c.Terms) > 0 {
+			entries[add(c.Terms...)] = c
+		}
+	}
+	add(string(In), "inside")
+	add(string(Call))
 }
 
 // String returns the name by which the column is written.
-func (c Column) String() string { return names[c][0] }
+func (c Column) String() string { return string(c) }
+
+// ColumnOf returns the filter's column for a column of rows; it is not ok where that has no
+// term.
+func ColumnOf(c *rows.Column) (Column, bool) {
+	if len(c.Terms) == 0 {
+		return "", false
+	}
+	return Column(c.Terms[0]), true
+}
+
+// Entry returns the column of rows that the column is, nil for those that only filters
+// have.
+func (c Column) Entry() *rows.Column { return entries[c] }
 
 // Columns returns the names of the columns, as they are written.
-func Columns() []string {
-	list := make([]string, columns)
-	for c := range columns {
-		list[c] = c.String()
-	}
-	return list
-}
+func Columns() []string { return slices.Clone(written) }
 
 // ColumnNamed returns the column of a name, in any case.
 func ColumnNamed(name string) (Column, bool) {
-	for c, list := range names {
-		if slices.Contains(list, lower(name)) {
-			return Column(c), true
-		}
-	}
-	return 0, false
+	c, ok := named[lower(name)]
+	return c, ok
 }
 
 // An Op is how a term compares.

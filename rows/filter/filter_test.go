@@ -19,9 +19,9 @@ type sample struct {
 	around []string
 }
 
-func (s sample) ThreadName(uint32) string { return s.thread }
-func (s sample) Self(int64) (int64, bool) { return s.self, s.self >= 0 }
-func (s sample) Enter(row int64) int64    { return row }
+func (s sample) ThreadName(*rows.Row) string { return s.thread }
+func (s sample) Self(int64) (int64, bool)    { return s.self, s.self >= 0 }
+func (s sample) Enter(row int64) int64       { return row }
 func (s sample) Calls(int64) (list []rows.Row) {
 	for i, f := range s.around {
 		list = append(list, rows.Row{Index: int64(100 + i), Function: f})
@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 		{`dur:"x"`, `"x" is no unit`, 5},
 		{"a event:entr", "event: is enter, leave or unknown, not \"entr\"", 8},
 		{`event:="Enter"`, "event: is enter, leave or unknown", 8},
-		{"-mark:opne", `"opne" is part of no mark; there are open, running, no leave, stray, tail, damaged, no enter`, 6},
+		{"-mark:opne", `"opne" is part of no note; there are open, running, no leave, stray, tail, damaged, no enter`, 6},
 		{"func:main & module:app", "& does not join terms, write and", 10},
 		{"a && b", "&& does not join terms, write and", 2},
 		{"(a | b)", "| does not join terms, write or", 3},
@@ -328,6 +328,50 @@ func TestEdit(t *testing.T) {
 	}
 	if got := e.Without(1).Without(0).Without(0); !got.IsAll() || got.String() != "" {
 		t.Errorf("without all parts: %s", got)
+	}
+}
+
+// TestProcess has rows of several processes, and of one alone.
+func TestProcess(t *testing.T) {
+	processes := []*rows.Process{{ID: 29, Name: "app"}, {ID: 129, Name: "app"}, {ID: 29, Name: "app"}}
+	rows.LabelProcesses(processes)
+	for text, want := range map[string]string{
+		"process:29": "tft", "process:app": "ttt", "process:129": "ftf", "process:2": "fff", "pid:=29": "tft",
+		"process:=app": "ttt", `process:="29 app"`: "tff", `process:="29 app (2)"`: "fft", "process:~^29": "tft", "-process:29": "ftf", "process:other": "fff",
+	} {
+		e, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range processes {
+			row := draw()
+			row.Process = p
+			got += map[bool]string{true: "t", false: "f"}[e.Matches(&row.Row, row)]
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	row := draw()
+	if e, err := Parse("process:29 or process:app"); err != nil || e.Matches(&row.Row, row) {
+		t.Errorf("a row of one process alone: %v", err)
+	}
+	if _, ok := Of(Process, &row.Row); ok {
+		t.Error("one process alone has a term")
+	}
+	// A thread is one of its process, and takes the place of another.
+	row.Process = processes[2]
+	term, ok := Of(Thread, &row.Row)
+	if want := `process:="29 app (2)" thread:12`; !ok || term.String() != want {
+		t.Errorf("%v, want %s", term, want)
+	}
+	e, err := Parse(`thread:7 func:a process:="129 app"`)
+	if want := `func:a process:="29 app (2)" thread:12`; err != nil || e.Replace(term).String() != want {
+		t.Errorf("%v, want %s", e.Replace(term), want)
+	}
+	if want := `func:a -(process:="29 app (2)" thread:12)`; e.Without(2).Without(0).Exclude(term).String() != want {
+		t.Errorf("%v, want %s", e.Without(2).Without(0).Exclude(term), want)
 	}
 }
 

@@ -2,14 +2,15 @@ package filter
 
 import (
 	"strconv"
+	"strings"
 
 	"logparser/rows"
 )
 
 // An Env is what a row's terms need besides the row.
 type Env interface {
-	// ThreadName returns a thread's name, "" for none.
-	ThreadName(id uint32) string
+	// ThreadName returns the name of a row's thread, "" for none.
+	ThreadName(r *rows.Row) string
 	// Self returns the time in nanoseconds that the call which a row enters or
 	// leaves did not spend in calls that it made.
 	Self(row int64) (ns int64, ok bool)
@@ -55,16 +56,26 @@ func (t *Term) matches(r *rows.Row, env Env) bool {
 	case Text, Func, Module, Source, Line, Address, Symbols, Mark, Event, Row:
 		return t.MatchPlace(r)
 	case Thread:
-		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r.Thread))
+		return r.Event != rows.Unknown && t.MatchThread(r.Thread, env.ThreadName(r))
+	case Process:
+		return r.Event != rows.Unknown && t.MatchProcess(r.Process)
+	case ThreadName:
+		return r.Event != rows.Unknown && t.MatchFilled(r)
 	case Duration:
 		return r.Duration != rows.NoDuration && t.Range.Has(r.Duration)
 	case Self:
+		if r.Filled&rows.SelfTimes != 0 {
+			return t.MatchFilled(r)
+		}
 		ns, ok := env.Self(r.Index)
 		return ok && t.Range.Has(ns)
 	case Depth:
 		return t.Range.Has(int64(r.Depth))
 	case Time:
 		return t.Range.HasTime(r.Elapsed, r.Wall, r.HasWall)
+	case In, Call:
+	default:
+		return t.MatchFilled(r)
 	}
 	if r.Event == rows.Unknown {
 		return false
@@ -89,6 +100,19 @@ func (t *Term) MatchThread(id uint32, name string) bool {
 	return name != "" && t.MatchText(name)
 }
 
+// MatchProcess reports whether a process, nil for the only one, fits a term of the column
+// [Process]. A number is its id, and never part of one.
+func (t *Term) MatchProcess(p *rows.Process) bool {
+	if p == nil {
+		return false
+	}
+	id := strconv.FormatUint(uint64(p.ID), 10)
+	if t.Op == Contains && strings.Trim(t.Value, "0123456789") == "" {
+		return t.Value == id
+	}
+	return t.MatchText(p.Label) || t.Op == Equals && (t.MatchText(p.Name) || t.MatchText(id))
+}
+
 // MatchPlace reports whether a row fits a term of a column whose value depends
 // on nothing but the row's address, thread id, event, note and number: Text,
 // Func, Module, Source, Line, Address, Symbols, Mark, Event and Row.
@@ -105,11 +129,7 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 	case Line:
 		return r.Line != 0 && t.Range.Has(int64(r.Line))
 	case Address:
-		if t.Op == Between {
-			return t.Range.HasAddress(r.Address)
-		}
-		var buf [20]byte
-		return t.MatchText(string(rows.AppendAddress(buf[:0], r.Address)))
+		return t.MatchFilled(r)
 	case Symbols:
 		return t.MatchText(r.Symbols)
 	case Mark:
@@ -120,6 +140,26 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 		return t.Range.Has(r.Index)
 	}
 	return false
+}
+
+// MatchFilled reports whether a row, with what its column needs filled in, fits a term
+// of any other column of rows.
+func (t *Term) MatchFilled(r *rows.Row) bool {
+	entry := t.Column.Entry()
+	if entry.Kind == rows.Text {
+		return t.MatchText(entry.Text(r))
+	}
+	v, ok := entry.Int(r)
+	switch {
+	case !ok:
+		return false
+	case entry.Kind != rows.Address:
+		return t.Range.Has(v)
+	case t.Op == Between:
+		return t.Range.HasAddress(uint64(v))
+	}
+	var buf [20]byte
+	return t.MatchText(string(rows.AppendAddress(buf[:0], uint64(v))))
 }
 
 // matchAny looks into the columns that [rows.Matcher] looks into.

@@ -262,14 +262,17 @@ func (p *parser) checkColon(n int) {
 // numeric says that a column is compared as a number, textual that it is
 // compared as a text.
 func (c Column) numeric() bool {
-	switch c {
-	case Line, Thread, Duration, Self, Depth, Time, Address, Row, Call:
-		return true
-	}
-	return false
+	entry := c.Entry()
+	return c == Call || entry != nil && entry.Kind != rows.Text
 }
 
-func (c Column) textual() bool { return !c.numeric() || c == Thread || c == Address }
+func (c Column) textual() bool { return !c.numeric() || c == Thread || c.is(rows.Address) }
+
+// is reports whether the column's values are of a kind.
+func (c Column) is(kind rows.Kind) bool {
+	entry := c.Entry()
+	return entry != nil && entry.Kind == kind
+}
 
 func (p *parser) term() *Expr {
 	c, named := p.column()
@@ -321,7 +324,7 @@ func (p *parser) term() *Expr {
 // wildcard reports whether somebody may mean any text by a * in a name. Names have
 // it in operators, operator* and its like, and in types of pointers within <> and ().
 func wildcard(c Column, value string) bool {
-	if c != Text && c != Func && c != In && c != Module && c != Source && c != Thread {
+	if c == Event || c == Symbols || c == Mark || c.numeric() && c != Thread {
 		return false
 	}
 	for i := range len(value) {
@@ -425,7 +428,7 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 		switch {
 		case err == nil && strings.Contains(value, "..") && r.reversed() && !(quoted && asText):
 			return nil, errorAt(0, "the range is the wrong way round: its smaller bound comes first")
-		case err == nil && !(quoted && asText) && !(c == Address && op == "" && !strings.Contains(value, "..")):
+		case err == nil && !(quoted && asText) && !(c.is(rows.Address) && op == "" && !strings.Contains(value, "..")):
 			t.Op, t.Range = Between, r
 			t.Value, t.quoted = op+value, false
 			return t, nil
@@ -457,13 +460,13 @@ var eventWords = []string{rows.Enter.String(), rows.Leave.String(), rows.Unknown
 // symbolWords are what the column [Symbols] has: the statuses of package symbols.
 var symbolWords = []string{"matched", "embedded", "exports only", "mismatched", "unverified", "not found", "pending"}
 
-// noteWords are what notes are made of, joined by "; ": the marks of the pairing,
+// noteWords are what notes are made of, joined by "; ": the anomalies of the pairing,
 // and what is said of addresses.
 var noteWords = []string{"open", "running", "no leave", "stray", "tail", "damaged", "no enter",
 	"address in several modules", "symbol file damaged", "debug information is being read"}
 
-// marks are how many of noteWords are marks.
-const marks = 7
+// anomalies are how many of noteWords are anomalies.
+const anomalies = 7
 
 // checkWord says why a term of a column that has a few words, or digits, can match
 // none. A whole note may be several words, and is not checked.
@@ -476,10 +479,10 @@ func (t *Term) checkWord() *Error {
 		return errorAt(0, "event: is enter, leave or unknown, not %q", t.Value)
 	case t.Column == Symbols && !slices.ContainsFunc(symbolWords, t.MatchText):
 		return errorAt(0, "symbols: is %s, not %q", strings.Join(symbolWords, ", "), t.Value)
-	case t.Column == Address && t.Op != Between && !partOfAddress(t.Value):
+	case t.Column.is(rows.Address) && t.Op != Between && !partOfAddress(t.Value):
 		return errorAt(0, "an address is expected, such as 0x401000")
 	case t.Column == Mark && t.Op == Contains && !strings.Contains(t.Value, ";") && !slices.ContainsFunc(noteWords, t.MatchText):
-		return errorAt(0, "%q is part of no mark; there are %s", t.Value, strings.Join(noteWords[:marks], ", "))
+		return errorAt(0, "%q is part of no note; there are %s", t.Value, strings.Join(noteWords[:anomalies], ", "))
 	}
 	return nil
 }

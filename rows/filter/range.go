@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logparser/message"
+	"logparser/rows"
 )
 
 // A Measure says what the bounds of a [Range] are.
@@ -125,7 +126,7 @@ func parseRange(c Column, op, value string) (Range, *Error) {
 	if low == "" {
 		return to.compare("<="), nil
 	}
-	if to.measure != Number || c != Duration && c != Self && c != Time {
+	if to.measure != Number || !c.is(rows.Duration) && c != Time {
 		unit = ""
 	}
 	if from, err = parsePoint(c, low, unit); err != nil {
@@ -188,8 +189,8 @@ func (r Range) nothing() Range {
 }
 
 func parsePoint(c Column, text, unit string) (point, *Error) {
-	switch c {
-	case Duration, Self:
+	switch {
+	case c.is(rows.Duration):
 		p, err := parseSpan(text, unit)
 		if err == nil && p.unitless && p.n == 0 {
 			p.step = 1 // no unit's last digit is left open
@@ -200,7 +201,7 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 			err = errorAt(0, "a duration is expected, such as 5ms")
 		}
 		return p, err
-	case Time:
+	case c == Time:
 		if p, ok := parseWall(text); ok {
 			return p, nil
 		}
@@ -209,7 +210,7 @@ func parsePoint(c Column, text, unit string) (point, *Error) {
 			err.Text = message.Textf("a time is expected, such as 1.5s, 14:03:07 or 2013-05-12T14:03")
 		}
 		return p, err
-	case Address:
+	case c.is(rows.Address):
 		n, err := strconv.ParseUint(text, 0, 64)
 		if errors.Is(err, strconv.ErrRange) {
 			return point{}, errorAt(0, "the number is too large")

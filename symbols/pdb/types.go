@@ -123,14 +123,14 @@ func openTypes(f *msf.File, number int) (*typeStream, error) {
 	ts.records = part{header, size}
 	hash, at, length := le.Uint16(h[20:]), int64(le.Uint32(h[40:])), int64(le.Uint32(h[44:]))
 	if hash != noStream {
-		ts.readAnnotations(f, hash, at, length)
+		ts.readMarks(f, hash, at, length)
 	}
 	return ts, nil
 }
 
 // readMarks reads the marks that the linker left in the hash stream. Where
 // they are missing or wrong, marks are made when they are needed.
-func (ts *typeStream) readAnnotations(f *msf.File, hash uint16, at, length int64) {
+func (ts *typeStream) readMarks(f *msf.File, hash uint16, at, length int64) {
 	s, err := f.Stream(int(hash))
 	if err != nil {
 		return

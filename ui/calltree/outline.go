@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
 // A key tells a node by the names on the way to it, so that what is unfolded
@@ -37,7 +38,7 @@ func keyOf(parent key, n *app.TreeNode) key {
 	h.Write([]byte{0})
 	h.Write([]byte(n.Module))
 	if n.Function == "" {
-		h.Write(strconv.AppendUint([]byte{0}, uint64(n.Thread), 36))
+		h.Write(strconv.AppendUint([]byte{0}, uint64(rows.TrackOf(n.Process, n.Thread, 0)), 36))
 		h.Write(strconv.AppendBool(nil, n.Other))
 	}
 	return key(h.Sum64())
@@ -205,7 +206,9 @@ func (o *outline) choose(frames []app.Frame, bottomUp bool) int {
 		}
 		return false
 	}
-	step(func(n *app.TreeNode) bool { return n.Function == "" && !n.Other && n.Thread == frames[0].Thread })
+	step(func(n *app.TreeNode) bool {
+		return n.Function == "" && !n.Other && n.Thread == frames[0].Thread && n.Process == frames[0].Process
+	})
 	if bottomUp {
 		frames = frames[len(frames)-1:]
 	}

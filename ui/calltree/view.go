@@ -29,14 +29,11 @@ type View struct {
 	Grid    *grid.Grid
 	// OnOptions is told that another tree is wanted.
 	OnOptions func(opt app.TreeOptions)
-	// ThreadName returns the name of a thread, "" for none.
-	ThreadName func(id uint32) string
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionRef)
-	// OnChosen is told the function that the user has chosen, by the functions on
-	// the way to it: top-down it is the last, bottom-up the first. Where there is
-	// a tree for each thread, onThread is set.
-	OnChosen func(thread uint32, onThread bool, path []app.FunctionRef, bottomUp bool)
+	// OnChosen is told the node that the user has chosen, and the functions on the way
+	// to it: top-down its own is the last, bottom-up the first.
+	OnChosen func(n *app.TreeNode, path []app.FunctionRef, bottomUp bool)
 	// OnMenu is asked for a function's context menu.
 	OnMenu func(f *app.FunctionRef, at fyne.Position)
 	// OnCopy is handed the chosen rows as text.
@@ -173,7 +170,7 @@ func (v *View) chosen(i int64) {
 	}
 	slices.Reverse(path)
 	n := v.outline.rows[i].node
-	v.OnChosen(n.Thread, n.ByThread, path, v.opt.BottomUp)
+	v.OnChosen(n, path, v.opt.BottomUp)
 }
 
 // Choose chooses the node for a call with these open calls around it, the
@@ -357,10 +354,11 @@ func (v *View) name(n *app.TreeNode) string {
 		return lang.L("(others)")
 	}
 	text := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(n.Thread), 10)})
-	if v.ThreadName != nil {
-		if name := v.ThreadName(n.Thread); name != "" {
-			text += "  " + name
-		}
+	if n.ThreadName != "" {
+		text += "  " + n.ThreadName
+	}
+	if n.Process != nil {
+		text += "  " + n.Process.Label
 	}
 	return text
 }

@@ -79,9 +79,8 @@ func TestOpenPaths(t *testing.T) {
 		t.Errorf("shown\n%s\nwant\n%s", got, want)
 	}
 	// Threads stay folded; the paths in them do not.
-	v.ThreadName = func(id uint32) string { return map[uint32]string{7: "render"}[id] }
 	thread := node("", 5, 0, node("main", 0, 0, node("read", 5, 5)))
-	thread.Thread = 7
+	thread.Thread, thread.ThreadName = 7, "render"
 	v.ask()
 	v.Show(&app.Tree{Roots: []*app.TreeNode{thread, node("", 1, 0)}}, 3)
 	v.OpenPaths()
@@ -241,7 +240,7 @@ func TestChoose(t *testing.T) {
 		v := newView(t)
 		v.opt.BottomUp = test.bottomUp
 		told := 0
-		v.OnChosen = func(uint32, bool, []app.FunctionRef, bool) { told++ }
+		v.OnChosen = func(*app.TreeNode, []app.FunctionRef, bool) { told++ }
 		v.Show(test.tree, 3)
 		v.Choose(test.frames)
 		if got := shown(v); got != test.want || told > 0 {
@@ -254,8 +253,8 @@ func TestChoose(t *testing.T) {
 func TestChosenIsTold(t *testing.T) {
 	v := newView(t)
 	var got string
-	v.OnChosen = func(thread uint32, onThread bool, path []app.FunctionRef, bottomUp bool) {
-		got = fmt.Sprint(thread, onThread, bottomUp)
+	v.OnChosen = func(n *app.TreeNode, path []app.FunctionRef, bottomUp bool) {
+		got = fmt.Sprint(n.Thread, n.ByThread, bottomUp)
 		for _, f := range path {
 			got += " " + f.Function
 		}

@@ -11,30 +11,24 @@ import (
 	"logparser/rows/filter"
 )
 
-// MaxAnnotations is the most marks that are listed.
+// MaxAnnotations is the most annotations that are listed.
 const MaxAnnotations = 200_000
 
-// A Mark is one with the name of its thread.
-type Annotation struct {
-	app.Annotation
-	ThreadName string
-}
-
-// A AnnotationList is the first marks that are wanted, in order of time.
+// An AnnotationList is the first annotations that are wanted, in order of time.
 type AnnotationList struct {
-	Annotations []Annotation
+	Annotations []rows.Annotation
 	// More says that there are more of them.
 	More bool
 }
 
-// Marks asks for the marks whose text holds a text and that [AboutAnnotations] of the
+// Annotations asks for the annotations whose text holds a text and that [AboutAnnotations] of the
 // selection wants.
 func (v *Views) Annotations(text string, done func(list AnnotationList, err error)) {
 	c := v.c
-	v.readAnnotations(&c.analysing.marks, text, AboutAnnotations(c.Filter.Wanted().Where), done)
+	v.readAnnotations(&c.analysing.annotations, text, AboutAnnotations(c.Filter.Wanted().Where), done)
 }
 
-// AllAnnotations asks for the marks whatever is selected.
+// AllAnnotations asks for the annotations whatever is selected.
 func (v *Views) AllAnnotations(done func(list AnnotationList, err error)) {
 	c := v.c
 	v.readAnnotations(&c.analysing.allAnnotations, "", &filter.Expr{}, done)
@@ -42,36 +36,32 @@ func (v *Views) AllAnnotations(done func(list AnnotationList, err error)) {
 
 func (v *Views) readAnnotations(kind **job, text string, about *filter.Expr, done func(list AnnotationList, err error)) {
 	c := v.c
-	analyse(c, kind, lang.L("Reading marks"), func(ctx context.Context, s *app.Session, _ app.Selection, _ app.Progress) (AnnotationList, error) {
+	analyse(c, kind, lang.L("Reading annotations"), func(ctx context.Context, s *app.Session, _ app.Selection, _ app.Progress) (AnnotationList, error) {
 		var list AnnotationList
-		names := threadNames{names: make(map[uint32]string)}
-		for _, t := range s.Threads() {
-			names.names[t.ID] = t.Name
-		}
-		err := s.Annotations(ctx, app.AnnotationQuery{Text: text}, func(m *app.Annotation) bool {
-			at := rows.Row{Event: rows.Enter, Thread: m.Thread, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall}
-			if !about.Matches(&at, names) {
+		err := s.Annotations(ctx, app.AnnotationQuery{Text: text}, func(m *rows.Annotation) bool {
+			at := rows.Row{Event: rows.Enter, Thread: m.Thread, Process: m.Process, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall}
+			if !about.Matches(&at, threadName{name: m.ThreadName}) {
 				return true
 			}
 			if list.More = len(list.Annotations) == MaxAnnotations; list.More {
 				return false
 			}
-			list.Annotations = append(list.Annotations, Annotation{*m, names.names[m.Thread]})
+			list.Annotations = append(list.Annotations, *m)
 			return true
 		})
 		return list, err
 	}, done)
 }
 
-// threadNames is all that conditions on threads and times ask for.
-type threadNames struct {
+// threadName is all that conditions on threads and times ask for.
+type threadName struct {
 	filter.Env
-	names map[uint32]string
+	name string
 }
 
-func (t threadNames) ThreadName(id uint32) string { return t.names[id] }
+func (t threadName) ThreadName(*rows.Row) string { return t.name }
 
-// AboutAnnotations returns the part of a filter that can be asked of marks, which are
+// AboutAnnotations returns the part of a filter that can be asked of annotations, which are
 // no rows: its conditions on thread and time.
 func AboutAnnotations(where string) *filter.Expr {
 	e, err := filter.Parse(where)
@@ -83,7 +73,7 @@ func AboutAnnotations(where string) *filter.Expr {
 
 func aboutAnnotations(e *filter.Expr) bool {
 	if e.Kind == filter.Leaf {
-		return e.Term.Column == filter.Thread || e.Term.Column == filter.Time
+		return e.Term.Column == filter.Thread || e.Term.Column == filter.Process || e.Term.Column == filter.Time
 	}
 	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !aboutAnnotations(a) })
 }

@@ -89,18 +89,18 @@ func (k *Calls) PlaceOf(index int64) int64 {
 	return max(at, 0)
 }
 
-// RowOfAnnotation finds the row to go to for a mark.
-func (k *Calls) RowOfAnnotation(m *Annotation, done func(row int64)) {
-	k.jump(lang.L("Searching"), lang.L("The thread of this mark has no rows."),
+// RowOfAnnotation finds the row to go to for an annotation.
+func (k *Calls) RowOfAnnotation(m *rows.Annotation, done func(row int64)) {
+	k.jump(lang.L("Searching"), lang.L("The thread of this annotation has no rows."),
 		func(ctx context.Context, s *app.Session) (int64, bool, error) {
-			return s.RowOfAnnotation(ctx, &m.Annotation)
+			return s.RowOfAnnotation(ctx, m)
 		}, done)
 }
 
 // CallSite asks where the call of a row was made from. done is called with the
 // answer on the user interface's goroutine, unless the log does not say, was
 // closed meanwhile, or another row was asked for.
-func (k *Calls) CallSite(row int64, done func(site app.CallSite)) {
+func (k *Calls) CallSite(row int64, done func(site rows.CallSite)) {
 	c := k.c
 	s := c.session
 	if s == nil || row < 0 {

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"strconv"
 
 	"logparser/app"
 	"logparser/rows"
@@ -16,9 +15,8 @@ const maxTried = 500
 // A Pick asks for a call of a function within the selection.
 type Pick struct {
 	app.FunctionRef
-	// OnThread limits it to the calls of Thread.
-	OnThread bool
-	Thread   uint32
+	// Thread limits it to the calls of a thread, unless it is nil.
+	Thread *app.Thread
 	// Fits reports whether the open calls at an enter, the outermost first, are
 	// the way it is to be reached by. Nil takes any. It is called on another
 	// goroutine.
@@ -35,8 +33,10 @@ func (p *Pick) where(selection string) (string, error) {
 	if p.Module != "" {
 		terms = append(terms, filter.Is(filter.Module, p.Module))
 	}
-	if p.OnThread {
-		terms = append(terms, filter.Is(filter.Thread, strconv.FormatUint(uint64(p.Thread), 10)))
+	if p.Thread != nil {
+		if t, ok := filter.Of(filter.Thread, &rows.Row{Thread: p.Thread.ID, Process: p.Thread.Process}); ok {
+			terms = append(terms, t)
+		}
 	}
 	return filter.Join(terms).String(), nil
 }

@@ -105,7 +105,7 @@ func (c *Controller) apply(in app.Inputs) {
 	if !slices.Equal(was.Symbols, in.Symbols) {
 		defer c.checkSymbols(true)
 	}
-	files := was.Log != in.Log || was.Modules != in.Modules || was.Run != in.Run || was.Corrected != in.Corrected
+	files := was.Log != in.Log || !slices.Equal(was.Others, in.Others) || was.Modules != in.Modules || was.Run != in.Run || was.Corrected != in.Corrected
 	switch {
 	case in.Log == "":
 		if c.state.Opened {
@@ -312,7 +312,7 @@ func (c *Controller) Close() {
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted
-	in.Log, in.Modules, in.Run, in.Corrected = "", "", "", false
+	in.Log, in.Others, in.Modules, in.Run, in.Corrected = "", nil, "", "", false
 	c.state = State{Wanted: in, Found: in, Session: c.state.Session + 1, MissingSymbols: c.state.MissingSymbols}
 	c.Finder.counted, c.Finder.matching = nil, nil
 	c.Filter.selecting++

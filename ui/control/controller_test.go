@@ -345,7 +345,7 @@ func TestFilterThread(t *testing.T) {
 	d := newDesk(t, &testlog.Nested{Records: 100})
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.Filter.SetThread(1001)
+	d.Filter.SetThread(&app.Thread{ID: 1001})
 	d.waitEvent("filtered 44")
 	s := d.State()
 	if !s.Filtered || s.Selection.Where != "thread:1001" || s.Rows.Row(0).Index != 14 {

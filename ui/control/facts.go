@@ -14,9 +14,9 @@ type Facts struct {
 	More        int
 	All         bool
 	DamageBytes int64
-	// Marked: the log can have marks, and has so many of them so far.
-	Marked bool
-	Marks  int64
+	// Marked: the log can have annotations, and has so many of them so far.
+	Marked      bool
+	Annotations int64
 	// CanCorrect: the log says what recording cost.
 	CanCorrect bool
 	// OwnModules: the log tells its modules, and a modules file is not read.
@@ -63,7 +63,7 @@ func factsOf(s *app.Session) Facts {
 		CanCorrect: s.CanCorrect(),
 	}
 	texts, counters, marked := s.AnnotationCount()
-	f.Marked, f.Marks = marked, texts+counters
+	f.Marked, f.Annotations = marked, texts+counters
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, warning(w))
 	}

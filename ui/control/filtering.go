@@ -183,8 +183,8 @@ func (f *Filtering) Wanted() app.Selection {
 
 // SetThread limits the rows to those of a thread, beside what they are
 // limited by already.
-func (f *Filtering) SetThread(thread uint32) {
-	if t, ok := filter.Of(filter.Thread, &rows.Row{Thread: thread}); ok {
+func (f *Filtering) SetThread(thread *app.Thread) {
+	if t, ok := filter.Of(filter.Thread, &rows.Row{Thread: thread.ID, Process: thread.Process}); ok {
 		f.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(t) })
 	}
 }

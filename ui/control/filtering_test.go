@@ -83,8 +83,8 @@ func TestNarrow(t *testing.T) {
 	}
 	include("main")
 	include("app::run")
-	d.Filter.SetThread(1000)
-	d.Filter.SetThread(1001)
+	d.Filter.SetThread(&app.Thread{ID: 1000})
+	d.Filter.SetThread(&app.Thread{ID: 1001})
 	d.wait("the filter", func() bool { return d.State().Pending == nil })
 	want := `(func:=main or func:="app::run") thread:1001`
 	if got := d.State().Selection.Where; got != want && got != strings.ReplaceAll(want, `"`, "") {

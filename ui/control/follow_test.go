@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"logparser/app"
 	"logparser/internal/testlog"
 	"logparser/ui/control"
 )
@@ -73,7 +74,7 @@ func TestFollowPausesAndResumes(t *testing.T) {
 // takes in what comes.
 func TestFollowWithFilter(t *testing.T) {
 	d := following(t)
-	d.Filter.SetThread(1001)
+	d.Filter.SetThread(&app.Thread{ID: 1001})
 	d.waitEvent("filtered 44")
 	d.nested.Grow(testlog.NestedGrowth{Records: 2})
 	d.waitEvent("grew 102")

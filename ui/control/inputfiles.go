@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +22,8 @@ type inputFiles struct {
 	log, modules string
 	symbols      []string
 	unknown      []*app.InputError
+	// beside are the further logs that are opened together with log.
+	beside []string
 	// noLog are the folders among symbols, empty those that are not since there
 	// is nothing in them, and more the logs that are not opened.
 	noLog, empty, more []string
@@ -30,8 +33,8 @@ type inputFiles struct {
 }
 
 // sortPaths tells a log, a modules file and symbol paths from each other by
-// what is in them, so that neither order nor place matters. Of several logs
-// the first is taken.
+// what is in them, so that neither order nor place matters. Several traces are
+// opened together, of other logs the first is taken.
 func sortPaths(paths []string) inputFiles {
 	var g inputFiles
 	for _, p := range paths {
@@ -64,6 +67,9 @@ func sortPaths(paths []string) inputFiles {
 		default:
 			g.more = append(g.more, p)
 		}
+	}
+	if len(g.more) > 0 && !slices.ContainsFunc(append(g.more, g.log), func(log string) bool { return !app.Mergeable(log) }) {
+		g.beside, g.more = g.more, nil
 	}
 	if g.log == "" && g.modules != "" {
 		if log, _, err := app.FindPair(g.modules); err == nil && log != g.modules {

@@ -70,7 +70,8 @@ func (i *InputFiles) take(g inputFiles) {
 	}
 	if g.log != "" {
 		// What another log's recorder cost need not be known.
-		in.Log, in.Modules, in.ModulesColumns, in.Run, in.Corrected = g.log, "", "", "", in.Corrected && g.log == in.Log
+		in.Log, in.Modules, in.ModulesColumns, in.Run, in.Corrected = g.log, "", "", "", in.Corrected && g.log == in.Log && len(g.beside) == 0
+		in.Others = g.beside
 		if !c.state.Opened {
 			in.Modules = c.state.Wanted.Modules
 		}
@@ -102,12 +103,17 @@ func (i *InputFiles) take(g inputFiles) {
 func (i *InputFiles) SetLog(path string) {
 	c := i.c
 	path = cleanPath(path)
+	in := c.state.Wanted
+	if len(in.Others) > 0 && path == JoinPaths(in.Logs()) {
+		// The line shows several.
+		i.give(in.Logs(), i.take)
+		return
+	}
 	if path != "" {
 		i.give([]string{path}, i.take)
 		return
 	}
-	in := c.state.Wanted
-	in.Log, in.Run, in.Corrected = "", "", false
+	in.Log, in.Others, in.Run, in.Corrected = "", nil, "", false
 	if c.state.Opened {
 		in.Modules = ""
 	}

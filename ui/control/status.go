@@ -1,7 +1,6 @@
 package control
 
 import (
-	"path/filepath"
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
@@ -16,7 +15,7 @@ func (c *Controller) updateStatus() {
 	s.Opening = ""
 	switch {
 	case c.reading:
-		s.Opening = filepath.Base(s.Wanted.Log)
+		s.Opening = s.Wanted.LogNames()
 		s.Log = InputState{LevelBusy, lang.L("Opening")}
 	case c.failed != "" && !s.Opened:
 		s.Log = InputState{LevelBad, c.failed}

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/rows/filter"
 )
 
@@ -17,19 +18,19 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, marks, allAnnotations *job
+	statistics, threads, tree, measure, annotations, allAnnotations *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *Timeline
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.measure, a.marks, a.allAnnotations}
+	return []*job{a.statistics, a.threads, a.tree, a.measure, a.annotations, a.allAnnotations}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.marks, &a.allAnnotations} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.annotations, &a.allAnnotations} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -104,20 +105,20 @@ func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 // sumThreads joins what is known of threads.
 func sumThreads(threads []app.Thread, list []app.FunctionStat, lines *Timeline) ([]ThreadSum, error) {
 	sums := make([]ThreadSum, len(threads))
-	at := make(map[uint32]*ThreadSum, len(threads))
+	at := make(map[rows.Track]*ThreadSum, len(threads))
 	for i, t := range threads {
 		sums[i] = ThreadSum{Thread: t, First: -1}
-		at[t.ID] = &sums[i]
+		at[t.Track()] = &sums[i]
 	}
 	for i := range list {
-		if t := at[list[i].Thread]; t != nil {
+		if t := at[list[i].Track()]; t != nil {
 			t.Calls += list[i].Calls
 			t.Busy += list[i].Self
 		}
 	}
 	from, to := lines.Range()
 	for i, lane := range lines.Lanes() {
-		t := at[lane.Thread]
+		t := at[rows.TrackOf(lane.Process, lane.Thread, 0)]
 		if t == nil {
 			continue
 		}
@@ -262,6 +263,13 @@ func (t *Timeline) Lanes() (lanes []app.Lane) {
 	return lanes
 }
 
+// TimeDigits is [app.Timeline.TimeDigits].
+func (t *Timeline) TimeDigits() int {
+	digits := 3
+	t.read(func(l *app.Timeline) error { digits = l.TimeDigits(); return nil })
+	return digits
+}
+
 // Measure is [app.Timeline.Measure].
 func (t *Timeline) Measure(ctx context.Context, p app.Progress) error {
 	return t.read(func(l *app.Timeline) error { return l.Measure(ctx, p) })
@@ -291,7 +299,7 @@ func (t *Timeline) Rows(from, to int64) (first, last int64, err error) {
 }
 
 // Spans is [app.Timeline.Spans]. Of a timeline that was closed it returns dst.
-func (t *Timeline) Spans(dst []app.LaneSpan, lane int, from, to int64, pixels int) (spans []app.LaneSpan, finer bool, err error) {
+func (t *Timeline) Spans(dst []app.Span, lane int, from, to int64, pixels int) (spans []app.Span, finer bool, err error) {
 	spans = dst
 	err = t.read(func(l *app.Timeline) (err error) {
 		spans, finer, err = l.Spans(dst, lane, from, to, pixels)

@@ -69,9 +69,9 @@ type Decor struct {
 	// Repeat is how often in all what begins here comes, one after the other;
 	// 0 or 1 for once.
 	Repeat int64
-	// Mark is what the recorded program wrote into its log before the row, ""
+	// Annotation is what the recorded program wrote into its log before the row, ""
 	// for nothing.
-	Mark string
+	Annotation string
 	// Bookmark marks the row at its left edge.
 	Bookmark bool
 }

@@ -83,7 +83,7 @@ func (s *Strip) Relabel() {
 
 // Show brings the lines up to date.
 func (s *Strip) Show(state *control.State) {
-	s.Log.show(state.Wanted.Log, state.Log)
+	s.Log.show(control.JoinPaths(state.Wanted.Logs()), state.Log)
 	s.Modules.show(state.Wanted.Modules, state.ModulesFile)
 	s.Symbols.show(control.JoinPaths(state.Wanted.Symbols), state.Symbols)
 

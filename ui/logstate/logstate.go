@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"logparser/rows"
 )
 
 // The limits of what is kept.
@@ -64,8 +66,8 @@ type State struct {
 
 // A Lane is a thread in the timeline.
 type Lane struct {
-	Thread uint32 `json:"thread"`
-	Folded bool   `json:"folded,omitempty"`
+	Thread rows.Track `json:"thread"`
+	Folded bool       `json:"folded,omitempty"`
 	// Lines is how many lines are shown, 0 for as many as there are.
 	Lines int `json:"lines,omitempty"`
 }
@@ -104,8 +106,21 @@ func Default() (Store, error) {
 // it another identity for too long.
 const headSize = 4096
 
-// Identity returns what a log is known by.
-func Identity(path string) (string, error) {
+// Identity returns what a log is known by, or several logs that are shown together.
+func Identity(path string, others ...string) (string, error) {
+	identity, err := identityOf(path)
+	for _, other := range others {
+		one, e := identityOf(other)
+		if err = cmp.Or(err, e); err != nil {
+			return "", err
+		}
+		sum := sha256.Sum256([]byte(identity + one))
+		identity = hex.EncodeToString(sum[:16])
+	}
+	return identity, err
+}
+
+func identityOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

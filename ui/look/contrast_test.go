@@ -136,6 +136,6 @@ func TestTimelineContrast(t *testing.T) {
 			check(t, leastText, name+": "+what, pair[0], pair[1])
 		}
 		check(t, leastControl, name+": the chosen call", p.Selected, p.Background)
-		check(t, leastControl, name+": a mark", p.Mark, p.Background)
+		check(t, leastControl, name+": an annotation", p.Annotation, p.Background)
 	}
 }

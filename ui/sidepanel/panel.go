@@ -157,7 +157,7 @@ func (p *Call) Frames() []string {
 
 // ShowRow shows what is known of a row, and what the program wrote before it; nil
 // shows none.
-func (p *Call) ShowRow(r *rows.Row, f table.Format, mark string) {
+func (p *Call) ShowRow(r *rows.Row, f table.Format, annotations string) {
 	if r == nil {
 		p.row = ""
 		p.details.SetText(lang.L("No row is chosen."))
@@ -166,14 +166,14 @@ func (p *Call) ShowRow(r *rows.Row, f table.Format, mark string) {
 		return
 	}
 	p.row = Describe(r, f)
-	if mark != "" {
-		p.row += "\n" + lang.L("Marks") + ": " + mark
+	if annotations != "" {
+		p.row += "\n" + lang.L("Annotations") + ": " + annotations
 	}
 	p.details.SetText(p.row)
 }
 
 // ShowCallSite adds where the call of the row was made from, below its function.
-func (p *Call) ShowCallSite(site *app.CallSite) {
+func (p *Call) ShowCallSite(site *rows.CallSite) {
 	from := site.Function
 	if site.Source != "" {
 		from = fmt.Sprintf("%s:%d (%s)", site.Source, site.Line, site.Function)
@@ -205,6 +205,7 @@ func Describe(r *rows.Row, f table.Format) string {
 		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
 		{lang.L("Duration"), string(table.AppendDuration(rows.AppendBound(nil, r.Bound, r.Duration), r.Duration, f.Digits))},
 		{lang.L("Thread"), fmt.Sprintf("%s   %s", rows.AppendThread(nil, r), lang.L("depth {{.N}}", data{"N": r.Depth}))},
+		{lang.L("Process"), r.Process.Text()},
 		{lang.L("Module"), r.Module},
 		{lang.L("Source"), source},
 		{lang.L("Address"), address},

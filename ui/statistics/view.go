@@ -225,7 +225,7 @@ func (v *View) choose(f *app.FunctionStat) {
 }
 
 func same(a, b *app.FunctionStat) bool {
-	return a.Function == b.Function && a.Module == b.Module && a.Thread == b.Thread
+	return a.Function == b.Function && a.Module == b.Module && a.Thread == b.Thread && a.Process == b.Process
 }
 
 // Keep returns what tells whether a function's name or module holds a text,

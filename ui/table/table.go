@@ -42,91 +42,127 @@ const (
 
 // Titles returns the heads of the columns by id, in the present language.
 func Titles() map[string]string {
-	return map[string]string{
-		"index":    "#",
-		"time":     lang.L("Time"),
-		"thread":   lang.L("Thread"),
-		"function": lang.L("Function"),
-		"duration": lang.L("Duration"),
-		"module":   lang.L("Module"),
-		"source":   lang.L("Source"),
-		"address":  lang.L("Address"),
-		"symbols":  lang.L("Symbols"),
-		"note":     lang.L("Note"),
+	titles := make(map[string]string)
+	for i := range rows.Columns() {
+		if c := &rows.Columns()[i]; !c.Title.IsZero() {
+			titles[c.Name] = control.Translate(c.Title)
+		}
+	}
+	return titles
+}
+
+// A look is what is different of a column whose cells show more than its value.
+type look struct {
+	grow, tree, keepEnd bool
+	cell                func(r *rows.Row, c *grid.Cell, f *Format)
+}
+
+var looks = map[string]look{
+	"index": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Ink = grid.Dim
+		c.Text = strconv.AppendInt(c.Text, r.Index, 10)
+	}},
+	"time":   {cell: func(r *rows.Row, c *grid.Cell, f *Format) { c.Text = AppendTime(c.Text, r, *f) }},
+	"thread": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) { c.Text = rows.AppendThread(c.Text, r) }},
+	"function": {grow: true, tree: true, cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Level = r.Depth
+		switch r.Event {
+		case rows.Enter:
+			c.Sign, c.SignInk = enterSign, grid.Enter
+		case rows.Leave:
+			c.Sign, c.SignInk = leaveSign, grid.Leave
+			c.Ink = grid.Dim
+		default:
+			c.Sign, c.SignInk = '!', grid.Bad
+			c.Ink = grid.Bad
+		}
+		if r.IsTagged() {
+			c.Ink = grid.Bad
+		}
+		c.Text = append(c.Text, r.Function...)
+		c.Tail = appendDecor(c.Tail, c.Decor)
+	}},
+	"source": {keepEnd: true, cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Ink = grid.Dim
+		// The folder is the same for whole screens; the status bar has it,
+		// and the whole tag, for which the column has no room.
+		source := rows.CutSourceTag(r.Source)
+		c.Text = appendSource(c.Text, baseName(source), r.Line)
+		if source != r.Source {
+			c.Ink = grid.Bad
+			c.Text = append(c.Text, " [!]"...)
+		}
+	}},
+	"symbols": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Ink = StatusInk(r.Symbols)
+		c.Text = append(c.Text, Status(r.Symbols)...)
+	}},
+	"site": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Ink = grid.Dim
+		if r.Filled&rows.CallSites == 0 || r.Site == nil {
+			return
+		}
+		c.Text = append(c.Text, r.Site.Function...)
+		if r.Site.Source != "" {
+			c.Text = appendSource(append(c.Text, "  "...), baseName(r.Site.Source), r.Site.Line)
+		}
+	}},
+	"note": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
+		c.Ink = grid.Warn
+		c.Text = append(c.Text, r.Note...)
+	}},
+}
+
+// cellOf returns what shows the value of any other column.
+func cellOf(column *rows.Column) func(r *rows.Row, c *grid.Cell, f *Format) {
+	if column.Kind != rows.Duration {
+		return func(r *rows.Row, c *grid.Cell, f *Format) {
+			c.Ink = grid.Dim
+			c.Text = column.Append(c.Text, r, f.Digits)
+		}
+	}
+	return func(r *rows.Row, c *grid.Cell, f *Format) {
+		if r.Event == rows.Leave {
+			c.Ink = grid.Dim
+		}
+		if ns, ok := column.Int(r); ok {
+			c.Text = AppendDuration(rows.AppendBound(c.Text, column.Bound(r), ns), ns, f.Digits)
+		}
 	}
 }
 
 // Columns returns the columns. The format is read whenever a cell is drawn.
 func Columns(f *Format) []grid.Column {
-	list := []grid.Column{
-		{ID: "index", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = grid.Dim
-			c.Text = strconv.AppendInt(c.Text, r.Index, 10)
-		}},
-		{ID: "time", Width: 108, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Text = AppendTime(c.Text, r, *f)
-		}},
-		{ID: "thread", Width: 64, Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Text = rows.AppendThread(c.Text, r)
-		}},
-		{ID: "function", Width: 270, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Level = r.Depth
-			switch r.Event {
-			case rows.Enter:
-				c.Sign, c.SignInk = enterSign, grid.Enter
-			case rows.Leave:
-				c.Sign, c.SignInk = leaveSign, grid.Leave
-				c.Ink = grid.Dim
-			default:
-				c.Sign, c.SignInk = '!', grid.Bad
-				c.Ink = grid.Bad
-			}
-			if r.IsMarked() {
-				c.Ink = grid.Bad
-			}
-			c.Text = append(c.Text, r.Function...)
-			c.Tail = appendDecor(c.Tail, c.Decor)
-		}},
-		{ID: "duration", Width: grid.TextWidth(len(LongestDuration)), Right: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			if r.Event == rows.Leave {
-				c.Ink = grid.Dim
-			}
-			c.Text = AppendDuration(rows.AppendBound(c.Text, r.Bound, r.Duration), r.Duration, f.Digits)
-		}},
-		{ID: "module", Width: 136, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = grid.Dim
-			c.Text = append(c.Text, r.Module...)
-		}},
-		{ID: "source", Width: 136, KeepEnd: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = grid.Dim
-			// The folder is the same for whole screens; the status bar has it,
-			// and the whole mark, for which the column has no room.
-			source := rows.CutSourceMark(r.Source)
-			short := rows.Row{Source: baseName(source), Line: r.Line}
-			c.Text = appendSource(c.Text, &short)
-			if source != r.Source {
-				c.Ink = grid.Bad
-				c.Text = append(c.Text, " [!]"...)
-			}
-		}},
-		{ID: "address", Width: 138, Hidden: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = grid.Dim
-			c.Text = appendAddress(c.Text, r)
-		}},
-		{ID: "symbols", Width: 96, Hidden: true, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = StatusInk(r.Symbols)
-			c.Text = append(c.Text, Status(r.Symbols)...)
-		}},
-		{ID: "note", Width: 76, Cell: func(r *rows.Row, c *grid.Cell) {
-			c.Ink = grid.Warn
-			c.Text = append(c.Text, r.Note...)
-		}},
-	}
+	var list []grid.Column
 	titles := Titles()
-	for i := range list {
-		list[i].Title, list[i].MinWidth = titles[list[i].ID], 32
+	for i := range rows.Columns() {
+		c := &rows.Columns()[i]
+		if c.Title.IsZero() {
+			continue
+		}
+		l := looks[c.Name]
+		if l.cell == nil {
+			l.cell = cellOf(c)
+		}
+		column := grid.Column{ID: c.Name, Title: titles[c.Name], Width: c.Width, MinWidth: 32, Right: c.Right, Hidden: c.Hidden,
+			Grow: l.grow, Tree: l.tree, KeepEnd: l.keepEnd, Cell: func(r *rows.Row, c *grid.Cell) { l.cell(r, c, f) }}
+		if c.Kind == rows.Duration {
+			column.Width = grid.TextWidth(len(LongestDuration))
+		}
+		list = append(list, column)
 	}
 	return list
+}
+
+// Needs returns what a source has to fill in for those columns that are shown.
+func Needs(columns []grid.Column) rows.Fields {
+	var shown []*rows.Column
+	for _, c := range columns {
+		if !c.Hidden {
+			shown = append(shown, rows.ColumnOf(c.ID))
+		}
+	}
+	return rows.Needs(shown)
 }
 
 // appendDecor says how many rows a folded call hides, how often what begins here
@@ -147,11 +183,11 @@ func appendDecor(dst []byte, d *grid.Decor) []byte {
 		dst = append(dst, control.Count("{{.N}} row", "{{.N}} rows", d.Hidden)...)
 		dst = append(dst, ']')
 	}
-	if d.Mark != "" {
+	if d.Annotation != "" {
 		if len(dst) > 0 {
 			dst = append(dst, "   "...)
 		}
-		dst = append(append(dst, "\u25c6 "...), d.Mark...)
+		dst = append(append(dst, "\u25c6 "...), d.Annotation...)
 	}
 	return dst
 }
@@ -248,13 +284,13 @@ func AppendDuration(dst []byte, ns int64, digits int) []byte {
 	return append(dst, " ns"...)
 }
 
-func appendSource(dst []byte, r *rows.Row) []byte {
-	if r.Source == "" {
+func appendSource(dst []byte, source string, line int) []byte {
+	if source == "" {
 		return dst
 	}
-	dst = append(dst, r.Source...)
-	if r.Line > 0 {
-		dst = strconv.AppendInt(append(dst, ':'), int64(r.Line), 10)
+	dst = append(dst, source...)
+	if line > 0 {
+		dst = strconv.AppendInt(append(dst, ':'), int64(line), 10)
 	}
 	return dst
 }
@@ -267,7 +303,7 @@ func baseName(path string) string {
 // Describe writes what the status bar says of a row.
 func Describe(r *rows.Row) string {
 	s := r.Function
-	if src := appendSource(nil, r); len(src) > 0 {
+	if src := appendSource(nil, r.Source, r.Line); len(src) > 0 {
 		s += "   " + string(src)
 	}
 	return s + "   " + string(appendAddress(nil, r))
@@ -303,7 +339,7 @@ func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
 	dst = append(dst, '\t')
 	dst = append(dst, r.Module...)
 	dst = append(dst, '\t')
-	dst = appendSource(dst, r)
+	dst = appendSource(dst, r.Source, r.Line)
 	dst = append(dst, '\t')
 	dst = appendAddress(dst, r)
 	dst = append(dst, '\t')

@@ -54,9 +54,12 @@ func TestTime(t *testing.T) {
 func TestCells(t *testing.T) {
 	f := Format{Digits: 3}
 	r := rows.Row{Index: 5, Thread: 7, Event: rows.Leave, Depth: 2, Duration: 3e6, Function: "f", Module: "m.dll",
-		Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6}
+		Process: &rows.Process{Label: "29 app"}, Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6,
+		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames, Self: 1e6, SelfAbout: true, ThreadName: "render",
+		Site: &rows.CallSite{Function: "caller", Source: "/src/b.cpp", Line: 3, Address: 0xdef}}
 	want := map[string]string{"index": "5", "time": "+0.001", "thread": "7", "function": "f", "duration": "3 ms",
-		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail"}
+		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail",
+		"thread_name": "render", "process": "29 app", "self": "~ 1 ms", "site": "caller  b.cpp:3"}
 	columns := Columns(&f)
 	if len(columns) != len(want) {
 		t.Fatalf("%d columns", len(columns))
@@ -70,10 +73,22 @@ func TestCells(t *testing.T) {
 		if c.ID == "function" && (cell.Level != 2 || cell.SignInk != grid.Leave) {
 			t.Errorf("function cell %+v", cell)
 		}
+		if column := rows.ColumnOf(c.ID); c.Hidden != column.Hidden || c.Title == "" {
+			t.Errorf("column %s is %q, hidden %t", c.ID, c.Title, c.Hidden)
+		}
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
 	}
-	r.Function, r.Source = rows.MarkFunction(r.Function), rows.MarkSource(r.Source)
+	if got := Needs(columns); got != 0 {
+		t.Errorf("what is shown at first needs %b", got)
+	}
+	for i := range columns {
+		columns[i].Hidden = columns[i].ID != "self" && columns[i].ID != "site"
+	}
+	if got := Needs(columns); got != rows.SelfTimes|rows.CallSites {
+		t.Errorf("self times and call sites need %b", got)
+	}
+	r.Function, r.Source = rows.TagFunction(r.Function), rows.TagSource(r.Source)
 	for _, c := range columns {
 		var cell grid.Cell
 		if c.Cell(&r, &cell); c.ID == "function" && (string(cell.Text) != "[mismatched] f" || cell.Ink != grid.Bad) ||
@@ -84,7 +99,7 @@ func TestCells(t *testing.T) {
 	if got := string(AppendLine(nil, &r, f)); !strings.Contains(got, "[mismatched] f\t") || !strings.Contains(got, `a.cpp [mismatched]:12`) {
 		t.Errorf("copied as %q", got)
 	}
-	r.Function, r.Source = "f", rows.CutSourceMark(r.Source)
+	r.Function, r.Source = "f", rows.CutSourceTag(r.Source)
 	if got := Describe(&r); got != `f   C:\src\a.cpp:12   0xabc` {
 		t.Errorf("described as %q", got)
 	}

@@ -29,14 +29,14 @@ type View struct {
 	digits int
 	most   int64 // the greatest Busy
 	// wanted is the thread to be chosen once it is listed, nil for none.
-	wanted *uint32
+	wanted *rows.Track
 }
 
 // New makes an empty view. post must run functions one after the other on the
 // goroutine that the view belongs to.
 func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v := &View{digits: 3}
-	v.List = listing.New(v.columns(), 0, func(a, b *control.ThreadSum) bool { return a.ID == b.ID }, fonts, palette, post)
+	v.List = listing.New(v.columns(), 0, func(a, b *control.ThreadSum) bool { return a.Track() == b.Track() }, fonts, palette, post)
 	v.List.OnArranged = func() {
 		v.place()
 		if v.List.Chosen() == nil && v.List.Len() > 0 {
@@ -87,8 +87,8 @@ func (v *View) Show(list []control.ThreadSum, digits int) {
 }
 
 // Choose makes a thread the list's current one, as soon as it is listed.
-func (v *View) Choose(id uint32) {
-	v.wanted = &id
+func (v *View) Choose(thread rows.Track) {
+	v.wanted = &thread
 	v.place()
 }
 
@@ -98,7 +98,7 @@ func (v *View) place() {
 		return
 	}
 	for i := range int64(v.List.Len()) {
-		if v.List.At(i).ID == *v.wanted {
+		if v.List.At(i).Track() == *v.wanted {
 			v.wanted = nil
 			v.List.Grid.SetCurrent(i)
 			v.List.Grid.Centre(i)
@@ -125,7 +125,11 @@ func (v *View) columns() []listing.Column[control.ThreadSum] {
 		{ID: "thread", Title: func() string { return lang.L("Thread") }, Width: 90, Right: true, Compare: listing.By(func(t *sum) uint32 { return t.ID }),
 			Cell: func(t *sum, c *grid.Cell) { c.Text = strconv.AppendUint(c.Text, uint64(t.ID), 10) }},
 		{ID: "name", Title: func() string { return lang.L("Name") }, Width: 180, Grow: true, Compare: listing.By(func(t *sum) string { return t.Name }),
-			Cell: func(t *sum, c *grid.Cell) { c.Text = append(c.Text, t.Name...) }},
+			Cell: func(t *sum, c *grid.Cell) {
+				if c.Text = append(c.Text, t.Name...); t.Process != nil {
+					c.Text = append(append(c.Text, " \u00b7 "...), t.Process.Label...)
+				}
+			}},
 		count("rows", func() string { return lang.L("Rows") }, func(t *sum) int64 { return t.Rows }),
 		count("calls", func() string { return lang.L("Calls") }, func(t *sum) int64 { return t.Calls }),
 		since("first", func() string { return lang.L("First call") }, func(t *sum) int64 { return t.First }),

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"logparser/app"
 )
 
 // minPerPx is the least time a pixel stands for, in nanoseconds.
@@ -16,7 +18,7 @@ type axis struct {
 	from        float64 // the time at the left edge
 	perPx       float64 // nanoseconds for each device pixel
 	width       int     // device pixels
-	runs        []Run
+	runs        []app.TimelineRun
 }
 
 // several reports whether times are those of several runs.
@@ -25,7 +27,7 @@ func (a *axis) several() bool { return len(a.runs) > 1 }
 // run returns the index of the run that a time belongs to: the last that has
 // begun then, or the first.
 func (a *axis) run(t int64) int {
-	i, _ := slices.BinarySearchFunc(a.runs, t, func(r Run, t int64) int {
+	i, _ := slices.BinarySearchFunc(a.runs, t, func(r app.TimelineRun, t int64) int {
 		if r.From <= t {
 			return -1
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"logparser/app"
 )
 
 func TestZoomKeepsTheTimeUnderThePointer(t *testing.T) {
@@ -131,7 +133,7 @@ func TestRound(t *testing.T) {
 // The marks of several runs lie at round times of each, and none in a seam.
 func TestTicksOfRuns(t *testing.T) {
 	f := &frame{}
-	f.axis.runs = []Run{{From: -5, To: 300}, {From: 420, To: 650, Zero: 430, Seam: true}, {From: 700, To: 900, Zero: 700}}
+	f.axis.runs = []app.TimelineRun{{From: -5, To: 300}, {From: 420, To: 650, Zero: 430, Seam: true}, {From: 700, To: 900, Zero: 700}}
 	f.axis.setWidth(1000)
 	f.axis.setBounds(-5, 900)
 	var got []int64

@@ -14,11 +14,11 @@ type Palette struct {
 	// boxes of more than one call.
 	Several, Hatch color.RGBA
 	// Faint is a box that a search has not found.
-	Faint     color.RGBA
-	Text, Dim color.RGBA
-	Selected  color.RGBA
-	Mark      color.RGBA // what the program wrote itself
-	Boxes     [boxes]color.RGBA
+	Faint      color.RGBA
+	Text, Dim  color.RGBA
+	Selected   color.RGBA
+	Annotation color.RGBA // what the program wrote itself
+	Boxes      [boxes]color.RGBA
 }
 
 // boxes is the number of colours for functions. Eight hues that stay apart for
@@ -39,7 +39,7 @@ var Light = Palette{
 	Several: rgb(0xcfd4db), Hatch: rgb(0x8b93a0),
 	Faint: rgb(0xe9ecf0),
 	Text:  rgb(0x14171d), Dim: rgb(0x5d6471),
-	Selected: rgb(0x14171d), Mark: rgb(0xb3261e),
+	Selected: rgb(0x14171d), Annotation: rgb(0xb3261e),
 	Boxes: [boxes]color.RGBA{
 		rgb(0x7798dc), rgb(0xd58d63), rgb(0xe9e482), rgb(0xd49ba7), rgb(0xc0ecf2), rgb(0x8be9bb), rgb(0xbbde4f), rgb(0xd9b0f0),
 		rgb(0x6986c2), rgb(0xbb7c57), rgb(0xcdc972), rgb(0xbb8893), rgb(0xa9d0d5), rgb(0x7acda5), rgb(0xa5c346), rgb(0xbf9bd3),
@@ -56,7 +56,7 @@ var Dark = Palette{
 	Several: rgb(0x454b56), Hatch: rgb(0x7d8695),
 	Faint: rgb(0x2a2e35),
 	Text:  rgb(0xf4f6fa), Dim: rgb(0xa2aab7),
-	Selected: rgb(0xffffff), Mark: rgb(0xffb638),
+	Selected: rgb(0xffffff), Annotation: rgb(0xffb638),
 	Boxes: [boxes]color.RGBA{
 		rgb(0x2d6bbb), rgb(0x965f51), rgb(0x433d0f), rgb(0xb32961), rgb(0x4c718b), rgb(0x164c3a), rgb(0x65731e), rgb(0x641d84),
 		rgb(0x265a9d), rgb(0x7e5044), rgb(0x38330d), rgb(0x962251), rgb(0x405f75), rgb(0x124031), rgb(0x556119), rgb(0x54186f),

@@ -17,7 +17,7 @@
 //  3. A frame touches no more boxes than there are pixels, and costs less than
 //     8 ms of our CPU time at any number of boxes (BenchmarkFrame).
 //  4. Calls too short to be told apart are one hatched box with their number.
-//  5. Marks of the program are drawn above the calls, no more of them than there
+//  5. Annotations of the program are drawn above the calls, no more of them than there
 //     are pixels.
 //  6. A function has one colour, in whatever log, window and view; every
 //     name can be read on its colour, in light and in dark.

@@ -9,6 +9,7 @@ import (
 
 	"fyne.io/fyne/v2/theme"
 
+	"logparser/app"
 	"logparser/assets"
 	"logparser/ui/grid"
 )
@@ -19,10 +20,10 @@ func testFonts() *grid.Fonts {
 
 // A fakeSource answers with what was given, as far as it is asked for.
 type fakeSource struct {
-	lanes       []Lane
-	spans       map[int][]Span
+	lanes       []app.Lane
+	spans       map[int][]app.Span
 	first, last int64
-	runs        []Run
+	runs        []app.TimelineRun
 
 	mu    sync.Mutex
 	asked int
@@ -33,19 +34,19 @@ type fakeSource struct {
 	err   error
 }
 
-func (f *fakeSource) Lanes() []Lane            { return f.lanes }
-func (f *fakeSource) Bounds() (from, to int64) { return f.first, f.last }
-func (f *fakeSource) TimeDigits() int          { return 6 }
-func (f *fakeSource) Runs() []Run              { return f.runs }
+func (f *fakeSource) Lanes() []app.Lane                { return f.lanes }
+func (f *fakeSource) Range() (from, to int64)          { return f.first, f.last }
+func (f *fakeSource) TimeDigits() int                  { return 6 }
+func (f *fakeSource) Runs() ([]app.TimelineRun, error) { return f.runs, nil }
 
-func (f *fakeSource) Spans(lane int, from, to int64, pixels int) ([]Span, bool, error) {
+func (f *fakeSource) Spans(_ []app.Span, lane int, from, to int64, pixels int) ([]app.Span, bool, error) {
 	f.mu.Lock()
 	f.asked++
 	f.mu.Unlock()
 	if f.gate != nil {
 		<-f.gate
 	}
-	var out []Span
+	var out []app.Span
 	for _, s := range f.spans[lane] {
 		if s.To >= from && s.From <= to {
 			out = append(out, s)
@@ -64,16 +65,16 @@ func (f *fakeSource) times() int {
 func small() *fakeSource {
 	return &fakeSource{
 		last:  1000,
-		lanes: []Lane{{Thread: 7, Name: "main", Depth: 4, Rows: 8}, {Thread: 9, Depth: 1, Rows: 2000}},
-		spans: map[int][]Span{
+		lanes: []app.Lane{{Thread: 7, Name: "main", Depth: 4, Rows: 8}, {Thread: 9, Depth: 1, Rows: 2000}},
+		spans: map[int][]app.Span{
 			0: {
-				{From: 0, To: 1000, Depth: 0, Count: 1, Function: "main", Row: 0},
-				{From: 100, To: 450, Depth: 1, Count: 1, Function: "app::load", Row: 1},
-				{From: 500, To: 980, Depth: 1, Count: 1, Function: "app::Window::paint", Row: 4, Open: true},
-				{From: 150, To: 160, Depth: 2, Count: 1, Function: "read", Row: 2},
-				{From: 600, To: 900, Depth: 2, Deepest: 3, Count: 123456, Row: 6},
+				{From: 0, To: 1000, Depth: 0, Calls: 1, FunctionRef: app.FunctionRef{Function: "main"}, Row: 0},
+				{From: 100, To: 450, Depth: 1, Calls: 1, FunctionRef: app.FunctionRef{Function: "app::load"}, Row: 1},
+				{From: 500, To: 980, Depth: 1, Calls: 1, FunctionRef: app.FunctionRef{Function: "app::Window::paint"}, Row: 4, Open: true},
+				{From: 150, To: 160, Depth: 2, Calls: 1, FunctionRef: app.FunctionRef{Function: "read"}, Row: 2},
+				{From: 600, To: 900, Depth: 2, Deepest: 3, Calls: 123456, Row: 6},
 			},
-			1: {{From: 200, To: 800, Depth: 0, Count: 1, Function: "worker::loop", Row: 9}},
+			1: {{From: 200, To: 800, Depth: 0, Calls: 1, FunctionRef: app.FunctionRef{Function: "worker::loop"}, Row: 9}},
 		},
 	}
 }
@@ -81,19 +82,19 @@ func small() *fakeSource {
 // many is a lane of the given depth, each line full of calls that follow each
 // other, n in all.
 func many(n, depth int) *fakeSource {
-	f := &fakeSource{last: int64(n / depth * 100), lanes: []Lane{{Thread: 1, Depth: depth}}, spans: map[int][]Span{}}
+	f := &fakeSource{last: int64(n / depth * 100), lanes: []app.Lane{{Thread: 1, Depth: depth}}, spans: map[int][]app.Span{}}
 	names := make([]string, 200)
 	for i := range names {
 		names[i] = fmt.Sprintf("namespace::Class%d::method", i)
 	}
-	list := make([]Span, 0, n)
+	list := make([]app.Span, 0, n)
 	for d := range depth {
 		for i := range n / depth {
 			count := int64(1)
 			if i%17 == 0 {
 				count = 100
 			}
-			list = append(list, Span{From: int64(i) * 100, To: int64(i)*100 + 90, Depth: d, Count: count, Function: names[(i*7+d)%len(names)], Row: int64(i)})
+			list = append(list, app.Span{From: int64(i) * 100, To: int64(i)*100 + 90, Depth: d, Calls: count, FunctionRef: app.FunctionRef{Function: names[(i*7+d)%len(names)]}, Row: int64(i)})
 		}
 	}
 	f.spans[0] = list

@@ -6,6 +6,8 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/theme"
+
+	"logparser/app"
 )
 
 // wheelStep is what Fyne reports for one notch of a wheel.
@@ -195,7 +197,7 @@ func (t *Timeline) step(back bool) {
 }
 
 // pick chooses a call and says so.
-func (t *Timeline) pick(lane int, s Span) {
+func (t *Timeline) pick(lane int, s app.Span) {
 	t.pin = nil
 	t.choose(lane, s)
 	if t.OnSelected != nil && s.Row >= 0 {
@@ -248,14 +250,14 @@ func (t *Timeline) timeAt(p fyne.Position) int64 {
 }
 
 // boxAt returns the box that is drawn at a place on the widget.
-func (t *Timeline) boxAt(p fyne.Position) (lane int, s Span, ok bool) {
+func (t *Timeline) boxAt(p fyne.Position) (lane int, s app.Span, ok bool) {
 	x := float64(p.X*t.scale) - float64(t.px(gutterWidth))
 	if x < 0 || x >= float64(t.axis.width) {
-		return 0, Span{}, false
+		return 0, app.Span{}, false
 	}
 	lane, depth, edge, ok := t.layout.at(int(p.Y*t.scale) - t.px(rulerHeight))
 	if !ok || edge {
-		return 0, Span{}, false
+		return 0, app.Span{}, false
 	}
 	s, ok = t.picture.at(lane, depth, t.axis.from+x*t.axis.perPx, t.axis.perPx)
 	return lane, s, ok
@@ -284,13 +286,8 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 	if e.Button == desktop.MouseButtonSecondary {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)
-			if t.OnMenu != nil && s.Count == 1 {
-				l := &t.layout.lanes[lane]
-				thread := l.Thread
-				if l.Stack != 0 {
-					thread = l.Home
-				}
-				t.OnMenu(s, thread, e.AbsolutePosition)
+			if t.OnMenu != nil && s.Calls == 1 {
+				t.OnMenu(s, t.layout.lanes[lane].Lane, e.AbsolutePosition)
 			}
 		}
 		return
@@ -472,10 +469,10 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 	if t.drag.kind != dragNone {
 		return
 	}
-	if f, ok := t.pinAt(e.Position); ok && t.MarkText != nil {
+	if f, ok := t.pinAt(e.Position); ok && t.AnnotationText != nil {
 		t.unhover()
 		name, _ := laneTexts(&t.layout.lanes[f.lane].Lane)
-		t.tip.show(append(t.MarkText(f.annotation.Number), name), e.Position.AddXY(14, 18), t.Size())
+		t.tip.show(append(t.AnnotationText(f.annotation), name), e.Position.AddXY(14, 18), t.Size())
 		t.repaint(t.tip)
 		return
 	}
@@ -484,7 +481,7 @@ func (t *Timeline) MouseMoved(e *desktop.MouseEvent) {
 		t.unhover()
 		return
 	}
-	if h := t.hovered; h == nil || h.lane != lane || h.span.Row != s.Row || h.span.Depth != s.Depth || h.span.Count != s.Count {
+	if h := t.hovered; h == nil || h.lane != lane || h.span.Row != s.Row || h.span.Depth != s.Depth || h.span.Calls != s.Calls {
 		repaint := h == nil || h.span.Function != s.Function
 		t.hovered = &place{lane, s}
 		if y, ok := t.layout.y(lane, s.Depth); ok {

@@ -3,6 +3,9 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"logparser/app"
+	"logparser/rows"
 )
 
 // Sizes in device-independent pixels.
@@ -18,7 +21,7 @@ const (
 
 // A shelved lane is a lane with how the user arranged it.
 type shelved struct {
-	Lane
+	app.Lane
 	folded bool
 	lines  int  // that are shown when it is not folded
 	grows  bool // its depth is not known, but what was seen of it
@@ -42,7 +45,7 @@ func (l *shelved) limit() {
 
 // An Arrangement is how the user wants a thread's lane to be.
 type Arrangement struct {
-	Thread uint32
+	Thread rows.Track
 	Folded bool
 	// Lines is how many lines are shown, 0 for as many as there are, within
 	// reason.
@@ -53,7 +56,7 @@ type Arrangement struct {
 type laneLayout struct {
 	lanes []shelved
 	// wanted is what the user has arranged, by thread.
-	wanted    map[uint32]Arrangement
+	wanted    map[rows.Track]Arrangement
 	line, gap int
 	height    int // of what is seen
 	offset    int // pixels hidden above
@@ -62,14 +65,14 @@ type laneLayout struct {
 
 // set changes the lanes. Those of threads that were there stay as they were
 // arranged.
-func (s *laneLayout) set(lanes []Lane) {
-	before := make(map[uint32]shelved, len(s.lanes))
+func (s *laneLayout) set(lanes []app.Lane) {
+	before := make(map[rows.Track]shelved, len(s.lanes))
 	for _, l := range s.lanes {
-		before[l.Thread] = l
+		before[l.Track()] = l
 	}
 	s.lanes = make([]shelved, len(lanes))
 	for i, l := range lanes {
-		old, ok := before[l.Thread]
+		old, ok := before[l.Track()]
 		n := shelved{Lane: l, grows: l.Depth == 0}
 		if n.grows {
 			n.Depth = max(old.Depth, 1)
@@ -90,7 +93,7 @@ func (s *laneLayout) set(lanes []Lane) {
 
 // arrange takes what the user wants of all lanes, also of those to come.
 func (s *laneLayout) arrange(list []Arrangement) {
-	s.wanted = make(map[uint32]Arrangement, len(list))
+	s.wanted = make(map[rows.Track]Arrangement, len(list))
 	for _, a := range list {
 		s.wanted[a.Thread] = a
 	}
@@ -104,7 +107,7 @@ func (s *laneLayout) arrange(list []Arrangement) {
 
 // rearrange gives a lane what is wanted of it, as far as there are lines.
 func (s *laneLayout) rearrange(l *shelved) {
-	a := s.wanted[l.Thread]
+	a := s.wanted[l.Track()]
 	l.folded = a.Folded
 	if a.Lines > 0 {
 		l.lines = a.Lines
@@ -115,9 +118,9 @@ func (s *laneLayout) rearrange(l *shelved) {
 // want changes what is wanted of a lane.
 func (s *laneLayout) want(lane int, change func(a *Arrangement)) {
 	if s.wanted == nil {
-		s.wanted = make(map[uint32]Arrangement)
+		s.wanted = make(map[rows.Track]Arrangement)
 	}
-	thread := s.lanes[lane].Thread
+	thread := s.lanes[lane].Track()
 	a := s.wanted[thread]
 	a.Thread = thread
 	change(&a)
@@ -253,7 +256,7 @@ func (s *laneLayout) deepen(lane, depth int) {
 		l.lines = max(l.lines, min(depth, mostLines))
 	}
 	l.Depth = depth
-	if a := s.wanted[l.Thread]; a.Lines > 0 {
+	if a := s.wanted[l.Track()]; a.Lines > 0 {
 		l.lines = a.Lines
 	}
 	l.limit()

@@ -3,14 +3,16 @@ package timeline
 import (
 	"slices"
 	"testing"
+
+	"logparser/app"
 )
 
 func layoutOf(depths ...int) *laneLayout {
 	s := &laneLayout{}
 	s.setSize(200, 10, 4)
-	var lanes []Lane
+	var lanes []app.Lane
 	for i, d := range depths {
-		lanes = append(lanes, Lane{Thread: uint32(i), Depth: d})
+		lanes = append(lanes, app.Lane{Thread: uint32(i), Depth: d})
 	}
 	s.set(lanes)
 	return s
@@ -55,7 +57,7 @@ func TestLanesKeepWhatWasArranged(t *testing.T) {
 	}
 	s.resize(1, 30)
 	s.fold(0)
-	s.set([]Lane{{Thread: 5, Depth: 2}, {Thread: 1, Depth: 50}, {Thread: 0, Depth: 4}})
+	s.set([]app.Lane{{Thread: 5, Depth: 2}, {Thread: 1, Depth: 50}, {Thread: 0, Depth: 4}})
 	if l := s.lanes[1]; l.lines != 30 || l.folded {
 		t.Errorf("a resized lane: %+v", l)
 	}
@@ -78,12 +80,12 @@ func TestArrangement(t *testing.T) {
 	s := &laneLayout{}
 	s.setSize(200, 10, 4)
 	s.arrange(wanted)
-	s.set([]Lane{{Thread: 0}, {Thread: 1}, {Thread: 2}})
+	s.set([]app.Lane{{Thread: 0}, {Thread: 1}, {Thread: 2}})
 	s.deepen(1, 12)
 	if l := s.lanes[1]; !s.lanes[0].folded || l.lines != 12 {
 		t.Errorf("folded %v, %d lines of 12", s.lanes[0].folded, l.lines)
 	}
-	s.set([]Lane{{Thread: 0, Depth: 40}, {Thread: 1, Depth: 40}, {Thread: 2, Depth: 40}})
+	s.set([]app.Lane{{Thread: 0, Depth: 40}, {Thread: 1, Depth: 40}, {Thread: 2, Depth: 40}})
 	if a, b, c := s.lanes[0], s.lanes[1], s.lanes[2]; !a.folded || b.lines != 30 || c.lines != mostLines || c.folded {
 		t.Errorf("%+v, %+v, %+v", a, b, c)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 )
@@ -24,9 +26,9 @@ type frame struct {
 	chosen      *place
 	hovered     string
 	focused     bool
-	annotations map[uint32][]Annotation    // by thread
-	pin         *pin                       // the chosen one
-	found       func(function string) bool // nil marks nothing
+	annotations map[rows.Track][]rows.Annotation // by thread
+	pin         *pin                             // the chosen one
+	found       func(function string) bool       // nil marks nothing
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64
@@ -66,8 +68,8 @@ func (f *frame) draw(img *image.RGBA) {
 	f.drawRuler(step, w)
 }
 
-// ticks calls mark for each mark of the ruler.
-func (f *frame) ticks(step int64, mark func(x int, t int64)) {
+// ticks calls tick for each tick of the ruler.
+func (f *frame) ticks(step int64, tick func(x int, t int64)) {
 	first, last := f.axis.seen()
 	f.axis.stretches(first, last, func(from, to, zero int64) {
 		t := (from - zero) / step * step
@@ -78,7 +80,7 @@ func (f *frame) ticks(step int64, mark func(x int, t int64)) {
 			t += step // that one may be of the run before
 		}
 		for ; t <= to-zero; t += step {
-			mark(f.gutter+int(math.Round(f.axis.x(t+zero))), t)
+			tick(f.gutter+int(math.Round(f.axis.x(t+zero))), t)
 		}
 	})
 }
@@ -172,11 +174,11 @@ func (f *frame) lane(i int, body image.Rectangle) {
 }
 
 // box draws one box with as much of its name as it has room for.
-func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
+func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
 	f.drawn++
 	p := f.painter
-	fill, text := f.palette.box(s.colour), f.palette.Text
-	if s.Hidden || f.found != nil && (s.Count != 1 || !f.found(s.Function)) {
+	fill, text := f.palette.box(colourOf(s.Function)), f.palette.Text
+	if s.Hidden() || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
 	// A pixel stays free between neighbours where there is room.
@@ -186,10 +188,10 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 	}
 	p.Fill(x0, y0, right, y1, fill)
 	switch {
-	case s.Count == 1:
-	case s.Hidden:
+	case s.Calls == 1:
+	case s.Hidden():
 		p.Hatch(x0, y0, right, y1, f.px(5), f.palette.Line)
-	case s.Some && fill != f.palette.Faint:
+	case s.PartHidden() && fill != f.palette.Faint:
 		// Pale as what is hidden, hatched as what is not.
 		p.Fill(x0, y0, right, y1, f.palette.Faint)
 		p.Hatch(x0, y0, right, y1, f.px(5), fill)
@@ -201,7 +203,7 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 		// The end is not known: the box has no right edge.
 		p.Hatch(max(x1-f.px(8), x0), y0, right, y1, 2, f.palette.Background)
 	}
-	if f.hovered != "" && s.Function == f.hovered && s.Count == 1 {
+	if f.hovered != "" && s.Function == f.hovered && s.Calls == 1 {
 		p.Fill(x0, y1-f.px(2), right, y1, f.palette.Selected)
 	}
 	// The name stays in sight while its box begins left of the view.
@@ -210,9 +212,9 @@ func (f *frame) box(s *Span, x0, y0, x1, y1, baseline int, clip image.Rectangle)
 	if room < f.px(14) {
 		return
 	}
-	if s.Count != 1 {
-		count := s.Count
-		if s.Some && (count == 0 || s.Shown < count) {
+	if s.Calls != 1 {
+		count := s.Calls
+		if s.PartHidden() && (count == 0 || s.Shown < count) {
 			count = s.Shown
 		}
 		if count == 0 {
@@ -294,11 +296,12 @@ func (f *frame) runNames(baseline int) (taken [][2]int) {
 		r := &f.axis.runs[i]
 		x0 := max(f.gutter+clampPx(f.axis.x(r.From)), f.gutter) + f.px(4)
 		x1 := min(f.gutter+clampPx(f.axis.x(r.To)), f.gutter+f.axis.width)
-		end := x0 + p.Width(r.Name) + f.px(12)
+		name := runName(r)
+		end := x0 + p.Width(name) + f.px(12)
 		if end > x1 {
 			continue
 		}
-		p.Text(r.Name, x0, baseline, end-x0, f.palette.GutterText)
+		p.Text(name, x0, baseline, end-x0, f.palette.GutterText)
 		taken = append(taken, [2]int{x0, end})
 	}
 	return taken

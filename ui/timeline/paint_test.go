@@ -13,6 +13,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"logparser/app"
+	"logparser/rows"
 )
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
@@ -71,15 +74,15 @@ func TestPictures(t *testing.T) {
 	})
 	t.Run("filtered", func(t *testing.T) {
 		src := small()
-		src.spans[0][1].Hidden, src.spans[0][3].Hidden = true, true
-		src.spans[0][4].Some, src.spans[0][4].Shown = true, 123
+		src.spans[0][1].Limited, src.spans[0][3].Limited = true, true
+		src.spans[0][4].Limited, src.spans[0][4].Shown = true, 123
 		golden(t, "filtered", frameOf(src, 480, 130, 1, &Light).image(480, 130))
 	})
-	t.Run("marks", func(t *testing.T) {
+	t.Run("annotations", func(t *testing.T) {
 		f := frameOf(small(), 480, 130, 1, &Light)
-		f.annotations = map[uint32][]Annotation{7: {{Time: 300}, {Time: 690}, {Time: 692}, {Time: 720}}, 9: {{Time: 500}}}
-		f.pin = &pin{1, Annotation{Time: 500}}
-		golden(t, "marks", f.image(480, 130))
+		f.annotations = map[rows.Track][]rows.Annotation{7: {{Elapsed: 300}, {Elapsed: 690}, {Elapsed: 692}, {Elapsed: 720}}, 9: {{Elapsed: 500}}}
+		f.pin = &pin{1, &rows.Annotation{Elapsed: 500}}
+		golden(t, "annotations", f.image(480, 130))
 	})
 	t.Run("two runs", func(t *testing.T) {
 		golden(t, "runs", frameOf(twoRuns(), 480, 130, 1, &Light).image(480, 130))
@@ -103,7 +106,7 @@ func TestBoxesLieWhereTheirTimesSay(t *testing.T) {
 		f := frameOf(src, w, h, scale, &Light)
 		img := f.image(w, h)
 		for _, s := range f.picture.spans[0] {
-			if s.Count > 1 || s.Open {
+			if s.Calls > 1 || s.Open {
 				continue
 			}
 			y, ok := f.layout.y(0, s.Depth)
@@ -113,7 +116,7 @@ func TestBoxesLieWhereTheirTimesSay(t *testing.T) {
 			y += f.ruler + 1 // above the letters
 			x0 := f.gutter + int(math.Round(f.axis.x(s.From)))
 			x1 := max(f.gutter+int(math.Round(f.axis.x(s.To))), x0+f.px(minBox))
-			fill := f.palette.box(s.colour)
+			fill := f.palette.box(colourOf(s.Function))
 			if got := img.RGBAAt(x0, y); got != fill {
 				t.Errorf("scale %v: %s begins with %v, want %v", scale, s.Function, got, fill)
 			}
@@ -189,7 +192,7 @@ func TestFrameIsQuick(t *testing.T) {
 
 // What is left out of an answer would not have been seen.
 func TestThin(t *testing.T) {
-	list := []Span{
+	list := []app.Span{
 		{From: 0, To: 1}, {From: 2, To: 3}, {From: 4, To: 5, Depth: 1}, {From: 5, To: 500}, {From: 499, To: 500}, {From: 500, To: 501},
 		{From: 6, To: 7, Depth: 1}, {From: 0, To: 9, Depth: -1}, {From: 0, To: 9, Depth: maxDepth + 1},
 	}
@@ -205,12 +208,12 @@ func TestThin(t *testing.T) {
 // Hostile answers do not disturb.
 func TestOddSpans(t *testing.T) {
 	src := small()
-	src.spans[0] = []Span{
-		{From: math.MinInt64, To: math.MaxInt64, Depth: 0, Count: 1, Function: "x", Row: -1},
-		{From: 500, To: 400, Depth: 1, Count: 1, Function: "backward"},
-		{From: 0, To: 10, Depth: -1, Count: 1},
-		{From: 0, To: 10, Depth: 1 << 30, Count: 1},
-		{From: 600, To: 700, Depth: 2, Count: math.MaxInt64, Function: "\xff\xfe\u4e2d\u6587"},
+	src.spans[0] = []app.Span{
+		{From: math.MinInt64, To: math.MaxInt64, Depth: 0, Calls: 1, FunctionRef: app.FunctionRef{Function: "x"}, Row: -1},
+		{From: 500, To: 400, Depth: 1, Calls: 1, FunctionRef: app.FunctionRef{Function: "backward"}},
+		{From: 0, To: 10, Depth: -1, Calls: 1},
+		{From: 0, To: 10, Depth: 1 << 30, Calls: 1},
+		{From: 600, To: 700, Depth: 2, Calls: math.MaxInt64, FunctionRef: app.FunctionRef{Function: "\xff\xfe\u4e2d\u6587"}},
 	}
 	f := frameOf(src, 300, 90, 1, &Light)
 	f.picture.spans[0] = src.spans[0]

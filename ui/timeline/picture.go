@@ -3,6 +3,8 @@ package timeline
 import (
 	"context"
 	"math"
+
+	"logparser/app"
 )
 
 // A request is a part of the time of some lanes, at a resolution.
@@ -32,7 +34,7 @@ func (r *request) covers(other *request) bool {
 // A picture is the answer to a request. It is not changed once it is made.
 type picture struct {
 	request
-	spans map[int][]Span // by lane
+	spans map[int][]app.Span // by lane
 	// finer: asking again gives more.
 	finer bool
 	err   error
@@ -64,28 +66,18 @@ func (r request) widened(a *axis) request {
 // load answers a request, unless ctx ends before. It runs on a goroutine of its
 // own.
 func load(ctx context.Context, src Source, r request) *picture {
-	p := &picture{request: r, spans: make(map[int][]Span, len(r.lanes))}
+	p := &picture{request: r, spans: make(map[int][]app.Span, len(r.lanes))}
 	pixels := max(int(float64(r.to-r.from)/(r.perPx*minBox)), 1)
-	colours := map[string]uint8{}
 	for _, lane := range r.lanes {
 		if ctx.Err() != nil {
 			return p
 		}
-		spans, finer, err := src.Spans(lane, r.from, r.to, pixels)
+		spans, finer, err := src.Spans(nil, lane, r.from, r.to, pixels)
 		if err != nil {
 			p.err = err
 			return p
 		}
 		p.finer = p.finer || finer
-		for i := range spans {
-			name := spans[i].Function
-			c, ok := colours[name]
-			if !ok {
-				c = colourOf(name)
-				colours[name] = c
-			}
-			spans[i].colour = c
-		}
 		p.spans[lane] = thin(spans, float64(r.to-r.from)/float64(pixels))
 	}
 	return p
@@ -94,7 +86,7 @@ func load(ctx context.Context, src Source, r request) *picture {
 // thin leaves out what would be drawn within a pixel that is drawn already, as
 // a source that merges nothing may answer with any number of calls. The widest
 // that begins in such a pixel stays.
-func thin(spans []Span, perPx float64) []Span {
+func thin(spans []app.Span, perPx float64) []app.Span {
 	var painted []float64 // by depth
 	kept := spans[:0]
 	for _, s := range spans {
@@ -120,24 +112,24 @@ const maxDepth = 1 << 16
 // A place is a call and the lane that it is drawn in.
 type place struct {
 	lane int
-	span Span
+	span app.Span
 }
 
 // at returns the box that is drawn at a time of a lane's depth. A box is at
 // least minBox pixels wide, and of several that overlap so the first is on top.
-func (p *picture) at(lane, depth int, t float64, perPx float64) (Span, bool) {
+func (p *picture) at(lane, depth int, t float64, perPx float64) (app.Span, bool) {
 	least := minBox * perPx
 	for _, s := range p.spans[lane] {
 		if s.Depth <= depth && depth <= s.Deepest && float64(s.From) <= t && t <= max(float64(s.To), float64(s.From)+least) {
 			return s, true
 		}
 	}
-	return Span{}, false
+	return app.Span{}, false
 }
 
 // beside returns the next box of a depth behind one, or the one before it.
-func (p *picture) beside(c *place, back bool) (Span, bool) {
-	var before *Span
+func (p *picture) beside(c *place, back bool) (app.Span, bool) {
+	var before *app.Span
 	spans := p.spans[c.lane]
 	for i := range spans {
 		s := &spans[i]
@@ -155,12 +147,12 @@ func (p *picture) beside(c *place, back bool) (Span, bool) {
 	if back && before != nil {
 		return *before, true
 	}
-	return Span{}, false
+	return app.Span{}, false
 }
 
 // over returns the box around a call, one line up (by -1), or the first one
 // within it, one line down (by 1).
-func (p *picture) over(c *place, by int) (Span, bool) {
+func (p *picture) over(c *place, by int) (app.Span, bool) {
 	for _, s := range p.spans[c.lane] {
 		if s.Depth != c.span.Depth+by {
 			continue
@@ -169,5 +161,5 @@ func (p *picture) over(c *place, by int) (Span, bool) {
 			return s, true
 		}
 	}
-	return Span{}, false
+	return app.Span{}, false
 }

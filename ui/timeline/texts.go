@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"strconv"
+	"time"
 
 	"fyne.io/fyne/v2/lang"
 
+	"logparser/app"
 	"logparser/ui/control"
 	"logparser/ui/table"
 )
@@ -13,17 +15,29 @@ import (
 type data = map[string]any
 
 // laneTexts are the name of a lane and what is said below it.
-func laneTexts(l *Lane) (name, about string) {
-	name = l.Name
+func laneTexts(l *app.Lane) (name, about string) {
 	number := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Thread), 10)})
-	if l.Stack != 0 {
-		home := lang.L("Thread {{.N}}", data{"N": strconv.FormatUint(uint64(l.Home), 10)})
-		return lang.L("Stack {{.N}}", data{"N": strconv.FormatUint(uint64(l.Stack), 10)}), home
+	switch {
+	case l.Stack != 0:
+		name, about = lang.L("Stack {{.N}}", data{"N": strconv.FormatUint(uint64(l.Stack), 10)}), number
+	case l.Name == "":
+		name, about = number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
+	default:
+		name, about = l.Name, number
 	}
-	if name == "" {
-		return number, control.Count("{{.N}} row", "{{.N}} rows", l.Rows)
+	if l.Process != nil {
+		about = strconv.FormatUint(uint64(l.Thread), 10) + " \u00b7 " + l.Process.Label
 	}
-	return name, number
+	return name, about
+}
+
+// runName is shown where a run begins.
+func runName(r *app.TimelineRun) string {
+	name := lang.L("Run {{.Run}}", data{"Run": strconv.Itoa(r.Number)})
+	if r.HasWall {
+		name += " \u00b7 " + r.Begin.Format(time.DateTime)
+	}
+	return name
 }
 
 // duration says how long something took.
@@ -40,13 +54,13 @@ func lengthText(a *axis, from, to int64, digits int) string {
 }
 
 // describe is what is said of a box under the pointer.
-func describe(s *Span, lane *Lane, a *axis, digits int) []string {
+func describe(s *app.Span, lane *app.Lane, a *axis, digits int) []string {
 	name, _ := laneTexts(lane)
 	var lines []string
-	if s.Count != 1 {
+	if s.Calls != 1 {
 		text := lang.L("Many calls")
-		if s.Count > 0 {
-			text = lang.L("About {{.N}} calls", data{"N": control.Thousands(s.Count)})
+		if s.Calls > 0 {
+			text = lang.L("About {{.N}} calls", data{"N": control.Thousands(s.Calls)})
 		}
 		lines = append(lines, text)
 		if s.Function != "" {
@@ -55,22 +69,22 @@ func describe(s *Span, lane *Lane, a *axis, digits int) []string {
 		lines = append(lines, lang.L("within {{.Time}}; zoom in to see them", data{"Time": duration(s.To-s.From, digits)}))
 	} else {
 		took := duration(s.To-s.From, digits)
-		if s.Open {
+		if s.Open || s.NoLeave {
 			took = lang.L("{{.Time}} so far, no leave", data{"Time": took})
 		}
 		lines = append(lines, s.Function, took)
 	}
 	switch {
-	case s.Hidden && s.Count == 1:
+	case s.Hidden() && s.Calls == 1:
 		lines = append(lines, lang.L("The filter hides its row."))
-	case s.Hidden:
+	case s.Hidden():
 		lines = append(lines, lang.L("The filter hides their rows."))
-	case s.Some:
+	case s.PartHidden():
 		lines = append(lines, lang.L("The filter shows at most {{.N}} of them.", data{"N": control.Thousands(s.Shown)}))
 	}
 	if a.several() {
 		r := &a.runs[a.run(s.From)]
-		lines = append(lines, r.Name+" \u00b7 "+duration(s.From-r.Zero, max(digits, 3)))
+		lines = append(lines, runName(r)+" \u00b7 "+duration(s.From-r.Zero, max(digits, 3)))
 	}
 	if s.Row >= 0 {
 		name += " \u00b7 " + lang.L("Row {{.N}}", data{"N": control.Thousands(s.Row)})

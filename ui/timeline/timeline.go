@@ -12,6 +12,8 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/grid"
 )
 
@@ -29,12 +31,12 @@ type Timeline struct {
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
-	// OnMark is told the number of a mark that was chosen, MarkText says what is
+	// OnAnnotation is told an annotation that was chosen, AnnotationText says what is
 	// said of one.
-	OnAnnotation func(number int)
-	MarkText     func(number int) []string
+	OnAnnotation   func(m *rows.Annotation)
+	AnnotationText func(m *rows.Annotation) []string
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
-	OnMenu func(call Span, thread uint32, at fyne.Position)
+	OnMenu func(call app.Span, lane app.Lane, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
 	OnKey func(name fyne.KeyName)
 	// OnRune is told characters that the timeline has no use for.
@@ -62,8 +64,8 @@ type Timeline struct {
 
 	chosen  *place
 	hovered *place
-	// marks are those of each thread by time, pin is the one that was chosen.
-	annotations                     map[uint32][]Annotation
+	// annotations are those of each thread by time, pin is the one that was chosen.
+	annotations                     map[rows.Track][]rows.Annotation
 	firstAnnotation, lastAnnotation int64
 	pin                             *pin
 	find                            func(function string) bool
@@ -127,7 +129,7 @@ func (t *Timeline) Reload() {
 		t.layout.set(nil)
 	} else {
 		t.axis.setBounds(t.bounds())
-		t.axis.runs = t.src.Runs()
+		t.axis.runs, _ = t.src.Runs() // without them times are those of the log
 		t.layout.set(t.src.Lanes())
 	}
 	t.outdate()
@@ -171,9 +173,9 @@ func (t *Timeline) SetRange(from, to int64, limited bool) {
 
 // Choose marks a call of a thread and brings it into view. It says nothing to
 // OnSelected.
-func (t *Timeline) Choose(thread uint32, s Span) {
+func (t *Timeline) Choose(thread rows.Track, s app.Span) {
 	for i := range t.layout.lanes {
-		if t.layout.lanes[i].Thread == thread {
+		if t.layout.lanes[i].Track() == thread {
 			t.choose(i, s)
 			t.reveal()
 			return
@@ -189,8 +191,7 @@ func (t *Timeline) Chosen() int64 {
 	return t.chosen.span.Row
 }
 
-func (t *Timeline) choose(lane int, s Span) {
-	s.colour = colourOf(s.Function)
+func (t *Timeline) choose(lane int, s app.Span) {
 	t.chosen = &place{lane, s}
 	t.changed()
 }
@@ -360,7 +361,7 @@ func (t *Timeline) frame() *frame {
 		annotations: t.annotations, pin: t.pin,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
-	if t.hovered != nil && t.hovered.span.Count == 1 {
+	if t.hovered != nil && t.hovered.span.Calls == 1 {
 		f.hovered = t.hovered.span.Function
 	}
 	if t.find != nil {

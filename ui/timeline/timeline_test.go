@@ -9,6 +9,9 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
+
+	"logparser/app"
+	"logparser/rows"
 )
 
 // A rig is a timeline in a window of 612 by 224, of which 132 is the gutter,
@@ -71,7 +74,7 @@ func (r *rig) settle() {
 }
 
 // where returns the middle of a call on the widget.
-func (r *rig) where(lane int, s Span) fyne.Position {
+func (r *rig) where(lane int, s app.Span) fyne.Position {
 	y, ok := r.layout.y(lane, s.Depth)
 	if !ok {
 		r.t.Fatalf("%s is not shown", s.Function)
@@ -100,13 +103,13 @@ func (r *rig) drag(from, to fyne.Position, with fyne.KeyModifier) {
 
 func (r *rig) typeKey(name fyne.KeyName) { r.TypedKey(&fyne.KeyEvent{Name: name}) }
 
-// Marks say what they are under the pointer, can be chosen, and widen the time
+// Annotations say what they are under the pointer, can be chosen, and widen the time
 // that is seen.
-func TestMarks(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	r := newRig(t, small())
-	r.MarkText = func(number int) []string { return []string{"mark " + itoa(int64(number))} }
-	r.OnAnnotation = func(number int) { r.say("mark", int64(number)) }
-	list := []Annotation{{Time: 700, Thread: 9, Number: 4}, {Time: 300, Thread: 9, Number: 3}, {Time: 705, Thread: 9, Number: 5}, {Time: 1500, Thread: 7, Number: 6}, {Time: 1, Thread: 8}}
+	r.AnnotationText = func(m *rows.Annotation) []string { return []string{m.Text} }
+	r.OnAnnotation = func(m *rows.Annotation) { r.say(m.Text) }
+	list := []rows.Annotation{{Elapsed: 700, Thread: 9, Text: "annotation 4"}, {Elapsed: 300, Thread: 9, Text: "annotation 3"}, {Elapsed: 705, Thread: 9, Text: "annotation 5"}, {Elapsed: 1500, Thread: 7, Text: "annotation 6"}, {Elapsed: 1, Thread: 8}}
 	r.SetAnnotations(list)
 	r.settle()
 	if r.axis.last != 1500 {
@@ -120,17 +123,17 @@ func TestMarks(t *testing.T) {
 		at   fyne.Position
 		want string
 	}{
-		{at(300, lineHeight+2), "mark 3"},
-		{at(297, lineHeight+2), "mark 3"},
-		{at(300, 5), "mark 3"}, // its line goes through the call
-		{at(700, lineHeight+2), "mark 4"},
-		{at(705, lineHeight+2), "mark 5"},
+		{at(300, lineHeight+2), "annotation 3"},
+		{at(297, lineHeight+2), "annotation 3"},
+		{at(300, 5), "annotation 3"}, // its line goes through the call
+		{at(700, lineHeight+2), "annotation 4"},
+		{at(705, lineHeight+2), "annotation 5"},
 		{at(700, 5), "selected 9"}, // they are too close for lines
 		{at(400, lineHeight+2), ""},
 	} {
 		r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: test.at}})
-		if said := r.tip.Visible() && r.tip.lines[0].Text == test.want; said != strings.HasPrefix(test.want, "mark") {
-			t.Errorf("at %v: the pointer is told of a mark: %t", test.at, said)
+		if said := r.tip.Visible() && r.tip.lines[0].Text == test.want; said != strings.HasPrefix(test.want, "annotation") {
+			t.Errorf("at %v: the pointer is told of an annotation: %t", test.at, said)
 		}
 		r.click(test.at)
 		if got := r.heard(); got != test.want {
@@ -138,15 +141,15 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	r.axis.fit(0, 10)
-	if !r.ShowAnnotation(list[0]) || r.ShowAnnotation(list[4]) {
-		t.Error("marks are shown where their threads have lanes")
+	if !r.ShowAnnotation(&list[0]) || r.ShowAnnotation(&list[4]) {
+		t.Error("annotations are shown where their threads have lanes")
 	}
-	if x := r.axis.x(700); x < 0 || x > float64(r.axis.width) || r.pin == nil || r.pin.annotation.Number != 4 {
-		t.Errorf("the mark is at %v", x)
+	if x := r.axis.x(700); x < 0 || x > float64(r.axis.width) || r.pin == nil || r.pin.annotation.Text != "annotation 4" {
+		t.Errorf("the annotation is at %v", x)
 	}
 	r.SetAnnotations(nil)
 	if r.axis.last != 1000 || r.pin != nil {
-		t.Error("marks stay")
+		t.Error("annotations stay")
 	}
 }
 
@@ -308,7 +311,7 @@ func TestHoverSaysWhatItIs(t *testing.T) {
 	src := small()
 	r := newRig(t, src)
 	for _, test := range []struct {
-		s    Span
+		s    app.Span
 		want []string
 	}{
 		{src.spans[0][1], []string{"app::load", "350 ns", "main", "1"}},
@@ -420,11 +423,11 @@ func TestUnknownDepth(t *testing.T) {
 func TestHiddenCallsSaySo(t *testing.T) {
 	src := small()
 	spans := src.spans[0]
-	spans[1].Hidden = true
-	spans[4].Some, spans[4].Shown = true, 12_345
+	spans[1].Limited = true
+	spans[4].Limited, spans[4].Shown = true, 12_345
 	r := newRig(t, src)
 	for _, test := range []struct {
-		s    Span
+		s    app.Span
 		want string
 	}{{spans[0], ""}, {spans[1], "The filter hides its row."}, {spans[4], "The filter shows at most 12,345 of them."}} {
 		r.MouseMoved(&desktop.MouseEvent{PointEvent: fyne.PointEvent{Position: r.where(0, test.s)}})
@@ -444,16 +447,16 @@ func TestHiddenCallsSaySo(t *testing.T) {
 func twoRuns() *fakeSource {
 	return &fakeSource{
 		last:  5_200_000_000,
-		lanes: []Lane{{Thread: 7, Name: "main", Depth: 2, Rows: 8}},
-		runs: []Run{
-			{To: 3_000_000_000, Name: "Run 1"},
-			{From: 3_200_000_000, To: 5_200_000_000, Zero: 3_200_000_000, Name: "Run 2", Seam: true},
+		lanes: []app.Lane{{Thread: 7, Name: "main", Depth: 2, Rows: 8}},
+		runs: []app.TimelineRun{
+			{To: 3_000_000_000, Number: 1},
+			{From: 3_200_000_000, To: 5_200_000_000, Zero: 3_200_000_000, Number: 2, Seam: true},
 		},
-		spans: map[int][]Span{0: {
-			{From: 0, To: 3_000_000_000, Count: 1, Function: "main", Row: 0, Open: true},
-			{From: 3_200_000_000, To: 5_200_000_000, Count: 1, Function: "main", Row: 4},
-			{From: 400_000_000, To: 1_900_000_000, Depth: 1, Deepest: 1, Count: 1, Function: "app::load", Row: 1},
-			{From: 4_200_000_000, To: 5_000_000_000, Depth: 1, Deepest: 1, Count: 1, Function: "app::save", Row: 5},
+		spans: map[int][]app.Span{0: {
+			{From: 0, To: 3_000_000_000, Calls: 1, FunctionRef: app.FunctionRef{Function: "main"}, Row: 0, Open: true},
+			{From: 3_200_000_000, To: 5_200_000_000, Calls: 1, FunctionRef: app.FunctionRef{Function: "main"}, Row: 4},
+			{From: 400_000_000, To: 1_900_000_000, Depth: 1, Deepest: 1, Calls: 1, FunctionRef: app.FunctionRef{Function: "app::load"}, Row: 1},
+			{From: 4_200_000_000, To: 5_000_000_000, Depth: 1, Deepest: 1, Calls: 1, FunctionRef: app.FunctionRef{Function: "app::save"}, Row: 5},
 		}},
 	}
 }
@@ -520,7 +523,7 @@ func TestChooseFromOutside(t *testing.T) {
 		t.Error("choosing from outside says so")
 	}
 	// A call shorter than the clock's step is shown among its neighbours.
-	r.Choose(7, Span{From: 500, To: 500, Row: 2})
+	r.Choose(7, app.Span{From: 500, To: 500, Row: 2})
 	if seen := r.axis.perPx * float64(r.axis.width); seen < 900 {
 		t.Errorf("only %v ns around it are seen", seen)
 	}

@@ -319,7 +319,7 @@ for look in light:en dark:zh; do
 	begin "{\"language\":\"${look#*:}\",\"theme\":\"${look%:*}\",\"panel.shown\":false}" "$marks/marks.lptrace"
 	event loaded
 	key ctrl+7
-	event "marks "
+	event "annotations "
 	key Down
 	shot "marks-${look#*:}"
 	end

@@ -169,7 +169,7 @@ func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 				anomalies, has[m] = append(anomalies, m), true
 			}
 		}
-		return Expected{query.WithAnomaly(anomalies...), fmt.Sprint("marks ", anomalies), func(row int64) bool { return has[s.Rows[row].Anomaly] }}
+		return Expected{query.WithAnomaly(anomalies...), fmt.Sprint("anomalies ", anomalies), func(row int64) bool { return has[s.Rows[row].Anomaly] }}
 	case 10:
 		set := RandomSet(r, len(s.Addresses))
 		in := s.Within(func(c *oracle.Call) bool { return set.Has(c.Number) })

@@ -47,7 +47,7 @@ func (l *Log) NumberAs(n Numbering) {
 // Len returns the number of rows.
 func (l *Log) Len() int64 { return int64(len(l.Rows)) }
 
-// Count returns how many rows have a mark.
+// Count returns how many rows have an anomaly.
 func (l *Log) Count(m calls.Anomaly) int64 {
 	n := int64(0)
 	for i := range l.Rows {

@@ -226,7 +226,7 @@ func (l *Log) resume(s *stack, row, record int64) {
 		l.cut(s, max(0, len(s.calls)-1-int(r.Gap-parser.CallsLeft)), row)
 		return
 	}
-	if log, ok := l.log.(parser.Ender); ok && r.Gap == parser.ThreadBegins && s.own && len(s.calls) > 0 {
+	if log := l.log.Capabilities().Ender; log != nil && r.Gap == parser.ThreadBegins && s.own && len(s.calls) > 0 {
 		if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, r.Time); ok {
 			for _, c := range s.calls {
 				c.Ended = true
@@ -236,7 +236,7 @@ func (l *Log) resume(s *stack, row, record int64) {
 	}
 	var open []parser.OpenCall
 	outer := 0
-	if log, ok := l.log.(parser.Resumer); ok && r.Gap == parser.EventsMissing {
+	if log := l.log.Capabilities().Resumer; log != nil && r.Gap == parser.EventsMissing {
 		open, outer, _ = log.OpenCalls(record)
 	}
 	// What is open now is compared from the innermost call outwards.
@@ -315,9 +315,12 @@ func (l *Log) endRun(s *stack, last, live bool) {
 	if live {
 		anomaly = calls.Running
 	}
-	if log, ok := l.log.(parser.Ender); ok && last {
+	if log := l.log.Capabilities().Ender; log != nil && last {
 		at, _ := log.End()
 		end = max(end, at)
+		if at, _, ok := log.ProcessEnd(s.thread); ok {
+			end = at
+		}
 		if s.own {
 			if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, math.MaxInt64); ok {
 				end, anomaly, ended = at, calls.NoLeave, true

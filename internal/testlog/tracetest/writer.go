@@ -324,7 +324,7 @@ func (t *Thread) Leave(time uint64) {
 	}
 }
 
-// Mark writes a mark of at most 65,535 bytes.
+// Annotation writes an annotation of at most 65,535 bytes.
 func (t *Thread) Annotation(time uint64, text string) {
 	d := t.delta(len(text)+12, time, wire.MaxWordDelta)
 	t.buf = wire.AppendAnnotation(t.buf, d, text)

@@ -106,7 +106,7 @@ func AppendStack(b []byte, flags uint16, depth uint32, calls, times []uint64) []
 // Call makes what a STACK has of a call.
 func Call(address uint64, kind int) uint64 { return address<<1 | uint64(kind) }
 
-// AppendAnnotation appends a mark of at most 65,535 bytes.
+// AppendAnnotation appends an annotation of at most 65,535 bytes.
 func AppendAnnotation(b []byte, delta uint64, text string) []byte {
 	n := 4 + len(text)
 	b = le.AppendUint16(le.AppendUint16(head(b, Mark, n), uint16(delta)), uint16(len(text)))

@@ -1,4 +1,4 @@
-package marks
+package annotations
 
 import (
 	"math"
@@ -10,18 +10,16 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/theme"
 
-	"logparser/app"
 	"logparser/rows"
-	"logparser/ui/control"
 	"logparser/ui/grid"
 )
 
-func mark(at int64, kind rows.AnnotationKind, bits uint64, text, thread string) control.Annotation {
+func annotation(at int64, kind rows.AnnotationKind, bits uint64, text, thread string) rows.Annotation {
 	wall := time.Date(2013, 5, 4, 10, 0, 0, 0, time.UTC).Add(time.Duration(at))
-	return control.Annotation{Annotation: app.Annotation{Annotation: rows.Annotation{Wall: wall, HasWall: true, Elapsed: at, Thread: 7, Kind: kind, Bits: bits, Text: text}}, ThreadName: thread}
+	return rows.Annotation{Wall: wall, HasWall: true, Elapsed: at, Thread: 7, ThreadName: thread, Kind: kind, Bits: bits, Text: text}
 }
 
-func TestMarks(t *testing.T) {
+func TestAnnotations(t *testing.T) {
 	test.NewTempApp(t)
 	queue := make(chan func(), 10)
 	v := New(grid.NewFonts(theme.DefaultTextMonospaceFont().Content()), &grid.Light, func(f func()) { queue <- f })
@@ -37,7 +35,7 @@ func TestMarks(t *testing.T) {
 	var copied, opened string
 	narrowed := 0
 	v.OnCopy = func(s string) { copied = s }
-	v.OnOpen = func(m *control.Annotation) { opened += m.Text }
+	v.OnOpen = func(m *rows.Annotation) { opened += m.Text }
 	v.OnNarrow = func() { narrowed++ }
 	shown := func(want string) {
 		t.Helper()
@@ -48,22 +46,22 @@ func TestMarks(t *testing.T) {
 			t.Errorf("shown\n%s\nwant\n%s", list, want)
 		}
 	}
-	list := []control.Annotation{
-		mark(1e6, rows.TextAnnotation, 0, "frame\n1", "main"),
-		mark(2e6, rows.IntCounter, ^uint64(4), "queue", ""),
-		mark(3e6, rows.FloatCounter, math.Float64bits(0.5), "load", ""),
-		mark(4e6, rows.UintCounter, math.MaxUint64, "bytes", ""),
+	list := []rows.Annotation{
+		annotation(1e6, rows.TextAnnotation, 0, "frame\n1", "main"),
+		annotation(2e6, rows.IntCounter, ^uint64(4), "queue", ""),
+		annotation(3e6, rows.FloatCounter, math.Float64bits(0.5), "load", ""),
+		annotation(4e6, rows.UintCounter, math.MaxUint64, "bytes", ""),
 	}
 	v.Show(list, false, 3)
 	run()
-	shown("10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n")
-	if v.count.Text != "4 marks" {
+	shown("10:00:00.001\t7 main\tannotation\tframe\uFFFD1\t\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n")
+	if v.count.Text != "4 annotations" {
 		t.Errorf("count %q", v.count.Text)
 	}
 	// By value, the greatest first; texts have none.
 	v.List.Grid.OnHeader("value")
 	run()
-	shown("10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n")
+	shown("10:00:00.004\t7\tcounter\tbytes\t18446744073709551615\n10:00:00.003\t7\tcounter\tload\t0.5\n10:00:00.002\t7\tcounter\tqueue\t-5\n10:00:00.001\t7 main\tannotation\tframe\uFFFD1\t\n")
 	v.List.Grid.OnActivated(2)
 	if opened != "queue" {
 		t.Errorf("opened %q", opened)
@@ -77,12 +75,12 @@ func TestMarks(t *testing.T) {
 		t.Errorf("after Escape: narrowed %d times to %q", narrowed, v.Text())
 	}
 	// Another day: the date is said.
-	v.Show([]control.Annotation{list[0], mark(24*3600*1e9, rows.TextAnnotation, 0, "a", "")}, true, 3)
+	v.Show([]rows.Annotation{list[0], annotation(24*3600*1e9, rows.TextAnnotation, 0, "a", "")}, true, 3)
 	run()
 	v.List.Grid.OnHeader("time")
 	run()
-	shown("05-04 10:00:00.001\t7 main\tmark\tframe\uFFFD1\t\n05-05 10:00:00.000\t7\tmark\ta\t\n")
-	if v.count.Text != "the first 2 marks; type to find others" {
+	shown("05-04 10:00:00.001\t7 main\tannotation\tframe\uFFFD1\t\n05-05 10:00:00.000\t7\tannotation\ta\t\n")
+	if v.count.Text != "the first 2 annotations; type to find others" {
 		t.Errorf("count %q", v.count.Text)
 	}
 }

@@ -2,20 +2,20 @@ package rows
 
 import "testing"
 
-func TestMarks(t *testing.T) {
+func TestMismatchTag(t *testing.T) {
 	for _, test := range []struct{ function, source, marked, markedSource string }{
 		{"app::run", `C:\src\a.cpp`, "[mismatched] app::run", `C:\src\a.cpp [mismatched]`},
 		{"", "", "", ""},
 	} {
-		function, source := MarkFunction(test.function), MarkSource(test.source)
+		function, source := TagFunction(test.function), TagSource(test.source)
 		if function != test.marked || source != test.markedSource {
-			t.Errorf("%q, %q are marked %q, %q", test.function, test.source, function, source)
+			t.Errorf("%q, %q are tagged %q, %q", test.function, test.source, function, source)
 		}
-		if got := CutSourceMark(source); got != test.source {
-			t.Errorf("%q without the mark is %q", source, got)
+		if got := CutSourceTag(source); got != test.source {
+			t.Errorf("%q without the tag is %q", source, got)
 		}
-		if got := CutSourceMark(test.source); got != test.source {
-			t.Errorf("%q without a mark is %q", test.source, got)
+		if got := CutSourceTag(test.source); got != test.source {
+			t.Errorf("%q without a tag is %q", test.source, got)
 		}
 	}
 	for _, test := range []struct {
@@ -26,8 +26,8 @@ func TestMarks(t *testing.T) {
 		{Row{Function: "m.dll+0x10", Symbols: Mismatched}, false},
 		{Row{Function: "[mismatched] f", Symbols: "matched"}, false},
 	} {
-		if got := test.row.IsMarked(); got != test.want {
-			t.Errorf("%+v is marked: %v", test.row, got)
+		if got := test.row.IsTagged(); got != test.want {
+			t.Errorf("%+v is tagged: %v", test.row, got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package marks lists what the program itself wrote into its log: texts and
+// Package annotations lists what the program itself wrote into its log: texts and
 // values of counters, by time.
-package marks
+package annotations
 
 import (
 	"cmp"
@@ -26,13 +26,13 @@ type data = map[string]any
 // that Fyne calls widgets on; the callbacks are called there.
 type View struct {
 	Content fyne.CanvasObject
-	List    *listing.List[control.Annotation]
+	List    *listing.List[rows.Annotation]
 	// OnNarrow is told that Text is another.
 	OnNarrow func()
-	// OnOpen is told the mark of a double click or of Enter.
-	OnOpen func(m *control.Annotation)
-	// OnMenu is asked for a mark's context menu.
-	OnMenu func(m *control.Annotation, at fyne.Position)
+	// OnOpen is told the annotation of a double click or of Enter.
+	OnOpen func(m *rows.Annotation)
+	// OnMenu is asked for an annotation's context menu.
+	OnMenu func(m *rows.Annotation, at fyne.Position)
 	// OnCopy is handed the chosen rows as text.
 	OnCopy func(text string)
 
@@ -89,31 +89,31 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	return v
 }
 
-// same reports whether two marks are about the same. Of several equal ones at
+// same reports whether two annotations are about the same. Of several equal ones at
 // one time any is as good.
-func same(a, b *control.Annotation) bool {
-	return a.Elapsed == b.Elapsed && a.Thread == b.Thread && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
+func same(a, b *rows.Annotation) bool {
+	return a.Elapsed == b.Elapsed && a.Track() == b.Track() && a.Kind == b.Kind && a.Bits == b.Bits && a.Text == b.Text
 }
 
 // Relabel says everything in the present language.
 func (v *View) Relabel() {
 	v.List.Relabel()
-	v.narrow.SetPlaceHolder(lang.L("Only marks and counters whose text holds this"))
+	v.narrow.SetPlaceHolder(lang.L("Only annotations and counters whose text holds this"))
 	v.showCount()
 }
 
 // Text is what the list is narrowed to, "" for all.
 func (v *View) Text() string { return v.narrow.Text }
 
-// Narrow narrows the list to marks that hold a text.
+// Narrow narrows the list to annotations that hold a text.
 func (v *View) Narrow(text string) { v.narrow.SetText(text) }
 
 // FocusNarrow lets the user type what to narrow the list to.
 func (v *View) FocusNarrow() { v.narrow.Focus() }
 
-// Show shows marks, whose times are worth so many digits of a second. The list
+// Show shows annotations, whose times are worth so many digits of a second. The list
 // must not be changed any more. more says that there are others behind them.
-func (v *View) Show(list []control.Annotation, more bool, digits int) {
+func (v *View) Show(list []rows.Annotation, more bool, digits int) {
 	v.digits, v.more = digits, more
 	// Where all are of one day its date says nothing.
 	v.dates = false
@@ -138,9 +138,9 @@ func (v *View) arranged() {
 
 func (v *View) showCount() {
 	n := int64(v.List.Len())
-	text := control.Count("{{.N}} mark", "{{.N}} marks", n)
+	text := control.Count("{{.N}} annotation", "{{.N}} annotations", n)
 	if v.more {
-		text = lang.L("the first {{.N}} marks; type to find others", data{"N": control.Thousands(n)})
+		text = lang.L("the first {{.N}} annotations; type to find others", data{"N": control.Thousands(n)})
 	}
 	if v.limit != "" {
 		text = lang.L("{{.Count}} with {{.Filter}}", data{"Count": text, "Filter": v.limit})
@@ -148,31 +148,34 @@ func (v *View) showCount() {
 	v.count.SetText(text)
 }
 
-func (v *View) columns() []listing.Column[control.Annotation] {
-	type mark = control.Annotation
-	return []listing.Column[mark]{
-		{ID: "time", Title: func() string { return lang.L("Time") }, Width: 190, Compare: listing.By(func(m *mark) int64 { return m.Elapsed }),
-			Cell: func(m *mark, c *grid.Cell) {
+func (v *View) columns() []listing.Column[rows.Annotation] {
+	type annotation = rows.Annotation
+	return []listing.Column[annotation]{
+		{ID: "time", Title: func() string { return lang.L("Time") }, Width: 190, Compare: listing.By(func(m *annotation) int64 { return m.Elapsed }),
+			Cell: func(m *annotation, c *grid.Cell) {
 				c.Text = table.AppendTime(c.Text, &rows.Row{Wall: m.Wall, HasWall: m.HasWall, Elapsed: m.Elapsed}, table.Format{Digits: v.digits, Dates: v.dates})
 			}},
-		{ID: "thread", Title: func() string { return lang.L("Thread") }, Width: 170, Compare: listing.By(func(m *mark) uint32 { return m.Thread }),
-			Cell: func(m *mark, c *grid.Cell) {
+		{ID: "thread", Title: func() string { return lang.L("Thread") }, Width: 170, Compare: listing.By(func(m *annotation) uint32 { return m.Thread }),
+			Cell: func(m *annotation, c *grid.Cell) {
 				c.Text = strconv.AppendUint(c.Text, uint64(m.Thread), 10)
 				if m.ThreadName != "" {
 					c.Text = append(append(c.Text, ' '), rows.Visible(m.ThreadName)...)
 				}
+				if m.Process != nil {
+					c.Text = append(append(c.Text, " \u00b7 "...), rows.Visible(m.Process.Label)...)
+				}
 			}},
-		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 90, Compare: listing.By(func(m *mark) string { return m.Kind.String() }),
-			Cell: func(m *mark, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, kind(m.Kind)...) }},
-		{ID: "text", Title: func() string { return lang.L("Text or name") }, Width: 300, Grow: true, Compare: listing.By(func(m *mark) string { return m.Text }),
-			Cell: func(m *mark, c *grid.Cell) { c.Text = append(c.Text, rows.Visible(m.Text)...) }},
+		{ID: "kind", Title: func() string { return lang.L("Kind") }, Width: 90, Compare: listing.By(func(m *annotation) string { return m.Kind.String() }),
+			Cell: func(m *annotation, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, kind(m.Kind)...) }},
+		{ID: "text", Title: func() string { return lang.L("Text or name") }, Width: 300, Grow: true, Compare: listing.By(func(m *annotation) string { return m.Text }),
+			Cell: func(m *annotation, c *grid.Cell) { c.Text = append(c.Text, rows.Visible(m.Text)...) }},
 		{ID: "value", Title: func() string { return lang.L("Value") }, Width: 170, Right: true, Falling: true, Compare: byValue,
-			Cell: func(m *mark, c *grid.Cell) { c.Text = m.AppendValue(c.Text) }},
+			Cell: func(m *annotation, c *grid.Cell) { c.Text = m.AppendValue(c.Text) }},
 	}
 }
 
 // byValue orders by value, what has none first.
-func byValue(a, b *control.Annotation) int {
+func byValue(a, b *rows.Annotation) int {
 	if a.Kind == rows.TextAnnotation || b.Kind == rows.TextAnnotation {
 		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1))
 	}
@@ -181,7 +184,7 @@ func byValue(a, b *control.Annotation) int {
 
 func kind(k rows.AnnotationKind) string {
 	if k == rows.TextAnnotation {
-		return lang.L("mark")
+		return lang.L("annotation")
 	}
 	return lang.L("counter")
 }
