@@ -51,9 +51,9 @@ windows: check-go ## builds build/windows/LogParser.exe and logparse.exe for Win
 	@VERSION=$(VERSION) packaging/windows/build.sh build/windows
 
 .PHONY: bench
-bench: check-go ## measures speed and memory, beside llvm-symbolizer and addr2line; takes many minutes
+bench: check-go ## measures speed and memory, beside llvm-symbolizer and addr2line; takes many minutes; OLD=COMMIT [NEW=COMMIT] compares commits
 	@scripts/setup.sh bench
-	@scripts/bench.sh
+	@scripts/bench.sh $(if $(OLD),compare $(OLD) $(NEW))
 
 .PHONY: soak
 soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz target, SOAK_ROUNDS a fault test)

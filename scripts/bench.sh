@@ -2,6 +2,7 @@
 # bench.sh measures speed and memory, and keeps the figures in build/bench.txt.
 #
 #	scripts/bench.sh [REGEXP|recorder|readers|symbolizers]
+#	scripts/bench.sh compare OLD [NEW]
 #
 # First the recorder is compared with others (scripts/bench-recorder.sh) and
 # records a real program (scripts/bench/real-program.sh), then logparse is
@@ -11,11 +12,13 @@
 # the benchmarks of every package run, one package after another so that they do
 # not slow each other down. With a regular expression only the benchmarks that
 # it matches run, with the word recorder, readers or symbolizers only that
-# comparison.
+# comparison. With the word compare two commits are held against each other
+# (scripts/bench/compare.sh).
 set -u -o pipefail
 cd "$(dirname "$0")/.."
 
 which=${1:-}
+[ "$which" != compare ] || exec scripts/bench/compare.sh "${@:2}"
 mkdir -p build
 export CGO_ENABLED=0
 {
