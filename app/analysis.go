@@ -126,7 +126,7 @@ type Frame struct {
 	// Leave that of its leave, -1 where there is none (yet).
 	Enter, Leave int64
 	Thread       uint32
-	Process      *rows.Process // nil where there is one
+	Process      *rows.Process // nil where there is only one
 	Depth        int
 	// Elapsed is the time of its enter since the first row, Duration that of
 	// the call or [rows.NoDuration], both in nanoseconds.
@@ -273,7 +273,7 @@ type FunctionStat struct {
 	// Thread is the id of the thread if the statistics are by thread, and ThreadName
 	// its name, "" for none.
 	Thread     uint32
-	Process    *rows.Process // nil where there is one
+	Process    *rows.Process // nil where there is only one
 	ByThread   bool
 	ThreadName string
 	// Calls counts the enters; Timed those of them of which is known when they ended,
@@ -525,7 +525,7 @@ type TreeNode struct {
 	// Thread is the thread's id in trees by thread. A root of such a tree has an
 	// empty Function and stands for the thread, whose name is ThreadName, "" for none.
 	Thread     uint32
-	Process    *rows.Process // nil where there is one
+	Process    *rows.Process // nil where there is only one
 	ByThread   bool
 	ThreadName string
 	// Other says that the node stands for functions that had no room in the

@@ -120,7 +120,7 @@ type Progress func(stage Stage, done, total int64)
 // A ModuleState is a module and its symbols, for the modules panel and
 // `logparse symbols`.
 type ModuleState struct {
-	// Process is the one that loaded it, nil where there is one.
+	// Process is the one that loaded it, nil where there is only one.
 	Process    *rows.Process
 	Name, Path string
 	Base, Size uint64

@@ -25,8 +25,8 @@ var (
 	ErrCorrectSeveral = message.New("the durations of several logs at once cannot be corrected")
 )
 
-// Mergeable reports whether a log may be one of several: whether its format says which
-// process wrote it, and has its modules in it. Of a file that cannot be read it is not.
+// Mergeable reports whether a log may be one of several: whether its format has the
+// modules, and with them the process, in the same file. A file that cannot be read is not.
 func Mergeable(log string) bool { return !NeedsModulesFile(log) }
 
 // Logs returns the paths of all logs.

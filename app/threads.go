@@ -107,7 +107,7 @@ func (s *Session) hasStacks() bool { return s.can.Stacker != nil && s.can.Stacke
 // Processes returns the processes that the rows are of, nil where they are of one.
 func (s *Session) Processes() []*rows.Process { return s.processes }
 
-// process returns one of several processes by its place in the log, nil where there is one.
+// process returns one of several processes by its place in the log, nil where there is only one.
 func (s *Session) process(i int) *rows.Process {
 	if i >= len(s.processes) {
 		return nil
@@ -116,7 +116,7 @@ func (s *Session) process(i int) *rows.Process {
 }
 
 // processOfModule returns the process that loaded a module of the one run that is of several,
-// nil where there is one.
+// nil where there is only one.
 func (s *Session) processOfModule(module int) *rows.Process {
 	for i := range s.processes {
 		if module -= s.moduleCounts[i]; module < 0 {

@@ -159,7 +159,7 @@ func placeInTurn(list []TimelineRun) {
 // A Lane is a thread.
 type Lane struct {
 	Thread  uint32
-	Process *rows.Process // nil where there is one
+	Process *rows.Process // nil where there is only one
 	Name    string        // "" where the log gives none
 	// Depth is how many calls are open at once at most: the lane's height in
 	// spans. It is 0 until [Timeline.Measure] has found it.

@@ -1,10 +1,11 @@
 // Package parser says what a log is: a numbered sequence of events, the
 // modules that were loaded, and a clock.
 //
-// Each format is a sub-package that implements [Log] and offers a [Format]
-// (parser/classic is the binary enter/leave log of the 2013 article). The
-// session in package app keeps the list of formats. Parsers neither pair
-// events nor resolve addresses.
+// Formats are sub-packages that implement [Log] and offer a [Format]:
+// parser/classic is the binary enter/leave log of the 2013 article, parser/trace
+// our own. Package parser/merged makes one log of several. What a log can do
+// beyond what all can is in its [Capabilities]. The session in package app keeps
+// the list of formats. Parsers neither pair events nor resolve addresses.
 package parser
 
 import (
@@ -66,8 +67,9 @@ const (
 // A Space says what the addresses of its events are, and when.
 type Space struct {
 	Kind AddressKind
-	// Time is a time, in nanoseconds of the log's clock, at which the modules
-	// that the addresses mean own them in Log.Modules.
+	// Time is the time by which Log.Modules tells the modules that the addresses
+	// mean: in nanoseconds of the log's clock, or none of it where processes are
+	// merged.
 	Time int64
 }
 
@@ -82,7 +84,8 @@ const (
 	EntryAddress
 )
 
-// A Run is a contiguous range of records that one process wrote. A classic
+// A Run is a contiguous range of records that one process wrote, or several whose
+// events are merged. A classic
 // file that was appended to holds several.
 type Run struct {
 	// First and Count are in records.

@@ -37,7 +37,7 @@ type Annotation struct {
 	// Run is the run that it is of, counted from 0 over the chosen ones.
 	Run    int
 	Thread uint32
-	// Process is nil where there is one.
+	// Process is nil where there is only one.
 	Process *Process
 	// ThreadName is "" where the log gives none.
 	ThreadName string

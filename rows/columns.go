@@ -32,8 +32,8 @@ const (
 type Column struct {
 	// Name is what the column is called where columns are chosen.
 	Name string
-	// Title is what stands above it in the window's table, the zero Text where that
-	// shows the value within another column.
+	// Title is what stands above it in the window's table, the zero Text where that has
+	// no such column.
 	Title message.Text
 	Kind  Kind
 	// Optional says that rows may have no value.
@@ -51,7 +51,7 @@ type Column struct {
 	// Needs is what a source has to fill in for it; see [With].
 	Needs Fields
 
-	number func(r *Row) int64 // negative for none
+	number func(r *Row) int64 // negative for none where the column is optional
 	text   func(r *Row) string
 	bound  func(r *Row) Bound
 }

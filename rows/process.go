@@ -83,7 +83,7 @@ func (t Track) ID() uint32 { return uint32(t) }
 // ProcessNumber returns the number of the track's process, 0 where there is one.
 func (t Track) ProcessNumber() int { return int(t >> processTrack) }
 
-// Process returns the track's process in the log of the header, nil where there is one.
+// Process returns the track's process in the log of the header, nil where there is only one.
 func (h *Header) Process(t Track) *Process {
 	if i := t.ProcessNumber() - 1; i >= 0 && i < len(h.Processes) {
 		return h.Processes[i]

@@ -1,8 +1,9 @@
 // Package rows defines what is shown of a log: a [Row] for each record, from
 // a [Source] that can be asked for any of them.
 //
-// It knows neither logs nor symbols nor widgets, so that the window and the
-// writers of files depend on nothing else.
+// What a row has is described once, in the list of columns ([Columns]): the window's
+// table, the filter language and the writers of files go through it. The package
+// knows neither logs nor symbols nor widgets.
 package rows
 
 import (
@@ -160,7 +161,7 @@ type Header struct {
 	Images []Image
 	// Threads are the names of the threads that have one.
 	Threads map[Track]string
-	// Processes are those that the rows are of, nil where there is one.
+	// Processes are those that the rows are of, nil where there is only one.
 	Processes []*Process
 	// ProcessID is the system's id of the program's process, 0 where it is not
 	// known, and Program the base name of its executable, or "".
@@ -172,7 +173,7 @@ type Header struct {
 
 // An Image is a module in the head of a saved file.
 type Image struct {
-	Process    *Process // nil where there is one
+	Process    *Process // nil where there is only one
 	Name       string
 	Base, Size uint64
 	Identity   string

@@ -77,11 +77,11 @@ func (p *sidePanel) relabel() {
 // toggleTab shows a tab of the panel, or hides the panel if it is shown
 // already.
 func (p *sidePanel) toggleTab(tab *container.TabItem) {
-	if p.w.pref.panelShown() && p.w.side.Content.Selected() == tab {
+	if p.w.pref.panelShown() && p.Content.Selected() == tab {
 		p.toggle()
 		return
 	}
-	p.w.side.Content.Select(tab)
+	p.Content.Select(tab)
 	if !p.w.pref.panelShown() {
 		p.toggle()
 	}
@@ -89,7 +89,7 @@ func (p *sidePanel) toggleTab(tab *container.TabItem) {
 
 // tabShown reports whether a tab of the panel can be seen.
 func (p *sidePanel) tabShown(tab *container.TabItem) bool {
-	return p.w.pref.panelShown() && p.w.side.Content.Selected() == tab
+	return p.w.pref.panelShown() && p.Content.Selected() == tab
 }
 
 // besideDelay is how long a row is to stay the current one before its stack is
@@ -102,15 +102,15 @@ func (p *sidePanel) showRow() {
 	number := p.asked
 	r, ok := p.w.table.rowAt(p.w.table.grid.Current())
 	if !ok {
-		p.w.side.call.ShowRow(nil, p.w.table.format, "")
+		p.call.ShowRow(nil, p.w.table.format, "")
 		return
 	}
-	shown := p.tabShown(p.w.side.callTab)
+	shown := p.tabShown(p.callTab)
 	if !shown && p.w.views.current().followStack == nil {
 		return
 	}
 	if shown {
-		p.w.side.call.ShowRow(&r, p.w.table.format, p.w.table.annotationAt(p.w.table.grid.Current(), &r))
+		p.call.ShowRow(&r, p.w.table.format, p.w.table.annotationAt(p.w.table.grid.Current(), &r))
 	}
 	p.w.later(besideDelay, func() {
 		if p.asked != number {
@@ -124,7 +124,7 @@ func (p *sidePanel) showRow() {
 				follow(r.Index, frames)
 			}
 			if shown {
-				p.w.side.call.ShowStack(frames, p.w.table.format.Digits)
+				p.call.ShowStack(frames, p.w.table.format.Digits)
 				p.w.trace("stack " + control.Thousands(int64(len(frames))))
 			}
 		})
@@ -133,7 +133,7 @@ func (p *sidePanel) showRow() {
 		}
 		p.w.ctl.Calls.CallSite(r.Index, func(site rows.CallSite) {
 			if p.asked == number {
-				p.w.side.call.ShowCallSite(&site)
+				p.call.ShowCallSite(&site)
 				p.w.trace("called from " + site.Function)
 			}
 		})
@@ -144,7 +144,7 @@ func (p *sidePanel) showRow() {
 // readSource shows the source lines around a row's, read in the background.
 func (p *sidePanel) readSource(r *rows.Row, number int) {
 	if r.Source == "" || r.Line <= 0 {
-		p.w.side.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
+		p.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
 		return
 	}
 	recorded, line := r.Source, r.Line
@@ -163,7 +163,7 @@ func (p *sidePanel) readSource(r *rows.Row, number int) {
 			if err != nil {
 				s.Remark = lang.L("The source is not found here. Say in the settings where this machine has it.")
 			}
-			p.w.side.call.ShowSource(s)
+			p.call.ShowSource(s)
 			p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
 		})
 	}()

@@ -205,8 +205,8 @@ func Touch(path string) {
 	os.Chtimes(path, now, now)
 }
 
-// prune removes what killed processes left, and the oldest indexes when there
-// is too much.
+// prune removes what killed processes left, what was not used for a long time, and the
+// oldest files when there is too much.
 func (s *Store) prune() {
 	entries, err := os.ReadDir(s.Folder)
 	if err != nil {

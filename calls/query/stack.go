@@ -16,9 +16,8 @@ import (
 const MaxStack = 1 << 16
 
 // Stack returns the calls that are open at a row, outermost first. The call
-// that the row enters or leaves is the last. It has none for a damaged row
-// and a stray.
-// End is not set. At most MaxStack innermost calls are returned. Calls whose
+// that the row enters or leaves is the last. A damaged row and a stray have
+// none. The End of the calls is not set. At most MaxStack innermost calls are returned. Calls whose
 // enter is missing are there only if they were open at the start of the row's
 // block.
 func Stack(src *index.Index, row int64) ([]index.Call, error) {

@@ -1,6 +1,6 @@
-// Command logparse reads binary enter/leave logs without a window: it shows a
-// log as a table, saves it as txt or csv, describes it, lists the state of
-// its modules' symbols and resolves single addresses.
+// Command logparse reads binary enter/leave logs without a window: it shows and
+// saves them, sums them up, says what symbols there are, names addresses and texts
+// with addresses, and hands out the recorder.
 //
 // It needs neither a C compiler nor a display. Run "logparse help" for its
 // verbs.

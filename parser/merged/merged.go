@@ -7,13 +7,14 @@
 //
 // # What is translated
 //
-//   - Times are those of the first log's clock; clock.go says how the others are
-//     brought to it.
+//   - Times are those of one clock, of the first log that knows the time of day or
+//     else of the first; clock.go says how the others are brought to it.
 //   - A value of Event.Thread is the place of a thread, or of a strand of it, in a table
-//     (threads.go). All of them are known when the log was opened.
+//     (threads.go). All of them are known once the log is opened.
 //   - The spaces of the logs follow each other. An address means something only in
-//     a space, and the modules of a space are those of its process: each space has a
-//     time of its own, which is none of the clock, at which only these live.
+//     a space, and the modules of a space are those of its process: spaces of a process
+//     and time have a time of their own, which is none of the clock, at which only
+//     these live.
 //   - Numbers of coroutines' stacks count through all the logs.
 //
 // # How a record is found

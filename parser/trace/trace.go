@@ -35,9 +35,10 @@
 // 40 bytes for 4,096 events and some 40 more for the index; 16 bytes for each
 // call that is open at a sample, once; 16 bytes for each leave that is not of
 // the top call (an exception, a longjmp); some 1,000 bytes a stream and 40 a
-// chunk, 32 more for each chunk with annotations or 4,096 of these. Each of the at most four positions at which the log is read, and of as many at which its
-// call sites are, needs up to 4 MiB, or 6 KiB for each stream that is active there if that is more. A reader of
-// threads needs some 150 KiB for each stream, of which there are at most 64.
+// chunk, 32 more for each chunk with annotations or 4,096 of these. The log is read
+// at four positions at most, and its call sites at as many: each needs up to 4 MiB,
+// or 6 KiB for each stream that is active there if that is more. A reader of threads
+// needs some 150 KiB for each stream, of which there are at most 64.
 package trace
 
 import (
@@ -99,9 +100,8 @@ func Detect(head []byte, size int64) int {
 	return 0
 }
 
-// A Log is an opened trace. It implements [parser.Grower], [parser.Resumer],
-// [parser.ThreadNamer], [parser.OverheadTeller], [parser.Annotator], [parser.CallSiter],
-// [parser.Ender], [parser.Stacker], [parser.WayTeller] and [parser.ThreadedLog].
+// A Log is an opened trace. What it can do beyond what all logs can is what
+// [Log.Capabilities] returns.
 type Log struct {
 	r    io.ReaderAt
 	file *os.File // nil where r is none

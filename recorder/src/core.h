@@ -323,7 +323,7 @@ void lr_make_bottom(struct lr_frame_entry *entries);
 void lr_fork_before(void);
 void lr_fork_parent(void);
 void lr_fork_child(void);
-/* Writes FORK. */
+/* Writes FORK. Other than the functions that write records it takes the lock itself. */
 void lr_write_fork(uint32_t child);
 /* Gives the child's first thread the calls that were open at the fork: 1. t may be
  * NULL, where there was no memory for one. With the lock. */

@@ -3,8 +3,9 @@
  * handler that interrupted a hook, marks and counters.
  *
  * An event takes one of the thread's levels (level_begin), which is no lock: a signal handler
- * finds it taken and takes the next. So all of it may run in a handler. The lock is taken only
- * through lr_next_chunk and lr_make_thread. */
+ * finds it taken and takes the next. So all of it may run in a handler. The lock is taken
+ * only where an event needs more than its chunk: a next one (chunk.c), a thread (thread.c), a way
+ * in that is new (process.c), room for stacks (stacks.c), an address that lists ask about (lists.c). */
 
 #include "core.h"
 

@@ -1,8 +1,7 @@
 /* file.c: the log's file: its name, how it grows by chunks, and what happens when it
  * cannot.
  *
- * All but lr_begin_chunk and lr_close_chunk, which have a chunk of their caller's, is called
- * with the lock, and may be in a signal handler. Memory is static, because the stack may
+ * All of it is called with the lock, and may be in a signal handler. Memory is static, because the stack may
  * be a small one. */
 
 #include "core.h"

@@ -1,5 +1,5 @@
 /* start.c: the recording begins at the first event: the file, its header, and what is known
- * of the process. Here are also the recorder's few global variables.
+ * of the process. Here are also its global variables, but that of the process (process.c).
  *
  * lr_start is called with the lock, perhaps in a signal handler. lr_choose_mode takes no lock: what
  * it stores is one word. */

@@ -37,7 +37,7 @@ func (k *Calls) Choose(pick Pick, done func(row int64)) {
 	})
 }
 
-// StopChoosing ends a [Controller.Choose].
+// StopChoosing ends a [Calls.Choose].
 func (k *Calls) StopChoosing() { end(&k.c.choosing) }
 
 // Partner returns the Index of the other half of the pair that the row with

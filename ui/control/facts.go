@@ -28,7 +28,7 @@ type Facts struct {
 	Warnings []string
 }
 
-// A Run is a part of the log that one process wrote.
+// A Run is a run of the log; see [parser.Run].
 type Run struct {
 	Records    int64
 	HasModules bool
