@@ -37,10 +37,8 @@ func TestViewsAreComputedWhenLookedAt(t *testing.T) {
 	if strings.Contains(r.trace.String(), "statistics") {
 		t.Error("statistics are computed before anybody looks")
 	}
-	for i, line := range map[string]string{viewTimeline: "timeline ", viewTree: "tree 1", viewStatistics: "statistics 7", viewThreads: "threads 2"} {
-		if line != "" {
-			r.look(i, line)
-		}
+	for _, v := range []struct{ name, line string }{{viewTimeline, "timeline "}, {viewTree, "tree 1"}, {viewStatistics, "statistics 7"}, {viewThreads, "threads 2"}} {
+		r.look(v.name, v.line)
 	}
 	r.wait("the list", func() bool { return r.views.statistics.List.Len() == 7 })
 	if got := r.views.statistics.List.At(0); got.Function != "main" || got.Calls != 100 {
@@ -411,6 +409,7 @@ func TestAnnotationsView(t *testing.T) {
 	r.ctl.Filter.SetWhere("func:x (thread:1000 or func:y)")
 	r.wait("all", func() bool { return list.Len() == 3 })
 	r.ctl.Filter.SetWhere("")
+	r.wait("all rows", func() bool { return !r.ctl.State().Filtered })
 	narrow := func(text string, n int) {
 		t.Helper()
 		r.views.annotations.Narrow(text)

@@ -266,6 +266,11 @@ func (r *Reader) run(from, to int64) {
 	defer r.mu.Unlock()
 	for {
 		src, decorate, source, generation := r.src, r.decorate, r.source, r.generation
+		if src == nil {
+			// The log was closed before this goroutine came to its first rows.
+			r.workers--
+			return
+		}
 		r.mu.Unlock()
 		n := fetch(buffer[:to-from], plain, src, from)
 		if decorate != nil {

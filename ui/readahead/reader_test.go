@@ -167,6 +167,29 @@ func TestNothingStays(t *testing.T) {
 	s.settle("c0")
 }
 
+// A source that goes before anybody has begun to read it is not read.
+func TestNothingIsLeftToRead(t *testing.T) {
+	r := New(func(f func()) {}, func() {})
+	r.SetSource(&slow{n: 1 << 20}, nil)
+	// While the lock is held, what begins to read has not come to it.
+	r.mu.Lock()
+	r.count = 8
+	r.work()
+	r.src = nil
+	r.mu.Unlock()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		workers := r.workers
+		r.mu.Unlock()
+		if workers == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines still read", workers)
+		}
+	}
+}
+
 // Rows are read ahead in the direction of scrolling, and not without bound.
 func TestReadsAhead(t *testing.T) {
 	s := newScreen(t)
