@@ -31,8 +31,8 @@ leave_out() {
 for p in gcc uftrace; do command -v $p >/dev/null || leave_out "it needs $p"; done
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$work"' EXIT
-# 16, 4 and 24 bytes an event of the logs, and csv twice; the logs of graph.c come later.
-need=$((millions * 400 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
+# 16, 24 and those of workloads.sh bytes an event of the logs, and csv twice.
+need=$((millions * 440 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
 [ $((free / 1000000)) -ge $need ] || leave_out "it needs $need GB in $work"
 export LC_ALL=C CGO_ENABLED=0 XDG_CACHE_HOME=$work/cache
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LD_PRELOAD; do unset $v; done
@@ -41,14 +41,12 @@ GOCACHE=$(go env GOCACHE) && export GOCACHE
 go build -trimpath -ldflags "-s -w" -o "$logparse" ./cmd/logparse && go build -o "$work/genlog" ./scripts/genlog || exit 1
 cd "$work" || exit 1
 
-mkdir recorder && (cd recorder && gcc -std=c99 -O2 -I"$here/recorder/include" -c "$here"/recorder/src/*.c "$here"/recorder/src/*.S) || exit 1
-gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/calls.c" -o calls.o &&
-	gcc calls.o -o plain && gcc calls.o recorder/*.o -o traced -pthread -ldl || exit 1
+"$here/scripts/bench/workloads.sh" "$work" "$millions" || exit
+gcc -g -O2 -finstrument-functions "$here/scripts/bench/calls.c" -o plain || exit 1
 uftrace record --no-libcall --no-event -b 64m -d ud ./plain "$millions" >/dev/null || exit 1
-LOGREC_FILE=$work/calls.lptrace ./traced "$millions" >/dev/null || exit 1
 ./genlog -records $((millions * 1000000)) -size 24 -tiny tiny >/dev/null || exit 1
 classic=$work/tiny/LogDetails.dat
-cat calls.lptrace ud/*.dat "$classic" >/dev/null
+cat w5.lptrace ud/*.dat "$classic" >/dev/null
 
 median() { sort -n "$1" | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }'; }
 failed=0
@@ -74,24 +72,24 @@ same() {
 	echo "FAIL: $1: uftrace has $2, logparse $3"
 	failed=1
 }
-events=$("$logparse" info calls.lptrace --json | grep -oE '"records": ?[0-9]+' | head -n 1 | tr -dc 0-9)
+events=$("$logparse" info w5.lptrace --json | grep -oE '"records": ?[0-9]+' | head -n 1 | tr -dc 0-9)
 same "events" $(($(cat ud/*.dat | wc -c) / 16)) "$events"
 uftrace report -d ud | awk '$NF ~ /^[a-z]+$/ && $(NF - 1) ~ /^[0-9]+$/ { print $NF, $(NF - 1) }' | sort >theirs.txt
-"$logparse" stats calls.lptrace --format csv | awk -F, 'NR > 1 { print $1, $6 }' | sort >ours.txt
+"$logparse" stats w5.lptrace --format csv | awk -F, 'NR > 1 { print $1, $6 }' | sort >ours.txt
 [ -s theirs.txt ] || same "functions" "no list" "$(wc -l <ours.txt)"
 same "calls of each function" "$(cat theirs.txt)" "$(cat ours.txt)"
-same "lines of calls" $(($(uftrace replay --no-merge -d ud | wc -l) - 1)) $(($("$logparse" show calls.lptrace | wc -l) - $("$logparse" show -n 0 calls.lptrace | wc -l)))
+same "lines of calls" $(($(uftrace replay --no-merge -d ud | wc -l) - 1)) $(($("$logparse" show w5.lptrace | wc -l) - $("$logparse" show -n 0 w5.lptrace | wc -l)))
 begins() { grep -c '"ph":"[BE]"'; }
-same "events of the Chrome trace" "$(uftrace dump --chrome -d ud | begins)" "$("$logparse" save calls.lptrace --format chrome -o - | begins)"
+same "events of the Chrome trace" "$(uftrace dump --chrome -d ud | begins)" "$("$logparse" save w5.lptrace --format chrome -o - | begins)"
 [ $failed = 0 ] || exit 1
 
 echo "reading: $events events in $(wc -l <ours.txt) functions, the same calls in both; $rounds rounds, $(nproc) cores, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
-echo "uftrace $(cat ud/*.dat | wc -c) bytes, trace $(stat -c %s calls.lptrace), classic log $(stat -c %s "$classic")"
+echo "uftrace $(cat ud/*.dat | wc -c) bytes, trace $(stat -c %s w5.lptrace), classic log $(stat -c %s "$classic")"
 table=(
-	"report|uftrace report -d ud|stats calls.lptrace|8"
-	"replay|uftrace replay -d ud|show calls.lptrace|4"
-	"replay --no-merge|uftrace replay --no-merge -d ud|show calls.lptrace|"
-	"dump --chrome|uftrace dump --chrome -d ud|save calls.lptrace --format chrome -o -|4"
+	"report|uftrace report -d ud|stats w5.lptrace|8"
+	"replay|uftrace replay -d ud|show w5.lptrace|4"
+	"replay --no-merge|uftrace replay --no-merge -d ud|show w5.lptrace|"
+	"dump --chrome|uftrace dump --chrome -d ud|save w5.lptrace --format chrome -o -|4"
 )
 for ((r = 0; r < rounds; r++)); do
 	for i in "${!table[@]}"; do
@@ -128,7 +126,7 @@ of_each() {
 	for ((r = 0; r < rounds; r++)); do
 		# Only a file that is new need not wait for the disk.
 		rm -f all.csv
-		timed "$name.trace" "$logparse" "${@//LOG/calls.lptrace}"
+		timed "$name.trace" "$logparse" "${@//LOG/w5.lptrace}"
 		rm -f all.csv
 		timed "$name.classic" "$logparse" "${@//LOG/$classic}"
 	done
@@ -152,7 +150,7 @@ rm -f all.csv
 rm -f zeros
 awk -v s="$size" '{ t[NR] = $1 } END { printf "the disk beside it: %.1f GB of zeros into the file cache at %.2f GB/s, %.2f GB/s to the disk\n", s / 1e9, s / t[1] / 1e9, s / (t[1] + t[2]) / 1e9 }' time.txt sync.txt
 
-for log in "$work/calls.lptrace" "$classic"; do
+for log in "$work/w5.lptrace" "$classic"; do
 	kind=classic
 	[ "${log##*.}" = lptrace ] && kind=trace
 	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^Benchmark(Build|Filter|Analysis|Timeline)$' -benchtime 5x -timeout 60m ./calls/index ./calls) >go.txt || { cat go.txt && exit 1; }
@@ -169,17 +167,9 @@ for log in "$work/calls.lptrace" "$classic"; do
 done
 
 # A program whose calls cannot be predicted: two threads, sixteen, and two as a classic log.
-rm -rf calls.lptrace tiny ud
-gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/graph.c" -o graph.o &&
-	gcc graph.o "${objects[@]}" -o graph -pthread -ldl || exit 1
-for threads in 2 16; do
-	LOGREC_FILE=$work/graph-$threads.lptrace ./graph "$millions" $threads || exit 1
-done
-./genlog -trace graph-2.lptrace graph-classic >/dev/null || exit 1
-for log in "$work/graph-2.lptrace" "$work/graph-16.lptrace" "$work/graph-classic/LogDetails.dat"; do
-	kind=$(basename "${log%.lptrace}")
-	[ "${log##*.}" = lptrace ] || kind="graph-2 as a classic log"
-	(cd "$here" && LOGPARSER_BENCH_LOG=$log go test -run '^$' -bench '^BenchmarkBuild$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
+for log in w1.lptrace w2.lptrace w4/LogDetails.dat; do
+	kind=${log%%[./]*}
+	(cd "$here" && LOGPARSER_BENCH_LOG=$work/$log go test -run '^$' -bench '^BenchmarkBuild$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
 	sed -n 's/^Benchmark//p' go.txt | sed "s/^/$kind: /"
 	bar "index, million events/s, $kind" "$(grep '^Benchmark' go.txt | grep -oE '[0-9.]+.Mevents' | grep -oE '^[0-9.]+')" 100
 done
