@@ -1,9 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"logparser/crash/texts"
@@ -11,7 +11,6 @@ import (
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/demangle"
-	"logparser/symbols/image"
 )
 
 // A NamedImage is an image that the user names for the addresses of a text.
@@ -26,11 +25,11 @@ type NamedImage struct {
 type Symbolizer struct {
 	in     Inputs
 	reader *texts.Reader
-	given  []*textModule
-	// modules are those of the text, by path and identity; order is that in which they
-	// were met.
+	// opened are the modules that the user names, of which there are given, and those of
+	// the text in the order in which they were met; modules are the latter by key.
+	opened  []*textModule
+	given   int
 	modules map[textModuleKey]*textModule
-	order   []*textModule
 	known   map[textPlace]*TextSymbol
 }
 
@@ -42,9 +41,8 @@ type textModuleKey struct {
 
 // A textModule is a module of a text with its symbols.
 type textModule struct {
-	path    string
-	binding symbols.Binding
-	linked  *image.Image // nil where only symbols were found
+	*Image
+	path string
 	// functions are the first bytes of functions by name; nil while nobody asked.
 	functions map[string]uint64
 }
@@ -82,23 +80,20 @@ func NewSymbolizer(ctx context.Context, in Inputs, given []NamedImage) (*Symboli
 			s.Close()
 			return nil, err
 		}
-		s.given = append(s.given, &textModule{path: g.File, binding: img.binding, linked: img.linked})
+		s.opened = append(s.opened, &textModule{Image: img, path: g.File})
 		if g.HasBase && img.linked != nil {
 			s.reader.Add(texts.Mapping{Start: g.Base, End: g.Base + img.linked.Size, Space: texts.Linked, Module: g.File})
 		}
 	}
+	s.given = len(s.opened)
 	return s, nil
 }
 
 // Close closes what was opened.
 func (s *Symbolizer) Close() error {
 	var first error
-	for _, m := range append(slices.Clone(s.given), s.order...) {
-		if m.binding.Table != nil {
-			if err := m.binding.Table.Close(); first == nil {
-				first = err
-			}
-		}
+	for _, m := range s.opened {
+		first = cmp.Or(first, m.Close())
 	}
 	return first
 }
@@ -118,7 +113,7 @@ func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, er
 		}
 		if m != nil {
 			r.Symbol = s.symbol(m, &f)
-			if t := s.trampoline(m, f); t != nil {
+			if t := s.trampoline(m, f, r.Symbol); t != nil {
 				r.Symbol = t
 				s.reader.AfterSignal()
 			}
@@ -130,7 +125,7 @@ func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, er
 
 // Unresolved returns the modules of the text that have no symbols, with the reason.
 func (s *Symbolizer) Unresolved() (list []TextModule) {
-	for _, m := range append(slices.Clone(s.given), s.order...) {
+	for _, m := range s.opened {
 		if m.binding.Table == nil {
 			list = append(list, TextModule{m.path, m.binding.Status, m.binding.Reason})
 		}
@@ -147,29 +142,36 @@ type TextModule struct {
 
 // trampoline returns the function that a signal handler returns to, if a reference is to
 // it: the frame below was interrupted. No call leads there, so that its address is the
-// function's first byte.
-func (s *Symbolizer) trampoline(m *textModule, f texts.Reference) *TextSymbol {
-	f.Kind = texts.Exact
-	sym := s.symbol(m, &f)
-	if sym == nil {
+// function's first byte. found is what the reference was found to be.
+func (s *Symbolizer) trampoline(m *textModule, f texts.Reference, found *TextSymbol) *TextSymbol {
+	if f.Kind == texts.Return && (found == nil || found.isTrampoline() || found.RVA+1 >= found.Symbol.Start+found.Symbol.Size) {
+		f.Kind = texts.Exact
+		found = s.symbol(m, &f)
+	}
+	if found == nil || !found.isTrampoline() {
 		return nil
 	}
-	switch sym.Symbol.Outermost().Function {
+	return found
+}
+
+// isTrampoline reports whether a symbol is a function that signal handlers return to.
+func (t *TextSymbol) isTrampoline() bool {
+	switch t.Symbol.Outermost().Function {
 	case "__restore_rt", "__restore", "__kernel_rt_sigreturn", "__kernel_sigreturn", "_sigtramp", "KiUserExceptionDispatcher", "KiUserExceptionDispatch":
-		return sym
+		return true
 	}
-	return nil
+	return false
 }
 
 // module returns the module of a reference, nil where none is known.
 func (s *Symbolizer) module(ctx context.Context, f *texts.Reference) (*textModule, error) {
 	if f.Module == "" {
-		if f.Space == texts.Process && len(s.given) == 1 {
-			return s.given[0], nil
+		if f.Space == texts.Process && s.given == 1 {
+			return s.opened[0], nil
 		}
 		return nil, nil
 	}
-	for _, m := range s.given {
+	for _, m := range s.opened[:s.given] {
 		if m.path == f.Module || sameModule(m.path, f.Module) {
 			return m, nil
 		}
@@ -182,29 +184,24 @@ func (s *Symbolizer) module(ctx context.Context, f *texts.Reference) (*textModul
 	if len(s.modules) >= most {
 		return nil, nil
 	}
-	m := &textModule{path: f.Module}
 	finder := newFinder(s.in, "")
-	type result struct {
-		binding symbols.Binding
-		linked  *image.Image
-	}
-	found, err := beside(ctx, func() (r result) {
-		r.binding, r.linked = finder.FindWithImage(ctx, &modules.Module{Path: f.Module, Identity: f.Identity})
-		return r
-	}, func(r result) { closeTable(r.binding) })
+	img, err := beside(ctx, func() *Image {
+		binding, linked := finder.FindWithImage(ctx, &modules.Module{Path: f.Module, Identity: f.Identity})
+		return &Image{binding: binding, linked: linked}
+	}, func(img *Image) { img.Close() })
 	if err != nil {
 		return nil, err
 	}
-	m.binding, m.linked = found.binding, found.linked
+	m := &textModule{Image: img, path: f.Module}
 	s.modules[key] = m
-	s.order = append(s.order, m)
+	s.opened = append(s.opened, m)
 	return m, nil
 }
 
 // sameModule reports whether a file that the user named is the module that a text
 // names. Only their names count, and texts leave the extension out.
 func sameModule(file, module string) bool {
-	a, b := filepath.Base(file), module[strings.LastIndexAny(module, `/\`)+1:]
+	a, b := filepath.Base(file), modules.BaseName(module)
 	if strings.EqualFold(a, b) {
 		return true
 	}
@@ -229,9 +226,8 @@ func (s *Symbolizer) symbol(m *textModule, f *texts.Reference) *TextSymbol {
 	if len(s.known) >= most {
 		clear(s.known)
 	}
-	img := Image{binding: m.binding}
 	var found *TextSymbol
-	if sym, err := img.Lookup(place.rva); err == nil {
+	if sym, err := m.Lookup(place.rva); err == nil {
 		found = &TextSymbol{Symbol: sym, File: m.binding.File, Status: m.binding.Status, RVA: place.rva}
 	}
 	s.known[place] = found
@@ -245,25 +241,24 @@ func (m *textModule) rva(f *texts.Reference) (rva uint64, ok bool) {
 	case texts.Function:
 		start, ok := m.function(f.Name)
 		return start + offset, ok
-	case texts.File, texts.Code, texts.Section:
-		if m.linked == nil {
-			return 0, false
-		}
-		switch f.Space {
-		case texts.File:
-			offset, ok = m.linked.AtOffset(offset)
-		case texts.Code:
-			offset, ok = m.linked.AtCode(offset)
-		default:
-			ok = false
-			if n := f.SectionNumber; n <= len(m.linked.Sections) && offset < m.linked.Sections[n-1].MemSize {
-				offset, ok = m.linked.Sections[n-1].Addr+offset, true
-			}
-		}
-		return offset - m.linked.Base, ok
+	case texts.Process, texts.Linked:
+		rva = m.RVA(offset)
+		return rva, m.linked == nil || rva < m.linked.Size
 	}
-	rva = (&Image{binding: m.binding, linked: m.linked}).RVA(offset)
-	return rva, m.linked == nil || rva < m.linked.Size
+	if m.linked == nil {
+		return 0, false
+	}
+	switch f.Space {
+	case texts.File:
+		offset, ok = m.linked.AtOffset(offset)
+	case texts.Code:
+		offset, ok = m.linked.AtCode(offset)
+	case texts.Section:
+		if n := f.SectionNumber; n <= len(m.linked.Sections) && offset < m.linked.Sections[n-1].MemSize {
+			offset, ok = m.linked.Sections[n-1].Addr+offset, true
+		}
+	}
+	return offset - m.linked.Base, ok
 }
 
 // function returns the first byte of the only function of a name.

@@ -227,11 +227,16 @@ func parseAddress(text string) (question, error) {
 	if i := strings.LastIndexByte(text, '+'); i > 0 {
 		section, digits = text[:i], text[i+1:]
 	}
-	address, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(digits), "0x"), 16, 64)
+	address, err := parseHex(digits)
 	if err != nil {
 		return question{}, fmt.Errorf("%q is not a hexadecimal address, such as 0x1125", text)
 	}
 	return question{address: address, section: section}, nil
+}
+
+// parseHex reads a hexadecimal number, with or without 0x.
+func parseHex(text string) (uint64, error) {
+	return strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 }
 
 // What is formatted between two writes: so many texts of so many answers each.
@@ -381,7 +386,7 @@ func appendText(b []byte, q question, sym *app.Symbol, err error) []byte {
 		default:
 			b = append(b, "??"...)
 		}
-		b = append(appendPlace(b, f.File, f.Line), '\n')
+		b = append(appendPlace(b, "  ", f.File, f.Line), '\n')
 	}
 	for _, alias := range sym.Aliases {
 		b = append(append(append(appendBlanks(b, indent), "  also "...), rows.Visible(alias)...), '\n')
@@ -394,12 +399,12 @@ func appendBlanks(b []byte, n int) []byte {
 	return append(b, blanks[:min(n, len(blanks))]...)
 }
 
-// appendPlace writes a source position behind a name.
-func appendPlace(b []byte, file string, line int) []byte {
+// appendPlace writes a source position behind a name and what stands between them.
+func appendPlace(b []byte, between, file string, line int) []byte {
 	if file == "" {
 		return b
 	}
-	b = append(append(b, "  "...), rows.Visible(file)...)
+	b = append(append(b, between...), rows.Visible(file)...)
 	if line == 0 {
 		return b
 	}

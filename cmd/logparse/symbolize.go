@@ -101,10 +101,9 @@ func givenImages(list []string) (given []app.NamedImage, err error) {
 	for _, text := range list {
 		g := app.NamedImage{File: text}
 		if i := strings.LastIndexByte(text, '@'); i > 0 {
-			digits, hex := strings.CutPrefix(strings.ToLower(text[i+1:]), "0x")
-			if base, err := strconv.ParseUint(digits, 16, 64); err == nil {
+			if base, err := parseHex(text[i+1:]); err == nil {
 				g.File, g.Base, g.HasBase = text[:i], base, true
-			} else if hex {
+			} else if strings.HasPrefix(strings.ToLower(text[i+1:]), "0x") {
 				return nil, fmt.Errorf("--image %s: %q is not a hexadecimal address", text, text[i+1:])
 			}
 		}
@@ -175,27 +174,28 @@ func (w *symbolizing) line(ctx context.Context, line []byte) error {
 	if w.asJSON {
 		return w.objects(body, list)
 	}
-	w.out.WriteString(body)
+	b := append(w.out.AvailableBuffer(), text...)
 	for i := range list {
 		if sym := list[i].Symbol; sym != nil && !says(body, sym.Symbol) {
-			w.out.WriteString("  => ")
-			for k, f := range sym.Symbol.Frames {
-				if k > 0 {
-					w.out.WriteString(", inlined into ")
-				}
-				w.out.WriteString(rows.Visible(f.Function))
-				if f.File != "" {
-					w.out.WriteString(" at ")
-					w.out.WriteString(rows.Visible(f.File))
-					if f.Line > 0 {
-						w.out.WriteString(":" + strconv.Itoa(f.Line))
-					}
-				}
-			}
+			b = appendNames(b, sym.Symbol)
 		}
 	}
-	_, err = w.out.Write(line[len(text):])
+	_, err = w.out.Write(append(b, line[len(text):]...))
 	return err
+}
+
+// appendNames appends what is added to a line for a symbol.
+func appendNames(b []byte, sym app.Symbol) []byte {
+	for i := range sym.Frames {
+		f := &sym.Frames[i]
+		before := ", inlined into "
+		if i == 0 {
+			before = "  => "
+		}
+		b = append(append(b, before...), rows.Visible(f.Function)...)
+		b = appendPlace(b, " at ", f.File, f.Line)
+	}
+	return b
 }
 
 // says reports whether a line names the place of a symbol already.

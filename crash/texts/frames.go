@@ -58,6 +58,7 @@ func isWord(b byte) bool {
 func (r *Reader) numbered(line string, at int) bool {
 	c := scanner{line, at + 1}
 	number, ok := c.decimal()
+	behind := c.pos
 	if !ok || !c.blanks() {
 		return false
 	}
@@ -74,22 +75,18 @@ func (r *Reader) numbered(line string, at int) bool {
 	module, offset, place, systemd := moduleOffset(c.rest())
 	// Sanitizers indent the number and put one blank behind it, gdb and systemd
 	// neither.
-	indented := at > 0 && line[at-1] == ' ' && strings.TrimLeft(line[:at], " ") == "" && line[at+1+digits(line[at+1:])] == ' ' && from == at+2+digits(line[at+1:])
+	indented := at > 0 && strings.Trim(line[:at], " ") == "" && line[behind:from] == " "
 	switch {
-	case module != "" && !absolute:
-		f.Start, f.End = c.pos+place[0], c.pos+place[1]
-		f.Address = offset
-		f.within(module, offset, buildID(line))
-	case !absolute:
-		return r.withoutAddress(&c, number)
 	case module != "":
 		f.within(module, offset, buildID(line))
+		if !absolute {
+			f.Start, f.End, f.Address = c.pos+place[0], c.pos+place[1], offset
+		}
+	case !absolute:
+		return r.withoutAddress(&c, number)
 	}
 	if systemd || !indented {
 		f.Kind = r.kindOf(number)
-	}
-	if f.Module == "" {
-		f.Space, f.Offset = Process, f.Address
 	}
 	r.add(f)
 	return true
@@ -161,8 +158,15 @@ func buildID(line string) (id modules.Identity) {
 	if _, ok := c.to("(BuildId: "); !ok {
 		return id
 	}
-	text, ok := c.to(")")
-	if raw, err := hex.DecodeString(text); ok && err == nil && len(raw) > 0 && len(raw) <= modules.MaxBuildID {
+	if text, ok := c.to(")"); ok {
+		return identityOf(text)
+	}
+	return id
+}
+
+// identityOf returns the identity of a build-id that is written in hexadecimal digits.
+func identityOf(digits string) (id modules.Identity) {
+	if raw, err := hex.DecodeString(digits); err == nil && len(raw) <= modules.MaxBuildID {
 		id.BuildID = string(raw)
 	}
 	return id

@@ -1,6 +1,10 @@
 package texts
 
-import "strings"
+import (
+	"strings"
+
+	"logparser/modules"
+)
 
 // readFree reads a line of no known format: numbers with 0x and 6 to 16 digits,
 // MODULE+0xOFFSET and MODULE!FUNCTION+0xOFFSET. They are return addresses unless a
@@ -32,7 +36,7 @@ func (r *Reader) readFree(line string) {
 			for start > 0 && !strings.ContainsRune(" \t([{,;\"'", rune(line[start-1])) {
 				start--
 			}
-			if g, ok := symbolOffset(line[:c.pos], start); ok && (g.Space == Function || strings.Contains(base(g.Module), ".")) {
+			if g, ok := symbolOffset(line[:c.pos], start); ok && (g.Space == Function || strings.Contains(modules.BaseName(g.Module), ".")) {
 				g.Kind = f.Kind
 				r.refs = append(r.refs, g)
 			}

@@ -1,7 +1,6 @@
 package texts
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"logparser/modules"
@@ -142,20 +141,17 @@ func (r *Reader) readMarkup(line string) bool {
 }
 
 func (r *Reader) markupModule(fields []string) {
-	number := scanner{}
 	if len(fields) < 3 || len(r.markup) >= maxMappings {
 		return
 	}
-	number.s = fields[1]
+	number := scanner{s: fields[1]}
 	n, ok := number.number()
 	if !ok {
 		return
 	}
 	m := markupModule{name: fields[2]}
 	if len(fields) >= 5 && fields[3] == "elf" {
-		if id, err := hex.DecodeString(fields[4]); err == nil && len(id) > 0 && len(id) <= modules.MaxBuildID {
-			m.identity.BuildID = string(id)
-		}
+		m.identity = identityOf(fields[4])
 	}
 	r.markup[n] = m
 }

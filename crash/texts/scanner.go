@@ -113,6 +113,3 @@ func (c *scanner) prefixed() (n uint64, ok bool) {
 func (c *scanner) reference(from int, address uint64, kind Kind) Reference {
 	return Reference{Start: from, End: c.pos, Address: address, Kind: kind}
 }
-
-// base returns the last element of a path of any system.
-func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

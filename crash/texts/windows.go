@@ -79,7 +79,7 @@ func (r *Reader) readSections(line string) bool {
 			from := c.pos
 			offset, isOffset := c.hex()
 			if ok && isOffset && n.pos == at && c.pos-from == 8 && number > 0 && number < 1<<15 && c.blanks() {
-				if path := strings.TrimSpace(strings.TrimPrefix(c.rest(), "H ")); path != "" && strings.Contains(base(path), ".") {
+				if path := strings.TrimSpace(strings.TrimPrefix(c.rest(), "H ")); path != "" && strings.Contains(modules.BaseName(path), ".") {
 					r.refs = append(r.refs, Reference{Start: at - 4, End: from + 8, Address: offset, Module: path, Space: Section, SectionNumber: int(number), Offset: offset})
 					return true
 				}
