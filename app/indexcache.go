@@ -118,7 +118,7 @@ func (s *Session) keepFollowed() {
 		now, ok = stateOf(in.Log, &logState{size: info.Size, time: now.time})
 	}
 	now.records = info.Records
-	if _, said := s.can.Scanner.Beginning(info.Records); !ok || !said {
+	if _, known := s.can.Scanner.Beginning(info.Records); !ok || !known {
 		return
 	}
 	store := indexcache.Store{Folder: folder}
@@ -325,11 +325,11 @@ func (s *Session) indexKey(in *Inputs, of *logState) (key indexcache.Key, runs [
 	text(info.Format)
 	number(int64(info.RecordSize), of.records)
 	var beginning []byte
-	said := false
+	known := false
 	if s.can.Scanner != nil {
-		beginning, said = s.can.Scanner.Beginning(of.records)
+		beginning, known = s.can.Scanner.Beginning(of.records)
 	}
-	if !said && of.size < info.Size {
+	if !known && of.size < info.Size {
 		return key, nil, false
 	}
 	text(string(beginning))

@@ -24,6 +24,7 @@ type Capabilities struct {
 	ProcessTeller  ProcessTeller
 	ClockTeller    ClockTeller
 	ThreadedLog    ThreadedLog
+	UntimedReader  UntimedReader
 }
 
 // An OpenCall is a call whose enter is not in the log.
@@ -176,6 +177,12 @@ type ThreadReader interface {
 	Row(thread, i int) int
 	// Address returns an address that events have.
 	Address(number uint32) (address uint64, space uint16)
+}
+
+// An UntimedReader is a log that reads events sooner where their times are not wanted.
+type UntimedReader interface {
+	// ReadUntimed is ReadEvents, but leaves anything for the times.
+	ReadUntimed(dst []Event, from int64) (int, error)
 }
 
 // ThreadEvents are events of one thread.

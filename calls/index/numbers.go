@@ -18,17 +18,11 @@ type recentAddress struct {
 
 const recentBits = 12
 
-// An untimedReader is a log that reads events sooner where their times are not
-// wanted: it leaves anything there.
-type untimedReader interface {
-	ReadUntimed(dst []parser.Event, from int64) (int, error)
-}
-
 // read reads the events of rows that are all there, with their times if timed.
-func read(log parser.Log, l *calls.Layout, dst []parser.Event, row int64, timed bool) error {
-	readEvents := log.ReadEvents
-	if u, ok := log.(untimedReader); ok && !timed {
-		readEvents = u.ReadUntimed
+func (c *core) read(l *calls.Layout, dst []parser.Event, row int64, timed bool) error {
+	readEvents := c.log.ReadEvents
+	if c.can.UntimedReader != nil && !timed {
+		readEvents = c.can.UntimedReader.ReadUntimed
 	}
 	for len(dst) > 0 {
 		run, record := l.Position(row)

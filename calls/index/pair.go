@@ -451,11 +451,7 @@ func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 			c.calls++
 			c.open++
 			if sp == len(stack) {
-				th.frames = stack[1:sp]
-				below := stack[0].children
-				p.grow(th)
-				stack = th.stack
-				stack[0] = frame{row: noRow, children: below}
+				stack = p.growPath(th, stack)
 			}
 			f := &stack[sp]
 			f.time, f.children, f.ordinal, f.row, f.stats = e.Time, 0, records+int64(k), row+uint32(k), i
@@ -499,14 +495,30 @@ func (p *pairer) fastPath(th *thread, events []parser.Event, row uint32) int {
 		}
 		first, last = min(first, e.Time), max(last, e.Time)
 	}
+	th.endPath(stack, sp, deepest, k)
+	p.summary.FirstTime, p.summary.LastTime = first, last
+	return k
+}
+
+// growPath makes room for more frames on the stack of a fast path, which is full, and
+// returns it.
+func (p *pairer) growPath(th *thread, stack []frame) []frame {
+	th.frames = stack[1:]
+	below := stack[0].children
+	p.grow(th)
+	th.stack[0] = frame{row: noRow, children: below}
+	return th.stack
+}
+
+// endPath notes what a fast path has done: it took n events, its stack has frames up to sp,
+// and had them up to deepest.
+func (th *thread) endPath(stack []frame, sp, deepest, n int) {
 	th.below += stack[0].children
 	if deepest > len(th.frames)+1 {
 		th.most = max(th.most, th.depth+int32(deepest)-2)
 	}
 	th.frames = stack[1:sp]
-	th.records += int64(k)
-	p.summary.FirstTime, p.summary.LastTime = first, last
-	return k
+	th.records += int64(n)
 }
 
 // slowPath takes in an event that fastPath does not.

@@ -73,7 +73,7 @@ func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	events := r.events[:n]
 	l := c.layout()
 	stacks := want&(Durations|Pairs|Insides|Selves) != 0
-	if err := read(c.log, l, events, first, stacks || want&Times != 0); err != nil {
+	if err := c.read(l, events, first, stacks || want&Times != 0); err != nil {
 		return err
 	}
 	if want&Times != 0 {

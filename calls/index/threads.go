@@ -123,11 +123,7 @@ func (p *segmentPairer) threadPath(th *thread, r parser.ThreadReader, thread int
 			c.calls++
 			c.open++
 			if sp == len(stack) {
-				th.frames = stack[1:sp]
-				below := stack[0].children
-				p.grow(th)
-				stack = th.stack
-				stack[0] = frame{row: noRow, children: below}
+				stack = p.growPath(th, stack)
 			}
 			f := &stack[sp]
 			f.time, f.children, f.ordinal, f.row, f.stats = e.Time, 0, records+int64(k), uint32(k), i
@@ -168,12 +164,7 @@ func (p *segmentPairer) threadPath(th *thread, r parser.ThreadReader, thread int
 		}
 		longest = max(longest, d)
 	}
-	th.below += stack[0].children
-	if deepest > len(th.frames)+1 {
-		th.most = max(th.most, th.depth+int32(deepest)-2)
-	}
-	th.frames = stack[1:sp]
-	th.records += int64(k - from)
+	th.endPath(stack, sp, deepest, k-from)
 	p.summary.MaxDuration = longest
 	return k - from
 }

@@ -277,12 +277,7 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 		if d.chunk < 0 {
 			return n, io.EOF
 		}
-		// A record that begins before stop lies in the buffer as a whole,
-		// unless the chunk ends within it.
-		stop := len(d.buf)
-		if whole := d.end - d.bufAt; int64(stop) < whole {
-			stop -= wire.LongestFixed
-		}
+		stop := d.stop()
 		if d.p >= stop {
 			if d.bufAt+int64(d.p) >= d.end {
 				return n, io.EOF
@@ -324,6 +319,15 @@ func (d *decoder) decode(dst []parser.Event) (n int, err error) {
 			return n, err
 		}
 	}
+}
+
+// stop returns the place in the buffer before which records begin that lie in it as a
+// whole, unless the chunk ends within them.
+func (d *decoder) stop() int {
+	if int64(len(d.buf)) < d.end-d.bufAt {
+		return len(d.buf) - wire.LongestFixed
+	}
+	return len(d.buf)
 }
 
 // shorts decodes short enters and leaves that begin before last, until one needs

@@ -477,7 +477,7 @@ func (l *Log) ReadEvents(dst []parser.Event, from int64) (int, error) {
 	return l.readEvents(dst, from, true)
 }
 
-// ReadUntimed is ReadEvents for who does not look at times: they mean nothing.
+// ReadUntimed implements [parser.UntimedReader].
 func (l *Log) ReadUntimed(dst []parser.Event, from int64) (int, error) {
 	return l.readEvents(dst, from, false)
 }

@@ -187,12 +187,7 @@ func (r *threadReader) shorts(a *threadSource, dst []parser.ThreadEvent) int {
 	if d.gap != parser.NoGap || d.chunk < 0 {
 		return 0
 	}
-	// As in decode.
-	stop := len(d.buf)
-	if whole := d.end - d.bufAt; int64(stop) < whole {
-		stop -= wire.LongestFixed
-	}
-	last := min(stop, len(d.buf)-longestShort+1)
+	last := min(d.stop(), len(d.buf)-longestShort+1)
 	b := d.buf[:len(d.buf)+overread]
 	top := len(a.numbers)
 	if cap(a.numbers)-top < len(dst) {

@@ -397,7 +397,7 @@ func (l *Log) Truncated() bool { return false }
 // Capabilities implements [parser.Log].
 func (l *Log) Capabilities() parser.Capabilities {
 	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, OverheadTeller: l,
-		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l}
+		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, UntimedReader: l}
 }
 
 // Thread implements [parser.Log].
