@@ -45,6 +45,14 @@ window: check-go ## builds build/logparser, the desktop program
 	@[ -e build/logparser ] || echo "The first build of the window takes some minutes."
 	CC="$$(. scripts/toolchains.sh; cgo_compiler)" CGO_ENABLED=1 go build $(WINDOW) -o build/logparser .
 
+.PHONY: install
+install: command window ## installs both programs, menu entry, file types and completions for the user (PREFIX=/usr/local: for all)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/linux/install.sh install
+
+.PHONY: uninstall
+uninstall: ## takes away what "make install" put there
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/linux/install.sh uninstall
+
 .PHONY: windows
 windows: check-go ## builds build/windows/LogParser.exe and logparse.exe for Windows x64
 	@scripts/setup.sh windows

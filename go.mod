@@ -6,10 +6,12 @@ require (
 	fyne.io/fyne/v2 v2.8.1
 	github.com/go-delve/delve v1.26.0
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
+	github.com/klauspost/compress v1.19.2
 	github.com/ncruces/zenity v0.10.14
 	github.com/saferwall/pe v1.6.5
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	golang.org/x/arch v0.20.0
 	golang.org/x/image v0.24.0
 	golang.org/x/sys v0.37.0
 	golang.org/x/text v0.30.0

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/app"
 
 	"logparser/ui"
+	"logparser/ui/instance"
 	"logparser/ui/launch"
 	"logparser/ui/logstate"
 )
@@ -32,6 +33,14 @@ func main() {
 }
 
 func run(start launch.Start) error {
+	socket := ""
+	if !start.NewWindow {
+		socket = instance.Socket(os.Getenv)
+	}
+	given := instance.Request{Paths: start.Paths, Sample: start.Sample}
+	if socket != "" && instance.Hand(socket, given) {
+		return nil
+	}
 	a := app.NewWithID("io.github.logparser")
 	return launch.Guard(func() {
 		// Without a folder for it nothing is kept.
@@ -40,6 +49,12 @@ func run(start launch.Start) error {
 		w.Show(start.Paths)
 		if start.Sample {
 			w.OpenSample()
+		}
+		if socket != "" {
+			// Without it, further starts have windows of their own.
+			if l, err := instance.Listen(socket, w.Take); err == nil {
+				a.Lifecycle().SetOnStopped(func() { l.Close() })
+			}
 		}
 	}, a.Run)
 }

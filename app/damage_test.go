@@ -29,18 +29,8 @@ func logtest(t testing.TB, lane string) string {
 func copyDir(t testing.TB, from string) string {
 	t.Helper()
 	to := t.TempDir()
-	entries, err := os.ReadDir(from)
-	if err != nil {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
-	}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(from, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(to, e.Name()), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return to
 }

@@ -20,7 +20,7 @@ type moreOfRows struct {
 	missing []missingSite
 	before  []parser.CallSite
 	// recent are the call sites seen last, with their names.
-	recent [1 << recentBits]recentSite
+	recent [1 << siteBits]recentSite
 }
 
 // A recentSite is of a session and a generation of its names.
@@ -99,7 +99,7 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 // siteOf returns a call site with its names.
 func (s *Session) siteOf(b *block, run int, site parser.CallSite) *rows.CallSite {
 	key, generation := siteKey{run, site.Address, site.Space}, s.generation.Load()
-	recent := &b.more.recent[site.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+	recent := &b.more.recent[site.Address*0x9e3779b97f4a7c15>>(64-siteBits)]
 	if recent.s != s || recent.key != key || recent.generation != generation {
 		place, final := s.sites.place(s, key, generation)
 		if !final {

@@ -192,6 +192,9 @@ func named(stem, ext string, wanted func(os.FileInfo) bool) string {
 type SeveralLogs struct {
 	// Logs are their paths, the one that was written last first.
 	Logs []string
+	// Together says that they are what was recorded of one program and of those that it
+	// started: one session, in the order in which the processes began.
+	Together bool
 }
 
 func (e *SeveralLogs) Error() string { return e.Message().String() }
@@ -208,6 +211,11 @@ func (e *SeveralLogs) Message() message.Text {
 // findInFolder finds the log of a folder: the only one, or LogDetails.dat among
 // older classic logs, which our recorder renames.
 func findInFolder(dir string) (log, modules string, err error) {
+	if list := recordedTogether(dir); len(list) == 1 {
+		return list[0], "", nil
+	} else if len(list) > 1 {
+		return "", "", &InputError{LogInput, dir, &SeveralLogs{Logs: list, Together: true}}
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", "", &InputError{LogInput, dir, unwrapPath(err)}
@@ -238,7 +246,7 @@ func findInFolder(dir string) (log, modules string, err error) {
 		}
 		return logs[0], modulesBeside(logs[0]), nil
 	}
-	return "", "", &InputError{LogInput, dir, &SeveralLogs{LatestFirst(logs)}}
+	return "", "", &InputError{LogInput, dir, &SeveralLogs{Logs: LatestFirst(logs)}}
 }
 
 // LatestFirst sorts files by the time when they were written last, the latest

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"logparser/calls"
@@ -254,7 +253,7 @@ func (s *Session) bindNew(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	finder := newFinder(in, filepath.Dir(in.Log))
+	finder := s.symbolFinder(in)
 	finder.Progress = s.fetchProgress(nil)
 	defer s.fetching.Store(nil)
 	for _, key := range list {

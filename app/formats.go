@@ -8,12 +8,14 @@ import (
 	"logparser/parser/classic"
 	"logparser/parser/trace"
 	"logparser/symbols"
+	"logparser/symbols/attached"
 	"logparser/symbols/breakpad"
 	"logparser/symbols/dwarf"
 	"logparser/symbols/gosym"
 	"logparser/symbols/mapfile"
 	"logparser/symbols/pdb"
 	"logparser/symbols/symtab"
+	"logparser/symbols/unwind"
 )
 
 // logFormats are the logs that can be opened. A new format is a folder under
@@ -36,7 +38,7 @@ func (formats Formats) of(head []byte, size int64) parser.Format {
 
 // symbolFormats are the sources of symbols, the best first. A new source is a
 // folder under symbols and a line here.
-var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, gosym.Format, symtab.Format, mapfile.Format}
+var symbolFormats = []symbols.Format{pdb.Format, dwarf.Format, breakpad.Format, gosym.Format, symtab.Format, mapfile.Format, unwind.Format, attached.Format}
 
 // SaveFormats returns the names of the formats that [Session.Save] writes.
 func SaveFormats() []string { return formatsThat(func(*export.Format) bool { return true }) }
@@ -47,6 +49,12 @@ func TableFormats() []string { return formatsThat(func(f *export.Format) bool { 
 
 // LiveFormats returns the names of those that a log can be followed in.
 func LiveFormats() []string { return formatsThat(func(f *export.Format) bool { return f.Live }) }
+
+// LiveFormat reports whether a log can be followed in a format.
+func LiveFormat(name string) bool {
+	f, _ := saveFormat(name)
+	return f.Live
+}
 
 func formatsThat(are func(f *export.Format) bool) []string {
 	var names []string

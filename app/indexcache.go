@@ -24,9 +24,12 @@ import (
 // smaller is built at once. A variable for tests.
 var leastKept = int64(2_000_000)
 
+// leastEvent is how many bytes of a log an event has at least, on the average.
+const leastEvent = 2
+
 // indexCache returns the folder for indexes, "" where there is none.
 func (in *Inputs) indexCache() string {
-	if in.NoIndexCache {
+	if in.NoIndexCache || in.packed != nil {
 		return ""
 	}
 	if in.IndexCache != "" {
@@ -256,7 +259,7 @@ func notedState(note []byte) (s logState, ok bool) {
 // it was shorter; nil where none can be kept.
 func (in *Inputs) found() *scanNote {
 	folder := in.indexCache()
-	if st, err := os.Stat(in.Log); folder == "" || err != nil || st.Size() < leastKept*classic.Size32 {
+	if st, err := os.Stat(in.Log); folder == "" || err != nil || st.Size() < leastKept*leastEvent {
 		return nil
 	}
 	now, ok := stateOf(in.Log, nil)
@@ -296,9 +299,9 @@ func (n *scanNote) keep(log parser.Log) {
 	if n == nil || scanner == nil || info.Size != n.size || info.Records < leastKept {
 		return
 	}
-	now := n.logState
+	now, found := n.logState, scanner.Found()
 	now.records = info.Records
-	if note := now.note(scanner.Found()); !bytes.Equal(note, n.data) {
+	if note := now.note(found); found != nil && !bytes.Equal(note, n.data) {
 		// That it cannot be kept is said of the index, which comes to the same
 		// folder; here it only costs the next opening a look at the log.
 		n.store.Note(n.key, note)

@@ -3,6 +3,9 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +17,7 @@ import (
 
 	"logparser/calls/indexcache"
 	"logparser/internal/testlog/classictest"
+	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/rows"
 )
@@ -288,5 +292,57 @@ func BenchmarkOpenAgain(b *testing.B) {
 	open()
 	for b.Loop() {
 		open()
+	}
+}
+
+// TestKeptTrace opens a trace again, which is then not decoded to be opened, and one that is
+// another at the same place.
+func TestKeptTrace(t *testing.T) {
+	old := leastKept
+	leastKept = 1
+	defer func() { leastKept = old }()
+	cache := t.TempDir()
+	log := filepath.Join(t.TempDir(), "a.lptrace")
+	write := func(seed uint64) {
+		t.Helper()
+		f, err := os.Create(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := tracetest.NewWriter(f)
+		tracetest.Random(rand.New(rand.NewPCG(seed, 1))).Write(rand.New(rand.NewPCG(seed, 2)), w)
+		if err := errors.Join(w.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(cache string) (list []rows.Row, info string) {
+		t.Helper()
+		s, err := Open(context.Background(), Inputs{Log: log, IndexCache: cache, NoIndexCache: cache == "", NoRecordedPaths: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Load(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		list = make([]rows.Row, s.Rows().Len())
+		if _, err := s.Rows().Read(list, 0); err != nil {
+			t.Fatal(err)
+		}
+		return list, fmt.Sprint(s.Info())
+	}
+	for seed := range uint64(5) {
+		write(seed)
+		want, says := read("")
+		for range 2 {
+			got, said := read(cache)
+			if !reflect.DeepEqual(got, want) || said != says {
+				t.Fatalf("program %d: the kept log is another", seed)
+			}
+			notes, err := filepath.Glob(filepath.Join(cache, "*"+indexcache.NoteSuffix))
+			if err != nil || len(notes) != int(seed)+1 {
+				t.Fatalf("program %d: %d notes, %v", seed, len(notes), err)
+			}
+		}
 	}
 }

@@ -55,6 +55,10 @@ type Inputs struct {
 	// StartTime and StartTick replace those of the modules file.
 	StartTime string
 	StartTick *uint32
+
+	// packed are the files of Log where that is a packed log, nil before it is
+	// opened.
+	packed *packed
 }
 
 // CheckStartTime says what is wrong with a text for [Inputs].StartTime.
@@ -107,6 +111,7 @@ const (
 	StageSymbols Stage = "symbols" // finding symbol files; in modules
 	StageResolve Stage = "resolve" // naming addresses; in addresses
 	StageFetch   Stage = "fetch"   // asking a symbol server; in bytes
+	StageEncode  Stage = "encode"  // keeping symbols; in bytes of code
 	StageSave    Stage = "save"    // writing; in rows
 	StageSearch  Stage = "search"  // searching; in rows
 	StageFilter  Stage = "filter"  // filtering and counting; in rows

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,19 +122,20 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 	s.mu.Unlock()
 	closeTables(old)
 
-	finder := newFinder(in, filepath.Dir(in.Log))
+	finder := s.symbolFinder(in)
 	finder.Progress = s.fetchProgress(p)
 	defer s.fetching.Store(nil)
 	functions := newFunctions()
 	known := make(map[imageKey]symbols.Binding)
 	found := 0
 	tell := throttled(p, StageSymbols)
+	crashed := s.crashModules()
 	// Modules that records lie in come first, so that their names show soon.
 	for _, wanted := range []bool{true, false} {
 		for run := range s.runs() {
 			for i := range bindings[run] {
 				key := moduleKey{run, i}
-				if (len(byModule[key]) > 0) != wanted {
+				if (len(byModule[key]) > 0 || crashed[key]) != wanted {
 					continue
 				}
 				find := finder.Find
@@ -177,6 +177,7 @@ func (s *Session) name(ctx context.Context, p Progress) error {
 		}
 	}
 	s.functions, s.named = functions, n.addresses.Len()
+	s.nameCrashes()
 	s.mu.Lock()
 	s.loaded = true
 	s.mu.Unlock()

@@ -45,9 +45,12 @@ func (s *Session) SaveRows(ctx context.Context, path, format string, src rows.So
 	return export.Save(ctx, path, f, src, opt)
 }
 
-// RemoveUnfinished removes what saves that are under way have written, for a
-// process that is about to end at once.
-func RemoveUnfinished() { export.RemoveUnfinished() }
+// RemoveUnfinished removes what saves that are under way have written, and the files
+// of packed logs that are open, for a process that is about to end at once.
+func RemoveUnfinished() {
+	export.RemoveUnfinished()
+	removeUnpacked()
+}
 
 // ErrIsInput says that a file to be saved is one that the session reads.
 var ErrIsInput = message.New("it is one of the files that are being read")
@@ -118,6 +121,7 @@ func (s *Session) prepare(ctx context.Context, format string, opt *SaveOptions, 
 		return f, err
 	}
 	opt.Header, opt.Progress, opt.Runs = s.Header(), p.of(StageSave), s.rowRuns
+	opt.MostRows = s.mostRows()
 	return f, nil
 }
 
@@ -143,8 +147,8 @@ func (s *Session) Header() rows.Header {
 	if info.RecordSize > 0 {
 		h.Format += fmt.Sprintf(", %d-byte records", info.RecordSize)
 	}
-	if in.Modules != "" {
-		h.Modules = filepath.Base(in.Modules)
+	if file := s.files().modules; file != "" {
+		h.Modules = filepath.Base(file)
 	}
 	if h.Corrected = in.Corrected; h.Corrected {
 		h.Lines = append(h.Lines, CorrectedNote)

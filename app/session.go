@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,11 +19,14 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/index"
+	"logparser/crash"
 	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
 	"logparser/rows"
 	"logparser/symbols"
+	"logparser/symbols/attached"
+	"logparser/symbols/store"
 	"logparser/timeparse"
 )
 
@@ -51,6 +55,8 @@ type Session struct {
 	// beside says what is wrong with a file beside the log that has the name of
 	// its modules file, nil for nothing.
 	beside *InputError
+	// dump is the process of a dump, nil for a log.
+	dump *crash.Process
 	// shown are the chosen runs; see runs.
 	shown atomic.Pointer[[]sessionRun]
 	// chosen is the index of the chosen run in the log, -1 for all.
@@ -75,13 +81,22 @@ type Session struct {
 	names    *names // nil before the addresses are known
 	bindings [][]symbols.Binding
 	closed   bool
+	// crashes are those that were named, nil before.
+	crashes atomic.Pointer[[]RecordedCrash]
+	// kepts are the symbols that were kept beside the logs, in keptFiles, which
+	// are opened once.
+	kepts      []store.Kept
+	keptFiles  []*os.File
+	keptOpened bool
 
 	// generation counts how often names, or anomalies and depths that depend on
 	// them, have changed.
 	generation atomic.Uint64
-	live       atomic.Bool // as the table was told
-	views      viewCache
-	sites      callSites
+	// preview is not nil where the log is the beginning of another.
+	preview *preview
+	live    atomic.Bool // as the table was told
+	views   viewCache
+	sites   callSites
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be
@@ -125,7 +140,14 @@ func Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
 
 // Open is the function Open for these formats.
 func (formats Formats) Open(ctx context.Context, in Inputs, p Progress) (*Session, error) {
+	if isPack(in.Log) {
+		return formats.openPack(ctx, in, p)
+	}
 	log, found, err := FindPair(in.Log)
+	var several *SeveralLogs
+	if errors.As(err, &several) && several.Together && len(in.Others) == 0 {
+		log, in.Others, err = several.Logs[0], several.Logs[1:], nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +196,9 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 	head, size, err := readHead(in.Log)
 	if err != nil {
 		return nil, parser.Format{}, &InputError{LogInput, in.Log, unwrapPath(err)}
+	}
+	if IsDump(head) {
+		return nil, parser.Format{}, &InputError{LogInput, in.Log, ErrDump}
 	}
 	best := formats.of(head, size)
 	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
@@ -225,7 +250,7 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 // of a file that cannot be read it is assumed.
 func NeedsModulesFile(log string) bool {
 	head, size, err := readHead(log)
-	return err != nil || logFormats.of(head, size).NeedsModulesFile
+	return err != nil || !attached.Detect(head) && logFormats.of(head, size).NeedsModulesFile
 }
 
 // openError says which of the inputs an error of opening is about.
@@ -479,5 +504,8 @@ func (s *Session) Close() error {
 			closeTables(bindings)
 		}(s.looking, s.bindings)
 	}
-	return s.log.Close()
+	s.closeKept()
+	err := s.log.Close()
+	s.in.packed.close()
+	return err
 }

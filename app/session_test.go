@@ -88,7 +88,7 @@ func TestStatus(t *testing.T) {
 		{"the PDB beside the log", x64, []string{"logtest.pdb"}, "logtest.exe", symbols.Matched, true},
 		{"the PDB under another case", x64, []string{"logtest.pdb=LOGTEST.PDB"}, "logtest.exe", symbols.Matched, true},
 		{"the PDB of another build", x64, []string{x86 + "/logtest.pdb"}, "logtest.exe", symbols.Mismatched, false},
-		{"the image alone", x64, []string{"logtest.exe"}, "logtest.exe", symbols.NotFound, false},
+		{"the image alone", x64, []string{"logtest.exe"}, "logtest.exe", symbols.StartsOnly, true},
 		{"the image of another build", x64, []string{x86 + "/logtest.exe"}, "logtest.exe", symbols.Mismatched, false},
 		{"nothing", x64, nil, "logtest.exe", symbols.NotFound, false},
 		{"DWARF in the image", mingw, []string{"logtest.exe"}, "logtest.exe", symbols.Embedded, true},

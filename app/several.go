@@ -27,7 +27,7 @@ var (
 
 // Mergeable reports whether a log may be one of several: whether its format has the
 // modules, and with them the process, in the same file. A file that cannot be read is not.
-func Mergeable(log string) bool { return !NeedsModulesFile(log) }
+func Mergeable(log string) bool { return !NeedsModulesFile(log) && !isPack(log) }
 
 // Logs returns the paths of all logs.
 func (in *Inputs) Logs() []string { return append([]string{in.Log}, in.Others...) }
@@ -35,7 +35,11 @@ func (in *Inputs) Logs() []string { return append([]string{in.Log}, in.Others...
 // LogNames returns the base names of the logs, for people.
 func (in *Inputs) LogNames() string {
 	var names []string
-	for _, path := range in.Logs() {
+	logs := in.Logs()
+	if in.packed != nil {
+		logs = in.packed.logs
+	}
+	for _, path := range logs {
 		names = append(names, filepath.Base(path))
 	}
 	return strings.Join(names, ", ")

@@ -29,7 +29,12 @@ func (src *source) With(f rows.Fields) rows.Source {
 }
 
 // Len returns the number of rows.
-func (src *source) Len() int64 { return src.s.table.Total() }
+func (src *source) Len() int64 {
+	if p := src.s.preview; p != nil {
+		return p.rows
+	}
+	return src.s.table.Total()
+}
 
 // TimeDigits returns how many digits of a second times are worth.
 func (src *source) TimeDigits() int {
@@ -60,8 +65,11 @@ type block struct {
 	recent  [1 << recentBits]recentPlace
 }
 
-// recentBits is the size of a block's cache: 512 addresses.
-const recentBits = 9
+// siteBits is the size of the cache of call sites: 512.
+const siteBits = 9
+
+// recentBits is the size of a block's cache: 4096 addresses, each of which has four places.
+const recentBits = 12
 
 // A recentPlace keeps what rows of an address have in common. A block may go
 // from session to session, which names tell apart.
@@ -87,7 +95,7 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 	s.mu.Lock()
 	n := s.names
 	s.mu.Unlock()
-	total := s.table.Total()
+	total := src.Len()
 	done := 0
 	for done < len(dst) {
 		row := from + int64(done)
@@ -104,6 +112,9 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 			got, err = s.log.ReadEvents(events, record)
 			s.table.Read(b.records[:got], row)
 		}
+		if s.preview != nil {
+			s.preview.complete(b.records[:got], b.events[:got], row)
+		}
 		if s.in.Corrected {
 			s.correct(b, r, row, got)
 		}
@@ -119,6 +130,9 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 		}
 		s.fill(dst[done:done+got], row, run, b, n)
 		s.fillMore(dst[done:done+got], run, b, src.fields)
+		if s.preview != nil {
+			s.preview.mark(dst[done : done+got])
+		}
 		done += got
 		if err != nil && int64(got) < want {
 			return done, err
@@ -162,7 +176,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		row.Thread, row.Stack, row.Process = th.id, th.stack, th.process
 		row.Depth, row.Duration = c.Depth, c.Duration
 		row.Note = c.Anomaly.String()
-		row.Bound, row.Unclosed, row.Filled = rows.Exact, false, 0
+		row.Bound, row.Unclosed, row.Filled, row.Pending = rows.Exact, false, 0, false
 		if late && c.Partner != calls.NoPartner && c.Duration > 0 {
 			row.Bound = rows.AtMost
 		}
@@ -180,7 +194,15 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 			row.Event = rows.Unknown
 			row.Note = calls.Damaged.String()
 		}
-		m := &b.recent[e.Address*0x9e3779b97f4a7c15>>(64-recentBits)]
+		at := e.Address * 0x9e3779b97f4a7c15 >> (64 - recentBits)
+		m := &b.recent[at]
+		for way := uint64(1); way < 4 && m.address != e.Address; way++ {
+			m = &b.recent[at^way]
+		}
+		if m.address != e.Address {
+			// The first stays where there is another place.
+			m = &b.recent[at^uint64(k&3)]
+		}
 		if m.names != n || m.address != e.Address || m.run != int32(run) || m.space != e.Space || n == nil || m.slot.Load() != m.place {
 			s.recall(m, run, e, n)
 		}

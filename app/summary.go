@@ -54,7 +54,9 @@ const (
 	PlainWarning   WarningKind = iota
 	RunsLeftOut                // the log has runs that are not shown
 	BadModulesFile             // the file beside the log is no modules file
-	ExportsOnly                // of modules only exported names are known
+	ExportsOnly                // of modules only exported names, or where functions start, are known
+	Crashed                    // the program crashed
+	Rebuilt                    // modules were built anew since the log was written
 )
 
 // Warnings says in a line each what the user must know of the log besides its
@@ -64,6 +66,13 @@ func (s *Session) Warnings() []Warning {
 	var list []Warning
 	warn := func(kind WarningKind, pattern string, args ...any) {
 		list = append(list, Warning{kind, message.Textf(pattern, args...)})
+	}
+	if s.dump != nil {
+		list = append(list, Warning{Crashed, s.dumpText()})
+	}
+	crashes := s.Crashes()
+	for i := range crashes {
+		list = append(list, Warning{Crashed, crashes[i].Text()})
 	}
 	shown := s.runs()
 	if n := len(info.Runs); n > len(shown) && len(shown) > 0 {
@@ -130,6 +139,7 @@ func (s *Session) symbolWarnings() []Warning {
 		{symbols.Mismatched, false, message.Textf("only symbols of another build were found, which give no names")},
 		{symbols.Unverified, false, message.Textf("nothing was recorded to check the symbols by, so names are wrong if they are of another build")},
 		{symbols.ExportsOnly, false, message.Textf("no symbols of its own functions were found, only exported names")},
+		{symbols.StartsOnly, false, message.Textf("no symbols were found, only where functions start: names are made of addresses")},
 		{symbols.NotFound, false, message.Textf("no symbols were found")},
 	}
 	modules := s.Modules()
@@ -142,8 +152,11 @@ func (s *Session) symbolWarnings() []Warning {
 			}
 		}
 		kind := PlainWarning
-		if w.status == symbols.ExportsOnly {
+		switch {
+		case w.status == symbols.ExportsOnly || w.status == symbols.StartsOnly:
 			kind = ExportsOnly
+		case w.status == symbols.Mismatched:
+			kind = Rebuilt
 		}
 		switch {
 		case len(names) > 3:

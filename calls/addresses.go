@@ -1,10 +1,10 @@
 package calls
 
 import (
-	"math/bits"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+
+	"logparser/calls/internal/hash"
 )
 
 // An Address is one distinct address of a run in a space.
@@ -27,7 +27,7 @@ type Address struct {
 type Addresses struct {
 	mu   sync.RWMutex // guards what follows
 	list store[Address]
-	hash hash
+	hash hash.Table
 	// index is what Find needs, without the lock: the store's chunks and the
 	// hash's slots, which are written while it reads them.
 	index atomic.Pointer[addressIndex]
@@ -35,12 +35,12 @@ type Addresses struct {
 
 type addressIndex struct {
 	chunks []*[1 << chunkBits]Address
-	hash   hash
+	hash   hash.Table
 }
 
 // NewAddresses returns an empty set of addresses.
 func NewAddresses() *Addresses {
-	a := &Addresses{hash: newHash()}
+	a := &Addresses{hash: hash.New()}
 	a.publish()
 	return a
 }
@@ -82,8 +82,8 @@ func (a *Addresses) At(i int) Address {
 func (a *Addresses) Find(run int, space uint16, address uint64) (int, bool) {
 	x := a.index.Load()
 	h := &x.hash
-	for s := h.start(address, spaceKey(int32(run), space)); ; s++ {
-		i := atomic.LoadUint32(&h.slots[s&h.mask])
+	for s := h.Start(address, spaceKey(int32(run), space)); ; s++ {
+		i := atomic.LoadUint32(&h.Slots[int(s)&(len(h.Slots)-1)])
 		if i == 0 {
 			return 0, false
 		}
@@ -101,9 +101,9 @@ func (a *Addresses) Find(run int, space uint16, address uint64) (int, bool) {
 // add returns the number of an address, which it adds if it is new.
 func (a *Addresses) add(run int32, space uint16, address uint64) uint32 {
 	h := &a.hash
-	s := h.start(address, spaceKey(run, space))
-	for ; h.slots[s&h.mask] != 0; s++ {
-		i := h.slots[s&h.mask] - 1
+	s := h.Start(address, spaceKey(run, space))
+	for ; h.At(s) != 0; s++ {
+		i := h.At(s) - 1
 		if e := a.list.at(i); e.Value == address && e.Space == space && e.Run == run {
 			return i
 		}
@@ -114,12 +114,12 @@ func (a *Addresses) add(run int32, space uint16, address uint64) uint32 {
 	if len(a.list.chunks) > chunks {
 		a.publish()
 	}
-	atomic.StoreUint32(&h.slots[s&h.mask], i+1)
-	if h.full(a.list.n) {
-		h.grow()
+	atomic.StoreUint32(&h.Slots[int(s)&(len(h.Slots)-1)], i+1)
+	if h.Full(int(a.list.n)) {
+		h.Grow()
 		for k := range a.list.n {
 			e := a.list.at(k)
-			h.put(h.start(e.Value, spaceKey(e.Run, e.Space)), k)
+			h.Put(h.Start(e.Value, spaceKey(e.Run, e.Space)), k)
 		}
 		a.publish()
 	}
@@ -128,39 +128,6 @@ func (a *Addresses) add(run int32, space uint16, address uint64) uint32 {
 
 // spaceKey joins a run and a space for the hash.
 func spaceKey(run int32, space uint16) uint64 { return uint64(uint32(run))<<16 | uint64(space) }
-
-// A hash is the slots of an open-addressing table: 0, or 1 plus an index into
-// the store that holds the keys. Its seed is random, so that no log can be
-// made whose addresses collide.
-type hash struct {
-	slots []uint32
-	mask  uint32
-	seed  [2]uint64
-}
-
-func newHash() hash {
-	return hash{slots: make([]uint32, 1024), mask: 1023, seed: [2]uint64{rand.Uint64(), rand.Uint64()}}
-}
-
-// start returns the slot where the search for a key begins, not yet reduced
-// to the table's size.
-func (h *hash) start(key, space uint64) uint32 {
-	hi, lo := bits.Mul64(key^h.seed[0], space^h.seed[1])
-	return uint32(hi ^ lo)
-}
-
-func (h *hash) full(n uint32) bool { return uint64(n)*8 > uint64(len(h.slots))*5 }
-
-func (h *hash) grow() {
-	h.slots = make([]uint32, 2*len(h.slots))
-	h.mask = uint32(len(h.slots) - 1)
-}
-
-func (h *hash) put(s, index uint32) {
-	for ; h.slots[s&h.mask] != 0; s++ {
-	}
-	h.slots[s&h.mask] = index + 1
-}
 
 // A Thread is a thread id of the log.
 type Thread struct {

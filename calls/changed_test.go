@@ -60,7 +60,7 @@ func TestChangedLog(t *testing.T) {
 			profile.CallTree(t.Context(), x, profile.TreeOptions{})
 			profile.CallTree(t.Context(), x, profile.TreeOptions{Correct: func(int64, []int64, []int64) {}})
 			query.Count(t.Context(), x, query.Inside(set), 1, nil)
-			query.Count(t.Context(), x, query.Below(set), 1, nil)
+			query.Count(t.Context(), x, query.Inside(set), 1, nil)
 			query.FindRepeats(t.Context(), x, nil)
 			timeline.Lanes(t.Context(), x, nil, nil)
 			timeline.NewTimeline(x).Spans(nil, timeline.SpanQuery{From: 0, To: 1 << 60, Pixels: 1000, MaxDepth: 100})

@@ -27,7 +27,7 @@ func TestErrors(t *testing.T) {
 	for name, query := range map[string]func() error{
 		"count": func() error { _, _, err := query.Count(ctx, src, query.AtDepth(2, 3), 1, nil); return err },
 		"statistics": func() error {
-			_, err := profile.Statistics(ctx, src, profile.StatisticsOptions{Where: query.All()})
+			_, err := profile.Statistics(ctx, src, profile.StatisticsOptions{Where: query.AtDepth(2, 3)})
 			return err
 		},
 		"tree":    func() error { _, err := profile.CallTree(ctx, src, profile.TreeOptions{}); return err },

@@ -42,7 +42,11 @@ func TestBuiltAgainUnderQueries(t *testing.T) {
 			}
 			return list[len(list)-1]
 		},
-		"view": func(src *index.Index) any { v := query.NewView(src, query.Below(set)); v.Run(ctx, nil); return v.Len() },
+		"view": func(src *index.Index) any {
+			v := query.NewView(src, query.Inside(set))
+			v.Run(ctx, nil)
+			return v.Len()
+		},
 		"timeline": func(src *index.Index) any {
 			from, to, _ := timeline.TimeSpan(src, 0, src.Len())
 			spans, _, _ := timeline.NewTimeline(src).Spans(nil, timeline.SpanQuery{From: from, To: to, Pixels: 500, MaxDepth: 50})

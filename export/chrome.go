@@ -252,7 +252,7 @@ func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 		b[n+len(",\n{\"ph\":\"")] = 'E'
 	}
 	n += c.n
-	n += c.time.put(b[n:], uint64(at)/1e3)
+	n += c.time.put(b[n:], at/1e3)
 	if rest := uint32(uint64(at) % 1e3); rest != 0 {
 		b[n] = '.'
 		put3(b[n+1:], rest)
@@ -269,12 +269,7 @@ func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 		return b[:n+1]
 	}
 	dst = c.recent.append(b[:n], r, &c.chrome)
-	if r.Index < 0 || cap(dst)-len(dst) < growingRoom {
-		dst = strconv.AppendInt(dst, r.Index, 10)
-	} else {
-		n := len(dst)
-		dst = dst[:n+c.rows.put(dst[n:n+growingRoom], uint64(r.Index))]
-	}
+	dst = c.rows.append(dst, r.Index)
 	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
 	return append(dst, "}}"...)
 }

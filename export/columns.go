@@ -50,12 +50,10 @@ func newCells(src rows.Source, opt *Options) *cells {
 func (c *cells) append(dst []byte, r *rows.Row, column *rows.Column) []byte {
 	switch column.Kind {
 	case rows.Time:
-		c.clock.set(r, c.digits)
-		return append(dst, c.clock.text[:c.clock.n]...)
+		return c.clock.append(dst, r, c.digits)
 	case rows.UTC:
 		if wall, ok := c.zone.utc(r); ok {
-			c.utc.setWall(wall, c.digits)
-			dst = append(append(dst, c.utc.text[:c.utc.n]...), 'Z')
+			dst = append(c.utc.appendWall(dst, wall, c.digits), 'Z')
 		}
 		return dst
 	}

@@ -52,12 +52,11 @@ type csvLines struct {
 	stacks    bool // there is a column for them
 	processes bool
 	end       string
-	index     counter
+	index     growing
 	clock     recentTime
 	zone      zone
 	utc       recentTime
 	calls     [1 << callBits]callText
-	durations [1 << callBits]durationText
 	recent    recent
 }
 
@@ -97,15 +96,11 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 		dst = slices.Grow(dst, max(lineRoom, len(dst)))
 	}
 	b, n := dst[:cap(dst)], len(dst)
-	c.index.set(r.Index)
-	*(*[maxDigits]byte)(b[n:]) = *(*[maxDigits]byte)(c.index.text[c.index.at:])
-	n += maxDigits - c.index.at
+	n += c.index.put(b[n:n+growingRoom], r.Index)
 	b[n] = ','
 	n++
 
-	c.clock.set(r, c.digits)
-	*(*[pieceLen]byte)(b[n:]) = c.clock.text
-	n += c.clock.n
+	n += c.clock.put(b[n:n+pieceLen], r, c.digits)
 
 	k := &c.calls[(uint32(r.Depth)*0x9e3779b9+r.Thread*0x85ebca6b+uint32(r.Event)<<(32-callBits))>>(32-callBits)]
 	if k.n == 0 || k.thread != r.Thread || k.depth != r.Depth || k.event != r.Event {
@@ -122,12 +117,7 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 	n += k.n
 
 	if r.Duration >= 0 {
-		d := &c.durations[uint64(r.Duration)*0x9e3779b97f4a7c15>>(64-callBits)]
-		if d.n == 0 || d.ns != r.Duration {
-			d.ns, d.n = r.Duration, len(rows.AppendMicroseconds(d.text[:0], r.Duration))
-		}
-		*(*[pieceLen]byte)(b[n:]) = d.text
-		n += d.n
+		n += putMicroseconds(b[n:n+pieceLen], uint64(r.Duration))
 	}
 
 	dst = c.recent.append(b[:n], r, c)
@@ -135,9 +125,10 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 		dst = appendCSVText(dst, r.SavedNote(), c.raw)
 	}
 	dst = append(dst, ',')
-	if wall, ok := c.zone.utc(r); ok {
-		c.utc.setWall(wall, c.digits)
-		dst = append(append(dst, c.utc.text[:c.utc.n]...), 'Z')
+	if ahead, ok := c.zone.ahead(r); ok {
+		dst = slices.Grow(dst, pieceLen)
+		n := len(dst)
+		dst = append(dst[:n+c.utc.putUTC(dst[n:n+pieceLen], &c.clock, r.Wall, ahead, c.digits)], 'Z')
 	}
 	if c.stacks {
 		if dst = append(dst, ','); r.Stack != 0 {

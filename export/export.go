@@ -40,6 +40,9 @@ type Options struct {
 	// first row: for what goes on with a file.
 	From   int64
 	NoHead bool
+	// MostRows is how many rows there may be at most, where the columns of a text table are to be as
+	// wide as these would need; 0: as wide as those that there are.
+	MostRows int64
 	// Columns are those of a table, in order; nil for the format's own.
 	Columns []*rows.Column
 	// Runs, if not nil, returns the runs that the rows are of, as far as there

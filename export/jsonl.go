@@ -26,7 +26,7 @@ type jsonLines struct {
 	digits int
 	// duration is the key of durations, with a comma in front.
 	duration string
-	index    counter
+	index    growing
 	clock    recentTime
 	zone     zone
 	utc      recentTime
@@ -35,11 +35,9 @@ type jsonLines struct {
 
 func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	dst = append(dst, `{"index":`...)
-	j.index.set(r.Index)
-	dst = append(dst, j.index.text[j.index.at:maxDigits]...)
+	dst = j.index.append(dst, r.Index)
 	dst = append(dst, `,"time":"`...)
-	j.clock.set(r, j.digits)
-	dst = append(dst, j.clock.text[:j.clock.n]...)
+	dst = j.clock.append(dst, r, j.digits)
 	dst = append(dst, `","thread":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Thread), 10)
 	if r.Stack != 0 {
@@ -56,8 +54,8 @@ func (j *jsonLines) append(dst []byte, r *rows.Row) []byte {
 	dst = j.recent.append(dst, r, j)
 	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
 	if wall, ok := j.zone.utc(r); ok {
-		j.utc.setWall(wall, j.digits)
-		dst = append(append(append(dst, `,"`+utcColumn+`":"`...), j.utc.text[:j.utc.n]...), `Z"`...)
+		dst = j.utc.appendWall(append(dst, `,"`+utcColumn+`":"`...), wall, j.digits)
+		dst = append(dst, `Z"`...)
 	}
 	dst = appendJSONText(dst, `,"process":`, r.Process.Text())
 	return append(dst, "}\n"...)

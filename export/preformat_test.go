@@ -162,7 +162,7 @@ func TestTextLines(t *testing.T) {
 		for i := range src.rows {
 			row := &src.rows[i]
 			fresh.head.ok, fresh.durations = false, [1 << callBits]durationText{}
-			m := &fresh.recent[recentIndex(row.Address)]
+			m := fresh.recent.at(row.Address)
 			*m = fresh.newCells(row)
 			m.short = false
 			got, want := kept.append(nil, row), fresh.append(nil, row)

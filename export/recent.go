@@ -2,8 +2,8 @@ package export
 
 import (
 	"math"
+	"slices"
 	"sort"
-	"strconv"
 	"time"
 
 	"logparser/rows"
@@ -12,7 +12,7 @@ import (
 // recent keeps the text of names that rows of one address share: what is made
 // of function, module, source, line, address and symbols, for the addresses
 // seen last.
-type recent [1 << recentBits]recentText
+type recent struct{ places[recentText] }
 
 // A recentText is the text and what it was made of.
 type recentText struct {
@@ -35,7 +35,7 @@ type namer interface {
 
 // append appends the row's text, which is made by to if it is not kept.
 func (k *recent) append(dst []byte, r *rows.Row, to namer) []byte {
-	m := &k[recentIndex(r.Address)]
+	m := k.at(r.Address)
 	if m.text == nil || m.address != r.Address || m.line != r.Line || m.function != r.Function ||
 		m.source != r.Source || m.module != r.Module || m.symbols != r.Symbols {
 		*m = recentText{r.Address, r.Line, r.Function, r.Source, r.Module, r.Symbols, to.names(m.text[:0], r)}
@@ -47,37 +47,6 @@ func (k *recent) append(dst []byte, r *rows.Row, to namer) []byte {
 	return dst
 }
 
-// A counter makes the text of numbers that mostly grow by one.
-type counter struct {
-	last int64
-	at   int // of the first digit
-	// text has the digits before maxDigits.
-	text [2 * maxDigits]byte
-}
-
-const maxDigits = 20
-
-// set makes the text that of n: text[at:maxDigits].
-func (c *counter) set(n int64) {
-	if n != c.last+1 || c.at == 0 || n <= 0 {
-		var text [maxDigits]byte
-		digits := strconv.AppendInt(text[:0], n, 10)
-		c.last, c.at = n, maxDigits-len(digits)
-		copy(c.text[c.at:], digits)
-		return
-	}
-	c.last = n
-	i := maxDigits - 1
-	for ; i >= c.at && c.text[i] == '9'; i-- {
-		c.text[i] = '0'
-	}
-	if i < c.at {
-		c.at = i
-		c.text[i] = '0'
-	}
-	c.text[i]++
-}
-
 // A recentTime has the text of a row's time, which mostly is that of the row
 // before but for the last digits.
 type recentTime struct {
@@ -87,38 +56,67 @@ type recentTime struct {
 	elapsed int64
 	// fraction is where the decimals of a local time begin.
 	fraction int
+	// A time of UTC is that of a second of local time which is ahead by this.
+	ofSecond int64
+	ahead    time.Duration
 	piece
 }
 
-func (c *recentTime) set(r *rows.Row, digits int) {
-	if !r.HasWall {
-		if c.n == 0 || c.hasWall || r.Elapsed != c.elapsed {
-			c.hasWall, c.elapsed = false, r.Elapsed
-			c.n = copy(c.text[:], c.clock.Append(c.text[:0], r, digits))
-		}
-		return
+// put writes a row's time to the beginning of dst, which has pieceLen, and returns how many
+// bytes that are.
+func (c *recentTime) put(dst []byte, r *rows.Row, digits int) int {
+	if r.HasWall {
+		return c.putWall(dst, r.Wall, digits)
 	}
-	c.setWall(r.Wall, digits)
+	if c.n == 0 || c.hasWall || r.Elapsed != c.elapsed {
+		c.hasWall, c.elapsed = false, r.Elapsed
+		c.n = copy(c.text[:], c.clock.Append(c.text[:0], r, digits))
+	}
+	*(*[pieceLen]byte)(dst) = c.text
+	return c.n
 }
 
-func (c *recentTime) setWall(wall time.Time, digits int) {
-	second := wall.Unix()
-	if c.n > 0 && c.hasWall && second == c.second && digits%3 == 0 && digits <= 9 {
-		at, ns := c.fraction, uint32(wall.Nanosecond())
-		if digits >= 3 {
-			put3(c.text[at:at+3], ns/1e6)
-		}
-		if digits >= 6 {
-			put3(c.text[at+3:at+6], ns/1e3%1e3)
-		}
-		if digits == 9 {
-			put3(c.text[at+6:at+9], ns%1e3)
-		}
-		return
+// putWall is put for a local time.
+func (c *recentTime) putWall(dst []byte, wall time.Time, digits int) int {
+	if second := wall.Unix(); c.n == 0 || !c.hasWall || second != c.second || digits%3 != 0 || digits > 9 {
+		c.hasWall, c.second = true, second
+		c.n = copy(c.text[:], c.clock.Append(c.text[:0], &rows.Row{Wall: wall, HasWall: true}, digits))
+		c.fraction = c.n - digits
 	}
-	c.hasWall, c.second = true, second
-	c.n = copy(c.text[:], c.clock.Append(c.text[:0], &rows.Row{Wall: wall, HasWall: true}, digits))
-	c.fraction = c.n - digits
+	return c.withFraction(dst, wall, digits)
+}
+
+// withFraction writes the text that is kept with the decimals of a time of the same second.
+func (c *recentTime) withFraction(dst []byte, wall time.Time, digits int) int {
+	*(*[pieceLen]byte)(dst) = c.text
+	if digits%3 == 0 && digits <= 9 {
+		putFraction(dst[c.fraction:], uint32(wall.Nanosecond()), digits)
+	}
+	return c.n
+}
+
+// append appends what put writes.
+func (c *recentTime) append(dst []byte, r *rows.Row, digits int) []byte {
+	dst = slices.Grow(dst, pieceLen)
+	n := len(dst)
+	return dst[:n+c.put(dst[n:n+pieceLen], r, digits)]
+}
+
+// appendWall appends what putWall writes.
+func (c *recentTime) appendWall(dst []byte, wall time.Time, digits int) []byte {
+	dst = slices.Grow(dst, pieceLen)
+	n := len(dst)
+	return dst[:n+c.putWall(dst[n:n+pieceLen], wall, digits)]
+}
+
+// putUTC writes a local time, of which local was the last, as UTC.
+func (c *recentTime) putUTC(dst []byte, local *recentTime, wall time.Time, ahead time.Duration, digits int) int {
+	if c.n > 0 && c.ofSecond == local.second && c.ahead == ahead && ahead%time.Second == 0 {
+		return c.withFraction(dst, wall, digits)
+	}
+	n := c.putWall(dst, wall.Add(-ahead), digits)
+	c.ofSecond, c.ahead = local.second, ahead
+	return n
 }
 
 // A zone tells by how much rows' local times are ahead of UTC.
@@ -140,8 +138,14 @@ func (opt *Options) zone() zone {
 
 // utc returns a row's time as UTC, and false where that is not known.
 func (z *zone) utc(r *rows.Row) (time.Time, bool) {
+	ahead, ok := z.ahead(r)
+	return r.Wall.Add(-ahead), ok
+}
+
+// ahead returns by how much a row's local time is ahead, and false where that is not known.
+func (z *zone) ahead(r *rows.Row) (time.Duration, bool) {
 	if len(z.runs) == 0 || !r.HasWall {
-		return time.Time{}, false
+		return 0, false
 	}
 	if r.Index >= z.next || r.Index < z.runs[z.run].First {
 		n := sort.Search(len(z.runs), func(i int) bool { return z.runs[i].First > r.Index })
@@ -151,7 +155,7 @@ func (z *zone) utc(r *rows.Row) (time.Time, bool) {
 		}
 	}
 	run := &z.runs[z.run]
-	return r.Wall.Add(-run.Ahead), run.HasUTC
+	return run.Ahead, run.HasUTC
 }
 
 // put3 writes a number below 1000 in three digits.

@@ -44,7 +44,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	}
 	if n > 0 {
 		first, last := src.Row(0), src.Row(n-1)
-		t.indexWidth = max(t.indexWidth, len(strconv.FormatInt(last.Index, 10)))
+		t.indexWidth = max(t.indexWidth, len(strconv.FormatInt(max(last.Index, opt.MostRows-1), 10)))
 		if first.HasWall || last.HasWall {
 			t.timeWidth = len("2006-01-02 15:04:05.") + t.digits
 		}
@@ -80,7 +80,11 @@ func appendHeader(dst []byte, h *rows.Header, n int64, end string) []byte {
 	for _, s := range h.Lines {
 		line("Note:", s)
 	}
-	line("Rows:", strconv.FormatInt(n, 10))
+	if h.Counting {
+		line("Rows:", "\u2026")
+	} else {
+		line("Rows:", strconv.FormatInt(n, 10))
+	}
 	dst = append(dst, end...)
 	if len(h.Images) == 0 {
 		return dst
@@ -129,22 +133,20 @@ type txtLines struct {
 	processWidth          int // 0 where there is one process
 	clock                 rows.Clock
 	head                  txtHead
+	threads               [16]txtThread
 	durations             [1 << callBits]durationText // as columns
-	recent                [1 << recentBits]txtCells
+	recent                places[txtCells]
 }
 
 // wide is the size of places for texts that are copied whole: that takes a few
 // instructions, copying as much as there is a call.
 const wide = 64
 
-// A txtHead is the beginning of a line, up to the thread.
+// A txtHead is the beginning of a line, the index and the time.
 type txtHead struct {
 	// ok says that the rest of it applies.
 	ok      bool
 	hasWall bool
-	thread  uint32
-	stack   uint32
-	process *rows.Process
 	// high is the index without its lowDigits.
 	high   int64
 	second int64
@@ -153,6 +155,17 @@ type txtHead struct {
 	low, fraction int
 	n             int
 	text          [wide]byte
+}
+
+// A txtThread is what lines of a thread have behind the time: the process where there
+// are several, and the thread.
+type txtThread struct {
+	// n is 0 where nothing is kept.
+	n       int
+	thread  uint32
+	stack   uint32
+	process *rows.Process
+	text    [wide]byte
 }
 
 type txtCells struct {
@@ -193,7 +206,7 @@ func (t *txtLines) titles(dst []byte) []byte {
 
 // txtRoom is what the pieces of a line take at most, with what is copied
 // behind them.
-const txtRoom = 4 * wide
+const txtRoom = 5 * wide
 
 // arrows are in the place of events.
 var arrows = [...][4]byte{rows.Enter: {'-', '>', ' '}, rows.Leave: {'<', '-', ' '}, rows.Unknown: {'?', '?', ' '}}
@@ -208,7 +221,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if cap(dst)-start < txtRoom {
 		dst = slices.Grow(dst, max(txtRoom, start))
 	}
-	if h := &t.head; h.ok && h.thread == r.Thread && h.stack == r.Stack && h.process == r.Process && h.high == r.Index/lowDigits {
+	if h := &t.head; h.ok && h.high == r.Index/lowDigits {
 		second, ns := r.Elapsed/1e9, r.Elapsed%1e9
 		if r.HasWall {
 			second, ns = r.Wall.Unix(), int64(r.Wall.Nanosecond())
@@ -224,9 +237,16 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if len(dst) == start {
 		dst = t.appendHead(dst, r)
 	}
+	th := &t.threads[(r.Thread+r.Stack)%uint32(len(t.threads))]
+	if n := len(dst); th.n > 0 && th.thread == r.Thread && th.stack == r.Stack && th.process == r.Process && cap(dst)-n >= wide {
+		*(*[wide]byte)(dst[n : n+wide]) = th.text
+		dst = dst[:n+th.n]
+	} else {
+		dst = t.appendThread(dst, r, th)
+	}
 	dst = t.appendDuration(dst, r.Duration, r.Bound)
 
-	m := &t.recent[recentIndex(r.Address)]
+	m := t.recent.at(r.Address)
 	if !m.ok || !sameNames(&m.row, r) {
 		*m = t.newCells(r)
 	}
@@ -266,27 +286,19 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	return append(trimBlanks(dst, start), t.end...)
 }
 
-// appendHead appends the columns up to the thread, and keeps them where the
-// next row's can be made of them.
+// appendHead appends the index and the time, and keeps them where the next row's can be
+// made of them.
 func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	start := len(dst)
 	var number [24]byte
-	right := func(text []byte, width int) {
-		dst = appendBlanks(dst, width-len(text))
-		dst = append(append(dst, text...), "  "...)
-	}
-	right(strconv.AppendInt(number[:0], r.Index, 10), t.indexWidth)
+	dst = appendRight(dst, strconv.AppendInt(number[:0], r.Index, 10), t.indexWidth)
 	low := len(dst) - len("  ") - 4 - start
 	if r.HasWall {
 		dst = append(t.clock.Append(dst, r, t.digits), "  "...)
 	} else {
-		right(t.clock.Append(number[:0], r, t.digits), t.timeWidth)
+		dst = appendRight(dst, t.clock.Append(number[:0], r, t.digits), t.timeWidth)
 	}
 	fraction := len(dst) - len("  ") - t.digits - start
-	if t.processWidth > 0 {
-		dst = append(appendPadded(dst, rows.Visible(r.Process.Text()), t.processWidth), "  "...)
-	}
-	right(rows.AppendThread(number[:0], r), threadWidth)
 
 	h := &t.head
 	h.ok = false
@@ -294,7 +306,7 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	if n > wide || r.Index < lowDigits || t.digits != 3 && t.digits != 6 && t.digits != 9 || !r.HasWall && r.Elapsed < 0 {
 		return dst
 	}
-	*h = txtHead{ok: true, hasWall: r.HasWall, thread: r.Thread, stack: r.Stack, process: r.Process, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
+	*h = txtHead{ok: true, hasWall: r.HasWall, high: r.Index / lowDigits, second: r.Elapsed / 1e9, low: low, fraction: fraction, n: n}
 	if r.HasWall {
 		h.second = r.Wall.Unix()
 	}
@@ -302,7 +314,33 @@ func (t *txtLines) appendHead(dst []byte, r *rows.Row) []byte {
 	return dst
 }
 
+// appendThread appends the process and the thread, and keeps them in th where they have room.
+func (t *txtLines) appendThread(dst []byte, r *rows.Row, th *txtThread) []byte {
+	start := len(dst)
+	var number [24]byte
+	if t.processWidth > 0 {
+		dst = append(appendPadded(dst, rows.Visible(r.Process.Text()), t.processWidth), "  "...)
+	}
+	dst = appendRight(dst, rows.AppendThread(number[:0], r), threadWidth)
+	if n := len(dst) - start; n <= wide {
+		*th = txtThread{n: n, thread: r.Thread, stack: r.Stack, process: r.Process}
+		copy(th.text[:], dst[start:])
+	}
+	return dst
+}
+
+// appendRight appends a column that is aligned to the right, and what separates it from
+// the next.
+func appendRight(dst, text []byte, width int) []byte {
+	return append(append(appendBlanks(dst, width-len(text)), text...), "  "...)
+}
+
 func (t *txtLines) appendDuration(dst []byte, ns int64, bound rows.Bound) []byte {
+	if t.digits == 9 && bound == rows.Exact && 0 <= ns && ns < 1e9 && cap(dst)-len(dst) >= pieceLen {
+		n := len(dst) + durationWidth + len("  ")
+		putDuration((*[durationWidth + 2]byte)(dst[len(dst):n]), uint32(ns))
+		return dst[:n]
+	}
 	d := &t.durations[uint64(ns)*0x9e3779b97f4a7c15>>(64-callBits)]
 	if d.n == 0 || d.ns != ns || d.bound != bound {
 		var number [32]byte

@@ -91,12 +91,24 @@ func (id Identity) Compare(other Identity) Match {
 	case !id.PDB.IsZero() && !other.PDB.IsZero():
 		return same(id.PDB == other.PDB && id.Age == other.Age)
 	case id.BuildID != "" && other.BuildID != "":
-		return same(id.BuildID == other.BuildID)
+		return same(sameBuildID(id.BuildID, other.BuildID))
 	case id.Timestamp != 0 && other.Timestamp != 0:
 		return same(id.Timestamp == other.Timestamp &&
 			(id.ImageSize == other.ImageSize || id.ImageSize == 0 || other.ImageSize == 0))
 	}
 	return Unknown
+}
+
+// sameBuildID compares two build-ids, of which one may have been cut to the 16 bytes that a
+// PDB's GUID has room for: older crash reporters record it so. The hash's first 128 bits tell
+// builds apart as well as a GUID does.
+func sameBuildID(a, b string) bool {
+	if len(a) == 16 && len(b) > 16 {
+		b = b[:16]
+	} else if len(b) == 16 && len(a) > 16 {
+		a = a[:16]
+	}
+	return a == b
 }
 
 // String returns the identity as the modules file has it in its identity

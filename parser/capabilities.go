@@ -24,7 +24,10 @@ type Capabilities struct {
 	ProcessTeller  ProcessTeller
 	ClockTeller    ClockTeller
 	ThreadedLog    ThreadedLog
+	CalledLog      CalledLog
 	UntimedReader  UntimedReader
+	CrashTeller    CrashTeller
+	CallEnder      CallEnder
 }
 
 // An OpenCall is a call whose enter is not in the log.
@@ -105,15 +108,24 @@ type OverheadTeller interface {
 // found is small and can be kept: with it in [Options], opening the file again
 // is quick as long as it has not changed or has only grown.
 type Scanner interface {
-	// Found returns what was found when the log was opened. If that came from
-	// the options, and the file has not changed, it is the same bytes. It is
-	// shared: do not change it.
+	// Found returns what was found when the log was opened, nil where that cannot be
+	// kept. If that came from the options, and the file has not changed, it is the same
+	// bytes. It is shared: do not change it.
 	Found() []byte
 	// Beginning returns what the events of the first so many records follow
 	// from, together with the size of a record and as many bytes of the file
 	// as these records have: logs in which all of that is equal begin with the
 	// same events. ok is false where that cannot be said.
 	Beginning(records int64) (b []byte, ok bool)
+}
+
+// A CallEnder is the beginning of a log, which may find where calls end that are open behind
+// its last record.
+type CallEnder interface {
+	// CallEnds returns, for those of the records that enter such calls and of which it is
+	// known, the times of the leaves that end just these calls, in nanoseconds of the log's
+	// clock.
+	CallEnds(ctx context.Context, records []int64) (map[int64]int64, error)
 }
 
 // A CallSiter is a log that may say where calls were made from.

@@ -10,6 +10,7 @@ package parser
 
 import (
 	"context"
+	"io"
 
 	"logparser/message"
 	"logparser/modules"
@@ -211,4 +212,24 @@ type Format struct {
 	// Open opens the log, which must scan no more than it needs to find the
 	// runs; it can be cancelled.
 	Open func(ctx context.Context, path string, opt Options, p Progress) (Log, error)
+	// OpenHead, if not nil, opens the beginning of a log that takes long to open: some
+	// of its first records, about as many as are wanted, as a log that does not grow. What
+	// Info and Capabilities say of it is of no worth, but for CallEnder; what only the whole
+	// log would tell (run, modules, wall clock of a classic log) is not known of it. It
+	// returns nil where the first records are not to be had before the others.
+	OpenHead func(ctx context.Context, path string, opt Options, records int64) (Log, error)
+}
+
+// ReadFull fills dst with the events from record on, which read reads: ReadEvents of a log, or
+// ReadUntimed. Where there are fewer it returns how many, and an error that says which record
+// is missing, of [io.ErrUnexpectedEOF] where the log just ends.
+func ReadFull(read func(dst []Event, from int64) (int, error), dst []Event, record int64) (int, error) {
+	got, err := read(dst, record)
+	if got == len(dst) {
+		return got, nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return got, message.Errorf("record %d: %w", record+int64(got), err)
 }

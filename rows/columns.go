@@ -52,6 +52,7 @@ type Column struct {
 	Needs Fields
 
 	number func(r *Row) int64 // negative for none where the column is optional
+	signed bool               // NoDelta for none: negative numbers are numbers
 	text   func(r *Row) string
 	bound  func(r *Row) Bound
 }
@@ -63,6 +64,13 @@ var columns = []Column{
 	{Name: "time", Title: message.Textf("Time"), Kind: Time, Optional: true, Width: 108, Terms: []string{"time"},
 		number: func(r *Row) int64 { return r.Elapsed }},
 	{Name: "elapsed", Kind: Duration, Width: 96, Right: true, number: func(r *Row) int64 { return r.Elapsed }},
+	{Name: "delta", Title: message.Textf("\u0394T"), Kind: Duration, Optional: true, signed: true, Width: 96, Right: true, Hidden: true, Needs: Deltas,
+		number: func(r *Row) int64 {
+			if r.Filled&Deltas == 0 {
+				return NoDelta
+			}
+			return r.Delta
+		}},
 	{Name: "utc", Kind: UTC, Optional: true, Width: 200},
 	{Name: "thread", Title: message.Textf("Thread"), Kind: Number, Width: 64, Right: true, Terms: []string{"thread", "tid"},
 		number: func(r *Row) int64 { return int64(r.Thread) }},
@@ -194,6 +202,9 @@ func (c *Column) Int(r *Row) (n int64, ok bool) {
 	if c.Kind == Address {
 		return n, n != 0 || !c.Optional
 	}
+	if c.signed {
+		return n, n != NoDelta
+	}
 	return n, n >= 0 || !c.Optional
 }
 
@@ -242,6 +253,8 @@ const (
 	SelfTimes Fields = 1 << iota
 	CallSites
 	ThreadNames
+	// Deltas is Row.Delta, which any source can have.
+	Deltas
 )
 
 // A Filler is a source that can fill in more of its rows.
@@ -262,8 +275,14 @@ func Needs(list []*Column) Fields {
 
 // With returns a source with more of its rows filled in, as far as it can do that.
 func With(src Source, f Fields) Source {
-	if filler, ok := src.(Filler); ok && f != 0 {
-		return filler.With(f)
+	if d, ok := src.(deltas); ok {
+		return With(d.Source, f|Deltas)
+	}
+	if filler, ok := src.(Filler); ok && f&^Deltas != 0 {
+		src = filler.With(f &^ Deltas)
+	}
+	if f&Deltas != 0 && src != nil {
+		src = deltas{src}
 	}
 	return src
 }

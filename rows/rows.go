@@ -83,6 +83,9 @@ type Row struct {
 	Symbols string
 	// Note is the anomaly of the pairing and whatever else must be said.
 	Note string
+	// Pending says that it is not known yet how the call ended: Duration is missing, and
+	// Note may be.
+	Pending bool
 
 	// Filled says which of the following a source has filled in: it does that where it is
 	// asked for them ([With]). The others mean nothing.
@@ -97,6 +100,9 @@ type Row struct {
 	Site *CallSite
 	// ThreadName is the name of the thread, "" if it has none.
 	ThreadName string
+	// Delta is the time since the row before in the same source, in nanoseconds, [NoDelta]
+	// for its first row. It is negative where the recorder's clock stepped back.
+	Delta int64
 }
 
 // A CallSite is where a call was made from.
@@ -157,6 +163,8 @@ type Header struct {
 	Corrected bool
 	// Lines are further remarks, in order: runs left out, damage.
 	Lines []string
+	// Counting says that it is not known yet how many rows there are.
+	Counting bool
 	// Images are the modules with their status.
 	Images []Image
 	// Threads are the names of the threads that have one.

@@ -7,7 +7,7 @@
 # First the recorder is compared with others (scripts/bench-recorder.sh) and
 # records a real program (scripts/bench/real-program.sh), then logparse is
 # compared with uftrace in reading what was recorded (scripts/bench/readers.sh),
-# opens a large log (scripts/bench/memory.sh) and is compared with
+# opens large logs (scripts/bench/opening.sh, scripts/bench/memory.sh) and is compared with
 # llvm-symbolizer and addr2line in one run (scripts/bench/symbolizers.sh), then
 # the benchmarks of every package run, one package after another so that they do
 # not slow each other down. With a regular expression only the benchmarks that
@@ -26,7 +26,7 @@ export CGO_ENABLED=0
 	status=0
 	scripts=()
 	case $which in "" | recorder) scripts+=(bench-recorder.sh bench/real-program.sh) ;; esac
-	case $which in "" | readers) scripts+=(bench/readers.sh bench/memory.sh) ;; esac
+	case $which in "" | readers) scripts+=(bench/readers.sh bench/opening.sh bench/memory.sh) ;; esac
 	case $which in "" | symbolizers) scripts+=(bench/symbolizers.sh) ;; esac
 	for script in "${scripts[@]}"; do
 		scripts/$script

@@ -76,6 +76,9 @@ group_test() {
 	have Xvfb || try xvfb
 	have xdotool || try xdotool
 	have import && have convert || try imagemagick
+	have gio || try libglib2.0-bin
+	have update-mime-database || try shared-mime-info
+	have update-desktop-database || try desktop-file-utils
 	have dwz || try dwz
 	have eu-strip || try elfutils
 	have xz || try xz-utils
@@ -88,6 +91,7 @@ group_test() {
 	have x86_64-w64-mingw32-g++ || try g++-mingw-w64-x86-64
 	have i686-w64-mingw32-g++ || try g++-mingw-w64-i686
 	have wine || try wine wine64
+	have gdb || try gdb
 	clang=1
 }
 

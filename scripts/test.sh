@@ -214,6 +214,7 @@ stage_logtest() {
 stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-6}"; }
 
 stage_window() {
+	lane install 5 packaging/linux/install_test.sh
 	local c
 	for c in Xvfb xdotool import; do
 		if ! command -v $c >/dev/null; then

@@ -8,11 +8,17 @@ type Status string
 const (
 	// Matched: the recorded identity equals the symbol file's.
 	Matched Status = "matched"
+	// Attached: the recorded identity equals that of the module whose symbols an
+	// executable of the program carries (see package attached).
+	Attached Status = "attached"
 	// Embedded: the recorded identity equals the image's, and the names come
 	// from the image itself.
 	Embedded Status = "embedded"
 	// ExportsOnly: as Embedded, but the image has only exported names.
 	ExportsOnly Status = "exports only"
+	// StartsOnly: as Embedded, but the image has no names: what was found is where its
+	// functions start.
+	StartsOnly Status = "starts only"
 	// Mismatched: a file was found that belongs to another build. It gives no
 	// names, unless the user asked for them; then every one is marked.
 	Mismatched Status = "mismatched"

@@ -33,6 +33,9 @@ const (
 	Symtab    Kind = "symbol"    // an ELF or COFF symbol table entry
 	Export    Kind = "export"    // an export table or .dynsym entry
 	PLT       Kind = "plt"       // a procedure linkage table entry
+	// FunctionStart is code that unwind rules tell to be one function. The name
+	// is made of its address.
+	FunctionStart Kind = "start"
 )
 
 // A Frame is one level of the chain of inlined calls at an address.

@@ -96,6 +96,14 @@ func (as *actions) make() {
 			}
 		}
 	}
+	as.addShortcuts()
+}
+
+// renew makes the list anew for another tab in front: its actions act there.
+func (as *actions) renew() {
+	as.make()
+	as.shown = ""
+	as.show()
 }
 
 // A stroke is a key with modifiers, or a character that is typed.
@@ -145,8 +153,13 @@ func (s stroke) String() string {
 		return string(s.char)
 	}
 	key := string(s.key)
-	if s.key == fyne.KeyReturn {
+	switch s.key {
+	case fyne.KeyReturn:
 		key = "Enter"
+	case fyne.KeyPageUp:
+		key = "PgUp"
+	case fyne.KeyPageDown:
+		key = "PgDn"
 	}
 	text := ""
 	for _, m := range []struct {
@@ -182,7 +195,7 @@ func modifiers() fyne.KeyModifier {
 func (as *actions) key(name fyne.KeyName) bool {
 	if name == fyne.KeyEscape {
 		if as.w.dialogs.top == nil {
-			return !as.w.dialogs.modal() && as.w.ctl.CancelOpening()
+			return !as.w.dialogs.modal() && as.w.front.ctl.CancelOpening()
 		}
 		as.w.dialogs.top.Dismiss()
 		return true
@@ -197,6 +210,34 @@ func (as *actions) key(name fyne.KeyName) bool {
 	}
 	as.perform(a)
 	return true
+}
+
+// shortcut performs the action that a key with modifiers starts, and reports whether
+// there is one. A menu item has one shortcut only; the further keys of an action come
+// here.
+func (as *actions) shortcut(s *desktop.CustomShortcut) bool {
+	a := as.byStroke(stroke{key: s.KeyName, modifier: s.Modifier})
+	if a == nil {
+		return false
+	}
+	as.perform(a)
+	return true
+}
+
+// addShortcuts lets the canvas hand out the further keys of actions.
+func (as *actions) addShortcuts() {
+	for _, m := range as.menus {
+		for _, a := range m.actions {
+			if a == nil || len(a.keys) < 2 {
+				continue
+			}
+			for _, k := range a.keys[1:] {
+				if c, ok := k.shortcut().(*desktop.CustomShortcut); ok && !k.byWindow() {
+					as.w.win.Canvas().AddShortcut(c, func(fyne.Shortcut) { as.shortcut(c) })
+				}
+			}
+		}
+	}
 }
 
 // tableChar handles a character that was typed in the table.

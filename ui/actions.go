@@ -19,17 +19,18 @@ func (as *actions) actionMenus() []actionMenu {
 		{lang.L("Go"), as.goActions()},
 		{lang.L("Filter"), as.filterActions()},
 		{lang.L("View"), as.viewActions()},
-		{lang.L("Views"), as.w.views.actions()},
+		{lang.L("Views"), as.w.front.views.actions()},
 		{lang.L("Help"), as.helpActions()},
 	}
 }
 
 // opened reports whether there is a log to do something with.
-func (w *Window) opened() bool { return w.ctl.State().Opened }
+func (w *workspace) opened() bool { return w.ctl.State().Opened }
 
 func (as *actions) fileActions() []*action {
-	w := as.w
+	w := as.w.front
 	return []*action{
+		{name: "new-tab", title: lang.L("New tab"), tip: lang.L("For another log beside those that are open."), keys: []stroke{ctrl(fyne.KeyT)}, do: w.tabs.addEmpty},
 		{name: "open-log", title: lang.L("Open a log"), keys: []stroke{ctrl(fyne.KeyO)}, do: w.opening.chooseLog},
 		{name: "open-folder", title: lang.L("Open a folder"), tip: lang.L("Opens the log that lies in it."), do: w.opening.chooseFolder},
 		{name: "choose-modules-file", title: lang.L("Choose the modules file"),
@@ -46,16 +47,17 @@ func (as *actions) fileActions() []*action {
 			keys: []stroke{ctrl(fyne.KeyS)}, enabled: func() bool { return w.opened() && !w.ctl.Saving.Busy() }, do: w.dialogs.save},
 		{name: "reload", title: lang.L("Reload"), tip: lang.L("Reads everything again from the files."),
 			keys: []stroke{alone(fyne.KeyF5)}, enabled: func() bool { return w.ctl.State().Wanted.Log != "" }, do: w.ctl.Reload},
-		{name: "close-log", title: lang.L("Close the log"), keys: []stroke{ctrl(fyne.KeyW)},
+		{name: "close-log", title: lang.L("Close the log"), tip: lang.L("And its tab, if there are others."), keys: []stroke{ctrl(fyne.KeyW)},
 			// A log that could not be opened is closed, too: its name goes.
-			enabled: func() bool { return w.opened() || w.ctl.State().Wanted.Log != "" }, do: w.ctl.Close},
+			enabled: func() bool { return w.opened() || w.ctl.State().Wanted.Log != "" || len(w.tabs.list) > 1 },
+			do:      func() { w.tabs.close(w) }},
 		nil,
 		{name: "quit", title: lang.L("Quit"), keys: []stroke{ctrl(fyne.KeyQ)}, do: w.close},
 	}
 }
 
 func (as *actions) editActions() []*action {
-	w := as.w
+	w := as.w.front
 	marked := func() bool { return len(w.bookmarks.list) > 0 }
 	return []*action{
 		// What is selected in a dialog can be copied, too.
@@ -80,7 +82,7 @@ func (as *actions) editActions() []*action {
 }
 
 func (as *actions) goActions() []*action {
-	w := as.w
+	w := as.w.front
 	return []*action{
 		{name: "go-to-row", title: lang.L("Go to a row or a time"), keys: []stroke{ctrl(fyne.KeyG)}, enabled: w.opened, do: w.nav.askPlace},
 		{name: "go-to-other-half", title: lang.L("Go to the other half of the call"), tip: lang.L("From the enter of a call to its leave, or back."),
@@ -100,7 +102,7 @@ func (as *actions) goActions() []*action {
 }
 
 func (as *actions) filterActions() []*action {
-	w := as.w
+	w := as.w.front
 	folded := func() bool { return len(w.ctl.State().Selection.Folded) > 0 }
 	return []*action{
 		{name: "filter", title: lang.L("Filter the rows"), tip: lang.L("Hides the rows that an expression does not fit."),
@@ -120,11 +122,18 @@ func (as *actions) filterActions() []*action {
 }
 
 func (as *actions) viewActions() []*action {
-	w := as.w
+	w := as.w.front
+	several := func() bool { return len(w.tabs.list) > 1 }
 	corrected := func() bool { return w.ctl.State().Wanted.Corrected }
 	return []*action{
 		{name: "follow", title: lang.L("Follow the log"), tip: lang.L("Shows what is still being written, as it comes."),
-			keys: []stroke{ctrl(fyne.KeyT), char('f')}, enabled: w.opened, checked: func() bool { return w.ctl.State().Follow.On }, do: w.toggleFollow},
+			keys: []stroke{ctrlShift(fyne.KeyF), char('f')}, enabled: w.opened, checked: func() bool { return w.ctl.State().Follow.On }, do: w.toggleFollow},
+		nil,
+		{name: "next-tab", title: lang.L("Next tab"), keys: []stroke{{key: fyne.KeyTab, modifier: fyne.KeyModifierControl}, {key: fyne.KeyPageDown, modifier: fyne.KeyModifierControl}},
+			enabled: several, do: func() { w.tabs.step(1) }},
+		{name: "previous-tab", title: lang.L("Previous tab"),
+			keys:    []stroke{{key: fyne.KeyTab, modifier: fyne.KeyModifierControl | fyne.KeyModifierShift}, {key: fyne.KeyPageUp, modifier: fyne.KeyModifierControl}},
+			enabled: several, do: func() { w.tabs.step(-1) }},
 		nil,
 		{name: "inputs", title: lang.L("Log, modules file and symbol path"), keys: []stroke{alone(fyne.KeyF9)}, checked: w.pref.inputsShown, do: w.toggleInputs},
 		{name: "panel", title: lang.L("Panel beside the table"), checked: w.pref.panelShown, do: w.side.toggle},
@@ -135,6 +144,8 @@ func (as *actions) viewActions() []*action {
 		{name: "modules-panel", title: lang.L("Modules panel"), tip: lang.L("Which modules the log has, and what symbols were found for each."), keys: []stroke{ctrl(fyne.KeyE)},
 			checked: func() bool { return w.side.tabShown(w.side.modulesTab) }, do: func() { w.side.toggleTab(w.side.modulesTab) }},
 		{name: "columns", title: lang.L("Columns"), choices: as.columnActions},
+		{name: "fit-columns", title: lang.L("Fit all columns"), tip: lang.L("As wide as what is seen of them."), enabled: w.opened, do: w.table.fitColumns},
+		{name: "reset-columns", title: lang.L("Columns as at first"), do: w.table.resetColumns},
 		{name: "corrected", title: lang.L("Durations without the recorder's own time"), enabled: func() bool { return w.ctl.State().Facts.CanCorrect },
 			checked: corrected, do: func() { w.ctl.Inputs.SetCorrected(!corrected()) }},
 		nil,
@@ -144,7 +155,7 @@ func (as *actions) viewActions() []*action {
 }
 
 func (as *actions) helpActions() []*action {
-	w := as.w
+	w := as.w.front
 	return []*action{
 		{name: "palette", title: lang.L("Command palette"), tip: lang.L("All that LogParser can do, to be found by typing."),
 			keys: []stroke{ctrlShift(fyne.KeyP)}, do: as.showPalette},
@@ -157,7 +168,7 @@ func (as *actions) helpActions() []*action {
 
 // recentActions open the logs opened lately.
 func (as *actions) recentActions() []*action {
-	w := as.w
+	w := as.w.front
 	logs, _ := w.pref.recent()
 	var list []*action
 	for _, path := range logs {
@@ -168,25 +179,19 @@ func (as *actions) recentActions() []*action {
 
 // columnActions show and hide columns; the function's is always shown.
 func (as *actions) columnActions() []*action {
-	w := as.w
+	w := as.w.front
 	var list []*action
 	for _, c := range w.table.grid.Columns() {
 		if c.ID == "function" {
 			continue
 		}
-		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() {
-			w.table.grid.SetColumn(c.ID, 0, !c.Hidden)
-			w.table.readColumns()
-			w.table.grid.Reload()
-			w.pref.saveColumns(w.table.grid)
-			as.show()
-		}})
+		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() { w.table.showColumn(c.ID, c.Hidden) }})
 	}
 	return list
 }
 
 func (as *actions) brightnessActions() []*action {
-	w := as.w
+	w := as.w.front
 	set := func(title, b string) *action {
 		return &action{title: title, checked: func() bool { return w.theme.Brightness == b }, do: func() {
 			w.pref.setBrightness(b)
@@ -199,7 +204,7 @@ func (as *actions) brightnessActions() []*action {
 
 // languageActions name each language in itself.
 func (as *actions) languageActions() []*action {
-	w := as.w
+	w := as.w.front
 	set := func(title, code string) *action {
 		return &action{title: title, checked: func() bool { return w.pref.language() == code }, do: func() {
 			w.pref.setLanguage(code)
@@ -218,7 +223,7 @@ func (as *actions) languageActions() []*action {
 // knownFilters apply the saved filters and those applied lately, and forget saved
 // ones.
 func (as *actions) knownFilters() []*action {
-	w := as.w
+	w := as.w.front
 	apply := func(title, expr string) *action {
 		return &action{title: title, enabled: w.opened, do: func() { w.filters.apply(expr) }}
 	}

@@ -16,7 +16,7 @@ import (
 
 // bookmarks are the rows that the user marked, in the order of the rows.
 type bookmarks struct {
-	w    *Window
+	w    *workspace
 	list []logstate.Bookmark
 	// showing numbers what is shown of them on the scroll bar; places that were
 	// looked for with another number are late.

@@ -120,7 +120,7 @@ func (ds *dialogs) askColumns(q *control.ColumnsQuestion) {
 	var d *dialog.CustomDialog
 	ok := widget.NewButton(lang.L("OK"), func() {
 		d.Hide()
-		ds.w.ctl.Inputs.SetModulesColumns(f.value())
+		ds.w.front.ctl.Inputs.SetModulesColumns(f.value())
 	})
 	ok.Importance = widget.HighImportance
 	f.onChange = func(right bool) {

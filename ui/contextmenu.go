@@ -10,17 +10,37 @@ import (
 
 // tableMenu is the menu of a cell.
 func (as *actions) tableMenu(at int64, column string, where fyne.Position) {
-	r, ok := as.w.table.rowAt(at)
+	r, ok := as.w.front.table.rowAt(at)
 	if !ok {
 		return
 	}
 	as.popUp(as.cellItems(at, column, &r), where)
 }
 
+// headerMenu is the menu of a column's head.
+func (as *actions) headerMenu(column string, where fyne.Position) {
+	as.popUp(as.headerItems(column), where)
+}
+
+// headerItems are what can be done with a column, and with all.
+func (as *actions) headerItems(column string) []*fyne.MenuItem {
+	t := &as.w.front.table
+	hide := item(lang.L("Hide the column"), func() { t.showColumn(column, false) })
+	hide.Disabled = column == "function"
+	return []*fyne.MenuItem{
+		hide,
+		item(lang.L("Fit the column"), func() { t.grid.Fit(column) }),
+		fyne.NewMenuItemSeparator(),
+		as.itemOf("columns"),
+		as.itemOf("fit-columns"),
+		as.itemOf("reset-columns"),
+	}
+}
+
 // cellItems are what can be done with a cell and its row: what is done most
 // often, and the rest by what it is about.
 func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuItem {
-	w := as.w
+	w := as.w.front
 	var items []*fyne.MenuItem
 	narrow := func(label string, change func(e *filter.Expr) *filter.Expr) *fyne.MenuItem {
 		return item(label, func() { w.ctl.Filter.Narrow(change) })
@@ -87,7 +107,7 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 
 // colourItems choose the colour of a highlight.
 func (as *actions) colourItems(column string, term *filter.Expr) []*fyne.MenuItem {
-	w := as.w
+	w := as.w.front
 	now := 0
 	for _, h := range w.filters.highlights {
 		if h.Column == column && h.Term == term.String() {

@@ -36,7 +36,7 @@ func (ds *dialogs) showText(title, text string) {
 
 // showLogDetails says what is known of the log.
 func (ds *dialogs) showLogDetails() {
-	s := ds.w.ctl.State()
+	s := ds.w.front.ctl.State()
 	if !s.Opened {
 		return
 	}
@@ -55,21 +55,21 @@ func (ds *dialogs) showAbout() {
 func (ds *dialogs) editSymbols() {
 	text := ds.newEntry()
 	text.MultiLine = true
-	text.SetText(strings.Join(ds.w.ctl.State().Wanted.Symbols, "\n"))
+	text.SetText(strings.Join(ds.w.front.ctl.State().Wanted.Symbols, "\n"))
 	text.SetPlaceHolder(lang.L("One folder or file a line; the first that fits is taken"))
 	text.Wrapping = fyne.TextWrapOff
 	add := func(path string) { text.SetText(strings.TrimLeft(strings.TrimRight(text.Text, "\n")+"\n"+path, "\n")) }
 	buttons := container.NewHBox(
 		widget.NewButtonWithIcon(lang.L("Add a symbol folder"), theme.FolderIcon(), func() {
-			ds.picker.Folder(lang.L("Add a symbol folder"), ds.w.opening.lastSymbols(), add)
+			ds.picker.Folder(lang.L("Add a symbol folder"), ds.w.front.opening.lastSymbols(), add)
 		}),
 		widget.NewButtonWithIcon(lang.L("Add a symbol file"), theme.FileIcon(), func() {
-			ds.picker.File(lang.L("Add a symbol file"), ds.w.opening.lastSymbols(), add)
+			ds.picker.File(lang.L("Add a symbol file"), ds.w.front.opening.lastSymbols(), add)
 		}))
 	d := dialog.NewCustomConfirm(lang.L("Symbol path"), lang.L("OK"), lang.L("Cancel"),
 		container.NewBorder(nil, buttons, nil, nil, text), func(ok bool) {
 			if ok {
-				ds.w.ctl.Inputs.SetSymbols(strings.Split(text.Text, "\n"))
+				ds.w.front.ctl.Inputs.SetSymbols(strings.Split(text.Text, "\n"))
 			}
 		}, ds.w.win)
 	ds.open(d, 680, 360)
@@ -86,15 +86,15 @@ func (ds *dialogs) newEntry() *inputs.Entry {
 // switchNetwork permits asking symbol servers after saying what that means,
 // or forbids it.
 func (ds *dialogs) switchNetwork(on bool) {
-	s := ds.w.ctl.State()
+	s := ds.w.front.ctl.State()
 	servers := app.Servers(s.Wanted.Symbols)
 	switch {
 	case on == s.Wanted.Network:
 	case !on:
-		ds.w.ctl.Inputs.SetNetwork(false)
+		ds.w.front.ctl.Inputs.SetNetwork(false)
 	case len(servers) == 0:
-		ds.w.strip.Show(s)
-		ds.w.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
+		ds.w.front.strip.Show(s)
+		ds.w.front.ctl.Say(&control.Message{Level: control.LevelWarn, Text: lang.L("The symbol path names no symbol server, so there is none to ask."),
 			Next: lang.L("Add a line such as https://server/symbols or debuginfod:https://server to the symbol path."), Offer: control.OfferPath})
 	default:
 		folder := s.Wanted.SymbolCache
@@ -108,9 +108,9 @@ func (ds *dialogs) switchNetwork(on bool) {
 		text.Wrapping = fyne.TextWrapWord
 		d := dialog.NewCustomConfirm(lang.L("Ask symbol servers"), lang.L("Ask them"), lang.L("Cancel"), container.NewVScroll(text), func(ok bool) {
 			if ok {
-				ds.w.ctl.Inputs.SetNetwork(true)
+				ds.w.front.ctl.Inputs.SetNetwork(true)
 			}
-			ds.w.strip.Show(ds.w.ctl.State())
+			ds.w.front.strip.Show(ds.w.front.ctl.State())
 		}, ds.w.win)
 		ds.open(d, 620, 380)
 	}
@@ -127,7 +127,9 @@ func (ds *dialogs) confirmQuit() {
 		if ok {
 			// What was written so far has to be removed first.
 			ds.quitting = true
-			ds.w.ctl.Saving.CancelSave()
+			for _, tab := range ds.w.tabs.list {
+				tab.ctl.Saving.CancelSave()
+			}
 			ds.quitWhenIdle()
 		}
 	}, ds.w.win)
@@ -136,7 +138,7 @@ func (ds *dialogs) confirmQuit() {
 }
 
 func (ds *dialogs) quitWhenIdle() {
-	if ds.quitting && !ds.w.ctl.Saving.Busy() {
+	if ds.quitting && !ds.w.tabs.saving() {
 		ds.quitting = false
 		ds.w.remember()
 		ds.w.win.Close()
@@ -152,16 +154,18 @@ func (ds *dialogs) showSettings() {
 	native.SetChecked(ds.w.pref.nativeDialogs())
 	reopen := widget.NewCheck(lang.L("Open the last log again at the start"), nil)
 	reopen.SetChecked(ds.w.pref.reopen())
+	inTabs := widget.NewCheck(lang.L("Open further logs in tabs of their own"), nil)
+	inTabs.SetChecked(ds.w.pref.inTabs())
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
-	none.SetChecked(ds.w.ctl.State().Wanted.NoRecordedPaths)
+	none.SetChecked(ds.w.front.ctl.State().Wanted.NoRecordedPaths)
 
 	cache := ds.newEntry()
-	cache.SetText(ds.w.ctl.State().Wanted.SymbolCache)
+	cache.SetText(ds.w.front.ctl.State().Wanted.SymbolCache)
 	cache.SetPlaceHolder(app.DefaultSymbolCache())
 	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
 		ds.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
 	})
-	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.ctl.Inputs.AskAgain)
+	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.front.ctl.Inputs.AskAgain)
 
 	list := container.NewVBox()
 	var pairs [][2]*inputs.Entry
@@ -195,7 +199,7 @@ func (ds *dialogs) showSettings() {
 		head(lang.L("Editor for source lines")), command, hint,
 		head(lang.L("Source folders")), list, container.NewHBox(more),
 		head(lang.L("Folder for what symbol servers give")), container.NewBorder(nil, nil, nil, chooseCache, cache), container.NewHBox(again),
-		head(lang.L("Files")), native, reopen, none)
+		head(lang.L("Files")), native, inTabs, reopen, none)
 	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
 		if !ok {
 			return
@@ -208,11 +212,14 @@ func (ds *dialogs) showSettings() {
 		ds.w.pref.setEditor(strings.TrimSpace(command.Text))
 		ds.w.pref.setNativeDialogs(native.Checked)
 		ds.picker.Native = native.Checked && !ds.w.opt.FyneDialogs
+		ds.w.pref.setInTabs(inTabs.Checked)
 		ds.w.pref.setReopen(reopen.Checked)
 		ds.w.pref.setNoRecordedPaths(none.Checked)
-		ds.w.ctl.Inputs.SetNoRecordedPaths(none.Checked)
 		ds.w.pref.setSymbolCache(strings.TrimSpace(cache.Text))
-		ds.w.ctl.Inputs.SetSymbolCache(cache.Text)
+		for _, tab := range ds.w.tabs.list {
+			tab.ctl.Inputs.SetNoRecordedPaths(none.Checked)
+			tab.ctl.Inputs.SetSymbolCache(cache.Text)
+		}
 	}, ds.w.win)
 	ds.open(d, 660, 560)
 }

@@ -21,7 +21,7 @@ import (
 
 // filters limit the rows, and label cells by the same terms.
 type filters struct {
-	w          *Window
+	w          *workspace
 	setAside   app.Selection // what was hidden before all was shown
 	highlights []highlight
 }

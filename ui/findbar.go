@@ -20,9 +20,10 @@ import (
 	"logparser/ui/inputs"
 )
 
-// A findBar is what lies above the table: the filter, the thread and run
-// selectors and what is done with the whole; below that the filter's terms; and
-// the line for finding, while something is looked for.
+// A findBar is what lies above the table: the filter, the thread and run selectors;
+// below that the filter's terms, while there are any; and the line for finding, while
+// something is looked for. Its tools, for what is done with the whole, stand beside the
+// inputs.
 type findBar struct {
 	Content fyne.CanvasObject
 
@@ -46,7 +47,7 @@ type findBar struct {
 	updating bool // the selectors are being set to the state
 }
 
-func newFindBar(w *Window) *findBar {
+func newFindBar(w *workspace) *findBar {
 	b := &findBar{entry: inputs.NewEntry(), outcome: widget.NewLabel("")}
 	button := func(icon fyne.Resource, tapped func()) *widget.Button {
 		t := widget.NewButtonWithIcon("", icon, tapped)
@@ -57,7 +58,9 @@ func newFindBar(w *Window) *findBar {
 	b.line.OnApply = w.filters.apply
 	b.line.OnRevert = w.ctl.Filter.DismissError
 	b.line.OnLeave = func() { w.focusView() }
-	b.line.OnKey = w.actions.key
+	b.line.OnKey, b.line.Entry.OnShortcut = w.actions.key, w.actions.shortcut
+	b.line.OnResized = w.relayout
+	b.line.OnOffers = w.floating.Refresh
 	b.line.Complete = w.filters.completions
 	b.line.History = w.pref.filters
 
@@ -86,8 +89,7 @@ func newFindBar(w *Window) *findBar {
 	b.follow = button(theme.DownloadIcon(), w.actions.actor("follow"))
 	b.save = button(theme.DocumentSaveIcon(), w.actions.actor("save"))
 	b.panel = button(theme.InfoIcon(), w.actions.actor("panel"))
-	first := container.NewBorder(nil, nil, nil,
-		container.NewHBox(b.thread, b.run, b.repeats, widget.NewSeparator(), b.follow, b.save, b.panel), b.line.Field)
+	first := container.NewBorder(nil, nil, nil, container.NewHBox(b.thread, b.run, b.repeats), b.line.Field)
 
 	b.makeFinding(w, button)
 	b.Content = container.New(layout.NewCustomPaddedVBoxLayout(1), first, b.line.Below, b.finding)
@@ -95,7 +97,7 @@ func newFindBar(w *Window) *findBar {
 }
 
 // makeFinding makes the line for finding.
-func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *widget.Button) {
+func (b *findBar) makeFinding(w *workspace, button func(fyne.Resource, func()) *widget.Button) {
 	b.entry.OnSubmitted = func(string) { w.finding.next(modifiers()&fyne.KeyModifierShift != 0) }
 	b.entry.OnChanged = func(string) { w.finding.queryChanged() }
 	b.entry.OnKey = func(name fyne.KeyName) bool {
@@ -109,6 +111,7 @@ func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *wid
 		}
 		return w.actions.key(name)
 	}
+	b.entry.OnShortcut = w.actions.shortcut
 	b.outcome.Importance = widget.LowImportance
 	b.previous = button(theme.MoveUpIcon(), func() { w.finding.next(true) })
 	b.next = button(theme.MoveDownIcon(), func() { w.finding.next(false) })
@@ -132,6 +135,11 @@ func (b *findBar) makeFinding(w *Window, button func(fyne.Resource, func()) *wid
 	b.regexp = toggle(".*", &b.useRegexp)
 	b.finding = container.NewHBox(container.New(&fixedWidth{320}, b.entry), b.matchCase, b.regexp, b.previous, b.next, b.outcome, layout.NewSpacer(), b.close)
 	b.finding.Hide()
+}
+
+// tools are what is done with the whole log.
+func (b *findBar) tools() []fyne.CanvasObject {
+	return []fyne.CanvasObject{b.save, b.follow, b.panel}
 }
 
 // query is what is looked for.
@@ -225,7 +233,7 @@ func (b *findBar) show(s *control.State) {
 
 // showFilter shows what the rows are limited by, and how many are left.
 func (b *findBar) showFilter(s *control.State, more []filterline.Chip) {
-	shown := filterline.Shown{Where: s.Selection.Where, More: more, Counts: countsText(s)}
+	shown := filterline.Shown{Where: s.Selection.Where, More: more}
 	if s.Pending != nil {
 		shown.Where = s.Pending.Where
 	}

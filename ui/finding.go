@@ -14,7 +14,7 @@ const findDelay = 150 * time.Millisecond
 
 // finding looks for a text in the rows.
 type finding struct {
-	w     *Window
+	w     *workspace
 	typed int // numbers the texts; a count that was asked for with another is late
 }
 
@@ -42,7 +42,7 @@ func (fd *finding) focus() {
 	}
 	if fd.w.bar.finding.Hidden {
 		fd.w.bar.finding.Show()
-		fd.w.win.Content().Refresh()
+		fd.w.relayout()
 	}
 	fd.w.win.Canvas().Focus(fd.w.bar.entry)
 	fd.w.bar.entry.TypedShortcut(&fyne.ShortcutSelectAll{})
@@ -54,7 +54,7 @@ func (fd *finding) end() {
 	fd.w.focusView()
 	if !fd.w.bar.finding.Hidden {
 		fd.w.bar.finding.Hide()
-		fd.w.win.Content().Refresh()
+		fd.w.relayout()
 	}
 }
 

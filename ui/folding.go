@@ -7,7 +7,7 @@ import (
 )
 
 // folding folds calls, so that what they called is not shown.
-type folding struct{ w *Window }
+type folding struct{ w *workspace }
 
 // maxAhead is how many rows below the last one that is seen are looked at for
 // what is inside a call.

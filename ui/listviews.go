@@ -13,6 +13,7 @@ import (
 	"logparser/ui/annotations"
 	"logparser/ui/calltree"
 	"logparser/ui/control"
+	"logparser/ui/crashview"
 	"logparser/ui/grid"
 	"logparser/ui/look"
 	"logparser/ui/statistics"
@@ -22,6 +23,8 @@ import (
 // keyed hands the window's keys on from a list.
 func (v *views) keyed(g *grid.Grid) *grid.Grid {
 	g.OnKey = func(name fyne.KeyName) { v.w.actions.key(name) }
+	g.OnShortcut = v.w.actions.shortcut
+	g.OnHover = v.w.tip.hover
 	return g
 }
 
@@ -200,5 +203,35 @@ func (v *views) annotationsView() *view {
 		clear:   func() { v.annotations.Show(nil, false, 3) },
 		relabel: v.annotations.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.annotations.List.Grid.SetPalette(p) },
+	}
+}
+
+// crashView shows how the program crashed: the stacks of its threads joined with the calls that
+// the log has open.
+func (v *views) crashView() *view {
+	w := v.w
+	v.crash = crashview.New(look.Fonts(), &grid.Light, w.post)
+	v.crash.OnOpen = func(row int64) {
+		v.show(viewTable)
+		w.nav.goTo(row)
+	}
+	v.crash.OnCopy = w.app.Clipboard().SetContent
+	return &view{
+		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
+		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),
+		offered: func(s *control.State) bool { return s.Opened && s.Facts.Crash != "" },
+		// What crashed does not depend on the filter.
+		depends: func(string) string { return "" },
+		compute: func(string, bool) {
+			w.ctl.Views.Crash(w.pref.mappings(), func(c *control.Crash, err error) {
+				if v.computed(viewCrash, err) {
+					v.crash.Show(c)
+					w.trace("crash " + strconv.Itoa(len(c.Threads)))
+				}
+			})
+		},
+		clear:   func() { v.crash.Show(nil) },
+		relabel: v.crash.Relabel,
+		paint:   func(p *grid.Palette, _ bool) { v.crash.Frames.Grid.SetPalette(p) },
 	}
 }

@@ -19,14 +19,17 @@ import (
 
 // A logTable shows the rows of the log.
 type logTable struct {
-	w      *Window
+	w      *workspace
 	grid   *grid.Grid
 	reader *readahead.Reader // between the rows and the grid
 	rows   rows.Source       // what is shown
 	log    string            // the log whose rows are shown
 	others []string          // those that are shown with it
-	format table.Format
-	asked  time.Time // when that log was asked for; zero once drawn
+	kind   string            // the format of the log, for which columns are kept
+	// preview says that rows are the first of a log that is being opened.
+	preview bool
+	format  table.Format
+	asked   time.Time // when that log was asked for; zero once drawn
 	// lookedBelow is the first row seen when rows below those that are seen were
 	// last waited for.
 	lookedBelow int64
@@ -154,6 +157,13 @@ func (t *logTable) copy() {
 
 // showRows puts another source into the table. The same log keeps its place.
 func (t *logTable) showRows(s *control.State) {
+	if s.Preview {
+		t.showPreview(s)
+		return
+	}
+	// Of a log with several runs the first rows need not be those of the one that is shown.
+	kept := t.preview && s.Opened && (s.Facts.Chosen == 0 || s.Facts.All)
+	t.preview = false
 	index := int64(-1)
 	if at := t.grid.Current(); t.rows != nil && at >= 0 && at < t.rows.Len() {
 		// The state has the other source already.
@@ -176,24 +186,29 @@ func (t *logTable) showRows(s *control.State) {
 		t.w.memory.leave(t.w.trace)
 	}
 	t.format = table.FormatOf(s.Rows)
-	t.grid.Widen("time", table.TimeWidth(t.format))
-	if all := t.w.ctl.Calls.All(); all != nil {
-		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
+	if s.Opened && s.Facts.Format != t.kind {
+		t.kind = s.Facts.Format
+		t.grid.SetColumns(table.Columns(&t.format))
+		t.w.pref.loadColumns(t.grid, t.kind)
 	}
+	t.widen()
 	if !same {
 		t.grid.SetColumn("process", 0, len(s.Found.Others) == 0)
 	}
 	t.readColumns()
-	t.grid.SetSource(t.reader)
+	if kept {
+		t.grid.ReplaceSource(t.reader)
+	} else {
+		t.grid.SetSource(t.reader)
+	}
 	t.log, t.others = "", nil
-	t.w.win.SetTitle("LogParser")
 	if s.Opened {
 		t.log, t.others = s.Found.Log, s.Found.Others
-		t.w.win.SetTitle(s.Found.LogNames() + " \u2013 LogParser")
 		if !same && len(s.Found.Others) == 0 {
 			t.w.pref.addRecent(t.log, s.Wanted.Modules)
 		}
 	}
+	t.w.tabs.show()
 	t.w.arrange()
 	if !same {
 		t.w.memory.recall(t.log, t.others...)
@@ -207,6 +222,58 @@ func (t *logTable) showRows(s *control.State) {
 	}
 	// What is counted was counted in other rows.
 	t.w.ctl.Finder.Count(t.w.bar.query())
+}
+
+// columnsChanged keeps the columns as they are now, for logs of this kind.
+func (t *logTable) columnsChanged() { t.w.pref.saveColumns(t.grid, t.kind) }
+
+// showColumn shows or hides a column.
+func (t *logTable) showColumn(id string, shown bool) {
+	t.grid.SetColumn(id, 0, !shown)
+	t.readColumns()
+	t.grid.Reload()
+	t.columnsChanged()
+	t.w.actions.show()
+}
+
+// fitColumns makes all columns that are shown as wide as what is seen of them needs.
+func (t *logTable) fitColumns() {
+	for _, c := range t.grid.Columns() {
+		if !c.Hidden {
+			t.grid.Fit(c.ID)
+		}
+	}
+}
+
+// resetColumns shows the columns as they are at first.
+func (t *logTable) resetColumns() {
+	t.grid.SetColumns(table.Columns(&t.format))
+	t.widen()
+	t.grid.SetColumn("process", 0, len(t.others) == 0)
+	t.readColumns()
+	t.grid.Reload()
+	t.columnsChanged()
+	t.w.actions.show()
+}
+
+// widen gives the columns the room that this log's numbers and times need.
+func (t *logTable) widen() {
+	t.grid.Widen("time", table.TimeWidth(t.format))
+	if all := t.w.ctl.Calls.All(); all != nil {
+		t.grid.Widen("index", grid.TextWidth(len(strconv.FormatInt(all.Len(), 10))))
+	}
+}
+
+// showPreview puts the first rows of a log that is being opened into the table.
+func (t *logTable) showPreview(s *control.State) {
+	t.rows, t.preview = s.Rows, true
+	t.format = table.FormatOf(s.Rows)
+	t.grid.Widen("time", table.TimeWidth(t.format))
+	t.grid.SetColumn("process", 0, true)
+	t.readColumns()
+	t.grid.SetSource(t.reader)
+	t.w.arrange()
+	t.showSelection(t.grid.Current())
 }
 
 // readColumns reads what the columns that are shown need of rows.

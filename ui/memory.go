@@ -15,7 +15,7 @@ import (
 
 // A memory keeps the state of the log that is shown.
 type memory struct {
-	w     *Window
+	w     *workspace
 	store logstate.Store
 	// identity is that of the log, "" while it is not known: nothing is kept
 	// then.

@@ -135,7 +135,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 		r.typeText(out)
 		meanwhile(r)
 		r.typeKey(fyne.KeyReturn)
-		m := r.notice.Message()
+		m := r.ctl.State().Message
 		if m == nil || !strings.HasPrefix(m.Text, "Not saved: the log was closed") {
 			t.Errorf("%s: message %+v", name, m)
 		}
@@ -148,7 +148,7 @@ func TestSaveOfAClosedLogIsSaid(t *testing.T) {
 	r.menuItem("Save").Action()
 	r.typeKey(fyne.KeyDelete)
 	r.typeKey(fyne.KeyReturn)
-	if m := r.notice.Message(); m == nil || m.Text != "Not saved: no file was named." {
+	if m := r.ctl.State().Message; m == nil || m.Text != "Not saved: no file was named." {
 		t.Errorf("message %+v", m)
 	}
 }

@@ -15,12 +15,15 @@ import (
 
 // navigation leads to rows of the log, and back.
 type navigation struct {
-	w *Window
+	w *workspace
 
 	history history
 	want    int64 // the row of the log to go to once its place is known, -1 for none
 	hidden  int64 // the one that a message says is hidden
 	placing bool  // the current row is not being set by the user
+	// revealed numbers the rows that were to be shown; what was found out for an earlier
+	// one is late.
+	revealed int
 }
 
 // errPlace says that what was typed is no place, in the present language.
@@ -38,6 +41,7 @@ func (n *navigation) goTo(index int64) {
 
 // reveal shows a row of the log, as soon as it is known where it stands.
 func (n *navigation) reveal(index int64) {
+	n.revealed++
 	v := n.w.ctl.State().View
 	n.want = -1
 	if v == nil {
@@ -75,7 +79,11 @@ func (n *navigation) stand(at int64) {
 // unfoldAround unfolds the calls that hide a row, or says that it is the filter
 // that does.
 func (n *navigation) unfoldAround(index int64) {
+	number := n.revealed
 	n.w.ctl.Calls.Stack(index, func(frames []app.Frame, err error) {
+		if n.revealed != number {
+			return
+		}
 		var folded []int64
 		for _, f := range frames {
 			if f.Enter != index && n.w.ctl.Filter.IsFolded(f.Enter) {

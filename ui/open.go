@@ -18,19 +18,23 @@ import (
 type data = map[string]any
 
 // opening lets the user say what to open.
-type opening struct{ w *Window }
+type opening struct{ w *workspace }
 
+// log opens a log in this tab, in the place of another.
 func (op *opening) log(path string) {
 	op.w.table.asked = time.Now()
 	op.w.ctl.Inputs.SetLog(path)
 }
 
+// another opens a log, in another tab if this one has one.
+func (op *opening) another(path string) { op.w.Open([]string{path}) }
+
 func (op *opening) chooseLog() {
-	op.w.dialogs.picker.File(lang.L("Choose a log"), op.lastLog(), op.log)
+	op.w.dialogs.picker.File(lang.L("Choose a log"), op.lastLog(), op.another)
 }
 
 func (op *opening) chooseFolder() {
-	op.w.dialogs.picker.Folder(lang.L("Open a folder"), op.lastLog(), op.log)
+	op.w.dialogs.picker.Folder(lang.L("Open a folder"), op.lastLog(), op.another)
 }
 
 func (op *opening) chooseModules() {
@@ -82,7 +86,7 @@ func (w *Window) OpenSample() {
 		dir, err := assets.ExtractSample()
 		w.post(func() {
 			if err != nil {
-				w.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": control.ErrorText(err)}), Details: control.ErrorText(err)})
+				w.front.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The sample cannot be opened: {{.Cause}}", data{"Cause": control.ErrorText(err)}), Details: control.ErrorText(err)})
 				return
 			}
 			w.dialogs.whenFree(func() { w.Open([]string{dir}) })
@@ -111,6 +115,9 @@ func (op *opening) offer(o control.Offer) {
 		if m := op.w.ctl.State().Message; m != nil {
 			op.chooseAmong(m.Logs)
 		}
+	case control.OfferCrash:
+		op.w.views.show(viewCrash)
+		op.w.ctl.Dismiss()
 	case control.OfferReload:
 		op.w.ctl.Reload()
 	case control.OfferShowAll:

@@ -11,7 +11,7 @@ import (
 // statistics follow the table's current row, and a function that is chosen in them
 // makes its first call the table's current row, which the panel beside it shows.
 type picks struct {
-	w *Window
+	w *workspace
 	// count numbers what is chosen in tree and statistics; row is the one that came
 	// of the last, -1 for none, looking says that it is being looked for.
 	count   int

@@ -29,6 +29,9 @@ func (p preferences) setNativeDialogs(b bool)   { p.p.SetBool("dialogs.native", 
 func (p preferences) noRecordedPaths() bool     { return p.p.Bool("paths.norecorded") }
 func (p preferences) setNoRecordedPaths(b bool) { p.p.SetBool("paths.norecorded", b) }
 
+func (p preferences) inTabs() bool     { return p.p.BoolWithFallback("tabs", true) }
+func (p preferences) setInTabs(b bool) { p.p.SetBool("tabs", b) }
+
 func (p preferences) network() bool           { return p.p.Bool("network") }
 func (p preferences) setNetwork(b bool)       { p.p.SetBool("network", b) }
 func (p preferences) agreed() []string        { return p.p.StringList("network.servers") }
@@ -46,8 +49,8 @@ func (p preferences) setSaveFormat(s string) { p.p.SetString("save.format", s) }
 
 func (p preferences) panelShown() bool          { return p.p.BoolWithFallback("panel.shown", true) }
 func (p preferences) setPanelShown(b bool)      { p.p.SetBool("panel.shown", b) }
-func (p preferences) inputsShown() bool         { return p.p.BoolWithFallback("inputs.shown", true) }
-func (p preferences) setInputsShown(b bool)     { p.p.SetBool("inputs.shown", b) }
+func (p preferences) inputsShown() bool         { return p.p.Bool("inputs.unfolded") }
+func (p preferences) setInputsShown(b bool)     { p.p.SetBool("inputs.unfolded", b) }
 func (p preferences) panelOffset() float64      { return p.p.FloatWithFallback("panel.offset", 0.78) }
 func (p preferences) setPanelOffset(at float64) { p.p.SetFloat("panel.offset", at) }
 
@@ -167,23 +170,35 @@ func (p preferences) setClosed(at time.Time) {
 	p.p.SetString("last.closed", at.Format(time.RFC3339Nano))
 }
 
-// saveColumns keeps widths and which columns are hidden.
-func (p preferences) saveColumns(g *grid.Grid) {
+// saveColumns keeps the columns' order and widths, and which are hidden, for logs of a
+// kind, "" for none in particular. Logs of a kind for which nothing was kept have the
+// columns that were kept last.
+func (p preferences) saveColumns(g *grid.Grid, kind string) {
 	var list []string
 	for _, c := range g.Columns() {
 		list = append(list, fmt.Sprintf("%s:%.0f:%t", c.ID, c.Width, c.Hidden))
 	}
 	p.p.SetStringList("columns", list)
+	if kind != "" {
+		p.p.SetStringList("columns."+kind, list)
+	}
 }
 
-func (p preferences) loadColumns(g *grid.Grid) {
-	for _, s := range p.p.StringList("columns") {
+func (p preferences) loadColumns(g *grid.Grid, kind string) {
+	list := p.p.StringList("columns." + kind)
+	if len(list) == 0 {
+		list = p.p.StringList("columns")
+	}
+	var order []string
+	for _, s := range list {
 		f := strings.Split(s, ":")
 		if len(f) != 3 {
 			continue
 		}
 		if width, err := strconv.ParseFloat(f[1], 32); err == nil {
 			g.SetColumn(f[0], float32(min(width, 4000)), f[2] == "true")
+			order = append(order, f[0])
 		}
 	}
+	g.Order(order)
 }

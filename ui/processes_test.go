@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2/test"
+
 	"logparser/app"
 	"logparser/rows/filter"
 	"logparser/ui/control"
@@ -53,6 +55,8 @@ func TestProcessesTogether(t *testing.T) {
 		return false
 	}
 	r.Open(logs)
+	r.waitTrace("together?")
+	test.Tap(button(t, r.win.Canvas().Overlays().Top(), "Open together"))
 	r.waitTrace("loaded")
 	if s := r.ctl.State(); s.Rows.Len() != 8 || hidden() {
 		t.Fatalf("%d rows, the column is hidden: %t", s.Rows.Len(), hidden())
@@ -89,7 +93,7 @@ func TestProcessesTogether(t *testing.T) {
 		t.Errorf("the cell's term is %v", term)
 	}
 	// One of them alone has no such column.
-	r.Open(logs[:1])
+	r.ctl.Inputs.SetLog(logs[0])
 	r.wait("one log", func() bool { s := r.ctl.State(); return s.Loaded && s.Rows.Len() == 4 })
 	if !hidden() {
 		t.Error("the column is shown of one process")

@@ -228,11 +228,11 @@ func TestFoldByKeysAndMouse(t *testing.T) {
 	r.ctl.Filter.SetWhere("func:main")
 	r.wait("filtered", func() bool { return r.ctl.State().View != nil && r.ctl.State().View.Done() })
 	r.nav.goTo(5)
-	r.wait("message", func() bool { return r.notice.Message() != nil })
+	r.wait("message", func() bool { return r.ctl.State().Message != nil })
 	if got := r.table.currentRow(); got != 0 {
 		t.Errorf("the nearest row before is %d", got)
 	}
-	r.opening.offer(r.notice.Message().Offer)
+	r.opening.offer(r.ctl.State().Message.Offer)
 	r.wait("all rows", func() bool { return !r.ctl.State().Filtered && r.table.currentRow() == 5 })
 }
 
@@ -393,8 +393,8 @@ func TestUnreadableRows(t *testing.T) {
 	r.open()
 	r.nested.OnRead(func(int64, int) error { return testlog.ErrBroken })
 	r.ctl.Reload()
-	r.wait("the error", func() bool { return r.notice.Message() != nil })
-	if m := r.notice.Message(); m.Level != control.LevelBad || !strings.Contains(m.Text, "broken") {
+	r.wait("the error", func() bool { return r.ctl.State().Message != nil })
+	if m := r.ctl.State().Message; m.Level != control.LevelBad || !strings.Contains(m.Text, "broken") {
 		t.Errorf("message %+v", m)
 	}
 	var row [1]rows.Row
@@ -404,26 +404,6 @@ func TestUnreadableRows(t *testing.T) {
 	})
 	if row[0].Note != "cannot be read: broken" {
 		t.Errorf("row %+v", row[0])
-	}
-}
-
-// The inputs can be put away while a log is read.
-func TestInputsArePutAway(t *testing.T) {
-	r := newRig(t, &testlog.Nested{Records: 1400})
-	r.open()
-	r.typeKey(fyne.KeyF9)
-	if r.upper.Visible() || r.actions.itemOf("inputs").Checked {
-		t.Error("F9 does not hide the inputs")
-	}
-	r.ctl.Close()
-	if !r.upper.Visible() {
-		t.Error("without a log there is nothing to choose one with")
-	}
-	r.open()
-	r.wait("the next log", func() bool { return r.ctl.State().Opened && !r.upper.Visible() })
-	r.typeKey(fyne.KeyF9)
-	if !r.upper.Visible() {
-		t.Error("F9 does not show the inputs")
 	}
 }
 
@@ -555,7 +535,7 @@ func TestSessionIsRestored(t *testing.T) {
 	again.views.timeline.Arrange(nil)
 	again.table.grid.SetCurrent(4)
 	row = again.table.currentRow()
-	again.Open([]string{other})
+	again.ctl.Inputs.SetLog(other)
 	again.wait("the other log", func() bool { return again.table.log == other && again.ctl.State().Loaded })
 	if len(again.bookmarks.list) != 0 || again.ctl.State().Filtered || len(again.filters.highlights) != 0 {
 		t.Error("another log has the marks of the first")
@@ -564,7 +544,7 @@ func TestSessionIsRestored(t *testing.T) {
 		st, err := store.Load(identity)
 		return err == nil && st.Tab == "timeline" && len(st.Lanes) == 0
 	})
-	again.Open([]string{moved})
+	again.ctl.Inputs.SetLog(moved)
 	again.wait("the first log", func() bool {
 		return again.table.log == moved && again.ctl.State().View != nil && again.ctl.State().View.Done() && again.table.currentRow() == row
 	})
@@ -575,14 +555,14 @@ func TestLastLogIsOpenedAgain(t *testing.T) {
 	r.open()
 	r.close()
 	again := New(r.app, Options{Open: r.opt.Open, Post: func(f func()) { r.queue <- f }})
-	t.Cleanup(again.ctl.Close)
+	t.Cleanup(again.front.ctl.Close)
 	again.Show(nil)
-	r.wait("the log", func() bool { return again.ctl.State().Opened && again.ctl.State().Found.Log == r.log })
+	r.wait("the log", func() bool { return again.front.ctl.State().Opened && again.front.ctl.State().Found.Log == r.log })
 	again.pref.setReopen(false)
 	third := New(r.app, Options{Open: r.opt.Open, Post: func(f func()) { r.queue <- f }})
 	third.Show(nil)
 	r.wait("quiet", func() bool { return len(r.queue) == 0 })
-	if third.ctl.State().Wanted.Log != "" {
+	if third.front.ctl.State().Wanted.Log != "" {
 		t.Error("opened although that is not wanted")
 	}
 }
@@ -699,7 +679,7 @@ func TestFolderWithSeveralLogs(t *testing.T) {
 	}
 	r.Open([]string{dir})
 	r.waitTrace("loaded")
-	m := r.notice.Message()
+	m := r.ctl.State().Message
 	if got := filepath.Base(r.table.log); got != "new.lptrace" || m == nil || m.Offer != control.OfferLogs || len(m.Logs) != 2 ||
 		!strings.HasSuffix(m.Text, "holds 3 logs; new.lptrace, which was written last, is opened.") {
 		t.Fatalf("opened %s, message %+v", got, m)

@@ -237,8 +237,8 @@ func (f *saveForm) settings() app.SaveOptions {
 
 // save asks where and how to save the rows.
 func (ds *dialogs) save() {
-	s := ds.w.ctl.State()
-	if !s.Opened || ds.w.ctl.Saving.Busy() {
+	s := ds.w.front.ctl.State()
+	if !s.Opened || ds.w.front.ctl.Saving.Busy() {
 		return
 	}
 	session := s.Session
@@ -270,17 +270,17 @@ func (ds *dialogs) save() {
 		widget.NewFormItem("", f.options),
 		widget.NewFormItem("", which),
 	}, func(ok bool) {
-		if !ok || !ds.w.ctl.Saving.MaySave(session, f.path.Text) {
+		if !ok || !ds.w.front.ctl.Saving.MaySave(session, f.path.Text) {
 			return
 		}
 		target, as, opt := f.path.Text, f.name(), f.settings()
 		ds.w.pref.setSaveFormat(as)
-		save := ds.w.ctl.Saving.Save
-		if ds.w.ctl.State().Filtered && which.Selected == which.Options[0] {
-			save = ds.w.ctl.Saving.SaveShown
+		save := ds.w.front.ctl.Saving.Save
+		if ds.w.front.ctl.State().Filtered && which.Selected == which.Options[0] {
+			save = ds.w.front.ctl.Saving.SaveShown
 		}
 		ds.writeTo(target, as, target == replaced, func() {
-			if ds.w.ctl.Saving.MaySave(session, target) {
+			if ds.w.front.ctl.Saving.MaySave(session, target) {
 				save(target, as, opt)
 			}
 		})

@@ -126,7 +126,7 @@ func TestSaveInParts(t *testing.T) {
 	fresh := filepath.Join(dir, "y.json")
 	r.ctl.Saving.Save(fresh, "chrome", app.SaveOptions{Split: app.SaveLimits{Rows: 40, Bytes: -1}})
 	r.waitTrace("saved " + fresh)
-	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, "y.001.json") {
+	if m := r.ctl.State().Message; m == nil || m.Level != control.LevelGood || !strings.Contains(m.Text, "3 files") || !strings.Contains(m.Text, "y.001.json") {
 		t.Errorf("message %+v", m)
 	}
 }

@@ -30,7 +30,7 @@ const (
 
 // A sidePanel is what stands beside the table.
 type sidePanel struct {
-	w *Window
+	w *workspace
 
 	Content   *container.AppTabs
 	call      *sidepanel.Call
@@ -42,7 +42,7 @@ type sidePanel struct {
 	asked int // numbers the rows that are asked about; answers to another are late
 }
 
-func newSidePanel(w *Window) *sidePanel {
+func newSidePanel(w *workspace) *sidePanel {
 	p := &sidePanel{w: w, call: sidepanel.NewCall(), bookmarks: sidepanel.NewBookmarks(), modules: modulespanel.New()}
 	p.call.OnFrame = w.nav.goTo
 	p.call.OnSource = func() { w.side.openSource(w.table.grid.Current()) }
@@ -149,9 +149,10 @@ func (p *sidePanel) readSource(r *rows.Row, number int) {
 	}
 	recorded, line := r.Source, r.Line
 	mappings, none := p.w.pref.mappings(), p.w.ctl.State().Wanted.NoRecordedPaths
+	find := p.w.ctl.SourceFinder()
 	go func() {
 		var s sidepanel.Source
-		file, err := sourceFile(recorded, mappings, none)
+		file, err := sourceFile(find, recorded, mappings, none)
 		if err == nil {
 			s, err = readLines(file, line)
 		}
@@ -243,9 +244,9 @@ func cleanLine(text []byte) string {
 
 // sourceFile finds the file that a recorded path stands for. Where opening
 // paths out of files is forbidden, only the user's own mappings count.
-func sourceFile(recorded string, mappings []app.SourceMapping, none bool) (string, error) {
+func sourceFile(find control.SourceFinder, recorded string, mappings []app.SourceMapping, none bool) (string, error) {
 	recorded = rows.CutSourceTag(recorded)
-	file, err := app.SourceFile(recorded, mappings)
+	file, err := find(recorded, mappings)
 	if err != nil {
 		return "", err
 	}
@@ -273,8 +274,9 @@ func (p *sidePanel) openSource(row int64) {
 		return
 	}
 	mappings, template, none := p.w.pref.mappings(), p.w.pref.editor(), p.w.ctl.State().Wanted.NoRecordedPaths
+	find := p.w.ctl.SourceFinder()
 	go func() {
-		args, err := sourceCommand(r.Source, r.Line, mappings, template, none)
+		args, err := sourceCommand(find, r.Source, r.Line, mappings, template, none)
 		if err == nil {
 			err = editor.Start(args)
 		}
@@ -293,8 +295,8 @@ func (p *sidePanel) openSource(row int64) {
 
 // sourceCommand returns the command that opens the file that a recorded path
 // stands for.
-func sourceCommand(recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
-	file, err := sourceFile(recorded, mappings, none)
+func sourceCommand(find control.SourceFinder, recorded string, line int, mappings []app.SourceMapping, template string, none bool) ([]string, error) {
+	file, err := sourceFile(find, recorded, mappings, none)
 	if err != nil {
 		return nil, err
 	}

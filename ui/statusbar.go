@@ -22,9 +22,12 @@ type statusBar struct {
 	endless                  *widget.ProgressBarInfinite
 	cancel                   *widget.Button
 	work                     *fyne.Container
+	// message is one that goes by itself; a press shows what more there is.
+	message *widget.Button
+	shown   *control.Message
 }
 
-func newStatusBar(cancel, resume func()) *statusBar {
+func newStatusBar(cancel, resume func(), details func(*control.Message)) *statusBar {
 	b := &statusBar{news: widget.NewButtonWithIcon("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
 		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
 	// The bar's own text would stand on two grounds and be hard to read.
@@ -40,12 +43,18 @@ func newStatusBar(cancel, resume func()) *statusBar {
 	bars := container.New(&fixedWidth{170}, container.NewStack(b.progress, b.endless))
 	b.work = container.NewHBox(b.title, bars, b.cancel)
 	b.work.Hide()
-	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.news, b.counts), b.work, b.selection)
+	b.message = widget.NewButton("", func() { details(b.shown) })
+	b.message.Hide()
+	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.news, b.message, b.counts), b.work, b.selection)
 	return b
 }
 
 // showCounts says what the log holds.
 func (b *statusBar) showCounts(s *control.State) {
+	if s.Preview && s.Opening != "" {
+		b.counts.SetText(lang.L("First rows of {{.Name}}, which is being opened", data{"Name": s.Opening}))
+		return
+	}
 	if !s.Opened && s.Opening != "" {
 		b.counts.SetText(lang.L("Opening {{.Name}}", data{"Name": s.Opening}))
 		b.selection.SetText("")
@@ -86,6 +95,28 @@ func (b *statusBar) showNew(f control.Follow) {
 	b.news.SetText(text)
 	b.news.Show()
 }
+
+// showMessage shows a message that passes; nil takes it away.
+func (b *statusBar) showMessage(m *control.Message) {
+	b.shown = m
+	if m == nil {
+		if b.message.Visible() {
+			b.message.Hide()
+			b.Content.Refresh()
+		}
+		return
+	}
+	b.message.Importance, b.message.Icon = widget.SuccessImportance, theme.ConfirmIcon()
+	if m.Level != control.LevelGood {
+		b.message.Importance, b.message.Icon = widget.WarningImportance, theme.InfoIcon()
+	}
+	b.message.SetText(shorten(strings.TrimSpace(m.Text+" "+m.Next), mostMessage))
+	b.message.Show()
+	b.Content.Refresh()
+}
+
+// mostMessage is how many letters of a message that passes are shown.
+const mostMessage = 100
 
 // showSelection says more of the current row than its columns may.
 func (b *statusBar) showSelection(index int64, about string) {

@@ -56,7 +56,7 @@ func TestRememberedSymbols(t *testing.T) {
 	r.ctl.Inputs.SetSymbols([]string{"/folder", "https://one.example/s"})
 	r.ctl.Inputs.SetNetwork(true)
 	r.ctl.Inputs.SetLoadMismatched(true)
-	again := New(r.app, Options{Post: r.post, FyneDialogs: true})
+	again := New(r.app, Options{Post: r.post, FyneDialogs: true}).front
 	in := again.ctl.State().Wanted
 	want := app.Inputs{Symbols: []string{"/folder", "https://one.example/s"}, Network: true}
 	if !slices.Equal(in.Symbols, want.Symbols) || !in.Network || in.LoadMismatched {
@@ -84,11 +84,11 @@ func TestMarkedSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, recorded := range []string{file, rows.TagSource(file)} {
-		args, err := sourceCommand(recorded, 7, nil, "edit {file} {line}", false)
+		args, err := sourceCommand(app.SourceFile, recorded, 7, nil, "edit {file} {line}", false)
 		if err != nil || !slices.Equal(args, []string{"edit", file, "7"}) {
 			t.Errorf("%s: %q, %v", recorded, args, err)
 		}
-		if _, err := sourceCommand(recorded, 7, nil, "edit {file} {line}", true); err != errForbidden {
+		if _, err := sourceCommand(app.SourceFile, recorded, 7, nil, "edit {file} {line}", true); err != errForbidden {
 			t.Errorf("%s: %v although it is forbidden", recorded, err)
 		}
 	}

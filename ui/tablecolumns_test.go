@@ -5,9 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2"
+
 	"logparser/app"
+	"logparser/internal/testlog"
 	"logparser/rows"
 )
 
@@ -90,11 +94,94 @@ func TestColumnsAreFilled(t *testing.T) {
 		r.ctl.Filter.SetWhere("")
 		r.wait("all rows", func() bool { return !r.ctl.State().Filtered })
 	}
-	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace})
+	// The time since the row before goes by the rows that are shown.
+	show("\u0394T")
+	want |= rows.Deltas
+	r.wait("the times between rows", filled(want))
+	if got := shown("delta", 0) + "," + shown("delta", 1) + "," + shown("delta", 2); got != ",100 ns,100 ns" {
+		t.Errorf("the rows come after each other by %s", got)
+	}
+	r.ctl.Filter.SetWhere("event:leave")
+	r.wait("the leaves", func() bool { s := r.ctl.State(); return s.Filtered && s.View.Done() && s.Rows.Len() == 2 })
+	r.wait("their times", func() bool {
+		r.table.reader.Read(make([]rows.Row, 2), 0)
+		row, ok := r.table.reader.At(1)
+		return ok && row.Filled&rows.Deltas != 0
+	})
+	if got := shown("delta", 1); got != "200 ns" {
+		t.Errorf("the second leave comes %s after the first", got)
+	}
+	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace}).front
 	defer again.ctl.Close()
 	for _, c := range again.table.grid.Columns() {
 		if slices.Contains([]string{"self", "site", "thread_name"}, c.ID) && c.Hidden {
 			t.Errorf("the column %s is hidden in the next window", c.ID)
 		}
+	}
+}
+
+// What is done with columns is kept for logs of that kind; others have their own, and all
+// can be as at first.
+func TestColumnsAreKeptPerKind(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 100})
+	r.open()
+	state := func() string {
+		var list []string
+		for _, c := range r.front.table.grid.Columns() {
+			if !c.Hidden {
+				list = append(list, c.ID)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	const first = "index time thread function duration module source note"
+	if state() != first {
+		t.Fatalf("at first %s", state())
+	}
+	items := func(column string) map[string]*fyne.MenuItem {
+		all := map[string]*fyne.MenuItem{}
+		for _, i := range r.actions.headerItems(column) {
+			all[i.Label] = i
+		}
+		return all
+	}
+	if !items("function")["Hide the column"].Disabled {
+		t.Error("the function can be hidden")
+	}
+	items("module")["Hide the column"].Action()
+	r.table.grid.Order([]string{"duration", "index"})
+	r.table.columnsChanged()
+	const changed = "duration index time thread function source note"
+	if state() != changed {
+		t.Errorf("changed: %s", state())
+	}
+	r.table.grid.SetColumn("source", 300, false)
+	items("source")["Fit the column"].Action()
+	width := func() float32 {
+		for _, c := range r.front.table.grid.Columns() {
+			if c.ID == "source" {
+				return c.Width
+			}
+		}
+		return 0
+	}
+	if width() >= 300 {
+		t.Errorf("fitted to %g", width())
+	}
+	// Logs of another kind have what was kept for them, and this one its own again.
+	r.pref.p.SetStringList("columns.other", []string{"thread:64:false", "index:64:true"})
+	r.pref.loadColumns(r.table.grid, "other")
+	if got := state(); !strings.HasPrefix(got, "thread duration time") {
+		t.Errorf("of another kind: %s", got)
+	}
+	path := r.others("b.dat")[0]
+	r.Open([]string{path})
+	r.wantTabs("a.dat b.dat*")
+	if state() != changed {
+		t.Errorf("the next log of the kind: %s", state())
+	}
+	items("index")["Columns as at first"].Action()
+	if state() != first {
+		t.Errorf("as at first: %s", state())
 	}
 }

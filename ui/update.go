@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // update brings the widgets up to date with what has changed of the state.
-func (w *Window) update(what control.Change) {
+func (w *workspace) update(what control.Change) {
 	s := w.ctl.State()
 	if what&control.ChangeSource != 0 {
 		w.table.showRows(s)
@@ -20,15 +21,9 @@ func (w *Window) update(what control.Change) {
 	}
 	if what&control.ChangeInputs != 0 {
 		w.strip.Show(s)
-		if !slices.Equal(w.pref.symbols(), s.Wanted.Symbols) {
-			w.pref.setSymbols(s.Wanted.Symbols)
-		}
-		if w.pref.network() != s.Wanted.Network {
-			w.pref.setNetwork(s.Wanted.Network)
-		}
-		if !slices.Equal(w.pref.agreed(), w.ctl.Inputs.Agreed()) {
-			w.pref.setAgreed(w.ctl.Inputs.Agreed())
-		}
+		w.summary.Show(s, w.pref.inputsShown())
+		w.rememberInputs(s)
+		w.tabs.show()
 	}
 	if what&control.ChangeContent != 0 && s.Loaded {
 		w.memory.restoreSelection()
@@ -46,9 +41,7 @@ func (w *Window) update(what control.Change) {
 		}
 	}
 	if what&control.ChangeMessage != 0 {
-		w.notice.Show(s.Message)
-		// The bar changes the height of what is above the table.
-		w.win.Content().Refresh()
+		w.showMessage(s.Message)
 	}
 	if what&control.ChangeFound != 0 {
 		w.finding.showFound(s.Search)
@@ -59,7 +52,7 @@ func (w *Window) update(what control.Change) {
 			w.table.reader.Renew()
 		}
 		w.table.grid.Reload()
-		w.bar.line.ShowCounts(countsText(s))
+		w.status.showCounts(s)
 		w.nav.settle()
 	}
 	if what&control.ChangeFilter != 0 {
@@ -76,8 +69,23 @@ func (w *Window) update(what control.Change) {
 	w.dialogs.quitWhenIdle()
 }
 
+// rememberInputs tells the preferences what was changed of where symbols are.
+func (w *workspace) rememberInputs(s *control.State) {
+	if !slices.Equal(w.remembered.Symbols, s.Wanted.Symbols) {
+		w.pref.setSymbols(s.Wanted.Symbols)
+	}
+	if w.remembered.Network != s.Wanted.Network {
+		w.pref.setNetwork(s.Wanted.Network)
+	}
+	if agreed := w.ctl.Inputs.Agreed(); !slices.Equal(w.agreed, agreed) {
+		w.pref.setAgreed(agreed)
+		w.agreed = slices.Clone(agreed)
+	}
+	w.remembered.Symbols, w.remembered.Network = slices.Clone(s.Wanted.Symbols), s.Wanted.Network
+}
+
 // filterChanged shows what the rows are limited by.
-func (w *Window) filterChanged(s *control.State) {
+func (w *workspace) filterChanged(s *control.State) {
 	w.bar.showFilter(s, w.filters.hidings())
 	w.status.showCounts(s)
 	if s.View == nil || s.View.Done() {
@@ -91,11 +99,15 @@ func (w *Window) filterChanged(s *control.State) {
 }
 
 // arrange shows the table, with the panel or without it, or the start page.
-func (w *Window) arrange() {
-	show(w.upper, w.pref.inputsShown() || !w.ctl.State().Opened)
+func (w *workspace) arrange() {
+	s := w.ctl.State()
+	show(w.upper, w.pref.inputsShown() || !s.Opened)
+	show(w.summary.Content, s.Opened)
+	w.summary.Show(s, w.pref.inputsShown())
+	w.relayout()
 	var shown fyne.CanvasObject
 	switch {
-	case !w.ctl.State().Opened:
+	case !w.ctl.State().Opened && !w.ctl.State().Preview:
 		shown = w.start.Content
 		w.opening.showRecent()
 	case w.pref.panelShown():
@@ -105,20 +117,47 @@ func (w *Window) arrange() {
 	default:
 		shown = w.views.Content
 	}
-	if len(w.body.Objects) != 1 || w.body.Objects[0] != shown {
-		w.body.Objects = []fyne.CanvasObject{shown}
+	if w.body.Objects[0] != shown {
+		w.body.Objects[0] = shown
 		w.body.Refresh()
 	}
 }
 
-func (w *Window) toggleInputs() {
+// relayout gives the table the room that is left, as what is above it has changed.
+func (w *workspace) relayout() {
+	if w.content != nil {
+		w.content.Refresh()
+	}
+}
+
+// passingTime is how long a message that needs no answer is seen in general.
+const passingTime = 8 * time.Second
+
+// showMessage shows a message: one that passes in the status bar, for a while, another
+// over the end of the table, until it is answered.
+func (w *workspace) showMessage(m *control.Message) {
+	lasting, passing := m, (*control.Message)(nil)
+	if m != nil && m.Offer == control.OfferNone && m.Level != control.LevelBad {
+		lasting, passing = nil, m
+		w.later(w.passing, func() {
+			if w.ctl.State().Message == m {
+				w.ctl.Dismiss()
+			}
+		})
+	}
+	w.notice.Show(lasting)
+	w.status.showMessage(passing)
+	w.floating.Refresh()
+}
+
+func (w *workspace) toggleInputs() {
 	w.pref.setInputsShown(!w.pref.inputsShown())
 	w.arrange()
 	w.actions.show()
 }
 
 // showFollow keeps the table at its end, or says how many rows have come.
-func (w *Window) showFollow(s *control.State) {
+func (w *workspace) showFollow(s *control.State) {
 	if s.Follow.On && s.Follow.AtEnd {
 		w.table.grid.ScrollToEnd()
 	}
@@ -127,4 +166,4 @@ func (w *Window) showFollow(s *control.State) {
 	w.bar.showFollow(s)
 }
 
-func (w *Window) toggleFollow() { w.ctl.Following.Set(!w.ctl.State().Follow.On) }
+func (w *workspace) toggleFollow() { w.ctl.Following.Set(!w.ctl.State().Follow.On) }

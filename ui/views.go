@@ -18,6 +18,7 @@ import (
 	"logparser/ui/annotations"
 	"logparser/ui/calltree"
 	"logparser/ui/control"
+	"logparser/ui/crashview"
 	"logparser/ui/grid"
 	"logparser/ui/modulespanel"
 	"logparser/ui/statistics"
@@ -34,6 +35,7 @@ const (
 	viewThreads     = "threads"
 	viewModules     = "modules"
 	viewAnnotations = "marks"
+	viewCrash       = "crash"
 )
 
 // A view is one way to look at a log, a tab of the window. Its function fields may
@@ -87,7 +89,7 @@ const renewAfter = 2 * time.Second
 type views struct {
 	Content *container.AppTabs
 
-	w    *Window
+	w    *workspace
 	list []*view
 
 	timeline    *timeline.Timeline
@@ -98,6 +100,7 @@ type views struct {
 	threads     *threads.View
 	modules     *modulespanel.Panel
 	annotations *annotations.View
+	crash       *crashview.View
 
 	lines      *control.Timeline // what the timeline shows
 	total      int64             // of the log's rows
@@ -109,7 +112,7 @@ type views struct {
 }
 
 // newViews makes the tabs.
-func newViews(w *Window) *views {
+func newViews(w *workspace) *views {
 	v := &views{w: w, picks: picks{w: w, row: -1}}
 	v.Content = container.NewAppTabs()
 	for _, e := range []*view{
@@ -120,6 +123,7 @@ func newViews(w *Window) *views {
 		v.threadsView(),
 		v.modulesView(),
 		v.annotationsView(),
+		v.crashView(),
 	} {
 		v.add(e)
 	}

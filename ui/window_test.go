@@ -27,7 +27,7 @@ import (
 // A rig is a window that opens every file as a log. The functions that workers post
 // are run by the test's own goroutine, in wait.
 type rig struct {
-	*Window
+	*workspace
 	t      *testing.T
 	nested *testlog.Nested
 	queue  chan func()
@@ -62,7 +62,7 @@ func newRig(t *testing.T, log *testlog.Nested) *rig {
 	if log != nil {
 		opt.Open = app.Formats{log.Format()}.Open
 	}
-	r.Window = New(a, opt)
+	r.workspace = New(a, opt).front
 	// What is written in the background ends before its folder does.
 	t.Cleanup(func() { r.memory.write(r.Window.trace) })
 	r.win.Show()
@@ -74,9 +74,11 @@ func newRig(t *testing.T, log *testlog.Nested) *rig {
 	return r
 }
 
-// end closes the log, and waits until nothing works on it.
+// end closes all logs, and waits until nothing works on it.
 func (r *rig) end() {
-	r.ctl.Close()
+	for _, ws := range r.tabs.list {
+		ws.ctl.Close()
+	}
 	if r.nested != nil {
 		r.nested.OnRead(nil)
 		r.wait("the logs to be closed", func() bool { return r.nested.Closed() == r.nested.Opened() })
@@ -362,7 +364,7 @@ func TestSaveDialog(t *testing.T) {
 	if n := savedRows(t, out); n != 100 {
 		t.Errorf("saved %d rows", n)
 	}
-	if m := r.notice.Message(); m == nil || m.Level != control.LevelGood {
+	if m := r.ctl.State().Message; m == nil || m.Level != control.LevelGood {
 		t.Errorf("message %+v", m)
 	}
 
@@ -393,7 +395,7 @@ func TestSlowWorkIsShownAndCancelled(t *testing.T) {
 		return r.status.work.Visible() && strings.HasPrefix(title, "Pairing enters and leaves  ") && strings.HasSuffix(title, " %") && r.status.progress.Visible()
 	})
 	test.Tap(r.status.cancel)
-	r.wait("the end of progress", func() bool { return !r.status.work.Visible() && r.notice.Message() != nil })
+	r.wait("the end of progress", func() bool { return !r.status.work.Visible() && r.ctl.State().Message != nil })
 	if r.body.Objects[0] == r.start.Content {
 		t.Error("cancelling does not keep the rows")
 	}
@@ -424,8 +426,8 @@ func TestErrorIsShownWithANextStep(t *testing.T) {
 	r := newRig(t, &testlog.Nested{})
 	r.nested.FailOpening(testlog.ErrBroken)
 	r.Open([]string{r.log})
-	r.wait("message", func() bool { return r.notice.Message() != nil })
-	m := r.notice.Message()
+	r.wait("message", func() bool { return r.ctl.State().Message != nil })
+	m := r.ctl.State().Message
 	if m.Level != control.LevelBad || m.Next == "" || m.Details == "" || !r.notice.Content.Visible() {
 		t.Errorf("message %+v", m)
 	}
@@ -478,6 +480,7 @@ func TestInputsAreTyped(t *testing.T) {
 	r.typeText(r.log)
 	r.typeKey(fyne.KeyReturn)
 	r.waitTrace("loaded")
+	r.typeKey(fyne.KeyF9)
 	s := r.strip.Symbols.Entry
 	r.win.Canvas().Focus(s)
 	r.typeText("/one" + string(os.PathListSeparator) + "/two")
@@ -497,7 +500,7 @@ func TestPreferencesAreKept(t *testing.T) {
 	r.table.grid.SetColumn("note", 0, true)
 	r.pref.setMappings([]app.SourceMapping{{From: `C:\src`, To: "/src"}, {From: "", To: "x"}})
 	r.close()
-	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }})
+	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }}).front
 	for _, c := range again.table.grid.Columns() {
 		if c.ID == "module" && (c.Width != 222 || c.Hidden) || c.ID == "note" && !c.Hidden {
 			t.Errorf("column %s: width %v, hidden %v", c.ID, c.Width, c.Hidden)
@@ -570,21 +573,21 @@ func TestOpenSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapping := []app.SourceMapping{{From: "/src", To: dir}}
-	got, err := sourceCommand("/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
+	got, err := sourceCommand(app.SourceFile, "/src/sample/app.cpp", 24, mapping, "code -g {file}:{line}", true)
 	if err != nil || len(got) != 3 || got[2] != file+":24" {
 		t.Errorf("command %q, %v", got, err)
 	}
 	for _, bad := range []string{"/src/sample/../../etc/passwd", "/src/absent.cpp", `\\server\share\a.cpp`, "relative.cpp"} {
-		if got, err := sourceCommand(bad, 1, mapping, "code {file}", false); err == nil {
+		if got, err := sourceCommand(app.SourceFile, bad, 1, mapping, "code {file}", false); err == nil {
 			t.Errorf("%s would be opened: %q", bad, got)
 		}
 	}
-	if _, err := sourceCommand(file, 1, nil, "code {file}", true); err == nil {
+	if _, err := sourceCommand(app.SourceFile, file, 1, nil, "code {file}", true); err == nil {
 		t.Error("a recorded path is opened although that is forbidden")
 	}
 	r.side.openSource(0)
-	r.wait("message", func() bool { return r.notice.Message() != nil })
-	if m := r.notice.Message(); m.Next == "" || !strings.Contains(m.Text, "/src/sample/app.cpp") {
+	r.wait("message", func() bool { return r.ctl.State().Message != nil })
+	if m := r.ctl.State().Message; m.Next == "" || !strings.Contains(m.Text, "/src/sample/app.cpp") {
 		t.Errorf("message %+v", m)
 	}
 }
@@ -595,7 +598,7 @@ func TestSampleHasNames(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	r := newRig(t, nil)
 	queue := r.queue
-	w := New(r.app, Options{Post: func(f func()) { queue <- f }, Trace: r.trace})
+	w := New(r.app, Options{Post: func(f func()) { queue <- f }, Trace: r.trace}).front
 	w.OpenSample()
 	r.waitTrace("loaded")
 	s := w.ctl.State()
@@ -650,8 +653,8 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 			t.Errorf("progress is at %v", at)
 		}
 		stop(r)
-		r.wait("the end", func() bool { return r.notice.Message() != nil })
-		m := r.notice.Message()
+		r.wait("the end", func() bool { return r.ctl.State().Message != nil })
+		m := r.ctl.State().Message
 		if m.Text != "Opening a.dat was stopped." || m.Offer != control.OfferReload || r.start.Working() != "" || work.Visible() || r.status.counts.Text != "No log is open" {
 			t.Errorf("%s: message %+v, page %q, status %q", name, m, r.start.Working(), r.status.counts.Text)
 		}
@@ -683,11 +686,11 @@ func TestStoppedOpeningKeepsTheLog(t *testing.T) {
 	if err := os.WriteFile(other, []byte{0, 1, 2, 0}, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r.Open([]string{other})
+	r.ctl.Inputs.SetLog(other)
 	r.wait("progress", func() bool { return r.status.work.Visible() })
 	r.typeKey(fyne.KeyEscape)
-	r.wait("the end", func() bool { return r.notice.Message() != nil })
-	if m := r.notice.Message(); m.Text != "Opening b.dat was stopped." || m.Offer != control.OfferNone || r.table.log != r.log || r.ctl.State().Wanted.Log != r.log {
+	r.wait("the end", func() bool { return r.ctl.State().Message != nil })
+	if m := r.ctl.State().Message; m.Text != "Opening b.dat was stopped." || m.Offer != control.OfferNone || r.table.log != r.log || r.ctl.State().Wanted.Log != r.log {
 		t.Errorf("message %+v, shown %s", m, r.table.log)
 	}
 	if r.actions.key(fyne.KeyEscape) {

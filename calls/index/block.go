@@ -3,6 +3,7 @@ package index
 import (
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/parser"
 )
 
@@ -40,7 +41,7 @@ const (
 // NoNode stands for no node, NoThread for the thread of a damaged record that
 // no thread is known for.
 const (
-	NoNode   = ^uint32(0)
+	NoNode   = pairing.NoNode
 	NoThread = ^uint32(0)
 )
 
@@ -112,27 +113,7 @@ type Node struct {
 }
 
 // A Summary describes a block, or a group of blocks.
-type Summary struct {
-	// FirstTime and LastTime are the least and the greatest time.
-	FirstTime, LastTime int64
-	Rows                int64
-	MaxDuration         int64
-	MaxDepth            int32
-	// Anomalies has bit 1<<anomaly set for each anomaly of its rows. Calls that are
-	// open at the log's end are not among them.
-	Anomalies uint16
-	// Addresses and Threads are Bloom filters: bit n%256 and n%64 is set for
-	// each number of an address and slot of a thread.
-	Addresses [4]uint64
-	Threads   uint64
-	// Owners is that of the slots of the threads' own stacks, and has all of Threads.
-	Owners uint64
-}
+type Summary = pairing.Summary
 
 // A Long is one of the longest calls that end in a block or a group.
-type Long struct {
-	Enter, Leave         int64
-	EnterTime, LeaveTime int64
-	Address, Thread      uint32
-	Depth                int32
-}
+type Long = pairing.Long

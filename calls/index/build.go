@@ -3,13 +3,13 @@ package index
 import (
 	"cmp"
 	"context"
-	"io"
 	"os"
 	"time"
 
 	"logparser/calls"
 	"logparser/calls/indexcache"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -34,10 +34,10 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	old := x.core.Load()
 	addresses, counted := calls.NewAddresses(), int64(0)
 	if x.done.Load() {
-		addresses, counted = old.addresses, old.row
+		addresses, counted = old.addresses, old.pairs.Row()
 	}
 	empty := func() *core {
-		c := x.newCore(x.layout.Load(), addresses, counted, newNames(namer))
+		c := x.newCore(x.layout.Load(), addresses, counted, pairing.NewNames(namer))
 		c.version.Store(old.version.Load() + 1)
 		if x.store != nil {
 			c.folder = x.store.Folder
@@ -59,7 +59,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 		if c.load(ctx, x.store, key) == nil {
 			x.publish(c)
 			if progress != nil {
-				progress(c.row, c.row)
+				progress(c.pairs.Row(), c.pairs.Row())
 			}
 			return nil
 		}
@@ -68,12 +68,12 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 			forget()
 		}
 	}
-	if shorter == "" && !x.done.Load() && namer == nil && old.names == nil && old.row > 0 {
+	if shorter == "" && !x.done.Load() && namer == nil && !old.named && old.pairs.Row() > 0 {
 		// The last Build was stopped.
 		c = old
 		c.rows.Store(x.layout.Load())
 	}
-	if old.row == 0 {
+	if old.pairs.Row() == 0 {
 		x.core.Store(c)
 	}
 	for _, to := range []int64{counted, c.layout().Total()} {
@@ -133,7 +133,8 @@ func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer
 	}
 	c.mu.Lock()
 	c.rows.Store(l)
-	c.setNames(newNames(namer))
+	c.pairs.SetNames(pairing.NewNames(namer))
+	c.named = namer != nil
 	c.mu.Unlock()
 	return c.run(ctx, l.Total(), progress)
 }
@@ -150,15 +151,6 @@ func continues(old, runs []parser.Run) error {
 	return nil
 }
 
-// setNames makes another Namer answer from here on.
-func (c *core) setNames(n *names) {
-	c.names = n
-	c.functions = c.functions[:0]
-	for _, th := range c.live {
-		th.functions = nil
-	}
-}
-
 // progressEvery is the least time between two calls of a Progress.
 const progressEvery = 50 * time.Millisecond
 
@@ -172,19 +164,20 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 	tell := func() {
 		if progress != nil && time.Since(told) >= progressEvery {
 			told = time.Now()
-			progress(c.row, l.Total())
+			progress(c.pairs.Row(), l.Total())
 		}
 	}
 	events := make([]parser.Event, readLen)
-	for c.row < to {
+	for c.pairs.Row() < to {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		run, record := l.Position(c.row)
-		if c.number < run {
+		row := c.pairs.Row()
+		run, record := l.Position(row)
+		if c.pairs.Run() < run {
 			c.mu.Lock()
-			for c.number < run {
-				c.endRun()
+			for c.pairs.Run() < run {
+				c.pairs.EndRun()
 			}
 			c.mu.Unlock()
 		}
@@ -193,38 +186,28 @@ func (c *core) run(ctx context.Context, to int64, progress parser.Progress) erro
 		} else if done {
 			continue
 		}
-		n := min(int64(len(events)), to-c.row, l.Starts[run+1]-c.row)
-		if c.begun {
-			n = min(n, c.first+sizes.Block-c.row)
-		}
-		got, err := c.log.ReadEvents(events[:n], record)
+		n := min(int64(len(events)), to-row, l.Starts[run+1]-row, sizes.Block-row%sizes.Block)
+		got, err := parser.ReadFull(c.log.ReadEvents, events[:n], record)
 		c.mu.Lock()
-		c.add(events[:got])
-		c.last(events[:got])
-		if c.begun {
-			c.publish()
-		}
-		if c.row == to || int64(got) < n {
-			c.makeNodes()
-			c.addTotals()
-		} else if c.row%(1<<20) < n {
-			c.addTotals()
+		c.pairs.Add(events[:got])
+		c.pairs.Publish()
+		if row += int64(got); row == to || err != nil {
+			c.pairs.Flush()
+		} else if row%(1<<20) < n {
+			c.pairs.AddSums()
 		}
 		c.version.Add(1)
 		c.mu.Unlock()
-		if int64(got) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return message.Errorf("record %d: %w", record+int64(got), err)
+		if err != nil {
+			return err
 		}
 		tell()
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if progress != nil && c.row == l.Total() {
-		progress(c.row, l.Total())
+	if progress != nil && c.pairs.Row() == l.Total() {
+		progress(l.Total(), l.Total())
 	}
 	return nil
 }

@@ -48,10 +48,7 @@ func TestShortLog(t *testing.T) {
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		p, err := expect(log, log.Runs, oracle.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect(t, log, log.Runs, oracle.Options{})
 		if err := p.differs(x); err != nil {
 			t.Error(err)
 		}
@@ -124,10 +121,7 @@ func TestManyThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect(t, log, log.Runs, oracle.Options{})
 	for i := range int64(40_000) {
 		if got, want := x.At(i), want.Rows[i].Record; got != want {
 			t.Fatalf("row %d: %+v, want %+v", i, got, want)
@@ -206,10 +200,7 @@ func TestBuildGoesOn(t *testing.T) {
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	if err := p.differs(x); err != nil {
 		t.Error(err)
 	}

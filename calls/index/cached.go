@@ -66,7 +66,7 @@ func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
 	x.building.Lock()
 	defer x.building.Unlock()
 	c := x.core.Load()
-	if !x.done.Load() || c.row < c.layout().Total() || c.position {
+	if !x.done.Load() || c.pairs.Row() < c.layout().Total() || c.pairs.ByPosition() {
 		return errUnfinished
 	}
 	if err := c.save(context.Background(), &s, k); err != nil {

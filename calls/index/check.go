@@ -6,14 +6,15 @@ import (
 	"logparser/calls"
 	"logparser/calls/indexcache"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/message"
 )
 
 func bad(what string, i int) error { return message.Errorf("%w: %s %d", indexcache.ErrOther, what, i) }
 
 // check checks the numbers that lead somewhere.
-func (c *core) check(threads []fileThread, addresses int, text []byte) error {
-	blocks := int((c.row + sizes.Block - 1) / sizes.Block)
+func (c *core) check(rows int64, threads []fileThread, addresses int, text []byte) error {
+	blocks := int((rows + sizes.Block - 1) / sizes.Block)
 	nodes := c.nodes.len()
 	if c.places.len() != blocks {
 		return bad("blocks", c.places.len())
@@ -26,7 +27,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 		}
 		for i := range n {
 			for _, l := range c.longs[levels].at(i) {
-				if l.Duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= c.row || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
+				if l.Duration() > 0 && (l.Enter < 0 || l.Leave <= l.Enter || l.Leave >= rows || int(l.Address) >= addresses || int(l.Thread) >= len(threads)) {
 					return bad("long call", i)
 				}
 			}
@@ -38,18 +39,18 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 	for i := range nodes {
 		n := c.nodes.at(i)
 		depth := int32(0)
-		if n.parent != NoNode {
-			if int64(n.parent) >= int64(i) || c.nodes.at(int(n.parent)).thread != n.thread {
+		if n.Parent != NoNode {
+			if int64(n.Parent) >= int64(i) || c.nodes.at(int(n.Parent)).Thread != n.Thread {
 				return bad("node", i)
 			}
-			depth = c.nodes.at(int(n.parent)).depth + 1
+			depth = c.nodes.at(int(n.Parent)).Depth + 1
 		}
-		if n.enter < 0 || n.enter >= c.row || n.leave < -1 || n.leave >= c.row || n.leave >= 0 && n.leave < n.enter || int(n.address) >= addresses ||
-			int(n.thread) >= len(threads) || n.depth != depth || n.anomaly > calls.NoEnter || i > 0 && n.enter < c.nodes.at(i-1).enter {
+		if n.Enter < 0 || n.Enter >= rows || n.Leave < -1 || n.Leave >= rows || n.Leave >= 0 && n.Leave < n.Enter || int(n.Address) >= addresses ||
+			int(n.Thread) >= len(threads) || n.Depth != depth || n.Anomaly > calls.NoEnter || i > 0 && n.Enter < c.nodes.at(i-1).Enter {
 			return bad("node", i)
 		}
 		// A bool of another value than 0 and 1 is none.
-		if a, b := *(*byte)(unsafe.Pointer(&n.rowless)), *(*byte)(unsafe.Pointer(&n.ended)); a > 1 || b > 1 {
+		if a, b := *(*byte)(unsafe.Pointer(&n.Rowless)), *(*byte)(unsafe.Pointer(&n.Ended)); a > 1 || b > 1 {
 			return bad("node", i)
 		}
 	}
@@ -65,7 +66,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 	for k := range blocks {
 		from, to := c.nodesOf(k)
 		for i := from; i < to; i++ {
-			if c.nodes.at(i).enter/sizes.Block != int64(k) {
+			if c.nodes.at(i).Enter/sizes.Block != int64(k) {
 				return bad("node", i)
 			}
 		}
@@ -73,7 +74,7 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 		from, to = c.visitsOf(k)
 		for i := from; i < to; i++ {
 			v := c.visits.at(i)
-			if int(v.thread) >= len(threads) || v.top != NoNode && (int(v.top) >= first || c.nodes.at(int(v.top)).thread != v.thread) {
+			if int(v.thread) >= len(threads) || v.top != NoNode && (int(v.top) >= first || c.nodes.at(int(v.top)).Thread != v.thread) {
 				return bad("visit", i)
 			}
 		}
@@ -88,10 +89,10 @@ func (c *core) check(threads []fileThread, addresses int, text []byte) error {
 		th := &threads[i]
 		depth := int32(0)
 		if th.Top != NoNode {
-			if int(th.Top) >= nodes || int(c.nodes.at(int(th.Top)).thread) != i {
+			if int(th.Top) >= nodes || int(c.nodes.at(int(th.Top)).Thread) != i {
 				return bad("thread", i)
 			}
-			depth = c.nodes.at(int(th.Top)).depth + 1
+			depth = c.nodes.at(int(th.Top)).Depth + 1
 		}
 		if th.Depth != depth || int64(th.Rowless) > int64(depth) || th.First < 0 {
 			return bad("thread", i)
@@ -136,16 +137,16 @@ func checkStrands(threads []fileThread, strands []fileStrand) error {
 // maxPushed bounds the calls that an exception puts on a stack.
 const maxPushed = 1 << 24
 
-func validExceptions(list []exception, addresses int) bool {
+func validExceptions(list []pairing.Exception, addresses int) bool {
 	for i := range list {
 		x := &list[i]
-		if int64(x.row) >= sizes.Block || i > 0 && x.row < list[i-1].row {
+		if int64(x.Row) >= sizes.Block || i > 0 && x.Row < list[i-1].Row {
 			return false
 		}
 		total := uint64(0)
-		for _, p := range x.pushed {
-			total += uint64(p.n)
-			if total > maxPushed || int(p.address) >= addresses {
+		for _, p := range x.Pushed {
+			total += uint64(p.N)
+			if total > maxPushed || int(p.Address) >= addresses {
 				return false
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/parser"
 )
 
@@ -28,23 +29,26 @@ type core struct {
 	// version changes with anything that a reader may see.
 	version atomic.Uint64
 
-	pairer
+	// pairs makes the calls of the events; the core is its store.
+	pairs *pairing.Sequential
+	named bool // it has names
 
-	nodes  array[node]
+	nodes  array[pairing.Node]
 	levels levels
 	// groups has the summaries of the blocks, then those of groups of 4
 	// blocks, of 16 and so on; longs the longest calls of each.
 	groups []array[Summary]
-	longs  []array[longs]
+	longs  []array[pairing.Longest]
 	places array[place]
 	visits array[checkpoint]
 	// texts are the exceptions of all blocks but one that is not complete;
 	// see exceptionsOf.
 	texts  array[byte]
 	text   []byte
+	events []parser.Event // for pairAgain
 	totals totals
-	// live are the threads that may have a stack in this run.
-	live []*thread
+	// stacks are by slot; there may be fewer than the pairer has.
+	stacks []stack
 	// leaveless are the nodes of calls that have ended without a leave, and it is
 	// known when: with their run or their thread.
 	leaveless []uint32
@@ -67,10 +71,23 @@ type checkpoint struct {
 	top     uint32
 }
 
-func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
-	c := &core{log: log, can: log.Capabilities(), addresses: addresses, counted: counted, totals: newTotals()}
+// A stack is where a stack is active: first is the first row of the first such block, always
+// where there is none, and visits say where its checkpoints lie in core.visits.
+type stack struct {
+	first  int64
+	visits []uint32
+}
+
+// always is later than all times, and behind all rows.
+const always = math.MaxInt64
+
+func newCore(log parser.Log, l *calls.Layout, addresses *calls.Addresses, counted int64, names *pairing.Names) *core {
+	c := &core{log: log, can: log.Capabilities(), addresses: addresses, counted: counted, totals: newTotals(), named: names != nil}
 	c.rows.Store(l)
-	c.pairer = newPairer(c, NoNode, n, log.ExactLeaves(), c.can.Stacker)
+	c.pairs = pairing.NewSequential(log, addresses, names, c, func(row int64) int64 {
+		_, record := c.layout().Position(row)
+		return record
+	})
 	c.giveBack()
 	return c
 }
@@ -79,14 +96,14 @@ func (c *core) layout() *calls.Layout { return c.rows.Load() }
 
 func (c *core) blockCount() int { return c.places.len() }
 
-// openBlock adds a block, and the groups that begin with it.
-func (c *core) openBlock() {
+// BeginBlock adds a block, and the groups that begin with it.
+func (c *core) BeginBlock() {
 	k := c.blockCount()
 	*c.places.add(&c.memory) = place{text: int64(c.texts.len()), visit: int64(c.visits.len()), node: uint32(c.nodes.len())}
 	for level := 0; ; level++ {
 		if level == len(c.groups) {
 			// One more level, whose first group begins with what there is.
-			c.groups, c.longs = append(c.groups, array[Summary]{}), append(c.longs, array[longs]{})
+			c.groups, c.longs = append(c.groups, array[Summary]{}), append(c.longs, array[pairing.Longest]{})
 			c.addGroup(level)
 			if level > 0 {
 				c.join(level)
@@ -101,90 +118,87 @@ func (c *core) openBlock() {
 }
 
 func (c *core) addGroup(level int) {
-	*c.groups[level].add(&c.memory) = emptySummary()
+	*c.groups[level].add(&c.memory) = pairing.EmptySummary()
 	c.longs[level].add(&c.memory)
 }
 
 // join makes the first group of a level of those below, of which the second
 // has just begun.
 func (c *core) join(level int) {
-	merge(c.groups[level].at(0), c.groups[level-1].at(0))
+	c.groups[level].at(0).Merge(c.groups[level-1].at(0))
 	*c.longs[level].at(0) = *c.longs[level-1].at(0)
 }
 
-func (n *node) long() Long {
-	return Long{Enter: n.enter, Leave: n.leave, EnterTime: n.enterTime, LeaveTime: n.leaveTime,
-		Address: n.address, Thread: n.thread, Depth: n.depth}
-}
-
-func emptySummary() Summary {
-	return Summary{FirstTime: math.MaxInt64, LastTime: math.MinInt64}
-}
-
-// merge adds a summary to another but for the rows.
-func merge(to, from *Summary) {
-	to.FirstTime, to.LastTime = min(to.FirstTime, from.FirstTime), max(to.LastTime, from.LastTime)
-	to.MaxDuration, to.MaxDepth = max(to.MaxDuration, from.MaxDuration), max(to.MaxDepth, from.MaxDepth)
-	to.Anomalies |= from.Anomalies
-	for i := range to.Addresses {
-		to.Addresses[i] |= from.Addresses[i]
+// Checkpoint notes the state of a stack that becomes active in the last block.
+func (c *core) Checkpoint(slot uint32, records int64, top uint32) {
+	for int(slot) >= len(c.stacks) {
+		c.stacks = append(c.stacks, stack{first: always})
 	}
-	to.Threads |= from.Threads
-	to.Owners |= from.Owners
+	s := &c.stacks[slot]
+	s.first = min(s.first, int64(c.blockCount()-1)*sizes.Block)
+	s.visits = append(s.visits, uint32(c.visits.len()))
+	*c.visits.add(&c.memory) = checkpoint{records, slot, top}
 }
 
-// summarize adds a summary to a block and its groups.
-func (c *core) summarize(block int, s *Summary) {
+// Summarize adds a summary to the last block and its groups.
+func (c *core) Summarize(s *Summary) {
+	block := c.blockCount() - 1
 	for level := range c.groups {
-		merge(c.groups[level].at(block>>(2*level)), s)
+		c.groups[level].at(block >> (2 * level)).Merge(s)
 	}
 }
 
-// lengthen adds calls that end in a block to it and its groups.
-func (c *core) lengthen(block int, l *longs) {
+// EndBlock adds the longest calls that end in the last block to it and its groups, and keeps its
+// exceptions.
+func (c *core) EndBlock(longest *pairing.Longest, exceptions []pairing.Exception) {
+	block := c.blockCount() - 1
 	for level := range c.groups {
-		to := c.longs[level].at(block >> (2 * level))
-		for _, x := range l {
-			if d := x.Duration(); d > 0 && d >= to[longCount-1].Duration() {
-				to.add(x)
-			}
-		}
+		c.longs[level].at(block >> (2 * level)).Merge(longest)
+	}
+	c.text = appendExceptions(c.text[:0], exceptions)
+	for _, v := range c.text {
+		*c.texts.add(&c.memory) = v
 	}
 }
 
-// visit notes the state of a thread that becomes active in the last block.
-func (c *core) visit(th *thread) {
-	if th.first == math.MaxInt64 {
-		th.first = int64(c.blockCount()-1) * sizes.Block
-	}
-	th.visits = append(th.visits, uint32(c.visits.len()))
-	*c.visits.add(&c.memory) = checkpoint{th.records, th.slot, th.top}
-	if !th.live {
-		th.live = true
-		c.live = append(c.live, th)
-	}
-}
+// Nodes returns the number of nodes.
+func (c *core) Nodes() int { return c.nodes.len() }
 
-func (c *core) keepNode(n node) uint32 {
+// Node returns a node by its number.
+func (c *core) Node(i uint32) *pairing.Node { return c.nodes.at(int(i)) }
+
+// AddNode adds a node.
+func (c *core) AddNode(n pairing.Node) uint32 {
 	i := uint32(c.nodes.len())
 	*c.nodes.add(&c.memory) = n
-	c.levels.add(&c.memory, n.level())
+	c.levels.add(&c.memory, levelOfNode(&n))
 	return i
 }
 
-// ended takes in the end of a node's call.
-func (c *core) ended(i uint32, n *node) {
-	c.levels.set(int(i), n.level())
+// Ended takes in the end of a node's call.
+func (c *core) Ended(i uint32, n *pairing.Node) {
+	c.levels.set(int(i), levelOfNode(n))
 	c.note(n)
 }
 
+// EndedWithout notes that a node has ended without a leave, and it is known when.
+func (c *core) EndedWithout(i uint32) { c.leaveless = append(c.leaveless, i) }
+
+// AddSum adds to the totals and counts of an address.
+func (c *core) AddSum(address uint32, sum *pairing.Sum) {
+	if sum.Records != 0 && c.pairs.Row() > c.counted {
+		c.addresses.Count(int(address), sum.Records)
+	}
+	c.totals.add(address, sum)
+}
+
 // note takes what a call that has ended is into the groups that it is in.
-func (c *core) note(n *node) {
-	enter, leave, level := int(n.enter/sizes.Block), int(n.leave/sizes.Block), n.level()
+func (c *core) note(n *pairing.Node) {
+	enter, leave, level := int(n.Enter/sizes.Block), int(n.Leave/sizes.Block), levelOfNode(n)
 	switch {
-	case n.rowless:
-	case n.timed():
-		d := n.duration()
+	case n.Rowless:
+	case n.Timed():
+		d := n.Duration()
 		for l := range c.groups {
 			g := c.groups[l].at(enter >> (2 * l))
 			if g.MaxDuration >= d {
@@ -196,66 +210,30 @@ func (c *core) note(n *node) {
 			return
 		}
 		for l := int(level) + 1; l < len(c.longs); l++ {
-			if to := c.longs[l].at(leave >> (2 * l)); d >= to[longCount-1].Duration() {
-				to.add(n.long())
+			if to := c.longs[l].at(leave >> (2 * l)); d >= to.Least() {
+				to.Add(Long{
+					Enter: n.Enter, Leave: n.Leave, EnterTime: n.EnterTime, LeaveTime: n.LeaveTime,
+					Address: n.Address, Thread: n.Thread, Depth: n.Depth,
+				})
 			}
 		}
 	default:
 		for l := range c.groups {
 			g := c.groups[l].at(enter >> (2 * l))
-			if g.Anomalies>>n.anomaly&1 != 0 {
+			if g.Anomalies>>n.Anomaly&1 != 0 {
 				break
 			}
-			g.Anomalies |= 1 << n.anomaly
+			g.Anomalies |= 1 << n.Anomaly
 		}
-	}
-}
-
-// closeBlock takes in the block that the pairer has completed.
-func (c *core) closeBlock() {
-	c.publish()
-	c.lengthen(c.blockCount()-1, &c.longest)
-	c.write(c.exceptions)
-	c.prune()
-}
-
-// publish takes in what there is of the block.
-func (c *core) publish() {
-	s := c.summary
-	for _, i := range c.inBlock {
-		n := c.stats[i].number
-		s.Addresses[n/64%4] |= 1 << (n % 64)
-	}
-	c.settle()
-	for k := range c.active {
-		s.MaxDepth = max(s.MaxDepth, c.active[k].most)
-		s.Threads |= 1 << (c.active[k].th.slot % 64)
-	}
-	for _, owner := range c.owners {
-		s.Owners |= 1 << (owner % 64)
-	}
-	for _, d := range c.damaged {
-		if d.th != nil {
-			s.MaxDepth = max(s.MaxDepth, d.depth)
-			s.Threads |= 1 << (d.th.slot % 64)
-		}
-	}
-	s.Owners |= s.Threads
-	c.summarize(c.blockCount()-1, &s)
-}
-
-// write appends the exceptions of a block.
-func (c *core) write(list []exception) {
-	c.text = appendExceptions(c.text[:0], list)
-	for _, v := range c.text {
-		*c.texts.add(&c.memory) = v
 	}
 }
 
 // exceptionsOf returns the exceptions of a block by rising rows.
-func (c *core) exceptionsOf(k int) []exception {
-	if k == c.blockCount()-1 && c.begun {
-		return c.exceptions
+func (c *core) exceptionsOf(k int) []pairing.Exception {
+	if k == c.blockCount()-1 {
+		if list, _, ok := c.pairs.Unfinished(); ok {
+			return list
+		}
 	}
 	from, to := c.places.at(k).text, int64(c.texts.len())
 	if k+1 < c.blockCount() {
@@ -282,106 +260,16 @@ func (c *core) nodesOf(k int) (from, to int) {
 	return int(c.places.at(k).node), to
 }
 
-// topOf returns the top of a thread's stack before the first row of a block.
-func (c *core) topOf(k int, th *thread) uint32 {
-	if k >= c.blockCount() {
-		return th.top
+// topOf returns the top of the stack of a slot before the first row of a block.
+func (c *core) topOf(k int, slot uint32) uint32 {
+	if k >= c.blockCount() || int(slot) >= len(c.stacks) {
+		return c.pairs.Stack(slot).Top()
 	}
 	from, _ := c.visitsOf(k)
-	i := sort.Search(len(th.visits), func(i int) bool { return int(th.visits[i]) >= from })
-	if i == len(th.visits) {
-		return th.top
+	visits := c.stacks[slot].visits
+	i := sort.Search(len(visits), func(i int) bool { return int(visits[i]) >= from })
+	if i == len(visits) {
+		return c.pairs.Stack(slot).Top()
 	}
-	return c.visits.at(int(th.visits[i])).top
-}
-
-// addTotals adds to the totals what they lack.
-func (c *core) addTotals() {
-	kept := c.dirty[:0]
-	for _, i := range c.dirty {
-		l := &c.stats[i]
-		c.addSum(l.number, l, c.octaves)
-		l.calls, l.timed, l.zeros, l.other, l.octaves = 0, 0, 0, 0, noOctave
-		l.near = [nearOctaves]uint32{}
-		l.time, l.self, l.recursive, l.max, l.min = 0, 0, 0, 0, math.MaxInt64
-		// An address that is on a stack may be added to without being touched.
-		// The others are seen anew.
-		if l.open > 0 {
-			kept = append(kept, i)
-		} else {
-			l.touched, l.block = false, 0
-		}
-	}
-	c.dirty = kept
-	c.octaves = c.octaves[:1]
-}
-
-// addSum adds the statistics of an address to its totals and counts.
-func (c *core) addSum(number uint32, l *addressStats, octaves []segmentCounts) {
-	if n := int64(l.calls) + int64(l.timed) + int64(l.zeros) + int64(l.other); n != 0 && c.row > c.counted {
-		c.addresses.Count(int(number), n)
-	}
-	if s := c.totals.at(number); s != nil {
-		s.calls += int64(l.calls)
-		s.timed += int64(l.timed) + int64(l.zeros)
-		s.time += l.time
-		s.self += l.self
-		s.recursive += l.recursive
-		s.min, s.max = min(s.min, l.min), max(s.max, l.max)
-		c.totals.merge(number, octaves, l.octaves)
-		if l.zeros > 0 {
-			s.min = 0
-			c.totals.zeros(number, l.zeros)
-		}
-	}
-}
-
-// endRun empties the stacks of a run that has ended. It comes before the
-// first block that has a row of the next.
-func (c *core) endRun() {
-	p := &c.pairer
-	if c.begun {
-		c.makeNodes()
-		c.publish()
-	}
-	c.inBlock = c.inBlock[:0]
-	for _, th := range c.live {
-		th.live = false
-		th.functions = nil
-		p.anomalies[calls.Open] += int64(th.depth) - int64(th.rowless)
-		th.rowless = 0
-		if th.top != NoNode && th.block != c.block {
-			// The stack it had is found by its next visit.
-			th.live = true
-			c.activate(th)
-			th.live = false
-		}
-		if th.top != NoNode {
-			c.nodes.at(int(th.top)).children += th.below
-		}
-		for i := th.top; i != NoNode; {
-			n := c.nodes.at(int(i))
-			n.anomaly, n.leave, n.leaveTime = calls.Open, c.row-1, c.lastTime
-			n.inside = th.records - n.ordinal
-			c.ended(i, n)
-			c.leaveless = append(c.leaveless, i)
-			i = n.parent
-		}
-		th.top, th.depth, th.below = NoNode, 0, 0
-	}
-	c.live = c.live[:0]
-	if c.begun {
-		// These will not be activated again in this block.
-		for k := range c.active {
-			c.active[k].th.live = true
-			c.live = append(c.live, c.active[k].th)
-		}
-	}
-	for i := range c.stats {
-		c.stats[i].open = 0
-	}
-	c.addTotals()
-	c.stats, c.dirty, c.functions = c.stats[:0], c.dirty[:0], c.functions[:0]
-	c.byAddress = newHash()
-	c.number++
+	return c.visits.at(int(visits[i])).top
 }

@@ -26,10 +26,8 @@
 //
 // Segments of the log are paired in parallel, each without knowing what is
 // open before it, and then taken over in order; see parallel.go. What cannot
-// be decided that way is paired again in order. Where the log can give the events of
-// each thread by themselves ([parser.ThreadedLog]), a segment takes a block's threads one
-// after the other, and asks for the few rows that it needs; see threads.go. The index grows with a live log
-// ([Index.Extend]), and can be kept in a file ([Index.Keep], package indexcache), from
+// be decided that way is paired again in order. The index grows with
+// a live log ([Index.Extend]), and can be kept in a file ([Index.Keep], package indexcache), from
 // which it goes on where the log has grown since ([Index.KeepGrown]). Beyond some 64 MB
 // its memory is a temporary file.
 //

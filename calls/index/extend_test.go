@@ -27,11 +27,11 @@ func checkGrowth(log *testlog.Broken, r *rand.Rand, namer calls.Namer) error {
 	live := r.IntN(2) == 0
 	x.SetLive(live)
 	for steps := 0; ; steps++ {
-		p, err := expect(log, testlog.UpTo(log.Runs, at), oracle.Options{Namer: namer, Live: live})
+		l, err := oracle.New(log, testlog.UpTo(log.Runs, at), oracle.Options{Namer: namer, Live: live})
 		if err != nil {
 			return err
 		}
-		if err := p.differs(x); err != nil {
+		if err := (&expected{l, log}).differs(x); err != nil {
 			return fmt.Errorf("at %d of %d records after %d steps: %w", at, n, steps, err)
 		}
 		switch r.IntN(10) {

@@ -2,17 +2,18 @@ package index
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"io"
 	"math"
+	"runtime/debug"
 	"slices"
 	"unsafe"
 
 	"logparser/calls"
 	"logparser/calls/indexcache"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -21,10 +22,12 @@ import (
 // runs and one state of symbols. A file is
 //
 //	a fileHead
-//	the arrays, each as the number of its elements (8 bytes) and these
+//	the arrays, each as the number of its elements (8 bytes), these, and zeros up to
+//	a multiple of 8 bytes
 //
 // as this machine has them in memory: it is made to be read by the program
-// that wrote it, and can be thrown away at any time. It is written beside its
+// that wrote it, and can be thrown away at any time. It is mapped into memory, and what
+// is written to the arrays from then on is the process's own. It is written beside its
 // place, sealed (see sealMagic), and gets its name when it is whole. What is read
 // is not believed: numbers that lead somewhere are checked, and where one is wrong
 // the index is built from the log and takes the file's place.
@@ -32,7 +35,7 @@ import (
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 4
+	fileVersion = 5
 	byteOrder   = 0x01020304
 )
 
@@ -53,8 +56,8 @@ type fileHead struct {
 	Many      uint8 // 1 where there are too many addresses for totals
 	Levels    uint8
 	_         [5]byte
-	Longest   longs // of the last block, if that is not complete
-	Exception int64 // bytes of its exceptions
+	Longest   pairing.Longest // of the last block, if that is not complete
+	Exception int64           // bytes of its exceptions
 }
 
 // A fileThread is a thread as it is kept.
@@ -83,7 +86,7 @@ type fileAddress struct {
 }
 
 var elementSizes = [8]uint32{
-	uint32(unsafe.Sizeof(node{})), uint32(unsafe.Sizeof(Summary{})), uint32(unsafe.Sizeof(longs{})), uint32(unsafe.Sizeof(place{})),
+	uint32(unsafe.Sizeof(pairing.Node{})), uint32(unsafe.Sizeof(Summary{})), uint32(unsafe.Sizeof(pairing.Longest{})), uint32(unsafe.Sizeof(place{})),
 	uint32(unsafe.Sizeof(checkpoint{})), uint32(unsafe.Sizeof(sum{})), uint32(unsafe.Sizeof(octaveCounts{})), uint32(unsafe.Sizeof(fileHead{})),
 }
 
@@ -111,9 +114,14 @@ func (w *fileWriter) bytes(b []byte) {
 
 func (w *fileWriter) number(n int) { w.bytes(binary.NativeEndian.AppendUint64(nil, uint64(n))) }
 
+// pad ends an array of so many bytes.
+func (w *fileWriter) pad(size int) { w.bytes(make([]byte, -size&7)) }
+
 func writeList[T any](w *fileWriter, list []T) {
 	w.number(len(list))
-	w.bytes(bytesOf(list))
+	b := bytesOf(list)
+	w.bytes(b)
+	w.pad(len(b))
 }
 
 func writeArray[T any](w *fileWriter, a *array[T]) {
@@ -121,16 +129,18 @@ func writeArray[T any](w *fileWriter, a *array[T]) {
 	for i := 0; i < a.n; i += arrayLen {
 		w.bytes(bytesOf(a.chunks[i>>arrayBits][:min(arrayLen, a.n-i)]))
 	}
+	w.pad(a.n * int(unsafe.Sizeof(*new(T))))
 }
 
 // encode writes a file. The core must have been built to its end.
 func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	w := &fileWriter{w: bufio.NewWriterSize(f, 64<<10)}
+	st := c.pairs.State()
 	head := fileHead{
-		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: c.row, BlockLen: sizes.Block,
-		Runs: int64(len(c.layout().Runs)), Run: int64(c.number), LastTime: c.lastTime, Anomalies: c.anomalies, Levels: uint8(len(c.groups)),
+		Order: byteOrder, Version: fileVersion, Key: k, Sizes: elementSizes, Rows: st.Row, BlockLen: sizes.Block,
+		Runs: int64(len(c.layout().Runs)), Run: int64(st.Run), LastTime: st.LastTime, Anomalies: st.Anomalies, Levels: uint8(len(c.groups)),
 	}
-	if c.position {
+	if st.Position {
 		head.Position = 1
 	}
 	if c.totals.many {
@@ -138,23 +148,24 @@ func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	}
 	copy(head.Magic[:], fileMagic)
 	var text []byte
-	if c.begun {
-		head.Longest = c.longest
-		text = appendExceptions(nil, c.exceptions)
+	if st.Block != nil {
+		head.Longest = st.Block.Longest
+		text = appendExceptions(nil, st.Block.Exceptions)
 	}
 	writeList(w, []fileHead{head})
 	writeList(w, text)
-	threads := make([]fileThread, len(c.threads))
-	strands := make([]fileStrand, len(c.strands))
-	for i := range strands {
-		s := &c.strands[i]
-		strands[i] = fileStrand{Records: s.records, ID: s.id, Stack: s.stack, Owner: s.owner}
+	strands := make([]fileStrand, len(st.Strands))
+	for i, x := range st.Strands {
+		strands[i] = fileStrand{Records: x.Records, ID: x.ID, Stack: x.Stack, Owner: x.Owner}
 	}
-	for i, th := range c.threads {
-		threads[i] = fileThread{Records: th.records, First: th.first, Below: th.below, ID: th.id, Top: th.top, Depth: th.depth, Rowless: th.rowless,
-			Stack: th.number, Strand: th.strand, Home: th.home}
-		strands[th.strand].Records += th.records - th.settled
-		if th.live {
+	threads := make([]fileThread, len(st.Stacks))
+	for i, t := range st.Stacks {
+		threads[i] = fileThread{Records: t.Records, First: always, Below: t.Below, ID: t.ID, Top: t.Top, Depth: t.Depth, Rowless: t.Rowless,
+			Stack: t.Stack, Strand: t.Strand, Home: t.Home}
+		if i < len(c.stacks) {
+			threads[i].First = c.stacks[i].first
+		}
+		if t.Live {
 			threads[i].Live = 1
 		}
 	}
@@ -182,60 +193,48 @@ func (c *core) encode(f io.Writer, k indexcache.Key) error {
 	return w.w.Flush()
 }
 
-// A fileReader reads a file.
+// A fileReader reads a file, which lies in memory from a multiple of 8 on. It is bad once
+// there is not what should be.
 type fileReader struct {
-	r    io.Reader
-	left int64
-	err  error
+	b   []byte
+	bad bool
 }
 
-func (r *fileReader) bytes(b []byte) bool {
-	if r.err != nil {
-		return false
-	}
-	if int64(len(b)) > r.left {
-		r.err = indexcache.ErrOther
-		return false
-	}
-	if _, r.err = io.ReadFull(r.r, b); r.err != nil {
-		return false
-	}
-	r.left -= int64(len(b))
-	return true
-}
-
-// number reads the number of elements of so many bytes, which must be there.
-func (r *fileReader) number(size uintptr) int {
-	var b [8]byte
-	if !r.bytes(b[:]) {
-		return 0
-	}
-	n := binary.NativeEndian.Uint64(b[:])
-	if n > uint64(r.left)/uint64(size) {
-		r.err = indexcache.ErrOther
-		return 0
-	}
-	return int(n)
-}
-
-func readList[T any](r *fileReader) []T {
-	list := make([]T, r.number(unsafe.Sizeof(*new(T))))
-	if !r.bytes(bytesOf(list)) {
-		return nil
-	}
-	return list
-}
-
-func readArray[T any](r *fileReader, m *memory) (a array[T]) {
-	n := r.number(unsafe.Sizeof(*new(T)))
-	for a.n < n {
-		chunk := alloc[T](m, arrayLen)
-		k := min(arrayLen, n-a.n)
-		if !r.bytes(bytesOf(chunk[:k])) {
-			return array[T]{}
+// elements returns the bytes of an array whose elements have so many, and how many
+// elements it has.
+func (r *fileReader) elements(size uintptr) (b []byte, n int) {
+	if len(r.b) >= 8 {
+		k := binary.NativeEndian.Uint64(r.b)
+		if rest := r.b[8:]; k <= uint64(len(rest))/uint64(size) {
+			length := int(k) * int(size)
+			if padded := (length + 7) &^ 7; padded <= len(rest) {
+				r.b = rest[padded:]
+				return rest[:length:length], int(k)
+			}
 		}
-		a.chunks = append(a.chunks, chunk)
-		a.n += k
+	}
+	r.b, r.bad = nil, true
+	return nil, 0
+}
+
+// elementsOf returns n elements, which hold no pointers, that lie in memory.
+func elementsOf[T any](b []byte, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// readList returns a copy of an array.
+func readList[T any](r *fileReader) []T {
+	b, n := r.elements(unsafe.Sizeof(*new(T)))
+	return slices.Clone(elementsOf[T](b, n))
+}
+
+// readArray returns an array that lies where it is.
+func readArray[T any](r *fileReader) (a array[T]) {
+	b, n := r.elements(unsafe.Sizeof(*new(T)))
+	all := elementsOf[T](b, n)
+	for ; a.n < n; a.n = min(a.n+arrayLen, n) {
+		k := min(arrayLen, n-a.n)
+		a.chunks = append(a.chunks, all[a.n:a.n+k:a.n+k])
 	}
 	return a
 }
@@ -243,31 +242,37 @@ func readArray[T any](r *fileReader, m *memory) (a array[T]) {
 // load takes what a file of the store has into an empty core.
 func (c *core) load(ctx context.Context, s *indexcache.Store, k indexcache.Key) error {
 	path := s.Path(k)
-	f, r, size, err := s.Open(ctx, path)
-	if err == nil {
-		err = c.take(r, size, k)
-		f.Close()
+	kept, err := s.Open(ctx, path)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		indexcache.Touch(path)
+	if err := c.take(kept.Content, k); err != nil {
+		kept.Close()
+		return err
 	}
-	return err
+	if !kept.Mapped {
+		c.memory.bytes += int64(len(kept.Content))
+	}
+	c.maps.unmap = append(c.maps.unmap, kept.Close)
+	indexcache.Touch(path)
+	return nil
 }
 
 // take is decode; what panics there is a file that is no good.
-func (c *core) take(r io.Reader, size int64, k indexcache.Key) (err error) {
+func (c *core) take(content []byte, k indexcache.Key) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = message.Errorf("%w: %v", indexcache.ErrOther, p)
 		}
 	}()
-	return c.decode(r, size, k)
+	return c.decode(content, k)
 }
 
-func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
-	r := &fileReader{r: f, left: size}
+func (c *core) decode(content []byte, k indexcache.Key) error {
+	r := &fileReader{b: content}
 	heads := readList[fileHead](r)
-	if r.err != nil || len(heads) != 1 {
+	if r.bad || len(heads) != 1 {
 		return indexcache.ErrOther
 	}
 	h := &heads[0]
@@ -280,19 +285,17 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 	strands := readList[fileStrand](r)
 	addresses := readList[fileAddress](r)
 	c.totals.list, c.totals.octaves, c.totals.many = readList[sum](r), readList[octaveCounts](r), h.Many != 0
-	c.nodes = readArray[node](r, &c.memory)
+	c.nodes = readArray[pairing.Node](r)
 	for range min(h.Levels, 32) {
-		c.groups = append(c.groups, readArray[Summary](r, &c.memory))
-		c.longs = append(c.longs, readArray[longs](r, &c.memory))
+		c.groups = append(c.groups, readArray[Summary](r))
+		c.longs = append(c.longs, readArray[pairing.Longest](r))
 	}
-	c.places = readArray[place](r, &c.memory)
-	c.visits = readArray[checkpoint](r, &c.memory)
-	c.texts = readArray[byte](r, &c.memory)
-	if r.err != nil || r.left != 0 {
-		return cmp.Or(r.err, indexcache.ErrOther)
+	c.places = readArray[place](r)
+	c.visits = readArray[checkpoint](r)
+	c.texts = readArray[byte](r)
+	if r.bad || len(r.b) > 0 {
+		return indexcache.ErrOther
 	}
-	c.row, c.number, c.lastTime = h.Rows, int(h.Run), h.LastTime
-	c.anomalies, c.position = h.Anomalies, h.Position != 0
 	if h.Run < 0 || h.Run > max(0, h.Runs-1) {
 		return indexcache.ErrOther
 	}
@@ -312,7 +315,7 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 			}
 		}
 	}
-	if err := c.check(threads, len(addresses), text); err != nil {
+	if err := c.check(h.Rows, threads, len(addresses), text); err != nil {
 		return err
 	}
 	if err := checkStrands(threads, strands); err != nil {
@@ -326,7 +329,8 @@ func (c *core) decode(f io.Reader, size int64, k indexcache.Key) error {
 			c.addresses.Count(i, a.Records)
 		}
 	}
-	return c.restore(h, threads, strands, text)
+	c.restore(h, threads, strands, text)
+	return nil
 }
 
 // spacesOfRuns returns how many spaces the log knows of each run.
@@ -346,66 +350,41 @@ func (c *core) spacesOfRuns() []int {
 }
 
 // restore makes the state from which Extend goes on.
-func (c *core) restore(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) error {
-	p := &c.pairer
+func (c *core) restore(h *fileHead, threads []fileThread, strands []fileStrand, text []byte) {
+	st := pairing.State{Row: h.Rows, Run: int(h.Run), LastTime: h.LastTime, Anomalies: h.Anomalies, Position: h.Position != 0}
 	for i := range strands {
-		s := &strands[i]
-		p.strands = append(p.strands, pairedStrand{id: s.ID, stack: s.Stack, owner: s.Owner, records: s.Records})
-		p.hashStrand(i)
+		x := &strands[i]
+		st.Strands = append(st.Strands, pairing.StrandState{ID: x.ID, Stack: x.Stack, Owner: x.Owner, Records: x.Records})
 	}
 	for i := range threads {
 		t := &threads[i]
-		th := &thread{id: t.ID, slot: uint32(i), number: t.Stack, strand: t.Strand, home: t.Home, settled: t.Records}
-		p.threads = append(p.threads, th)
-		if th.number != 0 {
-			if p.byStack == nil {
-				p.byStack = make(map[uint32]*thread)
-			}
-			p.byStack[th.number] = th
-		}
-		th.records, th.first, th.below, th.top, th.depth, th.rowless = t.Records, t.First, t.Below, t.Top, t.Depth, t.Rowless
-		if t.Live != 0 {
-			th.live = true
-			c.live = append(c.live, th)
-		}
+		st.Stacks = append(st.Stacks, pairing.StackState{
+			ID: t.ID, Stack: t.Stack, Strand: t.Strand, Home: t.Home, Records: t.Records, Below: t.Below,
+			Top: t.Top, Depth: t.Depth, Rowless: t.Rowless, Live: t.Live != 0, Seen: t.First != always,
+		})
+		c.stacks = append(c.stacks, stack{first: t.First})
 	}
-	blocks := c.blockCount()
 	for i := range c.visits.len() {
-		th := p.threads[c.visits.at(i).thread]
-		th.visits = append(th.visits, uint32(i))
+		s := &c.stacks[c.visits.at(i).thread]
+		s.visits = append(s.visits, uint32(i))
 	}
 	for i := range c.nodes.len() {
-		if n := c.nodes.at(i); n.ended || n.leave >= 0 && n.anomaly == calls.Open {
+		if n := c.nodes.at(i); n.Ended || n.Leave >= 0 && n.Anomaly == calls.Open {
 			c.leaveless = append(c.leaveless, uint32(i))
 		}
 	}
-	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 {
-		if n := c.nodes.at(i); n.leave >= 0 {
-			return levelOf(n.enter/sizes.Block, n.leave/sizes.Block)
+	c.levels.fill(&c.memory, c.nodes.len(), func(i int) uint8 { return levelOfNode(c.nodes.at(i)) })
+	if last := c.blockCount() - 1; last >= 0 {
+		b := &pairing.BlockState{
+			Ended: h.Rows%sizes.Block == 0, Summary: *c.groups[0].at(last), Longest: h.Longest,
+			Exceptions: parseExceptions(len(text), func(i int) byte { return text[i] }),
 		}
-		return openLevel
-	})
-	for _, th := range c.live {
-		for i := th.top; i != NoNode; i = c.nodes.at(int(i)).parent {
-			a := c.addresses.At(int(c.nodes.at(int(i)).address))
-			p.stats[p.statsOf(th, a.Space, a.Value)].open++
+		from, to := c.visitsOf(last)
+		for i := from; i < to; i++ {
+			v := c.visits.at(i)
+			b.Active = append(b.Active, pairing.ActiveState{Slot: v.thread, Top: v.top, Records: v.records})
 		}
+		st.Block = b
 	}
-	if blocks == 0 {
-		return nil
-	}
-	p.block = 1
-	p.begun = c.row%sizes.Block != 0
-	p.first = int64(blocks-1) * sizes.Block
-	from, to := c.visitsOf(blocks - 1)
-	for i := from; i < to; i++ {
-		v := c.visits.at(i)
-		th := p.threads[v.thread]
-		th.block = p.block
-		p.active = append(p.active, visit{th: th, top: v.top, records: v.records})
-	}
-	p.summary = *c.groups[0].at(blocks - 1)
-	p.longest, p.longer = h.Longest, max(1, h.Longest[longCount-1].Duration())
-	p.exceptions = parseExceptions(len(text), func(i int) byte { return text[i] })
-	return nil
+	c.pairs.Restore(&st)
 }

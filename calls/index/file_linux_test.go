@@ -45,10 +45,7 @@ func TestFullFileSystem(t *testing.T) {
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != "index.key" {
 		t.Errorf("%v, %v", entries, err)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	if err := p.differs(x); err != nil {
 		t.Error(err)
 	}

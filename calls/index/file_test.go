@@ -50,18 +50,9 @@ func TestKept(t *testing.T) {
 		if r.IntN(2) == 0 {
 			namer = nil
 		}
-		p, err := expect(log, runs, oracle.Options{Namer: namer})
-		if err != nil {
-			t.Fatal(err)
-		}
-		unnamed, err := expect(log, runs, oracle.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		named, err := expect(log, runs, oracle.Options{Namer: namer, Before: unnamed.Log})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect(t, log, runs, oracle.Options{Namer: namer})
+		unnamed := expect(t, log, runs, oracle.Options{})
+		named := expect(t, log, runs, oracle.Options{Namer: namer, Before: unnamed.Log})
 		for round := range 3 {
 			x := New(log, runs)
 			x.Keep(store, indexcache.Key{1})
@@ -88,10 +79,7 @@ func TestKept(t *testing.T) {
 			if err := x.Extend(context.Background(), log.Runs, namer, nil); err != nil {
 				t.Fatal(err)
 			}
-			whole, err := expect(log, log.Runs, oracle.Options{Namer: namer, Before: named.Log})
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := expect(t, log, log.Runs, oracle.Options{Namer: namer, Before: named.Log})
 			if err := whole.differs(x); err != nil {
 				t.Fatalf("seed %d, round %d, extended, blocks of %d, %+v: %v", seed, round, sizes.Block, c, err)
 			}
@@ -127,10 +115,7 @@ func refuses(t *testing.T, log *testlog.Broken, store indexcache.Store, what str
 	if err := x.Build(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	if err := p.differs(x); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
@@ -213,16 +198,12 @@ func unsealed(t testing.TB, store indexcache.Store, file []byte) []byte {
 		t.Fatal(err)
 	}
 	defer os.Remove(path)
-	f, r, size, err := store.Open(context.Background(), path)
+	kept, err := store.Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	content := make([]byte, size)
-	if _, err := io.ReadFull(r, content); err != nil {
-		t.Fatal(err)
-	}
-	return content
+	defer kept.Close()
+	return bytes.Clone(kept.Content)
 }
 
 // A failingWriter fails after some bytes.
@@ -271,10 +252,7 @@ func TestNoFolder(t *testing.T) {
 	if x.StoreError() == nil {
 		t.Error("no error")
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	if err := p.differs(x); err != nil {
 		t.Error(err)
 	}
@@ -290,10 +268,7 @@ func TestMapped(t *testing.T) {
 	if c := x.core.Load(); c.bytes != 0 && c.refused == nil || c.refused != nil && !errors.Is(c.refused, errors.ErrUnsupported) {
 		t.Errorf("%d bytes are not mapped: %v", c.bytes, c.refused)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	for range 2 {
 		if err := p.differs(x); err != nil {
 			t.Fatal(err)
@@ -348,7 +323,7 @@ func use(x *Index) {
 	for i := range x.Nodes() {
 		x.Node(uint32(i))
 	}
-	x.Level(nil, 1, c.row/2, c.row)
+	x.Level(nil, 1, x.Len()/2, x.Len())
 	x.Totals()
 	x.Threads()
 	for m := calls.None; m <= calls.NoEnter; m++ {
@@ -373,7 +348,7 @@ func FuzzFile(f *testing.F) {
 		copy(b[int(at)%len(b):], with)
 		x := New(log, log.Runs)
 		c := newCore(log, calls.NewLayout(log.Runs), calls.NewAddresses(), 0, nil)
-		if c.decode(bytes.NewReader(b), int64(len(b)), indexcache.Key{1}) != nil {
+		if c.decode(b, indexcache.Key{1}) != nil {
 			return
 		}
 		x.publish(c)

@@ -14,6 +14,7 @@ import (
 
 	"logparser/calls"
 	"logparser/calls/indexcache"
+	"logparser/calls/pairing"
 	"logparser/internal/testlog"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -64,7 +65,7 @@ func fieldsOf(t *testing.T, content []byte, levels int) []field {
 				add(typ, typ.Name(), at+i*int(typ.Size()))
 			}
 		}
-		at += n * int(typ.Size())
+		at += (n*int(typ.Size()) + 7) &^ 7
 	}
 	array(fileHead{})
 	array(byte(0))
@@ -73,10 +74,10 @@ func fieldsOf(t *testing.T, content []byte, levels int) []field {
 	array(fileAddress{})
 	array(sum{})
 	array(octaveCounts{})
-	array(node{})
+	array(pairing.Node{})
 	for range levels {
 		array(Summary{})
-		array(longs{})
+		array(pairing.Longest{})
 	}
 	array(place{})
 	array(checkpoint{})
@@ -125,10 +126,7 @@ func forge(t *testing.T, c testlog.Chaos, prefix string, least int) {
 	if err := attacker.Note(indexcache.Key{1}, nil); err != nil { // makes its key
 		t.Fatal(err)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	content := unsealed(t, store, good)
 	r := rand.New(rand.NewPCG(3, 4))
 	variants, taken := 0, 0

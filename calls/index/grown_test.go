@@ -80,14 +80,8 @@ func TestKeptGrown(t *testing.T) {
 					t.Fatalf("seed %d: the shorter index is still there", seed)
 				}
 			}
-			unnamed, err := expect(log, runs, oracle.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := expect(log, runs, oracle.Options{Namer: asked, Before: unnamed.Log})
-			if err != nil {
-				t.Fatal(err)
-			}
+			unnamed := expect(t, log, runs, oracle.Options{})
+			p := expect(t, log, runs, oracle.Options{Namer: asked, Before: unnamed.Log})
 			if err := p.differs(x); err != nil {
 				t.Fatalf("seed %d, %d of %d records, blocks of %d, %+v: %v", seed, at, n, sizes.Block, c, err)
 			}
@@ -125,10 +119,7 @@ func TestGrownNotTaken(t *testing.T) {
 	longer := &testlog.Broken{Memory: log.Memory, Open: log.Open, Outer: log.Outer}
 	longer.Events = append(log.Events[:n:n], log.Events...)
 	longer.Runs = runs
-	p, err := expect(longer, runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, longer, runs, oracle.Options{})
 	reset := func(b []byte) {
 		t.Helper()
 		for _, k := range []indexcache.Key{{1}, {2}} {

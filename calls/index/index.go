@@ -8,6 +8,7 @@ import (
 	"logparser/calls"
 	"logparser/calls/indexcache"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/parser"
 )
 
@@ -51,7 +52,7 @@ func New(log parser.Log, runs []parser.Run) *Index {
 }
 
 // newCore makes an empty core for the index.
-func (x *Index) newCore(l *calls.Layout, addresses *calls.Addresses, counted int64, n *names) *core {
+func (x *Index) newCore(l *calls.Layout, addresses *calls.Addresses, counted int64, n *pairing.Names) *core {
 	c := newCore(x.log, l, addresses, counted, n)
 	c.steady = &Index{shared: x.shared}
 	c.steady.core.Store(c)
@@ -73,7 +74,7 @@ func (x *Index) Len() int64 {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.row
+	return c.pairs.Row()
 }
 
 // Done reports whether a Build has run to its end.
@@ -107,7 +108,7 @@ func (x *Index) Addresses() *calls.Addresses {
 func (x *Index) Threads() []calls.Thread {
 	c := x.core.Load()
 	c.mu.RLock()
-	list := c.threadRecords()
+	list := c.pairs.Threads()
 	c.mu.RUnlock()
 	slices.SortFunc(list, func(a, b calls.Thread) int {
 		if a.ID < b.ID {
@@ -125,14 +126,14 @@ func (x *Index) Count(m calls.Anomaly) int64 {
 	live, done := x.live.Load(), x.done.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	n := c.anomalies[m]
+	n := c.pairs.Count(m)
 	if end := m == calls.Open && !live || m == calls.Running && live; done && (end || m == calls.NoLeave) {
-		for _, th := range c.live {
-			if th.top == NoNode {
+		for _, th := range c.pairs.Live() {
+			if th.Top() == NoNode {
 				continue
 			}
-			if _, ended := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ended != end {
-				n += int64(th.depth) + int64(len(th.frames)) - int64(th.rowless)
+			if _, ended := c.pairs.ThreadEnd(th, c.Node(th.Top()).EnterTime, always); ended != end {
+				n += th.Open()
 			}
 		}
 	}
@@ -146,7 +147,7 @@ func (x *Index) NeedsNames() bool {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.position
+	return c.pairs.ByPosition()
 }
 
 // Summary describes the group of 4^level blocks that has number k.
@@ -156,11 +157,11 @@ func (x *Index) Summary(level, k int) Summary {
 	defer c.mu.RUnlock()
 	level, k = c.group(level, k)
 	if k < 0 {
-		return emptySummary()
+		return pairing.EmptySummary()
 	}
 	s := *c.groups[level].at(k)
 	first := int64(k) << (2 * level) * sizes.Block
-	s.Rows = max(0, min(c.row-first, sizes.Block<<(2*level)))
+	s.Rows = max(0, min(c.pairs.Row()-first, sizes.Block<<(2*level)))
 	return s
 }
 
@@ -188,18 +189,15 @@ func (x *Index) Longest(dst []Long, level, k int) []Long {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	last := c.begun && (k+1)<<(2*level) >= c.blockCount()
+	_, unfinished, last := c.pairs.Unfinished()
+	last = last && (k+1)<<(2*level) >= c.blockCount()
 	if level, k = c.group(level, k); k < 0 {
 		return dst
 	}
 	l := *c.longs[level].at(k)
 	if last {
 		// What the last block has is not among them yet.
-		for _, call := range c.longest {
-			if call.Duration() > 0 {
-				l.add(call)
-			}
-		}
+		l.Merge(unfinished)
 	}
 	for _, call := range l {
 		if call.Duration() > 0 {
@@ -226,31 +224,31 @@ func (x *Index) Node(i uint32) Node {
 	defer c.mu.RUnlock()
 	n := c.nodes.at(int(i))
 	r := Node{
-		Enter: n.enter, Leave: n.leave, EnterTime: n.enterTime, LeaveTime: n.leaveTime, Children: n.children,
-		Ordinal: n.ordinal, Inside: n.inside, Address: n.address, Thread: n.thread, Parent: n.parent, Depth: n.depth, Anomaly: n.anomaly,
+		Enter: n.Enter, Leave: n.Leave, EnterTime: n.EnterTime, LeaveTime: n.LeaveTime, Children: n.Children,
+		Ordinal: n.Ordinal, Inside: n.Inside, Address: n.Address, Thread: n.Thread, Parent: n.Parent, Depth: n.Depth, Anomaly: n.Anomaly,
 	}
-	if n.rowless {
+	if n.Rowless {
 		r.Enter = -1
 	}
 	switch {
-	case n.leave < 0:
-		th := c.threads[n.thread]
-		r.LeaveTime = c.endTime(th)
-		r.Inside = th.records - n.ordinal
-		if r.Anomaly = e.anomaly(n.enter); r.Anomaly != calls.None && th.top != NoNode {
-			if at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ok {
+	case n.Leave < 0:
+		th := c.pairs.Stack(n.Thread)
+		r.LeaveTime = c.pairs.EndTime(th)
+		r.Inside = th.Records() - n.Ordinal
+		if r.Anomaly = e.anomaly(n.Enter); r.Anomaly != calls.None && th.Top() != NoNode {
+			if at, ok := c.pairs.ThreadEnd(th, c.Node(th.Top()).EnterTime, always); ok {
 				r.Anomaly, r.LeaveTime, r.Ended = calls.NoLeave, at, true
 			}
 		}
-	case n.ended:
+	case n.Ended:
 		r.Leave, r.Ended = -1, true
-	case n.anomaly == calls.NoLeave || n.anomaly == calls.Open:
+	case n.Anomaly == calls.NoLeave || n.Anomaly == calls.Open:
 		r.Leave = -1
-	case n.rowless:
+	case n.Rowless:
 		r.Anomaly = calls.NoEnter
 	}
-	if th := c.threads[n.thread]; th.top == i {
-		r.Children += th.below
+	if th := c.pairs.Stack(n.Thread); th.Top() == i {
+		r.Children += th.Below()
 	}
 	return r
 }
@@ -289,7 +287,7 @@ func (x *Index) Top(k int, slot uint32) uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.topOf(k, c.threads[slot])
+	return c.topOf(k, slot)
 }
 
 // Level appends the nodes of at least the level whose calls overlap the rows from
@@ -298,29 +296,29 @@ func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	from, to = max(from, 0), min(to, c.row)
+	from, to = max(from, 0), min(to, c.pairs.Row())
 	if from >= to {
 		return dst
 	}
 	block := int(from / sizes.Block)
 	first, _ := c.nodesOf(block)
 	begin := len(dst)
-	for _, th := range c.threads {
-		for i := c.topOf(block, th); i != NoNode; {
+	for slot := range c.pairs.Stacks() {
+		for i := c.topOf(block, uint32(slot)); i != NoNode; {
 			n := c.nodes.at(int(i))
-			if int(*c.levels.rows[0].at(int(i))) >= level && (n.leave < 0 || n.leave >= from) {
+			if int(*c.levels.rows[0].at(int(i))) >= level && (n.Leave < 0 || n.Leave >= from) {
 				dst = append(dst, i)
 			}
-			i = n.parent
+			i = n.Parent
 		}
 	}
 	slices.Sort(dst[begin:])
 	for i := c.levels.next(first, uint8(level)); i < c.nodes.len(); i = c.levels.next(i+1, uint8(level)) {
 		n := c.nodes.at(i)
-		if n.enter >= to {
+		if n.Enter >= to {
 			break
 		}
-		if n.leave < 0 || n.leave >= from {
+		if n.Leave < 0 || n.Leave >= from {
 			dst = append(dst, uint32(i))
 		}
 	}
@@ -336,7 +334,7 @@ func (x *Index) Slots() int {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.threads)
+	return c.pairs.Stacks()
 }
 
 // ThreadID returns the thread that was the first on the stack of a slot.
@@ -344,7 +342,17 @@ func (x *Index) ThreadID(slot uint32) uint32 {
 	c := x.core.Load()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.threads[c.threads[slot].home].id
+	return c.pairs.Stack(c.pairs.Stack(slot).Home()).ID()
+}
+
+// Stack returns the number of the stack of a slot, 0 for a thread's own, and the slot
+// of the own stack of the thread that was the first on it.
+func (x *Index) Stack(slot uint32) (home, number uint32) {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	th := c.pairs.Stack(slot)
+	return th.Home(), th.Number()
 }
 
 // Totals returns the totals of the whole log for each address, or nil while they are

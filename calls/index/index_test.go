@@ -23,14 +23,14 @@ func check(log *testlog.Broken, namer calls.Namer) error {
 		if err := x.Build(context.Background(), n, nil); err != nil {
 			return err
 		}
-		p, err := expect(log, log.Runs, oracle.Options{Namer: n, Before: before})
+		l, err := oracle.New(log, log.Runs, oracle.Options{Namer: n, Before: before})
 		if err != nil {
 			return err
 		}
-		if err := p.differs(x); err != nil {
+		if err := (&expected{l, log}).differs(x); err != nil {
 			return fmt.Errorf("with names %t: %w", n != nil, err)
 		}
-		before = p.Log
+		before = l
 	}
 	return nil
 }
@@ -69,9 +69,9 @@ func smallSegments(t testing.TB, n int) {
 
 // TestPruned has so many addresses on threads that those of no use are forgotten.
 func TestPruned(t *testing.T) {
-	old := maxStats
-	maxStats = 8
-	defer func() { maxStats = old }()
+	old := sizes.Statistics
+	sizes.Statistics = 8
+	defer func() { sizes.Statistics = old }()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		smallBlocks(t, 7)
@@ -174,10 +174,7 @@ func TestExtremeTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := expect(log, log.Runs, oracle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect(t, log, log.Runs, oracle.Options{})
 	if err := p.differs(x); err != nil {
 		t.Error(err)
 	}

@@ -36,7 +36,9 @@ func (m *mappings) free() {
 	for _, f := range m.unmap {
 		f()
 	}
-	m.file.Close()
+	if m.file != nil {
+		m.file.Close()
+	}
 }
 
 // alloc returns n zero elements, which hold no pointers.
@@ -117,9 +119,5 @@ func (m *memory) shrink() {
 // more use.
 func (c *core) giveBack() {
 	c.maps = &mappings{}
-	runtime.AddCleanup(c, func(m *mappings) {
-		if m.file != nil {
-			m.free()
-		}
-	}, c.maps)
+	runtime.AddCleanup(c, (*mappings).free, c.maps)
 }

@@ -34,10 +34,7 @@ func TestMerged(t *testing.T) {
 		if err := x.Build(context.Background(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		whole, err := expect(log, log.Info().Runs, oracle.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := expect(t, log, log.Info().Runs, oracle.Options{})
 		if err := whole.differs(x); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

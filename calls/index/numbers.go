@@ -1,10 +1,7 @@
 package index
 
 import (
-	"io"
-
 	"logparser/calls"
-	"logparser/message"
 	"logparser/parser"
 )
 
@@ -27,12 +24,8 @@ func (c *core) read(l *calls.Layout, dst []parser.Event, row int64, timed bool) 
 	for len(dst) > 0 {
 		run, record := l.Position(row)
 		n := min(int64(len(dst)), l.Starts[run+1]-row)
-		got, err := readEvents(dst[:n], record)
-		if int64(got) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return message.Errorf("record %d: %w", record+int64(got), err)
+		if _, err := parser.ReadFull(readEvents, dst[:n], record); err != nil {
+			return err
 		}
 		dst, row = dst[n:], row+n
 	}
@@ -67,5 +60,27 @@ func (r *replay) number(a *calls.Addresses, l *calls.Layout, row int64, events [
 			numbers[i] = m.number
 		}
 		events, dst, row = events[n:], dst[n:], row+int64(n)
+	}
+}
+
+// owners fills the column of the slots of the events' threads.
+func (r *replay) owners(c *core, b *Block, events []parser.Event) {
+	if !c.pairs.HasStacks() {
+		b.Owner = b.Thread
+		return
+	}
+	b.owner = sized(b.owner, len(events))
+	b.Owner = b.owner
+	owner := NoThread
+	for i := range events {
+		if e := &events[i]; i == 0 || e.Thread != events[i-1].Thread {
+			owner = NoThread
+			if _, slot, ok := c.pairs.Strand(e.Thread); ok {
+				owner = slot
+			}
+		}
+		if b.Owner[i] = owner; b.Thread[i] == NoThread {
+			b.Owner[i] = NoThread
+		}
 	}
 }

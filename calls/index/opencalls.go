@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"logparser/calls"
@@ -130,8 +129,8 @@ func (x *Index) openNodes() []Node {
 	c := x.core.Load()
 	c.mu.RLock()
 	numbers := slices.Clone(c.leaveless)
-	for _, th := range c.live {
-		for i := th.top; i != NoNode; i = c.nodes.at(int(i)).parent {
+	for _, th := range c.pairs.Live() {
+		for i := th.Top(); i != NoNode; i = c.nodes.at(int(i)).Parent {
 			numbers = append(numbers, i)
 		}
 	}
@@ -143,50 +142,6 @@ func (x *Index) openNodes() []Node {
 	return list
 }
 
-// threadEnd returns when the thread ended in whose calls it was at a time, and
-// whether the log knows. The caller holds the lock, or is the one that adds.
-func (c *core) threadEnd(th *thread, from, to int64) (time int64, ok bool) {
-	if c.can.Ender != nil && th.number == 0 {
-		return c.can.Ender.ThreadEnd(th.id, from, to)
-	}
-	return 0, false
-}
-
-// endTime returns the time at which the open calls of a thread in the last run ended, as
-// far as is known: that of its process's last event, or a later one that the log tells.
-func (c *core) endTime(th *thread) int64 {
-	if c.can.Ender == nil {
-		return c.lastTime
-	}
-	if at, _, ok := c.can.Ender.ProcessEnd(th.id); ok {
-		return at
-	}
-	at, _ := c.can.Ender.End()
-	return max(at, c.lastTime)
-}
-
-// endThread notes that a thread has ended before the event that begins another of
-// its id, if the log knows when, so that its calls have durations. It had so many
-// events.
-func (c *core) endThread(th *thread, before, records int64) {
-	if th.top == NoNode {
-		return
-	}
-	at, ok := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, before)
-	if !ok {
-		return
-	}
-	for i := th.top; i != NoNode; {
-		n := c.nodes.at(int(i))
-		n.ended, n.leaveTime, n.inside = true, at, records-n.ordinal
-		c.leaveless = append(c.leaveless, i)
-		i = n.parent
-	}
-}
-
-// always is later than all times.
-const always = math.MaxInt64
-
 // OpenAtEnd returns the calls that are open at the end of the last run, but those
 // whose enters are missing: of each thread the innermost first, at most so many, and
 // how many there are. Calls that ended with their thread are not among them.
@@ -197,22 +152,22 @@ func (x *Index) OpenAtEnd(most int) (threads [][]Call, depths []int) {
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for _, th := range c.live {
-		if th.top == NoNode {
+	for _, th := range c.pairs.Live() {
+		if th.Top() == NoNode {
 			continue
 		}
-		if _, ended := c.threadEnd(th, c.nodes.at(int(th.top)).enterTime, always); ended {
+		if _, ended := c.pairs.ThreadEnd(th, c.Node(th.Top()).EnterTime, always); ended {
 			continue
 		}
 		var list []Call
 		depth := 0
-		for i := th.top; i != NoNode; {
+		for i := th.Top(); i != NoNode; {
 			n := c.nodes.at(int(i))
-			if i = n.parent; n.rowless {
+			if i = n.Parent; n.Rowless {
 				continue
 			}
 			if depth++; len(list) < most {
-				list = append(list, Call{Enter: n.enter, End: c.row, Address: n.address, Thread: n.thread, Depth: n.depth, Time: n.enterTime})
+				list = append(list, Call{Enter: n.Enter, End: c.pairs.Row(), Address: n.Address, Thread: n.Thread, Depth: n.Depth, Time: n.EnterTime})
 			}
 		}
 		if depth > 0 {

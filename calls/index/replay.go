@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"logparser/calls"
+	"logparser/calls/internal/hash"
 	"logparser/calls/internal/sizes"
+	"logparser/calls/pairing"
 	"logparser/message"
 	"logparser/parser"
 )
@@ -15,9 +17,9 @@ import (
 type replay struct {
 	events  []parser.Event
 	threads []replayThread
-	byID    hash // by key
-	// stacks is the core that is replayed, if it has other stacks than the threads' own.
-	stacks *core
+	byID    hash.Table // by key
+	// stacks is nil if there are no other stacks than the threads' own.
+	stacks *pairing.Sequential
 	// pairs, insides and selves are the columns that are filled.
 	pairs, insides, selves bool
 
@@ -41,7 +43,7 @@ type replayThread struct {
 	frames        []int32 // rows in the block, -1 for calls without a row
 }
 
-var replays = sync.Pool{New: func() any { return &replay{byID: newHash()} }}
+var replays = sync.Pool{New: func() any { return &replay{byID: hash.New()} }}
 
 // Fill reads block k into b, with the columns wanted. While the index is built, or
 // the log grows, there may be more blocks each time; what is said of one other than
@@ -55,7 +57,7 @@ func (x *Index) Fill(b *Block, k int, want Columns) error {
 // fill reads a block's events into r.events, and fills the columns wanted.
 func (r *replay) fill(x *Index, c *core, b *Block, k int, want Columns) error {
 	c.mu.RLock()
-	row := c.row
+	row := c.pairs.Row()
 	c.mu.RUnlock()
 	first := int64(k) * sizes.Block
 	n := int(min(sizes.Block, row-first))
@@ -128,15 +130,15 @@ func sized[T any](s []T, n int) []T {
 func (r *replay) thread(id uint32) *replayThread {
 	key := id
 	if r.stacks != nil {
-		i := r.stacks.lookup(id)
-		if i < 0 {
+		stack, _, ok := r.stacks.Strand(id)
+		if !ok {
 			return nil
 		}
-		key = r.stacks.strands[i].stack
+		key = stack
 	}
 	h := &r.byID
-	for s := h.start(uint64(key), 0); ; s++ {
-		i := h.slots[s&h.mask]
+	for s := h.Start(uint64(key), 0); ; s++ {
+		i := h.At(s)
 		if i == 0 {
 			return nil
 		}
@@ -149,19 +151,19 @@ func (r *replay) thread(id uint32) *replayThread {
 
 // begin takes over the states of the threads that are active in a block.
 func (r *replay) begin(c *core, k int) {
-	clear(r.byID.slots)
-	if r.stacks = nil; len(c.byStack) > 0 {
-		r.stacks = c
+	clear(r.byID.Slots)
+	if r.stacks = nil; c.pairs.HasStacks() {
+		r.stacks = c.pairs
 	}
 	old := r.threads[:cap(r.threads)]
 	r.threads = r.threads[:0]
 	from, to := c.visitsOf(k)
-	for r.byID.full(to - from) {
-		r.byID.grow()
+	for r.byID.Full(to - from) {
+		r.byID.Grow()
 	}
 	for i := from; i < to; i++ {
 		v := c.visits.at(i)
-		th := replayThread{id: c.threads[v.thread].id, slot: v.thread, top: v.top, records: v.records}
+		th := replayThread{id: c.pairs.Stack(v.thread).ID(), slot: v.thread, top: v.top, records: v.records}
 		if th.key = th.id; r.stacks != nil {
 			th.key = v.thread
 		}
@@ -169,10 +171,10 @@ func (r *replay) begin(c *core, k int) {
 			th.frames = old[n].frames[:0]
 		}
 		if v.top != NoNode {
-			th.depth = c.nodes.at(int(v.top)).depth + 1
+			th.depth = c.nodes.at(int(v.top)).Depth + 1
 		}
 		r.threads = append(r.threads, th)
-		r.byID.put(r.byID.start(uint64(th.key), 0), uint32(len(r.threads)-1))
+		r.byID.Put(r.byID.Start(uint64(th.key), 0), uint32(len(r.threads)-1))
 	}
 }
 
@@ -233,17 +235,17 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 			continue
 		}
 		isStray := false
-		for len(exceptions) > 0 && int(exceptions[0].row) <= i {
-			switch x := &exceptions[0]; x.kind {
-			case stray:
+		for len(exceptions) > 0 && int(exceptions[0].Row) <= i {
+			switch x := &exceptions[0]; x.Kind {
+			case pairing.Stray:
 				isStray = true
-			case unwound:
-				th.depth -= min(int32(x.n), th.depth)
-			case resumed:
-				th.depth -= min(int32(x.n), th.depth)
-				for _, p := range x.pushed {
-					b.OpenRuns = append(b.OpenRuns, OpenRun{int32(i), th.depth, int32(p.n), th.slot, p.address})
-					th.depth += int32(p.n)
+			case pairing.Unwound:
+				th.depth -= min(int32(x.N), th.depth)
+			case pairing.Resumed:
+				th.depth -= min(int32(x.N), th.depth)
+				for _, p := range x.Pushed {
+					b.OpenRuns = append(b.OpenRuns, OpenRun{int32(i), th.depth, int32(p.N), th.slot, p.Address})
+					th.depth += int32(p.N)
 				}
 			}
 			exceptions = exceptions[1:]
@@ -255,7 +257,7 @@ func (r *replay) depths(c *core, l *calls.Layout, b *Block, k int, events []pars
 		} else {
 			stop := int(min(int64(n), ends))
 			if len(exceptions) > 0 {
-				stop = min(stop, int(exceptions[0].row))
+				stop = min(stop, int(exceptions[0].Row))
 			}
 			i, th.depth = stretch(b, events, i, stop, th.id, th.depth)
 		}
@@ -426,48 +428,13 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 				continue
 			}
 		}
-		depth := th.depth + int32(len(th.frames))
 		if ev.Kind == parser.Enter {
-			b.Depth[i], b.Duration[i] = depth, calls.NoDuration
-			if r.pairs {
-				b.Partner[i], b.Anomaly[i] = calls.NoPartner, open
-				if r.insides {
-					b.Inside[i], r.ordinal[i] = -1, th.records
-				}
-				if r.selves {
-					b.Self[i], r.inner[i] = calls.NoDuration, 0
-				}
-			}
-			th.frames = append(th.frames, int32(i))
-			continue
+			r.enter(b, th, i, open)
+		} else if n := len(th.frames); n > 0 && th.frames[n-1] >= 0 {
+			r.leave(b, th, events, i, m)
+		} else {
+			r.close(c, b, th, i, ev.Time, m)
 		}
-		if k := len(th.frames) - 1; k >= 0 && th.frames[k] >= 0 {
-			f := th.frames[k]
-			th.frames = th.frames[:k]
-			b.Depth[i] = depth - 1
-			d := calls.Elapsed(events[f].Time, ev.Time)
-			b.Duration[i], b.Duration[f] = d, d
-			if !r.pairs {
-				continue
-			}
-			b.Partner[i], b.Anomaly[i] = b.First+int64(f), m
-			b.Partner[f], b.Anomaly[f] = b.First+int64(i), calls.None
-			if r.insides {
-				inside := th.records - r.ordinal[f] - 1
-				b.Inside[i], b.Inside[f] = inside, inside
-			}
-			if r.selves {
-				own := calls.SelfTime(d, r.inner[f])
-				b.Self[i], b.Self[f] = own, own
-				if k > 0 {
-					if o := th.frames[k-1]; o >= 0 {
-						r.inner[o] += d
-					}
-				}
-			}
-			continue
-		}
-		r.close(c, b, th, i, ev.Time, m)
 	}
 	from, to := c.nodesOf(k)
 	for j := from; j < to; j++ {
@@ -475,6 +442,50 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	}
 	for _, o := range e.calls.inBlock(b.First, int64(n)) {
 		r.leaveless(b, o)
+	}
+}
+
+// enter fills the row of an enter, whose call is open as far as is known yet.
+func (r *replay) enter(b *Block, th *replayThread, i int, open calls.Anomaly) {
+	b.Depth[i], b.Duration[i] = th.depth+int32(len(th.frames)), calls.NoDuration
+	th.frames = append(th.frames, int32(i))
+	if !r.pairs {
+		return
+	}
+	b.Partner[i], b.Anomaly[i] = calls.NoPartner, open
+	if r.insides {
+		b.Inside[i], r.ordinal[i] = -1, th.records
+	}
+	if r.selves {
+		b.Self[i], r.inner[i] = calls.NoDuration, 0
+	}
+}
+
+// leave fills the row of a leave that closes a call of the block, and that of its enter.
+func (r *replay) leave(b *Block, th *replayThread, events []parser.Event, i int, m calls.Anomaly) {
+	k := len(th.frames) - 1
+	f := th.frames[k]
+	th.frames = th.frames[:k]
+	b.Depth[i] = th.depth + int32(k)
+	d := calls.Elapsed(events[f].Time, events[i].Time)
+	b.Duration[i], b.Duration[f] = d, d
+	if !r.pairs {
+		return
+	}
+	b.Partner[i], b.Anomaly[i] = b.First+int64(f), m
+	b.Partner[f], b.Anomaly[f] = b.First+int64(i), calls.None
+	if r.insides {
+		inside := th.records - r.ordinal[f] - 1
+		b.Inside[i], b.Inside[f] = inside, inside
+	}
+	if r.selves {
+		own := calls.SelfTime(d, r.inner[f])
+		b.Self[i], b.Self[f] = own, own
+		if k > 0 {
+			if o := th.frames[k-1]; o >= 0 {
+				r.inner[o] += d
+			}
+		}
 	}
 }
 
@@ -500,11 +511,11 @@ func (r *replay) columns(b *Block, n int, want Columns) {
 
 // firstRow returns the row of the first of the exceptions, one behind all where there is
 // none.
-func firstRow(list []exception) int32 {
+func firstRow(list []pairing.Exception) int32 {
 	if len(list) == 0 {
 		return math.MaxInt32
 	}
-	return int32(list[0].row)
+	return int32(list[0].Row)
 }
 
 // beginRun empties the stacks: a run has stacks of its own.
@@ -517,15 +528,15 @@ func (r *replay) beginRun() {
 
 // except does what an exception of a row says, and returns the anomaly that the row has by
 // it.
-func (r *replay) except(c *core, b *Block, th *replayThread, x *exception, row int32) calls.Anomaly {
-	switch x.kind {
-	case stray:
+func (r *replay) except(c *core, b *Block, th *replayThread, x *pairing.Exception, row int32) calls.Anomaly {
+	switch x.Kind {
+	case pairing.Stray:
 		return calls.Stray
-	case unwound:
-		r.forget(c, b, th, x.n)
-	case tailed:
+	case pairing.Unwound:
+		r.forget(c, b, th, x.N)
+	case pairing.Tailed:
 		return calls.Tail
-	case resumed:
+	case pairing.Resumed:
 		r.resume(c, b, th, x, row)
 	}
 	return calls.None
@@ -573,15 +584,15 @@ func (r *replay) damaged(c *core, b *Block, k int, ev *parser.Event, th *replayT
 	}
 	slot = NoThread
 	if th != nil {
-		if c.threads[th.slot].first <= b.First {
+		if c.stacks[th.slot].first <= b.First {
 			slot = th.slot
 		}
 		return slot, th.depth + int32(len(th.frames))
 	}
-	if t := c.findThread(ev.Thread); t != nil && t.first <= b.First {
-		slot = t.slot
-		if top := c.topOf(k, t); top != NoNode && !began {
-			depth = c.nodes.at(int(top)).depth + 1
+	if stack, _, ok := c.pairs.Strand(ev.Thread); ok && int(stack) < len(c.stacks) && c.stacks[stack].first <= b.First {
+		slot = stack
+		if top := c.topOf(k, stack); top != NoNode && !began {
+			depth = c.nodes.at(int(top)).Depth + 1
 		}
 	}
 	return slot, depth
@@ -596,7 +607,7 @@ func (r *replay) forget(c *core, b *Block, th *replayThread, n uint32) {
 			}
 			th.frames = th.frames[:k]
 		} else if th.top != NoNode {
-			th.top = c.nodes.at(int(th.top)).parent
+			th.top = c.nodes.at(int(th.top)).Parent
 			th.depth--
 		} else {
 			return
@@ -604,11 +615,11 @@ func (r *replay) forget(c *core, b *Block, th *replayThread, n uint32) {
 	}
 }
 
-func (r *replay) resume(c *core, b *Block, th *replayThread, x *exception, row int32) {
-	r.forget(c, b, th, x.n)
-	for _, p := range x.pushed {
-		b.OpenRuns = append(b.OpenRuns, OpenRun{row, th.depth + int32(len(th.frames)), int32(p.n), th.slot, p.address})
-		for range p.n {
+func (r *replay) resume(c *core, b *Block, th *replayThread, x *pairing.Exception, row int32) {
+	r.forget(c, b, th, x.N)
+	for _, p := range x.Pushed {
+		b.OpenRuns = append(b.OpenRuns, OpenRun{row, th.depth + int32(len(th.frames)), int32(p.N), th.slot, p.Address})
+		for range p.N {
 			th.frames = append(th.frames, -1)
 		}
 	}
@@ -629,52 +640,52 @@ func (r *replay) close(c *core, b *Block, th *replayThread, i int, at int64, m c
 		return
 	}
 	n := c.nodes.at(int(th.top))
-	th.top = n.parent
+	th.top = n.Parent
 	th.depth--
-	b.Depth[i] = n.depth
-	if n.rowless {
+	b.Depth[i] = n.Depth
+	if n.Rowless {
 		r.unpaired(b, i, calls.NoEnter)
 		return
 	}
-	d := calls.Elapsed(n.enterTime, at)
+	d := calls.Elapsed(n.EnterTime, at)
 	b.Duration[i] = d
 	if r.pairs {
-		b.Partner[i], b.Anomaly[i] = n.enter, m
+		b.Partner[i], b.Anomaly[i] = n.Enter, m
 	}
 	if r.insides {
-		b.Inside[i] = th.records - n.ordinal - 1
+		b.Inside[i] = th.records - n.Ordinal - 1
 	}
 	if r.selves {
-		b.Self[i] = calls.SelfTime(d, n.children)
+		b.Self[i] = calls.SelfTime(d, n.Children)
 	}
 }
 
 // node fills the row of an enter whose call goes on after the block.
 func (r *replay) node(c *core, b *Block, j int, e ends) {
 	n := c.nodes.at(j)
-	i := n.enter - b.First
-	if n.rowless || i < 0 || i >= int64(b.N) {
+	i := n.Enter - b.First
+	if n.Rowless || i < 0 || i >= int64(b.N) {
 		return
 	}
-	if n.timed() && n.leave >= 0 {
-		b.Duration[i] = n.duration()
+	if n.Timed() && n.Leave >= 0 {
+		b.Duration[i] = n.Duration()
 	}
 	if !r.pairs {
 		return
 	}
 	switch {
-	case n.leave < 0:
-		b.Anomaly[i] = e.anomaly(n.enter)
-	case n.timed():
-		d := n.duration()
-		b.Partner[i], b.Anomaly[i] = n.leave, calls.None
+	case n.Leave < 0:
+		b.Anomaly[i] = e.anomaly(n.Enter)
+	case n.Timed():
+		d := n.Duration()
+		b.Partner[i], b.Anomaly[i] = n.Leave, calls.None
 		if r.insides {
-			b.Inside[i] = n.inside
+			b.Inside[i] = n.Inside
 		}
 		if r.selves {
-			b.Self[i] = calls.SelfTime(d, n.children)
+			b.Self[i] = calls.SelfTime(d, n.Children)
 		}
-	case n.anomaly == calls.NoLeave:
+	case n.Anomaly == calls.NoLeave:
 		b.Anomaly[i] = calls.NoLeave
 	}
 }

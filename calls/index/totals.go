@@ -4,9 +4,13 @@ import (
 	"math"
 
 	"logparser/calls"
+	"logparser/calls/pairing"
 )
 
 const noOctave = 0
+
+// nearOctaves are those that the totals of an address find at once: up to 64 us.
+const nearOctaves = 13
 
 // An octaveCounts is an octave of a histogram; those of one histogram are linked. The
 // first of a list of them stands for none.
@@ -14,45 +18,6 @@ type octaveCounts struct {
 	next   uint32
 	octave uint32
 	counts [calls.HistogramSteps]uint64
-}
-
-// A segmentCounts is the same for the statistics of an address, which count less.
-type segmentCounts struct {
-	next   uint32
-	octave uint32
-	counts [calls.HistogramSteps]uint32
-}
-
-// nearOctaves are those that the statistics of an address find at once: up to 64 us.
-const nearOctaves = 13
-
-// count counts a duration in the histogram of an address.
-func (c *addressStats) count(list *[]segmentCounts, d int64) {
-	o, step := calls.BucketOf(d)
-	if o < nearOctaves {
-		i := c.near[o]
-		if i == noOctave {
-			i = c.addOctave(list, uint32(o))
-			c.near[o] = i
-		}
-		(*list)[i].counts[step]++
-		return
-	}
-	i := c.octaves
-	for i != noOctave && (*list)[i].octave != uint32(o) {
-		i = (*list)[i].next
-	}
-	if i == noOctave {
-		i = c.addOctave(list, uint32(o))
-	}
-	(*list)[i].counts[step]++
-}
-
-func (c *addressStats) addOctave(list *[]segmentCounts, octave uint32) uint32 {
-	i := uint32(len(*list))
-	*list = append(*list, segmentCounts{next: c.octaves, octave: octave})
-	c.octaves = i
-	return i
 }
 
 // A sum is what the calls of an address come to.
@@ -121,18 +86,29 @@ func (t *totals) findOctave(address, octave uint32) uint32 {
 	return s.octaves
 }
 
-// merge adds the histogram of an address.
-func (t *totals) merge(address uint32, from []segmentCounts, head uint32) {
-	for i := head; i != noOctave; i = from[i].next {
-		to := t.octave(address, from[i].octave)
-		for k, n := range &from[i].counts {
+// add adds to the totals of an address.
+func (t *totals) add(address uint32, a *pairing.Sum) {
+	s := t.at(address)
+	if s == nil {
+		return
+	}
+	s.calls += a.Calls
+	s.timed += a.Timed + a.Zeros
+	s.time += a.Time
+	s.self += a.Self
+	s.recursive += a.Recursive
+	s.min, s.max = min(s.min, a.Min), max(s.max, a.Max)
+	for octave, counts := range a.Octaves() {
+		to := t.octave(address, octave)
+		for k, n := range counts {
 			to.counts[k] += uint64(n)
 		}
 	}
+	if a.Zeros > 0 {
+		s.min = 0
+		t.octave(address, 0).counts[0] += uint64(a.Zeros)
+	}
 }
-
-// zeros adds calls that took no time to a histogram.
-func (t *totals) zeros(address, n uint32) { t.octave(address, 0).counts[0] += uint64(n) }
 
 // total returns a sum for callers.
 func (t *totals) total(s *sum) calls.Total {

@@ -42,10 +42,7 @@ func TestTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := expect(log, runs, oracle.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := expect(t, log, runs, oracle.Options{})
 		if err := want.differs(x); err != nil {
 			t.Fatalf("seed %d, blocks of %d, segments of %d, %+v: %v", seed, sizes.Block, segmentBlocks, p, err)
 		}

@@ -8,9 +8,11 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -24,20 +26,21 @@ import (
 //
 //	sealMagic
 //	8 random bytes
-//	the content in blocks of sealBlock bytes, of which the last may be shorter,
-//	each with a tag of 16 bytes behind it
+//	the content, as it is to lie in memory
+//	a tag of 16 bytes for each sealBlock bytes of the content, of which the last may
+//	be fewer, and one for an empty content
 //
 // A tag is AES-256-GCM's for the block as additional data, under the key and a
 // nonce of the random bytes and the block's number, of which the highest bit is set
 // for the last. So a block is good only in its place, and before anything in it is
-// looked at; opening reads each once and waits for no other.
+// looked at.
 //
 // The key lies beside the files, readable by nobody else, and is made when it is
 // missing. Where it is lost, or a folder comes from somebody else without it, indexes
 // are built anew.
 
 const (
-	sealMagic = "LPSEAL\x00\x01"
+	sealMagic = "LPSEAL\x00\x02"
 	sealBlock = 64 << 10
 	sealHead  = len(sealMagic) + 8
 	sealTag   = 16
@@ -133,12 +136,12 @@ type sealWriter struct {
 	aead  cipher.AEAD
 	nonce sealNonce
 	block []byte
-	n     int64 // blocks written
+	tags  []byte // of the blocks written
 	err   error
 }
 
 func newSealWriter(ctx context.Context, w io.Writer, aead cipher.AEAD) *sealWriter {
-	s := &sealWriter{ctx: ctx, w: w, aead: aead, block: make([]byte, 0, sealBlock+sealTag)}
+	s := &sealWriter{ctx: ctx, w: w, aead: aead, block: make([]byte, 0, sealBlock)}
 	rand.Read(s.nonce[:8])
 	_, s.err = w.Write(append([]byte(sealMagic), s.nonce[:8]...))
 	return s
@@ -162,132 +165,123 @@ func (s *sealWriter) flush(last bool) {
 		s.err = s.ctx.Err()
 	}
 	if s.err == nil {
-		_, s.err = s.w.Write(s.aead.Seal(s.block, s.nonce.of(s.n, last), nil, s.block))
-		s.block, s.n = s.block[:0], s.n+1
+		_, s.err = s.w.Write(s.block)
+		s.tags = s.aead.Seal(s.tags, s.nonce.of(int64(len(s.tags)/sealTag), last), nil, s.block)
+		s.block = s.block[:0]
 	}
 }
 
 func (s *sealWriter) Close() error {
-	s.flush(true)
+	if s.flush(true); s.err == nil {
+		_, s.err = s.w.Write(s.tags)
+	}
 	return s.err
 }
 
-// sealAhead is how many blocks are read, and their tags checked in parallel, at a
-// time.
-const sealAhead = 16
-
-// A sealReader reads the content of a sealed file: nothing of a block before its
-// tag was found to be right.
-type sealReader struct {
-	ctx    context.Context
-	r      io.Reader
-	aead   cipher.AEAD
-	nonce  sealNonce
-	left   int64 // of the content, not read yet
-	n      int64 // blocks read
-	buf    []byte
-	blocks [][]byte // checked, not handed out yet
-}
-
-// newSealReader returns a reader of the content of a file of so many bytes, and how
-// long that is.
-func newSealReader(ctx context.Context, r io.Reader, size int64, aead cipher.AEAD) (*sealReader, int64, error) {
-	var head [sealHead]byte
-	size -= int64(sealHead)
+// unseal returns the content of a sealed file, a part of it, when it has found all tags
+// right.
+func unseal(ctx context.Context, file []byte, aead cipher.AEAD) ([]byte, error) {
+	size := int64(len(file) - sealHead)
 	blocks := (size + sealBlock + sealTag - 1) / (sealBlock + sealTag)
-	content := size - blocks*sealTag
-	if size < sealTag || content <= (blocks-1)*sealBlock && blocks > 1 || blocks >= sealLast {
-		return nil, 0, ErrOther
+	n := size - blocks*sealTag
+	if size < sealTag || n <= (blocks-1)*sealBlock && blocks > 1 || blocks >= sealLast || !bytes.HasPrefix(file, []byte(sealMagic)) {
+		return nil, ErrOther
 	}
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, 0, err
-	}
-	if !bytes.HasPrefix(head[:], []byte(sealMagic)) {
-		return nil, 0, ErrOther
-	}
-	s := &sealReader{ctx: ctx, r: r, aead: aead, left: content, buf: make([]byte, min(size, sealAhead*(sealBlock+sealTag)))}
-	copy(s.nonce[:], head[len(sealMagic):])
-	// An empty content has a block, too.
-	return s, content, s.next()
-}
-
-// next reads some blocks.
-func (s *sealReader) next() error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
-	n := min(s.left, sealAhead*sealBlock)
-	count := max(1, (n+sealBlock-1)/sealBlock)
-	b := s.buf[:n+count*sealTag]
-	if _, err := io.ReadFull(s.r, b); err != nil {
-		return err
-	}
-	s.left -= n
-	var good atomic.Int64
+	content, tags := file[sealHead:][:n:n], file[int64(sealHead)+n:]
+	var next, good atomic.Int64
 	var others sync.WaitGroup
-	check := func(from, step int64) {
-		nonce := s.nonce
-		for i := from; i < count; i += step {
-			block := b[i*(sealBlock+sealTag) : min((i+1)*(sealBlock+sealTag), int64(len(b)))]
-			k := len(block) - sealTag
-			if _, err := s.aead.Open(nil, nonce.of(s.n+i, s.left == 0 && i == count-1), block[k:], block[:k]); err != nil {
+	check := func() {
+		var nonce sealNonce
+		copy(nonce[:], file[len(sealMagic):sealHead])
+		for ctx.Err() == nil {
+			i := next.Add(1) - 1
+			if i >= blocks {
+				return
+			}
+			block := content[i*sealBlock : min((i+1)*sealBlock, n)]
+			if _, err := aead.Open(nil, nonce.of(i, i == blocks-1), tags[i*sealTag:(i+1)*sealTag], block); err != nil {
 				return
 			}
 			good.Add(1)
 		}
 	}
-	workers := min(int64(runtime.GOMAXPROCS(0)), count)
-	for w := range workers - 1 {
+	for range min(int64(runtime.GOMAXPROCS(0)), blocks) - 1 {
 		others.Add(1)
 		go func() {
 			defer others.Done()
-			check(w+1, workers)
+			// A fault is a tag that was not found right.
+			defer func(before bool) {
+				recover()
+				debug.SetPanicOnFault(before)
+			}(debug.SetPanicOnFault(true))
+			check()
 		}()
 	}
-	check(0, workers)
+	func() {
+		defer func(before bool) {
+			recover()
+			debug.SetPanicOnFault(before)
+		}(debug.SetPanicOnFault(true))
+		check()
+	}()
 	others.Wait()
-	if good.Load() != count {
-		return ErrOther
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	s.n += count
-	for len(b) > 0 {
-		k := min(len(b), sealBlock+sealTag)
-		s.blocks, b = append(s.blocks, b[:k-sealTag]), b[k:]
+	if good.Load() != blocks {
+		return nil, ErrOther
 	}
-	return nil
+	return content, nil
 }
 
-func (s *sealReader) Read(p []byte) (int, error) {
-	for len(s.blocks) > 0 && len(s.blocks[0]) == 0 {
-		s.blocks = s.blocks[1:]
-	}
-	if len(s.blocks) == 0 {
-		if s.left == 0 {
-			return 0, io.EOF
-		}
-		if err := s.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, s.blocks[0])
-	s.blocks[0] = s.blocks[0][n:]
-	return n, nil
+// A Kept is the content of a file of the store.
+type Kept struct {
+	// Content begins at a multiple of 8 in memory. It may be written to, which changes
+	// nothing in the file, until Close.
+	Content []byte
+	// Mapped says that it is not the process's own memory, but for what was written to.
+	Mapped bool
+	unmap  func() error
 }
 
-// Open opens a file of the store that this user wrote, and returns a reader
-// of its content, how long that is, and the file, which the caller closes.
-func (s *Store) Open(ctx context.Context, path string) (f *os.File, r io.Reader, size int64, err error) {
+// Close gives the memory back.
+func (k *Kept) Close() error {
+	if k.unmap == nil {
+		return nil
+	}
+	unmap := k.unmap
+	k.Content, k.unmap = nil, nil
+	return unmap()
+}
+
+// Open returns the content of a file of the store that this user wrote, mapped into
+// memory where that can be. The store never changes a file that it has written.
+func (s *Store) Open(ctx context.Context, path string) (*Kept, error) {
 	aead, err := s.seal(false)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	f, info, err := openOwn(path)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	if r, size, err = newSealReader(ctx, f, info.Size(), aead); err != nil {
-		f.Close()
-		return nil, nil, 0, err
+	defer f.Close()
+	if info.Size() < int64(sealHead+sealTag) || info.Size() > math.MaxInt {
+		return nil, ErrOther
 	}
-	return f, r, size, nil
+	k := &Kept{}
+	file, unmap, err := mapPrivate(f, int(info.Size()))
+	if err == nil {
+		k.Mapped, k.unmap = true, unmap
+	} else {
+		file = make([]byte, info.Size())
+		if _, err := io.ReadFull(f, file); err != nil {
+			return nil, err
+		}
+	}
+	if k.Content, err = unseal(ctx, file, aead); err != nil {
+		k.Close()
+		return nil, err
+	}
+	return k, nil
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ func (s *Store) Write(ctx context.Context, path string, encode func(io.Writer) e
 const noteMagic = "LPNOTE\x00\x02"
 
 // maxNote bounds the bytes of a note.
-const maxNote = 8 << 20
+const maxNote = 256 << 20
 
 // Note keeps a note; what it was before is replaced.
 func (s *Store) Note(k Key, note []byte) error {
@@ -182,21 +183,25 @@ func (s *Store) NotesOfLog(k Key) map[Key][]byte {
 
 // readNote reads the file of a note. It is not ok where that is damaged.
 func (s *Store) readNote(path string) (k Key, note []byte, ok bool) {
-	f, r, size, err := s.Open(context.Background(), path)
+	kept, err := s.Open(context.Background(), path)
 	if err != nil {
 		return k, nil, false
 	}
-	defer f.Close()
+	defer kept.Close()
+	b := kept.Content
 	const around = len(noteMagic) + len(k)
-	if size < int64(around) || size > maxNote+int64(around) {
+	if len(b) < around || len(b) > maxNote+around || !bytes.HasPrefix(b, []byte(noteMagic)) {
 		return k, nil, false
 	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil || !bytes.HasPrefix(b, []byte(noteMagic)) {
-		return k, nil, false
-	}
+	defer func(before bool) {
+		// A fault: the medium fails.
+		if recover() != nil {
+			note, ok = nil, false
+		}
+		debug.SetPanicOnFault(before)
+	}(debug.SetPanicOnFault(true))
 	b = b[len(noteMagic):]
-	return Key(b), b[len(k):], true
+	return Key(b), bytes.Clone(b[len(k):]), true
 }
 
 // Touch notes that a file was used.

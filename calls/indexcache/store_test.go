@@ -3,7 +3,6 @@ package indexcache
 import (
 	"bytes"
 	"context"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -122,7 +121,7 @@ func TestSeal(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	for _, n := range []int{0, 1, sealBlock - 1, sealBlock, sealBlock + 1, 3 * sealBlock, sealAhead * sealBlock, 2*sealAhead*sealBlock + 7} {
+	for _, n := range []int{0, 1, sealBlock - 1, sealBlock, sealBlock + 1, 3 * sealBlock, 16 * sealBlock, 32*sealBlock + 7} {
 		content := make([]byte, n)
 		for i := range content {
 			content[i] = byte(r.Uint32())
@@ -133,18 +132,14 @@ func TestSeal(t *testing.T) {
 		}
 		refused := func(what string, file []byte) {
 			t.Helper()
-			s, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
-			if err == nil {
-				var all bytes.Buffer
-				_, err = all.ReadFrom(s)
-				if err == nil && int64(all.Len()) == size {
-					t.Errorf("%d bytes, %s: they are taken", n, what)
-				}
+			if _, err := unseal(context.Background(), file, aead); err == nil {
+				t.Errorf("%d bytes, %s: they are taken", n, what)
 			}
 		}
-		const step = sealBlock + sealTag
+		const step = sealBlock
+		tag := sealHead + n // that of the first block
 		for cut := range len(file) {
-			if cut%49999 == 0 || (cut-sealHead)%step == 0 {
+			if cut%49999 == 0 || (cut-sealHead)%step == 0 || cut >= tag && (cut-tag)%sealTag == 0 {
 				refused("cut", file[:cut])
 			}
 		}
@@ -160,8 +155,11 @@ func TestSeal(t *testing.T) {
 			copy(b[sealHead:], file[sealHead+step:sealHead+2*step])
 			copy(b[sealHead+step:], file[sealHead:sealHead+step])
 			refused("blocks in another order", b)
+			copy(b[tag:], file[tag+sealTag:tag+2*sealTag])
+			copy(b[tag+sealTag:], file[tag:tag+sealTag])
+			refused("blocks in another order with their tags", b)
 			copy(b, seal(content))
-			copy(b[sealHead+step:], file[sealHead+step:sealHead+2*step])
+			copy(b[tag+sealTag:], file[tag+sealTag:tag+2*sealTag])
 			refused("a block of another file", b)
 		}
 	}
@@ -219,13 +217,9 @@ func contentOf(t testing.TB, store Store, file []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, size, err := newSealReader(context.Background(), bytes.NewReader(file), int64(len(file)), aead)
+	content, err := unseal(context.Background(), file, aead)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := make([]byte, size)
-	if _, err := io.ReadFull(r, content); err != nil {
-		t.Fatal(err)
-	}
-	return content
+	return bytes.Clone(content)
 }

@@ -65,19 +65,22 @@ func (s *Stat) Mean() int64 {
 func (s *Stat) Quantile(q float64) int64 { return s.Histogram.Quantile(q, s.Min, s.Max) }
 
 // Statistics sums up the calls of each group that has some, by rising group
-// and thread. Without a filter and by thread it asks for the index's totals,
-// and reads no rows if they are known and no group has calls of several
+// and thread. Not by thread, and with a filter of addresses at most, it asks for the index's
+// totals, and reads no rows if they are known and no group has calls of several
 // addresses.
 func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]Stat, error) {
 	src = src.Steady()
 	g := newGroups(src, o.Groups)
-	if o.Where == nil && !o.PerThread && o.Correct == nil {
+	if has, ok := enterAddresses(o.Where); ok && !o.PerThread && o.Correct == nil {
 		if totals := src.Totals(); totals != nil {
-			if list, ok := sumTotals(totals, g); ok {
+			if list, ok := sumTotals(totals, g, has); ok {
 				addRunning(list, src, &g)
 				return list, nil
 			}
 		}
+	}
+	if list, ok, err := callStatistics(ctx, src, g, &o); ok || err != nil {
+		return list, err
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Owners|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
 	open := src.OpenCalls(o.Correct)
@@ -153,26 +156,41 @@ func (g *groups) at(address uint32) uint32 {
 	return NoGroup
 }
 
-// sumTotals joins the totals of addresses to those of groups. It is not ok if
-// a group has calls of several addresses: one may have been made while another
+// enterAddresses returns the addresses of the enters that pass, if addresses tell all.
+func enterAddresses(where query.Predicate) (has func(address uint32) bool, ok bool) {
+	if where == nil {
+		return func(uint32) bool { return true }, true
+	}
+	return query.EnterAddresses(where)
+}
+
+// sumTotals joins the totals of the addresses that are wanted to those of groups. It is not ok
+// if a group of theirs has calls of several addresses: one may have been made while another
 // was open.
-func sumTotals(totals []calls.Total, g groups) ([]Stat, bool) {
+func sumTotals(totals []calls.Total, g groups, has func(address uint32) bool) ([]Stat, bool) {
 	one := make([]int32, g.n) // 1 + the address of the group
+	several := make([]bool, g.n)
 	n := 0
 	for a := range totals {
 		k := g.at(uint32(a))
 		if k == NoGroup || totals[a].Calls == 0 {
 			continue
 		}
-		if one[k] != 0 {
-			return nil, false
+		if one[k] == 0 {
+			n++
+		} else {
+			several[k] = true
 		}
-		one[k] = int32(a) + 1
-		n++
+		if one[k] == 0 || has(uint32(a)) {
+			one[k] = int32(a) + 1
+		}
 	}
 	list := make([]Stat, 0, n)
 	for k, a := range one {
-		if a != 0 {
+		if a != 0 && has(uint32(a-1)) {
+			if several[k] {
+				return nil, false
+			}
 			list = append(list, Stat{Group: uint32(k), Thread: AllThreads, Total: totals[a-1]})
 		}
 	}
@@ -183,6 +201,7 @@ func sumTotals(totals []calls.Total, g groups) ([]Stat, bool) {
 func addRunning(list []Stat, src *index.Index, g *groups) {
 	for _, o := range src.OpenCalls(nil).List {
 		group := g.at(o.Address)
+		// Of a group in the list there is no other address.
 		i, ok := slices.BinarySearchFunc(list, group, func(s Stat, group uint32) int { return cmp.Compare(s.Group, group) })
 		switch {
 		case !ok:

@@ -53,7 +53,7 @@ func plainStatistics(src *oracle.Log, p logtest.Expected, group func(uint32) uin
 		sums[k][0]++
 		call := src.Rows[row].Call
 		d, of := call.Duration, sums[k][:4]
-		if call.Running() {
+		if call.Anomaly == calls.Open || call.Anomaly == calls.Running {
 			of = sums[k][4:]
 			of[0]++
 		} else if d != calls.NoDuration {

@@ -91,6 +91,11 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		limit = DefaultTreeNodes
 	}
 	built := spareNodes * limit
+	if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
+		return nil, err
+	} else if ok {
+		return finishTree(trees, outermost, &o, limit), nil
+	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
 	open := src.OpenCalls(o.Correct)
 	growers := make([]*treeGrower, query.Workers())
@@ -121,21 +126,35 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		}
 		settle(own)
 	}
-	sum := newTreeBuilder(built)
+	var trees []*treeBuilder
 	var times []*outermostTime
 	for _, t := range growers {
 		if t != nil {
-			sum.merge(&t.treeBuilder)
+			trees = append(trees, &t.treeBuilder)
 			times = append(times, &t.outermost)
 		}
+	}
+	return finishTree(trees, sumOutermost(src, times), &o, limit), nil
+}
+
+// finishTree joins trees, and gives the sum at most so many nodes.
+func finishTree(trees []*treeBuilder, outermost map[uint32]int64, o *TreeOptions, limit int) *Tree {
+	built := spareNodes * limit
+	sum := newTreeBuilder(built)
+	for i, t := range trees {
+		if i == 0 {
+			sum = *t
+			continue
+		}
+		sum.merge(t)
 	}
 	if o.BottomUp {
 		sum = sum.bottomUp(built)
 	}
 	sum.prune(limit)
 	tree := sum.tree(o.BottomUp)
-	tree.setTotals(sumOutermost(src, times))
-	return tree, nil
+	tree.setTotals(outermost)
+	return tree
 }
 
 // A treeBuilder is a tree that grows.
@@ -166,11 +185,11 @@ func (t *treeBuilder) slot(parent int32, group, thread uint32) int {
 // child returns the child of a node that has a group, or is that of a thread,
 // or is Other.
 func (t *treeBuilder) child(parent int32, group, thread uint32, other bool) int32 {
-	if c := t.last[parent]; c > 0 && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
-		return c
-	}
 	if t.nodes[parent].Other {
 		return parent
+	}
+	if c := t.last[parent]; c > 0 && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
+		return c
 	}
 	i := t.slot(parent, group, thread)
 	for t.slots[i] != 0 {

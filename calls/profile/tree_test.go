@@ -49,7 +49,7 @@ func plainTree(src *oracle.Log, p logtest.Expected, group func(uint32) uint32, o
 		}
 		var timed, running, total, self int64
 		call := src.Rows[row].Call
-		if call.Running() {
+		if call.Anomaly == calls.Open || call.Anomaly == calls.Running {
 			running, total, self = 1, call.Duration, call.Self
 		} else if call.Duration != calls.NoDuration {
 			timed, total, self = 1, call.Duration, call.Self
@@ -142,44 +142,50 @@ func TestCallTree(t *testing.T) {
 			p = logtest.RandomPredicate(r, src, 2)
 			o.Where = p
 		}
-		tree, err := CallTree(t.Context(), tested, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, want := sumsOf(tree).text(), plainTree(src, p, group, o).text()
-		if !slices.Equal(got, want) {
-			for i := range want {
-				if i >= len(got) || got[i] != want[i] {
-					t.Fatalf("%+v\n%v\n%v", o, got[min(i, len(got)):], want[i:])
-				}
-			}
-			t.Fatalf("%d paths, want %d", len(got), len(want))
-		}
-		var calls int64
-		for row := range src.Len() {
-			if src.Rows[row].Kind == parser.Enter && p.Pass(row) && group(src.Rows[row].Number) != NoGroup {
-				calls++
-			}
-		}
-		other := o
-		other.BottomUp = !o.BottomUp
-		turned, err := CallTree(t.Context(), tested, other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a, b := tree.Nodes[0].Total, turned.Nodes[0].Total; a != b {
-			t.Fatalf("%+v: %d ns in all, turned round %d", o, a, b)
-		}
-		for _, i := range append([]int32{0}, tree.Children(0)...) {
-			n := &tree.Nodes[i]
-			if want := plainWhole(src, p, group, n.Thread); (i == 0 || n.Group == NoGroup && !n.Other) && n.Total != want {
-				t.Fatalf("%+v: %d ns in thread %d, want %d", o, n.Total, n.Thread, want)
-			}
-		}
-		if tree.Nodes[0].Calls != calls {
-			t.Fatalf("%d calls, want %d", tree.Nodes[0].Calls, calls)
-		}
+		checkTree(t, src, tested, p, group, o)
 	})
+}
+
+// checkTree holds a tree, and the same turned round, against what plainTree makes.
+func checkTree(t *testing.T, src *oracle.Log, tested *index.Index, p logtest.Expected, group func(uint32) uint32, o TreeOptions) {
+	t.Helper()
+	tree, err := CallTree(t.Context(), tested, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := sumsOf(tree).text(), plainTree(src, p, group, o).text()
+	if !slices.Equal(got, want) {
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Fatalf("%+v\n%.1000s\n%.1000s", o, fmt.Sprint(got[min(i, len(got)):]), fmt.Sprint(want[i:]))
+			}
+		}
+		t.Fatalf("%d paths, want %d", len(got), len(want))
+	}
+	var calls int64
+	for row := range src.Len() {
+		if src.Rows[row].Kind == parser.Enter && p.Pass(row) && group(src.Rows[row].Number) != NoGroup {
+			calls++
+		}
+	}
+	other := o
+	other.BottomUp = !o.BottomUp
+	turned, err := CallTree(t.Context(), tested, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := tree.Nodes[0].Total, turned.Nodes[0].Total; a != b {
+		t.Fatalf("%+v: %d ns in all, turned round %d", o, a, b)
+	}
+	for _, i := range append([]int32{0}, tree.Children(0)...) {
+		n := &tree.Nodes[i]
+		if want := plainWhole(src, p, group, n.Thread); (i == 0 || n.Group == NoGroup && !n.Other) && n.Total != want {
+			t.Fatalf("%+v: %d ns in thread %d, want %d", o, n.Total, n.Thread, want)
+		}
+	}
+	if tree.Nodes[0].Calls != calls {
+		t.Fatalf("%d calls, want %d", tree.Nodes[0].Calls, calls)
+	}
 }
 
 // TestCallTreeBounded has more paths than there is room for, and a recursion

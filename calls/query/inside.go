@@ -14,16 +14,10 @@ import (
 	"logparser/parser"
 )
 
-type withinTest struct {
-	set   *Set
-	below bool
-}
+type withinTest struct{ set *Set }
 
 func (t withinTest) compile(src *index.Index) matcher {
 	c := &compiledWithinTest{src: src, set: t.set, table: t.set.table()}
-	if t.below {
-		c.below = 1
-	}
 	c.known = src.Len()
 	c.slots = src.Slots()
 	c.grow(src.Nodes())
@@ -63,8 +57,6 @@ type compiledWithinTest struct {
 	src   *index.Index
 	set   *Set
 	table []uint8
-	// below is 1 if the outermost enters do not pass.
-	below int32
 	// reach has the rows that the calls of the set reach that have a node,
 	// sorted and disjoint, as far as the index had rows when it was asked:
 	// known.
@@ -268,7 +260,7 @@ func (t *compiledWithinTest) test(_ context.Context, k int, b *index.Block, s *i
 			if d <= depth {
 				after = begins
 			}
-			in := after + t.below
+			in := after
 			if kind == parser.Leave {
 				in = depth
 			}
@@ -310,7 +302,7 @@ func (t *compiledWithinTest) even(k int, b *index.Block, s *index.Summary, st *w
 				}
 				depth = depths[i]
 				i++
-				from = i - 1 + int(t.below)
+				from = i - 1
 			}
 			for i < end && depths[i] > depth {
 				i++

@@ -48,9 +48,6 @@ func verdictOf(noneOf, allOf bool) verdict {
 	return maybe
 }
 
-// All passes every row.
-func All() Predicate { return junction{} }
-
 // And passes the rows that all parts pass, all rows if there are none.
 func And(parts ...Predicate) Predicate { return junction{parts: parts} }
 
@@ -115,10 +112,6 @@ func WithAnomaly(anomalies ...calls.Anomaly) Predicate {
 // that lies no deeper. In the block in which events of the thread are missing,
 // calls whose enter is missing do not count.
 func Inside(set *Set) Predicate { return withinTest{set: set} }
-
-// Below passes the rows that Inside passes, but the enters of calls of the set
-// that are not within others of it. Not(Below(set)) folds all calls of the set.
-func Below(set *Set) Predicate { return withinTest{set: set, below: true} }
 
 // InsideCall passes the rows that are in the call that is entered at a row: its
 // enter, its leave and all rows of its thread between, but damaged ones and

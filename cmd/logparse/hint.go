@@ -38,12 +38,19 @@ var nextSteps = []struct {
 	{app.ErrModulesFile, "give the log as well, with --modules for this file"},
 	{app.ErrNoLog, "give the log itself"},
 	{app.ErrNotLog, "if it is one, say its record size with --record 16 or --record 24"},
+	{app.ErrDump, "logparse crash shows it"},
 	{app.ErrNotTrace, "give a .lptrace file"},
 	{app.ErrNoRun, "give a number from 1 or all"},
 	{app.ErrShrunk, "open it again"},
 	{app.ErrNoOverhead, "take the durations as recorded: leave out --corrected"},
 	{app.ErrIsInput, "save under another name"},
 	{app.ErrParts, "save under another name, or with --replace"},
+	{app.ErrSigned, "remove the signature (osslsigncode remove-signature, signtool remove /s), and sign again afterwards"},
+	{app.ErrOverlay, "attach before that is put there, or keep the symbols beside the log with logparse keep"},
+	{app.ErrChanged, "build it again; from an ELF file objcopy --remove-section .lpsym takes the symbols"},
+	{app.ErrNoFunctions, "name the folder of its symbols with --symbols"},
+	{app.ErrCrashRecord, "pack it with --crash if it may be given away"},
+	{app.ErrNoModuleOf, "give the image itself, and the folder of its symbols with --symbols"},
 	{app.ErrLink, "remove it, or give an empty folder"},
 	{app.ErrNotFile, "remove it, or give an empty folder"},
 }
@@ -92,6 +99,8 @@ func warningText(w app.Warning) string {
 		text += "; --modules names another"
 	case app.ExportsOnly:
 		text += "; name their folder with --symbols"
+	case app.Rebuilt:
+		text += "; logparse keep LOG, run while the program is as it was recorded, keeps a log's names"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -112,6 +114,41 @@ func verbs(cmd *cobra.Command, path []string, all map[string]*cobra.Command) map
 	return all
 }
 
+// hostileDump writes a minidump of which all names are hostile.
+func hostileDump(t *testing.T, dir string) string {
+	t.Helper()
+	le := binary.LittleEndian
+	const system, threads, module, name, command = 100, 200, 300, 500, 3000
+	b := make([]byte, 4000)
+	copy(b, "MDMP")
+	le.PutUint32(b[8:], 4)
+	le.PutUint32(b[12:], 32)
+	for i, s := range [][3]uint32{{7, 56, system}, {3, 4 + 48, threads}, {4, 4 + 108, module}, {0x47670006, uint32(len(hostileText)), command}} {
+		for k, v := range s {
+			le.PutUint32(b[32+12*i+4*k:], v)
+		}
+	}
+	le.PutUint16(b[system:], 9)
+	le.PutUint32(b[system+20:], 0x8201)
+	le.PutUint32(b[threads:], 1)
+	le.PutUint32(b[threads+4:], 7)
+	le.PutUint32(b[module:], 1)
+	le.PutUint64(b[module+4:], 0x1000)
+	le.PutUint32(b[module+12:], 0x1000)
+	le.PutUint32(b[module+24:], name)
+	text := utf16.Encode([]rune("/opt/" + hostileText))
+	le.PutUint32(b[name:], uint32(2*len(text)))
+	for i, u := range text {
+		le.PutUint16(b[name+4+2*i:], u)
+	}
+	copy(b[command:], hostileText)
+	path := filepath.Join(dir, "hostile.dmp")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // hostileCalls are the command lines of every verb over hostile files.
 func hostileCalls(t *testing.T) map[string][][]string {
 	dir, trace, classic, symbols := hostileFiles(t)
@@ -120,11 +157,20 @@ func hostileCalls(t *testing.T) map[string][][]string {
 	if err := os.WriteFile(report, []byte("    #0 0x1  (/opt/x.sym+0x1010)\nnothing\n    #1 0x2  (/opt/y+0x1)\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	dump := hostileDump(t, dir)
 	calls := map[string][][]string{
+		"crash": {{dump}, {dump, "--format", "gdb-like"}, {dump, "--format", "html"}, {dump, "--json"}, {dump, "--format", hostileText},
+			{dump, "--log", missing}, {trace}, {missing}, {dump, "--symbols", missing, "--all-modules"}},
 		"resolve": {{"--image", symbols, "1010", "zz" + hostileName}, {"--image", symbols, "1010"}, {"--image", trace, "1010"}, {"--image", missing, "1010"}},
 		// The text itself is copied as it is, but to a terminal: see TestTerminal.
 		"symbolize":     {{report, "--image", symbols}, {report, "--symbols", missing, "--image", missing}, {missing}, {report, "--" + hostileText}},
+		"record":        {{missing}, {trace}, {"--" + hostileText}, {"--min", hostileText, "x"}, {"--crash", hostileText, "x"}, {"no" + hostileName}},
+		"sample":        {{hostileText}, {"--" + hostileText}},
 		"recorder init": {{filepath.Join(dir, "rec")}, {trace}},
+		"attach":        {{trace}, {missing}, {symbols, missing}, {trace, "--from", hostileText}},
+		"detach":        {{trace}, {missing}},
+		"pack":          {{trace, "-o", filepath.Join(dir, "x"+hostileName+".lppack"), "--symbols", symbols}, {missing, "-o", missing}, {trace}, {trace, "-o", trace}},
+		"keep":          {{trace, "--symbols", symbols}, {missing}, {trace, "-o", filepath.Join(missing, "x")}},
 		"trace dump":    {{trace}, {classic}, {missing}},
 		"trace load":    {{trace, missing}, {missing, trace}},
 		"save": {{trace}, {trace, "-o", missing}, {missing, "-o", "x.csv"}, {trace, "-o", filepath.Join(missing, "x.csv")},

@@ -26,8 +26,8 @@ const (
 )
 
 // logs returns the logs that the arguments of a command name: files and folders as
-// they are, but a folder with several logs becomes the one that was asked for, and
-// the standard input a file. With --newest it is one.
+// they are, but a folder with several logs becomes the one that was asked for, or all of
+// them where they were recorded together, and the standard input a file. With --newest it is one.
 func (f *inputFlags) logs(cmd *cobra.Command, args []string) ([]string, error) {
 	var list []string
 	for _, arg := range args {
@@ -46,6 +46,10 @@ func (f *inputFlags) logs(cmd *cobra.Command, args []string) ([]string, error) {
 		}
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
 			_, _, err := app.FindPair(arg)
+			if errors.As(err, &several) && several.Together && !f.newest {
+				list = append(list, several.Logs...)
+				continue
+			}
 			if errors.As(err, &several) {
 				if log, err = f.choose(cmd, arg, several.Logs, err); err != nil {
 					return nil, err

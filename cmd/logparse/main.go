@@ -10,6 +10,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 func main() {
@@ -18,5 +20,19 @@ func main() {
 		os.Exit(exitError)
 	}
 	ctx := interruptible(context.Background())
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	code := run(ctx, arguments(os.Args), os.Stdin, os.Stdout, os.Stderr)
+	if s := endSignal.Load(); s != 0 {
+		endBy(int(s))
+	}
+	os.Exit(code)
+}
+
+// arguments returns the command's arguments. A copy of the program, or a link to it, that is
+// called appendmap or deletemap is that command.
+func arguments(args []string) []string {
+	name := strings.ToLower(filepath.Base(args[0]))
+	if name = strings.TrimSuffix(name, ".exe"); name == "appendmap" || name == "deletemap" {
+		return append([]string{name}, args[1:]...)
+	}
+	return args[1:]
 }

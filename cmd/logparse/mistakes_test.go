@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"shwo", `there is no command "shwo"; did you mean show?; see logparse --help`},
 		{"stat LOG", `there is no command "stat"; did you mean stats?`},
-		{"nosuch", `there is no command "nosuch"; there are advise, annotations, completion, help, info, recorder, resolve, save, show, stats, symbolize, symbols, trace, tree`},
+		{"nosuch", `there is no command "nosuch"; there are advise, annotations, attach, completion, crash, detach, help, info, keep, pack, record, recorder, resolve, sample, save, show, stats, symbolize, symbols, trace, tree`},
 		{"LOG", `to read that file: logparse show LOG`},
 		{"help nosuch", `there is no command "nosuch"; there are advise,`},
 		{"help treee", `there is no command "treee"; did you mean tree?; see logparse --help`},
@@ -217,7 +217,7 @@ func TestNearest(t *testing.T) {
 // TestHelp asks for the help of commands.
 func TestHelp(t *testing.T) {
 	for line, want := range map[string]string{
-		"": "Available Commands:", "help": "Available Commands:", "help show": "logparse show LOG... [flags]", "help trace load": "only replaced with --replace",
+		"": "logparse record ./app", "help": "Available Commands:", "help show": "logparse show LOG... [flags]", "help trace load": "only replaced with --replace",
 		"trace": "logparse trace [command]", "completion": "logparse completion [command]", "help completion bash": "bash-completion", "help help": "logparse help [COMMAND...]",
 	} {
 		if code, out, errs := logparse(strings.Fields(line)...); code != exitOK || errs != "" || !strings.Contains(out, want) {
@@ -229,8 +229,8 @@ func TestHelp(t *testing.T) {
 // TestCompletion asks as a shell does, and has shells read the scripts.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"s": "save show stats symbolize symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv jsonl", "trace ": "dump load",
-		"help re": "recorder resolve", "save x --weight ": "ns us calls", "completion ": "bash fish powershell zsh",
+		"s": "sample save show stats symbolize symbols", "show --fo": "--format --follow", "stats x --by ": "function module thread", "tree x --format ": "txt csv jsonl", "trace ": "dump load",
+		"help re": "record recorder resolve", "save x --weight ": "ns us calls", "completion ": "bash fish powershell zsh",
 	} {
 		words := strings.Split(line, " ")
 		_, out, _ := logparse(append([]string{"__complete"}, words...)...)

@@ -42,6 +42,7 @@ var stageWords = map[app.Stage]string{
 	app.StageResolve: "naming",
 	app.StageFetch:   "asking the symbol server",
 	app.StageFilter:  "filtering",
+	app.StageEncode:  "keeping symbols",
 	app.StageSave:    "writing",
 }
 

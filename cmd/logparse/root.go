@@ -43,9 +43,17 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	}
 	var usage usageError
 	var strict strictError
+	var program programEnd
+	var notRun recordError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &program):
+		endSignal.Store(int32(program.Signal))
+		return program.code()
+	case errors.As(err, &notRun):
+		sayError(errs, notRun.error)
+		return notRun.code
 	case errors.Is(err, syscall.EPIPE):
 		// The reader of our output (head, less) has seen enough.
 		return exitOK
@@ -80,13 +88,15 @@ was called, on which thread, and when.
 
 LOG is the log, its modules file or the folder of both; or a trace (.lptrace),
 which needs no modules file. - is a log on the standard input. Several traces,
-as of a program and its children, are one session, in order of time.
+as of a program and its children, are one session, in order of time; so is the
+folder that record made.
 
 Exit status: 0 done (a damaged log that could be read gives a warning),
 1 error, 2 wrong usage, 3 with --strict where there would be a warning of damage
 or of something that is not there; 130 after Ctrl+C, 143
 after SIGTERM, 129 after SIGHUP.`,
-		Example: `  logparse show LogDetails.dat
+		Example: `  logparse record ./app
+  logparse show LogDetails.dat
   logparse save LogDetails.dat -o calls.csv --symbols C:\build\pdb
   logparse show LogDetails.dat --where 'func:Draw dur:>5ms'
   logparse stats LogDetails.dat --sort self
@@ -96,14 +106,14 @@ after SIGTERM, 129 after SIGHUP.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          onlyCommands,
-		RunE:          showHelp,
+		RunE:          sayFirstWords,
 	}
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(optionMistake)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newShow(), newSave(), newStats(), newTree(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newAdvise(), newTrace(), newRecorder())
+	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
 	// Cobra adds these two when it runs, and the second with the output of now.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -12,14 +12,19 @@ import (
 	"logparser/rows"
 )
 
+// saveOptions are what save is asked for.
+type saveOptions struct {
+	in                                inputFlags
+	where                             whereFlag
+	target, format, weight            string
+	there                             replaceFlags
+	bom, crlf, raw, replace, byThread bool
+	split                             app.SaveLimits
+	columns                           columnsFlag
+}
+
 func newSave() *cobra.Command {
-	var in inputFlags
-	var where whereFlag
-	var target, format, weight string
-	var there replaceFlags
-	var bom, crlf, raw, replace, byThread bool
-	var split app.SaveLimits
-	var columns columnsFlag
+	var o saveOptions
 	cmd := &cobra.Command{
 		Use:   "save LOG -o FILE",
 		Short: "Save the log as a table, a web page, a trace or a profile",
@@ -33,88 +38,94 @@ func newSave() *cobra.Command {
   logparse save LogDetails.dat -o calls.parquet --split-rows 5000000
   logparse save LogDetails.dat -o - --format folded --weight calls | flamegraph.pl`,
 		Args: logArguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if target == "" {
-				return misused("save needs -o FILE")
-			}
-			if format == "" {
-				if format = app.SaveFormatOf(target); format == "" {
-					return misused("-o %s does not say the format; give one with --format: %s", target, strings.Join(app.SaveFormats(), ", "))
-				}
-			}
-			if err := oneOf("--format", format, app.SaveFormats()); err != nil {
-				return err
-			}
-			w, ok := app.ParseWeight(weight)
-			if !ok {
-				return oneOf("--weight", weight, weights)
-			}
-			if err := cmp.Or(checkSplit(cmd, target, format, split),
-				only(cmd, "bom", format, "txt", "csv"), only(cmd, "crlf", format, "txt", "csv"),
-				only(cmd, "raw-csv", format, "csv"), only(cmd, "weight", format, "folded"), only(cmd, "by-thread", format, "folded")); err != nil {
-				return err
-			}
-			chosen, err := columns.parse(cmd, format)
-			if err != nil {
-				return err
-			}
-			if in.Corrected {
-				if err := app.CheckCorrected(format); err != nil {
-					return usageError{err}
-				}
-			}
-			if err := where.check(cmd, &in); err != nil {
-				return err
-			}
-			older := app.SavedBefore(target, format)
-			if !replace && !asks(cmd) {
-				// Parts are left alone.
-				older = slices.DeleteFunc(older, func(path string) bool { return path != target })
-			}
-			asked, err := there.mayReplace(cmd, older, format, replace)
-			if err != nil {
-				return err
-			}
-			s, err := in.open(cmd, args)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			opt := app.SaveOptions{BOM: bom, CRLF: crlf, Raw: raw, Columns: chosen, Weight: w, ByThread: byThread, Split: split, KeepParts: !replace && !asked}
-			if err := cmp.Or(in.doubtNames(cmd, s), where.doubt(cmd, &in, s)); err != nil {
-				return err
-			}
-			src, err := where.rows(cmd.Context(), s, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if err := there.mayWriteMany(cmd, target, format, src.Len(), split); err != nil {
-				return err
-			}
-			if err := writeRows(cmd, s, target, format, src, opt); err != nil {
-				return err
-			}
-			return in.finish(s)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
-	in.add(cmd)
-	where.add(cmd)
+	o.in.add(cmd)
+	o.where.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&target, "output", "o", "", "the `file` to write; - is the standard output")
-	flags.StringVar(&format, "format", "", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
-	flags.BoolVar(&bom, "bom", false, "begin with a byte order mark, for spreadsheets")
-	flags.BoolVar(&crlf, "crlf", false, "end lines as Windows does")
-	flags.Int64Var(&split.Rows, "split-rows", 0, "begin another file after so many `rows`; -1 never (default: what the format's readers take)")
-	flags.Int64Var(&split.Bytes, "split-bytes", 0, "begin another file after about so many `bytes`; -1 never (default: as above)")
-	flags.BoolVar(&replace, "replace", false, "replace an earlier save of this name without asking, with its parts, and remove those that it had more")
-	there.add(cmd)
-	flags.StringVar(&weight, "weight", "ns", "what folded stacks count: ns or us in the function itself, or calls")
-	flags.BoolVar(&byThread, "by-thread", false, "keep the folded stacks of each thread apart")
-	flags.BoolVar(&raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
-	columns.add(cmd)
+	flags.StringVarP(&o.target, "output", "o", "", "the `file` to write; - is the standard output")
+	flags.StringVar(&o.format, "format", "", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
+	flags.BoolVar(&o.bom, "bom", false, "begin with a byte order mark, for spreadsheets")
+	flags.BoolVar(&o.crlf, "crlf", false, "end lines as Windows does")
+	flags.Int64Var(&o.split.Rows, "split-rows", 0, "begin another file after so many `rows`; -1 never (default: what the format's readers take)")
+	flags.Int64Var(&o.split.Bytes, "split-bytes", 0, "begin another file after about so many `bytes`; -1 never (default: as above)")
+	flags.BoolVar(&o.replace, "replace", false, "replace an earlier save of this name without asking, with its parts, and remove those that it had more")
+	o.there.add(cmd)
+	flags.StringVar(&o.weight, "weight", "ns", "what folded stacks count: ns or us in the function itself, or calls")
+	flags.BoolVar(&o.byThread, "by-thread", false, "keep the folded stacks of each thread apart")
+	flags.BoolVar(&o.raw, "raw-csv", false, "leave csv cells as they are that a spreadsheet would run as a formula")
+	o.columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
 	completeWith(cmd, "weight", weights)
 	return cmd
+}
+
+// check refuses what does not go together, and returns how the file is to be written.
+func (o *saveOptions) check(cmd *cobra.Command) (opt app.SaveOptions, err error) {
+	if o.target == "" {
+		return opt, misused("save needs -o FILE")
+	}
+	if o.format == "" {
+		if o.format = app.SaveFormatOf(o.target); o.format == "" {
+			return opt, misused("-o %s does not say the format; give one with --format: %s", o.target, strings.Join(app.SaveFormats(), ", "))
+		}
+	}
+	if err := oneOf("--format", o.format, app.SaveFormats()); err != nil {
+		return opt, err
+	}
+	weight, ok := app.ParseWeight(o.weight)
+	if !ok {
+		return opt, oneOf("--weight", o.weight, weights)
+	}
+	if err := cmp.Or(checkSplit(cmd, o.target, o.format, o.split),
+		only(cmd, "bom", o.format, "txt", "csv"), only(cmd, "crlf", o.format, "txt", "csv"),
+		only(cmd, "raw-csv", o.format, "csv"), only(cmd, "weight", o.format, "folded"), only(cmd, "by-thread", o.format, "folded")); err != nil {
+		return opt, err
+	}
+	chosen, err := o.columns.parse(cmd, o.format)
+	if err != nil {
+		return opt, err
+	}
+	if o.in.Corrected {
+		if err := app.CheckCorrected(o.format); err != nil {
+			return opt, usageError{err}
+		}
+	}
+	return app.SaveOptions{BOM: o.bom, CRLF: o.crlf, Raw: o.raw, Columns: chosen, Weight: weight, ByThread: o.byThread, Split: o.split},
+		o.where.check(cmd, &o.in)
+}
+
+func (o *saveOptions) run(cmd *cobra.Command, args []string) error {
+	opt, err := o.check(cmd)
+	if err != nil {
+		return err
+	}
+	older := app.SavedBefore(o.target, o.format)
+	if !o.replace && !asks(cmd) {
+		// Parts are left alone.
+		older = slices.DeleteFunc(older, func(path string) bool { return path != o.target })
+	}
+	asked, err := o.there.mayReplace(cmd, older, o.format, o.replace)
+	if err != nil {
+		return err
+	}
+	opt.KeepParts = !o.replace && !asked
+	s, err := o.in.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	src, err := o.where.certainRows(cmd, &o.in, s)
+	if err != nil {
+		return err
+	}
+	if err := o.there.mayWriteMany(cmd, o.target, o.format, src.Len(), o.split); err != nil {
+		return err
+	}
+	if err := writeRows(cmd, s, o.target, o.format, src, opt); err != nil {
+		return err
+	}
+	return o.in.finish(s)
 }
 
 func saveHelp() string {

@@ -7,15 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/rows"
 )
 
+// showOptions are what show is asked for.
+type showOptions struct {
+	in             inputFlags
+	where          whereFlag
+	asJSON, follow bool
+	format         string
+	last           int64 // rows, -1 for all
+	columns        columnsFlag
+}
+
 func newShow() *cobra.Command {
-	var in inputFlags
-	var where whereFlag
-	var asJSON, follow bool
-	var format string
-	var last int64
-	var columns columnsFlag
+	var o showOptions
 	cmd := &cobra.Command{
 		Use:   "show LOG...",
 		Short: "Print a log as a readable table",
@@ -38,83 +44,104 @@ only the one that was written last.
   logparse show app.*.lptrace --newest
   zcat app.lptrace.gz | logparse show -`,
 		Args: severalLogs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("--format", format, app.SaveFormats()); err != nil {
-				return err
-			}
-			if asJSON {
-				if cmd.Flags().Changed("format") && format != "jsonl" {
-					return misused("--json stands for --format jsonl, and %s was given, too", format)
-				}
-				format = "jsonl"
-			}
-			if last < -1 {
-				return misused("--limit is a number of rows, such as 20, not %d", last)
-			}
-			chosen, err := columns.parse(cmd, format)
-			if err != nil {
-				return err
-			}
-			if err := where.check(cmd, &in); err != nil {
-				return err
-			}
-			if len(args) > 1 && !in.newest {
-				if follow {
-					return misused("--follow takes one LOG, not %d; --newest takes the one that was written last", len(args))
-				}
-				if format != "txt" && !together(args) {
-					return misused("several logs that are no traces are printed as txt only, not as %s; --newest takes the one that was written last", format)
-				}
-			}
-			if follow {
-				if args[0] == standardInput {
-					return misused("--follow is not for -, the standard input, which does not grow")
-				}
-				if err := oneOf("with --follow --format", format, app.LiveFormats()); err != nil {
-					return err
-				}
-				return in.follow(cmd, args, &where, format, chosen, last)
-			}
-			logs, err := in.logs(cmd, args)
-			if err != nil {
-				return err
-			}
-			show := func(logs ...string) error {
-				s, err := in.openLogs(cmd, logs, app.Open)
-				if err != nil {
-					return err
-				}
-				defer s.Close()
-				if err := cmp.Or(in.doubtNames(cmd, s), where.doubt(cmd, &in, s)); err != nil {
-					return err
-				}
-				src, err := where.rows(cmd.Context(), s, cmd.ErrOrStderr())
-				if err != nil {
-					return err
-				}
-				opt := app.SaveOptions{Columns: chosen}
-				if last >= 0 {
-					opt.From = max(src.Len()-last, 0)
-				}
-				if err := s.WriteRows(cmd.Context(), cmd.OutOrStdout(), format, src, opt, nil); err != nil {
-					return err
-				}
-				return in.finish(s)
-			}
-			if together(logs) {
-				return show(logs...)
-			}
-			return each(cmd, logs, func(log string) error { return show(log) })
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
-	in.add(cmd)
-	where.add(cmd)
+	o.in.add(cmd)
+	o.where.add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object a row, as --format jsonl does")
-	flags.StringVar(&format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
-	flags.BoolVarP(&follow, "follow", "f", false, "go on with the rows that come")
-	flags.Int64VarP(&last, "limit", "n", -1, "at most `N` rows: the last that there are, and with --follow those that come (default: all)")
-	columns.add(cmd)
+	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object a row, as --format jsonl does")
+	flags.StringVar(&o.format, "format", "txt", "the `format`: "+strings.Join(app.SaveFormats(), ", "))
+	flags.BoolVarP(&o.follow, "follow", "f", false, "go on with the rows that come")
+	flags.Int64VarP(&o.last, "limit", "n", -1, "at most `N` rows: the last that there are, and with --follow those that come (default: all)")
+	o.columns.add(cmd)
 	completeWith(cmd, "format", app.SaveFormats())
 	return cmd
+}
+
+// check refuses what does not go together, and completes the rest.
+func (o *showOptions) check(cmd *cobra.Command) error {
+	if err := oneOf("--format", o.format, app.SaveFormats()); err != nil {
+		return err
+	}
+	if o.asJSON {
+		if cmd.Flags().Changed("format") && o.format != "jsonl" {
+			return misused("--json stands for --format jsonl, and %s was given, too", o.format)
+		}
+		o.format = "jsonl"
+	}
+	if o.last < -1 {
+		return misused("--limit is a number of rows, such as 20, not %d", o.last)
+	}
+	return nil
+}
+
+// checkLogs refuses logs that cannot be shown as is asked for.
+func (o *showOptions) checkLogs(args []string) error {
+	if len(args) > 1 && !o.in.newest {
+		if o.follow {
+			return misused("--follow takes one LOG, not %d; --newest takes the one that was written last", len(args))
+		}
+		if o.format != "txt" && !together(args) {
+			return misused("several logs that are no traces are printed as txt only, not as %s; --newest takes the one that was written last", o.format)
+		}
+	}
+	if !o.follow {
+		return nil
+	}
+	if args[0] == standardInput {
+		return misused("--follow is not for -, the standard input, which does not grow")
+	}
+	return oneOf("with --follow --format", o.format, app.LiveFormats())
+}
+
+func (o *showOptions) run(cmd *cobra.Command, args []string) error {
+	if err := o.check(cmd); err != nil {
+		return err
+	}
+	chosen, err := o.columns.parse(cmd, o.format)
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(o.where.check(cmd, &o.in), o.checkLogs(args)); err != nil {
+		return err
+	}
+	if o.follow {
+		return o.in.follow(cmd, args, &o.where, o.format, chosen, o.last)
+	}
+	logs, err := o.in.logs(cmd, args)
+	if err != nil {
+		return err
+	}
+	if together(logs) {
+		return o.show(cmd, chosen, logs...)
+	}
+	return each(cmd, logs, func(log string) error { return o.show(cmd, chosen, log) })
+}
+
+// show prints the rows of logs, which are opened as one.
+func (o *showOptions) show(cmd *cobra.Command, columns []*rows.Column, logs ...string) error {
+	shown := int64(0)
+	if app.LiveFormat(o.format) && len(logs) == 1 && columns == nil && o.last < 0 && o.where.none() {
+		var err error
+		if shown, err = o.in.showFirst(cmd, logs[0], o.format); err != nil {
+			return err
+		}
+	}
+	s, err := o.in.openLogs(cmd, logs, app.Open)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	src, err := o.where.certainRows(cmd, &o.in, s)
+	if err != nil {
+		return err
+	}
+	opt := app.SaveOptions{Columns: columns, From: shown, NoHead: shown > 0}
+	if o.last >= 0 {
+		opt.From = max(src.Len()-o.last, 0)
+	}
+	if err := s.WriteRows(cmd.Context(), cmd.OutOrStdout(), o.format, src, opt, nil); err != nil {
+		return err
+	}
+	return o.in.finish(s)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,6 +16,10 @@ import (
 // exitSignal plus a signal's number is the exit status of a command that was
 // ended by it, as shells have it.
 const exitSignal = 128
+
+// endSignal is the signal that ended a recorded program, 0 for none: the command is to end by
+// it, too.
+var endSignal atomic.Int32
 
 // patience is how long what is under way may take to end after a signal. Windows
 // ends a program whose console was closed after 5 seconds.
@@ -47,7 +52,14 @@ func interruptible(ctx context.Context) context.Context {
 	came := make(chan os.Signal, 2)
 	signal.Notify(came, wanted...)
 	go func() {
-		first := (<-came).(syscall.Signal)
+		var first syscall.Signal
+		for s := range came {
+			// While a program is recorded they are for the program.
+			if !recording.Load() {
+				first = s.(syscall.Signal)
+				break
+			}
+		}
 		cancel(interruption{first})
 		select {
 		case <-came:

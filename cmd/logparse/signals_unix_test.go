@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	removeRecordCache()
+	os.Exit(code)
 }
 
 // process is the command as a process of its own.

@@ -41,8 +41,12 @@ func newSymbols() *cobra.Command {
 of its symbols and path; below it identity, symbol file and why.
 
 matched       the recorded identity equals the symbol file's
+attached      it equals that of symbols that an executable of the program
+              carries (logparse attach)
 embedded      it equals the image's, and the names come from the image itself
 exports only  as embedded, but the image has only exported names
+starts only   as embedded, but the image has no names: sub_RVA, by where its
+              unwind rules say that functions start
 mismatched    a file was found that belongs to another build: no names, or
               marked ones with --load-mismatched
 unverified    nothing was recorded to check by

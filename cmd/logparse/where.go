@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ type whereFlag struct {
 func (f *whereFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.texts, "where", nil, "take only the rows for which `EXPR` holds, such as 'func:Draw dur:>5ms'; of several all must hold")
 }
+
+// none reports whether all rows are taken.
+func (f *whereFlag) none() bool { return len(f.texts) == 0 }
 
 // check reports a mistake in the expressions, before anything is opened.
 func (f *whereFlag) check(cmd *cobra.Command, in *inputFlags) error {
@@ -70,6 +74,15 @@ func (f *whereFlag) doubt(cmd *cobra.Command, in *inputFlags, s *app.Session) er
 }
 
 func (f *whereFlag) selection() app.Selection { return app.Selection{Where: f.text} }
+
+// certainRows returns the chosen rows, unless names that are missing or a doubtful filter are
+// errors.
+func (f *whereFlag) certainRows(cmd *cobra.Command, in *inputFlags, s *app.Session) (rows.Source, error) {
+	if err := cmp.Or(in.doubtNames(cmd, s), f.doubt(cmd, in, s)); err != nil {
+		return nil, err
+	}
+	return f.rows(cmd.Context(), s, cmd.ErrOrStderr())
+}
 
 // rows returns the chosen rows, and says how many they are.
 func (f *whereFlag) rows(ctx context.Context, s *app.Session, errs io.Writer) (rows.Source, error) {

@@ -16,7 +16,7 @@ IFS=. read -r major minor patch _ <<<"$version.0.0.0"
 # resource PACKAGE FILE DESCRIPTION writes the object that "go build" links
 # into the package for Windows.
 resource() {
-	x86_64-w64-mingw32-windres -I assets -O coff \
+	x86_64-w64-mingw32-windres -I assets -I packaging/windows -O coff \
 		-DVERSION_NUMBERS="$major,$minor,$patch,0" -DVERSION_TEXT="\\\"$version\\\"" \
 		-DFILE_NAME="\\\"$2\\\"" -DDESCRIPTION="\\\"$3\\\"" \
 		packaging/windows/app.rc -o "$1/rsrc_windows_amd64.syso"

@@ -16,6 +16,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -67,6 +68,13 @@ var Format = parser.Format{
 		}
 		return log, nil
 	},
+	OpenHead: func(ctx context.Context, path string, opt parser.Options, records int64) (parser.Log, error) {
+		log, err := OpenHead(ctx, path, opt, records)
+		if log == nil {
+			return nil, err
+		}
+		return log, nil
+	},
 }
 
 // A Log is an opened classic log. It implements [parser.Grower]: bytes appended
@@ -107,7 +115,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	if err != nil {
 		return nil, err
 	}
-	log, err := openFile(ctx, f, path, opt, p)
+	log, err := openFile(ctx, f, path, opt, math.MaxInt64, p)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -116,7 +124,45 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	return log, nil
 }
 
-func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, p parser.Progress) (*Log, error) {
+// OpenHead opens the first records of the log at path. Which of the file's runs the modules
+// file describes, and so what the addresses mean and what the ticks are by the clock, only
+// the whole file tells: the log has no modules and no time of day. It returns nil where there
+// is anything odd about these records, about which a later one may have a say.
+func OpenHead(ctx context.Context, path string, opt parser.Options, records int64) (*Log, error) {
+	open := func() (*Log, error) {
+		f, err := openShared(path)
+		if err != nil {
+			return nil, err
+		}
+		// Records of either size end there.
+		log, err := openFile(ctx, f, path, opt, records*(2*Size64), nil)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		log.file = f
+		return log, nil
+	}
+	opt.Found, opt.StartTime, opt.StartTick = nil, "", nil
+	log, err := open()
+	if err == nil && opt.ModulesFile != "" {
+		// The width of the records is known by now.
+		opt.ModulesFile, opt.RecordSize = "", log.Info().RecordSize
+		log.Close()
+		log, err = open()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info := log.Info(); len(info.Runs) != 1 || len(info.Damage) > 0 || info.DamageBytes > 0 || len(log.view.Load().epochs) > 1 {
+		log.Close()
+		return nil, nil
+	}
+	return log, nil
+}
+
+// openFile opens the first bytes of a file, at most so many.
+func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, most int64, p parser.Progress) (*Log, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -127,7 +173,7 @@ func openFile(ctx context.Context, f *os.File, path string, opt parser.Options, 
 	if !st.Mode().IsRegular() {
 		return nil, message.InFile(path, message.New("it is not a regular file"))
 	}
-	o := &opener{r: f, name: path, size: st.Size(), opt: opt, progress: p}
+	o := &opener{r: f, name: path, size: min(st.Size(), most), opt: opt, progress: p}
 	if err := o.checkHead(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package merged
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // is another thing in each process.
 func (l *Log) Capabilities() parser.Capabilities {
 	return parser.Capabilities{Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, WayTeller: l,
-		Stacker: l, ThreadLister: l, ProcessTeller: l}
+		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l}
 }
 
 // Check implements [parser.Checker].
@@ -81,6 +82,24 @@ func (l *Log) Ways() (ways []string, late bool) {
 		}
 	}
 	return ways, late
+}
+
+// Crashes implements [parser.CrashTeller].
+func (l *Log) Crashes(int) []parser.Crash {
+	var list []parser.Crash
+	for _, of := range l.parts {
+		if of.can.CrashTeller == nil {
+			continue
+		}
+		for _, c := range of.can.CrashTeller.Crashes(0) {
+			c.Time += of.shift
+			c.Space += of.firstSpace
+			c.Process += of.process
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b parser.Crash) int { return cmp.Compare(a.Time, b.Time) })
+	return list
 }
 
 // AnnotationCount implements [parser.Annotator].

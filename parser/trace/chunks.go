@@ -383,6 +383,16 @@ func (w *walker) refresh() (changed bool, err error) {
 			delete(w.open, s)
 		}
 	}
+	// What was kept for a report of a crash may have got one.
+	for i, n := 0, 0; i < min(w.openProcess, len(w.process)) && n < maxCrashes; i++ {
+		if w.process[i].used > 0 {
+			continue
+		}
+		n++
+		if _, err := look(&w.process[i]); err != nil {
+			return changed, err
+		}
+	}
 	for ; w.openProcess < len(w.process); w.openProcess++ {
 		if _, err := look(&w.process[w.openProcess]); err != nil {
 			return changed, err

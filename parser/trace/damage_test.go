@@ -130,6 +130,45 @@ func check(b []byte) (*trace.Log, error) {
 	return log, nil
 }
 
+// checkHead opens the beginning of a file: its events are the first of the whole, and the calls
+// that end behind them end after they began.
+func checkHead(b []byte, log *trace.Log) error {
+	events, err := readAll(log, 3000)
+	if err != nil {
+		return err
+	}
+	head, err := trace.OpenHeadOf(bytes.NewReader(b), int64(len(b)), int64(len(events)/3))
+	if err != nil || head.HasStacks() {
+		return nil
+	}
+	first, err := readAll(head, 1000)
+	if err != nil {
+		return err
+	}
+	if len(first) > len(events) {
+		return fmt.Errorf("%d events, the beginning has %d", len(events), len(first))
+	}
+	if err := differ(first, events[:len(first)]); err != nil {
+		return fmt.Errorf("of the beginning: %w", err)
+	}
+	var enters []int64
+	for i := range first {
+		if first[i].Kind == parser.Enter {
+			enters = append(enters, int64(i))
+		}
+	}
+	ends, err := head.CallEnds(context.Background(), enters)
+	if err != nil {
+		return err
+	}
+	for record, at := range ends {
+		if at < first[len(first)-1].Time || at < first[record].Time {
+			return fmt.Errorf("the call of event %d ends at %d, among those of the beginning", record, at)
+		}
+	}
+	return nil
+}
+
 // TestRandomBytes changes 16 bytes at random.
 func TestRandomBytes(t *testing.T) {
 	m, want := small(t)
@@ -146,6 +185,9 @@ func TestRandomBytes(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if log != nil {
+			if err := checkHead(b, log); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
 			opened++
 			kept += int(log.Info().Records)
 		}
@@ -346,6 +388,9 @@ func FuzzTrace(f *testing.F) {
 		w := tracetest.NewWriter(m)
 		p := tracetest.Program{Threads: 1, Events: 60, Functions: 5, Enters: 60, Unwind: 5, Handler: 10, Returns: 50, Epochs: int(seed), Full: seed == 3, Gaps: 1, Far: 2}
 		p.Write(rand.New(rand.NewPCG(seed, 1)), w)
+		if seed == 1 {
+			w.Record(wire.CrashRecord, 9000, wire.AppendBody(nil, aCrash()))
+		}
 		if err := w.Close(); err != nil {
 			f.Fatal(err)
 		}
@@ -377,12 +422,18 @@ func FuzzTrace(f *testing.F) {
 		file := assemble([][]byte{a, b, c, d}, what, uint32(flags))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := check(file); err != nil {
+		log, err := check(file)
+		if err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20+64*uint64(len(file)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(file))
+		}
+		if log != nil {
+			if err := checkHead(file, log); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

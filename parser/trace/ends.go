@@ -26,6 +26,9 @@ func (p *process) ends(c *clock) *ends {
 	if p.hasEnded {
 		e.last = max(e.last, c.at(p.ended))
 	}
+	if t, ok := p.diedOfCrash(); ok {
+		e.last, e.exact = max(e.last, c.at(t)), true
+	}
 	return e
 }
 

@@ -35,8 +35,12 @@ var errRing = message.New("a ring cannot be followed: its old events are overwri
 type growth struct {
 	w       *walker
 	process *process
+	// gone: an EXIT record was read before the events were looked at.
+	gone bool
 	// scanners are the decoders that stand where the streams' scans ended.
 	scanners map[*stream]*decoder
+	// restored says that nothing was scanned: what a scan would have found was known.
+	restored bool
 	// shown are the streams as the last view has them.
 	shown map[*stream]*stream
 	// published is the limit of what was published: no event to come gets an
@@ -57,7 +61,7 @@ type growth struct {
 
 // canGrow reports whether the program may still write to the file.
 func (g *growth) canGrow() bool {
-	return g.w.ok && g.w.head.State == wire.StateRecording && g.w.head.Flags&(wire.FlagRing|wire.FlagSnapshot) == 0
+	return g.w.ok && !g.gone && g.w.head.State == wire.StateRecording && g.w.head.Flags&(wire.FlagRing|wire.FlagSnapshot) == 0
 }
 
 // park returns a copy of a scanning decoder without its buffer.
@@ -207,6 +211,7 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	v.names, g.process.shared = g.process.names, true
 	v.overhead, v.ends = g.process.overhead, g.process.ends(v.clock)
 	v.ways, v.late = g.process.ways, g.process.late
+	v.crashes = g.process.crashes
 	g.describe(v)
 	g.calibrations, g.loads = len(g.process.calibrations), len(g.process.loads)
 	if !g.canGrow() {
@@ -237,8 +242,12 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		result.Ended = true
 		return result, nil
 	}
+	if err := g.resume(old); err != nil {
+		return result, err
+	}
 	// The state is read before the records: what was written before the
 	// recording ended is all that will be.
+	g.gone = g.process.exited
 	head, err := w.header()
 	if err != nil {
 		return result, err
@@ -246,55 +255,99 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 	if !w.ok || head.PID != old.header.PID || head.Started != old.header.Started || head.Begin != old.header.Begin {
 		return result, message.Errorf("the header is another one: %w", parser.ErrShrunk)
 	}
-	if l.file != nil {
-		here, err := os.Stat(l.name)
-		st, err2 := l.file.Stat()
-		if err2 != nil {
-			return result, err2
-		}
-		result.Replaced = err != nil || !os.SameFile(here, st)
-	}
-	walked := w.at
-	if err := w.walk(ctx); err != nil {
+	if result.Replaced, err = l.replaced(); err != nil {
 		return result, err
 	}
-	if _, err := w.refresh(); err != nil {
-		return result, err
-	}
-	for _, s := range w.all {
-		if err := w.inherit(s); err != nil {
-			return result, err
-		}
-	}
-	news, err := g.readProcess()
+	news, err := g.readChunks(ctx)
 	if err != nil {
 		return result, err
 	}
-	if !news && w.at == walked && g.canGrow() && !g.waiting() {
+	if !news && g.canGrow() && !g.waiting() {
 		return result, nil
 	}
 	g.process.order(g.loads, g.published)
+	v := g.next(old)
+	result.Modules = len(g.process.loads) > g.loads
+	if err := g.lookAhead(v); err != nil {
+		return result, err
+	}
+	// An event that comes late gets the time up to which others were published.
+	limit := max(g.limit(), g.published+1)
+	if result.Pending, err = g.scan(ctx, limit); err != nil {
+		return result, err
+	}
+	w.numberStrands(g.published)
+	g.publish(v, old, limit)
+	g.unloads = g.process.unloads
+	l.whole, l.found = false, nil
+	result.Records = v.info.Records - old.info.Records
+	result.Annotations = v.annotationCount() != old.annotationCount()
+	result.Ended = !g.canGrow()
+	l.view.Store(v)
+	return result, nil
+}
+
+// replaced reports whether another file has taken the name of the log's.
+func (l *Log) replaced() (bool, error) {
+	if l.file == nil {
+		return false, nil
+	}
+	here, err := os.Stat(l.name)
+	st, err2 := l.file.Stat()
+	if err2 != nil {
+		return false, err2
+	}
+	return err != nil || !os.SameFile(here, st), nil
+}
+
+// readChunks finds the chunks that were added and reads the process records, and reports
+// whether there were any.
+func (g *growth) readChunks(ctx context.Context) (news bool, err error) {
+	w := g.w
+	walked := w.at
+	if err := w.walk(ctx); err != nil {
+		return false, err
+	}
+	if _, err := w.refresh(); err != nil {
+		return false, err
+	}
+	for _, s := range w.all {
+		if err := w.inherit(s); err != nil {
+			return false, err
+		}
+	}
+	news, err = g.readProcess()
+	return news || w.at != walked, err
+}
+
+// next returns the view that follows an old one, without its events.
+func (g *growth) next(old *view) *view {
 	v := &view{clock: old.clock.extend(g.process.calibrations[g.calibrations:], g.published), wall: old.wall, epochs: old.epochs}
 	if !v.wall.HasWall {
 		v.wall = v.clock.wall()
 	}
 	if len(g.process.loads) > g.loads || g.process.unloads != g.unloads {
-		v.epochs, _ = findEpochs(g.process.loads, v.clock, int(w.head.PointerSize))
-		result.Modules = len(g.process.loads) > g.loads
+		v.epochs, _ = findEpochs(g.process.loads, v.clock, int(g.w.head.PointerSize))
 	}
+	return v
+}
+
+// lookAhead sees to it that each stream has a scanner that knows how far it reaches, and reads
+// on to its end for the time of the newest event.
+func (g *growth) lookAhead(v *view) error {
+	w := g.w
 	if g.buffer == nil {
 		g.buffer, g.probe = newDecoder(w.r, 64<<10), newDecoder(w.r, 64<<10)
 		g.events = make([]parser.Event, sampleEvery)
 	}
-	buffer, probe, dst := g.buffer, g.probe, g.events
 	for _, s := range w.all {
 		d := g.scanners[s]
 		if d == nil {
 			d = newDecoder(w.r, 0)
 			d.reset(s, v.epochs.times)
 			d.scanning = true
-			g.scanners[s] = d.park()
-			d = g.scanners[s]
+			d = d.park()
+			g.scanners[s] = d
 		}
 		d.epochs = v.epochs.times
 		d.enterEpoch()
@@ -304,42 +357,67 @@ func (l *Log) grow(ctx context.Context) (result parser.Growth, err error) {
 		if d.atEnd() {
 			continue
 		}
-		probe.follow(d)
-		if err := g.see(probe); err != nil {
-			return result, err
+		g.probe.follow(d)
+		if err := g.see(g.probe); err != nil {
+			return err
 		}
 	}
-	// An event that comes late gets the time up to which others were published.
-	limit := max(g.limit(), g.published+1)
-	for _, s := range w.all {
+	return nil
+}
+
+// scan scans the streams up to a limit, and reports whether events are left that come later.
+func (g *growth) scan(ctx context.Context, limit uint64) (pending bool, err error) {
+	for _, s := range g.w.all {
 		d := g.scanners[s]
 		if d.atEnd() {
 			continue
 		}
 		buf := d.buf
-		d.buf = buffer.buf[:0]
-		probe.follow(d)
-		n, err := probe.read(dst[:1])
-		if err == nil && n == 1 && uint64(dst[0].Time) < g.published {
+		d.buf = g.buffer.buf[:0]
+		g.probe.follow(d)
+		n, err := g.probe.read(g.events[:1])
+		if err == nil && n == 1 && uint64(g.events[0].Time) < g.published {
 			s.earliest = append(s.earliest, notBefore{s.count, g.published})
 		}
 		if err == nil {
-			err = s.scan(ctx, d, probe, dst, limit, nil)
+			err = s.scan(ctx, d, g.probe, g.events, limit, nil)
 		}
 		d.bufAt, d.p, d.buf = d.bufAt+int64(d.p), 0, buf
 		if err != nil {
-			return result, err
+			return pending, err
 		}
-		result.Pending = result.Pending || !d.atEnd()
+		pending = pending || !d.atEnd()
 	}
-	w.numberStrands(g.published)
-	g.publish(v, old, limit)
-	g.unloads = g.process.unloads
-	result.Records = v.info.Records - old.info.Records
-	result.Annotations = v.annotationCount() != old.annotationCount()
-	result.Ended = !g.canGrow()
-	l.view.Store(v)
-	return result, nil
+	return pending, nil
+}
+
+// resume makes the decoders that a scan would have left, where there was none.
+func (g *growth) resume(v *view) error {
+	if !g.restored {
+		return nil
+	}
+	g.scanners = make(map[*stream]*decoder, len(g.w.all))
+	var dst [512]parser.Event
+	for _, s := range g.w.all {
+		d := newDecoder(g.w.r, 64<<10)
+		d.restore(s, v.epochs.times, len(s.samples)-1)
+		for {
+			n, err := d.read(dst[:])
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+		}
+		if d.ordinal != s.count {
+			return errChanged
+		}
+		d.scanning, d.changed = true, true
+		g.scanners[s] = d.park()
+	}
+	g.restored = false
+	return nil
 }
 
 // atEnd reports whether a parked decoder has nothing left to read.

@@ -22,6 +22,10 @@ const (
 	// maxModules bounds the modules of a trace, as of a modules file.
 	maxModules = 100_000
 	maxNotes   = 200
+	// maxCrash bounds the body of a CRASH in bytes, and maxCrashes how many of them are kept; a
+	// recorder writes one of at most 128 KiB.
+	maxCrash   = 1 << 20
+	maxCrashes = 4
 )
 
 // A load is a LOAD record with its UNLOAD.
@@ -54,6 +58,10 @@ type process struct {
 	threadEnds []threadEnd
 	ended      uint64
 	hasEnded   bool
+	crashes    []crash
+	// exited says that there is an EXIT record: the process is gone. killed: by a signal, before
+	// the recording had ended.
+	exited, killed bool
 	// ways are the ways in, and late says that leaves are late.
 	ways        []string
 	late        bool
@@ -180,6 +188,11 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		}
 	case wire.EndRecord:
 		p.ended, p.hasEnded = time, true
+	case wire.ExitRecord:
+		var r wire.Exit
+		if err = wire.ParseBody(body, &r); err == nil {
+			p.exit(time, &r)
+		}
 	case wire.ForkRecord:
 		var r wire.Fork
 		err = wire.ParseBody(body, &r)
@@ -211,6 +224,8 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 			p.lost += int64(n)
 			p.note("%d events of stream %d were lost: %s", n, r.Stream, printable(r.Why))
 		}
+	case wire.CrashRecord:
+		err = p.crash(time, body)
 	case wire.SettingRecord:
 		var r wire.Setting
 		err = wire.ParseBody(body, &r)
@@ -223,6 +238,25 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		}
 	}
 	return err
+}
+
+// exit takes in how the process ended. It is also when the recording ended, unless that had
+// ended before.
+func (p *process) exit(time uint64, r *wire.Exit) {
+	p.exited = true
+	if !p.hasEnded {
+		p.ended, p.hasEnded, p.killed = time, true, r.How == wire.ExitSignal
+	}
+	switch core := r.Flags&wire.ExitCore != 0; {
+	case r.How == wire.ExitStatus:
+		p.note("the process ended with status %d", r.Value)
+	case r.How == wire.ExitSignal && core:
+		p.note("signal %d ended the process, and the system wrote a core file", r.Value)
+	case r.How == wire.ExitSignal:
+		p.note("signal %d ended the process", r.Value)
+	default:
+		p.note("the process ended in a way that is not known")
+	}
 }
 
 // unload ends the life of a module.

@@ -84,6 +84,13 @@ var Format = parser.Format{
 		}
 		return log, nil
 	},
+	OpenHead: func(ctx context.Context, path string, _ parser.Options, records int64) (parser.Log, error) {
+		log, err := OpenHead(ctx, path, records)
+		if log == nil {
+			return nil, err
+		}
+		return log, nil
+	},
 }
 
 // Detect judges the first bytes of a file: the magic is certain, and so nearly
@@ -112,6 +119,12 @@ type Log struct {
 
 	growing sync.Mutex
 	growth  growth
+	// whole says that all of the file was read when it was opened, and found is what that
+	// has found, nil where nobody has asked yet; see Found.
+	whole bool
+	found []byte
+	// head is not nil of a log that is the beginning of another.
+	head *logHead
 
 	mu      sync.Mutex
 	cursors []*cursor // that are not in use, the latest last
@@ -134,14 +147,30 @@ type view struct {
 	ends     *ends
 	ways     []string
 	late     bool
+	crashes  []crash
 }
 
-// Open opens the trace at path. It reads all of it once; p is told the bytes
-// done. Errors begin with the path.
-func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress) (*Log, error) {
-	f, err := os.Open(path)
+// Open opens the trace at path. It reads all of it once, unless the options have what
+// that has found before; p is told the bytes done. Errors begin with the path.
+func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
+	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
+	}
+	log := &Log{r: f, file: f, name: path}
+	if err := log.open(ctx, size, opt.Found, 0, p); err != nil {
+		f.Close()
+		return nil, message.InFile(path, err)
+	}
+	log.mapped = filemap.NewWritten(f)
+	return log, nil
+}
+
+// openFile opens a regular file, and returns its size in bytes.
+func openFile(path string) (f *os.File, size int64, err error) {
+	f, err = os.Open(path)
+	if err != nil {
+		return nil, 0, err
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
@@ -149,44 +178,40 @@ func Open(ctx context.Context, path string, _ parser.Options, p parser.Progress)
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, 0, err
 	}
-	log, err := New(ctx, f, st.Size(), p)
-	if err != nil {
-		f.Close()
-		return nil, message.InFile(path, err)
-	}
-	log.file, log.name = f, path
-	log.mapped = filemap.NewWritten(f)
-	return log, nil
+	return f, st.Size(), nil
 }
 
 // New opens a trace of size bytes that r reads.
 func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Log, error) {
 	l := &Log{r: r}
+	if err := l.open(ctx, size, nil, 0, p); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// open opens a trace of size bytes; found is what was found in it before, nil for nothing. Of
+// the beginning of a log it decodes at least so many records.
+func (l *Log) open(ctx context.Context, size int64, found []byte, records int64, p parser.Progress) error {
 	g := &l.growth
 	g.process = newProcess()
-	g.w = &walker{r: r, size: size, strands: newStrands()}
-	v := &view{}
-	var err error
-	if v.header, err = g.w.header(); err != nil {
-		return nil, err
+	limit := uint64(noLimit)
+	if found != nil && g.begin(l.r, size) == nil && g.w.restore(ctx, found) {
+		l.found, g.restored = found, true
+	} else if err := g.begin(l.r, size); err != nil {
+		return err
+	} else if limit, err = g.walk(ctx); err != nil {
+		return err
 	}
-	if err := g.w.walk(ctx); err != nil {
-		return nil, err
+	if l.head != nil {
+		limit = min(limit, g.w.beginning(records))
+		l.head.limit = limit
 	}
-	g.w.sort()
-	limit, err := g.firstLimit(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range g.w.all {
-		if err := g.w.inherit(s); err != nil {
-			return nil, err
-		}
-	}
+	v := &view{header: g.w.head}
 	if _, err := g.readProcess(); err != nil {
-		return nil, err
+		return err
 	}
 	g.process.order(0, 0)
 	var dropped int
@@ -198,13 +223,40 @@ func New(ctx context.Context, r io.ReaderAt, size int64, p parser.Progress) (*Lo
 	var notes []message.Text
 	v.epochs, notes = findEpochs(g.process.loads, v.clock, int(v.header.PointerSize))
 	g.process.notes = append(g.process.notes, notes...)
-	if err := l.scan(ctx, v.epochs.times, limit, p); err != nil {
-		return nil, err
+	if !g.restored {
+		if err := l.scan(ctx, v.epochs.times, limit, p); err != nil {
+			return err
+		}
 	}
+	l.whole = limit == noLimit && l.head == nil && (v.header.Flags&wire.FlagRing == 0 || v.header.State != wire.StateRecording)
 	g.w.numberStrands(0)
 	g.publish(v, nil, limit)
 	l.view.Store(v)
-	return l, nil
+	return nil
+}
+
+// begin begins to read a file, up to its header.
+func (g *growth) begin(r io.ReaderAt, size int64) error {
+	g.w = &walker{r: r, size: size, strands: newStrands()}
+	_, err := g.w.header()
+	return err
+}
+
+// walk finds the chunks of the file, and up to when their events are published.
+func (g *growth) walk(ctx context.Context) (limit uint64, err error) {
+	if err := g.w.walk(ctx); err != nil {
+		return 0, err
+	}
+	g.w.sort()
+	if limit, err = g.firstLimit(ctx); err != nil {
+		return 0, err
+	}
+	for _, s := range g.w.all {
+		if err := g.w.inherit(s); err != nil {
+			return 0, err
+		}
+	}
+	return limit, nil
 }
 
 // scanBuffer is the size of the buffer for scanning, in bytes.
@@ -319,8 +371,17 @@ func (g *growth) describe(v *view) {
 	if p.recorder != "" {
 		note("recorder %s", printable(p.recorder))
 	}
+	_, died := p.diedOfCrash()
 	switch v.header.State {
 	case wire.StateRecording:
+		if died {
+			c := v.crash(&p.crashes[len(p.crashes)-1])
+			note("the program ended by %s", c.Cause())
+			break
+		}
+		if p.exited {
+			break
+		}
 		note("the recording did not end in order: the program still runs or was killed")
 	case wire.StateDiskFull:
 		note("the recording stopped because the disk was full")
@@ -396,8 +457,12 @@ func (l *Log) Truncated() bool { return false }
 
 // Capabilities implements [parser.Log].
 func (l *Log) Capabilities() parser.Capabilities {
-	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, OverheadTeller: l,
-		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, UntimedReader: l}
+	if l.head != nil {
+		return parser.Capabilities{Resumer: l, Ender: l, WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, CallEnder: l}
+	}
+	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, Scanner: l, OverheadTeller: l,
+		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, CalledLog: l, UntimedReader: l,
+		CrashTeller: l}
 }
 
 // Thread implements [parser.Log].

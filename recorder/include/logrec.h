@@ -60,6 +60,14 @@ LOGREC_API int logrec_snapshot(const char *path);
 /* The log's path, "" where there is none (yet). */
 LOGREC_API const char *logrec_path(void);
 
+/* Where the calling thread is: the return addresses of its calls, the innermost first, at most n;
+ * how many. The first lies in the function that calls logrec_backtrace. Not for signal handlers. */
+LOGREC_API int logrec_backtrace(void **buffer, int n);
+
+/* Writes what is loaded where to a descriptor, as /proc/self/maps has it; 1 if that went well.
+ * "logparse symbolize" names the addresses of a text that begins with it. */
+LOGREC_API int logrec_write_maps(int fd);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -99,6 +99,7 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
         if (stated || v->top > v->stack + 2) lr_write_stack(v, stated, room_for_calls(v, stated));
         lr_write_clock_if_due();
         lr_write_renamed(t);
+        lr_crash_reserve();
         done = 1;
       } else {
         v->chunk = &lr_no_chunk;

@@ -172,6 +172,9 @@ extern struct lr_thread lr_nobody;
 /* The chunk of a level that has none: it has no room, so that nothing is written to it. */
 extern struct lrf_chunk lr_no_chunk;
 
+/* LOGREC_CRASH: not said, off; before the handlers of the program, or only where it has none. */
+enum { LR_CRASH_UNSET = 0, LR_CRASH_OFF, LR_CRASH_FIRST, LR_CRASH_LAST };
+
 /* How the recorder was set, from the environment. */
 struct lr_settings {
   int off, ring, sites;
@@ -179,6 +182,7 @@ struct lr_settings {
   unsigned permissions; /* of new files; 0: 0640 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
   int snapshot_signal;
+  int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char file[4096];
   char include[4096], exclude[4096];
 };
@@ -200,6 +204,7 @@ struct lr_state {
   struct lrf_file_header *header;
   struct lrf_chunk *process; /* the chunk of process records */
   uint32_t process_sequence;
+  uint32_t rooms; /* of those chunks, kept for a crash */
   uint64_t last_clock; /* monotonic ns */
   uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
@@ -348,6 +353,47 @@ void lr_unbar(const char *why);
 
 /* Copies the log as it is now; path may be NULL. 1: done. */
 int lr_snapshot_to(const char *path);
+
+/* ---- crash.c ---- */
+
+/* What a system knows of a crash. */
+struct lr_crash {
+  uint32_t kind, code, detail; /* LRF_CRASH_...; docs/formats.md */
+  uint32_t flags, error, sender, access;
+  uint64_t thread, address;
+  uintptr_t ip;
+  uintptr_t stack_low; /* the lowest byte that is taken of the stack; plat_crash_look may change both */
+  size_t stack_size;
+  const void *registers;
+  size_t registers_size;
+  /* The registers that may point to memory, in the order of the record. */
+  const uintptr_t *pointers;
+  uint32_t pointer_count;
+  const char *name, *message;
+  size_t message_size;
+};
+/* A module that the log does not have yet. */
+struct lr_crash_module {
+  uint32_t number;
+  uint64_t base, size, bias;
+  const char *path, *identity;
+};
+/* Keeps room for the record in the log, if crashes are caught. With the lock. */
+void lr_crash_reserve(void);
+/* The forked child has no log and no crash yet. */
+void lr_crash_forget(void);
+/* 1 for the one thread that writes the record; it calls lr_crash_done then. */
+int lr_crash_first(void);
+void lr_crash_write(struct lr_crash *c);
+void lr_crash_done(void);
+/* Who handled the crash lets the program go on. */
+void lr_crash_survived(void);
+/* 1 when that was called. */
+int lr_crash_is_written(void);
+/* Begins a log if there is none; 1 if there is room for the record. */
+int lr_crash_make_log(void);
+/* For plat_crash_look: adds a LOAD. */
+void lr_crash_put_load(struct lr_body *modules, const struct lr_crash_module *m);
 
 /* ---- chunk.c ---- */
 

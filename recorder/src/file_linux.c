@@ -292,6 +292,13 @@ LR_OWN void plat_file_forget(void) {
   file.size = file.zeroed = 0;
 }
 
+LR_OWN int plat_file_private(void) {
+  struct stat s;
+  if (lr_settings.permissions) return 1;
+  if (file.fd < 0 || (!same_file() && !reopen()) || fstat(file.fd, &s) < 0) return 0;
+  return !(s.st_mode & 077) || fchmod(file.fd, s.st_mode & 0700) == 0;
+}
+
 LR_OWN const void *plat_file_at(uint64_t offset) { return file.base + offset; }
 
 static int copy_fd = -1;

@@ -35,10 +35,15 @@ static const char *const names[ORIGINALS] = {
     [LONGJMP] = "longjmp",
     [LONGJMP_PLAIN] = "_longjmp",
     [SIGLONGJMP] = "siglongjmp",
+    [SIGACTION] = "sigaction",
+    [SIGNAL_SET] = "signal",
 #if defined(__GLIBC__)
     [DLMOPEN] = "dlmopen",
     [EXECVEAT] = "execveat",
     [LONGJMP_CHECKED] = "__longjmp_chk",
+    [SIGNAL_SYSV] = "__sysv_signal",
+    [SIGSET] = "sigset",
+    [SIGIGNORE] = "sigignore",
 #endif
 };
 static void *found[ORIGINALS];
@@ -58,10 +63,21 @@ LR_OWN void *lr_original(enum original i) {
   return f;
 }
 
+static uint32_t no_sanitizer;
+
 LR_OWN void lr_find_originals(void) {
+  static const char *const sanitizers[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
+  int n = 0;
+  for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++) n += dlsym(RTLD_DEFAULT, sanitizers[i]) != NULL;
+  lr_store(&no_sanitizer, n == 0);
   for (int i = 0; i < ORIGINALS; i++) lr_original((enum original)i);
   lr_keep_environment();
+#if defined(__GLIBC__)
+  lr_crash_abort_message(dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE"));
+#endif
 }
+
+LR_OWN int lr_may_have_sanitizer(void) { return lr_load(&no_sanitizer) == 0; }
 
 LR_OWN static void look(void) {
   if (lr_load(&lr_global.state) != LR_RUNNING) return;
@@ -184,17 +200,7 @@ LR_OWN void quick_exit(int status) {
   real_quick_exit(status);
 }
 
-/* ---- what leaves calls, and where handlers run ---- */
-
-/* Sanitizers call it before anything else may be called. The C library's is the system
- * call, too. */
-LOGREC_API int sigaltstack(const stack_t *now, stack_t *old);
-__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigaltstack(const stack_t *now, stack_t *old) {
-  const int result = (int)syscall(SYS_sigaltstack, now, old);
-  struct lr_thread *t = lr_self_get();
-  if (now && t != &lr_nobody) t->signal_known = 0;
-  return result;
-}
+/* ---- what leaves calls ---- */
 
 typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
 #define JUMP(name, i)                                                          \

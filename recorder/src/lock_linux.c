@@ -62,6 +62,7 @@ LR_OWN static void give(uint32_t *word) {
 }
 
 LR_OWN int plat_lock(void) { return !lr_load(&lr_barred) && take(&lock_word, 1); }
+LR_OWN int plat_trylock(void) { return !lr_load(&lr_barred) && take(&lock_word, 0); }
 LR_OWN void plat_unlock(void) { give(&lock_word); }
 LR_OWN int plat_modules_trylock(void) { return !lr_load(&lr_barred) && take(&modules_word, 0); }
 

@@ -39,6 +39,7 @@ LR_OWN static int take(volatile LONG *word, int wait) {
 LR_OWN static void give(volatile LONG *word) { InterlockedExchange(word, 0); }
 
 LR_OWN int plat_lock(void) { return lr_started == 2 && take(&lock_word, 1); }
+LR_OWN int plat_trylock(void) { return lr_started == 2 && take(&lock_word, 0); }
 LR_OWN void plat_unlock(void) { give(&lock_word); }
 LR_OWN int plat_modules_trylock(void) { return take(&modules_word, 0); }
 LR_OWN void plat_modules_unlock(void) { give(&modules_word); }

@@ -51,21 +51,36 @@ LR_OWN int plat_modules_changed(void) {
   return c.adds != lr_load(&adds) || c.subs != lr_load(&subs);
 }
 
-/* find_id looks for the build-id among the notes in memory. */
-LR_OWN static void find_id(struct module *m, const ElfW(Phdr) * h) {
-  const uint8_t *p = (const uint8_t *)(m->bias + h->p_vaddr);
-  const size_t size = h->p_memsz, align = h->p_align == 8 ? 8 : 4;
+LR_OWN const uint8_t *lr_build_id(const uint8_t *notes, size_t size, size_t align, uint32_t *length) {
+  align = align == 8 ? 8 : 4;
   for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
-    const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)(p + at);
+    const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)(notes + at);
     const size_t name = at + sizeof *n, description = (name + n->n_namesz + align - 1) & ~(align - 1);
-    if (n->n_namesz > size || n->n_descsz > size || description + n->n_descsz > size) return;
-    if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(p + name, "GNU", 4) == 0) {
-      m->id_size = n->n_descsz < BUILD_ID ? n->n_descsz : BUILD_ID;
-      memcpy(m->id, p + description, m->id_size);
-      return;
+    if (n->n_namesz > size || n->n_descsz > size || description + n->n_descsz > size) return NULL;
+    if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+      *length = n->n_descsz;
+      return notes + description;
     }
     at = (description + n->n_descsz + align - 1) & ~(align - 1);
   }
+  return NULL;
+}
+
+/* find_id looks for the build-id among the notes in memory. */
+LR_OWN static void find_id(struct module *m, const ElfW(Phdr) * h) {
+  uint32_t length;
+  const uint8_t *const id = lr_build_id((const uint8_t *)(m->bias + h->p_vaddr), h->p_memsz, h->p_align, &length);
+  if (!id) return;
+  m->id_size = length < BUILD_ID ? length : BUILD_ID;
+  memcpy(m->id, id, m->id_size);
+}
+
+LR_OWN int lr_module_is_known(uintptr_t base) {
+  const struct module *const list = lr_load(&known);
+  const uint32_t n = lr_load(&known_count);
+  for (uint32_t i = 0; list && i < n && i < MODULES; i++)
+    if (list[i].base == base) return 1;
+  return 0;
 }
 
 /* is_loaded tells whether a segment lies in one that is mapped and can be read. */

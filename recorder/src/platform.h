@@ -173,6 +173,8 @@ int plat_copy_end(int ok);
  * blocked. plat_lock returns 0 where this thread has it already (a fault
  * inside the recorder). */
 int plat_lock(void);
+/* The same without waiting: 0 also where another thread has it. */
+int plat_trylock(void);
 void plat_unlock(void);
 /* A second one, for scans of the modules: 0 if another thread has it. */
 int plat_modules_trylock(void);
@@ -265,6 +267,32 @@ void plat_start(void);
  * makes none, in any thread; plat_unbar takes that back. Only where lr_bar asks. */
 void plat_bar(void);
 void plat_unbar(void);
+
+/* ---- crash_*.c: what crash.c needs; none of it takes a lock or faults ---- */
+
+struct lr_crash;
+struct lr_body;
+/* Catches crashes from now on, as the settings say; always: also where they say nothing. */
+void plat_crash_catch(int always);
+/* 1 if crashes are caught. */
+int plat_crash_caught(void);
+/* A thread that records begins or ends: its stack for the handler. */
+void plat_crash_thread_begin(void);
+void plat_crash_thread_end(void);
+/* In a forked child. */
+void plat_crash_forked(void);
+/* Copies n bytes from an address, or fewer where they cannot be read; how many. */
+size_t plat_copy_memory(void *to, uintptr_t from, size_t n);
+/* Copies into the log; 0 where it cannot be written. */
+int plat_copy_to_log(void *to, const void *from, size_t n);
+/* Makes the log readable for its owner alone, unless LOGREC_PERMISSIONS says what it is to be; 0
+ * where that fails. */
+int plat_file_private(void);
+/* Looks at the mappings: fills in where the stack lies, text with what there is of them, and
+ * modules with LOADs of those that the log does not have. */
+void plat_crash_look(struct lr_crash *c, struct lr_body *text, struct lr_body *modules);
+/* Behind that: 1 if what lies around register i can be read. */
+int plat_crash_readable(uint32_t i);
 
 /* ---- modules_*.c ---- */
 

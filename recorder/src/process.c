@@ -33,7 +33,7 @@ LR_OWN void lr_write_record(uint16_t type, uint64_t time) {
   while (!c || c->size - LRF_CHUNK_HEADER_SIZE - c->used < length) {
     lr_close_chunk(c, time);
     uint32_t size = FIRST_CHUNK;
-    for (uint32_t i = lr_global.process_sequence; i > 0 && size < LARGEST_CHUNK; i--) size *= 2;
+    for (uint32_t i = lr_global.process_sequence - lr_global.rooms; i > 0 && size < LARGEST_CHUNK; i--) size *= 2;
     while (size < length + LRF_CHUNK_HEADER_SIZE) size *= 2;
     int why;
     c = lr_file_extend(&size, &why);

@@ -35,11 +35,12 @@ enum { THIS_MACHINE = 0 };
 #endif
 
 /* What the recorder calls, at any time. */
-static const struct {
+struct needed {
   const char *name;
   int number;
   uint64_t arguments[6];
-} needed[] = {{"rt_sigprocmask", SYS_rt_sigprocmask, {SIG_SETMASK, 1, 1, 8}},
+};
+static const struct needed needed[] = {{"rt_sigprocmask", SYS_rt_sigprocmask, {SIG_SETMASK, 1, 1, 8}},
               {"gettid", SYS_gettid, {0}},
               {"getpid", SYS_getpid, {0}},
               {"futex", SYS_futex, {1, FUTEX_WAIT_PRIVATE}},
@@ -70,6 +71,15 @@ static const struct {
 #endif
               {"getcwd", SYS_getcwd, {1, 64}},
               {"writev", SYS_writev, {2, 1, 2}}};
+
+/* What the handler of a crash calls besides. */
+static const struct needed needed_in_crash[] = {{"rt_sigaction", SYS_rt_sigaction, {SIGSEGV, 1, 0, 8}},
+                                                {"rt_sigreturn", SYS_rt_sigreturn, {0}},
+                                                {"rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo, {1, 1, SIGABRT, 1}},
+                                                {"process_vm_readv", SYS_process_vm_readv, {1, 1, 1, 1, 1, 0}},
+                                                {"process_vm_writev", SYS_process_vm_writev, {1, 1, 1, 1, 1, 0}},
+                                                {"fchmod", SYS_fchmod, {700, 0600}},
+                                                {"clock_nanosleep", SYS_clock_nanosleep, {CLOCK_MONOTONIC, 0, 1, 0}}};
 
 /* load reads a word of what a filter sees of a call; 0 beyond it. */
 LR_OWN static uint32_t load(const struct seccomp_data *d, uint32_t at) {
@@ -141,17 +151,17 @@ LR_OWN static uint32_t verdict(const struct sock_fprog *f, const struct seccomp_
   return SECCOMP_RET_KILL_THREAD;
 }
 
-/* lacking returns the name of a call of ours that a filter does not let through. */
-LR_OWN static const char *lacking(const struct sock_fprog *f) {
-  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+/* lacking returns the name of the first of n calls that a filter does not let through. */
+LR_OWN static const char *lacking(const struct sock_fprog *f, const struct needed *calls, size_t n) {
+  for (size_t i = 0; i < n; i++) {
     struct seccomp_data d;
     memset(&d, 0, sizeof d);
-    d.nr = needed[i].number;
+    d.nr = calls[i].number;
     d.arch = (uint32_t)THIS_MACHINE;
     d.instruction_pointer = (uintptr_t)&lacking;
-    for (int k = 0; k < 6; k++) d.args[k] = needed[i].arguments[k];
+    for (int k = 0; k < 6; k++) d.args[k] = calls[i].arguments[k];
     const uint32_t action = verdict(f, &d) & SECCOMP_RET_ACTION_FULL;
-    if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG) return needed[i].name;
+    if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG) return calls[i].name;
   }
   return NULL;
 }
@@ -160,9 +170,13 @@ LR_OWN static const char *lacking(const struct sock_fprog *f) {
  * not let it go on. */
 LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
   static const char begin[] = "the program's seccomp filter does not allow the recorder's ";
+  const int sound = f && f->filter && f->len && f->len <= BPF_MAXINSNS;
+  /* From then on the program's signals are its own: the handler could not put them back. */
+  if (strict || (sound && lacking(f, needed_in_crash, sizeof needed_in_crash / sizeof *needed_in_crash))) lr_crash_release();
   if (strict) return lr_bar("the program asks for seccomp's strict mode");
-  const char *name = f && f->filter && f->len && f->len <= BPF_MAXINSNS ? lacking(f) : NULL;
+  const char *name = sound ? lacking(f, needed, sizeof needed / sizeof *needed) : NULL;
   if (!name) return 0;
+  lr_crash_release();
   char why[sizeof begin + 32];
   memcpy(why, begin, sizeof begin);
   memcpy(why + sizeof begin - 1, name, strlen(name) + 1);
@@ -216,6 +230,7 @@ __asm__(
 #endif
 
 LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long number, long a, long b, long c, long d, long e) {
+  const int caught = plat_crash_caught();
   int bars = 0;
   if (number == SYS_exit_group) {
     lr_end_now();
@@ -225,6 +240,7 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
   } else if (a == PR_SET_SECCOMP) {
     if (b == SECCOMP_MODE_STRICT || b == SECCOMP_MODE_FILTER) bars = bar_for(b == SECCOMP_MODE_STRICT, (const struct sock_fprog *)c);
   } else if (a == PR_SET_TSC && b == PR_TSC_SIGSEGV) {
+    lr_crash_release();
     bars = lr_bar("the program may not read the processor's counter any more");
   }
   lr_sandboxed |= bars;
@@ -235,6 +251,11 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
     const int error = errno;
     lr_unbar("it was not sandboxed");
     lr_sandboxed = 0;
+    errno = error;
+  }
+  if (caught && (result < 0 || failed_thread)) {
+    const int error = errno;
+    plat_crash_catch(1);
     errno = error;
   }
   return result;

@@ -7,7 +7,7 @@
 
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
-                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", NULL};
+                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", NULL};
 
 /* tell says what is wrong with the settings; a program that this one started, and
  * that has inherited them, does not say so again. */
@@ -107,6 +107,21 @@ LR_OWN static void parse_mode(const char *list) {
   }
 }
 
+/* parse_crash reads LOGREC_CRASH: words with commas between. */
+LR_OWN static void parse_crash(const char *list) {
+  static const char *const words[] = {"off", "first", "last", NULL};
+  while (*list) {
+    const char *s;
+    size_t n;
+    list = lr_next_item(list, &s, &n);
+    int i = 0;
+    while (words[i] && !equals(s, n, words[i])) i++;
+    if (words[i]) lr_settings.crash = LR_CRASH_OFF + i;
+    else if (equals(s, n, "no-stack")) lr_settings.crash_no_stack = 1;
+    else if (n) tell("logrec: LOGREC_CRASH is off, first or last, and no-stack: the word that is none of them is left out");
+  }
+}
+
 /* setting returns the value of an environment variable until the next one is asked
  * for, or NULL. */
 LR_OWN static const char *setting(const char *name) {
@@ -176,6 +191,8 @@ LR_OWN void lr_read_settings(void) {
   s = setting("LOGREC_PERMISSIONS");
   if (s && *s && !permissions(s, &lr_settings.permissions))
     tell("logrec: LOGREC_PERMISSIONS is three octal digits, such as 600 or 644, of reading and writing: 640 is taken");
+  s = setting("LOGREC_CRASH");
+  if (s) parse_crash(s);
   s = setting("LOGREC_SNAPSHOT_SIGNAL");
   if (s && *s) {
     lr_settings.snapshot_signal = plat_signal(s);

@@ -53,7 +53,7 @@ LR_OWN static void forget(void) {
   lr_global.end = 0;
   lr_global.ended = 0;
   lr_global.process = NULL;
-  lr_global.process_sequence = 0;
+  lr_global.process_sequence = lr_global.rooms = 0;
   lr_global.snapshots = 0;
   lr_global.ways = 0;
   lr_global.header = NULL;
@@ -146,5 +146,7 @@ LR_COLD void lr_start(void) {
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);
   lr_write_setting("LOGREC_EXCLUDE", lr_settings.exclude);
   lr_measure_overhead();
+  plat_crash_catch(1);
+  lr_crash_reserve();
   lr_choose_mode();
 }

@@ -79,6 +79,14 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
   lr_find_standard_error();
   lr_read_settings();
   plat_start();
+  /* Where the program has recorded already, the room could not be kept yet. */
+  const int running = lr_load(&lr_global.state) == LR_RUNNING;
+  plat_crash_catch(running);
+  plat_crash_thread_begin();
+  if (running && plat_lock()) {
+    lr_crash_reserve();
+    plat_unlock();
+  }
   if (plat_thread_id() == plat_pid()) lr_main_block = (uintptr_t)pthread_self();
   /* What the main thread recorded before. */
   struct lr_thread *t = lr_self_get();

@@ -47,6 +47,7 @@ LR_OWN static void close_log(void) {
 /* The recorder's code is about to be unmapped, the process goes on. */
 LR_OWN static void leave(void) {
   close_log();
+  lr_crash_release();
   lr_stop_threads();
 }
 
@@ -59,6 +60,7 @@ LR_OWN static void on_notice(DWORD reason, int ending) {
     case DLL_PROCESS_ATTACH:
       lr_read_settings();
       plat_start();
+      plat_crash_catch(0);
       break;
     case DLL_THREAD_DETACH:
       t = lr_self_get();

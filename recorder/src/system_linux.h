@@ -9,6 +9,11 @@
 
 #include "core.h"
 
+#if !defined(_WIN32)
+
+#include <pthread.h>
+#include <signal.h>
+
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
 #endif
@@ -52,9 +57,40 @@ void lr_find_standard_error(void);
 /* 1 if a process has mapped a file, and who started it. */
 int lr_has_mapped(uint32_t pid, const char *file, uint32_t *parent);
 
+/* ---- modules_linux.c ---- */
+
+/* 1 if the log has a LOAD of the module at base. No lock: what another thread changes just then may be
+ * missed. */
+int lr_module_is_known(uintptr_t base);
+/* The GNU build-id among notes, and its length; NULL: there is none. */
+const uint8_t *lr_build_id(const uint8_t *notes, size_t size, size_t align, uint32_t *length);
+
+/* ---- crash_linux.c ---- */
+
+void lr_crash_handler(int number, siginfo_t *info, void *context);
+void lr_crash_process_is(uint32_t pid);
+/* Where the C library has the text with which it aborts. */
+void lr_crash_abort_message(const void *where);
+/* 1 for the alternate signal stack that the recorder gave this thread. */
+int lr_crash_stack_is_ours(const void *low);
+/* Gives it to the thread again, if it has one. */
+void lr_crash_stack_again(void);
+
+/* ---- signals_linux.c ---- */
+
+/* 1 if the program has a handler of its own for a signal of a crash. */
+int lr_disposition_is_handler(int number);
+/* The signal has what the program set, from now on; called by the crash handler. */
+void lr_disposition_give_back(int number);
+void lr_dispositions_forked(void);
+/* All of them, before system calls may no longer be made. */
+void lr_crash_release(void);
+
 /* ---- interpose_linux.c ---- */
 
 #if !defined(LOGREC_NO_INTERPOSE)
+/* 1 in a program with a sanitizer that handles crashes itself, and before lr_find_originals. */
+int lr_may_have_sanitizer(void);
 /* Finds the originals of the functions that stand in for them. Called at the start, so that
  * interpose_linux.c comes along out of an archive. */
 void lr_find_originals(void);
@@ -67,6 +103,8 @@ const char *lr_preloaded(void);
 
 #if defined(__ELF__)
 #pragma GCC visibility pop
+#endif
+
 #endif
 
 #endif

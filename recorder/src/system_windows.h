@@ -68,6 +68,11 @@ extern volatile LONG lr_started;
 /* 1: the process ends and the other threads are gone. */
 extern int lr_alone;
 
+/* ---- crash_windows.c ---- */
+
+/* The recorder's code is about to be unmapped. */
+void lr_crash_release(void);
+
 /* ---- modules_windows.c ---- */
 
 /* Begin and end to watch what is loaded. */

@@ -100,6 +100,7 @@ LR_COLD struct lr_thread *lr_make_thread(struct lr_thread *old) {
   plat_unlock();
   if (t && first) plat_modules_scan();
   if (t) plat_on_thread_exit(t);
+  if (t) plat_crash_thread_begin();
   plat_slow_end(&saved);
   return t;
 }
@@ -115,6 +116,7 @@ LR_OWN void lr_thread_exit(struct lr_thread *t) {
   plat_slow_begin(&saved);
   if (plat_lock()) {
     if (lr_alive(t) && lr_self_get() == t) {
+      plat_crash_thread_end();
       lr_self_set(&lr_nobody);
       if (lr_global.state == LR_RUNNING) {
         lr_write_renamed(t);

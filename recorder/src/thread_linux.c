@@ -72,12 +72,12 @@ LR_OWN int plat_signal(const char *text) {
 
 LR_OWN int plat_on_signal_stack(void) {
   stack_t s;
-  return !lr_load(&lr_barred) && sigaltstack(NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
+  return !lr_load(&lr_barred) && syscall(SYS_sigaltstack, NULL, &s) == 0 && (s.ss_flags & SS_ONSTACK);
 }
 
 LR_OWN void plat_signal_stack(uintptr_t *low, uintptr_t *high) {
   stack_t s;
-  if (lr_load(&lr_barred) || sigaltstack(NULL, &s) != 0 || (s.ss_flags & SS_DISABLE)) return;
+  if (lr_load(&lr_barred) || syscall(SYS_sigaltstack, NULL, &s) != 0 || (s.ss_flags & SS_DISABLE)) return;
   *low = (uintptr_t)s.ss_sp;
   *high = *low + s.ss_size;
 }

@@ -4,7 +4,8 @@
 # linked and preloaded, under sanitizers, and stacks_test. Two lanes run at a
 # time. KILLS says how often a recording program is ended by force (100): in all
 # lanes together, or in each of those that the variable LANES names; then only
-# these run. ROUNDS is how often stacks_test's programs go round (20,000).
+# these run. ROUNDS is how often stacks_test's programs go round (20,000). The variable crash_rounds
+# says how often each cause and place of a crash are tried (once).
 #
 # The last line is "N passed, N failed, N skipped". Exit: 0 nothing failed.
 
@@ -120,6 +121,49 @@ all_done() {
   done
 }
 
+# crashes NAME CC CXX FORM [OPTION...]: how the program dies, with the recorder and without.
+crashes() {
+  local name=$1 cc=$2 cxx=$3 form=$4 d=$build/$1 lib library
+  local flags="-std=c++11 -O1 -g $warnings -Wno-deprecated-declarations -pthread -rdynamic"
+  chosen "$name" || return
+  shift 4
+  begun=$(date +%s)
+  {
+    mkdir -p "$d" && recorder "$cc" "" &&
+      case $form in
+      static) library=$lib/liblogrec.a ;;
+      preload) library="-L$lib -llogrec" ;;
+      esac &&
+      $cxx $flags "$here/crash_subject.cpp" -o "$d/plain" -ldl &&
+      $cxx $flags $cyg -DRECORDED -I"$include" "$here/crash_subject.cpp" $library -o "$d/recorded" -ldl &&
+      $cxx -fPIC -shared "$here/crash_module.cpp" -o "$d/libcrash.so" -ldl &&
+      "$build/crash_test" "$d/plain" "$d/recorded" "$d/libcrash.so" $([ $form = preload ] && echo "preload=$lib/liblogrec.so") "$@"
+  } >"$build/$name.log" 2>&1
+  count "$name" $?
+}
+
+# backtraces NAME: the sample's calls, named by the command, are those of its source, whatever it was built by.
+backtraces() {
+  local sample=$here/../samples/backtrace d=$build/$1 cc lib want p=0 f=0
+  begun=$(date +%s)
+  mkdir -p "$d"
+  want=$(for call in bt.c:logrec_backtrace\( bt.c:test2\(\) bt_so.c:back\(\) bt.c:in_library\( bt.c:test\(\); do
+    echo "${call%%:*}:$(grep -n "^ .*${call#*:}" "$sample/${call%%:*}" | head -n 1 | cut -d: -f1)"
+  done)
+  recorder gcc "" >"$build/$1.log" 2>&1
+  for cc in gcc "gcc -no-pie" ${clang:+"$clang" "$clang -no-pie" "$clang -fuse-ld=lld" "$clang -fuse-ld=lld -no-pie"}; do
+    if ${cc% -no-pie} -g -I"$include" -fPIC -shared "$sample/bt_so.c" -o "$d/libbt_so.so" &&
+      $cc -g $warnings -I"$include" "$sample/bt.c" "$d/libbt_so.so" "$lib/liblogrec.a" -Wl,-rpath,"$d" -ldl -pthread -o "$d/bt" &&
+      "$d/bt" | "$logparse" symbolize >"$d/out" && [ "$(grep -o 'bt[a-z_]*\.c:[0-9]*' "$d/out" | head -n 5)" = "$want" ]; then
+      p=$((p + 1))
+    else
+      f=$((f + 1)) && echo "$cc: not" $want && cat "$d/out"
+    fi
+  done >>"$build/$1.log" 2>&1
+  echo "$p passed, $f failed" >>"$build/$1.log"
+  count "$1" 0
+}
+
 # stacks NAME CC CXX FLAGS [OPTION...]: several stacks, and calls that are left; -O0 and -O2.
 stacks() {
   local name=$1 cc=$2 cxx=$3 flags=$4 d=$build/$1 level nested= log=$build/$1.log lib
@@ -153,6 +197,7 @@ clangxx=$(newest clang++) || clangxx=
 clang=$(newest clang) || clang=
 g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" &&
+  g++ -std=c++11 -O1 $warnings "$here/crash_test.cpp" -o "$build/crash_test" &&
   g++ -std=c++11 -O1 $warnings "$here/stacks_test.cpp" -o "$build/stacks_test" || exit 1
 # Where there is Go the real reader reads, too.
 logparse=
@@ -164,6 +209,12 @@ if chosen names; then
   gcc -std=c99 $sanitize -c "$src/demangle.c" -o "$build/demangle.o" &&
     g++ -std=c++11 $sanitize "$here/names_test.cpp" "$build/demangle.o" -o "$build/names_test" && "$build/names_test" >"$build/names.log" 2>&1
   count names $?
+fi
+
+if [ -n "$logparse" ]; then
+  chosen backtraces && backtraces backtraces
+else
+  skip backtraces "go is missing"
 fi
 
 cyg=-finstrument-functions
@@ -190,6 +241,11 @@ else
   skip clang "clang is missing"
 fi
 at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
+at_once crashes gcc-crashes gcc g++ static ${crash_rounds:+rounds=$crash_rounds}
+# Of the first mode what differs, and what may go wrong under other compilers.
+at_once crashes gcc-crashes-first gcc g++ static first -thread -threads -large -fork
+at_once crashes gcc-crashes-preload gcc g++ preload only=main only=ask only=own-handler
+[ -z "$clangxx" ] || [ -z "$clang" ] || at_once crashes clang-crashes "$clang" "$clangxx" static only=main only=recorder only=small-stack
 [ -z "$clangxx" ] || [ -z "$clang" ] || at_once stacks clang-stacks $clang $clangxx "" "rounds=$rounds" clang
 
 all_done

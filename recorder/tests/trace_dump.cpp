@@ -9,6 +9,8 @@ int main(int argc, char **argv) {
   printf("pid %u state %u flags %u rate %llu end %llu of %llu\n", t.pid, t.state, t.flags, (unsigned long long)t.rate,
          (unsigned long long)t.end, (unsigned long long)t.fileSize);
   for (const TraceRecord &r : t.records) printf("record %u at %lld, %zu bytes\n", r.type, (long long)(r.time - t.begin), r.body.size());
+  if (const TraceRecord *r = t.find(14))
+    if (r->body.size() >= 20) printf("crash %u %x\n", Trace::u32(r->body, 4), Trace::u32(r->body, 16));
   for (const TraceModule &m : t.modules)
     printf("module %u %llx +%llx bias %llx %s %s\n", m.number, (unsigned long long)m.base, (unsigned long long)m.size,
            (unsigned long long)m.bias, m.identity.c_str(), m.path.c_str());

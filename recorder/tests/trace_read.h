@@ -161,7 +161,7 @@ class Trace {
     ring = at<uint64_t>(72);
     state = at<uint32_t>(84);
     end = at<uint64_t>(88);
-#if defined(_WIN32)
+#if defined(_WIN32) || defined(TRACE_OF_WINDOWS)
     const unsigned system = 2;
 #else
     const unsigned system = 1;

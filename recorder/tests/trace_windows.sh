@@ -85,6 +85,15 @@ programs() {
   cp "$d/logrec.dll" "$d/shared" && $x64-strip -o "$d/shared/bare.dll" "$d/shared/one.dll"
 }
 
+# crashes DIR CXX: how programs die.
+crashes() {
+  local c="$2 -O1 -std=c++11 $warnings -I$include -static"
+  g++ -std=c++11 -O1 $warnings -DTRACE_OF_WINDOWS "$here/trace_dump.cpp" -o "$build/trace_dump" &&
+    $c "$here/crash_windows_subject.cpp" -o "$1/plain.exe" &&
+    $c -finstrument-functions "$here/crash_windows_subject.cpp" "$1"/fixed/*.o -o "$1/crash.exe" || return 1
+  "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump"
+}
+
 # penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
 penter() {
   local d=$1 c="$3 -O1 -std=c++11 $warnings -I$include -static"
@@ -146,6 +155,24 @@ logtest() {
   done
   $link exe "$d" $o || return 1
   (cd "$d" && LOGREC_FILE=LogDetails.lptrace timeout 60 "$run_wine" logtest.exe) && [ -s "$d/LogDetails.lptrace" ]
+}
+
+# command_of DIR: builds logparse for this system and, in DIR/windows beside logrec.dll, for Windows.
+command_of() {
+  mkdir -p "$1/windows" && cp "$gcc/logrec.dll" "$1/windows" &&
+    (cd "$here/../.." && CGO_ENABLED=0 go build -o "$1/logparse" ./cmd/logparse && CGO_ENABLED=0 GOOS=windows go build -o "$1/windows/logparse.exe" ./cmd/logparse) || return 1
+  # Go wants random numbers from it, and wine 8 has it not.
+  local system=$WINEPREFIX/drive_c/windows/system32
+  [ -e "$system/bcryptprimitives.dll" ] || $x64-gcc -shared -O2 -static-libgcc -o "$system/bcryptprimitives.dll" "$here/../../scripts/wine/prng.c" -ladvapi32
+}
+
+# recorded LANE FROM COMMAND...: records the LogTest of another lane, without logrec.dll beside it, by
+# the command logparse record.
+recorded() {
+  local d=$out/$1 from=$out/$2
+  shift 2
+  mkdir -p "$d" && cp "$from/logtest.exe" "$from/logtest_shapes.dll" "$d" || return 1
+  (cd "$d" && XDG_CACHE_HOME=$build/cache timeout 200 "$@" record --quiet -o rec ./logtest.exe && mv rec/*.lptrace LogDetails.lptrace && rm -r rec) && [ -s "$d/LogDetails.lptrace" ]
 }
 
 lane_flags=
@@ -248,10 +275,20 @@ else
     count x64-shared $?
     run_tests "$gcc" "fixed $(((kills + 2) / 3))" penter $ml >"$build/x64-fixed.log"
     count x64-fixed $?
+    crashes "$gcc" $x64-g++ >"$build/x64-crashes.log" 2>&1
+    count x64-crashes $?
     for level in -O0 -O2; do
       lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
       one mingw-hooks$level logtest mingw-hooks$level gcc_compile gcc_link "$gcc/logrec.dll"
     done
+    if command -v go >/dev/null; then
+      one command command_of "$build/command"
+      # Started here, where wine is found and a logrec.dll built; and under wine.
+      one mingw-hooks-recorded-O2 recorded mingw-hooks-recorded-O2 mingw-hooks-O2 "$build/command/logparse"
+      one mingw-hooks-recordedexe-O2 recorded mingw-hooks-recordedexe-O2 mingw-hooks-O2 "$run_wine" "$build/command/windows/logparse.exe"
+    else
+      skip record "go is missing"
+    fi
     lane_flags=-O2 lane_hooks=
     one mingw-object-O2 logtest mingw-object-O2 gcc_compile gcc_link "$gcc/logrec.dll"
   fi

@@ -233,7 +233,7 @@ func TestErrors(t *testing.T) {
 		{"address:zz", "an address is expected", 8},
 		{"address:12345678123456781", "an address is expected", 8},
 		{"address:0x1..0x12345678123456781", "an address is expected", 8},
-		{"a symbols:foo", "symbols: is matched, embedded, exports only, mismatched, unverified, not found, pending, not \"foo\"", 10},
+		{"a symbols:foo", "symbols: is matched, attached, embedded, exports only, starts only, mismatched, unverified, not found, pending, not \"foo\"", 10},
 		{"symbols:=Matched", "symbols: is matched,", 9},
 		{"row:-1", "row: is never negative", 4},
 		{"depth:<-1", "depth: is never negative", 7},

@@ -458,7 +458,7 @@ func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 var eventWords = []string{rows.Enter.String(), rows.Leave.String(), rows.Unknown.String()}
 
 // symbolWords are what the column [Symbols] has: the statuses of package symbols.
-var symbolWords = []string{"matched", "embedded", "exports only", "mismatched", "unverified", "not found", "pending"}
+var symbolWords = []string{"matched", "attached", "embedded", "exports only", "starts only", "mismatched", "unverified", "not found", "pending"}
 
 // noteWords are what notes are made of, joined by "; ": the anomalies of the pairing,
 // and what is said of addresses.

@@ -39,7 +39,10 @@ commands() {
 		printf '%s\t%s\n' \
 			"$name stats, new" "stats $log" "$name stats, kept" "stats $log" \
 			"$name show, kept" "show $log" "$name csv, kept" "save $log --format csv -o -" "$name Chrome, kept" "save $log --format chrome -o -" \
-			"$name stats of few, kept" "stats $log --where depth:<=4" "$name tree, kept" "tree $log"
+			"$name stats of few, kept" "stats $log --where depth:<=4" \
+			"$name stats by duration, kept" "stats $log --where dur:>5us" "$name stats inside, kept" "stats $log --where in:f123" \
+			"$name stats of a function, kept" "stats $log --where func:f1" \
+			"$name tree, kept" "tree $log" "$name tree inside, kept" "tree $log --where in:f123"
 	done <<-LOGS
 		w1 $logs/w1.lptrace
 		w2 $logs/w2.lptrace

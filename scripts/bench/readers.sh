@@ -15,7 +15,8 @@
 # Then come saving as csv, opening, and the benchmarks of calls and calls/index on that
 # trace and on a classic log of the same shape and size (scripts/genlog, 24-byte
 # records). And the index is made of a program of 300 functions that call each other at random
-# (scripts/bench/graph.c), with 2 threads, with 16, and with 2 as a classic log.
+# (scripts/bench/graph.c), with 2 threads, with 16, and with 2 as a classic log; with 2 it is also
+# written as text, beside uftrace, and summed up with filters of every kind.
 # Lines that begin with "bar" compare with what reading has to keep to.
 #
 # From the environment: BENCH_DIR, a folder for the logs. Exit status 77: what
@@ -31,8 +32,8 @@ leave_out() {
 for p in gcc uftrace; do command -v $p >/dev/null || leave_out "it needs $p"; done
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$work"' EXIT
-# 16, 24 and those of workloads.sh bytes an event of the logs, and csv twice.
-need=$((millions * 440 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
+# 16 twice, 24 and those of workloads.sh bytes an event of the logs, and csv twice.
+need=$((millions * 456 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 1)
 [ $((free / 1000000)) -ge $need ] || leave_out "it needs $need GB in $work"
 export LC_ALL=C CGO_ENABLED=0 XDG_CACHE_HOME=$work/cache
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LD_PRELOAD; do unset $v; done
@@ -172,5 +173,37 @@ for log in w1.lptrace w2.lptrace w4/LogDetails.dat; do
 	(cd "$here" && LOGPARSER_BENCH_LOG=$work/$log go test -run '^$' -bench '^BenchmarkBuild$' -benchtime 5x -timeout 60m ./calls/index) >go.txt || { cat go.txt && exit 1; }
 	sed -n 's/^Benchmark//p' go.txt | sed "s/^/$kind: /"
 	bar "index, million events/s, $kind" "$(grep '^Benchmark' go.txt | grep -oE '[0-9.]+.Mevents' | grep -oE '^[0-9.]+')" 100
+done
+
+# The same program beside uftrace: texts of all its calls, and sums with filters.
+gcc -g -O2 -finstrument-functions "$here/scripts/bench/graph.c" -o random -pthread || exit 1
+uftrace record --no-libcall --no-event -b 64m -d ud.random ./random "$millions" 2 >/dev/null || exit 1
+cat ud.random/*.dat w1.lptrace >/dev/null
+"$logparse" stats w1.lptrace >/dev/null 2>&1
+events=$("$logparse" info w1.lptrace --json | grep -oE '"records": ?[0-9]+' | head -n 1 | tr -dc 0-9)
+size=$("$logparse" save w1.lptrace --format csv -o - 2>/dev/null | wc -c)
+five='func:f1 depth:<9 dur:>300ns -thread:1 time:0..1000s'
+for ((r = 0; r < rounds; r++)); do
+	timed w1.replay uftrace replay -d ud.random
+	timed w1.show "$logparse" show w1.lptrace
+	timed w1.dump uftrace dump --chrome -d ud.random
+	timed w1.chrome "$logparse" save w1.lptrace --format chrome -o -
+	timed w1.csv "$logparse" save w1.lptrace --format csv -o -
+	for verb in stats tree; do
+		for where in func:f1 module:graph symbols:embedded 'depth:<=4' 'dur:>5us' 'self:>500ns' in:f123 'time:0.1s..0.5s' -thread:1 event:enter 'mark:""' "$five"; do
+			timed "w1.$verb $where" "$logparse" $verb w1.lptrace --where "$where"
+		done
+	done
+	timed w1.tree "$logparse" tree w1.lptrace
+done
+bar "w1: uftrace replay, times by the clock, kept" "$(ratio w1.replay w1.show 1)" 8
+bar "w1: uftrace dump --chrome, times by the clock, kept" "$(ratio w1.dump w1.chrome 1)" 6
+# Whichever is reached first.
+bar "w1: csv, parts of 2.5 GB/s or 20 million rows/s" "$(median w1.csv | awk -v e="$events" -v s="$size" '{ a = s / $1 / 2.5e9; b = e / $1 / 20e6; print a > b ? a : b }')" 1
+for file in w1.stats* w1.tree*; do
+	limit=0.3
+	[ "${file#* }" != "$five" ] || limit=0.4
+	median "$file" | awk -v n="${file#w1.}" '{ printf "w1: %-60s %8.3f s, CPU %.2f s\n", n, $1, $2 }'
+	bar "w1: ${file#w1.}, s" "$(median "$file" | cut -d ' ' -f 1)" $limit most
 done
 exit 0

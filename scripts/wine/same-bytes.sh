@@ -1,7 +1,8 @@
 #!/bin/bash
 # same-bytes.sh saves the kept logs of testdata/logtest with the command built
 # for this system and with the one built for Windows, under wine, and compares
-# the files byte for byte. Exit status 77 where wine or MinGW is missing.
+# the files byte for byte; and opens packed logs there, in a folder without the program
+# and its symbols. Exit status 77 where wine or MinGW is missing.
 set -u
 cd "$(dirname "$0")/../.."
 
@@ -45,6 +46,15 @@ for log in testdata/logtest/*/LogDetails.dat; do
 			failed=$((failed + 1))
 		fi
 	done
+	mkdir -p "$file.packed"
+	(cd "$dir" && "$out/logparse" save LogDetails.dat -o "$file.csv" --force && "$out/logparse" pack LogDetails.dat -o "$file.packed/one.lppack") >/dev/null 2>&1 &&
+		(cd "$file.packed" && "$run" "$out/logparse.exe" save one.lppack -o "Z:$file.packed/one.csv" 2>/dev/null)
+	if cmp "$file.csv" "$file.packed/one.csv"; then
+		passed=$((passed + 1))
+	else
+		echo "FAIL    $dir packed"
+		failed=$((failed + 1))
+	fi
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

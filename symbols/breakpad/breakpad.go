@@ -130,6 +130,9 @@ const minBuildID = 8
 // it.
 func (t *Table) ModuleID() string { return t.module.text }
 
+// File returns the symbol file, which has more records than the table reads.
+func (t *Table) File() *symbols.File { return t.file }
+
 // Describe implements [symbols.Table].
 func (t *Table) Describe() string { return "Breakpad symbols" }
 

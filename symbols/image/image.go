@@ -255,3 +255,13 @@ func (im *Image) Executable(vaddr uint64) (lo, hi uint64, ok bool) {
 	}
 	return im.exec[i-1].lo, im.exec[i-1].hi, true
 }
+
+// Code returns the ranges [lo, hi) of executable virtual addresses, in
+// rising order.
+func (im *Image) Code() [][2]uint64 {
+	list := make([][2]uint64, len(im.exec))
+	for i, r := range im.exec {
+		list[i] = [2]uint64{r.lo, r.hi}
+	}
+	return list
+}

@@ -261,3 +261,13 @@ func (im *Image) COFF() (records, strings *Content) {
 	}
 	return im.stored(im.pe.symbols, n), im.stored(at, size)
 }
+
+// ExceptionDirectory returns where a PE's table of functions and their unwind rules lies:
+// its RVA and its size in bytes. Both are 0 where there is none.
+func (im *Image) ExceptionDirectory() (rva, size uint32) {
+	if im.pe == nil {
+		return 0, 0
+	}
+	d := im.pe.dirs[dirException]
+	return d.rva, d.size
+}

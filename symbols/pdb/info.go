@@ -2,11 +2,9 @@ package pdb
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"logparser/message"
 	"logparser/modules"
-	"logparser/symbols"
 	"logparser/symbols/pdb/msf"
 )
 
@@ -168,31 +166,4 @@ func cString(b []byte) string {
 		}
 	}
 	return string(b)
-}
-
-// ReadIdentity returns the build that a PDB says it belongs to, without
-// opening more of it than that takes. It succeeds for files that [Open]
-// refuses because they hold no symbols, such as a compiler's own PDB. The file
-// stays the caller's.
-func ReadIdentity(f *symbols.File) (modules.Identity, error) {
-	m, done, err := openContainer(f)
-	if err != nil {
-		return modules.Identity{}, err
-	}
-	if done != nil {
-		defer done()
-	}
-	in, err := readInfo(m)
-	if err != nil {
-		return modules.Identity{}, err
-	}
-	id := modules.Identity{PDB: in.guid, Age: in.age}
-	d, err := readDBIHeader(m)
-	switch {
-	case err == nil:
-		id.Age = d.age
-	case !errors.Is(err, errNoDBI):
-		return modules.Identity{}, err
-	}
-	return id, nil
 }

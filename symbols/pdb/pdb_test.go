@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 
 	"logparser/modules"
 	"logparser/symbols"
-	"logparser/symbols/pdb/cab"
 	"logparser/symbols/pdb/msf"
 	"logparser/symbols/pdb/msf/msftest"
 )
@@ -607,24 +605,6 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestReadIdentity(t *testing.T) {
-	read := func(f *msftest.File) (modules.Identity, error) {
-		b := f.Bytes()
-		return ReadIdentity(&symbols.File{ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
-	}
-	f := sample().file()
-	want := modules.Identity{PDB: modules.GUID([]byte("0123456789abcdef")), Age: 7}
-	if id, err := read(f); err != nil || id != want {
-		t.Errorf("got %v, %v, want %v", id, err, want)
-	}
-	// Without a DBI stream the information stream's age counts.
-	f.Streams[streamDBI] = nil
-	want.Age = 9
-	if id, err := read(f); err != nil || id != want {
-		t.Errorf("got %v, %v, want %v", id, err, want)
-	}
-}
-
 func TestCutReturn(t *testing.T) {
 	for _, c := range []struct{ signature, name, want string }{
 		{"void __cdecl ns::f(int)", "ns::f", "ns::f(int)"},
@@ -688,72 +668,5 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	if n := table.cache.bytes.Load(); n < 0 || n > 100_000 {
 		t.Errorf("%d bytes are counted", n)
-	}
-}
-
-// cabinet puts a file into a cabinet without compressing it.
-func cabinet(content []byte) []byte {
-	var blocks []byte
-	count := 0
-	for rest := content; len(rest) > 0; count++ {
-		n := min(len(rest), 32<<10)
-		blocks = append(blocks, bin(uint32(0), uint16(n), uint16(n), rest[:n])...)
-		rest = rest[n:]
-	}
-	files := bin(uint32(len(content)), uint32(0), make([]byte, 8), "a.pdb")
-	first := 36 + 8
-	return bin([]byte("MSCF"), uint32(0), uint32(first+len(files)+len(blocks)), uint32(0), uint32(first), uint32(0),
-		uint16(0x0103), uint16(1), uint16(1), uint16(0), uint32(0),
-		uint32(first+len(files)), uint16(count), uint16(0), files, blocks)
-}
-
-func TestCabinet(t *testing.T) {
-	b := shapes(t, "x86_64")
-	table, err := openBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := render(t, table)
-	t.Setenv("TMPDIR", t.TempDir())
-	packed := cabinet(b)
-	if !Format.Detect(packed[:64]) {
-		t.Error("not detected")
-	}
-	id, err := ReadIdentity(&symbols.File{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))})
-	if err != nil || id != table.Identity() {
-		t.Errorf("identity %v, %v, want %v", id, err, table.Identity())
-	}
-	if table, err = openBytes(packed); err != nil {
-		t.Fatal(err)
-	}
-	if render(t, table) != want {
-		t.Error("other answers from a cabinet")
-	}
-	if !strings.Contains(table.Describe(), "cabinet") {
-		t.Errorf("described as %q", table.Describe())
-	}
-	if err := table.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, c := range []struct {
-		name string
-		file []byte
-		err  error
-	}{
-		{"text in it", cabinet([]byte("no PDB at all")), msf.ErrMagic},
-		{"cabinet in it", cabinet(packed), ErrUnsupported},
-		{"cut", packed[:len(packed)-1], cab.ErrDamaged},
-	} {
-		if _, err := openBytes(c.file); !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.err)
-		}
-	}
-	MaxUnpacked = 1000
-	defer func() { MaxUnpacked = 4 << 30 }()
-	if _, err := openBytes(packed); !errors.Is(err, cab.ErrTooLarge) {
-		t.Errorf("too large: %v", err)
-	}
-	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 
 	"logparser/message"
+	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
 	"logparser/symbols/symtab"
@@ -37,11 +39,15 @@ func (s *search) binding() symbols.Binding {
 	switch chosen {
 	case rankMatched:
 		b.Status = symbols.Matched
+	case rankAttached:
+		b.Status = symbols.Attached
 	case rankImage:
 		b.Status = symbols.Embedded
 		if exportsOnly(c.table) {
 			b.Status = symbols.ExportsOnly
 		}
+	case rankStarts:
+		b.Status = symbols.StartsOnly
 	case rankUnverified:
 		b.Status = symbols.Unverified
 	default:
@@ -130,4 +136,28 @@ func plainError(err error) error {
 		return path.Err
 	}
 	return err
+}
+
+// FindAndOpen is Find, and opens the module's image too, if it was found and is not of
+// another build. The image is nil where there is none; the caller closes it.
+func (f *Finder) FindAndOpen(ctx context.Context, mod *modules.Module) (symbols.Binding, *image.Image) {
+	s := f.search(ctx, mod, false)
+	b := s.binding()
+	path, want := s.verifiedPath, s.verified
+	if want == nil {
+		path, want = s.unknownPath, s.unknown
+	}
+	if want == nil {
+		return b, nil
+	}
+	file, err := s.open(path)
+	if err != nil {
+		return b, nil
+	}
+	im, err := image.Open(file)
+	if err != nil || im.Identity != want.Identity {
+		file.Close()
+		return b, nil
+	}
+	return b, im
 }

@@ -38,6 +38,14 @@ type Finder struct {
 	// nothing better is found. The binding's status is Mismatched then, and
 	// its table is not nil: whoever shows such names must mark each.
 	LoadMismatched bool
+	// Kept are containers of symbols that belong to the log.
+	Kept []Kept
+	// Program are the modules of the program: the image of one may carry the
+	// symbols of others.
+	Program []*modules.Module
+	// NoAttached passes over symbols that executables carry or that were kept, for
+	// attaching them anew.
+	NoAttached bool
 	// Environment are further elements of the search path, which the
 	// environment names; see [EnvironmentPath]. They come after Path, and
 	// folders on other machines count as servers.
@@ -67,10 +75,13 @@ type Finder struct {
 	// goroutine that called the finder.
 	Progress func(url string, done, total int64)
 
-	once    sync.Once
-	local   []localPlace
-	servers []*server
-	client  *http.Client
+	once  sync.Once
+	local []localPlace
+	// carrierFiles are the images of Program that carry symbols.
+	carriersOnce sync.Once
+	carrierFiles []carrierFile
+	servers      []*server
+	client       *http.Client
 	// open opens what the rules permit; tests watch it.
 	open func(path string) (*symbols.File, error)
 }
@@ -104,7 +115,7 @@ type search struct {
 	verified, unknown, other             *image.Image
 	verifiedPath, unknownPath, otherPath string
 	attempts                             []symbols.Attempt
-	best                                 [5]*candidate // by rank
+	best                                 [ranks]*candidate // by rank
 	seen                                 map[string]bool
 	unused                               bool // no record lies in the module
 	// sections says that whoever asks names sections of relocatable files.
@@ -118,10 +129,13 @@ type search struct {
 // before one that nothing was recorded to check by.
 const (
 	rankMatched = iota
+	rankAttached
 	rankImage
 	rankUnverified
 	rankMismatched
 	rankOtherImage // an image of another build
+	rankStarts     // an image without names, that tells where its functions start
+	ranks
 )
 
 // Find looks for the symbols of a module everywhere the finder may look. It
@@ -147,6 +161,9 @@ func (f *Finder) FindWithImage(ctx context.Context, mod *modules.Module) (symbol
 }
 
 func (f *Finder) find(ctx context.Context, mod *modules.Module, unused bool) symbols.Binding {
+	if b, ok := (&search{Finder: f, module: mod}).usePacked(); ok {
+		return b
+	}
 	return f.search(ctx, mod, unused).binding()
 }
 
@@ -164,11 +181,18 @@ func (s *search) findTable() {
 	if s.useDebugInfo() {
 		return
 	}
+	s.useKept(true)
 	s.findSymbolFiles()
 	if s.best[rankMatched] == nil {
-		s.askServers()
+		s.useKept(false)
 	}
 	if s.best[rankMatched] == nil {
+		s.useAttached()
+	}
+	if s.best[rankMatched] == nil && s.best[rankAttached] == nil {
+		s.askServers()
+	}
+	if s.best[rankMatched] == nil && s.best[rankAttached] == nil {
 		s.useImages()
 	}
 }
@@ -429,6 +453,12 @@ func (s *search) trySymbols(path string, isImage bool) {
 		s.refused(path, err)
 		return
 	}
+	if !isImage && startsOnly(table) {
+		// Its image says as much, and a file that has names may still be found.
+		table.Close()
+		s.note(path, "%s, and no names", table.Describe())
+		return
+	}
 	id := table.Identity()
 	match, why := s.compareTable(table)
 	if match == modules.Unknown && !isImage {
@@ -452,6 +482,9 @@ func (s *search) trySymbols(path string, isImage bool) {
 	}
 	c := &candidate{table: table, path: path, match: match, image: isImage, reason: message.Textf("%s: %s", table.Describe(), why)}
 	switch {
+	case isImage && startsOnly(table) && match != modules.Different:
+		s.note(path, "%s, and no names", table.Describe())
+		s.offer(rankStarts, c)
 	case match == modules.Same, match == modules.Unknown && isImage && path == s.verifiedPath:
 		s.note(path, "%s, %s", table.Describe(), why)
 		if isImage {
@@ -492,28 +525,6 @@ func (s *search) compareTable(table symbols.Table) (modules.Match, message.Text)
 		return match, message.Textf("it is module id %s, recorded is %s", c.ModuleID(), shared(s.expected, s.expected))
 	}
 	return match, s.explain(match, id)
-}
-
-// compareChecksum compares a file with the checksum that the image names for
-// its debug file. The right one proves the file to belong to a verified image,
-// a wrong one that it does not belong to the image at all.
-func (s *search) compareChecksum(path string) (modules.Match, message.Text) {
-	img := s.verified
-	if img == nil {
-		img = s.unknown
-	}
-	if img == nil || !strings.EqualFold(modules.BaseName(img.DebugLink), filepath.Base(path)) {
-		return modules.Unknown, message.Text{}
-	}
-	sum, err := s.checksum(s.ctx, path)
-	switch {
-	case err != nil:
-	case sum != img.DebugLinkCRC:
-		return modules.Different, message.Textf("it is checksum %08x, recorded is an image that names %08x", sum, img.DebugLinkCRC)
-	case s.verified != nil:
-		return modules.Same, message.Textf("checksum %08x, which the image names", sum)
-	}
-	return modules.Unknown, message.Text{}
 }
 
 // ofOther reports whether a file that nothing recorded can be checked by is
@@ -584,7 +595,7 @@ func (s *search) useImages() {
 	s.trySymbols(s.unknownPath, true)
 	switch image := s.best[rankUnverified]; {
 	case before == nil:
-	case image == nil || exportsOnly(image.table):
+	case image == nil || exportsOnly(image.table) || startsOnly(image.table):
 		s.best[rankUnverified] = nil
 		s.offer(rankUnverified, before)
 		if image != nil {
@@ -593,6 +604,13 @@ func (s *search) useImages() {
 	default:
 		before.table.Close()
 	}
+}
+
+// startsOnly reports whether a table has no names, but those that it made of the
+// addresses of functions.
+func startsOnly(t symbols.Table) bool {
+	e, ok := t.(interface{ StartsOnly() bool })
+	return ok && e.StartsOnly()
 }
 
 func isMap(path string) bool { return strings.EqualFold(filepath.Ext(path), ".map") }

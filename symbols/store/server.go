@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -618,10 +619,16 @@ func (s *search) fetch(u *url.URL, cache, kept string, check func(path string) e
 	size, err = s.download(u, orDefault(s.MaxDownload, DefaultMaxDownload), func() (w io.Writer, err error) {
 		removeStale(folder)
 		removeStale(filepath.Dir(kept)) // where earlier versions fetched to
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return nil, err
+		// Somebody whose file is done may remove the folder meanwhile.
+		for range 8 {
+			if err = os.MkdirAll(folder, 0o777); err == nil {
+				tmp, err = os.CreateTemp(folder, fetchPrefix+"*")
+			}
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+				break
+			}
 		}
-		if tmp, err = os.CreateTemp(folder, fetchPrefix+"*"); err != nil {
+		if err != nil {
 			return nil, err // not tmp, which would be a writer that is nil
 		}
 		return tmp, nil

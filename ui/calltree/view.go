@@ -408,7 +408,7 @@ func (v *View) columns() []grid.Column {
 				if row.node.Function == "" {
 					c.Ink = grid.Dim
 				}
-				c.Text = append(c.Text, v.name(row.node)...)
+				c.Text, c.Name = append(c.Text, v.name(row.node)...), true
 			}
 		}},
 		times("total", total), shares("share", total), times("self", self), shares("selfshare", self),

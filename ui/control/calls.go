@@ -13,7 +13,6 @@ import (
 // Calls answer questions about single rows and the calls that they belong to.
 type Calls struct {
 	c          *Controller
-	asked      int    // numbers the questions for stacks
 	forgetSite func() // gives up the question for a call site
 }
 
@@ -166,20 +165,17 @@ func (k *Calls) AtTime(elapsed int64, done func(row int64)) {
 }
 
 // Stack asks for the open calls at a row. done is called with the answer on the
-// user interface's goroutine, unless the log was closed meanwhile or newer
-// calls were asked for.
+// user interface's goroutine, unless the log was closed meanwhile.
 func (k *Calls) Stack(row int64, done func(frames []app.Frame, err error)) {
 	c := k.c
 	s := c.session
 	if s == nil || row < 0 {
 		return
 	}
-	k.asked++
-	number := k.asked
 	go func() {
 		frames, err := s.Stack(row)
 		c.post(func() {
-			if k.asked == number && c.session == s {
+			if c.session == s {
 				done(frames, err)
 			}
 		})

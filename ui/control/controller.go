@@ -29,6 +29,12 @@ type Controller struct {
 	// KnownColumns, if not nil, returns what the user once said of the columns of
 	// the modules file of a log, "" for nothing. It is called in the background.
 	KnownColumns func(in app.Inputs) string
+	// OnFiles, if not nil, is asked about files that [InputFiles.Give] was given;
+	// true means that it uses them itself.
+	OnFiles func(Files) bool
+	// Preview, if not nil, opens the first rows of a log, to be shown until it is open; nil
+	// where it has none. It is called in the background.
+	Preview func(ctx context.Context, in app.Inputs) (*app.Session, error)
 	// Trace, if not nil, is told events for tests that drive the program.
 	Trace func(event string)
 
@@ -39,6 +45,9 @@ type Controller struct {
 
 	state   State
 	session *app.Session
+	// preview has the first rows of the log that is being opened, nil for none.
+	preview *app.Session
+	opens   int // how often a log was to be opened
 
 	shown   app.Inputs // what session was opened with
 	reading bool       // another session is being opened
@@ -128,10 +137,19 @@ func (c *Controller) apply(in app.Inputs) {
 // open replaces the session.
 func (c *Controller) open(in app.Inputs) {
 	c.state.Wanted, c.reading, c.failed = in, true, ""
+	change := ChangeInputs | c.endPreview()
+	c.opens++
+	number, empty := c.opens, c.session == nil
 	c.updateStatus()
 	c.say(nil)
-	c.changed(ChangeInputs)
+	c.changed(change)
 	c.run(&c.opening, lang.L("Opening"), func(ctx context.Context, p app.Progress) func(bool) {
+		if c.Preview != nil && empty {
+			// What is wrong with the log opening it says.
+			if s, err := c.Preview(ctx, in); err == nil && s != nil {
+				c.post(func() { c.previewed(number, s) })
+			}
+		}
 		asked := in
 		in := c.withKnownColumns(in)
 		s, err := c.openLog(ctx, in, p)
@@ -161,6 +179,28 @@ func (c *Controller) open(in app.Inputs) {
 	})
 }
 
+// previewed shows the first rows of the log that is being opened.
+func (c *Controller) previewed(number int, s *app.Session) {
+	if number != c.opens || !c.reading || c.session != nil {
+		go s.Close()
+		return
+	}
+	c.preview = s
+	c.state.Preview, c.state.Rows = true, s.Rows()
+	c.changed(ChangeSource)
+	c.trace("preview " + decimal(c.state.Rows.Len()))
+}
+
+// endPreview forgets the first rows of a log, and returns what has changed.
+func (c *Controller) endPreview() Change {
+	if c.preview == nil {
+		return 0
+	}
+	go c.preview.Close()
+	c.preview, c.state.Preview, c.state.Rows = nil, false, nil
+	return ChangeSource
+}
+
 // withKnownColumns puts into inputs what is known of the modules file's columns,
 // unless the user has said it.
 func (c *Controller) withKnownColumns(in app.Inputs) app.Inputs {
@@ -177,6 +217,7 @@ func (c *Controller) opened(in app.Inputs, s *app.Session) {
 	old, users := c.session, append(c.analysing.end(), end(&c.following), end(&c.watching))
 	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
 	c.state.Follow = Follow{}
+	c.endPreview()
 	c.session = s
 	c.state.Session++
 	c.state.Opened, c.state.Loaded = true, false
@@ -222,7 +263,7 @@ func (c *Controller) retire(s *app.Session, users ...<-chan struct{}) {
 
 // notOpened goes back to what is still shown, and says why.
 func (c *Controller) notOpened(err error) {
-	failed := c.state.Wanted
+	failed, change := c.state.Wanted, c.endPreview()
 	if c.state.Opened {
 		c.state.Wanted = c.shown
 		c.updateStatus()
@@ -240,7 +281,7 @@ func (c *Controller) notOpened(err error) {
 		c.say(openFailed(failed, err))
 		c.trace("error " + err.Error())
 	}
-	c.changed(ChangeInputs)
+	c.changed(ChangeInputs | change)
 }
 
 // load names the rows of the session: by Load, or by something that includes it.
@@ -309,6 +350,8 @@ func (c *Controller) refresh() {
 func (c *Controller) Close() {
 	users, s := append(c.analysing.end(), end(&c.opening), end(&c.following), end(&c.watching)), c.session
 	c.reading = false
+	c.opens++
+	c.endPreview()
 	end(&c.sorting)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted

@@ -24,6 +24,10 @@ type Facts struct {
 	// Details are lines for whoever wants to know more: why the format was
 	// chosen, damage, what was not understood of the modules file.
 	Details []string
+	// Crash says how the program crashed, "" where it did not.
+	Crash string
+	// Dump: there is no log, only a dump of a dead process.
+	Dump bool
 	// Warnings are the lines that a saved file has in its head, translated.
 	Warnings []string
 }
@@ -60,12 +64,15 @@ func factsOf(s *app.Session) Facts {
 	f := Facts{
 		Format: info.Format, RecordSize: info.RecordSize, Records: info.Records,
 		DamageBytes: info.DamageBytes, OwnModules: s.OwnModules(),
-		CanCorrect: s.CanCorrect(),
+		CanCorrect: s.CanCorrect(), Dump: s.IsDump(),
 	}
 	texts, counters, marked := s.AnnotationCount()
 	f.Marked, f.Annotations = marked, texts+counters
 	for _, w := range s.Warnings() {
 		f.Warnings = append(f.Warnings, warning(w))
+		if w.Kind == app.Crashed && f.Crash == "" {
+			f.Crash = Translate(w.Text)
+		}
 	}
 	f.Chosen, f.All = s.Run()
 	f.More = max(s.ShownRuns()-1, 0)

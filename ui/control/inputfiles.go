@@ -17,8 +17,8 @@ import (
 	"logparser/app"
 )
 
-// inputFiles is a set of paths, each put to its use.
-type inputFiles struct {
+// Files are paths that were given of paths, each put to its use.
+type Files struct {
 	log, modules string
 	symbols      []string
 	unknown      []*app.InputError
@@ -32,11 +32,41 @@ type inputFiles struct {
 	others []string
 }
 
+// Logs returns the logs among them, in the order in which they were given.
+func (f *Files) Logs() []string {
+	if f.log == "" {
+		return nil
+	}
+	return slices.Concat([]string{f.log}, f.beside, f.more)
+}
+
+// Together reports whether several logs can be opened as one session.
+func (f *Files) Together() bool { return len(f.beside) > 0 }
+
+// Apart returns one log each. What came with several is kept for the first, but
+// where symbols lie, which is for all; a modules file belongs to one log only, and
+// several look for theirs.
+func (f *Files) Apart() []Files {
+	logs := f.Logs()
+	if len(logs) < 2 {
+		return []Files{*f}
+	}
+	list := make([]Files, len(logs))
+	for i, log := range logs {
+		list[i] = Files{log: log, symbols: slices.Clone(f.symbols)}
+		if i == 0 {
+			list[i].unknown, list[i].noLog, list[i].empty = f.unknown, f.noLog, f.empty
+			list[i].folder, list[i].others = f.folder, f.others
+		}
+	}
+	return list
+}
+
 // sortPaths tells a log, a modules file and symbol paths from each other by
 // what is in them, so that neither order nor place matters. Several traces are
 // opened together, of other logs the first is taken.
-func sortPaths(paths []string) inputFiles {
-	var g inputFiles
+func sortPaths(paths []string) Files {
+	var g Files
 	for _, p := range paths {
 		p = FromURI(p)
 		switch kind, err := kindOf(p); {
@@ -48,6 +78,8 @@ func sortPaths(paths []string) inputFiles {
 			switch log, _, err := app.FindPair(p); {
 			case err == nil && g.log == "":
 				g.log = log
+			case errors.As(err, &several) && several.Together && g.log == "":
+				g.log, g.more = several.Logs[0], append(g.more, several.Logs[1:]...)
 			case errors.As(err, &several) && g.log == "":
 				g.log, g.folder, g.others = several.Logs[0], p, several.Logs[1:]
 			case isEmpty(p):
@@ -92,7 +124,7 @@ func isEmpty(dir string) bool {
 
 // tell says what was made of paths where that is not what giving them asks for,
 // as a log: nil for nothing. opened says that a log is shown.
-func (g *inputFiles) tell(opened bool) *Message {
+func (g *Files) tell(opened bool) *Message {
 	name := func(list []string) data { return data{"Name": filepath.Base(list[0])} }
 	switch {
 	case len(g.others) > 0:
@@ -160,6 +192,12 @@ func kindOf(path string) (kind, error) {
 	if strings.EqualFold(filepath.Ext(path), ".pdb") || strings.EqualFold(filepath.Ext(path), ".debug") {
 		return kindSymbols, nil
 	}
+	if app.IsContainer(head) {
+		if strings.EqualFold(filepath.Ext(path), ".lpsym") {
+			return kindSymbols, nil
+		}
+		return kindLog, nil
+	}
 	if isText(head) {
 		return kindModules, nil
 	}
@@ -208,4 +246,16 @@ func FromURI(s string) string {
 		}
 	}
 	return filepath.FromSlash(p)
+}
+
+// A SourceFinder returns the file on this machine that a recorded source path stands for;
+// see [app.SourceFile].
+type SourceFinder func(recorded string, mappings []app.SourceMapping) (string, error)
+
+// SourceFinder returns the one for the rows that are shown: a packed log has its own files.
+func (c *Controller) SourceFinder() SourceFinder {
+	if c.session == nil {
+		return app.SourceFile
+	}
+	return c.session.SourceFile
 }

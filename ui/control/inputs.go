@@ -41,12 +41,17 @@ func (i *InputFiles) strangers(in app.Inputs) []string {
 // Give takes files and folders in any order, as they are dropped on the
 // window or given as arguments, and uses each for what it is.
 func (i *InputFiles) Give(paths []string) {
-	if len(paths) > 0 {
-		i.give(paths, i.take)
+	if len(paths) == 0 {
+		return
 	}
+	i.give(paths, func(f Files) {
+		if i.c.OnFiles == nil || !i.c.OnFiles(f) {
+			i.Take(f)
+		}
+	})
 }
 
-func (i *InputFiles) give(paths []string, use func(inputFiles)) {
+func (i *InputFiles) give(paths []string, use func(Files)) {
 	c := i.c
 	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
 		files := sortPaths(paths)
@@ -58,8 +63,8 @@ func (i *InputFiles) give(paths []string, use func(inputFiles)) {
 	})
 }
 
-// take applies sorted paths.
-func (i *InputFiles) take(g inputFiles) {
+// Take uses files that were put to their use already, whatever OnFiles says.
+func (i *InputFiles) Take(g Files) {
 	c := i.c
 	in := c.state.Wanted
 	in.Symbols = slices.Clone(in.Symbols)
@@ -106,11 +111,11 @@ func (i *InputFiles) SetLog(path string) {
 	in := c.state.Wanted
 	if len(in.Others) > 0 && path == JoinPaths(in.Logs()) {
 		// The line shows several.
-		i.give(in.Logs(), i.take)
+		i.give(in.Logs(), i.Take)
 		return
 	}
 	if path != "" {
-		i.give([]string{path}, i.take)
+		i.give([]string{path}, i.Take)
 		return
 	}
 	in.Log, in.Others, in.Run, in.Corrected = "", nil, "", false
@@ -133,7 +138,7 @@ func (i *InputFiles) SetModules(path string) {
 			switch {
 			case !current:
 			case err == nil && kind == kindLog:
-				i.take(inputFiles{log: path})
+				i.Take(Files{log: path})
 				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
 			default:
 				in := c.state.Wanted

@@ -56,7 +56,10 @@ type State struct {
 	// MissingSymbols are the elements of the symbol path that are not there.
 	MissingSymbols []string
 	// Rows is what the table shows, nil without a session.
-	Rows    rows.Source
+	Rows rows.Source
+	// Preview says that there is no session yet, and Rows are the first of the log that is being
+	// opened, of which nothing else is known.
+	Preview bool
 	Modules []app.ModuleState
 	Threads []app.Thread
 
@@ -149,4 +152,5 @@ const (
 	OfferColumns // to say what the columns of the modules file are
 	OfferShowAll // to take the filter away
 	OfferLogs    // to open another log of a folder
+	OfferCrash   // to look at how the program crashed
 )

@@ -94,7 +94,7 @@ func CountModules(modules []app.ModuleState) ModuleCounts {
 		}
 		t.Used++
 		switch m.Status {
-		case "matched", "embedded", "exports only":
+		case "matched", "attached", "embedded", "exports only", "starts only":
 			t.Named++
 		case "unverified":
 			t.Named++
@@ -159,9 +159,13 @@ func (c *Controller) advise() {
 	details := strings.Join(s.Facts.Details, "\n")
 	runs, records := s.Facts.LeftOut()
 	switch {
+	case s.Facts.Dump:
+		c.say(&Message{Level: LevelBad, Text: lang.L("This is a dump of a dead process: it has no calls."), Next: s.Facts.Crash, Details: details, Offer: OfferCrash})
 	case s.Rows.Len() == 0:
 		c.say(&Message{Level: LevelWarn, Text: lang.L("The log is empty."),
 			Next: lang.L("Was the recorded program run to its end, and is this the right file?"), Details: details, Offer: OfferLog})
+	case s.Facts.Crash != "":
+		c.say(&Message{Level: LevelBad, Text: lang.L("This log ends in a crash."), Next: s.Facts.Crash, Details: details, Offer: OfferCrash})
 	case t.OnRequest > 0:
 		c.say(&Message{Level: LevelBad, Text: Count("{{.N}} module shows names of another build; each is marked and may be wrong.", "{{.N}} modules show names of another build; each is marked and may be wrong.", int64(t.OnRequest)),
 			Next: lang.L("Add the folder with the symbols of the build that was recorded. The modules panel says which file and why."), Details: mismatches(s.Modules), Offer: OfferSymbols})

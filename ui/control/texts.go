@@ -178,6 +178,8 @@ func warning(w app.Warning) string {
 		return lang.L("{{.Warning}}; choose another", text)
 	case app.ExportsOnly:
 		return lang.L("{{.Warning}}; add their folder to the symbol path", text)
+	case app.Rebuilt:
+		return lang.L("{{.Warning}}; logparse keep, run while the program is as it was recorded, keeps a log's names", text)
 	}
 	return Translate(w.Text)
 }

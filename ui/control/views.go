@@ -18,19 +18,19 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, annotations, allAnnotations *job
+	statistics, threads, tree, measure, annotations, allAnnotations, crash *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *Timeline
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.measure, a.annotations, a.allAnnotations}
+	return []*job{a.statistics, a.threads, a.tree, a.measure, a.annotations, a.allAnnotations, a.crash}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.annotations, &a.allAnnotations} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.annotations, &a.allAnnotations, &a.crash} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -73,6 +73,28 @@ func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err erro
 	c := v.c
 	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
+	}, done)
+}
+
+// A Crash is how the program ended, as it is shown and as text to be copied, which is in
+// English as saved reports are.
+type Crash struct {
+	*app.CrashReport
+	Text string
+}
+
+// Crash asks for how the program ended that the log is of. Lines of source are read where the
+// mappings find their files, or where they were compiled unless recorded paths are not to be followed.
+func (v *Views) Crash(mappings []app.SourceMapping, done func(crash *Crash, err error)) {
+	c := v.c
+	opt := app.ReportOptions{AllThreads: true, Sources: !c.state.Wanted.NoRecordedPaths, Mappings: mappings}
+	analyse(c, &c.analysing.crash, lang.L("Unwinding the stacks"), func(ctx context.Context, s *app.Session, _ app.Selection, _ app.Progress) (*Crash, error) {
+		plain, said, err := s.CrashReport(ctx, opt, Translate)
+		if err != nil {
+			return nil, err
+		}
+		text, err := app.WriteCrashText(plain)
+		return &Crash{CrashReport: said, Text: text}, err
 	}, done)
 }
 

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
@@ -37,8 +38,6 @@ type Shown struct {
 	Offset       int
 	// More are further things that hide rows, each with what takes it away.
 	More []Chip
-	// Counts is beside the chips.
-	Counts string
 }
 
 // A Chip is a thing that hides rows and can be taken away.
@@ -49,8 +48,10 @@ type Chip struct {
 
 // A Line is the widget. It belongs to the user interface's goroutine.
 type Line struct {
-	// Field is the expression with its menu, Below the chips and the count.
-	Field, Below fyne.CanvasObject
+	// Field is the expression with its menu, Below the chips and what is wrong, while
+	// there is any. Offers are the completions, to be laid over what is below: they
+	// come and go while the user types.
+	Field, Below, Offers *fyne.Container
 
 	// OnApply is told an expression to limit the rows by.
 	OnApply func(expr string)
@@ -58,6 +59,9 @@ type Line struct {
 	OnRevert func()
 	// OnLeave is called when the user is done with the field.
 	OnLeave func()
+	// OnResized is called when chips, or what is wrong, come or go, OnOffers when
+	// completions do.
+	OnResized, OnOffers func()
 	// OnKey is asked about keys that the field has no use for.
 	OnKey func(fyne.KeyName) bool
 	// Complete asks for what could be written at a byte of a text, at most so
@@ -70,9 +74,9 @@ type Line struct {
 	menu  *widget.Button
 
 	chips, offers *fyne.Container
-	counts        *widget.Label
 	problem       *widget.Label
-	below         *fyne.Container
+	below         *container.Scroll
+	back          *canvas.Rectangle // of the completions
 
 	shown      Shown
 	completion filter.Completion
@@ -107,8 +111,8 @@ func (e *Entry) FocusLost() {
 // New makes an empty line. The menu button calls onMenu with the place below
 // it.
 func New(onMenu func(at fyne.Position)) *Line {
-	l := &Line{chosen: -1, recalled: -1, chips: container.NewHBox(), offers: container.NewHBox(),
-		counts: widget.NewLabel(""), problem: widget.NewLabel("")}
+	l := &Line{chosen: -1, recalled: -1, chips: container.NewHBox(), offers: container.New(layout.NewCustomPaddedVBoxLayout(0)),
+		problem: widget.NewLabel(""), back: canvas.NewRectangle(nil)}
 	l.Entry = &Entry{line: l}
 	l.Entry.Wrapping = fyne.TextWrap(fyne.TextTruncateClip)
 	l.Entry.ExtendBaseWidget(l.Entry)
@@ -120,15 +124,17 @@ func New(onMenu func(at fyne.Position)) *Line {
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(l.menu)
 		onMenu(at.AddXY(0, l.menu.Size().Height))
 	}
-	l.counts.Importance = widget.LowImportance
 	l.problem.Importance = widget.DangerImportance
 	l.problem.Truncation = fyne.TextTruncateEllipsis
 	l.problem.TextStyle.Monospace = false
 	l.Field = container.NewBorder(nil, nil, nil, l.menu, l.Entry)
-	l.below = container.NewBorder(nil, nil, nil, l.counts, container.NewHScroll(container.NewHBox(l.chips, l.offers, layout.NewSpacer())))
+	l.below = container.NewHScroll(container.NewHBox(l.chips, layout.NewSpacer()))
 	l.Below = container.New(layout.NewCustomPaddedVBoxLayout(0), l.problem, l.below)
+	l.Offers = container.NewStack(l.back, container.New(layout.NewCustomPaddedLayout(3, 3, 3, 3), l.offers))
 	l.problem.Hide()
-	l.offers.Hide()
+	l.below.Hide()
+	l.Offers.Hide()
+	l.back.StrokeWidth, l.back.CornerRadius = 1, 3
 	return l
 }
 
@@ -147,7 +153,6 @@ func (l *Line) Enable(on bool) {
 			w.Disable()
 		}
 	}
-	l.below.Hidden = !on
 }
 
 // Show brings the line up to date. What the user is typing stays.
@@ -157,7 +162,6 @@ func (l *Line) Show(s Shown) {
 	if changed && s.Error == "" {
 		l.set(s.Where)
 	}
-	l.counts.SetText(s.Counts)
 	text := ""
 	if s.Error != "" {
 		text = place(s.Wrong, s.Offset) + "   " + s.Error
@@ -165,18 +169,9 @@ func (l *Line) Show(s Shown) {
 	if l.problem.Text != text || l.problem.Hidden != (text == "") {
 		l.problem.SetText(text)
 		l.problem.Hidden = text == ""
-		l.Below.Refresh()
+		l.resized()
 	}
 	l.showChips()
-}
-
-// Counts returns what stands beside the chips.
-func (l *Line) Counts() string { return l.counts.Text }
-
-// ShowCounts changes the counts alone, which rows that come do often.
-func (l *Line) ShowCounts(text string) {
-	l.shown.Counts = text
-	l.counts.SetText(text)
 }
 
 // set changes the text without completing it.
@@ -224,6 +219,22 @@ func (l *Line) showChips() {
 		l.chips.Objects = l.chips.Objects[:len(list)]
 	}
 	l.chips.Refresh()
+	if l.below.Visible() == (len(list) == 0) {
+		if len(list) == 0 {
+			l.below.Hide()
+		} else {
+			l.below.Show()
+		}
+		l.resized()
+	}
+}
+
+// resized tells who has laid the line out that it has another height.
+func (l *Line) resized() {
+	l.Below.Refresh()
+	if l.OnResized != nil {
+		l.OnResized()
+	}
 }
 
 // newChip makes a button that shows an x beside its text.
@@ -274,7 +285,7 @@ func (l *Line) typed() {
 	})
 }
 
-// offer shows completions in the place of the chips; nil shows the chips.
+// offer shows completions; nil shows none.
 func (l *Line) offer(list []string) {
 	if len(list) == 0 && len(l.offered) == 0 {
 		return
@@ -283,11 +294,16 @@ func (l *Line) offer(list []string) {
 	l.offers.Objects = nil
 	for i, text := range list {
 		b := widget.NewButton(shorten(text), func() { l.take(i) })
-		b.Importance = widget.LowImportance
+		b.Importance, b.Alignment = widget.LowImportance, widget.ButtonAlignLeading
 		l.offers.Add(b)
 	}
-	l.offers.Hidden, l.chips.Hidden = len(list) == 0, len(list) > 0
-	l.below.Refresh()
+	th, variant := l.Entry.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+	l.back.FillColor, l.back.StrokeColor = th.Color(theme.ColorNameMenuBackground, variant), th.Color(theme.ColorNameInputBorder, variant)
+	l.Offers.Hidden = len(list) == 0
+	l.Offers.Refresh()
+	if l.OnOffers != nil {
+		l.OnOffers()
+	}
 }
 
 func (l *Line) choose(i int) {

@@ -69,7 +69,7 @@ func (d *desk) texts(c *fyne.Container) string {
 func TestCompletion(t *testing.T) {
 	d := newDesk(t)
 	d.typeText("fu")
-	if got := d.texts(d.offers); got != "func:" || d.offers.Hidden {
+	if got := d.texts(d.offers); got != "func:" || d.Offers.Hidden {
 		t.Fatalf("offered %q", got)
 	}
 	d.press(fyne.KeyTab)
@@ -126,8 +126,8 @@ func TestEscapeGoesBackStepByStep(t *testing.T) {
 	d.press(fyne.KeyReturn)
 	d.typeText(" fun")
 	d.press(fyne.KeyEscape)
-	if !d.offers.Hidden || d.Entry.Text != "thread:12 fun" {
-		t.Fatalf("first: completions hidden %v, text %q", d.offers.Hidden, d.Entry.Text)
+	if !d.Offers.Hidden || d.Entry.Text != "thread:12 fun" {
+		t.Fatalf("first: completions hidden %v, text %q", d.Offers.Hidden, d.Entry.Text)
 	}
 	d.press(fyne.KeyEscape)
 	if d.Entry.Text != "thread:12" || d.left != 0 {

@@ -39,8 +39,12 @@ type Cell struct {
 	// Text is appended to by the column; it is reused between cells.
 	Text []byte
 	Ink  Ink
-	// Level indents the text by so many steps.
+	// Level indents the text by so many steps, as far as there is room; the number of
+	// steps stands before the text of those that are indented less.
 	Level int
+	// Name says that the text is the name of a function: where it is too long it is
+	// shortened as package shortname does, not cut off.
+	Name bool
 	// Sign is a glyph before the text, in SignInk; 0 for none.
 	Sign    rune
 	SignInk Ink

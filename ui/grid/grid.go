@@ -53,8 +53,18 @@ type Grid struct {
 	OnRune func(r rune)
 	// OnKey is told keys that the grid has no use for.
 	OnKey func(name fyne.KeyName)
+	// OnShortcut is asked about keys with modifiers before the grid uses them; true
+	// means that it used them up.
+	OnShortcut func(s *desktop.CustomShortcut) bool
+	// OnHover is told when the pointer comes to another cell: the cell's whole text if
+	// not all of it is seen, else "", and where the pointer is on the canvas.
+	OnHover func(text string, at fyne.Position)
 	// OnHeader is told the column whose head was pressed.
 	OnHeader func(id string)
+	// OnHeaderMenu is told the column whose head was pressed with the other button.
+	OnHeaderMenu func(id string, at fyne.Position)
+	// Movable lets the user drag columns by their heads to other places.
+	Movable bool
 	// OnDrawn is told each redraw: the number of rows drawn, without those that
 	// are waited for.
 	OnDrawn func(n int)
@@ -94,8 +104,11 @@ type Grid struct {
 	resizing int             // column whose divider is dragged, -1 for none
 	sized    map[string]bool // columns whose width the user has chosen
 	ranging  bool
+	moving   string // column whose head is dragged, "" for none
+	moved    bool   // it has another place now
 	hoverX   float32
 	hoverY   float32
+	hover    hovered
 
 	raster *canvas.Raster
 	vbar   *bar
@@ -136,6 +149,13 @@ func (g *Grid) SetSource(src Source) {
 	g.sel = selection{}
 	g.partner = -1
 	g.view.setOffset(0)
+	g.Reload()
+}
+
+// ReplaceSource shows another source whose first rows are those of the one before: what is in view
+// stays there, and what is selected is so.
+func (g *Grid) ReplaceSource(src Source) {
+	g.src = src
 	g.Reload()
 }
 

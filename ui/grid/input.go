@@ -1,6 +1,8 @@
 package grid
 
 import (
+	"slices"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 )
@@ -90,6 +92,9 @@ func (g *Grid) TypedShortcut(s fyne.Shortcut) {
 	case *fyne.ShortcutSelectAll:
 		g.SelectAll()
 	case *desktop.CustomShortcut:
+		if g.OnShortcut != nil && g.OnShortcut(s) {
+			return
+		}
 		switch s.Modifier {
 		case fyne.KeyModifierControl, fyne.KeyModifierControl | fyne.KeyModifierShift:
 			extend := s.Modifier&fyne.KeyModifierShift != 0
@@ -141,7 +146,10 @@ func (g *Grid) foldAt(row int64, p fyne.Position) bool {
 	cell := Cell{Decor: &g.decor[i]}
 	c.Cell(&g.buffer[i], &cell)
 	left := c.x + g.px(cellPad)
-	left += levels(cell.Level, g.px(indent), c.w-2*g.px(cellPad))
+	if g.atlas != nil {
+		_, width := indentation(g.atlas, cell.Level, g.px(indent), c.w-2*g.px(cellPad))
+		left += width
+	}
 	x := int(p.X*g.scale) + g.xoff
 	return x >= left-g.px(3) && x < left+g.px(foldWidth)
 }
@@ -182,12 +190,7 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 		c.Focus(g)
 	}
 	if e.Position.Y < headerHeight {
-		if e.Button == desktop.MouseButtonPrimary {
-			g.resizing = g.dividerAt(e.Position)
-			if c := g.columnAt(e.Position); g.resizing < 0 && c != nil && g.OnHeader != nil {
-				g.OnHeader(c.ID)
-			}
-		}
+		g.headPressed(e)
 		return
 	}
 	row, ok := g.rowAt(e.Position)
@@ -216,6 +219,79 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 	}
 }
 
+// headPressed handles a press on the head of a column.
+func (g *Grid) headPressed(e *desktop.MouseEvent) {
+	c := g.columnAt(e.Position)
+	switch {
+	case e.Button == desktop.MouseButtonSecondary && c != nil && g.OnHeaderMenu != nil:
+		g.OnHeaderMenu(c.ID, e.AbsolutePosition)
+	case e.Button == desktop.MouseButtonPrimary:
+		g.resizing = g.dividerAt(e.Position)
+		if g.resizing >= 0 || c == nil {
+			return
+		}
+		if g.Movable {
+			g.moving = c.ID
+		}
+		if g.OnHeader != nil {
+			g.OnHeader(c.ID)
+		}
+	}
+}
+
+// moveColumn puts the column whose head is dragged where the pointer is: in the place of
+// the one below it, as soon as it would be below the pointer there.
+func (g *Grid) moveColumn(p fyne.Position) {
+	over := g.columnAt(fyne.NewPos(p.X, 0))
+	from := g.columnIndex(g.moving)
+	if over == nil || over.ID == g.moving || from < 0 {
+		return
+	}
+	to, x, w := g.columnIndex(over.ID), int(p.X*g.scale)+g.xoff, 0
+	for _, c := range g.place() {
+		if c.ID == g.moving {
+			w = c.w
+		}
+	}
+	if to > from && x < over.x+over.w-w || to < from && x > over.x+w {
+		return // it would lie beside the pointer, and go back and forth
+	}
+	c := g.columns[from]
+	g.columns = slices.Insert(slices.Delete(g.columns, from, from+1), to, c)
+	g.moved = true
+	g.changed()
+}
+
+func (g *Grid) columnIndex(id string) int {
+	return slices.IndexFunc(g.columns, func(c Column) bool { return c.ID == id })
+}
+
+// Order puts the columns into an order, by their ids; those that it does not name stay
+// behind the one that they stand behind now.
+func (g *Grid) Order(ids []string) {
+	at := 0
+	for _, id := range ids {
+		from := g.columnIndex(id)
+		if from < 0 {
+			continue
+		}
+		if from < at {
+			continue // named twice
+		}
+		c := g.columns[from]
+		g.columns = slices.Insert(slices.Delete(g.columns, from, from+1), at, c)
+		at++
+	}
+	g.changed()
+}
+
+// Fit makes a column as wide as its head and its visible cells need.
+func (g *Grid) Fit(id string) {
+	if i := g.columnIndex(id); i >= 0 {
+		g.fit(i)
+	}
+}
+
 // MouseUp implements [desktop.Mouseable].
 func (g *Grid) MouseUp(*desktop.MouseEvent) { g.DragEnd() }
 
@@ -228,6 +304,8 @@ func (g *Grid) Dragged(e *fyne.DragEvent) {
 		c.Width = max(c.Width+e.Dragged.DX, c.MinWidth, 24)
 		g.sized[c.ID] = true
 		g.Refresh()
+	case g.moving != "":
+		g.moveColumn(e.Position)
 	case g.ranging && g.view.rows > 0:
 		row, ok := g.rowAt(e.Position)
 		if !ok {
@@ -243,10 +321,10 @@ func (g *Grid) Dragged(e *fyne.DragEvent) {
 
 // DragEnd implements [fyne.Draggable].
 func (g *Grid) DragEnd() {
-	if g.resizing >= 0 && g.OnColumns != nil {
+	if (g.resizing >= 0 || g.moved) && g.OnColumns != nil {
 		g.OnColumns()
 	}
-	g.resizing, g.ranging = -1, false
+	g.resizing, g.ranging, g.moving, g.moved = -1, false, "", false
 }
 
 // DoubleTapped implements [fyne.DoubleTappable].
@@ -264,10 +342,62 @@ func (g *Grid) DoubleTapped(e *fyne.PointEvent) {
 func (g *Grid) MouseIn(e *desktop.MouseEvent) { g.MouseMoved(e) }
 
 // MouseMoved implements [desktop.Hoverable].
-func (g *Grid) MouseMoved(e *desktop.MouseEvent) { g.hoverX, g.hoverY = e.Position.X, e.Position.Y }
+func (g *Grid) MouseMoved(e *desktop.MouseEvent) {
+	g.hoverX, g.hoverY = e.Position.X, e.Position.Y
+	g.tellHover(e.Position, e.AbsolutePosition)
+}
 
 // MouseOut implements [desktop.Hoverable].
-func (g *Grid) MouseOut() { g.hoverY = -1 }
+func (g *Grid) MouseOut() {
+	g.hoverY = -1
+	g.tellHover(fyne.NewPos(-1, -1), fyne.Position{})
+}
+
+// tellHover tells what a cell that the pointer has come to shows less of than there is.
+func (g *Grid) tellHover(p, absolute fyne.Position) {
+	if g.OnHover == nil {
+		return
+	}
+	var at hovered
+	text := ""
+	if row, ok := g.rowAt(p); ok && p.Y >= headerHeight {
+		i := row - g.view.top
+		if c := g.columnAt(p); c != nil && i >= 0 && i < int64(len(g.buffer)) && i < int64(len(g.decor)) && g.buffer[i].Index != Waiting && g.atlas != nil {
+			at = hovered{g.buffer[i].Index, c.ID}
+			cell := Cell{Decor: &g.decor[i]}
+			c.Cell(&g.buffer[i], &cell)
+			if g.cellWidth(c.Column, &cell) > c.w-2*g.px(cellPad) {
+				text = string(cell.Text)
+			}
+		}
+	}
+	if at != g.hover {
+		g.hover = at
+		g.OnHover(text, absolute)
+	}
+}
+
+// A hovered is a cell below the pointer.
+type hovered struct {
+	index  int64
+	column string
+}
+
+// cellWidth returns how wide a cell would be drawn in whole.
+func (g *Grid) cellWidth(c *Column, cell *Cell) int {
+	f := frame{atlas: g.atlas}
+	w := f.width(cell.Text) + cell.Level*g.px(indent)
+	if c.Tree {
+		w += g.px(foldWidth)
+	}
+	if len(cell.Tail) > 0 {
+		w += g.px(8) + f.width(cell.Tail)
+	}
+	if cell.Sign != 0 {
+		w += g.atlas.glyph(cell.Sign).advance + g.px(4)
+	}
+	return w
+}
 
 // Cursor implements [desktop.Cursorable].
 func (g *Grid) Cursor() desktop.Cursor {
@@ -289,17 +419,7 @@ func (g *Grid) fit(column int) {
 		}
 		cell = Cell{Text: cell.Text[:0], Tail: cell.Tail[:0], Decor: &f.decor[i]}
 		c.Cell(&f.rows[i], &cell)
-		w := f.width(cell.Text) + cell.Level*g.px(indent)
-		if c.Tree {
-			w += g.px(foldWidth)
-		}
-		if len(cell.Tail) > 0 {
-			w += g.px(8) + f.width(cell.Tail)
-		}
-		if cell.Sign != 0 {
-			w += f.atlas.glyph(cell.Sign).advance + g.px(4)
-		}
-		widest = max(widest, w)
+		widest = max(widest, g.cellWidth(c, &cell))
 	}
 	c.Width = max(float32(widest)/g.scale+2*cellPad+1, c.MinWidth)
 	g.Refresh()
@@ -310,6 +430,14 @@ func (g *Grid) fit(column int) {
 
 // Columns returns a copy of the columns with their present widths.
 func (g *Grid) Columns() []Column { return append([]Column(nil), g.columns...) }
+
+// SetColumns shows other columns.
+func (g *Grid) SetColumns(columns []Column) {
+	g.columns = columns
+	g.sized = map[string]bool{}
+	g.resizing, g.moving = -1, ""
+	g.changed()
+}
 
 // SetColumn changes one column's width and whether it is shown. A width of 0
 // leaves it as it is.

@@ -3,9 +3,11 @@ package grid
 import (
 	"image"
 	"image/color"
+	"strconv"
 	"unicode/utf8"
 
 	"logparser/rows"
+	"logparser/ui/shortname"
 )
 
 // A placed column is a column with its place on the screen, in pixels from
@@ -41,28 +43,12 @@ type frame struct {
 // where there is none.
 type Finder func(text []byte) (start, end int)
 
-// FindFold marks a text that is given in lower case. Only ASCII letters are
-// compared without regard to case, which is enough for a mark.
-func FindFold(lower string) Finder {
-	find := []byte(lower)
-	if len(find) == 0 {
-		return nil
-	}
-	return func(text []byte) (int, int) {
-		for i := 0; i+len(find) <= len(text); i++ {
-			if hasFold(text[i:], find) {
-				return i, i + len(find)
-			}
-		}
-		return -1, -1
-	}
-}
-
 const (
-	cellPad   = 6  // left and right of a cell's text, in device-independent pixels
-	foldWidth = 14 // the room for the mark that folds
-	indent    = 12 // for each level
-	maxIndent = 0.5
+	cellPad   = 6   // left and right of a cell's text, in device-independent pixels
+	foldWidth = 14  // the room for the mark that folds
+	indent    = 12  // for each level
+	maxIndent = 0.4 // of a cell's width
+	maxTail   = 0.4
 )
 
 // TextWidth returns the width of a cell of n Latin letters, in
@@ -147,7 +133,8 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 			p.fill(box(left, y+f.px(3), max(end, left+1), y+f.view.rowH-f.px(3)), f.palette.Bar)
 		}
 		if cell.Level > 0 {
-			left = f.guides(p, cell.Level, left, right, y)
+			left = f.guides(p, cell.Level, left, right, base, y)
+			p.clip = box(0, f.header, width, f.header+f.view.height)
 		}
 		if c.Tree {
 			f.foldMark(p, decor.Fold, left, right, base)
@@ -159,6 +146,9 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 			p.glyph(g, left, base, f.palette.Inks[cell.SignInk])
 			left += g.advance + f.px(4)
 		}
+		if cell.Name {
+			cell.Text = f.fitName(cell.Text, cell.Tail, right-left)
+		}
 		end := f.text(p, cell.Text, left, right, base, c.Right, c.KeepEnd, f.palette.Inks[cell.Ink])
 		if len(cell.Tail) > 0 {
 			f.text(p, cell.Tail, end+f.px(8), right, base, false, false, f.palette.Inks[Accent])
@@ -167,29 +157,38 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 	}
 }
 
-// guides draws a faint line for each level and returns where the text begins.
-// Where the levels would take more than their share of the column they are
-// drawn closer together.
-func (f *frame) guides(p *pen, n, left, right, y int) int {
-	width := levels(n, f.px(indent), right-left)
-	step := width / n
-	for i := 0; i < n && step >= 3; i++ {
+// guides draws a faint line for each level and returns where the text begins. Of levels
+// that would take more than their share of the column the number is written instead.
+func (f *frame) guides(p *pen, n, left, right, base, y int) int {
+	step := f.px(indent)
+	shown, width := indentation(f.atlas, n, step, right-left)
+	for i := range shown {
 		x := left + i*step + step/3
 		p.fill(box(x, y, x+1, y+f.view.rowH), f.palette.Guide)
+	}
+	if shown < n {
+		p.clip = box(left, f.header, right, f.header+f.view.height)
+		x := left + shown*step
+		for _, digit := range strconv.Itoa(n) {
+			g := f.atlas.glyph(digit)
+			p.glyph(g, x, base, f.palette.Inks[Dim])
+			x += g.advance
+		}
 	}
 	return left + width
 }
 
-// levels returns how far n levels of a step indent a cell with that much room.
-func levels(n, step, room int) int {
+// indentation returns how many of n levels are drawn as steps in a cell with that much
+// room, and how far the text is indented. Where not all are drawn that includes their
+// number, and a blank behind it.
+func indentation(a *atlas, n, step, room int) (shown, width int) {
 	most := int(float32(room) * maxIndent)
-	switch {
-	case n*step <= most:
-		return n * step
-	case most < n:
-		return max(most, 0)
+	if n*step <= most {
+		return n, n * step
 	}
-	return most / n * n
+	number := (len(strconv.Itoa(n)) + 1) * a.glyph('0').advance
+	shown = max((most-number)/step, 0)
+	return shown, shown*step + number
 }
 
 // The marks of an open and of a folded call.
@@ -225,6 +224,18 @@ func (f *frame) drawHeader(p *pen) {
 		p.clip = box(0, 0, width, f.header)
 		p.fill(box(x+c.w-1, f.px(4), x+c.w, f.header-f.px(4)), f.palette.Line)
 	}
+}
+
+// fitName shortens a name for the room that there is beside what stands behind it, which
+// may take a part of it.
+func (f *frame) fitName(name, tail []byte, room int) []byte {
+	if len(tail) > 0 {
+		room -= min(f.width(tail)+f.px(8), int(float32(room)*maxTail))
+	}
+	if f.width(name) <= room {
+		return name
+	}
+	return append(name[:0], shortname.Fit(string(name), func(s string) bool { return f.width([]byte(s)) <= room })...)
 }
 
 // width returns how wide a text is drawn.
@@ -321,23 +332,6 @@ func (f *frame) matches(p *pen, text []byte, x, base int) {
 		p.fill(box(x, base-f.atlas.ascent, x+w, base+f.atlas.descent), f.palette.Match)
 		x, text = x+w, text[end:]
 	}
-}
-
-// hasFold reports whether text begins with find, which is in lower case.
-func hasFold(text, find []byte) bool {
-	if len(text) < len(find) {
-		return false
-	}
-	for i, c := range find {
-		t := text[i]
-		if 'A' <= t && t <= 'Z' {
-			t += 'a' - 'A'
-		}
-		if t != c {
-			return false
-		}
-	}
-	return true
 }
 
 // A pen draws into an image, within a clip rectangle.

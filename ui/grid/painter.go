@@ -6,6 +6,8 @@ import (
 	"image/color"
 	"math"
 	"unicode/utf8"
+
+	"logparser/ui/shortname"
 )
 
 // A Painter draws rectangles and text into an image with the grid's glyphs,
@@ -98,6 +100,18 @@ func (p *Painter) Text(text string, x, y, room int, c color.RGBA) {
 	}
 	p.glyphs(text, x, y, c)
 }
+
+// Name is Text for the name of a function: one that is too long is shortened as package
+// shortname does, unless there is hardly any room.
+func (p *Painter) Name(name string, x, y, room int, c color.RGBA) {
+	if room >= leastName*p.atlas.glyph('0').advance && p.Width(name) > room {
+		name = shortname.Fit(name, func(s string) bool { return p.Width(s) <= room })
+	}
+	p.Text(name, x, y, room, c)
+}
+
+// leastName is the number of letters below which the beginning of a name says more.
+const leastName = 6
 
 func (p *Painter) glyphs(text string, x, y int, c color.RGBA) int {
 	for _, r := range text {

@@ -69,11 +69,6 @@ func (v *viewport) scrollRows(n int64) {
 	v.scrollPixels(min(max(n, -v.rows), v.rows) * int64(v.rowH))
 }
 
-// scrollTo puts a row at the top edge, or as near as the end allows.
-func (v *viewport) scrollTo(row int64) {
-	v.setOffset(min(max(row, 0), v.rows) * int64(v.rowH))
-}
-
 // reveal scrolls no more than is needed to show the whole row.
 func (v *viewport) reveal(row int64) {
 	if row < 0 || row >= v.rows {
@@ -170,10 +165,6 @@ func mulDiv(a, b, c uint64) uint64 {
 	}
 	q, _ := bits.Div64(hi, lo, c)
 	return q
-}
-
-func (v *viewport) thumb(track int) thumb {
-	return thumbOf(track, v.offset(), int64(v.height), v.total())
 }
 
 // dragThumb scrolls so that the thumb lies at pos.

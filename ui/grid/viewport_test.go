@@ -181,3 +181,12 @@ func TestSelectionStaysInSource(t *testing.T) {
 		t.Error("an empty source has a selection")
 	}
 }
+
+// scrollTo puts a row at the top edge, or as near as the end allows.
+func (v *viewport) scrollTo(row int64) {
+	v.setOffset(min(max(row, 0), v.rows) * int64(v.rowH))
+}
+
+func (v *viewport) thumb(track int) thumb {
+	return thumbOf(track, v.offset(), int64(v.height), v.total())
+}

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -11,6 +12,8 @@ type Entry struct {
 	widget.Entry
 	// OnKey is asked about each key first; true means that it is used up.
 	OnKey func(fyne.KeyName) bool
+	// OnShortcut is asked about each key with modifiers first, in the same way.
+	OnShortcut func(*desktop.CustomShortcut) bool
 	// OnDone is told a text that was changed by the user.
 	OnDone func(string)
 
@@ -102,4 +105,12 @@ func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 		return
 	}
 	e.Entry.TypedKey(k)
+}
+
+// TypedShortcut implements [fyne.Shortcutable].
+func (e *Entry) TypedShortcut(s fyne.Shortcut) {
+	if c, ok := s.(*desktop.CustomShortcut); ok && e.OnShortcut != nil && e.OnShortcut(c) {
+		return
+	}
+	e.Entry.TypedShortcut(s)
 }

@@ -25,6 +25,8 @@ type Start struct {
 	Options ui.Options
 	// Sample asks for the bundled sample log.
 	Sample bool
+	// NewWindow asks for a window of its own, whatever is open already.
+	NewWindow bool
 	// Paths are the files and folders to open, absolute or file:// URIs.
 	Paths []string
 	// Print, if not empty, is all there is to do.
@@ -37,9 +39,11 @@ const help = `Usage: logparser [FILE...]
 Opens the window of LogParser. FILE is a log, its modules file, the folder that
 holds both, or a file or folder with symbols: in any order, paths or file:// URIs.
 
-  --sample    open the sample log that the program brings along
-  --version   print the version
-  --help      print this
+  --sample      open the sample log that the program brings along
+  --new-window  open a window of its own; otherwise files come into the window
+                that is open already
+  --version     print the version
+  --help        print this
 
 The command logparse reads, saves and checks logs without a window.
 `
@@ -67,6 +71,8 @@ func Parse(args []string, env func(string) string) Start {
 			options = false
 		case arg == "--sample":
 			s.Sample, s.Options.Sample = true, true
+		case arg == "--new-window":
+			s.NewWindow = true
 		case arg == "--version" || arg == "-version":
 			s.Print = "LogParser " + app.Version + "\n"
 			return s

@@ -57,6 +57,9 @@ func TestParse(t *testing.T) {
 	if s := Parse([]string{"--sample"}, env("LOGPARSER_TRACE", "1", "LOGPARSER_DIALOGS", "fyne")); !s.Sample || s.Options.Trace == nil || !s.Options.FyneDialogs {
 		t.Errorf("%+v", s)
 	}
+	if s := Parse([]string{"--new-window", "a.dat"}, env()); !s.NewWindow || len(s.Paths) != 1 || Parse(nil, env()).NewWindow {
+		t.Errorf("%+v", s)
+	}
 	if !strings.Contains(help, "logparse ") {
 		t.Error("the help does not name the command")
 	}

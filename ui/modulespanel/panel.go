@@ -127,9 +127,9 @@ func (p *Panel) fill(i widget.ListItemID, o fyne.CanvasObject) {
 // LevelOf returns the light of a module. One without rows needs no symbols.
 func LevelOf(m *app.ModuleState) control.Level {
 	switch m.Status {
-	case "matched", "embedded":
+	case "matched", "attached", "embedded":
 		return control.LevelGood
-	case "exports only", "unverified":
+	case "exports only", "starts only", "unverified":
 		return control.LevelWarn
 	case "pending", "":
 		return control.LevelBusy

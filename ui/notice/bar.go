@@ -1,4 +1,4 @@
-// Package notice is the bar above the table on which the window says what went
+// Package notice is the bar over the end of the table on which the window says what went
 // wrong, or well, and what to do next.
 package notice
 
@@ -26,6 +26,7 @@ type Bar struct {
 	OnOffer   func(control.Offer)
 
 	message *control.Message
+	ground  *canvas.Rectangle // what is below the bar does not shine through
 	back    *canvas.Rectangle
 	edge    *canvas.Rectangle
 	text    *widget.Label
@@ -36,7 +37,7 @@ type Bar struct {
 
 // New makes a hidden bar.
 func New() *Bar {
-	b := &Bar{back: canvas.NewRectangle(color.Transparent), edge: canvas.NewRectangle(color.Transparent),
+	b := &Bar{ground: canvas.NewRectangle(color.Transparent), back: canvas.NewRectangle(color.Transparent), edge: canvas.NewRectangle(color.Transparent),
 		text: widget.NewLabel(""), next: widget.NewLabel("")}
 	b.text.Wrapping = fyne.TextWrapWord
 	b.text.TextStyle.Bold = true
@@ -49,7 +50,7 @@ func New() *Bar {
 	dismiss.Importance = widget.LowImportance
 	buttons := container.NewVBox(layout.NewSpacer(), container.NewHBox(b.offer, b.details, dismiss), layout.NewSpacer())
 	lines := container.New(layout.NewCustomPaddedVBoxLayout(-8), b.text, b.next)
-	b.Content = container.NewStack(b.back, container.NewBorder(nil, nil, b.edge, buttons, lines))
+	b.Content = container.NewStack(b.ground, b.back, container.NewBorder(nil, nil, b.edge, buttons, lines))
 	b.Content.Hide()
 	return b
 }
@@ -82,6 +83,8 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Choose the columns"))
 	case control.OfferLogs:
 		b.offer.SetText(lang.L("Open another"))
+	case control.OfferCrash:
+		b.offer.SetText(lang.L("Show the crash"))
 	case control.OfferReload:
 		b.offer.SetText(lang.L("Reload"))
 	case control.OfferShowAll:
@@ -103,6 +106,8 @@ func (b *Bar) Paint() {
 	settings := fyne.CurrentApp().Settings()
 	c := settings.Theme().Color(inputs.LevelColor(b.message.Level), settings.ThemeVariant())
 	b.edge.FillColor = c
+	b.ground.FillColor = settings.Theme().Color(theme.ColorNameBackground, settings.ThemeVariant())
+	b.ground.Refresh()
 	r, g, bl, _ := c.RGBA()
 	b.back.FillColor = color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(bl >> 8), A: 0x26}
 	b.edge.Refresh()

@@ -257,7 +257,7 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 	type stat = app.FunctionStat
 	text := func(id string, title func() string, width float32, ink grid.Ink, key func(f *stat) string) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: width, Compare: listing.By(key),
-			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text = ink, append(c.Text, key(f)...) }}
+			Cell: func(f *stat, c *grid.Cell) { c.Ink, c.Text, c.Name = ink, append(c.Text, key(f)...), id == "function" }}
 	}
 	durations := func(id string, title func() string, known func(f *stat, ns int64) int64, bound func(f *stat) rows.Bound, key func(f *stat) int64) listing.Column[stat] {
 		return listing.Column[stat]{ID: id, Title: title, Width: grid.TextWidth(len(table.LongestDuration)), Right: true, Falling: true, Compare: listing.By(key),

@@ -57,6 +57,8 @@ type look struct {
 	cell                func(r *rows.Row, c *grid.Cell, f *Format)
 }
 
+var deltaColumn = rows.ColumnOf("delta")
+
 var looks = map[string]look{
 	"index": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
 		c.Ink = grid.Dim
@@ -79,8 +81,20 @@ var looks = map[string]look{
 		if r.IsTagged() {
 			c.Ink = grid.Bad
 		}
-		c.Text = append(c.Text, r.Function...)
+		c.Text, c.Name = append(c.Text, r.Function...), true
 		c.Tail = appendDecor(c.Tail, c.Decor)
+	}},
+	"delta": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
+		ns, ok := deltaColumn.Int(r)
+		if !ok {
+			return
+		}
+		if ns < 0 {
+			c.Ink = grid.Warn
+			c.Text = append(c.Text, '-')
+			ns = -ns
+		}
+		c.Text = AppendDuration(c.Text, ns, f.Digits)
 	}},
 	"source": {keepEnd: true, cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
 		c.Ink = grid.Dim
@@ -125,7 +139,9 @@ func cellOf(column *rows.Column) func(r *rows.Row, c *grid.Cell, f *Format) {
 		if r.Event == rows.Leave {
 			c.Ink = grid.Dim
 		}
-		if ns, ok := column.Int(r); ok {
+		if r.Pending {
+			c.Text = append(c.Text, "\u2026"...)
+		} else if ns, ok := column.Int(r); ok {
 			c.Text = AppendDuration(rows.AppendBound(c.Text, column.Bound(r), ns), ns, f.Digits)
 		}
 	}
@@ -197,10 +213,14 @@ func Status(s string) string {
 	switch s {
 	case "matched":
 		return lang.L("matched")
+	case "attached":
+		return lang.L("attached")
 	case "embedded":
 		return lang.L("embedded")
 	case "exports only":
 		return lang.L("exports only")
+	case "starts only":
+		return lang.L("starts only")
 	case "mismatched":
 		return lang.L("mismatched")
 	case "unverified":
@@ -216,9 +236,9 @@ func Status(s string) string {
 // StatusInk returns the colour of a symbol status.
 func StatusInk(s string) grid.Ink {
 	switch s {
-	case "matched", "embedded":
+	case "matched", "attached", "embedded":
 		return grid.Good
-	case "exports only", "unverified":
+	case "exports only", "starts only", "unverified":
 		return grid.Warn
 	case "mismatched":
 		return grid.Bad

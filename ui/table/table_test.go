@@ -55,9 +55,9 @@ func TestCells(t *testing.T) {
 	f := Format{Digits: 3}
 	r := rows.Row{Index: 5, Thread: 7, Event: rows.Leave, Depth: 2, Duration: 3e6, Function: "f", Module: "m.dll",
 		Process: &rows.Process{Label: "29 app"}, Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6,
-		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames, Self: 1e6, SelfAbout: true, ThreadName: "render",
+		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames | rows.Deltas, Delta: -2e6, Self: 1e6, SelfAbout: true, ThreadName: "render",
 		Site: &rows.CallSite{Function: "caller", Source: "/src/b.cpp", Line: 3, Address: 0xdef}}
-	want := map[string]string{"index": "5", "time": "+0.001", "thread": "7", "function": "f", "duration": "3 ms",
+	want := map[string]string{"index": "5", "delta": "-2 ms", "time": "+0.001", "thread": "7", "function": "f", "duration": "3 ms",
 		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail",
 		"thread_name": "render", "process": "29 app", "self": "~ 1 ms", "site": "caller  b.cpp:3"}
 	columns := Columns(&f)

@@ -227,7 +227,7 @@ func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectan
 		}
 		return
 	}
-	p.Text(s.Function, left, baseline, room, text)
+	p.Name(s.Function, left, baseline, room, text)
 }
 
 func (f *frame) outline(x0, y0, x1, y1 int) {

@@ -168,7 +168,7 @@ for look in light dark; do
 	contrast "a checkbox" 3 28x28+944+269
 	contrast "the status" 4.5 190x30+8+918
 	contrast "hints" 4.5 250x28+450+270
-	contrast "grey text" 4.5 140x30+752+348
+	contrast "grey text" 4.5 140x34+1180+342
 	end
 	echo "xvfb: $look: $(cat "$work/contrasts")"
 done
@@ -190,7 +190,8 @@ shot no-symbols
 click 500 400
 key End
 event "selected $((rows - 1))"
-click 430 111
+key F9 # the inputs
+click 430 145
 text "$symbols"
 key Return
 event loaded 2
@@ -392,8 +393,10 @@ if [ -d "$stale" ]; then
 	begin '{"language":"en","theme":"light"}' "$other"
 	event loaded
 	shot mismatched
-	click 1150 141
+	key F9
+	click 1150 174
 	event loaded 2
+	key F9
 	shot mismatched-shown
 	end
 fi

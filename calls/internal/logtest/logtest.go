@@ -48,7 +48,6 @@ func Numbered(t testing.TB, log parser.Log, runs []parser.Run, live bool, x *ind
 	if err != nil {
 		t.Fatal(err)
 	}
-	src.NumberAs(x)
 	return src
 }
 
@@ -94,6 +93,18 @@ func RandomSet(r *rand.Rand, n int) *query.Set {
 	return s
 }
 
+// within returns which rows lie in calls that ok accepts.
+func within(s *oracle.Log, ok func(c *oracle.Call) bool) []bool {
+	in := make([]bool, len(s.Rows))
+	for i := range s.Rows {
+		for c := s.Rows[i].Call; c != nil && !in[i]; c = c.Caller {
+			in[i] = ok(c)
+		}
+	}
+	return in
+}
+
+// RandomPredicate makes a predicate of at most so many levels.
 func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 	rows := s.Len()
 	pick := func(f func(row int64) int64) int64 {
@@ -145,7 +156,7 @@ func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 			return d(row) != calls.NoDuration && d(row) >= a && d(row) <= b
 		}}
 	case 5:
-		return Expected{query.All(), "all", func(int64) bool { return true }}
+		return Expected{query.And(), "all", func(int64) bool { return true }}
 	case 6:
 		a, b := int32(r.IntN(10)-1), int32(r.IntN(10)-1)
 		if r.IntN(4) == 0 {
@@ -172,19 +183,11 @@ func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 		return Expected{query.WithAnomaly(anomalies...), fmt.Sprint("anomalies ", anomalies), func(row int64) bool { return has[s.Rows[row].Anomaly] }}
 	case 10:
 		set := RandomSet(r, len(s.Addresses))
-		in := s.Within(func(c *oracle.Call) bool { return set.Has(c.Number) })
-		if r.IntN(2) == 0 {
-			return Expected{query.Inside(set), fmt.Sprint("inside ", numbersOf(set)), func(row int64) bool { return in[row] }}
-		}
-		return Expected{query.Below(set), fmt.Sprint("below ", numbersOf(set)), func(row int64) bool {
-			if s.Rows[row].Kind == parser.Enter {
-				return s.CallerRow(row) >= 0 && in[s.CallerRow(row)]
-			}
-			return in[row]
-		}}
+		in := within(s, func(c *oracle.Call) bool { return set.Has(c.Number) })
+		return Expected{query.Inside(set), fmt.Sprint("inside ", numbersOf(set)), func(row int64) bool { return in[row] }}
 	case 11:
 		call := r.Int64N(rows+2) - 1
-		in := s.Within(func(c *oracle.Call) bool { return c.Enter == call })
+		in := within(s, func(c *oracle.Call) bool { return c.Enter == call })
 		return Expected{query.InsideCall(call), fmt.Sprint("in call ", call), func(row int64) bool { return in[row] }}
 	case 12:
 		m := r.Int64N(5) + 1

@@ -1,5 +1,5 @@
 // Package sizes has the size of a block of the index, which whatever reads blocks
-// has to know.
+// has to know, and others that tests make small.
 package sizes
 
 // Block is the number of rows of a block, of which the last may have fewer. Only tests
@@ -8,6 +8,10 @@ var Block = int64(MaxBlock)
 
 // MaxBlock is the greatest value of Block, for the sizes of arrays.
 const MaxBlock = 4096
+
+// Statistics is how many statistics of addresses a pairer keeps at first that may be of no
+// more use. Only tests change it.
+var Statistics = 1 << 18
 
 // Blocks returns how many blocks so many rows have.
 func Blocks(rows int64) int { return int((rows + Block - 1) / Block) }

@@ -6,7 +6,7 @@
 package oracle
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -27,22 +27,20 @@ type Call struct {
 	Caller *Call
 	Stack  uint32 // of the rows
 	Number uint32 // of its address
-	Slot   uint32
 	Depth  int
 	Time   int64 // of the enter
 	// Duration is how long it lasted, calls.NoDuration where that is not known.
 	// A running call has lasted until the log's end.
 	Duration int64
-	// Children is the time in calls that it made and that have a leave, Self
-	// what is left of Duration.
-	Children, Self int64
+	// Self is what of Duration it did not spend in calls that it made.
+	Self int64
 	// Inside is how many events its stack had in it.
 	Inside  int64
 	Anomaly calls.Anomaly // of its enter
-	// AtEnd says that it is open when the log ends, Ended that its thread had ended.
-	AtEnd, Ended bool
+	AtEnd   bool          // it is open when the log ends
 
-	ordinal int64 // the number of its enter among the events of its stack
+	children int64 // what the calls that it made lasted
+	ordinal  int64 // the number of its enter among the events of its stack
 }
 
 // A Row is a record of the log.
@@ -52,8 +50,8 @@ type Row struct {
 	Run int
 	// Stack is what testlog.StackOf says of the event.
 	Stack uint32
-	// Number is that of the address, Slot that of the stack; see [Log.NumberAs].
-	// A damaged record has no number.
+	// Number is that of the address, Slot that of the stack, by first appearance.
+	// A damaged record has neither.
 	Number, Slot uint32
 	// Call is the call that the row enters or leaves, Caller the one around it.
 	Call, Caller *Call
@@ -71,25 +69,20 @@ type Log struct {
 	NeedsNames bool
 
 	log      parser.Log
+	runs     []parser.Run
 	options  Options
-	numbers  map[place]uint32
+	numbers  map[calls.Address]uint32
+	slots    map[uint32]uint32
 	lastTime int64
 }
 
 // Options say how a log is to be read.
 type Options struct {
-	// Namer may be nil.
-	Namer calls.Namer
-	// Live says that the program may still be writing.
-	Live bool
+	Namer calls.Namer // or nil
+	Live  bool        // the program may still be writing
 	// Before is an earlier answer, whose addresses come first.
-	Before *Log
-}
-
-type place struct {
-	run     int
-	space   uint16
-	address uint64
+	Before  *Log
+	correct func(row, duration, inside int64) int64
 }
 
 // A stack is the open calls of a thread or a coroutine, the outermost first.
@@ -102,16 +95,10 @@ type stack struct {
 
 // New reads runs of a log.
 func New(log parser.Log, runs []parser.Run, o Options) (*Log, error) {
-	l := &Log{log: log, options: o, numbers: map[place]uint32{}}
+	l := &Log{log: log, runs: runs, options: o, numbers: map[calls.Address]uint32{}, slots: map[uint32]uint32{}}
 	if o.Before != nil {
 		for _, a := range o.Before.Addresses {
 			l.number(int(a.Run), a.Space, a.Value)
-		}
-	}
-	last := 0 // the last run that has events
-	for k, run := range runs {
-		if run.Count > 0 {
-			last = k
 		}
 	}
 	threads := map[uint32]int64{}
@@ -132,35 +119,33 @@ func New(log parser.Log, runs []parser.Run, o Options) (*Log, error) {
 			l.pair(stacks, run.First+int64(i))
 		}
 		for _, s := range stacks {
-			l.endRun(s, k == last, o.Live && k == len(runs)-1)
+			last := !slices.ContainsFunc(runs[k+1:], func(r parser.Run) bool { return r.Count > 0 })
+			l.endRun(s, last, o.Live && k == len(runs)-1)
 		}
 	}
-	for id, n := range threads {
-		l.Threads = append(l.Threads, calls.Thread{ID: id, Records: n})
+	for _, id := range slices.Sorted(maps.Keys(threads)) {
+		l.Threads = append(l.Threads, calls.Thread{ID: id, Records: threads[id]})
 	}
-	slices.SortFunc(l.Threads, func(a, b calls.Thread) int { return cmp.Compare(a.ID, b.ID) })
 	l.finish()
 	return l, nil
 }
 
 // number returns the number of an address.
 func (l *Log) number(run int, space uint16, address uint64) uint32 {
-	p := place{run, space, address}
-	n, ok := l.numbers[p]
-	if !ok {
-		n = uint32(len(l.Addresses))
-		l.numbers[p] = n
-		l.Addresses = append(l.Addresses, calls.Address{Value: address, Run: int32(run), Space: space})
+	a := calls.Address{Value: address, Run: int32(run), Space: space}
+	if _, ok := l.numbers[a]; !ok {
+		l.numbers[a] = uint32(len(l.Addresses))
+		l.Addresses = append(l.Addresses, a)
 	}
-	return n
+	return l.numbers[a]
 }
 
 // name returns the function of an address by number.
 func (l *Log) name(number uint32) calls.Function {
-	a := &l.Addresses[number]
 	if l.options.Namer == nil {
 		return 0
 	}
+	a := &l.Addresses[number]
 	return l.options.Namer(int(a.Run), a.Space, a.Value)
 }
 
@@ -179,6 +164,10 @@ func (l *Log) pair(stacks map[uint32]*stack, record int64) {
 		s = &stack{thread: r.Thread, own: testlog.ThreadOf(l.log, &r.Event) == r.Stack}
 		stacks[r.Stack] = s
 	}
+	if _, ok := l.slots[r.Stack]; !ok {
+		l.slots[r.Stack] = uint32(len(l.slots))
+	}
+	r.Slot = l.slots[r.Stack]
 	s.events++
 	l.lastTime = r.Time
 	if r.Gap != parser.NoGap {
@@ -229,7 +218,6 @@ func (l *Log) resume(s *stack, row, record int64) {
 	if log := l.log.Capabilities().Ender; log != nil && r.Gap == parser.ThreadBegins && s.own && len(s.calls) > 0 {
 		if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, r.Time); ok {
 			for _, c := range s.calls {
-				c.Ended = true
 				c.lasts(at, s.events-1)
 			}
 		}
@@ -247,11 +235,10 @@ func (l *Log) resume(s *stack, row, record int64) {
 		}
 		l.cut(s, len(s.calls)-1, row)
 	}
-	for i := len(s.calls) - outer; i < len(open); i++ {
-		var c parser.OpenCall // of the outer ones nothing is known
-		if i >= 0 {
-			c = open[i]
-		}
+	for len(s.calls) < outer {
+		l.open(s, row, l.number(r.Run, 0, 0)) // nothing is known of it
+	}
+	for _, c := range open[min(len(open), len(s.calls)-outer):] {
 		l.open(s, row, l.number(r.Run, c.Space, c.Address))
 	}
 }
@@ -277,13 +264,11 @@ func (l *Log) leave(s *stack, row int64) {
 	if closed < 0 {
 		l.NeedsNames = true
 		closed = top
-		f, t := l.name(r.Number), l.name(s.calls[top].Number)
-		if f != 0 && t != 0 && f != t {
-			named := nearest(func(c *Call) bool { return l.name(c.Number) == f })
-			if named < 0 || named == top-1 {
-				r.Anomaly = calls.Tail
-			} else {
+		if f, t := l.name(r.Number), l.name(s.calls[top].Number); f != 0 && t != 0 && f != t {
+			if named := nearest(func(c *Call) bool { return l.name(c.Number) == f }); named >= 0 && named < top-1 {
 				closed = named
+			} else {
+				r.Anomaly = calls.Tail
 			}
 		}
 	}
@@ -292,11 +277,9 @@ func (l *Log) leave(s *stack, row int64) {
 	s.calls = s.calls[:closed]
 	c.Leave, c.End, c.Until = row, row+1, row
 	r.Call, r.Caller, r.Depth = c, c.Caller, closed
-	if c.Enter < 0 {
+	if c.lasts(r.Time, s.events-1); c.Enter < 0 {
 		r.Anomaly = calls.NoEnter
-		return
 	}
-	c.lasts(r.Time, s.events-1)
 }
 
 // lasts notes that a call lasted until a time, when its stack had so many events.
@@ -308,10 +291,7 @@ func (c *Call) lasts(until, events int64) {
 
 // endRun ends the calls that are open at the end of a run.
 func (l *Log) endRun(s *stack, last, live bool) {
-	if len(s.calls) == 0 {
-		return
-	}
-	end, anomaly, ended := l.lastTime, calls.Open, false
+	end, anomaly := l.lastTime, calls.Open
 	if live {
 		anomaly = calls.Running
 	}
@@ -321,15 +301,15 @@ func (l *Log) endRun(s *stack, last, live bool) {
 		if at, _, ok := log.ProcessEnd(s.thread); ok {
 			end = at
 		}
-		if s.own {
+		if s.own && len(s.calls) > 0 {
 			if at, ok := log.ThreadEnd(s.thread, s.calls[len(s.calls)-1].Time, math.MaxInt64); ok {
-				end, anomaly, ended = at, calls.NoLeave, true
+				end, anomaly = at, calls.NoLeave
 			}
 		}
 	}
 	for _, c := range s.calls {
 		c.End, c.Until = int64(len(l.Rows)), int64(len(l.Rows)-1)
-		c.Anomaly, c.AtEnd, c.Ended = anomaly, last, ended
+		c.Anomaly, c.AtEnd = anomaly, last
 		c.lasts(end, s.events)
 	}
 }
@@ -337,41 +317,82 @@ func (l *Log) endRun(s *stack, last, live bool) {
 // finish computes what follows from the durations of the calls.
 func (l *Log) finish() {
 	for _, c := range l.Calls {
-		c.Children = 0
+		if l.options.correct != nil && c.Duration != calls.NoDuration {
+			c.Duration = l.options.correct(c.Enter, c.Duration, c.Inside)
+		}
+		if c.Caller != nil && c.Duration != calls.NoDuration {
+			c.Caller.children += c.Duration
+		}
 	}
-	open := map[*Call]int64{} // the time in a call that has no leave either
 	for _, c := range l.Calls {
-		if c.Caller == nil || c.Duration == calls.NoDuration {
+		if c.Enter >= 0 {
+			l.Rows[c.Enter].Anomaly = c.Anomaly
+		}
+		if c.Duration == calls.NoDuration {
 			continue
 		}
+		enter := &l.Rows[c.Enter]
+		c.Self = max(0, c.Duration-c.children)
 		if c.Leave >= 0 {
-			c.Caller.Children += c.Duration
-		} else {
-			open[c.Caller] = c.Duration
+			leave := &l.Rows[c.Leave]
+			enter.Partner, leave.Partner = c.Leave, c.Enter
+			leave.Duration, leave.Inside, leave.Self = c.Duration, c.Inside, c.Self
+		}
+		if c.Anomaly != calls.Running { // it would be another time at every look
+			enter.Duration, enter.Inside, enter.Self = c.Duration, c.Inside, c.Self
 		}
 	}
+}
+
+// Len returns the number of rows.
+func (l *Log) Len() int64 { return int64(len(l.Rows)) }
+
+// CallerRow returns the row of the enter of a row's caller, -1 where there is none.
+func (l *Log) CallerRow(row int64) int64 {
+	if c := l.Rows[row].Caller; c != nil {
+		return c.Enter
+	}
+	return -1
+}
+
+// Recursive reports whether another call of a call's group is open.
+func (c *Call) Recursive(group func(number uint32) uint32) bool {
+	for o := c.Caller; o != nil; o = o.Caller {
+		if group(o.Number) == group(c.Number) {
+			return true
+		}
+	}
+	return false
+}
+
+// Corrected reads the log again, with other durations of the calls that have one.
+func (l *Log) Corrected(correct func(row, duration, inside int64) int64) (*Log, error) {
+	o := l.options
+	o.correct = correct
+	return New(l.log, l.runs, o)
+}
+
+// Totals returns the totals of each address by number.
+func (l *Log) Totals() []calls.Total {
+	list := make([]calls.Total, len(l.Addresses))
 	for _, c := range l.Calls {
 		if c.Enter < 0 {
 			continue
 		}
-		enter := &l.Rows[c.Enter]
-		if enter.Anomaly = c.Anomaly; c.Duration == calls.NoDuration {
+		t := &list[c.Number]
+		if t.Calls++; c.Leave < 0 {
 			continue
 		}
-		c.Self = max(0, c.Duration-c.Children)
-		if c.Leave < 0 {
-			c.Self = max(0, c.Self-open[c])
+		if t.Timed++; t.Timed == 1 {
+			t.Min = c.Duration
 		}
-		rows := []*Row{enter}
-		if c.Leave >= 0 {
-			leave := &l.Rows[c.Leave]
-			enter.Partner, leave.Partner = c.Leave, c.Enter
-			rows = append(rows, leave)
-		} else if c.Anomaly == calls.Running {
-			continue // it would be another time at every look
+		t.Sum += c.Duration
+		t.Self += c.Self
+		t.Min, t.Max = min(t.Min, c.Duration), max(t.Max, c.Duration)
+		if !c.Recursive(func(number uint32) uint32 { return number }) {
+			t.NonRecursive += c.Duration
 		}
-		for _, r := range rows {
-			r.Duration, r.Inside, r.Self = c.Duration, c.Inside, c.Self
-		}
+		t.Histogram.Add(c.Duration)
 	}
+	return list
 }

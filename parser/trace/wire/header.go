@@ -65,6 +65,12 @@ func (h *Header) Possible() bool {
 	return h.Size >= HeaderUsed && g >= Granularity && g <= MaxGranularity && g&(g-1) == 0
 }
 
+// Systems, in a file's header.
+const (
+	SystemLinux   = 1
+	SystemWindows = 2
+)
+
 // A Header is the header of a trace file. The names and units of its fields
 // are those of docs/formats.md.
 type Header struct {

@@ -25,11 +25,12 @@ const (
 	LostRecord      ProcessType = 11
 	ImageRecord     ProcessType = 12
 	SettingRecord   ProcessType = 13
-	CrashRecord     ProcessType = 14 // reserved
+	CrashRecord     ProcessType = 14
 	EndRecord       ProcessType = 15
+	ExitRecord      ProcessType = 16 // written by whoever waited for the process
 
 	// LastProcessType is the last type that this version has.
-	LastProcessType = EndRecord
+	LastProcessType = ExitRecord
 )
 
 // ProcessHead is the length in bytes of what stands before a process record's
@@ -154,9 +155,102 @@ type (
 		Value string `text:"value"`
 	}
 
+	// A Crash says that the program crashed. docs/formats.md says what its numbers mean.
+	Crash struct {
+		Stream    uint32 `text:"stream"` // 0: the thread had none
+		Kind      uint32 `text:"kind"`
+		Thread    uint64 `text:"thread"` // the system's
+		Code      uint32 `text:"code"`
+		Detail    int32  `text:"detail"`
+		Address   VA     `text:"address"`
+		Flags     uint32 `text:"flags"`
+		Error     uint32 `text:"error"`
+		Sender    uint32 `text:"sender"`
+		Access    uint32 `text:"access"`
+		Registers []byte `text:"registers"`
+		Name      string `text:"name"`
+		Message   string `text:"message"`
+		CodeAt    VA     `text:"codeat"`
+		CodeBytes []byte `text:"codebytes"`
+		Maps      string `text:"maps"`
+		StackAt   VA     `text:"stackat"`
+		Stack     []byte `text:"stack"`
+		TopAt     VA     `text:"topat"`
+		Top       []byte `text:"top"`
+		Memory    []byte `text:"memory"` // pieces; see [ParseMemory]
+	}
+
 	// An End says that the recording ended in order.
 	End struct{}
+
+	// An Exit says how the process ended, as the system told the process that
+	// waited for it.
+	Exit struct {
+		How   uint32 `text:"how"`   // ExitStatus or ExitSignal
+		Value uint32 `text:"value"` // the status, or the number of the signal
+		Flags uint32 `text:"flags"`
+		_     uint32
+	}
 )
+
+// What [Exit.How] is, and a flag of [Exit.Flags].
+const (
+	ExitStatus = 1 // the process ended by itself
+	ExitSignal = 2 // a signal ended it
+
+	ExitCore = 1 // the system wrote a core file
+)
+
+// Kinds of crashes.
+const (
+	CrashSignal    = 1
+	CrashException = 2
+	CrashAbort     = 3
+	CrashTerminate = 4
+	CrashPureCall  = 5
+	CrashParameter = 6
+)
+
+// Flags of a crash.
+const (
+	CrashAddressKnown = 1  // Address is what the instruction asked for
+	CrashInRecorder   = 2  // the recorder's own code was interrupted
+	CrashHandled      = 4  // a handler of the program's own came next
+	CrashNoMemory     = 8  // Stack, Top and Memory were left out
+	CrashReturnIP     = 16 // the instruction pointer is behind the instruction
+)
+
+// What an instruction wanted of [Crash].Address.
+const (
+	CrashRead    = 1
+	CrashWrite   = 2
+	CrashExecute = 3
+)
+
+// A MemoryPiece is memory around the address that a register had.
+type MemoryPiece struct {
+	Address  uint64
+	Register uint32 // index
+	Bytes    []byte
+}
+
+// ParseMemory reads the pieces of a crash's memory. They share b. What is not whole at
+// its end is left out.
+func ParseMemory(b []byte) []MemoryPiece {
+	const head = 16
+	var list []MemoryPiece
+	for len(b) >= head {
+		p := MemoryPiece{Address: le.Uint64(b), Register: le.Uint32(b[12:])}
+		n := le.Uint32(b[8:])
+		if uint64(n) > uint64(len(b)-head) || n == 0 {
+			break
+		}
+		p.Bytes = b[head : head+n : head+n]
+		list = append(list, p)
+		b = b[head+n:]
+	}
+	return list
+}
 
 // A ProcessKind is a kind of process record.
 type ProcessKind struct {
@@ -183,7 +277,9 @@ var ProcessKinds = []ProcessKind{
 	{LostRecord, "lostevents", reflect.TypeFor[LostEvents]()},
 	{ImageRecord, "image", reflect.TypeFor[Image]()},
 	{SettingRecord, "setting", reflect.TypeFor[Setting]()},
+	{CrashRecord, "crash", reflect.TypeFor[Crash]()},
 	{EndRecord, "end", reflect.TypeFor[End]()},
+	{ExitRecord, "exit", reflect.TypeFor[Exit]()},
 }
 
 // A ProcessInfo is the head of a process record.

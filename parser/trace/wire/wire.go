@@ -97,12 +97,6 @@ func IsEvent(first uint16) bool {
 	return first&3 != 0 || t >= Enter && t <= LeaveWindowed
 }
 
-// IsEnter reports whether a record is an enter, by its first word.
-func IsEnter(first uint16) bool {
-	t := TypeOf(first)
-	return first&3 == 2 || first&3 == 0 && (t == Enter || t == EnterReturn)
-}
-
 // LeaveDelta returns the units that pass before a short leave, of which v has
 // the first bytes.
 func LeaveDelta(v uint64) uint64 { return v >> 1 & MaxShortDelta }

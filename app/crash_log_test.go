@@ -1,0 +1,169 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"logparser/crash"
+	"logparser/internal/testlog/tracetest"
+	"logparser/parser"
+	"logparser/parser/trace/wire"
+)
+
+// crashedTrace writes a trace with three open calls and, unless nil, a crash.
+func crashedTrace(t *testing.T, c *wire.Crash) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "app.lptrace")
+	if err := os.WriteFile(name, tracetest.Crashed(c), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestCrashOfLog: a stack that is smashed still has the complete list of calls, by the log.
+func TestCrashOfLog(t *testing.T) {
+	s := open(t, Inputs{Log: crashedTrace(t, tracetest.Smashed())})
+	list := s.Crashes()
+	if len(list) != 1 {
+		t.Fatalf("%d crashes", len(list))
+	}
+	const want = "the program crashed: SIGSEGV: write to address 0x8, null pointer + 8, in app+0x1210 (app), thread 7"
+	if got := list[0].Text().String(); got != want {
+		t.Errorf("%s", got)
+	}
+	found := false
+	for _, w := range s.Warnings() {
+		found = found || w.Kind == Crashed && w.Text.String() == want
+	}
+	if !found {
+		t.Errorf("warnings: %v", s.Warnings())
+	}
+	c, err := s.OpenCrash(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.Program != "app" || c.Time.UnixNano() != 1_700_000_000_000_004_000 || len(c.Modules) != 1 || len(c.Threads) != 2 || c.Threads[0].ID != 7 || c.Threads[1].ID != 8 {
+		t.Errorf("%+v", c.Process)
+	}
+	var b [16]byte
+	if err := c.Memory.ReadMemory(b[:], 0x7ffe0100); err != nil || b[0] != 0x41 {
+		t.Errorf("stack: %x, %v", b, err)
+	}
+	if err := c.Memory.ReadMemory(b[:], 0x7ffe0300); !errors.Is(err, crash.ErrMemory) {
+		t.Errorf("behind the stack: %v", err)
+	}
+	if !c.Memory.Executable(0x405000) || c.Memory.Executable(0x7ffe0100) || !c.Memory.Executable(0x401210) {
+		t.Error("rights of the mappings")
+	}
+	var out bytes.Buffer
+	opt := ReportOptions{AllThreads: true, Log: "app.lptrace", OpenCalls: s.OpenCalls(100)}
+	if err := c.WriteReport(&out, "txt", opt); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{"thread 7 main, crashed", "app+0x1200", "app+0x1100", "app+0x1000", "thread 8", "app+0x1300", "log"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	// The crash is the end of calls that were open.
+	calls := opt.OpenCalls
+	if len(calls) != 4 || calls[0].Lasted != 2800 || calls[0].Bound != 0 {
+		t.Errorf("open calls: %+v", calls)
+	}
+}
+
+func TestNoCrashOfLog(t *testing.T) {
+	s := open(t, Inputs{Log: crashedTrace(t, nil)})
+	if _, err := s.OpenCrash(context.Background()); !errors.Is(err, ErrNoCrash) || len(s.Crashes()) != 0 {
+		t.Errorf("%v, %d crashes", err, len(s.Crashes()))
+	}
+}
+
+// TestCrashCaller: where nothing lies at the instruction pointer the caller is named.
+func TestCrashCaller(t *testing.T) {
+	r := tracetest.Smashed()
+	binary.LittleEndian.PutUint64(r.Registers[16*8:], 0)
+	binary.LittleEndian.PutUint64(r.Stack[0x80:], 0x401234)
+	r.Address, r.Access, r.CodeBytes = 0, wire.CrashExecute, nil
+	list := open(t, Inputs{Log: crashedTrace(t, r)}).Crashes()
+	const want = "the program crashed: SIGSEGV: execution of address 0x0, a null pointer, in a call from app+0x1234 (app), thread 7"
+	if len(list) != 1 || list[0].Text().String() != want {
+		t.Errorf("%v", list[0].Text())
+	}
+}
+
+// TestHostileCrash: addresses and lengths at the ends of what is possible give no memory and no panic.
+func TestHostileCrash(t *testing.T) {
+	r := tracetest.Smashed()
+	r.StackAt, r.TopAt, r.Top = ^wire.VA(0)-100, ^wire.VA(0), []byte{1, 2, 3}
+	r.Maps = "ffffffffffffffff-0 r-xp 0 0 0\n0-ffffffffffffffff rwxp 00000000 00:00 0\n" + strings.Repeat("-", 1000)
+	s := open(t, Inputs{Log: crashedTrace(t, r)})
+	c, err := s.OpenCrash(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.WriteReport(&bytes.Buffer{}, "txt", ReportOptions{}); err != nil {
+		t.Error(err)
+	}
+	var crashes []parser.Crash
+	for _, c := range s.Crashes() {
+		crashes = append(crashes, c.Crash)
+	}
+	if len(crashes) != 1 {
+		t.Errorf("%d crashes", len(crashes))
+	}
+}
+
+// TestCrashOfFolder: a folder is no dump, but the log in it may tell of a crash.
+func TestCrashOfFolder(t *testing.T) {
+	dir := filepath.Dir(crashedTrace(t, tracetest.Smashed()))
+	if _, err := OpenCrash(context.Background(), dir, Inputs{}); !errors.Is(err, ErrNoDump) {
+		t.Errorf("the folder as a dump: %v", err)
+	}
+	c, err := open(t, Inputs{Log: dir}).OpenCrash(context.Background())
+	if err != nil || c.Crashed() == nil || c.Crashed().ID != 7 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestSaveReport writes the report that is named by program and time. What is there already is replaced, and a
+// folder that is not there is told.
+func TestSaveReport(t *testing.T) {
+	s := open(t, Inputs{Log: crashedTrace(t, tracetest.Smashed())})
+	c, err := s.OpenCrash(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	dir := t.TempDir()
+	name := "applog" + time.Unix(1_700_000_000, 0).Local().Format("20060102150405")
+	for range 2 {
+		path, err := c.SaveReport(context.Background(), dir, ReportOptions{})
+		if err != nil || path != filepath.Join(dir, name) {
+			t.Fatalf("%s, %v; want %s", path, err, name)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), "Caused an exception in thread 7\nat 0000000000401210 /nowhere/app\n") ||
+			!strings.Contains(string(text), "\n[1] app 00001210\n") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	if path, err := c.SaveReport(context.Background(), filepath.Join(dir, "none"), ReportOptions{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s, %v", path, err)
+	}
+	for program, want := range map[string]string{`C:\x\abc.exe`: "abc.exe", "/usr/bin/x": "x", "..": "program", "a:b\n": "a_b_", "": "program"} {
+		if got := reportStem(program); got != want {
+			t.Errorf("%q is kept as %q, want %q", program, got, want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"logparser/internal/testlog/classictest"
+	"logparser/internal/testlog/tracetest"
+	"logparser/rows"
+)
+
+// previewAll has all logs previewed.
+func previewAll(t *testing.T) {
+	old := leastPreviewed
+	leastPreviewed = 1
+	t.Cleanup(func() { leastPreviewed = old })
+}
+
+// holdPreview holds that the rows of a preview are those of the log, and returns how many there
+// are and of how many the end is not known; none for no preview.
+func holdPreview(t *testing.T, in Inputs, same func(got, want *rows.Row) bool) (n, certain, pending int64) {
+	t.Helper()
+	in.NoIndexCache, in.NoRecordedPaths = true, true
+	p, err := Preview(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		return 0, 0, 0
+	}
+	defer p.Close()
+	if err := p.Load(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(context.Background(), in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if p.Certain() > 0 && p.OwnModules() {
+		holdWritten(t, p, s)
+	}
+	n = p.Rows().Len()
+	got, want := make([]rows.Row, n), make([]rows.Row, n)
+	if _, err := p.Rows().Read(got, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Rows().Read(want, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		if got[i].Pending {
+			pending++
+			if int64(i) < p.Certain() {
+				t.Fatalf("row %d of %d certain ones: its end is not known", i, p.Certain())
+			}
+			// All else is known.
+			w := &want[i]
+			w.Duration, w.Note, w.Bound, w.Unclosed, w.Pending = got[i].Duration, got[i].Note, got[i].Bound, got[i].Unclosed, true
+		}
+		if !same(&got[i], &want[i]) {
+			t.Fatalf("row %d of %d:\n%+v\nof the whole log\n%+v", i, n, got[i], want[i])
+		}
+	}
+	return n, p.Certain(), pending
+}
+
+// holdWritten holds that the certain rows of a preview and the others of the log are written as
+// all rows of the log.
+func holdWritten(t *testing.T, p, s *Session) {
+	t.Helper()
+	for _, format := range LiveFormats() {
+		var parts, whole bytes.Buffer
+		if err := p.WriteFirst(context.Background(), &parts, format); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(context.Background(), &parts, format, SaveOptions{From: p.Certain(), NoHead: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(context.Background(), &whole, format, SaveOptions{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		got, want := parts.String(), whole.String()
+		if format == "txt" {
+			// How many rows there are is not known yet, nor all that is noted.
+			if !strings.Contains(got, "\nRows:     \u2026\n") {
+				t.Fatalf("the head is %q", got[:min(len(got), 300)])
+			}
+			_, got, _ = strings.Cut(got, "\n----")
+			_, want, _ = strings.Cut(want, "\n----")
+		}
+		if got != want {
+			t.Fatalf("as %s first rows and the others are not those of the log", format)
+		}
+	}
+}
+
+// TestPreviewTrace previews runs of random programs, some of which were killed or lost events.
+func TestPreviewTrace(t *testing.T) {
+	previewAll(t)
+	log := filepath.Join(t.TempDir(), "a.lptrace")
+	logs, previews, found := uint64(60), uint64(0), int64(0)
+	if testing.Short() {
+		logs = 6
+	}
+	for seed := range logs {
+		f, err := os.Create(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := tracetest.Random(r)
+		p.Events = 30_000 + r.IntN(60_000)
+		w := tracetest.NewWriter(f)
+		w.ChunkSize = 4096 << r.IntN(4)
+		p.Write(r, w)
+		end := w.Close
+		if seed%4 == 0 {
+			end = w.Sync
+		}
+		if err := errors.Join(end(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		n, certain, pending := holdPreview(t, Inputs{Log: log}, func(got, want *rows.Row) bool { return reflect.DeepEqual(got, want) })
+		if n > 0 && certain > 0 {
+			previews++
+		}
+		found += certain
+		if testing.Verbose() {
+			fmt.Println(seed, p.Threads, n, certain, pending)
+		}
+	}
+	if previews < logs/6 || found == 0 {
+		t.Errorf("%d logs have previews, of %d certain rows", previews, found)
+	}
+}
+
+// TestPreviewClassic previews classic logs: addresses, threads and depths are those of the log,
+// and so are durations.
+func TestPreviewClassic(t *testing.T) {
+	previewAll(t)
+	for _, size := range []int{16, 24} {
+		log, _, err := classictest.WriteFiles(t.TempDir(), classictest.Spec{Records: 60_000, RecordSize: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _, _ := holdPreview(t, Inputs{Log: log}, func(got, want *rows.Row) bool {
+			return got.Index == want.Index && got.Thread == want.Thread && got.Event == want.Event && got.Address == want.Address &&
+				got.Elapsed == want.Elapsed && (got.Depth == want.Depth && got.Duration == want.Duration) && got.Module == "" && !got.HasWall
+		})
+		if n < 1000 {
+			t.Errorf("%d bytes a record: %d rows", size, n)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"logparser/recorder/launch"
+)
+
+// How a program is started so that it is recorded: what window and command share is package
+// launch, whose types go by these names here.
+type (
+	// RecordOptions are how a program is to be recorded.
+	RecordOptions = launch.Options
+	// A RecordPlan is a program that is about to be recorded.
+	RecordPlan = launch.Plan
+	// An Ending is how a recorded program ended.
+	Ending = launch.Ending
+	// A RecordedLog is a log that a recorded process wrote.
+	RecordedLog = launch.Log
+	// A RecordResult is what was recorded.
+	RecordResult = launch.Result
+)
+
+// What can be wrong with a program that is to be recorded.
+var (
+	ErrNoProgram  = launch.ErrNoProgram
+	ErrNotEmpty   = launch.ErrNotEmpty
+	ErrNoCompiler = launch.ErrNoCompiler
+)
+
+// PrepareRecording looks at a program, chooses the way in and makes the folder of its
+// logs. command is the program and its arguments.
+func PrepareRecording(command []string, opt RecordOptions) (*RecordPlan, error) {
+	return launch.Prepare(command, opt)
+}
+
+// RecordedLogs returns the logs of a folder, in the order in which their processes began to
+// record.
+func RecordedLogs(dir string) ([]RecordedLog, error) { return launch.Logs(dir) }
+
+// recordedTogether returns the logs of a folder that holds what was recorded of one program,
+// none for another folder.
+func recordedTogether(dir string) (paths []string) {
+	if !launch.IsRecording(dir) {
+		return nil
+	}
+	logs, err := launch.Logs(dir)
+	if err != nil {
+		return nil
+	}
+	for _, l := range logs {
+		paths = append(paths, l.Path)
+	}
+	return paths
+}

@@ -1,0 +1,320 @@
+package profile
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logparser/calls"
+	"logparser/calls/index"
+	"logparser/calls/query"
+	"logparser/parser"
+)
+
+// Where the log can give the calls of each thread by themselves ([parser.CalledLog]) and
+// the filter asks for nothing but calls, sums are made in one pass over these: nobody needs rows,
+// nor the order in which threads took turns.
+
+// A callPass goes over all calls of a log, several parts of it at a time.
+type callPass struct {
+	src    *index.Index
+	source parser.CallSource
+	// test is nil where all calls count.
+	test     *query.CallTest
+	groups   groups
+	slots    map[uint32]uint32 // by Event.Thread
+	workers  []callWorker
+	results  []partResult // of the parts
+	progress parser.Progress
+}
+
+// A callWorker sums up calls in one goroutine.
+type callWorker interface {
+	// begin begins a part, in which calls are open, outermost first.
+	begin(slot uint32, open []parser.OpenFrame)
+	// add adds calls that have ended, of which those count that have a 1 in pass. Of the
+	// calls that are open behind them kept were so before.
+	add(batch []parser.Call, pass []uint8, open []parser.OpenFrame, kept int)
+	// ends notes that the call of a depth ends that was entered before the part.
+	ends(depth int) (inner int64)
+	// end returns what is left at the part's end.
+	end(r *partResult, open []parser.OpenFrame)
+	// complete adds a call of which a part had not all: the call of a depth that was open
+	// when the part began, or, if atEnd, when it ended. How is of one that no leave has closed.
+	complete(r *partResult, atEnd bool, c *parser.Call, how *index.OpenCall)
+}
+
+// A partResult is what a part of the log has of calls that others know more of.
+type partResult struct {
+	worker callWorker
+	slot   uint32
+	ended  []endedFrame
+	open   []parser.OpenFrame
+	// outermost is, by depth, the time in the outermost calls that count and were made by the
+	// open call above, the first without one.
+	outermost []int64
+	// began and nodes are the nodes of a tree for the calls that were open when the part
+	// began and when it ended.
+	began, nodes []int32
+}
+
+// An endedFrame is a call that ended in a part and was entered before; inner is the time in the
+// outermost calls that count in it.
+type endedFrame struct {
+	parser.EndedFrame
+	inner int64
+}
+
+// newCallPass returns nil where a pass over calls would not do.
+func newCallPass(src *index.Index, where query.Predicate, g groups, progress parser.Progress) *callPass {
+	p := &callPass{src: src, groups: g, progress: progress}
+	if where != nil {
+		var ok bool
+		if p.test, ok = query.NewCallTest(where); !ok {
+			return nil
+		}
+	}
+	if p.source = src.Calls(); p.source == nil {
+		return nil
+	}
+	p.slots = src.OwnStacks()
+	return p
+}
+
+// run goes over the calls. It is not ok, without an error, where there is something among them
+// that a pass over calls does not know; then nothing that the workers have means anything.
+func (p *callPass) run(ctx context.Context) (ok bool, err error) {
+	parts := p.source.Parts()
+	p.results = make([]partResult, len(parts))
+	var next, done atomic.Int64
+	var refused atomic.Bool
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var told time.Time
+	tell := func(events int64) {
+		n := done.Add(events)
+		if p.progress == nil || !mu.TryLock() {
+			return
+		}
+		defer mu.Unlock()
+		if time.Since(told) >= tellEvery {
+			told = time.Now()
+			p.progress(min(n, p.src.Len()), p.src.Len())
+		}
+	}
+	for _, w := range p.workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			t := &partReader{p: p, w: w, r: p.source.Reader(p.describe)}
+			for !refused.Load() && ctx.Err() == nil {
+				k := int(next.Add(1)) - 1
+				if k >= len(parts) {
+					return
+				}
+				if !t.read(ctx, &parts[k], &p.results[k]) {
+					refused.Store(true)
+				}
+				tell(parts[k].To - parts[k].From)
+			}
+		}()
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return false, context.Cause(ctx)
+	}
+	if refused.Load() {
+		return false, nil
+	}
+	for from := 0; from < len(parts); {
+		to := from + 1
+		for to < len(parts) && parts[to].Stream == parts[from].Stream {
+			to++
+		}
+		p.join(p.results[from:to])
+		from = to
+	}
+	if p.progress != nil {
+		p.progress(p.src.Len(), p.src.Len())
+	}
+	return true, nil
+}
+
+// tellEvery is the least time between two calls of a Progress.
+const tellEvery = 50 * time.Millisecond
+
+// describe says what calls of an address have.
+func (p *callPass) describe(address uint64, space uint16) parser.CallAddress {
+	a := parser.CallAddress{ID: noAddress, Group: NoGroup}
+	if i, ok := p.src.AddressTable().Find(0, space, address); ok {
+		a.ID, a.Group = uint32(i), p.groups.at(uint32(i))
+		if p.test != nil {
+			a.Marks = p.test.Marks(a.ID)
+		}
+	}
+	return a
+}
+
+const noAddress = ^uint32(0)
+
+// A partReader has a worker sum up parts.
+type partReader struct {
+	p     *callPass
+	w     callWorker
+	r     parser.CallReader
+	batch [query.CallBatch]parser.Call
+	pass  [query.CallBatch]uint8
+}
+
+// read sums up a part. It is not ok where there is something that it does not know.
+func (t *partReader) read(ctx context.Context, part *parser.CallPart, result *partResult) (ok bool) {
+	slot, ok := t.p.slots[part.Thread]
+	if !ok || !t.r.Begin(part) {
+		return false
+	}
+	for i := range t.pass {
+		t.pass[i] = 1
+	}
+	open, _ := t.r.Open()
+	t.w.begin(slot, open)
+	*result = partResult{worker: t.w, slot: slot}
+	base, kept := len(open), len(open)
+	of := query.CallsOf{Owner: slot, Open: calls.NoLeave}
+	for ctx.Err() == nil {
+		n, ended, ok := t.r.Next(t.batch[:])
+		if !ok {
+			return false
+		}
+		open, k := t.r.Open()
+		kept = min(kept, k)
+		switch {
+		case n > 0:
+			of.Calls = t.batch[:n]
+			if t.p.test != nil {
+				t.p.test.Test(&of, t.pass[:n])
+			}
+			t.w.add(of.Calls, t.pass[:n], open, kept)
+			kept = len(open)
+		case ended != nil:
+			base--
+			result.ended = append(result.ended, endedFrame{*ended, t.w.ends(base)})
+		default:
+			t.w.add(nil, nil, open, kept)
+			result.open = append(result.open, open...)
+			t.w.end(result, open)
+			return true
+		}
+	}
+	return true
+}
+
+// A joinedFrame is a call that goes on from one part of a stream to the next.
+type joinedFrame struct {
+	parser.OpenFrame
+	inner int64
+}
+
+// join completes the calls that parts of a stream share.
+func (p *callPass) join(parts []partResult) {
+	var stack []joinedFrame
+	outermost := int64(0)
+	slot := parts[0].slot
+	// complete completes the top call.
+	complete := func(r *partResult, atEnd bool, duration int64, how *index.OpenCall) {
+		top := len(stack) - 1
+		f := stack[top]
+		stack = stack[:top]
+		c := parser.Call{Enter: f.Enter, Duration: duration, Self: -1, ID: f.ID, Depth: int32(top), Marks: f.Marks, Recursive: f.Recursive}
+		timed := duration != calls.NoDuration
+		if timed {
+			c.Self = calls.SelfTime(duration, f.Children)
+		}
+		of := query.CallsOf{Calls: []parser.Call{c}, Owner: slot, Open: calls.NoLeave}
+		if how != nil {
+			c.Duration, c.Self, timed = how.Duration, how.Self, true
+			of.Calls[0] = c
+			if of.Open = how.Anomaly; how.Anomaly == calls.Running {
+				of.Calls[0].Duration, of.Calls[0].Self = calls.NoDuration, calls.NoDuration
+			}
+		}
+		passes := f.Group != NoGroup
+		if p.test != nil && passes {
+			var pass [1]uint8
+			if how != nil {
+				p.test.TestOpen(&of, pass[:])
+			} else {
+				p.test.Test(&of, pass[:])
+			}
+			passes = pass[0] != 0
+		}
+		inner := f.inner
+		if passes {
+			r.worker.complete(r, atEnd, &c, how)
+			if timed {
+				inner = c.Duration
+			}
+		}
+		if top == 0 {
+			outermost += inner
+			return
+		}
+		stack[top-1].inner += inner
+		if how == nil && timed {
+			stack[top-1].Children += c.Duration
+		}
+	}
+	for k := range parts {
+		r := &parts[k]
+		for _, e := range r.ended {
+			f := &stack[len(stack)-1]
+			f.Children += e.Children
+			f.inner += e.inner
+			if e.Left {
+				complete(r, false, calls.NoDuration, nil)
+			} else {
+				complete(r, false, calls.Elapsed(f.Enter, e.Leave), nil)
+			}
+		}
+		for i := range r.open {
+			if i < len(stack) {
+				stack[i].Children += r.open[i].Children
+			} else {
+				stack = append(stack, joinedFrame{OpenFrame: r.open[i]})
+			}
+			if i+1 < len(r.outermost) {
+				stack[i].inner += r.outermost[i+1]
+			}
+		}
+		if len(r.outermost) > 0 {
+			outermost += r.outermost[0]
+		}
+	}
+	last := &parts[len(parts)-1]
+	if len(stack) > 0 {
+		open := p.openCalls()
+		for len(stack) > 0 {
+			top := len(stack) - 1
+			complete(last, true, calls.NoDuration, open[openKey{slot, int32(top), stack[top].Enter}])
+		}
+	}
+	if t, ok := last.worker.(*treeCalls); ok {
+		t.outermost[slot] += outermost
+	}
+}
+
+// An openKey tells the calls that no leave has closed from each other.
+type openKey struct {
+	slot  uint32
+	depth int32
+	enter int64
+}
+
+// openCalls returns the calls that no leave has closed.
+func (p *callPass) openCalls() map[openKey]*index.OpenCall {
+	open := make(map[openKey]*index.OpenCall)
+	for _, o := range p.src.OpenCalls(nil).List {
+		open[openKey{o.Thread, o.Depth, o.EnterTime}] = o
+	}
+	return open
+}

@@ -1,0 +1,235 @@
+package query
+
+import (
+	"math/bits"
+
+	"logparser/calls"
+	"logparser/parser"
+)
+
+// EnterAddresses returns the addresses of the enters that a predicate passes. It is not ok
+// where that depends on more than addresses.
+func EnterAddresses(p Predicate) (has func(address uint32) bool, ok bool) {
+	switch p := p.(type) {
+	case addressTest:
+		return p.set.Has, true
+	case kindTest:
+		return func(uint32) bool { return p.kinds>>parser.Enter&1 != 0 }, true
+	case negation:
+		has, ok := EnterAddresses(p.p)
+		return func(address uint32) bool { return !has(address) }, ok
+	case junction:
+		var parts []func(address uint32) bool
+		for _, part := range p.parts {
+			has, ok := EnterAddresses(part)
+			if !ok {
+				return nil, false
+			}
+			parts = append(parts, has)
+		}
+		return func(address uint32) bool {
+			for _, has := range parts {
+				if has(address) == p.or {
+					return p.or
+				}
+			}
+			return !p.or
+		}, true
+	}
+	return nil, false
+}
+
+// maxMarks is how many sets of addresses a CallTest can tell by the marks of calls.
+const maxMarks = 8
+
+// A CallTest is a predicate over the enters of whole calls. It knows nothing of rows.
+type CallTest struct {
+	test callTester
+	sets []*Set // of which bit 1<<i of a call's marks says that it is inside one
+}
+
+// CallsOf are calls of one thread.
+type CallsOf struct {
+	Calls []parser.Call
+	// Owner is the slot of their thread.
+	Owner uint32
+	// Open is the anomaly of calls without a duration.
+	Open calls.Anomaly
+	all  bool // of all calls
+}
+
+// A callTester sets pass to 1 for the calls that pass, and to 0 for others.
+type callTester func(c *CallsOf, pass []uint8)
+
+// NewCallTest makes a predicate one of calls; it is not ok where that asks for more than calls
+// tell.
+func NewCallTest(p Predicate) (t *CallTest, ok bool) {
+	t = &CallTest{}
+	t.test = t.of(p)
+	return t, t.test != nil
+}
+
+// Marks returns the marks of calls of an address.
+func (t *CallTest) Marks(address uint32) uint8 {
+	marks := uint8(0)
+	for i, set := range t.sets {
+		if set.Has(address) {
+			marks |= 1 << i
+		}
+	}
+	return marks
+}
+
+// Test sets pass to 1 for the calls that pass, and to 0 for others.
+func (t *CallTest) Test(c *CallsOf, pass []uint8) { t.test(c, pass[:len(c.Calls)]) }
+
+// TestOpen is Test of calls that no leave has closed, whose anomaly is c.Open whether they have
+// a duration or not.
+func (t *CallTest) TestOpen(c *CallsOf, pass []uint8) {
+	of := *c
+	of.all = true
+	t.Test(&of, pass)
+}
+
+// of returns nil where a predicate asks for more than calls tell.
+func (t *CallTest) of(p Predicate) callTester {
+	switch p := p.(type) {
+	case junction:
+		return t.junction(p)
+	case negation:
+		test := t.of(p.p)
+		if test == nil {
+			return nil
+		}
+		return func(c *CallsOf, pass []uint8) {
+			test(c, pass)
+			for i := range pass {
+				pass[i] ^= 1
+			}
+		}
+	case addressTest:
+		set, table := p.set, p.set.table()
+		return func(c *CallsOf, pass []uint8) {
+			for i := range pass {
+				if id := c.Calls[i].ID; int(id) < len(table) {
+					pass[i] = table[id]
+				} else {
+					pass[i] = set.in(table, id)
+				}
+			}
+		}
+	case threadTest:
+		return func(c *CallsOf, pass []uint8) { setAll(pass, p.slots.Has(c.Owner)) }
+	case kindTest:
+		return func(_ *CallsOf, pass []uint8) { setAll(pass, p.kinds>>parser.Enter&1 != 0) }
+	case durationTest:
+		return testRange(p.least, p.most, func(c []parser.Call, least int64, width uint64, pass []uint8) {
+			for i := range pass {
+				pass[i] = inRange(c[i].Duration, least, width)
+			}
+		})
+	case selfTest:
+		return testRange(p.least, p.most, func(c []parser.Call, least int64, width uint64, pass []uint8) {
+			for i := range pass {
+				pass[i] = inRange(c[i].Self, least, width)
+			}
+		})
+	case depthTest:
+		return testRange(int64(p.least), int64(p.most), func(c []parser.Call, least int64, width uint64, pass []uint8) {
+			for i := range pass {
+				pass[i] = inRange(int64(c[i].Depth), least, width)
+			}
+		})
+	case timeTest:
+		return testRange(p.first, p.last, func(c []parser.Call, least int64, width uint64, pass []uint8) {
+			for i := range pass {
+				pass[i] = inRange(c[i].Enter, least, width)
+			}
+		})
+	case anomalyTest:
+		return func(c *CallsOf, pass []uint8) {
+			none, open := uint8(p.anomalies>>calls.None&1), uint8(p.anomalies>>c.Open&1)
+			for i := range pass {
+				if pass[i] = none; c.all || c.Calls[i].Duration == calls.NoDuration {
+					pass[i] = open
+				}
+			}
+		}
+	case withinTest:
+		if len(t.sets) == maxMarks {
+			return nil
+		}
+		bit := len(t.sets)
+		t.sets = append(t.sets, p.set)
+		return func(c *CallsOf, pass []uint8) {
+			for i := range pass {
+				pass[i] = c.Calls[i].Marks >> bit & 1
+			}
+		}
+	}
+	return nil
+}
+
+func (t *CallTest) junction(j junction) callTester {
+	if len(j.parts) == 1 {
+		return t.of(j.parts[0])
+	}
+	var parts []callTester
+	for _, p := range j.parts {
+		test := t.of(p)
+		if test == nil {
+			return nil
+		}
+		parts = append(parts, test)
+	}
+	return func(c *CallsOf, pass []uint8) {
+		setAll(pass, !j.or)
+		var memory [CallBatch]uint8
+		got := memory[:]
+		if len(pass) > len(got) {
+			got = make([]uint8, len(pass))
+		}
+		got = got[:len(pass)]
+		for _, test := range parts {
+			test(c, got)
+			if j.or {
+				for i := range pass {
+					pass[i] |= got[i]
+				}
+			} else {
+				for i := range pass {
+					pass[i] &= got[i]
+				}
+			}
+		}
+	}
+}
+
+// testRange makes a test of a range of values of one that is told the least and how many more
+// there are.
+func testRange(least, most int64, test func(c []parser.Call, least int64, width uint64, pass []uint8)) callTester {
+	if least > most {
+		return func(_ *CallsOf, pass []uint8) { clear(pass) }
+	}
+	width := uint64(most) - uint64(least)
+	return func(c *CallsOf, pass []uint8) { test(c.Calls[:len(pass)], least, width, pass) }
+}
+
+// inRange returns 1 for values from least on, width more at most, and 0 for others.
+func inRange(v, least int64, width uint64) uint8 {
+	_, outside := bits.Sub64(width, uint64(v)-uint64(least), 0)
+	return uint8(1 - outside)
+}
+
+// CallBatch is how many calls are tested at a time, most often.
+const CallBatch = 512
+
+func setAll(pass []uint8, to bool) {
+	b := uint8(0)
+	if to {
+		b = 1
+	}
+	for i := range pass {
+		pass[i] = b
+	}
+}

@@ -1,0 +1,145 @@
+package values
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"logparser/modules"
+	"logparser/symbols/types"
+)
+
+// Write writes a plan. Types that its values need come first, each once, in the order in
+// which values lead to them, so that equal plans are equal texts.
+func Write(w io.Writer, p *Plan) error {
+	out := &planWriter{w: bufio.NewWriterSize(w, 64<<10), ids: map[*types.Type]int{}}
+	fmt.Fprintf(out.w, "lpvalues 1\nmachine %s\nabi %s\n", p.Machine, p.ABI)
+	for _, m := range p.Modules {
+		for _, f := range m.Functions {
+			for _, v := range f.Enter {
+				out.number(v.Type)
+			}
+			for _, v := range f.Leave {
+				out.number(v.Type)
+			}
+		}
+	}
+	for i, t := range out.order {
+		out.typeLines(i+1, t)
+	}
+	for _, m := range p.Modules {
+		fmt.Fprintf(out.w, "module %s\nidentity %s\n", oneLine(m.Name), identityText(m.Identity))
+		for _, f := range m.Functions {
+			fmt.Fprintf(out.w, "function %x %x %s\n", f.RVA, f.Size, oneLine(f.Name))
+			out.values("enter", f.Enter)
+			out.values("leave", f.Leave)
+		}
+	}
+	return out.w.Flush()
+}
+
+// A planWriter numbers the types of a plan.
+type planWriter struct {
+	w     *bufio.Writer
+	ids   map[*types.Type]int
+	order []*types.Type
+}
+
+// number gives a type, and all that it refers to, numbers.
+func (out *planWriter) number(t *types.Type) {
+	todo := []*types.Type{t}
+	for len(todo) > 0 {
+		t := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if t == nil || out.ids[t] != 0 {
+			continue
+		}
+		out.order = append(out.order, t)
+		out.ids[t] = len(out.order)
+		for i := len(t.Members) - 1; i >= 0; i-- {
+			todo = append(todo, t.Members[i].Type)
+		}
+		todo = append(todo, t.Target)
+	}
+}
+
+// kindWords are the words for kinds of types.
+var kindWords = map[types.Kind]string{
+	types.Opaque: "opaque", types.Int: "int", types.Uint: "uint", types.Bool: "bool", types.Char: "char", types.Float: "float",
+	types.Pointer: "pointer", types.Reference: "reference", types.Enum: "enum", types.Flags: "flags", types.Struct: "struct",
+	types.Array: "array", types.Text: "text",
+}
+
+// typeLines writes a type with its members and enumerators.
+func (out *planWriter) typeLines(id int, t *types.Type) {
+	fmt.Fprintf(out.w, "type %d %s %d ", id, kindWords[t.Kind], t.Size)
+	switch t.Kind {
+	case types.Pointer, types.Reference:
+		fmt.Fprintf(out.w, "%d ", out.ids[t.Target])
+	case types.Array:
+		fmt.Fprintf(out.w, "%d %d ", t.Count, out.ids[t.Target])
+	}
+	fmt.Fprintln(out.w, oneLine(t.Name))
+	for _, e := range t.Enumerators {
+		fmt.Fprintf(out.w, "enumerator %d %d %s\n", id, e.Value, oneLine(e.Name))
+	}
+	for _, m := range t.Members {
+		fmt.Fprintf(out.w, "member %d %d", id, m.Offset)
+		if m.Bits > 0 {
+			fmt.Fprintf(out.w, ":%d:%d", m.Bit, m.Bits)
+		}
+		fmt.Fprintf(out.w, " %d %s\n", out.ids[m.Type], oneLine(m.Name))
+	}
+}
+
+// opText returns an operation as plans have it.
+func opText(o Op) string {
+	switch o.Kind {
+	case Direct:
+		return fmt.Sprintf("value %d", o.Size)
+	case Text:
+		return fmt.Sprintf("text %d", o.Max)
+	case Memory:
+		return fmt.Sprintf("memory %d %d", o.Offset, o.Size)
+	case String:
+		return fmt.Sprintf("string %s %d", o.Library, o.Max)
+	case View:
+		return fmt.Sprintf("view %s %d", o.Library, o.Max)
+	}
+	return "unknown"
+}
+
+// values writes what is taken at one end of a function's calls.
+func (out *planWriter) values(end string, list []Value) {
+	for _, v := range list {
+		place := v.Place
+		if v.Op.Kind == Unknown {
+			place = "-"
+		}
+		fmt.Fprintf(out.w, "%s %s %s %d %s\n", end, place, opText(v.Op), out.ids[v.Type], oneLine(v.Name))
+	}
+}
+
+// identityText returns an identity as plans have it.
+func identityText(id modules.Identity) string {
+	switch {
+	case !id.PDB.IsZero():
+		return fmt.Sprintf("pdb %s%X", id.PDB.Key(), id.Age)
+	case id.BuildID != "":
+		return fmt.Sprintf("build-id %x", id.BuildID)
+	case id.Timestamp != 0:
+		return fmt.Sprintf("pe %08x%08x", id.Timestamp, id.ImageSize)
+	}
+	return "none"
+}
+
+// oneLine returns a name without what would end its line.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"logparser/app"
+	"logparser/message"
+	"logparser/rows"
+)
+
+func newCrash() *cobra.Command {
+	var in app.Inputs
+	var format, log, reports string
+	var asJSON, allModules, crashedOnly, noSources bool
+	var frames int
+	cmd := &cobra.Command{
+		Use:   "crash FILE",
+		Short: "Show where a program crashed, from a trace, a core file or a minidump",
+		Long: `crash prints why a program ended, the stack of each thread with function,
+file and line of the call, registers, code and modules. FILE is a trace whose
+program crashed, or the folder of one that record made, an ELF core file
+(x86-64, x86, arm64) or a minidump of Windows, Breakpad or Crashpad.
+
+Each frame says how it was found: by call frame information (cfi), by a PE's
+unwind info, by the kernel's signal frame, by frame pointers, or by a scan of the
+stack, which may show a call that had ended. Nothing is guessed beyond that.
+
+With a trace, or with --log, the calls that the log has open are laid beside the frames: when each
+was entered, how long it had been running, and whether log, stack or both tell
+of it. Where the stack is smashed the log still has all calls; where a function
+is not instrumented the stack still has its line.
+
+Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
+		Example: `  logparse crash app.lptrace
+  logparse crash core.4242
+  logparse crash app.dmp --symbols C:\build\pdb
+  logparse crash core --log app.lptrace --format html > crash.html`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON {
+				if cmd.Flags().Changed("format") && format != "json" {
+					return misused("--json and --format %s contradict each other", format)
+				}
+				format = "json"
+			}
+			if !slices.Contains(app.CrashFormats(), format) {
+				return misused("--format is one of %s, not %q", strings.Join(app.CrashFormats(), ", "), format)
+			}
+			opt := app.ReportOptions{Frames: frames, AllThreads: !crashedOnly, AllModules: allModules, Sources: !noSources}
+			c, err := openCrash(cmd, args[0], in, log == "", &opt)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if log != "" {
+				if err := withLog(cmd, &opt, in, log); err != nil {
+					return err
+				}
+			}
+			if cmd.Flags().Changed("report") {
+				path, err := c.SaveReport(cmd.Context(), reports, opt)
+				if err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), rows.Visible(path))
+				}
+				return err
+			}
+			return c.WriteReport(cmd.OutOrStdout(), format, opt)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&format, "format", app.CrashFormats()[0], "the `format`: "+strings.Join(app.CrashFormats(), ", "))
+	flags.StringVar(&reports, "report", "", "write a short report into the `folder`, named by program and time (abc.exelog20030213092312), and print its path")
+	flags.BoolVar(&asJSON, "json", false, "the same as --format json")
+	flags.StringVar(&log, "log", "", "the `log` of the same run, whose open calls are laid beside the frames")
+	flags.IntVar(&frames, "frames", 0, "show at most so many frames of a thread (default 256); the middle ones are left out")
+	flags.BoolVar(&crashedOnly, "crashed", false, "only the thread that crashed")
+	flags.BoolVar(&allModules, "all-modules", false, "look for the symbols of modules that are on no stack, too")
+	flags.BoolVar(&noSources, "no-sources", false, "show no lines of source")
+	addSymbolFlags(cmd, &in)
+	return cmd
+}
+
+// openCrash opens a dump, or a log that tells of a crash. own: its own open calls are laid beside the frames.
+func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *app.ReportOptions) (*app.Crash, error) {
+	c, err := app.OpenCrash(cmd.Context(), file, in)
+	if !errors.Is(err, app.ErrNoDump) {
+		return c, err
+	}
+	in.Log = file
+	s, openErr := app.Open(cmd.Context(), in, nil)
+	if openErr != nil {
+		// It is neither.
+		return nil, err
+	}
+	defer s.Close()
+	if err := s.Load(cmd.Context(), nil); err != nil {
+		return nil, err
+	}
+	if c, err = s.OpenCrash(cmd.Context()); err != nil {
+		return nil, message.InFile(file, err)
+	}
+	if own {
+		opt.TakeLog(s)
+	}
+	return c, nil
+}
+
+// withLog takes the calls that another file, a log, has open.
+func withLog(cmd *cobra.Command, opt *app.ReportOptions, in app.Inputs, log string) error {
+	in.Log = log
+	s, err := app.Open(cmd.Context(), in, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Load(cmd.Context(), nil); err != nil {
+		return err
+	}
+	opt.TakeLog(s)
+	if len(opt.OpenCalls) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "logparse: %s has no call that was open at its end\n", rows.Visible(filepath.Base(log)))
+	}
+	return nil
+}

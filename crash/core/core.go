@@ -1,0 +1,182 @@
+// Package core reads ELF core files: those that Linux writes of a dying process and
+// that debuggers write of a living one, of x86-64, x86 and arm64.
+//
+// A core file is an ELF file without sections. Its PT_NOTE segments say what the threads
+// did: NT_PRSTATUS has the registers of each, the one that died first; NT_PRPSINFO the
+// program's name; NT_SIGINFO the signal; NT_AUXV where the kernel's own image lies; NT_FILE
+// which files were mapped. PT_LOAD segments are the memory. What can be read from
+// a mapped file is mostly left out, but the page with an image's ELF header is there: its
+// build-id is read from it. Where there is no NT_FILE (emulators leave it
+// out) the dynamic linker's list of images is followed in the memory.
+package core
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"io"
+
+	"logparser/crash"
+	"logparser/message"
+	"logparser/symbols/unwind"
+)
+
+// ErrFormat says that a file is no core file of a machine that can be unwound.
+var ErrFormat = message.New("not an ELF core file of x86-64, x86 or arm64")
+
+// Limits of a core file.
+const (
+	// maxSegments bounds the program headers. The kernel's limit on mappings is 65,530
+	// unless it is raised.
+	maxSegments = 1 << 20
+	// maxNotes bounds the bytes of all notes together: a thread has some 4 KiB.
+	maxNotes = 128 << 20
+	// maxThreads and maxFiles bound what is kept.
+	maxThreads = 1 << 17
+	maxFiles   = 1 << 17
+)
+
+// Detect reports whether a file that begins with these bytes may be a core file.
+func Detect(head []byte) bool {
+	return len(head) >= 20 && string(head[:4]) == elf.ELFMAG && head[elf.EI_DATA] == byte(elf.ELFDATA2LSB) &&
+		elf.Type(binary.LittleEndian.Uint16(head[16:])) == elf.ET_CORE
+}
+
+// A reader reads one core file.
+type reader struct {
+	file    io.ReaderAt
+	size    int64
+	wide    bool
+	p       *crash.Process
+	files   []mappedFile
+	auxv    map[uint64]uint64
+	signals int
+}
+
+// A segment is a program header.
+type segment struct {
+	kind, flags                    uint32
+	offset, vaddr, filesz, memsize uint64
+}
+
+var order = binary.LittleEndian
+
+// Read reads a core file of a size in bytes. The process reads the file as long as it is
+// used; closing the process does not close it.
+func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
+	var head [64]byte
+	if n, err := file.ReadAt(head[:], 0); n < 52 {
+		return nil, message.Errorf("%w: %w", ErrFormat, err)
+	}
+	if !Detect(head[:]) {
+		return nil, ErrFormat
+	}
+	r := &reader{file: file, size: size, auxv: make(map[uint64]uint64)}
+	r.p = &crash.Process{Format: "ELF core", System: "Linux"}
+	class, machine := elf.Class(head[elf.EI_CLASS]), elf.Machine(order.Uint16(head[18:]))
+	switch {
+	case machine == elf.EM_X86_64 && class == elf.ELFCLASS64:
+		r.p.Machine, r.wide = unwind.X8664, true
+	case machine == elf.EM_AARCH64 && class == elf.ELFCLASS64:
+		r.p.Machine, r.wide = unwind.ARM64, true
+	case machine == elf.EM_386 && class == elf.ELFCLASS32:
+		r.p.Machine = unwind.X86
+	default:
+		return nil, message.Errorf("%w: %v", ErrFormat, machine)
+	}
+	segments, err := r.segments(head[:])
+	if err != nil {
+		return nil, err
+	}
+	r.memory(segments)
+	notes := uint64(0)
+	for _, s := range segments {
+		if elf.ProgType(s.kind) != elf.PT_NOTE {
+			continue
+		}
+		if notes += s.filesz; notes > maxNotes {
+			r.p.Note("more than %d bytes of notes: the rest was passed over", maxNotes)
+			break
+		}
+		r.notes(s)
+	}
+	if len(r.p.Threads) == 0 {
+		return nil, message.Errorf("%w: it has no threads", ErrFormat)
+	}
+	r.arrange()
+	return r.p, nil
+}
+
+// segments reads the program headers.
+func (r *reader) segments(head []byte) (list []segment, err error) {
+	var at, sections uint64
+	var entry, count int
+	entrySize := 32
+	if r.wide {
+		entrySize = 56
+		at, sections = order.Uint64(head[32:]), order.Uint64(head[40:])
+		entry, count = int(order.Uint16(head[54:])), int(order.Uint16(head[56:]))
+	} else {
+		at, sections = uint64(order.Uint32(head[28:])), uint64(order.Uint32(head[32:]))
+		entry, count = int(order.Uint16(head[42:])), int(order.Uint16(head[44:]))
+	}
+	if count == 0xffff && sections != 0 { // PN_XNUM: the first section header has the number
+		info := 28
+		if r.wide {
+			info = 44
+		}
+		var b [64]byte
+		if n, _ := r.file.ReadAt(b[:info+4], int64(min(sections, 1<<62))); n == info+4 {
+			count = int(order.Uint32(b[info:]))
+		}
+	}
+	if entry < entrySize || count <= 0 || count > maxSegments || at > uint64(r.size) || uint64(count) > (uint64(r.size)-at)/uint64(entry) {
+		return nil, message.Errorf("%d program headers of %d bytes at offset %#x: %w", count, entry, at, io.ErrUnexpectedEOF)
+	}
+	in := io.NewSectionReader(r.file, int64(at), int64(count)*int64(entry))
+	b := make([]byte, entry)
+	for range count {
+		if _, err := io.ReadFull(in, b); err != nil {
+			return nil, message.Errorf("program headers at offset %#x: %w", at, err)
+		}
+		s := segment{kind: order.Uint32(b)}
+		if r.wide {
+			s.flags, s.offset, s.vaddr = order.Uint32(b[4:]), order.Uint64(b[8:]), order.Uint64(b[16:])
+			s.filesz, s.memsize = order.Uint64(b[32:]), order.Uint64(b[40:])
+		} else {
+			s.offset, s.vaddr = uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:]))
+			s.filesz, s.memsize, s.flags = uint64(order.Uint32(b[16:])), uint64(order.Uint32(b[20:])), order.Uint32(b[24:])
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// memory takes the segments of memory.
+func (r *reader) memory(segments []segment) {
+	var ranges []crash.Range
+	for _, s := range segments {
+		if elf.ProgType(s.kind) != elf.PT_LOAD || s.vaddr+max(s.memsize, s.filesz) < s.vaddr {
+			continue
+		}
+		flags := elf.ProgFlag(s.flags)
+		ranges = append(ranges, crash.Range{
+			Start: s.vaddr, End: s.vaddr + max(s.memsize, s.filesz), Saved: s.filesz, Offset: int64(min(s.offset, 1<<62)),
+			Executable: flags&elf.PF_X != 0, Writable: flags&elf.PF_W != 0, Readable: flags&elf.PF_R != 0, Rights: true,
+		})
+	}
+	var cut uint64
+	if r.p.Memory, cut = crash.NewMemory(r.file, r.size, ranges); cut > 0 {
+		r.p.Note("the file was cut: %d bytes of memory are missing", cut)
+	}
+}
+
+// arrange puts the thread that died first, and finds the modules.
+func (r *reader) arrange() {
+	threads := r.p.Threads
+	if r.signals > 0 {
+		// The kernel and debuggers write the thread that got the signal first.
+		threads[0].Crashed = true
+		r.p.Cause.Refine(r.p)
+	}
+	r.findModules()
+}

@@ -1,0 +1,66 @@
+package crash
+
+// An OpenCall is a call that a log has as not ended when the process died.
+type OpenCall struct {
+	// Start is the address of the called function's first byte, 0 where it is not
+	// known.
+	Start uint64
+	// Row is its row in the log.
+	Row int64
+}
+
+// A Source says where a row of the joined table comes from.
+type Source string
+
+const (
+	FromStack Source = "stack"
+	FromLog   Source = "log"
+	FromBoth  Source = "both"
+)
+
+// A Joined is a row of the joined table: a frame, an open call, or both.
+type Joined struct {
+	// Frame and Call are indexes into what was joined, -1 for none.
+	Frame, Call int
+	Source      Source
+}
+
+// Join lays the open calls of a thread beside its frames. Both come innermost first;
+// starts are the first bytes of the frames' functions, 0 where they are not known.
+//
+// The two are matched from the outermost on, by the functions' first bytes: a function
+// that is not instrumented has a frame and no call; one that was inlined or left its
+// frame by a tail call has a call and no frame, and so has one whose frame a smashed stack has
+// lost. Where the two disagree the log is right below, the unwinder above: a call
+// that matches no frame comes before the frames that are further in.
+func Join(starts []uint64, calls []OpenCall) []Joined {
+	var rows []Joined // outermost first
+	f := len(starts) - 1
+	for c := len(calls) - 1; c >= 0; c-- {
+		at := -1
+		if calls[c].Start != 0 {
+			for i := f; i >= 0; i-- {
+				if starts[i] == calls[c].Start {
+					at = i
+					break
+				}
+			}
+		}
+		if at < 0 {
+			rows = append(rows, Joined{-1, c, FromLog})
+			continue
+		}
+		for ; f > at; f-- {
+			rows = append(rows, Joined{f, -1, FromStack})
+		}
+		rows = append(rows, Joined{at, c, FromBoth})
+		f = at - 1
+	}
+	for ; f >= 0; f-- {
+		rows = append(rows, Joined{f, -1, FromStack})
+	}
+	for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
+		rows[i], rows[j] = rows[j], rows[i]
+	}
+	return rows
+}

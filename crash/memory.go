@@ -1,0 +1,154 @@
+package crash
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"sort"
+
+	"logparser/message"
+)
+
+// A Range is memory of a process, [Start, End).
+type Range struct {
+	Start, End uint64
+	// Saved is how many bytes from Start on are in the file, Offset where. The
+	// rest was not saved, because it is in the image's file, or the dump was
+	// limited.
+	Saved  uint64
+	Offset int64
+	// Executable, Writable and Readable are the rights, if Rights says that they
+	// are known.
+	Executable, Writable, Readable, Rights bool
+}
+
+// A Memory is what was saved of a process's memory. It reads the file where it is asked
+// for. It is safe for concurrent use.
+type Memory struct {
+	file   io.ReaderAt
+	ranges []Range // sorted, without overlaps
+}
+
+// ErrMemory says that memory was not saved.
+var ErrMemory = message.New("this memory was not saved")
+
+// NewMemory makes a memory of ranges in a file of a size in bytes. Where ranges overlap the
+// one that begins first counts. cut is how many bytes lie behind the file's end.
+func NewMemory(file io.ReaderAt, size int64, ranges []Range) (m *Memory, cut uint64) {
+	m = &Memory{file: file}
+	ranges = slices.Clone(ranges)
+	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
+	var end uint64
+	for _, r := range ranges {
+		if r.End <= r.Start || r.End <= end {
+			continue
+		}
+		r.Saved = min(r.Saved, r.End-r.Start)
+		if r.Start < end {
+			gone := end - r.Start
+			r.Start = end
+			r.Offset += int64(gone)
+			r.Saved -= min(r.Saved, gone)
+		}
+		if r.Saved > 0 {
+			there := uint64(0)
+			if r.Offset >= 0 && r.Offset < size {
+				there = min(r.Saved, uint64(size-r.Offset))
+			}
+			cut += r.Saved - there
+			r.Saved = there
+		}
+		end = r.End
+		m.ranges = append(m.ranges, r)
+	}
+	return m, cut
+}
+
+// Ranges returns the ranges by address. Do not change them.
+func (m *Memory) Ranges() []Range { return m.ranges }
+
+// at returns the index of the range that an address lies in, -1 for none.
+func (m *Memory) at(address uint64) int {
+	i := sort.Search(len(m.ranges), func(i int) bool { return m.ranges[i].Start > address }) - 1
+	if i < 0 || address >= m.ranges[i].End {
+		return -1
+	}
+	return i
+}
+
+// Find returns the range that an address lies in.
+func (m *Memory) Find(address uint64) (Range, bool) {
+	i := m.at(address)
+	if i < 0 {
+		return Range{}, false
+	}
+	return m.ranges[i], true
+}
+
+// ReadMemory implements [unwind.Memory].
+func (m *Memory) ReadMemory(p []byte, address uint64) error {
+	for i := m.at(address); len(p) > 0; i++ {
+		if i < 0 || i >= len(m.ranges) || m.ranges[i].Start > address {
+			return ErrMemory
+		}
+		r := &m.ranges[i]
+		at := address - r.Start
+		if at >= r.Saved {
+			return ErrMemory
+		}
+		n := min(uint64(len(p)), r.Saved-at)
+		if k, err := m.file.ReadAt(p[:n], r.Offset+int64(at)); uint64(k) < n {
+			return message.Errorf("offset %#x: %w", r.Offset+int64(at), err)
+		}
+		p, address = p[n:], address+n
+		if len(p) > 0 && r.Saved < r.End-r.Start {
+			return ErrMemory
+		}
+	}
+	return nil
+}
+
+// Range implements [unwind.Memory].
+func (m *Memory) Range(address uint64) (lo, hi uint64, ok bool) {
+	i := m.at(address)
+	if i < 0 || address-m.ranges[i].Start >= m.ranges[i].Saved {
+		return 0, 0, false
+	}
+	whole := func(r *Range) bool { return r.Saved == r.End-r.Start }
+	first, last := i, i
+	for first > 0 && m.ranges[first-1].End == m.ranges[first].Start && whole(&m.ranges[first-1]) {
+		first--
+	}
+	for whole(&m.ranges[last]) && last+1 < len(m.ranges) && m.ranges[last+1].Start == m.ranges[last].End && m.ranges[last+1].Saved > 0 {
+		last++
+	}
+	return m.ranges[first].Start, m.ranges[last].Start + m.ranges[last].Saved, true
+}
+
+// Executable reports whether memory is known to be code.
+func (m *Memory) Executable(address uint64) bool {
+	r, ok := m.Find(address)
+	return ok && r.Rights && r.Executable
+}
+
+// String reads a string up to its NUL, of at most limit bytes. It is "" where that was
+// not saved.
+func (m *Memory) String(address uint64, limit int) string {
+	var s []byte
+	var b [64]byte
+	for len(s) < limit {
+		n := len(b)
+		for n > 0 && m.ReadMemory(b[:n], address) != nil {
+			n /= 2
+		}
+		if n == 0 {
+			return ""
+		}
+		if i := slices.Index(b[:n], 0); i >= 0 {
+			return string(append(s, b[:i]...))
+		}
+		s = append(s, b[:n]...)
+		address += uint64(n)
+	}
+	return ""
+}

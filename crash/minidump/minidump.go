@@ -1,0 +1,451 @@
+// Package minidump reads minidumps: those that Windows writes (MiniDumpWriteDump, WER), and
+// those of Breakpad and Crashpad, which write the same format on Linux, Android and
+// macOS too; of x64, x86 and arm64.
+//
+// A minidump is a directory of streams. Those that count are the list of threads with
+// their contexts and stacks, the modules with the identity of their symbols, memory
+// (in two forms), the exception, and what the system was. Breakpad on Linux puts a
+// signal where Windows has an exception's code; older versions write a build-id as if
+// it were a PDB's GUID. Strings are UTF-16.
+//
+// All places in the file are 32-bit offsets, which files from other machines may let
+// point anywhere: each is checked, streams may overlap.
+package minidump
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+	"time"
+	"unicode/utf16"
+
+	"logparser/crash"
+	"logparser/message"
+	"logparser/modules"
+	"logparser/symbols/unwind"
+)
+
+// ErrFormat says that a file is no minidump of a machine that can be unwound.
+var ErrFormat = message.New("not a minidump of x64, x86 or arm64")
+
+// Limits of a minidump.
+const (
+	maxStreams = 1 << 12
+	maxThreads = 1 << 16
+	maxModules = 1 << 14
+	maxRanges  = 1 << 20
+	maxString  = 64 << 10 // bytes
+)
+
+// Streams.
+const (
+	streamThreads       = 3
+	streamModules       = 4
+	streamMemory        = 5
+	streamException     = 6
+	streamSystem        = 7
+	streamMemory64      = 9
+	streamMisc          = 15
+	streamMemoryInfo    = 16
+	streamThreadNames   = 24
+	streamLinuxCommand  = 0x47670006
+	streamCrashpad      = 0x43500001
+	streamLinuxThread   = 0x4767000c // the thread of a dump without an exception
+	headerSize          = 32
+	moduleSize          = 108
+	codeViewPDB         = "RSDS"
+	codeViewELF         = "BpEL"
+	platformWindows     = 2
+	platformMacOS       = 0x8101
+	platformLinux       = 0x8201
+	platformAndroid     = 0x8203
+	architectureX86     = 0
+	architectureX64     = 9
+	architectureARM64   = 12
+	architectureARM64BP = 0x8003 // Breakpad's, before Windows had a number
+	requestedByUser     = 0xffffffff
+)
+
+// Detect reports whether a file that begins with these bytes may be a minidump.
+func Detect(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "MDMP" }
+
+// A location is a piece of the file.
+type location struct{ size, at uint32 }
+
+// A reader reads one minidump.
+type reader struct {
+	file    io.ReaderAt
+	size    int64
+	p       *crash.Process
+	streams map[uint32]location
+	ranges  []crash.Range
+}
+
+var order = binary.LittleEndian
+
+// Read reads a minidump of a size in bytes. The process reads the file as long as it is
+// used; closing the process does not close it.
+func Read(file io.ReaderAt, size int64) (*crash.Process, error) {
+	r := &reader{file: file, size: size, streams: make(map[uint32]location)}
+	r.p = &crash.Process{Format: "minidump"}
+	if err := r.directory(); err != nil {
+		return nil, err
+	}
+	if err := r.system(); err != nil {
+		return nil, err
+	}
+	r.misc()
+	r.modules()
+	r.memory()
+	if err := r.threads(); err != nil {
+		return nil, err
+	}
+	r.names()
+	var cut uint64
+	if r.p.Memory, cut = crash.NewMemory(file, size, r.ranges); cut > 0 {
+		r.p.Note("the file was cut: %d bytes of memory are missing", cut)
+	}
+	r.exception()
+	return r.p, nil
+}
+
+// bytes reads n bytes at an offset.
+func (r *reader) bytes(at uint64, n uint64) ([]byte, error) {
+	if at > uint64(r.size) || n > uint64(r.size)-at {
+		return nil, message.Errorf("%d bytes at offset %#x: %w", n, at, io.ErrUnexpectedEOF)
+	}
+	b := make([]byte, n)
+	if k, err := r.file.ReadAt(b, int64(at)); uint64(k) < n {
+		return nil, message.Errorf("%d bytes at offset %#x: %w", n, at, err)
+	}
+	return b, nil
+}
+
+// directory reads the header and the list of streams. Of several of one kind the first
+// counts.
+func (r *reader) directory() error {
+	b, err := r.bytes(0, headerSize)
+	if err != nil || !Detect(b) {
+		return ErrFormat
+	}
+	count, at := order.Uint32(b[8:]), order.Uint32(b[12:])
+	if when := order.Uint32(b[20:]); when != 0 {
+		r.p.Time = time.Unix(int64(when), 0)
+	}
+	if count > maxStreams {
+		return message.Errorf("%w: %d streams", ErrFormat, count)
+	}
+	list, err := r.bytes(uint64(at), uint64(count)*12)
+	if err != nil {
+		return message.Errorf("list of streams: %w", err)
+	}
+	for ; len(list) > 0; list = list[12:] {
+		kind := order.Uint32(list)
+		if _, ok := r.streams[kind]; !ok && kind != 0 {
+			r.streams[kind] = location{order.Uint32(list[4:]), order.Uint32(list[8:])}
+		}
+	}
+	return nil
+}
+
+// stream reads the first n bytes of a stream.
+func (r *reader) stream(kind uint32, n uint32) ([]byte, bool) {
+	s, ok := r.streams[kind]
+	if !ok || s.size < n {
+		return nil, false
+	}
+	b, err := r.bytes(uint64(s.at), uint64(n))
+	return b, err == nil
+}
+
+// list reads a stream that is a count and entries of a size. Some writers put four
+// bytes between the two, so that entries of 64-bit numbers are aligned.
+func (r *reader) list(kind uint32, size, most uint64) (entries []byte) {
+	s, ok := r.streams[kind]
+	if !ok {
+		return nil
+	}
+	b, err := r.bytes(uint64(s.at), 4)
+	if err != nil {
+		r.p.Note("stream %d: %v", kind, err)
+		return nil
+	}
+	count, at := uint64(order.Uint32(b)), uint64(s.at)+4
+	if uint64(s.size) == 8+count*size {
+		at += 4
+	}
+	if count > most {
+		r.p.Note("stream %d has %d entries, the limit is %d", kind, count, most)
+		return nil
+	}
+	if b, err = r.bytes(at, count*size); err != nil {
+		// What is there of a file that was cut.
+		r.p.Note("stream %d: %v", kind, err)
+		if at < uint64(r.size) {
+			b, _ = r.bytes(at, (uint64(r.size)-at)/size*size)
+		}
+	}
+	return b
+}
+
+// text reads a string: its length in bytes and UTF-16.
+func (r *reader) text(at uint32) string {
+	b, err := r.bytes(uint64(at), 4)
+	if at == 0 || err != nil {
+		return ""
+	}
+	n := order.Uint32(b)
+	if n > maxString {
+		return ""
+	}
+	if b, err = r.bytes(uint64(at)+4, uint64(n&^1)); err != nil {
+		return ""
+	}
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = order.Uint16(b[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
+// system reads which machine and system it was.
+func (r *reader) system() error {
+	b, ok := r.stream(streamSystem, 24)
+	if !ok {
+		return message.Errorf("%w: it does not say which machine it is of", ErrFormat)
+	}
+	switch a := order.Uint16(b); a {
+	case architectureX86:
+		r.p.Machine = unwind.X86
+	case architectureX64:
+		r.p.Machine = unwind.X8664
+	case architectureARM64, architectureARM64BP:
+		r.p.Machine = unwind.ARM64
+	default:
+		return message.Errorf("%w: processor %d", ErrFormat, a)
+	}
+	switch platform := order.Uint32(b[20:]); {
+	case platform <= platformWindows:
+		r.p.System = "Windows"
+	case platform == platformLinux:
+		r.p.System = "Linux"
+	case platform == platformAndroid:
+		r.p.System = "Android"
+	case platform == platformMacOS:
+		r.p.System = "macOS"
+	}
+	return nil
+}
+
+// misc reads the process's id, and on Linux its arguments.
+func (r *reader) misc() {
+	if b, ok := r.stream(streamMisc, 12); ok && order.Uint32(b[4:])&1 != 0 {
+		r.p.PID = int64(order.Uint32(b[8:]))
+	}
+	if s, ok := r.streams[streamLinuxCommand]; ok {
+		if b, err := r.bytes(uint64(s.at), uint64(min(s.size, maxString))); err == nil {
+			for i, c := range b {
+				if c == 0 {
+					b[i] = ' '
+				}
+			}
+			r.p.CommandLine = string(b[:len(trimRight(b))])
+		}
+	}
+}
+
+func trimRight(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// modules reads the images. The first is the program.
+func (r *reader) modules() {
+	b := r.list(streamModules, moduleSize, maxModules)
+	for first := true; len(b) >= moduleSize; b, first = b[moduleSize:], false {
+		m := modules.Module{
+			Base: order.Uint64(b), Size: uint64(order.Uint32(b[8:])), Path: r.text(order.Uint32(b[20:])),
+			PointerSize: r.p.Machine.PointerSize(), Loaded: -1 << 63, Unloaded: modules.Always,
+		}
+		if r.p.System == "Windows" {
+			m.Identity.Timestamp, m.Identity.ImageSize = order.Uint32(b[16:]), order.Uint32(b[8:])
+		}
+		r.codeView(&m.Identity, location{order.Uint32(b[76:]), order.Uint32(b[80:])})
+		if m.Path == "linux-gate.so" || m.Path == "linux-vdso.so" {
+			m.Path = "[vdso]"
+		}
+		if first {
+			r.p.Program = m.Name()
+		}
+		r.p.Modules = append(r.p.Modules, m)
+	}
+	slices.SortStableFunc(r.p.Modules, func(a, b modules.Module) int { return cmp.Compare(a.Base, b.Base) })
+}
+
+// codeView reads the record that tells a module's symbols.
+func (r *reader) codeView(id *modules.Identity, l location) {
+	const most = 4 << 10
+	b, err := r.bytes(uint64(l.at), uint64(min(l.size, most)))
+	if err != nil || len(b) < 4 {
+		return
+	}
+	switch kind := string(b[:4]); {
+	case kind == codeViewPDB && len(b) >= 24 && r.p.System == "Windows":
+		copy(id.PDB[:], b[4:20])
+		id.Age = order.Uint32(b[20:])
+	case kind == codeViewPDB && len(b) >= 24:
+		// The first 16 bytes of a build-id, as if they were a GUID.
+		id.BuildID = string(b[4:20])
+	case kind == codeViewELF && len(b) > 4 && len(b)-4 <= modules.MaxBuildID:
+		id.BuildID = string(b[4:])
+	}
+}
+
+// memory takes the memory that streams list.
+func (r *reader) memory() {
+	for b := r.list(streamMemory, 16, maxRanges); len(b) >= 16; b = b[16:] {
+		r.add(order.Uint64(b), uint64(order.Uint32(b[8:])), uint64(order.Uint32(b[12:])))
+	}
+	head, ok := r.stream(streamMemory64, 16)
+	if !ok {
+		return
+	}
+	count, at := order.Uint64(head), order.Uint64(head[8:])
+	if count > maxRanges {
+		r.p.Note("stream %d has %d entries, the limit is %d", streamMemory64, count, maxRanges)
+		return
+	}
+	b, err := r.bytes(uint64(r.streams[streamMemory64].at)+16, count*16)
+	if err != nil {
+		r.p.Note("stream %d: %v", streamMemory64, err)
+	}
+	for ; len(b) >= 16; b = b[16:] {
+		n := order.Uint64(b[8:])
+		r.add(order.Uint64(b), n, at)
+		if at += n; at < n {
+			break
+		}
+	}
+}
+
+func (r *reader) add(start, n, at uint64) {
+	if n > 0 && start+n > start && at < 1<<62 {
+		r.ranges = append(r.ranges, crash.Range{Start: start, End: start + n, Saved: n, Offset: int64(at)})
+	}
+}
+
+// threads reads the threads with their contexts.
+func (r *reader) threads() error {
+	const size = 48
+	for b := r.list(streamThreads, size, maxThreads); len(b) >= size; b = b[size:] {
+		t := crash.Thread{ID: uint64(order.Uint32(b))}
+		r.add(order.Uint64(b[24:]), uint64(order.Uint32(b[32:])), uint64(order.Uint32(b[36:])))
+		if err := r.context(&t.Registers, location{order.Uint32(b[40:]), order.Uint32(b[44:])}); err != nil {
+			r.p.Note("thread %d: %v", t.ID, err)
+		}
+		r.p.Threads = append(r.p.Threads, t)
+	}
+	if len(r.p.Threads) == 0 {
+		return message.Errorf("%w: it has no threads", ErrFormat)
+	}
+	return nil
+}
+
+// names reads the names of threads.
+func (r *reader) names() {
+	const size = 12
+	for b := r.list(streamThreadNames, size, maxThreads); len(b) >= size; b = b[size:] {
+		for i := range r.p.Threads {
+			if t := &r.p.Threads[i]; t.ID == uint64(order.Uint32(b)) && order.Uint64(b[4:]) <= 1<<32-1 {
+				t.Name = r.text(uint32(order.Uint64(b[4:])))
+			}
+		}
+	}
+}
+
+// Registers in the order in which contexts have them, by their numbers in package unwind.
+var (
+	x64Order = []int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16} // from 120
+	x86Order = []int{7, 6, 3, 2, 1, 0, 5, 8, -1, -1, 4}                        // from 156
+	contexts = map[unwind.Machine]struct{ first, size int }{
+		unwind.X8664: {120, 8}, unwind.X86: {156, 4}, unwind.ARM64: {8, 8},
+	}
+)
+
+// context reads a CONTEXT.
+func (r *reader) context(to *unwind.Registers, l location) error {
+	const most = 4 << 10
+	b, err := r.bytes(uint64(l.at), uint64(min(l.size, most)))
+	if err != nil {
+		return message.Errorf("registers: %w", err)
+	}
+	c := contexts[r.p.Machine]
+	registers := x64Order
+	switch r.p.Machine {
+	case unwind.X86:
+		registers = x86Order
+	case unwind.ARM64:
+		registers = nil
+		for n := range 33 {
+			registers = append(registers, n)
+		}
+	}
+	if len(b) < c.first+c.size*len(registers) {
+		return message.Errorf("registers: %w", io.ErrUnexpectedEOF)
+	}
+	for i, n := range registers {
+		if c.size == 4 {
+			to.Set(n, uint64(order.Uint32(b[c.first+4*i:])))
+		} else {
+			to.Set(n, order.Uint64(b[c.first+8*i:]))
+		}
+	}
+	return nil
+}
+
+// exception reads what happened, and to which thread.
+func (r *reader) exception() {
+	b, ok := r.stream(streamException, 168)
+	if !ok {
+		return
+	}
+	c := &r.p.Cause
+	code, flags, address := order.Uint32(b[8:]), order.Uint32(b[12:]), order.Uint64(b[24:])
+	parameters := min(order.Uint32(b[32:]), 15)
+	parameter := func(i int) uint64 { return order.Uint64(b[40+8*i:]) }
+	switch {
+	case r.p.System == "Windows":
+		c.Exception, c.HasException, c.Flags, c.Address = code, true, flags, address
+		if (code == 0xc0000005 || code == 0xc0000006) && parameters >= 2 {
+			c.Access = map[uint64]crash.Access{0: crash.Read, 1: crash.Write, 8: crash.Execute}[parameter(0)]
+			c.Address = parameter(1)
+			if r.p.Machine == unwind.X86 {
+				c.Address = uint64(uint32(c.Address))
+			}
+		}
+	case code == requestedByUser:
+	default:
+		c.Signal, c.Code, c.HasCode, c.Address = int(code), int32(flags), true, address
+	}
+	id := uint64(order.Uint32(b))
+	for i := range r.p.Threads {
+		if r.p.Threads[i].ID != id {
+			continue
+		}
+		t := r.p.Threads[i]
+		// The exception's own context is that of the fault, the thread's one that of the
+		// handler that wrote the dump.
+		var registers unwind.Registers
+		if r.context(&registers, location{order.Uint32(b[160:]), order.Uint32(b[164:])}) == nil {
+			t.Registers = registers
+		}
+		t.Crashed = c.Name() != ""
+		copy(r.p.Threads[1:i+1], r.p.Threads[:i])
+		r.p.Threads[0] = t
+		break
+	}
+	c.Refine(r.p)
+}

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// writeExeLog writes the short report that the crash handler of a patent of 2004 leaves: when, in which thread and where, the exception, and the numbered stack of the
+// thread, of each frame the module and, as far as they are known, function, file and line.
+func writeExeLog(w io.Writer, r *Report) error {
+	out := bufio.NewWriter(w)
+	for i := range r.Threads {
+		if t := &r.Threads[i]; t.Crashed || len(r.Threads) == 1 {
+			exeLogHead(out, r, t)
+			for k := range t.Rows {
+				if row := &t.Rows[k]; row.Number >= 0 {
+					exeLogFrame(out, r, row)
+				}
+			}
+		}
+	}
+	return out.Flush()
+}
+
+func exeLogHead(out *bufio.Writer, r *Report, t *Thread) {
+	// What a report says of threads has the digits of the system that it is of.
+	id := strconv.FormatUint(t.ID, 10)
+	if r.Exception != nil {
+		id = fmt.Sprintf("%08X", t.ID)
+	}
+	fmt.Fprintf(out, "%s Caused an exception in thread %s\n", r.Local, id)
+	if len(t.Rows) > 0 && t.Rows[0].Number == 0 {
+		row := &t.Rows[0]
+		fmt.Fprintf(out, "at %0*X", 2*r.Pointers, uint64(row.Address))
+		if row.Section > 0 {
+			fmt.Fprintf(out, " %04X:%08X", row.Section, uint64(row.SectionOffset))
+		}
+		if row.Module != "" {
+			fmt.Fprintf(out, " %s", visible(row.Module))
+		}
+		fmt.Fprintln(out)
+	}
+	if e := r.Exception; e != nil {
+		fmt.Fprintf(out, "Exception Code: 0x%08X\nException Flags: 0x%08X\n", uint64(e.Code), uint64(e.Flags))
+	} else {
+		fmt.Fprintf(out, "%s\n", visible(r.Cause))
+	}
+	fmt.Fprintf(out, "Call stack of thread %s:\n", id)
+}
+
+// exeLogFrame writes a frame with the functions that were inlined there, the innermost first.
+func exeLogFrame(out *bufio.Writer, r *Report, row *Row) {
+	line := func(f *Function) {
+		fmt.Fprintf(out, "[%d]", row.Number+1)
+		if row.Module != "" {
+			fmt.Fprintf(out, " %s %08X", visible(baseName(row.Module)), uint64(row.Offset))
+		} else {
+			fmt.Fprintf(out, " %0*X", 2*r.Pointers, uint64(row.Address))
+		}
+		if f != nil {
+			fmt.Fprintf(out, " %s", visible(f.Name))
+			if f.File != "" {
+				fmt.Fprintf(out, ", %s", visible(baseName(f.File)))
+				if f.Line > 0 {
+					fmt.Fprintf(out, ", line %d", f.Line)
+				}
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	if len(row.Functions) == 0 {
+		line(nil)
+	}
+	for i := range row.Functions {
+		line(&row.Functions[i])
+	}
+}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestExeLog writes the report as the patent's figure has it.
+func TestExeLog(t *testing.T) {
+	r := &Report{Local: "2003-02-13 09:23:12", Pointers: 4, Exception: &Exception{Code: 0xc0000005}, Threads: []Thread{
+		{ID: 1, Rows: []Row{{Number: 0, Address: 1}}},
+		{ID: 0xcec, Crashed: true, Rows: []Row{
+			{Number: 0, Address: 0x601099, Module: `H:\Log\MAPEXE\Debug\MAPDLL.dll`, Offset: 0x1099, Section: 1, SectionOffset: 0x99,
+				Functions: []Function{{Name: "MAPDLLHappyFunc", File: `H:\Log\MAPDLL.cpp`, Line: 38}}},
+			{Number: -1, Source: "log", Functions: []Function{{Name: "called"}}},
+			{Number: 1, Address: 0x401020, Module: `H:\Log\MAPEXE1.EXE`, Offset: 0x1020, Functions: []Function{{Name: "inner", File: "a.h", Line: 3}, {Name: "main\x1b"}}},
+			{Number: 2, Address: 0x77001234, Module: "kernel32.dll", Offset: 0x1234},
+			{Number: 3, Address: 0x12},
+		}},
+	}}
+	const want = `2003-02-13 09:23:12 Caused an exception in thread 00000CEC
+at 00601099 0001:00000099 H:\Log\MAPEXE\Debug\MAPDLL.dll
+Exception Code: 0xC0000005
+Exception Flags: 0x00000000
+Call stack of thread 00000CEC:
+[1] MAPDLL.dll 00001099 MAPDLLHappyFunc, MAPDLL.cpp, line 38
+[2] MAPEXE1.EXE 00001020 inner, a.h, line 3
+[2] MAPEXE1.EXE 00001020 main�
+[3] kernel32.dll 00001234
+[4] 00000012
+`
+	var out strings.Builder
+	if err := Write(&out, r, "exelog"); err != nil || out.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+	r.Exception, r.Cause, r.Pointers = nil, "SIGSEGV", 8
+	out.Reset()
+	if err := Write(&out, r, "exelog"); err != nil || !strings.HasPrefix(out.String(), "2003-02-13 09:23:12 Caused an exception in thread 3308\nat 0000000000601099 ") ||
+		!strings.Contains(out.String(), "\nSIGSEGV\nCall stack of thread 3308:\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}

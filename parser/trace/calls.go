@@ -1,0 +1,413 @@
+package trace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"logparser/parser"
+	"logparser/parser/trace/wire"
+)
+
+// Calls by themselves.
+//
+// A decoder has a stack, since a short leave does not say which call it ends. Who wants
+// calls and not events is given these by it: decoding and pairing is one pass with one
+// branch that no processor can predict, instead of two, and no stream waits for another.
+
+// A part has so many samples of a stream at most, and fewer where the log would have less than so
+// many parts.
+const (
+	mostPartSamples = 64
+	leastParts      = 128
+)
+
+// A callSource implements [parser.CallSource].
+type callSource struct {
+	l       *Log
+	v       *view
+	streams []*stream
+	parts   []parser.CallPart
+}
+
+// Calls implements [parser.CalledLog].
+func (l *Log) Calls(records int64) parser.CallSource {
+	v := l.view.Load()
+	if records != v.index.total || l.HasStacks() {
+		return nil
+	}
+	c := &callSource{l: l, v: v}
+	for _, s := range v.index.streams {
+		if s.count == 0 {
+			continue
+		}
+		if s.level > 0 || len(s.earliest) > 0 {
+			return nil
+		}
+		c.streams = append(c.streams, s)
+	}
+	// Streams of one thread id are threads one after the other.
+	byThread := slices.Clone(c.streams)
+	slices.SortStableFunc(byThread, func(a, b *stream) int {
+		return cmp.Or(cmp.Compare(uint32(a.thread), uint32(b.thread)), cmp.Compare(a.first, b.first))
+	})
+	for i, s := range byThread {
+		if i > 0 && uint32(byThread[i-1].thread) == uint32(s.thread) && byThread[i-1].last >= s.first {
+			return nil
+		}
+	}
+	length := sampleEvery * min(max(v.index.total/sampleEvery/leastParts, 1), mostPartSamples)
+	for i, s := range c.streams {
+		thread := s.strands.of(strand{uint32(s.thread), 0})
+		for from := int64(0); from < s.count; from += length {
+			c.parts = append(c.parts, parser.CallPart{Stream: i, Thread: thread, From: from, To: min(from+length, s.count)})
+		}
+	}
+	return c
+}
+
+// Parts implements [parser.CallSource].
+func (c *callSource) Parts() []parser.CallPart { return c.parts }
+
+// Reader implements [parser.CallSource].
+func (c *callSource) Reader(describe func(address uint64, space uint16) parser.CallAddress) parser.CallReader {
+	r := &callReader{callSource: c, describe: describe, byFrame: make(map[frame]uint32)}
+	r.d = newDecoder(c.l.r, 64<<10)
+	r.d.mapped = &r.bytes
+	return r
+}
+
+// A calledAddress is an address that calls have.
+type calledAddress struct {
+	frame
+	parser.CallAddress
+}
+
+// A cachedCall is what the first four bytes of a short enter mean; they are not 0.
+type cachedCall struct {
+	record, number, id, group uint32
+	marks                     uint8
+}
+
+// A callReader implements [parser.CallReader].
+type callReader struct {
+	*callSource
+	describe  func(address uint64, space uint16) parser.CallAddress
+	addresses []calledAddress
+	byFrame   map[frame]uint32
+
+	d     *decoder
+	bytes []byte // of the mapped file, while something is read
+	to    int64  // where the part ends
+	// cache has what short enters mean as long as windows and epoch are these.
+	cache   [1 << cacheBits]cachedCall
+	windows [wire.Windows]window
+	epoch   int
+	segment int // of the clock
+	// frames are the open calls, after one that stands for none, of which base were open
+	// when the part began. kept is how many were open all through the last Next.
+	frames     []parser.OpenFrame
+	base, kept int
+	open       []int32 // how many calls of a group + 1 are
+	// An event ends pops calls at a time, of which the last was left with a leave if
+	// closes, and then enters a call, if push.
+	pops         int
+	at           int64
+	closes, push bool
+	pushed       uint32
+	ended        parser.EndedFrame
+}
+
+// Begin implements [parser.CallReader].
+func (r *callReader) Begin(part *parser.CallPart) bool {
+	s := r.streams[part.Stream]
+	d := r.d
+	d.restore(s, r.v.epochs.times, int(part.From/sampleEvery))
+	for d.base != 0 {
+		n := &s.nodes[d.base-1]
+		d.frames = append(d.frames, n.frame)
+		d.base = n.parent
+	}
+	slices.Reverse(d.frames)
+	r.to, r.pops, r.push = part.To, 0, false
+	r.renew()
+	r.frames = append(r.frames[:0], parser.OpenFrame{})
+	clear(r.open)
+	for _, f := range d.frames {
+		if f == (frame{}) {
+			return false // a call whose address is not known
+		}
+		r.enter(r.number(f), 0)
+	}
+	r.base, r.kept = len(d.frames), len(d.frames)
+	return true
+}
+
+// renew forgets what short enters mean.
+func (r *callReader) renew() {
+	r.windows, r.epoch = r.d.windows, r.d.epoch
+	clear(r.cache[:])
+}
+
+// number returns the number of an address and space.
+func (r *callReader) number(f frame) uint32 {
+	n, ok := r.byFrame[f]
+	if !ok {
+		n = uint32(len(r.addresses))
+		r.byFrame[f] = n
+		a := calledAddress{f, r.describe(f.address, f.space)}
+		r.addresses = append(r.addresses, a)
+		for uint64(len(r.open)) <= uint64(a.Group+1) {
+			r.open = append(r.open, make([]int32, len(r.open)+64)...)
+		}
+	}
+	return n
+}
+
+// enter puts a call on the stack.
+func (r *callReader) enter(number uint32, at int64) {
+	a := &r.addresses[number]
+	n := &r.open[a.Group+1]
+	r.frames = append(r.frames, parser.OpenFrame{Enter: at, ID: a.ID, Group: a.Group, Number: number,
+		Marks: a.Marks | r.frames[len(r.frames)-1].Marks, Recursive: *n > 0 && a.Group != parser.NoCallGroup})
+	*n++
+}
+
+// Open implements [parser.CallReader].
+func (r *callReader) Open() ([]parser.OpenFrame, int) { return r.frames[1:], r.kept }
+
+// Next implements [parser.CallReader].
+func (r *callReader) Next(calls []parser.Call) (n int, ended *parser.EndedFrame, ok bool) {
+	r.kept = len(r.frames) - 1
+	read := func() bool {
+		n, ended, ok = r.read(calls)
+		r.d.detach()
+		return ok
+	}
+	m := r.l.mapped
+	size := m.Size()
+	if size == 0 {
+		read()
+		return n, ended, ok
+	}
+	fault := m.Use(0, size, func(b []byte) {
+		r.bytes = b
+		read()
+		r.bytes = nil
+	})
+	return n, ended, ok && fault == nil
+}
+
+// read is Next.
+func (r *callReader) read(calls []parser.Call) (n int, ended *parser.EndedFrame, ok bool) {
+	for n < len(calls) {
+		if r.pops > 0 {
+			if len(r.frames)-1 > r.base {
+				calls[n] = r.pop()
+				n++
+				continue
+			}
+			if n > 0 {
+				return n, nil, true
+			}
+			f := &r.frames[len(r.frames)-1]
+			r.ended = parser.EndedFrame{Children: f.Children, Leave: r.at, Left: r.pops > 1 || !r.closes}
+			r.pop()
+			r.base--
+			return 0, &r.ended, true
+		}
+		if r.push {
+			r.push = false
+			r.enter(r.pushed, r.at)
+		}
+		if r.d.ordinal == r.to {
+			return n, nil, true
+		}
+		k, ok := r.shorts(calls[n:])
+		n += k
+		if n == len(calls) || r.d.ordinal == r.to {
+			break
+		}
+		if !ok {
+			continue
+		}
+		if !r.other() {
+			return n, nil, false
+		}
+	}
+	return n, nil, true
+}
+
+// pop takes the innermost call from the stack.
+func (r *callReader) pop() parser.Call {
+	top := len(r.frames) - 1
+	f := &r.frames[top]
+	r.frames = r.frames[:top]
+	r.kept = min(r.kept, top-1)
+	r.open[f.Group+1]--
+	r.pops--
+	c := parser.Call{Enter: f.Enter, Duration: -1, Self: -1, ID: f.ID, Depth: int32(top - 1), Marks: f.Marks, Recursive: f.Recursive}
+	if r.pops == 0 && r.closes && top > r.base {
+		c.Duration = max(0, r.at-f.Enter)
+		c.Self = max(0, c.Duration-f.Children)
+		r.frames[top-1].Children += c.Duration
+	}
+	return c
+}
+
+// shorts reads short enters and leaves until there is no more room for calls, or, which it
+// reports, something comes that needs more looking at.
+func (r *callReader) shorts(calls []parser.Call) (n int, stopped bool) {
+	d := r.d
+	if d.gap != parser.NoGap || d.chunk < 0 || d.time >= d.nextEpoch {
+		return 0, true
+	}
+	if d.p >= d.stop() {
+		if d.bufAt+int64(d.p) >= d.end || d.fill() != nil {
+			return 0, true
+		}
+	}
+	last := min(d.stop(), len(d.buf)-longestShort+1)
+	if d.p >= last {
+		return 0, true
+	}
+	// In what is read at once no time leaves the segment of the clock, and no bound cuts one.
+	const most = 1024
+	list := r.v.clock.segments
+	if r.segment >= len(list) || list[r.segment].units > d.time || r.segment+1 < len(list) && list[r.segment+1].units <= d.time {
+		r.segment = r.v.clock.find(d.time)
+	}
+	s := &list[r.segment]
+	limit := d.nextEpoch
+	if r.segment+1 < len(list) {
+		limit = min(limit, list[r.segment+1].units)
+	}
+	if !s.linear(d.time, min(d.time+most*wire.MaxWordDelta, limit-1)) {
+		return 0, true
+	}
+	b := d.buf[:len(d.buf)+overread]
+	// An event has two bytes at least, so there are no more than may be.
+	events := int(min(most, r.to-d.ordinal))
+	last = min(last, d.p+events*wire.ShortLeaveSize)
+	r.frames = slices.Grow(r.frames, most)
+	frames, open := r.frames[:cap(r.frames)], r.open
+	top, base := len(r.frames)-1, r.base
+	before, lowest := top, top
+	rate, zero, up, down := s.rate, s.ns, (64-s.shift)&63, s.shift&63 // a shift of 0 says that hi is 0
+	// Times count from the segment's begin.
+	p, time, limit := d.p, d.time-s.units, limit-s.units
+	for p < last {
+		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
+		if v&1 != 0 {
+			t := time + wire.LeaveDelta(v)
+			if top <= base || t >= limit || n >= len(calls) {
+				break
+			}
+			f := &frames[top]
+			top--
+			lowest = min(lowest, top)
+			p += wire.ShortLeaveSize
+			time = t
+			hi, lo := bits.Mul64(t, rate)
+			duration := zero + int64(hi<<(up&63)|lo>>(down&63)) - f.Enter
+			frames[top].Children += duration
+			open[f.Group+1]--
+			c := &calls[n]
+			n++
+			c.Enter, c.Duration, c.Self = f.Enter, duration, max(duration-f.Children, 0)
+			c.ID, c.Depth, c.Marks, c.Recursive = f.ID, int32(top), f.Marks, f.Recursive
+			continue
+		}
+		record := uint32(v)
+		t := time + wire.EnterDelta(v)
+		if t >= limit {
+			break
+		}
+		enter := &r.cache[record*0x9e3779b1>>(32-cacheBits)]
+		if enter.record != record {
+			if !r.remember(enter, v) {
+				break
+			}
+			open = r.open
+		}
+		p += wire.ShortEnterSize
+		time = t
+		hi, lo := bits.Mul64(t, rate)
+		marks := frames[top].Marks | enter.marks
+		o := &open[enter.group+1]
+		top++
+		f := &frames[top]
+		f.Enter, f.Children = zero+int64(hi<<(up&63)|lo>>(down&63)), 0
+		f.ID, f.Group, f.Number = enter.id, enter.group, enter.number
+		f.Marks, f.Recursive = marks, *o > 0
+		*o++
+	}
+	stopped = p < last && n < len(calls)
+	time += s.units
+	// Each call that was entered is open or has ended.
+	k := 2*n + top - before
+	d.p, d.time = p, time
+	d.ordinal += int64(k)
+	r.frames = frames[:top+1]
+	r.kept = min(r.kept, lowest)
+	// The decoder's stack is only looked at where this ends.
+	d.frames = d.frames[:min(lowest, len(d.frames))]
+	for _, f := range r.frames[1+len(d.frames):] {
+		d.frames = append(d.frames, r.addresses[f.Number].frame)
+	}
+	return n, stopped
+}
+
+// remember finds out what the enter means that v begins with, unless it is none or its window
+// is not set.
+func (r *callReader) remember(enter *cachedCall, v uint64) bool {
+	w := &r.d.windows[wire.EnterWindow(v)]
+	if v&2 == 0 || !w.set {
+		return false
+	}
+	number := r.number(frame{w.base + wire.EnterOffset(v), uint16(r.d.epoch)<<1 | w.kind})
+	a := &r.addresses[number]
+	*enter = cachedCall{uint32(v), number, a.ID, a.Group, a.Marks}
+	return true
+}
+
+// other decodes what comes next, up to one event, in the decoder's own way, and reports
+// whether it is what a call reader knows.
+func (r *callReader) other() bool {
+	d := r.d
+	first := d.ordinal == 0
+	before := len(r.frames) - 1
+	var e [1]parser.Event
+	n, err := d.decode(e[:])
+	d.ordinal += int64(n)
+	if more, err := d.goOn(err); err != nil || !more && d.ordinal < r.to {
+		return false
+	}
+	if d.windows != r.windows || d.epoch != r.epoch {
+		r.renew()
+	}
+	if d.base != 0 {
+		return false // the stack was stated
+	}
+	if n == 0 {
+		return d.gap != parser.EventsMissing
+	}
+	if g := e[0].Gap; g == parser.EventsMissing || g == parser.ThreadBegins && (!first || before > 0) {
+		return false
+	}
+	r.at = r.v.clock.at(uint64(e[0].Time))
+	after := len(d.frames)
+	if e[0].Kind == parser.Enter {
+		after--
+		r.push, r.pushed = true, r.number(d.frames[after])
+		r.pops, r.closes = before-after, false
+		return after >= 0 && after <= before
+	}
+	left := 0
+	if g := e[0].Gap; g >= parser.CallsLeft {
+		left = int(g-parser.CallsLeft) + 1
+	}
+	r.pops, r.closes = before-after, true
+	return r.pops > left && e[0].Kind == parser.Leave
+}

@@ -1,0 +1,20 @@
+package trace
+
+import (
+	"context"
+	"io"
+)
+
+// OpenHeadOf opens about so many first records of a trace.
+func OpenHeadOf(r io.ReaderAt, size, records int64) (*Log, error) {
+	log := &Log{r: r, head: &logHead{}}
+	return log, log.open(context.Background(), size, nil, records, nil)
+}
+
+// OpenFound opens a trace with what was found in it before; restored says that this was
+// believed.
+func OpenFound(r io.ReaderAt, size int64, found []byte) (log *Log, restored bool, err error) {
+	log = &Log{r: r}
+	err = log.open(context.Background(), size, found, 0, nil)
+	return log, err == nil && len(found) > 0 && log.growth.restored, err
+}

@@ -1,0 +1,4 @@
+package launch
+
+// cpuCounter is the counter that [counter] reads.
+const cpuCounter = counterCNTVCT

@@ -1,0 +1,220 @@
+// Package launch starts programs so that they are recorded. It looks at a program
+// ([Inspect]), chooses the way in by which the recorder gets its events and says why
+// ([Program.Way]), finds the recorder's library or builds it ([FindLibrary]), runs the
+// program ([Plan.Run]) and completes the logs with how it ended ([Plan.Finish]).
+//
+// # Invariants
+//
+//  1. The program comes first. Of what it inherits only the environment differs, by
+//     LD_PRELOAD (on Windows PATH) and the recorder's own variables; descriptors, terminal,
+//     process group, signal dispositions and limits are the caller's (TestUntouched).
+//  2. A log is complete without this package: it appends how the process ended
+//     ([AppendExit]) and changes nothing that was written before (TestAppendExit).
+//  3. What cannot be recorded is said with its reason and what to do, before the
+//     program runs where that is known, and else when nothing was recorded (TestWays).
+//  4. Several commands at once may build the library: who is first has it in the
+//     cache, whole or not at all (TestBuildTwice).
+package launch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"logparser/message"
+)
+
+// Options are how a program is to be recorded. The zero value records all calls of
+// all processes into a new folder beside the caller.
+type Options struct {
+	// Dir is the folder for the logs, "" for one that is named after the program. It is
+	// made; one that is there must be empty.
+	Dir string
+	// Include and Exclude are patterns of functions, as LOGREC_INCLUDE has them.
+	Include, Exclude []string
+	// Minimum drops calls that are shorter: "10us". "" keeps all.
+	Minimum string
+	// Ring keeps the last megabytes of each thread only: "ring" or "ring:MB", "" for all.
+	Ring string
+	// Sites records where calls came from.
+	Sites bool
+	// NoChildren leaves out programs that this one starts with an environment of their own.
+	NoChildren bool
+	// NoCommandLine leaves the command line out of the log.
+	NoCommandLine bool
+	// SnapshotSignal is the signal that has a copy of the log written, "" for none.
+	SnapshotSignal string
+	// Crash is what is written when the program crashes: "off", "first" or "last", and
+	// "no-stack", with commas between; "" for the recorder's own choice.
+	Crash string
+	// Library is the recorder's library to take, "" for one that is found or built.
+	Library string
+	// Building, if not nil, is called before the library is built, which takes seconds.
+	Building func(compiler string)
+}
+
+// A Plan is a program that is about to be recorded.
+type Plan struct {
+	Program *Program
+	Way     Way
+	// Library is the recorder's library that the program is given, "" for none.
+	Library string
+	// Dir is the folder of the logs, an absolute path.
+	Dir string
+
+	command []string // what is started, with the program's arguments
+	file    string   // of command[0]
+	env     []string
+	made    bool // Dir was made
+}
+
+// Symbols returns the folder in which symbols must be looked for, since the log names it by a path
+// of another system; "" for none.
+func (p *Plan) Symbols() string {
+	if p.Program.Format == PE && !onWindows {
+		return filepath.Dir(p.Program.Path)
+	}
+	return ""
+}
+
+// Errors of [Prepare].
+var (
+	ErrNoProgram = message.New("there is no such program")
+	ErrNotEmpty  = message.New("there is something in this folder already")
+	ErrNoWine    = message.New("it is a program for Windows, and wine is not there to run it")
+)
+
+// Find returns the path of a program as a shell finds it: by PATH, unless its name has a
+// slash.
+func Find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) && path != "" {
+		err = nil
+	}
+	var e *exec.Error
+	if errors.As(err, &e) && (errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, fs.ErrNotExist)) {
+		return "", message.Errorf("%s: %w", name, ErrNoProgram)
+	}
+	if err != nil {
+		// Windows programs need no permission to be run, since wine does it.
+		if strings.ContainsRune(name, filepath.Separator) && errors.Is(err, fs.ErrPermission) && isPE(name) {
+			return name, nil
+		}
+		return "", err
+	}
+	return path, nil
+}
+
+// Prepare looks at a program, finds or builds the recorder's library, and makes the folder of the
+// logs. command is the program and its arguments.
+func Prepare(command []string, opt Options) (*Plan, error) {
+	file, err := Find(command[0])
+	if err != nil {
+		return nil, err
+	}
+	program, err := Inspect(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Program: program, Way: program.Way(), command: command, file: file}
+	if target, ok := program.target(); ok {
+		if p.Library = opt.Library; p.Library == "" {
+			if p.Library, err = FindLibrary(target, opt.Building); err != nil {
+				return nil, err
+			}
+		}
+		if p.Library, err = filepath.Abs(p.Library); err != nil {
+			return nil, err
+		}
+	}
+	if program.Format == PE && !onWindows {
+		wine, err := findWine()
+		if err != nil {
+			return nil, message.Errorf("%s: %w", command[0], err)
+		}
+		p.file, p.command = wine, append([]string{wine, file}, command[1:]...)
+	}
+	if err := p.makeDir(opt.Dir); err != nil {
+		return nil, err
+	}
+	if p.env, err = p.environment(os.Environ(), opt); err != nil {
+		p.Discard()
+		return nil, err
+	}
+	return p, nil
+}
+
+func findWine() (string, error) {
+	for _, name := range []string{"wine", "wine64"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoWine
+}
+
+// onlyName is a program's name without folder and extension.
+func onlyName(path string) string {
+	name := filepath.Base(path)
+	if ext := filepath.Ext(name); strings.EqualFold(ext, ".exe") {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// makeDir makes the folder of the logs: dir, or NAME.rec, NAME-2.rec … in the working folder.
+func (p *Plan) makeDir(dir string) (err error) {
+	if dir == "" {
+		for n := 1; ; n++ {
+			dir = onlyName(p.Program.Path)
+			if n > 1 {
+				dir += "-" + strconv.Itoa(n)
+			}
+			dir += ".rec"
+			if err = os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) || n == 100_000 {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		p.made = true
+	} else {
+		switch err = os.Mkdir(dir, 0o777); {
+		case err == nil:
+			p.made = true
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		default:
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				return err
+			}
+			if len(entries) > 0 {
+				return message.Errorf("%s: %w", dir, ErrNotEmpty)
+			}
+		}
+	}
+	if p.Dir, err = filepath.Abs(dir); err == nil {
+		err = p.mark()
+	}
+	if err != nil {
+		p.Discard()
+	}
+	return err
+}
+
+// Discard removes the folder of the logs if there are none in it.
+func (p *Plan) Discard() {
+	if logs, err := logsIn(p.Dir); err != nil || len(logs) > 0 {
+		return
+	}
+	os.Remove(filepath.Join(p.Dir, marker))
+	if p.made {
+		os.Remove(p.Dir)
+	}
+}

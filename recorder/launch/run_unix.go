@@ -1,0 +1,141 @@
+//go:build unix
+
+package launch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// passedOn are the signals that somebody may send to the command and means for the program.
+var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// Run runs the program to its end, with the caller's descriptors, terminal and process group.
+// Signals that ask the caller to end go to the program, which the terminal's reach by themselves.
+// started, if not nil, is called once with the program's id.
+func (p *Plan) Run(started func(pid int)) (Ending, error) {
+	var wanted []os.Signal
+	for _, s := range passedOn {
+		// What the caller has ignored is ignored by the program, too, as long as nobody
+		// asks to be told of it.
+		if !signal.Ignored(s) {
+			wanted = append(wanted, s)
+		}
+	}
+	came := make(chan os.Signal, 16)
+	if len(wanted) > 0 {
+		signal.Notify(came, wanted...)
+		defer signal.Stop(came)
+	}
+	begin := time.Now()
+	child, err := os.StartProcess(p.file, p.command, &os.ProcAttr{Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	if err != nil {
+		p.Discard()
+		return Ending{}, err
+	}
+	pid := child.Pid
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case s := <-came:
+				if number, ok := s.(syscall.Signal); ok && !(ofTerminal(number) && foreground()) {
+					unix.Kill(pid, number)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	if started != nil {
+		started(pid)
+	}
+	status, err := wait(pid)
+	if err != nil {
+		return Ending{}, os.NewSyscallError("wait4", err)
+	}
+	e := Ending{when: now(), Lasted: time.Since(begin), pid: uint32(pid)}
+	if status.Signaled() {
+		e.Signal, e.Core = int(status.Signal()), status.CoreDump()
+	} else {
+		e.Status = status.ExitStatus()
+	}
+	return e, nil
+}
+
+// ofTerminal reports whether a terminal sends a signal to all processes in its foreground.
+func ofTerminal(s syscall.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGHUP
+}
+
+// foreground reports whether this process is in the foreground of its terminal.
+func foreground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// continued is how long a shell may take to continue all processes of a group.
+const continued = 20 * time.Millisecond
+
+// wait waits for a child. Where a shell has put both into the foreground and the child stops,
+// this process stops, too, so that the shell takes notice; they go on together.
+func wait(pid int) (unix.WaitStatus, error) {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, err
+		case status.Stopped():
+			// This process may have been stopped and continued together with the child, and
+			// hears of it only now.
+			time.Sleep(continued)
+			if stopped(pid) && foreground() {
+				unix.Kill(unix.Getpid(), unix.SIGSTOP)
+				unix.Kill(pid, unix.SIGCONT)
+			}
+		default:
+			return status, nil
+		}
+	}
+}
+
+// privileged reports whether a program gets other rights than its caller has.
+func privileged(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		if info.Mode()&fs.ModeSetuid != 0 && int(st.Uid) != os.Getuid() || info.Mode()&fs.ModeSetgid != 0 && int(st.Gid) != os.Getgid() {
+			return true
+		}
+	}
+	return os.Getuid() != 0 && hasCapabilities(path)
+}
+
+// ownFolder says why what lies in a folder cannot be trusted, nil where it can.
+func ownFolder(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0) {
+		return &fs.PathError{Op: "stat", Path: filepath.Clean(dir), Err: ErrUnsafe}
+	}
+	return nil
+}

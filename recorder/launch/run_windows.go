@@ -1,0 +1,34 @@
+package launch
+
+import (
+	"os"
+	"os/signal"
+	"time"
+)
+
+// Run runs the program to its end, with the caller's handles and console. Ctrl+C and Ctrl+Break reach the
+// program by themselves. started, if not nil, is called once with the program's id.
+func (p *Plan) Run(started func(pid int)) (Ending, error) {
+	came := make(chan os.Signal, 16)
+	signal.Notify(came, os.Interrupt)
+	defer signal.Stop(came)
+	begin := time.Now()
+	child, err := os.StartProcess(p.file, p.command, &os.ProcAttr{Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	if err != nil {
+		p.Discard()
+		return Ending{}, err
+	}
+	if started != nil {
+		started(child.Pid)
+	}
+	state, err := child.Wait()
+	if err != nil {
+		return Ending{}, err
+	}
+	return Ending{when: now(), Lasted: time.Since(begin), pid: uint32(child.Pid), Status: state.ExitCode()}, nil
+}
+
+func privileged(string) bool { return false }
+
+// ownFolder says why what lies in a folder cannot be trusted: the user's cache is the user's.
+func ownFolder(string) error { return nil }

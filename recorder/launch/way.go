@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"path/filepath"
+
+	"logparser/message"
+)
+
+// A WayKind is how the recorder comes to a program.
+type WayKind int
+
+// The kinds of ways in.
+const (
+	// Nothing: the program itself cannot be recorded; what it starts may be.
+	Nothing WayKind = iota
+	// Preload: the system's loader is told to load the recorder's library first.
+	Preload
+	// Linked: the recorder is in the program, or is a library of it.
+	Linked
+)
+
+// A Way is how a program is recorded.
+type Way struct {
+	Kind WayKind
+	// Reason says which way it is and why, in one line.
+	Reason message.Text
+	// Advice says, where nothing was recorded, what to do about it.
+	Advice []message.Text
+}
+
+// Way chooses how a program is recorded.
+func (p *Program) Way() Way {
+	name := filepath.Base(p.Path)
+	w := p.way(name)
+	if p.Interpreter != "" {
+		by := filepath.Base(p.Interpreter)
+		w.Reason = message.Textf("%s is a script, which %s runs: %v", name, by, p.way(by).Reason)
+	}
+	return w
+}
+
+func (p *Program) way(name string) Way {
+	switch {
+	case p.Linked && p.dll != "" && !p.present:
+		return Way{Kind: Linked, Reason: message.Textf("%s imports the recorder from %s, which is supplied", name, p.dll)}
+	case p.Linked:
+		return Way{Kind: Linked, Reason: message.Textf("the recorder is linked into %s", name), Advice: []message.Text{message.Textf("functions that were not compiled with hooks, or have no LogEnterLeave object, are not recorded")}}
+	case p.Format == PE && p.other != "":
+		return Way{Reason: message.Textf("%s has its hooks from %s, not from the recorder", name, p.other), Advice: []message.Text{relink}}
+	case p.Format == PE && p.Own != 0:
+		return Way{Reason: message.Textf("%s has hooks of its own, not the recorder's", name), Advice: []message.Text{relink}}
+	case p.Format == PE:
+		return Way{Reason: message.Textf("the recorder is not linked into %s, and on Windows nothing can be put before a program's own libraries", name), Advice: p.rebuild()}
+	case p.Static && p.Own&taken != 0:
+		return Way{Reason: message.Textf("%s is linked statically, so its hooks are the empty ones of the C library; only what it starts can be recorded", name), Advice: []message.Text{linkStatic}}
+	case p.Static:
+		return Way{Reason: message.Textf("%s is linked statically, and nothing can be preloaded; only what it starts can be recorded", name), Advice: append(p.rebuild(), linkStatic)}
+	case p.Privileged:
+		return Way{Reason: message.Textf("%s runs with the rights of another user, and the system preloads nothing into such a program", name), Advice: []message.Text{message.Textf("start it as the user whose rights it takes, or link the recorder into it")}}
+	case p.Own&taken != 0:
+		return Way{Reason: message.Textf("%s has hooks of its own, which come before the recorder's; only what it starts can be recorded", name), Advice: []message.Text{message.Textf("leave its own definitions of the hooks (%s) out of the build", p.Own)}}
+	case p.Calls&HookFunctions != 0:
+		return Way{Kind: Preload, Reason: message.Textf("%s calls the hooks of -finstrument-functions: the recorder is preloaded", name), Advice: noCalls}
+	case p.Calls&HookReturn != 0:
+		return Way{Kind: Preload, Reason: message.Textf("%s calls the hooks of -pg -mfentry -minstrument-return=call: the recorder is preloaded", name), Advice: noCalls}
+	case p.Calls&HookEntry != 0:
+		return Way{Kind: Preload, Reason: message.Textf("%s calls the hook of -pg -mfentry, which tells of enters only: the recorder is preloaded, and ends of calls are noticed at the next enter", name), Advice: noCalls}
+	case p.Library != "":
+		return Way{Kind: Preload, Reason: message.Textf("%s calls no hooks, but its library %s does: the recorder is preloaded", name, filepath.Base(p.Library)), Advice: noCalls}
+	case p.Calls&HookMcount != 0:
+		return Way{Reason: message.Textf("%s was compiled with -pg alone, whose hook says too little; only what it loads or starts can be recorded", name), Advice: append(p.rebuild(), message.Textf("-pg -mfentry -minstrument-return=call instead of -pg alone also is a way in (gcc, x86-64)"))}
+	case p.Sleds != "":
+		return Way{Reason: message.Textf("%s has places for hooks (%s), but nothing is called from them; only what it loads or starts can be recorded", name, p.Sleds), Advice: p.rebuild()}
+	case p.Asked:
+		return Way{Reason: message.Textf("%s was compiled with -finstrument-functions, but calls no hooks; only what it loads or starts can be recorded", name), Advice: []message.Text{message.Textf("either all of its functions were left out (-finstrument-functions-exclude-file-list, -finstrument-functions-exclude-function-list, no_instrument_function), or the linker took the hooks from another library")}}
+	}
+	return Way{Reason: message.Textf("%s calls no hooks; only what it loads or starts can be recorded", name), Advice: p.rebuild()}
+}
+
+var (
+	relink     = message.Textf("link the recorder's library before others that define the hooks")
+	linkStatic = message.Textf("link it dynamically, or link the recorder into it: -DLOGREC_NO_INTERPOSE for its sources, -llogrec for the program")
+	noCalls    = []message.Text{message.Textf("no function with a hook was called, or all were left out")}
+)
+
+// rebuild says how the program is to be compiled.
+func (p *Program) rebuild() []message.Text {
+	command := "g++ " + hookFlags["gcc"] + " app.cpp -o app"
+	switch {
+	case p.Interpreter != "":
+		return []message.Text{message.Textf("no program that the script started calls hooks; compile the one that is to be recorded with %s", hookFlags["gcc"])}
+	case p.Format == PE && p.Compiler == "":
+		return []message.Text{rebuild("x86_64-w64-mingw32-g++ -g -finstrument-functions app.cpp liblogrec.a"), rebuild("cl /Gh /GH /Zi app.cpp logrec.lib")}
+	case p.Compiler == "clang":
+		command = "clang++ " + hookFlags["clang"] + " app.cpp -o app"
+	}
+	return []message.Text{rebuild(command)}
+}
+
+func rebuild(command string) message.Text {
+	return message.Textf("compile it with hooks, and record it again: %s", command)
+}
+
+// hookFlags are what has compilers call hooks. gcc can leave out the headers of libraries.
+var hookFlags = map[string]string{
+	"gcc":   "-g -finstrument-functions -finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc",
+	"clang": "-g -finstrument-functions",
+}
+
+// String returns the names of the hooks.
+func (h Hooks) String() string {
+	text := ""
+	for _, n := range []struct {
+		hook Hooks
+		name string
+	}{
+		{HookFunctions, "__cyg_profile_func_enter"}, {HookEntry, "__fentry__"}, {HookReturn, "__return__"},
+		{HookMcount, "mcount"}, {HookPenter, "_penter"},
+	} {
+		if h&n.hook == 0 {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += n.name
+	}
+	return text
+}

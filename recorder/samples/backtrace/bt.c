@@ -1,0 +1,36 @@
+/* bt.c: a program that prints by which calls it has come to a place, as addresses, and first what lies
+ * where. "logparse symbolize" makes functions and lines of it:
+ *
+ *   ./bt | logparse symbolize
+ */
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bt.h"
+#include "logrec.h"
+
+int printed;
+
+static void test2(void) {
+  void *calls[5];
+  const int n = logrec_backtrace(calls, 5);
+  for (int i = 0; i < n; i++) printf("called by %p\n", calls[i]);
+  printed++;
+}
+
+static void test1(void) {
+  test2();
+  printed++;
+}
+
+static void test(void) {
+  in_library(test1);
+  printed++;
+}
+
+int main(void) {
+  if (!logrec_write_maps(STDOUT_FILENO)) return 1;
+  test();
+  return printed == 4 ? 0 : 1;
+}

@@ -1,0 +1,99 @@
+/* backtrace.c: where the program is, for programs that print it themselves: the calls of this
+ * thread as addresses, and what lies where, in the form that LogParser's symbolize reads.
+ *
+ * No locks of the recorder. What the system unwinds by is its own: not for signal handlers. */
+
+#include "system_linux.h"
+#include "system_windows.h"
+
+#include "logrec.h"
+
+#if defined(_WIN32)
+
+#include <io.h>
+#include <tlhelp32.h>
+
+LR_COLD int logrec_backtrace(void **buffer, int n) {
+  enum { MOST = 62 }; /* with those left out, before Windows Vista */
+  if (n <= 0) return 0;
+  const int k = CaptureStackBackTrace(1, (DWORD)(n < MOST ? n : MOST), buffer, NULL);
+  int found = 0;
+  /* Under wine there may be more behind the end. */
+  while (found < k && buffer[found]) found++;
+  return found;
+}
+
+/* A line as Linux has it: a module is one range, from its first byte in the file on. */
+LR_OWN static int write_line(int fd, const MODULEENTRY32W *m) {
+  static const char digits[] = "0123456789abcdef";
+  char line[2048];
+  size_t n = 0;
+  const uintptr_t bounds[2] = {(uintptr_t)m->modBaseAddr, (uintptr_t)m->modBaseAddr + m->modBaseSize};
+  for (int i = 0; i < 2; i++) {
+    for (int k = (int)sizeof(void *) * 2; k-- > 0;) line[n++] = digits[bounds[i] >> 4 * k & 15];
+    line[n++] = i ? ' ' : '-';
+  }
+  memcpy(line + n, "r-xp 00000000 00:00 0 ", 22);
+  n += 22;
+  n += lr_to_utf8(line + n, sizeof line - n - 1, m->szExePath, lr_wide_length(m->szExePath));
+  line[n++] = '\n';
+  return _write(fd, line, (unsigned)n) == (int)n;
+}
+
+LR_COLD int logrec_write_maps(int fd) {
+  const HANDLE list = CreateToolhelp32Snapshot(TH32CS_SNAPMODULE, 0);
+  if (list == INVALID_HANDLE_VALUE) return 0;
+  MODULEENTRY32W m;
+  m.dwSize = sizeof m;
+  int ok = Module32FirstW(list, &m);
+  for (int more = ok; more && ok; more = Module32NextW(list, &m)) ok = write_line(fd, &m);
+  CloseHandle(list);
+  return ok;
+}
+
+#else
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <unwind.h>
+
+struct walk {
+  void **buffer;
+  int n, most, skip;
+};
+
+LR_OWN static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *p) {
+  struct walk *const w = p;
+  const uintptr_t ip = (uintptr_t)_Unwind_GetIP(context);
+  if (w->skip-- > 0) return _URC_NO_REASON;
+  if (w->n == w->most || !ip) return _URC_END_OF_STACK;
+  w->buffer[w->n++] = (void *)ip;
+  return _URC_NO_REASON;
+}
+
+LR_COLD int logrec_backtrace(void **buffer, int n) {
+  /* This function's own frame is the first. */
+  struct walk w = {buffer, 0, n, 1};
+  if (n > 0) _Unwind_Backtrace(step, &w);
+  return w.n;
+}
+
+LR_COLD int logrec_write_maps(int fd) {
+  char text[4096];
+  const int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (from < 0) return 0;
+  ssize_t n;
+  int ok = 1;
+  while (ok && (n = read(from, text, sizeof text)) > 0)
+    for (ssize_t done = 0; ok && done < n;) {
+      const ssize_t k = write(fd, text + done, (size_t)(n - done));
+      if (k < 0 && errno == EINTR) continue;
+      ok = k > 0;
+      done += k;
+    }
+  close(from);
+  return ok;
+}
+
+#endif

@@ -1,0 +1,234 @@
+package unwind
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"testing"
+
+	"logparser/symbols"
+	"logparser/symbols/image"
+)
+
+// bytesMemory is one piece of memory.
+type bytesMemory struct {
+	base uint64
+	b    []byte
+}
+
+func (m bytesMemory) ReadMemory(p []byte, address uint64) error {
+	if address < m.base || address-m.base > uint64(len(m.b)) || uint64(len(p)) > uint64(len(m.b))-(address-m.base) {
+		return errNoRule
+	}
+	copy(p, m.b[address-m.base:])
+	return nil
+}
+
+func (m bytesMemory) Range(address uint64) (lo, hi uint64, ok bool) {
+	hi = m.base + uint64(len(m.b))
+	return m.base, hi, address >= m.base && address < hi
+}
+
+// walkAll walks from addresses all over an image with all its rules, over a stack of some
+// bytes, and checks what must hold of every walk.
+func walkAll(t *testing.T, im *image.Image, stack []byte) {
+	machine := MachineOf(im.Machine)
+	if machine == Unknown || im.Size > 1<<30 {
+		return
+	}
+	const base, low = 0x10000000, 0x7fff0000
+	m := &Module{Base: base, Size: im.Size, Image: im}
+	if d := NewExceptionDirectory(im); d != nil {
+		m.Rules = append(m.Rules, d)
+	}
+	for _, c := range NewCFI(im) {
+		m.Rules = append(m.Rules, c)
+	}
+	u := &Unwinder{Machine: machine, Memory: bytesMemory{low, stack}, Find: func(address uint64) *Module {
+		if address >= base && address-base < im.Size {
+			return m
+		}
+		return nil
+	}}
+	const places = 24
+	for i := range uint64(places) {
+		var r Registers
+		for n := range maxRegisters {
+			r.Set(n, low+uint64(n)*16)
+		}
+		r.Set(machine.SP(), low)
+		r.Set(machine.PC(), base+im.Size/places*i)
+		frames := 0
+		u.Walk(r, func(f *Frame) bool {
+			if sp, _ := f.Registers.Get(machine.SP()); frames > 0 && f.Found != BySignalFrame && !f.Exact && (sp < low || sp > low+uint64(len(stack))) {
+				t.Errorf("frame %d at %#x, found by %s, has the stack pointer %#x", frames, f.PC, f.Found, sp)
+			}
+			FunctionStart(m, f.PC)
+			frames++
+			return frames < 1000
+		})
+		if frames > len(stack)+maxStacks+2 {
+			t.Errorf("%d frames on a stack of %d bytes", frames, len(stack))
+		}
+	}
+}
+
+// stackOf makes a stack of words that lie in an image.
+func stackOf(seed []byte) []byte {
+	stack := make([]byte, 4096)
+	for i := range len(stack) / 8 {
+		v := 0x10000000 + uint64(i*37)
+		if len(seed) > 0 {
+			v += uint64(seed[i%len(seed)]) << 4
+		}
+		if i%3 == 0 {
+			v = 0x7fff0000 + uint64(i*8+16)
+		}
+		binary.LittleEndian.PutUint64(stack[8*i:], v)
+	}
+	return stack
+}
+
+// FuzzImage unwinds by the rules of images that are damaged.
+func FuzzImage(f *testing.F) {
+	for _, name := range []string{"gcc5.so", "aarch64.so", "i386.so", "x86_64.dll", "i686.dll"} {
+		b, err := os.ReadFile("../dwarf/testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, []byte{1, 2, 3})
+	}
+	f.Fuzz(func(t *testing.T, data, seed []byte) {
+		if len(data) > 1<<20 {
+			return
+		}
+		im, err := image.Open(&symbols.File{Path: "fuzz", ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
+		if err != nil {
+			return
+		}
+		defer im.FreeScratch()
+		walkAll(t, im, stackOf(seed))
+		if s := NewStarts(im); s != nil {
+			_ = s.Procedures(func(rva uint64, name string) bool {
+				if sym, err := s.Lookup(rva); err != nil || sym.Start != rva {
+					t.Errorf("%s at %#x: %+v, %v", name, rva, sym, err)
+				}
+				return true
+			})
+		}
+	})
+}
+
+// FuzzCFI runs instructions of call frame information, and FuzzARM64 unwind codes.
+func FuzzCFI(f *testing.F) {
+	f.Add([]byte{0x0c, 7, 8, 0x90, 1}, []byte{0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x0b}, uint64(3))
+	f.Add([]byte{0x0f, 2, 0x77, 8}, []byte{0x16, 6, 3, 0x12, 0x06, 0x22}, uint64(0))
+	f.Add([]byte{0x0f, 3, 0x2f, 0xfd, 0xff}, []byte{}, uint64(0))
+	f.Fuzz(func(t *testing.T, initial, instructions []byte, at uint64) {
+		c := &CFI{im: &image.Image{Order: binary.LittleEndian}, eh: true, machine: X8664}
+		d := &fde{cie: &cie{codeAlign: 1, dataAlign: -8, ra: 16, instructions: initial, addressSize: 8}, start: 0, end: 1 << 32, instructions: instructions}
+		r, err := d.rowAt(at, c)
+		if err != nil {
+			return
+		}
+		var registers Registers
+		for n := range maxRegisters {
+			registers.Set(n, 0x7fff0000+uint64(n)*8)
+		}
+		s := &step{Unwinder: &Unwinder{Machine: X8664, Memory: bytesMemory{0x7fff0000, stackOf(instructions)}}, frame: &Frame{Registers: registers}}
+		if next, err := r.apply(s); err == nil && !next.outermost {
+			if _, ok := next.registers.Get(amd64PC); !ok {
+				t.Error("a caller without a program counter")
+			}
+		}
+	})
+}
+
+func FuzzARM64(f *testing.F) {
+	f.Add([]byte{0xe1, 0x81, 0xe4}, uint32(0x00a00021), uint64(2))
+	f.Add([]byte{0xe6, 0xe6, 0xc8, 0x02, 0x22, 0xe4}, uint32(0xffffffff), uint64(0))
+	f.Fuzz(func(t *testing.T, codes []byte, packed uint32, at uint64) {
+		s := &step{Unwinder: &Unwinder{Machine: ARM64, Memory: bytesMemory{0x7fff0000, stackOf(codes)}}, frame: &Frame{}}
+		ops, err := arm64Codes(codes)
+		if err != nil {
+			ops = nil
+		}
+		ops = append(ops, arm64Packed(packed&^3|1, at, uint64(packed>>2&0x7ff), true)...)
+		var r Registers
+		r.Set(arm64SP, 0x7fff0000)
+		r.Set(arm64FP, 0x7fff0100)
+		var c caller
+		for i := range ops {
+			_ = ops[i].undo(s, &r, &c)
+		}
+	})
+}
+
+// FuzzStackRecords unwinds by the records of damaged symbol files.
+func FuzzStackRecords(f *testing.F) {
+	f.Add([]byte("STACK CFI INIT 0 100 .cfa: $rsp 8 + .ra: .cfa -8 + ^\nSTACK CFI 1 .cfa: $rsp 16 + $rbp: .cfa -16 + ^\n"), true)
+	f.Add([]byte("STACK WIN 4 0 86 13 0 8 0 e0 0 1 $T0 $ebp = $eip $T0 4 + ^ = $ebp $T0 ^ = $esp $T0 8 + =\n"), false)
+	f.Add([]byte("STACK WIN 0 0 86 13 0 8 0 e0 0 0 1\n"), false)
+	f.Fuzz(func(t *testing.T, data []byte, wide bool) {
+		r := NewStackRecords(&symbols.File{ReaderAt: bytes.NewReader(data), Size: int64(len(data))})
+		machine := X86
+		if wide {
+			machine = X8664
+		}
+		m := &Module{Base: 0x10000000, Size: 1 << 20, Rules: []Rules{r}}
+		u := &Unwinder{Machine: machine, Memory: bytesMemory{0x7fff0000, stackOf(data)}, Find: func(address uint64) *Module {
+			if address >= m.Base && address-m.Base < m.Size {
+				return m
+			}
+			return nil
+		}, Executable: func(uint64) bool { return true }}
+		var registers Registers
+		for n := range maxRegisters {
+			registers.Set(n, 0x7fff0000+uint64(n)*16)
+		}
+		registers.Set(machine.PC(), m.Base+3)
+		frames := 0
+		u.Walk(registers, func(*Frame) bool { frames++; return true })
+		if frames > 4096+2 {
+			t.Errorf("%d frames", frames)
+		}
+	})
+}
+
+// TestHostileExpressions: loops and reads of what is not there end, and give no value.
+func TestHostileExpressions(t *testing.T) {
+	s := &step{Unwinder: &Unwinder{Machine: X8664, Memory: bytesMemory{0x1000, make([]byte, 64)}}, frame: &Frame{}}
+	for name, e := range map[string][]byte{
+		"loop":               {opLit0, opSkip, 0xfd, 0xff},
+		"grows":              {opLit0, opSkip, 0xfc, 0xff},
+		"division by zero":   {opLit0 + 1, opLit0, opDiv},
+		"remainder by zero":  {opLit0 + 1, opLit0, opMod},
+		"empty":              {},
+		"underflow":          {opPlus},
+		"jump before":        {opSkip, 0x00, 0x80},
+		"unknown operation":  {0xff},
+		"memory not saved":   {opConst2u, 0x00, 0x20, opDeref},
+		"register not known": {opBreg0, 0},
+		"cut":                {opConst8u, 1},
+		"wide read":          {opConst2u, 0x00, 0x10, opDerefSize, 9},
+	} {
+		if v, ok := evaluate(e, s, 0, false); ok {
+			t.Errorf("%s has the value %#x", name, v)
+		}
+	}
+	for _, c := range []struct {
+		e    []byte
+		want uint64
+	}{
+		{[]byte{opLit0 + 7, opLit0 + 3, opMinus}, 4},
+		{[]byte{opConst1s, 0xf8, opLit0 + 4, opDiv}, 1<<64 - 2},
+		{[]byte{opLit0 + 1, opLit0 + 2, opLit0 + 3, opRot, opMinus, opMinus}, 3 - (1 - 2)},
+		{[]byte{opConst2u, 0, 0x10, opDeref}, 0},
+		{[]byte{opLit0 + 5, opDup, opMul, opLit0 + 1, opShl}, 50},
+		{[]byte{opConst1s, 0xff, opConst1u, 60, opShr}, 15},
+	} {
+		if v, ok := evaluate(c.e, s, 0, false); !ok || v != c.want {
+			t.Errorf("% x: %#x, %v, want %#x", c.e, v, ok, c.want)
+		}
+	}
+}
