@@ -4,15 +4,18 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
 // writeExeLog writes the short report that the crash handler of a patent of 2004 leaves: when, in which thread and where, the exception, and the numbered stack of the
-// thread, of each frame the module and, as far as they are known, function, file and line.
+// thread, of each frame the module and, as far as they are known, function, file and line. Where no
+// thread crashed, since the dump is a picture of a running process, it has all threads.
 func writeExeLog(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
+	crashed := slices.ContainsFunc(r.Threads, func(t Thread) bool { return t.Crashed })
 	for i := range r.Threads {
-		if t := &r.Threads[i]; t.Crashed || len(r.Threads) == 1 {
+		if t := &r.Threads[i]; t.Crashed || !crashed {
 			exeLogHead(out, r, t)
 			for k := range t.Rows {
 				if row := &t.Rows[k]; row.Number >= 0 {
@@ -30,7 +33,11 @@ func exeLogHead(out *bufio.Writer, r *Report, t *Thread) {
 	if r.Exception != nil {
 		id = fmt.Sprintf("%08X", t.ID)
 	}
-	fmt.Fprintf(out, "%s Caused an exception in thread %s\n", r.Local, id)
+	if t.Crashed {
+		fmt.Fprintf(out, "%s Caused an exception in thread %s\n", r.Local, id)
+	} else {
+		fmt.Fprintf(out, "%s Thread %s\n", r.Local, id)
+	}
 	if len(t.Rows) > 0 && t.Rows[0].Number == 0 {
 		row := &t.Rows[0]
 		fmt.Fprintf(out, "at %0*X", 2*r.Pointers, uint64(row.Address))

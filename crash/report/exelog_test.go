@@ -39,4 +39,9 @@ Call stack of thread 00000CEC:
 		!strings.Contains(out.String(), "\nSIGSEGV\nCall stack of thread 3308:\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
+	r.Threads[1].Crashed = false
+	out.Reset()
+	if err := Write(&out, r, "exelog"); err != nil || strings.Contains(out.String(), "exception") || strings.Count(out.String(), "Call stack of thread ") != 2 {
+		t.Errorf("a dump of a running process: %v\n%s", err, out.String())
+	}
 }
