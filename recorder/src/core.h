@@ -49,6 +49,8 @@ struct lr_frame_entry {
   uint64_t time;     /* of the enter, units */
 };
 
+struct lr_registers;
+
 /* Where a hook was called. */
 struct lr_place {
   /* The stack pointer there, or an address in the same frame that is not below it. Of hooks
@@ -61,6 +63,9 @@ struct lr_place {
    * hook's return address. The lower halves are compared. */
   uint32_t owner;
   uintptr_t pc;
+  /* What the hook keeps of the registers, where values are to be taken of them (values.h): at an
+   * enter those with arguments, at a leave those with the result. Else NULL. */
+  const struct lr_registers *registers;
 };
 /* Owners that are no addresses. LR_BY_HAND: the program tells of its calls itself, and their
  * frames say nothing of their order. LR_ONE_CALL: no two open calls have one frame. */
@@ -175,6 +180,9 @@ extern struct lrf_chunk lr_no_chunk;
 /* LOGREC_CRASH: not said, off; before the handlers of the program, or only where it has none. */
 enum { LR_CRASH_UNSET = 0, LR_CRASH_OFF, LR_CRASH_FIRST, LR_CRASH_LAST };
 
+/* LOGREC_VALUES: not said, or nothing is to be had; off: those of logrec_values.h neither. */
+enum { LR_VALUES_UNSET = 0, LR_VALUES_OFF, LR_VALUES_RAW, LR_VALUES_PLAN };
+
 /* How the recorder was set, from the environment. */
 struct lr_settings {
   int off, ring, sites;
@@ -185,6 +193,8 @@ struct lr_settings {
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char file[4096];
   char include[4096], exclude[4096];
+  int values; /* LR_VALUES_... */
+  char plan[4096];
 };
 extern struct lr_settings lr_settings;
 
@@ -208,6 +218,8 @@ struct lr_state {
   uint64_t last_clock; /* monotonic ns */
   uint8_t *first_clock; /* where the first CLOCK has the offset of local time */
   uint32_t snapshots;
+  uint32_t log;     /* which one of this process and those that it was forked from: 1, 2, ... */
+  uint32_t places;  /* those of logrec_values.h that are in the log */
   uint32_t ways;    /* those that are in the log: 1 << lr_way */
   struct lr_thread *free_threads, *newest_thread;
   char path[4300];
@@ -421,6 +433,9 @@ struct lr_event {
 LR_INLINE int lr_site_above(const struct lr_event *e) { return e->at->owner > LR_ONE_CALL; }
 /* Where that is; x86-64 only, else 0. */
 uintptr_t lr_return_slot(const struct lr_event *e);
+/* Finds the level that an event belongs to and takes it, NULL where all are in use; gives it back. */
+struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame);
+void lr_level_end(struct lr_thread *t, struct lr_level *v);
 /* The level that an event belongs to whose hook was called with this frame, or
  * NULL where all are in use. */
 struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame);
@@ -468,6 +483,9 @@ void lr_calls_are_left(void);
 /* ---- settings.c ---- */
 
 void lr_read_settings(void);
+/* Says what is wrong with the settings; a program that this one started, and that has
+ * inherited them, does not say so again. */
+void lr_tell(const char *line);
 /* The names of all settings; NULL ends them. */
 extern const char *const lr_setting_names[];
 /* Finds the first item of a list with commas between, without the blanks around
@@ -484,6 +502,17 @@ int lr_wanted(uintptr_t function, unsigned kind);
 void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
 /* Modules will have other numbers; in a forked child, which has no other thread. */
 void lr_modules_renumbered(void);
+
+/* ---- plan.c ---- */
+
+/* Reads the plan of LOGREC_VALUES, once; what is wrong with it is said. With the lock. */
+void lr_plan_read(void);
+/* Writes SETTING values, and PLAN. With the lock. */
+void lr_plan_write(void);
+/* The addresses of a module are no longer its own. With the modules' lock. */
+void lr_plan_forget(uintptr_t base, size_t size);
+/* The settings are known. alone: 1 if nothing else makes events take the longer way. */
+void lr_plan_choose(int alone);
 
 /* ---- writing into a chunk ---- */
 

@@ -2,12 +2,12 @@
  * window, a leave that is not the innermost call's, events after a jump, with lists, in a signal
  * handler that interrupted a hook, marks and counters.
  *
- * An event takes one of the thread's levels (level_begin), which is no lock: a signal handler
+ * An event takes one of the thread's levels (lr_level_begin), which is no lock: a signal handler
  * finds it taken and takes the next. So all of it may run in a handler. The lock is taken
  * only where an event needs more than its chunk: a next one (chunk.c), a thread (thread.c), a way
  * in that is new (process.c), room for stacks (stacks.c), an address that lists ask about (lists.c). */
 
-#include "core.h"
+#include "values.h"
 
 /* lr_put_time writes TIME for what a delta of most at most cannot hold and returns
  * the rest. */
@@ -84,8 +84,7 @@ LR_OWN static void abandon(struct lr_level *v) {
   v->limit = 0;
 }
 
-/* level_begin finds the level that this event belongs to and takes it. */
-LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame) {
+LR_OWN struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame) {
   struct lr_level *v = lr_level_of(t, frame);
   if (!v) {
     t->dropped++;
@@ -104,7 +103,7 @@ LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame)
   return v;
 }
 
-LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
+LR_OWN void lr_level_end(struct lr_thread *t, struct lr_level *v) {
   lr_barrier();
   v->inside = v == &t->level[0] ? t->mode : LR_IDLE;
 }
@@ -192,6 +191,36 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
   return v->chunk->used + more < v->limit;
 }
 
+#if LR_HAVE_PLANS
+/* values_of finds the program that takes an event's values; NULL: none are taken. */
+LR_OWN static const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
+  const struct lr_valued *const f = at->registers ? lr_valued_of(function) : NULL;
+  const struct lr_program *const program = !f ? NULL : leave ? &f->leave : &f->enter;
+  return program && program->count ? program : NULL;
+}
+LR_OWN static size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
+LR_OWN static uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
+  return program ? lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, at->frame) : p;
+}
+#else
+struct lr_program;
+LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
+  return (void)function, (void)at, (void)leave, NULL;
+}
+LR_INLINE size_t room_for(const struct lr_program *program) { return (void)program, (size_t)0; }
+LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
+  return (void)program, (void)at, (void)leave, p;
+}
+#endif
+
+/* room_with makes sure that there is room for an event with its values, or for the event alone, and
+ * then *program becomes NULL. */
+LR_OWN static int room_with(struct lr_thread *t, struct lr_level *v, uint64_t now, const struct lr_program **program) {
+  if (*program && lr_room(t, v, now, room_for(*program))) return 1;
+  *program = NULL;
+  return lr_room(t, v, now, 0);
+}
+
 LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
                                uintptr_t frame, const struct lr_place *at) {
   if (lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
@@ -199,8 +228,9 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   lr_settle(t, v, &e);
   if (behind(v)) catch_up(t, v, &e);
   lr_drop_left(t, v, &e);
+  const struct lr_program *program = values_of(function, at, 0);
   uint64_t now = lr_time_of(v);
-  if (!lr_room(t, v, now, 0)) return;
+  if (!room_with(t, v, now, &program)) return;
   if (v->top >= v->stack_end) lr_more_entries(v);
   if (v->top >= v->stack_end) return;
   uint8_t *p = lr_position(v);
@@ -223,7 +253,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   p = lr_put_time(p, &delta, 0xffff);
   lr_store32(p, first);
   lr_store16(p + 4, (uint16_t)delta);
-  p += 6;
+  p = take(p + 6, program, at, 0);
   v->last = now;
   v->top->function = (uint64_t)function << 1 | kind;
   v->top->frame = frame;
@@ -253,10 +283,10 @@ LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, c
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
-  struct lr_level *v = level_begin(t, at->frame);
+  struct lr_level *v = lr_level_begin(t, at->frame);
   if (!v) return;
   enter_level(t, v, function, kind, frame, at);
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 /* put_leave writes a leave that names its function. */
@@ -296,16 +326,18 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
         return;
       }
     }
-    if (!lr_room(t, v, now, 0)) {
+    const struct lr_program *program = values_of(function, at, 1);
+    if (!room_with(t, v, now, &program)) {
       v->top = top;
       return;
     }
     uint64_t delta = now - v->last;
     uint8_t *p = lr_put_time(lr_position(v), &delta, 0x7fff);
     lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
+    p = take(p + 2, program, at, 1);
     v->last = now;
     v->top = top;
-    lr_commit(v, p + 2);
+    lr_commit(v, p);
     return;
   }
   /* Calls were left without a leave of their own, or this one was entered
@@ -326,6 +358,8 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
   } while (found && f-- != found);
   if (found) {
     v->top = found;
+    const struct lr_program *const program = values_of(function, at, 1);
+    if (program && v->chunk->used + room_for(program) < v->limit) lr_commit(v, take(lr_position(v), program, at, 1));
   } else if (lr_load(&lr_global.switched) && !plat_on_signal_stack()) {
     /* Entered while recording was switched off. */
     drop_ended(v, &e);
@@ -336,19 +370,19 @@ LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, i
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
-  struct lr_level *v = level_begin(t, at->frame);
+  struct lr_level *v = lr_level_begin(t, at->frame);
   if (!v) return;
   leave_level(t, v, function, kind, frame, exact, at);
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 LR_COLD void lr_arrived(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
-  struct lr_level *v = t ? level_begin(t, at->frame) : NULL;
+  struct lr_level *v = t ? lr_level_begin(t, at->frame) : NULL;
   if (!v) return;
   const struct lr_event e = {1, 1, at};
   lr_settle(t, v, &e);
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 /* ends tells whether the innermost call must have ended for one of frame to begin: its frame
@@ -361,7 +395,7 @@ LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uint
 LR_COLD void lr_ended(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
-  struct lr_level *v = level_begin(t, at->frame);
+  struct lr_level *v = lr_level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event e = {1, 0, at};
   lr_settle(t, v, &e);
@@ -369,9 +403,9 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   /* A call in the same frame has ended now, by a tail call. One that is further in ended some
    * time ago: its leave is late. */
   if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_has_come_by(LR_RETURN)) {
-    level_end(t, v);
+    lr_level_end(t, v);
     if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
-    v = level_begin(t, at->frame);
+    v = lr_level_begin(t, at->frame);
     if (!v) return;
   }
   while (v->stack && ends(t, v, at->frame)) {
@@ -379,17 +413,20 @@ LR_COLD void lr_ended(const struct lr_place *at) {
     /* Its return would have been seen: it was left by longjmp or an exception. */
     if (f->frame < at->frame && lr_has_come_by(LR_RETURN)) break;
     const struct lr_frame_entry *const before = v->top;
-    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, at);
+    /* The registers are those of the call that begins. */
+    struct lr_place plain = *at;
+    plain.registers = NULL;
+    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, &plain);
     if (v->top == before) break;
   }
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 LR_COLD void lr_returned(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
   if (LR_UNLIKELY(!lr_has_come_by(LR_RETURN))) lr_came_by(LR_RETURN);
-  struct lr_level *v = level_begin(t, at->frame);
+  struct lr_level *v = lr_level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event arrives = {1, 1, at};
   lr_settle(t, v, &arrives);
@@ -406,7 +443,7 @@ LR_COLD void lr_returned(const struct lr_place *at) {
     /* Else it was entered while nothing was recorded. */
     if (f->frame == at->frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, at->frame, 1, at);
   }
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 /* record writes a record that is neither enter nor leave: its type and length, the time since
@@ -414,8 +451,8 @@ LR_COLD void lr_returned(const struct lr_place *at) {
 LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
-  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0};
-  struct lr_level *v = level_begin(t, at.frame);
+  const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL};
+  struct lr_level *v = lr_level_begin(t, at.frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
@@ -442,7 +479,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
     v->last = now;
     lr_commit(v, end);
   }
-  level_end(t, v);
+  lr_level_end(t, v);
 }
 
 /* Short enough for the first chunk. */

@@ -83,6 +83,23 @@ LR_OWN size_t lr_read_file(const char *path, char *buffer, size_t size) {
   return n;
 }
 
+LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return NULL;
+  struct stat s;
+  char *text = NULL;
+  if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0 && (uint64_t)s.st_size <= most) text = plat_pages((size_t)s.st_size, 0);
+  size_t n = 0;
+  while (text && n < (size_t)s.st_size) {
+    const ssize_t k = read(fd, text + n, (size_t)s.st_size - n);
+    if (k <= 0) break;
+    n += (size_t)k;
+  }
+  close(fd);
+  *size = n;
+  return text;
+}
+
 /* mapping_size is 1 TiB, and where the program's address space has a limit, at
  * most an eighth of what is left of it, but not less than a step. */
 LR_OWN static uint64_t mapping_size(void) {

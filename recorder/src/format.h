@@ -85,10 +85,14 @@ enum {
   LRF_STACK = 9,
   LRF_MARK = 10,
   LRF_COUNTER = 11,
+  LRF_ARGUMENTS = 12,
+  LRF_RESULT = 13,
   LRF_LOST = 14,
   LRF_STACK_SWITCH = 48,
   LRF_LEFT = 49,
 };
+/* What ARGUMENTS and RESULT hold: values by a plan, registers, values of logrec_values.h. */
+enum { LRF_VALUES_PLAN = 1, LRF_VALUES_RAW = 2, LRF_VALUES_PLACE = 3 };
 /* Flags of STACK. */
 enum { LRF_STACK_TIMES = 1, LRF_STACK_STATED = 2 };
 /* LRF_FIRST_WORD is the first word of the other records; words counts it too,
@@ -112,6 +116,9 @@ enum {
   LRF_SETTING = 13,
   LRF_CRASH = 14,
   LRF_END = 15,
+  /* 16 is EXIT, which others write. */
+  LRF_PLAN = 17,
+  LRF_PLACE = 18,
 };
 enum { LRF_MAIN_PROGRAM = 1, LRF_NO_FILE = 2 };
 /* CRASH: kinds, flags, how the address was used. */

@@ -15,6 +15,7 @@
 #endif
 
 #include "hot.h"
+#include "values.h"
 
 #include <cpuid.h>
 
@@ -22,9 +23,11 @@
 
 uint32_t lr_find_xsave_size(void);
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site);
+int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site);
+int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
 /* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
  * not known yet. */
@@ -63,8 +66,60 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site)
   return !done;
 }
 
-LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL};
+/* quick_level returns the level if it is free and nothing but values keeps the event from the hot path. */
+LR_INLINE struct lr_level *quick_level(void) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  if (lr_relaxed(&lr_mode) != LR_GENERAL || !lr_relaxed(&lr_quick_values)) return NULL;
+  return v->inside == LR_IDLE + lr_relaxed(&lr_global.switched) ? v : NULL;
+}
+/* has_room tells whether a program's record fits behind an event of the hot path. */
+LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *program) {
+  return v->chunk->used + program->most + LR_RESERVE < v->limit;
+}
+
+/* lr_fentry_values and lr_freturn_values are the hot path where values are taken. */
+LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  (void)site;
+  struct lr_level *const v = quick_level();
+  if (!v) return 1;
+  const uintptr_t idle = v->inside;
+  v->inside = frame;
+  lr_barrier();
+  int known, done = 0;
+  const struct lr_valued *const f = lr_valued_known(address, &known);
+  if (known && (!f || has_room(v, &f->enter))) {
+    done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+    if (done && f && f->enter.count) lr_commit(v, lr_take_values(lr_position(v), LRF_ARGUMENTS, &f->enter, registers, frame));
+  }
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+
+LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  (void)site;
+  struct lr_level *const v = quick_level();
+  if (!v) return 1;
+  const uintptr_t idle = v->inside;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_frame_entry *const top = v->top - 1;
+  int known, done = 0;
+  if (LR_LIKELY(top->frame == frame && (top->function & 1))) {
+    const struct lr_valued *const f = lr_valued_known((uintptr_t)(top->function >> 1), &known);
+    if (known && (!f || has_room(v, &f->leave))) {
+      done = lr_try_leave(v, top->function, frame, 1);
+      if (done && f && f->leave.count && lr_returns(address))
+        lr_commit(v, lr_take_values(lr_position(v), LRF_RESULT, &f->leave, registers, frame));
+    }
+  }
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+
+LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
   lr_ended(&at);
   lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
 }
@@ -84,9 +139,8 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
   return !done;
 }
 
-LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  (void)address;
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL};
+LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};
   lr_returned(&at);
 }
 

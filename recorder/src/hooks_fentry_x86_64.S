@@ -30,9 +30,10 @@
 9:
   .endm
 
-/* hook NAME, FAST, SLOW: both functions are (address inside the function,
- * frame, address of its caller). FAST returns 0 when it is done. */
-  .macro hook name, fast, slow
+/* hook NAME, FAST, VALUES, SLOW: the functions are (address inside the function,
+ * frame, address of its caller), the latter two with a pointer to struct lr_registers (values.h), NULL
+ * where values are not taken, besides. FAST and VALUES return 0 when they are done. */
+  .macro hook name, fast, values, slow
   .globl \name
   .type \name,@function
 \name:
@@ -90,6 +91,26 @@
   ret
 2:
   .cfi_def_cfa %rbp, 80
+  /* Behind the vector registers lies what was pushed; before them the pointer to all. */
+  sub $80,%rsp
+  movq $0,-72(%rbp)
+  cmpl $0,lr_taking(%rip)
+  je 5f
+  movq %xmm0,-64(%rbp)
+  movq %xmm1,-56(%rbp)
+  movq %xmm2,-48(%rbp)
+  movq %xmm3,-40(%rbp)
+  movq %xmm4,-32(%rbp)
+  movq %xmm5,-24(%rbp)
+  movq %xmm6,-16(%rbp)
+  movq %xmm7,-8(%rbp)
+  arguments
+  lea -64(%rbp),%rcx
+  mov %rcx,-72(%rbp)
+  call \values
+  test %eax,%eax
+  jz 1b
+5:
   mov lr_xsave_size(%rip),%eax
   test %eax,%eax
   jnz 4f
@@ -113,6 +134,7 @@
   xor %edx,%edx
   xsave64 (%rsp)
   arguments
+  mov -72(%rbp),%rcx
   call \slow
   mov $0xe6,%eax
   xor %edx,%edx
@@ -122,6 +144,7 @@
   sub $512,%rsp
   fxsave64 (%rsp)
   arguments
+  mov -72(%rbp),%rcx
   call \slow
   fxrstor64 (%rsp)
   jmp 1b
@@ -129,8 +152,8 @@
   .size \name,.-\name
   .endm
 
-  hook __fentry__, lr_fentry_fast, lr_fentry_slow
-  hook __return__, lr_freturn_fast, lr_freturn_slow
+  hook __fentry__, lr_fentry_fast, lr_fentry_values, lr_fentry_slow
+  hook __return__, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
 
 #endif
 

@@ -172,7 +172,7 @@ LR_COLD void lr_penter_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
-  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL};
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, NULL};
   lr_enter_slow(address, 1, frame, &at, LR_PENTER);
   restore(area, mask);
 }
@@ -181,7 +181,7 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
   const uint32_t mask = states();
   save(area, mask);
-  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL};
+  const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, NULL};
   lr_arrived(&at);
   struct lr_thread *t = lr_self_get();
   const struct lr_frame_entry *f = NULL;

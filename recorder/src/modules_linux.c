@@ -215,6 +215,7 @@ LR_OWN static void scan(void) {
     }
     gone = 1;
     lr_wanted_forget(known[k].number, known[k].base, known[k].size);
+    lr_plan_forget(known[k].base, known[k].size);
     struct lr_body *b = lr_record_begin();
     if (!b) continue;
     lr_put32(b, known[k].number);
@@ -258,6 +259,8 @@ LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
       m->bias = known[i].bias;
       m->size = known[i].size;
       m->path = known[i].path;
+      m->id = known[i].id;
+      m->id_size = known[i].id_size;
       return 1;
     }
   }

@@ -162,6 +162,9 @@ void plat_file_trim(uint64_t size);
 void plat_file_forget(void);
 /* Where the bytes at offset are mapped, for reading: a chunk's are together. */
 const void *plat_file_at(uint64_t offset);
+/* The whole of an ordinary file in pages of its own; NULL where it cannot be read or is longer than
+ * most. Linux only. */
+char *plat_read_whole(const char *path, size_t most, size_t *size);
 /* A second file, for snapshots: new, written from front to back. */
 int plat_copy_begin(const char *path);
 int plat_copy_write(const void *p, size_t n);
@@ -313,6 +316,8 @@ struct plat_module {
   uintptr_t base, bias;
   size_t size;
   const char *path;
+  const uint8_t *id; /* its build-id; Linux only */
+  uint32_t id_size;
 };
 int plat_module_of(uintptr_t address, int look, struct plat_module *m);
 /* Calls each(context, address, name) for every function symbol of the module's

@@ -173,6 +173,8 @@ LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
   const int sound = f && f->filter && f->len && f->len <= BPF_MAXINSNS;
   /* From then on the program's signals are its own: the handler could not put them back. */
   if (strict || (sound && lacking(f, needed_in_crash, sizeof needed_in_crash / sizeof *needed_in_crash))) lr_crash_release();
+  const struct needed *const copying = &needed_in_crash[3];
+  if (sound && lacking(f, copying, 1)) lr_store(&lr_memory_refused, 1);
   if (strict) return lr_bar("the program asks for seccomp's strict mode");
   const char *name = sound ? lacking(f, needed, sizeof needed / sizeof *needed) : NULL;
   if (!name) return 0;

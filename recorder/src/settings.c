@@ -7,11 +7,9 @@
 
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
-                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", NULL};
+                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", NULL};
 
-/* tell says what is wrong with the settings; a program that this one started, and
- * that has inherited them, does not say so again. */
-LR_OWN static void tell(const char *line) {
+LR_OWN void lr_tell(const char *line) {
   static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
   if (asked == NOT_ASKED) asked = plat_told_before() ? NOT_FIRST : FIRST;
   if (asked == FIRST) plat_message(line);
@@ -94,15 +92,15 @@ LR_OWN static void parse_mode(const char *list) {
       if (n > 4) end++, mb = number(&end);
       lr_settings.ring = 1;
       if (end != s + n || mb == 0) {
-        tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 1 is taken");
+        lr_tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 1 is taken");
         mb = 1;
       } else if (mb > MOST_MB) {
-        tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 4096 is taken");
+        lr_tell("logrec: LOGREC=ring:MB has a number of megabytes from 1 to 4096: 4096 is taken");
         mb = MOST_MB;
       }
       lr_settings.ring_bytes = mb << 20;
     } else if (n && !one_of(s, n, ons)) {
-      tell("logrec: LOGREC is off, on or ring[:MB]: the word that is none of them is left out");
+      lr_tell("logrec: LOGREC is off, on or ring[:MB]: the word that is none of them is left out");
     }
   }
 }
@@ -118,7 +116,21 @@ LR_OWN static void parse_crash(const char *list) {
     while (words[i] && !equals(s, n, words[i])) i++;
     if (words[i]) lr_settings.crash = LR_CRASH_OFF + i;
     else if (equals(s, n, "no-stack")) lr_settings.crash_no_stack = 1;
-    else if (n) tell("logrec: LOGREC_CRASH is off, first or last, and no-stack: the word that is none of them is left out");
+    else if (n) lr_tell("logrec: LOGREC_CRASH is off, first or last, and no-stack: the word that is none of them is left out");
+  }
+}
+
+/* read_values reads LOGREC_VALUES: a word, or where the plan is. The plan itself is read when recording
+ * begins. */
+LR_OWN static void read_values(const char *s) {
+  if (equals(s, strlen(s), "off")) {
+    lr_settings.values = LR_VALUES_OFF;
+  } else if (equals(s, strlen(s), "raw")) {
+    lr_settings.values = LR_VALUES_RAW;
+  } else {
+    lr_settings.values = LR_VALUES_PLAN;
+    memcpy(lr_settings.plan, s, strlen(s) + 1);
+    plat_make_absolute(lr_settings.plan, sizeof lr_settings.plan);
   }
 }
 
@@ -134,7 +146,7 @@ LR_OWN static const char *setting(const char *name) {
   lr_put(&b, name, strlen(name));
   lr_put(&b, " is longer than 4095 bytes: it is left out", 42);
   line[b.length] = 0;
-  tell(line);
+  lr_tell(line);
   return NULL;
 }
 
@@ -158,7 +170,7 @@ LR_OWN static void tell_unknown(void) {
     for (size_t i = 0; i < n; i++) lr_put(&b, s[i] > ' ' && s[i] < 127 ? s + i : "?", 1);
     lr_put(&b, end, sizeof end - 1);
     line[b.length] = 0;
-    tell(line);
+    lr_tell(line);
   }
 }
 
@@ -176,28 +188,30 @@ LR_OWN void lr_read_settings(void) {
   if (s) memcpy(lr_settings.exclude, s, strlen(s) + 1);
   s = setting("LOGREC_MIN");
   if (s && *s && !duration(s, &lr_settings.minimum))
-    tell("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
+    lr_tell("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
   s = setting("LOGREC_SITES");
   lr_settings.sites = s && equals(s, strlen(s), "1");
-  if (s && *s && !lr_settings.sites && !equals(s, strlen(s), "0")) tell("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
+  if (s && *s && !lr_settings.sites && !equals(s, strlen(s), "0")) lr_tell("logrec: LOGREC_SITES is 0 or 1: call sites are left out");
   s = setting("LOGREC_CHILDREN");
   lr_settings.no_children = s && equals(s, strlen(s), "0");
   if (s && *s && !lr_settings.no_children && !equals(s, strlen(s), "1"))
-    tell("logrec: LOGREC_CHILDREN is 0 or 1: programs that this one starts are recorded");
+    lr_tell("logrec: LOGREC_CHILDREN is 0 or 1: programs that this one starts are recorded");
   s = setting("LOGREC_COMMAND_LINE");
   lr_settings.no_command_line = s && equals(s, strlen(s), "0");
   if (s && *s && !lr_settings.no_command_line && !equals(s, strlen(s), "1"))
-    tell("logrec: LOGREC_COMMAND_LINE is 0 or 1: the command line is recorded");
+    lr_tell("logrec: LOGREC_COMMAND_LINE is 0 or 1: the command line is recorded");
   s = setting("LOGREC_PERMISSIONS");
   if (s && *s && !permissions(s, &lr_settings.permissions))
-    tell("logrec: LOGREC_PERMISSIONS is three octal digits, such as 600 or 644, of reading and writing: 640 is taken");
+    lr_tell("logrec: LOGREC_PERMISSIONS is three octal digits, such as 600 or 644, of reading and writing: 640 is taken");
   s = setting("LOGREC_CRASH");
   if (s) parse_crash(s);
+  s = setting("LOGREC_VALUES");
+  if (s && *s) read_values(s);
   s = setting("LOGREC_SNAPSHOT_SIGNAL");
   if (s && *s) {
     lr_settings.snapshot_signal = plat_signal(s);
     if (!lr_settings.snapshot_signal)
-      tell("logrec: LOGREC_SNAPSHOT_SIGNAL is a signal that a program may ignore, such as USR1 or 10, and that tells of no fault: none is taken");
+      lr_tell("logrec: LOGREC_SNAPSHOT_SIGNAL is a signal that a program may ignore, such as USR1 or 10, and that tells of no fault: none is taken");
   }
   if (!plat_raised_rights()) tell_unknown();
   lr_choose_mode();

@@ -40,11 +40,16 @@ LR_OWN static int this_system(void) {
 #endif
 }
 
-LR_OWN static int general(void) { return lr_settings.sites || lr_settings.minimum || lr_lists(); }
+/* alone: without values. */
+LR_OWN static int general(int alone) {
+  return lr_settings.sites || lr_settings.minimum || lr_lists() ||
+         (!alone && (lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN));
+}
 
 LR_OWN void lr_choose_mode(void) {
   const int on = (lr_global.state == LR_NOT_STARTED || lr_global.state == LR_RUNNING) && !lr_relaxed(&lr_settings.off);
-  lr_store(&lr_mode, !on ? LR_OFF : general() ? LR_GENERAL : LR_IDLE + lr_load(&lr_global.switched));
+  lr_plan_choose(!general(1));
+  lr_store(&lr_mode, !on ? LR_OFF : general(0) ? LR_GENERAL : LR_IDLE + lr_load(&lr_global.switched));
 }
 
 /* forget makes the state that of a process that has no file: it may be a forked child. */
@@ -55,6 +60,8 @@ LR_OWN static void forget(void) {
   lr_global.process = NULL;
   lr_global.process_sequence = lr_global.rooms = 0;
   lr_global.snapshots = 0;
+  lr_global.log++;
+  lr_global.places = 0;
   lr_global.ways = 0;
   lr_global.header = NULL;
   lr_global.first_clock = NULL;
@@ -125,6 +132,7 @@ LR_OWN static void write_process(const struct plat_process *process) {
 LR_COLD void lr_start(void) {
   static struct plat_process process;
   lr_begin_measuring();
+  lr_plan_read();
   plat_process(&process);
   forget();
   lr_global.pid = process.pid;
@@ -145,6 +153,7 @@ LR_COLD void lr_start(void) {
   lr_write_setting("LOGREC_FILE", lr_settings.file);
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);
   lr_write_setting("LOGREC_EXCLUDE", lr_settings.exclude);
+  lr_plan_write();
   lr_measure_overhead();
   plat_crash_catch(1);
   lr_crash_reserve();

@@ -50,6 +50,11 @@ extern uint32_t lr_barred;
  * stack begins. */
 extern uintptr_t lr_main_block, lr_main_stack;
 
+/* ---- values.c ---- */
+
+/* 1: memory that values lead to is not readable, since a sandbox does not let process_vm_readv through. */
+extern uint32_t lr_memory_refused;
+
 /* ---- process_linux.c ---- */
 
 /* Looks what standard error is, if nobody has looked yet. */

@@ -3,6 +3,12 @@
 
 #include "trace_read.h"
 
+static std::string hex(const std::string &bytes) {
+  std::string s;
+  for (const char c : bytes) s += "0123456789abcdef"[uint8_t(c) >> 4], s += "0123456789abcdef"[uint8_t(c) & 15];
+  return s;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   const Trace t(argv[1]);
@@ -22,8 +28,8 @@ int main(int argc, char **argv) {
     if (argc > 2)
       for (const TraceEvent &e : s.second.events)
         printf("  %12lld %u %s %llx %u%s site %llx %s\n", (long long)(e.time - t.begin), e.level,
-               (const char *[]){"enter", "leave", "mark", "counter", "stack", "lost", "switch", "left"}[e.kind], (unsigned long long)e.address,
-               e.addressKind, e.top ? " top" : "", (unsigned long long)e.site, e.text.c_str());
+               (const char *[]){"enter", "leave", "mark", "counter", "stack", "lost", "switch", "left", "arguments", "result"}[e.kind], (unsigned long long)e.address,
+               e.addressKind, e.top ? " top" : "", (unsigned long long)e.site, e.kind < TraceEvent::Arguments ? e.text.c_str() : hex(e.text).c_str());
   }
   printf("%llu events, %.2f bytes an event\n", (unsigned long long)t.events,
          t.events ? double(t.eventBytes) / double(t.events) : 0.0);

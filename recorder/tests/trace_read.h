@@ -16,12 +16,12 @@
 #include <vector>
 
 struct TraceEvent {
-  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost, Switch, Left } kind;
+  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost, Switch, Left, Arguments, Result } kind;
   uint64_t time, address, site;
   unsigned addressKind;  // 0 entry, 1 return
   bool top;              // a leave of 2 bytes: address is that of the top call
   unsigned level;
-  std::string text;
+  std::string text;                // of a Mark, the name of a Counter, what Arguments and a Result hold
   int64_t value;                   // of a Left: how many calls
   uint32_t stack;                  // the number of the stack that it is on
   uint64_t depth;                  // of a Stack
@@ -388,6 +388,15 @@ class Trace {
           e.kind = TraceEvent::Counter;
           e.value = get<int64_t>(b + 4);
           e.text.assign(b + 12, uint8_t(b[3]));
+          e.time = now;
+          s.events.push_back(e);
+          break;
+        }
+        case 12:
+        case 13: {
+          if (n < head + 2) return fail("offset %llu: values", where);
+          e.kind = type == 12 ? TraceEvent::Arguments : TraceEvent::Result;
+          e.text.assign(b, n - head);
           e.time = now;
           s.events.push_back(e);
           break;

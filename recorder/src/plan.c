@@ -1,0 +1,618 @@
+/* plan.c: what of which function is taken (LOGREC_VALUES): reads the plan, docs/formats.md, and finds
+ * the function of a hook in it.
+ *
+ * The plan is read once, at the recording's begin, with the lock, and does not change then. Nothing in it
+ * is trusted: what cannot be understood is said, and nothing is taken by it. Functions are looked up
+ * as in lists.c: once, under the modules' lock; then without a lock. A signal handler may call it all. */
+
+#include "values.h"
+
+#if !LR_HAVE_PLANS
+
+LR_OWN void lr_plan_read(void) {
+  if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64 only: none are taken");
+    lr_settings.values = LR_VALUES_UNSET;
+  }
+}
+LR_OWN void lr_plan_write(void) {}
+LR_OWN void lr_plan_forget(uintptr_t base, size_t size) {
+  (void)base;
+  (void)size;
+}
+LR_OWN void lr_plan_choose(int alone) { (void)alone; }
+
+#else
+
+enum {
+  MOST_FUNCTIONS = 1000000,
+  MOST_MODULES = 4096,
+  MOST_OF_FUNCTION = 255, /* values, entering and leaving each */
+  MOST_DIRECT = 64,
+  MOST_MEMORY = 256,
+  MOST_TEXT = 1024,
+  MOST_OFFSET = 1 << 30,
+  MOST_STACK = 1 << 20,
+  MOST_PARTS = 8,
+  BUILD_ID = 64,
+};
+#define MOST_PLAN ((size_t)64 << 20)
+
+struct planned {
+  const char *name; /* base name, in the plan's text */
+  uint32_t name_length;
+  uint32_t id_size;
+  uint8_t id[BUILD_ID];
+  uint32_t first, count; /* functions */
+  uint32_t told;         /* 1: the log says that another build was loaded */
+};
+
+static struct {
+  char *text;
+  size_t size;
+  uint64_t hash;
+  struct planned *modules;
+  uint32_t module_count;
+  struct lr_valued *functions;
+  uint32_t function_count;
+  struct lr_take *steps;
+} plan;
+
+uint32_t lr_quick_values, lr_taking = 1;
+
+/* ---- the text ---- */
+
+/* What is being read. The first round counts, the second fills in. */
+struct reading {
+  const char *at, *end; /* of the line */
+  const char *wrong;    /* why it cannot be read */
+  int fill;
+  uint32_t modules, functions, steps;
+  int begun, machine, abi, identified, in_function;
+  uint32_t values[2]; /* of the function, entering and leaving */
+  uint32_t bytes[2];  /* that they take at most */
+  uint8_t full[2];    /* 1: the others have no room */
+  uint32_t leaving;   /* steps of the function's leave, kept in leave_steps */
+};
+/* Lines of enter and leave may alternate. */
+static struct lr_take leave_steps[MOST_OF_FUNCTION * MOST_PARTS];
+
+LR_OWN static void wrong(struct reading *r, const char *why) {
+  if (!r->wrong) r->wrong = why;
+}
+static const char not_a_number[] = "a number is missing, or is none that can be", not_a_word[] = "not a word that is known here",
+                  not_here[] = "this line cannot stand here", too_many[] = "more than a plan can have",
+                  not_a_place[] = "not a place that this recorder can take values from", too_small[] = "the place has fewer bytes than the value";
+
+struct token {
+  const char *s;
+  size_t n;
+};
+
+LR_OWN static struct token next_word(struct reading *r) {
+  struct token w = {r->at, 0};
+  while (r->at < r->end && *r->at != ' ') r->at++;
+  w.n = (size_t)(r->at - w.s);
+  if (r->at < r->end) r->at++;
+  return w;
+}
+
+LR_OWN static int is(struct token w, const char *word) { return strlen(word) == w.n && memcmp(w.s, word, w.n) == 0; }
+
+LR_OWN static int hex_digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+LR_OWN static uint64_t number_of(struct reading *r, struct token w, unsigned base, uint64_t least, uint64_t most) {
+  uint64_t v = 0;
+  if (!w.n || w.n > 16) wrong(r, not_a_number);
+  for (size_t i = 0; i < w.n && !r->wrong; i++) {
+    const int d = hex_digit(w.s[i]);
+    if (d < 0 || d >= (int)base) wrong(r, not_a_number);
+    v = v * base + (uint64_t)d;
+  }
+  if (v < least || v > most) wrong(r, not_a_number);
+  return r->wrong ? least : v;
+}
+LR_OWN static uint64_t next_number(struct reading *r, unsigned base, uint64_t least, uint64_t most) {
+  return number_of(r, next_word(r), base, least, most);
+}
+
+/* A part of a place: 8 bytes of a register, or what there is from a place of the stack on. */
+struct part {
+  int32_t source;
+  uint32_t size;
+  int is_st0;
+};
+
+LR_OWN static int32_t register_slot(struct token w, int leave) {
+  static const struct {
+    const char *name;
+    uint8_t slot, enter, leave;
+  } names[] = {{"rdi", offsetof(struct lr_registers, rdi) / 8, 1, 0}, {"rsi", offsetof(struct lr_registers, rsi) / 8, 1, 0},
+               {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 1}, {"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0},
+               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
+               {"rax", offsetof(struct lr_registers, rax) / 8, 1, 1}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if ((leave ? names[i].leave : names[i].enter) && is(w, names[i].name)) return names[i].slot;
+  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] < (leave ? '2' : '8')) return w.s[3] - '0';
+  return -1;
+}
+
+/* place takes a word apart into parts; how many. */
+LR_OWN static unsigned place(struct reading *r, struct token w, int leave, struct part *parts) {
+  unsigned n = 0;
+  for (size_t at = 0; at <= w.n && !r->wrong;) {
+    struct token name = {w.s + at, 0};
+    while (at < w.n && w.s[at] != '+') at++;
+    name.n = (size_t)(w.s + at - name.s);
+    at++;
+    if (n == MOST_PARTS) {
+      wrong(r, not_a_place);
+      break;
+    }
+    struct part *p = &parts[n++];
+    p->size = 8;
+    p->is_st0 = 0;
+    if (is(name, "stack") && !leave && at <= w.n) {
+      name.s = w.s + at;
+      while (at < w.n && w.s[at] != '+') at++;
+      name.n = (size_t)(w.s + at - name.s);
+      at++;
+      p->source = (int32_t)number_of(r, name, 10, 0, MOST_STACK);
+      /* The last part has all that is left. */
+      if (at > w.n) p->size = MOST_DIRECT;
+    } else if (is(name, "st0") && leave) {
+      p->source = 0;
+      p->size = 16;
+      p->is_st0 = 1;
+    } else {
+      const int32_t slot = register_slot(name, leave);
+      if (slot < 0) wrong(r, not_a_place);
+      p->source = ~slot;
+    }
+  }
+  return n;
+}
+
+LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *step) {
+  if (leave) leave_steps[r->leaving++] = *step;
+  else if (r->fill) plan.steps[r->steps] = *step;
+  if (!leave) r->steps++;
+}
+
+/* value reads what is taken: PLACE OP TYPE NAME. */
+LR_OWN static void value(struct reading *r, int leave) {
+  if (!r->in_function) return wrong(r, not_here);
+  if (++r->values[leave] > MOST_OF_FUNCTION) return wrong(r, too_many);
+  const struct token at = next_word(r), op = next_word(r);
+  struct lr_take s;
+  memset(&s, 0, sizeof s);
+  uint32_t size = 0, most = 0;
+  int pointer = 1;
+  if (is(op, "unknown")) {
+    next_number(r, 10, 1, UINT32_MAX);
+    return;
+  }
+  if (is(op, "value")) {
+    pointer = 0;
+    most = size = (uint32_t)next_number(r, 10, 1, MOST_DIRECT);
+  } else if (is(op, "text")) {
+    s.op = LR_TAKE_TEXT;
+    size = (uint32_t)next_number(r, 10, 1, MOST_TEXT);
+    most = 2 + size;
+  } else if (is(op, "memory")) {
+    s.op = LR_TAKE_MEMORY;
+    s.offset = (uint32_t)next_number(r, 10, 0, MOST_OFFSET);
+    size = (uint32_t)next_number(r, 10, 1, MOST_MEMORY);
+    most = 1 + size;
+  } else if (is(op, "string") || is(op, "view")) {
+    s.op = op.n == 6 ? LR_TAKE_STRING : LR_TAKE_VIEW_AT;
+    const struct token library = next_word(r);
+    s.library = is(library, "libstdc++") ? LR_LIBSTDCXX : is(library, "libc++") ? LR_LIBCXX : is(library, "msvc") ? LR_MSVC : 0;
+    if (!s.library) wrong(r, not_a_word);
+    size = (uint32_t)next_number(r, 10, 1, MOST_TEXT);
+    most = 2 + size;
+  } else {
+    return wrong(r, not_a_word);
+  }
+  next_number(r, 10, 1, UINT32_MAX); /* its type */
+  struct part parts[MOST_PARTS];
+  const unsigned n = place(r, at, leave, parts);
+  if (r->wrong) return;
+  if (pointer && parts[0].is_st0) return wrong(r, not_a_place);
+  /* The first that has no room, and all behind it, are left out. One of a single byte is never the
+   * first: the byte that a record may be padded with would look like it. */
+  if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {
+    r->full[leave] = 1;
+    return;
+  }
+  r->bytes[leave] += most;
+  s.size = (uint16_t)size;
+  if (pointer) {
+    s.source = parts[0].source;
+    if (s.op == LR_TAKE_VIEW_AT && (n > 1 || parts[0].size > 8)) {
+      s.op = LR_TAKE_VIEW;
+      s.second = n > 1 ? parts[1].source : parts[0].source + 8;
+    }
+    add_step(r, leave, &s);
+    return;
+  }
+  for (unsigned i = 0; i < n && size; i++) {
+    const uint32_t part = parts[i].size < size ? parts[i].size : size;
+    size -= part;
+    s.op = parts[i].is_st0 ? LR_TAKE_ST0 : LR_TAKE_PART;
+    if (parts[i].is_st0) {
+      s.size = (uint16_t)part;
+      add_step(r, leave, &s);
+      continue;
+    }
+    for (uint32_t done = 0; done < part; done += 8) {
+      s.source = parts[i].source + (int32_t)(parts[i].source < 0 ? 0 : done);
+      s.size = (uint16_t)(part - done < 8 ? part - done : 8);
+      add_step(r, leave, &s);
+    }
+  }
+  if (size) wrong(r, too_small);
+}
+
+/* end_of_function completes the programs of the function whose lines were read. */
+LR_OWN static void end_of_function(struct reading *r) {
+  if (!r->in_function) return;
+  r->in_function = 0;
+  if (r->fill) {
+    struct lr_valued *const f = &plan.functions[r->functions - 1];
+    f->enter.count = (uint16_t)(plan.steps + r->steps - f->enter.steps);
+    f->leave.count = (uint16_t)r->leaving;
+    f->leave.steps = plan.steps + r->steps;
+    memcpy(plan.steps + r->steps, leave_steps, r->leaving * sizeof *leave_steps);
+    f->enter.kind = f->leave.kind = LRF_VALUES_PLAN;
+    f->enter.most = 8 + r->bytes[0] + 1;
+    f->leave.most = 8 + r->bytes[1] + 1;
+  }
+  r->steps += r->leaving;
+  r->leaving = 0;
+}
+
+LR_OWN static void read_function(struct reading *r) {
+  if (!r->modules) return wrong(r, not_here);
+  if (r->functions == MOST_FUNCTIONS) return wrong(r, too_many);
+  end_of_function(r);
+  const uint64_t rva = next_number(r, 16, 0, (uint64_t)1 << 43), size = next_number(r, 16, 0, (uint64_t)1 << 43);
+  memset(r->values, 0, sizeof r->values);
+  memset(r->bytes, 0, sizeof r->bytes);
+  memset(r->full, 0, sizeof r->full);
+  if (r->fill) {
+    struct lr_valued *const f = &plan.functions[r->functions];
+    f->rva = rva;
+    f->size = size;
+    f->enter.steps = plan.steps + r->steps;
+    plan.modules[r->modules - 1].count++;
+  }
+  r->functions++;
+  r->in_function = 1;
+}
+
+LR_OWN static void read_module(struct reading *r) {
+  if (r->modules == MOST_MODULES) return wrong(r, too_many);
+  end_of_function(r);
+  r->identified = 0;
+  if (r->fill) {
+    struct planned *const m = &plan.modules[r->modules];
+    m->name = r->at;
+    m->name_length = (uint32_t)(r->end - r->at);
+    m->first = r->functions;
+  }
+  r->modules++;
+}
+
+LR_OWN static void read_identity(struct reading *r) {
+  if (!r->modules || r->identified++) return wrong(r, not_here);
+  if (!is(next_word(r), "build-id")) return;
+  const struct token id = {r->at, (size_t)(r->end - r->at)};
+  if (!id.n || id.n % 2 || id.n > 2 * BUILD_ID) return wrong(r, not_a_number);
+  for (size_t i = 0; i < id.n; i++)
+    if (hex_digit(id.s[i]) < 0) return wrong(r, not_a_number);
+  if (!r->fill) return;
+  struct planned *const m = &plan.modules[r->modules - 1];
+  m->id_size = (uint32_t)(id.n / 2);
+  for (size_t i = 0; i < m->id_size; i++) m->id[i] = (uint8_t)(hex_digit(id.s[2 * i]) << 4 | hex_digit(id.s[2 * i + 1]));
+}
+
+LR_OWN static void read_line(struct reading *r) {
+  if (!r->begun) {
+    const struct token all = {r->at, (size_t)(r->end - r->at)};
+    if (!is(all, "lpvalues 1")) wrong(r, "the first line is not \"lpvalues 1\"");
+    r->begun = 1;
+    return;
+  }
+  if (r->at == r->end || *r->at == '#') return;
+  const struct token word = next_word(r), rest = {r->at, (size_t)(r->end - r->at)};
+  if (is(word, "enter")) return value(r, 0);
+  if (is(word, "leave")) return value(r, 1);
+  if (is(word, "function")) return read_function(r);
+  /* What values mean is for readers. */
+  if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
+  if (is(word, "module")) return read_module(r);
+  if (is(word, "identity")) return read_identity(r);
+  if (is(word, "machine") && is(rest, "x86-64")) r->machine = 1;
+  else if (is(word, "abi") && is(rest, "sysv")) r->abi = 1;
+  else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
+}
+
+/* read_lines goes through the text; the number of the line that cannot be read, or 0. */
+LR_OWN static uint32_t read_lines(struct reading *r) {
+  const char *const end = plan.text + plan.size;
+  uint32_t n = 0;
+  for (const char *line = plan.text; line < end;) {
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    if (!stop) stop = end;
+    r->at = line;
+    r->end = stop > line && stop[-1] == '\r' ? stop - 1 : stop;
+    n++;
+    read_line(r);
+    if (r->wrong) return n;
+    line = stop + 1;
+  }
+  end_of_function(r);
+  if (!r->begun || !r->machine || !r->abi) {
+    r->wrong = "it does not say the machine and the calling convention";
+    return n ? n : 1;
+  }
+  return 0;
+}
+
+/* sort is a heap sort, by RVA. */
+LR_OWN static void sort(struct lr_valued *a, size_t n) {
+  for (size_t i = n / 2, end = n; end > 1;) {
+    struct lr_valued v;
+    if (i > 0) {
+      v = a[--i];
+    } else {
+      v = a[--end];
+      a[end] = a[0];
+    }
+    size_t at = i;
+    for (size_t child; (child = 2 * at + 1) < end; at = child) {
+      if (child + 1 < end && a[child].rva < a[child + 1].rva) child++;
+      if (a[child].rva <= v.rva) break;
+      a[at] = a[child];
+    }
+    a[at] = v;
+  }
+}
+
+/* order puts a module's functions in order; 0 where two overlap. */
+LR_OWN static int order(const struct planned *m) {
+  struct lr_valued *const f = plan.functions + m->first;
+  for (uint32_t i = 1; i < m->count; i++) {
+    if (f[i].rva >= f[i - 1].rva) continue;
+    sort(f, m->count);
+    break;
+  }
+  for (uint32_t i = 1; i < m->count; i++)
+    if (f[i].rva - f[i - 1].rva < f[i - 1].size) return 0;
+  return 1;
+}
+
+/* refuse says why nothing is taken; line: 0 for none. */
+LR_OWN static void refuse(uint32_t line, const char *why) {
+  static char text[256];
+  struct lr_text t = {text, 0, sizeof text};
+  lr_text_add(&t, "logrec: LOGREC_VALUES: ");
+  if (line) {
+    lr_text_add(&t, "line ");
+    lr_text_add_number(&t, line);
+    lr_text_add(&t, " of the plan: ");
+  }
+  lr_text_add(&t, why);
+  lr_text_add(&t, ": no values are taken");
+  lr_tell(text);
+}
+
+/* understand makes programs of the text; 0 where it cannot be read. */
+LR_OWN static int understand(void) {
+  struct reading r;
+  for (int fill = 0; fill < 2; fill++) {
+    memset(&r, 0, sizeof r);
+    r.fill = fill;
+    const uint32_t line = read_lines(&r);
+    if (line) {
+      refuse(line, r.wrong);
+      return 0;
+    }
+    if (fill) break;
+    plan.modules = plat_pages((r.modules + 1) * sizeof *plan.modules, 0);
+    plan.functions = plat_pages((r.functions + 1) * sizeof *plan.functions, 0);
+    plan.steps = plat_pages((r.steps + 1) * sizeof *plan.steps, 0);
+    if (!plan.modules || !plan.functions || !plan.steps) {
+      refuse(0, "there is no memory for the plan");
+      return 0;
+    }
+  }
+  plan.module_count = r.modules;
+  plan.function_count = r.functions;
+  for (uint32_t i = 0; i < plan.module_count; i++)
+    if (!order(&plan.modules[i])) {
+      refuse(0, "functions of the plan overlap");
+      return 0;
+    }
+  return 1;
+}
+
+/* ---- raw ---- */
+
+#define REGISTER(name) {LR_TAKE_PART, 0, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
+#define VECTOR(i) {LR_TAKE_PART, 0, 8, ~(int32_t)(i), 0, 0}
+/* Integer registers, vector registers, stack words, 0. */
+#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 4, 0, 0, (integer) | (vector) << 8}
+static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER(rsi), REGISTER(rdx), REGISTER(rcx), REGISTER(r8), REGISTER(r9), VECTOR(0),
+                                           VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
+                            raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
+enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
+static const struct lr_valued raw = {0, 0, {raw_enter, RAW_ENTER, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_ENTER - 1)},
+                                     {raw_leave, RAW_LEAVE, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_LEAVE - 1)}};
+
+/* ---- functions by the addresses of their hooks ---- */
+
+/* Open addressing; the index is the address, so that functions side by side are so here. It is
+ * written under the modules' lock, the address last, and read without. */
+struct entry {
+  uintptr_t address;            /* 0: free */
+  const struct lr_valued *function; /* NULL: nothing is taken */
+};
+enum { ENTRIES = 1 << 20, PROBES = 64 };
+static struct entry *entries;
+
+LR_INLINE uint32_t index_of(uintptr_t address) { return (uint32_t)(address >> 4) % ENTRIES; }
+
+LR_OWN const struct lr_valued *lr_valued_known(uintptr_t address, int *known) {
+  *known = 1;
+  if (lr_settings.values == LR_VALUES_RAW) return &raw;
+  const struct entry *const table = lr_load(&entries);
+  for (uint32_t i = index_of(address), n = 0; table && n < PROBES; i = (i + 1) % ENTRIES, n++) {
+    const uintptr_t a = lr_load(&table[i].address);
+    if (a == address) return table[i].function;
+    if (!a) break;
+  }
+  *known = 0;
+  return NULL;
+}
+
+LR_OWN static void keep(uintptr_t address, const struct lr_valued *function) {
+  for (uint32_t i = index_of(address), n = 0; n < PROBES; i = (i + 1) % ENTRIES, n++) {
+    if (entries[i].address && entries[i].address != address) continue;
+    entries[i].function = function;
+    lr_store(&entries[i].address, address);
+    return;
+  }
+}
+
+/* say_other_build writes down that a module is not the one that the plan was made for. */
+LR_OWN static void say_other_build(struct planned *p, const struct plat_module *m) {
+  if (p->told) return;
+  p->told = 1;
+  lr_tell("logrec: LOGREC_VALUES: the plan is of another build of a module: no values are taken of it; the log says of which");
+  char text[1024];
+  struct lr_text t = {text, 0, sizeof text};
+  for (int i = 0; i < 2; i++) {
+    const uint8_t *const id = i ? m->id : p->id;
+    const uint32_t n = i ? m->id_size : p->id_size;
+    lr_text_add(&t, i ? " loaded " : "plan ");
+    if (!n) lr_text_add(&t, "none");
+    for (uint32_t k = 0; k < n && k < BUILD_ID; k++) {
+      const char digits[3] = {"0123456789abcdef"[id[k] >> 4], "0123456789abcdef"[id[k] & 15], 0};
+      lr_text_add(&t, digits);
+    }
+  }
+  lr_text_add(&t, " ");
+  lr_text_add(&t, m->path);
+  if (!lr_record_begin()) return;
+  lr_put_string(&lr_record, "values-mismatch");
+  lr_put_string(&lr_record, text);
+  lr_record_end(LRF_SETTING, lr_ticks());
+}
+
+/* find looks a function up in the plan. */
+LR_OWN static const struct lr_valued *find(uintptr_t address, const struct plat_module *m) {
+  const char *name = m->path;
+  for (const char *c = m->path; *c; c++)
+    if (*c == '/') name = c + 1;
+  struct planned *other = NULL;
+  for (uint32_t i = 0; i < plan.module_count; i++) {
+    struct planned *const p = &plan.modules[i];
+    if (!p->id_size || p->id_size != m->id_size || memcmp(p->id, m->id, p->id_size) != 0) {
+      if (strlen(name) == p->name_length && memcmp(name, p->name, p->name_length) == 0) other = p;
+      continue;
+    }
+    const uint64_t rva = address - m->base;
+    const struct lr_valued *const f = plan.functions + p->first;
+    size_t low = 0, high = p->count;
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      if (f[middle].rva <= rva) low = middle + 1;
+      else high = middle;
+    }
+    return low && rva - f[low - 1].rva < f[low - 1].size ? &f[low - 1] : NULL;
+  }
+  if (other) say_other_build(other, m);
+  return NULL;
+}
+
+LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  const struct lr_valued *f = NULL;
+  struct plat_module m;
+  if (plat_modules_lock()) {
+    if (!entries) lr_store(&entries, plat_pages(ENTRIES * sizeof *entries, 0));
+    if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
+      f = find(address, &m);
+      if (entries) keep(address, f);
+    }
+    plat_modules_unlock();
+  }
+  plat_slow_end(&saved);
+  return f;
+}
+
+LR_OWN const struct lr_valued *lr_valued_of(uintptr_t address) {
+  if (lr_settings.values != LR_VALUES_RAW && lr_settings.values != LR_VALUES_PLAN) return NULL;
+  int known;
+  const struct lr_valued *const f = lr_valued_known(address, &known);
+  return known ? f : look_up(address);
+}
+
+/* ---- for other files ---- */
+
+LR_OWN void lr_plan_read(void) {
+  static int done;
+  if (done || lr_settings.values != LR_VALUES_PLAN) return;
+  done = 1;
+  plan.text = plat_read_whole(lr_settings.plan, MOST_PLAN, &plan.size);
+  if (!plan.text) refuse(0, "the plan is no file that can be read, or is longer than 64 MiB");
+  if (plan.text && understand()) {
+    plan.hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < plan.size; i++) plan.hash = (plan.hash ^ (uint8_t)plan.text[i]) * 0x100000001b3u;
+    return;
+  }
+  lr_settings.values = LR_VALUES_UNSET;
+}
+
+LR_OWN void lr_plan_write(void) {
+  enum { PIECE = 1 << 15 };
+  if (lr_settings.values == LR_VALUES_RAW) lr_write_setting("values", "raw");
+  if (lr_settings.values != LR_VALUES_PLAN) return;
+  static char value[sizeof lr_settings.plan + 32];
+  struct lr_text t = {value, 0, sizeof value};
+  lr_text_add(&t, "plan ");
+  for (int i = 60; i >= 0; i -= 4) {
+    const char digit[2] = {"0123456789abcdef"[plan.hash >> i & 15], 0};
+    lr_text_add(&t, digit);
+  }
+  lr_text_add(&t, " ");
+  lr_text_add(&t, lr_settings.plan);
+  lr_write_setting("values", value);
+  for (size_t at = 0; at < plan.size && lr_global.state == LR_RUNNING; at += PIECE) {
+    lr_record.length = 0;
+    lr_put64(&lr_record, plan.hash);
+    lr_put32(&lr_record, (uint32_t)plan.size);
+    lr_put32(&lr_record, (uint32_t)at);
+    lr_put(&lr_record, plan.text + at, plan.size - at < PIECE ? plan.size - at : PIECE);
+    lr_write_record(LRF_PLAN, lr_ticks());
+  }
+  for (uint32_t i = 0; i < plan.module_count; i++) plan.modules[i].told = 0;
+}
+
+LR_OWN void lr_plan_forget(uintptr_t base, size_t size) {
+  for (uint32_t i = 0; entries && i < ENTRIES; i++)
+    if (entries[i].address && entries[i].address - base < size) lr_store(&entries[i].address, 0);
+}
+
+LR_OWN void lr_plan_choose(int alone) {
+  const int on = lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN;
+  lr_store(&lr_quick_values, (uint32_t)(on && alone));
+  lr_store(&lr_taking, (uint32_t)on);
+}
+
+#endif

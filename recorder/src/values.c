@@ -1,0 +1,206 @@
+/* values.c: takes arguments and results as a program (plan.c) says.
+ *
+ * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
+ * told to leave them alone, and nothing is called that might not. No locks, no faults: memory that
+ * pointers of the program lead to is copied by process_vm_readv, which returns an error where there
+ * is none. It takes no signal handler, whatever the program does with signals. */
+
+#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
+#else
+#pragma GCC target("general-regs-only")
+#endif
+
+#include "values.h"
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+enum { PAGE = 4096 };
+
+/* 1: a sandbox does not let process_vm_readv through. */
+uint32_t lr_memory_refused;
+
+/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first page that cannot be read. */
+LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
+  /* What one part leads to is copied whole or not at all. */
+  const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
+  const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
+  register const void *parts_in_r10 __asm__("r10") = parts;
+  register unsigned long count __asm__("r8") = first < n ? 2 : 1;
+  register unsigned long flags __asm__("r9") = 0;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "0"((long)SYS_process_vm_readv), "D"((long)lr_global.pid), "S"(&own), "d"(1l), "r"(parts_in_r10), "r"(count), "r"(flags)
+                   : "rcx", "r11", "memory");
+  return result > 0 ? (size_t)result : 0;
+}
+
+/* on_stack returns 8 bytes behind a call's return address. On its page they are surely there. */
+LR_OWN __attribute__((no_sanitize("address"))) static uint64_t on_stack(uintptr_t frame, int32_t offset) {
+  const uintptr_t at = frame + 8 + (uintptr_t)offset;
+  uint64_t v = 0;
+  if (at / PAGE == frame / PAGE && (at + 7) / PAGE == frame / PAGE) memcpy(&v, (const void *)at, 8);
+  else copy((uint8_t *)&v, at, 8);
+  return v;
+}
+
+LR_INLINE uint64_t word(const struct lr_registers *r, uintptr_t frame, int32_t source) {
+  return source < 0 ? ((const uint64_t *)r)[~source] : on_stack(frame, source);
+}
+
+/* Lengths of texts that are none. */
+enum { MOST_LENGTH = 0xfff0, LONGER = 0xfffd, NOT_READABLE = 0xfffe, IS_NULL = 0xffff };
+
+LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
+  size_t n = 0, length = IS_NULL;
+  if (from) {
+    const size_t got = copy(p + 2, from, most + 1);
+    while (n < got && p[2 + n]) {
+      n++;
+      lr_barrier(); /* it stays a loop: strlen uses vector registers */
+    }
+    length = n;
+    if (n == got) {
+      length = got > most ? LONGER : NOT_READABLE;
+      n = got > most ? most : 0;
+    }
+  }
+  lr_store16(p, (uint16_t)length);
+  return p + 2 + n;
+}
+
+/* put_characters writes a text whose length is known. */
+LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t length, size_t most) {
+  size_t n = length < most ? (size_t)length : most;
+  if (length >> 47 || (n && copy(p + 2, from, n) != n)) {
+    if (length) length = NOT_READABLE;
+    n = 0;
+  } else if (length > MOST_LENGTH) {
+    length = LONGER;
+  }
+  lr_store16(p, (uint16_t)length);
+  return p + 2 + n;
+}
+
+LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
+  uint64_t s[4];
+  const size_t size = library == LR_LIBCXX ? 24 : 32;
+  uintptr_t within = 0, from;
+  uint64_t length;
+  if (!at || copy((uint8_t *)s, at, size) != size) {
+    lr_store16(p, at ? NOT_READABLE : IS_NULL);
+    return p + 2;
+  }
+  if (library == LR_LIBSTDCXX) {
+    from = (uintptr_t)s[0], length = s[1];
+    if (from == at + 16) within = 16;
+  } else if (library == LR_LIBCXX) {
+    from = (uintptr_t)s[2], length = s[1];
+    if (!(s[0] & 1)) within = 1, length = (s[0] & 0xff) >> 1;
+  } else {
+    from = (uintptr_t)s[0], length = s[2];
+    if (s[3] < 16) within = 0, from = at;
+  }
+  if (!within || within + length > size) return put_characters(p, from, length, most);
+  /* It lies in the object, and has been copied along. */
+  const size_t n = length < most ? (size_t)length : most;
+  lr_store16(p, (uint16_t)length);
+  for (size_t i = 0; i < n; i++) {
+    p[2 + i] = ((const uint8_t *)s)[within + i];
+    lr_barrier();
+  }
+  return p + 2 + n;
+}
+
+LR_OWN static uint8_t *put_view(uint8_t *p, const uint64_t *words, unsigned library, size_t most) {
+  const int at = library == LR_LIBSTDCXX;
+  return put_characters(p, (uintptr_t)words[at], words[!at], most);
+}
+
+LR_OWN static uint8_t *put_view_at(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
+  uint64_t words[2];
+  if (at && copy((uint8_t *)words, at, sizeof words) == sizeof words) return put_view(p, words, library, most);
+  lr_store16(p, at ? NOT_READABLE : IS_NULL);
+  return p + 2;
+}
+
+LR_OWN static uint8_t *put_memory(uint8_t *p, uintptr_t at, uint32_t offset, size_t size) {
+  enum { READ, NULL_POINTER, UNREADABLE };
+  p[0] = !at ? NULL_POINTER : copy(p + 1, at + offset, size) == size ? READ : UNREADABLE;
+  return p + 1 + (p[0] == READ ? size : 0);
+}
+
+/* put_st0 writes 16 bytes, of which the register has 10. It puts back what it takes. */
+LR_OWN static uint8_t *put_st0(uint8_t *p, size_t size) {
+  uint8_t v[16];
+  lr_store64(v, 0);
+  lr_store64(v + 8, 0);
+  __asm__ volatile("fld %%st(0)\n\tfstpt %0" : "+m"(v));
+  for (size_t i = 0; i < size; i++) {
+    p[i] = v[i];
+    lr_barrier();
+  }
+  return p + size;
+}
+
+LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame) {
+  uint8_t *const begin = p;
+  const int longer = program->most / 2 > 255;
+  p += longer ? 8 : 4;
+  const struct lr_take *s = program->steps, *const end = s + program->count;
+  for (; s < end; s++) {
+    if (LR_LIKELY(s->op == LR_TAKE_PART)) {
+      /* More than its size may be written: that is still room. */
+      lr_store64(p, word(r, frame, s->source));
+      p += s->size;
+      continue;
+    }
+    switch (s->op) {
+      case LR_TAKE_ST0: p = put_st0(p, s->size); break;
+      case LR_TAKE_CONSTANT:
+        lr_store32(p, s->offset);
+        p += 4;
+        break;
+      case LR_TAKE_TEXT: p = put_text(p, (uintptr_t)word(r, frame, s->source), s->size); break;
+      case LR_TAKE_MEMORY: p = put_memory(p, (uintptr_t)word(r, frame, s->source), s->offset, s->size); break;
+      case LR_TAKE_STRING: p = put_string(p, (uintptr_t)word(r, frame, s->source), s->library, s->size); break;
+      case LR_TAKE_VIEW_AT: p = put_view_at(p, (uintptr_t)word(r, frame, s->source), s->library, s->size); break;
+      default: {
+        uint64_t words[2];
+        words[0] = word(r, frame, s->source);
+        words[1] = word(r, frame, s->second);
+        p = put_view(p, words, s->library, s->size);
+      }
+    }
+  }
+  if ((p - begin) & 1) *p++ = 0;
+  const uint32_t length = (uint32_t)(p - begin);
+  if (longer) {
+    lr_store16(begin, LRF_FIRST_WORD(type, 0));
+    lr_store32(begin + 2, length);
+    lr_store16(begin + 6, program->kind);
+  } else {
+    lr_store16(begin, LRF_FIRST_WORD(type, length / 2));
+    lr_store16(begin + 2, program->kind);
+  }
+  return p;
+}
+
+LR_OWN int lr_returns(uintptr_t address) {
+  const uint8_t *const code = (const uint8_t *)address;
+  /* ret, ret n; rep ret and bnd ret */
+  return code[0] == 0xc3 || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+}
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#else
+typedef int lr_no_values;
+#endif

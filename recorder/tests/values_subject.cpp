@@ -1,0 +1,151 @@
+// values_subject.cpp: what values_test records with a plan, values.plan, that names its functions.
+//
+//	values_subject kinds              each way to take a value once, and what it must be
+//	values_subject pointers N SEED    N calls with pointers to anything
+//	values_subject threads N          4 threads, N calls each
+//	values_subject short N            N calls of which each has a value
+//	values_subject endless            calls until it is killed
+//	values_subject bars KIND          a sandbox that refuses process_vm_readv
+//
+// Built with -pg -mfentry -minstrument-return=call; functions of the plan have C names.
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#if defined(__clang__)
+#define KEPT __attribute__((noinline, optnone))
+#else
+#define KEPT __attribute__((noipa))
+#endif
+#define HIDDEN __attribute__((no_instrument_function))
+
+struct LongDouble { int64_t l; double d; };
+struct Big { int64_t a, b, c; };
+struct View { size_t size; const char *data; }; // as libstdc++ has a view
+
+static volatile int sink;
+
+extern "C" {
+
+KEPT int vs_sum(int a, int b) { return a + b; }
+KEPT bool vs_small(bool a, char b, short c) { return a && b && c; }
+KEPT double vs_floats(float a, double b) { return double(a) + b; }
+KEPT long vs_stack(long a, long b, long c, long d, long e, long f, long g, short h) { return g - h + (a + b + c + d + e + f) * 0; }
+KEPT LongDouble vs_pair(LongDouble s) { return {s.l + 1, s.d * 2}; }
+KEPT int64_t vs_big(Big s) { return s.a + s.c; }
+KEPT long double vs_extended(int n) { return (long double)n / 3; }
+KEPT Big vs_hidden(int n) { return {n, 2 * n, 3 * n}; }
+KEPT const char *vs_text(const char *s, const char *t) { sink = t != nullptr; return s ? s + 1 : nullptr; }
+KEPT int vs_string(const std::string &s, std::string t) { return int(s.size() + t.size()); }
+KEPT size_t vs_view(View v, const View &w) { return v.size + w.size; }
+KEPT int vs_memory(const int *p) { sink = p != nullptr; return 1; }
+KEPT int vs_tail(int n) { return vs_sum(n, 1); }
+KEPT int vs_many(const char *a, const char *b, const char *c, int n) { sink = a && b && c; return n; }
+KEPT int vs_not_planned(int n) { return n + sink; }
+KEPT unsigned vs_any(const char *text, const Big *memory, const std::string *string, const View *view) {
+  // It must not look at them.
+  return unsigned(uintptr_t(text) ^ uintptr_t(memory) ^ uintptr_t(string) ^ uintptr_t(view));
+}
+}
+
+HIDDEN static void kinds() {
+  const std::string within = "in place", beyond = "a text that is too long for the string itself";
+  char unended[4];
+  memcpy(unended, "abcd", 4);
+  static char longer[3000];
+  memset(longer, 'l', sizeof longer - 1);
+  vs_sum(3, -4);
+  vs_small(true, 'c', -2);
+  vs_floats(1.5f, 2.25);
+  vs_stack(1, 2, 3, 4, 5, 6, 7, -8);
+  vs_pair({40, 1.25});
+  vs_big({1, 2, 3});
+  sink = int(vs_extended(1));
+  vs_hidden(5);
+  vs_text("plain", nullptr);
+  vs_text("", longer);
+  vs_string(within, beyond);
+  vs_string(beyond, within);
+  vs_view({4, "view of"}, {0, nullptr});
+  const int numbers[4] = {10, 20, 30, 40};
+  vs_memory(numbers);
+  vs_memory(nullptr);
+  vs_memory((const int *)8);
+  vs_tail(9);
+  vs_many(longer, longer, longer, 7);
+  vs_not_planned(1);
+}
+
+// pages has a readable page before and behind one that is not.
+HIDDEN static char *pages() {
+  char *p = (char *)mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memset(p, 'p', 3 * 4096);
+  mprotect(p + 4096, 4096, PROT_NONE);
+  return p;
+}
+
+HIDDEN static uint64_t random64(uint64_t &s) {
+  s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+  return s;
+}
+
+HIDDEN static void pointers(long n, uint64_t s) {
+  char *const edge = pages();
+  const std::string text = "a string";
+  unsigned sum = 0;
+  for (long i = 0; i < n; i++) {
+    const char *p[4];
+    for (const char *&q : p) {
+      const uint64_t r = random64(s);
+      switch (r >> 61) {
+        case 0: q = (const char *)(uintptr_t)r; break;                                  // anything
+        case 1: q = (const char *)(uintptr_t)(r & 0x7fffffffffff); break;               // of a user
+        case 2: q = (const char *)(uintptr_t)(r & 0xffff); break;                       // small
+        case 3: q = edge + (r & 0x3fff) % (3 * 4096); break;                            // about the hole
+        case 4: q = (const char *)&s - (r & 0xfffff); break;                            // on the stack, and beyond its end
+        case 5: q = (const char *)(uintptr_t)pointers + (r & 0xffffff) - 0x800000; break; // in the program, and around it
+        case 6: q = (const char *)(uintptr_t)-(int64_t)(r & 0xffff); break;             // the highest ones
+        default: q = (r & 1) ? (const char *)&text : nullptr;
+      }
+    }
+    // What it gives depends on the numbers of pointers, which differ from run to run.
+    vs_any(p[0], (const Big *)p[1], (const std::string *)p[2], (const View *)p[3]);
+    sum += unsigned(i) * 7 + unsigned(vs_sum(int(i & 0xffff), 1));
+  }
+  printf("%u\n", sum);
+}
+
+HIDDEN static void *thread(void *p) {
+  for (long i = 0, n = (long)(intptr_t)p; i < n; i++) vs_sum(int(i), int(i) + 1), vs_text("of a thread", nullptr);
+  return nullptr;
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "kinds";
+  const long n = argc > 2 ? atol(argv[2]) : 1;
+  if (strcmp(what, "pointers") == 0) {
+    pointers(n, argc > 3 ? strtoull(argv[3], nullptr, 10) | 1 : 1);
+  } else if (strcmp(what, "threads") == 0) {
+    pthread_t t[4];
+    for (pthread_t &x : t) pthread_create(&x, nullptr, thread, (void *)(intptr_t)n);
+    for (pthread_t &x : t) pthread_join(x, nullptr);
+  } else if (strcmp(what, "short") == 0) {
+    for (long i = 0; i < n; i++) vs_sum(int(i), 1);
+    usleep(1000);
+  } else if (strcmp(what, "endless") == 0) {
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0;; i++) vs_sum(i, i + 1), vs_text("until it is killed", nullptr);
+  } else {
+    kinds();
+  }
+  return 0;
+}
