@@ -93,6 +93,8 @@ enum {
 };
 /* What ARGUMENTS and RESULT hold: values by a plan, registers, values of logrec_values.h. */
 enum { LRF_VALUES_PLAN = 1, LRF_VALUES_RAW = 2, LRF_VALUES_PLACE = 3 };
+/* Lengths of texts in them: what is no length. */
+enum { LRF_LONGEST_LENGTH = 0xfff0, LRF_TEXT_LONGER = 0xfffd, LRF_TEXT_UNREADABLE = 0xfffe, LRF_TEXT_NULL = 0xffff };
 /* Flags of STACK. */
 enum { LRF_STACK_TIMES = 1, LRF_STACK_STATED = 2 };
 /* LRF_FIRST_WORD is the first word of the other records; words counts it too,

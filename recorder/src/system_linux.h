@@ -50,11 +50,6 @@ extern uint32_t lr_barred;
  * stack begins. */
 extern uintptr_t lr_main_block, lr_main_stack;
 
-/* ---- values.c ---- */
-
-/* 1: memory that values lead to is not readable, since a sandbox does not let process_vm_readv through. */
-extern uint32_t lr_memory_refused;
-
 /* ---- process_linux.c ---- */
 
 /* Looks what standard error is, if nobody has looked yet. */
@@ -72,6 +67,8 @@ const uint8_t *lr_build_id(const uint8_t *notes, size_t size, size_t align, uint
 
 /* ---- crash_linux.c ---- */
 
+/* 1: a sandbox does not let process_vm_readv through, so that no memory can be read. */
+extern uint32_t lr_memory_refused;
 void lr_crash_handler(int number, siginfo_t *info, void *context);
 void lr_crash_process_is(uint32_t pid);
 /* Where the C library has the text with which it aborts. */

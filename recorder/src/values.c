@@ -13,15 +13,13 @@
 #pragma GCC target("general-regs-only")
 #endif
 
+#include "system_linux.h"
 #include "values.h"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 enum { PAGE = 4096 };
-
-/* 1: a sandbox does not let process_vm_readv through. */
-uint32_t lr_memory_refused;
 
 /* copy copies n bytes of memory, n < PAGE, or fewer: up to the first page that cannot be read. */
 LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
@@ -53,11 +51,8 @@ LR_INLINE uint64_t word(const struct lr_registers *r, uintptr_t frame, int32_t s
   return source < 0 ? ((const uint64_t *)r)[~source] : on_stack(frame, source);
 }
 
-/* Lengths of texts that are none. */
-enum { MOST_LENGTH = 0xfff0, LONGER = 0xfffd, NOT_READABLE = 0xfffe, IS_NULL = 0xffff };
-
 LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
-  size_t n = 0, length = IS_NULL;
+  size_t n = 0, length = LRF_TEXT_NULL;
   if (from) {
     const size_t got = copy(p + 2, from, most + 1);
     while (n < got && p[2 + n]) {
@@ -66,7 +61,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
     }
     length = n;
     if (n == got) {
-      length = got > most ? LONGER : NOT_READABLE;
+      length = got > most ? LRF_TEXT_LONGER : LRF_TEXT_UNREADABLE;
       n = got > most ? most : 0;
     }
   }
@@ -78,10 +73,10 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
 LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t length, size_t most) {
   size_t n = length < most ? (size_t)length : most;
   if (length >> 47 || (n && copy(p + 2, from, n) != n)) {
-    if (length) length = NOT_READABLE;
+    if (length) length = LRF_TEXT_UNREADABLE;
     n = 0;
-  } else if (length > MOST_LENGTH) {
-    length = LONGER;
+  } else if (length > LRF_LONGEST_LENGTH) {
+    length = LRF_TEXT_LONGER;
   }
   lr_store16(p, (uint16_t)length);
   return p + 2 + n;
@@ -93,7 +88,7 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
   uintptr_t within = 0, from;
   uint64_t length;
   if (!at || copy((uint8_t *)s, at, size) != size) {
-    lr_store16(p, at ? NOT_READABLE : IS_NULL);
+    lr_store16(p, at ? LRF_TEXT_UNREADABLE : LRF_TEXT_NULL);
     return p + 2;
   }
   if (library == LR_LIBSTDCXX) {
@@ -125,7 +120,7 @@ LR_OWN static uint8_t *put_view(uint8_t *p, const uint64_t *words, unsigned libr
 LR_OWN static uint8_t *put_view_at(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
   uint64_t words[2];
   if (at && copy((uint8_t *)words, at, sizeof words) == sizeof words) return put_view(p, words, library, most);
-  lr_store16(p, at ? NOT_READABLE : IS_NULL);
+  lr_store16(p, at ? LRF_TEXT_UNREADABLE : LRF_TEXT_NULL);
   return p + 2;
 }
 

@@ -1,0 +1,204 @@
+/* places.c: values that the program tells itself (logrec_values.h): places, which the log gets once, and
+ * records of their values.
+ *
+ * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock for a place's first
+ * values only. A signal handler may call them. */
+
+#include "hot.h"
+#include "logrec_values.h"
+
+enum { MOST_TEXT = 256, MOST_VALUES = 2048, QUICK_COUNT = 32, LONGEST_NAME = 1024 };
+
+/* Bytes of a value by its code; 0: a text. */
+static const uint8_t sizes[16] = {0, 1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 0, 0};
+LR_INLINE size_t size_of(uint8_t code) { return sizes[code & 15]; }
+
+/* put_type_name writes the name of T out of what the compiler calls a template of it: gcc and clang
+ * "... [with T = NAME]" and "... [T = NAME]", MSVC "...signature<NAME>(void)". */
+LR_OWN static void put_type_name(const char *signature) {
+  static const char msvc[] = "signature<";
+  const char *begin = strstr(signature, "T = "), *end = NULL;
+  if (begin) {
+    begin += 4;
+    end = begin + strlen(begin);
+    if (end > begin && end[-1] == ']') end--;
+  } else if ((begin = strstr(signature, msvc))) {
+    begin += sizeof msvc - 1;
+    end = begin + strlen(begin);
+    while (end > begin && *--end != '>') {
+    }
+  }
+  const size_t n = begin ? (size_t)(end - begin) : 0;
+  lr_put32(&lr_record, (uint32_t)(n < LONGEST_NAME ? n : LONGEST_NAME));
+  lr_put(&lr_record, begin ? begin : "", n < LONGEST_NAME ? n : LONGEST_NAME);
+}
+
+LR_OWN static void put_cut(const char *s) {
+  const size_t n = strlen(s), most = 4096;
+  lr_put32(&lr_record, (uint32_t)(n < most ? n : most));
+  lr_put(&lr_record, s, n < most ? n : most);
+}
+
+/* tell_place writes PLACE, if no other thread has. */
+LR_COLD static void tell_place(struct logrec_place *place, const struct logrec_types *types) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  if (lr_record_begin()) {
+    if (place->log == lr_global.log) {
+      plat_unlock();
+    } else {
+      uint32_t id = 0;
+      if (lr_settings.values != LR_VALUES_OFF) {
+        id = ++lr_global.places;
+        lr_put32(&lr_record, id);
+        lr_put32(&lr_record, place->line);
+        put_cut(place->function);
+        put_cut(place->file);
+        put_cut(place->text);
+        lr_put(&lr_record, &types->count, 2);
+        lr_put(&lr_record, types->codes, types->count);
+        for (unsigned i = 0; i < types->count; i++) put_type_name(types->names ? types->names[i] : "");
+        lr_write_record(LRF_PLACE, lr_ticks());
+      }
+      lr_store(&place->id, id);
+      lr_store(&place->log, lr_global.log);
+      plat_unlock();
+    }
+  }
+  plat_slow_end(&saved);
+}
+
+/* put_text copies a text of known length. */
+LR_OWN static uint8_t *put_text(uint8_t *p, const char *s, uint64_t length) {
+  const size_t n = length < MOST_TEXT ? (size_t)length : MOST_TEXT;
+  lr_store16(p, (uint16_t)(length <= LRF_LONGEST_LENGTH ? length : LRF_TEXT_LONGER));
+  memcpy(p + 2, s, n);
+  return p + 2 + n;
+}
+
+/* put_pointed copies one that ends with 0, if there is any memory at s. */
+LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
+  enum { PAGE = 4096 };
+  size_t n = 0, got = 0;
+  if (!s) {
+    lr_store16(p, LRF_TEXT_NULL);
+    return p + 2;
+  }
+  while (got <= MOST_TEXT && n == got) {
+    /* A copy that goes beyond what can be read need not begin. */
+    const size_t page = PAGE - (s + got) % PAGE, left = MOST_TEXT + 1 - got;
+    const size_t copied = s + got < PAGE ? 0 : plat_copy_memory(p + 2 + got, s + got, page < left ? page : left);
+    if (!copied) break;
+    got += copied;
+    while (n < got && p[2 + n]) n++;
+    if (n < got) break;
+  }
+  if (n < got) {
+    lr_store16(p, (uint16_t)n);
+  } else if (got > MOST_TEXT) {
+    lr_store16(p, LRF_TEXT_LONGER);
+    n = MOST_TEXT;
+  } else {
+    lr_store16(p, LRF_TEXT_UNREADABLE);
+    n = 0;
+  }
+  return p + 2 + n;
+}
+
+/* put_values writes the values, the first that have room. */
+LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, const uint64_t *cells) {
+  const uint8_t *const begin = p;
+  for (unsigned i = 0; i < types->count; i++) {
+    const size_t n = size_of(types->codes[i]);
+    if ((size_t)(p - begin) + (n ? n : 2 + MOST_TEXT) > MOST_VALUES) break;
+    if (n) {
+      lr_store64(p, *cells++);
+      p += n;
+    } else if (types->single || cells[1] == ~(uint64_t)0) {
+      p = put_pointed(p, (uintptr_t)cells[0]);
+      cells += types->single ? 1 : 2;
+    } else {
+      p = put_text(p, (const char *)(uintptr_t)cells[0], cells[1]);
+      cells += 2;
+    }
+  }
+  return p;
+}
+
+LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
+  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL};
+  struct lr_level *v = lr_level_begin(t, frame);
+  if (!v) return;
+  const struct lr_event e = {0, 1, &at};
+  lr_settle(t, v, &e);
+  if (lr_load(&place->log) != lr_global.log) tell_place(place, types);
+  size_t most = 16;
+  for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;
+  if (most > MOST_VALUES + 16) most = MOST_VALUES + 16;
+  if (place->id && place->log == lr_global.log && lr_room(t, v, lr_time_of(v), most)) {
+    uint8_t *const begin = lr_position(v);
+    const size_t head = most / 2 > 255 ? 6 : 2;
+    lr_store16(begin + head, LRF_VALUES_PLACE);
+    lr_store32(begin + head + 2, place->id);
+    uint8_t *p = put_values(begin + head + 6, types, cells);
+    if ((p - begin) & 1) *p++ = 0;
+    lr_store16(begin, LRF_FIRST_WORD(type, head == 6 ? 0 : (unsigned)(p - begin) / 2));
+    if (head == 6) lr_store32(begin + 2, (uint32_t)(p - begin));
+    /* If the enter before is taken back, this is, too. */
+    if (v->extra && v->top > v->stack + 2) {
+      struct lr_frame_extra *const x = &v->extra[v->top - 1 - v->stack];
+      if (x->after == begin && x->sequence == v->sequence) x->after = p;
+    }
+    lr_commit(v, p);
+  }
+  lr_level_end(t, v);
+}
+
+/* record is the hot path: numbers only, of a call that is near on the stack. */
+LR_INLINE void record(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_LIKELY(v->inside == mode)) {
+    v->inside = frame;
+    lr_barrier();
+    struct lrf_chunk *const c = v->chunk;
+    const size_t used = c->used;
+    int done = 0;
+    if (LR_LIKELY(frame - v->top[-1].frame + LR_NEAR <= 2 * LR_NEAR && lr_load(&place->log) == lr_global.log && types->count <= QUICK_COUNT &&
+                  used + 16 + 8 * QUICK_COUNT < v->limit)) {
+      uint8_t *const begin = (uint8_t *)(c + 1) + used, *p = begin + 8;
+      unsigned i = 0;
+      for (; i < types->count; i++) {
+        const size_t n = size_of(types->codes[i]);
+        if (LR_UNLIKELY(!n)) break;
+        lr_store64(p, cells[i]);
+        p += n;
+      }
+      if (LR_LIKELY(i == types->count && place->id)) {
+        if ((p - begin) & 1) *p++ = 0;
+        lr_store64(begin, LRF_FIRST_WORD(type, (unsigned)(p - begin) / 2) | (uint64_t)LRF_VALUES_PLACE << 16 | (uint64_t)place->id << 32);
+        lr_store(&c->used, (uint32_t)(used + (size_t)(p - begin)));
+      }
+      done = i == types->count;
+    }
+    lr_barrier();
+    v->inside = mode;
+    if (done) return;
+  } else if (mode == LR_OFF) {
+    return;
+  }
+  record_slow(type, place, types, cells, frame);
+}
+
+LR_OWN void logrec_arguments(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells) {
+  record(LRF_ARGUMENTS, place, types, cells, lr_frame());
+}
+LR_OWN void logrec_result(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells) {
+  record(LRF_RESULT, place, types, cells, lr_frame());
+}
+LR_OWN int logrec_takes_values(void) {
+  lr_read_settings();
+  return lr_relaxed(&lr_mode) != LR_OFF && lr_settings.values != LR_VALUES_OFF;
+}
