@@ -23,10 +23,10 @@
 
 uint32_t lr_find_xsave_size(void);
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
 /* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
@@ -77,8 +77,24 @@ LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *progra
   return v->chunk->used + program->most + LR_RESERVE < v->limit;
 }
 
+/* keep_vectors keeps the vector registers, which nothing has changed yet, if a program wants them. */
+LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *program) {
+  if (LR_LIKELY(!program->vectors)) return;
+  __asm__ volatile(
+      "movq %%xmm0,%0\n\tmovq %%xmm1,%1\n\tmovq %%xmm2,%2\n\tmovq %%xmm3,%3\n\t"
+      "movq %%xmm4,%4\n\tmovq %%xmm5,%5\n\tmovq %%xmm6,%6\n\tmovq %%xmm7,%7"
+      : "=m"(r->vector[0]), "=m"(r->vector[1]), "=m"(r->vector[2]), "=m"(r->vector[3]), "=m"(r->vector[4]), "=m"(r->vector[5]),
+        "=m"(r->vector[6]), "=m"(r->vector[7]));
+}
+
+LR_INLINE void take(struct lr_level *v, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame) {
+  if (!program->count) return;
+  keep_vectors(r, program);
+  lr_commit(v, LR_LIKELY(program->fixed) ? lr_take_fixed(lr_position(v), type, program, r) : lr_take_values(lr_position(v), type, program, r, frame));
+}
+
 /* lr_fentry_values and lr_freturn_values are the hot path where values are taken. */
-LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
   (void)site;
   struct lr_level *const v = quick_level();
   if (!v) return 1;
@@ -89,14 +105,14 @@ LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t sit
   const struct lr_valued *const f = lr_valued_known(address, &known);
   if (known && (!f || has_room(v, &f->enter))) {
     done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
-    if (done && f && f->enter.count) lr_commit(v, lr_take_values(lr_position(v), LRF_ARGUMENTS, &f->enter, registers, frame));
+    if (done && f) take(v, LRF_ARGUMENTS, &f->enter, registers, frame);
   }
   lr_barrier();
   v->inside = idle;
   return !done;
 }
 
-LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
   (void)site;
   struct lr_level *const v = quick_level();
   if (!v) return 1;
@@ -109,8 +125,7 @@ LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t si
     const struct lr_valued *const f = lr_valued_known((uintptr_t)(top->function >> 1), &known);
     if (known && (!f || has_room(v, &f->leave))) {
       done = lr_try_leave(v, top->function, frame, 1);
-      if (done && f && f->leave.count && lr_returns(address))
-        lr_commit(v, lr_take_values(lr_position(v), LRF_RESULT, &f->leave, registers, frame));
+      if (done && f && lr_returns(address)) take(v, LRF_RESULT, &f->leave, registers, frame);
     }
   }
   lr_barrier();

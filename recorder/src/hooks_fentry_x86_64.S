@@ -91,11 +91,18 @@
   ret
 2:
   .cfi_def_cfa %rbp, 80
-  /* Behind the vector registers lies what was pushed; before them the pointer to all. */
+  /* Behind the vector registers lies what was pushed; before them the pointer to all. VALUES
+   * keeps those that it needs itself. */
   sub $80,%rsp
   movq $0,-72(%rbp)
   cmpl $0,lr_taking(%rip)
   je 5f
+  lea -64(%rbp),%rcx
+  mov %rcx,-72(%rbp)
+  arguments
+  call \values
+  test %eax,%eax
+  jz 1b
   movq %xmm0,-64(%rbp)
   movq %xmm1,-56(%rbp)
   movq %xmm2,-48(%rbp)
@@ -104,12 +111,6 @@
   movq %xmm5,-24(%rbp)
   movq %xmm6,-16(%rbp)
   movq %xmm7,-8(%rbp)
-  arguments
-  lea -64(%rbp),%rcx
-  mov %rcx,-72(%rbp)
-  call \values
-  test %eax,%eax
-  jz 1b
 5:
   mov lr_xsave_size(%rip),%eax
   test %eax,%eax

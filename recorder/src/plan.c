@@ -256,6 +256,26 @@ LR_OWN static void value(struct reading *r, int leave) {
   if (size) wrong(r, too_small);
 }
 
+LR_OWN static uint16_t takes_vectors(const struct lr_program *program) {
+  for (unsigned i = 0; i < program->count; i++)
+    if ((program->steps[i].source < 0 && ~program->steps[i].source < 8) || (program->steps[i].second < 0 && ~program->steps[i].second < 8)) return 1;
+  return 0;
+}
+
+/* find_fixed finds how long a program's record is, if that is always the same: it takes registers only. */
+LR_OWN static void find_fixed(struct lr_program *program) {
+  unsigned n = 4;
+  program->fixed = program->fixed_head = 0;
+  for (unsigned i = 0; i < program->count; i++) {
+    if (program->steps[i].op != LR_TAKE_PART || program->steps[i].source >= 0) return;
+    n += program->steps[i].size;
+  }
+  n += n & 1;
+  if (n / 2 > 255) return;
+  program->fixed = (uint16_t)n;
+  program->fixed_head = (uint16_t)(n / 2 << 8);
+}
+
 /* end_of_function completes the programs of the function whose lines were read. */
 LR_OWN static void end_of_function(struct reading *r) {
   if (!r->in_function) return;
@@ -267,8 +287,12 @@ LR_OWN static void end_of_function(struct reading *r) {
     f->leave.steps = plan.steps + r->steps;
     memcpy(plan.steps + r->steps, leave_steps, r->leaving * sizeof *leave_steps);
     f->enter.kind = f->leave.kind = LRF_VALUES_PLAN;
-    f->enter.most = 8 + r->bytes[0] + 1;
-    f->leave.most = 8 + r->bytes[1] + 1;
+    find_fixed(&f->enter);
+    find_fixed(&f->leave);
+    f->enter.vectors = takes_vectors(&f->enter);
+    f->leave.vectors = takes_vectors(&f->leave);
+    f->enter.most = (uint16_t)(8 + r->bytes[0] + 1);
+    f->leave.most = (uint16_t)(8 + r->bytes[1] + 1);
   }
   r->steps += r->leaving;
   r->leaving = 0;
@@ -450,8 +474,8 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-static const struct lr_valued raw = {0, 0, {raw_enter, RAW_ENTER, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_ENTER - 1)},
-                                     {raw_leave, RAW_LEAVE, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_LEAVE - 1)}};
+static const struct lr_valued raw = {0, 0, {raw_enter, RAW_ENTER, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_ENTER - 1), 1, 0, 0},
+                                     {raw_leave, RAW_LEAVE, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_LEAVE - 1), 1, 0, 0}};
 
 /* ---- functions by the addresses of their hooks ---- */
 

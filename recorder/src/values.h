@@ -42,7 +42,10 @@ struct lr_take {
 struct lr_program {
   const struct lr_take *steps;
   uint16_t count, kind; /* kind: LRF_VALUES_... */
-  uint32_t most;        /* bytes of the record */
+  uint16_t most;        /* bytes of the record */
+  uint16_t vectors;     /* 1: it takes vector registers */
+  uint16_t fixed;       /* bytes of the record, where all is in registers; else 0 */
+  uint16_t fixed_head;  /* its first word, without the type */
 };
 
 /* A function whose values are taken. */
@@ -69,9 +72,22 @@ const struct lr_valued *lr_valued_of(uintptr_t address);
 
 /* Writes a record of type, ARGUMENTS or RESULT, at p, and returns its end. There must be room for
  * program->most bytes. frame: where the call's return address lies. Vector registers are left alone. */
+/* Where all is in integer registers lr_take_fixed does it. */
 uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame);
 /* 1 if the instruction at address returns from a function: before a tail call it does not. */
 int lr_returns(uintptr_t address);
+
+LR_INLINE uint8_t *lr_take_fixed(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r) {
+  uint8_t *const begin = p;
+  lr_store32(p, LRF_FIRST_WORD(type, 0) | program->fixed_head | (uint32_t)program->kind << 16);
+  p += 4;
+  for (const struct lr_take *s = program->steps, *const end = s + program->count; s < end; s++) {
+    lr_store64(p, ((const uint64_t *)r)[~s->source]);
+    p += s->size;
+  }
+  *p = 0;
+  return begin + program->fixed;
+}
 
 #if defined(__ELF__)
 #pragma GCC visibility pop
