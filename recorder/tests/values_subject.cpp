@@ -5,17 +5,25 @@
 //	values_subject threads N          4 threads, N calls each
 //	values_subject short N            N calls of which each has a value
 //	values_subject endless            calls until it is killed
-//	values_subject bars KIND          a sandbox that refuses process_vm_readv
+//	values_subject sandbox            kinds, behind a filter that kills who calls process_vm_readv
+//	values_subject fork               a call in the parent, one in the child
+//	values_subject signals N          N calls with all signals blocked
 //
 // Built with -pg -mfentry -minstrument-return=call; functions of the plan have C names.
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -98,7 +106,7 @@ HIDDEN static uint64_t random64(uint64_t &s) {
 }
 
 HIDDEN static void pointers(long n, uint64_t s) {
-  char *const edge = pages();
+  const char *const edge = pages();
   const std::string text = "a string";
   unsigned sum = 0;
   for (long i = 0; i < n; i++) {
@@ -116,7 +124,7 @@ HIDDEN static void pointers(long n, uint64_t s) {
         default: q = (r & 1) ? (const char *)&text : nullptr;
       }
     }
-    // What it gives depends on the numbers of pointers, which differ from run to run.
+    // What it returns differs from run to run.
     vs_any(p[0], (const Big *)p[1], (const std::string *)p[2], (const View *)p[3]);
     sum += unsigned(i) * 7 + unsigned(vs_sum(int(i & 0xffff), 1));
   }
@@ -144,6 +152,27 @@ int main(int argc, char **argv) {
     puts("ready");
     fflush(stdout);
     for (int i = 0;; i++) vs_sum(i, i + 1), vs_text("until it is killed", nullptr);
+  } else if (strcmp(what, "sandbox") == 0) {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter = {sizeof code / sizeof *code, code};
+    vs_text("before", nullptr);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) return 77;
+    kinds();
+  } else if (strcmp(what, "fork") == 0) {
+    vs_sum(1, 2);
+    if (fork() == 0) {
+      vs_sum(3, 4);
+      exit(0);
+    }
+    int status;
+    wait(&status);
+  } else if (strcmp(what, "signals") == 0) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    pointers(n, 7);
   } else {
     kinds();
   }
