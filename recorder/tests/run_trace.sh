@@ -1,7 +1,7 @@
 #!/bin/bash
 # run_trace.sh [KILLS [ROUNDS]]: builds the trace recorder for Linux and runs its
 # tests with what is at hand: trace_test by each way in, with gcc and clang,
-# linked and preloaded, under sanitizers, and stacks_test. Two lanes run at a
+# linked and preloaded, under sanitizers, stacks_test and values_test. Two lanes run at a
 # time. KILLS says how often a recording program is ended by force (100): in all
 # lanes together, or in each of those that the variable LANES names; then only
 # these run. ROUNDS is how often stacks_test's programs go round (20,000). The variable crash_rounds
@@ -18,7 +18,7 @@ kills=${1:-100} rounds=${2:-20000}
 passed=0 failed=0 skipped=0
 warnings="-Wall -Wextra -Werror"
 export LC_ALL=C
-for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
+for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGREC_VALUES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
 
 . "$here/newest.sh"
 
@@ -188,6 +188,24 @@ stacks() {
   count "$name" 0
 }
 
+# values NAME CC CXX FLAGS HOOKS [OPTION...]: arguments and results, by a plan and by the program itself.
+values() {
+  local name=$1 cc=$2 cxx=$3 flags=$4 hooks=$5 d=$build/$1 lib
+  chosen "$name" || return
+  shift 5
+  begun=$(date +%s)
+  {
+    mkdir -p "$d" && recorder "$cc" "$flags" &&
+      $cxx -std=c++11 -O2 -g $warnings -pthread $flags $hooks -c "$here/values_subject.cpp" -o "$d/subject.o" &&
+      $cxx $flags -pthread "$d/subject.o" "$lib/liblogrec.a" -o "$d/values_subject" -ldl -Wl,--build-id &&
+      "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" &&
+      $cc -std=c11 -O2 -g $warnings -Wpedantic -Wshadow -I"$include" $flags -c "$here/values_api.c" -o "$d/api_c.o" &&
+      $cxx -std=c++11 -O2 -g $warnings -Wpedantic -Wshadow -pthread -I"$include" $flags "$here/values_api.cpp" "$d/api_c.o" "$lib/liblogrec.a" \
+        -o "$d/values_api" -ldl && "$build/values_test" "$d/values_subject" "$d/values.lpvalues" "$d/values_api" "$@"
+  } >"$build/$name.log" 2>&1
+  count "$name" $?
+}
+
 if [ "$(uname -s)" != Linux ] || ! command -v g++ >/dev/null; then
   skip trace "no Linux, or g++ is missing"
   echo "$passed passed, $failed failed, $skipped skipped"
@@ -198,6 +216,7 @@ clang=$(newest clang) || clang=
 g++ -std=c++11 -O1 $warnings "$here/trace_test.cpp" -o "$build/trace_test" &&
   g++ -std=c++11 -O1 $warnings "$here/trace_dump.cpp" -o "$build/trace_dump" &&
   g++ -std=c++11 -O1 $warnings "$here/crash_test.cpp" -o "$build/crash_test" &&
+  g++ -std=c++11 -O1 $warnings "$here/values_test.cpp" -o "$build/values_test" &&
   g++ -std=c++11 -O1 $warnings "$here/stacks_test.cpp" -o "$build/stacks_test" || exit 1
 # Where there is Go the real reader reads, too.
 logparse=
@@ -233,6 +252,14 @@ at_once suite gcc-preload gcc g++ "" $cyg preload "$(share 1)"
 if [ "$(uname -m)" = x86_64 ]; then
   at_once suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static "$(share 1)" fentry -deep -short
   at_once suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short -switches
+fi
+if [ "$(uname -m)" = x86_64 ]; then
+  at_once values gcc-values gcc g++ "" "-pg -mfentry -minstrument-return=call"
+  at_once values gcc-values-O0 gcc g++ -O0 "-pg -mfentry -minstrument-return=call" pointers=100000
+  # The program that it kills, and a filter of system calls, are not for sanitizers.
+  at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
+    pointers=20000 -sandbox -kill
+  [ -z "$clangxx" ] || [ -z "$clang" ] || at_once values clang-values "$clang" "$clangxx" "" "-pg -mfentry" entries pointers=100000
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then
   at_once suite clang $clang $clangxx "" $cyg static "$(share 3)" clang
