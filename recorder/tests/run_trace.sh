@@ -255,7 +255,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 if [ "$(uname -m)" = x86_64 ]; then
   at_once values gcc-values gcc g++ "" "-pg -mfentry -minstrument-return=call"
-  at_once values gcc-values-O0 gcc g++ -O0 "-pg -mfentry -minstrument-return=call" pointers=100000
+  at_once values gcc-values-O0 gcc g++ -O0 "-pg -mfentry -minstrument-return=call" no-tail pointers=100000
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
     pointers=20000 -sandbox -kill
