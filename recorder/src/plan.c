@@ -209,7 +209,7 @@ LR_OWN static void value(struct reading *r, int leave) {
   } else if (is(op, "string") || is(op, "view")) {
     s.op = op.n == 6 ? LR_TAKE_STRING : LR_TAKE_VIEW_AT;
     const struct token library = next_word(r);
-    s.library = is(library, "libstdc++") ? LR_LIBSTDCXX : is(library, "libc++") ? LR_LIBCXX : is(library, "msvc") ? LR_MSVC : 0;
+    s.library = (is(library, "libstdc++") ? LR_LIBSTDCXX : is(library, "libc++") ? LR_LIBCXX : is(library, "msvc") ? LR_MSVC : 0) & 3;
     if (!s.library) wrong(r, not_a_word);
     size = (uint32_t)next_number(r, 10, 1, MOST_TEXT);
     most = 2 + size;
@@ -229,6 +229,7 @@ LR_OWN static void value(struct reading *r, int leave) {
   }
   r->bytes[leave] += most;
   s.size = (uint16_t)size;
+  s.begins = 1;
   if (pointer) {
     s.source = parts[0].source;
     if (s.op == LR_TAKE_VIEW_AT && (n > 1 || parts[0].size > 8)) {
@@ -245,12 +246,14 @@ LR_OWN static void value(struct reading *r, int leave) {
     if (parts[i].is_st0) {
       s.size = (uint16_t)part;
       add_step(r, leave, &s);
+      s.begins = 0;
       continue;
     }
     for (uint32_t done = 0; done < part; done += 8) {
       s.source = parts[i].source + (int32_t)(parts[i].source < 0 ? 0 : done);
       s.size = (uint16_t)(part - done < 8 ? part - done : 8);
       add_step(r, leave, &s);
+      s.begins = 0;
     }
   }
   if (size) wrong(r, too_small);
@@ -466,10 +469,10 @@ LR_OWN static int understand(void) {
 
 /* ---- raw ---- */
 
-#define REGISTER(name) {LR_TAKE_PART, 0, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
-#define VECTOR(i) {LR_TAKE_PART, 0, 8, ~(int32_t)(i), 0, 0}
+#define REGISTER(name) {LR_TAKE_PART, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
+#define VECTOR(i) {LR_TAKE_PART, 0, 1, 8, ~(int32_t)(i), 0, 0}
 /* Integer registers, vector registers, stack words, 0. */
-#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 4, 0, 0, (integer) | (vector) << 8}
+#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
 static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER(rsi), REGISTER(rdx), REGISTER(rcx), REGISTER(r8), REGISTER(r9), VECTOR(0),
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};

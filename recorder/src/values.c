@@ -38,17 +38,25 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   return result > 0 ? (size_t)result : 0;
 }
 
-/* on_stack returns 8 bytes behind a call's return address. On its page they are surely there. */
-LR_OWN __attribute__((no_sanitize("address"))) static uint64_t on_stack(uintptr_t frame, int32_t offset) {
+/* on_stack gives 8 bytes behind a call's return address. On its page they are surely there; elsewhere
+ * they are if the plan is right. 0: they cannot be read. */
+LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(uintptr_t frame, int32_t offset, uint64_t *v) {
   const uintptr_t at = frame + 8 + (uintptr_t)offset;
-  uint64_t v = 0;
-  if (at / PAGE == frame / PAGE && (at + 7) / PAGE == frame / PAGE) memcpy(&v, (const void *)at, 8);
-  else copy((uint8_t *)&v, at, 8);
-  return v;
+  if (at / PAGE != frame / PAGE || (at + 7) / PAGE != frame / PAGE) return copy((uint8_t *)v, at, 8) == 8;
+  memcpy(v, (const void *)at, 8);
+  return 1;
 }
 
-LR_INLINE uint64_t word(const struct lr_registers *r, uintptr_t frame, int32_t source) {
-  return source < 0 ? ((const uint64_t *)r)[~source] : on_stack(frame, source);
+LR_INLINE int word(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
+  if (source >= 0) return on_stack(frame, source, v);
+  *v = ((const uint64_t *)r)[~source];
+  return 1;
+}
+
+/* pointer is one that leads nowhere, if it cannot be read itself. */
+LR_INLINE uintptr_t pointer(const struct lr_registers *r, uintptr_t frame, int32_t source) {
+  uint64_t v;
+  return word(r, frame, source, &v) ? (uintptr_t)v : 1;
 }
 
 LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
@@ -126,7 +134,7 @@ LR_OWN static uint8_t *put_view_at(uint8_t *p, uintptr_t at, unsigned library, s
 
 LR_OWN static uint8_t *put_memory(uint8_t *p, uintptr_t at, uint32_t offset, size_t size) {
   enum { READ, NULL_POINTER, UNREADABLE };
-  p[0] = !at ? NULL_POINTER : copy(p + 1, at + offset, size) == size ? READ : UNREADABLE;
+  p[0] = !at ? NULL_POINTER : at >= PAGE && copy(p + 1, at + offset, size) == size ? READ : UNREADABLE;
   return p + 1 + (p[0] == READ ? size : 0);
 }
 
@@ -148,31 +156,39 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
   const int longer = program->most / 2 > 255;
   p += longer ? 8 : 4;
   const struct lr_take *s = program->steps, *const end = s + program->count;
+  uint8_t *value = p, *before = p; /* where it begins, and the one before it */
   for (; s < end; s++) {
-    if (LR_LIKELY(s->op == LR_TAKE_PART)) {
-      /* More than its size may be written: that is still room. */
-      lr_store64(p, word(r, frame, s->source));
-      p += s->size;
-      continue;
-    }
+    if (s->begins) before = value, value = p;
     switch (s->op) {
+      case LR_TAKE_PART: {
+        uint64_t v;
+        if (!word(r, frame, s->source, &v)) {
+          /* The record ends before the value. Padding must not look like it. */
+          p = s->begins && s->size == 1 && (value - begin) & 1 ? before : value;
+          goto cut;
+        }
+        /* More than its size may be written: that is still room. */
+        lr_store64(p, v);
+        p += s->size;
+        break;
+      }
       case LR_TAKE_ST0: p = put_st0(p, s->size); break;
       case LR_TAKE_CONSTANT:
         lr_store32(p, s->offset);
         p += 4;
         break;
-      case LR_TAKE_TEXT: p = put_text(p, (uintptr_t)word(r, frame, s->source), s->size); break;
-      case LR_TAKE_MEMORY: p = put_memory(p, (uintptr_t)word(r, frame, s->source), s->offset, s->size); break;
-      case LR_TAKE_STRING: p = put_string(p, (uintptr_t)word(r, frame, s->source), s->library, s->size); break;
-      case LR_TAKE_VIEW_AT: p = put_view_at(p, (uintptr_t)word(r, frame, s->source), s->library, s->size); break;
+      case LR_TAKE_TEXT: p = put_text(p, pointer(r, frame, s->source), s->size); break;
+      case LR_TAKE_MEMORY: p = put_memory(p, pointer(r, frame, s->source), s->offset, s->size); break;
+      case LR_TAKE_STRING: p = put_string(p, pointer(r, frame, s->source), s->library, s->size); break;
+      case LR_TAKE_VIEW_AT: p = put_view_at(p, pointer(r, frame, s->source), s->library, s->size); break;
       default: {
         uint64_t words[2];
-        words[0] = word(r, frame, s->source);
-        words[1] = word(r, frame, s->second);
+        if (!word(r, frame, s->source, &words[0]) || !word(r, frame, s->second, &words[1])) words[0] = words[1] = 1;
         p = put_view(p, words, s->library, s->size);
       }
     }
   }
+cut:
   if ((p - begin) & 1) *p++ = 0;
   const uint32_t length = (uint32_t)(p - begin);
   if (longer) {
