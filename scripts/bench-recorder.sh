@@ -26,7 +26,7 @@ rounds=${1:-7}
 top=$PWD here=$PWD/recorder
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}")
 trap 'rm -rf "$work"' EXIT
-for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGPARSER_LOG LD_PRELOAD; do unset $v; done
+for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGREC_VALUES LOGPARSER_LOG LD_PRELOAD; do unset $v; done
 export LC_ALL=C
 . scripts/toolchains.sh
 
@@ -64,6 +64,10 @@ add "trace, preloaded|env LD_PRELOAD=$work/lib/liblogrec.so ./plain|*.lptrace|10
 if [ "$(uname -m)" = x86_64 ]; then
 	try compile gcc "-pg -mfentry -minstrument-return=call" tiny.c fentry.o && link fentry.o lib/liblogrec.a -o fentry &&
 		add "trace, -mfentry|./fentry|*.lptrace|10000000"
+	try compile gcc "-pg -mfentry -minstrument-return=call" tiny_values.c values.o && link values.o lib/liblogrec.a -Wl,--build-id -o values &&
+		"$here/tests/values_plan.sh" "$here/bench/tiny_values.plan" values >values.lpvalues &&
+		add "trace, values by plan|env LOGREC_VALUES=values.lpvalues ./values|*.lptrace|10000000" &&
+		add "trace, raw values|env LOGREC_VALUES=raw ./values|*.lptrace|5000000"
 fi
 try compile g++ "-std=c++11 -DLOGPARSER_TRACE" tiny_object.cpp object.o && link object.o lib/liblogrec.a -lstdc++ -o object &&
 	add "trace, object|./object|*.lptrace|10000000"

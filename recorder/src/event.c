@@ -2,7 +2,7 @@
  * window, a leave that is not the innermost call's, events after a jump, with lists, in a signal
  * handler that interrupted a hook, marks and counters.
  *
- * An event takes one of the thread's levels (lr_level_begin), which is no lock: a signal handler
+ * An event takes one of the thread's levels (level_begin), which is no lock: a signal handler
  * finds it taken and takes the next. So all of it may run in a handler. The lock is taken
  * only where an event needs more than its chunk: a next one (chunk.c), a thread (thread.c), a way
  * in that is new (process.c), room for stacks (stacks.c), an address that lists ask about (lists.c). */
@@ -84,7 +84,8 @@ LR_OWN static void abandon(struct lr_level *v) {
   v->limit = 0;
 }
 
-LR_OWN struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame) {
+/* level_begin finds the level that this event belongs to and takes it. */
+LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame) {
   struct lr_level *v = lr_level_of(t, frame);
   if (!v) {
     t->dropped++;
@@ -103,10 +104,13 @@ LR_OWN struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame) {
   return v;
 }
 
-LR_OWN void lr_level_end(struct lr_thread *t, struct lr_level *v) {
+LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
   lr_barrier();
   v->inside = v == &t->level[0] ? t->mode : LR_IDLE;
 }
+
+LR_OWN struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame) { return level_begin(t, frame); }
+LR_OWN void lr_level_end(struct lr_thread *t, struct lr_level *v) { level_end(t, v); }
 
 /* lr_return_slot searches the stack, from the event's frame up, for the return address of the
  * event's function. It is there, so that the search ends. */
@@ -193,14 +197,17 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 
 #if LR_HAVE_PLANS
 /* values_of finds the program that takes an event's values; NULL: none are taken. */
-LR_OWN static const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
-  const struct lr_valued *const f = at->registers ? lr_valued_of(function) : NULL;
+LR_COLD static const struct lr_program *look_up_values(uintptr_t function, int leave) {
+  const struct lr_valued *const f = lr_valued_of(function);
   const struct lr_program *const program = !f ? NULL : leave ? &f->leave : &f->enter;
   return program && program->count ? program : NULL;
 }
-LR_OWN static size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
-LR_OWN static uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
-  return program ? lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, at->frame) : p;
+LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
+  return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, leave) : NULL;
+}
+LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
+LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
+  return LR_UNLIKELY(program != NULL) ? lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, at->frame) : p;
 }
 #else
 struct lr_program;
@@ -215,8 +222,8 @@ LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const stru
 
 /* room_with makes sure that there is room for an event with its values, or for the event alone, and
  * then *program becomes NULL. */
-LR_OWN static int room_with(struct lr_thread *t, struct lr_level *v, uint64_t now, const struct lr_program **program) {
-  if (*program && lr_room(t, v, now, room_for(*program))) return 1;
+LR_INLINE int room_with(struct lr_thread *t, struct lr_level *v, uint64_t now, const struct lr_program **program) {
+  if (LR_UNLIKELY(*program != NULL) && lr_room(t, v, now, room_for(*program))) return 1;
   *program = NULL;
   return lr_room(t, v, now, 0);
 }
@@ -283,10 +290,10 @@ LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, c
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
-  struct lr_level *v = lr_level_begin(t, at->frame);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   enter_level(t, v, function, kind, frame, at);
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 /* put_leave writes a leave that names its function. */
@@ -370,19 +377,19 @@ LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, i
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
-  struct lr_level *v = lr_level_begin(t, at->frame);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   leave_level(t, v, function, kind, frame, exact, at);
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 LR_COLD void lr_arrived(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
-  struct lr_level *v = t ? lr_level_begin(t, at->frame) : NULL;
+  struct lr_level *v = t ? level_begin(t, at->frame) : NULL;
   if (!v) return;
   const struct lr_event e = {1, 1, at};
   lr_settle(t, v, &e);
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 /* ends tells whether the innermost call must have ended for one of frame to begin: its frame
@@ -395,7 +402,7 @@ LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uint
 LR_COLD void lr_ended(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
-  struct lr_level *v = lr_level_begin(t, at->frame);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event e = {1, 0, at};
   lr_settle(t, v, &e);
@@ -403,9 +410,9 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   /* A call in the same frame has ended now, by a tail call. One that is further in ended some
    * time ago: its leave is late. */
   if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_has_come_by(LR_RETURN)) {
-    lr_level_end(t, v);
+    level_end(t, v);
     if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
-    v = lr_level_begin(t, at->frame);
+    v = level_begin(t, at->frame);
     if (!v) return;
   }
   while (v->stack && ends(t, v, at->frame)) {
@@ -419,14 +426,14 @@ LR_COLD void lr_ended(const struct lr_place *at) {
     leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, &plain);
     if (v->top == before) break;
   }
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 LR_COLD void lr_returned(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
   if (LR_UNLIKELY(!lr_has_come_by(LR_RETURN))) lr_came_by(LR_RETURN);
-  struct lr_level *v = lr_level_begin(t, at->frame);
+  struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event arrives = {1, 1, at};
   lr_settle(t, v, &arrives);
@@ -443,7 +450,7 @@ LR_COLD void lr_returned(const struct lr_place *at) {
     /* Else it was entered while nothing was recorded. */
     if (f->frame == at->frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, at->frame, 1, at);
   }
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 /* record writes a record that is neither enter nor leave: its type and length, the time since
@@ -452,7 +459,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL};
-  struct lr_level *v = lr_level_begin(t, at.frame);
+  struct lr_level *v = level_begin(t, at.frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
@@ -479,7 +486,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
     v->last = now;
     lr_commit(v, end);
   }
-  lr_level_end(t, v);
+  level_end(t, v);
 }
 
 /* Short enough for the first chunk. */

@@ -91,26 +91,27 @@
   ret
 2:
   .cfi_def_cfa %rbp, 80
-  /* Behind the vector registers lies what was pushed; before them the pointer to all. VALUES
-   * keeps those that it needs itself. */
-  sub $80,%rsp
-  movq $0,-72(%rbp)
+  /* -8(%rbp) is what the latter two get: behind it lies what was pushed, before it the vector
+   * registers. VALUES keeps those that it needs itself. */
+  sub $16,%rsp
+  movq $0,-8(%rbp)
   cmpl $0,lr_taking(%rip)
   je 5f
-  lea -64(%rbp),%rcx
-  mov %rcx,-72(%rbp)
+  sub $64,%rsp
+  lea -72(%rbp),%rcx
+  mov %rcx,-8(%rbp)
   arguments
   call \values
   test %eax,%eax
   jz 1b
-  movq %xmm0,-64(%rbp)
-  movq %xmm1,-56(%rbp)
-  movq %xmm2,-48(%rbp)
-  movq %xmm3,-40(%rbp)
-  movq %xmm4,-32(%rbp)
-  movq %xmm5,-24(%rbp)
-  movq %xmm6,-16(%rbp)
-  movq %xmm7,-8(%rbp)
+  movq %xmm0,-72(%rbp)
+  movq %xmm1,-64(%rbp)
+  movq %xmm2,-56(%rbp)
+  movq %xmm3,-48(%rbp)
+  movq %xmm4,-40(%rbp)
+  movq %xmm5,-32(%rbp)
+  movq %xmm6,-24(%rbp)
+  movq %xmm7,-16(%rbp)
 5:
   mov lr_xsave_size(%rip),%eax
   test %eax,%eax
@@ -135,7 +136,7 @@
   xor %edx,%edx
   xsave64 (%rsp)
   arguments
-  mov -72(%rbp),%rcx
+  mov -8(%rbp),%rcx
   call \slow
   mov $0xe6,%eax
   xor %edx,%edx
@@ -145,7 +146,7 @@
   sub $512,%rsp
   fxsave64 (%rsp)
   arguments
-  mov -72(%rbp),%rcx
+  mov -8(%rbp),%rcx
   call \slow
   fxrstor64 (%rsp)
   jmp 1b

@@ -18,9 +18,11 @@
 #pragma GCC visibility push(hidden)
 #endif
 
-/* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, then what it pushes. */
+/* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
+ * pushes. */
 struct lr_registers {
   uint64_t vector[8];
+  uint64_t own;
   uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax;
 };
 
