@@ -32,7 +32,8 @@ func (v *views) timelineView() *view {
 	v.connectAnnotations()
 	return &view{
 		name: viewTimeline, title: func() string { return lang.L("Timeline") }, key: fyne.Key2,
-		content: container.NewBorder(v.limited, v.hint, nil, nil, v.timeline), focus: v.timeline,
+		content: container.NewBorder(v.limited, v.hint, nil, nil, container.NewBorder(timeline.NewOverview(v.timeline, look.Fonts()), nil, nil, nil, v.timeline)),
+		focus:   v.timeline,
 		compute: func(where string, _ bool) {
 			v.timeline.Reload()
 			v.w.ctl.Views.Measure(func(err error) {
