@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -99,6 +100,13 @@ func (v *views) connectTimeline() {
 	}
 	t.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	t.OnRune = v.rune
+}
+
+// savePicture writes what the timeline shows to a file that the user chooses.
+func (v *views) savePicture() {
+	w, img := v.w, v.timeline.Picture()
+	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline.png"
+	w.dialogs.picker.Save(lang.L("Save a picture of the timeline"), name, func(path string) { w.ctl.Saving.SavePicture(path, img) })
 }
 
 // updateTimeline takes over the timeline of another log.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"image"
+	"image/draw"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -13,7 +14,7 @@ import (
 )
 
 const (
-	overviewHeight = 26 // device-independent pixels
+	overviewHeight = 32 // device-independent pixels
 	// overviewBands is how many lanes have a band of their own; with more, some share one.
 	overviewBands = 4
 	// overviewLanes is the most lanes whose calls are drawn, overviewAgain how often finer
@@ -184,6 +185,24 @@ func (o *Overview) generate(w, h int) image.Image {
 	}
 	p.Fill(0, h-1, w, h, t.palette.Line)
 	return o.pixels
+}
+
+// Picture returns what the timeline shows, with the overview if there is one, in device pixels.
+func (t *Timeline) Picture() image.Image {
+	below := t.pixels
+	if below == nil {
+		return image.NewRGBA(image.Rectangle{})
+	}
+	var above image.Rectangle
+	if t.overview != nil && t.overview.pixels != nil {
+		above = t.overview.pixels.Bounds()
+	}
+	out := image.NewRGBA(image.Rect(0, 0, below.Bounds().Dx(), above.Dy()+below.Bounds().Dy()))
+	if !above.Empty() {
+		draw.Draw(out, above, t.overview.pixels, image.Point{}, draw.Src)
+	}
+	draw.Draw(out, out.Bounds().Intersect(below.Bounds().Add(image.Pt(0, above.Dy()))), below, image.Point{}, draw.Src)
+	return out
 }
 
 // part returns what is seen of the log's time, from 0 to 1.
