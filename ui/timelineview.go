@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ func (v *views) timelineView() *view {
 	v.connectAnnotations()
 	return &view{
 		name: viewTimeline, title: func() string { return lang.L("Timeline") }, key: fyne.Key2,
-		content: container.NewBorder(v.limited, v.hint, nil, nil, v.timeline), focus: v.timeline,
+		content: container.NewBorder(v.limited, v.hint, nil, nil, container.NewBorder(timeline.NewOverview(v.timeline, look.Fonts()), nil, nil, nil, v.timeline)),
+		focus:   v.timeline,
 		compute: func(where string, _ bool) {
 			v.timeline.Reload()
 			v.w.ctl.Views.Measure(func(err error) {
@@ -98,6 +100,13 @@ func (v *views) connectTimeline() {
 	}
 	t.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	t.OnRune = v.rune
+}
+
+// savePicture writes what the timeline shows to a file that the user chooses.
+func (v *views) savePicture() {
+	w, img := v.w, v.timeline.Picture()
+	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline.png"
+	w.dialogs.picker.Save(lang.L("Save a picture of the timeline"), name, func(path string) { w.ctl.Saving.SavePicture(path, img) })
 }
 
 // updateTimeline takes over the timeline of another log.

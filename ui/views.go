@@ -200,7 +200,9 @@ func (v *views) actions() []*action {
 			checked: func() bool { return v.current() == e },
 			do:      func() { v.show(e.name) }})
 	}
-	return list
+	return append(list, nil, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
+		tip:     lang.L("As PNG, as large as it is in the window."),
+		enabled: func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }, do: v.savePicture})
 }
 
 // offer lets there be the views that a log has something for.

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"fmt"
+	"image/color"
+	"image/png"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -171,6 +173,44 @@ func TestStatisticsAreSaved(t *testing.T) {
 	r.waitTrace("saved " + path)
 	if text, _ := os.ReadFile(path); strings.Count(string(text), "\n") != 8 {
 		t.Errorf("saved %q", text)
+	}
+}
+
+// A saved picture of the timeline is what the window shows.
+func TestPictureIsSaved(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	if a := r.actions.byName["save-picture"]; a.enabled() {
+		t.Error("a picture of what is not shown can be saved")
+	}
+	r.look(viewTimeline, "timeline ")
+	r.win.Canvas().Capture()
+	img, path := r.views.timeline.Picture(), r.log+".png"
+	if !r.actions.byName["save-picture"].enabled() || img.Bounds().Dx() < 300 || img.Bounds().Dy() < 100 {
+		t.Fatalf("a picture of %v", img.Bounds())
+	}
+	r.ctl.Saving.SavePicture(path, img)
+	r.waitTrace("saved " + path)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	saved, err := png.Decode(file)
+	if err != nil || saved.Bounds() != img.Bounds() {
+		t.Fatalf("%v, %v", saved, err)
+	}
+	colours := map[color.Color]bool{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			if color.RGBAModel.Convert(saved.At(x, y)) != img.At(x, y) {
+				t.Fatalf("pixel (%d,%d) is %v, was %v", x, y, saved.At(x, y), img.At(x, y))
+			}
+			colours[img.At(x, y)] = true
+		}
+	}
+	if len(colours) < 10 {
+		t.Errorf("only %d colours", len(colours))
 	}
 }
 

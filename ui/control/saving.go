@@ -3,6 +3,9 @@ package control
 import (
 	"context"
 	"errors"
+	"image"
+	"image/png"
+	"io"
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
@@ -135,13 +138,26 @@ func (sv *Saving) CancelSave() {
 
 // SaveStatistics writes statistics to a file as csv.
 func (sv *Saving) SaveStatistics(path string, list []app.FunctionStat) {
+	s := sv.c.session
+	sv.save(path, func(ctx context.Context) error { return s.SaveStatistics(ctx, path, list, app.SaveOptions{}) })
+}
+
+// SavePicture writes a picture to a file as PNG. It is not to be changed any more.
+func (sv *Saving) SavePicture(path string, img image.Image) {
+	s := sv.c.session
+	sv.save(path, func(ctx context.Context) error {
+		return s.SaveTable(ctx, path, func(w io.Writer) error { return png.Encode(w, img) })
+	})
+}
+
+// save writes what a view shows to a file, and says how that went.
+func (sv *Saving) save(path string, write func(ctx context.Context) error) {
 	c := sv.c
-	s := c.session
 	if !sv.MaySave(c.state.Session, path) {
 		return
 	}
 	c.run(&c.saving, lang.L("Saving"), func(ctx context.Context, p app.Progress) func(bool) {
-		err := s.SaveStatistics(ctx, path, list, app.SaveOptions{})
+		err := write(ctx)
 		return func(bool) {
 			switch {
 			case err == nil:

@@ -21,4 +21,6 @@
 //     are pixels.
 //  6. A function has one colour, in whatever log, window and view; every
 //     name can be read on its colour, in light and in dark.
+//  7. The frame of the overview is what the timeline shows. Dragged, it keeps its
+//     length; an edge that is dragged leaves the other where it is.
 package timeline

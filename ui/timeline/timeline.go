@@ -77,6 +77,9 @@ type Timeline struct {
 
 	drag dragging
 
+	// overview is what shows the whole of the log's time above, nil without one.
+	overview *Overview
+
 	scale  float32
 	pixels *image.RGBA
 
@@ -116,6 +119,9 @@ func (t *Timeline) SetSource(src Source) {
 	}
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
 	t.annotations, t.pin = nil, nil
+	if t.overview != nil {
+		t.overview.skyline = nil
+	}
 	t.axis = axis{width: t.axis.width}
 	t.layout.lanes = nil
 	t.endMeasure()
@@ -134,6 +140,9 @@ func (t *Timeline) Reload() {
 	}
 	t.outdate()
 	t.changed()
+	if t.overview != nil {
+		t.overview.outdate()
+	}
 }
 
 // Arrange shows the lanes as they were arranged, also those that are not there
@@ -236,6 +245,9 @@ func (t *Timeline) changed() {
 	t.bar.Show(int64(t.layout.height), int64(t.layout.total), int64(t.layout.offset), t.scale)
 	t.placeBand()
 	t.raster.Refresh()
+	if t.overview != nil {
+		t.overview.raster.Refresh()
+	}
 }
 
 // fetch asks the source for what is seen, unless that is known or asked for.
