@@ -28,6 +28,7 @@ type Capabilities struct {
 	UntimedReader  UntimedReader
 	CrashTeller    CrashTeller
 	CallEnder      CallEnder
+	ValueTeller    ValueTeller
 }
 
 // An OpenCall is a call whose enter is not in the log.

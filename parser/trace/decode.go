@@ -105,6 +105,8 @@ type decoder struct {
 	// sites says that events are read for their call sites; site is that of the next.
 	sites bool
 	site  parser.CallSite
+	// values takes in values, nil where they are not read.
+	values *valueReader
 }
 
 // newDecoder makes a decoder, which must be reset or restored; size is that of
@@ -116,7 +118,7 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 // reset makes a decoder stand before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
-	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
 	d.thread = s.strands.of(strand{uint32(s.thread), 0})
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]
@@ -522,6 +524,10 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 		d.switchTo(le.Uint32(body[2:]))
 	case wire.Left:
 		d.left(d.bufAt+int64(d.p), le.Uint32(body))
+	case wire.Arguments, wire.Result:
+		if d.values != nil {
+			d.values.record(typ, d.bufAt+int64(d.p)+int64(head), length-int64(head), d.buf[min(d.p+head, len(d.buf)):min(int64(d.p)+length, int64(len(d.buf)))])
+		}
 	case wire.Mark, wire.Counter:
 		if d.scanning {
 			d.s.addAnnotation(typ, int32(d.chunk), d.bufAt+int64(d.p), now-wire.Delta(typ, body))

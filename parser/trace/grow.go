@@ -212,6 +212,7 @@ func (g *growth) publish(v, old *view, limit uint64) {
 	v.overhead, v.ends = g.process.overhead, g.process.ends(v.clock)
 	v.ways, v.late = g.process.ways, g.process.late
 	v.crashes = g.process.crashes
+	v.values = g.process.values.state()
 	g.describe(v)
 	g.calibrations, g.loads = len(g.process.calibrations), len(g.process.loads)
 	if !g.canGrow() {

@@ -178,6 +178,8 @@ type source struct {
 	s      *stream
 	events []parser.Event // the rest of batch
 	batch  []parser.Event
+	// ordinals is the cursor's.
+	ordinals bool
 }
 
 // more decodes the next events; none are left at the end of the stream.
@@ -193,6 +195,11 @@ func (a *source) read(dst []parser.Event) (int, error) {
 	n, err := a.d.read(dst)
 	if err == nil && n < len(dst) {
 		err = message.Errorf("thread %d: %w", a.s.thread, errChanged)
+	}
+	if a.ordinals {
+		for i := range dst[:n] {
+			dst[i].Address, dst[i].Thread = uint64(a.d.ordinal-int64(n-i)), a.s.number
+		}
 	}
 	return n, err
 }
@@ -214,6 +221,9 @@ type cursor struct {
 	mapped []byte
 	// sites says that events are read for their call sites.
 	sites bool
+	// ordinals says that events are read for where they lie: their address is their number
+	// in the stream, and their thread is the stream's number.
+	ordinals bool
 }
 
 // Memory of a cursor in events and in bytes, which its active streams share.
@@ -273,7 +283,7 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 			batch: make([]parser.Event, 0, min(max(cursorEvents/active, 128), 1024)),
 		}
 	}
-	a.s, a.d.mapped, a.d.sites = s, &c.mapped, c.sites
+	a.s, a.ordinals, a.d.mapped, a.d.sites = s, c.ordinals, &c.mapped, c.sites
 	a.d.restore(s, c.v.epochs.times, sample)
 	return a
 }

@@ -65,6 +65,7 @@ type process struct {
 	// ways are the ways in, and late says that leaves are late.
 	ways        []string
 	late        bool
+	values      takenValues
 	notes       []message.Text
 	damage      []parser.Damage
 	damageBytes int64
@@ -226,11 +227,18 @@ func (p *process) record(typ wire.ProcessType, time uint64, body []byte) error {
 		}
 	case wire.CrashRecord:
 		err = p.crash(time, body)
+	case wire.PlanRecord:
+		err = p.values.plan(body)
+	case wire.PlaceRecord:
+		err = p.values.place(body)
 	case wire.SettingRecord:
 		var r wire.Setting
 		err = wire.ParseBody(body, &r)
 		switch {
 		case err != nil:
+		case r.Name == "values" || r.Name == "values-mismatch":
+			p.note("setting %s = %s", printable(r.Name), printable(r.Value))
+			p.values.setting(r.Name, r.Value)
 		case r.Name == "way":
 			p.way(r.Value)
 		default:

@@ -130,6 +130,9 @@ type Log struct {
 	cursors []*cursor // that are not in use, the latest last
 	// siteCursors are those that read call sites.
 	siteCursors []*cursor
+	// ordinalCursors are those that find the places of events, valueReaders read what is there.
+	ordinalCursors []*cursor
+	valueReaders   []*valueReader
 }
 
 // A view is what is known of a log at a time. It is immutable.
@@ -148,6 +151,7 @@ type view struct {
 	ways     []string
 	late     bool
 	crashes  []crash
+	values   *parser.ValuesTaken
 }
 
 // Open opens the trace at path. It reads all of it once, unless the options have what
@@ -462,7 +466,7 @@ func (l *Log) Capabilities() parser.Capabilities {
 	}
 	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, Scanner: l, OverheadTeller: l,
 		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, CalledLog: l, UntimedReader: l,
-		CrashTeller: l}
+		CrashTeller: l, ValueTeller: l}
 }
 
 // Thread implements [parser.Log].

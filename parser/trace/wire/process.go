@@ -28,9 +28,6 @@ const (
 	CrashRecord     ProcessType = 14
 	EndRecord       ProcessType = 15
 	ExitRecord      ProcessType = 16 // written by whoever waited for the process
-
-	// LastProcessType is the last type that this version has.
-	LastProcessType = ExitRecord
 )
 
 // ProcessHead is the length in bytes of what stands before a process record's

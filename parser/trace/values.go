@@ -1,0 +1,471 @@
+package trace
+
+import (
+	"cmp"
+	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"logparser/message"
+	"logparser/parser"
+	"logparser/parser/trace/wire"
+)
+
+// Values are read apart from events: cursors say where in its stream each of the records
+// lies, and a reader of the stream takes what stands behind these. What hooks took stands
+// directly behind its event. What the program gave may come later than its enter, and
+// earlier than its leave, with other calls between: it belongs to the call that is open at
+// that point, so a reader knows which calls are.
+
+const (
+	// maxPlan bounds the plan of a trace, in bytes.
+	maxPlan = 64 << 20
+	// maxPlaces bounds the places where the program gives values.
+	maxPlaces = 1 << 20
+	// maxMismatched bounds the modules of another build that are listed.
+	maxMismatched = 64
+	// valuesWithin is how many events of a stream may lie between an enter and what the
+	// program gives of it, and between that and the leave. What is further away is not found.
+	valuesWithin = sampleEvery
+	// valueArena is how many bytes of values are kept in one piece.
+	valueArena = 64 << 10
+	// maxValueReaders is how many positions of reading values are kept.
+	maxValueReaders = 16
+)
+
+// takenValues is what the process records say of values.
+type takenValues struct {
+	pieces    []byte
+	size      uint32
+	hash      uint64
+	places    map[uint32]*parser.ValuePlace
+	mismatch  []string
+	registers bool
+	taken     bool
+	// changed says that stated, which may be in use, does not say all.
+	changed bool
+	stated  *parser.ValuesTaken
+}
+
+// plan takes in a piece of the plan. They come in order, and again where a ring keeps them.
+func (t *takenValues) plan(body []byte) error {
+	p, err := wire.ParsePlan(body)
+	if err != nil {
+		return err
+	}
+	if p.Size > maxPlan {
+		return message.Errorf("the plan of values has %d bytes, more than %d", p.Size, maxPlan)
+	}
+	if t.size == 0 {
+		t.size, t.hash = p.Size, p.Hash
+	}
+	if p.Size != t.size || p.Hash != t.hash {
+		return message.New("a piece of another plan of values")
+	}
+	if at := int(p.Offset); at <= len(t.pieces) && at+len(p.Piece) > len(t.pieces) {
+		t.pieces = append(t.pieces, p.Piece[len(t.pieces)-at:]...)
+	}
+	t.taken, t.changed = true, true
+	return nil
+}
+
+// place takes in a place.
+func (t *takenValues) place(body []byte) error {
+	p, err := wire.ParsePlace(body)
+	if err != nil || len(t.places) >= maxPlaces {
+		return err
+	}
+	if t.stated != nil && !t.changed {
+		t.places = maps.Clone(t.places)
+	}
+	if t.places == nil {
+		t.places = make(map[uint32]*parser.ValuePlace)
+	}
+	t.taken, t.changed = true, true
+	t.places[p.Number] = &parser.ValuePlace{Function: p.Function, Source: p.Source, Line: int(p.Line), Names: p.Names, Codes: p.Codes, Types: p.Types}
+	return nil
+}
+
+// setting takes in what the recorder says of values in words.
+func (t *takenValues) setting(name, value string) {
+	t.taken, t.changed = true, true
+	switch word, rest, _ := strings.Cut(value, " "); {
+	case name == "values-mismatch":
+		// plan ID loaded ID PATH
+		if words := strings.SplitN(value, " ", 5); len(words) == 5 && len(t.mismatch) < maxMismatched {
+			t.mismatch = append(slices.Clip(t.mismatch), words[4])
+		}
+	case word == "raw":
+		t.registers = true
+	case word == "plan" && t.size == 0:
+		hash, _, _ := strings.Cut(rest, " ")
+		t.hash, _ = strconv.ParseUint(hash, 16, 64)
+	}
+}
+
+// state returns what the log says of values, nil where it has none.
+func (t *takenValues) state() *parser.ValuesTaken {
+	if !t.taken {
+		return nil
+	}
+	if t.changed || t.stated == nil {
+		t.stated = &parser.ValuesTaken{PlanHash: t.hash, Registers: t.registers, Places: t.places, Mismatched: t.mismatch}
+		if n := int(t.size); n > 0 && len(t.pieces) == n {
+			h := fnv.New64a()
+			h.Write(t.pieces)
+			if h.Sum64() == t.hash {
+				t.stated.Plan = t.pieces[:n:n]
+			}
+		}
+		t.changed = false
+	}
+	return t.stated
+}
+
+// ValuesTaken implements [parser.ValueTeller].
+func (l *Log) ValuesTaken() *parser.ValuesTaken { return l.view.Load().values }
+
+// Values implements [parser.ValueTeller].
+func (l *Log) Values(dst []parser.CallValues, from int64) (int, error) {
+	v := l.view.Load()
+	if from < 0 {
+		return 0, message.InFile(l.name, message.Errorf("there is no record %d", from))
+	}
+	if from >= v.index.total {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(dst)), v.index.total-from))
+	clear(dst[:n])
+	if v.values != nil {
+		for done := 0; done < n; {
+			k, err := l.readValues(v, dst[done:n], from+int64(done))
+			done += k
+			if err != nil {
+				return done, message.InFile(l.name, err)
+			}
+		}
+	}
+	if n < len(dst) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// A valuePlace is where an event lies whose values are wanted: the element of the list, and
+// the event's number in its stream.
+type valuePlace struct {
+	element int
+	stream  uint32
+	ordinal int64
+}
+
+// valueMemory is memory for reading values.
+type valueMemory struct {
+	events [512]parser.Event
+	places [512]valuePlace
+}
+
+var valueMemories = sync.Pool{New: func() any { return new(valueMemory) }}
+
+// readValues reads the values of some records from one on.
+func (l *Log) readValues(v *view, dst []parser.CallValues, from int64) (int, error) {
+	m := valueMemories.Get().(*valueMemory)
+	defer valueMemories.Put(m)
+	c := l.cursor(v, from, &l.ordinalCursors)
+	c.ordinals = true
+	n, err := readMapped(l.mapped, c, m.events[:min(len(m.events), len(dst))], from, false)
+	if err == nil && n == 0 {
+		err = errChanged
+	}
+	if err != nil {
+		return 0, err
+	}
+	l.release(c, &l.ordinalCursors)
+	places := m.places[:n]
+	for i := range places {
+		e := &m.events[i]
+		places[i] = valuePlace{i, e.Thread, int64(e.Address)}
+	}
+	slices.SortStableFunc(places, func(a, b valuePlace) int { return cmp.Compare(a.stream, b.stream) })
+	for len(places) > 0 {
+		k := 1
+		for k < len(places) && places[k].stream == places[0].stream {
+			k++
+		}
+		of := places[:k]
+		places = places[k:]
+		s := v.stream(of[0].stream)
+		if s == nil {
+			return 0, errChanged
+		}
+		r := l.valueReader(v, s, of[0].ordinal)
+		if err := l.takeValues(r, of[0].ordinal, of[k-1].ordinal); err != nil {
+			return 0, err
+		}
+		for _, p := range of {
+			if found := r.found[p.ordinal]; found != nil {
+				dst[p.element] = *found
+				dst[p.element].By = v.values
+			}
+		}
+		l.releaseValues(r)
+	}
+	return n, nil
+}
+
+// stream returns the stream of a number, nil if there is none.
+func (v *view) stream(number uint32) *stream {
+	for _, s := range v.index.streams {
+		if s.number == number && s.count > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// A valueReader reads the values of a stream in order.
+type valueReader struct {
+	v *view
+	s *stream
+	d *decoder
+	// bytes is the mapped file while something is read.
+	bytes []byte
+	// found has what was found of the events from one on, by their numbers in the stream.
+	found map[int64]*parser.CallValues
+	from  int64
+	// open has the numbers of the events that entered the calls of the decoder's own frames,
+	// -1 where that was before; parked those of other stacks.
+	open   []openValues
+	on     uint32
+	parked map[uint32][]openValues
+	// behind is the number of the event that the decoder is behind, and its kind.
+	behind     int64
+	behindKind parser.Kind
+	arena      []byte
+	err        error
+}
+
+// An openValues is a call that is open: the number of the event that entered it, and the
+// results given so far.
+type openValues struct {
+	enter int64
+	given []parser.GivenValues
+}
+
+// valueReader returns a reader of a stream, if possible one that stands near an event.
+func (l *Log) valueReader(v *view, s *stream, first int64) *valueReader {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.valueReaders = slices.DeleteFunc(l.valueReaders, func(r *valueReader) bool { return r.v != v })
+	for i, r := range l.valueReaders {
+		if r.s == s && r.near(first) {
+			l.valueReaders = slices.Delete(l.valueReaders, i, i+1)
+			return r
+		}
+	}
+	r := &valueReader{v: v, s: s, found: make(map[int64]*parser.CallValues)}
+	r.d = newDecoder(l.r, wire.LongestFixed*256)
+	r.d.mapped, r.d.values = &r.bytes, r
+	r.begin(first)
+	return r
+}
+
+// releaseValues keeps a reader for later.
+func (l *Log) releaseValues(r *valueReader) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.valueReaders = append(l.valueReaders, r); len(l.valueReaders) > maxValueReaders {
+		l.valueReaders = slices.Delete(l.valueReaders, 0, 1)
+	}
+}
+
+// takeValues reads what belongs to the events from first to last.
+func (l *Log) takeValues(r *valueReader, first, last int64) (err error) {
+	size := l.mapped.Size()
+	if size == 0 {
+		return r.read(first, last)
+	}
+	fault := l.mapped.Use(0, size, func(b []byte) {
+		r.bytes = b
+		err = r.read(first, last)
+		r.bytes = nil
+	})
+	if fault != nil {
+		r.bytes = nil
+		r.begin(first)
+		return r.read(first, last)
+	}
+	return err
+}
+
+// near reports whether a reader gets to an event by going on.
+func (r *valueReader) near(first int64) bool {
+	return first >= r.from && first-r.d.ordinal <= 2*sampleEvery
+}
+
+// begin makes a reader stand before an event, with room for what is given before it.
+func (r *valueReader) begin(first int64) {
+	k := int(first / sampleEvery)
+	if len(r.v.values.Places) > 0 {
+		k = max(k-valuesWithin/sampleEvery, 0)
+	}
+	r.d.restore(r.s, r.v.epochs.times, k)
+	r.from, r.behind = first, -1
+	r.open, r.parked, r.on = r.open[:0], nil, 0
+	clear(r.found)
+	r.align()
+}
+
+// align makes as many open calls as the decoder has frames.
+func (r *valueReader) align() {
+	if r.on != r.d.on {
+		if r.parked == nil {
+			r.parked = make(map[uint32][]openValues)
+		}
+		r.parked[r.on] = r.open
+		r.open, r.on = r.parked[r.d.on], r.d.on
+	}
+	for len(r.open) < len(r.d.frames) {
+		r.open = append(r.open, openValues{enter: -1})
+	}
+	r.open = r.open[:len(r.d.frames)]
+}
+
+// read reads on until all was found that belongs to the events from first to last.
+func (r *valueReader) read(first, last int64) error {
+	defer r.d.detach()
+	for at := r.from; at < first && len(r.found) > 0 && at < r.d.ordinal; at++ {
+		delete(r.found, at)
+	}
+	r.from = first
+	until := last + 1
+	if len(r.v.values.Places) > 0 {
+		until += valuesWithin
+	}
+	// What is behind the last event is read with the next one.
+	until = min(until+1, r.s.count)
+	var e [1]parser.Event
+	for r.d.ordinal < until {
+		n, err := r.d.decode(e[:])
+		if n == 1 {
+			r.event(&e[0])
+		}
+		r.d.ordinal += int64(n)
+		more, err := r.d.goOn(err)
+		if err := cmp.Or(err, r.err); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if r.d.ordinal == r.s.count && until == r.s.count {
+		return r.rest()
+	}
+	return nil
+}
+
+// rest reads what stands behind the stream's last event.
+func (r *valueReader) rest() error {
+	for {
+		b, err := r.d.peek()
+		if b == nil || err != nil || wire.IsEvent(uint16(b[0])|uint16(b[1])<<8) {
+			return err
+		}
+		_, err = r.d.other(nil, r.d.ordinal)
+		if err := cmp.Or(r.err, err); err != nil {
+			if _, bad := err.(*recordError); bad {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// event takes in the event that was decoded last, before it is counted.
+func (r *valueReader) event(e *parser.Event) {
+	if e.Gap == parser.EventsMissing {
+		r.open = r.open[:0]
+	}
+	frames := len(r.d.frames)
+	switch e.Kind {
+	case parser.Enter:
+		r.align()
+		if frames > 0 {
+			r.open[frames-1] = openValues{enter: r.d.ordinal}
+		}
+	case parser.Leave:
+		// The call that ends is the one above those that stay open.
+		if r.on == r.d.on && frames < len(r.open) && len(r.open[frames].given) > 0 && r.d.ordinal >= r.from {
+			r.at(r.d.ordinal).Given = r.open[frames].given
+		}
+		r.align()
+	}
+	r.behind, r.behindKind = r.d.ordinal, e.Kind
+}
+
+// at returns the values of an event.
+func (r *valueReader) at(ordinal int64) *parser.CallValues {
+	v := r.found[ordinal]
+	if v == nil {
+		v = &parser.CallValues{}
+		r.found[ordinal] = v
+	}
+	return v
+}
+
+// record takes in a record of values: the length bytes at an offset of the file, of which
+// inside are in memory.
+func (r *valueReader) record(typ wire.Type, offset, length int64, inside []byte) {
+	if length < 2 || length > maxBody {
+		return
+	}
+	if int64(cap(r.arena)-len(r.arena)) < length {
+		r.arena = make([]byte, 0, max(valueArena, length))
+	}
+	b := r.arena[len(r.arena) : int64(len(r.arena))+length]
+	if copy(b, inside) < len(b) {
+		if _, err := r.d.r.ReadAt(b, offset); err != nil {
+			r.err = shrunk(err)
+			return
+		}
+	}
+	kind, values := wire.ValueKind(uint16(b[0])|uint16(b[1])<<8), b[2:len(b):len(b)]
+	if kind != wire.Given {
+		want := parser.Enter
+		if typ == wire.Result {
+			want = parser.Leave
+		}
+		if r.behind < r.from || r.behindKind != want || kind != wire.ByPlan && kind != wire.Registers {
+			return
+		}
+		v := r.at(r.behind)
+		v.Taken, v.Form = values, parser.ValuesByPlan
+		if kind == wire.Registers {
+			v.Form = parser.ValuesOfRegisters
+		}
+		r.arena = r.arena[:len(r.arena)+len(b)]
+		return
+	}
+	if len(values) < 4 {
+		return
+	}
+	r.align()
+	if len(r.open) == 0 {
+		return
+	}
+	given := parser.GivenValues{Place: uint32(values[0]) | uint32(values[1])<<8 | uint32(values[2])<<16 | uint32(values[3])<<24, Bytes: values[4:]}
+	r.arena = r.arena[:len(r.arena)+len(b)]
+	of := &r.open[len(r.open)-1]
+	switch {
+	case typ == wire.Result:
+		of.given = append(of.given, given)
+	case of.enter >= r.from:
+		v := r.at(of.enter)
+		v.Given = append(v.Given, given)
+	}
+}

@@ -1,0 +1,70 @@
+package parser
+
+// A ValueTeller is a log that may have arguments and results of calls.
+type ValueTeller interface {
+	// ValuesTaken says how values were taken, nil where none were. It is not changed: where a
+	// log that grows knows more, it returns another one.
+	ValuesTaken() *ValuesTaken
+	// Values fills dst with what was taken at the records from number from on and returns how
+	// many; fewer than len(dst) only with an error, io.EOF at the end. The bytes are the
+	// caller's, but shared: do not change them.
+	Values(dst []CallValues, from int64) (int, error)
+}
+
+// ValuesTaken says how a log's values were taken.
+type ValuesTaken struct {
+	// Plan is the text of the plan, nil where values were not taken by one or where it is not
+	// in the log as a whole. PlanHash is its FNV-1a hash of 64 bits, as the log says it.
+	Plan     []byte
+	PlanHash uint64
+	// Registers says that registers were taken as they were.
+	Registers bool
+	// Places are those where the program itself gives values, by their numbers.
+	Places map[uint32]*ValuePlace
+	// Mismatched are modules of the plan of which another build was loaded, by path; of
+	// these nothing was taken.
+	Mismatched []string
+}
+
+// A ValuePlace is a place in the source where the program gives values to its recorder.
+type ValuePlace struct {
+	// Function, Source and Line are as the compiler names them; Names is the text of the
+	// values' expressions with commas between.
+	Function, Source string
+	Line             int
+	Names            string
+	// Codes say what the values are, Types are the names of their types, "" where the compiler
+	// does not tell.
+	Codes []uint8
+	Types []string
+}
+
+// A ValueForm says what the bytes of values are.
+type ValueForm uint8
+
+const (
+	// NoValues: none were taken.
+	NoValues ValueForm = iota
+	// ValuesByPlan are what the plan names for the function, back to back.
+	ValuesByPlan
+	// ValuesOfRegisters are registers, behind their numbers.
+	ValuesOfRegisters
+)
+
+// CallValues is what was taken at a record: arguments where it enters a call, the result
+// where it leaves one.
+type CallValues struct {
+	// By is the log's, nil where nothing was taken.
+	By *ValuesTaken
+	// Taken is what hooks took, in a form.
+	Form  ValueForm
+	Taken []byte
+	// Given are what the program gave itself, in the order in which it did.
+	Given []GivenValues
+}
+
+// GivenValues are values that the program gave at a place.
+type GivenValues struct {
+	Place uint32
+	Bytes []byte
+}
