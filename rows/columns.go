@@ -121,6 +121,10 @@ var columns = []Column{
 		Needs: CallSites, number: func(r *Row) int64 { return lineNumber(r.site().Line) }},
 	{Name: "site_address", Kind: Address, Optional: true, Width: 138, Terms: []string{"site_address"},
 		Needs: CallSites, number: func(r *Row) int64 { return int64(r.site().Address) }},
+	{Name: "arguments", Title: message.Textf("Arguments"), Kind: Text, Optional: true, Width: 260, Hidden: true, Terms: []string{"args", "arguments"},
+		Needs: Values, text: func(r *Row) string { return string(AppendArguments(nil, r.values().Arguments)) }},
+	{Name: "result", Title: message.Textf("Result"), Kind: Text, Optional: true, Width: 120, Hidden: true, Terms: []string{"result"},
+		Needs: Values, text: func(r *Row) string { return string(AppendResults(nil, r.values().Results)) }},
 	{Name: "note", Title: message.Textf("Note"), Kind: Text, Optional: true, Width: 76, Terms: []string{"mark", "note"},
 		text: func(r *Row) string { return r.SavedNote() }},
 }
@@ -255,6 +259,8 @@ const (
 	ThreadNames
 	// Deltas is Row.Delta, which any source can have.
 	Deltas
+	// Values is Row.Values.
+	Values
 )
 
 // A Filler is a source that can fill in more of its rows.

@@ -103,6 +103,8 @@ type Row struct {
 	// Delta is the time since the row before in the same source, in nanoseconds, [NoDelta]
 	// for its first row. It is negative where the recorder's clock stepped back.
 	Delta int64
+	// Values are those of the call, on both rows of a pair; nil where the log has none.
+	Values *CallValues
 }
 
 // A CallSite is where a call was made from.

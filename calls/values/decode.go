@@ -1,0 +1,354 @@
+package values
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+
+	"logparser/message"
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/rows"
+	"logparser/symbols/types"
+)
+
+// What is said of values that are not known. They are never in files as anything else.
+const (
+	notTaken    = "?"            // the plan says that it cannot be had
+	notRecorded = "not recorded" // it did not fit into the record
+	notReadable = "not readable" // the program's memory was not
+	unverified  = "unverified"   // what the bytes mean is not known for sure
+	damaged     = "damaged"      // the record contradicts the plan
+	null        = "null"
+)
+
+// A Callee is the function that a call called, as far as values need it.
+type Callee struct {
+	// Module is the base name of its module, Identity the module's.
+	Module   string
+	Identity modules.Identity
+	// RVA is any within the function, in bytes.
+	RVA uint64
+}
+
+// A Decoder makes values of what a log has of them. It may be used by any number of
+// goroutines.
+type Decoder struct {
+	taken  *parser.ValuesTaken
+	plan   *Plan
+	symbol func(address uint64) string
+	places map[uint32]*place
+}
+
+// A place is where a program gives values, with their names.
+type place struct {
+	of    *parser.ValuePlace
+	names []string
+}
+
+// NewDecoder returns a decoder of a log's values. symbol names addresses, "" for those
+// without a name; it may be nil. With an error, which is about the plan, the decoder takes
+// what was taken by that as unverified.
+func NewDecoder(taken *parser.ValuesTaken, symbol func(address uint64) string) (*Decoder, error) {
+	d := &Decoder{taken: taken, symbol: symbol, places: make(map[uint32]*place)}
+	for number, p := range taken.Places {
+		d.places[number] = &place{p, splitNames(p.Names)}
+	}
+	if taken.Plan == nil {
+		if taken.PlanHash != 0 {
+			return d, message.Errorf("the plan of the values is not in the log as a whole; they are shown as unverified")
+		}
+		return d, nil
+	}
+	plan, err := Read(bytes.NewReader(taken.Plan))
+	if err != nil {
+		return d, message.Errorf("the plan of the values cannot be read; they are shown as unverified: %w", err)
+	}
+	d.plan = plan
+	return d, nil
+}
+
+// Function returns what the plan says of a function, nil if nothing, or if it was made from
+// another build.
+func (d *Decoder) Function(c *Callee) *Function {
+	if d.plan == nil {
+		return nil
+	}
+	for i := range d.plan.Modules {
+		m := &d.plan.Modules[i]
+		if m.Name != c.Module || m.Identity.Compare(c.Identity) != modules.Same && !(m.Identity.IsZero() && c.Identity.IsZero()) {
+			continue
+		}
+		return m.Function(c.RVA)
+	}
+	return nil
+}
+
+// Arguments returns the arguments of a call, nil for none.
+func (d *Decoder) Arguments(c *Callee, v *parser.CallValues) []rows.Value {
+	return d.values(c, v, true)
+}
+
+// Results returns the results of a call, nil for none.
+func (d *Decoder) Results(c *Callee, v *parser.CallValues) []rows.Value {
+	return d.values(c, v, false)
+}
+
+func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Value {
+	var list []rows.Value
+	switch v.Form {
+	case parser.ValuesByPlan:
+		list = d.byPlan(c, v.Taken, enter)
+	case parser.ValuesOfRegisters:
+		list = registers(v.Taken, enter)
+	}
+	for i := range v.Given {
+		list = append(list, d.given(&v.Given[i], enter)...)
+	}
+	return list
+}
+
+func unknown(name, typ, why string) rows.Value { return rows.Value{Name: name, Type: typ, Text: why} }
+
+// byPlan takes apart what was taken by the plan.
+func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
+	f := d.Function(c)
+	if f == nil {
+		return []rows.Value{unknown("", "", unverified)}
+	}
+	plan := f.Enter
+	if !enter {
+		plan = f.Leave
+	}
+	list := make([]rows.Value, 0, len(plan))
+	in := input{b: b}
+	for i := range plan {
+		p := &plan[i]
+		list = append(list, d.value(&in, p))
+	}
+	return list
+}
+
+// An input is bytes that values are taken from. It is over once something was not there.
+type input struct {
+	b    []byte
+	over bool
+}
+
+// take returns the next n bytes, nil if they are not there.
+func (in *input) take(n int) []byte {
+	if in.over || n > len(in.b) {
+		in.over = true
+		return nil
+	}
+	b := in.b[:n:n]
+	in.b = in.b[n:]
+	return b
+}
+
+// value takes one value.
+func (d *Decoder) value(in *input, p *Value) rows.Value {
+	typ := p.Type
+	switch p.Op.Kind {
+	case Direct:
+		if b := in.take(p.Op.Size); b != nil {
+			return d.show(p.Name, typ, b, newLimits())
+		}
+	case Memory:
+		state := in.take(1)
+		switch {
+		case state == nil:
+		case state[0] == 1:
+			return rows.Value{Name: p.Name, Type: typ.Name, Text: null, Kind: rows.PointerValue}
+		case state[0] == 2:
+			return unknown(p.Name, typ.Name, notReadable)
+		case state[0] == 0:
+			if b := in.take(p.Op.Size); b != nil {
+				return d.show(p.Name, typ, b, newLimits())
+			}
+		default:
+			in.over = true
+			return unknown(p.Name, typ.Name, damaged)
+		}
+	case Text, String, View:
+		return in.text(p.Name, typ.Name, p.Op.Max)
+	default:
+		return unknown(p.Name, typ.Name, notTaken)
+	}
+	return unknown(p.Name, typ.Name, notRecorded)
+}
+
+// Lengths of texts that are none.
+const (
+	textLonger      = 0xfffd
+	textNotReadable = 0xfffe
+	textNull        = 0xffff
+)
+
+// text takes a text of which at most so many bytes were taken.
+func (in *input) text(name, typ string, most int) rows.Value {
+	b := in.take(2)
+	if b == nil {
+		return unknown(name, typ, notRecorded)
+	}
+	n := int(binary.LittleEndian.Uint16(b))
+	switch n {
+	case textNull:
+		return rows.Value{Name: name, Type: typ, Text: null, Kind: rows.PointerValue}
+	case textNotReadable:
+		return unknown(name, typ, notReadable)
+	}
+	cut := n > most
+	s := in.take(min(n, most))
+	if s == nil && n > 0 {
+		return unknown(name, typ, notRecorded)
+	}
+	v := rows.Value{Name: name, Type: typ, Kind: rows.TextValue, Characters: string(s), Cut: cut}
+	v.Text = quote(v.Characters)
+	if cut {
+		v.Text += "…"
+	}
+	return v
+}
+
+// splitNames splits the expressions of a macro's arguments at the commas between them.
+func splitNames(s string) []string {
+	var list []string
+	depth, from := 0, 0
+	var in byte
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case in != 0:
+			if c == '\\' {
+				i++
+			} else if c == in {
+				in = 0
+			}
+		case c == '"' || c == '\'':
+			in = c
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			list = append(list, strings.TrimSpace(s[from:i]))
+			from = i + 1
+		}
+	}
+	if last := strings.TrimSpace(s[from:]); last != "" || len(list) > 0 {
+		list = append(list, last)
+	}
+	return list
+}
+
+// maxGivenText is how many bytes of a text that the program gives are kept.
+const maxGivenText = 256
+
+// enumCode is what the code of an enumeration has more than that of its integers.
+const enumCode = 64
+
+// givenTypes are the types of values that the program gives, by their codes.
+var givenTypes = [...]types.Type{
+	1: {Kind: types.Bool, Size: 1, Name: "bool"}, 2: {Kind: types.Char, Size: 1, Name: "char"},
+	3: {Kind: types.Int, Size: 1, Name: "signed char"}, 4: {Kind: types.Uint, Size: 1, Name: "unsigned char"},
+	5: {Kind: types.Int, Size: 2, Name: "short"}, 6: {Kind: types.Uint, Size: 2, Name: "unsigned short"},
+	7: {Kind: types.Int, Size: 4, Name: "int"}, 8: {Kind: types.Uint, Size: 4, Name: "unsigned int"},
+	9: {Kind: types.Int, Size: 8, Name: "int64_t"}, 10: {Kind: types.Uint, Size: 8, Name: "uint64_t"},
+	11: {Kind: types.Float, Size: 4, Name: "float"}, 12: {Kind: types.Float, Size: 8, Name: "double"},
+	13: {Kind: types.Pointer, Size: 8, Name: "void*"}, 14: {Kind: types.Text, Name: ""}, 15: {Kind: types.Text, Name: ""},
+}
+
+// given takes apart what the program gave.
+func (d *Decoder) given(g *parser.GivenValues, enter bool) []rows.Value {
+	p := d.places[g.Place]
+	if p == nil {
+		return []rows.Value{unknown("", "", unverified)}
+	}
+	in := input{b: g.Bytes}
+	list := make([]rows.Value, 0, len(p.of.Codes))
+	for i, code := range p.of.Codes {
+		name, typ := "", ""
+		if i < len(p.names) {
+			name = p.names[i]
+		}
+		if !enter && len(p.of.Codes) == 1 {
+			name = Result
+		}
+		if i < len(p.of.Types) {
+			typ = p.of.Types[i]
+		}
+		of := code
+		if code > enumCode {
+			of -= enumCode
+		}
+		if of == 0 || int(of) >= len(givenTypes) {
+			in.over = true
+			list = append(list, unknown(name, typ, unverified))
+			continue
+		}
+		t := &givenTypes[of]
+		if typ == "" {
+			typ = t.Name
+		}
+		if t.Kind == types.Text {
+			v := in.text(name, typ, maxGivenText)
+			if of == 15 && v.Kind == rows.TextValue {
+				// The program's own words for it are no string.
+				v.Text = strings.ToValidUTF8(printable(v.Characters), "�")
+				if v.Cut {
+					v.Text += "…"
+				}
+			}
+			list = append(list, v)
+			continue
+		}
+		b := in.take(t.Size)
+		if b == nil {
+			list = append(list, unknown(name, typ, notRecorded))
+			continue
+		}
+		v := d.show(name, t, b, newLimits())
+		v.Type = typ
+		list = append(list, v)
+	}
+	return list
+}
+
+// Registers as System V x86-64 has them.
+var (
+	enterRegisters = [2][]string{{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, {"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}}
+	leaveRegisters = [2][]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}
+)
+
+// registers shows registers as they were.
+func registers(b []byte, enter bool) []rows.Value {
+	in := input{b: b}
+	head := in.take(4)
+	if head == nil {
+		return []rows.Value{unknown("", "", damaged)}
+	}
+	names := enterRegisters
+	if !enter {
+		names = leaveRegisters
+	}
+	list := make([]rows.Value, 0, int(head[0])+int(head[1])+int(head[2]))
+	for class, n := range head[:3] {
+		for i := range int(n) {
+			w := in.take(8)
+			if w == nil {
+				return list
+			}
+			name := "stack+" + decimal(8*i)
+			if class < 2 {
+				if i >= len(names[class]) {
+					return append(list, unknown("", "", damaged))
+				}
+				name = names[class][i]
+			}
+			bits := binary.LittleEndian.Uint64(w)
+			list = append(list, rows.Value{Name: name, Text: hexadecimal(bits), Kind: rows.UnsignedValue, Bits: bits})
+		}
+	}
+	return list
+}

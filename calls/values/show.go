@@ -1,0 +1,358 @@
+package values
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"logparser/rows"
+	"logparser/symbols/types"
+)
+
+// Bounds of what is shown of a value.
+const (
+	maxNested = 8   // structs in structs
+	maxParts  = 64  // members or elements of one
+	maxShown  = 512 // values in one
+)
+
+// limits bound what is shown of a value, whose type may have more parts than bytes.
+type limits struct {
+	nested int
+	left   *int
+}
+
+func newLimits() limits {
+	left := maxShown
+	return limits{0, &left}
+}
+
+// inner returns the limits of a part; it is not ok where there may be none.
+func (l limits) inner() (limits, bool) {
+	*l.left--
+	return limits{l.nested + 1, l.left}, l.nested < maxNested && *l.left > 0
+}
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+func hexadecimal(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
+
+// quote shows a text between quotation marks. Bytes that are no UTF-8 are \x and two digits.
+func quote(s string) string { return strconv.Quote(s) }
+
+// printable makes a text fit for a line.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// show shows the bytes of a value. There may be more than one of the type: an array.
+func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Value {
+	v := rows.Value{Name: name, Type: t.Name, Kind: rows.OtherValue}
+	size := t.Size
+	if t.Kind == types.Text { // not followed: the pointer, or the words of the string
+		size = len(b)
+	}
+	if size > 0 && len(b) > size && len(b)%size == 0 && t.Kind != types.Float {
+		d.elements(&v, t, b, len(b)/size, l)
+		return v
+	}
+	if len(b) < size {
+		v.Kind, v.Text = rows.UnknownValue, damaged
+		return v
+	}
+	if t.Kind != types.Float && size > 0 {
+		b = b[:size]
+	}
+	switch t.Kind {
+	case types.Int, types.Uint:
+		showInteger(&v, b, t.Kind == types.Int)
+	case types.Bool:
+		showBool(&v, b)
+	case types.Char:
+		showCharacter(&v, b)
+	case types.Float:
+		showFloat(&v, b)
+	case types.Enum, types.Flags:
+		showEnum(&v, t, b)
+	case types.Pointer, types.Reference:
+		d.showPointer(&v, t, b)
+	case types.Struct:
+		d.members(&v, t, b, l)
+	case types.Array:
+		if t.Target == nil || t.Count <= 0 || t.Target.Size <= 0 {
+			v.Text = "0x" + hex.EncodeToString(b)
+			break
+		}
+		d.elements(&v, t.Target, b, min(t.Count, len(b)/t.Target.Size), l)
+	default:
+		if len(b) == 8 && t.Kind == types.Text {
+			d.showPointer(&v, t, b)
+			break
+		}
+		v.Text = "0x" + hex.EncodeToString(b)
+	}
+	return v
+}
+
+// unsigned returns up to eight bytes as a number.
+func unsigned(b []byte) uint64 {
+	var w [8]byte
+	copy(w[:], b)
+	return binary.LittleEndian.Uint64(w[:])
+}
+
+// signed returns up to eight bytes as a number with a sign.
+func signed(b []byte) int64 {
+	n := min(len(b), 8)
+	if n == 0 {
+		return 0
+	}
+	shift := 64 - 8*n
+	return int64(unsigned(b)<<shift) >> shift
+}
+
+func showInteger(v *rows.Value, b []byte, sign bool) {
+	switch {
+	case len(b) > 8:
+		w := slices.Clone(b)
+		slices.Reverse(w)
+		n := new(big.Int).SetBytes(w)
+		if sign && w[0]&0x80 != 0 {
+			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(w))))
+		}
+		v.Text = n.String()
+		if n.IsInt64() {
+			v.Kind, v.Bits = rows.SignedValue, uint64(n.Int64())
+		}
+	case sign:
+		v.Kind, v.Bits = rows.SignedValue, uint64(signed(b))
+		v.Text = strconv.FormatInt(signed(b), 10)
+	default:
+		v.Kind, v.Bits = rows.UnsignedValue, unsigned(b)
+		v.Text = strconv.FormatUint(v.Bits, 10)
+	}
+}
+
+func showBool(v *rows.Value, b []byte) {
+	v.Kind, v.Bits = rows.UnsignedValue, unsigned(b)
+	switch v.Bits {
+	case 0:
+		v.Text = "false"
+	case 1:
+		v.Text = "true"
+	default:
+		v.Text = "true (" + strconv.FormatUint(v.Bits, 10) + ")"
+	}
+}
+
+func showCharacter(v *rows.Value, b []byte) {
+	v.Kind, v.Bits = rows.SignedValue, uint64(signed(b))
+	n := unsigned(b)
+	switch {
+	case len(b) == 1 && n >= 0x80:
+		v.Text = `'\x` + hex.EncodeToString(b) + "'"
+	case n > math.MaxInt32:
+		v.Text = hexadecimal(n)
+	default:
+		v.Text = strconv.QuoteRune(rune(n))
+	}
+}
+
+func showFloat(v *rows.Value, b []byte) {
+	switch len(b) {
+	case 4:
+		f := math.Float32frombits(uint32(unsigned(b)))
+		v.Kind, v.Bits = rows.FloatValue, math.Float64bits(float64(f))
+		v.Text = floatText(float64(f), 32)
+	case 8:
+		f := math.Float64frombits(unsigned(b))
+		v.Kind, v.Bits = rows.FloatValue, math.Float64bits(f)
+		v.Text = floatText(f, 64)
+	case 10, 12, 16:
+		f := extended(b)
+		v.Kind, v.Bits = rows.FloatValue, math.Float64bits(f)
+		v.Text = floatText(f, 64)
+	default:
+		v.Text = "0x" + hex.EncodeToString(b)
+	}
+}
+
+// floatText shows a number that is not an integer by its kind so that one sees that.
+func floatText(f float64, bits int) string {
+	s := strconv.FormatFloat(f, 'g', -1, bits)
+	if strings.Trim(s, "-0123456789") == "" {
+		s += ".0"
+	}
+	return s
+}
+
+// extended returns the nearest float64 of the x87's format of 80 bits.
+func extended(b []byte) float64 {
+	mantissa, rest := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint16(b[8:])
+	exponent := int(rest & 0x7fff)
+	f := math.Ldexp(float64(mantissa), exponent-16383-63)
+	switch {
+	case exponent == 0x7fff && mantissa<<1 == 0:
+		f = math.Inf(1)
+	case exponent == 0x7fff:
+		f = math.NaN()
+	}
+	if rest>>15 != 0 {
+		f = math.Copysign(f, -1)
+	}
+	return f
+}
+
+func showEnum(v *rows.Value, t *types.Type, b []byte) {
+	n := signed(b)
+	v.Kind, v.Bits = rows.SignedValue, uint64(n)
+	// Enumerators of unsigned types have no sign.
+	positive := int64(unsigned(b))
+	for _, e := range t.Enumerators {
+		if e.Value == n || e.Value == positive {
+			v.Text = e.Name
+			return
+		}
+	}
+	if t.Kind == types.Flags {
+		rest := uint64(positive)
+		var names []string
+		for _, e := range t.Enumerators {
+			if bit := uint64(e.Value); bit != 0 && rest&bit == bit {
+				names = append(names, e.Name)
+				rest &^= bit
+			}
+		}
+		if rest != 0 && len(names) > 0 {
+			names = append(names, hexadecimal(rest))
+		}
+		if len(names) > 0 {
+			v.Text = strings.Join(names, "|")
+			return
+		}
+	}
+	v.Text = strconv.FormatInt(n, 10)
+}
+
+func (d *Decoder) showPointer(v *rows.Value, t *types.Type, b []byte) {
+	v.Kind, v.Bits = rows.PointerValue, unsigned(b)
+	if v.Bits == 0 {
+		v.Text = null
+		return
+	}
+	v.Text = hexadecimal(v.Bits)
+	if d.symbol != nil {
+		if name := d.symbol(v.Bits); name != "" {
+			v.Text += " <" + name + ">"
+		}
+	}
+}
+
+// members shows the members of a struct.
+func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
+	if len(t.Members) == 0 {
+		v.Text = "{}"
+		if t.Size > 1 { // its members are not known
+			v.Text = "0x" + hex.EncodeToString(b)
+		}
+		return
+	}
+	inner, ok := l.inner()
+	if !ok {
+		v.Text = "{…}"
+		return
+	}
+	var text strings.Builder
+	text.WriteByte('{')
+	for i := range t.Members {
+		if *inner.left--; i == maxParts || *inner.left < 0 {
+			text.WriteString(", …")
+			break
+		}
+		m := &t.Members[i]
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		part := unknown(m.Name, "", notTaken)
+		if m.Type != nil {
+			part = d.member(m, b, inner)
+		}
+		if m.Name == types.Base {
+			part.Name = part.Type
+		}
+		if part.Name != "" {
+			text.WriteString(part.Name)
+			text.WriteString(" = ")
+		}
+		text.WriteString(part.Text)
+		v.Parts = append(v.Parts, part)
+	}
+	text.WriteByte('}')
+	v.Text = text.String()
+}
+
+// member shows a member.
+func (d *Decoder) member(m *types.Member, b []byte, l limits) rows.Value {
+	size := m.Type.Size
+	if size <= 0 || m.Offset < 0 || m.Offset > len(b)-size {
+		return unknown(m.Name, m.Type.Name, notTaken)
+	}
+	b = b[m.Offset : m.Offset+size]
+	if m.Bits == 0 {
+		return d.show(m.Name, m.Type, b, l)
+	}
+	if m.Bits > 64 || m.Bit < 0 || m.Bit+m.Bits > 64 || m.Bit+m.Bits > 8*size {
+		return unknown(m.Name, m.Type.Name, notTaken)
+	}
+	n := unsigned(b) << (64 - m.Bit - m.Bits)
+	if m.Type.Kind == types.Int || m.Type.Kind == types.Enum {
+		n = uint64(int64(n) >> (64 - m.Bits))
+	} else {
+		n >>= 64 - m.Bits
+	}
+	var w [8]byte
+	binary.LittleEndian.PutUint64(w[:], n)
+	return d.show(m.Name, m.Type, w[:min(size, 8)], l)
+}
+
+// elements shows n elements of a type.
+func (d *Decoder) elements(v *rows.Value, t *types.Type, b []byte, n int, l limits) {
+	if t.Kind == types.Char && t.Size == 1 {
+		s := string(b[:n])
+		if i := strings.IndexByte(s, 0); i >= 0 {
+			s = s[:i]
+		}
+		v.Kind, v.Characters, v.Text = rows.TextValue, s, quote(s)
+		return
+	}
+	inner, ok := l.inner()
+	if !ok {
+		v.Text = "[…]"
+		return
+	}
+	var text strings.Builder
+	text.WriteByte('[')
+	for i := range n {
+		if *inner.left--; i == maxParts || *inner.left < 0 {
+			text.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		part := d.show("", t, b[i*t.Size:(i+1)*t.Size], inner)
+		text.WriteString(part.Text)
+		v.Parts = append(v.Parts, part)
+	}
+	text.WriteByte(']')
+	v.Text = text.String()
+}

@@ -1,0 +1,152 @@
+package rows
+
+import "strings"
+
+// A ValueKind says what of a [Value] can be compared.
+type ValueKind uint8
+
+const (
+	// UnknownValue: the call had such a value, but what it was is not known.
+	UnknownValue ValueKind = iota
+	// SignedValue is Value.Bits as int64, UnsignedValue as uint64, FloatValue as float64.
+	SignedValue
+	UnsignedValue
+	FloatValue
+	// PointerValue is Value.Bits as an address.
+	PointerValue
+	// TextValue is Value.Characters.
+	TextValue
+	// OtherValue has parts, or only its text.
+	OtherValue
+)
+
+// A Value is an argument or the result of a call.
+type Value struct {
+	// Name is the parameter's, "" if it has none. Type is as the language writes it, "" where
+	// it is not known.
+	Name, Type string
+	// Text is the value as it is shown; of one that is not known it says why.
+	Text string
+	Kind ValueKind
+	Bits uint64
+	// Characters are those of a text, of which there may have been more if Cut.
+	Characters string
+	Cut        bool
+	// Parts are the members of a struct, and the elements of an array, whose names are empty.
+	Parts []Value
+}
+
+// CallValues are the arguments and the result of a call, as far as they are known. They are
+// shared: do not change them.
+type CallValues struct {
+	Arguments []Value
+	// Results are what was taken where the call ended: mostly one.
+	Results []Value
+}
+
+// noValues are those of rows that have none.
+var noValues CallValues
+
+func (r *Row) values() *CallValues {
+	if r.Filled&Values == 0 || r.Values == nil {
+		return &noValues
+	}
+	return r.Values
+}
+
+// AppendArguments appends values as they stand between the parentheses of a call.
+func AppendArguments(dst []byte, list []Value) []byte {
+	for i := range list {
+		v := &list[i]
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		if v.Name != "this" && v.Type != "" {
+			dst = append(dst, v.Type...)
+			if c := v.Type[len(v.Type)-1]; v.Name != "" && c != '*' && c != '&' {
+				dst = append(dst, ' ')
+			}
+		}
+		dst = append(dst, v.Name...)
+		if v.Type != "" || v.Name != "" {
+			dst = append(dst, " = "...)
+		}
+		dst = append(dst, v.Text...)
+	}
+	return dst
+}
+
+// AppendResults appends what a call returned, without the type.
+func AppendResults(dst []byte, list []Value) []byte {
+	for i := range list {
+		v := &list[i]
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		if v.Name != "" && v.Name != "return" {
+			dst = append(append(dst, v.Name...), " = "...)
+		}
+		dst = append(dst, v.Text...)
+	}
+	return dst
+}
+
+// Find returns the value of a path: names of parameters, then of members, with dots between;
+// nil if there is none.
+func Find(list []Value, path string) *Value {
+	for i := range list {
+		v := &list[i]
+		if v.Name == path {
+			return v
+		}
+		if rest, ok := strings.CutPrefix(path, v.Name); ok && v.Name != "" && strings.HasPrefix(rest, ".") {
+			if found := Find(v.Parts, rest[1:]); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// AppendCall appends a call with its values: the function with its arguments in the place of
+// its parameters, and its result. Without values it is the function's name.
+func AppendCall(dst []byte, r *Row) []byte {
+	v := r.values()
+	name := r.Function
+	if len(v.Arguments) > 0 {
+		from, to := parameterList(name)
+		dst = append(append(dst, name[:from]...), '(')
+		dst = append(AppendArguments(dst, v.Arguments), ')')
+		dst = append(dst, name[to:]...)
+	} else {
+		dst = append(dst, name...)
+	}
+	if len(v.Results) > 0 {
+		dst = AppendResults(append(dst, " = "...), v.Results)
+	}
+	return dst
+}
+
+// parameterList returns where the parameters stand in a function's name: from the parenthesis
+// to behind the one that closes it. Without any both are the end of the name.
+func parameterList(name string) (from, to int) {
+	end := strings.LastIndexByte(name, ')')
+	if end < 0 {
+		return len(name), len(name)
+	}
+	depth := 0
+	for i := end; i >= 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				if strings.HasSuffix(name[:i], "operator") { // operator() without parameters
+					return len(name), len(name)
+				}
+				return i, end + 1
+			}
+		}
+	}
+	return len(name), len(name)
+}
