@@ -19,6 +19,9 @@ type moreOfRows struct {
 	// missing are the elements whose enters lie before the block, by their rows.
 	missing []missingSite
 	before  []parser.CallSite
+	// taken is what the log has of values, and values what rows have.
+	taken  []parser.CallValues
+	values []*rows.CallValues
 	// recent are the call sites seen last, with their names.
 	recent [1 << siteBits]recentSite
 }
@@ -44,11 +47,14 @@ func (m *moreOfRows) keep(to, from int, f rows.Fields) {
 	if f&rows.CallSites != 0 {
 		m.sites[to] = m.sites[from]
 	}
+	if f&rows.Values != 0 {
+		m.values[to] = m.values[from]
+	}
 }
 
 // readMore reads more of the n rows of a block that begin at a row and belong to one
 // run.
-func (s *Session) readMore(b *block, f rows.Fields, row int64, n int) error {
+func (s *Session) readMore(b *block, f rows.Fields, run int, row int64, n int) error {
 	if f&rows.SelfTimes != 0 {
 		if b.more.selves == nil {
 			b.more.selves = make([]int64, blockRows)
@@ -59,7 +65,12 @@ func (s *Session) readMore(b *block, f rows.Fields, row int64, n int) error {
 		if b.more.sites == nil {
 			b.more.sites = make([]parser.CallSite, blockRows)
 		}
-		return s.readSites(b, row, n)
+		if err := s.readSites(b, row, n); err != nil {
+			return err
+		}
+	}
+	if f&rows.Values != 0 {
+		return s.readValues(b, run, row, n)
 	}
 	return nil
 }
@@ -92,6 +103,9 @@ func (s *Session) fillMore(dst []rows.Row, run int, b *block, f rows.Fields) {
 			if r.Site = nil; b.more.sites[k].Known {
 				r.Site = s.siteOf(b, run, b.more.sites[k])
 			}
+		}
+		if f&rows.Values != 0 {
+			r.Values = b.more.values[k]
 		}
 	}
 }

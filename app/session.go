@@ -97,6 +97,7 @@ type Session struct {
 	live    atomic.Bool // as the table was told
 	views   viewCache
 	sites   callSites
+	taken   callValues
 
 	// functions are those of the last naming, and named is the number of
 	// addresses that it named. older are the log's states of which there may be

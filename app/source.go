@@ -125,7 +125,7 @@ func (src *source) Read(dst []rows.Row, from int64) (int, error) {
 				}
 			}
 		}
-		if err := s.readMore(b, src.fields, row, got); err != nil {
+		if err := s.readMore(b, src.fields, run, row, got); err != nil {
 			return done, err
 		}
 		s.fill(dst[done:done+got], row, run, b, n)

@@ -427,7 +427,7 @@ func (s *Session) readRows(ctx context.Context, dst []rows.Row, list []int64, as
 		if s.in.Corrected {
 			s.correct(b, r, first, len(events))
 		}
-		if err := s.readMore(b, as.fields, first, len(events)); err != nil {
+		if err := s.readMore(b, as.fields, run, first, len(events)); err != nil {
 			return err
 		}
 		for j, row := range list[k:end] {

@@ -63,7 +63,7 @@ func AppendArguments(dst []byte, list []Value) []byte {
 		}
 		if v.Name != "this" && v.Type != "" {
 			dst = append(dst, v.Type...)
-			if c := v.Type[len(v.Type)-1]; v.Name != "" && c != '*' && c != '&' {
+			if v.Name != "" {
 				dst = append(dst, ' ')
 			}
 		}

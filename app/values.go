@@ -1,0 +1,180 @@
+package app
+
+import (
+	"sync"
+
+	"logparser/calls"
+	"logparser/calls/values"
+	"logparser/parser"
+	"logparser/rows"
+)
+
+// callValues makes values of what the log has of them. It is safe for concurrent use.
+type callValues struct {
+	mu       sync.Mutex
+	decoders map[*parser.ValuesTaken]*values.Decoder
+	// callees are the functions that calls called, by run and address.
+	callees map[siteKey]*callee
+	// enters is what was taken at enters, by their rows, of calls that did not end where
+	// they were read.
+	enters map[int64]parser.CallValues
+}
+
+// maxCallees bounds the functions that are kept, maxDecoders the decoders.
+const (
+	maxCallees  = 1 << 16
+	maxDecoders = 64
+)
+
+// A callee is a function with what the plan says of it.
+type callee struct {
+	values.Callee
+	by *parser.ValuesTaken
+	// arguments and results say that a call of it may have some.
+	arguments, results bool
+}
+
+// HasValues reports whether the recorder was told to take arguments and results of calls,
+// or the program gave some itself.
+func (s *Session) HasValues() bool {
+	return s.can.ValueTeller != nil && s.can.ValueTeller.ValuesTaken() != nil
+}
+
+// decoder returns the decoder of values that were taken in a way.
+func (c *callValues) decoder(by *parser.ValuesTaken) *values.Decoder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.decoders[by]
+	if d == nil {
+		if c.decoders == nil || len(c.decoders) >= maxDecoders {
+			c.decoders = make(map[*parser.ValuesTaken]*values.Decoder)
+		}
+		// What is wrong with the plan is said where the log is described.
+		d, _ = values.NewDecoder(by, nil)
+		c.decoders[by] = d
+	}
+	return d
+}
+
+// callee returns the function that an event enters or leaves.
+func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *callee {
+	key := siteKey{run, e.Address, e.Space}
+	c := &s.taken
+	c.mu.Lock()
+	found := c.callees[key]
+	c.mu.Unlock()
+	if found != nil && found.by == by {
+		return found
+	}
+	found = &callee{by: by}
+	if loc := s.locate(run, e.Space, e.Address); loc.Module >= 0 {
+		r := &s.runs()[run]
+		found.Callee = values.Callee{Module: r.names[loc.Module], Identity: r.modules.At(loc.Module).Identity, RVA: loc.RVA}
+	}
+	found.arguments = by.Registers || len(by.Places) > 0
+	found.results = found.arguments
+	if f := c.decoder(by).Function(&found.Callee); f != nil {
+		found.arguments = found.arguments || len(f.Enter) > 0
+		found.results = found.results || len(f.Leave) > 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.callees == nil || len(c.callees) >= maxCallees {
+		c.callees = make(map[siteKey]*callee)
+	}
+	c.callees[key] = found
+	return found
+}
+
+// readValues reads the values of the calls of n rows of a block that begin at a row.
+func (s *Session) readValues(b *block, run int, row int64, n int) error {
+	if b.more.values == nil {
+		b.more.values = make([]*rows.CallValues, blockRows)
+		b.more.taken = make([]parser.CallValues, blockRows)
+	}
+	list, taken := b.more.values[:n], b.more.taken[:n]
+	clear(list)
+	if !s.HasValues() {
+		return nil
+	}
+	log := s.can.ValueTeller
+	_, record := s.table.Position(row)
+	if _, err := log.Values(taken, record); err != nil {
+		return err
+	}
+	by := log.ValuesTaken()
+	for k := range list {
+		e := &b.events[k]
+		if e.Kind != parser.Enter && e.Kind != parser.Leave {
+			continue
+		}
+		way := by
+		if taken[k].By != nil {
+			way = taken[k].By
+		}
+		of := s.callee(run, e, way)
+		other, err := s.otherValues(b, of, row, k, n)
+		if err != nil {
+			return err
+		}
+		entering, leaving := &taken[k], &other
+		if e.Kind == parser.Leave {
+			entering, leaving = leaving, entering
+		}
+		list[k] = s.taken.decode(of, entering, leaving)
+	}
+	return nil
+}
+
+// decode makes values of what was taken where a call begins and ends, nil where that is
+// nothing.
+func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues) *rows.CallValues {
+	var v rows.CallValues
+	if entering.By != nil {
+		v.Arguments = c.decoder(entering.By).Arguments(&of.Callee, entering)
+	}
+	if leaving.By != nil {
+		v.Results = c.decoder(leaving.By).Results(&of.Callee, leaving)
+	}
+	if v.Arguments == nil && v.Results == nil {
+		return nil
+	}
+	return &v
+}
+
+// otherValues returns what was taken at the other end of the call of element k of a block,
+// which may lie far away: what was taken at enters was kept where rows are read one after
+// the other.
+func (s *Session) otherValues(b *block, of *callee, row int64, k, n int) (other parser.CallValues, err error) {
+	partner := b.records[k].Partner
+	leave := b.events[k].Kind == parser.Leave
+	if partner == calls.NoPartner {
+		return other, nil
+	}
+	if at := partner - row; at >= 0 && at < int64(n) {
+		return b.more.taken[at], nil
+	}
+	c := &s.taken
+	if leave {
+		c.mu.Lock()
+		v, ok := c.enters[partner]
+		c.mu.Unlock()
+		if ok {
+			return v, nil
+		}
+	} else if of.arguments {
+		c.mu.Lock()
+		if c.enters == nil || len(c.enters) >= maxEnters {
+			c.enters = make(map[int64]parser.CallValues)
+		}
+		c.enters[row+int64(k)] = b.more.taken[k]
+		c.mu.Unlock()
+	}
+	if leave && !of.arguments || !leave && !of.results {
+		return other, nil
+	}
+	_, record := s.table.Position(partner)
+	var one [1]parser.CallValues
+	_, err = s.can.ValueTeller.Values(one[:], record)
+	return one[0], err
+}
