@@ -147,6 +147,7 @@ func (s *Session) Header() rows.Header {
 	if info.RecordSize > 0 {
 		h.Format += fmt.Sprintf(", %d-byte records", info.RecordSize)
 	}
+	h.Values = s.HasValues()
 	if file := s.files().modules; file != "" {
 		h.Modules = filepath.Base(file)
 	}

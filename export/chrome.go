@@ -178,6 +178,14 @@ func (c *chrome) enter(dst []byte, t *thread, again bool) []byte {
 	dst = c.place(dst, k.fn, k.line, k.address)
 	dst = strconv.AppendInt(dst, k.index, 10)
 	dst = appendJSONText(dst, `,"note":`, k.note)
+	if v := k.values; v != nil {
+		if len(v.Arguments) > 0 {
+			dst = rows.AppendJSONValues(append(dst, `,"arguments":`...), v.Arguments)
+		}
+		if len(v.Results) > 0 {
+			dst = rows.AppendJSONValues(append(dst, `,"result":`...), v.Results)
+		}
+	}
 	if again {
 		dst = append(dst, `,"part":"goes on from the part before"`...)
 	}

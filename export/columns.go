@@ -28,7 +28,15 @@ func defaultColumns(h *rows.Header, names []string) []*rows.Column {
 	if len(h.Processes) > 0 {
 		list = append(list, rows.ColumnOf("process"))
 	}
+	if h.Values {
+		list = append(list, valueColumns()...)
+	}
 	return list
+}
+
+// valueColumns are what tables have more of logs with values of calls.
+func valueColumns() []*rows.Column {
+	return []*rows.Column{rows.ColumnOf("arguments"), rows.ColumnOf("result")}
 }
 
 // cells makes the cells of chosen columns. It is not safe for concurrent use.
@@ -122,7 +130,11 @@ func writeChosenJSONL(ctx context.Context, out *output, src rows.Source, opt Opt
 				value := len(dst)
 				switch column.Kind {
 				case rows.Text:
-					if s := column.Text(r); s != "" {
+					if column.HasValues() {
+						if list := column.Values(r); len(list) > 0 {
+							dst = rows.AppendJSONValues(dst, list)
+						}
+					} else if s := column.Text(r); s != "" {
 						dst = rows.AppendJSONString(dst, s)
 					}
 				case rows.Number, rows.Duration:

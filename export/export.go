@@ -78,22 +78,24 @@ type Format struct {
 	// of their leave, and not their durations, which may be corrected.
 	RecordedTimes bool
 
-	write func(ctx context.Context, out *output, src rows.Source, opt Options) error
+	// columns are those of a table for programs where none are chosen.
+	columns []string
+	write   func(ctx context.Context, out *output, src rows.Source, opt Options) error
 }
 
 // Formats returns the formats, the default first.
 func Formats() []Format {
 	return []Format{
 		{Name: "txt", Title: "Text table", Extension: "txt", Live: true, Table: true, write: writeTXT},
-		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, Table: true, write: writeCSV},
-		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, Table: true, write: writeJSONL},
+		{Name: "csv", Title: "Comma-separated values", Extension: "csv", Live: true, Table: true, columns: csvColumns, write: writeCSV},
+		{Name: "jsonl", Title: "JSON Lines", Extension: "jsonl", Live: true, Table: true, columns: csvColumns, write: writeJSONL},
 		{Name: "html", Title: "Web page", Extension: "html", Limits: Limits{Rows: 100_000}, Table: true, write: writeHTML},
 		{Name: "chrome", Title: "Chrome trace", Extension: "json", Limits: Limits{Rows: 1_000_000, Bytes: 240 << 20}, RecordedTimes: true, write: writeChrome},
 		{Name: "perfetto", Title: "Perfetto trace", Extension: "pftrace", Limits: Limits{Bytes: 1 << 30}, RecordedTimes: true, write: writePerfetto},
 		{Name: "speedscope", Title: "Speedscope profile", Extension: "speedscope.json", Limits: Limits{Bytes: 400 << 20}, RecordedTimes: true, write: writeSpeedscope},
 		{Name: "folded", Title: "Folded stacks, for flame graphs", Extension: "folded", Whole: true, RecordedTimes: true, write: writeFolded},
 		{Name: "callgrind", Title: "Callgrind profile", Extension: "callgrind", Whole: true, RecordedTimes: true, write: writeCallgrind},
-		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, Table: true, write: writeParquet},
+		{Name: "parquet", Title: "Parquet table", Extension: "parquet", Limits: Limits{Rows: 20_000_000}, Table: true, columns: parquetNames, write: writeParquet},
 	}
 }
 
@@ -121,7 +123,14 @@ func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt O
 	if !f.Table {
 		opt.Columns = nil
 	}
-	return f.write(ctx, out, rows.With(src, rows.Needs(opt.Columns)), opt)
+	needs := rows.Needs(opt.Columns)
+	if opt.Header.Values && len(opt.Columns) == 0 {
+		needs |= rows.Values
+		if len(f.columns) > 0 {
+			opt.Columns = defaultColumns(&opt.Header, f.columns)
+		}
+	}
+	return f.write(ctx, out, rows.With(src, needs), opt)
 }
 
 // runs returns the runs that the rows are of, nil for one that nothing more is

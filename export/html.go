@@ -31,6 +31,13 @@ func writeHTML(ctx context.Context, out *output, src rows.Source, opt Options) e
 	if process := rows.ColumnOf("process"); len(opt.Header.Processes) > 0 && !slices.Contains(besides, process) {
 		besides = append(besides, process)
 	}
+	if opt.Header.Values {
+		for _, c := range valueColumns() {
+			if !slices.Contains(besides, c) && len(opt.Columns) == 0 {
+				besides = append(besides, c)
+			}
+		}
+	}
 	head := func() []byte { return appendPageHead(nil, &opt.Header, n, out.part, besides) }
 	tail := func() []byte {
 		return []byte("</tbody></table>\n<script>" + pageScript + "</script>\n</body></html>\n")

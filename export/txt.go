@@ -253,7 +253,8 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	indent := min(r.Depth, maxIndent) * indentWidth
 	used := indent
 	event := min(r.Event, rows.Unknown)
-	if m.short && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
+	values := r.HasValues()
+	if m.short && !values && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
 		n := len(dst)
 		b := dst[:cap(dst)]
 		*(*[len(indentation)]byte)(b[n:]) = indentation
@@ -271,8 +272,14 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 		used += len(dst) - n
 	}
 	dst = append(dst, arrows[event][:arrowWidth]...)
-	dst = append(dst, m.function...)
-	used += arrowWidth + m.width
+	if values {
+		call := rows.Visible(string(rows.AppendCall(nil, r)))
+		dst = append(dst, call...)
+		used += arrowWidth + cellWidth(call)
+	} else {
+		dst = append(dst, m.function...)
+		used += arrowWidth + m.width
+	}
 	if r.Note != "" {
 		note := rows.Visible(r.Note)
 		dst = append(append(append(dst, "  ("...), note...), ')')

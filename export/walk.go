@@ -35,6 +35,7 @@ type call struct {
 	unclosed bool
 	address  uint64
 	note     string
+	values   *rows.CallValues // nil for none
 	depth    int
 	line     int
 	// inner and calls are for formats that sum: the time of the calls that
@@ -253,7 +254,7 @@ func (w *walk) enters(t *thread, r *rows.Row, at int64) bool {
 	}
 	w.open++
 	w.activate(t)
-	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, unclosed: r.Unclosed, address: r.Address, note: r.SavedNote(), depth: r.Depth, line: r.Line})
+	t.stack = append(t.stack, call{fn: w.function(r), start: at, end: endOf(at, r.Duration), index: r.Index, duration: r.Duration, unclosed: r.Unclosed, address: r.Address, note: r.SavedNote(), values: r.CallValues(), depth: r.Depth, line: r.Line})
 	return true
 }
 

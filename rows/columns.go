@@ -55,6 +55,7 @@ type Column struct {
 	signed bool               // NoDelta for none: negative numbers are numbers
 	text   func(r *Row) string
 	bound  func(r *Row) Bound
+	values func(r *Row) []Value
 }
 
 // columns is the list, in the order of the window's table.
@@ -122,9 +123,11 @@ var columns = []Column{
 	{Name: "site_address", Kind: Address, Optional: true, Width: 138, Terms: []string{"site_address"},
 		Needs: CallSites, number: func(r *Row) int64 { return int64(r.site().Address) }},
 	{Name: "arguments", Title: message.Textf("Arguments"), Kind: Text, Optional: true, Width: 260, Hidden: true, Terms: []string{"args", "arguments"},
-		Needs: Values, text: func(r *Row) string { return string(AppendArguments(nil, r.values().Arguments)) }},
+		Needs: Values, text: func(r *Row) string { return string(AppendArguments(nil, r.values().Arguments)) },
+		values: func(r *Row) []Value { return r.values().Arguments }},
 	{Name: "result", Title: message.Textf("Result"), Kind: Text, Optional: true, Width: 120, Hidden: true, Terms: []string{"result"},
-		Needs: Values, text: func(r *Row) string { return string(AppendResults(nil, r.values().Results)) }},
+		Needs: Values, text: func(r *Row) string { return string(AppendResults(nil, r.values().Results)) },
+		values: func(r *Row) []Value { return r.values().Results }},
 	{Name: "note", Title: message.Textf("Note"), Kind: Text, Optional: true, Width: 76, Terms: []string{"mark", "note"},
 		text: func(r *Row) string { return r.SavedNote() }},
 }
@@ -214,6 +217,12 @@ func (c *Column) Int(r *Row) (n int64, ok bool) {
 
 // Text returns the value of a column of text, "" for none.
 func (c *Column) Text(r *Row) string { return c.text(r) }
+
+// HasValues reports whether the column's text is made of values, which [Column.Values] has.
+func (c *Column) HasValues() bool { return c.values != nil }
+
+// Values returns the values of such a column.
+func (c *Column) Values(r *Row) []Value { return c.values(r) }
 
 // Bound says how far the duration of a column of durations can be relied on.
 func (c *Column) Bound(r *Row) Bound {

@@ -179,6 +179,8 @@ type Header struct {
 	Program   string
 	// Stacks says that there are stacks of calls besides the threads' own.
 	Stacks bool
+	// Values says that calls may have arguments and results.
+	Values bool
 }
 
 // An Image is a module in the head of a saved file.

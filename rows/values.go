@@ -1,6 +1,9 @@
 package rows
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // A ValueKind says what of a [Value] can be compared.
 type ValueKind uint8
@@ -108,12 +111,13 @@ func Find(list []Value, path string) *Value {
 	return nil
 }
 
-// AppendCall appends a call with its values: the function with its arguments in the place of
-// its parameters, and its result. Without values it is the function's name.
+// AppendCall appends a call with its values: where it is entered the function with its
+// arguments in the place of its parameters, and its result. Without values it is the
+// function's name.
 func AppendCall(dst []byte, r *Row) []byte {
 	v := r.values()
 	name := r.Function
-	if len(v.Arguments) > 0 {
+	if len(v.Arguments) > 0 && r.Event == Enter {
 		from, to := parameterList(name)
 		dst = append(append(dst, name[:from]...), '(')
 		dst = append(AppendArguments(dst, v.Arguments), ')')
@@ -125,6 +129,67 @@ func AppendCall(dst []byte, r *Row) []byte {
 		dst = AppendResults(append(dst, " = "...), v.Results)
 	}
 	return dst
+}
+
+// CallValues returns the values of the row's call, nil for none.
+func (r *Row) CallValues() *CallValues {
+	if r.Filled&Values == 0 {
+		return nil
+	}
+	return r.Values
+}
+
+// HasValues reports whether the row has arguments or results.
+func (r *Row) HasValues() bool {
+	v := r.values()
+	return len(v.Arguments)+len(v.Results) > 0
+}
+
+// AppendJSONValues appends values as a JSON object, by their names; those without one are
+// numbered. Numbers and truth values are such, what is not known is null, and all else is
+// as it is shown.
+func AppendJSONValues(dst []byte, list []Value) []byte {
+	dst = append(dst, '{')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		name := list[i].Name
+		if name == "" {
+			name = strconv.Itoa(i)
+		}
+		dst = append(AppendJSONString(dst, name), ':')
+		dst = appendJSONValue(dst, &list[i])
+	}
+	return append(dst, '}')
+}
+
+func appendJSONValue(dst []byte, v *Value) []byte {
+	switch {
+	case v.Kind == UnknownValue:
+		return append(dst, "null"...)
+	case v.Kind == TextValue:
+		return AppendJSONString(dst, v.Characters)
+	case len(v.Parts) > 0 && v.Parts[0].Name == "":
+		dst = append(dst, '[')
+		for i := range v.Parts {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSONValue(dst, &v.Parts[i])
+		}
+		return append(dst, ']')
+	case len(v.Parts) > 0:
+		return AppendJSONValues(dst, v.Parts)
+	case v.Text == "true", v.Text == "false", v.Text == "null", v.isDecimal():
+		return append(dst, v.Text...)
+	}
+	return AppendJSONString(dst, v.Text)
+}
+
+// isDecimal reports whether the text is a number as JSON has it.
+func (v *Value) isDecimal() bool {
+	return (v.Kind == SignedValue || v.Kind == UnsignedValue || v.Kind == FloatValue) && strings.Trim(v.Text, "+-.0123456789e") == ""
 }
 
 // parameterList returns where the parameters stand in a function's name: from the parenthesis
