@@ -178,14 +178,7 @@ func (c *chrome) enter(dst []byte, t *thread, again bool) []byte {
 	dst = c.place(dst, k.fn, k.line, k.address)
 	dst = strconv.AppendInt(dst, k.index, 10)
 	dst = appendJSONText(dst, `,"note":`, k.note)
-	if v := k.values; v != nil {
-		if len(v.Arguments) > 0 {
-			dst = rows.AppendJSONValues(append(dst, `,"arguments":`...), v.Arguments)
-		}
-		if len(v.Results) > 0 {
-			dst = rows.AppendJSONValues(append(dst, `,"result":`...), v.Results)
-		}
-	}
+	dst = appendJSONCall(dst, k.values)
 	if again {
 		dst = append(dst, `,"part":"goes on from the part before"`...)
 	}
@@ -279,7 +272,22 @@ func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 	dst = c.recent.append(b[:n], r, &c.chrome)
 	dst = c.rows.append(dst, r.Index)
 	dst = appendJSONText(dst, `,"note":`, r.SavedNote())
+	dst = appendJSONCall(dst, r.CallValues())
 	return append(dst, "}}"...)
+}
+
+// appendJSONCall appends the arguments and the result of a call, nil for none.
+func appendJSONCall(dst []byte, v *rows.CallValues) []byte {
+	if v == nil {
+		return dst
+	}
+	if len(v.Arguments) > 0 {
+		dst = rows.AppendJSONValues(append(dst, `,"arguments":`...), v.Arguments)
+	}
+	if len(v.Results) > 0 {
+		dst = rows.AppendJSONValues(append(dst, `,"result":`...), v.Results)
+	}
+	return dst
 }
 
 func (c *chrome) tail(out *output, dst []byte) error {

@@ -165,6 +165,9 @@ func isFormula(s string) bool {
 	if c := s[0]; c > '@' && c < 0x7f || c >= '0' && c <= '9' {
 		return false
 	}
+	if s[0] == '-' && strings.Trim(s[1:], ".0123456789") == "" {
+		return false // a number
+	}
 	for i, r := range s {
 		switch {
 		case strings.ContainsRune("=+-@＝＋－＠", r):

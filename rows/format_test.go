@@ -92,8 +92,9 @@ func TestCells(t *testing.T) {
 	r := Row{
 		Index: 7, Elapsed: 1500e6, Thread: 4711, Event: Leave, Depth: 2, Duration: 1500, Function: "app::Shape::area",
 		Module: "LogTest.exe", Source: "/src/shape.cpp", Line: 40, Address: 0x401125, Symbols: "matched", Note: "tail",
-		Process: &Process{ID: 29, Label: "29 app"}, Stack: 3, Filled: SelfTimes | CallSites | ThreadNames, Self: 250, ThreadName: "render",
+		Process: &Process{ID: 29, Label: "29 app"}, Stack: 3, Filled: SelfTimes | CallSites | ThreadNames | Values, Self: 250, ThreadName: "render",
 		Site: &CallSite{Function: "main", Source: "/src/main.cpp", Line: 9, Address: 0x401000},
+		Values: &CallValues{Arguments: []Value{{Name: "w", Type: "int", Text: "3"}}, Results: []Value{{Name: "return", Text: "12"}}},
 	}
 	cells := func(r *Row) string {
 		var list []string
@@ -102,16 +103,16 @@ func TestCells(t *testing.T) {
 		}
 		return strings.Join(list, ",")
 	}
-	if got, want := cells(&r), "7,1.500,1500000,,,4711,render,29 app,3,leave,2,app::Shape::area,1.5,0.25,LogTest.exe,/src/shape.cpp,40,0x401125,matched,main,/src/main.cpp,9,0x401000,tail"; got != want {
+	if got, want := cells(&r), "7,1.500,1500000,,,4711,render,29 app,3,leave,2,app::Shape::area,1.5,0.25,LogTest.exe,/src/shape.cpp,40,0x401125,matched,main,/src/main.cpp,9,0x401000,int w = 3,12,tail"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	// What was not filled in is not known, whatever the row has.
 	r.Filled = 0
-	if got, want := cells(&r), "7,1.500,1500000,,,4711,,29 app,3,leave,2,app::Shape::area,1.5,,LogTest.exe,/src/shape.cpp,40,0x401125,matched,,,,,tail"; got != want {
+	if got, want := cells(&r), "7,1.500,1500000,,,4711,,29 app,3,leave,2,app::Shape::area,1.5,,LogTest.exe,/src/shape.cpp,40,0x401125,matched,,,,,,,tail"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	r = Row{Event: Unknown, Duration: NoDuration, Function: "0x0", Elapsed: -1500, Filled: SelfTimes | CallSites, Self: NoDuration}
-	if got, want := cells(&r), "0,-0.000,-1.5,,,0,,,,unknown,0,0x0,,,,,,0x0,,,,,,"; got != want {
+	if got, want := cells(&r), "0,-0.000,-1.5,,,0,,,,unknown,0,0x0,,,,,,0x0,,,,,,,,"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
