@@ -131,6 +131,9 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	case filter.Call:
 		return c.call(t.Range.Low)
 	}
+	if t.Column.IsValue() {
+		return c.slowWith(rows.Values, t.MatchFilled), nil
+	}
 	return c.slowWith(t.Column.Entry().Needs, t.MatchFilled), nil
 }
 

@@ -93,7 +93,7 @@ func TestCells(t *testing.T) {
 		Index: 7, Elapsed: 1500e6, Thread: 4711, Event: Leave, Depth: 2, Duration: 1500, Function: "app::Shape::area",
 		Module: "LogTest.exe", Source: "/src/shape.cpp", Line: 40, Address: 0x401125, Symbols: "matched", Note: "tail",
 		Process: &Process{ID: 29, Label: "29 app"}, Stack: 3, Filled: SelfTimes | CallSites | ThreadNames | Values, Self: 250, ThreadName: "render",
-		Site: &CallSite{Function: "main", Source: "/src/main.cpp", Line: 9, Address: 0x401000},
+		Site:   &CallSite{Function: "main", Source: "/src/main.cpp", Line: 9, Address: 0x401000},
 		Values: &CallValues{Arguments: []Value{{Name: "w", Type: "int", Text: "3"}}, Results: []Value{{Name: "return", Text: "12"}}},
 	}
 	cells := func(r *Row) string {

@@ -130,8 +130,10 @@ func Columns() []string { return slices.Clone(written) }
 
 // ColumnNamed returns the column of a name, in any case.
 func ColumnNamed(name string) (Column, bool) {
-	c, ok := named[lower(name)]
-	return c, ok
+	if c, ok := named[lower(name)]; ok {
+		return c, true
+	}
+	return valueColumn(name)
 }
 
 // An Op is how a term compares.
@@ -160,7 +162,8 @@ type Term struct {
 
 	matcher rows.Matcher
 	regexp  *regexp.Regexp
-	quoted  bool // a number that is a text
+	quoted  bool         // a number that is a text
+	numbers *numberRange // that of Between of values of calls
 }
 
 // MatchText reports whether a column's text fits a term that compares texts.

@@ -71,7 +71,7 @@ func (t *Term) write(b *strings.Builder) {
 		b.WriteString(t.Value)
 		return
 	}
-	if t.quoted && t.Column.numeric() && t.Op != Matches {
+	if t.quoted && (t.Column.numeric() || t.Column.IsValue()) && t.Op != Matches {
 		b.WriteString(quoted(t.Value))
 		return
 	}

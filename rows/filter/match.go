@@ -145,6 +145,9 @@ func (t *Term) MatchPlace(r *rows.Row) bool {
 // MatchFilled reports whether a row, with what its column needs filled in, fits a term
 // of any other column of rows.
 func (t *Term) MatchFilled(r *rows.Row) bool {
+	if t.Column.IsValue() {
+		return t.matchValue(r)
+	}
 	entry := t.Column.Entry()
 	if entry.Kind == rows.Text {
 		return t.MatchText(entry.Text(r))

@@ -191,6 +191,9 @@ func (p *parser) column() (c Column, ok bool) {
 	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z' || rest[n] == '_') {
 		n++
 	}
+	if k := valueName(rest); k > 0 {
+		n = k
+	}
 	if n == 0 || n == len(rest) || rest[n] != ':' {
 		p.checkColon(n)
 		return Text, false
@@ -354,7 +357,7 @@ func withoutWildcards(c Column, value string) string {
 // operator reads what may stand after the colon.
 func (p *parser) operator(c Column) string {
 	list := []string{"=", "~"}
-	if c.numeric() {
+	if c.numeric() || c.IsValue() {
 		list = []string{">=", "<=", ">", "<", "=", "~"}
 	}
 	for _, op := range list {
@@ -422,6 +425,16 @@ func (p *parser) quotedText() (string, bool) {
 // newTerm makes a term; an error's offset counts from the value's beginning.
 func newTerm(c Column, op, value string, quoted bool) (*Term, *Error) {
 	t := &Term{Column: c, Value: value, quoted: quoted}
+	if c.IsValue() && !quoted {
+		r, err := valueRange(op, value)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			t.Op, t.Value, t.numbers = Between, op+value, r
+			return t, nil
+		}
+	}
 	asText := c.textual() && (op == "~" || op == "" || op == "=")
 	if c.numeric() && op != "~" {
 		r, err := parseRange(c, op, value)
