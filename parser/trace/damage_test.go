@@ -127,6 +127,17 @@ func check(b []byte) (*trace.Log, error) {
 	if err != nil || int64(len(annotations)) != texts+counters {
 		return nil, fmt.Errorf("%d annotations of %d, %w", len(annotations), texts+counters, err)
 	}
+	if by := log.ValuesTaken(); by != nil {
+		values := make([]parser.CallValues, len(events))
+		if _, err := log.Values(values, 0); err != nil && err != io.EOF {
+			return nil, err
+		}
+		for i := range values {
+			if v := &values[i]; v.By != nil && v.Form == parser.NoValues && len(v.Given) == 0 || v.By != nil && v.By != by {
+				return nil, fmt.Errorf("event %d has the values %+v", i, v)
+			}
+		}
+	}
 	return log, nil
 }
 
@@ -390,6 +401,15 @@ func FuzzTrace(f *testing.F) {
 		p.Write(rand.New(rand.NewPCG(seed, 1)), w)
 		if seed == 1 {
 			w.Record(wire.CrashRecord, 9000, wire.AppendBody(nil, aCrash()))
+		}
+		if seed == 2 {
+			w.Record(wire.PlanRecord, 900, planRecord("lpvalues 1\n", 0, 11))
+			w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
+			th := w.Thread(1, 0, 7)
+			th.Enter(9500, 0x400000, tracetest.Entry)
+			th.Raw(wire.AppendValues(nil, wire.Arguments, 1, []byte{1, 2}))
+			th.Raw(wire.AppendValues(nil, wire.Result, 3, []byte{1, 0, 0, 0, 5, 0, 0, 0}))
+			th.Leave(9600)
 		}
 		if err := w.Close(); err != nil {
 			f.Fatal(err)

@@ -1,0 +1,282 @@
+package trace_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/internal/testlog/tracetest"
+	"logparser/parser"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetext"
+	"logparser/parser/trace/wire"
+)
+
+// planRecord is the body of a PLAN with a piece of a plan.
+func planRecord(plan string, from, to int) []byte {
+	h := fnv.New64a()
+	io.WriteString(h, plan)
+	le := binary.LittleEndian
+	b := le.AppendUint64(nil, h.Sum64())
+	b = le.AppendUint32(le.AppendUint32(b, uint32(len(plan))), uint32(from))
+	b = append(b, plan[from:to]...)
+	return append(b, make([]byte, -len(b)&7)...)
+}
+
+// placeRecord is the body of a PLACE of ints.
+func placeRecord(number, line uint32, names string, n int) []byte {
+	le := binary.LittleEndian
+	text := func(b []byte, s string) []byte { return append(le.AppendUint32(b, uint32(len(s))), s...) }
+	b := le.AppendUint32(le.AppendUint32(nil, number), line)
+	b = text(text(text(b, "area"), "shape.cpp"), names)
+	b = append(le.AppendUint16(b, uint16(n)), slices.Repeat([]byte{7}, n)...)
+	for range n {
+		b = text(b, "int")
+	}
+	return append(b, make([]byte, -len(b)&7)...)
+}
+
+// saidValues are the values of each record, "-" for none: what was taken with a letter for
+// its form, and what was given with the place's number.
+func saidValues(t *testing.T, log *trace.Log) string {
+	t.Helper()
+	var list []string
+	for i := range log.Info().Records {
+		list = append(list, sayValues(valuesOf(t, log, i)))
+	}
+	return strings.Join(list, " ")
+}
+
+func sayValues(v *parser.CallValues) string {
+	if v.By == nil {
+		return "-"
+	}
+	var list []string
+	if v.Form != parser.NoValues {
+		list = append(list, fmt.Sprintf("%c%x", "-pr"[v.Form], v.Taken))
+	}
+	for _, g := range v.Given {
+		list = append(list, fmt.Sprintf("%d:%x", g.Place, g.Bytes))
+	}
+	return strings.Join(list, "+")
+}
+
+func valuesOf(t *testing.T, log *trace.Log, record int64) *parser.CallValues {
+	t.Helper()
+	var dst [1]parser.CallValues
+	if _, err := log.Values(dst[:], record); err != nil {
+		t.Fatalf("record %d: %v", record, err)
+	}
+	return &dst[0]
+}
+
+// TestValues asks for the values of each record.
+func TestValues(t *testing.T) {
+	const plan = "lpvalues 1\nmachine x86-64\n"
+	text := `file begin=1000
+chunk process
+setting name="values" value="plan 0 /a.lpvalues"
+record type=18 ` + fmt.Sprintf("%x", placeRecord(1, 40, "w, h", 2)) + `
+record type=18 ` + fmt.Sprintf("%x", placeRecord(2, 41, "w * h", 1)) + `
+record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 0, 16)) + `
+record type=17 ` + fmt.Sprintf("%x", planRecord(plan, 16, len(plan))) + `
+chunk events stream=1 thread=7 base=1000
+window w0 entry 0x400000
+arguments 1 99 # of no enter
+enter +5 w0 0x10 # 0
+arguments 1 0102
+enter +5 w0 0x20 # 1
+leave +5 # 2
+result 1 0303
+arguments 3 0100000005060000 # of call 0, late
+enter +5 w0 0x30 # 3
+arguments 2 0000
+result 3 0200000011 # of call 3
+result 3 0200000012
+enter +5 w0 0x40 # 4
+result 1 77 # of no leave
+leave +5 # 5
+leave +5 # 6, of call 3
+result 3 0200000013 # of call 0
+enter +5 w0 0x40 # 7
+leave @1100 entry 0x400010 # 8, of call 0, which leaves 4 behind
+arguments 9 01 # of no known kind
+chunk events stream=2 thread=8 base=1000
+window w0 entry 0x400000
+enter @2000 w0 0x10 # 9
+arguments 1 aa00
+`
+	file, err := tracetext.Load(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, &tracetest.Memory{Bytes: file})
+	want := "p0102+1:05060000 - p0303 r0000 - - 2:11+2:12 - 2:13 paa00"
+	// A result given is a byte, and one of padding.
+	got := saidValues(t, log)
+	if got = strings.NewReplacer("2:1100", "2:11", "2:1200", "2:12", "2:1300", "2:13").Replace(got); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	by := log.ValuesTaken()
+	if string(by.Plan) != plan || len(by.Places) != 2 || by.Places[1].Names != "w, h" || by.Places[2].Line != 41 || by.Places[1].Types[1] != "int" {
+		t.Errorf("%+v", by)
+	}
+	if again := log.ValuesTaken(); again != by {
+		t.Error("another answer")
+	}
+}
+
+// TestValuesWithoutPlan has plans that are not there as a whole.
+func TestValuesWithoutPlan(t *testing.T) {
+	const plan = "lpvalues 1\nmachine x86-64\n"
+	half, wrong := planRecord(plan, 0, 16), planRecord(plan, 0, len(plan))
+	wrong[20]++
+	for name, records := range map[string][][]byte{
+		"half": {half}, "wrong": {wrong}, "end first": {planRecord(plan, 16, len(plan)), half}, "two": {half, planRecord(plan+"#", 16, len(plan))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "file begin=1000\nchunk process\n"
+			for _, r := range records {
+				text += fmt.Sprintf("record type=17 %x\n", r)
+			}
+			file, err := tracetext.Load(strings.NewReader(text + "chunk events stream=1 thread=7 base=1000\nenter +5 entry 0x10\narguments 1 01\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := open(t, &tracetest.Memory{Bytes: file})
+			if by := log.ValuesTaken(); by == nil || by.Plan != nil || by.PlanHash == 0 {
+				t.Errorf("%+v", by)
+			}
+		})
+	}
+}
+
+// aValuedCall is an open call of valuesProgram, with the numbers of its records.
+type aValuedCall struct {
+	enter   int
+	results string
+}
+
+// writeValues writes a trace of calls with values on a few threads, and returns those of each
+// record, in order.
+func writeValues(t *testing.T, r *rand.Rand, places bool, events int) (*tracetest.Memory, []string) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.Record(wire.SettingRecord, 900, wire.AppendBody(nil, &wire.Setting{Name: "values", Value: "plan 1 /a"}))
+	if places {
+		w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
+	}
+	var want []string
+	const threads = 3
+	var list [threads]*tracetest.Thread
+	var open [threads][]aValuedCall
+	for i := range list {
+		list[i] = w.Thread(uint32(i+1), 0, uint64(i+7))
+	}
+	say := func(i int, s string) {
+		if want[i] == "-" {
+			want[i] = s
+		} else {
+			want[i] += "+" + s
+		}
+	}
+	value := func() []byte {
+		b := make([]byte, 2*r.IntN(3)+2)
+		if r.IntN(200) == 0 {
+			b = make([]byte, 4000) // a long record
+		}
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return b
+	}
+	given := func(i int, typ wire.Type) string {
+		v := value()
+		list[i].Raw(wire.AppendValues(nil, typ, 3, append([]byte{1, 0, 0, 0}, v...)))
+		return fmt.Sprintf("1:%x", v)
+	}
+	for k := range events {
+		i := r.IntN(threads)
+		th, now, stack := list[i], uint64(1000+k), &open[i]
+		want = append(want, "-")
+		if len(*stack) == 0 || len(*stack) < 10 && r.IntN(2) == 0 {
+			th.Enter(now, 0x400000+uint64(r.IntN(50)), tracetest.Entry)
+			*stack = append(*stack, aValuedCall{enter: k})
+			if r.IntN(3) == 0 {
+				v := value()
+				th.Raw(wire.AppendValues(nil, wire.Arguments, 1, v))
+				say(k, fmt.Sprintf("p%x", v))
+			}
+		} else {
+			top := (*stack)[len(*stack)-1]
+			*stack = (*stack)[:len(*stack)-1]
+			th.Leave(now)
+			if r.IntN(3) == 0 {
+				v := value()
+				th.Raw(wire.AppendValues(nil, wire.Result, 1, v))
+				say(k, fmt.Sprintf("p%x", v))
+			}
+			if top.results != "" {
+				say(k, top.results)
+			}
+		}
+		if n := len(*stack); places && n > 0 && r.IntN(5) == 0 {
+			say((*stack)[n-1].enter, given(i, wire.Arguments))
+		}
+		if n := len(*stack); places && n > 0 && r.IntN(5) == 0 {
+			s := given(i, wire.Result)
+			if before := (*stack)[n-1].results; before != "" {
+				s = before + "+" + s
+			}
+			(*stack)[n-1].results = s
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return m, want
+}
+
+// TestValuesFar reads values of calls of several threads, in order and at random.
+func TestValuesFar(t *testing.T) {
+	for _, places := range []bool{false, true} {
+		const events = 40000
+		r := rand.New(rand.NewPCG(6, 6))
+		m, want := writeValues(t, r, places, events)
+		log := open(t, m)
+		dst := make([]parser.CallValues, events)
+		for from := 0; from < events; {
+			n, err := log.Values(dst[from:min(from+1+r.IntN(700), events)], int64(from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			from += n
+		}
+		compare := func(i int, v *parser.CallValues) {
+			t.Helper()
+			got := sayValues(v)
+			// What was given to a call is far away where the call is long.
+			if got != want[i] {
+				t.Fatalf("places %t, record %d: %.200s, want %.200s", places, i, got, want[i])
+			}
+		}
+		for i := range dst {
+			compare(i, &dst[i])
+		}
+		for range 500 {
+			i := r.IntN(events)
+			compare(i, valuesOf(t, log, int64(i)))
+		}
+		if _, err := log.Values(dst[:1], events); err != io.EOF {
+			t.Errorf("behind the end: %v", err)
+		}
+		if _, err := log.Values(dst[:1], -1); err == nil {
+			t.Error("before the beginning")
+		}
+	}
+}
