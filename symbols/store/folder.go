@@ -184,6 +184,9 @@ func (d *folder) find(name string) string {
 	return ""
 }
 
+// OpenFile opens a regular file that the user names.
+func OpenFile(path string) (*symbols.File, error) { return openFile(path) }
+
 // openFile opens a regular file that the user, or the rule, lets us open.
 func openFile(path string) (*symbols.File, error) {
 	// A named pipe would block the open itself: look first.

@@ -30,6 +30,12 @@ const (
 	Text
 )
 
+// Names of the types of the C++ standard library that read as text.
+const (
+	StdString     = "std::string"
+	StdStringView = "std::string_view"
+)
+
 // A Type is a type of values. Types refer to each other, also in circles. They are not
 // changed once they are made, and may be used by any number of goroutines.
 type Type struct {
@@ -46,6 +52,33 @@ type Type struct {
 	Members []Member
 	// Enumerators are in the order of their declaration.
 	Enumerators []Enumerator
+	// Indirect says that values of the class are passed and returned by their address, since
+	// copying one takes more than copying its bytes.
+	Indirect bool
+}
+
+// A Function is code with its parameters and its result.
+type Function struct {
+	// RVA and Size are in bytes.
+	RVA, Size uint64
+	// Name is as people read it, Linkage the compiler's, or Name.
+	Name, Linkage string
+	Parameters    []Parameter
+	// Result is nil where there is none.
+	Result *Type
+	// Variadic says that there may be more arguments.
+	Variadic bool
+	// Altered says that the compiler does not pass all arguments as the calling convention
+	// says.
+	Altered bool
+}
+
+// A Parameter is a parameter of a function.
+type Parameter struct {
+	// Name is "this" of the object of a method, and "" where it has none.
+	Name string
+	// Type is nil where it is not known.
+	Type *Type
 }
 
 // A Member is a part of a struct.

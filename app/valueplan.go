@@ -1,0 +1,151 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"logparser/calls/values"
+	"logparser/message"
+	"logparser/modules"
+	"logparser/symbols/image"
+	"logparser/symbols/store"
+	"logparser/symbols/symtab"
+	"logparser/symbols/types/dwarf"
+)
+
+// A ValuePlan is a plan of values with what there is to say of it.
+type ValuePlan struct {
+	values.Plan
+	// Functions and Values count what is taken; Unknown are the values of which only the name
+	// is known.
+	Functions, Values, Unknown int
+	// Notes are about single images.
+	Notes []message.Text
+}
+
+// PlanValues makes the plan of which arguments and results a recorder takes in programs and
+// libraries. It needs their debug information, beside them or where the inputs say.
+func PlanValues(ctx context.Context, in Inputs, images []string, specs []values.Spec) (*ValuePlan, error) {
+	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
+	maker := values.NewMaker()
+	for _, path := range images {
+		m, err := p.module(ctx, in, path, specs, maker)
+		if err != nil {
+			return nil, message.InFile(path, err)
+		}
+		if len(m.Functions) == 0 {
+			p.Notes = append(p.Notes, message.Textf("%s: no function with debug information fits", filepath.Base(path)))
+		}
+		p.Modules = append(p.Modules, m)
+		p.count(&m)
+	}
+	return p, nil
+}
+
+// ErrNoConvention says that values cannot be taken in images of a kind.
+var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 only so far")
+
+// module makes the part of a plan for an image.
+func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []values.Spec, maker *values.Maker) (values.Module, error) {
+	img, err := OpenImage(ctx, path, in)
+	if err != nil {
+		return values.Module{}, err
+	}
+	defer img.Close()
+	own, err := openELF(path)
+	if err != nil {
+		return values.Module{}, err
+	}
+	defer own.Close()
+	if own.Kind != image.ELF || own.Machine != "x86-64" || own.PointerSize != 8 {
+		return values.Module{}, ErrNoConvention
+	}
+	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
+	if m.Identity.IsZero() {
+		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; link it with -Wl,--build-id", m.Name))
+	}
+	debug := own
+	if file := img.Binding().File; !own.HasDWARF() && file != "" {
+		if debug, err = openELF(file); err != nil {
+			return m, err
+		}
+		defer debug.Close()
+	}
+	functions, err := dwarf.Functions(ctx, debug, func(name string) bool {
+		_, taken := values.Choose(specs, name)
+		return taken
+	})
+	if err != nil {
+		return m, err
+	}
+	table, err := symtab.New(debug)
+	if err != nil {
+		table = nil // then no name tells of parts that the compiler made
+	}
+	for i := range functions {
+		f := &functions[i]
+		if table != nil && isPart(table, f.RVA) {
+			f.Altered = true
+		}
+		items, _ := values.Choose(specs, f.Name)
+		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
+			m.Functions = append(m.Functions, made)
+		}
+	}
+	slices.SortStableFunc(m.Functions, func(a, b values.Function) int { return cmp.Compare(a.RVA, b.RVA) })
+	// Linkers fold functions of the same code into one: whose values those are is not known.
+	end := uint64(0)
+	m.Functions = slices.DeleteFunc(m.Functions, func(f values.Function) bool {
+		if f.RVA < end {
+			return true
+		}
+		end = f.RVA + f.Size
+		return false
+	})
+	return m, nil
+}
+
+// openELF opens an image.
+func openELF(path string) (*image.Image, error) {
+	f, err := store.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	im, err := image.Open(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return im, nil
+}
+
+// isPart reports whether the function at an RVA is one that the compiler made of another,
+// with other parameters.
+func isPart(table *symtab.Table, rva uint64) bool {
+	s, err := table.Lookup(rva)
+	if err != nil {
+		return false
+	}
+	names := append([]string{s.Outermost().Function}, s.Aliases...)
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")
+	})
+}
+
+// count adds what a module takes.
+func (p *ValuePlan) count(m *values.Module) {
+	p.Functions += len(m.Functions)
+	for i := range m.Functions {
+		f := &m.Functions[i]
+		for _, v := range slices.Concat(f.Enter, f.Leave) {
+			if v.Op.Kind == values.Unknown {
+				p.Unknown++
+			} else {
+				p.Values++
+			}
+		}
+	}
+}

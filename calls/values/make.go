@@ -1,0 +1,318 @@
+package values
+
+import (
+	"slices"
+	"strings"
+
+	"logparser/message"
+	"logparser/symbols/types"
+)
+
+// A Spec says of which functions values are taken, and which.
+type Spec struct {
+	// Pattern fits the name of the function, with or without its parameters: * stands for
+	// any characters. Exclude takes the functions out again.
+	Pattern string
+	Exclude bool
+	// Items are names of parameters, "return", and members that pointers and references lead to,
+	// "p->x"; nil for all parameters and the result.
+	Items []string
+}
+
+// ParseSpec reads [!]PATTERN[@ITEM,ITEM…].
+func ParseSpec(text string) (Spec, error) {
+	var s Spec
+	pattern, items, chosen := strings.Cut(text, "@")
+	s.Pattern, s.Exclude = strings.CutPrefix(pattern, "!")
+	if s.Pattern == "" {
+		return s, message.Errorf("%q: a pattern of functions is expected", text)
+	}
+	if chosen && s.Exclude {
+		return s, message.Errorf("%q: what is left out has no values", text)
+	}
+	if chosen {
+		for item := range strings.SplitSeq(items, ",") {
+			switch item = strings.TrimSpace(item); item {
+			case "":
+				return s, message.Errorf("%q: the name of a parameter is expected behind @ and between commas", text)
+			case "*":
+				s.Items = append(s.Items, "*")
+			default:
+				s.Items = append(s.Items, item)
+			}
+		}
+	}
+	return s, nil
+}
+
+// fit reports whether a name fits a pattern of * and ?.
+func fit(pattern, name string) bool {
+	p, n := 0, 0
+	star, back := -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, back = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p++
+			n++
+		case star >= 0:
+			back++
+			p, n = star+1, back
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// withoutParameters returns a function's name without its parameters.
+func withoutParameters(name string) string {
+	end := strings.LastIndexByte(name, ')')
+	if end < 0 {
+		return name
+	}
+	depth := 0
+	for i := end; i >= 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				if i == 0 || strings.HasSuffix(name[:i], "operator") {
+					return name
+				}
+				return name[:i]
+			}
+		}
+	}
+	return name
+}
+
+// Choose returns what the specs say of a function: whether values of it are taken, and
+// which; nil for all. The last spec that fits decides, and without specs that take
+// functions all are taken.
+func Choose(specs []Spec, name string) (items []string, taken bool) {
+	taken = !slices.ContainsFunc(specs, func(s Spec) bool { return !s.Exclude })
+	short := withoutParameters(name)
+	for i := range specs {
+		if s := &specs[i]; fit(s.Pattern, name) || fit(s.Pattern, short) {
+			items, taken = s.Items, !s.Exclude
+		}
+	}
+	return items, taken
+}
+
+// textBytes is how much of a text is taken, memoryBytes how much of an object that a
+// reference leads to.
+const (
+	textBytes   = 64
+	memoryBytes = 64
+)
+
+// A Maker makes the plans of a module's functions, for System V x86-64.
+type Maker struct {
+	// kept are the types as the plan has them.
+	kept map[*types.Type]*types.Type
+}
+
+// NewMaker returns a maker.
+func NewMaker() *Maker { return &Maker{kept: make(map[*types.Type]*types.Type)} }
+
+// Function makes the plan for a function. With items only these values are taken.
+func (m *Maker) Function(f *types.Function, items []string) Function {
+	plan := planFunction(f, items)
+	for _, list := range [][]Value{plan.Enter, plan.Leave} {
+		for i := range list {
+			list[i].Type = m.keep(list[i].Type, 0)
+		}
+	}
+	return plan
+}
+
+// keep returns a type without what pointers in it lead to, which no value has: types lead to
+// nearly all others of a program.
+func (m *Maker) keep(t *types.Type, depth int) *types.Type {
+	if t == nil || depth > maxKept {
+		return notKnown
+	}
+	if k := m.kept[t]; k != nil {
+		return k
+	}
+	k := *t
+	m.kept[t] = &k
+	if k.Name == "" {
+		k.Name = "?"
+	}
+	switch t.Kind {
+	case types.Pointer, types.Reference:
+		k.Target = nil
+	case types.Array:
+		k.Target = m.keep(t.Target, depth+1)
+	case types.Struct:
+		k.Members = slices.Clone(t.Members)
+		for i := range k.Members {
+			k.Members[i].Type = m.keep(k.Members[i].Type, depth+1)
+		}
+	}
+	return &k
+}
+
+// maxKept bounds how deep structs lie in structs.
+const maxKept = 32
+
+// planFunction makes the plan for a function.
+func planFunction(f *types.Function, items []string) Function {
+	plan := Function{RVA: f.RVA, Size: f.Size, Name: f.Name}
+	wanted := func(name string) bool {
+		return items == nil || slices.Contains(items, "*") || slices.Contains(items, name)
+	}
+	var s sysv
+	s.lost = f.Altered
+	if hidden(f.Result) {
+		s.integer()
+	}
+	for i := range f.Parameters {
+		p := &f.Parameters[i]
+		place, pointed := s.place(p.Type)
+		if len(plan.Enter) == MaxValues {
+			break
+		}
+		if wanted(p.Name) {
+			plan.Enter = append(plan.Enter, take(p.Name, p.Type, place, pointed))
+		}
+		for _, item := range items {
+			if path, ok := strings.CutPrefix(item, p.Name+"->"); ok && place != "" && p.Name != "" && len(plan.Enter) < MaxValues {
+				plan.Enter = append(plan.Enter, member(item, path, p.Type, place))
+			}
+		}
+	}
+	if f.Result != nil && wanted(Result) {
+		place, pointed := "", false
+		if !f.Altered || hidden(f.Result) {
+			place, pointed = resultPlace(f.Result)
+		}
+		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
+	}
+	return plan
+}
+
+// notKnown is the type of values of which debug information does not say it.
+var notKnown = &types.Type{Kind: types.Opaque, Name: "?"}
+
+// take says how a value at a place is taken.
+func take(name string, t *types.Type, place string, pointed bool) Value {
+	v := Value{Name: name, Place: place, Type: t}
+	if name == "" {
+		v.Name = "?"
+	}
+	if t == nil {
+		v.Type = notKnown
+	}
+	if place == "" || t == nil {
+		v.Place = "-"
+		return v
+	}
+	to := t
+	if t.Kind == types.Reference && t.Target != nil {
+		to, pointed = t.Target, true
+	} else if t.Kind == types.Pointer && t.Target != nil && isString(t.Target) {
+		to, pointed = t.Target, true
+	}
+	switch {
+	case isString(to) && pointed:
+		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
+		v.Type = to
+	case isView(to):
+		v.Op = Op{Kind: View, Max: textBytes, Library: Libstdcxx}
+		v.Type = to
+	case t.Kind == types.Text && !isString(t):
+		v.Op = Op{Kind: Text, Max: textBytes}
+	case pointed && shown(to) && to.Size <= memoryBytes:
+		v.Op = Op{Kind: Memory, Size: to.Size}
+		v.Type = named(to, t.Name)
+	case pointed && t.Kind == types.Reference:
+		v.Op = Op{Kind: Direct, Size: t.Size}
+	case pointed || t.Size > MaxDirect || t.Size <= 0:
+		v.Place = "-"
+	default:
+		v.Op = Op{Kind: Direct, Size: t.Size}
+	}
+	return v
+}
+
+// named returns a type by another name.
+func named(t *types.Type, name string) *types.Type {
+	if t.Name == name {
+		return t
+	}
+	c := *t
+	c.Name = name
+	return &c
+}
+
+// shown reports whether the bytes of a type say something.
+func shown(t *types.Type) bool {
+	return t.Size > 0 && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
+}
+
+func isString(t *types.Type) bool { return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdString) && !isView(t) }
+
+func isView(t *types.Type) bool { return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView) }
+
+// libraryOf tells whose a std::string is by its size.
+func libraryOf(t *types.Type) Library {
+	if t.Size == 24 {
+		return Libcxx
+	}
+	return Libstdcxx
+}
+
+// member takes a member of what a pointer or reference leads to.
+func member(name, path string, t *types.Type, place string) Value {
+	v := Value{Name: name, Place: "-", Type: notKnown}
+	if strings.Contains(place, "+") && !strings.HasPrefix(place, "stack+") || t.Kind != types.Pointer && t.Kind != types.Reference {
+		return v
+	}
+	of, offset := t.Target, 0
+	for word := range strings.SplitSeq(path, ".") {
+		m := findMember(of, word, 0)
+		if m == nil || m.Bits > 0 {
+			return v
+		}
+		of, offset = m.Type, offset+m.Offset
+	}
+	if of == nil || of.Size <= 0 || of.Size > MaxMemory || of.Kind == types.Text {
+		return v
+	}
+	v.Place, v.Type, v.Op = place, of, Op{Kind: Memory, Offset: offset, Size: of.Size}
+	return v
+}
+
+// findMember returns a member by its name, also of base classes and of structs without a
+// name.
+func findMember(t *types.Type, name string, depth int) *types.Member {
+	if t == nil || depth > 8 {
+		return nil
+	}
+	for i := range t.Members {
+		m := t.Members[i]
+		if m.Name == name && m.Type != nil {
+			return &m
+		}
+	}
+	for i := range t.Members {
+		m := t.Members[i]
+		if m.Name == types.Base || m.Name == "" {
+			if found := findMember(m.Type, name, depth+1); found != nil {
+				found.Offset += m.Offset
+				return found
+			}
+		}
+	}
+	return nil
+}

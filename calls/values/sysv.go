@@ -1,0 +1,283 @@
+package values
+
+import (
+	"strconv"
+	"strings"
+
+	"logparser/symbols/types"
+)
+
+// Places by the System V ABI of x86-64, version 1.0 (section 3.2.3), for types as
+// debug information has them.
+
+// A class is what the ABI makes of eight bytes of a value.
+type class uint8
+
+const (
+	noClass class = iota
+	integerClass
+	sseClass
+	memoryClass
+	x87Class
+	unknownClass // vectors, and types that are not told
+)
+
+var (
+	integerRegisters = [...]string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}
+	resultRegisters  = [2][2]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}
+)
+
+const vectorRegisters = 8
+
+// merge is the class of eight bytes that have parts of two classes.
+func merge(a, b class) class {
+	switch {
+	case a == b || b == noClass:
+		return a
+	case a == noClass:
+		return b
+	case a == unknownClass || b == unknownClass:
+		return unknownClass
+	case a == memoryClass || b == memoryClass || a == x87Class || b == x87Class:
+		return memoryClass
+	case a == integerClass || b == integerClass:
+		return integerClass
+	}
+	return sseClass
+}
+
+// classify returns the classes of the eight bytes of a type, of at most two; of one that
+// goes by memory the first is memoryClass, and of one that is not known unknownClass.
+func classify(t *types.Type) (list [2]class) {
+	if t == nil || t.Size <= 0 {
+		return [2]class{unknownClass}
+	}
+	if t.Kind == types.Float && t.Size > 8 {
+		return [2]class{x87Class}
+	}
+	if t.Kind == types.Text && t.Name == types.StdStringView {
+		return [2]class{integerClass, integerClass}
+	}
+	if t.Size > 16 {
+		return [2]class{memoryClass}
+	}
+	left := 1000
+	list = classesOf(t, 0, list, &left)
+	switch {
+	case list[0] == unknownClass || list[1] == unknownClass:
+		return [2]class{unknownClass}
+	case list[0] == memoryClass || list[1] == memoryClass:
+		return [2]class{memoryClass}
+	case list[0] == noClass && list[1] != noClass:
+		list[0] = sseClass // padding
+	}
+	return list
+}
+
+// classesOf merges the classes of what a type has at an offset into those of the eight bytes.
+func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
+	if *left--; *left < 0 || t == nil || t.Size < 0 {
+		return [2]class{unknownClass}
+	}
+	if offset+t.Size > 16 || offset < 0 {
+		return [2]class{memoryClass}
+	}
+	set := func(c class) {
+		for at := offset / 8; at <= (offset+max(t.Size, 1)-1)/8 && at < 2; at++ {
+			list[at] = merge(list[at], c)
+		}
+	}
+	aligned := func(size int) bool { return size == 0 || offset%min(size, 8) == 0 }
+	switch t.Kind {
+	case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags, types.Pointer, types.Reference:
+		set(integerClass)
+		if !aligned(t.Size) {
+			set(memoryClass)
+		}
+	case types.Text:
+		set(integerClass) // a pointer
+		if t.Name == types.StdString {
+			set(memoryClass)
+		}
+	case types.Float:
+		switch {
+		case t.Size > 8:
+			set(memoryClass) // x87 within a struct of more than itself
+		case !aligned(t.Size):
+			set(memoryClass)
+		default:
+			set(sseClass)
+		}
+	case types.Array:
+		if t.Target == nil || t.Target.Size <= 0 {
+			return [2]class{unknownClass}
+		}
+		for i := range t.Count {
+			list = classesOf(t.Target, offset+i*t.Target.Size, list, left)
+		}
+	case types.Struct:
+		if len(t.Members) == 0 && t.Size > 1 {
+			return [2]class{unknownClass}
+		}
+		for i := range t.Members {
+			m := &t.Members[i]
+			if m.Type == nil {
+				return [2]class{unknownClass}
+			}
+			at := offset + m.Offset
+			if m.Bits > 0 {
+				// A bit field belongs to the eight bytes that its bits are in.
+				k := (8*at + m.Bit) / 64
+				if k > 1 {
+					return [2]class{memoryClass}
+				}
+				list[k] = merge(list[k], integerClass)
+				continue
+			}
+			list = classesOf(m.Type, at, list, left)
+		}
+	default:
+		return [2]class{unknownClass}
+	}
+	return list
+}
+
+// A sysv gives the arguments of a call their places, one after the other.
+type sysv struct {
+	integers, vectors, stack int
+	// lost says that an argument's class was not known, so that the places of those
+	// behind it are not, either.
+	lost bool
+}
+
+// integer returns the next integer register, or the next place on the stack.
+func (s *sysv) integer() string {
+	if s.lost {
+		return ""
+	}
+	if s.integers < len(integerRegisters) {
+		s.integers++
+		return integerRegisters[s.integers-1]
+	}
+	return s.onStack(8, 8)
+}
+
+// onStack returns the next place on the stack for so many bytes.
+func (s *sysv) onStack(size, align int) string {
+	s.stack = (s.stack + align - 1) / align * align
+	place := "stack+" + strconv.Itoa(s.stack)
+	s.stack += (size + 7) &^ 7
+	return place
+}
+
+// place returns where an argument of a type is, "" where that is not known. pointed says
+// that its address is there.
+func (s *sysv) place(t *types.Type) (place string, pointed bool) {
+	if s.lost {
+		return "", false
+	}
+	if t != nil && t.Indirect {
+		return s.integer(), true
+	}
+	list := classify(t)
+	switch list[0] {
+	case unknownClass:
+		s.lost = true
+		return "", false
+	case noClass:
+		return "", false // an empty class takes no place
+	case memoryClass:
+		return s.onStack(t.Size, alignment(t)), false
+	case x87Class:
+		return s.onStack(16, 16), false
+	}
+	var integers, vectors int
+	for _, c := range list {
+		switch c {
+		case integerClass:
+			integers++
+		case sseClass:
+			vectors++
+		}
+	}
+	if s.integers+integers > len(integerRegisters) || s.vectors+vectors > vectorRegisters {
+		return s.onStack(t.Size, alignment(t)), false
+	}
+	var parts []string
+	for _, c := range list {
+		switch c {
+		case integerClass:
+			parts = append(parts, integerRegisters[s.integers])
+			s.integers++
+		case sseClass:
+			parts = append(parts, "xmm"+strconv.Itoa(s.vectors))
+			s.vectors++
+		}
+	}
+	return strings.Join(parts, "+"), false
+}
+
+// alignment returns to what an argument on the stack is aligned: to 16 bytes where a part
+// of it needs that.
+func alignment(t *types.Type) int {
+	left := 1000
+	if aligned16(t, &left) {
+		return 16
+	}
+	return 8
+}
+
+func aligned16(t *types.Type, left *int) bool {
+	if *left--; *left < 0 || t == nil {
+		return false
+	}
+	switch t.Kind {
+	case types.Int, types.Uint:
+		return t.Size == 16
+	case types.Float:
+		return t.Size == 16
+	case types.Array:
+		return aligned16(t.Target, left)
+	case types.Struct:
+		for i := range t.Members {
+			if aligned16(t.Members[i].Type, left) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hidden reports whether a result is written to memory whose address the caller passes.
+func hidden(t *types.Type) bool {
+	return t != nil && (t.Indirect || classify(t)[0] == memoryClass)
+}
+
+// resultPlace returns where a result is, "" where that is not known. pointed says that its
+// address is there.
+func resultPlace(t *types.Type) (place string, pointed bool) {
+	if hidden(t) {
+		return "rax", true
+	}
+	list := classify(t)
+	switch list[0] {
+	case unknownClass, noClass, memoryClass:
+		return "", false
+	case x87Class:
+		return "st0", false
+	}
+	var parts []string
+	var used [2]int
+	for _, c := range list {
+		kind := 0
+		switch c {
+		case noClass:
+			continue
+		case sseClass:
+			kind = 1
+		}
+		parts = append(parts, resultRegisters[kind][used[kind]])
+		used[kind]++
+	}
+	return strings.Join(parts, "+"), false
+}

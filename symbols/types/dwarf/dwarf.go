@@ -1,0 +1,390 @@
+// Package dwarf reads the parameters and results of functions out of DWARF, versions 2 to 5,
+// with their types.
+//
+// Its input is an ELF or PE image with debug information of its own or the debug file of one,
+// its output [types.Function]. It reads all units once, and of each only the types that
+// its chosen functions need. What DWARF says of where parameters are is not used: it is
+// about the function's body, not about its entry, where the calling convention holds.
+package dwarf
+
+import (
+	"context"
+	"debug/dwarf"
+	"strings"
+
+	"logparser/message"
+	"logparser/symbols/demangle"
+	"logparser/symbols/image"
+	"logparser/symbols/types"
+)
+
+// ErrNone says that an image has no debug information.
+var ErrNone = message.New("it has no DWARF debug information (build with -g)")
+
+// Bounds of what is read.
+const (
+	maxFunctions  = 1_000_000
+	maxParameters = 250
+	maxDepth      = 64 // of types within each other, and of DIEs
+	maxMembers    = 4096
+	maxSection    = 1 << 30 // bytes
+)
+
+// names of the sections that debug/dwarf takes when it is made, and of those that are added.
+var (
+	mainSections  = [...]string{"abbrev", "aranges", "frame", "info", "line", "pubnames", "ranges", "str"}
+	addedSections = [...]string{"addr", "line_str", "loclists", "rnglists", "str_offsets", "types"}
+)
+
+// Functions returns the functions of an image that have code and whose readable name chosen
+// accepts, in the order in which they are found.
+func Functions(ctx context.Context, im *image.Image, chosen func(name string) bool) ([]types.Function, error) {
+	data, err := open(im)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{im: im, data: data, chosen: chosen, readable: make(map[string]string)}
+	in := data.Reader()
+	for len(r.functions) < maxFunctions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		unit, err := in.Next()
+		if err != nil {
+			return nil, message.Errorf("the debug information is damaged: %w", err)
+		}
+		if unit == nil {
+			break
+		}
+		if unit.Tag != dwarf.TagCompileUnit && unit.Tag != dwarf.TagPartialUnit {
+			in.SkipChildren()
+			continue
+		}
+		if !unit.Children {
+			continue
+		}
+		if err := r.unit(in); err != nil {
+			return nil, message.Errorf("the debug information is damaged: %w", err)
+		}
+	}
+	return r.functions, nil
+}
+
+// open makes a reader of an image's DWARF.
+func open(im *image.Image) (*dwarf.Data, error) {
+	get := func(name string) ([]byte, error) {
+		s := im.Debug(name)
+		if s == nil {
+			return nil, nil
+		}
+		c, err := s.Content()
+		if err != nil {
+			return nil, err
+		}
+		if c.Size() > maxSection {
+			return nil, message.Errorf("the section .debug_%s has %d bytes, more than %d", name, c.Size(), maxSection)
+		}
+		return c.Bytes(0, c.Size())
+	}
+	var list [len(mainSections)][]byte
+	for i, name := range mainSections {
+		var err error
+		if list[i], err = get(name); err != nil {
+			return nil, err
+		}
+	}
+	if len(list[3]) == 0 || len(list[0]) == 0 {
+		return nil, ErrNone
+	}
+	data, err := dwarf.New(list[0], list[1], list[2], list[3], list[4], list[5], list[6], list[7])
+	if err != nil {
+		return nil, message.Errorf("the debug information is damaged: %w", err)
+	}
+	for _, name := range addedSections {
+		b, err := get(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) == 0 {
+			continue
+		}
+		if name == "types" {
+			err = data.AddTypes("types-0", b)
+		} else {
+			err = data.AddSection(".debug_"+name, b)
+		}
+		if err != nil {
+			return nil, message.Errorf("the debug information is damaged: %w", err)
+		}
+	}
+	return data, nil
+}
+
+// A reader reads units.
+type reader struct {
+	im        *image.Image
+	data      *dwarf.Data
+	chosen    func(name string) bool
+	readable  map[string]string // by linkage name
+	functions []types.Function
+
+	// Of the unit: scopes has the names of the scopes of types, built the types by offset.
+	scopes map[dwarf.Offset]string
+	built  map[dwarf.Offset]*types.Type
+	// unfinished are classes whose members are being read.
+	unfinished map[*types.Type]bool
+	seen   []dwarf.Offset // concrete functions
+	seek   *dwarf.Reader
+}
+
+// attributes of entries that debug/dwarf has no name for.
+const (
+	attrLinkage    = dwarf.AttrLinkageName
+	attrMIPS       = dwarf.Attr(0x2007)
+	attrVector     = dwarf.Attr(0x2107)
+	ccByReference  = 4
+	ccByValue      = 5
+	ccNone         = 3 // the convention is not the machine's
+	encodingUTF    = 0x10
+	encodingFloat  = 0x04
+	encodingSigned = 0x05
+)
+
+// unit reads the entries of a unit, behind whose first one in stands.
+func (r *reader) unit(in *dwarf.Reader) error {
+	r.scopes, r.built, r.seen = make(map[dwarf.Offset]string), make(map[dwarf.Offset]*types.Type), r.seen[:0]
+	r.seek, r.unfinished = r.data.Reader(), make(map[*types.Type]bool)
+	var scope []string
+	for depth := 1; depth > 0; {
+		e, err := in.Next()
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			break
+		}
+		if e.Tag == 0 {
+			depth--
+			if len(scope) > 0 {
+				scope = scope[:len(scope)-1]
+			}
+			continue
+		}
+		around := ""
+		if len(scope) > 0 {
+			around = scope[len(scope)-1]
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		inner := around
+		switch e.Tag {
+		case dwarf.TagNamespace, dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			if around != "" {
+				r.scopes[e.Offset] = around
+			}
+			switch {
+			case name == "" && e.Tag == dwarf.TagNamespace:
+				inner = join(around, "(anonymous namespace)")
+			case name != "":
+				inner = join(around, name)
+			}
+		case dwarf.TagEnumerationType, dwarf.TagTypedef:
+			if around != "" {
+				r.scopes[e.Offset] = around
+			}
+		case dwarf.TagSubprogram:
+			if _, ok := e.Val(dwarf.AttrLowpc).(uint64); ok {
+				r.seen = append(r.seen, e.Offset)
+			}
+			if around != "" {
+				r.scopes[e.Offset] = around
+			}
+			inner = ""
+		}
+		if e.Children {
+			if depth++; depth > 1000 {
+				return message.New("entries lie too deep within each other")
+			}
+			scope = append(scope, inner)
+		}
+	}
+	for _, at := range r.seen {
+		if len(r.functions) >= maxFunctions {
+			break
+		}
+		if err := r.function(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(scope, name string) string {
+	if scope == "" {
+		return name
+	}
+	return scope + "::" + name
+}
+
+// entry reads the entry at an offset, and its children that are of some tags.
+func (r *reader) entry(at dwarf.Offset) (*dwarf.Entry, error) {
+	r.seek.Seek(at)
+	return r.seek.Next()
+}
+
+// children returns the children of the entry that was read last.
+func (r *reader) children(of *dwarf.Entry, most int) (list []*dwarf.Entry, err error) {
+	if !of.Children {
+		return nil, nil
+	}
+	for {
+		e, err := r.seek.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			return list, err
+		}
+		if len(list) < most {
+			list = append(list, e)
+		}
+		r.seek.SkipChildren()
+	}
+}
+
+// origin follows an entry to those that it is made of, the nearest first.
+func (r *reader) origin(e *dwarf.Entry) []*dwarf.Entry {
+	list := []*dwarf.Entry{e}
+	for len(list) < 4 {
+		last := list[len(list)-1]
+		at, ok := last.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			if at, ok = last.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				break
+			}
+		}
+		next, err := r.entry(at)
+		if err != nil || next == nil {
+			break
+		}
+		list = append(list, next)
+	}
+	return list
+}
+
+// find returns an attribute of the first entry that has it.
+func find(list []*dwarf.Entry, a dwarf.Attr) any {
+	for _, e := range list {
+		if v := e.Val(a); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// function reads a function that has code.
+func (r *reader) function(at dwarf.Offset) error {
+	e, err := r.entry(at)
+	if err != nil || e == nil {
+		return err
+	}
+	children, err := r.children(e, maxParameters)
+	if err != nil {
+		return err
+	}
+	low, _ := e.Val(dwarf.AttrLowpc).(uint64)
+	if low < r.im.Base || low == 0 {
+		return nil // removed by the linker
+	}
+	f := types.Function{RVA: low - r.im.Base}
+	switch high := e.Val(dwarf.AttrHighpc).(type) {
+	case uint64:
+		f.Size = high - low
+	case int64:
+		f.Size = uint64(high)
+	}
+	if f.Size == 0 || f.RVA+f.Size > r.im.Size || f.RVA+f.Size < f.RVA {
+		return nil
+	}
+	list := r.origin(e)
+	name, _ := find(list, dwarf.AttrName).(string)
+	linkage, _ := find(list, attrLinkage).(string)
+	if linkage == "" {
+		linkage, _ = find(list, attrMIPS).(string)
+	}
+	f.Linkage = linkage
+	if linkage == "" {
+		f.Linkage = name
+	}
+	f.Name = r.name(linkage, list)
+	if f.Name == "" || !r.chosen(f.Name) {
+		return nil
+	}
+	if cc, _ := find(list, dwarf.AttrCalling).(int64); cc == ccNone {
+		f.Altered = true
+	}
+	if t, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {
+		f.Result = r.typeAt(t, 0)
+	}
+	for _, c := range children {
+		switch c.Tag {
+		case dwarf.TagFormalParameter:
+			f.Parameters = append(f.Parameters, r.parameter(c))
+		case dwarf.TagUnspecifiedParameters:
+			f.Variadic = true
+		}
+	}
+	// Where the compiler has taken parameters away, fewer are left than were declared.
+	for _, declared := range list[1:] {
+		again, err := r.entry(declared.Offset)
+		if err != nil || again == nil {
+			break
+		}
+		of, err := r.children(again, maxParameters)
+		if err != nil {
+			break
+		}
+		n := 0
+		for _, c := range of {
+			if c.Tag == dwarf.TagFormalParameter {
+				n++
+			} else if c.Tag == dwarf.TagUnspecifiedParameters {
+				f.Variadic = true
+			}
+		}
+		f.Altered = f.Altered || n != len(f.Parameters)
+	}
+	r.functions = append(r.functions, f)
+	return nil
+}
+
+// name returns a function's readable name.
+func (r *reader) name(linkage string, list []*dwarf.Entry) string {
+	if linkage != "" {
+		readable, ok := r.readable[linkage]
+		if !ok {
+			readable = demangle.Full(linkage)
+			r.readable[linkage] = readable
+		}
+		return readable
+	}
+	name, _ := find(list, dwarf.AttrName).(string)
+	for _, e := range list {
+		if scope := r.scopes[e.Offset]; scope != "" {
+			return join(scope, name)
+		}
+	}
+	return name
+}
+
+func (r *reader) parameter(e *dwarf.Entry) types.Parameter {
+	list := r.origin(e)
+	var p types.Parameter
+	p.Name, _ = find(list, dwarf.AttrName).(string)
+	if at, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {
+		p.Type = r.typeAt(at, 0)
+	}
+	if artificial, _ := find(list, dwarf.AttrArtificial).(bool); artificial && p.Name == "" {
+		p.Name = "this"
+	}
+	return p
+}
+
+// plainName takes the inline namespaces of the standard library out of a name.
+var plainName = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::")

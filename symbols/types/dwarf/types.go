@@ -1,0 +1,349 @@
+package dwarf
+
+import (
+	"debug/dwarf"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"logparser/symbols/types"
+)
+
+// opaque is a type of which only the size is known.
+func opaque(name string, size int) *types.Type {
+	return &types.Type{Kind: types.Opaque, Name: name, Size: size}
+}
+
+// typeAt returns the type at an offset of the unit, nil for none. Types refer to each other
+// in circles: one that is being read has its name and its size already.
+func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
+	if t, ok := r.built[at]; ok {
+		return t
+	}
+	if depth > maxDepth {
+		return nil
+	}
+	e, err := r.entry(at)
+	if err != nil || e == nil {
+		return nil
+	}
+	name, _ := e.Val(dwarf.AttrName).(string)
+	size := 0
+	if n, ok := e.Val(dwarf.AttrByteSize).(int64); ok && n >= 0 && n <= 1<<30 {
+		size = int(n)
+	}
+	of, hasType := e.Val(dwarf.AttrType).(dwarf.Offset)
+	target := func() *types.Type {
+		if !hasType {
+			return nil
+		}
+		return r.typeAt(of, depth+1)
+	}
+	switch e.Tag {
+	case dwarf.TagBaseType:
+		t := base(e, name, size)
+		r.built[at] = t
+		return t
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return r.pointer(e, at, of, hasType, depth)
+	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.Tag(0x47): // atomic
+		word := map[dwarf.Tag]string{dwarf.TagConstType: " const", dwarf.TagVolatileType: " volatile"}[e.Tag]
+		t := target()
+		if t == nil {
+			return opaque("void"+word, 0)
+		}
+		if word == "" {
+			return t
+		}
+		qualified := *t
+		qualified.Name += word
+		if !r.unfinished[t] {
+			r.built[at] = &qualified
+		}
+		return &qualified
+	case dwarf.TagTypedef:
+		t := target()
+		if t == nil {
+			return nil
+		}
+		named := *t
+		named.Name = plainName.Replace(join(r.scopes[at], name))
+		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
+			named.Name = types.StdString
+		}
+		if !r.unfinished[t] {
+			r.built[at] = &named
+		}
+		return &named
+	case dwarf.TagEnumerationType:
+		return r.enum(e, at, name, size, target)
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		return r.class(e, at, name, size, depth)
+	case dwarf.TagArrayType:
+		return r.array(e, at, target, depth)
+	case dwarf.TagSubroutineType:
+		t := opaque("function", 0)
+		r.built[at] = t
+		return t
+	case dwarf.TagPtrToMemberType:
+		t := &types.Type{Kind: types.Int, Size: 8, Name: "member pointer"}
+		if to := target(); to != nil && to.Name == "function" {
+			t = opaque("method pointer", 16)
+		}
+		r.built[at] = t
+		return t
+	case dwarf.TagUnspecifiedType:
+		t := opaque(name, 0)
+		if strings.Contains(name, "nullptr") {
+			t = &types.Type{Kind: types.Pointer, Size: 8, Name: "std::nullptr_t"}
+		}
+		r.built[at] = t
+		return t
+	}
+	return opaque(name, size)
+}
+
+// base makes a base type.
+func base(e *dwarf.Entry, name string, size int) *types.Type {
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	t := &types.Type{Name: name, Size: size}
+	switch encoding {
+	case 0x02:
+		t.Kind = types.Bool
+	case encodingSigned, 0x0d:
+		t.Kind = types.Int
+	case 0x07, 0x01:
+		t.Kind = types.Uint
+	case 0x06, 0x08: // characters with a sign and without
+		t.Kind = types.Char
+		if name == "unsigned char" || name == "signed char" {
+			t.Kind = types.Uint
+			if name == "signed char" {
+				t.Kind = types.Int
+			}
+		}
+	case encodingUTF:
+		t.Kind = types.Char
+	case encodingFloat:
+		t.Kind = types.Float
+		if size == 2 || strings.Contains(name, "128") {
+			t.Kind = types.Opaque
+		}
+	case 0x03: // a complex number
+		part := &types.Type{Kind: types.Float, Size: size / 2, Name: "part"}
+		t.Kind = types.Struct
+		t.Members = []types.Member{{Name: "re", Type: part}, {Name: "im", Type: part, Offset: size / 2}}
+	}
+	if strings.HasPrefix(name, "wchar_t") {
+		t.Kind = types.Char
+	}
+	return t
+}
+
+// pointer makes a pointer or a reference.
+func (r *reader) pointer(e *dwarf.Entry, at, of dwarf.Offset, hasType bool, depth int) *types.Type {
+	t := &types.Type{Kind: types.Pointer, Size: r.im.PointerSize}
+	mark := "*"
+	switch e.Tag {
+	case dwarf.TagReferenceType:
+		t.Kind, mark = types.Reference, "&"
+	case dwarf.TagRvalueReferenceType:
+		t.Kind, mark = types.Reference, "&&"
+	}
+	t.Name = "void" + mark
+	r.built[at] = t // what it points to may lead back here
+	if hasType {
+		if t.Target = r.typeAt(of, depth+1); t.Target != nil {
+			t.Name = t.Target.Name + mark
+		}
+	}
+	if to := t.Target; t.Kind == types.Pointer && to != nil && to.Kind == types.Char && to.Size == 1 && strings.HasSuffix(to.Name, " const") {
+		t.Kind, t.Target = types.Text, nil
+	}
+	return t
+}
+
+func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, target func() *types.Type) *types.Type {
+	list, err := r.children(e, maxMembers)
+	t := &types.Type{Kind: types.Enum, Size: size, Name: join(r.scopes[at], name)}
+	if name == "" {
+		t.Name = "enum"
+	}
+	if err != nil {
+		return t
+	}
+	single, seen := 0, uint64(0)
+	flags := true
+	for _, c := range list {
+		if c.Tag != dwarf.TagEnumerator {
+			continue
+		}
+		n, _ := c.Val(dwarf.AttrName).(string)
+		v, _ := c.Val(dwarf.AttrConstValue).(int64)
+		t.Enumerators = append(t.Enumerators, types.Enumerator{Value: v, Name: n})
+		switch u := uint64(v); {
+		case u == 0:
+		case bits.OnesCount64(u) == 1 && seen&u == 0:
+			single++
+			seen |= u
+		case u&^seen != 0:
+			flags = false
+		}
+	}
+	// 0, 1, 2 are an enumeration, 1, 2, 4 are flags.
+	if flags && single >= 3 {
+		t.Kind = types.Flags
+	}
+	if size == 0 {
+		if of := target(); of != nil {
+			t.Size = of.Size
+		}
+	}
+	r.built[at] = t
+	return t
+}
+
+// class makes a class, a struct or a union.
+func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth int) *types.Type {
+	full := plainName.Replace(join(r.scopes[at], name))
+	t := &types.Type{Kind: types.Struct, Size: size, Name: full}
+	if name == "" {
+		t.Name = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagClassType: "class", dwarf.TagUnionType: "union"}[e.Tag]
+	}
+	cc, told := e.Val(dwarf.AttrCalling).(int64)
+	t.Indirect = told && cc == ccByReference
+	r.built[at] = t
+	switch {
+	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
+		t.Kind, t.Name, t.Indirect = types.Text, types.StdString, true
+		return t
+	case strings.HasPrefix(full, "std::basic_string_view<char,") || full == "std::basic_string_view<char>":
+		t.Kind, t.Name = types.Text, types.StdStringView
+		return t
+	}
+	if declared, _ := e.Val(dwarf.AttrDeclaration).(bool); declared {
+		t.Kind, t.Size = types.Opaque, 0
+		return t
+	}
+	list, err := r.children(e, maxMembers)
+	if err != nil {
+		t.Kind = types.Opaque
+		return t
+	}
+	r.unfinished[t] = true
+	defer delete(r.unfinished, t)
+	var bases, members []types.Member
+	for _, c := range list {
+		switch c.Tag {
+		case dwarf.TagMember, dwarf.TagInheritance:
+			m, ok := r.member(c, depth)
+			if !ok {
+				continue
+			}
+			if !told && m.Type != nil && m.Type.Indirect {
+				t.Indirect = true
+			}
+			if c.Tag == dwarf.TagInheritance {
+				if virtual, _ := c.Val(dwarf.AttrVirtuality).(int64); virtual != 0 {
+					// Where it lies is known when the program runs.
+					t.Indirect = t.Indirect || !told
+					continue
+				}
+				m.Name = types.Base
+				bases = append(bases, m)
+				continue
+			}
+			members = append(members, m)
+		case dwarf.TagSubprogram:
+			if !told && special(c, name) {
+				t.Indirect = true
+			}
+		}
+	}
+	t.Members = append(bases, members...)
+	return t
+}
+
+// special reports whether a method makes its class one that is passed by its address: a
+// destructor, or a virtual method. It is asked where the compiler does not say so itself.
+func special(e *dwarf.Entry, class string) bool {
+	name, _ := e.Val(dwarf.AttrName).(string)
+	virtual, _ := e.Val(dwarf.AttrVirtuality).(int64)
+	artificial, _ := e.Val(dwarf.AttrArtificial).(bool)
+	return virtual != 0 || strings.HasPrefix(name, "~") && !artificial
+}
+
+// member reads a member or a base class; it is not ok for what is not in the object.
+func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
+	if external, _ := e.Val(dwarf.AttrExternal).(bool); external {
+		return m, false // static
+	}
+	m.Name, _ = e.Val(dwarf.AttrName).(string)
+	if strings.HasPrefix(m.Name, "_vptr") {
+		return m, false
+	}
+	switch at := e.Val(dwarf.AttrDataMemberLoc).(type) {
+	case int64:
+		if at < 0 || at > 1<<30 {
+			return m, false
+		}
+		m.Offset = int(at)
+	case []byte: // an expression
+		if e.Tag != dwarf.TagInheritance {
+			return m, false
+		}
+	}
+	if of, has := e.Val(dwarf.AttrType).(dwarf.Offset); has {
+		m.Type = r.typeAt(of, depth+1)
+	}
+	if n, has := e.Val(dwarf.AttrBitSize).(int64); has && n > 0 && n <= 64 && m.Type != nil && m.Type.Size > 0 && m.Type.Size <= 8 {
+		unit := 8 * m.Type.Size
+		at, has := e.Val(dwarf.AttrDataBitOffset).(int64)
+		if !has {
+			// Of DWARF before version 4: counted from the highest bit.
+			from, _ := e.Val(dwarf.AttrBitOffset).(int64)
+			at = int64(8*m.Offset) + int64(unit) - from - n
+		}
+		if at < 0 || at > 1<<33 {
+			return m, false
+		}
+		m.Offset = int(at) / unit * m.Type.Size
+		m.Bit, m.Bits = int(at)-8*m.Offset, int(n)
+		if m.Bit+m.Bits > unit {
+			return m, false
+		}
+	}
+	return m, true
+}
+
+// array makes an array, of several dimensions one within another.
+func (r *reader) array(e *dwarf.Entry, at dwarf.Offset, target func() *types.Type, depth int) *types.Type {
+	list, err := r.children(e, 16)
+	if err != nil {
+		return opaque("array", 0)
+	}
+	vector, _ := e.Val(attrVector).(bool)
+	of := target()
+	if of == nil {
+		return opaque("array", 0)
+	}
+	t, suffix := of, ""
+	for i := len(list) - 1; i >= 0; i-- {
+		n := -1
+		if v, ok := list[i].Val(dwarf.AttrCount).(int64); ok {
+			n = int(v)
+		} else if v, ok := list[i].Val(dwarf.AttrUpperBound).(int64); ok {
+			n = int(v) + 1
+		}
+		if n < 0 || n > 1<<24 || t.Size > 0 && n > 1<<30/t.Size {
+			n = 0
+		}
+		suffix = "[" + strconv.Itoa(n) + "]" + suffix
+		t = &types.Type{Kind: types.Array, Target: t, Count: n, Size: n * t.Size, Name: of.Name + suffix}
+	}
+	if vector {
+		t = opaque(of.Name+" vector", t.Size)
+	}
+	r.built[at] = t
+	return t
+}
