@@ -226,10 +226,10 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	switch {
 	case isString(to) && pointed:
 		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
-		v.Type = to
+		v.Type = named(to, t.Name)
 	case isView(to):
 		v.Op = Op{Kind: View, Max: textBytes, Library: Libstdcxx}
-		v.Type = to
+		v.Type = named(to, t.Name)
 	case t.Kind == types.Text && !isString(t):
 		v.Op = Op{Kind: Text, Max: textBytes}
 	case pointed && shown(to) && to.Size <= memoryBytes:
@@ -237,7 +237,7 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		v.Type = named(to, t.Name)
 	case pointed && t.Kind == types.Reference:
 		v.Op = Op{Kind: Direct, Size: t.Size}
-	case pointed || t.Size > MaxDirect || t.Size <= 0:
+	case pointed || t.Size > MaxDirect || t.Size <= 0 || t.Kind == types.Struct && !shown(t):
 		v.Place = "-"
 	default:
 		v.Op = Op{Kind: Direct, Size: t.Size}
@@ -257,12 +257,31 @@ func named(t *types.Type, name string) *types.Type {
 
 // shown reports whether the bytes of a type say something.
 func shown(t *types.Type) bool {
-	return t.Size > 0 && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
+	return t.Size > 0 && !inside(t) && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
 }
 
-func isString(t *types.Type) bool { return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdString) && !isView(t) }
+// inside reports whether what a class has is nothing but the working of the standard
+// library.
+func inside(t *types.Type) bool {
+	name, std := strings.CutPrefix(t.Name, "std::")
+	if t.Kind != types.Struct || !std {
+		return false
+	}
+	for _, plain := range []string{"pair<", "array<", "complex<", "chrono::", "byte"} {
+		if strings.HasPrefix(name, plain) {
+			return false
+		}
+	}
+	return true
+}
 
-func isView(t *types.Type) bool { return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView) }
+func isString(t *types.Type) bool {
+	return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdString) && !isView(t)
+}
+
+func isView(t *types.Type) bool {
+	return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView)
+}
 
 // libraryOf tells whose a std::string is by its size.
 func libraryOf(t *types.Type) Library {

@@ -133,8 +133,8 @@ type reader struct {
 	built  map[dwarf.Offset]*types.Type
 	// unfinished are classes whose members are being read.
 	unfinished map[*types.Type]bool
-	seen   []dwarf.Offset // concrete functions
-	seek   *dwarf.Reader
+	seen       []dwarf.Offset // concrete functions
+	seek       *dwarf.Reader
 }
 
 // attributes of entries that debug/dwarf has no name for.
@@ -192,7 +192,7 @@ func (r *reader) unit(in *dwarf.Reader) error {
 				r.scopes[e.Offset] = around
 			}
 		case dwarf.TagSubprogram:
-			if _, ok := e.Val(dwarf.AttrLowpc).(uint64); ok {
+			if e.Val(dwarf.AttrLowpc) != nil || e.Val(dwarf.AttrRanges) != nil {
 				r.seen = append(r.seen, e.Offset)
 			}
 			if around != "" {
@@ -288,17 +288,11 @@ func (r *reader) function(at dwarf.Offset) error {
 	if err != nil {
 		return err
 	}
-	low, _ := e.Val(dwarf.AttrLowpc).(uint64)
-	if low < r.im.Base || low == 0 {
-		return nil // removed by the linker
+	low, high, err := r.begin(e)
+	if err != nil || low < r.im.Base || low == 0 {
+		return nil // removed by the linker, or not known
 	}
-	f := types.Function{RVA: low - r.im.Base}
-	switch high := e.Val(dwarf.AttrHighpc).(type) {
-	case uint64:
-		f.Size = high - low
-	case int64:
-		f.Size = uint64(high)
-	}
+	f := types.Function{RVA: low - r.im.Base, Size: high - low}
 	if f.Size == 0 || f.RVA+f.Size > r.im.Size || f.RVA+f.Size < f.RVA {
 		return nil
 	}
@@ -322,9 +316,13 @@ func (r *reader) function(at dwarf.Offset) error {
 	if t, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {
 		f.Result = r.typeAt(t, 0)
 	}
+	own := 0
 	for _, c := range children {
 		switch c.Tag {
 		case dwarf.TagFormalParameter:
+			if !added(r.origin(c)) {
+				own++
+			}
 			f.Parameters = append(f.Parameters, r.parameter(c))
 		case dwarf.TagUnspecifiedParameters:
 			f.Variadic = true
@@ -342,16 +340,39 @@ func (r *reader) function(at dwarf.Offset) error {
 		}
 		n := 0
 		for _, c := range of {
-			if c.Tag == dwarf.TagFormalParameter {
+			if c.Tag == dwarf.TagFormalParameter && !added(r.origin(c)) {
 				n++
 			} else if c.Tag == dwarf.TagUnspecifiedParameters {
 				f.Variadic = true
 			}
 		}
-		f.Altered = f.Altered || n != len(f.Parameters)
+		f.Altered = f.Altered || n != own
 	}
 	r.functions = append(r.functions, f)
 	return nil
+}
+
+// begin returns the addresses of the part of a function that it begins with: the compiler
+// may have put what is seldom needed elsewhere.
+func (r *reader) begin(e *dwarf.Entry) (low, high uint64, err error) {
+	list, err := r.data.Ranges(e)
+	if err != nil || len(list) == 0 {
+		return 0, 0, err
+	}
+	at, told := e.Val(dwarf.AttrEntrypc).(uint64)
+	for _, part := range list {
+		if !told || part[0] == at {
+			return part[0], part[1], nil
+		}
+	}
+	return list[0][0], list[0][1], nil
+}
+
+// added reports whether the compiler added a parameter that nobody declared, but the object.
+func added(list []*dwarf.Entry) bool {
+	name, _ := find(list, dwarf.AttrName).(string)
+	artificial, _ := find(list, dwarf.AttrArtificial).(bool)
+	return artificial && strings.HasPrefix(name, "__")
 }
 
 // name returns a function's readable name.
@@ -359,7 +380,7 @@ func (r *reader) name(linkage string, list []*dwarf.Entry) string {
 	if linkage != "" {
 		readable, ok := r.readable[linkage]
 		if !ok {
-			readable = demangle.Full(linkage)
+			readable = withoutResult(demangle.Forms(linkage))
 			r.readable[linkage] = readable
 		}
 		return readable
@@ -371,6 +392,15 @@ func (r *reader) name(linkage string, list []*dwarf.Entry) string {
 		}
 	}
 	return name
+}
+
+// withoutResult takes the type of the result, which only names of templates have, off a
+// function's full name, which has the short one in it.
+func withoutResult(short, full string) string {
+	if i := strings.Index(full, short); i > 0 {
+		return full[i:]
+	}
+	return full
 }
 
 func (r *reader) parameter(e *dwarf.Entry) types.Parameter {

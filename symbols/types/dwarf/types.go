@@ -103,9 +103,19 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 	return opaque(name, size)
 }
 
+// shortNames are those that people write.
+var shortNames = map[string]string{
+	"short int": "short", "short unsigned int": "unsigned short", "long int": "long", "long unsigned int": "unsigned long",
+	"long long int": "long long", "long long unsigned int": "unsigned long long", "__int128 unsigned": "unsigned __int128",
+	"char unsigned": "unsigned char", "char signed": "signed char",
+}
+
 // base makes a base type.
 func base(e *dwarf.Entry, name string, size int) *types.Type {
 	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	if short := shortNames[name]; short != "" {
+		name = short
+	}
 	t := &types.Type{Name: name, Size: size}
 	switch encoding {
 	case 0x02:
