@@ -368,11 +368,11 @@ func (r *reader) begin(e *dwarf.Entry) (low, high uint64, err error) {
 	return list[0][0], list[0][1], nil
 }
 
-// added reports whether the compiler added a parameter that nobody declared, but the object.
+// added reports whether nobody wrote a parameter: the object is one, and what constructors
+// of classes with virtual bases have.
 func added(list []*dwarf.Entry) bool {
-	name, _ := find(list, dwarf.AttrName).(string)
 	artificial, _ := find(list, dwarf.AttrArtificial).(bool)
-	return artificial && strings.HasPrefix(name, "__")
+	return artificial
 }
 
 // name returns a function's readable name.
@@ -416,5 +416,29 @@ func (r *reader) parameter(e *dwarf.Entry) types.Parameter {
 	return p
 }
 
-// plainName takes the inline namespaces of the standard library out of a name.
-var plainName = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::")
+// inlineNamespaces are those of the standard library.
+var inlineNamespaces = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::")
+
+// plain takes out of a name what nobody writes: inline namespaces of the standard library,
+// and its allocator.
+func plain(name string) string {
+	name = inlineNamespaces.Replace(name)
+	const allocator = ", std::allocator<"
+	for {
+		i := strings.Index(name, allocator)
+		if i < 0 {
+			return strings.ReplaceAll(name, " >", ">")
+		}
+		depth, end := 1, i+len(allocator)
+		for end < len(name) && depth > 0 {
+			switch name[end] {
+			case '<':
+				depth++
+			case '>':
+				depth--
+			}
+			end++
+		}
+		name = name[:i] + strings.TrimPrefix(name[end:], " ")
+	}
+}

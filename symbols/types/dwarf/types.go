@@ -67,7 +67,7 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 			return nil
 		}
 		named := *t
-		named.Name = plainName.Replace(join(r.scopes[at], name))
+		named.Name = plain(join(r.scopes[at], name))
 		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
 			named.Name = types.StdString
 		}
@@ -215,7 +215,7 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 
 // class makes a class, a struct or a union.
 func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth int) *types.Type {
-	full := plainName.Replace(join(r.scopes[at], name))
+	full := plain(join(r.scopes[at], name))
 	t := &types.Type{Kind: types.Struct, Size: size, Name: full}
 	if name == "" {
 		t.Name = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagClassType: "class", dwarf.TagUnionType: "union"}[e.Tag]
