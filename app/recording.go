@@ -19,6 +19,9 @@ type (
 	RecordResult = launch.Result
 )
 
+// HookEntry is the hook by which arguments can be taken.
+const HookEntry = launch.HookEntry
+
 // What can be wrong with a program that is to be recorded.
 var (
 	ErrNoProgram  = launch.ErrNoProgram

@@ -101,8 +101,10 @@ func classesOf(t *types.Type, offset int, list [2]class, left *int) [2]class {
 		}
 	case types.Float:
 		switch {
+		case t.Size > 8 && offset == 0:
+			set(x87Class) // memory, if there is anything else in the struct
 		case t.Size > 8:
-			set(memoryClass) // x87 within a struct of more than itself
+			set(memoryClass)
 		case !aligned(t.Size):
 			set(memoryClass)
 		default:

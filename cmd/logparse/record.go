@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
+	"logparser/calls/values"
 	"logparser/rows"
 )
 
@@ -65,6 +67,7 @@ type recordFlags struct {
 	ring              int
 	show, open, quiet bool
 	head              int
+	values            []string
 }
 
 func newRecord() *cobra.Command {
@@ -113,6 +116,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.StringVar(&f.Minimum, "min", "", "drop calls that are shorter than this `time`, such as 500ns, 10us or 1ms")
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
+	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
 	flags.BoolVar(&f.NoChildren, "no-children", false, "leave out programs that are started with an environment of their own")
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
 	flags.StringVar(&f.SnapshotSignal, "snapshot-signal", "", "the `signal` that has a copy of the log written, such as USR1")
@@ -162,12 +166,18 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(fmt.Sprintf(format, args...)))
 		}
 	}
+	if err := f.planValues(cmd, command[0], say); err != nil {
+		return recordError{hint(err), exitRecord}
+	}
 	f.Building = func(compiler string) { say("building the recorder's library with %s; this is done once", compiler) }
 	plan, err := app.PrepareRecording(command, f.RecordOptions)
 	if err != nil {
 		return recordFailure(command[0], err)
 	}
 	say("%s", plan.Way.Reason)
+	if len(f.values) > 0 && plan.Program.Calls&app.HookEntry == 0 {
+		say("warning: values are taken where a program calls __fentry__ (gcc -pg -mfentry -minstrument-return=call), which %s does not", filepath.Base(command[0]))
+	}
 	recording.Store(true)
 	defer recording.Store(false)
 	watching, stop := context.WithCancel(cmd.Context())
@@ -197,6 +207,50 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", err)
 	}
 	return programEnd{end}
+}
+
+// planValues finds out which arguments and results are to be taken.
+func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(format string, args ...any)) error {
+	if len(f.values) == 0 {
+		return nil
+	}
+	if one := f.values[0]; len(f.values) == 1 && (one == "raw" || strings.HasSuffix(one, ".lpvalues")) {
+		if f.Values = one; one == "raw" {
+			return nil
+		}
+		path, err := filepath.Abs(one)
+		if err == nil {
+			f.Values = path
+			_, err = os.Stat(path)
+		}
+		return err
+	}
+	var specs []values.Spec
+	for _, text := range f.values {
+		s, err := values.ParseSpec(text)
+		if err != nil {
+			return usageError{err}
+		}
+		specs = append(specs, s)
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil // said where the program is to be run
+	}
+	plan, err := app.PlanValues(cmd.Context(), app.Inputs{}, []string{path}, specs)
+	if err != nil {
+		return fmt.Errorf("--values: %w", err)
+	}
+	if plan.Functions == 0 {
+		return hinted{errors.New("--values: no function fits"), "'*' takes all; the names are what `logparse symbols` lists"}
+	}
+	var text bytes.Buffer
+	if err := values.Write(&text, &plan.Plan); err != nil {
+		return err
+	}
+	f.ValuePlan = text.Bytes()
+	say("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
+	return nil
 }
 
 // recordFailure gives an error that kept a program from running its exit code, and what to do
@@ -342,7 +396,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	}
 	out, flush := rowsOut(cmd)
 	var table strings.Builder
-	if err := s.WriteRows(ctx, &table, "txt", beginning{s.Rows(), int64(f.head)}, app.SaveOptions{}, nil); err != nil {
+	if err := s.WriteRows(ctx, &table, "txt", beginning{rows.With(s.Rows(), rows.Values), int64(f.head)}, app.SaveOptions{}, nil); err != nil {
 		return err
 	}
 	// What stands before the table is for files.

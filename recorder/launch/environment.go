@@ -12,6 +12,9 @@ import (
 // ErrUnpreloadable says that a path cannot stand in LD_PRELOAD.
 var ErrUnpreloadable = message.New("a path with a blank, a colon, a semicolon or a dollar sign cannot be preloaded")
 
+// planName is the plan of values beside the logs.
+const planName = "values.lpvalues"
+
 const onWindows = runtime.GOOS == "windows"
 
 // environment returns the program's environment: env with what the recorder needs.
@@ -32,6 +35,12 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	}
 	if len(opt.Exclude) > 0 {
 		e.set("LOGREC_EXCLUDE", strings.Join(opt.Exclude, ","))
+	}
+	switch {
+	case len(opt.ValuePlan) > 0:
+		e.set("LOGREC_VALUES", filepath.Join(p.Dir, planName))
+	case opt.Values != "":
+		e.set("LOGREC_VALUES", opt.Values)
 	}
 	if opt.Minimum != "" {
 		e.set("LOGREC_MIN", opt.Minimum)

@@ -51,6 +51,10 @@ type Options struct {
 	// Crash is what is written when the program crashes: "off", "first" or "last", and
 	// "no-stack", with commas between; "" for the recorder's own choice.
 	Crash string
+	// Values are the arguments and results that are taken: "raw", or the path of a plan; ""
+	// for none. ValuePlan is the text of a plan, which is written beside the logs.
+	Values    string
+	ValuePlan []byte
 	// Library is the recorder's library to take, "" for one that is found or built.
 	Library string
 	// Building, if not nil, is called before the library is built, which takes seconds.
@@ -141,6 +145,12 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 	if err := p.makeDir(opt.Dir); err != nil {
 		return nil, err
 	}
+	if len(opt.ValuePlan) > 0 {
+		if err := os.WriteFile(filepath.Join(p.Dir, planName), opt.ValuePlan, 0o600); err != nil {
+			p.Discard()
+			return nil, err
+		}
+	}
 	if p.env, err = p.environment(os.Environ(), opt); err != nil {
 		p.Discard()
 		return nil, err
@@ -214,6 +224,7 @@ func (p *Plan) Discard() {
 		return
 	}
 	os.Remove(filepath.Join(p.Dir, marker))
+	os.Remove(filepath.Join(p.Dir, planName))
 	if p.made {
 		os.Remove(p.Dir)
 	}

@@ -60,6 +60,10 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 			in.SkipChildren()
 			continue
 		}
+		if language, told := unit.Val(dwarf.AttrLanguage).(int64); told && !languages[language] {
+			in.SkipChildren()
+			continue
+		}
 		if !unit.Children {
 			continue
 		}
@@ -68,6 +72,14 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		}
 	}
 	return r.functions, nil
+}
+
+// languages are those of C and C++, by their numbers in DWARF: others pass arguments in
+// ways of their own.
+var languages = map[int64]bool{
+	0x01: true, 0x02: true, 0x0c: true, 0x1d: true, 0x2c: true, 0x3e: true, // C
+	0x04: true, 0x19: true, 0x1a: true, 0x21: true, 0x2a: true, 0x2b: true, 0x3a: true, // C++
+	0x10: true, 0x11: true, // Objective-C
 }
 
 // open makes a reader of an image's DWARF.
