@@ -32,6 +32,8 @@ type callee struct {
 	by *parser.ValuesTaken
 	// arguments and results say that a call of it may have some.
 	arguments, results bool
+	// named are arguments of which the log never has anything.
+	named []rows.Value
 }
 
 // HasValues reports whether the recorder was told to take arguments and results of calls,
@@ -76,6 +78,7 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 	if f := c.decoder(by).Function(&found.Callee); f != nil {
 		found.arguments = found.arguments || len(f.Enter) > 0
 		found.results = found.results || len(f.Leave) > 0
+		found.named = c.decoder(by).Named(&found.Callee)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +132,7 @@ func (s *Session) readValues(b *block, run int, row int64, n int) error {
 // decode makes values of what was taken where a call begins and ends, nil where that is
 // nothing.
 func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues) *rows.CallValues {
-	var v rows.CallValues
+	v := rows.CallValues{Arguments: of.named}
 	if entering.By != nil {
 		v.Arguments = c.decoder(entering.By).Arguments(&of.Callee, entering)
 	}

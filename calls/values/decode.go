@@ -3,6 +3,7 @@ package values
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"logparser/message"
@@ -84,6 +85,16 @@ func (d *Decoder) Function(c *Callee) *Function {
 	return nil
 }
 
+// Named returns the arguments of a function of whose values none can be taken, so that the
+// log has nothing of them: they are there, and not known. It returns nil for all other functions.
+func (d *Decoder) Named(c *Callee) []rows.Value {
+	f := d.Function(c)
+	if f == nil || slices.ContainsFunc(f.Enter, func(v Value) bool { return v.Op.Kind != Unknown }) {
+		return nil
+	}
+	return d.byPlan(c, nil, true)
+}
+
 // Arguments returns the arguments of a call, nil for none.
 func (d *Decoder) Arguments(c *Callee, v *parser.CallValues) []rows.Value {
 	return d.values(c, v, true)
@@ -124,7 +135,11 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	in := input{b: b}
 	for i := range plan {
 		p := &plan[i]
-		list = append(list, d.value(&in, p))
+		v := d.value(&in, p)
+		if v.Name == noName {
+			v.Name = ""
+		}
+		list = append(list, v)
 	}
 	return list
 }

@@ -172,7 +172,7 @@ func planFunction(f *types.Function, items []string) Function {
 		return items == nil || slices.Contains(items, "*") || slices.Contains(items, name)
 	}
 	var s sysv
-	s.lost = f.Altered
+	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
 	if hidden(f.Result) {
 		s.integer()
 	}
@@ -208,7 +208,7 @@ var notKnown = &types.Type{Kind: types.Opaque, Name: "?"}
 func take(name string, t *types.Type, place string, pointed bool) Value {
 	v := Value{Name: name, Place: place, Type: t}
 	if name == "" {
-		v.Name = "?"
+		v.Name = noName
 	}
 	if t == nil {
 		v.Type = notKnown

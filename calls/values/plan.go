@@ -85,6 +85,9 @@ type Value struct {
 // Result is the name of a function's result.
 const Result = "return"
 
+// noName is the name of parameters that have none.
+const noName = "?"
+
 // An OpKind is a way of taking a value.
 type OpKind uint8
 

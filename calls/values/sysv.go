@@ -49,7 +49,7 @@ func merge(a, b class) class {
 // classify returns the classes of the eight bytes of a type, of at most two; of one that
 // goes by memory the first is memoryClass, and of one that is not known unknownClass.
 func classify(t *types.Type) (list [2]class) {
-	if t == nil || t.Size <= 0 {
+	if t == nil || t.Size <= 0 || t.Doubtful {
 		return [2]class{unknownClass}
 	}
 	if t.Kind == types.Float && t.Size > 8 {
@@ -252,6 +252,9 @@ func aligned16(t *types.Type, left *int) bool {
 
 // hidden reports whether a result is written to memory whose address the caller passes.
 func hidden(t *types.Type) bool {
+	if t != nil && t.Doubtful {
+		return t.Size > 16 // either way
+	}
 	return t != nil && (t.Indirect || classify(t)[0] == memoryClass)
 }
 

@@ -55,6 +55,8 @@ type Type struct {
 	// Indirect says that values of the class are passed and returned by their address, since
 	// copying one takes more than copying its bytes.
 	Indirect bool
+	// Doubtful says that it is not known whether they are.
+	Doubtful bool
 }
 
 // A Function is code with its parameters and its result.

@@ -10,6 +10,7 @@ package dwarf
 import (
 	"context"
 	"debug/dwarf"
+	"encoding/binary"
 	"strings"
 
 	"logparser/message"
@@ -39,11 +40,12 @@ var (
 // Functions returns the functions of an image that have code and whose readable name chosen
 // accepts, in the order in which they are found.
 func Functions(ctx context.Context, im *image.Image, chosen func(name string) bool) ([]types.Function, error) {
-	data, err := open(im)
+	data, info, err := open(im)
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{im: im, data: data, chosen: chosen, readable: make(map[string]string)}
+	headers := unitHeaders(info, im.Order)
 	in := data.Reader()
 	for len(r.functions) < maxFunctions {
 		if err := ctx.Err(); err != nil {
@@ -67,6 +69,13 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		if !unit.Children {
 			continue
 		}
+		for len(headers) > 1 && headers[1].at < unit.Offset {
+			headers = headers[1:]
+		}
+		r.version = 0
+		if len(headers) > 0 {
+			r.version = headers[0].version
+		}
 		if err := r.unit(in); err != nil {
 			return nil, message.Errorf("the debug information is damaged: %w", err)
 		}
@@ -83,7 +92,7 @@ var languages = map[int64]bool{
 }
 
 // open makes a reader of an image's DWARF.
-func open(im *image.Image) (*dwarf.Data, error) {
+func open(im *image.Image) (data *dwarf.Data, info []byte, err error) {
 	get := func(name string) ([]byte, error) {
 		s := im.Debug(name)
 		if s == nil {
@@ -100,22 +109,21 @@ func open(im *image.Image) (*dwarf.Data, error) {
 	}
 	var list [len(mainSections)][]byte
 	for i, name := range mainSections {
-		var err error
 		if list[i], err = get(name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(list[3]) == 0 || len(list[0]) == 0 {
-		return nil, ErrNone
+		return nil, nil, ErrNone
 	}
-	data, err := dwarf.New(list[0], list[1], list[2], list[3], list[4], list[5], list[6], list[7])
+	data, err = dwarf.New(list[0], list[1], list[2], list[3], list[4], list[5], list[6], list[7])
 	if err != nil {
-		return nil, message.Errorf("the debug information is damaged: %w", err)
+		return nil, nil, message.Errorf("the debug information is damaged: %w", err)
 	}
 	for _, name := range addedSections {
 		b, err := get(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(b) == 0 {
 			continue
@@ -126,10 +134,32 @@ func open(im *image.Image) (*dwarf.Data, error) {
 			err = data.AddSection(".debug_"+name, b)
 		}
 		if err != nil {
-			return nil, message.Errorf("the debug information is damaged: %w", err)
+			return nil, nil, message.Errorf("the debug information is damaged: %w", err)
 		}
 	}
-	return data, nil
+	return data, list[3], nil
+}
+
+// A unitHeader says where a unit begins in .debug_info, and its version.
+type unitHeader struct {
+	at      dwarf.Offset
+	version uint16
+}
+
+// unitHeaders reads the headers of all units, as far as they are whole.
+func unitHeaders(info []byte, order binary.ByteOrder) (list []unitHeader) {
+	for at := uint64(0); at+12 <= uint64(len(info)); {
+		length, head := uint64(order.Uint32(info[at:])), uint64(4)
+		if length == 0xffffffff {
+			length, head = order.Uint64(info[at+4:]), 12
+		}
+		if length < 2 || length > uint64(len(info))-at-head {
+			break
+		}
+		list = append(list, unitHeader{dwarf.Offset(at), order.Uint16(info[at+head:])})
+		at += head + length
+	}
+	return list
 }
 
 // A reader reads units.
@@ -140,6 +170,8 @@ type reader struct {
 	readable  map[string]string // by linkage name
 	functions []types.Function
 
+	// version is the unit's, 0 where it is not known.
+	version uint16
 	// Of the unit: scopes has the names of the scopes of types, built the types by offset.
 	scopes map[dwarf.Offset]string
 	built  map[dwarf.Offset]*types.Type

@@ -243,6 +243,7 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 	r.unfinished[t] = true
 	defer delete(r.unfinished, t)
 	var bases, members []types.Member
+	var methods []*dwarf.Entry
 	for _, c := range list {
 		switch c.Tag {
 		case dwarf.TagMember, dwarf.TagInheritance:
@@ -250,8 +251,9 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 			if !ok {
 				continue
 			}
-			if !told && m.Type != nil && m.Type.Indirect {
-				t.Indirect = true
+			if of := valueOf(m.Type); !told && of != nil {
+				t.Indirect = t.Indirect || of.Indirect
+				t.Doubtful = t.Doubtful || of.Doubtful
 			}
 			if c.Tag == dwarf.TagInheritance {
 				if virtual, _ := c.Val(dwarf.AttrVirtuality).(int64); virtual != 0 {
@@ -265,22 +267,115 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 			}
 			members = append(members, m)
 		case dwarf.TagSubprogram:
-			if !told && special(c, name) {
-				t.Indirect = true
-			}
+			methods = append(methods, c)
 		}
 	}
 	t.Members = append(bases, members...)
+	if !told {
+		r.special(t, at, name, methods)
+	}
 	return t
 }
 
-// special reports whether a method makes its class one that is passed by its address: a
-// destructor, or a virtual method. It is asked where the compiler does not say so itself.
-func special(e *dwarf.Entry, class string) bool {
-	name, _ := e.Val(dwarf.AttrName).(string)
-	virtual, _ := e.Val(dwarf.AttrVirtuality).(int64)
-	artificial, _ := e.Val(dwarf.AttrArtificial).(bool)
-	return virtual != 0 || strings.HasPrefix(name, "~") && !artificial
+// valueOf is a type, or that of an array's elements.
+func valueOf(t *types.Type) *types.Type {
+	for t != nil && t.Kind == types.Array {
+		t = t.Target
+	}
+	return t
+}
+
+// attrDefaulted says of a special member that it is what the compiler makes itself.
+const (
+	attrDefaulted    = dwarf.Attr(0x8b)
+	attrDeleted      = dwarf.Attr(0x8a)
+	defaultedInClass = 1
+)
+
+// special finds out whether values of a class are passed by their address, where the
+// compiler does not say so itself: that is so where its destructor, its copy constructor or
+// its move constructor do anything, where neither of the two can be called, or where it
+// has virtual methods. Before DWARF 5 nothing tells those that somebody wrote from those that
+// are declared as they would be without a word.
+func (r *reader) special(t *types.Type, at dwarf.Offset, class string, methods []*dwarf.Entry) {
+	class, _, _ = strings.Cut(class, "<")
+	copies, deleted := 0, 0
+	written := false
+	for _, m := range methods {
+		if virtual, _ := m.Val(dwarf.AttrVirtuality).(int64); virtual != 0 {
+			t.Indirect = true
+			return
+		}
+		name, _ := m.Val(dwarf.AttrName).(string)
+		name, _, _ = strings.Cut(name, "<")
+		destructor := name == "~"+class
+		if !destructor && (name != class || !r.copies(m, at)) {
+			continue
+		}
+		artificial, _ := m.Val(dwarf.AttrArtificial).(bool)
+		defaulted, _ := m.Val(attrDefaulted).(int64)
+		gone, _ := m.Val(attrDeleted).(bool)
+		if !destructor {
+			copies++
+			if gone {
+				deleted++
+			}
+		}
+		if !artificial && !gone && defaulted != defaultedInClass {
+			written = true
+		}
+	}
+	switch {
+	case t.Indirect:
+	case copies > 0 && copies == deleted:
+		t.Indirect = true
+	case written && r.version != 0 && r.version < 5:
+		t.Doubtful = true
+	case written:
+		t.Indirect = true
+	}
+}
+
+// copies reports whether a constructor takes a reference to its own class, and nothing else.
+func (r *reader) copies(method *dwarf.Entry, class dwarf.Offset) bool {
+	e, err := r.entry(method.Offset)
+	if err != nil || e == nil {
+		return false
+	}
+	list, err := r.children(e, 8)
+	if err != nil {
+		return false
+	}
+	var taken []dwarf.Offset
+	for _, c := range list {
+		artificial, _ := c.Val(dwarf.AttrArtificial).(bool)
+		if of, ok := c.Val(dwarf.AttrType).(dwarf.Offset); ok && c.Tag == dwarf.TagFormalParameter && !artificial {
+			taken = append(taken, of)
+		}
+	}
+	if len(taken) != 1 {
+		return false
+	}
+	of, reference := taken[0], false
+	for range 8 {
+		e, err := r.entry(of)
+		if err != nil || e == nil {
+			return false
+		}
+		switch e.Tag {
+		case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+			reference = true
+		case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagTypedef:
+		default:
+			return reference && e.Offset == class
+		}
+		next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+		if !ok {
+			return false
+		}
+		of = next
+	}
+	return false
 }
 
 // member reads a member or a base class; it is not ok for what is not in the object.

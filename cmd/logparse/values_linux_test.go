@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// compileValues builds testdata/values.cpp with hooks that values are taken at, and returns its path.
+func compileValues(t *testing.T, options ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("values are taken on x86-64")
+	}
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("there is no g++")
+	}
+	source, err := filepath.Abs("testdata/values.cpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	// The C library has no hook of returns, which the recorder brings when it is preloaded.
+	if err := os.WriteFile(filepath.Join(dir, "hook.c"), []byte("void __return__(void) {}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"gcc", "-shared", "-fPIC", "hook.c", "-o", "libhook.so"},
+		append(append([]string{"g++", "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call"}, options...),
+			source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
+	} {
+		build := exec.Command(command[0], command[1:]...)
+		build.Dir = dir
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return filepath.Join(dir, "program")
+}
+
+// expectedCalls are the lines that stand in the source of the program.
+func expectedCalls(t *testing.T, dwarf4 bool) []string {
+	t.Helper()
+	source, err := os.ReadFile("testdata/values.cpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(string(source)) {
+		if _, call, ok := strings.Cut(line, "//= "); ok {
+			call, old, has := strings.Cut(call, "//4= ")
+			if dwarf4 && has {
+				call = old
+			}
+			list = append(list, strings.TrimSpace(call))
+		}
+	}
+	return list
+}
+
+var anyAddress = regexp.MustCompile(`this = 0x[0-9a-f]+`)
+
+// TestValuesOfProgram records a program with the values of its calls, in one command: each is shown with what it
+// was called with, at -O0 and -O2, and with DWARF of version 4.
+func TestValuesOfProgram(t *testing.T) {
+	for _, options := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-gdwarf-4"}} {
+		t.Run(strings.Join(options, " "), func(t *testing.T) {
+			program := compileValues(t, options...)
+			out, err := recordProcess(t, program, "--values", "app::*", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil || string(out) != "done\n" {
+				t.Fatalf("%v: %q", err, out)
+			}
+			shown := process(t, "show", filepath.Join(filepath.Dir(program), "log"), "--where", "func:app:: event:enter depth:1")
+			rows, err := shown.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.Lines(string(rows)) {
+				if _, call, ok := strings.Cut(line, "-> "); ok && !strings.Contains(call, "::Counted(") && !strings.Contains(call, "~") {
+					call, _, _ = strings.Cut(call, "  ")
+					got = append(got, anyAddress.ReplaceAllString(strings.TrimSpace(call), "this = 0x"))
+				}
+			}
+			want := expectedCalls(t, slices.Contains(options, "-gdwarf-4"))
+			for i := range max(len(got), len(want)) {
+				switch {
+				case i >= len(got):
+					t.Errorf("call %d is missing: %s", i, want[i])
+				case i >= len(want):
+					t.Errorf("call %d is too much: %s", i, got[i])
+				case got[i] != want[i]:
+					t.Errorf("call %d:\n%s\nwant\n%s", i, got[i], want[i])
+				}
+			}
+		})
+	}
+}
