@@ -196,7 +196,8 @@ func (v *Value) isDecimal() bool {
 // to behind the one that closes it. Without any both are the end of the name.
 func parameterList(name string) (from, to int) {
 	end := strings.LastIndexByte(name, ')')
-	if end < 0 {
+	// Behind the parameters is nothing but const and its like.
+	if end < 0 || end+1 < len(name) && name[end+1] != ' ' || strings.HasSuffix(name[:end], "(anonymous namespace") {
 		return len(name), len(name)
 	}
 	depth := 0
