@@ -3,11 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"logparser/calls/values"
+	"logparser/export"
 	"logparser/message"
 	"logparser/modules"
 	"logparser/symbols/image"
@@ -26,9 +28,32 @@ type ValuePlan struct {
 	Notes []message.Text
 }
 
+// A ValueSpec chooses functions and, of each, which values are taken.
+type ValueSpec = values.Spec
+
+// ParseValueSpecs reads texts of the form [!]PATTERN[@ITEM,ITEM…].
+func ParseValueSpecs(texts []string) ([]ValueSpec, error) {
+	specs := make([]ValueSpec, len(texts))
+	for i, text := range texts {
+		var err error
+		if specs[i], err = values.ParseSpec(text); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// Write writes the plan as the recorder reads it.
+func (p *ValuePlan) Write(w io.Writer) error { return values.Write(w, &p.Plan) }
+
+// Save writes the plan to a file, whole or not at all.
+func (p *ValuePlan) Save(ctx context.Context, path string) error {
+	return export.WriteFile(ctx, path, p.Write)
+}
+
 // PlanValues makes the plan of which arguments and results a recorder takes in programs and
 // libraries. It needs their debug information, beside them or where the inputs say.
-func PlanValues(ctx context.Context, in Inputs, images []string, specs []values.Spec) (*ValuePlan, error) {
+func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec) (*ValuePlan, error) {
 	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
 	maker := values.NewMaker()
 	for _, path := range images {
@@ -49,7 +74,7 @@ func PlanValues(ctx context.Context, in Inputs, images []string, specs []values.
 var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 only so far")
 
 // module makes the part of a plan for an image.
-func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []values.Spec, maker *values.Maker) (values.Module, error) {
+func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []ValueSpec, maker *values.Maker) (values.Module, error) {
 	img, err := OpenImage(ctx, path, in)
 	if err != nil {
 		return values.Module{}, err

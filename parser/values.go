@@ -60,11 +60,11 @@ type CallValues struct {
 	Form  ValueForm
 	Taken []byte
 	// Given are what the program gave itself, in the order in which it did.
-	Given []GivenValues
+	Given []PlaceValues
 }
 
-// GivenValues are values that the program gave at a place.
-type GivenValues struct {
+// PlaceValues are values that the program gave at a place.
+type PlaceValues struct {
 	Place uint32
 	Bytes []byte
 }

@@ -275,7 +275,7 @@ var givenTypes = [...]types.Type{
 }
 
 // given takes apart what the program gave.
-func (d *Decoder) given(g *parser.GivenValues, enter bool) []rows.Value {
+func (d *Decoder) given(g *parser.PlaceValues, enter bool) []rows.Value {
 	p := d.places[g.Place]
 	if p == nil {
 		return []rows.Value{unknown("", "", unverified)}

@@ -207,7 +207,7 @@ func TestGiven(t *testing.T) {
 	}
 	for _, test := range tests {
 		b, _ := hex.DecodeString(test.bytes)
-		v := &parser.CallValues{Given: []parser.GivenValues{{Place: test.place, Bytes: b}}}
+		v := &parser.CallValues{Given: []parser.PlaceValues{{Place: test.place, Bytes: b}}}
 		list := d.Arguments(&Callee{}, v)
 		if !test.enter {
 			list = d.Results(&Callee{}, v)
@@ -247,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 		for _, m := range d.plan.Modules {
 			for i := range m.Functions {
 				c := &Callee{m.Name, m.Identity, m.Functions[i].RVA}
-				v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: b, Given: []parser.GivenValues{{Place: 1, Bytes: b}}}
+				v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: b, Given: []parser.PlaceValues{{Place: 1, Bytes: b}}}
 				for _, list := range [][]rows.Value{d.Arguments(c, v), d.Results(c, v)} {
 					if n := len(said(list)); n > 1<<20+64*len(plan)*(len(list)+1) {
 						t.Fatalf("%d bytes of text", n)

@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"logparser/app"
-	"logparser/calls/values"
 	"logparser/rows"
 )
 
@@ -225,13 +224,9 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 		}
 		return err
 	}
-	var specs []values.Spec
-	for _, text := range f.values {
-		s, err := values.ParseSpec(text)
-		if err != nil {
-			return usageError{err}
-		}
-		specs = append(specs, s)
+	specs, err := app.ParseValueSpecs(f.values)
+	if err != nil {
+		return usageError{err}
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -245,7 +240,7 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 		return hinted{errors.New("--values: no function fits"), "'*' takes all; the names are what `logparse symbols` lists"}
 	}
 	var text bytes.Buffer
-	if err := values.Write(&text, &plan.Plan); err != nil {
+	if err := plan.Write(&text); err != nil {
 		return err
 	}
 	f.ValuePlan = text.Bytes()

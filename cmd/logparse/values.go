@@ -3,14 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"logparser/app"
-	"logparser/calls/values"
-	"logparser/export"
 )
 
 func newValues() *cobra.Command {
@@ -44,13 +41,9 @@ Without any SPEC all functions are in the plan.`,
 			if len(images) == 0 {
 				return usageError{errors.New("values needs a program or a library")}
 			}
-			var specs []values.Spec
-			for _, text := range texts {
-				s, err := values.ParseSpec(text)
-				if err != nil {
-					return usageError{err}
-				}
-				specs = append(specs, s)
+			specs, err := app.ParseValueSpecs(texts)
+			if err != nil {
+				return usageError{err}
 			}
 			plan, err := app.PlanValues(cmd.Context(), in, images, specs)
 			if err != nil {
@@ -62,11 +55,10 @@ Without any SPEC all functions are in the plan.`,
 			if plan.Functions == 0 {
 				return hinted{errors.New("the plan is empty"), "give other patterns, or see the names with: logparse symbols " + images[0]}
 			}
-			write := func(w io.Writer) error { return values.Write(w, &plan.Plan) }
 			if output == "" || output == "-" {
-				return write(cmd.OutOrStdout())
+				return plan.Write(cmd.OutOrStdout())
 			}
-			if err := export.WriteFile(cmd.Context(), output, write); err != nil {
+			if err := plan.Save(cmd.Context(), output); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d functions, %d values%s\n", output, plan.Functions, plan.Values, unknownValues(plan.Unknown))

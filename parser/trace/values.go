@@ -253,7 +253,7 @@ type valueReader struct {
 // results given so far.
 type openValues struct {
 	enter int64
-	given []parser.GivenValues
+	given []parser.PlaceValues
 }
 
 // valueReader returns a reader of a stream, if possible one that stands near an event.
@@ -458,7 +458,7 @@ func (r *valueReader) record(typ wire.Type, offset, length int64, inside []byte)
 	if len(r.open) == 0 {
 		return
 	}
-	given := parser.GivenValues{Place: uint32(values[0]) | uint32(values[1])<<8 | uint32(values[2])<<16 | uint32(values[3])<<24, Bytes: values[4:]}
+	given := parser.PlaceValues{Place: uint32(values[0]) | uint32(values[1])<<8 | uint32(values[2])<<16 | uint32(values[3])<<24, Bytes: values[4:]}
 	r.arena = r.arena[:len(r.arena)+len(b)]
 	of := &r.open[len(r.open)-1]
 	switch {
