@@ -22,6 +22,14 @@ import (
 	"logparser/rows"
 )
 
+// sameRows compares rows of two sessions, which do not have their places in common.
+func sameRows(a, b []rows.Row) bool {
+	return slices.EqualFunc(a, b, func(a, b rows.Row) bool {
+		a.Place, b.Place = nil, nil
+		return a == b
+	})
+}
+
 // TestKeptIndex opens a log twice, changed and in other ways.
 func TestKeptIndex(t *testing.T) {
 	old := leastKept
@@ -76,7 +84,7 @@ func TestKeptIndex(t *testing.T) {
 		t.Fatal("an index was kept")
 	}
 	for range 2 {
-		if got := read(in); !slices.Equal(got, want) {
+		if got := read(in); !sameRows(got, want) {
 			t.Fatal("rows differ")
 		}
 		if files() != 1 {
@@ -89,13 +97,13 @@ func TestKeptIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Log, in.Modules = other, filepath.Join(dir, classictest.ModulesName)
-	if got := read(in); !slices.Equal(got, want) || files() != 1 {
+	if got := read(in); !sameRows(got, want) || files() != 1 {
 		t.Errorf("renamed: %d files", files())
 	}
 	if err := os.Chtimes(other, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(in); !slices.Equal(got, want) || files() != 2 {
+	if got := read(in); !sameRows(got, want) || files() != 2 {
 		t.Errorf("touched: %d files", files())
 	}
 	if _, _, err := classictest.WriteFiles(dir, classictest.Spec{Records: 20_000, Seed: 2}); err != nil {
@@ -103,7 +111,7 @@ func TestKeptIndex(t *testing.T) {
 	}
 	in.Log, in.Modules = log, ""
 	none.Log = log
-	if got := read(in); !slices.Equal(got, read(none)) || slices.Equal(got, want) || files() != 3 {
+	if got := read(in); !sameRows(got, read(none)) || sameRows(got, want) || files() != 3 {
 		t.Errorf("another log: %d files", files())
 	}
 }

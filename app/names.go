@@ -37,31 +37,41 @@ type place struct {
 type names struct {
 	addresses *calls.Addresses
 	places    []atomic.Pointer[place]
+	// shown are what rows have of those that were shown.
+	shown []atomic.Pointer[shownPlace]
+}
+
+// A shownPlace is what rows have of an address, made of a place. It is immutable.
+type shownPlace struct {
+	rows.Place
+	note string
+	of   *place
+}
+
+func newNames(a *calls.Addresses, n int) *names {
+	return &names{a, make([]atomic.Pointer[place], n), make([]atomic.Pointer[shownPlace], n)}
 }
 
 // find returns the place of an address, or nil while it is unknown.
 func (n *names) find(run int, space uint16, address uint64) *place {
-	if slot := n.slot(run, space, address); slot != nil {
-		return slot.Load()
-	}
-	return nil
+	return n.at(n.index(run, space, address))
 }
 
-// slot returns where the place of an address is or will be, nil for nowhere.
-func (n *names) slot(run int, space uint16, address uint64) *atomic.Pointer[place] {
+// index returns the number of an address, -1 where it has none.
+func (n *names) index(run int, space uint16, address uint64) int {
 	if n == nil {
-		return nil
+		return -1
 	}
 	i, ok := n.addresses.Find(run, space, address)
 	if !ok || i >= len(n.places) {
-		return nil
+		return -1
 	}
-	return &n.places[i]
+	return i
 }
 
 // at returns the place of address i, or nil while it is unknown.
 func (n *names) at(i int) *place {
-	if n == nil || i >= len(n.places) {
+	if n == nil || i < 0 || i >= len(n.places) {
 		return nil
 	}
 	return n.places[i].Load()
@@ -70,14 +80,15 @@ func (n *names) at(i int) *place {
 // extended returns names with room for all addresses that the table has now.
 func (n *names) extended(a *calls.Addresses) *names {
 	if n == nil {
-		return &names{a, make([]atomic.Pointer[place], a.Len())}
+		return newNames(a, a.Len())
 	}
 	if a.Len() <= len(n.places) {
 		return n
 	}
-	longer := &names{a, make([]atomic.Pointer[place], max(a.Len(), 2*len(n.places)))}
+	longer := newNames(a, max(a.Len(), 2*len(n.places)))
 	for i := range n.places {
 		longer.places[i].Store(n.places[i].Load())
+		longer.shown[i].Store(n.shown[i].Load())
 	}
 	return longer
 }

@@ -53,6 +53,9 @@ func (src *source) Row(i int64) rows.Row {
 	return dst[0]
 }
 
+// A row's event has the number of its record's kind.
+var _ = [1]struct{}{uint8(rows.Enter) ^ uint8(parser.Enter) | uint8(rows.Leave) ^ uint8(parser.Leave) | uint8(rows.Unknown) ^ uint8(parser.Damaged): {}}
+
 // blockRows is how many rows are read from the log at a time.
 const blockRows = 4096
 
@@ -79,10 +82,9 @@ type recentPlace struct {
 	run     int32
 	space   uint16
 	slot    *atomic.Pointer[place]
-	// place is what slot had; the rest belongs to it.
-	place            *place
-	shown            uint64 // the address
-	function, module string
+	// place is what slot had, of which shown was made.
+	place *place
+	shown *shownPlace
 }
 
 var blocks = sync.Pool{New: func() any { return new(block) }}
@@ -185,30 +187,26 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 				row.Bound = rows.AtLeast
 			}
 		}
-		switch e.Kind {
-		case parser.Enter:
-			row.Event = rows.Enter
-		case parser.Leave:
-			row.Event = rows.Leave
-		default:
-			row.Event = rows.Unknown
+		// The kinds come in no order that a processor could guess.
+		row.Event = rows.Event(min(e.Kind, parser.Damaged))
+		if e.Kind >= parser.Damaged {
 			row.Note = calls.Damaged.String()
 		}
 		at := e.Address * 0x9e3779b97f4a7c15 >> (64 - recentBits)
 		m := &b.recent[at]
-		for way := uint64(1); way < 4 && m.address != e.Address; way++ {
-			m = &b.recent[at^way]
-		}
 		if m.address != e.Address {
-			// The first stays where there is another place.
-			m = &b.recent[at^uint64(k&3)]
+			m = b.otherPlace(at, e.Address, k)
 		}
 		if m.names != n || m.address != e.Address || m.run != int32(run) || m.space != e.Space || n == nil || m.slot.Load() != m.place {
 			s.recall(m, run, e, n)
 		}
-		p := m.place
-		row.Address, row.Function, row.Module = m.shown, m.function, m.module
-		row.Source, row.Line, row.Symbols = p.source, p.line, p.symbols
+		p := m.shown
+		row.Place = &p.Place
+		if m.names == nil {
+			row.Place = nil // it may change
+		}
+		row.Address, row.Function, row.Module = p.Address, p.Function, p.Module
+		row.Source, row.Line, row.Symbols = p.Source, p.Line, p.Symbols
 		if p.note != "" {
 			if row.Note != "" {
 				row.Note += "; "
@@ -218,26 +216,57 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 	}
 }
 
+// otherPlace is where an address is kept whose first place, at, has another: one of three more, or in
+// the stead of any of the four.
+func (b *block) otherPlace(at, address uint64, k int) *recentPlace {
+	for way := uint64(1); way < 4; way++ {
+		if m := &b.recent[at^way]; m.address == address {
+			return m
+		}
+	}
+	return &b.recent[at^uint64(k&3)]
+}
+
 // recall makes m what belongs to the address of an event.
 func (s *Session) recall(m *recentPlace, run int, e *parser.Event, n *names) {
-	*m = recentPlace{names: n, address: e.Address, run: int32(run), space: e.Space, shown: e.Address}
-	if m.slot = n.slot(run, e.Space, e.Address); m.slot != nil {
+	*m = recentPlace{names: n, address: e.Address, run: int32(run), space: e.Space}
+	i := n.index(run, e.Space, e.Address)
+	if i >= 0 {
+		m.slot = &n.places[i]
 		m.place = m.slot.Load()
 	}
 	if m.place == nil {
 		// It is not known for good: the next row is to look again.
 		m.place, m.names = s.unresolved(run, e.Space, e.Address), nil
+		m.shown = s.show(m.place, run, e.Address)
+		return
 	}
-	p := m.place
+	m.shown = n.shown[i].Load()
+	if m.shown == nil || m.shown.of != m.place {
+		before := m.shown
+		m.shown = s.show(m.place, run, e.Address)
+		if !n.shown[i].CompareAndSwap(before, m.shown) {
+			// Equal rows have the same.
+			if now := n.shown[i].Load(); now.of == m.place {
+				m.shown = now
+			}
+		}
+	}
+}
+
+// show makes what rows have of an address.
+func (s *Session) show(p *place, run int, address uint64) *shownPlace {
+	shown := &shownPlace{rows.Place{Function: p.function, Source: p.source, Line: p.line, Symbols: p.symbols, Address: address}, p.note, p}
 	if p.address != 0 {
-		m.shown = p.address
+		shown.Address = p.address
 	}
 	if p.module >= 0 {
-		m.module = s.runs()[run].names[p.module]
+		shown.Module = s.runs()[run].names[p.module]
 	}
-	if m.function = p.function; m.function == "" {
-		m.function = s.unnamed(run, p.module, m.shown)
+	if p.function == "" {
+		shown.Function = s.unnamed(run, p.module, shown.Address)
 	}
+	return shown
 }
 
 // unresolved is the place of an address before it is resolved, or of one that

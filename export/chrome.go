@@ -237,7 +237,7 @@ type chromePreformat struct {
 const beginLen = 64
 
 // chromeRoom is what the pieces of an event take at most but for the names.
-const chromeRoom = beginLen + 2*growingRoom + 8
+const chromeRoom = beginLen + 2*growingRoom + 8 + shortText
 
 func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 	if id := r.Track(); c.n == 0 || c.thread != id {
@@ -254,17 +254,7 @@ func (c *chromePreformat) append(dst []byte, r *rows.Row, at int64) []byte {
 	}
 	n += c.n
 	n += c.time.put(b[n:], at/1e3)
-	if rest := uint32(uint64(at) % 1e3); rest != 0 {
-		b[n] = '.'
-		put3(b[n+1:], rest)
-		n += 4
-		if rest%10 == 0 {
-			n--
-			if rest%100 == 0 {
-				n--
-			}
-		}
-	}
+	n += putThousandths(b[n:], uint32(uint64(at)%1e3))
 	if r.Event == rows.Leave {
 		b[n] = '}'
 		return b[:n+1]

@@ -89,7 +89,7 @@ type durationText struct {
 
 // lineRoom is what the pieces of a line take at most, with what is copied
 // behind them.
-const lineRoom = 6 * pieceLen
+const lineRoom = 6*pieceLen + shortText
 
 func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 	if cap(dst)-len(dst) < lineRoom {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
 )
@@ -24,11 +25,29 @@ func put2(dst []byte, n uint32) {
 	dst[0], dst[1] = pairs[at], pairs[at+1]
 }
 
+// put3 writes a number below 1000 in three digits.
+func put3(dst []byte, n uint32) {
+	dst[2] = byte('0' + n%10)
+	dst[1] = byte('0' + n/10%10)
+	dst[0] = byte('0' + n/100)
+}
+
 // put4 writes a number below 10000 in four digits.
 func put4(dst []byte, n uint32) {
 	_ = dst[3]
 	put2(dst, n/100)
 	put2(dst[2:], n%100)
+}
+
+// put8 writes a number below 1e8 in eight digits, which it finds side by side in one
+// word: halves of four digits, of these halves of two, of these digits.
+func put8(dst []byte, n uint32) {
+	halves := uint64(n/1e4) | uint64(n%1e4)<<32
+	hundreds := halves * 10486 >> 20 & 0x0000007f0000007f // division by 100
+	twos := hundreds | (halves-100*hundreds)<<16
+	tens := twos * 103 >> 10 & 0x000f000f000f000f // division by 10
+	digits := tens | (twos-10*tens)<<8
+	binary.LittleEndian.PutUint64(dst, digits|0x3030303030303030)
 }
 
 // putFraction writes nanoseconds below a second in 3, 6 or 9 digits.
@@ -40,10 +59,43 @@ func putFraction(dst []byte, ns uint32, digits int) {
 		put4(dst, ns/1e5)
 		put2(dst[4:], ns/1e3%100)
 	case 9:
+		_ = dst[8]
+		put8(dst, ns/10)
 		dst[8] = byte('0' + ns%10)
-		put4(dst, ns/1e5)
-		put4(dst[4:], ns/10%1e4)
 	}
+}
+
+// A threeDigits has the three digits of a number below 1000 in its lowest bytes, and in the
+// highest how many zeros they begin with (0 to 2), and above that how many they end with (0 to 3).
+type threeDigits uint32
+
+// threes are those of all such numbers. What is written with them takes no decisions that a
+// processor could guess wrongly.
+var threes = func() (list [1000]threeDigits) {
+	for n := range list {
+		text := [3]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)}
+		first, last := 0, 0
+		for first < 2 && text[first] == '0' {
+			first++
+		}
+		for last < 3 && text[2-last] == '0' {
+			last++
+		}
+		list[n] = threeDigits(text[0]) | threeDigits(text[1])<<8 | threeDigits(text[2])<<16 | threeDigits(first)<<24 | threeDigits(last)<<28
+	}
+	return list
+}()
+
+// threeOf returns the digits of a number below 1000.
+func threeOf(n uint32) threeDigits { return threes[n%1000] }
+
+func (d threeDigits) leading() int  { return int(d >> 24 & 3) }
+func (d threeDigits) trailing() int { return int(d >> 28) }
+
+// right returns the digits with blanks for the zeros that they begin with.
+func (d threeDigits) right() uint32 {
+	zeros := uint32(1)<<(8*d.leading()) - 1
+	return uint32(d)&0xffffff ^ zeros&0x101010
 }
 
 // lowDigits are those of a number that are written anew each time.
@@ -85,34 +137,18 @@ func (g *growing) append(dst []byte, n int64) []byte {
 // putDuration writes a duration below a second as [rows.AppendDuration] does for a clock of
 // nanoseconds, right-aligned, and two blanks.
 func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
-	*dst = [durationWidth + 2]byte([]byte(blanks[:durationWidth+2]))
-	const end = durationWidth
-	dst[end-1] = 's'
-	at := end - len(" ns")
-	whole := ns
 	switch {
 	case ns < 1e3:
-		dst[end-2] = 'n'
+		binary.LittleEndian.PutUint64(dst[:], 0x2020202020|uint64(threeOf(ns).right())<<40)
+		copy(dst[8:], " ns  ")
+		return
 	case ns < 1e6:
-		dst[end-2] = 'u'
-		whole = ns / 1e3
-		at -= len(".000")
-		dst[at] = '.'
-		put3(dst[at+1:], ns%1e3)
+		copy(dst[8:], " us  ")
 	default:
-		dst[end-2] = 'm'
-		whole = ns / 1e6
-		at -= len(".000")
-		dst[at] = '.'
-		put3(dst[at+1:], ns/1e3%1e3)
+		ns /= 1e3
+		copy(dst[8:], " ms  ")
 	}
-	for {
-		at--
-		dst[at] = byte('0' + whole%10)
-		if whole /= 10; whole == 0 {
-			return
-		}
-	}
+	binary.LittleEndian.PutUint64(dst[:], ' '|uint64(threeOf(ns/1e3).right())<<8|'.'<<32|uint64(threeOf(ns%1e3)&0xffffff)<<40)
 }
 
 // putMicroseconds writes a duration as [rows.AppendMicroseconds] does to the beginning of dst,
@@ -120,28 +156,23 @@ func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
 func putMicroseconds(dst []byte, ns uint64) int {
 	whole := ns / 1000
 	n := 0
-	switch {
-	case whole < 10:
-		dst[0] = byte('0' + whole)
-		n = 1
-	case whole < 100:
-		put2(dst, uint32(whole))
-		n = 2
-	default:
+	if whole < 1000 {
+		d := threeOf(uint32(whole))
+		binary.LittleEndian.PutUint32(dst, uint32(d>>(8*d.leading())))
+		n = 3 - d.leading()
+	} else {
 		n = len(strconv.AppendUint(dst[:0], whole, 10))
 	}
-	rest := uint32(ns % 1000)
-	if rest == 0 {
-		return n
+	return n + putThousandths(dst[n:], uint32(ns%1000))
+}
+
+// putThousandths writes the point and the decimals of a number of thousandths below 1000, without
+// zeros at the end, to the beginning of dst, which has 4 bytes, and returns how many bytes those are.
+func putThousandths(dst []byte, n uint32) int {
+	d := threeOf(n)
+	binary.LittleEndian.PutUint32(dst, '.'|uint32(d)<<8)
+	if n == 0 {
+		return 0
 	}
-	dst[n] = '.'
-	put3(dst[n+1:], rest)
-	n += 4
-	if rest%10 == 0 {
-		n--
-		if rest%100 == 0 {
-			n--
-		}
-	}
-	return n
+	return 4 - d.trailing()
 }

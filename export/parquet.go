@@ -150,7 +150,7 @@ type parquetFile struct {
 
 // A parquetPlace has the dictionary numbers of what belongs to an address.
 type parquetPlace struct {
-	row                                              rows.Row
+	names                                            rowNames
 	serial                                           int
 	function, module, source, line, address, symbols uint32
 }
@@ -219,12 +219,13 @@ func (p *parquetFile) addDefault(r *rows.Row) {
 	}
 	p.n++
 	k := &p.recent[recentIndex(r.Address)]
-	if k.serial != p.serial || !sameNames(&k.row, r) {
+	if k.serial != p.serial || !k.names.are(r) {
 		*k = parquetPlace{
-			row: *r, serial: p.serial,
+			serial:   p.serial,
 			function: p.textOf(pqFunction, r.Function), module: p.optionalText(pqModule, r.Module), source: p.optionalText(pqSource, r.Source),
 			line: null, address: p.textOf(pqAddress, string(rows.AppendAddress(nil, r.Address))), symbols: p.optionalText(pqSymbols, r.Symbols),
 		}
+		k.names.set(r)
 		if r.Line != 0 {
 			k.line = c[pqLine].dictionaryNumber(int64(int32(r.Line)))
 		}

@@ -16,11 +16,16 @@ type recent struct{ places[recentText] }
 
 // A recentText is the text and what it was made of.
 type recentText struct {
-	address                           uint64
-	line                              int
-	function, source, module, symbols string
-	text                              []byte
+	row  rowNames
+	text []byte
+	// short has the text and what lies behind it where that has room, which a few instructions
+	// copy.
+	n     int // 0 where it has not
+	short [shortText]byte
 }
+
+// shortText is the room for texts that are copied whole.
+const shortText = 128
 
 const (
 	recentBits = 10
@@ -36,9 +41,16 @@ type namer interface {
 // append appends the row's text, which is made by to if it is not kept.
 func (k *recent) append(dst []byte, r *rows.Row, to namer) []byte {
 	m := k.at(r.Address)
-	if m.text == nil || m.address != r.Address || m.line != r.Line || m.function != r.Function ||
-		m.source != r.Source || m.module != r.Module || m.symbols != r.Symbols {
-		*m = recentText{r.Address, r.Line, r.Function, r.Source, r.Module, r.Symbols, to.names(m.text[:0], r)}
+	if !m.row.are(r) {
+		m.row.set(r)
+		m.text = to.names(m.text[:0], r)
+		if m.n = 0; len(m.text) <= len(m.short) {
+			m.n = copy(m.short[:], m.text)
+		}
+	}
+	if n := len(dst); m.n > 0 && cap(dst)-n >= shortText {
+		*(*[shortText]byte)(dst[n : n+shortText]) = m.short
+		return dst[:n+m.n]
 	}
 	dst = append(dst, m.text...)
 	if len(m.text) > maxRecent {
@@ -158,19 +170,31 @@ func (z *zone) ahead(r *rows.Row) (time.Duration, bool) {
 	return run.Ahead, run.HasUTC
 }
 
-// put3 writes a number below 1000 in three digits.
-func put3(dst []byte, n uint32) {
-	dst[2] = byte('0' + n%10)
-	dst[1] = byte('0' + n/10%10)
-	dst[0] = byte('0' + n/100)
-}
-
 // recentIndex picks an address's place among 1 << recentBits.
 func recentIndex(address uint64) uint64 { return address * 0x9e3779b97f4a7c15 >> (64 - recentBits) }
 
-// sameNames reports whether two rows are equal from function to symbols. It is
-// quick, because equal strings are mostly the same string.
-func sameNames(a, b *rows.Row) bool {
-	return a.Address == b.Address && a.Line == b.Line && a.Function == b.Function &&
-		a.Source == b.Source && a.Module == b.Module && a.Symbols == b.Symbols
+// rowNames are what a row has from function to symbols, to be compared with others'.
+type rowNames struct {
+	known bool
+	place *rows.Place
+	row   rows.Place
+}
+
+// are reports whether a row has them.
+func (n *rowNames) are(r *rows.Row) bool {
+	if n.known && r.Place != nil && r.Place == n.place {
+		return true
+	}
+	m := &n.row
+	if !n.known || m.Address != r.Address || m.Line != r.Line || m.Function != r.Function ||
+		m.Source != r.Source || m.Module != r.Module || m.Symbols != r.Symbols {
+		return false
+	}
+	n.place = r.Place // which is found sooner the next time
+	return true
+}
+
+// set makes them those of a row.
+func (n *rowNames) set(r *rows.Row) {
+	*n = rowNames{true, r.Place, rows.Place{Function: r.Function, Module: r.Module, Source: r.Source, Line: r.Line, Address: r.Address, Symbols: r.Symbols}}
 }

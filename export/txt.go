@@ -169,8 +169,7 @@ type txtThread struct {
 }
 
 type txtCells struct {
-	row rows.Row
-	ok  bool
+	names rowNames
 	// short says that there is something in the columns after the call, and
 	// that name has all of function, which is ASCII, and tail those columns
 	// with the end of the line. Blanks follow in both.
@@ -247,7 +246,7 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	dst = t.appendDuration(dst, r.Duration, r.Bound)
 
 	m := t.recent.at(r.Address)
-	if !m.ok || !sameNames(&m.row, r) {
+	if !m.names.are(r) {
 		*m = t.newCells(r)
 	}
 	indent := min(r.Depth, maxIndent) * indentWidth
@@ -367,7 +366,8 @@ func (t *txtLines) appendDuration(dst []byte, ns int64, bound rows.Bound) []byte
 }
 
 func (t *txtLines) newCells(r *rows.Row) txtCells {
-	c := txtCells{row: *r, ok: true, function: rows.Visible(r.Function)}
+	c := txtCells{function: rows.Visible(r.Function)}
+	c.names.set(r)
 	c.width = cellWidth(c.function)
 	// The path may come from any system.
 	source := []byte(rows.Visible(r.Source[strings.LastIndexAny(r.Source, `/\`)+1:]))

@@ -121,8 +121,8 @@ type walk struct {
 	recent    *thread
 	functions map[functionKey]*function
 	known     [1 << recentBits]struct {
-		row rows.Row
-		fn  *function
+		names rowNames
+		fn    *function
 	}
 	// told says which threads were told in this part, by index.
 	told []bool
@@ -426,8 +426,8 @@ func (w *walk) thread(track rows.Track) *thread {
 // function returns the function that a row belongs to.
 func (w *walk) function(r *rows.Row) *function {
 	k := &w.known[recentIndex(r.Address)]
-	if k.fn == nil || !sameNames(&k.row, r) {
-		k.row = *r
+	if k.fn == nil || !k.names.are(r) {
+		k.names.set(r)
 		key := functionKey{r.Function, r.Module, r.Source}
 		fn := w.functions[key]
 		if fn == nil {

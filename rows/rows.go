@@ -83,6 +83,10 @@ type Row struct {
 	Symbols string
 	// Note is the anomaly of the pairing and whatever else must be said.
 	Note string
+	// Place tells rows of one address from others at a glance, where a source has set it:
+	// those of equal Place do not differ in Function, Module, Source, Line, Address and
+	// Symbols. Rows of different places may have them in common as well.
+	Place *Place
 	// Pending says that it is not known yet how the call ended: Duration is missing, and
 	// Note may be.
 	Pending bool
@@ -105,6 +109,13 @@ type Row struct {
 	Delta int64
 	// Values are those of the call, on both rows of a pair; nil where the log has none.
 	Values *CallValues
+}
+
+// A Place is what rows of one address have in common. It does not change.
+type Place struct {
+	Function, Module, Source, Symbols string
+	Line                              int
+	Address                           uint64
 }
 
 // A CallSite is where a call was made from.
