@@ -37,6 +37,7 @@ type workspace struct {
 	filters   filters
 	bookmarks bookmarks
 	memory    memory
+	steps     steps
 
 	strip   *inputs.Strip
 	summary *inputs.Summary

@@ -2,7 +2,7 @@ package profile
 
 import (
 	"context"
-	"errors"
+	"io"
 	"math"
 
 	"logparser/calls"
@@ -157,7 +157,7 @@ func firstReaching(src *index.Index, at int64, first, end int) int {
 }
 
 // errStop ends a scan.
-var errStop = errors.New("the span has ended")
+var errStop = io.EOF
 
 // load takes the stacks before a block from the index.
 func (c *clipper) load(ctx context.Context, k int, where query.Predicate) error {
