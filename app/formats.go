@@ -6,6 +6,7 @@ import (
 	"logparser/export"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/parser/probes"
 	"logparser/parser/trace"
 	"logparser/symbols"
 	"logparser/symbols/attached"
@@ -20,7 +21,7 @@ import (
 
 // logFormats are the logs that can be opened. A new format is a folder under
 // parser and a line here.
-var logFormats = Formats{classic.Format, trace.Format}
+var logFormats = Formats{classic.Format, trace.Format, probes.Format}
 
 // Formats are kinds of logs that can be opened.
 type Formats []parser.Format

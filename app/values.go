@@ -73,7 +73,7 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 		r := &s.runs()[run]
 		found.Callee = values.Callee{Module: r.names[loc.Module], Identity: r.modules.At(loc.Module).Identity, RVA: loc.RVA}
 	}
-	found.arguments = by.Registers || len(by.Places) > 0
+	found.arguments = by.Registers || len(by.Places) > 0 || by.Events != nil
 	found.results = found.arguments
 	if f := c.decoder(by).Function(&found.Callee); f != nil {
 		found.arguments = found.arguments || len(f.Enter) > 0

@@ -153,9 +153,9 @@ func (p *Plan) writeWinDbg(out *bufio.Writer) {
 		after := ""
 		if i+1 < len(p.Probes) && p.Probes[i+1].Kind == parser.Leave && p.Probes[i+1].Function == b.Function {
 			// A function that calls itself confuses these.
-			after = fmt.Sprintf(`bp /1 @$ra \".printf \\\"%s\\\\n\\\"%s; gc\"; `, "lp L - %x %x - "+p.Probes[i+1].Event+windbgFormat(&p.Probes[i+1]), ", @$tpid, @$tid"+windbgValues(&p.Probes[i+1]))
+			after = fmt.Sprintf(`bp /1 @$ra \".printf \\\"%s\\\\n\\\"%s; gc\"; `, "lp L - %d %d - "+p.Probes[i+1].Event+windbgFormat(&p.Probes[i+1]), ", @$tpid, @$tid"+windbgValues(&p.Probes[i+1]))
 		}
-		fmt.Fprintf(out, `bu %s+%#x ".printf \"lp E - %%x %%x %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, b.Event, windbgFormat(b), windbgValues(b), after)
+		fmt.Fprintf(out, `bu %s+%#x ".printf \"lp E - %%d %%d %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, b.Event, windbgFormat(b), windbgValues(b), after)
 	}
 }
 

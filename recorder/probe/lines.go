@@ -164,7 +164,7 @@ probes | while read -r l; do echo "$l" >> $t/%[2]s || exit 1; done || { remove 2
 perf record -q -k CLOCK_MONOTONIC -e '%[1]s:*' -o "$out.data" "$@"
 status=$?
 { sed -n 's/^# \(lp [1INA] .*\)/\1/p' "$0"; [ ! -e "${0%%.sh}.lpnames" ] || cat "${0%%.sh}.lpnames"
-perf script -i "$out.data" --ns --show-mmap-events --show-task-events --show-lost-events -F comm,pid,tid,cpu,time,event,trace; } > "$out.txt"
+perf script -i "$out.data" --ns --show-mmap-events --show-task-events --show-lost-events -F trace:comm,pid,tid,cpu,time,event,trace; } > "$out.txt"
 remove
 echo "$0: read it with: logparse show $out.txt" >&2
 exit $status
