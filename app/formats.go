@@ -116,3 +116,10 @@ func saveFormat(name string) (export.Format, bool) {
 	}
 	return export.Format{}, false
 }
+
+// IsLiveText reports whether a text begins as those do that are shown while they come through a
+// pipe: what tools print of probes.
+func IsLiveText(head []byte) bool { return probes.Detect(head, int64(len(head))) >= 90 }
+
+// EndOfLiveText is the line that ends a text that came through a pipe.
+const EndOfLiveText = probes.EndLine

@@ -141,6 +141,8 @@ type inputFlags struct {
 	startTick string
 	strict    bool
 	newest    bool
+	// live: the log is followed, also on the standard input.
+	live bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {

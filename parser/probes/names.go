@@ -100,7 +100,7 @@ func isNames(line []byte) bool {
 
 // uncommented takes the mark of a comment off a line.
 func uncommented(line []byte) []byte {
-	for len(line) > 0 && (line[0] == '#' || line[0] == '/' || line[0] == ' ' || line[0] == '*') {
+	for len(line) > 0 && (line[0] == '#' || line[0] == '/' || line[0] == '$' || line[0] == ' ') {
 		line = line[1:]
 	}
 	return line

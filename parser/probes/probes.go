@@ -104,9 +104,6 @@ const every = 1024
 // maxSorted bounds the events that are sorted.
 const maxSorted = 1 << 25
 
-// ErrNone says that a text has no line of a probe.
-var ErrNone = message.New("no line of it is one that probes print")
-
 // Open opens the text at a path and reads all of it once.
 func Open(ctx context.Context, path string, opt parser.Options, p parser.Progress) (*Log, error) {
 	f, err := os.Open(path)

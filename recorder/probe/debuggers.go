@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,47 +13,12 @@ import (
 
 // gdbClass is what the script for gdb does with its list of probes. Each probe is a breakpoint that
 // never stops; gdb itself tells the time.
-const gdbClass = `
-import gdb, time
-class LogParserText:
-    def __init__(self, printed, how, expression):
-        self.printed, self.how, self.expression = printed, how, expression
-    def text(self):
-        try:
-            v = gdb.parse_and_eval(self.expression)
-            if self.how == "s":
-                if int(v) == 0: return self.printed + "=0x0"
-                return self.printed + '="' + v.string(errors="replace", length=-1)[:256].replace("\n", "\\n") + '"'
-            if self.how == "f": return self.printed + "=" + repr(float(v))
-            if self.how == "x": return self.printed + "=" + hex(int(v) & 0xffffffffffffffff)
-            return self.printed + "=" + str(int(v))
-        except gdb.error:
-            return self.printed + "=(fault)"
-def logparser_line(kind, event, address, values):
-    process, thread, _ = gdb.selected_thread().ptid
-    gdb.write("lp %s %d %d %d %s %s\n" % (kind, time.clock_gettime_ns(time.CLOCK_MONOTONIC), process, thread or process, address, " ".join([event] + [v.text() for v in values])))
-class LogParserReturn(gdb.FinishBreakpoint):
-    def __init__(self, event, values):
-        super().__init__(gdb.newest_frame(), internal=True)
-        self.event, self.values = event, values
-    def stop(self):
-        logparser_line("L", self.event, "-", self.values)
-        return False
-class LogParserProbe(gdb.Breakpoint):
-    def __init__(self, address, kind, event, values, result):
-        super().__init__("*%d" % address, internal=True)
-        self.address, self.kind, self.event_name, self.values, self.result = address, kind, event, values, result
-    def stop(self):
-        logparser_line(self.kind, self.event_name, hex(self.address), self.values)
-        if self.result:
-            try: LogParserReturn(*self.result)
-            except (ValueError, RuntimeError, gdb.error): pass # the outermost frame
-        return False
-`
+//
+//go:embed gdb.py.in
+var gdbClass string
 
 func (p *Plan) writeGDB(out *bufio.Writer) {
-	fmt.Fprintf(out, "# gdb -q -batch -x SCRIPT --args PROGRAM ARGUMENTS... > calls.txt, then: logparse show calls.txt\n")
-	out.WriteString("set pagination off\nset breakpoint pending on\nset confirm off\nset print thread-events off\npython" + gdbClass)
+	out.WriteString(gdbClass)
 	name := modules.BaseName(p.Path)
 	fmt.Fprintf(out, `
 def logparser_base():

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,7 +20,7 @@ type Tool struct {
 	comment string
 	// debugger says that it stops programs, and vectors that it reads their vector registers.
 	debugger, vectors bool
-	write    func(p *Plan, out *bufio.Writer)
+	write             func(p *Plan, out *bufio.Writer)
 }
 
 // Tools are those that lines are written for.
@@ -145,30 +146,19 @@ func (p *Plan) writeKernel(out *bufio.Writer) {
 	}
 }
 
+// perfScript is the script for perf; PROBES stands where its probes are defined.
+//
+//go:embed perf.sh.in
+var perfScript string
+
 func (p *Plan) writePerf(out *bufio.Writer) {
-	fmt.Fprintf(out, `# Run it as root: sh SCRIPT [PROGRAM ARGUMENTS... | -p PID | -a], and read what it writes: logparse show calls.txt
-set -u
-t=/sys/kernel/tracing
-[ -e $t/%[1]s ] || t=/sys/kernel/debug/tracing
-[ -w $t/%[1]s ] || { echo "$0: $t/%[1]s cannot be written: root, a mounted tracefs and CONFIG_UPROBE_EVENTS are needed" >&2; exit 1; }
-out=${LP_OUT:-calls}
-probes() { cat <<'END'
-`, p.eventsFile())
+	head, tail, _ := strings.Cut(perfScript, "PROBES\n")
+	put := strings.NewReplacer("GROUP", Group, "EVENTS_FILE", p.eventsFile())
+	out.WriteString(put.Replace(head))
 	for i := range p.Probes {
 		fmt.Fprintln(out, p.definition(&p.Probes[i]))
 	}
-	fmt.Fprintf(out, `END
-}
-remove() { echo 0 > $t/events/%[1]s/enable; probes | sed -n 's/^[pr]:\([^ ]*\).*/-:\1/p' | while read -r l; do echo "$l" >> $t/%[2]s; done; }
-probes | while read -r l; do echo "$l" >> $t/%[2]s || exit 1; done || { remove 2>/dev/null; exit 1; }
-perf record -q -k CLOCK_MONOTONIC -e '%[1]s:*' -o "$out.data" "$@"
-status=$?
-{ sed -n 's/^# \(lp [1INA] .*\)/\1/p' "$0"; [ ! -e "${0%%.sh}.lpnames" ] || cat "${0%%.sh}.lpnames"
-perf script -i "$out.data" --ns --show-mmap-events --show-task-events --show-lost-events -F trace:comm,pid,tid,cpu,time,event,trace; } > "$out.txt"
-remove
-echo "$0: read it with: logparse show $out.txt" >&2
-exit $status
-`, Group, p.eventsFile())
+	out.WriteString(put.Replace(tail))
 }
 
 // ownHead is how the lines begin that scripts of ours print: parser/probes reads them.

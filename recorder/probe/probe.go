@@ -171,7 +171,10 @@ const maxEvent = 32
 // eventName makes of a function's name what is one for events: the last of its scopes, without
 // parameters.
 func eventName(name string) string {
-	short := name
+	short := strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	if i := strings.LastIndex(short, ")."); i >= 0 { // a method of Go
+		short = short[i+2:]
+	}
 	if i := strings.IndexAny(short, "(<"); i > 0 {
 		short = short[:i]
 	}
