@@ -51,6 +51,7 @@ func TestRangeOfTimeCutsCalls(t *testing.T) {
 		}
 		return self, calls
 	}
+	r.wait("the list", func() bool { _, calls := sum(); return calls == 700 })
 	whole, _ := sum()
 	lines := r.ctl.Views.Timeline()
 	from, to := lines.Range()
