@@ -88,6 +88,7 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnChosen = v.picks.function
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
+	v.statistics.OnGrouping = func(control.Grouping) { v.again(viewStatistics) }
 	v.statistics.OnCopy = w.app.Clipboard().SetContent
 	v.statistics.OnRange = v.limitDurations
 	v.statistics.OnSave = v.saveStatistics
@@ -96,7 +97,7 @@ func (v *views) statisticsView() *view {
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
-			w.ctl.Views.Statistics(func(list []app.FunctionStat, err error) {
+			w.ctl.Views.Statistics(v.statistics.Grouping(), func(list []app.FunctionStat, err error) {
 				if v.computed(viewStatistics, err) {
 					v.statistics.Show(list, digits)
 					v.choose()
