@@ -178,3 +178,40 @@ func TestStatisticsByClass(t *testing.T) {
 	r.views.statistics.Group(control.ByFunction)
 	r.wait("functions", func() bool { return len(r.views.statistics.Shown()) == len(testlog.NestedNames) })
 }
+
+// Two selections are compared: functions of both, with calls and self time of each.
+func TestCompareSelections(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.ctl.Filter.SetWhere("thread:1000 depth:..3")
+	r.look(viewStatistics, "statistics ")
+	list := r.views.statistics.List
+	r.wait("four functions", func() bool { return list.Len() == 4 && r.ctl.State().View.Done() })
+	r.views.statistics.Compare(r.views.statistics.OnCompare())
+	if got := r.views.statistics.Compared(); got != "thread:1000 depth:..3" {
+		t.Fatalf("compared with %q", got)
+	}
+	r.ctl.Filter.SetWhere("thread:1001 depth:2..4")
+	cells := func() string {
+		var lines []string
+		for i := range list.Len() {
+			f := list.At(int64(i))
+			lines = append(lines, f.Function)
+			for _, c := range list.Grid.Columns() {
+				if slices.Contains([]string{"calls", "beforecalls", "change"}, c.ID) && !c.Hidden {
+					lines[i] += " " + r.views.statistics.CellText(c.ID, f)
+				}
+			}
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "; ")
+	}
+	r.wait("both", func() bool { return list.Len() == 5 })
+	for _, want := range []string{"main 0 50 ", "std::sort 50 0 +", "app::Window::paint 50 50 0 ms"} {
+		if !strings.Contains(cells(), want) {
+			t.Errorf("%q is not in %s", want, cells())
+		}
+	}
+	r.views.statistics.StopComparing()
+	r.wait("one", func() bool { return list.Len() == 3 && !strings.Contains(cells(), "+") })
+}

@@ -88,6 +88,12 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnChosen = v.picks.function
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
+	v.statistics.OnCompare = func() string {
+		if where := w.ctl.Filter.Wanted().Where; where != "" {
+			return where
+		}
+		return lang.L("all rows")
+	}
 	v.statistics.OnGrouping = func(control.Grouping) { v.again(viewStatistics) }
 	v.statistics.OnCopy = w.app.Clipboard().SetContent
 	v.statistics.OnRange = v.limitDurations
@@ -105,7 +111,10 @@ func (v *views) statisticsView() *view {
 				}
 			})
 		},
-		clear:   func() { v.statistics.Show(nil, 3) },
+		clear: func() {
+			v.statistics.StopComparing()
+			v.statistics.Show(nil, 3)
+		},
 		follow:  func(r *rows.Row) { v.statistics.Choose(r.Function, r.Module) },
 		relabel: v.statistics.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.statistics.SetPalette(p) },

@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,10 +45,16 @@ type View struct {
 	// OnGrouping is told that statistics of something else are wanted.
 	OnGrouping func(by control.Grouping)
 
-	by     control.Grouping
-	group  *widget.Select
-	digits int
-	whole  int64 // nanoseconds: the time spent in all functions
+	// OnCompare is asked what the present selection is called.
+	OnCompare func() string
+
+	by       control.Grouping
+	base     *comparison // nil for none
+	compare  *widget.Button
+	compared *widget.Label
+	group    *widget.Select
+	digits   int
+	whole    int64 // nanoseconds: the time spent in all functions
 	// wanted is the function to be chosen as soon as it is listed, nil for none.
 	wanted  *app.FunctionRef
 	placing bool // what is chosen is not chosen by the user
@@ -101,10 +108,21 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.count.Importance = widget.LowImportance
 	v.save = widget.NewButtonWithIcon("", theme.DocumentSaveIcon(), func() {
 		if v.OnSave != nil {
-			v.OnSave(v.Shown())
+			v.OnSave(slices.DeleteFunc(v.Shown(), func(f app.FunctionStat) bool { return f.Calls == 0 }))
 		}
 	})
 	v.save.Importance = widget.LowImportance
+	v.compare = widget.NewButtonWithIcon("", theme.ViewRefreshIcon(), func() {
+		if v.base != nil {
+			v.StopComparing()
+		} else if v.OnCompare != nil {
+			v.Compare(v.OnCompare())
+		}
+	})
+	v.compare.Importance = widget.LowImportance
+	v.compared = widget.NewLabel("")
+	v.compared.Importance, v.compared.Truncation = widget.LowImportance, fyne.TextTruncateEllipsis
+	v.compared.Hide()
 	v.title, v.hint = widget.NewLabel(""), widget.NewLabel("")
 	v.title.TextStyle.Bold = true
 	v.title.Truncation = fyne.TextTruncateEllipsis
@@ -125,11 +143,12 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			}
 		}
 	}
-	top := container.NewBorder(nil, nil, v.group, container.NewHBox(v.count, v.save), v.narrow)
+	top := container.NewBorder(nil, nil, v.group, container.NewHBox(v.count, v.compare, v.save), v.narrow)
 	below := container.NewBorder(container.NewGridWithColumns(2, v.title, v.hint), nil, nil, nil, v.histogram)
 	v.split = container.NewVSplit(g, below)
 	v.split.Offset = 0.72
-	v.Content = container.NewBorder(top, nil, nil, nil, v.split)
+	v.Content = container.NewBorder(container.NewVBox(top, v.compared), nil, nil, nil, v.split)
+	v.showCompared()
 	v.Relabel()
 	return v
 }
@@ -141,6 +160,7 @@ func (v *View) Relabel() {
 	v.group.Selected = v.group.Options[v.by]
 	v.group.Refresh()
 	v.narrow.SetPlaceHolder(lang.L("Only functions whose name or module holds this"))
+	v.say()
 	v.save.SetText(lang.L("Save as csv"))
 	v.hint.SetText(lang.L("Drag over durations to show only calls that took so long"))
 	v.showCount()
@@ -183,6 +203,13 @@ func (v *View) Show(list []app.FunctionStat, digits int) {
 	v.digits, v.whole = digits, 0
 	for i := range list {
 		v.whole += list[i].Self
+	}
+	if v.base != nil && v.base.by != v.by {
+		v.base = nil
+		v.showCompared()
+	}
+	if v.base != nil {
+		list = v.withBase(list)
 	}
 	v.List.Show(list)
 }
@@ -356,5 +383,5 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 	}
 	list[0].Grow = true
 	list[12].Width = 112
-	return list
+	return slices.Insert(list, 6, v.comparisonColumns()...)
 }
