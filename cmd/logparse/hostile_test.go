@@ -173,6 +173,7 @@ func hostileCalls(t *testing.T) map[string][][]string {
 		"keep":          {{trace, "--symbols", symbols}, {missing}, {trace, "-o", filepath.Join(missing, "x")}},
 		"values":        {{trace}, {missing}, {symbols, "-o", missing}, {symbols, "--", "f@" + hostileText + ","}, {symbols, "--" + hostileText}},
 		"compare":       {{trace, trace}, {trace, classic, "--json"}, {trace, trace, "--symbols", symbols}, {trace, classic, "--symbols", symbols}, {trace, missing}, {trace, hostileText}},
+		"probes":        {{trace, "*"}, {missing, "*"}, {symbols, "f"}, {symbols, hostileText + "@"}, {symbols, "f", "--for", hostileText}, {symbols, "f", "--args", hostileText}, {symbols, "--" + hostileText}},
 		"trace dump":    {{trace}, {classic}, {missing}},
 		"trace load":    {{trace, missing}, {missing, trace}},
 		"save": {{trace}, {trace, "-o", missing}, {missing, "-o", "x.csv"}, {trace, "-o", filepath.Join(missing, "x.csv")},

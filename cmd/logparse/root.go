@@ -117,7 +117,7 @@ after SIGTERM, 129 after SIGHUP.`,
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(optionMistake)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newCompare(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newValues(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
+	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newCompare(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newValues(), newProbes(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
 	// Cobra adds these two when it runs, and the second with the output of now.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -145,6 +145,8 @@ type inputFlags struct {
 	startTick string
 	strict    bool
 	newest    bool
+	// live: the log is followed, also on the standard input.
+	live bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {
