@@ -264,7 +264,9 @@ func TestEncode(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	c := func(name string, first uint32, row int64) compare.Candidate { return compare.Candidate{name, first, row} }
+	c := func(name string, first uint32, row int64) compare.Candidate {
+		return compare.Candidate{name, first, row}
+	}
 	for name, test := range map[string]struct {
 		a, b []compare.Candidate
 		want []compare.Pair
