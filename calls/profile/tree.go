@@ -91,7 +91,9 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		limit = DefaultTreeNodes
 	}
 	built := spareNodes * limit
-	if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
+	if narrows(src, o.Where) {
+		// Few rows are sooner read than all calls.
+	} else if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
 		return nil, err
 	} else if ok {
 		return finishTree(trees, outermost, &o, limit), nil
