@@ -47,8 +47,8 @@ const maxMarks = 8
 type CallTest struct {
 	src       *index.Index
 	predicate Predicate
-	test callTester
-	sets []*Set // of which bit 1<<i of a call's marks says that it is inside one
+	test      callTester
+	sets      []*Set // of which bit 1<<i of a call's marks says that it is inside one
 }
 
 // CallsOf are calls of one thread.
