@@ -37,6 +37,7 @@ type workspace struct {
 	filters   filters
 	bookmarks bookmarks
 	memory    memory
+	steps     steps
 	addresses addresses
 
 	strip   *inputs.Strip

@@ -172,6 +172,7 @@ func hostileCalls(t *testing.T) map[string][][]string {
 		"pack":          {{trace, "-o", filepath.Join(dir, "x"+hostileName+".lppack"), "--symbols", symbols}, {missing, "-o", missing}, {trace}, {trace, "-o", trace}},
 		"keep":          {{trace, "--symbols", symbols}, {missing}, {trace, "-o", filepath.Join(missing, "x")}},
 		"values":        {{trace}, {missing}, {symbols, "-o", missing}, {symbols, "--", "f@" + hostileText + ","}, {symbols, "--" + hostileText}},
+		"compare":       {{trace, trace}, {trace, classic, "--json"}, {trace, trace, "--symbols", symbols}, {trace, classic, "--symbols", symbols}, {trace, missing}, {trace, hostileText}},
 		"probes":        {{trace, "*"}, {missing, "*"}, {symbols, "f"}, {symbols, hostileText + "@"}, {symbols, "f", "--for", hostileText}, {symbols, "f", "--args", hostileText}, {symbols, "--" + hostileText}},
 		"trace dump":    {{trace}, {classic}, {missing}},
 		"trace load":    {{trace, missing}, {missing, trace}},

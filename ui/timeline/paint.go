@@ -189,7 +189,7 @@ func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectan
 	f.drawn++
 	p := f.painter
 	fill, text := f.palette.box(colourOf(s.Function)), f.palette.Text
-	if s.Hidden() || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
+	if s.Hidden() || f.limited && (s.To < f.limFrom || s.From > f.limTo) || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
 	// A pixel stays free between neighbours where there is room.
