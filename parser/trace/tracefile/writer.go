@@ -267,20 +267,8 @@ func (t *Thread) append(b []byte, time uint64) {
 // Raw writes a record as it is.
 func (t *Thread) Raw(b []byte) { t.append(b, t.time) }
 
-// Behind writes a record that belongs to the one before it: into the same chunk, whatever that
-// needs.
-func (t *Thread) Behind(b []byte) {
-	if len(t.buf)+len(b) > int(t.chunk.Size) {
-		g := t.w.Header.Granularity
-		more := (uint32(len(t.buf)+len(b)) - t.chunk.Size + g - 1) / g * g
-		if t.at+int64(t.chunk.Size) != t.w.end {
-			return // there is another chunk behind it
-		}
-		t.chunk.Size += more
-		t.w.end += int64(more)
-	}
-	t.buf = append(t.buf, b...)
-}
+// Reserve has the next event and n bytes of records behind it lie in one chunk.
+func (t *Thread) Reserve(n int, time uint64) { t.room(n+64, time) }
 
 // delta makes room for a record of n bytes and returns the time since the last
 // record, which is at most most: TIME records have passed the rest.

@@ -135,8 +135,9 @@ func (s *slot) code() asm.Instructions {
 	case stringSlot:
 		// Its first two words are the characters' address and their number.
 		code = append(code,
-			asm.StoreImm(asm.R8, at+16, 0, asm.DWord),
-			asm.StoreImm(asm.R8, at+24, 0, asm.DWord),
+			asm.Mov.Imm(asm.R1, 0),
+			asm.StoreMem(asm.R8, at+16, asm.R1, asm.DWord),
+			asm.StoreMem(asm.R8, at+24, asm.R1, asm.DWord),
 		)
 		pointer(at + 8)
 		read(int32(at)+24, 8, at, asm.FnProbeReadUser) // the address, for now where the length comes

@@ -120,6 +120,7 @@ func (t *Traces) Add(h *Hit) error {
 	p.last = max(p.last, h.Time)
 	address := p.base + h.Probe.Function.RVA
 	typ := wire.Arguments
+	th.Reserve(len(h.Values)+16, h.Time)
 	if h.Probe.Kind == parser.Enter {
 		th.Enter(h.Time, address, wire.Entry)
 	} else {
@@ -127,7 +128,7 @@ func (t *Traces) Add(h *Hit) error {
 		th.LeaveAddress(h.Time, address, wire.Entry)
 	}
 	if len(h.Values) > 0 {
-		th.Behind(wire.AppendValues(nil, typ, uint16(wire.ByPlan), h.Values))
+		th.Raw(wire.AppendValues(nil, typ, uint16(wire.ByPlan), h.Values))
 	}
 	return nil
 }
