@@ -116,7 +116,7 @@ func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 		return err
 	}
 	p.done = make(chan error, 1)
-	go func() { p.done <- p.session.Run(p.traces.Add) }()
+	go func() { p.done <- p.session.Run(p.traces.Add, p.traces.Sync) }()
 	return nil
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +108,7 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 		recording.Store(false)
 	} else {
 		say("Ctrl+C ends the recording")
-		err = p.Wait(cmd.Context())
+		err = waitProbed(cmd.Context(), p)
 	}
 	if err != nil {
 		return recordFailure(program, err)
@@ -130,10 +133,27 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 	} else {
 		say("recorded: %d processes; to read it: logparse show %s", len(result.Logs), quoted(shortPath(p.Plan.Dir)))
 	}
-	if s, ok := interruptedBy(cmd.Context()); ok && s.String() != "interrupt" {
-		return context.Canceled
-	}
 	return nil
+}
+
+// waitProbed records until a signal asks for the end, or the processes have ended. What was recorded
+// is then written, whatever comes meanwhile.
+func waitProbed(ctx context.Context, p *app.Probing) error {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	came := make(chan os.Signal, 16)
+	signal.Notify(came, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(came)
+	recording.Store(true)
+	defer recording.Store(false)
+	go func() {
+		select {
+		case <-came:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	return p.Wait(waiting)
 }
 
 // forAdministrator writes the lines by which somebody with the rights records, and says where they are.

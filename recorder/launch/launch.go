@@ -144,6 +144,9 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		}
 		p.file, p.command = wine, append([]string{wine, file}, command[1:]...)
 	}
+	if opt.Bare {
+		p.Way = Way{Reason: message.Textf("%s is run as it is, and recorded by probes of the kernel", filepath.Base(program.Path)), Advice: []message.Text{message.Textf("no function with a probe was called")}}
+	}
 	if err := p.makeDir(opt.Dir); err != nil {
 		return nil, err
 	}

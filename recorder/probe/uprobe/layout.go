@@ -21,13 +21,15 @@ import (
 )
 
 // An entry of the ring buffer begins with its time (ns, CLOCK_MONOTONIC), process and thread, the
-// probe's number, and the instruction pointer; slots follow.
+// probe's number, the instruction pointer, and the register that has the goroutine in Go; slots
+// follow.
 const (
 	headTime   = 0
 	headThread = 8 // tid, pid
 	headProbe  = 16
 	headIP     = 24
-	headSize   = 32
+	headStack  = 32
+	headSize   = 40
 )
 
 // maxEntry bounds an entry, bytes.

@@ -59,6 +59,8 @@ func (m *maps) program(s *shape) asm.Instructions {
 		asm.StoreMem(asm.R8, headProbe, asm.R0, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R6, registers[instructionPointer], asm.DWord),
 		asm.StoreMem(asm.R8, headIP, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, registers[goroutine], asm.DWord),
+		asm.StoreMem(asm.R8, headStack, asm.R1, asm.DWord),
 	)
 	for i := range s.slots {
 		code = append(code, s.slots[i].code()...)

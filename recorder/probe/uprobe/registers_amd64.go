@@ -8,5 +8,6 @@ var registers = map[string]int16{
 
 const (
 	stackPointer       = "rsp"
+	goroutine          = "r14"
 	instructionPointer = "rip"
 )

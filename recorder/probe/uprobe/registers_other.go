@@ -6,5 +6,6 @@ var registers = map[string]int16{}
 
 const (
 	stackPointer       = ""
+	goroutine          = ""
 	instructionPointer = ""
 )

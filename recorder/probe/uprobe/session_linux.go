@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -211,11 +212,25 @@ func valuesOf(take []values.Module, p *probe.Probe) []values.Value {
 	return nil
 }
 
-// Run gives hits to visit until Stop is called and all are read. An error of visit ends it.
-func (s *Session) Run(visit func(h *Hit) error) error {
+// Run gives hits to visit until Stop is called and all are read, and now and then calls keep, whether
+// any came or not. An error of either ends it.
+func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
 	var r ringbuf.Record
-	for {
+	next := time.Now().Add(keepEvery)
+	s.reader.SetDeadline(next)
+	for n := 0; ; n++ {
 		err := s.reader.ReadInto(&r)
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if late || n%4096 == 0 && time.Now().After(next) {
+			if err := keep(); err != nil {
+				return err
+			}
+			next = time.Now().Add(keepEvery)
+			s.reader.SetDeadline(next)
+			if late {
+				continue
+			}
+		}
 		switch {
 		case errors.Is(err, ringbuf.ErrFlushed), errors.Is(err, ringbuf.ErrClosed):
 			return nil
@@ -232,7 +247,9 @@ func (s *Session) Run(visit func(h *Hit) error) error {
 		if n >= uint64(len(s.probes)) {
 			continue
 		}
-		h.Probe = &s.probes[n]
+		if h.Probe = &s.probes[n]; h.Probe.Function.Go {
+			h.Stack = le.Uint64(b[headStack:])
+		}
 		if list := s.values[n]; len(list) > 0 {
 			h.Values = payload(list, b)
 		}
@@ -241,6 +258,9 @@ func (s *Session) Run(visit func(h *Hit) error) error {
 		}
 	}
 }
+
+// keepEvery is how often what was read is kept for good.
+const keepEvery = 500 * time.Millisecond
 
 // Stop takes the probes away. Run ends when it has read what they have left.
 func (s *Session) Stop() error {

@@ -14,7 +14,7 @@ type Session struct{}
 func Start(*probe.Plan, []values.Module, Who) (*Session, error) { return nil, ErrSystem }
 
 // Run gives no hits.
-func (*Session) Run(func(h *Hit) error) error { return ErrSystem }
+func (*Session) Run(func(h *Hit) error, func() error) error { return ErrSystem }
 
 // Stop does nothing.
 func (*Session) Stop() error { return ErrSystem }

@@ -41,6 +41,8 @@ type Hit struct {
 	Probe    *probe.Probe
 	// IP is where the probe lies; of a return where to.
 	IP uint64
+	// Stack tells apart the stacks of goroutines, 0 for the thread's own.
+	Stack uint64
 	// Values are as the log has them, nil for none.
 	Values []byte
 }
@@ -66,8 +68,16 @@ type processTrace struct {
 	f       *os.File
 	base    uint64
 	based   bool
-	threads map[uint32]*tracefile.Thread
-	last    uint64
+	threads map[uint32]*threadTrace
+	// stacks are the numbers of goroutines' stacks.
+	stacks map[uint64]uint32
+	last   uint64
+}
+
+// A threadTrace is a stream of a trace, and the stack that it is on.
+type threadTrace struct {
+	*tracefile.Thread
+	stack uint32
 }
 
 // chunkSize is that of the traces' chunks, bytes: what is kept in memory of each thread.
@@ -109,7 +119,7 @@ func (t *Traces) Add(h *Hit) error {
 	th := p.threads[h.TID]
 	if th == nil {
 		number := uint32(len(p.threads) + 1)
-		th = p.w.Thread(number, 0, uint64(h.TID))
+		th = &threadTrace{Thread: p.w.Thread(number, 0, uint64(h.TID))}
 		p.threads[h.TID] = th
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", h.PID, h.TID))
 		if text := strings.TrimSuffix(string(name), "\n"); text != "" {
@@ -119,6 +129,17 @@ func (t *Traces) Add(h *Hit) error {
 	t.Hits++
 	p.last = max(p.last, h.Time)
 	address := p.base + h.Probe.Function.RVA
+	if h.Stack != 0 {
+		number := p.stacks[h.Stack]
+		if number == 0 {
+			number = uint32(len(p.stacks) + 1)
+			p.stacks[h.Stack] = number
+		}
+		if number != th.stack {
+			th.stack = number
+			th.Switch(h.Time, number)
+		}
+	}
 	typ := wire.Arguments
 	th.Reserve(len(h.Values)+16, h.Time)
 	if h.Probe.Kind == parser.Enter {
@@ -151,7 +172,7 @@ func (t *Traces) begin(h *Hit) (*processTrace, error) {
 		}
 		break
 	}
-	p := &processTrace{w: tracefile.NewWriter(f), f: f, threads: make(map[uint32]*tracefile.Thread), last: h.Time}
+	p := &processTrace{w: tracefile.NewWriter(f), f: f, threads: make(map[uint32]*threadTrace), stacks: make(map[uint64]uint32), last: h.Time}
 	p.w.ChunkSize = chunkSize
 	head := &p.w.Header
 	head.PID, head.Begin, head.Rate, head.Counter, head.Machine = h.PID, h.Time, 1e9, counterMonotonic, machineNumbers[t.Target.Machine]
