@@ -16,6 +16,7 @@ import (
 	"logparser/ui/crashview"
 	"logparser/ui/grid"
 	"logparser/ui/look"
+	"logparser/ui/sidepanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
 )
@@ -97,6 +98,13 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnSlowest = func(f *app.FunctionStat) { v.openSlowest(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
+	v.statistics.OnCompare = func() string {
+		if where := w.ctl.Filter.Wanted().Where; where != "" {
+			return where
+		}
+		return lang.L("all rows")
+	}
+	v.statistics.OnGrouping = func(control.Grouping) { v.again(viewStatistics) }
 	v.statistics.OnCopy = w.app.Clipboard().SetContent
 	v.statistics.OnRange = v.limitDurations
 	v.statistics.OnSave = v.saveStatistics
@@ -105,7 +113,7 @@ func (v *views) statisticsView() *view {
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
-			w.ctl.Views.Statistics(func(list []app.FunctionStat, err error) {
+			w.ctl.Views.Statistics(v.statistics.Grouping(), func(list []app.FunctionStat, err error) {
 				if v.computed(viewStatistics, err) {
 					v.statistics.Show(list, digits)
 					v.choose()
@@ -113,7 +121,10 @@ func (v *views) statisticsView() *view {
 				}
 			})
 		},
-		clear:   func() { v.statistics.Show(nil, 3) },
+		clear: func() {
+			v.statistics.StopComparing()
+			v.statistics.Show(nil, 3)
+		},
 		follow:  func(r *rows.Row) { v.statistics.Choose(r.Function, r.Module) },
 		relabel: v.statistics.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.statistics.SetPalette(p) },
@@ -226,6 +237,17 @@ func (v *views) crashView() *view {
 		w.nav.goTo(row)
 	}
 	v.crash.OnCopy = w.app.Clipboard().SetContent
+	v.crash.OnEdit = w.openPlace
+	asked := 0 // numbers the places that are asked for; answers to another are late
+	v.crash.OnSource = func(file string, line int) {
+		asked++
+		number := asked
+		w.readPlace(file, line, func(s sidepanel.Source) {
+			if asked == number {
+				v.crash.ShowSource(s.Head+":"+strconv.Itoa(line), s.Remark, s.First, s.Line, s.Lines)
+			}
+		})
+	}
 	return &view{
 		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
 		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),

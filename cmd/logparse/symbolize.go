@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -191,45 +189,13 @@ func (w *symbolizing) line(ctx context.Context, line []byte) error {
 		_, err := w.out.Write(line)
 		return err
 	}
-	body := string(text)
+	named := app.NamedLine{Text: string(text), References: list}
 	if w.asJSON {
-		return w.objects(body, list)
+		return w.objects(named.Text, list)
 	}
-	b := append(w.out.AvailableBuffer(), text...)
-	other := ""
-	for i := range list {
-		if sym := list[i].Symbol; sym != nil && !says(body, sym.Symbol) {
-			b = appendNames(b, sym.Symbol)
-		} else if sym == nil && list[i].OtherBuild != "" && list[i].OtherBuild != other {
-			other = list[i].OtherBuild
-			b = append(append(append(b, "  => [mismatched] "...), rows.Visible(other)...), " is of another build"...)
-		}
-	}
+	b := named.AppendNames(append(w.out.AvailableBuffer(), text...))
 	_, err = w.out.Write(append(b, line[len(text):]...))
 	return err
-}
-
-// appendNames appends what is added to a line for a symbol.
-func appendNames(b []byte, sym app.Symbol) []byte {
-	for i := range sym.Frames {
-		f := &sym.Frames[i]
-		before := ", inlined into "
-		if i == 0 {
-			before = "  => "
-		}
-		b = append(append(b, before...), rows.Visible(f.Function)...)
-		b = appendPlace(b, " at ", f.File, f.Line)
-	}
-	return b
-}
-
-// says reports whether a line names the place of a symbol already.
-func says(line string, sym app.Symbol) bool {
-	f := &sym.Frames[0]
-	if f.File == "" || f.Line == 0 {
-		return strings.Contains(line, f.Function)
-	}
-	return strings.Contains(line, filepath.Base(strings.ReplaceAll(f.File, `\`, "/"))+":"+strconv.Itoa(f.Line))
 }
 
 // objects writes an object for each address.
