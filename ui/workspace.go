@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
@@ -37,6 +38,8 @@ type workspace struct {
 	filters   filters
 	bookmarks bookmarks
 	memory    memory
+	steps     steps
+	swatches  map[rows.Track]uint8 // the colours of threads, 1 and more
 	addresses addresses
 
 	strip   *inputs.Strip
