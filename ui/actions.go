@@ -96,6 +96,8 @@ func (as *actions) goActions() []*action {
 			do: func() { w.nav.goToNextCall(false) }},
 		{name: "previous-call", title: lang.L("Previous call of the same function"), keys: []stroke{shifted(fyne.KeyF4), char('[')}, enabled: w.table.onRow,
 			do: func() { w.nav.goToNextCall(true) }},
+		{name: "go-to-slowest-call", title: lang.L("Slowest call of the same function"), tip: lang.L("Of the rows that are shown."), keys: []stroke{char('l')},
+			enabled: w.table.onRow, do: w.nav.goToSlowestCall},
 		{name: "open-source", title: lang.L("Open the source line"), tip: lang.L("In the editor that the settings name."),
 			keys: []stroke{{key: fyne.KeyReturn, inTable: true}}, enabled: w.table.onRow, do: func() { w.side.openSource(w.table.grid.Current()) }},
 		nil,

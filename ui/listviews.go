@@ -37,9 +37,18 @@ func (v *views) openFunction(f app.FunctionRef) {
 	})
 }
 
+// openSlowest shows the call of a function that took longest in the table.
+func (v *views) openSlowest(f app.FunctionRef) {
+	v.w.ctl.Calls.SlowestCall(f, func(row int64) {
+		v.show(viewTable)
+		v.w.nav.goTo(row)
+	})
+}
+
 // functionMenu is the menu of a function in a list.
 func (v *views) functionMenu(f app.FunctionRef, at fyne.Position) {
-	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) })}, v.functionItems(f)...)
+	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) }),
+		item(lang.L("Go to its slowest call"), func() { v.openSlowest(f) })}, v.functionItems(f)...)
 	v.w.actions.popUp(items, at)
 }
 
@@ -87,6 +96,7 @@ func (v *views) statisticsView() *view {
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.statistics.OnChosen = v.picks.function
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
+	v.statistics.OnSlowest = func(f *app.FunctionStat) { v.openSlowest(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
 	v.statistics.OnCompare = func() string {
 		if where := w.ctl.Filter.Wanted().Where; where != "" {

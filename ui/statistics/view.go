@@ -28,6 +28,8 @@ type data = map[string]any
 type View struct {
 	Content fyne.CanvasObject
 	List    *listing.List[app.FunctionStat]
+	// OnSlowest is told the function whose slowest call is asked for.
+	OnSlowest func(f *app.FunctionStat)
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionStat)
 	// OnChosen is told the function that the user has chosen.
@@ -100,6 +102,10 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.List.SortNext(false)
 		case 'r', 'R':
 			v.List.Turn()
+		case 'l', 'L':
+			if f := v.List.Chosen(); f != nil && v.OnSlowest != nil {
+				v.OnSlowest(f)
+			}
 		}
 	}
 	v.narrow = inputs.NewNarrow(g)
