@@ -258,3 +258,17 @@ func (t *Term) fits(v *rows.Value) bool {
 	}
 	return t.MatchText(text)
 }
+
+// IsValueOf returns a term that rows fit whose value of the column is that one. It is not ok where that
+// cannot be said: of values that are not known, and of whole structs.
+func IsValueOf(c Column, v *rows.Value) (*Expr, bool) {
+	switch v.Kind {
+	case rows.SignedValue, rows.UnsignedValue, rows.FloatValue:
+		return Is(c, v.Text), true
+	case rows.PointerValue:
+		return Is(c, string(rows.AppendAddress(nil, v.Bits))), true
+	case rows.TextValue:
+		return Is(c, v.Characters), !v.Cut
+	}
+	return nil, false
+}

@@ -81,8 +81,14 @@ var looks = map[string]look{
 		if r.IsTagged() {
 			c.Ink = grid.Bad
 		}
-		c.Text, c.Name = append(c.Text, r.Function...), true
-		c.Tail = appendDecor(c.Tail, c.Decor)
+		name, tail := r.Function, c.Tail
+		if r.HasValues() {
+			if name, tail = rows.AppendCallTail(tail, r); c.Decor != nil {
+				tail = append(tail, "   "...)
+			}
+		}
+		c.Text, c.Name = append(c.Text, name...), true
+		c.Tail = appendDecor(tail, c.Decor)
 	}},
 	"delta": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
 		ns, ok := deltaColumn.Int(r)
@@ -178,7 +184,8 @@ func Needs(columns []grid.Column) rows.Fields {
 			shown = append(shown, rows.ColumnOf(c.ID))
 		}
 	}
-	return rows.Needs(shown)
+	// The function's cell has the values of the call.
+	return rows.Needs(shown) | rows.Values
 }
 
 // appendDecor says how many rows a folded call hides, how often what begins here
