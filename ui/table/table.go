@@ -179,13 +179,16 @@ func Columns(f *Format) []grid.Column {
 // Needs returns what a source has to fill in for those columns that are shown.
 func Needs(columns []grid.Column) rows.Fields {
 	var shown []*rows.Column
+	var values rows.Fields
 	for _, c := range columns {
 		if !c.Hidden {
 			shown = append(shown, rows.ColumnOf(c.ID))
+			if c.ID == "function" {
+				values = rows.Values
+			}
 		}
 	}
-	// The function's cell has the values of the call.
-	return rows.Needs(shown) | rows.Values
+	return rows.Needs(shown) | values
 }
 
 // appendDecor says how many rows a folded call hides, how often what begins here
