@@ -78,7 +78,7 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 		r := &s.runs()[run]
 		found.Module, found.Identity, found.RVA = r.names[loc.Module], r.modules.At(loc.Module).Identity, loc.RVA
 	}
-	found.arguments = by.Registers || len(by.Places) > 0
+	found.arguments = by.Registers || len(by.Places) > 0 || by.Events != nil
 	found.results = found.arguments
 	if f := c.decoder(by).Function(&found.Callee); f != nil {
 		found.arguments = found.arguments || len(f.Enter) > 0

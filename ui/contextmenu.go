@@ -101,7 +101,7 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 		submenu(lang.L("Show only"), only...),
 		fyne.NewMenuItemSeparator(),
 		half,
-		submenu(lang.L("Go"), as.itemOf("go-to-caller"), as.itemOf("next-call"), as.itemOf("previous-call")),
+		submenu(lang.L("Go"), as.itemOf("go-to-caller"), as.itemOf("next-call"), as.itemOf("previous-call"), as.itemOf("go-to-slowest-call")),
 		source,
 		fyne.NewMenuItemSeparator(),
 		fold,

@@ -186,6 +186,7 @@ func (t *logTable) showRows(s *control.State) {
 		t.w.memory.leave(t.w.trace)
 	}
 	t.format = table.FormatOf(s.Rows)
+	t.format.Swatches = t.w.swatches
 	if s.Opened && s.Facts.Format != t.kind {
 		t.kind = s.Facts.Format
 		t.grid.SetColumns(table.Columns(&t.format))

@@ -79,7 +79,9 @@ func Statistics(ctx context.Context, src *index.Index, o StatisticsOptions) ([]S
 			}
 		}
 	}
-	if list, ok, err := callStatistics(ctx, src, g, &o); ok || err != nil {
+	if narrows(src, o.Where) {
+		// Few rows are sooner read than all calls.
+	} else if list, ok, err := callStatistics(ctx, src, g, &o); ok || err != nil {
 		return list, err
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Owners|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)

@@ -52,6 +52,22 @@ func NewScan(src *index.Index, where Predicate, want index.Columns, progress par
 	return s
 }
 
+// Candidates returns how many rows may pass at most, by what is known of blocks.
+func Candidates(src *index.Index, where Predicate) (rows int64) {
+	s := NewScan(src, where, 0, nil)
+	w := &Worker{Scan: s}
+	for k, end := 0, sizes.Blocks(s.rows); k < end; {
+		n, v := w.decide(k, end)
+		for ; n > 0; n-- {
+			if v != none {
+				rows += int64(s.RowsOf(k))
+			}
+			k++
+		}
+	}
+	return rows
+}
+
 // A Worker is what one goroutine of a scan works with.
 type Worker struct {
 	*Scan

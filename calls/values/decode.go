@@ -126,6 +126,8 @@ func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Val
 		list = d.byPlan(c, v.Taken, enter)
 	case parser.ValuesOfRegisters:
 		list = registers(v.Taken, enter)
+	case parser.ValuesAsText:
+		list = d.asText(v.Taken, enter)
 	}
 	for i := range v.Given {
 		list = append(list, d.given(c, &v.Given[i], enter)...)

@@ -20,6 +20,8 @@ type Format struct {
 	Digits int
 	// Dates shows the day too; needed where a log spans several.
 	Dates bool
+	// Swatches are the numbers of the colours of threads, each 1 and more.
+	Swatches map[rows.Track]uint8
 }
 
 // FormatOf looks at a source's ends. It reads two rows.
@@ -64,8 +66,11 @@ var looks = map[string]look{
 		c.Ink = grid.Dim
 		c.Text = strconv.AppendInt(c.Text, r.Index, 10)
 	}},
-	"time":   {cell: func(r *rows.Row, c *grid.Cell, f *Format) { c.Text = AppendTime(c.Text, r, *f) }},
-	"thread": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) { c.Text = rows.AppendThread(c.Text, r) }},
+	"time": {cell: func(r *rows.Row, c *grid.Cell, f *Format) { c.Text = AppendTime(c.Text, r, *f) }},
+	"thread": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
+		c.Swatch = f.Swatches[r.Home()]
+		c.Text = rows.AppendThread(c.Text, r)
+	}},
 	"function": {grow: true, tree: true, cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
 		c.Level = r.Depth
 		switch r.Event {

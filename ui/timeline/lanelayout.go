@@ -30,6 +30,9 @@ type shelved struct {
 	y      int  // within the layout, in device pixels
 }
 
+// home is the thread that the lane's colour is of.
+func (l *shelved) home() rows.Track { return rows.TrackOf(l.Process, l.Thread, 0) }
+
 // shown returns how many lines are drawn.
 func (l *shelved) shown() int {
 	if l.folded {

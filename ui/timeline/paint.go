@@ -32,6 +32,8 @@ type frame struct {
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64
+	inks           Inks
+	swatches       map[rows.Track]uint8
 	// drawn counts the boxes.
 	drawn int
 }
@@ -129,6 +131,10 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		top = l.top
 	}
 	shown, line := l.shown(), f.layout.line
+	swatch := f.swatches[l.home()]
+	if swatch > 0 {
+		swatch--
+	}
 	// What of each line is painted already: boxes within a painted pixel are
 	// left out, or a million of them would be drawn onto each other.
 	painted := make([]int, shown)
@@ -158,7 +164,7 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		if y1 <= clip.Min.Y || y0 >= clip.Max.Y {
 			return
 		}
-		f.box(s, x0, y0, x1, y1, y0+baseline, clip)
+		f.box(s, swatch, x0, y0, x1, y1, y0+baseline, clip)
 	}
 	// What reaches over several depths lies below what is known of each.
 	for k := range spans {
@@ -185,11 +191,11 @@ func (f *frame) lane(i int, body image.Rectangle) {
 }
 
 // box draws one box with as much of its name as it has room for.
-func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
+func (f *frame) box(s *app.Span, swatch uint8, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
 	f.drawn++
 	p := f.painter
-	fill, text := f.palette.box(colourOf(s.Function)), f.palette.Text
-	if s.Hidden() || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
+	fill, text := f.palette.box(f.inks.of(s.Function, s.Module, swatch)), f.palette.Text
+	if s.Hidden() || f.limited && (s.To < f.limFrom || s.From > f.limTo) || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
 	// A pixel stays free between neighbours where there is room.
@@ -282,6 +288,9 @@ func (f *frame) drawGutter(from, to, h int) {
 		sign := openSign
 		if l.folded {
 			sign = foldedSign
+		}
+		if n := f.swatches[l.home()]; n > 0 {
+			p.Fill(0, y, f.px(4), y+l.shown()*f.layout.line, f.palette.Boxes[(n-1)%boxes])
 		}
 		p.Text(sign, f.px(6), text+baseline, f.px(14), f.palette.Dim)
 		name, about := laneTexts(&l.Lane)

@@ -31,6 +31,9 @@ type Timeline struct {
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
+	// OnMeasure is told a range that was drawn and stays, to not included; what is to be said
+	// of it is given to [Timeline.Measured].
+	OnMeasure func(from, to int64)
 	// OnAnnotation is told an annotation that was chosen, AnnotationText says what is
 	// said of one.
 	OnAnnotation   func(m *rows.Annotation)
@@ -77,6 +80,9 @@ type Timeline struct {
 
 	drag dragging
 
+	inks     Inks
+	swatches map[rows.Track]uint8 // of threads, 1 and more
+
 	// overview is what shows the whole of the log's time above, nil without one.
 	overview *Overview
 
@@ -87,6 +93,7 @@ type Timeline struct {
 	bar    *grid.ScrollBar
 	band   *canvas.Rectangle // what is measured or selected
 	length *tip
+	sums   []string // what is said of the range that is drawn
 	hover  *canvas.Rectangle
 	tip    *tip
 }
@@ -159,6 +166,18 @@ func (t *Timeline) Arrangement() []Arrangement { return t.layout.arranged() }
 // SetPalette changes the colours.
 func (t *Timeline) SetPalette(p *Palette) {
 	t.palette = p
+	t.changed()
+}
+
+// SetInks changes what boxes have their colours from.
+func (t *Timeline) SetInks(i Inks) {
+	t.inks = i
+	t.changed()
+}
+
+// SetSwatches gives threads the numbers of their colours, 1 and more.
+func (t *Timeline) SetSwatches(swatches map[rows.Track]uint8) {
+	t.swatches = swatches
 	t.changed()
 }
 
@@ -370,7 +389,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
-		annotations: t.annotations, pin: t.pin,
+		annotations: t.annotations, pin: t.pin, inks: t.inks, swatches: t.swatches,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Calls == 1 {
