@@ -86,10 +86,17 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 // A variable for tests.
 var rowCost = int64(5)
 
-// narrows reports whether so few rows may pass, by what is known of blocks, that to read
-// these takes less than a pass over all calls.
-func narrows(src *index.Index, where query.Predicate) bool {
-	return where != nil && query.Candidates(src, where)*rowCost < src.Len()
+// narrowed returns the predicate to sum up by, nil where all rows pass by what is known of blocks. Few
+// says that so few may pass that to read these takes less than a pass over all calls.
+func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, few bool) {
+	if where == nil {
+		return nil, false
+	}
+	most, least := query.Candidates(src, where)
+	if least == src.Len() {
+		return nil, false
+	}
+	return where, most*rowCost < src.Len()
 }
 
 // run goes over the calls. It is not ok, without an error, where there is something among them

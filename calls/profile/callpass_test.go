@@ -61,7 +61,7 @@ func TestCallPass(t *testing.T) {
 			deepest = max(deepest, src.Rows[row].Depth)
 		}
 		for range 3 {
-			rowCost = []int64{0, 5}[r.IntN(2)]
+			rowCost = []int64{0, 5, 1 << 40}[r.IntN(3)] // rows, either, calls
 			p := logtest.Expected{Pass: func(int64) bool { return true }}
 			stats := StatisticsOptions{Groups: of, PerThread: r.IntN(2) == 0}
 			tree := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, BottomUp: r.IntN(2) == 0}

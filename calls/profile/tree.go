@@ -92,7 +92,8 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		limit = DefaultTreeNodes
 	}
 	built := spareNodes * limit
-	if narrows(src, o.Where) {
+	var few bool
+	if o.Where, few = narrowed(src, o.Where); few {
 		// Few rows are sooner read than all calls.
 	} else if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
 		return nil, err

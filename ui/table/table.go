@@ -86,8 +86,14 @@ var looks = map[string]look{
 		if r.IsTagged() {
 			c.Ink = grid.Bad
 		}
-		c.Text, c.Name = append(c.Text, r.Function...), true
-		c.Tail = appendDecor(c.Tail, c.Decor)
+		name, tail := r.Function, c.Tail
+		if r.HasValues() {
+			if name, tail = rows.AppendCallTail(tail, r); c.Decor != nil {
+				tail = append(tail, "   "...)
+			}
+		}
+		c.Text, c.Name = append(c.Text, name...), true
+		c.Tail = appendDecor(tail, c.Decor)
 	}},
 	"delta": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
 		ns, ok := deltaColumn.Int(r)
@@ -178,12 +184,16 @@ func Columns(f *Format) []grid.Column {
 // Needs returns what a source has to fill in for those columns that are shown.
 func Needs(columns []grid.Column) rows.Fields {
 	var shown []*rows.Column
+	var values rows.Fields
 	for _, c := range columns {
 		if !c.Hidden {
 			shown = append(shown, rows.ColumnOf(c.ID))
+			if c.ID == "function" {
+				values = rows.Values
+			}
 		}
 	}
-	return rows.Needs(shown)
+	return rows.Needs(shown) | values
 }
 
 // appendDecor says how many rows a folded call hides, how often what begins here
