@@ -208,6 +208,7 @@ func Describe(r *rows.Row, f table.Format) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"", r.Function},
+		{"", values(r)},
 		{"", fmt.Sprintf("%s   %s %s", event, lang.L("Row"), control.Thousands(r.Index))},
 		{lang.L("Time"), string(table.AppendTime(nil, r, full))},
 		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
@@ -228,6 +229,48 @@ func Describe(r *rows.Row, f table.Format) string {
 		b.WriteString(line[1] + "\n")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// values are the arguments and results of the row's call, a line each, and those of structs below them.
+func values(r *rows.Row) string {
+	call := r.CallValues()
+	if call == nil {
+		return ""
+	}
+	var b strings.Builder
+	add := func(title string, list []rows.Value) {
+		if len(list) == 0 {
+			return
+		}
+		b.WriteString(title + ":\n")
+		for i := range list {
+			appendValue(&b, &list[i], 1)
+		}
+	}
+	add(lang.L("Arguments"), call.Arguments)
+	add(lang.L("Result"), call.Results)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// maxValueParts bounds the members that are a line of their own.
+const maxValueParts = 16
+
+func appendValue(b *strings.Builder, v *rows.Value, level int) {
+	b.WriteString(strings.Repeat("    ", level))
+	if v.Name == rows.Result {
+		b.WriteString(strings.TrimPrefix(v.Type+" = ", " = ") + v.Text)
+	} else {
+		b.Write(rows.AppendArguments(nil, []rows.Value{*v}))
+	}
+	b.WriteByte('\n')
+	if len(v.Parts) > maxValueParts || level > 2 {
+		return
+	}
+	for i := range v.Parts {
+		if v.Parts[i].Name != "" && len(v.Parts) > 1 {
+			appendValue(b, &v.Parts[i], level+1)
+		}
+	}
 }
 
 type data = map[string]any
