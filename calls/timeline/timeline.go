@@ -53,6 +53,7 @@ type Timeline struct {
 	// samples are the regions that were sampled, weights how many weights they have.
 	samples map[regionKey]*sample
 	weights int
+	asked   SpanQuery // last
 	// drawnOf is the steady index that drawn and shown are of.
 	drawnOf *index.Index
 	// began is when the time began in which blocks have been read for spent:
