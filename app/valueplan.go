@@ -90,7 +90,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	}
 	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
 	if m.Identity.IsZero() {
-		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; link it with -Wl,--build-id", m.Name))
+		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" {

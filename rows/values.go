@@ -64,7 +64,7 @@ func AppendArguments(dst []byte, list []Value) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		if v.Name != "this" && v.Type != "" {
+		if v.Name != "this" && v.Type != "" && !strings.HasPrefix(v.Name, "*") {
 			dst = append(dst, v.Type...)
 			if v.Name != "" {
 				dst = append(dst, ' ')

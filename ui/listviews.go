@@ -16,6 +16,7 @@ import (
 	"logparser/ui/crashview"
 	"logparser/ui/grid"
 	"logparser/ui/look"
+	"logparser/ui/sidepanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
 )
@@ -216,6 +217,17 @@ func (v *views) crashView() *view {
 		w.nav.goTo(row)
 	}
 	v.crash.OnCopy = w.app.Clipboard().SetContent
+	v.crash.OnEdit = w.openPlace
+	asked := 0 // numbers the places that are asked for; answers to another are late
+	v.crash.OnSource = func(file string, line int) {
+		asked++
+		number := asked
+		w.readPlace(file, line, func(s sidepanel.Source) {
+			if asked == number {
+				v.crash.ShowSource(s.Head+":"+strconv.Itoa(line), s.Remark, s.First, s.Line, s.Lines)
+			}
+		})
+	}
 	return &view{
 		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
 		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),

@@ -118,8 +118,12 @@ func (n *navigation) settle() {
 	}
 	done := s.View.Done() // it may become so before the answer
 	if at, shown := s.View.PositionOf(n.want); shown || done {
+		index := n.want
 		n.want = -1
 		n.stand(max(at, 0))
+		if !shown {
+			n.keepThread(index, max(at, 0))
+		}
 	}
 }
 
@@ -223,5 +227,8 @@ func (n *navigation) keepPlace(s *control.State, index int64) {
 		n.w.table.grid.SetCurrent(at)
 		n.w.table.grid.Centre(at)
 		n.placing = false
+		if n.want < 0 {
+			n.keepThread(index, at)
+		}
 	}
 }

@@ -55,8 +55,12 @@ func (w *workspace) update(what control.Change) {
 		w.status.showCounts(s)
 		w.nav.settle()
 	}
+	if what&(control.ChangeFilter|control.ChangeSource) != 0 {
+		w.steps.note(s, w.ctl.Filter.Wanted())
+	}
 	if what&control.ChangeFilter != 0 {
 		w.filterChanged(s)
+		w.status.showLimit(w.limitText())
 	}
 	if what&control.ChangeMatches != 0 {
 		w.finding.showMatches(s.Matches)

@@ -200,7 +200,11 @@ func (v *views) actions() []*action {
 			checked: func() bool { return v.current() == e },
 			do:      func() { v.show(e.name) }})
 	}
-	return append(list, nil, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
+	w := v.w
+	list = append(list, nil, &action{name: "whole-calls", title: lang.L("Whole calls in a range of time"),
+		tip:     lang.L("Statistics, call tree and threads count calls that reach out of the range as a whole, not only their part in it."),
+		checked: w.ctl.Views.Whole, enabled: w.opened, do: w.toggleWhole})
+	return append(list, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
 		tip:     lang.L("As PNG, as large as it is in the window."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }, do: v.savePicture})
 }

@@ -17,13 +17,19 @@ func compileValues(t *testing.T, options ...string) string {
 	if testing.Short() {
 		t.Skip("programs and the recorder are built")
 	}
-	if runtime.GOARCH != "amd64" {
-		t.Skip("values are taken on x86-64")
-	}
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("there is no g++")
 	}
-	source, err := filepath.Abs("testdata/values.cpp")
+	return compileHooked(t, "testdata/values.cpp", append([]string{"g++", "-minstrument-return=call"}, options...))
+}
+
+// compileHooked builds a program of C++ with hooks that values are taken at, and returns its path.
+func compileHooked(t *testing.T, source string, command []string) string {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("values are taken on x86-64")
+	}
+	source, err := filepath.Abs(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +40,7 @@ func compileValues(t *testing.T, options ...string) string {
 	}
 	for _, command := range [][]string{
 		{"gcc", "-shared", "-fPIC", "hook.c", "-o", "libhook.so"},
-		append(append([]string{"g++", "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call"}, options...),
-			source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
+		append(slices.Clip(command), "-std=c++17", "-g", "-pg", "-mfentry", source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
 	} {
 		build := exec.Command(command[0], command[1:]...)
 		build.Dir = dir

@@ -14,7 +14,8 @@ const (
 	lineHeight  = 17
 	laneGap     = 5
 	gutterWidth = 132
-	minBox      = 2 // the least width that a call is drawn with
+	minBox      = 2  // the least width that a call is drawn with
+	manyBox     = 14 // the least width at which boxes of many calls are marked as such
 	// mostLines is how many lines a lane has until it is resized.
 	mostLines = 16
 )

@@ -119,10 +119,19 @@ type place struct {
 // least minBox pixels wide, and of several that overlap so the first is on top.
 func (p *picture) at(lane, depth int, t float64, perPx float64) (app.Span, bool) {
 	least := minBox * perPx
-	for _, s := range p.spans[lane] {
+	var below *app.Span // it reaches over several depths
+	spans := p.spans[lane]
+	for i := range spans {
+		s := &spans[i]
 		if s.Depth <= depth && depth <= s.Deepest && float64(s.From) <= t && t <= max(float64(s.To), float64(s.From)+least) {
-			return s, true
+			if s.Deepest == s.Depth {
+				return *s, true
+			}
+			below = s
 		}
+	}
+	if below != nil {
+		return *below, true
 	}
 	return app.Span{}, false
 }

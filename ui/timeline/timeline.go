@@ -31,6 +31,9 @@ type Timeline struct {
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
+	// OnMeasure is told a range that was drawn and stays, to not included; what is to be said
+	// of it is given to [Timeline.Measured].
+	OnMeasure func(from, to int64)
 	// OnAnnotation is told an annotation that was chosen, AnnotationText says what is
 	// said of one.
 	OnAnnotation   func(m *rows.Annotation)
@@ -87,6 +90,7 @@ type Timeline struct {
 	bar    *grid.ScrollBar
 	band   *canvas.Rectangle // what is measured or selected
 	length *tip
+	sums   []string // what is said of the range that is drawn
 	hover  *canvas.Rectangle
 	tip    *tip
 }
