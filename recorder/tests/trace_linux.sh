@@ -107,6 +107,9 @@ else
         fi ;;
       esac
       for level in O0 O2; do
+        # Before version 13 gcc hangs the whole list on the first function of a file. Where that is one of
+        # a header, as here, the linker leaves the list out with it.
+        [ $compiler$way$level = gccnopsO0 ] && skip "linux-gcc-nops-O0" "gcc loses the list of functions" && continue
         lane "linux-$compiler-$way-$level" "$cxx" "$build/$compiler" $way -$level
       done
     done
