@@ -95,7 +95,7 @@ func OpenCrash(ctx context.Context, file string, in Inputs) (*Crash, error) {
 		return nil, &InputError{OtherInput, file, unwrapPath(err)}
 	}
 	p.Closer = f
-	return newCrash(ctx, p, file, in), nil
+	return newCrash(ctx, p, file, in, nil), nil
 }
 
 func readDump(f *os.File) (*crash.Process, error) {

@@ -44,7 +44,7 @@ func (s *Symbolizer) microdumpFrames(ctx context.Context, d *minidump.Microdump,
 	if err != nil {
 		return nil, nil // what is no whole microdump is a text like any other
 	}
-	c := newCrash(ctx, p, "", s.in)
+	c := newCrash(ctx, p, "", s.in, nil)
 	defer c.Close()
 	const most = 128
 	frames, _, _, err := c.Stack(0, most)

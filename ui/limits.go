@@ -30,7 +30,7 @@ func (w *workspace) limitText() string {
 func (w *workspace) toggleWhole() {
 	w.ctl.Views.SetWhole(!w.ctl.Views.Whole())
 	w.status.showLimit(w.limitText())
-	for _, name := range []string{viewTree, viewStatistics, viewThreads} {
+	for _, name := range []string{viewTree, viewFlame, viewStatistics, viewThreads} {
 		w.views.view(name).some = false
 	}
 	w.views.renew()

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"logparser/app"
 	"logparser/internal/testlog"
 	"logparser/rows/filter"
+	"logparser/ui/control"
 )
 
 // What the views are limited to is said, and Escape takes it back step by step.
@@ -132,4 +134,84 @@ func TestMeasuringSumsUp(t *testing.T) {
 	if len(texts) < 4 || !strings.Contains(texts[0], "calls in") || !strings.Contains(strings.Join(texts, "\n"), "\u00d7") {
 		t.Errorf("said is %q", texts)
 	}
+}
+
+// A function's menu leads to who called it and what it called.
+func TestAroundAFunction(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	for _, item := range r.views.functionItems(app.FunctionRef{Function: "std::sort", Module: r.ctl.State().Modules[0].Name}) {
+		if item.Label == "Who called it, and what it called" {
+			item.Action()
+		}
+	}
+	if r.views.shown() != viewFlame || r.views.flame.graph.Centre() == nil {
+		t.Fatal("the graph is not around the function")
+	}
+	r.waitTrace("flame ")
+	if got := r.views.flame.about.Text; !strings.Contains(got, "std::sort") {
+		t.Errorf("said is %q", got)
+	}
+	r.views.flame.graph.Out()
+	if r.views.flame.all.Visible() {
+		t.Error("there is a way back to what is shown")
+	}
+}
+
+// Statistics can be of classes and modules.
+func TestStatisticsByClass(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.look(viewStatistics, "statistics ")
+	names := func() string {
+		var list []string
+		for _, f := range r.views.statistics.Shown() {
+			list = append(list, f.Function)
+		}
+		slices.Sort(list)
+		return strings.Join(list, "|")
+	}
+	r.views.statistics.Group(control.ByClass)
+	r.wait("classes", func() bool { return names() == "|app|app::Shape|app::Window|std|util" })
+	r.views.statistics.Group(control.ByModule)
+	r.wait("modules", func() bool { return len(r.views.statistics.Shown()) == 1 })
+	r.views.statistics.Group(control.ByFunction)
+	r.wait("functions", func() bool { return len(r.views.statistics.Shown()) == len(testlog.NestedNames) })
+}
+
+// Two selections are compared: functions of both, with calls and self time of each.
+func TestCompareSelections(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.ctl.Filter.SetWhere("thread:1000 depth:..3")
+	r.look(viewStatistics, "statistics ")
+	list := r.views.statistics.List
+	r.wait("four functions", func() bool { return list.Len() == 4 && r.ctl.State().View.Done() })
+	r.views.statistics.Compare(r.views.statistics.OnCompare())
+	if got := r.views.statistics.Compared(); got != "thread:1000 depth:..3" {
+		t.Fatalf("compared with %q", got)
+	}
+	r.ctl.Filter.SetWhere("thread:1001 depth:2..4")
+	cells := func() string {
+		var lines []string
+		for i := range list.Len() {
+			f := list.At(int64(i))
+			lines = append(lines, f.Function)
+			for _, c := range list.Grid.Columns() {
+				if slices.Contains([]string{"calls", "beforecalls", "change"}, c.ID) && !c.Hidden {
+					lines[i] += " " + r.views.statistics.CellText(c.ID, f)
+				}
+			}
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "; ")
+	}
+	r.wait("both", func() bool { return list.Len() == 5 })
+	for _, want := range []string{"main 0 50 ", "std::sort 50 0 +", "app::Window::paint 50 50 0 ms"} {
+		if !strings.Contains(cells(), want) {
+			t.Errorf("%q is not in %s", want, cells())
+		}
+	}
+	r.views.statistics.StopComparing()
+	r.wait("one", func() bool { return list.Len() == 3 && !strings.Contains(cells(), "+") })
 }

@@ -146,6 +146,12 @@ func (n *navigation) goToNextCall(back bool) {
 	}
 }
 
+func (n *navigation) goToSlowestCall() {
+	if r, ok := n.w.table.rowAt(n.w.table.grid.Current()); ok {
+		n.w.ctl.Calls.SlowestCall(app.FunctionRef{Function: r.Function, Module: r.Module}, n.goTo)
+	}
+}
+
 // goBack goes along the trail.
 func (n *navigation) goBack(forward bool) {
 	if row := n.history.step(n.w.table.currentRow(), forward); row >= 0 {

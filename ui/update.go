@@ -28,6 +28,9 @@ func (w *workspace) update(what control.Change) {
 	if what&control.ChangeContent != 0 && s.Loaded {
 		w.memory.restoreSelection()
 	}
+	if what&(control.ChangeModules|control.ChangeSource|control.ChangeContent) != 0 {
+		w.colourThreads(s)
+	}
 	if what&(control.ChangeModules|control.ChangeSource) != 0 {
 		w.side.modules.Show(s.Modules)
 		w.bar.show(s)

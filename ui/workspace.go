@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
@@ -38,6 +39,7 @@ type workspace struct {
 	bookmarks bookmarks
 	memory    memory
 	steps     steps
+	swatches  map[rows.Track]uint8 // the colours of threads, 1 and more
 	addresses addresses
 
 	strip   *inputs.Strip

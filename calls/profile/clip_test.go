@@ -17,11 +17,11 @@ import (
 
 // A plainPart is the part of a call that lies in a span.
 type plainPart struct {
-	call       *oracle.Call
-	from, to   int64
-	self       int64
-	in, timely bool
-	running    bool
+	call     *oracle.Call
+	from, to int64
+	self     int64
+	in       bool
+	running  bool
 }
 
 // plainParts cuts the calls of a log to a span.

@@ -137,3 +137,75 @@ func TestProbesByPerf(t *testing.T) {
 		t.Errorf("%d calls, want 18", n)
 	}
 }
+
+// Recorded by probes of the kernel, a program gives the same output, and its log what it did.
+func TestRecordProbed(t *testing.T) {
+	app := probed(t, "-g")
+	dir := filepath.Join(filepath.Dir(app), "rec")
+	cmd := recordProcess(t, app, "--probe", "app::*", "--probe", "sum", "--values", "*", "-o", dir, app)
+	out, err := cmd.CombinedOutput()
+	if err != nil && strings.Contains(string(out), "probes cannot be set") || strings.Contains(string(out), "only Linux") {
+		if _, err := os.Stat(dir); err == nil {
+			t.Error("there is a folder, and nothing was recorded")
+		}
+		t.Skip(string(out))
+	}
+	if err != nil {
+		t.Skipf("%v: %s", err, out) // a kernel without BPF
+	}
+	if !strings.Contains(string(out), "463\n") || !strings.Contains(string(out), "ended with status 0") {
+		t.Errorf("%s", out)
+	}
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.lptrace"))
+	if len(logs) != 2 {
+		t.Fatalf("%d logs, want those of the program and of its child", len(logs))
+	}
+	text := ""
+	for _, log := range logs {
+		code, one, errs := logparse("show", log, "--columns", "event,function,arguments,result", "--format", "csv", "--where", "event:enter")
+		if code != exitOK {
+			t.Fatal(errs)
+		}
+		text += one
+	}
+	for _, want := range []string{
+		`enter,app::f,"int a = 2, char const* s = ""hello"", double d = ?",108`,
+		`enter,app::g,"app::Point p = {x = 2, y = -2}, app::Big const& b = {a = 7, b = 8, c = 'x'}, std::string_view v = ""view"", short h = -5",6`,
+		`enter,app::f,"std::string const& s = ""a longer text than sixteen"", app::Color c = Green",27`,
+		`enter,sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`,
+		`enter,app::f,"int a = -2, `,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "\nenter,"); n != 18 {
+		t.Errorf("%d calls, want 18", n)
+	}
+}
+
+// Without rights nothing is run, and an administrator has the lines.
+func TestRecordProbedWithoutRights(t *testing.T) {
+	setpriv, err := exec.LookPath("setpriv")
+	if os.Geteuid() != 0 || err != nil {
+		t.Skip("rights are taken away by root, with setpriv")
+	}
+	app := probed(t)
+	cmd := recordProcess(t, app, "--probe", "app::f", app)
+	cmd.Args = append([]string{setpriv, "--bounding-set", "-all", "--inh-caps", "-all", "--reuid", "65534", "--clear-groups", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = setpriv
+	for dir := filepath.Dir(app); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o777)
+	}
+	out, err := cmd.CombinedOutput()
+	if err == nil || strings.Contains(string(out), "463") {
+		t.Fatalf("it was run: %s", out)
+	}
+	if !strings.Contains(string(out), "CAP_BPF, CAP_PERFMON") {
+		t.Skipf("%s", out) // the command cannot be started by another user
+	}
+	script, err := os.ReadFile(filepath.Join(filepath.Dir(app), "app.probes.sh"))
+	if err != nil || !strings.Contains(string(script), "lp_0001_f") {
+		t.Errorf("%v: %s", err, script)
+	}
+}

@@ -64,3 +64,26 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	}
 	return list, nil
 }
+
+// goEntry returns where in a Go function of x86-64 a call has begun for good: behind the check
+// whether the stack has room. A function whose stack has none begins anew at its first byte.
+func goEntry(code []byte, machine string) uint64 {
+	if machine != "x86-64" {
+		return 0
+	}
+	const check = 8 // instructions that a check may have
+	compared := false
+	for at, n := 0, 0; at < len(code) && n < check; n++ {
+		in, err := x86asm.Decode(code[at:], 64)
+		if err != nil || in.Len == 0 {
+			break
+		}
+		at += in.Len
+		if compared && in.Op == x86asm.JBE {
+			return uint64(at)
+		}
+		m, ok := in.Args[1].(x86asm.Mem)
+		compared = in.Op == x86asm.CMP && ok && m.Base == x86asm.R14 && m.Disp == 0x10
+	}
+	return 0
+}

@@ -112,6 +112,10 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		if !opt.NoArguments {
 			enter.Fetches, leave.Fetches = p.fetches(f)
 		}
+		if f.Go {
+			behind := goEntry(f.Code, t.Machine)
+			enter.RVA, enter.Offset = f.RVA+behind, f.Offset+behind
+		}
 		p.Probes = append(p.Probes, enter)
 		if !opt.Return {
 			continue

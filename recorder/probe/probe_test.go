@@ -97,6 +97,7 @@ func TestGoReturns(t *testing.T) {
 	code := []byte{0x55, 0x48, 0x8d, 0x05, 0xc3, 0xc3, 0xc3, 0xc3, 0x74, 0x02, 0x5d, 0xc3, 0x5d, 0xc3, 0xcc, 0xcc} // lea has c3 in its operand
 	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{
 		{Name: "main.f", RVA: 0x1000, Offset: 0x800, Size: 16, Go: true, Code: code},
+		{Name: "main.h", RVA: 0x3000, Offset: 0x2800, Size: 9, Go: true, Code: []byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x02, 0xc3, 0x90, 0x90}}, // cmp rsp, [r14+16]; jbe
 		{Name: "main.g", RVA: 0x2000, Offset: 0x1800, Size: 2, Go: true, Code: []byte{0x06, 0xc3}},
 	}, Options{Return: true, Tool: FindTool("perf")})
 	if err != nil {
@@ -112,6 +113,8 @@ func TestGoReturns(t *testing.T) {
 		"p:lp/lp_0001_f_ret1 /opt/app:0x80b ret=%ax:x64 ret2=%bx:x64",
 		"p:lp/lp_0001_f_ret2 /opt/app:0x80d ret=%ax:x64 ret2=%bx:x64",
 		"p:lp/lp_0002_g /opt/app:0x1800 arg1=%ax:x64",
+		"p:lp/lp_0003_h /opt/app:0x2806 arg1=%ax:x64",
+		"p:lp/lp_0003_h_ret1 /opt/app:0x2806 ret=%ax:x64 ret2=%bx:x64",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("%q", lines)

@@ -19,7 +19,7 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, between, annotations, allAnnotations, crash *job
+	statistics, threads, tree, flame, heat, measure, between, annotations, allAnnotations, crash *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *Timeline
 	// whole says that calls that reach out of a range of time count as a whole.
@@ -27,13 +27,13 @@ type analysing struct {
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.measure, a.between, a.annotations, a.allAnnotations, a.crash}
+	return []*job{a.statistics, a.threads, a.tree, a.flame, a.heat, a.measure, a.between, a.annotations, a.allAnnotations, a.crash}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.between, &a.annotations, &a.allAnnotations, &a.crash} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.flame, &a.heat, &a.measure, &a.between, &a.annotations, &a.allAnnotations, &a.crash} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -63,10 +63,25 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 	})
 }
 
-// Statistics asks for the statistics of the functions of the selection.
-func (v *Views) Statistics(done func(list []app.FunctionStat, err error)) {
+// A Grouping says what statistics are of.
+type Grouping int
+
+const (
+	ByFunction Grouping = iota
+	ByClass
+	ByModule
+)
+
+// Statistics asks for the statistics of the functions, classes or modules of the selection.
+func (v *Views) Statistics(by Grouping, done func(list []app.FunctionStat, err error)) {
 	c := v.c
 	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		switch by {
+		case ByClass:
+			return s.ClassStatistics(ctx, sel, p)
+		case ByModule:
+			return s.ModuleStatistics(ctx, sel, p)
+		}
 		return s.Statistics(ctx, sel, p)
 	}, done)
 }
@@ -76,6 +91,22 @@ func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err erro
 	c := v.c
 	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
+	}, done)
+}
+
+// Heat asks for the statistics of the selection's functions, for the lines of their source.
+func (v *Views) Heat(done func(list []app.FunctionStat, err error)) {
+	c := v.c
+	analyse(c, &c.analysing.heat, "", func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		return s.Statistics(ctx, sel, p)
+	}, done)
+}
+
+// FlameTree asks for the top-down call tree of the selection, for the flame graph.
+func (v *Views) FlameTree(done func(tree *app.Tree, err error)) {
+	c := v.c
+	analyse(c, &c.analysing.flame, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
+		return s.CallTree(ctx, sel, app.TreeOptions{}, p)
 	}, done)
 }
 

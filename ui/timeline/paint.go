@@ -32,6 +32,8 @@ type frame struct {
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64
+	inks           Inks
+	swatches       map[rows.Track]uint8
 	// drawn counts the boxes.
 	drawn int
 }
@@ -48,9 +50,14 @@ func (f *frame) draw(img *image.RGBA) {
 	body := image.Rect(f.gutter, f.ruler, w, h)
 	p.Clip(body)
 	from, to := f.layout.visible()
+	stripe := from&1 == 1
 	for i := from; i < to; i++ {
-		if i&1 == 1 {
-			l := &f.layout.lanes[i]
+		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
+		stripe = !stripe
+		if !stripe {
 			y := f.ruler + l.y - f.layout.offset
 			p.Fill(f.gutter, y, w, y+l.shown()*f.layout.line+f.layout.gap, f.palette.Stripe)
 		}
@@ -60,6 +67,9 @@ func (f *frame) draw(img *image.RGBA) {
 	f.outside(body, from, to)
 	f.seams(body)
 	for i := from; i < to; i++ {
+		if f.layout.lanes[i].shown() == 0 {
+			continue
+		}
 		f.lane(i, body)
 		f.drawAnnotations(i, body)
 	}
@@ -129,6 +139,10 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		top = l.top
 	}
 	shown, line := l.shown(), f.layout.line
+	swatch := f.swatches[l.home()]
+	if swatch > 0 {
+		swatch--
+	}
 	// What of each line is painted already: boxes within a painted pixel are
 	// left out, or a million of them would be drawn onto each other.
 	painted := make([]int, shown)
@@ -158,7 +172,7 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		if y1 <= clip.Min.Y || y0 >= clip.Max.Y {
 			return
 		}
-		f.box(s, x0, y0, x1, y1, y0+baseline, clip)
+		f.box(s, swatch, x0, y0, x1, y1, y0+baseline, clip)
 	}
 	// What reaches over several depths lies below what is known of each.
 	for k := range spans {
@@ -185,10 +199,10 @@ func (f *frame) lane(i int, body image.Rectangle) {
 }
 
 // box draws one box with as much of its name as it has room for.
-func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
+func (f *frame) box(s *app.Span, swatch uint8, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
 	f.drawn++
 	p := f.painter
-	fill, text := f.palette.box(colourOf(s.Function)), f.palette.Text
+	fill, text := f.palette.box(f.inks.of(s.Function, s.Module, swatch)), f.palette.Text
 	if s.Hidden() || f.limited && (s.To < f.limFrom || s.From > f.limTo) || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
@@ -276,6 +290,9 @@ func (f *frame) drawGutter(from, to, h int) {
 	baseline := (f.layout.line - 1 + p.Ascent() - p.Descent() + 1) / 2
 	for i := from; i < to; i++ {
 		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
 		y := f.ruler + l.y - f.layout.offset
 		// The name stays in sight while its lane begins above the view.
 		text := min(max(y, f.ruler), y+(l.shown()-1)*f.layout.line)
@@ -283,13 +300,16 @@ func (f *frame) drawGutter(from, to, h int) {
 		if l.folded {
 			sign = foldedSign
 		}
+		if n := f.swatches[l.home()]; n > 0 {
+			p.Fill(0, y, f.px(4), y+l.shown()*f.layout.line, f.palette.Boxes[(n-1)%boxes])
+		}
 		p.Text(sign, f.px(6), text+baseline, f.px(14), f.palette.Dim)
 		name, about := laneTexts(&l.Lane)
 		p.Text(name, f.px(20), text+baseline, f.gutter-f.px(26), f.palette.GutterText)
 		if next := text + f.layout.line; next+f.layout.line <= y+l.shown()*f.layout.line+1 {
 			p.Text(about, f.px(20), next+baseline, f.gutter-f.px(26), f.palette.Dim)
 		}
-		if !l.folded && l.lines < l.Depth {
+		if !l.folded && l.shown() >= l.lines && l.lines < l.Depth {
 			f.more(l, y)
 		}
 		edge := y + l.shown()*f.layout.line + f.layout.gap/2
