@@ -109,7 +109,7 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 		submenu(lang.L("Bookmark"), bookmark, note),
 		submenu(lang.L("Copy"),
 			item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.table.cellText(column, r)) }),
-			as.itemOf("copy")),
+			as.itemOf("copy"), as.itemOf("copy-markdown"), as.itemOf("copy-html")),
 		as.itemOf("columns"))
 }
 

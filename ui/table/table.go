@@ -347,38 +347,3 @@ func Describe(r *rows.Row) string {
 func appendAddress(dst []byte, r *rows.Row) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), r.Address, 16)
 }
-
-// AppendLine writes a row as text: its fields with tabs between, the function
-// indented and with an arrow, nothing translated.
-func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
-	dst = strconv.AppendInt(dst, r.Index, 10)
-	dst = append(dst, '\t')
-	dst = AppendTime(dst, r, f)
-	dst = append(dst, '\t')
-	dst = rows.AppendThread(dst, r)
-	dst = append(dst, '\t')
-	for range min(r.Depth, 100) {
-		dst = append(dst, "  "...)
-	}
-	switch r.Event {
-	case rows.Enter:
-		dst = append(dst, "\u2192 "...)
-	case rows.Leave:
-		dst = append(dst, "\u2190 "...)
-	default:
-		dst = append(dst, "? "...)
-	}
-	dst = append(dst, r.Function...)
-	dst = append(dst, '\t')
-	dst = AppendDuration(rows.AppendBound(dst, r.Bound, r.Duration), r.Duration, f.Digits)
-	dst = append(dst, '\t')
-	dst = append(dst, r.Module...)
-	dst = append(dst, '\t')
-	dst = appendSource(dst, r.Source, r.Line)
-	dst = append(dst, '\t')
-	dst = appendAddress(dst, r)
-	dst = append(dst, '\t')
-	dst = append(dst, r.Symbols...)
-	dst = append(dst, '\t')
-	return append(dst, r.Note...)
-}
