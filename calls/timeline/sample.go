@@ -19,8 +19,9 @@ import (
 // sampledBlocks is how many blocks of a region are read at most; a variable for tests.
 var sampledBlocks = 8
 
-// sampleTime is how long regions and blocks are read in each pictureTime.
-const sampleTime = 12 * time.Millisecond
+// sampleTime is how long regions are sampled in each pictureTime, before blocks are read
+// for fillTime.
+const sampleTime = 8 * time.Millisecond
 
 // maxSampleWeights bounds what is kept of all regions.
 const maxSampleWeights = 1 << 20

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// fillTime is how long blocks are read in each pictureTime; at least one is
+	// fillTime is how long blocks are read in each pictureTime, behind sampleTime; at least one is
 	// for each query. Enters are looked for in a view in half of it, as far as
 	// their blocks are not read anyway.
 	fillTime    = 4 * time.Millisecond

@@ -55,6 +55,14 @@ type Source struct {
 	// First is the number of the first of Lines, Line that of the row's.
 	First, Line int
 	Lines       []string
+	// Heat is what the functions that begin in a line took, by its number.
+	Heat map[int]Heat
+}
+
+// A Heat is what a line took: its share of what the hottest line took, 0 to 1, and in words.
+type Heat struct {
+	Share float64
+	Text  string
 }
 
 // NewCall makes an empty panel.
@@ -296,6 +304,13 @@ func isASCII(s string) bool {
 	return true
 }
 
+// warm is a colour as strong as a share says, weak enough for text to be read on it.
+func warm(c color.Color, share float64) color.Color {
+	n := color.NRGBAModel.Convert(c).(color.NRGBA)
+	n.A = uint8(0x10 + 0x40*min(max(share, 0), 1))
+	return n
+}
+
 // Paint takes the colours of the present theme.
 func (p *Call) Paint() {
 	settings := fyne.CurrentApp().Settings()
@@ -320,7 +335,16 @@ func (p *Call) Paint() {
 		if p.lines.First+i == p.lines.Line {
 			back.FillColor, number.Color = here, plain
 		}
-		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), number, text)))
+		parts := []fyne.CanvasObject{number, text}
+		if h, ok := p.lines.Heat[p.lines.First+i]; ok {
+			if p.lines.First+i != p.lines.Line {
+				back.FillColor = warm(th.Color(theme.ColorNameWarning, v), h.Share)
+			}
+			said := canvas.NewText("  "+h.Text, plain)
+			said.TextSize, said.TextStyle.Italic = size, true
+			parts = append(parts, said)
+		}
+		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), parts...)))
 	}
 	p.source.Refresh()
 	p.source.Resize(p.source.MinSize())
