@@ -90,7 +90,7 @@ func PlanProbes(ctx context.Context, in Inputs, path string, specs []ValueSpec, 
 	if info, err := os.Stat(full); err == nil {
 		target.Privileged = info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0
 	}
-	list, err := probedFunctions(own, debug, specs)
+	list, err := probedFunctions(own, debug, specs, opt.AtReturns)
 	if err != nil {
 		return nil, &InputError{OtherInput, path, err}
 	}
@@ -117,7 +117,7 @@ const (
 
 // probedFunctions returns the functions that specs choose: those of symbol tables, those of Go's
 // own table, and, where neither has a name, the starts that unwind rules tell.
-func probedFunctions(own, debug *image.Image, specs []values.Spec) ([]probe.Function, error) {
+func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns bool) ([]probe.Function, error) {
 	found := make(map[uint64]*probe.Function)
 	linkages := make(map[string]int)
 	var order []uint64
@@ -144,7 +144,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec) ([]probe.Func
 		}
 		f := &probe.Function{Name: name, Linkage: linkage, RVA: rva, Offset: offset, Size: size, Go: isGo}
 		n := uint64(maxStart)
-		if isGo {
+		if isGo || atReturns {
 			n = min(size, maxGoCode)
 		}
 		f.Code = codeAt(own, offset, n)

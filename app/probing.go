@@ -76,6 +76,7 @@ func PlanProbing(ctx context.Context, in Inputs, opt ProbingOptions) (*Probing, 
 	}
 	probeOptions := ProbeOptions{}
 	probeOptions.Return, probeOptions.NoArguments, probeOptions.Tool = true, true, FindProbeTool("perf")
+	probeOptions.AtReturns = true
 	plan, err := PlanProbes(ctx, in, image, opt.Functions, probeOptions)
 	if err != nil {
 		return nil, err

@@ -62,6 +62,9 @@ type Options struct {
 	Return bool
 	// NoArguments takes none.
 	NoArguments bool
+	// AtReturns has the ends of calls probed at return instructions: a return probe changes the return
+	// address, at which exceptions end the program, as does one of code that is not called.
+	AtReturns bool
 	// Tool is what the lines are for.
 	Tool *Tool
 }
@@ -120,11 +123,18 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		if !opt.Return {
 			continue
 		}
-		if !f.Go {
+		if !f.Go && !opt.AtReturns {
+			if f.Linkage == "_start" || strings.Contains(f.Linkage, ".cold") {
+				continue // it is not called: a return probe would take something else for its return address
+			}
 			p.Probes = append(p.Probes, leave)
 			continue
 		}
-		returns, err := Returns(f.Code, t.Machine)
+		code := f.Code
+		if !f.Go && uint64(len(code)) != f.Size {
+			code = nil
+		}
+		returns, err := Returns(code, t.Machine)
 		if err != nil {
 			p.note(message.Textf("%s gets no probes at its returns: %v", f.Name, err))
 			continue
