@@ -248,9 +248,9 @@ func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.
 	if err != nil {
 		return nil, err
 	}
-	table, err := symtab.New(debug)
+	clones, err := symtab.Clones(debug)
 	if err != nil {
-		table = nil
+		return nil, err
 	}
 	maker := values.NewMaker()
 	for i := range typed {
@@ -259,9 +259,7 @@ func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.
 		if f == nil || f.Values != nil {
 			continue
 		}
-		if table != nil && isPart(table, t.RVA) {
-			t.Altered = true
-		}
+		t.Altered = t.Altered || clones[t.RVA]
 		items, _ := values.Choose(specs, t.Name)
 		v := maker.Function(t, items)
 		f.Name, f.Values = t.Name, &v

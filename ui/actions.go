@@ -8,6 +8,7 @@ import (
 
 	"logparser/ui/language"
 	"logparser/ui/look"
+	"logparser/ui/table"
 )
 
 // actionMenus returns all actions in the present language, as the menu bar has
@@ -66,6 +67,8 @@ func (as *actions) editActions() []*action {
 	return []*action{
 		// What is selected in a dialog can be copied, too.
 		{name: "copy", title: lang.L("Copy rows"), keys: []stroke{ctrl(fyne.KeyC)}, do: w.table.copy, overDialogs: true},
+		{name: "copy-markdown", title: lang.L("Copy rows as Markdown"), tip: lang.L("A table for an issue or a wiki."), enabled: w.table.onRow, do: func() { w.table.copyAs(&table.Markdown) }},
+		{name: "copy-html", title: lang.L("Copy rows as HTML"), enabled: w.table.onRow, do: func() { w.table.copyAs(&table.HTML) }},
 		{name: "select-all", title: lang.L("Select all rows"), keys: []stroke{{key: fyne.KeyA, modifier: fyne.KeyModifierShortcutDefault, inTable: true}},
 			enabled: w.opened, do: w.table.grid.SelectAll},
 		nil,

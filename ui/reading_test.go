@@ -592,6 +592,12 @@ func TestSidePanel(t *testing.T) {
 	if s := r.side.call.Source(); s.Line != 31 || s.First != 11 || len(s.Lines) != 41 || s.Lines[20] != "line    31" {
 		t.Errorf("source %+v", s)
 	}
+	// What the functions that begin in the lines took stands beside them.
+	r.waitTrace("heat ")
+	r.wait("the heat", func() bool {
+		h := r.side.call.Source().Heat
+		return h[31].Share > 0 && strings.Contains(h[31].Text, " calls") && len(h) >= 4 && h[32].Text == ""
+	})
 	r.side.call.OnFrame(1)
 	if r.table.currentRow() != 1 {
 		t.Errorf("a click on a frame leads to row %d", r.table.currentRow())

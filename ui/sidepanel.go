@@ -39,6 +39,7 @@ type sidePanel struct {
 
 	callTab, bookmarksTab, modulesTab *container.TabItem
 
+	heat  heat
 	asked int // numbers the rows that are asked about; answers to another are late
 }
 
@@ -148,10 +149,15 @@ func (p *sidePanel) readSource(r *rows.Row, number int) {
 		return
 	}
 	p.w.readPlace(r.Source, r.Line, func(s sidepanel.Source) {
-		if p.asked == number {
-			p.call.ShowSource(s)
-			p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
+		if p.asked != number {
+			return
 		}
+		p.withHeat(r.Source, s, func(s sidepanel.Source) {
+			if p.asked == number {
+				p.call.ShowSource(s)
+			}
+		})
+		p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
 	})
 }
 

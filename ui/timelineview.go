@@ -30,6 +30,7 @@ func (v *views) timelineView() *view {
 		l.Truncation = fyne.TextTruncateEllipsis
 	}
 	v.limited.Hide()
+	v.timeline.SetFitted(true)
 	v.connectTimeline()
 	v.connectAnnotations()
 	return &view{
@@ -104,6 +105,19 @@ func (v *views) connectTimeline() {
 		if ns == 0 {
 			w.ctl.Views.StopBetween()
 		}
+	}
+	t.OnFitted = func(int) { v.shade() }
+	t.OnLaneMenu = func(lane app.Lane, at fyne.Position) {
+		r := rows.Row{Thread: lane.Thread, Process: lane.Process}
+		track := lane.Track()
+		w.actions.popUp([]*fyne.MenuItem{
+			item(lang.L("Move up"), func() { t.MoveLane(track, -1) }),
+			item(lang.L("Move down"), func() { t.MoveLane(track, 1) }),
+			item(lang.L("Move to the top"), func() { t.MoveLane(track, -1<<20) }),
+			item(lang.L("Threads in the log's order"), func() { t.SetOrder(nil) }),
+			fyne.NewMenuItemSeparator(),
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+		}, at)
 	}
 	t.OnError = func(err error) { v.view(viewTimeline).say(control.Cause(err)) }
 	t.OnPicture = func(boxes int) {
@@ -194,6 +208,9 @@ func (v *views) shade() {
 	}
 	if v.drawn.more {
 		notes = append(notes, lang.L("Only the first {{.N}} annotations are drawn.", data{"N": control.Thousands(control.MaxAnnotations)}))
+	}
+	if n := v.timeline.Hidden(); n > 0 {
+		notes = append(notes, control.Count("{{.N}} thread without calls in this time is hidden.", "{{.N}} threads without calls in this time are hidden.", int64(n)))
 	}
 	v.limited.SetText(strings.Join(notes, "   "))
 	show(v.limited, len(notes) > 0)

@@ -208,6 +208,13 @@ func (v *views) actions() []*action {
 	list = append(list, nil, &action{name: "whole-calls", title: lang.L("Whole calls in a range of time"),
 		tip:     lang.L("Statistics, call tree and threads count calls that reach out of the range as a whole, not only their part in it."),
 		checked: w.ctl.Views.Whole, enabled: w.opened, do: w.toggleWhole})
+	list = append(list, &action{name: "fit-lanes", title: lang.L("Threads as high as what is seen of them"),
+		tip:     lang.L("On the timeline; threads without calls in the time that is seen are hidden."),
+		checked: v.timeline.Fitted, enabled: w.opened, do: func() {
+			v.timeline.SetFitted(!v.timeline.Fitted())
+			v.shade()
+			w.actions.show()
+		}})
 	list = append(list, &action{name: "colours", title: lang.L("Colours of calls"), choices: v.inkActions})
 	return append(list, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
 		tip:     lang.L("As PNG, as large as it is in the window."),

@@ -42,7 +42,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 	} else {
 		d = nil
 	}
-	enough := p.read && t.spent >= fillTime
+	enough := p.read && t.spent >= p.sampling+fillTime
 	t.mu.Unlock()
 	if d == nil {
 		if enough {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"time"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -29,8 +30,10 @@ type picture struct {
 	groups  int
 	read    bool // a block has been read
 	finer   bool
-	regions []region
-	lanes   map[uint32]*drawnLane
+	// sampling is how long regions may be sampled.
+	sampling time.Duration
+	regions  []region
+	lanes    map[uint32]*drawnLane
 	// byBit has the threads wanted by their bit in a Bloom filter.
 	byBit *[64][]uint32
 	// end is the row behind the regions that are drawn, or -1.

@@ -19,8 +19,12 @@ import (
 // sampledBlocks is how many blocks of a region are read at most; a variable for tests.
 var sampledBlocks = 8
 
-// sampleTime is how long regions and blocks are read in each pictureTime.
-const sampleTime = 12 * time.Millisecond
+// sampleTime is how long regions are sampled in each pictureTime, before blocks are read
+// for fillTime. What is asked for the first time is to be seen at once: then it is firstTime.
+const (
+	sampleTime = 8 * time.Millisecond
+	firstTime  = time.Millisecond
+)
 
 // maxSampleWeights bounds what is kept of all regions.
 const maxSampleWeights = 1 << 20
@@ -87,6 +91,10 @@ func (p *picture) sampleRegions() error {
 	}
 	t.tick++
 	begun := time.Now()
+	p.sampling = sampleTime
+	if t.asked != p.SpanQuery {
+		t.asked, p.sampling = p.SpanQuery, firstTime
+	}
 	for round := 0; ; round++ {
 		more := false
 		for i := range p.regions {
@@ -102,7 +110,7 @@ func (p *picture) sampleRegions() error {
 			if t.weights >= maxSampleWeights && !t.forget() {
 				return nil
 			}
-			if p.read && t.spent+time.Since(begun) >= sampleTime {
+			if p.read && t.spent+time.Since(begun) >= p.sampling {
 				p.finer = true
 				t.spent += time.Since(begun)
 				return nil

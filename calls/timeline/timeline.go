@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// fillTime is how long blocks are read in each pictureTime; at least one is
+	// fillTime is how long blocks are read in each pictureTime, behind sampleTime; at least one is
 	// for each query. Enters are looked for in a view in half of it, as far as
 	// their blocks are not read anyway.
 	fillTime    = 4 * time.Millisecond
@@ -53,6 +53,7 @@ type Timeline struct {
 	// samples are the regions that were sampled, weights how many weights they have.
 	samples map[regionKey]*sample
 	weights int
+	asked   SpanQuery // last
 	// drawnOf is the steady index that drawn and shown are of.
 	drawnOf *index.Index
 	// began is when the time began in which blocks have been read for spent:

@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 		{"enter rdi value 4 8 a", "05000000", "app::Mode a = Read|Exec"},
 		{"enter rdi value 4 8 a", "00000000", "app::Mode a = Nothing"},
 		{"enter rdi value 4 8 a", "12000000", "app::Mode a = Write|0x10"},
-		{"enter rdi value 4 8 a", "30000000", "app::Mode a = 48"},
+		{"enter rdi value 4 8 a", "30000000", "app::Mode a = 0x30"},
 		{"enter rdi value 8 9 this", "4030201000000000", "this = 0x10203040 <vtable>"},
 		{"enter rdi value 8 9 p", "0000000000000000", "app::Shape* p = null"},
 		{"enter rdi+rsi value 12 10 p", "07000000fa00000041000000", "app::Pt p = {app::Base = {id = 7}, bits = -3, mark = 'A'}"},

@@ -241,7 +241,7 @@ func showEnum(v *rows.Value, t *types.Type, b []byte) {
 				rest &^= bit
 			}
 		}
-		if rest != 0 && len(names) > 0 {
+		if rest != 0 {
 			names = append(names, hexadecimal(rest))
 		}
 		if len(names) > 0 {

@@ -109,3 +109,39 @@ func TestValuesOfProgram(t *testing.T) {
 		})
 	}
 }
+
+// TestValuesOfSample records the sample with classes: each call is shown as its source says.
+func TestValuesOfSample(t *testing.T) {
+	const sample = "../../recorder/samples/values/classes.cpp"
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("there is no g++")
+	}
+	source, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []string{"-O0", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			program := compileHooked(t, sample, []string{"g++", "-minstrument-return=call", "-fno-optimize-sibling-calls", level})
+			out, err := recordProcess(t, program, "--sites", "--values", "*", "--values", "!std::*", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil || string(out) != "1 1050 10.5 62\n" {
+				t.Fatalf("%v: %q", err, out)
+			}
+			shown, err := process(t, "show", filepath.Join(filepath.Dir(program), "log"), "--where", "event:enter").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := anyAddress.ReplaceAllString(string(shown), "this = 0x")
+			for line := range strings.Lines(string(source)) {
+				for _, call := range strings.Split(line, "//= ")[1:] {
+					if call = "-> " + strings.TrimSpace(call) + "  "; strings.Count(text, call) != 1 {
+						t.Errorf("%s stands %d times in\n%s", call, strings.Count(text, call), text)
+					}
+				}
+			}
+		})
+	}
+}

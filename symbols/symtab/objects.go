@@ -3,6 +3,7 @@ package symtab
 import (
 	"debug/elf"
 	"slices"
+	"strings"
 
 	"logparser/message"
 	"logparser/symbols/demangle"
@@ -46,16 +47,45 @@ func Objects(im *image.Image) ([]Object, error) {
 
 // objectsOf reads the objects of a symbol table.
 func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
+	err = eachSymbol(im, s, func(typ elf.SymType, rva, size uint64, name string) bool {
+		if typ == elf.STT_OBJECT && size > 0 && rva+size <= im.Size {
+			_, full := demangle.Forms(name)
+			list = append(list, Object{rva, size, full})
+		}
+		return len(list) < maxObjects
+	})
+	return list, err
+}
+
+// Clones returns where the functions of an ELF image begin that the compiler made of others, with
+// parameters of their own (names such as f.isra.0).
+func Clones(im *image.Image) (map[uint64]bool, error) {
+	s := section(im, elf.SHT_SYMTAB)
+	if im.Kind != image.ELF || im.Relocatable || s == nil {
+		return nil, nil
+	}
+	list := make(map[uint64]bool)
+	err := eachSymbol(im, s, func(typ elf.SymType, rva, _ uint64, name string) bool {
+		if typ == elf.STT_FUNC && (strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")) {
+			list[rva] = true
+		}
+		return len(list) < maxObjects
+	})
+	return list, err
+}
+
+// eachSymbol hands out the symbols of a table that are defined and have a name, as long as it is told to.
+func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rva, size uint64, name string) bool) error {
 	if int64(s.Link) >= int64(len(im.Sections)) {
-		return nil, message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
+		return message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
 	}
 	names, err := im.Sections[s.Link].Content()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c, err := s.Content()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	size := int64(16)
 	if im.PointerSize == 8 {
@@ -64,7 +94,7 @@ func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
 	for off := size; off+size <= c.Size(); off += size * chunk {
 		b, err := c.Upto(off, size*chunk)
 		if err != nil {
-			return nil, message.Errorf("%s: section %s: %w", im.File().Path, s.Name, err)
+			return message.Errorf("%s: section %s: %w", im.File().Path, s.Name, err)
 		}
 		for ; int64(len(b)) >= size; b = b[size:] {
 			info, index := b[12], im.Order.Uint16(b[14:])
@@ -73,18 +103,14 @@ func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
 				info, index = b[4], im.Order.Uint16(b[6:])
 				value, length = im.Order.Uint64(b[8:]), im.Order.Uint64(b[16:])
 			}
-			if elf.ST_TYPE(info) != elf.STT_OBJECT || index == uint16(elf.SHN_UNDEF) || length == 0 || value < im.Base || value-im.Base+length > im.Size {
+			if index == uint16(elf.SHN_UNDEF) || value < im.Base || value-im.Base >= im.Size || length > im.Size {
 				continue
 			}
 			name, err := names.String(int64(im.Order.Uint32(b)))
-			if err != nil || name == "" {
-				continue
-			}
-			_, name = demangle.Forms(name)
-			if list = append(list, Object{value - im.Base, length, name}); len(list) == maxObjects {
-				return list, nil
+			if err == nil && name != "" && !more(elf.ST_TYPE(info), value-im.Base, length, name) {
+				return nil
 			}
 		}
 	}
-	return list, nil
+	return nil
 }

@@ -19,7 +19,7 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, flame, measure, between, annotations, allAnnotations, crash *job
+	statistics, threads, tree, flame, heat, measure, between, annotations, allAnnotations, crash *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *Timeline
 	// whole says that calls that reach out of a range of time count as a whole.
@@ -27,13 +27,13 @@ type analysing struct {
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.flame, a.measure, a.between, a.annotations, a.allAnnotations, a.crash}
+	return []*job{a.statistics, a.threads, a.tree, a.flame, a.heat, a.measure, a.between, a.annotations, a.allAnnotations, a.crash}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.flame, &a.measure, &a.between, &a.annotations, &a.allAnnotations, &a.crash} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.flame, &a.heat, &a.measure, &a.between, &a.annotations, &a.allAnnotations, &a.crash} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -91,6 +91,14 @@ func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err erro
 	c := v.c
 	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
+	}, done)
+}
+
+// Heat asks for the statistics of the selection's functions, for the lines of their source.
+func (v *Views) Heat(done func(list []app.FunctionStat, err error)) {
+	c := v.c
+	analyse(c, &c.analysing.heat, "", func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		return s.Statistics(ctx, sel, p)
 	}, done)
 }
 

@@ -80,7 +80,7 @@ func TestCells(t *testing.T) {
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
 	}
-	if got := Needs(columns); got != 0 {
+	if got := Needs(columns); got != rows.Values {
 		t.Errorf("what is shown at first needs %b", got)
 	}
 	for i := range columns {

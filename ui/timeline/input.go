@@ -283,6 +283,12 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 		c.Focus(t)
 	}
 	t.drag.at, t.drag.moved, t.drag.kind = e.Position, false, dragNone
+	if e.Button == desktop.MouseButtonSecondary && e.Position.X < gutterWidth {
+		if lane, _, _, ok := t.layout.at(int(e.Position.Y*t.scale) - t.px(rulerHeight)); ok && t.OnLaneMenu != nil {
+			t.OnLaneMenu(t.layout.lanes[lane].Lane, e.AbsolutePosition)
+		}
+		return
+	}
 	if e.Button == desktop.MouseButtonSecondary {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)

@@ -50,9 +50,14 @@ func (f *frame) draw(img *image.RGBA) {
 	body := image.Rect(f.gutter, f.ruler, w, h)
 	p.Clip(body)
 	from, to := f.layout.visible()
+	stripe := from&1 == 1
 	for i := from; i < to; i++ {
-		if i&1 == 1 {
-			l := &f.layout.lanes[i]
+		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
+		stripe = !stripe
+		if !stripe {
 			y := f.ruler + l.y - f.layout.offset
 			p.Fill(f.gutter, y, w, y+l.shown()*f.layout.line+f.layout.gap, f.palette.Stripe)
 		}
@@ -62,6 +67,9 @@ func (f *frame) draw(img *image.RGBA) {
 	f.outside(body, from, to)
 	f.seams(body)
 	for i := from; i < to; i++ {
+		if f.layout.lanes[i].shown() == 0 {
+			continue
+		}
 		f.lane(i, body)
 		f.drawAnnotations(i, body)
 	}
@@ -282,6 +290,9 @@ func (f *frame) drawGutter(from, to, h int) {
 	baseline := (f.layout.line - 1 + p.Ascent() - p.Descent() + 1) / 2
 	for i := from; i < to; i++ {
 		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
 		y := f.ruler + l.y - f.layout.offset
 		// The name stays in sight while its lane begins above the view.
 		text := min(max(y, f.ruler), y+(l.shown()-1)*f.layout.line)
@@ -298,7 +309,7 @@ func (f *frame) drawGutter(from, to, h int) {
 		if next := text + f.layout.line; next+f.layout.line <= y+l.shown()*f.layout.line+1 {
 			p.Text(about, f.px(20), next+baseline, f.gutter-f.px(26), f.palette.Dim)
 		}
-		if !l.folded && l.lines < l.Depth {
+		if !l.folded && l.shown() >= l.lines && l.lines < l.Depth {
 			f.more(l, y)
 		}
 		edge := y + l.shown()*f.layout.line + f.layout.gap/2

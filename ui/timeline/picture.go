@@ -49,11 +49,22 @@ func want(a *axis, s *laneLayout) request {
 	from, to := a.seen()
 	r := request{from: from, to: to, perPx: a.perPx}
 	first, last := s.visible()
-	for i := first; i < last; i++ {
-		r.lanes = append(r.lanes, i)
+	hidden := 0
+	for i := range s.lanes {
+		// What is hidden is looked at, too: it may have calls again.
+		switch {
+		case i >= first && i < last:
+			r.lanes = append(r.lanes, i)
+		case s.lanes[i].shown() == 0 && hidden < maxHidden:
+			hidden++
+			r.lanes = append(r.lanes, i)
+		}
 	}
 	return r
 }
+
+// maxHidden is how many lanes are looked at that are hidden.
+const maxHidden = 256
 
 // widened is the request with a margin, within the log.
 func (r request) widened(a *axis) request {

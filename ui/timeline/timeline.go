@@ -38,6 +38,10 @@ type Timeline struct {
 	// said of one.
 	OnAnnotation   func(m *rows.Annotation)
 	AnnotationText func(m *rows.Annotation) []string
+	// OnLaneMenu is asked for a context menu for a thread at a place on the canvas.
+	OnLaneMenu func(lane app.Lane, at fyne.Position)
+	// OnFitted is told how many lanes are hidden, when that may have changed.
+	OnFitted func(hidden int)
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
 	OnMenu func(call app.Span, lane app.Lane, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
@@ -50,7 +54,9 @@ type Timeline struct {
 	OnPicture func(boxes int)
 
 	post    func(func())
-	src     Source
+	log     Source       // what is shown
+	order   []rows.Track // of its lanes, nil for its own
+	src     Source       // the log with its lanes in that order
 	palette *Palette
 	painter *grid.Painter
 
@@ -119,7 +125,7 @@ func New(fonts *grid.Fonts, palette *Palette, post func(func())) *Timeline {
 
 // SetSource shows another log, nil for none.
 func (t *Timeline) SetSource(src Source) {
-	t.src = src
+	t.log, t.src, t.order = src, src, nil
 	t.generation++
 	if t.cancel != nil {
 		t.cancel()
@@ -138,6 +144,7 @@ func (t *Timeline) SetSource(src Source) {
 
 // Reload asks the source what there is, as the log has grown or names have come.
 func (t *Timeline) Reload() {
+	t.arrangeSource()
 	if t.src == nil {
 		t.layout.set(nil)
 	} else {
@@ -260,6 +267,7 @@ func (t *Timeline) FitAll() {
 
 // changed redraws, and asks for what is not there yet.
 func (t *Timeline) changed() {
+	t.fit()
 	t.fetch()
 	t.bar.Show(int64(t.layout.height), int64(t.layout.total), int64(t.layout.offset), t.scale)
 	t.placeBand()
@@ -315,6 +323,7 @@ func (t *Timeline) answered(p *picture, generation int) {
 		}
 		t.picture = p
 		t.deepen()
+		t.fit()
 		t.raster.Refresh()
 		if t.OnPicture != nil && p.err == nil {
 			n := 0
@@ -325,13 +334,19 @@ func (t *Timeline) answered(p *picture, generation int) {
 		}
 	}
 	switch {
-	case t.next != nil || generation != t.generation:
+	case t.next != nil || generation != t.generation || t.layout.fitted && t.lacksLanes():
 		t.next = nil
 		t.fetch()
 	case p.finer && p.err == nil && t.again < maxAgain:
 		t.again++
 		t.ask(p.request)
 	}
+}
+
+// lacksLanes reports whether lanes have come into view that were not asked for.
+func (t *Timeline) lacksLanes() bool {
+	seen := want(&t.axis, &t.layout)
+	return t.picture.perPx > 0 && t.picture.err == nil && !t.picture.covers(&seen)
 }
 
 // maxAgain bounds how often finer answers are asked for in turn.

@@ -108,7 +108,7 @@ namespace told {
 using namespace app;
 string put(Small v) { return v == Small::One ? "One" : v == Small::Last ? "Last" : std::to_string((int)v); }
 string put(Plain v) { return v == PlainA ? "PlainA" : v == PlainB ? "PlainB" : std::to_string((int)v); }
-string put(Flag v) { return v == (Read | Exec) ? "Read|Exec" : v == Write ? "Write" : std::to_string((int)v); }
+string put(Flag v) { return v == (Read | Exec) ? "Read|Exec" : v == (Write | 64) ? "Write|0x40" : v == Write ? "Write" : v == 64 ? "0x40" : std::to_string((int)v); }
 string put(Signed v) { return v == Signed::Minus ? "Minus" : v == Signed::Zero ? "Zero" : std::to_string((int)v); }
 template <class... V> string put_all(V... list) {
   string s = "{";
@@ -314,6 +314,22 @@ CALLED int p92(float a, bool b, char c, short d, Small e, double f, bool g, char
   return Call("app::p92").a("a", a).a("b", b).a("c", c).a("d", d).a("e", e).a("f", f).a("g", g).a("h", h).a("i", i).a("j", j).a("k", k).a("l", l).r(92);
 }
 CALLED int called(int n) { return n + 1; }
+struct Method { CALLED int called(int n) { return n; } };
+CALLED int p93(int (Method::*a)(int), int b) { return Call("app::p93").text("a", "?any").a("b", b).r(93); }
+// The compiler may change what these take.
+__attribute__((noinline)) static int p94(int a, int, const Ints &c) { return Call("app::p94").a("a", a).text("?", "?or 7").a("c", c).r(a + c.x); }
+__attribute__((noinline)) static int p95(const Ints *a, long b) { return Call("app::p95").a("a", (void *)a).a("b", b + a->x * 0).r(95); }
+// It ends by a jump to another, which returns for it.
+CALLED int p96(int a) {
+  Call("app::p96").a("a", a).text("return", "?or -7");
+  return p06(a + 1);
+}
+// It ends by an exception.
+CALLED int p97(const char *a) {
+  Call("app::p97").a("a", a).text("return", "?");
+  throw 1;
+}
+P1(p98, Flag, 64, Flag)
 
 }  // namespace app
 
@@ -347,5 +363,10 @@ int main() {
   p87(1, 2), p87(1.5, 2.5), p87<short>(3, 4);
   Box<Box<int>> box{{1}};
   box.p88(8u, &box), p89(1, "89"), p90(9, 0.5), p91(1, 2);
+  p93(&Method::called, 2), p94(1, 7, {3, 4}), p95(&static_cast<const Ints &>(Ints{5, 6}), 8), p96(1), p98((Flag)(Write | 64));
+  try {
+    p97("thrown");
+  } catch (int) {
+  }
   p92(1, true, 'c', 4, Small::One, 6, false, 'h', 9, Small::Last, true, 'l');
 }

@@ -88,7 +88,7 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 	case dwarf.TagPtrToMemberType:
 		t := &types.Type{Kind: types.Int, Size: 8, Name: "member pointer"}
 		if to := target(); to != nil && to.Name == "function" {
-			t = opaque("method pointer", 16)
+			t = methodPointer()
 		}
 		r.built[at] = t
 		return t
@@ -101,6 +101,14 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 		return t
 	}
 	return opaque(name, size)
+}
+
+// methodPointer is the type of pointers to methods by the C++ ABI of Itanium.
+func methodPointer() *types.Type {
+	return &types.Type{Kind: types.Struct, Size: 16, Name: "method pointer", Members: []types.Member{
+		{Name: "function", Type: &types.Type{Kind: types.Pointer, Size: 8, Name: "void*"}},
+		{Name: "adjustment", Type: &types.Type{Kind: types.Int, Size: 8, Name: "long"}, Offset: 8},
+	}}
 }
 
 // shortNames are those that people write.
