@@ -215,3 +215,25 @@ func TestCompareSelections(t *testing.T) {
 	r.views.statistics.StopComparing()
 	r.wait("one", func() bool { return list.Len() == 3 && !strings.Contains(cells(), "+") })
 }
+
+// A filter that hides all says so, says nothing more of the row that was chosen,
+// and leads back to it when it is taken away.
+func TestNothingFitsTheFilter(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.nav.goTo(20)
+	r.waitTrace("stack 7")
+	note := r.views.view(viewTable).note
+	r.ctl.Filter.SetWhere("row:5000..")
+	r.wait("the note", func() bool { return note.Visible() && note.Text != "" })
+	if text := r.side.call.Details(); strings.Contains(text, "20") || r.status.row != "" || len(r.side.call.Frames()) > 0 {
+		t.Errorf("still said: %q, %q", text, r.status.selection.Text)
+	}
+	r.ctl.Filter.SetWhere("row:6000..")
+	r.waitTrace("filtered 0")
+	r.ctl.Filter.SetWhere("")
+	r.wait("the row", func() bool { return r.table.currentRow() == 20 })
+	if note.Visible() {
+		t.Error("the note stays")
+	}
+}
