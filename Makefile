@@ -79,6 +79,7 @@ screenshots: check-go ## makes the pictures of docs/images anew
 	@scripts/setup.sh test
 	@$(MAKE) window command
 	@ui/xvfb/run.sh build/logparser build/logparse docs/images
+	@ui/xvfb/tour.sh build/logparser build/logparse docs/images
 
 .PHONY: fmt
 fmt: check-go ## formats the Go code

@@ -374,17 +374,22 @@ func (s *Session) moduleGroups() (of []uint32, list []FunctionRef) {
 }
 
 func (s *Session) statistics(ctx context.Context, sel Selection, groups func() ([]uint32, []FunctionRef), perThread bool, p Progress) ([]FunctionStat, error) {
-	where, err := s.whereOf(ctx, sel)
+	of, refs := groups()
+	stats, _, ok, err := s.clipped(ctx, sel, profile.ClipOptions{Groups: of, PerThread: perThread, Progress: p.of(StageFilter)})
 	if err != nil {
 		return nil, err
 	}
-	src := s.table
-	of, refs := groups()
-	stats, err := profile.Statistics(ctx, src, profile.StatisticsOptions{
-		Where: where, Groups: of, PerThread: perThread, Correct: s.correcting(), Progress: p.of(StageFilter),
-	})
-	if err != nil {
-		return nil, err
+	if !ok {
+		where, err := s.whereOf(ctx, sel)
+		if err != nil {
+			return nil, err
+		}
+		stats, err = profile.Statistics(ctx, s.table, profile.StatisticsOptions{
+			Where: where, Groups: of, PerThread: perThread, Correct: s.correcting(), Progress: p.of(StageFilter),
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	list, endKnown := make([]FunctionStat, len(stats)), s.endKnown()
 	_, late := s.Ways()
@@ -577,20 +582,30 @@ func (t *Tree) Walk(f func(n *TreeNode, path []*TreeNode) bool) {
 // selection count in no node, but are nodes where they lead to such that are.
 // p is told of StageFilter.
 func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, p Progress) (*Tree, error) {
-	where, err := s.whereOf(ctx, sel)
-	if err != nil {
-		return nil, err
-	}
-	src, g := s.table, s.groups()
+	g := s.groups()
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultNodes
 	}
-	tree, err := profile.CallTree(ctx, src, profile.TreeOptions{
-		Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes,
-		Correct: s.correcting(), Progress: p.of(StageFilter),
-	})
-	if err != nil || len(tree.Nodes) == 0 {
-		return &Tree{}, err
+	_, tree, ok, err := s.clipped(ctx, sel, profile.ClipOptions{
+		Groups: g.of, PerThread: opt.ByThread, Tree: true, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes, Progress: p.of(StageFilter)})
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		where, err := s.whereOf(ctx, sel)
+		if err != nil {
+			return nil, err
+		}
+		tree, err = profile.CallTree(ctx, s.table, profile.TreeOptions{
+			Where: where, Groups: g.of, PerThread: opt.ByThread, BottomUp: opt.BottomUp, MaxNodes: opt.MaxNodes,
+			Correct: s.correcting(), Progress: p.of(StageFilter),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(tree.Nodes) == 0 {
+		return &Tree{}, nil
 	}
 	nodes, endKnown := make([]TreeNode, len(tree.Nodes)), s.endKnown()
 	_, late := s.Ways()

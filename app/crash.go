@@ -1,7 +1,9 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 
@@ -26,10 +28,11 @@ var dumpFormats = []struct {
 }{
 	{core.Detect, core.Read},
 	{minidump.Detect, minidump.Read},
+	{minidump.DetectMicrodump, minidump.ReadMicrodump},
 }
 
 // ErrNoDump says that a file shows no dead process.
-var ErrNoDump = message.New("neither an ELF core file nor a minidump")
+var ErrNoDump = message.New("neither an ELF core file nor a minidump, and no text with a microdump")
 
 // A Crash is a dead process with the symbols of its modules, which are looked for when
 // they are needed. It may be used by one goroutine at a time.
@@ -92,7 +95,7 @@ func OpenCrash(ctx context.Context, file string, in Inputs) (*Crash, error) {
 		return nil, &InputError{OtherInput, file, unwrapPath(err)}
 	}
 	p.Closer = f
-	return newCrash(ctx, p, file, in), nil
+	return newCrash(ctx, p, file, in, nil), nil
 }
 
 func readDump(f *os.File) (*crash.Process, error) {
@@ -100,7 +103,7 @@ func readDump(f *os.File) (*crash.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	var head [64]byte
+	var head [4096]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -108,6 +111,12 @@ func readDump(f *os.File) (*crash.Process, error) {
 	for _, format := range dumpFormats {
 		if format.detect(head[:n]) {
 			return format.read(f, info.Size())
+		}
+	}
+	// A log may have a microdump anywhere.
+	if bytes.IndexByte(head[:n], 0) < 0 {
+		if p, err := minidump.ReadMicrodump(f, info.Size()); !errors.Is(err, minidump.ErrNoMicrodump) {
+			return p, err
 		}
 	}
 	return nil, ErrNoDump

@@ -108,7 +108,7 @@ func (s *Session) ofDump(ctx context.Context) *Crash {
 	in := s.Inputs()
 	p := *s.dump
 	p.Closer = nil
-	return newCrash(ctx, &p, in.Log, in)
+	return newCrash(ctx, &p, in.Log, in, nil)
 }
 
 // CrashReport reports the crash that the session tells of, with the calls that its log has open.

@@ -32,12 +32,37 @@ func TestPrintedStack(t *testing.T) {
 	if got := c.Cause.Text().String(); got != "EXCEPTION_ACCESS_VIOLATION: write to address 0x45, null pointer + 69" {
 		t.Errorf("the cause is %q", got)
 	}
+	samePrinted(t, c, string(want), unwind.ByFrameData, 0)
+}
+
+// TestPrintedMicrodump does the same with the microdump of an arm64 program. Breakpad's walker ends where the
+// rules do.
+func TestPrintedMicrodump(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join(dumps, "microdump.stackwalk.machine_readable-arm64.out"))
+	if err != nil {
+		t.Skip("no conformance data here")
+	}
+	c, err := OpenCrash(t.Context(), filepath.Join(dumps, "microdump-arm64.dmp"), Inputs{Symbols: []string{filepath.Join(dumps, "symbols", "microdump")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	samePrinted(t, c, string(want), unwind.ByCFI, 9)
+}
+
+// samePrinted compares the crashed thread's frames, the first n of them if n is not 0, with those that Breakpad's
+// walker printed. All but the first were found in one way.
+func samePrinted(t *testing.T, c *Crash, want string, found unwind.Method, n int) {
+	t.Helper()
 	frames, _, _, err := c.Stack(0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n > 0 && len(frames) > n {
+		frames = frames[:n]
+	}
 	var theirs []string // 0|frame|module|function|file|line|offset
-	for _, line := range strings.Split(string(want), "\n") {
+	for _, line := range strings.Split(want, "\n") {
 		if f := strings.Split(strings.TrimRight(line, "\r"), "|"); len(f) == 7 && f[0] == "0" {
 			theirs = append(theirs, strings.Join(f[2:6], "|"))
 		}
@@ -54,7 +79,7 @@ func TestPrintedStack(t *testing.T) {
 			}
 		}
 		ours = append(ours, c.Modules[f.Module].Name()+"|"+text)
-		if i > 0 && f.Found != unwind.ByFrameData {
+		if i > 0 && f.Found != found {
 			t.Errorf("frame %d was found by %s", i, f.Found)
 		}
 	}

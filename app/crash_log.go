@@ -15,6 +15,7 @@ import (
 	"logparser/message"
 	"logparser/modules"
 	"logparser/parser"
+	"logparser/symbols/store"
 	"logparser/symbols/unwind"
 )
 
@@ -47,7 +48,7 @@ func (s *Session) OpenCrash(ctx context.Context) (*Crash, error) {
 			p.Threads = append(p.Threads, crash.Thread{ID: uint64(o.Thread.ID), Name: o.Thread.Name})
 		}
 	}
-	return newCrash(ctx, p, in.Log, in), nil
+	return newCrash(ctx, p, in.Log, in, s.openKept()), nil
 }
 
 // machines are those whose registers a crash record has.
@@ -221,9 +222,13 @@ func parseMapping(line string) (r crash.Range, ok bool) {
 	return r, true
 }
 
-// newCrash makes a Crash of a process.
-func newCrash(ctx context.Context, p *crash.Process, file string, in Inputs) *Crash {
+// newCrash makes a Crash of a process. kept are the containers of symbols that belong to its log.
+func newCrash(ctx context.Context, p *crash.Process, file string, in Inputs, kept []store.Kept) *Crash {
 	c := &Crash{Process: p, File: file, ctx: ctx, finder: newFinder(in, filepath.Dir(file)), images: modules.NewMap(p.Modules), modules: make([]crashModule, len(p.Modules))}
+	c.finder.Kept = kept
+	for i := range p.Modules {
+		c.finder.Program = append(c.finder.Program, &p.Modules[i])
+	}
 	if t := p.Crashed(); t != nil {
 		if pc, ok := t.Registers.Get(p.Machine.PC()); ok {
 			code, _ := c.code(pc, pc+crash.MaxInstruction)

@@ -428,5 +428,6 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 		}
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
 	}
+	opt.Header.Values = s.HasValues()
 	return next, f.Write(ctx, w, &filledView{v, &source{s: s, asWritten: true}}, opt)
 }

@@ -6,6 +6,7 @@ import (
 	"logparser/export"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/parser/probes"
 	"logparser/parser/trace"
 	"logparser/symbols"
 	"logparser/symbols/attached"
@@ -20,7 +21,7 @@ import (
 
 // logFormats are the logs that can be opened. A new format is a folder under
 // parser and a line here.
-var logFormats = Formats{classic.Format, trace.Format}
+var logFormats = Formats{classic.Format, trace.Format, probes.Format}
 
 // Formats are kinds of logs that can be opened.
 type Formats []parser.Format
@@ -115,3 +116,10 @@ func saveFormat(name string) (export.Format, bool) {
 	}
 	return export.Format{}, false
 }
+
+// IsLiveText reports whether a text begins as those do that are shown while they come through a
+// pipe: what tools print of probes.
+func IsLiveText(head []byte) bool { return probes.Detect(head, int64(len(head))) >= 90 }
+
+// EndOfLiveText is the line that ends a text that came through a pipe.
+const EndOfLiveText = probes.EndLine

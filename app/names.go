@@ -402,6 +402,14 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 		pl.note = "symbol file damaged"
 	}
 	if len(loc.Symbol.Frames) == 0 {
+		if s.can.Namer != nil {
+			if name := s.can.Namer.Name(s.runs()[a.Run].number, a.Space, a.Value); name != "" {
+				pl.function = name
+				if functions != nil {
+					pl.id = functions.id(key, name)
+				}
+			}
+		}
 		if *pl == *unnamed {
 			return unnamed
 		}

@@ -246,7 +246,41 @@ func (w *packer) lookedUp() (map[moduleKey][]uint64, error) {
 		key := moduleKey{int(a.Run), loc.Module}
 		found[key] = append(found[key], loc.RVA-back(space.Kind))
 	}
-	return found, nil
+	return found, w.onStacks(found)
+}
+
+// onStacks adds the RVAs of the frames on the stacks of a recorded crash.
+func (w *packer) onStacks(found map[moduleKey][]uint64) error {
+	if w.s.dump != nil || len(w.s.Crashes()) == 0 {
+		return nil
+	}
+	c, err := w.s.OpenCrash(w.ctx)
+	if errors.Is(err, ErrSeveralProcesses) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer c.Close()
+	const run, most = 0, 1 << 12 // the run of a trace, the only one; frames of a thread
+	m := w.s.runs()[run].modules
+	for thread := range c.Threads {
+		frames, _, _, err := c.Stack(thread, most)
+		if err != nil {
+			return err
+		}
+		for i := range frames {
+			f := &frames[i]
+			if f.Module < 0 {
+				continue
+			}
+			for k := range m.Len() {
+				if mod := m.At(k); mod.Base == c.Modules[f.Module].Base && mod.Path == c.Modules[f.Module].Path {
+					found[moduleKey{run, k}] = append(found[moduleKey{run, k}], f.Lookup()-mod.Base)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // bindingsNow returns the symbols of the modules of each run.

@@ -13,6 +13,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/recorder"
+	"logparser/recorder/launch"
 )
 
 // InitRecorder writes the recorder's headers, sources and CMake files below a
@@ -67,6 +68,38 @@ func InitRecorder(ctx context.Context, dir string, replace bool) (written int, e
 		written++
 	}
 	return written, nil
+}
+
+// SaveRecorderLibrary writes the recorder's library for programs of this system to a file, or into
+// a folder under its own name, and returns the file's path. building, if not nil, is called before
+// the library is built, which takes seconds. What is there is left, and the error is an
+// [*InputError], unless replace is set.
+func SaveRecorderLibrary(ctx context.Context, path string, replace bool, building func(compiler string)) (string, error) {
+	target := launch.Native()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, target.Name)
+	}
+	library, err := launch.FindLibrary(target, building)
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(library)
+	if err != nil {
+		return "", err
+	}
+	switch have, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", &InputError{OtherInput, path, unwrapPath(err)}
+	case bytes.Equal(have, data):
+		return path, nil
+	case !replace:
+		return "", &InputError{OtherInput, path, ErrOtherFile}
+	}
+	return path, export.WriteFile(ctx, path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // checkBelow refuses a file, named with slashes, that does not lie below a folder

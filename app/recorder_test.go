@@ -73,3 +73,30 @@ func TestInitRecorderStaysBelow(t *testing.T) {
 		}
 	}
 }
+
+func TestSaveRecorderLibrary(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path, err := SaveRecorderLibrary(ctx, dir, false, nil)
+	if errors.Is(err, ErrNoCompiler) {
+		t.Skip(err)
+	}
+	if err != nil || filepath.Dir(path) != dir {
+		t.Fatalf("%s, %v", path, err)
+	}
+	if again, err := SaveRecorderLibrary(ctx, path, false, nil); again != path || err != nil {
+		t.Errorf("the same file: %s, %v", again, err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := SaveRecorderLibrary(ctx, dir, false, nil); !errors.Is(err, ErrOtherFile) {
+		t.Errorf("another file: %v", err)
+	}
+	if _, err := SaveRecorderLibrary(ctx, dir, true, nil); err != nil {
+		t.Error("with replace:", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || len(b) < 1<<12 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}

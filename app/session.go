@@ -206,6 +206,9 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 		return nil, best, &InputError{LogInput, in.Log, errNoHeader}
 	}
 	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found}
+	if !in.NoRecordedPaths {
+		opt.Place = placeInImage
+	}
 	if best.NeedsModulesFile {
 		opt.ModulesFile = in.Modules
 		if in.ModulesColumns != "" {
@@ -245,6 +248,24 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 		return nil, best, openError(in, opened.err)
 	}
 	return opened.log, best, nil
+}
+
+// placeInImage tells where in an image, of whose path a log tells, a byte of its file is mapped.
+func placeInImage(path string, offset uint64) (rva, size uint64, ok bool) {
+	path, err := store.CheckRecorded(path)
+	if err != nil {
+		return 0, 0, false
+	}
+	im, err := openELF(path)
+	if err != nil {
+		return 0, 0, false
+	}
+	defer im.Close()
+	vaddr, ok := im.AtOffset(offset)
+	if !ok || vaddr < im.Base {
+		return 0, 0, false
+	}
+	return vaddr - im.Base, im.Size, true
 }
 
 // NeedsModulesFile reports whether a log's modules lie in a file of their own;

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"logparser/crash/minidump"
 	"logparser/crash/texts"
 	"logparser/message"
 	"logparser/modules"
@@ -31,6 +32,8 @@ type Symbolizer struct {
 	given   int
 	modules map[textModuleKey]*textModule
 	known   map[textPlace]*TextSymbol
+	// microdump takes the lines of a microdump that has not ended; nil outside of one.
+	microdump *minidump.Microdump
 }
 
 // A textModuleKey is a module as a text names it.
@@ -68,6 +71,9 @@ type TextSymbol struct {
 type TextReference struct {
 	texts.Reference
 	Symbol *TextSymbol
+	// OtherBuild is the file that was found for the module, if it is of another build than the text
+	// says: it gives no names, or marked ones where the user asked for them.
+	OtherBuild string
 }
 
 // NewSymbolizer opens the images that the user names. Of the inputs only those count
@@ -101,8 +107,11 @@ func (s *Symbolizer) Close() error {
 // Line names the addresses of the next line of the text. The list is good until the
 // next call.
 func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, error) {
-	if !texts.Interesting(line) {
+	if s.microdump == nil && !texts.Interesting(line) {
 		return nil, nil
+	}
+	if list, err := s.microdumpLine(ctx, line); list != nil || err != nil {
+		return list, err
 	}
 	var list []TextReference
 	for _, f := range s.reader.Line(string(line)) {
@@ -113,6 +122,10 @@ func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, er
 		}
 		if m != nil {
 			r.Symbol = s.symbol(m, &f)
+			if m.otherBuild(&f) {
+				r.OtherBuild = cmp.Or(m.binding.File, m.path)
+				r.Symbol = s.marked(m, r.Symbol)
+			}
 			if t := s.trampoline(m, f, r.Symbol); t != nil {
 				r.Symbol = t
 				s.reader.AfterSignal()
@@ -152,6 +165,48 @@ func (s *Symbolizer) trampoline(m *textModule, f texts.Reference, found *TextSym
 		return nil
 	}
 	return found
+}
+
+// match compares the build that a text names with the module's.
+func (m *textModule) match(id modules.Identity) modules.Match {
+	if m.linked != nil {
+		if got := id.Compare(m.linked.Identity); got != modules.Unknown {
+			return got
+		}
+	}
+	switch t := m.binding.Table.(type) {
+	case interface {
+		Compare(modules.Identity) modules.Match
+	}:
+		return t.Compare(id)
+	case interface{ Identity() modules.Identity }:
+		return id.Compare(t.Identity())
+	}
+	return modules.Unknown
+}
+
+// otherBuild reports whether a reference is to another build of the module than the file that was found
+// or that the user named.
+func (m *textModule) otherBuild(f *texts.Reference) bool {
+	if m.binding.Status == symbols.Mismatched {
+		return true
+	}
+	return !f.Identity.IsZero() && m.match(f.Identity) == modules.Different
+}
+
+// marked returns what a file of another build says of an address, with its names marked; nil where
+// they are not wanted.
+func (s *Symbolizer) marked(m *textModule, found *TextSymbol) *TextSymbol {
+	if found == nil || m.binding.Status == symbols.Mismatched {
+		return found // marked by the look-up
+	}
+	if !s.in.LoadMismatched {
+		return nil
+	}
+	other := *found
+	other.Status = symbols.Mismatched
+	tagNames(&other.Symbol)
+	return &other
 }
 
 // isTrampoline reports whether a symbol is a function that signal handlers return to.

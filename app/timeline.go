@@ -366,8 +366,8 @@ func (t *Timeline) logTime(r *TimelineRun, at int64) int64 {
 
 // A Span is a call, or several small ones that are drawn as one.
 type Span struct {
-	// FunctionRef is the call's function, and of several calls that of the
-	// longest as far as it is known, otherwise zero.
+	// FunctionRef is the call's function, and of several calls the one whose calls
+	// took most time as far as that is known, otherwise zero.
 	FunctionRef
 	// From and To are times of the timeline. A call may begin before what was
 	// asked for and end after it; an open call ends at its run's last time.
@@ -454,7 +454,7 @@ func (t *Timeline) Spans(dst []Span, lane int, from, to int64, pixels int) (span
 		for i := range found {
 			f := &found[i]
 			var ref FunctionRef
-			if f.Count == 1 && !f.About || f.Longest >= 0 {
+			if f.Count == 1 && !f.About || f.Time >= 0 {
 				ref = g.ref(f.Address)
 			}
 			span := Span{

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"logparser/calls/values"
 	"logparser/export"
@@ -90,7 +89,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	}
 	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
 	if m.Identity.IsZero() {
-		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; link it with -Wl,--build-id", m.Name))
+		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" {
@@ -106,15 +105,13 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	if err != nil {
 		return m, err
 	}
-	table, err := symtab.New(debug)
+	clones, err := symtab.Clones(debug)
 	if err != nil {
-		table = nil // then no name tells of parts that the compiler made
+		return m, err
 	}
 	for i := range functions {
 		f := &functions[i]
-		if table != nil && isPart(table, f.RVA) {
-			f.Altered = true
-		}
+		f.Altered = f.Altered || clones[f.RVA]
 		items, _ := values.Choose(specs, f.Name)
 		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
 			m.Functions = append(m.Functions, made)
@@ -145,19 +142,6 @@ func openELF(path string) (*image.Image, error) {
 		return nil, err
 	}
 	return im, nil
-}
-
-// isPart reports whether the function at an RVA is one that the compiler made of another,
-// with other parameters.
-func isPart(table *symtab.Table, rva uint64) bool {
-	s, err := table.Lookup(rva)
-	if err != nil {
-		return false
-	}
-	names := append([]string{s.Outermost().Function}, s.Aliases...)
-	return slices.ContainsFunc(names, func(name string) bool {
-		return strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")
-	})
 }
 
 // count adds what a module takes.

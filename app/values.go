@@ -18,6 +18,8 @@ type callValues struct {
 	// enters is what was taken at enters, by their rows, of calls that did not end where
 	// they were read.
 	enters map[int64]parser.CallValues
+	// pointers are the names of what pointers lead to.
+	pointers pointers
 }
 
 // maxCallees bounds the functions that are kept, maxDecoders the decoders.
@@ -34,6 +36,8 @@ type callee struct {
 	arguments, results bool
 	// named are arguments of which the log never has anything.
 	named []rows.Value
+	// returned is what there is to say of the result of a call that ended without one.
+	returned []rows.Value
 }
 
 // HasValues reports whether the recorder was told to take arguments and results of calls,
@@ -52,7 +56,7 @@ func (c *callValues) decoder(by *parser.ValuesTaken) *values.Decoder {
 			c.decoders = make(map[*parser.ValuesTaken]*values.Decoder)
 		}
 		// What is wrong with the plan is said where the log is described.
-		d, _ = values.NewDecoder(by, nil)
+		d, _ = values.NewDecoder(by)
 		c.decoders[by] = d
 	}
 	return d
@@ -69,16 +73,18 @@ func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *call
 		return found
 	}
 	found = &callee{by: by}
+	found.Symbol = func(address uint64) string { return s.symbolAt(key.run, key.space, address) }
 	if loc := s.locate(run, e.Space, e.Address); loc.Module >= 0 {
 		r := &s.runs()[run]
-		found.Callee = values.Callee{Module: r.names[loc.Module], Identity: r.modules.At(loc.Module).Identity, RVA: loc.RVA}
+		found.Module, found.Identity, found.RVA = r.names[loc.Module], r.modules.At(loc.Module).Identity, loc.RVA
 	}
-	found.arguments = by.Registers || len(by.Places) > 0
+	found.arguments = by.Registers || len(by.Places) > 0 || by.Events != nil
 	found.results = found.arguments
 	if f := c.decoder(by).Function(&found.Callee); f != nil {
 		found.arguments = found.arguments || len(f.Enter) > 0
 		found.results = found.results || len(f.Leave) > 0
 		found.named = c.decoder(by).Named(&found.Callee)
+		found.returned = c.decoder(by).Returned(&found.Callee)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,20 +130,25 @@ func (s *Session) readValues(b *block, run int, row int64, n int) error {
 		if e.Kind == parser.Leave {
 			entering, leaving = leaving, entering
 		}
-		list[k] = s.taken.decode(of, entering, leaving)
+		list[k] = s.taken.decode(of, entering, leaving, b.records[k].Partner != calls.NoPartner)
 	}
 	return nil
 }
 
 // decode makes values of what was taken where a call begins and ends, nil where that is
 // nothing.
-func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues) *rows.CallValues {
+func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues, ended bool) *rows.CallValues {
 	v := rows.CallValues{Arguments: of.named}
+	if ended {
+		v.Results = of.returned
+	}
 	if entering.By != nil {
 		v.Arguments = c.decoder(entering.By).Arguments(&of.Callee, entering)
 	}
 	if leaving.By != nil {
-		v.Results = c.decoder(leaving.By).Results(&of.Callee, leaving)
+		if list := c.decoder(leaving.By).Results(&of.Callee, leaving); len(list) > 0 {
+			v.Results = list
+		}
 	}
 	if v.Arguments == nil && v.Results == nil {
 		return nil

@@ -24,6 +24,10 @@ type Selection struct {
 	Folded []int64
 	// Repeats collapses repeats to one with a count.
 	Repeats bool
+	// Clip asks statistics and call trees for parts of calls where Where has a range of time that
+	// limits all: what of each call lies in it, also of those that were running when it began, in
+	// place of whole calls that were entered in it. Rows do not depend on it.
+	Clip bool
 }
 
 // A View is the rows of a selection. It implements [rows.Source] over the

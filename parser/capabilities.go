@@ -29,6 +29,14 @@ type Capabilities struct {
 	CrashTeller    CrashTeller
 	CallEnder      CallEnder
 	ValueTeller    ValueTeller
+	Namer          Namer
+}
+
+// A Namer is a log that carries names itself.
+type Namer interface {
+	// Name returns the name of the function at an address, for use where no symbols name it; "" for
+	// none.
+	Name(run int, space uint16, address uint64) string
 }
 
 // An OpenCall is a call whose enter is not in the log.

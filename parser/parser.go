@@ -195,6 +195,10 @@ type Options struct {
 	// for nothing. It may have been shorter then, if it began with the same
 	// bytes. Formats that have none ignore it.
 	Found []byte
+	// Place tells where in an image a byte of its file is mapped: the RVA, with the size that the
+	// image takes in memory. It is nil, or not ok, where the file may not be opened, or is none. Formats that
+	// have no need of it ignore it.
+	Place func(path string, offset uint64) (rva, size uint64, ok bool)
 }
 
 // A Progress is called now and then with the bytes done and the whole; it may

@@ -24,7 +24,13 @@ type ValuesTaken struct {
 	// Mismatched are modules of the plan of which another build was loaded, by path; of
 	// these nothing was taken.
 	Mismatched []string
+	// Events are, by the number that ValuesAsText begin with, what its values are. Where it has
+	// none they are called what the text calls them.
+	Events [][]ValueName
 }
+
+// A ValueName is what a text calls a value, and what the program calls it.
+type ValueName struct{ Printed, Name, Type string }
 
 // A ValuePlace is a place in the source where the program gives values to its recorder.
 type ValuePlace struct {
@@ -49,6 +55,9 @@ const (
 	ValuesByPlan
 	// ValuesOfRegisters are registers, behind their numbers.
 	ValuesOfRegisters
+	// ValuesAsText are a number for ValuesTaken.Events, four bytes, little-endian, and behind it
+	// what was printed: NAME=VALUE with blanks between.
+	ValuesAsText
 )
 
 // CallValues is what was taken at a record: arguments where it enters a call, the result

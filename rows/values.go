@@ -47,6 +47,9 @@ type CallValues struct {
 	Results []Value
 }
 
+// Result is the name of what a call returned.
+const Result = "return"
+
 // noValues are those of rows that have none.
 var noValues CallValues
 
@@ -64,7 +67,7 @@ func AppendArguments(dst []byte, list []Value) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		if v.Name != "this" && v.Type != "" {
+		if v.Name != "this" && v.Type != "" && !strings.HasPrefix(v.Name, "*") {
 			dst = append(dst, v.Type...)
 			if v.Name != "" {
 				dst = append(dst, ' ')
@@ -86,7 +89,7 @@ func AppendResults(dst []byte, list []Value) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		if v.Name != "" && v.Name != "return" {
+		if v.Name != "" && v.Name != Result {
 			dst = append(append(dst, v.Name...), " = "...)
 		}
 		dst = append(dst, v.Text...)
@@ -115,15 +118,31 @@ func Find(list []Value, path string) *Value {
 // arguments in the place of its parameters, and its result. Without values it is the
 // function's name.
 func AppendCall(dst []byte, r *Row) []byte {
+	name, tail := r.callParts()
+	return appendCallTail(append(dst, name...), r, tail)
+}
+
+// AppendCallTail appends what [AppendCall] has behind the name, which it returns.
+func AppendCallTail(dst []byte, r *Row) (name string, tail []byte) {
+	name, behind := r.callParts()
+	return name, appendCallTail(dst, r, behind)
+}
+
+// callParts returns the function's name, where arguments stand in the place of its parameters what
+// is before and behind those.
+func (r *Row) callParts() (name, behind string) {
+	if len(r.values().Arguments) == 0 || r.Event != Enter {
+		return r.Function, ""
+	}
+	from, to := parameterList(r.Function)
+	return r.Function[:from], r.Function[to:]
+}
+
+func appendCallTail(dst []byte, r *Row, behind string) []byte {
 	v := r.values()
-	name := r.Function
 	if len(v.Arguments) > 0 && r.Event == Enter {
-		from, to := parameterList(name)
-		dst = append(append(dst, name[:from]...), '(')
-		dst = append(AppendArguments(dst, v.Arguments), ')')
-		dst = append(dst, name[to:]...)
-	} else {
-		dst = append(dst, name...)
+		dst = append(AppendArguments(append(dst, '('), v.Arguments), ')')
+		dst = append(dst, behind...)
 	}
 	if len(v.Results) > 0 {
 		dst = AppendResults(append(dst, " = "...), v.Results)

@@ -64,6 +64,15 @@ add "trace, preloaded|env LD_PRELOAD=$work/lib/liblogrec.so ./plain|*.lptrace|10
 if [ "$(uname -m)" = x86_64 ]; then
 	try compile gcc "-pg -mfentry -minstrument-return=call" tiny.c fentry.o && link fentry.o lib/liblogrec.a -o fentry &&
 		add "trace, -mfentry|./fentry|*.lptrace|10000000"
+	# Patched: the recorder is preloaded. The last two have the functions left out, and switched off.
+	patched="env LOGREC_PATCH=1 LD_PRELOAD=$work/lib/liblogrec.so"
+	if [ -n "$clang" ] && try compile "$clang" "-fxray-instrument -fxray-instruction-threshold=1" tiny.c xray.o && link xray.o -o xray; then
+		add "trace, XRay patched|$patched ./xray|*.lptrace|10000000"
+		add "trace, XRay left out|$patched LOGREC_INCLUDE=main ./xray||30000000"
+	fi
+	try compile gcc "-fpatchable-function-entry=5" tiny.c nops.o && link nops.o -o nops &&
+		add "trace, entries patched|$patched ./nops|*.lptrace|10000000" &&
+		add "trace, entries off|$patched LOGREC=off ./nops||30000000"
 	try compile gcc "-pg -mfentry -minstrument-return=call" tiny_values.c values.o && link values.o lib/liblogrec.a -Wl,--build-id -o values &&
 		"$here/tests/values_plan.sh" "$here/bench/tiny_values.plan" values >values.lpvalues &&
 		add "trace, values by plan|env LOGREC_VALUES=values.lpvalues ./values|*.lptrace|10000000" &&

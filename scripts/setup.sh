@@ -75,6 +75,7 @@ group_test() {
 	have g++ || require g++
 	have Xvfb || try xvfb
 	have xdotool || try xdotool
+	have xclip || try xclip
 	have import && have convert || try imagemagick
 	have gio || try libglib2.0-bin
 	have update-mime-database || try shared-mime-info

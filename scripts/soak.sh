@@ -6,9 +6,11 @@
 # First every fuzz target of the module (or of the packages given) is fuzzed
 # for SECONDS, two at a time, then every fault test runs ROUNDS rounds (none if
 # 0). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
-# recording programs are ended by force on Linux, ROUNDS / 100 under wine, two
+# recording programs are ended by force on Linux, ROUNDS / 100 under wine, each crash in each
+# place is tried ROUNDS / 100 times, two
 # threads record 100 million events each, which are read again, and a log of a
-# billion records (16 GB) is read where the disk has room for it.
+# billion records (16 GB) is read where the disk has room for it, and the window is clicked and typed into
+# at random for five minutes in each language.
 #
 # What is done is noted in build/soak/done: a run that was broken off goes on
 # where it stopped. When all is done the next run begins anew, and so does
@@ -95,11 +97,20 @@ whole() {
 	fi
 	"$@" >"$log" 2>&1
 	case $? in
-	0) finding=$(grep -aE 'kills, at most|^large trace: .*(read|each)|^stats, |passed, ' "$log" | tr -d '\r' | sed 's/^ *//' | tail -n 2 | paste -sd ';') ;;
+	0) finding=$(grep -aE '^xvfb: |kills, at most|^large trace: .*(read|each)|^stats, |passed, ' "$log" | tr -d '\r' | sed 's/^ *//' | tail -n 2 | paste -sd ';') ;;
 	77) word=skip finding=$(tail -n 1 "$log") ;;
 	*) word=FAIL finding="see $log" ;;
 	esac
 	echo "$word|$name|-|-|$((SECONDS - start))|$finding" | tee -a "$out/done"
+}
+
+# monkey clicks and types in the window at random, five minutes in each language.
+monkey() {
+	local c
+	for c in Xvfb xdotool import; do
+		command -v $c >/dev/null || { echo "$c is missing" && return 77; }
+	done
+	make window && ui/xvfb/monkey.sh build/logparser 300
 }
 
 targets=$(
@@ -117,11 +128,13 @@ if [ "$rounds" -gt 0 ]; then
 	for dir in $tests; do faults "$dir"; done
 fi
 if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
-	tests="$tests recorder:kills recorder:kills-wine recorder:large reader:billion"
+	tests="$tests recorder:kills recorder:crashes recorder:kills-wine recorder:large reader:billion window:monkey"
 	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
+	whole recorder:crashes env LANES=gcc-crashes crash_rounds=$((rounds / 100)) recorder/tests/run_trace.sh 0
 	whole recorder:kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
 	whole recorder:large scripts/bench/large-trace.sh 50 2
 	whole reader:billion scripts/bench/memory.sh 1000 command
+	whole window:monkey monkey
 fi
 
 {

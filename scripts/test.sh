@@ -231,6 +231,12 @@ stage_window() {
 		return
 	fi
 	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
+	if command -v xclip >/dev/null; then
+		LANGUAGES=en lane tour 10 ui/xvfb/tour.sh build/logparser build/logparse
+	else
+		skip tour "xclip is missing"
+	fi
+	lane monkey 10 ui/xvfb/monkey.sh build/logparser 15
 	# Built without migrated_fynedo, Fyne itself complains where it is called
 	# from the wrong goroutine, and the script looks for that. With the same flags as the
 	# window most packages need not be compiled again.

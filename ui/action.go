@@ -195,7 +195,7 @@ func modifiers() fyne.KeyModifier {
 func (as *actions) key(name fyne.KeyName) bool {
 	if name == fyne.KeyEscape {
 		if as.w.dialogs.top == nil {
-			return !as.w.dialogs.modal() && as.w.front.ctl.CancelOpening()
+			return !as.w.dialogs.modal() && (as.w.front.ctl.CancelOpening() || as.w.front.stepBack())
 		}
 		as.w.dialogs.top.Dismiss()
 		return true

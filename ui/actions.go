@@ -8,6 +8,7 @@ import (
 
 	"logparser/ui/language"
 	"logparser/ui/look"
+	"logparser/ui/table"
 )
 
 // actionMenus returns all actions in the present language, as the menu bar has
@@ -40,6 +41,10 @@ func (as *actions) fileActions() []*action {
 		{name: "add-symbol-file", title: lang.L("Add a symbol file"), do: w.opening.addSymbolFile},
 		{name: "edit-symbol-path", title: lang.L("Edit the symbol path"), do: w.dialogs.editSymbols},
 		nil,
+		{name: "open-text", title: lang.L("Open a text with addresses"), tip: lang.L("A backtrace, a report of a crash: what its addresses stand for."), do: w.addresses.chooseFile},
+		{name: "paste-text", title: lang.L("Paste a text with addresses"), tip: lang.L("The same with what is in the clipboard."),
+			keys: []stroke{ctrlShift(fyne.KeyV)}, do: w.addresses.paste},
+		nil,
 		{name: "open-recent", title: lang.L("Opened lately"), choices: as.recentActions},
 		{name: "open-sample", title: lang.L("Open the sample"), tip: lang.L("A small log that comes with LogParser."), do: w.OpenSample},
 		nil,
@@ -62,6 +67,8 @@ func (as *actions) editActions() []*action {
 	return []*action{
 		// What is selected in a dialog can be copied, too.
 		{name: "copy", title: lang.L("Copy rows"), keys: []stroke{ctrl(fyne.KeyC)}, do: w.table.copy, overDialogs: true},
+		{name: "copy-markdown", title: lang.L("Copy rows as Markdown"), tip: lang.L("A table for an issue or a wiki."), enabled: w.table.onRow, do: func() { w.table.copyAs(&table.Markdown) }},
+		{name: "copy-html", title: lang.L("Copy rows as HTML"), enabled: w.table.onRow, do: func() { w.table.copyAs(&table.HTML) }},
 		{name: "select-all", title: lang.L("Select all rows"), keys: []stroke{{key: fyne.KeyA, modifier: fyne.KeyModifierShortcutDefault, inTable: true}},
 			enabled: w.opened, do: w.table.grid.SelectAll},
 		nil,
@@ -92,6 +99,8 @@ func (as *actions) goActions() []*action {
 			do: func() { w.nav.goToNextCall(false) }},
 		{name: "previous-call", title: lang.L("Previous call of the same function"), keys: []stroke{shifted(fyne.KeyF4), char('[')}, enabled: w.table.onRow,
 			do: func() { w.nav.goToNextCall(true) }},
+		{name: "go-to-slowest-call", title: lang.L("Slowest call of the same function"), tip: lang.L("Of the rows that are shown."), keys: []stroke{char('l')},
+			enabled: w.table.onRow, do: w.nav.goToSlowestCall},
 		{name: "open-source", title: lang.L("Open the source line"), tip: lang.L("In the editor that the settings name."),
 			keys: []stroke{{key: fyne.KeyReturn, inTable: true}}, enabled: w.table.onRow, do: func() { w.side.openSource(w.table.grid.Current()) }},
 		nil,

@@ -65,6 +65,14 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 	if t, ok := filter.Of(filter.Module, r); ok && r.Module != "" {
 		only = append(only, narrow(lang.L("Only this module"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
 	}
+	if object := filter.This.ValueOf(r); object != nil {
+		if t, ok := filter.IsValueOf(filter.This, object); ok {
+			only = append(only, narrow(lang.L("Only this object"), func(e *filter.Expr) *filter.Expr { return e.Replace(t) }))
+		}
+	}
+	for _, t := range valueTerms(r) {
+		only = append(only, narrow(shorten(t.String(), 40), func(e *filter.Expr) *filter.Expr { return e.Include(t) }))
+	}
 	only = append(only, item(lang.L("Only calls that took at least"), func() { w.filters.atLeast(r) }))
 
 	other := lang.L("Go to the leave")
@@ -93,7 +101,7 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 		submenu(lang.L("Show only"), only...),
 		fyne.NewMenuItemSeparator(),
 		half,
-		submenu(lang.L("Go"), as.itemOf("go-to-caller"), as.itemOf("next-call"), as.itemOf("previous-call")),
+		submenu(lang.L("Go"), as.itemOf("go-to-caller"), as.itemOf("next-call"), as.itemOf("previous-call"), as.itemOf("go-to-slowest-call")),
 		source,
 		fyne.NewMenuItemSeparator(),
 		fold,
@@ -101,8 +109,33 @@ func (as *actions) cellItems(at int64, column string, r *rows.Row) []*fyne.MenuI
 		submenu(lang.L("Bookmark"), bookmark, note),
 		submenu(lang.L("Copy"),
 			item(lang.L("Copy the cell"), func() { w.app.Clipboard().SetContent(w.table.cellText(column, r)) }),
-			as.itemOf("copy")),
+			as.itemOf("copy"), as.itemOf("copy-markdown"), as.itemOf("copy-html")),
 		as.itemOf("columns"))
+}
+
+// maxValueTerms bounds the values that the menu has.
+const maxValueTerms = 12
+
+// valueTerms are terms for the arguments and the result of a row's call, those that can be compared.
+func valueTerms(r *rows.Row) (list []*filter.Expr) {
+	call := r.CallValues()
+	if call == nil {
+		return nil
+	}
+	add := func(c filter.Column, v *rows.Value) {
+		if t, ok := filter.IsValueOf(c, v); ok && len(list) < maxValueTerms {
+			list = append(list, t)
+		}
+	}
+	for i := range call.Arguments {
+		if v := &call.Arguments[i]; v.Name != "" && v.Name != "this" {
+			add(filter.ValueColumn(v.Name), v)
+		}
+	}
+	if len(call.Results) == 1 {
+		add(filter.Result, &call.Results[0])
+	}
+	return list
 }
 
 // colourItems choose the colour of a highlight.

@@ -35,6 +35,13 @@ func (fs *filters) apply(expr string) {
 	}
 }
 
+// try shows the rows of what is being typed, which is not remembered as a filter.
+func (fs *filters) try(expr string) {
+	if fs.w.ctl.State().Opened {
+		fs.w.ctl.Filter.SetWhere(expr)
+	}
+}
+
 func (fs *filters) focus() {
 	if fs.w.ctl.State().Opened {
 		fs.w.win.Canvas().Focus(fs.w.bar.line.Entry)

@@ -56,6 +56,7 @@ func newFindBar(w *workspace) *findBar {
 	}
 	b.line = filterline.New(w.filters.menu)
 	b.line.OnApply = w.filters.apply
+	b.line.OnTyped, b.line.Later = w.filters.try, w.later
 	b.line.OnRevert = w.ctl.Filter.DismissError
 	b.line.OnLeave = func() { w.focusView() }
 	b.line.OnKey, b.line.Entry.OnShortcut = w.actions.key, w.actions.shortcut

@@ -131,7 +131,7 @@ func widgetKeys() []keyList {
 			{"H", lang.L("Hottest path")},
 			{"D   B   T", lang.L("Top-down; bottom-up; each thread")},
 			{"<   >   R", lang.L("Sort by the column before or after; turn the order")},
-			{"Enter", lang.L("Go to its first call")},
+			{"Enter   L", lang.L("Go to its first call; in the statistics, to its slowest call")},
 		}},
 	}
 }

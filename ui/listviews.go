@@ -16,6 +16,7 @@ import (
 	"logparser/ui/crashview"
 	"logparser/ui/grid"
 	"logparser/ui/look"
+	"logparser/ui/sidepanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
 )
@@ -36,9 +37,18 @@ func (v *views) openFunction(f app.FunctionRef) {
 	})
 }
 
+// openSlowest shows the call of a function that took longest in the table.
+func (v *views) openSlowest(f app.FunctionRef) {
+	v.w.ctl.Calls.SlowestCall(f, func(row int64) {
+		v.show(viewTable)
+		v.w.nav.goTo(row)
+	})
+}
+
 // functionMenu is the menu of a function in a list.
 func (v *views) functionMenu(f app.FunctionRef, at fyne.Position) {
-	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) })}, v.functionItems(f)...)
+	items := append([]*fyne.MenuItem{item(lang.L("Go to its first call"), func() { v.openFunction(f) }),
+		item(lang.L("Go to its slowest call"), func() { v.openSlowest(f) })}, v.functionItems(f)...)
 	v.w.actions.popUp(items, at)
 }
 
@@ -86,7 +96,15 @@ func (v *views) statisticsView() *view {
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.statistics.OnChosen = v.picks.function
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
+	v.statistics.OnSlowest = func(f *app.FunctionStat) { v.openSlowest(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
+	v.statistics.OnCompare = func() string {
+		if where := w.ctl.Filter.Wanted().Where; where != "" {
+			return where
+		}
+		return lang.L("all rows")
+	}
+	v.statistics.OnGrouping = func(control.Grouping) { v.again(viewStatistics) }
 	v.statistics.OnCopy = w.app.Clipboard().SetContent
 	v.statistics.OnRange = v.limitDurations
 	v.statistics.OnSave = v.saveStatistics
@@ -95,7 +113,7 @@ func (v *views) statisticsView() *view {
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
-			w.ctl.Views.Statistics(func(list []app.FunctionStat, err error) {
+			w.ctl.Views.Statistics(v.statistics.Grouping(), func(list []app.FunctionStat, err error) {
 				if v.computed(viewStatistics, err) {
 					v.statistics.Show(list, digits)
 					v.choose()
@@ -103,7 +121,10 @@ func (v *views) statisticsView() *view {
 				}
 			})
 		},
-		clear:   func() { v.statistics.Show(nil, 3) },
+		clear: func() {
+			v.statistics.StopComparing()
+			v.statistics.Show(nil, 3)
+		},
 		follow:  func(r *rows.Row) { v.statistics.Choose(r.Function, r.Module) },
 		relabel: v.statistics.Relabel,
 		paint:   func(p *grid.Palette, _ bool) { v.statistics.SetPalette(p) },
@@ -216,6 +237,17 @@ func (v *views) crashView() *view {
 		w.nav.goTo(row)
 	}
 	v.crash.OnCopy = w.app.Clipboard().SetContent
+	v.crash.OnEdit = w.openPlace
+	asked := 0 // numbers the places that are asked for; answers to another are late
+	v.crash.OnSource = func(file string, line int) {
+		asked++
+		number := asked
+		w.readPlace(file, line, func(s sidepanel.Source) {
+			if asked == number {
+				v.crash.ShowSource(s.Head+":"+strconv.Itoa(line), s.Remark, s.First, s.Line, s.Lines)
+			}
+		})
+	}
 	return &view{
 		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
 		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),

@@ -133,14 +133,17 @@ func (t *logTable) decorate(dst []grid.Decor, list []rows.Row, first int64) {
 }
 
 // copyRows puts the selected rows on the clipboard.
-func (t *logTable) copyRows() {
+func (t *logTable) copyRows() { t.copyAs(&table.Tabs) }
+
+// copyAs puts the selected rows on the clipboard, written for the place that they are for.
+func (t *logTable) copyAs(m *table.Markup) {
 	first, last, ok := t.grid.Selection()
 	if !ok {
 		return
 	}
 	format := t.format
-	t.w.ctl.Saving.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return table.AppendLine(dst, r, format) },
-		t.w.app.Clipboard().SetContent)
+	t.w.ctl.Saving.Copy(first, last, func(dst []byte, r *rows.Row) []byte { return m.Line(dst, r, format) },
+		func(text string) { t.w.app.Clipboard().SetContent(m.Head + text + m.Foot) })
 }
 
 // copy is Ctrl+C: of the text that has the focus, or of the rows.
@@ -186,6 +189,7 @@ func (t *logTable) showRows(s *control.State) {
 		t.w.memory.leave(t.w.trace)
 	}
 	t.format = table.FormatOf(s.Rows)
+	t.format.Swatches = t.w.swatches
 	if s.Opened && s.Facts.Format != t.kind {
 		t.kind = s.Facts.Format
 		t.grid.SetColumns(table.Columns(&t.format))

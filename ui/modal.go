@@ -48,6 +48,9 @@ func (ds *dialogs) open(d dialog.Dialog, width, height float32) {
 	if ds.picker.Asking() {
 		return
 	}
+	if ds.top != nil {
+		ds.w.trace("stacked")
+	}
 	size := ds.w.win.Canvas().Size()
 	d.Resize(fyne.NewSize(min(width, size.Width*0.95), min(height, size.Height*0.9)))
 	d.Show()

@@ -118,8 +118,12 @@ func (n *navigation) settle() {
 	}
 	done := s.View.Done() // it may become so before the answer
 	if at, shown := s.View.PositionOf(n.want); shown || done {
+		index := n.want
 		n.want = -1
 		n.stand(max(at, 0))
+		if !shown {
+			n.keepThread(index, max(at, 0))
+		}
 	}
 }
 
@@ -139,6 +143,12 @@ func (n *navigation) goToCaller() {
 func (n *navigation) goToNextCall(back bool) {
 	if row := n.w.table.currentRow(); row >= 0 {
 		n.w.ctl.Calls.NextCall(row, back, n.goTo)
+	}
+}
+
+func (n *navigation) goToSlowestCall() {
+	if r, ok := n.w.table.rowAt(n.w.table.grid.Current()); ok {
+		n.w.ctl.Calls.SlowestCall(app.FunctionRef{Function: r.Function, Module: r.Module}, n.goTo)
 	}
 }
 
@@ -223,5 +233,8 @@ func (n *navigation) keepPlace(s *control.State, index int64) {
 		n.w.table.grid.SetCurrent(at)
 		n.w.table.grid.Centre(at)
 		n.placing = false
+		if n.want < 0 {
+			n.keepThread(index, at)
+		}
 	}
 }

@@ -343,28 +343,6 @@ func TestFindOptionsAndMarks(t *testing.T) {
 	}
 }
 
-// A filter that hides all says so, says nothing more of the row that was chosen,
-// and leads back to it when it is taken away.
-func TestNothingFitsTheFilter(t *testing.T) {
-	r := newRig(t, &testlog.Nested{Records: 1400})
-	r.open()
-	r.nav.goTo(20)
-	r.waitTrace("stack 7")
-	note := r.views.view(viewTable).note
-	r.ctl.Filter.SetWhere("row:5000..")
-	r.wait("the note", func() bool { return note.Visible() && note.Text != "" })
-	if text := r.side.call.Details(); strings.Contains(text, "20") || r.status.selection.Text != "" || len(r.side.call.Frames()) > 0 {
-		t.Errorf("still said: %q, %q", text, r.status.selection.Text)
-	}
-	r.ctl.Filter.SetWhere("row:6000..")
-	r.waitTrace("filtered 0")
-	r.ctl.Filter.SetWhere("")
-	r.wait("the row", func() bool { return r.table.currentRow() == 20 })
-	if note.Visible() {
-		t.Error("the note stays")
-	}
-}
-
 // While a filter is still counting the table says so, and stands at the row that
 // was current as soon as the filter has come to it.
 func TestRowIsKeptWhileAFilterCounts(t *testing.T) {
@@ -592,6 +570,12 @@ func TestSidePanel(t *testing.T) {
 	if s := r.side.call.Source(); s.Line != 31 || s.First != 11 || len(s.Lines) != 41 || s.Lines[20] != "line    31" {
 		t.Errorf("source %+v", s)
 	}
+	// What the functions that begin in the lines took stands beside them.
+	r.waitTrace("heat ")
+	r.wait("the heat", func() bool {
+		h := r.side.call.Source().Heat
+		return h[31].Share > 0 && strings.Contains(h[31].Text, " calls") && len(h) >= 4 && h[32].Text == ""
+	})
 	r.side.call.OnFrame(1)
 	if r.table.currentRow() != 1 {
 		t.Errorf("a click on a frame leads to row %d", r.table.currentRow())

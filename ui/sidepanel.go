@@ -39,6 +39,7 @@ type sidePanel struct {
 
 	callTab, bookmarksTab, modulesTab *container.TabItem
 
+	heat  heat
 	asked int // numbers the rows that are asked about; answers to another are late
 }
 
@@ -147,27 +148,17 @@ func (p *sidePanel) readSource(r *rows.Row, number int) {
 		p.call.ShowSource(sidepanel.Source{Remark: lang.L("No source line is known for this row.")})
 		return
 	}
-	recorded, line := r.Source, r.Line
-	mappings, none := p.w.pref.mappings(), p.w.ctl.State().Wanted.NoRecordedPaths
-	find := p.w.ctl.SourceFinder()
-	go func() {
-		var s sidepanel.Source
-		file, err := sourceFile(find, recorded, mappings, none)
-		if err == nil {
-			s, err = readLines(file, line)
+	p.w.readPlace(r.Source, r.Line, func(s sidepanel.Source) {
+		if p.asked != number {
+			return
 		}
-		p.w.post(func() {
-			if p.asked != number {
-				return
+		p.withHeat(r.Source, s, func(s sidepanel.Source) {
+			if p.asked == number {
+				p.call.ShowSource(s)
 			}
-			s.Head = shortPath(rows.CutSourceTag(recorded))
-			if err != nil {
-				s.Remark = lang.L("The source is not found here. Say in the settings where this machine has it.")
-			}
-			p.call.ShowSource(s)
-			p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
 		})
-	}()
+		p.w.trace("source " + control.Thousands(int64(len(s.Lines))))
+	})
 }
 
 // shortPath leaves the last parts of a long path of any system.
@@ -273,24 +264,7 @@ func (p *sidePanel) openSource(row int64) {
 			Next: lang.L("Lines come from .pdb files and DWARF; the modules panel says what was found."), Offer: control.OfferSymbols})
 		return
 	}
-	mappings, template, none := p.w.pref.mappings(), p.w.pref.editor(), p.w.ctl.State().Wanted.NoRecordedPaths
-	find := p.w.ctl.SourceFinder()
-	go func() {
-		args, err := sourceCommand(find, r.Source, r.Line, mappings, template, none)
-		if err == nil {
-			err = editor.Start(args)
-		}
-		p.w.post(func() {
-			if err != nil {
-				p.w.ctl.Say(&control.Message{Level: control.LevelWarn,
-					Text:    lang.L("Cannot open {{.Name}}: {{.Cause}}", data{"Name": r.Source, "Cause": control.ErrorText(err)}),
-					Next:    lang.L("Say in the settings where this machine has the sources, and which editor to use."),
-					Details: control.ErrorText(err)})
-				return
-			}
-			p.w.trace("editor " + strings.Join(args, " "))
-		})
-	}()
+	p.w.openPlace(r.Source, r.Line)
 }
 
 // sourceCommand returns the command that opens the file that a recorded path

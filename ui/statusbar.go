@@ -17,6 +17,7 @@ type statusBar struct {
 	Content fyne.CanvasObject
 
 	counts, selection, title *widget.Label
+	row, limit               string         // what is chosen, and what all is limited to
 	news                     *widget.Button // rows that came below the view
 	progress                 *widget.ProgressBar
 	endless                  *widget.ProgressBarInfinite
@@ -57,12 +58,14 @@ func (b *statusBar) showCounts(s *control.State) {
 	}
 	if !s.Opened && s.Opening != "" {
 		b.counts.SetText(lang.L("Opening {{.Name}}", data{"Name": s.Opening}))
-		b.selection.SetText("")
+		b.row, b.limit = "", ""
+		b.showChosen()
 		return
 	}
 	if !s.Opened {
 		b.counts.SetText(lang.L("No log is open"))
-		b.selection.SetText("")
+		b.row, b.limit = "", ""
+		b.showChosen()
 		return
 	}
 	var parts []string
@@ -120,11 +123,31 @@ const mostMessage = 100
 
 // showSelection says more of the current row than its columns may.
 func (b *statusBar) showSelection(index int64, about string) {
-	if index < 0 {
-		b.selection.SetText("")
-		return
+	b.row = ""
+	if index >= 0 {
+		b.row = lang.L("Row {{.N}}", data{"N": control.Thousands(index)}) + "   " + about
 	}
-	b.selection.SetText(lang.L("Row {{.N}}", data{"N": control.Thousands(index)}) + "   " + about)
+	b.showChosen()
+}
+
+// showLimit says what all views are limited to, "" for nothing.
+func (b *statusBar) showLimit(text string) {
+	if b.limit != text {
+		b.limit = text
+		b.showChosen()
+	}
+}
+
+// showChosen says what is chosen, and what all views are limited to.
+func (b *statusBar) showChosen() {
+	text := b.limit
+	if b.row != "" {
+		if text != "" {
+			text += "   \u00b7   "
+		}
+		text += b.row
+	}
+	b.selection.SetText(text)
 }
 
 // showWork shows work that has gone on for a while.

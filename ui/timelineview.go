@@ -17,6 +17,7 @@ import (
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/look"
+	"logparser/ui/table"
 	"logparser/ui/timeline"
 )
 
@@ -29,6 +30,7 @@ func (v *views) timelineView() *view {
 		l.Truncation = fyne.TextTruncateEllipsis
 	}
 	v.limited.Hide()
+	v.timeline.SetFitted(true)
 	v.connectTimeline()
 	v.connectAnnotations()
 	return &view{
@@ -91,6 +93,32 @@ func (v *views) connectTimeline() {
 		items[0].Disabled, items[1].Disabled = call.Row < 0, call.Row < 0
 		w.actions.popUp(append(items, v.functionItems(call.FunctionRef)...), at)
 	}
+	t.OnMeasure = func(from, to int64) {
+		w.ctl.Views.Between(from, to, func(sum *app.RangeSum, err error) {
+			if err == nil {
+				t.Measured(from, to, v.rangeTexts(sum))
+				w.trace("measured " + strconv.FormatInt(sum.Calls, 10))
+			}
+		})
+	}
+	t.OnMeasured = func(ns int64) {
+		if ns == 0 {
+			w.ctl.Views.StopBetween()
+		}
+	}
+	t.OnFitted = func(int) { v.shade() }
+	t.OnLaneMenu = func(lane app.Lane, at fyne.Position) {
+		r := rows.Row{Thread: lane.Thread, Process: lane.Process}
+		track := lane.Track()
+		w.actions.popUp([]*fyne.MenuItem{
+			item(lang.L("Move up"), func() { t.MoveLane(track, -1) }),
+			item(lang.L("Move down"), func() { t.MoveLane(track, 1) }),
+			item(lang.L("Move to the top"), func() { t.MoveLane(track, -1<<20) }),
+			item(lang.L("Threads in the log's order"), func() { t.SetOrder(nil) }),
+			fyne.NewMenuItemSeparator(),
+			v.narrow(lang.L("Only this thread"), filter.Thread, &r),
+		}, at)
+	}
 	t.OnError = func(err error) { v.view(viewTimeline).say(control.Cause(err)) }
 	t.OnPicture = func(boxes int) {
 		if boxes > 0 {
@@ -100,6 +128,21 @@ func (v *views) connectTimeline() {
 	}
 	t.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	t.OnRune = v.rune
+}
+
+// rangeTexts say what lies in a range of time.
+func (v *views) rangeTexts(sum *app.RangeSum) []string {
+	lines := []string{lang.L("{{.Calls}} in {{.Threads}}", data{
+		"Calls":   control.Count("{{.N}} call", "{{.N}} calls", sum.Calls),
+		"Threads": control.Count("{{.N}} thread", "{{.N}} threads", int64(sum.Threads))})}
+	if len(sum.Most) > 0 {
+		lines = append(lines, lang.L("Most self time:"))
+	}
+	for i := range sum.Most {
+		f := &sum.Most[i]
+		lines = append(lines, string(table.AppendDuration(nil, f.Self, max(v.digits(), 6)))+"  "+f.Function+"  \u00d7 "+control.Thousands(f.Calls))
+	}
+	return lines
 }
 
 // savePicture writes what the timeline shows to a file that the user chooses.
@@ -142,6 +185,9 @@ func (v *views) followInTimeline(r *rows.Row) {
 	} else {
 		call.From -= took
 	}
+	if v.timeline.Chosen() == enter {
+		return // it stays where it is, and where the user looks
+	}
 	v.timeline.Choose(r.Track(), call)
 }
 
@@ -157,11 +203,14 @@ func (v *views) shade() {
 		}
 	}
 	var notes []string
-	if err == nil && !e.IsAll() {
+	if err == nil && !e.IsAll() && (v.runs() != nil || control.WithoutTimes(e.String()) != "") {
 		notes = append(notes, lang.L("Pale: calls whose row the filter hides. Pale and hatched: it may hide some of these calls; zoom in to see which."))
 	}
 	if v.drawn.more {
 		notes = append(notes, lang.L("Only the first {{.N}} annotations are drawn.", data{"N": control.Thousands(control.MaxAnnotations)}))
+	}
+	if n := v.timeline.Hidden(); n > 0 {
+		notes = append(notes, control.Count("{{.N}} thread without calls in this time is hidden.", "{{.N}} threads without calls in this time are hidden.", int64(n)))
 	}
 	v.limited.SetText(strings.Join(notes, "   "))
 	show(v.limited, len(notes) > 0)

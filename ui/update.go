@@ -28,6 +28,9 @@ func (w *workspace) update(what control.Change) {
 	if what&control.ChangeContent != 0 && s.Loaded {
 		w.memory.restoreSelection()
 	}
+	if what&(control.ChangeModules|control.ChangeSource|control.ChangeContent) != 0 {
+		w.colourThreads(s)
+	}
 	if what&(control.ChangeModules|control.ChangeSource) != 0 {
 		w.side.modules.Show(s.Modules)
 		w.bar.show(s)
@@ -55,8 +58,12 @@ func (w *workspace) update(what control.Change) {
 		w.status.showCounts(s)
 		w.nav.settle()
 	}
+	if what&(control.ChangeFilter|control.ChangeSource) != 0 {
+		w.steps.note(s, w.ctl.Filter.Wanted())
+	}
 	if what&control.ChangeFilter != 0 {
 		w.filterChanged(s)
+		w.status.showLimit(w.limitText())
 	}
 	if what&control.ChangeMatches != 0 {
 		w.finding.showMatches(s.Matches)

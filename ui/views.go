@@ -31,6 +31,7 @@ const (
 	viewTable       = "table"
 	viewTimeline    = "timeline"
 	viewTree        = "tree"
+	viewFlame       = "flame"
 	viewStatistics  = "statistics"
 	viewThreads     = "threads"
 	viewModules     = "modules"
@@ -96,6 +97,8 @@ type views struct {
 	hint        *widget.Label // below the timeline
 	limited     *widget.Label // above it: how what is hidden is drawn
 	tree        *calltree.View
+	flame       flameView
+	inks        timeline.Inks
 	statistics  *statistics.View
 	threads     *threads.View
 	modules     *modulespanel.Panel
@@ -119,6 +122,7 @@ func newViews(w *workspace) *views {
 		v.tableView(),
 		v.timelineView(),
 		v.treeView(),
+		v.flameGraph(),
 		v.statisticsView(),
 		v.threadsView(),
 		v.modulesView(),
@@ -200,7 +204,19 @@ func (v *views) actions() []*action {
 			checked: func() bool { return v.current() == e },
 			do:      func() { v.show(e.name) }})
 	}
-	return append(list, nil, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
+	w := v.w
+	list = append(list, nil, &action{name: "whole-calls", title: lang.L("Whole calls in a range of time"),
+		tip:     lang.L("Statistics, call tree and threads count calls that reach out of the range as a whole, not only their part in it."),
+		checked: w.ctl.Views.Whole, enabled: w.opened, do: w.toggleWhole})
+	list = append(list, &action{name: "fit-lanes", title: lang.L("Threads as high as what is seen of them"),
+		tip:     lang.L("On the timeline; threads without calls in the time that is seen are hidden."),
+		checked: v.timeline.Fitted, enabled: w.opened, do: func() {
+			v.timeline.SetFitted(!v.timeline.Fitted())
+			v.shade()
+			w.actions.show()
+		}})
+	list = append(list, &action{name: "colours", title: lang.L("Colours of calls"), choices: v.inkActions})
+	return append(list, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
 		tip:     lang.L("As PNG, as large as it is in the window."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }, do: v.savePicture})
 }
@@ -258,6 +274,7 @@ func (v *views) functionItems(f app.FunctionRef) []*fyne.MenuItem {
 	if f.Module != "" {
 		items = append(items, v.narrow(lang.L("Only this module"), filter.Module, &r))
 	}
+	items = append(items, fyne.NewMenuItemSeparator(), item(lang.L("Who called it, and what it called"), func() { v.showAround(f) }))
 	return append(items, fyne.NewMenuItemSeparator(), item(lang.L("Copy the name"), func() { w.app.Clipboard().SetContent(f.Function) }))
 }
 

@@ -49,7 +49,7 @@ func TestViewsAreComputedWhenLookedAt(t *testing.T) {
 	}
 	// Nothing has changed: nothing is computed again.
 	r.look(viewTree, "view 2")
-	r.look(viewStatistics, "view 3")
+	r.look(viewStatistics, "view 4")
 	if got := r.trace.String(); strings.Contains(got, "statistics 7") || strings.Contains(got, "tree") {
 		t.Errorf("computed again:\n%s", got)
 	}
@@ -358,7 +358,7 @@ func TestViewIsOneEntry(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400})
 	computed, followed, cleared, offered := "", int64(-1), 0, false
 	r.views.add(&view{
-		name: "new", title: func() string { return "New view" }, key: fyne.Key9, content: widget.NewLabel("new"),
+		name: "new", title: func() string { return "New view" }, key: fyne.Key0, content: widget.NewLabel("new"),
 		offered: func(*control.State) bool { return offered },
 		depends: func(where string) string { return strings.TrimPrefix(where, "thread:") },
 		compute: func(where string, fresh bool) {
@@ -378,7 +378,7 @@ func TestViewIsOneEntry(t *testing.T) {
 	r.views.update(0, r.ctl.State())
 	r.actions.act("palette")
 	r.actions.palette.entry.SetText("new view")
-	if len(r.actions.palette.found) != 1 || r.actions.palette.found[0].keysText() != "Ctrl+9" {
+	if len(r.actions.palette.found) != 1 || r.actions.palette.found[0].keysText() != "Ctrl+0" {
 		t.Fatalf("the palette has %s", r.titles())
 	}
 	r.typeKey(fyne.KeyReturn)

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
 	"logparser/ui/inputs"
@@ -37,6 +38,9 @@ type workspace struct {
 	filters   filters
 	bookmarks bookmarks
 	memory    memory
+	steps     steps
+	swatches  map[rows.Track]uint8 // the colours of threads, 1 and more
+	addresses addresses
 
 	strip   *inputs.Strip
 	summary *inputs.Summary
@@ -80,7 +84,7 @@ func newWorkspace(win *Window) *workspace {
 	if w.opt.Open == nil {
 		w.ctl.Preview = app.Preview
 	}
-	w.opening.w, w.folding.w, w.finding.w, w.filters.w, w.bookmarks.w = w, w, w, w, w
+	w.opening.w, w.folding.w, w.finding.w, w.filters.w, w.bookmarks.w, w.addresses.w = w, w, w, w, w, w
 	w.table = logTable{w: w, lookedBelow: -1}
 	w.nav = navigation{w: w, want: -1}
 	w.memory.w, w.memory.store = w, w.opt.States

@@ -71,7 +71,7 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 	p := &callPass{src: src, groups: g, progress: progress}
 	if where != nil {
 		var ok bool
-		if p.test, ok = query.NewCallTest(where); !ok {
+		if p.test, ok = query.NewCallTest(src, where); !ok {
 			return nil
 		}
 	}
@@ -80,6 +80,23 @@ func newCallPass(src *index.Index, where query.Predicate, g groups, progress par
 	}
 	p.slots = src.OwnStacks()
 	return p
+}
+
+// rowCost is how many times as long it takes to read a row in its order as in a pass over calls.
+// A variable for tests.
+var rowCost = int64(5)
+
+// narrowed returns the predicate to sum up by, nil where all rows pass by what is known of blocks. Few
+// says that so few may pass that to read these takes less than a pass over all calls.
+func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, few bool) {
+	if where == nil {
+		return nil, false
+	}
+	most, least := query.Candidates(src, where)
+	if least == src.Len() {
+		return nil, false
+	}
+	return where, most*rowCost < src.Len()
 }
 
 // run goes over the calls. It is not ok, without an error, where there is something among them
@@ -113,7 +130,7 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 				if k >= len(parts) {
 					return
 				}
-				if !t.read(ctx, &parts[k], &p.results[k]) {
+				if !p.leaves(&parts[k]) && !t.read(ctx, &parts[k], &p.results[k]) {
 					refused.Store(true)
 				}
 				tell(parts[k].To - parts[k].From)
@@ -132,13 +149,21 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 		for to < len(parts) && parts[to].Stream == parts[from].Stream {
 			to++
 		}
-		p.join(p.results[from:to])
+		if !p.leaves(&parts[from]) {
+			p.join(p.results[from:to])
+		}
 		from = to
 	}
 	if p.progress != nil {
 		p.progress(p.src.Len(), p.src.Len())
 	}
 	return true, nil
+}
+
+// leaves reports whether a part can be left out, because no call of its thread passes.
+func (p *callPass) leaves(part *parser.CallPart) bool {
+	slot, ok := p.slots[part.Thread]
+	return ok && p.test != nil && !p.test.May(slot)
 }
 
 // tellEvery is the least time between two calls of a Progress.

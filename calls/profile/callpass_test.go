@@ -53,6 +53,7 @@ func eachTrace(t *testing.T, count int, f func(t *testing.T, r *rand.Rand, src *
 // TestCallPass holds what is made by passes over calls against the oracle.
 func TestCallPass(t *testing.T) {
 	passes := 0
+	defer func(before int64) { rowCost = before }(rowCost)
 	eachTrace(t, 48, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
 		of, group := randomGroups(r, src)
 		deepest := 0
@@ -60,6 +61,7 @@ func TestCallPass(t *testing.T) {
 			deepest = max(deepest, src.Rows[row].Depth)
 		}
 		for range 3 {
+			rowCost = []int64{0, 5, 1 << 40}[r.IntN(3)] // rows, either, calls
 			p := logtest.Expected{Pass: func(int64) bool { return true }}
 			stats := StatisticsOptions{Groups: of, PerThread: r.IntN(2) == 0}
 			tree := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, BottomUp: r.IntN(2) == 0}

@@ -148,9 +148,11 @@ func (t *callTable) add(batch []parser.Call, pass []uint8, _ []parser.OpenFrame,
 		}
 		u.time += d
 		u.self += c.Self
-		if c.Recursive {
-			u.recursive += d
+		recursive := int64(0)
+		if c.Recursive { // a conditional move: it cannot be predicted
+			recursive = d
 		}
+		u.recursive += recursive
 		u.min, u.max = min(u.min, d), max(u.max, d)
 		o, step := calls.BucketOf(d)
 		if o >= int(u.octaves) {

@@ -19,6 +19,8 @@
 //     NonRecursive, and in the total of the tree's root and threads (TestCallTree),
 //  3. corrected self times are those of the corrected durations, for calls that lie in
 //     several stretches too (TestCorrected),
-//  4. a tree of bounded size keeps the nodes with the most calls, and what it leaves out
+//  4. of spans of time calls count with the part that lies in them, also those that were
+//     entered before (TestClip, TestClipAddsUp),
+//  5. a tree of bounded size keeps the nodes with the most calls, and what it leaves out
 //     is in the sums of the node that stands for it (TestCallTreeKeepsTheMostCalled).
 package profile

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -48,7 +49,7 @@ func (t *treeBuilder) prune(limit int) {
 			if at, ok = other[parent]; !ok {
 				at = int32(len(nodes))
 				other[parent] = at
-				nodes = append(nodes, TreeNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true})
+				nodes = append(nodes, grownNode{TreeNode: TreeNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true}})
 			}
 		}
 		moved[i] = at
@@ -62,7 +63,7 @@ func (t *treeBuilder) prune(limit int) {
 		}
 	}
 	t.nodes = nodes
-	t.last, t.slots = nil, nil // it grows no more
+	t.slots = nil // it grows no more
 }
 
 // mostCalled returns which nodes are among the limit with the most calls, those
@@ -98,11 +99,52 @@ func (t *treeBuilder) mostCalled(limit int) []bool {
 		}
 	}
 	places = slices.DeleteFunc(places, func(p place) bool { return keep[p.node] || t.nodes[p.node].Other })
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(b.calls, a.calls), cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path))
+	// Most nodes have few calls, and of those with as many as the last that stays only some
+	// have to be put in order.
+	rest := min(max(limit-kept, 0), len(places))
+	least := leastOf(rest, len(places), func(i int) int64 { return places[i].calls })
+	at := places[:0]
+	for _, p := range places {
+		if p.calls > least {
+			keep[p.node] = true
+			rest--
+		} else if p.calls == least {
+			at = append(at, p)
+		}
+	}
+	slices.SortFunc(at, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path))
 	})
-	for _, p := range places[:min(max(limit-kept, 0), len(places))] {
+	for _, p := range at[:min(rest, len(at))] {
 		keep[p.node] = true
 	}
 	return keep
+}
+
+// leastOf returns the least of the n greatest of so many values.
+func leastOf(n, values int, value func(i int) int64) int64 {
+	if n <= 0 {
+		return math.MaxInt64
+	}
+	// The small ones are counted, the others sorted.
+	var count [1 << 12]int
+	var great []int64
+	for i := range values {
+		if v := value(i); v >= 0 && v < int64(len(count)) {
+			count[v]++
+		} else {
+			great = append(great, v)
+		}
+	}
+	if n <= len(great) {
+		slices.Sort(great)
+		return great[len(great)-n]
+	}
+	n -= len(great)
+	for v := len(count) - 1; v >= 0; v-- {
+		if n -= count[v]; n <= 0 {
+			return int64(v)
+		}
+	}
+	return 0
 }

@@ -65,7 +65,6 @@ type TreeNode struct {
 	// made while another of the function was open. A node that is there only
 	// as a way to others has no calls.
 	Calls, Timed, Running, Total, Self int64
-	children                           []int32
 }
 
 // A Tree is a merged call tree. It is immutable.
@@ -76,11 +75,13 @@ type Tree struct {
 	Nodes []TreeNode
 	// Folded counts the calls in nodes that are Other.
 	Folded int64
+	// The children of node i are children[first[i]:first[i+1]].
+	first, children []int32
 }
 
 // Children returns the indexes of a node's children, by falling Total, Calls
 // and rising Group, Thread.
-func (t *Tree) Children(node int32) []int32 { return t.Nodes[node].children }
+func (t *Tree) Children(node int32) []int32 { return t.children[t.first[node]:t.first[node+1]] }
 
 // CallTree makes a merged call tree.
 func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, error) {
@@ -91,7 +92,10 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		limit = DefaultTreeNodes
 	}
 	built := spareNodes * limit
-	if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
+	var few bool
+	if o.Where, few = narrowed(src, o.Where); few {
+		// Few rows are sooner read than all calls.
+	} else if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
 		return nil, err
 	} else if ok {
 		return finishTree(trees, outermost, &o, limit), nil
@@ -159,66 +163,92 @@ func finishTree(trees []*treeBuilder, outermost map[uint32]int64, o *TreeOptions
 
 // A treeBuilder is a tree that grows.
 type treeBuilder struct {
-	nodes []TreeNode
-	// last has the child of each node that was asked for last.
-	last  []int32
+	nodes []grownNode
 	limit int
-	// slots is an open-addressing table of 1 + the index of a node, by parent
-	// and group.
-	slots []int32
+	// slots is an open-addressing table of nodes, by parent and group.
+	slots []treeSlot
+}
+
+// A grownNode is a node of a tree that grows. It is one cache line.
+type grownNode struct {
+	TreeNode
+	// last is the child that was asked for last, 0 for none, and lastGroup its group.
+	last      int32
+	lastGroup uint32
+}
+
+// A treeSlot is 1 + the index of a node, 0 of an empty slot, and a part of its hash, by which
+// nearly all others are known without looking at them.
+type treeSlot struct {
+	node int32
+	tag  uint32
 }
 
 func newTreeBuilder(limit int) treeBuilder {
 	return treeBuilder{
-		nodes: []TreeNode{{Group: NoGroup, Thread: AllThreads, Parent: -1}},
-		last:  []int32{0}, limit: limit, slots: make([]int32, 1024),
+		nodes: []grownNode{{TreeNode: TreeNode{Group: NoGroup, Thread: AllThreads, Parent: -1}}},
+		limit: limit, slots: make([]treeSlot, 1024),
 	}
 }
 
-func (t *treeBuilder) slot(parent int32, group, thread uint32) int {
+// slot returns where the search for a node begins, and its tag.
+func (t *treeBuilder) slot(parent int32, group, thread uint32) (at int, tag uint32) {
 	h := (uint64(uint32(parent))<<32 | uint64(group)) * 0x9e3779b97f4a7c15
 	h ^= uint64(thread) * 0xd6e8feb86659fd93
 	h ^= h >> 29
-	return int(h*0xbf58476d1ce4e5b9>>32) & (len(t.slots) - 1)
+	h *= 0xbf58476d1ce4e5b9
+	return int(h>>32) & (len(t.slots) - 1), uint32(h)
+}
+
+// is reports whether a node has these.
+func (n *grownNode) is(group, thread uint32, other bool) bool {
+	return n.Group == group && n.Thread == thread && n.Other == other
 }
 
 // child returns the child of a node that has a group, or is that of a thread,
 // or is Other.
 func (t *treeBuilder) child(parent int32, group, thread uint32, other bool) int32 {
-	if t.nodes[parent].Other {
+	p := &t.nodes[parent]
+	if p.Other {
 		return parent
 	}
-	if c := t.last[parent]; c > 0 && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
+	if c := p.last; c > 0 && p.lastGroup == group && t.nodes[c].is(group, thread, other) {
 		return c
 	}
-	i := t.slot(parent, group, thread)
-	for t.slots[i] != 0 {
-		if c := t.slots[i] - 1; t.nodes[c].Parent == parent && t.nodes[c].Group == group && t.nodes[c].Thread == thread && t.nodes[c].Other == other {
-			t.last[parent] = c
+	i, tag := t.slot(parent, group, thread)
+	for ; t.slots[i].node != 0; i = (i + 1) & (len(t.slots) - 1) {
+		if t.slots[i].tag != tag {
+			continue
+		}
+		if c := t.slots[i].node - 1; t.nodes[c].Parent == parent && t.nodes[c].is(group, thread, other) {
+			p.last, p.lastGroup = c, group
 			return c
 		}
-		i = (i + 1) & (len(t.slots) - 1)
 	}
 	if len(t.nodes) >= t.limit && group != NoGroup {
 		return t.child(parent, NoGroup, thread, true)
 	}
 	c := int32(len(t.nodes))
-	t.nodes = append(t.nodes, TreeNode{Group: group, Thread: thread, Parent: parent, Other: other})
-	t.last = append(t.last, 0)
-	t.last[parent] = c
-	t.slots[i] = c + 1
+	p.last, p.lastGroup = c, group
+	t.nodes = append(t.nodes, grownNode{TreeNode: TreeNode{Group: group, Thread: thread, Parent: parent, Other: other}})
+	t.slots[i] = treeSlot{c + 1, tag}
 	if len(t.nodes)*3 > len(t.slots)*2 {
-		t.slots = make([]int32, 2*len(t.slots))
-		for c := range t.nodes[1:] {
-			n := &t.nodes[c+1]
-			i := t.slot(n.Parent, n.Group, n.Thread)
-			for t.slots[i] != 0 {
-				i = (i + 1) & (len(t.slots) - 1)
-			}
-			t.slots[i] = int32(c) + 2
-		}
+		t.grow()
 	}
 	return c
+}
+
+// grow makes room for more nodes.
+func (t *treeBuilder) grow() {
+	t.slots = make([]treeSlot, 2*len(t.slots))
+	for c := range t.nodes[1:] {
+		n := &t.nodes[c+1]
+		i, tag := t.slot(n.Parent, n.Group, n.Thread)
+		for t.slots[i].node != 0 {
+			i = (i + 1) & (len(t.slots) - 1)
+		}
+		t.slots[i] = treeSlot{int32(c) + 2, tag}
+	}
 }
 
 // merge adds the nodes of another.
@@ -298,12 +328,10 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 		if !keep[i] {
 			continue
 		}
-		n := t.nodes[i]
+		n := t.nodes[i].TreeNode
 		moved[i] = int32(len(tree.Nodes))
 		if i > 0 {
 			n.Parent = moved[n.Parent]
-			p := &tree.Nodes[n.Parent]
-			p.children = append(p.children, moved[i])
 		}
 		if n.Other {
 			tree.Folded += n.Calls
@@ -353,10 +381,23 @@ func (t *Tree) sum(bottomUp bool) {
 	}
 }
 
-// sortChildren orders the children of all nodes.
+// sortChildren finds the children of all nodes, and orders them.
 func (t *Tree) sortChildren() {
+	t.first, t.children = make([]int32, len(t.Nodes)+1), make([]int32, len(t.Nodes)-1)
+	for i := range t.Nodes[1:] {
+		t.first[t.Nodes[i+1].Parent+1]++
+	}
 	for i := range t.Nodes {
-		slices.SortFunc(t.Nodes[i].children, func(a, b int32) int {
+		t.first[i+1] += t.first[i]
+	}
+	next := slices.Clone(t.first)
+	for i := range t.Nodes[1:] {
+		p := t.Nodes[i+1].Parent
+		t.children[next[p]] = int32(i + 1)
+		next[p]++
+	}
+	for i := range t.Nodes {
+		slices.SortFunc(t.Children(int32(i)), func(a, b int32) int {
 			m, n := &t.Nodes[a], &t.Nodes[b]
 			return cmp.Or(cmp.Compare(n.Total, m.Total), cmp.Compare(n.Calls, m.Calls), cmp.Compare(m.Group, n.Group), cmp.Compare(m.Thread, n.Thread))
 		})

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"logparser/calls"
+	"logparser/calls/index"
 	"logparser/parser"
 )
 
@@ -44,8 +45,10 @@ const maxMarks = 8
 
 // A CallTest is a predicate over the enters of whole calls. It knows nothing of rows.
 type CallTest struct {
-	test callTester
-	sets []*Set // of which bit 1<<i of a call's marks says that it is inside one
+	src       *index.Index
+	predicate Predicate
+	test      callTester
+	sets      []*Set // of which bit 1<<i of a call's marks says that it is inside one
 }
 
 // CallsOf are calls of one thread.
@@ -63,10 +66,41 @@ type callTester func(c *CallsOf, pass []uint8)
 
 // NewCallTest makes a predicate one of calls; it is not ok where that asks for more than calls
 // tell.
-func NewCallTest(p Predicate) (t *CallTest, ok bool) {
-	t = &CallTest{}
+func NewCallTest(src *index.Index, p Predicate) (t *CallTest, ok bool) {
+	t = &CallTest{src: src.Steady(), predicate: p}
 	t.test = t.of(p)
 	return t, t.test != nil
+}
+
+// May reports whether calls of a thread may pass, by its slot.
+func (t *CallTest) May(owner uint32) bool { return onThread(t.predicate, owner) != none }
+
+// onThread says what the thread alone tells of calls.
+func onThread(p Predicate, owner uint32) verdict {
+	switch p := p.(type) {
+	case threadTest:
+		has := p.slots.Has(owner)
+		return verdictOf(!has, has)
+	case negation:
+		switch onThread(p.p, owner) {
+		case none:
+			return all
+		case all:
+			return none
+		}
+	case junction:
+		every := true
+		for _, part := range p.parts {
+			switch v := onThread(part, owner); {
+			case p.or && v == all, !p.or && v == none:
+				return v
+			case v == maybe:
+				every = false
+			}
+		}
+		return verdictOf(every && p.or, every && !p.or)
+	}
+	return maybe
 }
 
 // Marks returns the marks of calls of an address.
@@ -154,6 +188,12 @@ func (t *CallTest) of(p Predicate) callTester {
 					pass[i] = open
 				}
 			}
+		}
+	case rowTest:
+		return t.rows(p)
+	case callTest:
+		if p, ok := p.rows(t.src); ok {
+			return t.of(p)
 		}
 	case withinTest:
 		if len(t.sets) == maxMarks {

@@ -87,8 +87,16 @@ func (t *compiledAddressTest) test(_ context.Context, _ int, b *index.Block, s *
 
 type threadTest struct{ slots *Set }
 
-func (t threadTest) compile(*index.Index) matcher {
-	c := &compiledThreadTest{set: t.slots, table: t.slots.table()}
+func (t threadTest) compile(src *index.Index) matcher {
+	c := &compiledThreadTest{set: t.slots, table: t.slots.table(), others: math.MaxUint64, known: src.Len()}
+	if slots := src.Slots(); slots <= maxThreadsTold {
+		c.others = 0
+		for slot := range uint32(slots) {
+			if !t.slots.Has(slot) {
+				c.others |= 1 << (slot % 64)
+			}
+		}
+	}
 	for _, w := range t.slots.bloom {
 		c.bloom |= w
 	}
@@ -100,7 +108,13 @@ type compiledThreadTest struct {
 	set   *Set
 	table []uint8
 	bloom uint64
+	// others is what summaries of the first known rows have of threads that do not pass.
+	others uint64
+	known  int64
 }
+
+// maxThreadsTold bounds the threads that are gone over for those that do not pass.
+const maxThreadsTold = 1 << 16
 
 func (t *compiledThreadTest) columns(s *index.Summary) index.Columns {
 	if s.Anomalies>>calls.Damaged&1 != 0 {
@@ -109,8 +123,9 @@ func (t *compiledThreadTest) columns(s *index.Summary) index.Columns {
 	return index.Owners
 }
 
-func (t *compiledThreadTest) decide(s *index.Summary, _ int64) verdict {
-	return verdictOf(s.Owners&t.bloom == 0, false)
+func (t *compiledThreadTest) decide(s *index.Summary, first int64) verdict {
+	every := s.Owners&t.others == 0 && s.Anomalies>>calls.Damaged&1 == 0 && first+s.Rows <= t.known
+	return verdictOf(s.Owners&t.bloom == 0, every)
 }
 
 func (t *compiledThreadTest) test(_ context.Context, _ int, b *index.Block, s *index.Summary, _, pass []uint64) error {

@@ -347,6 +347,16 @@ func (t callTest) compile(src *index.Index) matcher {
 	if err != nil {
 		return failure{err}
 	}
+	return t.rowsOf(src, c).compile(src)
+}
+
+// rows returns the predicate by rows and thread. It is not ok where the log cannot be read.
+func (t callTest) rows(src *index.Index) (p Predicate, ok bool) {
+	c, err := CallAt(src, t.enter)
+	return t.rowsOf(src, c), err == nil
+}
+
+func (t callTest) rowsOf(src *index.Index, c index.Call) Predicate {
 	if c.Enter != t.enter || t.enter < 0 {
 		return rowTest{0, -1}
 	}
@@ -356,7 +366,7 @@ func (t callTest) compile(src *index.Index) matcher {
 	if c.End >= src.Len() {
 		last = math.MaxInt64
 	}
-	return And(InRows(c.Enter, last), OnThreads(slots), Not(WithAnomaly(calls.Stray))).compile(src)
+	return And(InRows(c.Enter, last), OnThreads(slots), Not(WithAnomaly(calls.Stray)))
 }
 
 // A failure is a predicate that could not be compiled.

@@ -52,6 +52,27 @@ func NewScan(src *index.Index, where Predicate, want index.Columns, progress par
 	return s
 }
 
+// Candidates returns how many rows may pass at most, and how many do at least, by what is known of
+// blocks.
+func Candidates(src *index.Index, where Predicate) (most, least int64) {
+	s := NewScan(src, where, 0, nil)
+	w := &Worker{Scan: s}
+	for k, end := 0, sizes.Blocks(s.rows); k < end; {
+		n, v := w.decide(k, end)
+		for ; n > 0; n-- {
+			rows := int64(s.RowsOf(k))
+			if v != none {
+				most += rows
+			}
+			if v == all {
+				least += rows
+			}
+			k++
+		}
+	}
+	return most, least
+}
+
 // A Worker is what one goroutine of a scan works with.
 type Worker struct {
 	*Scan

@@ -21,6 +21,9 @@ type drawnBlock struct {
 	only  *query.View
 	used  uint64
 	spans []Span
+	// weights has of each span those up to its end in ends.
+	weights []weight
+	ends    []uint32
 }
 
 // block draws a block that is read now or has been before. It is not ok if
@@ -39,7 +42,7 @@ func (p *picture) block(r *region) (ok bool, err error) {
 	} else {
 		d = nil
 	}
-	enough := p.read && t.spent >= fillTime
+	enough := p.read && t.spent >= p.sampling+fillTime
 	t.mu.Unlock()
 	if d == nil {
 		if enough {
@@ -54,13 +57,15 @@ func (p *picture) block(r *region) (ok bool, err error) {
 				return false, err
 			}
 		}
-		if d.spans, err = readSpans(p.src, r, d.pixel, shown); err != nil {
+		if err = readSpans(d, p.src, r, shown); err != nil {
 			return false, err
 		}
 		p.keep(blockPart{r.k, r.from, r.to}, d, time.Since(now))
 	}
+	from := uint32(0)
 	for i := range d.spans {
-		p.add(&d.spans[i])
+		p.add(&d.spans[i], d.weights[from:d.ends[i]])
+		from = d.ends[i]
 	}
 	return true, nil
 }
@@ -148,20 +153,21 @@ var spanReaders = sync.Pool{New: func() any { return new(spanReader) }}
 // are left without a leave, as far as they are open.
 type blockLane struct {
 	used   bool
-	depths [][]Span
+	depths []depthLine
 	open   []Span
 }
 
-// readSpans returns the calls that are within a block, those shorter than a
+// readSpans gives a block the calls that are within it, those shorter than a
 // pixel merged. shown has the enters that are in a view, nil if that is not
 // known.
-func readSpans(src *index.Index, r *region, pixel uint64, shown []uint64) ([]Span, error) {
+func readSpans(to *drawnBlock, src *index.Index, r *region, shown []uint64) error {
 	sr := spanReaders.Get().(*spanReader)
 	defer spanReaders.Put(sr)
 	b := &sr.block
 	if err := src.Fill(b, r.k, index.Times|index.Threads|index.Addresses|index.Kinds|index.Depths|index.Pairs); err != nil {
-		return nil, err
+		return err
 	}
+	pixel := to.pixel
 	n := int(min(int64(b.N), r.to-b.First))
 	last := b.First + int64(n)
 	var lane *blockLane
@@ -201,7 +207,8 @@ func readSpans(src *index.Index, r *region, pixel uint64, shown []uint64) ([]Spa
 			lane.open = append(lane.open, s)
 		}
 	}
-	return sr.take(), nil
+	sr.take(to)
+	return nil
 }
 
 // lane returns the lane of a thread.
@@ -217,32 +224,31 @@ func (sr *spanReader) lane(thread uint32) *blockLane {
 	return l
 }
 
-// take returns the spans and empties the lanes.
-func (sr *spanReader) take() []Span {
+// take hands the spans to a block and empties the lanes.
+func (sr *spanReader) take(to *drawnBlock) {
 	n := 0
 	for _, thread := range sr.used {
-		for _, spans := range sr.lanes[thread].depths {
-			n += len(spans)
+		for k := range sr.lanes[thread].depths {
+			n += len(sr.lanes[thread].depths[k].spans)
 		}
 	}
-	list := make([]Span, 0, n)
+	to.spans, to.ends = make([]Span, 0, n), make([]uint32, 0, n)
 	for _, thread := range sr.used {
 		l := &sr.lanes[thread]
-		for d, spans := range l.depths {
-			list = append(list, spans...)
-			l.depths[d] = spans[:0]
+		for d := range l.depths {
+			l.depths[d].take(to)
 		}
 		l.open, l.used = l.open[:0], false
 	}
 	sr.used = sr.used[:0]
-	return list
 }
 
 func (l *blockLane) add(s *Span, pixel uint64) {
 	for int(s.Depth) >= len(l.depths) {
-		l.depths = append(l.depths, nil)
+		l.depths = append(l.depths, depthLine{})
 	}
-	l.depths[s.Depth] = appendSpan(l.depths[s.Depth], s, pixel)
+	l.depths[s.Depth].keeps = true
+	l.depths[s.Depth].add(s, nil, 0, pixel)
 }
 
 // unwind ends the calls of depth d and more before element i.

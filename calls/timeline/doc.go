@@ -3,8 +3,8 @@
 // ([Timeline.Spans]), those too short to be seen merged.
 //
 // Its input is an [index.Index]. It looks at the summaries of groups of blocks, the
-// nodes that reach out of them, and their longest calls, and reads blocks only where one
-// is wider than two pixels.
+// nodes that reach out of them, and their longest calls, and reads blocks where one
+// is wider than two pixels, and of groups that are narrower a few.
 //
 // It holds that
 //
@@ -13,5 +13,7 @@
 //  2. what a picture takes depends on its pixels and depth, not on the length of the
 //     log: blocks are read for a bounded time, and Finer says that more can be had
 //     (TestTimeline, BenchmarkTimeline in calls),
-//  3. a merged span is named by a call that lies within it (TestTimeline).
+//  3. a merged span begins within one pixel, unless its neighbours are of the same function,
+//     and is named by the function that took most time of it, of those four that did in each block
+//     or group that was read (TestTimeline).
 package timeline

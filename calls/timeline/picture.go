@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"time"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -29,8 +30,10 @@ type picture struct {
 	groups  int
 	read    bool // a block has been read
 	finer   bool
-	regions []region
-	lanes   map[uint32]*drawnLane
+	// sampling is how long regions may be sampled.
+	sampling time.Duration
+	regions  []region
+	lanes    map[uint32]*drawnLane
 	// byBit has the threads wanted by their bit in a Bloom filter.
 	byBit *[64][]uint32
 	// end is the row behind the regions that are drawn, or -1.
@@ -87,7 +90,7 @@ func (p *picture) descend(level, k int) {
 
 // A drawnLane is the spans of a thread by depth.
 type drawnLane struct {
-	depths [][]Span
+	depths []depthLine
 	// open has the nodes that are open in the current region, outermost first.
 	open []openNode
 }
@@ -120,67 +123,22 @@ func (p *picture) lane(thread uint32) *drawnLane {
 	return l
 }
 
-// add adds a span, or merges it with the one before.
-func (p *picture) add(s *Span) {
+// add adds a span, or merges it with the one before. Of merged calls weights says which
+// functions took most time.
+func (p *picture) add(s *Span, weights []weight) {
 	if s.Depth > p.MaxDepth || s.Start >= p.To || s.End < p.From || !p.wants(s.Thread) {
 		return
 	}
 	l := p.lane(s.Thread)
 	for int(s.Depth) >= len(l.depths) {
-		l.depths = append(l.depths, nil)
+		l.depths = append(l.depths, depthLine{})
 	}
 	if p.Only != nil && s.Count == 1 && !s.About && s.Shown < 0 {
 		tested := *s // others may read it
 		tested.Shown = p.isShown(s.Enter)
 		s = &tested
 	}
-	l.depths[s.Depth] = appendSpan(l.depths[s.Depth], s, p.pixel)
-}
-
-// appendSpan appends a span, or merges it with the last if both are, or are
-// made of, calls shorter than a pixel that are less than a pixel apart.
-func appendSpan(list []Span, s *Span, pixel uint64) []Span {
-	if n := len(list); n > 0 {
-		last := &list[n-1]
-		near := s.Start <= last.End || uint64(s.Start)-uint64(last.End) < pixel
-		if near && s.Start >= last.Start && s.small(pixel) && last.small(pixel) {
-			last.Longest = last.longest()
-			if took := s.longest(); took > last.Longest {
-				last.Address, last.Longest = s.Address, took
-			}
-			if last.Count == 0 || s.Count == 0 {
-				last.Count = 0
-			} else {
-				last.Count += s.Count
-			}
-			if last.Shown < 0 || s.Shown < 0 {
-				last.Shown = -1
-			} else {
-				last.Shown += s.Shown
-			}
-			last.End = max(last.End, s.End)
-			last.Deepest = max(last.Deepest, s.Deepest)
-			last.About = last.About || s.About
-			last.Open = last.Open && s.Open
-			last.NoLeave = last.NoLeave && s.NoLeave
-			return list
-		}
-	}
-	return append(list, *s)
-}
-
-// longest returns the duration of the call that the address is of, negative
-// where no call is known.
-func (s *Span) longest() int64 {
-	if s.Count == 1 && !s.About {
-		return s.End - s.Start
-	}
-	return s.Longest
-}
-
-// small reports whether a span is a call shorter than a pixel, or made of such.
-func (s *Span) small(pixel uint64) bool {
-	return s.Count != 1 || s.About || uint64(s.End)-uint64(s.Start) < pixel
+	l.depths[s.Depth].add(s, weights, p.From, p.pixel)
 }
 
 // next returns the end of the regions that are drawn together: those of one
@@ -248,7 +206,7 @@ func (p *picture) node(n *index.Node) {
 	l.open = append(l.open, o)
 	if n.Enter >= p.end {
 		s := spanOf(n)
-		p.add(&s)
+		p.add(&s, nil)
 	}
 }
 
@@ -280,7 +238,7 @@ func (p *picture) idle() error {
 		for i := p.src.Top(block, thread); i != index.NoNode; {
 			n := p.src.Node(i)
 			s := spanOf(&n)
-			p.add(&s)
+			p.add(&s, nil)
 			i = n.Parent
 		}
 	}
@@ -304,12 +262,13 @@ func (p *picture) threads(r *region, visit func(thread uint32)) {
 	}
 }
 
-// group draws the calls within a region, which is not looked into, as one
-// span, but for the longest if they are wide enough.
+// group draws the calls within a region, which is not looked into: by depth where
+// it was sampled, otherwise as one span, but for the longest if they are wide enough.
 func (p *picture) group(r *region) {
-	p.longs = p.src.Longest(p.longs[:0], r.level, r.k)
-	longs := p.longs
+	var longs []index.Long
 	if r.read {
+		p.longs = p.src.Longest(p.longs[:0], r.level, r.k)
+		longs = p.longs
 		slices.SortFunc(longs, func(a, b index.Long) int { return cmp.Compare(a.EnterTime, b.EnterTime) })
 	}
 	alone := bits.OnesCount64(r.Threads) == 1 && p.src.Slots() <= 64
@@ -324,14 +283,7 @@ func (p *picture) group(r *region) {
 		}
 		rest := Span{
 			Start: r.FirstTime, End: r.LastTime, Enter: r.from, Thread: thread,
-			Deepest: r.MaxDepth, About: true, Longest: -1, Shown: shown,
-		}
-		if !r.read {
-			for i := range longs {
-				if took := longs[i].Duration(); longs[i].Thread == thread && took > rest.Longest {
-					rest.Address, rest.Longest = longs[i].Address, took
-				}
-			}
+			Deepest: r.MaxDepth, About: true, Time: -1, Shown: shown,
 		}
 		if alone {
 			rest.Count = max(r.Rows/2, 1)
@@ -342,10 +294,11 @@ func (p *picture) group(r *region) {
 				break
 			}
 		}
+		if !r.read {
+			p.sampled(r, &rest)
+			return
+		}
 		for _, c := range longs {
-			if !r.read {
-				break // it is too short to be drawn
-			}
 			if c.Thread != thread {
 				continue
 			}
@@ -353,17 +306,17 @@ func (p *picture) group(r *region) {
 				if rest.Start < c.EnterTime {
 					part := rest
 					part.End = c.EnterTime
-					p.add(&part)
+					p.add(&part, nil)
 				}
 				rest.Start = max(rest.Start, c.LeaveTime)
 			}
 			p.add(&Span{
 				Start: c.EnterTime, End: max(c.LeaveTime, c.EnterTime), Enter: c.Enter, Address: c.Address, Thread: c.Thread,
 				Depth: c.Depth, Deepest: c.Depth, Count: 1, Shown: -1,
-			})
+			}, nil)
 		}
 		if rest.Depth <= r.MaxDepth && rest.Start <= rest.End {
-			p.add(&rest)
+			p.add(&rest, nil)
 		}
 	})
 }
@@ -377,11 +330,12 @@ func (p *picture) collect(dst []Span) []Span {
 	slices.Sort(threads)
 	byStart := func(a, b Span) int { return cmp.Compare(a.Start, b.Start) }
 	for _, thread := range threads {
-		for _, spans := range p.lanes[thread].depths {
+		for _, line := range p.lanes[thread].depths {
+			spans := line.spans
 			if !slices.IsSortedFunc(spans, byStart) {
 				slices.SortStableFunc(spans, byStart)
 			}
-			dst = append(dst, spans...)
+			dst = append(dst, join(spans, p.pixel)...)
 		}
 	}
 	return dst

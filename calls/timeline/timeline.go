@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// fillTime is how long blocks are read in each pictureTime; at least one is
+	// fillTime is how long blocks are read in each pictureTime, behind sampleTime; at least one is
 	// for each query. Enters are looked for in a view in half of it, as far as
 	// their blocks are not read anyway.
 	fillTime    = 4 * time.Millisecond
@@ -38,8 +38,8 @@ var drawnBlocks = 4096
 //
 // It goes down the groups of blocks until what a group spans is no wider than
 // two pixels. Calls that reach out of such a group have nodes of its level and
-// are drawn one by one; those within it are one span. Where a block is wider
-// it is read.
+// are drawn one by one; of those within it some blocks are read, and for each depth
+// the function that took most time is drawn. Where a block is wider it is read.
 type Timeline struct {
 	index *index.Index
 
@@ -50,6 +50,10 @@ type Timeline struct {
 	mu    sync.Mutex // guards what follows
 	tick  uint64
 	drawn map[blockPart]*drawnBlock
+	// samples are the regions that were sampled, weights how many weights they have.
+	samples map[regionKey]*sample
+	weights int
+	asked   SpanQuery // last
 	// drawnOf is the steady index that drawn and shown are of.
 	drawnOf *index.Index
 	// began is when the time began in which blocks have been read for spent:
@@ -85,7 +89,7 @@ type drawnFrame struct {
 // NewTimeline makes a Timeline of an index, which may still grow, and be built
 // again.
 func NewTimeline(src *index.Index) *Timeline {
-	return &Timeline{index: src, drawn: make(map[blockPart]*drawnBlock), frame: make(map[int64]*drawnFrame)}
+	return &Timeline{index: src, drawn: make(map[blockPart]*drawnBlock), samples: make(map[regionKey]*sample), frame: make(map[int64]*drawnFrame)}
 }
 
 // A SpanQuery says what is to be drawn.
@@ -120,14 +124,14 @@ type Span struct {
 	// Enter is the row of the call's enter, -1 where that is missing. Of
 	// merged calls it is the row of one of them, or a row near them.
 	Enter int64
-	// Address is that of the call, and of merged calls that of the longest of
-	// those that are known, unless Longest is negative.
+	// Address is that of the call, and of merged calls the one whose calls took
+	// most time, unless Time is negative: then none of them is known.
 	Address uint32
-	// Longest is, of merged calls, the duration in nanoseconds of the one that
-	// Address is of.
-	Longest int64
-	Thread  uint32
-	Depth   int32
+	// Time is, of merged calls, how many nanoseconds those of Address took
+	// together; of a sample where About is set.
+	Time   int64
+	Thread uint32
+	Depth  int32
 	// Deepest is the greatest depth of what is merged here, or what cannot be
 	// exceeded by it if About is set. It is Depth for a single call.
 	Deepest int32
@@ -195,6 +199,8 @@ func (t *Timeline) steady() *index.Index {
 	if t.drawnOf != src {
 		t.drawnOf = src
 		clear(t.drawn)
+		clear(t.samples)
+		t.weights = 0
 		clear(t.shown)
 	}
 	return src
@@ -229,6 +235,9 @@ func (t *Timeline) draw(dst []Span, src *index.Index, q SpanQuery) (spans []Span
 		if err := p.idle(); err != nil {
 			return dst, false, err
 		}
+	}
+	if err := p.sampleRegions(); err != nil {
+		return dst, false, err
 	}
 	for from := 0; from < len(p.regions); {
 		to := p.next(from)

@@ -30,6 +30,8 @@ type Callee struct {
 	Identity modules.Identity
 	// RVA is any within the function, in bytes.
 	RVA uint64
+	// Symbol names addresses of the call's process, "" for those without a name; it may be nil.
+	Symbol func(address uint64) string
 }
 
 // A Decoder makes values of what a log has of them. It may be used by any number of
@@ -37,7 +39,6 @@ type Callee struct {
 type Decoder struct {
 	taken  *parser.ValuesTaken
 	plan   *Plan
-	symbol func(address uint64) string
 	places map[uint32]*place
 }
 
@@ -47,11 +48,10 @@ type place struct {
 	names []string
 }
 
-// NewDecoder returns a decoder of a log's values. symbol names addresses, "" for those
-// without a name; it may be nil. With an error, which is about the plan, the decoder takes
-// what was taken by that as unverified.
-func NewDecoder(taken *parser.ValuesTaken, symbol func(address uint64) string) (*Decoder, error) {
-	d := &Decoder{taken: taken, symbol: symbol, places: make(map[uint32]*place)}
+// NewDecoder returns a decoder of a log's values. With an error, which is about the plan, the
+// decoder takes what was taken by that as unverified.
+func NewDecoder(taken *parser.ValuesTaken) (*Decoder, error) {
+	d := &Decoder{taken: taken, places: make(map[uint32]*place)}
 	for number, p := range taken.Places {
 		d.places[number] = &place{p, splitNames(p.Names)}
 	}
@@ -95,6 +95,20 @@ func (d *Decoder) Named(c *Callee) []rows.Value {
 	return d.byPlan(c, nil, true)
 }
 
+// Returned returns the results of a call that ended and of which the log has none: it did not
+// end by returning, or what it returned cannot be taken. It is nil where there is no result.
+func (d *Decoder) Returned(c *Callee) []rows.Value {
+	f := d.Function(c)
+	if f == nil || len(f.Leave) == 0 {
+		return nil
+	}
+	list := make([]rows.Value, len(f.Leave))
+	for i := range list {
+		list[i] = unknown(f.Leave[i].Name, f.Leave[i].Type.Name, notTaken)
+	}
+	return list
+}
+
 // Arguments returns the arguments of a call, nil for none.
 func (d *Decoder) Arguments(c *Callee, v *parser.CallValues) []rows.Value {
 	return d.values(c, v, true)
@@ -112,9 +126,11 @@ func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Val
 		list = d.byPlan(c, v.Taken, enter)
 	case parser.ValuesOfRegisters:
 		list = registers(v.Taken, enter)
+	case parser.ValuesAsText:
+		list = d.asText(v.Taken, enter)
 	}
 	for i := range v.Given {
-		list = append(list, d.given(&v.Given[i], enter)...)
+		list = append(list, d.given(c, &v.Given[i], enter)...)
 	}
 	return list
 }
@@ -135,7 +151,7 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	in := input{b: b}
 	for i := range plan {
 		p := &plan[i]
-		v := d.value(&in, p)
+		v := d.value(c, &in, p)
 		if v.Name == noName {
 			v.Name = ""
 		}
@@ -162,12 +178,15 @@ func (in *input) take(n int) []byte {
 }
 
 // value takes one value.
-func (d *Decoder) value(in *input, p *Value) rows.Value {
+func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 	typ := p.Type
 	switch p.Op.Kind {
 	case Direct:
 		if b := in.take(p.Op.Size); b != nil {
-			return d.show(p.Name, typ, b, newLimits())
+			if n := typ.Size - len(b); n > 0 && n < MaxDirect && typ.Kind == types.Struct {
+				b = append(b, make([]byte, n)...) // padding
+			}
+			return d.show(p.Name, typ, b, newLimits(c))
 		}
 	case Memory:
 		state := in.take(1)
@@ -179,7 +198,7 @@ func (d *Decoder) value(in *input, p *Value) rows.Value {
 			return unknown(p.Name, typ.Name, notReadable)
 		case state[0] == 0:
 			if b := in.take(p.Op.Size); b != nil {
-				return d.show(p.Name, typ, b, newLimits())
+				return d.show(p.Name, typ, b, newLimits(c))
 			}
 		default:
 			in.over = true
@@ -188,6 +207,9 @@ func (d *Decoder) value(in *input, p *Value) rows.Value {
 	case Text, String, View:
 		return in.text(p.Name, typ.Name, p.Op.Max)
 	default:
+		if typ.Name == types.NullPointer {
+			return rows.Value{Name: p.Name, Type: typ.Name, Text: null, Kind: rows.PointerValue}
+		}
 		return unknown(p.Name, typ.Name, notTaken)
 	}
 	return unknown(p.Name, typ.Name, notRecorded)
@@ -275,7 +297,7 @@ var givenTypes = [...]types.Type{
 }
 
 // given takes apart what the program gave.
-func (d *Decoder) given(g *parser.PlaceValues, enter bool) []rows.Value {
+func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Value {
 	p := d.places[g.Place]
 	if p == nil {
 		return []rows.Value{unknown("", "", unverified)}
@@ -323,7 +345,7 @@ func (d *Decoder) given(g *parser.PlaceValues, enter bool) []rows.Value {
 			list = append(list, unknown(name, typ, notRecorded))
 			continue
 		}
-		v := d.show(name, t, b, newLimits())
+		v := d.show(name, t, b, newLimits(c))
 		v.Type = typ
 		list = append(list, v)
 	}

@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 		{"enter rdi value 4 8 a", "05000000", "app::Mode a = Read|Exec"},
 		{"enter rdi value 4 8 a", "00000000", "app::Mode a = Nothing"},
 		{"enter rdi value 4 8 a", "12000000", "app::Mode a = Write|0x10"},
-		{"enter rdi value 4 8 a", "30000000", "app::Mode a = 48"},
+		{"enter rdi value 4 8 a", "30000000", "app::Mode a = 0x30"},
 		{"enter rdi value 8 9 this", "4030201000000000", "this = 0x10203040 <vtable>"},
 		{"enter rdi value 8 9 p", "0000000000000000", "app::Shape* p = null"},
 		{"enter rdi+rsi value 12 10 p", "07000000fa00000041000000", "app::Pt p = {app::Base = {id = 7}, bits = -3, mark = 'A'}"},
@@ -126,12 +126,13 @@ func TestDecode(t *testing.T) {
 	for _, test := range tests {
 		lines = append(lines, test.op)
 	}
-	d, err := NewDecoder(takenBy(planWith(lines...)), func(address uint64) string {
+	symbol := func(address uint64) string {
 		if address == 0x10203040 {
 			return "vtable"
 		}
 		return ""
-	})
+	}
+	d, err := NewDecoder(takenBy(planWith(lines...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, v := &Callee{"app", build, uint64(0x100*(i+1) + 4)}, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b}
+		c, v := &Callee{"app", build, uint64(0x100*(i+1) + 4), symbol}, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b}
 		list := d.Arguments(c, v)
 		if strings.HasPrefix(test.op, "leave") {
 			list = d.Results(c, v)
@@ -156,12 +157,12 @@ func TestUnverified(t *testing.T) {
 	plan := planWith("enter rdi value 4 1 a")
 	v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: []byte{1, 0, 0, 0}}
 	for name, c := range map[string]*Callee{
-		"another build":    {"app", modules.Identity{BuildID: "\x01\x02\x03\x05"}, 0x100},
-		"no identity":      {"app", modules.Identity{}, 0x100},
-		"another module":   {"lib", build, 0x100},
-		"another function": {"app", build, 0x110},
+		"another build":    {"app", modules.Identity{BuildID: "\x01\x02\x03\x05"}, 0x100, nil},
+		"no identity":      {"app", modules.Identity{}, 0x100, nil},
+		"another module":   {"lib", build, 0x100, nil},
+		"another function": {"app", build, 0x110, nil},
 	} {
-		d, err := NewDecoder(takenBy(plan), nil)
+		d, err := NewDecoder(takenBy(plan))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,9 +170,9 @@ func TestUnverified(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	c := &Callee{"app", build, 0x100}
+	c := &Callee{"app", build, 0x100, nil}
 	for name, by := range map[string]*parser.ValuesTaken{"no plan": {PlanHash: 1}, "wrong plan": takenBy("lpvalues 2\n")} {
-		d, err := NewDecoder(by, nil)
+		d, err := NewDecoder(by)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -188,7 +189,7 @@ func TestGiven(t *testing.T) {
 		2: {Names: "r", Codes: []uint8{64 + 7}, Types: []string{"Color"}},
 		3: {Names: "own, many", Codes: []uint8{15, 99}, Types: []string{"Point", ""}},
 	}}
-	d, err := NewDecoder(by, nil)
+	d, err := NewDecoder(by)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestGiven(t *testing.T) {
 
 // TestRegisters shows registers as they were.
 func TestRegisters(t *testing.T) {
-	d, _ := NewDecoder(&parser.ValuesTaken{Registers: true}, nil)
+	d, _ := NewDecoder(&parser.ValuesTaken{Registers: true})
 	b := append([]byte{2, 1, 1, 0}, bytes.Repeat([]byte{1, 0, 0, 0, 0, 0, 0, 0}, 4)...)
 	v := &parser.CallValues{Form: parser.ValuesOfRegisters, Taken: b}
 	if got, want := said(d.Arguments(&Callee{}, v)), "rdi = 0x1, rsi = 0x1, xmm0 = 0x1, stack+0 = 0x1"; got != want {
@@ -240,13 +241,13 @@ func FuzzDecode(f *testing.F) {
 		if len(plan) > 1<<16 || len(b) > 1<<12 {
 			return
 		}
-		d, err := NewDecoder(takenBy(string(plan)), nil)
+		d, err := NewDecoder(takenBy(string(plan)))
 		if err != nil {
 			return
 		}
 		for _, m := range d.plan.Modules {
 			for i := range m.Functions {
-				c := &Callee{m.Name, m.Identity, m.Functions[i].RVA}
+				c := &Callee{m.Name, m.Identity, m.Functions[i].RVA, nil}
 				v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: b, Given: []parser.PlaceValues{{Place: 1, Bytes: b}}}
 				for _, list := range [][]rows.Value{d.Arguments(c, v), d.Results(c, v)} {
 					if n := len(said(list)); n > 1<<20+64*len(plan)*(len(list)+1) {

@@ -14,8 +14,9 @@ type Spec struct {
 	// any characters. Exclude takes the functions out again.
 	Pattern string
 	Exclude bool
-	// Items are names of parameters, "return", and members that pointers and references lead to,
-	// "p->x"; nil for all parameters and the result.
+	// Items are names of parameters, "return", what pointers and references lead to, "*p", members
+	// of that, "p->x", and the class that an object there really has, "p->class"; nil for all
+	// parameters and the result.
 	Items []string
 }
 
@@ -179,6 +180,9 @@ func planFunction(f *types.Function, items []string) Function {
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
 		place, pointed := s.place(p.Type)
+		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
+			place = "" // it has its place, but there is anything in it
+		}
 		if len(plan.Enter) == MaxValues {
 			break
 		}
@@ -186,8 +190,13 @@ func planFunction(f *types.Function, items []string) Function {
 			plan.Enter = append(plan.Enter, take(p.Name, p.Type, place, pointed))
 		}
 		for _, item := range items {
-			if path, ok := strings.CutPrefix(item, p.Name+"->"); ok && place != "" && p.Name != "" && len(plan.Enter) < MaxValues {
+			if place == "" || p.Name == "" || len(plan.Enter) == MaxValues {
+				continue
+			}
+			if path, ok := strings.CutPrefix(item, p.Name+"->"); ok {
 				plan.Enter = append(plan.Enter, member(item, path, p.Type, place))
+			} else if item == "*"+p.Name {
+				plan.Enter = append(plan.Enter, target(item, p.Type, place))
 			}
 		}
 	}
@@ -217,6 +226,11 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		v.Place = "-"
 		return v
 	}
+	if name == "this" {
+		// The object may not be made yet.
+		v.Op = Op{Kind: Direct, Size: t.Size}
+		return v
+	}
 	to := t
 	if t.Kind == types.Reference && t.Target != nil {
 		to, pointed = t.Target, true
@@ -240,9 +254,17 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	case pointed || t.Size > MaxDirect || t.Size <= 0 || t.Kind == types.Struct && !shown(t):
 		v.Place = "-"
 	default:
-		v.Op = Op{Kind: Direct, Size: t.Size}
+		v.Op = Op{Kind: Direct, Size: min(t.Size, held(place))}
 	}
 	return v
+}
+
+// held returns how many bytes a place has; behind those a value has padding only.
+func held(place string) int {
+	if strings.Contains(place, "stack") || place == "st0" {
+		return MaxDirect
+	}
+	return 8 * (strings.Count(place, "+") + 1)
 }
 
 // named returns a type by another name.
@@ -291,10 +313,35 @@ func libraryOf(t *types.Type) Library {
 	return Libstdcxx
 }
 
+// leads reports whether a value at a place leads to others.
+func leads(t *types.Type, place string) bool {
+	return (!strings.Contains(place, "+") || strings.HasPrefix(place, "stack+")) && (t.Kind == types.Pointer || t.Kind == types.Reference)
+}
+
+// target takes what a pointer or reference leads to.
+func target(name string, t *types.Type, place string) Value {
+	v := Value{Name: name, Place: "-", Type: notKnown}
+	if !leads(t, place) || t.Target == nil {
+		return v
+	}
+	to := t.Target
+	v.Type = to
+	switch {
+	case isString(to):
+		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
+	case shown(to) && to.Size <= MaxMemory:
+		v.Op = Op{Kind: Memory, Size: to.Size}
+	default:
+		return v
+	}
+	v.Place = place
+	return v
+}
+
 // member takes a member of what a pointer or reference leads to.
 func member(name, path string, t *types.Type, place string) Value {
 	v := Value{Name: name, Place: "-", Type: notKnown}
-	if strings.Contains(place, "+") && !strings.HasPrefix(place, "stack+") || t.Kind != types.Pointer && t.Kind != types.Reference {
+	if !leads(t, place) {
 		return v
 	}
 	of, offset := t.Target, 0

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"logparser/modules"
+	"logparser/rows"
 	"logparser/symbols/types"
 )
 
@@ -83,7 +84,7 @@ type Value struct {
 }
 
 // Result is the name of a function's result.
-const Result = "return"
+const Result = rows.Result
 
 // noName is the name of parameters that have none.
 const noName = "?"

@@ -24,17 +24,21 @@ const (
 type limits struct {
 	nested int
 	left   *int
+	// symbol names addresses; it may be nil.
+	symbol func(address uint64) string
+	// inObject says that the class of the object that the value is in is told already.
+	inObject bool
 }
 
-func newLimits() limits {
+func newLimits(c *Callee) limits {
 	left := maxShown
-	return limits{0, &left}
+	return limits{left: &left, symbol: c.Symbol}
 }
 
 // inner returns the limits of a part; it is not ok where there may be none.
 func (l limits) inner() (limits, bool) {
 	*l.left--
-	return limits{l.nested + 1, l.left}, l.nested < maxNested && *l.left > 0
+	return limits{l.nested + 1, l.left, l.symbol, false}, l.nested < maxNested && *l.left > 0
 }
 
 func decimal(n int) string { return strconv.Itoa(n) }
@@ -72,6 +76,11 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 	if t.Kind != types.Float && size > 0 {
 		b = b[:size]
 	}
+	if name != "" && l.nested > 0 && (inside(t) || isString(t)) {
+		// Its bytes are pointers that nobody followed.
+		v.Kind, v.Text = rows.UnknownValue, notTaken
+		return v
+	}
 	switch t.Kind {
 	case types.Int, types.Uint:
 		showInteger(&v, b, t.Kind == types.Int)
@@ -84,7 +93,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 	case types.Enum, types.Flags:
 		showEnum(&v, t, b)
 	case types.Pointer, types.Reference:
-		d.showPointer(&v, t, b)
+		l.showPointer(&v, t, b)
 	case types.Struct:
 		d.members(&v, t, b, l)
 	case types.Array:
@@ -95,7 +104,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 		d.elements(&v, t.Target, b, min(t.Count, len(b)/t.Target.Size), l)
 	default:
 		if len(b) == 8 && t.Kind == types.Text {
-			d.showPointer(&v, t, b)
+			l.showPointer(&v, t, b)
 			break
 		}
 		v.Text = "0x" + hex.EncodeToString(b)
@@ -232,7 +241,7 @@ func showEnum(v *rows.Value, t *types.Type, b []byte) {
 				rest &^= bit
 			}
 		}
-		if rest != 0 && len(names) > 0 {
+		if rest != 0 {
 			names = append(names, hexadecimal(rest))
 		}
 		if len(names) > 0 {
@@ -243,18 +252,68 @@ func showEnum(v *rows.Value, t *types.Type, b []byte) {
 	v.Text = strconv.FormatInt(n, 10)
 }
 
-func (d *Decoder) showPointer(v *rows.Value, t *types.Type, b []byte) {
+func (l *limits) showPointer(v *rows.Value, t *types.Type, b []byte) {
 	v.Kind, v.Bits = rows.PointerValue, unsigned(b)
+	if isClass(t) {
+		v.Text, v.Type = notTaken, ""
+		if name := l.class(b); name != "" {
+			v.Kind, v.Text, v.Characters = rows.TextValue, name, name
+		} else if v.Bits != 0 {
+			v.Text = hexadecimal(v.Bits)
+		}
+		return
+	}
 	if v.Bits == 0 {
 		v.Text = null
 		return
 	}
 	v.Text = hexadecimal(v.Bits)
-	if d.symbol != nil {
-		if name := d.symbol(v.Bits); name != "" {
+	if l.symbol != nil {
+		if name := l.symbol(v.Bits); name != "" {
 			v.Text += " <" + name + ">"
 		}
 	}
+}
+
+// isClass reports whether a type is the pointer that tells the class of an object.
+func isClass(t *types.Type) bool { return t.Kind == types.Pointer && t.Name == types.Class }
+
+// isEmpty reports whether a class has no members.
+func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 && len(t.Members) == 0 }
+
+// classIn returns the pointer that tells an object's class, nil if it has none at its
+// beginning.
+func classIn(t *types.Type, b []byte, depth int) []byte {
+	if depth > maxNested || t.Kind != types.Struct || len(b) < 8 {
+		return nil
+	}
+	for i := range t.Members {
+		m := &t.Members[i]
+		switch {
+		case m.Type == nil || m.Offset != 0:
+		case isClass(m.Type):
+			return b[:8]
+		case m.Name == types.Base:
+			if found := classIn(m.Type, b, depth+1); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// class returns the name of the class whose table of virtual methods a pointer leads to, ""
+// if that is not known.
+func (l *limits) class(b []byte) string {
+	if l.symbol == nil || len(b) < 8 || unsigned(b[:8]) == 0 {
+		return ""
+	}
+	name, ok := strings.CutPrefix(l.symbol(unsigned(b[:8])), "vtable for ")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "+0x")
+	return name
 }
 
 // members shows the members of a struct.
@@ -271,20 +330,42 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 		v.Text = "{…}"
 		return
 	}
+	if m := &t.Members[0]; len(t.Members) == 1 && strings.HasPrefix(t.Name, "std::") && strings.HasPrefix(m.Name, "_M_") && m.Type != nil {
+		// What std::array and std::complex have.
+		name, typ := v.Name, v.Type
+		*v = d.member(m, b, inner)
+		v.Name, v.Type = name, typ
+		return
+	}
 	var text strings.Builder
+	if name := l.class(classIn(t, b, 0)); name != "" {
+		// The object's own class may be another than the pointer's.
+		if !l.inObject {
+			text.WriteString(name + " ")
+			v.Parts = append(v.Parts, rows.Value{Name: types.Class, Text: name, Kind: rows.TextValue, Characters: name})
+		}
+		inner.inObject = true
+	}
 	text.WriteByte('{')
+	some := false
 	for i := range t.Members {
+		m := &t.Members[i]
+		if m.Type != nil && (isClass(m.Type) || m.Name == types.Base && isEmpty(m.Type)) {
+			continue
+		}
 		if *inner.left--; i == maxParts || *inner.left < 0 {
 			text.WriteString(", …")
 			break
 		}
-		m := &t.Members[i]
-		if i > 0 {
+		if some {
 			text.WriteString(", ")
 		}
+		some = true
 		part := unknown(m.Name, "", notTaken)
 		if m.Type != nil {
-			part = d.member(m, b, inner)
+			in := inner
+			in.inObject = in.inObject && m.Name == types.Base
+			part = d.member(m, b, in)
 		}
 		if m.Name == types.Base {
 			part.Name = part.Type

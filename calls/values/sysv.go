@@ -219,35 +219,31 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 	return strings.Join(parts, "+"), false
 }
 
-// alignment returns to what an argument on the stack is aligned: to 16 bytes where a part
-// of it needs that.
+// alignment returns to what an argument on the stack is aligned: to more than 8 bytes where
+// a part of it needs that.
 func alignment(t *types.Type) int {
 	left := 1000
-	if aligned16(t, &left) {
-		return 16
-	}
-	return 8
+	return max(8, alignmentOf(t, &left))
 }
 
-func aligned16(t *types.Type, left *int) bool {
+func alignmentOf(t *types.Type, left *int) int {
 	if *left--; *left < 0 || t == nil {
-		return false
+		return 0
 	}
+	align := t.Align
 	switch t.Kind {
-	case types.Int, types.Uint:
-		return t.Size == 16
-	case types.Float:
-		return t.Size == 16
+	case types.Int, types.Uint, types.Float:
+		if t.Size == 16 {
+			align = max(align, 16)
+		}
 	case types.Array:
-		return aligned16(t.Target, left)
+		align = max(align, alignmentOf(t.Target, left))
 	case types.Struct:
 		for i := range t.Members {
-			if aligned16(t.Members[i].Type, left) {
-				return true
-			}
+			align = max(align, alignmentOf(t.Members[i].Type, left))
 		}
 	}
-	return false
+	return align
 }
 
 // hidden reports whether a result is written to memory whose address the caller passes.

@@ -99,16 +99,20 @@ func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *ap
 		// It is neither.
 		return nil, err
 	}
-	defer s.Close()
-	if err := s.Load(cmd.Context(), nil); err != nil {
-		return nil, err
+	if err = s.Load(cmd.Context(), nil); err == nil {
+		if c, err = s.OpenCrash(cmd.Context()); err != nil {
+			err = message.InFile(file, err)
+		}
 	}
-	if c, err = s.OpenCrash(cmd.Context()); err != nil {
-		return nil, message.InFile(file, err)
+	if err != nil {
+		s.Close()
+		return nil, err
 	}
 	if own {
 		opt.TakeLog(s)
 	}
+	// A packed log has the symbols.
+	c.Closer = s
 	return c, nil
 }
 

@@ -36,6 +36,7 @@ type follower struct {
 // those that come. Where the program is started again and has a new file of the same
 // name, or writes the old one anew, it goes on with that from its beginning.
 func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag, format string, columns []*rows.Column, last int64) error {
+	f.live = true
 	logs, err := f.logs(cmd, args)
 	if err != nil {
 		return err

@@ -37,7 +37,11 @@ func (f *inputFlags) logs(cmd *cobra.Command, args []string) ([]string, error) {
 			if len(args) > 1 {
 				return nil, misused("-, the standard input, is the only log where it is given")
 			}
-			path, err := spool(cmd.Context(), cmd.InOrStdin())
+			keep := spool
+			if f.live {
+				keep = spoolLive
+			}
+			path, err := keep(cmd.Context(), cmd.InOrStdin())
 			if err != nil {
 				return nil, err
 			}
@@ -126,6 +130,49 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the standard input cannot be kept in %s: %w; TMPDIR names another folder", filepath.Dir(dir), err)
 	}
+	return path, nil
+}
+
+// spoolLive is spool for a text that is shown while it comes: it returns when its first lines are
+// there, and goes on copying.
+func spoolLive(_ context.Context, in io.Reader) (path string, err error) {
+	dir, err := os.MkdirTemp("", "logparse-*")
+	if err != nil {
+		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+	}
+	removeAtEnd(dir)
+	path = filepath.Join(dir, spooledName)
+	file, err := os.Create(path)
+	if err != nil {
+		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+	}
+	buf := make([]byte, 64<<10)
+	n := 0
+	for !app.IsLiveText(buf[:n]) {
+		m, err := in.Read(buf[n:])
+		if n += m; err != nil || n == len(buf) && !app.IsLiveText(buf) {
+			file.Close()
+			return "", misused("--follow - is for what perf script, trace_pipe and bpftrace print of probes, and this is something else")
+		}
+	}
+	if _, err := file.Write(buf[:n]); err != nil {
+		file.Close()
+		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+	}
+	go func() {
+		defer file.Close()
+		for {
+			n, err := in.Read(buf)
+			if _, failed := file.Write(buf[:n]); failed != nil {
+				return
+			}
+			if err != nil {
+				// Nothing more will come.
+				_, _ = file.WriteString("\n" + app.EndOfLiveText + "\n")
+				return
+			}
+		}
+	}()
 	return path, nil
 }
 

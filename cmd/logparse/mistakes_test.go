@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"shwo", `there is no command "shwo"; did you mean show?; see logparse --help`},
 		{"stat LOG", `there is no command "stat"; did you mean stats?`},
-		{"nosuch", `there is no command "nosuch"; there are advise, annotations, attach, completion, crash, detach, help, info, keep, pack, record, recorder, resolve, sample, save, show, stats, symbolize, symbols, trace, tree`},
+		{"nosuch", `there is no command "nosuch"; there are advise, annotations, attach, compare, completion, crash, detach, help, info, keep, pack, probes, record, recorder, resolve, sample, save, show, stats, symbolize, symbols, trace, tree`},
 		{"LOG", `to read that file: logparse show LOG`},
 		{"help nosuch", `there is no command "nosuch"; there are advise,`},
 		{"help treee", `there is no command "treee"; did you mean tree?; see logparse --help`},

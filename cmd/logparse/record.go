@@ -67,6 +67,7 @@ type recordFlags struct {
 	show, open, quiet bool
 	head              int
 	values            []string
+	probe             probeFlags
 }
 
 func newRecord() *cobra.Command {
@@ -91,12 +92,10 @@ the command's; a command whose program was ended by a signal ends by that signal
 		Example: `  logparse record ./app --its-own options
   logparse record --exclude 'std::*' --min 10us -o run1 ./server
   logparse record --show ./app 2> calls.txt
-  logparse record make test`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("record needs a PROGRAM, such as: logparse record ./app")
-			}
-			return nil
+  logparse record make test
+  sudo logparse record --probe 'parse*' --values 'parse*' ./not-rebuilt`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return f.probe.check(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
@@ -116,6 +115,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
 	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
+	f.probe.add(cmd)
 	flags.BoolVar(&f.NoChildren, "no-children", false, "leave out programs that are started with an environment of their own")
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
 	flags.StringVar(&f.SnapshotSignal, "snapshot-signal", "", "the `signal` that has a copy of the log written, such as USR1")
@@ -164,6 +164,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		if !f.quiet {
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(fmt.Sprintf(format, args...)))
 		}
+	}
+	if f.probe.used() {
+		return f.recordProbed(cmd, command, say)
 	}
 	if err := f.planValues(cmd, command[0], say); err != nil {
 		return recordError{hint(err), exitRecord}

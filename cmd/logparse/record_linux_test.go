@@ -177,7 +177,7 @@ func TestRecordUntouched(t *testing.T) {
 		group := fmt.Sprint(shell.Process.Pid)
 		var kept []string
 		for _, line := range strings.Split(string(out), "\n") {
-			if strings.Contains(line, "LOGREC_FILE=") || strings.HasPrefix(line, "LD_PRELOAD=") || strings.HasPrefix(line, "_=") {
+			if strings.Contains(line, "LOGREC_FILE=") || strings.Contains(line, "LOGREC_PATCH=") || strings.HasPrefix(line, "LD_PRELOAD=") || strings.HasPrefix(line, "_=") {
 				continue
 			}
 			kept = append(kept, strings.ReplaceAll(strings.TrimSpace(line), group, "GROUP"))

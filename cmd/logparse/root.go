@@ -22,6 +22,7 @@ const (
 	exitError  = 1
 	exitUsage  = 2
 	exitStrict = 3
+	exitDiffer = 4
 )
 
 // A strictError ends a run with --strict over a log that is damaged, or in which
@@ -54,6 +55,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	case errors.As(err, &notRun):
 		sayError(errs, notRun.error)
 		return notRun.code
+	case errors.Is(err, errDiffer):
+		return exitDiffer
 	case errors.Is(err, syscall.EPIPE):
 		// The reader of our output (head, less) has seen enough.
 		return exitOK
@@ -93,13 +96,14 @@ folder that record made.
 
 Exit status: 0 done (a damaged log that could be read gives a warning),
 1 error, 2 wrong usage, 3 with --strict where there would be a warning of damage
-or of something that is not there; 130 after Ctrl+C, 143
+or of something that is not there, 4 of compare where the logs differ; 130 after Ctrl+C, 143
 after SIGTERM, 129 after SIGHUP.`,
 		Example: `  logparse record ./app
   logparse show LogDetails.dat
   logparse save LogDetails.dat -o calls.csv --symbols C:\build\pdb
   logparse show LogDetails.dat --where 'func:Draw dur:>5ms'
   logparse stats LogDetails.dat --sort self
+  logparse compare good.lptrace bad.lptrace
   logparse symbols .
   logparse resolve --image app.exe 0x1125`,
 		Version:       app.Version,
@@ -113,7 +117,7 @@ after SIGTERM, 129 after SIGHUP.`,
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(optionMistake)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newValues(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
+	root.AddCommand(newRecord(), newSample(), newShow(), newSave(), newStats(), newTree(), newCompare(), newAnnotations(), newInfo(), newSymbols(), newResolve(), newSymbolize(), newValues(), newProbes(), newCrash(), newAdvise(), newTrace(), newAttach(), newDetach(), newPack(), newKeep(), newRecorder())
 	// Cobra adds these two when it runs, and the second with the output of now.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -141,6 +145,8 @@ type inputFlags struct {
 	startTick string
 	strict    bool
 	newest    bool
+	// live: the log is followed, also on the standard input.
+	live bool
 }
 
 func (f *inputFlags) add(cmd *cobra.Command) {

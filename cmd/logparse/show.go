@@ -42,7 +42,9 @@ only the one that was written last.
   logparse show . --where 'in:Render (mark:open or dur:>5ms)'
   logparse show LogDetails.dat --follow -n 20
   logparse show app.*.lptrace --newest
-  zcat app.lptrace.gz | logparse show -`,
+  zcat app.lptrace.gz | logparse show -
+  perf script | logparse show -
+  cat /sys/kernel/tracing/trace_pipe | logparse show --follow -`,
 		Args: severalLogs,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -87,9 +89,6 @@ func (o *showOptions) checkLogs(args []string) error {
 	}
 	if !o.follow {
 		return nil
-	}
-	if args[0] == standardInput {
-		return misused("--follow is not for -, the standard input, which does not grow")
 	}
 	return oneOf("with --follow --format", o.format, app.LiveFormats())
 }

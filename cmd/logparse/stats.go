@@ -60,17 +60,24 @@ right to within a sixteenth.
 ` + whereHelp,
 		Example: `  logparse stats LogDetails.dat --sort self --limit 20
   logparse stats LogDetails.dat --where 'in:Render -module:ntdll' --by thread
+  logparse stats LogDetails.dat --where func:open --by arg.mode
   logparse stats LogDetails.dat -o stats.csv`,
 		Args: logArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmp.Or(oneOf("--sort", order, statOrderNames), oneOf("--by", by, statGroups)); err != nil {
+			if err := cmp.Or(oneOf("--sort", order, statOrderNames), checkStatGroup(by)); err != nil {
 				return err
 			}
 			if limit < 0 {
 				return misused("--limit is a number of lines, not %d", limit)
 			}
 			return f.run(cmd, args, func(ctx context.Context, s *app.Session, chosen app.Selection, p app.Progress) (sum, error) {
-				list, err := statistics[by](s, ctx, chosen, p)
+				sumUp := statistics[by]
+				if sumUp == nil {
+					sumUp = func(s *app.Session, ctx context.Context, chosen app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+						return s.ValueStatistics(ctx, chosen, by, p)
+					}
+				}
+				list, err := sumUp(s, ctx, chosen, p)
 				if err != nil {
 					return sum{}, err
 				}
@@ -102,13 +109,21 @@ right to within a sixteenth.
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&by, "by", "function", "sum up by `what`: function, module or thread (functions of each thread)")
+	flags.StringVar(&by, "by", "function", "sum up by `what`: function, module, thread (functions of each thread) or a value (arg.NAME, this, result)")
 	flags.StringVar(&order, "sort", "nonrecursive", "the `order`: "+strings.Join(statOrderNames, ", "))
 	flags.IntVarP(&limit, "limit", "n", 0, "at most `N` lines (default: all)")
 	f.out.add(cmd, []string{"txt", "csv", "jsonl"}, []string{"csv"})
 	completeWith(cmd, "by", statGroups)
 	completeWith(cmd, "sort", statOrderNames)
 	return cmd
+}
+
+// checkStatGroup checks what --by has.
+func checkStatGroup(by string) error {
+	if app.IsValueColumn(by) {
+		return nil
+	}
+	return oneOf("--by", by, statGroups)
 }
 
 // threadLabel is what a thread is called.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,8 +42,8 @@ was inlined into. Lines are never changed or left out.
 
 It knows backtraces of glibc, gdb, Go, Rust, perf, WinDbg and systemd, reports of
 sanitizers, Valgrind, Android, macOS and Java, what the kernel says of faults,
-LLVM's symbolizer markup, the events of Windows, and addresses with 0x in any
-other text. Each has its own rule for return addresses, whose call lies before
+LLVM's symbolizer markup, Breakpad's microdumps, the events of Windows, and
+addresses with 0x in any other text. Each has its own rule for return addresses, whose call lies before
 them: docs/symbolize.md.
 
 Where modules lay in memory is taken from the text, if it has /proc/PID/maps,
@@ -123,8 +121,11 @@ type symbolizing struct {
 // longest is the longest line that is looked at, in bytes; longer ones are copied.
 const longest = 1 << 20
 
-func (w *symbolizing) run(ctx context.Context, text io.Reader) error {
+func (w *symbolizing) run(ctx context.Context, text io.Reader) (err error) {
 	in := bufio.NewReaderSize(text, longest)
+	if in, err = w.takeReport(in); err != nil {
+		return err
+	}
 	whole := true // the next piece begins a line
 	for {
 		if !lineWaits(in) {
@@ -158,6 +159,24 @@ func (w *symbolizing) run(ctx context.Context, text io.Reader) error {
 	}
 }
 
+// takeReport looks at the whole of a report whose addresses cannot be named before its end is there, and
+// returns a reader of it.
+func (w *symbolizing) takeReport(in *bufio.Reader) (*bufio.Reader, error) {
+	if b, err := in.Peek(1); err != nil || b[0] != '{' {
+		return in, nil
+	}
+	head, err := in.ReadSlice('\n')
+	report := bytes.Clone(head)
+	if err == nil && app.IsWholeReport(report) {
+		rest, err := io.ReadAll(io.LimitReader(in, app.MaxWholeReport))
+		if report = append(report, rest...); err != nil {
+			return nil, err
+		}
+		w.s.TakeReport(report)
+	}
+	return bufio.NewReaderSize(io.MultiReader(bytes.NewReader(report), in), longest), nil
+}
+
 // line writes a line with what is known of its addresses.
 func (w *symbolizing) line(ctx context.Context, line []byte) error {
 	w.number++
@@ -170,41 +189,13 @@ func (w *symbolizing) line(ctx context.Context, line []byte) error {
 		_, err := w.out.Write(line)
 		return err
 	}
-	body := string(text)
+	named := app.NamedLine{Text: string(text), References: list}
 	if w.asJSON {
-		return w.objects(body, list)
+		return w.objects(named.Text, list)
 	}
-	b := append(w.out.AvailableBuffer(), text...)
-	for i := range list {
-		if sym := list[i].Symbol; sym != nil && !says(body, sym.Symbol) {
-			b = appendNames(b, sym.Symbol)
-		}
-	}
+	b := named.AppendNames(append(w.out.AvailableBuffer(), text...))
 	_, err = w.out.Write(append(b, line[len(text):]...))
 	return err
-}
-
-// appendNames appends what is added to a line for a symbol.
-func appendNames(b []byte, sym app.Symbol) []byte {
-	for i := range sym.Frames {
-		f := &sym.Frames[i]
-		before := ", inlined into "
-		if i == 0 {
-			before = "  => "
-		}
-		b = append(append(b, before...), rows.Visible(f.Function)...)
-		b = appendPlace(b, " at ", f.File, f.Line)
-	}
-	return b
-}
-
-// says reports whether a line names the place of a symbol already.
-func says(line string, sym app.Symbol) bool {
-	f := &sym.Frames[0]
-	if f.File == "" || f.Line == 0 {
-		return strings.Contains(line, f.Function)
-	}
-	return strings.Contains(line, filepath.Base(strings.ReplaceAll(f.File, `\`, "/"))+":"+strconv.Itoa(f.Line))
 }
 
 // objects writes an object for each address.
@@ -215,6 +206,8 @@ func (w *symbolizing) objects(line string, list []app.TextReference) error {
 		if s := f.Symbol; s != nil {
 			o.SymbolFile, o.Status, o.Address = s.File, string(s.Status), fmt.Sprintf("%#x", s.RVA)
 			o.setSymbol(&s.Symbol, s.Symbol.Start)
+		} else if f.OtherBuild != "" {
+			o.SymbolFile, o.Status = f.OtherBuild, "mismatched"
 		}
 		// The object has nothing that cannot be encoded.
 		if err := printJSON(w.out, o); err != nil {

@@ -221,8 +221,22 @@ func TestSymbolizeOtherBuild(t *testing.T) {
 	}
 	text := "    #0 0x7f0985  (" + filepath.Join(dir, "gcc5.so") + "+0x0985) (BuildId: 0102030405060708090a0b0c0d0e0f1011121314)\n"
 	got, errs, code := symbolize(t, strings.NewReader(text))
-	if got != text || code != exitOK || !strings.Contains(errs, "gcc5.so") {
+	if !strings.HasPrefix(got, strings.TrimSuffix(text, "\n")+"  => [mismatched] ") || strings.Contains(got, "checked") || code != exitOK || !strings.Contains(errs, "gcc5.so") {
 		t.Errorf("%d, %s: %q", code, errs, got)
+	}
+	// That is so where the user names the file, too, unless names of other builds are asked for.
+	got, _, _ = symbolize(t, strings.NewReader(text), "--image", resolveImage)
+	if !strings.Contains(got, "  => [mismatched] ") || strings.Contains(got, "checked") {
+		t.Errorf("%q", got)
+	}
+	got, _, _ = symbolize(t, strings.NewReader(text), "--image", resolveImage, "--load-mismatched")
+	if !strings.Contains(got, "[mismatched]") || !strings.Contains(got, "checked") {
+		t.Errorf("%q", got)
+	}
+	got, _, _ = symbolize(t, strings.NewReader(text), "--image", resolveImage, "--json")
+	var o jsonReference
+	if err := json.Unmarshal([]byte(got), &o); err != nil || o.Status != "mismatched" || o.SymbolFile == "" || o.Function != "" {
+		t.Errorf("%q: %v", got, err)
 	}
 	// A path out of the text is opened only by the rule.
 	named := strings.Replace(text, " (BuildId: 0102030405060708090a0b0c0d0e0f1011121314)", "", 1)
@@ -231,6 +245,47 @@ func TestSymbolizeOtherBuild(t *testing.T) {
 	}
 	if got, _, _ := symbolize(t, strings.NewReader(named), "--no-recorded-paths"); got != named {
 		t.Errorf("named: %q", got)
+	}
+}
+
+// TestSymbolizeReport names what a report of macOS says in JSON, whose modules come behind the frames, by a
+// symbol file of the same UUID and by none of another.
+func TestSymbolizeReport(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "app", "D6D1FEC9A15DE7F38A236898871A2E770", "app.sym")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("MODULE mac arm64 D6D1FEC9A15DE7F38A236898871A2E770 app\nFILE 0 a.c\nFUNC 10 20 0 inner\n10 10 3 0\n20 10 4 0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"bug_type":"309"}
+{"threads":[{"frames":[{"imageOffset":32,"imageIndex":0},
+ {"imageOffset":32,"imageIndex":0}]}],
+"usedImages":[{"base":4294967296,"size":16384,"uuid":"d6d1fec9-a15d-e7f3-8a23-6898871a2e77","path":"/App/app"}]}`
+	want := strings.Replace(strings.Replace(text, "0},\n", "0},  => inner at a.c:4\n", 1), "0}]}],", "0}]}],  => inner at a.c:3", 1)
+	if got, errs, code := symbolize(t, strings.NewReader(text), "--symbols", dir); got != want || code != exitOK {
+		t.Errorf("%d, %s\n%s", code, errs, got)
+	}
+	other := strings.Replace(text, "d6d1fec9", "00d1fec9", 1)
+	if got, _, _ := symbolize(t, strings.NewReader(other), "--symbols", dir); strings.Contains(got, "inner") {
+		t.Errorf("named:\n%s", got)
+	}
+}
+
+// TestSymbolizeMicrodump has the frames of a microdump at its end.
+func TestSymbolizeMicrodump(t *testing.T) {
+	const dumps = "../../../shared/data/dumps"
+	text, err := os.ReadFile(filepath.Join(dumps, "microdump-arm64.dmp"))
+	if err != nil {
+		t.Skip("no conformance data here")
+	}
+	got, errs, code := symbolize(t, bytes.NewReader(text), "--symbols", filepath.Join(dumps, "symbols", "microdump"))
+	if code != exitOK || withoutNames(got) != withoutNames(string(text)) {
+		t.Fatalf("%d, %s:\n%s", code, errs, got)
+	}
+	if !regexp.MustCompile(`END BREAKPAD MICRODUMP-----  => MicrodumpWriterTest_Setup_Test::TestBody at .*:77  => .*  => main at .*gtest.h:2326\s`).MatchString(got) {
+		t.Error(got[max(0, len(got)-2000):])
 	}
 }
 

@@ -17,13 +17,19 @@ func compileValues(t *testing.T, options ...string) string {
 	if testing.Short() {
 		t.Skip("programs and the recorder are built")
 	}
-	if runtime.GOARCH != "amd64" {
-		t.Skip("values are taken on x86-64")
-	}
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("there is no g++")
 	}
-	source, err := filepath.Abs("testdata/values.cpp")
+	return compileHooked(t, "testdata/values.cpp", append([]string{"g++", "-minstrument-return=call"}, options...))
+}
+
+// compileHooked builds a program of C++ with hooks that values are taken at, and returns its path.
+func compileHooked(t *testing.T, source string, command []string) string {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("values are taken on x86-64")
+	}
+	source, err := filepath.Abs(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +40,7 @@ func compileValues(t *testing.T, options ...string) string {
 	}
 	for _, command := range [][]string{
 		{"gcc", "-shared", "-fPIC", "hook.c", "-o", "libhook.so"},
-		append(append([]string{"g++", "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call"}, options...),
-			source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
+		append(slices.Clip(command), "-std=c++17", "-g", "-pg", "-mfentry", source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
 	} {
 		build := exec.Command(command[0], command[1:]...)
 		build.Dir = dir
@@ -99,6 +104,42 @@ func TestValuesOfProgram(t *testing.T) {
 					t.Errorf("call %d is too much: %s", i, got[i])
 				case got[i] != want[i]:
 					t.Errorf("call %d:\n%s\nwant\n%s", i, got[i], want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestValuesOfSample records the sample with classes: each call is shown as its source says.
+func TestValuesOfSample(t *testing.T) {
+	const sample = "../../recorder/samples/values/classes.cpp"
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("there is no g++")
+	}
+	source, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []string{"-O0", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			program := compileHooked(t, sample, []string{"g++", "-minstrument-return=call", "-fno-optimize-sibling-calls", level})
+			out, err := recordProcess(t, program, "--sites", "--values", "*", "--values", "!std::*", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil || string(out) != "1 1050 10.5 62\n" {
+				t.Fatalf("%v: %q", err, out)
+			}
+			shown, err := process(t, "show", filepath.Join(filepath.Dir(program), "log"), "--where", "event:enter").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := anyAddress.ReplaceAllString(string(shown), "this = 0x")
+			for line := range strings.Lines(string(source)) {
+				for _, call := range strings.Split(line, "//= ")[1:] {
+					if call = "-> " + strings.TrimSpace(call) + "  "; strings.Count(text, call) != 1 {
+						t.Errorf("%s stands %d times in\n%s", call, strings.Count(text, call), text)
+					}
 				}
 			}
 		})

@@ -1,6 +1,7 @@
 // Package minidump reads minidumps: those that Windows writes (MiniDumpWriteDump, WER), and
 // those of Breakpad and Crashpad, which write the same format on Linux, Android and
-// macOS too; of x64, x86 and arm64.
+// macOS too; of x64, x86 and arm64. And microdumps, the text with registers, stack and
+// modules that Breakpad writes to a log ([ReadMicrodump]).
 //
 // A minidump is a directory of streams. Those that count are the list of threads with
 // their contexts and stacks, the modules with the identity of their symbols, memory
@@ -382,9 +383,14 @@ func (r *reader) context(to *unwind.Registers, l location) error {
 	if err != nil {
 		return message.Errorf("registers: %w", err)
 	}
-	c := contexts[r.p.Machine]
+	return takeContext(r.p.Machine, b, to)
+}
+
+// takeContext takes the registers of a CONTEXT.
+func takeContext(machine unwind.Machine, b []byte, to *unwind.Registers) error {
+	c := contexts[machine]
 	registers := x64Order
-	switch r.p.Machine {
+	switch machine {
 	case unwind.X86:
 		registers = x86Order
 	case unwind.ARM64:

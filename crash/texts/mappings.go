@@ -234,8 +234,38 @@ func (r *Reader) readBinaryImage(line string) bool {
 	}
 	// gdb's list of mappings has the size and the offset behind the addresses, and no "-".
 	if i := strings.Index(c.rest(), "> /"); i >= 0 {
-		r.Add(Mapping{Start: start, End: end + 1, Space: Linked, Module: c.rest()[i+2:]})
+		id := modules.Identity{}
+		if open := strings.LastIndexByte(c.rest()[:i], '<'); open >= 0 {
+			id = uuidIdentity(c.rest()[open+1 : i])
+		}
+		r.Add(Mapping{Start: start, End: end + 1, Space: Linked, Module: c.rest()[i+2:], Identity: id})
 	}
+	return true
+}
+
+// readMicrodumpModule reads a module of a microdump, which Breakpad writes to a log:
+//
+//	W/google-breakpad( 3728): M 000000555F608000 0000000000000000 00000000000C0000 D6D1FEC9A15DE7F38A236898871A2E770 app
+func (r *Reader) readMicrodumpModule(line string) bool {
+	_, tag, ok := strings.Cut(line, "google-breakpad")
+	if !ok {
+		return false
+	}
+	_, rest, ok := strings.Cut(tag, ": M ")
+	if !ok {
+		return false
+	}
+	f := strings.Fields(rest)
+	if len(f) < 5 || len(f[3]) < 33 {
+		return false
+	}
+	start, size := scanner{s: f[0]}, scanner{s: f[2]}
+	base, ok := start.hex()
+	n, isSize := size.hex()
+	if !ok || !isSize || base+n < base {
+		return false
+	}
+	r.Add(Mapping{Start: base, End: base + n, Space: Linked, Module: strings.Join(f[4:], " "), Identity: uuidIdentity(f[3][:32])})
 	return true
 }
 

@@ -1,7 +1,6 @@
 package texts
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -21,7 +20,9 @@ type Reader struct {
 	// are frames of a list that has no numbers.
 	list, before listFormat
 	event        windowsEvent
-	refs         []Reference
+	// apple is what the frames of a report of macOS are read by; nil in other texts.
+	apple *appleReport
+	refs  []Reference
 }
 
 // A listFormat is a format of lists whose frames have no numbers.
@@ -97,7 +98,9 @@ var formats = [...]struct {
 	marks []string
 	read  format
 }{
+	{[]string{`"`, "}"}, (*Reader).readApple},
 	{[]string{"{{{"}, (*Reader).readMarkup},
+	{[]string{"M "}, (*Reader).readMicrodumpModule},
 	{[]string{"xp ", "--p ", "w-p ", "-xs ", "--s ", "w-s "}, (*Reader).readMaps},
 	{[]string{"PERF_RECORD_MMAP"}, (*Reader).readPerfMap},
 	{[]string{"#"}, (*Reader).readNumbered},
@@ -108,6 +111,7 @@ var formats = [...]struct {
 	{[]string{"[", "libjvm"}, (*Reader).readJava},
 	{[]string{"pc=0x", "pc=0"}, (*Reader).readGo},
 	{[]string{": 0x", ":     0x"}, (*Reader).readRust},
+	{[]string{"symbols)", "(deferred)"}, (*Reader).readWinDbgModule},
 	{[]string{"!", "+0x", "`"}, (*Reader).readWinDbg},
 	{[]string{"(/", "(["}, (*Reader).readPerf},
 	{[]string{"0x"}, (*Reader).readMac},
@@ -160,18 +164,49 @@ func (r *Reader) listed(l listFormat) Kind {
 	return r.kindOf(0)
 }
 
-// needles are texts of which each line with a reference or a mapping has one.
-var needles = [...][]byte{[]byte("0x"), []byte("0X"), []byte("0×"), []byte("{{{"), []byte(" ip "), []byte(" ip:"), []byte(" pc "),
-	[]byte("xp "), []byte("--p "), []byte("w-p "), []byte("--s "), []byte("w-s "), []byte("-xs "), []byte("(/"), []byte(":00"), []byte("!"),
-	[]byte(".dll, "), []byte(".exe, "), []byte(".DLL, "), []byte(".EXE, "), []byte("<signal handler called>")}
+// needles are texts of which each line with a reference or a mapping has one. Each is looked for by the byte
+// at an index that is rare in ordinary text.
+var needles = [...]struct {
+	text string
+	rare int
+}{
+	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {" pc ", 1}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
+	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {":00", 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
+	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
+}
+
+// rare has, for each byte that a needle is looked for by, those needles.
+var rare = func() (table [256][]needle) {
+	for _, n := range needles {
+		b := n.text[n.rare]
+		table[b] = append(table[b], needle{n.text[:n.rare], n.text[n.rare:]})
+	}
+	return table
+}()
+
+// A needle is a text before and from its rare byte on.
+type needle struct{ before, from string }
+
+// isRare says which bytes a needle is looked for by.
+var isRare = func() (table [256]bool) {
+	for b, list := range rare {
+		table[b] = len(list) > 0
+	}
+	return table
+}()
 
 // Interesting reports whether a line has anything that could be an address or
 // a mapping. Where it is false, [Reader.Line] has nothing to say of it, nor does
 // it matter to the lines behind.
 func Interesting(line []byte) bool {
-	for _, n := range needles {
-		if bytes.Contains(line, n) {
-			return true
+	for i, b := range line {
+		if !isRare[b] {
+			continue
+		}
+		for _, n := range rare[b] {
+			if at := i - len(n.before); at >= 0 && string(line[at:i]) == n.before && len(line)-i >= len(n.from) && string(line[i:i+len(n.from)]) == n.from {
+				return true
+			}
 		}
 	}
 	return false

@@ -154,6 +154,16 @@ ID des fehlerhaften Prozesses: 0x1234`, []string{
 		"app+0x1072 return app linked 0x1072",
 		"app!ns::f return app ns::f+0x0",
 	}},
+	{"WinDbg, lm", "00007ff6`12340000 00007ff6`12350000   app        (pdb symbols)          c:\\sym\\app.pdb\n00400000 00410000   old      (deferred)\nrip=0x7ff612341072 called by 0x00401099", []string{
+		"0x7ff612341072 exact app linked 0x1072",
+		"0x00401099 return old linked 0x1099",
+	}},
+	{"macOS, with UUIDs", "0x100000000 - 0x100013fff app arm64  <d6d1fec9-a15d-e7f3-8a23-6898871a2e77> /opt/app\n1   app   0x0000000100001010 f + 16", []string{
+		"0x0000000100001010 return /opt/app linked 0x1010 c9fed1d65da1f3e78a236898871a2e77",
+	}},
+	{"microdump", "W/google-breakpad( 37): M 000000555F608000 0000000000000000 00000000000C0000 D6D1FEC9A15DE7F38A236898871A2E770 my app\npc 0x555f609010", []string{
+		"0x555f609010 exact my app linked 0x1010 c9fed1d65da1f3e78a236898871a2e77",
+	}},
 	{"perf", `app 41 [001]   662.723444: lpx:f: (55d0a1f01380)
 	            1380 app::f+0x0 (/opt/app)
 	            1399 main+0x9 (/opt/app)`, []string{
@@ -217,6 +227,59 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// appleText has frames in one line, as macOS writes them, and in several. Their images come behind.
+const appleText = `{"app_name":"app","bug_type":"309"}
+{
+  "pid" : 12,
+  "threads" : [{"triggered":true,"frames":[{"imageOffset":80676,"symbol":"\"imageOffset\":1","symbolLocation":80,"imageIndex":1},{"imageOffset":16,"imageIndex":0}]},{"id":8,"frames":[{"imageOffset":32,"imageIndex":7},{"imageIndex":0,"imageOffset":48}]}],
+  "frames" : [
+    {
+      "imageOffset" : 64,
+      "imageIndex" : 0
+    }
+  ],
+  "lastExceptionBacktrace" : [{"imageOffset":65,"imageIndex":0}],
+  "vmSummary" : "0x100000010",
+  "usedImages" : [
+    {"base":4294967296,"size":16384,"uuid":"d6d1fec9-a15d-e7f3-8a23-6898871a2e77","path":"\/opt\/app","name":"app"},
+    {"base":8589934592,"size":16384,"name":"libsystem"}
+  ]
+}`
+
+// TestAppleReport reads the JSON of macOS: the first frame of each list is exact, but not where an exception
+// was thrown.
+func TestAppleReport(t *testing.T) {
+	first, _, _ := strings.Cut(appleText, "\n")
+	if !IsAppleReport([]byte(first)) || IsAppleReport([]byte(`{"a":1}`)) {
+		t.Error("reports are not told from other JSON")
+	}
+	r := NewReader()
+	if !r.TakeAppleReport([]byte(appleText)) {
+		t.Fatal("it has no images")
+	}
+	var got []string
+	for line := range strings.SplitSeq(appleText, "\n") {
+		list := r.Line(line)
+		if len(list) > 0 && !Interesting([]byte(line)) {
+			t.Errorf("%q is not interesting", line)
+		}
+		for i := range list {
+			got = append(got, describe(line, &list[i]))
+		}
+	}
+	const id = " c9fed1d65da1f3e78a236898871a2e77"
+	want := []string{"80676 exact libsystem linked 0x13b24", "16 return /opt/app linked 0x10" + id, "48 return /opt/app linked 0x30" + id,
+		"0 exact /opt/app linked 0x40" + id, "65 return /opt/app linked 0x41" + id}
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Errorf("got\n%s\nwant\n%s", g, w)
+	}
+	for _, damaged := range []string{"", "{", "\n", "\n{", "\n[]", "\n{\"usedImages\":7}", "\n{\"usedImages\":[7]}", "\n{\"a\":", "\n{\"usedImages\":[]}"} {
+		if NewReader().TakeAppleReport([]byte(damaged)) {
+			t.Errorf("%q has images", damaged)
+		}
+	}
+}
+
 // TestAfterSignal has the frame below a signal handler's exact, and only that.
 func TestAfterSignal(t *testing.T) {
 	r := NewReader()
@@ -255,8 +318,10 @@ func FuzzLine(f *testing.F) {
 	for _, x := range fixtures {
 		f.Add(x.text)
 	}
+	f.Add(appleText)
 	f.Fuzz(func(t *testing.T, text string) {
 		r := NewReader()
+		r.TakeAppleReport([]byte(text))
 		for line := range strings.SplitSeq(text, "\n") {
 			list := r.Line(line)
 			if len(list) > 0 && !Interesting([]byte(line)) {

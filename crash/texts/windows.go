@@ -35,6 +35,28 @@ func (r *Reader) readWinDbg(line string) bool {
 	return true
 }
 
+// readWinDbgModule reads a line of the debuggers' list of modules (lm):
+//
+//	00007ff6`12340000 00007ff6`12350000   app        (pdb symbols)          c:\sym\app.pdb
+func (r *Reader) readWinDbgModule(line string) bool {
+	c := scanner{s: line}
+	c.blanks()
+	var at [2]uint64
+	for i := range at {
+		from := c.pos
+		var ok bool
+		if at[i], ok = c.hex(); !ok || c.pos-from < 8 || !c.blanks() {
+			return false
+		}
+	}
+	name, _, ok := strings.Cut(c.rest(), " ")
+	if !ok || name == "" || at[1] <= at[0] || at[1]-at[0] >= 1<<32 {
+		return false
+	}
+	r.Add(Mapping{Start: at[0], End: at[1], Space: Linked, Module: name})
+	return true
+}
+
 // symbolOffset reads MODULE!FUNCTION+0xOFFSET, MODULE!FUNCTION or MODULE+0xOFFSET.
 func symbolOffset(line string, from int) (f Reference, ok bool) {
 	text := line[from:]

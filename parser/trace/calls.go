@@ -84,6 +84,9 @@ type calledAddress struct {
 	parser.CallAddress
 }
 
+// callCacheBits is more than cacheBits: each address that shares its place costs a look-up in a map.
+const callCacheBits = 11
+
 // A cachedCall is what the first four bytes of a short enter mean; they are not 0.
 type cachedCall struct {
 	record, number, id, group uint32
@@ -101,7 +104,7 @@ type callReader struct {
 	bytes []byte // of the mapped file, while something is read
 	to    int64  // where the part ends
 	// cache has what short enters mean as long as windows and epoch are these.
-	cache   [1 << cacheBits]cachedCall
+	cache   [1 << callCacheBits]cachedCall
 	windows [wire.Windows]window
 	epoch   int
 	segment int // of the clock
@@ -324,7 +327,7 @@ func (r *callReader) shorts(calls []parser.Call) (n int, stopped bool) {
 		if t >= limit {
 			break
 		}
-		enter := &r.cache[record*0x9e3779b1>>(32-cacheBits)]
+		enter := &r.cache[record*0x9e3779b1>>(32-callCacheBits)]
 		if enter.record != record {
 			if !r.remember(enter, v) {
 				break

@@ -101,8 +101,9 @@ func TestManyLoads(t *testing.T) {
 	if notes := message.Strings(log.Info().Notes); len(notes) > 5 {
 		t.Errorf("%d notes: %s", len(notes), notes[:5])
 	}
-	// It is some 0.3 s; the time grew with the square once, and was 40 s.
-	if took > 10*time.Second {
+	// It is some 0.3 s; the time grew with the square once, and was 40 s. Under the race
+	// detector, which runs the short tests, a loaded machine takes 20 s for what is linear.
+	if took > 10*time.Second && !testing.Short() {
 		t.Errorf("opening took %v", took)
 	}
 	t.Log("opening took", took)

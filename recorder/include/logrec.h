@@ -53,6 +53,11 @@ LOGREC_API void logrec_thread_name(const char *name);
  * is open is known again afterwards (README.md). Returns what it was. */
 LOGREC_API int logrec_switch(int on);
 
+/* Switches recording on or off, and gives patched functions (LOGREC_PATCH) the text of their file back
+ * while it is off: then they cost nothing. 1 if that could be done for all of them; those that could
+ * not be changed while threads run them cost a branch a call. Not for signal handlers. */
+LOGREC_API int logrec_patch(int on);
+
 /* Writes a copy of what is recorded so far to a new file, path or, where that
  * is NULL, beside the log; 1 if that went well. Meant for rings. */
 LOGREC_API int logrec_snapshot(const char *path);

@@ -55,7 +55,7 @@ func (p *Program) inspectELF(path string) error {
 		return nil
 	}
 	if p.Calls&taken == 0 && !p.Static {
-		p.Library = libraryWithHooks(path, f)
+		p.Library, p.LibrarySleds = libraryWithHooks(path, f)
 	}
 	return nil
 }
@@ -102,18 +102,27 @@ func (p *Program) sections(f *elf.File) {
 			p.Linked = p.Linked || contains(s.Open(), settingName)
 		case ".debug_str", ".debug_line_str":
 			p.Asked = p.Asked || contains(s.Open(), "-finstrument-functions")
-		case "xray_instr_map", "__patchable_function_entries", "__mcount_loc":
-			p.Sleds = s.Name
 		}
 	}
+	p.Sleds = sledsOf(f)
+}
+
+// sledsOf returns the sleds that an image has.
+func sledsOf(f *elf.File) (found Sleds) {
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Size > 0 {
+			found |= sledSections[s.Name]
+		}
+	}
+	return found
 }
 
 // maxLibraries bounds how many libraries are looked at.
 const maxLibraries = 500
 
-// libraryWithHooks returns the first library of a program that calls hooks, "" for none.
-// It goes by the rules of the loader but for its cache.
-func libraryWithHooks(path string, program *elf.File) string {
+// libraryWithHooks returns the first library of a program that calls hooks, and the first one that
+// has sleds, "" for none. It goes by the rules of the loader but for its cache.
+func libraryWithHooks(path string, program *elf.File) (hooks, sleds string) {
 	type image struct {
 		path string
 		f    *elf.File
@@ -132,7 +141,10 @@ func libraryWithHooks(path string, program *elf.File) string {
 		im := queue[i]
 		if i > 0 {
 			if calls, _ := elfHooks(im.f); calls&taken != 0 {
-				return im.path
+				return im.path, sleds
+			}
+			if sleds == "" && sledsOf(im.f) != 0 {
+				sleds = im.path
 			}
 		}
 		origin := filepath.Dir(im.path)
@@ -155,7 +167,7 @@ func libraryWithHooks(path string, program *elf.File) string {
 			}
 		}
 	}
-	return ""
+	return "", sleds
 }
 
 // openLibrary opens a library of that name for the same machine as of.

@@ -63,6 +63,10 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	if opt.Crash != "" {
 		e.set("LOGREC_CRASH", opt.Crash)
 	}
+	if p.Program.Format == ELF && p.Library != "" && e.find("LOGREC_PATCH") < 0 {
+		// What it starts may have room for hooks where it has none itself.
+		e.set("LOGREC_PATCH", "1")
+	}
 	switch {
 	case p.Library == "":
 	case p.Program.Format == PE && onWindows:

@@ -57,6 +57,8 @@ type Options struct {
 	ValuePlan []byte
 	// Library is the recorder's library to take, "" for one that is found or built.
 	Library string
+	// Bare runs the program as it is: something else records it.
+	Bare bool
 	// Building, if not nil, is called before the library is built, which takes seconds.
 	Building func(compiler string)
 }
@@ -125,7 +127,7 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Program: program, Way: program.Way(), command: command, file: file}
-	if target, ok := program.target(); ok {
+	if target, ok := program.target(); ok && !opt.Bare {
 		if p.Library = opt.Library; p.Library == "" {
 			if p.Library, err = FindLibrary(target, opt.Building); err != nil {
 				return nil, err
@@ -142,6 +144,9 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		}
 		p.file, p.command = wine, append([]string{wine, file}, command[1:]...)
 	}
+	if opt.Bare {
+		p.Way = Way{Reason: message.Textf("%s is run as it is, and recorded by probes of the kernel", filepath.Base(program.Path)), Advice: []message.Text{message.Textf("no function with a probe was called")}}
+	}
 	if err := p.makeDir(opt.Dir); err != nil {
 		return nil, err
 	}
@@ -151,11 +156,20 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if p.env, err = p.environment(os.Environ(), opt); err != nil {
+	if opt.Bare {
+		p.env = os.Environ()
+	} else if p.env, err = p.environment(os.Environ(), opt); err != nil {
 		p.Discard()
 		return nil, err
 	}
 	return p, nil
+}
+
+// Folder makes the folder for logs of a file's processes that nobody starts here. Such a plan is not
+// run.
+func Folder(file, dir string) (*Plan, error) {
+	p := &Plan{Program: &Program{Path: file}}
+	return p, p.makeDir(dir)
 }
 
 func findWine() (string, error) {

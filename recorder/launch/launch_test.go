@@ -76,8 +76,11 @@ func TestWays(t *testing.T) {
 		{"library, runpath of a library", "mkdir d; gcc -shared -fPIC -finstrument-functions lib.c -o d/libg.so; gcc uses.c -Ld -lg -Wl,--enable-new-dtags,-rpath,'$ORIGIN/d' -o p", Preload, "its library libg.so does", ""},
 		{"own hooks", "gcc -finstrument-functions own.c -o p", Nothing, "has hooks of its own", "__cyg_profile_func_enter"},
 		{"recorder linked in", `gcc -O1 -w -pthread -I"$1/include" "$1"/src/*.c "$1"/src/*.S -finstrument-functions-exclude-file-list=/ p.c -ldl -o p`, Linked, "the recorder is linked into p", ""},
-		{"XRay", "clang-19 -fxray-instrument -fxray-instruction-threshold=1 p.c -o p 2>/dev/null || cp /bin/true p", Nothing, "", "-finstrument-functions"},
-		{"patchable", "gcc -fpatchable-function-entry=5 p.c -o p", Nothing, "has places for hooks (__patchable_function_entries)", "-finstrument-functions"},
+		{"XRay", "clang-19 -fxray-instrument -fxray-instruction-threshold=1 -c p.c -o p.o; clang-19 p.o -o p", Patch, "has room for hooks at enters and leaves (-fxray-instrument)", ""},
+		{"patchable", "gcc -fpatchable-function-entry=5 p.c -o p", Patch, "has room for hooks at enters only (-fpatchable-function-entry)", ""},
+		{"patchable library", "gcc -shared -fPIC -fpatchable-function-entry=5 lib.c -o libg.so; gcc uses.c -L. -lg -Wl,-rpath,'$ORIGIN' -o p", Patch, "its library libg.so has room for them", ""},
+		{"mcount", "gcc -fno-pie -no-pie -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return p.c -o p", Patch, "at enters and leaves (-mnop-mcount, -minstrument-return=nop5)", ""},
+		{"patchable, 32 bits", "gcc -m32 -fpatchable-function-entry=5 -nostdlib -shared -fPIC lib.c -o p", Nothing, "", ""},
 		{"script", "gcc -finstrument-functions p.c -o interpreter; printf '#!%s/interpreter -x\\n' \"$PWD\" > p", Preload, "p is a script, which interpreter runs: interpreter calls the hooks", ""},
 		{"script of env", "printf '#!/usr/bin/env -S A=b sh\\n' > p", Nothing, "p is a script, which sh runs", "no program that the script started calls hooks"},
 	} {
@@ -144,11 +147,11 @@ func TestEnvironment(t *testing.T) {
 		want []string
 	}{
 		{"plain", Plan{Program: elfProgram, Library: "/l/liblogrec.so", Dir: "/d"}, []string{"A=1", "bad"}, Options{},
-			[]string{"A=1", "bad", "LOGREC_FILE=/d/", "LD_PRELOAD=/l/liblogrec.so"}},
+			[]string{"A=1", "bad", "LOGREC_FILE=/d/", "LOGREC_PATCH=1", "LD_PRELOAD=/l/liblogrec.so"}},
 		{"others are kept", Plan{Program: elfProgram, Library: "/l/liblogrec.so", Dir: "/d%"}, []string{"LD_PRELOAD=libother.so", "LOGREC_FILE=x", "B="}, Options{},
-			[]string{"LD_PRELOAD=/l/liblogrec.so:libother.so", "LOGREC_FILE=/d%%/", "B="}},
+			[]string{"LD_PRELOAD=/l/liblogrec.so:libother.so", "LOGREC_FILE=/d%%/", "B=", "LOGREC_PATCH=1"}},
 		{"sanitizer", Plan{Program: &Program{Format: ELF, first: []string{"libasan.so.8"}}, Library: "/l/liblogrec.so", Dir: "/d"}, nil, Options{},
-			[]string{"LOGREC_FILE=/d/", "LD_PRELOAD=libasan.so.8:/l/liblogrec.so"}},
+			[]string{"LOGREC_FILE=/d/", "LOGREC_PATCH=1", "LD_PRELOAD=libasan.so.8:/l/liblogrec.so"}},
 		{"linked", Plan{Program: elfProgram, Dir: "/d"}, []string{"LOGREC_SITES=0"}, Options{Sites: true, Include: []string{"a", "b"}, Exclude: []string{"c"}, Minimum: "1us", Ring: "ring:2", NoChildren: true, NoCommandLine: true, SnapshotSignal: "USR1", Crash: "off"},
 			[]string{"LOGREC_SITES=1", "LOGREC_FILE=/d/", "LOGREC_INCLUDE=a,b", "LOGREC_EXCLUDE=c", "LOGREC_MIN=1us", "LOGREC=ring:2", "LOGREC_CHILDREN=0", "LOGREC_COMMAND_LINE=0", "LOGREC_SNAPSHOT_SIGNAL=USR1", "LOGREC_CRASH=off"}},
 		{"wine", Plan{Program: &Program{Format: PE}, Library: "/l/logrec.dll", Dir: "/d"}, []string{"WINEPATH=Z:\\x"}, Options{},

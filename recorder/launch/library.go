@@ -50,6 +50,21 @@ func (p *Program) target() (Target, bool) {
 	return t, !p.Linked
 }
 
+// Native returns the target of programs for the system that this one runs on.
+func Native() Target {
+	t := Target{Format: ELF, Machine: nativeMachine, Bits: 64, Name: "liblogrec.so"}
+	if onWindows {
+		t.Format, t.Name = PE, "logrec.dll"
+	}
+	if runtime.GOARCH == "386" {
+		t.Bits = 32
+	}
+	return t
+}
+
+// nativeMachine is this system's, 0 if the recorder is not made for it.
+var nativeMachine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "386": elf.EM_386, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+
 // FindLibrary returns the path of the recorder's library for a target: beside the running program, where
 // packages install it, or in the user's cache, where it is built with the C compiler at hand if it
 // is not there. building, if not nil, is called before that.
@@ -118,17 +133,16 @@ func (t Target) compilers() (list []compiler) {
 		c.args = append(c.args, more...)
 		list = append(list, c)
 	}
-	native := map[string]elf.Machine{"amd64": elf.EM_X86_64, "386": elf.EM_386, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	switch {
 	case t.Format == PE:
 		prefix := map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_386: "i686", elf.EM_AARCH64: "aarch64"}[t.Machine]
 		add(prefix + "-w64-mingw32-gcc")
 		add(prefix + "-w64-mingw32-clang")
-		if onWindows && t.Machine == native {
+		if onWindows && t.Machine == nativeMachine {
 			add("gcc")
 			add("clang")
 		}
-	case t.Machine == native:
+	case t.Machine == nativeMachine:
 		if t.musl {
 			add("musl-gcc")
 		}
@@ -136,7 +150,7 @@ func (t Target) compilers() (list []compiler) {
 			add(name)
 		}
 	default:
-		if t.Machine == elf.EM_386 && native == elf.EM_X86_64 {
+		if t.Machine == elf.EM_386 && nativeMachine == elf.EM_X86_64 {
 			for _, name := range []string{os.Getenv("CC"), "gcc", "clang"} {
 				add(name, "-m32")
 			}

@@ -32,6 +32,23 @@ const (
 	HookPenter                      // /Gh, /GH: _penter, _pexit
 )
 
+// Sleds are the kinds of places that compilers leave in functions for hooks, as a set. The
+// recorder patches those of x86-64.
+type Sleds uint
+
+// The kinds of sleds.
+const (
+	SledXRay   Sleds = 1 << iota // -fxray-instrument: enters and leaves
+	SledEntry                    // -fpatchable-function-entry, with room for a call: enters
+	SledMcount                   // -mnop-mcount -mrecord-mcount: enters
+	SledReturn                   // -minstrument-return=nop5 -mrecord-return: leaves
+)
+
+// sledSections are the sections that list them.
+var sledSections = map[string]Sleds{
+	"xray_instr_map": SledXRay, "__patchable_function_entries": SledEntry, "__mcount_loc": SledMcount, "__return_loc": SledReturn,
+}
+
 // hookNames are the hooks by the symbols that they are called by.
 var hookNames = map[string]Hooks{
 	"__cyg_profile_func_enter": HookFunctions, "__cyg_profile_func_exit": HookFunctions,
@@ -60,15 +77,15 @@ type Program struct {
 	Linked bool
 	// Calls are the hooks that the loader looks for, Own those that the program has itself.
 	Calls, Own Hooks
-	// Sleds says that there are places for hooks that nothing is called from: of XRay
-	// ("xray_instr_map"), or by -fpatchable-function-entry or -mrecord-mcount. "" for none.
-	Sleds string
+	// Sleds are places in its functions that hooks can be put into.
+	Sleds Sleds
 	// Compiler is "gcc", "clang" or what else is known, "" for nothing.
 	Compiler string
 	// Asked: the debug information says that it was compiled with -finstrument-functions.
 	Asked bool
-	// Library is a library of the program that calls hooks, if it calls none itself.
-	Library string
+	// Library is a library of the program that calls hooks, if it calls none itself;
+	// LibrarySleds is one that has sleds, if the program has neither and none calls hooks.
+	Library, LibrarySleds string
 
 	// musl: the loader is musl's.
 	musl bool

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"debug/elf"
 	"path/filepath"
+	"strings"
 
 	"logparser/message"
 )
@@ -17,6 +19,8 @@ const (
 	Preload
 	// Linked: the recorder is in the program, or is a library of it.
 	Linked
+	// Patch: the recorder is preloaded, and puts its hooks into the program as it starts.
+	Patch
 )
 
 // A Way is how a program is recorded.
@@ -67,10 +71,18 @@ func (p *Program) way(name string) Way {
 		return Way{Kind: Preload, Reason: message.Textf("%s calls the hook of -pg -mfentry, which tells of enters only: the recorder is preloaded, and ends of calls are noticed at the next enter", name), Advice: noCalls}
 	case p.Library != "":
 		return Way{Kind: Preload, Reason: message.Textf("%s calls no hooks, but its library %s does: the recorder is preloaded", name, filepath.Base(p.Library)), Advice: noCalls}
+	case p.patchable() && p.Sleds&SledXRay != 0:
+		return Way{Kind: Patch, Reason: message.Textf("%s has room for hooks at enters and leaves (-fxray-instrument): the recorder is preloaded, and patches it", name), Advice: noPatches}
+	case p.patchable() && p.Sleds&(SledEntry|SledMcount) != 0 && p.Sleds&SledReturn != 0:
+		return Way{Kind: Patch, Reason: message.Textf("%s has room for hooks at enters and leaves (%s): the recorder is preloaded, and patches it", name, p.Sleds), Advice: noPatches}
+	case p.patchable() && p.Sleds&(SledEntry|SledMcount) != 0:
+		return Way{Kind: Patch, Reason: message.Textf("%s has room for hooks at enters only (%s): the recorder is preloaded, and patches it; ends of calls are noticed at the next enter", name, p.Sleds), Advice: noPatches}
+	case p.patchable() && p.LibrarySleds != "":
+		return Way{Kind: Patch, Reason: message.Textf("%s calls no hooks, but its library %s has room for them: the recorder is preloaded, and patches it", name, filepath.Base(p.LibrarySleds)), Advice: noPatches}
 	case p.Calls&HookMcount != 0:
 		return Way{Reason: message.Textf("%s was compiled with -pg alone, whose hook says too little; only what it loads or starts can be recorded", name), Advice: append(p.rebuild(), message.Textf("-pg -mfentry -minstrument-return=call instead of -pg alone also is a way in (gcc, x86-64)"))}
-	case p.Sleds != "":
-		return Way{Reason: message.Textf("%s has places for hooks (%s), but nothing is called from them; only what it loads or starts can be recorded", name, p.Sleds), Advice: p.rebuild()}
+	case p.Sleds != 0:
+		return Way{Reason: message.Textf("%s has room for hooks (%s), but the recorder patches programs of x86-64 only; only what it loads or starts can be recorded", name, p.Sleds), Advice: p.rebuild()}
 	case p.Asked:
 		return Way{Reason: message.Textf("%s was compiled with -finstrument-functions, but calls no hooks; only what it loads or starts can be recorded", name), Advice: []message.Text{message.Textf("either all of its functions were left out (-finstrument-functions-exclude-file-list, -finstrument-functions-exclude-function-list, no_instrument_function), or the linker took the hooks from another library")}}
 	}
@@ -80,8 +92,30 @@ func (p *Program) way(name string) Way {
 var (
 	relink     = message.Textf("link the recorder's library before others that define the hooks")
 	linkStatic = message.Textf("link it dynamically, or link the recorder into it: -DLOGREC_NO_INTERPOSE for its sources, -llogrec for the program")
+	noPatches  = []message.Text{message.Textf("no function with room for a hook was called, or all were left out; room is five bytes or more (-fpatchable-function-entry=5), and /proc must be there"), message.Textf("gcc before 13 may lose the list of a C++ file's functions with -fpatchable-function-entry")}
 	noCalls    = []message.Text{message.Textf("no function with a hook was called, or all were left out")}
 )
+
+// patchable reports whether the recorder can patch programs of its kind.
+func (p *Program) patchable() bool {
+	return p.Format == ELF && p.Machine == elf.EM_X86_64 && p.Bits == 64
+}
+
+// String returns the options that leave the sleds.
+func (s Sleds) String() string {
+	var names []string
+	for _, n := range []struct {
+		sled Sleds
+		name string
+	}{
+		{SledXRay, "-fxray-instrument"}, {SledEntry, "-fpatchable-function-entry"}, {SledMcount, "-mnop-mcount"}, {SledReturn, "-minstrument-return=nop5"},
+	} {
+		if s&n.sled != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // rebuild says how the program is to be compiled.
 func (p *Program) rebuild() []message.Text {

@@ -75,6 +75,9 @@ enum { LR_BY_HAND = 0, LR_ONE_CALL = 1 };
  * stack: stacks are larger. */
 enum { LR_NEAR = 4096 };
 
+/* 1 for calls that are known by their frame: the leave has the same. */
+LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner == LR_ONE_CALL; }
+
 /* What LR_GENERAL keeps of an open call besides, to take the enter back of a call that was
  * shorter than LOGREC_MIN. */
 struct lr_frame_extra {
@@ -189,7 +192,8 @@ struct lr_settings {
   int no_command_line, no_children;
   unsigned permissions; /* of new files; 0: 0640 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
-  int snapshot_signal;
+  int snapshot_signal, switch_signal;
+  int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char file[4096];
   char include[4096], exclude[4096];
@@ -302,10 +306,14 @@ void lr_write_all_renamed(void);
 void lr_switch(int on, const char *why);
 void lr_put_switch(int on, const char *why);
 /* Ways in: docs/formats.md, SETTING way. */
-enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_WAYS };
+enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_XRAY, LR_PATCHED, LR_PATCHED_RETURN, LR_WAYS };
 /* Writes down that events come by a way. */
 void lr_came_by(enum lr_way way);
+/* The same with the lock. */
+void lr_write_way(enum lr_way way);
 LR_INLINE int lr_has_come_by(enum lr_way way) { return lr_relaxed(&lr_global.ways) >> way & 1; }
+/* Hooks tell of returns. */
+LR_INLINE int lr_sees_returns(void) { return lr_has_come_by(LR_RETURN) || lr_has_come_by(LR_PATCHED_RETURN); }
 
 /* ---- overhead.c ---- */
 
@@ -496,6 +504,10 @@ const char *lr_next_item(const char *list, const char **begin, size_t *n);
 
 /* 1 if there are include or exclude lists. */
 int lr_lists(void);
+/* 1 if they want a function, by its module's base name and its symbol. */
+int lr_listed(const char *module, const char *symbol);
+/* Sorts ascending; it needs neither memory nor luck. */
+void lr_sort(uint64_t *a, size_t n);
 /* 1 if calls of the function are recorded. */
 int lr_wanted(uintptr_t function, unsigned kind);
 /* The addresses of a module are no longer its own. With the modules' lock. */

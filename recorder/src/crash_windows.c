@@ -91,12 +91,25 @@ LR_OWN int plat_crash_caught(void) { return (int)lr_load(&caught); }
 
 static DWORD writer;
 
+/* write_modules writes which modules there are into a log that was begun for the crash. The table of them was
+ * filled when they were loaded. */
+LR_OWN static void write_modules(void) {
+  struct plat_saved saved;
+  plat_slow_begin(&saved);
+  plat_modules_scan();
+  plat_slow_end(&saved);
+}
+
 /* begin_record tells whether this thread writes the record. Another one waits until it is written. */
 LR_OWN static int begin_record(void) {
   enum { MOST = 200 };
   if (lr_crash_first()) {
     writer = GetCurrentThreadId();
-    if (lr_crash_make_log()) return 1;
+    const int recorded = lr_load(&lr_global.state) != LR_NOT_STARTED;
+    if (lr_crash_make_log()) {
+      if (!recorded) write_modules();
+      return 1;
+    }
     lr_crash_done();
     return 0;
   }

@@ -142,9 +142,9 @@ LR_OWN static int returns_above(const struct lr_event *e, uintptr_t outer) {
 LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e) {
   const uintptr_t frame = e->at->frame, pc = lr_site_above(e) ? e->at->pc : 0;
   if (f->frame < frame) return 1;
-  if (f->frame > frame) return pc && !(f->function & 1) && !returns_above(e, f->frame);
+  if (f->frame > frame) return pc && !lr_by_frame(f) && !returns_above(e, f->frame);
   /* The same frame: one is inlined into the other, or comes after it. */
-  if ((e->key | f->function) & 1) return 1;
+  if ((e->key & 1) || e->at->owner == LR_ONE_CALL || lr_by_frame(f)) return 1;
   if (f->function == e->key) return 1;
   if (!pc) return e->leave;
   const uintptr_t his = (uintptr_t)(f->function >> 1), mine = (uintptr_t)(e->key >> 1);
@@ -396,7 +396,7 @@ LR_COLD void lr_arrived(const struct lr_place *at) {
  * is the same or further in. Frames of calls that other hooks told of are not comparable. */
 LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uintptr_t frame) {
   const struct lr_frame_entry *f = v->top - 1;
-  return f > v->stack + 1 && (f->function & 1) && f->frame <= frame && lr_comparable(t, f, frame);
+  return f > v->stack + 1 && lr_by_frame(f) && f->frame <= frame && lr_comparable(t, f, frame);
 }
 
 LR_COLD void lr_ended(const struct lr_place *at) {
@@ -409,7 +409,7 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   if (behind(v)) catch_up(t, v, &e);
   /* A call in the same frame has ended now, by a tail call. One that is further in ended some
    * time ago: its leave is late. */
-  if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_has_come_by(LR_RETURN)) {
+  if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_sees_returns()) {
     level_end(t, v);
     if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
     v = level_begin(t, at->frame);
@@ -418,12 +418,12 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   while (v->stack && ends(t, v, at->frame)) {
     const struct lr_frame_entry *f = v->top - 1;
     /* Its return would have been seen: it was left by longjmp or an exception. */
-    if (f->frame < at->frame && lr_has_come_by(LR_RETURN)) break;
+    if (f->frame < at->frame && lr_sees_returns()) break;
     const struct lr_frame_entry *const before = v->top;
     /* The registers are those of the call that begins. */
     struct lr_place plain = *at;
     plain.registers = NULL;
-    leave_level(t, v, (uintptr_t)(f->function >> 1), 1, f->frame, 1, &plain);
+    leave_level(t, v, (uintptr_t)(f->function >> 1), f->function & 1, f->frame, 1, &plain);
     if (v->top == before) break;
   }
   level_end(t, v);
@@ -432,7 +432,7 @@ LR_COLD void lr_ended(const struct lr_place *at) {
 LR_COLD void lr_returned(const struct lr_place *at) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t) return;
-  if (LR_UNLIKELY(!lr_has_come_by(LR_RETURN))) lr_came_by(LR_RETURN);
+  if (LR_UNLIKELY(!lr_sees_returns())) lr_came_by(LR_RETURN);
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event arrives = {1, 1, at};
@@ -448,7 +448,7 @@ LR_COLD void lr_returned(const struct lr_place *at) {
     const struct lr_frame_entry *f = v->top - 1;
     while (f->frame < at->frame) f--;
     /* Else it was entered while nothing was recorded. */
-    if (f->frame == at->frame && (f->function & 1)) leave_level(t, v, (uintptr_t)(f->function >> 1), 1, at->frame, 1, at);
+    if (f->frame == at->frame && lr_by_frame(f)) leave_level(t, v, (uintptr_t)(f->function >> 1), f->function & 1, at->frame, 1, at);
   }
   level_end(t, v);
 }

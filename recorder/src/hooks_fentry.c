@@ -15,6 +15,7 @@
 #endif
 
 #include "hot.h"
+#include "patch.h"
 #include "values.h"
 
 #include <cpuid.h>
@@ -25,6 +26,9 @@ uint32_t lr_find_xsave_size(void);
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
 int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site);
+int lr_patched_values(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
 int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
@@ -53,17 +57,25 @@ LR_CALLED uint32_t lr_find_xsave_size(void) {
   return size;
 }
 
-LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  (void)site;
+/* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
+LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
   if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
   v->inside = frame;
   lr_barrier();
-  const int done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;
   return !done;
+}
+LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
+  (void)site;
+  return entry_fast(address, 1, frame);
+}
+LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site) {
+  (void)site;
+  return entry_fast(function, 0, frame);
 }
 
 /* quick_level returns the level if it is free and nothing but values keeps the event from the hot path. */
@@ -94,8 +106,7 @@ LR_INLINE void take(struct lr_level *v, unsigned type, const struct lr_program *
 }
 
 /* lr_fentry_values and lr_freturn_values are the hot path where values are taken. */
-LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
+LR_INLINE int entry_values(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
   struct lr_level *const v = quick_level();
   if (!v) return 1;
   const uintptr_t idle = v->inside;
@@ -104,12 +115,21 @@ LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t sit
   int known, done = 0;
   const struct lr_valued *const f = lr_valued_known(address, &known);
   if (known && (!f || has_room(v, &f->enter))) {
-    done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+    done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
     if (done && f) take(v, LRF_ARGUMENTS, &f->enter, registers, frame);
   }
   lr_barrier();
   v->inside = idle;
   return !done;
+}
+
+LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  (void)site;
+  return entry_values(address, 1, frame, registers);
+}
+LR_CALLED int lr_patched_values(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  (void)site;
+  return entry_values(function, 0, frame, registers);
 }
 
 LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
@@ -121,7 +141,7 @@ LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t si
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
   int known, done = 0;
-  if (LR_LIKELY(top->frame == frame && (top->function & 1))) {
+  if (LR_LIKELY(top->frame == frame && lr_by_frame(top))) {
     const struct lr_valued *const f = lr_valued_known((uintptr_t)(top->function >> 1), &known);
     if (known && (!f || has_room(v, &f->leave))) {
       done = lr_try_leave(v, top->function, frame, 1);
@@ -133,10 +153,18 @@ LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t si
   return !done;
 }
 
-LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers, unsigned kind, enum lr_way way) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
   lr_ended(&at);
-  lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
+  lr_enter_slow(address, kind, frame, &at, way);
+}
+
+LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  fentry_slow(address, frame, site, registers, 1, LR_FENTRY);
+}
+/* By which of the two ways the log has from its beginning. */
+LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
 
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
@@ -148,7 +176,7 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *top = v->top - 1;
-  const int done = LR_LIKELY(top->frame == frame && (top->function & 1)) && lr_try_leave(v, top->function, frame, 1);
+  const int done = LR_LIKELY(top->frame == frame && lr_by_frame(top)) && lr_try_leave(v, top->function, frame, 1);
   lr_barrier();
   v->inside = mode;
   return !done;

@@ -1,5 +1,5 @@
 /* hooks_fentry_x86_64.S: what -pg -mfentry calls (gcc, clang), and what gcc's
- * -minstrument-return=call calls besides.
+ * -minstrument-return=call calls besides, and what patched text calls (patch.h).
  *
  * __fentry__ is called as a function's first act: arguments are still in their
  * registers, and so is what a call hands over besides (rax: number of vector
@@ -17,7 +17,7 @@
 /* arguments loads those of the functions in C. A function that is nested in another one
  * has its static chain in r10. Without optimization gcc keeps it on the stack over the
  * call: push %r10; call __fentry__; pop %r10. The return address lies above it there. */
-  .macro arguments
+  .macro arguments back
   mov 72(%rbp),%rdi
   lea 80(%rbp),%rsi
   mov 80(%rbp),%rdx
@@ -28,12 +28,16 @@
   lea 88(%rbp),%rsi
   mov 88(%rbp),%rdx
 9:
+  .if \back
+  sub $\back,%rdi
+  .endif
   .endm
 
-/* hook NAME, FAST, VALUES, SLOW: the functions are (address inside the function,
+/* hook NAME, FAST, VALUES, SLOW, BACK: the functions are (address inside the function,
  * frame, address of its caller), the latter two with a pointer to struct lr_registers (values.h), NULL
- * where values are not taken, besides. FAST and VALUES return 0 when they are done. */
-  .macro hook name, fast, values, slow
+ * where values are not taken, besides. FAST and VALUES return 0 when they are done. Without VALUES r11 is
+ * preserved, too. BACK is how far behind the function's first byte the hook returns to, where that is known. */
+  .macro hook name, fast, values, slow, back=0
   .globl \name
   .type \name,@function
 \name:
@@ -61,12 +65,18 @@
   .cfi_rel_offset %rbp, 0
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
+  .ifb \values
+  push %r11
+  .endif
   and $-16,%rsp
-  arguments
+  arguments \back
   call \fast
   test %eax,%eax
   jnz 2f
 1:
+  .ifb \values
+  mov -8(%rbp),%r11
+  .endif
   mov %rbp,%rsp
   .cfi_def_cfa_register %rsp
   pop %rbp
@@ -93,6 +103,7 @@
   .cfi_def_cfa %rbp, 80
   /* -8(%rbp) is what the latter two get: behind it lies what was pushed, before it the vector
    * registers. VALUES keeps those that it needs itself. */
+  .ifnb \values
   sub $16,%rsp
   movq $0,-8(%rbp)
   cmpl $0,lr_taking(%rip)
@@ -100,7 +111,7 @@
   sub $64,%rsp
   lea -72(%rbp),%rcx
   mov %rcx,-8(%rbp)
-  arguments
+  arguments \back
   call \values
   test %eax,%eax
   jz 1b
@@ -113,6 +124,7 @@
   movq %xmm6,-24(%rbp)
   movq %xmm7,-16(%rbp)
 5:
+  .endif
   mov lr_xsave_size(%rip),%eax
   test %eax,%eax
   jnz 4f
@@ -135,8 +147,12 @@
   mov $0xe6,%eax
   xor %edx,%edx
   xsave64 (%rsp)
-  arguments
+  arguments \back
+  .ifb \values
+  xor %ecx,%ecx
+  .else
   mov -8(%rbp),%rcx
+  .endif
   call \slow
   mov $0xe6,%eax
   xor %edx,%edx
@@ -145,8 +161,12 @@
 3:
   sub $512,%rsp
   fxsave64 (%rsp)
-  arguments
+  arguments \back
+  .ifb \values
+  xor %ecx,%ecx
+  .else
   mov -8(%rbp),%rcx
+  .endif
   call \slow
   fxrstor64 (%rsp)
   jmp 1b
@@ -156,6 +176,42 @@
 
   hook __fentry__, lr_fentry_fast, lr_fentry_values, lr_fentry_slow
   hook __return__, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+
+  /* What patched text calls (patch.h): behind nops of 5 to 9 bytes or XRay's 11, and the endbr64 that may
+   * stand before them. */
+  .hidden lr_patched_entries, lr_patched_return, lr_patched_tail, lr_patched_exit
+  .irp back, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15
+  .hidden lr_patched_entry_\back
+  hook lr_patched_entry_\back, lr_patched_fast, lr_patched_values, lr_patched_slow, \back
+  .endr
+  hook lr_patched_return, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+
+  /* Before the jump of a tail call: what is jumped to may lie in r11. */
+  hook lr_patched_tail, lr_freturn_fast, , lr_freturn_slow
+
+  /* In the place of a ret: what is here is the function's end. */
+  .globl lr_patched_exit
+  .type lr_patched_exit,@function
+lr_patched_exit:
+  .cfi_startproc
+  endbr64
+  call lr_patched_return
+  ret
+  .cfi_endproc
+  .size lr_patched_exit,.-lr_patched_exit
+
+  /* The entries by how far behind the first byte they return to, from 5 on; 0: there is none. */
+  .section .data.rel.ro,"aw",%progbits
+  .balign 8
+  .globl lr_patched_entries
+  .type lr_patched_entries,@object
+lr_patched_entries:
+  .irp back, 5, 6, 7, 8, 9, 10, 11, 12, 13
+  .quad lr_patched_entry_\back
+  .endr
+  .quad 0
+  .quad lr_patched_entry_15
+  .size lr_patched_entries,.-lr_patched_entries
 
 #endif
 

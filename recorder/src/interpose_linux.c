@@ -10,6 +10,8 @@
 
 #include "interpose_linux.h"
 
+#include "patch.h"
+
 #if !defined(_WIN32) && !defined(LOGREC_NO_INTERPOSE)
 
 #include <dlfcn.h>
@@ -80,10 +82,12 @@ LR_OWN void lr_find_originals(void) {
 LR_OWN int lr_may_have_sanitizer(void) { return lr_load(&no_sanitizer) == 0; }
 
 LR_OWN static void look(void) {
-  if (lr_load(&lr_global.state) != LR_RUNNING) return;
+  const int running = lr_load(&lr_global.state) == LR_RUNNING;
+  if (!running && !lr_settings.patch) return;
   struct plat_saved saved;
   plat_slow_begin(&saved);
-  if (plat_modules_changed()) plat_modules_scan();
+  if (running && plat_modules_changed()) plat_modules_scan();
+  lr_patch_look();
   plat_slow_end(&saved);
 }
 

@@ -60,7 +60,7 @@ LR_OWN static int listed(const char *list, const char *module, const char *symbo
   return 0;
 }
 
-LR_OWN static int decide(const char *module, const char *symbol) {
+LR_OWN int lr_listed(const char *module, const char *symbol) {
   char plain[512] = "";
   if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
   return (!lr_settings.include[0] || listed(lr_settings.include, module, symbol, plain)) &&
@@ -130,8 +130,8 @@ LR_OWN static void read_symbol(void *p, uintptr_t address, const char *name) {
   r->bytes += n + 1;
 }
 
-/* sort is a heap sort: it needs neither memory nor luck. */
-LR_OWN static void sort(uint64_t *a, size_t n) {
+/* A heap sort. */
+LR_OWN void lr_sort(uint64_t *a, size_t n) {
   for (size_t i = n / 2, end = n; end > 1;) {
     uint64_t v;
     if (i > 0) {
@@ -176,7 +176,7 @@ LR_COLD static const struct symbols *symbols_of(const struct plat_module *m) {
     r.count = r.bytes = 0;
     plat_module_symbols(m, read_symbol, &r);
     s->count = r.count;
-    sort(s->sorted, s->count);
+    lr_sort(s->sorted, s->count);
   }
   table_count++;
   return s;
@@ -214,7 +214,7 @@ LR_COLD static int decide_first(uintptr_t function, unsigned kind) {
       const char *module = m.path;
       for (const char *c = m.path; *c; c++)
         if (*c == '/' || *c == '\\') module = c + 1;
-      wanted = decide(module, name_of(s, function - m.base, kind == 0));
+      wanted = lr_listed(module, name_of(s, function - m.base, kind == 0));
       if (decisions) keep(decisions, function, wanted);
     }
     plat_modules_unlock();

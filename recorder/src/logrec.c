@@ -1,10 +1,11 @@
 /* logrec.c: the interface of logrec.h.
  *
- * A signal handler may call all of these functions. What they take of locks is said where
+ * A signal handler may call all of these functions but logrec_patch. What they take of locks is said where
  * they lead to: event.c, process.c, thread.c, snapshot.c. */
 
 #include "hot.h"
 #include "logrec.h"
+#include "patch.h"
 
 LR_COLD static void enter_slow(uintptr_t address, unsigned kind, uintptr_t frame, uintptr_t pointer, uintptr_t site) {
   const struct lr_place at = {pointer, site, LR_BY_HAND, address | 1, NULL};
@@ -49,6 +50,17 @@ LR_OWN int logrec_switch(int on) {
   lr_choose_mode();
   if (on) lr_switch(1, "logrec_switch");
   return was;
+}
+
+LR_OWN int logrec_patch(int on) {
+  struct plat_saved saved;
+  if (!on) logrec_switch(0);
+  plat_slow_begin(&saved);
+  lr_patch_look();
+  const int done = lr_patch_all(on ? LR_SLED_ON : LR_SLED_OFF, 0);
+  plat_slow_end(&saved);
+  if (on) logrec_switch(1);
+  return done;
 }
 
 LR_OWN int logrec_snapshot(const char *path) { return lr_snapshot_to(path); }

@@ -103,20 +103,21 @@ LR_OWN void lr_write_all_renamed(void) {
     if (lr_alive(t)) lr_write_renamed(t), n++;
 }
 
+LR_OWN void lr_write_way(enum lr_way way) {
+  static const char *const names[LR_WAYS] = {"finstrument-functions", "mfentry", "minstrument-return", "late-leaves", "penter",
+                                             "api", "preloaded", "xray", "patched", "patched-returns"};
+  if (lr_has_come_by(way)) return;
+  lr_store(&lr_global.ways, lr_global.ways | 1u << way);
+  lr_write_setting("way", names[way]);
+  if (plat_preloaded()) lr_write_way(LR_PRELOADED);
+}
+
 LR_COLD void lr_came_by(enum lr_way way) {
-  static const char *const names[] = {"finstrument-functions", "mfentry", "minstrument-return", "late-leaves", "penter", "api", "preloaded"};
   if (lr_load(&lr_global.state) != LR_RUNNING) return;
   struct plat_saved saved;
   plat_slow_begin(&saved);
   if (plat_lock()) {
-    if (lr_global.state == LR_RUNNING && !lr_has_come_by(way)) {
-      lr_store(&lr_global.ways, lr_global.ways | 1u << way);
-      lr_write_setting("way", names[way]);
-      if (plat_preloaded() && !lr_has_come_by(LR_PRELOADED)) {
-        lr_store(&lr_global.ways, lr_global.ways | 1u << LR_PRELOADED);
-        lr_write_setting("way", names[LR_PRELOADED]);
-      }
-    }
+    if (lr_global.state == LR_RUNNING) lr_write_way(way);
     plat_unlock();
   }
   plat_slow_end(&saved);

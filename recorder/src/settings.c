@@ -7,7 +7,7 @@
 
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
-                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", NULL};
+                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL", NULL};
 
 LR_OWN void lr_tell(const char *line) {
   static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
@@ -213,6 +213,17 @@ LR_OWN void lr_read_settings(void) {
     if (!lr_settings.snapshot_signal)
       lr_tell("logrec: LOGREC_SNAPSHOT_SIGNAL is a signal that a program may ignore, such as USR1 or 10, and that tells of no fault: none is taken");
   }
+  s = setting("LOGREC_SWITCH_SIGNAL");
+  if (s && *s) {
+    lr_settings.switch_signal = plat_signal(s);
+    if (!lr_settings.switch_signal || lr_settings.switch_signal == lr_settings.snapshot_signal) {
+      lr_settings.switch_signal = 0;
+      lr_tell("logrec: LOGREC_SWITCH_SIGNAL is a signal that a program may ignore, such as USR2 or 12, and that is not LOGREC_SNAPSHOT_SIGNAL: none is taken");
+    }
+  }
+  s = setting("LOGREC_PATCH");
+  lr_settings.patch = s && equals(s, strlen(s), "1");
+  if (s && *s && !lr_settings.patch && !equals(s, strlen(s), "0")) lr_tell("logrec: LOGREC_PATCH is 0 or 1: nothing is patched");
   if (!plat_raised_rights()) tell_unknown();
   lr_choose_mode();
 }

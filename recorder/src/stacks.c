@@ -416,10 +416,10 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
  * left as well: after a jump that is told by where the function returns to. */
 LR_OWN static int gone(struct lr_thread *t, const struct lr_frame_entry *f, const struct lr_event *e, int jumped) {
   const struct lr_place *const at = e->at;
-  const int kind = (int)(f->function & 1);
+  const int kind = lr_by_frame(f);
   /* Of both kinds of stacks only the signal handlers' is left for the other. */
   if (on_signal_stack(t, f->frame) && !on_signal_stack(t, at->frame)) return 1;
-  if (!lr_comparable(t, f, at->frame) || kind != (int)(e->key & 1)) return 0;
+  if (!lr_comparable(t, f, at->frame) || kind != ((e->key & 1) || at->owner == LR_ONE_CALL)) return 0;
   /* An object of Log.h may be in the heap. */
   if (f->owner == LR_BY_HAND || at->owner == LR_BY_HAND)
     return kind && f->frame < at->frame && t->level[0].on == &t->own && is_own(t, f->frame);

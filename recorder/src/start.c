@@ -4,7 +4,7 @@
  * lr_start is called with the lock, perhaps in a signal handler. lr_choose_mode takes no lock: what
  * it stores is one word. */
 
-#include "core.h"
+#include "patch.h"
 
 #define LR_VERSION "1.0"
 
@@ -42,7 +42,7 @@ LR_OWN static int this_system(void) {
 
 /* alone: without values. */
 LR_OWN static int general(int alone) {
-  return lr_settings.sites || lr_settings.minimum || lr_lists() ||
+  return lr_settings.sites || lr_settings.minimum || (lr_lists() && !lr_patch_alone()) ||
          (!alone && (lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN));
 }
 
@@ -154,6 +154,8 @@ LR_COLD void lr_start(void) {
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);
   lr_write_setting("LOGREC_EXCLUDE", lr_settings.exclude);
   lr_plan_write();
+  for (int i = 0; i < LR_WAYS; i++)
+    if (lr_patch_ways() >> i & 1) lr_write_way((enum lr_way)i);
   lr_measure_overhead();
   plat_crash_catch(1);
   lr_crash_reserve();

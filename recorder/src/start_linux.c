@@ -6,6 +6,7 @@
 #include "system_linux.h"
 
 #include "logrec.h"
+#include "patch.h"
 
 #if !defined(_WIN32)
 
@@ -51,6 +52,30 @@ LR_OWN static void snapshot_handler(int number) {
   logrec_snapshot(NULL);
 }
 
+/* Turns recording off, or on again. */
+LR_OWN static void switch_handler(int number) {
+  (void)number;
+  struct plat_saved saved;
+  const int on = lr_relaxed(&lr_settings.off);
+  plat_slow_begin(&saved);
+  if (on) lr_patch_all(LR_SLED_ON, 1);
+  plat_slow_end(&saved);
+  logrec_switch(on);
+  plat_slow_begin(&saved);
+  if (!on) lr_patch_all(LR_SLED_HELD, 1);
+  plat_slow_end(&saved);
+}
+
+/* handle has a signal handled by the recorder. */
+LR_OWN static void handle(int number, void (*handler)(int)) {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_handler = handler;
+  a.sa_flags = SA_RESTART;
+  sigfillset(&a.sa_mask);
+  if (number) sigaction(number, &a, NULL);
+}
+
 LR_OWN void plat_start(void) {
   static int done;
   if (done) return;
@@ -61,14 +86,8 @@ LR_OWN void plat_start(void) {
   pthread_atfork(before_fork, parent_after_fork, child_after_fork);
   if (pthread_key_create(&exit_key, thread_exit) == 0) lr_store(&have_key, 1);
   lr_find_utc_offset();
-  if (lr_settings.snapshot_signal) {
-    struct sigaction a;
-    memset(&a, 0, sizeof a);
-    a.sa_handler = snapshot_handler;
-    a.sa_flags = SA_RESTART;
-    sigfillset(&a.sa_mask);
-    sigaction(lr_settings.snapshot_signal, &a, NULL);
-  }
+  handle(lr_settings.snapshot_signal, snapshot_handler);
+  handle(lr_settings.switch_signal, switch_handler);
 }
 
 /* Before other constructors where the linker sorts by priority, and after
@@ -92,6 +111,7 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
   struct lr_thread *t = lr_self_get();
   if (t != &lr_nobody) plat_on_thread_exit(t);
   lr_local_time_known();
+  lr_patch_look();
   plat_slow_end(&saved);
 }
 

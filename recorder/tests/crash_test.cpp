@@ -145,7 +145,7 @@ static void check_logs(const Cause &c, const string &place, const string &folder
     CHECK(stack.size() >= 256 && stack.size() <= most, "%zu bytes of stack", stack.size());
     const bool main = place != "thread" && place != "threads" && place != "fork";
     // The signal of a process comes in any thread, also in one that has recorded nothing yet.
-    if (string(c.name) == "kill" && !main && !stream) continue;
+    if (string(c.name) == "kill" && !main && !t.streams.count(stream)) continue;
     CHECK(stream && t.streams.count(stream), "stream %u", stream);
     if (!t.streams.count(stream)) continue;
     const TraceStream &thread = t.streams.at(stream);

@@ -8,6 +8,9 @@
 #	linux-COMPILER-hooks-LEVEL    -finstrument-functions, linked
 #	linux-COMPILER-preload-LEVEL  -finstrument-functions, LD_PRELOAD
 #	linux-COMPILER-fentry-LEVEL   -pg -mfentry (gcc: -minstrument-return=call), x86-64
+#	linux-COMPILER-nops-LEVEL     -fpatchable-function-entry, patched: enters only, x86-64
+#	linux-gcc-mcount-LEVEL        -mnop-mcount, -minstrument-return=nop5, patched, x86-64
+#	linux-clang-xray-LEVEL        -fxray-instrument, patched, x86-64
 #
 # With LANEs only those are made. The last line is "N passed, N failed, N
 # skipped"; exit: 0 nothing failed.
@@ -25,6 +28,7 @@ passed=0 failed=0 skipped=0
 warnings="-Wall -Wextra -Werror"
 export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
+unset LOGREC_PATCH
 
 . "$here/newest.sh"
 
@@ -38,24 +42,34 @@ recorder() { # DIR CC
 
 # record CXX LIBRARY-DIR WAY FLAGS: builds and runs LogTest in the current folder.
 record() {
-  local cxx=$1 library="-L$2 -llogrec -Wl,-rpath,$2" preload='' hooks=-DLOGTEST_HOOKS f
+  local cxx=$1 library="-L$2 -llogrec -Wl,-rpath,$2" preload='' patch='' hooks=-DLOGTEST_HOOKS code='' f
+  local flags="-std=c++11 -g $4 $warnings -pthread -fPIC -DLOGPARSER_TRACE -I$include"
   # Code that would need the recorder, and that nothing calls, is left out.
-  local flags="-std=c++11 -g $4 $warnings -pthread -fPIC -ffunction-sections -DLOGPARSER_TRACE -I$include"
+  case $3 in preload | xray) library=-Wl,--gc-sections flags="$flags -ffunction-sections" ;; esac
+  # The lists of gcc would be left out with what nothing calls.
+  case $3 in nops | mcount) echo 'void logrec_enter_return(void) {} void logrec_leave_return(void) {}' >"$build/unused.c" &&
+    $cxx -x c -fPIC -fvisibility=hidden -c "$build/unused.c" -o "$build/unused.o" 2>/dev/null && library=$build/unused.o ;; esac
+  case $3 in preload | nops | mcount | xray) preload=$2/liblogrec.so ;; esac
+  case $3 in nops | mcount | xray) patch=1 ;; esac
   case $3 in
   object) hooks= ;;
-  hooks) hooks="$hooks -finstrument-functions" ;;
-  preload) hooks="$hooks -finstrument-functions" library=-Wl,--gc-sections preload=$2/liblogrec.so ;;
+  hooks | preload) hooks="$hooks -finstrument-functions" ;;
   fentry) case $cxx in *clang*) hooks="$hooks -pg -mfentry" ;; *) hooks="$hooks -pg -mfentry -minstrument-return=call" ;; esac ;;
+  nops) hooks="$hooks -fpatchable-function-entry=7,2" ;;
+  # A library cannot have its hooks for enters replaced by nops: it calls them.
+  mcount)
+    hooks="$hooks -pg -mfentry -minstrument-return=nop5 -mrecord-return" code="-mnop-mcount -mrecord-mcount -fno-pie -no-pie" ;;
+  xray) hooks="$hooks -fxray-instrument -fxray-instruction-threshold=1" ;;
   esac
   $cxx $flags $hooks -DLOGTEST_SHAPES -c "$samples/shapes.cpp" -o "$build/shapes.o" &&
     $cxx $flags ${hooks:+-DLOGTEST_HOOKS} -DLOGTEST_SHAPES -c "$samples/truth.cpp" -o "$build/truth.o" &&
     $cxx -shared "$build/shapes.o" "$build/truth.o" $library -Wl,--build-id -o liblogtest_shapes.so || return 1
-  for f in main work; do $cxx $flags $hooks -c "$samples/$f.cpp" -o "$build/$f.o" || return 1; done
+  for f in main work; do $cxx $flags $hooks $code -c "$samples/$f.cpp" -o "$build/$f.o" || return 1; done
   $cxx $flags ${hooks:+-DLOGTEST_HOOKS} -c "$samples/threads.cpp" -o "$build/threads.o" &&
-    $cxx "$build/main.o" "$build/work.o" "$build/threads.o" -L. -llogtest_shapes $library -Wl,-rpath,'$ORIGIN' -Wl,--build-id \
+    $cxx $code "$build/main.o" "$build/work.o" "$build/threads.o" -L. -llogtest_shapes $library -Wl,-rpath,'$ORIGIN' -Wl,--build-id \
       -pthread -o logtest || return 1
   # A preloaded library must not be seen by anything but the program.
-  env LOGREC_FILE=LogDetails.lptrace ${preload:+LD_PRELOAD=$preload} ./logtest && [ -s LogDetails.lptrace ] && [ -s LogDetails.truth ]
+  env LOGREC_FILE=LogDetails.lptrace ${patch:+LOGREC_PATCH=1} ${preload:+LD_PRELOAD=$preload} ./logtest && [ -s LogDetails.lptrace ] && [ -s LogDetails.truth ]
 }
 
 lane() { # NAME CXX LIBRARY-DIR WAY FLAGS
@@ -85,12 +99,17 @@ else
       continue
     fi
     recorder "$build/$compiler" "$cc" || { echo "the recorder does not build with $cc" && failed=$((failed + 1)) && continue; }
-    for way in object hooks preload fentry; do
-      if [ $way = fentry ] && [ "$(uname -m)" != x86_64 ]; then
-        skip "linux-$compiler-fentry" "it is for x86-64 only"
-        continue
-      fi
+    for way in object hooks preload fentry nops $([ $compiler = gcc ] && echo mcount || echo xray); do
+      case $way in fentry | nops | mcount | xray)
+        if [ "$(uname -m)" != x86_64 ]; then
+          skip "linux-$compiler-$way" "it is for x86-64 only"
+          continue
+        fi ;;
+      esac
       for level in O0 O2; do
+        # Before version 13 gcc hangs the whole list on the first function of a file. Where that is one of
+        # a header, as here, the linker leaves the list out with it.
+        [ $compiler$way$level = gccnopsO0 ] && skip "linux-gcc-nops-O0" "gcc loses the list of functions" && continue
         lane "linux-$compiler-$way-$level" "$cxx" "$build/$compiler" $way -$level
       done
     done

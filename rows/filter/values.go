@@ -191,28 +191,50 @@ func valueRange(op, value string) (r *numberRange, err *Error) {
 	return r, nil
 }
 
-// matchValue reports whether a row has a value that fits a term about values.
-func (t *Term) matchValue(r *rows.Row) bool {
+// ValueOf returns the value of a row that the column is, the first where there are several, or nil if it
+// has none.
+func (c Column) ValueOf(r *rows.Row) *rows.Value {
+	var found *rows.Value
+	c.eachValue(r, func(v *rows.Value) bool {
+		found = v
+		return false
+	})
+	return found
+}
+
+// eachValue hands out the values of a row that the column is, as long as it is told to.
+func (c Column) eachValue(r *rows.Row, more func(v *rows.Value) bool) {
 	call := r.CallValues()
 	if call == nil {
-		return false
+		return
 	}
-	if path := t.Column.Path(); path != "" {
-		v := rows.Find(call.Arguments, path)
-		return v != nil && t.fits(v)
+	if path := c.Path(); path != "" {
+		if v := rows.Find(call.Arguments, path); v != nil {
+			more(v)
+		}
+		return
 	}
 	for i := range call.Results {
 		v := &call.Results[i]
-		if path, ok := strings.CutPrefix(string(t.Column), resultPrefix); ok {
+		if path, ok := strings.CutPrefix(string(c), resultPrefix); ok {
 			if v = rows.Find(v.Parts, path); v == nil {
 				continue
 			}
 		}
-		if t.fits(v) {
-			return true
+		if !more(v) {
+			return
 		}
 	}
-	return false
+}
+
+// matchValue reports whether a row has a value that fits a term about values.
+func (t *Term) matchValue(r *rows.Row) bool {
+	found := false
+	t.Column.eachValue(r, func(v *rows.Value) bool {
+		found = t.fits(v)
+		return !found
+	})
+	return found
 }
 
 // fits reports whether a value fits the term.
@@ -235,4 +257,18 @@ func (t *Term) fits(v *rows.Value) bool {
 		}
 	}
 	return t.MatchText(text)
+}
+
+// IsValueOf returns a term that rows fit whose value of the column is that one. It is not ok where that
+// cannot be said: of values that are not known, and of whole structs.
+func IsValueOf(c Column, v *rows.Value) (*Expr, bool) {
+	switch v.Kind {
+	case rows.SignedValue, rows.UnsignedValue, rows.FloatValue:
+		return Is(c, v.Text), true
+	case rows.PointerValue:
+		return Is(c, string(rows.AppendAddress(nil, v.Bits))), true
+	case rows.TextValue:
+		return Is(c, v.Characters), !v.Cut
+	}
+	return nil, false
 }

@@ -106,12 +106,12 @@ func (t *Table) Identity() modules.Identity { return t.identity }
 // Compare compares the build with another by the means of the format, for
 // identities that [modules.Identity.Compare] says nothing about: a MODULE
 // record holds the first 16 bytes of a build-id, a shorter one is filled up
-// with zeros.
+// with zeros. The UUID of an image of macOS is compared in the same form.
 func (t *Table) Compare(other modules.Identity) modules.Match {
 	if m := t.identity.Compare(other); m != modules.Unknown {
 		return m
 	}
-	if !t.module.elf || t.module.id.IsZero() || len(other.BuildID) < minBuildID {
+	if !t.module.elf && !t.module.mac || t.module.id.IsZero() || len(other.BuildID) < minBuildID {
 		return modules.Unknown
 	}
 	var raw [16]byte

@@ -28,6 +28,8 @@ type module struct {
 	id   modules.GUID
 	// elf says that id holds bytes of a build-id.
 	elf bool
+	// mac says that the image is one of macOS or iOS, whose id is a UUID.
+	mac bool
 }
 
 // read reads the whole file once. Line rows and inlined calls are left for the
@@ -140,6 +142,8 @@ func parseModule(text string) (module, error) {
 	switch strings.ToLower(m.os) {
 	case "linux", "android", "fuchsia":
 		m.elf = true
+	case "mac", "ios":
+		m.mac = true
 	}
 	return m, nil
 }

@@ -231,6 +231,24 @@ func (im *Image) AtOffset(offset uint64) (vaddr uint64, ok bool) {
 	return 0, false
 }
 
+// Offset returns where in the file the byte at a virtual address is, as far as the file has it.
+func (im *Image) Offset(vaddr uint64) (offset uint64, ok bool) {
+	if im.elf == nil {
+		for _, s := range im.Sections {
+			if vaddr >= s.Addr && vaddr-s.Addr < uint64(s.fileSize) {
+				return uint64(s.offset) + vaddr - s.Addr, true
+			}
+		}
+		return 0, false
+	}
+	for _, p := range im.elf.f.Progs {
+		if p.Type == elf.PT_LOAD && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Filesz {
+			return p.Off + vaddr - p.Vaddr, true
+		}
+	}
+	return 0, false
+}
+
 // AtCode returns the virtual address at an offset of the mapping that has the code. It
 // is not ok where there is none or there are several.
 func (im *Image) AtCode(offset uint64) (vaddr uint64, ok bool) {

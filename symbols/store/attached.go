@@ -84,7 +84,7 @@ func (s *search) useKept(unknown bool) {
 			match := s.expected.Compare(m.Identity)
 			if match == modules.Unknown && unknown && keptModule(k, s.module) == m && m.Status != string(symbols.Mismatched) {
 				s.offerKept(rankUnverified, k, m, match)
-			} else if match == modules.Same && !unknown {
+			} else if match == modules.Same && !unknown && (strings.EqualFold(m.Name, s.module.Name()) || s.tellsApart(m.Identity)) {
 				s.offerKept(rankMatched, k, m, match)
 			}
 		}
@@ -135,7 +135,7 @@ func (s *search) tryAttached(path string, verified, own bool) {
 	}
 	for _, m := range c.Modules() {
 		mine := own && m.Carrier || !own && !m.Carrier && strings.EqualFold(m.Name, s.module.Name())
-		if !m.HasSymbols() || !mine && s.expected.Compare(m.Identity) != modules.Same {
+		if !m.HasSymbols() || !mine && !s.tellsApart(m.Identity) {
 			continue
 		}
 		match := s.expected.Compare(m.Identity)
@@ -167,6 +167,13 @@ func (s *search) tryAttached(path string, verified, own bool) {
 		return
 	}
 	file.Close()
+}
+
+// tellsApart reports whether an identity equals the module's and is one that no other module of the program has: two that
+// were linked in one second may have time stamp and size in common, and of those the name decides.
+func (s *search) tellsApart(id modules.Identity) bool {
+	strong := !s.expected.PDB.IsZero() && !id.PDB.IsZero() || s.expected.BuildID != "" && id.BuildID != ""
+	return strong && s.expected.Compare(id) == modules.Same
 }
 
 // openCarried opens the container that a file carries. It is nil where there is none.

@@ -141,8 +141,18 @@ func plainError(err error) error {
 // FindAndOpen is Find, and opens the module's image too, if it was found and is not of
 // another build. The image is nil where there is none; the caller closes it.
 func (f *Finder) FindAndOpen(ctx context.Context, mod *modules.Module) (symbols.Binding, *image.Image) {
-	s := f.search(ctx, mod, false)
-	b := s.binding()
+	s := &search{Finder: f, module: mod}
+	b, packed := s.usePacked()
+	if packed {
+		// Of the files here only the image of the same build counts, for what is not names.
+		f.prepare()
+		s = &search{Finder: f, ctx: ctx, module: mod, expected: mod.Identity, seen: make(map[string]bool)}
+		s.findImages()
+		s.unknown = nil
+	} else {
+		s = f.search(ctx, mod, false)
+		b = s.binding()
+	}
 	path, want := s.verifiedPath, s.verified
 	if want == nil {
 		path, want = s.unknownPath, s.unknown

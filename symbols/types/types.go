@@ -34,6 +34,8 @@ const (
 const (
 	StdString     = "std::string"
 	StdStringView = "std::string_view"
+	// NullPointer is the type of nullptr.
+	NullPointer = "std::nullptr_t"
 )
 
 // A Type is a type of values. Types refer to each other, also in circles. They are not
@@ -57,6 +59,9 @@ type Type struct {
 	Indirect bool
 	// Doubtful says that it is not known whether they are.
 	Doubtful bool
+	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
+	// none.
+	Align int
 }
 
 // A Function is code with its parameters and its result.
@@ -81,11 +86,14 @@ type Parameter struct {
 	Name string
 	// Type is nil where it is not known.
 	Type *Type
+	// Unused says that the function may not use it, so that its callers need not pass it.
+	Unused bool
 }
 
 // A Member is a part of a struct.
 type Member struct {
-	// Name is [Base] for a base class and empty for an anonymous struct or union.
+	// Name is [Base] for a base class, [Class] for the pointer to the virtual methods, and
+	// empty for an anonymous struct or union.
 	Name string
 	Type *Type
 	// Offset is in bytes from the beginning of the struct.
@@ -95,8 +103,12 @@ type Member struct {
 	Bit, Bits int
 }
 
-// Base is the name of members that are base classes.
-const Base = "<base>"
+// Base is the name of members that are base classes, Class that of the pointer which tells
+// the class that an object really has: to its table of virtual methods.
+const (
+	Base  = "<base>"
+	Class = "class"
+)
 
 // An Enumerator is a name of an enumeration's value.
 type Enumerator struct {

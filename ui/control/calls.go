@@ -8,6 +8,7 @@ import (
 
 	"logparser/app"
 	"logparser/rows"
+	"logparser/rows/filter"
 )
 
 // Calls answer questions about single rows and the calls that they belong to.
@@ -30,6 +31,35 @@ func (k *Calls) Choose(pick Pick, done func(row int64)) {
 		row, err := pick.find(ctx, s, selection)
 		return func(current bool) {
 			if current && c.session == s && err == nil && row >= 0 {
+				done(row)
+			}
+		}
+	})
+}
+
+// NearOnThread finds the shown row of a row's thread that is nearest to it: the last before
+// it, or else the first. Nothing is said where there is none.
+func (k *Calls) NearOnThread(r *rows.Row, done func(row int64)) {
+	c := k.c
+	s := c.session
+	term, ok := filter.Of(filter.Thread, r)
+	e, err := filter.Parse(c.Filter.Wanted().Where)
+	if s == nil || !ok || err != nil {
+		return
+	}
+	where, index := filter.Join(append(e.Parts(), term)).String(), r.Index
+	c.run(&c.choosing, "", func(ctx context.Context, p app.Progress) func(bool) {
+		v, err := s.View(ctx, app.Selection{Where: where}, func(app.Stage, int64, int64) {})
+		if err == nil {
+			err = v.Wait(ctx)
+		}
+		row := int64(-1)
+		if err == nil && v.Len() > 0 {
+			at, _ := v.PositionOf(index)
+			row = v.RowOf(max(at, 0))
+		}
+		return func(current bool) {
+			if current && c.session == s && row >= 0 {
 				done(row)
 			}
 		}

@@ -61,6 +61,7 @@ type Controller struct {
 	opening, searching, saving, sorting, following, filtering, counting *job
 	watching, checking                                                  *job
 	choosing                                                            *job // finds calls
+	naming                                                              *job // names the addresses in a text
 	analysing                                                           analysing
 }
 
@@ -353,6 +354,7 @@ func (c *Controller) Close() {
 	c.opens++
 	c.endPreview()
 	end(&c.sorting)
+	end(&c.naming)
 	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
 	in := c.state.Wanted
 	in.Log, in.Others, in.Modules, in.Run, in.Corrected = "", nil, "", "", false

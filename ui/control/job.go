@@ -137,7 +137,7 @@ func (c *Controller) CancelOpening() bool {
 // while, or else the most important, or nil.
 func (c *Controller) foremost() *job {
 	var first *job
-	jobs := append([]*job{c.saving, c.searching, c.filtering, c.opening, c.sorting}, c.analysing.jobs()...)
+	jobs := append([]*job{c.saving, c.searching, c.filtering, c.opening, c.sorting, c.naming}, c.analysing.jobs()...)
 	for _, j := range append(jobs, c.counting) {
 		if j == nil {
 			continue

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,19 +19,21 @@ type Views struct{ c *Controller }
 
 // analysing is the work on the views besides the table, one job a view.
 type analysing struct {
-	statistics, threads, tree, measure, annotations, allAnnotations, crash *job
+	statistics, threads, tree, flame, heat, measure, between, annotations, allAnnotations, crash *job
 	// lines is the timeline of the session, nil if nobody has asked for it.
 	lines *Timeline
+	// whole says that calls that reach out of a range of time count as a whole.
+	whole bool
 }
 
 func (a *analysing) jobs() []*job {
-	return []*job{a.statistics, a.threads, a.tree, a.measure, a.annotations, a.allAnnotations, a.crash}
+	return []*job{a.statistics, a.threads, a.tree, a.flame, a.heat, a.measure, a.between, a.annotations, a.allAnnotations, a.crash}
 }
 
 // end cancels all of it. The returned channels are closed when it has ended.
 func (a *analysing) end() []<-chan struct{} {
 	var users []<-chan struct{}
-	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.measure, &a.annotations, &a.allAnnotations, &a.crash} {
+	for _, j := range []**job{&a.statistics, &a.threads, &a.tree, &a.flame, &a.heat, &a.measure, &a.between, &a.annotations, &a.allAnnotations, &a.crash} {
 		users = append(users, end(j))
 	}
 	if a.lines != nil {
@@ -49,7 +52,7 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 		return
 	}
 	// What is folded in the table does not matter to the other views.
-	sel := app.Selection{Where: c.Filter.Wanted().Where}
+	sel := app.Selection{Where: c.Filter.Wanted().Where, Clip: !c.analysing.whole}
 	c.run(kind, title, func(ctx context.Context, p app.Progress) func(bool) {
 		v, err := work(ctx, s, sel, p)
 		return func(current bool) {
@@ -60,10 +63,25 @@ func analyse[T any](c *Controller, kind **job, title string, work func(ctx conte
 	})
 }
 
-// Statistics asks for the statistics of the functions of the selection.
-func (v *Views) Statistics(done func(list []app.FunctionStat, err error)) {
+// A Grouping says what statistics are of.
+type Grouping int
+
+const (
+	ByFunction Grouping = iota
+	ByClass
+	ByModule
+)
+
+// Statistics asks for the statistics of the functions, classes or modules of the selection.
+func (v *Views) Statistics(by Grouping, done func(list []app.FunctionStat, err error)) {
 	c := v.c
 	analyse(c, &c.analysing.statistics, lang.L("Counting calls"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		switch by {
+		case ByClass:
+			return s.ClassStatistics(ctx, sel, p)
+		case ByModule:
+			return s.ModuleStatistics(ctx, sel, p)
+		}
 		return s.Statistics(ctx, sel, p)
 	}, done)
 }
@@ -73,6 +91,22 @@ func (v *Views) CallTree(opt app.TreeOptions, done func(tree *app.Tree, err erro
 	c := v.c
 	analyse(c, &c.analysing.tree, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
 		return s.CallTree(ctx, sel, opt, p)
+	}, done)
+}
+
+// Heat asks for the statistics of the selection's functions, for the lines of their source.
+func (v *Views) Heat(done func(list []app.FunctionStat, err error)) {
+	c := v.c
+	analyse(c, &c.analysing.heat, "", func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]app.FunctionStat, error) {
+		return s.Statistics(ctx, sel, p)
+	}, done)
+}
+
+// FlameTree asks for the top-down call tree of the selection, for the flame graph.
+func (v *Views) FlameTree(done func(tree *app.Tree, err error)) {
+	c := v.c
+	analyse(c, &c.analysing.flame, lang.L("Building the call tree"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) (*app.Tree, error) {
+		return s.CallTree(ctx, sel, app.TreeOptions{}, p)
 	}, done)
 }
 
@@ -186,9 +220,58 @@ func (v *Views) Measure(done func(err error)) {
 		if err := lines.Measure(ctx, p); err != nil {
 			return struct{}{}, err
 		}
+		if runs, err := lines.Runs(); err == nil && len(runs) < 2 {
+			sel.Where = WithoutTimes(sel.Where) // they are shaded
+		}
 		return struct{}{}, lines.Limit(ctx, sel.Where, p)
 	}, func(_ struct{}, err error) { done(err) })
 }
+
+// WithoutTimes returns what else an expression wants that is limited to ranges of elapsed
+// time.
+func WithoutTimes(where string) string {
+	e, err := filter.Parse(where)
+	if err != nil {
+		return where
+	}
+	return filter.Join(slices.DeleteFunc(e.Parts(), func(p *filter.Expr) bool {
+		return p.Kind == filter.Leaf && p.Term.Column == filter.Time && p.Term.Range.Measure == filter.Number
+	})).String()
+}
+
+// Whole reports whether calls that reach out of the range of time that the selection is limited
+// to count as a whole in statistics, call tree and threads; otherwise the part in it does.
+func (v *Views) Whole() bool { return v.c.analysing.whole }
+
+// SetWhole changes that, for what is asked for from now on.
+func (v *Views) SetWhole(whole bool) { v.c.analysing.whole = whole }
+
+// HasRange reports whether the selection is limited to a range of time, so that Whole matters.
+func (v *Views) HasRange() bool {
+	c := v.c
+	return c.session != nil && c.session.Clips(c.Filter.Wanted().Where)
+}
+
+// Between asks for what happened between two times of the timeline, to not included. A newer
+// question ends an older one.
+func (v *Views) Between(from, to int64, done func(sum *app.RangeSum, err error)) {
+	c := v.c
+	lines := v.Timeline()
+	if lines == nil {
+		return
+	}
+	analyse(c, &c.analysing.between, lang.L("Counting calls"), func(ctx context.Context, _ *app.Session, _ app.Selection, p app.Progress) (*app.RangeSum, error) {
+		var sum *app.RangeSum
+		err := lines.read(func(l *app.Timeline) (err error) {
+			sum, err = l.Between(ctx, from, to, p)
+			return err
+		})
+		return sum, err
+	}, done)
+}
+
+// StopBetween gives up [Views.Between].
+func (v *Views) StopBetween() { end(&v.c.analysing.between) }
 
 // LimitRows limits the selection to the rows of the log that lie between two
 // times of the timeline.

@@ -22,7 +22,7 @@ func TestLateStatisticsAreDropped(t *testing.T) {
 	r.waitEvent("filtered 700")
 	var got []int64
 	ask := func() {
-		r.Views.Statistics(func(list []app.FunctionStat, err error) {
+		r.Views.Statistics(control.ByFunction, func(list []app.FunctionStat, err error) {
 			if err != nil {
 				t.Error(err)
 				return

@@ -18,6 +18,9 @@ import (
 type Frame struct {
 	// LogRow is the row of the call in the log, from 1; 0 without one.
 	LogRow int64
+	// File and Line are the source line that it stands for, "" and 0 where none is known.
+	File string
+	Line int
 
 	order                                      int
 	number, function, place, at, from, running string
@@ -58,7 +61,7 @@ func framesOf(t *app.ReportThread) []Frame {
 			if f.function = fn.Name; fn.Signature != "" {
 				f.function = fn.Signature
 			}
-			if fn.File != "" {
+			if f.File, f.Line = fn.File, fn.Line; fn.File != "" {
 				f.place = fn.File[strings.LastIndexAny(fn.File, `/\`)+1:]
 				if fn.Line != 0 {
 					f.place += ":" + strconv.Itoa(fn.Line)

@@ -28,6 +28,9 @@ type View struct {
 	Frames *listing.List[Frame]
 	// OnOpen is told the row of the log of a frame that is opened, from 0.
 	OnOpen func(row int64)
+	// OnSource is told the source line of the frame that is chosen, OnEdit that of one which is opened and has no
+	// row in the log.
+	OnSource, OnEdit func(file string, line int)
 	// OnCopy is handed the whole report, or the chosen frames, as text.
 	OnCopy func(text string)
 
@@ -52,8 +55,17 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.Frames = listing.New(columns(), 0, func(a, b *Frame) bool { return a.order == b.order }, fonts, palette, post)
 	g := v.Frames.Grid
 	g.OnActivated = func(row int64) {
-		if f := v.Frames.At(row); f != nil && f.LogRow > 0 && v.OnOpen != nil {
+		switch f := v.Frames.At(row); {
+		case f == nil:
+		case f.LogRow > 0 && v.OnOpen != nil:
 			v.OnOpen(f.LogRow - 1)
+		case f.LogRow == 0 && f.File != "" && v.OnEdit != nil:
+			v.OnEdit(f.File, f.Line)
+		}
+	}
+	v.Frames.OnChosen = func(f *Frame) {
+		if f != nil && f.File != "" && v.OnSource != nil && !v.Frames.Arranging() {
+			v.OnSource(f.File, f.Line)
 		}
 	}
 	g.OnCopy = func() {
@@ -133,6 +145,12 @@ func (v *View) showHead() {
 		v.sourceHead.SetText(rows.Visible(s.File) + ":" + strconv.Itoa(s.Line))
 		v.source.SetText(sourceText(s.First, s.Line, s.Lines))
 	}
+}
+
+// ShowSource shows the source lines around one, of which first is the number of the first; or a remark in their place.
+func (v *View) ShowSource(head, remark string, first, line int, lines []string) {
+	v.sourceHead.SetText(rows.Visible(head))
+	v.source.SetText(remark + sourceText(first, line, lines))
 }
 
 // sourceText numbers lines and marks the one that is meant.

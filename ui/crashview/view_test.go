@@ -1,6 +1,7 @@
 package crashview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,33 @@ func TestCrash(t *testing.T) {
 	test.Tap(v.copy)
 	if copied != "the whole report" {
 		t.Errorf("copied %q", copied)
+	}
+}
+
+// TestFrameSource asks for the source of the frame that is chosen, and shows it.
+func TestFrameSource(t *testing.T) {
+	v, run := newView(t)
+	v.Show(crashed())
+	run()
+	var asked, edited []string
+	v.OnSource = func(file string, line int) { asked = append(asked, fmt.Sprint(file, ":", line)) }
+	v.OnEdit = func(file string, line int) { edited = append(edited, file) }
+	v.Frames.Grid.SetCurrent(2) // without a source
+	v.Frames.Grid.SetCurrent(1)
+	if len(asked) != 1 || asked[0] != "/src/b.cpp:8" {
+		t.Errorf("asked for %v", asked)
+	}
+	v.ShowSource("b.cpp:8", "", 7, 8, []string{"before", "the call"})
+	if got := v.source.Text(); !strings.Contains(got, "=>    8  the call") || v.sourceHead.Text != "b.cpp:8" {
+		t.Errorf("source %q of %q", got, v.sourceHead.Text)
+	}
+	c := crashed()
+	c.Threads[1].Rows[0].LogRow = 0
+	v.Show(c)
+	run()
+	v.Frames.Grid.OnActivated(1)
+	if len(edited) != 1 || edited[0] != "/src/b.cpp" {
+		t.Errorf("edited %v", edited)
 	}
 }
 

@@ -9,6 +9,7 @@ package filterline
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
@@ -55,6 +56,9 @@ type Line struct {
 
 	// OnApply is told an expression to limit the rows by.
 	OnApply func(expr string)
+	// OnTyped is told what is typed as soon as it is an expression and nothing was typed
+	// for a moment, so that its rows are seen before it is applied; nil: nobody wants it.
+	OnTyped func(expr string)
 	// OnRevert is called when an expression that was wrong is taken back.
 	OnRevert func()
 	// OnLeave is called when the user is done with the field.
@@ -64,6 +68,8 @@ type Line struct {
 	OnResized, OnOffers func()
 	// OnKey is asked about keys that the field has no use for.
 	OnKey func(fyne.KeyName) bool
+	// Later calls a function after a while, on the goroutine of the line.
+	Later func(d time.Duration, f func())
 	// Complete asks for what could be written at a byte of a text, at most so
 	// many, and hands it to done, at once or later.
 	Complete func(text string, at, limit int, done func(c filter.Completion, choices []string))
@@ -84,6 +90,11 @@ type Line struct {
 	chosen     int // index into offered, -1 for none
 	recalled   int // index into the history, -1 for none
 	quiet      bool
+
+	applied string // the expression before anything was tried
+	trying  string // what OnTyped was told last
+	tried   bool   // that was not applied
+	strokes int    // of keys that changed the text
 }
 
 // An Entry is the field. Tab takes a completion while there is one.
@@ -105,6 +116,7 @@ func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 // FocusLost implements [fyne.Focusable].
 func (e *Entry) FocusLost() {
 	e.Entry.FocusLost()
+	e.line.settle()
 	e.line.offer(nil)
 }
 
@@ -159,7 +171,14 @@ func (l *Line) Enable(on bool) {
 func (l *Line) Show(s Shown) {
 	changed := s.Where != l.shown.Where
 	l.shown = s
-	if changed && s.Error == "" {
+	if changed && s.Where != l.trying {
+		l.tried = false // it came from elsewhere, such as a chip
+	}
+	if !l.tried {
+		l.applied = s.Where
+	}
+	// Who is typing is not disturbed by the rows of what was typed a moment ago.
+	if changed && s.Error == "" && !l.tried {
 		l.set(s.Where)
 	}
 	text := ""
@@ -270,6 +289,7 @@ func (l *Line) typed() {
 	}
 	l.recalled = -1
 	text, at := l.Entry.Text, l.cursor()
+	l.tryLater(text)
 	if strings.TrimSpace(text) == "" || l.Complete == nil {
 		l.offer(nil)
 		return
@@ -283,6 +303,35 @@ func (l *Line) typed() {
 		l.completion = c
 		l.offer(choices[:min(len(choices), maxOffered)])
 	})
+}
+
+// tryDelay is how long nothing is typed before its rows are shown.
+const tryDelay = 350 * time.Millisecond
+
+// tryLater shows the rows of what was typed, unless more is typed before. What is no
+// expression yet is no mistake yet.
+func (l *Line) tryLater(text string) {
+	l.strokes++
+	number := l.strokes
+	if l.OnTyped == nil || l.Later == nil {
+		return
+	}
+	l.Later(tryDelay, func() {
+		expr := strings.TrimSpace(text)
+		if l.strokes != number || expr == l.shown.Where {
+			return
+		}
+		if _, err := filter.Parse(expr); err == nil {
+			l.tried, l.trying = true, expr
+			l.OnTyped(expr)
+		}
+	})
+}
+
+// settle ends what was only tried: what is shown from now on was asked for.
+func (l *Line) settle() {
+	l.strokes++
+	l.tried = false
 }
 
 // offer shows completions; nil shows none.
@@ -365,7 +414,12 @@ func (l *Line) key(name fyne.KeyName) bool {
 		switch {
 		case len(l.offered) > 0:
 			l.offer(nil)
+		case l.tried:
+			l.settle()
+			l.set(l.applied)
+			l.OnTyped(l.applied)
 		case l.Entry.Text != l.shown.Where:
+			l.settle()
 			// What was typed is taken back first, then the filter.
 			l.set(l.shown.Where)
 			if l.shown.Error != "" {
@@ -404,5 +458,6 @@ func (l *Line) recall(i int) {
 func (l *Line) submit() {
 	l.offer(nil)
 	l.recalled = -1
+	l.settle()
 	l.OnApply(strings.TrimSpace(l.Entry.Text))
 }

@@ -50,6 +50,9 @@ type Cell struct {
 	SignInk Ink
 	// Bar fills that share of the cell, 0 to 1, behind the text.
 	Bar float32
+	// Swatch, if not 0, is 1 and the number of a colour of [Palette].Swatches that is drawn before
+	// the text.
+	Swatch uint8
 	// Tail is drawn behind the text, dimmed; reused like it.
 	Tail []byte
 	// Decor is what [Grid.Decorate] said of the row.

@@ -10,6 +10,9 @@ import (
 	"logparser/ui/shortname"
 )
 
+// swatchWidth is how wide a colour beside a cell is, in device-independent pixels.
+const swatchWidth = 4
+
 // A placed column is a column with its place on the screen, in pixels from
 // the left edge of the whole (unscrolled) row.
 type placed struct {
@@ -127,6 +130,9 @@ func (f *frame) drawRow(p *pen, i int, cell *Cell) {
 			if n := f.label(c.ID, row); n > 0 && n <= Labels {
 				p.fill(box(x+1, y, x+c.w-1, y+f.view.rowH), f.palette.Labels[n-1])
 			}
+		}
+		if cell.Swatch > 0 && cell.Swatch <= Swatches {
+			p.fill(box(x+1, y+1, x+1+f.px(swatchWidth), y+f.view.rowH-1), f.palette.Swatches[cell.Swatch-1])
 		}
 		if cell.Bar > 0 {
 			end := left + int(min(cell.Bar, 1)*float32(right-left)+0.5)

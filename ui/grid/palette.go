@@ -15,7 +15,13 @@ type Palette struct {
 	// on the scroll bar and at a row's edge.
 	Labels          [Labels]color.RGBA
 	Found, Bookmark color.RGBA
+	// Swatches are the colours of functions, modules and threads.
+	Swatches [Swatches]color.RGBA
 }
+
+// Swatches is the number of colours that tell things apart: eight hues that stay apart for
+// people who tell red from green badly, each in two shades.
+const Swatches = 16
 
 func rgb(v uint32) color.RGBA {
 	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}
@@ -37,6 +43,10 @@ var Light = Palette{
 	},
 	Labels: [Labels]color.RGBA{rgb(0xffe0b3), rgb(0xd5f0c8), rgb(0xcde9f7), rgb(0xe7d9f8), rgb(0xffd6dc), rgb(0xd9dfe8)},
 	Found:  rgb(0xb87400), Bookmark: rgb(0x2f6fed),
+	Swatches: [Swatches]color.RGBA{
+		rgb(0x7798dc), rgb(0xd58d63), rgb(0xe9e482), rgb(0xd49ba7), rgb(0xc0ecf2), rgb(0x8be9bb), rgb(0xbbde4f), rgb(0xd9b0f0),
+		rgb(0x6986c2), rgb(0xbb7c57), rgb(0xcdc972), rgb(0xbb8893), rgb(0xa9d0d5), rgb(0x7acda5), rgb(0xa5c346), rgb(0xbf9bd3),
+	},
 }
 
 // Dark is the palette for dark themes.
@@ -55,4 +65,8 @@ var Dark = Palette{
 	},
 	Labels: [Labels]color.RGBA{rgb(0x4c3613), rgb(0x25411d), rgb(0x1a3d4e), rgb(0x402c59), rgb(0x552732), rgb(0x363c47)},
 	Found:  rgb(0xffb638), Bookmark: rgb(0x6ea0ff),
+	Swatches: [Swatches]color.RGBA{
+		rgb(0x2d6bbb), rgb(0x965f51), rgb(0x433d0f), rgb(0xb32961), rgb(0x4c718b), rgb(0x164c3a), rgb(0x65731e), rgb(0x641d84),
+		rgb(0x265a9d), rgb(0x7e5044), rgb(0x38330d), rgb(0x962251), rgb(0x405f75), rgb(0x124031), rgb(0x556119), rgb(0x54186f),
+	},
 }

@@ -228,8 +228,18 @@ func (l *List[T]) Text() string {
 	if !ok {
 		return ""
 	}
+	hidden := make(map[string]bool)
+	for _, c := range l.Grid.Columns() {
+		hidden[c.ID] = c.Hidden
+	}
+	var shown []Column[T]
+	for _, c := range l.columns {
+		if !hidden[c.ID] {
+			shown = append(shown, c)
+		}
+	}
 	var b strings.Builder
-	for i, c := range l.columns {
+	for i, c := range shown {
 		if i > 0 {
 			b.WriteByte('\t')
 		}
@@ -241,7 +251,7 @@ func (l *List[T]) Text() string {
 		if item == nil {
 			break
 		}
-		for i, c := range l.columns {
+		for i, c := range shown {
 			if i > 0 {
 				b.WriteByte('\t')
 			}

@@ -55,6 +55,14 @@ type Source struct {
 	// First is the number of the first of Lines, Line that of the row's.
 	First, Line int
 	Lines       []string
+	// Heat is what the functions that begin in a line took, by its number.
+	Heat map[int]Heat
+}
+
+// A Heat is what a line took: its share of what the hottest line took, 0 to 1, and in words.
+type Heat struct {
+	Share float64
+	Text  string
 }
 
 // NewCall makes an empty panel.
@@ -200,6 +208,7 @@ func Describe(r *rows.Row, f table.Format) string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"", r.Function},
+		{"", values(r)},
 		{"", fmt.Sprintf("%s   %s %s", event, lang.L("Row"), control.Thousands(r.Index))},
 		{lang.L("Time"), string(table.AppendTime(nil, r, full))},
 		{"", lang.L("{{.S}} s after the first row", data{"S": fmt.Sprintf("%.*f", f.Digits, float64(r.Elapsed)/1e9)})},
@@ -220,6 +229,48 @@ func Describe(r *rows.Row, f table.Format) string {
 		b.WriteString(line[1] + "\n")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// values are the arguments and results of the row's call, a line each, and those of structs below them.
+func values(r *rows.Row) string {
+	call := r.CallValues()
+	if call == nil {
+		return ""
+	}
+	var b strings.Builder
+	add := func(title string, list []rows.Value) {
+		if len(list) == 0 {
+			return
+		}
+		b.WriteString(title + ":\n")
+		for i := range list {
+			appendValue(&b, &list[i], 1)
+		}
+	}
+	add(lang.L("Arguments"), call.Arguments)
+	add(lang.L("Result"), call.Results)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// maxValueParts bounds the members that are a line of their own.
+const maxValueParts = 16
+
+func appendValue(b *strings.Builder, v *rows.Value, level int) {
+	b.WriteString(strings.Repeat("    ", level))
+	if v.Name == rows.Result {
+		b.WriteString(strings.TrimPrefix(v.Type+" = ", " = ") + v.Text)
+	} else {
+		b.Write(rows.AppendArguments(nil, []rows.Value{*v}))
+	}
+	b.WriteByte('\n')
+	if len(v.Parts) > maxValueParts || level > 2 {
+		return
+	}
+	for i := range v.Parts {
+		if v.Parts[i].Name != "" && len(v.Parts) > 1 {
+			appendValue(b, &v.Parts[i], level+1)
+		}
+	}
 }
 
 type data = map[string]any
@@ -253,6 +304,13 @@ func isASCII(s string) bool {
 	return true
 }
 
+// warm is a colour as strong as a share says, weak enough for text to be read on it.
+func warm(c color.Color, share float64) color.Color {
+	n := color.NRGBAModel.Convert(c).(color.NRGBA)
+	n.A = uint8(0x10 + 0x40*min(max(share, 0), 1))
+	return n
+}
+
 // Paint takes the colours of the present theme.
 func (p *Call) Paint() {
 	settings := fyne.CurrentApp().Settings()
@@ -277,7 +335,16 @@ func (p *Call) Paint() {
 		if p.lines.First+i == p.lines.Line {
 			back.FillColor, number.Color = here, plain
 		}
-		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), number, text)))
+		parts := []fyne.CanvasObject{number, text}
+		if h, ok := p.lines.Heat[p.lines.First+i]; ok {
+			if p.lines.First+i != p.lines.Line {
+				back.FillColor = warm(th.Color(theme.ColorNameWarning, v), h.Share)
+			}
+			said := canvas.NewText("  "+h.Text, plain)
+			said.TextSize, said.TextStyle.Italic = size, true
+			parts = append(parts, said)
+		}
+		p.source.Add(container.NewStack(back, container.New(layout.NewCustomPaddedHBoxLayout(2), parts...)))
 	}
 	p.source.Refresh()
 	p.source.Resize(p.source.MinSize())

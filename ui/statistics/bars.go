@@ -12,11 +12,12 @@ type scale struct {
 	width    int
 }
 
-// scaleOf fits bars, with a little room at both ends.
-func scaleOf(bars []app.Bar, width int) scale {
+// scaleOf fits bars, with a little room at both ends. No duration but 0 is shorter than a step
+// of the clock, which is in nanoseconds.
+func scaleOf(bars []app.Bar, step int64, width int) scale {
 	s := scale{from: 1, to: 10, width: max(width, 1)}
 	if len(bars) > 0 {
-		s.from = math.Max(float64(bars[0].From), 1) / 1.3
+		s.from = math.Max(float64(bars[0].From), float64(max(step, 1))) / 1.3
 		s.to = math.Max(float64(bars[len(bars)-1].To), s.from*4) * 1.3
 	}
 	return s

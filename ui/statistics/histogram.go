@@ -84,7 +84,9 @@ func (h *Histogram) generate(w, height int) image.Image {
 }
 
 // scale is the axis at the present size, in device pixels from sideRoom on.
-func (h *Histogram) scale(width int) scale { return scaleOf(h.bars, width-2*h.px(sideRoom)) }
+func (h *Histogram) scale(width int) scale {
+	return scaleOf(h.bars, int64(math.Pow10(9-h.digits)), width-2*h.px(sideRoom))
+}
 
 func (h *Histogram) draw(img *image.RGBA) {
 	p := h.painter

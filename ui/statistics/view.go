@@ -1,6 +1,7 @@
 package statistics
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,8 @@ type data = map[string]any
 type View struct {
 	Content fyne.CanvasObject
 	List    *listing.List[app.FunctionStat]
+	// OnSlowest is told the function whose slowest call is asked for.
+	OnSlowest func(f *app.FunctionStat)
 	// OnOpen is told the function of a double click or of Enter.
 	OnOpen func(f *app.FunctionStat)
 	// OnChosen is told the function that the user has chosen.
@@ -41,8 +44,19 @@ type View struct {
 	OnSave func(list []app.FunctionStat)
 	OnCopy func(text string)
 
-	digits int
-	whole  int64 // nanoseconds: the time spent in all functions
+	// OnGrouping is told that statistics of something else are wanted.
+	OnGrouping func(by control.Grouping)
+
+	// OnCompare is asked what the present selection is called.
+	OnCompare func() string
+
+	by       control.Grouping
+	base     *comparison // nil for none
+	compare  *widget.Button
+	compared *widget.Label
+	group    *widget.Select
+	digits   int
+	whole    int64 // nanoseconds: the time spent in all functions
 	// wanted is the function to be chosen as soon as it is listed, nil for none.
 	wanted  *app.FunctionRef
 	placing bool // what is chosen is not chosen by the user
@@ -68,12 +82,12 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	}
 	g := v.List.Grid
 	g.OnActivated = func(row int64) {
-		if f := v.List.At(row); f != nil && v.OnOpen != nil {
+		if f := v.List.At(row); f != nil && v.OnOpen != nil && v.by == control.ByFunction {
 			v.OnOpen(f)
 		}
 	}
 	g.OnMenu = func(row int64, _ string, at fyne.Position) {
-		if f := v.List.At(row); f != nil && v.OnMenu != nil {
+		if f := v.List.At(row); f != nil && v.OnMenu != nil && v.by == control.ByFunction {
 			v.OnMenu(f, at)
 		}
 	}
@@ -88,6 +102,10 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.List.SortNext(false)
 		case 'r', 'R':
 			v.List.Turn()
+		case 'l', 'L':
+			if f := v.List.Chosen(); f != nil && v.OnSlowest != nil {
+				v.OnSlowest(f)
+			}
 		}
 	}
 	v.narrow = inputs.NewNarrow(g)
@@ -96,10 +114,21 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.count.Importance = widget.LowImportance
 	v.save = widget.NewButtonWithIcon("", theme.DocumentSaveIcon(), func() {
 		if v.OnSave != nil {
-			v.OnSave(v.Shown())
+			v.OnSave(slices.DeleteFunc(v.Shown(), func(f app.FunctionStat) bool { return f.Calls == 0 }))
 		}
 	})
 	v.save.Importance = widget.LowImportance
+	v.compare = widget.NewButtonWithIcon("", theme.ViewRefreshIcon(), func() {
+		if v.base != nil {
+			v.StopComparing()
+		} else if v.OnCompare != nil {
+			v.Compare(v.OnCompare())
+		}
+	})
+	v.compare.Importance = widget.LowImportance
+	v.compared = widget.NewLabel("")
+	v.compared.Importance, v.compared.Truncation = widget.LowImportance, fyne.TextTruncateEllipsis
+	v.compared.Hide()
 	v.title, v.hint = widget.NewLabel(""), widget.NewLabel("")
 	v.title.TextStyle.Bold = true
 	v.title.Truncation = fyne.TextTruncateEllipsis
@@ -107,15 +136,25 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.hint.Alignment, v.hint.Truncation = fyne.TextAlignTrailing, fyne.TextTruncateEllipsis
 	v.histogram = NewHistogram(fonts, palette)
 	v.histogram.OnRange = func(from, to int64) {
-		if f := v.List.Chosen(); f != nil && v.OnRange != nil {
+		if f := v.List.Chosen(); f != nil && v.OnRange != nil && v.by == control.ByFunction {
 			v.OnRange(f, from, to)
 		}
 	}
-	top := container.NewBorder(nil, nil, nil, container.NewHBox(v.count, v.save), v.narrow)
+	v.group = widget.NewSelect(nil, nil)
+	v.group.OnChanged = func(string) {
+		if by := control.Grouping(v.group.SelectedIndex()); by >= 0 && by != v.by {
+			v.by = by
+			if v.OnGrouping != nil {
+				v.OnGrouping(by)
+			}
+		}
+	}
+	top := container.NewBorder(nil, nil, v.group, container.NewHBox(v.count, v.compare, v.save), v.narrow)
 	below := container.NewBorder(container.NewGridWithColumns(2, v.title, v.hint), nil, nil, nil, v.histogram)
 	v.split = container.NewVSplit(g, below)
 	v.split.Offset = 0.72
-	v.Content = container.NewBorder(top, nil, nil, nil, v.split)
+	v.Content = container.NewBorder(container.NewVBox(top, v.compared), nil, nil, nil, v.split)
+	v.showCompared()
 	v.Relabel()
 	return v
 }
@@ -123,7 +162,11 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 // Relabel says everything in the present language.
 func (v *View) Relabel() {
 	v.List.Relabel()
+	v.group.Options = []string{lang.L("By function"), lang.L("By class"), lang.L("By module")}
+	v.group.Selected = v.group.Options[v.by]
+	v.group.Refresh()
 	v.narrow.SetPlaceHolder(lang.L("Only functions whose name or module holds this"))
+	v.say()
 	v.save.SetText(lang.L("Save as csv"))
 	v.hint.SetText(lang.L("Drag over durations to show only calls that took so long"))
 	v.showCount()
@@ -141,12 +184,38 @@ func (v *View) SetPalette(p *grid.Palette) {
 // FocusNarrow lets the user type what to narrow the table to.
 func (v *View) FocusNarrow() { v.narrow.Focus() }
 
+// Grouping returns what statistics are wanted.
+func (v *View) Grouping() control.Grouping { return v.by }
+
+// Group wants statistics of something else, as the user does by the list of groupings.
+func (v *View) Group(by control.Grouping) { v.group.SetSelectedIndex(int(by)) }
+
+// nameOf is what stands for an item in its first column.
+func (v *View) nameOf(f *app.FunctionStat) string {
+	switch {
+	case v.by == control.ByModule && f.Module == "":
+		return lang.L("(no module)")
+	case v.by == control.ByModule:
+		return f.Module
+	case v.by == control.ByClass && f.Function == "":
+		return lang.L("(no class)")
+	}
+	return f.Function
+}
+
 // Show shows the functions of a selection, whose times are worth so many digits
 // of a second. The list must not be changed any more.
 func (v *View) Show(list []app.FunctionStat, digits int) {
 	v.digits, v.whole = digits, 0
 	for i := range list {
 		v.whole += list[i].Self
+	}
+	if v.base != nil && v.base.by != v.by {
+		v.base = nil
+		v.showCompared()
+	}
+	if v.base != nil {
+		list = v.withBase(list)
 	}
 	v.List.Show(list)
 }
@@ -170,6 +239,12 @@ func (v *View) Copy() {
 func (v *View) showCount() {
 	shown, all := v.List.Len(), len(v.List.Items())
 	text := control.Count("{{.N}} function", "{{.N}} functions", int64(all))
+	switch v.by {
+	case control.ByClass:
+		text = control.Count("{{.N}} class", "{{.N}} classes", int64(all))
+	case control.ByModule:
+		text = control.Count("{{.N}} module", "{{.N}} modules", int64(all))
+	}
 	if shown != all {
 		text = lang.L("{{.N}} of {{.M}} functions", data{"N": control.Thousands(int64(shown)), "M": control.Thousands(int64(all))})
 	}
@@ -211,7 +286,7 @@ func (v *View) place() {
 func (v *View) choose(f *app.FunctionStat) {
 	if f != nil && !v.placing && !v.List.Arranging() {
 		v.wanted = nil
-		if v.OnChosen != nil {
+		if v.OnChosen != nil && v.by == control.ByFunction {
 			v.OnChosen(f)
 		}
 	}
@@ -220,7 +295,7 @@ func (v *View) choose(f *app.FunctionStat) {
 		v.histogram.SetBars(nil, v.digits)
 		return
 	}
-	v.title.SetText(f.Function)
+	v.title.SetText(v.nameOf(f))
 	v.histogram.SetBars(f.Durations, v.digits)
 }
 
@@ -289,7 +364,7 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 	nonRecursive := func(f *stat) int64 { return f.NonRecursive }
 	self := func(f *stat) int64 { return f.Self }
 	list := []listing.Column[stat]{
-		text("function", func() string { return lang.L("Function") }, 250, grid.Plain, func(f *stat) string { return f.Function }),
+		text("function", func() string { return lang.L("Function") }, 250, grid.Plain, v.nameOf),
 		{ID: "calls", Title: func() string { return lang.L("Calls") }, Width: 80, Right: true, Falling: true,
 			Compare: listing.By(func(f *stat) int64 { return f.Calls }),
 			Cell:    func(f *stat, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(f.Calls)...) }},
@@ -314,5 +389,5 @@ func (v *View) columns() []listing.Column[app.FunctionStat] {
 	}
 	list[0].Grow = true
 	list[12].Width = 112
-	return list
+	return slices.Insert(list, 6, v.comparisonColumns()...)
 }

@@ -138,7 +138,7 @@ func TestUntimed(t *testing.T) {
 
 func TestScaleIsItsOwnInverse(t *testing.T) {
 	bars := []app.Bar{{From: 3, To: 4, Calls: 1}, {From: 7e9, To: 8e9, Calls: 1}}
-	s := scaleOf(bars, 1000)
+	s := scaleOf(bars, 1, 1000)
 	for x := 1.0; x < 1000; x += 13 {
 		if ns := s.at(x); ns > 100 && (s.x(ns) < x-1 || s.x(ns) > x+1) {
 			t.Errorf("%v is %d ns, which lies at %v", x, ns, s.x(ns))
@@ -155,7 +155,7 @@ func TestScaleIsItsOwnInverse(t *testing.T) {
 		t.Errorf("%d calls in the columns", sum)
 	}
 	for _, odd := range [][]app.Bar{nil, {{From: 0, To: 1, Calls: 5}}, {{From: 1 << 62, To: 1<<63 - 1, Calls: 1}}} {
-		s := scaleOf(odd, 0)
+		s := scaleOf(odd, 1, 0)
 		s.columns(odd, 5)
 	}
 }

@@ -20,6 +20,8 @@ type Format struct {
 	Digits int
 	// Dates shows the day too; needed where a log spans several.
 	Dates bool
+	// Swatches are the numbers of the colours of threads, each 1 and more.
+	Swatches map[rows.Track]uint8
 }
 
 // FormatOf looks at a source's ends. It reads two rows.
@@ -64,8 +66,11 @@ var looks = map[string]look{
 		c.Ink = grid.Dim
 		c.Text = strconv.AppendInt(c.Text, r.Index, 10)
 	}},
-	"time":   {cell: func(r *rows.Row, c *grid.Cell, f *Format) { c.Text = AppendTime(c.Text, r, *f) }},
-	"thread": {cell: func(r *rows.Row, c *grid.Cell, _ *Format) { c.Text = rows.AppendThread(c.Text, r) }},
+	"time": {cell: func(r *rows.Row, c *grid.Cell, f *Format) { c.Text = AppendTime(c.Text, r, *f) }},
+	"thread": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
+		c.Swatch = f.Swatches[r.Home()]
+		c.Text = rows.AppendThread(c.Text, r)
+	}},
 	"function": {grow: true, tree: true, cell: func(r *rows.Row, c *grid.Cell, _ *Format) {
 		c.Level = r.Depth
 		switch r.Event {
@@ -81,8 +86,14 @@ var looks = map[string]look{
 		if r.IsTagged() {
 			c.Ink = grid.Bad
 		}
-		c.Text, c.Name = append(c.Text, r.Function...), true
-		c.Tail = appendDecor(c.Tail, c.Decor)
+		name, tail := r.Function, c.Tail
+		if r.HasValues() {
+			if name, tail = rows.AppendCallTail(tail, r); c.Decor != nil {
+				tail = append(tail, "   "...)
+			}
+		}
+		c.Text, c.Name = append(c.Text, name...), true
+		c.Tail = appendDecor(tail, c.Decor)
 	}},
 	"delta": {cell: func(r *rows.Row, c *grid.Cell, f *Format) {
 		ns, ok := deltaColumn.Int(r)
@@ -173,12 +184,16 @@ func Columns(f *Format) []grid.Column {
 // Needs returns what a source has to fill in for those columns that are shown.
 func Needs(columns []grid.Column) rows.Fields {
 	var shown []*rows.Column
+	var values rows.Fields
 	for _, c := range columns {
 		if !c.Hidden {
 			shown = append(shown, rows.ColumnOf(c.ID))
+			if c.ID == "function" {
+				values = rows.Values
+			}
 		}
 	}
-	return rows.Needs(shown)
+	return rows.Needs(shown) | values
 }
 
 // appendDecor says how many rows a folded call hides, how often what begins here
@@ -331,39 +346,4 @@ func Describe(r *rows.Row) string {
 
 func appendAddress(dst []byte, r *rows.Row) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), r.Address, 16)
-}
-
-// AppendLine writes a row as text: its fields with tabs between, the function
-// indented and with an arrow, nothing translated.
-func AppendLine(dst []byte, r *rows.Row, f Format) []byte {
-	dst = strconv.AppendInt(dst, r.Index, 10)
-	dst = append(dst, '\t')
-	dst = AppendTime(dst, r, f)
-	dst = append(dst, '\t')
-	dst = rows.AppendThread(dst, r)
-	dst = append(dst, '\t')
-	for range min(r.Depth, 100) {
-		dst = append(dst, "  "...)
-	}
-	switch r.Event {
-	case rows.Enter:
-		dst = append(dst, "\u2192 "...)
-	case rows.Leave:
-		dst = append(dst, "\u2190 "...)
-	default:
-		dst = append(dst, "? "...)
-	}
-	dst = append(dst, r.Function...)
-	dst = append(dst, '\t')
-	dst = AppendDuration(rows.AppendBound(dst, r.Bound, r.Duration), r.Duration, f.Digits)
-	dst = append(dst, '\t')
-	dst = append(dst, r.Module...)
-	dst = append(dst, '\t')
-	dst = appendSource(dst, r.Source, r.Line)
-	dst = append(dst, '\t')
-	dst = appendAddress(dst, r)
-	dst = append(dst, '\t')
-	dst = append(dst, r.Symbols...)
-	dst = append(dst, '\t')
-	return append(dst, r.Note...)
 }

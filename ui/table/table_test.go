@@ -55,11 +55,12 @@ func TestCells(t *testing.T) {
 	f := Format{Digits: 3}
 	r := rows.Row{Index: 5, Thread: 7, Event: rows.Leave, Depth: 2, Duration: 3e6, Function: "f", Module: "m.dll",
 		Process: &rows.Process{Label: "29 app"}, Source: `C:\src\a.cpp`, Line: 12, Address: 0xabc, Symbols: "mismatched", Note: "tail", Elapsed: 1e6,
-		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames | rows.Deltas, Delta: -2e6, Self: 1e6, SelfAbout: true, ThreadName: "render",
-		Site: &rows.CallSite{Function: "caller", Source: "/src/b.cpp", Line: 3, Address: 0xdef}}
+		Filled: rows.SelfTimes | rows.CallSites | rows.ThreadNames | rows.Deltas | rows.Values, Delta: -2e6, Self: 1e6, SelfAbout: true, ThreadName: "render",
+		Site:   &rows.CallSite{Function: "caller", Source: "/src/b.cpp", Line: 3, Address: 0xdef},
+		Values: &rows.CallValues{Arguments: []rows.Value{{Name: "w", Type: "int", Text: "3"}}, Results: []rows.Value{{Type: "int", Text: "12"}}}}
 	want := map[string]string{"index": "5", "delta": "-2 ms", "time": "+0.001", "thread": "7", "function": "f", "duration": "3 ms",
 		"module": "m.dll", "source": "a.cpp:12", "address": "0xabc", "symbols": Status("mismatched"), "note": "tail",
-		"thread_name": "render", "process": "29 app", "self": "~ 1 ms", "site": "caller  b.cpp:3"}
+		"thread_name": "render", "process": "29 app", "self": "~ 1 ms", "site": "caller  b.cpp:3", "arguments": "int w = 3", "result": "12"}
 	columns := Columns(&f)
 	if len(columns) != len(want) {
 		t.Fatalf("%d columns", len(columns))
@@ -79,7 +80,7 @@ func TestCells(t *testing.T) {
 		empty := rows.Row{Event: rows.Unknown, Duration: rows.NoDuration}
 		c.Cell(&empty, &cell)
 	}
-	if got := Needs(columns); got != 0 {
+	if got := Needs(columns); got != rows.Values {
 		t.Errorf("what is shown at first needs %b", got)
 	}
 	for i := range columns {

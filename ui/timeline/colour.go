@@ -1,6 +1,10 @@
 package timeline
 
-import "image/color"
+import (
+	"image/color"
+
+	"logparser/ui/grid"
+)
 
 // A Palette is the colours of a timeline. All are opaque.
 type Palette struct {
@@ -21,9 +25,8 @@ type Palette struct {
 	Boxes      [boxes]color.RGBA
 }
 
-// boxes is the number of colours for functions. Eight hues that stay apart for
-// people who tell red from green badly, each in two shades.
-const boxes = 16
+// boxes is the number of colours for functions, modules and threads.
+const boxes = grid.Swatches
 
 func rgb(v uint32) color.RGBA {
 	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}
@@ -40,10 +43,7 @@ var Light = Palette{
 	Faint: rgb(0xe9ecf0),
 	Text:  rgb(0x14171d), Dim: rgb(0x5d6471),
 	Selected: rgb(0x14171d), Annotation: rgb(0xb3261e),
-	Boxes: [boxes]color.RGBA{
-		rgb(0x7798dc), rgb(0xd58d63), rgb(0xe9e482), rgb(0xd49ba7), rgb(0xc0ecf2), rgb(0x8be9bb), rgb(0xbbde4f), rgb(0xd9b0f0),
-		rgb(0x6986c2), rgb(0xbb7c57), rgb(0xcdc972), rgb(0xbb8893), rgb(0xa9d0d5), rgb(0x7acda5), rgb(0xa5c346), rgb(0xbf9bd3),
-	},
+	Boxes: grid.Light.Swatches,
 }
 
 // Dark is the palette for dark themes.
@@ -57,10 +57,7 @@ var Dark = Palette{
 	Faint: rgb(0x2a2e35),
 	Text:  rgb(0xf4f6fa), Dim: rgb(0xa2aab7),
 	Selected: rgb(0xffffff), Annotation: rgb(0xffb638),
-	Boxes: [boxes]color.RGBA{
-		rgb(0x2d6bbb), rgb(0x965f51), rgb(0x433d0f), rgb(0xb32961), rgb(0x4c718b), rgb(0x164c3a), rgb(0x65731e), rgb(0x641d84),
-		rgb(0x265a9d), rgb(0x7e5044), rgb(0x38330d), rgb(0x962251), rgb(0x405f75), rgb(0x124031), rgb(0x556119), rgb(0x54186f),
-	},
+	Boxes: grid.Dark.Swatches,
 }
 
 // several is the colour of boxes without a function.
@@ -82,6 +79,28 @@ func colourOf(function string) uint8 {
 	h *= 0x2c1b3c6d
 	h ^= h >> 12
 	return uint8(h % boxes)
+}
+
+// Inks says what boxes have their colours from.
+type Inks uint8
+
+const (
+	ByFunction Inks = iota
+	ByModule
+	ByThread
+)
+
+// of returns the number of a box's colour. thread is that of its thread's colour.
+func (i Inks) of(function, module string, thread uint8) uint8 {
+	switch {
+	case function == "":
+		return several
+	case i == ByModule:
+		return colourOf(module)
+	case i == ByThread:
+		return thread % boxes
+	}
+	return colourOf(function)
 }
 
 func (p *Palette) box(colour uint8) color.RGBA {

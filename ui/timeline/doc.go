@@ -16,7 +16,9 @@
 //     answer. Until an answer has come, what is known is drawn at its place.
 //  3. A frame touches no more boxes than there are pixels, and costs less than
 //     8 ms of our CPU time at any number of boxes (BenchmarkFrame).
-//  4. Calls too short to be told apart are one hatched box with their number.
+//  4. Calls too short to be told apart have, for each depth and pixel, the colour of the
+//     function that took most time there; where it stays the same they are one
+//     hatched box with its name and their number.
 //  5. Annotations of the program are drawn above the calls, no more of them than there
 //     are pixels.
 //  6. A function has one colour, in whatever log, window and view; every

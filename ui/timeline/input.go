@@ -283,6 +283,12 @@ func (t *Timeline) MouseDown(e *desktop.MouseEvent) {
 		c.Focus(t)
 	}
 	t.drag.at, t.drag.moved, t.drag.kind = e.Position, false, dragNone
+	if e.Button == desktop.MouseButtonSecondary && e.Position.X < gutterWidth {
+		if lane, _, _, ok := t.layout.at(int(e.Position.Y*t.scale) - t.px(rulerHeight)); ok && t.OnLaneMenu != nil {
+			t.OnLaneMenu(t.layout.lanes[lane].Lane, e.AbsolutePosition)
+		}
+		return
+	}
 	if e.Button == desktop.MouseButtonSecondary {
 		if lane, s, ok := t.boxAt(e.Position); ok {
 			t.pick(lane, s)
@@ -350,6 +356,7 @@ func (t *Timeline) Dragged(e *fyne.DragEvent) {
 			d.a = t.timeAt(d.at)
 			d.shown, d.ctrl, d.exact = true, d.kind == dragRange, false
 		}
+		t.sums = nil
 		d.b = t.timeAt(e.Position)
 		t.unhover()
 		t.placeBand()
@@ -370,10 +377,29 @@ func (t *Timeline) Dragged(e *fyne.DragEvent) {
 
 // DragEnd implements [fyne.Draggable].
 func (t *Timeline) DragEnd() {
-	kind := t.drag.kind
+	kind, moved := t.drag.kind, t.drag.moved
 	t.drag.kind, t.drag.moved = dragNone, false
-	if kind == dragRange {
+	switch {
+	case kind == dragRange:
 		t.selectRange()
+	case kind == dragMeasure && moved:
+		t.askMeasure()
+	}
+}
+
+// askMeasure asks what lies in the range that is drawn.
+func (t *Timeline) askMeasure() {
+	if a, b := min(t.drag.a, t.drag.b), max(t.drag.a, t.drag.b); t.drag.shown && b > a && t.OnMeasure != nil {
+		t.OnMeasure(a, b)
+	}
+}
+
+// Measured says what lies in the range that is drawn, if it is that one still.
+func (t *Timeline) Measured(from, to int64, lines []string) {
+	if t.drag.shown && from == min(t.drag.a, t.drag.b) && to == max(t.drag.a, t.drag.b) {
+		t.sums = lines
+		t.placeBand()
+		t.repaint(t.length)
 	}
 }
 
@@ -397,7 +423,9 @@ func (t *Timeline) measureChosen() {
 	}
 	s := &t.chosen.span
 	t.drag.a, t.drag.b, t.drag.shown, t.drag.ctrl, t.drag.exact = s.From, s.To, true, false, true
+	t.sums = nil
 	t.placeBand()
+	t.askMeasure()
 	if t.OnMeasured != nil {
 		t.OnMeasured(s.To - s.From)
 	}
@@ -408,7 +436,7 @@ func (t *Timeline) endMeasure() {
 	if !t.drag.shown {
 		return
 	}
-	t.drag.shown = false
+	t.drag.shown, t.sums = false, nil
 	t.placeBand()
 	if t.OnMeasured != nil {
 		t.OnMeasured(0)
@@ -441,7 +469,7 @@ func (t *Timeline) placeBand() {
 	t.band.Resize(fyne.NewSize(max((x1-x0)/t.scale, 1), max(t.Size().Height-rulerHeight, 0)))
 	t.band.Show()
 	t.repaint(t.band)
-	t.length.show([]string{lengthText(&t.axis, a, b, max(t.digits(), 6))}, fyne.NewPos(gutterWidth+x1/t.scale+4, rulerHeight+4), t.Size())
+	t.length.show(append([]string{lengthText(&t.axis, a, b, max(t.digits(), 6))}, t.sums...), fyne.NewPos(gutterWidth+x1/t.scale+4, rulerHeight+4), t.Size())
 }
 
 // repaint has an object drawn again. An object that was hidden when Fyne last

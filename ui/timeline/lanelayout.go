@@ -14,7 +14,8 @@ const (
 	lineHeight  = 17
 	laneGap     = 5
 	gutterWidth = 132
-	minBox      = 2 // the least width that a call is drawn with
+	minBox      = 2  // the least width that a call is drawn with
+	manyBox     = 14 // the least width at which boxes of many calls are marked as such
 	// mostLines is how many lines a lane has until it is resized.
 	mostLines = 16
 )
@@ -27,12 +28,24 @@ type shelved struct {
 	grows  bool // its depth is not known, but what was seen of it
 	top    int  // the first of them
 	y      int  // within the layout, in device pixels
+	// seen is how many lines its calls need in the time that is seen, if that is known; fitted
+	// says that no more are shown, and arranged that the user has chosen how many.
+	seen                    int
+	known, fitted, arranged bool
 }
+
+// home is the thread that the lane's colour is of.
+func (l *shelved) home() rows.Track { return rows.TrackOf(l.Process, l.Thread, 0) }
 
 // shown returns how many lines are drawn.
 func (l *shelved) shown() int {
-	if l.folded {
+	switch {
+	case l.fitted && l.known && l.seen == 0:
+		return 0
+	case l.folded:
 		return 1
+	case l.fitted && l.known && !l.arranged && l.top == 0:
+		return min(l.lines, l.seen)
 	}
 	return l.lines
 }
@@ -61,6 +74,8 @@ type laneLayout struct {
 	height    int // of what is seen
 	offset    int // pixels hidden above
 	total     int
+	// fitted: lanes are as high as what is seen of them, see [Timeline.SetFitted].
+	fitted bool
 }
 
 // set changes the lanes. Those of threads that were there stay as they were
@@ -80,6 +95,7 @@ func (s *laneLayout) set(lanes []app.Lane) {
 		n.lines = min(n.Depth, mostLines)
 		if ok {
 			n.folded, n.top = old.folded, old.top
+			n.known, n.seen = old.known, old.seen
 		}
 		s.rearrange(&n)
 		if ok {
@@ -108,7 +124,7 @@ func (s *laneLayout) arrange(list []Arrangement) {
 // rearrange gives a lane what is wanted of it, as far as there are lines.
 func (s *laneLayout) rearrange(l *shelved) {
 	a := s.wanted[l.Track()]
-	l.folded = a.Folded
+	l.folded, l.arranged = a.Folded, a.Lines > 0
 	if a.Lines > 0 {
 		l.lines = a.Lines
 	}
@@ -144,11 +160,19 @@ func (s *laneLayout) place() {
 	y := 0
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		l.y = y
-		y += l.shown()*s.line + s.gap
+		l.y, l.fitted = y, s.fitted
+		y += s.tall(l)
 	}
 	s.total = y
 	s.scroll(0)
+}
+
+// tall is how high a lane is with the gap below it; one that is hidden has none.
+func (s *laneLayout) tall(l *shelved) int {
+	if n := l.shown(); n > 0 {
+		return n*s.line + s.gap
+	}
+	return 0
 }
 
 func (s *laneLayout) setSize(height, line, gap int) {
@@ -179,7 +203,7 @@ func (s *laneLayout) find(y int) int {
 	low, high := 0, len(s.lanes)
 	for low < high {
 		mid := (low + high) / 2
-		if l := &s.lanes[mid]; l.y+l.shown()*s.line+s.gap <= y {
+		if l := &s.lanes[mid]; l.y+s.tall(l) <= y {
 			low = mid + 1
 		} else {
 			high = mid
@@ -237,6 +261,7 @@ func (s *laneLayout) reveal(lane, depth int) {
 	}
 	if !l.folded {
 		l.top = min(max(l.top, depth-l.lines+1), depth)
+		l.seen = max(l.seen, depth+1)
 		l.limit()
 	}
 	s.place()
@@ -271,7 +296,7 @@ func (s *laneLayout) fold(lane int) {
 // resize gives a lane so many lines.
 func (s *laneLayout) resize(lane, lines int) {
 	l := &s.lanes[lane]
-	l.folded = false
+	l.folded, l.arranged = false, true
 	l.lines = lines
 	l.limit()
 	s.want(lane, func(a *Arrangement) { a.Folded, a.Lines = false, l.lines })

@@ -32,6 +32,8 @@ type frame struct {
 	// limit is the selected range of time, if limited.
 	limited        bool
 	limFrom, limTo int64
+	inks           Inks
+	swatches       map[rows.Track]uint8
 	// drawn counts the boxes.
 	drawn int
 }
@@ -48,9 +50,14 @@ func (f *frame) draw(img *image.RGBA) {
 	body := image.Rect(f.gutter, f.ruler, w, h)
 	p.Clip(body)
 	from, to := f.layout.visible()
+	stripe := from&1 == 1
 	for i := from; i < to; i++ {
-		if i&1 == 1 {
-			l := &f.layout.lanes[i]
+		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
+		stripe = !stripe
+		if !stripe {
 			y := f.ruler + l.y - f.layout.offset
 			p.Fill(f.gutter, y, w, y+l.shown()*f.layout.line+f.layout.gap, f.palette.Stripe)
 		}
@@ -60,6 +67,9 @@ func (f *frame) draw(img *image.RGBA) {
 	f.outside(body, from, to)
 	f.seams(body)
 	for i := from; i < to; i++ {
+		if f.layout.lanes[i].shown() == 0 {
+			continue
+		}
 		f.lane(i, body)
 		f.drawAnnotations(i, body)
 	}
@@ -129,6 +139,10 @@ func (f *frame) lane(i int, body image.Rectangle) {
 		top = l.top
 	}
 	shown, line := l.shown(), f.layout.line
+	swatch := f.swatches[l.home()]
+	if swatch > 0 {
+		swatch--
+	}
 	// What of each line is painted already: boxes within a painted pixel are
 	// left out, or a million of them would be drawn onto each other.
 	painted := make([]int, shown)
@@ -140,28 +154,39 @@ func (f *frame) lane(i int, body image.Rectangle) {
 	least := f.px(minBox)
 	baseline := (line - 1 + f.painter.Ascent() - f.painter.Descent() + 1) / 2
 	first, last := f.axis.seen()
-	for k := range spans {
-		s := &spans[k]
+	draw := func(s *app.Span) {
 		d, end := s.Depth-top, min(s.Deepest-top, shown-1)
 		if end < 0 || d > end || s.To < first || s.From > last {
-			continue
+			return
 		}
 		d = max(d, 0)
 		x0 := f.gutter + clampPx(f.axis.x(s.From))
 		right := f.gutter + clampPx(f.axis.x(s.To))
 		x1 := max(right, x0+least)
 		if x1 <= painted[d] || x0 < painted[d] && right <= painted[d] {
-			continue
+			return
 		}
 		x0 = max(x0, painted[d])
-		for k := d; k <= end; k++ {
-			painted[k] = max(painted[k], x1)
-		}
+		painted[d] = max(painted[d], x1)
 		y0, y1 := base+d*line, base+end*line+line-1
 		if y1 <= clip.Min.Y || y0 >= clip.Max.Y {
-			continue
+			return
 		}
-		f.box(s, x0, y0, x1, y1, y0+baseline, clip)
+		f.box(s, swatch, x0, y0, x1, y1, y0+baseline, clip)
+	}
+	// What reaches over several depths lies below what is known of each.
+	for k := range spans {
+		if spans[k].Deepest > spans[k].Depth {
+			draw(&spans[k])
+		}
+	}
+	for k := range painted {
+		painted[k] = math.MinInt
+	}
+	for k := range spans {
+		if spans[k].Deepest <= spans[k].Depth {
+			draw(&spans[k])
+		}
 	}
 	if c := f.chosen; c != nil && c.lane == i {
 		if y, ok := f.layout.y(i, c.span.Depth); ok {
@@ -174,11 +199,11 @@ func (f *frame) lane(i int, body image.Rectangle) {
 }
 
 // box draws one box with as much of its name as it has room for.
-func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
+func (f *frame) box(s *app.Span, swatch uint8, x0, y0, x1, y1, baseline int, clip image.Rectangle) {
 	f.drawn++
 	p := f.painter
-	fill, text := f.palette.box(colourOf(s.Function)), f.palette.Text
-	if s.Hidden() || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
+	fill, text := f.palette.box(f.inks.of(s.Function, s.Module, swatch)), f.palette.Text
+	if s.Hidden() || f.limited && (s.To < f.limFrom || s.From > f.limTo) || f.found != nil && (s.Calls != 1 || !f.found(s.Function)) {
 		fill, text = f.palette.Faint, f.palette.Dim
 	}
 	// A pixel stays free between neighbours where there is room.
@@ -196,8 +221,11 @@ func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectan
 		p.Fill(x0, y0, right, y1, f.palette.Faint)
 		p.Hatch(x0, y0, right, y1, f.px(5), fill)
 		fill = f.palette.Faint
-	default:
+	case s.Function == "":
 		p.Hatch(x0, y0, right, y1, f.px(5), f.palette.Hatch)
+	case x1-x0 > f.px(manyBox):
+		// Of narrow ones a hatch would leave nothing of the colour.
+		p.Hatch(x0, y1-f.px(4), right, y1, f.px(3), f.palette.Hatch)
 	}
 	if s.Open {
 		// The end is not known: the box has no right edge.
@@ -212,22 +240,33 @@ func (f *frame) box(s *app.Span, x0, y0, x1, y1, baseline int, clip image.Rectan
 	if room < f.px(14) {
 		return
 	}
-	if s.Calls != 1 {
-		count := s.Calls
-		if s.PartHidden() && (count == 0 || s.Shown < count) {
-			count = s.Shown
-		}
-		if count == 0 {
-			return
-		}
-		name := "\u00d7 " + control.Thousands(count)
-		if w := p.Width(name); w <= room {
-			p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.layout.line-2, fill)
-			p.Text(name, left, baseline, room, text)
-		}
+	if s.Calls == 1 {
+		p.Name(s.Function, left, baseline, room, text)
 		return
 	}
-	p.Name(s.Function, left, baseline, room, text)
+	count := s.Calls
+	if s.PartHidden() && (count == 0 || s.Shown < count) {
+		count = s.Shown
+	}
+	if count == 0 {
+		return
+	}
+	number := "\u00d7 " + control.Thousands(count)
+	w := p.Width(number)
+	if s.Function != "" && !s.PartHidden() {
+		if space := room - w - f.px(8); space > f.px(24) {
+			name := min(p.Width(s.Function), space)
+			p.Name(s.Function, left, baseline, name, text)
+			left += name + f.px(8)
+			room -= name + f.px(8)
+			p.Text(number, left, baseline, room, text)
+			return
+		}
+	}
+	if w <= room {
+		p.Fill(left-f.px(1), y0+1, left+w+f.px(1), y0+f.layout.line-2, fill)
+		p.Text(number, left, baseline, room, text)
+	}
 }
 
 func (f *frame) outline(x0, y0, x1, y1 int) {
@@ -251,6 +290,9 @@ func (f *frame) drawGutter(from, to, h int) {
 	baseline := (f.layout.line - 1 + p.Ascent() - p.Descent() + 1) / 2
 	for i := from; i < to; i++ {
 		l := &f.layout.lanes[i]
+		if l.shown() == 0 {
+			continue
+		}
 		y := f.ruler + l.y - f.layout.offset
 		// The name stays in sight while its lane begins above the view.
 		text := min(max(y, f.ruler), y+(l.shown()-1)*f.layout.line)
@@ -258,13 +300,16 @@ func (f *frame) drawGutter(from, to, h int) {
 		if l.folded {
 			sign = foldedSign
 		}
+		if n := f.swatches[l.home()]; n > 0 {
+			p.Fill(0, y, f.px(4), y+l.shown()*f.layout.line, f.palette.Boxes[(n-1)%boxes])
+		}
 		p.Text(sign, f.px(6), text+baseline, f.px(14), f.palette.Dim)
 		name, about := laneTexts(&l.Lane)
 		p.Text(name, f.px(20), text+baseline, f.gutter-f.px(26), f.palette.GutterText)
 		if next := text + f.layout.line; next+f.layout.line <= y+l.shown()*f.layout.line+1 {
 			p.Text(about, f.px(20), next+baseline, f.gutter-f.px(26), f.palette.Dim)
 		}
-		if !l.folded && l.lines < l.Depth {
+		if !l.folded && l.shown() >= l.lines && l.lines < l.Depth {
 			f.more(l, y)
 		}
 		edge := y + l.shown()*f.layout.line + f.layout.gap/2

@@ -49,11 +49,22 @@ func want(a *axis, s *laneLayout) request {
 	from, to := a.seen()
 	r := request{from: from, to: to, perPx: a.perPx}
 	first, last := s.visible()
-	for i := first; i < last; i++ {
-		r.lanes = append(r.lanes, i)
+	hidden := 0
+	for i := range s.lanes {
+		// What is hidden is looked at, too: it may have calls again.
+		switch {
+		case i >= first && i < last:
+			r.lanes = append(r.lanes, i)
+		case s.lanes[i].shown() == 0 && hidden < maxHidden:
+			hidden++
+			r.lanes = append(r.lanes, i)
+		}
 	}
 	return r
 }
+
+// maxHidden is how many lanes are looked at that are hidden.
+const maxHidden = 256
 
 // widened is the request with a margin, within the log.
 func (r request) widened(a *axis) request {
@@ -119,10 +130,19 @@ type place struct {
 // least minBox pixels wide, and of several that overlap so the first is on top.
 func (p *picture) at(lane, depth int, t float64, perPx float64) (app.Span, bool) {
 	least := minBox * perPx
-	for _, s := range p.spans[lane] {
+	var below *app.Span // it reaches over several depths
+	spans := p.spans[lane]
+	for i := range spans {
+		s := &spans[i]
 		if s.Depth <= depth && depth <= s.Deepest && float64(s.From) <= t && t <= max(float64(s.To), float64(s.From)+least) {
-			return s, true
+			if s.Deepest == s.Depth {
+				return *s, true
+			}
+			below = s
 		}
+	}
+	if below != nil {
+		return *below, true
 	}
 	return app.Span{}, false
 }

@@ -64,7 +64,7 @@ func describe(s *app.Span, lane *app.Lane, a *axis, digits int) []string {
 		}
 		lines = append(lines, text)
 		if s.Function != "" {
-			lines = append(lines, lang.L("the longest: {{.Name}}", data{"Name": s.Function}))
+			lines = append(lines, lang.L("most time: {{.Name}}", data{"Name": s.Function}))
 		}
 		lines = append(lines, lang.L("within {{.Time}}; zoom in to see them", data{"Time": duration(s.To-s.From, digits)}))
 	} else {

@@ -31,10 +31,17 @@ type Timeline struct {
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
+	// OnMeasure is told a range that was drawn and stays, to not included; what is to be said
+	// of it is given to [Timeline.Measured].
+	OnMeasure func(from, to int64)
 	// OnAnnotation is told an annotation that was chosen, AnnotationText says what is
 	// said of one.
 	OnAnnotation   func(m *rows.Annotation)
 	AnnotationText func(m *rows.Annotation) []string
+	// OnLaneMenu is asked for a context menu for a thread at a place on the canvas.
+	OnLaneMenu func(lane app.Lane, at fyne.Position)
+	// OnFitted is told how many lanes are hidden, when that may have changed.
+	OnFitted func(hidden int)
 	// OnMenu is asked for a context menu for a call at a place on the canvas.
 	OnMenu func(call app.Span, lane app.Lane, at fyne.Position)
 	// OnKey is told keys that the timeline has no use for.
@@ -47,7 +54,9 @@ type Timeline struct {
 	OnPicture func(boxes int)
 
 	post    func(func())
-	src     Source
+	log     Source       // what is shown
+	order   []rows.Track // of its lanes, nil for its own
+	src     Source       // the log with its lanes in that order
 	palette *Palette
 	painter *grid.Painter
 
@@ -77,6 +86,9 @@ type Timeline struct {
 
 	drag dragging
 
+	inks     Inks
+	swatches map[rows.Track]uint8 // of threads, 1 and more
+
 	// overview is what shows the whole of the log's time above, nil without one.
 	overview *Overview
 
@@ -87,6 +99,7 @@ type Timeline struct {
 	bar    *grid.ScrollBar
 	band   *canvas.Rectangle // what is measured or selected
 	length *tip
+	sums   []string // what is said of the range that is drawn
 	hover  *canvas.Rectangle
 	tip    *tip
 }
@@ -112,7 +125,7 @@ func New(fonts *grid.Fonts, palette *Palette, post func(func())) *Timeline {
 
 // SetSource shows another log, nil for none.
 func (t *Timeline) SetSource(src Source) {
-	t.src = src
+	t.log, t.src, t.order = src, src, nil
 	t.generation++
 	if t.cancel != nil {
 		t.cancel()
@@ -131,6 +144,7 @@ func (t *Timeline) SetSource(src Source) {
 
 // Reload asks the source what there is, as the log has grown or names have come.
 func (t *Timeline) Reload() {
+	t.arrangeSource()
 	if t.src == nil {
 		t.layout.set(nil)
 	} else {
@@ -159,6 +173,18 @@ func (t *Timeline) Arrangement() []Arrangement { return t.layout.arranged() }
 // SetPalette changes the colours.
 func (t *Timeline) SetPalette(p *Palette) {
 	t.palette = p
+	t.changed()
+}
+
+// SetInks changes what boxes have their colours from.
+func (t *Timeline) SetInks(i Inks) {
+	t.inks = i
+	t.changed()
+}
+
+// SetSwatches gives threads the numbers of their colours, 1 and more.
+func (t *Timeline) SetSwatches(swatches map[rows.Track]uint8) {
+	t.swatches = swatches
 	t.changed()
 }
 
@@ -241,6 +267,7 @@ func (t *Timeline) FitAll() {
 
 // changed redraws, and asks for what is not there yet.
 func (t *Timeline) changed() {
+	t.fit()
 	t.fetch()
 	t.bar.Show(int64(t.layout.height), int64(t.layout.total), int64(t.layout.offset), t.scale)
 	t.placeBand()
@@ -296,6 +323,7 @@ func (t *Timeline) answered(p *picture, generation int) {
 		}
 		t.picture = p
 		t.deepen()
+		t.fit()
 		t.raster.Refresh()
 		if t.OnPicture != nil && p.err == nil {
 			n := 0
@@ -306,13 +334,19 @@ func (t *Timeline) answered(p *picture, generation int) {
 		}
 	}
 	switch {
-	case t.next != nil || generation != t.generation:
+	case t.next != nil || generation != t.generation || t.layout.fitted && t.lacksLanes():
 		t.next = nil
 		t.fetch()
 	case p.finer && p.err == nil && t.again < maxAgain:
 		t.again++
 		t.ask(p.request)
 	}
+}
+
+// lacksLanes reports whether lanes have come into view that were not asked for.
+func (t *Timeline) lacksLanes() bool {
+	seen := want(&t.axis, &t.layout)
+	return t.picture.perPx > 0 && t.picture.err == nil && !t.picture.covers(&seen)
 }
 
 // maxAgain bounds how often finer answers are asked for in turn.
@@ -370,7 +404,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
-		annotations: t.annotations, pin: t.pin,
+		annotations: t.annotations, pin: t.pin, inks: t.inks, swatches: t.swatches,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Calls == 1 {

@@ -23,7 +23,7 @@ type rig struct {
 	said  []string
 }
 
-func newRig(t *testing.T, src *fakeSource) *rig {
+func newRig(t *testing.T, src Source) *rig {
 	t.Helper()
 	test.NewTempApp(t)
 	r := &rig{t: t, queue: make(chan func(), 1000)}

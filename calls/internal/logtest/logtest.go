@@ -273,3 +273,6 @@ func TimeOfRow(src *index.Index, row int64) (int64, error) {
 	}
 	return b.Time[i], nil
 }
+
+// BlockLen is how many rows a block has for the test.
+func BlockLen() int64 { return sizes.Block }

@@ -29,6 +29,12 @@ type Plan struct {
 	Piece  []byte
 }
 
+// Append appends the body of a PLAN.
+func (p Plan) Append(b []byte) []byte {
+	b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, p.Hash), p.Size), p.Offset)
+	return append(b, p.Piece...)
+}
+
 // ParsePlan reads the body of a PLAN. The piece is a part of b.
 func ParsePlan(b []byte) (p Plan, err error) {
 	r := bodyReader{b: b}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"debug/dwarf"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"logparser/message"
@@ -76,6 +77,8 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		if len(headers) > 0 {
 			r.version = headers[0].version
 		}
+		producer, _ := unit.Val(dwarf.AttrProducer).(string)
+		r.gnu = strings.HasPrefix(producer, "GNU ")
 		if err := r.unit(in); err != nil {
 			return nil, message.Errorf("the debug information is damaged: %w", err)
 		}
@@ -170,8 +173,9 @@ type reader struct {
 	readable  map[string]string // by linkage name
 	functions []types.Function
 
-	// version is the unit's, 0 where it is not known.
+	// version is the unit's, 0 where it is not known; gnu says that gcc made it.
 	version uint16
+	gnu     bool
 	// Of the unit: scopes has the names of the scopes of types, built the types by offset.
 	scopes map[dwarf.Offset]string
 	built  map[dwarf.Offset]*types.Type
@@ -186,6 +190,7 @@ const (
 	attrLinkage    = dwarf.AttrLinkageName
 	attrMIPS       = dwarf.Attr(0x2007)
 	attrVector     = dwarf.Attr(0x2107)
+	attrAlignment  = dwarf.Attr(0x88)
 	ccByReference  = 4
 	ccByValue      = 5
 	ccNone         = 3 // the convention is not the machine's
@@ -361,13 +366,17 @@ func (r *reader) function(at dwarf.Offset) error {
 		f.Result = r.typeAt(t, 0)
 	}
 	own := 0
+	kept := r.gnu || slices.ContainsFunc(children, inFrame)
 	for _, c := range children {
 		switch c.Tag {
 		case dwarf.TagFormalParameter:
 			if !added(r.origin(c)) {
 				own++
 			}
-			f.Parameters = append(f.Parameters, r.parameter(c))
+			p := r.parameter(c)
+			// LLVM's callers pass anything for what the function does not use.
+			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
+			f.Parameters = append(f.Parameters, p)
 		case dwarf.TagUnspecifiedParameters:
 			f.Variadic = true
 		}
@@ -394,6 +403,14 @@ func (r *reader) function(at dwarf.Offset) error {
 	}
 	r.functions = append(r.functions, f)
 	return nil
+}
+
+// inFrame reports whether a parameter lies in the function's frame all the time, as where
+// nothing is optimized.
+func inFrame(e *dwarf.Entry) bool {
+	const frameOffset = 0x91 // DW_OP_fbreg
+	where, ok := e.Val(dwarf.AttrLocation).([]byte)
+	return ok && e.Tag == dwarf.TagFormalParameter && len(where) > 0 && where[0] == frameOffset
 }
 
 // begin returns the addresses of the part of a function that it begins with: the compiler

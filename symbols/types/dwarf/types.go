@@ -88,19 +88,27 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 	case dwarf.TagPtrToMemberType:
 		t := &types.Type{Kind: types.Int, Size: 8, Name: "member pointer"}
 		if to := target(); to != nil && to.Name == "function" {
-			t = opaque("method pointer", 16)
+			t = methodPointer()
 		}
 		r.built[at] = t
 		return t
 	case dwarf.TagUnspecifiedType:
 		t := opaque(name, 0)
 		if strings.Contains(name, "nullptr") {
-			t = &types.Type{Kind: types.Pointer, Size: 8, Name: "std::nullptr_t"}
+			t = &types.Type{Kind: types.Pointer, Size: 8, Name: types.NullPointer}
 		}
 		r.built[at] = t
 		return t
 	}
 	return opaque(name, size)
+}
+
+// methodPointer is the type of pointers to methods by the C++ ABI of Itanium.
+func methodPointer() *types.Type {
+	return &types.Type{Kind: types.Struct, Size: 16, Name: "method pointer", Members: []types.Member{
+		{Name: "function", Type: &types.Type{Kind: types.Pointer, Size: 8, Name: "void*"}},
+		{Name: "adjustment", Type: &types.Type{Kind: types.Int, Size: 8, Name: "long"}, Offset: 8},
+	}}
 }
 
 // shortNames are those that people write.
@@ -222,6 +230,9 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 	}
 	cc, told := e.Val(dwarf.AttrCalling).(int64)
 	t.Indirect = told && cc == ccByReference
+	if n, ok := e.Val(attrAlignment).(int64); ok && n > 0 && n <= 1<<12 {
+		t.Align = int(n)
+	}
 	r.built[at] = t
 	switch {
 	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
@@ -384,8 +395,10 @@ func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
 		return m, false // static
 	}
 	m.Name, _ = e.Val(dwarf.AttrName).(string)
+	alignment, _ := e.Val(attrAlignment).(int64)
 	if strings.HasPrefix(m.Name, "_vptr") {
-		return m, false
+		m.Name, m.Type = types.Class, &types.Type{Kind: types.Pointer, Size: r.im.PointerSize, Name: types.Class}
+		return m, true
 	}
 	switch at := e.Val(dwarf.AttrDataMemberLoc).(type) {
 	case int64:
@@ -400,6 +413,11 @@ func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
 	}
 	if of, has := e.Val(dwarf.AttrType).(dwarf.Offset); has {
 		m.Type = r.typeAt(of, depth+1)
+	}
+	if m.Type != nil && alignment > int64(m.Type.Align) && alignment <= 1<<12 && !r.unfinished[m.Type] {
+		aligned := *m.Type
+		aligned.Align = int(alignment)
+		m.Type = &aligned
 	}
 	if n, has := e.Val(dwarf.AttrBitSize).(int64); has && n > 0 && n <= 64 && m.Type != nil && m.Type.Size > 0 && m.Type.Size <= 8 {
 		unit := 8 * m.Type.Size

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAround has what is around a function that is called from two others, and calls itself.
+func TestAround(t *testing.T) {
+	node := func(name string, total, self int64, children ...*TreeNode) *TreeNode {
+		return &TreeNode{FunctionRef: FunctionRef{Function: name, Key: uint32(name[0])}, Calls: 1, Timed: 1, Total: total, Self: self, Children: children}
+	}
+	tree := &Tree{Roots: []*TreeNode{
+		node("main", 100, 10,
+			node("a", 50, 10, node("f", 40, 10, node("g", 20, 20), node("f", 10, 5, node("h", 5, 5)))),
+			node("b", 40, 10, node("f", 30, 10, node("g", 20, 20)))),
+	}}
+	var text func(n *TreeNode) string
+	text = func(n *TreeNode) string {
+		s := fmt.Sprintf("%s %d/%d/%d", n.Function, n.Calls, n.Total, n.Self)
+		if len(n.Children) > 0 {
+			var parts []string
+			for _, c := range n.Children {
+				parts = append(parts, text(c))
+			}
+			s += "(" + strings.Join(parts, " ") + ")"
+		}
+		return s
+	}
+	callers, callees := tree.Around("f", "")
+	if got, want := text(callees), "f 2/70/20(g 2/40/40 f 1/10/5(h 1/5/5))"; got != want {
+		t.Errorf("callees: %s, want %s", got, want)
+	}
+	if got, want := text(callers), "f 2/70/20(a 1/40/10(main 1/40/10) b 1/30/10(main 1/30/10))"; got != want {
+		t.Errorf("callers: %s, want %s", got, want)
+	}
+	if callers, callees = tree.Around("nowhere", ""); callers != nil || callees != nil {
+		t.Error("something is around a function that was not called")
+	}
+}

@@ -1,0 +1,148 @@
+package values
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+
+	"logparser/parser"
+	"logparser/rows"
+)
+
+// asText takes apart values that were printed as text: NAME=VALUE with blanks between, where a
+// VALUE is a number, a text between quotation marks in which nothing is escaped, or (fault).
+func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
+	if len(b) < 4 {
+		return []rows.Value{unknown("", "", damaged)}
+	}
+	var names []parser.ValueName
+	if n := binary.LittleEndian.Uint32(b); int64(n) < int64(len(d.taken.Events)) {
+		names = d.taken.Events[n]
+	}
+	b = b[4:]
+	var list []rows.Value
+	for len(list) < MaxValues {
+		name, rest, ok := printedName(b)
+		if !ok {
+			break
+		}
+		var v rows.Value
+		v, b = printedValue(rest)
+		v.Name = string(name)
+		if !enter && (v.Name == "ret" || v.Name == "arg1" || v.Name == "retval") {
+			v.Name = Result
+		}
+		for i := range names {
+			if names[i].Printed == string(name) {
+				v.Name, v.Type = names[i].Name, names[i].Type
+				retype(&v)
+				break
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// printedName finds the next name with = behind it.
+func printedName(b []byte) (name, rest []byte, ok bool) {
+	for len(b) > 0 {
+		n := 0
+		for n < len(b) && wordByte(b[n]) {
+			n++
+		}
+		if n > 0 && n < len(b) && b[n] == '=' {
+			return b[:n], b[n+1:], true
+		}
+		i := bytes.IndexByte(b[n:], ' ')
+		if i < 0 {
+			break
+		}
+		b = b[n+i+1:]
+	}
+	return nil, nil, false
+}
+
+// printedValue reads a value and returns what is behind it.
+func printedValue(b []byte) (v rows.Value, rest []byte) {
+	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
+		// The text ends where another name, or nothing, comes: it may have quotation marks itself.
+		for from := 1; from < len(b); {
+			i := bytes.IndexByte(b[from:], b[0])
+			if i < 0 {
+				break
+			}
+			i += from
+			behind := b[i+1:]
+			_, _, named := printedName(bytes.TrimLeft(behind, " "))
+			if len(behind) == 0 || behind[0] == ' ' && (named || !bytes.ContainsRune(behind, '"')) {
+				v.Kind, v.Characters = rows.TextValue, string(b[1:i])
+				v.Text = quote(v.Characters)
+				return v, behind
+			}
+			from = i + 1
+		}
+		v.Kind, v.Characters, v.Cut = rows.TextValue, string(b[1:]), true
+		v.Text = quote(v.Characters) + "…"
+		return v, nil
+	}
+	end := bytes.IndexByte(b, ' ')
+	if end < 0 {
+		end = len(b)
+	}
+	word, rest := string(b[:end]), b[end:]
+	switch {
+	case word == "(fault)":
+		return unknown("", "", notReadable), rest
+	case strings.HasPrefix(word, "0x"):
+		if bits, err := strconv.ParseUint(word[2:], 16, 64); err == nil {
+			return rows.Value{Text: word, Kind: rows.PointerValue, Bits: bits}, rest
+		}
+	default:
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			return rows.Value{Text: word, Kind: rows.SignedValue, Bits: uint64(n)}, rest
+		}
+		if n, err := strconv.ParseUint(word, 10, 64); err == nil {
+			return rows.Value{Text: word, Kind: rows.UnsignedValue, Bits: n}, rest
+		}
+		if f, err := strconv.ParseFloat(word, 64); err == nil {
+			return rows.Value{Text: word, Kind: rows.FloatValue, Bits: math.Float64bits(f)}, rest
+		}
+	}
+	return rows.Value{Text: printable(strings.ToValidUTF8(word, "�")), Kind: rows.OtherValue}, rest
+}
+
+// signedSizes are the sizes of signed types, bytes: perf prints some of them without a sign.
+var signedSizes = map[string]uint{"signed char": 1, "short": 2, "short int": 2, "int": 4, "long": 8, "long int": 8, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
+
+// retype shows a number as its type has it.
+func retype(v *rows.Value) {
+	if v.Kind == rows.UnknownValue || v.Kind == rows.TextValue || v.Kind == rows.OtherValue {
+		return
+	}
+	typ := strings.TrimPrefix(strings.TrimSuffix(v.Type, " const"), "const ")
+	switch typ {
+	case "bool":
+		showBool(v, []byte{byte(v.Bits)})
+	case "char":
+		showCharacter(v, []byte{byte(v.Bits)})
+	case "float":
+		if v.Kind == rows.PointerValue {
+			showFloat(v, binary.LittleEndian.AppendUint32(nil, uint32(v.Bits)))
+		}
+	case "double":
+		if v.Kind == rows.PointerValue {
+			showFloat(v, binary.LittleEndian.AppendUint64(nil, v.Bits))
+		}
+	default:
+		if size := signedSizes[typ]; size > 0 && v.Kind != rows.FloatValue {
+			showInteger(v, binary.LittleEndian.AppendUint64(nil, v.Bits)[:size], true)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// probed builds the program of parser/probes/testdata.
+func probed(t *testing.T, options ...string) string {
+	t.Helper()
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("no g++")
+	}
+	source, err := filepath.Abs(filepath.Join("..", "..", "parser", "probes", "testdata", "app.cpp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(compiler, append([]string{"-O2", "-pthread", "-o", "app", source}, options...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	return filepath.Join(dir, "app")
+}
+
+// definitions are the lines for the kernel, without the path and the offsets.
+func definitions(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := logparse(append([]string{"probes", "--for", "uprobe"}, args...)...)
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	var lines []string
+	for _, line := range strings.Split(out, "\n") {
+		if line != "" && line[0] != '#' {
+			lines = append(lines, regexp.MustCompile(` /[^ ]*:0x[0-9a-f]+`).ReplaceAllString(line, ""))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestProbes(t *testing.T) {
+	app := probed(t, "-g")
+	if got, want := definitions(t, app, "app::f", "sum", "--return"), `p:lp/lp_0001_f a=%di:s32 s=+0(%si):string
+r:lp/lp_0001_f__return ret=$retval:s32
+p:lp/lp_0002_f s=+0(+0(%di)):string c=%si:s32
+r:lp/lp_0002_f__return ret=$retval:s32
+p:lp/lp_0003_sum a=%di:s32 b=%si:s32 c=%dx:s32 d=%cx:s32 e=%r8:s32 f=%r9:s32 g=+8(%sp):s32 h=+16(%sp):s32
+r:lp/lp_0003_sum__return ret=$retval:s32`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	// Overloads are told apart by their parameters, members by their class, values by their names.
+	for pattern, want := range map[string]string{
+		"app::f(int*)":              "p:lp/lp_0001_f a=%di:s32 s=+0(%si):string",
+		"*area*@h,this->k":          "p:lp/lp_0001_area this_k=+8(%di):s32 h=%dx:s32",
+		"app::g@p":                  "p:lp/lp_0001_g p_x=%di:s32 p_y=%di:b32@32/64",
+		"app::half(double)@nothing": "p:lp/lp_0001_half",
+	} {
+		if got := definitions(t, app, pattern); got != want {
+			t.Errorf("%s: %s, want %s", pattern, got, want)
+		}
+	}
+	_, _, errs := logparse("probes", app, "app::half", "--for", "uprobe")
+	if !strings.Contains(errs, "d is not taken: it is in a vector register") {
+		t.Error(errs)
+	}
+	code, _, errs := logparse("probes", app, "nosuch")
+	if code != exitError || !strings.Contains(errs, "no function fits") {
+		t.Error(code, errs)
+	}
+}
+
+// Of a program without symbols functions are found by its unwind rules, at the same offsets.
+func TestProbesStripped(t *testing.T) {
+	app := probed(t, "-g")
+	offset := func(out string) string {
+		return regexp.MustCompile(`app:0x[0-9a-f]+`).FindString(out)
+	}
+	_, with, _ := logparse("probes", app, "app::f(int*)", "--for", "uprobe")
+	start := regexp.MustCompile(`E 0 0x([0-9a-f]+)`).FindStringSubmatch(with)
+	if offset(with) == "" || start == nil {
+		t.Fatal(with)
+	}
+	if out, err := exec.Command("strip", app).CombinedOutput(); err != nil {
+		t.Skipf("strip: %v: %s", err, out)
+	}
+	_, without, errs := logparse("probes", app, "sub_"+start[1], "--for", "uprobe")
+	if offset(without) != offset(with) || !strings.Contains(without, "arg1=%di:x64") || !strings.Contains(errs, "no debug information") {
+		t.Errorf("%s\n%s\nwith symbols %s", without, errs, offset(with))
+	}
+}
+
+// The script for perf, run with real probes, gives what the program did.
+func TestProbesByPerf(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("probes of the kernel need root")
+	}
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("no perf")
+	}
+	if f, err := os.OpenFile("/sys/kernel/tracing/uprobe_events", os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		t.Skip(err)
+	} else {
+		f.Close()
+	}
+	app := probed(t, "-g")
+	script := filepath.Join(filepath.Dir(app), "app.sh")
+	if code, _, errs := logparse("probes", app, "app::*", "sum", "!*~*", "--return", "-o", script); code != exitOK {
+		t.Fatal(errs)
+	}
+	cmd := exec.Command("sh", script, app)
+	cmd.Dir = filepath.Dir(app)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "463\n") {
+		t.Skipf("%v: %s", err, out) // another user of perf, or a kernel without uprobes
+	}
+	code, text, errs := logparse("show", filepath.Join(cmd.Dir, "calls.txt"), "--columns", "event,function,arguments,result", "--format", "csv", "--where", "event:enter")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{
+		`enter,app::f,"int a = 2, char const* s = ""hello""",108`,
+		`enter,sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`,
+		`enter,app::f,"int a = -2, char const* s = ""child""",97`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "\nenter,"); n != 18 {
+		t.Errorf("%d calls, want 18", n)
+	}
+}
+
+// Recorded by probes of the kernel, a program gives the same output, and its log what it did.
+func TestRecordProbed(t *testing.T) {
+	app := probed(t, "-g")
+	dir := filepath.Join(filepath.Dir(app), "rec")
+	cmd := recordProcess(t, app, "--probe", "app::*", "--probe", "sum", "--values", "*", "-o", dir, app)
+	out, err := cmd.CombinedOutput()
+	if err != nil && strings.Contains(string(out), "probes cannot be set") || strings.Contains(string(out), "only Linux") {
+		if _, err := os.Stat(dir); err == nil {
+			t.Error("there is a folder, and nothing was recorded")
+		}
+		t.Skip(string(out))
+	}
+	if err != nil {
+		t.Skipf("%v: %s", err, out) // a kernel without BPF
+	}
+	if !strings.Contains(string(out), "463\n") || !strings.Contains(string(out), "ended with status 0") {
+		t.Errorf("%s", out)
+	}
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.lptrace"))
+	if len(logs) != 2 {
+		t.Fatalf("%d logs, want those of the program and of its child", len(logs))
+	}
+	text := ""
+	for _, log := range logs {
+		code, one, errs := logparse("show", log, "--columns", "event,function,arguments,result", "--format", "csv", "--where", "event:enter")
+		if code != exitOK {
+			t.Fatal(errs)
+		}
+		text += one
+	}
+	for _, want := range []string{
+		`enter,app::f,"int a = 2, char const* s = ""hello"", double d = ?",108`,
+		`enter,app::g,"app::Point p = {x = 2, y = -2}, app::Big const& b = {a = 7, b = 8, c = 'x'}, std::string_view v = ""view"", short h = -5",6`,
+		`enter,app::f,"std::string const& s = ""a longer text than sixteen"", app::Color c = Green",27`,
+		`enter,sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`,
+		`enter,app::f,"int a = -2, `,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "\nenter,"); n != 18 {
+		t.Errorf("%d calls, want 18", n)
+	}
+}
+
+// Without rights nothing is run, and an administrator has the lines.
+func TestRecordProbedWithoutRights(t *testing.T) {
+	setpriv, err := exec.LookPath("setpriv")
+	if os.Geteuid() != 0 || err != nil {
+		t.Skip("rights are taken away by root, with setpriv")
+	}
+	app := probed(t)
+	cmd := recordProcess(t, app, "--probe", "app::f", app)
+	cmd.Args = append([]string{setpriv, "--bounding-set", "-all", "--inh-caps", "-all", "--reuid", "65534", "--clear-groups", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = setpriv
+	for dir := filepath.Dir(app); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o777)
+	}
+	out, err := cmd.CombinedOutput()
+	if err == nil || strings.Contains(string(out), "463") {
+		t.Fatalf("it was run: %s", out)
+	}
+	if !strings.Contains(string(out), "CAP_BPF, CAP_PERFMON") {
+		t.Skipf("%s", out) // the command cannot be started by another user
+	}
+	script, err := os.ReadFile(filepath.Join(filepath.Dir(app), "app.probes.sh"))
+	if err != nil || !strings.Contains(string(script), "lp_0001_f") {
+		t.Errorf("%v: %s", err, script)
+	}
+}

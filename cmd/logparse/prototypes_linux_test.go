@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// The table of testdata/prototypes.txt says, for functions of testdata/prototypes.cpp and each way of building
+// them, which values LogParser knows: "all", which is so where it says nothing, or which it does not.
+
+// prototypeBuilds are the columns of the table: names and commands.
+var prototypeBuilds = []struct {
+	name    string
+	command []string
+}{
+	{"gcc -O0", []string{"g++", "-O0", "-minstrument-return=call"}},
+	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}},
+	{"clang -O0", []string{"clang++", "-O0"}},
+	{"clang -O2", []string{"clang++", "-O2"}},
+}
+
+// A toldCall is what a function said of its call: names and texts of values, in order.
+type toldCall struct {
+	function string
+	values   [][2]string
+}
+
+// toldCalls takes apart what the program wrote.
+func toldCalls(t *testing.T, out string) (list []toldCall) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if function, ok := strings.CutPrefix(line, "= "); ok {
+			list = append(list, toldCall{function: function})
+			continue
+		}
+		name, text, ok := strings.Cut(line, "\t")
+		if !ok || len(list) == 0 {
+			t.Fatalf("the program wrote %q", line)
+		}
+		last := &list[len(list)-1]
+		last.values = append(last.values, [2]string{name, text})
+	}
+	return list
+}
+
+// shownCalls reads the calls of a log that are told of, with their values.
+func shownCalls(t *testing.T, log string, told map[string]bool) (list []toldCall) {
+	t.Helper()
+	s, err := app.Open(context.Background(), app.Inputs{Log: log}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	src := rows.With(s.Rows(), rows.Values)
+	for i := range src.Len() {
+		r := src.Row(i)
+		function := plainFunction(r.Function)
+		if function == "p90" { // extern "C"
+			function = "app::p90"
+		}
+		if r.Event != rows.Enter || !told[function] {
+			continue
+		}
+		call := toldCall{function: function}
+		if v := r.CallValues(); v != nil {
+			for _, value := range slices.Concat(v.Arguments, v.Results) {
+				text := value.Text
+				if value.Kind == rows.UnknownValue {
+					text = "?"
+				}
+				call.values = append(call.values, [2]string{value.Name, text})
+			}
+		}
+		list = append(list, call)
+	}
+	// clang's hooks are also called by what adjusts the object of a virtual method and goes on to it.
+	kept := list[:0]
+	for i, call := range list {
+		if i+1 == len(list) || len(call.values) > 0 || list[i+1].function != call.function {
+			kept = append(kept, call)
+		}
+	}
+	return kept
+}
+
+// plainFunction is a function's name without arguments of templates.
+func plainFunction(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, c := range name {
+		switch {
+		case c == '<':
+			depth++
+		case c == '>':
+			depth--
+		case depth == 0:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// compareCalls returns what is known of each function's values, and reports those that are wrong.
+func compareCalls(t *testing.T, told, shown []toldCall) (cells map[string]string, known, all int) {
+	t.Helper()
+	cells = make(map[string]string)
+	unknown := make(map[string][]string)
+	values := make(map[string]int)
+	for i, want := range told {
+		if i >= len(shown) || shown[i].function != want.function {
+			t.Fatalf("call %d is one of %s, and shown as %v", i, want.function, shown[min(i, len(shown)-1)])
+		}
+		got := shown[i].values
+		for k, w := range want.values {
+			name, text := w[0], w[1]
+			if text == "" {
+				continue
+			}
+			all++
+			values[want.function]++
+			is := "?"
+			if j := slices.IndexFunc(got, func(v [2]string) bool { return v[0] == name || v[0] == "" && name == "?" }); j >= 0 {
+				is = got[j][1]
+				got = slices.Delete(slices.Clone(got), j, j+1)
+			}
+			either, may := strings.CutPrefix(text, "?or ")
+			switch {
+			case is == "?" && (text == "?" || may):
+				known++ // there is nothing to know
+			case is == "?":
+				if name == "?" {
+					name = fmt.Sprintf("argument %d", k+1)
+				}
+				if !slices.Contains(unknown[want.function], name) {
+					unknown[want.function] = append(unknown[want.function], name)
+				}
+			case is == text, may && is == either, text == "?any":
+				known++
+			default:
+				t.Errorf("%s: %s is shown as %s, and was %s", want.function, name, is, text)
+			}
+		}
+		for _, v := range got {
+			t.Errorf("%s: shown is also %s = %s", want.function, v[0], v[1])
+		}
+	}
+	for _, call := range told {
+		switch list := unknown[call.function]; {
+		case len(list) == 0:
+			cells[call.function] = "all"
+		default:
+			cells[call.function] = "not " + strings.Join(list, ", ")
+		}
+	}
+	return cells, known, all
+}
+
+// TestPrototypes holds what is shown of calls against what the called functions say themselves: nothing is
+// wrong, and what is not known is what the table says.
+func TestPrototypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	const table = "testdata/prototypes.txt"
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) == 3 && !strings.HasPrefix(line, "#") {
+			expected[cells[0]+"\t"+cells[1]] = cells[2]
+		}
+	}
+	for _, build := range prototypeBuilds {
+		t.Run(build.name, func(t *testing.T) {
+			compiler := findCompiler(build.command[0])
+			if compiler == "" {
+				t.Skip("there is no " + build.command[0])
+			}
+			program := compileHooked(t, "testdata/prototypes.cpp", append([]string{compiler}, build.command[1:]...))
+			out, err := recordProcess(t, program, "--values", "app::*", "--values", "p90", "-o", "log", "--head", "0", "./program").Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			told := toldCalls(t, string(out))
+			names := make(map[string]bool)
+			for _, call := range told {
+				names[call.function] = true
+			}
+			cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+			t.Logf("%d of %d values of %d functions are known", known, all, len(names))
+			if strings.HasPrefix(build.name, "gcc") && known*100 < all*98 {
+				t.Errorf("%d of %d values are known, which is less than 98 %%", known, all)
+			}
+			seen := make(map[string]bool)
+			for _, call := range told {
+				if seen[call.function] {
+					continue
+				}
+				seen[call.function] = true
+				want, ok := expected[build.name+"\t"+call.function]
+				if !ok {
+					want = cmp.Or(expected[build.name+"\t*"], "all")
+				}
+				if got := cells[call.function]; got != want {
+					t.Errorf("%s\t%s\t%s (in the table: %s)", build.name, call.function, got, want)
+				}
+			}
+		})
+	}
+}
+
+// findCompiler returns a compiler by its name, or by its name with the version of one that is installed.
+func findCompiler(name string) string {
+	for _, suffix := range []string{"", "-19", "-18", "-17", "-16", "-15", "-14"} {
+		if path, err := exec.LookPath(name + suffix); err == nil {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package texts
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"logparser/modules"
+)
+
+// IsAppleReport reports whether a text that begins with this line is a report of macOS or iOS in JSON
+// (".ips"): a line of JSON that says what kind of report follows.
+func IsAppleReport(first []byte) bool {
+	return len(first) > 0 && first[0] == '{' && bytes.Contains(first, []byte(`"bug_type"`))
+}
+
+// An appleImage is an image of such a report.
+type appleImage struct {
+	Base uint64 `json:"base"`
+	Size uint64 `json:"size"`
+	UUID string `json:"uuid"`
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// maxAppleImages bounds the images of a report; a process has some hundreds.
+const maxAppleImages = 1 << 14
+
+// TakeAppleReport takes the images of a report whose lines will come: they stand behind the frames, which
+// name them by number. It reports whether there are any.
+func (r *Reader) TakeAppleReport(report []byte) bool {
+	_, body, _ := bytes.Cut(report, []byte("\n"))
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return false
+		}
+		if key == "usedImages" {
+			return r.takeAppleImages(d)
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *Reader) takeAppleImages(d *json.Decoder) bool {
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return false
+	}
+	r.apple = &appleReport{}
+	for d.More() && len(r.apple.images) < maxAppleImages {
+		var image appleImage
+		if d.Decode(&image) != nil {
+			break
+		}
+		if image.Path == "" {
+			image.Path = image.Name
+		}
+		r.apple.images = append(r.apple.images, image)
+		if image.Path != "" && image.Base+image.Size > image.Base {
+			r.Add(Mapping{Start: image.Base, End: image.Base + image.Size, Space: Linked, Module: image.Path, Identity: uuidIdentity(image.UUID)})
+		}
+	}
+	return len(r.apple.images) > 0
+}
+
+// uuidIdentity returns the identity of an image of macOS. Its UUID is kept as crash reporters
+// write it into symbol files: as if it were a build-id's first 16 bytes.
+func uuidIdentity(text string) (id modules.Identity) {
+	if g, err := modules.ParseGUID(text); err == nil && !g.IsZero() {
+		id.BuildID = string(g[:])
+	}
+	return id
+}
+
+// An appleReport is what the frames of a report are read by.
+type appleReport struct {
+	images []appleImage
+	// frame is the number of the next frame in its list.
+	frame uint64
+	// offset and image are what was read of a frame that is not whole yet.
+	offset, image       uint64
+	hasOffset, hasImage bool
+	start, end          int // where the offset stands in the line, 0 where in a line before
+}
+
+// readApple reads the frames of a report, of which a line may have many:
+//
+//	"threads" : [{"id":7,"frames":[{"imageOffset":80676,"symbol":"f","symbolLocation":80,"imageIndex":2},…
+//
+// The numbers are decimal. The first frame of a list is exact, but not that of the place where an
+// exception was thrown.
+func (r *Reader) readApple(line string) bool {
+	a := r.apple
+	if a == nil {
+		return false
+	}
+	a.start, a.end = 0, 0
+	c := scanner{s: line}
+	for {
+		if _, ok := c.to(`"`); !ok {
+			return true
+		}
+		key, ok := c.to(`"`)
+		if !ok {
+			return true
+		}
+		c.blanks()
+		if !c.text(":") {
+			continue
+		}
+		c.blanks()
+		switch key {
+		case "frames":
+			a.frame, a.hasOffset, a.hasImage = 0, false, false
+		case "lastExceptionBacktrace":
+			a.frame, a.hasOffset, a.hasImage = 1, false, false
+		case "imageOffset", "imageIndex":
+			from := c.pos
+			n, ok := c.decimal()
+			if !ok {
+				continue
+			}
+			if key == "imageOffset" {
+				a.offset, a.hasOffset, a.start, a.end = n, true, from, c.pos
+			} else {
+				a.image, a.hasImage = n, true
+			}
+			if a.hasOffset && a.hasImage {
+				r.appleFrame(from, c.pos)
+			}
+		default:
+			// A text may have anything in it.
+			if c.text(`"`) {
+				for c.pos < len(line) && line[c.pos] != '"' {
+					if line[c.pos] == '\\' {
+						c.pos++
+					}
+					c.pos++
+				}
+				c.pos = min(c.pos+1, len(line))
+			}
+		}
+	}
+}
+
+// appleFrame adds a frame that is whole. Its offset may stand in a line before.
+func (r *Reader) appleFrame(start, end int) {
+	a := r.apple
+	if a.end > 0 {
+		start, end = a.start, a.end
+	}
+	f := Reference{Start: start, End: end, Address: a.offset, Kind: r.kindOf(a.frame)}
+	if a.image < uint64(len(a.images)) {
+		if image := &a.images[a.image]; strings.TrimSpace(image.Path) != "" {
+			f.within(image.Path, a.offset, uuidIdentity(image.UUID))
+			r.refs = append(r.refs, f)
+		}
+	}
+	a.frame++
+	a.hasOffset, a.hasImage, a.start, a.end = false, false, 0, 0
+}

@@ -1,0 +1,522 @@
+package probes
+
+import (
+	"bytes"
+	"math"
+)
+
+// A lineKind is what a line of a text says.
+type lineKind uint8
+
+const (
+	otherLine lineKind = iota
+	eventLine
+	// nameLine is one of Names.
+	nameLine
+	// mapLine, forkLine and lostLine are what perf says of mappings, processes and lost events.
+	mapLine
+	forkLine
+	lostLine
+	// endLine is behind all that comes through a pipe.
+	endLine
+	// headLine is what tells a text of a tool's without being an event.
+	headLine
+)
+
+// A line is what was read of a line. Its slices are of the text.
+type line struct {
+	kind lineKind
+	// time is in ns, noTime where there is none; whole says that it had no decimal point.
+	time  int64
+	whole bool
+	// pid and tid are -1 where they are not told.
+	pid, tid int64
+	command  []byte
+	event    []byte
+	// address is where the probe lies or, of a return, the function; known says that it is there.
+	address uint64
+	known   bool
+	leave   bool
+	// sure says that the line itself tells an enter from a leave.
+	sure      bool
+	arguments []byte
+
+	// of a mapLine and a forkLine
+	start, length, offset uint64
+	path                  []byte
+	parent                int64
+	lost                  int64
+
+	unescaped []byte
+}
+
+const noTime = math.MinInt64
+
+// EndLine is written behind a text that has come through a pipe: nothing more will come.
+const EndLine = "lp ."
+
+// maxLine bounds a line; longer ones are none.
+const maxLine = 64 << 10
+
+// parse reads a line, which has no line feed.
+func (l *line) parse(b []byte) {
+	l.kind, l.time, l.whole, l.pid, l.tid = otherLine, noTime, false, -1, -1
+	l.command, l.event, l.arguments = nil, nil, nil
+	l.address, l.known, l.leave, l.sure = 0, false, false, false
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	if len(b) == 0 {
+		return
+	}
+	switch b[0] {
+	case 'l':
+		if len(b) > 4 && b[1] == 'p' && b[2] == ' ' && b[4] == ' ' && (b[3] == 'E' || b[3] == 'L') {
+			l.own(b)
+			return
+		}
+		if isNames(b) {
+			l.kind, l.arguments = nameLine, b
+			return
+		}
+		if string(b) == EndLine {
+			l.kind = endLine
+			return
+		}
+	case '{':
+		l.json(b)
+		return
+	case '#', '/', '$':
+		if c := uncommented(b); isNames(c) {
+			l.kind, l.arguments = nameLine, c
+		} else if bytes.HasPrefix(b, []byte("# tracer:")) {
+			l.kind = headLine
+		}
+		return
+	case 'A':
+		if bytes.HasPrefix(b, []byte("Attaching ")) && bytes.Contains(b, []byte(" probe")) {
+			l.kind = headLine
+			return
+		}
+	case 'L':
+		if rest, ok := bytes.CutPrefix(b, []byte("Lost ")); ok {
+			if n, k := decimal(rest); k > 0 && bytes.HasPrefix(rest[k:], []byte(" events")) {
+				l.kind, l.lost = lostLine, n
+				return
+			}
+		}
+	case 'C':
+		if i := bytes.Index(b, []byte("[LOST ")); i > 0 && bytes.HasPrefix(b, []byte("CPU:")) {
+			if n, k := decimal(b[i+6:]); k > 0 {
+				l.kind, l.lost = lostLine, n
+				return
+			}
+		}
+	}
+	l.kernel(b)
+}
+
+// decimal reads digits and returns how many.
+func decimal(b []byte) (v int64, n int) {
+	for n < len(b) && n < 18 && b[n] >= '0' && b[n] <= '9' {
+		v = v*10 + int64(b[n]-'0')
+		n++
+	}
+	if n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		return 0, 0
+	}
+	return v, n
+}
+
+var digit = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i := range 10 {
+		t['0'+i] = int8(i)
+	}
+	for i := range 6 {
+		t['a'+i], t['A'+i] = int8(10+i), int8(10+i)
+	}
+	return t
+}()
+
+// hexadecimal reads digits, with or without 0x before them, and returns how many characters.
+// WinDbg divides eight digits by `.
+func hexadecimal(b []byte) (v uint64, n int) {
+	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
+		n = 2
+	}
+	from := n
+	for n < len(b) && n-from < 17 {
+		d := digit[b[n]]
+		if d < 0 {
+			if b[n] == '`' && n > from {
+				n++
+				continue
+			}
+			break
+		}
+		v = v<<4 | uint64(d)
+		n++
+	}
+	if n == from {
+		return 0, 0
+	}
+	return v, n
+}
+
+// word cuts the first word off, at single blanks.
+func word(b []byte) (w, rest []byte) {
+	if i := bytes.IndexByte(b, ' '); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}
+
+// own reads a line that a script of ours has printed:
+//
+//	lp E|L TIME|- PID|- TID|- ADDRESS|- EVENT NAME=VALUE...
+func (l *line) own(b []byte) {
+	leave := b[3] == 'L'
+	w, rest := word(b[5:])
+	if len(w) != 1 || w[0] != '-' {
+		t, n := ownTime(w)
+		if n == 0 {
+			return
+		}
+		l.time = t
+	}
+	for i := range 2 {
+		w, rest = word(rest)
+		v := int64(-1)
+		if len(w) != 1 || w[0] != '-' {
+			n := 0
+			if v, n = decimal(w); n == 0 || n != len(w) || v > math.MaxUint32 {
+				return
+			}
+		}
+		if i == 0 {
+			l.pid = v
+		} else {
+			l.tid = v
+		}
+	}
+	w, rest = word(rest)
+	if len(w) != 1 || w[0] != '-' {
+		v, n := hexadecimal(w)
+		if n == 0 || n != len(w) {
+			return
+		}
+		l.address, l.known = v, true
+	}
+	if w, rest = word(rest); len(w) == 0 {
+		return
+	}
+	l.event, l.arguments = w, rest
+	l.kind, l.leave, l.sure = eventLine, leave, true
+}
+
+// ownTime reads nanoseconds.
+func ownTime(w []byte) (int64, int) {
+	v, n := int64(0), 0
+	for n < len(w) && w[n] >= '0' && w[n] <= '9' {
+		if v > (math.MaxInt64-9)/10 {
+			return 0, 0
+		}
+		v = v*10 + int64(w[n]-'0')
+		n++
+	}
+	if n != len(w) {
+		return 0, 0
+	}
+	return v, n
+}
+
+// json reads a line of bpftrace -f json.
+func (l *line) json(b []byte) {
+	switch {
+	case bytes.HasPrefix(b, []byte(`{"type": "attached_probes"`)):
+		l.kind = headLine
+	case bytes.HasPrefix(b, []byte(`{"type": "lost_events"`)):
+		if i := bytes.LastIndex(b, []byte(`: `)); i > 0 {
+			if n, k := decimal(b[i+2:]); k > 0 {
+				l.kind, l.lost = lostLine, n
+			}
+		}
+	case bytes.HasPrefix(b, []byte(`{"type": "printf", "data": "`)):
+		text := b[len(`{"type": "printf", "data": "`):]
+		out := l.unescaped[:0]
+	loop:
+		for i := 0; i < len(text); i++ {
+			c := text[i]
+			switch {
+			case c == '"':
+				break loop
+			case c == '\\' && i+1 < len(text):
+				i++
+				switch c = text[i]; c {
+				case 'n':
+					break loop // one printf is one line
+				case 't':
+					c = '\t'
+				case 'r':
+					c = '\r'
+				case 'u':
+					if i+4 < len(text) {
+						v, n := hexadecimal(text[i+1 : i+5])
+						if n == 4 {
+							c = byte(v)
+							i += 4
+						}
+					}
+				}
+			}
+			out = append(out, c)
+		}
+		l.unescaped = out
+		if len(out) > 0 && out[0] != '{' {
+			unescaped := l.unescaped
+			l.parse(out)
+			l.unescaped = unescaped
+		}
+	}
+}
+
+var (
+	traceStart = []byte(": (")
+	perfRecord = []byte("PERF_RECORD_")
+)
+
+// kernel reads a line of ftrace, trace-cmd report or perf script. These have an event's name, a
+// colon and, in parentheses, the probe's address, and before them, from right to left, time,
+// processor and thread, each of which may be missing.
+func (l *line) kernel(b []byte) {
+	from := 0
+	for {
+		i := bytes.Index(b[from:], traceStart)
+		if i < 0 {
+			break
+		}
+		if i += from; l.trace(b, i) {
+			l.kind = eventLine
+			return
+		}
+		from = i + len(traceStart)
+	}
+	if from > 0 {
+		return
+	}
+	if i := bytes.Index(b, perfRecord); i >= 0 {
+		l.record(b, i)
+	}
+}
+
+// trace reads an event whose colon is at i.
+func (l *line) trace(b []byte, i int) bool {
+	rest := b[i+len(traceStart):]
+	address, n := hexadecimal(rest)
+	if n == 0 || n == len(rest) {
+		return false
+	}
+	rest = rest[n:]
+	first, leave := address, false
+	if second, ok := bytes.CutPrefix(rest, []byte(" <- ")); ok {
+		v, n := hexadecimal(second)
+		if n == 0 || n == len(second) {
+			return false
+		}
+		address, leave, rest = v, true, second[n:]
+	}
+	if rest[0] != ')' {
+		return false
+	}
+	start := i
+	for start > 0 && b[start-1] != ' ' {
+		start--
+	}
+	event := b[start:i]
+	if k := bytes.IndexByte(event, ':'); k >= 0 {
+		event = event[k+1:]
+	}
+	if len(event) == 0 {
+		return false
+	}
+	l.event, l.address, l.known, l.leave, l.sure = event, address, true, leave, leave
+	if leave && b[i+len(traceStart)+1] != 'x' {
+		// perf and trace-cmd have the function before the return address, ftrace, which also
+		// writes 0x, behind it.
+		l.address = first
+	}
+	if len(rest) > 1 {
+		l.arguments = rest[min(2, len(rest)):]
+	}
+	l.head(b[:start])
+	return true
+}
+
+// trimRight takes blanks off the end.
+func trimRight(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// trimLeft takes blanks off the beginning.
+func trimLeft(b []byte) []byte {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	return b
+}
+
+// lastWord cuts the last word off.
+func lastWord(b []byte) (rest, w []byte) {
+	end := len(b)
+	for end > 0 && b[end-1] == ' ' {
+		end--
+	}
+	i := end
+	for i > 0 && b[i-1] != ' ' {
+		i--
+	}
+	return b[:i], b[i:end]
+}
+
+// head reads what stands before an event's name.
+func (l *line) head(b []byte) {
+	rest, w := lastWord(b)
+	if n := len(w); n > 1 && w[n-1] == ':' {
+		if t, whole, ok := seconds(w[:n-1]); ok {
+			l.time, l.whole = t, whole
+			rest, w = lastWord(rest)
+		}
+	}
+	bracketed := func(w []byte) bool { return len(w) > 2 && w[0] == '[' && w[len(w)-1] == ']' }
+	if !bracketed(w) && len(w) >= 4 && len(w) <= 6 {
+		// the flags of ftrace
+		if r, c := lastWord(rest); bracketed(c) {
+			rest, w = r, c
+		}
+	}
+	if bracketed(w) {
+		rest, w = lastWord(rest)
+	}
+	if n := len(w); n > 0 && w[n-1] == ')' {
+		// ftrace with record-tgid
+		if i := bytes.LastIndexByte(b[:len(rest)+n], '('); i >= 0 {
+			inside := trimLeft(b[i+1 : len(rest)+n-1])
+			if v, k := decimal(inside); k > 0 && k == len(inside) {
+				l.pid = v
+			}
+			rest, w = lastWord(b[:i])
+		}
+	}
+	if len(w) == 0 {
+		return
+	}
+	if v, k := decimal(w); k > 0 {
+		switch {
+		case k == len(w):
+			l.tid, l.command = v, trimLeft(trimRight(rest))
+			return
+		case w[k] == '/':
+			if t, n := decimal(w[k+1:]); n > 0 && n == len(w)-k-1 {
+				l.pid, l.tid, l.command = v, t, trimLeft(trimRight(rest))
+				return
+			}
+		}
+	}
+	if i := bytes.LastIndexByte(w, '-'); i >= 0 {
+		if v, k := decimal(w[i+1:]); k > 0 && k == len(w)-i-1 {
+			l.tid = v
+			l.command = trimLeft(b[:len(rest)+i])
+			if len(l.command) == 5 && string(l.command) == "<...>" {
+				l.command = nil
+			}
+			return
+		}
+	}
+	l.command = trimLeft(b[:len(rest)+len(w)])
+}
+
+// seconds reads a time in seconds with decimals, or a whole number.
+func seconds(w []byte) (ns int64, whole, ok bool) {
+	v, n := decimal(w)
+	if n == 0 || v > math.MaxInt64/2/1_000_000_000 && n < len(w) {
+		return 0, false, false
+	}
+	if n == len(w) {
+		return v, true, true
+	}
+	if w[n] != '.' || len(w)-n-1 > 9 || len(w)-n-1 == 0 {
+		return 0, false, false
+	}
+	frac := int64(0)
+	for _, c := range w[n+1:] {
+		if c < '0' || c > '9' {
+			return 0, false, false
+		}
+		frac = frac*10 + int64(c-'0')
+	}
+	for k := len(w) - n - 1; k < 9; k++ {
+		frac *= 10
+	}
+	return v*1_000_000_000 + frac, false, true
+}
+
+// record reads what perf script says of something else than samples; i is where its name begins.
+func (l *line) record(b []byte, i int) {
+	name := b[i+len(perfRecord):]
+	l.head(b[:i])
+	switch {
+	case bytes.HasPrefix(name, []byte("MMAP")):
+		// MMAP2 PID/TID: [0xSTART(0xLENGTH) @ OFFSET ...]: r-xp PATH
+		_, rest := word(name)
+		pid, n := decimal(rest)
+		at := bytes.Index(rest, []byte(": ["))
+		if n == 0 || at < 0 {
+			return
+		}
+		rest = rest[at+3:]
+		start, n := hexadecimal(rest)
+		if n == 0 || n >= len(rest) || rest[n] != '(' {
+			return
+		}
+		rest = rest[n+1:]
+		length, n := hexadecimal(rest)
+		rest, ok := bytes.CutPrefix(rest[n:], []byte(") @ "))
+		if !ok || n == 0 {
+			return
+		}
+		offset, n := hexadecimal(rest)
+		end := bytes.Index(rest, []byte("]: "))
+		if n == 0 || end < 0 {
+			return
+		}
+		flags, path := word(rest[end+3:])
+		if len(flags) < 3 && string(flags) != "x" || len(path) == 0 || path[0] != '/' || bytes.IndexByte(flags, 'x') < 0 {
+			return
+		}
+		l.kind, l.pid, l.start, l.length, l.offset, l.path = mapLine, pid, start, length, offset, path
+	case bytes.HasPrefix(name, []byte("FORK(")):
+		// FORK(PID:TID):(PARENT:TID)
+		pid, n := decimal(name[5:])
+		at := bytes.Index(name, []byte("):("))
+		if n == 0 || at < 0 {
+			return
+		}
+		parent, n := decimal(name[at+3:])
+		if n == 0 || parent == pid {
+			return
+		}
+		l.kind, l.pid, l.parent = forkLine, pid, parent
+	case bytes.HasPrefix(name, []byte("LOST")):
+		if at := bytes.LastIndexByte(name, ' '); at >= 0 {
+			if n, k := decimal(name[at+1:]); k > 0 {
+				l.kind, l.lost = lostLine, n
+			}
+		}
+	}
+}

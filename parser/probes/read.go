@@ -1,0 +1,319 @@
+package probes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"io"
+	"os"
+	"slices"
+
+	"logparser/message"
+	"logparser/parser"
+)
+
+// chunk is how much of the file is read at once, bytes.
+const chunk = 256 << 10
+
+// firstChunk is how much is read first.
+const firstChunk = 8 << 10
+
+// A lineReader reads lines of the file.
+type lineReader struct {
+	file io.ReaderAt
+	// next is the offset of what comes behind buf, end that of the end.
+	next, end int64
+	buf       []byte
+	store     []byte
+	// cut says that the beginning of a line that is too long was passed over.
+	cut bool
+	// read says that there was something read.
+	read bool
+}
+
+func newLineReader(file io.ReaderAt, from, end int64) *lineReader {
+	return &lineReader{file: file, next: from, end: end, store: make([]byte, 0, min(end-from, firstChunk))}
+}
+
+// line returns the next line with its offset; last says that the file ends without a line feed
+// behind it. It is nil at the end. Of a line that is too long only the end is returned, as
+// an empty one.
+func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
+	for {
+		if i := bytes.IndexByte(r.buf, '\n'); i >= 0 {
+			at = r.next - int64(len(r.buf))
+			b, r.buf = r.buf[:i], r.buf[i+1:]
+			if r.cut {
+				r.cut, b = false, b[:0]
+			}
+			return b, at, false, nil
+		}
+		if r.next >= r.end {
+			if len(r.buf) == 0 {
+				return nil, r.next, false, nil
+			}
+			at, b, r.buf = r.next-int64(len(r.buf)), r.buf, nil
+			if r.cut {
+				b = b[:0]
+			}
+			return b, at, true, nil
+		}
+		if len(r.buf) > maxLine {
+			r.buf, r.cut = r.buf[:0], true
+		}
+		store := r.store
+		if len(r.buf) > 0 || cap(store) < chunk+maxLine && r.read {
+			store = make([]byte, 0, min(4*int64(cap(store)), chunk+maxLine))
+			if cap(r.store) == chunk+maxLine {
+				store = r.store
+			}
+		}
+		n := copy(store[:cap(store)], r.buf)
+		r.store, r.read = store, true
+		m := min(int64(cap(r.store)-n), r.end-r.next, chunk)
+		got, err := r.file.ReadAt(r.store[n:n+int(m)], r.next)
+		if got == 0 {
+			if err == nil || err == io.EOF {
+				err = parser.ErrShrunk
+			}
+			return nil, 0, false, err
+		}
+		r.next += int64(got)
+		r.buf = r.store[:n+got]
+	}
+}
+
+// scan takes in the lines of the file up to an offset. A last line without a line feed is
+// taken in only if whole says that the file will not grow. It returns how many records came.
+func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress) (records int64, err error) {
+	r := newLineReader(l.file, l.size, end)
+	var ln line
+	for n := 0; ; n++ {
+		if n%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return records, err
+			}
+			if p != nil {
+				p(l.size, end)
+			}
+		}
+		b, at, last, err := r.line()
+		if err != nil {
+			return records, err
+		}
+		if b == nil && !last && r.next >= r.end && len(r.buf) == 0 && at >= end {
+			return records, nil
+		}
+		if last && !whole {
+			return records, nil
+		}
+		l.take(&ln, b, at, &records)
+		l.size = r.next - int64(len(r.buf))
+	}
+}
+
+// take takes in a line.
+func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
+	ln.parse(b)
+	switch ln.kind {
+	case eventLine:
+		ev, _, ok := l.tables.event(ln, at, true)
+		if !ok {
+			l.other++
+			return
+		}
+		if l.info.Records%every == 0 {
+			l.marks = append(l.marks, at)
+		}
+		l.info.Records++
+		*records++
+		switch {
+		case ln.time == noTime:
+			l.untimed++
+		case ev.Time < l.last:
+			l.early++
+		default:
+			l.last = ev.Time
+		}
+		l.ticks = l.ticks || ln.whole
+		l.valued = l.valued || len(ln.arguments) > 0
+	case nameLine:
+		l.names.line(string(ln.arguments))
+	case mapLine:
+		l.mapped(ln, at)
+	case forkLine:
+		l.forked(ln, at)
+	case lostLine:
+		l.lost += ln.lost
+	case endLine:
+		l.ended = true
+	case otherLine:
+		if len(b) > 0 {
+			l.other++
+		}
+	}
+}
+
+// sort finds the order of events in time.
+func (l *Log) sort(ctx context.Context) error {
+	if l.info.Records > maxSorted {
+		return nil
+	}
+	type placed struct{ time, at int64 }
+	list := make([]placed, 0, l.info.Records)
+	r := newLineReader(l.file, 0, l.size)
+	var ln line
+	time := int64(0)
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b, at, last, err := r.line()
+		if err != nil {
+			return err
+		}
+		if b == nil && !last && at >= l.size {
+			break
+		}
+		ln.parse(b)
+		if ln.kind != eventLine {
+			continue
+		}
+		if _, _, ok := l.tables.event(&ln, at, false); ok {
+			// Lines without a time stay behind those that they follow.
+			if ln.time != noTime {
+				time = ln.time
+			}
+			list = append(list, placed{time, at})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.time, b.time) })
+	l.order = make([]int64, len(list))
+	for i, p := range list {
+		l.order[i] = p.at
+	}
+	return nil
+}
+
+// each calls visit with the events from a record on until it returns false.
+func (l *Log) each(from int64, visit func(ev *parser.Event, e *event, arguments []byte) bool) error {
+	if from < 0 || from >= l.info.Records {
+		return io.EOF
+	}
+	var ln line
+	if l.order != nil {
+		var r *lineReader
+		for ; from < int64(len(l.order)); from++ {
+			at := l.order[from]
+			// The next line is mostly near.
+			if r == nil || at < r.next-int64(len(r.buf)) || at >= r.next {
+				r = newLineReader(l.file, at, l.size)
+			} else {
+				r.buf = r.buf[int64(len(r.buf))-(r.next-at):]
+			}
+			b, at, _, err := r.line()
+			if err != nil {
+				return err
+			}
+			ln.parse(b)
+			ev, e, ok := l.tables.event(&ln, at, false)
+			if ln.kind != eventLine || !ok {
+				return parser.ErrShrunk
+			}
+			if !visit(&ev, e, ln.arguments) {
+				return nil
+			}
+		}
+		return io.EOF
+	}
+	r := newLineReader(l.file, l.marks[from/every], l.size)
+	for skip := from % every; ; {
+		b, at, last, err := r.line()
+		if err != nil {
+			return err
+		}
+		if b == nil && !last && at >= l.size {
+			return io.EOF
+		}
+		ln.parse(b)
+		if ln.kind != eventLine {
+			continue
+		}
+		ev, e, ok := l.tables.event(&ln, at, false)
+		if !ok {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if !visit(&ev, e, ln.arguments) {
+			return nil
+		}
+	}
+}
+
+// ReadEvents implements [parser.Log].
+func (l *Log) ReadEvents(dst []parser.Event, from int64) (n int, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	err = l.each(from, func(ev *parser.Event, _ *event, _ []byte) bool {
+		dst[n] = *ev
+		n++
+		return n < len(dst)
+	})
+	return n, err
+}
+
+// Values implements [parser.ValueTeller].
+func (l *Log) Values(dst []parser.CallValues, from int64) (n int, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	err = l.each(from, func(_ *parser.Event, e *event, arguments []byte) bool {
+		dst[n] = parser.CallValues{}
+		if len(arguments) > 0 {
+			taken := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(arguments)), uint32(e.index))
+			dst[n] = parser.CallValues{By: l.taken, Form: parser.ValuesAsText, Taken: append(taken, arguments...)}
+		}
+		n++
+		return n < len(dst)
+	})
+	return n, err
+}
+
+// Grow implements [parser.Grower]. Lines that come are shown in the order in which they come.
+func (l *Log) Grow(ctx context.Context) (g parser.Growth, err error) {
+	info, err := l.file.Stat()
+	if err != nil {
+		return g, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if info.Size() < l.size {
+		return g, parser.ErrShrunk
+	}
+	named, err := os.Stat(l.path)
+	g.Replaced = err != nil || !os.SameFile(info, named)
+	modules := len(l.modules)
+	before := l.early
+	if l.order == nil {
+		if g.Records, err = l.scan(ctx, info.Size(), false, nil); err != nil {
+			return g, err
+		}
+	} else if info.Size() > l.size {
+		return g, message.Errorf("lines were not in the order of time when the log was opened: open it again")
+	}
+	if g.Records > 0 || l.early != before {
+		l.describe()
+	}
+	g.Modules = len(l.modules) > modules
+	g.Ended = l.ended
+	return g, nil
+}

@@ -1,0 +1,400 @@
+package probes
+
+import (
+	"strings"
+
+	"logparser/modules"
+	"logparser/parser"
+)
+
+// tables are what all lines of a text have told of events, processes and threads. A line read
+// again, at its place in the file, gives the same event as the first time: tables only grow, and
+// what depends on the place says from where on it holds.
+type tables struct {
+	names  namesReader
+	events []*event
+	// byName has indexes into events; functions has those of the first events of functions, by
+	// what these are called.
+	byName, functions map[string]int
+
+	processes []*process
+	byPID     map[int64][]*process
+	// byBase finds processes whose id is not told by where images lie in them.
+	byBase map[baseKey]*process
+
+	threads map[threadKey]uint32 // keys of Event.Thread
+	holders map[uint32]*thread   // by key
+	nextKey uint32
+
+	modules []module
+	place   func(path string, offset uint64) (rva, size uint64, ok bool)
+	placed  map[placeKey]placement
+}
+
+type baseKey struct {
+	image int
+	base  uint64
+}
+
+type threadKey struct {
+	process int
+	tid     int64
+}
+
+type placeKey struct {
+	path   string
+	offset uint64
+}
+
+type placement struct {
+	rva, size uint64
+	ok        bool
+}
+
+// An event is a name that lines have, with what is known of it.
+type event struct {
+	Event
+	index int
+	// called is the function's name: what Names has, or what the event's name itself says.
+	called string
+}
+
+// A process is one, from a place in the text on, until it became another program.
+type process struct {
+	index int
+	pid   int64 // -1 where it is not told
+	from  int64 // offset in the file
+	// bases are where images lie, since an offset in the file.
+	bases map[int]based
+	// mappings are those that perf told; of a child also its parent's.
+	mappings []mapping
+	// called are the names of the events that lie at addresses.
+	called map[uint64]int
+	path   string
+}
+
+type based struct {
+	base  uint64
+	since int64
+}
+
+type mapping struct {
+	start, end, offset uint64
+	path               string
+	since              int64
+	module             bool
+}
+
+// A thread is what a value of Event.Thread stands for.
+type thread struct {
+	process int
+	tid     int64
+	name    string
+}
+
+// A module is an image in a process.
+type module struct {
+	process int
+	modules.Module
+}
+
+// Bounds of what is kept of a text.
+const (
+	maxProcesses = 1 << 16
+	maxThreads   = 1 << 22
+	maxMappings  = 1 << 12 // of a process
+	maxAddresses = 1 << 20 // of a process
+)
+
+func newTables() *tables {
+	return &tables{byName: make(map[string]int), functions: make(map[string]int), byPID: make(map[int64][]*process), byBase: make(map[baseKey]*process),
+		threads: make(map[threadKey]uint32), holders: make(map[uint32]*thread), nextKey: 1 << 31, placed: make(map[placeKey]placement)}
+}
+
+// synthetic is the beginning of the addresses of events that have none: no program's.
+const synthetic = 0x4000_0000_0000_0000
+
+// eventOf returns the event of a name.
+func (t *tables) eventOf(name []byte, sure, leave bool, learn bool) *event {
+	if i, ok := t.byName[string(name)]; ok {
+		return t.events[i]
+	}
+	if !learn || len(t.events) >= maxEvents || len(name) > maxText {
+		return nil
+	}
+	e := &event{index: len(t.events), Event: Event{Name: string(name), Image: -1}}
+	e.called = functionOf(e.Name, sure && leave)
+	if i, ok := t.names.events[e.Name]; ok {
+		e.Event = t.names.Events[i]
+		e.called = e.Function
+	}
+	t.byName[e.Name] = e.index
+	t.events = append(t.events, e)
+	return e
+}
+
+// functionOf returns what an event's name says of its function. Of a return it may have an end for
+// that.
+func functionOf(name string, leave bool) string {
+	if rest, ok := strings.CutPrefix(name, "lp_"); ok {
+		if number, f, ok := strings.Cut(rest, "_"); ok && f != "" && strings.Trim(number, "0123456789") == "" {
+			name = f
+		}
+	}
+	if !leave {
+		return name
+	}
+	for _, end := range []string{"__return", "_return", "_ret", "_exit"} {
+		if f, ok := strings.CutSuffix(name, end); ok && f != "" {
+			return f
+		}
+	}
+	if i := strings.LastIndex(name, "_ret"); i > 0 && strings.Trim(name[i+4:], "0123456789") == "" {
+		return name[:i]
+	}
+	return name
+}
+
+// processOf returns the process of an event. base is where the event's image lies in it.
+func (t *tables) processOf(l *line, e *event, base uint64, hasBase bool, at int64, learn bool) *process {
+	list := t.byPID[l.pid]
+	if l.pid < 0 {
+		if hasBase {
+			if p := t.byBase[baseKey{e.Image, base}]; p != nil {
+				return p
+			}
+		} else if key, ok := t.threads[threadKey{-1, l.tid}]; ok {
+			return t.processes[t.holders[key].process]
+		}
+		if !hasBase && len(list) > 0 {
+			return list[0]
+		}
+		for _, p := range list {
+			if _, ok := p.bases[e.Image]; hasBase && !ok && learn {
+				return p
+			}
+		}
+		if !learn {
+			if len(list) == 0 {
+				return nil
+			}
+			return list[0]
+		}
+		return t.newProcess(l.pid, at)
+	}
+	if hasBase {
+		for _, p := range list {
+			if b, ok := p.bases[e.Image]; ok && b.base == base {
+				return p
+			}
+		}
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		p := list[i]
+		if p.from > at {
+			continue
+		}
+		if b, ok := p.bases[e.Image]; hasBase && ok && b.base != base {
+			break // it became another program
+		}
+		return p
+	}
+	if !learn {
+		if len(list) == 0 {
+			return nil
+		}
+		return list[0]
+	}
+	return t.newProcess(l.pid, at)
+}
+
+// newProcess adds a process; where there are too many it is the last.
+func (t *tables) newProcess(pid, at int64) *process {
+	if len(t.processes) >= maxProcesses {
+		return t.processes[len(t.processes)-1]
+	}
+	p := &process{index: len(t.processes), pid: pid, from: at, bases: make(map[int]based), called: make(map[uint64]int)}
+	t.processes = append(t.processes, p)
+	t.byPID[pid] = append(t.byPID[pid], p)
+	return p
+}
+
+// thread returns the key of a thread.
+func (t *tables) thread(p *process, l *line, learn bool) uint32 {
+	tid := l.tid
+	if tid < 0 {
+		if tid = l.pid; tid < 0 {
+			tid = 0
+		}
+	}
+	key := threadKey{p.index, tid}
+	k, ok := t.threads[key]
+	if ok {
+		if learn && len(l.command) > 0 {
+			if h := t.holders[k]; h.name == "" {
+				h.name = string(l.command)
+			}
+		}
+		return k
+	}
+	if !learn || len(t.holders) >= maxThreads {
+		return uint32(tid)
+	}
+	k = uint32(tid)
+	if t.holders[k] != nil {
+		k = t.nextKey
+		t.nextKey++
+	}
+	t.threads[key] = k
+	t.holders[k] = &thread{process: p.index, tid: tid, name: string(l.command)}
+	if l.pid < 0 {
+		if _, ok := t.threads[threadKey{-1, tid}]; !ok {
+			t.threads[threadKey{-1, tid}] = k
+		}
+	}
+	return k
+}
+
+// event makes of a line at an offset of the file the event that it says. It is not ok where there
+// is none; in a text that was read before, that is of lines that were none then.
+func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event, ok bool) {
+	e = t.eventOf(l.event, l.sure, l.leave, learn)
+	if e == nil {
+		return ev, nil, false
+	}
+	base, hasBase := uint64(0), false
+	if e.Image >= 0 && l.known && l.address >= e.Probe && (l.address-e.Probe)&0xfff == 0 {
+		base, hasBase = l.address-e.Probe, true
+	}
+	p := t.processOf(l, e, base, hasBase, at, learn)
+	if p == nil {
+		return ev, nil, false
+	}
+	if learn && hasBase {
+		t.learnBase(p, e, base, at)
+	}
+	ev.Thread = t.thread(p, l, learn)
+	ev.Space = uint16(p.index)
+	if ev.Kind = e.Kind; l.sure {
+		ev.Kind = parser.Enter
+		if l.leave {
+			ev.Kind = parser.Leave
+		}
+	}
+	switch b, known := p.bases[e.Image]; {
+	case e.Image >= 0 && hasBase:
+		ev.Address = base + e.Start
+	case e.Image >= 0 && known && b.since <= at:
+		ev.Address = b.base + e.Start
+	case l.known && e.Image < 0:
+		ev.Address = l.address
+	default:
+		// Both ends of a function without an address have one.
+		ev.Address = synthetic | uint64(t.sameFunction(e, learn))
+	}
+	if learn {
+		t.learnName(p, e, ev.Address, at)
+	}
+	if l.time != noTime {
+		ev.Time = l.time
+	}
+	return ev, e, true
+}
+
+// sameFunction returns the number of the first event of an event's function.
+func (t *tables) sameFunction(e *event, learn bool) int {
+	if i, ok := t.functions[e.called]; ok || !learn {
+		return i
+	}
+	t.functions[e.called] = e.index
+	return e.index
+}
+
+// learnBase takes over where an image lies in a process.
+func (t *tables) learnBase(p *process, e *event, base uint64, at int64) {
+	if _, known := p.bases[e.Image]; known {
+		return
+	}
+	p.bases[e.Image] = based{base, at}
+	if p.pid < 0 {
+		t.byBase[baseKey{e.Image, base}] = p
+	}
+	image := &t.names.Images[e.Image]
+	t.modules = append(t.modules, module{p.index, t.newModule(p, base, image.Size, image.Path, image.Identity)})
+	if p.path == "" {
+		p.path = image.Path
+	}
+}
+
+func (t *tables) newModule(p *process, base, size uint64, path string, id modules.Identity) modules.Module {
+	return modules.Module{Base: base, Size: size, Path: path, PointerSize: 8, Identity: id, Loaded: int64(p.index), Unloaded: int64(p.index) + 1}
+}
+
+// learnName takes over what lies at an address, and, where perf told a mapping there, the module.
+func (t *tables) learnName(p *process, e *event, address uint64, at int64) {
+	if _, known := p.called[address]; known || len(p.called) >= maxAddresses {
+		return
+	}
+	p.called[address] = e.index
+	if e.Image >= 0 || t.place == nil {
+		return
+	}
+	for i := len(p.mappings) - 1; i >= 0; i-- {
+		m := &p.mappings[i]
+		if address < m.start || address >= m.end {
+			continue
+		}
+		if m.module {
+			return
+		}
+		m.module = true
+		key := placeKey{m.path, m.offset}
+		is, known := t.placed[key]
+		if !known {
+			is.rva, is.size, is.ok = t.place(m.path, m.offset)
+			t.placed[key] = is
+		}
+		if is.ok && m.start >= is.rva {
+			t.modules = append(t.modules, module{p.index, t.newModule(p, m.start-is.rva, is.size, m.path, modules.Identity{})})
+		}
+		return
+	}
+}
+
+// mapped takes a mapping over.
+func (t *tables) mapped(l *line, at int64) {
+	p := t.processOf(l, &event{Event: Event{Image: -1}}, 0, false, at, true)
+	if len(p.mappings) >= maxMappings || l.start+l.length < l.start || len(l.path) > maxText {
+		return
+	}
+	if p.path == "" {
+		p.path = string(l.path) // the program comes first
+	}
+	p.mappings = append(p.mappings, mapping{start: l.start, end: l.start + l.length, offset: l.offset, path: string(l.path), since: at})
+}
+
+// forked has a child take its parent's mappings over.
+func (t *tables) forked(l *line, at int64) {
+	parents := t.byPID[l.parent]
+	if len(parents) == 0 || len(t.byPID[l.pid]) > 0 {
+		return
+	}
+	parent := parents[len(parents)-1]
+	p := t.newProcess(l.pid, at)
+	p.path = parent.path
+	p.mappings = append(p.mappings, parent.mappings...)
+	for i := range p.mappings {
+		p.mappings[i].module = false
+	}
+}
+
+// called returns the name of what lies at an address of a process.
+func (t *tables) called(space uint16, address uint64) string {
+	if int(space) >= len(t.processes) {
+		return ""
+	}
+	if i, ok := t.processes[space].called[address]; ok {
+		return t.events[i].called
+	}
+	return ""
+}

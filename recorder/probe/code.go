@@ -1,0 +1,89 @@
+package probe
+
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/message"
+)
+
+// isEmulated reports whether the kernel does the first instruction of some code of x86-64 itself
+// where a probe lies on it; all others are single-stepped, which costs ten times as much.
+func isEmulated(code []byte) bool {
+	for len(code) > 0 && code[0] == 0x66 { // prefixes of no-operations
+		code = code[1:]
+	}
+	switch {
+	case len(code) == 0:
+		return false
+	case code[0] >= 0x50 && code[0] <= 0x57, code[0] == 0x90, code[0] == 0xe8, code[0] == 0xe9, code[0] == 0xeb, code[0] >= 0x70 && code[0] <= 0x7f:
+		return true
+	case len(code) > 1 && code[0] == 0x41 && code[1] >= 0x50 && code[1] <= 0x57:
+		return true
+	}
+	return len(code) > 1 && code[0] == 0x0f && (code[1] == 0x1f || code[1]&0xf0 == 0x80)
+}
+
+var (
+	errNoCode  = message.New("its code is not known")
+	errDecode  = message.New("an instruction of it is not known, so that what follows may be none")
+	errMachine = message.New("return instructions are not known of this kind of processor")
+)
+
+// Returns returns where return instructions lie in the code of a whole function, in bytes from its
+// beginning. It goes through all instructions in a row: a probe in the middle of one would damage
+// the program.
+func Returns(code []byte, machine string) (list []uint64, err error) {
+	if len(code) == 0 {
+		return nil, errNoCode
+	}
+	switch machine {
+	case "x86-64":
+		for at := 0; at < len(code); {
+			in, err := x86asm.Decode(code[at:], 64)
+			if err != nil || in.Len == 0 {
+				// Go fills up with int3.
+				if code[at] == 0xcc {
+					at++
+					continue
+				}
+				return nil, errDecode
+			}
+			if in.Op == x86asm.RET {
+				list = append(list, uint64(at))
+			}
+			at += in.Len
+		}
+	case "arm64":
+		for at := 0; at+4 <= len(code); at += 4 {
+			if code[at] == 0xc0 && code[at+1] == 0x03 && code[at+2] == 0x5f && code[at+3] == 0xd6 {
+				list = append(list, uint64(at))
+			}
+		}
+	default:
+		return nil, errMachine
+	}
+	return list, nil
+}
+
+// goEntry returns where in a Go function of x86-64 a call has begun for good: behind the check
+// whether the stack has room. A function whose stack has none begins anew at its first byte.
+func goEntry(code []byte, machine string) uint64 {
+	if machine != "x86-64" {
+		return 0
+	}
+	const check = 8 // instructions that a check may have
+	compared := false
+	for at, n := 0, 0; at < len(code) && n < check; n++ {
+		in, err := x86asm.Decode(code[at:], 64)
+		if err != nil || in.Len == 0 {
+			break
+		}
+		at += in.Len
+		if compared && in.Op == x86asm.JBE {
+			return uint64(at)
+		}
+		m, ok := in.Args[1].(x86asm.Mem)
+		compared = in.Op == x86asm.CMP && ok && m.Base == x86asm.R14 && m.Disp == 0x10
+	}
+	return 0
+}

@@ -1,0 +1,231 @@
+package probe
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"logparser/modules"
+	"logparser/parser"
+)
+
+// gdbClass is what the script for gdb does with its list of probes. Each probe is a breakpoint that
+// never stops; gdb itself tells the time.
+//
+//go:embed gdb.py.in
+var gdbClass string
+
+func (p *Plan) writeGDB(out *bufio.Writer) {
+	out.WriteString(gdbClass)
+	name := modules.BaseName(p.Path)
+	fmt.Fprintf(out, `
+def logparser_base():
+    # the lowest mapping of the image
+    for line in gdb.execute("info proc mappings", to_string=True).splitlines():
+        words = line.split()
+        if words and words[-1].endswith("/" + %[1]s): return int(words[0], 16)
+    raise gdb.GdbError(%[1]s + " is not loaded; if it is a library, set a breakpoint where it is, and load this script there")
+`, strconv.Quote(name))
+	if p.PE {
+		fmt.Fprintf(out, "def logparser_base(): return int(gdb.parse_and_eval('(char*)&__ImageBase'))\n")
+	}
+	fmt.Fprint(out, `if gdb.selected_thread() is None: gdb.execute("starti", to_string=True)
+b = logparser_base()
+`)
+	for i := range p.Probes {
+		b := &p.Probes[i]
+		if b.Kind == parser.Leave && !b.AtReturn {
+			continue
+		}
+		result := "None"
+		if i+1 < len(p.Probes) && p.Probes[i+1].Function == b.Function && p.Probes[i+1].Kind == parser.Leave && !p.Probes[i+1].AtReturn {
+			r := &p.Probes[i+1]
+			result = fmt.Sprintf("(%q, %s)", r.Event, gdbValues(r))
+		}
+		fmt.Fprintf(out, "LogParserProbe(b + %#x, %q, %q, %s, %s)\n", b.RVA, ownHead(b)[3:], b.Event, gdbValues(b), result)
+	}
+	fmt.Fprint(out, "end\ncontinue\n")
+}
+
+func gdbValues(b *Probe) string {
+	var list []string
+	for i := range b.Fetches {
+		f := &b.Fetches[i]
+		if f.Missing.IsZero() || f.Vector {
+			how, what := f.gdb()
+			list = append(list, fmt.Sprintf("LogParserText(%q, %q, %q)", f.Printed, how, what))
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// gdb returns how a fetch is printed and its expression.
+func (f *Fetch) gdb() (how, expression string) {
+	x := "$" + f.Place
+	if f.Place == "stack" {
+		x = "$sp"
+	}
+	typ := map[int]string{1: "char", 2: "short", 4: "int", 8: "long long"}[f.Size]
+	how = "d"
+	switch {
+	case f.Vector && f.Size == 4:
+		return "f", x + ".v4_float[0]"
+	case f.Vector:
+		return "f", x + ".v2_double[0]"
+	case f.Kind == Float:
+		if how = "f"; f.Size == 4 {
+			typ = "float"
+		} else {
+			typ = "double"
+		}
+	case f.Kind == Signed && f.Size == 1:
+		typ = "signed char"
+	case f.Kind == Unsigned:
+		typ = "unsigned " + typ
+	case f.Kind == Hex:
+		how, typ = "x", "unsigned "+typ
+	}
+	for i, offset := range f.Memory {
+		x = fmt.Sprintf("((char *)%s + %d)", x, offset)
+		switch {
+		case i+1 < len(f.Memory):
+			x = "*(char **)" + x
+		case f.Kind == Text:
+			return "s", "(char *)" + x
+		default:
+			return how, "*(" + typ + " *)" + x
+		}
+	}
+	if f.Kind == Text {
+		return "s", "(char *)" + x
+	}
+	if f.Shift > 0 {
+		x = fmt.Sprintf("((unsigned long long)%s >> %d)", x, f.Shift)
+	}
+	return how, "(" + typ + ")" + x
+}
+
+func (p *Plan) writeWinDbg(out *bufio.Writer) {
+	fmt.Fprintln(out, "$$ in WinDbg or cdb: .logopen calls.txt, then $$>< SCRIPT, then g; logparse show calls.txt")
+	module, _, _ := strings.Cut(modules.BaseName(p.Path), ".")
+	module = identifier(module, 60)
+	for i := range p.Probes {
+		b := &p.Probes[i]
+		if b.Kind == parser.Leave {
+			continue
+		}
+		after := ""
+		if i+1 < len(p.Probes) && p.Probes[i+1].Kind == parser.Leave && p.Probes[i+1].Function == b.Function {
+			// A function that calls itself confuses these.
+			after = fmt.Sprintf(`bp /1 @$ra \".printf \\\"%s\\\\n\\\"%s; gc\"; `, "lp L - %d %d - "+p.Probes[i+1].Event+windbgFormat(&p.Probes[i+1]), ", @$tpid, @$tid"+windbgValues(&p.Probes[i+1]))
+		}
+		fmt.Fprintf(out, `bu %s+%#x ".printf \"lp E - %%d %%d %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, b.Event, windbgFormat(b), windbgValues(b), after)
+	}
+}
+
+func windbgFormat(b *Probe) (s string) {
+	for i := range b.Fetches {
+		if f := &b.Fetches[i]; f.Missing.IsZero() {
+			s += " " + f.Printed + "=" + map[FetchKind]string{Signed: "%I64d", Unsigned: "%I64u", Hex: "0x%I64x", Float: "0x%I64x", Text: "'%ma'"}[f.Kind]
+		}
+	}
+	return s
+}
+
+func windbgValues(b *Probe) (s string) {
+	for i := range b.Fetches {
+		f := &b.Fetches[i]
+		if !f.Missing.IsZero() {
+			continue
+		}
+		x := "@" + f.Place
+		if f.Place == "stack" {
+			x = "@rsp"
+		}
+		for k, offset := range f.Memory {
+			x = fmt.Sprintf("(%s+%d)", x, offset)
+			if k+1 < len(f.Memory) || f.Kind != Text {
+				x = "poi" + x
+			}
+		}
+		s += ", " + x
+	}
+	return s
+}
+
+func (p *Plan) writeFrida(out *bufio.Writer) {
+	fmt.Fprintf(out, `// frida -q -l SCRIPT -f PROGRAM > calls.txt (or -p PID), then: logparse show calls.txt
+// Times are those of the day, with milliseconds: functions that end sooner show none.
+const base = Process.getModuleByName(%q).base;
+function guarded(f) { try { return f(); } catch (e) { return '(fault)'; } }
+function text(p) { return guarded(() => p.isNull() ? '0x0' : JSON.stringify(p.readUtf8String().slice(0, 256))); }
+function line(kind, address, event, values) {
+  console.log('lp ' + kind + ' ' + Date.now() + '000000 ' + Process.id + ' ' + Process.getCurrentThreadId() + ' ' + address + ' ' + event + values);
+}
+`, modules.BaseName(p.Path))
+	for i := range p.Probes {
+		b := &p.Probes[i]
+		switch {
+		case b.Kind == parser.Leave && !b.AtReturn:
+			continue
+		case i+1 < len(p.Probes) && p.Probes[i+1].Function == b.Function && p.Probes[i+1].Kind == parser.Leave && !p.Probes[i+1].AtReturn:
+			r := &p.Probes[i+1]
+			fmt.Fprintf(out, "Interceptor.attach(base.add(%#x), {\n  onEnter() { line('E', base.add(%#x), '%s', %s); },\n  onLeave(retval) { line('L', base.add(%#x), '%s', %s); }\n});\n",
+				b.RVA, b.RVA, b.Event, fridaValues(b), b.RVA, r.Event, fridaValues(r))
+		default:
+			fmt.Fprintf(out, "Interceptor.attach(base.add(%#x), function () { line('%s', base.add(%#x), '%s', %s); });\n", b.RVA, ownHead(b)[3:], b.RVA, b.Event, fridaValues(b))
+		}
+	}
+}
+
+func fridaValues(b *Probe) string {
+	s := "''"
+	for i := range b.Fetches {
+		f := &b.Fetches[i]
+		if !f.Missing.IsZero() {
+			continue
+		}
+		x := "this.context." + f.Place
+		if f.Place == "stack" {
+			x = "this.context.sp"
+		}
+		read := map[FetchKind]string{Signed: "readS", Unsigned: "readU", Hex: "readU", Float: "readFloat"}[f.Kind] + strconv.Itoa(8*f.Size)
+		if f.Kind == Float {
+			if read = "readDouble"; f.Size == 4 {
+				read = "readFloat"
+			}
+		}
+		how := ""
+		for k, offset := range f.Memory {
+			x = fmt.Sprintf("%s.add(%d)", x, offset)
+			switch {
+			case k+1 < len(f.Memory):
+				x += ".readPointer()"
+			case f.Kind == Text:
+				how = "guarded(() => text(" + x + "))"
+			default:
+				how = "guarded(() => " + x + "." + read + "())"
+			}
+		}
+		if how == "" {
+			bits := strconv.Itoa(8 * f.Size)
+			x = "BigInt(" + x + ".toString())"
+			if f.Shift > 0 {
+				x = "(" + x + " >> " + strconv.Itoa(f.Shift) + "n)"
+			}
+			switch f.Kind {
+			case Signed:
+				how = "BigInt.asIntN(" + bits + ", " + x + ")"
+			case Unsigned:
+				how = "BigInt.asUintN(" + bits + ", " + x + ")"
+			default:
+				how = "'0x' + BigInt.asUintN(" + bits + ", " + x + ").toString(16)"
+			}
+			how = "(" + how + ")"
+		}
+		s += " + ' " + f.Printed + "=' + " + how
+	}
+	return s
+}

@@ -1,0 +1,290 @@
+package probe
+
+import (
+	"strconv"
+	"strings"
+
+	"logparser/calls/values"
+	"logparser/message"
+	"logparser/symbols/types"
+)
+
+// A FetchKind is how what was fetched is printed.
+type FetchKind uint8
+
+const (
+	// Signed, Unsigned and Hex are integers.
+	Signed FetchKind = iota
+	Unsigned
+	Hex
+	// Text is the characters up to the first 0.
+	Text
+	// Float is a floating-point number; in memory the kernel can fetch its bits.
+	Float
+)
+
+// A Fetch is a value that a probe takes.
+type Fetch struct {
+	// Printed is its name as tools take names, Name that of the parameter or a part of it.
+	Printed, Name, Type string
+	// Place is a register by its x86-64 or arm64 name, or "stack": then the first of Memory is
+	// the offset from the stack pointer.
+	Place string
+	// Memory are the offsets that are added to a pointer before what it points to is read, the
+	// pointer's own first; none where the register has the value.
+	Memory []int
+	Kind   FetchKind
+	// Size is in bytes, Shift in bits from the register's lowest.
+	Size, Shift int
+	// Missing says why the value cannot be had, unless Vector says otherwise.
+	Missing message.Text
+	// Vector says that Place is a vector register, which some debuggers can read.
+	Vector bool
+}
+
+var noPlace = message.Textf("its place is not known")
+var noVector = message.Textf("it is in a vector register, to which the kernel's probes have no access (gdb has)")
+var noLayout = message.Textf("std::string of libc++ has two layouts, of which a probe cannot choose")
+
+// rawRegisters are those that arguments come in, and the result.
+var rawRegisters = map[string]struct{ arguments, results []string }{
+	"x86-64":    {[]string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, []string{"rax"}},
+	"x86-64/pe": {[]string{"rcx", "rdx", "r8", "r9"}, []string{"rax"}},
+	"x86-64/go": {[]string{"rax", "rbx", "rcx", "rdi", "rsi", "r8"}, []string{"rax", "rbx"}},
+	"arm64":     {[]string{"x0", "x1", "x2", "x3", "x4", "x5"}, []string{"x0"}},
+	"arm64/go":  {[]string{"x0", "x1", "x2", "x3", "x4", "x5"}, []string{"x0", "x1"}},
+}
+
+// fetches returns what is taken where a function is entered and where it returns.
+func (p *Plan) fetches(f *Function) (enter, leave []Fetch) {
+	if f.Values == nil {
+		key := p.Machine
+		if f.Go {
+			key += "/go"
+		} else if p.PE {
+			key += "/pe"
+		}
+		r := rawRegisters[key]
+		raw := func(list []string, name string) (out []Fetch) {
+			for i, reg := range list {
+				n := name
+				if n == "" {
+					n = "arg" + strconv.Itoa(i+1)
+				} else if i > 0 {
+					n += strconv.Itoa(i + 1)
+				}
+				out = append(out, Fetch{Printed: n, Name: n, Place: reg, Kind: Hex, Size: 8})
+			}
+			return out
+		}
+		return raw(r.arguments, ""), raw(r.results, "ret")
+	}
+	take := func(list []values.Value) []Fetch {
+		b := fetcher{used: make(map[string]bool)}
+		for i := range list {
+			b.value(&list[i])
+		}
+		for _, one := range b.list {
+			if !one.Missing.IsZero() && !(one.Vector && p.tool.vectors) {
+				p.note(message.Textf("%s: %s is not taken: %v", f.Name, one.Name, one.Missing))
+			}
+		}
+		return b.list
+	}
+	return take(f.Values.Enter), take(f.Values.Leave)
+}
+
+// A location is where a value lies: in memory, or in registers that have eight bytes of it each.
+type location struct {
+	registers []string
+	// memory is as in Fetch; nil for registers. offset is in the value.
+	memory []int
+	offset int
+}
+
+// at returns the location of a part.
+func (l location) at(offset int) location {
+	l.offset += offset
+	return l
+}
+
+// A fetcher takes values apart into what probes can fetch.
+type fetcher struct {
+	list []Fetch
+	used map[string]bool
+}
+
+// maxNested bounds how deep structs lie in structs, maxElements the elements of an array.
+const (
+	maxNested   = 3
+	maxElements = 4
+)
+
+// maxArgument is how long the kernel takes names of arguments to be.
+const maxArgument = 28
+
+func (b *fetcher) add(f Fetch, name string, t *types.Type) {
+	if len(b.list) >= maxFetches {
+		return
+	}
+	f.Name = name
+	if t != nil {
+		f.Type = t.Name
+	}
+	printed := identifier(strings.ReplaceAll(name, values.Result, "ret"), maxArgument)
+	if printed[0] >= '0' && printed[0] <= '9' {
+		printed = "_" + printed
+	}
+	f.Printed = printed
+	for i := 2; b.used[f.Printed]; i++ {
+		f.Printed = printed + "_" + strconv.Itoa(i)
+	}
+	b.used[f.Printed] = true
+	b.list = append(b.list, f)
+}
+
+// value takes a value of a plan.
+func (b *fetcher) value(v *values.Value) {
+	at := location{}
+	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
+		n, _ := strconv.Atoi(off)
+		at.registers, at.memory = []string{"stack"}, []int{n + 8} // behind the return address
+	} else {
+		at.registers = strings.Split(v.Place, "+")
+	}
+	// pointed is what the pointer at the place leads to.
+	pointed := func(offset int) location {
+		return location{at.registers, append(append([]int(nil), at.memory...), offset), 0}
+	}
+	switch v.Op.Kind {
+	case values.Direct:
+		b.typed(v.Name, v.Type, at, v.Op.Size, 0)
+	case values.Text:
+		b.text(v.Name, v.Type, pointed(0))
+	case values.Memory:
+		b.typed(v.Name, v.Type, pointed(v.Op.Offset), v.Op.Size, 0)
+	case values.String:
+		if v.Op.Library != values.Libstdcxx {
+			b.add(Fetch{Missing: noLayout}, v.Name, v.Type)
+			return
+		}
+		to := pointed(0)
+		to.memory = append(to.memory, 0)
+		b.text(v.Name, v.Type, to)
+	case values.View:
+		b.view(v.Name, at)
+	default:
+		b.add(Fetch{Missing: noPlace}, v.Name, v.Type)
+	}
+}
+
+// view takes a std::string_view of libstdc++: its length, and the characters, which may go on
+// behind it.
+func (b *fetcher) view(name string, at location) {
+	b.scalar(name+".size", &types.Type{Kind: types.Uint, Size: 8, Name: "unsigned long"}, at, 8)
+	characters := at.at(8)
+	to := Fetch{Kind: Text}
+	if characters.memory == nil {
+		if len(characters.registers) < 2 {
+			return
+		}
+		to.Place, to.Memory = characters.registers[1], []int{0}
+	} else {
+		to.Place, to.Memory = at.registers[0], append(append([]int(nil), at.memory...), 0)
+		to.Memory[len(to.Memory)-2] += characters.offset
+	}
+	b.add(to, name+".data", &types.Type{Name: "char const*"})
+}
+
+// text takes the characters at a location in memory.
+func (b *fetcher) text(name string, t *types.Type, at location) {
+	b.add(Fetch{Place: at.registers[0], Memory: at.place(), Kind: Text}, name, t)
+}
+
+// place returns the offsets with that of the part.
+func (l location) place() []int {
+	m := append([]int(nil), l.memory...)
+	m[len(m)-1] += l.offset
+	return m
+}
+
+// typed takes a value of a type.
+func (b *fetcher) typed(name string, t *types.Type, at location, size, depth int) {
+	if t == nil {
+		b.scalar(name, &types.Type{Kind: types.Opaque, Size: size}, at, size)
+		return
+	}
+	switch {
+	case t.Kind == types.Struct && depth < maxNested && len(t.Members) > 0:
+		for i := range t.Members {
+			m := &t.Members[i]
+			part := name
+			if m.Name != types.Base && m.Name != "" {
+				part += "." + m.Name
+			}
+			if m.Type == nil || m.Bits > 0 {
+				continue
+			}
+			b.typed(part, m.Type, at.at(m.Offset), m.Type.Size, depth+1)
+		}
+	case t.Kind == types.Array && t.Target != nil && t.Target.Kind == types.Char && t.Target.Size == 1 && at.memory != nil:
+		b.text(name, t, at)
+	case t.Kind == types.Array && t.Target != nil && t.Target.Size > 0 && depth < maxNested:
+		for i := range min(t.Count, maxElements) {
+			b.typed(name+"."+strconv.Itoa(i), t.Target, at.at(i*t.Target.Size), t.Target.Size, depth+1)
+		}
+	case t.Kind == types.Text && at.memory != nil && strings.HasPrefix(t.Name, types.StdString):
+		if t.Size == 32 && !strings.HasPrefix(t.Name, types.StdStringView) {
+			b.text(name, t, location{at.registers, append(at.place(), 0), 0})
+		}
+	case t.Kind == types.Text && at.memory != nil:
+		b.text(name, t, location{at.registers, append(at.place(), 0), 0})
+	default:
+		if t.Size > 0 {
+			size = t.Size
+		}
+		b.scalar(name, t, at, size)
+	}
+}
+
+// scalar takes a number.
+func (b *fetcher) scalar(name string, t *types.Type, at location, size int) {
+	f := Fetch{Size: size}
+	switch t.Kind {
+	case types.Int, types.Enum:
+		f.Kind = Signed
+	case types.Uint, types.Bool, types.Flags:
+		f.Kind = Unsigned
+	case types.Char:
+		f.Kind = Signed
+	case types.Float:
+		f.Kind = Float
+	default:
+		f.Kind = Hex
+	}
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		if t.Kind == types.Struct || size < 8 {
+			return
+		}
+		f.Kind, f.Size = Hex, 8
+		if t.Kind == types.Float {
+			f.Missing = message.Textf("it has %d bytes", size)
+		}
+	}
+	if at.memory != nil {
+		f.Place, f.Memory = at.registers[0], at.place()
+		b.add(f, name, t)
+		return
+	}
+	k := at.offset / 8
+	if k >= len(at.registers) || at.registers[k] == "-" {
+		f.Missing = noPlace
+		b.add(f, name, t)
+		return
+	}
+	f.Place, f.Shift = at.registers[k], at.offset%8*8
+	if strings.HasPrefix(f.Place, "xmm") || f.Place == "st0" {
+		f.Missing, f.Vector = noVector, f.Shift == 0 && f.Place != "st0"
+	}
+	b.add(f, name, t)
+}

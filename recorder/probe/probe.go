@@ -1,0 +1,242 @@
+// Package probe makes probes for functions of programs that are not rebuilt: where they go, what
+// they fetch, and the lines by which perf, the kernel, bpftrace, debuggers and others set them.
+//
+// Its input is a [Target] with the functions that were chosen, and what is to be taken at each
+// as a plan of package values has it; its output a [Plan]. A probe lies at the first byte of a
+// function, or, for returns, at what the tool has for these. Offsets are those of the file, which
+// are not the addresses: linkers other than GNU's make them differ.
+//
+// What a tool cannot fetch is left out of its lines and said: the kernel has no access to
+// vector registers, in which floating-point arguments and results are.
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"logparser/calls/values"
+	"logparser/message"
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/parser/probes"
+)
+
+// A Target is the image that gets probes.
+type Target struct {
+	// Path is the image's file, "" for the kernel.
+	Path string
+	// PE says that it is one of Windows. Machine is as package image has it.
+	PE       bool
+	Machine  string
+	Base     uint64 // lowest mapped address
+	Size     uint64 // bytes in memory
+	Identity modules.Identity
+	// Privileged says that it runs with the rights of another user.
+	Privileged bool
+}
+
+// IsKernel reports whether probes are for the kernel.
+func (t *Target) IsKernel() bool { return t.Path == "" }
+
+// A Function is one that gets probes.
+type Function struct {
+	// Name is as people read it. Linkage is the symbol's name, "" where it has none or others
+	// in the image have the same.
+	Name, Linkage string
+	// RVA, Offset (in the file) and Size are in bytes; Size is 0 where it is not known.
+	RVA, Offset, Size uint64
+	// Go says that it is a function of Go, whose stacks move.
+	Go bool
+	// Code is its first bytes; all of a function of Go.
+	Code []byte
+	// Values are what is taken, nil for the registers as they are.
+	Values *values.Function
+}
+
+// Options say what probes do.
+type Options struct {
+	// Return sets probes at returns, too.
+	Return bool
+	// NoArguments takes none.
+	NoArguments bool
+	// AtReturns has the ends of calls probed at return instructions: a return probe changes the return
+	// address, at which exceptions end the program, as does one of code that is not called.
+	AtReturns bool
+	// Tool is what the lines are for.
+	Tool *Tool
+}
+
+// A Probe is a place where a tool stops a program.
+type Probe struct {
+	// Event is its name.
+	Event    string
+	Function *Function
+	// RVA and Offset are where it lies; those of the function where Kind is a leave, but not
+	// AtReturn.
+	RVA, Offset uint64
+	Kind        parser.Kind
+	// AtReturn says that it lies at a return instruction, and is no return probe.
+	AtReturn bool
+	Fetches  []Fetch
+}
+
+// A Plan is the probes for a target.
+type Plan struct {
+	Target
+	Probes []Probe
+	// Notes are what there is to say of them: what cannot be fetched, what they cost.
+	Notes []message.Text
+
+	tool *Tool
+}
+
+// Limits of what is made.
+const (
+	maxProbes  = 50_000
+	maxFetches = 24 // of a probe
+	fewProbes  = 20
+)
+
+// New plans probes for functions, which are sorted by their places.
+func New(t Target, functions []Function, opt Options) (*Plan, error) {
+	p := &Plan{Target: t, tool: opt.Tool}
+	slices.SortStableFunc(functions, func(a, b Function) int { return cmp.Or(cmp.Compare(a.RVA, b.RVA), cmp.Compare(a.Name, b.Name)) })
+	for i := range functions {
+		f := &functions[i]
+		if len(p.Probes) > maxProbes {
+			return nil, message.Errorf("these are more than %d probes", maxProbes)
+		}
+		event := fmt.Sprintf("lp_%04d_%s", i+1, eventName(f.Name))
+		enter := Probe{Event: event, Function: f, RVA: f.RVA, Offset: f.Offset}
+		leave := Probe{Event: event + "__return", Function: f, RVA: f.RVA, Offset: f.Offset, Kind: parser.Leave}
+		if !opt.NoArguments {
+			enter.Fetches, leave.Fetches = p.fetches(f)
+		}
+		if f.Go {
+			behind := goEntry(f.Code, t.Machine)
+			enter.RVA, enter.Offset = f.RVA+behind, f.Offset+behind
+		}
+		p.Probes = append(p.Probes, enter)
+		if !opt.Return {
+			continue
+		}
+		if !f.Go && !opt.AtReturns {
+			if f.Linkage == "_start" || strings.Contains(f.Linkage, ".cold") {
+				continue // it is not called: a return probe would take something else for its return address
+			}
+			p.Probes = append(p.Probes, leave)
+			continue
+		}
+		code := f.Code
+		if !f.Go && uint64(len(code)) != f.Size {
+			code = nil
+		}
+		returns, err := Returns(code, t.Machine)
+		if err != nil {
+			p.note(message.Textf("%s gets no probes at its returns: %v", f.Name, err))
+			continue
+		}
+		for k, at := range returns {
+			r := leave
+			r.Event = fmt.Sprintf("%s_ret%d", event, k+1)
+			r.RVA, r.Offset, r.AtReturn = f.RVA+at, f.Offset+at, true
+			p.Probes = append(p.Probes, r)
+		}
+	}
+	p.warn(functions, opt)
+	return p, nil
+}
+
+// warn says what setting the probes means for the program.
+func (p *Plan) warn(functions []Function, opt Options) {
+	if len(p.Probes) > fewProbes {
+		p.note(message.Textf("%d probes: each hit costs a microsecond or more; choose functions that are not called very often (more than 100,000 hits a second are felt)", len(p.Probes)))
+	}
+	stepped, inGo := 0, false
+	for i := range functions {
+		f := &functions[i]
+		inGo = inGo || f.Go
+		if p.Machine == "x86-64" && !p.PE && !p.IsKernel() && len(f.Code) > 0 && !isEmulated(f.Code) {
+			stepped++
+		}
+	}
+	if stepped > 0 {
+		p.note(message.Textf("%d of %d functions begin with an instruction that the kernel has to single-step: a hit costs some 10 microseconds there, and not 1", stepped, len(functions)))
+	}
+	if inGo && opt.Return {
+		p.note(message.Textf("functions of Go get a probe at each return instruction: a return probe would break their stacks, which move"))
+	}
+	if p.Privileged {
+		p.note(message.Textf("%s runs with the rights of another user: probes see what it does for all users", filepath.Base(p.Path)))
+	}
+}
+
+func (p *Plan) note(t message.Text) { p.Notes = append(p.Notes, t) }
+
+// Group is the name under which the kernel has the events.
+const Group = "lp"
+
+// maxEvent bounds the part of an event's name that is the function's: the kernel takes 63 in all.
+const maxEvent = 32
+
+// eventName makes of a function's name what is one for events: the last of its scopes, without
+// parameters.
+func eventName(name string) string {
+	short := strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	if i := strings.LastIndex(short, ")."); i >= 0 { // a method of Go
+		short = short[i+2:]
+	}
+	if i := strings.IndexAny(short, "(<"); i > 0 {
+		short = short[:i]
+	}
+	if i := strings.LastIndexAny(short, ":./"); i >= 0 && i+1 < len(short) {
+		short = short[i+1:]
+	}
+	return identifier(short, maxEvent)
+}
+
+// identifier makes of a text a word of letters, digits and _.
+func identifier(text string, most int) string {
+	b := make([]byte, 0, most)
+	for i := 0; i < len(text) && len(b) < most; i++ {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_':
+			b = append(b, c)
+		case c == '~':
+			b = append(b, "destroy_"...)
+		case len(b) > 0 && b[len(b)-1] != '_':
+			b = append(b, '_')
+		}
+	}
+	if len(b) > most {
+		b = b[:most]
+	}
+	if len(b) == 0 {
+		return "f"
+	}
+	return string(b)
+}
+
+// Names returns what the events are, for who reads what they print.
+func (p *Plan) Names() *probes.Names {
+	n := &probes.Names{}
+	image := -1
+	if !p.IsKernel() {
+		n.Images = []probes.Image{{Path: p.Path, Size: p.Size, Identity: p.Identity}}
+		image = 0
+	}
+	for i := range p.Probes {
+		b := &p.Probes[i]
+		e := probes.Event{Name: b.Event, Kind: b.Kind, Image: image, Start: b.Function.RVA, Probe: b.RVA, Function: b.Function.Name}
+		for _, f := range b.Fetches {
+			if f.Missing.IsZero() || f.Vector && p.tool.vectors {
+				e.Arguments = append(e.Arguments, probes.Argument{Printed: f.Printed, Name: f.Name, Type: f.Type})
+			}
+		}
+		n.Events = append(n.Events, e)
+	}
+	return n
+}

@@ -1,0 +1,188 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/calls/values"
+	"logparser/message"
+	"logparser/modules"
+	"logparser/parser"
+	"logparser/parser/probes"
+	"logparser/symbols/types"
+)
+
+var (
+	intType    = &types.Type{Kind: types.Int, Size: 4, Name: "int"}
+	shortType  = &types.Type{Kind: types.Int, Size: 2, Name: "short"}
+	doubleType = &types.Type{Kind: types.Float, Size: 8, Name: "double"}
+	charType   = &types.Type{Kind: types.Char, Size: 1, Name: "char"}
+	textType   = &types.Type{Kind: types.Text, Size: 8, Name: "char const*"}
+	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString}
+	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView}
+	pointType  = &types.Type{Kind: types.Struct, Size: 8, Name: "Point", Members: []types.Member{{Name: "x", Type: intType}, {Name: "y", Type: intType, Offset: 4}}}
+	mixedType  = &types.Type{Kind: types.Struct, Size: 16, Name: "Mixed", Members: []types.Member{{Name: "n", Type: intType}, {Name: "d", Type: doubleType, Offset: 8}}}
+	bigType    = &types.Type{Kind: types.Struct, Size: 64, Name: "Big", Members: []types.Member{
+		{Name: types.Base, Type: pointType}, {Name: "name", Type: stringType, Offset: 8}, {Name: "text", Type: textType, Offset: 40},
+		{Name: "d", Type: doubleType, Offset: 48}, {Name: "label", Type: &types.Type{Kind: types.Array, Size: 4, Count: 4, Target: charType, Name: "char[4]"}, Offset: 56}, {Name: "bits", Type: intType, Offset: 60, Bits: 3}}}
+)
+
+// what the kernel's line has for values of a function.
+func fetched(t *testing.T, result *types.Type, parameters ...types.Parameter) (enter, leave string, notes []string) {
+	t.Helper()
+	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: parameters, Result: result}
+	v := values.NewMaker().Function(&f, nil)
+	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "app::f(...)", RVA: 0x1380, Offset: 0x380, Code: []byte{0x55}, Values: &v}}, Options{Return: true, Tool: FindTool("uprobe")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Notes {
+		notes = append(notes, n.String())
+	}
+	cut := func(b *Probe, start string) string {
+		line := p.definition(b)
+		rest, ok := strings.CutPrefix(line, start)
+		if !ok {
+			t.Errorf("%q does not begin with %q", line, start)
+		}
+		return strings.TrimPrefix(rest, " ")
+	}
+	return cut(&p.Probes[0], "p:lp/lp_0001_f /opt/app:0x380"), cut(&p.Probes[1], "r:lp/lp_0001_f__return /opt/app:0x380"), notes
+}
+
+func TestFetches(t *testing.T) {
+	parameter := func(t *types.Type) types.Parameter { return types.Parameter{Name: "a", Type: t} }
+	pointer := func(to *types.Type) *types.Type {
+		return &types.Type{Kind: types.Pointer, Size: 8, Name: to.Name + "*", Target: to}
+	}
+	reference := func(to *types.Type) *types.Type {
+		return &types.Type{Kind: types.Reference, Size: 8, Name: to.Name + "&", Target: to}
+	}
+	for _, c := range []struct {
+		result      *types.Type
+		parameters  []*types.Type
+		enter       string
+		leave, note string
+	}{
+		{intType, []*types.Type{intType, textType, shortType}, "a=%di:s32 a_2=+0(%si):string a_3=%dx:s16", "ret=$retval:s32", ""},
+		{nil, []*types.Type{doubleType, intType}, "a_2=%di:s32", "", "vector register"},
+		{doubleType, nil, "", "", "vector register"},
+		{nil, []*types.Type{pointType}, "a_x=%di:s32 a_y=%di:b32@32/64", "", ""},
+		{nil, []*types.Type{mixedType}, "a_n=%di:s32", "", "vector register"},
+		{nil, []*types.Type{reference(stringType)}, "a=+0(+0(%di)):string", "", ""},
+		{nil, []*types.Type{viewType}, "a_size=%di:u64 a_data=+0(%si):string", "", ""},
+		{nil, []*types.Type{bigType}, "a_x=+8(%sp):s32 a_y=+12(%sp):s32 a_name=+0(+16(%sp)):string a_text=+0(+48(%sp)):string a_d=+56(%sp):x64 a_label=+64(%sp):string", "", ""},
+		{nil, []*types.Type{pointer(bigType)}, "a=%di:x64", "", ""},
+		{nil, []*types.Type{intType, intType, intType, intType, intType, intType, intType, textType},
+			"a=%di:s32 a_2=%si:s32 a_3=%dx:s32 a_4=%cx:s32 a_5=%r8:s32 a_6=%r9:s32 a_7=+8(%sp):s32 a_8=+0(+16(%sp)):string", "", ""},
+		{pointType, nil, "", "ret_x=$retval:s32 ret_y=$retval:b32@32/64", ""},
+	} {
+		var list []types.Parameter
+		for _, typ := range c.parameters {
+			list = append(list, parameter(typ))
+		}
+		enter, leave, notes := fetched(t, c.result, list...)
+		if enter != c.enter || leave != c.leave {
+			t.Errorf("%q and %q, want %q and %q", enter, leave, c.enter, c.leave)
+		}
+		if c.note == "" && len(notes) > 0 || c.note != "" && (len(notes) != 1 || !strings.Contains(notes[0], c.note)) {
+			t.Errorf("%s: notes %q", c.enter, notes)
+		}
+	}
+}
+
+// Functions of Go get probes at their return instructions, or none where these are not known.
+func TestGoReturns(t *testing.T) {
+	code := []byte{0x55, 0x48, 0x8d, 0x05, 0xc3, 0xc3, 0xc3, 0xc3, 0x74, 0x02, 0x5d, 0xc3, 0x5d, 0xc3, 0xcc, 0xcc} // lea has c3 in its operand
+	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{
+		{Name: "main.f", RVA: 0x1000, Offset: 0x800, Size: 16, Go: true, Code: code},
+		{Name: "main.h", RVA: 0x3000, Offset: 0x2800, Size: 9, Go: true, Code: []byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x02, 0xc3, 0x90, 0x90}}, // cmp rsp, [r14+16]; jbe
+		{Name: "main.g", RVA: 0x2000, Offset: 0x1800, Size: 2, Go: true, Code: []byte{0x06, 0xc3}},
+	}, Options{Return: true, Tool: FindTool("perf")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for i := range p.Probes {
+		line, _, _ := strings.Cut(p.definition(&p.Probes[i]), " arg2")
+		lines = append(lines, line)
+	}
+	want := []string{
+		"p:lp/lp_0001_f /opt/app:0x800 arg1=%ax:x64",
+		"p:lp/lp_0001_f_ret1 /opt/app:0x80b ret=%ax:x64 ret2=%bx:x64",
+		"p:lp/lp_0001_f_ret2 /opt/app:0x80d ret=%ax:x64 ret2=%bx:x64",
+		"p:lp/lp_0002_g /opt/app:0x1800 arg1=%ax:x64",
+		"p:lp/lp_0003_h /opt/app:0x2806 arg1=%ax:x64",
+		"p:lp/lp_0003_h_ret1 /opt/app:0x2806 ret=%ax:x64 ret2=%bx:x64",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%q", lines)
+	}
+	names := p.Names()
+	if e := names.Events[2]; e.Kind != parser.Leave || e.Start != 0x1000 || e.Probe != 0x100d || e.Function != "main.f" {
+		t.Errorf("%+v", e)
+	}
+	if !slices.ContainsFunc(p.Notes, func(n message.Text) bool { return strings.HasPrefix(n.String(), "main.g") }) {
+		t.Error("nothing is said of main.g")
+	}
+}
+
+func TestEventNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"app::Shape::area(int, char const*)": "area", "std::vector<int>::push_back(int)": "vector", "main": "main",
+		"app::Shape::~Shape()": "destroy_Shape", "main.(*T).f": "f", "app::(anonymous namespace)::g(int)": "g", "sub_1380": "sub_1380", "()": "f",
+		"a_function_with_a_name_that_is_much_too_long_for_an_event": "a_function_with_a_name_that_is_m",
+	} {
+		if got := eventName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestEmulated(t *testing.T) {
+	for code, want := range map[string]bool{"\x55": true, "\x41\x57": true, "\x0f\x1f\x44\x00\x00": true, "\x66\x90": true, "\x90": true, "\xf3\x0f\x1e\xfa": false, "\x48\x8d\x05": false, "": false} {
+		if isEmulated([]byte(code)) != want {
+			t.Errorf("%x", code)
+		}
+	}
+}
+
+// Each tool gets lines for each probe, and the names are read from them again.
+func TestTools(t *testing.T) {
+	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: []types.Parameter{{Name: "a", Type: intType}, {Name: "s", Type: textType}, {Name: "d", Type: doubleType}}, Result: intType}
+	v := values.NewMaker().Function(&f, nil)
+	for i := range Tools {
+		tool := &Tools[i]
+		target := Target{Path: "/opt/app", PE: tool.Name == "windbg", Machine: "x86-64", Size: 0x4000, Identity: modules.Identity{BuildID: "\x01\x02"}}
+		p, err := New(target, []Function{{Name: "app::f(int, char const*, double)", Linkage: "_ZN3app1fEiPKcd", RVA: 0x1380, Offset: 0x380, Values: &v}}, Options{Return: true, Tool: tool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := p.Write(&out, true); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		where := map[string]string{"perf": ":0x380 ", "uprobe": ":0x380 ", "bpftrace": `"_ZN3app1fEiPKcd"`, "gdb": "0x1380", "windbg": "app+0x1380", "frida": "0x1380", "stap": `"_ZN3app1fEiPKcd"`}[tool.Name]
+		for _, part := range []string{where, "lp_0001_f__return", "lp_0001_f"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: no %q in\n%s", tool.Name, part, text)
+			}
+		}
+		if has := strings.Contains(text, "xmm0"); has != tool.vectors {
+			t.Errorf("%s has xmm0: %v", tool.Name, has)
+		}
+		n, err := probes.ReadNames(strings.NewReader(text))
+		if err != nil || len(n.Events) != 2 || len(n.Images) != 1 || n.Images[0].Identity != target.Identity || n.Events[0].Arguments[1] != (probes.Argument{Printed: "s", Name: "s", Type: "char const*"}) {
+			t.Errorf("%s: %+v, %v", tool.Name, n, err)
+		}
+	}
+	p, err := New(Target{Path: "/opt/a.exe", PE: true, Machine: "x86-64"}, []Function{{Name: "f"}}, Options{Tool: FindTool("perf")})
+	if err == nil {
+		err = p.Write(&strings.Builder{}, false)
+	}
+	if err != ErrTool {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,293 @@
+// Package uprobe records the calls of programs that are not rebuilt, by probes of the kernel that
+// a small program of ours in the kernel (eBPF) answers.
+//
+// Its input is the probes of package probe, and, where values are wanted, a plan of package
+// values; its output a trace for each process ([Traces]). Each hit is one entry of a ring buffer: time,
+// thread, the probe's number, and what the plan takes, read by the kernel without faults. The
+// programs are assembled here, so that no compiler is needed: one for each way of taking
+// values ([shapes]).
+//
+// Nothing of the recorded program is changed but the breakpoint in memory, which goes when this
+// process ends, however it does.
+package uprobe
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"logparser/calls/values"
+)
+
+// An entry of the ring buffer begins with its time (ns, CLOCK_MONOTONIC), process and thread, the
+// probe's number, the instruction pointer, and the register that has the goroutine in Go; slots
+// follow.
+const (
+	headTime   = 0
+	headThread = 8 // tid, pid
+	headProbe  = 16
+	headIP     = 24
+	headStack  = 32
+	headSize   = 40
+)
+
+// maxEntry bounds an entry, bytes.
+const maxEntry = 2048
+
+// A slotKind is how a slot of an entry is filled.
+type slotKind uint8
+
+const (
+	// registerSlot is a register: 8 bytes.
+	registerSlot slotKind = iota
+	// stackSlot and memorySlot are, behind an int64 that is not 0 where reading failed and a
+	// pointer, memory at the stack pointer or at a register, plus offset.
+	stackSlot
+	memorySlot
+	// textSlot is, behind the same, the text at a register or at a place on the stack; the
+	// int64 is its length with the 0.
+	textSlot
+	// stringSlot is a std::string of libstdc++ whose address is in a register: as textSlot,
+	// but the length is a further int64.
+	stringSlot
+)
+
+// A slot is something that a probe takes. It lies at an offset of the entry.
+type slot struct {
+	kind     slotKind
+	register string
+	// onStack says that the pointer itself lies on the stack, at stack bytes from its pointer.
+	onStack bool
+	stack   int
+	offset  int // that is added to a pointer
+	size    int // bytes of memory or text
+	at      int
+}
+
+func (s *slot) length() int {
+	n := (s.size + 7) &^ 7
+	switch s.kind {
+	case registerSlot:
+		return 8
+	case stringSlot:
+		return 32 + n
+	}
+	return 16 + n
+}
+
+// A shape is how values of probes are taken: those of one shape have one program.
+type shape struct {
+	leave bool
+	slots []slot
+	size  int // of an entry
+}
+
+// key tells shapes apart.
+func (s *shape) key() string {
+	var b strings.Builder
+	b.WriteString(strconv.FormatBool(s.leave))
+	for i := range s.slots {
+		t := &s.slots[i]
+		b.WriteString(" " + strconv.Itoa(int(t.kind)) + t.register + strconv.FormatBool(t.onStack))
+		for _, n := range []int{t.stack, t.offset, t.size} {
+			b.WriteString("," + strconv.Itoa(n))
+		}
+	}
+	return b.String()
+}
+
+func (s *shape) add(t slot) {
+	t.at = s.size
+	s.slots = append(s.slots, t)
+	s.size += t.length()
+}
+
+// Kernel returns a plan of what the kernel can take: values in registers that it has no access
+// to are only named.
+func Kernel(p *values.Plan) *values.Plan {
+	k := *p
+	k.Modules = slices.Clone(p.Modules)
+	for i := range k.Modules {
+		m := &k.Modules[i]
+		m.Functions = slices.Clone(m.Functions)
+		for j := range m.Functions {
+			f := &m.Functions[j]
+			size := headSize
+			take := func(list []values.Value) []values.Value {
+				list = slices.Clone(list)
+				for n := range list {
+					v := &list[n]
+					need := slotsOf(v)
+					length := 0
+					for s := range need {
+						length += need[s].length()
+					}
+					if need == nil || size+length > maxEntry {
+						v.Place, v.Op = "-", values.Op{}
+						continue
+					}
+					size += length
+				}
+				return list
+			}
+			f.Enter = take(f.Enter)
+			size = headSize
+			f.Leave = take(f.Leave)
+		}
+	}
+	return &k
+}
+
+// slotsOf returns what is taken for a value, nil where it cannot be.
+func slotsOf(v *values.Value) []slot {
+	if v.Op.Kind == values.Unknown || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
+		return nil
+	}
+	s := slot{size: v.Op.Size, offset: v.Op.Offset}
+	parts := strings.Split(v.Place, "+")
+	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
+		n, err := strconv.Atoi(off)
+		if err != nil {
+			return nil
+		}
+		s.onStack, s.stack, parts = true, n+8, []string{""} // behind the return address
+	}
+	for _, r := range parts {
+		if _, known := registers[r]; !known && r != "" {
+			return nil
+		}
+	}
+	s.register = parts[0]
+	switch v.Op.Kind {
+	case values.Direct:
+		if s.onStack {
+			s.kind = stackSlot
+			return []slot{s}
+		}
+		var list []slot
+		for _, r := range parts {
+			list = append(list, slot{kind: registerSlot, register: r})
+		}
+		return list
+	case values.Memory:
+		s.kind = memorySlot
+	case values.Text:
+		s.kind, s.size = textSlot, v.Op.Max+1
+	case values.String:
+		if v.Op.Library != values.Libstdcxx {
+			return nil
+		}
+		s.kind, s.size = stringSlot, v.Op.Max+1
+	case values.View:
+		if s.onStack || len(parts) != 2 {
+			return nil
+		}
+		return []slot{{kind: registerSlot, register: parts[0]}, {kind: textSlot, register: parts[1], size: v.Op.Max + 1}}
+	default:
+		return nil
+	}
+	return []slot{s}
+}
+
+// shapeOf returns the shape for values of a function.
+func shapeOf(list []values.Value, leave bool) shape {
+	s := shape{leave: leave, size: headSize}
+	for i := range list {
+		for _, t := range slotsOf(&list[i]) {
+			s.add(t)
+		}
+	}
+	return s
+}
+
+// Lengths of texts that are none, as the log has them.
+const (
+	textLonger      = 0xfffd
+	textNotReadable = 0xfffe
+	textNull        = 0xffff
+)
+
+// payload makes what the log has of values, of an entry.
+func payload(list []values.Value, entry []byte) []byte {
+	var out []byte
+	at := headSize
+	le := binary.LittleEndian
+	for i := range list {
+		v := &list[i]
+		slots := slotsOf(v)
+		var taken []byte
+		for k := range slots {
+			n := slots[k].length()
+			if at+n > len(entry) {
+				return out
+			}
+			taken = append(taken, entry[at:at+n]...)
+			at += n
+		}
+		if slots == nil {
+			continue
+		}
+		switch slots[0].kind {
+		case registerSlot:
+			if v.Op.Kind == values.View {
+				length, text := le.Uint64(taken), taken[8:]
+				out = appendText(out, text, length, true, v.Op.Max)
+				break
+			}
+			out = append(out, taken[:min(v.Op.Size, len(taken))]...)
+		case stackSlot:
+			if le.Uint64(taken) != 0 {
+				return out // what follows cannot be told
+			}
+			out = append(out, taken[16:16+v.Op.Size]...)
+		case memorySlot:
+			switch {
+			case le.Uint64(taken[8:]) == 0:
+				out = append(out, 1)
+			case le.Uint64(taken) != 0:
+				out = append(out, 2)
+			default:
+				out = append(append(out, 0), taken[16:16+v.Op.Size]...)
+			}
+		case textSlot:
+			out = appendText(out, taken, 0, false, v.Op.Max)
+		case stringSlot:
+			length := le.Uint64(taken[16:])
+			if le.Uint64(taken[8:]) == 0 {
+				out = le.AppendUint16(out, textNull)
+				break
+			}
+			out = appendText(out, append(slices.Clone(taken[:16]), taken[32:]...), length, true, v.Op.Max)
+		}
+	}
+	return out
+}
+
+// appendText appends a text of a slot. Of one whose length is known this is what it is; the
+// slot has it up to a 0.
+func appendText(out, taken []byte, length uint64, known bool, most int) []byte {
+	le := binary.LittleEndian
+	got, pointer, text := int64(le.Uint64(taken)), le.Uint64(taken[8:]), taken[16:]
+	switch {
+	case known && length == 0 && (pointer == 0 || got > 0): // an empty view may point nowhere
+	case pointer == 0 && !known:
+		return le.AppendUint16(out, textNull)
+	case got <= 0:
+		return le.AppendUint16(out, textNotReadable)
+	}
+	n := max(int(got)-1, 0)
+	if !known {
+		if n > most {
+			n = most
+		}
+		if n == most && int(got) == most+1 {
+			// It may go on.
+			return append(le.AppendUint16(out, textLonger), text[:most]...)
+		}
+		return append(le.AppendUint16(out, uint16(n)), text[:n]...)
+	}
+	kept := make([]byte, min(length, uint64(most)))
+	copy(kept, text[:min(n, most)])
+	return append(le.AppendUint16(out, uint16(min(length, textLonger))), kept...)
+}

@@ -1,0 +1,334 @@
+//go:build amd64 || arm64
+
+package uprobe
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+
+	"logparser/calls/values"
+	"logparser/message"
+	"logparser/parser"
+	"logparser/recorder/probe"
+)
+
+// A Session is probes that are set. Close takes them away.
+type Session struct {
+	maps
+	probes   []probe.Probe
+	values   [][]values.Value // by probe
+	programs []*ebpf.Program
+	links    []link.Link
+	reader   *ringbuf.Reader
+}
+
+// ringSize is how much the kernel keeps until it is read, bytes.
+const ringSize = 32 << 20
+
+// maxFollowed bounds the processes of a session.
+const maxFollowed = 1 << 16
+
+// Start sets probes in all processes that are chosen: those of the ids and those that they start, all
+// those that this process starts if Children is set, or all.
+func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err error) {
+	s = &Session{probes: plan.Probes}
+	defer func() {
+		if err != nil {
+			s.Close()
+			s = nil
+		}
+	}()
+	if err := s.makeMaps(who); err != nil {
+		return s, err
+	}
+	exe, err := link.OpenExecutable(plan.Path)
+	if err != nil {
+		return s, err
+	}
+	groups := make(map[string]*group)
+	var order []*group
+	for i := range s.probes {
+		p := &s.probes[i]
+		list := valuesOf(take, p)
+		s.values = append(s.values, list)
+		form := shapeOf(list, p.Kind == parser.Leave)
+		returning := p.Kind == parser.Leave && !p.AtReturn
+		key := form.key() + strconv.FormatBool(returning)
+		g := groups[key]
+		if g == nil {
+			if len(groups) >= maxShapes {
+				return s, message.Errorf("the functions take values in more than %d different ways: choose fewer", maxShapes)
+			}
+			g = &group{shape: form, returning: returning}
+			groups[key] = g
+			order = append(order, g)
+		}
+		g.offsets, g.cookies = append(g.offsets, p.Offset), append(g.cookies, uint64(i))
+	}
+	if s.reader, err = ringbuf.NewReader(s.ring); err != nil {
+		return s, refused(err)
+	}
+	if s.processes != nil {
+		if err := s.followForks(); err != nil {
+			return s, err
+		}
+	}
+	for _, g := range order {
+		if err := s.attach(exe, g); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// maxShapes bounds the programs of a session.
+const maxShapes = 2000
+
+// A group is probes of one program.
+type group struct {
+	shape
+	returning bool
+	offsets   []uint64
+	cookies   []uint64
+}
+
+func (s *Session) makeMaps(who Who) (err error) {
+	if !who.All {
+		s.processes, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: maxFollowed})
+		if err != nil {
+			return refused(err)
+		}
+		for _, pid := range who.PIDs {
+			if err := s.processes.Put(pid, uint32(wanted)); err != nil {
+				return err
+			}
+		}
+		if who.Children {
+			if err := s.processes.Put(uint32(os.Getpid()), uint32(parent)); err != nil {
+				return err
+			}
+		}
+	}
+	if s.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_ring", Type: ebpf.RingBuf, MaxEntries: ringSize}); err != nil {
+		return refused(err)
+	}
+	s.lost, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	return refused(err)
+}
+
+// license is that of the assembled programs, which call functions that the kernel gives to no
+// other.
+const license = "GPL"
+
+// attach loads the program of a group and sets its probes: all at once where the kernel can do that
+// (since 6.6), else one after the other.
+func (s *Session) attach(exe *link.Executable, g *group) error {
+	code := s.program(&g.shape)
+	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: code, License: license}
+	if p, err := ebpf.NewProgram(spec); err == nil {
+		s.programs = append(s.programs, p)
+		set := exe.UprobeMulti
+		if g.returning {
+			set = exe.UretprobeMulti
+		}
+		l, err := set(nil, p, &link.UprobeMultiOptions{Addresses: g.offsets, Cookies: g.cookies})
+		if err == nil {
+			s.links = append(s.links, l)
+			return nil
+		}
+		if !errors.Is(err, ebpf.ErrNotSupported) {
+			return refused(err)
+		}
+	}
+	spec.AttachType = ebpf.AttachNone
+	p, err := ebpf.NewProgram(spec)
+	if err != nil {
+		return refused(err)
+	}
+	s.programs = append(s.programs, p)
+	for i, offset := range g.offsets {
+		set := exe.Uprobe
+		if g.returning {
+			set = exe.Uretprobe
+		}
+		l, err := set("", p, &link.UprobeOptions{Address: offset, Cookie: g.cookies[i]})
+		if err != nil {
+			return refused(err)
+		}
+		s.links = append(s.links, l)
+	}
+	return nil
+}
+
+// followForks has children of recorded processes be recorded, from their first instruction on.
+func (s *Session) followForks() error {
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return message.Errorf("the kernel does not describe its types (/sys/kernel/btf/vmlinux), so that processes cannot be told: %w", err)
+	}
+	var task *btf.Struct
+	if err := kernel.TypeByName("task_struct", &task); err != nil {
+		return err
+	}
+	tgid := int32(-1)
+	for _, m := range task.Members {
+		if m.Name == "tgid" {
+			tgid = int32(m.Offset.Bytes())
+		}
+	}
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "lp_fork", Type: ebpf.RawTracepoint, Instructions: s.fork(tgid), License: license})
+	if err != nil {
+		return refused(err)
+	}
+	s.programs = append(s.programs, p)
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sched_process_fork", Program: p})
+	if err != nil {
+		return refused(err)
+	}
+	s.links = append(s.links, l)
+	return nil
+}
+
+// valuesOf returns the values that a plan takes at a probe.
+func valuesOf(take []values.Module, p *probe.Probe) []values.Value {
+	for i := range take {
+		if f := take[i].Function(p.Function.RVA); f != nil && f.RVA == p.Function.RVA {
+			if p.Kind == parser.Leave {
+				return f.Leave
+			}
+			return f.Enter
+		}
+	}
+	return nil
+}
+
+// Run gives hits to visit until Stop is called and all are read, and now and then calls keep, whether
+// any came or not. An error of either ends it.
+func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
+	var r ringbuf.Record
+	next := time.Now().Add(keepEvery)
+	s.reader.SetDeadline(next)
+	for n := 0; ; n++ {
+		err := s.reader.ReadInto(&r)
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if late || n%4096 == 0 && time.Now().After(next) {
+			if err := keep(); err != nil {
+				return err
+			}
+			next = time.Now().Add(keepEvery)
+			s.reader.SetDeadline(next)
+			if late {
+				continue
+			}
+		}
+		switch {
+		case errors.Is(err, ringbuf.ErrFlushed), errors.Is(err, ringbuf.ErrClosed):
+			return nil
+		case err != nil:
+			return err
+		}
+		b := r.RawSample
+		if len(b) < headSize {
+			continue
+		}
+		le := binary.LittleEndian
+		h := Hit{Time: le.Uint64(b[headTime:]), TID: le.Uint32(b[headThread:]), PID: le.Uint32(b[headThread+4:]), IP: le.Uint64(b[headIP:])}
+		n := le.Uint64(b[headProbe:])
+		if n >= uint64(len(s.probes)) {
+			continue
+		}
+		if h.Probe = &s.probes[n]; h.Probe.Function.Go {
+			h.Stack = le.Uint64(b[headStack:])
+		}
+		if list := s.values[n]; len(list) > 0 {
+			h.Values = payload(list, b)
+		}
+		if err := visit(&h); err != nil {
+			return err
+		}
+	}
+}
+
+// keepEvery is how often what was read is kept for good.
+const keepEvery = 500 * time.Millisecond
+
+// Stop takes the probes away. Run ends when it has read what they have left.
+func (s *Session) Stop() error {
+	s.detach()
+	return s.reader.Flush()
+}
+
+func (s *Session) detach() {
+	for _, l := range s.links {
+		l.Close()
+	}
+	s.links = nil
+}
+
+// Lost returns how many hits had no room.
+func (s *Session) Lost() (n uint64) {
+	_ = s.lost.Lookup(uint32(0), &n)
+	return n
+}
+
+// Close takes all away.
+func (s *Session) Close() {
+	s.detach()
+	if s.reader != nil {
+		s.reader.Close()
+	}
+	for _, p := range s.programs {
+		p.Close()
+	}
+	for _, m := range []*ebpf.Map{s.processes, s.ring, s.lost} {
+		if m != nil {
+			m.Close()
+		}
+	}
+}
+
+// refused says what is missing where the kernel refuses.
+func refused(err error) error {
+	if err == nil || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
+		return err
+	}
+	// The verifier also says EACCES, and then why.
+	var verifier *ebpf.VerifierError
+	if errors.As(err, &verifier) && len(verifier.Log) > 0 {
+		return err
+	}
+	return message.Errorf("%w: %v", ErrRights, missing())
+}
+
+// missing says which rights this process lacks.
+func missing() message.Text {
+	status, _ := os.ReadFile("/proc/self/status")
+	var lacks []string
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			bits, _ := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+			for _, c := range []struct {
+				bit  uint
+				name string
+			}{{unix.CAP_BPF, "CAP_BPF"}, {unix.CAP_PERFMON, "CAP_PERFMON"}} {
+				if bits&(1<<c.bit) == 0 && bits&(1<<unix.CAP_SYS_ADMIN) == 0 {
+					lacks = append(lacks, c.name)
+				}
+			}
+		}
+	}
+	if len(lacks) == 0 {
+		return message.Textf("the kernel forbids it (a container, or lockdown)")
+	}
+	return message.Textf("this process has no %s, which root has", strings.Join(lacks, ", "))
+}

@@ -1,0 +1,116 @@
+package symtab
+
+import (
+	"debug/elf"
+	"slices"
+	"strings"
+
+	"logparser/message"
+	"logparser/symbols/demangle"
+	"logparser/symbols/image"
+)
+
+// An Object is data that a symbol table names: a variable, or the table of a class's virtual methods.
+type Object struct {
+	// RVA and Size are in bytes.
+	RVA, Size uint64
+	// Name is as people read it, such as "vtable for app::Shape".
+	Name string
+}
+
+// maxObjects bounds the objects of an image, in front of which a table has more than that.
+const maxObjects = 1 << 20
+
+// Objects returns the data that the symbol tables of an ELF image name, by ascending RVA; of several names
+// for one place it returns one.
+func Objects(im *image.Image) ([]Object, error) {
+	var list []Object
+	if im.Kind != image.ELF || im.Relocatable {
+		return nil, nil
+	}
+	for _, typ := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
+		s := section(im, typ)
+		if s == nil {
+			continue
+		}
+		found, err := objectsOf(im, s)
+		if err != nil {
+			return nil, err
+		}
+		if list = found; len(list) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Object) int { return cmp(a.RVA, b.RVA) })
+	return slices.CompactFunc(list, func(a, b Object) bool { return a.RVA == b.RVA }), nil
+}
+
+// objectsOf reads the objects of a symbol table.
+func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
+	err = eachSymbol(im, s, func(typ elf.SymType, rva, size uint64, name string) bool {
+		if typ == elf.STT_OBJECT && size > 0 && rva+size <= im.Size {
+			_, full := demangle.Forms(name)
+			list = append(list, Object{rva, size, full})
+		}
+		return len(list) < maxObjects
+	})
+	return list, err
+}
+
+// Clones returns where the functions of an ELF image begin that the compiler made of others, with
+// parameters of their own (names such as f.isra.0).
+func Clones(im *image.Image) (map[uint64]bool, error) {
+	s := section(im, elf.SHT_SYMTAB)
+	if im.Kind != image.ELF || im.Relocatable || s == nil {
+		return nil, nil
+	}
+	list := make(map[uint64]bool)
+	err := eachSymbol(im, s, func(typ elf.SymType, rva, _ uint64, name string) bool {
+		if typ == elf.STT_FUNC && (strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")) {
+			list[rva] = true
+		}
+		return len(list) < maxObjects
+	})
+	return list, err
+}
+
+// eachSymbol hands out the symbols of a table that are defined and have a name, as long as it is told to.
+func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rva, size uint64, name string) bool) error {
+	if int64(s.Link) >= int64(len(im.Sections)) {
+		return message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
+	}
+	names, err := im.Sections[s.Link].Content()
+	if err != nil {
+		return err
+	}
+	c, err := s.Content()
+	if err != nil {
+		return err
+	}
+	size := int64(16)
+	if im.PointerSize == 8 {
+		size = 24
+	}
+	for off := size; off+size <= c.Size(); off += size * chunk {
+		b, err := c.Upto(off, size*chunk)
+		if err != nil {
+			return message.Errorf("%s: section %s: %w", im.File().Path, s.Name, err)
+		}
+		for ; int64(len(b)) >= size; b = b[size:] {
+			info, index := b[12], im.Order.Uint16(b[14:])
+			value, length := uint64(im.Order.Uint32(b[4:])), uint64(im.Order.Uint32(b[8:]))
+			if size == 24 {
+				info, index = b[4], im.Order.Uint16(b[6:])
+				value, length = im.Order.Uint64(b[8:]), im.Order.Uint64(b[16:])
+			}
+			if index == uint16(elf.SHN_UNDEF) || value < im.Base || value-im.Base >= im.Size || length > im.Size {
+				continue
+			}
+			name, err := names.String(int64(im.Order.Uint32(b)))
+			if err == nil && name != "" && !more(elf.ST_TYPE(info), value-im.Base, length, name) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
