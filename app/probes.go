@@ -144,7 +144,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 		}
 		f := &probe.Function{Name: name, Linkage: linkage, RVA: rva, Offset: offset, Size: size, Go: isGo}
 		n := uint64(maxStart)
-		if isGo || atReturns {
+		if isGo || atReturns || linkage == "" {
 			n = min(size, maxGoCode)
 		}
 		f.Code = codeAt(own, offset, n)

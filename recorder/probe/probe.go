@@ -123,7 +123,10 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		if !opt.Return {
 			continue
 		}
-		if !f.Go && !opt.AtReturns {
+		// Of a start that only unwind rules tell it is not known whether it is called: it may be the
+		// program's first, or a cold part. A return probe there would end the program.
+		unnamed := f.Linkage == "" && !t.PE
+		if !f.Go && !unnamed && !opt.AtReturns {
 			if f.Linkage == "_start" || strings.Contains(f.Linkage, ".cold") {
 				continue // it is not called: a return probe would take something else for its return address
 			}

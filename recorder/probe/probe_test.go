@@ -33,7 +33,7 @@ func fetched(t *testing.T, result *types.Type, parameters ...types.Parameter) (e
 	t.Helper()
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: parameters, Result: result}
 	v := values.NewMaker().Function(&f, nil)
-	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "app::f(...)", RVA: 0x1380, Offset: 0x380, Code: []byte{0x55}, Values: &v}}, Options{Return: true, Tool: FindTool("uprobe")})
+	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "app::f(...)", Linkage: "_ZN3app1fEz", RVA: 0x1380, Offset: 0x380, Code: []byte{0x55}, Values: &v}}, Options{Return: true, Tool: FindTool("uprobe")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +89,28 @@ func TestFetches(t *testing.T) {
 		if c.note == "" && len(notes) > 0 || c.note != "" && (len(notes) != 1 || !strings.Contains(notes[0], c.note)) {
 			t.Errorf("%s: notes %q", c.enter, notes)
 		}
+	}
+}
+
+// A start that only unwind rules tell may be none that is called, such as the program's first: it
+// gets no return probe, which would end the program, but probes at its return instructions.
+func TestUnnamedReturns(t *testing.T) {
+	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{
+		{Name: "sub_1000", RVA: 0x1000, Offset: 0x800, Size: 2, Code: []byte{0x5d, 0xc3}},
+		{Name: "f", Linkage: "f", RVA: 0x2000, Offset: 0x1800, Size: 2, Code: []byte{0x5d, 0xc3}},
+		{Name: "_start", Linkage: "_start", RVA: 0x3000, Offset: 0x2800, Size: 2, Code: []byte{0x5d, 0xc3}},
+	}, Options{Return: true, NoArguments: true, Tool: FindTool("perf")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for i := range p.Probes {
+		lines = append(lines, p.definition(&p.Probes[i]))
+	}
+	want := []string{"p:lp/lp_0001_sub_1000 /opt/app:0x800", "p:lp/lp_0001_sub_1000_ret1 /opt/app:0x801",
+		"p:lp/lp_0002_f /opt/app:0x1800", "r:lp/lp_0002_f__return /opt/app:0x1800", "p:lp/lp_0003__start /opt/app:0x2800"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%q", lines)
 	}
 }
 
