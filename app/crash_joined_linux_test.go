@@ -35,7 +35,7 @@ func recordedProgram(t *testing.T, dir string, way int, objects []string) string
 // recorderObjects compiles the recorder.
 func recorderObjects(t *testing.T, dir string) []string {
 	t.Helper()
-	list, err := filepath.Glob("../recorder/src/*.c")
+	list, err := filepath.Glob("../recorder/src/*.[cS]")
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
@@ -50,7 +50,7 @@ func recorderObjects(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 		args = append(args, path)
-		objects = append(objects, strings.TrimSuffix(filepath.Base(source), ".c")+".o")
+		objects = append(objects, strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))+".o")
 	}
 	include, err := filepath.Abs("../recorder/include")
 	if err != nil {

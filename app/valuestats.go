@@ -45,7 +45,7 @@ func (s *Session) ValueStatistics(ctx context.Context, sel Selection, word strin
 	if err := v.Wait(ctx); err != nil {
 		return nil, err
 	}
-	groups := make(map[string]*valueGroup)
+	groups := make(map[functionName]*valueGroup)
 	src, dst := rows.With(rows.Source(v), rows.Values|rows.SelfTimes), make([]rows.Row, blockRows)
 	progress := throttled(p, StageFilter)
 	var name []byte
@@ -67,15 +67,15 @@ func (s *Session) ValueStatistics(ctx context.Context, sel Selection, word strin
 				continue
 			}
 			name = appendValueGroup(name[:0], r, column, value)
-			g := groups[string(name)]
+			g := groups[functionName{string(name), r.Module, r.Source}]
 			if g == nil {
 				if len(groups) >= maxValueGroups {
 					name = append(append(name[:0], r.Function...), " (other values)"...)
-					g = groups[string(name)]
+					g = groups[functionName{string(name), r.Module, r.Source}]
 				}
 				if g == nil {
 					g = newValueGroup(string(name), r)
-					groups[string(name)] = g
+					groups[functionName{g.Function, r.Module, r.Source}] = g
 				}
 			}
 			g.add(r)

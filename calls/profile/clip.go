@@ -2,7 +2,7 @@ package profile
 
 import (
 	"context"
-	"io"
+	"errors"
 	"math"
 
 	"logparser/calls"
@@ -157,7 +157,7 @@ func firstReaching(src *index.Index, at int64, first, end int) int {
 }
 
 // errStop ends a scan.
-var errStop = io.EOF
+var errStop = errors.New("stop")
 
 // load takes the stacks before a block from the index.
 func (c *clipper) load(ctx context.Context, k int, where query.Predicate) error {

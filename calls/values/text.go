@@ -69,19 +69,26 @@ func printedName(b []byte) (name, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
+// maxMarks bounds the quotation marks of a text that are looked at: each may be its end.
+const maxMarks = 256
+
 // printedValue reads a value and returns what is behind it.
 func printedValue(b []byte) (v rows.Value, rest []byte) {
 	if len(b) > 0 && (b[0] == '"' || b[0] == '\'') {
 		// The text ends where another name, or nothing, comes: it may have quotation marks itself.
-		for from := 1; from < len(b); {
+		for from, marks := 1, 0; from < len(b) && marks < maxMarks; marks++ {
 			i := bytes.IndexByte(b[from:], b[0])
 			if i < 0 {
 				break
 			}
 			i += from
 			behind := b[i+1:]
+			if len(behind) > 0 && behind[0] != ' ' {
+				from = i + 1
+				continue
+			}
 			_, _, named := printedName(bytes.TrimLeft(behind, " "))
-			if len(behind) == 0 || behind[0] == ' ' && (named || !bytes.ContainsRune(behind, '"')) {
+			if len(behind) == 0 || named || !bytes.ContainsRune(behind, '"') {
 				v.Kind, v.Characters = rows.TextValue, string(b[1:i])
 				v.Text = quote(v.Characters)
 				return v, behind

@@ -73,7 +73,7 @@ func TestSeveralLogs(t *testing.T) {
 		{[]string{"show", a, b, "--json"}, "several logs that are no traces are printed as txt only, not as jsonl"},
 		{[]string{"show", a, b, "--follow"}, "--follow takes one LOG, not 2"},
 		{[]string{"show", a, "-"}, "-, the standard input, is the only log"},
-		{[]string{"show", "-", "--follow"}, "--follow is not for -"},
+		{[]string{"show", "-", "--follow"}, "--follow - is for what perf script, trace_pipe and bpftrace print of probes, and this is something else"},
 	} {
 		if code, _, errs := logparse(test.args...); code != exitUsage || !strings.Contains(errs, test.want) {
 			t.Errorf("%v: exit status %d: %s", test.args, code, errs)

@@ -134,7 +134,7 @@ func optionMistake(cmd *cobra.Command, err error) error {
 
 // expected says what the values of options are, by the names of their types.
 var expected = map[string]string{
-	"int": "a whole number", "int64": "a whole number", "float64": "a number",
+	"int": "a whole number", "int64": "a whole number", "uintSlice": "a whole number", "float64": "a number",
 	"duration": "a time with its unit (ns, us, ms, s, m or h)", "bool": "true or false",
 }
 

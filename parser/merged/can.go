@@ -13,7 +13,7 @@ import (
 // is another thing in each process.
 func (l *Log) Capabilities() parser.Capabilities {
 	return parser.Capabilities{Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, WayTeller: l,
-		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l}
+		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l, Namer: l}
 }
 
 // Check implements [parser.Checker].
@@ -26,6 +26,20 @@ func (l *Log) Check() error {
 		}
 	}
 	return nil
+}
+
+// Name implements [parser.Namer].
+func (l *Log) Name(run int, space uint16, address uint64) string {
+	for _, of := range slices.Backward(l.parts) {
+		if space < of.firstSpace {
+			continue
+		}
+		if of.can.Namer == nil {
+			break
+		}
+		return of.can.Namer.Name(run, space-of.firstSpace, address)
+	}
+	return ""
 }
 
 // OpenCalls implements [parser.Resumer].

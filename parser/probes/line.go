@@ -13,8 +13,10 @@ const (
 	eventLine
 	// nameLine is one of Names.
 	nameLine
-	// mapLine, forkLine and lostLine are what perf says of mappings, processes and lost events.
+	// mapLine, forkLine, execLine and lostLine are what perf says of mappings, processes, which
+	// may become other programs, and lost events.
 	mapLine
+	execLine
 	forkLine
 	lostLine
 	// endLine is behind all that comes through a pipe.
@@ -312,6 +314,9 @@ func (l *line) kernel(b []byte) {
 	}
 }
 
+// lowest is the lowest address that a program may map.
+const lowest = 1 << 12
+
 // trace reads an event whose colon is at i.
 func (l *line) trace(b []byte, i int) bool {
 	rest := b[i+len(traceStart):]
@@ -339,7 +344,8 @@ func (l *line) trace(b []byte, i int) bool {
 	if k := bytes.IndexByte(event, ':'); k >= 0 {
 		event = event[k+1:]
 	}
-	if len(event) == 0 {
+	// Nothing is mapped that low: this is another text with a number in parentheses.
+	if len(event) == 0 || address < lowest {
 		return false
 	}
 	l.event, l.address, l.known, l.leave, l.sure = event, address, true, leave, leave
@@ -500,6 +506,12 @@ func (l *line) record(b []byte, i int) {
 			return
 		}
 		l.kind, l.pid, l.start, l.length, l.offset, l.path = mapLine, pid, start, length, offset, path
+	case bytes.HasPrefix(name, []byte("COMM exec: ")):
+		// COMM exec: NAME:PID/TID
+		pid, n := decimal(name[bytes.LastIndexByte(name, ':')+1:])
+		if n > 0 {
+			l.kind, l.pid = execLine, pid
+		}
 	case bytes.HasPrefix(name, []byte("FORK(")):
 		// FORK(PID:TID):(PARENT:TID)
 		pid, n := decimal(name[5:])

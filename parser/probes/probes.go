@@ -115,7 +115,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	l.readNames()
 	info, err := f.Stat()
 	if err == nil {
-		_, err = l.scan(ctx, info.Size(), true, p)
+		_, err = l.scan(ctx, info.Size(), p)
 	}
 	if err == nil && l.early > 0 {
 		err = l.sort(ctx)

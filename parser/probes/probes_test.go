@@ -310,20 +310,20 @@ func TestGrow(t *testing.T) {
 
 func TestHeads(t *testing.T) {
 	for text, want := range map[string]line{
-		"my app-2 13 [001] 1.5: lp:f: (10)":                 {time: 1_500_000_000, pid: -1, tid: 13, command: []byte("my app-2")},
-		"  a: (b 7/13 [001] 1.000000005: lp:f: (10)":        {time: 1_000_000_005, pid: 7, tid: 13, command: []byte("a: (b")},
-		"  my app-13   (     7) [001] d..1. 1.5: f: (0x10)": {time: 1_500_000_000, pid: 7, tid: 13, command: []byte("my app")},
-		"  <...>-13   (-------) [001] .... 15: f: (0x10)":   {time: 15, pid: -1, tid: 13},
-		"lp:f: (10)":    {time: noTime, pid: -1, tid: -1},
-		"13 lp:f: (10)": {time: noTime, pid: -1, tid: 13},
+		"my app-2 13 [001] 1.5: lp:f: (401010)":                 {time: 1_500_000_000, pid: -1, tid: 13, command: []byte("my app-2")},
+		"  a: (b 7/13 [001] 1.000000005: lp:f: (401010)":        {time: 1_000_000_005, pid: 7, tid: 13, command: []byte("a: (b")},
+		"  my app-13   (     7) [001] d..1. 1.5: f: (0x401010)": {time: 1_500_000_000, pid: 7, tid: 13, command: []byte("my app")},
+		"  <...>-13   (-------) [001] .... 15: f: (0x401010)":   {time: 15, pid: -1, tid: 13},
+		"lp:f: (401010)":    {time: noTime, pid: -1, tid: -1},
+		"13 lp:f: (401010)": {time: noTime, pid: -1, tid: 13},
 	} {
 		var l line
 		l.parse([]byte(text))
-		if l.kind != eventLine || string(l.event) != "f" || l.address != 16 || l.time != want.time || l.pid != want.pid || l.tid != want.tid || string(l.command) != string(want.command) {
+		if l.kind != eventLine || string(l.event) != "f" || l.address != 0x401010 || l.time != want.time || l.pid != want.pid || l.tid != want.tid || string(l.command) != string(want.command) {
 			t.Errorf("%q: kind %d, event %q, address %d, time %d, pid %d, tid %d, command %q", text, l.kind, l.event, l.address, l.time, l.pid, l.tid, l.command)
 		}
 	}
-	for _, text := range []string{"", "lp E", "lp E 1 2 3", "x: (", "x: (zz)", "lp E x 1 1 - e", "PERF_RECORD_MMAP2 1/1: [", "{\"type\": \"printf\"}", ": (0", "a: (0x)", "main: (1 <- )"} {
+	for _, text := range []string{"", "lp E", "lp E 1 2 3", "x: (", "x: (zz)", "lp E x 1 1 - e", "PERF_RECORD_MMAP2 1/1: [", "{\"type\": \"printf\"}", ": (0", "a: (0x)", "main: (1 <- )", "HTTP: (404) not found", "step: (12) done"} {
 		var l line
 		if l.parse([]byte(text)); l.kind != otherLine {
 			t.Errorf("%q is of kind %d", text, l.kind)

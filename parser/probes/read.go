@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"logparser/message"
 	"logparser/parser"
 )
 
@@ -84,9 +83,9 @@ func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
 	}
 }
 
-// scan takes in the lines of the file up to an offset. A last line without a line feed is
-// taken in only if whole says that the file will not grow. It returns how many records came.
-func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress) (records int64, err error) {
+// scan takes in the lines of the file up to an offset. A last line without a line feed may still
+// grow: it is taken in when it has one. It returns how many records came.
+func (l *Log) scan(ctx context.Context, end int64, p parser.Progress) (records int64, err error) {
 	r := newLineReader(l.file, l.size, end)
 	var ln line
 	for n := 0; ; n++ {
@@ -105,7 +104,7 @@ func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress
 		if b == nil && !last && r.next >= r.end && len(r.buf) == 0 && at >= end {
 			return records, nil
 		}
-		if last && !whole {
+		if last {
 			return records, nil
 		}
 		l.take(&ln, b, at, &records)
@@ -126,6 +125,9 @@ func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
 		if l.info.Records%every == 0 {
 			l.marks = append(l.marks, at)
 		}
+		if l.order != nil {
+			l.order = append(l.order, at)
+		}
 		l.info.Records++
 		*records++
 		switch {
@@ -144,6 +146,8 @@ func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
 		l.mapped(ln, at)
 	case forkLine:
 		l.forked(ln, at)
+	case execLine:
+		l.executed(ln)
 	case lostLine:
 		l.lost += ln.lost
 	case endLine:
@@ -303,12 +307,8 @@ func (l *Log) Grow(ctx context.Context) (g parser.Growth, err error) {
 	g.Replaced = err != nil || !os.SameFile(info, named)
 	modules := len(l.modules)
 	before := l.early
-	if l.order == nil {
-		if g.Records, err = l.scan(ctx, info.Size(), false, nil); err != nil {
-			return g, err
-		}
-	} else if info.Size() > l.size {
-		return g, message.Errorf("lines were not in the order of time when the log was opened: open it again")
+	if g.Records, err = l.scan(ctx, info.Size(), nil); err != nil {
+		return g, err
 	}
 	if g.Records > 0 || l.early != before {
 		l.describe()

@@ -27,8 +27,10 @@ type tables struct {
 	nextKey uint32
 
 	modules []module
-	place   func(path string, offset uint64) (rva, size uint64, ok bool)
-	placed  map[placeKey]placement
+	// inherited counts mappings that children have from their parents.
+	inherited int
+	place     func(path string, offset uint64) (rva, size uint64, ok bool)
+	placed    map[placeKey]placement
 }
 
 type baseKey struct {
@@ -104,6 +106,7 @@ const (
 	maxThreads   = 1 << 22
 	maxMappings  = 1 << 12 // of a process
 	maxAddresses = 1 << 20 // of a process
+	maxInherited = 1 << 20 // mappings that children have from their parents
 )
 
 func newTables() *tables {
@@ -241,7 +244,7 @@ func (t *tables) thread(p *process, l *line, learn bool) uint32 {
 		return uint32(tid)
 	}
 	k = uint32(tid)
-	if t.holders[k] != nil {
+	for t.holders[k] != nil {
 		k = t.nextKey
 		t.nextKey++
 	}
@@ -373,6 +376,14 @@ func (t *tables) mapped(l *line, at int64) {
 	p.mappings = append(p.mappings, mapping{start: l.start, end: l.start + l.length, offset: l.offset, path: string(l.path), since: at})
 }
 
+// executed forgets what a process had mapped before it became another program.
+func (t *tables) executed(l *line) {
+	if list := t.byPID[l.pid]; len(list) > 0 {
+		p := list[len(list)-1]
+		p.path, p.mappings = "", nil
+	}
+}
+
 // forked has a child take its parent's mappings over.
 func (t *tables) forked(l *line, at int64) {
 	parents := t.byPID[l.parent]
@@ -382,6 +393,9 @@ func (t *tables) forked(l *line, at int64) {
 	parent := parents[len(parents)-1]
 	p := t.newProcess(l.pid, at)
 	p.path = parent.path
+	if t.inherited += len(parent.mappings); t.inherited > maxInherited {
+		return
+	}
 	p.mappings = append(p.mappings, parent.mappings...)
 	for i := range p.mappings {
 		p.mappings[i].module = false

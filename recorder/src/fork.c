@@ -6,6 +6,8 @@
 
 #include "core.h"
 
+#include "patch.h"
+
 /* The forking thread's open calls, for the child. */
 static struct {
   struct lr_frame_entry *stack, *top;
@@ -56,6 +58,7 @@ LR_OWN void lr_fork_child(void) {
   lr_stacks_in_child();
   lr_crash_forget();
   plat_crash_forked();
+  lr_patch_forked();
   lr_global.free_threads = lr_global.newest_thread = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();

@@ -18,15 +18,15 @@
  * has its static chain in r10. Without optimization gcc keeps it on the stack over the
  * call: push %r10; call __fentry__; pop %r10. The return address lies above it there. */
   .macro arguments back
-  mov 72(%rbp),%rdi
-  lea 80(%rbp),%rsi
-  mov 80(%rbp),%rdx
+  mov 80(%rbp),%rdi
+  lea 88(%rbp),%rsi
+  mov 88(%rbp),%rdx
   cmp 8(%rbp),%rdx
   jne 9f
   cmpw $0x5a41,(%rdi) /* pop %r10 */
   jne 9f
-  lea 88(%rbp),%rsi
-  mov 88(%rbp),%rdx
+  lea 96(%rbp),%rsi
+  mov 96(%rbp),%rdx
 9:
   .if \back
   sub $\back,%rdi
@@ -35,14 +35,16 @@
 
 /* hook NAME, FAST, VALUES, SLOW, BACK: the functions are (address inside the function,
  * frame, address of its caller), the latter two with a pointer to struct lr_registers (values.h), NULL
- * where values are not taken, besides. FAST and VALUES return 0 when they are done. Without VALUES r11 is
- * preserved, too. BACK is how far behind the function's first byte the hook returns to, where that is known. */
+ * where values are not taken, besides. FAST and VALUES return 0 when they are done. r11 is preserved, too: a caller in
+ * the same file may know that a function that only has room for a call leaves it alone. BACK is how far behind the function's first byte the hook returns to, where that is known. */
   .macro hook name, fast, values, slow, back=0
   .globl \name
   .type \name,@function
 \name:
   .cfi_startproc
   endbr64
+  push %r11
+  .cfi_adjust_cfa_offset 8
   push %rax
   .cfi_adjust_cfa_offset 8
   push %rdi
@@ -65,18 +67,12 @@
   .cfi_rel_offset %rbp, 0
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
-  .ifb \values
-  push %r11
-  .endif
   and $-16,%rsp
   arguments \back
   call \fast
   test %eax,%eax
   jnz 2f
 1:
-  .ifb \values
-  mov -8(%rbp),%r11
-  .endif
   mov %rbp,%rsp
   .cfi_def_cfa_register %rsp
   pop %rbp
@@ -98,9 +94,11 @@
   .cfi_adjust_cfa_offset -8
   pop %rax
   .cfi_adjust_cfa_offset -8
+  pop %r11
+  .cfi_adjust_cfa_offset -8
   ret
 2:
-  .cfi_def_cfa %rbp, 80
+  .cfi_def_cfa %rbp, 88
   /* -8(%rbp) is what the latter two get: behind it lies what was pushed, before it the vector
    * registers. VALUES keeps those that it needs itself. */
   .ifnb \values

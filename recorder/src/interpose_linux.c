@@ -173,7 +173,9 @@ LOGREC_API int dlclose(void *handle);
 LR_OWN int dlclose(void *handle) {
   ORIGINAL(dlclose_function, DLCLOSE, dlclose);
   look();
+  lr_patch_closing(1);
   const int result = real_dlclose(handle);
+  lr_patch_closing(0);
   look();
   return result;
 }

@@ -20,7 +20,7 @@ __thread int lr_busy __attribute__((tls_model("initial-exec")));
 
 /* ---- no system calls any more ---- */
 
-uint32_t lr_barred;
+uint32_t lr_barred, lr_patch_refused;
 /* How many threads are in slow paths. */
 static uint32_t slow_paths;
 

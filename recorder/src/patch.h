@@ -67,6 +67,10 @@ size_t lr_sleds_set(struct lr_sled *sleds, size_t n, enum lr_sled_state to, int 
 void lr_patch_look(void);
 /* Switches all that is patched; 1 if all sleds are as asked. */
 int lr_patch_all(enum lr_sled_state to, int by_signal);
+/* Around dlclose, which waits while somebody patches, and keeps others from it. */
+void lr_patch_closing(int begins);
+/* In a child, where the thread that patched may be gone. */
+void lr_patch_forked(void);
 /* 1 if events come from patches alone, which are of wanted functions only. */
 int lr_patch_alone(void);
 /* Ways in by patches: 1 << lr_way. */

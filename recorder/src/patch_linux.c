@@ -22,6 +22,7 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MODULES = 4096, PATH = 4096, MOST_SLEDS = 1 << 23 };
@@ -42,13 +43,35 @@ static unsigned long long adds, subs;
 static int looked, hooks_elsewhere;
 static enum lr_sled_state state = LR_SLED_ON;
 static uint32_t ways;
+/* 1 while somebody patches; FORKED in a child that was made meanwhile, in which nobody does any more. */
+enum { FORKED = 2 };
 static uint32_t patching;
+/* How many threads are in dlclose: text may go that would be patched. */
+static uint32_t closing;
 
 LR_OWN static int begin_patching(void) {
   uint32_t free = 0;
-  return lr_exchange(&patching, &free, 1);
+  if (!lr_exchange(&patching, &free, 1)) return 0;
+  if (!__atomic_load_n(&closing, __ATOMIC_SEQ_CST)) return 1;
+  lr_store(&patching, 0);
+  return 0;
 }
 LR_OWN static void end_patching(void) { lr_store(&patching, 0); }
+
+LR_OWN void lr_patch_closing(int begins) {
+  enum { MOST = 20000, PAUSE = 100000 /* ns */ };
+  if (!lr_settings.patch) return;
+  __atomic_fetch_add(&closing, begins ? 1u : ~0u, __ATOMIC_SEQ_CST);
+  for (int i = 0; begins && i < MOST && !lr_load(&lr_barred) && __atomic_load_n(&patching, __ATOMIC_SEQ_CST) == 1; i++) {
+    const struct timespec pause = {0, PAUSE};
+    nanosleep(&pause, NULL);
+  }
+}
+
+LR_OWN void lr_patch_forked(void) {
+  if (lr_load(&patching)) lr_store(&patching, FORKED);
+  closing = 0;
+}
 
 /* ---- a module's file ---- */
 
@@ -112,13 +135,23 @@ LR_OWN static int hooks_of(const struct image *im, const ElfW(Shdr) * h, size_t 
 
 /* ---- where functions begin ---- */
 
+/* loaded tells whether the file says that bytes are in memory: between its segments there may be holes. */
+LR_OWN static int loaded(const struct image *im, uintptr_t at, size_t n) {
+  for (int i = 0; i < im->info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *const h = &im->info->dlpi_phdr[i];
+    const uintptr_t from = at - (im->m->bias + h->p_vaddr);
+    if (h->p_type == PT_LOAD && (h->p_flags & PF_R) && from <= h->p_memsz && n <= h->p_memsz - from) return 1;
+  }
+  return 0;
+}
+
 /* find_starts reads the head of .eh_frame_hdr in memory: the table is sorted. */
 LR_OWN static void find_starts(struct image *im) {
   for (int i = 0; i < im->info->dlpi_phnum; i++) {
     const ElfW(Phdr) *h = &im->info->dlpi_phdr[i];
     if (h->p_type != PT_GNU_EH_FRAME || h->p_memsz < 12) continue;
     const uint8_t *const p = (const uint8_t *)(im->m->bias + h->p_vaddr);
-    if ((uintptr_t)p - im->m->base > im->m->size || h->p_memsz > im->m->size - ((uintptr_t)p - im->m->base)) return;
+    if (!loaded(im, (uintptr_t)p, h->p_memsz)) return;
     /* Version 1, the number as u32, the table as signed 32 bits from its head on. */
     if (p[0] != 1 || p[2] != 3 || p[3] != 0x3b) return;
     uint32_t n;
@@ -345,9 +378,7 @@ LR_OWN static void read_sections(struct image *im) {
     if (!xray && !returns && !is_section(im, names, &h[i], "__patchable_function_entries") && !is_section(im, names, &h[i], "__mcount_loc")) continue;
     if ((hooks & ENTERS && !returns) || (hooks & RETURNS && returns)) continue;
     const uintptr_t at = im->m->bias + h[i].sh_addr;
-    if (!(h[i].sh_flags & SHF_ALLOC) || h[i].sh_type == SHT_NOBITS || at < im->m->base || at - im->m->base > im->m->size ||
-        h[i].sh_size > im->m->size - (at - im->m->base) || h[i].sh_size == 0)
-      continue;
+    if (!(h[i].sh_flags & SHF_ALLOC) || h[i].sh_type == SHT_NOBITS || h[i].sh_size == 0 || !loaded(im, at, h[i].sh_size)) continue;
     if (!stubs && !(stubs = lr_stubs_make(&im->stubs, im->m->base, im->m->base + im->m->size))) return;
     if (xray) read_xray(im, (const uint8_t *)at, h[i].sh_size);
     else read_addresses(im, (const uint8_t *)at, h[i].sh_size, returns);
@@ -461,7 +492,7 @@ LR_OWN static void look(void) {
 
 LR_OWN void lr_patch_look(void) {
   unsigned long long now[2] = {0, 0};
-  if (!lr_settings.patch || lr_load(&lr_barred)) return;
+  if (!lr_settings.patch || lr_load(&lr_barred) || lr_load(&lr_patch_refused)) return;
   dl_iterate_phdr(count, now);
   if ((looked && now[0] == lr_load(&adds) && now[1] == lr_load(&subs)) || !begin_patching()) return;
   if (!modules) modules = plat_pages(MODULES * sizeof *modules, 0);
@@ -474,7 +505,7 @@ LR_OWN void lr_patch_look(void) {
 }
 
 LR_OWN int lr_patch_all(enum lr_sled_state to, int by_signal) {
-  if (!lr_settings.patch || lr_load(&lr_barred) || !begin_patching()) return 0;
+  if (!lr_settings.patch || lr_load(&lr_barred) || lr_load(&lr_patch_refused) || !begin_patching()) return 0;
   size_t failed = 0;
   for (uint32_t i = 0; i < module_count; i++) failed += lr_sleds_set(modules[i].sleds, modules[i].count, to, by_signal);
   state = to;
@@ -488,6 +519,8 @@ LR_OWN uint32_t lr_patch_ways(void) { return lr_load(&ways); }
 #else
 
 LR_OWN void lr_patch_look(void) {}
+LR_OWN void lr_patch_closing(int begins) { (void)begins; }
+LR_OWN void lr_patch_forked(void) {}
 LR_OWN int lr_patch_all(enum lr_sled_state to, int by_signal) { return (void)to, (void)by_signal, 0; }
 LR_OWN int lr_patch_alone(void) { return 0; }
 LR_OWN uint32_t lr_patch_ways(void) { return 0; }

@@ -51,7 +51,19 @@ LR_OWN static uintptr_t stub(uint8_t **end, uintptr_t to) {
 
 LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
   enum { PAGE = 4096, STEP = 1 << 16, REACH = 0x7f000000 };
+  /* All stubs are alike, and a thread may be in one: they stay, and serve what is in reach of them. */
+  static struct {
+    uintptr_t page;
+    struct lr_stubs stubs;
+  } made[256];
+  static unsigned count;
   if (high - low > REACH / 2) return 0;
+  for (unsigned i = 0; i < count; i++)
+    if ((made[i].page < low ? high - made[i].page : made[i].page + PAGE - low) < REACH) {
+      *s = made[i].stubs;
+      return 1;
+    }
+  if (count == sizeof made / sizeof *made) return 0;
   uint8_t *page = MAP_FAILED;
   /* Below the text: behind a program lies its heap, which must be able to grow. */
   uintptr_t at = (low & ~(uintptr_t)(STEP - 1)) - STEP;
@@ -68,7 +80,11 @@ LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
   s->leave = stub(&end, (uintptr_t)lr_patched_return);
   s->tail = stub(&end, (uintptr_t)lr_patched_tail);
   s->exit = stub(&end, (uintptr_t)lr_patched_exit);
-  if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0) return 1;
+  if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0) {
+    made[count].page = (uintptr_t)page;
+    made[count++].stubs = *s;
+    return 1;
+  }
   munmap(page, PAGE);
   return 0;
 }
@@ -215,7 +231,7 @@ LR_OWN static int sleeps(uint32_t id, uint64_t *ran) {
   lr_text_add(&t, "/schedstat");
   path[t.n] = 0;
   size_t n = lr_read_file(path, text, sizeof text - 1);
-  if (!n) return 1; /* it has ended */
+  if (!n) return syscall(SYS_tgkill, getpid(), id, 0) != 0; /* it has ended, or cannot be asked */
   text[n] = 0;
   const char *s = text;
   *ran = digits(&s);
@@ -225,7 +241,8 @@ LR_OWN static int sleeps(uint32_t id, uint64_t *ran) {
   n = lr_read_file(path, text, sizeof text - 1);
   text[n] = 0;
   s = strrchr(text, ')');
-  return s && s[1] && s[2] != 'R' && s[2] != 'T' && s[2] != 't';
+  /* In another sleep (D) it may wait for the page of the next nop. */
+  return s && s[1] && (s[2] == 'S' || s[2] == 'Z' || s[2] == 'X');
 }
 
 /* moved waits until each other thread has run, or waits in the kernel, so that none stands where it

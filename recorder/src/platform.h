@@ -36,9 +36,16 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #define lr_barrier() _ReadWriteBarrier()
 #define lr_opaque(x) ((void)0)
 #else
-/* Own functions are never instrumented, whatever the flags. */
-#define LR_OWN __attribute__((no_instrument_function))
-#define LR_COLD __attribute__((no_instrument_function, noinline, cold))
+/* Own functions are never instrumented, whatever the flags, and have no sleds: they would be patched to call themselves. */
+#if defined(__x86_64__) && defined(__linux__) && defined(__clang__)
+#define LR_NO_SLED , patchable_function_entry(0), xray_never_instrument
+#elif defined(__x86_64__) && defined(__linux__) && __GNUC__ >= 8
+#define LR_NO_SLED , patchable_function_entry(0)
+#else
+#define LR_NO_SLED
+#endif
+#define LR_OWN __attribute__((no_instrument_function LR_NO_SLED))
+#define LR_COLD __attribute__((no_instrument_function LR_NO_SLED, noinline, cold))
 #define LR_INLINE static inline __attribute__((no_instrument_function, always_inline))
 #define LR_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LR_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -171,6 +171,7 @@ LR_OWN static const char *lacking(const struct sock_fprog *f, const struct neede
 LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
   static const char begin[] = "the program's seccomp filter does not allow the recorder's ";
   const int sound = f && f->filter && f->len && f->len <= BPF_MAXINSNS;
+  lr_store(&lr_patch_refused, 1);
   /* From then on the program's signals are its own: the handler could not put them back. */
   if (strict || (sound && lacking(f, needed_in_crash, sizeof needed_in_crash / sizeof *needed_in_crash))) lr_crash_release();
   const struct needed *const copying = &needed_in_crash[3];

@@ -43,6 +43,8 @@ int lr_within_limit(uint64_t size);
 
 /* 1 between plat_bar and plat_unbar: the recorder makes no system calls. */
 extern uint32_t lr_barred;
+/* 1 once the program has a seccomp filter: what patching calls it may not let through. */
+extern uint32_t lr_patch_refused;
 
 /* ---- thread_linux.c ---- */
 

@@ -158,8 +158,8 @@ func (s *slot) code() asm.Instructions {
 	return code
 }
 
-// fork assembles the program that has children of recorded processes be recorded. tgid is the
-// offset of a task's process id.
+// fork assembles the program that has children of recorded processes be recorded, and no other process that
+// gets the id of one that has ended. tgid is the offset of a task's process id.
 func (m *maps) fork(tgid int32) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -170,7 +170,7 @@ func (m *maps) fork(tgid int32) asm.Instructions {
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, -4),
 		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.Mov.Reg(asm.R7, asm.R0),
 		asm.StoreImm(asm.RFP, -8, 0, asm.Word),
 		asm.Mov.Reg(asm.R1, asm.RFP),
 		asm.Add.Imm(asm.R1, -8),
@@ -178,6 +178,7 @@ func (m *maps) fork(tgid int32) asm.Instructions {
 		asm.LoadMem(asm.R3, asm.R6, 8, asm.DWord), // the child's task
 		asm.Add.Imm(asm.R3, tgid),
 		asm.FnProbeReadKernel.Call(),
+		asm.JEq.Imm(asm.R7, 0, "stranger"),
 		asm.StoreImm(asm.RFP, -12, wanted, asm.Word),
 		asm.LoadMapPtr(asm.R1, m.processes.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
@@ -186,6 +187,11 @@ func (m *maps) fork(tgid int32) asm.Instructions {
 		asm.Add.Imm(asm.R3, -12),
 		asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)),
 		asm.FnMapUpdateElem.Call(),
+		asm.Ja.Label("exit"),
+		asm.LoadMapPtr(asm.R1, m.processes.FD()).WithSymbol("stranger"),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -8),
+		asm.FnMapDeleteElem.Call(),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
 		asm.Return(),
 	}
