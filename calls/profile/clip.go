@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"logparser/calls"
@@ -157,7 +156,12 @@ func firstReaching(src *index.Index, at int64, first, end int) int {
 }
 
 // errStop ends a scan.
-var errStop = errors.New("stop")
+var errStop error = stopped{}
+
+// stopped is no error that anybody reads.
+type stopped struct{}
+
+func (stopped) Error() string { return "" }
 
 // load takes the stacks before a block from the index.
 func (c *clipper) load(ctx context.Context, k int, where query.Predicate) error {
