@@ -13,7 +13,7 @@ import (
 // each, and its symbols into a folder. Threads are words as "main >a >b < <", with the thread's name.
 func builtTrace(t *testing.T, symbols string, build int, threads ...string) string {
 	t.Helper()
-	identity := fmt.Sprintf("%032X1", 0xabcdef00+build)
+	identity := fmt.Sprintf("%032X1", 0xabcdef00+int64(build))
 	base, step := 0x400000+build*0x100000, 0x100+0x20*build
 	sym := "MODULE windows x86_64 " + identity + " x.pdb\nFILE 0 x.c\n"
 	for i := range 4 {
