@@ -430,6 +430,7 @@ static void testFork() {
 
 // Each record of a killed program is whole, and each but the last enter has its arguments.
 static void testKill() {
+  size_t all = 0; // on a loaded machine some are killed before their first call
   for (long i = 0; i < kills; i++) {
     clear();
     const string log = folder + "/killed.lptrace";
@@ -457,8 +458,10 @@ static void testKill() {
     replay(t, &r);
     size_t without = 0;
     for (const Call &call : r.calls) without += call.arguments == "-" || (call.ended && !entries && call.result == "-");
-    CHECK(r.calls.size() > 10 && without <= 1, "round %ld: %zu of %zu without values", i, without, r.calls.size());
+    CHECK(without <= 1, "round %ld: %zu of %zu without values", i, without, r.calls.size());
+    all += r.calls.size();
   }
+  CHECK(all > 10, "%zu calls in all rounds", all);
 }
 
 static uint16_t u16(const string &s, size_t at) { return uint16_t(uint8_t(s[at]) | uint8_t(s[at + 1]) << 8); }
