@@ -236,7 +236,7 @@ stage_window() {
 	else
 		skip tour "xclip is missing"
 	fi
-	lane monkey 10 ui/xvfb/monkey.sh build/logparser 15
+	lane monkey 10 ui/xvfb/monkey.sh build/logparser 15 7
 	# Built without migrated_fynedo, Fyne itself complains where it is called
 	# from the wrong goroutine, and the script looks for that. With the same flags as the
 	# window most packages need not be compiled again.
