@@ -166,7 +166,9 @@ func isFormula(s string) bool {
 		return false
 	}
 	if s[0] == '-' && strings.Trim(s[1:], ".0123456789") == "" {
-		return false // a number
+		if _, err := strconv.ParseFloat(s, 64); err == nil {
+			return false // a number
+		}
 	}
 	for i, r := range s {
 		switch {
