@@ -97,22 +97,32 @@ func (f *inputFlags) choose(cmd *cobra.Command, dir string, logs []string, sever
 	return logs[n-1], nil
 }
 
+// createSpooled creates the file that the standard input is kept in, in a folder of its own, which
+// is removed when the command ends.
+func createSpooled() (*os.File, error) {
+	dir, err := os.MkdirTemp("", "logparse-*")
+	if err != nil {
+		return nil, fmt.Errorf("the standard input cannot be kept: %w", err)
+	}
+	removeAtEnd(dir)
+	file, err := os.Create(filepath.Join(dir, spooledName))
+	if err != nil {
+		return nil, fmt.Errorf("the standard input cannot be kept: %w", err)
+	}
+	return file, nil
+}
+
 // spool copies the standard input into a file, which is removed when the command
 // ends.
 func spool(ctx context.Context, in io.Reader) (path string, err error) {
 	if file, ok := in.(*os.File); ok && isTerminal(file) {
 		return "", errors.New("the standard input is a terminal: give it a log, such as: logparse show - < LOG")
 	}
-	dir, err := os.MkdirTemp("", "logparse-*")
+	file, err := createSpooled()
 	if err != nil {
-		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+		return "", err
 	}
-	removeAtEnd(dir)
-	path = filepath.Join(dir, spooledName)
-	file, err := os.Create(path)
-	if err != nil {
-		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
-	}
+	path = file.Name()
 	copied := make(chan error, 1)
 	go func() {
 		out := bufio.NewWriterSize(file, 1<<20)
@@ -128,7 +138,7 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 		return "", ctx.Err()
 	}
 	if err != nil {
-		return "", fmt.Errorf("the standard input cannot be kept in %s: %w; TMPDIR names another folder", filepath.Dir(dir), err)
+		return "", fmt.Errorf("the standard input cannot be kept in %s: %w; TMPDIR names another folder", filepath.Dir(filepath.Dir(path)), err)
 	}
 	return path, nil
 }
@@ -136,16 +146,11 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 // spoolLive is spool for a text that is shown while it comes: it returns when its first lines are
 // there, and goes on copying.
 func spoolLive(_ context.Context, in io.Reader) (path string, err error) {
-	dir, err := os.MkdirTemp("", "logparse-*")
+	file, err := createSpooled()
 	if err != nil {
-		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+		return "", err
 	}
-	removeAtEnd(dir)
-	path = filepath.Join(dir, spooledName)
-	file, err := os.Create(path)
-	if err != nil {
-		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
-	}
+	path = file.Name()
 	buf := make([]byte, 64<<10)
 	n := 0
 	for !app.IsLiveText(buf[:n]) {

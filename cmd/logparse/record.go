@@ -171,7 +171,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	if err := f.planValues(cmd, command[0], say); err != nil {
 		return recordError{hint(err), exitRecord}
 	}
-	f.Building = func(compiler string) { say("building the recorder's library with %s; this is done once", compiler) }
+	f.Building = func(compiler string) { say(buildingText, compiler) }
 	plan, err := app.PrepareRecording(command, f.RecordOptions)
 	if err != nil {
 		return recordFailure(command[0], err)

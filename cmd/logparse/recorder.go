@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +75,9 @@ and exact ends with gcc's -minstrument-return=call, and what is linked staticall
 			if len(args) > 0 {
 				path = args[0]
 			}
-			path, err := app.SaveRecorderLibrary(cmd.Context(), path, replace, func(compiler string) { tellBuilding(cmd.ErrOrStderr(), compiler) })
+			path, err := app.SaveRecorderLibrary(cmd.Context(), path, replace, func(compiler string) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "logparse: "+buildingText+"\n", rows.Visible(compiler))
+			})
 			switch {
 			case errors.Is(err, app.ErrOtherFile):
 				return hinted{err, "give another name, or --replace"}
@@ -93,7 +94,5 @@ and exact ends with gcc's -minstrument-return=call, and what is linked staticall
 	return cmd
 }
 
-// tellBuilding says that the library is being built.
-func tellBuilding(w io.Writer, compiler string) {
-	fmt.Fprintf(w, "logparse: building the recorder's library with %s; this is done once\n", rows.Visible(compiler))
-}
+// buildingText says that the library is being built, with which compiler.
+const buildingText = "building the recorder's library with %s; this is done once"
