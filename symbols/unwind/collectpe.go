@@ -335,7 +335,11 @@ func arm64Rule(ops []armOp) KeptRow {
 	p := newPrologue(ARM64)
 	ra := arm64LR
 	sp := &p.values[arm64SP]
-	load := func(n int, at formula) { p.values[n] = p.at(at) }
+	load := func(n int, at formula) {
+		if n < maxRegisters { // damaged codes can name others
+			p.values[n] = p.at(at)
+		}
+	}
 	for i := range ops {
 		switch op := &ops[i]; op.kind {
 		case armAdd:
@@ -348,7 +352,7 @@ func arm64Rule(ops []armOp) KeptRow {
 			if op.pair {
 				load(op.second, at.plus(int64(op.n)+8))
 			}
-			*sp = sp.plus(int64(op.up))
+			*sp = at.plus(int64(op.up))
 		case armSetFP:
 			*sp = p.values[arm64FP].plus(-int64(op.n))
 		case armMachineFrame:

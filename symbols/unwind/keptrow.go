@@ -114,7 +114,7 @@ func (k KeptRow) row() (*row, error) {
 			return nil, message.Errorf("%w: register %d", errRule, v>>3)
 		}
 		l := &r.registers[v>>3]
-		l.kind = uint8(v & 7)
+		*l = unwindLocation{kind: uint8(v & 7)}
 		in.location(l)
 	}
 	if in.bad {
