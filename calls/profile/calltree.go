@@ -142,11 +142,11 @@ func (t *treeCalls) node(d int) int32 {
 }
 
 func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFrame, kept int) {
-	odd := int64(0)
+	signs := int64(0)
 	for i := range batch {
-		odd |= batch[i].Duration | int64(int32(batch[i].ID))
+		signs |= batch[i].Duration | int64(int32(batch[i].ID))
 	}
-	plain := t.plain && odd >= 0
+	plain := t.plain && signs >= 0
 	if !plain {
 		t.outermostOf(batch, pass)
 	}
