@@ -202,12 +202,6 @@ cut:
   return p;
 }
 
-LR_OWN int lr_returns(uintptr_t address) {
-  const uint8_t *const code = (const uint8_t *)address;
-  /* ret, ret n; rep ret and bnd ret */
-  return code[0] == 0xc3 || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
-}
-
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
