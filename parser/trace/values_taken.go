@@ -88,7 +88,6 @@ func (d *decoder) takeBehind() error {
 			return err
 		}
 	}
-	return nil
 }
 
 // markTaken makes the address of each event at which something was taken its number from 1 on, that of others 0,

@@ -85,13 +85,19 @@ programs() {
   cp "$d/logrec.dll" "$d/shared" && $x64-strip -o "$d/shared/bare.dll" "$d/shared/one.dll"
 }
 
-# crashes DIR CXX: how programs die.
+# crashes DIR CXX BITS: how programs die.
 crashes() {
-  local c="$2 -O1 -std=c++11 $warnings -I$include -static"
-  g++ -std=c++11 -O1 $warnings -DTRACE_OF_WINDOWS "$here/trace_dump.cpp" -o "$build/trace_dump" &&
-    $c "$here/crash_windows_subject.cpp" -o "$1/plain.exe" &&
-    $c -finstrument-functions "$here/crash_windows_subject.cpp" "$1"/fixed/*.o -o "$1/crash.exe" || return 1
-  "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump"
+  local c="$2 -O1 -std=c++11 $warnings -I$include -static" l="$1/ucrtbase.a $1/vcruntime140.a" tool=${2/g++/dlltool} name=__cxa_pure_virtual
+  [ $3 = 64 ] || name=_$name
+  l="$l -Wl,-u,$name"
+  # What programs of Microsoft's compilers have: two runtimes besides.
+  printf 'LIBRARY ucrtbase.dll\nEXPORTS\n_o_abort\n_o_terminate\n_invalid_parameter_noinfo\n' >"$1/ucrtbase.def"
+  printf 'LIBRARY vcruntime140.dll\nEXPORTS\nruntime_purecall == _purecall\n' >"$1/vcruntime140.def"
+  g++ -std=c++11 -O1 $warnings -DTRACE_OF_WINDOWS=$(($3 / 8)) "$here/trace_dump.cpp" -o "$build/trace_dump$3" &&
+    $tool -d "$1/ucrtbase.def" -l "$1/ucrtbase.a" && $tool -d "$1/vcruntime140.def" -l "$1/vcruntime140.a" &&
+    $c "$here/crash_windows_subject.cpp" $l -o "$1/plain.exe" &&
+    $c -finstrument-functions "$here/crash_windows_subject.cpp" "$1"/fixed/*.o $l -o "$1/crash.exe" || return 1
+  WINE32_ROOT=$([ $3 = 64 ] || echo "$WINE32_ROOT") "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump$3"
 }
 
 # penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
@@ -275,7 +281,7 @@ else
     count x64-shared $?
     run_tests "$gcc" "fixed $(((kills + 2) / 3))" penter $ml >"$build/x64-fixed.log"
     count x64-fixed $?
-    crashes "$gcc" $x64-g++ >"$build/x64-crashes.log" 2>&1
+    crashes "$gcc" $x64-g++ 64 >"$build/x64-crashes.log" 2>&1
     count x64-crashes $?
     for level in -O0 -O2; do
       lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
@@ -348,6 +354,8 @@ else
     count x86-shared $?
     run_tests32 "$build/x86" . "fixed 3" penter >"$build/x86-fixed.log" 2>&1
     count x86-fixed $?
+    crashes "$build/x86" $x86-g++ 32 >"$build/x86-crashes.log" 2>&1
+    count x86-crashes $?
   fi
 fi
 [ -n "${wine_started-}" ] && wineserver -k
