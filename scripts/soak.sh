@@ -128,7 +128,7 @@ if [ "$rounds" -gt 0 ]; then
 	for dir in $tests; do faults "$dir"; done
 fi
 if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
-	tests="$tests recorder:kills recorder:crashes recorder:kills-wine recorder:large reader:billion window:monkey"
+	tests="$tests recorder:kills recorder:crashes recorder:pointers recorder:kills-wine recorder:large reader:billion window:monkey"
 	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
 	whole recorder:crashes env LANES=gcc-crashes crash_rounds=$((rounds / 100)) recorder/tests/run_trace.sh 0
 	whole recorder:pointers env LANES="gcc-values asan-values tsan-values clang-values" value_pointers=$((rounds * 1000)) recorder/tests/run_trace.sh 0
