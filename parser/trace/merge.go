@@ -230,10 +230,10 @@ type cursor struct {
 	// ordinals says that events are read for where they lie: their address is their number
 	// in the stream, and their thread is the stream's number.
 	ordinals bool
-	// taking says that events are read for the values that were taken at them; found has those of
+	// taking says that events are read for the values that were taken at them; values are those of
 	// the last events.
 	taking bool
-	found  []foundValues
+	values []eventValues
 }
 
 // Memory of a cursor in events and in bytes, which its active streams share.
@@ -590,7 +590,7 @@ func (c *cursor) goTo(from int64) error {
 			return errChanged
 		}
 		if c.taking {
-			c.findTaken(c.skipped[:n])
+			c.handOut(c.skipped[:n])
 		}
 	}
 	return nil
@@ -602,7 +602,7 @@ func (c *cursor) readAt(dst []parser.Event, from int64, timed bool) (int, error)
 	}
 	n, err := c.read(dst)
 	if c.taking {
-		c.findTaken(dst[:n])
+		c.handOut(dst[:n])
 	}
 	if timed {
 		c.convert(dst[:n])

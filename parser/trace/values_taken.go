@@ -27,8 +27,8 @@ type takenValue struct {
 	bytes   []byte
 }
 
-// foundValues are those of an element of the events that were read last.
-type foundValues struct {
+// eventValues are what was taken at an element of the events that were read last.
+type eventValues struct {
 	element int
 	takenValue
 }
@@ -45,7 +45,7 @@ func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) err
 	}
 	q := d.taken
 	if len(q.list) == 0 {
-		// What was found is used before more is decoded.
+		// What was handed out is used before more is decoded.
 		q.reset()
 	}
 	from := len(q.bytes)
@@ -103,9 +103,9 @@ func (a *source) markTaken(events []parser.Event) {
 	}
 }
 
-// findTaken finds what was taken at events that were read, and forgets it.
-func (c *cursor) findTaken(events []parser.Event) {
-	c.found = c.found[:0]
+// handOut finds what was taken at events that are handed out, and forgets it.
+func (c *cursor) handOut(events []parser.Event) {
+	c.values = c.values[:0]
 	var s *source
 	for i := range events {
 		e := &events[i]
@@ -125,7 +125,7 @@ func (c *cursor) findTaken(events []parser.Event) {
 		list, ordinal := s.taken.list, int64(e.Address)-1
 		for ; len(list) > 0 && list[0].ordinal <= ordinal; list = list[1:] {
 			if t := list[0]; t.ordinal == ordinal && t.typ == want {
-				c.found = append(c.found, foundValues{i, t})
+				c.values = append(c.values, eventValues{i, t})
 			}
 		}
 		s.taken.list = list
@@ -168,8 +168,8 @@ func (l *Log) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, 
 		if err != nil {
 			return message.InFile(l.name, err)
 		}
-		for i := range c.found {
-			t := &c.found[i]
+		for i := range c.values {
+			t := &c.values[i]
 			form := parser.ValuesByPlan
 			if t.kind == wire.Registers {
 				form = parser.ValuesOfRegisters

@@ -170,6 +170,11 @@ struct lr_thread {
    * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
+  /* lr_guard_round, while the thread may copy memory that is not there (guard_linux.c): so many times more,
+   * and not on its signal stack. */
+  uint32_t guard, guard_uses;
+  uintptr_t guard_stack;
+  size_t guard_stack_size;
   struct lr_level level[LR_LEVELS];
 };
 enum { LR_THREAD_BYTES = 8192 };

@@ -343,6 +343,7 @@ LR_OWN static void send_again(int number, siginfo_t *info) {
 }
 
 LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
+  if (lr_guard_fault(number, info, context)) return;
   const int error = errno;
   static uint32_t writer;
   const uint32_t me = (uint32_t)plat_thread_id();
