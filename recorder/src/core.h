@@ -196,6 +196,7 @@ struct lr_settings {
   int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char report[4096], report_folder[4096]; /* the command that writes reports, "" for none; "": beside the log */
+  int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
   int values; /* LR_VALUES_... */

@@ -327,9 +327,9 @@ LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext
 /* wait_for_record waits while another thread writes the record, but not for ever: the program dies when
  * that thread is done. */
 LR_OWN static void wait_for_record(void) {
-  enum { MOST = 200, MOST_WITH_REPORT = 12000, MS = 1000000 };
+  enum { MOST = 200, MS = 1000000 };
   const struct timespec pause = {0, MS};
-  const int most = lr_report_wanted() ? MOST_WITH_REPORT : MOST;
+  const int most = MOST + (lr_report_wanted() ? (lr_settings.report_seconds + 2) * 1000 : 0);
   for (int i = 0; i < most && !lr_crash_is_written(); i++) syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 

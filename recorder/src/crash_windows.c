@@ -99,7 +99,7 @@ LR_OWN static void write_modules(void) {
 
 /* begin_record tells whether this thread writes the record. Another one waits until it is written. */
 LR_OWN static int begin_record(void) {
-  enum { MOST = 200, MOST_WITH_REPORT = 12000 };
+  enum { MOST = 200 };
   if (lr_crash_first()) {
     writer = GetCurrentThreadId();
     const int recorded = lr_load(&lr_global.state) != LR_NOT_STARTED;
@@ -111,7 +111,7 @@ LR_OWN static int begin_record(void) {
     return 0;
   }
   if (writer != GetCurrentThreadId())
-    for (int i = 0, most = lr_report_wanted() ? MOST_WITH_REPORT : MOST; i < most && !lr_crash_is_written(); i++) Sleep(1);
+    for (int i = 0, most = MOST + (lr_report_wanted() ? (lr_settings.report_seconds + 1) * 1000 : 0); i < most && !lr_crash_is_written(); i++) Sleep(1);
   return 0;
 }
 

@@ -310,7 +310,7 @@ int plat_crash_readable(uint32_t i);
 void plat_report_prepare(void);
 /* 1 if a crash will be followed by a report. */
 int lr_report_wanted(void);
-/* Has the report of the crash that a log tells of written, and waits for that, but not for ever. */
+/* Has the report of the crash that a log tells of written, and waits for that as long as the settings say. */
 void plat_report(const char *log);
 
 /* ---- modules_*.c ---- */

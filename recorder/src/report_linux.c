@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK = 16384, MOST_MS = 10000, STEP_MS = 2, SIGNALS = 65 };
+enum { STACK = 16384, STEP_MS = 2, SIGNALS = 65 };
 
 /* Its environment: strings behind their pointers. NULL: there is no report. */
 static char **environment;
@@ -127,7 +127,7 @@ LR_OWN static int start(void *context) {
   if (dies_with(o->program)) {
     o->starter = (uint32_t)syscall(SYS_getpid);
     const long child = clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
-    if (child > 0) wait_for(child, MOST_MS);
+    if (child > 0) wait_for(child, lr_settings.report_seconds * 1000);
   }
   syscall(SYS_exit_group, 0);
   return 0;
@@ -143,7 +143,7 @@ LR_OWN void plat_report(const char *log) {
   char *const arguments[] = {lr_settings.report, crash, flag, lr_settings.report_folder, end, (char *)(uintptr_t)log, NULL};
   memcpy(o.arguments, arguments, sizeof arguments);
   const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
-  if (child > 0) wait_for(child, MOST_MS + 1000);
+  if (child > 0) wait_for(child, (lr_settings.report_seconds + 1) * 1000);
 }
 
 #endif

@@ -8,7 +8,7 @@
 
 #if defined(_WIN32)
 
-enum { MOST_MS = 10000, COMMAND = 3 * PATH_CHARACTERS };
+enum { COMMAND = 3 * PATH_CHARACTERS };
 
 /* The program's end of the pipe, and the process at the other one. NULL: there is none. */
 static HANDLE pipe, helper;
@@ -116,7 +116,7 @@ LR_OWN void plat_report(const char *log) {
     /* That is all that it will be told. */
     CloseHandle(pipe);
     pipe = NULL;
-    if (WaitForSingleObject(helper, MOST_MS) == WAIT_OBJECT_0) return;
+    if (WaitForSingleObject(helper, (DWORD)lr_settings.report_seconds * 1000) == WAIT_OBJECT_0) return;
   }
   TerminateProcess(helper, 1);
 }

@@ -8,7 +8,7 @@
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
                                         "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",
-                                        "LOGREC_REPORT",  "LOGREC_REPORT_FOLDER", NULL};
+                                        "LOGREC_REPORT",  "LOGREC_REPORT_FOLDER", "LOGREC_REPORT_SECONDS", NULL};
 
 LR_OWN void lr_tell(const char *line) {
   static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
@@ -175,9 +175,16 @@ LR_OWN static void tell_unknown(void) {
   }
 }
 
-/* read_report reads LOGREC_REPORT, the command that writes reports, and where to. */
+/* read_report reads LOGREC_REPORT, the command that writes reports, where to, and how long it may take. */
 LR_OWN static void read_report(void) {
-  const char *s = setting("LOGREC_REPORT");
+  enum { USUAL = 10, MOST = 3600 };
+  const char *s = setting("LOGREC_REPORT_SECONDS");
+  const char *end = s ? s : "";
+  const uint64_t seconds = number(&end);
+  const int is_number = s && end != s && !*end && seconds > 0 && seconds <= MOST;
+  if (s && *s && !is_number) lr_tell("logrec: LOGREC_REPORT_SECONDS is a number from 1 to 3600: 10 is taken");
+  lr_settings.report_seconds = is_number ? (int)seconds : USUAL;
+  s = setting("LOGREC_REPORT");
   if (!s || !*s) return;
   memcpy(lr_settings.report, s, strlen(s) + 1);
   plat_make_absolute(lr_settings.report, sizeof lr_settings.report);

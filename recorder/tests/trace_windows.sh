@@ -172,6 +172,33 @@ command_of() {
   [ -e "$system/bcryptprimitives.dll" ] || $x64-gcc -shared -O2 -static-libgcc -o "$system/bcryptprimitives.dll" "$here/../../scripts/wine/prng.c" -ladvapi32
 }
 
+# reports DIR COMMAND: DIR/crash.exe has its report written by the command under wine, if it crashes; then nothing of the command
+# is left.
+reports() {
+  local d=$build/reports command how n i status p=0 f=0
+  command=Z:${2//\//\\}
+  mkdir -p "$d" && cp "$1/crash.exe" "$d" || return 1
+  for how in null:1 throw:1 ucrt-parameter:1 nothing:0 terminate:0; do
+    rm -f "$d"/*.lptrace "$d"/*log2*
+    (cd "$d" && LOGREC_REPORT=$command timeout 60 "$run_wine" crash.exe ${how%:*} >"$d/out" 2>&1)
+    status=$?
+    n=$(grep -al 'Call stack of thread' "$d"/crash.exelog[0-9]* 2>/dev/null | wc -l)
+    for ((i = 0; i < 100; i++)); do
+      grep -aqs "^${command//\\/.}.crash.--when-told" /proc/[0-9]*/cmdline || break
+      sleep 0.1
+    done
+    if [ "$n" = "${how#*:}" ] && [ $i -lt 100 ] && { [ "$n" = 0 ] || grep -aqE '^\[[0-9]+\] crash.exe [0-9A-F]{8} leaf' "$d"/crash.exelog[0-9]*; }; then
+      p=$((p + 1))
+    else
+      f=$((f + 1))
+      echo "FAILED: $how: $n reports, status $status, $i"
+      cat "$d/out" "$d"/crash.exelog* 2>/dev/null
+    fi
+  done
+  echo "$p passed, $f failed"
+  [ $f -eq 0 ]
+}
+
 # recorded LANE FROM COMMAND...: records the LogTest of another lane, without logrec.dll beside it, by
 # the command logparse record.
 recorded() {
@@ -289,6 +316,8 @@ else
     done
     if command -v go >/dev/null; then
       one command command_of "$build/command"
+      reports "$gcc" "$build/command/windows/logparse.exe" >"$build/x64-reports.log" 2>&1
+      count x64-reports $?
       # Started here, where wine is found and a logrec.dll built; and under wine.
       one mingw-hooks-recorded-O2 recorded mingw-hooks-recorded-O2 mingw-hooks-O2 "$build/command/logparse"
       one mingw-hooks-recordedexe-O2 recorded mingw-hooks-recordedexe-O2 mingw-hooks-O2 "$run_wine" "$build/command/windows/logparse.exe"
