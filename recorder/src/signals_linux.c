@@ -151,10 +151,11 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
+    if (lr_settings.report[0]) always = 1;
 #if defined(LOGREC_NO_INTERPOSE)
     /* The program would see a handler that it has not set. */
-    (void)always;
-    return;
+    if (!lr_settings.report[0]) return;
+    mode = lr_settings.crash = LR_CRASH_LAST;
 #else
     /* A sanitizer reports crashes itself. */
     if (!always || lr_may_have_sanitizer()) return;
@@ -178,6 +179,7 @@ LR_OWN void plat_crash_catch(int always) {
     lr_guard_choose();
   }
   unlock_table(&saved);
+  plat_report_prepare();
 }
 
 LR_OWN void lr_crash_release(void) {
