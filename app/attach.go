@@ -266,7 +266,7 @@ func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded
 		return fail(s.file, message.Errorf("%v", b.Reason))
 	case b.Table == nil:
 		return fail(s.image, message.Errorf("%v", b.Reason))
-	case b.Status == symbols.ExportsOnly:
+	case b.Status == symbols.ExportsOnly, b.Status == symbols.StartsOnly:
 		return fail(s.image, ErrNoFunctions)
 	}
 	if all, ok := b.Table.(interface{ ReadAliases() error }); ok {

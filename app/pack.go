@@ -218,7 +218,7 @@ func (w *packer) addModule(src *packSource, owner uint32, all bool) (added bool,
 	if parts := w.unwind[imageOf(src.module)]; parts != nil {
 		rules = parts(owner)
 	}
-	if !all && (!named || b.Status == symbols.Mismatched || b.Status == symbols.ExportsOnly) {
+	if !all && (!named || b.Status == symbols.Mismatched || b.Status == symbols.ExportsOnly || b.Status == symbols.StartsOnly) {
 		if used && named {
 			w.report.Left = append(w.report.Left, src.module.Name())
 		}
