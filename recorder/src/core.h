@@ -46,7 +46,7 @@ struct lr_frame_entry {
   uint64_t function; /* address << 1 | kind */
   uintptr_t frame;   /* of the hook's call: decreases with depth */
   uint32_t owner, pc; /* of struct lr_place */
-  uint64_t time;     /* of the enter, units */
+  uint64_t time;     /* of the enter, units; 0: lr_hidden */
 };
 
 struct lr_registers;
@@ -78,12 +78,17 @@ enum { LR_NEAR = 4096 };
 /* 1 for calls that are known by their frame: the leave has the same. */
 LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner == LR_ONE_CALL; }
 
-/* What LR_GENERAL keeps of an open call besides, to take the enter back of a call that was
- * shorter than LOGREC_MIN. */
+/* 1 for calls that are followed, but not in the log: those that LOGREC_DEPTH leaves out, and those of
+ * LOGREC_INSIDE that lists leave out. */
+LR_INLINE int lr_hidden(const struct lr_frame_entry *f) { return !f->time; }
+
+/* What LR_GENERAL keeps of an open call besides: depth for LOGREC_DEPTH, the others to take the enter back of
+ * a call that was shorter than LOGREC_MIN. */
 struct lr_frame_extra {
   uint8_t *before, *after; /* of the enter's records */
   uint64_t last;           /* the level's last time before */
   uint32_t sequence;       /* of the chunk */
+  uint32_t depth;          /* how many calls of the stack up to this one are not hidden */
 };
 
 /* Windows, for each kind of address, are found by the bits LRF_OFFSET_BITS to 31
@@ -197,6 +202,13 @@ struct lr_settings {
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char file[4096];
   char include[4096], exclude[4096];
+  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if one of the
+   * first four is set. */
+  char from[4096], until[4096];
+  uint64_t after, lasts; /* ns */
+  int triggers;
+  char inside[4096];
+  uint32_t depth;
   int values; /* LR_VALUES_... */
   char plan[4096];
 };
@@ -225,6 +237,8 @@ struct lr_state {
   uint32_t log;     /* which one of this process and those that it was forked from: 1, 2, ... */
   uint32_t places;  /* those of logrec_values.h that are in the log */
   uint32_t ways;    /* those that are in the log: 1 << lr_way */
+  uint32_t gate;    /* LR_GATE_...; always open without triggers */
+  uint64_t opens, closes; /* when a time does that; 0: none */
   struct lr_thread *free_threads, *newest_thread;
   char path[4300];
 };
@@ -502,18 +516,39 @@ const char *lr_next_item(const char *list, const char **begin, size_t *n);
 
 /* ---- lists.c ---- */
 
+/* What lists say of a function: calls of it are recorded; it is one of LOGREC_FROM, LOGREC_UNTIL,
+ * LOGREC_INSIDE. */
+enum { LR_WANTED = 1, LR_STARTS = 2, LR_STOPS = 4, LR_ROOT = 8 };
 /* 1 if there are include or exclude lists. */
 int lr_lists(void);
-/* 1 if they want a function, by its module's base name and its symbol. */
-int lr_listed(const char *module, const char *symbol);
+/* What they say of it, by its module's base name and its symbol. */
+unsigned lr_listed(const char *module, const char *symbol);
 /* Sorts ascending; it needs neither memory nor luck. */
 void lr_sort(uint64_t *a, size_t n);
-/* 1 if calls of the function are recorded. */
-int lr_wanted(uintptr_t function, unsigned kind);
+/* The same by its address. */
+unsigned lr_traits(uintptr_t function, unsigned kind);
+/* 1 if open calls of the function are kept in mind. */
+LR_INLINE int lr_followed(uintptr_t function, unsigned kind) { return (lr_traits(function, kind) & (LR_WANTED | LR_ROOT)) != 0; }
 /* The addresses of a module are no longer its own. With the modules' lock. */
 void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
 /* Modules will have other numbers; in a forked child, which has no other thread. */
 void lr_modules_renumbered(void);
+
+/* ---- triggers.c ---- */
+
+/* lr_state.gate: events are recorded; not before a time; not before a function is called; somebody opens it. */
+enum { LR_GATE_OPEN = 0, LR_GATE_TIME, LR_GATE_FUNCTION, LR_GATE_OPENING };
+LR_INLINE int lr_gate_is_open(void) { return lr_load(&lr_global.gate) == LR_GATE_OPEN; }
+/* The settings are known; a log begins. The latter with the lock. */
+void lr_triggers_choose(void);
+void lr_triggers_begin(void);
+/* 1 if triggers want each event to take the long way. */
+int lr_triggers_general(void);
+/* Before an enter: 0 if it is not recorded, else what lr_trigger_entered is to be given when it is recorded.
+ * Before other events: 1 if they are recorded. A setting of triggers is there; no level is taken. */
+unsigned lr_trigger_enter(uintptr_t function, unsigned kind);
+void lr_trigger_entered(unsigned traits);
+int lr_trigger_event(void);
 
 /* ---- plan.c ---- */
 
