@@ -150,6 +150,21 @@ func TestViewsLimitTheSelection(t *testing.T) {
 	r.wait("the list", func() bool { return r.views.threads.List.Len() == 2 })
 	r.views.threads.OnOpen(r.views.threads.List.At(1))
 	where("thread:1001")
+	// One that is gone to limits at once, the first of the list too, and both stay listed with their calls.
+	r.win.Canvas().Focus(r.views.threads.List.Grid)
+	r.typeKey(fyne.KeyUp)
+	where("thread:1000")
+	for i := range int64(2) {
+		if got := r.views.threads.List.At(i); got == nil || got.Calls == 0 {
+			t.Errorf("thread %d of the list is %+v", i, got)
+		}
+	}
+	r.typeKey(fyne.KeyEscape)
+	where("thread:1001")
+	r.ctl.Filter.SetWhere("")
+	where("")
+	r.typeKey(fyne.KeyHome)
+	where("thread:1000")
 }
 
 func TestStatisticsLeadToTheFirstCall(t *testing.T) {

@@ -31,6 +31,9 @@ type Grid struct {
 
 	// OnSelected is told the current row whenever it changes, -1 for none.
 	OnSelected func(row int64)
+	// OnChosen is told the current row whenever the user goes to it by a key or a press, also
+	// where it was the current one already.
+	OnChosen func(row int64)
 	// OnActivated is told the row of a double click or of Enter.
 	OnActivated func(row int64)
 	// OnMenu is asked for a context menu of a cell at a place on the canvas.
@@ -255,6 +258,14 @@ func (g *Grid) move(row int64, extend bool) {
 		g.OnSelected(g.Current())
 	}
 	g.scrolled()
+}
+
+// choose is move as the user does it.
+func (g *Grid) choose(row int64, extend bool) {
+	g.move(row, extend)
+	if current := g.Current(); g.OnChosen != nil && current >= 0 {
+		g.OnChosen(current)
+	}
 }
 
 // scrolled redraws after the view was moved.

@@ -161,7 +161,6 @@ tour() {
 	press ctrl+5
 	event threads
 	press Home
-	press Return
 	event filtered
 	press ctrl+4
 	event statistics
