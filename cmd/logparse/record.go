@@ -92,6 +92,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 		Example: `  logparse record ./app --its-own options
   logparse record --exclude 'std::*' --min 10us -o run1 ./server
   logparse record --show ./app 2> calls.txt
+  logparse record --libcalls git status
   logparse record --inside 'handle_request' --depth 4 ./server
   logparse record make test
   sudo logparse record --probe 'parse*' --values 'parse*' ./not-rebuilt`,
@@ -113,6 +114,8 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.StringArrayVar(&f.Include, "include", nil, "record only functions like this `pattern`, [MODULE!]FUNCTION with * and ? (repeatable)")
 	flags.StringArrayVar(&f.Exclude, "exclude", nil, "leave out functions like this `pattern` (repeatable)")
 	flags.StringVar(&f.Minimum, "min", "", "drop calls that are shorter than this `time`, such as 500ns, 10us or 1ms")
+	flags.StringArrayVar(&f.LibraryCalls, "libcalls", nil, "record the program's calls into libraries, too, of functions like this `[LIBRARY!]FUNCTION` (Linux, x86-64; all without =; repeatable)")
+	flags.Lookup("libcalls").NoOptDefVal = "*"
 	addTriggers(flags, &f.Triggers)
 	flags.StringVar(&f.SwitchSignal, "switch-signal", "", "the `signal` that switches recording off, and on again, such as USR2")
 	flags.BoolVar(&f.Paused, "paused", false, "begin switched off, until the signal of --switch-signal comes")

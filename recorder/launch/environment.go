@@ -53,6 +53,9 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 		}
 		e.set("LOGREC", mode)
 	}
+	if len(opt.LibraryCalls) > 0 {
+		e.set("LOGREC_LIBCALLS", strings.Join(opt.LibraryCalls, ","))
+	}
 	e.setTriggers(opt.Triggers)
 	if opt.Sites {
 		e.set("LOGREC_SITES", "1")

@@ -38,6 +38,8 @@ type Options struct {
 	Include, Exclude []string
 	// Minimum drops calls that are shorter: "10us". "" keeps all.
 	Minimum string
+	// LibraryCalls are patterns of functions of libraries whose calls by the program are recorded, too.
+	LibraryCalls []string
 	// Triggers are when recording begins and ends by itself, and which calls are seen.
 	Triggers Triggers
 	// SwitchSignal is the signal that switches recording off and on, "" for none. Paused begins switched
@@ -156,6 +158,9 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		if p.Library, err = filepath.Abs(p.Library); err != nil {
 			return nil, err
 		}
+	}
+	if len(opt.LibraryCalls) > 0 && !opt.Bare {
+		p.Way = program.withLibraryCalls(p.Way)
 	}
 	if program.Format == PE && !onWindows {
 		wine, err := findWine()

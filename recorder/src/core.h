@@ -208,6 +208,7 @@ struct lr_settings {
   uint64_t after, lasts; /* ns */
   int triggers;
   char inside[4096];
+  char libcalls[4096]; /* calls into libraries that are recorded: a list */
   uint32_t depth;
   int values; /* LR_VALUES_... */
   char plan[4096];
@@ -320,14 +321,17 @@ void lr_write_all_renamed(void);
 void lr_switch(int on, const char *why);
 void lr_put_switch(int on, const char *why);
 /* Ways in: docs/formats.md, SETTING way. */
-enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_XRAY, LR_PATCHED, LR_PATCHED_RETURN, LR_WAYS };
+enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_XRAY, LR_PATCHED, LR_PATCHED_RETURN, LR_LIBCALLS, LR_WAYS };
 /* Writes down that events come by a way. */
 void lr_came_by(enum lr_way way);
 /* The same with the lock. */
 void lr_write_way(enum lr_way way);
 LR_INLINE int lr_has_come_by(enum lr_way way) { return lr_relaxed(&lr_global.ways) >> way & 1; }
 /* Hooks tell of returns. */
-LR_INLINE int lr_sees_returns(void) { return lr_has_come_by(LR_RETURN) || lr_has_come_by(LR_PATCHED_RETURN); }
+LR_INLINE int lr_sees_returns(void) {
+  return lr_has_come_by(LR_RETURN) || lr_has_come_by(LR_PATCHED_RETURN) ||
+         (lr_has_come_by(LR_LIBCALLS) && !lr_has_come_by(LR_FENTRY) && !lr_has_come_by(LR_PATCHED));
+}
 
 /* ---- overhead.c ---- */
 
@@ -476,7 +480,7 @@ void lr_arrived(const struct lr_place *at);
  * the calls (of kind 1) that must have ended before the one of frame began;
  * lr_returned records the leave of the call of frame. */
 void lr_ended(const struct lr_place *at);
-void lr_returned(const struct lr_place *at);
+void lr_returned(const struct lr_place *at, enum lr_way way);
 void lr_mark(const char *text, size_t n);
 void lr_counter(const char *name, unsigned type, const void *value);
 
@@ -521,7 +525,9 @@ const char *lr_next_item(const char *list, const char **begin, size_t *n);
 enum { LR_WANTED = 1, LR_STARTS = 2, LR_STOPS = 4, LR_ROOT = 8 };
 /* 1 if there are include or exclude lists. */
 int lr_lists(void);
-/* What they say of it, by its module's base name and its symbol. */
+/* 1 if a pattern of a list fits a function, by its module's base name and its symbol. */
+int lr_fits(const char *list, const char *module, const char *symbol);
+/* What the lists say of it, by its module's base name and its symbol. */
 unsigned lr_listed(const char *module, const char *symbol);
 /* Sorts ascending; it needs neither memory nor luck. */
 void lr_sort(uint64_t *a, size_t n);

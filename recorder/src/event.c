@@ -509,10 +509,10 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   level_end(t, v);
 }
 
-LR_COLD void lr_returned(const struct lr_place *at) {
+LR_COLD void lr_returned(const struct lr_place *at, enum lr_way way) {
   struct lr_thread *t = thread_of_event();
   if (!t) return;
-  if (LR_UNLIKELY(!lr_sees_returns())) lr_came_by(LR_RETURN);
+  if (LR_UNLIKELY(!lr_sees_returns()) && way == LR_RETURN) lr_came_by(LR_RETURN);
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event arrives = {1, 1, at};

@@ -64,6 +64,12 @@ LR_OWN static int listed(const char *list, const char *module, const char *symbo
   return 0;
 }
 
+LR_OWN int lr_fits(const char *list, const char *module, const char *symbol) {
+  char plain[512] = "";
+  if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
+  return listed(list, module, symbol, plain);
+}
+
 LR_OWN unsigned lr_listed(const char *module, const char *symbol) {
   char plain[512] = "";
   if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;

@@ -9,7 +9,7 @@ const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",       
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
                                         "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",
                                         "LOGREC_FROM",     "LOGREC_UNTIL",       "LOGREC_INSIDE",       "LOGREC_DEPTH",
-                                        "LOGREC_AFTER",    "LOGREC_FOR",         NULL};
+                                        "LOGREC_AFTER",    "LOGREC_FOR",         "LOGREC_LIBCALLS",     NULL};
 
 LR_OWN void lr_tell(const char *line) {
   static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
@@ -186,6 +186,7 @@ LR_OWN static void read_triggers(void) {
   read_list("LOGREC_FROM", lr_settings.from);
   read_list("LOGREC_UNTIL", lr_settings.until);
   read_list("LOGREC_INSIDE", lr_settings.inside);
+  read_list("LOGREC_LIBCALLS", lr_settings.libcalls);
   const char *s = setting("LOGREC_DEPTH");
   if (s && *s) {
     const uint64_t depth = number(&s);

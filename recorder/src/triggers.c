@@ -25,9 +25,9 @@ LR_OWN static uint64_t units(uint64_t ns) { return (uint64_t)((double)ns / 1e9 *
 LR_OWN static const char *waited_for(uint32_t gate) { return gate == LR_GATE_TIME ? "LOGREC_AFTER" : "LOGREC_FROM"; }
 
 LR_OWN void lr_triggers_begin(void) {
-  static const char *const names[] = {"LOGREC_FROM", "LOGREC_UNTIL", "LOGREC_INSIDE"};
-  const char *const lists[] = {lr_settings.from, lr_settings.until, lr_settings.inside};
-  for (int i = 0; i < 3; i++) lr_write_setting(names[i], lists[i]);
+  static const char *const names[] = {"LOGREC_FROM", "LOGREC_UNTIL", "LOGREC_INSIDE", "LOGREC_LIBCALLS"};
+  const char *const lists[] = {lr_settings.from, lr_settings.until, lr_settings.inside, lr_settings.libcalls};
+  for (int i = 0; i < 4; i++) lr_write_setting(names[i], lists[i]);
   char text[24];
   struct lr_text t = {text, 0, sizeof text - 1};
   if (lr_settings.depth) {
