@@ -271,9 +271,6 @@ void lr_name_file(const struct plat_process *process, int n);
 struct lrf_chunk *lr_file_extend(uint32_t *size, int *why);
 /* Ends the recording for good and says so. With the lock. */
 void lr_file_failed(int why);
-void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream, uint32_t sequence, uint32_t lost,
-                    uint64_t thread, uint64_t base);
-void lr_close_chunk(struct lrf_chunk *c, uint64_t last);
 uint32_t lr_checksum(const void *p, size_t n);
 
 /* ---- process.c ---- */
@@ -416,6 +413,9 @@ int lr_crash_make_log(void);
 void lr_crash_put_load(struct lr_body *modules, const struct lr_crash_module *m);
 
 /* ---- chunk.c ---- */
+void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream, uint32_t sequence, uint32_t lost,
+                    uint64_t thread, uint64_t base);
+void lr_close_chunk(struct lrf_chunk *c, uint64_t last);
 
 /* Closes the level's chunk and begins another; 0 where there is none to be had. */
 int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now);

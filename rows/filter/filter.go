@@ -67,6 +67,8 @@ const (
 	Line     Column = "line"
 	Thread   Column = "thread"
 	Event    Column = "event"
+	// Duration: its range is read by parsePoint (range.go) and means what Term.matches (match.go)
+	// says; app/where.go makes a predicate of calls/query/duration.go of it, which finds the rows.
 	Duration Column = "dur"
 	// Self is the part of the duration that was not spent in calls that the
 	// call made.
