@@ -185,7 +185,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	watching, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	watched := make(chan struct{})
+	program := 0
 	end, err := plan.Run(func(pid int) {
+		program = pid
 		if !f.show {
 			close(watched)
 			return
@@ -195,13 +197,18 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 			watch(watching, cmd, plan.Dir, pid)
 		}()
 	})
+	recording.Store(false) // from here on a signal is for the command
 	if err != nil {
 		return recordFailure(command[0], err)
 	}
 	result, err := plan.Finish(end)
 	if err == nil {
-		if len(result.Logs) == 0 || result.Trouble != nil {
+		own := slices.ContainsFunc(result.Logs, func(l app.RecordedLog) bool { return int(l.PID) == program })
+		if !own || result.Trouble != nil {
 			stop()
+		}
+		if f.show && !own && len(result.Logs) > 0 {
+			say("--show: %s made no calls that are recorded, what it started did", filepath.Base(plan.Program.Path))
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
@@ -261,12 +268,14 @@ func recordFailure(program string, err error) error {
 		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
 			e.error = hinted{e.error, "for the one in this folder write ." + string(filepath.Separator) + program}
 		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
-		e.code = exitNotRunnable
-	case errors.Is(err, app.ErrNotEmpty):
+	case errors.Is(err, app.ErrNotEmpty), errors.Is(err, app.ErrNoFolder):
 		e.error = hinted{err, "give another folder with --output"}
 	case errors.Is(err, app.ErrNoCompiler):
 		e.error = hinted{err, "install one (gcc or clang), or name a library that was built elsewhere with --library"}
+	case errors.Is(err, app.ErrNoLibrary):
+		e.error = hinted{err, "set XDG_CACHE_HOME to a folder that can be written, or name a library that was built elsewhere with --library"}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		e.code = exitNotRunnable
 	}
 	return e
 }

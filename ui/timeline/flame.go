@@ -331,7 +331,7 @@ func (f *Flame) at(p fyne.Position) int {
 func (f *Flame) describe(n *app.TreeNode) []string {
 	digits := max(f.digits, 3)
 	lines := []string{label(n),
-		lang.L("Total {{.Total}}, self {{.Self}}", data{"Total": duration(n.Total, digits), "Self": duration(n.Self, digits)}),
+		lang.L("Total {{.Total}}, self {{.Self}}", data{"Total": bounded(n.Bound, n.Total, digits), "Self": bounded(n.SelfBound, n.Self, digits)}),
 		control.Count("{{.N}} call", "{{.N}} calls", n.Calls)}
 	if whole := f.whole(); whole > 0 {
 		lines[2] += " \u00b7 " + lang.L("{{.Percent}} % of all", data{"Percent": strconv.FormatFloat(100*float64(n.Total)/float64(whole), 'f', 1, 64)})
