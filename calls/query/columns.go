@@ -323,6 +323,29 @@ func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *
 	return nil
 }
 
+type blockTest struct {
+	wanted index.Columns
+	f      func(ctx context.Context, b *index.Block, candidates, pass []uint64) error
+}
+
+func (t blockTest) compile(*index.Index) matcher { return t }
+
+func (t blockTest) cost() int { return 1 }
+
+func (t blockTest) columns(*index.Summary) index.Columns { return t.wanted }
+
+func (t blockTest) decide(*index.Summary, int64) verdict { return maybe }
+
+func (t blockTest) test(ctx context.Context, _ int, b *index.Block, _ *index.Summary, candidates, pass []uint64) error {
+	clear(pass)
+	for _, word := range candidates {
+		if word != 0 {
+			return t.f(ctx, b, candidates, pass)
+		}
+	}
+	return nil
+}
+
 type slowTest struct {
 	f func(ctx context.Context, rows []int64, pass []bool) error
 }

@@ -119,6 +119,12 @@ func Func(test func(ctx context.Context, rows []int64, pass []bool) error) Predi
 	return slowTest{test}
 }
 
+// OfBlocks is Func for tests that look at whole blocks: test gets one with some columns and the rows that have
+// passed everything else, and sets the bits of those that pass in pass, which is all 0.
+func OfBlocks(columns index.Columns, test func(ctx context.Context, b *index.Block, candidates, pass []uint64) error) Predicate {
+	return blockTest{columns, test}
+}
+
 // A junction is And or Or.
 type junction struct {
 	or    bool

@@ -170,6 +170,11 @@ struct lr_thread {
    * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
+  /* lr_guard_round, while the thread may copy memory that is not there (guard_linux.c): so many times more,
+   * and not on its signal stack. */
+  uint32_t guard, guard_uses;
+  uintptr_t guard_stack;
+  size_t guard_stack_size;
   struct lr_level level[LR_LEVELS];
 };
 enum { LR_THREAD_BYTES = 8192 };
@@ -195,6 +200,8 @@ struct lr_settings {
   int snapshot_signal, switch_signal;
   int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
+  char report[4096], report_folder[4096]; /* the command that writes reports, "" for none; "": beside the log */
+  int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
   int values; /* LR_VALUES_... */
@@ -401,7 +408,8 @@ void lr_crash_reserve(void);
 void lr_crash_forget(void);
 /* 1 for the one thread that writes the record; it calls lr_crash_done then. */
 int lr_crash_first(void);
-void lr_crash_write(struct lr_crash *c);
+/* 1: the record is in the log. */
+int lr_crash_write(struct lr_crash *c);
 void lr_crash_done(void);
 /* Who handled the crash lets the program go on. */
 void lr_crash_survived(void);

@@ -28,6 +28,9 @@ type Timeline struct {
 	OnActivated func(row int64)
 	// OnRange is told a range of time that was selected with Ctrl held.
 	OnRange func(from, to int64)
+	// OnCompare is told a range that was drawn and is to be compared with the selection, to
+	// included.
+	OnCompare func(from, to int64)
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
@@ -77,6 +80,7 @@ type Timeline struct {
 	annotations                     map[rows.Track][]rows.Annotation
 	firstAnnotation, lastAnnotation int64
 	pin                             *pin
+	hits                            map[rows.Track][]int64 // where something was found
 	find                            func(function string) bool
 	found                           map[string]bool // what find said
 	limited                         bool
@@ -131,7 +135,7 @@ func (t *Timeline) SetSource(src Source) {
 		t.cancel()
 	}
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
-	t.annotations, t.pin = nil, nil
+	t.annotations, t.pin, t.hits = nil, nil, nil
 	if t.overview != nil {
 		t.overview.skyline = nil
 	}
@@ -401,7 +405,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
-		annotations: t.annotations, pin: t.pin, inks: t.inks, swatches: t.swatches,
+		annotations: t.annotations, pin: t.pin, hits: t.hits, inks: t.inks, swatches: t.swatches,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Calls == 1 {
