@@ -26,7 +26,9 @@ const HookEntry = launch.HookEntry
 var (
 	ErrNoProgram  = launch.ErrNoProgram
 	ErrNotEmpty   = launch.ErrNotEmpty
+	ErrNoFolder   = launch.ErrNoFolder
 	ErrNoCompiler = launch.ErrNoCompiler
+	ErrNoLibrary  = launch.ErrNoLibrary
 )
 
 // PrepareRecording looks at a program, chooses the way in and makes the folder of its

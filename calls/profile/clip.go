@@ -68,7 +68,7 @@ func Clip(ctx context.Context, src *index.Index, o ClipOptions) ([]Stat, *Tree, 
 		}
 	}
 	if o.Tree {
-		return nil, finishTree([]*treeBuilder{c.tree}, c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
+		return nil, finishTree(c.tree, c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
 	}
 	return c.stats.list(), nil, nil
 }
@@ -288,14 +288,14 @@ func (c *clipper) place(t *clippedThread, slot uint32, call *clippedCall) {
 	if n := len(t.stack); n > 0 {
 		call.caller = t.stack[n-1].node
 	} else if c.perThread {
-		call.caller = c.tree.child(0, NoGroup, id, false)
+		call.caller = c.tree.child(0, NoGroup, id)
 	}
 	call.node = call.caller
 	if call.group != NoGroup {
 		if len(t.stack) < MaxTreeDepth {
-			call.node = c.tree.child(call.caller, call.group, id, false)
+			call.node = c.tree.child(call.caller, call.group, id)
 		} else {
-			call.node = c.tree.child(call.caller, NoGroup, id, true)
+			call.node = c.tree.other(call.caller, id)
 		}
 	}
 }

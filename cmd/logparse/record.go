@@ -65,6 +65,7 @@ type recordFlags struct {
 	app.RecordOptions
 	ring              int
 	show, open, quiet bool
+	reports           string
 	head              int
 	values            []string
 	probe             probeFlags
@@ -120,6 +121,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
 	flags.StringVar(&f.SnapshotSignal, "snapshot-signal", "", "the `signal` that has a copy of the log written, such as USR1")
 	flags.StringVar(&f.Crash, "crash", "", "how a crash is recorded: off, `first` (before the program's own handlers) or last, and no-stack")
+	flags.StringVar(&f.reports, "report", "", "write a short report of each process that crashed into the `folder`, as logparse crash --report does")
 	flags.StringVar(&f.Library, "library", "", "the recorder's library, a `file` (default: installed, or built once and kept)")
 	flags.BoolVar(&f.show, "show", false, "print the program's own calls while they happen, on the standard error")
 	flags.BoolVar(&f.open, "open", false, "open the window on the log when the program has ended")
@@ -185,7 +187,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	watching, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	watched := make(chan struct{})
+	program := 0
 	end, err := plan.Run(func(pid int) {
+		program = pid
 		if !f.show {
 			close(watched)
 			return
@@ -195,20 +199,41 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 			watch(watching, cmd, plan.Dir, pid)
 		}()
 	})
+	recording.Store(false) // from here on a signal is for the command
 	if err != nil {
 		return recordFailure(command[0], err)
 	}
 	result, err := plan.Finish(end)
 	if err == nil {
-		if len(result.Logs) == 0 || result.Trouble != nil {
+		own := slices.ContainsFunc(result.Logs, func(l app.RecordedLog) bool { return int(l.PID) == program })
+		if !own || result.Trouble != nil {
 			stop()
+		}
+		if f.show && !own && len(result.Logs) > 0 {
+			say("--show: %s made no calls that are recorded, what it started did", filepath.Base(plan.Program.Path))
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
+		if f.reports != "" {
+			f.report(cmd, result, say)
+		}
 	} else {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", err)
 	}
 	return programEnd{end}
+}
+
+// report writes the reports of what crashed.
+func (f *recordFlags) report(cmd *cobra.Command, result app.RecordResult, say func(format string, args ...any)) {
+	for _, l := range result.Logs {
+		path, err := saveReport(cmd, l.Path, f.reports, app.Inputs{}, app.ReportOptions{})
+		switch {
+		case err == nil:
+			say("report of a crash: %s", path)
+		case !errors.Is(err, app.ErrNoCrash):
+			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(hint(err).Error()))
+		}
+	}
 }
 
 // planValues finds out which arguments and results are to be taken.
@@ -261,12 +286,14 @@ func recordFailure(program string, err error) error {
 		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
 			e.error = hinted{e.error, "for the one in this folder write ." + string(filepath.Separator) + program}
 		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
-		e.code = exitNotRunnable
-	case errors.Is(err, app.ErrNotEmpty):
+	case errors.Is(err, app.ErrNotEmpty), errors.Is(err, app.ErrNoFolder):
 		e.error = hinted{err, "give another folder with --output"}
 	case errors.Is(err, app.ErrNoCompiler):
 		e.error = hinted{err, "install one (gcc or clang), or name a library that was built elsewhere with --library"}
+	case errors.Is(err, app.ErrNoLibrary):
+		e.error = hinted{err, "set XDG_CACHE_HOME to a folder that can be written, or name a library that was built elsewhere with --library"}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		e.code = exitNotRunnable
 	}
 	return e
 }

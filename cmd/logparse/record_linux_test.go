@@ -458,6 +458,48 @@ func TestRecordShow(t *testing.T) {
 	cmd.Wait()
 }
 
+// TestRecordChildren records a shell, which makes no calls, and two runs of a program that it starts.
+func TestRecordChildren(t *testing.T) {
+	program := compile(t, endings, withHooks)
+	dir := filepath.Dir(program)
+	cmd := recordProcess(t, program, "--show", "--head", "0", "sh", "-c", "./program 0 0; ./program 5 0; exit 6")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 6 || !strings.Contains(errs.String(), "--show: sh made no calls that are recorded, what it started did") {
+		t.Fatalf("status %d: %s", code, errs.String())
+	}
+	both := filepath.Join(dir, "sh.rec")
+	if code, _, errs := logparse("show", both, "--follow"); code != exitUsage || !strings.Contains(errs, "has those of 2 processes") {
+		t.Errorf("--follow of two processes: status %d: %s", code, errs)
+	}
+
+	packed := filepath.Join(t.TempDir(), "one.lppack")
+	if code, _, errs := logparse("pack", both, "-o", packed); code != exitOK {
+		t.Fatalf("pack: status %d: %s", code, errs)
+	}
+	code, info, said := logparse("info", packed)
+	if code != exitOK || strings.Count(info, "\nprocess ") != 2 {
+		t.Errorf("info of two processes in one file: status %d: %s%s", code, info, said)
+	}
+
+	// A run of a program and a session with two of them have the same functions.
+	if out, err := recordProcess(t, program, "-o", "one.rec", "-q", "./program", "0", "0").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, order := range [][]string{{both, filepath.Join(dir, "one.rec")}, {filepath.Join(dir, "one.rec"), both}} {
+		code, out, said := logparse(append([]string{"compare"}, order...)...)
+		if code != exitDiffer || !strings.Contains(out, "1 of 2 threads did the same") || strings.Contains(out, "entered:") {
+			t.Errorf("compare: status %d: %s%s", code, out, said)
+		}
+	}
+}
+
 // busy is a program that records much and prints at its end.
 const busy = `
 #include <stdio.h>
@@ -547,7 +589,7 @@ func TestRecordMistakes(t *testing.T) {
 		{[]string{"record", "--ring", "5000", "./program"}, exitUsage, "from 1 to 4096"},
 		{[]string{"record", "--min", "fast", "./program"}, exitUsage, "--min is a time"},
 		{[]string{"record", "-o", ".", "./program", "0", "0"}, exitRecord, "give another folder with --output"},
-		{[]string{"record", "-o", "no/such/folder", "./program"}, exitRecord, "no/such/folder"},
+		{[]string{"record", "-o", "no/such/folder", "./program"}, exitRecord, "the folder for the logs cannot be made: mkdir no/such/folder"},
 	} {
 		cmd := recordProcess(t, program)
 		cmd.Args = append(cmd.Args[:1], test.args...)

@@ -91,6 +91,8 @@ func (p *Plan) Symbols() string {
 var (
 	ErrNoProgram = message.New("there is no such program")
 	ErrNotEmpty  = message.New("there is something in this folder already")
+	ErrNoFolder  = message.New("the folder for the logs cannot be made")
+	ErrNoLibrary = message.New("the recorder's library cannot be kept")
 	ErrNoWine    = message.New("it is a program for Windows, and wine is not there to run it")
 )
 
@@ -129,7 +131,9 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 	p := &Plan{Program: program, Way: program.Way(), command: command, file: file}
 	if target, ok := program.target(); ok && !opt.Bare {
 		if p.Library = opt.Library; p.Library == "" {
-			if p.Library, err = FindLibrary(target, opt.Building); err != nil {
+			if p.Library, err = FindLibrary(target, opt.Building); errors.Is(err, fs.ErrPermission) {
+				return nil, message.Errorf("%w: %w", ErrNoLibrary, err)
+			} else if err != nil {
 				return nil, err
 			}
 		}
@@ -204,7 +208,7 @@ func (p *Plan) makeDir(dir string) (err error) {
 			}
 		}
 		if err != nil {
-			return err
+			return message.Errorf("%w: %w", ErrNoFolder, err)
 		}
 		p.made = true
 	} else {
@@ -212,7 +216,7 @@ func (p *Plan) makeDir(dir string) (err error) {
 		case err == nil:
 			p.made = true
 		case !errors.Is(err, fs.ErrExist):
-			return err
+			return message.Errorf("%w: %w", ErrNoFolder, err)
 		default:
 			entries, err := os.ReadDir(dir)
 			if err != nil {
