@@ -8,6 +8,7 @@ import (
 
 	"logparser/ui/language"
 	"logparser/ui/look"
+	"logparser/ui/shortname"
 	"logparser/ui/table"
 )
 
@@ -155,6 +156,7 @@ func (as *actions) viewActions() []*action {
 		{name: "columns", title: lang.L("Columns"), choices: as.columnActions},
 		{name: "fit-columns", title: lang.L("Fit all columns"), tip: lang.L("As wide as what is seen of them."), enabled: w.opened, do: w.table.fitColumns},
 		{name: "reset-columns", title: lang.L("Columns as at first"), do: w.table.resetColumns},
+		{name: "parameters", title: lang.L("Parameters of functions"), tip: lang.L("In all views; a tooltip has the whole name."), choices: as.parameterActions},
 		{name: "corrected", title: lang.L("Durations without the recorder's own time"), enabled: func() bool { return w.ctl.State().Facts.CanCorrect },
 			checked: corrected, do: func() { w.ctl.Inputs.SetCorrected(!corrected()) }},
 		nil,
@@ -197,6 +199,20 @@ func (as *actions) columnActions() []*action {
 		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() { w.table.showColumn(c.ID, c.Hidden) }})
 	}
 	return list
+}
+
+// parameterActions choose what is shown of functions' parameters.
+func (as *actions) parameterActions() []*action {
+	w := as.w
+	set := func(title string, p shortname.Parameters) *action {
+		return &action{title: title, checked: func() bool { return w.pref.parameters() == p }, do: func() {
+			w.pref.setParameters(p)
+			shortname.SetParameters(p)
+			w.repaint()
+			as.show()
+		}}
+	}
+	return []*action{set(lang.L("Whole: f(int, char)"), shortname.Whole), set(lang.L("Collapsed: f(\u2026)"), shortname.Collapsed), set(lang.L("None: f"), shortname.Hidden)}
 }
 
 func (as *actions) brightnessActions() []*action {

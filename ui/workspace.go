@@ -79,6 +79,7 @@ func newWorkspace(win *Window) *workspace {
 	w.remembered, w.agreed = w.ctl.State().Wanted, w.ctl.Inputs.Agreed()
 	w.ctl.OnChange = w.update
 	w.ctl.OnFiles = func(f control.Files) bool { return w.tabs.use(w, f) }
+	w.ctl.OnText = func(path string) { w.dialogs.whenFree(func() { w.addresses.show(path, "") }) }
 	w.ctl.Trace = w.trace
 	w.ctl.KnownColumns = w.memory.knownColumns
 	if w.opt.Open == nil {

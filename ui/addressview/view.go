@@ -41,7 +41,10 @@ type View struct {
 	OnChosen, OnOpen func(file string, line int)
 	// OnCopy is handed the whole text with its names, or the chosen lines.
 	OnCopy func(text string)
+	// OnReload is called where the text is to be read again.
+	OnReload func()
 
+	reload     *widget.Button
 	said       *widget.Label
 	only       *widget.Check
 	copy       *widget.Button
@@ -85,11 +88,23 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 		}
 	})
 	v.copy.Importance = widget.LowImportance
+	v.reload = widget.NewButtonWithIcon(lang.L("The file has changed: reload"), theme.ViewRefreshIcon(), func() { v.OnReload() })
+	v.reload.Importance = widget.HighImportance
+	v.reload.Hide()
 	below := container.NewBorder(v.sourceHead, nil, nil, nil, container.NewScroll(v.source))
 	split := container.NewVSplit(g, below)
 	split.Offset = 0.68
-	v.Content = container.NewBorder(container.NewBorder(nil, nil, nil, container.NewHBox(v.only, v.copy), v.said), nil, nil, nil, split)
+	v.Content = container.NewBorder(container.NewBorder(nil, nil, nil, container.NewHBox(v.reload, v.only, v.copy), v.said), nil, nil, nil, split)
 	return v
+}
+
+// Changed says that the file that the text came from is another one now.
+func (v *View) Changed() { v.reload.Show() }
+
+// Shown reports whether the view is still in a window that shows it.
+func (v *View) Shown() bool {
+	c := fyne.CurrentApp().Driver().CanvasForObject(v.Lines.Grid)
+	return c != nil && c.Overlays().Top() != nil
 }
 
 // Show shows a text, which must not be changed any more.
@@ -115,6 +130,7 @@ func (v *View) Show(t *app.NamedText) {
 // Say shows a text instead of what was found.
 func (v *View) Say(text string) {
 	v.text = nil
+	v.reload.Hide()
 	v.said.SetText(text)
 	v.Lines.Show(nil)
 }
