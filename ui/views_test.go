@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -226,6 +227,15 @@ func TestPictureIsSaved(t *testing.T) {
 	}
 	if len(colours) < 10 {
 		t.Errorf("only %d colours", len(colours))
+	}
+	svg := r.log + ".SVG"
+	drawing := r.views.timeline.Drawing()
+	r.ctl.Saving.SaveDrawing(svg, drawing)
+	r.waitTrace("saved " + svg)
+	text, err := os.ReadFile(svg)
+	size := fmt.Sprintf("width=\"%d\" height=\"%d\"", img.Bounds().Dx(), img.Bounds().Dy())
+	if err != nil || !bytes.Equal(text, drawing) || !bytes.Contains(text, []byte(size)) || !bytes.Contains(text, []byte("<text ")) {
+		t.Errorf("saved %d bytes, %v", len(text), err)
 	}
 }
 

@@ -65,6 +65,7 @@ type recordFlags struct {
 	app.RecordOptions
 	ring              int
 	show, open, quiet bool
+	reports           string
 	head              int
 	values            []string
 	probe             probeFlags
@@ -120,6 +121,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
 	flags.StringVar(&f.SnapshotSignal, "snapshot-signal", "", "the `signal` that has a copy of the log written, such as USR1")
 	flags.StringVar(&f.Crash, "crash", "", "how a crash is recorded: off, `first` (before the program's own handlers) or last, and no-stack")
+	flags.StringVar(&f.reports, "report", "", "write a short report of each process that crashed into the `folder`, as logparse crash --report does")
 	flags.StringVar(&f.Library, "library", "", "the recorder's library, a `file` (default: installed, or built once and kept)")
 	flags.BoolVar(&f.show, "show", false, "print the program's own calls while they happen, on the standard error")
 	flags.BoolVar(&f.open, "open", false, "open the window on the log when the program has ended")
@@ -212,10 +214,26 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
+		if f.reports != "" {
+			f.report(cmd, result, say)
+		}
 	} else {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", err)
 	}
 	return programEnd{end}
+}
+
+// report writes the reports of what crashed.
+func (f *recordFlags) report(cmd *cobra.Command, result app.RecordResult, say func(format string, args ...any)) {
+	for _, l := range result.Logs {
+		path, err := saveReport(cmd, l.Path, f.reports, app.Inputs{}, app.ReportOptions{})
+		switch {
+		case err == nil:
+			say("report of a crash: %s", path)
+		case !errors.Is(err, app.ErrNoCrash):
+			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(hint(err).Error()))
+		}
+	}
 }
 
 // planValues finds out which arguments and results are to be taken.

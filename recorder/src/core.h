@@ -170,6 +170,11 @@ struct lr_thread {
    * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
+  /* lr_guard_round, while the thread may copy memory that is not there (guard_linux.c): so many times more,
+   * and not on its signal stack. */
+  uint32_t guard, guard_uses;
+  uintptr_t guard_stack;
+  size_t guard_stack_size;
   struct lr_level level[LR_LEVELS];
 };
 enum { LR_THREAD_BYTES = 8192 };
@@ -195,6 +200,8 @@ struct lr_settings {
   int snapshot_signal, switch_signal;
   int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
+  char report[4096], report_folder[4096]; /* the command that writes reports, "" for none; "": beside the log */
+  int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
   int values; /* LR_VALUES_... */
@@ -271,9 +278,6 @@ void lr_name_file(const struct plat_process *process, int n);
 struct lrf_chunk *lr_file_extend(uint32_t *size, int *why);
 /* Ends the recording for good and says so. With the lock. */
 void lr_file_failed(int why);
-void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream, uint32_t sequence, uint32_t lost,
-                    uint64_t thread, uint64_t base);
-void lr_close_chunk(struct lrf_chunk *c, uint64_t last);
 uint32_t lr_checksum(const void *p, size_t n);
 
 /* ---- process.c ---- */
@@ -404,7 +408,8 @@ void lr_crash_reserve(void);
 void lr_crash_forget(void);
 /* 1 for the one thread that writes the record; it calls lr_crash_done then. */
 int lr_crash_first(void);
-void lr_crash_write(struct lr_crash *c);
+/* 1: the record is in the log. */
+int lr_crash_write(struct lr_crash *c);
 void lr_crash_done(void);
 /* Who handled the crash lets the program go on. */
 void lr_crash_survived(void);
@@ -416,6 +421,9 @@ int lr_crash_make_log(void);
 void lr_crash_put_load(struct lr_body *modules, const struct lr_crash_module *m);
 
 /* ---- chunk.c ---- */
+void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream, uint32_t sequence, uint32_t lost,
+                    uint64_t thread, uint64_t base);
+void lr_close_chunk(struct lrf_chunk *c, uint64_t last);
 
 /* Closes the level's chunk and begins another; 0 where there is none to be had. */
 int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now);

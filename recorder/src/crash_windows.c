@@ -111,7 +111,7 @@ LR_OWN static int begin_record(void) {
     return 0;
   }
   if (writer != GetCurrentThreadId())
-    for (int i = 0; i < MOST && !lr_crash_is_written(); i++) Sleep(1);
+    for (int i = 0, most = MOST + (lr_report_wanted() ? (lr_settings.report_seconds + 1) * 1000 : 0); i < most && !lr_crash_is_written(); i++) Sleep(1);
   return 0;
 }
 
@@ -127,7 +127,7 @@ LR_OWN static void end_record(struct lr_crash *c, const CONTEXT *context) {
   if (lr_alive(t) && !lr_idle(&t->level[0])) c->flags |= LRF_CRASH_IN_RECORDER;
   plat_thread_name(name, sizeof name);
   c->name = lr_alive(t) && t->named ? t->name : name;
-  lr_crash_write(c);
+  if (lr_crash_write(c)) plat_report(lr_global.path);
   lr_crash_done();
 }
 
@@ -212,7 +212,7 @@ LR_OWN void lr_record_ending(uint32_t kind, uint32_t detail) {
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
-    if (!always) return;
+    if (!always && !lr_settings.report[0]) return;
     mode = lr_settings.crash = LR_CRASH_LAST;
   }
   if (mode == LR_CRASH_OFF || lr_load(&caught)) return;
@@ -220,6 +220,7 @@ LR_OWN void plat_crash_catch(int always) {
   take_filter();
   vectored = AddVectoredExceptionHandler(1, first_chance);
   lr_watch_runtimes(mode == LR_CRASH_FIRST);
+  plat_report_prepare();
 }
 
 LR_OWN void lr_crash_release(void) {
@@ -229,6 +230,7 @@ LR_OWN void lr_crash_release(void) {
   const LPTOP_LEVEL_EXCEPTION_FILTER was = SetUnhandledExceptionFilter(before);
   if (was != filter) SetUnhandledExceptionFilter(was);
   lr_unwatch_runtimes();
+  lr_report_release();
 }
 
 LR_OWN void plat_crash_thread_begin(void) { lr_watch_thread(); }

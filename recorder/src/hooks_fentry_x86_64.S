@@ -33,11 +33,11 @@
   .endif
   .endm
 
-/* hook NAME, FAST, VALUES, SLOW, BACK: the functions are (address inside the function,
- * frame, address of its caller), the latter two with a pointer to struct lr_registers (values.h), NULL
- * where values are not taken, besides. FAST and VALUES return 0 when they are done. r11 is preserved, too: a caller in
+/* hook NAME, FAST, SLOW, VALUES, BACK: the functions are (address inside the function,
+ * frame, address of its caller, struct lr_registers (values.h)); where VALUES is 0 the latter is NULL. FAST
+ * gets it without vector registers, and returns 0 when it is done. r11 is preserved, too: a caller in
  * the same file may know that a function that only has room for a call leaves it alone. BACK is how far behind the function's first byte the hook returns to, where that is known. */
-  .macro hook name, fast, values, slow, back=0
+  .macro hook name, fast, slow, values=1, back=0
   .globl \name
   .type \name,@function
 \name:
@@ -68,7 +68,14 @@
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
   and $-16,%rsp
+  /* Between stack and what was pushed there is room for the rest of the registers. */
+  sub $80,%rsp
   arguments \back
+  .if \values
+  lea -72(%rbp),%rcx
+  .else
+  xor %ecx,%ecx
+  .endif
   call \fast
   test %eax,%eax
   jnz 2f
@@ -99,20 +106,13 @@
   ret
 2:
   .cfi_def_cfa %rbp, 88
-  /* -8(%rbp) is what the latter two get: behind it lies what was pushed, before it the vector
-   * registers. VALUES keeps those that it needs itself. */
-  .ifnb \values
-  sub $16,%rsp
+  /* -8(%rbp) is what SLOW gets. */
   movq $0,-8(%rbp)
+  .if \values
   cmpl $0,lr_taking(%rip)
   je 5f
-  sub $64,%rsp
   lea -72(%rbp),%rcx
   mov %rcx,-8(%rbp)
-  arguments \back
-  call \values
-  test %eax,%eax
-  jz 1b
   movq %xmm0,-72(%rbp)
   movq %xmm1,-64(%rbp)
   movq %xmm2,-56(%rbp)
@@ -146,11 +146,7 @@
   xor %edx,%edx
   xsave64 (%rsp)
   arguments \back
-  .ifb \values
-  xor %ecx,%ecx
-  .else
   mov -8(%rbp),%rcx
-  .endif
   call \slow
   mov $0xe6,%eax
   xor %edx,%edx
@@ -160,11 +156,7 @@
   sub $512,%rsp
   fxsave64 (%rsp)
   arguments \back
-  .ifb \values
-  xor %ecx,%ecx
-  .else
   mov -8(%rbp),%rcx
-  .endif
   call \slow
   fxrstor64 (%rsp)
   jmp 1b
@@ -172,20 +164,20 @@
   .size \name,.-\name
   .endm
 
-  hook __fentry__, lr_fentry_fast, lr_fentry_values, lr_fentry_slow
-  hook __return__, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+  hook __fentry__, lr_fentry_fast, lr_fentry_slow
+  hook __return__, lr_freturn_fast, lr_freturn_slow
 
   /* What patched text calls (patch.h): behind nops of 5 to 9 bytes or XRay's 11, and the endbr64 that may
    * stand before them. */
   .hidden lr_patched_entries, lr_patched_return, lr_patched_tail, lr_patched_exit
   .irp back, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15
   .hidden lr_patched_entry_\back
-  hook lr_patched_entry_\back, lr_patched_fast, lr_patched_values, lr_patched_slow, \back
+  hook lr_patched_entry_\back, lr_patched_fast, lr_patched_slow, 1, \back
   .endr
-  hook lr_patched_return, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+  hook lr_patched_return, lr_freturn_fast, lr_freturn_slow
 
   /* Before the jump of a tail call: what is jumped to may lie in r11. */
-  hook lr_patched_tail, lr_freturn_fast, , lr_freturn_slow
+  hook lr_patched_tail, lr_freturn_fast, lr_freturn_slow, 0
 
   /* In the place of a ret: what is here is the function's end. */
   .globl lr_patched_exit

@@ -7,7 +7,8 @@
 
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
-                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL", NULL};
+                                        "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",
+                                        "LOGREC_REPORT",  "LOGREC_REPORT_FOLDER", "LOGREC_REPORT_SECONDS", NULL};
 
 LR_OWN void lr_tell(const char *line) {
   static enum { NOT_ASKED, FIRST, NOT_FIRST } asked;
@@ -174,6 +175,25 @@ LR_OWN static void tell_unknown(void) {
   }
 }
 
+/* read_report reads LOGREC_REPORT, the command that writes reports, where to, and how long it may take. */
+LR_OWN static void read_report(void) {
+  enum { USUAL = 10, MOST = 3600 };
+  const char *s = setting("LOGREC_REPORT_SECONDS");
+  const char *end = s ? s : "";
+  const uint64_t seconds = number(&end);
+  const int is_number = s && end != s && !*end && seconds > 0 && seconds <= MOST;
+  if (s && *s && !is_number) lr_tell("logrec: LOGREC_REPORT_SECONDS is a number from 1 to 3600: 10 is taken");
+  lr_settings.report_seconds = is_number ? (int)seconds : USUAL;
+  s = setting("LOGREC_REPORT");
+  if (!s || !*s) return;
+  memcpy(lr_settings.report, s, strlen(s) + 1);
+  plat_make_absolute(lr_settings.report, sizeof lr_settings.report);
+  s = setting("LOGREC_REPORT_FOLDER");
+  if (!s || !*s) return;
+  memcpy(lr_settings.report_folder, s, strlen(s) + 1);
+  plat_make_absolute(lr_settings.report_folder, sizeof lr_settings.report_folder);
+}
+
 LR_OWN void lr_read_settings(void) {
   static int done;
   if (done || !plat_environment_known()) return;
@@ -205,6 +225,7 @@ LR_OWN void lr_read_settings(void) {
     lr_tell("logrec: LOGREC_PERMISSIONS is three octal digits, such as 600 or 644, of reading and writing: 640 is taken");
   s = setting("LOGREC_CRASH");
   if (s) parse_crash(s);
+  read_report();
   s = setting("LOGREC_VALUES");
   if (s && *s) read_values(s);
   s = setting("LOGREC_SNAPSHOT_SIGNAL");

@@ -48,7 +48,7 @@ LR_OWN static int general(int alone) {
 
 LR_OWN void lr_choose_mode(void) {
   const int on = (lr_global.state == LR_NOT_STARTED || lr_global.state == LR_RUNNING) && !lr_relaxed(&lr_settings.off);
-  lr_plan_choose(!general(1));
+  lr_plan_choose(on && !general(1));
   lr_store(&lr_mode, !on ? LR_OFF : general(0) ? LR_GENERAL : LR_IDLE + lr_load(&lr_global.switched));
 }
 

@@ -86,6 +86,11 @@ void lr_watch_runtimes(int before_the_program);
 void lr_watch_thread(void);
 void lr_unwatch_runtimes(void);
 
+/* ---- report_windows.c ---- */
+
+/* The recorder's code is about to be unmapped. */
+void lr_report_release(void);
+
 /* ---- modules_windows.c ---- */
 
 /* Begin and end to watch what is loaded. */

@@ -5,6 +5,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
+
+	"logparser/ui/shortname"
 )
 
 // FocusGained implements [fyne.Focusable].
@@ -366,7 +368,7 @@ func (g *Grid) tellHover(p, absolute fyne.Position) {
 			at = hovered{g.buffer[i].Index, c.ID}
 			cell := Cell{Decor: &g.decor[i]}
 			c.Cell(&g.buffer[i], &cell)
-			if g.cellWidth(c.Column, &cell) > c.w-2*g.px(cellPad) {
+			if g.cellWidth(c.Column, &cell) > c.w-2*g.px(cellPad) || cell.Name && !shortname.AsTheyAre() && shortname.Show(string(cell.Text)) != string(cell.Text) {
 				text = string(cell.Text)
 			}
 		}
