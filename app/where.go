@@ -81,6 +81,7 @@ func (c *condition) expr(ctx context.Context, e *filter.Expr) (query.Predicate, 
 	return query.And(parts...), nil
 }
 
+// term makes the predicate of one term, by its column.
 func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	switch t.Column {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:

@@ -76,15 +76,6 @@ func OfKind(kinds ...parser.Kind) Predicate {
 	return t
 }
 
-// WithDuration passes the rows, enters and leaves, that have a duration of
-// least to most nanoseconds, both included.
-func WithDuration(least, most int64) Predicate { return durationTest{max(least, 0), most} }
-
-// WithSelf passes the rows of calls of which least to most nanoseconds, both
-// included, were not spent in calls that they made. Calls without a duration
-// have no such time.
-func WithSelf(least, most int64) Predicate { return selfTest{max(least, 0), most} }
-
 // AtDepth passes the rows of depth least to most, both included.
 func AtDepth(least, most int32) Predicate { return depthTest{least, most} }
 

@@ -334,19 +334,14 @@ func (g *Grid) contentWidth() int {
 
 // generate paints the picture; Fyne calls it with the size in device pixels.
 func (g *Grid) generate(w, h int) image.Image {
-	if size := g.raster.Size(); size.Width > 0 && w > 0 {
-		// The size asked for is rounded to whole pixels: so is what follows
-		// from it, or the scale would waver with every resize.
-		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := DeviceScale(g.raster.Size(), w); ok {
 		if scale != g.scale || !g.drawn {
 			fyne.Do(g.placeBars)
 		}
 		g.drawn = true
 		g.measure(scale, w, h)
 	}
-	if g.pixels == nil || g.pixels.Bounds().Dx() != w || g.pixels.Bounds().Dy() != h {
-		g.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	g.pixels = Pixels(g.pixels, w, h)
 	f := g.frame()
 	if g.FitNumbers && g.widen(f) {
 		f.columns = g.place()

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"image"
-	"math"
 	"strconv"
 
 	"fyne.io/fyne/v2"
@@ -234,12 +233,10 @@ func (f *Flame) split(n *app.TreeNode, x0, x1 float64, level int, place func(c *
 func (f *Flame) px(dip float32) int { return int(dip*f.scale + 0.5) }
 
 func (f *Flame) generate(w, h int) image.Image {
-	if size := f.raster.Size(); size.Width > 0 && w > 0 {
-		f.scale = float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := grid.DeviceScale(f.raster.Size(), w); ok {
+		f.scale = scale
 	}
-	if f.pixels == nil || f.pixels.Bounds().Dx() != w || f.pixels.Bounds().Dy() != h {
-		f.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	f.pixels = grid.Pixels(f.pixels, w, h)
 	f.draw(f.pixels)
 	return f.pixels
 }

@@ -387,17 +387,14 @@ func (t *Timeline) measure(scale float32, width, height int) {
 
 // generate paints the picture; Fyne calls it with the size in device pixels.
 func (t *Timeline) generate(w, h int) image.Image {
-	if size := t.raster.Size(); size.Width > 0 && w > 0 {
-		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := grid.DeviceScale(t.raster.Size(), w); ok {
 		was := [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)}
 		t.measure(scale, w, h)
 		if was != [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)} {
 			t.post(t.changed)
 		}
 	}
-	if t.pixels == nil || t.pixels.Bounds().Dx() != w || t.pixels.Bounds().Dy() != h {
-		t.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	t.pixels = grid.Pixels(t.pixels, w, h)
 	t.frame().draw(t.pixels)
 	return t.pixels
 }
