@@ -33,6 +33,13 @@ __attribute__((noinline)) int inner(volatile int *p) { return *p; } /* crash */
 __attribute__((noinline)) int middle(volatile int *p) {
   return inner(p) + 1; /* call 1 */
 }
+// go_on has the last word, unless the program is dead before.
+static void *go_on(void *p) {
+  usleep(100000);
+  said("after\n");
+  _exit(4);
+  return p;
+}
 int main(int argc, char **argv) {
   pthread_t t;
   signal(SIGCHLD, on_child);
@@ -40,7 +47,7 @@ int main(int argc, char **argv) {
   usleep(5000);
   said("before\n");
   if (argc > 1 && !strcmp(argv[1], "end")) return 3;
-  if (argc > 1 && !strcmp(argv[1], "wait")) pause();
+  if (argc > 1 && !strcmp(argv[1], "others")) pthread_create(&t, NULL, go_on, NULL);
   return middle(NULL) + 1; /* call 2 */
 }
 `
@@ -162,6 +169,14 @@ func TestReportCommand(t *testing.T) {
 		`^0 1( \d+)? 2( \d+)? SigBlk: 0000000000000000 crash --report -- ` + regexp.QuoteMeta(dir) + `/log\S*\.lptrace$`).MatchString(got) {
 		t.Errorf("it was started with %s", got)
 	}
+
+	// Threads that would have been dead say nothing and end nothing while it takes its time.
+	os.Remove(pid)
+	command, pid = script(t, dir, "sleep 0.4\n")
+	if out, status := ended(t, run([]string{"others"}, "LOGREC_REPORT="+command)); out != "before\n" || status.Signal() != syscall.SIGSEGV {
+		t.Errorf("with other threads: %q, %#x", out, status)
+	}
+	gone(t, pid)
 
 	// It takes too long.
 	os.Remove(pid)

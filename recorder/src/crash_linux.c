@@ -351,7 +351,7 @@ LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
   if (!lr_load(&lr_barred) && mine()) {
     if (lr_crash_first()) {
       lr_store(&writer, me);
-      if (lr_crash_make_log() && write_record(number, info, context, error)) plat_report(lr_global.path);
+      if (lr_crash_make_log() && write_record(number, info, context, error)) plat_report(lr_global.path, !lr_disposition_is_handler(number));
       lr_crash_done();
     } else if (lr_load(&writer) != me) {
       wait_for_record();

@@ -127,7 +127,7 @@ LR_OWN static void end_record(struct lr_crash *c, const CONTEXT *context) {
   if (lr_alive(t) && !lr_idle(&t->level[0])) c->flags |= LRF_CRASH_IN_RECORDER;
   plat_thread_name(name, sizeof name);
   c->name = lr_alive(t) && t->named ? t->name : name;
-  if (lr_crash_write(c)) plat_report(lr_global.path);
+  if (lr_crash_write(c)) plat_report(lr_global.path, 1);
   lr_crash_done();
 }
 

@@ -310,8 +310,9 @@ int plat_crash_readable(uint32_t i);
 void plat_report_prepare(void);
 /* 1 if a crash will be followed by a report. */
 int lr_report_wanted(void);
-/* Has the report of the crash that a log tells of written, and waits for that as long as the settings say. */
-void plat_report(const char *log);
+/* Has the report of the crash that a log tells of written, and waits for that as long as the settings say. dies: no
+ * handler of the program's own comes next, so that its other threads may be stopped meanwhile. */
+void plat_report(const char *log, int dies);
 
 /* ---- modules_*.c ---- */
 

@@ -5,6 +5,10 @@
  * ends it when it takes too long. Both die with the thread that crashed, whatever ends it. They run on stacks of their own in static
  * memory, and make system calls only: what the command is given was put together at the start.
  *
+ * The program would be dead by now, and must not go on to say more, or to end in another way: where nothing of its own handles the
+ * signal that child stops all other threads as a debugger does, and ends after the program, whose end lets it: it is left to process 1
+ * then. Where the system does not let it stop them they run.
+ *
  * The command gets none of the program's descriptors, handlers and blocked signals, and an environment without the recorder. */
 
 #include "system_linux.h"
@@ -16,6 +20,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -77,9 +82,58 @@ LR_OWN static int dies_with(uint32_t parent) {
 }
 
 struct order {
-  uint32_t program, starter;
+  uint32_t program, thread, starter;
+  uint32_t stop; /* 1: other threads are stopped */
+  uint32_t go, done; /* 1: the child may begin; the command has ended */
   char *arguments[7];
 };
+
+LR_OWN static void pause_ms(int ms) {
+  const struct timespec t = {0, ms * 1000000l};
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* add_decimal writes a number behind s, and returns the end. */
+LR_OWN static char *add_decimal(char *s, uint32_t v) {
+  char digits[12];
+  int n = 0;
+  do digits[n++] = (char)('0' + v % 10);
+  while (v /= 10);
+  while (n) *s++ = digits[--n];
+  *s = 0;
+  return s;
+}
+
+/* stop_threads stops those of the program's threads that run, and returns how many it has found. They may be making others. */
+LR_OWN static int stop_threads(const struct order *o) {
+  static char path[64] = "/proc/";
+  static uint64_t entries[2048];
+  struct entry { /* linux_dirent64 */
+    uint64_t inode;
+    int64_t next;
+    unsigned short length;
+    unsigned char type;
+    char name[1];
+  };
+  int found = 0;
+  long n;
+  memcpy(add_decimal(path + 6, o->program), "/task", 6);
+  const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
+    for (const char *p = (const char *)entries, *const end = p + n; p < end;) {
+      const struct entry *const e = (const void *)p;
+      long id = 0;
+      for (const char *c = e->name; *c >= '0' && *c <= '9'; c++) id = id * 10 + *c - '0';
+      if (id && id != (long)o->thread && syscall(SYS_ptrace, (long)PTRACE_SEIZE, id, 0l, 0l) == 0) {
+        syscall(SYS_ptrace, (long)PTRACE_INTERRUPT, id, 0l, 0l);
+        found++;
+      }
+      p += e->length;
+    }
+  }
+  if (fd >= 0) syscall(SYS_close, fd);
+  return found;
+}
 
 LR_OWN static int run(void *context) {
   const struct order *const o = context;
@@ -106,11 +160,6 @@ LR_OWN static int run(void *context) {
   return 127;
 }
 
-LR_OWN static void pause_ms(int ms) {
-  const struct timespec t = {0, ms * 1000000l};
-  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
-}
-
 /* wait_for waits for a child, and ends it when that takes longer than most. */
 LR_OWN static void wait_for(long child, int most) {
   for (int ms = 0; ms < most; ms += STEP_MS) {
@@ -122,12 +171,18 @@ LR_OWN static void wait_for(long child, int most) {
 }
 
 LR_OWN static int start(void *context) {
+  enum { MOST_ROUNDS = 8, MOST_DYING = 1000 };
   struct order *const o = context;
   as_default();
   if (dies_with(o->program)) {
+    while (!lr_load(&o->go)) pause_ms(1);
+    for (int i = 0; o->stop && i < MOST_ROUNDS && stop_threads(o) > 0; i++) continue;
     o->starter = (uint32_t)syscall(SYS_getpid);
     const long child = clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
     if (child > 0) wait_for(child, lr_settings.report_seconds * 1000);
+    lr_store(&o->done, 1);
+    /* A program that does not die all the same gets its threads back. */
+    for (int ms = 0; o->stop && ms < MOST_DYING && (uint32_t)syscall(SYS_getppid) == o->program; ms += STEP_MS) pause_ms(STEP_MS);
   }
   syscall(SYS_exit_group, 0);
   return 0;
@@ -135,15 +190,31 @@ LR_OWN static int start(void *context) {
 
 /* ---- in the thread that crashed ---- */
 
-LR_OWN void plat_report(const char *log) {
+LR_OWN void plat_report(const char *log, int dies) {
   static char crash[] = "crash", flag[] = "--report", end[] = "--";
   static struct order o;
   if (!lr_report_wanted()) return;
   o.program = plat_pid();
+  o.thread = (uint32_t)plat_thread_id();
+  o.stop = (uint32_t)dies;
+  o.go = o.done = 0;
   char *const arguments[] = {lr_settings.report, crash, flag, lr_settings.report_folder, end, (char *)(uintptr_t)log, NULL};
   memcpy(o.arguments, arguments, sizeof arguments);
   const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
-  if (child > 0) wait_for(child, (lr_settings.report_seconds + 1) * 1000);
+  if (child < 0) return;
+#if defined(PR_SET_PTRACER)
+  /* Where only forebears may (yama). */
+  if (dies) syscall(SYS_prctl, PR_SET_PTRACER, child, 0l, 0l, 0l);
+#endif
+  lr_store(&o.go, 1);
+  const int most = (lr_settings.report_seconds + 1) * 1000;
+  int ended = 0;
+  for (int ms = 0; dies && ms < most && !lr_load(&o.done) && !ended; ms += STEP_MS) {
+    ended = syscall(SYS_wait4, child, NULL, (long)(WNOHANG | __WALL), NULL) != 0;
+    if (!ended) pause_ms(STEP_MS);
+  }
+  if (!dies) wait_for(child, most);
+  else if (!ended && !lr_load(&o.done)) wait_for(child, 0);
 }
 
 #endif

@@ -109,8 +109,10 @@ LR_OWN void plat_report_prepare(void) {
 
 LR_OWN int lr_report_wanted(void) { return helper != NULL; }
 
-LR_OWN void plat_report(const char *log) {
+/* Other threads run meanwhile, whatever comes next: one that is stopped may have a lock that the end of the process takes. */
+LR_OWN void plat_report(const char *log, int dies) {
   DWORD done;
+  (void)dies;
   if (!helper) return;
   if (WriteFile(pipe, log, (DWORD)strlen(log), &done, NULL)) {
     /* That is all that it will be told. */
