@@ -89,6 +89,7 @@ func newWorkspace(win *Window) *workspace {
 	w.table = logTable{w: w, lookedBelow: -1}
 	w.nav = navigation{w: w, want: -1}
 	w.memory.w, w.memory.store = w, w.opt.States
+	w.filters.colourings = w.pref.colourings()
 	w.build()
 	return w
 }
@@ -109,6 +110,7 @@ func (w *workspace) build() {
 	w.start = startpage.New(w.app.Icon())
 	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume, w.showDetails)
 
+	w.bar.hints(w)
 	w.connectInputs()
 	w.connectTable()
 	w.notice.OnDismiss = w.ctl.Dismiss
