@@ -45,6 +45,7 @@ func run(start launch.Start) error {
 	return launch.Guard(func() {
 		// Without a folder for it nothing is kept.
 		start.Options.States, _ = logstate.Default()
+		start.Options.Wait, start.Options.Wake = waitForEvents, wakeUp
 		w := ui.New(a, start.Options)
 		w.Show(start.Paths)
 		if start.Sample {

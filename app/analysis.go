@@ -608,6 +608,7 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		return &Tree{}, nil
 	}
 	nodes, endKnown := make([]TreeNode, len(tree.Nodes)), s.endKnown()
+	room := make([]*TreeNode, len(tree.Nodes))
 	_, late := s.Ways()
 	for i := range nodes {
 		from, n := &tree.Nodes[i], &nodes[i]
@@ -621,7 +622,7 @@ func (s *Session) CallTree(ctx context.Context, sel Selection, opt TreeOptions, 
 		n.Other, n.Calls, n.Timed, n.Running, n.Total, n.Self = from.Other, from.Calls, from.Timed, from.Running, from.Total, from.Self
 		n.Bound, n.SelfBound = sumBounds(n.Timed, n.Running, endKnown, late)
 		if children := tree.Children(int32(i)); len(children) > 0 {
-			n.Children = make([]*TreeNode, len(children))
+			n.Children, room = room[:len(children):len(children)], room[len(children):]
 			for k, c := range children {
 				n.Children[k] = &nodes[c]
 			}

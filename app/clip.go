@@ -9,26 +9,28 @@ import (
 	"logparser/rows/filter"
 )
 
-// A selection that is limited to a range of time can count of each call the part that
-// lies in the range. [Selection].Clip asks for that.
+// A selection that is limited to a range of time or of rows can count of each call the part
+// that lies in the range. [Selection].Clip asks for that.
 
-// clipOf returns the ranges of time that an expression is limited to, run by run, and
-// what else it wants. There are none where no range of elapsed or local time limits all of
-// it, and where durations are corrected, as the recorder's cost in a part is not known.
+// clipOf returns the ranges of time and rows that an expression is limited to, run by run, and
+// what else it wants. There are none where no range of elapsed or local time, or of rows, limits
+// all of it, and where durations are corrected, as the recorder's cost in a part is not known.
 func (s *Session) clipOf(e *filter.Expr) (spans []profile.Span, rest *filter.Expr) {
 	if s.in.Corrected {
 		return nil, e
 	}
-	var ranges []*filter.Range
+	var ranges, rowRanges []*filter.Range
 	var parts []*filter.Expr
 	for _, p := range e.Parts() {
-		if p.Kind == filter.Leaf && p.Term.Column == filter.Time && (p.Term.Range.Measure == filter.Number || p.Term.Range.Measure == filter.Wall) {
+		if p.Kind == filter.Leaf && p.Term.Column == filter.Row {
+			rowRanges = append(rowRanges, &p.Term.Range)
+		} else if p.Kind == filter.Leaf && p.Term.Column == filter.Time && (p.Term.Range.Measure == filter.Number || p.Term.Range.Measure == filter.Wall) {
 			ranges = append(ranges, &p.Term.Range)
 		} else {
 			parts = append(parts, p)
 		}
 	}
-	if len(ranges) == 0 {
+	if len(ranges)+len(rowRanges) == 0 {
 		return nil, e
 	}
 	first := int64(0)
@@ -43,7 +45,13 @@ func (s *Session) clipOf(e *filter.Expr) (spans []profile.Span, rest *filter.Exp
 			from, to := r.timesOf(t)
 			span.From, span.To = max(span.From, from), min(span.To, saturatedSum(to, 1))
 		}
-		if span.From < span.To {
+		if len(rowRanges) > 0 {
+			span.FromRow, span.ToRow = span.FirstRow, span.EndRow
+		}
+		for _, t := range rowRanges {
+			span.FromRow, span.ToRow = max(span.FromRow, t.Low), min(span.ToRow, saturatedSum(t.High, 1))
+		}
+		if span.From < span.To && (len(rowRanges) == 0 || span.FromRow < span.ToRow) {
 			spans = append(spans, span)
 		}
 	}
@@ -70,7 +78,7 @@ func (r *sessionRun) timesOf(t *filter.Range) (from, to int64) {
 }
 
 // Clips reports whether a selection with Clip set counts parts of calls: whether its
-// expression has a range of time that limits all of it.
+// expression has a range of time or rows that limits all of it.
 func (s *Session) Clips(where string) bool {
 	e, err := filter.Parse(where)
 	if err != nil {

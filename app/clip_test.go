@@ -68,6 +68,11 @@ func TestClip(t *testing.T) {
 		{"time:5ms..14999999ns depth:1..", "1 calls 5 total 5 self", "1 calls 10 total 10 self"},
 		{"time:2ms.. time:..3999999ns", "1 calls 2 total 2 self", ""},
 		{"time:60ms..70ms", "", ""},
+		// Rows 1 and 2 are all that leaf has; work was running.
+		{"row:1..2", "1 calls 10 total 0 self; 1 calls 10 total 10 self", "1 calls 10 total 10 self"},
+		{"row:2", "1 calls 0 total 0 self; 1 calls 0 total 0 self", ""},
+		{"row:0..1 time:5ms..", "1 calls 0 total 0 self; 1 calls 5 total 5 self", "1 calls 10 total 10 self"},
+		{"row:90..", "", ""},
 		// A range that does not limit all is none.
 		{"time:5ms..15ms or depth:0", "1 calls 10 total 10 self; 1 calls 40 total 30 self", "1 calls 10 total 10 self; 1 calls 40 total 30 self"},
 	} {

@@ -66,18 +66,19 @@ var compareReasons = map[compare.Reason]message.Text{
 // loaded. p is told of StageFilter.
 func Compare(ctx context.Context, a, b *Session, p Progress) (*Comparison, error) {
 	numbers := make(map[comparedFunction]uint32)
-	la, err := a.compared(ctx, numbers, p)
+	programA, programB := comparedPrograms(a, b)
+	la, err := a.compared(ctx, numbers, programA, p)
 	if err != nil {
 		return nil, err
 	}
-	lb, err := b.compared(ctx, numbers, p)
+	lb, err := b.compared(ctx, numbers, programB, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &Comparison{}
 	c.OnlyA, c.OnlyB = a.enteredOnly(la, lb), b.enteredOnly(lb, la)
-	ta, ca := a.comparedThreads(la)
-	tb, cb := b.comparedThreads(lb)
+	ta, ca := a.comparedThreads(la, programA)
+	tb, cb := b.comparedThreads(lb, programB)
 	matched := make([]bool, len(tb))
 	partner := make(map[int]compare.Pair)
 	for _, pair := range compare.Match(ca, cb) {
@@ -127,18 +128,44 @@ func comparedName(f *FunctionRef, program string) comparedFunction {
 	return comparedFunction{versionOfModule.ReplaceAllString(module, ".so"), clonedFunction.ReplaceAllString(function, "")}
 }
 
-// compared returns the log as it is compared, with numbers for functions, from 1.
-func (s *Session) compared(ctx context.Context, numbers map[comparedFunction]uint32, p Progress) (*compare.Log, error) {
+// comparedPrograms returns the executables that are taken for the same, which may have other names:
+// of several processes the first one's, unless the other log is of one program that is among them.
+func comparedPrograms(a, b *Session) (programA, programB string) {
+	programA, programB = a.firstProgram(), b.firstProgram()
+	switch severalA, severalB := len(a.processes) > 1, len(b.processes) > 1; {
+	case severalB && !severalA && b.hasProcess(programA):
+		programB = programA
+	case severalA && !severalB && a.hasProcess(programB):
+		programA = programB
+	}
+	return programA, programB
+}
+
+// firstProgram returns the base name of the executable, of several processes of the first one's.
+func (s *Session) firstProgram() string {
+	if len(s.processes) > 1 {
+		return s.processes[0].Name
+	}
+	var images []rows.Image
+	for _, m := range s.Modules() {
+		images = append(images, rows.Image{Name: m.Name})
+	}
+	_, name := s.program(images)
+	return name
+}
+
+func (s *Session) hasProcess(program string) bool {
+	return slices.ContainsFunc(s.processes, func(p *rows.Process) bool { return p.Name == program })
+}
+
+// compared returns the log as it is compared, with numbers for functions, from 1. program is the
+// executable that may have another name in the other log.
+func (s *Session) compared(ctx context.Context, numbers map[comparedFunction]uint32, program string, p Progress) (*compare.Log, error) {
 	chains, err := s.chains(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	l := &compare.Log{Index: s.table.Steady(), Chains: chains}
-	var images []rows.Image
-	for _, m := range s.Modules() {
-		images = append(images, rows.Image{Name: m.Name})
-	}
-	_, program := s.program(images)
 	g := s.groups()
 	of := make([]uint32, len(g.list))
 	for i := range g.list {
@@ -158,7 +185,7 @@ func (s *Session) compared(ctx context.Context, numbers map[comparedFunction]uin
 }
 
 // comparedThreads returns the threads, and stacks of coroutines, that have events.
-func (s *Session) comparedThreads(l *compare.Log) (list []ComparedThread, candidates []compare.Candidate) {
+func (s *Session) comparedThreads(l *compare.Log, program string) (list []ComparedThread, candidates []compare.Candidate) {
 	for slot := range uint32(len(l.Chains)) {
 		c := &l.Chains[slot]
 		if c.Events == 0 {
@@ -170,7 +197,7 @@ func (s *Session) comparedThreads(l *compare.Log) (list []ComparedThread, candid
 		candidate := compare.Candidate{Row: c.Rows[0]}
 		if t.Stack == 0 && t.Name != "" {
 			candidate.Name = t.Name
-			if t.Process != nil {
+			if t.Process != nil && t.Process.Name != program {
 				candidate.Name += "\x00" + t.Process.Name
 			}
 		}

@@ -28,8 +28,8 @@ var (
 )
 
 // OpenCrash returns the process of a dump, or the last crash that the log recorded as a dead process: the thread that crashed with
-// its registers and stack, the others with their open calls alone. The session is loaded; of it nothing is
-// closed with the process.
+// its registers and stack, the others with their open calls alone, of which there are none until the session is
+// loaded. Of it nothing is closed with the process.
 func (s *Session) OpenCrash(ctx context.Context) (*Crash, error) { return s.openCrash(ctx, false) }
 
 // openCrash is OpenCrash; takesDown says that what is read of modules' code is taken down.

@@ -45,7 +45,6 @@ type (
 	CrashReport  = report.Report
 	ReportThread = report.Thread
 	ReportRow    = report.Row
-	ReportModule = report.Module
 )
 
 // TakeLog takes the calls that a log has open, which is loaded.

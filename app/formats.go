@@ -1,9 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"os"
 
+	"logparser/crash/texts"
 	"logparser/export"
+	"logparser/modules"
 	"logparser/parser"
 	"logparser/parser/classic"
 	"logparser/parser/probes"
@@ -120,6 +123,34 @@ func saveFormat(name string) (export.Format, bool) {
 // IsLiveText reports whether a text begins as those do that are shown while they come through a
 // pipe: what tools print of probes.
 func IsLiveText(head []byte) bool { return probes.Detect(head, int64(len(head))) >= 90 }
+
+// A TextKind is what a text is for.
+type TextKind int
+
+const (
+	// TextModules is a modules file, or what is taken for one.
+	TextModules TextKind = iota
+	// TextLog is a log: what tools print of probes.
+	TextLog
+	// TextAddresses is a text for people that has addresses in it: a backtrace, a report of a crash.
+	TextAddresses
+)
+
+// KindOfText tells texts from each other by their first bytes, a few KiB.
+func KindOfText(head []byte) TextKind {
+	switch {
+	case IsLiveText(head):
+		return TextLog
+	case modules.Looks(head):
+		return TextModules
+	}
+	for line := range bytes.Lines(head) {
+		if IsWholeReport(line) || texts.Interesting(line) {
+			return TextAddresses
+		}
+	}
+	return TextModules
+}
 
 // EndOfLiveText is the line that ends a text that came through a pipe.
 const EndOfLiveText = probes.EndLine

@@ -33,11 +33,8 @@ type ProbingOptions struct {
 	Dir string
 }
 
-// Errors by which callers say what to do next.
-var (
-	ErrProbeRights = uprobe.ErrRights
-	ErrProbeSystem = uprobe.ErrSystem
-)
+// ErrProbeRights is by what callers say what to do next.
+var ErrProbeRights = uprobe.ErrRights
 
 // A Probing is programs that are recorded by probes, which are set.
 type Probing struct {

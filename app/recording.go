@@ -9,6 +9,8 @@ import (
 type (
 	// RecordOptions are how a program is to be recorded.
 	RecordOptions = launch.Options
+	// RecordTriggers are when a recording begins and ends by itself.
+	RecordTriggers = launch.Triggers
 	// A RecordPlan is a program that is about to be recorded.
 	RecordPlan = launch.Plan
 	// An Ending is how a recorded program ended.
@@ -26,7 +28,9 @@ const HookEntry = launch.HookEntry
 var (
 	ErrNoProgram  = launch.ErrNoProgram
 	ErrNotEmpty   = launch.ErrNotEmpty
+	ErrNoFolder   = launch.ErrNoFolder
 	ErrNoCompiler = launch.ErrNoCompiler
+	ErrNoLibrary  = launch.ErrNoLibrary
 )
 
 // PrepareRecording looks at a program, chooses the way in and makes the folder of its

@@ -21,20 +21,13 @@ func (t *Tree) Around(function, module string) (callers, callees *TreeNode) {
 		addNode(callees, n)
 		mergeChildren(callees, n)
 		at := callers
-		add := func(to *TreeNode) {
-			to.Calls += n.Calls
-			to.Timed += n.Timed
-			to.Running += n.Running
-			to.Total += n.Total
-			to.Self += n.Self
-		}
-		add(at)
+		addNode(at, n)
 		for i := len(path) - 1; i >= 0; i-- {
 			if path[i].Function == "" {
 				break // a thread
 			}
 			at = childOf(at, path[i])
-			add(at)
+			addNode(at, n)
 		}
 		return false
 	})
@@ -53,7 +46,7 @@ func addNode(to, n *TreeNode) {
 	to.Running += n.Running
 	to.Total += n.Total
 	to.Self += n.Self
-	to.Bound, to.SelfBound = max(to.Bound, n.Bound), max(to.SelfBound, n.SelfBound)
+	to.Bound, to.SelfBound = to.Bound.With(n.Bound), to.SelfBound.With(n.SelfBound)
 }
 
 // childOf returns the child of a node that stands for the same as another.

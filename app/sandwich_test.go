@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"logparser/rows"
 )
 
 // TestAround has what is around a function that is called from two others, and calls itself.
@@ -34,6 +36,24 @@ func TestAround(t *testing.T) {
 	}
 	if got, want := text(callers), "f 2/70/20(a 1/40/10(main 1/40/10) b 1/30/10(main 1/30/10))"; got != want {
 		t.Errorf("callers: %s, want %s", got, want)
+	}
+	// How far times can be relied on goes to the sums that they are part of.
+	tree.Walk(func(n *TreeNode, path []*TreeNode) bool {
+		if n.Function == "f" && path[len(path)-1].Function == "a" {
+			n.Bound, n.SelfBound = rows.AtLeast, rows.AtLeast
+		} else if n.Function == "f" {
+			n.Bound, n.SelfBound = rows.AtMost, rows.About
+		}
+		return true
+	})
+	callers, callees = tree.Around("f", "")
+	for _, n := range []*TreeNode{callers, callees} {
+		if n.Bound != rows.About || n.SelfBound != rows.About {
+			t.Errorf("%v %v", n.Bound, n.SelfBound)
+		}
+	}
+	if a, b := callers.Children[0], callers.Children[1]; a.Bound != rows.AtLeast || a.SelfBound != rows.AtLeast || a.Children[0].Bound != rows.AtLeast || b.Bound != rows.AtMost || b.SelfBound != rows.About {
+		t.Errorf("%+v, %+v", a, b)
 	}
 	if callers, callees = tree.Around("nowhere", ""); callers != nil || callees != nil {
 		t.Error("something is around a function that was not called")

@@ -62,6 +62,24 @@ func (c *callValues) decoder(by *parser.ValuesTaken) *values.Decoder {
 	return d
 }
 
+// calleeOf returns the function that an event enters or leaves, of whose call something was taken by
+// taken, which may be nil. Of several logs each has its own; which one that is of a call that has
+// nothing its others tell.
+func (s *Session) calleeOf(run int, e *parser.Event, all, taken *parser.ValuesTaken) *callee {
+	if taken != nil {
+		return s.callee(run, e, taken)
+	}
+	if s.can.Grower == nil {
+		s.taken.mu.Lock()
+		found := s.taken.callees[siteKey{run, e.Address, e.Space}]
+		s.taken.mu.Unlock()
+		if found != nil {
+			return found
+		}
+	}
+	return s.callee(run, e, all)
+}
+
 // callee returns the function that an event enters or leaves.
 func (s *Session) callee(run int, e *parser.Event, by *parser.ValuesTaken) *callee {
 	key := siteKey{run, e.Address, e.Space}
@@ -117,11 +135,7 @@ func (s *Session) readValues(b *block, run int, row int64, n int) error {
 		if e.Kind != parser.Enter && e.Kind != parser.Leave {
 			continue
 		}
-		way := by
-		if taken[k].By != nil {
-			way = taken[k].By
-		}
-		of := s.callee(run, e, way)
+		of := s.calleeOf(run, e, by, taken[k].By)
 		other, err := s.otherValues(b, of, row, k, n)
 		if err != nil {
 			return err

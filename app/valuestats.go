@@ -21,7 +21,8 @@ const maxValueGroups = 1 << 17
 type valueGroup struct {
 	FunctionStat
 	durations calls.Histogram
-	outermost map[rows.Track]int64 // when the outermost call that is open ends, by thread
+	// outermost is when the outermost call that is open ends, by thread: logs with values have one run.
+	outermost map[rows.Track]int64
 }
 
 // IsValueColumn reports whether ValueStatistics can sum up by what a word says: arg.NAME, this,

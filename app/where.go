@@ -29,6 +29,8 @@ type condition struct {
 	// placed are the terms about what belongs to an address, onThreads those
 	// about threads.
 	placed, onThreads []*filter.Term
+	// valued are the tests of values by the plan.
+	valued []*valueTest
 	// unmatched are the terms that name something which the log does not have.
 	unmatched []*filter.Term
 	// until is the log's time that times of day were worked out to.
@@ -79,6 +81,7 @@ func (c *condition) expr(ctx context.Context, e *filter.Expr) (query.Predicate, 
 	return query.And(parts...), nil
 }
 
+// term makes the predicate of one term, by its column.
 func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 	switch t.Column {
 	case filter.Func, filter.Module, filter.Source, filter.Line, filter.Address, filter.Symbols:
@@ -132,7 +135,7 @@ func (c *condition) term(t *filter.Term) (query.Predicate, error) {
 		return c.call(t.Range.Low)
 	}
 	if t.Column.IsValue() {
-		return c.slowWith(rows.Values, t.MatchFilled), nil
+		return c.value(t), nil
 	}
 	return c.slowWith(t.Column.Entry().Needs, t.MatchFilled), nil
 }
@@ -199,8 +202,13 @@ func (c *condition) slow(match func(r *rows.Row) bool) query.Predicate { return 
 
 // slowWith tests rows with more of them filled in.
 func (c *condition) slowWith(f rows.Fields, match func(r *rows.Row) bool) query.Predicate {
+	return query.Func(c.shownTest(f, match))
+}
+
+// shownTest is slowWith's test.
+func (c *condition) shownTest(f rows.Fields, match func(r *rows.Row) bool) func(ctx context.Context, list []int64, pass []bool) error {
 	as := &source{s: c.s, fields: f}
-	return query.Func(func(ctx context.Context, list []int64, pass []bool) error {
+	return func(ctx context.Context, list []int64, pass []bool) error {
 		var buffer [256]rows.Row
 		for len(list) > 0 {
 			n := min(len(list), len(buffer))
@@ -213,7 +221,7 @@ func (c *condition) slowWith(f rows.Fields, match func(r *rows.Row) bool) query.
 			list, pass = list[n:], pass[n:]
 		}
 		return nil
-	})
+	}
 }
 
 // placeRow is a row with what an address gives it; its note is the address's
@@ -517,6 +525,11 @@ func (c *condition) outgrown() bool {
 	}
 	from := c.addresses
 	c.addresses = c.src.AddressTable().Len()
+	for _, v := range c.valued {
+		for i := from; i < c.addresses && !grown; i++ {
+			grown = v.matcher(uint32(i)) != nil
+		}
+	}
 	c.eachPlace(from, func(_ uint32, r *rows.Row) {
 		for _, t := range c.placed {
 			grown = grown || r.Note != "" || t.MatchPlace(r) || t.Column == filter.In && t.MatchText(r.Function)

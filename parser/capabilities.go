@@ -29,6 +29,7 @@ type Capabilities struct {
 	CrashTeller    CrashTeller
 	CallEnder      CallEnder
 	ValueTeller    ValueTeller
+	TakenReader    TakenReader
 	Namer          Namer
 }
 

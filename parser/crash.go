@@ -15,7 +15,7 @@ const (
 	SignalCrash CrashKind = iota + 1
 	ExceptionCrash
 	AbortCrash     // abort was called
-	TerminateCrash // a C++ exception that nobody catches
+	TerminateCrash // terminate of C++ was called: Detail is 0 if nobody caught an exception
 	PureCallCrash  // a pure virtual function was called
 	ParameterCrash // the C library was called with an invalid parameter
 )
@@ -129,6 +129,9 @@ func (c *Crash) Cause() message.Text {
 	case AbortCrash:
 		return message.Textf("a call of abort")
 	case TerminateCrash:
+		if c.Detail != 0 {
+			return message.Textf("a call of terminate")
+		}
 		return message.Textf("a C++ exception that nobody caught")
 	case PureCallCrash:
 		return message.Textf("a call of a pure virtual function")

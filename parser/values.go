@@ -11,6 +11,14 @@ type ValueTeller interface {
 	Values(dst []CallValues, from int64) (int, error)
 }
 
+// A TakenReader is a [ValueTeller] that reads what hooks took of many records sooner than
+// Values does, where that is all that is wanted.
+type TakenReader interface {
+	// EachTaken calls f for those of n records from number from on at which hooks took values, in
+	// order; i counts from the first. The bytes may be used until f returns.
+	EachTaken(from int64, n int, f func(i int, form ValueForm, taken []byte)) error
+}
+
 // ValuesTaken says how a log's values were taken.
 type ValuesTaken struct {
 	// Plan is the text of the plan, nil where values were not taken by one or where it is not

@@ -149,6 +149,14 @@ func (r *Row) SavedNote() string {
 	return r.Note + "; " + r.Bound.words()
 }
 
+// With returns the bound of the sum of two times.
+func (b Bound) With(other Bound) Bound {
+	if b != Exact && other != Exact && b != other {
+		return About
+	}
+	return max(b, other)
+}
+
 // words is what saved files say of a bound.
 func (b Bound) words() string { return [...]string{"", "at least", "at most", "about"}[b] }
 

@@ -7,7 +7,7 @@
 # for SECONDS, two at a time, then every fault test runs ROUNDS rounds (none if
 # 0). Without packages and with ROUNDS recorder and reader come last: ROUNDS / 10
 # recording programs are ended by force on Linux, ROUNDS / 100 under wine, each crash in each
-# place is tried ROUNDS / 100 times, two
+# place is tried ROUNDS / 100 times, ROUNDS * 1000 calls are recorded with pointers to anything, two
 # threads record 100 million events each, which are read again, and a log of a
 # billion records (16 GB) is read where the disk has room for it, and the window is clicked and typed into
 # at random for five minutes in each language.
@@ -128,9 +128,10 @@ if [ "$rounds" -gt 0 ]; then
 	for dir in $tests; do faults "$dir"; done
 fi
 if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
-	tests="$tests recorder:kills recorder:crashes recorder:kills-wine recorder:large reader:billion window:monkey"
+	tests="$tests recorder:kills recorder:crashes recorder:pointers recorder:kills-wine recorder:large reader:billion window:monkey"
 	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
 	whole recorder:crashes env LANES=gcc-crashes crash_rounds=$((rounds / 100)) recorder/tests/run_trace.sh 0
+	whole recorder:pointers env LANES="gcc-values asan-values tsan-values clang-values" value_pointers=$((rounds * 1000)) recorder/tests/run_trace.sh 0
 	whole recorder:kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
 	whole recorder:large scripts/bench/large-trace.sh 50 2
 	whole reader:billion scripts/bench/memory.sh 1000 command

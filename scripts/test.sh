@@ -168,11 +168,14 @@ stage_race() {
 		skip race "no C compiler"
 		return
 	fi
+	# The packages that start goroutines, or are tested with several, and what they import.
 	# Under the detector everything is ten times slower and larger: long random
-	# tests, those of bounds on time and memory, and those that compile programs to
+	# tests, those of damage, of bounds on time and memory, and those that compile programs to
 	# read them say nothing here.
-	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|AgainstDWARF|AgainstDebugGosym|Cgo|EveryCharacter)$' \
-		./parser/... ./calls/... ./symbols/... ./app/... ./export/... ./rows/... ./modules/... ./timeparse/... ./ui/control
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
+		./parser/classic ./parser/trace ./parser/merged ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
+		./symbols ./symbols/image ./filemap ./app ./export ./ui/control
+	CGO_ENABLED=1 gotest race-symbols -race -run 'Concurrent|^TestFiles$' ./symbols/{attached,dwarf,pdb,store}
 }
 
 stage_cross() {
@@ -211,7 +214,7 @@ stage_logtest() {
 	lane same-bytes-under-wine 10 scripts/wine/same-bytes.sh
 }
 
-stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-6}"; }
+stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-4}"; }
 
 stage_window() {
 	lane install 5 packaging/linux/install_test.sh

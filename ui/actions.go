@@ -8,6 +8,7 @@ import (
 
 	"logparser/ui/language"
 	"logparser/ui/look"
+	"logparser/ui/shortname"
 	"logparser/ui/table"
 )
 
@@ -119,6 +120,8 @@ func (as *actions) filterActions() []*action {
 		{name: "toggle-filters", title: lang.L("All filters off or on"), keys: []stroke{ctrlShift(fyne.KeyL)}, enabled: w.opened, do: w.filters.toggle},
 		{name: "filters", title: lang.L("Saved and recent filters"), choices: as.knownFilters},
 		{name: "save-filter", title: lang.L("Save this filter"), enabled: func() bool { return w.ctl.State().Selection.Where != "" }, do: w.filters.save},
+		{name: "highlight-rules", title: lang.L("Highlight rules"), tip: lang.L("Colours for the rows that expressions fit, kept for all logs."),
+			do: func() { w.dialogs.editColourings("") }},
 		nil,
 		{name: "fold", title: lang.L("Fold or unfold the call"), keys: []stroke{char(' ')}, enabled: w.table.onRow, do: func() { w.folding.fold(w.table.grid.Current()) }},
 		{name: "fold-function", title: lang.L("Fold all calls of this function"), enabled: w.table.onRow, do: func() { w.table.withCurrent(w.folding.foldFunction) }},
@@ -155,6 +158,7 @@ func (as *actions) viewActions() []*action {
 		{name: "columns", title: lang.L("Columns"), choices: as.columnActions},
 		{name: "fit-columns", title: lang.L("Fit all columns"), tip: lang.L("As wide as what is seen of them."), enabled: w.opened, do: w.table.fitColumns},
 		{name: "reset-columns", title: lang.L("Columns as at first"), do: w.table.resetColumns},
+		{name: "parameters", title: lang.L("Parameters of functions"), tip: lang.L("In all views; a tooltip has the whole name."), choices: as.parameterActions},
 		{name: "corrected", title: lang.L("Durations without the recorder's own time"), enabled: func() bool { return w.ctl.State().Facts.CanCorrect },
 			checked: corrected, do: func() { w.ctl.Inputs.SetCorrected(!corrected()) }},
 		nil,
@@ -197,6 +201,20 @@ func (as *actions) columnActions() []*action {
 		list = append(list, &action{title: c.Title, checked: func() bool { return !c.Hidden }, do: func() { w.table.showColumn(c.ID, c.Hidden) }})
 	}
 	return list
+}
+
+// parameterActions choose what is shown of functions' parameters.
+func (as *actions) parameterActions() []*action {
+	w := as.w
+	set := func(title string, p shortname.Parameters) *action {
+		return &action{title: title, checked: func() bool { return w.pref.parameters() == p }, do: func() {
+			w.pref.setParameters(p)
+			shortname.SetParameters(p)
+			w.repaint()
+			as.show()
+		}}
+	}
+	return []*action{set(lang.L("Whole: f(int, char)"), shortname.Whole), set(lang.L("Collapsed: f(\u2026)"), shortname.Collapsed), set(lang.L("None: f"), shortname.Hidden)}
 }
 
 func (as *actions) brightnessActions() []*action {

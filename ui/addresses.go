@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"os"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
@@ -45,13 +47,22 @@ func (a *addresses) show(file, text string) {
 	v.OnCopy = a.w.app.Clipboard().SetContent
 	v.OnChosen = a.chosen
 	v.OnOpen = a.w.openPlace
-	v.Say(lang.L("Naming addresses"))
+	v.OnReload = func() { a.name(v, file, text) }
 	title := lang.L("Text with addresses")
 	if file != "" {
 		title = rows.Visible(shortPath(file))
 	}
 	a.w.dialogs.open(dialog.NewCustom(title, lang.L("Close"), v.Content, a.w.win), 1200, 720)
 	a.w.win.Canvas().Focus(v.Lines.Grid)
+	a.name(v, file, text)
+}
+
+// name names the addresses of what a view shows, and looks from then on whether its file changes.
+func (a *addresses) name(v *addressview.View, file, text string) {
+	v.Say(lang.L("Naming addresses"))
+	if file != "" {
+		a.watch(v, file, stateOf(file))
+	}
 	a.w.ctl.NameAddresses(file, text, func(named *app.NamedText, err error) {
 		if err != nil {
 			v.Say(control.ErrorText(err))
@@ -59,6 +70,40 @@ func (a *addresses) show(file, text string) {
 		}
 		v.Show(named)
 		a.w.trace("addresses " + control.Thousands(int64(len(named.Lines))))
+	})
+}
+
+// lookAgain is the time between two looks at the file of a text that is shown.
+const lookAgain = time.Second
+
+// A fileState tells whether a file has changed.
+type fileState struct {
+	size    int64
+	written time.Time
+}
+
+func stateOf(path string) fileState {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileState{size: -1}
+	}
+	return fileState{info.Size(), info.ModTime()}
+}
+
+// watch says once that the file of a text has changed, as long as the text is shown.
+func (a *addresses) watch(v *addressview.View, file string, was fileState) {
+	time.AfterFunc(lookAgain, func() {
+		now := stateOf(file)
+		a.w.calm(func() {
+			switch {
+			case a.view != v || !v.Shown():
+			case now == was || now.size < 0:
+				a.watch(v, file, was)
+			default:
+				v.Changed()
+				a.w.trace("text changed")
+			}
+		})
 	})
 }
 

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/storage"
+
 	"logparser/ui/addressview"
 )
 
@@ -59,4 +62,28 @@ func TestTextWithAddresses(t *testing.T) {
 	r.waitTrace("addresses 5")
 	r.addresses.show(filepath.Join(t.TempDir(), "missing"), "")
 	r.wait("the error", func() bool { return r.addresses.view.Lines.Len() == 0 })
+}
+
+// A text that is dropped on the window is shown, also without a log, and can be read again when its file has changed.
+func TestTextIsDropped(t *testing.T) {
+	r := newRig(t, nil)
+	path := filepath.Join(t.TempDir(), "crash.txt")
+	text := "    #0 0x7f0985  (/opt/gcc5.so+0x0985)\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.dropped(fyne.Position{}, []fyne.URI{storage.NewFileURI(path)})
+	r.waitTrace("addresses 1\n")
+	if m := r.ctl.State().Message; m == nil || !strings.Contains(m.Text, "crash.txt was taken as a text with addresses") {
+		t.Errorf("said is %+v", m)
+	}
+	if r.ctl.State().Wanted.Modules != "" {
+		t.Error("it is the modules file, too")
+	}
+	if err := os.WriteFile(path, []byte(text+text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.waitTrace("text changed")
+	r.addresses.view.OnReload()
+	r.waitTrace("addresses 2\n")
 }

@@ -50,8 +50,13 @@ func (fd *finding) focus() {
 
 // end takes the find line away.
 func (fd *finding) end() {
-	fd.w.bar.entry.Replace("")
 	fd.w.focusView()
+	fd.close()
+}
+
+// close takes the find line away, as another log is shown or none.
+func (fd *finding) close() {
+	fd.w.bar.entry.Replace("")
 	if !fd.w.bar.finding.Hidden {
 		fd.w.bar.finding.Hide()
 		fd.w.relayout()

@@ -123,6 +123,7 @@ func widgetKeys() []keyList {
 			{"F   0", lang.L("Show the chosen call, or all")},
 			{".   ,", lang.L("Next and previous call")},
 			{"M", lang.L("Measure the chosen call")},
+			{"C", lang.L("Compare the measured time with the selection")},
 			{lang.L("Space"), lang.L("Fold or unfold the thread")},
 			{"Enter", lang.L("Show the call in the table, or limit to the time measured")},
 		}},

@@ -237,3 +237,59 @@ func TestNothingFitsTheFilter(t *testing.T) {
 		t.Error("the note stays")
 	}
 }
+
+// Another time is compared with the one that the views are limited to.
+func TestCompareTimes(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	from, to := r.ctl.Views.Timeline().Range()
+	middle := from + (to-from)/2
+	first, err := spanTerm(filter.Time, from, middle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ctl.Filter.SetWhere(first.String())
+	r.wait("the first time", func() bool { s := r.ctl.State(); return s.Filtered && s.View.Done() })
+	r.look(viewTimeline, "timeline ")
+	if !r.menuItem("Compare the measured time with the selection").Disabled {
+		t.Error("nothing is measured")
+	}
+	r.views.timeline.OnCompare(middle+1, to)
+	r.waitTrace("comparing " + first.String())
+	r.wait("both", func() bool {
+		s := r.ctl.State()
+		return r.views.shown() == viewStatistics && s.View != nil && s.View.Done() && r.views.statistics.List.Len() > 0 && r.views.view(viewStatistics).where == s.Selection.Where
+	})
+	if got := r.views.statistics.Compared(); got != first.String() || r.ctl.State().Selection.Where == got {
+		t.Errorf("compared with %q while the selection is %q", got, r.ctl.State().Selection.Where)
+	}
+	r.wait("functions of both", func() bool {
+		calls, there := 0, 0
+		for _, f := range r.views.statistics.List.Items() {
+			if f.Calls > 0 {
+				calls++
+			}
+			if n := r.views.statistics.CellText("beforecalls", &f); n != "0" {
+				there++
+			}
+		}
+		return calls > 0 && there > 0
+	})
+}
+
+// The line for finding closes with its log.
+func TestFindLineClosesWithItsLog(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.finding.focus()
+	r.typeText("sort")
+	r.wait("the matches", func() bool { return r.ctl.State().Matches.Count > 0 })
+	r.ctl.Close()
+	if !r.bar.finding.Hidden || r.bar.entry.Text != "" || r.ctl.State().Matches.Count != 0 {
+		t.Errorf("of the closed log the line is hidden: %t, with %q and %d matches", r.bar.finding.Hidden, r.bar.entry.Text, r.ctl.State().Matches.Count)
+	}
+	r.open()
+	if !r.bar.finding.Hidden || r.bar.entry.Text != "" {
+		t.Error("the next log has it again")
+	}
+}

@@ -151,7 +151,11 @@ func (v *views) saveStatistics(list []app.FunctionStat) {
 func (v *views) threadsView() *view {
 	w := v.w
 	v.threads = threads.New(look.Fonts(), &grid.Light, w.post)
-	v.threads.OnOpen = func(t *control.ThreadSum) { w.ctl.Filter.SetThread(&t.Thread) }
+	v.threads.OnChosen = func(t *control.ThreadSum) { v.picks.thread(&t.Thread) }
+	v.threads.OnOpen = func(t *control.ThreadSum) {
+		v.picks.count++ // it need not be waited for
+		w.ctl.Filter.SetThread(&t.Thread)
+	}
 	v.threads.OnMenu = func(t *control.ThreadSum, at fyne.Position) {
 		r := rows.Row{Thread: t.ID, Process: t.Process}
 		term, _ := filter.Of(filter.Thread, &r)
@@ -165,6 +169,7 @@ func (v *views) threadsView() *view {
 	return &view{
 		name: viewThreads, title: func() string { return lang.L("Threads") }, key: fyne.Key5,
 		content: v.threads.Content, focus: v.keyed(v.threads.List.Grid),
+		depends: control.AboutThreads,
 		compute: func(string, bool) {
 			digits := v.digits()
 			w.ctl.Views.Threads(func(list []control.ThreadSum, err error) {

@@ -185,6 +185,7 @@ func (t *logTable) showRows(s *control.State) {
 		index = t.w.nav.want
 	}
 	if !same {
+		t.w.finding.close()
 		t.w.memory.noteViews(&t.w.memory.last)
 		t.w.memory.leave(t.w.trace)
 	}

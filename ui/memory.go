@@ -123,6 +123,9 @@ func (m *memory) restore(st *logstate.State, found bool) {
 		lanes[i] = timeline.Arrangement(l)
 	}
 	m.w.views.timeline.Arrange(lanes)
+	if len(st.LaneOrder) > 0 {
+		m.w.views.timeline.SetOrder(st.LaneOrder)
+	}
 	m.restored = st
 	m.last = m.state()
 	m.restoreSelection()
@@ -169,7 +172,7 @@ func (m *memory) state() logstate.State {
 
 // noteViews puts into a state how the views are arranged.
 func (m *memory) noteViews(st *logstate.State) {
-	st.Tab, st.Lanes = "", nil
+	st.Tab, st.Lanes, st.LaneOrder = "", nil, slices.Clone(m.w.views.timeline.Order())
 	if name := m.w.views.shown(); name != viewTable {
 		st.Tab = name
 	}

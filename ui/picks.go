@@ -9,7 +9,8 @@ import (
 
 // picks make what is chosen in one view chosen in all: the call tree and the
 // statistics follow the table's current row, and a function that is chosen in them
-// makes its first call the table's current row, which the panel beside it shows.
+// makes its first call the table's current row, which the panel beside it shows. A
+// thread that is chosen in their list limits all views to it.
 type picks struct {
 	w *workspace
 	// count numbers what is chosen in tree and statistics; row is the one that came
@@ -67,6 +68,19 @@ func (p *picks) function(f *app.FunctionStat) {
 		return
 	}
 	p.pick(control.Pick{FunctionRef: f.FunctionRef})
+}
+
+// thread is for the list of threads: all views are limited to the one that is chosen in it, after a
+// moment.
+func (p *picks) thread(t *app.Thread) {
+	w := p.w
+	p.count++
+	number := p.count
+	w.later(besideDelay, func() {
+		if p.count == number && !onlyThread(w.ctl.Filter.Wanted().Where, t) {
+			w.ctl.Filter.SetThread(t)
+		}
+	})
 }
 
 // node is for the call tree: path are the functions that the chosen node and

@@ -11,6 +11,7 @@ import (
 
 	"logparser/app"
 	"logparser/ui/grid"
+	"logparser/ui/shortname"
 )
 
 // maxRecent is how many logs are remembered.
@@ -28,6 +29,12 @@ func (p preferences) nativeDialogs() bool       { return p.p.BoolWithFallback("d
 func (p preferences) setNativeDialogs(b bool)   { p.p.SetBool("dialogs.native", b) }
 func (p preferences) noRecordedPaths() bool     { return p.p.Bool("paths.norecorded") }
 func (p preferences) setNoRecordedPaths(b bool) { p.p.SetBool("paths.norecorded", b) }
+
+// parameters is what is shown of functions' parameters.
+func (p preferences) parameters() shortname.Parameters {
+	return shortname.Parameters(min(max(p.p.Int("parameters"), 0), int(shortname.Hidden)))
+}
+func (p preferences) setParameters(s shortname.Parameters) { p.p.SetInt("parameters", int(s)) }
 
 func (p preferences) inTabs() bool     { return p.p.BoolWithFallback("tabs", true) }
 func (p preferences) setInTabs(b bool) { p.p.SetBool("tabs", b) }

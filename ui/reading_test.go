@@ -469,6 +469,7 @@ func TestSessionIsRestored(t *testing.T) {
 	r.filters.setHighlight("thread", term, 2)
 	r.views.show(viewThreads)
 	r.views.timeline.Arrange([]timeline.Arrangement{{Thread: 1001, Folded: true}})
+	r.views.timeline.SetOrder([]rows.Track{1001, 1000})
 	r.close()
 
 	moved := filepath.Join(t.TempDir(), "moved.dat")
@@ -499,6 +500,9 @@ func TestSessionIsRestored(t *testing.T) {
 	}
 	if got := again.views.timeline.Arrangement(); len(got) != 1 || got[0] != (timeline.Arrangement{Thread: 1001, Folded: true}) {
 		t.Errorf("lanes %+v", got)
+	}
+	if got := again.views.timeline.Order(); !slices.Equal(got, []rows.Track{1001, 1000}) {
+		t.Errorf("the lanes' order is %v", got)
 	}
 	if files, _ := os.ReadDir(filepath.Dir(moved)); len(files) != 1 {
 		t.Errorf("%d files beside the log", len(files))

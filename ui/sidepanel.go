@@ -97,7 +97,10 @@ func (p *sidePanel) tabShown(tab *container.TabItem) bool {
 // asked for: keys that are held down move faster.
 const besideDelay = 60 * time.Millisecond
 
-// showRow brings the panel up to date with the current row.
+// showRow brings the panel up to date with the current row: a click on a row comes from the grid
+// through logTable.showSelection to here. Its call stack is what query.Stack (calls/query/stack.go)
+// finds, asked in the background by control.Calls and app.Session, which adds the names; it is
+// shown by sidepanel.Call.ShowStack, or by the view that follows it.
 func (p *sidePanel) showRow() {
 	p.asked++
 	number := p.asked

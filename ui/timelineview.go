@@ -3,6 +3,7 @@ package ui
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func (v *views) timelineView() *view {
 		follow: v.followInTimeline,
 		relabel: func() {
 			v.shade()
-			v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, Ctrl and drag limits all views to a time."))
+			v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, then C compares that time with what all views are limited to; Ctrl and drag limits all views to a time."))
 			v.timeline.Refresh()
 		},
 		paint: func(_ *grid.Palette, dark bool) {
@@ -82,6 +83,7 @@ func (v *views) connectTimeline() {
 			w.ctl.Filter.Narrow(func(e *filter.Expr) *filter.Expr { return e.Replace(term) })
 		}
 	}
+	t.OnCompare = v.compareTimes
 	t.OnMenu = func(call app.Span, lane app.Lane, at fyne.Position) {
 		r := rows.Row{Index: call.Row, Function: call.Function, Module: call.Module, Thread: lane.Thread, Process: lane.Process}
 		items := []*fyne.MenuItem{
@@ -105,6 +107,7 @@ func (v *views) connectTimeline() {
 		if ns == 0 {
 			w.ctl.Views.StopBetween()
 		}
+		w.actions.show()
 	}
 	t.OnFitted = func(int) { v.shade() }
 	t.OnLaneMenu = func(lane app.Lane, at fyne.Position) {
@@ -130,6 +133,21 @@ func (v *views) connectTimeline() {
 	t.OnRune = v.rune
 }
 
+// compareTimes shows the statistics of a time beside those of the present selection.
+func (v *views) compareTimes(from, to int64) {
+	name := v.statistics.OnCompare()
+	v.w.ctl.Views.Statistics(v.statistics.Grouping(), func(list []app.FunctionStat, err error) {
+		if err != nil {
+			v.view(viewTimeline).say(control.Cause(err))
+			return
+		}
+		v.statistics.CompareWith(name, list)
+		v.timeline.OnRange(from, to)
+		v.show(viewStatistics)
+		v.w.trace("comparing " + name)
+	})
+}
+
 // rangeTexts say what lies in a range of time.
 func (v *views) rangeTexts(sum *app.RangeSum) []string {
 	lines := []string{lang.L("{{.Calls}} in {{.Threads}}", data{
@@ -147,9 +165,15 @@ func (v *views) rangeTexts(sum *app.RangeSum) []string {
 
 // savePicture writes what the timeline shows to a file that the user chooses.
 func (v *views) savePicture() {
-	w, img := v.w, v.timeline.Picture()
+	w, img, drawing := v.w, v.timeline.Picture(), v.timeline.Drawing()
 	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline.png"
-	w.dialogs.picker.Save(lang.L("Save a picture of the timeline"), name, func(path string) { w.ctl.Saving.SavePicture(path, img) })
+	w.dialogs.picker.Save(lang.L("Save a picture of the timeline"), name, func(path string) {
+		if strings.EqualFold(filepath.Ext(path), ".svg") {
+			w.ctl.Saving.SaveDrawing(path, drawing)
+		} else {
+			w.ctl.Saving.SavePicture(path, img)
+		}
+	})
 }
 
 // updateTimeline takes over the timeline of another log.
@@ -227,6 +251,28 @@ func (v *views) runs() []app.TimelineRun {
 		return nil
 	}
 	return runs
+}
+
+// hits are the times of what was found, thread by thread.
+func (v *views) hits(places []control.Place) map[rows.Track][]int64 {
+	if len(places) == 0 {
+		return nil
+	}
+	runs := v.runs()
+	list := make(map[rows.Track][]int64)
+	for _, p := range places {
+		at := p.Elapsed
+		for _, run := range runs {
+			if p.Row >= run.FirstRow && p.Row < run.EndRow {
+				at += run.Zero
+			}
+		}
+		list[p.Track] = append(list[p.Track], at)
+	}
+	for _, times := range list {
+		slices.Sort(times)
+	}
+	return list
 }
 
 // finder makes what tells the names that a query finds; nil for none.

@@ -215,9 +215,12 @@ func (v *views) actions() []*action {
 			v.shade()
 			w.actions.show()
 		}})
+	list = append(list, &action{name: "compare-times", title: lang.L("Compare the measured time with the selection"),
+		tip:     lang.L("Statistics side by side: on the timeline limit all views to one time by Ctrl and drag, measure another by a drag, then press C."),
+		enabled: func() bool { return v.current().name == viewTimeline && v.timeline.Measuring() }, do: v.timeline.Compare})
 	list = append(list, &action{name: "colours", title: lang.L("Colours of calls"), choices: v.inkActions})
 	return append(list, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
-		tip:     lang.L("As PNG, as large as it is in the window."),
+		tip:     lang.L("As PNG, or as SVG if the name ends in .svg, as large as it is in the window."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }, do: v.savePicture})
 }
 
@@ -324,6 +327,7 @@ func (v *views) update(what control.Change, s *control.State) {
 	}
 	if what&(control.ChangeMatches|control.ChangeFound) != 0 {
 		v.timeline.SetFind(finder(s.Matches.Query))
+		v.timeline.SetHits(v.hits(s.Matches.Places))
 	}
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -150,6 +151,21 @@ func TestViewsLimitTheSelection(t *testing.T) {
 	r.wait("the list", func() bool { return r.views.threads.List.Len() == 2 })
 	r.views.threads.OnOpen(r.views.threads.List.At(1))
 	where("thread:1001")
+	// One that is gone to limits at once, the first of the list too, and both stay listed with their calls.
+	r.win.Canvas().Focus(r.views.threads.List.Grid)
+	r.typeKey(fyne.KeyUp)
+	where("thread:1000")
+	for i := range int64(2) {
+		if got := r.views.threads.List.At(i); got == nil || got.Calls == 0 {
+			t.Errorf("thread %d of the list is %+v", i, got)
+		}
+	}
+	r.typeKey(fyne.KeyEscape)
+	where("thread:1001")
+	r.ctl.Filter.SetWhere("")
+	where("")
+	r.typeKey(fyne.KeyHome)
+	where("thread:1000")
 }
 
 func TestStatisticsLeadToTheFirstCall(t *testing.T) {
@@ -211,6 +227,15 @@ func TestPictureIsSaved(t *testing.T) {
 	}
 	if len(colours) < 10 {
 		t.Errorf("only %d colours", len(colours))
+	}
+	svg := r.log + ".SVG"
+	drawing := r.views.timeline.Drawing()
+	r.ctl.Saving.SaveDrawing(svg, drawing)
+	r.waitTrace("saved " + svg)
+	text, err := os.ReadFile(svg)
+	size := fmt.Sprintf("width=\"%d\" height=\"%d\"", img.Bounds().Dx(), img.Bounds().Dy())
+	if err != nil || !bytes.Equal(text, drawing) || !bytes.Contains(text, []byte(size)) || !bytes.Contains(text, []byte("<text ")) {
+		t.Errorf("saved %d bytes, %v", len(text), err)
 	}
 }
 

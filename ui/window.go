@@ -11,14 +11,17 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 
 	"logparser/assets"
 	"logparser/ui/control"
 	"logparser/ui/files"
+	"logparser/ui/hint"
 	"logparser/ui/instance"
 	"logparser/ui/language"
 	"logparser/ui/logstate"
 	"logparser/ui/look"
+	"logparser/ui/shortname"
 )
 
 // Options are what the program was started with. The zero value is normal.
@@ -27,6 +30,10 @@ type Options struct {
 	Open control.Opener
 	// Post runs a function on the user interface's goroutine; nil is fyne.Do.
 	Post func(func())
+	// Wait waits for an event of the display, at most so long, and handles it; Wake ends
+	// that from any goroutine. Where Wait is nil events are looked for again and again.
+	Wait func(most time.Duration)
+	Wake func()
 	// Trace, if not nil, gets a line for each event of interest to a test
 	// that drives the program.
 	Trace io.Writer
@@ -46,7 +53,10 @@ type Window struct {
 	win  fyne.Window
 	opt  Options
 	post func(func())
+	calm func(func()) // post without Wake
 	pref preferences
+	// drawn knows when the window was drawn last.
+	drawn *witness
 
 	theme look.Theme
 
@@ -62,8 +72,16 @@ func New(a fyne.App, opt Options) *Window {
 	if w.post == nil {
 		w.post = fyne.Do
 	}
+	w.calm, w.drawn = w.post, newWitness()
+	if opt.Wake != nil {
+		w.post = func(f func()) {
+			w.calm(f)
+			opt.Wake()
+		}
+	}
 	a.SetIcon(fyne.NewStaticResource("icon.png", assets.Icon))
 	w.setLanguage(w.pref.language())
+	shortname.SetParameters(w.pref.parameters())
 	// Fyne measures texts and draws icons when widgets are made, and keeps both
 	// for later: the theme comes first.
 	w.applyTheme(w.pref.brightness())
@@ -74,11 +92,13 @@ func New(a fyne.App, opt Options) *Window {
 	w.actions.w, w.dialogs.w = w, w
 	w.dialogs.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.dialogs.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
 	w.tabs = newTabs(w)
-	w.win.SetContent(w.tabs.content)
+	w.win.SetContent(container.NewStack(w.tabs.content, w.drawn))
 	// What is laid out has its size at once.
 	w.win.Resize(w.pref.size())
 	w.tabs.add(nil)
 
+	hint.Serve(w.win.Canvas(), func(text string, at fyne.Position) { w.front.tip.hover(text, at) })
+	w.win.SetOnClosed(func() { hint.Serve(w.win.Canvas(), nil) })
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
 	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) {
@@ -89,7 +109,12 @@ func New(a fyne.App, opt Options) *Window {
 	w.win.Canvas().SetOnTypedRune(func(r rune) {
 		w.typedAnywhere(func(o fyne.Focusable) { o.TypedRune(r) })
 	})
-	a.Lifecycle().SetOnStarted(func() { w.trace("started") })
+	a.Lifecycle().SetOnStarted(func() {
+		w.trace("started")
+		if opt.Wait != nil {
+			w.rest()
+		}
+	})
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
 	return w
 }

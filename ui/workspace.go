@@ -79,6 +79,7 @@ func newWorkspace(win *Window) *workspace {
 	w.remembered, w.agreed = w.ctl.State().Wanted, w.ctl.Inputs.Agreed()
 	w.ctl.OnChange = w.update
 	w.ctl.OnFiles = func(f control.Files) bool { return w.tabs.use(w, f) }
+	w.ctl.OnText = func(path string) { w.dialogs.whenFree(func() { w.addresses.show(path, "") }) }
 	w.ctl.Trace = w.trace
 	w.ctl.KnownColumns = w.memory.knownColumns
 	if w.opt.Open == nil {
@@ -88,6 +89,7 @@ func newWorkspace(win *Window) *workspace {
 	w.table = logTable{w: w, lookedBelow: -1}
 	w.nav = navigation{w: w, want: -1}
 	w.memory.w, w.memory.store = w, w.opt.States
+	w.filters.colourings = w.pref.colourings()
 	w.build()
 	return w
 }
@@ -108,6 +110,7 @@ func (w *workspace) build() {
 	w.start = startpage.New(w.app.Icon())
 	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume, w.showDetails)
 
+	w.bar.hints(w)
 	w.connectInputs()
 	w.connectTable()
 	w.notice.OnDismiss = w.ctl.Dismiss

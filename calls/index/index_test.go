@@ -36,10 +36,10 @@ func check(log *testlog.Broken, namer calls.Namer) error {
 }
 
 // rounds returns how often a test with random input goes round; a short one,
-// which the race detector may watch, a tenth of n, but once at least.
+// which the race detector may watch, a twentieth of n, but once at least.
 func rounds(n uint64) uint64 {
 	if testing.Short() {
-		return max(n/10, 1)
+		return max(n/20, 1)
 	}
 	return n
 }

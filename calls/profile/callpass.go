@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type callPass struct {
 	workers  []callWorker
 	results  []partResult // of the parts
 	progress parser.Progress
+	// round, if not nil, returns the end of the round of parts that begins with one. Between two rounds between is called.
+	round   func(begin, parts int) (end int)
+	between func()
 }
 
 // A callWorker sums up calls in one goroutine.
@@ -104,9 +108,12 @@ func narrowed(src *index.Index, where query.Predicate) (p query.Predicate, few b
 func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 	parts := p.source.Parts()
 	p.results = make([]partResult, len(parts))
-	var next, done atomic.Int64
+	order := spread(len(parts))
+	if p.round == nil {
+		p.round, p.between = func(_, parts int) int { return parts }, func() {}
+	}
+	var done atomic.Int64
 	var refused atomic.Bool
-	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var told time.Time
 	tell := func(events int64) {
@@ -120,24 +127,35 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 			p.progress(min(n, p.src.Len()), p.src.Len())
 		}
 	}
+	var readers []*partReader
 	for _, w := range p.workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			t := &partReader{p: p, w: w, r: p.source.Reader(p.describe)}
-			for !refused.Load() && ctx.Err() == nil {
-				k := int(next.Add(1)) - 1
-				if k >= len(parts) {
-					return
-				}
-				if !p.leaves(&parts[k]) && !t.read(ctx, &parts[k], &p.results[k]) {
-					refused.Store(true)
-				}
-				tell(parts[k].To - parts[k].From)
-			}
-		}()
+		readers = append(readers, &partReader{p: p, w: w, r: p.source.Reader(p.describe)})
 	}
-	wg.Wait()
+	for end := 0; end < len(parts) && !refused.Load() && ctx.Err() == nil; {
+		var next atomic.Int64
+		next.Store(int64(end))
+		end = p.round(end, len(parts))
+		var wg sync.WaitGroup
+		for _, t := range readers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for !refused.Load() && ctx.Err() == nil {
+					i := int(next.Add(1)) - 1
+					if i >= end {
+						return
+					}
+					k := order[i]
+					if !p.leaves(&parts[k]) && !t.read(ctx, &parts[k], &p.results[k]) {
+						refused.Store(true)
+					}
+					tell(parts[k].To - parts[k].From)
+				}
+			}()
+		}
+		wg.Wait()
+		p.between()
+	}
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
 	}
@@ -158,6 +176,19 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 		p.progress(p.src.Len(), p.src.Len())
 	}
 	return true, nil
+}
+
+// spread returns the numbers below n in an order in which the first of them are far from each other, however many: that
+// of their bits read from the least on.
+func spread(n int) []int {
+	list := make([]int, 0, n)
+	length := bits.Len(uint(max(n-1, 0)))
+	for i := range 1 << length {
+		if k := int(bits.Reverse32(uint32(i)) >> (32 - length)); k < n {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // leaves reports whether a part can be left out, because no call of its thread passes.

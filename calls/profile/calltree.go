@@ -2,15 +2,17 @@ package profile
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"logparser/calls/index"
 	"logparser/calls/query"
 	"logparser/parser"
 )
 
-// callTrees builds the trees of CallTree by a pass over calls, and the time in outermost calls
+// callTree builds the tree of CallTree by a pass over calls, and the time in outermost calls
 // by slot. It is not ok where that would not do.
-func callTrees(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int) (trees []*treeBuilder, outermost map[uint32]int64, ok bool, err error) {
+func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, limit int) (sum *treeBuilder, outermost map[uint32]int64, ok bool, err error) {
 	if o.Correct != nil {
 		return nil, nil, false, nil
 	}
@@ -18,24 +20,46 @@ func callTrees(ctx context.Context, src *index.Index, g groups, o *TreeOptions, 
 	if p == nil {
 		return nil, nil, false, nil
 	}
+	forest := newForest(limit)
 	var list []*treeCalls
 	for range query.Workers() {
-		t := &treeCalls{treeBuilder: newTreeBuilder(limit), groups: g, perThread: o.PerThread, outermost: make(map[uint32]int64)}
+		t := &treeCalls{treeBuilder: forest.newTree(src), groups: g, perThread: o.PerThread, outermost: make(map[uint32]int64)}
+		t.plain = p.test == nil && !slices.Contains(g.of, NoGroup)
 		list = append(list, t)
+		forest.trees = append(forest.trees, &t.treeBuilder)
 		p.workers = append(p.workers, t)
+	}
+	p.round, p.between = round, func() {
+		for i, moved := range forest.endRound() {
+			for k := range p.results {
+				if r := &p.results[k]; r.worker == list[i] {
+					r.move(moved)
+				}
+			}
+		}
 	}
 	if ok, err := p.run(ctx); !ok || err != nil {
 		return nil, nil, false, err
 	}
 	outermost = make(map[uint32]int64)
 	for _, t := range list {
-		trees = append(trees, &t.treeBuilder)
 		for slot, ns := range t.outermost {
 			outermost[slot] += ns
 			outermost[AllThreads] += ns
 		}
 	}
-	return trees, outermost, true, nil
+	return forest.sum(), outermost, true, nil
+}
+
+// move is told that the worker's nodes have other numbers now.
+func (r *partResult) move(moved []int32) {
+	for _, list := range [...][]int32{r.began, r.nodes} {
+		for i, n := range list {
+			if n != unknown {
+				list[i] = moved[n]
+			}
+		}
+	}
 }
 
 // A treeCalls adds calls to a tree.
@@ -51,6 +75,9 @@ type treeCalls struct {
 	// inner has, by depth, the time in the outermost calls that count and have ended, in the
 	// call above that is open.
 	inner []int64
+	// added is what a batch brings to inner where plain says that all calls count.
+	added []int64
+	plain bool
 	saved []int32
 	began []int32
 	// outermost is what comes to the sums of slots.
@@ -64,7 +91,7 @@ func (t *treeCalls) begin(slot uint32, open []parser.OpenFrame) {
 	t.thread = AllThreads
 	if t.perThread {
 		t.thread = slot
-		base = t.child(0, NoGroup, slot, false)
+		base = t.child(0, NoGroup, slot)
 	}
 	t.room(len(open))
 	t.nodes[0] = base
@@ -76,7 +103,7 @@ func (t *treeCalls) begin(slot uint32, open []parser.OpenFrame) {
 // room makes room for calls of a depth.
 func (t *treeCalls) room(depth int) {
 	for len(t.inner) < depth+2 {
-		t.inner = append(t.inner, 0)
+		t.inner, t.added = append(t.inner, 0), append(t.added, 0)
 	}
 	for len(t.nodes) < depth+2 {
 		t.nodes, t.ids = append(t.nodes, unknown), append(t.ids, 0)
@@ -97,9 +124,9 @@ func (t *treeCalls) push(caller int32, d int, group uint32) int32 {
 	case group == NoGroup:
 		return caller
 	case d < MaxTreeDepth:
-		return t.child(caller, group, t.thread, false)
+		return t.child(caller, group, t.thread)
 	}
-	return t.child(caller, NoGroup, t.thread, true)
+	return t.other(caller, t.thread)
 }
 
 // node returns the node of the call of depth d.
@@ -115,18 +142,13 @@ func (t *treeCalls) node(d int) int32 {
 }
 
 func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFrame, kept int) {
+	signs := int64(0)
 	for i := range batch {
-		c := &batch[i]
-		d := int(c.Depth)
-		if d+2 > len(t.inner) {
-			t.room(d)
-		}
-		in := t.inner[d+1]
-		t.inner[d+1] = 0
-		if pass[i] != 0 && c.Duration >= 0 && t.groups.at(c.ID) != NoGroup {
-			in = c.Duration
-		}
-		t.inner[d] += in
+		signs |= batch[i].Duration | int64(int32(batch[i].ID))
+	}
+	plain := t.plain && signs >= 0
+	if !plain {
+		t.outermostOf(batch, pass)
 	}
 	t.enter(open, kept)
 	if len(batch) == 0 {
@@ -135,9 +157,17 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 	// From the last call to the first a caller comes before what it called: the last that
 	// was seen a level above, or one that is open.
 	t.saved = append(t.saved[:0], t.nodes[kept+1:len(open)+1]...)
+	lowest := int32(math.MaxInt32)
 	for i := len(batch) - 1; i >= 0; i-- {
 		c := &batch[i]
 		d := int(c.Depth)
+		if d+2 > len(t.inner) {
+			t.room(d)
+		}
+		if plain && c.Depth <= lowest {
+			lowest = c.Depth
+			t.added[d] += c.Duration
+		}
 		t.nodes[d+1], t.ids[d+1] = unknown, c.ID
 		if pass[i] == 0 {
 			continue
@@ -164,8 +194,84 @@ func (t *treeCalls) add(batch []parser.Call, pass []uint8, open []parser.OpenFra
 				n.Total += c.Duration
 			}
 		}
+		if n.Other {
+			// So is what it called, and, if its caller is, what that called.
+			above := c.Depth
+			if node == caller {
+				above--
+			}
+			first := i
+			for first > 0 && batch[first-1].Depth > above {
+				first--
+			}
+			if plain {
+				t.fold(n, batch[first:i], lowest)
+			} else {
+				t.foldPassing(n, batch[first:i], pass[first:i])
+			}
+			i = first
+		}
 	}
 	copy(t.nodes[kept+1:], t.saved)
+	if plain {
+		t.settle(int(lowest))
+	}
+}
+
+// fold counts calls that all count and have a duration in a node that is Other.
+func (t *treeCalls) fold(n *grownNode, batch []parser.Call, lowest int32) {
+	self := int64(0)
+	for i := range batch {
+		c := &batch[i]
+		self += c.Self
+		if c.Depth <= lowest {
+			t.added[c.Depth] += c.Duration
+		}
+	}
+	n.Calls += int64(len(batch))
+	n.Timed += int64(len(batch))
+	n.Self += self
+}
+
+// foldPassing counts those of some calls that pass in a node that is Other.
+func (t *treeCalls) foldPassing(n *grownNode, batch []parser.Call, pass []uint8) {
+	for i := range batch {
+		c := &batch[i]
+		if pass[i] == 0 || t.groups.at(c.ID) == NoGroup {
+			continue
+		}
+		n.Calls++
+		if c.Duration >= 0 {
+			n.Timed++
+			n.Self += c.Self
+		}
+	}
+}
+
+// settle takes what add has in added for calls of which the outermost of a batch has a depth. Of
+// those above which none ended, and no others, the caller may go on.
+func (t *treeCalls) settle(lowest int) {
+	t.inner[lowest] += t.added[lowest]
+	t.added[lowest] = 0
+	copy(t.inner[lowest+1:], t.added[lowest+1:])
+	clear(t.added[lowest+1:])
+}
+
+// outermostOf adds the time in the outermost of the calls that count to their callers.
+func (t *treeCalls) outermostOf(batch []parser.Call, pass []uint8) {
+	for i := range batch {
+		c := &batch[i]
+		d := int(c.Depth)
+		if d+2 > len(t.inner) {
+			t.room(d)
+		}
+		in := t.inner[d+1]
+		t.inner[d+1] = 0
+		if pass[i] != 0 && c.Duration >= 0 && t.groups.at(c.ID) != NoGroup {
+			in = c.Duration
+		}
+		t.inner[d] += in
+	}
 }
 
 func (t *treeCalls) ends(depth int) int64 {

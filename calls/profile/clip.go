@@ -11,12 +11,16 @@ import (
 	"logparser/parser"
 )
 
-// A Span is a range of time of a run. Calls count with the part of them that lies in it.
+// A Span is a range of time of a run, or of its rows, or both. Calls count with the part of
+// them that lies in it.
 type Span struct {
 	// FirstRow (included) and EndRow (not included) are rows of one run.
 	FirstRow, EndRow int64
 	// From (included) and To (not included) are in nanoseconds of the log's clock.
 	From, To int64
+	// FromRow (included) and ToRow (not included) are rows of the run that the span is limited
+	// to, too; ToRow is 0 where it is not. The time between the first and the last of them counts.
+	FromRow, ToRow int64
 }
 
 // ClipOptions say what Clip sums up.
@@ -64,7 +68,7 @@ func Clip(ctx context.Context, src *index.Index, o ClipOptions) ([]Stat, *Tree, 
 		}
 	}
 	if o.Tree {
-		return nil, finishTree([]*treeBuilder{c.tree}, c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
+		return nil, finishTree(c.tree, c.outermost, &TreeOptions{PerThread: o.PerThread, BottomUp: o.BottomUp}, limit), nil
 	}
 	return c.stats.list(), nil, nil
 }
@@ -74,7 +78,12 @@ type clipper struct {
 	src       *index.Index
 	groups    groups
 	perThread bool
+	limits    *Span
 	from, to  int64
+	// started: the rows that the span is limited to have begun. reached is the time of the last
+	// row that was followed.
+	started   bool
+	reached   int64
 	threads   []clippedThread // by slot
 	open      counts          // of groups
 	stats     *statTable
@@ -104,13 +113,16 @@ type clippedCall struct {
 
 // span sums up a span.
 func (c *clipper) span(ctx context.Context, s *query.Scan, p *Span, where query.Predicate) error {
-	end := min(p.EndRow, c.src.Len())
-	if p.From >= p.To || p.FirstRow >= end {
+	end, begin := min(p.EndRow, c.src.Len()), p.FirstRow
+	if p.ToRow > 0 {
+		end, begin = min(end, p.ToRow), max(begin, p.FromRow)
+	}
+	if p.From >= p.To || begin >= end {
 		return nil
 	}
-	c.from, c.to = p.From, p.To
+	c.limits, c.from, c.to, c.started, c.reached = p, p.From, p.To, p.ToRow == 0, p.From
 	first := p.FirstRow
-	k := firstReaching(c.src, c.from, int(first/sizes.Block), sizes.Blocks(end))
+	k := firstReaching(c.src, c.from, int(begin/sizes.Block), sizes.Blocks(end))
 	c.threads = make([]clippedThread, c.src.Slots())
 	for i := range c.threads {
 		c.threads[i].last = c.from
@@ -130,10 +142,21 @@ func (c *clipper) span(ctx context.Context, s *query.Scan, p *Span, where query.
 	if err != nil && err != errStop {
 		return err
 	}
+	if p.ToRow > 0 {
+		c.to = min(c.to, c.reached)
+	}
 	for slot := range c.threads {
 		c.finish(uint32(slot))
 	}
 	return nil
+}
+
+// start lets what follows count, as the first row is come to that the span is limited to.
+func (c *clipper) start(at int64) {
+	c.started, c.from = true, max(c.from, at)
+	for i := range c.threads {
+		c.threads[i].last = c.from
+	}
 }
 
 // firstReaching returns the first of some blocks that has a time from at on, and the last
@@ -215,6 +238,10 @@ func (c *clipper) block(f *query.Rows, first, end int64) bool {
 		if kind == parser.Damaged || b.Anomaly[i] == calls.Stray {
 			continue
 		}
+		if !c.started && b.First+int64(i) >= c.limits.FromRow {
+			c.start(at)
+		}
+		c.reached = max(c.reached, at)
 		thread, d := b.Thread[i], int(b.Depth[i])
 		c.cut(thread, d, at)
 		if kind == parser.Enter {
@@ -261,14 +288,14 @@ func (c *clipper) place(t *clippedThread, slot uint32, call *clippedCall) {
 	if n := len(t.stack); n > 0 {
 		call.caller = t.stack[n-1].node
 	} else if c.perThread {
-		call.caller = c.tree.child(0, NoGroup, id, false)
+		call.caller = c.tree.child(0, NoGroup, id)
 	}
 	call.node = call.caller
 	if call.group != NoGroup {
 		if len(t.stack) < MaxTreeDepth {
-			call.node = c.tree.child(call.caller, call.group, id, false)
+			call.node = c.tree.child(call.caller, call.group, id)
 		} else {
-			call.node = c.tree.child(call.caller, NoGroup, id, true)
+			call.node = c.tree.other(call.caller, id)
 		}
 	}
 }
@@ -287,6 +314,9 @@ func (c *clipper) cut(slot uint32, d int, at int64) {
 }
 
 func (c *clipper) advance(t *clippedThread, at int64) {
+	if !c.started {
+		return
+	}
 	at = min(max(at, c.from), c.to)
 	if at <= t.last {
 		return
@@ -304,7 +334,7 @@ func (c *clipper) pop(t *clippedThread, slot uint32, at int64, running bool) {
 	if call.group != NoGroup {
 		c.open.add(slot, call.group, -1)
 	}
-	if !call.counted || at < c.from || at == c.from && call.start < at {
+	if !call.counted || !c.started || at < c.from || at == c.limits.From && call.start < at {
 		return
 	}
 	part := max(min(at, c.to)-max(call.start, c.from), 0)
@@ -341,7 +371,8 @@ func (c *clipper) finish(slot uint32) {
 	t := &c.threads[slot]
 	for len(t.stack) > 0 {
 		at, running := int64(math.MaxInt64), false
-		if o := c.unclosed[t.stack[len(t.stack)-1].enter]; o != nil && o.LeaveTime < c.to {
+		o := c.unclosed[t.stack[len(t.stack)-1].enter]
+		if o != nil && (o.LeaveTime < c.to || o.LeaveTime == c.to && c.limits.ToRow >= c.limits.EndRow) {
 			at, running = o.LeaveTime, o.Running()
 		}
 		c.advance(t, at)

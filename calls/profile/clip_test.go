@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -27,6 +28,11 @@ type plainPart struct {
 // plainParts cuts the calls of a log to a span.
 func plainParts(src *oracle.Log, p Span) map[*oracle.Call]*plainPart {
 	parts := map[*oracle.Call]*plainPart{}
+	open := p.From // what ends at that time, without anything in the span, is not in it
+	if p.ToRow > 0 {
+		open = math.MinInt64
+		p.From, p.To = max(p.From, src.Rows[p.FromRow].Time), min(p.To, src.Rows[p.ToRow-1].Time)
+	}
 	for _, c := range src.Calls {
 		if c.Found < p.FirstRow || c.Found >= p.EndRow {
 			continue
@@ -48,7 +54,16 @@ func plainParts(src *oracle.Log, p Span) map[*oracle.Call]*plainPart {
 			end = p.To
 		}
 		part := &plainPart{call: c, from: max(begin, p.From), to: min(end, p.To), running: running && end < p.To}
-		part.in = begin < p.To && (end > p.From || begin >= p.From)
+		if part.in = begin < p.To && (end > p.From || begin >= p.From); p.ToRow > 0 {
+			first, last := c.Found, src.Len()
+			if c.Leave >= 0 {
+				last = c.Leave
+			} else if c.Until < src.Len() && !c.AtEnd {
+				last = c.Until
+			}
+			part.in = first < p.ToRow && last >= p.FromRow && end >= p.From && !(end == open && begin < end)
+			part.running = running && (end < p.To || end == p.To && p.ToRow >= p.EndRow)
+		}
 		part.to = max(part.to, part.from)
 		part.self = part.to - part.from
 		parts[c] = part
@@ -89,13 +104,20 @@ func randomSpan(r *rand.Rand, src *oracle.Log) Span {
 		p.From, p.To = p.To, p.From
 	}
 	p.To++
+	if r.IntN(2) == 0 {
+		p.FromRow, p.ToRow = p.FirstRow+r.Int64N(p.EndRow-p.FirstRow), p.FirstRow+1+r.Int64N(p.EndRow-p.FirstRow)
+		if p.FromRow >= p.ToRow {
+			p.FromRow, p.ToRow = p.ToRow-1, p.FromRow+1
+		}
+		p.From, p.To = math.MinInt64, math.MaxInt64
+	}
 	return p
 }
 
 // TestClip holds statistics and trees of spans of time against parts of calls that are
 // cut one by one.
 func TestClip(t *testing.T) {
-	tested, reaching := 0, 0
+	tested, reaching, ofRows := 0, 0, 0
 	logtest.EachLog(t, 150, 2000, func(t *testing.T, r *rand.Rand, src *oracle.Log, x *index.Index) {
 		of, group := randomGroups(r, src)
 		p := logtest.Expected{Pass: func(int64) bool { return true }}
@@ -123,8 +145,11 @@ func TestClip(t *testing.T) {
 					continue
 				}
 				tested++
-				if c.Time < span.From {
+				if c.Time < span.From || span.ToRow > 0 && c.Found < span.FromRow {
 					reaching++
+				}
+				if span.ToRow > 0 {
+					ofRows++
 				}
 				k := key{group(c.Number), AllThreads}
 				if o.PerThread {
@@ -169,10 +194,10 @@ func TestClip(t *testing.T) {
 			}
 		}
 	})
-	if tested == 0 || reaching == 0 {
-		t.Errorf("%d parts, %d of calls that were running before", tested, reaching)
+	if tested == 0 || reaching == 0 || ofRows == 0 {
+		t.Errorf("%d parts, %d of calls that were running before, %d in ranges of rows", tested, reaching, ofRows)
 	}
-	t.Log(tested, reaching)
+	t.Log(tested, reaching, ofRows)
 }
 
 // TestClipAddsUp cuts a log into spans: the parts of all of them are the whole.

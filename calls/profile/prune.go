@@ -6,21 +6,27 @@ import (
 	"slices"
 )
 
-// A tree is built with more nodes than it is to have, so that which of them
-// remain does not depend on which worker came first, and is then pruned: those
+// A tree is built with more nodes than it is to have, and is then pruned: those
 // with the most calls stay.
 
 // spareNodes is how many times the nodes of the tree are built before it is
-// pruned. Beyond that calls are folded as they come.
-const spareNodes = 4
+// pruned.
+const spareNodes = 3
 
 // prune leaves the tree as many nodes as limit, and those of threads. What it
-// leaves out is folded into a node that is Other below the parent.
-func (t *treeBuilder) prune(limit int) {
-	if len(t.nodes) <= limit {
-		return
+// leaves out is folded into a node that is Other below the parent, which gets no more children
+// then. It returns which nodes they are now.
+func (t *treeBuilder) prune(limit int) (moved []int32) {
+	folded := 0
+	for i := range t.nodes {
+		if t.nodes[i].Other {
+			folded++
+		}
 	}
-	keep := t.mostCalled(limit)
+	if len(t.nodes)-folded <= limit {
+		return nil
+	}
+	keep, below := t.mostCalled(limit)
 	// outermost is the time in the outermost calls of a node's and of those
 	// below it that are counted.
 	outermost := make([]int64, len(t.nodes))
@@ -33,43 +39,51 @@ func (t *treeBuilder) prune(limit int) {
 			outermost[p] += outermost[i]
 		}
 	}
-	nodes, moved, other := t.nodes[:1:1], make([]int32, len(t.nodes)), map[int32]int32{}
+	moved = make([]int32, len(t.nodes))
+	nodes := append(make([]grownNode, 0, 2*limit), t.nodes[0])
+	nodes[0].last, nodes[0].folded = 0, 0
 	for i := 1; i < len(t.nodes); i++ {
 		n := t.nodes[i]
 		parent := moved[n.Parent]
 		if keep[i] {
-			n.Parent = parent
+			n.Parent, n.last, n.folded = parent, 0, 0
+			n.closed = n.closed || below[i] < below[0]/fewCalls
 			moved[i] = int32(len(nodes))
 			nodes = append(nodes, n)
 			continue
 		}
 		at, top := parent, keep[n.Parent]
 		if top {
-			var ok bool
-			if at, ok = other[parent]; !ok {
+			p := &nodes[parent]
+			if at = p.folded; at == 0 {
 				at = int32(len(nodes))
-				other[parent] = at
-				nodes = append(nodes, grownNode{TreeNode: TreeNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true}})
+				p.folded, p.closed = at, true
+				nodes = append(nodes, grownNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true})
 			}
 		}
 		moved[i] = at
 		m := &nodes[at]
-		m.Calls += n.Calls
-		m.Timed += n.Timed
-		m.Running += n.Running
-		m.Self += n.Self
+		m.add(&n)
 		if top {
 			m.Total += outermost[i]
 		}
 	}
+	for i := range nodes {
+		n := &nodes[i]
+		n.leaf = n.closed
+		if i > 0 && !n.Other {
+			nodes[n.Parent].leaf = false
+		}
+	}
 	t.nodes = nodes
-	t.slots = nil // it grows no more
+	return moved
 }
 
 // mostCalled returns which nodes are among the limit with the most calls, those
 // below them counted too, with the root and the threads: with a node its parent
-// is. Equal ones are told apart by the way to them.
-func (t *treeBuilder) mostCalled(limit int) []bool {
+// is. Equal ones are told apart by the way to them. It also returns how many calls there are in
+// each node and below.
+func (t *treeBuilder) mostCalled(limit int) (keep []bool, below []int64) {
 	type place struct {
 		calls int64
 		path  uint64
@@ -90,7 +104,10 @@ func (t *treeBuilder) mostCalled(limit int) []bool {
 	for i := len(places) - 1; i > 0; i-- {
 		places[t.nodes[i].Parent].calls += places[i].calls
 	}
-	keep := make([]bool, len(t.nodes))
+	keep, below = make([]bool, len(t.nodes)), make([]int64, len(t.nodes))
+	for i := range places {
+		below[i] = places[i].calls
+	}
 	kept := 0
 	for i := range t.nodes {
 		if n := &t.nodes[i]; n.Group == NoGroup && !n.Other {
@@ -118,7 +135,7 @@ func (t *treeBuilder) mostCalled(limit int) []bool {
 	for _, p := range at[:min(rest, len(at))] {
 		keep[p.node] = true
 	}
-	return keep
+	return keep, below
 }
 
 // leastOf returns the least of the n greatest of so many values.

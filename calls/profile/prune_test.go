@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"logparser/calls/internal/logtest"
 	"logparser/calls/query"
 	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
 	"logparser/parser"
 )
 
@@ -173,5 +175,63 @@ func TestFoldedCallsHaveTheirTime(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBoundedTreeIsTheSame bounds trees so far that they are pruned while they grow, and makes each with one
+// worker and with several, by rows and by calls: they are the same, and each node has the numbers that it has in the
+// whole tree.
+func TestBoundedTreeIsTheSame(t *testing.T) {
+	defer func(before int64) { rowCost = before }(rowCost)
+	pruned := 0
+	eachTrace(t, 24, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
+		of, _ := randomGroups(r, src)
+		for range 2 {
+			rowCost = []int64{0, 1 << 40}[r.IntN(2)]
+			o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0}
+			if r.IntN(2) == 0 {
+				o.Where = logtest.RandomPredicate(r, src, 2).Predicate
+			}
+			full, err := CallTree(t.Context(), tested, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.MaxNodes = len(full.Nodes)/(2+r.IntN(20)) + 1
+			small := boundedTree(t, tested, o)
+			if len(full.Nodes) > spareNodes*o.MaxNodes {
+				pruned++
+			}
+			var compare func(a, b int32)
+			compare = func(a, b int32) {
+				for _, c := range small.Children(a) {
+					n := small.Nodes[c]
+					if n.Other {
+						continue
+					}
+					at := slices.IndexFunc(full.Children(b), func(i int32) bool {
+						return full.Nodes[i].Group == n.Group && full.Nodes[i].Thread == n.Thread
+					})
+					if at < 0 {
+						t.Fatalf("%+v: node %+v is not in the whole tree", o, n)
+					}
+					whole := full.Children(b)[at]
+					m := full.Nodes[whole]
+					m.Parent = n.Parent
+					if m != n {
+						t.Errorf("%+v: %+v, want %+v", o, n, m)
+					}
+					compare(c, whole)
+				}
+			}
+			compare(0, 0)
+			if a, b := small.Nodes[0], full.Nodes[0]; a != b {
+				t.Errorf("%+v: %+v in all, want %+v", o, a, b)
+			}
+			o.BottomUp = true
+			boundedTree(t, tested, o)
+		}
+	})
+	if pruned < 10 {
+		t.Errorf("%d of 48 trees were pruned while they grew", pruned)
 	}
 }

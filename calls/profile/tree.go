@@ -26,7 +26,8 @@ type TreeOptions struct {
 	BottomUp bool
 	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those with the
 	// most calls stay, and those of threads. There may be as many again that
-	// are Other.
+	// are Other. Where the log has several times as many paths, which stay is decided
+	// while it is gone over, by the calls until then.
 	MaxNodes int
 	// Correct is as in [StatisticsOptions].
 	Correct Correct
@@ -91,69 +92,53 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 	if limit <= 0 {
 		limit = DefaultTreeNodes
 	}
-	built := spareNodes * limit
 	var few bool
 	if o.Where, few = narrowed(src, o.Where); few {
 		// Few rows are sooner read than all calls.
-	} else if trees, outermost, ok, err := callTrees(ctx, src, g, &o, built); err != nil {
+	} else if sum, outermost, ok, err := callTree(ctx, src, g, &o, limit); err != nil {
 		return nil, err
 	} else if ok {
-		return finishTree(trees, outermost, &o, limit), nil
+		return finishTree(sum, outermost, &o, limit), nil
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
 	open := src.OpenCalls(o.Correct)
+	forest := newForest(limit)
 	growers := make([]*treeGrower, query.Workers())
-	err := s.Run(ctx, func(w *query.Worker, first, end int) error {
-		t := growers[w.ID]
-		if t == nil {
-			t = &treeGrower{openStacks: openStacks{src: src}, treeBuilder: newTreeBuilder(built), groups: g, perThread: o.PerThread, running: open, outermost: newOutermostTime()}
-			growers[w.ID] = t
-			if o.Correct != nil {
-				t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
-			}
+	var times []*outermostTime
+	var own []*ownTimes[int32]
+	for i := range growers {
+		t := &treeGrower{openStacks: openStacks{src: src}, treeBuilder: forest.newTree(src), groups: g, perThread: o.PerThread, running: open, outermost: newOutermostTime()}
+		growers[i] = t
+		forest.trees = append(forest.trees, &t.treeBuilder)
+		times = append(times, &t.outermost)
+		if o.Correct != nil {
+			t.own = newOwnTimes(func(to int32, self int64) { t.nodes[to].Self += self })
+			own = append(own, t.own)
 		}
+	}
+	err := s.RunRounds(ctx, round, func(w *query.Worker, first, end int) error {
+		t := growers[w.ID]
 		if t.own != nil {
 			defer t.end()
 			defer t.own.end()
 		}
 		return callBlocks(w, first, end, o.Correct, t.add)
+	}, func() {
+		for i, moved := range forest.endRound() {
+			growers[i].move(moved)
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if o.Correct != nil {
-		var own []*ownTimes[int32]
-		for _, t := range growers {
-			if t != nil {
-				own = append(own, t.own)
-			}
-		}
-		settle(own)
-	}
-	var trees []*treeBuilder
-	var times []*outermostTime
-	for _, t := range growers {
-		if t != nil {
-			trees = append(trees, &t.treeBuilder)
-			times = append(times, &t.outermost)
-		}
-	}
-	return finishTree(trees, sumOutermost(src, times), &o, limit), nil
+	settle(own)
+	return finishTree(forest.sum(), sumOutermost(src, times), &o, limit), nil
 }
 
-// finishTree joins trees, and gives the sum at most so many nodes.
-func finishTree(trees []*treeBuilder, outermost map[uint32]int64, o *TreeOptions, limit int) *Tree {
-	built := spareNodes * limit
-	sum := newTreeBuilder(built)
-	for i, t := range trees {
-		if i == 0 {
-			sum = *t
-			continue
-		}
-		sum.merge(t)
-	}
+// finishTree gives a tree at most so many nodes.
+func finishTree(sum *treeBuilder, outermost map[uint32]int64, o *TreeOptions, limit int) *Tree {
 	if o.BottomUp {
-		sum = sum.bottomUp(built)
+		sum = sum.bottomUp(spareNodes * limit)
 	}
 	sum.prune(limit)
 	tree := sum.tree(o.BottomUp)
@@ -164,17 +149,28 @@ func finishTree(trees []*treeBuilder, outermost map[uint32]int64, o *TreeOptions
 // A treeBuilder is a tree that grows.
 type treeBuilder struct {
 	nodes []grownNode
+	// With so many nodes calls are folded as they come.
 	limit int
+	// full says that there were callees that had no room.
+	full bool
 	// slots is an open-addressing table of nodes, by parent and group.
 	slots []treeSlot
 }
 
 // A grownNode is a node of a tree that grows. It is one cache line.
 type grownNode struct {
-	TreeNode
+	Group, Thread uint32
+	Parent        int32
 	// last is the child that was asked for last, 0 for none, and lastGroup its group.
 	last      int32
 	lastGroup uint32
+	// folded is the child that is Other, 0 for none yet.
+	folded  int32
+	Running int32
+	Other   bool
+	// closed says that callees that have no node get none; leaf that none has.
+	closed, leaf              bool
+	Calls, Timed, Total, Self int64
 }
 
 // A treeSlot is 1 + the index of a node, 0 of an empty slot, and a part of its hash, by which
@@ -186,7 +182,7 @@ type treeSlot struct {
 
 func newTreeBuilder(limit int) treeBuilder {
 	return treeBuilder{
-		nodes: []grownNode{{TreeNode: TreeNode{Group: NoGroup, Thread: AllThreads, Parent: -1}}},
+		nodes: []grownNode{{Group: NoGroup, Thread: AllThreads, Parent: -1}},
 		limit: limit, slots: make([]treeSlot, 1024),
 	}
 }
@@ -200,49 +196,68 @@ func (t *treeBuilder) slot(parent int32, group, thread uint32) (at int, tag uint
 	return int(h>>32) & (len(t.slots) - 1), uint32(h)
 }
 
-// is reports whether a node has these.
-func (n *grownNode) is(group, thread uint32, other bool) bool {
-	return n.Group == group && n.Thread == thread && n.Other == other
-}
-
-// child returns the child of a node that has a group, or is that of a thread,
-// or is Other.
-func (t *treeBuilder) child(parent int32, group, thread uint32, other bool) int32 {
+// child returns the child of a node that has a group or, of NoGroup, is that of a thread.
+func (t *treeBuilder) child(parent int32, group, thread uint32) int32 {
 	p := &t.nodes[parent]
 	if p.Other {
 		return parent
 	}
-	if c := p.last; c > 0 && p.lastGroup == group && t.nodes[c].is(group, thread, other) {
+	if c := p.last; c > 0 && p.lastGroup == group && t.nodes[c].Thread == thread {
 		return c
+	}
+	if p.leaf {
+		return t.other(parent, thread)
 	}
 	i, tag := t.slot(parent, group, thread)
 	for ; t.slots[i].node != 0; i = (i + 1) & (len(t.slots) - 1) {
 		if t.slots[i].tag != tag {
 			continue
 		}
-		if c := t.slots[i].node - 1; t.nodes[c].Parent == parent && t.nodes[c].is(group, thread, other) {
+		c := t.slots[i].node - 1
+		if n := &t.nodes[c]; n.Parent == parent && n.Group == group && n.Thread == thread {
 			p.last, p.lastGroup = c, group
 			return c
 		}
 	}
-	if len(t.nodes) >= t.limit && group != NoGroup {
-		return t.child(parent, NoGroup, thread, true)
+	if (p.closed || len(t.nodes) >= t.limit) && group != NoGroup {
+		t.full = true
+		return t.other(parent, thread)
 	}
 	c := int32(len(t.nodes))
 	p.last, p.lastGroup = c, group
-	t.nodes = append(t.nodes, grownNode{TreeNode: TreeNode{Group: group, Thread: thread, Parent: parent, Other: other}})
+	t.nodes = append(t.nodes, grownNode{Group: group, Thread: thread, Parent: parent})
 	t.slots[i] = treeSlot{c + 1, tag}
 	if len(t.nodes)*3 > len(t.slots)*2 {
-		t.grow()
+		t.index()
 	}
 	return c
 }
 
-// grow makes room for more nodes.
-func (t *treeBuilder) grow() {
-	t.slots = make([]treeSlot, 2*len(t.slots))
+// other returns the child of a node that is Other.
+func (t *treeBuilder) other(parent int32, thread uint32) int32 {
+	p := &t.nodes[parent]
+	if p.Other {
+		return parent
+	}
+	if p.folded == 0 {
+		p.folded = int32(len(t.nodes))
+		t.nodes = append(t.nodes, grownNode{Group: NoGroup, Thread: thread, Parent: parent, Other: true})
+	}
+	return t.nodes[parent].folded
+}
+
+// index makes the table of nodes anew.
+func (t *treeBuilder) index() {
+	size := 1024
+	for len(t.nodes)*3 >= size*2 {
+		size *= 4
+	}
+	t.slots = make([]treeSlot, size)
 	for c := range t.nodes[1:] {
 		n := &t.nodes[c+1]
+		if n.Other {
+			continue // found by its parent
+		}
 		i, tag := t.slot(n.Parent, n.Group, n.Thread)
 		for t.slots[i].node != 0 {
 			i = (i + 1) & (len(t.slots) - 1)
@@ -251,27 +266,74 @@ func (t *treeBuilder) grow() {
 	}
 }
 
-// merge adds the nodes of another.
-func (t *treeBuilder) merge(o *treeBuilder) {
-	moved := make([]int32, len(o.nodes))
-	for i := 1; i < len(o.nodes); i++ {
+// merge adds the nodes of another, and returns which they are then. The first common nodes are the
+// same in both.
+func (t *treeBuilder) merge(o *treeBuilder, common int) (moved []int32) {
+	moved = make([]int32, len(o.nodes))
+	for i := range o.nodes {
 		n := &o.nodes[i]
-		moved[i] = t.child(moved[n.Parent], n.Group, n.Thread, n.Other)
+		switch {
+		case i < common || i == 0:
+			moved[i] = int32(i)
+		case n.Other:
+			moved[i] = t.other(moved[n.Parent], n.Thread)
+		default:
+			moved[i] = t.child(moved[n.Parent], n.Group, n.Thread)
+		}
 		m := &t.nodes[moved[i]]
-		m.Calls += n.Calls
-		m.Timed += n.Timed
-		m.Running += n.Running
-		m.Self += n.Self
-		if moved[i] != moved[n.Parent] {
+		m.add(n)
+		if i == 0 || moved[i] != moved[n.Parent] {
 			m.Total += n.Total
 		}
 	}
+	return moved
+}
+
+// add adds all but the total.
+func (n *grownNode) add(o *grownNode) {
+	n.Calls += o.Calls
+	n.Timed += o.Timed
+	n.Running += o.Running
+	n.Self += o.Self
 }
 
 // bottomUp makes the tree of callers from the tree of callees.
-func (t *treeBuilder) bottomUp(limit int) treeBuilder {
-	up := newTreeBuilder(limit)
+func (t *treeBuilder) bottomUp(limit int) *treeBuilder {
+	up := t.turned(nil, limit)
+	if up.full {
+		// Which paths have room depends on the order.
+		up = t.turned(t.ordered(), limit)
+	}
+	return up
+}
+
+// ordered returns the nodes, parents before children, in an order that does not depend on their numbers.
+func (t *treeBuilder) ordered() []int32 {
+	children := make([][]int32, len(t.nodes))
 	for i := 1; i < len(t.nodes); i++ {
+		p := t.nodes[i].Parent
+		children[p] = append(children[p], int32(i))
+	}
+	list := append(make([]int32, 0, len(t.nodes)), 0)
+	for i := 0; i < len(list); i++ {
+		c := children[list[i]]
+		slices.SortFunc(c, func(a, b int32) int {
+			m, n := &t.nodes[a], &t.nodes[b]
+			return cmp.Or(cmp.Compare(m.Group, n.Group), cmp.Compare(m.Thread, n.Thread))
+		})
+		list = append(list, c...)
+	}
+	return list
+}
+
+// turned is bottomUp; order, if not nil, has the nodes in the order in which they are taken.
+func (t *treeBuilder) turned(order []int32, limit int) *treeBuilder {
+	up := newTreeBuilder(limit)
+	for k := 1; k < len(t.nodes); k++ {
+		i := int32(k)
+		if order != nil {
+			i = order[k]
+		}
 		n := &t.nodes[i]
 		if n.Calls == 0 {
 			continue
@@ -285,23 +347,20 @@ func (t *treeBuilder) bottomUp(limit int) treeBuilder {
 		}
 		at := int32(0)
 		if n.Thread != AllThreads {
-			at = up.child(0, NoGroup, n.Thread, false)
+			at = up.child(0, NoGroup, n.Thread)
 		}
 		add := func(c int32, total int64) {
 			m := &up.nodes[c]
-			m.Calls += n.Calls
-			m.Timed += n.Timed
-			m.Running += n.Running
-			m.Self += n.Self
+			m.add(n)
 			m.Total += total
 		}
 		if n.Other {
-			add(up.child(at, NoGroup, n.Thread, true), total)
+			add(up.other(at, n.Thread), total)
 			continue
 		}
-		a := int32(i)
+		a := i
 		for depth := 0; depth < MaxCallers && a > 0 && t.nodes[a].Group != NoGroup; depth++ {
-			next := up.child(at, t.nodes[a].Group, n.Thread, false)
+			next := up.child(at, t.nodes[a].Group, n.Thread)
 			if next == at {
 				break
 			}
@@ -310,7 +369,7 @@ func (t *treeBuilder) bottomUp(limit int) treeBuilder {
 			a = t.nodes[a].Parent
 		}
 	}
-	return up
+	return &up
 }
 
 // tree sums up and leaves out what has no calls.
@@ -328,7 +387,9 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 		if !keep[i] {
 			continue
 		}
-		n := t.nodes[i].TreeNode
+		b := &t.nodes[i]
+		n := TreeNode{Group: b.Group, Thread: b.Thread, Parent: b.Parent, Other: b.Other,
+			Calls: b.Calls, Timed: b.Timed, Running: int64(b.Running), Total: b.Total, Self: b.Self}
 		moved[i] = int32(len(tree.Nodes))
 		if i > 0 {
 			n.Parent = moved[n.Parent]
@@ -422,7 +483,7 @@ type treeGrower struct {
 func (t *treeGrower) base(thread uint32) int32 {
 	if t.perThread {
 		home, _ := t.src.Stack(thread)
-		return t.child(0, NoGroup, home, false)
+		return t.child(0, NoGroup, home)
 	}
 	return 0
 }
@@ -448,13 +509,25 @@ func (t *treeGrower) push(thread uint32, d int, group uint32) (node int32, calle
 			id, _ = t.src.Stack(thread)
 		}
 		if d < MaxTreeDepth {
-			node = t.child(caller, group, id, false)
+			node = t.child(caller, group, id)
 		} else {
-			node = t.child(caller, NoGroup, id, true)
+			node = t.other(caller, id)
 		}
 	}
 	t.stacks[thread] = append(stack, node)
 	return node, caller
+}
+
+// move is told that nodes have other numbers now.
+func (t *treeGrower) move(moved []int32) {
+	t.end()
+	if t.own == nil {
+		return
+	}
+	for enter, c := range t.own.parts {
+		c.to = moved[c.to]
+		t.own.parts[enter] = c
+	}
 }
 
 func (t *treeGrower) load(k int, thread uint32) {

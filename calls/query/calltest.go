@@ -157,17 +157,9 @@ func (t *CallTest) of(p Predicate) callTester {
 	case kindTest:
 		return func(_ *CallsOf, pass []uint8) { setAll(pass, p.kinds>>parser.Enter&1 != 0) }
 	case durationTest:
-		return testRange(p.least, p.most, func(c []parser.Call, least int64, width uint64, pass []uint8) {
-			for i := range pass {
-				pass[i] = inRange(c[i].Duration, least, width)
-			}
-		})
+		return p.ofCalls()
 	case selfTest:
-		return testRange(p.least, p.most, func(c []parser.Call, least int64, width uint64, pass []uint8) {
-			for i := range pass {
-				pass[i] = inRange(c[i].Self, least, width)
-			}
-		})
+		return p.ofCalls()
 	case depthTest:
 		return testRange(int64(p.least), int64(p.most), func(c []parser.Call, least int64, width uint64, pass []uint8) {
 			for i := range pass {

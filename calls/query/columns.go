@@ -185,64 +185,6 @@ func between(values []int64, pass []uint64, least, most int64) {
 	}
 }
 
-type durationTest struct{ least, most int64 }
-
-func (t durationTest) compile(src *index.Index) matcher {
-	return &compiledDurationTest{durationTest: t, known: src.Len(), open: src.OpenCalls(nil).Blocks()}
-}
-
-// A compiledDurationTest knows the blocks with open calls, whose durations no
-// summary has; see compiledAnomalyTest.
-type compiledDurationTest struct {
-	cheap
-	durationTest
-	open  []int64
-	known int64
-}
-
-func (t *compiledDurationTest) columns(*index.Summary) index.Columns { return index.Durations }
-
-// timedAnomalies are those of rows that have a duration.
-const timedAnomalies = 1<<calls.None | 1<<calls.Tail
-
-func (t *compiledDurationTest) decide(s *index.Summary, first int64) verdict {
-	switch {
-	case t.least > t.most:
-		return none
-	case first+s.Rows > t.known || anyIn(t.open, first, s.Rows):
-		return maybe
-	}
-	short := t.least == 0 && s.MaxDuration <= t.most && s.Anomalies&^timedAnomalies == 0
-	return verdictOf(s.MaxDuration < t.least, short && first+s.Rows < t.known)
-}
-
-func (t *compiledDurationTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
-	between(b.Duration[:b.N], pass, t.least, t.most)
-	return nil
-}
-
-type selfTest struct{ least, most int64 }
-
-func (t selfTest) compile(src *index.Index) matcher {
-	return &compiledSelfTest{*durationTest(t).compile(src).(*compiledDurationTest)}
-}
-
-type compiledSelfTest struct{ compiledDurationTest }
-
-func (t *compiledSelfTest) columns(*index.Summary) index.Columns { return index.Pairs | index.Selves }
-
-// A call's self time is not more than its duration.
-func (t *compiledSelfTest) decide(s *index.Summary, first int64) verdict {
-	return verdictOf(t.compiledDurationTest.decide(s, first) == none, false)
-}
-
-func (t *compiledSelfTest) test(_ context.Context, _ int, b *index.Block, _ *index.Summary, _, pass []uint64) error {
-	fill(pass, b.N, func(i int) uint64 {
-		return bit(b.Duration[i] != calls.NoDuration && b.Self[i] >= t.least && b.Self[i] <= t.most)
-	})
-	return nil
-}
-
 type depthTest struct{ least, most int32 }
 
 func (t depthTest) compile(*index.Index) matcher { return t }
@@ -377,6 +319,29 @@ func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *
 			word = word<<1 + uint64(t.anomalies)>>(m&63)&1
 		}
 		pass[w] = turned(word, len(part))
+	}
+	return nil
+}
+
+type blockTest struct {
+	wanted index.Columns
+	f      func(ctx context.Context, b *index.Block, candidates, pass []uint64) error
+}
+
+func (t blockTest) compile(*index.Index) matcher { return t }
+
+func (t blockTest) cost() int { return 1 }
+
+func (t blockTest) columns(*index.Summary) index.Columns { return t.wanted }
+
+func (t blockTest) decide(*index.Summary, int64) verdict { return maybe }
+
+func (t blockTest) test(ctx context.Context, _ int, b *index.Block, _ *index.Summary, candidates, pass []uint64) error {
+	clear(pass)
+	for _, word := range candidates {
+		if word != 0 {
+			return t.f(ctx, b, candidates, pass)
+		}
 	}
 	return nil
 }

@@ -76,15 +76,6 @@ func OfKind(kinds ...parser.Kind) Predicate {
 	return t
 }
 
-// WithDuration passes the rows, enters and leaves, that have a duration of
-// least to most nanoseconds, both included.
-func WithDuration(least, most int64) Predicate { return durationTest{max(least, 0), most} }
-
-// WithSelf passes the rows of calls of which least to most nanoseconds, both
-// included, were not spent in calls that they made. Calls without a duration
-// have no such time.
-func WithSelf(least, most int64) Predicate { return selfTest{max(least, 0), most} }
-
 // AtDepth passes the rows of depth least to most, both included.
 func AtDepth(least, most int32) Predicate { return depthTest{least, most} }
 
@@ -126,6 +117,12 @@ func InsideCall(enter int64) Predicate { return callTest{enter} }
 // error ends the query.
 func Func(test func(ctx context.Context, rows []int64, pass []bool) error) Predicate {
 	return slowTest{test}
+}
+
+// OfBlocks is Func for tests that look at whole blocks: test gets one with some columns and the rows that have
+// passed everything else, and sets the bits of those that pass in pass, which is all 0.
+func OfBlocks(columns index.Columns, test func(ctx context.Context, b *index.Block, candidates, pass []uint64) error) Predicate {
+	return blockTest{columns, test}
 }
 
 // A junction is And or Or.

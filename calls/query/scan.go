@@ -91,34 +91,47 @@ func Workers() int { return runtime.GOMAXPROCS(0) }
 // is aligned, once. Chunks are handed out in order; those of one worker are
 // worked on after each other.
 func (s *Scan) Run(ctx context.Context, work func(w *Worker, first, end int) error) error {
+	return s.RunRounds(ctx, func(_, chunks int) int { return chunks }, work, func() {})
+}
+
+// RunRounds is Run in rounds of chunks: round returns the end of the one that begins with a chunk, of so many
+// in all. After each, while nobody works, between is called.
+func (s *Scan) RunRounds(ctx context.Context, round func(begin, chunks int) (end int), work func(w *Worker, first, end int) error, between func()) error {
 	blocks := sizes.Blocks(s.rows)
 	s.done = min(int64(s.from)*sizes.Block, s.rows)
 	chunk := s.from / ChunkBlocks
 	chunks := (blocks + ChunkBlocks - 1) / ChunkBlocks
-	var next atomic.Int64
-	next.Store(int64(chunk))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var wg sync.WaitGroup
-	for id := range min(Workers(), chunks-chunk) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			w := &Worker{Scan: s, ctx: ctx, ID: id}
-			for ctx.Err() == nil {
-				c := int(next.Add(1) - 1)
-				if c >= chunks {
-					return
-				}
-				first := max(c*ChunkBlocks, s.from)
-				if err := work(w, first, min((c+1)*ChunkBlocks, blocks)); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		}()
+	workers := make([]*Worker, min(Workers(), chunks-chunk))
+	for id := range workers {
+		workers[id] = &Worker{Scan: s, ctx: ctx, ID: id}
 	}
-	wg.Wait()
+	for chunk < chunks && ctx.Err() == nil {
+		var next atomic.Int64
+		next.Store(int64(chunk))
+		chunk = round(chunk, chunks)
+		var wg sync.WaitGroup
+		for _, w := range workers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for ctx.Err() == nil {
+					c := int(next.Add(1) - 1)
+					if c >= chunk {
+						return
+					}
+					first := max(c*ChunkBlocks, s.from)
+					if err := work(w, first, min((c+1)*ChunkBlocks, blocks)); err != nil {
+						cancel(err)
+						return
+					}
+				}
+			}()
+		}
+		wg.Wait()
+		between()
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -224,6 +224,18 @@ const (
 
 // text takes a text of which at most so many bytes were taken.
 func (in *input) text(name, typ string, most int) rows.Value {
+	v := in.characters(name, typ, most)
+	if v.Kind == rows.TextValue {
+		v.Text = quote(v.Characters)
+		if v.Cut {
+			v.Text += "…"
+		}
+	}
+	return v
+}
+
+// characters is text without the text that is shown.
+func (in *input) characters(name, typ string, most int) rows.Value {
 	b := in.take(2)
 	if b == nil {
 		return unknown(name, typ, notRecorded)
@@ -240,12 +252,7 @@ func (in *input) text(name, typ string, most int) rows.Value {
 	if s == nil && n > 0 {
 		return unknown(name, typ, notRecorded)
 	}
-	v := rows.Value{Name: name, Type: typ, Kind: rows.TextValue, Characters: string(s), Cut: cut}
-	v.Text = quote(v.Characters)
-	if cut {
-		v.Text += "…"
-	}
-	return v
+	return rows.Value{Name: name, Type: typ, Kind: rows.TextValue, Characters: string(s), Cut: cut}
 }
 
 // splitNames splits the expressions of a macro's arguments at the commas between them.

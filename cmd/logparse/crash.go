@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 func newCrash() *cobra.Command {
 	var in app.Inputs
 	var format, log, reports string
-	var asJSON, allModules, crashedOnly, noSources bool
+	var asJSON, allModules, crashedOnly, noSources, whenTold bool
 	var frames int
 	cmd := &cobra.Command{
 		Use:   "crash FILE",
@@ -41,8 +42,20 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
   logparse crash core.4242
   logparse crash app.dmp --symbols C:\build\pdb
   logparse crash core --log app.lptrace --format html > crash.html`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if whenTold {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if whenTold {
+				file, err := toldFile(cmd)
+				if file == "" || err != nil {
+					return err
+				}
+				args = []string{file}
+			}
 			if asJSON {
 				if cmd.Flags().Changed("format") && format != "json" {
 					return misused("--json and --format %s contradict each other", format)
@@ -53,6 +66,13 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 				return misused("--format is one of %s, not %q", strings.Join(app.CrashFormats(), ", "), format)
 			}
 			opt := app.ReportOptions{Frames: frames, AllThreads: !crashedOnly, AllModules: allModules, Sources: !noSources}
+			if cmd.Flags().Changed("report") {
+				path, err := saveReport(cmd, args[0], reports, in, opt)
+				if err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), rows.Visible(path))
+				}
+				return err
+			}
 			c, err := openCrash(cmd, args[0], in, log == "", &opt)
 			if err != nil {
 				return err
@@ -63,20 +83,14 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 					return err
 				}
 			}
-			if cmd.Flags().Changed("report") {
-				path, err := c.SaveReport(cmd.Context(), reports, opt)
-				if err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), rows.Visible(path))
-				}
-				return err
-			}
 			return c.WriteReport(cmd.OutOrStdout(), format, opt)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&format, "format", app.CrashFormats()[0], "the `format`: "+strings.Join(app.CrashFormats(), ", "))
-	flags.StringVar(&reports, "report", "", "write a short report into the `folder`, named by program and time (abc.exelog20030213092312), and print its path")
+	flags.StringVar(&reports, "report", "", "write a short report into the `folder`, named by program and time (abc.exelog20030213092312), and print its path; \"\" is the folder of FILE")
+	flags.BoolVar(&whenTold, "when-told", false, "take FILE from the standard input when it comes; end without a word if it does not")
 	flags.BoolVar(&asJSON, "json", false, "the same as --format json")
 	flags.StringVar(&log, "log", "", "the `log` of the same run, whose open calls are laid beside the frames")
 	flags.IntVar(&frames, "frames", 0, "show at most so many frames of a thread (default 256); the middle ones are left out")
@@ -84,10 +98,35 @@ Formats: ` + strings.Join(app.CrashFormats(), ", ") + `.`,
 	flags.BoolVar(&allModules, "all-modules", false, "look for the symbols of modules that are on no stack, too")
 	flags.BoolVar(&noSources, "no-sources", false, "show no lines of source")
 	addSymbolFlags(cmd, &in)
+	// For the recorder, which starts the command before there is a crash.
+	if err := flags.MarkHidden("when-told"); err != nil {
+		panic(err)
+	}
 	return cmd
 }
 
-// openCrash opens a dump, or a log that tells of a crash. own: its own open calls are laid beside the frames.
+// toldFile returns what the standard input says, which may take as long as a program runs; "" where that ends without a word.
+func toldFile(cmd *cobra.Command) (string, error) {
+	const longest = 1 << 15
+	b, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longest))
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// saveReport writes the short report. It has the thread that crashed alone, so that the log's calls need not be paired.
+func saveReport(cmd *cobra.Command, file, dir string, in app.Inputs, opt app.ReportOptions) (string, error) {
+	c, err := openCrash(cmd, file, in, false, &opt)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if dir == "" {
+		dir = filepath.Dir(file)
+	}
+	return c.SaveReport(cmd.Context(), dir, opt)
+}
+
+// openCrash opens a dump, or a log that tells of a crash. own: its own open calls are laid beside the frames; else
+// they are not looked for.
 func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *app.ReportOptions) (*app.Crash, error) {
 	c, err := app.OpenCrash(cmd.Context(), file, in)
 	if !errors.Is(err, app.ErrNoDump) {
@@ -99,7 +138,10 @@ func openCrash(cmd *cobra.Command, file string, in app.Inputs, own bool, opt *ap
 		// It is neither.
 		return nil, err
 	}
-	if err = s.Load(cmd.Context(), nil); err == nil {
+	if err = nil; own {
+		err = s.Load(cmd.Context(), nil)
+	}
+	if err == nil {
 		if c, err = s.OpenCrash(cmd.Context()); err != nil {
 			err = message.InFile(file, err)
 		}

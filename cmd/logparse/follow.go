@@ -41,6 +41,9 @@ func (f *inputFlags) follow(cmd *cobra.Command, args []string, where *whereFlag,
 	if err != nil {
 		return err
 	}
+	if len(logs) > 1 {
+		return misused("--follow takes one LOG, and %s has those of %d processes; --newest takes the one that was written last", args[0], len(logs))
+	}
 	w := &follower{inputFlags: f, cmd: cmd, where: where, format: format, columns: columns}
 	path, err := w.one(logs[0], last, true)
 	for err == nil && path != "" {

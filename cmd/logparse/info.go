@@ -25,7 +25,7 @@ type jsonInfo struct {
 	Records    int64     `json:"records"`
 	Rows       int64     `json:"rows"`
 	Runs       []jsonRun `json:"runs"`
-	// Processes are those of several logs.
+	// Processes are those of the log, or of several, where there is more than one.
 	Processes   []jsonProcess `json:"processes,omitempty"`
 	Threads     []jsonThread  `json:"threads"`
 	First       string        `json:"first,omitempty"`
@@ -40,6 +40,7 @@ type jsonInfo struct {
 	Notes       []string      `json:"notes,omitempty"`
 
 	ownModules bool // see [app.Session.OwnModules]
+	logs       int  // files
 }
 
 type jsonRun struct {
@@ -120,8 +121,14 @@ func describe(s *app.Session) jsonInfo {
 	for i, r := range info.Runs {
 		j.Runs = append(j.Runs, jsonRun{i + 1, r.First, r.Count, r.HasModules, all || i == chosen, r.Reason.String()})
 	}
-	for i, p := range s.Processes() {
-		j.Processes = append(j.Processes, jsonProcess{ID: p.ID, Program: p.Name, Log: inputs.Logs()[i], label: p.Label})
+	logs, processes := inputs.Logs(), s.Processes()
+	j.logs = len(logs)
+	for i, p := range processes {
+		log := inputs.Log
+		if len(logs) == len(processes) {
+			log = logs[i]
+		}
+		j.Processes = append(j.Processes, jsonProcess{ID: p.ID, Program: p.Name, Log: log, label: p.Label})
 	}
 	for _, t := range s.AllThreads() {
 		th := jsonThread{ID: t.ID, Rows: t.Rows, Name: t.Name}
@@ -150,8 +157,8 @@ func printInfo(w io.Writer, j jsonInfo) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-11s %s\n", name, rows.Visible(fmt.Sprintf(format, args...)))
 	}
-	if len(j.Processes) > 0 {
-		line("log", "%d logs (%d bytes)", len(j.Processes), j.Bytes)
+	if j.logs > 1 {
+		line("log", "%d logs (%d bytes)", j.logs, j.Bytes)
 	} else {
 		line("log", "%s (%d bytes)", j.Log, j.Bytes)
 	}
@@ -180,7 +187,11 @@ func printInfo(w io.Writer, j jsonInfo) error {
 		line("run", "%d: %d records from record %d on%s", r.Number, r.Records, r.First, mark)
 	}
 	for _, p := range j.Processes {
-		line("process", "%s: %d rows, %s", p.label, p.Rows, p.Log)
+		where := ""
+		if j.logs > 1 {
+			where = ", " + p.Log
+		}
+		line("process", "%s: %d rows%s", p.label, p.Rows, where)
 	}
 	line("threads", "%d", len(j.Threads))
 	for i, t := range j.Threads {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +98,10 @@ func (f *inputFlags) choose(cmd *cobra.Command, dir string, logs []string, sever
 	return logs[n-1], nil
 }
 
+// spooled is the path of the file that the standard input is kept in, nil for none. Messages name
+// what the user gave instead.
+var spooled atomic.Pointer[string]
+
 // createSpooled creates the file that the standard input is kept in, in a folder of its own, which
 // is removed when the command ends.
 func createSpooled() (*os.File, error) {
@@ -105,10 +110,12 @@ func createSpooled() (*os.File, error) {
 		return nil, fmt.Errorf("the standard input cannot be kept: %w", err)
 	}
 	removeAtEnd(dir)
-	file, err := os.Create(filepath.Join(dir, spooledName))
+	path := filepath.Join(dir, spooledName)
+	file, err := os.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("the standard input cannot be kept: %w", err)
 	}
+	spooled.Store(&path)
 	return file, nil
 }
 
@@ -145,40 +152,52 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 
 // spoolLive is spool for a text that is shown while it comes: it returns when its first lines are
 // there, and goes on copying.
-func spoolLive(_ context.Context, in io.Reader) (path string, err error) {
+func spoolLive(ctx context.Context, in io.Reader) (path string, err error) {
 	file, err := createSpooled()
 	if err != nil {
 		return "", err
 	}
-	path = file.Name()
+	begun := make(chan error, 1)
+	go copyLive(file, in, begun)
+	select {
+	case err = <-begun:
+		return file.Name(), err
+	case <-ctx.Done():
+		// As in spool. The copying ends with what comes next.
+		file.Close()
+		return "", ctx.Err()
+	}
+}
+
+// copyLive copies a text that is shown while it comes into a file. begun is told when its first
+// lines are there, or why they will not be.
+func copyLive(file *os.File, in io.Reader, begun chan<- error) {
+	defer file.Close()
 	buf := make([]byte, 64<<10)
 	n := 0
 	for !app.IsLiveText(buf[:n]) {
 		m, err := in.Read(buf[n:])
 		if n += m; err != nil || n == len(buf) && !app.IsLiveText(buf) {
-			file.Close()
-			return "", misused("--follow - is for what perf script, trace_pipe and bpftrace print of probes, and this is something else")
+			begun <- misused("--follow - is for what perf script, trace_pipe and bpftrace print of probes, and this is something else")
+			return
 		}
 	}
 	if _, err := file.Write(buf[:n]); err != nil {
-		file.Close()
-		return "", fmt.Errorf("the standard input cannot be kept: %w", err)
+		begun <- fmt.Errorf("the standard input cannot be kept: %w", err)
+		return
 	}
-	go func() {
-		defer file.Close()
-		for {
-			n, err := in.Read(buf)
-			if _, failed := file.Write(buf[:n]); failed != nil {
-				return
-			}
-			if err != nil {
-				// Nothing more will come.
-				_, _ = file.WriteString("\n" + app.EndOfLiveText + "\n")
-				return
-			}
+	begun <- nil
+	for {
+		n, err := in.Read(buf)
+		if _, failed := file.Write(buf[:n]); failed != nil {
+			return
 		}
-	}()
-	return path, nil
+		if err != nil {
+			// Nothing more will come.
+			_, _ = file.WriteString("\n" + app.EndOfLiveText + "\n")
+			return
+		}
+	}
 }
 
 // together reports whether several logs are one session: those of processes that ran beside

@@ -135,8 +135,11 @@ func TestStandardInput(t *testing.T) {
 	if code, got, errs := read(bytes.NewReader(classic), "show", "-", "--json", "--modules", modules, "--symbols", sampleDir); code != exitOK || got != want {
 		t.Errorf("classic: exit status %d, %d bytes, want %d: %s", code, len(got), len(want), errs)
 	}
-	if code, _, errs := read(strings.NewReader("this is no log at all, is it?\n"), "show", "-"); code != exitError || !strings.Contains(errs, spooledName) {
-		t.Errorf("exit status %d: %s", code, errs)
+	// Messages name it, and not the file that it is kept in.
+	for _, text := range []string{"this is no log at all, is it?\n", "Invoice: (20240101) paid\n", strings.Repeat("\x00", 3000), "short"} {
+		if code, _, errs := read(strings.NewReader(text), "show", "-"); code != exitError || !strings.HasPrefix(errs, "logparse: "+spooledName+": ") || strings.Contains(errs, temporary) {
+			t.Errorf("%.20q: exit status %d: %s", text, code, errs)
+		}
 	}
 	if code, _, errs := read(strings.NewReader(""), "show", "-"); code != exitError || !strings.Contains(errs, "the log is empty") {
 		t.Errorf("exit status %d: %s", code, errs)

@@ -62,7 +62,7 @@ func TestMistakes(t *testing.T) {
 		{"show LOG --run x", `--run is the number of a run from 1, or all, not "x"`},
 		{"show LOG --start-tick x", `--start-tick is a number below 2^32, such as 123456789, not "x"`},
 		{"stats LOG --sort sefl", "--sort is nonrecursive, total, self, calls, mean, min, p50, p95, p99, max or name, not \"sefl\"; did you mean self?"},
-		{"stats LOG --by functions", `--by is function, module or thread, not "functions"; did you mean function?`},
+		{"stats LOG --by functions", `--by is function, module, thread, arg.NAME, this or result, not "functions"; did you mean function?`},
 		{"stats LOG --format json", `the format, by extension or --format, is txt, csv or jsonl, not "json"`},
 		{"show LOG --columns index,sefl", `there is no column "sefl"; there are index, time,`},
 		{"save LOG -o a.csv --columns self,self_us", "the column self is there twice"},

@@ -12,11 +12,15 @@ import (
 )
 
 // messages is the standard error: each write is one message of one line. What a
-// terminal would act upon is replaced in it, whichever file it came from.
+// terminal would act upon is replaced in it, whichever file it came from. The file that the standard
+// input is kept in is called that.
 type messages struct{ w io.Writer }
 
 func (m *messages) Write(p []byte) (int, error) {
 	text, end := strings.CutSuffix(string(p), "\n")
+	if path := spooled.Load(); path != nil {
+		text = strings.ReplaceAll(text, *path, spooledName)
+	}
 	shown := rows.Visible(text)
 	if end {
 		shown += "\n"

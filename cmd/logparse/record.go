@@ -65,6 +65,7 @@ type recordFlags struct {
 	app.RecordOptions
 	ring              int
 	show, open, quiet bool
+	reports           string
 	head              int
 	values            []string
 	probe             probeFlags
@@ -92,6 +93,8 @@ the command's; a command whose program was ended by a signal ends by that signal
 		Example: `  logparse record ./app --its-own options
   logparse record --exclude 'std::*' --min 10us -o run1 ./server
   logparse record --show ./app 2> calls.txt
+  logparse record --libcalls git status
+  logparse record --inside 'handle_request' --depth 4 ./server
   logparse record make test
   sudo logparse record --probe 'parse*' --values 'parse*' ./not-rebuilt`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -112,6 +115,11 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.StringArrayVar(&f.Include, "include", nil, "record only functions like this `pattern`, [MODULE!]FUNCTION with * and ? (repeatable)")
 	flags.StringArrayVar(&f.Exclude, "exclude", nil, "leave out functions like this `pattern` (repeatable)")
 	flags.StringVar(&f.Minimum, "min", "", "drop calls that are shorter than this `time`, such as 500ns, 10us or 1ms")
+	flags.StringArrayVar(&f.LibraryCalls, "libcalls", nil, "record the program's calls into libraries, too, of functions like this `[LIBRARY!]FUNCTION` (Linux, x86-64; all without =; repeatable)")
+	flags.Lookup("libcalls").NoOptDefVal = "*"
+	addTriggers(flags, &f.Triggers)
+	flags.StringVar(&f.SwitchSignal, "switch-signal", "", "the `signal` that switches recording off, and on again, such as USR2")
+	flags.BoolVar(&f.Paused, "paused", false, "begin switched off, until the signal of --switch-signal comes")
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
 	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
@@ -120,6 +128,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
 	flags.StringVar(&f.SnapshotSignal, "snapshot-signal", "", "the `signal` that has a copy of the log written, such as USR1")
 	flags.StringVar(&f.Crash, "crash", "", "how a crash is recorded: off, `first` (before the program's own handlers) or last, and no-stack")
+	flags.StringVar(&f.reports, "report", "", "write a short report of each process that crashed into the `folder`, as logparse crash --report does")
 	flags.StringVar(&f.Library, "library", "", "the recorder's library, a `file` (default: installed, or built once and kept)")
 	flags.BoolVar(&f.show, "show", false, "print the program's own calls while they happen, on the standard error")
 	flags.BoolVar(&f.open, "open", false, "open the window on the log when the program has ended")
@@ -137,6 +146,9 @@ var minimumTime = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(ns|us|ms|s)?$`)
 func (f *recordFlags) check(cmd *cobra.Command) error {
 	if f.Minimum != "" && !minimumTime.MatchString(f.Minimum) {
 		return misused("--min is a time, such as 500ns, 10us, 1.5ms or 1s, not %q", f.Minimum)
+	}
+	if err := checkTriggers(cmd, &f.RecordOptions); err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("ring") {
 		if f.ring < 1 || f.ring > 4096 {
@@ -185,7 +197,9 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	watching, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	watched := make(chan struct{})
+	program := 0
 	end, err := plan.Run(func(pid int) {
+		program = pid
 		if !f.show {
 			close(watched)
 			return
@@ -195,20 +209,41 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 			watch(watching, cmd, plan.Dir, pid)
 		}()
 	})
+	recording.Store(false) // from here on a signal is for the command
 	if err != nil {
 		return recordFailure(command[0], err)
 	}
 	result, err := plan.Finish(end)
 	if err == nil {
-		if len(result.Logs) == 0 || result.Trouble != nil {
+		own := slices.ContainsFunc(result.Logs, func(l app.RecordedLog) bool { return int(l.PID) == program })
+		if !own || result.Trouble != nil {
 			stop()
+		}
+		if f.show && !own && len(result.Logs) > 0 {
+			say("--show: %s made no calls that are recorded, what it started did", filepath.Base(plan.Program.Path))
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
+		if f.reports != "" {
+			f.report(cmd, result, say)
+		}
 	} else {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", err)
 	}
 	return programEnd{end}
+}
+
+// report writes the reports of what crashed.
+func (f *recordFlags) report(cmd *cobra.Command, result app.RecordResult, say func(format string, args ...any)) {
+	for _, l := range result.Logs {
+		path, err := saveReport(cmd, l.Path, f.reports, app.Inputs{}, app.ReportOptions{})
+		switch {
+		case err == nil:
+			say("report of a crash: %s", path)
+		case !errors.Is(err, app.ErrNoCrash):
+			fmt.Fprintln(cmd.ErrOrStderr(), "logparse:", rows.Visible(hint(err).Error()))
+		}
+	}
 }
 
 // planValues finds out which arguments and results are to be taken.
@@ -261,12 +296,14 @@ func recordFailure(program string, err error) error {
 		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
 			e.error = hinted{e.error, "for the one in this folder write ." + string(filepath.Separator) + program}
 		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
-		e.code = exitNotRunnable
-	case errors.Is(err, app.ErrNotEmpty):
+	case errors.Is(err, app.ErrNotEmpty), errors.Is(err, app.ErrNoFolder):
 		e.error = hinted{err, "give another folder with --output"}
 	case errors.Is(err, app.ErrNoCompiler):
 		e.error = hinted{err, "install one (gcc or clang), or name a library that was built elsewhere with --library"}
+	case errors.Is(err, app.ErrNoLibrary):
+		e.error = hinted{err, "set XDG_CACHE_HOME to a folder that can be written, or name a library that was built elsewhere with --library"}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		e.code = exitNotRunnable
 	}
 	return e
 }
@@ -288,6 +325,10 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 	}
 	if len(result.Logs) == 0 {
 		say("%s %s after %v, and nothing was recorded", name, how, took)
+		if f.Paused {
+			say("recording was switched off, and %s did not come", f.SwitchSignal)
+			return
+		}
 		for _, line := range plan.Way.Advice {
 			say("%s", line)
 		}

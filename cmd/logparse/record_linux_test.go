@@ -158,11 +158,9 @@ func TestRecordUntouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer in.Close()
-		// Of signals that a caller has ignored Go's runtime lets a program know these two;
-		// docs/record.md says so. No others are ignored.
 		script := `ulimit -n 100; exec "$@"`
 		if ignored {
-			script = `trap '' INT HUP; ` + script
+			script = `trap '' INT HUP PIPE TERM USR1 USR2 QUIT CHLD ALRM URG TSTP; ` + script
 		}
 		shell := exec.Command("sh", append([]string{"-c", script, "sh"}, cmd.Args...)...)
 		shell.Env, shell.Dir = cmd.Env, cmd.Dir
@@ -197,6 +195,28 @@ func TestRecordUntouched(t *testing.T) {
 			if got[i] != want[i] {
 				t.Errorf("ignored signals: %v; with the command: %s; without: %s", ignored, got[i], want[i])
 			}
+		}
+	}
+}
+
+// TestRecordIgnored records programs whose caller ignores signals: a writer whose reader has gone gets an error, and the
+// status of those that end at once is not lost, also where SIGCHLD is ignored.
+func TestRecordIgnored(t *testing.T) {
+	program := compile(t, endings, withHooks)
+	for _, test := range []struct {
+		command, out string
+		status       int
+	}{
+		{`trap '' PIPE; exec "$@" sh -c '{ while echo more 2>/dev/null; do :; done; echo ended >&2; } | true' 2>&1`, "ended\n", 0},
+		{`trap '' CHLD; for i in 1 2 3 4 5 6 7 8; do "$@" sh -c 'exit 3'; echo $?; done`, strings.Repeat("3\n", 8), 0},
+		{`trap '' TERM; exec "$@" sh -c 'kill -TERM $$ $PPID; echo still here'`, "still here\n", 0},
+	} {
+		record := recordProcess(t, program, "--quiet", "-o", filepath.Join(t.TempDir(), "out"), "--")
+		shell := exec.Command("sh", append([]string{"-c", test.command, "sh"}, record.Args...)...)
+		shell.Env, shell.Dir = record.Env, record.Dir
+		out, err := shell.Output()
+		if status := shell.ProcessState.ExitCode(); status != test.status || string(out) != test.out {
+			t.Errorf("%s: %q, status %d, %v", test.command, out, status, err)
 		}
 	}
 }
@@ -458,6 +478,48 @@ func TestRecordShow(t *testing.T) {
 	cmd.Wait()
 }
 
+// TestRecordChildren records a shell, which makes no calls, and two runs of a program that it starts.
+func TestRecordChildren(t *testing.T) {
+	program := compile(t, endings, withHooks)
+	dir := filepath.Dir(program)
+	cmd := recordProcess(t, program, "--show", "--head", "0", "sh", "-c", "./program 0 0; ./program 5 0; exit 6")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 6 || !strings.Contains(errs.String(), "--show: sh made no calls that are recorded, what it started did") {
+		t.Fatalf("status %d: %s", code, errs.String())
+	}
+	both := filepath.Join(dir, "sh.rec")
+	if code, _, errs := logparse("show", both, "--follow"); code != exitUsage || !strings.Contains(errs, "has those of 2 processes") {
+		t.Errorf("--follow of two processes: status %d: %s", code, errs)
+	}
+
+	packed := filepath.Join(t.TempDir(), "one.lppack")
+	if code, _, errs := logparse("pack", both, "-o", packed); code != exitOK {
+		t.Fatalf("pack: status %d: %s", code, errs)
+	}
+	code, info, said := logparse("info", packed)
+	if code != exitOK || strings.Count(info, "\nprocess ") != 2 {
+		t.Errorf("info of two processes in one file: status %d: %s%s", code, info, said)
+	}
+
+	// A run of a program and a session with two of them have the same functions.
+	if out, err := recordProcess(t, program, "-o", "one.rec", "-q", "./program", "0", "0").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, order := range [][]string{{both, filepath.Join(dir, "one.rec")}, {filepath.Join(dir, "one.rec"), both}} {
+		code, out, said := logparse(append([]string{"compare"}, order...)...)
+		if code != exitDiffer || !strings.Contains(out, "1 of 2 threads did the same") || strings.Contains(out, "entered:") {
+			t.Errorf("compare: status %d: %s%s", code, out, said)
+		}
+	}
+}
+
 // busy is a program that records much and prints at its end.
 const busy = `
 #include <stdio.h>
@@ -547,7 +609,7 @@ func TestRecordMistakes(t *testing.T) {
 		{[]string{"record", "--ring", "5000", "./program"}, exitUsage, "from 1 to 4096"},
 		{[]string{"record", "--min", "fast", "./program"}, exitUsage, "--min is a time"},
 		{[]string{"record", "-o", ".", "./program", "0", "0"}, exitRecord, "give another folder with --output"},
-		{[]string{"record", "-o", "no/such/folder", "./program"}, exitRecord, "no/such/folder"},
+		{[]string{"record", "-o", "no/such/folder", "./program"}, exitRecord, "the folder for the logs cannot be made: mkdir no/such/folder"},
 	} {
 		cmd := recordProcess(t, program)
 		cmd.Args = append(cmd.Args[:1], test.args...)

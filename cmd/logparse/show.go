@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,7 +107,11 @@ func (o *showOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.follow {
-		return o.in.follow(cmd, args, &o.where, o.format, chosen, o.last)
+		err := o.in.follow(cmd, args, &o.where, o.format, chosen, o.last)
+		if errors.Is(err, context.Canceled) {
+			return terminated(cmd.Context()) // before the first line came
+		}
+		return err
 	}
 	logs, err := o.in.logs(cmd, args)
 	if err != nil {

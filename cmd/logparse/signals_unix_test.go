@@ -149,6 +149,43 @@ func TestSignalWhileFollowing(t *testing.T) {
 	}
 }
 
+// TestSignalBeforeFirstLine ends a command that follows the standard input, on which nothing has come
+// yet: as TestSignalWhileFollowing, and at once, not when its patience is over.
+func TestSignalBeforeFirstLine(t *testing.T) {
+	for _, s := range signals {
+		temporary := t.TempDir()
+		cmd := process(t, "show", "--follow", "-")
+		cmd.Env = append(cmd.Env, "TMPDIR="+temporary)
+		if _, err := cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for begun := false; !begun; time.Sleep(time.Millisecond) {
+			left, err := os.ReadDir(temporary)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun = len(left) > 0
+		}
+		sent := time.Now()
+		if err := cmd.Process.Signal(s.signal); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		took := time.Since(sent)
+		want := s.status
+		if s.signal == syscall.SIGINT {
+			want = exitOK
+		}
+		left, err := os.ReadDir(temporary)
+		if status := cmd.ProcessState.ExitCode(); status != want || err != nil || len(left) > 0 || took >= patience {
+			t.Errorf("%v: status %d after %v, want %d; left %v, %v", s.signal, status, took, want, left, err)
+		}
+	}
+}
+
 // TestSignalWhileReading ends a command whose log is on the standard input.
 func TestSignalWhileReading(t *testing.T) {
 	content, err := os.ReadFile(markedTrace(t))

@@ -123,7 +123,7 @@ func checkStatGroup(by string) error {
 	if app.IsValueColumn(by) {
 		return nil
 	}
-	return oneOf("--by", by, statGroups)
+	return oneOf("--by", by, append(slices.Clone(statGroups), "arg.NAME", "this", "result"))
 }
 
 // threadLabel is what a thread is called.

@@ -6,7 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,7 @@ func pruned(list []*app.TreeNode, least int64, levels int) []*app.TreeNode {
 	if levels == 0 {
 		return nil
 	}
-	var kept []*app.TreeNode
+	kept := list[:0]
 	for _, n := range list {
 		n.Children = pruned(n.Children, least, max(levels-1, -1))
 		if n.Total >= least || len(n.Children) > 0 {
@@ -101,15 +102,38 @@ func appendBounded(b rows.Bound, ns int64, digits int) []byte {
 }
 
 func printTree(w io.Writer, tree *app.Tree, digits int) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, "%12s %6s %12s %12s  %s\n", "total", "%", "self", "calls", "function")
+	var line, cell []byte
 	tree.Walk(func(n *app.TreeNode, path []*app.TreeNode) bool {
 		share := 0.0
 		if tree.Total > 0 {
 			share = 100 * float64(n.Total) / float64(tree.Total)
 		}
-		fmt.Fprintf(out, "%12s %6.2f %12s %12d  %s%s%s\n", appendBounded(n.Bound, n.Total, digits), share,
-			appendBounded(n.SelfBound, n.Self, digits), n.Calls, strings.Repeat("  ", len(path)), rows.Visible(n.Label()), stillRunning(n.Running))
+		line = line[:0]
+		column := func(text []byte, width int) {
+			for i := utf8.RuneCount(text); i < width; i++ {
+				line = append(line, ' ')
+			}
+			line = append(line, text...)
+		}
+		cell = rows.AppendDuration(rows.AppendBound(cell[:0], n.Bound, n.Total), n.Total, digits)
+		column(cell, 12)
+		cell = strconv.AppendFloat(cell[:0], share, 'f', 2, 64)
+		line = append(line, ' ')
+		column(cell, 6)
+		cell = rows.AppendDuration(rows.AppendBound(cell[:0], n.SelfBound, n.Self), n.Self, digits)
+		line = append(line, ' ')
+		column(cell, 12)
+		cell = strconv.AppendInt(cell[:0], n.Calls, 10)
+		line = append(line, ' ')
+		column(cell, 12)
+		line = append(line, "  "...)
+		for range path {
+			line = append(line, "  "...)
+		}
+		line = append(append(append(line, rows.Visible(n.Label())...), stillRunning(n.Running)...), '\n')
+		out.Write(line)
 		return true
 	})
 	return out.Flush()

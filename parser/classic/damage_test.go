@@ -368,7 +368,7 @@ func TestGarbageStretch(t *testing.T) {
 func TestCut(t *testing.T) {
 	step := 1
 	if testing.Short() {
-		step = 7 // meets all parts of records
+		step = 41 // meets all parts of records
 	}
 	for _, size := range []int{16, 24} {
 		log, mods := generate(t, classictest.Spec{Records: 300, RecordSize: size})
@@ -405,11 +405,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// soak is how often a random test runs: a few times in an ordinary test, as
-// often as LOGPARSER_SOAK says in a long one.
+// soak is how often a random test runs: a few times in an ordinary test, a sixth of
+// that in a short one, as often as LOGPARSER_SOAK says in a long one.
 func soak(t *testing.T, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("LOGPARSER_SOAK")); err == nil && n > 0 {
 		return n
+	}
+	if testing.Short() {
+		return max(usual/6, 1)
 	}
 	return usual
 }

@@ -114,7 +114,7 @@ func TestFound(t *testing.T) {
 			}
 		}
 	}
-	if found == 0 {
+	if found == 0 && !testing.Short() {
 		t.Error("no log had runs, wraps, damage and records out of step at once")
 	}
 }

@@ -12,8 +12,12 @@ import (
 // Capabilities implements [parser.Log]. The merged log does not grow, and what recording cost
 // is another thing in each process.
 func (l *Log) Capabilities() parser.Capabilities {
-	return parser.Capabilities{Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, WayTeller: l,
-		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l, Namer: l}
+	can := parser.Capabilities{Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, WayTeller: l,
+		Stacker: l, ThreadLister: l, ProcessTeller: l, CrashTeller: l, ValueTeller: l, Namer: l}
+	if l.takenReader {
+		can.TakenReader = l
+	}
+	return can
 }
 
 // Check implements [parser.Checker].

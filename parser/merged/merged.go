@@ -65,6 +65,9 @@ type Log struct {
 	// one; see cursor.go.
 	marks []int64
 	every int64
+	// taken is nil where no log has values; takenReader says that all that have some read them quickly.
+	taken       *parser.ValuesTaken
+	takenReader bool
 	pool
 }
 
@@ -83,6 +86,8 @@ type part struct {
 	process    int
 	// keys leads from the log's values of Event.Thread to those of the merged log.
 	keys map[uint32]uint32
+	// taken is nil where the log has no values.
+	taken *parser.ValuesTaken
 	// last is the time of the last event that is not damaged, of the merged log's clock.
 	last int64
 }
@@ -110,6 +115,7 @@ func Open(ctx context.Context, sources []Source, p parser.Progress) (*Log, error
 		return nil, err
 	}
 	l.describe()
+	l.setValues()
 	return l, nil
 }
 

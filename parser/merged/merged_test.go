@@ -250,3 +250,94 @@ func TestRefused(t *testing.T) {
 		t.Error("the second process is another")
 	}
 }
+
+// A valued process has values at some records: those of its id and their number.
+type valued struct {
+	*testlog.Process
+	by *parser.ValuesTaken
+}
+
+func (v valued) Capabilities() parser.Capabilities {
+	can := v.Process.Capabilities()
+	can.ValueTeller, can.TakenReader = v, v
+	return can
+}
+
+func (v valued) at(record int64) []byte {
+	if record%3 != 0 || v.by == nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "%d.%d", v.ID, record)
+}
+
+func (v valued) ValuesTaken() *parser.ValuesTaken { return v.by }
+
+func (v valued) Values(dst []parser.CallValues, from int64) (int, error) {
+	for i := range dst {
+		dst[i] = parser.CallValues{}
+		if b := v.at(from + int64(i)); b != nil {
+			dst[i] = parser.CallValues{By: v.by, Form: parser.ValuesByPlan, Taken: b}
+		}
+	}
+	return len(dst), nil
+}
+
+func (v valued) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, taken []byte)) error {
+	for i := range n {
+		if b := v.at(from + int64(i)); b != nil {
+			f(i, parser.ValuesByPlan, b)
+		}
+	}
+	return nil
+}
+
+// TestValues reads values of merged logs: by one plan, by several, and of some logs only.
+func TestValues(t *testing.T) {
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		list := testlog.RandomProcesses(r, 2+r.IntN(3), 300)
+		var logs []valued
+		var sources []merged.Source
+		for i, p := range list {
+			v := valued{p, &parser.ValuesTaken{Plan: []byte("plan"), PlanHash: 1}}
+			if seed%3 == 1 && i > 0 {
+				v.by = &parser.ValuesTaken{Plan: []byte("other"), PlanHash: 2}
+			}
+			if seed%3 == 2 && i == 0 {
+				v.by = nil
+			}
+			logs = append(logs, v)
+			sources = append(sources, merged.Source{Name: fmt.Sprint(p.ID), Log: v})
+		}
+		log, err := merged.Open(context.Background(), sources, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		can := log.Capabilities()
+		if by := can.ValueTeller.ValuesTaken(); by == nil || (by.Plan != nil) != (seed%3 != 1) || can.TakenReader == nil {
+			t.Fatalf("seed %d: %+v", seed, by)
+		}
+		want := order(list, list[0].Start)
+		for range 20 {
+			from := r.IntN(len(want))
+			n := min(1+r.IntN(200), len(want)-from)
+			dst, taken := make([]parser.CallValues, n), make([]string, n)
+			if got, err := can.ValueTeller.Values(dst, int64(from)); got != n || err != nil {
+				t.Fatalf("seed %d: %d of %d: %v", seed, got, n, err)
+			}
+			if err := can.TakenReader.EachTaken(int64(from), n, func(i int, _ parser.ValueForm, b []byte) { taken[i] += string(b) }); err != nil {
+				t.Fatal(err)
+			}
+			for i := range dst {
+				o := want[from+i]
+				says := string(logs[o.log].at(int64(o.record)))
+				if string(dst[i].Taken) != says || taken[i] != says || (dst[i].By == nil) != (says == "") || says != "" && string(dst[i].By.Plan) != string(logs[o.log].by.Plan) {
+					t.Fatalf("seed %d, record %d: %+v, %q, want %q", seed, from+i, dst[i], taken[i], says)
+				}
+			}
+		}
+		if can.TakenReader.EachTaken(int64(len(want)), 1, nil) == nil {
+			t.Error("behind the end")
+		}
+	}
+}

@@ -40,8 +40,12 @@ type line struct {
 	known   bool
 	leave   bool
 	// sure says that the line itself tells an enter from a leave.
-	sure      bool
-	arguments []byte
+	sure bool
+	// symbol is the kernel's function, where ftrace prints its name in place of the address.
+	symbol []byte
+	// onCPU says that it names a processor, evident that no other text has such lines.
+	onCPU, evident bool
+	arguments      []byte
 
 	// of a mapLine and a forkLine
 	start, length, offset uint64
@@ -65,6 +69,7 @@ func (l *line) parse(b []byte) {
 	l.kind, l.time, l.whole, l.pid, l.tid = otherLine, noTime, false, -1, -1
 	l.command, l.event, l.arguments = nil, nil, nil
 	l.address, l.known, l.leave, l.sure = 0, false, false, false
+	l.symbol, l.onCPU, l.evident = nil, false, false
 	if n := len(b); n > 0 && b[n-1] == '\r' {
 		b = b[:n-1]
 	}
@@ -216,7 +221,7 @@ func (l *line) own(b []byte) {
 		return
 	}
 	l.event, l.arguments = w, rest
-	l.kind, l.leave, l.sure = eventLine, leave, true
+	l.kind, l.leave, l.sure, l.evident = eventLine, leave, true, true
 }
 
 // ownTime reads nanoseconds.
@@ -319,45 +324,48 @@ const lowest = 1 << 12
 
 // trace reads an event whose colon is at i.
 func (l *line) trace(b []byte, i int) bool {
-	rest := b[i+len(traceStart):]
-	address, n := hexadecimal(rest)
-	if n == 0 || n == len(rest) {
+	first, rest, ok := readPlace(b[i+len(traceStart):])
+	if !ok {
 		return false
 	}
-	rest = rest[n:]
-	first, leave := address, false
-	if second, ok := bytes.CutPrefix(rest, []byte(" <- ")); ok {
-		v, n := hexadecimal(second)
-		if n == 0 || n == len(second) {
+	second, leave := place{}, false
+	if behind, arrow := bytes.CutPrefix(rest, []byte(" <- ")); arrow {
+		leave = true
+		if second, rest, ok = first.caller(behind); !ok {
 			return false
 		}
-		address, leave, rest = v, true, second[n:]
 	}
-	if rest[0] != ')' {
+	if len(rest) == 0 || rest[0] != ')' {
 		return false
 	}
 	start := i
 	for start > 0 && b[start-1] != ' ' {
 		start--
 	}
-	event := b[start:i]
+	event, grouped := b[start:i], false
 	if k := bytes.IndexByte(event, ':'); k >= 0 {
-		event = event[k+1:]
+		event, grouped = event[k+1:], true
+	}
+	function := first
+	// perf and trace-cmd have the function before the return address, ftrace, which also
+	// writes 0x and names, behind it.
+	if leave && (first.prefixed || first.symbol != nil || second.symbol != nil) {
+		function = second
 	}
 	// Nothing is mapped that low: this is another text with a number in parentheses.
-	if len(event) == 0 || address < lowest {
+	if len(event) == 0 || function.symbol == nil && function.address < lowest {
 		return false
 	}
-	l.event, l.address, l.known, l.leave, l.sure = event, address, true, leave, leave
-	if leave && b[i+len(traceStart)+1] != 'x' {
-		// perf and trace-cmd have the function before the return address, ftrace, which also
-		// writes 0x, behind it.
-		l.address = first
+	l.head(b[:start])
+	if !leave && function.symbol == nil && l.time == noTime && l.pid < 0 && l.tid < 0 && !grouped {
+		return false // ftrace always writes a thread, perf the group where it writes none
 	}
+	l.event, l.address, l.known, l.symbol = event, function.address, function.symbol == nil, function.symbol
+	l.leave, l.sure = leave, leave
+	l.evident = leave || l.symbol != nil || l.time != noTime && !l.whole || l.tid >= 0 && (grouped || l.onCPU)
 	if len(rest) > 1 {
 		l.arguments = rest[min(2, len(rest)):]
 	}
-	l.head(b[:start])
 	return true
 }
 
@@ -407,6 +415,8 @@ func (l *line) head(b []byte) {
 		}
 	}
 	if bracketed(w) {
+		_, n := decimal(w[1:])
+		l.onCPU = n == len(w)-2
 		rest, w = lastWord(rest)
 	}
 	if n := len(w); n > 0 && w[n-1] == ')' {

@@ -47,7 +47,8 @@ const formatName = "probes"
 // NamesExtension is that of the file beside a text, of its name or the only one of the folder, that has the Names.
 const NamesExtension = ".lpnames"
 
-// Detect tells a text of probes by its first lines.
+// Detect tells a text of probes by its first lines. Those that any text may have, a word with a
+// number in parentheses, tell nothing.
 func Detect(head []byte, _ int64) int {
 	if len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
 		return 0
@@ -64,7 +65,9 @@ func Detect(head []byte, _ int64) int {
 		l.parse(b)
 		switch l.kind {
 		case eventLine:
-			return 95
+			if l.evident || bytes.HasPrefix(l.event, []byte("lp_")) {
+				return 95
+			}
 		case nameLine, headLine, mapLine, endLine:
 			told = 90
 		}

@@ -331,6 +331,224 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// pairs returns the calls of a log as NAME:ENTER-LEAVE, and NAME:ENTER of those that are open;
+// a leave of no call is NAME:-LEAVE.
+func pairs(t *testing.T, l *Log) (list []string) {
+	t.Helper()
+	events := make([]parser.Event, l.Info().Records)
+	if n, err := l.ReadEvents(events, 0); n != len(events) || n > 0 && err != nil {
+		t.Fatal(n, err)
+	}
+	open := make(map[uint32][]parser.Event)
+	for _, e := range events {
+		name := l.Name(0, e.Space, e.Address)
+		stack := open[e.Thread]
+		if e.Kind == parser.Enter {
+			open[e.Thread] = append(stack, e)
+			continue
+		}
+		if n := len(stack); n > 0 && stack[n-1].Address == e.Address && stack[n-1].Space == e.Space {
+			open[e.Thread] = stack[:n-1]
+			list = append(list, fmt.Sprintf("%s:%d-%d", name, stack[n-1].Time, e.Time))
+		} else {
+			list = append(list, fmt.Sprintf("%s:-%d", name, e.Time))
+		}
+	}
+	for _, stack := range open {
+		for _, e := range stack {
+			list = append(list, fmt.Sprintf("%s:%d", l.Name(0, e.Space, e.Address), e.Time))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Scripts for bpftrace and SystemTap print no addresses of ends. Those of the kernel have no image
+// that would give one.
+func TestEndsWithoutAddress(t *testing.T) {
+	const lines = `lp E 100 7 7 0xffffffff81234560 lp_0001_vfs_read count=3
+lp E 150 7 7 0xffffffff81239990 lp_0002_security_check
+lp L 160 7 7 - lp_0002_security_check__return ret=0
+lp L 200 7 7 - lp_0001_vfs_read__return ret=3
+lp E 300 8 8 0xffffffff81234560 lp_0001_vfs_read
+lp L 400 8 8 - lp_0001_vfs_read__return
+lp E 500 7 7 0xffffffff81234560 lp_0001_vfs_read
+`
+	const names = `// lp 1 logparse probes
+// lp N lp_0001_vfs_read E -1 0x0 0x0 "vfs_read"
+// lp N lp_0001_vfs_read__return L -1 0x0 0x0 "vfs_read"
+// lp N lp_0002_security_check E -1 0x0 0x0 "security_check"
+// lp N lp_0002_security_check__return L -1 0x0 0x0 "security_check"
+`
+	want := []string{"security_check:150-160", "vfs_read:100-200", "vfs_read:300-400", "vfs_read:500"}
+	for _, text := range []string{names + lines, lines} {
+		if got := pairs(t, write(t, text)); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	// Without names a leave before all enters has no address, and later ones have.
+	if got, want := pairs(t, write(t, "lp L 50 7 7 - lp_0001_vfs_read__return\n"+lines)), append(slices.Clone(want), "vfs_read:-50"); !slices.Equal(got, sorted(want)) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}
+
+// ftrace prints places in the kernel as names. The lines have the form of the kernel's
+// Documentation/trace/kprobetrace.rst, and what print_kprobe_event and sprint_symbol add to it.
+func TestKernelNames(t *testing.T) {
+	head, err := os.ReadFile("testdata/kprobes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := Detect(head, int64(len(head))); n < 90 {
+		t.Errorf("detected by %d", n)
+	}
+	const ms = 1_000_000
+	l := open(t, "testdata/kprobes.txt")
+	var want []string
+	for _, c := range []struct {
+		name         string
+		enter, leave int64 // microseconds behind 1902 s, -1 for none
+	}{
+		{"do_sys_open", 286875, 286878}, {"do_sys_open", 286885, 286915}, {"do_sys_open", 286969, 286976},
+		{"nfs_open", 300001, 300005}, {"nfs_do_open.isra.0", 300002, 300004},
+		{"vfs_read", 310001, 310009}, {"vfs_read", 310003, 310007}, {"f_of_no_symbol", 320001, 320002},
+		{"do_sys_open+0x20", 330001, -1},
+	} {
+		text := fmt.Sprintf("%s:%d", c.name, 1902_000*ms+c.enter*1000)
+		if c.leave >= 0 {
+			text += fmt.Sprintf("-%d", 1902_000*ms+c.leave*1000)
+		}
+		want = append(want, text)
+	}
+	if got := pairs(t, l); !slices.Equal(got, sorted(want)) {
+		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	values := make([]parser.CallValues, 2)
+	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "dfd=3 filename=0x7fffd1ec4440" || string(values[1].Taken[4:]) != "arg1=0xfffffffffffffffe" {
+		t.Errorf("%q %q %v", values[0].Taken, values[1].Taken, err)
+	}
+	for _, text := range []string{"  a-1 [000] 1.5: p: (f+0x0)", "  a-1 [000] 1.5: p: (f+0x/0x1)", "  a-1 [000] 1.5: p: (f+0x0/0x)", "  a-1 [000] 1.5: p: (f+0x0/0x1 [m)",
+		"  a-1 [000] 1.5: p: (f+0x0/0x1 <12)", "  a-1 [000] 1.5: r: (f+0x0/0x1 <- )", "  a-1 [000] 1.5: r: (f+0x0/0x1 <- g", "  a-1 [000] 1.5: p: (f)", "  a-1 [000] 1.5: p: (9f+0x0/0x1)"} {
+		var l line
+		if l.parse([]byte(text)); l.kind != otherLine {
+			t.Errorf("%q is of kind %d", text, l.kind)
+		}
+	}
+}
+
+// Each process id becomes other programs, at most so many, and a text with any number of them is
+// read line by line.
+func TestManyPrograms(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(namesOfTwo)
+	const n = 3 * maxPrograms
+	for i := range n {
+		fmt.Fprintf(&text, "lp E %d 7 7 %#x e\n", i, 0x5010+i<<16)
+	}
+	l := write(t, text.String())
+	if p := len(l.Processes(0)); p != maxPrograms {
+		t.Errorf("%d processes, want %d", p, maxPrograms)
+	}
+	events := make([]parser.Event, n)
+	if _, err := l.ReadEvents(events, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if want := min(i, maxPrograms-1); int(e.Space) != want || e.Address != uint64(0x5010+i<<16) {
+			t.Fatalf("record %d: %+v", i, e)
+		}
+	}
+}
+
+// What no line tells a process of is taken apart by bases, also of several images.
+func TestManyUnknownProcesses(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(namesOfTwo + "# lp I 1 65536 build-id:0304 \"/opt/b\"\n# lp N g E 1 0x1010 0x1010 \"g()\"\n")
+	const n = 2000
+	for i := range n {
+		fmt.Fprintf(&text, "lp E %d - 7 %#x e\n", i, 0x5010+i<<16)
+	}
+	for i := range n {
+		fmt.Fprintf(&text, "lp E %d - 7 %#x g\n", n+i, 0x5010+i<<16)
+	}
+	l := write(t, text.String())
+	events := make([]parser.Event, 2*n)
+	if _, err := l.ReadEvents(events, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if int(e.Space) != i%n {
+			t.Fatalf("record %d: %+v", i, e)
+		}
+	}
+}
+
+// A process that is told to become another program has nothing of the old one, also where both lie
+// at the same place.
+func TestExecuted(t *testing.T) {
+	const lines = `  sh 7/7 [000] 1.0: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /bin/sh
+  sh 7/7 [000] 1.1: lp:parse: (401010)
+  sh 7/7 [000] 1.2: PERF_RECORD_COMM exec: app:7/7
+  app 7/7 [000] 1.3: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 fe:00 1 3]: r-xp /bin/app
+  app 7/7 [000] 1.4: lp:work: (401010)
+  app 7/7 [000] 1.5: PERF_RECORD_COMM exec: end:7/7
+  app 7/7 [000] 1.6: PERF_RECORD_COMM exec: last:7/7
+`
+	path := filepath.Join(t.TempDir(), "calls.txt")
+	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(context.Background(), path, parser.Options{Place: func(string, uint64) (uint64, uint64, bool) { return 0x1000, 0x3000, true }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	events := make([]parser.Event, 2)
+	if _, err := l.ReadEvents(events, 0); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := l.Name(0, events[0].Space, events[0].Address), l.Name(0, events[1].Space, events[1].Address); a != "parse" || b != "work" {
+		t.Errorf("%q, %q", a, b)
+	}
+	p := l.Processes(0)
+	if len(p) != 3 || p[0].Path != "/bin/sh" || p[1].Path != "/bin/app" || p[0].Modules != 1 || p[1].Modules != 1 || p[2].Modules != 0 {
+		t.Errorf("%+v", p)
+	}
+	// Without being told so by a mapping, but by names.
+	l = write(t, namesOfTwo+`  sh 7/7 [000] 1.1: lp:e: (5010)
+  sh 7/7 [000] 1.2: PERF_RECORD_COMM exec: app:7/7
+  sh 7/7 [000] 1.3: lp:e: (5010)
+  sh 7/7 [000] 1.4: lp:e__return: (5010 <- 5100)
+`)
+	events = make([]parser.Event, 3)
+	if _, err := l.ReadEvents(events, 0); err != nil || events[0].Space != 0 || events[1].Space != 1 || events[2].Space != 1 {
+		t.Errorf("%+v %v", events, err)
+	}
+}
+
+// What other texts may have is no text of probes, nor a line of one.
+func TestOtherTexts(t *testing.T) {
+	for _, text := range []string{"Invoice: (20240101) paid\n", "INFO mod:func: (20240101)\n", "2 Invoice: (20240101)\n", "Oct-12 Invoice: (20240101)\n", "12:30:01 app[123]: Invoice: (20240101)\n"} {
+		if n := Detect([]byte(text), int64(len(text))); n != 0 {
+			t.Errorf("%q: %d", text, n)
+		}
+	}
+	for _, text := range []string{"lp E 1 7 7 - e\n", "f: (0x1010 <- 0x5010)\n", "lp:lp_0001_f: (401010)\n", "1.5: lp:f: (401010)\n", "13 lp:f: (401010)\n", "  <...>-13 [001] .... 15: f: (0x401010)\n"} {
+		if n := Detect([]byte(text), int64(len(text))); n != 95 {
+			t.Errorf("%q: %d", text, n)
+		}
+	}
+	l := write(t, "  app-13 [001] 1.5: f: (0x401010)\nInvoice: (20240101) paid\n")
+	if l.Info().Records != 1 || l.other != 1 {
+		t.Errorf("%d records, %d other lines", l.Info().Records, l.other)
+	}
+}
+
 func TestNamesWritten(t *testing.T) {
 	n, err := ReadNames(strings.NewReader(namesOfTwo + "# lp A e a \"x y\" \"char const*\"\n"))
 	if err != nil || len(n.Events) != 3 || len(n.Events[0].Arguments) != 1 || n.Events[0].Arguments[0].Name != "x y" || n.Images[0].Path != "/opt/a b" {

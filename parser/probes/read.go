@@ -147,7 +147,7 @@ func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
 	case forkLine:
 		l.forked(ln, at)
 	case execLine:
-		l.executed(ln)
+		l.executed(ln, at)
 	case lostLine:
 		l.lost += ln.lost
 	case endLine:

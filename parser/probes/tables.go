@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"sort"
 	"strings"
 
 	"logparser/modules"
@@ -18,9 +19,11 @@ type tables struct {
 	byName, functions map[string]int
 
 	processes []*process
-	byPID     map[int64][]*process
-	// byBase finds processes whose id is not told by where images lie in them.
+	byPID     map[int64][]*process // in the order of their places in the text
+	// byBase finds processes by where images lie in them.
 	byBase map[baseKey]*process
+	// without counts, by image, the first processes of unknown id that have it.
+	without map[int]int
 
 	threads map[threadKey]uint32 // keys of Event.Thread
 	holders map[uint32]*thread   // by key
@@ -34,8 +37,10 @@ type tables struct {
 }
 
 type baseKey struct {
-	image int
-	base  uint64
+	pid     int64
+	program int
+	image   int
+	base    uint64
 }
 
 type threadKey struct {
@@ -59,6 +64,10 @@ type event struct {
 	index int
 	// called is the function's name: what Names has, or what the event's name itself says.
 	called string
+	// named says that Names has it.
+	named bool
+	// first is the first event of the same function, nil where it is not known yet.
+	first *event
 }
 
 // A process is one, from a place in the text on, until it became another program.
@@ -66,13 +75,17 @@ type process struct {
 	index int
 	pid   int64 // -1 where it is not told
 	from  int64 // offset in the file
+	// program counts the programs that the process was told to be before.
+	program int
 	// bases are where images lie, since an offset in the file.
 	bases map[int]based
 	// mappings are those that perf told; of a child also its parent's.
 	mappings []mapping
 	// called are the names of the events that lie at addresses.
 	called map[uint64]int
-	path   string
+	// entered is where functions were entered whose ends have no address, by their first events.
+	entered map[int]based
+	path    string
 }
 
 type based struct {
@@ -103,6 +116,7 @@ type module struct {
 // Bounds of what is kept of a text.
 const (
 	maxProcesses = 1 << 16
+	maxPrograms  = 1 << 8 // of a process id
 	maxThreads   = 1 << 22
 	maxMappings  = 1 << 12 // of a process
 	maxAddresses = 1 << 20 // of a process
@@ -111,7 +125,7 @@ const (
 
 func newTables() *tables {
 	return &tables{byName: make(map[string]int), functions: make(map[string]int), byPID: make(map[int64][]*process), byBase: make(map[baseKey]*process),
-		threads: make(map[threadKey]uint32), holders: make(map[uint32]*thread), nextKey: 1 << 31, placed: make(map[placeKey]placement)}
+		without: make(map[int]int), threads: make(map[threadKey]uint32), holders: make(map[uint32]*thread), nextKey: 1 << 31, placed: make(map[placeKey]placement)}
 }
 
 // synthetic is the beginning of the addresses of events that have none: no program's.
@@ -128,7 +142,7 @@ func (t *tables) eventOf(name []byte, sure, leave bool, learn bool) *event {
 	e := &event{index: len(t.events), Event: Event{Name: string(name), Image: -1}}
 	e.called = functionOf(e.Name, sure && leave)
 	if i, ok := t.names.events[e.Name]; ok {
-		e.Event = t.names.Events[i]
+		e.Event, e.named = t.names.Events[i], true
 		e.called = e.Function
 	}
 	t.byName[e.Name] = e.index
@@ -160,63 +174,80 @@ func functionOf(name string, leave bool) string {
 
 // processOf returns the process of an event. base is where the event's image lies in it.
 func (t *tables) processOf(l *line, e *event, base uint64, hasBase bool, at int64, learn bool) *process {
-	list := t.byPID[l.pid]
 	if l.pid < 0 {
-		if hasBase {
-			if p := t.byBase[baseKey{e.Image, base}]; p != nil {
-				return p
-			}
-		} else if key, ok := t.threads[threadKey{-1, l.tid}]; ok {
-			return t.processes[t.holders[key].process]
-		}
-		if !hasBase && len(list) > 0 {
-			return list[0]
-		}
-		for _, p := range list {
-			if _, ok := p.bases[e.Image]; hasBase && !ok && learn {
-				return p
-			}
-		}
-		if !learn {
-			if len(list) == 0 {
-				return nil
-			}
-			return list[0]
-		}
-		return t.newProcess(l.pid, at)
+		return t.unknownProcess(l, e, base, hasBase, at, learn)
+	}
+	last := t.lastProcess(l.pid, at)
+	if last == nil {
+		return t.newProcess(l.pid, at, 0, learn)
 	}
 	if hasBase {
-		for _, p := range list {
-			if b, ok := p.bases[e.Image]; ok && b.base == base {
-				return p
-			}
+		if p := t.byBase[baseKey{l.pid, last.program, e.Image, base}]; p != nil {
+			return p
+		}
+		if b, ok := last.bases[e.Image]; ok && b.base != base && learn {
+			// It became another program.
+			return t.newProcess(l.pid, at, last.program, learn)
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		p := list[i]
-		if p.from > at {
-			continue
-		}
-		if b, ok := p.bases[e.Image]; hasBase && ok && b.base != base {
-			break // it became another program
-		}
-		return p
-	}
-	if !learn {
-		if len(list) == 0 {
-			return nil
-		}
-		return list[0]
-	}
-	return t.newProcess(l.pid, at)
+	return last
 }
 
-// newProcess adds a process; where there are too many it is the last.
-func (t *tables) newProcess(pid, at int64) *process {
+// lastProcess returns the last one of an id that begins before a place, or else its first; nil for
+// none.
+func (t *tables) lastProcess(pid, at int64) *process {
+	list := t.byPID[pid]
+	if len(list) == 0 {
+		return nil
+	}
+	return list[max(sort.Search(len(list), func(i int) bool { return list[i].from > at })-1, 0)]
+}
+
+// unknownProcess is processOf of a line that tells no process.
+func (t *tables) unknownProcess(l *line, e *event, base uint64, hasBase bool, at int64, learn bool) *process {
+	list := t.byPID[l.pid]
+	if hasBase {
+		if p := t.byBase[baseKey{l.pid, 0, e.Image, base}]; p != nil {
+			return p
+		}
+	} else if key, ok := t.threads[threadKey{-1, l.tid}]; ok {
+		return t.processes[t.holders[key].process]
+	}
+	if len(list) > 0 && !hasBase {
+		return list[0]
+	}
+	if !learn {
+		return t.newProcess(l.pid, at, 0, learn)
+	}
+	// The first that does not have the image yet.
+	i := t.without[e.Image]
+	for i < len(list) {
+		if _, has := list[i].bases[e.Image]; !has {
+			break
+		}
+		i++
+	}
+	t.without[e.Image] = i
+	if i < len(list) {
+		return list[i]
+	}
+	return t.newProcess(l.pid, at, 0, learn)
+}
+
+// newProcess adds a process. Where there are too many of its id, it is the last of these, and where
+// there are too many of all, the last of all; so it is where nothing is to be learnt, since that
+// is then why the process is not there.
+func (t *tables) newProcess(pid, at int64, program int, learn bool) *process {
+	if list := t.byPID[pid]; len(list) > 0 && (pid >= 0 && len(list) >= maxPrograms || len(t.processes) >= maxProcesses) {
+		return list[len(list)-1]
+	}
 	if len(t.processes) >= maxProcesses {
 		return t.processes[len(t.processes)-1]
 	}
-	p := &process{index: len(t.processes), pid: pid, from: at, bases: make(map[int]based), called: make(map[uint64]int)}
+	if !learn {
+		return nil
+	}
+	p := &process{index: len(t.processes), pid: pid, from: at, program: program, bases: make(map[int]based), called: make(map[uint64]int)}
 	t.processes = append(t.processes, p)
 	t.byPID[pid] = append(t.byPID[pid], p)
 	return p
@@ -284,19 +315,28 @@ func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event
 			ev.Kind = parser.Leave
 		}
 	}
+	f := t.function(e, l.symbol, learn)
 	switch b, known := p.bases[e.Image]; {
 	case e.Image >= 0 && hasBase:
 		ev.Address = base + e.Start
 	case e.Image >= 0 && known && b.since <= at:
 		ev.Address = b.base + e.Start
-	case l.known && e.Image < 0:
+	case l.known && e.Image < 0 && !e.named:
 		ev.Address = l.address
+		if learn && ev.Kind == parser.Enter {
+			p.learnEntered(f, ev.Address, at)
+		}
 	default:
-		// Both ends of a function without an address have one.
-		ev.Address = synthetic | uint64(t.sameFunction(e, learn))
+		// Both ends of a function without an address have one: that of its enters, which scripts
+		// print alone, or one that no program has. The kernel's functions always have the latter,
+		// because a return may be printed with another address than its enter.
+		ev.Address = synthetic | uint64(f.index)
+		if b, ok := p.entered[f.index]; ok && !e.named && ev.Kind == parser.Leave && b.since <= at {
+			ev.Address = b.base
+		}
 	}
 	if learn {
-		t.learnName(p, e, ev.Address, at)
+		t.learnName(p, e, f, ev.Address)
 	}
 	if l.time != noTime {
 		ev.Time = l.time
@@ -304,13 +344,52 @@ func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event
 	return ev, e, true
 }
 
-// sameFunction returns the number of the first event of an event's function.
-func (t *tables) sameFunction(e *event, learn bool) int {
-	if i, ok := t.functions[e.called]; ok || !learn {
-		return i
+// function returns the first event of an event's function, which the kernel's symbol names where
+// Names do not.
+func (t *tables) function(e *event, symbol []byte, learn bool) *event {
+	if symbol == nil || e.named {
+		if e.first == nil && learn {
+			e.first = t.firstOf(e.called, e)
+		}
+		if e.first != nil {
+			return e.first
+		}
+		return e
 	}
-	t.functions[e.called] = e.index
-	return e.index
+	if i, ok := t.functions[string(symbol)]; ok {
+		return t.events[i]
+	}
+	if !learn || len(symbol) > maxText || string(symbol) != e.called && len(t.events) >= maxEvents {
+		return e
+	}
+	if string(symbol) == e.called {
+		return t.firstOf(e.called, e)
+	}
+	// One event may be that of several functions.
+	f := &event{Event: Event{Image: -1}, index: len(t.events), called: string(symbol)}
+	t.events = append(t.events, f)
+	return t.firstOf(f.called, f)
+}
+
+// firstOf returns the first event of a function, which is e where there was none yet.
+func (t *tables) firstOf(called string, e *event) *event {
+	i, ok := t.functions[called]
+	if !ok {
+		t.functions[called] = e.index
+		return e
+	}
+	return t.events[i]
+}
+
+// learnEntered takes over where a function is entered.
+func (p *process) learnEntered(f *event, address uint64, at int64) {
+	if _, known := p.entered[f.index]; known {
+		return
+	}
+	if p.entered == nil {
+		p.entered = make(map[int]based)
+	}
+	p.entered[f.index] = based{address, at}
 }
 
 // learnBase takes over where an image lies in a process.
@@ -319,9 +398,7 @@ func (t *tables) learnBase(p *process, e *event, base uint64, at int64) {
 		return
 	}
 	p.bases[e.Image] = based{base, at}
-	if p.pid < 0 {
-		t.byBase[baseKey{e.Image, base}] = p
-	}
+	t.byBase[baseKey{p.pid, p.program, e.Image, base}] = p
 	image := &t.names.Images[e.Image]
 	t.modules = append(t.modules, module{p.index, t.newModule(p, base, image.Size, image.Path, image.Identity)})
 	if p.path == "" {
@@ -334,11 +411,11 @@ func (t *tables) newModule(p *process, base, size uint64, path string, id module
 }
 
 // learnName takes over what lies at an address, and, where perf told a mapping there, the module.
-func (t *tables) learnName(p *process, e *event, address uint64, at int64) {
+func (t *tables) learnName(p *process, e, f *event, address uint64) {
 	if _, known := p.called[address]; known || len(p.called) >= maxAddresses {
 		return
 	}
-	p.called[address] = e.index
+	p.called[address] = f.index
 	if e.Image >= 0 || t.place == nil {
 		return
 	}
@@ -367,7 +444,7 @@ func (t *tables) learnName(p *process, e *event, address uint64, at int64) {
 // mapped takes a mapping over.
 func (t *tables) mapped(l *line, at int64) {
 	p := t.processOf(l, &event{Event: Event{Image: -1}}, 0, false, at, true)
-	if len(p.mappings) >= maxMappings || l.start+l.length < l.start || len(l.path) > maxText {
+	if p.pid != l.pid || len(p.mappings) >= maxMappings || l.start+l.length < l.start || len(l.path) > maxText {
 		return
 	}
 	if p.path == "" {
@@ -376,12 +453,17 @@ func (t *tables) mapped(l *line, at int64) {
 	p.mappings = append(p.mappings, mapping{start: l.start, end: l.start + l.length, offset: l.offset, path: string(l.path), since: at})
 }
 
-// executed forgets what a process had mapped before it became another program.
-func (t *tables) executed(l *line) {
-	if list := t.byPID[l.pid]; len(list) > 0 {
-		p := list[len(list)-1]
-		p.path, p.mappings = "", nil
+// executed makes of a process that became another program one more: what lay in it lies there no
+// longer.
+func (t *tables) executed(l *line, at int64) {
+	p := t.lastProcess(l.pid, at)
+	if p == nil {
+		return
 	}
+	if len(p.called) > 0 {
+		p = t.newProcess(l.pid, at, p.program+1, true)
+	}
+	p.path, p.mappings = "", nil
 }
 
 // forked has a child take its parent's mappings over.
@@ -391,7 +473,10 @@ func (t *tables) forked(l *line, at int64) {
 		return
 	}
 	parent := parents[len(parents)-1]
-	p := t.newProcess(l.pid, at)
+	p := t.newProcess(l.pid, at, 0, true)
+	if p.pid != l.pid {
+		return // there are too many
+	}
 	p.path = parent.path
 	if t.inherited += len(parent.mappings); t.inherited > maxInherited {
 		return

@@ -19,7 +19,7 @@ import (
 // A part has so many samples of a stream at most, and fewer where the log would have less than so
 // many parts.
 const (
-	mostPartSamples = 64
+	mostPartSamples = 32
 	leastParts      = 128
 )
 

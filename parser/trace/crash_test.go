@@ -89,6 +89,8 @@ func TestCrashCauses(t *testing.T) {
 		{parser.Crash{Kind: parser.ExceptionCrash, Code: 0xc0000005}, "exception C0000005, ACCESS_VIOLATION"},
 		{parser.Crash{Kind: parser.ExceptionCrash, Code: 0xe0000001}, "exception E0000001"},
 		{parser.Crash{Kind: parser.AbortCrash}, "a call of abort"},
+		{parser.Crash{Kind: parser.TerminateCrash}, "a C++ exception that nobody caught"},
+		{parser.Crash{Kind: parser.TerminateCrash, Detail: 1}, "a call of terminate"},
 		{parser.Crash{Kind: 77}, "a crash of kind 77, which this version does not know"},
 	} {
 		if got := tt.crash.Cause().String(); got != tt.want {

@@ -107,6 +107,8 @@ type decoder struct {
 	site  parser.CallSite
 	// values takes in values, nil where they are not read.
 	values *valueReader
+	// taken takes in what was taken behind events, nil where that is not read.
+	taken *takenQueue
 }
 
 // newDecoder makes a decoder, which must be reset or restored; size is that of
@@ -118,7 +120,7 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 // reset makes a decoder stand before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
-	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, taken: d.taken, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
 	d.thread = s.strands.of(strand{uint32(s.thread), 0})
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]
@@ -194,6 +196,9 @@ func (d *decoder) read(dst []parser.Event) (int, error) {
 		if more, err := d.goOn(err); !more {
 			return n, err
 		}
+	}
+	if d.taken != nil {
+		return n, d.takeBehind()
 	}
 	return n, nil
 }
@@ -525,6 +530,11 @@ func (d *decoder) other(e *parser.Event, ordinal int64) (emitted bool, err error
 	case wire.Left:
 		d.left(d.bufAt+int64(d.p), le.Uint32(body))
 	case wire.Arguments, wire.Result:
+		if d.taken != nil {
+			if err := d.take(typ, ordinal-1, head, length); err != nil {
+				return false, err
+			}
+		}
 		if d.values != nil {
 			d.values.record(typ, d.bufAt+int64(d.p)+int64(head), length-int64(head), d.buf[min(d.p+head, len(d.buf)):min(int64(d.p)+length, int64(len(d.buf)))])
 		}

@@ -141,7 +141,7 @@ func TestEnding(t *testing.T) {
 		states := endings(t, full)
 		step := 6
 		if testing.Short() {
-			step = 15
+			step = 60
 		}
 		for from := range states {
 			for to := len(states) - 1; to >= from; to -= step {

@@ -20,7 +20,7 @@ func readMapped(m *filemap.Mapping, c *cursor, dst []parser.Event, from int64, t
 	if fault != nil {
 		// A mapping that fails says nothing of why; reading does. Where the
 		// cursor stands is not known.
-		*c = cursor{v: c.v, r: c.r, x: c.x, sites: c.sites, ordinals: c.ordinals, next: -1}
+		*c = cursor{v: c.v, r: c.r, x: c.x, sites: c.sites, ordinals: c.ordinals, taking: c.taking, next: -1}
 		return c.readAt(dst, from, timed)
 	}
 	return n, err

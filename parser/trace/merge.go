@@ -180,6 +180,8 @@ type source struct {
 	batch  []parser.Event
 	// ordinals is the cursor's.
 	ordinals bool
+	// taken has the values of events that were decoded, where the cursor takes some.
+	taken takenQueue
 }
 
 // more decodes the next events; none are left at the end of the stream.
@@ -195,6 +197,10 @@ func (a *source) read(dst []parser.Event) (int, error) {
 	n, err := a.d.read(dst)
 	if err == nil && n < len(dst) {
 		err = message.Errorf("thread %d: %w", a.s.thread, errChanged)
+	}
+	if a.d.taken != nil {
+		a.markTaken(dst[:n])
+		return n, err
 	}
 	if a.ordinals {
 		for i := range dst[:n] {
@@ -224,6 +230,10 @@ type cursor struct {
 	// ordinals says that events are read for where they lie: their address is their number
 	// in the stream, and their thread is the stream's number.
 	ordinals bool
+	// taking says that events are read for the values that were taken at them; values are those of
+	// the last events.
+	taking bool
+	values []eventValues
 }
 
 // Memory of a cursor in events and in bytes, which its active streams share.
@@ -236,6 +246,9 @@ const (
 func (c *cursor) start(i int) error {
 	for _, h := range c.heap {
 		c.idle = append(c.idle, h.of)
+	}
+	for _, s := range c.idle {
+		s.taken.reset()
 	}
 	c.heap = c.heap[:0]
 	c.i = i
@@ -275,8 +288,14 @@ func (c *cursor) start(i int) error {
 // source returns a source for one of so many active streams.
 func (c *cursor) source(active int, s *stream, sample int) *source {
 	var a *source
-	if n := len(c.idle); n > 0 {
-		a, c.idle = c.idle[n-1], c.idle[:n-1]
+	// What the last events of a stream that has ended had taken is still wanted.
+	i := len(c.idle) - 1
+	for i >= 0 && len(c.idle[i].taken.list) > 0 {
+		i--
+	}
+	if i >= 0 {
+		a = c.idle[i]
+		c.idle = slices.Delete(c.idle, i, i+1)
 	} else {
 		a = &source{
 			d:     newDecoder(c.r, min(max(cursorBytes/active, wire.LongestFixed*4), 64<<10)),
@@ -284,6 +303,10 @@ func (c *cursor) source(active int, s *stream, sample int) *source {
 		}
 	}
 	a.s, a.ordinals, a.d.mapped, a.d.sites = s, c.ordinals, &c.mapped, c.sites
+	if c.taking {
+		a.taken.reset()
+		a.d.taken = &a.taken
+	}
 	a.d.restore(s, c.v.epochs.times, sample)
 	return a
 }
@@ -332,6 +355,7 @@ func (c *cursor) jump(record int64) {
 	if at := k * sampleEvery; at > s.d.ordinal {
 		s.d.restore(s.s, c.v.epochs.times, int(k))
 		s.events = s.events[:0]
+		s.taken.reset()
 		c.next += at - ordinal
 	}
 }
@@ -565,6 +589,9 @@ func (c *cursor) goTo(from int64) error {
 		if n == 0 {
 			return errChanged
 		}
+		if c.taking {
+			c.handOut(c.skipped[:n])
+		}
 	}
 	return nil
 }
@@ -574,6 +601,9 @@ func (c *cursor) readAt(dst []parser.Event, from int64, timed bool) (int, error)
 		return 0, err
 	}
 	n, err := c.read(dst)
+	if c.taking {
+		c.handOut(dst[:n])
+	}
 	if timed {
 		c.convert(dst[:n])
 	}

@@ -132,7 +132,9 @@ type Log struct {
 	siteCursors []*cursor
 	// ordinalCursors are those that find the places of events, valueReaders read what is there.
 	ordinalCursors []*cursor
-	valueReaders   []*valueReader
+	// takingCursors are those that read values in the order of the log.
+	takingCursors []*cursor
+	valueReaders  []*valueReader
 }
 
 // A view is what is known of a log at a time. It is immutable.
@@ -466,7 +468,7 @@ func (l *Log) Capabilities() parser.Capabilities {
 	}
 	return parser.Capabilities{Grower: l, Checker: l, Resumer: l, Ender: l, CallSiter: l, Annotator: l, Scanner: l, OverheadTeller: l,
 		WayTeller: l, Stacker: l, ThreadLister: l, ProcessTeller: l, ClockTeller: l, ThreadedLog: l, CalledLog: l, UntimedReader: l,
-		CrashTeller: l, ValueTeller: l}
+		CrashTeller: l, ValueTeller: l, TakenReader: l}
 }
 
 // Thread implements [parser.Log].

@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -271,6 +272,33 @@ func TestValuesFar(t *testing.T) {
 		for range 500 {
 			i := r.IntN(events)
 			compare(i, valuesOf(t, log, int64(i)))
+		}
+		each := func(from, n int) {
+			t.Helper()
+			taken := make([]parser.CallValues, n)
+			err := log.EachTaken(int64(from), n, func(i int, form parser.ValueForm, b []byte) {
+				taken[i].Form, taken[i].Taken = form, bytes.Clone(b)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range taken {
+				want := dst[from+i]
+				if taken[i].Form != want.Form || !bytes.Equal(taken[i].Taken, want.Taken) {
+					t.Fatalf("places %t, record %d: taken %v %x, want %v %x", places, from+i, taken[i].Form, taken[i].Taken, want.Form, want.Taken)
+				}
+			}
+		}
+		for from, n := 0, 0; from < events; from += n {
+			n = min(1+r.IntN(3000), events-from)
+			each(from, n)
+		}
+		for range 40 {
+			from := r.IntN(events)
+			each(from, min(1+r.IntN(3000), events-from))
+		}
+		if log.EachTaken(events, 1, nil) == nil || log.EachTaken(-1, 1, nil) == nil {
+			t.Error("behind the end, before the beginning")
 		}
 		if _, err := log.Values(dst[:1], events); err != io.EOF {
 			t.Errorf("behind the end: %v", err)

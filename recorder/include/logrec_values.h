@@ -12,8 +12,8 @@
  * enumerations, pointers, texts (char pointers and arrays; C++: std::string, std::string_view), 255 of them at
  * most. Of a text 256 bytes are kept.
  *
- * A char pointer may point anywhere: it is read by a system call that fails where there is nothing, at
- * about a microsecond. Arrays and strings are copied at once.
+ * A char pointer may point anywhere: where it is not safe to try it is read by a system call that fails where
+ * there is nothing, at about a microsecond. Arrays and strings are copied at once.
  *
  * C++: a type of your own is shown as the text that an overload in its namespace writes, which is called
  * only if something is recorded:

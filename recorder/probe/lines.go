@@ -276,11 +276,13 @@ func (p *Plan) writeStap(out *bufio.Writer) {
 		default:
 			where += fmt.Sprintf(".statement(%#x).absolute", p.Base+b.RVA)
 		}
-		address := "u64_arg(0)"
 		if b.Kind == parser.Leave && !b.AtReturn {
 			where += ".return"
 		}
-		address = "uaddr()"
+		address := "uaddr()"
+		if p.IsKernel() {
+			address = "addr()"
+		}
 		format, arguments := ownHead(b)+" %d %d %d 0x%x "+b.Event, "gettimeofday_ns(), pid(), tid(), "+address
 		if b.Kind == parser.Leave && !b.AtReturn {
 			format, arguments = ownHead(b)+" %d %d %d - "+b.Event, "gettimeofday_ns(), pid(), tid()"

@@ -208,3 +208,27 @@ func TestTools(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Probes in the kernel print the kernel's addresses, and what they print is read as calls.
+func TestKernelScripts(t *testing.T) {
+	for tool, want := range map[string][]string{
+		"bpftrace": {`kprobe:vfs_read { printf("lp E %llu %d %d 0x%llx lp_0001_vfs_read\n", nsecs, pid, tid, reg("ip")); }`, `kretprobe:vfs_read { printf("lp L %llu %d %d - lp_0001_vfs_read__return\n", nsecs, pid, tid); }`},
+		"stap": {`probe kernel.function("vfs_read") { printf("lp E %d %d %d 0x%x lp_0001_vfs_read\n", gettimeofday_ns(), pid(), tid(), addr()) }`,
+			`probe kernel.function("vfs_read").return { printf("lp L %d %d %d - lp_0001_vfs_read__return\n", gettimeofday_ns(), pid(), tid()) }`},
+		"uprobe": {"p:lp/lp_0001_vfs_read vfs_read\nr:lp/lp_0001_vfs_read__return vfs_read\n"},
+	} {
+		p, err := New(Target{Machine: "x86-64"}, []Function{{Name: "vfs_read", Linkage: "vfs_read"}}, Options{Return: true, NoArguments: true, Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := p.Write(&text, true); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range append(want, `lp N lp_0001_vfs_read__return L -1 0x0 0x0 "vfs_read"`) {
+			if !strings.Contains(text.String(), line) {
+				t.Errorf("%s: no %q in\n%s", tool, line, text.String())
+			}
+		}
+	}
+}

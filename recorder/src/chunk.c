@@ -1,4 +1,5 @@
-/* chunk.c: chunks of events: where a level's next one comes from, and what it begins with.
+/* chunk.c: chunks: how one is begun and closed, where a level's next one comes from, and what that
+ * begins with. format.h has the layout; parser/trace/chunks.go reads them.
  *
  * lr_next_chunk takes the lock and may be called in a signal handler. The others work on a level
  * that the caller has. */
@@ -6,6 +7,35 @@
 #include "core.h"
 
 enum { LARGEST_CHUNK = 1 << 20 };
+
+/* lr_begin_chunk makes a chunk's header. The magic comes last: without it there is no chunk. */
+LR_OWN void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream,
+                               uint32_t sequence, uint32_t lost, uint64_t thread, uint64_t base) {
+  lr_store(&c->magic, 0);
+  lr_store(&c->used, 0);
+  c->size = size;
+  c->kind = (uint8_t)kind;
+  c->level = (uint8_t)level;
+  c->reserved1 = 0;
+  c->stream = stream;
+  c->sequence = sequence;
+  c->lost = lost;
+  c->thread = thread;
+  c->base = base;
+  c->last = 0;
+  c->closed = 0;
+  c->reserved2 = 0;
+  struct lrf_chunk whole = *c;
+  whole.magic = LRF_CHUNK_MAGIC;
+  c->checksum = lr_checksum(&whole, 40);
+  lr_store(&c->magic, LRF_CHUNK_MAGIC);
+}
+
+LR_OWN void lr_close_chunk(struct lrf_chunk *c, uint64_t last) {
+  if (!c || c == &lr_no_chunk) return;
+  c->last = last;
+  lr_store(&c->closed, 1);
+}
 
 LR_OWN void lr_clear_windows(struct lr_level *v) {
   for (int i = 0; i < LR_WINDOW_CACHE; i++) v->window[0][i] = v->window[1][i] = LR_NO_WINDOW(i);
@@ -54,7 +84,9 @@ LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
 }
 
 LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
-  const uint64_t depth = (uint64_t)(v->top - (v->stack + 2)), k = depth < most ? depth : most;
+  uint64_t depth = 0;
+  for (const struct lr_frame_entry *f = v->stack + 2; f < v->top; f++) depth += !lr_hidden(f);
+  const uint64_t k = depth < most ? depth : most;
   uint8_t *p = lr_position(v);
   const uint32_t length = (uint32_t)(6 + 2 + 4 + 4 + k * 16);
   lr_store16(p, LRF_FIRST_WORD(LRF_STACK, 0));
@@ -63,11 +95,14 @@ LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
   lr_store32(p + 8, (uint32_t)depth);
   lr_store32(p + 12, (uint32_t)k);
   p += 16;
-  const struct lr_frame_entry *f = v->top - k;
-  for (uint64_t i = 0; i < k; i++) lr_store64(p + 8 * i, f[i].function);
-  p += 8 * k;
-  for (uint64_t i = 0; i < k; i++) lr_store64(p + 8 * i, f[i].time);
-  lr_commit(v, p + 8 * k);
+  const struct lr_frame_entry *f = v->top;
+  for (uint64_t i = k; i > 0; i--) {
+    do f--;
+    while (lr_hidden(f));
+    lr_store64(p + 8 * (i - 1), f->function);
+    lr_store64(p + 8 * (k + i - 1), f->time);
+  }
+  lr_commit(v, p + 16 * k);
 }
 
 LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now) {

@@ -101,12 +101,12 @@ LR_OWN static size_t finish_record(uint8_t *p, uint16_t type, uint64_t time, siz
   return length;
 }
 
-LR_OWN void lr_crash_write(struct lr_crash *c) {
+LR_OWN int lr_crash_write(struct lr_crash *c) {
   struct lrf_chunk *const to = lr_load(&room);
-  if (!to || to->used) return;
+  if (!to || to->used) return 0;
   const uint64_t now = lr_ticks();
   const size_t size = to->size - LRF_CHUNK_HEADER_SIZE < sizeof bytes ? to->size - LRF_CHUNK_HEADER_SIZE : sizeof bytes;
-  if (size < ROOM - LRF_CHUNK_HEADER_SIZE) return;
+  if (size < ROOM - LRF_CHUNK_HEADER_SIZE) return 0;
   const int large = size > ROOM;
   /* The log becomes the owner's alone before any memory is in it. */
   const int with_memory = !lr_settings.crash_no_stack && plat_file_private();
@@ -146,7 +146,9 @@ LR_OWN void lr_crash_write(struct lr_crash *c) {
   memcpy(bytes + length, loads, modules.length);
   length += modules.length;
   /* Who truncated the log meanwhile has taken the room. */
-  if (plat_copy_to_log(to + 1, bytes, length)) lr_store(&to->used, (uint32_t)length);
+  if (!plat_copy_to_log(to + 1, bytes, length)) return 0;
+  lr_store(&to->used, (uint32_t)length);
+  return 1;
 }
 
 LR_OWN void lr_crash_survived(void) {

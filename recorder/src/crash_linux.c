@@ -289,7 +289,7 @@ LR_OWN static int by_processor(int number, const siginfo_t *info) {
   }
 }
 
-LR_OWN static void write_record(int number, const siginfo_t *info, const ucontext_t *u, int error) {
+LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext_t *u, int error) {
   enum { BY_KERNEL = 128 };
   static struct lr_crash c;
   static char name[64];
@@ -321,7 +321,7 @@ LR_OWN static void write_record(int number, const siginfo_t *info, const ucontex
   plat_thread_name(name, sizeof name);
   c.name = lr_alive(t) && t->named ? t->name : name;
   c.message_size = message_of(number, &c.message);
-  lr_crash_write(&c);
+  return lr_crash_write(&c);
 }
 
 /* wait_for_record waits while another thread writes the record, but not for ever: the program dies when
@@ -329,7 +329,8 @@ LR_OWN static void write_record(int number, const siginfo_t *info, const ucontex
 LR_OWN static void wait_for_record(void) {
   enum { MOST = 200, MS = 1000000 };
   const struct timespec pause = {0, MS};
-  for (int i = 0; i < MOST && !lr_crash_is_written(); i++) syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+  const int most = MOST + (lr_report_wanted() ? (lr_settings.report_seconds + 2) * 1000 : 0);
+  for (int i = 0; i < most && !lr_crash_is_written(); i++) syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
 /* send_again sends the signal to this thread as it came. It is blocked until the handler returns. */
@@ -343,13 +344,14 @@ LR_OWN static void send_again(int number, siginfo_t *info) {
 }
 
 LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
+  if (lr_guard_fault(number, info, context)) return;
   const int error = errno;
   static uint32_t writer;
   const uint32_t me = (uint32_t)plat_thread_id();
   if (!lr_load(&lr_barred) && mine()) {
     if (lr_crash_first()) {
       lr_store(&writer, me);
-      if (lr_crash_make_log()) write_record(number, info, context, error);
+      if (lr_crash_make_log() && write_record(number, info, context, error)) plat_report(lr_global.path);
       lr_crash_done();
     } else if (lr_load(&writer) != me) {
       wait_for_record();

@@ -1,5 +1,6 @@
 /* crash_windows.c: how a crash of the program comes to crash.c: the filter for exceptions that nobody
- * handles, a vectored handler for those that never get there, and SIGABRT of the C runtime.
+ * handles, and a vectored handler for those that never get there. What runtimes tell comes from
+ * runtimes_windows.c.
  *
  * The filter that was there before is asked next, and what it says is done: the process ends as it would
  * have ended, by its own reporting or that of Windows. Nothing here wants the loader's lock or the heap,
@@ -8,8 +9,6 @@
 #include "system_windows.h"
 
 #if defined(_WIN32)
-
-#include <signal.h>
 
 /* Exceptions that no filter is asked about, and gcc's of C++: nobody catches it, and the runtime calls
  * terminate, which aborts. */
@@ -84,8 +83,6 @@ LR_OWN int plat_crash_readable(uint32_t i) { return i < POINTERS && registers[i]
 static uint32_t caught;
 static PVOID vectored;
 static LPTOP_LEVEL_EXCEPTION_FILTER before;
-typedef void(__cdecl *abort_handler)(int);
-static abort_handler abort_before;
 
 LR_OWN int plat_crash_caught(void) { return (int)lr_load(&caught); }
 
@@ -114,7 +111,7 @@ LR_OWN static int begin_record(void) {
     return 0;
   }
   if (writer != GetCurrentThreadId())
-    for (int i = 0; i < MOST && !lr_crash_is_written(); i++) Sleep(1);
+    for (int i = 0, most = MOST + (lr_report_wanted() ? (lr_settings.report_seconds + 1) * 1000 : 0); i < most && !lr_crash_is_written(); i++) Sleep(1);
   return 0;
 }
 
@@ -130,7 +127,7 @@ LR_OWN static void end_record(struct lr_crash *c, const CONTEXT *context) {
   if (lr_alive(t) && !lr_idle(&t->level[0])) c->flags |= LRF_CRASH_IN_RECORDER;
   plat_thread_name(name, sizeof name);
   c->name = lr_alive(t) && t->named ? t->name : name;
-  lr_crash_write(c);
+  if (lr_crash_write(c)) plat_report(lr_global.path);
   lr_crash_done();
 }
 
@@ -181,35 +178,49 @@ static LONG CALLBACK first_chance(EXCEPTION_POINTERS *e) {
   return EXCEPTION_CONTINUE_SEARCH;
 }
 
-/* The C runtime has set SIGABRT to its default already, and ends the process when this returns. */
-static void __cdecl on_abort(int number) {
+/* capture takes the registers of its caller. RtlCaptureContext of x86 wants a frame pointer, which compilers leave out. */
+#if defined(__i386__) && defined(__GNUC__)
+LR_INLINE void capture(CONTEXT *c) {
+  uint32_t r[7];
+  memset(c, 0, sizeof *c);
+  __asm__ volatile("movl %%ebx, 0(%0); movl %%esi, 4(%0); movl %%edi, 8(%0); movl %%ebp, 12(%0); movl %%esp, 16(%0);"
+                   "call 1f; 1: popl 20(%0); pushfl; popl 24(%0)"
+                   :
+                   : "r"(r)
+                   : "memory");
+  c->Ebx = r[0], c->Esi = r[1], c->Edi = r[2], c->Ebp = r[3], c->Esp = r[4], c->Eip = r[5], c->EFlags = r[6];
+}
+#else
+LR_INLINE void capture(CONTEXT *c) { RtlCaptureContext(c); }
+#endif
+
+LR_OWN void lr_record_ending(uint32_t kind, uint32_t detail) {
   const DWORD error = GetLastError();
   static struct lr_crash c;
   static CONTEXT context;
   if (begin_record()) {
-    RtlCaptureContext(&context);
+    capture(&context);
     memset(&c, 0, sizeof c);
-    c.kind = LRF_CRASH_ABORT;
+    c.kind = kind;
+    c.detail = detail;
     c.flags = LRF_CRASH_RETURN_IP;
     end_record(&c, &context);
   }
   SetLastError(error);
-  if (abort_before) abort_before(number);
 }
 
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
-    if (!always) return;
+    if (!always && !lr_settings.report[0]) return;
     mode = lr_settings.crash = LR_CRASH_LAST;
   }
   if (mode == LR_CRASH_OFF || lr_load(&caught)) return;
   lr_store(&caught, 1);
   take_filter();
   vectored = AddVectoredExceptionHandler(1, first_chance);
-  const abort_handler was = signal(SIGABRT, on_abort);
-  if (was != SIG_DFL && was != SIG_ERR && mode == LR_CRASH_LAST) signal(SIGABRT, was);
-  else if (was != SIG_DFL && was != SIG_ERR && was != SIG_IGN && was != on_abort) abort_before = was;
+  lr_watch_runtimes(mode == LR_CRASH_FIRST);
+  plat_report_prepare();
 }
 
 LR_OWN void lr_crash_release(void) {
@@ -218,11 +229,11 @@ LR_OWN void lr_crash_release(void) {
   if (vectored) RemoveVectoredExceptionHandler(vectored);
   const LPTOP_LEVEL_EXCEPTION_FILTER was = SetUnhandledExceptionFilter(before);
   if (was != filter) SetUnhandledExceptionFilter(was);
-  const abort_handler now = signal(SIGABRT, abort_before ? abort_before : SIG_DFL);
-  if (now != on_abort && now != SIG_ERR) signal(SIGABRT, now);
+  lr_unwatch_runtimes();
+  lr_report_release();
 }
 
-LR_OWN void plat_crash_thread_begin(void) {}
+LR_OWN void plat_crash_thread_begin(void) { lr_watch_thread(); }
 LR_OWN void plat_crash_thread_end(void) {}
 LR_OWN void plat_crash_forked(void) {}
 

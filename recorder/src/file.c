@@ -39,35 +39,6 @@ LR_OWN struct lrf_chunk *lr_file_extend(uint32_t *size, int *why) {
   return c;
 }
 
-/* lr_begin_chunk makes a chunk's header. The magic comes last: without it there is no chunk. */
-LR_OWN void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream,
-                               uint32_t sequence, uint32_t lost, uint64_t thread, uint64_t base) {
-  lr_store(&c->magic, 0);
-  lr_store(&c->used, 0);
-  c->size = size;
-  c->kind = (uint8_t)kind;
-  c->level = (uint8_t)level;
-  c->reserved1 = 0;
-  c->stream = stream;
-  c->sequence = sequence;
-  c->lost = lost;
-  c->thread = thread;
-  c->base = base;
-  c->last = 0;
-  c->closed = 0;
-  c->reserved2 = 0;
-  struct lrf_chunk whole = *c;
-  whole.magic = LRF_CHUNK_MAGIC;
-  c->checksum = lr_checksum(&whole, 40);
-  lr_store(&c->magic, LRF_CHUNK_MAGIC);
-}
-
-LR_OWN void lr_close_chunk(struct lrf_chunk *c, uint64_t last) {
-  if (!c || c == &lr_no_chunk) return;
-  c->last = last;
-  lr_store(&c->closed, 1);
-}
-
 /* ---- the name ---- */
 
 LR_OWN void lr_text_add(struct lr_text *t, const char *s) {

@@ -15,23 +15,26 @@
 #endif
 
 #include "hot.h"
+#include "libcalls.h"
 #include "patch.h"
 #include "values.h"
 
 #include <cpuid.h>
 
 #define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
+/* What the hot path without values jumps to: it keeps no registers for it. */
+#define LR_APART __attribute__((noinline)) LR_OWN
 
 uint32_t lr_find_xsave_size(void);
-int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
-int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site);
-int lr_patched_values(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
-int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site);
-int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot);
+void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot);
+void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
 /* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
  * not known yet. */
@@ -57,33 +60,6 @@ LR_CALLED uint32_t lr_find_xsave_size(void) {
   return size;
 }
 
-/* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
-LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame) {
-  struct lr_level *const v = &lr_self_get()->level[0];
-  const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
-  v->inside = frame;
-  lr_barrier();
-  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
-  lr_barrier();
-  v->inside = mode;
-  return !done;
-}
-LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  (void)site;
-  return entry_fast(address, 1, frame);
-}
-LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site) {
-  (void)site;
-  return entry_fast(function, 0, frame);
-}
-
-/* quick_level returns the level if it is free and nothing but values keeps the event from the hot path. */
-LR_INLINE struct lr_level *quick_level(void) {
-  struct lr_level *const v = &lr_self_get()->level[0];
-  if (lr_relaxed(&lr_mode) != LR_GENERAL || !lr_relaxed(&lr_quick_values)) return NULL;
-  return v->inside == LR_IDLE + lr_relaxed(&lr_global.switched) ? v : NULL;
-}
 /* has_room tells whether a program's record fits behind an event of the hot path. */
 LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *program) {
   return v->chunk->used + program->most + LR_RESERVE < v->limit;
@@ -99,58 +75,65 @@ LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *pro
         "=m"(r->vector[6]), "=m"(r->vector[7]));
 }
 
-LR_INLINE void take(struct lr_level *v, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame) {
-  if (!program->count) return;
+/* take writes values at p and returns how many bytes. */
+LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame) {
   keep_vectors(r, program);
-  lr_commit(v, LR_LIKELY(program->fixed) ? lr_take_fixed(lr_position(v), type, program, r) : lr_take_values(lr_position(v), type, program, r, frame));
+  return (size_t)(lr_take_values(p, type, program, r, frame) - p);
 }
 
-/* lr_fentry_values and lr_freturn_values are the hot path where values are taken. */
-LR_INLINE int entry_values(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
-  struct lr_level *const v = quick_level();
-  if (!v) return 1;
-  const uintptr_t idle = v->inside;
+/* enter_with_all and leave_with_all are for what lr_take_quick does not take. An enter's values are taken
+ * before the time is and a leave's after it: what it takes to copy texts is not the call's. */
+LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
+  const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, program, r, frame);
+  return lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n);
+}
+LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
+  if (!lr_try_leave(v, v->top[-1].function, frame, 1)) return 0;
+  lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame));
+  return 1;
+}
+
+/* enter_with is the hot path where values are taken; v is level 0. */
+LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
+  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
+  if (LR_UNLIKELY(v->inside != idle)) return 1;
   v->inside = frame;
   lr_barrier();
-  int known, done = 0;
-  const struct lr_valued *const f = lr_valued_known(address, &known);
-  if (known && (!f || has_room(v, &f->enter))) {
-    done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
-    if (done && f) take(v, LRF_ARGUMENTS, &f->enter, registers, frame);
-  }
-  lr_barrier();
-  v->inside = idle;
-  return !done;
-}
-
-LR_CALLED int lr_fentry_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  return entry_values(address, 1, frame, registers);
-}
-LR_CALLED int lr_patched_values(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  return entry_values(function, 0, frame, registers);
-}
-
-LR_CALLED int lr_freturn_values(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
-  (void)site;
-  struct lr_level *const v = quick_level();
-  if (!v) return 1;
-  const uintptr_t idle = v->inside;
-  v->inside = frame;
-  lr_barrier();
-  const struct lr_frame_entry *const top = v->top - 1;
-  int known, done = 0;
-  if (LR_LIKELY(top->frame == frame && lr_by_frame(top))) {
-    const struct lr_valued *const f = lr_valued_known((uintptr_t)(top->function >> 1), &known);
-    if (known && (!f || has_room(v, &f->leave))) {
-      done = lr_try_leave(v, top->function, frame, 1);
-      if (done && f && lr_returns(address)) take(v, LRF_RESULT, &f->leave, registers, frame);
+  int done = 0;
+  const struct lr_valued *const f = lr_valued_quick(address);
+  if (LR_LIKELY(f && has_room(v, &f->enter))) {
+    if (LR_LIKELY(f->enter.quick)) {
+      lr_take_quick(lr_position(v) + LR_ENTER_BYTES, &f->enter, r);
+      lr_barrier();
+      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.fixed);
+    } else {
+      done = enter_with_all(v, address, kind, frame, &f->enter, r);
     }
   }
   lr_barrier();
   v->inside = idle;
   return !done;
+}
+
+/* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
+LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || enter_with(v, address, kind, frame, registers));
+  v->inside = frame;
+  lr_barrier();
+  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  lr_barrier();
+  v->inside = mode;
+  return !done;
+}
+LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  (void)site;
+  return entry_fast(address, 1, frame, registers);
+}
+LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
+  (void)site;
+  return entry_fast(function, 0, frame, registers);
 }
 
 LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers, unsigned kind, enum lr_way way) {
@@ -167,12 +150,37 @@ LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t si
   fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
 
-LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site) {
-  (void)address;
+LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
+  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
+  if (LR_UNLIKELY(v->inside != idle)) return 1;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_frame_entry *const top = v->top - 1;
+  int done = 0;
+  if (LR_LIKELY(top->frame == frame && lr_by_frame(top))) {
+    const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
+    if (LR_LIKELY(f && has_room(v, &f->leave))) {
+      if (LR_UNLIKELY(!r || !lr_returns(address))) {
+        done = lr_try_leave(v, top->function, frame, 1);
+      } else if (LR_LIKELY(f->leave.quick)) {
+        lr_take_quick(lr_position(v) + LR_LEAVE_BYTES, &f->leave, r);
+        lr_barrier();
+        done = lr_try_leave_with(v, top->function, frame, 1, f->leave.fixed);
+      } else {
+        done = leave_with_all(v, frame, &f->leave, r);
+      }
+    }
+  }
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+
+LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
   (void)site;
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && leave_with(v, address, frame, registers);
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *top = v->top - 1;
@@ -184,7 +192,46 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};
-  lr_returned(&at);
+  lr_returned(&at, LR_RETURN);
+}
+
+/* ---- calls into libraries ---- */
+
+extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
+
+#if !defined(LOGREC_NO_INTERPOSE)
+/* redirect has a call return to the recorder. One that does already was made by a jump at the end of such a call. */
+LR_INLINE void redirect(uintptr_t *slot) {
+  if (*slot == (uintptr_t)lr_libcall_return) return;
+  *(uintptr_t *)((intptr_t)slot + LR_MIRROR) = *slot;
+  lr_barrier();
+  *slot = (uintptr_t)lr_libcall_return;
+}
+
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) {
+  if (lr_relaxed(&lr_mode) == LR_OFF) return 0;
+  if (!lr_mirrored((uintptr_t)slot)) return 1;
+  redirect(slot);
+  return entry_fast(call->function, 0, (uintptr_t)slot, NULL);
+}
+
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) {
+  if (lr_relaxed(&lr_mode) == LR_OFF || plat_busy() || !lr_mirror((uintptr_t)slot)) return;
+  redirect(slot);
+  const struct lr_place at = {(uintptr_t)slot, *(const uintptr_t *)((intptr_t)slot + LR_MIRROR), LR_ONE_CALL, LR_ONE_CALL, NULL};
+  lr_ended(&at);
+  lr_enter_slow(call->function, 0, (uintptr_t)slot, &at, LR_LIBCALLS);
+}
+#else
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) { return (void)call, (void)slot, 0; }
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) { (void)call, (void)slot; }
+#endif
+
+LR_CALLED void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  (void)address;
+  (void)registers;
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, NULL};
+  lr_returned(&at, LR_LIBCALLS);
 }
 
 #if defined(__clang__)

@@ -14,6 +14,8 @@
 
   .text
 
+#include "hooks_x86_64.h"
+
 /* arguments loads those of the functions in C. A function that is nested in another one
  * has its static chain in r10. Without optimization gcc keeps it on the stack over the
  * call: push %r10; call __fentry__; pop %r10. The return address lies above it there. */
@@ -33,86 +35,48 @@
   .endif
   .endm
 
-/* hook NAME, FAST, VALUES, SLOW, BACK: the functions are (address inside the function,
- * frame, address of its caller), the latter two with a pointer to struct lr_registers (values.h), NULL
- * where values are not taken, besides. FAST and VALUES return 0 when they are done. r11 is preserved, too: a caller in
+  .macro slow_arguments back
+  arguments \back
+  mov -8(%rbp),%rcx
+  .endm
+
+/* hook NAME, FAST, SLOW, VALUES, BACK: the functions are (address inside the function,
+ * frame, address of its caller, struct lr_registers (values.h)); where VALUES is 0 the latter is NULL. FAST
+ * gets it without vector registers, and returns 0 when it is done. r11 is preserved, too: a caller in
  * the same file may know that a function that only has room for a call leaves it alone. BACK is how far behind the function's first byte the hook returns to, where that is known. */
-  .macro hook name, fast, values, slow, back=0
+  .macro hook name, fast, slow, values=1, back=0
   .globl \name
   .type \name,@function
 \name:
   .cfi_startproc
   endbr64
-  push %r11
-  .cfi_adjust_cfa_offset 8
-  push %rax
-  .cfi_adjust_cfa_offset 8
-  push %rdi
-  .cfi_adjust_cfa_offset 8
-  push %rsi
-  .cfi_adjust_cfa_offset 8
-  push %rdx
-  .cfi_adjust_cfa_offset 8
-  push %rcx
-  .cfi_adjust_cfa_offset 8
-  push %r8
-  .cfi_adjust_cfa_offset 8
-  push %r9
-  .cfi_adjust_cfa_offset 8
-  push %r10
-  .cfi_adjust_cfa_offset 8
-  /* The stack may be aligned either way here. */
-  push %rbp
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbp, 0
+  push_registers
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
   and $-16,%rsp
+  /* Between stack and what was pushed there is room for the rest of the registers. */
+  sub $80,%rsp
   arguments \back
+  .if \values
+  lea -72(%rbp),%rcx
+  .else
+  xor %ecx,%ecx
+  .endif
   call \fast
   test %eax,%eax
   jnz 2f
 1:
-  mov %rbp,%rsp
-  .cfi_def_cfa_register %rsp
-  pop %rbp
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %rbp
-  pop %r10
-  .cfi_adjust_cfa_offset -8
-  pop %r9
-  .cfi_adjust_cfa_offset -8
-  pop %r8
-  .cfi_adjust_cfa_offset -8
-  pop %rcx
-  .cfi_adjust_cfa_offset -8
-  pop %rdx
-  .cfi_adjust_cfa_offset -8
-  pop %rsi
-  .cfi_adjust_cfa_offset -8
-  pop %rdi
-  .cfi_adjust_cfa_offset -8
-  pop %rax
-  .cfi_adjust_cfa_offset -8
-  pop %r11
-  .cfi_adjust_cfa_offset -8
+  pop_registers
   ret
 2:
   .cfi_def_cfa %rbp, 88
-  /* -8(%rbp) is what the latter two get: behind it lies what was pushed, before it the vector
-   * registers. VALUES keeps those that it needs itself. */
-  .ifnb \values
-  sub $16,%rsp
+  /* -8(%rbp) is what SLOW gets. */
   movq $0,-8(%rbp)
+  .if \values
   cmpl $0,lr_taking(%rip)
   je 5f
-  sub $64,%rsp
   lea -72(%rbp),%rcx
   mov %rcx,-8(%rbp)
-  arguments \back
-  call \values
-  test %eax,%eax
-  jz 1b
   movq %xmm0,-72(%rbp)
   movq %xmm1,-64(%rbp)
   movq %xmm2,-56(%rbp)
@@ -123,69 +87,30 @@
   movq %xmm7,-16(%rbp)
 5:
   .endif
-  mov lr_xsave_size(%rip),%eax
-  test %eax,%eax
-  jnz 4f
-  call lr_find_xsave_size
-4:
-  cmp $1,%eax
-  je 3f
-  sub %rax,%rsp
-  and $-64,%rsp
-  /* The header behind the first 512 bytes must be 0. */
-  xor %eax,%eax
-  mov %rax,512(%rsp)
-  mov %rax,520(%rsp)
-  mov %rax,528(%rsp)
-  mov %rax,536(%rsp)
-  mov %rax,544(%rsp)
-  mov %rax,552(%rsp)
-  mov %rax,560(%rsp)
-  mov %rax,568(%rsp)
-  mov $0xe6,%eax
-  xor %edx,%edx
-  xsave64 (%rsp)
-  arguments \back
-  .ifb \values
-  xor %ecx,%ecx
-  .else
-  mov -8(%rbp),%rcx
-  .endif
-  call \slow
-  mov $0xe6,%eax
-  xor %edx,%edx
-  xrstor64 (%rsp)
-  jmp 1b
-3:
-  sub $512,%rsp
-  fxsave64 (%rsp)
-  arguments \back
-  .ifb \values
-  xor %ecx,%ecx
-  .else
-  mov -8(%rbp),%rcx
-  .endif
-  call \slow
-  fxrstor64 (%rsp)
+  call_with_vectors_saved "slow_arguments \back", \slow
   jmp 1b
   .cfi_endproc
   .size \name,.-\name
   .endm
 
-  hook __fentry__, lr_fentry_fast, lr_fentry_values, lr_fentry_slow
-  hook __return__, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+  hook __fentry__, lr_fentry_fast, lr_fentry_slow
+  hook __return__, lr_freturn_fast, lr_freturn_slow
 
   /* What patched text calls (patch.h): behind nops of 5 to 9 bytes or XRay's 11, and the endbr64 that may
    * stand before them. */
   .hidden lr_patched_entries, lr_patched_return, lr_patched_tail, lr_patched_exit
   .irp back, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15
   .hidden lr_patched_entry_\back
-  hook lr_patched_entry_\back, lr_patched_fast, lr_patched_values, lr_patched_slow, \back
+  hook lr_patched_entry_\back, lr_patched_fast, lr_patched_slow, 1, \back
   .endr
-  hook lr_patched_return, lr_freturn_fast, lr_freturn_values, lr_freturn_slow
+  hook lr_patched_return, lr_freturn_fast, lr_freturn_slow
+
+  /* Behind a call into a library (hooks_libcalls_x86_64.S). */
+  .hidden lr_libcall_left
+  hook lr_libcall_left, lr_freturn_fast, lr_libcall_left_slow, 0
 
   /* Before the jump of a tail call: what is jumped to may lie in r11. */
-  hook lr_patched_tail, lr_freturn_fast, , lr_freturn_slow
+  hook lr_patched_tail, lr_freturn_fast, lr_freturn_slow, 0
 
   /* In the place of a ret: what is here is the function's end. */
   .globl lr_patched_exit

@@ -10,12 +10,22 @@
 
 #include "core.h"
 
+/* Bytes of the records that the hot path writes. */
+enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
+
+#if defined(__GNUC__)
+#define LR_CONSTANT_0(x) (__builtin_constant_p(x) && (x) == 0)
+#else
+#define LR_CONSTANT_0(x) ((x) == 0)
+#endif
+
 /* lr_try_enter records the enter of a call that is further in than the innermost one and near it,
  * or inlined in the same frame; otherwise, and where the record needs more than its 6 bytes, it
  * returns 0 and nothing is changed. pointer, owner and pc are frame, owner and pc of struct
- * lr_place; pc may be 0 for where the hook returns to. */
-LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
-                           uint32_t pc) {
+ * lr_place; pc may be 0 for where the hook returns to. values: bytes of a record that lies
+ * behind the place of this one already, and that counts from the same moment on. */
+LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
+                                uint32_t pc, size_t values) {
   /* The counter first: it takes long, and wants registers of its own. Then one
    * thing after the other, with barriers between: so nothing has to be kept for
    * later, and the registers that a function may use freely are enough. */
@@ -33,7 +43,12 @@ LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind
   lr_opaque(used);
   if (LR_UNLIKELY(used >= v->limit)) return 0;
   /* Behind used it means nothing yet. */
-  lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
+  if (LR_CONSTANT_0(values)) {
+    lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
+  } else {
+    lr_store32((uint8_t *)(c + 1) + used, (uint32_t)first);
+    lr_store16((uint8_t *)(c + 1) + used + 4, (uint16_t)delta);
+  }
   lr_barrier();
   struct lr_frame_entry *const top = v->top;
   if (LR_UNLIKELY(top >= v->stack_end)) return 0;
@@ -43,7 +58,7 @@ LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind
     return 0;
   lr_barrier();
   v->last = now;
-  lr_store(&c->used, (uint32_t)(used + 6));
+  lr_store(&c->used, (uint32_t)(used + LR_ENTER_BYTES + values));
   top->function = (uint64_t)function << 1 | kind;
   top->frame = frame;
   top->time = now;
@@ -53,12 +68,16 @@ LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind
   v->top = top + 1;
   return 1;
 }
+LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
+                           uint32_t pc) {
+  return lr_try_enter_with(v, function, kind, frame, pointer, owner, pc, 0);
+}
 
 /* lr_try_leave is the same for a leave; key is function << 1 | kind. Two bytes
  * are enough where the top call is the one that ends: the function is the same
  * and no call further out can be the one, since its frame is no younger than
  * this one. exact: the frame is known to be the enter's. */
-LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) {
+LR_INLINE int lr_try_leave_with(struct lr_level *v, uint64_t key, uintptr_t frame, int exact, size_t values) {
   const uint64_t now = lr_ticks();
   lr_barrier();
   const uint64_t delta = now - v->last;
@@ -74,9 +93,10 @@ LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, in
   lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
   v->last = now;
   v->top = top;
-  lr_store(&c->used, (uint32_t)(used + 2));
+  lr_store(&c->used, (uint32_t)(used + LR_LEAVE_BYTES + values));
   return 1;
 }
+LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) { return lr_try_leave_with(v, key, frame, exact, 0); }
 
 /* lr_fast_enter and lr_fast_leave are for hooks in C: 0 where the slow way is to be taken. */
 LR_INLINE int lr_fast_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner, uint32_t pc) {

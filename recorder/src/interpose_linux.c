@@ -46,6 +46,18 @@ static const char *const names[ORIGINALS] = {
     [SIGNAL_SYSV] = "__sysv_signal",
     [SIGSET] = "sigset",
     [SIGIGNORE] = "sigignore",
+    [SIGBLOCK] = "sigblock",
+    [SIGSETMASK] = "sigsetmask",
+    [SIGHOLD] = "sighold",
+    [SIGRELSE] = "sigrelse",
+    [SIGPAUSE] = "sigpause",
+    [SIGPAUSE_XPG] = "__xpg_sigpause",
+    [SIGSUSPEND] = "sigsuspend",
+    [PSELECT] = "pselect",
+    [PPOLL] = "ppoll",
+    [EPOLL_PWAIT] = "epoll_pwait",
+    [SETCONTEXT] = "setcontext",
+    [SWAPCONTEXT] = "swapcontext",
 #endif
 };
 static void *found[ORIGINALS];
@@ -106,6 +118,8 @@ LR_OWN __attribute__((visibility("hidden"), used)) void *lr_dlopen_here(const ch
   look();
   void *handle = real(file, flags);
   look();
+  /* It may have handlers that it sets without the C library. */
+  lr_guard_choose();
   return handle;
 }
 
@@ -214,6 +228,7 @@ typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
   LR_OWN void name(jmp_buf where, int value) {                                 \
     ORIGINAL(longjmp_function, i, jump);                                       \
     lr_calls_are_left();                                                       \
+    lr_guard_unknown();                                                        \
     real_jump(where, value);                                                   \
   }
 JUMP(longjmp, LONGJMP)

@@ -39,6 +39,18 @@ enum original {
   SIGNAL_SYSV,
   SIGSET,
   SIGIGNORE,
+  SIGBLOCK,
+  SIGSETMASK,
+  SIGHOLD,
+  SIGRELSE,
+  SIGPAUSE,
+  SIGPAUSE_XPG,
+  SIGSUSPEND,
+  PSELECT,
+  PPOLL,
+  EPOLL_PWAIT,
+  SETCONTEXT,
+  SWAPCONTEXT,
 #endif
   ORIGINALS
 };
@@ -55,9 +67,6 @@ void *lr_original(enum original i);
 
 /* Keeps what programs that this one starts are given of its environment. */
 void lr_keep_environment(void);
-
-/* 1 if the process's system calls are filtered. */
-extern int lr_sandboxed;
 
 #if defined(__ELF__)
 #pragma GCC visibility pop

@@ -4,6 +4,7 @@
  * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock for a place's first
  * values only. A signal handler may call them. */
 
+#include "guard.h"
 #include "hot.h"
 #include "logrec_values.h"
 
@@ -84,6 +85,13 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
     lr_store16(p, LRF_TEXT_NULL);
     return p + 2;
   }
+#if LR_HAVE_GUARD
+  enum { FIRST = 4096 };
+  if (s >= FIRST && lr_guard_open(lr_frame())) {
+    got = lr_guarded_text(p + 2, s, MOST_TEXT + 1);
+    n = got && !p[1 + got] ? got - 1 : got;
+  } else
+#endif
   while (got <= MOST_TEXT && n == got) {
     /* A copy that goes beyond what can be read need not begin. */
     const size_t page = PAGE - (s + got) % PAGE, left = MOST_TEXT + 1 - got;
@@ -127,12 +135,17 @@ LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, 
 
 LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
-  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF || (lr_settings.triggers && !lr_trigger_event())) return;
   const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL};
   struct lr_level *v = lr_level_begin(t, frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
+  if (v->stack && v->top > v->stack + 2 && lr_hidden(v->top - 1)) {
+    /* They are that call's, which is not in the log. */
+    lr_level_end(t, v);
+    return;
+  }
   if (lr_load(&place->log) != lr_global.log) tell_place(place, types);
   size_t most = 16;
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;

@@ -58,7 +58,8 @@ static struct {
   struct lr_take *steps;
 } plan;
 
-uint32_t lr_quick_values, lr_taking = 1;
+uintptr_t lr_quick_idle = LR_GENERAL;
+uint32_t lr_taking = 1;
 
 /* ---- the text ---- */
 
@@ -259,24 +260,28 @@ LR_OWN static void value(struct reading *r, int leave) {
   if (size) wrong(r, too_small);
 }
 
-LR_OWN static uint16_t takes_vectors(const struct lr_program *program) {
+LR_OWN static uint8_t takes_vectors(const struct lr_program *program) {
   for (unsigned i = 0; i < program->count; i++)
     if ((program->steps[i].source < 0 && ~program->steps[i].source < 8) || (program->steps[i].second < 0 && ~program->steps[i].second < 8)) return 1;
   return 0;
 }
 
-/* find_fixed finds how long a program's record is, if that is always the same: it takes registers only. */
-LR_OWN static void find_fixed(struct lr_program *program) {
+/* find_quick finds out whether a program takes integer registers only, so that its record is always as long. */
+LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
+  enum { FIRST_INTEGER = 8 };
   unsigned n = 4;
-  program->fixed = program->fixed_head = 0;
   for (unsigned i = 0; i < program->count; i++) {
-    if (program->steps[i].op != LR_TAKE_PART || program->steps[i].source >= 0) return;
-    n += program->steps[i].size;
+    const struct lr_take *const s = &program->steps[i];
+    if (s->op != LR_TAKE_PART || s->source >= 0 || ~s->source < FIRST_INTEGER) return;
+    if (i < 2) program->slot[i] = (uint8_t)~s->source;
+    n += s->size;
   }
+  program->padded = n & 1;
   n += n & 1;
   if (n / 2 > 255) return;
-  program->fixed = (uint16_t)n;
-  program->fixed_head = (uint16_t)(n / 2 << 8);
+  program->quick = 1;
+  program->fixed = (uint16_t)(program->count ? n : 0);
+  program->head = LRF_FIRST_WORD(type, n / 2) | (uint32_t)program->kind << 16;
 }
 
 /* end_of_function completes the programs of the function whose lines were read. */
@@ -290,8 +295,8 @@ LR_OWN static void end_of_function(struct reading *r) {
     f->leave.steps = plan.steps + r->steps;
     memcpy(plan.steps + r->steps, leave_steps, r->leaving * sizeof *leave_steps);
     f->enter.kind = f->leave.kind = LRF_VALUES_PLAN;
-    find_fixed(&f->enter);
-    find_fixed(&f->leave);
+    find_quick(&f->enter, LRF_ARGUMENTS);
+    find_quick(&f->leave, LRF_RESULT);
     f->enter.vectors = takes_vectors(&f->enter);
     f->leave.vectors = takes_vectors(&f->leave);
     f->enter.most = (uint16_t)(8 + r->bytes[0] + 1);
@@ -477,40 +482,33 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-static const struct lr_valued raw = {0, 0, {raw_enter, RAW_ENTER, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_ENTER - 1), 1, 0, 0},
-                                     {raw_leave, RAW_LEAVE, LRF_VALUES_RAW, 4 + 4 + 8 * (RAW_LEAVE - 1), 1, 0, 0}};
+#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, 0, {0, 0}, 0}
+static const struct lr_valued raw = {0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE)};
 
 /* ---- functions by the addresses of their hooks ---- */
 
-/* Open addressing; the index is the address, so that functions side by side are so here. It is
- * written under the modules' lock, the address last, and read without. */
-struct entry {
-  uintptr_t address;            /* 0: free */
-  const struct lr_valued *function; /* NULL: nothing is taken */
-};
-enum { ENTRIES = 1 << 20, PROBES = 64 };
-static struct entry *entries;
+enum { PROBES = 64 };
+struct lr_valued_entry *lr_valued_entries;
+static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}};
 
-LR_INLINE uint32_t index_of(uintptr_t address) { return (uint32_t)(address >> 4) % ENTRIES; }
-
-LR_OWN const struct lr_valued *lr_valued_known(uintptr_t address, int *known) {
-  *known = 1;
-  if (lr_settings.values == LR_VALUES_RAW) return &raw;
-  const struct entry *const table = lr_load(&entries);
-  for (uint32_t i = index_of(address), n = 0; table && n < PROBES; i = (i + 1) % ENTRIES, n++) {
+/* known finds a function that was asked for before; NULL: nobody has. */
+LR_OWN static const struct lr_valued *known(uintptr_t address) {
+  const struct lr_valued_entry *const table = lr_load(&lr_valued_entries);
+  for (uint32_t i = lr_valued_index(address), n = 0; table && n < PROBES; i = (i + 1) % LR_VALUED_ENTRIES, n++) {
     const uintptr_t a = lr_load(&table[i].address);
     if (a == address) return table[i].function;
     if (!a) break;
   }
-  *known = 0;
   return NULL;
 }
 
+/* keep remembers a function, with the modules' lock. */
 LR_OWN static void keep(uintptr_t address, const struct lr_valued *function) {
-  for (uint32_t i = index_of(address), n = 0; n < PROBES; i = (i + 1) % ENTRIES, n++) {
-    if (entries[i].address && entries[i].address != address) continue;
-    entries[i].function = function;
-    lr_store(&entries[i].address, address);
+  struct lr_valued_entry *const table = lr_valued_entries;
+  for (uint32_t i = lr_valued_index(address), n = 0; table && n < PROBES; i = (i + 1) % LR_VALUED_ENTRIES, n++) {
+    if (table[i].address && table[i].address != address) continue;
+    table[i].function = function ? function : &none;
+    lr_store(&table[i].address, address);
     return;
   }
 }
@@ -572,10 +570,12 @@ LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
   const struct lr_valued *f = NULL;
   struct plat_module m;
   if (plat_modules_lock()) {
-    if (!entries) lr_store(&entries, plat_pages(ENTRIES * sizeof *entries, 0));
-    if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
+    if (lr_settings.values == LR_VALUES_RAW) {
+      f = &raw;
+      keep(address, f);
+    } else if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
       f = find(address, &m);
-      if (entries) keep(address, f);
+      keep(address, f);
     }
     plat_modules_unlock();
   }
@@ -585,9 +585,8 @@ LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
 
 LR_OWN const struct lr_valued *lr_valued_of(uintptr_t address) {
   if (lr_settings.values != LR_VALUES_RAW && lr_settings.values != LR_VALUES_PLAN) return NULL;
-  int known;
-  const struct lr_valued *const f = lr_valued_known(address, &known);
-  return known ? f : look_up(address);
+  const struct lr_valued *const f = known(address);
+  return f ? f : look_up(address);
 }
 
 /* ---- for other files ---- */
@@ -632,14 +631,16 @@ LR_OWN void lr_plan_write(void) {
 }
 
 LR_OWN void lr_plan_forget(uintptr_t base, size_t size) {
-  for (uint32_t i = 0; entries && i < ENTRIES; i++)
-    if (entries[i].address && entries[i].address - base < size) lr_store(&entries[i].address, 0);
+  struct lr_valued_entry *const table = lr_valued_entries;
+  for (uint32_t i = 0; table && i < LR_VALUED_ENTRIES; i++)
+    if (table[i].address && table[i].address - base < size) lr_store(&table[i].address, 0);
 }
 
 LR_OWN void lr_plan_choose(int alone) {
   const int on = lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN;
-  lr_store(&lr_quick_values, (uint32_t)(on && alone));
   lr_store(&lr_taking, (uint32_t)on);
+  if (on && !lr_valued_entries) lr_store(&lr_valued_entries, plat_pages(LR_VALUED_ENTRIES * sizeof *lr_valued_entries, 0));
+  lr_store(&lr_quick_idle, on && alone && lr_valued_entries ? LR_IDLE + lr_load(&lr_global.switched) : LR_GENERAL);
 }
 
 #endif

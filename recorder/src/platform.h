@@ -304,6 +304,15 @@ void plat_crash_look(struct lr_crash *c, struct lr_body *text, struct lr_body *m
 /* Behind that: 1 if what lies around register i can be read. */
 int plat_crash_readable(uint32_t i);
 
+/* ---- report_*.c ---- */
+
+/* Gets ready to have a report written by the command that LOGREC_REPORT names, if it does. */
+void plat_report_prepare(void);
+/* 1 if a crash will be followed by a report. */
+int lr_report_wanted(void);
+/* Has the report of the crash that a log tells of written, and waits for that as long as the settings say. */
+void plat_report(const char *log);
+
 /* ---- modules_*.c ---- */
 
 /* Looks at what is loaded and writes LOAD and UNLOAD records for what changed

@@ -247,6 +247,7 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
     bars = lr_bar("the program may not read the processor's counter any more");
   }
   lr_sandboxed |= bars;
+  lr_guard_choose();
   const long result = lr_raw_syscall(number, a, b, c, d, e, 0);
   /* A positive result may be a descriptor, or the thread that could not be had. */
   const int failed_thread = number == SYS_seccomp && result > 0 && (b & SECCOMP_FILTER_FLAG_TSYNC) && !(b & 8 /* NEW_LISTENER */);

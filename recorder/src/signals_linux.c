@@ -87,7 +87,9 @@ static void once(int number, siginfo_t *info, void *context) {
 LR_OWN void lr_disposition_give_back(int number) {
   const struct sigaction own = program[number];
   __atomic_fetch_or(&given_back, 1u << number, __ATOMIC_ACQ_REL);
+  lr_guard_pause();
   kernel(number, &own, NULL);
+  lr_guard_choose();
 }
 
 /* ---- the table ---- */
@@ -126,10 +128,13 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
     was = program[number];
     if (now) {
       action_for(number, &wanted, &a);
+      lr_guard_pause();
       result = kernel(number, &a, NULL);
       if (result == 0) program[number] = wanted;
+      lr_guard_choose();
     }
   } else {
+    if (now) lr_guard_close();
     result = kernel(number, now, &was);
     if (was.sa_sigaction == lr_crash_handler || was.sa_sigaction == once) was = program[number];
   }
@@ -146,10 +151,11 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
+    if (lr_settings.report[0]) always = 1;
 #if defined(LOGREC_NO_INTERPOSE)
     /* The program would see a handler that it has not set. */
-    (void)always;
-    return;
+    if (!lr_settings.report[0]) return;
+    mode = lr_settings.crash = LR_CRASH_LAST;
 #else
     /* A sanitizer reports crashes itself. */
     if (!always || lr_may_have_sanitizer()) return;
@@ -170,8 +176,10 @@ LR_OWN void plat_crash_catch(int always) {
       if (a.sa_sigaction == lr_crash_handler) kernel(n, &a, NULL);
     }
     lr_store(&caught, 1);
+    lr_guard_choose();
   }
   unlock_table(&saved);
+  plat_report_prepare();
 }
 
 LR_OWN void lr_crash_release(void) {
@@ -180,6 +188,7 @@ LR_OWN void lr_crash_release(void) {
   lock_table(&saved);
   for (size_t i = 0; i < sizeof crash_signals / sizeof *crash_signals; i++) kernel(crash_signals[i], &program[crash_signals[i]], NULL);
   if (plat_pid() == table_pid) lr_store(&caught, 0);
+  lr_guard_choose();
   unlock_table(&saved);
 }
 
@@ -193,6 +202,7 @@ LOGREC_API int sigaction(int number, const struct sigaction *now, struct sigacti
 __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigaction(int number, const struct sigaction *now,
                                                                                     struct sigaction *old) {
   static sigaction_function real;
+  if (now) lr_guard_handler(now);
   if (OURS(number)) return set_disposition(number, now, old);
   /* Sanitizers call it before anything else may be called. */
   if (!real) *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
@@ -272,6 +282,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigalt
   if (now && (now->ss_flags & SS_DISABLE)) lr_crash_stack_again();
   struct lr_thread *t = lr_self_get();
   if (now && t != &lr_nobody) t->signal_known = 0;
+  lr_guard_unknown();
   return result;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 volatile LONG lr_started;
-int lr_alone;
+int lr_alone, lr_stays;
 /* The recorder's own module goes. */
 static int leaving;
 
@@ -20,6 +20,7 @@ LR_OWN void plat_start(void) {
   lr_start_process();
   lr_start_threads();
   lr_modules_watch();
+  lr_find_runtimes();
   InterlockedExchange(&lr_started, 2);
 }
 
@@ -52,12 +53,14 @@ LR_OWN static void leave(void) {
 }
 
 /* on_notice is told of the process's begin and end and of every thread's end,
- * by the loader, which holds its lock. */
-LR_OWN static void on_notice(DWORD reason, int ending) {
+ * by the loader, which holds its lock. ending: at the begin, the module came with the process. */
+LR_OWN static void on_notice(DWORD reason, PVOID self, int ending) {
   const DWORD error = GetLastError();
   struct lr_thread *t;
   switch (reason) {
     case DLL_PROCESS_ATTACH:
+      /* In the program, or in what it is linked with. */
+      lr_stays = self == (PVOID)GetModuleHandleW(NULL) || ending;
       lr_read_settings();
       plat_start();
       plat_crash_catch(0);
@@ -82,8 +85,7 @@ LR_OWN static void on_notice(DWORD reason, int ending) {
 
 BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, LPVOID reserved);
 LR_OWN BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, LPVOID reserved) {
-  (void)self;
-  on_notice(reason, reserved != NULL);
+  on_notice(reason, self, reserved != NULL);
   if (reason == DLL_PROCESS_DETACH && !reserved) leave();
   return TRUE;
 }
@@ -94,8 +96,7 @@ LR_OWN BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, LPVOID reserved) {
  * else's DllMain: a TLS callback is told the same, before the constructors of
  * the module. */
 LR_OWN static void NTAPI tls_callback(PVOID self, DWORD reason, PVOID reserved) {
-  (void)self;
-  on_notice(reason, reserved != NULL);
+  on_notice(reason, self, reserved != NULL);
 }
 
 /* A library's is told of the end before the destructors run: what they record

@@ -90,6 +90,32 @@ void lr_dispositions_forked(void);
 /* All of them, before system calls may no longer be made. */
 void lr_crash_release(void);
 
+/* ---- sandbox_linux.c ---- */
+
+/* 1 if the process's system calls are filtered. */
+extern int lr_sandboxed;
+
+/* ---- guard_linux.c ---- */
+
+#if defined(__x86_64__) && defined(__LP64__) && defined(__GLIBC__) && !defined(LOGREC_NO_INTERPOSE)
+/* Handlers have changed; they are about to; the way is closed for good; this thread's mask may be another one by now. */
+void lr_guard_choose(void);
+void lr_guard_pause(void);
+void lr_guard_close(void);
+void lr_guard_unknown(void);
+/* The program sets a handler for some signal. */
+void lr_guard_handler(const struct sigaction *a);
+/* Goes on behind a copy whose fault the signal is: 1. For the crash handler. */
+int lr_guard_fault(int number, const siginfo_t *info, void *context);
+#else
+LR_INLINE void lr_guard_choose(void) {}
+LR_INLINE void lr_guard_pause(void) {}
+LR_INLINE void lr_guard_close(void) {}
+LR_INLINE void lr_guard_unknown(void) {}
+LR_INLINE void lr_guard_handler(const struct sigaction *a) { (void)a; }
+LR_INLINE int lr_guard_fault(int number, const siginfo_t *info, void *context) { return (void)number, (void)info, (void)context, 0; }
+#endif
+
 /* ---- interpose_linux.c ---- */
 
 #if !defined(LOGREC_NO_INTERPOSE)

@@ -67,11 +67,29 @@ void *lr_function(const char *module, const char *name);
 extern volatile LONG lr_started;
 /* 1: the process ends and the other threads are gone. */
 extern int lr_alone;
+/* 1: the recorder's code is there as long as the process. */
+extern int lr_stays;
 
 /* ---- crash_windows.c ---- */
 
 /* The recorder's code is about to be unmapped. */
 void lr_crash_release(void);
+/* Writes the record of a program that its runtime ends: LRF_CRASH_..., and what more there is to say. */
+void lr_record_ending(uint32_t kind, uint32_t detail);
+
+/* ---- runtimes_windows.c ---- */
+
+/* Looks which runtimes there are. For plat_start. */
+void lr_find_runtimes(void);
+/* Begin and end to be told of what ends the program; lr_watch_thread is for each thread besides. */
+void lr_watch_runtimes(int before_the_program);
+void lr_watch_thread(void);
+void lr_unwatch_runtimes(void);
+
+/* ---- report_windows.c ---- */
+
+/* The recorder's code is about to be unmapped. */
+void lr_report_release(void);
 
 /* ---- modules_windows.c ---- */
 

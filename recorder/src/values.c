@@ -1,9 +1,9 @@
 /* values.c: takes arguments and results as a program (plan.c) says.
  *
  * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
- * told to leave them alone, and nothing is called that might not. No locks, no faults: memory that
- * pointers of the program lead to is copied by process_vm_readv, which returns an error where there
- * is none. It takes no signal handler, whatever the program does with signals. */
+ * told to leave them alone, and nothing is called that might not. No locks: memory that
+ * pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else by
+ * process_vm_readv, which returns an error where there is none. */
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
 
@@ -14,6 +14,8 @@
 #endif
 
 #include "system_linux.h"
+
+#include "guard.h"
 #include "values.h"
 
 #include <sys/syscall.h>
@@ -21,9 +23,20 @@
 
 enum { PAGE = 4096 };
 
-/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first page that cannot be read. */
-LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
-  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
+#if LR_HAVE_GUARD
+LR_INLINE int guarded(void) { return lr_guard_open((uintptr_t)__builtin_frame_address(0)); }
+#else
+LR_INLINE int guarded(void) { return 0; }
+#define lr_guarded_copy(to, from, n) ((void)(to), (void)(from), (void)(n), (size_t)0)
+#define lr_guarded_text lr_guarded_copy
+#endif
+
+/* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
+/* A sanitizer's calls would change the registers of the system call. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
+  if (LR_LIKELY(guarded())) return lr_guarded_copy(to, from, n);
+  if (lr_relaxed(&lr_memory_refused)) return 0;
   /* What one part leads to is copied whole or not at all. */
   const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
   const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
@@ -62,7 +75,9 @@ LR_INLINE uintptr_t pointer(const struct lr_registers *r, uintptr_t frame, int32
 LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
   size_t n = 0, length = LRF_TEXT_NULL;
   if (from) {
-    const size_t got = copy(p + 2, from, most + 1);
+    const int quick = from >= PAGE && guarded();
+    const size_t got = quick ? lr_guarded_text(p + 2, from, most + 1) : copy(p + 2, from, most + 1);
+    if (quick && got) n = got - 1; /* all before it are not 0 */
     while (n < got && p[2 + n]) {
       n++;
       lr_barrier(); /* it stays a loop: strlen uses vector registers */
@@ -200,12 +215,6 @@ cut:
     lr_store16(begin + 2, program->kind);
   }
   return p;
-}
-
-LR_OWN int lr_returns(uintptr_t address) {
-  const uint8_t *const code = (const uint8_t *)address;
-  /* ret, ret n; rep ret and bnd ret */
-  return code[0] == 0xc3 || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
 }
 
 #if defined(__clang__)

@@ -44,11 +44,16 @@ struct lr_take {
 
 struct lr_program {
   const struct lr_take *steps;
-  uint16_t count, kind; /* kind: LRF_VALUES_... */
-  uint16_t most;        /* bytes of the record */
-  uint16_t vectors;     /* 1: it takes vector registers */
-  uint16_t fixed;       /* bytes of the record, where all is in registers; else 0 */
-  uint16_t fixed_head;  /* its first word, without the type */
+  uint16_t count;
+  uint16_t most;   /* bytes of the record, at most */
+  uint8_t kind;    /* LRF_VALUES_... */
+  uint8_t vectors; /* 1: it takes vector registers */
+  /* 1: it takes integer registers only, or nothing, and lr_take_quick does it. Then the rest is known: */
+  uint8_t quick;
+  uint8_t padded;
+  uint16_t fixed;  /* bytes of the record; 0: there is none */
+  uint8_t slot[2]; /* of the first two values, indexes in struct lr_registers */
+  uint32_t head;   /* the first four bytes of the record */
 };
 
 /* A function whose values are taken. */
@@ -58,16 +63,29 @@ struct lr_valued {
   struct lr_program enter, leave;
 };
 
-/* 1: nothing but values makes events take the longer way, so that lr_take_quick may be tried. */
-extern uint32_t lr_quick_values;
+/* What lr_level.inside is where the level is free and nothing but values makes events take the longer way;
+ * LR_GENERAL, which it never is, where something else does. */
+extern uintptr_t lr_quick_idle;
 /* 0: hooks need not keep registers. */
 extern uint32_t lr_taking;
 
 /* ---- plan.c ---- */
 
-/* Finds the function that a hook's address lies in, among those that were asked for before; NULL:
- * nothing is taken of it. *known is 0 where nobody has asked yet. No lock. */
-const struct lr_valued *lr_valued_known(uintptr_t address, int *known);
+/* Functions by the addresses of their hooks, those that were asked for before. Open addressing; the index
+ * is the address, so that functions side by side are so here. It is written under the modules' lock, the
+ * address last, and read without. Where lr_quick_idle is not LR_GENERAL it is there. */
+struct lr_valued_entry {
+  uintptr_t address;                /* 0: free */
+  const struct lr_valued *function; /* without steps: nothing is taken */
+};
+enum { LR_VALUED_ENTRIES = 1 << 20 };
+extern struct lr_valued_entry *lr_valued_entries;
+LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(address >> 4) % LR_VALUED_ENTRIES; }
+/* Finds the function that a hook's address lies in, where that takes one look; else NULL. */
+LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
+  const struct lr_valued_entry *const e = &lr_relaxed(&lr_valued_entries)[lr_valued_index(address)];
+  return LR_LIKELY(lr_load(&e->address) == address) ? e->function : NULL;
+}
 /* The same, and looks it up. */
 const struct lr_valued *lr_valued_of(uintptr_t address);
 
@@ -75,21 +93,31 @@ const struct lr_valued *lr_valued_of(uintptr_t address);
 
 /* Writes a record of type, ARGUMENTS or RESULT, at p, and returns its end. There must be room for
  * program->most bytes. frame: where the call's return address lies. Vector registers are left alone. */
-/* Where all is in integer registers lr_take_fixed does it. */
 uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame);
 /* 1 if the instruction at address returns from a function: before a tail call it does not. */
-int lr_returns(uintptr_t address);
+LR_INLINE int lr_returns(uintptr_t address) {
+  const uint8_t *const code = (const uint8_t *)address;
+  /* ret, ret n; rep ret and bnd ret */
+  return code[0] == 0xc3 || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+}
 
-LR_INLINE uint8_t *lr_take_fixed(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r) {
-  uint8_t *const begin = p;
-  lr_store32(p, LRF_FIRST_WORD(type, 0) | program->fixed_head | (uint32_t)program->kind << 16);
-  p += 4;
-  for (const struct lr_take *s = program->steps, *const end = s + program->count; s < end; s++) {
-    lr_store64(p, ((const uint64_t *)r)[~s->source]);
-    p += s->size;
+/* lr_take_quick writes the record of a program that is quick. */
+LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
+  const uint64_t *const values = (const uint64_t *)r;
+  const struct lr_take *s = program->steps, *const end = s + program->count;
+  if (s == end) return;
+  lr_store32(p, program->head);
+  /* Of a value more than its size may be written: there is room, and the next one lies on it. */
+  lr_store64(p + 4, values[program->slot[0]]);
+  if (s + 1 < end) {
+    uint8_t *q = p + 4 + s->size;
+    lr_store64(q, values[program->slot[1]]);
+    for (; LR_UNLIKELY(s + 2 < end); s++) {
+      q += s[1].size;
+      lr_store64(q, values[~s[2].source]);
+    }
   }
-  *p = 0;
-  return begin + program->fixed;
+  if (program->padded) p[program->fixed - 1] = 0;
 }
 
 #if defined(__ELF__)

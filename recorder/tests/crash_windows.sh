@@ -6,15 +6,34 @@
 set -u
 plain=$1 recorded=$2 reader=$3
 run_wine=$(cd "$(dirname "$0")/../../scripts/wine" && pwd)/run.sh
-work=$(mktemp -d)
+# With WINE32_ROOT, a root folder with a 32-bit wine, the programs are for x86.
+if [ -n "${WINE32_ROOT-}" ]; then
+  work=$(mktemp -d -p "$WINE32_ROOT/wineprefix/drive_c")
+  cp "$plain" "$work/plain.exe" && cp "$recorded" "$work/crash.exe"
+  plain=./plain.exe recorded=./crash.exe run_wine=wine32
+else
+  work=$(mktemp -d)
+fi
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 ulimit -c 0
+# On x86 the callers of terminate are not known.
+pure=$([ "$run_wine" = wine32 ] && echo "4 0" || echo "5 0")
+
+# wine32 PROGRAM ARGUMENT...: in the folder work, inside the root folder.
+wine32() {
+  unshare -m sh -c 'mount --bind /proc "$WINE32_ROOT/proc" && mount --bind /dev "$WINE32_ROOT/dev" && exec chroot "$WINE32_ROOT" \
+    env WINEPREFIX=/wineprefix WINEDEBUG=-all sh -c "cd \"\$1\"; shift; exec timeout 60 wine \"\$@\"" sh "$@"' sh "${work#"$WINE32_ROOT"}" "$@"
+}
 
 # status PROGRAM CAUSE [thread]
 status() {
   local s
-  (cd "$work" && timeout 60 "$run_wine" "$@" >/dev/null 2>&1)
+  if [ "$run_wine" = wine32 ]; then
+    wine32 "$@" >/dev/null 2>&1
+  else
+    (cd "$work" && timeout 60 "$run_wine" "$@" >/dev/null 2>&1)
+  fi
   s=$?
   echo $s
 }
@@ -43,16 +62,23 @@ one() {
 for where in "" thread; do
   one null "2 c0000005" $where
   one store "2 c0000005" $where
-  one far "2 c0000005" $where
+  # No address of x86 is so far away.
+  [ "$run_wine" = wine32 ] || one far "2 c0000005" $where
   one call "2 c0000005" $where
   one abort "3 0" $where
-  one throw "3 0" $where
-  one pure "2 c0000005" $where
+  one throw "4 0" $where
+  one pure "$pure" $where
   one divide "2 c0000094" $where
   one raise "2 e0000001" $where
   one breakpoint "2 80000003" $where
   one illegal "2 c000001d" $where
   one terminate "" $where
+  one noexcept "4 0" $where
+  one std-terminate "4 0" $where
+  one ucrt-abort "3 0" $where
+  one ucrt-terminate "4 0" $where
+  one ucrt-parameter "6 0" $where
+  one runtime-pure "5 0" $where
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

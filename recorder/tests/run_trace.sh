@@ -5,7 +5,8 @@
 # time. KILLS says how often a recording program is ended by force (100): in all
 # lanes together, or in each of those that the variable LANES names; then only
 # these run. ROUNDS is how often stacks_test's programs go round (20,000). The variable crash_rounds
-# says how often each cause and place of a crash are tried (once).
+# says how often each cause and place of a crash are tried (once), value_pointers how many calls get pointers to
+# anything (up to 300,000).
 #
 # The last line is "N passed, N failed, N skipped". Exit: 0 nothing failed.
 
@@ -201,7 +202,7 @@ values() {
       "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" &&
       $cc -std=c11 -O2 -g $warnings -Wpedantic -Wshadow -I"$include" $flags -c "$here/values_api.c" -o "$d/api_c.o" &&
       $cxx -std=c++11 -O2 -g $warnings -Wpedantic -Wshadow -pthread -I"$include" $flags "$here/values_api.cpp" "$d/api_c.o" "$lib/liblogrec.a" \
-        -o "$d/values_api" -ldl && "$build/values_test" "$d/values_subject" "$d/values.lpvalues" "$d/values_api" "$@"
+        -o "$d/values_api" -ldl && "$build/values_test" "$d/values_subject" "$d/values.lpvalues" "$d/values_api" "$@" ${value_pointers:+"pointers=$value_pointers"}
   } >"$build/$name.log" 2>&1
   count "$name" $?
 }
@@ -259,6 +260,8 @@ if [ "$(uname -m)" = x86_64 ]; then
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
     pointers=20000 -sandbox -kill
+  # By name only: it takes long to build. Its tail calls return, and its threads write to one place on purpose.
+  [ -z "${LANES-}" ] || at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail pointers=20000 -sandbox -kill -threads
   [ -z "$clangxx" ] || [ -z "$clang" ] || at_once values clang-values "$clang" "$clangxx" "" "-pg -mfentry" entries pointers=100000
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then

@@ -161,12 +161,15 @@ class Trace {
     ring = at<uint64_t>(72);
     state = at<uint32_t>(84);
     end = at<uint64_t>(88);
-#if defined(_WIN32) || defined(TRACE_OF_WINDOWS)
-    const unsigned system = 2;
+#if defined(TRACE_OF_WINDOWS)
+    // The size of its pointers.
+    const unsigned system = 2, pointer = TRACE_OF_WINDOWS;
+#elif defined(_WIN32)
+    const unsigned system = 2, pointer = sizeof(void *);
 #else
-    const unsigned system = 1;
+    const unsigned system = 1, pointer = sizeof(void *);
 #endif
-    if (at<uint8_t>(24) != sizeof(void *) || at<uint8_t>(25) != system) return fail("pointer size, system");
+    if (at<uint8_t>(24) != pointer || at<uint8_t>(25) != system) return fail("pointer size, system");
     if (end > data_.size()) return fail("end %llu of %zu", (unsigned long long)end, data_.size());
     std::map<Key, std::vector<std::pair<uint32_t, uint64_t>>> chunks;
     for (uint64_t o = 4096; o < end;) {

@@ -85,13 +85,19 @@ programs() {
   cp "$d/logrec.dll" "$d/shared" && $x64-strip -o "$d/shared/bare.dll" "$d/shared/one.dll"
 }
 
-# crashes DIR CXX: how programs die.
+# crashes DIR CXX BITS: how programs die.
 crashes() {
-  local c="$2 -O1 -std=c++11 $warnings -I$include -static"
-  g++ -std=c++11 -O1 $warnings -DTRACE_OF_WINDOWS "$here/trace_dump.cpp" -o "$build/trace_dump" &&
-    $c "$here/crash_windows_subject.cpp" -o "$1/plain.exe" &&
-    $c -finstrument-functions "$here/crash_windows_subject.cpp" "$1"/fixed/*.o -o "$1/crash.exe" || return 1
-  "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump"
+  local c="$2 -O1 -std=c++11 $warnings -I$include -static" l="$1/ucrtbase.a $1/vcruntime140.a" tool=${2/g++/dlltool} name=__cxa_pure_virtual
+  [ $3 = 64 ] || name=_$name
+  l="$l -Wl,-u,$name"
+  # What programs of Microsoft's compilers have: two runtimes besides.
+  printf 'LIBRARY ucrtbase.dll\nEXPORTS\n_o_abort\n_o_terminate\n_invalid_parameter_noinfo\n' >"$1/ucrtbase.def"
+  printf 'LIBRARY vcruntime140.dll\nEXPORTS\nruntime_purecall == _purecall\n' >"$1/vcruntime140.def"
+  g++ -std=c++11 -O1 $warnings -DTRACE_OF_WINDOWS=$(($3 / 8)) "$here/trace_dump.cpp" -o "$build/trace_dump$3" &&
+    $tool -d "$1/ucrtbase.def" -l "$1/ucrtbase.a" && $tool -d "$1/vcruntime140.def" -l "$1/vcruntime140.a" &&
+    $c "$here/crash_windows_subject.cpp" $l -o "$1/plain.exe" &&
+    $c -finstrument-functions "$here/crash_windows_subject.cpp" "$1"/fixed/*.o $l -o "$1/crash.exe" || return 1
+  WINE32_ROOT=$([ $3 = 64 ] || echo "$WINE32_ROOT") "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump$3"
 }
 
 # penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
@@ -166,6 +172,33 @@ command_of() {
   [ -e "$system/bcryptprimitives.dll" ] || $x64-gcc -shared -O2 -static-libgcc -o "$system/bcryptprimitives.dll" "$here/../../scripts/wine/prng.c" -ladvapi32
 }
 
+# reports DIR COMMAND: DIR/crash.exe has its report written by the command under wine, if it crashes; then nothing of the command
+# is left.
+reports() {
+  local d=$build/reports command how n i status p=0 f=0
+  command=Z:${2//\//\\}
+  mkdir -p "$d" && cp "$1/crash.exe" "$d" || return 1
+  for how in null:1 throw:1 ucrt-parameter:1 nothing:0 terminate:0; do
+    rm -f "$d"/*.lptrace "$d"/*log2*
+    (cd "$d" && LOGREC_REPORT=$command timeout 60 "$run_wine" crash.exe ${how%:*} >"$d/out" 2>&1)
+    status=$?
+    n=$(grep -al 'Call stack of thread' "$d"/crash.exelog[0-9]* 2>/dev/null | wc -l)
+    for ((i = 0; i < 100; i++)); do
+      grep -aqs "^${command//\\/.}.crash.--when-told" /proc/[0-9]*/cmdline || break
+      sleep 0.1
+    done
+    if [ "$n" = "${how#*:}" ] && [ $i -lt 100 ] && { [ "$n" = 0 ] || grep -aqE '^\[[0-9]+\] crash.exe [0-9A-F]{8} leaf' "$d"/crash.exelog[0-9]*; }; then
+      p=$((p + 1))
+    else
+      f=$((f + 1))
+      echo "FAILED: $how: $n reports, status $status, $i"
+      cat "$d/out" "$d"/crash.exelog* 2>/dev/null
+    fi
+  done
+  echo "$p passed, $f failed"
+  [ $f -eq 0 ]
+}
+
 # recorded LANE FROM COMMAND...: records the LogTest of another lane, without logrec.dll beside it, by
 # the command logparse record.
 recorded() {
@@ -208,6 +241,64 @@ penter_compile() {
     sed -i 's/"__cyg_profile_func_enter"/"__cyg_profile_func_enter_bare"/g; s/"__cyg_profile_func_exit"/"_mcount"/g' "$4.ll" &&
     $(of_clang llc) $lane_flags --filetype=obj "$4.ll" -o "$4" &&
     $(of_clang llvm-objcopy) --redefine-sym __cyg_profile_func_enter_bare=_penter --redefine-sym _mcount=_pexit "$4"
+}
+
+# dialog LANE BUILD...: the LogTest with a dialog, built by a command that is given the source and its folder. Its buttons are
+# clicked; the log has the handlers with their lines, and of a second run where it crashed.
+dialog() {
+  local lane=$1 d=$build/$1 source=$samples/../dialog/dialog.cpp log line handler calls
+  shift
+  mkdir -p "$d" && "$@" "$source" "$d" || return 1
+  line_of() { grep -n "// $1\$" "$source" | cut -d: -f1; }
+  for run in "1002 1 1002 2" "1002 1003"; do
+    log=$d/log${run//[^0-9]/}.lptrace
+    (cd "$d" && LOGREC_FILE=$log timeout 60 wine dialog.exe >"$d/out" 2>&1) &
+    (cd "$build" && timeout 60 wine click.exe LogTest $run) || { echo "no click: $?"; kill $!; return 1; }
+    wait $!
+  done
+  "$build/command/logparse" show "$d/log1002110022.lptrace" >"$d/clicked" 2>&1
+  "$build/command/logparse" crash "$d/log10021003.lptrace" --crashed >"$d/crashed" 2>&1
+  calls=$(sed -nE 's/.* -> ([A-Za-z:0-9]+).*/\1/p' "$d/clicked" | tr '\n' ' ')
+  [ "$calls" = "main CLogTestDlg::DoModal CLogTestDlg::OnBnClickedButton2 CLogTestDlg::show CLogTestDlg::OnBnClickedOk CLogTestDlg::show \
+CLogTestDlg::OnBnClickedButton2 CLogTestDlg::show CLogTestDlg::OnBnClickedCancel " ] || { echo "calls: $calls"; cat "$d/clicked"; return 1; }
+  # The object stands in the line behind the function's head.
+  for handler in OnBnClickedButton2 OnBnClickedOk OnBnClickedCancel; do
+    line=$(($(grep -n "^void CLogTestDlg::$handler" "$source" | cut -d: -f1) + 1))
+    grep -qE -- "-> CLogTestDlg::$handler.* dialog.cpp:$line " "$d/clicked" || { echo "$handler is not in line $line"; cat "$d/clicked"; return 1; }
+  done
+  grep -q '^cause .*abort' "$d/crashed" && grep -qE "CLogTestDlg::OnBnClickedCrash.*[ /]dialog.cpp:$(line_of crashes) " "$d/crashed" ||
+    { echo "the crash is not in line $(line_of crashes)"; cat "$d/crashed"; return 1; }
+}
+dialog_gcc() {
+  $x64-g++ -O1 -g -std=c++11 $warnings -I"$include" -DLOGPARSER_TRACE -static -mwindows -Wl,--build-id "$1" "$gcc"/fixed/*.o -o "$2/dialog.exe"
+}
+dialog_clang() {
+  $clangxx --target=$x64 -O1 -g -gcodeview -std=c++11 $warnings -I"$include" -DLOGPARSER_TRACE -fuse-ld=lld --ld-path="$lld" -static -mwindows \
+    -Wl,-s -Wl,--pdb="$2/dialog.pdb" "$1" "$build"/clang/fixed/*.o -o "$2/dialog.exe"
+}
+dialog_clangcl() {
+  cp "$build/cl/logrec.dll" "$2" && clangcl /std:c++14 /c "/Fo$2/startup.obj" -- "$samples/startup_clangcl.cpp" &&
+    clangcl /std:c++14 /DLOGPARSER_TRACE /DLOGREC_SHARED /c "/Fo$2/dialog.obj" -- "$1" &&
+    $(of_clang lld-link) /nologo /nodefaultlib /debug /opt:noicf /machine:x64 /subsystem:windows /entry:startup "$2/dialog.obj" "$2/startup.obj" \
+      "$build/cl/logrec.lib" $clangcl_libs /usr/$x64/lib/libuser32.a /out:"$2/dialog.exe" /pdb:"$2/dialog.pdb"
+}
+# dialogs: all of them, on a display of their own. wine's services have had none.
+dialogs() {
+  local pid
+  wineserver -k
+  coproc XVFB { exec Xvfb -displayfd 1 -screen 0 800x600x24 -nolisten tcp 2>/dev/null; }
+  pid=$XVFB_PID
+  read -r -t 60 DISPLAY <&"${XVFB[0]}" || { skip dialogs "Xvfb does not start"; return; }
+  export DISPLAY=:$DISPLAY
+  wineserver -p
+  one click $x64-g++ -O1 -std=c++11 $warnings -static "$samples/../dialog/click.cpp" -o "$build/click.exe"
+  one dialog-mingw dialog dialog-mingw dialog_gcc
+  if [ -d "$build/clang/fixed" ]; then one dialog-clang dialog dialog-clang dialog_clang; else skip dialog-clang "clang is missing"; fi
+  if [ -e "$build/cl/logrec.lib" ]; then one dialog-clangcl dialog dialog-clangcl dialog_clangcl; else skip dialog-clangcl "clang-cl is missing"; fi
+  wineserver -k
+  unset DISPLAY
+  kill "$pid"
+  wait "$pid" 2>/dev/null
 }
 
 clangcl() {
@@ -275,7 +366,7 @@ else
     count x64-shared $?
     run_tests "$gcc" "fixed $(((kills + 2) / 3))" penter $ml >"$build/x64-fixed.log"
     count x64-fixed $?
-    crashes "$gcc" $x64-g++ >"$build/x64-crashes.log" 2>&1
+    crashes "$gcc" $x64-g++ 64 >"$build/x64-crashes.log" 2>&1
     count x64-crashes $?
     for level in -O0 -O2; do
       lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
@@ -283,6 +374,8 @@ else
     done
     if command -v go >/dev/null; then
       one command command_of "$build/command"
+      reports "$gcc" "$build/command/windows/logparse.exe" >"$build/x64-reports.log" 2>&1
+      count x64-reports $?
       # Started here, where wine is found and a logrec.dll built; and under wine.
       one mingw-hooks-recorded-O2 recorded mingw-hooks-recorded-O2 mingw-hooks-O2 "$build/command/logparse"
       one mingw-hooks-recordedexe-O2 recorded mingw-hooks-recordedexe-O2 mingw-hooks-O2 "$run_wine" "$build/command/windows/logparse.exe"
@@ -348,7 +441,16 @@ else
     count x86-shared $?
     run_tests32 "$build/x86" . "fixed 3" penter >"$build/x86-fixed.log" 2>&1
     count x86-fixed $?
+    crashes "$build/x86" $x86-g++ 32 >"$build/x86-crashes.log" 2>&1
+    count x86-crashes $?
   fi
+fi
+if [ -z "${wine_started-}" ] || [ ! -e "$build/command/logparse" ]; then
+  skip dialogs "wine, MinGW or go is missing"
+elif ! command -v Xvfb >/dev/null; then
+  skip dialogs "Xvfb is missing"
+else
+  dialogs
 fi
 [ -n "${wine_started-}" ] && wineserver -k
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -13,7 +13,9 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,8 +108,8 @@ HIDDEN static uint64_t random64(uint64_t &s) {
   return s;
 }
 
-HIDDEN static void pointers(long n, uint64_t s) {
-  const char *const edge = pages();
+HIDDEN static unsigned pointers(long n, uint64_t s) {
+  static const char *const edge = pages();
   const std::string text = "a string";
   unsigned sum = 0;
   for (long i = 0; i < n; i++) {
@@ -128,7 +131,123 @@ HIDDEN static void pointers(long n, uint64_t s) {
     vs_any(p[0], (const Big *)p[1], (const std::string *)p[2], (const View *)p[3]);
     sum += unsigned(i) * 7 + unsigned(vs_sum(int(i & 0xffff), 1));
   }
-  printf("%u\n", sum);
+  return sum;
+}
+
+/* ---- with signals in all ways ---- */
+
+struct Job {
+  int kind;
+  long n;
+  unsigned sum;
+};
+
+HIDDEN static void block(int how, bool faults) {
+  sigset_t set;
+  sigfillset(&set);
+  if (!faults) sigdelset(&set, SIGSEGV), sigdelset(&set, SIGBUS);
+  pthread_sigmask(how, &set, nullptr);
+}
+
+HIDDEN static void *job(void *p) {
+  Job &j = *(Job *)p;
+  const long part = j.n / 16 + 1;
+  for (volatile int i = 0; i < 16; i++) {
+    static __thread sigjmp_buf back;
+    switch (j.kind) {
+      case 0: block(SIG_UNBLOCK, true); break;
+      case 1: block(SIG_SETMASK, true); break;
+      case 2: block(i % 2 ? SIG_UNBLOCK : SIG_BLOCK, true); break;
+      default:
+        /* A jump brings the mask back that was kept. */
+        block(SIG_SETMASK, i % 2 == 0);
+        if (sigsetjmp(back, 1) == 0) {
+          block(SIG_SETMASK, i % 2 != 0);
+          j.sum += pointers(part / 2, uint64_t(j.kind) * 99 + 2 * uint64_t(i) + 1);
+          siglongjmp(back, 1);
+        }
+    }
+    j.sum += pointers(part, uint64_t(j.kind) * 77 + 2 * uint64_t(i) + 1);
+  }
+  return nullptr;
+}
+
+HIDDEN static unsigned masks(long n) {
+  Job jobs[8];
+  pthread_t t[8];
+  unsigned sum = 0;
+  for (int i = 0; i < 8; i++) {
+    jobs[i] = {i % 4, n / 8, 0};
+    pthread_create(&t[i], nullptr, job, &jobs[i]);
+  }
+  for (int i = 0; i < 8; i++) {
+    pthread_join(t[i], nullptr);
+    sum += jobs[i].sum;
+  }
+  return sum;
+}
+
+static volatile int handled;
+HIDDEN static void in_handler(int) {
+  pointers(3, uint64_t(handled) | 1);
+  handled = handled + 1;
+}
+
+/* A handler while which all is blocked; one that waits with all blocked but its own signal. */
+HIDDEN static unsigned handlers(long n, bool masked) {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_handler = in_handler;
+  if (masked) sigfillset(&a.sa_mask);
+  sigaction(SIGUSR1, &a, nullptr);
+  unsigned sum = pointers(n, 5);
+  sigset_t all, waiting;
+  sigfillset(&all);
+  waiting = all;
+  sigdelset(&waiting, SIGUSR1);
+  for (long i = 0; i < n / 100; i++) {
+    sum += pointers(2, uint64_t(i) | 1);
+    if (masked) {
+      raise(SIGUSR1);
+      continue;
+    }
+    sigset_t usr1;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &usr1, nullptr);
+    sum += pointers(1, uint64_t(i) | 1);
+    raise(SIGUSR1);
+    const timespec none = {0, 0};
+    if (i % 3 == 0) pselect(0, nullptr, nullptr, nullptr, &none, &waiting);
+    else if (i % 3 == 1) ppoll(nullptr, 0, &none, &waiting);
+    else sigsuspend(&waiting);
+    sigprocmask(SIG_UNBLOCK, &usr1, nullptr);
+  }
+  return sum + unsigned(handled);
+}
+
+static sigjmp_buf fault;
+HIDDEN static void on_fault(int, siginfo_t *info, void *) {
+  handled = handled + ((uintptr_t)info->si_addr == 8 ? 1 : 1000);
+  siglongjmp(fault, 1);
+}
+
+/* Handlers of the program's own, which see its own faults and no others. */
+HIDDEN static unsigned own_handler(long n) {
+  unsigned sum = pointers(n / 2, 3);
+  struct sigaction a, old;
+  memset(&a, 0, sizeof a);
+  a.sa_sigaction = on_fault;
+  a.sa_flags = SA_SIGINFO;
+  for (int i = 0; i < 4; i++) {
+    sigaction(i % 2 ? SIGBUS : SIGSEGV, &a, &old);
+    static volatile uintptr_t eight = 8;
+    if (i % 2 == 0 && sigsetjmp(fault, 1) == 0) *(volatile int *)eight = 1;
+    sum += pointers(n / 8, 2 * uint64_t(i) + 1);
+    sigaction(i % 2 ? SIGBUS : SIGSEGV, &old, nullptr);
+    sum += pointers(n / 8, 4 * uint64_t(i) + 1);
+  }
+  return sum + unsigned(handled);
 }
 
 HIDDEN static void *thread(void *p) {
@@ -140,7 +259,13 @@ int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "kinds";
   const long n = argc > 2 ? atol(argv[2]) : 1;
   if (strcmp(what, "pointers") == 0) {
-    pointers(n, argc > 3 ? strtoull(argv[3], nullptr, 10) | 1 : 1);
+    printf("%u\n", pointers(n, argc > 3 ? strtoull(argv[3], nullptr, 10) | 1 : 1));
+  } else if (strcmp(what, "masks") == 0) {
+    printf("%u\n", masks(n));
+  } else if (strcmp(what, "masked-handler") == 0 || strcmp(what, "waiting") == 0) {
+    printf("%u\n", handlers(n, what[0] == 'm'));
+  } else if (strcmp(what, "own-handler") == 0) {
+    printf("%u\n", own_handler(n));
   } else if (strcmp(what, "threads") == 0) {
     pthread_t t[4];
     for (pthread_t &x : t) pthread_create(&x, nullptr, thread, (void *)(intptr_t)n);
@@ -172,7 +297,7 @@ int main(int argc, char **argv) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
-    pointers(n, 7);
+    printf("%u\n", pointers(n, 7));
   } else {
     kinds();
   }

@@ -1,5 +1,5 @@
 // values_test.cpp: runs values_subject with its plan and values_api, and reads their traces.
-// values_test SUBJECT PLAN API [OPTION...]; options: pointers=N (1,000,000), kills=N (20), entries (no
+// values_test SUBJECT PLAN API [OPTION...]; options: pointers=N (300,000), kills=N (20), entries (no
 // __return__: no results, and calls end late), no-tail (nothing is a tail call), -CASE. Prints "N passed, N failed".
 
 #include "check.h"
@@ -16,7 +16,7 @@ using std::string;
 using std::vector;
 
 static string subject, plan, api, folder;
-static long pointers = 1000000, kills = 20;
+static long pointers = 300000, kills = 20;
 static bool entries, noTail;
 
 static string output(const string &command, int *status) {
@@ -290,8 +290,20 @@ static void testPointers() {
     states[length == "feff" ? 0 : length == "ffff" ? 1 : length == "fdff" ? 2 : 3]++;
   }
   for (const long s : states) CHECK(s > 100, "%ld unreadable, %ld null, %ld long, %ld texts", states[0], states[1], states[2], states[3]);
-  const Run blocked = run(subject, "signals " + std::to_string(pointers / 20 + 1), with(plan) + " LOGREC=ring:1");
-  CHECK(blocked.status == 0, "status %#x", blocked.status);
+}
+
+// The same with signals blocked, in threads that change masks, in handlers, and with handlers of the program's own; without
+// the recorder's handler, too.
+static void testSignals() {
+  const string n = " " + std::to_string(pointers / 10 + 100);
+  for (const char *const what : {"signals", "masks", "masked-handler", "waiting", "own-handler"}) {
+    const Run plain = run(subject, what + n, "LOGREC=off");
+    for (const char *const more : {" LOGREC=ring:1", " LOGREC=ring:1 LOGREC_CRASH=first", " LOGREC=ring:1 LOGREC_CRASH=off"}) {
+      const Run r = run(subject, what + n, with(plan) + more);
+      CHECK(plain.status == 0 && r.status == 0 && r.out == plain.out && !r.out.empty(), "%s%s: status %#x, %s, not %s", what, more, r.status, r.out.c_str(),
+            plain.out.c_str());
+    }
+  }
 }
 
 static void testThreads() {
@@ -593,7 +605,7 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     void (*test)();
-  } cases[] = {{"kinds", testKinds},   {"long-way", testLongWay}, {"order", testOrder},           {"raw", testRaw},         {"pointers", testPointers},
+  } cases[] = {{"kinds", testKinds},   {"long-way", testLongWay}, {"order", testOrder},           {"raw", testRaw},         {"pointers", testPointers}, {"signals", testSignals},
                {"threads", testThreads}, {"short", testShort},      {"other-build", testOtherBuild}, {"wrong-plans", testWrongPlans}, {"sandbox", testSandbox},
                {"fork", testFork},     {"kill", testKill},        {"api", testApi}};
   for (const auto &c : cases) {

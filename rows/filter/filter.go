@@ -61,12 +61,14 @@ const (
 	In   Column = "in"
 	Call Column = "call"
 
-	Func     Column = "func"
-	Module   Column = "module"
-	Source   Column = "source"
-	Line     Column = "line"
-	Thread   Column = "thread"
-	Event    Column = "event"
+	Func   Column = "func"
+	Module Column = "module"
+	Source Column = "source"
+	Line   Column = "line"
+	Thread Column = "thread"
+	Event  Column = "event"
+	// Duration: its range is read by parsePoint (range.go) and means what Term.matches (match.go)
+	// says; app/where.go makes a predicate of calls/query/duration.go of it, which finds the rows.
 	Duration Column = "dur"
 	// Self is the part of the duration that was not spent in calls that the
 	// call made.

@@ -237,6 +237,34 @@ func (t *Term) matchValue(r *rows.Row) bool {
 	return found
 }
 
+// ValueTest returns a test of whether values fit a term about some; number is nil, or the same for
+// what they are as numbers, where that is all that is asked of values that are no texts.
+func (t *Term) ValueTest() (fits func(v *rows.Value) bool, number func(kind rows.ValueKind, bits uint64) bool) {
+	if t.Op == Between {
+		return t.fits, func(kind rows.ValueKind, bits uint64) bool {
+			n, ok := numberOf(&rows.Value{Kind: kind, Bits: bits})
+			return ok && t.numbers.has(n)
+		}
+	}
+	if want, ok := parseNumber(t.Value); ok && t.Op != Matches && !t.quoted {
+		return t.fits, func(kind rows.ValueKind, bits uint64) bool {
+			n, ok := numberOf(&rows.Value{Kind: kind, Bits: bits})
+			return ok && n.compare(want) == 0
+		}
+	}
+	return t.fits, nil
+}
+
+// ResultPath returns the path in what a call returned that the column is, "" for all of it; it is not
+// ok for other columns.
+func (c Column) ResultPath() (path string, ok bool) {
+	path, ok = strings.CutPrefix(string(c), resultPrefix)
+	if c == Result {
+		return "", true
+	}
+	return path, ok
+}
+
 // fits reports whether a value fits the term.
 func (t *Term) fits(v *rows.Value) bool {
 	if v.Kind == rows.UnknownValue {

@@ -3,7 +3,7 @@
 #
 #	scripts/bench/opening.sh [MILLIONS] [ROUNDS]
 #
-# scripts/bench/graph.c makes MILLIONS (229) of events in 2 threads. Then, ROUNDS (5) times in turns:
+# scripts/bench/programs/graph.c makes MILLIONS (229) of events in 2 threads. Then, ROUNDS (5) times in turns:
 # the first rows of the trace as one never seen before, and its statistics with the index that is kept;
 # the median counts. The first rows are held against those that are shown with the index. Lines that begin
 # with "bar" compare with what opening has to keep to, wall-clock times on an idle machine.
@@ -25,10 +25,10 @@ need=$((millions * 5 / 1000 + 1)) free=$(df --output=avail -k "$work" | tail -n 
 export LC_ALL=C CGO_ENABLED=0 XDG_CACHE_HOME=$work/cache
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LD_PRELOAD; do unset $v; done
 go build -trimpath -ldflags "-s -w" -o "$work/logparse" ./cmd/logparse || exit 1
-for f in recorder/src/*.c; do
-	gcc -std=c99 -O2 -Irecorder/include -c "$f" -o "$work/logrec.$(basename "$f" .c).o" || exit 1
+for f in recorder/src/*.c recorder/src/*.S; do
+	gcc -std=c99 -O2 -Irecorder/include -c "$f" -o "$work/logrec.$(basename "$f").o" || exit 1
 done
-gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/graph.c" -o "$work/graph.o" &&
+gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/programs/graph.c" -o "$work/graph.o" &&
 	gcc "$work/graph.o" "$work"/logrec.*.o -o "$work/graph" -pthread -ldl || exit 1
 cd "$work" || exit 1
 LOGREC_FILE=$work/g.lptrace ./graph "$millions" 2 >/dev/null || exit 1

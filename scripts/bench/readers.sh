@@ -3,7 +3,7 @@
 #
 #	scripts/bench/readers.sh [MILLIONS] [ROUNDS]
 #
-# The same program (scripts/bench/calls.c) makes MILLIONS (51) of events and is
+# The same program (scripts/bench/programs/calls.c) makes MILLIONS (51) of events and is
 # recorded by uftrace and by the trace recorder. Both then answer the same
 # questions, in turn, ROUNDS (3) times over, of which the median counts: what
 # each function cost, all calls as text, all as a Chrome trace. That both have
@@ -15,7 +15,7 @@
 # Then come saving as csv, opening, and the benchmarks of calls and calls/index on that
 # trace and on a classic log of the same shape and size (scripts/genlog, 24-byte
 # records). And the index is made of a program of 300 functions that call each other at random
-# (scripts/bench/graph.c), with 2 threads, with 16, and with 2 as a classic log; with 2 it is also
+# (scripts/bench/programs/graph.c), with 2 threads, with 16, and with 2 as a classic log; with 2 it is also
 # written as text, beside uftrace, and summed up with filters of every kind.
 # Lines that begin with "bar" compare with what reading has to keep to.
 #
@@ -43,7 +43,7 @@ go build -trimpath -ldflags "-s -w" -o "$logparse" ./cmd/logparse && go build -o
 cd "$work" || exit 1
 
 "$here/scripts/bench/workloads.sh" "$work" "$millions" || exit
-gcc -g -O2 -finstrument-functions "$here/scripts/bench/calls.c" -o plain || exit 1
+gcc -g -O2 -finstrument-functions "$here/scripts/bench/programs/calls.c" -o plain || exit 1
 uftrace record --no-libcall --no-event -b 64m -d ud ./plain "$millions" >/dev/null || exit 1
 ./genlog -records $((millions * 1000000)) -size 24 -tiny tiny >/dev/null || exit 1
 classic=$work/tiny/LogDetails.dat
@@ -176,7 +176,7 @@ for log in w1.lptrace w2.lptrace w4/LogDetails.dat; do
 done
 
 # The same program beside uftrace: texts of all its calls, and sums with filters.
-gcc -g -O2 -finstrument-functions "$here/scripts/bench/graph.c" -o random -pthread || exit 1
+gcc -g -O2 -finstrument-functions "$here/scripts/bench/programs/graph.c" -o random -pthread || exit 1
 uftrace record --no-libcall --no-event -b 64m -d ud.random ./random "$millions" 2 >/dev/null || exit 1
 cat ud.random/*.dat w1.lptrace >/dev/null
 "$logparse" stats w1.lptrace >/dev/null 2>&1

@@ -29,8 +29,8 @@ for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITE
 
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-for f in recorder/src/*.c; do
-	gcc -std=c99 -O2 -Irecorder/include -c "$f" -o "$build/logrec.$(basename "$f" .c).o" || exit 1
+for f in recorder/src/*.c recorder/src/*.S; do
+	gcc -std=c99 -O2 -Irecorder/include -c "$f" -o "$build/logrec.$(basename "$f").o" || exit 1
 done
 # traced PROGRAM: scripts/bench/PROGRAM.c with the recorder.
 traced() {

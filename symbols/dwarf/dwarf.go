@@ -80,17 +80,7 @@ import (
 var Format = symbols.Format{Name: "DWARF", Detect: image.Detect, Open: Open}
 
 // Open makes a table of a file's debug information.
-func Open(f *symbols.File) (symbols.Table, error) {
-	im, err := image.Open(f)
-	if err != nil {
-		return nil, err
-	}
-	t, err := New(im)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
+var Open = image.Opener(New)
 
 // New makes a table of an opened image's debug information. On success the
 // table owns the image and closes it.

@@ -54,17 +54,7 @@ import (
 var Format = symbols.Format{Name: "Go pclntab", Detect: image.Detect, Open: Open}
 
 // Open makes a table of a Go program's functions.
-func Open(f *symbols.File) (symbols.Table, error) {
-	im, err := image.Open(f)
-	if err != nil {
-		return nil, err
-	}
-	t, err := New(im)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
+var Open = image.Opener(New)
 
 // New makes a table of an opened image's Go functions. On success the table
 // owns the image and closes it.

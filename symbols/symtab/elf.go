@@ -2,6 +2,7 @@ package symtab
 
 import (
 	"debug/elf"
+	"encoding/binary"
 
 	"logparser/message"
 	"logparser/symbols/image"
@@ -56,17 +57,46 @@ func section(im *image.Image, typ elf.SectionType) *image.Section {
 	return nil
 }
 
+// stringTable opens the string table that a symbol table is linked to.
+func stringTable(im *image.Image, s *image.Section) (*image.Content, error) {
+	if int64(s.Link) >= int64(len(im.Sections)) {
+		return nil, message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
+	}
+	return im.Sections[s.Link].Content()
+}
+
 // strings registers the string table that a symbol table is linked to.
 func (t *Table) strings(im *image.Image, s *image.Section) (uint8, error) {
-	if int64(s.Link) >= int64(len(im.Sections)) {
-		return 0, message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
-	}
-	c, err := im.Sections[s.Link].Content()
+	c, err := stringTable(im, s)
 	if err != nil {
 		return 0, err
 	}
 	t.names = append(t.names, c)
 	return uint8(len(t.names) - 1), nil
+}
+
+// An elfSymbol is an entry of a symbol table, as the file has it.
+type elfSymbol struct {
+	name          uint32 // where it is in the string table
+	info          byte
+	index         uint16 // of its section
+	value, length uint64
+}
+
+// elfSymbolSize returns the size of an entry.
+func elfSymbolSize(im *image.Image) int64 {
+	if im.PointerSize == 8 {
+		return elf.Sym64Size
+	}
+	return elf.Sym32Size
+}
+
+// decodeSymbol takes the entry that b begins with.
+func decodeSymbol(order binary.ByteOrder, size int64, b []byte) elfSymbol {
+	if size == elf.Sym64Size {
+		return elfSymbol{order.Uint32(b), b[4], order.Uint16(b[6:]), order.Uint64(b[8:]), order.Uint64(b[16:])}
+	}
+	return elfSymbol{order.Uint32(b), b[12], order.Uint16(b[14:]), uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:]))}
 }
 
 // chunk is how many symbols are decoded at a time.
@@ -83,16 +113,12 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 	if err != nil {
 		return err
 	}
-	size := int64(16)
-	if im.PointerSize == 8 {
-		size = 24
-	}
+	size := elfSymbolSize(im)
 	t.reserve(c.Size() / size)
 	var more *image.Content // section numbers that do not fit into 16 bits
 	if im.Relocatable {
 		more = im.SymbolSections(s)
 	}
-	order := im.Order
 	arm := t.im.Machine == "arm"
 	descriptors := newDescriptors(t.im)
 	for off := size; off+size <= c.Size(); off += size * chunk { // symbol 0 is empty
@@ -101,18 +127,8 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 			return message.Errorf("%s: section %s: %w", t.im.File().Path, s.Name, err)
 		}
 		for at := off / size; int64(len(b)) >= size; at, b = at+1, b[size:] {
-			var value, length uint64
-			var info byte
-			var index uint16
-			function := false
-			name := order.Uint32(b)
-			if size == 24 {
-				info, index = b[4], order.Uint16(b[6:])
-				value, length = order.Uint64(b[8:]), order.Uint64(b[16:])
-			} else {
-				value, length = uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:]))
-				info, index = b[12], order.Uint16(b[14:])
-			}
+			e := decodeSymbol(im.Order, size, b)
+			name, info, value, function := e.name, e.info, e.value, false
 			sy := sym{name: name, src: src, kind: k}
 			switch elf.ST_TYPE(info) {
 			case elf.STT_FUNC, elf.STT_GNU_IFUNC:
@@ -137,7 +153,7 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 			default:
 				continue
 			}
-			value, ok := symbolAddress(im, index, more, at, value)
+			value, ok := symbolAddress(im, e.index, more, at, value)
 			if !ok || value < t.im.Base {
 				continue
 			}
@@ -153,8 +169,8 @@ func (t *Table) readELFTable(im *image.Image, s *image.Section, k kind) error {
 				continue
 			}
 			sy.addr = value - t.im.Base
-			if length > 0 && length <= hi-value {
-				sy.end, sy.sized = sy.addr+length, true
+			if e.length > 0 && e.length <= hi-value {
+				sy.end, sy.sized = sy.addr+e.length, true
 			}
 			if sy.rank >= rankLabel && t.skipLabel(sy) {
 				continue

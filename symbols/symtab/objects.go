@@ -76,10 +76,7 @@ func Clones(im *image.Image) (map[uint64]bool, error) {
 
 // eachSymbol hands out the symbols of a table that are defined and have a name, as long as it is told to.
 func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rva, size uint64, name string) bool) error {
-	if int64(s.Link) >= int64(len(im.Sections)) {
-		return message.Errorf("%s: section %s: no string table %d", im.File().Path, s.Name, s.Link)
-	}
-	names, err := im.Sections[s.Link].Content()
+	names, err := stringTable(im, s)
 	if err != nil {
 		return err
 	}
@@ -87,27 +84,19 @@ func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rv
 	if err != nil {
 		return err
 	}
-	size := int64(16)
-	if im.PointerSize == 8 {
-		size = 24
-	}
+	size := elfSymbolSize(im)
 	for off := size; off+size <= c.Size(); off += size * chunk {
 		b, err := c.Upto(off, size*chunk)
 		if err != nil {
 			return message.Errorf("%s: section %s: %w", im.File().Path, s.Name, err)
 		}
 		for ; int64(len(b)) >= size; b = b[size:] {
-			info, index := b[12], im.Order.Uint16(b[14:])
-			value, length := uint64(im.Order.Uint32(b[4:])), uint64(im.Order.Uint32(b[8:]))
-			if size == 24 {
-				info, index = b[4], im.Order.Uint16(b[6:])
-				value, length = im.Order.Uint64(b[8:]), im.Order.Uint64(b[16:])
-			}
-			if index == uint16(elf.SHN_UNDEF) || value < im.Base || value-im.Base >= im.Size || length > im.Size {
+			sy := decodeSymbol(im.Order, size, b)
+			if sy.index == uint16(elf.SHN_UNDEF) || sy.value < im.Base || sy.value-im.Base >= im.Size || sy.length > im.Size {
 				continue
 			}
-			name, err := names.String(int64(im.Order.Uint32(b)))
-			if err == nil && name != "" && !more(elf.ST_TYPE(info), value-im.Base, length, name) {
+			name, err := names.String(int64(sy.name))
+			if err == nil && name != "" && !more(elf.ST_TYPE(sy.info), sy.value-im.Base, sy.length, name) {
 				return nil
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/listing"
 )
 
@@ -41,10 +42,13 @@ type View struct {
 	OnChosen, OnOpen func(file string, line int)
 	// OnCopy is handed the whole text with its names, or the chosen lines.
 	OnCopy func(text string)
+	// OnReload is called where the text is to be read again.
+	OnReload func()
 
+	reload     *hint.Button
 	said       *widget.Label
-	only       *widget.Check
-	copy       *widget.Button
+	only       *hint.Check
+	copy       *hint.Button
 	sourceHead *widget.Label
 	source     *widget.TextGrid
 	text       *app.NamedText
@@ -74,22 +78,34 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.OnCopy(text)
 		}
 	}
-	v.only = widget.NewCheck(lang.L("Only lines with addresses"), func(on bool) {
+	v.only = hint.NewCheck(lang.L("Only lines with addresses"), func(on bool) {
 		if v.Lines.Narrow(nil); on {
 			v.Lines.Narrow(func(l *Line) bool { return l.named })
 		}
 	})
-	v.copy = widget.NewButtonWithIcon(lang.L("Copy the text with its names"), theme.ContentCopyIcon(), func() {
+	v.copy = hint.NewButton(lang.L("Copy the text with its names"), theme.ContentCopyIcon(), func() {
 		if v.text != nil && v.OnCopy != nil {
 			v.OnCopy(WithNames(v.text))
 		}
 	})
 	v.copy.Importance = widget.LowImportance
+	v.reload = hint.NewButton(lang.L("The file has changed: reload"), theme.ViewRefreshIcon(), func() { v.OnReload() })
+	v.reload.Importance = widget.HighImportance
+	v.reload.Hide()
 	below := container.NewBorder(v.sourceHead, nil, nil, nil, container.NewScroll(v.source))
 	split := container.NewVSplit(g, below)
 	split.Offset = 0.68
-	v.Content = container.NewBorder(container.NewBorder(nil, nil, nil, container.NewHBox(v.only, v.copy), v.said), nil, nil, nil, split)
+	v.Content = container.NewBorder(container.NewBorder(nil, nil, nil, container.NewHBox(v.reload, v.only, v.copy), v.said), nil, nil, nil, split)
 	return v
+}
+
+// Changed says that the file that the text came from is another one now.
+func (v *View) Changed() { v.reload.Show() }
+
+// Shown reports whether the view is still in a window that shows it.
+func (v *View) Shown() bool {
+	c := fyne.CurrentApp().Driver().CanvasForObject(v.Lines.Grid)
+	return c != nil && c.Overlays().Top() != nil
 }
 
 // Show shows a text, which must not be changed any more.
@@ -115,6 +131,7 @@ func (v *View) Show(t *app.NamedText) {
 // Say shows a text instead of what was found.
 func (v *View) Say(text string) {
 	v.text = nil
+	v.reload.Hide()
 	v.said.SetText(text)
 	v.Lines.Show(nil)
 }

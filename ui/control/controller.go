@@ -32,6 +32,8 @@ type Controller struct {
 	// OnFiles, if not nil, is asked about files that [InputFiles.Give] was given;
 	// true means that it uses them itself.
 	OnFiles func(Files) bool
+	// OnText, if not nil, is told a text with addresses that was given.
+	OnText func(path string)
 	// Preview, if not nil, opens the first rows of a log, to be shown until it is open; nil
 	// where it has none. It is called in the background.
 	Preview func(ctx context.Context, in app.Inputs) (*app.Session, error)

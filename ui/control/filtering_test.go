@@ -165,6 +165,17 @@ func TestMatchesAreCountedAndNumbered(t *testing.T) {
 		if sum != test.count {
 			t.Errorf("%+v: %d in the buckets", test.query, sum)
 		}
+		d.wait("the places", func() bool { return len(d.State().Matches.Places) > 0 || test.count == 0 })
+		places := d.State().Matches.Places
+		if test.count <= control.MaxPlaces && int64(len(places)) != test.count || len(places) > control.MaxPlaces || int64(len(places)) < min(test.count, control.MaxPlaces)/2 {
+			t.Errorf("%+v: %d places of %d", test.query, len(places), test.count)
+		}
+		for i, p := range places {
+			r, ok := d.Calls.Row(p.Row)
+			if !ok || p.Track != r.Track() || p.Elapsed != r.Elapsed || i > 0 && p.Row <= places[i-1].Row {
+				t.Fatalf("%+v: place %d is %+v, its row %+v", test.query, i, p, r)
+			}
+		}
 	}
 	// What is shown has changed, so it is counted again.
 	d.Filter.SetWhere("thread:1001")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,8 +45,31 @@ type Matches struct {
 	Done          bool
 	// Buckets has their number in each of equal parts of the shown rows.
 	Buckets []uint32
+	// Places are where some of them lie in time, by row: all, or evenly chosen ones where there are
+	// more than MaxPlaces. They come last.
+	Places []Place
 	// Err says why the query cannot be used.
 	Err error
+}
+
+// A Place is where a match lies in time.
+type Place struct {
+	Track        rows.Track
+	Row, Elapsed int64
+}
+
+// MaxPlaces bounds the places of matches.
+const MaxPlaces = 4096
+
+// placeOf is the place of a row.
+func placeOf(r *rows.Row) Place { return Place{r.Track(), r.Index, r.Elapsed} }
+
+// everySecond leaves the first of each two places.
+func everySecond(list []Place) []Place {
+	for i := 0; i < len(list); i += 2 {
+		list[i/2] = list[i]
+	}
+	return list[:(len(list)+1)/2]
 }
 
 // markBuckets is the number of parts that matches are counted in: more than
@@ -320,6 +344,7 @@ func (f *Finding) Count(q Query) {
 		tell := func() {
 			copied := m
 			copied.Buckets = append([]uint32(nil), m.Buckets...)
+			copied.Places = slices.Clone(m.Places)
 			c.post(func() {
 				if f.counted == src && c.state.Matches.Query == q {
 					copied.Number = c.state.Matches.Number
@@ -403,7 +428,41 @@ func countByFilter(ctx context.Context, s *app.Session, shown *app.View, sel app
 	}
 	m.Done = true
 	tell()
+	if m.Places, err = placesOf(ctx, v); err != nil {
+		return nil, err
+	}
+	tell()
 	return v, nil
+}
+
+// placesOf reads where matches lie.
+func placesOf(ctx context.Context, matching *app.View) ([]Place, error) {
+	n := matching.Len()
+	list := make([]Place, 0, min(n, MaxPlaces))
+	if n <= MaxPlaces {
+		buffer := make([]rows.Row, searchBlock)
+		for at := int64(0); at < n; {
+			k, err := readSome(ctx, matching, buffer[:min(searchBlock, n-at)], at)
+			if err != nil || k == 0 {
+				return list, err
+			}
+			for i := range buffer[:k] {
+				list = append(list, placeOf(&buffer[i]))
+			}
+			at += int64(k)
+		}
+		return list, nil
+	}
+	var one [1]rows.Row
+	for i := range int64(MaxPlaces) {
+		// The quotient before the product: n may be any number.
+		k, err := readSome(ctx, matching, one[:], n/MaxPlaces*i+n%MaxPlaces*i/MaxPlaces)
+		if err != nil || k == 0 {
+			return list, err
+		}
+		list = append(list, placeOf(&one[0]))
+	}
+	return list, nil
 }
 
 // fillBuckets counts the matches in each part of what is shown.
@@ -438,6 +497,7 @@ func countMatches(ctx context.Context, src rows.Source, match func(*rows.Row) bo
 	total := src.Len()
 	buffer := make([]rows.Row, searchBlock)
 	told := time.Now()
+	every := int64(1) // of how many matches one place is kept
 	for at := int64(0); at < total; {
 		n, err := readSome(ctx, src, buffer[:min(searchBlock, total-at)], at)
 		if err != nil {
@@ -448,6 +508,15 @@ func countMatches(ctx context.Context, src rows.Source, match func(*rows.Row) bo
 		}
 		for i := range buffer[:n] {
 			if match(&buffer[i]) {
+				if m.Count%every == 0 {
+					if len(m.Places) == MaxPlaces {
+						m.Places = everySecond(m.Places)
+						every *= 2
+					}
+					if m.Count%every == 0 {
+						m.Places = append(m.Places, placeOf(&buffer[i]))
+					}
+				}
 				m.Count++
 				m.Buckets[bucketOf(at+int64(i), total)]++
 			}

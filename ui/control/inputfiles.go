@@ -22,6 +22,8 @@ type Files struct {
 	log, modules string
 	symbols      []string
 	unknown      []*app.InputError
+	// texts are those for people that have addresses in them.
+	texts []string
 	// beside are the further logs that are opened together with log.
 	beside []string
 	// noLog are the folders among symbols, empty those that are not since there
@@ -55,6 +57,7 @@ func (f *Files) Apart() []Files {
 	for i, log := range logs {
 		list[i] = Files{log: log, symbols: slices.Clone(f.symbols)}
 		if i == 0 {
+			list[i].texts = f.texts
 			list[i].unknown, list[i].noLog, list[i].empty = f.unknown, f.noLog, f.empty
 			list[i].folder, list[i].others = f.folder, f.others
 		}
@@ -94,6 +97,8 @@ func sortPaths(paths []string) Files {
 			g.symbols = append(g.symbols, p)
 		case kind == kindModules:
 			g.modules = p
+		case kind == kindText:
+			g.texts = append(g.texts, p)
 		case g.log == "":
 			g.log = p
 		default:
@@ -135,6 +140,10 @@ func (g *Files) tell(opened bool) *Message {
 		return &Message{Level: LevelWarn, Text: lang.L("Several logs were given; only {{.Name}} is opened.", data{"Name": filepath.Base(g.log)}), Details: strings.Join(g.more, "\n")}
 	case len(g.empty) > 0:
 		return &Message{Level: LevelWarn, Text: lang.L("The folder {{.Name}} is empty; nothing was done with it.", name(g.empty)), Details: strings.Join(g.empty, "\n")}
+	case len(g.texts) > 1:
+		return &Message{Level: LevelWarn, Text: lang.L("Several texts with addresses were given; only {{.Name}} is shown.", name(g.texts)), Details: strings.Join(g.texts, "\n")}
+	case len(g.texts) > 0:
+		return &Message{Level: LevelGood, Text: lang.L("{{.Name}} was taken as a text with addresses.", name(g.texts))}
 	case g.log != "":
 		return nil
 	case g.modules != "":
@@ -159,6 +168,7 @@ const (
 	kindModules
 	kindSymbols
 	kindFolder
+	kindText
 )
 
 // kindOf looks at a file's first bytes.
@@ -198,10 +208,16 @@ func kindOf(path string) (kind, error) {
 		}
 		return kindLog, nil
 	}
-	if isText(head) {
-		return kindModules, nil
+	if !isText(head) {
+		return kindLog, nil
 	}
-	return kindLog, nil
+	switch app.KindOfText(head) {
+	case app.TextLog:
+		return kindLog, nil
+	case app.TextAddresses:
+		return kindText, nil
+	}
+	return kindModules, nil
 }
 
 // isText reports whether the beginning of a file is text in any encoding that

@@ -91,6 +91,12 @@ func (i *InputFiles) Take(g Files) {
 	if m := g.tell(c.state.Opened); m != nil {
 		c.say(m)
 	}
+	if len(g.texts) > 0 {
+		c.trace("text")
+		if c.OnText != nil {
+			c.OnText(g.texts[0])
+		}
+	}
 	if len(g.unknown) > 0 {
 		if !useful && !c.state.Opened {
 			// The path stays, so that it can be mended.

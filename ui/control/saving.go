@@ -150,6 +150,17 @@ func (sv *Saving) SavePicture(path string, img image.Image) {
 	})
 }
 
+// SaveDrawing writes what is a file of vector graphics already.
+func (sv *Saving) SaveDrawing(path string, svg []byte) {
+	s := sv.c.session
+	sv.save(path, func(ctx context.Context) error {
+		return s.SaveTable(ctx, path, func(w io.Writer) error {
+			_, err := w.Write(svg)
+			return err
+		})
+	})
+}
+
 // save writes what a view shows to a file, and says how that went.
 func (sv *Saving) save(path string, write func(ctx context.Context) error) {
 	c := sv.c

@@ -142,7 +142,8 @@ type ThreadSum struct {
 	Calls, Busy int64
 }
 
-// Threads asks for what the threads did.
+// Threads asks for what the threads did, each of them: what limits the selection to threads, which
+// is chosen in that list, does not count.
 func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 	c := v.c
 	lines := v.Timeline()
@@ -150,6 +151,7 @@ func (v *Views) Threads(done func(list []ThreadSum, err error)) {
 		return
 	}
 	analyse(c, &c.analysing.threads, lang.L("Counting calls"), func(ctx context.Context, s *app.Session, sel app.Selection, p app.Progress) ([]ThreadSum, error) {
+		sel.Where = AboutThreads(sel.Where)
 		list, err := s.ThreadStatistics(ctx, sel, p)
 		if err != nil {
 			return nil, err
@@ -236,6 +238,17 @@ func WithoutTimes(where string) string {
 	}
 	return filter.Join(slices.DeleteFunc(e.Parts(), func(p *filter.Expr) bool {
 		return p.Kind == filter.Leaf && p.Term.Column == filter.Time && p.Term.Range.Measure == filter.Number
+	})).String()
+}
+
+// AboutThreads returns what an expression wants besides certain threads and processes.
+func AboutThreads(where string) string {
+	e, err := filter.Parse(where)
+	if err != nil {
+		return where
+	}
+	return filter.Join(slices.DeleteFunc(e.Parts(), func(p *filter.Expr) bool {
+		return p.Kind == filter.Leaf && (p.Term.Column == filter.Thread || p.Term.Column == filter.Process)
 	})).String()
 }
 

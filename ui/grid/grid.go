@@ -31,6 +31,9 @@ type Grid struct {
 
 	// OnSelected is told the current row whenever it changes, -1 for none.
 	OnSelected func(row int64)
+	// OnChosen is told the current row whenever the user goes to it by a key or a press, also
+	// where it was the current one already.
+	OnChosen func(row int64)
 	// OnActivated is told the row of a double click or of Enter.
 	OnActivated func(row int64)
 	// OnMenu is asked for a context menu of a cell at a place on the canvas.
@@ -257,6 +260,14 @@ func (g *Grid) move(row int64, extend bool) {
 	g.scrolled()
 }
 
+// choose is move as the user does it.
+func (g *Grid) choose(row int64, extend bool) {
+	g.move(row, extend)
+	if current := g.Current(); g.OnChosen != nil && current >= 0 {
+		g.OnChosen(current)
+	}
+}
+
 // scrolled redraws after the view was moved.
 func (g *Grid) scrolled() {
 	g.changed()
@@ -323,19 +334,14 @@ func (g *Grid) contentWidth() int {
 
 // generate paints the picture; Fyne calls it with the size in device pixels.
 func (g *Grid) generate(w, h int) image.Image {
-	if size := g.raster.Size(); size.Width > 0 && w > 0 {
-		// The size asked for is rounded to whole pixels: so is what follows
-		// from it, or the scale would waver with every resize.
-		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := DeviceScale(g.raster.Size(), w); ok {
 		if scale != g.scale || !g.drawn {
 			fyne.Do(g.placeBars)
 		}
 		g.drawn = true
 		g.measure(scale, w, h)
 	}
-	if g.pixels == nil || g.pixels.Bounds().Dx() != w || g.pixels.Bounds().Dy() != h {
-		g.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	g.pixels = Pixels(g.pixels, w, h)
 	f := g.frame()
 	if g.FitNumbers && g.widen(f) {
 		f.columns = g.place()

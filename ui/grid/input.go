@@ -5,6 +5,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
+
+	"logparser/ui/shortname"
 )
 
 // FocusGained implements [fyne.Focusable].
@@ -33,19 +35,19 @@ func (g *Grid) key(name fyne.KeyName, extend bool) {
 	current := g.Current()
 	switch name {
 	case fyne.KeyUp:
-		g.move(current-1, extend)
+		g.choose(current-1, extend)
 	case fyne.KeyDown:
-		g.move(current+1, extend)
+		g.choose(current+1, extend)
 	case fyne.KeyPageUp:
 		g.view.scrollRows(-g.view.page())
-		g.move(current-g.view.page(), extend)
+		g.choose(current-g.view.page(), extend)
 	case fyne.KeyPageDown:
 		g.view.scrollRows(g.view.page())
-		g.move(max(current, 0)+g.view.page(), extend)
+		g.choose(max(current, 0)+g.view.page(), extend)
 	case fyne.KeyHome:
-		g.move(0, extend)
+		g.choose(0, extend)
 	case fyne.KeyEnd:
-		g.move(g.view.rows-1, extend)
+		g.choose(g.view.rows-1, extend)
 	case fyne.KeyLeft, fyne.KeyRight:
 		right := name == fyne.KeyRight
 		switch {
@@ -204,7 +206,7 @@ func (g *Grid) MouseDown(e *desktop.MouseEvent) {
 			return
 		}
 		g.ranging = true
-		g.move(row, e.Modifier&fyne.KeyModifierShift != 0)
+		g.choose(row, e.Modifier&fyne.KeyModifierShift != 0)
 	case desktop.MouseButtonSecondary:
 		if !g.sel.has(row) {
 			g.move(row, false)
@@ -366,7 +368,7 @@ func (g *Grid) tellHover(p, absolute fyne.Position) {
 			at = hovered{g.buffer[i].Index, c.ID}
 			cell := Cell{Decor: &g.decor[i]}
 			c.Cell(&g.buffer[i], &cell)
-			if g.cellWidth(c.Column, &cell) > c.w-2*g.px(cellPad) {
+			if g.cellWidth(c.Column, &cell) > c.w-2*g.px(cellPad) || cell.Name && !shortname.AsTheyAre() && shortname.Show(string(cell.Text)) != string(cell.Text) {
 				text = string(cell.Text)
 			}
 		}

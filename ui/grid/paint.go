@@ -238,10 +238,14 @@ func (f *frame) fitName(name, tail []byte, room int) []byte {
 	if len(tail) > 0 {
 		room -= min(f.width(tail)+f.px(8), int(float32(room)*maxTail))
 	}
-	if f.width(name) <= room {
+	if shortname.AsTheyAre() && f.width(name) <= room {
 		return name
 	}
-	return append(name[:0], shortname.Fit(string(name), func(s string) bool { return f.width([]byte(s)) <= room })...)
+	whole := string(name)
+	if name = append(name[:0], shortname.Show(whole)...); f.width(name) <= room {
+		return name
+	}
+	return append(name[:0], shortname.Fit(whole, func(s string) bool { return f.width([]byte(s)) <= room })...)
 }
 
 // width returns how wide a text is drawn.

@@ -17,6 +17,8 @@ type Painter struct {
 	pen   pen
 	fonts *Fonts
 	atlas *atlas
+	// drawing gets what is painted, too; nil for none.
+	drawing *Drawing
 }
 
 // NewPainter makes a painter; [Painter.Begin] says what it paints.
@@ -36,6 +38,9 @@ func (p *Painter) Clip(r image.Rectangle) { p.pen.clip = r.Intersect(p.pen.img.B
 
 // Fill paints a rectangle; one whose corners are the wrong way round is empty.
 func (p *Painter) Fill(x0, y0, x1, y1 int, c color.RGBA) {
+	if p.drawing != nil {
+		p.drawing.rect(box(x0, y0, x1, y1).Intersect(p.pen.clip), paint(c))
+	}
 	if x1-x0 > narrow {
 		p.pen.fill(box(x0, y0, x1, y1), c)
 		return
@@ -85,8 +90,7 @@ func (p *Painter) Text(text string, x, y, room int, c color.RGBA) {
 				return
 			}
 			text = text[:fits]
-			x = p.glyphs(text, x, y, c)
-			p.pen.glyph(dots, x, y, c)
+			p.glyphs(text+string('\u2026'), x, y, c)
 			return
 		}
 		width += w
@@ -104,8 +108,9 @@ func (p *Painter) Text(text string, x, y, room int, c color.RGBA) {
 // Name is Text for the name of a function: one that is too long is shortened as package
 // shortname does, unless there is hardly any room.
 func (p *Painter) Name(name string, x, y, room int, c color.RGBA) {
-	if room >= leastName*p.atlas.glyph('0').advance && p.Width(name) > room {
-		name = shortname.Fit(name, func(s string) bool { return p.Width(s) <= room })
+	whole := name
+	if name = shortname.Show(whole); room >= leastName*p.atlas.glyph('0').advance && p.Width(name) > room {
+		name = shortname.Fit(whole, func(s string) bool { return p.Width(s) <= room })
 	}
 	p.Text(name, x, y, room, c)
 }
@@ -113,13 +118,21 @@ func (p *Painter) Name(name string, x, y, room int, c color.RGBA) {
 // leastName is the number of letters below which the beginning of a name says more.
 const leastName = 6
 
-func (p *Painter) glyphs(text string, x, y int, c color.RGBA) int {
+func (p *Painter) glyphs(text string, x, y int, c color.RGBA) {
+	var places []int
+	var extent image.Rectangle
 	for _, r := range text {
 		g := p.atlas.glyph(r)
 		p.pen.glyph(g, x, y, c)
+		if p.drawing != nil {
+			places = append(places, x)
+			extent = extent.Union(image.Rect(x+g.dx, y+g.dy, x+g.dx+g.w, y+g.dy+g.h))
+		}
 		x += g.advance
 	}
-	return x
+	if p.drawing != nil {
+		p.drawing.text(text, places, y, p.atlas.px, c, extent, p.pen.clip)
+	}
 }
 
 // Hatch paints slanted lines, a pixel wide and step pixels apart, over a
@@ -127,6 +140,9 @@ func (p *Painter) glyphs(text string, x, y int, c color.RGBA) int {
 func (p *Painter) Hatch(x0, y0, x1, y1, step int, c color.RGBA) {
 	r := box(x0, y0, x1, y1).Intersect(p.pen.clip)
 	step = max(step, 1)
+	if p.drawing != nil {
+		p.drawing.hatch(r, step, c)
+	}
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		line := p.pen.img.Pix[p.pen.img.PixOffset(r.Min.X, y):]
 		for x := (step - (r.Min.X+y)%step) % step; x < r.Dx(); x += step {

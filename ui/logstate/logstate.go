@@ -62,6 +62,8 @@ type State struct {
 	Tab string `json:"tab,omitempty"`
 	// Lanes is how the timeline's lanes are arranged, where that was changed.
 	Lanes []Lane `json:"lanes,omitempty"`
+	// LaneOrder are the threads in the order of the timeline's lanes, where that was changed.
+	LaneOrder []rows.Track `json:"lane_order,omitempty"`
 }
 
 // A Lane is a thread in the timeline.
@@ -177,6 +179,7 @@ func (st *State) limit() {
 		st.Where = ""
 	}
 	st.Lanes = st.Lanes[:min(len(st.Lanes), MaxLanes)]
+	st.LaneOrder = st.LaneOrder[:min(len(st.LaneOrder), MaxLanes)]
 	for i := range st.Lanes {
 		st.Lanes[i].Lines = min(max(st.Lanes[i].Lines, 0), maxLines)
 	}
@@ -192,7 +195,7 @@ func cut(s string) string {
 // empty reports whether there is nothing worth keeping.
 func (st *State) empty() bool {
 	return st.Where == "" && len(st.Folded) == 0 && !st.Repeats && st.Row <= 0 &&
-		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && len(st.Lanes) == 0 && st.Tab == "" && st.Run == "" && st.ModulesColumns == ""
+		len(st.Bookmarks) == 0 && len(st.Highlights) == 0 && len(st.Lanes) == 0 && len(st.LaneOrder) == 0 && st.Tab == "" && st.Run == "" && st.ModulesColumns == ""
 }
 
 // Save keeps the state of a log, whole or not at all, and forgets logs that

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logparser/rows"
 )
 
 func TestStateSurvivesAMove(t *testing.T) {
@@ -26,7 +28,7 @@ func TestStateSurvivesAMove(t *testing.T) {
 	if _, err := s.Load(id); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("before anything is kept: %v", err)
 	}
-	want := State{Log: log, Where: "thread:1", Folded: []int64{3, 9}, Repeats: true, Row: 7, Tab: "timeline", Lanes: []Lane{{Thread: 5, Folded: true}, {Thread: 6, Lines: 3}},
+	want := State{Log: log, Where: "thread:1", Folded: []int64{3, 9}, Repeats: true, Row: 7, Tab: "timeline", Lanes: []Lane{{Thread: 5, Folded: true}, {Thread: 6, Lines: 3}}, LaneOrder: []rows.Track{6, 5},
 		Bookmarks: []Bookmark{{5, 0x140001000, "here"}, {6, 0x10, ""}}, Highlights: []Highlight{{"function", "func:=main", 2}}}
 	if err := s.Save(id, want); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"logparser/app"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 	"logparser/ui/table"
 )
@@ -29,7 +30,7 @@ type Panel struct {
 	title   *widget.Label
 	list    *widget.List
 	details *widget.RichText
-	copy    *widget.Button
+	copy    *hint.Button
 	modules []app.ModuleState
 	chosen  string // path of the module whose details are shown
 }
@@ -45,7 +46,7 @@ func New() *Panel {
 		p.chosen = p.modules[i].Path
 		p.describe()
 	}
-	p.copy = widget.NewButtonWithIcon("", theme.ContentCopyIcon(), func() {
+	p.copy = hint.NewButton("", theme.ContentCopyIcon(), func() {
 		if m := p.module(); m != nil && p.OnCopy != nil {
 			p.OnCopy(Describe(m))
 		}

@@ -5,8 +5,43 @@ package shortname
 
 import (
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
+
+// Parameters say what is shown of functions' parameters where there is room.
+type Parameters int32
+
+const (
+	Whole     Parameters = iota // all, as in f(int, char)
+	Collapsed                   // that there are some, as in f(…)
+	Hidden                      // nothing, as in f
+)
+
+var parameters atomic.Int32
+
+// SetParameters says what the whole program shows of parameters from now on.
+func SetParameters(p Parameters) { parameters.Store(int32(p)) }
+
+// AsTheyAre reports whether [Show] returns names unchanged.
+func AsTheyAre() bool { return Parameters(parameters.Load()) == Whole }
+
+// Show returns a name with what is to be shown of its parameters.
+func Show(name string) string {
+	p := Parameters(parameters.Load())
+	if p == Whole || len(name) > maxLooked {
+		return name
+	}
+	short := WithoutParameters(name)
+	if p == Hidden || short == name {
+		return short
+	}
+	end := strings.LastIndexByte(name, ')')
+	if end == len(short)+1 {
+		return name // f()
+	}
+	return short + "(" + ellipsis + name[end:]
+}
 
 // maxLooked bounds how many bytes of a name are looked at; of a longer one the ends are.
 const maxLooked = 8192
@@ -14,7 +49,7 @@ const maxLooked = 8192
 // ellipsis stands for what is left out.
 const ellipsis = "\u2026"
 
-// Fit returns a name, or the first that fits of what is shorter: the name without its
+// Fit returns a name as [Show] has it, or the first that fits of what is shorter: the name without its
 // parameters, then with its template arguments collapsed, and then with its middle left
 // out, of which more stays at the end, where the function's own name is. fits reports
 // whether a text is short enough; it must hold for texts shorter than one for which it
@@ -23,8 +58,8 @@ func Fit(name string, fits func(string) bool) string {
 	if len(name) > maxLooked {
 		name = strings.ToValidUTF8(name[:maxLooked/2]+ellipsis+name[len(name)-maxLooked/2:], "\ufffd")
 	}
-	if fits(name) {
-		return name
+	if shown := Show(name); fits(shown) {
+		return shown
 	}
 	if rest, tagged := cutTag(name); tagged {
 		// What says that a name may be wrong stays, as a sign.

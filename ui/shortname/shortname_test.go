@@ -45,6 +45,30 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// What is shown of parameters is chosen for all names.
+func TestParameters(t *testing.T) {
+	t.Cleanup(func() { SetParameters(Whole) })
+	for _, test := range []struct{ name, collapsed, hidden string }{
+		{"f(int, char)", "f(…)", "f"},
+		{"f()", "f()", "f"},
+		{"f", "f", "f"},
+		{"a::b<c(d)>::e(std::function<void (int)>) const", "a::b<c(d)>::e(…) const", "a::b<c(d)>::e"},
+		{"A::operator()(int)", "A::operator()(…)", "A::operator()"},
+		{"(anonymous namespace)::f", "(anonymous namespace)::f", "(anonymous namespace)::f"},
+		{"[mismatched] f(int)", "[mismatched] f(…)", "[mismatched] f"},
+	} {
+		for p, want := range map[Parameters]string{Whole: test.name, Collapsed: test.collapsed, Hidden: test.hidden} {
+			SetParameters(p)
+			if got := Show(test.name); got != want || AsTheyAre() != (p == Whole) {
+				t.Errorf("%s: %q, want %q", test.name, got, want)
+			}
+			if got := Fit(test.name, within(1000)); got != want {
+				t.Errorf("%s fits as %q, want %q", test.name, got, want)
+			}
+		}
+	}
+}
+
 func TestParts(t *testing.T) {
 	for _, test := range []struct{ name, without, collapsed string }{
 		{"f(int)", "f", "f(int)"},

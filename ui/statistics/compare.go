@@ -30,18 +30,21 @@ func nameKey(f *app.FunctionStat) app.FunctionRef {
 
 // Compare keeps what is shown, to be compared with what is shown from now on: of another thread,
 // range of time or filter. name is what the present selection is called.
-func (v *View) Compare(name string) {
-	c := &comparison{name: name, whole: v.whole, of: make(map[app.FunctionRef]*app.FunctionStat), by: v.by}
-	items := v.List.Items()
-	for i := range items {
-		if items[i].Calls > 0 {
-			f := items[i]
+func (v *View) Compare(name string) { v.CompareWith(name, v.List.Items()) }
+
+// CompareWith compares what is shown with the statistics of another selection, which is called name.
+func (v *View) CompareWith(name string, list []app.FunctionStat) {
+	c := &comparison{name: name, of: make(map[app.FunctionRef]*app.FunctionStat), by: v.by}
+	for i := range list {
+		c.whole += list[i].Self
+		if list[i].Calls > 0 {
+			f := list[i]
 			c.of[nameKey(&f)] = &f
 		}
 	}
 	v.base = c
 	v.showCompared()
-	v.List.Show(v.withBase(items))
+	v.List.Show(v.withBase(v.List.Items()))
 }
 
 // StopComparing shows the present selection alone.

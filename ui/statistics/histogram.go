@@ -73,12 +73,10 @@ func (h *Histogram) SetPalette(p *grid.Palette) {
 func (h *Histogram) px(dip float32) int { return int(dip*h.factor + 0.5) }
 
 func (h *Histogram) generate(w, height int) image.Image {
-	if size := h.raster.Size(); size.Width > 0 && w > 0 {
-		h.factor = float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if factor, ok := grid.DeviceScale(h.raster.Size(), w); ok {
+		h.factor = factor
 	}
-	if h.pixels == nil || h.pixels.Bounds().Dx() != w || h.pixels.Bounds().Dy() != height {
-		h.pixels = image.NewRGBA(image.Rect(0, 0, w, height))
-	}
+	h.pixels = grid.Pixels(h.pixels, w, height)
 	h.draw(h.pixels)
 	return h.pixels
 }

@@ -19,6 +19,8 @@ import (
 type View struct {
 	Content fyne.CanvasObject
 	List    *listing.List[control.ThreadSum]
+	// OnChosen is told the thread that the user has gone to by a key or a press.
+	OnChosen func(t *control.ThreadSum)
 	// OnOpen is told the thread of a double click or of Enter.
 	OnOpen func(t *control.ThreadSum)
 	// OnMenu is asked for a thread's context menu.
@@ -44,6 +46,11 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 		}
 	}
 	g := v.List.Grid
+	g.OnChosen = func(row int64) {
+		if t := v.List.At(row); t != nil && v.OnChosen != nil {
+			v.OnChosen(t)
+		}
+	}
 	g.OnActivated = func(row int64) {
 		if t := v.List.At(row); t != nil && v.OnOpen != nil {
 			v.OnOpen(t)

@@ -44,6 +44,15 @@ func (t *Timeline) SetAnnotations(list []rows.Annotation) {
 	t.Reload()
 }
 
+// SetHits shows where something was found, as flags at the upper edge of each thread's lane; nil shows
+// none. The times of a thread are in rising order.
+func (t *Timeline) SetHits(hits map[rows.Track][]int64) {
+	if len(hits)+len(t.hits) > 0 {
+		t.hits = hits
+		t.changed()
+	}
+}
+
 // ShowAnnotation brings an annotation into view and lets it stand out; it reports false where
 // its thread has no lane.
 func (t *Timeline) ShowAnnotation(m *rows.Annotation) bool {
@@ -111,7 +120,33 @@ func (t *Timeline) choosePin(f pin) {
 	}
 }
 
-// drawMarks draws the annotations of a lane, no more than there are pixels.
+// drawHits draws what was found in a lane, no more than there are pixels.
+func (f *frame) drawHits(i int, body image.Rectangle) {
+	l := &f.layout.lanes[i]
+	list := f.hits[l.Track()]
+	if len(list) == 0 {
+		return
+	}
+	p, y := f.painter, f.ruler+l.y-f.layout.offset
+	p.Clip(body)
+	high := f.px(hitHeight)
+	first, last := f.axis.seen()
+	step := max(int64(2*float64(f.scale)*f.axis.perPx), 1)
+	for k := sort.Search(len(list), func(k int) bool { return list[k] >= first }); k < len(list) && list[k] <= last; {
+		x := f.gutter + clampPx(f.axis.x(list[k]))
+		for d := range high {
+			half := (high - d) / 2
+			p.Fill(x-half, y+d, x+half+1, y+d+1, f.palette.Hit)
+		}
+		next := list[k] + step
+		k += sort.Search(len(list)-k, func(j int) bool { return list[k+j] >= next })
+	}
+}
+
+// hitHeight is how high the flag of something found is, in device-independent pixels.
+const hitHeight = 8
+
+// drawAnnotations draws the annotations of a lane, no more than there are pixels.
 func (f *frame) drawAnnotations(i int, body image.Rectangle) {
 	l := &f.layout.lanes[i]
 	list := f.annotations[l.Track()]

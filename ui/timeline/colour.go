@@ -22,6 +22,7 @@ type Palette struct {
 	Text, Dim  color.RGBA
 	Selected   color.RGBA
 	Annotation color.RGBA // what the program wrote itself
+	Hit        color.RGBA // what was looked for
 	Boxes      [boxes]color.RGBA
 }
 
@@ -42,7 +43,7 @@ var Light = Palette{
 	Several: rgb(0xcfd4db), Hatch: rgb(0x8b93a0),
 	Faint: rgb(0xe9ecf0),
 	Text:  rgb(0x14171d), Dim: rgb(0x5d6471),
-	Selected: rgb(0x14171d), Annotation: rgb(0xb3261e),
+	Selected: rgb(0x14171d), Annotation: rgb(0xb3261e), Hit: rgb(0x7a1fa2),
 	Boxes: grid.Light.Swatches,
 }
 
@@ -56,7 +57,7 @@ var Dark = Palette{
 	Several: rgb(0x454b56), Hatch: rgb(0x7d8695),
 	Faint: rgb(0x2a2e35),
 	Text:  rgb(0xf4f6fa), Dim: rgb(0xa2aab7),
-	Selected: rgb(0xffffff), Annotation: rgb(0xffb638),
+	Selected: rgb(0xffffff), Annotation: rgb(0xffb638), Hit: rgb(0xf48fb1),
 	Boxes: grid.Dark.Swatches,
 }
 

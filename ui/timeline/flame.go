@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"image"
-	"math"
 	"strconv"
 
 	"fyne.io/fyne/v2"
@@ -234,12 +233,10 @@ func (f *Flame) split(n *app.TreeNode, x0, x1 float64, level int, place func(c *
 func (f *Flame) px(dip float32) int { return int(dip*f.scale + 0.5) }
 
 func (f *Flame) generate(w, h int) image.Image {
-	if size := f.raster.Size(); size.Width > 0 && w > 0 {
-		f.scale = float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := grid.DeviceScale(f.raster.Size(), w); ok {
+		f.scale = scale
 	}
-	if f.pixels == nil || f.pixels.Bounds().Dx() != w || f.pixels.Bounds().Dy() != h {
-		f.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	f.pixels = grid.Pixels(f.pixels, w, h)
 	f.draw(f.pixels)
 	return f.pixels
 }
@@ -334,7 +331,7 @@ func (f *Flame) at(p fyne.Position) int {
 func (f *Flame) describe(n *app.TreeNode) []string {
 	digits := max(f.digits, 3)
 	lines := []string{label(n),
-		lang.L("Total {{.Total}}, self {{.Self}}", data{"Total": duration(n.Total, digits), "Self": duration(n.Self, digits)}),
+		lang.L("Total {{.Total}}, self {{.Self}}", data{"Total": bounded(n.Bound, n.Total, digits), "Self": bounded(n.SelfBound, n.Self, digits)}),
 		control.Count("{{.N}} call", "{{.N}} calls", n.Calls)}
 	if whole := f.whole(); whole > 0 {
 		lines[2] += " \u00b7 " + lang.L("{{.Percent}} % of all", data{"Percent": strconv.FormatFloat(100*float64(n.Total)/float64(whole), 'f', 1, 64)})

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/look"
 )
 
@@ -107,6 +108,11 @@ func TestFlameKeys(t *testing.T) {
 		t.Errorf("the way main, f chooses %+v", f.chosen)
 	}
 	if lines := f.describe(f.chosen); !strings.Contains(strings.Join(lines, "|"), "30.0 % of all") {
+		t.Errorf("said is %q", lines)
+	}
+	// Times of calls that were still running are at least so long, as in the call tree.
+	f.chosen.Bound, f.chosen.SelfBound = rows.AtLeast, rows.About
+	if lines := strings.Join(f.describe(f.chosen), "|"); !strings.Contains(lines, "Total ≥ ") || !strings.Contains(lines, "self ~ ") {
 		t.Errorf("said is %q", lines)
 	}
 }

@@ -75,6 +75,8 @@ func (t *Timeline) TypedRune(r rune) {
 		t.step(true)
 	case 'm', 'M':
 		t.measureChosen()
+	case 'c', 'C':
+		t.Compare()
 	default:
 		if t.OnRune != nil {
 			t.OnRune(r)
@@ -405,14 +407,32 @@ func (t *Timeline) Measured(from, to int64, lines []string) {
 
 // selectRange makes the drawn range the selected time.
 func (t *Timeline) selectRange() {
-	a, b := min(t.drag.a, t.drag.b), max(t.drag.a, t.drag.b)
+	if a, b := t.takeRange(); t.OnRange != nil && b > a {
+		t.OnRange(a, b)
+	}
+}
+
+// takeRange returns the drawn range, and takes it away.
+func (t *Timeline) takeRange() (a, b int64) {
+	a, b = min(t.drag.a, t.drag.b), max(t.drag.a, t.drag.b)
 	if !t.drag.exact {
 		// The hand is no more exact than a pixel.
 		a, b = t.axis.round(a, b)
 	}
 	t.endMeasure()
-	if t.OnRange != nil && b > a {
-		t.OnRange(a, b)
+	return a, b
+}
+
+// Measuring reports whether a range is drawn.
+func (t *Timeline) Measuring() bool { return t.drag.shown }
+
+// Compare hands the drawn range over to be compared with the selection.
+func (t *Timeline) Compare() {
+	if !t.drag.shown || t.OnCompare == nil {
+		return
+	}
+	if a, b := t.takeRange(); b > a {
+		t.OnCompare(a, b)
 	}
 }
 

@@ -170,8 +170,14 @@ func (o *Overview) generate(w, h int) image.Image {
 	if o.pixels == nil || o.pixels.Bounds().Dx() != w || o.pixels.Bounds().Dy() != h {
 		o.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
 	}
+	o.paint(o.pixels)
+	return o.pixels
+}
+
+func (o *Overview) paint(img *image.RGBA) {
 	t, p := o.t, o.painter
-	p.Begin(o.pixels, t.scale)
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	p.Begin(img, t.scale)
 	p.Fill(0, 0, w, h, t.palette.Gutter)
 	left := t.px(gutterWidth)
 	p.Fill(left, 0, left+t.axis.width, h, t.palette.Outside)
@@ -184,7 +190,6 @@ func (o *Overview) generate(w, h int) image.Image {
 		o.skyline.draw(p, t.palette, left, h-1, from*width, to*width)
 	}
 	p.Fill(0, h-1, w, h, t.palette.Line)
-	return o.pixels
 }
 
 // Picture returns what the timeline shows, with the overview if there is one, in device pixels.
@@ -203,6 +208,27 @@ func (t *Timeline) Picture() image.Image {
 	}
 	draw.Draw(out, out.Bounds().Intersect(below.Bounds().Add(image.Pt(0, above.Dy()))), below, image.Point{}, draw.Src)
 	return out
+}
+
+// Drawing returns the same as a file of vector graphics (SVG); nil where nothing is shown.
+func (t *Timeline) Drawing() []byte {
+	if t.pixels == nil {
+		return nil
+	}
+	d := &grid.Drawing{}
+	size, above := t.pixels.Bounds().Size(), 0
+	if o := t.overview; o != nil && o.pixels != nil {
+		above = o.pixels.Bounds().Dy()
+		o.painter.Record(d)
+		o.paint(image.NewRGBA(o.pixels.Bounds()))
+		o.painter.Record(nil)
+	}
+	d.Group(above)
+	t.painter.Record(d)
+	t.frame().draw(image.NewRGBA(t.pixels.Bounds()))
+	t.painter.Record(nil)
+	d.End()
+	return d.SVG(size.X, above+size.Y)
 }
 
 // part returns what is seen of the log's time, from 0 to 1.

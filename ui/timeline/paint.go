@@ -28,6 +28,7 @@ type frame struct {
 	focused     bool
 	annotations map[rows.Track][]rows.Annotation // by thread
 	pin         *pin                             // the chosen one
+	hits        map[rows.Track][]int64           // where something was found
 	found       func(function string) bool       // nil marks nothing
 	// limit is the selected range of time, if limited.
 	limited        bool
@@ -72,6 +73,7 @@ func (f *frame) draw(img *image.RGBA) {
 		}
 		f.lane(i, body)
 		f.drawAnnotations(i, body)
+		f.drawHits(i, body)
 	}
 	p.Clip(img.Bounds())
 	f.drawGutter(from, to, h)

@@ -84,6 +84,23 @@ func TestPictures(t *testing.T) {
 		f.pin = &pin{1, &rows.Annotation{Elapsed: 500}}
 		golden(t, "annotations", f.image(480, 130))
 	})
+	t.Run("hits", func(t *testing.T) {
+		f := frameOf(small(), 480, 130, 1, &Light)
+		f.hits = map[rows.Track][]int64{7: {300, 690, 692, 720}, 9: {500}}
+		img := f.image(480, 130)
+		for track, times := range f.hits {
+			for i := range f.layout.lanes {
+				if l := &f.layout.lanes[i]; l.Track() == track {
+					for _, at := range times {
+						x, y := f.gutter+int(math.Round(f.axis.x(at))), f.ruler+l.y-f.layout.offset+1
+						if got := img.RGBAAt(x, y); got != f.palette.Hit && at != 692 {
+							t.Errorf("at %d of thread %d stands %v", at, track, got)
+						}
+					}
+				}
+			}
+		}
+	})
 	t.Run("two runs", func(t *testing.T) {
 		golden(t, "runs", frameOf(twoRuns(), 480, 130, 1, &Light).image(480, 130))
 	})

@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/table"
 )
@@ -42,6 +43,11 @@ func runName(r *app.TimelineRun) string {
 
 // duration says how long something took.
 func duration(ns int64, digits int) string { return string(table.AppendDuration(nil, ns, digits)) }
+
+// bounded is duration with the sign of how far it can be relied on.
+func bounded(b rows.Bound, ns int64, digits int) string {
+	return string(table.AppendDuration(rows.AppendBound(nil, b, ns), ns, digits))
+}
 
 // lengthText says how long a range of time is.
 func lengthText(a *axis, from, to int64, digits int) string {

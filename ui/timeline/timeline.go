@@ -28,6 +28,9 @@ type Timeline struct {
 	OnActivated func(row int64)
 	// OnRange is told a range of time that was selected with Ctrl held.
 	OnRange func(from, to int64)
+	// OnCompare is told a range that was drawn and is to be compared with the selection, to
+	// included.
+	OnCompare func(from, to int64)
 	// OnMeasured is told the length of a range that was drawn, 0 when it was
 	// taken away.
 	OnMeasured func(ns int64)
@@ -77,6 +80,7 @@ type Timeline struct {
 	annotations                     map[rows.Track][]rows.Annotation
 	firstAnnotation, lastAnnotation int64
 	pin                             *pin
+	hits                            map[rows.Track][]int64 // where something was found
 	find                            func(function string) bool
 	found                           map[string]bool // what find said
 	limited                         bool
@@ -131,7 +135,7 @@ func (t *Timeline) SetSource(src Source) {
 		t.cancel()
 	}
 	t.picture, t.chosen, t.next, t.found = &picture{}, nil, nil, nil
-	t.annotations, t.pin = nil, nil
+	t.annotations, t.pin, t.hits = nil, nil, nil
 	if t.overview != nil {
 		t.overview.skyline = nil
 	}
@@ -383,17 +387,14 @@ func (t *Timeline) measure(scale float32, width, height int) {
 
 // generate paints the picture; Fyne calls it with the size in device pixels.
 func (t *Timeline) generate(w, h int) image.Image {
-	if size := t.raster.Size(); size.Width > 0 && w > 0 {
-		scale := float32(math.Round(float64(float32(w)/size.Width)*32) / 32)
+	if scale, ok := grid.DeviceScale(t.raster.Size(), w); ok {
 		was := [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)}
 		t.measure(scale, w, h)
 		if was != [3]float64{t.axis.perPx, float64(t.axis.width), float64(t.layout.height)} {
 			t.post(t.changed)
 		}
 	}
-	if t.pixels == nil || t.pixels.Bounds().Dx() != w || t.pixels.Bounds().Dy() != h {
-		t.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	t.pixels = grid.Pixels(t.pixels, w, h)
 	t.frame().draw(t.pixels)
 	return t.pixels
 }
@@ -404,7 +405,7 @@ func (t *Timeline) frame() *frame {
 		gutter: t.px(gutterWidth), ruler: t.px(rulerHeight),
 		axis: t.axis, layout: &t.layout, picture: t.picture,
 		chosen: t.chosen, focused: t.focused,
-		annotations: t.annotations, pin: t.pin, inks: t.inks, swatches: t.swatches,
+		annotations: t.annotations, pin: t.pin, hits: t.hits, inks: t.inks, swatches: t.swatches,
 		limited: t.limited, limFrom: t.limFrom, limTo: t.limTo,
 	}
 	if t.hovered != nil && t.hovered.span.Calls == 1 {

@@ -52,9 +52,12 @@ func Numbered(t testing.TB, log parser.Log, runs []parser.Run, live bool, x *ind
 }
 
 // EachLog calls f with random logs: with what the oracle says of them, and with
-// their index.
+// their index. A short test, which the race detector may watch, sees a fifth of them.
 func EachLog(t *testing.T, count, n int, f func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index)) {
 	SmallBlocks(t, 64)
+	if testing.Short() {
+		count = max(count/5, 1)
+	}
 	for seed := range uint64(count) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		log, live := testlog.Random(r, 1+r.IntN(n)), r.IntN(2) == 0

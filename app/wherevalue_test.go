@@ -1,0 +1,167 @@
+package app
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/calls/index"
+	"logparser/rows"
+	"logparser/rows/filter"
+)
+
+const valuedPlan = `lpvalues 1
+machine x86-64
+abi sysv
+type 1 int 4 int
+type 2 text 0 char const*
+type 3 enum 4 app::Mode
+enumerator 3 0 Closed
+enumerator 3 3 Open
+type 4 float 8 double
+type 5 struct 8 app::Pt
+member 5 0 1 x
+member 5 4 1 y
+type 6 struct 16 app::Box
+member 6 0 5 at
+member 6 8 1 <base>
+member 6 12 1 w
+type 7 bool 1 bool
+type 8 pointer 8 0 void*
+module app
+identity build-id 0102030405060708090a0b0c0d0e0f1011121314
+function 100 10 move(char const*, int)
+enter rdi text 8 2 name
+enter rsi value 4 1 w
+enter rdx value 8 5 p
+enter - unknown 1 lost
+leave rax value 4 1 return
+function 200 10 draw(app::Box const&)
+enter rdi memory 0 16 6 box
+enter xmm0 value 8 4 scale
+enter rsi value 4 3 mode
+leave rax value 1 7 return
+function 300 10 plain(void*)
+enter rdi value 8 8 this
+leave rax string libstdc++ 16 2 return
+`
+
+// takenBytes makes what is taken at an enter or a leave of a function of valuedPlan.
+func takenBytes(r *rand.Rand, function int, leave bool) []byte {
+	le := binary.LittleEndian
+	small := func() uint32 { return uint32(r.IntN(9) - 4) }
+	text := func(b []byte) []byte {
+		switch s := []string{"", "open", "close", "a longer name", "\xff"}[r.IntN(5)]; r.IntN(6) {
+		case 0:
+			return le.AppendUint16(b, 0xffff)
+		case 1:
+			return le.AppendUint16(b, 0xfffe)
+		default:
+			return append(le.AppendUint16(b, uint16(len(s))), s[:min(len(s), 8)]...)
+		}
+	}
+	var b []byte
+	switch {
+	case leave && function == 1:
+		b = le.AppendUint32(b, small())
+	case leave && function == 2:
+		b = append(b, byte(r.IntN(3)))
+	case leave:
+		b = text(b)
+	case function == 1:
+		b = le.AppendUint32(text(b), small())
+		b = le.AppendUint32(le.AppendUint32(b, small()), small())
+	case function == 2:
+		if b = append(b, byte(r.IntN(4))); b[0] == 0 {
+			for range 4 {
+				b = le.AppendUint32(b, small())
+			}
+		}
+		b = le.AppendUint64(b, []uint64{0, 0x3ff8000000000000, 0x7ff8000000000001, 0xc000000000000000}[r.IntN(4)])
+		b = le.AppendUint32(b, uint32(r.IntN(4)))
+	default:
+		b = le.AppendUint64(b, []uint64{0, 0x5581, 0xffffffffffffffff}[r.IntN(3)])
+	}
+	if r.IntN(20) == 0 {
+		b = b[:r.IntN(len(b)+1)]
+	}
+	return append(b, make([]byte, len(b)&1)...)
+}
+
+// valuedTrace is the text of a log of events with values on two threads, some of which call far.
+func valuedTrace(r *rand.Rand, events int) string {
+	h := fnv.New64a()
+	h.Write([]byte(valuedPlan))
+	le := binary.LittleEndian
+	plan := le.AppendUint32(le.AppendUint32(le.AppendUint64(nil, h.Sum64()), uint32(len(valuedPlan))), 0)
+	plan = append(plan, valuedPlan...)
+	plan = append(plan, make([]byte, -len(plan)&7)...)
+	var b strings.Builder
+	b.WriteString("file begin=1000\nchunk process\nclock @1000 ns=1000 wall=1700000000000000000\n")
+	b.WriteString("setting name=\"values\" value=\"plan 0 /app.lpvalues\"\n")
+	b.WriteString("load @1000 module=1 base=0x400000 size=0x10000 path=\"/nowhere/app\" identity=\"build-id:0102030405060708090a0b0c0d0e0f1011121314\"\n")
+	fmt.Fprintf(&b, "record type=17 %x\n", plan)
+	for thread := range 2 {
+		fmt.Fprintf(&b, "chunk events stream=%d thread=%d base=1000\nwindow w0 entry 0x400000\n", thread+1, thread+7)
+		var open []int
+		for k := range events / 2 {
+			// Two calls last long.
+			if len(open) > 2 && r.IntN(len(open)) > 2 || len(open) > 0 && k == events/2-2 {
+				function := open[len(open)-1]
+				open = open[:len(open)-1]
+				b.WriteString("leave +1\n")
+				if r.IntN(3) > 0 && function < 4 {
+					fmt.Fprintf(&b, "result 1 %x\n", takenBytes(r, function, true))
+				}
+				continue
+			}
+			function := 1 + r.IntN(4)
+			open = append(open, function)
+			fmt.Fprintf(&b, "enter +1 w0 %#x\n", 0x100*function)
+			if r.IntN(3) > 0 && function < 4 {
+				fmt.Fprintf(&b, "arguments 1 %x\n", takenBytes(r, function, false))
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestWhereValues holds rows found by values against what the language says of rows as they are shown.
+func TestWhereValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 7))
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), valuedTrace(r, 3*index.BlockLen)), NoRecordedPaths: true})
+	list := make([]rows.Row, s.Rows().Len())
+	if n, err := rows.With(s.Rows(), rows.Values).Read(list, 0); n != len(list) {
+		t.Fatalf("%d rows: %v", n, err)
+	}
+	terms := []string{"arg.w:>1", "arg.w:-4..-2", "arg.w:0", "arg.w:~1", "arg.w:'1'", "arg.w:nothing", "arg.name:~o", "arg.name:open", "arg.name:null", "arg.name:>3",
+		"arg.p.x:<0", "arg.p.z:1", "arg.p:~x", "arg.lost:0", "arg.box.at.y:>0", "arg.box.w:3", "arg.box:null", "arg.box:~w", "arg.box:0", "arg.scale:1.5", "arg.scale:<0", "arg.mode:Open", "arg.mode:1",
+		"arg.mode:>=2", "this:0x5581", "this:null", "this:0xffffffffffffffff", "this:>0", "arg.this:0", "result:<0", "result:true", "result:2", "result:close", "result:~ger", "result:null",
+		"result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1"}
+	some := 0
+	for _, text := range terms {
+		where, err := filter.Parse(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var want []int64
+		for i := range list {
+			if where.Matches(&list[i], nil) {
+				want = append(want, int64(i))
+			}
+		}
+		if some += min(len(want), 1); !slices.Equal(indexes(t, viewOf(t, s, Selection{Where: text})), want) {
+			t.Errorf("%s: other rows than the %d that are shown with such values", text, len(want))
+		}
+	}
+	if some < len(terms)-12 {
+		t.Errorf("%d of %d terms find something", some, len(terms))
+	}
+	if s.can.TakenReader == nil || !s.taken.decoder(s.can.ValueTeller.ValuesTaken()).Whole() {
+		t.Error("values are not read by the plan")
+	}
+}

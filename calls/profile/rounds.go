@@ -1,0 +1,101 @@
+package profile
+
+import (
+	"slices"
+
+	"logparser/calls/index"
+)
+
+// A log may have more call paths than a tree has room for. Which of them a tree has must not depend
+// on which worker came first, so that parts of the log are gone over in rounds: all parts of a
+// round before any of the next. Between rounds no worker is at work, and what they have together
+// is what the rounds until then have, whoever did which part. Where that is too much the tree is pruned there
+// and then, and nodes below which something was left out, or which few calls were made in, get no more
+// children: what else they call goes to the node that is Other. The rest goes on growing, so that a part of
+// the program that is seen late has its place. The numbers of all nodes are exact.
+
+// roundParts is how many parts of a log a round has at most. A part has up to 2^18 events, which make no more
+// than half as many nodes.
+const roundParts = 16
+
+// fewCalls is what part of all calls is few.
+const fewCalls = 4096
+
+// round returns the end of the round of parts that begins with a part. A tree that is too large is
+// nearly always so at once, hence the first are short.
+func round(begin, parts int) (end int) { return min(begin+min(max(begin/4, 2), roundParts), parts) }
+
+// A forest is the trees that several workers grow.
+type forest struct {
+	trees []*treeBuilder
+	// limit is how many nodes the trees have together, at most, keep how many stay if those are more.
+	limit, keep int
+	// The first common nodes are the same in all trees, and the first tree has their numbers.
+	common int
+}
+
+// newForest makes a forest of trees that become one of so many nodes.
+func newForest(nodes int) *forest { return &forest{limit: spareNodes * nodes, keep: nodes, common: 1} }
+
+// newTree makes a tree for a worker, with room that costs nothing until it is used.
+func (f *forest) newTree(src *index.Index) treeBuilder {
+	t := newTreeBuilder(growing)
+	t.nodes = append(make([]grownNode, 0, min(int64(f.limit), src.Len()/2+1)), t.nodes...)
+	return t
+}
+
+// growing is the limit of a tree that is looked at after each round.
+const growing = 1 << 30
+
+// endRound sees to it that the trees have no more nodes than they may have. Where it returns something
+// the nodes of tree i that were n before are moved[i][n] then.
+func (f *forest) endRound() (moved [][]int32) {
+	nodes := f.common
+	for _, t := range f.trees {
+		nodes += len(t.nodes) - f.common
+	}
+	if nodes <= f.limit {
+		return nil
+	}
+	sum := f.trees[0]
+	moved = make([][]int32, len(f.trees))
+	for i, t := range f.trees {
+		if i > 0 {
+			moved[i] = sum.merge(t, f.common)
+		}
+	}
+	moved[0] = make([]int32, len(sum.nodes))
+	for i := range moved[0] {
+		moved[0][i] = int32(i)
+	}
+	var to []int32
+	if len(sum.nodes) > f.limit {
+		to = sum.prune(f.keep)
+	}
+	if to != nil {
+		sum.index()
+		for _, list := range moved {
+			for i := range list {
+				list[i] = to[list[i]]
+			}
+		}
+	}
+	f.common = len(sum.nodes)
+	for _, t := range f.trees[1:] {
+		t.nodes = append(t.nodes[:0], sum.nodes...)
+		for i := range t.nodes {
+			n := &t.nodes[i]
+			n.Calls, n.Timed, n.Running, n.Total, n.Self = 0, 0, 0, 0, 0
+		}
+		t.slots = slices.Clone(sum.slots)
+	}
+	return moved
+}
+
+// sum returns one tree of all.
+func (f *forest) sum() *treeBuilder {
+	for _, t := range f.trees[1:] {
+		f.trees[0].merge(t, f.common)
+	}
+	return f.trees[0]
+}

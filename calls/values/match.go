@@ -1,0 +1,218 @@
+package values
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"logparser/rows"
+	"logparser/symbols/types"
+)
+
+// A Test says which values fit, for a [Matcher].
+type Test struct {
+	// Fits reports whether a value fits. Of a text it looks at the characters only.
+	Fits func(v *rows.Value) bool
+	// Number is nil, or reports the same of what a value is as a number, where that is all that
+	// Fits asks of values that are no texts.
+	Number func(kind rows.ValueKind, bits uint64) bool
+}
+
+// A Matcher tests an argument, or what was returned, in the bytes that were taken at a call.
+type Matcher struct {
+	d      *Decoder
+	c      *Callee
+	plan   []Value
+	result bool
+	parts  []matchedPart
+	test   Test
+}
+
+// A matchedPart is a value of the plan in which what is looked for may be.
+type matchedPart struct {
+	value int
+	// rest is the path from the value on, "" where it is the value itself.
+	rest string
+	// plain is what is looked for where that is a number at a known place of the value, else nil.
+	plain  *types.Type
+	offset int
+}
+
+// Matcher returns a matcher of an argument's path, or of what was returned, "" for all of it;
+// nil if the function has no such value. It is not ok where whole calls have to be looked at.
+func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Matcher, ok bool) {
+	f := d.Function(c)
+	if f == nil {
+		return nil, true
+	}
+	m = &Matcher{d: d, c: c, plan: f.Leave, result: !enter, test: test}
+	if enter {
+		m.plan = f.Enter
+	}
+	for i := range m.plan {
+		p := &m.plan[i]
+		part := matchedPart{value: i, rest: path}
+		if enter {
+			name := p.Name
+			if name == noName {
+				name = ""
+			}
+			rest, found := strings.CutPrefix(path, name)
+			if !found || rest != "" && (name == "" || rest[0] != '.') {
+				continue
+			}
+			part.rest = strings.TrimPrefix(rest, ".")
+		}
+		if p.Op.Kind == Unknown {
+			if p.Type.Name == types.NullPointer {
+				return nil, false // it is known without any bytes
+			}
+			if part.rest != "" {
+				continue
+			}
+		}
+		if test.Number != nil && (p.Op.Kind == Direct && p.Op.Size == p.Type.Size || p.Op.Kind == Memory && p.Op.Size >= p.Type.Size) {
+			part.plain, part.offset = plainPart(p.Type, part.rest, 0)
+		}
+		m.parts = append(m.parts, part)
+	}
+	if len(m.parts) == 0 {
+		return nil, true
+	}
+	return m, true
+}
+
+// plainPart finds a number that a type has at a path.
+func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset int) {
+	if path == "" {
+		switch t.Kind {
+		case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags:
+			if t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8 {
+				return t, 0
+			}
+		case types.Float:
+			if t.Size == 4 || t.Size == 8 {
+				return t, 0
+			}
+		case types.Pointer, types.Reference:
+			if t.Size == 8 && !isClass(t) {
+				return t, 0
+			}
+		}
+		return nil, 0
+	}
+	const few = 16 // members, so that all are shown
+	if t.Kind != types.Struct || depth > 2 || len(t.Members) > few || strings.HasPrefix(t.Name, "std::") {
+		return nil, 0
+	}
+	for i := range t.Members {
+		m := &t.Members[i]
+		rest, found := strings.CutPrefix(path, m.Name)
+		if m.Type == nil || m.Name == "" || m.Name == types.Base || !found || rest != "" && rest[0] != '.' {
+			continue
+		}
+		if m.Bits != 0 || m.Offset < 0 || m.Offset > t.Size-m.Type.Size || path == types.Class {
+			return nil, 0
+		}
+		plain, offset = plainPart(m.Type, strings.TrimPrefix(rest, "."), depth+1)
+		return plain, m.Offset + offset
+	}
+	return nil, 0
+}
+
+// Match reports whether what is looked for fits, in the bytes that were taken.
+func (m *Matcher) Match(taken []byte) bool {
+	in := input{b: taken}
+	at := 0
+	for i := range m.parts {
+		part := &m.parts[i]
+		for ; at < part.value; at++ {
+			in.skip(&m.plan[at])
+		}
+		at++
+		fits, there := m.matchPart(&in, part)
+		if fits || there && !m.result {
+			return fits
+		}
+	}
+	return false
+}
+
+// matchPart tests a value, and reports whether it has what is looked for.
+func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
+	p := &m.plan[part.value]
+	if part.plain != nil {
+		if p.Op.Kind == Memory {
+			switch state := in.take(1); {
+			case state == nil:
+				return false, part.rest == ""
+			case state[0] == 1 && part.rest == "":
+				return m.test.Number(rows.PointerValue, 0), true
+			case state[0] != 0:
+				in.over = in.over || state[0] > 2
+				return false, part.rest == ""
+			}
+		}
+		b := in.take(p.Op.Size)
+		if b == nil {
+			return false, part.rest == ""
+		}
+		kind, bits := number(part.plain, b[part.offset:part.offset+part.plain.Size])
+		return m.test.Number(kind, bits), true
+	}
+	var v rows.Value
+	if k := p.Op.Kind; k == Text || k == String || k == View {
+		v = in.characters(p.Name, p.Type.Name, p.Op.Max)
+	} else {
+		v = m.d.value(m.c, in, p)
+	}
+	if part.rest == "" {
+		return m.test.Fits(&v), true
+	}
+	if found := rows.Find(v.Parts, part.rest); found != nil {
+		return m.test.Fits(found), true
+	}
+	return false, false
+}
+
+// number returns what the bytes of a value are as a number, as they are shown.
+func number(t *types.Type, b []byte) (rows.ValueKind, uint64) {
+	switch t.Kind {
+	case types.Int, types.Char, types.Enum, types.Flags:
+		return rows.SignedValue, uint64(signed(b))
+	case types.Float:
+		v := rows.Value{}
+		showFloat(&v, b)
+		return v.Kind, v.Bits
+	case types.Pointer, types.Reference:
+		return rows.PointerValue, unsigned(b)
+	}
+	return rows.UnsignedValue, unsigned(b)
+}
+
+// skip goes behind a value.
+func (in *input) skip(p *Value) {
+	switch p.Op.Kind {
+	case Direct:
+		in.take(p.Op.Size)
+	case Memory:
+		if state := in.take(1); state == nil {
+			break
+		} else if state[0] == 0 {
+			in.take(p.Op.Size)
+		} else if state[0] > 2 {
+			in.over = true
+		}
+	case Text, String, View:
+		if b := in.take(2); b != nil {
+			if n := int(binary.LittleEndian.Uint16(b)); n != textNull && n != textNotReadable {
+				in.take(min(n, p.Op.Max))
+			}
+		}
+	}
+}
+
+// Whole reports whether nothing but the bytes of calls says what a path has: then calls of functions
+// without a [Matcher] fit nothing.
+func (d *Decoder) Whole() bool {
+	return d.plan != nil && len(d.places) == 0 && d.taken.Events == nil && !d.taken.Registers
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// reported is a program that crashes, beside a thread that waits for any child and a handler for the ends of children: it must
+// hear of none. Before that it says whether its descriptors go on to what is started.
+const reported = `
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void said(const char *s) { if (write(1, s, strlen(s)) < 0) _exit(9); }
+static void on_child(int number) { (void)number; said("SIGCHLD\n"); }
+static void *reap(void *p) {
+  for (;; usleep(200)) if (waitpid(-1, NULL, 0) > 0) said("a child\n");
+  return p;
+}
+__attribute__((noinline)) int inner(volatile int *p) { return *p; } /* crash */
+__attribute__((noinline)) int middle(volatile int *p) {
+  return inner(p) + 1; /* call 1 */
+}
+int main(int argc, char **argv) {
+  pthread_t t;
+  signal(SIGCHLD, on_child);
+  pthread_create(&t, NULL, reap, NULL);
+  usleep(5000);
+  said("before\n");
+  if (argc > 1 && !strcmp(argv[1], "end")) return 3;
+  if (argc > 1 && !strcmp(argv[1], "wait")) pause();
+  return middle(NULL) + 1; /* call 2 */
+}
+`
+
+// reportedProgram builds it, with the recorder's library beside it.
+func reportedProgram(t *testing.T) (program string, run func(args []string, settings ...string) *exec.Cmd) {
+	t.Helper()
+	program = compile(t, reported, withHooks)
+	library := recordProcess(t, program)
+	library.Args = []string{library.Args[0], "recorder", "library"}
+	if out, err := library.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program, func(args []string, settings ...string) *exec.Cmd {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = filepath.Dir(program)
+		cmd.Env = append(os.Environ(), append([]string{"LD_PRELOAD=" + filepath.Join(cmd.Dir, "liblogrec.so"), "LOGREC_FILE=log.lptrace"}, settings...)...)
+		return cmd
+	}
+}
+
+// ended runs a program, and says what it wrote and how it ended.
+func ended(t *testing.T, cmd *exec.Cmd) (out string, status syscall.WaitStatus) {
+	t.Helper()
+	b, _ := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatalf("%v did not run", cmd.Args)
+	}
+	return string(b), cmd.ProcessState.Sys().(syscall.WaitStatus)
+}
+
+// script writes a command that a report is asked of. It says its process's id in the file pid, and what it was started with.
+func script(t *testing.T, dir, text string) (command, pid string) {
+	t.Helper()
+	command, pid = filepath.Join(dir, "command.sh"), filepath.Join(dir, "pid")
+	if err := os.WriteFile(command, []byte("#!/bin/sh\necho $$ >'"+pid+"'\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return command, pid
+}
+
+// gone waits until the process whose id a file has is there no more.
+func gone(t *testing.T, file string) {
+	t.Helper()
+	id, err := strconv.Atoi(strings.TrimSpace(readFile(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+		// What is dead and was not waited for by process 1 yet is gone, too.
+		if err != nil || bytes.Contains(b, []byte(") Z ")) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d is left", id)
+}
+
+// TestReport: a program that crashes has its report written before it is dead, and nothing else of it is another than
+// without: its output, how it dies, what it hears of children.
+func TestReport(t *testing.T) {
+	program, run := reportedProgram(t)
+	dir := filepath.Dir(program)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOut, wantStatus := ended(t, run(nil, "LD_PRELOAD="))
+	if wantOut != "before\n" || wantStatus.Signal() != syscall.SIGSEGV {
+		t.Fatalf("without the recorder: %q, %v", wantOut, wantStatus)
+	}
+	os.Mkdir(filepath.Join(dir, "reports"), 0o777)
+	out, status := ended(t, run(nil, "LOGREC_REPORT="+exe, "LOGREC_REPORT_FOLDER=reports", asCommand+"=1"))
+	if out != wantOut || status != wantStatus {
+		t.Errorf("%q, %#x; without the recorder %q, %#x", out, status, wantOut, wantStatus)
+	}
+	list, _ := filepath.Glob(filepath.Join(dir, "reports", "*"))
+	if len(list) != 1 || !regexp.MustCompile(`^programlog\d{14}$`).MatchString(filepath.Base(list[0])) {
+		t.Fatalf("the reports are %q", list)
+	}
+	want := regexp.MustCompile(`(?s)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Caused an exception in thread \d+\nat [0-9A-F]{16} [0-9A-F]{4}:[0-9A-F]{8} \S+/program\n` +
+		`SIGSEGV: read of address 0x0, a null pointer\nCall stack of thread \d+:\n` +
+		`\[1\] program [0-9A-F]{8} inner, program\.c, line ` + strconv.Itoa(markedLine(reported, "crash")) + `\n` +
+		`\[2\] program [0-9A-F]{8} middle, program\.c, line ` + strconv.Itoa(markedLine(reported, "call 1")) + `\n` +
+		`\[3\] program [0-9A-F]{8} main, program\.c, line ` + strconv.Itoa(markedLine(reported, "call 2")) + `\n`)
+	if text := readFile(t, list[0]); !want.MatchString(text) {
+		t.Errorf("the report is\n%s\nand does not match\n%s", text, want)
+	}
+	// Nobody crashes, nothing is started.
+	command, pid := script(t, dir, "")
+	if out, status = ended(t, run([]string{"end"}, "LOGREC_REPORT="+command)); out != "before\n" || status.ExitStatus() != 3 {
+		t.Errorf("%q, %#x", out, status)
+	}
+	if _, err := os.Stat(pid); err == nil {
+		t.Error("the command was started for a program that ended well")
+	}
+}
+
+// TestReportCommand: whatever the command does, the program dies as without it, and nothing of the command is left.
+func TestReportCommand(t *testing.T) {
+	program, run := reportedProgram(t)
+	dir := filepath.Dir(program)
+	dies := func(settings ...string) {
+		t.Helper()
+		if out, status := ended(t, run(nil, settings...)); out != "before\n" || status.Signal() != syscall.SIGSEGV {
+			t.Errorf("%q: %q, %#x", settings, out, status)
+		}
+	}
+	dies("LOGREC_REPORT=" + filepath.Join(dir, "nothing"))
+	dies("LOGREC_REPORT=" + dir)
+
+	// It writes, and has nothing of the program: no descriptors but 0 to 2, no recorder, no blocked signals.
+	command, pid := script(t, dir, "echo out; echo err >&2; (ls /proc/$$/fd; env | grep -E '^(LOGREC|LD_PRELOAD)'; grep SigBlk /proc/$$/status; echo \"$@\") >'"+dir+"/with'\n")
+	dies("LOGREC_REPORT=" + command)
+	gone(t, pid)
+	// A shell has its script open, too.
+	if got := strings.Join(strings.Fields(readFile(t, filepath.Join(dir, "with"))), " "); !regexp.MustCompile(
+		`^0 1( \d+)? 2( \d+)? SigBlk: 0000000000000000 crash --report -- ` + regexp.QuoteMeta(dir) + `/log\S*\.lptrace$`).MatchString(got) {
+		t.Errorf("it was started with %s", got)
+	}
+
+	// It takes too long.
+	os.Remove(pid)
+	command, pid = script(t, dir, "exec sleep 1000\n")
+	begin := time.Now()
+	dies("LOGREC_REPORT="+command, "LOGREC_REPORT_SECONDS=1")
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("it was waited for %v", took)
+	}
+	gone(t, pid)
+
+	// The program is killed while it waits.
+	os.Remove(pid)
+	cmd := run(nil, "LOGREC_REPORT="+command, "LOGREC_REPORT_SECONDS=100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		if b, err := os.ReadFile(pid); err == nil && bytes.HasSuffix(b, []byte("\n")) {
+			break
+		}
+		if i == 3000 {
+			cmd.Process.Kill()
+			t.Fatal("the command was not started")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	gone(t, pid)
+}
+
+// TestRecordReport: record itself writes the reports of what crashed, when it has ended.
+func TestRecordReport(t *testing.T) {
+	program := compile(t, reported, withHooks)
+	dir := filepath.Dir(program)
+	os.Mkdir(filepath.Join(dir, "reports"), 0o777)
+	for _, tt := range []struct {
+		args []string
+		want int
+	}{{[]string{"end"}, 0}, {nil, 1}} {
+		out, _ := recordProcess(t, program, append([]string{"--report", "reports", "--head", "0", "./program"}, tt.args...)...).CombinedOutput()
+		list, _ := filepath.Glob(filepath.Join(dir, "reports", "programlog*"))
+		if len(list) != tt.want {
+			t.Fatalf("%q: reports %q\n%s", tt.args, list, out)
+		}
+		if said := bytes.Contains(out, []byte("report of a crash: reports/programlog")); said != (tt.want == 1) {
+			t.Errorf("it says %s", out)
+		}
+		for _, path := range list {
+			if text := readFile(t, path); !strings.Contains(text, "inner, program.c, line ") {
+				t.Errorf("the report is\n%s", text)
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package trace
+
+import (
+	"io"
+
+	"logparser/message"
+	"logparser/parser"
+	"logparser/parser/trace/wire"
+)
+
+// What hooks took stands directly behind its event. So one pass over the log has it all: a cursor
+// marks the events that have something, and its sources keep what, until the events are handed out.
+
+// A takenQueue has what was taken at the events of a source that were decoded and not handed
+// out yet.
+type takenQueue struct {
+	// list is what is left of memory.
+	list, memory []takenValue
+	bytes        []byte
+}
+
+// A takenValue is what was taken at the event of a number of its stream.
+type takenValue struct {
+	ordinal int64
+	typ     wire.Type
+	kind    wire.ValueKind
+	bytes   []byte
+}
+
+// eventValues are what was taken at an element of the events that were read last.
+type eventValues struct {
+	element int
+	takenValue
+}
+
+func (q *takenQueue) reset() {
+	*q = takenQueue{memory: q.memory[:0], list: q.memory[:0], bytes: q.bytes[:0]}
+}
+
+// take keeps the values of a record, the one at p, of which length bytes follow, head of them no values.
+func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) error {
+	length -= int64(head)
+	if length < 2 || length > maxBody {
+		return nil
+	}
+	q := d.taken
+	if len(q.list) == 0 {
+		// What was handed out is used before more is decoded.
+		q.reset()
+	}
+	from := len(q.bytes)
+	at := min(d.p+head, len(d.buf))
+	inside := d.buf[at:min(int64(at)+length, int64(len(d.buf)))]
+	q.bytes = append(q.bytes, inside...)
+	if missing := int(length) - len(inside); missing > 0 {
+		q.bytes = append(q.bytes, make([]byte, missing)...)
+		if _, err := d.r.ReadAt(q.bytes[len(q.bytes)-missing:], d.bufAt+int64(d.p)+int64(head+len(inside))); err != nil {
+			return shrunk(err)
+		}
+	}
+	b := q.bytes[from:len(q.bytes):len(q.bytes)]
+	kind := wire.ValueKind(uint16(b[0]) | uint16(b[1])<<8)
+	if kind != wire.ByPlan && kind != wire.Registers {
+		q.bytes = q.bytes[:from]
+		return nil
+	}
+	if q.list = append(q.list, takenValue{ordinal, typ, kind, b[2:]}); cap(q.list) > cap(q.memory) {
+		q.memory = q.list
+	}
+	return nil
+}
+
+// takeBehind takes what stands directly behind the last event.
+func (d *decoder) takeBehind() error {
+	for {
+		b, err := d.peek()
+		if b == nil || err != nil {
+			return err
+		}
+		first := uint16(b[0]) | uint16(b[1])<<8
+		if typ := wire.TypeOf(first); wire.IsShort(first) || typ != wire.Arguments && typ != wire.Result {
+			return nil
+		}
+		if _, err := d.other(nil, d.ordinal); err != nil {
+			if _, bad := err.(*recordError); bad {
+				return nil // it comes again
+			}
+			return err
+		}
+	}
+}
+
+// markTaken makes the address of each event at which something was taken its number from 1 on, that of others 0,
+// and the thread the number of its stream.
+func (a *source) markTaken(events []parser.Event) {
+	for i := range events {
+		events[i].Address, events[i].Thread = 0, a.s.number
+	}
+	first := a.d.ordinal - int64(len(events))
+	for i := len(a.taken.list) - 1; i >= 0 && a.taken.list[i].ordinal >= first; i-- {
+		t := a.taken.list[i].ordinal
+		events[t-first].Address = uint64(t) + 1
+	}
+}
+
+// handOut finds what was taken at events that are handed out, and forgets it.
+func (c *cursor) handOut(events []parser.Event) {
+	c.values = c.values[:0]
+	var s *source
+	for i := range events {
+		e := &events[i]
+		if e.Address == 0 {
+			continue
+		}
+		if s == nil || s.s.number != e.Thread {
+			s = c.sourceOf(e.Thread)
+		}
+		if s == nil {
+			continue
+		}
+		want := wire.Arguments
+		if e.Kind == parser.Leave {
+			want = wire.Result
+		}
+		list, ordinal := s.taken.list, int64(e.Address)-1
+		for ; len(list) > 0 && list[0].ordinal <= ordinal; list = list[1:] {
+			if t := list[0]; t.ordinal == ordinal && t.typ == want {
+				c.values = append(c.values, eventValues{i, t})
+			}
+		}
+		s.taken.list = list
+	}
+}
+
+// sourceOf returns the source of a stream.
+func (c *cursor) sourceOf(number uint32) *source {
+	for _, h := range c.heap {
+		if h.s.number == number {
+			return h.of
+		}
+	}
+	for _, s := range c.idle {
+		if s.s.number == number {
+			return s
+		}
+	}
+	return nil
+}
+
+// EachTaken implements [parser.TakenReader].
+func (l *Log) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, taken []byte)) error {
+	v := l.view.Load()
+	if from < 0 || from+int64(n) > v.index.total {
+		return message.InFile(l.name, message.Errorf("there is no record %d", from+int64(n)-1))
+	}
+	if v.values == nil {
+		return nil
+	}
+	m := valueMemories.Get().(*valueMemory)
+	defer valueMemories.Put(m)
+	c := l.cursor(v, from, &l.takingCursors)
+	c.taking = true
+	for done := 0; done < n; {
+		k, err := readMapped(l.mapped, c, m.events[:min(len(m.events), n-done)], from+int64(done), false)
+		if err == nil && k == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return message.InFile(l.name, err)
+		}
+		for i := range c.values {
+			t := &c.values[i]
+			form := parser.ValuesByPlan
+			if t.kind == wire.Registers {
+				form = parser.ValuesOfRegisters
+			}
+			f(done+t.element, form, t.bytes)
+		}
+		done += k
+	}
+	l.release(c, &l.takingCursors)
+	return nil
+}

@@ -1,0 +1,149 @@
+/* report_linux.c: the report of a crash, written by another program while this one waits for it in its handler.
+ *
+ * Nothing is started before a crash. Then a child begins that shares the memory, of which the kernel tells nobody, so
+ * that no wait of the program's finds it and no SIGCHLD comes; that starts the command, waits for it as its parent, and
+ * ends it when it takes too long. Both die with the thread that crashed, whatever ends it. They run on stacks of their own in static
+ * memory, and make system calls only: what the command is given was put together at the start.
+ *
+ * The command gets none of the program's descriptors, handlers and blocked signals, and an environment without the recorder. */
+
+#include "system_linux.h"
+
+#if !defined(_WIN32)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STACK = 16384, STEP_MS = 2, SIGNALS = 65 };
+
+/* Its environment: strings behind their pointers. NULL: there is no report. */
+static char **environment;
+static uint8_t stacks[2][STACK] __attribute__((aligned(64)));
+
+/* left_out tells the variables that are not for the command. */
+LR_OWN static int left_out(const char *variable) {
+  static const char *const begins[] = {"LOGREC=", "LOGREC_", "LD_PRELOAD=", "LD_AUDIT="};
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (strncmp(variable, begins[i], strlen(begins[i])) == 0) return 1;
+  return 0;
+}
+
+LR_OWN void plat_report_prepare(void) {
+  if (!lr_settings.report[0] || environment) return;
+  size_t count = 0, bytes = 0, at = 0;
+  const char *s;
+  while ((s = plat_variable(&at)))
+    if (!left_out(s)) count++, bytes += strlen(s) + 1;
+  char **const list = plat_pages((count + 1) * sizeof *list + bytes, 0);
+  if (!list) return;
+  char *p = (char *)(list + count + 1);
+  at = 0;
+  /* No other thread changes it meanwhile, or what is new is left out. */
+  for (size_t i = 0; i < count && (s = plat_variable(&at));) {
+    const size_t n = strlen(s) + 1;
+    if (left_out(s)) continue;
+    if (n > bytes) break;
+    list[i++] = memcpy(p, s, n);
+    p += n, bytes -= n;
+  }
+  lr_store(&environment, list);
+}
+
+LR_OWN int lr_report_wanted(void) { return lr_load(&environment) != NULL && !lr_load(&lr_patch_refused); }
+
+/* ---- in the children ----
+ * Their errors are the thread's errno, which its handler puts back. */
+
+/* as_default takes the program's handlers away: they would run in its memory. */
+LR_OWN static void as_default(void) {
+  /* What the kernel takes and gives begins with the handler, on all machines that there is a recorder for. */
+  static const uintptr_t none[16];
+  for (int n = 1; n < SIGNALS; n++) {
+    uintptr_t now[16] = {0};
+    if (syscall(SYS_rt_sigaction, n, NULL, now, 8) == 0 && now[0] > (uintptr_t)SIG_IGN) syscall(SYS_rt_sigaction, n, none, NULL, 8);
+  }
+}
+
+LR_OWN static int dies_with(uint32_t parent) {
+  return syscall(SYS_prctl, PR_SET_PDEATHSIG, (long)SIGKILL, 0l, 0l, 0l) == 0 && (uint32_t)syscall(SYS_getppid) == parent;
+}
+
+struct order {
+  uint32_t program, starter;
+  char *arguments[7];
+};
+
+LR_OWN static int run(void *context) {
+  const struct order *const o = context;
+  enum { MOST_FILES = 4096 };
+  static const struct sched_param usual;
+  static const struct rlimit no_core;
+  static const uint8_t no_signals[8];
+  if (!dies_with(o->starter)) syscall(SYS_exit_group, 127);
+#if defined(SYS_close_range)
+  if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
+#endif
+    for (int i = 0; i < MOST_FILES; i++) syscall(SYS_close, i);
+  /* The lowest free ones are 0, 1 and 2. */
+  for (int i = 0; i < 3; i++) syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &usual);
+#if defined(SYS_setrlimit)
+  syscall(SYS_setrlimit, RLIMIT_CORE, &no_core);
+#else
+  syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
+#endif
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, no_signals, NULL, sizeof no_signals);
+  syscall(SYS_execve, lr_settings.report, o->arguments, environment);
+  syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+LR_OWN static void pause_ms(int ms) {
+  const struct timespec t = {0, ms * 1000000l};
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* wait_for waits for a child, and ends it when that takes longer than most. */
+LR_OWN static void wait_for(long child, int most) {
+  for (int ms = 0; ms < most; ms += STEP_MS) {
+    if (syscall(SYS_wait4, child, NULL, (long)(WNOHANG | __WALL), NULL) != 0) return;
+    pause_ms(STEP_MS);
+  }
+  syscall(SYS_kill, child, SIGKILL);
+  syscall(SYS_wait4, child, NULL, (long)__WALL, NULL);
+}
+
+LR_OWN static int start(void *context) {
+  struct order *const o = context;
+  as_default();
+  if (dies_with(o->program)) {
+    o->starter = (uint32_t)syscall(SYS_getpid);
+    const long child = clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
+    if (child > 0) wait_for(child, lr_settings.report_seconds * 1000);
+  }
+  syscall(SYS_exit_group, 0);
+  return 0;
+}
+
+/* ---- in the thread that crashed ---- */
+
+LR_OWN void plat_report(const char *log) {
+  static char crash[] = "crash", flag[] = "--report", end[] = "--";
+  static struct order o;
+  if (!lr_report_wanted()) return;
+  o.program = plat_pid();
+  char *const arguments[] = {lr_settings.report, crash, flag, lr_settings.report_folder, end, (char *)(uintptr_t)log, NULL};
+  memcpy(o.arguments, arguments, sizeof arguments);
+  const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
+  if (child > 0) wait_for(child, (lr_settings.report_seconds + 1) * 1000);
+}
+
+#endif

@@ -1,0 +1,52 @@
+package ui
+
+import (
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2/test"
+)
+
+// A window in which nothing moves waits for events. What is drawn, and what is posted, ends that.
+func TestRest(t *testing.T) {
+	waited, woken := 0, 0
+	calm := make(chan func(), 10)
+	w := New(test.NewTempApp(t), Options{Post: func(f func()) { calm <- f }, Wake: func() { woken++ }, Wait: func(most time.Duration) {
+		waited++
+		if most <= 0 || most > restTime {
+			t.Errorf("it waits for %v", most)
+		}
+	}})
+	again := func() {
+		t.Helper()
+		for waited == 0 {
+			select {
+			case f := <-calm:
+				f()
+				w.drawn.asked = time.Now().Add(-time.Hour)
+			case <-time.After(10 * time.Second):
+				t.Fatal("it does not come again")
+			}
+		}
+	}
+	w.drawn.Visible() // as the drawing library asks
+	w.rest()
+	if waited != 0 {
+		t.Error("it waits though the window was drawn just now")
+	}
+	w.drawn.asked = time.Now().Add(-time.Hour)
+	again()
+	if waited != 1 {
+		t.Errorf("waited %d times, though nothing has moved", waited)
+	}
+	before := woken
+	w.calm(w.rest)
+	w.calm(func() {})
+	if woken != before {
+		t.Error("it ends its own wait")
+	}
+	w.post(func() {})
+	if woken != before+1 {
+		t.Error("what is posted is not seen until the wait ends")
+	}
+}
