@@ -156,7 +156,7 @@ func fields(m *app.ModuleState) [][2]string {
 		{lang.L("File version"), m.About.FileVersion},
 		{lang.L("Product"), strings.TrimSpace(m.About.Product + " " + m.About.ProductVersion)},
 		{lang.L("Company"), m.About.Company},
-		{lang.L("Description"), m.About.Description},
+		{lang.L("About the file"), m.About.Description},
 		{lang.L("Signer, not verified"), m.About.Signer},
 	}
 	if m.Records >= 0 {
