@@ -46,6 +46,8 @@ type AttachedModule struct {
 	// bytes of code they are for.
 	Functions   int
 	Bytes, Code int64
+	// Unwind is how many of the bytes are unwind rules.
+	Unwind int64
 	// Damaged is how many bytes of code have no name because the file is damaged
 	// there, Unchecked that nothing said which build the file belongs to.
 	Damaged   int
@@ -71,8 +73,14 @@ func Attach(ctx context.Context, exe string, more []string, from string, in Inpu
 		if err != nil {
 			return nil, err
 		}
+		rules, err := w.encodeUnwind(s.image)
+		if err != nil {
+			return nil, err
+		}
+		told.Unwind = rules.Size()
+		told.Bytes += told.Unwind
 		m.Carrier = i == 0
-		parts = append(parts, e.Parts(m, uint32(i))...)
+		parts = append(append(parts, e.Parts(m, uint32(i))...), rules.Parts(uint32(i))...)
 		list = append(list, told)
 	}
 	return list, rewrite(ctx, exe, func(out io.Writer, f *os.File, size int64) error {
@@ -197,6 +205,25 @@ func sameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
+// encodeUnwind reads the unwind rules of an image, nil for none.
+func (w *attachWork) encodeUnwind(path string) (*attached.EncodedUnwind, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	im, err := image.Open(&symbols.File{Path: path, ReaderAt: f, Size: info.Size()})
+	if err != nil {
+		return nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	defer im.FreeScratch()
+	return attached.EncodeUnwind(w.ctx, im, nil)
+}
+
 // encode reads the symbols of an image.
 func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded, AttachedModule, error) {
 	fail := func(path string, err error) (*attached.Module, *attached.Encoded, AttachedModule, error) {
@@ -239,7 +266,7 @@ func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded
 		return fail(s.file, message.Errorf("%v", b.Reason))
 	case b.Table == nil:
 		return fail(s.image, message.Errorf("%v", b.Reason))
-	case b.Status == symbols.ExportsOnly:
+	case b.Status == symbols.ExportsOnly, b.Status == symbols.StartsOnly:
 		return fail(s.image, ErrNoFunctions)
 	}
 	if all, ok := b.Table.(interface{ ReadAliases() error }); ok {

@@ -14,6 +14,7 @@ import (
 	"logparser/modules"
 	"logparser/rows"
 	"logparser/symbols"
+	"logparser/symbols/attached"
 	"logparser/symbols/breakpad"
 	"logparser/symbols/image"
 	"logparser/symbols/store"
@@ -45,6 +46,8 @@ type Crash struct {
 	images  *modules.Map
 	modules []crashModule // by index of Process.Modules
 	err     error         // of a cancelled look-up
+	// takesDown says that what is read of modules' code is taken down, to be kept.
+	takesDown bool
 }
 
 // A crashModule is what was found of a module.
@@ -53,6 +56,9 @@ type crashModule struct {
 	binding symbols.Binding
 	image   *image.Image
 	unwind  unwind.Module
+	// kept are the unwind rules where the image is not there, read is what was read of the code.
+	kept *attached.Unwind
+	read *readCode
 }
 
 // A CrashFrame is a frame of a thread's stack.
@@ -175,15 +181,7 @@ func (c *Crash) module(i int) *crashModule {
 		m.binding, m.image = got.binding, got.image
 	}
 	m.looked = true
-	m.unwind = unwind.Module{Base: mod.Base, Size: mod.Size, Image: m.image}
-	if m.image != nil {
-		if d := unwind.NewExceptionDirectory(m.image); d != nil {
-			m.unwind.Rules = append(m.unwind.Rules, d)
-		}
-		for _, cfi := range unwind.NewCFI(m.image) {
-			m.unwind.Rules = append(m.unwind.Rules, cfi)
-		}
-	}
+	m.unwind = c.unwindOf(m, mod)
 	if t, ok := m.binding.Table.(*breakpad.Table); ok && m.binding.Status != symbols.Mismatched {
 		m.unwind.Rules = append(m.unwind.Rules, unwind.NewStackRecords(t.File()))
 	}
@@ -345,8 +343,8 @@ func (c *Crash) code(lo, hi uint64) ([]byte, int) {
 			return b, len(b)
 		}
 		if i, ok := c.images.Find(lo, 0); ok {
-			if m := c.module(i); m.image != nil {
-				if b, err := m.image.ReadRVA(lo-c.Modules[i].Base, int64(hi-lo)); err == nil {
+			if m := c.module(i); m.unwind.Code != nil {
+				if b, err := m.unwind.Code.Read(lo-c.Modules[i].Base, int64(hi-lo)); err == nil {
 					return b, len(b)
 				}
 			}

@@ -30,7 +30,10 @@ var (
 // OpenCrash returns the process of a dump, or the last crash that the log recorded as a dead process: the thread that crashed with
 // its registers and stack, the others with their open calls alone, of which there are none until the session is
 // loaded. Of it nothing is closed with the process.
-func (s *Session) OpenCrash(ctx context.Context) (*Crash, error) {
+func (s *Session) OpenCrash(ctx context.Context) (*Crash, error) { return s.openCrash(ctx, false) }
+
+// openCrash is OpenCrash; takesDown says that what is read of modules' code is taken down.
+func (s *Session) openCrash(ctx context.Context, takesDown bool) (*Crash, error) {
 	if s.dump != nil {
 		return s.ofDump(ctx), nil
 	}
@@ -48,7 +51,10 @@ func (s *Session) OpenCrash(ctx context.Context) (*Crash, error) {
 			p.Threads = append(p.Threads, crash.Thread{ID: uint64(o.Thread.ID), Name: o.Thread.Name})
 		}
 	}
-	return newCrash(ctx, p, in.Log, in, s.openKept()), nil
+	c := prepareCrash(ctx, p, in.Log, in, s.openKept())
+	c.takesDown = takesDown
+	c.decodeCause()
+	return c, nil
 }
 
 // machines are those whose registers a crash record has.
@@ -224,16 +230,28 @@ func parseMapping(line string) (r crash.Range, ok bool) {
 
 // newCrash makes a Crash of a process. kept are the containers of symbols that belong to its log.
 func newCrash(ctx context.Context, p *crash.Process, file string, in Inputs, kept []store.Kept) *Crash {
+	c := prepareCrash(ctx, p, file, in, kept)
+	c.decodeCause()
+	return c
+}
+
+// prepareCrash is newCrash without a look at the code.
+func prepareCrash(ctx context.Context, p *crash.Process, file string, in Inputs, kept []store.Kept) *Crash {
 	c := &Crash{Process: p, File: file, ctx: ctx, finder: newFinder(in, filepath.Dir(file)), images: modules.NewMap(p.Modules), modules: make([]crashModule, len(p.Modules))}
 	c.finder.Kept = kept
 	for i := range p.Modules {
 		c.finder.Program = append(c.finder.Program, &p.Modules[i])
 	}
+	return c
+}
+
+// decodeCause takes from the instruction at which the process ended what the system did not tell.
+func (c *Crash) decodeCause() {
+	p := c.Process
 	if t := p.Crashed(); t != nil {
 		if pc, ok := t.Registers.Get(p.Machine.PC()); ok {
 			code, _ := c.code(pc, pc+crash.MaxInstruction)
 			p.Cause.Decode(p, code)
 		}
 	}
-	return c
 }

@@ -247,10 +247,8 @@ func (c *Crash) reportFrame(f *CrashFrame, number int) report.Row {
 	row := report.Row{Number: number, Address: report.Hex(f.PC), Exact: f.Exact, Found: string(f.Found), Signal: f.Signal}
 	if f.Module >= 0 {
 		row.Module, row.Offset = c.Modules[f.Module].Path, report.Hex(f.RVA)
-		if im := c.module(f.Module).image; im != nil {
-			if s := im.SectionAt(im.Base + f.RVA); s != nil {
-				row.Section, row.SectionOffset = s.Index, report.Hex(im.Base+f.RVA-s.Addr)
-			}
+		if index, start, ok := c.module(f.Module).section(f.RVA); ok {
+			row.Section, row.SectionOffset = index, report.Hex(f.RVA-start)
 		}
 	}
 	for _, fn := range f.Functions {

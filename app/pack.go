@@ -68,7 +68,7 @@ func (s *Session) Pack(ctx context.Context, path string, opt PackOptions, p Prog
 	if err := s.checkTarget(path); err != nil {
 		return nil, err
 	}
-	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}}
+	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}, unwind: make(map[imageKey]func(uint32) []attached.Part)}
 	if err := w.addModules(true); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 		in := s.Inputs()
 		path = keptBeside(in.Log)
 	}
-	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}}
+	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}, unwind: make(map[imageKey]func(uint32) []attached.Part)}
 	if err := w.addModules(false); err != nil {
 		return nil, err
 	}
@@ -147,6 +147,15 @@ type packer struct {
 	spool    *attached.Spool
 	parts    []attached.Part
 	report   *PackReport
+	// unwind makes the parts of the modules' unwind rules.
+	unwind map[imageKey]func(owner uint32) []attached.Part
+}
+
+// A packSource is a module to be packed: its symbols, and the RVAs that are looked up.
+type packSource struct {
+	module  *modules.Module
+	binding symbols.Binding
+	rvas    []uint64
 }
 
 // addModules adds what is known of the modules. all says that those without
@@ -158,58 +167,84 @@ func (w *packer) addModules(all bool) error {
 	if err != nil {
 		return err
 	}
-	type source struct {
-		module  *modules.Module
-		binding symbols.Binding
-		rvas    []uint64
+	crash, unlisted, err := w.addCrash(wanted)
+	if err != nil {
+		return err
+	}
+	if crash != nil {
+		defer crash.Close()
 	}
 	var order []imageKey
-	images := make(map[imageKey]*source)
+	images := make(map[imageKey]*packSource)
 	for run := range s.runs() {
 		m := s.runs()[run].modules
 		for i := range min(m.Len(), len(bindings[run])) {
 			mod := m.At(i)
 			key := imageOf(mod)
 			if images[key] == nil {
-				images[key] = &source{module: mod, binding: bindings[run][i]}
+				images[key] = &packSource{module: mod, binding: bindings[run][i]}
 				order = append(order, key)
 			}
 			images[key].rvas = append(images[key].rvas, wanted[moduleKey{run, i}]...)
 		}
 	}
+	for i := range unlisted {
+		key := imageOf(unlisted[i].module)
+		if images[key] == nil {
+			images[key] = &unlisted[i]
+			order = append(order, key)
+		}
+	}
 	owner := uint32(0)
 	for _, key := range order {
-		src := images[key]
-		b := &src.binding
-		used := len(src.rvas) > 0
-		named := b.Table != nil && used
-		if !all && (!named || b.Status == symbols.Mismatched || b.Status == symbols.ExportsOnly) {
-			if used {
-				w.report.Left = append(w.report.Left, src.module.Name())
-			}
-			continue
+		if added, err := w.addModule(images[key], owner, all); err != nil {
+			return err
+		} else if added {
+			owner++
 		}
-		if used && !named {
-			w.report.Left = append(w.report.Left, src.module.Name())
-		}
-		m := &attached.Module{Name: src.module.Name(), Path: src.module.Path, Identity: src.module.Identity, Size: src.module.Size,
-			File: modules.BaseName(b.File), Status: string(b.Status)}
-		var e *attached.Encoded
-		if named {
-			m.Source = b.Table.Describe()
-			if t, ok := b.Table.(interface{ Module() *attached.Module }); ok {
-				m.Source = t.Module().Source
-			}
-			if e, err = w.encode(b.Table, src.rvas); err != nil {
-				return err
-			}
-			w.report.Modules++
-			w.report.Symbols += e.Size()
-		}
-		w.parts = append(w.parts, e.Parts(m, owner)...)
-		owner++
 	}
 	return nil
+}
+
+// addModule adds what is known of one module, and reports whether that was anything.
+func (w *packer) addModule(src *packSource, owner uint32, all bool) (added bool, err error) {
+	b := &src.binding
+	used := len(src.rvas) > 0
+	named := b.Table != nil && used
+	if used && !named {
+		w.report.Left = append(w.report.Left, src.module.Name())
+	}
+	var rules []attached.Part
+	if parts := w.unwind[imageOf(src.module)]; parts != nil {
+		rules = parts(owner)
+	}
+	if !all && (!named || b.Status == symbols.Mismatched || b.Status == symbols.ExportsOnly || b.Status == symbols.StartsOnly) {
+		if used && named {
+			w.report.Left = append(w.report.Left, src.module.Name())
+		}
+		if len(rules) == 0 {
+			return false, nil
+		}
+		named = false
+	}
+	m := &attached.Module{Name: src.module.Name(), Path: src.module.Path, Identity: src.module.Identity, Size: src.module.Size,
+		File: modules.BaseName(b.File), Status: string(b.Status)}
+	var e *attached.Encoded
+	if named {
+		m.Source = b.Table.Describe()
+		if t, ok := b.Table.(interface{ Module() *attached.Module }); ok {
+			m.Source = t.Module().Source
+		}
+		if e, err = w.encode(b.Table, src.rvas); err != nil {
+			return false, err
+		}
+		w.report.Modules++
+		w.report.Symbols += e.Size()
+	}
+	w.parts = append(w.parts, e.Parts(m, owner)...)
+	w.parts = append(w.parts, rules...)
+	w.report.Symbols += attached.Length(rules) - attached.Length(nil)
+	return true, nil
 }
 
 // encode keeps what a table says of its procedures, and of the addresses that the log
@@ -246,41 +281,7 @@ func (w *packer) lookedUp() (map[moduleKey][]uint64, error) {
 		key := moduleKey{int(a.Run), loc.Module}
 		found[key] = append(found[key], loc.RVA-back(space.Kind))
 	}
-	return found, w.onStacks(found)
-}
-
-// onStacks adds the RVAs of the frames on the stacks of a recorded crash.
-func (w *packer) onStacks(found map[moduleKey][]uint64) error {
-	if w.s.dump != nil || len(w.s.Crashes()) == 0 {
-		return nil
-	}
-	c, err := w.s.OpenCrash(w.ctx)
-	if errors.Is(err, ErrSeveralProcesses) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	defer c.Close()
-	const run, most = 0, 1 << 12 // the run of a trace, the only one; frames of a thread
-	m := w.s.runs()[run].modules
-	for thread := range c.Threads {
-		frames, _, _, err := c.Stack(thread, most)
-		if err != nil {
-			return err
-		}
-		for i := range frames {
-			f := &frames[i]
-			if f.Module < 0 {
-				continue
-			}
-			for k := range m.Len() {
-				if mod := m.At(k); mod.Base == c.Modules[f.Module].Base && mod.Path == c.Modules[f.Module].Path {
-					found[moduleKey{run, k}] = append(found[moduleKey{run, k}], f.Lookup()-mod.Base)
-				}
-			}
-		}
-	}
-	return nil
+	return found, nil
 }
 
 // bindingsNow returns the symbols of the modules of each run.

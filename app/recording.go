@@ -9,6 +9,8 @@ import (
 type (
 	// RecordOptions are how a program is to be recorded.
 	RecordOptions = launch.Options
+	// RecordTriggers are when a recording begins and ends by itself.
+	RecordTriggers = launch.Triggers
 	// A RecordPlan is a program that is about to be recorded.
 	RecordPlan = launch.Plan
 	// An Ending is how a recorded program ended.

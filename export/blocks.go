@@ -17,8 +17,8 @@ const (
 	// once.
 	blockRows = 4096
 	// formatRows is how many of them are held and formatted at a time, few
-	// enough that they stay in the processor's cache.
-	formatRows = 2048
+	// enough that they hardly leave the processor's first cache.
+	formatRows = 256
 	// partBytes bounds a piece of formatted text: where names are very long,
 	// a block is handed over in several.
 	partBytes = 1 << 20
@@ -134,23 +134,42 @@ func nothing() []byte { return nil }
 
 // A batch is a range of rows on its way from a worker to who uses them.
 type batch struct {
-	from  int64
-	rows  []rows.Row
-	ready chan error
+	from int64
+	// n is how many rows it has, or those that are there, and rows has the last of them, from number first
+	// of the batch on: all of them, but where lean is what is read for lean.
+	n, first int
+	rows     []rows.Row
+	ready    chan error
 	// preformatted is what was made of them besides.
 	preformatted preformatted
+}
+
+// row returns row i of a batch, and reads it again where it is not there.
+func (b *batch) row(src rows.Source, i int) (*rows.Row, error) {
+	if k := i - b.first; k >= 0 && k < len(b.rows) {
+		return &b.rows[k], nil
+	}
+	b.first = i
+	list := b.rows[:min(cap(b.rows), b.n-i)]
+	got, err := src.Read(list, b.from+int64(i))
+	b.rows = list[:got]
+	if got == 0 {
+		return nil, readError(b.from+int64(i), got, 1, err)
+	}
+	return &b.rows[0], nil
 }
 
 // readRows reads the rows of src from number from on, up to n, ahead, and has
 // use look at them in order.
 func readRows(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), use func(list []rows.Row) error) error {
-	return readBatches(ctx, src, from, n, progress, func() func(*batch) { return func(*batch) {} }, func(b *batch) error { return use(b.rows) })
+	return readBatches(ctx, src, from, n, false, progress, func() func(*batch) { return func(*batch) {} }, func(b *batch) error { return use(b.rows) })
 }
 
 // readBatches is readRows for who has the workers do more. Each makes itself a
 // function that is called with a batch when it begins and whenever more of its
-// rows have been read.
-func readBatches(ctx context.Context, src rows.Source, from, n int64, progress func(done, total int64), newPrepare func() func(b *batch), use func(b *batch) error) error {
+// rows have been read. With lean a batch keeps but some rows: others are read again
+// where they are asked for.
+func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool, progress func(done, total int64), newPrepare func() func(b *batch), use func(b *batch) error) error {
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
 	jobs := make(chan *batch, ahead)
@@ -164,7 +183,7 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, progress f
 			prepare := newPrepare()
 			for b := range jobs {
 				// What was sent is the receiver's.
-				b.ready <- b.read(ctx, src, prepare)
+				b.ready <- b.read(ctx, src, lean, prepare)
 			}
 		}()
 	}
@@ -177,9 +196,14 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, progress f
 			if k := len(free); k > 0 {
 				b, free = free[k-1], free[:k-1]
 			} else {
-				b = &batch{rows: make([]rows.Row, blockRows), ready: make(chan error, 1)}
+				b = &batch{ready: make(chan error, 1)}
+				if lean {
+					b.rows = make([]rows.Row, formatRows)
+				} else {
+					b.rows = make([]rows.Row, blockRows)
+				}
 			}
-			b.from, b.rows = asked, b.rows[:min(blockRows, n-asked)]
+			b.from, b.n = asked, int(min(blockRows, n-asked))
 			pending = append(pending, b)
 			jobs <- b
 		}
@@ -194,7 +218,7 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, progress f
 		if err := use(b); err != nil {
 			return err
 		}
-		done += int64(len(b.rows))
+		done += int64(b.n)
 		free = append(free, b)
 		if progress != nil && (done == n || time.Since(told) >= progressEvery) {
 			told = time.Now()
@@ -206,21 +230,26 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, progress f
 
 // read reads the batch's rows, as many at a time as are prepared while they are
 // in the processor's cache.
-func (b *batch) read(ctx context.Context, src rows.Source, prepare func(b *batch)) error {
-	list := b.rows
-	b.rows = list[:0]
+func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare func(b *batch)) error {
+	n, list := b.n, b.rows[:cap(b.rows)]
+	b.n, b.first, b.rows = 0, 0, list[:0]
 	prepare(b)
-	for done := 0; done < len(list); {
+	for b.n < n {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		piece := list[done:min(done+formatRows, len(list))]
-		got, err := src.Read(piece, b.from+int64(done))
-		if got < len(piece) {
-			return readError(b.from+int64(done), got, len(piece), err)
+		at := b.n
+		if lean {
+			b.first = b.n
+			at = 0
 		}
-		done += got
-		b.rows = list[:done]
+		piece := list[at : at+min(formatRows, n-b.n)]
+		got, err := src.Read(piece, b.from+int64(b.n))
+		if got < len(piece) {
+			return readError(b.from+int64(b.n), got, len(piece), err)
+		}
+		b.n += got
+		b.rows = list[:at+got]
 		prepare(b)
 	}
 	return nil

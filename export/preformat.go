@@ -43,20 +43,21 @@ const maxPreformatted = 4 << 20
 // prepare goes on with the preformatted text of a batch.
 func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
 	d := &b.preformatted
-	if len(b.rows) == 0 {
+	if b.n == 0 {
 		d.text, d.rows = d.text[:0], d.rows[:0]
 		return
 	}
 	from := len(d.rows)
-	if from%formatRows != 0 {
-		return
+	if from%formatRows != 0 || from < b.first {
+		return // it was given up before
 	}
 	if from == 0 {
 		d.run = runAt(runs, b.rows[0].Index)
 	}
 	run, next := &runs[d.run], nextRun(runs, d.run)
-	for i := range b.rows[from:] {
-		r := &b.rows[from+i]
+	list := b.rows[from-b.first:]
+	for i := range list {
+		r := &list[i]
 		if r.Index >= next || len(d.text) > maxPreformatted {
 			return
 		}
@@ -74,11 +75,11 @@ func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at 
 }
 
 // addBatch takes the rows of a batch.
-func (w *walk) addBatch(b *batch) error {
+func (w *walk) addBatch(src rows.Source, b *batch) error {
 	d := &b.preformatted
 	// Up to here preformatted text is in buf, or left out.
 	done := uint32(0)
-	for i := range b.rows {
+	for i := range b.n {
 		var end uint32
 		preformatted := i < len(d.rows)
 		if preformatted {
@@ -108,7 +109,11 @@ func (w *walk) addBatch(b *batch) error {
 			done = uint32(len(d.text))
 		}
 		w.settle(b.rows)
-		if err := w.add(&b.rows[i]); err != nil {
+		r, err := b.row(src, i)
+		if err != nil {
+			return err
+		}
+		if err := w.add(r); err != nil {
 			return err
 		}
 	}
@@ -172,7 +177,8 @@ func (w *walk) takes(d *preformattedRow, i int) bool {
 	return true
 }
 
-// settle sets what a call that goes on in another part is told again with.
+// settle sets what a call that goes on in another part is told again with. The list has all rows of the batch
+// where there may be parts.
 func (w *walk) settle(list []rows.Row) {
 	for _, t := range w.pending {
 		for n := len(t.stack); n > 0 && t.stack[n-1].fn == nil; n-- {

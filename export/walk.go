@@ -157,20 +157,22 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	defer w.openAnnotations(ctx, opt.Annotations)()
 	w.buf = to.head(w.buf, 0, 0)
 	newPrepare := func() func(*batch) { return func(*batch) {} }
+	lean := false
 	if d, ok := to.(preformatter); ok {
+		lean = out.open == nil
 		newPrepare = func() func(*batch) {
 			text := d.preformats()
 			return func(b *batch) { b.prepare(runs, text) }
 		}
 	}
-	err := readBatches(ctx, src, opt.From, n, opt.Progress, newPrepare, func(b *batch) error {
-		if err := w.addBatch(b); err != nil {
+	err := readBatches(ctx, src, opt.From, n, lean, opt.Progress, newPrepare, func(b *batch) error {
+		if err := w.addBatch(src, b); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w.lastRow += int64(len(b.rows))
+		w.lastRow += int64(b.n)
 		return w.flush(flushBytes)
 	})
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/hint"
 )
 
 // An action is something that the user can ask the window to do. The menus, the
@@ -76,6 +78,17 @@ func (a *action) keysText() string {
 func (as *actions) perform(a *action) {
 	if a.do != nil && a.can() && (a.overDialogs || !as.w.dialogs.modal()) {
 		a.do()
+	}
+}
+
+// hint returns what says of the action of a name what it is for, and its keys.
+func (as *actions) hint(name string) func() string {
+	return func() string {
+		a := as.byName[name]
+		if a == nil {
+			return ""
+		}
+		return strings.TrimSpace(hint.Keyed(a.title, a.keysText()) + "\n" + a.tip)
 	}
 }
 

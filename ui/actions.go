@@ -120,6 +120,8 @@ func (as *actions) filterActions() []*action {
 		{name: "toggle-filters", title: lang.L("All filters off or on"), keys: []stroke{ctrlShift(fyne.KeyL)}, enabled: w.opened, do: w.filters.toggle},
 		{name: "filters", title: lang.L("Saved and recent filters"), choices: as.knownFilters},
 		{name: "save-filter", title: lang.L("Save this filter"), enabled: func() bool { return w.ctl.State().Selection.Where != "" }, do: w.filters.save},
+		{name: "highlight-rules", title: lang.L("Highlight rules"), tip: lang.L("Colours for the rows that expressions fit, kept for all logs."),
+			do: func() { w.dialogs.editColourings("") }},
 		nil,
 		{name: "fold", title: lang.L("Fold or unfold the call"), keys: []stroke{char(' ')}, enabled: w.table.onRow, do: func() { w.folding.fold(w.table.grid.Current()) }},
 		{name: "fold-function", title: lang.L("Fold all calls of this function"), enabled: w.table.onRow, do: func() { w.table.withCurrent(w.folding.foldFunction) }},

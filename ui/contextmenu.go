@@ -148,8 +148,11 @@ func (as *actions) colourItems(column string, term *filter.Expr) []*fyne.MenuIte
 		}
 	}
 	var items []*fyne.MenuItem
-	for i, name := range []string{lang.L("None"), lang.L("Orange"), lang.L("Green"), lang.L("Blue"), lang.L("Violet"), lang.L("Red"), lang.L("Grey")} {
+	for i, name := range append([]string{lang.L("None")}, colourNames()...) {
 		items = append(items, choice(name, i == now, func() { w.filters.setHighlight(column, term, i) }))
+	}
+	if byRow(term) {
+		items = append(items, fyne.NewMenuItemSeparator(), item(lang.L("As a rule for all logs"), func() { w.dialogs.editColourings(term.String()) }))
 	}
 	return items
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"logparser/message"
 	"logparser/ui/control"
 	"logparser/ui/editor"
+	"logparser/ui/filetypes"
 	"logparser/ui/inputs"
 )
 
@@ -159,6 +161,14 @@ func (ds *dialogs) showSettings() {
 	none := widget.NewCheck(lang.L("Open no path that comes out of a file"), nil)
 	none.SetChecked(ds.w.front.ctl.State().Wanted.NoRecordedPaths)
 
+	files := []fyne.CanvasObject{native, inTabs, reopen, none}
+	doubleClick := widget.NewCheck(lang.L("Open traces and packed logs with LogParser by a double click"), nil)
+	exe, err := os.Executable()
+	doubleClick.SetChecked(filetypes.Registered(exe))
+	if filetypes.Possible && err == nil {
+		files = append(files, doubleClick)
+	}
+
 	cache := ds.newEntry()
 	cache.SetText(ds.w.front.ctl.State().Wanted.SymbolCache)
 	cache.SetPlaceHolder(app.DefaultSymbolCache())
@@ -199,7 +209,7 @@ func (ds *dialogs) showSettings() {
 		head(lang.L("Editor for source lines")), command, hint,
 		head(lang.L("Source folders")), list, container.NewHBox(more),
 		head(lang.L("Folder for what symbol servers give")), container.NewBorder(nil, nil, nil, chooseCache, cache), container.NewHBox(again),
-		head(lang.L("Files")), native, inTabs, reopen, none)
+		head(lang.L("Files")), container.NewVBox(files...))
 	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
 		if !ok {
 			return
@@ -212,6 +222,9 @@ func (ds *dialogs) showSettings() {
 		ds.w.pref.setEditor(strings.TrimSpace(command.Text))
 		ds.w.pref.setNativeDialogs(native.Checked)
 		ds.picker.Native = native.Checked && !ds.w.opt.FyneDialogs
+		if filetypes.Possible {
+			ds.openByDoubleClick(exe, doubleClick.Checked)
+		}
 		ds.w.pref.setInTabs(inTabs.Checked)
 		ds.w.pref.setReopen(reopen.Checked)
 		ds.w.pref.setNoRecordedPaths(none.Checked)
@@ -222,4 +235,18 @@ func (ds *dialogs) showSettings() {
 		}
 	}, ds.w.win)
 	ds.open(d, 660, 560)
+}
+
+// openByDoubleClick lets the system open logs with the program, or takes that back.
+func (ds *dialogs) openByDoubleClick(exe string, on bool) {
+	if on == filetypes.Registered(exe) {
+		return
+	}
+	change := filetypes.Unregister
+	if on {
+		change = func() error { return filetypes.Register(exe) }
+	}
+	if err := change(); err != nil {
+		ds.w.front.ctl.Say(&control.Message{Level: control.LevelBad, Text: lang.L("The types of files could not be changed: {{.Cause}}", data{"Cause": control.ErrorText(err)})})
+	}
 }

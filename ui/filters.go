@@ -24,6 +24,8 @@ type filters struct {
 	w          *workspace
 	setAside   app.Selection // what was hidden before all was shown
 	highlights []highlight
+	colourings []colouring // those of all logs
+	coloured   coloured
 }
 
 // apply limits the rows by what was typed.
@@ -157,7 +159,7 @@ func (fs *filters) label(column string, r *rows.Row) int {
 			return h.Colour
 		}
 	}
-	return 0
+	return fs.rowColour(r)
 }
 
 // setHighlight labels what a cell shows, wherever it is shown; 0 takes that

@@ -17,6 +17,7 @@ import (
 	"logparser/rows/filter"
 	"logparser/ui/control"
 	"logparser/ui/filterline"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 )
 
@@ -28,19 +29,19 @@ type findBar struct {
 	Content fyne.CanvasObject
 
 	line    *filterline.Line
-	thread  *widget.Select
-	run     *widget.Select
-	repeats *widget.Button
-	follow  *widget.Button
-	save    *widget.Button
-	panel   *widget.Button
+	thread  *hint.Select
+	run     *hint.Select
+	repeats *hint.Button
+	follow  *hint.Button
+	save    *hint.Button
+	panel   *hint.Button
 
 	finding            *fyne.Container
 	entry              *inputs.Entry
-	regexp, matchCase  *widget.Button
-	previous, next     *widget.Button
+	regexp, matchCase  *hint.Button
+	previous, next     *hint.Button
 	outcome            *widget.Label
-	close              *widget.Button
+	close              *hint.Button
 	useRegexp, useCase bool
 
 	threads  []app.Thread
@@ -49,8 +50,8 @@ type findBar struct {
 
 func newFindBar(w *workspace) *findBar {
 	b := &findBar{entry: inputs.NewEntry(), outcome: widget.NewLabel("")}
-	button := func(icon fyne.Resource, tapped func()) *widget.Button {
-		t := widget.NewButtonWithIcon("", icon, tapped)
+	button := func(icon fyne.Resource, tapped func()) *hint.Button {
+		t := hint.NewButton("", icon, tapped)
 		t.Importance = widget.LowImportance
 		return t
 	}
@@ -65,7 +66,7 @@ func newFindBar(w *workspace) *findBar {
 	b.line.Complete = w.filters.completions
 	b.line.History = w.pref.filters
 
-	b.thread = widget.NewSelect(nil, func(string) {
+	b.thread = hint.NewSelect(nil, func(string) {
 		if b.updating {
 			return
 		}
@@ -75,7 +76,7 @@ func newFindBar(w *workspace) *findBar {
 			w.ctl.Filter.Narrow(withoutThreads)
 		}
 	})
-	b.run = widget.NewSelect(nil, func(string) {
+	b.run = hint.NewSelect(nil, func(string) {
 		if b.updating {
 			return
 		}
@@ -85,7 +86,7 @@ func newFindBar(w *workspace) *findBar {
 			w.ctl.Inputs.SetRun(fmt.Sprint(i))
 		}
 	})
-	b.repeats = widget.NewButton("\u00d7 N", w.actions.actor("collapse-repeats"))
+	b.repeats = hint.NewButton("\u00d7 N", nil, w.actions.actor("collapse-repeats"))
 	b.repeats.Importance = widget.LowImportance
 	b.follow = button(theme.DownloadIcon(), w.actions.actor("follow"))
 	b.save = button(theme.DocumentSaveIcon(), w.actions.actor("save"))
@@ -98,7 +99,7 @@ func newFindBar(w *workspace) *findBar {
 }
 
 // makeFinding makes the line for finding.
-func (b *findBar) makeFinding(w *workspace, button func(fyne.Resource, func()) *widget.Button) {
+func (b *findBar) makeFinding(w *workspace, button func(fyne.Resource, func()) *hint.Button) {
 	b.entry.OnSubmitted = func(string) { w.finding.next(modifiers()&fyne.KeyModifierShift != 0) }
 	b.entry.OnChanged = func(string) { w.finding.queryChanged() }
 	b.entry.OnKey = func(name fyne.KeyName) bool {
@@ -117,8 +118,8 @@ func (b *findBar) makeFinding(w *workspace, button func(fyne.Resource, func()) *
 	b.previous = button(theme.MoveUpIcon(), func() { w.finding.next(true) })
 	b.next = button(theme.MoveDownIcon(), func() { w.finding.next(false) })
 	b.close = button(theme.CancelIcon(), w.finding.end)
-	toggle := func(text string, on *bool) *widget.Button {
-		t := widget.NewButton(text, nil)
+	toggle := func(text string, on *bool) *hint.Button {
+		t := hint.NewButton(text, nil, nil)
 		t.Importance = widget.LowImportance
 		t.OnTapped = func() {
 			*on = !*on
@@ -146,6 +147,37 @@ func (b *findBar) tools() []fyne.CanvasObject {
 // query is what is looked for.
 func (b *findBar) query() control.Query {
 	return control.Query{Text: b.entry.Text, Regexp: b.useRegexp, Case: b.useCase}
+}
+
+// hints say what the tools are for.
+func (b *findBar) hints(w *workspace) {
+	b.save.Hint, b.follow.Hint, b.panel.Hint = w.actions.hint("save"), w.actions.hint("follow"), w.actions.hint("panel")
+	b.repeats.Hint = w.actions.hint("collapse-repeats")
+	b.previous.Hint, b.next.Hint = w.actions.hint("find-previous"), w.actions.hint("find-next")
+	b.thread.Hint = func() string { return lang.L("Limits all views to a thread") }
+	b.run.Hint = func() string { return lang.L("Which run of the program is shown") }
+	b.matchCase.Hint = func() string { return lang.L("Upper and lower case are different letters") }
+	b.regexp.Hint = func() string { return lang.L("What is looked for is a regular expression") }
+	b.close.Hint = func() string { return hint.Keyed(lang.L("Ends the search"), "Esc") }
+	b.entry.Hint = w.actions.hint("find")
+	b.line.Entry.Hint = w.actions.hint("filter")
+	b.line.MenuHint(w.actions.hint("filters"))
+	w.summary.Unfold.Hint, w.summary.Symbols.Hint = w.actions.hint("inputs"), w.actions.hint("edit-symbol-path")
+	w.strip.Log.Browse.Hint, w.strip.Modules.Browse.Hint = w.actions.hint("open-log"), w.actions.hint("choose-modules-file")
+	w.strip.Symbols.Browse.Hint, w.strip.Symbols.More.Hint = w.actions.hint("add-symbol-folder"), w.actions.hint("edit-symbol-path")
+	w.strip.Log.Entry.Hint = func() string { return lang.L("LogDetails.dat: choose it, drop it here, or type its path") }
+	w.strip.Modules.Entry.Hint = func() string {
+		return lang.L("It says which modules were loaded where; it is looked for beside the log.")
+	}
+	w.strip.Symbols.Entry.Hint = func() string { return lang.L("Folders and files with symbols; beside the log is always looked") }
+	w.status.news.Hint = w.actions.hint("follow")
+	w.status.cancel.Hint = func() string { return lang.L("Stops what is being done") }
+	w.status.message.Hint = func() string {
+		if m := w.status.shown; m != nil {
+			return strings.TrimSpace(m.Text + " " + m.Next)
+		}
+		return ""
+	}
 }
 
 func (b *findBar) relabel() {
@@ -305,14 +337,14 @@ func (b *findBar) showFollow(s *control.State) {
 
 // setOptions avoids the redraw where nothing has changed, so that an open
 // list stays as it is.
-func setOptions(s *widget.Select, options []string, selected int) {
+func setOptions(s *hint.Select, options []string, selected int) {
 	same := len(options) == len(s.Options) && s.SelectedIndex() == selected
 	for i := 0; same && i < len(options); i++ {
 		same = options[i] == s.Options[i]
 	}
 	if !same {
 		s.Options = options
-		fitWidth(s, 30)
+		fitWidth(&s.Select, 30)
 		s.SetSelectedIndex(selected)
 		s.Refresh()
 	}

@@ -12,6 +12,7 @@ import (
 	"logparser/app"
 	"logparser/ui/control"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/look"
 	"logparser/ui/timeline"
 )
@@ -20,7 +21,7 @@ import (
 type flameView struct {
 	graph *timeline.Flame
 	about *widget.Label
-	all   *widget.Button
+	all   *hint.Button
 }
 
 // flameGraph shows the call tree of the selection as a picture.
@@ -30,8 +31,9 @@ func (v *views) flameGraph() *view {
 	f.about = widget.NewLabel("")
 	f.about.Truncation = fyne.TextTruncateEllipsis
 	f.about.Importance = widget.LowImportance
-	f.all = widget.NewButtonWithIcon("", theme.NavigateBackIcon(), func() { f.graph.Out() })
+	f.all = hint.NewButton("", theme.NavigateBackIcon(), func() { f.graph.Out() })
 	f.all.Importance = widget.LowImportance
+	f.all.Hint = func() string { return hint.Keyed(lang.L("Shows the whole tree again"), "Esc") }
 	f.graph.OnChanged = f.say
 	f.graph.OnKey = func(name fyne.KeyName) { w.actions.key(name) }
 	f.graph.OnRune = v.rune

@@ -276,3 +276,20 @@ func TestCompareTimes(t *testing.T) {
 		return calls > 0 && there > 0
 	})
 }
+
+// The line for finding closes with its log.
+func TestFindLineClosesWithItsLog(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 1400})
+	r.open()
+	r.finding.focus()
+	r.typeText("sort")
+	r.wait("the matches", func() bool { return r.ctl.State().Matches.Count > 0 })
+	r.ctl.Close()
+	if !r.bar.finding.Hidden || r.bar.entry.Text != "" || r.ctl.State().Matches.Count != 0 {
+		t.Errorf("of the closed log the line is hidden: %t, with %q and %d matches", r.bar.finding.Hidden, r.bar.entry.Text, r.ctl.State().Matches.Count)
+	}
+	r.open()
+	if !r.bar.finding.Hidden || r.bar.entry.Text != "" {
+		t.Error("the next log has it again")
+	}
+}

@@ -12,8 +12,9 @@ import (
 
 // dialogs are the questions that the window asks, and what it says at length.
 type dialogs struct {
-	w      *Window
-	picker *files.Picker
+	w          *Window
+	picker     *files.Picker
+	colourings *colouringsForm // the one that was opened last
 
 	top   dialog.Dialog   // the one that is open, nil for none
 	stack []dialog.Dialog // that one last, and those below it

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/ui/control"
+	"logparser/ui/hint"
 )
 
 // A statusBar is the line below the table: what there is, and what is done.
@@ -17,19 +18,19 @@ type statusBar struct {
 	Content fyne.CanvasObject
 
 	counts, selection, title *widget.Label
-	row, limit               string         // what is chosen, and what all is limited to
-	news                     *widget.Button // rows that came below the view
+	row, limit               string       // what is chosen, and what all is limited to
+	news                     *hint.Button // rows that came below the view
 	progress                 *widget.ProgressBar
 	endless                  *widget.ProgressBarInfinite
-	cancel                   *widget.Button
+	cancel                   *hint.Button
 	work                     *fyne.Container
 	// message is one that goes by itself; a press shows what more there is.
-	message *widget.Button
+	message *hint.Button
 	shown   *control.Message
 }
 
 func newStatusBar(cancel, resume func(), details func(*control.Message)) *statusBar {
-	b := &statusBar{news: widget.NewButtonWithIcon("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
+	b := &statusBar{news: hint.NewButton("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
 		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
 	// The bar's own text would stand on two grounds and be hard to read.
 	b.progress.TextFormatter = func() string { return "" }
@@ -39,12 +40,12 @@ func newStatusBar(cancel, resume func(), details func(*control.Message)) *status
 	b.selection.Truncation = fyne.TextTruncateEllipsis
 	b.selection.Alignment = fyne.TextAlignTrailing
 	b.selection.Importance = widget.LowImportance
-	b.cancel = widget.NewButtonWithIcon("", theme.CancelIcon(), cancel)
+	b.cancel = hint.NewButton("", theme.CancelIcon(), cancel)
 	b.cancel.Importance = widget.LowImportance
 	bars := container.New(&fixedWidth{170}, container.NewStack(b.progress, b.endless))
 	b.work = container.NewHBox(b.title, bars, b.cancel)
 	b.work.Hide()
-	b.message = widget.NewButton("", func() { details(b.shown) })
+	b.message = hint.NewButton("", nil, func() { details(b.shown) })
 	b.message.Hide()
 	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.news, b.message, b.counts), b.work, b.selection)
 	return b

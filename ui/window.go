@@ -16,6 +16,7 @@ import (
 	"logparser/assets"
 	"logparser/ui/control"
 	"logparser/ui/files"
+	"logparser/ui/hint"
 	"logparser/ui/instance"
 	"logparser/ui/language"
 	"logparser/ui/logstate"
@@ -96,6 +97,8 @@ func New(a fyne.App, opt Options) *Window {
 	w.win.Resize(w.pref.size())
 	w.tabs.add(nil)
 
+	hint.Serve(w.win.Canvas(), func(text string, at fyne.Position) { w.front.tip.hover(text, at) })
+	w.win.SetOnClosed(func() { hint.Serve(w.win.Canvas(), nil) })
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
 	w.win.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) {

@@ -20,6 +20,7 @@ import (
 	"logparser/internal/testlog"
 	"logparser/rows"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/language"
 	"logparser/ui/look"
 )
@@ -669,6 +670,9 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 func button(t *testing.T, in fyne.CanvasObject, text string) *widget.Button {
 	t.Helper()
 	for _, o := range test.LaidOutObjects(in) {
+		if h, ok := o.(*hint.Button); ok {
+			o = &h.Button
+		}
 		if b, ok := o.(*widget.Button); ok && b.Text == text {
 			return b
 		}

@@ -89,6 +89,7 @@ func newWorkspace(win *Window) *workspace {
 	w.table = logTable{w: w, lookedBelow: -1}
 	w.nav = navigation{w: w, want: -1}
 	w.memory.w, w.memory.store = w, w.opt.States
+	w.filters.colourings = w.pref.colourings()
 	w.build()
 	return w
 }
@@ -109,6 +110,7 @@ func (w *workspace) build() {
 	w.start = startpage.New(w.app.Icon())
 	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume, w.showDetails)
 
+	w.bar.hints(w)
 	w.connectInputs()
 	w.connectTable()
 	w.notice.OnDismiss = w.ctl.Dismiss
@@ -193,6 +195,7 @@ func (w *workspace) connectTable() {
 			w.nav.want = -1
 		}
 		w.memory.row = max(w.table.indexOf(row), 0)
+		w.table.moved = time.Now()
 		w.table.showSelection(row)
 		w.views.choose()
 		w.actions.show()
@@ -217,6 +220,10 @@ func (w *workspace) connectTable() {
 		if n > 0 && !w.table.asked.IsZero() {
 			w.trace(fmt.Sprintf("shown %d ms", time.Since(w.table.asked).Milliseconds()))
 			w.table.asked = time.Time{}
+		}
+		if n > 0 && g.Complete() && !w.table.moved.IsZero() {
+			w.trace(fmt.Sprintf("drawn %d us", time.Since(w.table.moved).Microseconds()))
+			w.table.moved = time.Time{}
 		}
 	}
 }

@@ -20,8 +20,9 @@ func newAttach() *cobra.Command {
 		Aliases: []string{"appendmap"},
 		Short:   "Put symbols into an executable, which then carries them",
 		Long: `attach puts the symbols of an executable into it, in a compact form: functions,
-files, lines and inlined calls. Logs of the program then have names wherever the
-executable is (status: attached), and nothing of it is loaded when it runs.
+files, lines, inlined calls, and the rules by which stacks are unwound. Logs of the
+program then have names wherever the executable is (status: attached), and nothing of
+it is loaded when it runs.
 
 MODULE is a DLL or a shared library of the program, whose symbols the executable
 is to carry too; SYMBOLS a map or a PDB of the executable or of a module beside it,
@@ -53,8 +54,8 @@ detach gives the file back as it was, byte for byte.`,
 				return err
 			}
 			for _, m := range list {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d functions, %d bytes (%.1f %% of its code)\n",
-					rows.Visible(m.Name), rows.Visible(m.Source+" of "+filepath.Base(m.File)), m.Functions, m.Bytes, 100*float64(m.Bytes)/float64(max(m.Code, 1)))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d functions, %d bytes (%.1f %% of its code), %d of them unwind rules\n",
+					rows.Visible(m.Name), rows.Visible(m.Source+" of "+filepath.Base(m.File)), m.Functions, m.Bytes, 100*float64(m.Bytes)/float64(max(m.Code, 1)), m.Unwind)
 				if m.Unchecked {
 					fmt.Fprintf(cmd.ErrOrStderr(), "logparse: warning: %s does not say which build of %s it belongs to\n", rows.Visible(m.File), rows.Visible(m.Name))
 				}

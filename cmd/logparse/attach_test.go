@@ -253,6 +253,29 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// TestPackStarts packs a log whose program has no symbols left: its functions are told by unwind rules. They are not worth attaching, and
+// keeping them would keep no names.
+func TestPackStarts(t *testing.T) {
+	dir := copyLog(t, "windows-x64-clang")
+	remove(t, dir, "*.pdb")
+	must(t, "save", dir, "--no-recorded-paths", "-o", filepath.Join(dir, "want.csv"))
+	want := readFile(t, filepath.Join(dir, "want.csv"))
+	if !strings.Contains(want, "sub_") {
+		t.Fatal("no function is named by its start")
+	}
+	pack := filepath.Join(t.TempDir(), "one.lppack")
+	must(t, "pack", dir, "--no-recorded-paths", "-o", pack)
+	if out, _ := must(t, "save", pack, "-o", filepath.Join(filepath.Dir(pack), "got.csv")); readFile(t, filepath.Join(filepath.Dir(pack), "got.csv")) != want {
+		t.Errorf("the table is another one: %s", out)
+	}
+	if _, errs, code := command(t, "attach", filepath.Join(dir, "logtest.exe"), "--no-recorded-paths"); code != exitError || !strings.Contains(errs, "no symbols of its own functions") {
+		t.Errorf("attach: %d, %s", code, errs)
+	}
+	if _, errs, code := command(t, "keep", dir, "--no-recorded-paths"); code != exitError || !strings.Contains(errs, "no module") {
+		t.Errorf("keep: %d, %s", code, errs)
+	}
+}
+
 // TestPackDamaged opens packs that were cut or changed.
 func TestPackDamaged(t *testing.T) {
 	dir := copyLog(t, "windows-x64-clang")

@@ -93,6 +93,8 @@ the command's; a command whose program was ended by a signal ends by that signal
 		Example: `  logparse record ./app --its-own options
   logparse record --exclude 'std::*' --min 10us -o run1 ./server
   logparse record --show ./app 2> calls.txt
+  logparse record --libcalls git status
+  logparse record --inside 'handle_request' --depth 4 ./server
   logparse record make test
   sudo logparse record --probe 'parse*' --values 'parse*' ./not-rebuilt`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -113,6 +115,11 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.StringArrayVar(&f.Include, "include", nil, "record only functions like this `pattern`, [MODULE!]FUNCTION with * and ? (repeatable)")
 	flags.StringArrayVar(&f.Exclude, "exclude", nil, "leave out functions like this `pattern` (repeatable)")
 	flags.StringVar(&f.Minimum, "min", "", "drop calls that are shorter than this `time`, such as 500ns, 10us or 1ms")
+	flags.StringArrayVar(&f.LibraryCalls, "libcalls", nil, "record the program's calls into libraries, too, of functions like this `[LIBRARY!]FUNCTION` (Linux, x86-64; all without =; repeatable)")
+	flags.Lookup("libcalls").NoOptDefVal = "*"
+	addTriggers(flags, &f.Triggers)
+	flags.StringVar(&f.SwitchSignal, "switch-signal", "", "the `signal` that switches recording off, and on again, such as USR2")
+	flags.BoolVar(&f.Paused, "paused", false, "begin switched off, until the signal of --switch-signal comes")
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
 	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
@@ -139,6 +146,9 @@ var minimumTime = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(ns|us|ms|s)?$`)
 func (f *recordFlags) check(cmd *cobra.Command) error {
 	if f.Minimum != "" && !minimumTime.MatchString(f.Minimum) {
 		return misused("--min is a time, such as 500ns, 10us, 1.5ms or 1s, not %q", f.Minimum)
+	}
+	if err := checkTriggers(cmd, &f.RecordOptions); err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("ring") {
 		if f.ring < 1 || f.ring > 4096 {
@@ -315,6 +325,10 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 	}
 	if len(result.Logs) == 0 {
 		say("%s %s after %v, and nothing was recorded", name, how, took)
+		if f.Paused {
+			say("recording was switched off, and %s did not come", f.SwitchSignal)
+			return
+		}
 		for _, line := range plan.Way.Advice {
 			say("%s", line)
 		}

@@ -158,11 +158,9 @@ func TestRecordUntouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer in.Close()
-		// Of signals that a caller has ignored Go's runtime lets a program know these two;
-		// docs/record.md says so. No others are ignored.
 		script := `ulimit -n 100; exec "$@"`
 		if ignored {
-			script = `trap '' INT HUP; ` + script
+			script = `trap '' INT HUP PIPE TERM USR1 USR2 QUIT CHLD ALRM URG TSTP; ` + script
 		}
 		shell := exec.Command("sh", append([]string{"-c", script, "sh"}, cmd.Args...)...)
 		shell.Env, shell.Dir = cmd.Env, cmd.Dir
@@ -197,6 +195,28 @@ func TestRecordUntouched(t *testing.T) {
 			if got[i] != want[i] {
 				t.Errorf("ignored signals: %v; with the command: %s; without: %s", ignored, got[i], want[i])
 			}
+		}
+	}
+}
+
+// TestRecordIgnored records programs whose caller ignores signals: a writer whose reader has gone gets an error, and the
+// status of those that end at once is not lost, also where SIGCHLD is ignored.
+func TestRecordIgnored(t *testing.T) {
+	program := compile(t, endings, withHooks)
+	for _, test := range []struct {
+		command, out string
+		status       int
+	}{
+		{`trap '' PIPE; exec "$@" sh -c '{ while echo more 2>/dev/null; do :; done; echo ended >&2; } | true' 2>&1`, "ended\n", 0},
+		{`trap '' CHLD; for i in 1 2 3 4 5 6 7 8; do "$@" sh -c 'exit 3'; echo $?; done`, strings.Repeat("3\n", 8), 0},
+		{`trap '' TERM; exec "$@" sh -c 'kill -TERM $$ $PPID; echo still here'`, "still here\n", 0},
+	} {
+		record := recordProcess(t, program, "--quiet", "-o", filepath.Join(t.TempDir(), "out"), "--")
+		shell := exec.Command("sh", append([]string{"-c", test.command, "sh"}, record.Args...)...)
+		shell.Env, shell.Dir = record.Env, record.Dir
+		out, err := shell.Output()
+		if status := shell.ProcessState.ExitCode(); status != test.status || string(out) != test.out {
+			t.Errorf("%s: %q, status %d, %v", test.command, out, status, err)
 		}
 	}
 }

@@ -284,7 +284,7 @@ func (p *process) unload(time uint64, number uint32) {
 var wayNames = map[string]string{
 	"finstrument-functions": "-finstrument-functions", "mfentry": "-pg -mfentry", "minstrument-return": "-minstrument-return=call",
 	"penter": "/Gh /GH", "api": "logrec.h", "preloaded": "LD_PRELOAD",
-	"xray": "patched -fxray-instrument", "patched": "patched entries", "patched-returns": "patched returns",
+	"xray": "patched -fxray-instrument", "patched": "patched entries", "patched-returns": "patched returns", "libcalls": "calls into libraries",
 }
 
 // maxWays bounds the ways in that are listed.

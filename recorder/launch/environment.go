@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"logparser/message"
@@ -45,9 +46,17 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	if opt.Minimum != "" {
 		e.set("LOGREC_MIN", opt.Minimum)
 	}
-	if opt.Ring != "" {
-		e.set("LOGREC", opt.Ring)
+	if opt.Paused || opt.Ring != "" {
+		mode := opt.Ring
+		if opt.Paused {
+			mode = strings.TrimSuffix("off,"+mode, ",")
+		}
+		e.set("LOGREC", mode)
 	}
+	if len(opt.LibraryCalls) > 0 {
+		e.set("LOGREC_LIBCALLS", strings.Join(opt.LibraryCalls, ","))
+	}
+	e.setTriggers(opt.Triggers)
 	if opt.Sites {
 		e.set("LOGREC_SITES", "1")
 	}
@@ -59,6 +68,9 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	}
 	if opt.SnapshotSignal != "" {
 		e.set("LOGREC_SNAPSHOT_SIGNAL", opt.SnapshotSignal)
+	}
+	if opt.SwitchSignal != "" {
+		e.set("LOGREC_SWITCH_SIGNAL", opt.SwitchSignal)
 	}
 	if opt.Crash != "" {
 		e.set("LOGREC_CRASH", opt.Crash)
@@ -84,6 +96,21 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 		}
 	}
 	return e.list, nil
+}
+
+func (e *environment) setTriggers(t Triggers) {
+	depth := ""
+	if t.Depth > 0 {
+		depth = strconv.Itoa(t.Depth)
+	}
+	for _, s := range [][2]string{
+		{"LOGREC_FROM", strings.Join(t.From, ",")}, {"LOGREC_UNTIL", strings.Join(t.Until, ",")}, {"LOGREC_INSIDE", strings.Join(t.Inside, ",")},
+		{"LOGREC_DEPTH", depth}, {"LOGREC_AFTER", t.After}, {"LOGREC_FOR", t.For},
+	} {
+		if s[1] != "" {
+			e.set(s[0], s[1])
+		}
+	}
 }
 
 // An environment is a list of NAME=VALUE.

@@ -38,6 +38,14 @@ type Options struct {
 	Include, Exclude []string
 	// Minimum drops calls that are shorter: "10us". "" keeps all.
 	Minimum string
+	// LibraryCalls are patterns of functions of libraries whose calls by the program are recorded, too.
+	LibraryCalls []string
+	// Triggers are when recording begins and ends by itself, and which calls are seen.
+	Triggers Triggers
+	// SwitchSignal is the signal that switches recording off and on, "" for none. Paused begins switched
+	// off.
+	SwitchSignal string
+	Paused       bool
 	// Ring keeps the last megabytes of each thread only: "ring" or "ring:MB", "" for all.
 	Ring string
 	// Sites records where calls came from.
@@ -61,6 +69,20 @@ type Options struct {
 	Bare bool
 	// Building, if not nil, is called before the library is built, which takes seconds.
 	Building func(compiler string)
+}
+
+// Triggers are when the recording of a process begins and ends by itself, and which calls it has. The zero
+// value is all calls from the beginning to the end.
+type Triggers struct {
+	// From, Until and Inside are patterns of functions, as Options.Include. Recording begins when one of From is
+	// called, and again after one of Until, whose call is the last. Calls of Inside and those in them are
+	// recorded alone.
+	From, Until, Inside []string
+	// Depth is how deep calls are recorded, 0 for all: the outermost that are recorded are 1 deep.
+	Depth int
+	// After is when recording begins, of each process, For how long it goes on then: "500ms", "10s"; "" for
+	// at once and to the end.
+	After, For string
 }
 
 // A Plan is a program that is about to be recorded.
@@ -140,6 +162,9 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 		if p.Library, err = filepath.Abs(p.Library); err != nil {
 			return nil, err
 		}
+	}
+	if len(opt.LibraryCalls) > 0 && !opt.Bare {
+		p.Way = program.withLibraryCalls(p.Way)
 	}
 	if program.Format == PE && !onWindows {
 		wine, err := findWine()

@@ -21,6 +21,7 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, sys
 // Signals that ask the caller to end go to the program, which the terminal's reach by themselves.
 // started, if not nil, is called once with the program's id.
 func (p *Plan) Run(started func(pid int)) (Ending, error) {
+	ignoreAsCaller()
 	var wanted []os.Signal
 	for _, s := range passedOn {
 		// What the caller has ignored is ignored by the program, too, as long as nobody
@@ -35,7 +36,7 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 		defer signal.Stop(came)
 	}
 	begin := time.Now()
-	child, err := os.StartProcess(p.file, p.command, &os.ProcAttr{Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	child, err := startProcess(p.file, p.command, &os.ProcAttr{Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {
 		p.Discard()
 		return Ending{}, err

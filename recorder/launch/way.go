@@ -43,6 +43,27 @@ func (p *Program) Way() Way {
 	return w
 }
 
+// withLibraryCalls is the way in where calls into libraries are asked for, too.
+func (p *Program) withLibraryCalls(w Way) Way {
+	name := filepath.Base(p.Path)
+	if p.Interpreter != "" {
+		name = filepath.Base(p.Interpreter)
+	}
+	why := message.Textf("calls into libraries are recorded in dynamically linked programs of Linux, x86-64")
+	switch {
+	case !p.patchable(), p.Static, p.Privileged:
+	case p.Linked:
+		why = message.Textf("calls into libraries are recorded where the recorder is preloaded, and it is linked into %s", name)
+	case w.Kind == Nothing:
+		return Way{Kind: Preload, Reason: message.Textf("calls of %s into libraries are recorded: the recorder is preloaded", name), Advice: []message.Text{message.Textf("no function of a library that fits was called by the program itself")}}
+	default:
+		w.Reason = message.Textf("%v; calls into libraries are recorded, too", w.Reason)
+		return w
+	}
+	w.Reason = message.Textf("%v; %v", w.Reason, why)
+	return w
+}
+
 func (p *Program) way(name string) Way {
 	switch {
 	case p.Linked && p.dll != "" && !p.present:

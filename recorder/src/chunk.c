@@ -84,7 +84,9 @@ LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
 }
 
 LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
-  const uint64_t depth = (uint64_t)(v->top - (v->stack + 2)), k = depth < most ? depth : most;
+  uint64_t depth = 0;
+  for (const struct lr_frame_entry *f = v->stack + 2; f < v->top; f++) depth += !lr_hidden(f);
+  const uint64_t k = depth < most ? depth : most;
   uint8_t *p = lr_position(v);
   const uint32_t length = (uint32_t)(6 + 2 + 4 + 4 + k * 16);
   lr_store16(p, LRF_FIRST_WORD(LRF_STACK, 0));
@@ -93,11 +95,14 @@ LR_OWN void lr_write_stack(struct lr_level *v, int stated, uint64_t most) {
   lr_store32(p + 8, (uint32_t)depth);
   lr_store32(p + 12, (uint32_t)k);
   p += 16;
-  const struct lr_frame_entry *f = v->top - k;
-  for (uint64_t i = 0; i < k; i++) lr_store64(p + 8 * i, f[i].function);
-  p += 8 * k;
-  for (uint64_t i = 0; i < k; i++) lr_store64(p + 8 * i, f[i].time);
-  lr_commit(v, p + 8 * k);
+  const struct lr_frame_entry *f = v->top;
+  for (uint64_t i = k; i > 0; i--) {
+    do f--;
+    while (lr_hidden(f));
+    lr_store64(p + 8 * (i - 1), f->function);
+    lr_store64(p + 8 * (k + i - 1), f->time);
+  }
+  lr_commit(v, p + 16 * k);
 }
 
 LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now) {

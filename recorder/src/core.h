@@ -46,7 +46,7 @@ struct lr_frame_entry {
   uint64_t function; /* address << 1 | kind */
   uintptr_t frame;   /* of the hook's call: decreases with depth */
   uint32_t owner, pc; /* of struct lr_place */
-  uint64_t time;     /* of the enter, units */
+  uint64_t time;     /* of the enter, units; 0: lr_hidden */
 };
 
 struct lr_registers;
@@ -78,12 +78,17 @@ enum { LR_NEAR = 4096 };
 /* 1 for calls that are known by their frame: the leave has the same. */
 LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner == LR_ONE_CALL; }
 
-/* What LR_GENERAL keeps of an open call besides, to take the enter back of a call that was
- * shorter than LOGREC_MIN. */
+/* 1 for calls that are followed, but not in the log: those that LOGREC_DEPTH leaves out, and those of
+ * LOGREC_INSIDE that lists leave out. */
+LR_INLINE int lr_hidden(const struct lr_frame_entry *f) { return !f->time; }
+
+/* What LR_GENERAL keeps of an open call besides: depth for LOGREC_DEPTH, the others to take the enter back of
+ * a call that was shorter than LOGREC_MIN. */
 struct lr_frame_extra {
   uint8_t *before, *after; /* of the enter's records */
   uint64_t last;           /* the level's last time before */
   uint32_t sequence;       /* of the chunk */
+  uint32_t depth;          /* how many calls of the stack up to this one are not hidden */
 };
 
 /* Windows, for each kind of address, are found by the bits LRF_OFFSET_BITS to 31
@@ -204,6 +209,14 @@ struct lr_settings {
   int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
+  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if one of the
+   * first four is set. */
+  char from[4096], until[4096];
+  uint64_t after, lasts; /* ns */
+  int triggers;
+  char inside[4096];
+  char libcalls[4096]; /* calls into libraries that are recorded: a list */
+  uint32_t depth;
   int values; /* LR_VALUES_... */
   char plan[4096];
 };
@@ -232,6 +245,8 @@ struct lr_state {
   uint32_t log;     /* which one of this process and those that it was forked from: 1, 2, ... */
   uint32_t places;  /* those of logrec_values.h that are in the log */
   uint32_t ways;    /* those that are in the log: 1 << lr_way */
+  uint32_t gate;    /* LR_GATE_...; always open without triggers */
+  uint64_t opens, closes; /* when a time does that; 0: none */
   struct lr_thread *free_threads, *newest_thread;
   char path[4300];
 };
@@ -310,14 +325,17 @@ void lr_write_all_renamed(void);
 void lr_switch(int on, const char *why);
 void lr_put_switch(int on, const char *why);
 /* Ways in: docs/formats.md, SETTING way. */
-enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_XRAY, LR_PATCHED, LR_PATCHED_RETURN, LR_WAYS };
+enum lr_way { LR_CYG, LR_FENTRY, LR_RETURN, LR_LATE, LR_PENTER, LR_API, LR_PRELOADED, LR_XRAY, LR_PATCHED, LR_PATCHED_RETURN, LR_LIBCALLS, LR_WAYS };
 /* Writes down that events come by a way. */
 void lr_came_by(enum lr_way way);
 /* The same with the lock. */
 void lr_write_way(enum lr_way way);
 LR_INLINE int lr_has_come_by(enum lr_way way) { return lr_relaxed(&lr_global.ways) >> way & 1; }
 /* Hooks tell of returns. */
-LR_INLINE int lr_sees_returns(void) { return lr_has_come_by(LR_RETURN) || lr_has_come_by(LR_PATCHED_RETURN); }
+LR_INLINE int lr_sees_returns(void) {
+  return lr_has_come_by(LR_RETURN) || lr_has_come_by(LR_PATCHED_RETURN) ||
+         (lr_has_come_by(LR_LIBCALLS) && !lr_has_come_by(LR_FENTRY) && !lr_has_come_by(LR_PATCHED));
+}
 
 /* ---- overhead.c ---- */
 
@@ -470,7 +488,7 @@ void lr_arrived(const struct lr_place *at);
  * the calls (of kind 1) that must have ended before the one of frame began;
  * lr_returned records the leave of the call of frame. */
 void lr_ended(const struct lr_place *at);
-void lr_returned(const struct lr_place *at);
+void lr_returned(const struct lr_place *at, enum lr_way way);
 void lr_mark(const char *text, size_t n);
 void lr_counter(const char *name, unsigned type, const void *value);
 
@@ -510,18 +528,41 @@ const char *lr_next_item(const char *list, const char **begin, size_t *n);
 
 /* ---- lists.c ---- */
 
+/* What lists say of a function: calls of it are recorded; it is one of LOGREC_FROM, LOGREC_UNTIL,
+ * LOGREC_INSIDE. */
+enum { LR_WANTED = 1, LR_STARTS = 2, LR_STOPS = 4, LR_ROOT = 8 };
 /* 1 if there are include or exclude lists. */
 int lr_lists(void);
-/* 1 if they want a function, by its module's base name and its symbol. */
-int lr_listed(const char *module, const char *symbol);
+/* 1 if a pattern of a list fits a function, by its module's base name and its symbol. */
+int lr_fits(const char *list, const char *module, const char *symbol);
+/* What the lists say of it, by its module's base name and its symbol. */
+unsigned lr_listed(const char *module, const char *symbol);
 /* Sorts ascending; it needs neither memory nor luck. */
 void lr_sort(uint64_t *a, size_t n);
-/* 1 if calls of the function are recorded. */
-int lr_wanted(uintptr_t function, unsigned kind);
+/* The same by its address. */
+unsigned lr_traits(uintptr_t function, unsigned kind);
+/* 1 if open calls of the function are kept in mind. */
+LR_INLINE int lr_followed(uintptr_t function, unsigned kind) { return (lr_traits(function, kind) & (LR_WANTED | LR_ROOT)) != 0; }
 /* The addresses of a module are no longer its own. With the modules' lock. */
 void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
 /* Modules will have other numbers; in a forked child, which has no other thread. */
 void lr_modules_renumbered(void);
+
+/* ---- triggers.c ---- */
+
+/* lr_state.gate: events are recorded; not before a time; not before a function is called; somebody opens it. */
+enum { LR_GATE_OPEN = 0, LR_GATE_TIME, LR_GATE_FUNCTION, LR_GATE_OPENING };
+LR_INLINE int lr_gate_is_open(void) { return lr_load(&lr_global.gate) == LR_GATE_OPEN; }
+/* The settings are known; a log begins. The latter with the lock. */
+void lr_triggers_choose(void);
+void lr_triggers_begin(void);
+/* 1 if triggers want each event to take the long way. */
+int lr_triggers_general(void);
+/* Before an enter: 0 if it is not recorded, else what lr_trigger_entered is to be given when it is recorded.
+ * Before other events: 1 if they are recorded. A setting of triggers is there; no level is taken. */
+unsigned lr_trigger_enter(uintptr_t function, unsigned kind);
+void lr_trigger_entered(unsigned traits);
+int lr_trigger_event(void);
 
 /* ---- plan.c ---- */
 

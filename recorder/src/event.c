@@ -74,14 +74,19 @@ LR_OWN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame) {
   return n < LR_LEVELS ? &t->level[n] : NULL;
 }
 
+/* restate has the level's next chunk begin with the calls that are open. */
+LR_OWN static void restate(struct lr_level *v) {
+  v->restated = 1;
+  v->limit = 0;
+}
+
 /* abandon gives up what an interrupted hook had begun to record: nobody knows how far it
  * came. A new chunk begins, which states the calls that are open, as far as the next event
  * tells. */
 LR_OWN static void abandon(struct lr_level *v) {
   v->lost++;
-  v->restated = 1;
   v->switched = LR_JUMPED;
-  v->limit = 0;
+  restate(v);
 }
 
 /* level_begin finds the level that this event belongs to and takes it. */
@@ -153,12 +158,10 @@ LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e
 
 /* drop_ended takes calls that have ended unseen off the stack. */
 LR_COLD static void drop_ended(struct lr_level *v, const struct lr_event *e) {
-  struct lr_frame_entry *const bottom = v->stack + 2, *top = v->top;
-  while (top > bottom && ended(top - 1, e)) top--;
-  if (top == v->top) return;
-  v->top = top;
-  v->restated = 1;
-  v->limit = 0;
+  struct lr_frame_entry *const bottom = v->stack + 2;
+  int shown = 0;
+  for (; v->top > bottom && ended(v->top - 1, e); v->top--) shown |= !lr_hidden(v->top - 1);
+  if (shown) restate(v);
 }
 
 /* catch_up is for the first event after recording was switched on again, or after
@@ -168,6 +171,13 @@ LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const stru
   v->switched = lr_load(&lr_global.switched);
   if (v == &t->level[0]) t->mode = LR_IDLE + v->switched;
   if (!v->stack) return;
+  if (lr_settings.from[0]) {
+    /* Each time it begins with nothing: which of the calls before have ended is not known for certain. */
+    int shown = 0;
+    for (; v->top > v->stack + 2; v->top--) shown |= !lr_hidden(v->top - 1);
+    if (shown) restate(v);
+    return;
+  }
   /* The leave of an open call tells itself which calls have ended; leave_level sees to one
    * whose enter is missing. */
   if (!e->leave) drop_ended(v, e);
@@ -228,13 +238,65 @@ LR_INLINE int room_with(struct lr_thread *t, struct lr_level *v, uint64_t now, c
   return lr_room(t, v, now, 0);
 }
 
+LR_OWN static int have_extra(struct lr_level *v) {
+  if (!v->extra) {
+    struct plat_saved saved;
+    plat_slow_begin(&saved);
+    v->extra = plat_pages(v->stack_size / sizeof *v->stack * sizeof *v->extra, 0);
+    plat_slow_end(&saved);
+  }
+  return v->extra != NULL;
+}
+
+/* inside_root tells whether a call of LOGREC_INSIDE is open: no others begin an empty stack. A signal handler's
+ * calls lie within those that it interrupted. */
+LR_OWN static int inside_root(const struct lr_thread *t, const struct lr_level *v) {
+  for (; v >= t->level; v--)
+    if (v->stack && v->top > v->stack + 2) return 1;
+  return 0;
+}
+
+/* depth_of counts the open calls that are in the log. */
+LR_OWN static uint32_t depth_of(const struct lr_thread *t, const struct lr_level *v) {
+  uint32_t depth = 0;
+  for (; v >= t->level; v--)
+    if (v->extra && v->top > v->stack + 2) depth += v->extra[v->top - 1 - v->stack].depth;
+  return depth;
+}
+
+/* push_hidden keeps a call in mind that does not come into the log, so that its leave is known. */
+LR_OWN static void push_hidden(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at) {
+  if (!v->stack && !lr_make_stack(v)) return;
+  if (v->top >= v->stack_end) lr_more_entries(v);
+  if (v->top >= v->stack_end) return;
+  if (lr_settings.depth && have_extra(v)) v->extra[v->top - v->stack].depth = v->extra[v->top - 1 - v->stack].depth;
+  v->top->function = (uint64_t)function << 1 | kind;
+  v->top->frame = frame;
+  v->top->owner = at->owner;
+  v->top->pc = (uint32_t)at->pc;
+  v->top->time = 0;
+  v->top++;
+}
+
 LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_t function, unsigned kind,
                                uintptr_t frame, const struct lr_place *at) {
-  if (lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
+  const int general = lr_relaxed(&lr_mode) == LR_GENERAL;
+  const unsigned traits = general ? lr_traits(function, kind) : LR_WANTED;
+  const int followed = (traits & (LR_WANTED | LR_ROOT)) != 0;
+  /* What is not followed shows whether a root was left. */
+  if (!followed && !lr_settings.inside[0]) return;
   const struct lr_event e = {(uint64_t)function << 1 | kind, 0, at};
   lr_settle(t, v, &e);
   if (behind(v)) catch_up(t, v, &e);
   lr_drop_left(t, v, &e);
+  if (!followed) return;
+  if (general) {
+    if (lr_settings.inside[0] && !(traits & LR_ROOT) && !inside_root(t, v)) return;
+    if (!(traits & LR_WANTED) || (lr_settings.depth && depth_of(t, v) >= lr_settings.depth)) {
+      push_hidden(v, function, kind, frame, at);
+      return;
+    }
+  }
   const struct lr_program *program = values_of(function, at, 0);
   uint64_t now = lr_time_of(v);
   if (!room_with(t, v, now, &program)) return;
@@ -267,20 +329,13 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   v->top->owner = at->owner;
   v->top->pc = (uint32_t)at->pc;
   v->top->time = now;
-  if (lr_global.minimum) {
-    if (!v->extra) {
-      struct plat_saved saved;
-      plat_slow_begin(&saved);
-      v->extra = plat_pages(v->stack_size / sizeof *v->stack * sizeof *v->extra, 0);
-      plat_slow_end(&saved);
-    }
-    if (v->extra) {
-      struct lr_frame_extra *x = &v->extra[v->top - v->stack];
-      x->before = before;
-      x->after = p;
-      x->last = last;
-      x->sequence = v->sequence;
-    }
+  if ((lr_global.minimum || lr_settings.depth) && have_extra(v)) {
+    struct lr_frame_extra *x = &v->extra[v->top - v->stack];
+    x->before = before;
+    x->after = p;
+    x->last = last;
+    x->sequence = v->sequence;
+    x->depth = x[-1].depth + 1;
   }
   v->top++;
   lr_commit(v, p);
@@ -289,11 +344,14 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
 LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way) {
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  unsigned triggered = 1;
+  if (LR_UNLIKELY(lr_settings.triggers) && !(triggered = lr_trigger_enter(function, kind))) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   enter_level(t, v, function, kind, frame, at);
   level_end(t, v);
+  if (LR_UNLIKELY(triggered & LR_STOPS)) lr_trigger_entered(triggered);
 }
 
 /* put_leave writes a leave that names its function. */
@@ -318,10 +376,14 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
   const struct lr_event e = {key, 1, at};
   if (!v->stack && !lr_make_stack(v)) return;
   lr_settle(t, v, &e);
-  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(function, kind))) catch_up(t, v, &e);
+  if (behind(v) && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_followed(function, kind))) catch_up(t, v, &e);
   struct lr_frame_entry *top = v->top - 1;
   const int matches = top->function == key && (exact ? top->frame == frame : top[-1].frame >= frame);
-  if (!matches && lr_relaxed(&lr_mode) == LR_GENERAL && !lr_wanted(function, kind)) return;
+  if (!matches && lr_relaxed(&lr_mode) == LR_GENERAL && !lr_followed(function, kind)) return;
+  if (matches && lr_hidden(top)) {
+    v->top = top;
+    return;
+  }
   uint64_t now = lr_time_of(v);
   if (matches) {
     if (lr_global.minimum && v->extra && now - top->time < lr_global.minimum) {
@@ -356,11 +418,22 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     if (f->function == key && (!exact || f->frame == frame)) found = f;
   for (struct lr_frame_entry *f = top; f >= bottom && !found; f--)
     if (f->function == key && !exact) found = f;
+  if (found && lr_hidden(found)) {
+    int shown = 0;
+    for (; v->top > found; v->top--) shown |= !lr_hidden(v->top - 1);
+    if (shown) restate(v);
+    return;
+  }
+  if (!found && (lr_settings.triggers || lr_settings.inside[0])) {
+    /* It began while nothing was recorded. */
+    drop_ended(v, &e);
+    return;
+  }
   /* A reader takes the innermost call of the address: as many leaves as there
    * are such calls down to the one that ends. */
   struct lr_frame_entry *f = top;
   do {
-    while (found && f->function != key) f--;
+    while (found && (f->function != key || lr_hidden(f))) f--;
     if (!put_leave(t, v, now, function, kind)) break;
   } while (found && f-- != found);
   if (found) {
@@ -376,6 +449,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
 LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, int exact, const struct lr_place *at, enum lr_way way) {
   struct lr_thread *t = lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  if (LR_UNLIKELY(lr_settings.triggers) && !lr_trigger_event()) return;
   if (LR_UNLIKELY(!lr_has_come_by(way))) lr_came_by(way);
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
@@ -383,8 +457,14 @@ LR_COLD void lr_leave_slow(uintptr_t function, unsigned kind, uintptr_t frame, i
   level_end(t, v);
 }
 
+/* thread_of_event gives the thread's state if its events are recorded now. */
+LR_INLINE struct lr_thread *thread_of_event(void) {
+  struct lr_thread *const t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  return t && LR_UNLIKELY(lr_settings.triggers) && !lr_trigger_event() ? NULL : t;
+}
+
 LR_COLD void lr_arrived(const struct lr_place *at) {
-  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = thread_of_event();
   struct lr_level *v = t ? level_begin(t, at->frame) : NULL;
   if (!v) return;
   const struct lr_event e = {1, 1, at};
@@ -400,7 +480,7 @@ LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uint
 }
 
 LR_COLD void lr_ended(const struct lr_place *at) {
-  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = thread_of_event();
   if (!t) return;
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
@@ -429,10 +509,10 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   level_end(t, v);
 }
 
-LR_COLD void lr_returned(const struct lr_place *at) {
-  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+LR_COLD void lr_returned(const struct lr_place *at, enum lr_way way) {
+  struct lr_thread *t = thread_of_event();
   if (!t) return;
-  if (LR_UNLIKELY(!lr_sees_returns())) lr_came_by(LR_RETURN);
+  if (LR_UNLIKELY(!lr_sees_returns()) && way == LR_RETURN) lr_came_by(LR_RETURN);
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
   const struct lr_event arrives = {1, 1, at};
@@ -456,7 +536,7 @@ LR_COLD void lr_returned(const struct lr_place *at) {
 /* record writes a record that is neither enter nor leave: its type and length, the time since
  * the last record, then head and text. */
 LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
-  struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
+  struct lr_thread *t = thread_of_event();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL};
   struct lr_level *v = level_begin(t, at.frame);

@@ -22,7 +22,7 @@ extern char **environ;
 /* What a program that gets an environment of its own is given besides: the settings
  * that this one was started with, and the library, if it was preloaded. Copies, since
  * a program may overwrite what it was started with. */
-enum { KEPT_BYTES = 1 << 16, MOST_KEPT = 24 };
+enum { KEPT_BYTES = 1 << 16, MOST_KEPT = 32 };
 static char kept_bytes[KEPT_BYTES];
 static size_t kept_length;
 static const char *kept_settings[MOST_KEPT];

@@ -15,6 +15,7 @@
 #endif
 
 #include "hot.h"
+#include "libcalls.h"
 #include "patch.h"
 #include "values.h"
 
@@ -31,6 +32,9 @@ int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct 
 void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot);
+void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot);
+void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
 /* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
  * not known yet. */
@@ -115,7 +119,7 @@ LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned k
 LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && enter_with(v, address, kind, frame, registers);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || enter_with(v, address, kind, frame, registers));
   v->inside = frame;
   lr_barrier();
   const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
@@ -188,7 +192,46 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};
-  lr_returned(&at);
+  lr_returned(&at, LR_RETURN);
+}
+
+/* ---- calls into libraries ---- */
+
+extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
+
+#if !defined(LOGREC_NO_INTERPOSE)
+/* redirect has a call return to the recorder. One that does already was made by a jump at the end of such a call. */
+LR_INLINE void redirect(uintptr_t *slot) {
+  if (*slot == (uintptr_t)lr_libcall_return) return;
+  *(uintptr_t *)((intptr_t)slot + LR_MIRROR) = *slot;
+  lr_barrier();
+  *slot = (uintptr_t)lr_libcall_return;
+}
+
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) {
+  if (lr_relaxed(&lr_mode) == LR_OFF) return 0;
+  if (!lr_mirrored((uintptr_t)slot)) return 1;
+  redirect(slot);
+  return entry_fast(call->function, 0, (uintptr_t)slot, NULL);
+}
+
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) {
+  if (lr_relaxed(&lr_mode) == LR_OFF || plat_busy() || !lr_mirror((uintptr_t)slot)) return;
+  redirect(slot);
+  const struct lr_place at = {(uintptr_t)slot, *(const uintptr_t *)((intptr_t)slot + LR_MIRROR), LR_ONE_CALL, LR_ONE_CALL, NULL};
+  lr_ended(&at);
+  lr_enter_slow(call->function, 0, (uintptr_t)slot, &at, LR_LIBCALLS);
+}
+#else
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) { return (void)call, (void)slot, 0; }
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) { (void)call, (void)slot; }
+#endif
+
+LR_CALLED void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  (void)address;
+  (void)registers;
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, NULL};
+  lr_returned(&at, LR_LIBCALLS);
 }
 
 #if defined(__clang__)

@@ -14,6 +14,8 @@
 
   .text
 
+#include "hooks_x86_64.h"
+
 /* arguments loads those of the functions in C. A function that is nested in another one
  * has its static chain in r10. Without optimization gcc keeps it on the stack over the
  * call: push %r10; call __fentry__; pop %r10. The return address lies above it there. */
@@ -33,6 +35,11 @@
   .endif
   .endm
 
+  .macro slow_arguments back
+  arguments \back
+  mov -8(%rbp),%rcx
+  .endm
+
 /* hook NAME, FAST, SLOW, VALUES, BACK: the functions are (address inside the function,
  * frame, address of its caller, struct lr_registers (values.h)); where VALUES is 0 the latter is NULL. FAST
  * gets it without vector registers, and returns 0 when it is done. r11 is preserved, too: a caller in
@@ -43,28 +50,7 @@
 \name:
   .cfi_startproc
   endbr64
-  push %r11
-  .cfi_adjust_cfa_offset 8
-  push %rax
-  .cfi_adjust_cfa_offset 8
-  push %rdi
-  .cfi_adjust_cfa_offset 8
-  push %rsi
-  .cfi_adjust_cfa_offset 8
-  push %rdx
-  .cfi_adjust_cfa_offset 8
-  push %rcx
-  .cfi_adjust_cfa_offset 8
-  push %r8
-  .cfi_adjust_cfa_offset 8
-  push %r9
-  .cfi_adjust_cfa_offset 8
-  push %r10
-  .cfi_adjust_cfa_offset 8
-  /* The stack may be aligned either way here. */
-  push %rbp
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbp, 0
+  push_registers
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
   and $-16,%rsp
@@ -80,29 +66,7 @@
   test %eax,%eax
   jnz 2f
 1:
-  mov %rbp,%rsp
-  .cfi_def_cfa_register %rsp
-  pop %rbp
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %rbp
-  pop %r10
-  .cfi_adjust_cfa_offset -8
-  pop %r9
-  .cfi_adjust_cfa_offset -8
-  pop %r8
-  .cfi_adjust_cfa_offset -8
-  pop %rcx
-  .cfi_adjust_cfa_offset -8
-  pop %rdx
-  .cfi_adjust_cfa_offset -8
-  pop %rsi
-  .cfi_adjust_cfa_offset -8
-  pop %rdi
-  .cfi_adjust_cfa_offset -8
-  pop %rax
-  .cfi_adjust_cfa_offset -8
-  pop %r11
-  .cfi_adjust_cfa_offset -8
+  pop_registers
   ret
 2:
   .cfi_def_cfa %rbp, 88
@@ -123,42 +87,7 @@
   movq %xmm7,-16(%rbp)
 5:
   .endif
-  mov lr_xsave_size(%rip),%eax
-  test %eax,%eax
-  jnz 4f
-  call lr_find_xsave_size
-4:
-  cmp $1,%eax
-  je 3f
-  sub %rax,%rsp
-  and $-64,%rsp
-  /* The header behind the first 512 bytes must be 0. */
-  xor %eax,%eax
-  mov %rax,512(%rsp)
-  mov %rax,520(%rsp)
-  mov %rax,528(%rsp)
-  mov %rax,536(%rsp)
-  mov %rax,544(%rsp)
-  mov %rax,552(%rsp)
-  mov %rax,560(%rsp)
-  mov %rax,568(%rsp)
-  mov $0xe6,%eax
-  xor %edx,%edx
-  xsave64 (%rsp)
-  arguments \back
-  mov -8(%rbp),%rcx
-  call \slow
-  mov $0xe6,%eax
-  xor %edx,%edx
-  xrstor64 (%rsp)
-  jmp 1b
-3:
-  sub $512,%rsp
-  fxsave64 (%rsp)
-  arguments \back
-  mov -8(%rbp),%rcx
-  call \slow
-  fxrstor64 (%rsp)
+  call_with_vectors_saved "slow_arguments \back", \slow
   jmp 1b
   .cfi_endproc
   .size \name,.-\name
@@ -175,6 +104,10 @@
   hook lr_patched_entry_\back, lr_patched_fast, lr_patched_slow, 1, \back
   .endr
   hook lr_patched_return, lr_freturn_fast, lr_freturn_slow
+
+  /* Behind a call into a library (hooks_libcalls_x86_64.S). */
+  .hidden lr_libcall_left
+  hook lr_libcall_left, lr_freturn_fast, lr_libcall_left_slow, 0
 
   /* Before the jump of a tail call: what is jumped to may lie in r11. */
   hook lr_patched_tail, lr_freturn_fast, lr_freturn_slow, 0

@@ -186,7 +186,7 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   struct lr_thread *t = lr_self_get();
   const struct lr_frame_entry *f = NULL;
   const struct lr_level *v = lr_alive(t) ? lr_level_of(t, frame) : NULL;
-  if (v && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_wanted(address, 1))) f = find(v, address, frame);
+  if (v && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_followed(address, 1))) f = find(v, address, frame);
   /* One that was entered while nothing was recorded is nobody's leave. */
   if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, &at, LR_PENTER);
   else lr_leave_slow(address, 1, frame, 1, &at, LR_PENTER);

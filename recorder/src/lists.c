@@ -1,17 +1,21 @@
-/* lists.c: which functions are recorded (LOGREC_INCLUDE, LOGREC_EXCLUDE).
+/* lists.c: which functions are recorded (LOGREC_INCLUDE, LOGREC_EXCLUDE), and which ones the other settings name
+ * (triggers.c).
  *
  * A list is patterns with commas between: [MODULE!]FUNCTION, in which * and ?
  * stand for any characters. A function is recorded if the include list is
  * empty or a pattern of it fits, and none of the exclude list does. It is
  * decided once, when a function is first seen.
  *
- * lr_wanted reads what was decided without a lock, and decides under the modules' lock. A signal
+ * lr_traits reads what was decided without a lock, and decides under the modules' lock. A signal
  * handler may call it; there nobody looks for modules that are not known yet. */
 
 #include "core.h"
 #include "demangle.h"
 
 LR_OWN int lr_lists(void) { return lr_settings.include[0] || lr_settings.exclude[0]; }
+
+/* any_list: functions are looked up at all. */
+LR_OWN static int any_list(void) { return lr_lists() || lr_settings.from[0] || lr_settings.until[0] || lr_settings.inside[0]; }
 
 /* match compares s with the n characters of a pattern; star and resume are where
  * to go on when a * has to take one character more. */
@@ -60,17 +64,28 @@ LR_OWN static int listed(const char *list, const char *module, const char *symbo
   return 0;
 }
 
-LR_OWN int lr_listed(const char *module, const char *symbol) {
+LR_OWN int lr_fits(const char *list, const char *module, const char *symbol) {
   char plain[512] = "";
   if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
-  return (!lr_settings.include[0] || listed(lr_settings.include, module, symbol, plain)) &&
-         !listed(lr_settings.exclude, module, symbol, plain);
+  return listed(list, module, symbol, plain);
+}
+
+LR_OWN unsigned lr_listed(const char *module, const char *symbol) {
+  char plain[512] = "";
+  if (!lr_plain_name(symbol, plain, sizeof plain)) plain[0] = 0;
+  unsigned traits = 0;
+  if ((!lr_settings.include[0] || listed(lr_settings.include, module, symbol, plain)) && !listed(lr_settings.exclude, module, symbol, plain))
+    traits = LR_WANTED;
+  if (listed(lr_settings.from, module, symbol, plain)) traits |= LR_STARTS;
+  if (listed(lr_settings.until, module, symbol, plain)) traits |= LR_STOPS;
+  if (listed(lr_settings.inside, module, symbol, plain)) traits |= LR_ROOT;
+  return traits;
 }
 
 /* What was decided: open addressing by the function's address; an entry is
- * address << 1 | wanted, 0 is free. It is written under the modules' lock and
+ * address << TRAIT_BITS | what was decided, 0 is free. It is written under the modules' lock and
  * read without. */
-enum { DECISIONS = 1 << 20 };
+enum { DECISIONS = 1 << 20, TRAIT_BITS = 4 };
 static uint64_t *decisions;
 
 LR_OWN static uint32_t hash(uintptr_t function) { return (uint32_t)((uint64_t)function * 0x9e3779b97f4a7c15u >> 44); }
@@ -79,15 +94,15 @@ LR_OWN static int known(const uint64_t *table, uintptr_t function) {
   for (uint32_t i = hash(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
     const uint64_t e = lr_load(&table[i]);
     if (!e) return -1;
-    if (e >> 1 == function) return (int)(e & 1);
+    if (e >> TRAIT_BITS == function) return (int)(e & ((1 << TRAIT_BITS) - 1));
   }
   return -1;
 }
 
-LR_OWN static void keep(uint64_t *table, uintptr_t function, int wanted) {
+LR_OWN static void keep(uint64_t *table, uintptr_t function, unsigned traits) {
   for (uint32_t i = hash(function), n = 0; n < 64; i = (i + 1) % DECISIONS, n++) {
-    if (table[i] && table[i] >> 1 != function) continue;
-    lr_store(&table[i], (uint64_t)function << 1 | (unsigned)wanted);
+    if (table[i] && table[i] >> TRAIT_BITS != function) continue;
+    lr_store(&table[i], (uint64_t)function << TRAIT_BITS | traits);
     return;
   }
 }
@@ -198,10 +213,10 @@ LR_OWN static const char *name_of(const struct symbols *s, uintptr_t rva, int ex
 /* decide_first looks the function up. Where the modules' lock is not to be had,
  * or nothing is known of the function, it is recorded, and a later call of it
  * comes here again. */
-LR_COLD static int decide_first(uintptr_t function, unsigned kind) {
+LR_COLD static unsigned decide_first(uintptr_t function, unsigned kind) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
-  int wanted = 1;
+  unsigned traits = LR_WANTED;
   struct plat_module m;
   const struct symbols *s;
   if (plat_modules_lock()) {
@@ -209,25 +224,25 @@ LR_COLD static int decide_first(uintptr_t function, unsigned kind) {
     /* Another thread may have looked it up while this one waited. */
     const int decided = decisions ? known(decisions, function) : -1;
     if (decided >= 0) {
-      wanted = decided;
+      traits = (unsigned)decided;
     } else if (plat_module_of(function, !plat_in_handler(&saved), &m) && (s = symbols_of(&m))) {
       const char *module = m.path;
       for (const char *c = m.path; *c; c++)
         if (*c == '/' || *c == '\\') module = c + 1;
-      wanted = lr_listed(module, name_of(s, function - m.base, kind == 0));
-      if (decisions) keep(decisions, function, wanted);
+      traits = lr_listed(module, name_of(s, function - m.base, kind == 0));
+      if (decisions) keep(decisions, function, traits);
     }
     plat_modules_unlock();
   }
   plat_slow_end(&saved);
-  return wanted;
+  return traits;
 }
 
-LR_OWN int lr_wanted(uintptr_t function, unsigned kind) {
-  if (!lr_lists()) return 1;
+LR_OWN unsigned lr_traits(uintptr_t function, unsigned kind) {
+  if (!any_list()) return LR_WANTED;
   const uint64_t *table = lr_load(&decisions);
   const int decided = table ? known(table, function) : -1;
-  return decided >= 0 ? decided : decide_first(function, kind);
+  return decided >= 0 ? (unsigned)decided : decide_first(function, kind);
 }
 
 LR_OWN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size) {
@@ -240,7 +255,7 @@ LR_OWN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size) {
   /* Behind a place that becomes free a function may not be found any more: it is
    * then looked up again. */
   for (uint32_t i = 0; decisions && i < DECISIONS; i++)
-    if (decisions[i] && (uintptr_t)(decisions[i] >> 1) - base < size) lr_store(&decisions[i], 0);
+    if (decisions[i] && (uintptr_t)(decisions[i] >> TRAIT_BITS) - base < size) lr_store(&decisions[i], 0);
 }
 
 LR_OWN void lr_modules_renumbered(void) { table_count = 0; }

@@ -288,7 +288,7 @@ LR_OWN static void decide(void *context, uintptr_t address, const char *symbol) 
     whole[part - symbol] = 0;
     symbol = whole;
   }
-  w->functions[low] = key | (unsigned)lr_listed(w->file, symbol);
+  w->functions[low] = key | (unsigned)(lr_listed(w->file, symbol) != 0);
 }
 
 /* keep_wanted removes the sleds of functions that are not. */
@@ -304,7 +304,7 @@ LR_OWN static void keep_wanted(struct image *im) {
     return;
   }
   /* What has no name is decided by its module. */
-  const unsigned nameless = (unsigned)lr_listed(w.file, "");
+  const unsigned nameless = (unsigned)(lr_listed(w.file, "") != 0);
   for (size_t i = 0; i < m->count; i++) w.functions[i] = (uint64_t)m->sleds[i].function << 1 | nameless;
   lr_sort(w.functions, m->count);
   for (size_t i = 0; i < m->count; i++)

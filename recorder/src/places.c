@@ -135,12 +135,17 @@ LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, 
 
 LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
-  if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
+  if (!t || lr_relaxed(&lr_mode) == LR_OFF || (lr_settings.triggers && !lr_trigger_event())) return;
   const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL};
   struct lr_level *v = lr_level_begin(t, frame);
   if (!v) return;
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
+  if (v->stack && v->top > v->stack + 2 && lr_hidden(v->top - 1)) {
+    /* They are that call's, which is not in the log. */
+    lr_level_end(t, v);
+    return;
+  }
   if (lr_load(&place->log) != lr_global.log) tell_place(place, types);
   size_t most = 16;
   for (unsigned i = 0; i < types->count; i++) most += size_of(types->codes[i]) ? size_of(types->codes[i]) : 2 + MOST_TEXT;

@@ -105,7 +105,7 @@ LR_OWN void lr_write_all_renamed(void) {
 
 LR_OWN void lr_write_way(enum lr_way way) {
   static const char *const names[LR_WAYS] = {"finstrument-functions", "mfentry", "minstrument-return", "late-leaves", "penter",
-                                             "api", "preloaded", "xray", "patched", "patched-returns"};
+                                             "api", "preloaded", "xray", "patched", "patched-returns", "libcalls"};
   if (lr_has_come_by(way)) return;
   lr_store(&lr_global.ways, lr_global.ways | 1u << way);
   lr_write_setting("way", names[way]);

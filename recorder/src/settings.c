@@ -8,6 +8,8 @@
 const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",        "LOGREC_INCLUDE",      "LOGREC_EXCLUDE",
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
                                         "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",
+                                        "LOGREC_FROM",     "LOGREC_UNTIL",       "LOGREC_INSIDE",       "LOGREC_DEPTH",
+                                        "LOGREC_AFTER",    "LOGREC_FOR",         "LOGREC_LIBCALLS",
                                         "LOGREC_REPORT",  "LOGREC_REPORT_FOLDER", "LOGREC_REPORT_SECONDS", NULL};
 
 LR_OWN void lr_tell(const char *line) {
@@ -175,6 +177,31 @@ LR_OWN static void tell_unknown(void) {
   }
 }
 
+LR_OWN static void read_list(const char *name, char *to) {
+  const char *const s = setting(name);
+  if (s) memcpy(to, s, strlen(s) + 1);
+}
+
+/* read_triggers reads when recording begins and ends by itself, and which calls are seen. */
+LR_OWN static void read_triggers(void) {
+  read_list("LOGREC_FROM", lr_settings.from);
+  read_list("LOGREC_UNTIL", lr_settings.until);
+  read_list("LOGREC_INSIDE", lr_settings.inside);
+  read_list("LOGREC_LIBCALLS", lr_settings.libcalls);
+  const char *s = setting("LOGREC_DEPTH");
+  if (s && *s) {
+    const uint64_t depth = number(&s);
+    if (*s || !depth || depth >> 31) lr_tell("logrec: LOGREC_DEPTH is a number of calls from 1 on: all depths are recorded");
+    else lr_settings.depth = (uint32_t)depth;
+  }
+  s = setting("LOGREC_AFTER");
+  if (s && *s && !duration(s, &lr_settings.after))
+    lr_tell("logrec: LOGREC_AFTER is a time, such as 500ms or 10s: recording begins at once");
+  s = setting("LOGREC_FOR");
+  if (s && *s && !duration(s, &lr_settings.lasts)) lr_tell("logrec: LOGREC_FOR is a time, such as 500ms or 10s: recording goes on");
+  lr_triggers_choose();
+}
+
 /* read_report reads LOGREC_REPORT, the command that writes reports, where to, and how long it may take. */
 LR_OWN static void read_report(void) {
   enum { USUAL = 10, MOST = 3600 };
@@ -202,10 +229,8 @@ LR_OWN void lr_read_settings(void) {
   if (s) parse_mode(s);
   s = setting("LOGREC_FILE");
   if (s) memcpy(lr_settings.file, s, strlen(s) + 1);
-  s = setting("LOGREC_INCLUDE");
-  if (s) memcpy(lr_settings.include, s, strlen(s) + 1);
-  s = setting("LOGREC_EXCLUDE");
-  if (s) memcpy(lr_settings.exclude, s, strlen(s) + 1);
+  read_list("LOGREC_INCLUDE", lr_settings.include);
+  read_list("LOGREC_EXCLUDE", lr_settings.exclude);
   s = setting("LOGREC_MIN");
   if (s && *s && !duration(s, &lr_settings.minimum))
     lr_tell("logrec: LOGREC_MIN is a time, such as 500ns, 10us, 1.5ms or 1s: no call is dropped");
@@ -245,6 +270,7 @@ LR_OWN void lr_read_settings(void) {
   s = setting("LOGREC_PATCH");
   lr_settings.patch = s && equals(s, strlen(s), "1");
   if (s && *s && !lr_settings.patch && !equals(s, strlen(s), "0")) lr_tell("logrec: LOGREC_PATCH is 0 or 1: nothing is patched");
+  read_triggers();
   if (!plat_raised_rights()) tell_unknown();
   lr_choose_mode();
 }

@@ -440,12 +440,13 @@ LR_OWN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct l
   if (v->top == bottom || (!jumped && v->top[-1].frame - e->at->frame - 1 < LR_NEAR)) return;
   if (!t->signal_known) look_at_signal_stack(t);
   if (!gone(t, v->top - 1, e, jumped) || !lr_room(t, v, lr_time_of(v), 0)) return;
-  uint32_t n = 1;
-  while (v->top - n > bottom && gone(t, v->top - n - 1, e, 1)) n++;
+  uint32_t n = 1, shown = !lr_hidden(v->top - 1);
+  for (; v->top - n > bottom && gone(t, v->top - n - 1, e, 1); n++) shown += !lr_hidden(v->top - n - 1);
+  v->top -= n;
+  if (!shown) return;
   uint8_t *p = lr_position(v);
   lr_store16(p, LRF_FIRST_WORD(LRF_LEFT, 3));
-  lr_store32(p + 2, n);
-  v->top -= n;
+  lr_store32(p + 2, shown);
   lr_commit(v, p + 6);
 }
 

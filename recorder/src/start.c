@@ -42,7 +42,9 @@ LR_OWN static int this_system(void) {
 
 /* alone: without values. */
 LR_OWN static int general(int alone) {
-  return lr_settings.sites || lr_settings.minimum || (lr_lists() && !lr_patch_alone()) ||
+  return lr_settings.sites || lr_settings.minimum || lr_triggers_general() ||
+         /* Functions that are patched for the triggers' sake need not be in the lists. */
+         (lr_lists() && (!lr_patch_alone() || lr_settings.from[0] || lr_settings.until[0])) ||
          (!alone && (lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN));
 }
 
@@ -153,6 +155,7 @@ LR_COLD void lr_start(void) {
   lr_write_setting("LOGREC_FILE", lr_settings.file);
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);
   lr_write_setting("LOGREC_EXCLUDE", lr_settings.exclude);
+  lr_triggers_begin();
   lr_plan_write();
   for (int i = 0; i < LR_WAYS; i++)
     if (lr_patch_ways() >> i & 1) lr_write_way((enum lr_way)i);

@@ -5,6 +5,7 @@
 
 #include "system_linux.h"
 
+#include "libcalls.h"
 #include "logrec.h"
 #include "patch.h"
 
@@ -112,6 +113,7 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
   if (t != &lr_nobody) plat_on_thread_exit(t);
   lr_local_time_known();
   lr_patch_look();
+  lr_libcalls_look();
   plat_slow_end(&saved);
 }
 

@@ -497,6 +497,39 @@ static void testLists() {
   }
 }
 
+// Recording that begins and ends by itself, and calls that are left out by where they are.
+static void testTriggers() {
+  const struct {
+    vector<string> environment;
+    uint64_t branches, leafs, ends; // ends: leaves of leaf, where they are seen
+  } cases[] = {{{"LOGREC_DEPTH=1"}, 1, 0, 0},
+               {{"LOGREC_DEPTH=2"}, 1, 50, 50},
+               {{"LOGREC_INSIDE=branch"}, 1, 50, 50},
+               {{"LOGREC_INSIDE=branch", "LOGREC_EXCLUDE=branch"}, 0, 50, 50},
+               {{"LOGREC_INSIDE=branch", "LOGREC_DEPTH=1"}, 1, 0, 0},
+               {{"LOGREC_INSIDE=leaf", "LOGREC_DEPTH=1"}, 0, 50, 50},
+               {{"LOGREC_INSIDE=deep"}, 0, 0, 0},
+               {{"LOGREC_FROM=leaf"}, 0, 50, 50},
+               {{"LOGREC_FROM=deep"}, 0, 0, 0},
+               {{"LOGREC_UNTIL=leaf"}, 1, 1, 0},
+               {{"LOGREC_FROM=leaf", "LOGREC_UNTIL=leaf"}, 0, 50, 0},
+               {{"LOGREC_FROM=branch", "LOGREC_UNTIL=leaf", "LOGREC_EXCLUDE=branch"}, 0, 1, 0},
+               {{"LOGREC_AFTER=100s"}, 0, 0, 0},
+               {{"LOGREC_AFTER=0ns", "LOGREC_FOR=100s"}, 1, 50, 50},
+               {{"LOGREC_FROM=branch", "LOGREC_FOR=100s"}, 1, 50, 50}};
+  for (const auto &c : cases) {
+    // Where ends are not seen, what ran before main may be taken for open, and counts as a step.
+    if (unseen && c.environment[0].compare(0, 12, "LOGREC_DEPTH") == 0) continue;
+    const Outcome o = run({"calls", "50"}, c.environment);
+    const Trace t = one(o);
+    const uint64_t branches = enters(t, o.told.at("branch")), leafs = enters(t, o.told.at("leaf")), ends = leaves(t, o.told.at("leaf"));
+    CHECK(branches == c.branches && leafs == c.leafs && (unseen || ends == c.ends), "%s: %llu, %llu, %llu", c.environment[0].c_str(),
+          (ull)branches, (ull)leafs, (ull)ends);
+    // A leave without its enter is none that was seen.
+    CHECK(leaves(t, o.told.at("branch")) <= branches, "%s: a leave alone", c.environment[0].c_str());
+  }
+}
+
 // A module's symbols are read at the first look-up in it, and not again; and it
 // stays the same module though its file has gone, or the working folder has
 // changed by which it was found.
@@ -584,6 +617,12 @@ static void testSettings() {
                {"LOGREC_MIN=abc", "LOGREC_MIN", 0, 0, 0},
                {"LOGREC_MIN=-1s", "LOGREC_MIN", 0, 0, 0},
                {"LOGREC_MIN=9999999999999999999999s", "LOGREC_MIN", 0, 0, 0},
+               {"LOGREC_DEPTH=0", "LOGREC_DEPTH", 0, 0, 0},
+               {"LOGREC_DEPTH=2x", "LOGREC_DEPTH", 0, 0, 0},
+               {"LOGREC_DEPTH=99999999999", "LOGREC_DEPTH", 0, 0, 0},
+               {"LOGREC_AFTER=soon", "LOGREC_AFTER", 0, 0, 0},
+               {"LOGREC_FOR=1h", "LOGREC_FOR", 0, 0, 0},
+               {"LOGREC_FOR=1000s", "", 0, 0, 0},
                {"LOGREC_SITES=1", "", 0, 0, 2},
                {"LOGREC_SITES=0", "", 0, 0, 0},
                {"LOGREC_SITES=yes", "LOGREC_SITES", 0, 0, 0},
@@ -919,7 +958,7 @@ int main(int argc, char **argv) {
                {"marks", testMarks},     {"switch", testSwitch},   {"switches", testSwitches},
                {"short", testShort},
                {"lists", testLists},     {"lists-threads", testListsThreads},
-               {"lists-file", testListsFile}, {"lists-fork", testListsFork}, {"settings", testSettings},
+               {"lists-file", testListsFile}, {"lists-fork", testListsFork}, {"settings", testSettings}, {"triggers", testTriggers},
                {"sites", testSites},     {"ring", testRing},
                {"ring-threads", testRingThreads}, {"statics", testStatics}, {"names", testNames},
                {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill},

@@ -56,5 +56,13 @@ for log in testdata/logtest/*/LogDetails.dat; do
 		failed=$((failed + 1))
 	fi
 done
+# The types of files that the window registers come and go, and others' stay.
+GOOS=windows GOARCH=amd64 go test -c -o "$out/filetypes.exe" ./ui/filetypes || exit 1
+if "$run" "$out/filetypes.exe" >"$out/filetypes.txt" 2>&1; then
+	passed=$((passed + 1))
+else
+	cat "$out/filetypes.txt"
+	failed=$((failed + 1))
+fi
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -36,6 +36,7 @@ var programs = []string{
 	"../dwarf/testdata/*.so", "../dwarf/testdata/*.dll", "../symtab/testdata/*.so", "../../testdata/logtest/*/*.exe", "../../testdata/logtest/*/*.dll",
 	"../../testdata/logtest/*/*.so", "../../testdata/logtest/linux-gcc-O2/logtest", "../../../shared/data/elf/basic.*", "../../../shared/data/p*/*.dll",
 	"../../../shared/data/pdb/*.node", "/usr/bin/[a-d]*", "/usr/lib/gcc/*-w64-mingw32/*/lib*.dll", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+	"/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/[ab]*.dll", "/usr/lib/i386-linux-gnu/wine/i386-windows/[ab]*.dll",
 }
 
 // TestDetachGivesTheOriginal attaches to many programs, twice, and takes it off.

@@ -37,8 +37,10 @@ const (
 	KindRuns      Kind = 2
 	KindFunctions Kind = 3
 	KindStrings   Kind = 4
-	// KindUnwind is set aside for a module's unwind rules.
+	// KindUnwind is a module's unwind rules: what code has which; KindRules are those that are named
+	// there.
 	KindUnwind Kind = 5
+	KindRules  Kind = 7
 	// KindFile is a file; its owner is the number of the log that it belongs to.
 	KindFile Kind = 6
 )

@@ -12,6 +12,7 @@
 //   - module.go: what a container says of a module.
 //   - encode.go, runs.go: from a table to columns, and back.
 //   - table.go: look-ups.
+//   - unwind.go: unwind rules.
 //   - file.go: files in a container.
 //   - carrier.go, pe.go, elf.go: containers in executables: [Attach], [Detach],
 //     [Find].

@@ -2,6 +2,7 @@ package attached
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -14,6 +15,13 @@ import (
 // use asks a container everything.
 func use(c *Container) {
 	for _, m := range c.Modules() {
+		if u, err := m.OpenUnwind(); err == nil {
+			for _, at := range []uint64{0, 1, 0x1000, 0x1001, 0x1234, 0x2000, 1 << 40, ^uint64(0)} {
+				if k, err := u.Rule(at); err == nil && k.Start < k.End && (at < k.Start || at >= k.End) {
+					panic("the rule of another place")
+				}
+			}
+		}
 		table, err := m.Open()
 		if err != nil {
 			continue
@@ -63,7 +71,12 @@ func repaired(data []byte) []byte {
 		switch Kind(le.Uint16(e)) {
 		case KindFunctions, KindStrings:
 			at += 8
-		case KindRuns:
+		case KindUnwind:
+			if at+4 > uint64(len(b)) {
+				continue
+			}
+			at += 4 + uint64(le.Uint32(b[at:]))
+		case KindRuns, KindRules:
 		default:
 			continue
 		}
@@ -98,6 +111,12 @@ func FuzzContainer(f *testing.F) {
 	table = openFile(f, "../pdb/testdata/shapes-x86_64.pdb")
 	ranges, _ = codeOf(f, table, "../pdb/testdata/shapes-x86_64.pdb")
 	data, _ = encodeFile(f, table, ranges)
+	f.Add(data)
+	e, err := EncodeUnwind(context.Background(), openImage(f, "../dwarf/testdata/x86_64.dll"), []CodePiece{{0x1000, []byte("code")}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, _ = withUnwind(f, e)
 	f.Add(data)
 	f.Add(packedFile(f, []byte("a log that is packed, packed, packed, packed, packed, packed")))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -152,6 +171,44 @@ func FuzzRuns(f *testing.F) {
 				if f := b.frames[n]; f.function >= 3 || f.file >= 3 && f.file != noID {
 					t.Errorf("frame %+v", f)
 				}
+			}
+		}
+	})
+}
+
+// FuzzUnwindRules reads the columns of entries and the fields before them without their container.
+func FuzzUnwindRules(f *testing.F) {
+	f.Add([]byte("\x02\x00\x04\x02\x10\x20\x02\x00\x00\x02\x02\x01\x01\x05\x03\x02\x00\x03\x03\x00\x00\x00"), []byte("\x01\x05arm64\x04\x02\x10\x20\x05\x03\x01\x02\x03\x06\x03\x01\x01x"))
+	f.Fuzz(func(t *testing.T, data, fields []byte) {
+		var list [][]byte
+		for range unwindColumns {
+			n := 0
+			if len(data) > 0 {
+				n = min(int(data[0]), len(data)-1)
+				data = data[1:]
+			}
+			list = append(list, data[:n])
+			data = data[n:]
+		}
+		u := &Unwind{}
+		if u.read(fields) {
+			u.Executable(0x1000)
+			u.Section(0x1000)
+			if b, err := u.Read(0x1000, 4); err == nil && len(b) != 4 {
+				t.Errorf("%d bytes of code", len(b))
+			}
+		}
+		b := decodeEntries(list, 0x1000)
+		if b == nil {
+			return
+		}
+		if len(b.ends) != len(b.exact) || len(b.ends) != len(b.back) {
+			t.Fatalf("%d ends, %d and %d rules", len(b.ends), len(b.exact), len(b.back))
+		}
+		for i := range b.entries {
+			e := &b.entries[i]
+			if e.spans < 1 || e.start >= e.end || i > 0 && e.start < b.entries[i-1].end || b.ends[e.first+e.spans-1] != e.end {
+				t.Errorf("entry %d: %+v", i, e)
 			}
 		}
 	})

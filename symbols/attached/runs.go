@@ -56,7 +56,7 @@ const (
 )
 
 // kinds are numbered in a container by their places here.
-var kinds = []symbols.Kind{symbols.Procedure, symbols.Thunk, symbols.ILTThunk, symbols.Public, symbols.Symtab, symbols.Export, symbols.PLT}
+var kinds = []symbols.Kind{symbols.Procedure, symbols.Thunk, symbols.ILTThunk, symbols.Public, symbols.Symtab, symbols.Export, symbols.PLT, symbols.FunctionStart}
 
 // noID stands for "none" among numbers of records.
 const noID = math.MaxUint32

@@ -69,6 +69,32 @@ func keptModule(k *Kept, mod *modules.Module) *attached.Module {
 	return nil
 }
 
+// Unwind returns the unwind rules that were kept of a module of which a binding was found: with its symbols, or in
+// a container that belongs to the log. It is nil where there are none.
+func (f *Finder) Unwind(mod *modules.Module, b *symbols.Binding) *attached.Unwind {
+	var from []*attached.Module
+	for i := range f.Kept {
+		k := &f.Kept[i]
+		if m := keptModule(k, mod); m != nil {
+			from = append(from, m)
+		}
+		for _, m := range k.Modules() {
+			if !k.Packed && strings.EqualFold(m.Name, mod.Name()) && mod.Identity.Compare(m.Identity) == modules.Same {
+				from = append(from, m)
+			}
+		}
+	}
+	if t, ok := b.Table.(interface{ Module() *attached.Module }); ok && b.Status != symbols.Mismatched {
+		from = append(from, t.Module())
+	}
+	for _, m := range from {
+		if u, err := m.OpenUnwind(); err == nil {
+			return u
+		}
+	}
+	return nil
+}
+
 // useKept takes the module's symbols that were kept beside the log. unknown says
 // whether those count of modules of which no identity was recorded.
 func (s *search) useKept(unknown bool) {

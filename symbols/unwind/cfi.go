@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"logparser/message"
 	"logparser/symbols/image"
@@ -38,7 +39,9 @@ type CFI struct {
 	rows map[uint64]*row
 
 	index sync.Once
-	fdes  []fdeRange // sorted, made when there is no search table
+	fdes  []fdeRange // sorted, made when there is no search table or all are wanted
+	// ran is how many bytes of instructions were run to collect the rules.
+	ran atomic.Int64
 }
 
 // An fdeRange is the code that an FDE is about.

@@ -217,8 +217,8 @@ func (e *evaluation) constant(op uint8) uint64 {
 		return uint64(in.sleb())
 	case opAddr:
 		v := in.pointer(e.s.Machine.PointerSize())
-		if m := e.s.module; m != nil && m.Image != nil {
-			v += m.Base - m.Image.Base
+		if m := e.s.module; m != nil && m.Code != nil {
+			v += m.Base - m.Code.LinkBase()
 		}
 		return v
 	}

@@ -3,6 +3,7 @@ package unwind
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"testing"
 
@@ -37,13 +38,7 @@ func walkAll(t *testing.T, im *image.Image, stack []byte) {
 		return
 	}
 	const base, low = 0x10000000, 0x7fff0000
-	m := &Module{Base: base, Size: im.Size, Image: im}
-	if d := NewExceptionDirectory(im); d != nil {
-		m.Rules = append(m.Rules, d)
-	}
-	for _, c := range NewCFI(im) {
-		m.Rules = append(m.Rules, c)
-	}
+	m := &Module{Base: base, Size: im.Size, Code: CodeOf(im), Rules: RulesOf(im)}
 	u := &Unwinder{Machine: machine, Memory: bytesMemory{low, stack}, Find: func(address uint64) *Module {
 		if address >= base && address-base < im.Size {
 			return m
@@ -108,6 +103,30 @@ func FuzzImage(f *testing.F) {
 		}
 		defer im.FreeScratch()
 		walkAll(t, im, stackOf(seed))
+		entries := 0
+		stop := errors.New("enough")
+		end := uint64(0)
+		if err := Collect(RulesOf(im), func(e *Entry) error {
+			length := uint64(0)
+			for _, s := range e.Spans {
+				length += s.Length
+				for _, k := range []KeptRow{s.Exact, s.Return} {
+					if _, err := k.row(); k != "" && k != leafRule && err != nil {
+						t.Errorf("rule %x: %v", k, err)
+					}
+				}
+			}
+			if e.Start < end || e.End <= e.Start || length != e.End-e.Start {
+				t.Errorf("an entry at %#x up to %#x with %#x bytes, behind %#x", e.Start, e.End, length, end)
+			}
+			if end = e.End; entries > 1000 {
+				return stop
+			}
+			entries++
+			return nil
+		}); err != nil && err != stop {
+			t.Error(err)
+		}
 		if s := NewStarts(im); s != nil {
 			_ = s.Procedures(func(rva uint64, name string) bool {
 				if sym, err := s.Lookup(rva); err != nil || sym.Start != rva {
@@ -157,9 +176,58 @@ func FuzzARM64(f *testing.F) {
 		var r Registers
 		r.Set(arm64SP, 0x7fff0000)
 		r.Set(arm64FP, 0x7fff0100)
+		registers := r
 		var c caller
 		for i := range ops {
-			_ = ops[i].undo(s, &r, &c)
+			if err := ops[i].undo(s, &r, &c); err != nil {
+				return
+			}
+			if c.machine {
+				break
+			}
+		}
+		// The rule that the operations come to gives the same.
+		row, err := arm64Rule(ops).row()
+		if err != nil {
+			return
+		}
+		s.frame.Registers = registers
+		next, err := row.apply(s)
+		if err != nil {
+			return
+		}
+		sp, ok := r.Get(arm64SP)
+		got, ok2 := next.registers.Get(arm64SP)
+		pc, ok3 := r.Get(arm64PC)
+		if !c.machine {
+			pc, ok3 = r.Get(arm64LR)
+		}
+		gotPC, ok4 := next.registers.Get(arm64PC)
+		if next.machine != c.machine || ok != ok2 || sp != got || ok3 != ok4 || pc != gotPC {
+			t.Errorf("%+v: sp %#x %v, pc %#x %v; by the rule %#x %v, %#x %v", ops, sp, ok, pc, ok3, got, ok2, gotPC, ok4)
+		}
+	})
+}
+
+// FuzzRule reads rules that were kept.
+func FuzzRule(f *testing.F) {
+	f.Add([]byte("\x01\x10\x07\x10\x83\x01\x0f"))
+	f.Add([]byte("\x62\x10\x05\x03\x77\x08\x06\x36\x02\x77\x10\x83\x01\x0f"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := KeptRow(data).row()
+		if err != nil {
+			return
+		}
+		if back, err := r.rule().row(); err != nil || !back.equal(r) {
+			t.Errorf("%x is read and written as %x: %v", data, r.rule(), err)
+		}
+		var registers Registers
+		for n := range maxRegisters {
+			registers.Set(n, 0x7fff0000+uint64(n)*8)
+		}
+		for m := X86; m <= ARM64; m++ {
+			s := &step{Unwinder: &Unwinder{Machine: m, Memory: bytesMemory{0x7fff0000, stackOf(data)}}, frame: &Frame{Registers: registers}}
+			_, _ = r.apply(s)
 		}
 	})
 }

@@ -111,7 +111,7 @@ func (d *ExceptionDirectory) caller(s *step) (caller, error) {
 	switch {
 	case err == errNoRule:
 		// A function without an entry changes no register and no stack pointer.
-		return s.leaf(d.im)
+		return s.leaf()
 	case err != nil:
 		return caller{}, err
 	case d.machine == ARM64:
@@ -121,8 +121,8 @@ func (d *ExceptionDirectory) caller(s *step) (caller, error) {
 }
 
 // leaf makes the caller of a function that saves nothing.
-func (s *step) leaf(im *image.Image) (c caller, err error) {
-	if _, _, ok := im.Executable(s.vaddr); !ok || !s.frame.Exact {
+func (s *step) leaf() (c caller, err error) {
+	if code := s.module.Code; !s.frame.Exact || code == nil || !code.Executable(s.frame.Lookup()-s.module.Base) {
 		return c, errNoRule
 	}
 	m := s.Machine
@@ -267,7 +267,13 @@ func (d *ExceptionDirectory) x64Caller(s *step, f runtimeFunction) (c caller, er
 	rva := s.vaddr - d.im.Base
 	inEpilogue := false
 	if s.frame.Exact {
-		inEpilogue = x.epilogue(d, f)
+		inEpilogue = x.epilogue(f.begin, f.end, func() int {
+			u, err := d.readInfo(f.info &^ 1)
+			if err != nil {
+				return -1
+			}
+			return u.register
+		})
 	}
 	for chain := 0; !inEpilogue; chain++ {
 		if chain >= maxChain {
@@ -295,6 +301,11 @@ func (d *ExceptionDirectory) x64Caller(s *step, f runtimeFunction) (c caller, er
 		// Of the entry it is chained to the whole prologue has run.
 		f = u.chained
 	}
+	return x.finish()
+}
+
+// finish makes the caller of what the registers have become.
+func (x *x64Frame) finish() (c caller, err error) {
 	if !x.done {
 		pc, ok := x.pop()
 		if !ok {
@@ -404,8 +415,9 @@ func (x *x64Frame) machineFrame(code uint64) {
 
 // epilogue reports whether the frame's next instructions are the rest of an epilogue,
 // and undoes it then. Epilogues have one form: the stack pointer is put back, registers
-// are popped, and the function returns or jumps to another.
-func (x *x64Frame) epilogue(d *ExceptionDirectory, f runtimeFunction) bool {
+// are popped, and the function returns or jumps to another. The entry's code is [begin, end); frameRegister returns
+// the register that the function has as frame pointer, -1 for none.
+func (x *x64Frame) epilogue(begin, end uint64, frameRegister func() int) bool {
 	b := x.s.code(x.s.frame.PC, 64)
 	r := x.r
 	sp, ok := r.Get(amd64RSP)
@@ -422,10 +434,9 @@ func (x *x64Frame) epilogue(d *ExceptionDirectory, f runtimeFunction) bool {
 		sp += uint64(int64(int32(le.Uint32(b[3:]))))
 		take(7)
 	case len(b) >= 7 && b[0]&0xfe == 0x48 && b[1] == 0x8d && b[2]>>3&7 == 4 && b[2]>>6 != 3 && b[2]&7 != 4: // lea rsp, [reg+disp]
-		u, err := d.readInfo(f.info &^ 1)
 		n := x64Numbers[b[2]&7|b[0]&1<<3]
 		base, ok := r.Get(n)
-		if err != nil || !ok || u.register != n {
+		if !ok || frameRegister() != n {
 			return false
 		}
 		switch b[2] >> 6 {
@@ -461,7 +472,7 @@ func (x *x64Frame) epilogue(d *ExceptionDirectory, f runtimeFunction) bool {
 		r.Set(amd64RSP, sp)
 		r.Set(n, v)
 	}
-	if len(b) < 2 || !x.leaves(d, f, b) {
+	if len(b) < 2 || !x.leaves(begin, end, b) {
 		return false
 	}
 	x.r = r
@@ -469,7 +480,7 @@ func (x *x64Frame) epilogue(d *ExceptionDirectory, f runtimeFunction) bool {
 }
 
 // leaves reports whether code begins with an instruction that ends an epilogue.
-func (x *x64Frame) leaves(d *ExceptionDirectory, f runtimeFunction, b []byte) bool {
+func (x *x64Frame) leaves(begin, end uint64, b []byte) bool {
 	switch {
 	case b[0] == 0xc3, b[0] == 0xc2, b[0] == 0xf3 && b[1] == 0xc3: // ret
 		return true
@@ -481,7 +492,7 @@ func (x *x64Frame) leaves(d *ExceptionDirectory, f runtimeFunction, b []byte) bo
 		if b[0] == 0xe9 {
 			to = at + 5 + uint64(int64(int32(binary.LittleEndian.Uint32(b[1:]))))
 		}
-		return to < f.begin || to >= f.end
+		return to < begin || to >= end
 	}
 	return false
 }

@@ -216,35 +216,45 @@ func arm64Packed(info uint32, at, length uint64, exact bool) []armOp {
 	return undo
 }
 
-// arm64Full returns the same of a full record.
-func (d *ExceptionDirectory) arm64Full(rva uint32, at, length uint64, exact bool) ([]armOp, error) {
+// arm64Record reads a full record: its head, with the number of epilogues or, if all is one epilogue, the index
+// of its first code; the scopes of epilogues, nil if all is one; and the codes.
+func (d *ExceptionDirectory) arm64Record(rva uint32) (epilogues uint32, scopes, codes []byte, err error) {
 	le := binary.LittleEndian
 	b, err := d.im.ReadRVA(uint64(rva), 4)
 	if err != nil {
-		return nil, err
+		return 0, nil, nil, err
 	}
 	head := le.Uint32(b)
 	if head>>18&3 != 0 {
-		return nil, message.Errorf("%w: version %d", errUnwindInfo, head>>18&3)
+		return 0, nil, nil, message.Errorf("%w: version %d", errUnwindInfo, head>>18&3)
 	}
 	single := head>>21&1 == 1
 	epilogues, words := head>>22&31, head>>27
 	size := uint64(4)
 	if epilogues == 0 && words == 0 {
 		if b, err = d.im.ReadRVA(uint64(rva)+4, 4); err != nil {
-			return nil, err
+			return 0, nil, nil, err
 		}
 		epilogues, words = le.Uint32(b)&0xffff, le.Uint32(b)>>16&0xff
 		size = 8
 	}
-	var scopes []byte
-	if !single && epilogues > 0 {
-		if scopes, err = d.im.ReadRVA(uint64(rva)+size, int64(epilogues)*4); err != nil {
-			return nil, err
+	if !single {
+		scopes = []byte{}
+		if epilogues > 0 {
+			if scopes, err = d.im.ReadRVA(uint64(rva)+size, int64(epilogues)*4); err != nil {
+				return 0, nil, nil, err
+			}
 		}
 		size += uint64(len(scopes))
 	}
-	codes, err := d.im.ReadRVA(uint64(rva)+size, int64(words)*4)
+	codes, err = d.im.ReadRVA(uint64(rva)+size, int64(words)*4)
+	return epilogues, scopes, codes, err
+}
+
+// arm64Full returns the same of a full record.
+func (d *ExceptionDirectory) arm64Full(rva uint32, at, length uint64, exact bool) ([]armOp, error) {
+	le := binary.LittleEndian
+	epilogues, scopes, codes, err := d.arm64Record(rva)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +275,7 @@ func (d *ExceptionDirectory) arm64Full(rva uint32, at, length uint64, exact bool
 		}
 		return ops[at-first:], true
 	}
-	if single {
+	if scopes == nil {
 		if epilogues < uint32(len(codes)) {
 			if ops, err := arm64Codes(codes[epilogues:]); err == nil {
 				if first := length - uint64(len(ops)) - 1; first < length {

@@ -29,6 +29,12 @@ type row struct {
 	registers [maxRegisters]unwindLocation
 	ra        uint64
 	signal    bool
+	// info says that the row is what a PE's exception directory says: then all that Windows'
+	// functions preserve is as it was, interrupt that an interrupt entered
+	// the code, and frame is the number + 1 of the register that epilogues may take the stack
+	// pointer from.
+	info, interrupt bool
+	frame           int
 }
 
 // maxRemembered bounds DW_CFA_remember_state within itself.
@@ -79,6 +85,9 @@ type program struct {
 	// initial are the rules after the CIE's instructions.
 	initial    row
 	remembered []row
+	// visit, if not nil, is told of the rules of each piece of code; it ends the program by
+	// returning false.
+	visit func(from, to uint64, r *row) bool
 }
 
 // rowAt returns the rules at an address of an FDE's code.
@@ -135,7 +144,15 @@ func (p *program) run(in *buffer) error {
 // advance moves the location; it reports whether the target lies before it.
 func (p *program) advance(delta uint64) bool {
 	next := p.pc + delta*p.codeAlign
+	return p.moveTo(next)
+}
+
+// moveTo sets the location; it reports whether the target lies before it.
+func (p *program) moveTo(next uint64) bool {
 	if next > p.target || next < p.pc {
+		return true
+	}
+	if p.visit != nil && next > p.pc && !p.visit(p.pc, next, &p.row) {
 		return true
 	}
 	p.pc = next
@@ -164,10 +181,7 @@ func (p *program) extended(op uint8, in *buffer) (done bool, err error) {
 			encoding = p.encoding
 		}
 		to := in.encoded(encoding, p.addressSize, 0)
-		if to > p.target || to < p.pc {
-			return true, nil
-		}
-		p.pc = to
+		return p.moveTo(to), nil
 	case cfaAdvanceLoc1:
 		return p.advance(uint64(in.u8())), nil
 	case cfaAdvanceLoc2:
@@ -305,7 +319,7 @@ func (r *row) apply(s *step) (next caller, err error) {
 		// register where the interrupted instruction is wanted.
 		return next, errNoRule
 	}
-	next.found, next.signal = ByCFI, r.signal
+	next.found, next.signal, next.machine = ByCFI, r.signal, r.interrupt
 	registers := &s.frame.Registers
 	cfa, err := r.cfaOf(s)
 	if err != nil {
@@ -313,8 +327,11 @@ func (r *row) apply(s *step) (next caller, err error) {
 	}
 	next.cfa = cfa
 	m := s.Machine
-	next.registers = s.inherit()
+	next.registers = r.inherited(s)
 	next.registers.Set(m.SP(), cfa)
+	if r.info {
+		next.found = ByUnwindInfo
+	}
 	for n := range r.registers {
 		rule := &r.registers[n]
 		if rule.kind == ruleNone || uint64(n) == r.ra && n == m.PC() {
@@ -347,7 +364,27 @@ func (r *row) apply(s *step) (next caller, err error) {
 		}
 	}
 	next.registers.Set(m.PC(), pc)
+	if r.interrupt {
+		next.cfa, _ = next.registers.Get(m.SP())
+	}
 	return next, nil
+}
+
+// inherited returns the registers that are the caller's where the row says nothing of them.
+func (r *row) inherited(s *step) Registers {
+	if r.interrupt {
+		return s.frame.Registers
+	}
+	if !r.info {
+		return s.inherit()
+	}
+	list := s.frame.Registers
+	for n := range maxRegisters {
+		if !s.Machine.preserved(n, true) && !(s.Machine == ARM64 && n == arm64LR) {
+			list.Forget(n)
+		}
+	}
+	return list
 }
 
 // cfaOf computes the CFA of a frame.

@@ -184,15 +184,16 @@ func (s *Starts) Close() error { return s.im.Close() }
 // FunctionStart returns the address of the first byte of the code that an address of a module
 // lies in, as the module's unwind rules tell it.
 func FunctionStart(m *Module, address uint64) (start uint64, ok bool) {
-	if m.Image == nil {
+	if m.Code == nil {
 		return 0, false
 	}
-	vaddr := address - m.Base + m.Image.Base
+	base := m.Code.LinkBase()
+	vaddr := address - m.Base + base
 	for _, r := range m.Rules {
 		switch r := r.(type) {
 		case *CFI:
 			if f, err := r.find(vaddr); err == nil {
-				return f.start - m.Image.Base + m.Base, true
+				return f.start - base + m.Base, true
 			}
 		case *ExceptionDirectory:
 			if f, err := r.find(vaddr - r.im.Base); err == nil {
@@ -200,6 +201,10 @@ func FunctionStart(m *Module, address uint64) (start uint64, ok bool) {
 					f.begin = r.primary(f)
 				}
 				return f.begin + m.Base, true
+			}
+		case *Kept:
+			if k, err := r.table.Rule(address - m.Base); err == nil && k.End > k.Start {
+				return k.Function + m.Base, true
 			}
 		}
 	}

@@ -19,12 +19,43 @@ type Memory interface {
 type Module struct {
 	// Base is the address of its first byte, Size its length in bytes.
 	Base, Size uint64
-	// Image is the image itself, nil where it is not there. It says what is
-	// code.
-	Image *image.Image
+	// Code is what is known of its code, nil where that is nothing.
+	Code Code
 	// Rules are the sources of unwind rules for its code, the best first.
 	Rules []Rules
 }
+
+// Code is what is known of the code of an image: all of it, or what was kept.
+type Code interface {
+	// LinkBase is the address of the image's first byte as it was linked.
+	LinkBase() uint64
+	// Executable reports whether an RVA is code.
+	Executable(rva uint64) bool
+	// Read reads n bytes at an RVA.
+	Read(rva uint64, n int64) ([]byte, error)
+}
+
+// CodeOf returns the code of an image, nil where there is none.
+func CodeOf(im *image.Image) Code {
+	if im == nil {
+		return nil
+	}
+	return imageCode{im}
+}
+
+type imageCode struct{ im *image.Image }
+
+// LinkBase implements [Code].
+func (c imageCode) LinkBase() uint64 { return c.im.Base }
+
+// Executable implements [Code].
+func (c imageCode) Executable(rva uint64) bool {
+	_, _, ok := c.im.Executable(c.im.Base + rva)
+	return ok
+}
+
+// Read implements [Code].
+func (c imageCode) Read(rva uint64, n int64) ([]byte, error) { return c.im.ReadRVA(rva, n) }
 
 // Rules are the unwind rules of one image. They are safe for concurrent use.
 type Rules interface {
@@ -174,8 +205,8 @@ func (u *Unwinder) caller(f *Frame) (next caller, ok bool) {
 	ruled := false
 	if m := s.module; m != nil {
 		s.vaddr = look - m.Base
-		if m.Image != nil {
-			s.vaddr += m.Image.Base
+		if m.Code != nil {
+			s.vaddr += m.Code.LinkBase()
 		}
 		for _, r := range m.Rules {
 			next, err := r.caller(s)
@@ -277,16 +308,18 @@ func (u *Unwinder) code(address uint64, n int) []byte {
 	if u.Memory.ReadMemory(b, address) == nil {
 		return b
 	}
-	if u.Find == nil {
-		return nil
+	if u.Find != nil {
+		if m := u.Find(address); m != nil && m.Code != nil {
+			for k := n; k > 0; k-- {
+				if b, err := m.Code.Read(address-m.Base, int64(k)); err == nil {
+					return b
+				}
+			}
+		}
 	}
-	m := u.Find(address)
-	if m == nil || m.Image == nil {
-		return nil
-	}
-	for ; n > 0; n-- {
-		if b, err := m.Image.ReadRVA(address-m.Base, int64(n)); err == nil {
-			return b
+	for k := n - 1; k > 0; k-- {
+		if u.Memory.ReadMemory(b[:k], address) == nil {
+			return b[:k]
 		}
 	}
 	return nil
@@ -295,9 +328,8 @@ func (u *Unwinder) code(address uint64, n int) []byte {
 // isCode reports whether an address can be one that a call returns to.
 func (u *Unwinder) isCode(address uint64) bool {
 	if u.Find != nil {
-		if m := u.Find(address); m != nil && m.Image != nil {
-			_, _, ok := m.Image.Executable(m.Image.Base + address - m.Base)
-			return ok
+		if m := u.Find(address); m != nil && m.Code != nil {
+			return m.Code.Executable(address - m.Base)
 		}
 	}
 	return u.Executable != nil && u.Executable(address)

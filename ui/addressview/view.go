@@ -16,6 +16,7 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/listing"
 )
 
@@ -44,10 +45,10 @@ type View struct {
 	// OnReload is called where the text is to be read again.
 	OnReload func()
 
-	reload     *widget.Button
+	reload     *hint.Button
 	said       *widget.Label
-	only       *widget.Check
-	copy       *widget.Button
+	only       *hint.Check
+	copy       *hint.Button
 	sourceHead *widget.Label
 	source     *widget.TextGrid
 	text       *app.NamedText
@@ -77,18 +78,18 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.OnCopy(text)
 		}
 	}
-	v.only = widget.NewCheck(lang.L("Only lines with addresses"), func(on bool) {
+	v.only = hint.NewCheck(lang.L("Only lines with addresses"), func(on bool) {
 		if v.Lines.Narrow(nil); on {
 			v.Lines.Narrow(func(l *Line) bool { return l.named })
 		}
 	})
-	v.copy = widget.NewButtonWithIcon(lang.L("Copy the text with its names"), theme.ContentCopyIcon(), func() {
+	v.copy = hint.NewButton(lang.L("Copy the text with its names"), theme.ContentCopyIcon(), func() {
 		if v.text != nil && v.OnCopy != nil {
 			v.OnCopy(WithNames(v.text))
 		}
 	})
 	v.copy.Importance = widget.LowImportance
-	v.reload = widget.NewButtonWithIcon(lang.L("The file has changed: reload"), theme.ViewRefreshIcon(), func() { v.OnReload() })
+	v.reload = hint.NewButton(lang.L("The file has changed: reload"), theme.ViewRefreshIcon(), func() { v.OnReload() })
 	v.reload.Importance = widget.HighImportance
 	v.reload.Hide()
 	below := container.NewBorder(v.sourceHead, nil, nil, nil, container.NewScroll(v.source))

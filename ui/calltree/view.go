@@ -16,6 +16,7 @@ import (
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/table"
 )
 
@@ -46,9 +47,9 @@ type View struct {
 	placing bool // what is chosen is not chosen by the user
 
 	direction *widget.RadioGroup
-	byThread  *widget.Check
-	hot       *widget.Button
-	fold      *widget.Button
+	byThread  *hint.Check
+	hot       *hint.Button
+	fold      *hint.Button
 	count     *widget.Label
 }
 
@@ -83,15 +84,15 @@ func New(fonts *grid.Fonts, palette *grid.Palette) *View {
 		}
 	})
 	v.direction.Horizontal, v.direction.Required = true, true
-	v.byThread = widget.NewCheck("", func(on bool) {
+	v.byThread = hint.NewCheck("", func(on bool) {
 		if on != v.opt.ByThread {
 			v.opt.ByThread = on
 			v.ask()
 		}
 	})
-	v.hot = widget.NewButtonWithIcon("", theme.MoveDownIcon(), v.Hottest)
+	v.hot = hint.NewButton("", theme.MoveDownIcon(), v.Hottest)
 	v.hot.Importance = widget.LowImportance
-	v.fold = widget.NewButtonWithIcon("", theme.ContentRemoveIcon(), v.FoldAll)
+	v.fold = hint.NewButton("", theme.ContentRemoveIcon(), v.FoldAll)
 	v.fold.Importance = widget.LowImportance
 	v.count = widget.NewLabel("")
 	v.count.Importance = widget.LowImportance
@@ -113,6 +114,11 @@ func (v *View) Relabel() {
 	v.direction.Refresh()
 	v.byThread.Text = lang.L("Each thread")
 	v.byThread.Refresh()
+	v.byThread.Hint = func() string { return hint.Keyed(lang.L("A tree of its own for each thread"), "T") }
+	v.hot.Hint = func() string {
+		return hint.Keyed(lang.L("From the chosen function on always the callee with most time"), "H")
+	}
+	v.fold.Hint = func() string { return hint.Keyed(lang.L("Unfold; fold; unfold or fold all below"), "+   -   *   /") }
 	v.hot.SetText(lang.L("Hottest path"))
 	v.fold.SetText(lang.L("Fold all"))
 	for id, title := range titles() {

@@ -17,6 +17,7 @@ import (
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/listing"
 )
 
@@ -35,8 +36,8 @@ type View struct {
 	OnCopy func(text string)
 
 	cause, where *widget.Label
-	thread       *widget.Select
-	copy         *widget.Button
+	thread       *hint.Select
+	copy         *hint.Button
 	sourceHead   *widget.Label
 	source       *widget.TextGrid
 	stateHead    *widget.Label
@@ -73,8 +74,8 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.OnCopy(text)
 		}
 	}
-	v.thread = widget.NewSelect(nil, func(string) { v.showThread() })
-	v.copy = widget.NewButtonWithIcon("", theme.ContentCopyIcon(), func() {
+	v.thread = hint.NewSelect(nil, func(string) { v.showThread() })
+	v.copy = hint.NewButton("", theme.ContentCopyIcon(), func() {
 		if v.crash != nil && v.OnCopy != nil {
 			v.OnCopy(v.crash.Text)
 		}

@@ -21,6 +21,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/rows/filter"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 )
 
@@ -77,7 +78,7 @@ type Line struct {
 	History func() []string
 
 	Entry *Entry
-	menu  *widget.Button
+	menu  *hint.Button
 
 	chips, offers *fyne.Container
 	problem       *widget.Label
@@ -130,7 +131,7 @@ func New(onMenu func(at fyne.Position)) *Line {
 	l.Entry.ExtendBaseWidget(l.Entry)
 	l.Entry.OnChanged = func(string) { l.typed() }
 	l.Entry.OnSubmitted = func(string) { l.submit() }
-	l.menu = widget.NewButtonWithIcon("", theme.MenuDropDownIcon(), nil)
+	l.menu = hint.NewButton("", theme.MenuDropDownIcon(), nil)
 	l.menu.Importance = widget.LowImportance
 	l.menu.OnTapped = func() {
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(l.menu)
@@ -149,6 +150,9 @@ func New(onMenu func(at fyne.Position)) *Line {
 	l.back.StrokeWidth, l.back.CornerRadius = 1, 3
 	return l
 }
+
+// MenuHint has the menu button say what it is for.
+func (l *Line) MenuHint(h hint.Hint) { l.menu.Hint = h }
 
 // Relabel says everything in the present language.
 func (l *Line) Relabel() {
@@ -231,8 +235,8 @@ func (l *Line) showChips() {
 		if i >= len(l.chips.Objects) {
 			l.chips.Add(newChip())
 		}
-		l.chips.Objects[i].(*widget.Button).OnTapped = c.Remove
-		l.chips.Objects[i].(*widget.Button).SetText(shorten(c.Text))
+		l.chips.Objects[i].(*hint.Button).OnTapped = c.Remove
+		l.chips.Objects[i].(*hint.Button).SetText(shorten(c.Text))
 	}
 	if len(l.chips.Objects) > len(list) {
 		l.chips.Objects = l.chips.Objects[:len(list)]
@@ -257,8 +261,8 @@ func (l *Line) resized() {
 }
 
 // newChip makes a button that shows an x beside its text.
-func newChip() *widget.Button {
-	b := widget.NewButtonWithIcon("", theme.CancelIcon(), nil)
+func newChip() *hint.Button {
+	b := hint.NewButton("", theme.CancelIcon(), nil)
 	b.IconPlacement = widget.ButtonIconTrailingText
 	return b
 }
@@ -342,7 +346,7 @@ func (l *Line) offer(list []string) {
 	l.offered, l.chosen = list, -1
 	l.offers.Objects = nil
 	for i, text := range list {
-		b := widget.NewButton(shorten(text), func() { l.take(i) })
+		b := hint.NewButton(shorten(text), nil, func() { l.take(i) })
 		b.Importance, b.Alignment = widget.LowImportance, widget.ButtonAlignLeading
 		l.offers.Add(b)
 	}
@@ -357,12 +361,12 @@ func (l *Line) offer(list []string) {
 
 func (l *Line) choose(i int) {
 	if l.chosen >= 0 {
-		b := l.offers.Objects[l.chosen].(*widget.Button)
+		b := l.offers.Objects[l.chosen].(*hint.Button)
 		b.Importance = widget.LowImportance
 		b.Refresh()
 	}
 	l.chosen = (i + len(l.offered)) % len(l.offered)
-	b := l.offers.Objects[l.chosen].(*widget.Button)
+	b := l.offers.Objects[l.chosen].(*hint.Button)
 	b.Importance = widget.HighImportance
 	b.Refresh()
 }

@@ -6,9 +6,9 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/widget"
 
 	"logparser/rows/filter"
+	"logparser/ui/hint"
 )
 
 // A desk is a line in a window that applies what it is told.
@@ -61,7 +61,7 @@ func (d *desk) press(keys ...fyne.KeyName) {
 func (d *desk) texts(c *fyne.Container) string {
 	var list []string
 	for _, o := range c.Objects {
-		list = append(list, o.(*widget.Button).Text)
+		list = append(list, o.(*hint.Button).Text)
 	}
 	return strings.Join(list, "|")
 }
@@ -105,7 +105,7 @@ func TestChipsAreTakenAway(t *testing.T) {
 	if got := d.texts(d.chips); got != "thread:12|-module:ntdll|mark:open or mark:stray" && got != "thread:12|-module:ntdll|(mark:open or mark:stray)" {
 		t.Fatalf("chips %q", got)
 	}
-	test.Tap(d.chips.Objects[1].(*widget.Button))
+	test.Tap(d.chips.Objects[1].(*hint.Button))
 	if got := d.applied[len(d.applied)-1]; got != "thread:12 (mark:open or mark:stray)" || d.Entry.Text != got {
 		t.Errorf("applied %q, shown %q", got, d.Entry.Text)
 	}
@@ -114,7 +114,7 @@ func TestChipsAreTakenAway(t *testing.T) {
 	if got := d.texts(d.chips); got != "thread:12|3 folded" {
 		t.Errorf("chips %q", got)
 	}
-	test.Tap(d.chips.Objects[1].(*widget.Button))
+	test.Tap(d.chips.Objects[1].(*hint.Button))
 	if !removed {
 		t.Error("the x of another chip does nothing")
 	}

@@ -4,6 +4,8 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/hint"
 )
 
 // An Entry is a line of text that leaves the window's own keys to the window
@@ -16,8 +18,27 @@ type Entry struct {
 	OnShortcut func(*desktop.CustomShortcut) bool
 	// OnDone is told a text that was changed by the user.
 	OnDone func(string)
+	// Hint is what the entry says of itself while the pointer rests on it.
+	Hint hint.Hint
 
 	settled string
+}
+
+// MouseIn implements [desktop.Hoverable].
+func (e *Entry) MouseIn(m *desktop.MouseEvent) {
+	if e.Hint != nil {
+		hint.Tell(e, e.Hint(), m.AbsolutePosition)
+	}
+}
+
+// MouseMoved implements [desktop.Hoverable].
+func (e *Entry) MouseMoved(*desktop.MouseEvent) {}
+
+// MouseOut implements [desktop.Hoverable].
+func (e *Entry) MouseOut() {
+	if e.Hint != nil {
+		hint.Tell(e, "", fyne.Position{})
+	}
 }
 
 // NewEntry makes an empty entry.

@@ -16,6 +16,7 @@ import (
 
 	"logparser/app"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 )
 
 // A Strip is the three inputs, one below the other, and the switches that say
@@ -24,7 +25,7 @@ type Strip struct {
 	Log, Modules, Symbols *Line
 	// Network permits asking symbol servers, Mismatched shows names of another
 	// build.
-	Network, Mismatched *widget.Check
+	Network, Mismatched *hint.Check
 	Content             fyne.CanvasObject
 
 	servers *widget.Label
@@ -33,9 +34,9 @@ type Strip struct {
 // A Line is one input.
 type Line struct {
 	Entry  *Entry
-	Browse *widget.Button
+	Browse *hint.Button
 	// More is a second button, nil where there is none.
-	More *widget.Button
+	More *hint.Button
 
 	label *widget.Label
 	light *Light
@@ -45,9 +46,9 @@ type Line struct {
 // New makes the inputs. Callbacks are set on the lines.
 func New() *Strip {
 	s := &Strip{Log: newLine(theme.FileIcon()), Modules: newLine(theme.FileIcon()), Symbols: newLine(theme.FolderIcon())}
-	s.Symbols.More = widget.NewButtonWithIcon("", theme.ListIcon(), nil)
+	s.Symbols.More = hint.NewButton("", theme.ListIcon(), nil)
 	s.Symbols.More.Importance = widget.LowImportance
-	s.Network, s.Mismatched = widget.NewCheck("", nil), widget.NewCheck("", nil)
+	s.Network, s.Mismatched = hint.NewCheck("", nil), hint.NewCheck("", nil)
 	s.servers = widget.NewLabel("")
 	s.servers.Truncation = fyne.TextTruncateEllipsis
 	s.servers.Importance = widget.LowImportance
@@ -63,7 +64,7 @@ func newLine(icon fyne.Resource) *Line {
 	l := &Line{Entry: NewEntry(), label: widget.NewLabel(""), light: NewLight(), state: widget.NewLabel("")}
 	l.state.Truncation = fyne.TextTruncateEllipsis
 	l.state.Importance = widget.MediumImportance
-	l.Browse = widget.NewButtonWithIcon("", icon, nil)
+	l.Browse = hint.NewButton("", icon, nil)
 	return l
 }
 

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/ui/control"
+	"logparser/ui/hint"
 )
 
 // A Summary is the inputs of a log that is open on one line: the log, its modules, and
@@ -18,7 +19,7 @@ import (
 type Summary struct {
 	Content *fyne.Container
 	// Unfold shows or hides the strip, Symbols edits the symbol path.
-	Unfold, Symbols *widget.Button
+	Unfold, Symbols *hint.Button
 
 	log, modules, symbols summaryPart
 }
@@ -45,9 +46,9 @@ func (p *summaryPart) show(text string, level control.Level) {
 // NewSummary makes the line; tools stand at its right end.
 func NewSummary(tools ...fyne.CanvasObject) *Summary {
 	s := &Summary{log: newSummaryPart(), modules: newSummaryPart(), symbols: newSummaryPart()}
-	s.Unfold = widget.NewButtonWithIcon("", theme.MenuExpandIcon(), nil)
+	s.Unfold = hint.NewButton("", theme.MenuExpandIcon(), nil)
 	s.Unfold.Importance = widget.LowImportance
-	s.Symbols = widget.NewButtonWithIcon("", theme.FolderIcon(), nil)
+	s.Symbols = hint.NewButton("", theme.FolderIcon(), nil)
 	s.log.text.Truncation = fyne.TextTruncateEllipsis
 	s.log.text.TextStyle.Bold = true
 	right := container.NewHBox(s.modules.light, s.modules.text, s.Symbols, s.symbols.light, s.symbols.text, widget.NewSeparator())

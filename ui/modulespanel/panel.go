@@ -16,6 +16,7 @@ import (
 
 	"logparser/app"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 	"logparser/ui/table"
 )
@@ -29,7 +30,7 @@ type Panel struct {
 	title   *widget.Label
 	list    *widget.List
 	details *widget.RichText
-	copy    *widget.Button
+	copy    *hint.Button
 	modules []app.ModuleState
 	chosen  string // path of the module whose details are shown
 }
@@ -45,7 +46,7 @@ func New() *Panel {
 		p.chosen = p.modules[i].Path
 		p.describe()
 	}
-	p.copy = widget.NewButtonWithIcon("", theme.ContentCopyIcon(), func() {
+	p.copy = hint.NewButton("", theme.ContentCopyIcon(), func() {
 		if m := p.module(); m != nil && p.OnCopy != nil {
 			p.OnCopy(Describe(m))
 		}
@@ -152,6 +153,11 @@ func fields(m *app.ModuleState) [][2]string {
 		{lang.L("Path"), m.Path},
 		{lang.L("Address"), fmt.Sprintf("0x%x \u2013 0x%x", m.Base, m.Base+m.Size)},
 		{lang.L("Identity"), m.Identity},
+		{lang.L("File version"), m.About.FileVersion},
+		{lang.L("Product"), strings.TrimSpace(m.About.Product + " " + m.About.ProductVersion)},
+		{lang.L("Company"), m.About.Company},
+		{lang.L("About the file"), m.About.Description},
+		{lang.L("Signer, not verified"), m.About.Signer},
 	}
 	if m.Records >= 0 {
 		list = append(list, [2]string{lang.L("Rows"), control.Thousands(m.Records)})

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 )
 
@@ -31,8 +32,8 @@ type Bar struct {
 	edge    *canvas.Rectangle
 	text    *widget.Label
 	next    *widget.Label
-	offer   *widget.Button
-	details *widget.Button
+	offer   *hint.Button
+	details *hint.Button
 }
 
 // New makes a hidden bar.
@@ -43,11 +44,12 @@ func New() *Bar {
 	b.text.TextStyle.Bold = true
 	b.next.Wrapping = fyne.TextWrapWord
 	b.edge.SetMinSize(fyne.NewSize(4, 0))
-	b.offer = widget.NewButton("", func() { b.OnOffer(b.message.Offer) })
-	b.details = widget.NewButton("", func() { b.OnDetails(b.message) })
+	b.offer = hint.NewButton("", nil, func() { b.OnOffer(b.message.Offer) })
+	b.details = hint.NewButton("", nil, func() { b.OnDetails(b.message) })
 	b.details.Importance = widget.LowImportance
-	dismiss := widget.NewButtonWithIcon("", theme.CancelIcon(), func() { b.OnDismiss() })
+	dismiss := hint.NewButton("", theme.CancelIcon(), func() { b.OnDismiss() })
 	dismiss.Importance = widget.LowImportance
+	dismiss.Hint = func() string { return lang.L("Takes the message away") }
 	buttons := container.NewVBox(layout.NewSpacer(), container.NewHBox(b.offer, b.details, dismiss), layout.NewSpacer())
 	lines := container.New(layout.NewCustomPaddedVBoxLayout(-8), b.text, b.next)
 	b.Content = container.NewStack(b.ground, b.back, container.NewBorder(nil, nil, b.edge, buttons, lines))

@@ -9,6 +9,7 @@ import (
 
 	"logparser/rows"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/logstate"
 	"logparser/ui/table"
 )
@@ -23,7 +24,7 @@ type Bookmarks struct {
 	Row func(row int64) (rows.Row, bool)
 
 	list         *widget.List
-	note, remove *widget.Button
+	note, remove *hint.Button
 	empty        *widget.Label
 	marks        []logstate.Bookmark
 	format       table.Format
@@ -45,9 +46,9 @@ func NewBookmarks() *Bookmarks {
 		p.enable()
 		p.OnGo(p.chosen)
 	}
-	p.note = widget.NewButtonWithIcon("", theme.DocumentCreateIcon(), func() { p.OnNote(p.chosen) })
-	p.remove = widget.NewButtonWithIcon("", theme.DeleteIcon(), func() { p.OnRemove(p.chosen) })
-	for _, b := range []*widget.Button{p.note, p.remove} {
+	p.note = hint.NewButton("", theme.DocumentCreateIcon(), func() { p.OnNote(p.chosen) })
+	p.remove = hint.NewButton("", theme.DeleteIcon(), func() { p.OnRemove(p.chosen) })
+	for _, b := range []*hint.Button{p.note, p.remove} {
 		b.Importance = widget.LowImportance
 	}
 	p.Content = container.NewBorder(nil, container.NewHBox(p.note, p.remove), nil, nil, container.NewStack(p.empty, p.list))
@@ -58,6 +59,8 @@ func NewBookmarks() *Bookmarks {
 
 // Relabel says everything in the present language.
 func (p *Bookmarks) Relabel() {
+	p.note.Hint = func() string { return hint.Keyed(lang.L("Bookmark with a note"), "Ctrl+Shift+B") }
+	p.remove.Hint = func() string { return hint.Keyed(lang.L("Set or remove a bookmark"), "Ctrl+B") }
 	p.note.SetText(lang.L("Note"))
 	p.remove.SetText(lang.L("Remove"))
 	p.empty.SetText(lang.L("No bookmarks yet. Ctrl+B sets one at the current row."))
@@ -104,7 +107,7 @@ func (p *Bookmarks) Texts() []string {
 }
 
 func (p *Bookmarks) enable() {
-	for _, b := range []*widget.Button{p.note, p.remove} {
+	for _, b := range []*hint.Button{p.note, p.remove} {
 		if p.chosen >= 0 {
 			b.Enable()
 		} else {

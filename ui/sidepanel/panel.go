@@ -22,6 +22,7 @@ import (
 	"logparser/app"
 	"logparser/rows"
 	"logparser/ui/control"
+	"logparser/ui/hint"
 	"logparser/ui/table"
 )
 
@@ -37,7 +38,7 @@ type Call struct {
 	stack                  *widget.List
 	details                *widget.Label
 	sourceHead             *widget.Label
-	openSource             *widget.Button
+	openSource             *hint.Button
 	remark                 *widget.Label
 	sourceBox, source      *fyne.Container
 	sourceScroll           *container.Scroll
@@ -82,12 +83,13 @@ func NewCall() *Call {
 	p.details.Wrapping = fyne.TextWrapBreak
 	p.sourceHead = head()
 	p.sourceHead.Truncation = fyne.TextTruncateEllipsis
-	p.openSource = widget.NewButtonWithIcon("", theme.DocumentCreateIcon(), func() {
+	p.openSource = hint.NewButton("", theme.DocumentCreateIcon(), func() {
 		if p.OnSource != nil {
 			p.OnSource()
 		}
 	})
 	p.openSource.Importance = widget.LowImportance
+	p.openSource.Hint = func() string { return hint.Keyed(lang.L("Open the source line"), "Enter") }
 	p.remark = widget.NewLabel("")
 	p.remark.Wrapping = fyne.TextWrapWord
 	p.remark.Importance = widget.LowImportance

@@ -17,6 +17,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"logparser/ui/control"
+	"logparser/ui/hint"
 )
 
 // A Recent is a log that was opened before.
@@ -61,7 +62,7 @@ type Page struct {
 	title    *widget.Label
 	progress *widget.ProgressBar
 	endless  *widget.ProgressBarInfinite
-	cancel   *widget.Button
+	cancel   *hint.Button
 }
 
 // New makes the page.
@@ -71,7 +72,7 @@ func New(icon fyne.Resource) *Page {
 	p.progress.TextFormatter = func() string { return "" } // the title has it
 	p.title.TextStyle.Bold = true
 	p.title.Truncation = fyne.TextTruncateEllipsis
-	p.cancel = widget.NewButtonWithIcon("", theme.CancelIcon(), func() { p.OnCancel() })
+	p.cancel = hint.NewButton("", theme.CancelIcon(), func() { p.OnCancel() })
 	p.work = container.NewVBox(spacer(6), p.title, container.NewBorder(nil, nil, nil, p.cancel, container.NewStack(p.progress, p.endless)))
 	p.work.Hide()
 	p.Content = container.NewVScroll(container.NewCenter(p.body))
@@ -129,10 +130,13 @@ func (p *Page) Relabel() {
 	title.TextStyle.Bold = true
 	about := widget.NewLabel(lang.L("Reads the binary log of an instrumented program: which functions were called, when, and on which thread."))
 
-	open := widget.NewButtonWithIcon(lang.L("Open a log"), theme.FolderOpenIcon(), func() { p.OnOpen() })
+	open := hint.NewButton(lang.L("Open a log"), theme.FolderOpenIcon(), func() { p.OnOpen() })
 	open.Importance = widget.HighImportance
-	folder := widget.NewButtonWithIcon(lang.L("Open a folder"), theme.FolderIcon(), func() { p.OnFolder() })
-	sample := widget.NewButtonWithIcon(lang.L("Open the sample"), theme.MediaPlayIcon(), func() { p.OnSample() })
+	open.Hint = func() string { return hint.Keyed(lang.L("Open a log"), "Ctrl+O") }
+	folder := hint.NewButton(lang.L("Open a folder"), theme.FolderIcon(), func() { p.OnFolder() })
+	sample := hint.NewButton(lang.L("Open the sample"), theme.MediaPlayIcon(), func() { p.OnSample() })
+	folder.Hint = func() string { return lang.L("Opens the log that lies in it.") }
+	sample.Hint = func() string { return lang.L("A small log that comes with LogParser.") }
 	p.hint = widget.NewLabel(lang.L("Or drop the log and its modules file, or their folder, on this window."))
 	p.hint.Importance = widget.LowImportance
 	p.hint.Hidden = !p.work.Hidden
@@ -158,8 +162,9 @@ func (p *Page) Relabel() {
 }
 
 func (p *Page) line(r Recent) fyne.CanvasObject {
-	open := widget.NewButtonWithIcon(filepath.Base(r.Path), theme.FileIcon(), func() { p.OnRecent(r.Path) })
+	open := hint.NewButton(filepath.Base(r.Path), theme.FileIcon(), func() { p.OnRecent(r.Path) })
 	open.Alignment = widget.ButtonAlignLeading
+	open.Hint = func() string { return r.Path }
 	open.Importance = widget.LowImportance
 	where := widget.NewLabel(shorten(filepath.Dir(r.Path), 60))
 	where.Importance = widget.LowImportance
@@ -170,8 +175,9 @@ func (p *Page) line(r Recent) fyne.CanvasObject {
 		about.SetText(lang.L("missing"))
 		about.Importance = widget.WarningImportance
 	}
-	forget := widget.NewButtonWithIcon("", theme.CancelIcon(), func() { p.OnForget(r.Path) })
+	forget := hint.NewButton("", theme.CancelIcon(), func() { p.OnForget(r.Path) })
 	forget.Importance = widget.LowImportance
+	forget.Hint = func() string { return lang.L("Takes it off this list; the file stays") }
 	return container.NewBorder(nil, nil, open, container.NewHBox(about, forget), where)
 }
 

@@ -8,7 +8,8 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/hint"
 )
 
 func TestMissingLogsAreMarked(t *testing.T) {
@@ -27,11 +28,11 @@ func TestMissingLogsAreMarked(t *testing.T) {
 	p.Show(list)
 	w := test.NewTempWindow(t, p.Content)
 	w.Resize(fyne.NewSize(800, 600))
-	var buttons []*widget.Button
+	var buttons []*hint.Button
 	var walk func(o fyne.CanvasObject)
 	walk = func(o fyne.CanvasObject) {
 		switch o := o.(type) {
-		case *widget.Button:
+		case *hint.Button:
 			if o.Text == "there.dat" || o.Text == "there.datx" {
 				buttons = append(buttons, o)
 			}

@@ -15,6 +15,7 @@ import (
 	"logparser/rows"
 	"logparser/ui/control"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 	"logparser/ui/listing"
 	"logparser/ui/table"
@@ -52,9 +53,9 @@ type View struct {
 
 	by       control.Grouping
 	base     *comparison // nil for none
-	compare  *widget.Button
+	compare  *hint.Button
 	compared *widget.Label
-	group    *widget.Select
+	group    *hint.Select
 	digits   int
 	whole    int64 // nanoseconds: the time spent in all functions
 	// wanted is the function to be chosen as soon as it is listed, nil for none.
@@ -63,7 +64,7 @@ type View struct {
 
 	narrow    *inputs.Entry
 	count     *widget.Label
-	save      *widget.Button
+	save      *hint.Button
 	title     *widget.Label
 	hint      *widget.Label
 	histogram *Histogram
@@ -112,13 +113,13 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 	v.narrow.OnChanged = func(s string) { v.List.Narrow(Keep(s)) }
 	v.count = widget.NewLabel("")
 	v.count.Importance = widget.LowImportance
-	v.save = widget.NewButtonWithIcon("", theme.DocumentSaveIcon(), func() {
+	v.save = hint.NewButton("", theme.DocumentSaveIcon(), func() {
 		if v.OnSave != nil {
 			v.OnSave(slices.DeleteFunc(v.Shown(), func(f app.FunctionStat) bool { return f.Calls == 0 }))
 		}
 	})
 	v.save.Importance = widget.LowImportance
-	v.compare = widget.NewButtonWithIcon("", theme.ViewRefreshIcon(), func() {
+	v.compare = hint.NewButton("", theme.ViewRefreshIcon(), func() {
 		if v.base != nil {
 			v.StopComparing()
 		} else if v.OnCompare != nil {
@@ -140,7 +141,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 			v.OnRange(f, from, to)
 		}
 	}
-	v.group = widget.NewSelect(nil, nil)
+	v.group = hint.NewSelect(nil, nil)
 	v.group.OnChanged = func(string) {
 		if by := control.Grouping(v.group.SelectedIndex()); by >= 0 && by != v.by {
 			v.by = by
@@ -165,6 +166,12 @@ func (v *View) Relabel() {
 	v.group.Options = []string{lang.L("By function"), lang.L("By class"), lang.L("By module")}
 	v.group.Selected = v.group.Options[v.by]
 	v.group.Refresh()
+	v.group.Hint = func() string { return lang.L("What is summed up: each function, class or module") }
+	v.narrow.Hint = func() string { return hint.Keyed(lang.L("Only functions whose name or module holds this"), "/") }
+	v.save.Hint = func() string { return lang.L("What is listed, in its order") }
+	v.compare.Hint = func() string {
+		return lang.L("Keeps these numbers beside those of the thread, time or filter that is chosen next")
+	}
 	v.narrow.SetPlaceHolder(lang.L("Only functions whose name or module holds this"))
 	v.say()
 	v.save.SetText(lang.L("Save as csv"))

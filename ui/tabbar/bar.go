@@ -9,8 +9,11 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+
+	"logparser/ui/hint"
 )
 
 const (
@@ -39,8 +42,9 @@ type Bar struct {
 // New makes a bar without tabs.
 func New() *Bar {
 	b := &Bar{chosen: -1}
-	add := widget.NewButtonWithIcon("", theme.ContentAddIcon(), func() { b.OnNew() })
+	add := hint.NewButton("", theme.ContentAddIcon(), func() { b.OnNew() })
 	add.Importance = widget.LowImportance
+	add.Hint = func() string { return hint.Keyed(lang.L("New tab"), "Ctrl+T") }
 	b.row = container.New(&rowLayout{b})
 	b.Content = container.NewBorder(nil, widget.NewSeparator(), nil, container.New(&slim{newWidth}, add), b.row)
 	return b
@@ -143,13 +147,21 @@ func (t *tab) Tapped(e *fyne.PointEvent) {
 }
 
 // MouseIn implements [desktop.Hoverable].
-func (t *tab) MouseIn(*desktop.MouseEvent) { t.hover(true) }
+func (t *tab) MouseIn(e *desktop.MouseEvent) {
+	t.hover(true)
+	if t.i < len(t.b.titles) {
+		hint.Tell(t, hint.Keyed(t.b.titles[t.i], "Ctrl+Tab"), e.AbsolutePosition)
+	}
+}
 
 // MouseMoved implements [desktop.Hoverable].
 func (t *tab) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut implements [desktop.Hoverable].
-func (t *tab) MouseOut() { t.hover(false) }
+func (t *tab) MouseOut() {
+	t.hover(false)
+	hint.Tell(t, "", fyne.Position{})
+}
 
 func (t *tab) hover(on bool) {
 	t.hovered = on

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// crashOf opens a log, a pack or a dump's log, and returns the threads of its crash as a report has them, and how many
+// frames each way has found.
+func crashOf(t *testing.T, in Inputs) (threads string, found map[string]int) {
+	t.Helper()
+	in.NoIndexCache = true
+	s, err := Open(t.Context(), in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.OpenCrash(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	opt := ReportOptions{AllThreads: true}
+	opt.TakeLog(s)
+	r, err := c.Report(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = make(map[string]int)
+	for _, thread := range r.Threads {
+		for _, row := range thread.Rows {
+			found[row.Found]++
+		}
+	}
+	b, err := json.MarshalIndent([]any{r.Threads, r.Bytes, r.Cause}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), found
+}
+
+// TestPackedCrash: opened where neither the program nor its libraries are, a packed log tells the same of a crash as
+// with them: its stacks are unwound by the rules in the pack. So is a log beside which its symbols were kept, and a pack of the pack.
+func TestPackedCrash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the recorder")
+	}
+	built := t.TempDir()
+	objects := recorderObjects(t, built)
+	source, err := filepath.Abs("testdata/crash/crash.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, flags string
+		way         int
+		strip       bool
+		want        string // a function that must be on a stack
+	}{
+		{"qsort's callback", "-O2 -fomit-frame-pointer", 3, false, "qsort"},
+		{"stripped", "-O2 -fomit-frame-pointer", 3, true, "sub_"},
+		{"signal handler", "-O2 -fomit-frame-pointer", 4, false, "interrupted"},
+		{"own size and alignment, only .debug_frame", "-O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables", 8, false, "roomy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			program := filepath.Join(dir, "crash")
+			args := append([]string{"-g", "-w", "-finstrument-functions", fmt.Sprintf("-DWAY=%d", c.way), source, "-o", program, "-lpthread", "-ldl"}, objects...)
+			args = append(args, strings.Fields(c.flags)...)
+			cmd := exec.Command(tool(t, "gcc"), args...)
+			cmd.Dir = built
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+			if c.strip {
+				if out, err := exec.Command(tool(t, "strip"), program).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+			log := filepath.Join(dir, "crash.lptrace")
+			cmd = exec.Command(program)
+			cmd.Env = append(os.Environ(), "LOGREC_FILE="+log, "LOGREC_CRASH=last")
+			_ = cmd.Run() // it crashes
+			want, found := crashOf(t, Inputs{Log: log})
+			if !strings.Contains(want, c.want) || found["cfi"] < 2 || found["scan"] > 0 {
+				t.Errorf("found %v:\n%s", found, want)
+			}
+			s, err := Open(t.Context(), Inputs{Log: log, NoIndexCache: true}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pack := filepath.Join(t.TempDir(), "one.lppack")
+			if _, err := s.Pack(t.Context(), pack, PackOptions{Crash: true}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Keep(t.Context(), "", nil); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			if err := os.Remove(program); err != nil {
+				t.Fatal(err)
+			}
+			without := func(path string) Inputs { return Inputs{Log: path, NoRecordedPaths: true} }
+			if got, _ := crashOf(t, without(log)); got != want {
+				t.Errorf("with what was kept:\n%s\nwant\n%s", got, want)
+			}
+			if err := os.Remove(keptBeside(log)); err != nil {
+				t.Fatal(err)
+			}
+			if _, found := crashOf(t, without(log)); found["cfi"] > 0 {
+				t.Errorf("without anything there are rules: %v", found)
+			}
+			got, _ := crashOf(t, without(pack))
+			if got != want {
+				t.Errorf("from the pack:\n%s\nwant\n%s", got, want)
+			}
+			if !c.strip {
+				return
+			}
+			if s, err = Open(t.Context(), without(pack), nil); err != nil {
+				t.Fatal(err)
+			}
+			again := filepath.Join(t.TempDir(), "two.lppack")
+			if _, err := s.Pack(t.Context(), again, PackOptions{Crash: true}, nil); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			if got, _ := crashOf(t, without(again)); got != want {
+				t.Errorf("from a pack of the pack:\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

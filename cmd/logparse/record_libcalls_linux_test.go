@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// recordLibcalls runs a program bare and with its calls into libraries recorded: output and status must be the same. It returns
+// how often each function was called and returned, by address, how often each was called, by name, and what was said.
+func recordLibcalls(t *testing.T, pattern, program string, args ...string) (returned map[string]int, called map[string]int, said string) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("it is for x86-64")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	recorded := recordProcess(t, program, append([]string{"--libcalls" + pattern, "--head", "0", "-o", dir, "--", program}, args...)...)
+	bare := exec.Command(program, args...)
+	bare.Env, bare.Dir = recorded.Env, recorded.Dir
+	var want, got, wantErr, gotErr bytes.Buffer
+	bare.Stdout, bare.Stderr = &want, &wantErr
+	recorded.Stdout, recorded.Stderr = &got, &gotErr
+	bare.Run()
+	recorded.Run()
+	if bare.ProcessState.ExitCode() != recorded.ProcessState.ExitCode() || !bytes.Equal(want.Bytes(), got.Bytes()) {
+		t.Fatalf("recorded: status %v, output %q; bare: status %v, output %q; said: %s", recorded.ProcessState, got.String(), bare.ProcessState, want.String(), gotErr.String())
+	}
+	returned, called = map[string]int{}, map[string]int{}
+	code, out, errs := logparse("show", dir, "--json", "--where", "event:enter")
+	if code != exitOK {
+		return returned, called, gotErr.String() + errs
+	}
+	for line := range strings.Lines(out) {
+		var r struct{ Address, Function, Note string }
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		called[r.Function]++
+		if r.Note == "" {
+			returned[r.Address]++
+		}
+	}
+	return returned, called, gotErr.String()
+}
+
+func libcallsProgram(t *testing.T, options ...string) string {
+	t.Helper()
+	gxx, err := exec.LookPath("g++")
+	if err != nil || testing.Short() {
+		t.Skip("programs are built with g++")
+	}
+	source, err := filepath.Abs("../../recorder/tests/libcalls_subject.cpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "subject")
+	if out, err := exec.Command(gxx, append(options, source, "-pthread", "-ldl", "-o", program)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
+}
+
+// callsOf adds up the calls of functions whose names hold a text: debug information of the C library has names of its own.
+func callsOf(calls map[string]int, text string) int {
+	n := 0
+	for name, k := range calls {
+		if strings.Contains(name, text) {
+			n += k
+		}
+	}
+	return n
+}
+
+// TestRecordLibcalls records a program that does what is hard to stand in for.
+func TestRecordLibcalls(t *testing.T) {
+	for _, options := range [][]string{{"-O2"}, {"-O0", "-Wl,-z,now"}, {"-O2", "-fno-plt"}} {
+		t.Run(strings.Join(options, " "), func(t *testing.T) {
+			_, called, said := recordLibcalls(t, "", libcallsProgram(t, options...))
+			if !strings.Contains(said, "calls of subject into libraries are recorded") {
+				t.Errorf("said: %s", said)
+			}
+			// 4 threads print 1,000 times, 2,001 calls do, each measures its text's length but the innermost; 5 sort, 3 throw.
+			for text, want := range map[string]int{"snprintf": 6003, "qsort": 5, "cxa_throw": 3, "div": 3} {
+				if got := callsOf(called, text) - callsOf(called, "v"+text); got != want {
+					t.Errorf("%s: %d calls, want %d: %v", text, got, want, called)
+				}
+			}
+		})
+	}
+	t.Run("pattern", func(t *testing.T) {
+		_, called, said := recordLibcalls(t, "=libm.so*!*", libcallsProgram(t, "-O2"))
+		if len(called) < 3 || callsOf(called, "pow") == 0 || callsOf(called, "printf") != 0 {
+			t.Errorf("%v: %s", called, said)
+		}
+	})
+}
+
+var ltraceLine = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(\S+)$`)
+
+// TestRecordLibcallsCounts records programs of the system as they are: each function returned as often as ltrace says.
+func TestRecordLibcallsCounts(t *testing.T) {
+	ltrace, err := exec.LookPath("ltrace")
+	if err != nil || testing.Short() {
+		t.Skip("there is no ltrace")
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(data, bytes.Repeat([]byte("some text to compress\n"), 5000), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	// It tells nobody of its calls of these.
+	apart := []string{"setjmp", "_setjmp", "__sigsetjmp", "vfork", "dlopen", "dlsym", "dl_iterate_phdr", "__tls_get_addr", "__libc_start_main", "total"}
+	for _, command := range [][]string{
+		{"git", "--version"},
+		{"xz", "-k", "-c", data},
+		{"sqlite3", ":memory:", "create table t(a); insert into t values(1),(2); select sum(a) from t;"},
+	} {
+		t.Run(command[0], func(t *testing.T) {
+			program, err := exec.LookPath(command[0])
+			if err != nil {
+				t.Skip(err)
+			}
+			returned, _, said := recordLibcalls(t, "", program, command[1:]...)
+			file := filepath.Join(t.TempDir(), "counts")
+			if out, err := exec.Command(ltrace, append([]string{"-c", "-o", file, "--", program}, command[1:]...)...).CombinedOutput(); err != nil {
+				t.Skipf("ltrace: %v: %s", err, out)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []int
+			for _, m := range ltraceLine.FindAllStringSubmatch(string(text), -1) {
+				if n, err := strconv.Atoi(m[1]); err == nil && !slices.Contains(apart, m[2]) && !strings.HasPrefix(m[2], "_Unwind_") {
+					want = append(want, n)
+				}
+			}
+			got := slices.Sorted(maps.Values(returned))
+			slices.Sort(want)
+			if len(want) < 10 || !slices.Equal(got, want) {
+				t.Errorf("returned %v; ltrace counted %v; said: %s\n%s", got, want, said, text)
+			}
+		})
+	}
+}

@@ -1,0 +1,201 @@
+package launch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Go's runtime takes over nearly all signals before any code of ours runs. What they were then it
+// tells of SIGHUP and SIGINT alone (os/signal.Ignored), and the kernel has forgotten it. But the
+// runtime keeps it, in an array of a word a signal: 0 where the signal had its default, 1 where it
+// was ignored. os/signal.Ignore followed by Notify writes a 1 there, too, so that the array can be
+// found among the program's own data by what is written into it: a pattern in real-time signals,
+// which nobody is told of. Nothing but the array has it; if it is not found exactly once, as where such signals were ignored,
+// nothing is known.
+const (
+	firstMark = 35
+	marks     = 30 // signals 35 to 64
+	pattern   = 0b10_1101_0111_0011_0100_0110_1011_1001
+	// maxData bounds the data that is looked at, bytes.
+	maxData = 64 << 20
+)
+
+// ignoredByCaller returns the signals that were ignored when this process began and that Go's runtime took over.
+var ignoredByCaller = sync.OnceValue(findIgnored)
+
+func findIgnored() []syscall.Signal {
+	came := make(chan os.Signal, 1)
+	for i := range marks {
+		if pattern>>i&1 != 0 {
+			s := syscall.Signal(firstMark + i)
+			signal.Ignore(s)
+			signal.Notify(came, s)
+			signal.Stop(came)
+		}
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil
+	}
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil
+	}
+	defer memory.Close()
+	var found [][]byte
+	piece := make([]byte, pieceSize)
+	for _, r := range dataOf(maps) {
+		// Pieces overlap by what may lie across their ends.
+		for ; r.end-r.start >= arraySize; r.start += pieceSize - arraySize + wordSize {
+			data := piece[:min(r.end-r.start, pieceSize)]
+			if n, err := memory.ReadAt(data, r.start); err != nil && err != io.EOF || n < len(data) {
+				return nil
+			}
+			for _, array := range dispositions(data) {
+				found = append(found, bytes.Clone(array))
+			}
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	var list []syscall.Signal
+	for s := 1; s < firstMark; s++ {
+		if number := syscall.Signal(s); word(found[0], s) == 1 && !signal.Ignored(number) {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// A region is a part of this process's memory.
+type region struct{ start, end int64 }
+
+// dataOf returns where the program's own data lies: its file's mappings that can be written, and the
+// one without a file that follows them. What is neither is the heap, or that of the system.
+func dataOf(maps []byte) (list []region) {
+	program, last, total := "", region{}, int64(0)
+	lines := bufio.NewScanner(bytes.NewReader(maps))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 {
+			continue
+		}
+		from, to, _ := strings.Cut(fields[0], "-")
+		start, err1 := strconv.ParseInt(from, 16, 64)
+		end, err2 := strconv.ParseInt(to, 16, 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		path := strings.Join(fields[5:], " ")
+		if program == "" {
+			program = path // the lowest; where a library is, nothing is found
+		}
+		own := path == program || path == "" && start == last.end
+		if !own {
+			continue
+		}
+		last = region{start, end}
+		if total += end - start; strings.HasPrefix(fields[1], "rw") && total <= maxData {
+			list = append(list, last)
+		}
+	}
+	return list
+}
+
+const (
+	wordSize  = strconv.IntSize / 8
+	arraySize = (firstMark + marks) * wordSize
+	pieceSize = 256 << 10 // of data that is looked at together
+)
+
+// word returns a word of data.
+func word(data []byte, i int) uint64 {
+	if wordSize == 4 {
+		return uint64(binary.NativeEndian.Uint32(data[i*wordSize:]))
+	}
+	return binary.NativeEndian.Uint64(data[i*wordSize:])
+}
+
+// dispositions returns what of data is an array of dispositions with the pattern.
+func dispositions(data []byte) (found [][]byte) {
+search:
+	for ; len(data) >= arraySize; data = data[wordSize:] {
+		for i := range marks {
+			if word(data, firstMark+i) != pattern>>i&1 {
+				continue search
+			}
+		}
+		for s := range firstMark {
+			if word(data, s) > 1 {
+				continue search
+			}
+		}
+		found = append(found, data[:arraySize])
+	}
+	return found
+}
+
+// ignoreAsCaller ignores again what the caller had this process ignore. What a process ignores goes
+// over to those that it starts.
+func ignoreAsCaller() {
+	for _, s := range ignoredByCaller() {
+		if s != syscall.SIGCHLD && s != syscall.SIGURG {
+			signal.Ignore(s)
+		}
+	}
+}
+
+// startProcess starts the program. SIGCHLD and SIGURG are ignored only while it is started: this process
+// waits for children, and Go's runtime needs the other one. A child that ended while SIGCHLD is
+// ignored would leave no status; so it is stopped before its first instruction until that is over. A
+// program that gets other rights would not get them so, and has the defaults.
+func startProcess(file string, command []string, attr *os.ProcAttr) (*os.Process, error) {
+	var here []os.Signal
+	for _, s := range ignoredByCaller() {
+		if s == syscall.SIGCHLD || s == syscall.SIGURG {
+			here = append(here, s)
+		}
+	}
+	if len(here) == 0 || slices.Contains(here, os.Signal(syscall.SIGCHLD)) && privileged(file) {
+		return os.StartProcess(file, command, attr)
+	}
+	runtime.LockOSThread() // the thread that starts it traces it
+	defer runtime.UnlockOSThread()
+	stopping := *attr
+	stop := slices.Contains(here, os.Signal(syscall.SIGCHLD))
+	if stop {
+		stopping.Sys = &syscall.SysProcAttr{Ptrace: true}
+	}
+	signal.Ignore(here...)
+	child, err := os.StartProcess(file, command, &stopping)
+	if stop && err == nil {
+		for unix.Waitid(unix.P_PID, child.Pid, nil, unix.WSTOPPED, nil) == unix.EINTR {
+			continue
+		}
+	}
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, here...)
+	signal.Stop(came)
+	if !stop {
+		return child, err
+	}
+	if err != nil {
+		// Where nothing may be traced the program does not ignore SIGCHLD.
+		return os.StartProcess(file, command, attr)
+	}
+	_ = unix.PtraceDetach(child.Pid)
+	return child, nil
+}
