@@ -130,6 +130,8 @@ func NewMaker() *Maker { return &Maker{kept: make(map[*types.Type]*types.Type)} 
 func (m *Maker) Function(f *types.Function, items []string) Function {
 	plan := planFunction(f, items)
 	if m.Texts {
+		followCharacters(plan.Enter)
+		followCharacters(plan.Leave)
 		plan.Enter = appendTexts(plan.Enter, f.Parameters)
 	}
 	for _, list := range [][]Value{plan.Enter, plan.Leave} {

@@ -14,6 +14,19 @@ import (
 // maxTexts is how many texts of one parameter are taken.
 const maxTexts = 4
 
+// followCharacters takes the text that char* leads to, as it does of char const*.
+func followCharacters(list []Value) {
+	for i := range list {
+		v := &list[i]
+		if v.Op.Kind != Direct || v.Type.Kind != types.Pointer || v.Op.Size != 8 {
+			continue
+		}
+		if to := v.Type.Target; to != nil && to.Kind == types.Char && to.Size == 1 && to.Name == "char" {
+			v.Op = Op{Kind: Text, Max: textBytes}
+		}
+	}
+}
+
 // textAt says how a text is taken that lies in memory.
 func textAt(t *types.Type, offset int) (Op, bool) {
 	switch {
