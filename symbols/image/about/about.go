@@ -116,6 +116,16 @@ func versionResource(im *image.Image) []byte {
 			for entries = entries[8*named:]; len(entries) > 0 && le.Uint32(entries) != versionType; entries = entries[8:] {
 			}
 		}
+		if level == 2 {
+			// English, or no language, before others.
+			const primary, english = 0x3ff, 9
+			for e := entries; len(e) > 0; e = e[8:] {
+				if id := le.Uint32(e) & primary; id == english || id == 0 {
+					entries = e
+					break
+				}
+			}
+		}
 		if len(entries) == 0 {
 			return nil
 		}
