@@ -80,6 +80,7 @@ screenshots: check-go ## makes the pictures of docs/images anew
 	@$(MAKE) window command
 	@ui/xvfb/run.sh build/logparser build/logparse docs/images
 	@ui/xvfb/tour.sh build/logparser build/logparse docs/images
+	@ui/xvfb/window.sh build/logparser build/logparse docs/images
 
 .PHONY: fmt
 fmt: check-go ## formats the Go code

@@ -140,6 +140,8 @@ type ModuleState struct {
 	SymbolFile string
 	Reason     message.Text
 	Attempts   []symbols.Attempt
+	// About is what the module's image says of itself.
+	About symbols.About
 	// Records counts the rows whose address lies in the module; -1 while
 	// that is not known.
 	Records int64

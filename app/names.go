@@ -497,7 +497,7 @@ func (s *Session) moduleState(run, i int, counts map[moduleKey]int64) ModuleStat
 	}
 	if run < len(s.bindings) && i < len(s.bindings[run]) {
 		b := &s.bindings[run][i]
-		state.Status, state.SymbolFile, state.Reason, state.Attempts = b.Status, b.File, b.Reason, b.Attempts
+		state.Status, state.SymbolFile, state.Reason, state.Attempts, state.About = b.Status, b.File, b.Reason, b.Attempts, b.About
 		state.OnRequest = b.Status == symbols.Mismatched && b.Table != nil
 	}
 	return state

@@ -55,6 +55,7 @@ func (p *ValuePlan) Save(ctx context.Context, path string) error {
 func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec) (*ValuePlan, error) {
 	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
 	maker := values.NewMaker()
+	maker.Texts = true
 	for _, path := range images {
 		m, err := p.module(ctx, in, path, specs, maker)
 		if err != nil {

@@ -32,6 +32,9 @@ member 6 8 1 <base>
 member 6 12 1 w
 type 7 bool 1 bool
 type 8 pointer 8 0 void*
+type 9 struct 16 app::Named
+member 9 0 2 name
+member 9 8 1 n
 module app
 identity build-id 0102030405060708090a0b0c0d0e0f1011121314
 function 100 10 move(char const*, int)
@@ -47,6 +50,8 @@ enter rsi value 4 3 mode
 leave rax value 1 7 return
 function 300 10 plain(void*)
 enter rdi value 8 8 this
+enter rsi memory 0 16 9 in
+enter rsi text-at 0 8 2 in.name
 leave rax string libstdc++ 16 2 return
 `
 
@@ -85,6 +90,11 @@ func takenBytes(r *rand.Rand, function int, leave bool) []byte {
 		b = le.AppendUint32(b, uint32(r.IntN(4)))
 	default:
 		b = le.AppendUint64(b, []uint64{0, 0x5581, 0xffffffffffffffff}[r.IntN(3)])
+		if b = append(b, byte(r.IntN(3))); b[8] == 0 {
+			b = text(le.AppendUint32(le.AppendUint32(le.AppendUint64(b, 0x400100), small()), 0))
+		} else {
+			b = le.AppendUint16(b, 0xfffe)
+		}
 	}
 	if r.IntN(20) == 0 {
 		b = b[:r.IntN(len(b)+1)]
@@ -141,7 +151,7 @@ func TestWhereValues(t *testing.T) {
 	terms := []string{"arg.w:>1", "arg.w:-4..-2", "arg.w:0", "arg.w:~1", "arg.w:'1'", "arg.w:nothing", "arg.name:~o", "arg.name:open", "arg.name:null", "arg.name:>3",
 		"arg.p.x:<0", "arg.p.z:1", "arg.p:~x", "arg.lost:0", "arg.box.at.y:>0", "arg.box.w:3", "arg.box:null", "arg.box:~w", "arg.box:0", "arg.scale:1.5", "arg.scale:<0", "arg.mode:Open", "arg.mode:1",
 		"arg.mode:>=2", "this:0x5581", "this:null", "this:0xffffffffffffffff", "this:>0", "arg.this:0", "result:<0", "result:true", "result:2", "result:close", "result:~ger", "result:null",
-		"result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1"}
+		"arg.in.name:~o", "arg.in.n:>1", "arg.in:~close", "arg.in:null", "arg.in.name:null", "arg.in.name:>1", "result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1"}
 	some := 0
 	for _, text := range terms {
 		where, err := filter.Parse(text)

@@ -75,11 +75,13 @@ if [ "$(uname -m)" = x86_64 ]; then
 		add "trace, entries off|$patched LOGREC=off ./nops||30000000"
 	try compile gcc "-pg -mfentry -minstrument-return=call" tiny_values.c values.o && link values.o lib/liblogrec.a -Wl,--build-id -o values &&
 		"$here/tests/values_plan.sh" "$here/bench/tiny_values.plan" values >values.lpvalues &&
+		add "trace, values none|./values|*.lptrace|10000000" &&
 		add "trace, values by plan|env LOGREC_VALUES=values.lpvalues ./values|*.lptrace|10000000" &&
 		add "trace, raw values|env LOGREC_VALUES=raw ./values|*.lptrace|5000000"
 fi
 try compile g++ "-std=c++11 -DLOGPARSER_TRACE" tiny_object.cpp object.o && link object.o lib/liblogrec.a -lstdc++ -o object &&
 	add "trace, object|./object|*.lptrace|10000000"
+try compile gcc "-DVALUES" tiny_api.c api_values.o && link api_values.o lib/liblogrec.a -o api_values && add "trace, C API, values|./api_values|*.lptrace|10000000"
 try compile gcc "" tiny_api.c api.o && link api.o lib/liblogrec.a -o api && add "trace, C API|./api|*.lptrace|10000000"
 add "trace, call sites|env LOGREC_SITES=1 ./cyg|*.lptrace|5000000"
 add "trace, short dropped|env LOGREC_MIN=1ms ./cyg|*.lptrace|5000000"
@@ -154,6 +156,11 @@ done | awk -F'|' -v logtest="$logtest" '
 				if (!u || median[i] < u) u = median[i]
 				if (!v || one[i] < v) v = one[i]
 			}
+		if (v1 = at["trace, values by plan"]) {
+			v0 = at["trace, values none"]
+			most("ns a call: two ints, a result", 2 * (median[v1] - median[v0]), 12, 2 * (one[v1] - one[v0]), 12)
+		}
+		if ((a1 = at["trace, C API, values"]) && (a0 = at["trace, C API"])) most("ns a call: LOGREC_ARGS of two", 2 * (median[a1] - median[a0]), 5, 2 * (one[a1] - one[a0]), 5)
 		if (u) least("uftrace, cheapest way in, times", u / median[t], 2.5, v / one[t])
 	}
 	function most(what, is, limit, l, leastLimit) {

@@ -35,6 +35,8 @@ out=$PWD/build/test
 rm -rf "$out"
 mkdir -p "$out"
 export LC_ALL=C.UTF-8
+# The lanes of the recorder share what they build of it.
+export RECORDER_LIBRARIES=$out/recorder
 
 passed=0 failed=0 skipped=0
 report=() # a line a stage for the end
@@ -172,7 +174,7 @@ stage_race() {
 	# Under the detector everything is ten times slower and larger: long random
 	# tests, those of damage, of bounds on time and memory, and those that compile programs to
 	# read them say nothing here.
-	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
 		./parser/classic ./parser/trace ./parser/merged ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
 		./symbols ./symbols/image ./filemap ./app ./export ./ui/control
 	CGO_ENABLED=1 gotest race-symbols -race -run 'Concurrent|^TestFiles$' ./symbols/{attached,dwarf,pdb,store}

@@ -51,4 +51,13 @@ type Binding struct {
 	Reason message.Text
 	// Attempts lists every place looked at, in order.
 	Attempts []Attempt
+	// About is what the module's image says of itself, if it was found.
+	About About
+}
+
+// An About is what an image says of itself, which nobody checks: "" where it says nothing.
+type About struct {
+	FileVersion, ProductVersion, Product, Company, Description string
+	// Signer is whom its signature names. The signature is not verified.
+	Signer string
 }

@@ -30,6 +30,7 @@ type logTable struct {
 	preview bool
 	format  table.Format
 	asked   time.Time // when that log was asked for; zero once drawn
+	moved   time.Time // when the current row became it; zero once drawn
 	// lookedBelow is the first row seen when rows below those that are seen were
 	// last waited for.
 	lookedBelow int64

@@ -14,13 +14,11 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/widget"
 
 	"logparser/app"
 	"logparser/internal/testlog"
 	"logparser/rows"
 	"logparser/ui/control"
-	"logparser/ui/hint"
 	"logparser/ui/language"
 	"logparser/ui/look"
 )
@@ -664,21 +662,6 @@ func TestSlowOpeningIsShownAndStopped(t *testing.T) {
 		r.waitTrace("loaded")
 		r.win.Close()
 	}
-}
-
-// button finds a button by its text among what is laid out.
-func button(t *testing.T, in fyne.CanvasObject, text string) *widget.Button {
-	t.Helper()
-	for _, o := range test.LaidOutObjects(in) {
-		if h, ok := o.(*hint.Button); ok {
-			o = &h.Button
-		}
-		if b, ok := o.(*widget.Button); ok && b.Text == text {
-			return b
-		}
-	}
-	t.Fatalf("no button %q", text)
-	return nil
 }
 
 // While a log is shown, Escape stops opening another, and says so.

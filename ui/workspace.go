@@ -195,6 +195,7 @@ func (w *workspace) connectTable() {
 			w.nav.want = -1
 		}
 		w.memory.row = max(w.table.indexOf(row), 0)
+		w.table.moved = time.Now()
 		w.table.showSelection(row)
 		w.views.choose()
 		w.actions.show()
@@ -219,6 +220,10 @@ func (w *workspace) connectTable() {
 		if n > 0 && !w.table.asked.IsZero() {
 			w.trace(fmt.Sprintf("shown %d ms", time.Since(w.table.asked).Milliseconds()))
 			w.table.asked = time.Time{}
+		}
+		if n > 0 && g.Complete() && !w.table.moved.IsZero() {
+			w.trace(fmt.Sprintf("drawn %d us", time.Since(w.table.moved).Microseconds()))
+			w.table.moved = time.Time{}
 		}
 	}
 }

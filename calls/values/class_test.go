@@ -27,7 +27,7 @@ func TestClass(t *testing.T) {
 			"this = 0x40, this->class = app::Circle, *r = app::Circle {app::Shape = {id = 7}, w = 3}"},
 		{"4000000000000000" + "002000000000000000" + "00" + "2000000000000000" + "07000000" + "03000000",
 			"this = 0x40, this->class = 0x20, *r = {app::Shape = {id = 7}, w = 3}"},
-		{"4000000000000000" + "02" + "01", "this = 0x40, class this->class = not readable, *r = null"},
+		{"4000000000000000" + "02" + "01", "this = 0x40, this->class = not readable, *r = null"},
 	} {
 		b, err := hex.DecodeString(test.bytes)
 		if err != nil {

@@ -155,6 +155,14 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 		if v.Name == noName {
 			v.Name = ""
 		}
+		if enter && isTextOf(plan, i) {
+			for k := range list {
+				if rest, ok := strings.CutPrefix(v.Name, list[k].Name+"."); ok && list[k].Name != "" && putText(&list[k], rest, &v) {
+					break
+				}
+			}
+			continue
+		}
 		list = append(list, v)
 	}
 	return list
@@ -179,7 +187,10 @@ func (in *input) take(n int) []byte {
 
 // value takes one value.
 func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
-	typ := p.Type
+	typ, name := p.Type, p.Type.Name
+	if isClass(typ) {
+		name = "" // it says what is taken, not of which type
+	}
 	switch p.Op.Kind {
 	case Direct:
 		if b := in.take(p.Op.Size); b != nil {
@@ -193,26 +204,26 @@ func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 		switch {
 		case state == nil:
 		case state[0] == 1:
-			return rows.Value{Name: p.Name, Type: typ.Name, Text: null, Kind: rows.PointerValue}
+			return rows.Value{Name: p.Name, Type: name, Text: null, Kind: rows.PointerValue}
 		case state[0] == 2:
-			return unknown(p.Name, typ.Name, notReadable)
+			return unknown(p.Name, name, notReadable)
 		case state[0] == 0:
 			if b := in.take(p.Op.Size); b != nil {
 				return d.show(p.Name, typ, b, newLimits(c))
 			}
 		default:
 			in.over = true
-			return unknown(p.Name, typ.Name, damaged)
+			return unknown(p.Name, name, damaged)
 		}
 	case Text, String, View:
 		return in.text(p.Name, typ.Name, p.Op.Max)
 	default:
 		if typ.Name == types.NullPointer {
-			return rows.Value{Name: p.Name, Type: typ.Name, Text: null, Kind: rows.PointerValue}
+			return rows.Value{Name: p.Name, Type: name, Text: null, Kind: rows.PointerValue}
 		}
-		return unknown(p.Name, typ.Name, notTaken)
+		return unknown(p.Name, name, notTaken)
 	}
-	return unknown(p.Name, typ.Name, notRecorded)
+	return unknown(p.Name, name, notRecorded)
 }
 
 // Lengths of texts that are none.

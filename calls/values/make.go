@@ -117,6 +117,8 @@ const (
 
 // A Maker makes the plans of a module's functions, for System V x86-64.
 type Maker struct {
+	// Texts says that texts in structs are followed, too.
+	Texts bool
 	// kept are the types as the plan has them.
 	kept map[*types.Type]*types.Type
 }
@@ -127,6 +129,11 @@ func NewMaker() *Maker { return &Maker{kept: make(map[*types.Type]*types.Type)} 
 // Function makes the plan for a function. With items only these values are taken.
 func (m *Maker) Function(f *types.Function, items []string) Function {
 	plan := planFunction(f, items)
+	if m.Texts {
+		followCharacters(plan.Enter)
+		followCharacters(plan.Leave)
+		plan.Enter = appendTexts(plan.Enter, f.Parameters)
+	}
 	for _, list := range [][]Value{plan.Enter, plan.Leave} {
 		for i := range list {
 			list[i].Type = m.keep(list[i].Type, 0)
@@ -242,7 +249,7 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
 		v.Type = named(to, t.Name)
 	case isView(to):
-		v.Op = Op{Kind: View, Max: textBytes, Library: Libstdcxx}
+		v.Op = Op{Kind: View, Max: textBytes, Library: Libstdcxx, At: pointed && strings.HasPrefix(place, "stack")}
 		v.Type = named(to, t.Name)
 	case t.Kind == types.Text && !isString(t):
 		v.Op = Op{Kind: Text, Max: textBytes}
@@ -352,7 +359,14 @@ func member(name, path string, t *types.Type, place string) Value {
 		}
 		of, offset = m.Type, offset+m.Offset
 	}
-	if of == nil || of.Size <= 0 || of.Size > MaxMemory || of.Kind == types.Text {
+	if of == nil {
+		return v
+	}
+	if op, ok := textAt(of, offset); ok {
+		v.Place, v.Type, v.Op = place, of, op
+		return v
+	}
+	if of.Size <= 0 || of.Size > MaxMemory || of.Kind == types.Text {
 		return v
 	}
 	v.Place, v.Type, v.Op = place, of, Op{Kind: Memory, Offset: offset, Size: of.Size}

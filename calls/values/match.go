@@ -48,6 +48,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 	if enter {
 		m.plan = f.Enter
 	}
+	scattered := false
 	for i := range m.plan {
 		p := &m.plan[i]
 		part := matchedPart{value: i, rest: path}
@@ -62,6 +63,14 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 			}
 			part.rest = strings.TrimPrefix(rest, ".")
 		}
+		if enter && isTextOf(m.plan, i) {
+			if p.Op.Kind == Unknown || part.rest != "" {
+				continue
+			}
+			// What has that path in the struct is but a pointer.
+			m.parts = []matchedPart{part}
+			return m, true
+		}
 		if p.Op.Kind == Unknown {
 			if p.Type.Name == types.NullPointer {
 				return nil, false // it is known without any bytes
@@ -73,9 +82,14 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 		if test.Number != nil && (p.Op.Kind == Direct && p.Op.Size == p.Type.Size || p.Op.Kind == Memory && p.Op.Size >= p.Type.Size) {
 			part.plain, part.offset = plainPart(p.Type, part.rest, 0)
 		}
+		// What is shown of a struct with texts stands in several places.
+		scattered = scattered || enter && part.plain == nil && hasTexts(m.plan, i)
 		m.parts = append(m.parts, part)
 	}
-	if len(m.parts) == 0 {
+	switch {
+	case scattered:
+		return nil, false
+	case len(m.parts) == 0:
 		return nil, true
 	}
 	return m, true

@@ -112,8 +112,11 @@ type Op struct {
 	Kind OpKind
 	// Size is the number of bytes of Direct and Memory.
 	Size int
-	// Offset is what Memory adds to the pointer, in bytes.
+	// Offset is what Memory adds to the pointer, in bytes; of texts, where At.
 	Offset int
+	// At says that the place has no text, but leads to memory that has it at Offset: a pointer to
+	// characters, or a string or view.
+	At bool
 	// Max is the most bytes of Text, String and View.
 	Max int
 	// Library is whose layout String and View have.

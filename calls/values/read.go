@@ -321,6 +321,12 @@ func readOp(f *fields) (Op, error) {
 		o = Op{Kind: String, Library: Library(f.word()), Max: f.number(1, MaxText)}
 	case "view":
 		o = Op{Kind: View, Library: Library(f.word()), Max: f.number(1, MaxText)}
+	case "text-at":
+		o = Op{Kind: Text, At: true, Offset: f.number(0, maxSize), Max: f.number(1, MaxText)}
+	case "string-at":
+		o = Op{Kind: String, At: true, Offset: f.number(0, maxSize), Library: Library(f.word()), Max: f.number(1, MaxText)}
+	case "view-at":
+		o = Op{Kind: View, At: true, Offset: f.number(0, maxSize), Library: Library(f.word()), Max: f.number(1, MaxText)}
 	default:
 		return o, errWord
 	}

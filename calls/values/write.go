@@ -95,6 +95,16 @@ func (out *planWriter) typeLines(id int, t *types.Type) {
 
 // opText returns an operation as plans have it.
 func opText(o Op) string {
+	if o.At {
+		switch o.Kind {
+		case Text:
+			return fmt.Sprintf("text-at %d %d", o.Offset, o.Max)
+		case String:
+			return fmt.Sprintf("string-at %d %s %d", o.Offset, o.Library, o.Max)
+		case View:
+			return fmt.Sprintf("view-at %d %s %d", o.Offset, o.Library, o.Max)
+		}
+	}
 	switch o.Kind {
 	case Direct:
 		return fmt.Sprintf("value %d", o.Size)

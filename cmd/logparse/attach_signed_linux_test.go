@@ -49,8 +49,11 @@ func TestAttachThenSign(t *testing.T) {
 	if err := os.Rename(at("signed.exe"), at("logtest.exe")); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := must(t, "symbols", dir, "--no-recorded-paths"); strings.Count(out, "  attached ") != 2 {
-		t.Errorf("signed it carries other symbols: %s", out)
+	if out, _ := must(t, "symbols", dir, "--no-recorded-paths", "-v"); strings.Count(out, "  attached ") != 2 || !strings.Contains(out, "\n    signer    Nobody (not verified)\n") {
+		t.Errorf("signed it carries other symbols, or another has signed it: %s", out)
+	}
+	if out, _ := must(t, "symbols", dir, "--no-recorded-paths", "--json"); !strings.Contains(out, `"signer":"Nobody"`) {
+		t.Errorf("symbols --json: %s", out)
 	}
 	if err := os.WriteFile(at("logtest.pdb"), []byte(pdb), 0o666); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -146,6 +147,12 @@ func spool(ctx context.Context, in io.Reader) (path string, err error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("the standard input cannot be kept in %s: %w; TMPDIR names another folder", filepath.Dir(filepath.Dir(path)), err)
+	}
+	// All of it is there: who asks whether a last line without a line feed may still grow sees that
+	// nothing was written for long.
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, long, long); err != nil {
+		return "", err
 	}
 	return path, nil
 }

@@ -135,6 +135,10 @@ func TestStandardInput(t *testing.T) {
 	if code, got, errs := read(bytes.NewReader(classic), "show", "-", "--json", "--modules", modules, "--symbols", sampleDir); code != exitOK || got != want {
 		t.Errorf("classic: exit status %d, %d bytes, want %d: %s", code, len(got), len(want), errs)
 	}
+	// The last line needs no line feed: no more of it comes.
+	if code, got, errs := read(strings.NewReader("lp E 100 7 7 0x5010 e\nlp L 200 7 7 - e__return"), "show", "-"); code != exitOK || !strings.Contains(got, "Rows:     2") {
+		t.Errorf("without a line feed: exit status %d: %s%s", code, got, errs)
+	}
 	// Messages name it, and not the file that it is kept in.
 	for _, text := range []string{"this is no log at all, is it?\n", "Invoice: (20240101) paid\n", strings.Repeat("\x00", 3000), "short"} {
 		if code, _, errs := read(strings.NewReader(text), "show", "-"); code != exitError || !strings.HasPrefix(errs, "logparse: "+spooledName+": ") || strings.Contains(errs, temporary) {

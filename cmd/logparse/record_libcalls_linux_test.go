@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -149,5 +150,37 @@ func TestRecordLibcallsCounts(t *testing.T) {
 				t.Errorf("returned %v; ltrace counted %v; said: %s\n%s", got, want, said, text)
 			}
 		})
+	}
+}
+
+// libcallsKilled is a program that is killed in the middle of a call into a library.
+const libcallsKilled = `
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  volatile long sum = 0;
+  for (int i = 0; i < 5000; i++) sum += labs(i);
+  kill(getpid(), SIGKILL);
+  return 0;
+}
+`
+
+// TestRecordLibcallsKilled ends a program by force: the command ends by the same signal, and the log has all calls.
+func TestRecordLibcallsKilled(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("it is for x86-64")
+	}
+	program := compile(t, libcallsKilled, "-fno-builtin")
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := recordProcess(t, program, "--libcalls", "--head", "0", "-o", dir, "--", "./program")
+	cmd.Run()
+	if state := cmd.ProcessState.Sys().(syscall.WaitStatus); !state.Signaled() || state.Signal() != syscall.SIGKILL {
+		t.Errorf("the command ended with %v", cmd.ProcessState)
+	}
+	code, out, errs := logparse("show", dir, "--json", "--where", "event:enter")
+	open := strings.Count(out, `"note":"open`)
+	if calls := strings.Count(out, "\n"); code != exitOK || calls != 5002 || open != 1 {
+		t.Errorf("%d calls, want 5,002; %d open, want kill's: %s", calls, open, errs)
 	}
 }

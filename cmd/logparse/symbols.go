@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,13 @@ type jsonModule struct {
 	Status     string        `json:"status"`
 	Reason     string        `json:"reason"`
 	Looked     []jsonAttempt `json:"looked,omitempty"`
+	// What the module's image says of itself.
+	FileVersion    string `json:"file_version,omitempty"`
+	Product        string `json:"product,omitempty"`
+	ProductVersion string `json:"product_version,omitempty"`
+	Company        string `json:"company,omitempty"`
+	Description    string `json:"description,omitempty"`
+	Signer         string `json:"signer,omitempty"`
 }
 
 type jsonAttempt struct {
@@ -81,7 +89,7 @@ not found     no file was found; -v lists every place looked at`,
 	}
 	in.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a module")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every place looked at, in order")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what each image says of itself (version, product, signer), and every place looked at, in order")
 	return cmd
 }
 
@@ -92,6 +100,8 @@ func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) err
 		if m.Identity != "-" {
 			j.Identity = m.Identity
 		}
+		j.FileVersion, j.Product, j.ProductVersion, j.Company = m.About.FileVersion, m.About.Product, m.About.ProductVersion, m.About.Company
+		j.Description, j.Signer = m.About.Description, m.About.Signer
 		for _, a := range m.Attempts {
 			j.Looked = append(j.Looked, jsonAttempt{a.Path, a.Outcome.String()})
 		}
@@ -106,6 +116,15 @@ func printModule(out *bufio.Writer, m app.ModuleState, asJSON, verbose bool) err
 	}
 	_, err := fmt.Fprintf(out, "    why       %s\n", rows.Visible(m.Reason.String()))
 	if verbose {
+		for _, f := range [][2]string{{"version", m.About.FileVersion}, {"product", strings.TrimSpace(m.About.Product + " " + m.About.ProductVersion)}, {"company", m.About.Company},
+			{"about", m.About.Description}, {"signer", m.About.Signer}} {
+			if f[1] != "" {
+				if f[0] == "signer" {
+					f[1] += " (not verified)"
+				}
+				fmt.Fprintf(out, "    %-9s %s\n", f[0], rows.Visible(f[1]))
+			}
+		}
 		for _, a := range m.Attempts {
 			_, err = fmt.Fprintf(out, "    looked    %s\n", rows.Visible(a.Path+": "+a.Outcome.String()))
 		}

@@ -78,7 +78,11 @@ func (r *Reader) numbered(line string, at int) bool {
 	indented := at > 0 && strings.Trim(line[:at], " ") == "" && line[behind:from] == " "
 	switch {
 	case module != "":
-		f.within(module, offset, buildID(line))
+		id := buildID(line)
+		if systemd && id == (modules.Identity{}) {
+			id = r.builds[modules.BaseName(module)]
+		}
+		f.within(module, offset, id)
 		if !absolute {
 			f.Start, f.End, f.Address = c.pos+place[0], c.pos+place[1], offset
 		}

@@ -20,6 +20,8 @@ type Reader struct {
 	// are frames of a list that has no numbers.
 	list, before listFormat
 	event        windowsEvent
+	// builds are the identities that systemd's list of modules gives, by the modules' names.
+	builds map[string]modules.Identity
 	// apple is what the frames of a report of macOS are read by; nil in other texts.
 	apple *appleReport
 	refs  []Reference
@@ -124,6 +126,9 @@ var formats = [...]struct {
 func (r *Reader) Line(line string) []Reference {
 	r.refs = r.refs[:0]
 	r.before, r.list = r.list, noList
+	if strings.Contains(line, buildIDWords) {
+		r.readBuildIDs(line)
+	}
 	for i := range formats {
 		f := &formats[i]
 		if slices.ContainsFunc(f.marks, func(m string) bool { return strings.Contains(line, m) }) && f.read(r, line) {
@@ -173,6 +178,7 @@ var needles = [...]struct {
 	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {" pc ", 1}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
 	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {":00", 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
 	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
+	{" build-id ", 6},
 }
 
 // rare has, for each byte that a needle is looked for by, those needles.

@@ -232,3 +232,29 @@ func (r *Reader) readMac(line string) bool {
 	r.refs = append(r.refs, f)
 	return true
 }
+
+// buildIDWords stand in each line of systemd's list of modules, which comes before the stacks:
+//
+//	Module libc.so.6 with build-id 18b9a9a8c523e5cfe5b5d946d605d09242f09798
+const buildIDWords = " with build-id "
+
+// maxBuilds bounds the modules that are remembered.
+const maxBuilds = 1 << 14
+
+// readBuildIDs takes the build-ids of modules. In syslog all lines of a report are one, with "#012" between them.
+func (r *Reader) readBuildIDs(line string) {
+	for _, part := range strings.Split(line, "#012") {
+		head, digits, ok := strings.Cut(part, buildIDWords)
+		_, name, ok2 := strings.Cut(head, "Module ")
+		if !ok || !ok2 || name == "" {
+			continue
+		}
+		digits, _, _ = strings.Cut(strings.TrimSpace(digits), " ")
+		if id := identityOf(digits); id.BuildID != "" {
+			if r.builds == nil || len(r.builds) >= maxBuilds {
+				r.builds = make(map[string]modules.Identity)
+			}
+			r.builds[modules.BaseName(name)] = id
+		}
+	}
+}

@@ -203,6 +203,35 @@ EIP: 0x00401099`, []string{
 		"0xff0000 return process 0xff0000",
 		"0x00401099 exact process 0x401099",
 	}},
+	{"UndefinedBehaviorSanitizer", "u.c:1:75: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'\n    #0 0x55d0a1f01399 in main /opt/u.c:1:75\n    #1 0x7fadfb1d1305  (/lib/libc.so.6+0x27305) (BuildId: 18b9)", []string{
+		"0x55d0a1f01399 called process 0x55d0a1f01399",
+		"0x7fadfb1d1305 called /lib/libc.so.6 linked 0x27305 18b9",
+	}},
+	{"MemorySanitizer", "==9==WARNING: MemorySanitizer: use-of-uninitialized-value\n    #0 0x5650da804a96  (/opt/m+0x10ba96) (BuildId: b9b7)", []string{
+		"0x5650da804a96 called /opt/m linked 0x10ba96 b9b7",
+	}},
+	{"Java, with libraries", `7f3f01000000-7f3f02000000 r-xp 00500000 08:05 2129 /usr/lib/jvm/lib/server/libjvm.so
+j  J.main([Ljava/lang/String;)V+30
+# Problematic frame: pc=0x00007f3f01000010`, []string{
+		"0x00007f3f01000010 exact /usr/lib/jvm/lib/server/libjvm.so file 0x500010",
+	}},
+	{"Android, in an apk", "      #03 pc 0000000000001f40  /data/app/x/base.apk (offset 0x1000) (f+40)\n      #04 pc 0000000000001f44  /data/app/x/base.apk!libx.so (offset 0x1000) (BuildId: 0a0b)", []string{
+		"0000000000001f40 called /data/app/x/base.apk linked 0x1f40",
+		"0000000000001f44 called /data/app/x/base.apk!libx.so linked 0x1f44 0a0b",
+	}},
+	{"Windows event, English", `Faulting application name: app.exe, version: 1.0.0.0, time stamp: 0x5f000001
+Faulting module name: ntdll.dll, version: 10.0.19041.5607, time stamp: 0x15600361
+Exception code: 0xc0000374
+Fault offset: 0x00000000000e6d23`, []string{
+		"0x00000000000e6d23 exact ntdll.dll linked 0xe6d23 15600361",
+	}},
+	{"systemd by syslog, with build-ids", "x systemd-coredump[9]: Process 5 (a) dumped core.#012#012Module /tmp/a.out with build-id 0a0b#012Stack trace of thread 5:#012#0  0x0000555668fbe11d n/a (a.out + 0x111d)", []string{
+		"0x0000555668fbe11d exact a.out linked 0x111d 0a0b",
+	}},
+	{"systemd, with build-ids", "Module libc.so.6 with build-id 18b9a9a8c523e5cfe5b5d946d605d09242f09798\n#0  0x00007f1234567890 abort (libc.so.6 + 0x27890)\n#1  0x00007f1234567895 f (libc.so.6 + 0x27895)", []string{
+		"0x00007f1234567890 exact libc.so.6 linked 0x27890 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
+		"0x00007f1234567895 return libc.so.6 linked 0x27895 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
+	}},
 	{"no addresses", "#define X 12\nissue #15 is fixed\n12:30:01 started: ok, 5%\n== results ==\n", nil},
 }
 

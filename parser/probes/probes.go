@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"logparser/message"
 	"logparser/modules"
@@ -83,9 +84,10 @@ type Log struct {
 	mu sync.RWMutex
 	*tables
 	info parser.Info
-	// size is how much of the file was read: whole lines.
-	size  int64
-	marks []int64
+	// size is how much of the file was read: whole lines, of which the last may be unended, without a line feed.
+	size    int64
+	unended bool
+	marks   []int64
 	// order are the offsets of all events in the order of time, nil where that is the file's.
 	order []int64
 	// last is the greatest time, early counts lines with a smaller one behind it.
@@ -118,7 +120,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	l.readNames()
 	info, err := f.Stat()
 	if err == nil {
-		_, err = l.scan(ctx, info.Size(), p)
+		_, err = l.scan(ctx, info.Size(), time.Since(info.ModTime()) >= still, p)
 	}
 	if err == nil && l.early > 0 {
 		err = l.sort(ctx)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"logparser/parser"
 )
@@ -305,6 +306,82 @@ func TestGrow(t *testing.T) {
 	events := make([]parser.Event, 3)
 	if n, err := l.ReadEvents(events, 0); n != 3 || err != nil || events[1].Kind != parser.Leave || events[2].Space != 1 {
 		t.Error(n, err, events)
+	}
+}
+
+// TestLastLine reads texts whose last line has no line feed: it counts when nothing was written for a while, and
+// is not shown in two ways.
+func TestLastLine(t *testing.T) {
+	const text = namesOfTwo + "lp E 100 7 7 0x5010 e\nlp L 200 7 7 - e__return"
+	for _, test := range []struct {
+		age     time.Duration
+		more    string
+		records int64 // before, and after more
+		after   int64
+		fails   bool
+	}{
+		{0, "", 1, 1, false},
+		{0, " r=1\n", 1, 2, false},
+		{time.Minute, "", 2, 2, false},
+		{time.Minute, "\nlp E 300 7 7 0x5010 e\n", 2, 3, false},
+		{time.Minute, "\r\nlp E 300 7 7 0x5010 e\n", 2, 3, false},
+		{time.Minute, "2 r=1\n", 2, 2, true},
+	} {
+		path := filepath.Join(t.TempDir(), "calls.txt")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		// A slow machine must not make it old.
+		when := time.Now().Add(time.Hour - test.age)
+		if test.age > 0 {
+			when = time.Now().Add(-test.age)
+		}
+		if err := os.Chtimes(path, when, when); err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, path)
+		if n := l.Info().Records; n != test.records {
+			t.Errorf("%v old: %d records, want %d", test.age, n, test.records)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(test.more)
+		f.Close()
+		if test.age == 0 {
+			os.Chtimes(path, when, when)
+		}
+		_, err = l.Grow(context.Background())
+		if n := l.Info().Records; n != test.after || (err != nil) != test.fails {
+			t.Errorf("%v old, then %q: %d records, %v", test.age, test.more, n, err)
+		}
+	}
+}
+
+// TestHelloAndSum reads what real probes gave of a function in assembler that has a text and its length in r8 and r9, and of
+// one of eight numbers, two of them on the stack (testdata/hello-and-sum.sh).
+func TestHelloAndSum(t *testing.T) {
+	l := open(t, filepath.Join("testdata", "hello-and-sum.txt"))
+	events, values := make([]parser.Event, 3), make([]parser.CallValues, 3)
+	n, err := l.ReadEvents(events, 0)
+	if got, e := l.Values(values, 0); n != 3 || got != 3 || err != nil || e != nil {
+		t.Fatal(n, got, err, e)
+	}
+	for i, want := range []struct {
+		kind parser.Kind
+		name string
+		text string
+	}{
+		// The text's line feed ends the line.
+		{parser.Enter, "print_hello", `p=0x402000 s="hello, world!`},
+		{parser.Enter, "sum", "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8"},
+		{parser.Leave, "sum", "r=36"},
+	} {
+		e := events[i]
+		if name := l.Name(0, e.Space, e.Address); e.Kind != want.kind || name != want.name || string(values[i].Taken[4:]) != want.text {
+			t.Errorf("%d: %v %s %q", i, e.Kind, name, values[i].Taken[4:])
+		}
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
+	"logparser/message"
 	"logparser/parser"
 )
 
@@ -83,9 +85,15 @@ func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
 	}
 }
 
+// errGoesOn says that a line was shown before all of it was there.
+var errGoesOn = message.New("the last line that was read goes on: open the text again")
+
+// still is how long nothing has been written to a file whose last line is whole, though it has no line feed.
+const still = 2 * time.Second
+
 // scan takes in the lines of the file up to an offset. A last line without a line feed may still
-// grow: it is taken in when it has one. It returns how many records came.
-func (l *Log) scan(ctx context.Context, end int64, p parser.Progress) (records int64, err error) {
+// grow: it is taken in when it has one, or when it is said to be whole. It returns how many records came.
+func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress) (records int64, err error) {
 	r := newLineReader(l.file, l.size, end)
 	var ln line
 	for n := 0; ; n++ {
@@ -104,11 +112,12 @@ func (l *Log) scan(ctx context.Context, end int64, p parser.Progress) (records i
 		if b == nil && !last && r.next >= r.end && len(r.buf) == 0 && at >= end {
 			return records, nil
 		}
-		if last {
+		if last && !whole {
 			return records, nil
 		}
 		l.take(&ln, b, at, &records)
 		l.size = r.next - int64(len(r.buf))
+		l.unended = last
 	}
 }
 
@@ -307,7 +316,19 @@ func (l *Log) Grow(ctx context.Context) (g parser.Growth, err error) {
 	g.Replaced = err != nil || !os.SameFile(info, named)
 	modules := len(l.modules)
 	before := l.early
-	if g.Records, err = l.scan(ctx, info.Size(), nil); err != nil {
+	if l.unended && info.Size() > l.size {
+		// The line that was taken for whole has gone on, or ends now.
+		next := []byte{0}
+		if _, err := l.file.ReadAt(next, l.size); err != nil {
+			return g, err
+		}
+		if next[0] != '\n' && next[0] != '\r' {
+			return g, errGoesOn
+		}
+		l.unended = false
+	}
+	whole := time.Since(info.ModTime()) >= still
+	if g.Records, err = l.scan(ctx, info.Size(), whole, nil); err != nil {
 		return g, err
 	}
 	if g.Records > 0 || l.early != before {

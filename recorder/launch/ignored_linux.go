@@ -55,12 +55,18 @@ func findIgnored() []syscall.Signal {
 	}
 	defer memory.Close()
 	var found [][]byte
+	piece := make([]byte, pieceSize)
 	for _, r := range dataOf(maps) {
-		data := make([]byte, r.end-r.start)
-		if n, err := memory.ReadAt(data, r.start); err != nil && err != io.EOF || n < len(data) {
-			return nil
+		// Pieces overlap by what may lie across their ends.
+		for ; r.end-r.start >= arraySize; r.start += pieceSize - arraySize + wordSize {
+			data := piece[:min(r.end-r.start, pieceSize)]
+			if n, err := memory.ReadAt(data, r.start); err != nil && err != io.EOF || n < len(data) {
+				return nil
+			}
+			for _, array := range dispositions(data) {
+				found = append(found, bytes.Clone(array))
+			}
 		}
-		found = append(found, dispositions(data)...)
 	}
 	if len(found) != 1 {
 		return nil
@@ -109,7 +115,11 @@ func dataOf(maps []byte) (list []region) {
 	return list
 }
 
-const wordSize = strconv.IntSize / 8
+const (
+	wordSize  = strconv.IntSize / 8
+	arraySize = (firstMark + marks) * wordSize
+	pieceSize = 256 << 10 // of data that is looked at together
+)
 
 // word returns a word of data.
 func word(data []byte, i int) uint64 {
@@ -121,9 +131,8 @@ func word(data []byte, i int) uint64 {
 
 // dispositions returns what of data is an array of dispositions with the pattern.
 func dispositions(data []byte) (found [][]byte) {
-	const size = firstMark + marks
 search:
-	for ; len(data) >= size*wordSize; data = data[wordSize:] {
+	for ; len(data) >= arraySize; data = data[wordSize:] {
 		for i := range marks {
 			if word(data, firstMark+i) != pattern>>i&1 {
 				continue search
@@ -134,7 +143,7 @@ search:
 				continue search
 			}
 		}
-		found = append(found, data[:size*wordSize])
+		found = append(found, data[:arraySize])
 	}
 	return found
 }

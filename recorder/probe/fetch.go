@@ -156,6 +156,10 @@ func (b *fetcher) value(v *values.Value) {
 	pointed := func(offset int) location {
 		return location{at.registers, append(append([]int(nil), at.memory...), offset), 0}
 	}
+	if v.Op.At {
+		b.add(Fetch{Missing: noPlace}, v.Name, v.Type)
+		return
+	}
 	switch v.Op.Kind {
 	case values.Direct:
 		b.typed(v.Name, v.Type, at, v.Op.Size, 0)

@@ -25,15 +25,15 @@
 EARLY static int change(int how, const sigset_t *set, sigset_t *old) {
   enum { FIRST_OWN = 32, LAST_OWN = 33, BYTES = 8 };
   const int before = errno;
-  sigset_t wanted;
+  /* A caller may have no more than the kernel's part of a set. */
+  unsigned long wanted = 0;
   if (set) {
-    wanted = *set;
+    wanted = set->__val[0];
     if (how != SIG_UNBLOCK)
-      for (int i = FIRST_OWN; i <= LAST_OWN; i++) wanted.__val[0] &= ~(1ul << (i - 1));
-    set = &wanted;
+      for (int i = FIRST_OWN; i <= LAST_OWN; i++) wanted &= ~(1ul << (i - 1));
   }
   lr_guard_unknown();
-  const int result = syscall(SYS_rt_sigprocmask, how, set, old, BYTES) == 0 ? 0 : errno;
+  const int result = syscall(SYS_rt_sigprocmask, how, set ? &wanted : NULL, old, BYTES) == 0 ? 0 : errno;
   errno = before;
   return result;
 }

@@ -207,8 +207,16 @@ LR_OWN static void value(struct reading *r, int leave) {
     s.offset = (uint32_t)next_number(r, 10, 0, MOST_OFFSET);
     size = (uint32_t)next_number(r, 10, 1, MOST_MEMORY);
     most = 1 + size;
-  } else if (is(op, "string") || is(op, "view")) {
-    s.op = op.n == 6 ? LR_TAKE_STRING : LR_TAKE_VIEW_AT;
+  } else if (is(op, "text-at")) {
+    s.op = LR_TAKE_TEXT_AT;
+    s.at = 1;
+    s.offset = (uint32_t)next_number(r, 10, 0, MOST_OFFSET);
+    size = (uint32_t)next_number(r, 10, 1, MOST_TEXT);
+    most = 2 + size;
+  } else if (is(op, "string") || is(op, "view") || is(op, "string-at") || is(op, "view-at")) {
+    s.at = op.n > 6;
+    s.op = op.s[0] == 's' ? LR_TAKE_STRING : LR_TAKE_VIEW_AT;
+    if (s.at) s.offset = (uint32_t)next_number(r, 10, 0, MOST_OFFSET);
     const struct token library = next_word(r);
     s.library = (is(library, "libstdc++") ? LR_LIBSTDCXX : is(library, "libc++") ? LR_LIBCXX : is(library, "msvc") ? LR_MSVC : 0) & 3;
     if (!s.library) wrong(r, not_a_word);
@@ -233,7 +241,7 @@ LR_OWN static void value(struct reading *r, int leave) {
   s.begins = 1;
   if (pointer) {
     s.source = parts[0].source;
-    if (s.op == LR_TAKE_VIEW_AT && (n > 1 || parts[0].size > 8)) {
+    if (s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > 8)) {
       s.op = LR_TAKE_VIEW;
       s.second = n > 1 ? parts[1].source : parts[0].source + 8;
     }
@@ -474,10 +482,10 @@ LR_OWN static int understand(void) {
 
 /* ---- raw ---- */
 
-#define REGISTER(name) {LR_TAKE_PART, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
-#define VECTOR(i) {LR_TAKE_PART, 0, 1, 8, ~(int32_t)(i), 0, 0}
+#define REGISTER(name) {LR_TAKE_PART, 0, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
+#define VECTOR(i) {LR_TAKE_PART, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
 /* Integer registers, vector registers, stack words, 0. */
-#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
+#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
 static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER(rsi), REGISTER(rdx), REGISTER(rcx), REGISTER(r8), REGISTER(r9), VECTOR(0),
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};

@@ -105,6 +105,17 @@ LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t lengt
   return p + 2 + n;
 }
 
+/* put_text_at writes the text that a pointer in memory leads to. */
+LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
+  uint64_t from;
+  if (at && copy((uint8_t *)&from, at, sizeof from) == sizeof from) return put_text(p, (uintptr_t)from, most);
+  lr_store16(p, LRF_TEXT_UNREADABLE);
+  return p + 2;
+}
+
+/* within is where a step's text lies that a pointer leads to; where that leads nowhere, nowhere. */
+LR_INLINE uintptr_t within(uintptr_t pointer, const struct lr_take *s) { return !s->at ? pointer : pointer < PAGE ? 1 : pointer + s->offset; }
+
 LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
   uint64_t s[4];
   const size_t size = library == LR_LIBCXX ? 24 : 32;
@@ -194,8 +205,9 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
         break;
       case LR_TAKE_TEXT: p = put_text(p, pointer(r, frame, s->source), s->size); break;
       case LR_TAKE_MEMORY: p = put_memory(p, pointer(r, frame, s->source), s->offset, s->size); break;
-      case LR_TAKE_STRING: p = put_string(p, pointer(r, frame, s->source), s->library, s->size); break;
-      case LR_TAKE_VIEW_AT: p = put_view_at(p, pointer(r, frame, s->source), s->library, s->size); break;
+      case LR_TAKE_STRING: p = put_string(p, within(pointer(r, frame, s->source), s), s->library, s->size); break;
+      case LR_TAKE_VIEW_AT: p = put_view_at(p, within(pointer(r, frame, s->source), s), s->library, s->size); break;
+      case LR_TAKE_TEXT_AT: p = put_text_at(p, within(pointer(r, frame, s->source), s), s->size); break;
       default: {
         uint64_t words[2];
         if (!word(r, frame, s->source, &words[0]) || !word(r, frame, s->second, &words[1])) words[0] = words[1] = 1;

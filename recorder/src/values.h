@@ -30,11 +30,12 @@ struct lr_registers {
 enum { LR_MOST_VALUES = 2048 };
 
 /* A step of a program. */
-enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY, LR_TAKE_STRING, LR_TAKE_VIEW, LR_TAKE_VIEW_AT };
+enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY, LR_TAKE_STRING, LR_TAKE_VIEW, LR_TAKE_VIEW_AT, LR_TAKE_TEXT_AT };
 enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC };
 struct lr_take {
   uint8_t op;
-  uint8_t library : 7, begins : 1; /* begins: 0 for parts of a value but its first */
+  /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to */
+  uint8_t library : 6, at : 1, begins : 1;
   uint16_t size; /* bytes taken; of texts at most */
   /* Where the value, or a pointer to it, is: from 0 on bytes of stack behind the return address, below
    * 0 the complement of an index of a register in struct lr_registers. */

@@ -24,7 +24,7 @@
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-src=$here/../src include=$here/../include root=$here/../..
+include=$here/../include root=$here/../..
 most=0
 [ "${1:-}" = -n ] && most=$2 && shift 2
 [ $# -gt 0 ] || set -- "$here/programs"
@@ -35,6 +35,7 @@ export LC_ALL=C
 for v in $(compgen -e | grep '^LOGREC'); do unset "$v"; done
 unset LD_PRELOAD PLAIN_LOG
 . "$here/newest.sh"
+. "$here/library.sh"
 
 if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
   echo "programs.sh is for Linux x86-64" && exit 77
@@ -45,12 +46,12 @@ if ! setarch -R true 2>/dev/null; then
 fi
 (cd "$root" && CGO_ENABLED=0 go build -o "$build/logparse" ./cmd/logparse) || exit 2
 
-recorder() { # DIR CC
-  mkdir -p "$1"
-  (cd "$1" && "$2" -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread -I"$include" -c "$src"/*.c "$src"/*.S) && rm -f "$1/liblogrec.a" && ar rcs "$1/liblogrec.a" "$1"/*.o &&
-    "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so &&
-    "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/libplain.so" -ldl && mkdir -p "$1/plain" &&
-    "$2" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$1/plain/liblogrec.so" -ldl -Wl,-soname,liblogrec.so
+# plain_hook CC: the hook that only writes lines, by its own name and by the recorder's, in the folder plain.
+plain_hook() {
+  plain=$build/plain-$(basename "$1")
+  mkdir -p "$plain" &&
+    "$1" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$plain/libplain.so" -ldl &&
+    "$1" -O1 -fPIC -shared "$here/programs/plain_hook.c" -o "$plain/liblogrec.so" -ldl -Wl,-soname,liblogrec.so
 }
 
 # run NAME ENVIRONMENT...: runs ./program in a new folder NAME, and leaves there what it
@@ -132,10 +133,10 @@ check() {
   else
     # In a linked program the hook is in the recorder's place: not even what the recorder
     # does when it is off may be among its events, such as calls of the program's malloc.
-    local plain=LD_LIBRARY_PATH=$lib/plain
-    [ "$way" = preloaded ] && plain=LD_PRELOAD=$lib/libplain.so
-    run plain "$plain" PLAIN_LOG="$work/plain/files/plain"
-    run again "$plain" PLAIN_LOG="$work/again/files/plain"
+    local hook=LD_LIBRARY_PATH=$plain
+    [ "$way" = preloaded ] && hook=LD_PRELOAD=$plain/libplain.so
+    run plain "$hook" PLAIN_LOG="$work/plain/files/plain"
+    run again "$hook" PLAIN_LOG="$work/again/files/plain"
   fi
   [ "$way" = preloaded ] && recorded=LD_PRELOAD=$lib/liblogrec.so
   run recorded LOGREC_FILE="$work/recorded/files/" $recorded
@@ -188,8 +189,7 @@ for cc in gcc clang; do
     skipped=$((skipped + ${#sources[@]}))
     continue
   }
-  lib=$build/$cc
-  recorder "$lib" "$command" || exit 1
+  recorder "$command" "" && plain_hook "$command" || exit 1
   for level in -O0 -O2; do
     for way in linked preloaded fentry; do
       [ $cc$way != clangfentry ] || continue # it sees no leaves

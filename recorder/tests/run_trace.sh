@@ -22,6 +22,7 @@ export LC_ALL=C
 for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITES LOGREC_VALUES LOGTEST_TRUTH LD_PRELOAD; do unset $v; done
 
 . "$here/newest.sh"
+. "$here/library.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
 
@@ -38,25 +39,6 @@ count() {
   passed=$((passed + p)) failed=$((failed + f))
   echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s"
   [ "$f" = 0 ] || cat "$build/$1.log"
-}
-
-# recorder CC FLAGS: the library, both forms, in the folder lib; lanes with the same compiler and
-# flags share it.
-recorder() {
-  local cc=$1 d
-  lib=$build/lib-$(basename "$cc")${2//[^a-z,=-]/}
-  d=$lib
-  mkdir -p "$d"
-  (
-    flock 9
-    [ -e "$d/liblogrec.so" ] || compile_recorder "$d" "$cc" "$2"
-  ) 9>"$d/lock"
-}
-compile_recorder() {
-  local d=$1 cc=$2
-  (cd "$d" && $cc -std=c99 -O2 -g -fPIC -fvisibility=hidden -pthread $warnings -I"$include" $3 -c "$src"/*.c "$src"/*.S) &&
-    rm -f "$d/liblogrec.a" && ar rcs "$d/liblogrec.a" "$d"/*.o &&
-    $cc $3 -shared "$d"/*.o -o "$d/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
 }
 
 # programs DIR CXX FLAGS HOOKS LIBRARY

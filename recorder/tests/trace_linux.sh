@@ -17,7 +17,7 @@
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-src=$here/../src include=$here/../include samples=$here/../samples/logtest
+include=$here/../include samples=$here/../samples/logtest
 [ $# -gt 0 ] || { echo "usage: trace_linux.sh OUT [LANE...]" >&2 && exit 2; }
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
 shift
@@ -31,14 +31,9 @@ for v in LOGREC LOGREC_FILE LOGREC_MIN LOGREC_INCLUDE LOGREC_EXCLUDE LOGREC_SITE
 unset LOGREC_PATCH
 
 . "$here/newest.sh"
+. "$here/library.sh"
 
 skip() { echo "$1: skipped: $2"; skipped=$((skipped + 1)); }
-
-recorder() { # DIR CC
-  mkdir -p "$1"
-  (cd "$1" && "$2" -std=c99 -O2 -fPIC -fvisibility=hidden -pthread $warnings -I"$include" -c "$src"/*.c "$src"/*.S) &&
-    "$2" -shared "$1"/*.o -o "$1/liblogrec.so" -ldl -pthread -Wl,-z,nodelete -Wl,-soname,liblogrec.so
-}
 
 # record CXX LIBRARY-DIR WAY FLAGS: builds and runs LogTest in the current folder.
 record() {
@@ -98,7 +93,7 @@ else
       skip "linux-$compiler" "$compiler is missing"
       continue
     fi
-    recorder "$build/$compiler" "$cc" || { echo "the recorder does not build with $cc" && failed=$((failed + 1)) && continue; }
+    recorder "$cc" "" || { echo "the recorder does not build with $cc" && failed=$((failed + 1)) && continue; }
     for way in object hooks preload fentry nops $([ $compiler = gcc ] && echo mcount || echo xray); do
       case $way in fentry | nops | mcount | xray)
         if [ "$(uname -m)" != x86_64 ]; then
@@ -110,7 +105,7 @@ else
         # Before version 13 gcc hangs the whole list on the first function of a file. Where that is one of
         # a header, as here, the linker leaves the list out with it.
         [ $compiler$way$level = gccnopsO0 ] && skip "linux-gcc-nops-O0" "gcc loses the list of functions" && continue
-        lane "linux-$compiler-$way-$level" "$cxx" "$build/$compiler" $way -$level
+        lane "linux-$compiler-$way-$level" "$cxx" "$lib" $way -$level
       done
     done
   done

@@ -518,6 +518,8 @@ static void testTriggers() {
                {{"LOGREC_AFTER=0ns", "LOGREC_FOR=100s"}, 1, 50, 50},
                {{"LOGREC_FROM=branch", "LOGREC_FOR=100s"}, 1, 50, 50}};
   for (const auto &c : cases) {
+    // Where ends are not seen, what ran before main may be taken for open, and counts as a step.
+    if (unseen && c.environment[0].compare(0, 12, "LOGREC_DEPTH") == 0) continue;
     const Outcome o = run({"calls", "50"}, c.environment);
     const Trace t = one(o);
     const uint64_t branches = enters(t, o.told.at("branch")), leafs = enters(t, o.told.at("leaf")), ends = leaves(t, o.told.at("leaf"));

@@ -158,6 +158,7 @@ HIDDEN static void *job(void *p) {
       case 0: block(SIG_UNBLOCK, true); break;
       case 1: block(SIG_SETMASK, true); break;
       case 2: block(i % 2 ? SIG_UNBLOCK : SIG_BLOCK, true); break;
+      case 4: break;
       default:
         /* A jump brings the mask back that was kept. */
         block(SIG_SETMASK, i % 2 == 0);
@@ -176,13 +177,17 @@ HIDDEN static unsigned masks(long n) {
   Job jobs[8];
   pthread_t t[8];
   unsigned sum = 0;
-  for (int i = 0; i < 8; i++) {
-    jobs[i] = {i % 4, n / 8, 0};
-    pthread_create(&t[i], nullptr, job, &jobs[i]);
-  }
-  for (int i = 0; i < 8; i++) {
-    pthread_join(t[i], nullptr);
-    sum += jobs[i].sum;
+  // Threads that come after others have all blocked from the beginning.
+  for (int round = 0; round < 2; round++) {
+    if (round) block(SIG_SETMASK, true);
+    for (int i = 0; i < 8; i++) {
+      jobs[i] = {round && i < 6 ? 4 : i % 4, n / 16, 0};
+      pthread_create(&t[i], nullptr, job, &jobs[i]);
+    }
+    for (int i = 0; i < 8; i++) {
+      pthread_join(t[i], nullptr);
+      sum += jobs[i].sum;
+    }
   }
   return sum;
 }

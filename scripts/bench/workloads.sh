@@ -32,9 +32,9 @@ trap 'rm -rf "$build"' EXIT
 for f in recorder/src/*.c recorder/src/*.S; do
 	gcc -std=c99 -O2 -Irecorder/include -c "$f" -o "$build/logrec.$(basename "$f").o" || exit 1
 done
-# traced PROGRAM: scripts/bench/PROGRAM.c with the recorder.
+# traced PROGRAM: scripts/bench/programs/PROGRAM.c with the recorder.
 traced() {
-	gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/$1.c" -o "$build/$1.o" &&
+	gcc -g -O2 -finstrument-functions -c "$here/scripts/bench/programs/$1.c" -o "$build/$1.o" &&
 		gcc "$build/$1.o" "$build"/logrec.*.o -o "$build/$1" -pthread -ldl
 }
 traced graph && traced calls || exit 1

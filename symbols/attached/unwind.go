@@ -345,12 +345,6 @@ type section struct {
 	rva, to uint64
 }
 
-// HasUnwind reports whether the container has the module's unwind rules.
-func (m *Module) HasUnwind() bool {
-	_, ok := m.container.part(KindUnwind, m.owner)
-	return ok
-}
-
 // ErrNoUnwind says that a container has no unwind rules of a module.
 var ErrNoUnwind = message.New("the container has no unwind rules of this module")
 

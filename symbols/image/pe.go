@@ -23,10 +23,12 @@ type peHeaders struct {
 type directory struct{ rva, size uint32 }
 
 const (
-	dirExport    = 0
-	dirException = 3
-	dirDebug     = 6
-	dirCLR       = 14
+	dirExport       = 0
+	dirResource     = 2
+	dirException    = 3
+	dirCertificates = 4
+	dirDebug        = 6
+	dirCLR          = 14
 
 	clrHeaderSize = 72
 	clrILOnly     = 1 << 0 // COMIMAGE_FLAGS_ILONLY
@@ -270,4 +272,40 @@ func (im *Image) ExceptionDirectory() (rva, size uint32) {
 	}
 	d := im.pe.dirs[dirException]
 	return d.rva, d.size
+}
+
+// ResourceDirectory returns where a PE's resources lie: their RVA and size in bytes. Both are 0
+// where there are none.
+func (im *Image) ResourceDirectory() (rva, size uint32) {
+	if im.pe == nil {
+		return 0, 0
+	}
+	d := im.pe.dirs[dirResource]
+	return d.rva, d.size
+}
+
+// Certificates returns a PE's first entry of its table of certificates, with its head, nil where there is
+// none or one larger than limit bytes.
+func (im *Image) Certificates(limit uint32) []byte {
+	if im.pe == nil {
+		return nil
+	}
+	// This directory has an offset in the file.
+	d := im.pe.dirs[dirCertificates]
+	if d.rva == 0 || d.size < 8 {
+		return nil
+	}
+	head, err := im.bytesAt(int64(d.rva), 8)
+	if err != nil {
+		return nil
+	}
+	length := binary.LittleEndian.Uint32(head)
+	if length < 8 || length > min(d.size, limit) {
+		return nil
+	}
+	b, err := im.bytesAt(int64(d.rva), int64(length))
+	if err != nil {
+		return nil
+	}
+	return b
 }

@@ -9,11 +9,34 @@ import (
 	"logparser/modules"
 	"logparser/symbols"
 	"logparser/symbols/image"
+	"logparser/symbols/image/about"
 	"logparser/symbols/symtab"
 )
 
-// binding chooses among what was found.
+// binding chooses among what was found, and adds what the image says of itself.
 func (s *search) binding() symbols.Binding {
+	b := s.choice()
+	img, path := s.verified, s.verifiedPath
+	if img == nil {
+		img, path = s.unknown, s.unknownPath
+	}
+	if img == nil || img.Kind != image.PE {
+		return b
+	}
+	file, err := s.open(path)
+	if err != nil {
+		return b
+	}
+	defer file.Close()
+	if again, err := image.Open(file); err == nil && again.Identity == img.Identity {
+		b.About = about.Of(again)
+		again.FreeScratch()
+	}
+	return b
+}
+
+// choice chooses among what was found.
+func (s *search) choice() symbols.Binding {
 	b := symbols.Binding{}
 	chosen := s.choose()
 	for rank, c := range s.best {

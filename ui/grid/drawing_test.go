@@ -15,6 +15,25 @@ import (
 	"fyne.io/fyne/v2/theme"
 )
 
+// attr is an attribute of an element, "" for none.
+func attr(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// colour is one that a file of vector graphics names.
+func colour(s string) color.RGBA {
+	v, _ := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 24)
+	return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
+}
+
+// reference is the name of what a file refers to by url(#name).
+func reference(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, "url(#"), ")") }
+
 // replay paints the file of a Drawing, as a program that shows such files does.
 func replay(t *testing.T, svg []byte, fonts *Fonts) *image.RGBA {
 	t.Helper()
@@ -25,14 +44,6 @@ func replay(t *testing.T, svg []byte, fonts *Fonts) *image.RGBA {
 	down, clipping, patterning := 0, "", ""
 	var letters *xml.StartElement
 	d := xml.NewDecoder(bytes.NewReader(svg))
-	attr := func(e xml.StartElement, name string) string {
-		for _, a := range e.Attr {
-			if a.Name.Local == name {
-				return a.Value
-			}
-		}
-		return ""
-	}
 	number := func(e xml.StartElement, name string) int {
 		n, err := strconv.Atoi(attr(e, name))
 		if err != nil {
@@ -40,14 +51,6 @@ func replay(t *testing.T, svg []byte, fonts *Fonts) *image.RGBA {
 		}
 		return n
 	}
-	colour := func(s string) color.RGBA {
-		v, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 24)
-		if err != nil {
-			t.Fatal(s)
-		}
-		return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
-	}
-	reference := func(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, "url(#"), ")") }
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {

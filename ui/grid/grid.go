@@ -96,13 +96,14 @@ type Grid struct {
 	focused bool
 	shift   bool
 
-	scale  float32
-	drawn  bool
-	width  int // of the body, in device pixels
-	atlas  *atlas
-	pixels *image.RGBA
-	buffer []rows.Row
-	decor  []Decor
+	scale    float32
+	drawn    bool
+	complete bool // all rows that were seen were at hand
+	width    int  // of the body, in device pixels
+	atlas    *atlas
+	pixels   *image.RGBA
+	buffer   []rows.Row
+	decor    []Decor
 
 	resizing int             // column whose divider is dragged, -1 for none
 	sized    map[string]bool // columns whose width the user has chosen
@@ -236,6 +237,9 @@ func (g *Grid) ScrollToEnd() {
 // Top returns the first visible row.
 func (g *Grid) Top() int64 { return g.view.top }
 
+// Complete tells [Grid.OnDrawn] whether all rows that are seen were drawn.
+func (g *Grid) Complete() bool { return g.complete }
+
 // SelectAll selects all rows.
 func (g *Grid) SelectAll() {
 	if g.view.rows == 0 {
@@ -355,6 +359,7 @@ func (g *Grid) generate(w, h int) image.Image {
 				n++
 			}
 		}
+		g.complete = n == len(f.rows)
 		g.OnDrawn(n)
 	}
 	return g.pixels

@@ -153,6 +153,11 @@ func fields(m *app.ModuleState) [][2]string {
 		{lang.L("Path"), m.Path},
 		{lang.L("Address"), fmt.Sprintf("0x%x \u2013 0x%x", m.Base, m.Base+m.Size)},
 		{lang.L("Identity"), m.Identity},
+		{lang.L("File version"), m.About.FileVersion},
+		{lang.L("Product"), strings.TrimSpace(m.About.Product + " " + m.About.ProductVersion)},
+		{lang.L("Company"), m.About.Company},
+		{lang.L("About the file"), m.About.Description},
+		{lang.L("Signer, not verified"), m.About.Signer},
 	}
 	if m.Records >= 0 {
 		list = append(list, [2]string{lang.L("Rows"), control.Thousands(m.Records)})

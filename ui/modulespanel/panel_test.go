@@ -9,6 +9,7 @@ import (
 
 	"logparser/app"
 	"logparser/message"
+	"logparser/symbols"
 	"logparser/ui/control"
 	"logparser/ui/language"
 )
@@ -24,7 +25,8 @@ func TestPanel(t *testing.T) {
 	list := []app.ModuleState{
 		{Name: "unused.dll", Path: "/unused.dll", Status: "not found", Records: 0},
 		{Name: "a.exe", Path: "/a.exe", Base: 0x1000, Size: 0x2000, Identity: "pdb:X:1", Status: "mismatched",
-			SymbolFile: "/sym/a.pdb", Reason: message.Text{Pattern: "the file's age is 2"}, Records: 12345},
+			SymbolFile: "/sym/a.pdb", Reason: message.Text{Pattern: "the file's age is 2"}, Records: 12345,
+			About: symbols.About{FileVersion: "1.2.3.4", Product: "Anvil", ProductVersion: "1", Company: "Acme", Signer: "Acme Anvils"}},
 	}
 	p.Show(list)
 	if p.modules[0].Name != "a.exe" {
@@ -33,7 +35,8 @@ func TestPanel(t *testing.T) {
 	var copied string
 	p.OnCopy = func(s string) { copied = s }
 	test.Tap(p.copy)
-	for _, want := range []string{"a.exe\n", "Status: mismatched\n", "Why: the file's age is 2\n", "Symbol file: /sym/a.pdb\n", "Address: 0x1000 \u2013 0x3000\n", "Rows: 12,345\n"} {
+	for _, want := range []string{"a.exe\n", "Status: mismatched\n", "Why: the file's age is 2\n", "Symbol file: /sym/a.pdb\n", "Address: 0x1000 \u2013 0x3000\n", "Rows: 12,345\n",
+		"File version: 1.2.3.4\n", "Product: Anvil 1\n", "Company: Acme\n", "Signer, not verified: Acme Anvils\n"} {
 		if !strings.Contains(copied, want) {
 			t.Errorf("the details lack %q:\n%s", want, copied)
 		}

@@ -87,7 +87,7 @@ key ctrl+e
 picture modules
 end
 
-look
+look ',"symbols.cache":"/tmp/symbols"'
 key ctrl+comma
 picture settings
 end

@@ -216,7 +216,7 @@ P1(p31, const void *, a, const void *)
 CALLED int *p32(int *a) { return (int *)Call("app::p32").a("a", (void *)a).r((const void *)a); }
 CALLED const char *p33(const char *a, const char *b, const char *c) { return Call("app::p33").a("a", a).a("b", b).a("c", c).r(a); }
 CALLED const char *p34(const char *a) { return Call("app::p34").a("a", a).r((const char *)nullptr); }
-CALLED void p35(char *a, char **b) { Call("app::p35").a("a", (void *)a).a("b", (void *)b); }
+CALLED void p35(char *a, char **b) { Call("app::p35").a("a", (const char *)a).a("b", (void *)b); }
 CALLED int p36(int (*a)(int)) { return Call("app::p36").text("a", told::put((void *)a) + " <app::called>").r(a(1)); }
 CALLED int p37(int Ints::*a) { return Call("app::p37").a("a", a == &Ints::y ? 4l : 0l).r(37); }
 CALLED int p38(std::nullptr_t a) { return Call("app::p38").a("a", (void *)a).r(38); }

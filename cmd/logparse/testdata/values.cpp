@@ -18,6 +18,8 @@ struct Mixed { int i; double d; };
 struct Bits { unsigned a : 3; int b : 5; unsigned c : 24; };
 struct Floats { float x, y, z; };
 struct Empty {};
+struct Named { std::string name; const char *t; int n; };
+struct Label { const char *t; int n; };
 union Either { int i; float f; };
 struct Counted {
   int n;
@@ -51,6 +53,8 @@ CALLED int hidden(Counted c, std::vector<int> v, int last) { return c.n + (int)v
 CALLED Floats floats(Floats f) { return {f.z, f.y, f.x}; }
 CALLED int variadic(const char *f, ...) { return f[0]; }
 CALLED const char *name(Color c) { return c == Color::Red ? "red" : nullptr; }
+CALLED int named(const Named &m) { return m.n; }
+CALLED int label(Label l) { return l.n; }
 CALLED std::string_view view(const std::string *p) { return *p; }
 CALLED int nothing(Empty, Either e, int n) { return e.i + n; }
 CALLED long double longDouble(int n) { return n / 4.0L; }
@@ -79,6 +83,8 @@ int main() {
   variadic("%d", 3);                                                                  //= app::variadic(char const* f = "%d") = 37
   name(Color::Red);                                                                   //= app::name(app::Color c = Red) = "red"
   name(Color::Green);                                                                 //= app::name(app::Color c = Green) = null
+  named({"a name of more than fifteen", "hi", 3});                                    //= app::named(app::Named const& m = {name = "a name of more than fifteen", t = "hi", n = 3}) = 3
+  label({"on a label", 4});                                                           //= app::label(app::Label l = {t = "on a label", n = 4}) = 4
   view(&text);                                                                        //= app::view(std::string const* p = "a std::string") = "a std::string"
   nothing({}, {7}, 8);                                                                //= app::nothing(app::Empty = ?, app::Either e = {i = 7, f = 1e-44}, int n = 8) = 15
   longDouble(-3);                                                                     //= app::longDouble(int n = -3) = -0.75

@@ -141,7 +141,7 @@ func Kernel(p *values.Plan) *values.Plan {
 
 // slotsOf returns what is taken for a value, nil where it cannot be.
 func slotsOf(v *values.Value) []slot {
-	if v.Op.Kind == values.Unknown || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
+	if v.Op.Kind == values.Unknown || v.Op.At || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
 		return nil
 	}
 	s := slot{size: v.Op.Size, offset: v.Op.Offset}

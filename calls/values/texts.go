@@ -1,0 +1,186 @@
+package values
+
+import (
+	"strconv"
+	"strings"
+
+	"logparser/rows"
+	"logparser/symbols/types"
+)
+
+// Texts in structs are values of their own: PARAMETER.MEMBER, behind all parameters, so that these do not
+// lack the room. Where they are shown they stand in their struct.
+
+// maxTexts is how many texts of one parameter are taken.
+const maxTexts = 4
+
+// followCharacters takes the text that char* leads to, as it does of char const*.
+func followCharacters(list []Value) {
+	for i := range list {
+		v := &list[i]
+		if v.Op.Kind != Direct || v.Type.Kind != types.Pointer || v.Op.Size != 8 {
+			continue
+		}
+		if to := v.Type.Target; to != nil && to.Kind == types.Char && to.Size == 1 && to.Name == "char" {
+			v.Op = Op{Kind: Text, Max: textBytes}
+		}
+	}
+}
+
+// textAt says how a text is taken that lies in memory.
+func textAt(t *types.Type, offset int) (Op, bool) {
+	switch {
+	case t.Kind != types.Text || offset < 0 || offset > maxSize:
+		return Op{}, false
+	case isView(t):
+		return Op{Kind: View, At: true, Offset: offset, Max: textBytes, Library: Libstdcxx}, true
+	case isString(t):
+		return Op{Kind: String, At: true, Offset: offset, Max: textBytes, Library: libraryOf(t)}, true
+	}
+	return Op{Kind: Text, At: true, Offset: offset, Max: textBytes}, true
+}
+
+// A textPlace is a text in a struct.
+type textPlace struct {
+	name   string
+	t      *types.Type
+	offset int
+}
+
+// textsIn finds texts among the members of a struct.
+func textsIn(list []textPlace, t *types.Type, name string, offset, depth int) []textPlace {
+	if t.Kind != types.Struct || depth > 2 || inside(t) {
+		return list
+	}
+	for i := range t.Members {
+		m := &t.Members[i]
+		if m.Type == nil || m.Bits > 0 || len(list) == maxTexts || i == maxParts {
+			continue
+		}
+		member := m.Name
+		if member == types.Base {
+			member = m.Type.Name
+		}
+		if member == "" {
+			continue
+		}
+		if m.Type.Kind == types.Text {
+			list = append(list, textPlace{name + "." + member, m.Type, offset + m.Offset})
+		} else {
+			list = textsIn(list, m.Type, name+"."+member, offset+m.Offset, depth+1)
+		}
+	}
+	return list
+}
+
+// appendTexts takes the texts in those structs that are taken.
+func appendTexts(list []Value, parameters []types.Parameter) []Value {
+	for i := range parameters {
+		p := &parameters[i]
+		for k, n := 0, len(list); k < n; k++ {
+			if v := list[k]; v.Name == p.Name && p.Name != "" && p.Type != nil {
+				for _, text := range textsIn(nil, v.Type, p.Name, 0, 0) {
+					if op, place := textOf(&v, &text); op.Kind != Unknown && len(list) < MaxValues {
+						list = append(list, Value{Name: text.name, Place: place, Op: op, Type: text.t})
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// textOf says how a text in a struct is taken, and where.
+func textOf(v *Value, text *textPlace) (Op, string) {
+	switch {
+	case v.Op.Kind == Memory && text.offset+8 <= v.Op.Size:
+		op, _ := textAt(text.t, v.Op.Offset+text.offset)
+		return op, v.Place
+	case v.Op.Kind != Direct || isString(text.t) || text.offset%8 != 0:
+		return Op{}, ""
+	}
+	op := Op{Kind: Text, Max: textBytes}
+	words := 1
+	if isView(text.t) {
+		op = Op{Kind: View, Max: textBytes, Library: Libstdcxx}
+		words = 2
+	}
+	if at, ok := strings.CutPrefix(v.Place, "stack+"); ok {
+		n, err := strconv.Atoi(at)
+		if err != nil {
+			return Op{}, ""
+		}
+		return op, "stack+" + strconv.Itoa(n+text.offset)
+	}
+	parts := strings.Split(v.Place, "+")
+	first := text.offset / 8
+	if strings.Contains(v.Place, "stack") || first+words > len(parts) {
+		return Op{}, ""
+	}
+	return op, strings.Join(parts[first:first+words], "+")
+}
+
+// isTextOf reports whether a value is a text in one that stands before it.
+func isTextOf(list []Value, i int) bool {
+	for k := range i {
+		if rest, ok := strings.CutPrefix(list[i].Name, list[k].Name); ok && list[k].Name != "" && rest != "" && rest[0] == '.' {
+			return true
+		}
+	}
+	return false
+}
+
+// hasTexts reports whether texts in a value stand behind it.
+func hasTexts(list []Value, i int) bool {
+	for k := i + 1; k < len(list); k++ {
+		if strings.HasPrefix(list[k].Name, list[i].Name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// putText puts a text in its place among the parts of a value, and shows that anew.
+func putText(v *rows.Value, path string, text *rows.Value) bool {
+	for i := range v.Parts {
+		p := &v.Parts[i]
+		rest, ok := strings.CutPrefix(path, p.Name)
+		switch {
+		case !ok || p.Name == "":
+			continue
+		case rest == "":
+			text.Name = p.Name
+			*p = *text
+		case rest[0] != '.' || !putText(p, rest[1:], text):
+			continue
+		}
+		showAnew(v)
+		return true
+	}
+	return false
+}
+
+// showAnew makes the text of a struct of its parts.
+func showAnew(v *rows.Value) {
+	var text strings.Builder
+	parts := v.Parts
+	if len(parts) > 0 && parts[0].Name == types.Class && strings.HasPrefix(v.Text, parts[0].Text+" {") {
+		text.WriteString(parts[0].Text + " ")
+		parts = parts[1:]
+	}
+	text.WriteByte('{')
+	for i := range parts {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		if parts[i].Name != "" {
+			text.WriteString(parts[i].Name + " = ")
+		}
+		text.WriteString(parts[i].Text)
+	}
+	if strings.HasSuffix(v.Text, ", …}") {
+		text.WriteString(", …")
+	}
+	text.WriteByte('}')
+	v.Text = text.String()
+}
