@@ -8,6 +8,21 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
+// A kind is a type of files.
+type kind struct {
+	extension string
+	// own: the type is LogParser's, and a double click opens it, unless it has another program already.
+	own bool
+}
+
+var kinds = []kind{{".lptrace", true}, {".lppack", true}, {".dat", false}}
+
+const (
+	// program is the name of the type in the registry, executable that of the program.
+	program    = "LogParser.Trace.1"
+	executable = "LogParser.exe"
+)
+
 // Possible reports whether the system has types of files that a program can register for.
 const Possible = true
 
