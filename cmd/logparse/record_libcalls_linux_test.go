@@ -273,7 +273,7 @@ static void handler(int number) {
   for (int size = 1; size <= 20; size++) {
     int k = backtrace(frames, size);
     for (int i = 0; i < k; i++) text[n++] = (char *)frames[i] >= &__executable_start && (char *)frames[i] < &etext ? 'p' : 'l';
-    text[n++] = '\\n';
+    text[n++] = '\n';
   }
   if (write(1, text, n) < 0) _exit(1);
   (void)number;
