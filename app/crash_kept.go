@@ -67,22 +67,23 @@ func (m *crashModule) section(rva uint64) (index int, start uint64, ok bool) {
 
 // addCrash adds what a crash that the log recorded needs to be shown without the images: the RVAs of the frames on
 // stacks to found, by module, and the unwind rules of their modules. Modules that the log does not list but that lay in
-// memory are returned. The process that is returned is open, nil where there is none.
-func (w *packer) addCrash(found map[moduleKey][]uint64) (c *Crash, unlisted []packSource, err error) {
+// memory are returned. The process stays open until the packer is closed.
+func (w *packer) addCrash(found map[moduleKey][]uint64) (unlisted []packSource, err error) {
 	if w.s.dump != nil || len(w.s.Crashes()) == 0 || len(w.s.processes) > 1 {
-		return nil, nil, nil
+		return nil, nil
 	}
-	if c, err = w.s.openCrash(w.ctx, true); err != nil {
-		return nil, nil, err
+	c, err := w.s.openCrash(w.ctx, true)
+	if err != nil {
+		return nil, err
 	}
+	w.crash = c
 	const run, most = 0, 1 << 12 // the run of a trace, the only one; frames of a thread
 	m := w.s.runs()[run].modules
 	rvas := make(map[int][]uint64)
 	for thread := range c.Threads {
 		frames, _, _, err := c.Stack(thread, most)
 		if err != nil {
-			c.Close()
-			return nil, nil, err
+			return nil, err
 		}
 		for i := range frames {
 			if f := &frames[i]; f.Module >= 0 {
@@ -106,11 +107,10 @@ func (w *packer) addCrash(found map[moduleKey][]uint64) (c *Crash, unlisted []pa
 			unlisted = append(unlisted, packSource{mod, c.modules[i].binding, rvas[i]})
 		}
 		if err := w.addUnwind(c, i); err != nil {
-			c.Close()
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return c, unlisted, nil
+	return unlisted, nil
 }
 
 // addUnwind takes the unwind rules of a module that the walk over the stacks has asked for.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,5 +138,71 @@ func TestPackedCrash(t *testing.T) {
 				t.Errorf("from a pack of the pack:\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// TestPackedCarrier: where a program is that carries the symbols and unwind rules of a library that is not there, a crash
+// is packed and kept with those rules.
+func TestPackedCarrier(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the recorder")
+	}
+	built := t.TempDir()
+	objects := recorderObjects(t, built)
+	source, err := filepath.Abs("testdata/crash/crash.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program, library := filepath.Join(dir, "app"), filepath.Join(dir, "libengine.so")
+	outer := filepath.Join(dir, "app.c")
+	if err := os.WriteFile(outer, []byte("int engine(void);\nint main(void) { return engine() + 1; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	common := []string{"-g", "-w", "-O2", "-fomit-frame-pointer", "-finstrument-functions"}
+	for _, args := range [][]string{
+		append(slices.Clone(common), "-shared", "-fPIC", "-DWAY=3", "-Dmain=engine", source, "-o", library),
+		append(append(slices.Clone(common), "-rdynamic", outer, "-o", program), append(objects, library, "-lpthread", "-ldl")...),
+	} {
+		cmd := exec.Command(tool(t, "gcc"), args...)
+		cmd.Dir = built
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	if _, err := Attach(t.Context(), program, []string{library}, "", Inputs{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, "crash.lptrace")
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), "LOGREC_FILE="+log, "LOGREC_CRASH=last")
+	_ = cmd.Run() // it crashes
+	want, found := crashOf(t, Inputs{Log: log})
+	if !strings.Contains(want, "compare") || found["cfi"] < 2 || found["scan"] > 0 {
+		t.Errorf("found %v:\n%s", found, want)
+	}
+	if err := os.Remove(library); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Inputs{Log: log, NoIndexCache: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := filepath.Join(t.TempDir(), "one.lppack")
+	if _, err := s.Pack(t.Context(), pack, PackOptions{Crash: true}, nil); err != nil {
+		t.Errorf("packing: %v", err)
+	} else if got, _ := crashOf(t, Inputs{Log: pack, NoRecordedPaths: true}); got != want {
+		t.Errorf("from the pack:\n%s\nwant\n%s", got, want)
+	}
+	_, err = s.Keep(t.Context(), "", nil)
+	s.Close()
+	if err != nil {
+		t.Fatalf("keeping: %v", err)
+	}
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := crashOf(t, Inputs{Log: log}); got != want {
+		t.Errorf("with what was kept:\n%s\nwant\n%s", got, want)
 	}
 }

@@ -352,6 +352,7 @@ func (s *Session) nameAgain(err error) error {
 // OpenLive is Open for a log that is about to be written: it waits until there
 // is one. waiting, if not nil, is called once if there is not. The session is loaded.
 func OpenLive(ctx context.Context, in Inputs, p Progress, waiting func()) (*Session, error) {
+	in.live = true
 	for {
 		s, err := Open(ctx, in, p)
 		if err == nil {

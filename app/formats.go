@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 
+	"logparser/crash/minidump"
 	"logparser/crash/texts"
 	"logparser/export"
 	"logparser/modules"
@@ -145,9 +146,12 @@ func KindOfText(head []byte) TextKind {
 		return TextModules
 	}
 	for line := range bytes.Lines(head) {
-		if IsWholeReport(line) || texts.Interesting(line) {
+		if IsWholeReport(line) || bytes.Contains(line, []byte(minidump.MicrodumpBegin)) {
 			return TextAddresses
 		}
+	}
+	if texts.Looks(head) {
+		return TextAddresses
 	}
 	return TextModules
 }

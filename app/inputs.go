@@ -59,6 +59,8 @@ type Inputs struct {
 	// packed are the files of Log where that is a packed log, nil before it is
 	// opened.
 	packed *packed
+	// live: the log is being written, and is to be followed.
+	live bool
 }
 
 // CheckStartTime says what is wrong with a text for [Inputs].StartTime.

@@ -69,6 +69,7 @@ func (s *Session) Pack(ctx context.Context, path string, opt PackOptions, p Prog
 		return nil, err
 	}
 	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}, unwind: make(map[imageKey]func(uint32) []attached.Part)}
+	defer w.close()
 	if err := w.addModules(true); err != nil {
 		return nil, err
 	}
@@ -100,6 +101,7 @@ func (s *Session) Keep(ctx context.Context, path string, p Progress) (*PackRepor
 		path = keptBeside(in.Log)
 	}
 	w := &packer{s: s, ctx: ctx, progress: p, report: &PackReport{Path: path}, unwind: make(map[imageKey]func(uint32) []attached.Part)}
+	defer w.close()
 	if err := w.addModules(false); err != nil {
 		return nil, err
 	}
@@ -149,6 +151,16 @@ type packer struct {
 	report   *PackReport
 	// unwind makes the parts of the modules' unwind rules.
 	unwind map[imageKey]func(owner uint32) []attached.Part
+	// crash is the process whose unwind rules are among the parts, nil where there is none: they are read from its files when they
+	// are written.
+	crash *Crash
+}
+
+// close closes what the parts are read from.
+func (w *packer) close() {
+	if w.crash != nil {
+		w.crash.Close()
+	}
 }
 
 // A packSource is a module to be packed: its symbols, and the RVAs that are looked up.
@@ -167,12 +179,9 @@ func (w *packer) addModules(all bool) error {
 	if err != nil {
 		return err
 	}
-	crash, unlisted, err := w.addCrash(wanted)
+	unlisted, err := w.addCrash(wanted)
 	if err != nil {
 		return err
-	}
-	if crash != nil {
-		defer crash.Close()
 	}
 	var order []imageKey
 	images := make(map[imageKey]*packSource)

@@ -205,7 +205,7 @@ func (formats Formats) openLog(ctx context.Context, in Inputs, found []byte, p P
 	if size > 0 && best.NeedsModulesFile && strings.EqualFold(filepath.Ext(in.Log), traceExtension) && len(bytes.Trim(head, "\x00")) == 0 {
 		return nil, best, &InputError{LogInput, in.Log, errNoHeader}
 	}
-	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found}
+	opt := parser.Options{RecordSize: in.RecordSize, Encoding: in.Encoding, StartTime: in.StartTime, StartTick: in.StartTick, Found: found, Live: in.live}
 	if !in.NoRecordedPaths {
 		opt.Place = placeInImage
 	}

@@ -527,7 +527,7 @@ func (c *condition) outgrown() bool {
 	c.addresses = c.src.AddressTable().Len()
 	for _, v := range c.valued {
 		for i := from; i < c.addresses && !grown; i++ {
-			grown = v.matcher(uint32(i)) != nil
+			grown = v.matcher(uint32(i)) != nil || v.failed
 		}
 	}
 	c.eachPlace(from, func(_ uint32, r *rows.Row) {

@@ -199,6 +199,8 @@ type Options struct {
 	// image takes in memory. It is nil, or not ok, where the file may not be opened, or is none. Formats that
 	// have no need of it ignore it.
 	Place func(path string, offset uint64) (rva, size uint64, ok bool)
+	// Live: the log is being written, so that what has no end yet may go on.
+	Live bool
 }
 
 // A Progress is called now and then with the bytes done and the whole; it may

@@ -36,7 +36,7 @@ for cause in $causes; do
 				echo "$mode $(LOGREC_CRASH=$mode "$work/crash" "$cause" $size 2>/dev/null)"
 			done
 		done >"$work/times"
-		awk -v field=2 -v third=3 '
+		awk '
 			function median(list, n,  i, j, t) {
 				for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
 				return list[int((n + 1) / 2)]

@@ -60,9 +60,23 @@ func (a *addresses) show(file, text string) {
 // name names the addresses of what a view shows, and looks from then on whether its file changes.
 func (a *addresses) name(v *addressview.View, file, text string) {
 	v.Say(lang.L("Naming addresses"))
-	if file != "" {
-		a.watch(v, file, stateOf(file))
+	if file == "" {
+		a.read(v, "", text)
+		return
 	}
+	go func() {
+		was := stateOf(file) // before it is read, so that no change is missed; it may take long
+		a.w.post(func() {
+			if a.view == v {
+				a.watch(v, file, was)
+				a.read(v, file, "")
+			}
+		})
+	}()
+}
+
+// read shows the named addresses of a text.
+func (a *addresses) read(v *addressview.View, file, text string) {
 	a.w.ctl.NameAddresses(file, text, func(named *app.NamedText, err error) {
 		if err != nil {
 			v.Say(control.ErrorText(err))

@@ -60,28 +60,69 @@ func byRow(e *filter.Expr) bool {
 	return !slices.ContainsFunc(e.Args, func(a *filter.Expr) bool { return !byRow(a) })
 }
 
-// colourings are those of the preferences. One that is no more understood is left out.
-func (p preferences) colourings() []colouring {
-	var list []colouring
-	for _, s := range p.p.StringList("highlights") {
-		colour, where, _ := strings.Cut(s, " ")
-		n, err := strconv.Atoi(colour)
-		if err != nil {
-			continue
-		}
-		if r, err := newColouring(where, n); err == nil && len(list) < maxColourings {
-			list = append(list, r)
-		}
+// ruleNeeds returns what an expression needs to be filled in of the rows that it is compared with.
+func ruleNeeds(e *filter.Expr) rows.Fields {
+	var f rows.Fields
+	for _, a := range e.Args {
+		f |= ruleNeeds(a)
 	}
+	if e.Kind != filter.Leaf {
+		return f
+	}
+	switch c := e.Term.Column; {
+	case c.IsValue():
+		f |= rows.Values
+	case c == filter.Thread && e.Term.Op != filter.Between:
+		f |= rows.ThreadNames
+	case c.Entry() != nil:
+		f |= c.Entry().Needs
+	}
+	return f
+}
+
+// ruleEnv is what rules know: the rows have been filled in with what they need.
+type ruleEnv struct{ noEnv }
+
+// ThreadName implements [filter.Env].
+func (ruleEnv) ThreadName(r *rows.Row) string {
+	if r.Filled&rows.ThreadNames == 0 {
+		return ""
+	}
+	return r.ThreadName
+}
+
+// colourings are those of the preferences. One that is not understood is left out.
+func (p preferences) colourings() []colouring {
+	list, _ := p.readColourings()
 	return list
 }
 
+// readColourings returns the rules, and what else is kept as one: another version may understand it.
+func (p preferences) readColourings() (list []colouring, others []string) {
+	for _, s := range p.p.StringList("highlights") {
+		colour, where, _ := strings.Cut(s, " ")
+		n, err := strconv.Atoi(colour)
+		var r colouring
+		if err == nil {
+			r, err = newColouring(where, n)
+		}
+		if err != nil || len(list) == maxColourings {
+			others = append(others, s)
+			continue
+		}
+		list = append(list, r)
+	}
+	return list, others
+}
+
+// setColourings keeps rules, before those that are not understood.
 func (p preferences) setColourings(list []colouring) {
+	_, others := p.readColourings()
 	texts := []string{}
 	for _, r := range list {
 		texts = append(texts, strconv.Itoa(r.colour)+" "+r.where)
 	}
-	p.p.SetStringList("highlights", texts)
+	p.p.SetStringList("highlights", append(texts, others...))
 }
 
 // A coloured row is the one whose colour was found last: its cells are drawn one after the other.
@@ -96,12 +137,12 @@ func (fs *filters) rowColour(r *rows.Row) int {
 	if len(fs.colourings) == 0 {
 		return 0
 	}
-	if l := &fs.coloured; l.some && l.row.Index == r.Index && l.row.Function == r.Function && l.row.Duration == r.Duration && l.row.Filled == r.Filled {
+	if l := &fs.coloured; l.some && l.row.Index == r.Index && l.row.Function == r.Function && l.row.Duration == r.Duration && l.row.Filled == r.Filled && l.row.ThreadName == r.ThreadName {
 		return l.colour
 	}
 	fs.coloured = coloured{row: *r, some: true}
 	for i := range fs.colourings {
-		if fs.colourings[i].expr.Matches(r, noEnv{}) {
+		if fs.colourings[i].expr.Matches(r, ruleEnv{}) {
 			fs.coloured.colour = fs.colourings[i].colour
 			break
 		}
@@ -109,11 +150,21 @@ func (fs *filters) rowColour(r *rows.Row) int {
 	return fs.coloured.colour
 }
 
+// ruleNeeds returns what the rules need to be filled in of rows.
+func (fs *filters) ruleNeeds() rows.Fields {
+	var f rows.Fields
+	for i := range fs.colourings {
+		f |= ruleNeeds(fs.colourings[i].expr)
+	}
+	return f
+}
+
 // setColourings colours the rows of all tabs by other rules.
 func (w *Window) setColourings(list []colouring) {
 	w.pref.setColourings(list)
 	for _, tab := range w.tabs.list {
 		tab.filters.colourings, tab.filters.coloured = list, coloured{}
+		tab.table.readColumns()
 		tab.table.grid.Reload()
 	}
 	w.trace("rules " + strconv.Itoa(len(list)))
@@ -136,6 +187,8 @@ type colouringsForm struct {
 	lines   []*colouringLine
 	list    *fyne.Container
 	trouble *widget.Label
+	more    *widget.Button
+	full    *widget.Label // says why there can be no more
 	content fyne.CanvasObject
 	entry   func() *inputs.Entry
 }
@@ -143,18 +196,23 @@ type colouringsForm struct {
 func newColouringsForm(colourings []colouring, entry func() *inputs.Entry) *colouringsForm {
 	f := &colouringsForm{list: container.NewVBox(), trouble: widget.NewLabel(""), entry: entry}
 	f.trouble.Importance, f.trouble.Wrapping = widget.DangerImportance, fyne.TextWrapWord
+	hint := widget.NewLabel(lang.L("Rows that an expression fits have its colour, in all logs; the first that fits counts. As in the filter: func:Draw dur:>5ms"))
+	hint.Wrapping, hint.Importance = fyne.TextWrapWord, widget.LowImportance
+	f.more = widget.NewButtonWithIcon(lang.L("Add a rule"), theme.ContentAddIcon(), func() { f.add("", len(f.lines)%grid.Labels+1) })
+	f.full = widget.NewLabel(lang.L("There can be no more than {{.N}} rules.", data{"N": maxColourings}))
+	f.content = container.NewBorder(hint, container.NewVBox(f.trouble, container.NewHBox(f.more, f.full)), nil, nil, container.NewVScroll(f.list))
 	for _, r := range colourings {
 		f.add(r.where, r.colour)
 	}
-	hint := widget.NewLabel(lang.L("Rows that an expression fits have its colour, in all logs; the first that fits counts. As in the filter: func:Draw dur:>5ms"))
-	hint.Wrapping, hint.Importance = fyne.TextWrapWord, widget.LowImportance
-	more := widget.NewButtonWithIcon(lang.L("Add a rule"), theme.ContentAddIcon(), func() { f.add("", len(f.lines)%grid.Labels+1) })
-	f.content = container.NewBorder(hint, container.NewVBox(f.trouble, container.NewHBox(more)), nil, nil, container.NewVScroll(f.list))
+	f.show()
 	return f
 }
 
-// add adds a line.
-func (f *colouringsForm) add(where string, colour int) *colouringLine {
+// add adds a line, unless there are too many.
+func (f *colouringsForm) add(where string, colour int) {
+	if len(f.lines) >= maxColourings {
+		return
+	}
 	l := &colouringLine{where: f.entry(), colour: widget.NewSelect(colourNames(), nil)}
 	l.where.SetText(where)
 	l.where.SetPlaceHolder(lang.L("Filter: func:Draw thread:12 dur:>5ms -module:ntdll"))
@@ -165,7 +223,6 @@ func (f *colouringsForm) add(where string, colour int) *colouringLine {
 	l.content = container.NewBorder(nil, nil, l.colour, container.NewHBox(up, remove), l.where)
 	f.lines = append(f.lines, l)
 	f.show()
-	return l
 }
 
 func (f *colouringsForm) show() {
@@ -174,6 +231,13 @@ func (f *colouringsForm) show() {
 		f.list.Objects = append(f.list.Objects, l.content)
 	}
 	f.list.Refresh()
+	full := len(f.lines) >= maxColourings
+	show(f.full, full)
+	if full {
+		f.more.Disable()
+	} else {
+		f.more.Enable()
+	}
 }
 
 func (f *colouringsForm) remove(l *colouringLine) {
@@ -205,7 +269,7 @@ func (f *colouringsForm) colourings() ([]colouring, bool) {
 		}
 		list = append(list, r)
 	}
-	return list[:min(len(list), maxColourings)], true
+	return list, true
 }
 
 // editColourings edits the rules; one for where is added, if that is not "".

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"logparser/internal/testlog"
@@ -55,5 +57,35 @@ func TestHighlightRules(t *testing.T) {
 	}
 	if again := r.pref.colourings(); len(again) != 2 || again[0].where != "func:main event:enter" || again[1].colour != 5 {
 		t.Errorf("kept is %+v", again)
+	}
+}
+
+// Rules that this version does not understand stay, and no rule is dropped without a word.
+func TestHighlightRulesAreNotLost(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 100})
+	kept := []string{"2 func:main", "3 later:thing", "whatever"}
+	r.pref.p.SetStringList("highlights", kept)
+	list := r.pref.colourings()
+	if len(list) != 1 || list[0].colour != 2 {
+		t.Fatalf("understood are %+v", list)
+	}
+	r.setColourings(list)
+	if got := r.pref.p.StringList("highlights"); !slices.Equal(got, kept) {
+		t.Errorf("kept is %q", got)
+	}
+	f := newColouringsForm(list, r.dialogs.newEntry)
+	if f.more.Disabled() || f.full.Visible() {
+		t.Error("one rule is too many")
+	}
+	for i := len(f.lines); i < maxColourings; i++ {
+		f.add("row:="+strconv.Itoa(i), 1)
+	}
+	f.add("func:other", 1)
+	if all, right := f.colourings(); !right || len(all) != maxColourings || !f.more.Disabled() || !f.full.Visible() {
+		t.Errorf("%d rules, %v", len(all), f.trouble.Text)
+	}
+	f.remove(f.lines[0])
+	if f.more.Disabled() || f.full.Visible() {
+		t.Error("no rule can be added where one was removed")
 	}
 }

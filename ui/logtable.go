@@ -282,10 +282,10 @@ func (t *logTable) showPreview(s *control.State) {
 	t.showSelection(t.grid.Current())
 }
 
-// readColumns reads what the columns that are shown need of rows.
+// readColumns reads what the columns that are shown, and rules, need of rows.
 func (t *logTable) readColumns() {
 	s := t.w.ctl.State()
-	t.reader.SetSource(rows.With(s.Rows, table.Needs(t.grid.Columns())), decoration(s.View))
+	t.reader.SetSource(rows.With(s.Rows, table.Needs(t.grid.Columns())|t.w.filters.ruleNeeds()), decoration(s.View))
 }
 
 // indexOf returns the Index of a shown row, -1 for none.

@@ -43,6 +43,7 @@ func (m *memory) recall(log string, others ...string) {
 	m.w.filters.highlights, m.w.filters.setAside = nil, app.Selection{}
 	m.w.nav.history, m.w.nav.want = history{}, -1
 	m.w.views.timeline.Arrange(nil)
+	m.w.views.timeline.SetOrder(nil)
 	if log == "" || !m.enabled() {
 		m.w.bookmarks.show()
 		return

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,9 +10,10 @@ import (
 
 // A window in which nothing moves waits for events. What is drawn, and what is posted, ends that.
 func TestRest(t *testing.T) {
-	waited, woken := 0, 0
+	waited := 0
+	var woken atomic.Int64 // timers' goroutines wake it too
 	calm := make(chan func(), 10)
-	w := New(test.NewTempApp(t), Options{Post: func(f func()) { calm <- f }, Wake: func() { woken++ }, Wait: func(most time.Duration) {
+	w := New(test.NewTempApp(t), Options{Post: func(f func()) { calm <- f }, Wake: func() { woken.Add(1) }, Wait: func(most time.Duration) {
 		waited++
 		if most <= 0 || most > restTime {
 			t.Errorf("it waits for %v", most)
@@ -29,24 +31,31 @@ func TestRest(t *testing.T) {
 			}
 		}
 	}
+	w.drawn.asked = time.Time{}
 	w.drawn.Visible() // as the drawing library asks
+	if w.drawn.asked.IsZero() {
+		t.Error("that the window was drawn is not seen")
+	}
+	w.drawn.asked = time.Now().Add(time.Hour) // however long this machine stalls, that is not long ago
 	w.rest()
 	if waited != 0 {
 		t.Error("it waits though the window was drawn just now")
 	}
 	w.drawn.asked = time.Now().Add(-time.Hour)
+	w.rest()
+	waited = 0
 	again()
 	if waited != 1 {
 		t.Errorf("waited %d times, though nothing has moved", waited)
 	}
-	before := woken
+	before := woken.Load()
 	w.calm(w.rest)
 	w.calm(func() {})
-	if woken != before {
+	if woken.Load() != before {
 		t.Error("it ends its own wait")
 	}
 	w.post(func() {})
-	if woken != before+1 {
+	if woken.Load() == before {
 		t.Error("what is posted is not seen until the wait ends")
 	}
 }

@@ -111,6 +111,31 @@ func TestColumnsAreFilled(t *testing.T) {
 	if got := shown("delta", 1); got != "200 ns" {
 		t.Errorf("the second leave comes %s after the first", got)
 	}
+	// Rules know the threads' names whether or not the column is shown.
+	r.ctl.Filter.SetWhere("")
+	r.table.showColumn("thread_name", false)
+	r.wait("all rows without the column", func() bool { return !r.ctl.State().Filtered && r.ctl.State().Rows.Len() > 2 })
+	for rule, colour := range map[string]int{"thread:render": 1, "threadname:render": 1, "-thread:render": 0, "-thread:7": 0} {
+		list := []colouring{}
+		c, err := newColouring(rule, 1)
+		if err == nil {
+			list = append(list, c)
+		}
+		r.setColourings(list)
+		if needed := r.filters.ruleNeeds()&rows.ThreadNames != 0; needed != (strings.Contains(rule, "render")) {
+			t.Errorf("%s needs names: %t", rule, needed)
+		}
+		r.wait("the rows for "+rule, func() bool {
+			r.table.reader.Read(make([]rows.Row, 4), 0)
+			row, ok := r.table.reader.At(1)
+			return ok && row.Filled&rows.ThreadNames == r.filters.ruleNeeds()&rows.ThreadNames
+		})
+		row, _ := r.table.reader.At(1)
+		if got := r.filters.rowColour(&row); got != colour {
+			t.Errorf("%s gives the row colour %d, want %d", rule, got, colour)
+		}
+	}
+	r.table.showColumn("thread_name", true)
 	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace}).front
 	defer again.ctl.Close()
 	for _, c := range again.table.grid.Columns() {

@@ -163,12 +163,20 @@ func (v *views) rangeTexts(sum *app.RangeSum) []string {
 	return lines
 }
 
-// savePicture writes what the timeline shows to a file that the user chooses.
-func (v *views) savePicture() {
+// The kinds of pictures, as names of files end.
+const (
+	pictureBits    = ".png"
+	pictureDrawing = ".svg"
+)
+
+// savePicture writes what the timeline shows to a file that the user chooses: a picture of a kind, unless the
+// name that is chosen ends as those of the other do.
+func (v *views) savePicture(title, kind string) {
 	w, img, drawing := v.w, v.timeline.Picture(), v.timeline.Drawing()
-	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline.png"
-	w.dialogs.picker.Save(lang.L("Save a picture of the timeline"), name, func(path string) {
-		if strings.EqualFold(filepath.Ext(path), ".svg") {
+	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline" + kind
+	w.dialogs.picker.Save(title, name, func(path string) {
+		ext := strings.ToLower(filepath.Ext(path))
+		if ext == pictureDrawing || ext != pictureBits && kind == pictureDrawing {
 			w.ctl.Saving.SaveDrawing(path, drawing)
 		} else {
 			w.ctl.Saving.SavePicture(path, img)

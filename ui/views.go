@@ -219,9 +219,20 @@ func (v *views) actions() []*action {
 		tip:     lang.L("Statistics side by side: on the timeline limit all views to one time by Ctrl and drag, measure another by a drag, then press C."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.timeline.Measuring() }, do: v.timeline.Compare})
 	list = append(list, &action{name: "colours", title: lang.L("Colours of calls"), choices: v.inkActions})
-	return append(list, &action{name: "save-picture", title: lang.L("Save a picture of the timeline"),
-		tip:     lang.L("As PNG, or as SVG if the name ends in .svg, as large as it is in the window."),
-		enabled: func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }, do: v.savePicture})
+	return append(list, v.pictureActions()...)
+}
+
+// pictureActions save what the timeline shows. Where the system has no dialog for files the name cannot be
+// chosen, so each kind of picture has its own.
+func (v *views) pictureActions() []*action {
+	drawn := func() bool { return v.current().name == viewTimeline && v.w.opened() && !v.w.ctl.Saving.Busy() }
+	bits, drawing := lang.L("Save the timeline as PNG"), lang.L("Save the timeline as SVG")
+	return []*action{
+		{name: "save-picture", title: bits, enabled: drawn, tip: lang.L("A picture, as large as it is in the window."),
+			do: func() { v.savePicture(bits, pictureBits) }},
+		{name: "save-drawing", title: drawing, enabled: drawn, tip: lang.L("A drawing that can be enlarged, with texts that can be searched."),
+			do: func() { v.savePicture(drawing, pictureDrawing) }},
+	}
 }
 
 // offer lets there be the views that a log has something for.

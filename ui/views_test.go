@@ -7,11 +7,13 @@ import (
 	"image/png"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -192,6 +194,29 @@ func TestStatisticsAreSaved(t *testing.T) {
 	}
 }
 
+// Without the system's dialogs a folder is asked for and the name stays, so each kind of picture has its own.
+func TestPictureKinds(t *testing.T) {
+	r := newRig(t, &testlog.Nested{Records: 140})
+	r.open()
+	r.look(viewTimeline, "timeline ")
+	r.win.Canvas().Capture()
+	for name, is := range map[string]string{"save-picture": ".png", "save-drawing": ".svg"} {
+		r.actions.act(name)
+		path := strings.TrimSuffix(r.log, filepath.Ext(r.log)) + "-timeline" + is
+		// The folder is that of the log.
+		for _, o := range test.LaidOutObjects(r.win.Canvas().Overlays().Top()) {
+			if b, ok := o.(*widget.Button); ok && b.Text == "Open" {
+				test.Tap(b)
+			}
+		}
+		r.waitTrace("saved " + path)
+		b, err := os.ReadFile(path)
+		if err != nil || bytes.HasPrefix(b, []byte("\x89PNG")) != (is == ".png") {
+			t.Errorf("%s: %d bytes, %v", path, len(b), err)
+		}
+	}
+}
+
 // A saved picture of the timeline is what the window shows.
 func TestPictureIsSaved(t *testing.T) {
 	r := newRig(t, &testlog.Nested{Records: 1400})
@@ -202,7 +227,7 @@ func TestPictureIsSaved(t *testing.T) {
 	r.look(viewTimeline, "timeline ")
 	r.win.Canvas().Capture()
 	img, path := r.views.timeline.Picture(), r.log+".png"
-	if !r.actions.byName["save-picture"].enabled() || img.Bounds().Dx() < 300 || img.Bounds().Dy() < 100 {
+	if !r.actions.byName["save-picture"].enabled() || !r.actions.byName["save-drawing"].enabled() || img.Bounds().Dx() < 300 || img.Bounds().Dy() < 100 {
 		t.Fatalf("a picture of %v", img.Bounds())
 	}
 	r.ctl.Saving.SavePicture(path, img)
@@ -600,6 +625,8 @@ func TestCorrectedDurations(t *testing.T) {
 	if m.Disabled || m.Checked {
 		t.Fatalf("disabled %t, checked %t", m.Disabled, m.Checked)
 	}
+	order := []rows.Track{1001, 1000}
+	r.views.timeline.SetOrder(order)
 	m.Action()
 	r.wait("the log", func() bool { return r.ctl.State().Found.Corrected })
 	r.wait("the status", func() bool {
@@ -607,6 +634,17 @@ func TestCorrectedDurations(t *testing.T) {
 	})
 	if !r.actions.itemOf("corrected").Checked {
 		t.Error("the menu does not say so")
+	}
+	// It is the same log, and the lanes stay as the user has moved them; so they do when it is read again.
+	r.look(viewTimeline, "timeline ")
+	if got := r.views.timeline.Order(); !slices.Equal(got, order) {
+		t.Errorf("corrected, the lanes are in the order %v", got)
+	}
+	session := r.ctl.State().Session
+	r.actions.act("reload")
+	r.wait("the log again", func() bool { s := r.ctl.State(); return s.Loaded && s.Session != session })
+	if got := r.views.timeline.Order(); !slices.Equal(got, order) {
+		t.Errorf("read again, the lanes are in the order %v", got)
 	}
 	// Another log need not say it.
 	r.ctl.Close()

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"runtime"
 	"slices"
 
 	"logparser/calls/index"
@@ -37,10 +38,12 @@ type forest struct {
 // newForest makes a forest of trees that become one of so many nodes.
 func newForest(nodes int) *forest { return &forest{limit: spareNodes * nodes, keep: nodes, common: 1} }
 
-// newTree makes a tree for a worker, with room that costs nothing until it is used.
+// newTree makes a tree for a worker, with room for a part of its share of the nodes: few programs have
+// more paths.
 func (f *forest) newTree(src *index.Index) treeBuilder {
 	t := newTreeBuilder(growing)
-	t.nodes = append(make([]grownNode, 0, min(int64(f.limit), src.Len()/2+1)), t.nodes...)
+	room := min(int64(f.limit/runtime.GOMAXPROCS(0)/4), src.Len()/2) + 1
+	t.nodes = append(make([]grownNode, 0, room), t.nodes...)
 	return t
 }
 

@@ -156,12 +156,16 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 			v.Name = ""
 		}
 		if enter && isTextOf(plan, i) {
+			put := false
 			for k := range list {
 				if rest, ok := strings.CutPrefix(v.Name, list[k].Name+"."); ok && list[k].Name != "" && putText(&list[k], rest, &v) {
+					put = true
 					break
 				}
 			}
-			continue
+			if put {
+				continue
+			}
 		}
 		list = append(list, v)
 	}

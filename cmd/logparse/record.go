@@ -224,7 +224,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		}
 		<-watched
 		f.tell(cmd, plan, end, result, say)
-		if f.reports != "" {
+		if cmd.Flags().Changed("report") {
 			f.report(cmd, result, say)
 		}
 	} else {

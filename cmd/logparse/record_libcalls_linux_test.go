@@ -184,3 +184,130 @@ func TestRecordLibcallsKilled(t *testing.T) {
 		t.Errorf("%d calls, want 5,002; %d open, want kill's: %s", calls, open, errs)
 	}
 }
+
+// libcallsCrash is a program that dies in a library that it called, which calls it again.
+const libcallsCrash = `
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <unistd.h>
+char *nowhere;
+static const char *how;
+__attribute__((noinline)) void innermost(void) {
+  if (*how == 'm') memset(nowhere, 1, 100);
+  else if (*how == 'a') abort();
+  else kill(getpid(), SIGSEGV);
+  __asm__ volatile("");
+}
+int compare(const void *a, const void *b) {
+  innermost();
+  return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) void sorts(void) {
+  int numbers[] = {3, 1, 2};
+  qsort(numbers, 3, sizeof *numbers, compare);
+  __asm__ volatile("");
+}
+int main(int argc, char **argv) {
+  how = argv[argc - 1];
+  sorts();
+  return 0;
+}
+`
+
+// TestRecordLibcallsCrash lets a program die in a library: the report has its frames to the first, as without --libcalls.
+func TestRecordLibcallsCrash(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("it is for x86-64")
+	}
+	program := compile(t, libcallsCrash, "-fno-builtin")
+	for _, how := range []string{"memset", "abort", "kill"} {
+		t.Run(how, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			cmd := recordProcess(t, program, "--libcalls", "--head", "0", "-o", dir, "--", program, how)
+			said, err := cmd.CombinedOutput()
+			logs, _ := filepath.Glob(filepath.Join(dir, "*.lptrace"))
+			if err == nil || len(logs) != 1 {
+				t.Fatalf("%v: %d logs: %s", err, len(logs), said)
+			}
+			code, out, errs := logparse("crash", logs[0], "--json")
+			var report struct {
+				Threads []struct {
+					Rows []struct{ Functions []struct{ Name string } }
+				}
+			}
+			if err := json.Unmarshal([]byte(out), &report); code != exitOK || err != nil || len(report.Threads) == 0 {
+				t.Fatalf("%v: %s\n%s", err, errs, out)
+			}
+			var found []string
+			for _, row := range report.Threads[0].Rows {
+				for _, f := range row.Functions {
+					if slices.Contains([]string{"innermost", "compare", "sorts", "main", "_start"}, f.Name) {
+						found = append(found, f.Name)
+					}
+				}
+			}
+			if want := []string{"innermost", "compare", "sorts", "main", "_start"}; !slices.Equal(found, want) || strings.Contains(out, "lr_libcall") {
+				t.Errorf("frames of the program: %v, want %v, in %s", found, want, out)
+			}
+		})
+	}
+}
+
+// libcallsBacktrace asks for backtraces of all sizes on an alternate stack of 8 KiB, below which nothing may be touched.
+const libcallsBacktrace = `
+#define _GNU_SOURCE
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+extern char __executable_start, etext;
+enum { STACK = 8192, BELOW = 65536 };
+static char text[4096];
+static void handler(int number) {
+  size_t n = 0;
+  void *frames[20];
+  for (int size = 1; size <= 20; size++) {
+    int k = backtrace(frames, size);
+    for (int i = 0; i < k; i++) text[n++] = (char *)frames[i] >= &__executable_start && (char *)frames[i] < &etext ? 'p' : 'l';
+    text[n++] = '\n';
+  }
+  if (write(1, text, n) < 0) _exit(1);
+  (void)number;
+}
+int compare(const void *a, const void *b) {
+  raise(SIGUSR1);
+  return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) void deeper(int n) {
+  int numbers[] = {2, 1};
+  if (n) deeper(n - 1);
+  else qsort(numbers, 2, sizeof *numbers, compare);
+  __asm__ volatile("");
+}
+int main(void) {
+  void *first[2];
+  backtrace(first, 2);
+  unsigned char *p = mmap(NULL, BELOW + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memset(p, 0x5a, BELOW);
+  stack_t s = {.ss_sp = p + BELOW, .ss_size = STACK};
+  struct sigaction a = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+  if (sigaltstack(&s, NULL) != 0 || sigaction(SIGUSR1, &a, NULL) != 0) return 2;
+  deeper(3);
+  for (int i = 0; i < BELOW; i++)
+    if (p[i] != 0x5a) return puts("overwritten"), 3;
+  return 0;
+}
+`
+
+// TestRecordLibcallsBacktrace has backtraces made where there is little stack: as many frames as without, of the same kinds.
+func TestRecordLibcallsBacktrace(t *testing.T) {
+	program := compile(t, libcallsBacktrace, "-fno-builtin")
+	_, called, said := recordLibcalls(t, "", program)
+	if callsOf(called, "qsort") == 0 {
+		t.Errorf("%v: %s", called, said)
+	}
+}

@@ -207,7 +207,11 @@ func TestSignalWhileReading(t *testing.T) {
 		if _, err := in.Write(content[:len(content)/2]); err != nil {
 			t.Fatal(err)
 		}
-		for begun := false; !begun; {
+		for begun, start := false, time.Now(); !begun; {
+			if time.Since(start) > time.Minute {
+				cmd.Process.Kill()
+				t.Fatal("the command does not begin")
+			}
 			left, err := os.ReadDir(temporary)
 			if err != nil {
 				t.Fatal(err)

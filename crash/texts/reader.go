@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -167,6 +168,17 @@ func (r *Reader) listed(l listFormat) Kind {
 		return r.kindOf(1)
 	}
 	return r.kindOf(0)
+}
+
+// Looks reports whether the beginning of a text has a reference to an address, or a module's mapping or identity.
+func Looks(head []byte) bool {
+	r := NewReader()
+	for line := range bytes.Lines(head) {
+		if Interesting(line) && (len(r.Line(string(bytes.TrimRight(line, "\r\n")))) > 0 || len(r.mappings)+len(r.markup)+len(r.builds) > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // needles are texts of which each line with a reference or a mapping has one. Each is looked for by the byte

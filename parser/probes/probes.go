@@ -120,7 +120,7 @@ func Open(ctx context.Context, path string, opt parser.Options, p parser.Progres
 	l.readNames()
 	info, err := f.Stat()
 	if err == nil {
-		_, err = l.scan(ctx, info.Size(), time.Since(info.ModTime()) >= still, p)
+		_, err = l.scan(ctx, info.Size(), !opt.Live && time.Since(info.ModTime()) >= still, p)
 	}
 	if err == nil && l.early > 0 {
 		err = l.sort(ctx)

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -353,8 +354,40 @@ func TestLastLine(t *testing.T) {
 			os.Chtimes(path, when, when)
 		}
 		_, err = l.Grow(context.Background())
-		if n := l.Info().Records; n != test.after || (err != nil) != test.fails {
+		if n := l.Info().Records; n != test.after || errors.Is(err, parser.ErrShrunk) != test.fails {
 			t.Errorf("%v old, then %q: %d records, %v", test.age, test.more, n, err)
+		}
+	}
+}
+
+// TestLastLineOfBlock follows a text that is written in blocks, which end in the middle of a line.
+func TestLastLineOfBlock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.txt")
+	if err := os.WriteFile(path, []byte(namesOfTwo+"lp E 100 7 7 0x5010 e\nlp L 200 7"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(t.Context(), path, parser.Options{Live: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, step := range []struct {
+		more    string
+		records int64
+	}{{"", 1}, {" 7 - e__ret", 1}, {"urn\n", 2}} {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(step.more)
+		f.Close()
+		os.Chtimes(path, old, old)
+		if _, err := l.Grow(t.Context()); err != nil || l.Info().Records != step.records {
+			t.Errorf("%q: %d records, %v", step.more, l.Info().Records, err)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
 }
 
 // errGoesOn says that a line was shown before all of it was there.
-var errGoesOn = message.New("the last line that was read goes on: open the text again")
+var errGoesOn = message.Wrap(parser.ErrShrunk, "the last line that was read goes on: open the text again")
 
 // still is how long nothing has been written to a file whose last line is whole, though it has no line feed.
 const still = 2 * time.Second
@@ -327,8 +327,8 @@ func (l *Log) Grow(ctx context.Context) (g parser.Growth, err error) {
 		}
 		l.unended = false
 	}
-	whole := time.Since(info.ModTime()) >= still
-	if g.Records, err = l.scan(ctx, info.Size(), whole, nil); err != nil {
+	// A program writes blocks, which end in the middle of a line, however long it is quiet then.
+	if g.Records, err = l.scan(ctx, info.Size(), false, nil); err != nil {
 		return g, err
 	}
 	if g.Records > 0 || l.early != before {

@@ -48,6 +48,15 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	}
 	if opt.Paused || opt.Ring != "" {
 		mode := opt.Ring
+		if i := e.find("LOGREC"); i >= 0 && mode == "" {
+			// The ring that the variable asks for holds.
+			_, words, _ := strings.Cut(e.list[i], "=")
+			for word := range strings.SplitSeq(words, ",") {
+				if strings.HasPrefix(word, "ring") {
+					mode = word
+				}
+			}
+		}
 		if opt.Paused {
 			mode = strings.TrimSuffix("off,"+mode, ",")
 		}

@@ -156,6 +156,8 @@ func TestEnvironment(t *testing.T) {
 			[]string{"LOGREC_SITES=1", "LOGREC_FILE=/d/", "LOGREC_INCLUDE=a,b", "LOGREC_EXCLUDE=c", "LOGREC_MIN=1us", "LOGREC=ring:2", "LOGREC_CHILDREN=0", "LOGREC_COMMAND_LINE=0", "LOGREC_SNAPSHOT_SIGNAL=USR1", "LOGREC_CRASH=off"}},
 		{"wine", Plan{Program: &Program{Format: PE}, Library: "/l/logrec.dll", Dir: "/d"}, []string{"WINEPATH=Z:\\x"}, Options{},
 			[]string{`WINEPATH=Z:\l;Z:\x`, `LOGREC_FILE=Z:\d\`}},
+		{"paused", Plan{Program: elfProgram, Dir: "/d"}, []string{"LOGREC=on,ring:64"}, Options{Paused: true},
+			[]string{"LOGREC=off,ring:64", "LOGREC_FILE=/d/"}},
 		{"blank", Plan{Program: elfProgram, Library: "/a b/liblogrec.so", Dir: "/d"}, nil, Options{}, nil},
 	} {
 		if runtime.GOOS == "windows" {

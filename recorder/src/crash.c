@@ -9,6 +9,8 @@
 
 #include "core.h"
 
+#include "libcalls.h"
+
 /* Chunks of process records that nothing was written to yet: the room for the record. The larger one is
  * added when the log is no small one any more. */
 enum { ROOM = 16384, LARGE_ROOM = 131072, LARGE_LOG = 1 << 20 };
@@ -63,6 +65,19 @@ LR_OWN static void put_memory(uintptr_t address, size_t n) {
   n = n ? plat_copy_memory(body.data + body.length, address, n) : 0;
   lr_store32(length, (uint32_t)n);
   body.length += n;
+}
+
+/* put_stack adds a piece of the stack, with the return addresses that the program put there: of a call into a library
+ * that comes back to the recorder the other one is in the mirror, which no reader of the log has. */
+LR_OWN static void put_stack(uintptr_t address, size_t n) {
+  const size_t begin = body.length + 8 + 4;
+  put_memory(address, n);
+  for (size_t i = (0 - address) % sizeof(uintptr_t); begin + i + sizeof(uintptr_t) <= body.length; i += sizeof(uintptr_t)) {
+    uintptr_t word;
+    memcpy(&word, body.data + begin + i, sizeof word);
+    word = lr_returns_to(address + i, word);
+    memcpy(body.data + begin + i, &word, sizeof word);
+  }
 }
 
 LR_OWN static void put_bytes(const void *p, size_t n) {
@@ -135,11 +150,11 @@ LR_OWN int lr_crash_write(struct lr_crash *c) {
   size_t n = with_memory ? c->stack_size : 0;
   const size_t most = large ? LARGE_STACK : SMALL_STACK;
   const int cut = n > most;
-  put_memory(c->stack_low, cut ? most : n);
+  put_stack(c->stack_low, cut ? most : n);
   /* How it began, where that is not in the first window. */
   n = cut && large ? c->stack_size - most : 0;
   if (n > TOP) n = TOP;
-  put_memory(c->stack_low + c->stack_size - n, n);
+  put_stack(c->stack_low + c->stack_size - n, n);
   if (with_memory) put_pointed(c);
   else put_bytes("", 0);
   size_t length = finish_record(bytes, LRF_CRASH, now, body.length);

@@ -10,6 +10,8 @@
 
 #include "system_linux.h"
 
+#include "libcalls.h"
+
 #if !defined(_WIN32)
 
 #include <elf.h>
@@ -62,6 +64,7 @@ LR_OWN static uint32_t access_of(const ucontext_t *u) {
   if (u->uc_mcontext.gregs[REG_TRAPNO] != PAGE_FAULT) return 0;
   return e & 16 ? LRF_CRASH_EXECUTE : e & 2 ? LRF_CRASH_WRITE : LRF_CRASH_READ;
 }
+enum { INSTRUCTION = 16 }; /* its number, where calls into libraries are recorded */
 #elif defined(__i386__)
 enum { REGISTERS = 10, POINTERS = 8 };
 LR_OWN static void registers_of(const ucontext_t *u, uintptr_t *r, uintptr_t *ip, uintptr_t *sp) {
@@ -310,6 +313,14 @@ LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext
   const struct lr_thread *t = lr_self_get();
   if (plat_busy() || (lr_alive(t) && !lr_idle(&t->level[0]))) c.flags |= LRF_CRASH_IN_RECORDER;
   if (lr_disposition_is_handler(number)) c.flags |= LRF_CRASH_HANDLED;
+#if LR_HAVE_LIBCALLS
+  /* A signal between a library's function and its caller: it has returned, by way of the recorder. */
+  const uintptr_t caller = lr_returns_to(stack_pointer - sizeof(uintptr_t), ip);
+  if (caller != ip) {
+    registers[INSTRUCTION] = ip = caller;
+    c.flags |= LRF_CRASH_RETURN_IP;
+  }
+#endif
   /* int3, and a system call that was not let through, are behind their instruction. */
   if (number == SIGTRAP || number == SIGSYS) c.flags |= LRF_CRASH_RETURN_IP;
   c.thread = plat_thread_id();

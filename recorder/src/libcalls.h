@@ -31,6 +31,9 @@ void lr_libcalls_look(void);
 int lr_mirrored(uintptr_t address);
 /* The same; makes it if there is none. */
 int lr_mirror(uintptr_t address);
+/* Where a return address that lies in a slot of the stack leads in the end: itself, unless it is the recorder's.
+ * For a signal handler, too. */
+uintptr_t lr_returns_to(uintptr_t slot, uintptr_t address);
 
 #if defined(__ELF__)
 #pragma GCC visibility pop

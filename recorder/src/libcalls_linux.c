@@ -49,6 +49,12 @@ LR_OWN int lr_mirrored(uintptr_t address) {
   return 0;
 }
 
+LR_OWN uintptr_t lr_returns_to(uintptr_t slot, uintptr_t address) {
+  uintptr_t to;
+  if (address != (uintptr_t)lr_libcall_return || !lr_load(&blocks) || !lr_mirrored(slot)) return address;
+  return plat_copy_memory(&to, (uintptr_t)((intptr_t)slot + LR_MIRROR), sizeof to) == sizeof to ? to : address;
+}
+
 LR_OWN static int keep_block(uintptr_t block) {
   for (size_t i = place_of(block), n = 0; n < MOST_PROBES; i = (i + 1) % BLOCKS, n++) {
     uintptr_t b = 0;
@@ -244,17 +250,32 @@ LR_OWN static uintptr_t target_of(const struct dynamic *d, const ElfW(Rela) * r,
   return found - d->low < d->high - d->low ? 0 : found;
 }
 
-/* backtrace as the program would have it: without the recorder's frames. */
+/* backtrace as the program would have it: without the recorder's frames. It may be called by a signal handler on
+ * a small stack, so the frames are dropped where the caller has them. Where that leaves too few, twice as many are
+ * asked for in memory of its own: next to each of the recorder's frames lies one of the program's. */
 typedef int (*backtrace_function)(void **, int);
 static backtrace_function real_backtrace;
-__attribute__((noinline)) LR_OWN static int plain_backtrace(void **buffer, int size) {
-  enum { MOST = 4096 };
-  void *all[MOST];
-  const int n = real_backtrace(all, MOST);
+
+/* drop_own_frames copies what is not the recorder's, of which the first is; to may be from. */
+LR_OWN static int drop_own_frames(void **to, int size, void *const *from, int n) {
   int kept = 0;
   for (int i = 1; i < n && kept < size; i++)
-    if (all[i] != (void *)(uintptr_t)lr_libcall_return) buffer[kept++] = all[i];
+    if (from[i] != (void *)(uintptr_t)lr_libcall_return) to[kept++] = from[i];
   return kept;
+}
+
+__attribute__((noinline)) LR_OWN static int plain_backtrace(void **buffer, int size) {
+  enum { MOST = 1 << 24 };
+  const int n = real_backtrace(buffer, size);
+  const int kept = drop_own_frames(buffer, size, buffer, n);
+  if (n < size || size <= 0 || size > MOST) return kept;
+  const int error = errno, more = 2 * size + 2;
+  const size_t bytes = (size_t)more * sizeof(void *);
+  void **const all = plat_pages(bytes, 0);
+  const int whole = all ? drop_own_frames(buffer, size, all, real_backtrace(all, more)) : kept;
+  if (all) plat_pages_free(all, bytes);
+  errno = error;
+  return whole;
 }
 
 /* put_stub writes what a slot leads to: endbr64; movabs $call,%r11; jmp *0(%rip); the address. */
@@ -380,6 +401,11 @@ LR_OWN void lr_libcalls_look(void) {
 }
 
 #else
+
+LR_OWN uintptr_t lr_returns_to(uintptr_t slot, uintptr_t address) {
+  (void)slot;
+  return address;
+}
 
 LR_OWN void lr_libcalls_look(void) {
   if (lr_settings.libcalls[0]) lr_tell("logrec: LOGREC_LIBCALLS is for x86-64 and the preloaded library: calls into libraries are left out");

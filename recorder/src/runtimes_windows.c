@@ -146,10 +146,10 @@ LR_OWN void lr_find_runtimes(void) {
   for (int i = 0; i < LIBRARIES && !set_terminate; i++) ASK(set_terminate, libraries[i], "_ZSt13set_terminatePFvvE");
 }
 
-/* take_abort sets SIGABRT of the runtime that the recorder is linked with. */
+/* take_abort sets SIGABRT of the runtime that the recorder is linked with, which take_runtime may have set already. */
 LR_OWN static void take_abort(void) {
   const signal_handler was = signal(SIGABRT, on_abort);
-  if (was == SIG_DFL || was == SIG_ERR || was == on_abort) return;
+  if (was == SIG_DFL || was == SIG_ERR || was == on_abort || was == on_abort_elsewhere) return;
   if (!first) signal(SIGABRT, was);
   else if (was != SIG_IGN) abort_before = was;
 }

@@ -100,6 +100,22 @@ crashes() {
   WINE32_ROOT=$([ $3 = 64 ] || echo "$WINE32_ROOT") "$here/crash_windows.sh" "$1/plain.exe" "$1/crash.exe" "$build/trace_dump$3"
 }
 
+# unloaded DIR CC: how a program dies that had the recorder in a DLL, of the runtime that programs of Microsoft's compilers have.
+unloaded() (
+  d=$1/unloaded source=$here/crash_windows_unload.c
+  mkdir -p "$d" &&
+    (cd "$d" && $2 -O2 -std=c99 $warnings -D_UCRT -I"$include" -c "$src"/*.c "$src"/*.S) &&
+    $2 -O1 $warnings -D_UCRT -DMODULE -finstrument-functions -shared "$source" "$d"/*.o -o "$d/module.dll" -nodefaultlibs \
+      -Wl,--start-group -lmingw32 -lgcc -lmingwex -lucrt -lkernel32 -Wl,--end-group &&
+    $2 -O1 $warnings "$source" "$1/ucrtbase.a" -o "$d/program.exe" && cd "$d" || exit 1
+  LOGREC_CRASH=first timeout 60 "$run_wine" program.exe
+  a=$?
+  LOGREC_CRASH=first timeout 60 "$run_wine" program.exe module.dll
+  b=$?
+  echo "status $b, without the recorder $a; recorded: $(ls ./*.lptrace)"
+  [ $a = $b ] && [ -s "$(ls ./*.lptrace)" ]
+)
+
 # penter DIR CC CXX: the subject of /Gh and /GH, linked with both.
 penter() {
   local d=$1 c="$3 -O1 -std=c++11 $warnings -I$include -static"
@@ -368,6 +384,7 @@ else
     count x64-fixed $?
     crashes "$gcc" $x64-g++ 64 >"$build/x64-crashes.log" 2>&1
     count x64-crashes $?
+    one x64-unloaded unloaded "$gcc" $x64-gcc
     for level in -O0 -O2; do
       lane_flags=$level lane_hooks="-finstrument-functions -DLOGTEST_HOOKS"
       one mingw-hooks$level logtest mingw-hooks$level gcc_compile gcc_link "$gcc/logrec.dll"

@@ -25,6 +25,11 @@ const (
 	// maxUnwindHead bounds those fields, maxKeptCode the code among them, in bytes.
 	maxUnwindHead = 1 << 20
 	maxKeptCode   = 256 << 10
+
+	// maxRuleRecords bounds the different rules of an image, in bytes of memory, of which each takes its own and
+	// ruleRecord more.
+	maxRuleRecords = 64 << 20
+	ruleRecord     = 64
 )
 
 // The columns of a block of entries, and of a block of rules.
@@ -91,7 +96,7 @@ func EncodeUnwind(ctx context.Context, im *image.Image, pieces []CodePiece) (*En
 	e := &unwindEncoder{rules: newRowRecords()}
 	e.blocks.w = &e.packed
 	err := unwind.Collect(rules, func(entry *unwind.Entry) error {
-		if e.Entries%1024 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return e.add(entry)
@@ -265,6 +270,7 @@ func (c *successors) rule(after uint32, code uint64) (uint32, bool) {
 type rowRecords struct {
 	numbers map[unwind.KeptRow]uint32
 	n       int
+	room    int // bytes that rules may still take
 	packed  bytes.Buffer
 	blocks  blockWriter
 	first   int
@@ -278,14 +284,19 @@ const (
 )
 
 func newRowRecords() *rowRecords {
-	r := &rowRecords{numbers: map[unwind.KeptRow]uint32{"": noRule}}
+	r := &rowRecords{numbers: map[unwind.KeptRow]uint32{"": noRule}, room: maxRuleRecords}
 	r.blocks.w = &r.packed
 	return r
 }
 
+// number returns the number of a rule, and noRule for those that there is no room for: nothing is known then.
 func (r *rowRecords) number(rule unwind.KeptRow) (uint32, error) {
 	if n, ok := r.numbers[rule]; ok {
 		return n, nil
+	}
+	if r.room -= len(rule) + ruleRecord; r.room < 0 {
+		r.room = 0
+		return noRule, nil
 	}
 	if len(r.column[columnRule])+len(rule) > recordsInBlock {
 		if err := r.flush(); err != nil {

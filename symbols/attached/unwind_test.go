@@ -3,6 +3,7 @@ package attached
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,5 +131,25 @@ func TestNoUnwindRules(t *testing.T) {
 	_, m := withUnwind(t, nil)
 	if u, err := m.OpenUnwind(); err == nil || !strings.Contains(err.Error(), "no unwind rules") {
 		t.Errorf("%v, %v", u, err)
+	}
+}
+
+// TestManyRules: rules beyond what an image may have are not kept, and those that have a number keep it.
+func TestManyRules(t *testing.T) {
+	r := newRowRecords()
+	rule := func(i int) unwind.KeptRow { return unwind.KeptRow(fmt.Sprintf("%04096d", i)) }
+	const many = maxRuleRecords/4096 + 200
+	known := 0
+	for i := range many {
+		n, err := r.number(rule(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n != noRule {
+			known++
+		}
+	}
+	if first, err := r.number(rule(0)); first != 1 || err != nil || known != r.n || known < many*9/10 || known == many {
+		t.Errorf("the first rule is %d, %v; %d of %d are known, %d kept", first, err, known, many, r.n)
 	}
 }

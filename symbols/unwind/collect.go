@@ -146,6 +146,11 @@ func disjoint(list []fdeRange) []fdeRange {
 // large, and be that of many.
 const maxInstructions = 1 << 31
 
+// ruleRoom returns how many bytes the rules of an entry may have that so many bytes of instructions make. An instruction that
+// changes a rule has at least two bytes and real rules have less than 100; but one byte can bring back an expression of
+// thousands.
+func ruleRoom(instructions int) int { return 64<<10 + 64*instructions }
+
 // extents implements collector.
 func (c *CFI) extents() ([]fdeRange, error) {
 	c.index.Do(c.readAll)
@@ -170,6 +175,11 @@ func (c *CFI) collect(at fdeRange) (*Entry, error) {
 	if c.ran.Add(int64(len(f.cie.instructions)+len(f.instructions))) > maxInstructions {
 		return nil, message.Errorf("%w: too many instructions", errCFI)
 	}
+	return c.entryOf(f, at)
+}
+
+// entryOf returns the entry of an FDE, as far as its code counts.
+func (c *CFI) entryOf(f *fde, at fdeRange) (*Entry, error) {
 	base := c.im.Base
 	e := &Entry{Start: at.start, End: at.end, Function: f.start - base}
 	done := at.start
@@ -182,13 +192,18 @@ func (c *CFI) collect(at fdeRange) (*Entry, error) {
 	p.initial = p.row
 	var last *row
 	var kept KeptRow
+	room := ruleRoom(len(f.instructions))
 	visit := func(from, to uint64, r *row) bool {
 		if to = min(to-base, at.end); to <= done {
 			return to < at.end
 		}
-		if last == nil || !last.equal(r) {
+		if room > 0 && (last == nil || !last.equal(r)) {
 			same := *r
 			last, kept = &same, r.rule()
+			room -= len(kept)
+		}
+		if room <= 0 {
+			kept = "" // beyond that nothing is known
 		}
 		e.add(to-done, kept, kept)
 		done = to
@@ -196,7 +211,7 @@ func (c *CFI) collect(at fdeRange) (*Entry, error) {
 	}
 	p.visit = visit
 	in = buffer{b: f.instructions, addr: f.addr, order: c.im.Order}
-	err = p.run(&in)
+	err := p.run(&in)
 	switch {
 	case done >= at.end:
 	case err != nil:

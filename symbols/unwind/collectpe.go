@@ -89,7 +89,7 @@ func (p *prologue) rule(ra int) KeptRow {
 	return r.rule()
 }
 
-// expression returns a DWARF expression that has the trail's value.
+// expression returns a DWARF expression that has the formula's value.
 func (t formula) expression() []byte {
 	b := []byte{opBregx}
 	b = appendSLEB(binary.AppendUvarint(b, uint64(t.register)), t.offset)
@@ -265,69 +265,126 @@ func (p *prologue) undoX64(u *unwindInfo, offset uint64, first bool) {
 	}
 }
 
+// maxEpilogueSteps bounds what is gone through of the epilogues of an image's arm64 functions, in operations: a record may describe
+// 65,535 of them, and be that of many functions.
+const maxEpilogueSteps = 1 << 30
+
 // arm64Entry fills an entry of arm64 code: in prologues and epilogues each instruction has its own
 // rule.
 func (d *ExceptionDirectory) arm64Entry(e *Entry, f runtimeFunction) error {
 	length := (f.end - f.begin) / 4
-	operations := func(at uint64, exact bool) ([]armOp, error) {
-		switch f.info & 3 {
-		case 0:
-			return d.arm64Full(f.info, at, length, exact)
-		case 1, 2:
-			return arm64Packed(f.info, at, length, exact), nil
+	// own are the operations of instructions in prologues and epilogues, nil elsewhere.
+	own := make([][]armOp, min(length, (e.End-e.Start+3)/4))
+	var all []armOp
+	var err error
+	steps := int64(0)
+	switch f.info & 3 {
+	case 0:
+		all, steps, err = d.arm64Own(f.info, length, own)
+	case 1, 2:
+		all = arm64Packed(f.info, 0, length, false)
+		const margin = 4 // what an epilogue may have more than the prologue has, at least the return
+		near := uint64(len(all)) + margin
+		for i := range uint64(len(own)) {
+			if i < near || length-i <= near {
+				own[i] = arm64Packed(f.info, i, length, true)
+			}
 		}
-		return nil, message.Errorf("%w: flag 3", errUnwindInfo)
+	default:
+		err = message.Errorf("%w: flag 3", errUnwindInfo)
 	}
-	all, err := operations(0, false)
 	if err != nil {
 		return err
+	}
+	for _, ops := range own {
+		steps += int64(len(ops))
+	}
+	if d.steps.Add(steps) > maxEpilogueSteps {
+		e.add(e.End-e.Start, "", "")
+		return nil
 	}
 	back := arm64Rule(all)
 	changes := []uint64{0}
-	near := func(first uint64) {
-		for i := range uint64(len(all)) + arm64Margin {
-			changes = append(changes, 4*(first+i))
+	for i := range own {
+		if i > 0 && (own[i] != nil || own[i-1] != nil) {
+			changes = append(changes, 4*uint64(i))
 		}
-	}
-	near(0)
-	starts, err := d.arm64Epilogues(f, length, uint64(len(all)))
-	if err != nil {
-		return err
-	}
-	for _, first := range starts {
-		near(first)
 	}
 	e.fill(changes, func(offset uint64) (KeptRow, KeptRow) {
-		ops, err := operations(offset/4, true)
-		if err != nil {
-			return "", back
+		if i := offset / 4; i < uint64(len(own)) && own[i] != nil {
+			return arm64Rule(own[i]), back
 		}
-		return arm64Rule(ops), back
+		return back, back
 	})
 	return nil
 }
 
-// arm64Margin is how many instructions an epilogue may have more than the prologue has, at least the return.
-const arm64Margin = 4
-
-// arm64Epilogues returns at which instructions epilogues begin, or a little before.
-func (d *ExceptionDirectory) arm64Epilogues(f runtimeFunction, length, operations uint64) (starts []uint64, err error) {
-	tail := length - min(length, operations+arm64Margin)
-	if f.info&3 != 0 {
-		return []uint64{tail}, nil
-	}
-	_, scopes, codes, err := d.arm64Record(f.info)
+// arm64Own sets in own what [ExceptionDirectory.arm64Full] returns for the instructions of a function's prologue and
+// epilogues, as far as own reaches. It returns what undoes the whole prologue, and how many steps it took.
+func (d *ExceptionDirectory) arm64Own(info uint32, length uint64, own [][]armOp) (all []armOp, steps int64, err error) {
+	single, scopes, codes, err := d.arm64Record(info)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	le := binary.LittleEndian
+	if all, err = arm64Codes(codes); err != nil {
+		return nil, 0, err
+	}
+	steps = int64(len(codes) + len(scopes)/4)
+	if d.steps.Load()+steps > maxEpilogueSteps {
+		return all, steps, nil
+	}
+	set := func(first uint64, ops []armOp) {
+		for i := first; i < uint64(len(own)) && i-first <= uint64(len(ops)); i++ {
+			steps++
+			if own[i] == nil {
+				own[i] = ops[i-first:]
+			}
+		}
+	}
+	for i := range min(len(all), len(own)) {
+		own[i] = all[len(all)-i:]
+	}
+	decoded := make(map[uint32][]armOp)
+	epilogue := func(index uint32) ([]armOp, bool) {
+		if index >= uint32(len(codes)) {
+			return nil, false
+		}
+		ops, ok := decoded[index]
+		if !ok {
+			steps += int64(len(codes)) - int64(index)
+			var err error
+			if ops, err = arm64Codes(codes[index:]); err == nil && ops == nil {
+				ops = []armOp{} // nil says that they are damaged
+			}
+			decoded[index] = ops
+		}
+		return ops, ops != nil
+	}
 	if scopes == nil {
-		return []uint64{length - min(length, uint64(len(codes))+arm64Margin), tail}, nil
+		if ops, ok := epilogue(single); ok {
+			if first := length - uint64(len(ops)) - 1; first < length {
+				set(first, ops)
+			}
+		}
+		return all, steps, nil
 	}
+	type scope struct {
+		first uint64
+		index uint32
+	}
+	seen := make(map[scope]bool)
 	for ; len(scopes) >= 4; scopes = scopes[4:] {
-		starts = append(starts, uint64(le.Uint32(scopes)&0x3ffff))
+		v := binary.LittleEndian.Uint32(scopes)
+		s := scope{uint64(v & 0x3ffff), v >> 22}
+		if s.first >= uint64(len(own)) || seen[s] {
+			continue
+		}
+		seen[s] = true
+		if ops, ok := epilogue(s.index); ok {
+			set(s.first, ops)
+		}
 	}
-	return starts, nil
+	return all, steps, nil
 }
 
 // arm64Rule returns the rule that undoing operations comes to.

@@ -3,6 +3,7 @@ package unwind
 import (
 	"encoding/binary"
 	"sort"
+	"sync/atomic"
 
 	"logparser/message"
 	"logparser/symbols/image"
@@ -16,6 +17,8 @@ type ExceptionDirectory struct {
 	rva     uint64
 	count   int
 	size    int64 // of an entry
+	// steps is what was gone through of epilogues to collect the rules.
+	steps atomic.Int64
 }
 
 // maxFunctions bounds the entries of an exception directory.

@@ -167,9 +167,7 @@ func (o *Overview) answered(src Source, s *skyline, p *picture) {
 
 // generate paints the overview; Fyne calls it with the size in device pixels.
 func (o *Overview) generate(w, h int) image.Image {
-	if o.pixels == nil || o.pixels.Bounds().Dx() != w || o.pixels.Bounds().Dy() != h {
-		o.pixels = image.NewRGBA(image.Rect(0, 0, w, h))
-	}
+	o.pixels = grid.Pixels(o.pixels, w, h)
 	o.paint(o.pixels)
 	return o.pixels
 }

@@ -127,9 +127,9 @@ func New(fonts *grid.Fonts, palette *Palette, post func(func())) *Timeline {
 	return t
 }
 
-// SetSource shows another log, nil for none.
+// SetSource shows another log, nil for none. The order of the lanes stays: it may be the same log, read otherwise.
 func (t *Timeline) SetSource(src Source) {
-	t.log, t.src, t.order = src, src, nil
+	t.log, t.src = src, src
 	t.generation++
 	if t.cancel != nil {
 		t.cancel()

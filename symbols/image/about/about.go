@@ -227,13 +227,16 @@ func wide(b []byte) string {
 	return string(utf16.Decode(list))
 }
 
-// checkNesting checks that what stands in certificates is not nested deeper than any signature is: it is read
-// by recursion, and each level is copied. Certificates in ASN.1 follow a head of 8 bytes.
+// checkNesting checks that what stands in certificates is not nested deeper than any signature is, and that all lies
+// within what it is a part of: the library reads it by recursion and copies each level, and behind an object that ends beyond its
+// parent it goes on at the parent's end, thus reads the same bytes twice, at each level anew. Certificates in ASN.1 follow a head of 8
+// bytes.
 func checkNesting(b []byte) bool {
 	const head, deepest, most = 8, 48, 1 << 16
 	if len(b) <= head {
 		return false
 	}
+	// ends are the ends of the objects that are open: of one of indefinite length, that of what it lies in.
 	ends := []int{len(b)}
 	indefinite := []bool{false}
 	count := 0
@@ -244,7 +247,8 @@ func checkNesting(b []byte) bool {
 		if len(ends) == 1 && count > 0 {
 			return true // what follows the first object is padding
 		}
-		if count++; count > most || len(ends) > deepest || len(b)-at < 2 {
+		n := len(ends) - 1
+		if count++; count > most || len(ends) > deepest || ends[n]-at < 2 {
 			return false
 		}
 		tag := b[at]
@@ -255,25 +259,27 @@ func checkNesting(b []byte) bool {
 		}
 		open := length == 0x80
 		if length > 0x80 {
-			n := length & 0x7f
-			if n > 4 || len(b)-at < n {
+			size := length & 0x7f
+			if size > 4 || ends[n]-at < size {
 				return false
 			}
 			length = 0
-			for _, c := range b[at : at+n] {
+			for _, c := range b[at : at+size] {
 				length = length<<8 | int(c)
 			}
-			at += n
+			at += size
 		}
-		n := len(ends) - 1
 		switch {
 		case tag == 0 && length == 0:
 			if indefinite[n] {
 				ends, indefinite = ends[:n], indefinite[:n]
 			}
 		case open && tag&0x20 != 0:
-			ends, indefinite = append(ends, len(b)), append(indefinite, true)
-		case open || length < 0 || length > len(b)-at:
+			if ends[n]-at < 2 || b[at] == 0 && b[at+1] == 0 {
+				return false // the library takes the mark of the end for the first part
+			}
+			ends, indefinite = append(ends, ends[n]), append(indefinite, true)
+		case open || length < 0 || length > ends[n]-at:
 			return false
 		case tag&0x20 != 0:
 			ends, indefinite = append(ends, at+length), append(indefinite, false)

@@ -224,6 +224,28 @@ func TestHostile(t *testing.T) {
 	if checkNesting(nested(60_000, 0x30, 0x80)) {
 		t.Error("60,000 levels are taken")
 	}
+	// Objects of which the first ends right behind the head of the second, which reaches to the end of all: each level is read twice.
+	twice := func(levels int) []byte {
+		b := nested(levels, 0x30, 0x05, 0x30, 0x83, 0, 0, 0)
+		for at := 8; at < len(b); at += 7 {
+			left := len(b) - at - 7
+			b[at+4], b[at+5], b[at+6] = byte(left>>16), byte(left>>8), byte(left)
+		}
+		return b
+	}
+	for name, b := range map[string][]byte{
+		"read twice": twice(20),
+		"an indefinite one that ends beyond its parent": append(nested(1, 0x30, 0x07), 0x30, 0x80, 0x04, 0x01, 1, 0x04, 0x02, 1, 2, 0, 0),
+		"a length beyond the parent":                    append(nested(1, 0x30, 0x03), 0x04, 0x82, 0, 1, 1),
+		"an end as the first part":                      append(nested(1, 0x30, 0x80), 0x30, 0x80, 0, 0, 0, 0),
+	} {
+		if checkNesting(b) {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if !checkNesting(append(nested(1, 0x30, 0x80), 0x30, 0x03, 0x04, 0x01, 1, 0, 0)) {
+		t.Error("an object of definite length in one of indefinite length is not taken")
+	}
 	// Folders of resources that lead to themselves, and beyond the file.
 	loop := withVersion(aVersion(), nil)
 	le.PutUint32(loop[0x400+20:], 1<<31)
