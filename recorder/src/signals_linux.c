@@ -152,16 +152,16 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
-    if (lr_settings.report[0]) always = 1;
 #if defined(LOGREC_NO_INTERPOSE)
     /* The program would see a handler that it has not set. */
-    if (!lr_settings.report[0]) return;
-    mode = lr_settings.crash = LR_CRASH_LAST;
+    always = 0;
+    const int reported_elsewhere = 0;
 #else
     /* A sanitizer reports crashes itself. */
-    if (!always || lr_may_have_sanitizer()) return;
-    mode = lr_settings.crash = LR_CRASH_LAST;
+    const int reported_elsewhere = lr_may_have_sanitizer();
 #endif
+    if ((!always && !lr_settings.report[0]) || reported_elsewhere) return;
+    mode = lr_settings.crash = LR_CRASH_LAST;
   }
   if (mode == LR_CRASH_OFF || lr_load(&caught) || lr_load(&lr_barred)) return;
   sigset_t saved;
