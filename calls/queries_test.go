@@ -71,7 +71,11 @@ func TestErrors(t *testing.T) {
 // else there is: nothing may fail, and parts must agree.
 func TestMissingEvents(t *testing.T) {
 	logtest.SmallBlocks(t, 64)
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		log := testlog.RandomChaos(r).Log(r, 1+r.IntN(6000), 1+r.IntN(3))
 		x, err := index.Build(t.Context(), log, log.Runs, nil, nil)

@@ -111,7 +111,11 @@ func randomAnnotations(r *rand.Rand, l *list, n int) Annotations {
 
 // TestPreformat makes files of the same rows with and without preformatted text.
 func TestPreformat(t *testing.T) {
-	for seed := range uint64(120) {
+	seeds := uint64(120)
+	if testing.Short() {
+		seeds = 16
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4))
 		src := randomRows(r, 1+r.IntN([]int{50, 20000}[seed%2]), []int{0, 20, 3000}[r.IntN(3)])
 		opt := Options{Header: rows.Header{Threads: map[rows.Track]string{77777: "worker"}}}
@@ -153,7 +157,11 @@ func TestPreformat(t *testing.T) {
 // TestTextLines makes lines of rows with what is kept of those before, and
 // without.
 func TestTextLines(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 5))
 		src := randomRows(r, 3000, []int{0, 10, 1000}[r.IntN(3)])
 		fresh := txtLines{digits: src.digits, end: []string{"\n", "\r\n"}[r.IntN(2)], indexWidth: minIndexWidth, timeWidth: elapsedWidth}

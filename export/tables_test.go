@@ -315,6 +315,9 @@ func TestParquetAnything(t *testing.T) {
 var pageRow = regexp.MustCompile(`(?m)^<tr class="(\w+)" data-d="(\d+)"><td>(\d+)</td><td>([^<]*)</td><td>(\d+)</td><td data-us="([\d.]*)">[^<]*</td><td style="--d:\d+">(?:\[\d+\] )?(?:&rarr;|&larr;|\?\?) ([^<]*)</td><td title="([^<"]*)">[^<]*</td><td title="(0x[0-9a-f]+) ([^<"]*)">([^<]*)</td><td>([^<]*)</td></tr>$`)
 
 func TestHTMLReadBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads large pages")
+	}
 	logs := realLogs(t)
 	logs["names"] = list{{Function: "<script>alert(\"1\")</script>&amp;", Module: "</td>", Source: `C:\a"onclick=".cpp`, Note: "<!--", Duration: math.MaxInt64, Depth: 1000}}
 	for dir, l := range logs {

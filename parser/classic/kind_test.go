@@ -97,6 +97,9 @@ func TestOtherTables(t *testing.T) {
 // TestDamagedBeginning expects the records behind a beginning that is noise, and
 // before damage, of logs that have no modules file.
 func TestDamagedBeginning(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many damaged logs")
+	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{Size32, Size64} {
 		for _, records := range []int64{100, 3000, 40_000} {

@@ -77,6 +77,9 @@ func TestCache(t *testing.T) {
 // TestDamagedCache damages an entry in every way that matters: what is read is
 // right all the same.
 func TestDamagedCache(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many damaged files")
+	}
 	data := bigSection(t)
 	for _, c := range []struct {
 		name   string
