@@ -47,6 +47,7 @@ window: check-go ## builds build/logparser, the desktop program
 
 .PHONY: install
 install: command window ## installs both programs, menu entry, file types and completions for the user (PREFIX=/usr/local: for all)
+	@[ -n "$(DESTDIR)" ] || scripts/setup.sh desktop
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/linux/install.sh install
 
 .PHONY: uninstall

@@ -3,7 +3,7 @@
 #
 #	scripts/setup.sh GROUP...
 #
-# Groups: command window test windows bench. Nothing is installed that is there already, however it
+# Groups: command window desktop test windows bench. Nothing is installed that is there already, however it
 # came there: each need is a probe, and a package only where the probe fails.
 # What is installed is said first. Without root, sudo is used; without either,
 # the command to type is printed.
@@ -65,6 +65,13 @@ window_libraries() {
 	lib xkbcommon || require libxkbcommon-dev
 }
 
+# What makes the desktop know types of files, and what opens them. Desktops bring it along.
+group_desktop() {
+	[ "$(uname -s)" = Linux ] || return
+	have update-mime-database || try shared-mime-info
+	have update-desktop-database || try desktop-file-utils
+}
+
 # The packages of the test lanes. clang comes last: which version there is can
 # be asked of apt only after its lists were read.
 group_test() {
@@ -78,8 +85,7 @@ group_test() {
 	have xclip || try xclip
 	have import && have convert || try imagemagick
 	have gio || try libglib2.0-bin
-	have update-mime-database || try shared-mime-info
-	have update-desktop-database || try desktop-file-utils
+	group_desktop
 	have dwz || try dwz
 	have eu-strip || try elfutils
 	have xz || try xz-utils
@@ -155,7 +161,7 @@ clang=
 symbolizer=
 for g; do
 	case $g in
-	command | window | test | windows | bench) "group_$g" ;;
+	command | window | desktop | test | windows | bench) "group_$g" ;;
 	*)
 		echo "setup.sh: no group $g" >&2
 		exit 2

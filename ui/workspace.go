@@ -135,7 +135,8 @@ func (w *workspace) build() {
 		container.New(layout.NewCustomPaddedLayout(2, 2, 6, 6), w.bar.Content),
 		widget.NewSeparator(),
 	)
-	bottom := tight(widget.NewSeparator(), w.status.Content)
+	// Chinese letters are higher than others, and a row of the table is worth more than room around them.
+	bottom := tight(widget.NewSeparator(), container.New(layout.NewCustomPaddedLayout(-3, -3, 0, 0), w.status.Content))
 	w.content = container.New(layout.NewBorderLayout(top, bottom, nil, nil), top, bottom, w.body)
 }
 

@@ -18,3 +18,17 @@ func OpenFound(r io.ReaderAt, size int64, found []byte) (log *Log, restored bool
 	err = log.open(context.Background(), size, found, 0, nil)
 	return log, err == nil && len(found) > 0 && log.growth.restored, err
 }
+
+// TakenBytes returns how much memory the sources of the cursors have that read values in order.
+func (l *Log) TakenBytes() int {
+	n := 0
+	for _, c := range l.takingCursors {
+		for _, h := range c.heap {
+			n += cap(h.of.taken.bytes)
+		}
+		for _, s := range c.idle {
+			n += cap(s.taken.bytes)
+		}
+	}
+	return n
+}

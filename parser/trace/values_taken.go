@@ -37,6 +37,27 @@ func (q *takenQueue) reset() {
 	*q = takenQueue{memory: q.memory[:0], list: q.memory[:0], bytes: q.bytes[:0]}
 }
 
+// compact moves what is left to the beginning of the bytes, if that is no more than half of them. Where a cursor merges
+// several streams, they decode more before all of what they had is handed out, so that the list may never be
+// empty: without it the bytes would grow with the log.
+func (q *takenQueue) compact() {
+	live := 0
+	for i := range q.list {
+		live += len(q.list[i].bytes)
+	}
+	if live > len(q.bytes)/2 {
+		return
+	}
+	to := q.bytes[:0]
+	for i := range q.list {
+		from := len(to)
+		// It is in order: nothing is overwritten that is still to be moved.
+		to = append(to, q.list[i].bytes...)
+		q.list[i].bytes = to[from:len(to):len(to)]
+	}
+	q.bytes = to
+}
+
 // take keeps the values of a record, the one at p, of which length bytes follow, head of them no values.
 func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) error {
 	length -= int64(head)
@@ -47,6 +68,9 @@ func (d *decoder) take(typ wire.Type, ordinal int64, head int, length int64) err
 	if len(q.list) == 0 {
 		// What was handed out is used before more is decoded.
 		q.reset()
+	}
+	if len(q.bytes)+int(length) > cap(q.bytes) {
+		q.compact()
 	}
 	from := len(q.bytes)
 	at := min(d.p+head, len(d.buf))

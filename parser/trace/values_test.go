@@ -308,3 +308,46 @@ func TestValuesFar(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesMemory reads the values of two threads that take turns: what is kept of them does not grow with the log.
+func TestValuesMemory(t *testing.T) {
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.Record(wire.SettingRecord, 900, wire.AppendBody(nil, &wire.Setting{Name: "values", Value: "plan 1 /a"}))
+	threads := []*tracetest.Thread{w.Thread(1, 0, 7), w.Thread(2, 0, 8)}
+	const calls, size = 30000, 100
+	value := make([]byte, size)
+	for i := range calls {
+		th := threads[i%2]
+		th.Enter(uint64(1000+2*i), 0x400000, tracetest.Entry)
+		value[0], value[size-1] = byte(i), byte(i>>8)
+		th.Raw(wire.AppendValues(nil, wire.Arguments, 1, value))
+		th.Leave(uint64(1001 + 2*i))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := open(t, m)
+	const step = 1000
+	most, seen := 0, 0
+	for from := 0; from < 2*calls; from += step {
+		err := log.EachTaken(int64(from), step, func(i int, _ parser.ValueForm, b []byte) {
+			n := (from + i) / 2
+			if (from+i)%2 != 0 || len(b) != size || b[0] != byte(n) || b[size-1] != byte(n>>8) {
+				t.Fatalf("record %d: %x", from+i, b)
+			}
+			seen++
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, log.TakenBytes())
+	}
+	if seen != calls {
+		t.Errorf("%d values of %d", seen, calls)
+	}
+	// A batch has up to 1024 events, of which half have a value.
+	if limit := 2 * 4 * 512 * (size + 2); most > limit {
+		t.Errorf("%d bytes were kept, more than %d, of %d", most, limit, calls*size)
+	}
+}

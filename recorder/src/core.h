@@ -176,8 +176,8 @@ struct lr_thread {
   uintptr_t signal_low, signal_high;
   int signal_known;
   /* lr_guard_round, while the thread may copy memory that is not there (guard_linux.c): so many times more,
-   * and not on its signal stack. */
-  uint32_t guard, guard_uses;
+   * and not on its signal stack; after them the mask is asked for so many times before all else is, too. */
+  uint32_t guard, guard_uses, guard_renewals;
   uintptr_t guard_stack;
   size_t guard_stack_size;
   struct lr_level level[LR_LEVELS];

@@ -33,8 +33,10 @@ int lr_guard_look(struct lr_thread *t, uintptr_t frame);
 /* 1 if this thread may copy so, with frame on its stack. */
 LR_INLINE int lr_guard_open(uintptr_t frame) {
   struct lr_thread *const t = lr_self_get();
-  if (LR_LIKELY(t->guard == lr_load(&lr_guard_round) && t->guard_uses && frame - t->guard_stack >= t->guard_stack_size)) {
-    t->guard_uses--;
+  /* A signal handler's may come in between. */
+  const uint32_t uses = *(volatile uint32_t *)&t->guard_uses;
+  if (LR_LIKELY(t->guard == lr_load(&lr_guard_round) && uses && frame - t->guard_stack >= t->guard_stack_size)) {
+    t->guard_uses = uses - 1;
     return 1;
   }
   return lr_guard_look(t, frame);

@@ -9,8 +9,13 @@
  *     is asked again and again.
  *   - No handler blocks either of them while it runs: else the way is closed for good.
  *   - The thread's mask lets both through: it is asked for once, and again when the program has called what
- *     changes masks (masks_linux.c) or has left calls.
+ *     changes masks (masks_linux.c) or has left calls, and where the program has handlers every 64 copies. It is
+ *     not while such a call runs, nor in a thread that has unblocked one of the two where the program has
+ *     handlers: a handler may have, and when it returns the kernel blocks it again.
  *   - The thread is not on a signal stack, which may have no room for another frame.
+ *
+ * What nobody tells of: a handler that blocks one of the two in the mask that it returns to, and system calls
+ * that the program makes by an instruction of its own. Of these the next time the mask is asked for tells.
  *
  * All others copy by process_vm_readv. */
 
@@ -36,10 +41,17 @@
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN
 
 /* Each change of handlers begins another round. */
-enum { CLOSED = 1, USES = 4096 };
+enum { CLOSED = 1, USES = 4096, USES_WITH_HANDLERS = 64 };
 uint32_t lr_guard_round = CLOSED;
 /* 1: closed for good. */
 static uint32_t for_good;
+/* Who changes handlers at this moment; how often somebody has begun to. */
+static uint32_t pending, changes;
+/* 1: the program has, or has had, handlers besides the recorder's. */
+static uint32_t handlers;
+/* Of this thread: how many calls that change its mask are running; 1: its mask may change unseen. */
+static __thread uint32_t changing __attribute__((tls_model("initial-exec")));
+static __thread uint32_t doubt __attribute__((tls_model("initial-exec")));
 
 /* The kernel's. */
 struct kernel_action {
@@ -48,9 +60,9 @@ struct kernel_action {
   uintptr_t restorer;
   uint64_t mask;
 };
-enum { BOTH = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1), LAST_SIGNAL = 64, AUTO_DISARM = (int)(1u << 31) };
+enum { BOTH = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1), LAST_SIGNAL = 64, FIRST_OWN = 32, LAST_OWN = 33, AUTO_DISARM = (int)(1u << 31) };
 
-LR_OWN static long ask(long number, long a, void *b, void *c, long d) {
+EARLY static long ask(long number, long a, void *b, void *c, long d) {
   long result;
   register long fourth __asm__("r10") = d;
   __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth) : "rcx", "r11", "memory");
@@ -64,25 +76,48 @@ LR_OWN static int has_both(void) {
   return action_of(SIGSEGV, &a) && action_of(SIGBUS, &b) && a.handler == (uintptr_t)lr_crash_handler && b.handler == (uintptr_t)lr_crash_handler;
 }
 
-/* any_blocks tells whether a handler, but the recorder's own, blocks one of the signals. */
+/* any_blocks tells whether a handler, but the recorder's own, blocks one of the signals, and sets handlers. The C
+ * library's own two run nothing of the program's. */
 LR_OWN static int any_blocks(void) {
   for (int i = 1; i <= LAST_SIGNAL; i++) {
     struct kernel_action a;
-    if (action_of(i, &a) && a.handler > 1 && a.handler != (uintptr_t)lr_crash_handler && (a.mask & BOTH)) return 1;
+    if (!action_of(i, &a) || a.handler <= 1 || a.handler == (uintptr_t)lr_crash_handler) continue;
+    if (i != FIRST_OWN && i != LAST_OWN) lr_store(&handlers, 1);
+    if (a.mask & BOTH) return 1;
   }
   return 0;
 }
 
-EARLY void lr_guard_pause(void) { lr_store(&lr_guard_round, CLOSED); }
+/* Who closes notes why first, and who opens looks for that afterwards: whatever the order, it ends closed. */
+EARLY static void close_with(uint32_t *why) {
+  __atomic_fetch_add(why, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&lr_guard_round, CLOSED, __ATOMIC_SEQ_CST);
+}
+EARLY void lr_guard_pause(void) {
+  __atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);
+  close_with(&changes);
+}
 EARLY void lr_guard_close(void) {
-  lr_store(&for_good, 1);
-  lr_store(&lr_guard_round, CLOSED);
+  if (!lr_load(&for_good)) close_with(&for_good);
+}
+EARLY void lr_guard_forked(void) { lr_store(&pending, 0); }
+
+/* A child of vfork has its parent's memory, but handlers and a mask of its own. */
+EARLY static int is_elsewhere(void) { return lr_global.pid && (uint32_t)ask(SYS_getpid, 0, NULL, NULL, 0) != lr_global.pid; }
+
+/* In such a child a thread that does not know does not look again. */
+EARLY void lr_guard_close_here(void) {
+  if (is_elsewhere())
+    lr_guard_unknown();
+  else
+    lr_guard_close();
 }
 
 LR_OWN void lr_guard_choose(void) {
   static uint32_t round = CLOSED, looked;
-  lr_guard_pause();
-  if (lr_load(&for_good) || !plat_crash_caught() || lr_load(&lr_barred) || lr_sandboxed || lr_may_have_sanitizer() || !has_both()) return;
+  close_with(&changes);
+  const uint32_t before = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) || lr_load(&for_good) || !plat_crash_caught() || lr_load(&lr_barred) || lr_sandboxed || lr_may_have_sanitizer() || !has_both()) return;
   /* What the program sets from now on is seen. */
   if (!looked && any_blocks()) {
     lr_guard_close();
@@ -90,29 +125,50 @@ LR_OWN void lr_guard_choose(void) {
   }
   looked = 1;
   /* No two threads begin the same: after it, each thread looks at the handlers itself. */
-  const uint32_t next = __atomic_add_fetch(&round, 1, __ATOMIC_RELAXED);
-  lr_store(&lr_guard_round, next > CLOSED ? next : __atomic_add_fetch(&round, CLOSED + 1, __ATOMIC_RELAXED));
+  uint32_t next = __atomic_add_fetch(&round, 1, __ATOMIC_RELAXED);
+  if (next <= CLOSED) next = __atomic_add_fetch(&round, CLOSED + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&lr_guard_round, next, __ATOMIC_SEQ_CST);
+  /* What has changed since was not looked at; who changed it opens again, if it may be. */
+  if (__atomic_load_n(&for_good, __ATOMIC_SEQ_CST) || __atomic_load_n(&changes, __ATOMIC_SEQ_CST) != before)
+    __atomic_compare_exchange_n(&lr_guard_round, &next, CLOSED, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+LR_OWN void lr_guard_resume(void) {
+  __atomic_fetch_sub(&pending, 1, __ATOMIC_SEQ_CST);
+  lr_guard_choose();
+}
+
+/* may_begin looks at all but the mask. */
+LR_OWN static int may_begin(struct lr_thread *t, uint32_t round) {
+  stack_t s;
+  if (is_elsewhere()) return 0;
+  if (ask(SYS_sigaltstack, 0, &s, NULL, 0) != 0 || (s.ss_flags & (SS_ONSTACK | AUTO_DISARM))) return 0;
+  if (!has_both()) {
+    /* Somebody has set a handler without the C library. */
+    if (lr_load(&lr_guard_round) == round) lr_guard_close();
+    return 0;
+  }
+  t->guard_stack = (uintptr_t)s.ss_sp;
+  t->guard_stack_size = s.ss_flags & SS_DISABLE ? 0 : s.ss_size;
+  return 1;
 }
 
 LR_OWN int lr_guard_look(struct lr_thread *t, uintptr_t frame) {
   const uint32_t round = lr_load(&lr_guard_round);
-  if (round == CLOSED || t == &lr_nobody || lr_load(&lr_barred)) return 0;
+  if (round == CLOSED || t == &lr_nobody || lr_load(&lr_barred) || changing || doubt) return 0;
   if (t->guard != round || !t->guard_uses) {
+    const int again = t->guard == round && t->guard_renewals;
+    const int has_handlers = lr_load(&handlers) != 0;
     uint64_t mask;
-    stack_t s;
     t->guard = 0;
     if (ask(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof mask) != 0 || (mask & BOTH)) return 0;
-    if (ask(SYS_sigaltstack, 0, &s, NULL, 0) != 0 || (s.ss_flags & (SS_ONSTACK | AUTO_DISARM))) return 0;
-    if (!has_both()) {
-      /* Somebody has set a handler without the C library. */
-      if (lr_load(&lr_guard_round) == round) lr_guard_close();
-      return 0;
-    }
-    t->guard_stack = (uintptr_t)s.ss_sp;
-    t->guard_stack_size = s.ss_flags & SS_DISABLE ? 0 : s.ss_size;
-    t->guard_uses = USES;
+    if (!again && !may_begin(t, round)) return 0;
+    t->guard_renewals = again ? t->guard_renewals - 1 : has_handlers ? USES / USES_WITH_HANDLERS - 1 : 0;
+    t->guard_uses = has_handlers ? USES_WITH_HANDLERS : USES;
     lr_barrier();
     t->guard = round;
+    lr_barrier();
+    if (lr_load(&lr_guard_round) != round) return 0;
   }
   return frame - t->guard_stack >= t->guard_stack_size;
 }
@@ -122,9 +178,31 @@ EARLY void lr_guard_unknown(void) {
   if (t != &lr_nobody) t->guard = 0;
 }
 
+EARLY void lr_guard_changing(void) {
+  changing++;
+  lr_barrier();
+  lr_guard_unknown();
+}
+EARLY void lr_guard_changed(void) {
+  lr_guard_unknown();
+  lr_barrier();
+  changing--;
+}
+EARLY void lr_guard_doubt(void) {
+  if (!lr_load(&handlers)) return;
+  doubt = 1;
+  lr_barrier();
+  lr_guard_unknown();
+}
+
+EARLY void lr_guard_plain_handler(void (*h)(int)) {
+  if (h != SIG_DFL && h != SIG_IGN && h != SIG_ERR) lr_store(&handlers, 1);
+}
 EARLY void lr_guard_handler(const struct sigaction *a) {
   const int is_handler = (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
-  if (is_handler && (sigismember(&a->sa_mask, SIGSEGV) == 1 || sigismember(&a->sa_mask, SIGBUS) == 1)) lr_guard_close();
+  if (!is_handler) return;
+  lr_store(&handlers, 1);
+  if (sigismember(&a->sa_mask, SIGSEGV) == 1 || sigismember(&a->sa_mask, SIGBUS) == 1) lr_guard_close_here();
 }
 
 LR_OWN int lr_guard_fault(int number, const siginfo_t *info, void *context) {

@@ -56,6 +56,8 @@ static const char *const names[ORIGINALS] = {
     [PSELECT] = "pselect",
     [PPOLL] = "ppoll",
     [EPOLL_PWAIT] = "epoll_pwait",
+    [PPOLL_CHECKED] = "__ppoll_chk",
+    [EPOLL_PWAIT2] = "epoll_pwait2",
     [SETCONTEXT] = "setcontext",
     [SWAPCONTEXT] = "swapcontext",
 #endif
@@ -223,11 +225,18 @@ LR_OWN void quick_exit(int status) {
 /* ---- what leaves calls ---- */
 
 typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
+#if defined(__GLIBC__)
+/* A handler may run before the jump has blocked what was blocked there. */
+#define BLOCKS_FAULTS(to) ((to)->__mask_was_saved && ((to)->__saved_mask.__val[0] & (1ul << (SIGSEGV - 1) | 1ul << (SIGBUS - 1))))
+#else
+#define BLOCKS_FAULTS(to) 0
+#endif
 #define JUMP(name, i)                                                          \
   LOGREC_API void name(jmp_buf where, int value) __attribute__((noreturn));    \
   LR_OWN void name(jmp_buf where, int value) {                                 \
     ORIGINAL(longjmp_function, i, jump);                                       \
     lr_calls_are_left();                                                       \
+    if (BLOCKS_FAULTS(where)) lr_guard_doubt();                                \
     lr_guard_unknown();                                                        \
     real_jump(where, value);                                                   \
   }

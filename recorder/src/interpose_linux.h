@@ -49,6 +49,8 @@ enum original {
   PSELECT,
   PPOLL,
   EPOLL_PWAIT,
+  PPOLL_CHECKED,
+  EPOLL_PWAIT2,
   SETCONTEXT,
   SWAPCONTEXT,
 #endif

@@ -124,7 +124,7 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
   sigdelset(&all, SIGILL);
   sigdelset(&all, SIGFPE);
   sigdelset(&all, SIGTRAP);
-  pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)&s->words[1]);
+  lr_own_mask(SIG_SETMASK, &all, (sigset_t *)&s->words[1]);
   /* Files are opened and written with locks held: that may not end the thread. */
   int cancel;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -145,7 +145,7 @@ LR_OWN void plat_slow_end(const struct plat_saved *s) {
   if (s->words[LEVEL_TAKEN] && t->level[0].inside == (uintptr_t)s) t->level[0].inside = t->mode;
   int was;
   pthread_setcancelstate((int)(s->words[0] >> 32), &was);
-  pthread_sigmask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
+  lr_own_mask(SIG_SETMASK, (const sigset_t *)&s->words[1], NULL);
   errno = (int)(uint32_t)s->words[0];
   __atomic_fetch_sub(&slow_paths, 1, __ATOMIC_SEQ_CST);
 }

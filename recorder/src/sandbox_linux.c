@@ -202,6 +202,24 @@ __asm__(
     "  je lr_watched_syscall\n"
     "  cmp $317,%rdi\n" /* seccomp */
     "  je lr_watched_syscall\n"
+    "  cmp $13,%rdi\n" /* rt_sigaction */
+    "  je lr_watched_syscall\n"
+    "  cmp $14,%rdi\n" /* rt_sigprocmask */
+    "  je lr_watched_syscall\n"
+    "  cmp $130,%rdi\n" /* rt_sigsuspend */
+    "  je lr_watched_syscall\n"
+    "  cmp $270,%rdi\n" /* pselect6 */
+    "  je lr_watched_syscall\n"
+    "  cmp $271,%rdi\n" /* ppoll */
+    "  je lr_watched_syscall\n"
+    "  cmp $281,%rdi\n" /* epoll_pwait */
+    "  je lr_watched_syscall\n"
+    "  cmp $333,%rdi\n" /* io_pgetevents */
+    "  je lr_watched_syscall\n"
+    "  cmp $426,%rdi\n" /* io_uring_enter */
+    "  je lr_watched_syscall\n"
+    "  cmp $441,%rdi\n" /* epoll_pwait2 */
+    "  je lr_watched_syscall\n"
     ".globl lr_raw_syscall\n"
     ".hidden lr_raw_syscall\n"
     "lr_raw_syscall:\n"
@@ -232,7 +250,27 @@ __asm__(
 #define lr_raw_syscall(n, a, b, c, d, e, f) syscall(n, a, b, c, d, e, f)
 #endif
 
-LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long number, long a, long b, long c, long d, long e) {
+#if defined(__x86_64__) && defined(__LP64__)
+/* is_of_signals tells whether a call may change the thread's mask, or what signals do. */
+LR_OWN static int is_of_signals(long number) {
+  enum { IO_PGETEVENTS = 333, IO_URING_ENTER = 426, EPOLL_PWAIT2_CALL = 441 };
+  return number == SYS_rt_sigaction || number == SYS_rt_sigprocmask || number == SYS_rt_sigsuspend || number == SYS_pselect6 ||
+         number == SYS_ppoll || number == SYS_epoll_pwait || number == IO_PGETEVENTS || number == IO_URING_ENTER || number == EPOLL_PWAIT2_CALL;
+}
+#endif
+
+/* The last argument is where a caller of syscall has it, if there is one. */
+LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__x86_64__) && defined(__LP64__)
+  if (is_of_signals(number)) {
+    if (number == SYS_rt_sigaction && b) lr_guard_close_here();
+    if (number == SYS_rt_sigprocmask && b && a != SIG_BLOCK) lr_guard_doubt();
+    lr_guard_changing();
+    const long result = lr_raw_syscall(number, a, b, c, d, e, f);
+    lr_guard_changed();
+    return result;
+  }
+#endif
   const int caught = plat_crash_caught();
   int bars = 0;
   if (number == SYS_exit_group) {
@@ -247,8 +285,9 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
     bars = lr_bar("the program may not read the processor's counter any more");
   }
   lr_sandboxed |= bars;
-  lr_guard_choose();
-  const long result = lr_raw_syscall(number, a, b, c, d, e, 0);
+  const int concerns = number == SYS_seccomp || (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC));
+  if (concerns) lr_guard_choose();
+  const long result = lr_raw_syscall(number, a, b, c, d, e, f);
   /* A positive result may be a descriptor, or the thread that could not be had. */
   const int failed_thread = number == SYS_seccomp && result > 0 && (b & SECCOMP_FILTER_FLAG_TSYNC) && !(b & 8 /* NEW_LISTENER */);
   if (bars && (result < 0 || failed_thread)) {
@@ -272,7 +311,7 @@ LR_OWN int prctl(int option, ...) {
   va_start(list, option);
   for (int i = 0; i < 4; i++) arguments[i] = va_arg(list, long);
   va_end(list);
-  return (int)lr_watched_syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2], arguments[3]);
+  return (int)lr_watched_syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2], arguments[3], 0);
 }
 
 #endif

@@ -89,7 +89,7 @@ LR_OWN void lr_disposition_give_back(int number) {
   __atomic_fetch_or(&given_back, 1u << number, __ATOMIC_ACQ_REL);
   lr_guard_pause();
   kernel(number, &own, NULL);
-  lr_guard_choose();
+  lr_guard_resume();
 }
 
 /* ---- the table ---- */
@@ -102,16 +102,17 @@ LR_OWN static void lock_table(sigset_t *saved) {
   enum { MOST = 100000 };
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, saved);
+  lr_own_mask(SIG_SETMASK, &all, saved);
   for (int i = 0; __atomic_exchange_n(&table_lock, 1, __ATOMIC_ACQUIRE) && i < MOST; i++) sched_yield();
 }
 LR_OWN static void unlock_table(const sigset_t *saved) {
   lr_store(&table_lock, 0);
-  pthread_sigmask(SIG_SETMASK, saved, NULL);
+  lr_own_mask(SIG_SETMASK, saved, NULL);
 }
 
 LR_OWN void lr_dispositions_forked(void) {
   lr_store(&table_lock, 0);
+  lr_guard_forked();
   /* A signal that was given back stays so: the child has its dispositions from the parent. */
   table_pid = plat_pid();
 }
@@ -131,10 +132,10 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
       lr_guard_pause();
       result = kernel(number, &a, NULL);
       if (result == 0) program[number] = wanted;
-      lr_guard_choose();
+      lr_guard_resume();
     }
   } else {
-    if (now) lr_guard_close();
+    if (now) lr_guard_close_here();
     result = kernel(number, now, &was);
     if (was.sa_sigaction == lr_crash_handler || was.sa_sigaction == once) was = program[number];
   }
@@ -151,16 +152,16 @@ LR_OWN static int set_disposition(int number, const struct sigaction *now, struc
 LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
-    if (lr_settings.report[0]) always = 1;
 #if defined(LOGREC_NO_INTERPOSE)
     /* The program would see a handler that it has not set. */
-    if (!lr_settings.report[0]) return;
-    mode = lr_settings.crash = LR_CRASH_LAST;
+    always = 0;
+    const int reported_elsewhere = 0;
 #else
     /* A sanitizer reports crashes itself. */
-    if (!always || lr_may_have_sanitizer()) return;
-    mode = lr_settings.crash = LR_CRASH_LAST;
+    const int reported_elsewhere = lr_may_have_sanitizer();
 #endif
+    if ((!always && !lr_settings.report[0]) || reported_elsewhere) return;
+    mode = lr_settings.crash = LR_CRASH_LAST;
   }
   if (mode == LR_CRASH_OFF || lr_load(&caught) || lr_load(&lr_barred)) return;
   sigset_t saved;
@@ -230,6 +231,7 @@ LR_OWN static handler set_handler(int number, handler h, int flags, int blocks_i
   LOGREC_API handler name(int number, handler h);                              \
   LR_OWN handler name(int number, handler h) {                                 \
     ORIGINAL(signal_function, i, signal);                                      \
+    lr_guard_plain_handler(h);                                                 \
     return OURS(number) ? set_handler(number, h, flags, blocks_itself) : real_signal(number, h); \
   }
 SIGNAL(signal, SIGNAL_SET, SA_RESTART, 1)
@@ -243,6 +245,7 @@ SIGNAL(__sysv_signal, SIGNAL_SYSV, (int)SA_RESETHAND | SA_NODEFER, 0)
 LOGREC_API handler sigset(int number, handler h);
 LR_OWN handler sigset(int number, handler h) {
   ORIGINAL(signal_function, SIGSET, sigset);
+  lr_guard_plain_handler(h);
   if (!OURS(number)) return real_sigset(number, h);
   sigset_t only, was;
   sigemptyset(&only);

@@ -74,6 +74,9 @@ LR_OWN static void handle(int number, void (*handler)(int)) {
   a.sa_handler = handler;
   a.sa_flags = SA_RESTART;
   sigfillset(&a.sa_mask);
+  /* Else no handler may copy quickly (guard_linux.c), nor the program. */
+  sigdelset(&a.sa_mask, SIGSEGV);
+  sigdelset(&a.sa_mask, SIGBUS);
   if (number) sigaction(number, &a, NULL);
 }
 

@@ -241,9 +241,9 @@ if [ "$(uname -m)" = x86_64 ]; then
   at_once values gcc-values-O0 gcc g++ -O0 "-pg -mfentry -minstrument-return=call" no-tail pointers=100000
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
-    pointers=20000 -sandbox -kill
+    pointers=20000 -sandbox -quick -kill
   # By name only: it takes long to build. Its tail calls return, and its threads write to one place on purpose.
-  [ -z "${LANES-}" ] || at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail pointers=20000 -sandbox -kill -threads
+  [ -z "${LANES-}" ] || at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail pointers=20000 -sandbox -quick -kill -threads
   [ -z "$clangxx" ] || [ -z "$clang" ] || at_once values clang-values "$clang" "$clangxx" "" "-pg -mfentry" entries pointers=100000
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then

@@ -6,6 +6,9 @@
 //	values_subject short N            N calls of which each has a value
 //	values_subject endless            calls until it is killed
 //	values_subject sandbox            kinds, behind a filter that kills who calls process_vm_readv
+//	values_subject quick              texts, where process_vm_readv is refused
+//	values_subject masks N            and masked-handler, waiting, unseen-masks, unblocking-handler, own-handler: N calls in
+//	                                  threads and handlers with masks of all kinds
 //	values_subject fork               a call in the parent, one in the child
 //	values_subject signals N          N calls with all signals blocked
 //
@@ -22,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -231,6 +235,72 @@ HIDDEN static unsigned handlers(long n, bool masked) {
   return sum + unsigned(handled);
 }
 
+extern "C" int __ppoll_chk(pollfd *, nfds_t, const timespec *, const sigset_t *, size_t);
+extern "C" int epoll_pwait2(int, epoll_event *, int, const timespec *, const sigset_t *) __attribute__((weak));
+
+/* A handler that lets all signals through; when it returns they are blocked as before. */
+HIDDEN static void unblocking(int) {
+  block(SIG_UNBLOCK, true);
+  pointers(3, uint64_t(handled) | 1);
+  handled = handled + 1;
+}
+
+/* The ways by which a thread's mask changes that are seldom used; after each, pointers lead to nothing with all blocked. */
+HIDDEN static unsigned unseen_masks(long n, bool unblocks) {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_handler = unblocks ? unblocking : in_handler;
+  sigaction(SIGUSR1, &a, nullptr);
+  sigset_t all, waiting;
+  sigfillset(&all);
+  waiting = all;
+  sigdelset(&waiting, SIGUSR1);
+  // While they wait nothing else is blocked.
+  if (!unblocks) sigdelset(&waiting, SIGSEGV), sigdelset(&waiting, SIGBUS);
+  const int fd = epoll_create1(0);
+  epoll_event event;
+  pollfd none_to_poll;
+  unsigned sum = 0, most = unblocks ? 4 : 8;
+  unsigned long bits = 0;
+  memcpy(&bits, &waiting, sizeof bits);
+  const struct {
+    const void *set;
+    size_t size;
+  } sixth = {&bits, 8};
+  for (long i = 0; i < n / 100; i++) {
+    const timespec none = {0, 0}, soon = {0, 1000000};
+    timespec left = none;
+    block(SIG_SETMASK, true);
+    raise(SIGUSR1);
+    const int before = handled;
+    switch (unsigned(i) % most) {
+      case 0: __ppoll_chk(&none_to_poll, 0, &none, &waiting, sizeof none_to_poll); break;
+      case 1:
+        if (epoll_pwait2) epoll_pwait2(fd, &event, 1, &soon, &waiting);
+        break;
+      case 2: syscall(SYS_ppoll, nullptr, 0, &left, &bits, 8); break;
+      case 3: syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &left, &sixth); break;
+      case 4: syscall(SYS_epoll_pwait, fd, &event, 1, 1, &bits, 8); break;
+      case 5: syscall(SYS_rt_sigsuspend, &bits, 8); break;
+      default: {
+        const unsigned long open = 0, closed = ~0ul;
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &open, nullptr, 8);
+        sum += pointers(3, uint64_t(i) | 1);
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &closed, nullptr, 8);
+      }
+    }
+    if (handled == before) {
+      sigset_t usr1;
+      sigemptyset(&usr1);
+      sigaddset(&usr1, SIGUSR1);
+      sigwaitinfo(&usr1, nullptr);
+    }
+    sum += pointers(20, 2 * uint64_t(i) + 1);
+  }
+  close(fd);
+  return sum + unsigned(handled != 0);
+}
+
 static sigjmp_buf fault;
 HIDDEN static void on_fault(int, siginfo_t *info, void *) {
   handled = handled + ((uintptr_t)info->si_addr == 8 ? 1 : 1000);
@@ -255,6 +325,17 @@ HIDDEN static unsigned own_handler(long n) {
   return sum + unsigned(handled);
 }
 
+/* What a child of vfork does with handlers is not its parent's. */
+HIDDEN static void child_with_handlers() {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_sigaction = on_fault;
+  a.sa_flags = SA_SIGINFO;
+  sigfillset(&a.sa_mask);
+  sigaction(SIGSEGV, &a, nullptr);
+  sigaction(SIGUSR2, &a, nullptr);
+}
+
 HIDDEN static void *thread(void *p) {
   for (long i = 0, n = (long)(intptr_t)p; i < n; i++) vs_sum(int(i), int(i) + 1), vs_text("of a thread", nullptr);
   return nullptr;
@@ -269,6 +350,8 @@ int main(int argc, char **argv) {
     printf("%u\n", masks(n));
   } else if (strcmp(what, "masked-handler") == 0 || strcmp(what, "waiting") == 0) {
     printf("%u\n", handlers(n, what[0] == 'm'));
+  } else if (strcmp(what, "unseen-masks") == 0 || strcmp(what, "unblocking-handler") == 0) {
+    printf("%u\n", unseen_masks(n, what[2] == 'b'));
   } else if (strcmp(what, "own-handler") == 0) {
     printf("%u\n", own_handler(n));
   } else if (strcmp(what, "threads") == 0) {
@@ -290,6 +373,24 @@ int main(int argc, char **argv) {
     vs_text("before", nullptr);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) return 77;
     kinds();
+  } else if (strcmp(what, "quick") == 0) {
+    // From its start on: what it does itself about filters the recorder sees.
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) return 77;
+    execl(argv[0], argv[0], "quick-behind", (char *)nullptr);
+  } else if (strcmp(what, "quick-behind") == 0) {
+    vs_text("first", nullptr);
+    const pid_t child = vfork();
+    if (child == 0) {
+      child_with_handlers();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    prctl(PR_SET_NAME, "quick");
+    vs_text("then", nullptr);
   } else if (strcmp(what, "fork") == 0) {
     vs_sum(1, 2);
     if (fork() == 0) {

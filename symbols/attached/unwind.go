@@ -27,7 +27,7 @@ const (
 	maxKeptCode   = 256 << 10
 
 	// maxRuleRecords bounds the different rules of an image, in bytes of memory, of which each takes its own and
-	// ruleRecord more. The largest programs have some 5 MB of them.
+	// ruleRecord more.
 	maxRuleRecords = 64 << 20
 	ruleRecord     = 64
 )
