@@ -39,6 +39,22 @@ func PrepareRecording(command []string, opt RecordOptions) (*RecordPlan, error) 
 	return launch.Prepare(command, opt)
 }
 
+// A RecordWay is how a program is recorded.
+type RecordWay = launch.Way
+
+// WayIn looks at a program that is started from a folder, and says how it would be recorded. Nothing is
+// made or run.
+func WayIn(program, workDir string) (RecordWay, error) {
+	_, p, err := launch.Look(program, workDir)
+	if err != nil {
+		return RecordWay{}, err
+	}
+	return p.Way(), nil
+}
+
+// Recordable reports whether a way in records the program itself.
+func Recordable(w RecordWay) bool { return w.Kind != launch.Nothing }
+
 // RecordedLogs returns the logs of a folder, in the order in which their processes began to
 // record.
 func RecordedLogs(dir string) ([]RecordedLog, error) { return launch.Logs(dir) }

@@ -115,6 +115,12 @@ func (op *opening) offer(o control.Offer) {
 		if m := op.w.ctl.State().Message; m != nil {
 			op.chooseAmong(m.Logs)
 		}
+	case control.OfferProcesses:
+		if m := op.w.ctl.State().Message; m != nil && len(m.Logs) > 0 {
+			dir := m.Logs[0]
+			op.w.ctl.Dismiss()
+			op.another(dir)
+		}
 	case control.OfferCrash:
 		op.w.views.show(viewCrash)
 		op.w.ctl.Dismiss()

@@ -20,6 +20,7 @@ type statusBar struct {
 	counts, selection, title *widget.Label
 	row, limit               string       // what is chosen, and what all is limited to
 	news                     *hint.Button // rows that came below the view
+	record                   *hint.Button // a program that is recorded: stops it
 	progress                 *widget.ProgressBar
 	endless                  *widget.ProgressBarInfinite
 	cancel                   *hint.Button
@@ -29,13 +30,16 @@ type statusBar struct {
 	shown   *control.Message
 }
 
-func newStatusBar(cancel, resume func(), details func(*control.Message)) *statusBar {
+func newStatusBar(cancel, resume, stop func(), details func(*control.Message)) *statusBar {
 	b := &statusBar{news: hint.NewButton("", theme.MoveDownIcon(), resume), counts: widget.NewLabel(""), selection: widget.NewLabel(""), title: widget.NewLabel(""),
 		progress: widget.NewProgressBar(), endless: widget.NewProgressBarInfinite()}
 	// The bar's own text would stand on two grounds and be hard to read.
 	b.progress.TextFormatter = func() string { return "" }
 	b.news.Importance = widget.HighImportance
 	b.news.Hide()
+	b.record = hint.NewButton("", theme.MediaStopIcon(), stop)
+	b.record.Importance = widget.DangerImportance
+	b.record.Hide()
 	b.endless.Stop()
 	b.selection.Truncation = fyne.TextTruncateEllipsis
 	b.selection.Alignment = fyne.TextAlignTrailing
@@ -47,7 +51,7 @@ func newStatusBar(cancel, resume func(), details func(*control.Message)) *status
 	b.work.Hide()
 	b.message = hint.NewButton("", nil, func() { details(b.shown) })
 	b.message.Hide()
-	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.news, b.message, b.counts), b.work, b.selection)
+	b.Content = container.NewBorder(nil, nil, container.NewHBox(b.record, b.news, b.message, b.counts), b.work, b.selection)
 	return b
 }
 
@@ -98,6 +102,23 @@ func (b *statusBar) showNew(f control.Follow) {
 	}
 	b.news.SetText(text)
 	b.news.Show()
+}
+
+// showRecording says that a program is recorded, and lets it be stopped.
+func (b *statusBar) showRecording(s control.RecorderState) {
+	about := data{"Name": shorten(s.Name, 30)}
+	switch {
+	case s.Running && s.Asked:
+		b.record.SetText(lang.L("End {{.Name}} by force", about))
+	case s.Running:
+		b.record.SetText(lang.L("Stop {{.Name}}", about))
+	case s.Note != "":
+		b.record.SetText(s.Note)
+	case s.Busy:
+		b.record.SetText(lang.L("Starting {{.Name}}", about))
+	}
+	show(b.record, s.Busy)
+	b.Content.Refresh()
 }
 
 // showMessage shows a message that passes; nil takes it away.

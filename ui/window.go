@@ -63,7 +63,10 @@ type Window struct {
 	actions actions
 	dialogs dialogs
 	tabs    tabs
-	front   *workspace // the tab that is seen
+
+	recording recording
+
+	front *workspace // the tab that is seen
 }
 
 // New makes the window; [Window.Show] shows it.
@@ -90,6 +93,7 @@ func New(a fyne.App, opt Options) *Window {
 	w.win.SetMaster()
 	w.win.SetPadded(false)
 	w.actions.w, w.dialogs.w = w, w
+	w.recording = newRecording(w)
 	w.dialogs.picker = &files.Picker{Window: w.win, Post: w.post, Shown: w.dialogs.track, Native: w.pref.nativeDialogs() && !opt.FyneDialogs}
 	w.tabs = newTabs(w)
 	w.win.SetContent(container.NewStack(w.tabs.content, w.drawn))
@@ -175,6 +179,9 @@ func (w *Window) trace(event string) {
 func (w *Window) close() {
 	if w.tabs.saving() {
 		w.dialogs.confirmQuit()
+		return
+	}
+	if w.recording.ask() {
 		return
 	}
 	w.remember()

@@ -108,7 +108,8 @@ func (w *workspace) build() {
 	w.pref.loadColumns(w.table.grid, "")
 	w.side = newSidePanel(w)
 	w.start = startpage.New(w.app.Icon())
-	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume, w.showDetails)
+	w.status = newStatusBar(w.ctl.Cancel, w.ctl.Following.Resume, w.actions.actor("stop-program"), w.showDetails)
+	w.status.record.Hint = w.actions.hint("stop-program")
 
 	w.bar.hints(w)
 	w.connectInputs()
@@ -117,6 +118,7 @@ func (w *workspace) build() {
 	w.notice.OnDetails = w.showDetails
 	w.notice.OnOffer = w.opening.offer
 	w.start.OnOpen, w.start.OnFolder, w.start.OnSample = w.opening.chooseLog, w.opening.chooseFolder, w.OpenSample
+	w.start.OnRecord = w.actions.actor("record")
 	w.start.OnRecent = func(path string) { w.opening.recent(path) }
 	w.start.OnForget = w.opening.forget
 	w.start.OnCancel = w.ctl.Cancel
@@ -250,6 +252,7 @@ func (w *workspace) say() {
 	w.bar.relabel()
 	w.side.relabel()
 	w.start.Relabel()
+	w.status.showRecording(w.recording.recorder.State())
 	w.ctl.Relabel()
 	w.update(^control.Change(0) &^ control.ChangeSource)
 }

@@ -34,6 +34,12 @@ type Options struct {
 	// Dir is the folder for the logs, "" for one that is named after the program. It is
 	// made; one that is there must be empty.
 	Dir string
+	// WorkDir is the program's working folder, from which its path and Dir are understood; "" for the
+	// caller's.
+	WorkDir string
+	// Apart: the caller goes on with its own work meanwhile. Signals that come to it are not handed to the
+	// program, and it does not stop when the program is stopped.
+	Apart bool
 	// Include and Exclude are patterns of functions, as LOGREC_INCLUDE has them.
 	Include, Exclude []string
 	// Minimum drops calls that are shorter: "10us". "" keeps all.
@@ -97,7 +103,11 @@ type Plan struct {
 	command []string // what is started, with the program's arguments
 	file    string   // of command[0]
 	env     []string
+	workDir string
+	apart   bool
 	made    bool // Dir was made
+
+	running *running // made by Prepare
 }
 
 // Symbols returns the folder in which symbols must be looked for, since the log names it by a path
@@ -139,18 +149,40 @@ func Find(name string) (string, error) {
 	return path, nil
 }
 
+// Look finds a program as a shell does whose working folder is workDir, "" for the caller's, and looks
+// at it. Nothing is made or run.
+func Look(name, workDir string) (file string, p *Program, err error) {
+	if workDir != "" && filepath.Base(name) != name && !filepath.IsAbs(name) {
+		name = filepath.Join(workDir, name)
+	}
+	if file, err = Find(name); err != nil {
+		return "", nil, err
+	}
+	if workDir != "" {
+		if file, err = filepath.Abs(file); err != nil {
+			return "", nil, err
+		}
+	}
+	p, err = Inspect(file)
+	return file, p, err
+}
+
 // Prepare looks at a program, finds or builds the recorder's library, and makes the folder of the
 // logs. command is the program and its arguments.
 func Prepare(command []string, opt Options) (*Plan, error) {
-	file, err := Find(command[0])
+	if opt.WorkDir != "" {
+		// It may be given from the caller's; the program is started elsewhere.
+		dir, err := filepath.Abs(opt.WorkDir)
+		if err != nil {
+			return nil, err
+		}
+		opt.WorkDir = dir
+	}
+	file, program, err := Look(command[0], opt.WorkDir)
 	if err != nil {
 		return nil, err
 	}
-	program, err := Inspect(file)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Program: program, Way: program.Way(), command: command, file: file}
+	p := &Plan{Program: program, Way: program.Way(), command: command, file: file, workDir: opt.WorkDir, apart: opt.Apart, running: &running{}}
 	if target, ok := program.target(); ok && !opt.Bare {
 		if p.Library = opt.Library; p.Library == "" {
 			if p.Library, err = FindLibrary(target, opt.Building); errors.Is(err, fs.ErrPermission) {
@@ -227,7 +259,7 @@ func (p *Plan) makeDir(dir string) (err error) {
 			if n > 1 {
 				dir += "-" + strconv.Itoa(n)
 			}
-			dir += ".rec"
+			dir = filepath.Join(p.workDir, dir+".rec")
 			if err = os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) || n == 100_000 {
 				break
 			}
@@ -237,6 +269,9 @@ func (p *Plan) makeDir(dir string) (err error) {
 		}
 		p.made = true
 	} else {
+		if p.workDir != "" && !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.workDir, dir)
+		}
 		switch err = os.Mkdir(dir, 0o777); {
 		case err == nil:
 			p.made = true

@@ -3,11 +3,13 @@ package launch
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"logparser/message"
@@ -124,6 +126,31 @@ type Ending struct {
 
 	pid  uint32
 	when instant
+}
+
+// running is the process of a plan while it runs.
+type running struct {
+	mu    sync.Mutex
+	child *os.Process
+}
+
+func (r *running) set(child *os.Process) {
+	r.mu.Lock()
+	r.child = child
+	r.mu.Unlock()
+}
+
+// do calls f with the process, unless there is none or it has just ended.
+func (r *running) do(f func(child *os.Process) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.child == nil {
+		return nil
+	}
+	if err := f(r.child); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
 }
 
 // A Result is what was recorded.

@@ -19,14 +19,14 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, sys
 
 // Run runs the program to its end, with the caller's descriptors, terminal and process group.
 // Signals that ask the caller to end go to the program, which the terminal's reach by themselves.
-// started, if not nil, is called once with the program's id.
+// started, if not nil, is called once with the program's id. A caller that goes on apart gets its signals itself.
 func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	ignoreAsCaller()
 	var wanted []os.Signal
 	for _, s := range passedOn {
 		// What the caller has ignored is ignored by the program, too, as long as nobody
 		// asks to be told of it.
-		if !signal.Ignored(s) {
+		if !p.apart && !signal.Ignored(s) {
 			wanted = append(wanted, s)
 		}
 	}
@@ -36,12 +36,14 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 		defer signal.Stop(came)
 	}
 	begin := time.Now()
-	child, err := startProcess(p.file, p.command, &os.ProcAttr{Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	child, err := startProcess(p.file, p.command, &os.ProcAttr{Dir: p.workDir, Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {
 		p.Discard()
 		return Ending{}, err
 	}
 	pid := child.Pid
+	p.running.set(child)
+	defer p.running.set(nil)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -59,7 +61,7 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	if started != nil {
 		started(pid)
 	}
-	status, err := wait(pid)
+	status, err := wait(pid, p.apart)
 	if err != nil {
 		return Ending{}, os.NewSyscallError("wait4", err)
 	}
@@ -70,6 +72,22 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 		e.Status = status.ExitStatus()
 	}
 	return e, nil
+}
+
+// Stop asks the program to end, or with force ends it. It may be called on any goroutine; a program that does not
+// run is left alone.
+func (p *Plan) Stop(force bool) error {
+	s := syscall.SIGTERM
+	if force {
+		s = syscall.SIGKILL
+	}
+	return p.running.do(func(child *os.Process) error {
+		err := child.Signal(s)
+		if err == nil && stopped(child.Pid) {
+			err = child.Signal(syscall.SIGCONT) // or it would hear of it only when somebody continues it
+		}
+		return err
+	})
 }
 
 // ofTerminal reports whether a terminal sends a signal to all processes in its foreground.
@@ -92,8 +110,8 @@ func foreground() bool {
 const continued = 20 * time.Millisecond
 
 // wait waits for a child. Where a shell has put both into the foreground and the child stops,
-// this process stops, too, so that the shell takes notice; they go on together.
-func wait(pid int) (unix.WaitStatus, error) {
+// this process stops, too, so that the shell takes notice; they go on together, unless it goes on apart.
+func wait(pid int, apart bool) (unix.WaitStatus, error) {
 	for {
 		var status unix.WaitStatus
 		_, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil)
@@ -101,6 +119,7 @@ func wait(pid int) (unix.WaitStatus, error) {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return 0, err
+		case status.Stopped() && apart:
 		case status.Stopped():
 			// This process may have been stopped and continued together with the child, and
 			// hears of it only now.

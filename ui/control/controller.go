@@ -49,7 +49,8 @@ type Controller struct {
 	session *app.Session
 	// preview has the first rows of the log that is being opened, nil for none.
 	preview *app.Session
-	opens   int // how often a log was to be opened
+	opens   int    // how often a log was to be opened
+	live    string // the log that is to be followed once it is open, "" for none
 
 	shown   app.Inputs // what session was opened with
 	reading bool       // another session is being opened
@@ -218,7 +219,8 @@ func (c *Controller) withKnownColumns(in app.Inputs) app.Inputs {
 // opened shows a new session's rows and goes on to their names.
 func (c *Controller) opened(in app.Inputs, s *app.Session) {
 	old, users := c.session, append(c.analysing.end(), end(&c.following), end(&c.watching))
-	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log
+	follow := c.state.Follow.On && c.shown.Log == s.Inputs().Log || c.live != "" && c.live == s.Inputs().Log
+	c.live = ""
 	c.state.Follow = Follow{}
 	c.endPreview()
 	c.session = s
@@ -267,6 +269,7 @@ func (c *Controller) retire(s *app.Session, users ...<-chan struct{}) {
 // notOpened goes back to what is still shown, and says why.
 func (c *Controller) notOpened(err error) {
 	failed, change := c.state.Wanted, c.endPreview()
+	c.live = ""
 	if c.state.Opened {
 		c.state.Wanted = c.shown
 		c.updateStatus()
@@ -316,6 +319,9 @@ func (c *Controller) loaded(s *app.Session, err error) {
 	} else {
 		c.advise()
 		c.trace("loaded")
+		if m := c.Following.last; m != nil && !c.state.Follow.On {
+			c.Following.sayLast(m)
+		}
 		c.Filter.renewView()
 	}
 }
@@ -357,7 +363,7 @@ func (c *Controller) Close() {
 	c.endPreview()
 	end(&c.sorting)
 	end(&c.naming)
-	c.session, c.shown, c.failed = nil, app.Inputs{}, ""
+	c.session, c.shown, c.failed, c.live = nil, app.Inputs{}, "", ""
 	in := c.state.Wanted
 	in.Log, in.Others, in.Modules, in.Run, in.Corrected = "", nil, "", "", false
 	c.state = State{Wanted: in, Found: in, Session: c.state.Session + 1, MissingSymbols: c.state.MissingSymbols}

@@ -24,6 +24,31 @@ type Following struct {
 	c          *Controller
 	refreshing bool // a refresh is to come
 	contentAt  time.Time
+	// last is what is to be said when all rows are there, nil for what is said in general.
+	last *Message
+}
+
+// lastRows is how long the last rows of a program that has ended are waited for.
+const lastRows = 3 * time.Second
+
+// SayLast says how the program ended: when its last rows are there, if it is followed, or its log is
+// being opened.
+func (fl *Following) SayLast(m *Message) {
+	c := fl.c
+	if !c.state.Follow.On && !c.reading && c.opening == nil && c.sorting == nil {
+		c.say(m)
+		return
+	}
+	fl.last = m
+	time.AfterFunc(lastRows, func() { c.post(func() { fl.sayLast(m) }) })
+}
+
+// sayLast says it, unless that was done.
+func (fl *Following) sayLast(m *Message) {
+	if fl.last == m {
+		fl.last = nil
+		fl.c.say(m)
+	}
 }
 
 // Set begins to follow the log, with the table at its end, or stops it.
@@ -111,6 +136,8 @@ func (fl *Following) followed(err error) {
 	c.refresh()
 	c.watch(c.state.File)
 	switch {
+	case err == nil && fl.last != nil:
+		fl.sayLast(fl.last)
 	case err == nil:
 		c.say(&Message{Level: LevelGood, Text: lang.L("The program has ended; all of its rows are here.")})
 	case !errors.Is(err, context.Canceled):

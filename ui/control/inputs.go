@@ -131,6 +131,12 @@ func (i *InputFiles) SetLog(path string) {
 	c.apply(in)
 }
 
+// SetLive chooses a log that is being written, which is followed from its beginning.
+func (i *InputFiles) SetLive(path string) {
+	i.SetLog(path)
+	i.c.live = cleanPath(path)
+}
+
 // SetModules chooses the modules file; "" looks beside the log.
 func (i *InputFiles) SetModules(path string) {
 	c := i.c

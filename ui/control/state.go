@@ -153,4 +153,6 @@ const (
 	OfferShowAll // to take the filter away
 	OfferLogs    // to open another log of a folder
 	OfferCrash   // to look at how the program crashed
+	// OfferProcesses opens the logs of all processes of a recording: the folder that Logs names.
+	OfferProcesses
 )

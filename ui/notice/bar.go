@@ -87,6 +87,8 @@ func (b *Bar) Show(m *control.Message) {
 		b.offer.SetText(lang.L("Open another"))
 	case control.OfferCrash:
 		b.offer.SetText(lang.L("Show the crash"))
+	case control.OfferProcesses:
+		b.offer.SetText(lang.L("Show all processes"))
 	case control.OfferReload:
 		b.offer.SetText(lang.L("Reload"))
 	case control.OfferShowAll:

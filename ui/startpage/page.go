@@ -49,6 +49,7 @@ type Page struct {
 	Content fyne.CanvasObject
 
 	OnOpen, OnFolder, OnSample func()
+	OnRecord                   func()
 	OnRecent                   func(path string)
 	OnForget                   func(path string)
 	OnCancel                   func() // of the work that is shown
@@ -137,6 +138,10 @@ func (p *Page) Relabel() {
 	sample := hint.NewButton(lang.L("Open the sample"), theme.MediaPlayIcon(), func() { p.OnSample() })
 	folder.Hint = func() string { return lang.L("Opens the log that lies in it.") }
 	sample.Hint = func() string { return lang.L("A small log that comes with LogParser.") }
+	record := hint.NewButton(lang.L("Record a program"), theme.MediaRecordIcon(), func() { p.OnRecord() })
+	record.Hint = func() string {
+		return hint.Keyed(lang.L("Record a program"), "Ctrl+Shift+R") + "\n" + lang.L("Runs it with the recorder, and shows its calls while they happen.")
+	}
 	p.hint = widget.NewLabel(lang.L("Or drop the log and its modules file, or their folder, on this window."))
 	p.hint.Importance = widget.LowImportance
 	p.hint.Hidden = !p.work.Hidden
@@ -145,7 +150,7 @@ func (p *Page) Relabel() {
 	p.body.Objects = []fyne.CanvasObject{
 		container.NewHBox(icon, container.NewVBox(title, about)),
 		spacer(6),
-		container.NewHBox(open, folder, sample),
+		container.NewHBox(open, folder, sample, record),
 		p.hint,
 		p.work,
 	}
