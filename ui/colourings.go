@@ -80,11 +80,11 @@ func ruleNeeds(e *filter.Expr) rows.Fields {
 	return f
 }
 
-// ruleEnv is what rules know: the rows have been filled in with what they need.
-type ruleEnv struct{ noEnv }
+// colouredRow is what rules know: the rows have been filled in with what they need.
+type colouredRow struct{ noEnv }
 
 // ThreadName implements [filter.Env].
-func (ruleEnv) ThreadName(r *rows.Row) string {
+func (colouredRow) ThreadName(r *rows.Row) string {
 	if r.Filled&rows.ThreadNames == 0 {
 		return ""
 	}
@@ -142,7 +142,7 @@ func (fs *filters) rowColour(r *rows.Row) int {
 	}
 	fs.coloured = coloured{row: *r, some: true}
 	for i := range fs.colourings {
-		if fs.colourings[i].expr.Matches(r, ruleEnv{}) {
+		if fs.colourings[i].expr.Matches(r, colouredRow{}) {
 			fs.coloured.colour = fs.colourings[i].colour
 			break
 		}
