@@ -48,18 +48,25 @@ func crashOf(t *testing.T, in Inputs) (threads string, found map[string]int) {
 	return string(b), found
 }
 
-// TestPackedCrash: opened where neither the program nor its libraries are, a packed log tells the same of a crash as
-// with them: its stacks are unwound by the rules in the pack. So is a log beside which its symbols were kept, and a pack of the pack.
-func TestPackedCrash(t *testing.T) {
+// crashProgram builds the recorder. It returns the folder of its objects, these, and the source of the program that crashes.
+func crashProgram(t *testing.T) (built string, objects []string, source string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the recorder")
 	}
-	built := t.TempDir()
-	objects := recorderObjects(t, built)
+	built = t.TempDir()
+	objects = recorderObjects(t, built)
 	source, err := filepath.Abs("testdata/crash/crash.c")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return built, objects, source
+}
+
+// TestPackedCrash: opened where neither the program nor its libraries are, a packed log tells the same of a crash as
+// with them: its stacks are unwound by the rules in the pack. So is a log beside which its symbols were kept, and a pack of the pack.
+func TestPackedCrash(t *testing.T) {
+	built, objects, source := crashProgram(t)
 	for _, c := range []struct {
 		name, flags string
 		way         int
@@ -144,15 +151,7 @@ func TestPackedCrash(t *testing.T) {
 // TestPackedCarrier: where a program is that carries the symbols and unwind rules of a library that is not there, a crash
 // is packed and kept with those rules.
 func TestPackedCarrier(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the recorder")
-	}
-	built := t.TempDir()
-	objects := recorderObjects(t, built)
-	source, err := filepath.Abs("testdata/crash/crash.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	built, objects, source := crashProgram(t)
 	dir := t.TempDir()
 	program, library := filepath.Join(dir, "app"), filepath.Join(dir, "libengine.so")
 	outer := filepath.Join(dir, "app.c")
