@@ -206,7 +206,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		}
 		go func() {
 			defer close(watched)
-			watch(watching, cmd, plan.Dir, pid)
+			watch(watching, cmd, plan, pid)
 		}()
 	})
 	recording.Store(false) // from here on a signal is for the command
@@ -215,7 +215,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	}
 	result, err := plan.Finish(end)
 	if err == nil {
-		own := slices.ContainsFunc(result.Logs, func(l app.RecordedLog) bool { return int(l.PID) == program })
+		own := plan.OwnLog(result.Logs, program) != ""
 		if !own || result.Trouble != nil {
 			stop()
 		}
@@ -453,7 +453,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 }
 
 // watch prints the calls of a process while they happen.
-func watch(ctx context.Context, cmd *cobra.Command, dir string, pid int) {
+func watch(ctx context.Context, cmd *cobra.Command, plan *app.RecordPlan, pid int) {
 	out, flush := rowsOut(cmd)
 	defer flush()
 	follow := &cobra.Command{Use: "show"}
@@ -462,15 +462,11 @@ func watch(ctx context.Context, cmd *cobra.Command, dir string, pid int) {
 	follow.SetContext(ctx)
 	log := ""
 	for log == "" {
-		logs, err := app.RecordedLogs(dir)
+		logs, err := app.RecordedLogs(plan.Dir)
 		if err != nil {
 			return
 		}
-		for _, l := range logs {
-			if int(l.PID) == pid {
-				log = l.Path
-			}
-		}
+		log = plan.OwnLog(logs, pid)
 		select {
 		case <-ctx.Done():
 			return

@@ -161,6 +161,16 @@ type Result struct {
 	Trouble error
 }
 
+// OwnLog returns the path of the log that the program itself wrote, "" for none. pid is what Run told of:
+// the process under wine has another number than wine has.
+func (p *Plan) OwnLog(logs []Log, pid int) string {
+	i := slices.IndexFunc(logs, func(l Log) bool { return int(l.PID) == pid || p.Symbols() != "" })
+	if i < 0 {
+		return ""
+	}
+	return logs[i].Path
+}
+
 // Finish writes how the program ended into its log, and returns what was recorded. Where
 // that is nothing the folder is removed.
 func (p *Plan) Finish(e Ending) (Result, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -244,7 +243,7 @@ const findEvery = 50 * time.Millisecond
 func (r *Recorder) watch(ctx context.Context, plan *app.RecordPlan, pid int) {
 	for {
 		if logs, err := app.RecordedLogs(plan.Dir); err == nil {
-			if log := ownLog(plan, logs, pid); log != "" {
+			if log := plan.OwnLog(logs, pid); log != "" {
 				// The beginning of a file is not written all at once.
 				s, err := app.OpenLive(ctx, app.Inputs{Log: log, NoIndexCache: true, NoRecordedPaths: true}, nil, nil)
 				if err == nil {
@@ -262,16 +261,6 @@ func (r *Recorder) watch(ctx context.Context, plan *app.RecordPlan, pid int) {
 		case <-time.After(findEvery):
 		}
 	}
-}
-
-// ownLog returns the log that the program itself wrote, "" for none. The process under wine has another
-// number than wine has.
-func ownLog(plan *app.RecordPlan, logs []app.RecordedLog, pid int) string {
-	i := slices.IndexFunc(logs, func(l app.RecordedLog) bool { return int(l.PID) == pid || plan.Symbols() != "" })
-	if i < 0 {
-		return ""
-	}
-	return logs[i].Path
 }
 
 func (r *Recorder) log(path string, plan *app.RecordPlan, live bool) {
@@ -306,7 +295,7 @@ func (r *Recorder) ended(plan *app.RecordPlan, program int, end app.Ending, resu
 	r.set(RecorderState{})
 	whole := false // all logs are shown
 	if !r.told && len(result.Logs) > 0 {
-		path := ownLog(plan, result.Logs, program)
+		path := plan.OwnLog(result.Logs, program)
 		if path == "" {
 			path, whole = plan.Dir, true
 		}
