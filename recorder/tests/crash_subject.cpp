@@ -78,7 +78,8 @@ extern "C" __attribute__((noinline)) void crash_now() {
   if (c == "pure") Derived d;
   if (c == "throw") throw std::runtime_error("nobody catches this");
   if (c == "free") {
-    char *volatile p = (char *)malloc(100);
+    // With the bytes of an earlier block in front of it, one of two messages would come, as these are.
+    char *volatile p = (char *)calloc(100, 1);
     p = p + 8;
     free(p);
   }
