@@ -86,7 +86,7 @@ func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 	var take []values.Module
 	var text bytes.Buffer
 	if len(p.opt.Values) > 0 {
-		plan, err := PlanValues(ctx, in, []string{p.Probes.Path}, p.opt.Values)
+		plan, err := planValues(ctx, in, []string{p.Probes.Path}, p.opt.Values, false)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/modules"
+	"logparser/symbols/hooks"
 	"logparser/symbols/image"
 	"logparser/symbols/store"
 	"logparser/symbols/symtab"
@@ -53,11 +54,16 @@ func (p *ValuePlan) Save(ctx context.Context, path string) error {
 // PlanValues makes the plan of which arguments and results a recorder takes in programs and
 // libraries. It needs their debug information, beside them or where the inputs say.
 func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec) (*ValuePlan, error) {
+	return planValues(ctx, in, images, specs, true)
+}
+
+// planValues makes a plan: for the hooks that a program's code calls, or for where functions begin and return.
+func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec, atHooks bool) (*ValuePlan, error) {
 	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
 	maker := values.NewMaker()
 	maker.Texts = true
 	for _, path := range images {
-		m, err := p.module(ctx, in, path, specs, maker)
+		m, err := p.module(ctx, in, path, specs, maker, atHooks)
 		if err != nil {
 			return nil, message.InFile(path, err)
 		}
@@ -74,7 +80,7 @@ func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 only so far")
 
 // module makes the part of a plan for an image.
-func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []ValueSpec, maker *values.Maker) (values.Module, error) {
+func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []ValueSpec, maker *values.Maker, atHooks bool) (values.Module, error) {
 	img, err := OpenImage(ctx, path, in)
 	if err != nil {
 		return values.Module{}, err
@@ -110,11 +116,18 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	if err != nil {
 		return m, err
 	}
+	var code *hooks.Code
+	if atHooks {
+		if code, err = hooks.Open(own); err != nil {
+			return m, err
+		}
+	}
 	for i := range functions {
 		f := &functions[i]
 		f.Altered = f.Altered || clones[f.RVA]
 		items, _ := values.Choose(specs, f.Name)
 		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
+			made.AtHooks(code)
 			m.Functions = append(m.Functions, made)
 		}
 	}

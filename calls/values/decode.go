@@ -85,14 +85,26 @@ func (d *Decoder) Function(c *Callee) *Function {
 	return nil
 }
 
-// Named returns the arguments of a function of whose values none can be taken, so that the
-// log has nothing of them: they are there, and not known. It returns nil for all other functions.
+// Named returns the arguments of a function's calls of which the log has nothing: they are there, and not known. None
+// of them can be taken, or the call was one that the compiler put into another function, whose code calls the hooks
+// elsewhere. It returns nil for functions of which the log should have something.
 func (d *Decoder) Named(c *Callee) []rows.Value {
 	f := d.Function(c)
-	if f == nil || slices.ContainsFunc(f.Enter, func(v Value) bool { return v.Op.Kind != Unknown }) {
+	switch {
+	case f == nil:
+		return nil
+	case !slices.ContainsFunc(f.Enter, func(v Value) bool { return v.Op.Kind != Unknown }):
+		return d.byPlan(c, nil, true)
+	case !slices.ContainsFunc(f.Hooks, func(h Hook) bool { return !h.Leaves }):
 		return nil
 	}
-	return d.byPlan(c, nil, true)
+	var list []rows.Value
+	for i := range f.Enter {
+		if v := &f.Enter[i]; !isTextOf(f.Enter, i) {
+			list = append(list, unknown(strings.TrimPrefix(v.Name, noName), v.Type.Name, notTaken))
+		}
+	}
+	return list
 }
 
 // Returned returns the results of a call that ended and of which the log has none: it did not

@@ -57,6 +57,32 @@ type Function struct {
 	// Enter and Leave are the values taken when it is entered and when it returns, in the order
 	// that records have them.
 	Enter, Leave []Value
+	// Hooks are the calls of -finstrument-functions' hooks where they are taken; without any it is
+	// where the calling convention holds.
+	Hooks []Hook
+}
+
+// A Hook is a call of a hook by a function's code.
+type Hook struct {
+	// RVA is where the call returns to.
+	RVA uint64
+	// Leaves says that Leave is taken there, else Enter.
+	Leaves bool
+	// Places are those of the values there, instead of Value.Place.
+	Places []string
+}
+
+// values returns what a hook takes.
+func (f *Function) values(h *Hook) []Value {
+	list := f.Enter
+	if h.Leaves {
+		list = f.Leave
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Place = h.Places[i]
+	}
+	return list
 }
 
 // Function returns the function that has an RVA, nil if the plan has none there.

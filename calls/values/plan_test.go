@@ -20,6 +20,7 @@ enumerator 4 -1 None
 type 5 uint 4 unsigned int
 type 6 array 12 3 5 unsigned int[3]
 type 7 text 0 char const*
+type 8 int 8 long
 module libshapes.so
 identity build-id 5f3a00
 function 1a40 80 app::Shape::area(int, int)
@@ -32,6 +33,18 @@ leave rax memory 0 16 2 return
 function 1b00 10 app::name(std::string const&)
 enter rdi string libstdc++ 64 7 s
 enter rsi+rdx view libc++ 32 7 v
+function 1c00 40 app::hooked(long, char const*)
+hook 1c12
+enter rbx value 8 8 n
+enter rsp:24 text 64 7 s
+hook 1c30
+leave =1 value 8 8 return
+hook 1c38
+leave rbp:-24 value 8 8 return
+function 1d00 40 app::lost(long)
+enter - unknown 8 n
+hook 1d20
+leave r12 value 8 8 return
 module other.dll
 identity pdb 0123ABCD456789AB0CDEF012345678912
 `
@@ -50,6 +63,9 @@ func TestPlanText(t *testing.T) {
 		t.Errorf("written again:\n%s\nwant:\n%s", got, plan)
 	}
 	m := &p.Modules[0]
+	if f := m.Function(0x1c00); len(f.Enter) != 2 || len(f.Leave) != 1 || len(f.Hooks) != 3 || f.Hooks[2].Places[0] != "rbp:-24" {
+		t.Errorf("what is taken at hooks is %+v", f)
+	}
 	for rva, want := range map[uint64]string{0x1a3f: "", 0x1a40: "app::Shape::area(int, int)", 0x1abf: "app::Shape::area(int, int)", 0x1ac0: "", 0x1b0f: "app::name(std::string const&)", 0x1b10: ""} {
 		got := ""
 		if f := m.Function(rva); f != nil {
@@ -78,6 +94,11 @@ func TestPlanErrors(t *testing.T) {
 		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nenter rdi memory 0 257 1 x\n", "values plan: line 7: a number is missing, or is none that can be"},
 		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nenter rdi string qt 7 1 x\n", "values plan: line 7: not a word that is known here"},
 		{head + "module a\nfunction 10 10 f\nfunction 18 10 g\n", `values plan: functions "f" and "g" of a overlap`},
+		{head + "module a\nhook 10\n", "values plan: line 5: this line cannot stand here"},
+		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook xyz\n", "values plan: line 7: a number is missing, or is none that can be"},
+		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook 18\nenter rbx value 4 1 a\nleave rbx value 4 1 return\n", "values plan: line 9: this line cannot stand here"},
+		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nhook 18\nleave rbx value 4 1 return\nhook 19\nleave rbx value 8 1 return\nhook 20\n", "values plan: line 11: the hooks of a function do not take the same"},
+		{head + "type 1 int 4 int\nmodule a\nfunction 10 10 f\nenter - unknown 1 a\nhook 18\nenter rbx value 4 1 a\n", "values plan: the hooks of a function do not take the same"},
 		{head + "module a\nidentity build-id xyz\n", "values plan: line 5: a number is missing, or is none that can be"},
 	} {
 		if _, err := Read(strings.NewReader(test.text)); err == nil || err.Error() != test.want {

@@ -45,6 +45,10 @@ type planReader struct {
 	parts     int // members and enumerators
 	byID      map[int]*types.Type
 	defined   map[int]bool
+	// Of the function: hooked says that lines are of a hook, enter and leave are its values so far.
+	hooked bool
+	hook   []Value
+	hooks  int // of all functions
 }
 
 var (
@@ -76,6 +80,9 @@ func (in *planReader) line(text string) error {
 		in.plan.ABI = ABI(f.name())
 		return among(in.plan.ABI, SysV, Win64, Cdecl, AAPCS64)
 	case "module":
+		if err := in.endHook(); err != nil {
+			return err
+		}
 		in.plan.Modules = append(in.plan.Modules, Module{Name: f.name()})
 		return f.err
 	case "identity":
@@ -88,6 +95,8 @@ func (in *planReader) line(text string) error {
 		return in.enumerator(&f)
 	case "function":
 		return in.function(&f)
+	case "hook":
+		return in.hookLine(&f)
 	case "enter", "leave":
 		return in.value(word, &f)
 	}
@@ -258,6 +267,9 @@ func (in *planReader) enumerator(f *fields) error {
 
 func (in *planReader) function(f *fields) error {
 	m, err := in.module()
+	if err == nil {
+		err = in.endHook()
+	}
 	if err != nil {
 		return err
 	}
@@ -271,6 +283,57 @@ func (in *planReader) function(f *fields) error {
 	}
 	m.Functions = append(m.Functions, Function{RVA: rva, Size: size, Name: f.name()})
 	return f.err
+}
+
+// hookLine begins a hook of a function.
+func (in *planReader) hookLine(f *fields) error {
+	m, err := in.module()
+	if err == nil {
+		err = in.endHook()
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(m.Functions) == 0:
+		return errOrder
+	}
+	if in.hooks++; in.hooks > maxFunctions {
+		return errMany
+	}
+	rva, err := strconv.ParseUint(f.word(), 16, 63)
+	if err != nil {
+		return errNumber
+	}
+	function := &m.Functions[len(m.Functions)-1]
+	function.Hooks = append(function.Hooks, Hook{RVA: rva})
+	in.hooked = true
+	return nil
+}
+
+// endHook ends the lines of a hook. What the first of a function takes at one end of its calls all take there: records do
+// not say which it was.
+func (in *planReader) endHook() error {
+	if !in.hooked {
+		return nil
+	}
+	list := in.hook
+	in.hooked, in.hook = false, nil
+	functions := in.plan.Modules[len(in.plan.Modules)-1].Functions
+	function := &functions[len(functions)-1]
+	h := &function.Hooks[len(function.Hooks)-1]
+	taken := &function.Enter
+	if h.Leaves {
+		taken = &function.Leave
+	}
+	if len(*taken) == 0 {
+		*taken = list
+		return nil
+	}
+	same := func(a, b Value) bool { return a.Name == b.Name && a.Op == b.Op && a.Type == b.Type }
+	if !slices.EqualFunc(*taken, list, same) {
+		return message.New("the hooks of a function do not take the same")
+	}
+	return nil
 }
 
 // value takes a line of what is taken.
@@ -298,6 +361,17 @@ func (in *planReader) value(end string, f *fields) error {
 	list := &function.Enter
 	if end == "leave" {
 		list = &function.Leave
+	}
+	if in.hooked {
+		list = &in.hook
+		h := &function.Hooks[len(function.Hooks)-1]
+		if len(in.hook) == 0 {
+			h.Leaves = end == "leave"
+		}
+		if h.Leaves != (end == "leave") {
+			return errOrder
+		}
+		h.Places = append(h.Places, v.Place)
 	}
 	if len(*list) >= MaxValues {
 		return errMany
@@ -340,11 +414,14 @@ func readOp(f *fields) (Op, error) {
 
 // end checks what only the whole plan tells.
 func (in *planReader) end() error {
+	err := in.endHook()
 	switch {
 	case !in.begun:
 		return errBegin
 	case in.plan.Machine == "" || in.plan.ABI == "":
 		return message.New("it does not say the machine and the calling convention")
+	case err != nil:
+		return err
 	}
 	for id := range in.byID {
 		if !in.defined[id] {

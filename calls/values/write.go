@@ -32,8 +32,29 @@ func Write(w io.Writer, p *Plan) error {
 		fmt.Fprintf(out.w, "module %s\nidentity %s\n", oneLine(m.Name), identityText(m.Identity))
 		for _, f := range m.Functions {
 			fmt.Fprintf(out.w, "function %x %x %s\n", f.RVA, f.Size, oneLine(f.Name))
-			out.values("enter", f.Enter)
-			out.values("leave", f.Leave)
+			enters, leaves := true, true
+			for i := range f.Hooks {
+				if f.Hooks[i].Leaves {
+					leaves = false
+				} else {
+					enters = false
+				}
+			}
+			if enters {
+				out.values("enter", f.Enter)
+			}
+			if leaves {
+				out.values("leave", f.Leave)
+			}
+			for i := range f.Hooks {
+				h := &f.Hooks[i]
+				fmt.Fprintf(out.w, "hook %x\n", h.RVA)
+				end := "enter"
+				if h.Leaves {
+					end = "leave"
+				}
+				out.values(end, f.values(h))
+			}
 		}
 	}
 	return out.w.Flush()

@@ -27,6 +27,10 @@ var prototypeBuilds = []struct {
 	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}},
 	{"clang -O0", []string{"clang++", "-O0"}},
 	{"clang -O2", []string{"clang++", "-O2"}},
+	{"gcc -O0 -finstrument-functions", []string{"g++", "-O0", "-finstrument-functions"}},
+	{"gcc -O2 -finstrument-functions", []string{"g++", "-O2", "-finstrument-functions"}},
+	{"clang -O0 -finstrument-functions", []string{"clang++", "-O0", "-finstrument-functions-after-inlining"}},
+	{"clang -O2 -finstrument-functions", []string{"clang++", "-O2", "-finstrument-functions-after-inlining"}},
 }
 
 // A toldCall is what a function said of its call: names and texts of values, in order.

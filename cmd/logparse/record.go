@@ -189,8 +189,12 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		return recordFailure(command[0], err)
 	}
 	say("%s", plan.Way.Reason)
-	if len(f.values) > 0 && plan.Program.Calls&app.HookEntry == 0 {
-		say("warning: values are taken where a program calls __fentry__ (gcc -pg -mfentry -minstrument-return=call), which %s does not", filepath.Base(command[0]))
+	switch calls := plan.Program.Calls; {
+	case len(f.values) == 0 || calls&app.HookEntry != 0:
+	case f.Values == "raw":
+		say("warning: registers are taken where a program calls __fentry__ (gcc -pg -mfentry -minstrument-return=call), which %s does not", filepath.Base(command[0]))
+	case calls&app.HookFunctions == 0:
+		say("warning: values are taken where a program calls hooks (gcc -pg -mfentry -minstrument-return=call, or -finstrument-functions), which %s does not", filepath.Base(command[0]))
 	}
 	recording.Store(true)
 	defer recording.Store(false)

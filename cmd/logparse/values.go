@@ -23,7 +23,8 @@ build is fine). The program is then recorded with the plan:
   logparse values ./app -o app.lpvalues
   LOGREC_VALUES=app.lpvalues ./app      or:  logparse record --values app.lpvalues ./app
 
-Values are taken at -pg -mfentry -minstrument-return=call of gcc (docs/values.md).
+Values are taken at -pg -mfentry -minstrument-return=call of gcc, and, as far as the
+code keeps them, at -finstrument-functions of gcc and clang (docs/values.md).
 They may be secrets: nothing is taken without a plan, and the log has the plan.
 
 A SPEC is PATTERN or PATTERN@ITEM,ITEM…: PATTERN fits the names of functions, with

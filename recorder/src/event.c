@@ -207,17 +207,21 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 
 #if LR_HAVE_PLANS
 /* values_of finds the program that takes an event's values; NULL: none are taken. */
-LR_COLD static const struct lr_program *look_up_values(uintptr_t function, int leave) {
-  const struct lr_valued *const f = lr_valued_of(function);
+/* by_hook tells hooks of -finstrument-functions, whose registers are those of the middle of a function. */
+LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_ONE_CALL; }
+LR_COLD static const struct lr_program *look_up_values(uintptr_t function, const struct lr_place *at, int leave) {
+  const struct lr_valued *const f = by_hook(at) ? lr_valued_hook(at->pc, function) : lr_valued_of(function);
   const struct lr_program *const program = !f ? NULL : leave ? &f->leave : &f->enter;
   return program && program->count ? program : NULL;
 }
 LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr_place *at, int leave) {
-  return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, leave) : NULL;
+  return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, at, leave) : NULL;
 }
 LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
 LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
-  return LR_UNLIKELY(program != NULL) ? lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, at->frame) : p;
+  if (LR_LIKELY(program == NULL)) return p;
+  /* Behind the return address of a hook is the stack of the function that called it. */
+  return lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, by_hook(at) ? at->frame + LR_BELOW_CALL - 8 : at->frame);
 }
 #else
 struct lr_program;

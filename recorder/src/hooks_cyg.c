@@ -1,10 +1,26 @@
-/* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). */
+/* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). Where values can be taken, hooks_cyg_x86_64.S is
+ * what is called, and keeps the registers if they are. */
 
 #include "hot.h"
 #include "logrec.h"
+#include "values.h"
 
+#if LR_HAVE_PLANS
+#define ENTER lr_cyg_enter
+#define EXIT lr_cyg_exit
+#pragma GCC visibility push(hidden)
+void lr_cyg_enter(void *function, void *site);
+void lr_cyg_exit(void *function, void *site);
+/* slot: where the hook's return address lies. */
+void lr_cyg_enter_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot);
+void lr_cyg_exit_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot);
+#pragma GCC visibility pop
+#else
+#define ENTER __cyg_profile_func_enter
+#define EXIT __cyg_profile_func_exit
 LOGREC_API void __cyg_profile_func_enter(void *function, void *site);
 LOGREC_API void __cyg_profile_func_exit(void *function, void *site);
+#endif
 
 LR_COLD static void enter_slow(void *function, void *site, uintptr_t frame, uintptr_t pc) {
   const struct lr_place at = {frame, (uintptr_t)site, (uint32_t)(uintptr_t)site, pc, NULL};
@@ -16,11 +32,29 @@ LR_COLD static void leave_slow(void *function, void *site, uintptr_t frame, uint
   lr_leave_slow((uintptr_t)function, 0, frame, 0, &at, LR_CYG);
 }
 
-LR_OWN void __cyg_profile_func_enter(void *function, void *site) {
+LR_OWN void ENTER(void *function, void *site) {
   if (LR_UNLIKELY(!lr_fast_enter((uintptr_t)function, 0, lr_frame(), lr_frame(), (uint32_t)(uintptr_t)site, 0)))
     enter_slow(function, site, lr_frame(), lr_return_address());
 }
 
-LR_OWN void __cyg_profile_func_exit(void *function, void *site) {
+LR_OWN void EXIT(void *function, void *site) {
   if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)function, 0, lr_frame(), 0))) leave_slow(function, site, lr_frame(), lr_return_address());
 }
+
+#if LR_HAVE_PLANS
+LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *registers, const uintptr_t *slot) {
+  /* The frame is what lr_frame gives the others. */
+  const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers};
+  return at;
+}
+
+LR_OWN void lr_cyg_enter_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot) {
+  const struct lr_place at = place_of(site, registers, slot);
+  lr_enter_slow((uintptr_t)function, 0, at.frame, &at, LR_CYG);
+}
+
+LR_OWN void lr_cyg_exit_valued(void *function, void *site, const struct lr_registers *registers, const uintptr_t *slot) {
+  const struct lr_place at = place_of(site, registers, slot);
+  lr_leave_slow((uintptr_t)function, 0, at.frame, 0, &at, LR_CYG);
+}
+#endif

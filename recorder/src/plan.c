@@ -5,6 +5,7 @@
  * is trusted: what cannot be understood is said, and nothing is taken by it. Functions are looked up
  * as in lists.c: once, under the modules' lock; then without a lock. A signal handler may call it all. */
 
+#include "plan.h"
 #include "values.h"
 
 #if !LR_HAVE_PLANS
@@ -28,12 +29,9 @@ enum {
   MOST_FUNCTIONS = 1000000,
   MOST_MODULES = 4096,
   MOST_OF_FUNCTION = 255, /* values, entering and leaving each */
-  MOST_DIRECT = 64,
   MOST_MEMORY = 256,
   MOST_TEXT = 1024,
   MOST_OFFSET = 1 << 30,
-  MOST_STACK = 1 << 20,
-  MOST_PARTS = 8,
   BUILD_ID = 64,
 };
 #define MOST_PLAN ((size_t)64 << 20)
@@ -44,6 +42,7 @@ struct planned {
   uint32_t id_size;
   uint8_t id[BUILD_ID];
   uint32_t first, count; /* functions */
+  uint32_t first_hook, hook_count;
   uint32_t told;         /* 1: the log says that another build was loaded */
 };
 
@@ -55,6 +54,7 @@ static struct {
   uint32_t module_count;
   struct lr_valued *functions;
   uint32_t function_count;
+  struct lr_valued *hooks;
   struct lr_take *steps;
 } plan;
 
@@ -68,8 +68,9 @@ struct reading {
   const char *at, *end; /* of the line */
   const char *wrong;    /* why it cannot be read */
   int fill;
-  uint32_t modules, functions, steps;
-  int begun, machine, abi, identified, in_function;
+  uint32_t modules, functions, hooks, steps;
+  int begun, machine, abi, identified, in_function, in_hook;
+  uint64_t function; /* its RVA */
   uint32_t values[2]; /* of the function, entering and leaving */
   uint32_t bytes[2];  /* that they take at most */
   uint8_t full[2];    /* 1: the others have no room */
@@ -81,14 +82,9 @@ static struct lr_take leave_steps[MOST_OF_FUNCTION * MOST_PARTS];
 LR_OWN static void wrong(struct reading *r, const char *why) {
   if (!r->wrong) r->wrong = why;
 }
-static const char not_a_number[] = "a number is missing, or is none that can be", not_a_word[] = "not a word that is known here",
+static const char not_a_word[] = "not a word that is known here",
                   not_here[] = "this line cannot stand here", too_many[] = "more than a plan can have",
-                  not_a_place[] = "not a place that this recorder can take values from", too_small[] = "the place has fewer bytes than the value";
-
-struct token {
-  const char *s;
-  size_t n;
-};
+                  too_small[] = "the place has fewer bytes than the value";
 
 LR_OWN static struct token next_word(struct reading *r) {
   struct token w = {r->at, 0};
@@ -98,82 +94,11 @@ LR_OWN static struct token next_word(struct reading *r) {
   return w;
 }
 
-LR_OWN static int is(struct token w, const char *word) { return strlen(word) == w.n && memcmp(w.s, word, w.n) == 0; }
-
-LR_OWN static int hex_digit(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 LR_OWN static uint64_t number_of(struct reading *r, struct token w, unsigned base, uint64_t least, uint64_t most) {
-  uint64_t v = 0;
-  if (!w.n || w.n > 16) wrong(r, not_a_number);
-  for (size_t i = 0; i < w.n && !r->wrong; i++) {
-    const int d = hex_digit(w.s[i]);
-    if (d < 0 || d >= (int)base) wrong(r, not_a_number);
-    v = v * base + (uint64_t)d;
-  }
-  if (v < least || v > most) wrong(r, not_a_number);
-  return r->wrong ? least : v;
+  return lr_plan_number(w, base, least, most, &r->wrong);
 }
 LR_OWN static uint64_t next_number(struct reading *r, unsigned base, uint64_t least, uint64_t most) {
   return number_of(r, next_word(r), base, least, most);
-}
-
-/* A part of a place: 8 bytes of a register, or what there is from a place of the stack on. */
-struct part {
-  int32_t source;
-  uint32_t size;
-  int is_st0;
-};
-
-LR_OWN static int32_t register_slot(struct token w, int leave) {
-  static const struct {
-    const char *name;
-    uint8_t slot, enter, leave;
-  } names[] = {{"rdi", offsetof(struct lr_registers, rdi) / 8, 1, 0}, {"rsi", offsetof(struct lr_registers, rsi) / 8, 1, 0},
-               {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 1}, {"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0},
-               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
-               {"rax", offsetof(struct lr_registers, rax) / 8, 1, 1}};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if ((leave ? names[i].leave : names[i].enter) && is(w, names[i].name)) return names[i].slot;
-  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] < (leave ? '2' : '8')) return w.s[3] - '0';
-  return -1;
-}
-
-/* place takes a word apart into parts; how many. */
-LR_OWN static unsigned place(struct reading *r, struct token w, int leave, struct part *parts) {
-  unsigned n = 0;
-  for (size_t at = 0; at <= w.n && !r->wrong;) {
-    struct token name = {w.s + at, 0};
-    while (at < w.n && w.s[at] != '+') at++;
-    name.n = (size_t)(w.s + at - name.s);
-    at++;
-    if (n == MOST_PARTS) {
-      wrong(r, not_a_place);
-      break;
-    }
-    struct part *p = &parts[n++];
-    p->size = 8;
-    p->is_st0 = 0;
-    if (is(name, "stack") && !leave && at <= w.n) {
-      name.s = w.s + at;
-      while (at < w.n && w.s[at] != '+') at++;
-      name.n = (size_t)(w.s + at - name.s);
-      at++;
-      p->source = (int32_t)number_of(r, name, 10, 0, MOST_STACK);
-      /* The last part has all that is left. */
-      if (at > w.n) p->size = MOST_DIRECT;
-    } else if (is(name, "st0") && leave) {
-      p->source = 0;
-      p->size = 16;
-      p->is_st0 = 1;
-    } else {
-      const int32_t slot = register_slot(name, leave);
-      if (slot < 0) wrong(r, not_a_place);
-      p->source = ~slot;
-    }
-  }
-  return n;
 }
 
 LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *step) {
@@ -227,9 +152,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   }
   next_number(r, 10, 1, UINT32_MAX); /* its type */
   struct part parts[MOST_PARTS];
-  const unsigned n = place(r, at, leave, parts);
+  const unsigned n = lr_plan_place(at, leave, r->in_hook, parts, &r->wrong);
   if (r->wrong) return;
-  if (pointer && parts[0].is_st0) return wrong(r, not_a_place);
+  if (pointer && (parts[0].is_st0 || parts[0].is_constant)) return wrong(r, lr_not_a_place);
   /* The first that has no room, and all behind it, are left out. One of a single byte is never the
    * first: the byte that a record may be padded with would look like it. */
   if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {
@@ -258,7 +183,14 @@ LR_OWN static void value(struct reading *r, int leave) {
       s.begins = 0;
       continue;
     }
-    for (uint32_t done = 0; done < part; done += 8) {
+    for (uint32_t done = 0; parts[i].is_constant && done < part; done += 4) {
+      s.op = LR_TAKE_CONSTANT;
+      s.offset = (uint32_t)(parts[i].constant >> 8 * done);
+      s.size = (uint16_t)(part - done < 4 ? part - done : 4);
+      add_step(r, leave, &s);
+      s.begins = 0;
+    }
+    for (uint32_t done = 0; !parts[i].is_constant && done < part; done += 8) {
       s.source = parts[i].source + (int32_t)(parts[i].source < 0 ? 0 : done);
       s.size = (uint16_t)(part - done < 8 ? part - done : 8);
       add_step(r, leave, &s);
@@ -297,7 +229,7 @@ LR_OWN static void end_of_function(struct reading *r) {
   if (!r->in_function) return;
   r->in_function = 0;
   if (r->fill) {
-    struct lr_valued *const f = &plan.functions[r->functions - 1];
+    struct lr_valued *const f = r->in_hook ? &plan.hooks[r->hooks - 1] : &plan.functions[r->functions - 1];
     f->enter.count = (uint16_t)(plan.steps + r->steps - f->enter.steps);
     f->leave.count = (uint16_t)r->leaving;
     f->leave.steps = plan.steps + r->steps;
@@ -312,6 +244,7 @@ LR_OWN static void end_of_function(struct reading *r) {
   }
   r->steps += r->leaving;
   r->leaving = 0;
+  r->in_hook = 0;
 }
 
 LR_OWN static void read_function(struct reading *r) {
@@ -330,7 +263,29 @@ LR_OWN static void read_function(struct reading *r) {
     plan.modules[r->modules - 1].count++;
   }
   r->functions++;
+  r->function = rva;
   r->in_function = 1;
+}
+
+/* read_hook begins what a hook of the function takes. */
+LR_OWN static void read_hook(struct reading *r) {
+  if (!r->in_function) return wrong(r, not_here);
+  if (r->hooks == MOST_FUNCTIONS) return wrong(r, too_many);
+  end_of_function(r);
+  const uint64_t rva = next_number(r, 16, 0, (uint64_t)1 << 43);
+  memset(r->values, 0, sizeof r->values);
+  memset(r->bytes, 0, sizeof r->bytes);
+  memset(r->full, 0, sizeof r->full);
+  if (r->fill) {
+    struct lr_valued *const f = &plan.hooks[r->hooks];
+    f->rva = rva;
+    f->size = 1;
+    f->function = r->function;
+    f->enter.steps = plan.steps + r->steps;
+    plan.modules[r->modules - 1].hook_count++;
+  }
+  r->hooks++;
+  r->in_function = r->in_hook = 1;
 }
 
 LR_OWN static void read_module(struct reading *r) {
@@ -342,6 +297,7 @@ LR_OWN static void read_module(struct reading *r) {
     m->name = r->at;
     m->name_length = (uint32_t)(r->end - r->at);
     m->first = r->functions;
+    m->first_hook = r->hooks;
   }
   r->modules++;
 }
@@ -350,9 +306,9 @@ LR_OWN static void read_identity(struct reading *r) {
   if (!r->modules || r->identified++) return wrong(r, not_here);
   if (!is(next_word(r), "build-id")) return;
   const struct token id = {r->at, (size_t)(r->end - r->at)};
-  if (!id.n || id.n % 2 || id.n > 2 * BUILD_ID) return wrong(r, not_a_number);
+  if (!id.n || id.n % 2 || id.n > 2 * BUILD_ID) return wrong(r, lr_not_a_number);
   for (size_t i = 0; i < id.n; i++)
-    if (hex_digit(id.s[i]) < 0) return wrong(r, not_a_number);
+    if (hex_digit(id.s[i]) < 0) return wrong(r, lr_not_a_number);
   if (!r->fill) return;
   struct planned *const m = &plan.modules[r->modules - 1];
   m->id_size = (uint32_t)(id.n / 2);
@@ -371,6 +327,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "enter")) return value(r, 0);
   if (is(word, "leave")) return value(r, 1);
   if (is(word, "function")) return read_function(r);
+  if (is(word, "hook")) return read_hook(r);
   /* What values mean is for readers. */
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);
@@ -422,15 +379,14 @@ LR_OWN static void sort(struct lr_valued *a, size_t n) {
   }
 }
 
-/* order puts a module's functions in order; 0 where two overlap. */
-LR_OWN static int order(const struct planned *m) {
-  struct lr_valued *const f = plan.functions + m->first;
-  for (uint32_t i = 1; i < m->count; i++) {
+/* order puts functions of a module in order, or hooks; 0 where two overlap. */
+LR_OWN static int order(struct lr_valued *f, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) {
     if (f[i].rva >= f[i - 1].rva) continue;
-    sort(f, m->count);
+    sort(f, count);
     break;
   }
-  for (uint32_t i = 1; i < m->count; i++)
+  for (uint32_t i = 1; i < count; i++)
     if (f[i].rva - f[i - 1].rva < f[i - 1].size) return 0;
   return 1;
 }
@@ -464,19 +420,22 @@ LR_OWN static int understand(void) {
     if (fill) break;
     plan.modules = plat_pages((r.modules + 1) * sizeof *plan.modules, 0);
     plan.functions = plat_pages((r.functions + 1) * sizeof *plan.functions, 0);
+    plan.hooks = plat_pages((r.hooks + 1) * sizeof *plan.hooks, 0);
     plan.steps = plat_pages((r.steps + 1) * sizeof *plan.steps, 0);
-    if (!plan.modules || !plan.functions || !plan.steps) {
+    if (!plan.modules || !plan.functions || !plan.hooks || !plan.steps) {
       refuse(0, "there is no memory for the plan");
       return 0;
     }
   }
   plan.module_count = r.modules;
   plan.function_count = r.functions;
-  for (uint32_t i = 0; i < plan.module_count; i++)
-    if (!order(&plan.modules[i])) {
+  for (uint32_t i = 0; i < plan.module_count; i++) {
+    const struct planned *const m = &plan.modules[i];
+    if (!order(plan.functions + m->first, m->count) || !order(plan.hooks + m->first_hook, m->hook_count)) {
       refuse(0, "functions of the plan overlap");
       return 0;
     }
+  }
   return 1;
 }
 
@@ -491,13 +450,13 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
 #define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, 0, {0, 0}, 0}
-static const struct lr_valued raw = {0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE)};
+static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE)};
 
 /* ---- functions by the addresses of their hooks ---- */
 
 enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
-static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}};
+static const struct lr_valued none = {0, 0, 0, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}};
 
 /* known finds a function that was asked for before; NULL: nobody has. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {
@@ -546,8 +505,19 @@ LR_OWN static void say_other_build(struct planned *p, const struct plat_module *
   lr_record_end(LRF_SETTING, lr_ticks());
 }
 
-/* find looks a function up in the plan. */
-LR_OWN static const struct lr_valued *find(uintptr_t address, const struct plat_module *m) {
+/* at looks up in a list what an RVA lies in. */
+LR_OWN static const struct lr_valued *at(const struct lr_valued *f, uint32_t count, uint64_t rva) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (f[middle].rva <= rva) low = middle + 1;
+    else high = middle;
+  }
+  return low && rva - f[low - 1].rva < f[low - 1].size ? &f[low - 1] : NULL;
+}
+
+/* find looks a function up in the plan, or what a hook takes; function is then what the hook tells of, else 0. */
+LR_OWN static const struct lr_valued *find(uintptr_t address, uintptr_t function, const struct plat_module *m) {
   const char *name = m->path;
   for (const char *c = m->path; *c; c++)
     if (*c == '/') name = c + 1;
@@ -559,20 +529,16 @@ LR_OWN static const struct lr_valued *find(uintptr_t address, const struct plat_
       continue;
     }
     const uint64_t rva = address - m->base;
-    const struct lr_valued *const f = plan.functions + p->first;
-    size_t low = 0, high = p->count;
-    while (low < high) {
-      const size_t middle = low + (high - low) / 2;
-      if (f[middle].rva <= rva) low = middle + 1;
-      else high = middle;
-    }
-    return low && rva - f[low - 1].rva < f[low - 1].size ? &f[low - 1] : NULL;
+    if (!function) return at(plan.functions + p->first, p->count, rva);
+    /* A hook of a function that was inlined there tells of another one. */
+    const struct lr_valued *const hook = at(plan.hooks + p->first_hook, p->hook_count, rva);
+    return hook && hook->function == function - m->base ? hook : NULL;
   }
   if (other) say_other_build(other, m);
   return NULL;
 }
 
-LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
+LR_COLD static const struct lr_valued *look_up(uintptr_t address, uintptr_t function) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
   const struct lr_valued *f = NULL;
@@ -582,7 +548,7 @@ LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
       f = &raw;
       keep(address, f);
     } else if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
-      f = find(address, &m);
+      f = find(address, function, &m);
       keep(address, f);
     }
     plat_modules_unlock();
@@ -594,7 +560,14 @@ LR_COLD static const struct lr_valued *look_up(uintptr_t address) {
 LR_OWN const struct lr_valued *lr_valued_of(uintptr_t address) {
   if (lr_settings.values != LR_VALUES_RAW && lr_settings.values != LR_VALUES_PLAN) return NULL;
   const struct lr_valued *const f = known(address);
-  return f ? f : look_up(address);
+  return f ? f : look_up(address, 0);
+}
+
+LR_OWN const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function) {
+  /* Which registers have arguments where it is called only a plan says. */
+  if (lr_settings.values != LR_VALUES_PLAN) return NULL;
+  const struct lr_valued *const f = known(address);
+  return f ? f : look_up(address, function);
 }
 
 /* ---- for other files ---- */

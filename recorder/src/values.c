@@ -51,17 +51,19 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static siz
   return result > 0 ? (size_t)result : 0;
 }
 
-/* on_stack gives 8 bytes behind a call's return address. On its page they are surely there; elsewhere
- * they are if the plan is right. 0: they cannot be read. */
-LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(uintptr_t frame, int32_t offset, uint64_t *v) {
-  const uintptr_t at = frame + 8 + (uintptr_t)offset;
+/* on_stack gives 8 bytes behind a call's return address, or where a register leads to. On the page of the former they
+ * are surely there; elsewhere they are if the plan is right. 0: they cannot be read. */
+LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
+  uintptr_t at = frame + 8 + (uintptr_t)source;
+  if (source & LR_AT_REGISTER)
+    at = (uintptr_t)((const uint64_t *)r)[source >> LR_REGISTER_SHIFT & 31] + (uintptr_t)(source & ((1 << LR_REGISTER_SHIFT) - 1)) - LR_MIDDLE;
   if (at / PAGE != frame / PAGE || (at + 7) / PAGE != frame / PAGE) return copy((uint8_t *)v, at, 8) == 8;
   memcpy(v, (const void *)at, 8);
   return 1;
 }
 
 LR_INLINE int word(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
-  if (source >= 0) return on_stack(frame, source, v);
+  if (source >= 0) return on_stack(r, frame, source, v);
   *v = ((const uint64_t *)r)[~source];
   return 1;
 }
@@ -201,7 +203,7 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
       case LR_TAKE_ST0: p = put_st0(p, s->size); break;
       case LR_TAKE_CONSTANT:
         lr_store32(p, s->offset);
-        p += 4;
+        p += s->size;
         break;
       case LR_TAKE_TEXT: p = put_text(p, pointer(r, frame, s->source), s->size); break;
       case LR_TAKE_MEMORY: p = put_memory(p, pointer(r, frame, s->source), s->offset, s->size); break;

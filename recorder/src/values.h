@@ -19,11 +19,12 @@
 #endif
 
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
- * pushes. */
+ * pushes. hooks_cyg_x86_64.S keeps all of it. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;
-  uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax;
+  uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11;
+  uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only */
 };
 
 /* Bytes of a record's values at most, in their largest form: a chunk of 4,096 has room for them. */
@@ -37,11 +38,14 @@ struct lr_take {
   /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to */
   uint8_t library : 6, at : 1, begins : 1;
   uint16_t size; /* bytes taken; of texts at most */
-  /* Where the value, or a pointer to it, is: from 0 on bytes of stack behind the return address, below
+  /* Where the value, or a pointer to it, is: from 0 on bytes of stack behind the return address, or LR_AT_REGISTER, below
    * 0 the complement of an index of a register in struct lr_registers. */
   int32_t source, second; /* second: of a view */
   uint32_t offset;        /* added to the pointer; of LR_TAKE_CONSTANT the bytes */
 };
+
+/* A place in memory that a register leads to: with the register's index, and the distance. */
+enum { LR_AT_REGISTER = 1 << 30, LR_REGISTER_SHIFT = 24, LR_MIDDLE = 1 << 23 };
 
 struct lr_program {
   const struct lr_take *steps;
@@ -57,10 +61,12 @@ struct lr_program {
   uint32_t head;   /* the first four bytes of the record */
 };
 
-/* A function whose values are taken. */
+/* A function whose values are taken; or what a hook of -finstrument-functions takes, whose call returns to the
+ * RVA: then size is 1, and function the one that the hook must tell of. */
 struct lr_valued {
   uint64_t rva;
   uint64_t size;
+  uint64_t function;
   struct lr_program enter, leave;
 };
 
@@ -89,6 +95,8 @@ LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
 }
 /* The same, and looks it up. */
 const struct lr_valued *lr_valued_of(uintptr_t address);
+/* Finds what a hook of -finstrument-functions takes, by where its call returns to; NULL: nothing. */
+const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function);
 
 /* ---- values.c ---- */
 

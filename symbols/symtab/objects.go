@@ -103,3 +103,22 @@ func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rv
 	}
 	return nil
 }
+
+// Addresses returns the RVAs of the functions that the symbol table of an ELF image defines by chosen names.
+func Addresses(im *image.Image, chosen func(name string) bool) (map[string]uint64, error) {
+	list := make(map[string]uint64)
+	s := section(im, elf.SHT_SYMTAB)
+	if s == nil {
+		s = section(im, elf.SHT_DYNSYM)
+	}
+	if im.Kind != image.ELF || im.Relocatable || s == nil {
+		return list, nil
+	}
+	err := eachSymbol(im, s, func(typ elf.SymType, rva, _ uint64, name string) bool {
+		if (typ == elf.STT_FUNC || typ == elf.STT_NOTYPE) && chosen(name) {
+			list[name] = rva
+		}
+		return len(list) < maxObjects
+	})
+	return list, err
+}

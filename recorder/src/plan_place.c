@@ -1,0 +1,108 @@
+/* plan_place.c: the places that a plan (plan.c) names: registers, and memory that they lead to. */
+
+#include "plan.h"
+#include "values.h"
+
+#if LR_HAVE_PLANS
+
+const char lr_not_a_number[] = "a number is missing, or is none that can be", lr_not_a_place[] = "not a place that this recorder can take values from";
+
+LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, uint64_t most, const char **wrong) {
+  uint64_t v = 0;
+  if (!*wrong && (!w.n || w.n > 16)) *wrong = lr_not_a_number;
+  for (size_t i = 0; i < w.n && !*wrong; i++) {
+    const int d = hex_digit(w.s[i]);
+    if (d < 0 || d >= (int)base) *wrong = lr_not_a_number;
+    v = v * base + (uint64_t)d;
+  }
+  if (!*wrong && (v < least || v > most)) *wrong = lr_not_a_number;
+  return *wrong ? least : v;
+}
+
+LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
+  static const struct {
+    const char *name;
+    uint8_t slot, enter, leave;
+  } names[] = {{"rdi", offsetof(struct lr_registers, rdi) / 8, 1, 0}, {"rsi", offsetof(struct lr_registers, rsi) / 8, 1, 0},
+               {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 1}, {"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0},
+               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
+               {"rax", offsetof(struct lr_registers, rax) / 8, 1, 1}, {"rbx", offsetof(struct lr_registers, rbx) / 8, 0, 0},
+               {"rbp", offsetof(struct lr_registers, rbp) / 8, 0, 0}, {"r10", offsetof(struct lr_registers, r10) / 8, 0, 0},
+               {"r11", offsetof(struct lr_registers, r11) / 8, 0, 0}, {"r12", offsetof(struct lr_registers, r12) / 8, 0, 0},
+               {"r13", offsetof(struct lr_registers, r13) / 8, 0, 0}, {"r14", offsetof(struct lr_registers, r14) / 8, 0, 0},
+               {"r15", offsetof(struct lr_registers, r15) / 8, 0, 0}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if ((hook || (leave ? names[i].leave : names[i].enter)) && is(w, names[i].name)) return names[i].slot;
+  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] < (leave ? '2' : '8')) return w.s[3] - '0';
+  return -1;
+}
+
+/* in_memory reads REGISTER:DISTANCE, which leads to memory where a hook of -finstrument-functions is called. */
+LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
+  struct token name = {w.s, 0};
+  while (name.n < w.n && w.s[name.n] != ':') name.n++;
+  struct token number = {w.s + name.n + 1, w.n - name.n - 1};
+  const int below = number.n && *number.s == '-';
+  if (below) number.s++, number.n--;
+  const int32_t distance = (int32_t)lr_plan_number(number, 10, 0, MOST_STACK, wrong);
+  if (is(name, "rsp") && !below) return distance;
+  const int32_t slot = register_slot(name, 0, 1);
+  if (slot < 8) { /* none, or a vector register */
+    if (!*wrong) *wrong = lr_not_a_place;
+    return 0;
+  }
+  return LR_AT_REGISTER | slot << LR_REGISTER_SHIFT | (LR_MIDDLE + (below ? -distance : distance));
+}
+
+LR_OWN static int has_colon(struct token w) {
+  for (size_t i = 0; i < w.n; i++)
+    if (w.s[i] == ':') return 1;
+  return 0;
+}
+
+LR_OWN unsigned lr_plan_place(struct token w, int leave, int hook, struct part *parts, const char **wrong) {
+  unsigned n = 0;
+  for (size_t at = 0; at <= w.n && !*wrong;) {
+    struct token name = {w.s + at, 0};
+    while (at < w.n && w.s[at] != '+') at++;
+    name.n = (size_t)(w.s + at - name.s);
+    at++;
+    if (n == MOST_PARTS) {
+      *wrong = lr_not_a_place;
+      break;
+    }
+    struct part *p = &parts[n++];
+    p->size = 8;
+    p->is_st0 = p->is_constant = 0;
+    if (hook && name.n > 1 && *name.s == '=') {
+      const struct token number = {name.s + 1, name.n - 1};
+      p->constant = lr_plan_number(number, 16, 0, UINT64_MAX, wrong);
+      p->source = 0;
+      p->is_constant = 1;
+    } else if (hook && has_colon(name)) {
+      p->source = in_memory(name, wrong);
+      if (at > w.n) p->size = MOST_DIRECT;
+    } else if (is(name, "stack") && !leave && !hook && at <= w.n) {
+      name.s = w.s + at;
+      while (at < w.n && w.s[at] != '+') at++;
+      name.n = (size_t)(w.s + at - name.s);
+      at++;
+      p->source = (int32_t)lr_plan_number(name, 10, 0, MOST_STACK, wrong);
+      /* The last part has all that is left. */
+      if (at > w.n) p->size = MOST_DIRECT;
+    } else if (is(name, "st0") && leave && !hook) {
+      p->source = 0;
+      p->size = 16;
+      p->is_st0 = 1;
+    } else {
+      const int32_t slot = register_slot(name, leave, hook);
+      if (slot < 0 && !*wrong) *wrong = lr_not_a_place;
+      p->source = ~slot;
+    }
+  }
+  return n;
+}
+
+#else
+typedef int lr_no_places;
+#endif

@@ -1,0 +1,271 @@
+// Package hooks finds the calls of -finstrument-functions in the code of an image, and where the arguments
+// and the result of a function are when its hooks are called.
+//
+// Debug information does not say it: a hook is called in the middle of a function, where clang without optimization
+// has not yet stored its parameters where they will be, and the result is not a variable at all. So the
+// code itself is followed: from the function's first instruction, where the calling convention holds, to the call of
+// the hook, and from behind the call at the end to the return. What it moves is followed, through registers and the
+// function's frame; everything else that it does makes the places that it writes to unknown, and an instruction that
+// is not understood ends the matter. Values that are not found are not known; none is guessed.
+package hooks
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"sort"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/symbols/image"
+	"logparser/symbols/symtab"
+)
+
+// A kind is what a called function is.
+type kind uint8
+
+const (
+	other    kind = iota
+	enters        // __cyg_profile_func_enter
+	leaves        // __cyg_profile_func_exit
+	bystands      // it changes nothing: it was called before the function's own code
+	ends          // it does not return
+)
+
+// called are the functions that are known by their names.
+var called = map[string]kind{
+	"__cyg_profile_func_enter":      enters,
+	"__cyg_profile_func_enter_bare": enters,
+	"__cyg_profile_func_exit":       leaves,
+	"__fentry__":                    bystands,
+	"__stack_chk_fail":              ends,
+	"_Unwind_Resume":                ends,
+}
+
+// Code is the code of an image for x86-64.
+type Code struct {
+	im    *image.Image
+	text  []textSection
+	slots map[uint64]kind // by where pointers to functions lie, RVAs
+	local map[uint64]kind // by where functions begin, RVAs
+	// found are where calls of hooks return to, in ascending order.
+	found []site
+	// left are how many instructions are still looked at.
+	left int
+}
+
+// A site is where a call of a hook returns to.
+type site struct {
+	rva  uint64
+	kind kind
+}
+
+// A textSection is a section with code.
+type textSection struct {
+	rva  uint64
+	code []byte
+}
+
+// Bounds of what is read.
+const (
+	maxCode        = 1 << 30 // bytes
+	maxRelocations = 1 << 24
+	maxSites       = 1 << 24
+	maxDecoded     = 1 << 28 // instructions, of all functions together
+)
+
+// Open looks for calls of hooks in an image, and returns nil where there are none.
+func Open(im *image.Image) (*Code, error) {
+	if im.Kind != image.ELF || im.Machine != "x86-64" || im.PointerSize != 8 || im.Relocatable {
+		return nil, nil
+	}
+	c := &Code{im: im, left: maxDecoded, slots: make(map[uint64]kind), local: make(map[uint64]kind)}
+	if err := c.imports(); err != nil {
+		return nil, err
+	}
+	defined, err := symtab.Addresses(im, func(name string) bool { return called[name] != other })
+	if err != nil {
+		return nil, err
+	}
+	for name, rva := range defined {
+		c.local[rva] = called[name]
+	}
+	if len(c.slots)+len(c.local) == 0 {
+		return nil, nil
+	}
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	c.find()
+	if len(c.found) == 0 {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// imports reads which pointers the loader sets to functions that are known.
+func (c *Code) imports() error {
+	symbols, names := c.im.Section(".dynsym"), c.im.Section(".dynstr")
+	if symbols == nil || names == nil {
+		return nil
+	}
+	list, err := symbols.Content()
+	if err != nil {
+		return err
+	}
+	texts, err := names.Content()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{".rela.plt", ".rela.dyn"} {
+		s := c.im.Section(name)
+		if s == nil {
+			continue
+		}
+		relocations, err := s.Content()
+		if err != nil {
+			return err
+		}
+		const entry, chunk = 24, 4096
+		for off := int64(0); off+entry <= relocations.Size() && off < entry*maxRelocations; off += entry * chunk {
+			b, err := relocations.Upto(off, entry*chunk)
+			if err != nil {
+				return err
+			}
+			for ; len(b) >= entry; b = b[entry:] {
+				at, info := c.im.Order.Uint64(b), c.im.Order.Uint64(b[8:])
+				if t := elf.R_X86_64(info & 0xffffffff); t != elf.R_X86_64_JMP_SLOT && t != elf.R_X86_64_GLOB_DAT || at < c.im.Base {
+					continue
+				}
+				symbol, err := list.Bytes(24*int64(info>>32), 4)
+				if err != nil {
+					continue // it has no such symbol
+				}
+				if name, err := texts.String(int64(c.im.Order.Uint32(symbol))); err == nil && called[name] != other {
+					c.slots[at-c.im.Base] = called[name]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// read reads the code.
+func (c *Code) read() error {
+	left := int64(maxCode)
+	for _, s := range c.im.CodeSections() {
+		content, err := s.Content()
+		if err != nil {
+			return err
+		}
+		n := min(content.Size(), left)
+		left -= n
+		code, err := content.Bytes(0, n)
+		if err != nil {
+			return err
+		}
+		if s.Addr >= c.im.Base {
+			c.text = append(c.text, textSection{s.Addr - c.im.Base, code})
+		}
+	}
+	return nil
+}
+
+// at returns the code from an RVA on, nil if there is none.
+func (c *Code) at(rva uint64) []byte {
+	for i := range c.text {
+		if t := &c.text[i]; rva-t.rva < uint64(len(t.code)) {
+			return t.code[rva-t.rva:]
+		}
+	}
+	return nil
+}
+
+// fixed reads data that nobody writes, nor the loader.
+func (c *Code) fixed(rva uint64, n int) []byte {
+	for _, s := range c.im.Sections {
+		if !strings.HasPrefix(s.Name, ".rodata") || s.NoBits || rva+c.im.Base-s.Addr >= s.MemSize {
+			continue
+		}
+		content, err := s.Content()
+		if err != nil {
+			return nil
+		}
+		b, err := content.Bytes(int64(rva+c.im.Base-s.Addr), int64(n))
+		if err != nil {
+			return nil
+		}
+		return b
+	}
+	return nil
+}
+
+// find looks for the calls of hooks: for all that could be one. What is none is never returned to.
+func (c *Code) find() {
+	for _, t := range c.text {
+		for i := 0; i+5 <= len(t.code) && len(c.found) < maxSites; i++ {
+			size := 0
+			var target kind
+			switch {
+			case t.code[i] == 0xe8:
+				size = 5
+				target = c.function(t.rva + uint64(i) + 5 + relative(t.code[i+1:]))
+			case t.code[i] == 0xff && t.code[i+1] == 0x15 && i+6 <= len(t.code):
+				size = 6
+				target = c.slots[t.rva+uint64(i)+6+relative(t.code[i+2:])]
+			}
+			if target == enters || target == leaves {
+				c.found = append(c.found, site{t.rva + uint64(i+size), target})
+			}
+		}
+	}
+	sort.Slice(c.found, func(i, k int) bool { return c.found[i].rva < c.found[k].rva })
+}
+
+// relative is a distance in code.
+func relative(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
+
+// function returns what begins at an RVA: a function that is known, or the jump to one by a pointer.
+func (c *Code) function(rva uint64) kind {
+	if k := c.local[rva]; k != other {
+		return k
+	}
+	b := c.at(rva)
+	n := uint64(0)
+	if endbr(b) {
+		n = 4
+	}
+	if n < uint64(len(b)) && b[n] == 0xf2 { // bnd
+		n++
+	}
+	if b = b[min(n, uint64(len(b))):]; len(b) < 6 || b[0] != 0xff || b[1] != 0x25 {
+		return other
+	}
+	return c.slots[rva+n+6+relative(b[2:])]
+}
+
+// endbr reports whether code begins with an endbr64.
+func endbr(b []byte) bool {
+	return len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa
+}
+
+// target returns what a call at an RVA calls.
+func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
+	next := rva + uint64(inst.Len)
+	switch a := inst.Args[0].(type) {
+	case x86asm.Rel:
+		return c.function(next + uint64(int64(a)))
+	case x86asm.Mem:
+		if a.Base == x86asm.RIP && a.Index == 0 {
+			return c.slots[next+uint64(distance(a.Disp))]
+		}
+	}
+	return other
+}
+
+// between returns the calls of hooks that return to [low, high].
+func (c *Code) between(low, high uint64) []site {
+	from := sort.Search(len(c.found), func(i int) bool { return c.found[i].rva >= low })
+	to := sort.Search(len(c.found), func(i int) bool { return c.found[i].rva > high })
+	return c.found[from:max(from, to)]
+}

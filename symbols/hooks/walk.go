@@ -1,0 +1,319 @@
+package hooks
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// A Hook is a call of a hook, with what is known there of the values that the calling convention has somewhere
+// at the function's first instruction, or when it has returned.
+type Hook struct {
+	// RVA is where the call returns to.
+	RVA uint64
+	// leaving says that the function's result is meant, which ends are what it has then.
+	leaving bool
+	ends    []*state
+}
+
+// Bounds of what is followed of a function.
+const (
+	maxSteps = 4096
+	maxPaths = 16
+)
+
+// decode takes an instruction apart.
+func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
+	defer func() {
+		if recover() != nil { // in the decoder
+			ok = false
+		}
+	}()
+	if c.left--; c.left < 0 {
+		return inst, false
+	}
+	b := c.at(rva)
+	if endbr(b) {
+		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
+	}
+	inst, err := x86asm.Decode(b, 64)
+	for _, p := range inst.Prefix {
+		if p&0xff == x86asm.PrefixLOCK || p.IsVEX() {
+			return inst, false
+		}
+	}
+	return inst, err == nil && inst.Len > 0
+}
+
+// Calls reports whether there are calls of hooks in [low, low+size).
+func (c *Code) Calls(low, size uint64) bool { return len(c.between(low, low+size)) > 0 }
+
+// Enter returns the hook that a function calls first when it is entered, nil if it cannot be followed
+// that far.
+func (c *Code) Enter(low, size uint64) *Hook {
+	s := &state{fixed: c.fixed, own: func(base int, _ int64) bool { return base == rsp || base >= registers }}
+	for i := range s.registers {
+		s.registers[i] = content{register, i, 0, 8}
+	}
+	waiting := make(map[uint64]*state) // those of jumps
+	arrive := func(at uint64, s *state) bool {
+		if old := waiting[at]; old != nil {
+			old.meet(s)
+		} else {
+			waiting[at] = s.clone()
+		}
+		return at < low+size
+	}
+	rva := low
+	for range maxSteps {
+		if w := waiting[rva]; w != nil {
+			if s != nil {
+				w.meet(s)
+			}
+			s = w
+			delete(waiting, rva)
+		}
+		if s == nil { // nothing comes here but what jumps here
+			next := low + size
+			for at := range waiting {
+				next = min(next, at)
+			}
+			if rva = next; next == low+size {
+				return nil
+			}
+			continue
+		}
+		inst, ok := c.decode(rva)
+		next := rva + uint64(inst.Len)
+		if !ok || next > low+size || s.stored {
+			return nil
+		}
+		s.next = next
+		to, jumps := inst.Args[0].(x86asm.Rel)
+		target := next + uint64(int64(to))
+		switch {
+		case inst.Op == x86asm.CALL:
+			switch c.target(&inst, rva) {
+			case enters:
+				return &Hook{RVA: next, ends: []*state{s}}
+			case bystands:
+			default:
+				return nil
+			}
+		case inst.Op == x86asm.RET:
+			s = nil
+		case jumps: // nothing else has a distance
+			if target <= rva || !arrive(target, s) {
+				return nil
+			}
+			if inst.Op == x86asm.JMP {
+				s = nil
+			}
+		case !s.step(&inst):
+			return nil
+		}
+		rva = next
+	}
+	return nil
+}
+
+// Leaves returns the hooks that a function calls when it is left.
+func (c *Code) Leaves(low, size uint64) (list []Hook) {
+	for _, at := range c.between(low, low+size) {
+		if at.kind != leaves {
+			continue
+		}
+		h := Hook{RVA: at.rva, leaving: true}
+		s := &state{fixed: c.fixed, own: func(base int, offset int64) bool { return base == rsp && offset < 0 }}
+		for _, i := range []int{rbx, rsp, rbp, r12, r12 + 1, r12 + 2, r12 + 3} {
+			s.registers[i] = content{register, i, 0, 8}
+		}
+		steps := maxSteps
+		if !c.toReturn(&h, at.rva, low, low+size, s, &steps) {
+			h.ends = nil
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// toReturn follows a function to where it returns.
+func (c *Code) toReturn(h *Hook, rva, low, high uint64, s *state, steps *int) bool {
+	for ; *steps > 0; *steps-- {
+		inst, ok := c.decode(rva)
+		next := rva + uint64(inst.Len)
+		if !ok || rva < low || next > high {
+			return false
+		}
+		s.next = next
+		to, jumps := inst.Args[0].(x86asm.Rel)
+		switch {
+		case inst.Op == x86asm.RET:
+			h.ends = append(h.ends, s)
+			return len(h.ends) <= maxPaths
+		case inst.Op == x86asm.CALL:
+			return c.target(&inst, rva) == ends
+		case jumps:
+			target := next + uint64(int64(to))
+			if inst.Op == x86asm.JMP {
+				rva = target
+				continue
+			}
+			if !c.toReturn(h, target, low, high, s.clone(), steps) {
+				return false
+			}
+		case !s.step(&inst):
+			return false
+		}
+		rva = next
+	}
+	return false
+}
+
+// Quiet reports whether memory that is not the function's own is at the hook as it is when the function
+// begins, or has returned.
+func (h *Hook) Quiet() bool {
+	for _, s := range h.ends {
+		if s.stored {
+			return false
+		}
+	}
+	return len(h.ends) > 0
+}
+
+// Place returns where a value of n bytes is when the hook is called, as plans name it, "" where that is not
+// known. place is where the calling convention has it: parts joined by "+". used says how many bytes from one on, of so
+// many, have anything in them; behind those there is padding.
+func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
+	var parts []string
+	words := strings.Split(place, "+")
+	from := 0
+	for i := 0; i < len(words); i++ {
+		part, size := "", min(n, 8)
+		switch {
+		case words[i] == "stack" && i+1 < len(words):
+			i++
+			at, err := strconv.Atoi(words[i])
+			if err != nil {
+				return ""
+			}
+			if i+1 == len(words) {
+				size = n
+			}
+			part = h.stack(int64(at)+8, size)
+		case words[i] == "st0":
+			size = n
+			part = h.agreed(func(s *state) string { return s.float87() })
+		default:
+			r, ok := numberOf(words[i])
+			if !ok || size <= 0 {
+				return ""
+			}
+			part = h.agreed(func(s *state) string { return s.where(r, used(from, size), h.leaving) })
+		}
+		if part == "" {
+			return ""
+		}
+		parts = append(parts, part)
+		n -= size
+		from += size
+	}
+	if n > 0 {
+		return ""
+	}
+	return strings.Join(parts, "+")
+}
+
+// agreed returns what is the same of all ends.
+func (h *Hook) agreed(of func(*state) string) (all string) {
+	for i, s := range h.ends {
+		if found := of(s); i > 0 && found != all || found == "" {
+			return ""
+		} else {
+			all = found
+		}
+	}
+	return all
+}
+
+// where returns where n bytes are of what a register had at the beginning or, leaving, has at the end.
+func (s *state) where(r, n int, leaving bool) string {
+	if leaving {
+		v := s.registers[r]
+		switch {
+		case v.n < n || v.of == register && v.offset != 0 || v.base >= len(names):
+			return ""
+		case v.of == register:
+			return names[v.base]
+		case v.of == memory:
+			return inMemory(names[v.base], v.offset)
+		case v.of == constant:
+			return "=" + strconv.FormatUint(uint64(v.offset), 16)
+		}
+		return ""
+	}
+	is := func(v content) bool { return v.of == register && v.base == r && v.offset == 0 && v.n >= n }
+	for i := range names {
+		if is(s.registers[i]) {
+			return names[i]
+		}
+	}
+	for _, w := range s.slots {
+		if is(w.v) {
+			if place := s.reach(w.base, w.offset); place != "" {
+				return place
+			}
+		}
+	}
+	return ""
+}
+
+// stack returns where n bytes are that lay above the stack pointer when the function was entered.
+func (h *Hook) stack(offset int64, n int) string {
+	if h.leaving || len(h.ends) != 1 {
+		return ""
+	}
+	s := h.ends[0]
+	if !overlaps(s.slots, rsp, offset, n) {
+		return s.reach(rsp, offset)
+	}
+	for i := range names {
+		if v := s.registers[i]; v == (content{memory, rsp, offset, n}) {
+			return names[i]
+		}
+	}
+	return ""
+}
+
+// float87 returns where what st0 has at the end is.
+func (s *state) float87() string {
+	if len(s.x87) == 0 || s.x87[len(s.x87)-1].of != memory {
+		return ""
+	}
+	v := s.x87[len(s.x87)-1]
+	if v.base >= len(names) {
+		return ""
+	}
+	return inMemory(names[v.base], v.offset)
+}
+
+// reach names memory by a register that leads to it.
+func (s *state) reach(base int, offset int64) string {
+	for _, i := range []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 10, 11, 12, 13, 14, 15} {
+		if v := s.registers[i]; v.of == register && v.n == 8 && v.base == base {
+			return inMemory(names[i], offset-v.offset)
+		}
+	}
+	return ""
+}
+
+// maxOffset bounds places in memory: those of a frame of a megabyte.
+const maxOffset = 1 << 20
+
+func inMemory(register string, offset int64) string {
+	if offset < -maxOffset || offset > maxOffset {
+		return ""
+	}
+	return register + ":" + strconv.FormatInt(offset, 10)
+}
