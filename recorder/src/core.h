@@ -212,6 +212,7 @@ struct lr_settings {
   unsigned permissions; /* of new files; 0: 0640 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
   int snapshot_signal, switch_signal;
+  int output; /* 1: lines that the program prints are annotations */
   int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char report[4096], report_folder[4096]; /* the command that writes reports, "" for none; "": beside the log */
@@ -399,6 +400,13 @@ void lr_exec_failed(void);
  * system calls filtered; lr_unbar takes that back where it did not come to that. */
 int lr_bar(const char *why);
 void lr_unbar(const char *why);
+
+/* ---- output_linux.c ---- */
+
+/* Begins to see what the program prints, if that is set. Before the program's threads begin. */
+void lr_output_watch(void);
+/* Writes what is left of lines. Before END. */
+void lr_output_ends(void);
 
 /* ---- snapshot.c ---- */
 
