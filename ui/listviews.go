@@ -61,6 +61,8 @@ func (v *views) treeView() *view {
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
 	v.tree.OnCopy = w.app.Clipboard().SetContent
 	v.tree.OnChosen = v.picks.node
+	v.tree.Sort(w.pref.sorted(viewTree))
+	v.tree.OnSorted = func(sorted string) { w.pref.setSorted(viewTree, sorted) }
 	return &view{
 		name: viewTree, title: func() string { return lang.L("Call tree") }, key: fyne.Key3,
 		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
@@ -95,6 +97,12 @@ func (v *views) statisticsView() *view {
 	w := v.w
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.statistics.OnChosen = v.picks.function
+	v.statistics.List.Sort(w.pref.sorted(viewStatistics))
+	v.statistics.List.OnSorted = func(sorted string) {
+		if v.statistics.Compared() == "" { // it has columns of its own
+			w.pref.setSorted(viewStatistics, sorted)
+		}
+	}
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnSlowest = func(f *app.FunctionStat) { v.openSlowest(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }

@@ -21,6 +21,7 @@ import (
 	"logparser/ui/language"
 	"logparser/ui/logstate"
 	"logparser/ui/look"
+	"logparser/ui/settings"
 	"logparser/ui/shortname"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	// States is where it is kept how the user left each log; nothing is kept
 	// in the zero Store.
 	States logstate.Store
+	// Settings are what is remembered from one start to the next; nil leaves that to Fyne.
+	Settings *settings.Store
 	// FyneDialogs avoids the system's file dialogs.
 	FyneDialogs bool
 	// Sample says that the sample will be opened: not the last log.
@@ -71,6 +74,9 @@ type Window struct {
 
 // New makes the window; [Window.Show] shows it.
 func New(a fyne.App, opt Options) *Window {
+	if opt.Settings != nil {
+		a.SetCloudProvider(kept{opt.Settings})
+	}
 	w := &Window{app: a, opt: opt, post: opt.Post, pref: preferences{a.Preferences()}}
 	if w.post == nil {
 		w.post = fyne.Do
@@ -120,6 +126,9 @@ func New(a fyne.App, opt Options) *Window {
 		}
 	})
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
+	if opt.Settings != nil {
+		w.tellTrouble(opt.Settings)
+	}
 	return w
 }
 
@@ -196,7 +205,9 @@ func (w *Window) remember() {
 	for _, tab := range w.tabs.list {
 		tab.memory.keepNow()
 	}
-	w.pref.setClosed(time.Now())
+	if w.opt.Settings != nil {
+		w.opt.Settings.Flush()
+	}
 }
 
 // setLanguage changes the texts; "" is the system's language.

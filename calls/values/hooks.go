@@ -17,56 +17,69 @@ func (f *Function) AtHooks(code *hooks.Code) {
 	if h := code.Enter(f.RVA, f.Size); h != nil {
 		enter = append(enter, *h)
 	}
-	f.takeAt(enter, f.Enter, false)
-	f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
+	f.Enter = f.takeAt(enter, f.Enter, false)
+	f.Leave = f.takeAt(code.Leaves(f.RVA, f.Size), f.Leave, true)
 }
 
-// takeAt has values taken at those of some hooks that know the most of them.
-func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) {
+// takeAt has values taken at those of some hooks that know the most of them, and returns the values.
+func (f *Function) takeAt(list []hooks.Hook, taken []Value, leaves bool) []Value {
+	for k := range taken {
+		// A pointer to a view may be in memory there, where it would be taken for the view.
+		if v := &taken[k]; v.Op.Kind == View && !strings.Contains(v.Place, "+") {
+			v.Op.At = true
+		}
+	}
 	most := 0
-	var found [][]string
+	found := make([][]string, len(list))
 	for i := range list {
-		places, known := make([]string, len(taken)), 0
+		found[i] = make([]string, len(taken))
+		known := 0
 		for k := range taken {
-			v := &taken[k]
-			if places[k] = placeAt(&list[i], v); places[k] != "" {
+			if found[i][k] = placeAt(&list[i], &taken[k]); found[i][k] != "" {
 				known++
 			}
 		}
-		found = append(found, places)
 		most = max(most, known)
 	}
-	var best []string
+	best := make([]string, len(taken))
+	var at []Hook
 	for i, places := range found {
 		known := 0
 		for k, p := range places {
-			if p != "" && (best == nil || best[k] != "") {
+			if p != "" && (at == nil || best[k] != "") {
 				known++
 			}
 		}
 		if known == 0 || known < most {
 			continue
 		}
-		if best == nil {
+		if at == nil {
 			best = places
 		}
-		f.Hooks = append(f.Hooks, Hook{RVA: list[i].RVA, Leaves: leaves, Places: places})
+		at = append(at, Hook{RVA: list[i].RVA, Leaves: leaves, Places: places})
 	}
+	var kept []Value
 	for k := range taken {
-		if best == nil || best[k] == "" {
-			taken[k].Op, taken[k].Place = Op{}, "-"
-		} else {
-			taken[k].Place = best[k]
+		v := taken[k]
+		if v.Place = best[k]; v.Place == "" {
+			v.Op, v.Place = Op{}, "-"
 		}
-	}
-	for i := range f.Hooks {
-		h := &f.Hooks[i]
-		for k := range h.Places {
-			if h.Leaves == leaves && taken[k].Op.Kind == Unknown {
-				h.Places[k] = "-"
+		if v.Op.Kind == Unknown && isTextOf(taken, k) {
+			continue // the struct has the pointer
+		}
+		for i := range at {
+			if at[i].Places[k] == "" {
+				at[i].Places[k] = "-"
 			}
+			at[i].Places[len(kept)] = at[i].Places[k]
 		}
+		kept = append(kept, v)
 	}
+	for i := range at {
+		at[i].Places = at[i].Places[:len(kept)]
+	}
+	f.Hooks = append(f.Hooks, at...)
+	return kept
 }
 
 // placeAt returns where a value is at a hook, "" if that is not known.

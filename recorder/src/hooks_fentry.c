@@ -76,20 +76,25 @@ LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *pro
 }
 
 /* take writes values at p and returns how many bytes. */
-LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame) {
+LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame,
+                           const struct lr_kept *kept) {
   keep_vectors(r, program);
-  return (size_t)(lr_take_values(p, type, program, r, frame) - p);
+  return program->count ? (size_t)(lr_take_values(p, type, program, r, frame, kept) - p) : 0;
 }
 
 /* enter_with_all and leave_with_all are for what lr_take_quick does not take. An enter's values are taken
  * before the time is and a leave's after it: what it takes to copy texts is not the call's. */
-LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
-  const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, program, r, frame);
-  return lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n);
+LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+  if (f->keeps && !v->kept) return 0; /* the longer way makes room for them */
+  const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, &f->enter, r, frame, NULL);
+  if (!lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n)) return 0;
+  if (f->keeps) lr_keep(v, f, r, frame);
+  return 1;
 }
 LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
-  if (!lr_try_leave(v, v->top[-1].function, frame, 1)) return 0;
-  lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame));
+  const struct lr_frame_entry *const call = v->top - 1; /* it stays what it is */
+  if (!lr_try_leave(v, call->function, frame, 1)) return 0;
+  lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame, lr_kept_of(v, call)));
   return 1;
 }
 
@@ -107,7 +112,7 @@ LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned k
       lr_barrier();
       done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.fixed);
     } else {
-      done = enter_with_all(v, address, kind, frame, &f->enter, r);
+      done = enter_with_all(v, address, kind, frame, f, r);
     }
   }
   lr_barrier();

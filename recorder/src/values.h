@@ -35,8 +35,9 @@ enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY
 enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC };
 struct lr_take {
   uint8_t op;
-  /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to */
-  uint8_t library : 6, at : 1, begins : 1;
+  /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to;
+   * kept: the pointer is the one of that index that was kept when the function was entered */
+  uint8_t library : 5, kept : 1, at : 1, begins : 1;
   uint16_t size; /* bytes taken; of texts at most */
   /* Where the value, or a pointer to it, is: from 0 on bytes of stack behind the return address, or LR_AT_REGISTER, below
    * 0 the complement of an index of a register in struct lr_registers. */
@@ -68,6 +69,9 @@ struct lr_valued {
   uint64_t size;
   uint64_t function;
   struct lr_program enter, leave;
+  /* Pointers that leave needs of the enter: where they are then, as lr_take.source. */
+  int32_t keep[LR_MOST_KEPT];
+  uint32_t keeps;
 };
 
 /* What lr_level.inside is where the level is free and nothing but values makes events take the longer way;
@@ -101,8 +105,16 @@ const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t function);
 /* ---- values.c ---- */
 
 /* Writes a record of type, ARGUMENTS or RESULT, at p, and returns its end. There must be room for
- * program->most bytes. frame: where the call's return address lies. Vector registers are left alone. */
-uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame);
+ * program->most bytes. frame: where the call's return address lies. kept: of the call, may be NULL. Vector registers are left alone. */
+uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame,
+                        const struct lr_kept *kept);
+/* Keeps the pointers that a function's leave needs, for the innermost call, if there is memory for them. */
+void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct lr_registers *r, uintptr_t frame);
+/* What was kept of the innermost call, or of another one; NULL: nothing. */
+LR_INLINE const struct lr_kept *lr_kept_of(const struct lr_level *v, const struct lr_frame_entry *call) {
+  const struct lr_kept *const k = v->kept ? &v->kept[call - v->stack] : NULL;
+  return k && k->time == call->time ? k : NULL;
+}
 /* 1 if the instruction at address returns from a function: before a tail call it does not. */
 LR_INLINE int lr_returns(uintptr_t address) {
   const uint8_t *const code = (const uint8_t *)address;
