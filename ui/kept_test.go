@@ -46,3 +46,19 @@ func TestSettingsKept(t *testing.T) {
 		t.Errorf("kept: editor %q, logs %q", again.String("editor"), logs)
 	}
 }
+
+// TestOrderKept sorts call tree and statistics as they were sorted in the window before.
+func TestOrderKept(t *testing.T) {
+	store := settings.Open("", "")
+	open := func() *views {
+		return New(test.NewTempApp(t), Options{Post: func(func()) {}, Settings: store, FyneDialogs: true}).front.views
+	}
+	v := open()
+	v.tree.Grid.OnHeader("self")
+	v.statistics.List.Grid.OnHeader("max")
+	v.statistics.List.Grid.OnHeader("max")
+	v = open()
+	if v.tree.Sorted() != "self falling" || v.statistics.List.Sorted() != "max" {
+		t.Errorf("the tree is sorted by %q, the statistics by %q", v.tree.Sorted(), v.statistics.List.Sorted())
+	}
+}

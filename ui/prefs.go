@@ -69,6 +69,10 @@ func (p preferences) setInputsShown(b bool)     { p.p.SetBool("inputs.unfolded",
 func (p preferences) panelOffset() float64      { return p.p.FloatWithFallback("panel.offset", 0.78) }
 func (p preferences) setPanelOffset(at float64) { p.p.SetFloat("panel.offset", at) }
 
+// sorted is the order of a view's list, "" where none was chosen.
+func (p preferences) sorted(view string) string     { return p.p.String("sorted." + view) }
+func (p preferences) setSorted(view, sorted string) { p.p.SetString("sorted."+view, sorted) }
+
 // size is the window's, within what any screen has.
 func (p preferences) size() fyne.Size {
 	limit := func(key string, fallback, most float64) float32 {
