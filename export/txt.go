@@ -50,10 +50,11 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	}
 	head = appendHeader(head, &opt.Header, n, t.end)
 	head = t.titles(head)
-	return writeRows(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
+	return writeLines(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() lines {
 		worker := t
 		worker.clock.Separator = ' '
-		return worker.append
+		worker.brief.cells = make([]txtBriefCells, briefPlaces)
+		return lines{worker.append, worker.appendBriefs}
 	})
 }
 
@@ -131,6 +132,7 @@ type txtLines struct {
 	threads               [16]txtThread
 	durations             [1 << callBits]durationText // as columns
 	recent                places[txtCells]
+	brief                 txtBrief
 }
 
 // wide is the size of places for texts that are copied whole: that takes a few
