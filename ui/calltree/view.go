@@ -416,7 +416,7 @@ func (v *View) columns() []grid.Column {
 	total := func(n *app.TreeNode) int64 { return n.Total }
 	self := func(n *app.TreeNode) int64 { return n.Self }
 	list := []grid.Column{
-		{ID: "function", Width: 320, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
+		{ID: "function", Width: 300, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			if row := v.at(r.Index); row != nil {
 				c.Level = row.level
 				if row.node.Function == "" {
