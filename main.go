@@ -12,7 +12,11 @@ import (
 	"logparser/ui/instance"
 	"logparser/ui/launch"
 	"logparser/ui/logstate"
+	"logparser/ui/settings"
 )
+
+// id is what desktops and Fyne know the program by.
+const id = "io.github.logparser"
 
 func main() {
 	start := launch.Parse(os.Args[1:], os.Getenv)
@@ -41,9 +45,13 @@ func run(start launch.Start) error {
 	if socket != "" && instance.Hand(socket, given) {
 		return nil
 	}
-	a := app.NewWithID("io.github.logparser")
+	// Before Fyne looks at what it kept for earlier versions. Without a folder for them
+	// neither settings nor the state of logs are kept.
+	path, earlier, _ := settings.Default(id)
+	start.Options.Settings = settings.Open(path, earlier)
+	defer start.Options.Settings.Flush()
+	a := app.NewWithID(id)
 	return launch.Guard(func() {
-		// Without a folder for it nothing is kept.
 		start.Options.States, _ = logstate.Default()
 		start.Options.Wait, start.Options.Wake = waitForEvents, wakeUp
 		w := ui.New(a, start.Options)

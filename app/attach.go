@@ -77,10 +77,11 @@ func Attach(ctx context.Context, exe string, more []string, from string, in Inpu
 		if err != nil {
 			return nil, err
 		}
-		told.Unwind = rules.Size()
+		told.Unwind = rules.Size() + e.stack.Size()
 		told.Bytes += told.Unwind
 		m.Carrier = i == 0
-		parts = append(append(parts, e.Parts(m, uint32(i))...), rules.Parts(uint32(i))...)
+		owner := uint32(i)
+		parts = append(append(append(parts, e.Parts(m, owner)...), rules.Parts(owner)...), e.stack.Parts(owner)...)
 		list = append(list, told)
 	}
 	return list, rewrite(ctx, exe, func(out io.Writer, f *os.File, size int64) error {
@@ -224,9 +225,15 @@ func (w *attachWork) encodeUnwind(path string) (*attached.EncodedUnwind, error) 
 	return attached.EncodeUnwind(w.ctx, im, nil)
 }
 
+// An encodedSymbols is the symbols of an image, and the STACK records that stand among them in a file of Breakpad's.
+type encodedSymbols struct {
+	*attached.Encoded
+	stack *attached.EncodedStack
+}
+
 // encode reads the symbols of an image.
-func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded, AttachedModule, error) {
-	fail := func(path string, err error) (*attached.Module, *attached.Encoded, AttachedModule, error) {
+func (w *attachWork) encode(s attachSource) (*attached.Module, *encodedSymbols, AttachedModule, error) {
+	fail := func(path string, err error) (*attached.Module, *encodedSymbols, AttachedModule, error) {
 		if e := w.ctx.Err(); e != nil {
 			err = e
 		} else {
@@ -269,7 +276,7 @@ func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded
 	case b.Status == symbols.ExportsOnly, b.Status == symbols.StartsOnly:
 		return fail(s.image, ErrNoFunctions)
 	}
-	if all, ok := b.Table.(interface{ ReadAliases() error }); ok {
+	if all, ok := symbols.As[interface{ ReadAliases() error }](b.Table); ok {
 		if err := all.ReadAliases(); err != nil {
 			return fail(b.File, err)
 		}
@@ -288,5 +295,11 @@ func (w *attachWork) encode(s attachSource) (*attached.Module, *attached.Encoded
 	for _, r := range code {
 		told.Code += int64(r.Hi - r.Lo)
 	}
-	return m, e, told, nil
+	both := &encodedSymbols{Encoded: e}
+	if f := breakpadFile(&b); f != nil {
+		if both.stack, err = attached.EncodeStack(w.ctx, f); err != nil {
+			return fail(b.File, err)
+		}
+	}
+	return m, both, told, nil
 }

@@ -15,7 +15,6 @@ import (
 	"logparser/rows"
 	"logparser/symbols"
 	"logparser/symbols/attached"
-	"logparser/symbols/breakpad"
 	"logparser/symbols/image"
 	"logparser/symbols/store"
 	"logparser/symbols/unwind"
@@ -59,6 +58,9 @@ type crashModule struct {
 	// kept are the unwind rules where the image is not there, read is what was read of the code.
 	kept *attached.Unwind
 	read *readCode
+	// records is the file that has STACK records, nil for none: a symbol file of Breakpad's, or keptStack.
+	records   *symbols.File
+	keptStack *attached.Stack
 }
 
 // A CrashFrame is a frame of a thread's stack.
@@ -182,8 +184,14 @@ func (c *Crash) module(i int) *crashModule {
 	}
 	m.looked = true
 	m.unwind = c.unwindOf(m, mod)
-	if t, ok := m.binding.Table.(*breakpad.Table); ok && m.binding.Status != symbols.Mismatched {
-		m.unwind.Rules = append(m.unwind.Rules, unwind.NewStackRecords(t.File()))
+	m.records = breakpadFile(&m.binding)
+	if m.records == nil && mod.Path != "[vdso]" {
+		if m.keptStack = c.finder.Stack(mod, &m.binding); m.keptStack != nil {
+			m.records = m.keptStack.File()
+		}
+	}
+	if m.records != nil {
+		m.unwind.Rules = append(m.unwind.Rules, unwind.NewStackRecords(m.records))
 	}
 	return m
 }

@@ -3,9 +3,11 @@ package app
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"logparser/crash/report"
@@ -32,8 +34,38 @@ func recordedProgram(t *testing.T, dir string, way int, objects []string) string
 	return program
 }
 
-// recorderObjects compiles the recorder.
-func recorderObjects(t *testing.T, dir string) []string {
+// builtRecorder is the recorder that all tests link with: the folder of its objects, and these.
+var builtRecorder struct {
+	once    sync.Once
+	folder  string
+	objects []string
+}
+
+// TestMain removes what the tests have built for all of them.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtRecorder.folder != "" {
+		os.RemoveAll(builtRecorder.folder)
+	}
+	os.Exit(code)
+}
+
+// recorderObjects compiles the recorder, once, and returns the folder of its objects, and these.
+func recorderObjects(t *testing.T) (folder string, objects []string) {
+	t.Helper()
+	builtRecorder.once.Do(func() {
+		var err error
+		if builtRecorder.folder, err = os.MkdirTemp("", "logparser-recorder-*"); err == nil {
+			builtRecorder.objects = compileRecorder(t, builtRecorder.folder)
+		}
+	})
+	if len(builtRecorder.objects) == 0 {
+		t.Skip("the recorder was not compiled")
+	}
+	return builtRecorder.folder, builtRecorder.objects
+}
+
+func compileRecorder(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob("../recorder/src/*.[cS]")
 	if err != nil || len(list) == 0 {
@@ -50,7 +82,7 @@ func recorderObjects(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 		args = append(args, path)
-		objects = append(objects, strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))+".o")
+		objects = append(objects, filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))+".o"))
 	}
 	include, err := filepath.Abs("../recorder/include")
 	if err != nil {
@@ -72,7 +104,7 @@ func TestJoinedTable(t *testing.T) {
 		t.Skip("builds the recorder")
 	}
 	dir := t.TempDir()
-	objects := recorderObjects(t, dir)
+	_, objects := recorderObjects(t)
 	for _, c := range []struct {
 		way  int
 		want []string // function, source

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"logparser/modules"
+	"logparser/symbols"
 	"logparser/symbols/attached"
+	"logparser/symbols/breakpad"
 	"logparser/symbols/unwind"
 )
 
@@ -51,6 +53,14 @@ func (c *Crash) unwindOf(m *crashModule, mod *modules.Module) unwind.Module {
 		u.Code = m.read
 	}
 	return u
+}
+
+// breakpadFile returns the symbol file of Breakpad's that a module's symbols come from, nil for others.
+func breakpadFile(b *symbols.Binding) *symbols.File {
+	if t, ok := symbols.As[*breakpad.Table](b.Table); ok && b.Status != symbols.Mismatched {
+		return t.File()
+	}
+	return nil
 }
 
 // section returns the section of a module that an RVA lies in, by its number and the RVA that it begins at.
@@ -116,6 +126,7 @@ func (w *packer) addCrash(found map[moduleKey][]uint64) (unlisted []packSource, 
 // addUnwind takes the unwind rules of a module that the walk over the stacks has asked for.
 func (w *packer) addUnwind(c *Crash, i int) error {
 	mod, m := &c.Modules[i], &c.modules[i]
+	var parts []func(owner uint32) []attached.Part
 	switch {
 	case m.image != nil:
 		var pieces []attached.CodePiece
@@ -123,12 +134,34 @@ func (w *packer) addUnwind(c *Crash, i int) error {
 			pieces = m.read.take()
 		}
 		e, err := attached.EncodeUnwind(w.ctx, m.image, pieces)
-		if err != nil || e == nil {
+		if err != nil {
 			return err
 		}
-		w.unwind[imageOf(mod)] = e.Parts
+		if e != nil {
+			parts = append(parts, e.Parts)
+		}
 	case m.kept != nil:
-		w.unwind[imageOf(mod)] = m.kept.Parts
+		parts = append(parts, m.kept.Parts)
+	}
+	switch {
+	case m.keptStack != nil:
+		parts = append(parts, m.keptStack.Parts)
+	case m.records != nil:
+		e, err := attached.EncodeStack(w.ctx, m.records)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			parts = append(parts, e.Parts)
+		}
+	}
+	if len(parts) > 0 {
+		w.unwind[imageOf(mod)] = func(owner uint32) (list []attached.Part) {
+			for _, p := range parts {
+				list = append(list, p(owner)...)
+			}
+			return list
+		}
 	}
 	return nil
 }

@@ -54,8 +54,7 @@ func crashProgram(t *testing.T) (built string, objects []string, source string) 
 	if testing.Short() {
 		t.Skip("builds the recorder")
 	}
-	built = t.TempDir()
-	objects = recorderObjects(t, built)
+	built, objects = recorderObjects(t)
 	source, err := filepath.Abs("testdata/crash/crash.c")
 	if err != nil {
 		t.Fatal(err)
@@ -133,14 +132,7 @@ func TestPackedCrash(t *testing.T) {
 			if !c.strip {
 				return
 			}
-			if s, err = Open(t.Context(), without(pack), nil); err != nil {
-				t.Fatal(err)
-			}
-			again := filepath.Join(t.TempDir(), "two.lppack")
-			if _, err := s.Pack(t.Context(), again, PackOptions{Crash: true}, nil); err != nil {
-				t.Fatal(err)
-			}
-			s.Close()
+			again := repack(t, pack)
 			if got, _ := crashOf(t, without(again)); got != want {
 				t.Errorf("from a pack of the pack:\n%s\nwant\n%s", got, want)
 			}

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"logparser/calls"
+	"logparser/export"
 	"logparser/message"
 	"logparser/parser"
 	"logparser/parser/classic"
+	"logparser/rows"
 	"logparser/symbols"
 )
 
@@ -407,19 +409,35 @@ func unborn(log string, err error) bool {
 // duration, and no note that they are running: whether a row is wanted is judged
 // once. [Session.Follow] is to be called, too.
 func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt SaveOptions, from int64, head bool) (next int64, err error) {
+	p, err := v.live(ctx, format, opt, from, head)
+	if err != nil {
+		return from, err
+	}
+	return p.next, p.write(ctx, w, p.src.Len())
+}
+
+// A livePart is the rows of a view that a follower has not written yet: those from opt.From on.
+type livePart struct {
+	src  rows.Source
+	f    export.Format
+	opt  SaveOptions
+	next int64 // what comes behind them, as a row of the log
+}
+
+// live updates the view and prepares what there is now, as WriteLive has it.
+func (v *View) live(ctx context.Context, format string, opt SaveOptions, from int64, head bool) (*livePart, error) {
 	s := v.s
 	s.setLive(true)
 	if err := v.Update(ctx, nil); err != nil {
-		return from, err
+		return nil, err
 	}
 	if err := v.Wait(ctx); err != nil {
-		return from, err
+		return nil, err
 	}
 	f, ok := saveFormat(format)
 	if !ok || !f.Live {
-		return from, message.Errorf("no format that a log can be followed in is called %q", format)
+		return nil, message.Errorf("no format that a log can be followed in is called %q", format)
 	}
-	next = v.Hidden() + v.Len()
 	before, _ := v.PositionOf(from - 1)
 	opt.From, opt.NoHead, opt.Runs = before+1, !head, s.rowRuns
 	if head {
@@ -430,5 +448,23 @@ func (v *View) WriteLive(ctx context.Context, w io.Writer, format string, opt Sa
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
 	}
 	opt.Header.Values = s.HasValues()
-	return next, f.Write(ctx, w, &filledView{v, &source{s: s, asWritten: true}}, opt)
+	return &livePart{&filledView{v, &source{s: s, asWritten: true}}, f, opt, v.Hidden() + v.Len()}, nil
 }
+
+// write writes the rows before position to, and the head if that was not written yet.
+func (p *livePart) write(ctx context.Context, w io.Writer, to int64) error {
+	if to <= p.opt.From && p.opt.NoHead {
+		return nil
+	}
+	err := p.f.Write(ctx, w, &rowsBefore{p.src, to}, p.opt)
+	p.opt.From, p.opt.NoHead = max(to, p.opt.From), true
+	return err
+}
+
+// rowsBefore are the first rows of a source.
+type rowsBefore struct {
+	rows.Source
+	n int64
+}
+
+func (f *rowsBefore) Len() int64 { return min(f.n, f.Source.Len()) }

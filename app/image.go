@@ -96,7 +96,7 @@ func (m *Image) Offset(rva uint64) uint64 {
 // read as a whole for that, which takes longer than a name; without it they
 // give none.
 func (m *Image) ReadAliases() error {
-	if t, ok := m.binding.Table.(interface{ ReadAliases() error }); ok {
+	if t, ok := symbols.As[interface{ ReadAliases() error }](m.binding.Table); ok {
 		if err := t.ReadAliases(); err != nil {
 			return &InputError{OtherInput, m.binding.File, err}
 		}

@@ -241,7 +241,7 @@ func (w *packer) addModule(src *packSource, owner uint32, all bool) (added bool,
 	var e *attached.Encoded
 	if named {
 		m.Source = b.Table.Describe()
-		if t, ok := b.Table.(interface{ Module() *attached.Module }); ok {
+		if t, ok := symbols.As[interface{ Module() *attached.Module }](b.Table); ok {
 			m.Source = t.Module().Source
 		}
 		if e, err = w.encode(b.Table, src.rvas); err != nil {

@@ -174,13 +174,13 @@ func (m *textModule) match(id modules.Identity) modules.Match {
 			return got
 		}
 	}
-	switch t := m.binding.Table.(type) {
-	case interface {
+	if t, ok := symbols.As[interface {
 		Compare(modules.Identity) modules.Match
-	}:
+	}](m.binding.Table); ok {
 		return t.Compare(id)
-	case interface{ Identity() modules.Identity }:
-		return id.Compare(t.Identity())
+	}
+	if m.binding.Table != nil {
+		return id.Compare(m.binding.Table.Identity())
 	}
 	return modules.Unknown
 }

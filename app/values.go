@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync"
 
 	"logparser/calls"
@@ -163,6 +164,10 @@ func (c *callValues) decode(of *callee, entering, leaving *parser.CallValues, en
 		if list := c.decoder(leaving.By).Results(&of.Callee, leaving); len(list) > 0 {
 			v.Results = list
 		}
+	}
+	results, outs := values.Outs(v.Results)
+	if v.Results = results; len(outs) > 0 {
+		v.Arguments = slices.Concat(v.Arguments, outs)
 	}
 	if v.Arguments == nil && v.Results == nil {
 		return nil

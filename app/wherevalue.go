@@ -38,7 +38,8 @@ func (c *condition) value(t *filter.Term) query.Predicate {
 	if !c.s.taken.decoder(v.by).Whole() {
 		return query.Func(shown)
 	}
-	v.path, v.enter = t.Column.Path(), true
+	v.path = t.Column.Path()
+	v.enter = values.AtEnter(v.path)
 	if path, ok := t.Column.ResultPath(); ok {
 		v.path, v.enter = path, false
 	}

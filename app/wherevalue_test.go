@@ -43,6 +43,8 @@ enter rsi value 4 1 w
 enter rdx value 8 5 p
 enter - unknown 1 lost
 leave rax value 4 1 return
+leave @rdi text 8 2 name@leave
+leave @rdx memory 0 8 5 p@leave
 function 200 10 draw(app::Box const&)
 enter rdi memory 0 16 6 box
 enter xmm0 value 8 4 scale
@@ -53,6 +55,8 @@ enter rdi value 8 8 this
 enter rsi memory 0 16 9 in
 enter rsi text-at 0 8 2 in.name
 leave rax string libstdc++ 16 2 return
+leave @rsi memory 0 16 9 in@leave
+leave @rsi text-at 0 8 2 in@leave.name
 `
 
 // takenBytes makes what is taken at an enter or a leave of a function of valuedPlan.
@@ -72,11 +76,15 @@ func takenBytes(r *rand.Rand, function int, leave bool) []byte {
 	var b []byte
 	switch {
 	case leave && function == 1:
-		b = le.AppendUint32(b, small())
+		b = text(le.AppendUint32(b, small()))
+		if b = append(b, byte(r.IntN(3))); b[len(b)-1] == 0 {
+			b = le.AppendUint32(le.AppendUint32(b, small()), small())
+		}
 	case leave && function == 2:
 		b = append(b, byte(r.IntN(3)))
 	case leave:
-		b = text(b)
+		b = append(text(b), 0)
+		b = text(le.AppendUint32(le.AppendUint32(le.AppendUint64(b, 0x400100), small()), 0))
 	case function == 1:
 		b = le.AppendUint32(text(b), small())
 		b = le.AppendUint32(le.AppendUint32(b, small()), small())
@@ -151,7 +159,9 @@ func TestWhereValues(t *testing.T) {
 	terms := []string{"arg.w:>1", "arg.w:-4..-2", "arg.w:0", "arg.w:~1", "arg.w:'1'", "arg.w:nothing", "arg.name:~o", "arg.name:open", "arg.name:null", "arg.name:>3",
 		"arg.p.x:<0", "arg.p.z:1", "arg.p:~x", "arg.lost:0", "arg.box.at.y:>0", "arg.box.w:3", "arg.box:null", "arg.box:~w", "arg.box:0", "arg.scale:1.5", "arg.scale:<0", "arg.mode:Open", "arg.mode:1",
 		"arg.mode:>=2", "this:0x5581", "this:null", "this:0xffffffffffffffff", "this:>0", "arg.this:0", "result:<0", "result:true", "result:2", "result:close", "result:~ger", "result:null",
-		"arg.in.name:~o", "arg.in.n:>1", "arg.in:~close", "arg.in:null", "arg.in.name:null", "arg.in.name:>1", "result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1"}
+		"arg.in.name:~o", "arg.in.n:>1", "arg.in:~close", "arg.in:null", "arg.in.name:null", "arg.in.name:>1", "result.x:1", "arg.none:1", "arg.name:/^c/", "arg.w:>1 event:leave", "-arg.w:>1", "arg.w:>1 or result:<0", "arg.box.app::Pt.x:1",
+		"arg.name@leave:~o", "arg.name@leave:open", "arg.p@leave.x:>0", "arg.p@leave:null", "arg.in@leave.name:close", "arg.in@leave.n:<0", "arg.in@leave:~o", "arg.p@leave.x:>0 event:enter",
+		"arg.name@leave:~e -result:<0"}
 	some := 0
 	for _, text := range terms {
 		where, err := filter.Parse(text)

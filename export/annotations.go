@@ -101,6 +101,26 @@ func appendJSONValue(dst []byte, m *rows.Annotation) []byte {
 	return m.AppendValue(dst)
 }
 
+// AppendAnnotationText appends an annotation as a line among those of a text file's rows. digits are those that times
+// are worth, last is the index of the file's last row.
+func AppendAnnotationText(dst []byte, m *rows.Annotation, digits int, last int64, opt Options) []byte {
+	t := txtLines{digits: digits, end: opt.lineEnd()}
+	t.clock.Separator = ' '
+	t.setWidths(&opt.Header, last, m.HasWall)
+	start := len(dst)
+	dst = t.appendHead(dst, &rows.Row{Index: last, Elapsed: m.Elapsed, Wall: m.Wall, HasWall: m.HasWall})
+	for i := range t.indexWidth {
+		dst[start+i] = ' '
+	}
+	dst = t.appendThread(dst, &rows.Row{Thread: m.Thread, Process: m.Process}, &txtThread{})
+	dst = append(appendBlanks(dst, durationWidth+len("  ")), "-- "...)
+	dst = append(dst, rows.Visible(m.Text)...)
+	if m.Kind != rows.TextAnnotation {
+		dst = m.AppendValue(append(dst, " = "...))
+	}
+	return append(dst, t.end...)
+}
+
 // annotationColumns are the columns of annotations; the last only where it is asked for.
 var annotationColumns = []string{"time", "thread", "thread_name", "kind", "text", "value", "row"}
 

@@ -40,11 +40,23 @@ type block struct {
 	err error
 }
 
+// lines are a worker's functions that append one row's line, and the lines of rows in brief, nil
+// where a format has no use for these.
+type lines struct {
+	row    func(dst []byte, r *rows.Row) []byte
+	briefs func(dst []byte, list *rows.Briefs) []byte
+}
+
 // writeRows formats the rows of src from opt.From on, up to n, and writes them
 // in order. Each worker makes itself a function that appends one row's line. A
 // file begins with its head, unless opt.NoHead, and ends with its tail.
 func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt Options, head, tail func() []byte,
 	newAppend func() func(dst []byte, r *rows.Row) []byte) error {
+	return writeLines(ctx, out, src, n, opt, head, tail, func() lines { return lines{row: newAppend()} })
+}
+
+// writeLines is writeRows for formats that may write rows in brief.
+func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt Options, head, tail func() []byte, newLines func() lines) error {
 	from := opt.From
 	if !opt.NoHead {
 		if err := out.write(head()); err != nil {
@@ -69,10 +81,9 @@ func writeRows(ctx context.Context, out *output, src rows.Source, n int64, opt O
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			list := make([]rows.Row, formatRows)
-			appendRow := newAppend()
+			f := newFormatter(src, newLines())
 			for b := range jobs {
-				b.err = b.format(ctx, src, list, appendRow, buffers)
+				b.err = b.format(ctx, f, buffers)
 				close(b.parts)
 			}
 		}()
@@ -136,10 +147,13 @@ func nothing() []byte { return nil }
 type batch struct {
 	from int64
 	// n is how many rows it has, or those that are there, and rows has the last of them, from number first
-	// of the batch on: all of them, but where lean is what is read for lean.
-	n, first int
-	rows     []rows.Row
-	ready    chan error
+	// of the batch on: all of them, but where lean is what is read for lean. What was read last begins at
+	// number last, in brief with the rows in briefs.
+	n, first, last int
+	rows           []rows.Row
+	brief          bool
+	briefs         rows.Briefs
+	ready          chan error
 	// preformatted is what was made of them besides.
 	preformatted preformatted
 }
@@ -232,11 +246,24 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool,
 // in the processor's cache.
 func (b *batch) read(ctx context.Context, src rows.Source, lean bool, prepare func(b *batch)) error {
 	n, list := b.n, b.rows[:cap(b.rows)]
-	b.n, b.first, b.rows = 0, 0, list[:0]
+	b.n, b.first, b.last, b.rows = 0, 0, 0, list[:0]
 	prepare(b)
+	var reader rows.BriefReader
+	if lean && src.TimeDigits() == 9 {
+		reader, _ = src.(rows.BriefReader)
+	}
 	for b.n < n {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		b.last, b.brief = b.n, false
+		if reader != nil {
+			if got := reader.ReadBriefs(&b.briefs, b.from+int64(b.n), min(formatRows, n-b.n)); got > 0 {
+				b.brief, b.first, b.rows = true, b.n, list[:0]
+				b.n += got
+				prepare(b)
+				continue
+			}
 		}
 		at := b.n
 		if lean {
@@ -266,10 +293,27 @@ func readError(from int64, got, want int, err error) error {
 	return message.Errorf("reading row %d: %w", from+int64(got), err)
 }
 
-// format reads the block's rows, as many as list holds at a time, and sends
-// their text.
-func (b *block) format(ctx context.Context, src rows.Source, list []rows.Row,
-	appendRow func(dst []byte, r *rows.Row) []byte, buffers <-chan []byte) error {
+// A formatter is a worker's memory for making text of rows.
+type formatter struct {
+	src rows.Source
+	lines
+	list []rows.Row
+	// brief is src where rows are read in brief, else nil.
+	brief  rows.BriefReader
+	briefs rows.Briefs
+}
+
+func newFormatter(src rows.Source, l lines) *formatter {
+	f := &formatter{src: src, lines: l, list: make([]rows.Row, formatRows)}
+	// What there is for rows in brief is made for times of nine digits, which traces have.
+	if l.briefs != nil && src.TimeDigits() == 9 {
+		f.brief, _ = src.(rows.BriefReader)
+	}
+	return f
+}
+
+// format reads the block's rows, some at a time, and sends their text.
+func (b *block) format(ctx context.Context, f *formatter, buffers <-chan []byte) error {
 	var text []byte
 	take := func() {
 		select {
@@ -291,8 +335,22 @@ func (b *block) format(ctx context.Context, src rows.Source, list []rows.Row,
 	}
 	take()
 	for done := 0; done < b.n; {
-		list := list[:min(len(list), b.n-done)]
-		got, err := src.Read(list, b.from+int64(done))
+		at := b.from + int64(done)
+		if f.brief != nil {
+			if got := f.brief.ReadBriefs(&f.briefs, at, min(formatRows, b.n-done)); got > 0 {
+				if len(text) >= partBytes {
+					if err := send(); err != nil {
+						return err
+					}
+					take()
+				}
+				text = f.lines.briefs(text, &f.briefs)
+				done += got
+				continue
+			}
+		}
+		list := f.list[:min(len(f.list), b.n-done)]
+		got, err := f.src.Read(list, at)
 		for i := range list[:got] {
 			if len(text) >= partBytes {
 				if err := send(); err != nil {
@@ -300,14 +358,14 @@ func (b *block) format(ctx context.Context, src rows.Source, list []rows.Row,
 				}
 				take()
 			}
-			text = appendRow(text, &list[i])
+			text = f.row(text, &list[i])
 		}
 		if got < len(list) {
 			// What could be read is written.
 			if sent := send(); sent != nil {
 				return sent
 			}
-			return readError(b.from+int64(done), got, len(list), err)
+			return readError(at, got, len(list), err)
 		}
 		done += got
 	}

@@ -219,8 +219,10 @@ func (c *chrome) annotation(dst []byte, t *thread, at int64, m *rows.Annotation)
 	return append(appendJSONValue(dst, m), "}}"...)
 }
 
-func (c *chrome) preformats() func(dst []byte, r *rows.Row, at int64) []byte {
-	return (&chromePreformat{chrome: chrome{pids: c.pids}}).append
+func (c *chrome) preformats() preformats {
+	p := &chromePreformat{chrome: chrome{pids: c.pids}}
+	p.brief.names = make([]chromePlace, briefPlaces)
+	return preformats{p.append, p.briefs}
 }
 
 // chromePreformat makes the events of rows. It keeps the text of what comes again.
@@ -231,6 +233,7 @@ type chromePreformat struct {
 	begin      [beginLen]byte
 	n          int
 	time, rows growing
+	brief      chromeBrief
 }
 
 // beginLen is room for the longest process and thread ids.

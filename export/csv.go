@@ -20,9 +20,10 @@ func writeCSV(ctx context.Context, out *output, src rows.Source, opt Options) er
 	}
 	head := csvHead(&opt, defaultColumns(&opt.Header, csvColumns))
 	digits := src.TimeDigits()
-	return writeRows(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
+	return writeLines(ctx, out, src, src.Len(), opt, func() []byte { return head }, nothing, func() lines {
 		c := &csvLines{digits: digits, raw: opt.Raw, stacks: opt.Header.Stacks, processes: len(opt.Header.Processes) > 0, end: opt.lineEnd(), zone: opt.zone()}
-		return c.append
+		c.brief.cells = make([]csvBriefCells, briefPlaces)
+		return lines{c.append, c.appendBriefs}
 	})
 }
 
@@ -58,6 +59,7 @@ type csvLines struct {
 	utc       recentTime
 	calls     [1 << callBits]callText
 	recent    recent
+	brief     csvBrief
 }
 
 // callBits is the size of the caches of calls and durations.
@@ -102,17 +104,7 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 
 	n += c.clock.put(b[n:n+pieceLen], r, c.digits)
 
-	k := &c.calls[(uint32(r.Depth)*0x9e3779b9+r.Thread*0x85ebca6b+uint32(r.Event)<<(32-callBits))>>(32-callBits)]
-	if k.n == 0 || k.thread != r.Thread || k.depth != r.Depth || k.event != r.Event {
-		text := append(k.text[:0], ',')
-		text = strconv.AppendUint(text, uint64(r.Thread), 10)
-		text = append(text, ',')
-		text = append(text, r.Event.String()...)
-		text = append(text, ',')
-		text = strconv.AppendInt(text, int64(r.Depth), 10)
-		text = append(text, ',')
-		k.thread, k.event, k.depth, k.n = r.Thread, r.Event, r.Depth, len(text)
-	}
+	k := c.callText(r.Thread, r.Event, r.Depth)
 	*(*[pieceLen]byte)(b[n:]) = k.text
 	n += k.n
 
@@ -139,6 +131,26 @@ func (c *csvLines) append(dst []byte, r *rows.Row) []byte {
 		dst = appendCSVText(append(dst, ','), r.Process.Text(), c.raw)
 	}
 	return append(dst, c.end...)
+}
+
+// callText returns what lines have of a thread, an event and a depth.
+func (c *csvLines) callText(thread uint32, event rows.Event, depth int) *callText {
+	k := &c.calls[(uint32(depth)*0x9e3779b9+thread*0x85ebca6b+uint32(event)<<(32-callBits))>>(32-callBits)]
+	if k.n == 0 || k.thread != thread || k.depth != depth || k.event != event {
+		k.set(thread, event, depth)
+	}
+	return k
+}
+
+func (k *callText) set(thread uint32, event rows.Event, depth int) {
+	text := append(k.text[:0], ',')
+	text = strconv.AppendUint(text, uint64(thread), 10)
+	text = append(text, ',')
+	text = append(text, event.String()...)
+	text = append(text, ',')
+	text = strconv.AppendInt(text, int64(depth), 10)
+	text = append(text, ',')
+	k.thread, k.event, k.depth, k.n = thread, event, depth, len(text)
 }
 
 // names appends the cells from function to symbols with the commas around.

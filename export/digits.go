@@ -39,6 +39,20 @@ func put4(dst []byte, n uint32) {
 	put2(dst[2:], n%100)
 }
 
+// twoDigits has the digits of numbers below 100, the first in the lower byte.
+var twoDigits = func() (list [128]uint16) {
+	for n := range 100 {
+		list[n] = uint16('0'+n/10) | uint16('0'+n%10)<<8
+	}
+	return list
+}()
+
+// fourDigits returns the digits of a number below 10000, the first in the lowest byte.
+func fourDigits(n uint32) uint32 {
+	high := n * 5243 >> 19 // division by 100
+	return uint32(twoDigits[high&127]) | uint32(twoDigits[(n-100*high)&127])<<16
+}
+
 // put8 writes a number below 1e8 in eight digits, which it finds side by side in one
 // word: halves of four digits, of these halves of two, of these digits.
 func put8(dst []byte, n uint32) {

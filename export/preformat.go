@@ -1,6 +1,10 @@
 package export
 
-import "logparser/rows"
+import (
+	"slices"
+
+	"logparser/rows"
+)
 
 // The text of most rows depends on nothing but the row: it begins a call, or
 // ends the one that is open, at its own time. A preformatter's text of rows is made
@@ -11,10 +15,16 @@ import "logparser/rows"
 // the row and its time only.
 type preformatter interface {
 	callWriter
-	// preformats makes a worker a function that appends what enter or leave
-	// would for a row that enters or leaves a call at a time. Such a
+	// preformats makes a worker what makes text. Such a
 	// writer's leave does not look at the call, and its kept is 0.
-	preformats() func(dst []byte, r *rows.Row, at int64) []byte
+	preformats() preformats
+}
+
+// preformats are a worker's functions: row appends what enter or leave would for a row that enters or leaves a
+// call at a time; briefs adds rows in brief of a run with their text.
+type preformats struct {
+	row    func(dst []byte, r *rows.Row, at int64) []byte
+	briefs func(d *preformatted, list *rows.Briefs, run *placedRun)
 }
 
 // preformatted is the text of the first rows of a batch.
@@ -41,37 +51,63 @@ type preformattedRow struct {
 const maxPreformatted = 4 << 20
 
 // prepare goes on with the preformatted text of a batch.
-func (b *batch) prepare(runs []placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
+func (b *batch) prepare(runs []placedRun, to preformats) {
 	d := &b.preformatted
 	if b.n == 0 {
 		d.text, d.rows = d.text[:0], d.rows[:0]
 		return
 	}
 	from := len(d.rows)
-	if from%formatRows != 0 || from < b.first {
+	if from != b.last {
 		return // it was given up before
 	}
 	if from == 0 {
-		d.run = runAt(runs, b.rows[0].Index)
+		first := b.briefs.First
+		if !b.brief {
+			first = b.rows[0].Index
+		}
+		d.run = runAt(runs, first)
 	}
 	run, next := &runs[d.run], nextRun(runs, d.run)
+	if b.brief {
+		// They are of one run.
+		if b.briefs.First < next && len(d.text) <= maxPreformatted {
+			to.briefs(d, &b.briefs, run)
+		}
+		return
+	}
 	list := b.rows[from-b.first:]
 	for i := range list {
-		r := &list[i]
-		if r.Index >= next || len(d.text) > maxPreformatted {
+		if list[i].Index >= next || len(d.text) > maxPreformatted {
 			return
 		}
-		row := preformattedRow{at: run.time(r.Elapsed), duration: r.Duration, track: r.Track(), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
-		if row.event != rows.Unknown {
-			if int(row.depth) == r.Depth {
-				d.text = text(d.text, r, row.at)
-			} else {
-				row.event = rows.Unknown
-			}
-		}
-		row.end = uint32(len(d.text))
-		d.rows = append(d.rows, row)
+		d.add(&list[i], run, to.row)
 	}
+}
+
+// add adds a row with its text.
+func (d *preformatted) add(r *rows.Row, run *placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
+	row := d.next()
+	row.at, row.duration, row.track, row.depth, row.event, row.unclosed = run.time(r.Elapsed), r.Duration, r.Track(), int32(r.Depth), r.Event, r.Unclosed
+	if row.event != rows.Unknown {
+		if int(row.depth) == r.Depth {
+			d.text = text(d.text, r, row.at)
+		} else {
+			row.event = rows.Unknown
+		}
+	}
+	row.end = uint32(len(d.text))
+}
+
+// next makes room for another row, whose fields are to be set one by one: a row that is made at one place and copied to
+// another is read in larger pieces than it was written in, for which a processor waits.
+func (d *preformatted) next() *preformattedRow {
+	n := len(d.rows)
+	if n == cap(d.rows) {
+		d.rows = slices.Grow(d.rows, 1)
+	}
+	d.rows = d.rows[:n+1]
+	return &d.rows[n]
 }
 
 // addBatch takes the rows of a batch.
@@ -155,7 +191,10 @@ func (w *walk) takes(d *preformattedRow, i int) bool {
 		}
 		w.open++
 		w.activate(t)
-		t.stack = append(t.stack, call{start: at, end: endOf(at, d.duration), duration: d.duration, unclosed: d.unclosed, depth: int(d.depth), row: int32(i)})
+		t.stack = slices.Grow(t.stack, 1)[:n+1]
+		c := &t.stack[n]
+		*c = call{}
+		c.start, c.end, c.duration, c.unclosed, c.depth, c.row = at, endOf(at, d.duration), d.duration, d.unclosed, int(d.depth), int32(i)
 		if !t.pending && w.out.open != nil {
 			t.pending = true
 			w.pending = append(w.pending, t)

@@ -38,16 +38,11 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	}
 	n := src.Len()
 	t := txtLines{digits: src.TimeDigits(), end: opt.lineEnd()}
-	t.indexWidth, t.timeWidth = minIndexWidth, elapsedWidth
-	for _, p := range opt.Header.Processes {
-		t.processWidth = max(t.processWidth, len("process"), cellWidth(p.Label))
-	}
 	if n > 0 {
 		first, last := src.Row(0), src.Row(n-1)
-		t.indexWidth = max(t.indexWidth, len(strconv.FormatInt(max(last.Index, opt.MostRows-1), 10)))
-		if first.HasWall || last.HasWall {
-			t.timeWidth = len("2006-01-02 15:04:05.") + t.digits
-		}
+		t.setWidths(&opt.Header, max(last.Index, opt.MostRows-1), first.HasWall || last.HasWall)
+	} else {
+		t.setWidths(&opt.Header, 0, false)
 	}
 	var head []byte
 	if opt.BOM {
@@ -55,10 +50,11 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 	}
 	head = appendHeader(head, &opt.Header, n, t.end)
 	head = t.titles(head)
-	return writeRows(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() func([]byte, *rows.Row) []byte {
+	return writeLines(ctx, out, src, n, opt, func() []byte { return head }, nothing, func() lines {
 		worker := t
 		worker.clock.Separator = ' '
-		return worker.append
+		worker.brief.cells = make([]txtBriefCells, briefPlaces)
+		return lines{worker.append, worker.appendBriefs}
 	})
 }
 
@@ -136,6 +132,7 @@ type txtLines struct {
 	threads               [16]txtThread
 	durations             [1 << callBits]durationText // as columns
 	recent                places[txtCells]
+	brief                 txtBrief
 }
 
 // wide is the size of places for texts that are copied whole: that takes a few
@@ -181,6 +178,18 @@ type txtCells struct {
 	function string
 	width    int
 	rest     string
+}
+
+// setWidths sets the widths that differ from file to file, by its last index and whether its times are those of a clock.
+func (t *txtLines) setWidths(h *rows.Header, last int64, hasWall bool) {
+	t.indexWidth = max(minIndexWidth, len(strconv.FormatInt(last, 10)))
+	t.timeWidth = elapsedWidth
+	if hasWall {
+		t.timeWidth = len("2006-01-02 15:04:05.") + t.digits
+	}
+	for _, p := range h.Processes {
+		t.processWidth = max(t.processWidth, len("process"), cellWidth(p.Label))
+	}
 }
 
 func (t *txtLines) titles(dst []byte) []byte {

@@ -161,8 +161,8 @@ func writeCalls(ctx context.Context, out *output, src rows.Source, opt Options, 
 	if d, ok := to.(preformatter); ok {
 		lean = out.open == nil
 		newPrepare = func() func(*batch) {
-			text := d.preformats()
-			return func(b *batch) { b.prepare(runs, text) }
+			to := d.preformats()
+			return func(b *batch) { b.prepare(runs, to) }
 		}
 	}
 	err := readBatches(ctx, src, opt.From, n, lean, opt.Progress, newPrepare, func(b *batch) error {

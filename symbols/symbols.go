@@ -89,6 +89,21 @@ type Table interface {
 	Close() error
 }
 
+// As returns a table, or the one that it was made of by adding to it, as a type or an interface that it has.
+func As[T any](t Table) (as T, ok bool) {
+	for t != nil {
+		if as, ok = t.(T); ok {
+			return as, true
+		}
+		more, is := t.(interface{ Unwrap() Table })
+		if !is {
+			break
+		}
+		t = more.Unwrap()
+	}
+	return as, false
+}
+
 // A File is a symbol file or image opened for reading. The table made from it
 // owns it.
 type File struct {

@@ -61,8 +61,11 @@ func (v *views) treeView() *view {
 	v.tree.OnMenu = func(f *app.FunctionRef, at fyne.Position) { v.functionMenu(*f, at) }
 	v.tree.OnCopy = w.app.Clipboard().SetContent
 	v.tree.OnChosen = v.picks.node
+	v.tree.Sort(w.pref.sorted(viewTree))
+	v.tree.OnSorted = func(sorted string) { w.pref.setSorted(viewTree, sorted) }
 	return &view{
 		name: viewTree, title: func() string { return lang.L("Call tree") }, key: fyne.Key3,
+		about:   func() string { return lang.L("Who calls whom, how often, and how long that takes") },
 		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
 		compute: func(_ string, fresh bool) {
 			digits := v.digits()
@@ -95,6 +98,12 @@ func (v *views) statisticsView() *view {
 	w := v.w
 	v.statistics = statistics.New(look.Fonts(), &grid.Light, w.post)
 	v.statistics.OnChosen = v.picks.function
+	v.statistics.List.Sort(w.pref.sorted(viewStatistics))
+	v.statistics.List.OnSorted = func(sorted string) {
+		if v.statistics.Compared() == "" { // it has columns of its own
+			w.pref.setSorted(viewStatistics, sorted)
+		}
+	}
 	v.statistics.OnOpen = func(f *app.FunctionStat) { v.openFunction(f.FunctionRef) }
 	v.statistics.OnSlowest = func(f *app.FunctionStat) { v.openSlowest(f.FunctionRef) }
 	v.statistics.OnMenu = func(f *app.FunctionStat, at fyne.Position) { v.functionMenu(f.FunctionRef, at) }
@@ -110,6 +119,7 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnSave = v.saveStatistics
 	return &view{
 		name: viewStatistics, title: func() string { return lang.L("Statistics") }, key: fyne.Key4,
+		about:   func() string { return lang.L("Calls and times of each function; two selections side by side") },
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
@@ -168,6 +178,7 @@ func (v *views) threadsView() *view {
 	v.threads.OnCopy = w.app.Clipboard().SetContent
 	return &view{
 		name: viewThreads, title: func() string { return lang.L("Threads") }, key: fyne.Key5,
+		about:   func() string { return lang.L("Each thread with its calls and times") },
 		content: v.threads.Content, focus: v.keyed(v.threads.List.Grid),
 		depends: control.AboutThreads,
 		compute: func(string, bool) {
@@ -213,6 +224,7 @@ func (v *views) annotationsView() *view {
 	v.annotations.OnCopy = copied
 	return &view{
 		name: viewAnnotations, title: func() string { return lang.L("Annotations") }, key: fyne.Key7,
+		about:   func() string { return lang.L("What the program itself wrote into its log") },
 		content: v.annotations.Content, focus: v.keyed(v.annotations.List.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Marked },
 		depends: func(where string) string { return control.AboutAnnotations(where).String() },
@@ -255,6 +267,9 @@ func (v *views) crashView() *view {
 	}
 	return &view{
 		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
+		about: func() string {
+			return lang.L("How the program crashed: its stacks, joined with the calls that were open")
+		},
 		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Crash != "" },
 		// What crashed does not depend on the filter.

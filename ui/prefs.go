@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fyne.io/fyne/v2"
 
 	"logparser/app"
 	"logparser/ui/grid"
+	"logparser/ui/settings"
 	"logparser/ui/shortname"
 )
 
@@ -19,6 +19,14 @@ const maxRecent = 10
 
 // preferences are what is remembered from one start to the next.
 type preferences struct{ p fyne.Preferences }
+
+// refresh takes in what other windows have remembered meanwhile, so that what is added to a
+// list does not take theirs out of it.
+func (p preferences) refresh() {
+	if s, ok := p.p.(*settings.Store); ok {
+		s.Refresh()
+	}
+}
 
 func (p preferences) language() string       { return p.p.String("language") }
 func (p preferences) setLanguage(s string)   { p.p.SetString("language", s) }
@@ -60,6 +68,10 @@ func (p preferences) inputsShown() bool         { return p.p.Bool("inputs.unfold
 func (p preferences) setInputsShown(b bool)     { p.p.SetBool("inputs.unfolded", b) }
 func (p preferences) panelOffset() float64      { return p.p.FloatWithFallback("panel.offset", 0.78) }
 func (p preferences) setPanelOffset(at float64) { p.p.SetFloat("panel.offset", at) }
+
+// sorted is the order of a view's list, "" where none was chosen.
+func (p preferences) sorted(view string) string     { return p.p.String("sorted." + view) }
+func (p preferences) setSorted(view, sorted string) { p.p.SetString("sorted."+view, sorted) }
 
 // size is the window's, within what any screen has.
 func (p preferences) size() fyne.Size {
@@ -115,6 +127,7 @@ func (p preferences) addRecent(log, file string) {
 }
 
 func (p preferences) forget(log string) {
+	p.refresh()
 	logs, modules := p.recent()
 	if i := slices.Index(logs, log); i >= 0 {
 		p.p.SetStringList("recent.logs", slices.Delete(logs, i, i+1))
@@ -129,6 +142,7 @@ const maxFilters = 50
 func (p preferences) filters() []string { return p.p.StringList("filters.lately") }
 
 func (p preferences) addFilter(expr string) {
+	p.refresh()
 	list := slices.DeleteFunc(slices.Clone(p.filters()), func(e string) bool { return e == expr })
 	list = slices.Insert(list, 0, expr)
 	p.p.SetStringList("filters.lately", list[:min(len(list), maxFilters)])
@@ -152,6 +166,7 @@ func (p preferences) nameFilter(name, expr string) {
 }
 
 func (p preferences) forgetFilter(name string) {
+	p.refresh()
 	names, exprs := p.namedFilters()
 	if i := slices.Index(names, name); i >= 0 {
 		p.p.SetStringList("filters.names", slices.Delete(names, i, i+1))
@@ -168,14 +183,6 @@ func (p preferences) lastLog() string     { return p.p.String("last.log") }
 func (p preferences) setLastLog(s string) { p.p.SetString("last.log", s) }
 func (p preferences) reopen() bool        { return p.p.BoolWithFallback("last.reopen", true) }
 func (p preferences) setReopen(b bool)    { p.p.SetBool("last.reopen", b) }
-
-// setClosed notes when the window was closed. At its end Fyne writes the
-// preferences once more, and where nothing was changed just before, it takes its
-// own half-written file for somebody else's change and complains that it is
-// empty: a value that differs each time is changed last.
-func (p preferences) setClosed(at time.Time) {
-	p.p.SetString("last.closed", at.Format(time.RFC3339Nano))
-}
 
 // saveColumns keeps the columns' order and widths, and which are hidden, for logs of a
 // kind, "" for none in particular. Logs of a kind for which nothing was kept have the

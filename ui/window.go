@@ -21,6 +21,7 @@ import (
 	"logparser/ui/language"
 	"logparser/ui/logstate"
 	"logparser/ui/look"
+	"logparser/ui/settings"
 	"logparser/ui/shortname"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	// States is where it is kept how the user left each log; nothing is kept
 	// in the zero Store.
 	States logstate.Store
+	// Settings are what is remembered from one start to the next; nil leaves that to Fyne.
+	Settings *settings.Store
 	// FyneDialogs avoids the system's file dialogs.
 	FyneDialogs bool
 	// Sample says that the sample will be opened: not the last log.
@@ -55,8 +58,10 @@ type Window struct {
 	post func(func())
 	calm func(func()) // post without Wake
 	pref preferences
-	// drawn knows when the window was drawn last.
-	drawn *witness
+	// drawn knows when the window was drawn last, patience is how long the next wait for
+	// an event lasts.
+	drawn    *witness
+	patience time.Duration
 
 	theme look.Theme
 
@@ -71,11 +76,14 @@ type Window struct {
 
 // New makes the window; [Window.Show] shows it.
 func New(a fyne.App, opt Options) *Window {
+	if opt.Settings != nil {
+		a.SetCloudProvider(kept{opt.Settings})
+	}
 	w := &Window{app: a, opt: opt, post: opt.Post, pref: preferences{a.Preferences()}}
 	if w.post == nil {
 		w.post = fyne.Do
 	}
-	w.calm, w.drawn = w.post, newWitness()
+	w.calm, w.drawn, w.patience = w.post, newWitness(), restTime
 	if opt.Wake != nil {
 		w.post = func(f func()) {
 			w.calm(f)
@@ -101,7 +109,7 @@ func New(a fyne.App, opt Options) *Window {
 	w.win.Resize(w.pref.size())
 	w.tabs.add(nil)
 
-	hint.Serve(w.win.Canvas(), func(text string, at fyne.Position) { w.front.tip.hover(text, at) })
+	hint.Serve(w.win.Canvas(), w.hover)
 	w.win.SetOnClosed(func() { hint.Serve(w.win.Canvas(), nil) })
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
@@ -116,10 +124,14 @@ func New(a fyne.App, opt Options) *Window {
 	a.Lifecycle().SetOnStarted(func() {
 		w.trace("started")
 		if opt.Wait != nil {
+			w.wakeToEnd()
 			w.rest()
 		}
 	})
 	a.Settings().AddListener(func(fyne.Settings) { w.post(w.repaint) })
+	if opt.Settings != nil {
+		w.tellTrouble(opt.Settings)
+	}
 	return w
 }
 
@@ -196,7 +208,9 @@ func (w *Window) remember() {
 	for _, tab := range w.tabs.list {
 		tab.memory.keepNow()
 	}
-	w.pref.setClosed(time.Now())
+	if w.opt.Settings != nil {
+		w.opt.Settings.Flush()
+	}
 }
 
 // setLanguage changes the texts; "" is the system's language.

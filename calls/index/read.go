@@ -138,6 +138,26 @@ func (x *Index) ReadEvents(events []parser.Event, dst []calls.Record, from int64
 	return got
 }
 
+// Use calls use with rows from number from on, n or as many of them as one block has: they are
+// the elements from i on of the events and of the block's columns of depths and pairs, which are only lent. It
+// returns how many rows that were, 0 where ReadEvents would read none.
+func (x *Index) Use(from int64, n int, use func(b *Block, events []parser.Event, i, n int)) int {
+	if from < 0 {
+		return 0
+	}
+	b := x.get(int(from/sizes.Block), 0)
+	if b == nil {
+		return 0
+	}
+	defer x.cache.put(b)
+	i := int(from % sizes.Block)
+	if n = min(n, b.block.N-i); n <= 0 {
+		return 0
+	}
+	use(&b.block, b.events, i, n)
+	return n
+}
+
 // records fills dst with the rows from element i on.
 func (b *Block) records(dst []calls.Record, i int) {
 	depths, partners, durations, anomalies := b.Depth[i:][:len(dst)], b.Partner[i:][:len(dst)], b.Duration[i:][:len(dst)], b.Anomaly[i:][:len(dst)]

@@ -102,9 +102,11 @@ func (d *Decoder) Returned(c *Callee) []rows.Value {
 	if f == nil || len(f.Leave) == 0 {
 		return nil
 	}
-	list := make([]rows.Value, len(f.Leave))
-	for i := range list {
-		list[i] = unknown(f.Leave[i].Name, f.Leave[i].Type.Name, notTaken)
+	list := make([]rows.Value, 0, len(f.Leave))
+	for i := range f.Leave {
+		if v := &f.Leave[i]; !isTextOf(f.Leave, i) {
+			list = append(list, unknown(v.Name, v.Type.Name, notTaken))
+		}
 	}
 	return list
 }
@@ -135,6 +137,23 @@ func (d *Decoder) values(c *Callee, v *parser.CallValues, enter bool) []rows.Val
 	return list
 }
 
+// Outs parts what was taken where a call ended into what it returned and what it wrote where its arguments
+// lead to, which is shown with these.
+func Outs(list []rows.Value) (results, outs []rows.Value) {
+	i := slices.IndexFunc(list, func(v rows.Value) bool { return isOut(v.Name) })
+	if i < 0 {
+		return list, nil
+	}
+	for _, v := range list {
+		if isOut(v.Name) {
+			outs = append(outs, v)
+		} else {
+			results = append(results, v)
+		}
+	}
+	return results, outs
+}
+
 func unknown(name, typ, why string) rows.Value { return rows.Value{Name: name, Type: typ, Text: why} }
 
 // byPlan takes apart what was taken by the plan.
@@ -155,7 +174,7 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 		if v.Name == noName {
 			v.Name = ""
 		}
-		if enter && isTextOf(plan, i) {
+		if (enter || isOut(p.Name)) && isTextOf(plan, i) {
 			put := false
 			for k := range list {
 				if rest, ok := strings.CutPrefix(v.Name, list[k].Name+"."); ok && list[k].Name != "" && putText(&list[k], rest, &v) {

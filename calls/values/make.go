@@ -16,7 +16,8 @@ type Spec struct {
 	Exclude bool
 	// Items are names of parameters, "return", what pointers and references lead to, "*p", members
 	// of that, "p->x", and the class that an object there really has, "p->class"; nil for all
-	// parameters and the result.
+	// parameters and the result. With "@leave" behind it "p", "*p" and "p->x" are what the pointer leads
+	// to when the call returns.
 	Items []string
 }
 
@@ -36,9 +37,10 @@ func ParseSpec(text string) (Spec, error) {
 			switch item = strings.TrimSpace(item); item {
 			case "":
 				return s, message.Errorf("%q: the name of a parameter is expected behind @ and between commas", text)
-			case "*":
-				s.Items = append(s.Items, "*")
 			default:
+				if base, suffix, at := strings.Cut(item, "@"); at && (base == "" || base == Result || suffix != "leave") {
+					return s, message.Errorf("%q: behind @ an item has \"leave\", for what a parameter leads to when the call returns", text)
+				}
 				s.Items = append(s.Items, item)
 			}
 		}
@@ -133,6 +135,7 @@ func (m *Maker) Function(f *types.Function, items []string) Function {
 		followCharacters(plan.Enter)
 		followCharacters(plan.Leave)
 		plan.Enter = appendTexts(plan.Enter, f.Parameters)
+		plan.Leave = appendTextsOut(plan.Leave)
 	}
 	for _, list := range [][]Value{plan.Enter, plan.Leave} {
 		for i := range list {
@@ -145,7 +148,7 @@ func (m *Maker) Function(f *types.Function, items []string) Function {
 // keep returns a type without what pointers in it lead to, which no value has: types lead to
 // nearly all others of a program.
 func (m *Maker) keep(t *types.Type, depth int) *types.Type {
-	if t == nil || depth > maxKept {
+	if t == nil || depth > maxTypeDepth {
 		return notKnown
 	}
 	if k := m.kept[t]; k != nil {
@@ -170,8 +173,8 @@ func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 	return &k
 }
 
-// maxKept bounds how deep structs lie in structs.
-const maxKept = 32
+// maxTypeDepth bounds how deep structs lie in structs.
+const maxTypeDepth = 32
 
 // planFunction makes the plan for a function.
 func planFunction(f *types.Function, items []string) Function {
@@ -184,6 +187,7 @@ func planFunction(f *types.Function, items []string) Function {
 	if hidden(f.Result) {
 		s.integer()
 	}
+	var out []Value
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
 		place, pointed := s.place(p.Type)
@@ -193,11 +197,12 @@ func planFunction(f *types.Function, items []string) Function {
 		if len(plan.Enter) == MaxValues {
 			break
 		}
+		out = outs(out, items, p, place)
 		if wanted(p.Name) {
 			plan.Enter = append(plan.Enter, take(p.Name, p.Type, place, pointed))
 		}
 		for _, item := range items {
-			if place == "" || p.Name == "" || len(plan.Enter) == MaxValues {
+			if place == "" || p.Name == "" || isOut(item) || len(plan.Enter) == MaxValues {
 				continue
 			}
 			if path, ok := strings.CutPrefix(item, p.Name+"->"); ok {
@@ -214,7 +219,62 @@ func planFunction(f *types.Function, items []string) Function {
 		}
 		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
 	}
+	plan.Leave = keptPlaces(append(plan.Leave, out...))
 	return plan
+}
+
+// outs returns what items ask for of what a parameter leads to when the call returns.
+func outs(list []Value, items []string, p *types.Parameter, place string) []Value {
+	for _, item := range items {
+		base, ok := strings.CutSuffix(item, atLeave)
+		if !ok || p.Name == "" {
+			continue
+		}
+		path, isMember := strings.CutPrefix(base, p.Name+"->")
+		var v Value
+		switch {
+		case isMember && p.Type != nil:
+			v = member(item, path, p.Type, place)
+		case base == "*" && p.Name != "this" && writable(p.Type):
+			v = target(p.Name+atLeave, p.Type, place)
+		case (base == p.Name || base == "*"+p.Name) && p.Type != nil:
+			v = target(item, p.Type, place)
+		default:
+			continue
+		}
+		if place == "" {
+			v.Op = Op{}
+		}
+		if v.Place = "@" + place; v.Op.Kind == Unknown {
+			v.Place = "-"
+		}
+		if len(list) < MaxValues && !slices.ContainsFunc(list, func(o Value) bool { return o.Name == v.Name }) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// writable reports whether a function may be meant to write where a parameter leads to.
+func writable(t *types.Type) bool {
+	return t != nil && (t.Kind == types.Pointer || t.Kind == types.Reference) && t.Target != nil && !strings.HasSuffix(t.Target.Name, " const")
+}
+
+// keptPlaces leaves out the values whose pointers the recorder has no room to keep.
+func keptPlaces(list []Value) []Value {
+	var kept []string
+	for i := range list {
+		v := &list[i]
+		if v.Place == "-" || v.Place[0] != '@' || slices.Contains(kept, v.Place) {
+			continue
+		}
+		if len(kept) == maxKept {
+			v.Place, v.Op = "-", Op{}
+			continue
+		}
+		kept = append(kept, v.Place)
+	}
+	return list
 }
 
 // notKnown is the type of values of which debug information does not say it.
@@ -333,9 +393,16 @@ func target(name string, t *types.Type, place string) Value {
 	}
 	to := t.Target
 	v.Type = to
+	op, text := textAt(to, 0)
 	switch {
 	case isString(to):
 		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
+	case text:
+		v.Op = op
+	case isCharacter(to) && isOut(name):
+		v.Op, v.Type = Op{Kind: Text, Max: textBytes}, t
+	case to.Kind == types.Pointer && to.Target != nil && isCharacter(to.Target) && isOut(name):
+		v.Op = Op{Kind: Text, At: true, Max: textBytes}
 	case shown(to) && to.Size <= MaxMemory:
 		v.Op = Op{Kind: Memory, Size: to.Size}
 	default:

@@ -37,14 +37,18 @@ type matchedPart struct {
 	offset int
 }
 
-// Matcher returns a matcher of an argument's path, or of what was returned, "" for all of it;
-// nil if the function has no such value. It is not ok where whole calls have to be looked at.
+// AtEnter reports whether what an argument's path says is taken where calls begin, not where they end.
+func AtEnter(path string) bool { return !isOut(path) }
+
+// Matcher returns a matcher of an argument's path, or of what was returned, "" for all of it, in what was taken
+// where calls begin or end; nil if the function has no such value. It is not ok where whole calls have to be looked at.
 func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Matcher, ok bool) {
 	f := d.Function(c)
 	if f == nil {
 		return nil, true
 	}
-	m = &Matcher{d: d, c: c, plan: f.Leave, result: !enter, test: test}
+	named := enter || isOut(path) // else it is what was returned
+	m = &Matcher{d: d, c: c, plan: f.Leave, result: !named, test: test}
 	if enter {
 		m.plan = f.Enter
 	}
@@ -52,7 +56,10 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 	for i := range m.plan {
 		p := &m.plan[i]
 		part := matchedPart{value: i, rest: path}
-		if enter {
+		if !named && isOut(p.Name) {
+			continue
+		}
+		if named {
 			name := p.Name
 			if name == noName {
 				name = ""
@@ -63,7 +70,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 			}
 			part.rest = strings.TrimPrefix(rest, ".")
 		}
-		if enter && isTextOf(m.plan, i) {
+		if named && isTextOf(m.plan, i) {
 			if p.Op.Kind == Unknown || part.rest != "" {
 				continue
 			}
@@ -83,7 +90,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 			part.plain, part.offset = plainPart(p.Type, part.rest, 0)
 		}
 		// What is shown of a struct with texts stands in several places.
-		scattered = scattered || enter && part.plain == nil && hasTexts(m.plan, i)
+		scattered = scattered || named && part.plain == nil && hasTexts(m.plan, i)
 		m.parts = append(m.parts, part)
 	}
 	switch {

@@ -7,6 +7,7 @@ package values
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"logparser/modules"
 	"logparser/rows"
@@ -76,7 +77,8 @@ type Value struct {
 	// Name is the parameter's. That of the result is [Result]; with a suffix ".member" it is a part.
 	Name string
 	// Place is where it is: registers and stack places joined by "+", the part of the lowest
-	// address first; "-" if Op is Unknown.
+	// address first; "-" if Op is Unknown. With "@" before it a place of the enter has the pointer to
+	// what is read at the leave.
 	Place string
 	Op    Op
 	// Type is the type of the bytes that are taken.
@@ -85,6 +87,15 @@ type Value struct {
 
 // Result is the name of a function's result.
 const Result = rows.Result
+
+// atLeave ends the names of values that lie where an argument points to, as they are when the call returns.
+const atLeave = "@leave"
+
+// isOut reports whether a name, or a path that begins with one, is of such a value.
+func isOut(name string) bool { return strings.Contains(name, atLeave) }
+
+// maxKept is how many pointers of a call the recorder keeps for its leave.
+const maxKept = 7
 
 // noName is the name of parameters that have none.
 const noName = "?"

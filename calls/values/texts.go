@@ -21,11 +21,14 @@ func followCharacters(list []Value) {
 		if v.Op.Kind != Direct || v.Type.Kind != types.Pointer || v.Op.Size != 8 {
 			continue
 		}
-		if to := v.Type.Target; to != nil && to.Kind == types.Char && to.Size == 1 && to.Name == "char" {
+		if to := v.Type.Target; to != nil && isCharacter(to) {
 			v.Op = Op{Kind: Text, Max: textBytes}
 		}
 	}
 }
+
+// isCharacter reports whether a type is that of the characters of texts.
+func isCharacter(t *types.Type) bool { return t.Kind == types.Char && t.Size == 1 && t.Name == "char" }
 
 // textAt says how a text is taken that lies in memory.
 func textAt(t *types.Type, offset int) (Op, bool) {
@@ -84,6 +87,22 @@ func appendTexts(list []Value, parameters []types.Parameter) []Value {
 						list = append(list, Value{Name: text.name, Place: place, Op: op, Type: text.t})
 					}
 				}
+			}
+		}
+	}
+	return list
+}
+
+// appendTextsOut takes the texts in structs that are read when a call returns.
+func appendTextsOut(list []Value) []Value {
+	for k, n := 0, len(list); k < n; k++ {
+		v := list[k]
+		if !strings.HasSuffix(v.Name, atLeave) || v.Op.Kind != Memory {
+			continue
+		}
+		for _, text := range textsIn(nil, v.Type, v.Name, 0, 0) {
+			if op, place := textOf(&v, &text); op.Kind != Unknown && len(list) < MaxValues {
+				list = append(list, Value{Name: text.name, Place: place, Op: op, Type: text.t})
 			}
 		}
 	}

@@ -30,6 +30,10 @@ type follower struct {
 	columns []*rows.Column
 	// damaged says that one of the logs was.
 	damaged bool
+	// annotations has what the program wrote into its log written among the rows of a text.
+	annotations bool
+	// over, where not nil, is closed when the program has surely ended: the log is looked at once more then.
+	over <-chan struct{}
 }
 
 // follow prints the last rows of a log, all of them if last is -1, and then
@@ -98,7 +102,16 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 			return "", err
 		}
 	}
-	next, err = v.WriteLive(ctx, out, w.format, app.SaveOptions{Columns: w.columns}, next, first || w.format == "txt")
+	write := func(ctx context.Context, from int64, head bool) (int64, error) {
+		return v.WriteLive(ctx, out, w.format, app.SaveOptions{Columns: w.columns}, from, head)
+	}
+	if w.annotations {
+		lines := v.LiveWriter()
+		write = func(ctx context.Context, from int64, head bool) (int64, error) {
+			return lines.Write(ctx, out, app.SaveOptions{}, from, head)
+		}
+	}
+	next, err = write(ctx, next, first || w.format == "txt")
 	if err != nil {
 		return "", err
 	}
@@ -106,8 +119,8 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 	defer stop()
 	var failed error
 	var moved atomic.Bool
-	err = s.Follow(following, func(u app.Update) {
-		if next, failed = v.WriteLive(ctx, out, w.format, app.SaveOptions{Columns: w.columns}, next, false); failed != nil {
+	changed := func(u app.Update) {
+		if next, failed = write(ctx, next, false); failed != nil {
 			stop()
 			return
 		}
@@ -126,7 +139,11 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 		if u.Ended {
 			w.say("the program has ended")
 		}
-	})
+	}
+	err = s.Follow(following, changed)
+	if err == nil && failed == nil && !moved.Load() && w.over != nil {
+		err = w.lookAgain(ctx, s, changed)
+	}
 	switch {
 	case failed != nil:
 		return "", failed
@@ -138,6 +155,19 @@ func (w *follower) one(log string, last int64, first bool) (path string, err err
 		return path, nil
 	}
 	return "", err
+}
+
+// lookAgain takes in what a program wrote behind the end of its log, such as output that its C library kept back.
+func (w *follower) lookAgain(ctx context.Context, s *app.Session, changed func(app.Update)) error {
+	select {
+	case <-w.over:
+	case <-ctx.Done():
+		return nil
+	}
+	return s.Follow(ctx, func(u app.Update) {
+		u.Ended = false // that was said
+		changed(u)
+	})
 }
 
 // appears waits for a file, and then until the one that was there before it has

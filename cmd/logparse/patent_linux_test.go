@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,7 +170,8 @@ func buildPatent(t *testing.T, dir, compiler string, flags, recorder []string, s
 	compile("mapdll.dll", "-shared", base)
 	compile("mapexe2.dll", "-shared", "mapdll.dll", base)
 	compile("mapexe1.dll", "-shared", "mapexe2.dll")
-	compile("abc.exe", append([]string{"mapexe1.dll"}, recorder...)...)
+	// The libraries are as they come; of the executable calls are recorded, too.
+	compile("abc.exe", append([]string{"-finstrument-functions", "mapexe1.dll"}, recorder...)...)
 }
 
 // checkPatent compares a report with the layout of the patent's figure: head, code, flags, and the stack, of which
@@ -194,12 +196,36 @@ func checkPatent(t *testing.T, report string, lines bool) {
 	}
 }
 
-// checkPackedPatent packs the log and opens it where nothing else is: the function that crashed still has its name.
+// checkPackedPatent packs the log, and opens it where nothing else is: the table of frames and calls is the same.
 func checkPackedPatent(t *testing.T, dir string) {
 	t.Helper()
-	pack := filepath.Join(t.TempDir(), "one.lppack")
-	must(t, "pack", filepath.Join(dir, "abc.lptrace"), "--crash", "-o", pack)
-	if out, _ := must(t, "crash", pack, "--no-recorded-paths"); !regexp.MustCompile(`(?m)^  0 +MAPDLLHappyFunc\b`).MatchString(out) {
-		t.Errorf("packed, the crash is\n%s", out)
+	log, pack := filepath.Join(dir, "abc.lptrace"), filepath.Join(t.TempDir(), "one.lppack")
+	must(t, "pack", log, "--crash", "-o", pack)
+	want := crashTable(t, log)
+	if got := crashTable(t, pack); got != want {
+		t.Errorf("packed, the crash is\n%s\nand with the binaries\n%s", got, want)
 	}
+	for _, text := range []string{`"MAPDLLHappyFunc`, `"source": "both"`, `"found": "unwind info"`, `"entered": "`} {
+		if !strings.Contains(want, text) {
+			t.Errorf("the crash lacks %s:\n%s", text, want)
+		}
+	}
+}
+
+// crashTable returns what is told of a crash but for where the symbols of modules come from.
+func crashTable(t *testing.T, file string) string {
+	t.Helper()
+	out, _ := must(t, "crash", file, "--no-recorded-paths", "--json")
+	var report map[string]any
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"file", "log", "modules"} {
+		delete(report, name)
+	}
+	b, err := json.MarshalIndent(report, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

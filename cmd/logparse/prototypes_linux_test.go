@@ -194,7 +194,7 @@ func TestPrototypes(t *testing.T) {
 				t.Skip("there is no " + build.command[0])
 			}
 			program := compileHooked(t, "testdata/prototypes.cpp", append([]string{compiler}, build.command[1:]...))
-			out, err := recordProcess(t, program, "--values", "app::*", "--values", "p90", "-o", "log", "--head", "0", "./program").Output()
+			out, err := recordProcess(t, program, "--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave", "-o", "log", "--head", "0", "./program").Output()
 			if err != nil {
 				t.Fatalf("%v: %q", err, out)
 			}

@@ -130,6 +130,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.StringVar(&f.Crash, "crash", "", "how a crash is recorded: off, `first` (before the program's own handlers) or last, and no-stack")
 	flags.StringVar(&f.reports, "report", "", "write a short report of each process that crashed into the `folder`, as logparse crash --report does")
 	flags.StringVar(&f.Library, "library", "", "the recorder's library, a `file` (default: installed, or built once and kept)")
+	flags.BoolVar(&f.Lines, "lines", false, "take the lines that the program prints into the log, too, as annotations (Linux; with --show unless --lines=false)")
 	flags.BoolVar(&f.show, "show", false, "print the program's own calls while they happen, on the standard error")
 	flags.BoolVar(&f.open, "open", false, "open the window on the log when the program has ended")
 	flags.IntVar(&f.head, "head", 10, "the `number` of rows to print at the end")
@@ -164,6 +165,9 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 			return misused("--crash is off, first or last, and no-stack, with commas between, not %q", f.Crash)
 		}
 	}
+	if f.show && !cmd.Flags().Changed("lines") {
+		f.Lines = true
+	}
 	if f.head < 0 {
 		return misused("--head is a number of rows, such as 20, not %d", f.head)
 	}
@@ -196,7 +200,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 	defer recording.Store(false)
 	watching, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	watched := make(chan struct{})
+	watched, over := make(chan struct{}), make(chan struct{})
 	program := 0
 	end, err := plan.Run(func(pid int) {
 		program = pid
@@ -206,9 +210,10 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		}
 		go func() {
 			defer close(watched)
-			watch(watching, cmd, plan, pid)
+			watch(watching, cmd, plan, pid, over)
 		}()
 	})
+	close(over)
 	recording.Store(false) // from here on a signal is for the command
 	if err != nil {
 		return recordFailure(command[0], err)
@@ -452,8 +457,8 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	return flush()
 }
 
-// watch prints the calls of a process while they happen.
-func watch(ctx context.Context, cmd *cobra.Command, plan *app.RecordPlan, pid int) {
+// watch prints the calls of a process while they happen, and the lines that it prints. over is closed when it has ended.
+func watch(ctx context.Context, cmd *cobra.Command, plan *app.RecordPlan, pid int, over <-chan struct{}) {
 	out, flush := rowsOut(cmd)
 	defer flush()
 	follow := &cobra.Command{Use: "show"}
@@ -473,7 +478,7 @@ func watch(ctx context.Context, cmd *cobra.Command, plan *app.RecordPlan, pid in
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	w := &follower{inputFlags: &inputFlags{Inputs: app.Inputs{NoIndexCache: true}}, cmd: follow, where: &whereFlag{}, format: "txt"}
+	w := &follower{inputFlags: &inputFlags{Inputs: app.Inputs{NoIndexCache: true}}, cmd: follow, where: &whereFlag{}, format: "txt", annotations: true, over: over}
 	if _, err := w.one(log, -1, true); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "logparse: --show:", hint(err))
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ const reported = `
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +31,11 @@ static void *reap(void *p) {
   for (;; usleep(200)) if (waitpid(-1, NULL, 0) > 0) said("a child\n");
   return p;
 }
-__attribute__((noinline)) int inner(volatile int *p) { return *p; } /* crash */
+static int gives_up;
+__attribute__((noinline)) int inner(volatile int *p) {
+  if (gives_up) abort();
+  return *p; /* crash */
+}
 __attribute__((noinline)) int middle(volatile int *p) {
   return inner(p) + 1; /* call 1 */
 }
@@ -48,6 +54,7 @@ int main(int argc, char **argv) {
   said("before\n");
   if (argc > 1 && !strcmp(argv[1], "end")) return 3;
   if (argc > 1 && !strcmp(argv[1], "others")) pthread_create(&t, NULL, go_on, NULL);
+  gives_up = argc > 1 && !strcmp(argv[1], "abort");
   return middle(NULL) + 1; /* call 2 */
 }
 `
@@ -230,6 +237,86 @@ func TestRecordReport(t *testing.T) {
 			if text := readFile(t, path); !strings.Contains(text, "inner, program.c, line ") {
 				t.Errorf("the report is\n%s", text)
 			}
+		}
+	}
+}
+
+// framesOf returns the frames of the thread that crashed as the short report has them: module, place in it and, where it is known,
+// function, file and line.
+func framesOf(t *testing.T, report string) []string {
+	t.Helper()
+	_, stack, ok := strings.Cut(report, "Call stack of thread ")
+	if !ok {
+		t.Fatalf("no stack in\n%s", report)
+	}
+	lines := strings.Split(strings.TrimSpace(stack), "\n")[1:]
+	if i := slices.Index(lines, ""); i >= 0 {
+		lines = lines[:i]
+	}
+	return lines
+}
+
+// coreOf runs a program that crashes, in its folder, and returns its core file, as a file of a name, "" where none was left.
+func coreOf(t *testing.T, cmd *exec.Cmd, name string) (core string, status syscall.WaitStatus) {
+	t.Helper()
+	var err error
+	cmd.Args = append([]string{"sh", "-c", `ulimit -c unlimited; exec "$@"`, "sh"}, cmd.Args...)
+	if cmd.Path, err = exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	out, status := ended(t, cmd)
+	if out != "before\n" || !status.Signaled() {
+		t.Fatalf("%s: %q, %#x", name, out, status)
+	}
+	list, _ := filepath.Glob(filepath.Join(cmd.Dir, "core*"))
+	if len(list) != 1 || !status.CoreDump() {
+		return "", status
+	}
+	core = filepath.Join(cmd.Dir, name)
+	if err := os.Rename(list[0], core); err != nil {
+		t.Fatal(err)
+	}
+	return core, status
+}
+
+// TestCoreBesideReport: a program leaves its core file as without the recorder, also where the report was written before, and report,
+// record and both core files have the same frames.
+func TestCoreBesideReport(t *testing.T) {
+	program, run := reportedProgram(t)
+	dir := filepath.Dir(program)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := filepath.Join(dir, "reports")
+	os.Mkdir(reports, 0o777)
+	for _, args := range [][]string{nil, {"abort"}} {
+		plain, want := coreOf(t, run(args, "LD_PRELOAD="), "plain")
+		if plain == "" {
+			t.Skip("the system leaves no core files here")
+		}
+		core, status := coreOf(t, run(args, "LOGREC_REPORT="+exe, "LOGREC_REPORT_FOLDER=reports", asCommand+"=1"), "recorded")
+		if core == "" || status != want {
+			t.Fatalf("%q: with the recorder core %q, status %#x, without %#x", args, core, status, want)
+		}
+		list, _ := filepath.Glob(filepath.Join(reports, "*"))
+		logs, _ := filepath.Glob(filepath.Join(dir, "*.lptrace"))
+		if len(list) != 1 || len(logs) != 1 {
+			t.Fatalf("%q: reports %q, logs %q", args, list, logs)
+		}
+		frames := framesOf(t, readFile(t, list[0]))
+		text := strings.Join(frames, "\n")
+		if len(frames) < 4 || !regexp.MustCompile(`(?m)^\[\d\] program [0-9A-F]{8} inner, program\.c, line \d+\n.* middle, .*\n.* main, program.c, line `).MatchString(text) {
+			t.Fatalf("%q: the report has\n%s", args, text)
+		}
+		for _, file := range []string{plain, core, logs[0]} {
+			out, _ := must(t, "crash", file, "--format", "exelog")
+			if got := framesOf(t, out); !slices.Equal(got, frames) {
+				t.Errorf("%q: %s has\n%s\nthe report\n%s", args, filepath.Base(file), strings.Join(got, "\n"), text)
+			}
+		}
+		for _, path := range append(list, logs...) {
+			os.Remove(path)
 		}
 	}
 }

@@ -29,7 +29,8 @@ They may be secrets: nothing is taken without a plan, and the log has the plan.
 A SPEC is PATTERN or PATTERN@ITEM,ITEM…: PATTERN fits the names of functions, with
 or without their parameters, * stands for any characters. An ITEM is the name of
 a parameter, "return", "*" for all, or a member that a pointer or reference leads
-to, such as p->size. !PATTERN leaves functions out; the last that fits decides.
+to, such as p->size; with @leave behind it what it leads to when the call returns,
+such as out@leave. !PATTERN leaves functions out; the last that fits decides.
 Without any SPEC all functions are in the plan.`,
 		Example: `  logparse values ./app -o app.lpvalues
   logparse values ./app libshapes.so -o app.lpvalues -- 'app::*' '!*password*' 'Queue::push@this->size_,v'`,

@@ -187,7 +187,7 @@ var needles = [...]struct {
 	text string
 	rare int
 }{
-	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {" pc ", 1}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
+	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {"pc ", 0}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
 	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {":00", 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
 	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
 	{" build-id ", 6},

@@ -69,6 +69,9 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	if opt.Sites {
 		e.set("LOGREC_SITES", "1")
 	}
+	if opt.Lines {
+		e.set("LOGREC_OUTPUT", "1")
+	}
 	if opt.NoChildren {
 		e.set("LOGREC_CHILDREN", "0")
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	Ring string
 	// Sites records where calls came from.
 	Sites bool
+	// Lines takes what the program prints into the log, too, as annotations.
+	Lines bool
 	// NoChildren leaves out programs that this one starts with an environment of their own.
 	NoChildren bool
 	// NoCommandLine leaves the command line out of the log.

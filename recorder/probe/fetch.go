@@ -44,6 +44,7 @@ type Fetch struct {
 
 var noPlace = message.Textf("its place is not known")
 var noVector = message.Textf("it is in a vector register, to which the kernel's probes have no access (gdb has)")
+var notKept = message.Textf("a probe at the return does not know where the argument pointed to")
 var noLayout = message.Textf("std::string of libc++ has two layouts, of which a probe cannot choose")
 
 // rawRegisters are those that arguments come in, and the result.
@@ -151,6 +152,10 @@ func (b *fetcher) value(v *values.Value) {
 		at.registers, at.memory = []string{"stack"}, []int{n + 8} // behind the return address
 	} else {
 		at.registers = strings.Split(v.Place, "+")
+	}
+	if strings.HasPrefix(v.Place, "@") {
+		b.add(Fetch{Missing: notKept}, v.Name, v.Type)
+		return
 	}
 	// pointed is what the pointer at the place leads to.
 	pointed := func(offset int) location {

@@ -91,6 +91,13 @@ struct lr_frame_extra {
   uint32_t depth;          /* how many calls of the stack up to this one are not hidden */
 };
 
+/* Pointers among a call's arguments whose targets are read when it returns (values.h). */
+enum { LR_MOST_KEPT = 7 };
+struct lr_kept {
+  uint64_t time; /* the enter's, so that what an earlier call kept here is not taken for this one's */
+  uintptr_t pointer[LR_MOST_KEPT];
+};
+
 /* Windows, for each kind of address, are found by the bits LRF_OFFSET_BITS to 31
  * of an address. A window is what to add to the address << LRF_OFFSET_SHIFT to get
  * an enter's first word; the sum has more than 32 bits where the address is not in
@@ -121,6 +128,7 @@ struct lr_level {
   struct lr_frame_entry *stack; /* begins with two sentinels */
   size_t stack_size;            /* bytes */
   struct lr_frame_extra *extra; /* LR_GENERAL: for each entry of stack, if not NULL */
+  struct lr_kept *kept;         /* the same, from the first call on that keeps pointers */
   uint64_t window_base[LRF_WINDOWS]; /* what the chunk's windows are: base | kind */
   uint32_t windows;                  /* how many are set */
   uint32_t window_next;              /* the one to set anew when all are */
@@ -144,6 +152,7 @@ struct lr_stack {
   struct lr_frame_entry *entries, *top;
   size_t size;
   struct lr_frame_extra *extra;
+  struct lr_kept *kept;
   uint32_t switched, restated;
   /* The chunk that tells its open calls, as of the last event on it. */
   uint32_t stream, sequence;
@@ -203,6 +212,7 @@ struct lr_settings {
   unsigned permissions; /* of new files; 0: 0640 */
   uint64_t ring_bytes, minimum; /* bytes; ns */
   int snapshot_signal, switch_signal;
+  int output; /* 1: lines that the program prints are annotations */
   int patch; /* 1: functions that call no hooks are patched */
   int crash, crash_no_stack; /* LR_CRASH_...; 1: without memory of the program */
   char report[4096], report_folder[4096]; /* the command that writes reports, "" for none; "": beside the log */
@@ -390,6 +400,13 @@ void lr_exec_failed(void);
  * system calls filtered; lr_unbar takes that back where it did not come to that. */
 int lr_bar(const char *why);
 void lr_unbar(const char *why);
+
+/* ---- output_linux.c ---- */
+
+/* Begins to see what the program prints, if that is set. Before the program's threads begin. */
+void lr_output_watch(void);
+/* Writes what is left of lines. Before END. */
+void lr_output_ends(void);
 
 /* ---- snapshot.c ---- */
 

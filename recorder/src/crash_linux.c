@@ -270,11 +270,18 @@ LR_OWN static size_t message_of(int number, const char **text) {
     uint32_t size;
     char text[MOST];
   } m;
-  uintptr_t at = 0;
   *text = m.text;
-  if (number != SIGABRT || !abort_message || plat_copy_memory(&at, (uintptr_t)abort_message, sizeof at) != sizeof at || !at) return 0;
-  const size_t got = plat_copy_memory(&m, at, sizeof m);
-  size_t n = 0;
+  if (number != SIGABRT || !abort_message) return 0;
+  size_t got = 0, n = 0;
+  /* Another thread that aborts puts a message of its own in its place, and unmaps this one. */
+  uintptr_t at = 0;
+  for (int tries = 0; tries < 8; tries++) {
+    uintptr_t now = 0;
+    if (plat_copy_memory(&now, (uintptr_t)abort_message, sizeof now) != sizeof now || !now) return 0;
+    if (now == at) break;
+    at = now;
+    got = plat_copy_memory(&m, at, sizeof m);
+  }
   while (n + sizeof m.size < got && n < MOST && m.text[n]) n++;
   return n;
 }

@@ -37,11 +37,18 @@ LR_OWN static void end_log(int anywhere) {
   plat_slow_end(&saved);
 }
 
-LR_OWN void lr_end(void) { end_log(1); }
+LR_OWN void lr_end(void) {
+  if (plat_pid() == lr_global.pid) lr_output_ends();
+  end_log(1);
+}
 LR_OWN void lr_end_now(void) {
   if (lr_load(&lr_global.state) != LR_RUNNING) return;
-  if (plat_pid() != lr_global.pid) lr_calls_are_left();
-  else end_log(0);
+  if (plat_pid() != lr_global.pid) {
+    lr_calls_are_left();
+  } else {
+    lr_output_ends();
+    end_log(0);
+  }
 }
 
 LR_OWN int lr_exec_begin(const char *path) {
@@ -51,6 +58,7 @@ LR_OWN int lr_exec_begin(const char *path) {
     lr_calls_are_left();
     return 0;
   }
+  lr_output_ends();
   struct plat_saved saved;
   plat_slow_begin(&saved);
   int done = 0;

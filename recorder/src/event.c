@@ -216,8 +216,28 @@ LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr
   return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, leave) : NULL;
 }
 LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
-LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
-  return LR_UNLIKELY(program != NULL) ? lr_take_values(p, leave ? LRF_RESULT : LRF_ARGUMENTS, program, at->registers, at->frame) : p;
+/* take_arguments and take_results write what a program takes, the latter of the call, which stays where it is. */
+LR_INLINE uint8_t *take_arguments(uint8_t *p, const struct lr_program *program, const struct lr_place *at) {
+  return LR_UNLIKELY(program != NULL) ? lr_take_values(p, LRF_ARGUMENTS, program, at->registers, at->frame, NULL) : p;
+}
+LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, const struct lr_place *at, const struct lr_level *v,
+                                const struct lr_frame_entry *call) {
+  return LR_UNLIKELY(program != NULL) ? lr_take_values(p, LRF_RESULT, program, at->registers, at->frame, lr_kept_of(v, call)) : p;
+}
+/* keep_pointers keeps what the leave of the innermost call needs of its enter. */
+LR_COLD static void look_up_kept(struct lr_level *v, uintptr_t function, const struct lr_place *at) {
+  const struct lr_valued *const f = lr_valued_of(function);
+  if (!f || !f->keeps) return;
+  if (!v->kept) {
+    struct plat_saved saved;
+    plat_slow_begin(&saved);
+    v->kept = plat_pages(v->stack_size / sizeof *v->stack * sizeof *v->kept, 0);
+    plat_slow_end(&saved);
+  }
+  lr_keep(v, f, at->registers, at->frame);
+}
+LR_INLINE void keep_pointers(struct lr_level *v, uintptr_t function, const struct lr_place *at) {
+  if (LR_UNLIKELY(at->registers != NULL)) look_up_kept(v, function, at);
 }
 #else
 struct lr_program;
@@ -225,9 +245,12 @@ LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr
   return (void)function, (void)at, (void)leave, NULL;
 }
 LR_INLINE size_t room_for(const struct lr_program *program) { return (void)program, (size_t)0; }
-LR_INLINE uint8_t *take(uint8_t *p, const struct lr_program *program, const struct lr_place *at, int leave) {
-  return (void)program, (void)at, (void)leave, p;
+LR_INLINE uint8_t *take_arguments(uint8_t *p, const struct lr_program *program, const struct lr_place *at) { return (void)program, (void)at, p; }
+LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, const struct lr_place *at, const struct lr_level *v,
+                                const struct lr_frame_entry *call) {
+  return (void)program, (void)at, (void)v, (void)call, p;
 }
+LR_INLINE void keep_pointers(struct lr_level *v, uintptr_t function, const struct lr_place *at) { (void)v, (void)function, (void)at; }
 #endif
 
 /* room_with makes sure that there is room for an event with its values, or for the event alone, and
@@ -322,7 +345,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   p = lr_put_time(p, &delta, 0xffff);
   lr_store32(p, first);
   lr_store16(p + 4, (uint16_t)delta);
-  p = take(p + 6, program, at, 0);
+  p = take_arguments(p + 6, program, at);
   v->last = now;
   v->top->function = (uint64_t)function << 1 | kind;
   v->top->frame = frame;
@@ -339,6 +362,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   }
   v->top++;
   lr_commit(v, p);
+  keep_pointers(v, function, at);
 }
 
 LR_COLD void lr_enter_slow(uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at, enum lr_way way) {
@@ -403,7 +427,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     uint64_t delta = now - v->last;
     uint8_t *p = lr_put_time(lr_position(v), &delta, 0x7fff);
     lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
-    p = take(p + 2, program, at, 1);
+    p = take_results(p + 2, program, at, v, top);
     v->last = now;
     v->top = top;
     lr_commit(v, p);
@@ -439,7 +463,7 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
   if (found) {
     v->top = found;
     const struct lr_program *const program = values_of(function, at, 1);
-    if (program && v->chunk->used + room_for(program) < v->limit) lr_commit(v, take(lr_position(v), program, at, 1));
+    if (program && v->chunk->used + room_for(program) < v->limit) lr_commit(v, take_results(lr_position(v), program, at, v, found));
   } else if (lr_load(&lr_global.switched) && !plat_on_signal_stack()) {
     /* Entered while recording was switched off. */
     drop_ended(v, &e);

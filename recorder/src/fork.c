@@ -13,6 +13,7 @@ static struct {
   struct lr_frame_entry *stack, *top;
   size_t size;
   struct lr_frame_extra *extra;
+  struct lr_kept *kept;
 } forked[LR_LEVELS];
 static int have_forked;
 
@@ -26,6 +27,7 @@ LR_OWN void lr_fork_before(void) {
     forked[i].top = v->top;
     forked[i].size = v->stack_size;
     forked[i].extra = v->extra;
+    forked[i].kept = v->kept;
   }
   if (have_forked) lr_stacks_before_fork(t);
 }
@@ -78,6 +80,7 @@ LR_OWN int lr_inherit_calls(struct lr_thread *t) {
     v->top = forked[i].top;
     v->stack_size = forked[i].size;
     v->extra = forked[i].extra;
+    v->kept = forked[i].kept;
     v->stack_end = v->stack ? v->stack + v->stack_size / sizeof *v->stack : NULL;
   }
   return 1;

@@ -76,27 +76,30 @@ LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *pro
 }
 
 /* take writes values at p and returns how many bytes. */
-LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame) {
+LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame,
+                           const struct lr_kept *kept) {
   keep_vectors(r, program);
-  return (size_t)(lr_take_values(p, type, program, r, frame) - p);
+  return program->count ? (size_t)(lr_take_values(p, type, program, r, frame, kept) - p) : 0;
 }
 
 /* enter_with_all and leave_with_all are for what lr_take_quick does not take. An enter's values are taken
  * before the time is and a leave's after it: what it takes to copy texts is not the call's. */
-LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
-  const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, program, r, frame);
-  return lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n);
+LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+  if (f->keeps && !v->kept) return 0; /* the longer way makes room for them */
+  const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, &f->enter, r, frame, NULL);
+  if (!lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n, NULL, NULL)) return 0;
+  if (f->keeps) lr_keep(v, f, r, frame);
+  return 1;
 }
 LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
-  if (!lr_try_leave(v, v->top[-1].function, frame, 1)) return 0;
-  lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame));
+  const struct lr_frame_entry *const call = v->top - 1; /* it stays what it is */
+  if (!lr_try_leave(v, call->function, frame, 1)) return 0;
+  lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame, lr_kept_of(v, call)));
   return 1;
 }
 
-/* enter_with is the hot path where values are taken; v is level 0. */
-LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
-  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
-  if (LR_UNLIKELY(v->inside != idle)) return 1;
+/* enter_with_more and leave_with_more are for what lr_take_quickest does not take. */
+LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
   v->inside = frame;
   lr_barrier();
   int done = 0;
@@ -105,9 +108,9 @@ LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned k
     if (LR_LIKELY(f->enter.quick)) {
       lr_take_quick(lr_position(v) + LR_ENTER_BYTES, &f->enter, r);
       lr_barrier();
-      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.fixed);
+      done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, f->enter.fixed, NULL, NULL);
     } else {
-      done = enter_with_all(v, address, kind, frame, &f->enter, r);
+      done = enter_with_all(v, address, kind, frame, f, r);
     }
   }
   lr_barrier();
@@ -115,11 +118,31 @@ LR_APART static int enter_with(struct lr_level *v, uintptr_t address, unsigned k
   return !done;
 }
 
+/* quickest_enter is the hot path where values are taken; v is level 0. It calls nothing, so that it need keep few registers. */
+LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
+  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
+  if (LR_UNLIKELY(v->inside != idle)) return 1;
+  const struct lr_valued *const f = lr_valued_quick(address);
+  if (LR_UNLIKELY(!f || f->enter.quick != LR_QUICKEST)) return enter_with_more(v, address, kind, frame, r, idle);
+  v->inside = frame;
+  lr_barrier();
+  const int done = lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, 0, &f->enter, r);
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+LR_APART static int enter_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
+  return quickest_enter(v, address, 1, frame, r);
+}
+LR_APART static int patched_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
+  return quickest_enter(v, address, 0, frame, r);
+}
+
 /* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
 LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || enter_with(v, address, kind, frame, registers));
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || (kind ? enter_with : patched_with)(v, address, frame, registers));
   v->inside = frame;
   lr_barrier();
   const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
@@ -150,9 +173,7 @@ LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t si
   fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
 
-LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
-  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
-  if (LR_UNLIKELY(v->inside != idle)) return 1;
+LR_APART static int leave_with_more(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
@@ -161,16 +182,33 @@ LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t 
     const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
     if (LR_LIKELY(f && has_room(v, &f->leave))) {
       if (LR_UNLIKELY(!r || !lr_returns(address))) {
-        done = lr_try_leave(v, top->function, frame, 1);
+        done = lr_try_leave(v, top->function, frame, 2);
       } else if (LR_LIKELY(f->leave.quick)) {
         lr_take_quick(lr_position(v) + LR_LEAVE_BYTES, &f->leave, r);
         lr_barrier();
-        done = lr_try_leave_with(v, top->function, frame, 1, f->leave.fixed);
+        done = lr_try_leave_with(v, top->function, frame, 2, f->leave.fixed, NULL, NULL);
       } else {
         done = leave_with_all(v, frame, &f->leave, r);
       }
     }
   }
+  lr_barrier();
+  v->inside = idle;
+  return !done;
+}
+
+LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
+  const uintptr_t idle = lr_relaxed(&lr_quick_idle);
+  if (LR_UNLIKELY(v->inside != idle)) return 1;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_frame_entry *const top = v->top - 1;
+  const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
+  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || top->frame != frame || !lr_by_frame(top) || !r || !lr_returns(address))) {
+    v->inside = idle;
+    return leave_with_more(v, address, frame, r, idle);
+  }
+  const int done = lr_try_leave_with(v, 0, frame, 2, 0, &f->leave, r);
   lr_barrier();
   v->inside = idle;
   return !done;

@@ -39,6 +39,8 @@ static const char *const names[ORIGINALS] = {
     [SIGLONGJMP] = "siglongjmp",
     [SIGACTION] = "sigaction",
     [SIGNAL_SET] = "signal",
+    [WRITE] = "write",
+    [WRITEV] = "writev",
 #if defined(__GLIBC__)
     [DLMOPEN] = "dlmopen",
     [EXECVEAT] = "execveat",

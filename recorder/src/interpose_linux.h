@@ -32,6 +32,8 @@ enum original {
   SIGLONGJMP,
   SIGACTION,
   SIGNAL_SET,
+  WRITE,
+  WRITEV,
 #if defined(__GLIBC__)
   DLMOPEN,
   EXECVEAT,

@@ -74,6 +74,8 @@ struct reading {
   uint32_t bytes[2];  /* that they take at most */
   uint8_t full[2];    /* 1: the others have no room */
   uint32_t leaving;   /* steps of the function's leave, kept in leave_steps */
+  uint32_t keeps;     /* pointers that are kept for its leave */
+  int32_t keep[LR_MOST_KEPT];
 };
 /* Lines of enter and leave may alternate. */
 static struct lr_take leave_steps[MOST_OF_FUNCTION * MOST_PARTS];
@@ -176,6 +178,19 @@ LR_OWN static unsigned place(struct reading *r, struct token w, int leave, struc
   return n;
 }
 
+/* keep_pointer has a pointer kept from the enter to the leave; which one. */
+LR_OWN static int32_t keep_pointer(struct reading *r, int32_t source) {
+  uint32_t i = 0;
+  while (i < r->keeps && r->keep[i] != source) i++;
+  if (i == LR_MOST_KEPT) {
+    wrong(r, too_many);
+    return 0;
+  }
+  r->keep[i] = source;
+  if (i == r->keeps) r->keeps++;
+  return (int32_t)i;
+}
+
 LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *step) {
   if (leave) leave_steps[r->leaving++] = *step;
   else if (r->fill) plan.steps[r->steps] = *step;
@@ -186,7 +201,11 @@ LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *
 LR_OWN static void value(struct reading *r, int leave) {
   if (!r->in_function) return wrong(r, not_here);
   if (++r->values[leave] > MOST_OF_FUNCTION) return wrong(r, too_many);
-  const struct token at = next_word(r), op = next_word(r);
+  struct token at = next_word(r);
+  const struct token op = next_word(r);
+  /* @PLACE: what the pointer that is there at the enter leads to when the function returns */
+  const int kept = leave && at.n && at.s[0] == '@';
+  if (kept) at.s++, at.n--;
   struct lr_take s;
   memset(&s, 0, sizeof s);
   uint32_t size = 0, most = 0;
@@ -227,9 +246,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   }
   next_number(r, 10, 1, UINT32_MAX); /* its type */
   struct part parts[MOST_PARTS];
-  const unsigned n = place(r, at, leave, parts);
+  const unsigned n = place(r, at, leave && !kept, parts);
   if (r->wrong) return;
-  if (pointer && parts[0].is_st0) return wrong(r, not_a_place);
+  if ((pointer && parts[0].is_st0) || (kept && (!pointer || n > 1))) return wrong(r, not_a_place);
   /* The first that has no room, and all behind it, are left out. One of a single byte is never the
    * first: the byte that a record may be padded with would look like it. */
   if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {
@@ -240,8 +259,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   s.size = (uint16_t)size;
   s.begins = 1;
   if (pointer) {
-    s.source = parts[0].source;
-    if (s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > 8)) {
+    s.source = kept ? keep_pointer(r, parts[0].source) : parts[0].source;
+    s.kept = kept & 1;
+    if (!kept && s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > 8)) {
       s.op = LR_TAKE_VIEW;
       s.second = n > 1 ? parts[1].source : parts[0].source + 8;
     }
@@ -282,12 +302,13 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
     const struct lr_take *const s = &program->steps[i];
     if (s->op != LR_TAKE_PART || s->source >= 0 || ~s->source < FIRST_INTEGER) return;
     if (i < 2) program->slot[i] = (uint8_t)~s->source;
+    if (!i) program->size = (uint8_t)s->size;
     n += s->size;
   }
-  program->padded = n & 1;
+  program->zero = (uint16_t)n; /* if it is not padding, it is behind the record */
   n += n & 1;
   if (n / 2 > 255) return;
-  program->quick = 1;
+  program->quick = program->count <= 2 ? LR_QUICKEST : 1;
   program->fixed = (uint16_t)(program->count ? n : 0);
   program->head = LRF_FIRST_WORD(type, n / 2) | (uint32_t)program->kind << 16;
 }
@@ -303,7 +324,9 @@ LR_OWN static void end_of_function(struct reading *r) {
     f->leave.steps = plan.steps + r->steps;
     memcpy(plan.steps + r->steps, leave_steps, r->leaving * sizeof *leave_steps);
     f->enter.kind = f->leave.kind = LRF_VALUES_PLAN;
-    find_quick(&f->enter, LRF_ARGUMENTS);
+    f->keeps = r->keeps;
+    memcpy(f->keep, r->keep, sizeof f->keep);
+    if (!r->keeps) find_quick(&f->enter, LRF_ARGUMENTS);
     find_quick(&f->leave, LRF_RESULT);
     f->enter.vectors = takes_vectors(&f->enter);
     f->leave.vectors = takes_vectors(&f->leave);
@@ -311,7 +334,7 @@ LR_OWN static void end_of_function(struct reading *r) {
     f->leave.most = (uint16_t)(8 + r->bytes[1] + 1);
   }
   r->steps += r->leaving;
-  r->leaving = 0;
+  r->leaving = r->keeps = 0;
 }
 
 LR_OWN static void read_function(struct reading *r) {
@@ -482,22 +505,22 @@ LR_OWN static int understand(void) {
 
 /* ---- raw ---- */
 
-#define REGISTER(name) {LR_TAKE_PART, 0, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
-#define VECTOR(i) {LR_TAKE_PART, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
+#define REGISTER(name) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
+#define VECTOR(i) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
 /* Integer registers, vector registers, stack words, 0. */
-#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
+#define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 0, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
 static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER(rsi), REGISTER(rdx), REGISTER(rcx), REGISTER(r8), REGISTER(r9), VECTOR(0),
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, 0, {0, 0}, 0}
-static const struct lr_valued raw = {0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE)};
+#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0}
+static const struct lr_valued raw = {0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
 
 /* ---- functions by the addresses of their hooks ---- */
 
 enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
-static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}};
+static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {0}, 0};
 
 /* known finds a function that was asked for before; NULL: nobody has. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {

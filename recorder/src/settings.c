@@ -9,7 +9,7 @@ const char *const lr_setting_names[] = {"LOGREC",          "LOGREC_FILE",       
                                         "LOGREC_MIN",      "LOGREC_SITES",       "LOGREC_PERMISSIONS",  "LOGREC_COMMAND_LINE",
                                         "LOGREC_CHILDREN", "LOGREC_SNAPSHOT_SIGNAL", "LOGREC_CRASH", "LOGREC_VALUES", "LOGREC_PATCH", "LOGREC_SWITCH_SIGNAL",
                                         "LOGREC_FROM",     "LOGREC_UNTIL",       "LOGREC_INSIDE",       "LOGREC_DEPTH",
-                                        "LOGREC_AFTER",    "LOGREC_FOR",         "LOGREC_LIBCALLS",
+                                        "LOGREC_AFTER",    "LOGREC_FOR",         "LOGREC_LIBCALLS",    "LOGREC_OUTPUT",
                                         "LOGREC_REPORT",  "LOGREC_REPORT_FOLDER", "LOGREC_REPORT_SECONDS", NULL};
 
 LR_OWN void lr_tell(const char *line) {
@@ -270,6 +270,9 @@ LR_OWN void lr_read_settings(void) {
   s = setting("LOGREC_PATCH");
   lr_settings.patch = s && equals(s, strlen(s), "1");
   if (s && *s && !lr_settings.patch && !equals(s, strlen(s), "0")) lr_tell("logrec: LOGREC_PATCH is 0 or 1: nothing is patched");
+  s = setting("LOGREC_OUTPUT");
+  lr_settings.output = s && equals(s, strlen(s), "1");
+  if (s && *s && !lr_settings.output && !equals(s, strlen(s), "0")) lr_tell("logrec: LOGREC_OUTPUT is 0 or 1: what the program prints is left out");
   read_triggers();
   if (!plat_raised_rights()) tell_unknown();
   lr_choose_mode();

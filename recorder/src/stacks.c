@@ -60,6 +60,7 @@ LR_OWN static void forget_outer(struct lr_level *v) {
   const size_t depth = (size_t)(v->top - bottom), half = depth - depth / 2;
   memmove(bottom, bottom + half, (depth - half) * sizeof *bottom);
   if (v->extra) memmove(v->extra + 2, v->extra + 2 + half, (depth - half) * sizeof *v->extra);
+  if (v->kept) memmove(v->kept + 2, v->kept + 2 + half, (depth - half) * sizeof *v->kept);
   v->top -= half;
 }
 
@@ -69,20 +70,28 @@ LR_OWN static int grow(struct lr_level *v) {
   const size_t larger = 2 * size < LR_STACK_MOST ? 2 * size : LR_STACK_MOST;
   if (size >= LR_STACK_MOST) return 0;
   const size_t extra_size = entries * sizeof *v->extra, extra_larger = larger / sizeof *v->stack * sizeof *v->extra;
+  const size_t kept_size = entries * sizeof *v->kept, kept_larger = larger / sizeof *v->stack * sizeof *v->kept;
   struct lr_frame_entry *stack;
   if (v->on && v->on->number) {
     if (!plat_lock()) return 0;
     struct lr_frame_extra *extra = v->extra ? allocate(extra_larger) : NULL;
+    struct lr_kept *kept = v->kept ? allocate(kept_larger) : NULL;
     stack = allocate(larger);
     plat_unlock();
-    if (!stack || (v->extra && !extra)) return 0;
+    if (!stack || (v->extra && !extra) || (v->kept && !kept)) return 0;
     memcpy(stack, v->stack, size);
     if (extra) v->extra = memcpy(extra, v->extra, extra_size);
+    if (kept) v->kept = memcpy(kept, v->kept, kept_size);
   } else {
     if (v->extra) {
       struct lr_frame_extra *extra = plat_pages_grow(v->extra, extra_size, extra_larger);
       if (!extra) return 0;
       v->extra = extra;
+    }
+    if (v->kept) {
+      struct lr_kept *kept = plat_pages_grow(v->kept, kept_size, kept_larger);
+      if (!kept) return 0;
+      v->kept = kept;
     }
     stack = plat_pages_grow(v->stack, size, larger);
     if (!stack) return 0;
@@ -255,6 +264,7 @@ LR_OWN static void park(struct lr_thread *t, struct lr_level *v) {
   s->top = v->top;
   s->size = v->stack_size;
   s->extra = v->extra;
+  s->kept = v->kept;
   s->switched = v->switched;
   s->restated = v->restated;
   s->stream = v->sequence ? t->stream : 0;
@@ -282,6 +292,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
       was.top = v->top;
       was.size = v->stack_size;
       was.extra = v->extra;
+      was.kept = v->kept;
       was.switched = v->switched;
       was.restated = v->restated;
       was.stream = v->sequence ? owner : 0;
@@ -293,6 +304,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
     s->top = was.top;
     s->size = was.size;
     s->extra = was.extra;
+    s->kept = was.kept;
     s->switched = was.switched;
     s->restated = was.restated;
     s->stream = was.stream;
@@ -308,6 +320,7 @@ LR_OWN static void put_in_effect(struct lr_level *v, struct lr_stack *s) {
   v->stack_size = s->size;
   v->stack_end = v->stack + v->stack_size / sizeof *v->stack;
   v->extra = s->extra;
+  v->kept = s->kept;
   v->switched = s->switched;
   v->restated = s->restated;
 }

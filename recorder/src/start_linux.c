@@ -117,6 +117,7 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
   lr_local_time_known();
   lr_patch_look();
   lr_libcalls_look();
+  lr_output_watch();
   plat_slow_end(&saved);
 }
 

@@ -71,6 +71,10 @@ LR_INLINE uintptr_t pointer(const struct lr_registers *r, uintptr_t frame, int32
   uint64_t v;
   return word(r, frame, source, &v) ? (uintptr_t)v : 1;
 }
+/* pointer_of is that of a step. */
+LR_INLINE uintptr_t pointer_of(const struct lr_take *s, const struct lr_registers *r, uintptr_t frame, const struct lr_kept *kept) {
+  return LR_UNLIKELY(s->kept) ? kept->pointer[s->source] : pointer(r, frame, s->source);
+}
 
 LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
   size_t n = 0, length = LRF_TEXT_NULL;
@@ -177,7 +181,16 @@ LR_OWN static uint8_t *put_st0(uint8_t *p, size_t size) {
   return p + size;
 }
 
-LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame) {
+LR_OWN void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct lr_registers *r, uintptr_t frame) {
+  if (!v->kept) return;
+  const struct lr_frame_entry *const call = v->top - 1;
+  struct lr_kept *const k = &v->kept[call - v->stack];
+  for (uint32_t i = 0; i < f->keeps; i++) k->pointer[i] = pointer(r, frame, f->keep[i]);
+  k->time = call->time;
+}
+
+LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_program *program, const struct lr_registers *r, uintptr_t frame,
+                               const struct lr_kept *kept) {
   uint8_t *const begin = p;
   const int longer = program->most / 2 > 255;
   p += longer ? 8 : 4;
@@ -185,6 +198,7 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
   uint8_t *value = p, *before = p; /* where it begins, and the one before it */
   for (; s < end; s++) {
     if (s->begins) before = value, value = p;
+    if (LR_UNLIKELY(s->kept && !kept)) goto cut; /* it is a text or what memory has: never a byte alone */
     switch (s->op) {
       case LR_TAKE_PART: {
         uint64_t v;
@@ -203,11 +217,11 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
         lr_store32(p, s->offset);
         p += 4;
         break;
-      case LR_TAKE_TEXT: p = put_text(p, pointer(r, frame, s->source), s->size); break;
-      case LR_TAKE_MEMORY: p = put_memory(p, pointer(r, frame, s->source), s->offset, s->size); break;
-      case LR_TAKE_STRING: p = put_string(p, within(pointer(r, frame, s->source), s), s->library, s->size); break;
-      case LR_TAKE_VIEW_AT: p = put_view_at(p, within(pointer(r, frame, s->source), s), s->library, s->size); break;
-      case LR_TAKE_TEXT_AT: p = put_text_at(p, within(pointer(r, frame, s->source), s), s->size); break;
+      case LR_TAKE_TEXT: p = put_text(p, pointer_of(s, r, frame, kept), s->size); break;
+      case LR_TAKE_MEMORY: p = put_memory(p, pointer_of(s, r, frame, kept), s->offset, s->size); break;
+      case LR_TAKE_STRING: p = put_string(p, within(pointer_of(s, r, frame, kept), s), s->library, s->size); break;
+      case LR_TAKE_VIEW_AT: p = put_view_at(p, within(pointer_of(s, r, frame, kept), s), s->library, s->size); break;
+      case LR_TAKE_TEXT_AT: p = put_text_at(p, within(pointer_of(s, r, frame, kept), s), s->size); break;
       default: {
         uint64_t words[2];
         if (!word(r, frame, s->source, &words[0]) || !word(r, frame, s->second, &words[1])) words[0] = words[1] = 1;

@@ -2,7 +2,9 @@
 # crash_windows.sh PLAIN RECORDED READER: how a program dies under wine with the recorder and without.
 # PLAIN and RECORDED are crash_windows_subject.exe, READER is trace_dump. The log must have the record of the
 # crash where something of ours runs, and all calls. wine itself returns 0 now and then where a program
-# died of an exception: then it is tried again. Prints "N passed, N failed".
+# died of an exception: then it is tried again. A program that does not end within a minute is a failure, whatever
+# the next try does. The variable crash_rounds says how often the list is gone through (once). Prints how many programs were
+# run and tried again, and "N passed, N failed".
 set -u
 plain=$1 recorded=$2 reader=$3
 run_wine=$(cd "$(dirname "$0")/../../scripts/wine" && pwd)/run.sh
@@ -15,7 +17,7 @@ else
   work=$(mktemp -d)
 fi
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+passed=0 failed=0 runs=0 again=0 hung=0
 ulimit -c 0
 # On x86 the callers of terminate are not known.
 pure=$([ "$run_wine" = wine32 ] && echo "4 0" || echo "5 0")
@@ -45,7 +47,14 @@ one() {
   for i in 1 2 3 4 5; do
     rm -f "$work"/*.lptrace
     a=$(status "$plain" "$cause" "$@") b=$(status "$recorded" "$cause" "$@")
+    runs=$((runs + 2))
+    # timeout says 124.
+    if [ "$b" = 124 ] && [ "$a" != 124 ]; then
+      hung=$((hung + 1)) && echo "$cause $*: it hung"
+      break
+    fi
     [ "$a" = "$b" ] && break
+    again=$((again + 1))
   done
   what=$("$reader" "$work"/*.lptrace -e 2>&1)
   local got calls
@@ -59,26 +68,29 @@ one() {
   fi
 }
 
-for where in "" thread; do
-  one null "2 c0000005" $where
-  one store "2 c0000005" $where
-  # No address of x86 is so far away.
-  [ "$run_wine" = wine32 ] || one far "2 c0000005" $where
-  one call "2 c0000005" $where
-  one abort "3 0" $where
-  one throw "4 0" $where
-  one pure "$pure" $where
-  one divide "2 c0000094" $where
-  one raise "2 e0000001" $where
-  one breakpoint "2 80000003" $where
-  one illegal "2 c000001d" $where
-  one terminate "" $where
-  one noexcept "4 0" $where
-  one std-terminate "4 0" $where
-  one ucrt-abort "3 0" $where
-  one ucrt-terminate "4 0" $where
-  one ucrt-parameter "6 0" $where
-  one runtime-pure "5 0" $where
+for ((round = 0; round < ${crash_rounds:-1}; round++)); do
+  for where in "" thread; do
+    one null "2 c0000005" $where
+    one store "2 c0000005" $where
+    # No address of x86 is so far away.
+    [ "$run_wine" = wine32 ] || one far "2 c0000005" $where
+    one call "2 c0000005" $where
+    one abort "3 0" $where
+    one throw "4 0" $where
+    one pure "$pure" $where
+    one divide "2 c0000094" $where
+    one raise "2 e0000001" $where
+    one breakpoint "2 80000003" $where
+    one illegal "2 c000001d" $where
+    one terminate "" $where
+    one noexcept "4 0" $where
+    one std-terminate "4 0" $where
+    one ucrt-abort "3 0" $where
+    one ucrt-terminate "4 0" $where
+    one ucrt-parameter "6 0" $where
+    one runtime-pure "5 0" $where
+  done
 done
+echo "$runs programs run, $again pairs tried again, $hung hung"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -129,14 +129,16 @@ crashes() {
 
 # backtraces NAME: the sample's calls, named by the command, are those of its source, whatever it was built by.
 backtraces() {
-  local sample=$here/../samples/backtrace d=$build/$1 cc lib want p=0 f=0
+  local sample=$here/../samples/backtrace d=$build/$1 cc lib lld want p=0 f=0
   begun=$(date +%s)
   mkdir -p "$d"
+  # gcc wants it by the name without a version.
+  lld=$(newest ld.lld) && ln -s "$lld" "$d/ld.lld"
   want=$(for call in bt.c:logrec_backtrace\( bt.c:test2\(\) bt_so.c:back\(\) bt.c:in_library\( bt.c:test\(\); do
     echo "${call%%:*}:$(grep -n "^ .*${call#*:}" "$sample/${call%%:*}" | head -n 1 | cut -d: -f1)"
   done)
   recorder gcc "" >"$build/$1.log" 2>&1
-  for cc in gcc "gcc -no-pie" ${clang:+"$clang" "$clang -no-pie" "$clang -fuse-ld=lld" "$clang -fuse-ld=lld -no-pie"}; do
+  for cc in gcc "gcc -no-pie" ${lld:+"gcc -B$d -fuse-ld=lld" "gcc -B$d -fuse-ld=lld -no-pie"} ${clang:+"$clang" "$clang -no-pie" "$clang -fuse-ld=lld" "$clang -fuse-ld=lld -no-pie"}; do
     if ${cc% -no-pie} -g -I"$include" -fPIC -shared "$sample/bt_so.c" -o "$d/libbt_so.so" &&
       $cc -g $warnings -I"$include" "$sample/bt.c" "$d/libbt_so.so" "$lib/liblogrec.a" -Wl,-rpath,"$d" -ldl -pthread -o "$d/bt" &&
       "$d/bt" | "$logparse" symbolize >"$d/out" && [ "$(grep -o 'bt[a-z_]*\.c:[0-9]*' "$d/out" | head -n 5)" = "$want" ]; then

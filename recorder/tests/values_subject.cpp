@@ -64,6 +64,20 @@ KEPT size_t vs_view(View v, const View &w) { return v.size + w.size; }
 KEPT int vs_memory(const int *p) { sink = p != nullptr; return 1; }
 KEPT int vs_tail(int n) { return vs_sum(n, 1); }
 KEPT int vs_many(const char *a, const char *b, const char *c, int n) { sink = a && b && c; return n; }
+KEPT int vs_out(int n, char *text, Big *big, std::string &string, long, long, long *far) {
+  if (n) {
+    char inner[16] = "";
+    Big own = {7, 7, 7};
+    std::string name;
+    long there = 0;
+    vs_out(n - 1, inner, &own, name, 0, 0, &there);
+  }
+  strcpy(text, n ? "outer" : "inner");
+  if (big) *big = {n, 10 + n, 100 + n};
+  string = n ? "a text that is not short" : "short";
+  *far = -n;
+  return n;
+}
 KEPT int vs_not_planned(int n) { return n + sink; }
 KEPT unsigned vs_any(const char *text, const Big *memory, const std::string *string, const View *view) {
   // It must not look at them.
@@ -97,6 +111,10 @@ HIDDEN static void kinds() {
   vs_tail(9);
   vs_many(longer, longer, longer, 7);
   vs_not_planned(1);
+  char text[16] = "before";
+  std::string name = "before";
+  long there = 5;
+  vs_out(1, text, nullptr, name, 0, 0, &there);
 }
 
 // pages has a readable page before and behind one that is not.

@@ -187,6 +187,10 @@ static vector<Want> wanted() {
           {"vs_memory", 1, "01000100", "010001000000"},
           {"vs_memory", 2, "01000200", "010001000000"},
           {"vs_tail", 0, "010009000000", "-"},
+          // What was written behind its pointers, of the inner call and of the one around it.
+          {"vs_out", 0, "010001000000", "010001000000" "05006f75746572" "01" "01" "1800" "612074657874207468617420" "6973206e6f742073" "00ffffffffffffffff"},
+          {"vs_out", 1, "010000000000", "010000000000" "0500696e6e6572" "000a00000000000000" "0000000000000000000a000000000000006400000000000000"
+                                        "050073686f7274" "000000000000000000" "00"},
           // The third text has no room, so neither it nor the number behind it is there.
           {"vs_many", 0, "0100fdff" + longer + "fdff" + repeated("6c", 1000), "010007000000"}};
 }
@@ -379,6 +383,12 @@ static void testWrongPlans() {
                {head + "enter st0 value 16 1 a\n", "line 7 of the plan: not a place"},
                {head + "leave st0 text 16 1 a\n", "line 7 of the plan: not a place"},
                {head + "leave rdi value 4 1 a\n", "line 7 of the plan: not a place"},
+               {head + "leave @rdi value 4 1 a\n", "line 7 of the plan: not a place"},
+               {head + "enter @rdi memory 0 4 1 a\n", "line 7 of the plan: not a place"},
+               {head + "leave @rdi+rsi view libc++ 4 1 a\n", "line 7 of the plan: not a place"},
+               {head + "leave @st0 text 4 1 a\n", "line 7 of the plan: not a place"},
+               {head + repeated("leave @rdi text 4 1 a\n", 9) + "leave @rsi text 4 1 a\nleave @rdx text 4 1 a\nleave @rcx text 4 1 a\nleave @r8 text 4 1 a\n"
+                       "leave @r9 text 4 1 a\nleave @stack+0 text 4 1 a\nleave @stack+8 text 4 1 a\n", "line 22 of the plan: more than"},
                {head + "enter rdi+ value 8 1 a\n", "line 7 of the plan: not a place"},
                {head + "enter stack value 8 1 a\n", "line 7 of the plan: not a place"},
                {head + "enter stack+ value 8 1 a\n", "line 7 of the plan: a number"},

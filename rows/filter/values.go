@@ -73,7 +73,7 @@ func valueName(text string) int {
 	}
 	for i++; i < len(text); i++ {
 		c := text[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_.$[]", c) >= 0 || c >= 0x80) {
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_.$[]@", c) >= 0 || c >= 0x80) {
 			break
 		}
 	}

@@ -43,6 +43,8 @@ const (
 	KindRules  Kind = 7
 	// KindFile is a file; its owner is the number of the log that it belongs to.
 	KindFile Kind = 6
+	// KindStack is a module's STACK records of a symbol file of Breakpad's.
+	KindStack Kind = 8
 )
 
 // A Part is what a container has one of for each entry of its directory.

@@ -12,7 +12,7 @@
 //   - module.go: what a container says of a module.
 //   - encode.go, runs.go: from a table to columns, and back.
 //   - table.go: look-ups.
-//   - unwind.go: unwind rules.
+//   - unwind.go: unwind rules; stack.go: those of Breakpad's symbol files.
 //   - file.go: files in a container.
 //   - carrier.go, pe.go, elf.go: containers in executables: [Attach], [Detach],
 //     [Find].

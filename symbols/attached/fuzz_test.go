@@ -22,6 +22,12 @@ func use(c *Container) {
 				}
 			}
 		}
+		if s, err := m.OpenStack(); err == nil {
+			f := s.File()
+			if n, err := io.Copy(io.Discard, io.NewSectionReader(f, 0, f.Size)); err == nil && n != f.Size {
+				panic("records of another size")
+			}
+		}
 		table, err := m.Open()
 		if err != nil {
 			continue
@@ -68,6 +74,9 @@ func repaired(data []byte) []byte {
 	dir := b[headerSize : headerSize+n*entrySize]
 	for e := dir; len(e) > 0; e = e[entrySize:] {
 		at := le.Uint64(e[8:])
+		if at > uint64(len(b)) {
+			continue
+		}
 		switch Kind(le.Uint16(e)) {
 		case KindFunctions, KindStrings:
 			at += 8
@@ -76,7 +85,7 @@ func repaired(data []byte) []byte {
 				continue
 			}
 			at += 4 + uint64(le.Uint32(b[at:]))
-		case KindRuns, KindRules:
+		case KindRuns, KindRules, KindStack:
 		default:
 			continue
 		}
@@ -117,6 +126,8 @@ func FuzzContainer(f *testing.F) {
 		f.Fatal(err)
 	}
 	data, _ = withUnwind(f, e)
+	f.Add(data)
+	data, _ = withStack(f, "STACK CFI INIT 0 100 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n")
 	f.Add(data)
 	f.Add(packedFile(f, []byte("a log that is packed, packed, packed, packed, packed, packed")))
 	f.Fuzz(func(t *testing.T, data []byte) {

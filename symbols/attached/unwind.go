@@ -86,11 +86,11 @@ type CodePiece struct {
 }
 
 // EncodeUnwind keeps the unwind rules of an image, and pieces of its code, as many as there is room for. It returns nil for an image
-// without rules.
+// without rules of which no pieces are kept.
 func EncodeUnwind(ctx context.Context, im *image.Image, pieces []CodePiece) (*EncodedUnwind, error) {
 	machine := unwind.MachineOf(im.Machine)
 	rules := unwind.RulesOf(im)
-	if machine == unwind.Unknown || im.Relocatable || len(rules) == 0 {
+	if machine == unwind.Unknown || im.Relocatable || len(rules) == 0 && len(pieces) == 0 {
 		return nil, nil
 	}
 	e := &unwindEncoder{rules: newRowRecords()}

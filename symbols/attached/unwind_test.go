@@ -31,17 +31,7 @@ func openImage(t testing.TB, path string) *image.Image {
 // withUnwind returns a container with the unwind rules of an image, and its module.
 func withUnwind(t testing.TB, e *EncodedUnwind) ([]byte, *Module) {
 	t.Helper()
-	m := &Module{Name: "x"}
-	var b bytes.Buffer
-	var none *Encoded
-	if err := Write(&b, append(none.Parts(m, 0), e.Parts(0)...)); err != nil {
-		t.Fatal(err)
-	}
-	c, err := OpenContainer(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes(), c.Modules()[0]
+	return containerOf(t, append((*Encoded)(nil).Parts(&Module{Name: "x"}, 0), e.Parts(0)...))
 }
 
 // TestUnwindRules: what is read back of an image's unwind rules is what was collected, at every byte of code.

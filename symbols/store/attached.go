@@ -72,7 +72,26 @@ func keptModule(k *Kept, mod *modules.Module) *attached.Module {
 // Unwind returns the unwind rules that were kept of a module of which a binding was found: with its symbols, or in
 // a container that belongs to the log. It is nil where there are none.
 func (f *Finder) Unwind(mod *modules.Module, b *symbols.Binding) *attached.Unwind {
-	var from []*attached.Module
+	for _, m := range f.withUnwind(mod, b) {
+		if u, err := m.OpenUnwind(); err == nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// Stack is [Finder.Unwind] for STACK records.
+func (f *Finder) Stack(mod *modules.Module, b *symbols.Binding) *attached.Stack {
+	for _, m := range f.withUnwind(mod, b) {
+		if s, err := m.OpenStack(); err == nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// withUnwind returns what may have the unwind rules of a module, the best first.
+func (f *Finder) withUnwind(mod *modules.Module, b *symbols.Binding) (from []*attached.Module) {
 	for i := range f.Kept {
 		k := &f.Kept[i]
 		if m := keptModule(k, mod); m != nil {
@@ -84,15 +103,10 @@ func (f *Finder) Unwind(mod *modules.Module, b *symbols.Binding) *attached.Unwin
 			}
 		}
 	}
-	if t, ok := b.Table.(interface{ Module() *attached.Module }); ok && b.Status != symbols.Mismatched {
+	if t, ok := symbols.As[interface{ Module() *attached.Module }](b.Table); ok && b.Status != symbols.Mismatched {
 		from = append(from, t.Module())
 	}
-	for _, m := range from {
-		if u, err := m.OpenUnwind(); err == nil {
-			return u
-		}
-	}
-	return nil
+	return from
 }
 
 // useKept takes the module's symbols that were kept beside the log. unknown says

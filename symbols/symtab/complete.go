@@ -89,6 +89,9 @@ func (c *completed) LookupAll(ctx context.Context, rvas []uint64, found func(i i
 	})
 }
 
+// Unwrap returns the debug file's table, for [symbols.As].
+func (c *completed) Unwrap() symbols.Table { return c.Table }
+
 // Slow implements [symbols.Prompt].
 func (c *completed) Slow() bool {
 	prompt, ok := c.Table.(symbols.Prompt)

@@ -138,6 +138,97 @@ func FuzzImage(f *testing.F) {
 	})
 }
 
+// fuzzedPE makes a PE for x64 or arm64 of whose code, exception directory and unwind info these are the first bytes.
+func fuzzedPE(t testing.TB, machine uint16, code, directory, info []byte) *image.Image {
+	t.Helper()
+	le := binary.LittleEndian
+	b := make([]byte, 0x800)
+	copy(b, "MZ")
+	le.PutUint32(b[0x3c:], 0x40)
+	copy(b[0x40:], "PE\x00\x00")
+	le.PutUint16(b[0x44:], machine)
+	le.PutUint16(b[0x46:], 3)
+	le.PutUint16(b[0x54:], 240)
+	optional := b[0x58:]
+	le.PutUint16(optional, 0x20b)
+	le.PutUint32(optional[56:], 0x4000)
+	le.PutUint32(optional[60:], 0x200)
+	le.PutUint32(optional[108:], 16)
+	le.PutUint32(optional[112+8*3:], 0x2000)
+	le.PutUint32(optional[112+8*3+4:], uint32(min(len(directory), 0x200)))
+	for i, contents := range [][]byte{code, directory, info} {
+		section := optional[240+40*i:]
+		copy(section, []string{".text", ".pdata", ".xdata"}[i])
+		le.PutUint32(section[8:], 0x200)
+		le.PutUint32(section[12:], 0x1000*uint32(i+1))
+		le.PutUint32(section[16:], 0x200)
+		le.PutUint32(section[20:], 0x200*uint32(i+1))
+		le.PutUint32(section[36:], []uint32{0x60000020, 0x40000040, 0x40000040}[i])
+		copy(b[0x200*(i+1):0x200*(i+2)], contents)
+	}
+	im, err := image.Open(&symbols.File{Path: "fuzz", ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// FuzzExceptionDirectory unwinds by a PE's exception directory without the image around it, which the fuzzer can change better. The
+// rules that are collected of it lead to the same callers.
+func FuzzExceptionDirectory(f *testing.F) {
+	entry := func(words ...uint32) (b []byte) {
+		for _, w := range words {
+			b = binary.LittleEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	f.Add(false, entry(0x1000, 0x1040, 0x3000, 0x1040, 0x1080, 0x3020), []byte("\x01\x0a\x04\x05\x0a\x03\x06\x32\x02\x30\x01\x50\x00\x00\x00\x00\x02\x08\x03\x00\x08\x06\x04\x74\x02\x00\x00\x00"),
+		[]byte("\x55\x53\x48\x83\xec\x20\x48\x8d\x6c\x24\x20\x48\x83\xc4\x20\x5b\x5d\xc3"))
+	f.Add(false, entry(0x1000, 0x1040, 0x3000), append([]byte("\x21\x00\x02\x00\x00\x34\x02\x00"), append(entry(0x1000, 0x1040, 0x3020), "............\x01\x04\x01\x00\x04\x42\x00\x00"...)...), []byte("\x48\xff\xe0\xc3"))
+	f.Add(false, entry(0x1000, 0x1040, 0x3000), []byte("\x01\x00\x01\x00\x00\x1a\x00\x00"), []byte{})
+	f.Add(true, entry(0x1000, 0x3000, 0x1040, 0x00a00021), append(entry(0x18400010), "\xe1\x81\xe4\xe4\xe3\xe3\xe3\xe3"...), []byte{})
+	f.Fuzz(func(t *testing.T, arm bool, directory, info, code []byte) {
+		id := uint16(0x8664)
+		if arm {
+			id = 0xaa64
+		}
+		im := fuzzedPE(t, id, code, directory, info)
+		walkAll(t, im, stackOf(info))
+		machine, rules := MachineOf(im.Machine), RulesOf(im)
+		if len(rules) == 0 {
+			return
+		}
+		table := collected(t, im)
+		// Where entries overlap or are not in order the one that is found depends on how it is looked for.
+		for i, e := range table.list {
+			if e.Start != e.Function || i > 0 && e.Start != table.list[i-1].End && e.Start < table.list[i-1].End {
+				return
+			}
+		}
+		if d := rules[0].(*ExceptionDirectory); len(table.list) != d.count {
+			return
+		}
+		kept := NewKept(machine, table)
+		var r Registers
+		for n := range maxRegisters {
+			if machine.RegisterName(n) != "" {
+				r.Set(n, 0x7fff0000+uint64(n)*8)
+			}
+		}
+		r.Set(machine.SP(), 0x7fff0000)
+		for rva := uint64(0x1000); rva < 0x1100; rva += 3 {
+			// Damaged info has no rule; in an epilogue it is not needed.
+			place, _ := table.Rule(rva)
+			if place.Exact != "" || place.Start == place.End {
+				sameCaller(t, machine, im, kept, rules, rva, true, r, bytesMemory{0x7fff0000, stackOf(info)})
+			}
+			if place.Return != "" || place.Start == place.End {
+				sameCaller(t, machine, im, kept, rules, rva, false, r, bytesMemory{0x7fff0000, stackOf(info)})
+			}
+		}
+	})
+}
+
 // FuzzCFI runs instructions of call frame information, and FuzzARM64 unwind codes.
 func FuzzCFI(f *testing.F) {
 	f.Add([]byte{0x0c, 7, 8, 0x90, 1}, []byte{0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x0b}, uint64(3))

@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 
 	"logparser/app"
@@ -28,6 +29,37 @@ type outline struct {
 	roots []*app.TreeNode
 	open  map[key]bool
 	rows  []row
+	// compare is what the nodes below another are sorted by, nil for their own order;
+	// sorted are those that were.
+	compare func(a, b *app.TreeNode) int
+	sorted  map[*app.TreeNode][]*app.TreeNode
+}
+
+// sort shows the tree in another order, nil for its own.
+func (o *outline) sort(compare func(a, b *app.TreeNode) int) {
+	o.compare, o.sorted = compare, nil
+	o.flatten()
+}
+
+// below are the nodes below another, nil for the roots, in their order.
+func (o *outline) below(n *app.TreeNode) []*app.TreeNode {
+	list := o.roots
+	if n != nil {
+		list = n.Children
+	}
+	if o.compare == nil {
+		return list
+	}
+	if list, ok := o.sorted[n]; ok {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, o.compare)
+	if o.sorted == nil {
+		o.sorted = make(map[*app.TreeNode][]*app.TreeNode)
+	}
+	o.sorted[n] = list
+	return list
 }
 
 func keyOf(parent key, n *app.TreeNode) key {
@@ -46,7 +78,7 @@ func keyOf(parent key, n *app.TreeNode) key {
 
 // set shows another tree. What was unfolded stays so; a single root is unfolded.
 func (o *outline) set(roots []*app.TreeNode) {
-	o.roots = roots
+	o.roots, o.sorted = roots, nil
 	if o.open == nil {
 		o.open = map[key]bool{}
 	}
@@ -91,7 +123,7 @@ func (o *outline) flatten() {
 			stack = append(stack, visit{list[i], parent, level})
 		}
 	}
-	push(o.roots, 0, 0)
+	push(o.below(nil), 0, 0)
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -99,7 +131,7 @@ func (o *outline) flatten() {
 		r.open = len(v.node.Children) > 0 && o.open[r.key]
 		o.rows = append(o.rows, r)
 		if r.open {
-			push(v.node.Children, r.key, v.level+1)
+			push(o.below(v.node), r.key, v.level+1)
 		}
 	}
 }

@@ -39,8 +39,11 @@ type View struct {
 	OnMenu func(f *app.FunctionRef, at fyne.Position)
 	// OnCopy is handed the chosen rows as text.
 	OnCopy func(text string)
+	// OnSorted is told the order that the user has chosen, as [View.Sort] takes it.
+	OnSorted func(sorted string)
 
 	opt     app.TreeOptions
+	order   order
 	tree    *app.Tree
 	digits  int
 	outline outline
@@ -55,11 +58,12 @@ type View struct {
 
 // New makes an empty view.
 func New(fonts *grid.Fonts, palette *grid.Palette) *View {
-	v := &View{digits: 3, tree: &app.Tree{}}
+	v := &View{digits: 3, tree: &app.Tree{}, order: natural}
 	v.Grid = grid.New(v.columns(), fonts, palette)
 	g := v.Grid
 	g.Decorate = v.decorate
 	g.FitNumbers = true
+	g.OnHeader = v.sort
 	g.OnFold = func(row int64) { v.toggle(int(row)) }
 	g.OnTree = v.leftRight
 	g.OnActivated = func(row int64) {
@@ -121,9 +125,7 @@ func (v *View) Relabel() {
 	v.fold.Hint = func() string { return hint.Keyed(lang.L("Unfold; fold; unfold or fold all below"), "+   -   *   /") }
 	v.hot.SetText(lang.L("Hottest path"))
 	v.fold.SetText(lang.L("Fold all"))
-	for id, title := range titles() {
-		v.Grid.SetTitle(id, title)
-	}
+	v.showHeads()
 	v.showCount()
 }
 
@@ -270,6 +272,12 @@ func (v *View) rune(r rune) {
 	case '/':
 		v.outline.closeAll(i)
 		v.Grid.Reload()
+	case '<', ',':
+		v.sortNext(-1)
+	case '>', '.':
+		v.sortNext(1)
+	case 'r', 'R':
+		v.sort(v.order.column)
 	case 'h', 'H':
 		v.Hottest()
 	case ' ':
@@ -408,7 +416,7 @@ func (v *View) columns() []grid.Column {
 	total := func(n *app.TreeNode) int64 { return n.Total }
 	self := func(n *app.TreeNode) int64 { return n.Self }
 	list := []grid.Column{
-		{ID: "function", Width: 320, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
+		{ID: "function", Width: 300, Grow: true, Tree: true, Cell: func(r *rows.Row, c *grid.Cell) {
 			if row := v.at(r.Index); row != nil {
 				c.Level = row.level
 				if row.node.Function == "" {

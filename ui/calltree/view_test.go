@@ -275,3 +275,44 @@ func TestChosenIsTold(t *testing.T) {
 		t.Errorf("told %q", got) // (others) are no function
 	}
 }
+
+// TestSort sorts what is below each node; (others) stays last, and what is chosen and
+// unfolded stays so.
+func TestSort(t *testing.T) {
+	v := newView(t)
+	var told []string
+	v.OnSorted = func(s string) { told = append(told, s) }
+	chosen := 0
+	v.OnChosen = func(*app.TreeNode, []app.FunctionRef, bool) { chosen++ }
+	v.Show(sample(), 3)
+	v.typed("Right Right")
+	chosen = 0
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"self", func() { v.Grid.OnHeader("self") }, "- main\n    paint\n  + load <\n    (others)\n  worker"},
+		{"self, least first", func() { v.typed("r") }, "- main\n  + load <\n    paint\n    (others)\n  worker"},
+		{"calls, least first", func() { v.Grid.OnHeader("calls"); v.Grid.OnHeader("calls") }, "worker\n- main\n    paint\n  + load <\n    (others)"},
+		{"names", func() { v.Grid.OnHeader("function") }, "- main\n  + load <\n    paint\n    (others)\n  worker"},
+		{"names backward", func() { v.Grid.OnHeader("function") }, "worker\n- main\n    paint\n  + load <\n    (others)"},
+		{"another tree", func() { v.Show(sample(), 3) }, "worker\n- main\n    paint\n  + load <\n    (others)"},
+		{"the column after", func() { v.typed(">") }, "- main\n  + load <\n    paint\n    (others)\n  worker"},
+		{"kept", func() { v.Sort("function falling"); v.Sort("nothing") }, "worker\n- main\n    paint\n  + load <\n    (others)"},
+	} {
+		step.do()
+		if got := strings.TrimSpace(shown(v)); got != step.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", step.name, got, step.want)
+		}
+	}
+	want := "self falling, self, calls falling, calls, function, function falling, total falling"
+	if got := strings.Join(told, ", "); got != want || chosen > 0 || v.Sorted() != "function falling" {
+		t.Errorf("told %q, %d chosen, sorted by %q", got, chosen, v.Sorted())
+	}
+	for _, c := range v.Grid.Columns() {
+		if strings.HasSuffix(c.Title, "\u25bc") != (c.ID == "function") {
+			t.Errorf("the head of %s is %q", c.ID, c.Title)
+		}
+	}
+}

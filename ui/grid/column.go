@@ -105,3 +105,11 @@ type Column struct {
 	// Cell describes the cell of a row.
 	Cell func(r *rows.Row, c *Cell)
 }
+
+// SortSign is what the title of a column ends with that a list is sorted by.
+func SortSign(falling bool) string {
+	if falling {
+		return " \u25bc"
+	}
+	return " \u25b2"
+}

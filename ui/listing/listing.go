@@ -42,6 +42,8 @@ type List[T any] struct {
 	OnChosen func(item *T)
 	// OnArranged is called after items were sorted or narrowed anew.
 	OnArranged func()
+	// OnSorted is told the order that the user has chosen, as [List.Sort] takes it.
+	OnSorted func(sorted string)
 
 	post    func(func())
 	columns []Column[T]
@@ -88,17 +90,10 @@ func (l *List[T]) Relabel() {
 	for i, c := range l.columns {
 		title := c.Title()
 		if i == l.sortBy {
-			title += sign(l.falling)
+			title += grid.SortSign(l.falling)
 		}
 		l.Grid.SetTitle(c.ID, title)
 	}
-}
-
-func sign(falling bool) string {
-	if falling {
-		return " \u25bc"
-	}
-	return " \u25b2"
 }
 
 // sort is for a press on a column's head.
@@ -112,6 +107,29 @@ func (l *List[T]) sort(id string) {
 	default:
 		l.sortBy, l.falling = i, l.columns[i].Falling
 	}
+	l.Relabel()
+	l.arrange(l.items)
+	if l.OnSorted != nil {
+		l.OnSorted(l.Sorted())
+	}
+}
+
+// Sorted is the order of the list, for [List.Sort].
+func (l *List[T]) Sorted() string {
+	if l.falling {
+		return l.columns[l.sortBy].ID + " falling"
+	}
+	return l.columns[l.sortBy].ID
+}
+
+// Sort arranges the list in an order that Sorted has returned; others do nothing.
+func (l *List[T]) Sort(sorted string) {
+	id, falling := strings.CutSuffix(sorted, " falling")
+	i := slices.IndexFunc(l.columns, func(c Column[T]) bool { return c.ID == id && c.Compare != nil })
+	if i < 0 {
+		return
+	}
+	l.sortBy, l.falling = i, falling
 	l.Relabel()
 	l.arrange(l.items)
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"logparser/rows"
+	"logparser/ui/wholefile"
 )
 
 // The limits of what is kept.
@@ -213,29 +214,13 @@ func (s Store) Save(identity string, st State) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(s.Dir, "new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.path(identity))
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := wholefile.Write(s.path(identity), raw); err != nil {
 		return err
 	}
 	return s.prune()
 }
 
-// prune removes the files that were written longest ago, and what writing left
-// behind when it was killed.
+// prune removes the files that were written longest ago.
 func (s Store) prune() error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
@@ -251,11 +236,8 @@ func (s Store) prune() error {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		switch {
-		case strings.HasSuffix(e.Name(), ".json"):
+		if strings.HasSuffix(e.Name(), ".json") {
 			list = append(list, kept{e.Name(), info.ModTime()})
-		case strings.HasPrefix(e.Name(), "new-") && time.Since(info.ModTime()) > time.Hour:
-			os.Remove(filepath.Join(s.Dir, e.Name()))
 		}
 	}
 	if len(list) <= MaxLogs {

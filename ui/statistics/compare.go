@@ -19,8 +19,12 @@ type comparison struct {
 	by    control.Grouping
 }
 
-// compareColumns are shown only while there is something to compare with.
-var compareColumns = []string{"beforecalls", "before", "change"}
+// compareColumns are shown only while there is something to compare with; comparedOrder
+// is then that of the columns: what is compared comes first.
+var (
+	compareColumns = []string{"beforecalls", "before", "change"}
+	comparedOrder  = []string{"function", "calls", "beforecalls", "self", "before", "change"}
+)
 
 // nameKey tells a function from others by its names, as its number is another one once
 // names change.
@@ -88,6 +92,16 @@ func (v *View) withBase(list []app.FunctionStat) []app.FunctionStat {
 func (v *View) showCompared() {
 	for _, id := range compareColumns {
 		v.List.Grid.SetColumn(id, 0, v.base == nil)
+	}
+	switch {
+	case v.base != nil && v.usual == nil:
+		for _, c := range v.List.Grid.Columns() {
+			v.usual = append(v.usual, c.ID)
+		}
+		v.List.Grid.Order(comparedOrder)
+	case v.base == nil && v.usual != nil:
+		v.List.Grid.Order(v.usual)
+		v.usual = nil
 	}
 	v.say()
 }

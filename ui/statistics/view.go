@@ -53,6 +53,7 @@ type View struct {
 
 	by       control.Grouping
 	base     *comparison // nil for none
+	usual    []string    // while something is compared, the order of the columns before
 	compare  *hint.Button
 	compared *widget.Label
 	group    *hint.Select

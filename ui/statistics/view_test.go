@@ -288,3 +288,36 @@ func TestNumbersAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestComparedComesFirst puts what is compared beside each other where it is seen, and
+// takes the user's order again afterwards.
+func TestComparedComesFirst(t *testing.T) {
+	r := newRig(t)
+	order := func() string {
+		var ids []string
+		for _, c := range r.List.Grid.Columns() {
+			if !c.Hidden {
+				ids = append(ids, c.ID)
+			}
+		}
+		return strings.Join(ids, " ")
+	}
+	r.List.Grid.Order([]string{"module", "function"})
+	usual := order()
+	r.Show(stats(), 6)
+	r.run()
+	for range 2 {
+		r.Compare("all rows")
+		r.run()
+		r.Compare("another selection")
+		r.run()
+		if got := order(); !strings.HasPrefix(got, "function calls beforecalls self before change ") {
+			t.Errorf("compared: %s", got)
+		}
+		r.StopComparing()
+		r.run()
+		if got := order(); got != usual {
+			t.Errorf("afterwards: %s, before: %s", got, usual)
+		}
+	}
+}

@@ -37,13 +37,14 @@ fail() {
 	exit 1
 }
 
-# begin PREFERENCES ARGUMENT... starts the program with a home of its own.
+# begin SETTINGS ARGUMENT... starts the program with a home of its own.
 begin() {
 	home=$work/home
+	settings=$home/.config/${settings_at:-logparser/settings.json}
 	rm -rf "$home"
-	mkdir -p "$home/.config/fyne/io.github.logparser" "$home/.cache" "$home/run"
+	mkdir -p "$home/.config/fyne" "$(dirname "$settings")" "$home/.cache" "$home/run"
 	chmod 700 "$home/run"
-	printf '%s' "$1" >"$home/.config/fyne/io.github.logparser/preferences.json"
+	printf '%s' "$1" >"$settings"
 	shift
 	start "$@"
 }

@@ -120,7 +120,8 @@ echo "xvfb: $rows rows; window and command save the same $(wc -c <"$work/command
 
 # Reading a log as a person does.
 expression='func:factorial dur:>=1ms'
-begin '{"language":"en","theme":"light"}' "$sample"
+# The settings are those of a version that had Fyne keep them.
+settings_at=fyne/io.github.logparser/preferences.json begin '{"language":"en","theme":"light","tabs":false}' "$sample"
 event loaded
 click 760 500
 event selected
@@ -170,6 +171,9 @@ text thread:292
 key Return
 event "filtered" 3
 leave
+grep -q '"last.log": "'"$sample" "$home/.config/logparser/settings.json" && grep -q '"tabs": false' "$home/.config/logparser/settings.json" ||
+	fail "the settings are not kept: $(cat "$home/.config/logparser/settings.json")"
+[ "$(cat "$settings")" = '{"language":"en","theme":"light","tabs":false}' ] || fail "the settings of the earlier version were changed"
 start
 event loaded
 event restored

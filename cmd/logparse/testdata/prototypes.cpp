@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <array>
 #include <memory>
 #include <string>
@@ -331,6 +332,72 @@ CALLED int p97(const char *a) {
 }
 P1(p98, Flag, 64, Flag)
 
+// What they write behind their arguments is asked for, as it is when they return.
+struct Line { const char *t; int n; };
+class Counter {
+ public:
+  CALLED bool o09(long by) {
+    Call c("app::Counter::o09");
+    c.a("this", (void *)this).a("by", by);
+    total_ += by;
+    return c.a("this->total_@leave", total_).r(true);
+  }
+  long before = 0, total_ = 40;
+};
+CALLED int o01(const char *s, int *out) {
+  Call c("app::o01");
+  c.a("s", s).a("out", (void *)out);
+  *out = std::atoi(s);
+  return c.a("out@leave", *out).r(1);
+}
+CALLED void o02(char *buf, size_t n) {
+  Call c("app::o02");
+  c.a("buf", buf).a("n", n);
+  std::snprintf(buf, n, "filled with %zu", n);
+  c.a("buf@leave", buf);
+}
+CALLED bool o03(std::string &s, bool &ok) {
+  Call c("app::o03");
+  c.a("s", s).a("ok", ok);
+  s += " and what was added to it", ok = true;
+  return c.a("s@leave", s).a("ok@leave", ok).r(ok);
+}
+CALLED int o04(Ints *a, Small &b, double *c) {
+  Call call("app::o04");
+  call.a("a", (void *)a).a("b", b).a("c", (void *)c);
+  if (a) *a = {a->x + 1, -1};
+  if (c) *c /= 2;
+  b = Small::Last;
+  return call.text("a@leave", a ? told::put(*a) : "null").a("b@leave", b).text("c@leave", c ? told::put(*c) : "null").r(4);
+}
+CALLED size_t o05(long, long, long, long, long, long, char **copy, const char *of) {
+  Call c("app::o05");
+  for (int i = 0; i < 6; i++) c.text("?", "?any");
+  c.a("copy", (void *)copy).a("of", of);
+  *copy = strdup(of);
+  return c.a("copy@leave", (const char *)*copy).r(std::strlen(of));
+}
+CALLED int o06(std::string_view &rest, Line *line) {
+  Call c("app::o06");
+  c.a("rest", rest).a("line", (void *)line);
+  rest.remove_prefix(2), *line = {"of a line", 6};
+  return c.a("rest@leave", rest).text("line@leave", "{t = \"of a line\", n = 6}").r(6);
+}
+// Each has its own, however deep.
+CALLED int o07(int n, int *out) {
+  Call("app::o07").a("n", n).a("out", (void *)out).a("out@leave", 10 * n).r(n);
+  int inner = -1;
+  if (n) o07(n - 1, &inner);
+  *out = 10 * n;
+  return n;
+}
+// It ends by an exception.
+CALLED int o08(int *out) {
+  Call("app::o08").a("out", (void *)out).text("out@leave", "?").text("return", "?");
+  *out = 8;
+  throw 8;
+}
+
 }  // namespace app
 
 int main() {
@@ -366,6 +433,24 @@ int main() {
   p93(&Method::called, 2), p94(1, 7, {3, 4}), p95(&static_cast<const Ints &>(Ints{5, 6}), 8), p96(1), p98((Flag)(Write | 64));
   try {
     p97("thrown");
+  } catch (int) {
+  }
+  int out = -1;
+  char buffer[40] = "not yet";
+  o01("17", &out), o02(buffer, 8), o02(buffer, sizeof buffer);
+  bool ok = false;
+  o03(text, ok);
+  Ints ints = {1, 2};
+  Small small = Small::One;
+  double half = 5;
+  o04(&ints, small, &half), o04(nullptr, small, nullptr);
+  char *allocated = nullptr;
+  o05(1, 2, 3, 4, 5, 6, &allocated, "copied"), std::free(allocated);
+  std::string_view rest = "a view";
+  Line line = {};
+  o06(rest, &line), o07(3, &out), Counter().o09(2);
+  try {
+    o08(&out);
   } catch (int) {
   }
   p92(1, true, 'c', 4, Small::One, 6, false, 'h', 9, Small::Last, true, 'l');

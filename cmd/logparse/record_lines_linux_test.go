@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// printing is a program that prints in all ways: by streams and by system calls, whole lines and parts of some, on its
+// own and in a child, and into descriptor 2 when that has become another file.
+const printing = `
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int terminal(void) { return isatty(1) + isatty(2); }
+__attribute__((noinline)) void child(void) { puts("of the child"); fflush(stdout); _Exit(0); }
+__attribute__((noinline)) void other(void) {
+  int file = open("other.txt", O_CREAT | O_WRONLY, 0600), was = dup(2);
+  dup2(file, 2);
+  fputs("elsewhere\n", stderr);
+  dup2(was, 2);
+}
+int main(void) {
+  char longer[1500];
+  struct iovec parts[] = {{"three ", 6}, {"parts\nfo", 8}, {"ur\r\n", 4}};
+  memset(longer, 'x', sizeof longer);
+  printf("%d\n", terminal());
+  fflush(stdout);
+  fprintf(stderr, "a ");
+  fprintf(stderr, "warning\n");
+  if (write(1, "plain\n\nnot", 10) != 10 || writev(1, parts, 3) != 18) return 1;
+  if (write(2, longer, sizeof longer) != sizeof longer || write(2, "\n", 1) != 1) return 1;
+  if (fork() == 0) child();
+  wait(NULL);
+  other();
+  printf("no end");
+  return 3;
+}`
+
+// TestRecordLines takes what a program prints into the log: what it prints, where to, and how it ends is as without.
+func TestRecordLines(t *testing.T) {
+	program := compile(t, printing, withHooks)
+	run := func(cmd *exec.Cmd) (code int, out, errs string) {
+		var stdout, stderr bytes.Buffer
+		cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(program), &stdout, &stderr
+		cmd.Run()
+		return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+	}
+	code, out, errs := run(exec.Command("./program"))
+	if got, gotOut, gotErrs := run(recordProcess(t, program, "-q", "-o", "lines", "--lines", "./program")); got != code || gotOut != out || gotErrs != errs {
+		t.Fatalf("status %d, %q, %q; it was %d, %q, %q", got, gotOut, gotErrs, code, out, errs)
+	}
+	x := strings.Repeat("x", 1000)
+	want := []string{"stdout: 0", "stderr: a warning", "stdout: plain", "stdout: notthree parts", "stdout: four", "stderr: " + x, "stderr: " + x[:500]}
+	both := slices.Concat(want, []string{"stdout: of the child", "stdout: no end"})
+	if got := annotationTexts(t, filepath.Join(filepath.Dir(program), "lines")); !slices.Equal(got, both) {
+		t.Errorf("%q, want %q", got, both)
+	}
+
+	// While it runs they stand among its calls; what the C library kept back comes behind the last one.
+	got, gotOut, said := run(recordProcess(t, program, "--show", "--head", "0", "./program"))
+	if got != code || gotOut != out {
+		t.Errorf("--show: status %d, %q", got, gotOut)
+	}
+	rest := said
+	for _, text := range append([]string{"-> main"}, append(want, "<- main", "-- stdout: no end")...) {
+		_, after, ok := strings.Cut(rest, text)
+		if !ok {
+			t.Fatalf("%q is not behind what is before it: %s", text, said)
+		}
+		rest = after
+	}
+	// Who does not want them has none.
+	cmd := recordProcess(t, program, "--show", "--lines=false", "--head", "0", "-o", "none", "./program")
+	if _, _, said := run(cmd); strings.Contains(said, "-- ") || len(annotationTexts(t, filepath.Join(filepath.Dir(program), "none"))) > 0 {
+		t.Errorf("lines that nobody wanted: %s", said)
+	}
+}
+
+// annotationTexts returns the texts of a log's annotations.
+func annotationTexts(t *testing.T, log string) (texts []string) {
+	t.Helper()
+	code, out, errs := logparse("annotations", log, "--json")
+	if code != exitOK {
+		t.Fatalf("status %d: %s", code, errs)
+	}
+	for line := range strings.Lines(out) {
+		var m struct{ Text string }
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		texts = append(texts, m.Text)
+	}
+	return texts
+}

@@ -1,0 +1,199 @@
+/* output_linux.c: the lines that the program writes to its standard output and standard error, as annotations
+ * of the log (LOGREC_OUTPUT=1).
+ *
+ * Nothing stands between the program and where it writes to: its descriptors stay what they are. What is seen is its
+ * calls of write and writev, and what the C library's streams write: _IO_file_jumps has the function that does that,
+ * and what stands there is checked before it is changed. System calls that the program makes itself, sendfile, splice
+ * and what the C library says of its own are not seen.
+ *
+ * A line is written when its end was; what is left of the last one when the program ends. Lines go into a log that
+ * is there already: who prints without calls that are recorded, gets none. lr_output may be called in a signal handler. */
+
+#include "interpose_linux.h"
+
+#if !defined(_WIN32) && !defined(LOGREC_NO_INTERPOSE)
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* 1: lines are kept. */
+static uint32_t watched;
+
+/* What the program began with as its descriptors 1 and 2, and what it has written of a line that has not ended. */
+enum { LONGEST = 1000, NAME = 8 };
+static struct stream {
+  uint32_t lock, closed;
+  uint32_t pid; /* whose line it is */
+  dev_t device;
+  ino_t file;
+  size_t n;
+  char text[NAME + LONGEST]; /* behind stdout: or stderr: */
+} streams[2];
+
+/* put_line writes what there is of a line. */
+LR_OWN static void put_line(struct stream *s) {
+  size_t n = s->n;
+  if (n == LONGEST)
+    for (size_t i = 0; i < 3 && ((unsigned char)s->text[NAME + n - 1 - i] & 0x80); i++)
+      if (((unsigned char)s->text[NAME + n - 1 - i] & 0xc0) == 0xc0) n -= i + 1; /* characters stay whole */
+  if (n) lr_mark(s->text, NAME + n);
+  memmove(s->text + NAME, s->text + NAME + n, s->n - n);
+  s->n -= n;
+}
+
+LR_OWN static void add(struct stream *s, const char *p, size_t n) {
+  const uint32_t pid = lr_load(&lr_global.pid);
+  /* A forked child has its parent's. */
+  if (s->pid != pid) s->n = 0, s->pid = pid;
+  for (; n; p++, n--) {
+    if (*p != '\n' && *p != '\r') s->text[NAME + s->n++] = *p;
+    if (*p == '\n' || *p == '\r' || s->n == LONGEST) put_line(s);
+  }
+  /* Nobody would write what is left of a line then. */
+  if (lr_load(&lr_global.ended)) put_line(s);
+}
+
+/* lock_stream waits for another thread, but not for ever: it may have been copied into a child. */
+LR_OWN static int lock_stream(struct stream *s) {
+  enum { MOST = 100000 };
+  for (int i = 0; i < MOST; i++) {
+    uint32_t was = 0;
+    if (lr_exchange(&s->lock, &was, 1)) return 1;
+    if (s->pid != lr_load(&lr_global.pid)) lr_store(&s->lock, 0);
+    sched_yield();
+  }
+  return 0;
+}
+
+LR_OWN static int usable(const struct stream *s, int fd) {
+  struct stat now;
+  return !s->closed && fstat(fd, &now) == 0 && now.st_dev == s->device && now.st_ino == s->file;
+}
+
+/* lr_output takes what was written to a descriptor. */
+LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_t n) {
+  if ((fd != 1 && fd != 2) || !n || plat_busy() || lr_load(&lr_barred) || lr_load(&lr_global.state) != LR_RUNNING) return;
+  struct stream *const s = &streams[fd - 1];
+  const int error = errno;
+  sigset_t all, saved;
+  sigfillset(&all);
+  lr_own_mask(SIG_SETMASK, &all, &saved);
+  if (usable(s, fd) && lock_stream(s)) {
+    for (int i = 0; i < count && n; i++) {
+      const size_t here = parts[i].iov_len < n ? parts[i].iov_len : n;
+      add(s, parts[i].iov_base, here);
+      n -= here;
+    }
+    lr_store(&s->lock, 0);
+  }
+  lr_own_mask(SIG_SETMASK, &saved, NULL);
+  errno = error;
+}
+
+LR_INLINE void wrote(int fd, const void *data, ssize_t n) {
+  const struct iovec part = {(void *)(uintptr_t)data, n > 0 ? (size_t)n : 0};
+  lr_output(fd, &part, 1, part.iov_len);
+}
+
+LR_OWN void lr_output_ends(void) {
+  if (!lr_load(&watched) || lr_load(&lr_global.state) != LR_RUNNING || lr_load(&lr_barred) || plat_busy()) return;
+  for (struct stream *s = streams; s < streams + 2; s++) {
+    if (s->pid != lr_load(&lr_global.pid) || !s->n) continue;
+    sigset_t all, saved;
+    sigfillset(&all);
+    lr_own_mask(SIG_SETMASK, &all, &saved);
+    if (lock_stream(s)) {
+      put_line(s);
+      lr_store(&s->lock, 0);
+    }
+    lr_own_mask(SIG_SETMASK, &saved, NULL);
+  }
+}
+
+/* ---- what the program calls ---- */
+
+typedef ssize_t (*write_function)(int, const void *, size_t);
+LOGREC_API ssize_t write(int fd, const void *data, size_t n);
+LR_OWN ssize_t write(int fd, const void *data, size_t n) {
+  ORIGINAL(write_function, WRITE, write);
+  const ssize_t done = real_write(fd, data, n);
+  if (LR_UNLIKELY(lr_relaxed(&watched))) wrote(fd, data, done);
+  return done;
+}
+
+typedef ssize_t (*writev_function)(int, const struct iovec *, int);
+LOGREC_API ssize_t writev(int fd, const struct iovec *parts, int count);
+LR_OWN ssize_t writev(int fd, const struct iovec *parts, int count) {
+  ORIGINAL(writev_function, WRITEV, writev);
+  const ssize_t done = real_writev(fd, parts, count);
+  if (LR_UNLIKELY(lr_relaxed(&watched)) && done > 0) lr_output(fd, parts, count, (size_t)done);
+  return done;
+}
+
+/* ---- what streams call ---- */
+
+#if defined(__GLIBC__)
+typedef ssize_t (*stream_function)(FILE *, const void *, ssize_t);
+static stream_function stream_write;
+
+LR_OWN static ssize_t watched_stream_write(FILE *f, const void *data, ssize_t n) {
+  const ssize_t done = stream_write(f, data, n);
+  wrote(fileno_unlocked(f), data, done);
+  return done;
+}
+
+/* redirect has a table of functions lead to the recorder. */
+LR_OWN static int redirect(const char *table) {
+  enum { WRITE_SLOT = 15, PAGE = 4096 };
+  stream_function *const functions = dlsym(RTLD_DEFAULT, table);
+  if (!functions || functions[WRITE_SLOT] != stream_write) return 0;
+  const uintptr_t at = (uintptr_t)&functions[WRITE_SLOT], page = at & ~(uintptr_t)(PAGE - 1);
+  if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0) return 0;
+  lr_store(&functions[WRITE_SLOT], watched_stream_write);
+  return mprotect((void *)page, PAGE, PROT_READ) == 0;
+}
+
+LR_OWN static int watch_streams(void) {
+  union {
+    void *object;
+    stream_function function;
+  } own = {dlsym(RTLD_DEFAULT, "_IO_file_write")};
+  stream_write = own.function;
+  if (!stream_write || !redirect("_IO_file_jumps")) return 0;
+  redirect("_IO_wfile_jumps");
+  return 1;
+}
+#else
+LR_OWN static int watch_streams(void) { return 0; }
+#endif
+
+LR_OWN void lr_output_watch(void) {
+  if (!lr_settings.output || lr_relaxed(&watched)) return;
+  for (int fd = 1; fd <= 2; fd++) {
+    struct stream *const s = &streams[fd - 1];
+    struct stat is;
+    s->closed = fstat(fd, &is) != 0;
+    memcpy(s->text, fd == 1 ? "stdout: " : "stderr: ", NAME);
+    if (s->closed) continue;
+    s->device = is.st_dev;
+    s->file = is.st_ino;
+  }
+  if (!watch_streams()) lr_tell("logrec: LOGREC_OUTPUT: of this C library's streams nothing is seen, only calls of write");
+  lr_store(&watched, 1);
+}
+
+#else
+
+LR_OWN void lr_output_watch(void) {
+  if (lr_settings.output) lr_tell("logrec: LOGREC_OUTPUT is for Linux and programs that are not static: lines are left out");
+}
+LR_OWN void lr_output_ends(void) {}
+
+#endif
