@@ -34,7 +34,9 @@ func TestPassing(t *testing.T) {
 			where, wants := p.Predicate, p.Pass
 			if r.IntN(2) == 0 {
 				where = query.And(where, odd)
-				wants = func(row int64) bool { return p.Pass(row) && src.Rows[row].Kind != parser.Damaged && src.Rows[row].Number&1 != 0 }
+				wants = func(row int64) bool {
+					return p.Pass(row) && src.Rows[row].Kind != parser.Damaged && src.Rows[row].Number&1 != 0
+				}
 			}
 			passing := int64(0)
 			for row := range src.Len() {
