@@ -380,11 +380,12 @@ func (x *x64Frame) undo(u *unwindInfo, offset uint64, first bool) error {
 		}
 		switch c.op {
 		case uwopPushNonvolatile:
-			v, ok := x.pop()
-			if !ok {
-				return message.Errorf("%w: a pushed register was not saved", errNoRule)
+			// What was not saved is not known; the return address may be.
+			if v, ok := x.pop(); ok {
+				x.r.Set(x64Numbers[c.info], v)
+			} else {
+				x.r.Forget(x64Numbers[c.info])
 			}
-			x.r.Set(x64Numbers[c.info], v)
 		case uwopAllocLarge:
 			if c.info == 0 {
 				add(c.operand * 8)
