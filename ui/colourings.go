@@ -17,6 +17,7 @@ import (
 	"logparser/rows/filter"
 	"logparser/ui/control"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 )
 
@@ -196,11 +197,11 @@ type colouringsForm struct {
 func newColouringsForm(colourings []colouring, entry func() *inputs.Entry) *colouringsForm {
 	f := &colouringsForm{list: container.NewVBox(), trouble: widget.NewLabel(""), entry: entry}
 	f.trouble.Importance, f.trouble.Wrapping = widget.DangerImportance, fyne.TextWrapWord
-	hint := widget.NewLabel(lang.L("Rows that an expression fits have its colour, in all logs; the first that fits counts. As in the filter: func:Draw dur:>5ms"))
-	hint.Wrapping, hint.Importance = fyne.TextWrapWord, widget.LowImportance
+	about := widget.NewLabel(lang.L("Rows that an expression fits have its colour, in all logs; the first that fits counts. As in the filter: func:Draw dur:>5ms"))
+	about.Wrapping, about.Importance = fyne.TextWrapWord, widget.LowImportance
 	f.more = widget.NewButtonWithIcon(lang.L("Add a rule"), theme.ContentAddIcon(), func() { f.add("", len(f.lines)%grid.Labels+1) })
 	f.full = widget.NewLabel(lang.L("There can be no more than {{.N}} rules.", data{"N": maxColourings}))
-	f.content = container.NewBorder(hint, container.NewVBox(f.trouble, container.NewHBox(f.more, f.full)), nil, nil, container.NewVScroll(f.list))
+	f.content = container.NewBorder(about, container.NewVBox(f.trouble, container.NewHBox(f.more, f.full)), nil, nil, container.NewVScroll(f.list))
 	for _, r := range colourings {
 		f.add(r.where, r.colour)
 	}
@@ -217,8 +218,10 @@ func (f *colouringsForm) add(where string, colour int) {
 	l.where.SetText(where)
 	l.where.SetPlaceHolder(lang.L("Filter: func:Draw thread:12 dur:>5ms -module:ntdll"))
 	l.colour.SetSelectedIndex(colour - 1)
-	up := widget.NewButtonWithIcon("", theme.MoveUpIcon(), func() { f.up(l) })
-	remove := widget.NewButtonWithIcon("", theme.DeleteIcon(), func() { f.remove(l) })
+	up := hint.NewButton("", theme.MoveUpIcon(), func() { f.up(l) })
+	up.Hint = func() string { return lang.L("Before the rule above it") }
+	remove := hint.NewButton("", theme.DeleteIcon(), func() { f.remove(l) })
+	remove.Hint = func() string { return lang.L("Takes the rule away") }
 	up.Importance, remove.Importance = widget.LowImportance, widget.LowImportance
 	l.content = container.NewBorder(nil, nil, l.colour, container.NewHBox(up, remove), l.where)
 	f.lines = append(f.lines, l)
@@ -287,7 +290,7 @@ func (ds *dialogs) editColourings(where string) {
 		}
 	})
 	ok.Importance = widget.HighImportance
-	d = dialog.NewCustomWithoutButtons(lang.L("Highlight rules"), f.content, ds.w.win)
+	d = dialog.NewCustomWithoutButtons(lang.L("Highlight rules"), ds.over(f.content), ds.w.win)
 	d.SetButtons([]fyne.CanvasObject{widget.NewButton(lang.L("Cancel"), func() { d.Hide() }), ok})
 	ds.open(d, 720, 460)
 	ds.w.win.Canvas().Focus(f.lines[len(f.lines)-1].where)

@@ -19,6 +19,7 @@ import (
 	"logparser/ui/control"
 	"logparser/ui/editor"
 	"logparser/ui/filetypes"
+	"logparser/ui/hint"
 	"logparser/ui/inputs"
 )
 
@@ -172,9 +173,10 @@ func (ds *dialogs) showSettings() {
 	cache := ds.newEntry()
 	cache.SetText(ds.w.front.ctl.State().Wanted.SymbolCache)
 	cache.SetPlaceHolder(app.DefaultSymbolCache())
-	chooseCache := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
+	chooseCache := hint.NewButton("", theme.FolderIcon(), func() {
 		ds.picker.Folder(lang.L("Folder for what symbol servers give"), cache.Text, cache.SetText)
 	})
+	chooseCache.Hint = func() string { return lang.L("Choose a folder") }
 	again := widget.NewButton(lang.L("Ask servers again for what they did not have"), ds.w.front.ctl.Inputs.AskAgain)
 
 	list := container.NewVBox()
@@ -185,9 +187,10 @@ func (ds *dialogs) showSettings() {
 		to.SetText(m.To)
 		from.SetPlaceHolder(lang.L("Folder as it was recorded"))
 		to.SetPlaceHolder(lang.L("Folder on this machine"))
-		choose := widget.NewButtonWithIcon("", theme.FolderIcon(), func() {
+		choose := hint.NewButton("", theme.FolderIcon(), func() {
 			ds.picker.Folder(lang.L("Folder on this machine"), to.Text, to.SetText)
 		})
+		choose.Hint = func() string { return lang.L("Choose a folder") }
 		pair := [2]*inputs.Entry{from, to}
 		pairs = append(pairs, pair)
 		list.Add(container.NewGridWithColumns(2, from, container.NewBorder(nil, nil, nil, choose, to)))
@@ -196,21 +199,22 @@ func (ds *dialogs) showSettings() {
 		add(m)
 	}
 	add(app.SourceMapping{})
-	more := widget.NewButtonWithIcon("", theme.ContentAddIcon(), func() { add(app.SourceMapping{}) })
+	more := hint.NewButton("", theme.ContentAddIcon(), func() { add(app.SourceMapping{}) })
+	more.Hint = func() string { return lang.L("One more folder") }
 	more.Importance = widget.LowImportance
 	head := func(text string) *widget.Label {
 		l := widget.NewLabel(text)
 		l.TextStyle.Bold = true
 		return l
 	}
-	hint := widget.NewLabel(lang.L("{file} and {line} are replaced. An empty command leaves it to the system."))
-	hint.Importance = widget.LowImportance
+	replaced := widget.NewLabel(lang.L("{file} and {line} are replaced. An empty command leaves it to the system."))
+	replaced.Importance = widget.LowImportance
 	content := container.NewVBox(
-		head(lang.L("Editor for source lines")), command, hint,
+		head(lang.L("Editor for source lines")), command, replaced,
 		head(lang.L("Source folders")), list, container.NewHBox(more),
 		head(lang.L("Folder for what symbol servers give")), container.NewBorder(nil, nil, nil, chooseCache, cache), container.NewHBox(again),
 		head(lang.L("Files")), container.NewVBox(files...))
-	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), container.NewVScroll(content), func(ok bool) {
+	d := dialog.NewCustomConfirm(lang.L("Settings"), lang.L("OK"), lang.L("Cancel"), ds.over(container.NewVScroll(content)), func(ok bool) {
 		if !ok {
 			return
 		}

@@ -48,6 +48,7 @@ func (v *views) flameGraph() *view {
 	}
 	return &view{
 		name: viewFlame, title: func() string { return lang.L("Flame graph") }, key: fyne.Key9,
+		about:   func() string { return lang.L("The call tree as a picture: calls are as wide as their time") },
 		content: container.NewBorder(container.NewBorder(nil, nil, f.all, nil, f.about), nil, nil, nil, f.graph), focus: f.graph,
 		compute: func(string, bool) {
 			digits := v.digits()

@@ -65,6 +65,7 @@ func (v *views) treeView() *view {
 	v.tree.OnSorted = func(sorted string) { w.pref.setSorted(viewTree, sorted) }
 	return &view{
 		name: viewTree, title: func() string { return lang.L("Call tree") }, key: fyne.Key3,
+		about:   func() string { return lang.L("Who calls whom, how often, and how long that takes") },
 		content: v.tree.Content, focus: v.keyed(v.tree.Grid),
 		compute: func(_ string, fresh bool) {
 			digits := v.digits()
@@ -118,6 +119,7 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnSave = v.saveStatistics
 	return &view{
 		name: viewStatistics, title: func() string { return lang.L("Statistics") }, key: fyne.Key4,
+		about:   func() string { return lang.L("Calls and times of each function; two selections side by side") },
 		content: v.statistics.Content, focus: v.keyed(v.statistics.List.Grid),
 		compute: func(string, bool) {
 			digits := v.digits()
@@ -152,7 +154,7 @@ func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
 func (v *views) saveStatistics(list []app.FunctionStat) {
 	w := v.w
 	name := strings.TrimSuffix(w.table.log, ".dat") + "-statistics.csv"
-	w.dialogs.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.Saving.SaveStatistics(path, list) })
+	w.dialogs.saveAs(lang.L("Save as csv"), name, func(path string) { w.ctl.Saving.SaveStatistics(path, list) })
 }
 
 // threadsView sums up each thread.
@@ -176,6 +178,7 @@ func (v *views) threadsView() *view {
 	v.threads.OnCopy = w.app.Clipboard().SetContent
 	return &view{
 		name: viewThreads, title: func() string { return lang.L("Threads") }, key: fyne.Key5,
+		about:   func() string { return lang.L("Each thread with its calls and times") },
 		content: v.threads.Content, focus: v.keyed(v.threads.List.Grid),
 		depends: control.AboutThreads,
 		compute: func(string, bool) {
@@ -221,6 +224,7 @@ func (v *views) annotationsView() *view {
 	v.annotations.OnCopy = copied
 	return &view{
 		name: viewAnnotations, title: func() string { return lang.L("Annotations") }, key: fyne.Key7,
+		about:   func() string { return lang.L("What the program itself wrote into its log") },
 		content: v.annotations.Content, focus: v.keyed(v.annotations.List.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Marked },
 		depends: func(where string) string { return control.AboutAnnotations(where).String() },
@@ -263,6 +267,9 @@ func (v *views) crashView() *view {
 	}
 	return &view{
 		name: viewCrash, title: func() string { return lang.L("Crash") }, key: fyne.Key8,
+		about: func() string {
+			return lang.L("How the program crashed: its stacks, joined with the calls that were open")
+		},
 		content: v.crash.Content, focus: v.keyed(v.crash.Frames.Grid),
 		offered: func(s *control.State) bool { return s.Opened && s.Facts.Crash != "" },
 		// What crashed does not depend on the filter.

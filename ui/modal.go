@@ -16,6 +16,8 @@ type dialogs struct {
 	picker     *files.Picker
 	colourings *colouringsForm // the one that was opened last
 
+	tip *tip // of the one that was opened last and has hints
+
 	top   dialog.Dialog   // the one that is open, nil for none
 	stack []dialog.Dialog // that one last, and those below it
 	// askingQuit: the question whether to quit is open.
@@ -49,6 +51,7 @@ func (ds *dialogs) open(d dialog.Dialog, width, height float32) {
 	if ds.picker.Asking() {
 		return
 	}
+	ds.w.hover("", fyne.Position{}) // what is said of something below
 	if ds.top != nil {
 		ds.w.trace("stacked")
 	}

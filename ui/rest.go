@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -12,11 +15,13 @@ import (
 
 const (
 	// restAfter is how long nothing is to have been drawn before events are waited for, restTime how
-	// long at a time, so that what the library asks its loop for is late by no more. Between two waits the
-	// loop has drawTime to draw.
-	restAfter = 500 * time.Millisecond
-	restTime  = time.Second
-	drawTime  = 40 * time.Millisecond
+	// long at first, so that what the library asks its loop for is late by no more. While no event comes
+	// the waits get longer, to longestRest: then only what has nothing to do with the user is late, such as
+	// other colours of the system. Between two waits the loop has drawTime to draw.
+	restAfter   = 500 * time.Millisecond
+	restTime    = time.Second
+	longestRest = 64 * time.Second
+	drawTime    = 40 * time.Millisecond
 )
 
 // A witness is a part of the window that nobody sees. It knows when the window was drawn last, as it is
@@ -53,13 +58,29 @@ func (w *Window) rest() {
 		again = restAfter - quiet
 	} else if !w.working() {
 		begun := time.Now()
-		w.opt.Wait(restTime)
-		if time.Since(begun) >= restTime {
-			again = drawTime
+		w.opt.Wait(w.patience)
+		if time.Since(begun) >= w.patience {
+			again, w.patience = drawTime, min(2*w.patience, longestRest)
+		} else {
+			w.patience = restTime
+			for _, tab := range w.tabs.list {
+				tab.ctl.Look()
+			}
 		}
 	}
 	// Not by w.post, which would end the wait before it has begun.
 	time.AfterFunc(max(again, drawTime), func() { w.calm(w.rest) })
+}
+
+// wakeToEnd lets the library's loop hear at once that the program is to end.
+func (w *Window) wakeToEnd() {
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for range ends {
+			w.opt.Wake()
+		}
+	}()
 }
 
 // working reports whether something is being done that may be drawn without being told.

@@ -15,7 +15,7 @@ func TestRest(t *testing.T) {
 	calm := make(chan func(), 10)
 	w := New(test.NewTempApp(t), Options{Post: func(f func()) { calm <- f }, Wake: func() { woken.Add(1) }, Wait: func(most time.Duration) {
 		waited++
-		if most <= 0 || most > restTime {
+		if most < restTime || most > longestRest {
 			t.Errorf("it waits for %v", most)
 		}
 	}})
@@ -57,5 +57,21 @@ func TestRest(t *testing.T) {
 	w.post(func() {})
 	if woken.Load() == before {
 		t.Error("what is posted is not seen until the wait ends")
+	}
+	// While no event comes it waits longer and longer; an event ends that.
+	w.opt.Wait = func(time.Duration) {}
+	w.patience = time.Nanosecond
+	for range 3 {
+		w.drawn.asked = time.Now().Add(-time.Hour)
+		w.rest()
+	}
+	if w.patience != 8*time.Nanosecond {
+		t.Errorf("after three waits without an event it waits for %v", w.patience)
+	}
+	w.patience = longestRest - 1
+	w.drawn.asked = time.Now().Add(-time.Hour)
+	w.rest()
+	if w.patience != restTime {
+		t.Errorf("after an event it waits for %v", w.patience)
 	}
 }

@@ -36,6 +36,7 @@ func (v *views) timelineView() *view {
 	v.connectAnnotations()
 	return &view{
 		name: viewTimeline, title: func() string { return lang.L("Timeline") }, key: fyne.Key2,
+		about:   func() string { return lang.L("When each thread was in which call") },
 		content: container.NewBorder(v.limited, v.hint, nil, nil, container.NewBorder(timeline.NewOverview(v.timeline, look.Fonts()), nil, nil, nil, v.timeline)),
 		focus:   v.timeline,
 		compute: func(where string, _ bool) {
@@ -51,7 +52,7 @@ func (v *views) timelineView() *view {
 		follow: v.followInTimeline,
 		relabel: func() {
 			v.shade()
-			v.hint.SetText(lang.L("Wheel or W and S zoom, A and D move, F shows the chosen call whole, 0 all. Drag measures, then C compares that time with what all views are limited to; Ctrl and drag limits all views to a time."))
+			v.hint.SetText(lang.L("Wheel, W and S zoom, A and D move; F the chosen call, 0 all. Drag measures, then C compares; Ctrl and drag limits all views to a time."))
 			v.timeline.Refresh()
 		},
 		paint: func(_ *grid.Palette, dark bool) {
@@ -174,7 +175,7 @@ const (
 func (v *views) savePicture(title, kind string) {
 	w, img, drawing := v.w, v.timeline.Picture(), v.timeline.Drawing()
 	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline" + kind
-	w.dialogs.picker.Save(title, name, func(path string) {
+	w.dialogs.saveAs(title, name, func(path string) {
 		ext := strings.ToLower(filepath.Ext(path))
 		if ext == pictureDrawing || ext != pictureBits && kind == pictureDrawing {
 			w.ctl.Saving.SaveDrawing(path, drawing)

@@ -13,7 +13,10 @@ import (
 
 // A tip says the whole of what is shown shortened below the pointer, after a moment.
 type tip struct {
-	w       *workspace
+	w *Window
+	// layer is where it is drawn, over the rest; free reports whether it may be.
+	layer   *fyne.Container
+	free    func() bool
 	content *fyne.Container
 	back    *canvas.Rectangle
 	text    *widget.Label
@@ -31,8 +34,8 @@ const (
 	tipBelow = 18
 )
 
-func newTip(w *workspace) *tip {
-	t := &tip{w: w, back: canvas.NewRectangle(nil), text: widget.NewLabel(""), delay: tipDelay}
+func newTip(w *Window, layer *fyne.Container, free func() bool) *tip {
+	t := &tip{w: w, layer: layer, free: free, back: canvas.NewRectangle(nil), text: widget.NewLabel(""), delay: tipDelay}
 	t.text.Wrapping = fyne.TextWrapBreak
 	t.back.StrokeWidth, t.back.CornerRadius = 1, 3
 	t.content = container.NewStack(t.back, container.New(layout.NewCustomPaddedLayout(0, 0, 0, 0), t.text))
@@ -46,13 +49,13 @@ func (t *tip) hover(text string, at fyne.Position) {
 	number := t.number
 	if t.content.Visible() {
 		t.content.Hide()
-		t.w.floating.Refresh()
+		t.layer.Refresh()
 	}
 	if text == "" {
 		return
 	}
 	t.w.later(t.delay, func() {
-		if t.number == number && !t.w.dialogs.modal() && t.w.inFront() {
+		if t.number == number && t.free() {
 			t.show(text, at)
 		}
 	})
@@ -64,7 +67,7 @@ func (t *tip) show(text string, at fyne.Position) {
 	t.at = at
 	t.text.SetText(shorten(text, maxTip))
 	t.content.Show()
-	t.w.floating.Refresh()
+	t.layer.Refresh()
 	t.w.trace("tip")
 }
 
@@ -81,4 +84,33 @@ func (t *tip) layout(origin fyne.Position, size fyne.Size) {
 		y = max(at.Y-high-4, 0)
 	}
 	t.content.Move(fyne.NewPos(max(min(at.X, size.Width-width), 0), y))
+}
+
+// over puts a tip for what is in a dialog over it.
+func (ds *dialogs) over(content fyne.CanvasObject) fyne.CanvasObject {
+	layer := container.New(nil)
+	ds.tip = newTip(ds.w, layer, func() bool { return ds.top != nil })
+	layer.Layout = tipLayout{ds.tip}
+	layer.Add(ds.tip.content)
+	return container.NewStack(content, layer)
+}
+
+// hover has what is in front say what the pointer has come to.
+func (w *Window) hover(text string, at fyne.Position) {
+	if w.dialogs.top != nil && w.dialogs.tip != nil {
+		w.dialogs.tip.hover(text, at)
+		return
+	}
+	w.front.tip.hover(text, at)
+}
+
+// tipLayout places a tip in the dialog that it belongs to.
+type tipLayout struct{ tip *tip }
+
+// MinSize implements [fyne.Layout].
+func (tipLayout) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.Size{} }
+
+// Layout implements [fyne.Layout].
+func (l tipLayout) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	l.tip.layout(l.tip.w.app.Driver().AbsolutePositionForObject(l.tip.layer), size)
 }

@@ -20,6 +20,7 @@ import (
 	"logparser/ui/control"
 	"logparser/ui/crashview"
 	"logparser/ui/grid"
+	"logparser/ui/hint"
 	"logparser/ui/modulespanel"
 	"logparser/ui/statistics"
 	"logparser/ui/threads"
@@ -44,6 +45,7 @@ const (
 type view struct {
 	name  string
 	title func() string // in the present language
+	about func() string // what it is for
 	key   fyne.KeyName  // shows the view, with Ctrl
 
 	content fyne.CanvasObject
@@ -88,7 +90,7 @@ const renewAfter = 2 * time.Second
 // views are the tabs with the views of a log. All but the table are computed
 // when they are looked at, for the selection that the table shows.
 type views struct {
-	Content *container.AppTabs
+	Content *hint.Tabs
 
 	w    *workspace
 	list []*view
@@ -117,7 +119,8 @@ type views struct {
 // newViews makes the tabs.
 func newViews(w *workspace) *views {
 	v := &views{w: w, picks: picks{w: w, row: -1}}
-	v.Content = container.NewAppTabs()
+	v.Content = hint.NewTabs()
+	v.Content.Hint = v.tabHint
 	for _, e := range []*view{
 		v.tableView(),
 		v.timelineView(),
@@ -133,6 +136,7 @@ func newViews(w *workspace) *views {
 	}
 	v.offer(&control.State{})
 	v.Content.OnSelected = func(*container.TabItem) {
+		w.tip.hover("", fyne.Position{})
 		v.renew()
 		v.choose()
 		if v.current().followStack != nil {
@@ -156,6 +160,7 @@ func (v *views) add(e *view) {
 
 func (v *views) tableView() *view {
 	return &view{name: viewTable, title: func() string { return lang.L("Table") }, key: fyne.Key1,
+		about:   func() string { return lang.L("Each entry and exit, in the order of the log") },
 		content: v.w.table.grid, focus: v.w.table.grid}
 }
 
@@ -163,6 +168,7 @@ func (v *views) modulesView() *view {
 	v.modules = modulespanel.New()
 	v.modules.OnCopy = v.w.app.Clipboard().SetContent
 	return &view{name: viewModules, title: func() string { return lang.L("Modules") }, key: fyne.Key6,
+		about:   func() string { return lang.L("Each module with its symbols, or why it has none") },
 		content: v.modules.Content, relabel: v.modules.Relabel}
 }
 
@@ -172,6 +178,23 @@ func (v *views) view(name string) *view {
 		return v.list[i]
 	}
 	return nil
+}
+
+// tabHint says what the view of a tab is for, and its key.
+func (v *views) tabHint(t *container.TabItem) string {
+	i := slices.IndexFunc(v.list, func(e *view) bool { return e.tab == t })
+	if i < 0 {
+		return ""
+	}
+	return hint.Keyed(v.list[i].tip(), ctrl(v.list[i].key).String())
+}
+
+// tip says what a view is for.
+func (e *view) tip() string {
+	if e.about == nil {
+		return e.title()
+	}
+	return e.about()
 }
 
 // current is the view that is looked at.
@@ -199,7 +222,7 @@ func (v *views) show(name string) {
 func (v *views) actions() []*action {
 	var list []*action
 	for _, e := range v.list {
-		list = append(list, &action{name: "view-" + e.name, title: e.title(), keys: []stroke{ctrl(e.key)},
+		list = append(list, &action{name: "view-" + e.name, title: e.title(), tip: e.tip(), keys: []stroke{ctrl(e.key)},
 			enabled: func() bool { return slices.Contains(v.Content.Items, e.tab) },
 			checked: func() bool { return v.current() == e },
 			do:      func() { v.show(e.name) }})
@@ -215,6 +238,11 @@ func (v *views) actions() []*action {
 			v.shade()
 			w.actions.show()
 		}})
+	list = append(list, &action{name: "compare-selections", title: lang.L("Compare the statistics of two selections"),
+		tip:     lang.L("Keeps these numbers beside those of the thread, time or filter that is chosen next"),
+		enabled: func() bool { return v.current().name == viewStatistics && w.opened() },
+		checked: func() bool { return v.statistics.Compared() != "" },
+		do:      func() { v.statistics.ToggleCompare(); w.actions.show() }})
 	list = append(list, &action{name: "compare-times", title: lang.L("Compare the measured time with the selection"),
 		tip:     lang.L("Statistics side by side: on the timeline limit all views to one time by Ctrl and drag, measure another by a drag, then press C."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.timeline.Measuring() }, do: v.timeline.Compare})

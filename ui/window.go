@@ -58,8 +58,10 @@ type Window struct {
 	post func(func())
 	calm func(func()) // post without Wake
 	pref preferences
-	// drawn knows when the window was drawn last.
-	drawn *witness
+	// drawn knows when the window was drawn last, patience is how long the next wait for
+	// an event lasts.
+	drawn    *witness
+	patience time.Duration
 
 	theme look.Theme
 
@@ -81,7 +83,7 @@ func New(a fyne.App, opt Options) *Window {
 	if w.post == nil {
 		w.post = fyne.Do
 	}
-	w.calm, w.drawn = w.post, newWitness()
+	w.calm, w.drawn, w.patience = w.post, newWitness(), restTime
 	if opt.Wake != nil {
 		w.post = func(f func()) {
 			w.calm(f)
@@ -107,7 +109,7 @@ func New(a fyne.App, opt Options) *Window {
 	w.win.Resize(w.pref.size())
 	w.tabs.add(nil)
 
-	hint.Serve(w.win.Canvas(), func(text string, at fyne.Position) { w.front.tip.hover(text, at) })
+	hint.Serve(w.win.Canvas(), w.hover)
 	w.win.SetOnClosed(func() { hint.Serve(w.win.Canvas(), nil) })
 	w.win.SetOnDropped(w.dropped)
 	w.win.SetCloseIntercept(w.close)
@@ -122,6 +124,7 @@ func New(a fyne.App, opt Options) *Window {
 	a.Lifecycle().SetOnStarted(func() {
 		w.trace("started")
 		if opt.Wait != nil {
+			w.wakeToEnd()
 			w.rest()
 		}
 	})

@@ -98,8 +98,8 @@ func newWorkspace(win *Window) *workspace {
 func (w *workspace) build() {
 	w.strip = inputs.New()
 	w.notice = notice.New()
-	w.tip = newTip(w)
 	w.floating = container.New(&floatLayout{w})
+	w.tip = newTip(w.Window, w.floating, func() bool { return !w.dialogs.modal() && w.inFront() })
 	w.bar = newFindBar(w)
 	w.summary = inputs.NewSummary(w.bar.tools()...)
 	w.table.grid = grid.New(table.Columns(&w.table.format), look.Fonts(), &grid.Light)

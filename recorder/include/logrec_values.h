@@ -52,6 +52,10 @@ struct logrec_types {
 /* A value is a cell, its bytes the first ones of it. */
 LOGREC_API void logrec_arguments(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells);
 LOGREC_API void logrec_result(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells);
+/* The same of numbers only that have 16 bytes or fewer together, one behind the other in two words, of which the
+ * rest is 0. */
+LOGREC_API void logrec_arguments_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes);
+LOGREC_API void logrec_result_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes);
 /* 1 if such values are recorded now. */
 LOGREC_API int logrec_takes_values(void);
 
@@ -249,6 +253,44 @@ struct Sum<F, T...> {
   static const uint16_t cells = Kind<F>::cells + Sum<T...>::cells, own = Kind<F>::own + Sum<T...>::own;
 };
 
+/* The bytes of a value by its code; of texts more than can be packed. */
+enum { MOST_PACKED = 16 };
+template <uint8_t code>
+struct Bytes {
+  static const unsigned kept = code & (LOGREC_ENUM - 1);
+  static const unsigned count = kept <= LOGREC_U8                                                                 ? 1
+                                : kept <= LOGREC_U16                                                              ? 2
+                                : kept <= LOGREC_U32 || kept == LOGREC_F32                                        ? 4
+                                : kept == LOGREC_I64 || kept == LOGREC_U64 || kept == LOGREC_F64 || kept == LOGREC_POINTER ? 8
+                                                                                                                  : MOST_PACKED + 1;
+};
+template <class... T>
+struct Packed;
+template <>
+struct Packed<> {
+  static const unsigned bytes = 0;
+};
+template <class F, class... T>
+struct Packed<F, T...> {
+  static const unsigned rest = Packed<T...>::bytes;
+  static const unsigned bytes = rest > MOST_PACKED ? rest : Bytes<Kind<F>::code>::count + rest;
+};
+
+template <unsigned at>
+LOGREC_INLINE_ void pack(uint64_t *) {}
+template <unsigned at, class F, class... T>
+LOGREC_INLINE_ void pack(uint64_t *words, const F &first, const T &...rest) {
+  typedef Kind<typename std::remove_cv<F>::type> K;
+  const unsigned bytes = Bytes<K::code>::count, bits = 8 * (at % 8);
+  uint64_t cell;
+  Text *none = 0;
+  K::put(&cell, first, none);
+  if (bytes < 8) cell &= ~(~uint64_t(0) << (8 * bytes % 64));
+  words[at / 8] |= cell << bits;
+  if (bits + 8 * bytes > 64) words[1] |= cell >> ((64 - bits) % 64);
+  pack<at + bytes>(words, rest...);
+}
+
 LOGREC_INLINE_ void fill(uint64_t *, Text *) {}
 template <class F, class... T>
 LOGREC_INLINE_ void fill(uint64_t *cells, Text *texts, const F &first, const T &...rest) {
@@ -256,32 +298,60 @@ LOGREC_INLINE_ void fill(uint64_t *cells, Text *texts, const F &first, const T &
   fill(cells + Kind<typename std::remove_cv<F>::type>::cells, texts, rest...);
 }
 
-typedef void (*Record)(struct logrec_place *, const struct logrec_types *, const uint64_t *);
+struct Arguments {
+  static LOGREC_INLINE_ void cells(struct logrec_place *p, const struct logrec_types *t, const uint64_t *cells) { logrec_arguments(p, t, cells); }
+  static LOGREC_INLINE_ void packed(struct logrec_place *p, const struct logrec_types *t, const uint64_t *w, unsigned n) {
+    logrec_arguments_packed(p, t, w[0], w[1], n);
+  }
+};
+struct Result {
+  static LOGREC_INLINE_ void cells(struct logrec_place *p, const struct logrec_types *t, const uint64_t *cells) { logrec_result(p, t, cells); }
+  static LOGREC_INLINE_ void packed(struct logrec_place *p, const struct logrec_types *t, const uint64_t *w, unsigned n) {
+    logrec_result_packed(p, t, w[0], w[1], n);
+  }
+};
 
-template <class... T>
-LOGREC_INLINE_ void record(Record write, struct logrec_place *place, const T &...values) {
-  typedef Sum<typename std::remove_cv<T>::type...> All;
+template <class Record, bool packed>
+struct Write {
+  template <class... T>
+  static LOGREC_INLINE_ void values(struct logrec_place *place, const struct logrec_types *types, const T &...values) {
+    uint64_t words[2] = {0, 0};
+    pack<0>(words, values...);
+    Record::packed(place, types, words, Packed<typename std::remove_cv<T>::type...>::bytes);
+  }
+};
+template <class Record>
+struct Write<Record, false> {
+  template <class... T>
+  static LOGREC_INLINE_ void values(struct logrec_place *place, const struct logrec_types *types, const T &...values) {
+    typedef Sum<typename std::remove_cv<T>::type...> All;
+    if (All::own && !logrec_takes_values()) return;
+    uint64_t cells[All::cells];
+    Text texts[All::own ? All::own : 1];
+    fill(cells, texts, values...);
+    Record::cells(place, types, cells);
+  }
+};
+
+template <class Record, class... T>
+LOGREC_INLINE_ void record(struct logrec_place *place, const T &...values) {
   static_assert(sizeof...(T) >= 1 && sizeof...(T) <= 255, "1 to 255 values");
   static const uint8_t codes[] = {Kind<typename std::remove_cv<T>::type>::code...};
   static const char *const names[] = {signature<typename std::remove_cv<T>::type>()...};
   static const struct logrec_types types = {codes, names, uint16_t(sizeof...(T)), 0};
-  if (All::own && !logrec_takes_values()) return;
-  uint64_t cells[All::cells];
-  Text texts[All::own ? All::own : 1];
-  fill(cells, texts, values...);
-  write(place, &types, cells);
+  Write<Record, Packed<typename std::remove_cv<T>::type...>::bytes <= MOST_PACKED>::values(place, &types, values...);
 }
 
 template <class T>
 LOGREC_INLINE_ T returned(struct logrec_place *place, T &&value) {
-  record(logrec_result, place, value);
+  record<Result>(place, value);
   return static_cast<T &&>(value);
 }
 
 }  // namespace values
 }  // namespace logrec
 
-#define LOGREC_ARGS(...) ::logrec::values::record(logrec_arguments, LOGREC_PLACE_(#__VA_ARGS__), __VA_ARGS__)
+#define LOGREC_ARGS(...) ::logrec::values::record< ::logrec::values::Arguments>(LOGREC_PLACE_(#__VA_ARGS__), __VA_ARGS__)
 #define LOGREC_RETURN(...) ::logrec::values::returned(LOGREC_PLACE_(#__VA_ARGS__), __VA_ARGS__)
 
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && defined(__GNUC__)
@@ -333,12 +403,33 @@ LOGREC_CELL_FUNCTION_(extended, long double) { return logrec_cell_f64((double)v)
   LOGREC_TWELFTH_(__VA_ARGS__, LOGREC_EACH_12_, LOGREC_EACH_11_, LOGREC_EACH_10_, LOGREC_EACH_9_, LOGREC_EACH_8_, LOGREC_EACH_7_, \
                   LOGREC_EACH_6_, LOGREC_EACH_5_, LOGREC_EACH_4_, LOGREC_EACH_3_, LOGREC_EACH_2_, LOGREC_EACH_1_, 0)(m, __VA_ARGS__)
 
+/* Puts a number behind those that are in the words, and returns where the next one goes. */
+__attribute__((always_inline, no_instrument_function, unused)) static inline unsigned logrec_pack_(uint64_t *words, unsigned at, uint64_t cell, unsigned code) {
+  const unsigned bytes = code <= LOGREC_U8                                                                   ? 1
+                         : code <= LOGREC_U16                                                                ? 2
+                         : code <= LOGREC_U32 || code == LOGREC_F32                                          ? 4
+                         : code == LOGREC_I64 || code == LOGREC_U64 || code == LOGREC_F64 || code == LOGREC_POINTER ? 8
+                                                                                                             : 17;
+  if (at + bytes > 16) return 17;
+  if (bytes < 8) cell &= ~(~(uint64_t)0 << 8 * bytes);
+  words[at / 8] |= cell << 8 * (at % 8);
+  if (at % 8 + bytes > 8) words[1] |= cell >> 8 * (8 - at % 8);
+  return at + bytes;
+}
+#define LOGREC_PUT_(x) logrec_at_ = logrec_pack_(logrec_words_, logrec_at_, *logrec_cell_++, LOGREC_CODE_(x))
+
 #define LOGREC_ARGS(...) \
   do { \
     static const uint8_t logrec_codes_[] = {LOGREC_EACH_(LOGREC_CODE_, __VA_ARGS__)}; \
     static const struct logrec_types logrec_types_ = {logrec_codes_, NULL, sizeof logrec_codes_, 1}; \
     const uint64_t logrec_cells_[] = {LOGREC_EACH_(LOGREC_CELL_, __VA_ARGS__)}; \
-    logrec_arguments(LOGREC_PLACE_(#__VA_ARGS__), &logrec_types_, logrec_cells_); \
+    const uint64_t *logrec_cell_ = logrec_cells_; \
+    uint64_t logrec_words_[2] = {0, 0}; \
+    unsigned logrec_at_ = 0; \
+    LOGREC_EACH_(LOGREC_PUT_, __VA_ARGS__); \
+    struct logrec_place *const logrec_here_ = LOGREC_PLACE_(#__VA_ARGS__); \
+    if (logrec_at_ <= 16) logrec_arguments_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
+    else logrec_arguments(logrec_here_, &logrec_types_, logrec_cells_); \
   } while (0)
 #define LOGREC_RETURN(...) \
   __extension__({ \
@@ -346,7 +437,11 @@ LOGREC_CELL_FUNCTION_(extended, long double) { return logrec_cell_f64((double)v)
     static const struct logrec_types logrec_types_ = {logrec_codes_, NULL, 1, 1}; \
     const __typeof__(((void)0, __VA_ARGS__)) logrec_result_ = (__VA_ARGS__); \
     const uint64_t logrec_cells_[] = {LOGREC_CELL_(logrec_result_)}; \
-    logrec_result(LOGREC_PLACE_(#__VA_ARGS__), &logrec_types_, logrec_cells_); \
+    uint64_t logrec_words_[2] = {0, 0}; \
+    const unsigned logrec_at_ = logrec_pack_(logrec_words_, 0, logrec_cells_[0], logrec_codes_[0]); \
+    struct logrec_place *const logrec_here_ = LOGREC_PLACE_(#__VA_ARGS__); \
+    if (logrec_at_ <= 16) logrec_result_packed(logrec_here_, &logrec_types_, logrec_words_[0], logrec_words_[1], logrec_at_); \
+    else logrec_result(logrec_here_, &logrec_types_, logrec_cells_); \
     logrec_result_; \
   })
 

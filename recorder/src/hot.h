@@ -8,7 +8,7 @@
 #ifndef LOGREC_HOT_H
 #define LOGREC_HOT_H
 
-#include "core.h"
+#include "values.h"
 
 /* Bytes of the records that the hot path writes. */
 enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
@@ -23,9 +23,10 @@ enum { LR_ENTER_BYTES = 6, LR_LEAVE_BYTES = 2 };
  * or inlined in the same frame; otherwise, and where the record needs more than its 6 bytes, it
  * returns 0 and nothing is changed. pointer, owner and pc are frame, owner and pc of struct
  * lr_place; pc may be 0 for where the hook returns to. values: bytes of a record that lies
- * behind the place of this one already, and that counts from the same moment on. */
+ * behind the place of this one already, and that counts from the same moment on; or program, one of
+ * lr_take_quickest, writes it from registers. */
 LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
-                                uint32_t pc, size_t values) {
+                                uint32_t pc, size_t values, const struct lr_program *program, const struct lr_registers *registers) {
   /* The counter first: it takes long, and wants registers of its own. Then one
    * thing after the other, with barriers between: so nothing has to be kept for
    * later, and the registers that a function may use freely are enough. */
@@ -43,7 +44,12 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
   lr_opaque(used);
   if (LR_UNLIKELY(used >= v->limit)) return 0;
   /* Behind used it means nothing yet. */
-  if (LR_CONSTANT_0(values)) {
+  if (program) {
+    lr_take_quickest((uint8_t *)(c + 1) + used + LR_ENTER_BYTES, program, registers);
+    values = program->fixed;
+    lr_barrier();
+  }
+  if (!program && LR_CONSTANT_0(values)) {
     lr_store64((uint8_t *)(c + 1) + used, first | delta << 32);
   } else {
     lr_store32((uint8_t *)(c + 1) + used, (uint32_t)first);
@@ -70,20 +76,21 @@ LR_INLINE int lr_try_enter_with(struct lr_level *v, uintptr_t function, unsigned
 }
 LR_INLINE int lr_try_enter(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner,
                            uint32_t pc) {
-  return lr_try_enter_with(v, function, kind, frame, pointer, owner, pc, 0);
+  return lr_try_enter_with(v, function, kind, frame, pointer, owner, pc, 0, NULL, NULL);
 }
 
 /* lr_try_leave is the same for a leave; key is function << 1 | kind. Two bytes
  * are enough where the top call is the one that ends: the function is the same
  * and no call further out can be the one, since its frame is no younger than
- * this one. exact: the frame is known to be the enter's. */
-LR_INLINE int lr_try_leave_with(struct lr_level *v, uint64_t key, uintptr_t frame, int exact, size_t values) {
+ * this one. exact: the frame is known to be the enter's; 2: the top call is known to be the one that ends. */
+LR_INLINE int lr_try_leave_with(struct lr_level *v, uint64_t key, uintptr_t frame, int exact, size_t values, const struct lr_program *program,
+                                const struct lr_registers *registers) {
   const uint64_t now = lr_ticks();
   lr_barrier();
   const uint64_t delta = now - v->last;
   struct lr_frame_entry *const top = v->top - 1;
-  if (LR_UNLIKELY(delta > 0x7fff || top->function != key ||
-                  (exact ? top->frame != frame : top[-1].frame < frame || frame - top->frame + LR_NEAR > 2 * LR_NEAR)))
+  if (LR_UNLIKELY(delta > 0x7fff || (exact < 2 && top->function != key) ||
+                  (exact > 1 ? 0 : exact ? top->frame != frame : top[-1].frame < frame || frame - top->frame + LR_NEAR > 2 * LR_NEAR)))
     return 0;
   lr_barrier();
   struct lrf_chunk *const c = v->chunk;
@@ -91,12 +98,17 @@ LR_INLINE int lr_try_leave_with(struct lr_level *v, uint64_t key, uintptr_t fram
   lr_opaque(used);
   if (LR_UNLIKELY(used >= v->limit)) return 0;
   lr_store16((uint8_t *)(c + 1) + used, (uint16_t)(LRF_LEAVE_BIT | delta << 1));
+  if (program) {
+    lr_take_quickest((uint8_t *)(c + 1) + used + LR_LEAVE_BYTES, program, registers);
+    values = program->fixed;
+    lr_barrier();
+  }
   v->last = now;
   v->top = top;
   lr_store(&c->used, (uint32_t)(used + LR_LEAVE_BYTES + values));
   return 1;
 }
-LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) { return lr_try_leave_with(v, key, frame, exact, 0); }
+LR_INLINE int lr_try_leave(struct lr_level *v, uint64_t key, uintptr_t frame, int exact) { return lr_try_leave_with(v, key, frame, exact, 0, NULL, NULL); }
 
 /* lr_fast_enter and lr_fast_leave are for hooks in C: 0 where the slow way is to be taken. */
 LR_INLINE int lr_fast_enter(uintptr_t function, unsigned kind, uintptr_t frame, uintptr_t pointer, uint32_t owner, uint32_t pc) {

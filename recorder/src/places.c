@@ -133,7 +133,9 @@ LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, 
   return p;
 }
 
-LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
+/* packed: 0, or how many bytes of cells are the values. */
+LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame,
+                                unsigned packed) {
   struct lr_thread *t = lr_relaxed(&lr_mode) == LR_OFF ? NULL : lr_thread_get();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF || (lr_settings.triggers && !lr_trigger_event())) return;
   const struct lr_place at = {frame, 0, LR_BY_HAND, 0, NULL};
@@ -155,7 +157,9 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
     const size_t head = most / 2 > 255 ? 6 : 2;
     lr_store16(begin + head, LRF_VALUES_PLACE);
     lr_store32(begin + head + 2, place->id);
-    uint8_t *p = put_values(begin + head + 6, types, cells);
+    uint8_t *p = begin + head + 6;
+    if (packed) memcpy(p, cells, packed), p += packed;
+    else p = put_values(p, types, cells);
     if ((p - begin) & 1) *p++ = 0;
     lr_store16(begin, LRF_FIRST_WORD(type, head == 6 ? 0 : (unsigned)(p - begin) / 2));
     if (head == 6) lr_store32(begin + 2, (uint32_t)(p - begin));
@@ -202,9 +206,49 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
   } else if (mode == LR_OFF) {
     return;
   }
-  record_slow(type, place, types, cells, frame);
+  record_slow(type, place, types, cells, frame, 0);
 }
 
+/* record_packed is the same of a few numbers, of which it need not know which. Its arguments are few enough for registers, so that
+ * record_packed jumps to packed_slow. */
+LR_COLD static void packed_slow(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned what) {
+  const uint64_t words[2] = {first, second};
+  if ((what & 0xff) - 1 < sizeof words) record_slow(what >> 8, place, types, words, frame, what & 0xff);
+}
+LR_INLINE void record_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned type, unsigned bytes) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) {
+    if (mode != LR_OFF) packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
+    return;
+  }
+  v->inside = frame;
+  lr_barrier();
+  if (LR_UNLIKELY(frame - v->top[-1].frame + LR_NEAR > 2 * LR_NEAR || lr_load(&place->log) != lr_global.log || v->chunk->used >= v->limit || !place->id)) {
+    v->inside = mode;
+    packed_slow(place, types, first, second, frame, type << 8 | (bytes & 0xff));
+    return;
+  }
+  /* There is room for more: LR_RESERVE. */
+  struct lrf_chunk *const c = v->chunk;
+  const size_t used = c->used;
+  uint8_t *const begin = (uint8_t *)(c + 1) + used;
+  const unsigned words = (bytes + 9) / 2;
+  lr_store32(begin, LRF_FIRST_WORD(type, words) | (uint32_t)LRF_VALUES_PLACE << 16);
+  lr_store32(begin + 4, place->id);
+  lr_store64(begin + 8, first);
+  lr_store64(begin + 16, second);
+  lr_store(&c->used, (uint32_t)(used + 2 * words));
+  lr_barrier();
+  v->inside = mode;
+}
+
+LR_OWN void logrec_arguments_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes) {
+  record_packed(place, types, first, second, lr_frame(), LRF_ARGUMENTS, bytes);
+}
+LR_OWN void logrec_result_packed(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, unsigned bytes) {
+  record_packed(place, types, first, second, lr_frame(), LRF_RESULT, bytes);
+}
 LR_OWN void logrec_arguments(struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells) {
   record(LRF_ARGUMENTS, place, types, cells, lr_frame());
 }

@@ -302,12 +302,13 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
     const struct lr_take *const s = &program->steps[i];
     if (s->op != LR_TAKE_PART || s->source >= 0 || ~s->source < FIRST_INTEGER) return;
     if (i < 2) program->slot[i] = (uint8_t)~s->source;
+    if (!i) program->size = (uint8_t)s->size;
     n += s->size;
   }
-  program->padded = n & 1;
+  program->zero = (uint16_t)n; /* if it is not padding, it is behind the record */
   n += n & 1;
   if (n / 2 > 255) return;
-  program->quick = 1;
+  program->quick = program->count <= 2 ? LR_QUICKEST : 1;
   program->fixed = (uint16_t)(program->count ? n : 0);
   program->head = LRF_FIRST_WORD(type, n / 2) | (uint32_t)program->kind << 16;
 }
@@ -512,14 +513,14 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
-#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, 0, {0, 0}, 0}
+#define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0}
 static const struct lr_valued raw = {0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
 
 /* ---- functions by the addresses of their hooks ---- */
 
 enum { PROBES = 64 };
 struct lr_valued_entry *lr_valued_entries;
-static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {NULL, 0, 0, 0, 0, 1, 0, 0, {0, 0}, 0}, {0}, 0};
+static const struct lr_valued none = {0, 0, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {NULL, 0, 0, 0, 0, LR_QUICKEST, 0, {0, 0}, 0, 0, 0}, {0}, 0};
 
 /* known finds a function that was asked for before; NULL: nobody has. */
 LR_OWN static const struct lr_valued *known(uintptr_t address) {

@@ -50,13 +50,16 @@ struct lr_program {
   uint16_t most;   /* bytes of the record, at most */
   uint8_t kind;    /* LRF_VALUES_... */
   uint8_t vectors; /* 1: it takes vector registers */
-  /* 1: it takes integer registers only, or nothing, and lr_take_quick does it. Then the rest is known: */
+  /* 1: it takes integer registers only, or nothing, and lr_take_quick does it; LR_QUICKEST: two or fewer, and
+   * lr_take_quickest does it. Then the rest is known: */
   uint8_t quick;
-  uint8_t padded;
-  uint16_t fixed;  /* bytes of the record; 0: there is none */
+  uint8_t size;    /* of the first value */
   uint8_t slot[2]; /* of the first two values, indexes in struct lr_registers */
+  uint16_t fixed;  /* bytes of the record; 0: there is none */
+  uint16_t zero;   /* where there is a byte that is 0: its padding, or behind it */
   uint32_t head;   /* the first four bytes of the record */
 };
+enum { LR_QUICKEST = 2 };
 
 /* A function whose values are taken. */
 struct lr_valued {
@@ -89,7 +92,10 @@ LR_INLINE uint32_t lr_valued_index(uintptr_t address) { return (uint32_t)(addres
 /* Finds the function that a hook's address lies in, where that takes one look; else NULL. */
 LR_INLINE const struct lr_valued *lr_valued_quick(uintptr_t address) {
   const struct lr_valued_entry *const e = &lr_relaxed(&lr_valued_entries)[lr_valued_index(address)];
-  return LR_LIKELY(lr_load(&e->address) == address) ? e->function : NULL;
+  if (LR_UNLIKELY(lr_load(&e->address) != address)) return NULL;
+  const struct lr_valued *const f = e->function;
+  if (!f) __builtin_unreachable(); /* it was written before the address */
+  return f;
 }
 /* The same, and looks it up. */
 const struct lr_valued *lr_valued_of(uintptr_t address);
@@ -111,7 +117,19 @@ LR_INLINE const struct lr_kept *lr_kept_of(const struct lr_level *v, const struc
 LR_INLINE int lr_returns(uintptr_t address) {
   const uint8_t *const code = (const uint8_t *)address;
   /* ret, ret n; rep ret and bnd ret */
-  return code[0] == 0xc3 || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+  return LR_LIKELY(code[0] == 0xc3) || code[0] == 0xc2 || ((code[0] == 0xf2 || code[0] == 0xf3) && code[1] == 0xc3);
+}
+
+/* lr_take_quickest writes the record of a program that is that; what stands behind it then means nothing. */
+LR_INLINE void lr_take_quickest(uint8_t *const p, const struct lr_program *program, const struct lr_registers *r) {
+  enum { MOST = 4 + 8 + 8 };
+  typedef char fits[LR_RESERVE >= 16 + MOST ? 1 : -1];
+  (void)sizeof(fits);
+  const uint64_t *const values = (const uint64_t *)r;
+  lr_store32(p, program->head);
+  lr_store64(p + 4, values[program->slot[0]]);
+  lr_store64(p + 4 + program->size, values[program->slot[1]]);
+  p[program->zero] = 0;
 }
 
 /* lr_take_quick writes the record of a program that is quick. */
@@ -130,7 +148,7 @@ LR_INLINE void lr_take_quick(uint8_t *const p, const struct lr_program *program,
       lr_store64(q, values[~s[2].source]);
     }
   }
-  if (program->padded) p[program->fixed - 1] = 0;
+  p[program->zero] = 0;
 }
 
 #if defined(__ELF__)

@@ -301,13 +301,13 @@ func (d *ExceptionDirectory) x64Caller(s *step, f runtimeFunction) (c caller, er
 		if u.flags&unwindChained == 0 {
 			break
 		}
-		// Of the entry it is chained to the whole prologue has run.
+		// The whole prologue of the entry that this one is chained to has run.
 		f = u.chained
 	}
 	return x.finish()
 }
 
-// finish makes the caller of what the registers have become.
+// finish makes the caller from the registers after the prologue was undone.
 func (x *x64Frame) finish() (c caller, err error) {
 	if !x.done {
 		pc, ok := x.pop()

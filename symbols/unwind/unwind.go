@@ -19,7 +19,7 @@ type Memory interface {
 type Module struct {
 	// Base is the address of its first byte, Size its length in bytes.
 	Base, Size uint64
-	// Code is what is known of its code, nil where that is nothing.
+	// Code is what is known of its code, nil where nothing is known.
 	Code Code
 	// Rules are the sources of unwind rules for its code, the best first.
 	Rules []Rules
@@ -154,7 +154,7 @@ type step struct {
 	vaddr uint64
 }
 
-// A caller is what a rule gives.
+// A caller is what a rule says of the frame above: the result of a step.
 type caller struct {
 	registers Registers
 	cfa       uint64

@@ -44,6 +44,7 @@ type Controller struct {
 	post      func(func())
 	slowAfter time.Duration
 	lookAgain time.Duration
+	look      chan struct{} // somebody uses the window
 
 	state   State
 	session *app.Session
@@ -74,7 +75,7 @@ type Opener func(ctx context.Context, in app.Inputs, p app.Progress) (*app.Sessi
 // New makes a controller. post must run functions one after the other on the
 // goroutine that the controller belongs to.
 func New(open Opener, post func(func())) *Controller {
-	c := &Controller{openLog: open, post: post, slowAfter: slowAfter, lookAgain: lookAgain}
+	c := &Controller{openLog: open, post: post, slowAfter: slowAfter, lookAgain: lookAgain, look: make(chan struct{}, 1)}
 	c.Inputs.c, c.Filter.c, c.Finder.c, c.Following.c, c.Views.c, c.Saving.c = c, c, c, c, c, c
 	c.Calls = Calls{c: c, forgetSite: func() {}}
 	c.updateStatus()

@@ -11,8 +11,20 @@ import (
 	"logparser/app"
 )
 
-// lookAgain is the time between two looks at the file of the log that is shown.
-const lookAgain = time.Second
+// lookAgain is the time between two looks at the file of the log that is shown. While
+// nothing is seen and nobody uses the window it doubles, lookLess times.
+const (
+	lookAgain = time.Second
+	lookLess  = 6
+)
+
+// Look has the file of the log looked at often again, as somebody uses the window.
+func (c *Controller) Look() {
+	select {
+	case c.look <- struct{}{}:
+	default: // it is to be done already
+	}
+}
 
 // watch looks at the log's file again and again, and says once what has become
 // of it. told is what was said already. A log that is followed is looked at by
@@ -24,11 +36,15 @@ func (c *Controller) watch(told app.FileChange) {
 	}
 	c.run(&c.watching, "", func(ctx context.Context, _ app.Progress) func(bool) {
 		now := told
-		for timer := time.NewTimer(c.lookAgain); now == told; timer.Reset(c.lookAgain) {
+		for looks := 0; now == told; looks++ {
+			timer := time.NewTimer(c.lookAgain << min(looks, lookLess))
 			select {
 			case <-ctx.Done():
 				timer.Stop()
 				return func(bool) {}
+			case <-c.look:
+				timer.Stop()
+				looks = -1
 			case <-timer.C:
 			}
 			now = s.CheckLog()

@@ -158,3 +158,17 @@ func TestFollowingSaysFileChange(t *testing.T) {
 		t.Errorf("message %+v", m)
 	}
 }
+
+// TestLook looks at the file at once when the window is used, however seldom it is looked at.
+func TestLook(t *testing.T) {
+	d := newDesk(t, &testlog.Nested{Records: 10})
+	d.LookEvery(time.Hour)
+	d.Inputs.SetLog(d.log())
+	d.waitEvent("loaded")
+	d.Look()
+	d.nested.SetCheck(parser.ErrShrunk)
+	d.Look()
+	if m := d.waitMessage(); m.Offer != control.OfferReload {
+		t.Errorf("message %+v", m)
+	}
+}

@@ -21,7 +21,7 @@ cp -r "$sample" "$shown"
 picture() {
 	sleep 1
 	import -window root "$work/picture.png"
-	convert "$work/picture.png" +dither -colors 64 -depth 8 "png8:$shots/window-$1.png"
+	convert "$work/picture.png" +dither -colors 64 -depth 8 "png8:$shots/window-$1$suffix.png"
 }
 # over X Y lets the pointer rest.
 over() {
@@ -32,7 +32,14 @@ over() {
 	xdotool mousemove "$(($1 + 1))" "$2"
 	sleep 1.5
 }
-look() { begin "{\"language\":\"en\",\"theme\":\"light\"${1:-}}" "$shown/LogDetails.dat"; event loaded; xdotool mousemove 620 790; }
+look() { begin "{\"language\":\"$language\",\"theme\":\"light\"${1:-}}" "$shown/LogDetails.dat"; event loaded; xdotool mousemove 620 790; }
+marks=${neutral:-$work}/marks
+mkdir "$marks"
+"$command" trace load "$(dirname "$0")/../../scripts/exports/marks.txt" "$marks/marks.lptrace" >/dev/null || fail "no trace with marks"
+
+for language in ${LANGUAGES:-en zh}; do
+suffix=
+[ "$language" = en ] || suffix=-$language
 
 look
 xdotool mousemove 300 263 click 3
@@ -93,12 +100,10 @@ picture settings
 end
 
 # A second log comes into a tab of its own, and a text with addresses is shown.
-marks=${neutral:-$work}/marks
-mkdir "$marks"
-"$command" trace load "$(dirname "$0")/../../scripts/exports/marks.txt" "$marks/marks.lptrace" >/dev/null || fail "no trace with marks"
 look
 HOME=$home XDG_CONFIG_HOME=$home/.config XDG_CACHE_HOME=$home/.cache XDG_RUNTIME_DIR=$home/run "$program" "$marks/marks.lptrace"
 event loaded 2
 picture tabs
 end
+done
 echo "xvfb: pictures of docs/window.md are in $shots"
