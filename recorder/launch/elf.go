@@ -80,7 +80,7 @@ func elfHooks(f *elf.File) (calls, own Hooks) {
 		static = nil
 	}
 	for _, s := range static {
-		// The linker's symbol table has the version behind the names of other libraries.
+		// In the linker's symbol table, names of other libraries end with their version.
 		if s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
 			own |= hookNames[s.Name]
 		}
