@@ -37,7 +37,9 @@ count() {
     f=1
   fi
   passed=$((passed + p)) failed=$((failed + f))
-  echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s"
+  # What the lane's shell has waited for. A subshell would tell of its own.
+  times >"$build/$1.times"
+  echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s, $(awk 'NR == 2 { split($1 "m" $2, a, /[ms]+/); printf "%.0f", (a[1] + a[3]) * 60 + a[2] + a[4] }' "$build/$1.times") s of processors"
   [ "$f" = 0 ] || cat "$build/$1.log"
 }
 
@@ -253,6 +255,13 @@ if [ -n "$clangxx" ] && [ -n "$clang" ]; then
   [ "$(uname -m)" = x86_64 ] && at_once suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short -switches
 else
   skip clang "clang is missing"
+fi
+# Functions that are patched as the program starts: killed by force, on a full disk; the rest, and under a sanitizer, by name.
+if [ "$(uname -m)" = x86_64 ]; then
+  [ -z "$clangxx" ] || [ -z "$clang" ] || at_once suite clang-xray "$clang" "$clangxx" "" "-fxray-instrument -fxray-instruction-threshold=1 -fno-xray-link-deps" preload \
+    "$(share 1)" clang patched only=calls only=full only=kill ${LANES:+only=threads only=fork}
+  [ -z "${LANES-}" ] || at_once suite asan-patched gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-fpatchable-function-entry=5" static scale=20 \
+    unseen patched only=calls only=threads only=fork only=plugins
 fi
 at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
 at_once crashes gcc-crashes gcc g++ static ${crash_rounds:+rounds=$crash_rounds}
