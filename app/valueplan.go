@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"path/filepath"
@@ -118,16 +117,8 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 			m.Functions = append(m.Functions, made)
 		}
 	}
-	slices.SortStableFunc(m.Functions, func(a, b values.Function) int { return cmp.Compare(a.RVA, b.RVA) })
 	// Linkers fold functions of the same code into one: whose values those are is not known.
-	end := uint64(0)
-	m.Functions = slices.DeleteFunc(m.Functions, func(f values.Function) bool {
-		if f.RVA < end {
-			return true
-		}
-		end = f.RVA + f.Size
-		return false
-	})
+	m.Functions = withoutOverlap(m.Functions)
 	return m, nil
 }
 

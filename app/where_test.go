@@ -326,14 +326,19 @@ leave @1350
 leave @1650
 `
 
-// sampleLogs opens logs of all kinds, the longest of at most so many records.
+// sampleLogs opens logs of all kinds, the longest of at most so many records. A short test, which
+// the race detector may watch, has one of each kind.
 func sampleLogs(t *testing.T, longest int, f func(t *testing.T, s *Session)) {
-	for _, lane := range []string{"linux-gcc-O2", "windows-x64-clang", "windows-x86-clang"} {
+	lanes, broken := []string{"linux-gcc-O2", "windows-x64-clang", "windows-x86-clang"}, uint64(rounds(3))
+	if testing.Short() {
+		lanes, broken = lanes[:1], 1
+	}
+	for _, lane := range lanes {
 		t.Run(lane, func(t *testing.T) { f(t, open(t, Inputs{Log: logtest(t, lane), NoRecordedPaths: true})) })
 	}
 	t.Run("sample", func(t *testing.T) { f(t, open(t, Inputs{Log: "../assets/sample", NoRecordedPaths: true})) })
 	t.Run("trace", func(t *testing.T) { f(t, open(t, Inputs{Log: traceOf(t, t.TempDir(), threadedTrace)})) })
-	for seed := range uint64(rounds(3)) {
+	for seed := range broken {
 		t.Run(fmt.Sprint("broken ", seed), func(t *testing.T) {
 			n := 300
 			if seed == 0 {

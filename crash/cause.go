@@ -33,8 +33,8 @@ type Cause struct {
 	// process that sent a signal.
 	Address uint64
 	Sender  int64
-	// Computed is the address that the instruction's operands give, where none was
-	// told and IsComputed.
+	// Computed is the address that the instruction's operands come to. It is set, and IsComputed
+	// true, only where the system told no address.
 	Computed   uint64
 	IsComputed bool
 	Access     Access

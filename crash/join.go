@@ -1,6 +1,6 @@
 package crash
 
-// An OpenCall is a call that a log has as not ended when the process died.
+// An OpenCall is a call that, by the log, had not ended when the process died.
 type OpenCall struct {
 	// Start is the address of the called function's first byte, 0 where it is not
 	// known.

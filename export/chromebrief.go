@@ -6,8 +6,9 @@ import (
 	"logparser/rows"
 )
 
-// chromeNames is the room for the names of a function.
-const chromeNames = 240
+// moreNames is the room for what the names of a function have beyond shortText. Two arrays are copied to a
+// text by a few instructions, of which parts of one take a call.
+const moreNames = 112
 
 // A chromeBrief is what the events of rows in brief have in common.
 type chromeBrief struct {
@@ -32,11 +33,12 @@ type chromeThread struct {
 type chromePlace struct {
 	place *rows.Place
 	n     int // 0 where there is too much of it
-	text  [chromeNames]byte
+	text  [shortText]byte
+	more  [moreNames]byte
 }
 
 // chromeBriefRoom is what an event takes at most, with what is copied behind its pieces.
-const chromeBriefRoom = beginLen + 2*growingRoom + 8 + chromeNames + 8
+const chromeBriefRoom = beginLen + 2*growingRoom + 8 + shortText + moreNames + 8
 
 // briefs appends the events of rows and what the walk has to know of them.
 func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placedRun) {
@@ -61,7 +63,8 @@ func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placed
 			c.setPlace(m, r.Place)
 		}
 		at := run.time(r.Elapsed)
-		d.rows = append(d.rows, preformattedRow{at: at, duration: r.Duration, track: th.track, depth: r.Depth, event: r.Event})
+		row := d.next()
+		row.at, row.duration, row.track, row.depth, row.event, row.unclosed = at, r.Duration, th.track, r.Depth, r.Event, false
 		if cap(dst)-len(dst) < chromeBriefRoom || m.n == 0 {
 			list.Row(&b.row, i)
 			dst = c.append(dst, &b.row, at)
@@ -69,7 +72,7 @@ func (c *chromePreformat) briefs(d *preformatted, list *rows.Briefs, run *placed
 			n := len(dst)
 			dst = dst[:n+b.put(dst[n:n+chromeBriefRoom], r, th, m, at, list.First+int64(i))]
 		}
-		d.rows[len(d.rows)-1].end = uint32(len(dst))
+		row.end = uint32(len(dst))
 	}
 	d.text = dst
 }
@@ -91,9 +94,9 @@ func (b *chromeBrief) put(dst []byte, r *rows.Brief, th *chromeThread, m *chrome
 		dst[n] = '}'
 		return n + 1
 	}
-	*(*[shortText]byte)(dst[n:]) = [shortText]byte(m.text[:])
+	*(*[shortText]byte)(dst[n:]) = m.text
 	if m.n > shortText {
-		*(*[chromeNames - shortText]byte)(dst[n+shortText:]) = [chromeNames - shortText]byte(m.text[shortText:])
+		*(*[moreNames]byte)(dst[n+shortText:]) = m.more
 	}
 	n += m.n
 	if uint64(index-b.firstIndex) >= lowDigits || b.indexN == 0 {
@@ -119,7 +122,8 @@ func (b *chromeBrief) put(dst []byte, r *rows.Brief, th *chromeThread, m *chrome
 func (c *chromePreformat) setPlace(m *chromePlace, p *rows.Place) {
 	*m = chromePlace{place: p}
 	text := c.names(nil, &rows.Row{Function: p.Function, Module: p.Module, Source: p.Source, Line: p.Line, Address: p.Address, Symbols: p.Symbols})
-	if len(text) <= chromeNames {
-		m.n = copy(m.text[:], text)
+	if len(text) <= shortText+moreNames {
+		m.n = len(text)
+		copy(m.more[:], text[copy(m.text[:], text):])
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"logparser/rows"
 )
 
-// briefCells is the room for the cells from function to note.
-const briefCells = 240
-
 // A csvBrief is what lines of rows in brief have in common.
 type csvBrief struct {
 	// head is index and time, utc what is behind the note with the end of the line, where the digits
@@ -25,11 +22,12 @@ type csvBrief struct {
 type csvBriefCells struct {
 	place *rows.Place
 	n     int // 0 where there is too much of it
-	text  [briefCells]byte
+	text  [shortText]byte
+	more  [moreNames]byte
 }
 
 // csvBriefRoom is what a line takes at most, with what is copied behind its pieces.
-const csvBriefRoom = wide + 3*pieceLen + briefCells
+const csvBriefRoom = wide + 3*pieceLen + shortText + moreNames
 
 // appendBriefs appends the lines of rows.
 func (c *csvLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
@@ -63,9 +61,9 @@ func (c *csvLines) appendBriefs(dst []byte, list *rows.Briefs) []byte {
 		*(*[pieceLen]byte)(line[at:]) = k.text
 		at += k.n
 		at += putMicroseconds(line[at:at+pieceLen], uint64(r.Duration))
-		*(*[shortText]byte)(line[at:]) = [shortText]byte(m.text[:])
+		*(*[shortText]byte)(line[at:]) = m.text
 		if m.n > shortText {
-			*(*[briefCells - shortText]byte)(line[at+shortText:]) = [briefCells - shortText]byte(m.text[shortText:])
+			*(*[moreNames]byte)(line[at+shortText:]) = m.more
 		}
 		at += m.n
 		*(*[pieceLen]byte)(line[at:]) = b.utc
@@ -109,7 +107,8 @@ func (c *csvLines) setBriefHead(list *rows.Briefs, i int) {
 func (c *csvLines) setBriefCells(m *csvBriefCells, p *rows.Place) {
 	text := c.names(nil, &rows.Row{Function: p.Function, Module: p.Module, Source: p.Source, Line: p.Line, Address: p.Address, Symbols: p.Symbols})
 	*m = csvBriefCells{place: p}
-	if text = append(text, ','); len(text) <= briefCells {
-		m.n = copy(m.text[:], text)
+	if text = append(text, ','); len(text) <= shortText+moreNames {
+		m.n = len(text)
+		copy(m.more[:], text[copy(m.text[:], text):])
 	}
 }

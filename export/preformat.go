@@ -1,6 +1,10 @@
 package export
 
-import "logparser/rows"
+import (
+	"slices"
+
+	"logparser/rows"
+)
 
 // The text of most rows depends on nothing but the row: it begins a call, or
 // ends the one that is open, at its own time. A preformatter's text of rows is made
@@ -83,7 +87,8 @@ func (b *batch) prepare(runs []placedRun, to preformats) {
 
 // add adds a row with its text.
 func (d *preformatted) add(r *rows.Row, run *placedRun, text func(dst []byte, r *rows.Row, at int64) []byte) {
-	row := preformattedRow{at: run.time(r.Elapsed), duration: r.Duration, track: r.Track(), depth: int32(r.Depth), event: r.Event, unclosed: r.Unclosed}
+	row := d.next()
+	row.at, row.duration, row.track, row.depth, row.event, row.unclosed = run.time(r.Elapsed), r.Duration, r.Track(), int32(r.Depth), r.Event, r.Unclosed
 	if row.event != rows.Unknown {
 		if int(row.depth) == r.Depth {
 			d.text = text(d.text, r, row.at)
@@ -92,7 +97,17 @@ func (d *preformatted) add(r *rows.Row, run *placedRun, text func(dst []byte, r 
 		}
 	}
 	row.end = uint32(len(d.text))
-	d.rows = append(d.rows, row)
+}
+
+// next makes room for another row, whose fields are to be set one by one: a row that is made at one place and copied to
+// another is read in larger pieces than it was written in, for which a processor waits.
+func (d *preformatted) next() *preformattedRow {
+	n := len(d.rows)
+	if n == cap(d.rows) {
+		d.rows = slices.Grow(d.rows, 1)
+	}
+	d.rows = d.rows[:n+1]
+	return &d.rows[n]
 }
 
 // addBatch takes the rows of a batch.
@@ -176,7 +191,10 @@ func (w *walk) takes(d *preformattedRow, i int) bool {
 		}
 		w.open++
 		w.activate(t)
-		t.stack = append(t.stack, call{start: at, end: endOf(at, d.duration), duration: d.duration, unclosed: d.unclosed, depth: int(d.depth), row: int32(i)})
+		t.stack = slices.Grow(t.stack, 1)[:n+1]
+		c := &t.stack[n]
+		*c = call{}
+		c.start, c.end, c.duration, c.unclosed, c.depth, c.row = at, endOf(at, d.duration), d.duration, d.unclosed, int(d.depth), int32(i)
 		if !t.pending && w.out.open != nil {
 			t.pending = true
 			w.pending = append(w.pending, t)

@@ -76,13 +76,45 @@ number() {
 # lane NAME MINUTES COMMAND... runs a command. It counts as one test unless its
 # last line of that form says "N passed, N failed" (or built, or run).
 lane() {
-	local name=$1 minutes=$2 log start status line p f s
+	run_lane "$@"
+	tell_lane "$1" "$2"
+}
+
+# beside NAME MINUTES COMMAND... starts a lane that goes on beside the next ones, for commands that
+# wait more than they work. end_beside waits for all of them and tells how they ended.
+besides=()
+beside() {
+	run_lane "$@" &
+	besides+=("$! $1 $2")
+}
+end_beside() {
+	local one
+	for one in ${besides[@]+"${besides[@]}"}; do
+		set -- $one
+		wait "$1"
+		tell_lane "$2" "$3"
+	done
+	besides=()
+}
+
+log_of() { echo "$out/${1//[^A-Za-z0-9._-]/_}.log"; }
+
+# run_lane NAME MINUTES COMMAND... leaves the command's output in the lane's log, and beside that how it ended.
+run_lane() {
+	local minutes=$2 log start
+	log=$(log_of "$1")
 	shift 2
-	log=$out/${name//[^A-Za-z0-9._-]/_}.log
 	start=$(now)
 	timeout -k 10 "${minutes}m" "$@" >"$log" 2>&1 </dev/null
-	status=$?
-	line=$(grep -E '^([A-Za-z]+: )?[0-9]+ (passed|built|run), .*[0-9]+ failed' "$log" | tail -n 1)
+	echo "$? $(since "$start")" >"$log.end"
+}
+
+# tell_lane NAME MINUTES
+tell_lane() {
+	local name=$1 minutes=$2 log status seconds line p f s
+	log=$(log_of "$name")
+	read -r status seconds <"$log.end" || status=2 seconds=0
+	line=$(grep -aE '^([A-Za-z]+: )?[0-9]+ (passed|built|run), .*[0-9]+ failed' "$log" | tail -n 1)
 	p=$(number 'passed|built|run' "$line") f=$(number failed "$line") s=$(number skipped "$line")
 	case $status in
 	77)
@@ -93,17 +125,24 @@ lane() {
 	esac
 	if [ "$status" -ne 0 ] || [ "$f" -gt 0 ]; then
 		[ "$f" -gt 0 ] || f=1
-		echo "FAIL    $name (exit status $status, $(since "$start") s)"
+		echo "FAIL    $name (exit status $status, $seconds s)"
 		tail -n 60 "$log" | sed 's/^/        /'
 	elif [ -n "$line" ]; then
-		echo "ok      $name: $p passed, $s skipped ($(since "$start") s)"
-		[ "$s" -eq 0 ] || grep -iE '(^|[[:space:]])skip(ped)?([[:space:]:]|$)' "$log" | grep -vF "$line" | sed 's/^/        /'
+		echo "ok      $name: $p passed, $s skipped ($seconds s)"
+		[ "$s" -eq 0 ] || grep -aiE '(^|[[:space:]])skip(ped)?([[:space:]:]|$)' "$log" | grep -avF "$line" | sed 's/^/        /'
 	else
 		p=1
-		echo "ok      $name ($(since "$start") s)"
+		echo "ok      $name ($seconds s)"
 	fi
 	[ "$s" -eq 0 ] || skips+=("$name: $s")
 	add "$p" "$f" "$s" "$name"
+}
+
+# failed_lines NAME MOST: the lines of a lane's log that name what failed, and why.
+failed_lines() {
+	grep -avE '^ok |(^|[^0-9])0 failed' "$(log_of "$1")" 2>/dev/null |
+		grep -aE 'FAIL|^failed |[0-9]+ failed|^ +line [0-9]+:|error: |panic:|^stopped after|[Tt]imed? ?out' |
+		cut -c 1-200 | awk -v most="$2" '!seen[$0]++ && n++ < most { print "        " $0 }'
 }
 
 # gotest NAME ARGUMENT... runs "go test" and adds its counts. The vet that it would run
@@ -148,7 +187,13 @@ stage_setup() {
 
 start_window_build() {
 	[ -n "$window_build" ] || {
-		nice -n 5 make window >"$out/build-window.log" 2>&1 </dev/null &
+		nice -n 5 bash -c '. scripts/toolchains.sh
+			make window >"$0/build-window.log" 2>&1 || exit
+			# Built without migrated_fynedo, Fyne itself complains where it is called
+			# from the wrong goroutine, and the script looks for that. With the same flags as the
+			# window most packages need not be compiled again.
+			CC=$(cgo_compiler) CGO_ENABLED=1 go build -p 2 -trimpath -o "$0/logparser-checked" . >"$0/build-window-threads.log" 2>&1
+			exit 0' "$out" </dev/null &
 		window_build=$!
 	}
 }
@@ -174,7 +219,7 @@ stage_race() {
 	# Under the detector everything is ten times slower and larger: long random
 	# tests, those of damage, of bounds on time and memory, and those that compile programs to
 	# read them say nothing here.
-	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
+	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|LevelOfManyThreads|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
 		./parser/classic ./parser/trace ./parser/merged ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
 		./symbols ./symbols/image ./filemap ./app ./export ./ui/control
 	CGO_ENABLED=1 gotest race-symbols -race -run 'Concurrent|^TestFiles$' ./symbols/{attached,dwarf,pdb,store}
@@ -193,10 +238,12 @@ stage_cross() {
 
 stage_recorder() {
 	lane recorder 15 recorder/tests/run.sh
+	# One thing after the other, and wine waits much.
+	beside recorder-trace-windows 25 recorder/tests/trace_windows.sh build/trace-windows
 	lane recorder-trace 35 recorder/tests/run_trace.sh 100
 	lane recorder-programs 15 recorder/tests/programs.sh
 	lane recorder-trace-linux 10 recorder/tests/trace_linux.sh build/trace-linux
-	lane recorder-trace-windows 15 recorder/tests/trace_windows.sh build/trace-windows
+	end_beside
 	local system
 	for system in linux windows; do
 		if ls build/trace-$system/*/LogDetails.lptrace >/dev/null 2>&1; then
@@ -216,7 +263,7 @@ stage_logtest() {
 	lane same-bytes-under-wine 10 scripts/wine/same-bytes.sh
 }
 
-stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-4}"; }
+stage_fuzz() { lane fuzz 20 scripts/fuzz.sh "${FUZZTIME:-2}"; }
 
 stage_window() {
 	lane install 5 packaging/linux/install_test.sh
@@ -235,22 +282,22 @@ stage_window() {
 		add 0 1 0 window
 		return
 	fi
-	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
+	# Each has a display of its own, and waits for what the window shows.
 	if command -v xclip >/dev/null; then
-		LANGUAGES=en lane tour 10 ui/xvfb/tour.sh build/logparser build/logparse
+		LANGUAGES=en beside tour 10 ui/xvfb/tour.sh build/logparser build/logparse
 	else
 		skip tour "xclip is missing"
 	fi
-	lane monkey 10 ui/xvfb/monkey.sh build/logparser 15 7
-	# Built without migrated_fynedo, Fyne itself complains where it is called
-	# from the wrong goroutine, and the script looks for that. With the same flags as the
-	# window most packages need not be compiled again.
-	if CC=$(cgo_compiler) CGO_ENABLED=1 go build -p 2 -trimpath -o build/test/logparser-checked . >"$out/build-window-threads.log" 2>&1; then
+	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
+	end_beside
+	beside monkey 10 ui/xvfb/monkey.sh build/logparser 15 7
+	if [ -e build/test/logparser-checked ]; then
 		lane window-threads 10 ui/xvfb/run.sh build/test/logparser-checked build/logparse
 	else
 		tail -n 30 "$out/build-window-threads.log"
 		add 0 1 0 window-threads
 	fi
+	end_beside
 }
 
 # All of it is read before any of it runs: the file may change meanwhile.
@@ -281,9 +328,10 @@ main() {
 	printf '%-10s %5.1f min, %5.1f of processors\n' all "$(awk -v s="$(since "$begin")" 'BEGIN { print s / 60 }')" \
 		"$(awk -v s="$cpu" 'BEGIN { print s / 60 }')"
 	for s in ${skips[@]+"${skips[@]}"}; do echo "skipped: $s"; done
+	# What failed stands in the last lines, whatever stage it was in.
 	for f in ${failures[@]+"${failures[@]}"}; do
 		echo "failed: $f"
-		sed -n "s/^failed  /        /p" "$out/$f.log" 2>/dev/null
+		failed_lines "$f" $((40 / ${#failures[@]} + 4))
 	done
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$out/counts"
 	[ "$failed" -eq 0 ]

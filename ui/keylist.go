@@ -30,7 +30,7 @@ func (as *actions) showKeys() {
 		columns.Add(column)
 	}
 	d := dialog.NewCustom(lang.L("Keys"), lang.L("Close"), container.NewScroll(columns), as.w.win)
-	as.w.dialogs.open(d, 1220, 760)
+	as.w.dialogs.open(d, columns.MinSize().Width+60, columns.MinSize().Height+140)
 }
 
 // inColumns divides lists among columns of about the same height.

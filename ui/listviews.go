@@ -154,7 +154,7 @@ func (v *views) limitDurations(f *app.FunctionStat, from, to int64) {
 func (v *views) saveStatistics(list []app.FunctionStat) {
 	w := v.w
 	name := strings.TrimSuffix(w.table.log, ".dat") + "-statistics.csv"
-	w.dialogs.picker.Save(lang.L("Save as csv"), name, func(path string) { w.ctl.Saving.SaveStatistics(path, list) })
+	w.dialogs.saveAs(lang.L("Save as csv"), name, func(path string) { w.ctl.Saving.SaveStatistics(path, list) })
 }
 
 // threadsView sums up each thread.

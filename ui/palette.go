@@ -89,7 +89,7 @@ func newPalette(all []command, run func(c command)) *palette {
 	p.entry.SetPlaceHolder(lang.L("What do you want to do?"))
 	p.entry.OnChanged = func(string) { p.match() }
 	p.tip.Importance = widget.LowImportance
-	p.tip.Truncation = fyne.TextTruncateEllipsis
+	p.tip.Wrapping = fyne.TextWrapWord
 	p.list = widget.NewList(func() int { return len(p.found) }, newCommandLine, func(i widget.ListItemID, o fyne.CanvasObject) {
 		if i < len(p.found) {
 			o.(*commandLine).show(&p.found[i])

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -246,9 +247,9 @@ func (ds *dialogs) save() {
 	// A system's dialog has asked already whether to replace a file.
 	replaced := ""
 	browse := widget.NewButtonWithIcon(lang.L("Choose"), theme.FolderIcon(), func() {
-		ds.picker.Save(lang.L("Save"), f.path.Text, func(p string) {
+		ds.picker.Save(lang.L("Save"), f.path.Text, func(p string, asked bool) {
 			f.path.SetText(p)
-			if ds.picker.Native {
+			if asked {
 				replaced = p
 			}
 		})
@@ -290,6 +291,23 @@ func (ds *dialogs) save() {
 	ds.open(d, 720, 380)
 	ds.w.win.Canvas().Focus(f.path)
 	f.path.TypedShortcut(&fyne.ShortcutSelectAll{})
+}
+
+// saveAs asks where a file is to be written, and whether one that is there may be replaced.
+func (ds *dialogs) saveAs(title, name string, write func(path string)) {
+	ds.picker.Save(title, name, func(path string, asked bool) {
+		if _, err := os.Lstat(path); asked || err != nil {
+			write(path)
+			return
+		}
+		ds.whenFree(func() {
+			ds.open(dialog.NewConfirm(title, lang.L("{{.Name}} exists. Replace it?", data{"Name": filepath.Base(path)}), func(ok bool) {
+				if ok {
+					write(path)
+				}
+			}, ds.w.win), 0, 0)
+		})
+	})
 }
 
 // writeTo calls write, after asking whether files that are there may be

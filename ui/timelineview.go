@@ -175,7 +175,7 @@ const (
 func (v *views) savePicture(title, kind string) {
 	w, img, drawing := v.w, v.timeline.Picture(), v.timeline.Drawing()
 	name := strings.TrimSuffix(w.table.log, filepath.Ext(w.table.log)) + "-timeline" + kind
-	w.dialogs.picker.Save(title, name, func(path string) {
+	w.dialogs.saveAs(title, name, func(path string) {
 		ext := strings.ToLower(filepath.Ext(path))
 		if ext == pictureDrawing || ext != pictureBits && kind == pictureDrawing {
 			w.ctl.Saving.SaveDrawing(path, drawing)

@@ -238,6 +238,11 @@ func (v *views) actions() []*action {
 			v.shade()
 			w.actions.show()
 		}})
+	list = append(list, &action{name: "compare-selections", title: lang.L("Compare the statistics of two selections"),
+		tip:     lang.L("Keeps these numbers beside those of the thread, time or filter that is chosen next"),
+		enabled: func() bool { return v.current().name == viewStatistics && w.opened() },
+		checked: func() bool { return v.statistics.Compared() != "" },
+		do:      func() { v.statistics.ToggleCompare(); w.actions.show() }})
 	list = append(list, &action{name: "compare-times", title: lang.L("Compare the measured time with the selection"),
 		tip:     lang.L("Statistics side by side: on the timeline limit all views to one time by Ctrl and drag, measure another by a drag, then press C."),
 		enabled: func() bool { return v.current().name == viewTimeline && v.timeline.Measuring() }, do: v.timeline.Compare})

@@ -203,12 +203,28 @@ func TestPictureKinds(t *testing.T) {
 	for name, is := range map[string]string{"save-picture": ".png", "save-drawing": ".svg"} {
 		r.actions.act(name)
 		path := strings.TrimSuffix(r.log, filepath.Ext(r.log)) + "-timeline" + is
-		// The folder is that of the log.
-		for _, o := range test.LaidOutObjects(r.win.Canvas().Overlays().Top()) {
-			if b, ok := o.(*widget.Button); ok && b.Text == "Open" {
-				test.Tap(b)
+		press := func(text string) {
+			t.Helper()
+			r.wait("a dialog", func() bool { return r.win.Canvas().Overlays().Top() != nil })
+			for _, o := range test.LaidOutObjects(r.win.Canvas().Overlays().Top()) {
+				if b, ok := o.(*widget.Button); ok && b.Text == text {
+					test.Tap(b)
+					return
+				}
 			}
+			t.Fatalf("there is no button %q", text)
 		}
+		if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		press("Save") // the folder is that of the log
+		press("No")
+		if b, err := os.ReadFile(path); string(b) != "another" {
+			t.Fatalf("%s was replaced: %d bytes, %v", path, len(b), err)
+		}
+		r.actions.act(name)
+		press("Save")
+		press("Yes")
 		r.waitTrace("saved " + path)
 		b, err := os.ReadFile(path)
 		if err != nil || bytes.HasPrefix(b, []byte("\x89PNG")) != (is == ".png") {

@@ -15,7 +15,7 @@ import (
 // ChainEvery is how many events of a stack lie between two hashes of its Chain.
 const ChainEvery = 4096
 
-// A Chain is what the events of a stack come to. Damaged records are none.
+// A Chain holds hashes of the events of a stack, taken every ChainEvery events. Damaged records are no events.
 type Chain struct {
 	Events int64
 	// Hashes has the hash of the first (i + 1) * ChainEvery events at i, and Rows the row of event

@@ -21,14 +21,14 @@ type Log struct {
 
 // A Divergence is where two stacks part.
 type Divergence struct {
-	// Event is the number of the first event that is not the same, so many are.
+	// Event is the number, from 0, of the first event that is not the same: so many events are the same.
 	Event int64
 	// A and B are its rows, -1 where the stack has no more events; BeforeA and BeforeB those of the
 	// event before, -1 where it is the first.
 	A, B, BeforeA, BeforeB int64
 }
 
-// FirstDivergence returns where the stack of a slot of a log parts from one of another. It differs is
+// FirstDivergence returns where the stack of slotA in a parts from the stack of slotB in b. differs is
 // false where both have the same events.
 func FirstDivergence(ctx context.Context, a, b *Log, slotA, slotB uint32) (d Divergence, differs bool, err error) {
 	at := equalChunks(a, b, slotA, slotB)
@@ -59,7 +59,7 @@ func FirstDivergence(ctx context.Context, a, b *Log, slotA, slotB uint32) (d Div
 	}
 }
 
-// equalChunks returns how many times ChainEvery first events are known to be the same.
+// equalChunks returns how many chunks of ChainEvery events, from the first on, are the same by their hashes.
 func equalChunks(a, b *Log, slotA, slotB uint32) int {
 	ca, cb := &a.Chains[slotA], &b.Chains[slotB]
 	equal := sort.Search(min(len(ca.Hashes), len(cb.Hashes)), func(i int) bool { return ca.Hashes[i] != cb.Hashes[i] })
@@ -93,7 +93,7 @@ type eventReader struct {
 	i     int // the next row in b
 }
 
-// An event is one of a stack; row is -1 at the end, and function 0 of a leave.
+// An event is an enter or a leave on a stack. Its row is -1 behind the last, the function of a leave is 0.
 type event struct {
 	row      int64
 	function uint32

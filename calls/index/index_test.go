@@ -72,7 +72,7 @@ func TestPruned(t *testing.T) {
 	old := sizes.Statistics
 	sizes.Statistics = 8
 	defer func() { sizes.Statistics = old }()
-	for seed := range uint64(20) {
+	for seed := range rounds(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		smallBlocks(t, 7)
 		smallSegments(t, 1+int(seed%3)*100)

@@ -14,7 +14,12 @@ func TestSeveralRuns(t *testing.T) {
 	for seed := range rounds(3) {
 		r := rand.New(rand.NewPCG(seed, 4711))
 		c := testlog.RandomChaos(r)
-		log := c.Log(r, 150_000+r.IntN(100_000), 2+r.IntN(4))
+		events := 150_000 + r.IntN(100_000)
+		if testing.Short() {
+			smallSegments(t, 2)
+			events = 20_000
+		}
+		log := c.Log(r, events, 2+r.IntN(4))
 		log.Exact = r.IntN(3) == 0
 		if err := check(log, testlog.Namer); err != nil {
 			t.Fatalf("seed %d, %+v: %v", seed, c, err)

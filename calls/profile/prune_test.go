@@ -147,7 +147,11 @@ func boundedTree(t *testing.T, src *index.Index, o TreeOptions) *Tree {
 // time of its own than time.
 func TestFoldedCallsHaveTheirTime(t *testing.T) {
 	logtest.SmallBlocks(t, 64)
-	for seed := range uint64(8) {
+	times := uint64(8)
+	if testing.Short() {
+		times = 1
+	}
+	for seed := range times {
 		r := rand.New(rand.NewPCG(seed, 3))
 		g := &testlog.Program{Rand: r, Threads: 6, Functions: 8, Enters: 55}
 		log := &testlog.Memory{Events: g.Events(20000)}

@@ -170,7 +170,11 @@ func TestView(t *testing.T) {
 // TestViewGrows has a view go on when the log has grown.
 func TestViewGrows(t *testing.T) {
 	logtest.SmallBlocks(t, 64)
-	for seed := range uint64(40) {
+	times := uint64(40)
+	if testing.Short() {
+		times = 10
+	}
+	for seed := range times {
 		r := rand.New(rand.NewPCG(seed, 2))
 		log := testlog.Random(r, 1+r.IntN(9000))
 		log.EndTime, log.Ended = 0, nil // it goes on

@@ -13,7 +13,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// What is said of values that are not known. They are never in files as anything else.
+// The texts of values that are not known, in the window and in saved files.
 const (
 	notTaken    = "?"            // the plan says that it cannot be had
 	notRecorded = "not recorded" // it did not fit into the record
@@ -28,7 +28,7 @@ type Callee struct {
 	// Module is the base name of its module, Identity the module's.
 	Module   string
 	Identity modules.Identity
-	// RVA is any within the function, in bytes.
+	// RVA is that of any byte of the function.
 	RVA uint64
 	// Symbol names addresses of the call's process, "" for those without a name; it may be nil.
 	Symbol func(address uint64) string
@@ -230,7 +230,8 @@ func (in *input) plain(v *rows.Value, p *Value) {
 	}
 }
 
-// An input is bytes that values are taken from. It is over once something was not there.
+// An input is the bytes that values are decoded from. Once a value lacks bytes, all that follow it
+// are unknown.
 type input struct {
 	b    []byte
 	over bool
@@ -288,14 +289,14 @@ func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 	return unknown(p.Name, name, notRecorded)
 }
 
-// Lengths of texts that are none.
+// Values of the field of a text's length that are no lengths.
 const (
 	textLonger      = 0xfffd
 	textNotReadable = 0xfffe
 	textNull        = 0xffff
 )
 
-// text takes a text of which at most so many bytes were taken.
+// text decodes a text of which at most the given number of bytes was recorded.
 func (in *input) text(name, typ string, most int) rows.Value {
 	s, cut, ok := in.charactersAt(most)
 	if !ok {
@@ -320,7 +321,7 @@ func showText(v *rows.Value, s []byte) {
 	}
 }
 
-// characters is text without the text that is shown.
+// characters decodes a text as text does, but does not make the form that is shown.
 func (in *input) characters(name, typ string, most int) rows.Value {
 	b := in.take(2)
 	if b == nil {
@@ -375,7 +376,7 @@ func splitNames(s string) []string {
 // maxGivenText is how many bytes of a text that the program gives are kept.
 const maxGivenText = 256
 
-// enumCode is what the code of an enumeration has more than that of its integers.
+// enumCode is added to the code of an integer type for an enumeration of that type.
 const enumCode = 64
 
 // givenTypes are the types of values that the program gives, by their codes.

@@ -145,8 +145,8 @@ func (m *Maker) Function(f *types.Function, items []string) Function {
 	return plan
 }
 
-// keep returns a type without what pointers in it lead to, which no value has: types lead to
-// nearly all others of a program.
+// keep returns a type without what its pointers lead to: values do not hold that, and types that
+// refer to each other reach nearly all types of a program.
 func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 	if t == nil || depth > maxTypeDepth {
 		return notKnown
@@ -326,7 +326,7 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	return v
 }
 
-// held returns how many bytes a place has; behind those a value has padding only.
+// held returns how many bytes a place holds. What a value has beyond them is padding.
 func held(place string) int {
 	if strings.Contains(place, "stack") || place == "st0" {
 		return MaxDirect
@@ -349,8 +349,8 @@ func shown(t *types.Type) bool {
 	return t.Size > 0 && !inside(t) && t.Kind != types.Opaque && t.Kind != types.Text && (t.Kind != types.Struct || len(t.Members) > 0)
 }
 
-// inside reports whether what a class has is nothing but the working of the standard
-// library.
+// inside reports whether a class is one of the standard library whose members tell people nothing,
+// such as std::vector.
 func inside(t *types.Type) bool {
 	name, std := strings.CutPrefix(t.Name, "std::")
 	if t.Kind != types.Struct || !std {

@@ -30,12 +30,12 @@ type Matcher struct {
 	test   Test
 }
 
-// A matchedPart is a value of the plan in which what is looked for may be.
+// A matchedPart is a value of the plan that may contain the part that is looked for.
 type matchedPart struct {
 	value int
 	// rest is the path from the value on, "" where it is the value itself.
 	rest string
-	// plain is what is looked for where that is a number at a known place of the value, else nil.
+	// plain is the type of the part if that is a number at a fixed place of the value, else nil.
 	plain  *types.Type
 	offset int
 }
@@ -92,7 +92,8 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 		if test.Number != nil && (p.Op.Kind == Direct && p.Op.Size == p.Type.Size || p.Op.Kind == Memory && p.Op.Size >= p.Type.Size) {
 			part.plain, part.offset = plainPart(p.Type, part.rest, 0)
 		}
-		// What is shown of a struct with texts stands in several places.
+		// The texts of a struct are recorded apart from it, so that its text depends on several
+		// values.
 		scattered = scattered || named && part.plain == nil && hasTexts(m.plan, i)
 		m.parts = append(m.parts, part)
 	}

@@ -139,7 +139,7 @@ func textOf(v *Value, text *textPlace) (Op, string) {
 	return op, strings.Join(parts[first:first+words], "+")
 }
 
-// isTextOf reports whether a value is a text in one that stands before it.
+// isTextOf reports whether value i is a text that belongs to a struct before it in the list.
 func isTextOf(list []Value, i int) bool {
 	if strings.IndexByte(list[i].Name, '.') < 0 {
 		return false
@@ -152,7 +152,7 @@ func isTextOf(list []Value, i int) bool {
 	return false
 }
 
-// hasTexts reports whether texts in a value stand behind it.
+// hasTexts reports whether texts of value i follow it in the list.
 func hasTexts(list []Value, i int) bool {
 	for k := i + 1; k < len(list); k++ {
 		if strings.HasPrefix(list[k].Name, list[i].Name+".") {
@@ -182,7 +182,7 @@ func putText(v *rows.Value, path string, text *rows.Value) bool {
 	return false
 }
 
-// showAnew makes the text of a struct of its parts.
+// showAnew makes the text of a struct again from its parts.
 func showAnew(v *rows.Value) {
 	var text strings.Builder
 	parts := v.Parts

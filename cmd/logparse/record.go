@@ -68,6 +68,7 @@ type recordFlags struct {
 	reports           string
 	head              int
 	values            []string
+	prototypes        string
 	probe             probeFlags
 }
 
@@ -123,6 +124,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
 	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
+	flags.StringVar(&f.prototypes, "prototypes", "", "with --libcalls and --values: a `file` that declares functions of libraries, in C (those of the C library are known)")
 	f.probe.add(cmd)
 	flags.BoolVar(&f.NoChildren, "no-children", false, "leave out programs that are started with an environment of their own")
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
@@ -168,6 +170,9 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 	if f.show && !cmd.Flags().Changed("lines") {
 		f.Lines = true
 	}
+	if f.prototypes != "" && (len(f.values) == 0 || len(f.LibraryCalls) == 0) {
+		return misused("--prototypes is for --libcalls with --values, such as: --libcalls --values '*'")
+	}
 	if f.head < 0 {
 		return misused("--head is a number of rows, such as 20, not %d", f.head)
 	}
@@ -193,7 +198,7 @@ func (f *recordFlags) record(cmd *cobra.Command, command []string) error {
 		return recordFailure(command[0], err)
 	}
 	say("%s", plan.Way.Reason)
-	if len(f.values) > 0 && plan.Program.Calls&app.HookEntry == 0 {
+	if len(f.values) > 0 && len(f.LibraryCalls) == 0 && plan.Program.Calls&app.HookEntry == 0 {
 		say("warning: values are taken where a program calls __fentry__ (gcc -pg -mfentry -minstrument-return=call), which %s does not", filepath.Base(command[0]))
 	}
 	recording.Store(true)
@@ -275,9 +280,12 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 	if err != nil {
 		return nil // said where the program is to be run
 	}
-	plan, err := app.PlanValues(cmd.Context(), app.Inputs{}, []string{path}, specs)
+	plan, err := f.makePlan(cmd.Context(), path, specs)
 	if err != nil {
 		return fmt.Errorf("--values: %w", err)
+	}
+	if plan.Functions == 0 && len(f.LibraryCalls) > 0 {
+		return hinted{errors.New("--values: no function fits that is declared"), "declare those of other libraries than the C library in a file, and give it with --prototypes (docs/values.md)"}
 	}
 	if plan.Functions == 0 {
 		return hinted{errors.New("--values: no function fits"), "'*' takes all; the names are what `logparse symbols` lists"}
@@ -289,6 +297,29 @@ func (f *recordFlags) planValues(cmd *cobra.Command, program string, say func(fo
 	f.ValuePlan = text.Bytes()
 	say("%d values of %d functions are taken%s", plan.Values, plan.Functions, unknownValues(plan.Unknown))
 	return nil
+}
+
+// makePlan makes the plan for a program, and for the libraries whose functions it calls.
+func (f *recordFlags) makePlan(ctx context.Context, program string, specs []app.ValueSpec) (*app.ValuePlan, error) {
+	plan, err := app.PlanValues(ctx, app.Inputs{}, []string{program}, specs)
+	if len(f.LibraryCalls) == 0 {
+		return plan, err
+	}
+	if err != nil {
+		plan = &app.ValuePlan{} // a program without debug information has nothing of its own to take
+	}
+	var own *app.Prototypes
+	if f.prototypes != "" {
+		if own, err = app.ReadPrototypes(f.prototypes); err != nil {
+			return nil, err
+		}
+	}
+	libraries, err := app.PlanLibraryValues(ctx, app.Inputs{}, program, specs, own)
+	if err != nil {
+		return nil, err
+	}
+	libraries.Add(plan)
+	return libraries, nil
 }
 
 // recordFailure gives an error that kept a program from running its exit code, and what to do

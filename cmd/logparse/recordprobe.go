@@ -53,7 +53,7 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) error {
 	case f.all && f.image == "":
 		return misused("--all-processes needs the file whose processes are meant: --image FILE")
 	}
-	for _, name := range []string{"include", "exclude", "min", "ring", "sites", "lines", "snapshot-signal", "switch-signal", "paused", "crash", "library", "show", "no-children", "no-command-line", "libcalls", "from", "until", "inside", "depth", "after", "for"} {
+	for _, name := range []string{"include", "exclude", "min", "ring", "sites", "lines", "snapshot-signal", "switch-signal", "paused", "crash", "library", "show", "no-children", "no-command-line", "libcalls", "prototypes", "from", "until", "inside", "depth", "after", "for"} {
 		if cmd.Flags().Changed(name) {
 			return misused("--%s is for programs with hooks, not for --probe", name)
 		}

@@ -13,6 +13,7 @@ import (
 func newValues() *cobra.Command {
 	var in app.Inputs
 	var output string
+	var prototypes bool
 	cmd := &cobra.Command{
 		Use:   "values PROGRAM|LIBRARY... [-- SPEC...]",
 		Short: "Plan which arguments and results the recorder takes",
@@ -38,6 +39,9 @@ Without any SPEC all functions are in the plan.`,
 			images, texts := args, []string(nil)
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				images, texts = args[:n], args[n:]
+			}
+			if prototypes && len(args) == 0 {
+				return app.WritePrototypes(cmd.OutOrStdout())
 			}
 			if len(images) == 0 {
 				return usageError{errors.New("values needs a program or a library")}
@@ -69,6 +73,7 @@ Without any SPEC all functions are in the plan.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&output, "output", "o", "", "write the plan to `file`; without it, to the standard output")
+	flags.BoolVar(&prototypes, "prototypes", false, "print the declarations of the C library's functions by which record --libcalls takes values")
 	addSymbolFlags(cmd, &in)
 	return cmd
 }

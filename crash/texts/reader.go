@@ -140,8 +140,8 @@ func (r *Reader) Line(line string) []Reference {
 	return r.refs
 }
 
-// add adds a reference, and has its process's address located where the text
-// itself says no module.
+// add adds a reference. Where the text names no module, the mappings say which one an address of
+// the process lies in.
 func (r *Reader) add(f Reference) {
 	if f.Module == "" && f.Name == "" && f.Space == Process {
 		r.locate(&f)

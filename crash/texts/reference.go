@@ -10,7 +10,7 @@ const (
 	Exact Kind = iota
 	// Return: the address that a call returns to; the call ends a byte before.
 	Return
-	// Called: a return address from which the tool has taken one off.
+	// Called: a return address less 1, as the tool wrote it: it lies in the call instruction.
 	Called
 )
 

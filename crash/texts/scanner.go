@@ -94,7 +94,7 @@ func (c *scanner) hex() (n uint64, ok bool) {
 	return n, true
 }
 
-// prefix passes over 0x. Printed matter has a sign of multiplication instead.
+// prefix passes over 0x. Some printed texts have a multiplication sign for the x.
 func (c *scanner) prefix() bool { return c.text("0x") || c.text("0X") || c.text("0×") }
 
 // prefixed reads a hexadecimal number with 0x.

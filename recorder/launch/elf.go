@@ -80,7 +80,7 @@ func elfHooks(f *elf.File) (calls, own Hooks) {
 		static = nil
 	}
 	for _, s := range static {
-		// The linker's symbol table has the version behind the names of other libraries.
+		// In the linker's symbol table, names of other libraries end with their version.
 		if s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
 			own |= hookNames[s.Name]
 		}
@@ -121,8 +121,38 @@ func sledsOf(f *elf.File) (found Sleds) {
 const maxLibraries = 500
 
 // libraryWithHooks returns the first library of a program that calls hooks, and the first one that
-// has sleds, "" for none. It goes by the rules of the loader but for its cache.
+// has sleds, "" for none.
 func libraryWithHooks(path string, program *elf.File) (hooks, sleds string) {
+	eachLibrary(path, program, func(path string, f *elf.File) bool {
+		if calls, _ := elfHooks(f); calls&taken != 0 {
+			hooks = path
+			return false
+		}
+		if sleds == "" && sledsOf(f) != 0 {
+			sleds = path
+		}
+		return true
+	})
+	return hooks, sleds
+}
+
+// Libraries returns the paths of the libraries that a dynamically linked ELF program is loaded with.
+func Libraries(path string) (libraries []string, err error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	eachLibrary(path, f, func(path string, _ *elf.File) bool {
+		libraries = append(libraries, path)
+		return true
+	})
+	return libraries, nil
+}
+
+// eachLibrary calls visit with the libraries that a program is loaded with, until it returns false. It goes by the rules of the
+// loader but for its cache.
+func eachLibrary(path string, program *elf.File, visit func(path string, f *elf.File) bool) {
 	type image struct {
 		path string
 		f    *elf.File
@@ -139,13 +169,8 @@ func libraryWithHooks(path string, program *elf.File) (hooks, sleds string) {
 	}()
 	for i := 0; i < len(queue) && i < maxLibraries; i++ {
 		im := queue[i]
-		if i > 0 {
-			if calls, _ := elfHooks(im.f); calls&taken != 0 {
-				return im.path, sleds
-			}
-			if sleds == "" && sledsOf(im.f) != 0 {
-				sleds = im.path
-			}
+		if i > 0 && !visit(im.path, im.f) {
+			return
 		}
 		origin := filepath.Dir(im.path)
 		if real, err := filepath.EvalSymlinks(im.path); err == nil {
@@ -167,7 +192,6 @@ func libraryWithHooks(path string, program *elf.File) (hooks, sleds string) {
 			}
 		}
 	}
-	return "", sleds
 }
 
 // openLibrary opens a library of that name for the same machine as of.

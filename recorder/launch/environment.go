@@ -49,7 +49,7 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 	if opt.Paused || opt.Ring != "" {
 		mode := opt.Ring
 		if i := e.find("LOGREC"); i >= 0 && mode == "" {
-			// The ring that the variable asks for holds.
+			// A ring that the variable asks for is kept.
 			_, words, _ := strings.Cut(e.list[i], "=")
 			for word := range strings.SplitSeq(words, ",") {
 				if strings.HasPrefix(word, "ring") {
@@ -88,7 +88,7 @@ func (p *Plan) environment(env []string, opt Options) ([]string, error) {
 		e.set("LOGREC_CRASH", opt.Crash)
 	}
 	if p.Program.Format == ELF && p.Library != "" && e.find("LOGREC_PATCH") < 0 {
-		// What it starts may have room for hooks where it has none itself.
+		// Programs that it starts may have room for hooks, even if it has none.
 		e.set("LOGREC_PATCH", "1")
 	}
 	switch {

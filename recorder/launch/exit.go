@@ -85,7 +85,7 @@ func AppendExit(path string, e Ending) error {
 		if _, err := f.WriteAt(records, at+wire.ChunkHeaderSize+int64(chunk.Used)); err != nil {
 			return err
 		}
-		// They count from here on.
+		// From here on the records are part of the chunk.
 		return put32(f, at+44, chunk.Used+uint32(len(records)))
 	}
 	return newChunk(f, &h, chunk.Sequence+1, units, records)

@@ -148,8 +148,8 @@ search:
 	return found
 }
 
-// ignoreAsCaller ignores again what the caller had this process ignore. What a process ignores goes
-// over to those that it starts.
+// ignoreAsCaller ignores again the signals that the caller had this process ignore: processes that
+// it starts inherit that.
 func ignoreAsCaller() {
 	for _, s := range ignoredByCaller() {
 		if s != syscall.SIGCHLD && s != syscall.SIGURG {

@@ -173,7 +173,8 @@ func Look(name, workDir string) (file string, p *Program, err error) {
 // logs. command is the program and its arguments.
 func Prepare(command []string, opt Options) (*Plan, error) {
 	if opt.WorkDir != "" {
-		// It may be given from the caller's; the program is started elsewhere.
+		// The path may be relative to the caller's folder, and the program is started in another
+		// one.
 		dir, err := filepath.Abs(opt.WorkDir)
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func (p *Program) target() (Target, bool) {
 		t.Name = p.dll
 		return t, p.dll != "" && !p.present
 	}
-	// What a static program starts may be dynamic.
+	// A static program may start programs that are linked dynamically.
 	return t, !p.Linked
 }
 

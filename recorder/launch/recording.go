@@ -66,7 +66,7 @@ func Logs(dir string) ([]Log, error) {
 	for _, path := range paths {
 		l, err := readLog(path)
 		if err != nil {
-			// A process that was killed while it made its log, or is just making it.
+			// The process was killed while it made its log, or is just making it.
 			continue
 		}
 		logs = append(logs, l)

@@ -44,6 +44,6 @@ func statFields(pid int) [][]byte {
 	if err != nil {
 		return nil
 	}
-	// They stand behind the name, which may hold anything.
+	// The fields follow the name, which may contain anything.
 	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }

@@ -32,8 +32,8 @@ int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct 
 void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
-int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot);
-void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot);
+int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_registers *registers);
+void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers);
 void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
 /* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
@@ -118,6 +118,46 @@ LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsig
   return !done;
 }
 
+/* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known. */
+LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
+  return frame - t->own.low < t->own.high - t->own.low && !(frame - t->signal_low < t->signal_high - t->signal_low);
+}
+
+/* enter_after is the hot path for an enter that tells that calls before it have ended, by their frames: of programs that
+ * tell of enters only, and after tail calls. It writes their leaves and the enter, of one time; 0 where lr_ended has to
+ * look closer, and then nothing is changed. t's level 0 is taken. */
+LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
+  enum { MOST = 16 }; /* leaves: with an enter they fit into LR_RESERVE */
+  struct lr_level *const v = &t->level[0];
+  const uint64_t now = lr_ticks(), delta = now - v->last;
+  const uint64_t first = ((uint64_t)address << LRF_OFFSET_SHIFT) + v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS];
+  struct lrf_chunk *const c = v->chunk;
+  const size_t used = c->used;
+  struct lr_frame_entry *top = v->top, *const bottom = v->stack + 2;
+  if (delta > 0x7fff || first >> 32 || used >= v->limit || v->on != &t->own || !on_own_stack(t, frame)) return 0;
+  const int late = !lr_sees_returns() && lr_has_come_by(LR_LATE);
+  uint8_t *p = (uint8_t *)(c + 1) + used;
+  unsigned n = 0;
+  for (; top > bottom && top[-1].frame <= frame; top--, n++, p += LR_LEAVE_BYTES) {
+    const struct lr_frame_entry *const f = top - 1;
+    if (n == MOST || !lr_by_frame(f) || lr_hidden(f) || !on_own_stack(t, f->frame) || (f->frame < frame && !late)) return 0;
+    lr_store16(p, (uint16_t)(LRF_LEAVE_BIT | (n ? 0 : delta << 1)));
+  }
+  if (!n || top[-1].frame - frame - 1 >= LR_NEAR) return 0;
+  lr_store32(p, (uint32_t)first);
+  lr_store16(p + 4, 0);
+  lr_barrier();
+  v->last = now;
+  lr_store(&c->used, (uint32_t)(used + n * LR_LEAVE_BYTES + LR_ENTER_BYTES));
+  top->function = (uint64_t)address << 1 | kind;
+  top->frame = frame;
+  top->time = now;
+  top->owner = LR_ONE_CALL;
+  top->pc = LR_ONE_CALL;
+  v->top = top + 1;
+  return 1;
+}
+
 /* quickest_enter is the hot path where values are taken; v is level 0. It calls nothing, so that it need keep few registers. */
 LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
@@ -140,12 +180,16 @@ LR_APART static int patched_with(struct lr_level *v, uintptr_t address, uintptr_
 
 /* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
 LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
-  struct lr_level *const v = &lr_self_get()->level[0];
+  struct lr_thread *const t = lr_self_get();
+  struct lr_level *const v = &t->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
   if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF && (!registers || (kind ? enter_with : patched_with)(v, address, frame, registers));
   v->inside = frame;
   lr_barrier();
-  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  const struct lr_frame_entry *const top = v->top;
+  int done;
+  if (LR_UNLIKELY(top && top[-1].frame <= frame)) done = enter_after(t, address, kind, frame);
+  else done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
   lr_barrier();
   v->inside = mode;
   return !done;
@@ -246,29 +290,32 @@ LR_INLINE void redirect(uintptr_t *slot) {
   *slot = (uintptr_t)lr_libcall_return;
 }
 
-LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) {
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_registers *registers) {
   if (lr_relaxed(&lr_mode) == LR_OFF) return 0;
   if (!lr_mirrored((uintptr_t)slot)) return 1;
   redirect(slot);
-  return entry_fast(call->function, 0, (uintptr_t)slot, NULL);
+  return entry_fast(call->function, 0, (uintptr_t)slot, registers);
 }
 
-LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) {
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers) {
   if (lr_relaxed(&lr_mode) == LR_OFF || plat_busy() || !lr_mirror((uintptr_t)slot)) return;
   redirect(slot);
-  const struct lr_place at = {(uintptr_t)slot, *(const uintptr_t *)((intptr_t)slot + LR_MIRROR), LR_ONE_CALL, LR_ONE_CALL, NULL};
+  const struct lr_place at = {(uintptr_t)slot, *(const uintptr_t *)((intptr_t)slot + LR_MIRROR), LR_ONE_CALL, LR_ONE_CALL, registers};
   lr_ended(&at);
   lr_enter_slow(call->function, 0, (uintptr_t)slot, &at, LR_LIBCALLS);
 }
 #else
-LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot) { return (void)call, (void)slot, 0; }
-LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot) { (void)call, (void)slot; }
+LR_CALLED int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_registers *registers) {
+  return (void)call, (void)slot, (void)registers, 0;
+}
+LR_CALLED void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers) {
+  (void)call, (void)slot, (void)registers;
+}
 #endif
 
 LR_CALLED void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
-  (void)address;
-  (void)registers;
-  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, NULL};
+  (void)address; /* a ret */
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
   lr_returned(&at, LR_LIBCALLS);
 }
 

@@ -107,7 +107,7 @@
 
   /* Behind a call into a library (hooks_libcalls_x86_64.S). */
   .hidden lr_libcall_left
-  hook lr_libcall_left, lr_freturn_fast, lr_libcall_left_slow, 0
+  hook lr_libcall_left, lr_freturn_fast, lr_libcall_left_slow
 
   /* Before the jump of a tail call: what is jumped to may lie in r11. */
   hook lr_patched_tail, lr_freturn_fast, lr_freturn_slow, 0

@@ -19,6 +19,11 @@
   lea 80(%rbp),%rsi
   .endm
 
+  .macro libcall_slow_arguments
+  libcall_arguments
+  mov -8(%rbp),%rdx
+  .endm
+
   .hidden lr_libcall_enter, lr_libcall_return, lr_libcall_left
   .globl lr_libcall_enter
   .type lr_libcall_enter,@function
@@ -29,7 +34,10 @@ lr_libcall_enter: /* r11: struct lr_libcall */
   mov %rsp,%rbp
   .cfi_def_cfa_register %rbp
   and $-16,%rsp
+  /* Room for the rest of struct lr_registers (values.h), as in hooks_fentry_x86_64.S. */
+  sub $80,%rsp
   libcall_arguments
+  lea -72(%rbp),%rdx
   call lr_libcall_fast
   test %eax,%eax
   jnz 2f
@@ -38,7 +46,21 @@ lr_libcall_enter: /* r11: struct lr_libcall */
   jmp *(%r11)
 2:
   .cfi_def_cfa %rbp, 88
-  call_with_vectors_saved libcall_arguments, lr_libcall_slow
+  movq $0,-8(%rbp)
+  cmpl $0,lr_taking(%rip)
+  je 5f
+  lea -72(%rbp),%rcx
+  mov %rcx,-8(%rbp)
+  movq %xmm0,-72(%rbp)
+  movq %xmm1,-64(%rbp)
+  movq %xmm2,-56(%rbp)
+  movq %xmm3,-48(%rbp)
+  movq %xmm4,-40(%rbp)
+  movq %xmm5,-32(%rbp)
+  movq %xmm6,-24(%rbp)
+  movq %xmm7,-16(%rbp)
+5:
+  call_with_vectors_saved libcall_slow_arguments, lr_libcall_slow
   jmp 1b
   .cfi_endproc
   .size lr_libcall_enter,.-lr_libcall_enter

@@ -37,7 +37,9 @@ count() {
     f=1
   fi
   passed=$((passed + p)) failed=$((failed + f))
-  echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s"
+  # What the lane's shell has waited for. A subshell would tell of its own.
+  times >"$build/$1.times"
+  echo "$1: $p passed, $f failed, $(($(date +%s) - begun)) s, $(awk 'NR == 2 { split($1 "m" $2, a, /[ms]+/); printf "%.0f", (a[1] + a[3]) * 60 + a[2] + a[4] }' "$build/$1.times") s of processors"
   [ "$f" = 0 ] || cat "$build/$1.log"
 }
 

@@ -71,8 +71,8 @@ static void replay(Run *r, const Trace &t) {
     if (i.e.kind == TraceEvent::Enter) {
       calls.push_back(i.e.address);
     } else if (i.e.kind == TraceEvent::Left) {
-      const size_t n = std::min(size_t(i.e.value), calls.size());
-      CHECK(n == size_t(i.e.value), "%llu calls left of %zu", (ull)i.e.value, calls.size());
+      const size_t n = std::min(size_t(i.e.more->value), calls.size());
+      CHECK(n == size_t(i.e.more->value), "%llu calls left of %zu", (ull)i.e.more->value, calls.size());
       calls.resize(calls.size() - n);
       r->left += n;
     } else if (i.e.kind == TraceEvent::Leave) {

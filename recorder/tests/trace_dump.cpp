@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
       for (const TraceEvent &e : s.second.events)
         printf("  %12lld %u %s %llx %u%s site %llx %s\n", (long long)(e.time - t.begin), e.level,
                (const char *[]){"enter", "leave", "mark", "counter", "stack", "lost", "switch", "left", "arguments", "result"}[e.kind], (unsigned long long)e.address,
-               e.addressKind, e.top ? " top" : "", (unsigned long long)e.site, e.kind < TraceEvent::Arguments ? e.text.c_str() : hex(e.text).c_str());
+               e.addressKind, e.top ? " top" : "", (unsigned long long)e.site, e.kind < TraceEvent::Arguments ? e.more->text.c_str() : hex(e.more->text).c_str());
   }
   printf("%llu events, %.2f bytes an event\n", (unsigned long long)t.events,
          t.events ? double(t.eventBytes) / double(t.events) : 0.0);

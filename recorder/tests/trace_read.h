@@ -11,22 +11,29 @@
 #include <string.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
-struct TraceEvent {
-  enum Kind { Enter, Leave, Mark, Counter, Stack, Lost, Switch, Left, Arguments, Result } kind;
-  uint64_t time, address, site;
-  unsigned addressKind;  // 0 entry, 1 return
-  bool top;              // a leave of 2 bytes: address is that of the top call
-  unsigned level;
-  std::string text;                // of a Mark, the name of a Counter, what Arguments and a Result hold
-  int64_t value;                   // of a Left: how many calls
-  uint32_t stack;                  // the number of the stack that it is on
-  uint64_t depth;                  // of a Stack
+// What few events have.
+struct TraceMore {
+  std::string text;                 // of a Mark, the name of a Counter, what Arguments and a Result hold
+  int64_t value;                    // of a Counter; of a Left: how many calls; of a Stack: its flags
+  uint64_t depth;                   // of a Stack
   std::vector<uint64_t> functions;  // of a Stack: address * 2 + kind
-  size_t around;                   // of an enter: how many calls it is in
+};
+
+// Tests read millions of these: each has no more than most need.
+struct TraceEvent {
+  enum Kind : uint8_t { Enter, Leave, Mark, Counter, Stack, Lost, Switch, Left, Arguments, Result } kind;
+  uint8_t addressKind;  // 0 entry, 1 return
+  uint8_t level;
+  bool top;         // a leave of 2 bytes: address is that of the top call
+  uint32_t stack;   // the number of the stack that it is on
+  uint64_t time, address, site;
+  uint32_t around;  // of an enter: how many calls it is in
+  const TraceMore *more;  // it lives as long as the Trace, and is never null
 };
 
 struct TraceStream {
@@ -40,6 +47,8 @@ struct TraceModule {
   uint32_t number, flags;
   uint64_t base, size, bias, begin, end;
   std::string path, identity;
+
+  bool holds(uint64_t address, uint64_t time) const { return address - base < size && begin <= time && time < end; }
 };
 
 struct TraceRecord {
@@ -59,6 +68,7 @@ class Trace {
   std::map<uint32_t, std::string> images;
 
   bool ok() const { return error.empty(); }
+  Trace(Trace &&) = default;
 
   static bool isTrace(const std::string &path) {
     char magic[8] = {};
@@ -100,7 +110,7 @@ class Trace {
   }
   const TraceModule *moduleOf(uint64_t address, uint64_t time) const {
     for (const TraceModule &m : modules)
-      if (address - m.base < m.size && m.begin <= time && time < m.end) return &m;
+      if (m.holds(address, time)) return &m;
     return nullptr;
   }
   static uint32_t u32(const std::string &s, size_t at) { return get<uint32_t>(s.data() + at); }
@@ -113,6 +123,14 @@ class Trace {
 
  private:
   std::string data_;
+  std::deque<TraceMore> more_;  // the first is that of all events without
+
+  // more adds what the event has more than others.
+  TraceMore *more(TraceEvent *e) {
+    more_.push_back(TraceMore());
+    e->more = &more_.back();
+    return &more_.back();
+  }
 
   template <class T>
   static T get(const char *p) {
@@ -171,6 +189,7 @@ class Trace {
 #endif
     if (at<uint8_t>(24) != pointer || at<uint8_t>(25) != system) return fail("pointer size, system");
     if (end > data_.size()) return fail("end %llu of %zu", (unsigned long long)end, data_.size());
+    more_.push_back(TraceMore());
     std::map<Key, std::vector<std::pair<uint32_t, uint64_t>>> chunks;
     for (uint64_t o = 4096; o < end;) {
       if (at<uint32_t>(o) != 0x4354504c) {
@@ -196,9 +215,10 @@ class Trace {
         chunk(c.second[i].second, c.first, i == 0 && c.second[0].first != 0);
       }
     }
+    const auto earlier = [](const TraceEvent &a, const TraceEvent &b) { return a.time < b.time; };
     for (auto &s : streams)
-      std::stable_sort(s.second.events.begin(), s.second.events.end(),
-                       [](const TraceEvent &a, const TraceEvent &b) { return a.time < b.time; });
+      if (!std::is_sorted(s.second.events.begin(), s.second.events.end(), earlier))
+        std::stable_sort(s.second.events.begin(), s.second.events.end(), earlier);
   }
 
   void process(uint64_t o) {
@@ -257,7 +277,7 @@ class Trace {
     uint64_t now = at<uint64_t>(o + 32), site = 0;
     struct {
       uint64_t base;
-      unsigned kind;
+      uint8_t kind;
       bool set;
     } window[8] = {};
     const char *const begin = data_.data() + o + 64, *const end = begin + at<uint32_t>(o + 44);
@@ -265,7 +285,8 @@ class Trace {
       const unsigned long long where = (unsigned long long)(p - data_.data());
       const uint16_t word = get<uint16_t>(p);
       TraceEvent e = {};
-      e.level = key.level;
+      e.more = &more_.front();
+      e.level = uint8_t(key.level);
       e.stack = on;
       const bool first = begins;
       begins = false;
@@ -275,7 +296,7 @@ class Trace {
         if (open.empty()) return fail("offset %llu: a leave and no call is open", where);
         e.kind = TraceEvent::Leave;
         e.address = open.back() >> 1;
-        e.addressKind = open.back() & 1;
+        e.addressKind = uint8_t(open.back() & 1);
         e.top = true;
         e.time = now;
         open.pop_back();
@@ -295,7 +316,7 @@ class Trace {
         e.site = site;
         site = 0;
         e.time = now;
-        e.around = open.size();
+        e.around = uint32_t(open.size());
         open.push_back(e.address << 1 | e.addressKind);
         s.events.push_back(e);
         events++;
@@ -354,26 +375,27 @@ class Trace {
         }
         case 9: {
           const unsigned f = get<uint16_t>(b);
-          e.depth = get<uint32_t>(b + 2);
+          TraceMore &m = *more(&e);
+          m.value = f;
+          m.depth = get<uint32_t>(b + 2);
           const uint32_t k = get<uint32_t>(b + 6);
-          if ((on == 0 && !first && !switched) || k > e.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
+          if ((on == 0 && !first && !switched) || k > m.depth || n != head + 10 + k * (f & 1 ? 16 : 8))
             return fail("offset %llu: stack", where);
-          for (uint32_t i = 0; i < k; i++) e.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
+          for (uint32_t i = 0; i < k; i++) m.functions.push_back(get<uint64_t>(b + 10 + 8 * i));
           // What was open before says the same, unless it says that it is not so.
           if (at<uint32_t>(o + 20) && first && !(f & 2)) return fail("offset %llu: lost, and not stated", where);
           if (f & 2) {
-            open.resize(size_t(e.depth - k), 0);
-            open.insert(open.end(), e.functions.begin(), e.functions.end());
+            open.resize(size_t(m.depth - k), 0);
+            open.insert(open.end(), m.functions.begin(), m.functions.end());
           } else if (on == 0 && !middle && !open.empty()) {
-            if (open.size() != e.depth || !std::equal(e.functions.begin(), e.functions.end(), open.end() - k))
+            if (open.size() != m.depth || !std::equal(m.functions.begin(), m.functions.end(), open.end() - k))
               return fail("offset %llu: the stack is another: depth %zu, recorded %llu", where, open.size(),
-                          (unsigned long long)e.depth);
+                          (unsigned long long)m.depth);
           } else {
-            open.assign(size_t(e.depth - k), 0);
-            open.insert(open.end(), e.functions.begin(), e.functions.end());
+            open.assign(size_t(m.depth - k), 0);
+            open.insert(open.end(), m.functions.begin(), m.functions.end());
           }
           e.kind = TraceEvent::Stack;
-          e.value = f;
           e.time = now;
           s.events.push_back(e);
           break;
@@ -381,7 +403,7 @@ class Trace {
         case 10: {
           now += get<uint16_t>(b);
           e.kind = TraceEvent::Mark;
-          e.text.assign(b + 4, get<uint16_t>(b + 2));
+          more(&e)->text.assign(b + 4, get<uint16_t>(b + 2));
           e.time = now;
           s.events.push_back(e);
           break;
@@ -389,8 +411,9 @@ class Trace {
         case 11: {
           now += get<uint16_t>(b);
           e.kind = TraceEvent::Counter;
-          e.value = get<int64_t>(b + 4);
-          e.text.assign(b + 12, uint8_t(b[3]));
+          TraceMore *m = more(&e);
+          m->value = get<int64_t>(b + 4);
+          m->text.assign(b + 12, uint8_t(b[3]));
           e.time = now;
           s.events.push_back(e);
           break;
@@ -399,7 +422,7 @@ class Trace {
         case 13: {
           if (n < head + 2) return fail("offset %llu: values", where);
           e.kind = type == 12 ? TraceEvent::Arguments : TraceEvent::Result;
-          e.text.assign(b, n - head);
+          more(&e)->text.assign(b, n - head);
           e.time = now;
           s.events.push_back(e);
           break;
@@ -422,7 +445,7 @@ class Trace {
           if (n != 6 || v == 0 || v > open.size()) return fail("offset %llu: %u calls left of %zu", where, v, open.size());
           open.resize(open.size() - v);
           e.kind = TraceEvent::Left;
-          e.value = v;
+          more(&e)->value = v;
           e.time = now;
           s.events.push_back(e);
           break;

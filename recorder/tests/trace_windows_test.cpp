@@ -275,7 +275,7 @@ static void testMarks() {
   complete(t);
   string seen;
   for (const TraceEvent &e : t.streams.begin()->second.events)
-    if (e.kind == TraceEvent::Mark || e.kind == TraceEvent::Counter) seen += e.text + ";";
+    if (e.kind == TraceEvent::Mark || e.kind == TraceEvent::Counter) seen += e.more->text + ";";
   CHECK(seen == "a mark;width;height;", "%s", seen.c_str());
 }
 
@@ -444,8 +444,8 @@ static void testPenter() {
   string seen;
   bool begun = false;
   for (const TraceEvent &e : t.streams.begin()->second.events) {
-    if (e.kind == TraceEvent::Counter) where[e.text] = uint64_t(e.value);
-    if (e.kind == TraceEvent::Mark) begun = e.text == "begin";
+    if (e.kind == TraceEvent::Counter) where[e.more->text] = uint64_t(e.more->value);
+    if (e.kind == TraceEvent::Mark) begun = e.more->text == "begin";
     if (!begun || e.kind > TraceEvent::Leave) continue;
     string name = "?";
     for (const auto &w : where)

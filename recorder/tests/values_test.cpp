@@ -114,9 +114,9 @@ static void replay(const Trace &t, Run *r) {
         if (!open.empty()) open.pop_back();
         if (last != ~size_t(0)) r->calls[last].ended = true;
       } else if (e.kind == TraceEvent::Arguments && last != ~size_t(0)) {
-        r->calls[last].arguments = hex(e.text);
+        r->calls[last].arguments = hex(e.more->text);
       } else if (e.kind == TraceEvent::Result && last != ~size_t(0)) {
-        r->calls[last].result = hex(e.text);
+        r->calls[last].result = hex(e.more->text);
       }
     }
   }
@@ -532,10 +532,10 @@ static vector<Told> told(const Trace &t) {
       if (e.kind == TraceEvent::Enter) open++;
       if (e.kind == TraceEvent::Leave && open) open--;
       if (e.kind != TraceEvent::Arguments && e.kind != TraceEvent::Result) continue;
-      CHECK(u16(e.text, 0) == 3 && places.count(Trace::u32(e.text, 2)) == 1, "%s", hex(e.text).c_str());
-      Told p = places[Trace::u32(e.text, 2)];
+      CHECK(u16(e.more->text, 0) == 3 && places.count(Trace::u32(e.more->text, 2)) == 1, "%s", hex(e.more->text).c_str());
+      Told p = places[Trace::u32(e.more->text, 2)];
       p.result = e.kind == TraceEvent::Result;
-      p.values = hex(e.text.substr(6));
+      p.values = hex(e.more->text.substr(6));
       p.around = open;
       list.push_back(p);
     }

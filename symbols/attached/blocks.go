@@ -21,7 +21,7 @@ const (
 	// maxIndex bounds the index of a part, in bytes. It is enough for files of
 	// more than 40 TB.
 	maxIndex = 1 << 30
-	// minPacked is from where on it is tried to compress a column.
+	// minPacked is the least length of a column, in bytes, that is compressed.
 	minPacked = 32
 	// maxColumns bounds the columns of a block.
 	maxColumns = 64
@@ -64,7 +64,7 @@ type blockWriter struct {
 }
 
 // add compresses the columns of a block, of at most maxBlock bytes together.
-// key is what it is found by: keys rise.
+// A block is found by key; each key is larger than the one before.
 func (b *blockWriter) add(key uint64, columns ...[]byte) error {
 	raw := 0
 	for _, c := range columns {
@@ -172,8 +172,8 @@ func (b *blocks) find(key uint64) int {
 	return sort.Search(len(b.list), func(i int) bool { return b.list[i].key > key }) - 1
 }
 
-// read returns the columns of a block, at least n of them; what is behind them is of
-// a later version. The caller owns them.
+// read returns the columns of a block, at least n of them; a later version may have added
+// more behind these. The caller owns them.
 func (b *blocks) read(i, n int) ([][]byte, error) {
 	k := &b.list[i]
 	stored := make([]byte, k.length)

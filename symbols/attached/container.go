@@ -47,7 +47,7 @@ const (
 	KindStack Kind = 8
 )
 
-// A Part is what a container has one of for each entry of its directory.
+// A Part is a stretch of a container, with an entry in its directory.
 type Part struct {
 	Kind Kind
 	// Owner is the number of the module or of the log.
@@ -142,7 +142,7 @@ type owned struct {
 	owner uint32
 }
 
-// An entry is one of the directory.
+// An entry of the directory says where a part lies.
 type entry struct {
 	kind           Kind
 	owner          uint32

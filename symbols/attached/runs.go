@@ -67,7 +67,7 @@ type frame struct {
 	line           int64
 }
 
-// A part is what an answer says besides its frames.
+// A part is what the symbols of a run say besides its frames.
 type part struct {
 	start, size uint64
 	kind        int
@@ -90,8 +90,8 @@ type state struct {
 	// funcs and files are the records that the block has named, the latest first.
 	funcs, files       []uint32
 	lastFunc, lastFile int64
-	// latest is how each function stood last, entered how it stood when it was
-	// last called.
+	// latest has the last frame of each function, entered its frame when it was last
+	// called.
 	latest, entered map[uint32]frame
 }
 
@@ -260,7 +260,7 @@ func (e *runEncoder) encodeFrame(f frame) {
 	e.push(f, anew)
 }
 
-// A runBlock is a block of runs as look-ups want it.
+// A runBlock is a block of runs, decoded for look-ups.
 type runBlock struct {
 	// starts are the RVAs of the runs, and end that behind the last.
 	starts []uint64

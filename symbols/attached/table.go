@@ -323,7 +323,7 @@ type cached struct {
 // maxCache bounds what a table keeps decoded, in bytes.
 const maxCache = 64 << 20
 
-// get returns what make makes of a block, or has made of it.
+// get returns a decoded block: the one that is kept, or what make decodes.
 func (c *cache) get(key cacheKey, make func() (any, int, error)) (any, error) {
 	c.mu.Lock()
 	v, ok := c.blocks[key]

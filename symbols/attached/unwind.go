@@ -235,10 +235,10 @@ func (e *unwindEncoder) flush() error {
 	return err
 }
 
-// noRule is the number of no rule; those of rules begin with 1.
+// noRule stands for code without a rule. Rules are numbered from 1.
 const noRule = 0
 
-// A successors has which rule came last after each.
+// successors has, for each rule, the rule that followed it last time.
 type successors map[uint32]uint32
 
 // code returns the code of a rule that follows another: 0 is the one that followed it last time, n + 1 the rule n.
@@ -289,7 +289,7 @@ func newRowRecords() *rowRecords {
 	return r
 }
 
-// number returns the number of a rule, and noRule for those that there is no room for: nothing is known then.
+// number returns the number of a rule, noRule once there is no room for more: the code then counts as having none.
 func (r *rowRecords) number(rule unwind.KeptRow) (uint32, error) {
 	if n, ok := r.numbers[rule]; ok {
 		return n, nil

@@ -48,7 +48,7 @@ func RulesOf(im *image.Image) (list []Rules) {
 	return list
 }
 
-// A collector is rules that can be gone through.
+// A collector is a source of unwind rules whose entries can be listed.
 type collector interface {
 	// extents returns the code of all entries, sorted and without overlaps; each names its entry by off.
 	extents() ([]fdeRange, error)
@@ -142,13 +142,13 @@ func disjoint(list []fdeRange) []fdeRange {
 	return kept
 }
 
-// maxInstructions bounds the instructions that are run of one section, in bytes: a common entry may be
-// large, and be that of many.
+// maxInstructions bounds the instructions that are run for one section, in bytes: many functions may
+// share a CIE, whose instructions are then run for each of them.
 const maxInstructions = 1 << 31
 
-// ruleRoom returns how many bytes the rules of an entry may have that so many bytes of instructions make. An instruction that
-// changes a rule has at least two bytes and real rules have less than 100; but one byte can bring back an expression of
-// thousands.
+// ruleRoom returns how many bytes the rules of an entry may take, by the bytes of its instructions. An instruction that
+// changes a rule has at least two bytes, and real rules have less than 100. The limit is for forged entries: one byte
+// (DW_CFA_restore) can bring back an expression of thousands of bytes.
 func ruleRoom(instructions int) int { return 64<<10 + 64*instructions }
 
 // extents implements collector.

@@ -46,7 +46,8 @@ func newPrologue(m Machine) *prologue {
 	return p
 }
 
-// at returns what is saved at an address. Of an address that was itself loaded, and loaded again, there is no rule.
+// at returns the formula of what is saved at an address. There is no rule where the address itself had to be loaded: a
+// formula has room for one load.
 func (p *prologue) at(address formula) formula {
 	if address.loaded {
 		p.bad = true
@@ -54,7 +55,7 @@ func (p *prologue) at(address formula) formula {
 	return formula{register: address.register, offset: address.offset, loaded: true}
 }
 
-// rule makes the rule of what the caller's registers have become.
+// rule returns the rule that the formulas of all registers come to.
 func (p *prologue) rule(ra int) KeptRow {
 	if p.bad {
 		return ""
@@ -219,7 +220,7 @@ func (d *ExceptionDirectory) x64Rule(f runtimeFunction, offset uint64) KeptRow {
 	return p.rule(amd64PC)
 }
 
-// undoX64 is what [x64Frame.undo] does.
+// undoX64 undoes operations as [x64Frame.undo] does, on formulas instead of values.
 func (p *prologue) undoX64(u *unwindInfo, offset uint64, first bool) {
 	done := func(c *unwindCode) bool { return !first || offset >= u.prologue || offset >= c.at }
 	sp := &p.values[amd64RSP]
@@ -403,10 +404,10 @@ func arm64Rule(ops []armOp) KeptRow {
 			*sp = sp.plus(int64(op.n))
 		case armLoad:
 			at := *sp
-			if op.from >= 0 {
+			if op.from >= 0 && op.from <= arm64LR {
 				load(op.from, at.plus(int64(op.n)))
 			}
-			if op.pair {
+			if op.pair && op.second <= arm64LR {
 				load(op.second, at.plus(int64(op.n)+8))
 			}
 			*sp = at.plus(int64(op.up))

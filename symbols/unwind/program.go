@@ -29,10 +29,10 @@ type row struct {
 	registers [maxRegisters]unwindLocation
 	ra        uint64
 	signal    bool
-	// info says that the row is what a PE's exception directory says: then all that Windows'
-	// functions preserve is as it was, interrupt that an interrupt entered
-	// the code, and frame is the number + 1 of the register that epilogues may take the stack
-	// pointer from.
+	// info says that the row comes from a PE's exception directory. Registers that functions of
+	// Windows preserve then have the caller's values, unless the row says where these are.
+	// interrupt says that an interrupt entered the code. frame is the number + 1 of the register
+	// from which an epilogue may take the stack pointer, 0 for none.
 	info, interrupt bool
 	frame           int
 }

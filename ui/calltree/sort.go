@@ -19,7 +19,7 @@ type order struct {
 var natural = order{"total", true}
 
 // sortColumns are the columns that can be sorted by, in their order.
-var sortColumns = []string{"function", "total", "share", "self", "selfshare", "calls", "module"}
+var sortColumns = []string{"function", "calls", "total", "share", "self", "selfshare", "module"}
 
 // text reports whether a column has texts, which are first sorted from A to Z.
 func (o order) text() bool { return o.column == "function" || o.column == "module" }

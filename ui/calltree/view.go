@@ -425,8 +425,8 @@ func (v *View) columns() []grid.Column {
 				c.Text, c.Name = append(c.Text, v.name(row.node)...), true
 			}
 		}},
+		{ID: "calls", Width: 84, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(n.Calls)...) })},
 		times("total", total), shares("share", total), times("self", self), shares("selfshare", self),
-		{ID: "calls", Width: 104, Right: true, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Text = append(c.Text, control.Thousands(n.Calls)...) })},
 		{ID: "module", Width: 140, Cell: cell(func(n *app.TreeNode, c *grid.Cell) { c.Ink, c.Text = grid.Dim, append(c.Text, n.Module...) })},
 	}
 	for i := range list {

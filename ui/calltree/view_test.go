@@ -170,7 +170,7 @@ func TestCellsAndCopy(t *testing.T) {
 	v.Grid.SelectAll()
 	v.Copy()
 	lines := strings.Split(copied, "\n")
-	if len(lines) != 7 || lines[2] != "  load\t60 ms\t60.0 %\t5 ms\t5.0 %\t60\tm.dll" {
+	if len(lines) != 7 || lines[2] != "  load\t60\t60 ms\t60.0 %\t5 ms\t5.0 %\tm.dll" {
 		t.Errorf("copied %q", lines)
 	}
 }
@@ -306,7 +306,7 @@ func TestSort(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant:\n%s", step.name, got, step.want)
 		}
 	}
-	want := "self falling, self, calls falling, calls, function, function falling, total falling"
+	want := "self falling, self, calls falling, calls, function, function falling, calls falling"
 	if got := strings.Join(told, ", "); got != want || chosen > 0 || v.Sorted() != "function falling" {
 		t.Errorf("told %q, %d chosen, sorted by %q", got, chosen, v.Sorted())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/storage"
 	"github.com/ncruces/zenity"
 )
@@ -40,6 +41,7 @@ func (p *Picker) File(title, start string, done func(path string)) {
 				done(r.URI().Path())
 			}
 		}, p.Window)
+		d.SetTitleText(title)
 		p.show(d, start)
 	})
 }
@@ -54,23 +56,27 @@ func (p *Picker) Folder(title, start string, done func(path string)) {
 				done(l.Path())
 			}
 		}, p.Window)
+		d.SetTitleText(title)
 		p.show(d, start)
 	})
 }
 
-// Save asks for a file to write; name is what it would be called.
-func (p *Picker) Save(title, name string, done func(path string)) {
+// Save asks for a file to write; name is what it would be called. asked says that the user
+// was asked already whether a file of that name is to be replaced, if there is one.
+func (p *Picker) Save(title, name string, done func(path string, asked bool)) {
 	p.ask(func() (string, error) {
 		return zenity.SelectFileSave(zenity.Title(title), zenity.ConfirmOverwrite(), zenity.Filename(name))
-	}, done, func() {
+	}, func(path string) { done(path, true) }, func() {
 		// Fyne's own save dialog would create the file at once, and the file
 		// must stay as it is until the saving has gone well. So a folder is
 		// asked for, and the name kept.
 		d := dialog.NewFolderOpen(func(l fyne.ListableURI, err error) {
 			if l != nil {
-				done(filepath.Join(l.Path(), filepath.Base(name)))
+				done(filepath.Join(l.Path(), filepath.Base(name)), false)
 			}
 		}, p.Window)
+		d.SetTitleText(title + ": " + lang.L("folder for {{.Name}}", map[string]any{"Name": filepath.Base(name)}))
+		d.SetConfirmText(lang.L("Save"))
 		p.show(d, name)
 	})
 }

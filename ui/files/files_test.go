@@ -19,7 +19,7 @@ func TestFallback(t *testing.T) {
 	for name, ask := range map[string]func(){
 		"file":   func() { p.File("title", start, func(string) {}) },
 		"folder": func() { p.Folder("title", start, func(string) {}) },
-		"save":   func() { p.Save("title", start, func(string) {}) },
+		"save":   func() { p.Save("title", start, func(string, bool) {}) },
 		"absent": func() { p.File("title", filepath.Join(start, "x", "y"), func(string) {}) },
 	} {
 		ask()

@@ -36,6 +36,15 @@ func nameKey(f *app.FunctionStat) app.FunctionRef {
 // range of time or filter. name is what the present selection is called.
 func (v *View) Compare(name string) { v.CompareWith(name, v.List.Items()) }
 
+// ToggleCompare keeps what is shown, to be compared, or ends that.
+func (v *View) ToggleCompare() {
+	if v.base != nil {
+		v.StopComparing()
+	} else if v.OnCompare != nil {
+		v.Compare(v.OnCompare())
+	}
+}
+
 // CompareWith compares what is shown with the statistics of another selection, which is called name.
 func (v *View) CompareWith(name string, list []app.FunctionStat) {
 	c := &comparison{name: name, of: make(map[app.FunctionRef]*app.FunctionStat), by: v.by}

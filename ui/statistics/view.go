@@ -120,13 +120,7 @@ func New(fonts *grid.Fonts, palette *grid.Palette, post func(func())) *View {
 		}
 	})
 	v.save.Importance = widget.LowImportance
-	v.compare = hint.NewButton("", theme.ViewRefreshIcon(), func() {
-		if v.base != nil {
-			v.StopComparing()
-		} else if v.OnCompare != nil {
-			v.Compare(v.OnCompare())
-		}
-	})
+	v.compare = hint.NewButton("", theme.ViewRefreshIcon(), v.ToggleCompare)
 	v.compare.Importance = widget.LowImportance
 	v.compared = widget.NewLabel("")
 	v.compared.Importance, v.compared.Truncation = widget.LowImportance, fyne.TextTruncateEllipsis

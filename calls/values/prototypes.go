@@ -1,0 +1,303 @@
+package values
+
+import (
+	"bufio"
+	_ "embed" // the prototypes of the C library
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"logparser/message"
+	"logparser/symbols/types"
+)
+
+// Prototypes are declarations of functions of libraries, in C, by which arguments and results are taken where there is no
+// debug information.
+//
+// The text has a declaration a line, of types of the C language, some typedefs of POSIX, and pointers to anything:
+//
+//	library libc.so.6 libm.so.6
+//	size_t strlen(const char *s);
+//	int qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
+//
+// A line "library NAME…" says of which libraries those below it are, by base names with * and ?; before the first one they are of
+// all. Of functions with a variable number of arguments the others are taken. Lines that are empty or begin with # or // are comments.
+type Prototypes struct{ groups []prototypeGroup }
+
+type prototypeGroup struct {
+	libraries []string // nil for all
+	functions map[string]*types.Function
+}
+
+// bounds of a text of prototypes.
+const (
+	maxPrototypes     = 16 << 20 // bytes
+	maxPrototypeLine  = 64 << 10 // bytes
+	maxPrototypeWords = 1000
+)
+
+//go:embed libc.prototypes
+var builtinPrototypes string
+
+// BuiltinPrototypes returns those of the C library, which come with the program, and their text.
+var BuiltinPrototypes = sync.OnceValues(func() (*Prototypes, string) {
+	p, err := ReadPrototypes(strings.NewReader(builtinPrototypes))
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	return p, builtinPrototypes
+})
+
+// ReadPrototypes reads a text of prototypes.
+func ReadPrototypes(r io.Reader) (*Prototypes, error) {
+	p := &Prototypes{groups: []prototypeGroup{{nil, make(map[string]*types.Function)}}}
+	in := bufio.NewScanner(io.LimitReader(r, maxPrototypes))
+	in.Buffer(nil, maxPrototypeLine)
+	for number := 1; in.Scan(); number++ {
+		line := strings.TrimSpace(in.Text())
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//") {
+			continue
+		}
+		if libraries, ok := strings.CutPrefix(line, "library "); ok {
+			names := strings.Fields(libraries)
+			for _, name := range names {
+				if _, err := path.Match(name, ""); err != nil {
+					return nil, message.Errorf("line %d: %w", number, err)
+				}
+			}
+			p.groups = append(p.groups, prototypeGroup{names, make(map[string]*types.Function)})
+			continue
+		}
+		f, err := parsePrototype(line)
+		if err != nil {
+			return nil, message.Errorf("line %d: %w", number, err)
+		}
+		p.groups[len(p.groups)-1].functions[f.Name] = f
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Function returns the function of a library that has a name, without its place; nil if there is none. What stands
+// last counts.
+func (p *Prototypes) Function(library, name string) *types.Function {
+	for _, g := range slices.Backward(p.groups) {
+		f := g.functions[name]
+		if f == nil {
+			continue
+		}
+		if g.libraries == nil || slices.ContainsFunc(g.libraries, func(pattern string) bool {
+			ok, _ := path.Match(pattern, library)
+			return ok
+		}) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Errors of prototypes.
+var (
+	errPrototype     = message.New("a declaration such as \"size_t strlen(const char *s);\" is expected")
+	errPrototypeType = message.New("this type is not known")
+)
+
+// parsePrototype reads a declaration.
+func parsePrototype(line string) (*types.Function, error) {
+	words := prototypeWords(line)
+	open := slices.Index(words, "(")
+	if n := len(words); n > 0 && words[n-1] == ";" {
+		words = words[:n-1]
+	}
+	if open < 2 || len(words) > maxPrototypeWords || words[len(words)-1] != ")" || !isName(words[open-1]) {
+		return nil, errPrototype
+	}
+	f := &types.Function{Name: words[open-1], Linkage: words[open-1]}
+	result, err := prototypeType(words[:open-1], true)
+	if err != nil {
+		return nil, err
+	}
+	f.Result = result
+	inner := words[open+1 : len(words)-1]
+	if len(inner) == 0 || len(inner) == 1 && inner[0] == "void" {
+		return f, nil
+	}
+	for _, words := range splitParameters(inner) {
+		if len(words) == 1 && words[0] == "..." {
+			f.Variadic = true
+			continue
+		}
+		parameter, err := prototypeParameter(words)
+		if err != nil {
+			return nil, err
+		}
+		f.Parameters = append(f.Parameters, parameter)
+	}
+	return f, nil
+}
+
+// prototypeWords are the names and signs of a declaration.
+func prototypeWords(line string) (words []string) {
+	for i := 0; i < len(line); {
+		n := 1
+		switch c := line[i]; {
+		case c == ' ' || c == '\t':
+			i++
+			continue
+		case strings.HasPrefix(line[i:], "..."):
+			n = 3
+		case wordByte(c):
+			for i+n < len(line) && wordByte(line[i+n]) {
+				n++
+			}
+		}
+		words = append(words, line[i:i+n])
+		i += n
+	}
+	return words
+}
+
+func isName(word string) bool {
+	return word != "" && wordByte(word[0]) && !(word[0] >= '0' && word[0] <= '9')
+}
+
+// splitParameters divides what stands between parentheses at its commas.
+func splitParameters(words []string) (list [][]string) {
+	begin, depth := 0, 0
+	for i, w := range words {
+		switch w {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		case ",":
+			if depth == 0 {
+				list = append(list, words[begin:i])
+				begin = i + 1
+			}
+		}
+	}
+	return append(list, words[begin:])
+}
+
+// prototypeParameter reads a parameter, with or without a name.
+func prototypeParameter(words []string) (types.Parameter, error) {
+	if at := slices.Index(words, "("); at >= 0 {
+		// T (*name)(…), a pointer to a function.
+		if at+2 >= len(words) || words[at+1] != "*" {
+			return types.Parameter{}, errPrototype
+		}
+		name := ""
+		if isName(words[at+2]) {
+			name = words[at+2]
+		}
+		return types.Parameter{Name: name, Type: &types.Type{Kind: types.Pointer, Size: 8, Name: "function*"}}, nil
+	}
+	array := false
+	if at := slices.Index(words, "["); at >= 0 {
+		words, array = words[:at], true
+	}
+	name, n := "", len(words)
+	if n > 1 && isName(words[n-1]) && !slices.Contains(typeWords, words[n-1]) && !onlyQualifiers(words[:n-1]) {
+		name, words = words[n-1], words[:n-1]
+	}
+	if array {
+		words = append(slices.Clone(words), "*")
+	}
+	t, err := prototypeType(words, false)
+	if err == nil && t == nil {
+		err = errPrototypeType
+	}
+	return types.Parameter{Name: name, Type: t}, err
+}
+
+// typeWords are the words of types that are no names of parameters.
+var typeWords = []string{"void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "const", "volatile", "restrict", "struct", "union", "enum", "_Bool", "bool"}
+
+// qualifiers say nothing of how a value is passed.
+var qualifiers = []string{"const", "volatile", "restrict", "__restrict", "extern", "struct", "union", "enum"}
+
+func onlyQualifiers(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(qualifiers, w) })
+}
+
+// prototypeType reads a type; nil is void. Of a result char* is a text, which is there when the function returns; of
+// a parameter it may lead to what the function is going to write.
+func prototypeType(words []string, result bool) (*types.Type, error) {
+	var base []string
+	constant, pointers := false, 0
+	for _, w := range words {
+		switch {
+		case w == "*":
+			pointers++
+		case w == "const" && pointers == 0:
+			constant = true
+		case slices.Contains(qualifiers, w) && w != "enum":
+		case !isName(w) || pointers > 0:
+			return nil, errPrototype
+		default:
+			base = append(base, w)
+		}
+	}
+	name := strings.Join(base, " ")
+	if len(base) == 0 {
+		return nil, errPrototype
+	}
+	if pointers > 0 {
+		shown := name
+		if constant {
+			shown += " const"
+		}
+		t := &types.Type{Kind: types.Pointer, Size: 8, Name: shown + strings.Repeat("*", pointers)}
+		if name == "char" && pointers == 1 && (constant || result) {
+			t.Kind = types.Text
+		}
+		return t, nil
+	}
+	if name == "void" {
+		return nil, nil
+	}
+	if strings.HasPrefix(name, "enum ") {
+		return &types.Type{Kind: types.Int, Size: 4, Name: name}, nil
+	}
+	kind, ok := prototypeTypes[name]
+	if !ok {
+		return nil, message.Errorf("%s: %w", name, errPrototypeType)
+	}
+	return &types.Type{Kind: kind.kind, Size: kind.size, Name: name}, nil
+}
+
+type prototypeKind struct {
+	kind types.Kind
+	size int // bytes
+}
+
+// prototypeTypes are those that are passed by value, as Linux has them on x86-64.
+var prototypeTypes = func() map[string]prototypeKind {
+	m := make(map[string]prototypeKind)
+	for kind, lists := range map[types.Kind]map[int]string{
+		types.Int: {
+			1: "signed char,int8_t", 2: "short,short int,int16_t", 4: "int,signed,signed int,int32_t,pid_t,clockid_t,key_t,id_t,wchar_t,errno_t",
+			8: "long,long int,long long,long long int,int64_t,ssize_t,off_t,off64_t,time_t,clock_t,suseconds_t,intptr_t,ptrdiff_t,blksize_t,intmax_t",
+		},
+		types.Uint: {
+			1: "unsigned char,uint8_t", 2: "unsigned short,unsigned short int,uint16_t,in_port_t",
+			4: "unsigned,unsigned int,uint32_t,uid_t,gid_t,mode_t,socklen_t,in_addr_t,pthread_key_t,useconds_t,wint_t",
+			8: "unsigned long,unsigned long int,unsigned long long,unsigned long long int,uint64_t,size_t,dev_t,ino_t,nfds_t,rlim_t,uintptr_t,pthread_t,uintmax_t",
+		},
+		types.Char:  {1: "char"},
+		types.Bool:  {1: "_Bool,bool"},
+		types.Float: {4: "float", 8: "double", 16: "long double"},
+	} {
+		for size, names := range lists {
+			for name := range strings.SplitSeq(names, ",") {
+				m[name] = prototypeKind{kind, size}
+			}
+		}
+	}
+	return m
+}()
