@@ -21,7 +21,6 @@ type briefReader struct {
 	generation uint64
 	// strands are those of events' threads.
 	strands [256]briefStrand
-	one     block // for whole rows
 }
 
 // A briefPlace is a recentPlace for rows in brief.
@@ -148,8 +147,10 @@ func (m *briefReader) addStrand(th *briefStrand, key uint32) {
 // whole adds a whole row, and returns its number from 1.
 func (m *briefReader) whole(dst *rows.Briefs, e *parser.Event, c calls.Record, row int64) uint16 {
 	var list [1]rows.Row
-	m.one.events[0], m.one.records[0] = *e, c
-	m.session.fill(list[:], row, m.run, &m.one, m.names)
+	b := blocks.Get().(*block)
+	defer blocks.Put(b)
+	b.events[0], b.records[0] = *e, c
+	m.session.fill(list[:], row, m.run, b, m.names)
 	dst.Whole = append(dst.Whole, list[0])
 	return uint16(len(dst.Whole))
 }

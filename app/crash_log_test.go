@@ -15,6 +15,7 @@ import (
 	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
 	"logparser/parser/trace/wire"
+	"logparser/symbols/unwind"
 )
 
 // crashedTrace writes a trace with three open calls and, unless nil, a crash.
@@ -165,5 +166,28 @@ func TestSaveReport(t *testing.T) {
 		if got := reportStem(program); got != want {
 			t.Errorf("%q is kept as %q, want %q", program, got, want)
 		}
+	}
+}
+
+// TestStackCut: where memory of the stack was not saved there may be more frames, unless the last one says that it is the last.
+func TestStackCut(t *testing.T) {
+	const low, saved, high = 0x7ffe0000, 0x7ffe0100, 0x7ffe1000
+	memory, _ := crash.NewMemory(bytes.NewReader(make([]byte, saved-low)), saved-low, []crash.Range{
+		{Start: low, End: high, Saved: saved - low, Readable: true, Writable: true, Rights: true},
+	})
+	c := &Crash{Process: &crash.Process{Machine: unwind.X8664, Memory: memory}}
+	for _, tt := range []struct {
+		sp        uint64
+		outermost bool
+		want      bool
+	}{{low, false, true}, {saved, false, true}, {high - 8, false, true}, {high, false, false}, {low - 8, false, false}, {low, true, false}, {saved, true, false}} {
+		f := unwind.Frame{Outermost: tt.outermost}
+		f.Registers.Set(unwind.X8664.SP(), tt.sp)
+		if got := c.stackCut(&f); got != tt.want {
+			t.Errorf("stack pointer %#x, outermost %v: %v", tt.sp, tt.outermost, got)
+		}
+	}
+	if c.stackCut(&unwind.Frame{}) {
+		t.Error("without a stack pointer")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/rows"
+	"logparser/symbols/unwind"
 )
 
 // ReportOptions say what a report of a crash has.
@@ -205,6 +206,7 @@ func (c *Crash) reportThread(i int, opt *ReportOptions) (out report.Thread, err 
 		return out, err
 	}
 	out.First, out.Omitted = first, omitted
+	out.Unsaved = len(frames) > 0 && c.stackCut(&frames[len(frames)-1].Frame)
 	var list []report.Row
 	for k := range frames {
 		number := k
@@ -241,6 +243,19 @@ func (c *Crash) reportThread(i int, opt *ReportOptions) (out report.Thread, err 
 		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
+}
+
+// stackCut reports whether the stack behind a thread's last frame was there and was not saved.
+func (c *Crash) stackCut(last *unwind.Frame) bool {
+	sp, ok := last.Registers.Get(c.Machine.SP())
+	if !ok || last.Outermost {
+		return false
+	}
+	if _, saved, ok := c.Memory.Range(sp); ok {
+		sp = saved
+	}
+	r, ok := c.Memory.Find(sp)
+	return ok && sp-r.Start >= r.Saved && (!r.Rights || r.Writable)
 }
 
 func (c *Crash) reportFrame(f *CrashFrame, number int) report.Row {

@@ -24,8 +24,6 @@ type valueTest struct {
 	failed bool // values have to be made of them all the same
 	// matchers are those of addresses, nil for those without such a value.
 	matchers []*values.Matcher
-	// rows tests rows as they are shown.
-	rows func(ctx context.Context, list []int64, pass []bool) error
 }
 
 // value is a term about values of calls.
@@ -34,7 +32,7 @@ func (c *condition) value(t *filter.Term) query.Predicate {
 	if !c.s.HasValues() || c.s.can.TakenReader == nil || len(c.s.runs()) != 1 {
 		return query.Func(shown)
 	}
-	v := &valueTest{c: c, by: c.s.can.ValueTeller.ValuesTaken(), rows: shown}
+	v := &valueTest{c: c, by: c.s.can.ValueTeller.ValuesTaken()}
 	if !c.s.taken.decoder(v.by).Whole() {
 		return query.Func(shown)
 	}
@@ -43,7 +41,7 @@ func (c *condition) value(t *filter.Term) query.Predicate {
 	if path, ok := t.Column.ResultPath(); ok {
 		v.path, v.enter = path, false
 	}
-	v.test.Fits, v.test.Number = t.ValueTest()
+	v.test.Fits, v.test.Number, v.test.Text = t.ValueTest()
 	v.matchers = make([]*values.Matcher, c.addresses)
 	set := query.NewSet(c.addresses)
 	for i := range v.matchers {
@@ -73,7 +71,7 @@ func (v *valueTest) matcher(address uint32) *values.Matcher {
 
 // block tests the rows of a block. A call is tested where its values were taken; its other row
 // is found by its partner.
-func (v *valueTest) block(ctx context.Context, b *index.Block, candidates, pass []uint64) error {
+func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []uint64) error {
 	_, record := v.c.s.table.Position(b.First)
 	taken := make([]uint64, len(pass)) // calls that fit, where values were taken
 	kind := parser.Enter
@@ -109,14 +107,24 @@ func (v *valueTest) block(ctx context.Context, b *index.Block, candidates, pass 
 		}
 	}
 	// The values of some were taken in another block.
-	ok := make([]bool, len(elsewhere))
-	if err := v.rows(ctx, elsewhere, ok); err != nil {
-		return err
-	}
-	for k, row := range elsewhere {
-		if at := row - b.First; ok[k] {
-			pass[at/64] |= 1 << (at % 64)
+	for _, row := range elsewhere {
+		i := row - b.First
+		ok, err := v.takenAt(b.Partner[i], v.matchers[b.Address[i]])
+		if err != nil {
+			return err
+		}
+		if ok {
+			pass[i/64] |= 1 << (i % 64)
 		}
 	}
 	return nil
+}
+
+// takenAt tests what was taken at a row.
+func (v *valueTest) takenAt(row int64, m *values.Matcher) (ok bool, err error) {
+	_, record := v.c.s.table.Position(row)
+	err = v.c.s.can.TakenReader.EachTaken(record, 1, func(_ int, form parser.ValueForm, bytes []byte) {
+		ok = form == parser.ValuesByPlan && m != nil && m.Match(bytes)
+	})
+	return ok, err
 }

@@ -95,6 +95,7 @@ if command -v uftrace >/dev/null; then
 	add "uftrace, hooks|$record ./plain|ud/*.dat|1000000"
 	compile gcc -pg tiny.c pg.o && gcc -pg bench.o pg.o -pthread -o pg && add "uftrace, -pg|$record ./pg|ud/*.dat|1000000"
 	if [ "$(uname -m)" = x86_64 ]; then
+		compile gcc "-fpatchable-function-entry=5" tiny.c upatched.o && link upatched.o -o upatched && add "uftrace, -P .|$record -P . ./upatched|ud/*.dat|1000000"
 		compile gcc "-pg -mfentry" tiny.c pgf.o && gcc -pg bench.o pgf.o -pthread -o pgf && add "uftrace, -mfentry|$record ./pgf|ud/*.dat|1000000"
 	fi
 else
@@ -161,6 +162,8 @@ done | awk -F'|' -v logtest="$logtest" '
 			most("ns a call: two ints, a result", 2 * (median[v1] - median[v0]), 12, 2 * (one[v1] - one[v0]), 12)
 		}
 		if ((a1 = at["trace, C API, values"]) && (a0 = at["trace, C API"])) most("ns a call: LOGREC_ARGS of two", 2 * (median[a1] - median[a0]), 5, 2 * (one[a1] - one[a0]), 5)
+		if ((x = at["trace, XRay patched"]) && (f = at["trace, -mfentry"])) most("ns: XRay sleds over -mfentry", median[x] - median[f], 4, one[x] - one[f], 4)
+		if (o = at["trace, entries off"]) most("ns a call: patched, switched off", 2 * median[o], 1, 2 * one[o], 1)
 		if (u) least("uftrace, cheapest way in, times", u / median[t], 2.5, v / one[t])
 	}
 	function most(what, is, limit, l, leastLimit) {

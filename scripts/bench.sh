@@ -7,7 +7,8 @@
 # First the recorder is compared with others (scripts/bench-recorder.sh), crashes (scripts/bench-crash.sh) and
 # records a real program (scripts/bench/real-program.sh), then logparse is
 # compared with uftrace in reading what was recorded (scripts/bench/readers.sh),
-# opens large logs (scripts/bench/opening.sh, scripts/bench/memory.sh) and is compared with
+# opens large logs (scripts/bench/opening.sh, scripts/bench/memory.sh), filters by values of calls
+# (scripts/bench/values.sh) and is compared with
 # llvm-symbolizer and addr2line in one run (scripts/bench/symbolizers.sh), then the window, if it was
 # built, is asked for 20 million rows by keys (ui/xvfb/keys.sh), then
 # the benchmarks of every package run, one package after another so that they do
@@ -27,7 +28,7 @@ export CGO_ENABLED=0
 	status=0
 	scripts=()
 	case $which in "" | recorder) scripts+=(bench-recorder.sh bench-crash.sh bench/real-program.sh) ;; esac
-	case $which in "" | readers) scripts+=(bench/readers.sh bench/opening.sh bench/memory.sh) ;; esac
+	case $which in "" | readers) scripts+=(bench/readers.sh bench/opening.sh bench/memory.sh bench/values.sh) ;; esac
 	case $which in "" | symbolizers) scripts+=(bench/symbolizers.sh) ;; esac
 	for script in "${scripts[@]}"; do
 		scripts/$script

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"logparser/calls"
@@ -203,7 +204,10 @@ func (t *CallTest) of(p Predicate) callTester {
 }
 
 func (t *CallTest) junction(j junction) callTester {
-	if len(j.parts) == 1 {
+	switch len(j.parts) {
+	case 0:
+		return func(_ *CallsOf, pass []uint8) { setAll(pass, !j.or) }
+	case 1:
 		return t.of(j.parts[0])
 	}
 	var parts []callTester
@@ -215,25 +219,48 @@ func (t *CallTest) junction(j junction) callTester {
 		parts = append(parts, test)
 	}
 	return func(c *CallsOf, pass []uint8) {
-		setAll(pass, !j.or)
 		var memory [CallBatch]uint8
 		got := memory[:]
 		if len(pass) > len(got) {
 			got = make([]uint8, len(pass))
 		}
 		got = got[:len(pass)]
-		for _, test := range parts {
+		parts[0](c, pass)
+		for _, test := range parts[1:] {
 			test(c, got)
 			if j.or {
-				for i := range pass {
-					pass[i] |= got[i]
-				}
-			} else {
-				for i := range pass {
-					pass[i] &= got[i]
-				}
+				unite(pass, got)
+			} else if !intersect(pass, got) {
+				return // what is asked for is in hardly any batch
 			}
 		}
+	}
+}
+
+// intersect leaves 1 where both have it, and reports whether there is one.
+func intersect(pass, with []uint8) bool {
+	left := uint64(0)
+	for len(pass) >= 8 && len(with) >= 8 {
+		b := binary.LittleEndian.Uint64(pass) & binary.LittleEndian.Uint64(with)
+		binary.LittleEndian.PutUint64(pass, b)
+		left |= b
+		pass, with = pass[8:], with[8:]
+	}
+	for i := range pass {
+		pass[i] &= with[i]
+		left |= uint64(pass[i])
+	}
+	return left != 0
+}
+
+// unite makes 1 of what either has as such.
+func unite(pass, with []uint8) {
+	for len(pass) >= 8 && len(with) >= 8 {
+		binary.LittleEndian.PutUint64(pass, binary.LittleEndian.Uint64(pass)|binary.LittleEndian.Uint64(with))
+		pass, with = pass[8:], with[8:]
+	}
+	for i := range pass {
+		pass[i] |= with[i]
 	}
 }
 

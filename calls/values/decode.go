@@ -182,6 +182,18 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	in := input{b: b}
 	for i := range plan {
 		p := &plan[i]
+		if p.isPlain() {
+			list = append(list, rows.Value{Name: p.Name, Type: p.Type.Name})
+			in.plain(&list[len(list)-1], p)
+			continue
+		}
+		if p.Op.isText() && p.Name != noName && !isTextOf(plan, i) {
+			if s, cut, ok := in.charactersAt(p.Op.Max); ok {
+				list = append(list, rows.Value{Name: p.Name, Type: p.Type.Name, Kind: rows.TextValue, Cut: cut})
+				showText(&list[len(list)-1], s)
+				continue
+			}
+		}
 		v := d.value(c, &in, p)
 		if v.Name == noName {
 			v.Name = ""
@@ -201,6 +213,33 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 		list = append(list, v)
 	}
 	return list
+}
+
+// isText reports whether what is taken is a text.
+func (o *Op) isText() bool { return o.Kind == Text || o.Kind == String || o.Kind == View }
+
+// isPlain reports whether a value is a number that is taken as it is, which most are.
+func (p *Value) isPlain() bool {
+	return p.Op.Kind == Direct && p.Op.Size == p.Type.Size && p.Op.Size <= 8 && p.Type.Kind >= types.Int && p.Type.Kind <= types.Float && p.Name != noName
+}
+
+// plain takes such a value, of which the name and type are there.
+func (in *input) plain(v *rows.Value, p *Value) {
+	b := in.take(p.Op.Size)
+	if b == nil {
+		v.Text = notRecorded
+		return
+	}
+	switch p.Type.Kind {
+	case types.Bool:
+		showBool(v, b)
+	case types.Char:
+		showCharacter(v, b)
+	case types.Float:
+		showFloat(v, b)
+	default:
+		showInteger(v, b, p.Type.Kind == types.Int)
+	}
 }
 
 // An input is the bytes that values are decoded from. Once a value lacks bytes, all that follow it
@@ -271,14 +310,27 @@ const (
 
 // text decodes a text of which at most the given number of bytes was recorded.
 func (in *input) text(name, typ string, most int) rows.Value {
-	v := in.characters(name, typ, most)
-	if v.Kind == rows.TextValue {
-		v.Text = quote(v.Characters)
-		if v.Cut {
-			v.Text += "…"
-		}
+	s, cut, ok := in.charactersAt(most)
+	if !ok {
+		return in.characters(name, typ, most)
 	}
+	v := rows.Value{Name: name, Type: typ, Kind: rows.TextValue, Cut: cut}
+	showText(&v, s)
 	return v
+}
+
+// showText shows the characters of a text. Most stand for themselves.
+func showText(v *rows.Value, s []byte) {
+	if slices.ContainsFunc(s, func(c byte) bool { return c < ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
+		v.Characters = string(s)
+		v.Text = quote(v.Characters)
+	} else {
+		v.Text = `"` + string(s) + `"`
+		v.Characters = v.Text[1 : 1+len(s)]
+	}
+	if v.Cut {
+		v.Text += "…"
+	}
 }
 
 // characters decodes a text as text does, but does not make the form that is shown.

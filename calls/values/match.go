@@ -3,6 +3,7 @@ package values
 import (
 	"encoding/binary"
 	"strings"
+	"unsafe"
 
 	"logparser/rows"
 	"logparser/symbols/types"
@@ -15,6 +16,8 @@ type Test struct {
 	// Number is nil, or reports the same of what a value is as a number, where that is all that
 	// Fits asks of values that are no texts.
 	Number func(kind rows.ValueKind, bits uint64) bool
+	// Text is nil, or reports the same of the characters of texts. It does not keep them.
+	Text func(characters string) bool
 }
 
 // A Matcher tests an argument, or what was returned, in the bytes that were taken at a call.
@@ -182,7 +185,12 @@ func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
 		return m.test.Number(kind, bits), true
 	}
 	var v rows.Value
-	if k := p.Op.Kind; k == Text || k == String || k == View {
+	if p.Op.isText() {
+		if m.test.Text != nil && part.rest == "" {
+			if s, _, ok := in.charactersAt(p.Op.Max); ok {
+				return m.test.Text(unsafe.String(unsafe.SliceData(s), len(s))), true
+			}
+		}
 		v = in.characters(p.Name, p.Type.Name, p.Op.Max)
 	} else {
 		v = m.d.value(m.c, in, p)
@@ -194,6 +202,21 @@ func (m *Matcher) matchPart(in *input, part *matchedPart) (fits, there bool) {
 		return m.test.Fits(found), true
 	}
 	return false, false
+}
+
+// charactersAt goes behind a text that is one, and returns its characters, of which there were more if cut; else it
+// goes nowhere.
+func (in *input) charactersAt(most int) (s []byte, cut, ok bool) {
+	if in.over || len(in.b) < 2 {
+		return nil, false, false
+	}
+	n := int(binary.LittleEndian.Uint16(in.b))
+	kept := min(n, most)
+	if n == textNull || n == textNotReadable || len(in.b)-2 < kept {
+		return nil, false, false
+	}
+	s, in.b = in.b[2:2+kept], in.b[2+kept:]
+	return s, n > most, true
 }
 
 // number returns what the bytes of a value are as a number, as they are shown.

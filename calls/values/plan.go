@@ -5,8 +5,7 @@
 package values
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 	"strings"
 
 	"logparser/modules"
@@ -88,10 +87,7 @@ func (f *Function) values(h *Hook) []Value {
 
 // Function returns the function that has an RVA, nil if the plan has none there.
 func (m *Module) Function(rva uint64) *Function {
-	i, found := slices.BinarySearchFunc(m.Functions, rva, func(f Function, rva uint64) int { return cmp.Compare(f.RVA, rva) })
-	if !found {
-		i--
-	}
+	i := sort.Search(len(m.Functions), func(i int) bool { return m.Functions[i].RVA > rva }) - 1
 	if i < 0 || rva-m.Functions[i].RVA >= m.Functions[i].Size {
 		return nil
 	}

@@ -114,6 +114,12 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 
 // unsigned returns up to eight bytes as a number.
 func unsigned(b []byte) uint64 {
+	switch len(b) {
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case 8:
+		return binary.LittleEndian.Uint64(b)
+	}
 	var w [8]byte
 	copy(w[:], b)
 	return binary.LittleEndian.Uint64(w[:])

@@ -141,6 +141,9 @@ func textOf(v *Value, text *textPlace) (Op, string) {
 
 // isTextOf reports whether value i is a text that belongs to a struct before it in the list.
 func isTextOf(list []Value, i int) bool {
+	if strings.IndexByte(list[i].Name, '.') < 0 {
+		return false
+	}
 	for k := range i {
 		if rest, ok := strings.CutPrefix(list[i].Name, list[k].Name); ok && list[k].Name != "" && rest != "" && rest[0] == '.' {
 			return true

@@ -33,10 +33,14 @@ func exeLogHead(out *bufio.Writer, r *Report, t *Thread) {
 	if r.Exception != nil {
 		id = fmt.Sprintf("%08X", t.ID)
 	}
+	when := r.Local
+	if when != "" {
+		when += " "
+	}
 	if t.Crashed {
-		fmt.Fprintf(out, "%s Caused an exception in thread %s\n", r.Local, id)
+		fmt.Fprintf(out, "%sCaused an exception in thread %s\n", when, id)
 	} else {
-		fmt.Fprintf(out, "%s Thread %s\n", r.Local, id)
+		fmt.Fprintf(out, "%sThread %s\n", when, id)
 	}
 	if len(t.Rows) > 0 && t.Rows[0].Number == 0 {
 		row := &t.Rows[0]

@@ -44,4 +44,16 @@ Call stack of thread 00000CEC:
 	if err := Write(&out, r, "exelog"); err != nil || strings.Contains(out.String(), "exception") || strings.Count(out.String(), "Call stack of thread ") != 2 {
 		t.Errorf("a dump of a running process: %v\n%s", err, out.String())
 	}
+	r.Local = ""
+	r.Threads[0].Unsaved = true
+	out.Reset()
+	if err := Write(&out, r, "exelog"); err != nil || !strings.HasPrefix(out.String(), "Thread 1\n") {
+		t.Errorf("without a time: %v\n%s", err, out.String())
+	}
+	for format, want := range map[string]string{"txt": unsavedStack, "html": unsavedStack, "gdb-like": "Backtrace stopped: ", "json": `"unsaved":true`} {
+		out.Reset()
+		if err := Write(&out, r, format); err != nil || strings.Count(out.String(), want) != 1 {
+			t.Errorf("a stack that was cut, %s: %v\n%s", format, err, out.String())
+		}
+	}
 }

@@ -55,9 +55,11 @@ type Thread struct {
 	Crashed bool   `json:"crashed"`
 	// Rows are the frames, the innermost first, joined with the log's open calls where
 	// there is a log. After the first First rows Omitted frames are left out, if any are.
-	Rows      []Row      `json:"rows"`
-	First     int        `json:"first,omitempty"`
-	Omitted   int        `json:"omitted,omitempty"`
+	Rows    []Row `json:"rows"`
+	First   int   `json:"first,omitempty"`
+	Omitted int   `json:"omitted,omitempty"`
+	// Unsaved says that the stack behind the last frame was not saved: there may be more of them.
+	Unsaved   bool       `json:"unsaved,omitempty"`
 	Registers []Register `json:"registers"`
 }
 

@@ -80,6 +80,9 @@ func (t *Thread) columns() (list [][]string, joined bool) {
 // out of sight.
 const widest = 60
 
+// unsavedStack stands behind the last frame where there may be more.
+const unsavedStack = "… there may be more frames: the rest of the stack was not saved …"
+
 func writeThread(out *bufio.Writer, r *Report, t *Thread) {
 	fmt.Fprintf(out, "\n%s\n", visible(t.title()))
 	head := []string{"#", "function", "file:line", "address", "found by", "source", "entered", "running"}
@@ -111,6 +114,9 @@ func writeThread(out *bufio.Writer, r *Report, t *Thread) {
 		}
 		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	}
+	if t.Unsaved {
+		fmt.Fprintf(out, "  %s\n", unsavedStack)
+	}
 	if !t.Crashed {
 		return
 	}
@@ -135,19 +141,25 @@ func writeThread(out *bufio.Writer, r *Report, t *Thread) {
 	}
 }
 
-func writeSource(out *bufio.Writer, r *Report) {
-	s := r.Source
-	if s == nil {
-		return
-	}
-	fmt.Fprintf(out, "\n  %s\n", visible(s.File))
+// numbered returns the lines with their numbers, and a mark at the one that the process ended at.
+func (s *Source) numbered() string {
+	var b strings.Builder
 	for i, line := range s.Lines {
 		mark := "  "
 		if s.First+i == s.Line {
 			mark = "=>"
 		}
-		fmt.Fprintf(out, "%s %5d  %s\n", mark, s.First+i, visible(line))
+		fmt.Fprintf(&b, "%s %5d  %s\n", mark, s.First+i, visible(line))
 	}
+	return b.String()
+}
+
+func writeSource(out *bufio.Writer, r *Report) {
+	s := r.Source
+	if s == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n  %s\n%s", visible(s.File), s.numbered())
 }
 
 func writeJSON(w io.Writer, r *Report) error {
@@ -207,16 +219,21 @@ func writeGDB(w io.Writer, r *Report) error {
 				n++
 			}
 		}
+		if t.Unsaved {
+			fmt.Fprintln(out, "Backtrace stopped: the rest of the stack was not saved.")
+		}
 	}
 	return out.Flush()
 }
 
 var page = template.Must(template.New("crash").Funcs(template.FuncMap{
-	"hex":   func(h Hex) string { return fmt.Sprintf("%#x", uint64(h)) },
-	"title": func(t Thread) string { return t.title() },
-	"cells": func(t Thread) [][]string { list, _ := t.columns(); return list },
-	"bytes": func(b HexBytes) string { return fmt.Sprintf("% x", []byte(b)) },
-	"show":  visible,
+	"hex":     func(h Hex) string { return fmt.Sprintf("%#x", uint64(h)) },
+	"title":   func(t Thread) string { return t.title() },
+	"cells":   func(t Thread) [][]string { list, _ := t.columns(); return list },
+	"bytes":   func(b HexBytes) string { return fmt.Sprintf("% x", []byte(b)) },
+	"show":    visible,
+	"lines":   func(s *Source) string { return s.numbered() },
+	"unsaved": func() string { return unsavedStack },
 }).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{{show .File}}</title><style>
 body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:.5em 0}
@@ -226,8 +243,10 @@ th{border-bottom:1px solid #999}h1{font-size:1.3em}.crashed{color:#a00}
 <h1>{{show .Cause}}</h1>
 <table>
 <tr><td>file</td><td>{{show .File}} ({{.Format}}, {{.System}} {{.Machine}})</td></tr>
-{{with .Program}}<tr><td>program</td><td>{{show .}}</td></tr>
+{{with .Code}}<tr><td>code</td><td>{{show .}}</td></tr>
+{{end}}{{with .Program}}<tr><td>program</td><td>{{show .}}</td></tr>
 {{end}}{{with .CommandLine}}<tr><td>command</td><td>{{show .}}</td></tr>
+{{end}}{{with .PID}}<tr><td>process</td><td>{{.}}</td></tr>
 {{end}}{{with .Time}}<tr><td>time</td><td>{{.}}</td></tr>
 {{end}}{{with .Log}}<tr><td>log</td><td>{{show .}}</td></tr>
 {{end}}{{range .Notes}}<tr><td>note</td><td>{{show .}}</td></tr>
@@ -237,9 +256,11 @@ th{border-bottom:1px solid #999}h1{font-size:1.3em}.crashed{color:#a00}
 {{range cells .}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</table>
 {{if .Omitted}}<p>{{.Omitted}} frames are left out after the first {{.First}}.</p>
+{{end}}{{if .Unsaved}}<p>{{unsaved}}</p>
 {{end}}{{if .Crashed}}<table>{{range .Registers}}<tr><td>{{.Name}}</td><td>{{hex .Value}}</td></tr>
 {{end}}</table>
-{{end}}{{end}}{{with .Bytes}}<p>code from {{hex .Address}}, the process ended at {{hex .At}}</p><pre>{{bytes .Bytes}}</pre>
+{{end}}{{end}}{{with .Source}}<p>{{show .File}}</p><pre>{{lines .}}</pre>
+{{end}}{{with .Bytes}}<p>code from {{hex .Address}}, the process ended at {{hex .At}}</p><pre>{{bytes .Bytes}}</pre>
 {{end}}<h2>modules</h2>
 <table><tr><th>base</th><th>end</th><th>symbols</th><th>path</th></tr>
 {{range .Modules}}<tr><td>{{hex .Base}}</td><td>{{hex .End}}</td><td>{{.Status}}</td><td>{{show .Path}}</td></tr>

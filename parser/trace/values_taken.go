@@ -180,6 +180,9 @@ func (l *Log) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, 
 	if v.values == nil {
 		return nil
 	}
+	if s := v.onlyStream(); s != nil && l.eachAlone(s, from, n, f) {
+		return nil
+	}
 	m := valueMemories.Get().(*valueMemory)
 	defer valueMemories.Put(m)
 	c := l.cursor(v, from, &l.takingCursors)

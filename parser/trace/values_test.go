@@ -2,11 +2,14 @@ package trace_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -165,7 +168,7 @@ type aValuedCall struct {
 
 // writeValues writes a trace of calls with values on a few threads, and returns those of each
 // record, in order.
-func writeValues(t *testing.T, r *rand.Rand, places bool, events int) (*tracetest.Memory, []string) {
+func writeValues(t *testing.T, r *rand.Rand, places bool, threads, events int) (*tracetest.Memory, []string) {
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
 	w.Record(wire.SettingRecord, 900, wire.AppendBody(nil, &wire.Setting{Name: "values", Value: "plan 1 /a"}))
@@ -173,9 +176,8 @@ func writeValues(t *testing.T, r *rand.Rand, places bool, events int) (*tracetes
 		w.Record(wire.PlaceRecord, 900, placeRecord(1, 1, "a", 1))
 	}
 	var want []string
-	const threads = 3
-	var list [threads]*tracetest.Thread
-	var open [threads][]aValuedCall
+	list := make([]*tracetest.Thread, threads)
+	open := make([][]aValuedCall, threads)
 	for i := range list {
 		list[i] = w.Thread(uint32(i+1), 0, uint64(i+7))
 	}
@@ -248,7 +250,7 @@ func TestValuesFar(t *testing.T) {
 	for _, places := range []bool{false, true} {
 		const events = 40000
 		r := rand.New(rand.NewPCG(6, 6))
-		m, want := writeValues(t, r, places, events)
+		m, want := writeValues(t, r, places, 3, events)
 		log := open(t, m)
 		dst := make([]parser.CallValues, events)
 		for from := 0; from < events; {
@@ -305,6 +307,43 @@ func TestValuesFar(t *testing.T) {
 		}
 		if _, err := log.Values(dst[:1], -1); err == nil {
 			t.Error("before the beginning")
+		}
+	}
+}
+
+// TestValuesAlone reads what was taken at the events of a log of one thread, of a file that may be mapped.
+func TestValuesAlone(t *testing.T) {
+	for _, places := range []bool{false, true} {
+		const events = 30000
+		r := rand.New(rand.NewPCG(6, 7))
+		m, want := writeValues(t, r, places, 1, events)
+		path := filepath.Join(t.TempDir(), "alone.lptrace")
+		if err := os.WriteFile(path, m.Bytes, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log, err := trace.Open(context.Background(), path, parser.Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		for from, n := 0, 0; from < events; from += n {
+			if n = min(1+r.IntN(3000), events-from); r.IntN(8) == 0 {
+				n = 1
+			}
+			got := make([]string, n)
+			err := log.EachTaken(int64(from), n, func(i int, form parser.ValueForm, b []byte) { got[i] = fmt.Sprintf("p%x", b) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				said, _, _ := strings.Cut(want[from+i], "+")
+				if !strings.HasPrefix(said, "p") {
+					said = ""
+				}
+				if got[i] != said {
+					t.Fatalf("places %t, record %d: taken %.200s, want %.200s", places, from+i, got[i], said)
+				}
+			}
 		}
 	}
 }

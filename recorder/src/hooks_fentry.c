@@ -14,6 +14,8 @@
 #pragma GCC target("general-regs-only")
 #endif
 
+#include "system_linux.h"
+
 #include "hot.h"
 #include "libcalls.h"
 #include "patch.h"
@@ -118,9 +120,14 @@ LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsig
   return !done;
 }
 
-/* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known. */
+/* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known without a system call: of
+ * threads other than the main one it is known close to where their stack begins (plat_own_stack). */
 LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
-  return frame - t->own.low < t->own.high - t->own.low && !(frame - t->signal_low < t->signal_high - t->signal_low);
+  if (frame - t->signal_low < t->signal_high - t->signal_low) return 0;
+  if (t->own.high) return frame - t->own.low < t->own.high - t->own.low;
+  uintptr_t block; /* pthread_self, without a call */
+  __asm__("mov %%fs:0,%0" : "=r"(block));
+  return block != lr_main_block && block - frame <= LR_CLOSE_BY;
 }
 
 /* enter_after is the hot path for an enter that tells that calls before it have ended, by their frames: of programs that

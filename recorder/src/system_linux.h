@@ -51,6 +51,8 @@ extern uint32_t lr_patch_refused;
 /* The block of the main thread that thread-local storage counts from, and where its
  * stack begins. */
 extern uintptr_t lr_main_block, lr_main_stack;
+/* Bytes below the block of another thread that are surely of its stack. */
+enum { LR_CLOSE_BY = 65536 };
 
 /* ---- process_linux.c ---- */
 

@@ -117,11 +117,10 @@ LR_OWN static uintptr_t mapping_below(uintptr_t address) {
 
 /* The C library puts a thread's block at the upper end of its stack. */
 LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
-  enum { CLOSE_BY = 65536 };
   const uintptr_t block = (uintptr_t)pthread_self();
   struct rlimit limit;
   uintptr_t size = (uintptr_t)1 << (sizeof(void *) == 8 ? 30 : 26);
-  if (block != lr_main_block && block - frame <= CLOSE_BY) return 1;
+  if (block != lr_main_block && block - frame <= LR_CLOSE_BY) return 1;
   if (!lr_load(&lr_barred) && getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) size = (uintptr_t)limit.rlim_cur;
   *high = block == lr_main_block ? lr_main_stack : block;
   if (!*high) return 1; /* nobody tells */

@@ -35,6 +35,12 @@ result() {
   [ "$f" = 0 ] || cat "$3"
 }
 
+# linux_driver COMPILER: the test itself, once for each compiler, whatever its subjects are built with.
+linux_driver() {
+  driver=$build/linux_test-${1//[^A-Za-z0-9+-]/_}
+  [ -x "$driver" ] || $1 $common -O1 "$here/linux_test.cpp" -o "$driver"
+}
+
 # linux NAME COMPILER FLAGS [OPTION...]: the options are linux_test's.
 linux() {
   local d=$build/$1 name=$1 cxx=$2 flags="$common $3" begun
@@ -44,9 +50,9 @@ linux() {
   if $cxx $flags -fPIC -shared "$here/module.cpp" -o "$d/libmodule.so" &&
     $cxx $flags -fPIC -shared -DNAME=pluginLeaf "$here/module.cpp" -o "$d/libplugin.so" &&
     $cxx $flags "$here/subject.cpp" -o "$d/subject" -L"$d" -lmodule -Wl,-rpath,'$ORIGIN' -ldl -lrt &&
-    $cxx $common -O1 "$here/linux_test.cpp" -o "$d/linux_test"; then
+    linux_driver "$cxx"; then
     chmod 755 "$build" "$d"
-    "$d/linux_test" "$d/subject" "$d/libplugin.so" "$@"
+    "$driver" "$d/subject" "$d/libplugin.so" "$@"
   fi >"$d/log" 2>&1
   result "$name" $(($(date +%s) - begun)) "$d/log"
 }

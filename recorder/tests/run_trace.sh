@@ -256,6 +256,13 @@ if [ -n "$clangxx" ] && [ -n "$clang" ]; then
 else
   skip clang "clang is missing"
 fi
+# Functions that are patched as the program starts: killed by force, on a full disk; the rest, and under a sanitizer, by name.
+if [ "$(uname -m)" = x86_64 ]; then
+  [ -z "$clangxx" ] || [ -z "$clang" ] || at_once suite clang-xray "$clang" "$clangxx" "" "-fxray-instrument -fxray-instruction-threshold=1 -fno-xray-link-deps" preload \
+    "$(share 1)" clang patched only=calls only=full only=kill ${LANES:+only=threads only=fork}
+  [ -z "${LANES-}" ] || at_once suite asan-patched gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-fpatchable-function-entry=5" static scale=20 \
+    unseen patched only=calls only=threads only=fork only=plugins
+fi
 at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
 at_once crashes gcc-crashes gcc g++ static ${crash_rounds:+rounds=$crash_rounds}
 # Of the first mode what differs, and what may go wrong under other compilers.

@@ -3,7 +3,7 @@
 // scale=N (divides counts), clang (no leave for frames that an exception ends),
 // fentry, unseen (no hook at the end of calls: the next enter shows it),
 // preload=LIBRARY (the subject has no recorder of its own), -CASE leaves a case
-// out, only=CASE all others. Prints "N passed, N failed".
+// out, only=CASE all others but such; patched: functions are patched at the start. Prints "N passed, N failed".
 
 #include "check.h"
 #include "elf_notes.h"
@@ -32,7 +32,8 @@ static string subject, plugins, folder, preload;
 static int kills = 100, scale = 1;
 static bool clang, fentry, unseen;
 static std::set<string> left;
-static string only;
+static std::set<string> only;
+static bool patched;
 
 typedef vector<string> Args;
 typedef unsigned long long ull;
@@ -67,6 +68,7 @@ static pid_t spawn(const Args &args, const Args &environment, const std::functio
     unsetenv(name);
   setenv("SUBJECT_COUNTS", (folder + "/counts").c_str(), 1);
   if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+  if (patched) setenv("LOGREC_PATCH", "1", 1);
   for (const string &e : environment) putenv(strdup(e.c_str()));
   dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 1);
   dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
@@ -940,7 +942,8 @@ int main(int argc, char **argv) {
     else if (a == "clang") clang = true;
     else if (a == "fentry") fentry = true;
     else if (a == "unseen") fentry = unseen = true;
-    else if (a.compare(0, 5, "only=") == 0) only = a.substr(5);
+    else if (a.compare(0, 5, "only=") == 0) only.insert(a.substr(5));
+    else if (a == "patched") patched = true;
     else if (a[0] == '-') left.insert(a.substr(1));
   }
   char name[] = "/tmp/trace_test.XXXXXX";
@@ -973,7 +976,7 @@ int main(int argc, char **argv) {
                {"sandbox", testSandbox}, {"late-names", testLateNames}, {"told-once", testToldOnce},
                {"null-file", testNullFile}, {"nothing-recorded", testNothingRecorded}};
   for (const auto &c : cases) {
-    if (left.count(c.name) || (!only.empty() && only != c.name)) continue;
+    if (left.count(c.name) || (!only.empty() && !only.count(c.name))) continue;
     folder = top + "/" + c.name;
     caseFailed = false;
     fflush(stdout);

@@ -238,21 +238,24 @@ func (t *Term) matchValue(r *rows.Row) bool {
 }
 
 // ValueTest returns a test of whether values fit a term about some; number is nil, or the same for
-// what they are as numbers, where that is all that is asked of values that are no texts.
-func (t *Term) ValueTest() (fits func(v *rows.Value) bool, number func(kind rows.ValueKind, bits uint64) bool) {
+// what they are as numbers, where that is all that is asked of values that are no texts; characters is the same for
+// those of texts.
+func (t *Term) ValueTest() (fits func(v *rows.Value) bool, number func(kind rows.ValueKind, bits uint64) bool, characters func(s string) bool) {
+	characters = t.MatchText
 	if t.Op == Between {
+		characters = func(string) bool { return false }
 		return t.fits, func(kind rows.ValueKind, bits uint64) bool {
 			n, ok := numberOf(&rows.Value{Kind: kind, Bits: bits})
 			return ok && t.numbers.has(n)
-		}
+		}, characters
 	}
 	if want, ok := parseNumber(t.Value); ok && t.Op != Matches && !t.quoted {
 		return t.fits, func(kind rows.ValueKind, bits uint64) bool {
 			n, ok := numberOf(&rows.Value{Kind: kind, Bits: bits})
 			return ok && n.compare(want) == 0
-		}
+		}, characters
 	}
-	return t.fits, nil
+	return t.fits, nil, characters
 }
 
 // ResultPath returns the path in what a call returned that the column is, "" for all of it; it is not

@@ -404,10 +404,10 @@ func arm64Rule(ops []armOp) KeptRow {
 			*sp = sp.plus(int64(op.n))
 		case armLoad:
 			at := *sp
-			if op.from >= 0 {
+			if op.from >= 0 && op.from <= arm64LR {
 				load(op.from, at.plus(int64(op.n)))
 			}
-			if op.pair {
+			if op.pair && op.second <= arm64LR {
 				load(op.second, at.plus(int64(op.n)+8))
 			}
 			*sp = at.plus(int64(op.up))

@@ -356,15 +356,12 @@ func (x *x64Frame) undo(u *unwindInfo, offset uint64, first bool) error {
 	if !ok {
 		return errNoRule
 	}
-	base := sp
+	base, based := sp, true
 	if u.register >= 0 {
 		for i := range u.codes {
 			if c := &u.codes[i]; c.op == uwopSetFrameRegister && done(c) || !first {
-				fp, ok := x.r.Get(u.register)
-				if !ok {
-					return message.Errorf("%w: register %d is not known", errNoRule, u.register)
-				}
-				base = fp - u.offset
+				base, based = x.r.Get(u.register)
+				base -= u.offset
 				break
 			}
 		}
@@ -380,11 +377,12 @@ func (x *x64Frame) undo(u *unwindInfo, offset uint64, first bool) error {
 		}
 		switch c.op {
 		case uwopPushNonvolatile:
-			v, ok := x.pop()
-			if !ok {
-				return message.Errorf("%w: a pushed register was not saved", errNoRule)
+			// What was not saved is not known; the return address may be.
+			if v, ok := x.pop(); ok {
+				x.r.Set(x64Numbers[c.info], v)
+			} else {
+				x.r.Forget(x64Numbers[c.info])
 			}
-			x.r.Set(x64Numbers[c.info], v)
 		case uwopAllocLarge:
 			if c.info == 0 {
 				add(c.operand * 8)
@@ -394,11 +392,20 @@ func (x *x64Frame) undo(u *unwindInfo, offset uint64, first bool) error {
 		case uwopAllocSmall:
 			add(uint64(c.info)*8 + 8)
 		case uwopSetFrameRegister:
+			if !based {
+				return message.Errorf("%w: register %d is not known", errNoRule, u.register)
+			}
 			x.r.Set(amd64RSP, base)
-		case uwopSaveNonvolatile:
-			x.load(x64Numbers[c.info], base+c.operand*8)
-		case uwopSaveNonvolatileFar:
-			x.load(x64Numbers[c.info], base+c.operand)
+		case uwopSaveNonvolatile, uwopSaveNonvolatileFar:
+			at := base + c.operand
+			if c.op == uwopSaveNonvolatile {
+				at = base + c.operand*8
+			}
+			if based {
+				x.load(x64Numbers[c.info], at)
+			} else {
+				x.r.Forget(x64Numbers[c.info])
+			}
 		case uwopPushMachineFrame:
 			x.machineFrame(uint64(c.info))
 		}

@@ -22,7 +22,8 @@ const (
 type armOp struct {
 	kind uint8
 	n    uint64
-	// registers of armLoad: from is the first, and pair says that second follows it.
+	// registers of armLoad: from is the first, and pair says that second follows it. Damaged codes may name
+	// ones that there are not, which are passed over.
 	from, second int
 	pair         bool
 	up           uint64
@@ -99,10 +100,10 @@ func (op *armOp) undo(s *step, r *Registers, c *caller) error {
 	case armAdd:
 		r.Set(arm64SP, sp+op.n)
 	case armLoad:
-		if op.from >= 0 {
+		if op.from >= 0 && op.from <= arm64LR {
 			load(op.from, sp+op.n)
 		}
-		if op.pair {
+		if op.pair && op.second <= arm64LR {
 			load(op.second, sp+op.n+8)
 		}
 		r.Set(arm64SP, sp+op.up)

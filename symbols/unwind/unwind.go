@@ -103,7 +103,9 @@ type Frame struct {
 	// Signal says that the frame is the code that a signal handler returns to;
 	// the next was interrupted by the signal.
 	Signal bool
-	Found  Method
+	// Outermost says that there is no caller, by what the frame's rules say or by a null return address.
+	Outermost bool
+	Found     Method
 	// Registers are those of the frame, as far as they are known.
 	Registers Registers
 	// parameters is how many bytes of arguments what it called has on its stack.
@@ -181,7 +183,7 @@ func (u *Unwinder) Walk(registers Registers, yield func(*Frame) bool) {
 		if next.signal {
 			frame.Signal = true
 		}
-		frame.CFA = next.cfa
+		frame.CFA, frame.Outermost = next.cfa, next.outermost
 		if !yield(frame) || !ok {
 			return
 		}
@@ -222,7 +224,7 @@ func (u *Unwinder) caller(f *Frame) (next caller, ok bool) {
 			// The end of a thread's first function can be told by a null
 			// return address.
 			if pc, ok := next.registers.Get(u.Machine.PC()); ok && pc == 0 {
-				return caller{cfa: next.cfa}, false
+				return caller{cfa: next.cfa, outermost: true}, false
 			}
 			ruled = true
 		}
