@@ -5,6 +5,7 @@
 package values
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
