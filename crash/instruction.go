@@ -59,6 +59,15 @@ func x86Value(reg x86asm.Reg, mode int, r *unwind.Registers, next uint64) (uint6
 	return 0, false
 }
 
+// x86Displacement returns what is added to the registers of an address. The decoder gives displacements of
+// 32 bits without their sign; only moves of the accumulator have whole addresses.
+func x86Displacement(inst *x86asm.Inst, m x86asm.Mem, mode int) uint64 {
+	if first := inst.Opcode >> 24; first >= 0xa0 && first <= 0xa3 || mode == 32 {
+		return uint64(m.Disp)
+	}
+	return uint64(int64(int32(m.Disp)))
+}
+
 func x86Operands(code []byte, mode int, r *unwind.Registers) (list []operand) {
 	inst, err := x86asm.Decode(code, mode)
 	if err != nil {
@@ -80,7 +89,7 @@ func x86Operands(code []byte, mode int, r *unwind.Registers) (list []operand) {
 		if !ok || !ok2 || inst.Op == x86asm.LEA || inst.Op == x86asm.NOP {
 			continue
 		}
-		o := operand{address: base + index*uint64(m.Scale) + uint64(m.Disp), access: Read}
+		o := operand{address: base + index*uint64(m.Scale) + x86Displacement(&inst, m, mode), access: Read}
 		if mode == 32 {
 			o.address &= 0xffffffff
 		}
