@@ -468,3 +468,8 @@ type rowsBefore struct {
 }
 
 func (f *rowsBefore) Len() int64 { return min(f.n, f.Source.Len()) }
+
+// With implements [rows.Filler].
+func (f *rowsBefore) With(fields rows.Fields) rows.Source {
+	return &rowsBefore{rows.With(f.Source, fields), f.n}
+}
