@@ -456,20 +456,7 @@ func (p *livePart) write(ctx context.Context, w io.Writer, to int64) error {
 	if to <= p.opt.From && p.opt.NoHead {
 		return nil
 	}
-	err := p.f.Write(ctx, w, &rowsBefore{p.src, to}, p.opt)
+	err := p.f.Write(ctx, w, rows.Before(p.src, to), p.opt)
 	p.opt.From, p.opt.NoHead = max(to, p.opt.From), true
 	return err
-}
-
-// rowsBefore are the first rows of a source.
-type rowsBefore struct {
-	rows.Source
-	n int64
-}
-
-func (f *rowsBefore) Len() int64 { return min(f.n, f.Source.Len()) }
-
-// With implements [rows.Filler].
-func (f *rowsBefore) With(fields rows.Fields) rows.Source {
-	return &rowsBefore{rows.With(f.Source, fields), f.n}
 }

@@ -440,14 +440,6 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// A beginning is the first rows of a source.
-type beginning struct {
-	rows.Source
-	n int64
-}
-
-func (b beginning) Len() int64 { return min(b.n, b.Source.Len()) }
-
 // rowsOut is where rows go that are no output of the program: the standard error.
 func rowsOut(cmd *cobra.Command) (io.Writer, func() error) {
 	out := cmd.ErrOrStderr()
@@ -475,7 +467,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	}
 	out, flush := rowsOut(cmd)
 	var table strings.Builder
-	if err := s.WriteRows(ctx, &table, "txt", beginning{rows.With(s.Rows(), rows.Values), int64(f.head)}, app.SaveOptions{}, nil); err != nil {
+	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values), int64(f.head)), app.SaveOptions{}, nil); err != nil {
 		return err
 	}
 	// What stands before the table is for files.
