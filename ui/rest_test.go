@@ -26,7 +26,7 @@ func TestRest(t *testing.T) {
 			case f := <-calm:
 				f()
 				w.drawn.asked = time.Now().Add(-time.Hour)
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("it does not come again")
 			}
 		}

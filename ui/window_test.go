@@ -87,7 +87,7 @@ func (r *rig) end() {
 // wait runs what workers have posted until a condition holds.
 func (r *rig) wait(what string, cond func() bool) {
 	r.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for !cond() {
 		select {
 		case f := <-r.queue:

@@ -83,7 +83,7 @@ leave() {
 # event LINE [COUNT] waits until the program has printed a line that begins so,
 # that many times.
 event() {
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		[ "$(grep -c "^$1" "$work/trace")" -ge "${2:-1}" ] && return
 		kill -0 "$running" 2>/dev/null || fail "the program ended while waiting for: $1"
 		sleep 0.1
