@@ -317,7 +317,7 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 	if len(grown) > 0 {
 		first = 0
 	}
-	total := n.addresses.Len()
+	total, renamed := n.addresses.Len(), false
 	for i := first; i < total; i++ {
 		if i%cancelEvery == 0 && ctx.Err() != nil {
 			return s.nameAgain(ctx.Err())
@@ -327,6 +327,7 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 			if p := n.places[i].Load(); !grown[a.Run] || p != nil && p.module >= 0 {
 				continue
 			}
+			renamed = true
 		}
 		key := moduleKey{module: -1}
 		if loc := s.locate(int(a.Run), a.Space, a.Value); loc.Module >= 0 {
@@ -340,6 +341,9 @@ func (s *Session) nameNew(ctx context.Context, old []sessionRun) error {
 		}
 	}
 	s.named = total
+	if renamed {
+		s.generation.Add(1) // for what keeps names
+	}
 	return nil
 }
 

@@ -96,6 +96,7 @@ func (c *csvLines) setBriefHead(list *rows.Briefs, i int) {
 		return
 	}
 	text = c.utc.appendWall(buffer[:0], r.Wall.Add(-ahead), c.digits)
+	c.utc.ofSecond, c.utc.ahead = c.clock.second, ahead
 	b.utcFraction = len(text) - 4
 	text = append(append(text, 'Z'), c.end...)
 	if len(text) > pieceLen {

@@ -100,7 +100,7 @@ func (v *views) statisticsView() *view {
 	v.statistics.OnChosen = v.picks.function
 	v.statistics.List.Sort(w.pref.sorted(viewStatistics))
 	v.statistics.List.OnSorted = func(sorted string) {
-		if v.statistics.Compared() == "" { // it has columns of its own
+		if v.statistics.Compared() == "" && !statistics.OfComparing(sorted) {
 			w.pref.setSorted(viewStatistics, sorted)
 		}
 	}

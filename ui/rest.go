@@ -56,20 +56,28 @@ func (w *Window) rest() {
 	again := restAfter
 	if quiet := time.Since(w.drawn.asked); quiet < restAfter {
 		again = restAfter - quiet
-	} else if !w.working() {
+		w.look()
+	} else if w.working() {
+		w.look()
+	} else {
 		begun := time.Now()
 		w.opt.Wait(w.patience)
 		if time.Since(begun) >= w.patience {
 			again, w.patience = drawTime, min(2*w.patience, longestRest)
 		} else {
 			w.patience = restTime
-			for _, tab := range w.tabs.list {
-				tab.ctl.Look()
-			}
+			w.look()
 		}
 	}
 	// Not by w.post, which would end the wait before it has begun.
 	time.AfterFunc(max(again, drawTime), func() { w.calm(w.rest) })
+}
+
+// look has the files of logs looked at as often as for a user who is there.
+func (w *Window) look() {
+	for _, tab := range w.tabs.list {
+		tab.ctl.Look()
+	}
 }
 
 // wakeToEnd lets the library's loop hear at once that the program is to end.

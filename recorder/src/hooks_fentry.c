@@ -123,7 +123,8 @@ LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsig
 /* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known without a system call: of
  * threads other than the main one it is known close to where their stack begins (plat_own_stack). */
 LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
-  if (frame - t->signal_low < t->signal_high - t->signal_low) return 0;
+  /* Not known: the program has set another one meanwhile, or may have. */
+  if (!t->signal_known || frame - t->signal_low < t->signal_high - t->signal_low) return 0;
   if (t->own.high) return frame - t->own.low < t->own.high - t->own.low;
   uintptr_t block; /* pthread_self, without a call */
   __asm__("mov %%fs:0,%0" : "=r"(block));
@@ -254,8 +255,10 @@ LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t 
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
-  const struct lr_valued *const f = lr_valued_quick((uintptr_t)(top->function >> 1));
-  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || top->frame != frame || !lr_by_frame(top) || !r || !lr_returns(address))) {
+  /* The frame first: the bottom entry has no function, and a free entry of the table looks like that of none. */
+  const struct lr_valued *const f =
+      LR_LIKELY(top->frame == frame && lr_by_frame(top)) ? lr_valued_quick((uintptr_t)(top->function >> 1)) : NULL;
+  if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || !r || !lr_returns(address))) {
     v->inside = idle;
     return leave_with_more(v, address, frame, r, idle);
   }

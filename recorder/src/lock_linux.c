@@ -108,6 +108,17 @@ LR_OWN void plat_locks_reset(void) {
 typedef char check_saved[sizeof(sigset_t) + 2 * sizeof(uint64_t) <= sizeof(struct plat_saved) ? 1 : -1];
 enum { LEVEL_TAKEN = 17, WAS_BARRED = 2 };
 
+LR_OWN void lr_block_signals(sigset_t *saved) {
+  sigset_t all;
+  sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
+  sigdelset(&all, SIGILL);
+  sigdelset(&all, SIGFPE);
+  sigdelset(&all, SIGTRAP);
+  lr_own_mask(SIG_SETMASK, &all, saved);
+}
+
 LR_OWN void plat_slow_begin(struct plat_saved *s) {
   __atomic_fetch_add(&slow_paths, 1, __ATOMIC_SEQ_CST);
   if (LR_UNLIKELY(lr_load(&lr_barred))) {
@@ -116,15 +127,7 @@ LR_OWN void plat_slow_begin(struct plat_saved *s) {
     return;
   }
   const int error = errno;
-  sigset_t all;
-  sigfillset(&all);
-  /* A fault of ours is reported like one of the program's. */
-  sigdelset(&all, SIGSEGV);
-  sigdelset(&all, SIGBUS);
-  sigdelset(&all, SIGILL);
-  sigdelset(&all, SIGFPE);
-  sigdelset(&all, SIGTRAP);
-  lr_own_mask(SIG_SETMASK, &all, (sigset_t *)&s->words[1]);
+  lr_block_signals((sigset_t *)&s->words[1]);
   /* Files are opened and written with locks held: that may not end the thread. */
   int cancel;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

@@ -29,7 +29,8 @@ static uint32_t watched;
 /* What the program began with as its descriptors 1 and 2, and what it has written of a line that has not ended. */
 enum { LONGEST = 1000, NAME = 8 };
 static struct stream {
-  uint32_t lock, closed;
+  uint32_t lock; /* the process whose thread has it; 0: none */
+  uint32_t closed;
   uint32_t pid; /* whose line it is */
   dev_t device;
   ino_t file;
@@ -54,7 +55,7 @@ LR_OWN static void add(struct stream *s, const char *p, size_t n) {
   if (s->pid != pid) s->n = 0, s->pid = pid;
   for (; n; p++, n--) {
     if (*p != '\n' && *p != '\r') s->text[NAME + s->n++] = *p;
-    if (*p == '\n' || *p == '\r' || s->n == LONGEST) put_line(s);
+    if (*p == '\n' || *p == '\r' || s->n >= LONGEST) put_line(s);
   }
   /* Nobody would write what is left of a line then. */
   if (lr_load(&lr_global.ended)) put_line(s);
@@ -64,9 +65,11 @@ LR_OWN static void add(struct stream *s, const char *p, size_t n) {
 LR_OWN static int lock_stream(struct stream *s) {
   enum { MOST = 100000 };
   for (int i = 0; i < MOST; i++) {
+    const uint32_t pid = lr_load(&lr_global.pid);
     uint32_t was = 0;
-    if (lr_exchange(&s->lock, &was, 1)) return 1;
-    if (s->pid != lr_load(&lr_global.pid)) lr_store(&s->lock, 0);
+    if (lr_exchange(&s->lock, &was, pid)) return 1;
+    /* Another thread of the parent had it when this child was made. */
+    if (was && was != pid && lr_exchange(&s->lock, &was, pid)) return 1;
     sched_yield();
   }
   return 0;
@@ -82,9 +85,8 @@ LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_
   if ((fd != 1 && fd != 2) || !n || plat_busy() || lr_load(&lr_barred) || lr_load(&lr_global.state) != LR_RUNNING) return;
   struct stream *const s = &streams[fd - 1];
   const int error = errno;
-  sigset_t all, saved;
-  sigfillset(&all);
-  lr_own_mask(SIG_SETMASK, &all, &saved);
+  sigset_t saved;
+  lr_block_signals(&saved);
   if (usable(s, fd) && lock_stream(s)) {
     for (int i = 0; i < count && n; i++) {
       const size_t here = parts[i].iov_len < n ? parts[i].iov_len : n;
@@ -106,9 +108,8 @@ LR_OWN void lr_output_ends(void) {
   if (!lr_load(&watched) || lr_load(&lr_global.state) != LR_RUNNING || lr_load(&lr_barred) || plat_busy()) return;
   for (struct stream *s = streams; s < streams + 2; s++) {
     if (s->pid != lr_load(&lr_global.pid) || !s->n) continue;
-    sigset_t all, saved;
-    sigfillset(&all);
-    lr_own_mask(SIG_SETMASK, &all, &saved);
+    sigset_t saved;
+    lr_block_signals(&saved);
     if (lock_stream(s)) {
       put_line(s);
       lr_store(&s->lock, 0);

@@ -140,6 +140,11 @@ LR_INLINE void lr_guard_plain_handler(void (*h)(int)) { (void)h; }
 LR_INLINE int lr_guard_fault(int number, const siginfo_t *info, void *context) { return (void)number, (void)info, (void)context, 0; }
 #endif
 
+/* ---- lock_linux.c ---- */
+
+/* Blocks this thread's signals but those of faults, which are reported like the program's. */
+void lr_block_signals(sigset_t *saved);
+
 /* ---- interpose_linux.c ---- */
 
 #if !defined(LOGREC_NO_INTERPOSE)

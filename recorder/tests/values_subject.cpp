@@ -62,6 +62,13 @@ KEPT const char *vs_text(const char *s, const char *t) { sink = t != nullptr; re
 KEPT int vs_string(const std::string &s, std::string t) { return int(s.size() + t.size()); }
 KEPT size_t vs_view(View v, const View &w) { return v.size + w.size; }
 KEPT int vs_memory(const int *p) { sink = p != nullptr; return 1; }
+int logrec_switch(int on);
+/* It returns without being open in the log. */
+KEPT int vs_switches_on(int n) {
+  logrec_switch(1);
+  for (int i = 0; i < 5; i++) n += vs_sum(i, 1);
+  return n;
+}
 KEPT int vs_tail(int n) { return vs_sum(n, 1); }
 KEPT int vs_many(const char *a, const char *b, const char *c, int n) { sink = a && b && c; return n; }
 KEPT int vs_out(int n, char *text, Big *big, std::string &string, long, long, long *far) {
@@ -372,6 +379,8 @@ int main(int argc, char **argv) {
     printf("%u\n", unseen_masks(n, what[2] == 'b'));
   } else if (strcmp(what, "own-handler") == 0) {
     printf("%u\n", own_handler(n));
+  } else if (strcmp(what, "switched") == 0) {
+    printf("%d\n", vs_switches_on(4));
   } else if (strcmp(what, "threads") == 0) {
     pthread_t t[4];
     for (pthread_t &x : t) pthread_create(&x, nullptr, thread, (void *)(intptr_t)n);

@@ -281,6 +281,15 @@ static void testRaw() {
   CHECK(others[0].arguments.size() == a.size() && others[0].result.size() == sums[0].result.size(), "%s", others[0].arguments.c_str());
 }
 
+// Recording is switched on inside calls that are not open in the log when they return.
+static void testSwitched() {
+  for (const string &values : {with(plan), with("raw")}) {
+    const Run r = run(subject, "switched", values + " LOGREC=off");
+    CHECK(r.status == 0 && r.out == "19\n", "status %#x, %s", r.status, r.out.c_str());
+    CHECK(of(r, "vs_sum").size() == 5, "%zu calls", of(r, "vs_sum").size());
+  }
+}
+
 // Pointers to anything: the program prints what it prints without values, and all is recorded.
 static void testPointers() {
   const string n = std::to_string(pointers);
@@ -638,7 +647,7 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     void (*test)();
-  } cases[] = {{"kinds", testKinds},   {"long-way", testLongWay}, {"order", testOrder},           {"raw", testRaw},         {"pointers", testPointers}, {"signals", testSignals},
+  } cases[] = {{"kinds", testKinds},   {"long-way", testLongWay}, {"order", testOrder},           {"raw", testRaw},         {"switched", testSwitched},         {"pointers", testPointers}, {"signals", testSignals},
                {"threads", testThreads}, {"short", testShort},      {"other-build", testOtherBuild}, {"wrong-plans", testWrongPlans}, {"sandbox", testSandbox}, {"quick", testQuick},
                {"fork", testFork},     {"kill", testKill},        {"api", testApi}};
   for (const auto &c : cases) {

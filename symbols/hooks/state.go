@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -105,9 +106,10 @@ func (s *state) meet(o *state) {
 		}
 		kept = append(kept, a)
 	}
-	// What only the other has written is written.
+	// What only the other has written is written, also where a part of it is known to be.
+	same := len(kept)
 	for _, b := range o.slots {
-		if !overlaps(kept, b.base, b.offset, b.n) {
+		if !slices.ContainsFunc(kept[:same], func(a slot) bool { return a.base == b.base && a.offset == b.offset && a.n == b.n }) {
 			b.v = content{}
 			kept = append(kept, b)
 		}

@@ -244,6 +244,8 @@ func (s *state) where(r, n int, leaving bool) string {
 		switch {
 		case v.n < n || v.of == register && v.offset != 0 || v.base >= len(names):
 			return ""
+		case v.of == register && v.base == rsp:
+			return "" // plans do not name it
 		case v.of == register:
 			return names[v.base]
 		case v.of == memory:
@@ -255,7 +257,7 @@ func (s *state) where(r, n int, leaving bool) string {
 	}
 	is := func(v content) bool { return v.of == register && v.base == r && v.offset == 0 && v.n >= n }
 	for i := range names {
-		if is(s.registers[i]) {
+		if kept(i) && is(s.registers[i]) {
 			return names[i]
 		}
 	}
@@ -279,7 +281,7 @@ func (h *Hook) stack(offset int64, n int) string {
 		return s.reach(rsp, offset)
 	}
 	for i := range names {
-		if v := s.registers[i]; v == (content{memory, rsp, offset, n}) {
+		if v := s.registers[i]; kept(i) && v == (content{memory, rsp, offset, n}) {
 			return names[i]
 		}
 	}
@@ -298,9 +300,17 @@ func (s *state) float87() string {
 	return inMemory(names[v.base], v.offset)
 }
 
+// kept reports whether a hook sees a register as it is at its call: the first call of a function that is
+// bound when it is called goes through glibc's resolver, which does not keep r10 and r11.
+func kept(register int) bool { return register != 10 && register != 11 }
+
 // reach names memory by a register that leads to it.
 func (s *state) reach(base int, offset int64) string {
-	for _, i := range []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 10, 11, 12, 13, 14, 15} {
+	sp := s.registers[rsp]
+	if sp.of != register || sp.n != 8 || sp.base == base && offset < sp.offset {
+		return "" // below the stack pointer lie the hook's own frames
+	}
+	for _, i := range []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 12, 13, 14, 15} {
 		if v := s.registers[i]; v.of == register && v.n == 8 && v.base == base {
 			return inMemory(names[i], offset-v.offset)
 		}

@@ -140,9 +140,12 @@ func (r *StackRecords) cfiCaller(s *step, rec stackRecord, rva uint64) (c caller
 	in := r.lines(rec.off)
 	rules := make(map[string]string)
 	for i := range maxDeltas {
-		line, err := in.ReadString('\n')
-		f := strings.Fields(line)
-		if len(f) < 4 || f[0] != "STACK" || f[1] != "CFI" || i > 0 && f[2] == "INIT" {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return c, errRecord
+		}
+		f := strings.Fields(string(line))
+		if len(f) < 4 || i == 0 && len(f) < 5 || f[0] != "STACK" || f[1] != "CFI" || i > 0 && f[2] == "INIT" {
 			break
 		}
 		text := f[3:]
@@ -295,9 +298,9 @@ const winFrameData = 4
 //
 //	STACK WIN type rva size prologue epilogue params saved locals max has-program program|uses-ebp
 func (r *StackRecords) winCaller(s *step, rec stackRecord) (c caller, err error) {
-	line, _ := r.lines(rec.off).ReadString('\n')
-	f := strings.SplitN(strings.TrimRight(line, "\r\n"), " ", 13)
-	if len(f) < 13 {
+	line, err := r.lines(rec.off).ReadSlice('\n')
+	f := strings.SplitN(strings.TrimRight(string(line), "\r\n"), " ", 13)
+	if errors.Is(err, bufio.ErrBufferFull) || len(f) < 13 {
 		return c, errRecord
 	}
 	var n [9]uint64 // type, rva, size, prologue, epilogue, params, saved, locals, max

@@ -36,6 +36,7 @@ func (c *Controller) watch(told app.FileChange) {
 	}
 	c.run(&c.watching, "", func(ctx context.Context, _ app.Progress) func(bool) {
 		now := told
+		var seen time.Time
 		for looks := 0; now == told; looks++ {
 			timer := time.NewTimer(c.lookAgain << min(looks, lookLess))
 			select {
@@ -45,9 +46,12 @@ func (c *Controller) watch(told app.FileChange) {
 			case <-c.look:
 				timer.Stop()
 				looks = -1
+				if time.Since(seen) < c.lookAgain {
+					continue
+				}
 			case <-timer.C:
 			}
-			now = s.CheckLog()
+			now, seen = s.CheckLog(), time.Now()
 		}
 		return func(current bool) {
 			if current && c.session == s {

@@ -20,12 +20,14 @@ func NewTabs() *Tabs {
 	t := &Tabs{}
 	t.over = &over{tabs: t, at: -1}
 	t.over.ExtendBaseWidget(t.over)
+	//lint:ignore SA1019 Fyne has no other way yet to have something over its tabs
 	t.ExtendBaseWidget(t)
 	return t
 }
 
 // CreateRenderer implements [fyne.Widget].
 func (t *Tabs) CreateRenderer() fyne.WidgetRenderer {
+	//lint:ignore SA1019 see NewTabs
 	t.ExtendBaseWidget(t)
 	r := &tabsRenderer{WidgetRenderer: t.AppTabs.CreateRenderer(), over: t.over}
 	r.place()

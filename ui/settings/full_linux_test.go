@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	if again := Open(path, ""); again.String("theme") != "dark" || again.String("long") != "" {
 		t.Errorf("on a full disk the file became %s", again.values)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, ".logparser-new-*")); len(left) > 0 {
 		t.Errorf("left behind: %s", left)
 	}
 	os.Remove(filler)

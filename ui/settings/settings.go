@@ -50,6 +50,7 @@ type Store struct {
 	// changed are the keys that the file does not have yet, and writing those that are
 	// being written; nil stands for a key that was removed.
 	changed, writing map[string]json.RawMessage
+	written          int // how often the file was written
 	timer            *time.Timer
 	listeners        []func()
 	// troubles are what nobody was told yet; failing says that the file could not be
@@ -130,13 +131,21 @@ func (s *Store) Refresh() {
 	if s.path == "" {
 		return
 	}
-	values, err := s.read(s.path)
-	if err != nil {
-		return // writing will meet it, too
+	for again := true; again; {
+		s.mu.Lock()
+		before := s.written
+		s.mu.Unlock()
+		values, err := s.read(s.path)
+		if err != nil {
+			return // writing will meet it, too
+		}
+		s.mu.Lock()
+		// What was read may lack what was written meanwhile.
+		if again = s.written != before; !again {
+			s.values = merged(merged(values, s.writing), s.changed)
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.values = merged(merged(values, s.writing), s.changed)
-	s.mu.Unlock()
 }
 
 // Flush writes what has not been written yet.
@@ -162,6 +171,7 @@ func (s *Store) Flush() {
 	s.writing = nil
 	if err == nil {
 		s.values = merged(values, s.changed)
+		s.written++
 	} else {
 		for key, value := range changed {
 			if _, later := s.changed[key]; !later {

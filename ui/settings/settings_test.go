@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func write(t *testing.T, path, content string) {
@@ -203,9 +204,17 @@ func TestLinkStays(t *testing.T) {
 	if err := errors.Join(os.Chmod(target, 0o644), os.Symlink(target, path)); err != nil {
 		t.Skip(err)
 	}
+	// What lies beside the target is the user's.
+	other := filepath.Join(filepath.Dir(target), "new-machine.sh")
+	write(t, other, "mine")
+	long := time.Now().Add(-24 * time.Hour)
+	os.Chtimes(other, long, long)
 	s := Open(path, "")
 	s.SetString("theme", "dark")
 	s.Flush()
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
 	if to, err := os.Readlink(path); err != nil || to != target {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}

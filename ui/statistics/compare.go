@@ -1,6 +1,9 @@
 package statistics
 
 import (
+	"slices"
+	"strings"
+
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
@@ -25,6 +28,13 @@ var (
 	compareColumns = []string{"beforecalls", "before", "change"}
 	comparedOrder  = []string{"function", "calls", "beforecalls", "self", "before", "change"}
 )
+
+// OfComparing reports whether an order of the list is by a column that is shown only while there is something to
+// compare with.
+func OfComparing(sorted string) bool {
+	id, _, _ := strings.Cut(sorted, " ")
+	return slices.Contains(compareColumns, id)
+}
 
 // nameKey tells a function from others by its names, as its number is another one once
 // names change.

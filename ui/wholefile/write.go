@@ -10,11 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // prefix begins the names of files that are not whole yet.
-const prefix = "new-"
+const prefix = ".logparser-new-"
 
 // stale is the age at which what a killed program left behind is removed.
 const stale = time.Hour
@@ -60,7 +61,8 @@ func Write(path string, content []byte) error {
 // file that has it, which takes it little time.
 func rename(from, to string) error {
 	err := os.Rename(from, to)
-	for n := 0; n < 20 && runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission); n++ {
+	const sharingViolation = syscall.Errno(32) // of Windows
+	for n := 0; n < 20 && runtime.GOOS == "windows" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation)); n++ {
 		time.Sleep(10 * time.Millisecond)
 		err = os.Rename(from, to)
 	}
@@ -71,7 +73,7 @@ func rename(from, to string) error {
 func removeStale(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
+		if number, ok := strings.CutPrefix(e.Name(), prefix); !ok || strings.Trim(number, "0123456789") != "" {
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > stale {
