@@ -75,8 +75,8 @@ func Default(id string) (path, earlier string, err error) {
 }
 
 // Open reads the settings of a file. Where it is not there yet those of another one are
-// taken over, if that is there; the other one stays as it is. With an empty path nothing
-// is kept.
+// taken over, if that is there; the other one stays as it is, but for a damaged one, which is put aside.
+// With an empty path nothing is kept.
 func Open(path, earlier string) *Store {
 	s := &Store{path: path, values: map[string]json.RawMessage{}, changed: map[string]json.RawMessage{}}
 	if path == "" {
