@@ -106,8 +106,8 @@ func (o *outline) openPaths(list []*app.TreeNode, parent key) {
 // maxPaths bounds what is unfolded unasked.
 const maxPaths = 200
 
-// reset folds everything.
-func (o *outline) reset() { o.open = nil }
+// reset folds everything that is shown next. What is shown till then can still be unfolded.
+func (o *outline) reset() { o.open = map[key]bool{} }
 
 // flatten lists what is shown.
 func (o *outline) flatten() {

@@ -307,7 +307,6 @@ func (v *View) Hottest() {
 // FoldAll folds everything.
 func (v *View) FoldAll() {
 	v.outline.reset()
-	v.outline.open = map[key]bool{}
 	v.outline.flatten()
 	v.Grid.Reload()
 	if len(v.outline.rows) > 0 {

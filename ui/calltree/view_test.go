@@ -161,6 +161,18 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// The tree that is shown until another one comes can still be unfolded.
+func TestUnfoldsWhileAnotherIsAsked(t *testing.T) {
+	v := newView(t)
+	v.Show(sample(), 3)
+	v.ask()
+	v.Grid.SetCurrent(0)
+	v.Grid.TypedRune(' ')
+	if got := shown(v); !strings.Contains(got, "load") {
+		t.Errorf("shown:\n%s", got)
+	}
+}
+
 func TestCellsAndCopy(t *testing.T) {
 	v := newView(t)
 	v.Show(sample(), 3)
