@@ -23,7 +23,7 @@ var (
 // breakpadSymbols writes a symbol file as Breakpad's dump_syms does, of what nm and readelf say of a program.
 func breakpadSymbols(t *testing.T, program, path string) {
 	t.Helper()
-	said := func(name string, args ...string) string {
+	output := func(name string, args ...string) string {
 		t.Helper()
 		out, err := exec.Command(tool(t, name), append(args, program)...).Output()
 		if err != nil {
@@ -31,7 +31,7 @@ func breakpadSymbols(t *testing.T, program, path string) {
 		}
 		return string(out)
 	}
-	found := buildIDLine.FindStringSubmatch(said("readelf", "-nW"))
+	found := buildIDLine.FindStringSubmatch(output("readelf", "-nW"))
 	if found == nil {
 		t.Skip("the linker writes no build-id")
 	}
@@ -41,10 +41,10 @@ func breakpadSymbols(t *testing.T, program, path string) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "MODULE Linux x86_64 %02X%02X%02X%02X%02X%02X%02X%02X%X0 crash\nINFO CODE_ID %X\n", id[3], id[2], id[1], id[0], id[5], id[4], id[7], id[6], id[8:16], id)
-	for _, m := range functionLine.FindAllStringSubmatch(said("nm", "-S", "--defined-only"), -1) {
+	for _, m := range functionLine.FindAllStringSubmatch(output("nm", "-S", "--defined-only"), -1) {
 		fmt.Fprintf(&b, "FUNC %s %s 0 %s\n", strings.TrimLeft(m[1], "0"), strings.TrimLeft(m[2], "0"), m[3])
 	}
-	for _, m := range ruleBlock.FindAllStringSubmatch(said("readelf", "--debug-dump=frames-interp"), -1) {
+	for _, m := range ruleBlock.FindAllStringSubmatch(output("readelf", "--debug-dump=frames-interp"), -1) {
 		if strings.Contains(m[4], "exp") {
 			continue
 		}

@@ -66,22 +66,22 @@ func TestRecordLines(t *testing.T) {
 	}
 
 	// While it runs they stand among its calls; what the C library kept back comes behind the last one.
-	got, gotOut, said := run(recordProcess(t, program, "--show", "--head", "0", "./program"))
+	got, gotOut, printed := run(recordProcess(t, program, "--show", "--head", "0", "./program"))
 	if got != code || gotOut != out {
 		t.Errorf("--show: status %d, %q", got, gotOut)
 	}
-	rest := said
+	rest := printed
 	for _, text := range append([]string{"-> main"}, append(want, "<- main", "-- stdout: no end")...) {
 		_, after, ok := strings.Cut(rest, text)
 		if !ok {
-			t.Fatalf("%q is not behind what is before it: %s", text, said)
+			t.Fatalf("%q is not behind what is before it: %s", text, printed)
 		}
 		rest = after
 	}
 	// Who does not want them has none.
 	cmd := recordProcess(t, program, "--show", "--lines=false", "--head", "0", "-o", "none", "./program")
-	if _, _, said := run(cmd); strings.Contains(said, "-- ") || len(annotationTexts(t, filepath.Join(filepath.Dir(program), "none"))) > 0 {
-		t.Errorf("lines that nobody wanted: %s", said)
+	if _, _, printed := run(cmd); strings.Contains(printed, "-- ") || len(annotationTexts(t, filepath.Join(filepath.Dir(program), "none"))) > 0 {
+		t.Errorf("lines that nobody wanted: %s", printed)
 	}
 }
 

@@ -77,14 +77,7 @@
   je 5f
   lea -72(%rbp),%rcx
   mov %rcx,-8(%rbp)
-  movq %xmm0,-72(%rbp)
-  movq %xmm1,-64(%rbp)
-  movq %xmm2,-56(%rbp)
-  movq %xmm3,-48(%rbp)
-  movq %xmm4,-40(%rbp)
-  movq %xmm5,-32(%rbp)
-  movq %xmm6,-24(%rbp)
-  movq %xmm7,-16(%rbp)
+  keep_arguments
 5:
   .endif
   call_with_vectors_saved "slow_arguments \back", \slow

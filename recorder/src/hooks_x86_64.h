@@ -53,6 +53,19 @@
   .cfi_adjust_cfa_offset -8
   .endm
 
+/* keep_arguments: the eight vector registers that arguments come in, where struct lr_registers has them; it ends 8 bytes
+ * below rbp. Of each the lower half. */
+  .macro keep_arguments
+  movq %xmm0,-72(%rbp)
+  movq %xmm1,-64(%rbp)
+  movq %xmm2,-56(%rbp)
+  movq %xmm3,-48(%rbp)
+  movq %xmm4,-40(%rbp)
+  movq %xmm5,-32(%rbp)
+  movq %xmm6,-24(%rbp)
+  movq %xmm7,-16(%rbp)
+  .endm
+
 /* call_with_vectors_saved ARGUMENTS, FUNCTION: what loads the arguments, and the function, with all of the vector
  * registers saved below the stack pointer. The stack pointer is not what it was, rbp is. */
   .macro call_with_vectors_saved arguments, function
