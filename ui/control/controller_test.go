@@ -74,7 +74,7 @@ func (d *desk) log() string { return d.file("a.dat", binary) }
 
 func (d *desk) wait(what string, cond func() bool) {
 	d.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for !cond() {
 		select {
 		case f := <-d.queue:

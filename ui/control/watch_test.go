@@ -165,7 +165,7 @@ func TestLook(t *testing.T) {
 	d.LookEvery(time.Hour)
 	d.Inputs.SetLog(d.log())
 	d.waitEvent("loaded")
-	d.Look()
+	// Before Look: once looked at, the file is left alone for the hour.
 	d.nested.SetCheck(parser.ErrShrunk)
 	d.Look()
 	if m := d.waitMessage(); m.Offer != control.OfferReload {
