@@ -48,7 +48,7 @@ func PlanLibraryValues(ctx context.Context, in Inputs, program string, specs []V
 	}
 	builtin, _ := values.BuiltinPrototypes()
 	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
-	maker := values.NewMaker()
+	maker := values.NewMaker(values.SysV)
 	maker.Texts = true
 	for _, path := range libraries {
 		m, described, err := declaredValues(path, specs, maker, own, builtin)

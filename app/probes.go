@@ -252,7 +252,7 @@ func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.
 	if err != nil {
 		return nil, err
 	}
-	maker := values.NewMaker()
+	maker := values.NewMaker(values.SysV)
 	for i := range typed {
 		t := &typed[i]
 		f := at[t.RVA]

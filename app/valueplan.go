@@ -58,8 +58,12 @@ func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 
 // planValues makes a plan: for the hooks that a program's code calls, or for where functions begin and return.
 func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec, atHooks bool) (*ValuePlan, error) {
-	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
-	maker := values.NewMaker()
+	machine, abi, err := conventionOf(images)
+	if err != nil {
+		return nil, err
+	}
+	p := &ValuePlan{Plan: values.Plan{Machine: machine, ABI: abi}}
+	maker := values.NewMaker(abi)
 	maker.Texts = true
 	for _, path := range images {
 		m, err := p.module(ctx, in, path, specs, maker, atHooks)
@@ -76,7 +80,31 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 }
 
 // ErrNoConvention says that values cannot be taken in images of a kind.
-var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 only so far")
+var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 and x86 only so far")
+
+// conventionOf returns the machine and the calling convention of images, of which all have the same.
+func conventionOf(images []string) (machine values.Machine, abi values.ABI, err error) {
+	for _, path := range images {
+		im, err := openELF(path)
+		if err != nil {
+			return "", "", message.InFile(path, err)
+		}
+		of, by := values.X8664, values.SysV
+		if im.Machine == "x86" {
+			of, by = values.X86, values.Cdecl
+		}
+		unknown := im.Kind != image.ELF || im.Machine != string(of) || im.PointerSize != 8 && of == values.X8664
+		im.Close()
+		switch {
+		case unknown:
+			return "", "", message.InFile(path, ErrNoConvention)
+		case abi != "" && abi != by:
+			return "", "", message.InFile(path, message.New("a plan is for programs of one kind of processor and system"))
+		}
+		machine, abi = of, by
+	}
+	return machine, abi, nil
+}
 
 // module makes the part of a plan for an image.
 func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []ValueSpec, maker *values.Maker, atHooks bool) (values.Module, error) {
@@ -90,9 +118,6 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return values.Module{}, err
 	}
 	defer own.Close()
-	if own.Kind != image.ELF || own.Machine != "x86-64" || own.PointerSize != 8 {
-		return values.Module{}, ErrNoConvention
-	}
 	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
 	if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
@@ -116,7 +141,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks {
+	if atHooks && own.Machine == string(values.X8664) {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}

@@ -117,25 +117,53 @@ const (
 	memoryBytes = 64
 )
 
-// A Maker makes the plans of a module's functions, for System V x86-64.
+// A Maker makes the plans of a module's functions.
 type Maker struct {
+	// ABI is the calling convention: [SysV], [Cdecl] or [Win64].
+	ABI ABI
 	// Texts says that texts in structs are followed, too.
 	Texts bool
 	// kept are the types as the plan has them.
 	kept map[*types.Type]*types.Type
 }
 
-// NewMaker returns a maker.
-func NewMaker() *Maker { return &Maker{kept: make(map[*types.Type]*types.Type)} }
+// NewMaker returns a maker for a calling convention.
+func NewMaker(abi ABI) *Maker { return &Maker{ABI: abi, kept: make(map[*types.Type]*types.Type)} }
+
+// A convention gives the parameters of a function, one after the other, and its result their places.
+type convention interface {
+	// begin is told of the function first.
+	begin(f *types.Function)
+	// place returns where an argument of a type is, "" where that is not known. pointed says
+	// that its address is there.
+	place(t *types.Type) (place string, pointed bool)
+	// result returns the same of the result, when the function returns.
+	result(f *types.Function) (place string, pointed bool)
+}
+
+// word is how many bytes a pointer has.
+func (m *Maker) word() int {
+	if m.ABI == Cdecl {
+		return 4
+	}
+	return 8
+}
+
+func (m *Maker) convention() convention {
+	if m.ABI == Cdecl {
+		return &cdecl{}
+	}
+	return &sysv{}
+}
 
 // Function makes the plan for a function. With items only these values are taken.
 func (m *Maker) Function(f *types.Function, items []string) Function {
-	plan := planFunction(f, items)
+	plan := planFunction(m.convention(), f, items)
 	if m.Texts {
-		followCharacters(plan.Enter)
-		followCharacters(plan.Leave)
-		plan.Enter = appendTexts(plan.Enter, f.Parameters)
-		plan.Leave = appendTextsOut(plan.Leave)
+		followCharacters(plan.Enter, m.word())
+		followCharacters(plan.Leave, m.word())
+		plan.Enter = appendTexts(plan.Enter, f.Parameters, m.word())
+		plan.Leave = appendTextsOut(plan.Leave, m.word())
 	}
 	for _, list := range [][]Value{plan.Enter, plan.Leave} {
 		for i := range list {
@@ -177,20 +205,16 @@ func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 const maxTypeDepth = 32
 
 // planFunction makes the plan for a function.
-func planFunction(f *types.Function, items []string) Function {
+func planFunction(at convention, f *types.Function, items []string) Function {
 	plan := Function{RVA: f.RVA, Size: f.Size, Name: f.Name}
 	wanted := func(name string) bool {
 		return items == nil || slices.Contains(items, "*") || slices.Contains(items, name)
 	}
-	var s sysv
-	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
-	if hidden(f.Result) {
-		s.integer()
-	}
+	at.begin(f)
 	var out []Value
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
-		place, pointed := s.place(p.Type)
+		place, pointed := at.place(p.Type)
 		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // it has its place, but there is anything in it
 		}
@@ -213,10 +237,7 @@ func planFunction(f *types.Function, items []string) Function {
 		}
 	}
 	if f.Result != nil && wanted(Result) {
-		place, pointed := "", false
-		if !f.Altered || hidden(f.Result) {
-			place, pointed = resultPlace(f.Result)
-		}
+		place, pointed := at.result(f)
 		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))
@@ -331,7 +352,11 @@ func held(place string) int {
 	if strings.Contains(place, "stack") || place == "st0" {
 		return MaxDirect
 	}
-	return 8 * (strings.Count(place, "+") + 1)
+	size := 8
+	if strings.HasPrefix(place, "e") {
+		size = 4
+	}
+	return size * (strings.Count(place, "+") + 1)
 }
 
 // named returns a type by another name.
@@ -374,7 +399,7 @@ func isView(t *types.Type) bool {
 
 // libraryOf tells whose a std::string is by its size.
 func libraryOf(t *types.Type) Library {
-	if t.Size == 24 {
+	if t.Words == 3 || t.Words == 0 && t.Size == 24 {
 		return Libcxx
 	}
 	return Libstdcxx

@@ -119,7 +119,7 @@ func plainPart(t *types.Type, path string, depth int) (plain *types.Type, offset
 				return t, 0
 			}
 		case types.Pointer, types.Reference:
-			if t.Size == 8 && !isClass(t) {
+			if (t.Size == 8 || t.Size == 4) && !isClass(t) {
 				return t, 0
 			}
 		}

@@ -103,7 +103,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 		}
 		d.elements(&v, t.Target, b, min(t.Count, len(b)/t.Target.Size), l)
 	default:
-		if len(b) == 8 && t.Kind == types.Text {
+		if (len(b) == 8 || len(b) == 4) && t.Kind == types.Text {
 			l.showPointer(&v, t, b)
 			break
 		}
@@ -290,15 +290,15 @@ func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 
 // classIn returns the pointer that tells an object's class, nil if it has none at its
 // beginning.
 func classIn(t *types.Type, b []byte, depth int) []byte {
-	if depth > maxNested || t.Kind != types.Struct || len(b) < 8 {
+	if depth > maxNested || t.Kind != types.Struct {
 		return nil
 	}
 	for i := range t.Members {
 		m := &t.Members[i]
 		switch {
 		case m.Type == nil || m.Offset != 0:
-		case isClass(m.Type):
-			return b[:8]
+		case isClass(m.Type) && len(b) >= m.Type.Size:
+			return b[:m.Type.Size]
 		case m.Name == types.Base:
 			if found := classIn(m.Type, b, depth+1); found != nil {
 				return found
@@ -311,10 +311,10 @@ func classIn(t *types.Type, b []byte, depth int) []byte {
 // class returns the name of the class whose table of virtual methods a pointer leads to, ""
 // if that is not known.
 func (l *limits) class(b []byte) string {
-	if l.symbol == nil || len(b) < 8 || unsigned(b[:8]) == 0 {
+	if l.symbol == nil || len(b) < 4 || unsigned(b) == 0 {
 		return ""
 	}
-	name, ok := strings.CutPrefix(l.symbol(unsigned(b[:8])), "vtable for ")
+	name, ok := strings.CutPrefix(l.symbol(unsigned(b)), "vtable for ")
 	if !ok {
 		return ""
 	}

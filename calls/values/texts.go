@@ -15,10 +15,10 @@ import (
 const maxTexts = 4
 
 // followCharacters takes the text that char* leads to, as it does of char const*.
-func followCharacters(list []Value) {
+func followCharacters(list []Value, word int) {
 	for i := range list {
 		v := &list[i]
-		if v.Op.Kind != Direct || v.Type.Kind != types.Pointer || v.Op.Size != 8 {
+		if v.Op.Kind != Direct || v.Type.Kind != types.Pointer || v.Op.Size != word {
 			continue
 		}
 		if to := v.Type.Target; to != nil && isCharacter(to) {
@@ -77,13 +77,13 @@ func textsIn(list []textPlace, t *types.Type, name string, offset, depth int) []
 }
 
 // appendTexts takes the texts in those structs that are taken.
-func appendTexts(list []Value, parameters []types.Parameter) []Value {
+func appendTexts(list []Value, parameters []types.Parameter, word int) []Value {
 	for i := range parameters {
 		p := &parameters[i]
 		for k, n := 0, len(list); k < n; k++ {
 			if v := list[k]; v.Name == p.Name && p.Name != "" && p.Type != nil {
 				for _, text := range textsIn(nil, v.Type, p.Name, 0, 0) {
-					if op, place := textOf(&v, &text); op.Kind != Unknown && len(list) < MaxValues {
+					if op, place := textOf(&v, &text, word); op.Kind != Unknown && len(list) < MaxValues {
 						list = append(list, Value{Name: text.name, Place: place, Op: op, Type: text.t})
 					}
 				}
@@ -94,14 +94,14 @@ func appendTexts(list []Value, parameters []types.Parameter) []Value {
 }
 
 // appendTextsOut takes the texts in structs that are read when a call returns.
-func appendTextsOut(list []Value) []Value {
+func appendTextsOut(list []Value, word int) []Value {
 	for k, n := 0, len(list); k < n; k++ {
 		v := list[k]
 		if !strings.HasSuffix(v.Name, atLeave) || v.Op.Kind != Memory {
 			continue
 		}
 		for _, text := range textsIn(nil, v.Type, v.Name, 0, 0) {
-			if op, place := textOf(&v, &text); op.Kind != Unknown && len(list) < MaxValues {
+			if op, place := textOf(&v, &text, word); op.Kind != Unknown && len(list) < MaxValues {
 				list = append(list, Value{Name: text.name, Place: place, Op: op, Type: text.t})
 			}
 		}
@@ -109,13 +109,13 @@ func appendTextsOut(list []Value) []Value {
 	return list
 }
 
-// textOf says how a text in a struct is taken, and where.
-func textOf(v *Value, text *textPlace) (Op, string) {
+// textOf says how a text in a struct is taken, and where. A pointer has word bytes.
+func textOf(v *Value, text *textPlace, word int) (Op, string) {
 	switch {
-	case v.Op.Kind == Memory && text.offset+8 <= v.Op.Size:
+	case v.Op.Kind == Memory && text.offset+word <= v.Op.Size:
 		op, _ := textAt(text.t, v.Op.Offset+text.offset)
 		return op, v.Place
-	case v.Op.Kind != Direct || isString(text.t) || text.offset%8 != 0:
+	case v.Op.Kind != Direct || isString(text.t) || text.offset%word != 0:
 		return Op{}, ""
 	}
 	op := Op{Kind: Text, Max: textBytes}
@@ -132,7 +132,7 @@ func textOf(v *Value, text *textPlace) (Op, string) {
 		return op, "stack+" + strconv.Itoa(n+text.offset)
 	}
 	parts := strings.Split(v.Place, "+")
-	first := text.offset / 8
+	first := text.offset / word
 	if strings.Contains(v.Place, "stack") || first+words > len(parts) {
 		return Op{}, ""
 	}

@@ -36,6 +36,10 @@ func compileHooked(t *testing.T, source string, command []string) string {
 	}
 	dir := t.TempDir()
 	command = append(slices.Clip(command), "-g")
+	var machine []string
+	if slices.Contains(command, "-m32") {
+		machine = []string{"-m32"}
+	}
 	if strings.HasSuffix(source, ".cpp") {
 		command = append(command, "-std=c++17")
 	}
@@ -47,7 +51,7 @@ func compileHooked(t *testing.T, source string, command []string) string {
 		t.Fatal(err)
 	}
 	for _, command := range [][]string{
-		{"gcc", "-shared", "-fPIC", "hook.c", "-o", "libhook.so"},
+		slices.Concat([]string{"gcc", "-O1", "-shared", "-fPIC", "hook.c", "-o", "libhook.so"}, machine),
 		append(slices.Clip(command), source, "-o", "program", "-L.", "-lhook", "-Wl,-rpath,"+dir, "-Wl,--build-id"),
 	} {
 		build := exec.Command(command[0], command[1:]...)

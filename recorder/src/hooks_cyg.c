@@ -5,7 +5,7 @@
 #include "logrec.h"
 #include "values.h"
 
-#if LR_HAVE_PLANS
+#if LR_HAVE_ALL_PLANS
 #define ENTER lr_cyg_enter
 #define EXIT lr_cyg_exit
 #pragma GCC visibility push(hidden)
@@ -41,7 +41,7 @@ LR_OWN void EXIT(void *function, void *site) {
   if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)function, 0, lr_frame(), 0))) leave_slow(function, site, lr_frame(), lr_return_address());
 }
 
-#if LR_HAVE_PLANS
+#if LR_HAVE_ALL_PLANS
 LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *registers, const uintptr_t *slot) {
   /* The frame is what lr_frame gives the others. */
   const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers};

@@ -20,8 +20,7 @@
 #include "libcalls.h"
 #include "patch.h"
 #include "values.h"
-
-#include <cpuid.h>
+#include "xsave.h"
 
 #define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
 /* What the hot path without values jumps to: it keeps no registers for it. */
@@ -38,26 +37,12 @@ int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_re
 void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers);
 void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
-/* Room for xsave of x87, SSE, AVX and AVX-512 state; NO_XSAVE: there is none, 0: it is
+/* Room for xsave of x87, SSE, AVX and AVX-512 state; LR_NO_XSAVE: there is none, 0: it is
  * not known yet. */
 uint32_t lr_xsave_size __attribute__((visibility("hidden")));
 
-/* lr_find_xsave_size finds it. Each cpuid costs microseconds where a hypervisor takes it,
- * so that programs without these hooks must not pay for it. */
 LR_CALLED uint32_t lr_find_xsave_size(void) {
-  enum { NO_XSAVE = 1, FIRST = 576 };
-  unsigned a, b, c, d;
-  uint32_t size = NO_XSAVE;
-  const unsigned most = __get_cpuid_max(0, NULL);
-  __cpuid(1, a, b, c, d);
-  if (most >= 0xd && (c >> 27 & 1)) {
-    size = FIRST;
-    for (unsigned i = 2; i < 8; i++) {
-      if (!(0xe6u >> i & 1)) continue;
-      __cpuid_count(0xd, i, a, b, c, d);
-      if (a && a + b > size) size = a + b;
-    }
-  }
+  const uint32_t size = lr_xsave_size_of();
   lr_store(&lr_xsave_size, size);
   return size;
 }

@@ -12,7 +12,7 @@
 
 LR_OWN void lr_plan_read(void) {
   if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
-    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64 only: none are taken");
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux for x86-64 and x86 only: none are taken");
     lr_settings.values = LR_VALUES_UNSET;
   }
 }
@@ -186,9 +186,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   if (pointer) {
     s.source = kept ? keep_pointer(r, parts[0].source) : parts[0].source;
     s.kept = kept & 1;
-    if (!kept && s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > 8)) {
+    if (!kept && s.op == LR_TAKE_VIEW_AT && !s.at && (n > 1 || parts[0].size > sizeof(uintptr_t))) {
       s.op = LR_TAKE_VIEW;
-      s.second = n > 1 ? parts[1].source : parts[0].source + 8;
+      s.second = n > 1 ? parts[1].source : parts[0].source + (int32_t)sizeof(uintptr_t);
     }
     add_step(r, leave, &s);
     return;
@@ -220,6 +220,7 @@ LR_OWN static void value(struct reading *r, int leave) {
   if (size) wrong(r, too_small);
 }
 
+#if LR_HAVE_ALL_PLANS
 LR_OWN static uint8_t takes_vectors(const struct lr_program *program) {
   for (unsigned i = 0; i < program->count; i++)
     if ((program->steps[i].source < 0 && ~program->steps[i].source < 8) || (program->steps[i].second < 0 && ~program->steps[i].second < 8)) return 1;
@@ -244,6 +245,12 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
   program->fixed = (uint16_t)(program->count ? n : 0);
   program->head = LRF_FIRST_WORD(type, n / 2) | (uint32_t)program->kind << 16;
 }
+
+#else
+/* The hooks of x86 keep all registers, and take everything the longer way. */
+LR_OWN static uint8_t takes_vectors(const struct lr_program *program) { return (void)program, 0; }
+LR_OWN static void find_quick(struct lr_program *program, unsigned type) { (void)program, (void)type; }
+#endif
 
 /* end_of_function completes the programs of the function whose lines were read. */
 LR_OWN static void end_of_function(struct reading *r) {
@@ -292,7 +299,7 @@ LR_OWN static void read_function(struct reading *r) {
 
 /* read_hook begins what a hook of the function takes. */
 LR_OWN static void read_hook(struct reading *r) {
-  if (!r->in_function) return wrong(r, not_here);
+  if (!LR_HAVE_ALL_PLANS || !r->in_function) return wrong(r, not_here);
   if (r->hooks == MOST_FUNCTIONS) return wrong(r, too_many);
   end_of_function(r);
   const uint64_t rva = next_number(r, 16, 0, (uint64_t)1 << 43);
@@ -355,8 +362,8 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);
   if (is(word, "identity")) return read_identity(r);
-  if (is(word, "machine") && is(rest, "x86-64")) r->machine = 1;
-  else if (is(word, "abi") && is(rest, "sysv")) r->abi = 1;
+  if (is(word, "machine") && is(rest, LR_HAVE_ALL_PLANS ? "x86-64" : "x86")) r->machine = 1;
+  else if (is(word, "abi") && is(rest, LR_HAVE_ALL_PLANS ? "sysv" : "x86")) r->abi = 1;
   else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
 }
 
@@ -464,6 +471,7 @@ LR_OWN static int understand(void) {
 
 /* ---- raw ---- */
 
+#if LR_HAVE_ALL_PLANS
 #define REGISTER(name) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(offsetof(struct lr_registers, name) / 8), 0, 0}
 #define VECTOR(i) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
 /* Integer registers, vector registers, stack words, 0. */
@@ -474,6 +482,7 @@ static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
 #define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0}
 static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
+#endif
 
 /* ---- functions by the addresses of their hooks ---- */
 
@@ -567,10 +576,13 @@ LR_COLD static const struct lr_valued *look_up(uintptr_t address, uintptr_t func
   const struct lr_valued *f = NULL;
   struct plat_module m;
   if (plat_modules_lock()) {
+#if LR_HAVE_ALL_PLANS
     if (lr_settings.values == LR_VALUES_RAW) {
       f = &raw;
       keep(address, f);
-    } else if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
+    } else
+#endif
+    if (plat_module_of(address, !plat_in_handler(&saved), &m)) {
       f = find(address, function, &m);
       keep(address, f);
     }
@@ -597,6 +609,10 @@ LR_OWN const struct lr_valued *lr_valued_hook(uintptr_t address, uintptr_t funct
 
 LR_OWN void lr_plan_read(void) {
   static int done;
+  if (!LR_HAVE_ALL_PLANS && lr_settings.values == LR_VALUES_RAW) {
+    refuse(0, "registers as they are are taken on x86-64 only");
+    lr_settings.values = LR_VALUES_UNSET;
+  }
   if (done || lr_settings.values != LR_VALUES_PLAN) return;
   done = 1;
   plan.text = plat_read_whole(lr_settings.plan, MOST_PLAN, &plan.size);
@@ -644,7 +660,7 @@ LR_OWN void lr_plan_choose(int alone) {
   const int on = lr_settings.values == LR_VALUES_RAW || lr_settings.values == LR_VALUES_PLAN;
   lr_store(&lr_taking, (uint32_t)on);
   if (on && !lr_valued_entries) lr_store(&lr_valued_entries, plat_pages(LR_VALUED_ENTRIES * sizeof *lr_valued_entries, 0));
-  lr_store(&lr_quick_idle, on && alone && lr_valued_entries ? LR_IDLE + lr_load(&lr_global.switched) : LR_GENERAL);
+  lr_store(&lr_quick_idle, LR_HAVE_ALL_PLANS && on && alone && lr_valued_entries ? LR_IDLE + lr_load(&lr_global.switched) : LR_GENERAL);
 }
 
 #endif

@@ -24,7 +24,7 @@ LR_INLINE int hex_digit(char c) {
 /* Why a line cannot be read. */
 extern const char lr_not_a_number[], lr_not_a_place[];
 
-/* A part of a place: 8 bytes of a register or a number, or what there is from a place in memory on. */
+/* A part of a place: a register, 8 bytes of a number, or what there is from a place in memory on. */
 struct part {
   int32_t source; /* of struct lr_take */
   uint32_t size;

@@ -5,9 +5,11 @@
  * pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else by
  * process_vm_readv, which returns an error where there is none. */
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+#if (defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)) || (defined(__i386__) && defined(__ELF__) && defined(__linux__))
 
-#if defined(__clang__)
+/* On x86 the hooks keep all registers before anything here is called. */
+#if defined(__i386__)
+#elif defined(__clang__)
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
 #else
 #pragma GCC target("general-regs-only")
@@ -18,10 +20,11 @@
 #include "guard.h"
 #include "values.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, WORD = sizeof(uintptr_t) };
 
 #if LR_HAVE_GUARD
 LR_INLINE int guarded(void) { return lr_guard_open((uintptr_t)__builtin_frame_address(0)); }
@@ -32,6 +35,18 @@ LR_INLINE int guarded(void) { return 0; }
 #endif
 
 /* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
+#if defined(__i386__)
+LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE || lr_relaxed(&lr_memory_refused)) return 0;
+  /* What one part leads to is copied whole or not at all. */
+  const size_t here = PAGE - from % PAGE, first = n < here ? n : here;
+  const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
+  const int error = errno;
+  const long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
+  errno = error;
+  return result > 0 ? (size_t)result : 0;
+}
+#else
 /* A sanitizer's calls would change the registers of the system call. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
@@ -50,13 +65,18 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static siz
                    : "rcx", "r11", "memory");
   return result > 0 ? (size_t)result : 0;
 }
+#endif
 
 /* on_stack gives 8 bytes behind a call's return address, or where a register leads to. On the page of the former they
  * are surely there; elsewhere they are if the plan is right. 0: they cannot be read. */
 LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
-  uintptr_t at = frame + 8 + (uintptr_t)source;
+  uintptr_t at = frame + WORD + (uintptr_t)source;
+#if LR_HAVE_ALL_PLANS
   if (source & LR_AT_REGISTER)
     at = (uintptr_t)((const uint64_t *)r)[source >> LR_REGISTER_SHIFT & 31] + (uintptr_t)(source & ((1 << LR_REGISTER_SHIFT) - 1)) - LR_MIDDLE;
+#else
+  (void)r;
+#endif
   if (at / PAGE != frame / PAGE || (at + 7) / PAGE != frame / PAGE) return copy((uint8_t *)v, at, 8) == 8;
   memcpy(v, (const void *)at, 8);
   return 1;
@@ -64,7 +84,7 @@ LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct 
 
 LR_INLINE int word(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
   if (source >= 0) return on_stack(r, frame, source, v);
-  *v = ((const uint64_t *)r)[~source];
+  *v = ((const uintptr_t *)r)[~source];
   return 1;
 }
 
@@ -101,7 +121,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
 /* put_characters writes a text whose length is known. */
 LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t length, size_t most) {
   size_t n = length < most ? (size_t)length : most;
-  if (length >> 47 || (n && copy(p + 2, from, n) != n)) {
+  if (length >> (WORD == 8 ? 47 : 31) || (n && copy(p + 2, from, n) != n)) {
     if (length) length = LRF_TEXT_UNREADABLE;
     n = 0;
   } else if (length > LRF_LONGEST_LENGTH) {
@@ -113,8 +133,8 @@ LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t lengt
 
 /* put_text_at writes the text that a pointer in memory leads to. */
 LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
-  uint64_t from;
-  if (at && copy((uint8_t *)&from, at, sizeof from) == sizeof from) return put_text(p, (uintptr_t)from, most);
+  uintptr_t from;
+  if (at && copy((uint8_t *)&from, at, sizeof from) == sizeof from) return put_text(p, from, most);
   lr_store16(p, LRF_TEXT_UNREADABLE);
   return p + 2;
 }
@@ -123,8 +143,8 @@ LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
 LR_INLINE uintptr_t within(uintptr_t pointer, const struct lr_take *s) { return !s->at ? pointer : pointer < PAGE ? 1 : pointer + s->offset; }
 
 LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
-  uint64_t s[4];
-  const size_t size = library == LR_LIBCXX ? 24 : 32;
+  uintptr_t s[16 / WORD + 2];
+  const size_t size = library == LR_LIBCXX ? 3 * WORD : sizeof s;
   uintptr_t within = 0, from;
   uint64_t length;
   if (!at || copy((uint8_t *)s, at, size) != size) {
@@ -132,14 +152,14 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
     return p + 2;
   }
   if (library == LR_LIBSTDCXX) {
-    from = (uintptr_t)s[0], length = s[1];
-    if (from == at + 16) within = 16;
+    from = s[0], length = s[1];
+    if (from == at + 2 * WORD) within = 2 * WORD;
   } else if (library == LR_LIBCXX) {
-    from = (uintptr_t)s[2], length = s[1];
+    from = s[2], length = s[1];
     if (!(s[0] & 1)) within = 1, length = (s[0] & 0xff) >> 1;
   } else {
-    from = (uintptr_t)s[0], length = s[2];
-    if (s[3] < 16) within = 0, from = at;
+    from = s[0], length = s[16 / WORD];
+    if (s[16 / WORD + 1] < 16) within = 0, from = at;
   }
   if (!within || within + length > size) return put_characters(p, from, length, most);
   /* It lies in the object, and has been copied along. */
@@ -152,13 +172,13 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
   return p + 2 + n;
 }
 
-LR_OWN static uint8_t *put_view(uint8_t *p, const uint64_t *words, unsigned library, size_t most) {
+LR_OWN static uint8_t *put_view(uint8_t *p, const uintptr_t *words, unsigned library, size_t most) {
   const int at = library == LR_LIBSTDCXX;
-  return put_characters(p, (uintptr_t)words[at], words[!at], most);
+  return put_characters(p, words[at], words[!at], most);
 }
 
 LR_OWN static uint8_t *put_view_at(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
-  uint64_t words[2];
+  uintptr_t words[2];
   if (at && copy((uint8_t *)words, at, sizeof words) == sizeof words) return put_view(p, words, library, most);
   lr_store16(p, at ? LRF_TEXT_UNREADABLE : LRF_TEXT_NULL);
   return p + 2;
@@ -170,8 +190,20 @@ LR_OWN static uint8_t *put_memory(uint8_t *p, uintptr_t at, uint32_t offset, siz
   return p + 1 + (p[0] == READ ? size : 0);
 }
 
+#if defined(__i386__)
+/* put_st0 writes what the hook has kept of it: as the type of 4 or 8 bytes, or as it is. */
+LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t size) {
+  uint8_t v[16] = {0};
+  memcpy(v, r->st0, 10);
+  if (size == 4) __asm__ volatile("fldt %0\n\tfstps %0" : "+m"(v));
+  else if (size == 8) __asm__ volatile("fldt %0\n\tfstpl %0" : "+m"(v));
+  memcpy(p, v, size);
+  return p + size;
+}
+#else
 /* put_st0 writes 16 bytes, of which the register has 10. It puts back what it takes. */
-LR_OWN static uint8_t *put_st0(uint8_t *p, size_t size) {
+LR_OWN static uint8_t *put_st0(uint8_t *p, const struct lr_registers *r, size_t size) {
+  (void)r;
   uint8_t v[16];
   lr_store64(v, 0);
   lr_store64(v + 8, 0);
@@ -182,6 +214,7 @@ LR_OWN static uint8_t *put_st0(uint8_t *p, size_t size) {
   }
   return p + size;
 }
+#endif
 
 LR_OWN void lr_keep(struct lr_level *v, const struct lr_valued *f, const struct lr_registers *r, uintptr_t frame) {
   if (!v->kept) return;
@@ -214,7 +247,7 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
         p += s->size;
         break;
       }
-      case LR_TAKE_ST0: p = put_st0(p, s->size); break;
+      case LR_TAKE_ST0: p = put_st0(p, r, s->size); break;
       case LR_TAKE_CONSTANT:
         lr_store32(p, s->offset);
         p += s->size;
@@ -225,8 +258,9 @@ LR_OWN uint8_t *lr_take_values(uint8_t *p, unsigned type, const struct lr_progra
       case LR_TAKE_VIEW_AT: p = put_view_at(p, within(pointer_of(s, r, frame, kept), s), s->library, s->size); break;
       case LR_TAKE_TEXT_AT: p = put_text_at(p, within(pointer_of(s, r, frame, kept), s), s->size); break;
       default: {
-        uint64_t words[2];
-        if (!word(r, frame, s->source, &words[0]) || !word(r, frame, s->second, &words[1])) words[0] = words[1] = 1;
+        uint64_t first, second;
+        if (!word(r, frame, s->source, &first) || !word(r, frame, s->second, &second)) first = second = 1;
+        const uintptr_t words[2] = {(uintptr_t)first, (uintptr_t)second};
         p = put_view(p, words, s->library, s->size);
       }
     }
@@ -245,7 +279,7 @@ cut:
   return p;
 }
 
-#if defined(__clang__)
+#if defined(__clang__) && !defined(__i386__)
 #pragma clang attribute pop
 #endif
 

@@ -10,14 +10,27 @@
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
 #define LR_HAVE_PLANS 1
+/* Also at the hooks of -finstrument-functions, and of registers as they are. */
+#define LR_HAVE_ALL_PLANS 1
+#elif defined(__i386__) && defined(__ELF__) && defined(__linux__)
+#define LR_HAVE_PLANS 1
+#define LR_HAVE_ALL_PLANS 0
 #else
 #define LR_HAVE_PLANS 0
+#define LR_HAVE_ALL_PLANS 0
 #endif
 
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
 #endif
 
+#if defined(__i386__)
+/* What hooks_fentry_i386.S keeps. st0: where it has put that register, of 10 bytes. */
+struct lr_registers {
+  uint32_t eax, ecx, edx;
+  const uint8_t *st0;
+};
+#else
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
  * pushes. hooks_cyg_x86_64.S keeps all of it. */
 struct lr_registers {
@@ -26,6 +39,7 @@ struct lr_registers {
   uint64_t rbp, r10, r9, r8, rcx, rdx, rsi, rdi, rax, r11;
   uint64_t rbx, r12, r13, r14, r15; /* of -finstrument-functions only */
 };
+#endif
 
 /* Bytes of a record's values at most, in their largest form: a chunk of 4,096 has room for them. */
 enum { LR_MOST_VALUES = 2048 };

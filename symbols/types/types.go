@@ -36,6 +36,8 @@ const (
 	StdStringView = "std::string_view"
 	// NullPointer is the type of nullptr.
 	NullPointer = "std::nullptr_t"
+	// MethodPointer is the type of pointers to methods, of a function and an adjustment.
+	MethodPointer = "method pointer"
 )
 
 // A Type is a type of values. Types refer to each other, also in circles. They are not
@@ -59,6 +61,10 @@ type Type struct {
 	Indirect bool
 	// Doubtful says that it is not known whether they are.
 	Doubtful bool
+	// Words is how many pointers would have room in a [StdString], which tells whose it is; 0 if it is not known.
+	Words int
+	// Complex says that it is a complex number of C, of two members.
+	Complex bool
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
 	Align int
@@ -75,6 +81,9 @@ type Function struct {
 	Result *Type
 	// Variadic says that there may be more arguments.
 	Variadic bool
+	// Local says that nothing outside its unit can call it by name, so that the compiler may pass arguments and
+	// results as it likes where the convention lets it.
+	Local bool
 	// Altered says that the compiler does not pass all arguments as the calling convention
 	// says.
 	Altered bool
@@ -88,7 +97,29 @@ type Parameter struct {
 	Type *Type
 	// Unused says that the function may not use it, so that its callers need not pass it.
 	Unused bool
+	// Entry is where debug information has it when the function is entered; it is read for the machine "x86" only.
+	Entry Entry
 }
+
+// An Entry is a place of an argument when a function is entered.
+type Entry struct {
+	Kind EntryKind
+	// Number is that of a register, as DWARF has it, or how many bytes behind the return address it lies.
+	Number int
+	// Pointed says that its address is there.
+	Pointed bool
+}
+
+// An EntryKind is a kind of place.
+type EntryKind uint8
+
+const (
+	NotTold EntryKind = iota
+	InRegister
+	OnStack
+	// InFrame is a place where the function itself has still to put it.
+	InFrame
+)
 
 // A Member is a part of a struct.
 type Member struct {

@@ -40,8 +40,15 @@ string put(long v) { return std::to_string(v); }
 string put(unsigned long v) { return std::to_string(v); }
 string put(long long v) { return std::to_string(v); }
 string put(unsigned long long v) { return std::to_string(v); }
+#ifdef __SIZEOF_INT128__
+using Int128 = __int128;
+using Uint128 = unsigned __int128;
 string put(unsigned __int128 v) { return v < 10 ? string(1, (char)('0' + (int)v)) : put(v / 10) + (char)('0' + (int)(v % 10)); }
 string put(__int128 v) { return v < 0 ? "-" + put(-(unsigned __int128)v) : put((unsigned __int128)v); }
+#else  // machines of 32 bits have none
+using Int128 = long long;
+using Uint128 = unsigned long long;
+#endif
 template <class F> string number(F v) {
   char b[64];
   string s(b, std::snprintf(b, sizeof b, "%.9g", (double)v));
@@ -185,8 +192,8 @@ P1(p11, bool, 1, bool)
 P1(p12, wchar_t, L'w', wchar_t)
 P1(p13, char16_t, u'v', char16_t)
 P1(p14, char32_t, U'u', char32_t)
-P1(p15, __int128, -5, __int128)
-P1(p16, unsigned __int128, 5, unsigned __int128)
+P1(p15, told::Int128, -5, told::Int128)
+P1(p16, told::Uint128, 5, told::Uint128)
 P1(p17, float, 0.5f, float)
 P1(p18, double, -2.25, double)
 P1(p19, long double, 1.75L, long double)
@@ -258,7 +265,7 @@ CALLED int p66(long a, long b, long c, long d, long e, Longs f, long g, double h
 CALLED int p67(double a, double b, double c, double d, double e, double f, double g, Doubles h, double i, LongDouble_ j) {
   return Call("app::p67").a("a", a).a("b", b).a("c", c).a("d", d).a("e", e).a("f", f).a("g", g).a("h", h).a("i", i).a("j", j).r(67);
 }
-CALLED int p68(int a, Three b, long double c, Mixed d, __int128 e, float f, Aligned g, int h, int i, int j, Ints k) {
+CALLED int p68(int a, Three b, long double c, Mixed d, told::Int128 e, float f, Aligned g, int h, int i, int j, Ints k) {
   return Call("app::p68").a("a", a).a("b", b).a("c", c).a("d", d).a("e", e).a("f", f).a("g", g).a("h", h).a("i", i).a("j", j).a("k", k).r(68);
 }
 CALLED int p69(const char *a, ...) { return Call("app::p69").a("a", a).r(69); }
@@ -403,7 +410,7 @@ CALLED int o08(int *out) {
 int main() {
   using namespace app;
   p01('a'), p01((char)0xe4), p02(-7), p03(200), p04(-7), p05(65000), p06(-1), p07(3000000000u), p08(-6000000000), p09(1), p10(10), p11(false), p12(L'x');
-  p13(u'y'), p14(U'z'), p15(-((__int128)1 << 80)), p16((unsigned __int128)1 << 100), p17(-1.5f), p18(1e100), p18(-0.0), p19(-3.5L);
+  p13(u'y'), p14(U'z'), p15(-((told::Int128)1 << (5 * sizeof(told::Int128)))), p16((told::Uint128)1 << (6 * sizeof(told::Int128))), p17(-1.5f), p18(1e100), p18(-0.0), p19(-3.5L);
   p20(1, 2, -3, 'd', 5, true), p21(1, 2, 3, 4, 5, 6, 7, 'h', -9), p22(1, 2, 3, 4, 5, 6, 7, 8, 9.5, -10), p23(1, 2.5, 3, -4, "five");
   ((char (*)(long, long, long, long))(void *)p24)(0x7766554433221101, 0x7766554433221161, 0x77665544332280f0, 0x77665544332211fe);
   p25(0x1234), p26(Small::One), p26((Small)9), p27(PlainA), p28((Flag)(Read | Exec)), p29(Signed::Minus), p30((Plain)8);

@@ -4,7 +4,8 @@
 // Its input is an ELF or PE image with debug information of its own or the debug file of one,
 // its output [types.Function]. It reads all units once, and of each only the types that
 // its chosen functions need. What DWARF says of where parameters are is not used: it is
-// about the function's body, not about its entry, where the calling convention holds.
+// about the function's body, not about its entry, where the calling convention holds; but for the x86, where
+// functions have several conventions (entry.go).
 package dwarf
 
 import (
@@ -79,6 +80,7 @@ func Functions(ctx context.Context, im *image.Image, chosen func(name string) bo
 		}
 		producer, _ := unit.Val(dwarf.AttrProducer).(string)
 		r.gnu = strings.HasPrefix(producer, "GNU ")
+		r.base, r.based = unit.Val(dwarf.AttrLowpc).(uint64)
 		if err := r.unit(in); err != nil {
 			return nil, message.Errorf("the debug information is damaged: %w", err)
 		}
@@ -176,6 +178,11 @@ type reader struct {
 	// version is the unit's, 0 where it is not known; gnu says that gcc made it.
 	version uint16
 	gnu     bool
+	// base is the address that location lists of the unit count from; based says that it has one.
+	base  uint64
+	based bool
+	// lists is the section of location lists, once it was asked for.
+	lists map[string][]byte
 	// Of the unit: scopes has the names of the scopes of types, built the types by offset.
 	scopes map[dwarf.Offset]string
 	built  map[dwarf.Offset]*types.Type
@@ -359,6 +366,8 @@ func (r *reader) function(at dwarf.Offset) error {
 	if f.Name == "" || !r.chosen(f.Name) {
 		return nil
 	}
+	external, _ := find(list, dwarf.AttrExternal).(bool)
+	f.Local = !external
 	if cc, _ := find(list, dwarf.AttrCalling).(int64); cc == ccNone {
 		f.Altered = true
 	}
@@ -376,10 +385,16 @@ func (r *reader) function(at dwarf.Offset) error {
 			p := r.parameter(c)
 			// LLVM's callers pass anything for what the function does not use.
 			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
+			if r.im.Machine == "x86" {
+				p.Entry = r.entryOf(e, c, low)
+			}
 			f.Parameters = append(f.Parameters, p)
 		case dwarf.TagUnspecifiedParameters:
 			f.Variadic = true
 		}
+	}
+	if r.im.Machine == "x86" {
+		r.findLoaded(&f, low)
 	}
 	// Where the compiler has taken parameters away, fewer are left than were declared.
 	for _, declared := range list[1:] {

@@ -86,16 +86,16 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 		r.built[at] = t
 		return t
 	case dwarf.TagPtrToMemberType:
-		t := &types.Type{Kind: types.Int, Size: 8, Name: "member pointer"}
+		t := &types.Type{Kind: types.Int, Size: r.im.PointerSize, Name: "member pointer"}
 		if to := target(); to != nil && to.Name == "function" {
-			t = methodPointer()
+			t = methodPointer(r.im.PointerSize)
 		}
 		r.built[at] = t
 		return t
 	case dwarf.TagUnspecifiedType:
 		t := opaque(name, 0)
 		if strings.Contains(name, "nullptr") {
-			t = &types.Type{Kind: types.Pointer, Size: 8, Name: types.NullPointer}
+			t = &types.Type{Kind: types.Pointer, Size: r.im.PointerSize, Name: types.NullPointer}
 		}
 		r.built[at] = t
 		return t
@@ -104,10 +104,10 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 }
 
 // methodPointer is the type of pointers to methods by the C++ ABI of Itanium.
-func methodPointer() *types.Type {
-	return &types.Type{Kind: types.Struct, Size: 16, Name: "method pointer", Members: []types.Member{
-		{Name: "function", Type: &types.Type{Kind: types.Pointer, Size: 8, Name: "void*"}},
-		{Name: "adjustment", Type: &types.Type{Kind: types.Int, Size: 8, Name: "long"}, Offset: 8},
+func methodPointer(word int) *types.Type {
+	return &types.Type{Kind: types.Struct, Size: 2 * word, Name: types.MethodPointer, Members: []types.Member{
+		{Name: "function", Type: &types.Type{Kind: types.Pointer, Size: word, Name: "void*"}},
+		{Name: "adjustment", Type: &types.Type{Kind: types.Int, Size: word, Name: "long"}, Offset: word},
 	}}
 }
 
@@ -149,7 +149,7 @@ func base(e *dwarf.Entry, name string, size int) *types.Type {
 		}
 	case 0x03: // a complex number
 		part := &types.Type{Kind: types.Float, Size: size / 2, Name: "part"}
-		t.Kind = types.Struct
+		t.Kind, t.Complex = types.Struct, true
 		t.Members = []types.Member{{Name: "re", Type: part}, {Name: "im", Type: part, Offset: size / 2}}
 	}
 	if strings.HasPrefix(name, "wchar_t") {
@@ -237,6 +237,7 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 	switch {
 	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
 		t.Kind, t.Name, t.Indirect = types.Text, types.StdString, true
+		t.Words = size / r.im.PointerSize
 		return t
 	case strings.HasPrefix(full, "std::basic_string_view<char,") || full == "std::basic_string_view<char>":
 		t.Kind, t.Name = types.Text, types.StdStringView

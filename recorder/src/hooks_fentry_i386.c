@@ -1,0 +1,80 @@
+/* hooks_fentry_i386.c: the C side of hooks_fentry_i386.S. hooks_fentry.c says the rest. Where values are taken all calls
+ * go the longer way. */
+
+#if defined(__i386__) && defined(__ELF__) && defined(__linux__)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
+#else
+#pragma GCC target("general-regs-only")
+#endif
+
+#include "system_linux.h"
+
+#include "hot.h"
+#include "values.h"
+#include "xsave.h"
+
+#define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
+
+uint32_t lr_xsave_room(void);
+int lr_fentry_fast(uintptr_t address, uintptr_t frame);
+int lr_freturn_fast(uintptr_t address, uintptr_t frame);
+void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+
+/* lr_xsave_room is what the registers need but the integer ones; LR_NO_XSAVE: fxsave is all that there is. */
+LR_CALLED uint32_t lr_xsave_room(void) {
+  static uint32_t room;
+  const uint32_t known = lr_load(&room);
+  if (LR_LIKELY(known)) return known;
+  const uint32_t found = lr_xsave_size_of();
+  lr_store(&room, found);
+  return found;
+}
+
+/* The two are 0 where all is done. */
+LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
+  lr_barrier();
+  const int done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  lr_barrier();
+  v->inside = mode;
+  return !done;
+}
+
+LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) {
+  (void)address;
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_frame_entry *const top = v->top - 1;
+  const int done = LR_LIKELY(top->frame == frame && lr_by_frame(top)) && lr_try_leave(v, top->function, frame, 1);
+  lr_barrier();
+  v->inside = mode;
+  return !done;
+}
+
+LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
+  lr_ended(&at);
+  lr_enter_slow(address, 1, frame, &at, LR_FENTRY);
+}
+
+LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, lr_returns(address) ? registers : NULL};
+  lr_returned(&at, LR_RETURN);
+}
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#else
+typedef int lr_no_fentry_of_i386;
+#endif

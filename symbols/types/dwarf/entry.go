@@ -1,0 +1,296 @@
+package dwarf
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/symbols/types"
+)
+
+// Operations of location expressions.
+const (
+	opDeref     = 0x06
+	opReg0      = 0x50
+	opReg31     = 0x6f
+	opBreg0     = 0x70
+	opBreg31    = 0x8f
+	opFrameBase = 0x91
+	opFrameCFA  = 0x9c
+)
+
+// entryOf tells where a parameter is when the function that begins at low is entered. The frame's base must be the CFA, from
+// which on the caller has its arguments; what lies below it the function has still to put there.
+func (r *reader) entryOf(function, parameter *dwarf.Entry, low uint64) types.Entry {
+	var where []byte
+	switch v := parameter.Val(dwarf.AttrLocation).(type) {
+	case []byte:
+		where = v
+	case int64:
+		where = r.locationAt(uint64(v), low)
+	}
+	base, _ := function.Val(dwarf.AttrFrameBase).([]byte)
+	if len(where) == 0 || len(base) != 1 || base[0] != opFrameCFA {
+		return types.Entry{}
+	}
+	op, rest := where[0], where[1:]
+	switch {
+	case op >= opReg0 && op <= opReg31 && len(rest) == 0:
+		return types.Entry{Kind: types.InRegister, Number: int(op - opReg0)}
+	case op >= opBreg0 && op <= opBreg31 && len(rest) == 1 && rest[0] == 0:
+		return types.Entry{Kind: types.InRegister, Number: int(op - opBreg0), Pointed: true}
+	case op == opFrameBase:
+		offset, n := signedLEB(rest)
+		if n == 0 {
+			return types.Entry{}
+		}
+		rest = rest[n:]
+		pointed := len(rest) == 1 && rest[0] == opDeref
+		if len(rest) > 0 && !pointed {
+			return types.Entry{}
+		}
+		if offset < 0 && !pointed {
+			return types.Entry{Kind: types.InFrame}
+		}
+		if offset >= 0 && offset <= 1<<20 {
+			return types.Entry{Kind: types.OnStack, Number: int(offset), Pointed: pointed}
+		}
+	}
+	return types.Entry{}
+}
+
+// signedLEB reads a number and returns how many bytes it has, 0 if it has no end.
+func signedLEB(b []byte) (v int64, n int) {
+	for shift := 0; n < len(b) && shift < 64; shift += 7 {
+		c := b[n]
+		n++
+		v |= int64(c&0x7f) << shift
+		if c < 0x80 {
+			if shift+7 < 64 && c&0x40 != 0 {
+				v |= -1 << (shift + 7)
+			}
+			return v, n
+		}
+	}
+	return 0, 0
+}
+
+// section returns the content of a section of debug information, nil if there is none.
+func (r *reader) section(name string) []byte {
+	if b, ok := r.lists[name]; ok {
+		return b
+	}
+	if r.lists == nil {
+		r.lists = make(map[string][]byte)
+	}
+	r.lists[name] = nil
+	s := r.im.Debug(name)
+	if s == nil {
+		return nil
+	}
+	c, err := s.Content()
+	if err != nil || c.Size() > maxSection {
+		return nil
+	}
+	b, err := c.Bytes(0, c.Size())
+	if err != nil {
+		return nil
+	}
+	r.lists[name] = b
+	return b
+}
+
+// locationAt returns the expression that a location list has for an address, of a machine with pointers of 4 bytes.
+func (r *reader) locationAt(at, address uint64) []byte {
+	base, based := r.base, r.based
+	name := "loclists"
+	if r.version < 5 {
+		name = "loc"
+	}
+	all := r.section(name)
+	if at >= uint64(len(all)) {
+		return nil
+	}
+	in := locations{b: all[at:]}
+	for range 1 << 12 {
+		var from, to uint64
+		known := true
+		if r.version < 5 {
+			from, to = in.address(), in.address()
+			switch {
+			case in.bad || from == 0 && to == 0:
+				return nil
+			case from == 0xffffffff:
+				base, based = to, true
+				continue
+			}
+			from, to, known = base+from, base+to, based
+			in.n = int(in.half())
+		} else {
+			switch kind := in.byte(); kind {
+			case 4: // an offset pair
+				from, to, known = base+in.number(), base+in.number(), based
+			case 6:
+				base, based = in.address(), true
+				continue
+			case 7:
+				from, to = in.address(), in.address()
+			case 8:
+				from = in.address()
+				to = from + in.number()
+			default: // the end, or what needs tables
+				return nil
+			}
+			in.n = int(in.number())
+		}
+		expression := in.take(in.n)
+		if in.bad {
+			return nil
+		}
+		if known && from <= address && address < to {
+			return expression
+		}
+	}
+	return nil
+}
+
+// locations are the bytes of a location list, from where it is read on.
+type locations struct {
+	b   []byte
+	n   int
+	bad bool
+}
+
+func (in *locations) take(n int) []byte {
+	if n < 0 || n > len(in.b) {
+		in.bad = true
+		return nil
+	}
+	b := in.b[:n]
+	in.b = in.b[n:]
+	return b
+}
+
+func (in *locations) byte() byte {
+	if b := in.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (in *locations) half() uint16 {
+	if b := in.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (in *locations) address() uint64 {
+	if b := in.take(4); b != nil {
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return 0
+}
+
+func (in *locations) number() uint64 {
+	v, n := binary.Uvarint(in.b)
+	if n <= 0 {
+		in.bad = true
+		return 0
+	}
+	in.b = in.b[n:]
+	return v
+}
+
+// findLoaded finds where numbers of less or more than 4 bytes are when a function of the x86 is entered of which debug information
+// tells only where it puts them, as gcc without optimization does. They are on the stack if all parameters would be, one behind the other, and
+// the function's first instructions load each from there; else they are not known.
+func (r *reader) findLoaded(f *types.Function, low uint64) {
+	const word = 4
+	at := 0
+	if t := f.Result; t != nil && (t.Kind == types.Struct || t.Kind == types.Text && (t.Name == types.StdString || t.Name == types.StdStringView)) {
+		at = word // its address
+	}
+	places := make([]int, len(f.Parameters))
+	var loaded map[int]bool
+	for i := range f.Parameters {
+		p := &f.Parameters[i]
+		places[i] = -1
+		switch {
+		case p.Type == nil || p.Type.Size <= 0 && p.Type.Kind != types.Text:
+			return
+		case p.Entry.Kind == types.InFrame && p.Type.Size != word && isNumber(p.Type):
+			if loaded == nil {
+				loaded = r.loads(low)
+			}
+			if !loaded[at] {
+				return
+			}
+			places[i] = at
+		case p.Entry.Kind != types.OnStack || p.Entry.Number != at:
+			return
+		}
+		size := max(p.Type.Size, word)
+		if p.Entry.Pointed || p.Type.Kind == types.Text && p.Type.Size == 0 {
+			size = word
+		}
+		at += (size + word - 1) &^ (word - 1)
+	}
+	for i, place := range places {
+		if place >= 0 {
+			f.Parameters[i].Entry = types.Entry{Kind: types.OnStack, Number: place}
+		}
+	}
+}
+
+func isNumber(t *types.Type) bool {
+	switch t.Kind {
+	case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags, types.Float:
+		return true
+	}
+	return false
+}
+
+// loads returns from where behind its return address a function with a frame pointer loads registers before it calls or jumps, but for
+// a call that is its first instruction.
+func (r *reader) loads(low uint64) map[int]bool {
+	const most, saved = 256, 8 // the frame pointer and the return address
+	found := make(map[int]bool)
+	s := r.im.SectionAt(low)
+	if s == nil {
+		return nil
+	}
+	c, err := s.Content()
+	if err != nil {
+		return nil
+	}
+	code, err := c.Bytes(int64(low-s.Addr), min(most, c.Size()-int64(low-s.Addr)))
+	if err != nil {
+		return nil
+	}
+	framed := false
+	for first := true; len(code) > 0; first = false {
+		if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfb" { // endbr32
+			code = code[4:]
+			continue
+		}
+		inst, err := x86asm.Decode(code, 32)
+		if err != nil || inst.Len == 0 || inst.PCRel > 0 && !first {
+			break
+		}
+		code = code[inst.Len:]
+		if inst.Op == x86asm.MOV && inst.Args[0] == x86asm.EBP && inst.Args[1] == x86asm.ESP {
+			framed = true
+		}
+		m, ok := inst.Args[1].(x86asm.Mem)
+		if inst.Op == x86asm.FLD {
+			m, ok = inst.Args[0].(x86asm.Mem)
+		}
+		_, to := inst.Args[0].(x86asm.Reg)
+		if framed && ok && (to || inst.Op == x86asm.FLD) && inst.Op != x86asm.LEA && m.Base == x86asm.EBP && m.Index == 0 && m.Disp >= saved {
+			found[int(m.Disp)-saved] = true
+		}
+	}
+	return found
+}
