@@ -21,7 +21,7 @@ LR_OWN int lr_triggers_general(void) {
 
 LR_OWN static uint64_t units(uint64_t ns) { return (uint64_t)((double)ns / 1e9 * (double)lr_global.rate); }
 
-/* name_of says of what the recording waits, or why it began or ended. */
+/* waited_for names the setting by which a closed gate opens. */
 LR_OWN static const char *waited_for(uint32_t gate) { return gate == LR_GATE_TIME ? "LOGREC_AFTER" : "LOGREC_FROM"; }
 
 LR_OWN void lr_triggers_begin(void) {
