@@ -8,10 +8,10 @@ import (
 	"logparser/message"
 )
 
-// isEmulated reports whether the kernel does the first instruction of some code of x86-64 itself
-// where a probe lies on it; all others are single-stepped, which costs ten times as much.
+// isEmulated reports whether the kernel emulates the first instruction of x86-64 code when a probe
+// lies on it. It single-steps all other instructions, which costs ten times as much.
 func isEmulated(code []byte) bool {
-	for len(code) > 0 && code[0] == 0x66 { // prefixes of no-operations
+	for len(code) > 0 && code[0] == 0x66 { // prefix of a nop
 		code = code[1:]
 	}
 	switch {
@@ -47,9 +47,9 @@ var (
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 
-// Returns returns where return instructions lie in the code of a whole function, in bytes from its
-// beginning. It goes through all instructions in a row: a probe in the middle of one would damage
-// the program.
+// Returns returns the offsets of the return instructions in the code of a whole function. It decodes
+// one instruction after the other, because a probe in the middle of an instruction would damage the
+// program.
 func Returns(code []byte, machine string) (list []uint64, err error) {
 	if len(code) == 0 {
 		return nil, errNoCode
@@ -64,7 +64,7 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 			}
 			in, err := x86asm.Decode(code[at:], 64)
 			if err != nil || in.Len == 0 {
-				// Go fills up with int3.
+				// Go pads functions with int3.
 				if code[at] == 0xcc {
 					at++
 					continue
@@ -88,13 +88,14 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	return list, nil
 }
 
-// goEntry returns where in a Go function of x86-64 a call has begun for good: behind the check
-// whether the stack has room. A function whose stack has none begins anew at its first byte.
+// goEntry returns the offset of the first instruction behind the stack check of a Go function of x86-64.
+// A function whose stack is too small gets a larger one and begins again at its first byte, so that a
+// probe there would count the call twice.
 func goEntry(code []byte, machine string) uint64 {
 	if machine != "x86-64" {
 		return 0
 	}
-	const check = 8 // instructions that a check may have
+	const check = 8 // the most instructions of a stack check
 	compared := false
 	for at, n := 0, 0; at < len(code) && n < check; n++ {
 		in, err := x86asm.Decode(code[at:], 64)

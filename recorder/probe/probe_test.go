@@ -20,8 +20,8 @@ var (
 	doubleType = &types.Type{Kind: types.Float, Size: 8, Name: "double"}
 	charType   = &types.Type{Kind: types.Char, Size: 1, Name: "char"}
 	textType   = &types.Type{Kind: types.Text, Size: 8, Name: "char const*"}
-	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString}
-	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView}
+	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString, Library: types.Libstdcxx}
+	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView, Library: types.Libstdcxx}
 	pointType  = &types.Type{Kind: types.Struct, Size: 8, Name: "Point", Members: []types.Member{{Name: "x", Type: intType}, {Name: "y", Type: intType, Offset: 4}}}
 	mixedType  = &types.Type{Kind: types.Struct, Size: 16, Name: "Mixed", Members: []types.Member{{Name: "n", Type: intType}, {Name: "d", Type: doubleType, Offset: 8}}}
 	bigType    = &types.Type{Kind: types.Struct, Size: 64, Name: "Big", Members: []types.Member{

@@ -412,6 +412,8 @@ static void testWrongPlans() {
                {head + "hook 10\nenter rbx: value 8 1 a\n", "line 8 of the plan: a number"},
                {head + "hook 10\nenter =g value 8 1 a\n", "line 8 of the plan: a number"},
                {head + "hook 10\nleave =1 text 8 1 a\n", "line 8 of the plan: not a place"},
+               {head + "hook 10\nleave rbx+=2 view libc++ 8 1 a\n", "line 8 of the plan: not a place"},
+               {head + "enter rdi+rsi view libc++-alternate 8 1 a\n", "line 7 of the plan: not a word"},
                {head + "hook 10\nleave st0 value 16 1 a\n", "line 8 of the plan: not a place"},
                {head + "hook 10\nenter rbx value 8 1 a\nhook 10\n", "functions of the plan overlap"},
                {"lpvalues 1\nmodule a\nhook 10\n", "line 3 of the plan: this line cannot stand here"},
