@@ -111,6 +111,8 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
   int done = 0;
   if (lr_self_get() == t && plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || lr_make_stack(v))) {
+      /* Where recording ends and begins again often, each time takes a chunk: a small one. */
+      if (v->restated && !lr_settings.ring && v->chunk->used < v->chunk->size / 4) v->next_size = LR_FIRST_CHUNK;
       uint32_t size = v->next_size;
       if (v->restated || v->lost || !v->sequence || (v->on && v->on->number))
         while (size < LARGEST_CHUNK && (size_t)(v->top - v->stack) > size / 32) size *= 2;
