@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,22 @@ func TestEmulated(t *testing.T) {
 		if isEmulated([]byte(code)) != want {
 			t.Errorf("%x", code)
 		}
+	}
+}
+
+// Where the kernel takes no probe a function gets none at its returns either.
+func TestRefused(t *testing.T) {
+	lock, other := []byte("\xf0\x48\xff\x05\x00\x00\x00\x00\xc3"), []byte("\xf3\x0f\x1e\xfa\xc3")
+	functions := []Function{{Name: "locks", Linkage: "locks", Code: lock, Size: 9}, {Name: "other", Linkage: "other", RVA: 16, Code: other, Size: 5}}
+	target := Target{Path: "/opt/app", Machine: "x86-64"}
+	for tool, want := range map[string]int{"perf": 2, "gdb": 4} {
+		p, err := New(target, slices.Clone(functions), Options{Return: true, AtReturns: true, Tool: FindTool(tool)})
+		if err != nil || len(p.Probes) != want || p.Refused != (4-want)/2 {
+			t.Errorf("%s: %v, %d probes, want %d", tool, err, len(p.Probes), want)
+		}
+	}
+	if _, err := New(target, functions[:1:1], Options{Tool: FindTool("perf")}); !errors.Is(err, errRefused) {
+		t.Error(err)
 	}
 }
 
