@@ -40,6 +40,21 @@ const (
 	MethodPointer = "method pointer"
 )
 
+// A Library is an implementation of the C++ standard library, as far as its texts lie in memory in a way of
+// their own.
+type Library string
+
+// Libraries whose texts are known.
+const (
+	Libstdcxx Library = "libstdc++"
+	// LibstdcxxCOW has strings that share their characters, as libstdc++ had them before C++11 (_GLIBCXX_USE_CXX11_ABI=0).
+	LibstdcxxCOW Library = "libstdc++-cow"
+	Libcxx       Library = "libc++"
+	// LibcxxAlternate has the pointer first (_LIBCPP_ABI_ALTERNATE_STRING_LAYOUT).
+	LibcxxAlternate Library = "libc++-alternate"
+	MSVC            Library = "msvc"
+)
+
 // A Type is a type of values. Types refer to each other, also in circles. They are not
 // changed once they are made, and may be used by any number of goroutines.
 type Type struct {
@@ -61,10 +76,10 @@ type Type struct {
 	Indirect bool
 	// Doubtful says that it is not known whether they are.
 	Doubtful bool
-	// Words is how many pointers would have room in a [StdString], which tells whose it is; 0 if it is not known.
-	Words int
 	// Complex says that it is a complex number of C, of two members.
 	Complex bool
+	// Library is whose a text of the C++ standard library is, "" where that is not known.
+	Library Library
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
 	Align int
