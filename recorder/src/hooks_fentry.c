@@ -6,20 +6,20 @@
  * end of a call is seen by the next enter whose frame is not below it, and the
  * leave is recorded there. */
 
-#include "values.h"
+#include "convention.h"
 
 #if LR_HAVE_PLANS
 
 #if defined(_WIN32)
 
 #include "hot.h"
+#include "values.h"
 #include "vectors_windows.h"
 
 #define LR_CALLED LR_OWN
 #define LR_APART __attribute__((noinline)) LR_OWN
 
 /* hooks_fentry_windows.S keeps what the hot path may change. */
-struct lr_registers;
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);

@@ -5,12 +5,14 @@
  * is called. No locks: memory that pointers of the program lead to is copied with a guard where that is safe
  * (guard_linux.c), else by process_vm_readv, or ReadProcessMemory, which return an error where there is none. */
 
-#include "values.h"
+#include "convention.h"
 
 #if LR_HAVE_PLANS
 
 #if defined(_WIN32)
 #include "system_windows.h"
+
+#include "values.h"
 #else
 
 #if defined(__clang__)
@@ -22,6 +24,7 @@
 #include "system_linux.h"
 
 #include "guard.h"
+#include "values.h"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>

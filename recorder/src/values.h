@@ -6,17 +6,8 @@
 #ifndef LOGREC_VALUES_INTERNAL_H
 #define LOGREC_VALUES_INTERNAL_H
 
+#include "convention.h"
 #include "core.h"
-
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
-#define LR_HAVE_PLANS 1
-#define LR_CONVENTION "sysv"
-#elif defined(__x86_64__) && defined(_WIN32) && !defined(_MSC_VER)
-#define LR_HAVE_PLANS 1
-#define LR_CONVENTION "win64"
-#else
-#define LR_HAVE_PLANS 0
-#endif
 
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
