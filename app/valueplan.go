@@ -122,7 +122,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	if own.Kind == image.PE {
 		m.Identity = own.Identity
 		if m.Identity.IsZero() {
-			p.Notes = append(p.Notes, message.Textf("%s has neither a build-id nor a time stamp, so that it cannot be told from other builds; have the linker give it one (-Wl,--build-id)", m.Name))
+			p.Notes = append(p.Notes, message.Textf("%s has neither a build-id nor a time stamp, so that it cannot be told from other builds; have the linker give it a build-id", m.Name))
 		}
 	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))

@@ -190,28 +190,20 @@ func expectedKnown(t *testing.T) map[string]string {
 	return expected
 }
 
-// checkPrototypes records the program, built in a way, and holds what is shown of its calls against what it says
-// itself: nothing is wrong, and what is not known is what the table says.
-func checkPrototypes(t *testing.T, build, program string, nearlyAll bool) {
+// prototypeValues are what is taken of the program.
+var prototypeValues = []string{"--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave"}
+
+// checkPrototypes holds what is shown of a program's calls, which was built in a way, against what it says itself:
+// nothing is wrong, and what is not known is what the table says.
+func checkPrototypes(t *testing.T, build, out, log string, nearlyAll bool) {
 	t.Helper()
 	expected := expectedKnown(t)
-	cmd := recordProcess(t, program, "--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave", "-o", "log", "--head", "0", "./"+filepath.Base(program))
-	stderr, err := os.Create(filepath.Join(filepath.Dir(program), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	cmd.Stderr = stderr // no pipe: wine's services would keep it open
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %q %s", err, out, readFile(t, stderr.Name()))
-	}
-	told := toldCalls(t, strings.ReplaceAll(string(out), "\r\n", "\n"))
+	told := toldCalls(t, out)
 	names := make(map[string]bool)
 	for _, call := range told {
 		names[call.function] = true
 	}
-	cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+	cells, known, all := compareCalls(t, told, shownCalls(t, log, names))
 	t.Logf("%d of %d values of %d functions are known", known, all, len(names))
 	if nearlyAll && known*100 < all*98 {
 		t.Errorf("%d of %d values are known, which is less than 98 %%", known, all)
@@ -244,46 +236,11 @@ func TestPrototypes(t *testing.T) {
 				t.Skip("there is no " + build.command[0])
 			}
 			program := compileHooked(t, "testdata/prototypes.cpp", append([]string{compiler}, build.command[1:]...))
-			checkPrototypes(t, build.name, program, slices.Contains(build.command, "-minstrument-return=call"))
-		})
-	}
-}
-
-// TestPrototypesWine does so with MinGW's compiler, and wine to run the program.
-func TestPrototypesWine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("programs and the recorder are built")
-	}
-	const mingw = "x86_64-w64-mingw32-"
-	for _, name := range []string{"wine", mingw + "g++", mingw + "dlltool"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("there is no %s", name)
-		}
-	}
-	t.Setenv("WINEDEBUG", "-all")
-	source, err := filepath.Abs("testdata/prototypes.cpp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, level := range []string{"-O0", "-O2"} {
-		t.Run(level, func(t *testing.T) {
-			dir := t.TempDir()
-			// What the program imports of the recorder, which record supplies.
-			if err := os.WriteFile(filepath.Join(dir, "logrec.def"), []byte("LIBRARY logrec.dll\nEXPORTS\n__fentry__\n__return__\n_monstartup\n"), 0o666); err != nil {
-				t.Fatal(err)
+			out, err := recordProcess(t, program, slices.Concat(prototypeValues, []string{"-o", "log", "--head", "0", "./program"})...).Output()
+			if err != nil {
+				t.Fatalf("%v: %q", err, out)
 			}
-			for _, command := range [][]string{
-				{mingw + "dlltool", "-d", "logrec.def", "-l", "liblogrec.a"},
-				{mingw + "g++", level, "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call", "-w", "-c", source, "-o", "program.o"},
-				{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"},
-			} {
-				build := exec.Command(command[0], command[1:]...)
-				build.Dir = dir
-				if out, err := build.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-			}
-			checkPrototypes(t, "MinGW "+level, filepath.Join(dir, "program.exe"), true)
+			checkPrototypes(t, build.name, string(out), filepath.Join(filepath.Dir(program), "log"), slices.Contains(build.command, "-minstrument-return=call"))
 		})
 	}
 }
