@@ -80,7 +80,7 @@ func TestPrototypesWine(t *testing.T) {
 func TestPointersWine(t *testing.T) {
 	program := compileMinGW(t, "testdata/pointers_windows.cpp", "-O2")
 	out, log := recordWine(t, program, "--values", "app::*", "./program.exe", "3000")
-	const want = "0 exceptions, guard kept, error 7, 3002000 returned, 1498500 thrown, 4561500.0\n"
+	const want = "0 exceptions, guard kept, error 7, 3003000 returned, 1498500 thrown, 4561500.0\n"
 	if out != want {
 		t.Errorf("the program says %q, and without the recorder %q", out, want)
 	}
