@@ -100,9 +100,12 @@ func (d *Decoder) Named(c *Callee) []rows.Value {
 	}
 	var list []rows.Value
 	for i := range f.Enter {
-		if v := &f.Enter[i]; !isTextOf(f.Enter, i) {
-			list = append(list, unknown(strings.TrimPrefix(v.Name, noName), v.Type.Name, notTaken))
+		v := &f.Enter[i]
+		if isTextOf(f.Enter, i) {
+			continue
 		}
+		named := Value{Name: strings.TrimPrefix(v.Name, noName), Type: v.Type} // and not taken
+		list = append(list, d.value(c, &input{}, &named))
 	}
 	return list
 }
@@ -295,6 +298,9 @@ func (d *Decoder) value(c *Callee, in *input, p *Value) rows.Value {
 	default:
 		if typ.Name == types.NullPointer {
 			return rows.Value{Name: p.Name, Type: name, Text: null, Kind: rows.PointerValue}
+		}
+		if isBare(typ) {
+			return d.show(p.Name, typ, []byte{0}, newLimits(c))
 		}
 		return unknown(p.Name, name, notTaken)
 	}

@@ -71,7 +71,7 @@ func TestPrototypesWine(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			program := compileMinGW(t, "testdata/prototypes.cpp", level)
 			out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
-			checkPrototypes(t, "MinGW "+level, out, log, true)
+			checkPrototypes(t, "MinGW "+level, "", out, log, true)
 		})
 	}
 }
