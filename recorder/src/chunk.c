@@ -74,9 +74,9 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
   return c;
 }
 
-/* room_for_calls is how many of its open calls a chunk may begin with. Where they are
- * not what the events lead to, in a forked child, whose first chunk this is, and of a
- * coroutine it takes more room: a reader has nothing else to go by. */
+/* room_for_calls is how many of the open calls a chunk may list at its beginning. The list may take
+ * more room where a reader cannot find the open calls from earlier events: in a coroutine, and in the
+ * first chunk of a forked child. */
 LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
   const size_t room = v->chunk->size - LRF_CHUNK_HEADER_SIZE;
   if (v->on && v->on->number) return (room - 2 * LR_RESERVE) / 16;

@@ -218,8 +218,8 @@ struct lr_settings {
   int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
-  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if one of the
-   * first four is set. */
+  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if from,
+   * until, after or lasts is set. */
   char from[4096], until[4096];
   uint64_t after, lasts; /* ns */
   int triggers;
@@ -537,7 +537,8 @@ void lr_read_settings(void);
  * inherited them, does not say so again. */
 void lr_tell(const char *line);
 /* The names of all settings; NULL ends them. */
-extern const char *const lr_setting_names[];
+enum { LR_SETTINGS = 25 };
+extern const char *const lr_setting_names[LR_SETTINGS + 1]; /* with NULL at the end */
 /* Finds the first item of a list with commas between, without the blanks around
  * it, and returns where the next one begins. */
 const char *lr_next_item(const char *list, const char **begin, size_t *n);
@@ -553,12 +554,12 @@ int lr_lists(void);
 int lr_fits(const char *list, const char *module, const char *symbol);
 /* What the lists say of it, by its module's base name and its symbol. */
 unsigned lr_listed(const char *module, const char *symbol);
-/* Sorts ascending; it needs neither memory nor luck. */
-void lr_sort(uint64_t *a, size_t n);
-/* The same by its address. */
+/* What the lists say of it, by its address; the answer is kept. */
 unsigned lr_traits(uintptr_t function, unsigned kind);
 /* 1 if open calls of the function are kept in mind. */
 LR_INLINE int lr_followed(uintptr_t function, unsigned kind) { return (lr_traits(function, kind) & (LR_WANTED | LR_ROOT)) != 0; }
+/* Sorts ascending, in place; at worst n log n steps. */
+void lr_sort(uint64_t *a, size_t n);
 /* The addresses of a module are no longer its own. With the modules' lock. */
 void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
 /* Modules will have other numbers; in a forked child, which has no other thread. */

@@ -189,7 +189,11 @@ values() {
     mkdir -p "$d" && recorder "$cc" "$flags" &&
       $cxx -std=c++11 -O2 -g $warnings -pthread $flags $hooks -c "$here/values_subject.cpp" -o "$d/subject.o" &&
       $cxx $flags -pthread "$d/subject.o" "$lib/liblogrec.a" -o "$d/values_subject" -ldl -Wl,--build-id &&
-      "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" &&
+      case $hooks in
+      # The plan is made of the code.
+      $cyg) "$logparse" values "$d/values_subject" -o "$d/values.lpvalues" -- 'vs_*' ;;
+      *) "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" ;;
+      esac &&
       $cc -std=c11 -O2 -g $warnings -Wpedantic -Wshadow -I"$include" $flags -c "$here/values_api.c" -o "$d/api_c.o" &&
       $cxx -std=c++11 -O2 -g $warnings -Wpedantic -Wshadow -pthread -I"$include" $flags "$here/values_api.cpp" "$d/api_c.o" "$lib/liblogrec.a" \
         -o "$d/values_api" -ldl && "$build/values_test" "$d/values_subject" "$d/values.lpvalues" "$d/values_api" "$@" ${value_pointers:+"pointers=$value_pointers"}
@@ -250,8 +254,16 @@ if [ "$(uname -m)" = x86_64 ]; then
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
     pointers=20000 -sandbox -quick -kill
-  # By name only: it takes long to build. Its tail calls return, and its threads write to one place on purpose.
-  [ -z "${LANES-}" ] || at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail pointers=20000 -sandbox -quick -kill -threads
+  # Its tail calls return.
+  at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail late-signals pointers=20000 -sandbox -quick -kill ${LANES:--wrong-plans}
+  # Of -finstrument-functions: pointers to anything. The thread sanitizer's calls come before the hooks, so that no pointer is
+  # known to be anywhere by then.
+  if [ -n "$logparse" ]; then
+    at_once values cyg-values gcc g++ "" $cyg only=pointers only=signals pointers=20000
+    at_once values asan-cyg-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg only=pointers only=signals pointers=20000
+  else
+    skip cyg-values "go is missing"
+  fi
   [ -z "$clangxx" ] || [ -z "$clang" ] || at_once values clang-values "$clang" "$clangxx" "" "-pg -mfentry" entries pointers=100000
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then
