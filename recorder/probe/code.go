@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"bytes"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"logparser/message"
@@ -23,9 +25,25 @@ func isEmulated(code []byte) bool {
 	return len(code) > 1 && code[0] == 0x0f && (code[1] == 0x1f || code[1]&0xf0 == 0x80)
 }
 
+// isRefused reports whether the kernel takes no probe at the first instruction of some code of x86-64: it
+// has a prefix for a lock or a segment. Nobody is told: the probe is set, and never hit.
+func isRefused(code []byte) bool {
+	for _, b := range code {
+		switch b {
+		case 0xf0, 0x26, 0x2e, 0x36, 0x3e:
+			return true
+		case 0x66, 0x67, 0xf2, 0xf3, 0x64, 0x65:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 var (
 	errNoCode  = message.New("its code is not known")
 	errDecode  = message.New("an instruction of it is not known, so that what follows may be none")
+	errRefused = message.New("its first instruction has a prefix (lock, or a segment) with which the kernel takes none")
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 
@@ -39,6 +57,11 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	switch machine {
 	case "x86-64":
 		for at := 0; at < len(code); {
+			// endbr64, with which functions begin under -fcf-protection, is newer than the decoder.
+			if bytes.HasPrefix(code[at:], []byte{0xf3, 0x0f, 0x1e, 0xfa}) {
+				at += 4
+				continue
+			}
 			in, err := x86asm.Decode(code[at:], 64)
 			if err != nil || in.Len == 0 {
 				// Go pads functions with int3.

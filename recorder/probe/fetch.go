@@ -177,7 +177,7 @@ func (b *fetcher) value(v *values.Value) {
 	case values.Memory:
 		b.typed(v.Name, v.Type, pointed(v.Op.Offset), v.Op.Size, 0)
 	case values.String:
-		if v.Op.Library != values.Libstdcxx {
+		if v.Op.Library != types.Libstdcxx {
 			b.add(Fetch{Missing: noLayout}, v.Name, v.Type)
 			return
 		}
@@ -185,6 +185,10 @@ func (b *fetcher) value(v *values.Value) {
 		to.memory = append(to.memory, 0)
 		b.text(v.Name, v.Type, to)
 	case values.View:
+		if v.Op.Library != types.Libstdcxx {
+			b.add(Fetch{Missing: noLayout}, v.Name, v.Type)
+			return
+		}
 		b.view(v.Name, at)
 	default:
 		b.add(Fetch{Missing: noPlace}, v.Name, v.Type)
@@ -247,7 +251,7 @@ func (b *fetcher) typed(name string, t *types.Type, at location, size, depth int
 			b.typed(name+"."+strconv.Itoa(i), t.Target, at.at(i*t.Target.Size), t.Target.Size, depth+1)
 		}
 	case t.Kind == types.Text && at.memory != nil && strings.HasPrefix(t.Name, types.StdString):
-		if t.Size == 32 && !strings.HasPrefix(t.Name, types.StdStringView) {
+		if t.Library == types.Libstdcxx && !strings.HasPrefix(t.Name, types.StdStringView) {
 			b.text(name, t, location{at.registers, append(at.place(), 0), 0})
 		}
 	case t.Kind == types.Text && at.memory != nil:

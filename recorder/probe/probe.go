@@ -90,6 +90,8 @@ type Plan struct {
 	Probes []Probe
 	// Notes tell the user what cannot be fetched and what the probes cost.
 	Notes []message.Text
+	// Refused counts the functions that get none, since the kernel takes none there.
+	Refused int
 
 	tool *Tool
 }
@@ -103,7 +105,7 @@ const (
 
 // New makes the probes for functions. It sorts the functions by their RVAs.
 func New(t Target, functions []Function, opt Options) (*Plan, error) {
-	p := &Plan{Target: t, tool: opt.Tool}
+	p, refused := &Plan{Target: t, tool: opt.Tool}, ""
 	slices.SortStableFunc(functions, func(a, b Function) int { return cmp.Or(cmp.Compare(a.RVA, b.RVA), cmp.Compare(a.Name, b.Name)) })
 	for i := range functions {
 		f := &functions[i]
@@ -119,6 +121,13 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		if f.Go {
 			behind := goEntry(f.Code, t.Machine)
 			enter.RVA, enter.Offset = f.RVA+behind, f.Offset+behind
+		}
+		// Without its enters the ends of calls would be taken for those of others.
+		if p.byKernel() && isRefused(f.Code[min(enter.RVA-f.RVA, uint64(len(f.Code))):]) {
+			if p.Refused++; refused == "" {
+				refused = f.Name
+			}
+			continue
 		}
 		p.Probes = append(p.Probes, enter)
 		if !opt.Return {
@@ -151,8 +160,19 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 			p.Probes = append(p.Probes, r)
 		}
 	}
+	if p.Refused > 0 {
+		p.note(message.Textf("%d of %d functions get no probe, such as %s: their first instruction has a prefix (lock, or a segment) with which the kernel takes none", p.Refused, len(functions), refused))
+	}
+	if len(p.Probes) == 0 {
+		return nil, message.Errorf("%s gets no probe: %w", refused, errRefused)
+	}
 	p.warn(functions, opt)
 	return p, nil
+}
+
+// byKernel reports whether it is the kernel of Linux on x86-64 that sets the probes into programs.
+func (p *Plan) byKernel() bool {
+	return p.Machine == "x86-64" && !p.PE && !p.IsKernel() && (p.tool == nil || !p.tool.debugger && p.tool.Name != "frida")
 }
 
 // warn adds notes on what the probes mean for the program.
@@ -164,7 +184,7 @@ func (p *Plan) warn(functions []Function, opt Options) {
 	for i := range functions {
 		f := &functions[i]
 		inGo = inGo || f.Go
-		if p.Machine == "x86-64" && !p.PE && !p.IsKernel() && len(f.Code) > 0 && !isEmulated(f.Code) {
+		if p.Machine == "x86-64" && !p.PE && !p.IsKernel() && len(f.Code) > 0 && !isEmulated(f.Code) && !(p.byKernel() && isRefused(f.Code)) {
 			stepped++
 		}
 	}

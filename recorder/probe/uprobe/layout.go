@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"logparser/calls/values"
+	"logparser/symbols/types"
 )
 
 // An entry of the ring buffer has a head and then slots. In the head are the time (ns, CLOCK_MONOTONIC),
@@ -174,12 +175,12 @@ func slotsOf(v *values.Value) []slot {
 	case values.Text:
 		s.kind, s.size = textSlot, v.Op.Max+1
 	case values.String:
-		if v.Op.Library != values.Libstdcxx {
+		if v.Op.Library != types.Libstdcxx {
 			return nil
 		}
 		s.kind, s.size = stringSlot, v.Op.Max+1
 	case values.View:
-		if s.onStack || len(parts) != 2 {
+		if s.onStack || len(parts) != 2 || v.Op.Library != types.Libstdcxx {
 			return nil
 		}
 		return []slot{{kind: registerSlot, register: parts[0]}, {kind: textSlot, register: parts[1], size: v.Op.Max + 1}}
