@@ -11,8 +11,8 @@ import (
 	"logparser/rows"
 )
 
-// moreOfRows is memory for what rows are filled in with where that is asked for, of the
-// events of a block.
+// moreOfRows holds, for the events of one block, the values of columns that rows have only
+// on request.
 type moreOfRows struct {
 	selves []int64
 	sites  []parser.CallSite

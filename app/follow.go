@@ -450,8 +450,11 @@ func (v *View) live(ctx context.Context, format string, opt SaveOptions, from in
 			opt.Header.Lines = append(opt.Header.Lines, "rows where "+v.where.String())
 		}
 		opt.Header.Lines = append(opt.Header.Lines, "the program may still be writing; rows follow as they come")
+		opt.Header.Counting = true
 	}
 	opt.Header.Values = s.HasValues()
+	// What is written in parts is as wide as if it were written at once.
+	opt.MostRows = v.Hidden() + v.Len()
 	return &livePart{&filledView{v, &source{s: s, asWritten: true}}, f, opt, v.Hidden() + v.Len()}, nil
 }
 

@@ -24,13 +24,13 @@ import (
 )
 
 // logFormats are the logs that can be opened. A new format is a folder under
-// parser and a line here.
+// parser and a line here; [findInFolder] and [KindOfText] know some of them by name besides.
 var logFormats = Formats{classic.Format, trace.Format, probes.Format}
 
 // Formats are kinds of logs that can be opened.
 type Formats []parser.Format
 
-// of returns the format that claims the beginning of a file most.
+// of returns the format whose Detect gives the beginning of a file the highest score.
 func (formats Formats) of(head []byte, size int64) parser.Format {
 	best, score := formats[0], -1
 	for _, f := range formats {

@@ -106,7 +106,7 @@ func PlanProbes(ctx context.Context, in Inputs, path string, specs []ValueSpec, 
 		return nil, err
 	}
 	plan.Notes = append(notes, plan.Notes...)
-	return &ProbePlan{plan, len(list)}, nil
+	return &ProbePlan{plan, len(list) - plan.Refused}, nil
 }
 
 // maxStart is how many bytes of a function's code are looked at.

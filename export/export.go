@@ -36,8 +36,8 @@ type Options struct {
 	// KeepParts makes [Save] refuse to touch parts of an earlier save, where the
 	// user was not asked.
 	KeepParts bool
-	// From leaves out the rows before it, and NoHead what stands before the
-	// first row: for what goes on with a file.
+	// From is the first row that is written, and NoHead leaves out what stands before the
+	// rows: both are for adding to a file that exists.
 	From   int64
 	NoHead bool
 	// MostRows is how many rows there may be at most, where the columns of a text table are to be as

@@ -17,10 +17,10 @@ import (
 // what it is.
 const endLen = 64 << 10
 
-// Recognise returns the name of the format in which a file was saved, by what is
-// in it and whatever its name is, and "" for a file that was not written by this
-// package or by what writes tables beside it: statistics, call trees and annotations
-// are csv, txt and jsonl as well. empty says that nothing is in it.
+// Recognise returns the name of the format in which a file was saved. It looks at the
+// content, not at the name. "" means that neither this package wrote the file nor one of
+// the commands that write csv, txt or jsonl themselves: statistics, call trees and
+// annotations. empty says that nothing is in it.
 func Recognise(path string) (format string, empty bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -42,7 +42,7 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 		first, last := src.Row(0), src.Row(n-1)
 		t.setWidths(&opt.Header, max(last.Index, opt.MostRows-1), first.HasWall || last.HasWall)
 	} else {
-		t.setWidths(&opt.Header, 0, false)
+		t.setWidths(&opt.Header, opt.MostRows-1, opt.hasWall())
 	}
 	var head []byte
 	if opt.BOM {
@@ -56,6 +56,15 @@ func writeTXT(ctx context.Context, out *output, src rows.Source, opt Options) er
 		worker.brief.cells = make([]txtBriefCells, briefPlaces)
 		return lines{worker.append, worker.appendBriefs}
 	})
+}
+
+// hasWall reports whether rows that are not there yet will have the time of a clock.
+func (o *Options) hasWall() bool {
+	if o.Runs == nil {
+		return false
+	}
+	runs := o.Runs()
+	return len(runs) > 0 && runs[len(runs)-1].HasWall
 }
 
 // appendHeader appends the inputs and a table of the modules, each followed by

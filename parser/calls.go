@@ -51,7 +51,8 @@ type Call struct {
 	Depth          int32  // counted from 0
 	// Marks are those of its address and of the calls that it was made in.
 	Marks uint8
-	// Recursive says that another call of its group was open when it was made.
+	// Recursive says that another call of its group was open when it was made. It has no meaning
+	// for a call whose group is NoCallGroup.
 	Recursive bool
 }
 

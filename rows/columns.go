@@ -32,8 +32,8 @@ const (
 type Column struct {
 	// Name is what the column is called where columns are chosen.
 	Name string
-	// Title is what stands above it in the window's table, the zero Text where that has
-	// no such column.
+	// Title is what stands above it in the window's table; the zero Text if the window's
+	// table does not show the column.
 	Title message.Text
 	Kind  Kind
 	// Optional says that rows may have no value.

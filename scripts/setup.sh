@@ -100,6 +100,12 @@ group_test() {
 	have wine || try wine wine64
 	have gdb || try gdb
 	clang=1
+	libcxx "$(clang_version)"
+}
+
+# libcxx VERSION: the other standard library that clang can take.
+libcxx() {
+	[ -z "$1" ] || [ -e "/usr/lib/llvm-$1/include/c++/v1/string" ] || try "libc++-$1-dev" "libc++abi-$1-dev"
 }
 
 # What "make bench" compares with, beside the packages of the tests.
@@ -108,6 +114,8 @@ group_bench() {
 	[ "$(uname -s)" = Linux ] || return
 	have addr2line || try binutils
 	have uftrace || try uftrace
+	# XRay's own runtime.
+	[ -z "$(clang_version)" ] || try "libclang-rt-$(clang_version)-dev"
 	have dpkg-source || try dpkg-dev
 	[ -n "$(llvm_symbolizer)" ] || symbolizer=1
 }
@@ -194,6 +202,7 @@ if [ -n "$clang" ]; then
 	for v in $clang_versions; do
 		if candidate "clang-$v" && candidate "lld-$v" && candidate "llvm-$v" && candidate "clang-tools-$v"; then
 			optional+=("clang-$v" "lld-$v" "llvm-$v" "clang-tools-$v")
+			libcxx "$v"
 			clang=
 			break
 		fi

@@ -131,7 +131,7 @@ if [ "$rounds" -gt 0 ] && [ $# -eq 0 ]; then
 	tests="$tests recorder:kills recorder:crashes recorder:pointers recorder:kills-wine recorder:large reader:billion window:monkey"
 	whole recorder:kills env LANES=gcc recorder/tests/run_trace.sh $((rounds / 10))
 	whole recorder:crashes env LANES=gcc-crashes crash_rounds=$((rounds / 100)) recorder/tests/run_trace.sh 0
-	whole recorder:pointers env LANES="gcc-values asan-values tsan-values clang-values" value_pointers=$((rounds * 1000)) recorder/tests/run_trace.sh 0
+	whole recorder:pointers env LANES="gcc-values asan-values tsan-values clang-values cyg-values asan-cyg-values" value_pointers=$((rounds * 1000)) recorder/tests/run_trace.sh 0
 	whole recorder:kills-wine recorder/tests/trace_windows.sh "$out/trace-windows" $((rounds / 100))
 	whole recorder:large scripts/bench/large-trace.sh 50 2
 	whole reader:billion scripts/bench/memory.sh 1000 command

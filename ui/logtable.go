@@ -310,8 +310,8 @@ func (t *logTable) rowAt(at int64) (rows.Row, bool) {
 	return src.Row(at), true
 }
 
-// showSelection marks the other half of the current row's call, and describes
-// the row in the status bar.
+// showSelection marks the other half of the current row's call, describes the
+// row in the status bar, and has the side panel show its call stack.
 func (t *logTable) showSelection(row int64) {
 	r, ok := t.rowAt(row)
 	if !ok {

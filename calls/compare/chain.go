@@ -15,14 +15,15 @@ import (
 // ChainEvery is how many events of a stack lie between two hashes of its Chain.
 const ChainEvery = 4096
 
-// A Chain holds hashes of the events of a stack, taken every ChainEvery events. Damaged records are no events.
+// A Chain has the hashes of a stack's events, one for every ChainEvery events. Damaged records do not
+// count as events.
 type Chain struct {
 	Events int64
 	// Hashes has the hash of the first (i + 1) * ChainEvery events at i, and Rows the row of event
 	// i * ChainEvery.
 	Hashes []uint64
 	Rows   []int64
-	// First are the addresses that are entered, in the order in which they appear.
+	// First has the addresses that are entered, in the order of their first enters.
 	First []Appearance
 }
 
@@ -32,21 +33,21 @@ type Appearance struct {
 	Address uint32
 }
 
-// lanes is how many hashes there are at a time: events go into them in turns, so that a processor
-// can count several beside each other.
+// lanes is the number of hashes that take the events in turn. They do not depend on each other, so that
+// a processor computes them at the same time.
 const lanes = 4
 
 // A chainer makes a Chain.
 type chainer struct {
 	Chain
 	hashes [lanes]uint64
-	// numbers has 1 + the place in First of each address, 0 for none. It is nil where
-	// that would take too much memory, and sparse has them.
+	// numbers has, for each address, 1 + its index in First, 0 for none. Where that array would take too
+	// much memory it is nil, and sparse has the numbers.
 	numbers []uint32
 	sparse  map[uint32]uint32
 }
 
-// maxNumbers bounds the numbers of all stacks that lie in arrays.
+// maxNumbers bounds the elements of the numbers arrays of all stacks together.
 const maxNumbers = 1 << 24
 
 // Chains returns the chains of all stacks of an index, by slot. Progress, if not nil, is told the rows
@@ -151,7 +152,7 @@ func addBlock(list []chainer, b *index.Block) {
 		if c.Events%ChainEvery == 0 {
 			c.Rows = append(c.Rows, b.First+int64(i))
 		}
-		// Whether it is an enter cannot be predicted: a leave counts as 0.
+		// Without a branch, since a processor cannot predict which events are enters: a leave counts as 0.
 		h := &c.hashes[c.Events%lanes]
 		*h = step(*h, uint64(n)&-uint64(1-kind))
 		if c.Events++; c.Events%ChainEvery == 0 {
@@ -160,7 +161,7 @@ func addBlock(list []chainer, b *index.Block) {
 	}
 }
 
-// number returns the number of an address that is not in numbers.
+// number returns the number of an address that numbers does not have, and gives it one if it is new.
 func (c *chainer) number(address uint32) uint32 {
 	n := c.sparse[address]
 	if n != 0 {

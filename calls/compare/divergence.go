@@ -9,30 +9,30 @@ import (
 	"logparser/parser"
 )
 
-// A Log is one of the two that are compared.
+// A Log is one of the two logs that are compared.
 type Log struct {
 	Index *index.Index
-	// Chains are those of its stacks, by slot.
+	// Chains are the chains of its stacks, by slot.
 	Chains []Chain
-	// Functions has the function of each address by its number; equal ones of both logs have equal
-	// numbers.
+	// Functions has the number of the function of each address. The same function has the same number
+	// in both logs.
 	Functions []uint32
 }
 
-// A Divergence is where two stacks part.
+// A Divergence is the first event at which two stacks differ.
 type Divergence struct {
-	// Event is the number, from 0, of the first event that is not the same: so many events are the same.
+	// Event is the number of that event, from 0, and so the number of events before it that are the same.
 	Event int64
-	// A and B are its rows, -1 where the stack has no more events; BeforeA and BeforeB those of the
-	// event before, -1 where it is the first.
+	// A and B are its rows in the two logs, -1 where the stack has no more events. BeforeA and BeforeB
+	// are the rows of the event before it, -1 where there is none.
 	A, B, BeforeA, BeforeB int64
 }
 
-// FirstDivergence returns where the stack of slotA in a parts from the stack of slotB in b. differs is
-// false where both have the same events.
+// FirstDivergence returns the first event at which the stack of slotA in a and the stack of slotB in b
+// differ. differs is false if both have the same events.
 func FirstDivergence(ctx context.Context, a, b *Log, slotA, slotB uint32) (d Divergence, differs bool, err error) {
 	at := equalChunks(a, b, slotA, slotB)
-	// The event before is in what is read, too.
+	// Reading begins one chunk earlier, so that the event before the divergence is read as well.
 	at = max(at-1, 0)
 	ra, rb := a.reader(slotA, at), b.reader(slotB, at)
 	d = Divergence{Event: int64(at) * ChainEvery, BeforeA: -1, BeforeB: -1}
@@ -59,7 +59,8 @@ func FirstDivergence(ctx context.Context, a, b *Log, slotA, slotB uint32) (d Div
 	}
 }
 
-// equalChunks returns how many chunks of ChainEvery events, from the first on, are the same by their hashes.
+// equalChunks returns how many chunks of ChainEvery events, counted from the first one, have the same
+// hashes and functions.
 func equalChunks(a, b *Log, slotA, slotB uint32) int {
 	ca, cb := &a.Chains[slotA], &b.Chains[slotB]
 	equal := sort.Search(min(len(ca.Hashes), len(cb.Hashes)), func(i int) bool { return ca.Hashes[i] != cb.Hashes[i] })
@@ -81,7 +82,7 @@ func (l *Log) function(address uint32) uint32 {
 	return noFunction
 }
 
-// noFunction is that of addresses that have none.
+// noFunction is the number of addresses without a function.
 const noFunction = ^uint32(0)
 
 // An eventReader reads the events of a stack, one after the other.
@@ -93,14 +94,15 @@ type eventReader struct {
 	i     int // the next row in b
 }
 
-// An event is an enter or a leave on a stack. Its row is -1 behind the last, the function of a leave is 0.
+// An event is an enter or a leave on a stack. Behind the last event the row is -1. The function of a leave
+// is 0.
 type event struct {
 	row      int64
 	function uint32
 	kind     parser.Kind
 }
 
-// reader returns what reads the events of a stack from number chunk * ChainEvery on.
+// reader returns a reader of the events of a stack that begins with event chunk * ChainEvery.
 func (l *Log) reader(slot uint32, chunk int) *eventReader {
 	r := &eventReader{l: l, slot: slot, block: -1}
 	if rows := l.Chains[slot].Rows; chunk < len(rows) {

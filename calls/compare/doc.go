@@ -1,16 +1,16 @@
 // Package compare finds where the threads of two runs of a program part: the first event of a
 // thread that is not the same in both.
 //
-// An event is the enter of a function, or a leave. Its input are two indexes ([index.Index]) and a
-// number for the function of each address, alike in both; what time it was, on which thread id and
-// at which address does not count. Threads are compared with threads ([Match] says which), never the
-// order in which they took turns.
+// An event is the enter of a function, or a leave. The input is two indexes ([index.Index]) and, for
+// each address, the number of its function, which is the same in both for the same function. Times,
+// thread ids and addresses do not count. Each thread is compared with one thread of the other run
+// ([Match] says which); in which order threads ran is not compared.
 //
-// A [Chain] says in a few bytes what a thread did: for each [ChainEvery] of its own events a hash
-// over all of its events so far, with functions numbered by their first appearance on the thread. It is
-// made in one pass over a log ([Chains]), can be kept ([Encode]), and is the same where the program
-// lay at other addresses or was built again, so that a log that has its chains is compared
-// with any other by a binary search ([FirstDivergence]).
+// A [Chain] is a short form of what a thread did: after every [ChainEvery] of its own events, a hash
+// over all of its events so far. In the hash functions have numbers by their first appearance on the
+// thread, so that the chain is the same when the program lies at other addresses or was built again.
+// [Chains] makes the chains in one pass over a log, and [Encode] makes bytes of them that can be kept.
+// By the chains of two logs a binary search finds where they differ ([FirstDivergence]).
 //
 // It holds that
 //
@@ -19,5 +19,5 @@
 //     comparison of events), also where several addresses are of one function,
 //  2. a chain depends on nothing but the thread's own events, and not on the numbers of its
 //     addresses (TestChains),
-//  3. chains that are read are those that were written, or none (TestEncode, FuzzDecode).
+//  3. [Decode] returns the chains that were written, or an error (TestEncode, FuzzDecode).
 package compare

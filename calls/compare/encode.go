@@ -6,15 +6,21 @@ import (
 	"logparser/message"
 )
 
-// magic begins what Encode returns, and changes with the meaning of what follows: varints of the
-// number of chains, and for each of the number of its events, of its hashes (8 bytes each,
-// little-endian), of the rows, each as what it is more than the one before, and of First, each
-// as what its event is more than the one before, and its address.
+// magic begins what Encode returns. It is another one after each change of the format, which is
+//
+//	number of chains
+//	for each chain:
+//	    number of events
+//	    the hashes, 8 bytes each, little-endian
+//	    the rows, each less the one before
+//	    number of elements of First; of each the event, less the one before, and the address
+//
+// All numbers but the hashes are varints. How many hashes and rows there are follows from the events.
 const magic = "LPCHAIN\x01"
 
 var errChains = message.New("what is kept of the sequences of calls is damaged")
 
-// Encode returns chains as bytes that can be kept.
+// Encode returns the bytes of chains.
 func Encode(chains []Chain) []byte {
 	b := binary.AppendUvarint([]byte(magic), uint64(len(chains)))
 	for i := range chains {
@@ -39,7 +45,8 @@ func Encode(chains []Chain) []byte {
 	return b
 }
 
-// Decode returns the chains that Encode wrote of an index with so many slots, rows and addresses.
+// Decode returns the chains that Encode made bytes of. The index that they belong to has so many slots,
+// rows and addresses; chains that contradict it are damaged.
 func Decode(b []byte, slots int, rows int64, addresses int) ([]Chain, error) {
 	if len(b) < len(magic) || string(b[:len(magic)]) != magic {
 		return nil, errChains

@@ -9,34 +9,34 @@ import (
 type Reason int
 
 const (
-	// SameName: it is the name of no other thread of their logs.
+	// SameName: the two have the same name, which no other thread of either log has.
 	SameName Reason = iota
-	// SameFirst: the same function is entered first, and as many threads that begin with
-	// it came before.
+	// SameFirst: both enter the same function first. Of several such threads the first of one log is
+	// compared with the first of the other, and so on.
 	SameFirst
-	// OnlyOnes: no other threads were left.
+	// OnlyOnes: each is the only thread of its log that was left.
 	OnlyOnes
 )
 
-// A Candidate is a thread that is to be compared.
+// A Candidate is a thread that is to be compared with one of the other log.
 type Candidate struct {
 	// Name is "" where the thread has none.
 	Name string
-	// First is the function that is entered first, 0 for none, and Row that of the first
-	// event: threads begin in its order.
+	// First is the function that it enters first, 0 for none. Row is the row of its first event, by
+	// which threads are ordered.
 	First uint32
 	Row   int64
 }
 
-// A Pair is two threads, by their places in the lists given to Match.
+// A Pair is two threads, by their indexes in the lists given to Match.
 type Pair struct {
 	A, B   int
 	Reason Reason
 }
 
-// Match says which threads of two runs belong together, each in one pair at most: those of one name;
-// of the others those that begin with the same function, in the order in which they begin; and
-// what is left, if it is one of either. Pairs are in the order of a.
+// Match says which threads of two runs belong together, each in one pair at most. First it takes threads
+// of the same name, then those that begin with the same function, in the order in which they begin, and
+// at last the threads that are left, if it is one of each run. Pairs are in the order of a.
 func Match(a, b []Candidate) []Pair {
 	var pairs []Pair
 	inA, inB := make([]bool, len(a)), make([]bool, len(b))
@@ -71,7 +71,7 @@ func Match(a, b []Candidate) []Pair {
 	return pairs
 }
 
-// onlyNames returns the places of the threads that have a name of their own.
+// onlyNames returns the indexes of the threads whose name no other thread has.
 func onlyNames(list []Candidate) map[string]int {
 	names, count := make(map[string]int), make(map[string]int)
 	for i, c := range list {
@@ -86,7 +86,7 @@ func onlyNames(list []Candidate) map[string]int {
 	return names
 }
 
-// inOrder returns the places of threads in the order in which they begin.
+// inOrder returns the indexes of threads in the order in which they begin.
 func inOrder(list []Candidate) []int {
 	order := make([]int, len(list))
 	for i := range order {

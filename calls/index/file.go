@@ -35,7 +35,7 @@ import (
 const (
 	fileMagic = "LPINDEX\x01"
 	// fileVersion changes with the meaning of anything in a file.
-	fileVersion = 5
+	fileVersion = 6
 	byteOrder   = 0x01020304
 )
 
@@ -57,7 +57,6 @@ type fileHead struct {
 	Levels    uint8
 	_         [5]byte
 	Longest   pairing.Longest // of the last block, if that is not complete
-	Exception int64           // bytes of its exceptions
 }
 
 // A fileThread is a thread as it is kept.

@@ -34,11 +34,8 @@ func (o *OpenCalls) At(b *Block, i int) *OpenCall {
 // Running reports whether there is a call, and it had not ended when the log did.
 func (o *OpenCall) Running() bool { return o != nil && o.Anomaly != calls.NoLeave }
 
-// inBlock returns those of the n rows from first on.
+// inBlock returns the calls that were entered in the n rows from first on.
 func (o *OpenCalls) inBlock(first, n int64) []*OpenCall {
-	if o == nil {
-		return nil
-	}
 	byRow := func(c *OpenCall, row int64) int { return cmp.Compare(c.Enter, row) }
 	from, _ := slices.BinarySearchFunc(o.List, first, byRow)
 	to, _ := slices.BinarySearchFunc(o.List[from:], first+n, byRow)

@@ -9,8 +9,8 @@ import (
 )
 
 // How long calls took: the terms dur: and self: of filters, which app/where.go makes predicates
-// of. Whole calls are tested by ofCalls, rows of a block by test, and decide spares blocks of
-// which the summary tells enough. What the terms mean is (*filter.Term).matches of package
+// of. Whole calls are tested by ofCalls, rows of a block by test; decide answers for a whole
+// block where its summary suffices, so that the block is not read. What the terms mean is (*filter.Term).matches of package
 // rows/filter.
 
 // WithDuration passes the rows, enters and leaves, that have a duration of

@@ -102,8 +102,8 @@ func placeAt(h *hooks.Hook, v *Value) string {
 		}
 		return max(min(usedUpTo(v.Type, 0, from+n, 0)-from, n), 1)
 	})
-	if v.Op.Kind != Direct && strings.HasPrefix(place, "=") {
-		return "" // nothing is where that leads to, or it is nowhere that is known now
+	if v.Op.Kind != Direct && strings.Contains(place, "=") {
+		return "" // nothing is where that leads to, or it is nowhere that is known now; a length that is a number is taken from nowhere
 	}
 	return place
 }

@@ -305,11 +305,11 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		to, pointed = t.Target, true
 	}
 	switch {
-	case isString(to) && pointed:
-		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
+	case isString(to) && pointed && to.Library != "":
+		v.Op = Op{Kind: String, Max: textBytes, Library: to.Library}
 		v.Type = named(to, t.Name)
-	case isView(to):
-		v.Op = Op{Kind: View, Max: textBytes, Library: Libstdcxx, At: pointed && strings.HasPrefix(place, "stack")}
+	case isView(to) && to.Library != "":
+		v.Op = Op{Kind: View, Max: textBytes, Library: to.Library, At: pointed && strings.HasPrefix(place, "stack")}
 		v.Type = named(to, t.Name)
 	case t.Kind == types.Text && !isString(t):
 		v.Op = Op{Kind: Text, Max: textBytes}
@@ -372,14 +372,6 @@ func isView(t *types.Type) bool {
 	return t.Kind == types.Text && strings.HasPrefix(t.Name, types.StdStringView)
 }
 
-// libraryOf tells whose a std::string is by its size.
-func libraryOf(t *types.Type) Library {
-	if t.Size == 24 {
-		return Libcxx
-	}
-	return Libstdcxx
-}
-
 // leads reports whether a value at a place leads to others.
 func leads(t *types.Type, place string) bool {
 	return (!strings.Contains(place, "+") || strings.HasPrefix(place, "stack+")) && (t.Kind == types.Pointer || t.Kind == types.Reference)
@@ -395,8 +387,8 @@ func target(name string, t *types.Type, place string) Value {
 	v.Type = to
 	op, text := textAt(to, 0)
 	switch {
-	case isString(to):
-		v.Op = Op{Kind: String, Max: textBytes, Library: libraryOf(to)}
+	case isString(to) && to.Library != "":
+		v.Op = Op{Kind: String, Max: textBytes, Library: to.Library}
 	case text:
 		v.Op = op
 	case isCharacter(to) && isOut(name):

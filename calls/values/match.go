@@ -82,7 +82,7 @@ func (d *Decoder) Matcher(c *Callee, enter bool, path string, test Test) (m *Mat
 			return m, true
 		}
 		if p.Op.Kind == Unknown {
-			if p.Type.Name == types.NullPointer {
+			if p.Type.Name == types.NullPointer || isBare(p.Type) {
 				return nil, false // it is known without any bytes
 			}
 			if part.rest != "" {

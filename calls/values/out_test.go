@@ -13,7 +13,7 @@ func TestOuts(t *testing.T) {
 	integer := &types.Type{Kind: types.Int, Size: 4, Name: "int"}
 	character := &types.Type{Kind: types.Char, Size: 1, Name: "char"}
 	constant := &types.Type{Kind: types.Int, Size: 4, Name: "int const"}
-	str := &types.Type{Kind: types.Text, Size: 32, Name: types.StdString}
+	str := &types.Type{Kind: types.Text, Size: 32, Name: types.StdString, Library: types.Libstdcxx}
 	to := func(t *types.Type) *types.Type {
 		return &types.Type{Kind: types.Pointer, Size: 8, Name: t.Name + "*", Target: t}
 	}

@@ -154,18 +154,8 @@ type Op struct {
 	// Max is the most bytes of Text, String and View.
 	Max int
 	// Library is whose layout String and View have.
-	Library Library
+	Library types.Library
 }
-
-// A Library is an implementation of the C++ standard library.
-type Library string
-
-// Libraries whose strings are known.
-const (
-	Libstdcxx Library = "libstdc++"
-	Libcxx    Library = "libc++"
-	MSVC      Library = "msvc"
-)
 
 // Bounds of plans, and of what a value takes.
 const (

@@ -392,20 +392,25 @@ func readOp(f *fields) (Op, error) {
 	case "memory":
 		o = Op{Kind: Memory, Offset: f.number(0, maxSize), Size: f.number(1, MaxMemory)}
 	case "string":
-		o = Op{Kind: String, Library: Library(f.word()), Max: f.number(1, MaxText)}
+		o = Op{Kind: String, Library: types.Library(f.word()), Max: f.number(1, MaxText)}
 	case "view":
-		o = Op{Kind: View, Library: Library(f.word()), Max: f.number(1, MaxText)}
+		o = Op{Kind: View, Library: types.Library(f.word()), Max: f.number(1, MaxText)}
 	case "text-at":
 		o = Op{Kind: Text, At: true, Offset: f.number(0, maxSize), Max: f.number(1, MaxText)}
 	case "string-at":
-		o = Op{Kind: String, At: true, Offset: f.number(0, maxSize), Library: Library(f.word()), Max: f.number(1, MaxText)}
+		o = Op{Kind: String, At: true, Offset: f.number(0, maxSize), Library: types.Library(f.word()), Max: f.number(1, MaxText)}
 	case "view-at":
-		o = Op{Kind: View, At: true, Offset: f.number(0, maxSize), Library: Library(f.word()), Max: f.number(1, MaxText)}
+		o = Op{Kind: View, At: true, Offset: f.number(0, maxSize), Library: types.Library(f.word()), Max: f.number(1, MaxText)}
 	default:
 		return o, errWord
 	}
-	if o.Kind == String || o.Kind == View {
-		if err := among(o.Library, Libstdcxx, Libcxx, MSVC); err != nil {
+	switch o.Kind {
+	case String:
+		if err := among(o.Library, types.Libstdcxx, types.LibstdcxxCOW, types.Libcxx, types.LibcxxAlternate, types.MSVC); err != nil {
+			return o, err
+		}
+	case View:
+		if err := among(o.Library, types.Libstdcxx, types.Libcxx, types.MSVC); err != nil {
 			return o, err
 		}
 	}

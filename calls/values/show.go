@@ -76,7 +76,7 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 	if t.Kind != types.Float && size > 0 {
 		b = b[:size]
 	}
-	if name != "" && l.nested > 0 && (inside(t) || isString(t)) {
+	if name != "" && l.nested > 0 && (inside(t) && !isBare(t) || isString(t)) {
 		// Its bytes are pointers that nobody followed.
 		v.Kind, v.Text = rows.UnknownValue, notTaken
 		return v
@@ -287,6 +287,19 @@ func isClass(t *types.Type) bool { return t.Kind == types.Pointer && t.Name == t
 // isEmpty reports whether a class has no members.
 func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 && len(t.Members) == 0 }
 
+// isBare reports whether values of a class have no bytes that mean anything: it is empty, and so are its parts.
+func isBare(t *types.Type) bool {
+	if t == nil || t.Kind != types.Struct || t.Size != 1 {
+		return false
+	}
+	for i := range t.Members {
+		if m := &t.Members[i]; m.Bits > 0 || !isBare(m.Type) {
+			return false
+		}
+	}
+	return true
+}
+
 // classIn returns the pointer that tells an object's class, nil if it has none at its
 // beginning.
 func classIn(t *types.Type, b []byte, depth int) []byte {
@@ -336,7 +349,7 @@ func (d *Decoder) members(v *rows.Value, t *types.Type, b []byte, l limits) {
 		v.Text = "{…}"
 		return
 	}
-	if m := &t.Members[0]; len(t.Members) == 1 && strings.HasPrefix(t.Name, "std::") && strings.HasPrefix(m.Name, "_M_") && m.Type != nil {
+	if m := &t.Members[0]; len(t.Members) == 1 && strings.HasPrefix(t.Name, "std::") && (strings.HasPrefix(m.Name, "_M_") || m.Name == "__elems_") && m.Type != nil {
 		// What std::array and std::complex have.
 		name, typ := v.Name, v.Type
 		*v = d.member(m, b, inner)

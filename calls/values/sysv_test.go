@@ -16,8 +16,8 @@ var (
 	longDouble = &types.Type{Kind: types.Float, Size: 16, Name: "long double"}
 	pointer    = &types.Type{Kind: types.Pointer, Size: 8, Name: "void*"}
 	vector     = &types.Type{Kind: types.Opaque, Size: 16, Name: "float vector"}
-	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString, Indirect: true}
-	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView}
+	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString, Library: types.Libstdcxx, Indirect: true}
+	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView, Library: types.Libstdcxx}
 	textType   = &types.Type{Kind: types.Text, Size: 8, Name: "char const*"}
 )
 

@@ -35,10 +35,12 @@ func textAt(t *types.Type, offset int) (Op, bool) {
 	switch {
 	case t.Kind != types.Text || offset < 0 || offset > maxSize:
 		return Op{}, false
+	case (isView(t) || isString(t)) && t.Library == "":
+		return Op{}, false
 	case isView(t):
-		return Op{Kind: View, At: true, Offset: offset, Max: textBytes, Library: Libstdcxx}, true
+		return Op{Kind: View, At: true, Offset: offset, Max: textBytes, Library: t.Library}, true
 	case isString(t):
-		return Op{Kind: String, At: true, Offset: offset, Max: textBytes, Library: libraryOf(t)}, true
+		return Op{Kind: String, At: true, Offset: offset, Max: textBytes, Library: t.Library}, true
 	}
 	return Op{Kind: Text, At: true, Offset: offset, Max: textBytes}, true
 }
@@ -115,13 +117,13 @@ func textOf(v *Value, text *textPlace) (Op, string) {
 	case v.Op.Kind == Memory && text.offset+8 <= v.Op.Size:
 		op, _ := textAt(text.t, v.Op.Offset+text.offset)
 		return op, v.Place
-	case v.Op.Kind != Direct || isString(text.t) || text.offset%8 != 0:
+	case v.Op.Kind != Direct || isString(text.t) || isView(text.t) && text.t.Library == "" || text.offset%8 != 0:
 		return Op{}, ""
 	}
 	op := Op{Kind: Text, Max: textBytes}
 	words := 1
 	if isView(text.t) {
-		op = Op{Kind: View, Max: textBytes, Library: Libstdcxx}
+		op = Op{Kind: View, Max: textBytes, Library: text.t.Library}
 		words = 2
 	}
 	if at, ok := strings.CutPrefix(v.Place, "stack+"); ok {

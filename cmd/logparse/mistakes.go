@@ -21,8 +21,7 @@ func misused(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// tellUsage makes mistakes in the arguments of all commands below one usage
-// errors.
+// tellUsage has a command, and all below it, report wrong arguments as usage errors.
 func tellUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -18,19 +18,30 @@ import (
 // The table of testdata/prototypes.txt says, for functions of testdata/prototypes.cpp and each way of building
 // them, which values LogParser knows: "all", which is so where it says nothing, or which it does not.
 
-// prototypeBuilds are the columns of the table: names and commands.
+// prototypeBuilds are the columns of the table: names and commands; and that of which the table says what it does not say
+// of the column itself.
 var prototypeBuilds = []struct {
 	name    string
 	command []string
+	as      string
 }{
-	{"gcc -O0", []string{"g++", "-O0", "-minstrument-return=call"}},
-	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}},
-	{"clang -O0", []string{"clang++", "-O0"}},
-	{"clang -O2", []string{"clang++", "-O2"}},
-	{"gcc -O0 -finstrument-functions", []string{"g++", "-O0", "-finstrument-functions"}},
-	{"gcc -O2 -finstrument-functions", []string{"g++", "-O2", "-finstrument-functions"}},
-	{"clang -O0 -finstrument-functions", []string{"clang++", "-O0", "-finstrument-functions-after-inlining"}},
-	{"clang -O2 -finstrument-functions", []string{"clang++", "-O2", "-finstrument-functions-after-inlining"}},
+	{"gcc -O0", []string{"g++", "-O0", "-minstrument-return=call"}, ""},
+	{"gcc -O2", []string{"g++", "-O2", "-minstrument-return=call"}, ""},
+	{"clang -O0", []string{"clang++", "-O0"}, ""},
+	{"clang -O2", []string{"clang++", "-O2"}, ""},
+	{"gcc -O0 -finstrument-functions", []string{"g++", "-O0", "-finstrument-functions"}, ""},
+	{"gcc -O2 -finstrument-functions", []string{"g++", "-O2", "-finstrument-functions"}, ""},
+	{"clang -O0 -finstrument-functions", []string{"clang++", "-O0", "-finstrument-functions-after-inlining"}, ""},
+	{"clang -O2 -finstrument-functions", []string{"clang++", "-O2", "-finstrument-functions-after-inlining"}, ""},
+	{"libc++ -O0", []string{"clang++", "-stdlib=libc++", "-O0"}, "clang -O0"},
+	{"libc++ -O2 -finstrument-functions", []string{"clang++", "-stdlib=libc++", "-O2", "-finstrument-functions-after-inlining"}, "clang -O2 -finstrument-functions"},
+}
+
+// hasLibcxx reports whether a compiler finds libc++.
+func hasLibcxx(compiler string) bool {
+	command := exec.Command(compiler, "-stdlib=libc++", "-x", "c++", "-fsyntax-only", "-")
+	command.Stdin = strings.NewReader("#include <string>\n")
+	return command.Run() == nil
 }
 
 // A toldCall is what a function said of its call: names and texts of values, in order.
@@ -197,6 +208,9 @@ func TestPrototypes(t *testing.T) {
 			if compiler == "" {
 				t.Skip("there is no " + build.command[0])
 			}
+			if slices.Contains(build.command, "-stdlib=libc++") && !hasLibcxx(compiler) {
+				t.Skip("there is no libc++")
+			}
 			program := compileHooked(t, "testdata/prototypes.cpp", append([]string{compiler}, build.command[1:]...))
 			out, err := recordProcess(t, program, "--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave", "-o", "log", "--head", "0", "./program").Output()
 			if err != nil {
@@ -220,13 +234,73 @@ func TestPrototypes(t *testing.T) {
 				seen[call.function] = true
 				want, ok := expected[build.name+"\t"+call.function]
 				if !ok {
-					want = cmp.Or(expected[build.name+"\t*"], "all")
+					want = cmp.Or(expected[build.as+"\t"+call.function], expected[build.name+"\t*"], expected[build.as+"\t*"], "all")
 				}
 				if got := cells[call.function]; got != want {
 					t.Errorf("%s\t%s\t%s (in the table: %s)", build.name, call.function, got, want)
 				}
 			}
 		})
+	}
+}
+
+// TestStringLayouts does the same for texts of the C++ standard library in layouts that the library of this
+// system does not have.
+func TestStringLayouts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
+	}
+	t.Run("copy on write", func(t *testing.T) {
+		checkStrings(t, []string{"g++", "-O1", "-minstrument-return=call", "-D_GLIBCXX_USE_CXX11_ABI=0"})
+	})
+	t.Run("libc++ alternate", func(t *testing.T) {
+		compiler := findCompiler("clang++")
+		if compiler == "" || !hasLibcxx(compiler) {
+			t.Skip("there is no clang++ with libc++")
+		}
+		// The library's own settings, but for the layout and the namespace that goes with it.
+		command := exec.Command(compiler, "-stdlib=libc++", "-x", "c++", "-E", "-dI", "-")
+		command.Stdin = strings.NewReader("#include <__config>\n")
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var site string
+		for line := range strings.Lines(string(out)) {
+			if words := strings.Split(line, `"`); len(words) > 1 && strings.HasSuffix(words[1], "/__config_site") {
+				site = words[1]
+			}
+		}
+		text, err := os.ReadFile(site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		own := strings.ReplaceAll(string(text), "_LIBCPP_ABI_NAMESPACE __1", "_LIBCPP_ABI_NAMESPACE __2") + "\n#define _LIBCPP_ABI_ALTERNATE_STRING_LAYOUT\n"
+		if err := os.WriteFile(filepath.Join(dir, "__config_site"), []byte(own), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		checkStrings(t, []string{compiler, "-O1", "-stdlib=libc++", "-DINSTANTIATED", "-I" + dir, "-finstrument-functions-after-inlining"})
+	})
+}
+
+// checkStrings records testdata/strings.cpp and holds all that is shown against what it says.
+func checkStrings(t *testing.T, command []string) {
+	t.Helper()
+	program := compileHooked(t, "testdata/strings.cpp", command)
+	out, err := recordProcess(t, program, "--values", "app::*", "--values", "app::grown@*,*@leave", "-o", "log", "--head", "0", "./program").Output()
+	if err != nil {
+		t.Fatalf("%v: %q", err, out)
+	}
+	told := toldCalls(t, string(out))
+	names := make(map[string]bool)
+	for _, call := range told {
+		names[call.function] = true
+	}
+	_, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
+	t.Logf("%d of %d values of %d functions are known", known, all, len(names))
+	if known*10 < all*9 {
+		t.Errorf("%d of %d values are known", known, all)
 	}
 }
 

@@ -312,3 +312,21 @@ func TestRecordLibcallsBacktrace(t *testing.T) {
 		t.Errorf("%v: %s", called, said)
 	}
 }
+
+// TestRecordLibcallsSanitized records programs with sanitizers: those that stand between a program and its libraries
+// themselves go on as they are, which is said.
+func TestRecordLibcallsSanitized(t *testing.T) {
+	for sanitizer, recorded := range map[string]bool{"undefined": true, "address": false, "thread": false} {
+		t.Run(sanitizer, func(t *testing.T) {
+			program := libcallsProgram(t, "-O1", "-fsanitize="+sanitizer)
+			_, called, said := recordLibcalls(t, "", program)
+			// What it starts is not sanitized.
+			if got := callsOf(called, "qsort") > 0; got != recorded {
+				t.Errorf("calls into libraries recorded: %v, want %v: %s", got, recorded, said)
+			}
+			if refused := strings.Contains(said, "LOGREC_LIBCALLS is not for programs with a sanitizer"); refused == recorded {
+				t.Errorf("said: %s", said)
+			}
+		})
+	}
+}

@@ -177,7 +177,7 @@ func addSymbolFlags(cmd *cobra.Command, in *app.Inputs) {
 	flags.BoolVar(&in.NoRecordedPaths, "no-recorded-paths", false, "open no path that comes out of a file")
 	flags.BoolVar(&in.LoadMismatched, "load-mismatched", false, "take names from a file of another build where there is no better one; each is marked [mismatched]")
 	flags.BoolVar(&in.Network, "network", false, "ask the symbol servers that --symbols (srv*...*URL, debuginfod:URL), _NT_SYMBOL_PATH and DEBUGINFOD_URLS name")
-	flags.StringVar(&in.SymbolCache, "symbol-cache", "", "the `folder` for what symbol servers give; named, it also keeps compressed symbol files inflated")
+	flags.StringVar(&in.SymbolCache, "symbol-cache", "", "the `folder` to keep what symbol servers give; if it is named, inflated copies of compressed symbol files are kept there too")
 }
 
 // oneLog is the check of verbs that take one log.

@@ -118,7 +118,7 @@ var formats = [...]struct {
 	{[]string{"!", "+0x", "`"}, (*Reader).readWinDbg},
 	{[]string{"(/", "(["}, (*Reader).readPerf},
 	{[]string{"0x"}, (*Reader).readMac},
-	{[]string{":00"}, (*Reader).readSections},
+	{[]string{sectionMark}, (*Reader).readSections},
 	{[]string{": "}, (*Reader).readWindowsEvent},
 }
 
@@ -139,6 +139,9 @@ func (r *Reader) Line(line string) []Reference {
 	r.readFree(line)
 	return r.refs
 }
+
+// Pass takes note of a line that is not [Interesting], in the place of Line.
+func (r *Reader) Pass() { r.list = noList }
 
 // add adds a reference. Where the text names no module, the mappings say which one an address of
 // the process lies in.
@@ -188,7 +191,7 @@ var needles = [...]struct {
 	rare int
 }{
 	{"0x", 1}, {"0X", 1}, {"0×", 1}, {"{{{", 0}, {" ip ", 2}, {" ip:", 3}, {"pc ", 0}, {"xp ", 0}, {"--p ", 1}, {"w-p ", 1}, {"--s ", 1},
-	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {":00", 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
+	{"w-s ", 1}, {"-xs ", 0}, {"(/", 0}, {"([", 0}, {sectionMark, 0}, {"!", 0}, {".dll, ", 0}, {".exe, ", 0}, {".DLL, ", 0}, {".EXE, ", 0},
 	{"<signal handler called>", 0}, {`"imageOffset"`, 0}, {`"imageIndex"`, 0}, {`"frames"`, 0}, {"google-breakpad", 6}, {" symbols)", 8}, {"(deferred)", 0},
 	{" build-id ", 6},
 }
@@ -213,9 +216,28 @@ var isRare = func() (table [256]bool) {
 	return table
 }()
 
+// sectionMark is in the number of a section with an offset in it, 0001:00000099, and in the time of day of every
+// line that is written within a minute or a second.
+const sectionMark = ":00"
+
+// isSection reports whether a colon of a line may stand in what readSections reads, which no time of day looks like.
+func isSection(line []byte, colon int) bool {
+	const before, behind = 4, 8 // digits
+	if colon < before || colon > before && line[colon-before-1] != ' ' || len(line)-colon < 1+behind+1 {
+		return false
+	}
+	for _, b := range line[colon-before : colon+1+behind] {
+		if !isHex(b) && b != '`' && b != ':' {
+			return false
+		}
+	}
+	end := line[colon+1+behind]
+	return end == ' ' || end == '\t'
+}
+
 // Interesting reports whether a line has anything that could be an address or
-// a mapping. Where it is false, [Reader.Line] has nothing to say of it, nor does
-// it matter to the lines behind.
+// a mapping. Where it is false, [Reader.Line] has nothing to say of it, and to the lines behind
+// it matters no more than [Reader.Pass] tells.
 func Interesting(line []byte) bool {
 	for i, b := range line {
 		if !isRare[b] {
@@ -223,7 +245,9 @@ func Interesting(line []byte) bool {
 		}
 		for _, n := range rare[b] {
 			if at := i - len(n.before); at >= 0 && string(line[at:i]) == n.before && len(line)-i >= len(n.from) && string(line[i:i+len(n.from)]) == n.from {
-				return true
+				if n.from != sectionMark || isSection(line, i) {
+					return true
+				}
 			}
 		}
 	}

@@ -10,7 +10,8 @@ const (
 	Exact Kind = iota
 	// Return: the address that a call returns to; the call ends a byte before.
 	Return
-	// Called: a return address less 1, as the tool wrote it: it lies in the call instruction.
+	// Called: the tool has taken 1 off the return address already, so that it lies in the call
+	// instruction.
 	Called
 )
 

@@ -177,9 +177,7 @@ func (r *Reader) readPerf(line string) bool {
 	}
 	path := rest[open+2 : len(rest)-1]
 	f := c.reference(from, address, r.listed(perfList))
-	if m := r.find(f.Kind.Lookup(address)); m != nil {
-		r.locate(&f)
-	} else if path[:1] == "/" {
+	if !r.locate(&f) && strings.HasPrefix(path, "/") {
 		f.within(path, address, modules.Identity{})
 	}
 	r.refs = append(r.refs, f)

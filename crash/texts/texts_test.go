@@ -2,6 +2,7 @@ package texts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -170,6 +171,14 @@ ID des fehlerhaften Prozesses: 0x1234`, []string{
 		"1380 exact /opt/app linked 0x1380",
 		"1399 return /opt/app linked 0x1399",
 	}},
+	{"perf, two samples", "app 41 [001]   662.723444: cycles:\n\t    1380 f+0x0 (/opt/app)\n\t    1399 main+0x9 (/opt/app)\n\n" +
+		"app 41 [001]   662.9: cycles:\n\tffffffff81000000 do_it ([kernel.kallsyms])\n\t    1380 (/ ()\n\t    1399 main+0x9 (/opt/app)", []string{
+		"1380 exact /opt/app linked 0x1380",
+		"1399 return /opt/app linked 0x1399",
+		"ffffffff81000000 exact process 0xffffffff81000000",
+		"1380 return process 0x1380",
+		"1399 return /opt/app linked 0x1399",
+	}},
 	{"perf with mmap events", `app 41 662.7: PERF_RECORD_MMAP2 41/41: [0x55d0a1f01000(0x1000) @ 0x1000 08:01 123 0]: r-xp /opt/app
 	    55d0a1f01380 [unknown] (/opt/app)`, []string{
 		"55d0a1f01380 exact /opt/app file 0x1380",
@@ -232,16 +241,27 @@ Fault offset: 0x00000000000e6d23`, []string{
 		"0x00007f1234567890 exact libc.so.6 linked 0x27890 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
 		"0x00007f1234567895 return libc.so.6 linked 0x27895 18b9a9a8c523e5cfe5b5d946d605d09242f09798",
 	}},
-	{"no addresses", "#define X 12\nissue #15 is fixed\n12:30:01 started: ok, 5%\n== results ==\n", nil},
+	{"no addresses", "2026-11-26 21:00:07 up\n21:00:00.000000 00:00:00\n4711:00:00:00 x.y\n#define X 12\nissue #15 is fixed\n12:30:01 started: ok, 5%\n== results ==\n", nil},
 }
 
 func TestFormats(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			r := NewReader()
+			passing := NewReader()
 			var got []string
 			for line := range strings.SplitSeq(f.text, "\n") {
 				list := r.Line(line)
+				// What is not interesting may be passed over.
+				var others []Reference
+				if Interesting([]byte(line)) {
+					others = passing.Line(line)
+				} else {
+					passing.Pass()
+				}
+				if !slices.Equal(others, list) {
+					t.Errorf("%q: got %v where lines were passed over, %v without", line, others, list)
+				}
 				if len(list) > 0 && !Interesting([]byte(line)) {
 					t.Errorf("%q is not interesting", line)
 				}

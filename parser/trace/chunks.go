@@ -337,9 +337,9 @@ func (w *walker) sort() {
 }
 
 // refresh reads again how much of the chunks is used that may have grown, and
-// reports whether it has become another number for any. It is called after the
-// walk: a chunk is whole once the next of its stream is there, but need not have
-// been when the walk came to it.
+// reports whether that changed for any. It is called after the walk, because a chunk
+// is certain to be complete only once the next one of its stream exists, which it may
+// not have done when the walk passed it.
 func (w *walker) refresh() (changed bool, err error) {
 	look := func(c *chunk) (closed bool, err error) {
 		var b [wire.ChunkHeaderSize]byte
@@ -360,7 +360,7 @@ func (w *walker) refresh() (changed bool, err error) {
 			if used != c.used {
 				c.used, changed = used, true
 			}
-			if closed = h.State == 1; !closed {
+			if closed = h.State == wire.ChunkClosed; !closed {
 				break
 			}
 		}

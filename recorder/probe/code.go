@@ -1,15 +1,17 @@
 package probe
 
 import (
+	"bytes"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"logparser/message"
 )
 
-// isEmulated reports whether the kernel does the first instruction of some code of x86-64 itself
-// where a probe lies on it; all others are single-stepped, which costs ten times as much.
+// isEmulated reports whether the kernel emulates the first instruction of x86-64 code when a probe
+// lies on it. It single-steps all other instructions, which costs ten times as much.
 func isEmulated(code []byte) bool {
-	for len(code) > 0 && code[0] == 0x66 { // prefixes of no-operations
+	for len(code) > 0 && code[0] == 0x66 { // prefix of a nop
 		code = code[1:]
 	}
 	switch {
@@ -23,15 +25,31 @@ func isEmulated(code []byte) bool {
 	return len(code) > 1 && code[0] == 0x0f && (code[1] == 0x1f || code[1]&0xf0 == 0x80)
 }
 
+// isRefused reports whether the kernel takes no probe at the first instruction of some code of x86-64: it
+// has a prefix for a lock or a segment. Nobody is told: the probe is set, and never hit.
+func isRefused(code []byte) bool {
+	for _, b := range code {
+		switch b {
+		case 0xf0, 0x26, 0x2e, 0x36, 0x3e:
+			return true
+		case 0x66, 0x67, 0xf2, 0xf3, 0x64, 0x65:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 var (
 	errNoCode  = message.New("its code is not known")
 	errDecode  = message.New("an instruction of it is not known, so that what follows may be none")
+	errRefused = message.New("its first instruction has a prefix (lock, or a segment) with which the kernel takes none")
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 
-// Returns returns where return instructions lie in the code of a whole function, in bytes from its
-// beginning. It goes through all instructions in a row: a probe in the middle of one would damage
-// the program.
+// Returns returns the offsets of the return instructions in the code of a whole function. It decodes
+// one instruction after the other, because a probe in the middle of an instruction would damage the
+// program.
 func Returns(code []byte, machine string) (list []uint64, err error) {
 	if len(code) == 0 {
 		return nil, errNoCode
@@ -39,9 +57,14 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	switch machine {
 	case "x86-64":
 		for at := 0; at < len(code); {
+			// endbr64, with which functions begin under -fcf-protection, is newer than the decoder.
+			if bytes.HasPrefix(code[at:], []byte{0xf3, 0x0f, 0x1e, 0xfa}) {
+				at += 4
+				continue
+			}
 			in, err := x86asm.Decode(code[at:], 64)
 			if err != nil || in.Len == 0 {
-				// Go fills up with int3.
+				// Go pads functions with int3.
 				if code[at] == 0xcc {
 					at++
 					continue
@@ -65,13 +88,14 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	return list, nil
 }
 
-// goEntry returns where in a Go function of x86-64 a call has begun for good: behind the check
-// whether the stack has room. A function whose stack has none begins anew at its first byte.
+// goEntry returns the offset of the first instruction behind the stack check of a Go function of x86-64.
+// A function whose stack is too small gets a larger one and begins again at its first byte, so that a
+// probe there would count the call twice.
 func goEntry(code []byte, machine string) uint64 {
 	if machine != "x86-64" {
 		return 0
 	}
-	const check = 8 // instructions that a check may have
+	const check = 8 // the most instructions of a stack check
 	compared := false
 	for at, n := 0, 0; at < len(code) && n < check; n++ {
 		in, err := x86asm.Decode(code[at:], 64)

@@ -11,8 +11,8 @@ import (
 	"logparser/parser"
 )
 
-// gdbClass is what the script for gdb does with its list of probes. Each probe is a breakpoint that
-// never stops; gdb itself tells the time.
+// gdbClass is the fixed part of the script for gdb. A probe is a breakpoint that prints a line and goes
+// on; gdb reads the time.
 //
 //go:embed gdb.py.in
 var gdbClass string
@@ -61,7 +61,7 @@ func gdbValues(b *Probe) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// gdb returns how a fetch is printed and its expression.
+// gdb returns the format and the expression by which gdb prints a fetch.
 func (f *Fetch) gdb() (how, expression string) {
 	x := "$" + f.Place
 	if f.Place == "stack" {
@@ -118,7 +118,7 @@ func (p *Plan) writeWinDbg(out *bufio.Writer) {
 		}
 		after := ""
 		if i+1 < len(p.Probes) && p.Probes[i+1].Kind == parser.Leave && p.Probes[i+1].Function == b.Function {
-			// A function that calls itself confuses these.
+			// A breakpoint at the return address of a recursive function may be hit by an inner call.
 			after = fmt.Sprintf(`bp /1 @$ra \".printf \\\"%s\\\\n\\\"%s; gc\"; `, "lp L - %d %d - "+p.Probes[i+1].Event+windbgFormat(&p.Probes[i+1]), ", @$tpid, @$tid"+windbgValues(&p.Probes[i+1]))
 		}
 		fmt.Fprintf(out, `bu %s+%#x ".printf \"lp E - %%d %%d %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, b.Event, windbgFormat(b), windbgValues(b), after)

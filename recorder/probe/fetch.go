@@ -9,7 +9,7 @@ import (
 	"logparser/symbols/types"
 )
 
-// A FetchKind is how what was fetched is printed.
+// A FetchKind says how a fetched value is printed.
 type FetchKind uint8
 
 const (
@@ -17,26 +17,28 @@ const (
 	Signed FetchKind = iota
 	Unsigned
 	Hex
-	// Text is the characters up to the first 0.
+	// Text is a text that ends with a 0.
 	Text
-	// Float is a floating-point number; in memory the kernel can fetch its bits.
+	// Float is a floating-point number. From memory the kernel can fetch its bits.
 	Float
 )
 
 // A Fetch is a value that a probe takes.
 type Fetch struct {
-	// Printed is its name as tools take names, Name that of the parameter or a part of it.
+	// Printed is the name in the tool's lines, which allow fewer characters; Name is the name of the
+	// parameter or of a part of it.
 	Printed, Name, Type string
-	// Place is a register by its x86-64 or arm64 name, or "stack": then the first of Memory is
-	// the offset from the stack pointer.
+	// Place is a register by its x86-64 or arm64 name, or "stack". With "stack" the first element of
+	// Memory is the offset from the stack pointer.
 	Place string
-	// Memory are the offsets that are added to a pointer before what it points to is read, the
-	// pointer's own first; none where the register has the value.
+	// Memory is the chain of offsets to the value: the first is added to Place, each other one to the
+	// pointer that was read there. It is empty where the register itself has the value.
 	Memory []int
 	Kind   FetchKind
-	// Size is in bytes, Shift in bits from the register's lowest.
+	// Size is in bytes; Shift is how many bits of the register lie below the value.
 	Size, Shift int
-	// Missing says why the value cannot be had, unless Vector says otherwise.
+	// Missing says why the value cannot be fetched; a tool that reads vector registers ignores it if
+	// Vector is set.
 	Missing message.Text
 	// Vector says that Place is a vector register, which some debuggers can read.
 	Vector bool
@@ -47,7 +49,7 @@ var noVector = message.Textf("it is in a vector register, to which the kernel's 
 var notKept = message.Textf("a probe at the return does not know where the argument pointed to")
 var noLayout = message.Textf("std::string of libc++ has two layouts, of which a probe cannot choose")
 
-// rawRegisters are those that arguments come in, and the result.
+// rawRegisters are the registers for arguments and results, by machine and calling convention.
 var rawRegisters = map[string]struct{ arguments, results []string }{
 	"x86-64":    {[]string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, []string{"rax"}},
 	"x86-64/pe": {[]string{"rcx", "rdx", "r8", "r9"}, []string{"rax"}},
@@ -56,7 +58,7 @@ var rawRegisters = map[string]struct{ arguments, results []string }{
 	"arm64/go":  {[]string{"x0", "x1", "x2", "x3", "x4", "x5"}, []string{"x0", "x1"}},
 }
 
-// fetches returns what is taken where a function is entered and where it returns.
+// fetches returns the values that are fetched when a function is entered, and when it returns.
 func (p *Plan) fetches(f *Function) (enter, leave []Fetch) {
 	if f.Values == nil {
 		key := p.Machine
@@ -95,33 +97,35 @@ func (p *Plan) fetches(f *Function) (enter, leave []Fetch) {
 	return take(f.Values.Enter), take(f.Values.Leave)
 }
 
-// A location is where a value lies: in memory, or in registers that have eight bytes of it each.
+// A location is where a value lies: in memory, or in registers, each of which has eight bytes of it.
 type location struct {
 	registers []string
-	// memory is as in Fetch; nil for registers. offset is in the value.
+	// memory is as in Fetch, nil for a value in registers. offset is the offset of the part within the
+	// value.
 	memory []int
 	offset int
 }
 
-// at returns the location of a part.
+// at returns the location of the part at an offset.
 func (l location) at(offset int) location {
 	l.offset += offset
 	return l
 }
 
-// A fetcher takes values apart into what probes can fetch.
+// A fetcher divides the values of a function into parts that a probe can fetch one by one: registers,
+// numbers and texts.
 type fetcher struct {
 	list []Fetch
 	used map[string]bool
 }
 
-// maxNested bounds how deep structs lie in structs, maxElements the elements of an array.
+// maxNested bounds the nesting of structs, maxElements the elements of an array.
 const (
 	maxNested   = 3
 	maxElements = 4
 )
 
-// maxArgument is how long the kernel takes names of arguments to be.
+// maxArgument is the longest name of an argument that the kernel accepts.
 const maxArgument = 28
 
 func (b *fetcher) add(f Fetch, name string, t *types.Type) {
@@ -144,7 +148,7 @@ func (b *fetcher) add(f Fetch, name string, t *types.Type) {
 	b.list = append(b.list, f)
 }
 
-// value takes a value of a plan.
+// value adds the fetches for a value of a plan.
 func (b *fetcher) value(v *values.Value) {
 	at := location{}
 	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
@@ -157,7 +161,7 @@ func (b *fetcher) value(v *values.Value) {
 		b.add(Fetch{Missing: notKept}, v.Name, v.Type)
 		return
 	}
-	// pointed is what the pointer at the place leads to.
+	// pointed is the location that the pointer at the place points to, plus an offset.
 	pointed := func(offset int) location {
 		return location{at.registers, append(append([]int(nil), at.memory...), offset), 0}
 	}
@@ -173,7 +177,7 @@ func (b *fetcher) value(v *values.Value) {
 	case values.Memory:
 		b.typed(v.Name, v.Type, pointed(v.Op.Offset), v.Op.Size, 0)
 	case values.String:
-		if v.Op.Library != values.Libstdcxx {
+		if v.Op.Library != types.Libstdcxx {
 			b.add(Fetch{Missing: noLayout}, v.Name, v.Type)
 			return
 		}
@@ -181,14 +185,18 @@ func (b *fetcher) value(v *values.Value) {
 		to.memory = append(to.memory, 0)
 		b.text(v.Name, v.Type, to)
 	case values.View:
+		if v.Op.Library != types.Libstdcxx {
+			b.add(Fetch{Missing: noLayout}, v.Name, v.Type)
+			return
+		}
 		b.view(v.Name, at)
 	default:
 		b.add(Fetch{Missing: noPlace}, v.Name, v.Type)
 	}
 }
 
-// view takes a std::string_view of libstdc++: its length, and the characters, which may go on
-// behind it.
+// view adds the fetches for a std::string_view of libstdc++: its length, and its characters up to the
+// first 0, which may be more than the length says.
 func (b *fetcher) view(name string, at location) {
 	b.scalar(name+".size", &types.Type{Kind: types.Uint, Size: 8, Name: "unsigned long"}, at, 8)
 	characters := at.at(8)
@@ -205,19 +213,19 @@ func (b *fetcher) view(name string, at location) {
 	b.add(to, name+".data", &types.Type{Name: "char const*"})
 }
 
-// text takes the characters at a location in memory.
+// text adds a fetch of the characters at a location in memory.
 func (b *fetcher) text(name string, t *types.Type, at location) {
 	b.add(Fetch{Place: at.registers[0], Memory: at.place(), Kind: Text}, name, t)
 }
 
-// place returns the offsets with that of the part.
+// place returns the chain of offsets that leads to the part.
 func (l location) place() []int {
 	m := append([]int(nil), l.memory...)
 	m[len(m)-1] += l.offset
 	return m
 }
 
-// typed takes a value of a type.
+// typed adds the fetches for a value of a type: of a struct and an array those of its parts.
 func (b *fetcher) typed(name string, t *types.Type, at location, size, depth int) {
 	if t == nil {
 		b.scalar(name, &types.Type{Kind: types.Opaque, Size: size}, at, size)
@@ -243,7 +251,7 @@ func (b *fetcher) typed(name string, t *types.Type, at location, size, depth int
 			b.typed(name+"."+strconv.Itoa(i), t.Target, at.at(i*t.Target.Size), t.Target.Size, depth+1)
 		}
 	case t.Kind == types.Text && at.memory != nil && strings.HasPrefix(t.Name, types.StdString):
-		if t.Size == 32 && !strings.HasPrefix(t.Name, types.StdStringView) {
+		if t.Library == types.Libstdcxx && !strings.HasPrefix(t.Name, types.StdStringView) {
 			b.text(name, t, location{at.registers, append(at.place(), 0), 0})
 		}
 	case t.Kind == types.Text && at.memory != nil:
@@ -256,7 +264,7 @@ func (b *fetcher) typed(name string, t *types.Type, at location, size, depth int
 	}
 }
 
-// scalar takes a number.
+// scalar adds a fetch of a number.
 func (b *fetcher) scalar(name string, t *types.Type, at location, size int) {
 	f := Fetch{Size: size}
 	switch t.Kind {

@@ -12,13 +12,13 @@ import (
 	"logparser/parser"
 )
 
-// A Tool is what sets probes.
+// A Tool is a program, or a file of the kernel, that sets probes.
 type Tool struct {
-	// Name is what users call it, Title what it is, Extension that of a file of its lines.
+	// Name is the name that users give, Title its description, Extension the extension of its scripts.
 	Name, Title, Extension string
-	// comment begins lines that it ignores.
+	// comment is how its comments begin.
 	comment string
-	// debugger says that it stops programs, and vectors that it reads their vector registers.
+	// debugger says that it stops the program at each probe, vectors that it can read vector registers.
 	debugger, vectors bool
 	write             func(p *Plan, out *bufio.Writer)
 }
@@ -42,7 +42,7 @@ func ToolNames() (names []string) {
 	return names
 }
 
-// ErrTool says that a tool does not fit the image.
+// ErrTool says that a tool cannot set probes in an image, because of its format or its processor.
 var ErrTool = message.New("the tool sets no probes in images of this kind")
 
 // FindTool returns the tool of a name, nil for none.
@@ -75,7 +75,7 @@ func (p *Plan) Write(w io.Writer, names bool) error {
 	return out.Flush()
 }
 
-// kernelRegister returns a register as the kernel's probes name it.
+// kernelRegister returns the name of a register in the kernel's definitions of probes.
 func kernelRegister(place string) string {
 	switch {
 	case place == "stack":
@@ -86,7 +86,7 @@ func kernelRegister(place string) string {
 	return "%" + place
 }
 
-// kernelType returns how the kernel prints what is fetched.
+// kernelType returns the type by which the kernel prints a fetch.
 func (f *Fetch) kernelType() string {
 	if f.Kind == Text {
 		return "string"
@@ -98,7 +98,7 @@ func (f *Fetch) kernelType() string {
 	return map[FetchKind]string{Signed: "s", Unsigned: "u", Hex: "x", Float: "x"}[f.Kind] + bits
 }
 
-// kernel returns the fetch as the kernel has it.
+// kernel returns a fetch as a definition of a probe has it.
 func (f *Fetch) kernel(leave bool) string {
 	text := kernelRegister(f.Place)
 	if leave && (f.Place == "rax" || f.Place == "x0") {
@@ -110,7 +110,7 @@ func (f *Fetch) kernel(leave bool) string {
 	return f.Printed + "=" + text + ":" + f.kernelType()
 }
 
-// definition returns the line by which the kernel makes the probe.
+// definition returns the line that defines a probe in the kernel.
 func (p *Plan) definition(b *Probe) string {
 	kind := "p"
 	if b.Kind == parser.Leave && !b.AtReturn {
@@ -131,7 +131,7 @@ func (p *Plan) definition(b *Probe) string {
 	return s.String()
 }
 
-// eventsFile is where the kernel takes definitions.
+// eventsFile is the file of tracefs to which definitions are written.
 func (p *Plan) eventsFile() string {
 	if p.IsKernel() {
 		return "kprobe_events"
@@ -161,7 +161,7 @@ func (p *Plan) writePerf(out *bufio.Writer) {
 	out.WriteString(put.Replace(tail))
 }
 
-// ownHead is how the lines begin that scripts of ours print: parser/probes reads them.
+// ownHead is the beginning of the lines that our own scripts print, which parser/probes reads.
 func ownHead(b *Probe) string {
 	if b.Kind == parser.Leave {
 		return "lp L"
@@ -220,7 +220,7 @@ func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 	return "0x%llx", "(uint64)" + x
 }
 
-// maxPrinted is how many values one printf of bpftrace gets.
+// maxPrinted is the most values of one printf of bpftrace.
 const maxPrinted = 12
 
 func (p *Plan) writeBpftrace(out *bufio.Writer) {
@@ -239,7 +239,7 @@ func (p *Plan) writeBpftrace(out *bufio.Writer) {
 		case b.Function.Linkage != "" && !b.AtReturn:
 			where += `"` + b.Function.Linkage + `"`
 		default:
-			// bpftrace wants --unsafe where no symbol is.
+			// bpftrace needs --unsafe for an address without a symbol.
 			where += fmt.Sprintf("%#x", p.Base+b.RVA)
 		}
 		format := ownHead(b) + " %llu %d %d "

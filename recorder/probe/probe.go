@@ -1,13 +1,13 @@
 // Package probe makes probes for functions of programs that are not rebuilt: where they go, what
 // they fetch, and the lines by which perf, the kernel, bpftrace, debuggers and others set them.
 //
-// Its input is a [Target] with the functions that were chosen, and what is to be taken at each
-// as a plan of package values has it; its output a [Plan]. A probe lies at the first byte of a
-// function, or, for returns, at what the tool has for these. Offsets are those of the file, which
-// are not the addresses: linkers other than GNU's make them differ.
+// Its input is a [Target], the functions that were chosen, and for each the values to be taken, as a
+// plan of package values describes them. Its output is a [Plan]. The probe for an enter lies at the first
+// byte of a function. A return gets a return probe, if the tool has these, or a probe at each return
+// instruction. Tools that want the place in the file get file offsets, which are often not the RVAs.
 //
-// What a tool cannot fetch is left out of its lines and said: the kernel has no access to
-// vector registers, in which floating-point arguments and results are.
+// A value that a tool cannot fetch is left out of its lines, and a note says so: the kernel, for
+// example, has no access to the vector registers, which hold floating-point arguments and results.
 package probe
 
 import (
@@ -28,7 +28,7 @@ import (
 type Target struct {
 	// Path is the image's file, "" for the kernel.
 	Path string
-	// PE says that it is one of Windows. Machine is as package image has it.
+	// PE says that it is an image of Windows. Machine is the processor's name as in package image.
 	PE       bool
 	Machine  string
 	Base     uint64 // lowest mapped address
@@ -38,47 +38,48 @@ type Target struct {
 	Privileged bool
 }
 
-// IsKernel reports whether probes are for the kernel.
+// IsKernel reports whether the target is the kernel.
 func (t *Target) IsKernel() bool { return t.Path == "" }
 
 // A Function is one that gets probes.
 type Function struct {
-	// Name is as people read it. Linkage is the symbol's name, "" where it has none or others
-	// in the image have the same.
+	// Name is the demangled name. Linkage is the symbol's name, "" where there is no symbol, or where
+	// several symbols of the image have that name.
 	Name, Linkage string
-	// RVA, Offset (in the file) and Size are in bytes; Size is 0 where it is not known.
+	// RVA, Offset (in the file) and Size are in bytes. Size is 0 where it is not known.
 	RVA, Offset, Size uint64
-	// Go says that it is a function of Go, whose stacks move.
+	// Go says that it was compiled by Go. A return probe would break its stack, which may move.
 	Go bool
-	// Code is its first bytes; all of a function of Go.
+	// Code has its first bytes; of a function of Go all of them.
 	Code []byte
-	// Values are what is taken, nil for the registers as they are.
+	// Values are the values to be taken. Where it is nil, the registers of arguments and results are
+	// taken as numbers.
 	Values *values.Function
 }
 
-// Options say what probes do.
+// Options say which probes are made.
 type Options struct {
-	// Return sets probes at returns, too.
+	// Return asks for probes at returns as well.
 	Return bool
-	// NoArguments takes none.
+	// NoArguments leaves out arguments and results.
 	NoArguments bool
-	// AtReturns has the ends of calls probed at return instructions: a return probe changes the return
-	// address, at which exceptions end the program, as does one of code that is not called.
+	// AtReturns asks for probes at the return instructions instead of return probes. A return probe
+	// replaces the return address on the stack. An exception that passes such an address ends the
+	// program, and so does a return probe in code that is jumped to instead of called.
 	AtReturns bool
-	// Tool is what the lines are for.
+	// Tool is the tool that will set the probes.
 	Tool *Tool
 }
 
 // A Probe is a place where a tool stops a program.
 type Probe struct {
-	// Event is its name.
+	// Event is the name of the event that a hit is printed as.
 	Event    string
 	Function *Function
-	// RVA and Offset are where it lies; those of the function where Kind is a leave, but not
-	// AtReturn.
+	// RVA and Offset say where it lies. A return probe has those of its function.
 	RVA, Offset uint64
 	Kind        parser.Kind
-	// AtReturn says that it lies at a return instruction, and is no return probe.
+	// AtReturn says that it is a probe at a return instruction, not a return probe.
 	AtReturn bool
 	Fetches  []Fetch
 }
@@ -87,22 +88,24 @@ type Probe struct {
 type Plan struct {
 	Target
 	Probes []Probe
-	// Notes are what there is to say of them: what cannot be fetched, what they cost.
+	// Notes tell the user what cannot be fetched and what the probes cost.
 	Notes []message.Text
+	// Refused counts the functions that get none, since the kernel takes none there.
+	Refused int
 
 	tool *Tool
 }
 
-// Limits of what is made.
+// Limits of a plan. With more than fewProbes a note warns of the cost.
 const (
 	maxProbes  = 50_000
 	maxFetches = 24 // of a probe
 	fewProbes  = 20
 )
 
-// New plans probes for functions, which are sorted by their places.
+// New makes the probes for functions. It sorts the functions by their RVAs.
 func New(t Target, functions []Function, opt Options) (*Plan, error) {
-	p := &Plan{Target: t, tool: opt.Tool}
+	p, refused := &Plan{Target: t, tool: opt.Tool}, ""
 	slices.SortStableFunc(functions, func(a, b Function) int { return cmp.Or(cmp.Compare(a.RVA, b.RVA), cmp.Compare(a.Name, b.Name)) })
 	for i := range functions {
 		f := &functions[i]
@@ -119,16 +122,24 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 			behind := goEntry(f.Code, t.Machine)
 			enter.RVA, enter.Offset = f.RVA+behind, f.Offset+behind
 		}
+		// Without its enters the ends of calls would be taken for those of others.
+		if p.byKernel() && isRefused(f.Code[min(enter.RVA-f.RVA, uint64(len(f.Code))):]) {
+			if p.Refused++; refused == "" {
+				refused = f.Name
+			}
+			continue
+		}
 		p.Probes = append(p.Probes, enter)
 		if !opt.Return {
 			continue
 		}
-		// Of a start that only unwind rules tell it is not known whether it is called: it may be the
-		// program's first, or a cold part. A return probe there would end the program.
+		// A start that only unwind rules tell of may be no function: it may be the entry point of the
+		// program, or the cold part of a function. These are not called, so that a return probe would
+		// end the program.
 		unnamed := f.Linkage == "" && !t.PE
 		if !f.Go && !unnamed && !opt.AtReturns {
 			if f.Linkage == "_start" || strings.Contains(f.Linkage, ".cold") {
-				continue // it is not called: a return probe would take something else for its return address
+				continue // it is jumped to: what a return probe would replace is no return address
 			}
 			p.Probes = append(p.Probes, leave)
 			continue
@@ -149,11 +160,22 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 			p.Probes = append(p.Probes, r)
 		}
 	}
+	if p.Refused > 0 {
+		p.note(message.Textf("%d of %d functions get no probe, such as %s: their first instruction has a prefix (lock, or a segment) with which the kernel takes none", p.Refused, len(functions), refused))
+	}
+	if len(p.Probes) == 0 {
+		return nil, message.Errorf("%s gets no probe: %w", refused, errRefused)
+	}
 	p.warn(functions, opt)
 	return p, nil
 }
 
-// warn says what setting the probes means for the program.
+// byKernel reports whether it is the kernel of Linux on x86-64 that sets the probes into programs.
+func (p *Plan) byKernel() bool {
+	return p.Machine == "x86-64" && !p.PE && !p.IsKernel() && (p.tool == nil || !p.tool.debugger && p.tool.Name != "frida")
+}
+
+// warn adds notes on what the probes mean for the program.
 func (p *Plan) warn(functions []Function, opt Options) {
 	if len(p.Probes) > fewProbes {
 		p.note(message.Textf("%d probes: each hit costs a microsecond or more; choose functions that are not called very often (more than 100,000 hits a second are felt)", len(p.Probes)))
@@ -162,7 +184,7 @@ func (p *Plan) warn(functions []Function, opt Options) {
 	for i := range functions {
 		f := &functions[i]
 		inGo = inGo || f.Go
-		if p.Machine == "x86-64" && !p.PE && !p.IsKernel() && len(f.Code) > 0 && !isEmulated(f.Code) {
+		if p.Machine == "x86-64" && !p.PE && !p.IsKernel() && len(f.Code) > 0 && !isEmulated(f.Code) && !(p.byKernel() && isRefused(f.Code)) {
 			stepped++
 		}
 	}
@@ -179,14 +201,13 @@ func (p *Plan) warn(functions []Function, opt Options) {
 
 func (p *Plan) note(t message.Text) { p.Notes = append(p.Notes, t) }
 
-// Group is the name under which the kernel has the events.
+// Group is the group of the events in the kernel.
 const Group = "lp"
 
-// maxEvent bounds the part of an event's name that is the function's: the kernel takes 63 in all.
+// maxEvent bounds the function's part of an event's name. The kernel accepts 63 characters in all.
 const maxEvent = 32
 
-// eventName makes of a function's name what is one for events: the last of its scopes, without
-// parameters.
+// eventName makes an event's name of a function's: its last part, without scopes and parameters.
 func eventName(name string) string {
 	short := strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	if i := strings.LastIndex(short, ")."); i >= 0 { // a method of Go
@@ -201,7 +222,7 @@ func eventName(name string) string {
 	return identifier(short, maxEvent)
 }
 
-// identifier makes of a text a word of letters, digits and _.
+// identifier makes a word of letters, digits and _ of a text.
 func identifier(text string, most int) string {
 	b := make([]byte, 0, most)
 	for i := 0; i < len(text) && len(b) < most; i++ {
@@ -223,7 +244,7 @@ func identifier(text string, most int) string {
 	return string(b)
 }
 
-// Names returns what the events are, for who reads what they print.
+// Names returns what each event means, for reading what the tool prints.
 func (p *Plan) Names() *probes.Names {
 	n := &probes.Names{}
 	image := -1

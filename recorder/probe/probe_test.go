@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,8 @@ var (
 	doubleType = &types.Type{Kind: types.Float, Size: 8, Name: "double"}
 	charType   = &types.Type{Kind: types.Char, Size: 1, Name: "char"}
 	textType   = &types.Type{Kind: types.Text, Size: 8, Name: "char const*"}
-	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString}
-	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView}
+	stringType = &types.Type{Kind: types.Text, Size: 32, Name: types.StdString, Library: types.Libstdcxx}
+	viewType   = &types.Type{Kind: types.Text, Size: 16, Name: types.StdStringView, Library: types.Libstdcxx}
 	pointType  = &types.Type{Kind: types.Struct, Size: 8, Name: "Point", Members: []types.Member{{Name: "x", Type: intType}, {Name: "y", Type: intType, Offset: 4}}}
 	mixedType  = &types.Type{Kind: types.Struct, Size: 16, Name: "Mixed", Members: []types.Member{{Name: "n", Type: intType}, {Name: "d", Type: doubleType, Offset: 8}}}
 	bigType    = &types.Type{Kind: types.Struct, Size: 64, Name: "Big", Members: []types.Member{
@@ -167,6 +168,22 @@ func TestEmulated(t *testing.T) {
 		if isEmulated([]byte(code)) != want {
 			t.Errorf("%x", code)
 		}
+	}
+}
+
+// Where the kernel takes no probe a function gets none at its returns either.
+func TestRefused(t *testing.T) {
+	lock, other := []byte("\xf0\x48\xff\x05\x00\x00\x00\x00\xc3"), []byte("\xf3\x0f\x1e\xfa\xc3")
+	functions := []Function{{Name: "locks", Linkage: "locks", Code: lock, Size: 9}, {Name: "other", Linkage: "other", RVA: 16, Code: other, Size: 5}}
+	target := Target{Path: "/opt/app", Machine: "x86-64"}
+	for tool, want := range map[string]int{"perf": 2, "gdb": 4} {
+		p, err := New(target, slices.Clone(functions), Options{Return: true, AtReturns: true, Tool: FindTool(tool)})
+		if err != nil || len(p.Probes) != want || p.Refused != (4-want)/2 {
+			t.Errorf("%s: %v, %d probes, want %d", tool, err, len(p.Probes), want)
+		}
+	}
+	if _, err := New(target, functions[:1:1], Options{Tool: FindTool("perf")}); !errors.Is(err, errRefused) {
+		t.Error(err)
 	}
 }
 

@@ -74,9 +74,9 @@ LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32
   return c;
 }
 
-/* room_for_calls is how many of its open calls a chunk may begin with. Where they are
- * not what the events lead to, in a forked child, whose first chunk this is, and of a
- * coroutine it takes more room: a reader has nothing else to go by. */
+/* room_for_calls is how many of the open calls a chunk may list at its beginning. The list may take
+ * more room where a reader cannot find the open calls from earlier events: in a coroutine, and in the
+ * first chunk of a forked child. */
 LR_OWN static uint64_t room_for_calls(const struct lr_level *v, int stated) {
   const size_t room = v->chunk->size - LRF_CHUNK_HEADER_SIZE;
   if (v->on && v->on->number) return (room - 2 * LR_RESERVE) / 16;
@@ -111,6 +111,8 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
   int done = 0;
   if (lr_self_get() == t && plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || lr_make_stack(v))) {
+      /* Where recording ends and begins again often, each time takes a chunk: a small one. */
+      if (v->restated && !lr_settings.ring && v->chunk->used < v->chunk->size / 4) v->next_size = LR_FIRST_CHUNK;
       uint32_t size = v->next_size;
       if (v->restated || v->lost || !v->sequence || (v->on && v->on->number))
         while (size < LARGEST_CHUNK && (size_t)(v->top - v->stack) > size / 32) size *= 2;

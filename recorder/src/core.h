@@ -36,8 +36,8 @@ enum { LR_LEVELS = 4 };
 enum { LR_IDLE = 1, LR_OFF = 2, LR_GENERAL = 3, LR_SWITCHED = 4 };
 /* A value of lr_level.switched that lr_state.switched never has: a hook was left by longjmp. */
 enum { LR_JUMPED = 3 };
-/* A value of lr_thread.mode that lr_mode never has: calls are left, and the next event finds
- * out which. */
+/* A value of lr_thread.mode that lr_mode never has: calls may have been left without a leave, and the next
+ * event finds out which. */
 enum { LR_LEAVING = 7 };
 extern uintptr_t lr_mode;
 
@@ -57,18 +57,18 @@ struct lr_place {
    * that know a call by its frame it is that frame. */
   uintptr_t frame;
   uintptr_t site; /* what the function returns to; 0: not known */
-  /* Two calls may have one frame: one is inlined into the other, or they come one after the
-   * other. If one is inlined, both have the same owner, but not the same pc. owner is the return
-   * address of the function that both were compiled into, or one of LR_... below; pc is the
-   * hook's return address. The lower halves are compared. */
+  /* Two calls may have the same frame: one is inlined into the other, or one came after the other. If one is
+   * inlined, both have the same owner, but different pcs. owner is the return address of the function
+   * that both were compiled into, or one of LR_... below; pc is the hook's return address. Both are
+   * the lower halves of addresses. */
   uint32_t owner;
   uintptr_t pc;
   /* What the hook keeps of the registers, where values are to be taken of them (values.h): at an
    * enter those with arguments, at a leave those with the result. Else NULL. */
   const struct lr_registers *registers;
 };
-/* Owners that are no addresses. LR_BY_HAND: the program tells of its calls itself, and their
- * frames say nothing of their order. LR_ONE_CALL: no two open calls have one frame. */
+/* Owners that are no addresses. LR_BY_HAND: the program itself tells of its calls, and their frames say
+ * nothing about their order. LR_ONE_CALL: no two open calls have the same frame. */
 enum { LR_BY_HAND = 0, LR_ONE_CALL = 1 };
 
 /* A frame that is at most this far from the innermost call's is taken to be on the same
@@ -78,12 +78,12 @@ enum { LR_NEAR = 4096 };
 /* 1 for calls that are known by their frame: the leave has the same. */
 LR_INLINE int lr_by_frame(const struct lr_frame_entry *f) { return (f->function & 1) || f->owner == LR_ONE_CALL; }
 
-/* 1 for calls that are followed, but not in the log: those that LOGREC_DEPTH leaves out, and those of
- * LOGREC_INSIDE that lists leave out. */
+/* 1 for calls that are on the stack but not in the log: those that LOGREC_DEPTH leaves out, and those of
+ * functions of LOGREC_INSIDE that the lists leave out. */
 LR_INLINE int lr_hidden(const struct lr_frame_entry *f) { return !f->time; }
 
-/* What LR_GENERAL keeps of an open call besides: depth for LOGREC_DEPTH, the others to take the enter back of
- * a call that was shorter than LOGREC_MIN. */
+/* What LR_GENERAL keeps of an open call in addition: depth for LOGREC_DEPTH; the rest is for removing the enter
+ * of a call that turns out to be shorter than LOGREC_MIN. */
 struct lr_frame_extra {
   uint8_t *before, *after; /* of the enter's records */
   uint64_t last;           /* the level's last time before */
@@ -91,38 +91,36 @@ struct lr_frame_extra {
   uint32_t depth;          /* how many calls of the stack up to this one are not hidden */
 };
 
-/* Pointers among a call's arguments whose targets are read when it returns (values.h). */
+/* The most pointers of a call whose targets are read when it returns (values.h). */
 enum { LR_MOST_KEPT = 7 };
 struct lr_kept {
-  uint64_t time; /* the enter's, so that what an earlier call kept here is not taken for this one's */
+  uint64_t time; /* of the enter: tells whether these are the pointers of this call or of an earlier one */
   uintptr_t pointer[LR_MOST_KEPT];
 };
 
-/* Windows, for each kind of address, are found by the bits LRF_OFFSET_BITS to 31
- * of an address. A window is what to add to the address << LRF_OFFSET_SHIFT to get
- * an enter's first word; the sum has more than 32 bits where the address is not in
- * the window. LR_NO_WINDOW stands at i where there is none: no address that is
- * found there makes the bits above 32 zero. */
+/* A table of windows for each kind of address; bits LRF_OFFSET_BITS to 31 of an address are the index. An
+ * element is the number that, added to address << LRF_OFFSET_SHIFT, gives the first word of an
+ * enter. The sum has more than 32 bits if the address is not in the window. LR_NO_WINDOW is the element
+ * where there is no window: with it the sum has more than 32 bits for every address of that index. */
 enum { LR_WINDOW_CACHE = 1 << (32 - LRF_OFFSET_BITS) };
 #define LR_NO_WINDOW(i) ((uint64_t)(LR_WINDOW_CACHE - 1 - (i)) << 32)
 
 struct lr_level {
-  /* The hot part. Where used reaches limit the slow way is taken: that leaves
-   * room for the longest group of records that is written without asking. */
+  /* For the hot path. When used reaches limit the slow path is taken. Behind limit there is still room for the
+   * longest group of records that is written without another check. */
   struct lrf_chunk *chunk; /* &lr_no_chunk where there is none */
   size_t limit;
   uint64_t last; /* units */
   struct lr_frame_entry *top, *stack_end;
-  /* The frame of the hook that has the level, while one has, an even number. Else
-   * LR_IDLE, in level 0 the thread's mode, so that the hooks see by one comparison
-   * that it is free and the hot path may be taken; or 0 in level 0 of an lr_thread
-   * that is nobody's. Taking a level and giving it back are one store each: a
-   * signal handler finds it taken or not. */
+  /* While a hook has the level: the hook's frame, an even number. Otherwise LR_IDLE, and in level 0 the
+   * thread's mode, so that one comparison tells the hooks that the level is free and the hot path may be
+   * taken. It is 0 in level 0 of an lr_thread without a thread. Taking a level and giving it back are one
+   * store each, so that a signal handler finds it either taken or free. */
   uintptr_t inside;
   uint64_t window[2][LR_WINDOW_CACHE];
 
-  /* The stack of calls that is in effect: what lr_stack has of it is out of date meanwhile.
-   * NULL in levels above 0, which have one stack only. */
+  /* The stack of calls that is in effect. Its members in lr_stack are out of date meanwhile. NULL in levels
+   * above 0, which have only one stack. */
   struct lr_stack *on;
 
   struct lr_frame_entry *stack; /* begins with two sentinels */
@@ -134,8 +132,8 @@ struct lr_level {
   uint32_t window_next;              /* the one to set anew when all are */
   uint32_t sequence, lost; /* of the next chunk: its number, events lost before it */
   uint32_t switched; /* lr_state.switched at the last event */
-  uint32_t restated; /* 1: the stack is not what the written events lead to */
-  uint32_t jumped;   /* 1: calls have been left, perhaps */
+  uint32_t restated; /* 1: the open calls are not those that follow from the written events */
+  uint32_t jumped;   /* 1: calls may have been left without a leave */
   uint32_t next_size; /* of the next chunk */
   /* Rings: the level's chunks, and the one that is used again next. */
   struct lrf_chunk **ring;
@@ -154,9 +152,9 @@ struct lr_stack {
   struct lr_frame_extra *extra;
   struct lr_kept *kept;
   uint32_t switched, restated;
-  /* The chunk that tells its open calls, as of the last event on it. */
+  /* The chunk that lists its open calls as they were after the last event on it. */
   uint32_t stream, sequence;
-  /* Where it lies: what is known of the thread's own, else frames that were seen. */
+  /* Where it lies: the bounds of a thread's own stack, as far as known; for others the frames seen so far. */
   uintptr_t low, high;
   struct lr_stack *older; /* of all coroutines' */
 };
@@ -184,8 +182,9 @@ struct lr_thread {
    * recorder is told. */
   uintptr_t signal_low, signal_high;
   int signal_known;
-  /* lr_guard_round, while the thread may copy memory that is not there (guard_linux.c): so many times more,
-   * and not on its signal stack; after them the mask is asked for so many times before all else is, too. */
+  /* For guard_linux.c. guard: equals lr_guard_round while the thread may copy memory that may be missing.
+   * guard_uses: how many more copies before the signal mask is read again. guard_renewals: how many such reads
+   * before the handlers are checked as well. */
   uint32_t guard, guard_uses, guard_renewals;
   uintptr_t guard_stack;
   size_t guard_stack_size;
@@ -219,8 +218,8 @@ struct lr_settings {
   int report_seconds; /* that it may take */
   char file[4096];
   char include[4096], exclude[4096];
-  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if one of the
-   * first four is set. */
+  /* When recording begins and ends by itself, and which calls are seen (triggers.c). triggers: 1 if from,
+   * until, after or lasts is set. */
   char from[4096], until[4096];
   uint64_t after, lasts; /* ns */
   int triggers;
@@ -538,7 +537,8 @@ void lr_read_settings(void);
  * inherited them, does not say so again. */
 void lr_tell(const char *line);
 /* The names of all settings; NULL ends them. */
-extern const char *const lr_setting_names[];
+enum { LR_SETTINGS = 25 };
+extern const char *const lr_setting_names[LR_SETTINGS + 1]; /* with NULL at the end */
 /* Finds the first item of a list with commas between, without the blanks around
  * it, and returns where the next one begins. */
 const char *lr_next_item(const char *list, const char **begin, size_t *n);
@@ -554,12 +554,12 @@ int lr_lists(void);
 int lr_fits(const char *list, const char *module, const char *symbol);
 /* What the lists say of it, by its module's base name and its symbol. */
 unsigned lr_listed(const char *module, const char *symbol);
-/* Sorts ascending; it needs neither memory nor luck. */
-void lr_sort(uint64_t *a, size_t n);
-/* The same by its address. */
+/* What the lists say of it, by its address; the answer is kept. */
 unsigned lr_traits(uintptr_t function, unsigned kind);
 /* 1 if open calls of the function are kept in mind. */
 LR_INLINE int lr_followed(uintptr_t function, unsigned kind) { return (lr_traits(function, kind) & (LR_WANTED | LR_ROOT)) != 0; }
+/* Sorts ascending, in place; at worst n log n steps. */
+void lr_sort(uint64_t *a, size_t n);
 /* The addresses of a module are no longer its own. With the modules' lock. */
 void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size);
 /* Modules will have other numbers; in a forked child, which has no other thread. */

@@ -11,11 +11,11 @@
 
 #include "libcalls.h"
 
-/* Chunks of process records that nothing was written to yet: the room for the record. The larger one is
- * added when the log is no small one any more. */
+/* Sizes of the empty chunks of process records in which the record will be written. The larger one is reserved
+ * when the log has grown. */
 enum { ROOM = 16384, LARGE_ROOM = 131072, LARGE_LOG = 1 << 20 };
 static struct lrf_chunk *room;
-static uint32_t asked_for; /* the size of the room that was asked for last */
+static uint32_t asked_for; /* the size that was reserved last */
 
 /* Who writes the record: 0 nobody yet, else how far it is. */
 enum { WRITING = 1, WRITTEN = 2 };
@@ -47,11 +47,11 @@ LR_OWN int lr_crash_first(void) {
 
 LR_OWN int lr_crash_is_written(void) { return lr_load(&writing) == WRITTEN; }
 
-/* What is made of the record before it is copied into the log: a fault while it is made leaves the log as
- * it was. */
+/* The record is made here and then copied into the log, so that a fault while it is made leaves the log as it
+ * was. */
 static uint8_t bytes[LARGE_ROOM];
 static struct lr_body body;
-/* The pieces that need a look at the mappings first. */
+/* Bytes for the pieces that are read from the mappings. */
 enum { MAPS = 32768, LOADS = 16384 };
 static uint8_t maps[MAPS], loads[LOADS];
 
@@ -67,8 +67,8 @@ LR_OWN static void put_memory(uintptr_t address, size_t n) {
   body.length += n;
 }
 
-/* put_stack adds a piece of the stack, with the return addresses that the program put there: of a call into a library
- * that comes back to the recorder the other one is in the mirror, which no reader of the log has. */
+/* put_stack adds a piece of the stack with the program's own return addresses. For library calls the recorder has
+ * replaced these on the stack; the original ones are in the mirror, which a reader of the log does not have. */
 LR_OWN static void put_stack(uintptr_t address, size_t n) {
   const size_t begin = body.length + 8 + 4;
   put_memory(address, n);
@@ -106,7 +106,7 @@ LR_OWN static void put_pointed(const struct lr_crash *c) {
   lr_store32(length, (uint32_t)(body.length - begin));
 }
 
-/* finish_record puts the head before a body of n bytes, and what fills it up; it returns the length of all. */
+/* finish_record puts the head before a body of n bytes, and padding behind it; it returns the whole length. */
 LR_OWN static size_t finish_record(uint8_t *p, uint16_t type, uint64_t time, size_t n) {
   const size_t length = (16 + n + 7) & ~(size_t)7;
   memset(p + 16 + n, 0, length - 16 - n);
@@ -123,7 +123,7 @@ LR_OWN int lr_crash_write(struct lr_crash *c) {
   const size_t size = to->size - LRF_CHUNK_HEADER_SIZE < sizeof bytes ? to->size - LRF_CHUNK_HEADER_SIZE : sizeof bytes;
   if (size < ROOM - LRF_CHUNK_HEADER_SIZE) return 0;
   const int large = size > ROOM;
-  /* The log becomes the owner's alone before any memory is in it. */
+  /* Only the owner may read the log before memory of the program is written into it. */
   const int with_memory = !lr_settings.crash_no_stack && plat_file_private();
   struct lr_body text = {maps, 0, large ? sizeof maps : 3072}, modules = {loads, 0, large ? sizeof loads : 2048};
   plat_crash_look(c, &text, &modules);
@@ -151,7 +151,7 @@ LR_OWN int lr_crash_write(struct lr_crash *c) {
   const size_t most = large ? LARGE_STACK : SMALL_STACK;
   const int cut = n > most;
   put_stack(c->stack_low, cut ? most : n);
-  /* How it began, where that is not in the first window. */
+  /* The outermost part of the stack, if the first piece does not reach it. */
   n = cut && large ? c->stack_size - most : 0;
   if (n > TOP) n = TOP;
   put_stack(c->stack_low + c->stack_size - n, n);
@@ -160,7 +160,7 @@ LR_OWN int lr_crash_write(struct lr_crash *c) {
   size_t length = finish_record(bytes, LRF_CRASH, now, body.length);
   memcpy(bytes + length, loads, modules.length);
   length += modules.length;
-  /* Who truncated the log meanwhile has taken the room. */
+  /* The room is gone if the log was truncated meanwhile. */
   if (!plat_copy_to_log(to + 1, bytes, length)) return 0;
   lr_store(&to->used, (uint32_t)length);
   return 1;

@@ -57,7 +57,7 @@ LR_OWN static void registers_of(const ucontext_t *u, uintptr_t *r, uintptr_t *ip
   *ip = r[16];
   *sp = r[7];
 }
-/* The code may use this much below the stack pointer. */
+/* Code may use RED_ZONE bytes below the stack pointer. */
 enum { RED_ZONE = 128, GENERAL_PROTECTION = 13, PAGE_FAULT = 14 };
 LR_OWN static uint32_t access_of(const ucontext_t *u) {
   const unsigned long e = (unsigned long)u->uc_mcontext.gregs[REG_ERR];
@@ -183,8 +183,8 @@ LR_OWN static void find_module(const struct mapping *m, struct lr_body *modules)
   lr_crash_put_load(modules, &found);
 }
 
-/* see takes in a line. Executable mappings and those that the crash touches are always written down, as
- * long as there is room; the others take at most half of it. */
+/* see handles a line of the mappings. Executable mappings and those that the crash touches are written as long as
+ * there is room; all others take at most half of the room. */
 LR_OWN static void see(const char *line, size_t n, struct lr_crash *c, struct lr_body *text, struct lr_body *modules) {
   struct mapping m;
   if (!parse_mapping(line, &m)) return;
@@ -192,13 +192,13 @@ LR_OWN static void see(const char *line, size_t n, struct lr_crash *c, struct lr
   int wanted = m.is_code || c->address - m.low < size;
   for (int i = 0; i < POINTERS; i++)
     if (registers[i] - m.low < size) readable[i] = (uint8_t)m.is_readable;
-  /* An overflown stack is below its mapping. */
+  /* After a stack overflow the stack pointer lies below the mapping of the stack. */
   const uintptr_t sp = m.low - stack_pointer - 1 < OVERFLOWN ? m.low : stack_pointer;
   if (!stack_found && sp - m.low < size && m.is_readable) {
     wanted = stack_found = 1;
     c->stack_low = sp - m.low > RED_ZONE ? sp - RED_ZONE : m.low;
     c->stack_size = m.high - c->stack_low;
-    /* Behind the first frame lie arguments and environment, or the thread's own data. */
+    /* The frames end where arguments and environment begin, or the thread's own data. */
     const uintptr_t begin[2] = {lr_main_stack, (uintptr_t)pthread_self()};
     for (int i = 0; i < 2; i++)
       if (begin[i] - c->stack_low < c->stack_size) c->stack_size = begin[i] - c->stack_low;
@@ -213,7 +213,7 @@ LR_OWN static void see(const char *line, size_t n, struct lr_crash *c, struct lr
 LR_OWN void plat_crash_look(struct lr_crash *c, struct lr_body *text, struct lr_body *modules) {
   enum { MOST = 1 << 20 };
   static char buffer[16384];
-  /* Where the system tells nothing the stack is what can be read. */
+  /* If the mappings cannot be read, the stack is what can be read from the stack pointer on. */
   c->stack_low = stack_pointer - RED_ZONE;
   c->stack_size = 4096;
   memset(readable, 0, sizeof readable);
@@ -250,8 +250,8 @@ LR_OWN void plat_crash_forked(void) {
 }
 LR_OWN void lr_crash_process_is(uint32_t pid) { process = pid; }
 
-/* mine tells whether the record may be written: not in vfork's child. One that no fork handler ran in
- * becomes a process of its own here. */
+/* mine tells whether this process may write the record. A child of vfork may not. A forked child in which no fork
+ * handler ran gets its own log first. */
 LR_OWN static int mine(void) {
   if (plat_pid() == process) return 1;
   uint32_t *const here = lr_load(&lr_not_forked);
@@ -260,7 +260,7 @@ LR_OWN static int mine(void) {
   return 1;
 }
 
-/* What the C library says before it aborts, if it has that. */
+/* Where the C library keeps the message with which it aborts, NULL if it has none. */
 static const char *const *abort_message;
 LR_OWN void lr_crash_abort_message(const void *where) { abort_message = where; }
 
@@ -273,7 +273,7 @@ LR_OWN static size_t message_of(int number, const char **text) {
   *text = m.text;
   if (number != SIGABRT || !abort_message) return 0;
   size_t got = 0, n = 0;
-  /* Another thread that aborts puts a message of its own in its place, and unmaps this one. */
+  /* Another thread that aborts replaces the message and unmaps this one. */
   uintptr_t at = 0;
   for (int tries = 0; tries < 8; tries++) {
     uintptr_t now = 0;
@@ -286,7 +286,8 @@ LR_OWN static size_t message_of(int number, const char **text) {
   return n;
 }
 
-/* by_processor tells a signal that the instruction caused: it comes again when that is executed again. */
+/* by_processor tells whether the instruction itself caused the signal. Then the signal comes again when the
+ * instruction runs again. */
 LR_OWN static int by_processor(int number, const siginfo_t *info) {
   enum { MACHINE_CHECK_ELSEWHERE = 5, TAGS_ELSEWHERE = 8 }; /* BUS_MCEERR_AO, SEGV_MTEAERR */
   if (info->si_code <= 0) return 0;
@@ -321,14 +322,14 @@ LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext
   if (plat_busy() || (lr_alive(t) && !lr_idle(&t->level[0]))) c.flags |= LRF_CRASH_IN_RECORDER;
   if (lr_disposition_is_handler(number)) c.flags |= LRF_CRASH_HANDLED;
 #if LR_HAVE_LIBCALLS
-  /* A signal between a library's function and its caller: it has returned, by way of the recorder. */
+  /* A signal while a library's function returns to its caller through the recorder: the caller is the one that counts. */
   const uintptr_t caller = lr_returns_to(stack_pointer - sizeof(uintptr_t), ip);
   if (caller != ip) {
     registers[INSTRUCTION] = ip = caller;
     c.flags |= LRF_CRASH_RETURN_IP;
   }
 #endif
-  /* int3, and a system call that was not let through, are behind their instruction. */
+  /* For int3 and for a system call that a filter refuses, ip is behind the instruction. */
   if (number == SIGTRAP || number == SIGSYS) c.flags |= LRF_CRASH_RETURN_IP;
   c.thread = plat_thread_id();
   c.ip = ip;
@@ -342,8 +343,8 @@ LR_OWN static int write_record(int number, const siginfo_t *info, const ucontext
   return lr_crash_write(&c);
 }
 
-/* wait_for_record waits while another thread writes the record, but not for ever: the program dies when
- * that thread is done. */
+/* wait_for_record waits while another thread writes the record, but not for ever. The program dies when that
+ * thread is done. */
 LR_OWN static void wait_for_record(void) {
   enum { MOST = 200, MS = 1000000 };
   const struct timespec pause = {0, MS};
@@ -383,7 +384,7 @@ LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
 /* ---- stacks for the handler ---- */
 
 enum { ALTERNATE = 256 << 10, GUARD = 4096 };
-/* The one that this thread was given: the end of the guard page. */
+/* The alternate stack that the recorder gave this thread: it begins at the end of its guard page. */
 static __thread uint8_t *alternate __attribute__((tls_model("initial-exec")));
 
 /* Both are for sigaltstack, which sanitizers call before anything else may be called. */

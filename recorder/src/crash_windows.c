@@ -10,8 +10,8 @@
 
 #if defined(_WIN32)
 
-/* Exceptions that no filter is asked about, and gcc's of C++: nobody catches it, and the runtime calls
- * terminate, which aborts. */
+/* Exceptions for which Windows calls no filter; and gcc's C++ exception, which the runtime ends by terminate and
+ * abort if nobody catches it. */
 enum { HEAP_CORRUPTION = (int)0xc0000374, FAST_FAIL = (int)0xc0000409, GCC_THROW = 0x20474343 };
 
 /* ---- memory ---- */
@@ -19,7 +19,7 @@ enum { HEAP_CORRUPTION = (int)0xc0000374, FAST_FAIL = (int)0xc0000409, GCC_THROW
 LR_OWN size_t plat_copy_memory(void *to, uintptr_t from, size_t n) {
   enum { PAGE = 4096 };
   size_t done = 0;
-  /* Nothing is copied of a range that is not there as a whole. */
+  /* ReadProcessMemory copies nothing of a range that is not readable as a whole. */
   while (done < n) {
     size_t part = PAGE - (from + done) % PAGE;
     SIZE_T got = 0;
@@ -35,7 +35,7 @@ LR_OWN int plat_copy_to_log(void *to, const void *from, size_t n) {
   return WriteProcessMemory(GetCurrentProcess(), to, from, n, &done) && done == n;
 }
 
-/* Who may read the log is its folder's to say. */
+/* The permissions of the folder say who may read the log. */
 LR_OWN int plat_file_private(void) { return 1; }
 
 /* ---- registers ---- */
@@ -139,7 +139,7 @@ LR_OWN static void record_exception(const EXCEPTION_POINTERS *e) {
   c.kind = LRF_CRASH_EXCEPTION;
   c.code = r->ExceptionCode;
   c.detail = r->ExceptionFlags;
-  /* Where the processor does not tell the address it is all ones. */
+  /* If the processor does not tell the address, the system reports all ones. */
   if ((r->ExceptionCode == EXCEPTION_ACCESS_VIOLATION || r->ExceptionCode == EXCEPTION_IN_PAGE_ERROR) && r->NumberParameters >= 2 &&
       r->ExceptionInformation[1] != ~(ULONG_PTR)0) {
     c.flags |= LRF_CRASH_ADDRESS_KNOWN;
@@ -162,17 +162,17 @@ static LONG CALLBACK filter(EXCEPTION_POINTERS *e) {
   return result;
 }
 
-/* take_filter makes the filter ours. The one that was there is asked behind it. */
+/* take_filter sets the recorder's filter, which calls the one that was set before. */
 LR_OWN static void take_filter(void) {
   const LPTOP_LEVEL_EXCEPTION_FILTER was = SetUnhandledExceptionFilter(filter);
   if (was != filter) before = was;
 }
 
-/* The first to see any exception, also of those that somebody handles. */
+/* Called first for every exception, also for those that the program handles. */
 static LONG CALLBACK first_chance(EXCEPTION_POINTERS *e) {
   const DWORD error = GetLastError(), code = e->ExceptionRecord->ExceptionCode;
   if (code == (DWORD)HEAP_CORRUPTION || code == (DWORD)FAST_FAIL || code == EXCEPTION_STACK_OVERFLOW) record_exception(e);
-  /* Errors, not the notices that debuggers get. */
+  /* Only errors, not the messages that programs send to debuggers by exceptions. */
   else if (lr_settings.crash == LR_CRASH_FIRST && code >> 30 == 3) take_filter();
   SetLastError(error);
   return EXCEPTION_CONTINUE_SEARCH;

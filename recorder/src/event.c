@@ -1,16 +1,17 @@
-/* event.c: events that the hot path (hot.h) does not write: the first of a chunk or of a
- * window, a leave that is not the innermost call's, events after a jump, with lists, in a signal
- * handler that interrupted a hook, marks and counters.
+/* event.c: events that the hot path (hot.h) does not write: the first event of a chunk or of a
+ * window, a leave that does not end the innermost call, events after a jump, events while there are
+ * lists, events of a signal handler that interrupted a hook, annotations and counters.
  *
- * An event takes one of the thread's levels (level_begin), which is no lock: a signal handler
- * finds it taken and takes the next. So all of it may run in a handler. The lock is taken
- * only where an event needs more than its chunk: a next one (chunk.c), a thread (thread.c), a way
- * in that is new (process.c), room for stacks (stacks.c), an address that lists ask about (lists.c). */
+ * An event takes one of the thread's levels (level_begin). That is no lock: a signal handler
+ * finds the level taken and takes the next one. So all of this may run in a handler. The lock is
+ * taken only if an event needs more than its chunk: another chunk (chunk.c), the state of a thread
+ * (thread.c), a new way in (process.c), room for stacks (stacks.c), or the decision of the lists on an
+ * address (lists.c). */
 
 #include "values.h"
 
-/* lr_put_time writes TIME for what a delta of most at most cannot hold and returns
- * the rest. */
+/* lr_put_time writes TIME if delta is larger than most, so that the rest of delta fits. It returns the
+ * place behind what it wrote. */
 LR_OWN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
   if (*delta <= most) return p;
   const uint64_t v = *delta >> LRF_TIME_SHIFT;
@@ -26,8 +27,8 @@ LR_OWN uint8_t *lr_put_time(uint8_t *p, uint64_t *delta, uint64_t most) {
   return p + 8;
 }
 
-/* put_window writes WINDOW where none holds address yet. *first becomes the first
- * word of an enter at address. */
+/* put_window writes WINDOW if address is in no window yet. *first becomes the first word of an enter at
+ * address. */
 LR_OWN static uint8_t *put_window(struct lr_level *v, uint8_t *p, uintptr_t address, unsigned kind, uint32_t *first) {
   uint64_t w = v->window[kind][(uint32_t)address >> LRF_OFFSET_BITS] + ((uint64_t)address << LRF_OFFSET_SHIFT);
   *first = (uint32_t)w;
@@ -55,34 +56,33 @@ LR_OWN static uint8_t *put_window(struct lr_level *v, uint8_t *p, uintptr_t addr
   return p;
 }
 
-/* windowed is an address as records other than enters have it: the first word of an enter
- * without the bits that say that it is one. */
+/* windowed returns an address in the form of records other than enters: the first word of an enter
+ * without the bits that mark it as an enter. */
 LR_OWN static uint32_t windowed(uint32_t first) { return (first & ~31u) | (first & 31u) >> LRF_WINDOW_SHIFT; }
 
-/* still_inside tells a hook that is interrupted from one that was left for good
- * by a longjmp out of the handler: whatever runs now is then not further in
- * than the hook was. */
+/* still_inside tells whether the hook that has the level is only interrupted. If a longjmp out of the
+ * handler has left the hook for good, the code that runs now is not deeper on the stack than the hook
+ * was. */
 LR_OWN static int still_inside(const struct lr_level *v, uintptr_t frame) {
   return !lr_idle(v) && (frame < v->inside || plat_on_signal_stack());
 }
 
 LR_OWN struct lr_level *lr_level_of(struct lr_thread *t, uintptr_t frame) {
   int n = LR_LEVELS;
-  /* Hooks of handlers interrupt one of level 0. */
+  /* Levels above 0 are only in use while a hook of level 0 is interrupted. */
   if (lr_idle(&t->level[0])) n = 0;
   while (n > 0 && !still_inside(&t->level[n - 1], frame)) n--;
   return n < LR_LEVELS ? &t->level[n] : NULL;
 }
 
-/* restate has the level's next chunk begin with the calls that are open. */
+/* restate makes the level's next chunk begin with the list of open calls. */
 LR_OWN static void restate(struct lr_level *v) {
   v->restated = 1;
   v->limit = 0;
 }
 
-/* abandon gives up what an interrupted hook had begun to record: nobody knows how far it
- * came. A new chunk begins, which states the calls that are open, as far as the next event
- * tells. */
+/* abandon gives up the chunk in which an interrupted hook was writing: nobody knows how far it came. A new
+ * chunk begins with the list of open calls, as far as the next event tells which they are. */
 LR_OWN static void abandon(struct lr_level *v) {
   v->lost++;
   v->switched = LR_JUMPED;
@@ -97,7 +97,7 @@ LR_OWN static struct lr_level *level_begin(struct lr_thread *t, uintptr_t frame)
     return NULL;
   }
   const int left = !lr_idle(v);
-  v->inside = frame & ~(uintptr_t)1; /* even: a frame that the program tells may be any number */
+  v->inside = frame & ~(uintptr_t)1; /* even: the program itself may give any number as a frame */
   lr_barrier();
   if (left) abandon(v);
   for (struct lr_level *above = v + 1; above < t->level + LR_LEVELS; above++) {
@@ -117,8 +117,8 @@ LR_OWN static void level_end(struct lr_thread *t, struct lr_level *v) {
 LR_OWN struct lr_level *lr_level_begin(struct lr_thread *t, uintptr_t frame) { return level_begin(t, frame); }
 LR_OWN void lr_level_end(struct lr_thread *t, struct lr_level *v) { level_end(t, v); }
 
-/* lr_return_slot searches the stack, from the event's frame up, for the return address of the
- * event's function. It is there, so that the search ends. */
+/* lr_return_slot searches the stack for the return address of the event's function, upwards from the
+ * event's frame. The address is there, so the search ends. */
 #if defined(__x86_64__) || defined(_M_X64)
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -136,19 +136,19 @@ LR_OWN uintptr_t lr_return_slot(const struct lr_event *e) {
 }
 #endif
 
-/* returns_above tells whether the event's function was called from within a call that had its
- * stack pointer at outer when it called its hook: the return address lies below that. Then the
- * call is still open. */
+/* returns_above tells whether the event's function was called by a function whose stack pointer was
+ * outer when it called its hook, or from further in. Then the return address of the event's function
+ * lies below outer, and the call of outer is still open. */
 LR_OWN static int returns_above(const struct lr_event *e, uintptr_t outer) {
   return lr_return_slot(e) < outer + LR_BELOW_CALL;
 }
 
-/* ended tells whether an open call has ended unseen, because the event e is not in it. */
+/* ended tells whether an open call has ended without a leave, because the event e is not inside it. */
 LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e) {
   const uintptr_t frame = e->at->frame, pc = lr_site_above(e) ? e->at->pc : 0;
   if (f->frame < frame) return 1;
   if (f->frame > frame) return pc && !lr_by_frame(f) && !returns_above(e, f->frame);
-  /* The same frame: one is inlined into the other, or comes after it. */
+  /* The same frame: one call is inlined into the other, or one came after the other. */
   if ((e->key & 1) || e->at->owner == LR_ONE_CALL || lr_by_frame(f)) return 1;
   if (f->function == e->key) return 1;
   if (!pc) return e->leave;
@@ -156,7 +156,7 @@ LR_OWN static int ended(const struct lr_frame_entry *f, const struct lr_event *e
   return !(his <= pc && (mine > pc || mine < his));
 }
 
-/* drop_ended takes calls that have ended unseen off the stack. */
+/* drop_ended removes the calls from the stack that have ended without a leave. */
 LR_COLD static void drop_ended(struct lr_level *v, const struct lr_event *e) {
   struct lr_frame_entry *const bottom = v->stack + 2;
   int shown = 0;
@@ -164,22 +164,22 @@ LR_COLD static void drop_ended(struct lr_level *v, const struct lr_event *e) {
   if (shown) restate(v);
 }
 
-/* catch_up is for the first event after recording was switched on again, or after
- * a longjmp: calls that were open before may have ended unseen. */
+/* catch_up is for the first event after recording was switched on again, or after a longjmp: calls that
+ * were open before may have ended without a leave. */
 LR_COLD static void catch_up(struct lr_thread *t, struct lr_level *v, const struct lr_event *e) {
   if (plat_on_signal_stack()) return;
   v->switched = lr_load(&lr_global.switched);
   if (v == &t->level[0]) t->mode = LR_IDLE + v->switched;
   if (!v->stack) return;
   if (lr_settings.from[0]) {
-    /* Each time it begins with nothing: which of the calls before have ended is not known for certain. */
+    /* Recording begins anew without open calls: it is not certain which of the earlier ones have ended. */
     int shown = 0;
     for (; v->top > v->stack + 2; v->top--) shown |= !lr_hidden(v->top - 1);
     if (shown) restate(v);
     return;
   }
-  /* The leave of an open call tells itself which calls have ended; leave_level sees to one
-   * whose enter is missing. */
+  /* A leave of an open call shows by itself which calls have ended. leave_level handles a leave whose
+   * enter is missing. */
   if (!e->leave) drop_ended(v, e);
 }
 
@@ -191,8 +191,8 @@ LR_OWN uint64_t lr_time_of(const struct lr_level *v) {
   return now < v->last ? v->last : now;
 }
 
-/* orphaned: a signal handler that interrupted this hook has forked, and the thread has another
- * lr_thread by now. */
+/* orphaned tells whether the thread has another lr_thread by now, because a signal handler that interrupted
+ * this hook has forked. */
 LR_INLINE int orphaned(const struct lr_thread *t) { return LR_UNLIKELY(lr_self_get() != t); }
 
 LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t more) {
@@ -206,8 +206,8 @@ LR_OWN int lr_room(struct lr_thread *t, struct lr_level *v, uint64_t now, size_t
 }
 
 #if LR_HAVE_PLANS
-/* values_of finds the program that takes an event's values; NULL: none are taken. */
-/* by_hook tells hooks of -finstrument-functions, whose registers are those of the middle of a function. */
+/* by_hook tells whether a hook of -finstrument-functions was called, which sees the registers of the middle
+ * of a function. */
 LR_INLINE int by_hook(const struct lr_place *at) { return at->owner > LR_ONE_CALL; }
 LR_COLD static const struct lr_program *look_up_values(uintptr_t function, const struct lr_place *at, int leave) {
   const struct lr_valued *const f = by_hook(at) ? lr_valued_hook(at->pc, function) : lr_valued_of(function);
@@ -218,9 +218,10 @@ LR_INLINE const struct lr_program *values_of(uintptr_t function, const struct lr
   return LR_UNLIKELY(at->registers != NULL) ? look_up_values(function, at, leave) : NULL;
 }
 LR_INLINE size_t room_for(const struct lr_program *program) { return program ? program->most : 0; }
-/* Behind the return address of a hook is the stack of the function that called it. */
+/* The stack of the function that called a hook begins behind the hook's return address. */
 LR_INLINE uintptr_t stack_of(const struct lr_place *at) { return by_hook(at) ? at->frame + LR_BELOW_CALL - 8 : at->frame; }
-/* take_arguments and take_results write what a program takes, the latter of the call, which stays where it is. */
+/* take_arguments and take_results write the values that a program takes. take_results leaves the innermost
+ * call on the stack. */
 LR_INLINE uint8_t *take_arguments(uint8_t *p, const struct lr_program *program, const struct lr_place *at) {
   return LR_UNLIKELY(program != NULL) ? lr_take_values(p, LRF_ARGUMENTS, program, at->registers, stack_of(at), NULL) : p;
 }
@@ -228,7 +229,7 @@ LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, co
                                 const struct lr_frame_entry *call) {
   return LR_UNLIKELY(program != NULL) ? lr_take_values(p, LRF_RESULT, program, at->registers, stack_of(at), lr_kept_of(v, call)) : p;
 }
-/* keep_pointers keeps what the leave of the innermost call needs of its enter. */
+/* look_up_kept keeps the pointers that the leave of the innermost call will need. */
 LR_COLD static void look_up_kept(struct lr_level *v, uintptr_t function, const struct lr_place *at) {
   const struct lr_valued *const f = lr_valued_of(function);
   if (!f || !f->keeps) return;
@@ -257,8 +258,8 @@ LR_INLINE uint8_t *take_results(uint8_t *p, const struct lr_program *program, co
 LR_INLINE void keep_pointers(struct lr_level *v, uintptr_t function, const struct lr_place *at) { (void)v, (void)function, (void)at; }
 #endif
 
-/* room_with makes sure that there is room for an event with its values, or for the event alone, and
- * then *program becomes NULL. */
+/* room_with makes room for an event with its values. If there is only room for the event, *program becomes
+ * NULL. */
 LR_INLINE int room_with(struct lr_thread *t, struct lr_level *v, uint64_t now, const struct lr_program **program) {
   if (LR_UNLIKELY(*program != NULL) && lr_room(t, v, now, room_for(*program))) return 1;
   *program = NULL;
@@ -275,8 +276,9 @@ LR_OWN static int have_extra(struct lr_level *v) {
   return v->extra != NULL;
 }
 
-/* inside_root tells whether a call of LOGREC_INSIDE is open: no others begin an empty stack. A signal handler's
- * calls lie within those that it interrupted. */
+/* inside_root tells whether a call of a function of LOGREC_INSIDE is open. Only such calls are put on an
+ * empty stack, so that it suffices to see whether the stack is empty. A signal handler's calls lie inside
+ * those that it interrupted. */
 LR_OWN static int inside_root(const struct lr_thread *t, const struct lr_level *v) {
   for (; v >= t->level; v--)
     if (v->stack && v->top > v->stack + 2) return 1;
@@ -291,7 +293,7 @@ LR_OWN static uint32_t depth_of(const struct lr_thread *t, const struct lr_level
   return depth;
 }
 
-/* push_hidden keeps a call in mind that does not come into the log, so that its leave is known. */
+/* push_hidden puts a call on the stack that is not written into the log, so that its leave is recognised. */
 LR_OWN static void push_hidden(struct lr_level *v, uintptr_t function, unsigned kind, uintptr_t frame, const struct lr_place *at) {
   if (!v->stack && !lr_make_stack(v)) return;
   if (v->top >= v->stack_end) lr_more_entries(v);
@@ -310,7 +312,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   const int general = lr_relaxed(&lr_mode) == LR_GENERAL;
   const unsigned traits = general ? lr_traits(function, kind) : LR_WANTED;
   const int followed = (traits & (LR_WANTED | LR_ROOT)) != 0;
-  /* What is not followed shows whether a root was left. */
+  /* An enter that is not recorded still shows whether the call of LOGREC_INSIDE was left. */
   if (!followed && !lr_settings.inside[0]) return;
   const struct lr_event e = {(uint64_t)function << 1 | kind, 0, at};
   lr_settle(t, v, &e);
@@ -335,7 +337,7 @@ LR_OWN static void enter_level(struct lr_thread *t, struct lr_level *v, uintptr_
   p = put_window(v, p, function, kind, &first);
   if (site) {
     p = put_window(v, p, site, 1, &from);
-    /* The site's window may have taken the place of the function's. */
+    /* The window of the call site may have replaced the function's window. */
     p = put_window(v, p, function, kind, &first);
   }
   uint8_t *before = p;
@@ -437,10 +439,9 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     lr_commit(v, p);
     return;
   }
-  /* Calls were left without a leave of their own, or this one was entered
-   * while nothing was recorded. The call that ends is the outermost of its
-   * address whose frame is not further out than this one; where frames say
-   * nothing (another stack), the innermost of its address. */
+  /* Calls were left without a leave, or this one was entered while nothing was recorded. The call that
+   * ends is the outermost open call of this address whose frame is not further out than this one. If
+   * frames cannot be compared (another stack) it is the innermost call of this address. */
   struct lr_frame_entry *const bottom = v->stack + 2, *found = NULL;
   for (struct lr_frame_entry *f = top; f >= bottom && f->frame <= frame; f--)
     if (f->function == key && (!exact || f->frame == frame)) found = f;
@@ -457,8 +458,8 @@ LR_OWN static void leave_level(struct lr_thread *t, struct lr_level *v, uintptr_
     drop_ended(v, &e);
     return;
   }
-  /* A reader takes the innermost call of the address: as many leaves as there
-   * are such calls down to the one that ends. */
+  /* A reader matches a leave with the innermost call of its address. So a leave is written for each such
+   * call down to the one that ends. */
   struct lr_frame_entry *f = top;
   do {
     while (found && (f->function != key || lr_hidden(f))) f--;
@@ -500,8 +501,8 @@ LR_COLD void lr_arrived(const struct lr_place *at) {
   level_end(t, v);
 }
 
-/* ends tells whether the innermost call must have ended for one of frame to begin: its frame
- * is the same or further in. Frames of calls that other hooks told of are not comparable. */
+/* ends tells whether the innermost call must have ended because a call with this frame begins: its own
+ * frame is the same or further in. Frames that different kinds of hooks tell cannot be compared. */
 LR_OWN static int ends(const struct lr_thread *t, const struct lr_level *v, uintptr_t frame) {
   const struct lr_frame_entry *f = v->top - 1;
   return f > v->stack + 1 && lr_by_frame(f) && f->frame <= frame && lr_comparable(t, f, frame);
@@ -515,8 +516,8 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   const struct lr_event e = {1, 0, at};
   lr_settle(t, v, &e);
   if (behind(v)) catch_up(t, v, &e);
-  /* A call in the same frame has ended now, by a tail call. One that is further in ended some
-   * time ago: its leave is late. */
+  /* A call in the same frame ends now, by a tail call. A call that is further in ended some time ago, so
+   * that its leave is written late. */
   if (v->stack && ends(t, v, at->frame) && v->top[-1].frame < at->frame && !lr_sees_returns()) {
     level_end(t, v);
     if (!lr_has_come_by(LR_LATE)) lr_came_by(LR_LATE);
@@ -525,10 +526,10 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   }
   while (v->stack && ends(t, v, at->frame)) {
     const struct lr_frame_entry *f = v->top - 1;
-    /* Its return would have been seen: it was left by longjmp or an exception. */
+    /* A return would have been seen: the call was left by longjmp or an exception. */
     if (f->frame < at->frame && lr_sees_returns()) break;
     const struct lr_frame_entry *const before = v->top;
-    /* The registers are those of the call that begins. */
+    /* The registers belong to the call that begins, not to the one that ends. */
     struct lr_place plain = *at;
     plain.registers = NULL;
     leave_level(t, v, (uintptr_t)(f->function >> 1), f->function & 1, f->frame, 1, &plain);
@@ -561,8 +562,8 @@ LR_COLD void lr_returned(const struct lr_place *at, enum lr_way way) {
   level_end(t, v);
 }
 
-/* record writes a record that is neither enter nor leave: its type and length, the time since
- * the last record, then head and text. */
+/* record writes a record other than an enter or leave: type and length, the time since the last record,
+ * then head and text. */
 LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
   struct lr_thread *t = thread_of_event();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
@@ -597,7 +598,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
   level_end(t, v);
 }
 
-/* Short enough for the first chunk. */
+/* The first chunk of a level has room for it. */
 enum { LONGEST_TEXT = 2048 };
 
 LR_OWN void lr_mark(const char *text, size_t n) {

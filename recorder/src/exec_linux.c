@@ -22,7 +22,7 @@ extern char **environ;
 /* What a program that gets an environment of its own is given besides: the settings
  * that this one was started with, and the library, if it was preloaded. Copies, since
  * a program may overwrite what it was started with. */
-enum { KEPT_BYTES = 1 << 16, MOST_KEPT = 32 };
+enum { KEPT_BYTES = 1 << 16, MOST_KEPT = 1 + LR_SETTINGS };
 static char kept_bytes[KEPT_BYTES];
 static size_t kept_length;
 static const char *kept_settings[MOST_KEPT];
@@ -78,7 +78,7 @@ LR_OWN void lr_keep_environment(void) {
   const char *s = plat_environment("LD_PRELOAD", value, sizeof value, &fits);
   if (s) keep_library(s);
   if (lr_settings.no_children) return;
-  for (const char *const *name = lr_setting_names; *name && kept_count + 1 < MOST_KEPT; name++) {
+  for (const char *const *name = lr_setting_names; *name; name++) {
     s = plat_environment(*name, value, sizeof value, &fits);
     const char *kept_one = s ? keep(*name, strlen(*name), "=", 1) : NULL;
     if (!kept_one) continue;

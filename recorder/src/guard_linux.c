@@ -1,27 +1,29 @@
-/* guard_linux.c: when memory that may not be there is copied without a system call.
+/* guard_linux.c: decides when memory that may be missing is copied without a system call (a quick copy).
  *
- * A fault in such a copy (guard_x86_64.S) is a SIGSEGV or SIGBUS. The crash handler goes on behind it. But where
- * the signal is blocked the kernel kills the program whatever handler there is, and where the program has a
- * handler of its own the fault would be that one's. So a thread copies in this way only while it is known
- * that neither is so:
+ * A fault in a quick copy (guard_x86_64.S) raises SIGSEGV or SIGBUS, and the crash handler continues behind the
+ * copy. But if the signal is blocked, the kernel kills the program whatever handler there is; and if the program
+ * has a handler of its own, that handler would get the fault. So a thread makes quick copies only while all of
+ * this is known:
  *
- *   - Both signals have the recorder's handler in the kernel: signals_linux.c tells of each change, and the kernel
- *     is asked again and again.
- *   - No handler blocks either of them while it runs: else the way is closed for good.
- *   - The thread's mask lets both through: it is asked for once, and again when the program has called what
- *     changes masks (masks_linux.c) or has left calls, and where the program has handlers every 64 copies. It is
- *     not while such a call runs, nor in a thread that has unblocked one of the two where the program has
- *     handlers: a handler may have, and when it returns the kernel blocks it again.
+ *   - The kernel has the recorder's handler for both signals. signals_linux.c tells of each change, and the kernel
+ *     is asked from time to time.
+ *   - No handler of the program blocks either signal while it runs. If one does, there are no quick copies from
+ *     then on.
+ *   - The thread's mask lets both signals through. The mask is read once, and again when the program has called
+ *     a function that changes masks (masks_linux.c) or has left calls; if the program has handlers, also after
+ *     every 64 copies. There are no quick copies while such a function runs. Nor are there any in a thread that
+ *     has unblocked one of the two signals if the program has handlers: it may have happened in a handler,
+ *     and the kernel blocks the signal again when the handler returns.
  *   - The thread is not on a signal stack, which may have no room for another frame.
  *
- * What nobody tells of: a handler that blocks one of the two in the mask that it returns to, and system calls
- * that the program makes by an instruction of its own. Of these the next time the mask is asked for tells.
+ * Two things go unnoticed until the mask is read again: a handler that blocks one of the two signals in the mask
+ * that it returns to, and system calls that the program makes with an instruction of its own.
  *
- * All others copy by process_vm_readv. */
+ * In all other cases memory is copied by process_vm_readv. */
 
 #if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
 
-/* As in values.c. */
+/* The vector registers are left alone, for the reason that values.c gives. */
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
 #else
@@ -37,15 +39,15 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-/* For what sanitizers call before anything else may be called. */
+/* For functions that sanitizers call before their own start, when instrumented code must not run. */
 #define EARLY __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN
 
-/* Each change of handlers begins another round. */
+/* lr_guard_round gets a new number at each change of handlers; CLOSED means that there are no quick copies. */
 enum { CLOSED = 1, USES = 4096, USES_WITH_HANDLERS = 64 };
 uint32_t lr_guard_round = CLOSED;
 /* 1: closed for good. */
 static uint32_t for_good;
-/* Who changes handlers at this moment; how often somebody has begun to. */
+/* How many threads are changing handlers at this moment; how often a thread has begun to. */
 static uint32_t pending, changes;
 /* 1: the program has, or has had, handlers besides the recorder's. */
 static uint32_t handlers;
@@ -76,8 +78,8 @@ LR_OWN static int has_both(void) {
   return action_of(SIGSEGV, &a) && action_of(SIGBUS, &b) && a.handler == (uintptr_t)lr_crash_handler && b.handler == (uintptr_t)lr_crash_handler;
 }
 
-/* any_blocks tells whether a handler, but the recorder's own, blocks one of the signals, and sets handlers. The C
- * library's own two run nothing of the program's. */
+/* any_blocks tells whether a handler other than the recorder's blocks one of the signals, and sets the variable
+ * handlers. The C library's own two handlers do not count: they run no code of the program. */
 LR_OWN static int any_blocks(void) {
   for (int i = 1; i <= LAST_SIGNAL; i++) {
     struct kernel_action a;
@@ -88,7 +90,8 @@ LR_OWN static int any_blocks(void) {
   return 0;
 }
 
-/* Who closes notes why first, and who opens looks for that afterwards: whatever the order, it ends closed. */
+/* A thread that closes first stores the reason and then closes; a thread that opens looks for the reason after
+ * opening. So whatever the order, the result is closed. */
 EARLY static void close_with(uint32_t *why) {
   __atomic_fetch_add(why, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&lr_guard_round, CLOSED, __ATOMIC_SEQ_CST);
@@ -102,10 +105,11 @@ EARLY void lr_guard_close(void) {
 }
 EARLY void lr_guard_forked(void) { lr_store(&pending, 0); }
 
-/* A child of vfork has its parent's memory, but handlers and a mask of its own. */
+/* is_elsewhere tells whether this is a child of vfork, which has its parent's memory, but handlers and a mask of
+ * its own. */
 EARLY static int is_elsewhere(void) { return lr_global.pid && (uint32_t)ask(SYS_getpid, 0, NULL, NULL, 0) != lr_global.pid; }
 
-/* In such a child a thread that does not know does not look again. */
+/* In such a child a thread that is not allowed quick copies does not check again. */
 EARLY void lr_guard_close_here(void) {
   if (is_elsewhere())
     lr_guard_unknown();
@@ -118,17 +122,17 @@ LR_OWN void lr_guard_choose(void) {
   close_with(&changes);
   const uint32_t before = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) || lr_load(&for_good) || !plat_crash_caught() || lr_load(&lr_barred) || lr_sandboxed || lr_may_have_sanitizer() || !has_both()) return;
-  /* What the program sets from now on is seen. */
+  /* Handlers that the program sets from now on are noticed. */
   if (!looked && any_blocks()) {
     lr_guard_close();
     return;
   }
   looked = 1;
-  /* No two threads begin the same: after it, each thread looks at the handlers itself. */
+  /* Each opening has another number, so that every thread checks the handlers itself afterwards. */
   uint32_t next = __atomic_add_fetch(&round, 1, __ATOMIC_RELAXED);
   if (next <= CLOSED) next = __atomic_add_fetch(&round, CLOSED + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&lr_guard_round, next, __ATOMIC_SEQ_CST);
-  /* What has changed since was not looked at; who changed it opens again, if it may be. */
+  /* Handlers have changed during the check. The thread that changed them will open again, if that is safe. */
   if (__atomic_load_n(&for_good, __ATOMIC_SEQ_CST) || __atomic_load_n(&changes, __ATOMIC_SEQ_CST) != before)
     __atomic_compare_exchange_n(&lr_guard_round, &next, CLOSED, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
@@ -138,13 +142,13 @@ LR_OWN void lr_guard_resume(void) {
   lr_guard_choose();
 }
 
-/* may_begin looks at all but the mask. */
+/* may_begin checks all conditions but the mask. */
 LR_OWN static int may_begin(struct lr_thread *t, uint32_t round) {
   stack_t s;
   if (is_elsewhere()) return 0;
   if (ask(SYS_sigaltstack, 0, &s, NULL, 0) != 0 || (s.ss_flags & (SS_ONSTACK | AUTO_DISARM))) return 0;
   if (!has_both()) {
-    /* Somebody has set a handler without the C library. */
+    /* A handler was set without the C library. */
     if (lr_load(&lr_guard_round) == round) lr_guard_close();
     return 0;
   }

@@ -122,7 +122,7 @@ LR_OWN __attribute__((visibility("hidden"), used)) void *lr_dlopen_here(const ch
   look();
   void *handle = real(file, flags);
   look();
-  /* It may have handlers that it sets without the C library. */
+  /* The module may set handlers without the C library. */
   lr_guard_choose();
   return handle;
 }
@@ -216,7 +216,7 @@ LR_OWN void _Exit(int status) {
   real__Exit(status);
 }
 
-/* What at_quick_exit calls is still recorded. */
+/* Functions of at_quick_exit run before the log ends, so that they are still recorded. */
 LOGREC_API void quick_exit(int status) __attribute__((noreturn));
 LR_OWN void quick_exit(int status) {
   ORIGINAL(exit_function, QUICK_EXIT, quick_exit);
@@ -228,7 +228,7 @@ LR_OWN void quick_exit(int status) {
 
 typedef void (*longjmp_function)(jmp_buf, int) __attribute__((noreturn));
 #if defined(__GLIBC__)
-/* A handler may run before the jump has blocked what was blocked there. */
+/* Whether a jump restores a mask that blocks a signal of a fault. A handler may still run before the jump has. */
 #define BLOCKS_FAULTS(to) ((to)->__mask_was_saved && ((to)->__saved_mask.__val[0] & (1ul << (SIGSEGV - 1) | 1ul << (SIGBUS - 1))))
 #else
 #define BLOCKS_FAULTS(to) 0

@@ -1,13 +1,14 @@
-/* libcalls_linux.c: calls of the program into its libraries (LOGREC_LIBCALLS): the slots through which its PLT
- * jumps lead to the recorder, which goes on to the library's function.
+/* libcalls_linux.c: calls of the program into its libraries (LOGREC_LIBCALLS). The PLT of the program jumps through
+ * slots (the GOT); these are made to point to the recorder, which then calls the library's function.
  *
- * A call's end is seen by its return address, which is another one meanwhile. What it was is kept in a mirror
- * of the stack, LR_MIRROR bytes from it, at the same place: longjmp, exceptions, threads that are cancelled, forks
- * and signal handlers need nothing to be put back, and unwinders find the address by the rules of
- * hooks_libcalls_x86_64.S. The mirror grows by blocks, as stacks are used.
+ * To see the end of such a call, its return address on the stack is replaced by one of the recorder. The original
+ * address is kept in a mirror of the stack: memory at a distance of LR_MIRROR bytes, at the same place. So
+ * longjmp, exceptions, cancelled threads, forks and signal handlers need no repair, and unwinders find the address
+ * by the rules of hooks_libcalls_x86_64.S. The mirror grows block by block as stacks are used.
  *
- * Left alone are functions that look at their return address, or return twice (apart), and slots that the
- * program takes addresses of functions from: of those that are no PLT's (-fno-plt) its text tells (collect).
+ * Two kinds of calls are left alone: those of functions that look at their return address, or return twice
+ * (apart); and those through slots from which the program also takes the addresses of functions. For slots without
+ * a PLT (-fno-plt) the program's text shows how they are used (collect).
  *
  * lr_libcalls_look is called by the constructor, without the lock. lr_mirror may be called in a signal handler. */
 
@@ -33,7 +34,7 @@ extern void lr_libcall_enter(void), lr_libcall_return(void);
 
 /* ---- the mirror ---- */
 
-/* Blocks of memory that have one, by their numbers: open addressing, 0 is free. */
+/* The numbers of the blocks of memory that have a mirror: open addressing, 0 is free. */
 enum { BLOCK_SHIFT = 16, BLOCKS = 1 << 16, MOST_PROBES = 64 };
 static uintptr_t *blocks;
 
@@ -78,7 +79,7 @@ LR_OWN int lr_mirror(uintptr_t address) {
   } else {
     /* Before Linux 4.17 the place is a wish. */
     if (got != MAP_FAILED) munmap(got, size);
-    /* Another thread, whose stack shares the block, may be about to keep it. */
+    /* Another thread, whose stack shares the block, may be mapping the mirror at this moment. */
     for (int i = 0; i < ROUNDS && !(done = lr_mirrored(address)); i++) sched_yield();
   }
   plat_slow_end(&saved);
@@ -119,7 +120,7 @@ LR_OWN static void read_dynamic(const struct dl_phdr_info *info, struct dynamic 
     if (at + h->p_memsz > d->high) d->high = at + h->p_memsz;
   }
   for (; entry && entry->d_tag != DT_NULL; entry++) {
-    /* The C library has added the bias; not where it may not write, as in the vdso. */
+    /* The C library has added the bias to the address, except where it cannot write, as in the vdso. */
     const uintptr_t p = entry->d_un.d_ptr < d->low ? d->bias + entry->d_un.d_ptr : entry->d_un.d_ptr;
     switch (entry->d_tag) {
     case DT_SYMTAB: d->symbols = (const ElfW(Sym) *)p; break;
@@ -142,8 +143,8 @@ LR_OWN static uint32_t gnu_hash(const char *s) {
   return h;
 }
 
-/* defined finds a function in a module's hash table: of several versions the one that is at an address, or else
- * one that the library chooses from several (IFUNC). */
+/* defined finds a function in a module's hash table. Of several versions it is the one at the given address, or
+ * else one whose code the library chooses when it is loaded (IFUNC). */
 LR_OWN static const ElfW(Sym) * defined(const struct dynamic *d, const char *name, uintptr_t address) {
   if (!d->hash || !d->symbols || !d->names) return NULL;
   const uint32_t count = d->hash[0], first = d->hash[1], bloom = d->hash[2];
@@ -164,10 +165,10 @@ LR_OWN static const ElfW(Sym) * defined(const struct dynamic *d, const char *nam
   }
 }
 
-/* What is looked for: a function, by its name, in all modules but the program and the recorder. */
+/* A search for a function by its name, in all modules but the program and the recorder. */
 struct search {
   const char *name;
-  uintptr_t target; /* where calls of it lead */
+  uintptr_t target; /* where the slot points to */
   int first;
   uintptr_t address; /* 0: not found */
   char file[256];    /* the library's base name */
@@ -201,13 +202,13 @@ LR_OWN static int first_module(struct dl_phdr_info *info, size_t size, void *p) 
 
 /* ---- the slots ---- */
 
-/* apart tells of functions whose calls go on untouched. */
+/* apart tells whether a function's calls must go straight to the library. */
 LR_OWN static int apart(const char *name) {
   static const char *const names[] = {
       /* They return twice, or somewhere else. */
       "setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "__vfork", "getcontext", "setcontext", "swapcontext", "makecontext", "savectx",
       "clone", "__clone", "clone3",
-      /* They ask who calls. */
+      /* They look at their return address. */
       "dlopen", "dlmopen", "dlsym", "dlvsym", "dl_iterate_phdr", "__libc_start_main", "__gmon_start__", "mcount", "_mcount", "__fentry__",
       "__return__", "backtrace",
       /* The C runtime calls it at the end, not the program. */
@@ -219,7 +220,7 @@ LR_OWN static int apart(const char *name) {
   return strncmp(name, "_Unwind_", 8) == 0 || strncmp(name, "__cyg_profile_", 14) == 0 || strncmp(name, "logrec_", 7) == 0;
 }
 
-/* version_of names the version of a symbol that the program wants; NULL: any. */
+/* version_of returns the version of a symbol that the program asks for; NULL: any. */
 LR_OWN static const char *version_of(const struct dynamic *d, size_t symbol) {
   const unsigned wanted = d->versions ? d->versions[symbol] & 0x7fff : 0;
   if (wanted < 2 || !d->needed) return NULL;
@@ -236,7 +237,7 @@ LR_OWN static const char *version_of(const struct dynamic *d, size_t symbol) {
   }
 }
 
-/* target_of is where a slot leads, or will when it is used for the first time. */
+/* target_of returns where a slot points to, or will point to after its first use. */
 LR_OWN static uintptr_t target_of(const struct dynamic *d, const ElfW(Rela) * r, const char *name) {
   const uintptr_t now = *(const uintptr_t *)(d->bias + r->r_offset);
   if (now - d->low >= d->high - d->low) return now;
@@ -250,13 +251,13 @@ LR_OWN static uintptr_t target_of(const struct dynamic *d, const ElfW(Rela) * r,
   return found - d->low < d->high - d->low ? 0 : found;
 }
 
-/* backtrace as the program would have it: without the recorder's frames. It may be called by a signal handler on
- * a small stack, so the frames are dropped where the caller has them. Where that leaves too few, twice as many are
- * asked for in memory of its own: next to each of the recorder's frames lies one of the program's. */
+/* The program's calls of backtrace get the frames without those of the recorder. A signal handler on a small stack
+ * may call it, so the frames are removed in the caller's own array. If too few are left, twice as many frames are
+ * fetched into separate memory: at most every second frame is the recorder's. */
 typedef int (*backtrace_function)(void **, int);
 static backtrace_function real_backtrace;
 
-/* drop_own_frames copies what is not the recorder's, of which the first is; to may be from. */
+/* drop_own_frames copies the frames that are not the recorder's. The first one is the recorder's. to may be from. */
 LR_OWN static int drop_own_frames(void **to, int size, void *const *from, int n) {
   int kept = 0;
   for (int i = 1; i < n && kept < size; i++)
@@ -278,7 +279,7 @@ __attribute__((noinline)) LR_OWN static int plain_backtrace(void **buffer, int s
   return whole;
 }
 
-/* put_stub writes what a slot leads to: endbr64; movabs $call,%r11; jmp *0(%rip); the address. */
+/* put_stub writes the code that a slot will point to: endbr64; movabs $call,%r11; jmp *0(%rip); the address. */
 enum { STUB = 32 };
 LR_OWN static void put_stub(uint8_t *at, const struct lr_libcall *call) {
   static const uint8_t begin[6] = {0xf3, 0x0f, 0x1e, 0xfa, 0x49, 0xbb}, jump[6] = {0xff, 0x25, 0, 0, 0, 0};
@@ -289,7 +290,7 @@ LR_OWN static void put_stub(uint8_t *at, const struct lr_libcall *call) {
   memcpy(at + 20, &to, 8);
 }
 
-/* shadow_stack tells whether the processor holds return addresses against copies of its own. */
+/* shadow_stack tells whether the processor compares return addresses with copies of its own. */
 LR_OWN static int shadow_stack(void) {
   uint64_t pointer = 0;
   __asm__ volatile("rdsspq %0" : "+r"(pointer));
@@ -302,13 +303,13 @@ LR_OWN static int protect(const struct dynamic *d, int protection) {
   return low >= high || mprotect((void *)low, high - low, protection) == 0;
 }
 
-/* A slot, and the call that it gets. */
+/* A slot, and the call that goes through it. */
 struct slot {
   const ElfW(Rela) * relocation;
   struct lr_libcall call;
 };
 
-/* collect gives the slots of the PLT, and of others those that calls and jumps of the text alone use. */
+/* collect finds the slots of the PLT, and those of the other slots that only calls and jumps use. */
 enum { MOST_SLOTS = 1 << 16, MOST_BYTES = 1 << 20 };
 LR_OWN static size_t collect(const struct dynamic *d, struct slot *slots) {
   size_t n = 0;
@@ -326,7 +327,7 @@ LR_OWN static size_t collect(const struct dynamic *d, struct slot *slots) {
     if (at + 8 > high) high = at + 8;
   }
   if (n == plt || high - low > MOST_BYTES) return plt;
-  /* By place: 1, there is a slot; 2, something calls through it; 4, something else is done with it. */
+  /* For each place: 1, there is a slot; 2, an instruction calls through it; 4, it is used in another way. */
   uint8_t *const uses = plat_pages(high - low, 0);
   if (!uses) return plt;
   for (size_t i = plt; i < n; i++) uses[d->bias + slots[i].relocation->r_offset - low] = 1;
@@ -354,7 +355,7 @@ LR_OWN static int choose(const struct dynamic *d, const ElfW(Rela) * r, struct l
   struct search s = {name, call->target, 1, 0, ""};
   dl_iterate_phdr(each_library, &s);
   if (!s.address || !lr_fits(lr_settings.libcalls, s.file, name)) return 0;
-  /* Which is another one than the target where the library chooses, and where the recorder stands in for it. */
+  /* This differs from the target if the library chooses the code (IFUNC), or if the recorder replaces the function. */
   call->function = s.address;
   return 1;
 }

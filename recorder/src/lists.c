@@ -14,11 +14,11 @@
 
 LR_OWN int lr_lists(void) { return lr_settings.include[0] || lr_settings.exclude[0]; }
 
-/* any_list: functions are looked up at all. */
+/* any_list tells whether functions have to be looked up at all. */
 LR_OWN static int any_list(void) { return lr_lists() || lr_settings.from[0] || lr_settings.until[0] || lr_settings.inside[0]; }
 
-/* match compares s with the n characters of a pattern; star and resume are where
- * to go on when a * has to take one character more. */
+/* match compares s with the n characters of a pattern. star and resume are where to continue in both when a *
+ * has to stand for one more character. */
 LR_OWN static int match(const char *pattern, size_t n, const char *s) {
   const char *const end = pattern + n;
   const char *star = NULL, *resume = NULL;
@@ -82,9 +82,8 @@ LR_OWN unsigned lr_listed(const char *module, const char *symbol) {
   return traits;
 }
 
-/* What was decided: open addressing by the function's address; an entry is
- * address << TRAIT_BITS | what was decided, 0 is free. It is written under the modules' lock and
- * read without. */
+/* The decisions of the lists: a hash table (open addressing) by the function's address. An entry is
+ * address << TRAIT_BITS | decision, 0 is free. It is written with the modules' lock and read without. */
 enum { DECISIONS = 1 << 20, TRAIT_BITS = 4 };
 static uint64_t *decisions;
 
@@ -107,10 +106,9 @@ LR_OWN static void keep(uint64_t *table, uintptr_t function, unsigned traits) {
   }
 }
 
-/* The function symbols of a module, read once, because its file may be large, or
- * another one by the time of the next look: in a block of memory an array of
- * address - base << 32 | where in the names the symbol's begins, ascending, and
- * the names. Guarded by the modules' lock. */
+/* The function symbols of a module. They are read once, because the file may be large, and may be replaced later. A
+ * block of memory has an ascending array of (address - base) << 32 | offset of the name, and then the names.
+ * Guarded by the modules' lock. */
 struct symbols {
   uint32_t module;
   uint64_t *sorted;
@@ -197,8 +195,8 @@ LR_COLD static const struct symbols *symbols_of(const struct plat_module *m) {
   return s;
 }
 
-/* name_of returns the name of the function at or before an address; exact: the
- * one that begins there. Of several names it is the file's last. */
+/* name_of returns the name of the function that begins at an address or, unless exact, before it. Of several names
+ * it is the last one in the file. */
 LR_OWN static const char *name_of(const struct symbols *s, uintptr_t rva, int exact) {
   size_t low = 0, high = s->count;
   while (low < high) {
@@ -210,9 +208,8 @@ LR_OWN static const char *name_of(const struct symbols *s, uintptr_t rva, int ex
   return s->names + (uint32_t)s->sorted[low - 1];
 }
 
-/* decide_first looks the function up. Where the modules' lock is not to be had,
- * or nothing is known of the function, it is recorded, and a later call of it
- * comes here again. */
+/* decide_first looks a function up for the first time. If the modules' lock cannot be had, or the function's module
+ * is not known yet, the call is recorded, and a later call is decided here again. */
 LR_COLD static unsigned decide_first(uintptr_t function, unsigned kind) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -252,8 +249,7 @@ LR_OWN void lr_wanted_forget(uint32_t module, uintptr_t base, size_t size) {
     tables[i] = tables[--table_count];
     break;
   }
-  /* Behind a place that becomes free a function may not be found any more: it is
-   * then looked up again. */
+  /* Functions behind a freed entry may not be found any more. They are then looked up again. */
   for (uint32_t i = 0; decisions && i < DECISIONS; i++)
     if (decisions[i] && (uintptr_t)(decisions[i] >> TRAIT_BITS) - base < size) lr_store(&decisions[i], 0);
 }

@@ -1,13 +1,14 @@
 /* output_linux.c: the lines that the program writes to its standard output and standard error, as annotations
  * of the log (LOGREC_OUTPUT=1).
  *
- * Nothing stands between the program and where it writes to: its descriptors stay what they are. What is seen is its
- * calls of write and writev, and what the C library's streams write: _IO_file_jumps has the function that does that,
- * and what stands there is checked before it is changed. System calls that the program makes itself, sendfile, splice
- * and what the C library says of its own are not seen.
+ * The descriptors of the program are not changed. Lines are seen in its calls of write and writev, and in what the C
+ * library's streams write. The function with which streams write is in the table _IO_file_jumps; the entry is checked
+ * before it is replaced. Not seen are system calls that the program makes itself, sendfile, splice, and messages of
+ * the C library.
  *
- * A line is written when its end was; what is left of the last one when the program ends. Lines go into a log that
- * is there already: who prints without calls that are recorded, gets none. lr_output may be called in a signal handler. */
+ * A line becomes an annotation when the program has written its end, and an unfinished last line when the program
+ * ends. There must be a log already: a program that prints before any call is recorded does not begin one. lr_output
+ * may be called in a signal handler. */
 
 #include "interpose_linux.h"
 
@@ -23,10 +24,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* 1: lines are kept. */
+/* 1: lines are looked for. */
 static uint32_t watched;
 
-/* What the program began with as its descriptors 1 and 2, and what it has written of a line that has not ended. */
+/* The files that descriptors 1 and 2 were at the start, and the beginning of a line that has not ended. */
 enum { LONGEST = 1000, NAME = 8 };
 static struct stream {
   uint32_t lock; /* the process whose thread has it; 0: none */
@@ -51,24 +52,24 @@ LR_OWN static void put_line(struct stream *s) {
 
 LR_OWN static void add(struct stream *s, const char *p, size_t n) {
   const uint32_t pid = lr_load(&lr_global.pid);
-  /* A forked child has its parent's. */
+  /* In a forked child this is the beginning of its parent's line. */
   if (s->pid != pid) s->n = 0, s->pid = pid;
   for (; n; p++, n--) {
     if (*p != '\n' && *p != '\r') s->text[NAME + s->n++] = *p;
     if (*p == '\n' || *p == '\r' || s->n >= LONGEST) put_line(s);
   }
-  /* Nobody would write what is left of a line then. */
+  /* The log has ended, so that nothing would write the rest of the line later. */
   if (lr_load(&lr_global.ended)) put_line(s);
 }
 
-/* lock_stream waits for another thread, but not for ever: it may have been copied into a child. */
+/* lock_stream waits for another thread, but not for ever: the lock may have been copied into a forked child. */
 LR_OWN static int lock_stream(struct stream *s) {
   enum { MOST = 100000 };
   for (int i = 0; i < MOST; i++) {
     const uint32_t pid = lr_load(&lr_global.pid);
     uint32_t was = 0;
     if (lr_exchange(&s->lock, &was, pid)) return 1;
-    /* Another thread of the parent had it when this child was made. */
+    /* A thread of the parent held the lock at the fork. */
     if (was && was != pid && lr_exchange(&s->lock, &was, pid)) return 1;
     sched_yield();
   }
@@ -150,7 +151,7 @@ LR_OWN static ssize_t watched_stream_write(FILE *f, const void *data, ssize_t n)
   return done;
 }
 
-/* redirect has a table of functions lead to the recorder. */
+/* redirect replaces the function in a table of a stream's functions. */
 LR_OWN static int redirect(const char *table) {
   enum { WRITE_SLOT = 15, PAGE = 4096 };
   stream_function *const functions = dlsym(RTLD_DEFAULT, table);

@@ -5,11 +5,12 @@
  *   __mcount_loc                  -pg -mfentry -mnop-mcount -mrecord-mcount: entries
  *   __return_loc                  -minstrument-return=nop5 -mrecord-return: returns
  *
- * and keeps those of functions that are wanted. Nothing that a file says is trusted: an entry counts where
- * the text at it is what compilers leave there, and where .eh_frame_hdr says that the function begins.
- * A module that calls hooks itself is left alone: it would be recorded twice.
+ * and keeps the sleds of the functions that are to be recorded. The sections of a file are not trusted: an
+ * entry counts only if the code at its address is what compilers leave there, and if .eh_frame_hdr says that
+ * a function begins there. A module that calls hooks itself is left alone, because its calls would be recorded
+ * twice.
  *
- * One thread at a time is at it (patching); another one goes on without. */
+ * Only one thread at a time patches (patching); others go on without. */
 
 #include "system_linux.h"
 
@@ -27,7 +28,7 @@
 
 enum { MODULES = 4096, PATH = 4096, MOST_SLEDS = 1 << 23 };
 
-/* A module that was looked at. */
+/* A module whose sleds were looked for. */
 struct module {
   uintptr_t base, bias;
   size_t size;
@@ -43,10 +44,10 @@ static unsigned long long adds, subs;
 static int looked, hooks_elsewhere;
 static enum lr_sled_state state = LR_SLED_ON;
 static uint32_t ways;
-/* 1 while somebody patches; FORKED in a child that was made meanwhile, in which nobody does any more. */
+/* 1 while a thread patches. FORKED in a child that was forked meanwhile, which has no such thread. */
 enum { FORKED = 2 };
 static uint32_t patching;
-/* How many threads are in dlclose: text may go that would be patched. */
+/* How many threads are in dlclose, which may unmap text that is to be patched. */
 static uint32_t closing;
 
 LR_OWN static int begin_patching(void) {
@@ -110,7 +111,7 @@ LR_OWN static int is_section(const struct image *im, const ElfW(Shdr) * names, c
          memcmp(im->data + names->sh_offset + h->sh_name, name, n) == 0;
 }
 
-/* Hooks that a module has the loader look for. */
+/* Hooks that a module imports. */
 enum { ENTERS = 1, RETURNS = 2 };
 
 LR_OWN static int hooks_of(const struct image *im, const ElfW(Shdr) * h, size_t n) {
@@ -135,7 +136,7 @@ LR_OWN static int hooks_of(const struct image *im, const ElfW(Shdr) * h, size_t 
 
 /* ---- where functions begin ---- */
 
-/* loaded tells whether the file says that bytes are in memory: between its segments there may be holes. */
+/* loaded tells whether, by the file, bytes lie in a segment: between segments there may be holes. */
 LR_OWN static int loaded(const struct image *im, uintptr_t at, size_t n) {
   for (int i = 0; i < im->info->dlpi_phnum; i++) {
     const ElfW(Phdr) *const h = &im->info->dlpi_phdr[i];
@@ -145,7 +146,7 @@ LR_OWN static int loaded(const struct image *im, uintptr_t at, size_t n) {
   return 0;
 }
 
-/* find_starts reads the head of .eh_frame_hdr in memory: the table is sorted. */
+/* find_starts finds the sorted table of functions behind the head of .eh_frame_hdr in memory. */
 LR_OWN static void find_starts(struct image *im) {
   for (int i = 0; i < im->info->dlpi_phnum; i++) {
     const ElfW(Phdr) *h = &im->info->dlpi_phdr[i];
@@ -164,7 +165,7 @@ LR_OWN static void find_starts(struct image *im) {
   }
 }
 
-/* start_before returns where the last function begins that does so at or before an address; 0: none. */
+/* start_before returns the start of the last function that begins at or before an address; 0: none. */
 LR_OWN static uintptr_t start_before(const struct image *im, uintptr_t address) {
   size_t low = 0, high = im->start_count;
   while (low < high) {
@@ -179,14 +180,14 @@ LR_OWN static int in_text(const struct image *im, uintptr_t address, size_t n) {
   return address >= im->text_low && address < im->text_high && n <= im->text_high - address;
 }
 
-/* landing tells whether an endbr64 stands at an address. */
+/* landing tells whether there is an endbr64 at an address. */
 LR_OWN static int landing(const struct image *im, uintptr_t address) {
   static const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
   return in_text(im, address, 4) && memcmp((const void *)address, endbr, 4) == 0;
 }
 
-/* entry_of finds the nops behind a function's first byte: at is where a compiler says that nops begin,
- * some of which may lie before the function. 0: it is not known where the function begins. */
+/* entry_of returns the address of the nops inside a function. at is the address of the nops in the compiler's
+ * table; some of them may lie before the function. 0: it is not known where the function begins. */
 LR_OWN static uintptr_t entry_of(const struct image *im, uintptr_t at, uintptr_t *function) {
   enum { MOST = 256 };
   uintptr_t start = start_before(im, at), nops = at;
@@ -291,7 +292,7 @@ LR_OWN static void decide(void *context, uintptr_t address, const char *symbol) 
   w->functions[low] = key | (unsigned)(lr_listed(w->file, symbol) != 0);
 }
 
-/* keep_wanted removes the sleds of functions that are not. */
+/* keep_wanted removes the sleds of functions that are not to be recorded. */
 LR_OWN static void keep_wanted(struct image *im) {
   struct module *const m = im->m;
   if (!lr_lists() || !m->count) return;
@@ -303,7 +304,7 @@ LR_OWN static void keep_wanted(struct image *im) {
     m->count = 0;
     return;
   }
-  /* What has no name is decided by its module. */
+  /* For functions without a name the lists decide by the module. */
   const unsigned nameless = (unsigned)(lr_listed(w.file, "") != 0);
   for (size_t i = 0; i < m->count; i++) w.functions[i] = (uint64_t)m->sleds[i].function << 1 | nameless;
   lr_sort(w.functions, m->count);
@@ -331,7 +332,7 @@ LR_OWN static void keep_wanted(struct image *im) {
   plat_pages_free(w.functions, memory);
 }
 
-/* arrange sorts a module's sleds by address, and leaves those out that begin where another one is not at its end. */
+/* arrange sorts a module's sleds by address, and leaves out those that overlap the one before. */
 LR_OWN static void arrange(struct module *m) {
   if (!m->count) return;
   const size_t memory = m->count * sizeof(uint64_t);
@@ -352,7 +353,7 @@ LR_OWN static void arrange(struct module *m) {
   if (order) plat_pages_free(order, memory);
 }
 
-/* note writes down by what ways events of a module come. */
+/* note writes the ways in of a module's events into the log. */
 LR_OWN static void note(const struct module *m) {
   for (size_t i = 0; i < m->count; i++) {
     switch (m->sleds[i].kind) {
@@ -385,8 +386,7 @@ LR_OWN static void read_sections(struct image *im) {
   }
 }
 
-/* find_text finds the segment that runs; of several, the first one's begin and the last one's end are
- * not taken: compilers make one. */
+/* find_text finds the executable segment. Compilers make one; of several the largest is taken. */
 LR_OWN static int find_text(struct image *im) {
   uintptr_t low = ~(uintptr_t)0, high = 0;
   for (int i = 0; i < im->info->dlpi_phnum; i++) {
@@ -479,7 +479,7 @@ LR_OWN static void look(void) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < module_count; i++) {
     if (!modules[i].seen) {
-      /* Its text has gone with it. */
+      /* The module was unmapped, and its text with it. */
       if (modules[i].room) plat_pages_free(modules[i].sleds, modules[i].room);
       continue;
     }
@@ -497,7 +497,7 @@ LR_OWN void lr_patch_look(void) {
   if ((looked && now[0] == lr_load(&adds) && now[1] == lr_load(&subs)) || !begin_patching()) return;
   if (!modules) modules = plat_pages(MODULES * sizeof *modules, 0);
   const uint32_t had = ways;
-  /* What is switched off from the beginning can be switched on by a signal. */
+  /* Recording that is off from the beginning can be switched on by a signal. */
   if (!looked && lr_relaxed(&lr_settings.off)) state = LR_SLED_HELD;
   if (modules) look();
   end_patching();

@@ -1,21 +1,22 @@
 /* patch_text_linux.c: changes the text of sleds (patch.h) while the program may run it.
  *
- * The mappings keep their permissions: text is written through /proc/self/mem, so that no page is
- * writable and executable at once, and none that runs loses its permission. Where that is not to be had,
- * nothing is patched.
+ * The mappings keep their permissions: text is written through /proc/self/mem, so that no page is ever
+ * writable and executable at once, and no page loses the permission to run. Without /proc/self/mem nothing
+ * is patched.
  *
- * While other threads run, each store leaves text that can be run from every place at which a thread
- * may stand, and one byte decides:
- *   - The first byte of five, of an entry or before a return, where the flags are free: "test $imm,%eax"
- *     takes the four bytes behind it as its number. These are changed meanwhile, then the first one
- *     becomes that of a call, or of the file's nop.
- *   - XRay's jump over nine bytes becomes one over none, to a call of nine bytes, with prefixes that mean
- *     nothing; its ret becomes a jump of five bytes, four of which nothing had run.
- * Calls end where the nops did, so that a thread that is in a hook comes back to the beginning of an
- * instruction either way. Between the steps all processors are made to fetch anew (membarrier). Where
- * a thread may stand between nops it is waited for (moved).
+ * Other threads may run the text meanwhile. So after each store the text is valid from every instruction at
+ * which a thread may stand, and a single byte switches between the two forms:
+ *   - Five bytes at an entry, or before a return, where the flags are not in use. As "test $imm,%eax" the
+ *     last four bytes are only a number. The first byte becomes that of this instruction, then the other four
+ *     are changed, then the first byte becomes that of a call, or of the nop that the file has.
+ *   - XRay's sleds. The jump over nine bytes gets the distance 0, so that a call follows that fills the nine
+ *     bytes with prefixes that have no effect. The ret becomes a jump of five bytes, the last four of
+ *     which were never run.
+ * A call ends where the nops ended, so that a thread that returns from a hook finds the beginning of an
+ * instruction in either form. Between the steps all processors fetch the text again (membarrier). If a thread
+ * may stand between two nops, it is waited for (moved).
  *
- * The caller has signals blocked, but in a handler, and nobody else patches meanwhile. */
+ * The caller has blocked signals, unless it is a handler, and no other thread patches meanwhile. */
 
 #include "system_linux.h"
 
@@ -39,7 +40,7 @@ enum { TEST = 0xa9, CALL = 0xe8, JUMP = 0xe9, RETURN = 0xc3, NO_MEANING = 0x2e }
 extern void lr_patched_return(void), lr_patched_tail(void), lr_patched_exit(void);
 extern const uintptr_t lr_patched_entries[LR_FURTHEST - LR_NEAREST + 1];
 
-/* stub writes one that jumps to an address: jmp *2(%rip), two bytes of nothing, the address. */
+/* stub writes a stub that jumps to an address: jmp *2(%rip), two unused bytes, the address. */
 LR_OWN static uintptr_t stub(uint8_t **end, uintptr_t to) {
   static const uint8_t jump[8] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};
   uint8_t *const at = *end;
@@ -51,7 +52,8 @@ LR_OWN static uintptr_t stub(uint8_t **end, uintptr_t to) {
 
 LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
   enum { PAGE = 4096, STEP = 1 << 16, REACH = 0x7f000000 };
-  /* All stubs are alike, and a thread may be in one: they stay, and serve what is in reach of them. */
+  /* All pages of stubs are alike. They are never unmapped, because a thread may be in one, and serve all text
+   * within reach. */
   static struct {
     uintptr_t page;
     struct lr_stubs stubs;
@@ -65,7 +67,7 @@ LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
     }
   if (count == sizeof made / sizeof *made) return 0;
   uint8_t *page = MAP_FAILED;
-  /* Below the text: behind a program lies its heap, which must be able to grow. */
+  /* The page goes below the text, because above a program lies its heap, which must be able to grow. */
   uintptr_t at = (low & ~(uintptr_t)(STEP - 1)) - STEP;
   for (uintptr_t step = STEP; at < low && high - at < REACH; at -= step, step += step < 16u << 20 ? step / 2 & ~(uintptr_t)(PAGE - 1) : 0) {
     page = mmap((void *)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -101,7 +103,7 @@ LR_OWN size_t lr_nop_length(const uint8_t *p, size_t bytes) {
   return n <= bytes && n <= 9 ? n : 0;
 }
 
-/* reach writes the distance of a jump or call whose last byte is the one before p + 4. */
+/* reach writes the distance of a jump or call at p, the last four bytes of the instruction. */
 LR_OWN static int reach(uint8_t *p, uintptr_t next, uintptr_t to) {
   const int64_t distance = (int64_t)(to - next);
   if (!to || distance != (int32_t)distance) return 0;
@@ -109,7 +111,7 @@ LR_OWN static int reach(uint8_t *p, uintptr_t next, uintptr_t to) {
   return 1;
 }
 
-/* entry returns the stub of an entry whose sled has its length; 0: there is none. */
+/* entry returns the stub for an entry with a sled of this length; 0: there is none. */
 LR_OWN static uintptr_t entry(const struct lr_sled *s, const struct lr_stubs *stubs, uintptr_t function) {
   const uintptr_t behind = s->address + s->length - function;
   return behind < LR_NEAREST || behind > LR_FURTHEST ? 0 : stubs->enter[behind - LR_NEAREST];
@@ -164,8 +166,7 @@ LR_OWN int lr_sled_look(struct lr_sled *s, const struct lr_stubs *stubs, uintptr
 
 /* ---- writing ---- */
 
-/* text opens what text is written through; -1: there is nothing that is this process's memory, as
- * under an emulator. */
+/* open_text opens /proc/self/mem; -1 if that is not the memory of this process, as under an emulator. */
 LR_OWN static int open_text(uintptr_t probe) {
   uint8_t seen[LR_SLED_BYTES];
   int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -197,8 +198,8 @@ LR_OWN static unsigned threads(void) {
   return v;
 }
 
-/* fetch_anew makes all processors that run this process see the text as it is; 0 where the system
- * cannot do that. */
+/* fetch_anew makes all processors that run this process fetch the text again; 0 if the system cannot do
+ * that. */
 LR_OWN static int fetch_anew(void) {
   enum { SYNC_CORE = 1 << 5, REGISTER = 1 << 6 };
   static int registered;
@@ -209,7 +210,7 @@ LR_OWN static int fetch_anew(void) {
   return syscall(SYS_membarrier, SYNC_CORE, 0, 0) == 0;
 }
 
-/* A thread that is not this one. */
+/* Another thread, and how long it had run when it was looked at. */
 struct other {
   uint32_t id;
   uint64_t ran; /* ns */
@@ -221,7 +222,7 @@ LR_OWN static uint64_t digits(const char **s) {
   return v;
 }
 
-/* sleeps tells of a thread whether it waits in the kernel, and how long it has run. */
+/* sleeps tells whether a thread waits in the kernel, and how long it has run. */
 LR_OWN static int sleeps(uint32_t id, uint64_t *ran) {
   char path[64], text[512];
   struct lr_text t = {path, 0, sizeof path - 1};
@@ -231,7 +232,7 @@ LR_OWN static int sleeps(uint32_t id, uint64_t *ran) {
   lr_text_add(&t, "/schedstat");
   path[t.n] = 0;
   size_t n = lr_read_file(path, text, sizeof text - 1);
-  if (!n) return syscall(SYS_tgkill, getpid(), id, 0) != 0; /* it has ended, or cannot be asked */
+  if (!n) return syscall(SYS_tgkill, getpid(), id, 0) != 0; /* it has ended, or nothing can be learnt of it */
   text[n] = 0;
   const char *s = text;
   *ran = digits(&s);
@@ -241,12 +242,12 @@ LR_OWN static int sleeps(uint32_t id, uint64_t *ran) {
   n = lr_read_file(path, text, sizeof text - 1);
   text[n] = 0;
   s = strrchr(text, ')');
-  /* In another sleep (D) it may wait for the page of the next nop. */
+  /* In state D it may wait for the page of the next nop, in the middle of the nops. */
   return s && s[1] && (s[2] == 'S' || s[2] == 'Z' || s[2] == 'X');
 }
 
-/* moved waits until each other thread has run, or waits in the kernel, so that none stands where it
- * stood before, between two nops; 0 where that takes too long. */
+/* moved waits until each other thread has run or waits in the kernel, so that none still stands between
+ * two nops; 0 if that takes too long. */
 LR_OWN static int moved(void) {
   enum { MOST = 4096, PAUSE = 1000000 /* ns */, ROUNDS = 500 };
   struct linux_dirent64 {
@@ -293,24 +294,24 @@ LR_OWN static int moved(void) {
 
 /* ---- one thread ---- */
 
-/* decides returns which byte of a sled switches it on. */
+/* decides returns the index of the byte that switches a sled. */
 LR_OWN static size_t decides(const struct lr_sled *s) { return s->kind == LR_SLED_XRAY || s->kind == LR_SLED_XRAY_TAIL; }
 
-/* as gives what a sled has in a state, length bytes. A LONG one that is held is as in the file. */
+/* as writes the bytes that a sled has in a state. A LONG sled that is held has those of the file. */
 LR_OWN static void as(const struct lr_sled *s, enum lr_sled_state to, uint8_t *out) {
   const size_t i = decides(s);
   memcpy(out, to == LR_SLED_OFF || (to == LR_SLED_HELD && s->kind == LR_SLED_LONG) ? s->file : s->on, s->length);
   if (to == LR_SLED_HELD) out[i] = s->kind <= LR_SLED_RETURN ? TEST : s->file[i];
 }
 
-/* stands tells whether the text is what this file last wrote there. */
+/* stands tells whether the text of a sled is still what was last written there. */
 LR_OWN static int stands(const struct lr_sled *s) {
   uint8_t now[LR_SLED_BYTES];
   as(s, (enum lr_sled_state)s->state, now);
   return memcmp((const void *)s->address, now, s->length) == 0;
 }
 
-/* set_alone changes sleds whose text nobody else runs, a page or so at a time. */
+/* set_alone changes sleds while there is only one thread, a page or so at a time. */
 LR_OWN static size_t set_alone(int fd, struct lr_sled *sleds, size_t n, enum lr_sled_state to) {
   enum { ROOM = 16384, GAP = 1024 };
   static uint8_t text[ROOM];
@@ -322,7 +323,7 @@ LR_OWN static size_t set_alone(int fd, struct lr_sled *sleds, size_t n, enum lr_
       last++;
       length = sleds[last].address + sleds[last].length - begin;
     }
-    /* Where sleds lie in one another they are left alone one by one. */
+    /* Each sled is compared by itself, so that one that overlaps another is left alone. */
     memcpy(text, (const void *)begin, length);
     for (size_t k = i; k <= last; k++)
       if (stands(&sleds[k])) as(&sleds[k], to, text + (sleds[k].address - begin));
@@ -340,10 +341,10 @@ LR_OWN static size_t set_alone(int fd, struct lr_sled *sleds, size_t n, enum lr_
 
 /* ---- while others run ---- */
 
-/* What has been done with a sled: lr_sled.spare. */
+/* How far the change of a sled has come, in lr_sled.spare. */
 enum { LEFT_ALONE = 0, BEGUN = 1, CHANGED = 2 };
 
-/* flip changes the byte that decides: a sled that is HELD is ON then, or the other way round. */
+/* flip changes the deciding byte: a sled that is HELD becomes ON, or the other way round. */
 LR_OWN static int flip(int fd, struct lr_sled *s, enum lr_sled_state to) {
   uint8_t all[LR_SLED_BYTES];
   const size_t i = decides(s);
@@ -353,8 +354,8 @@ LR_OWN static int flip(int fd, struct lr_sled *s, enum lr_sled_state to) {
   return 1;
 }
 
-/* hold brings a sled to where the bytes behind the one that decides are not run; 1 if a thread
- * may still stand among them. */
+/* hold brings a sled into the form in which the bytes behind the deciding one are not run; 1 if a thread may
+ * still stand among them. */
 LR_OWN static int hold(int fd, struct lr_sled *s, enum lr_sled_state to) {
   const uint8_t test = TEST;
   s->spare = LEFT_ALONE;
@@ -366,7 +367,7 @@ LR_OWN static int hold(int fd, struct lr_sled *s, enum lr_sled_state to) {
   return s->state == LR_SLED_OFF ? s->kind == LR_SLED_NOPS : to == LR_SLED_OFF && decides(s);
 }
 
-/* change writes the bytes behind the one that decides. others: a thread may stand among them. */
+/* change writes the bytes behind the deciding one. others: a thread may stand among them. */
 LR_OWN static void change(int fd, struct lr_sled *s, enum lr_sled_state to, int others) {
   const size_t from = decides(s) + 1;
   if (s->spare != BEGUN || (s->state == LR_SLED_HELD && to != LR_SLED_OFF)) return;
@@ -376,7 +377,7 @@ LR_OWN static void change(int fd, struct lr_sled *s, enum lr_sled_state to, int 
   if (s->state == LR_SLED_OFF) s->state = LR_SLED_HELD;
 }
 
-/* finish switches a sled as asked; 0 where that cannot be. */
+/* finish switches a sled to the wanted state; 0 if that is not possible. */
 LR_OWN static int finish(int fd, struct lr_sled *s, enum lr_sled_state to) {
   const int done = s->spare;
   s->spare = LEFT_ALONE;
@@ -388,16 +389,16 @@ LR_OWN static int finish(int fd, struct lr_sled *s, enum lr_sled_state to) {
     return 1;
   }
   if (s->state == LR_SLED_HELD) return to == LR_SLED_HELD || flip(fd, s, LR_SLED_ON);
-  /* The bytes behind are not to be had: the first one is the file's again. */
+  /* The other bytes could not be written: the first byte becomes that of the file again. */
   if (s->kind <= LR_SLED_RETURN) put(fd, s->address, s->file, 1);
   return 0;
 }
 
-/* set_running is for the threads of a program that run: each step of all sleds, then the next one. */
+/* set_running changes sleds while other threads run. Each step is done for all sleds before the next one. */
 LR_OWN static size_t set_running(int fd, struct lr_sled *sleds, size_t n, enum lr_sled_state to) {
   size_t failed = 0;
   int others = 0;
-  /* Nothing is begun that could not be finished. */
+  /* Without membarrier the change could not be finished, so it is not begun. */
   if (!fetch_anew()) return n;
   for (size_t i = 0; i < n; i++) others |= hold(fd, &sleds[i], to);
   fetch_anew();

@@ -1,5 +1,5 @@
-/* places.c: values that the program tells itself (logrec_values.h): places, which the log gets once, and
- * records of their values.
+/* places.c: values that the program itself records with the macros of logrec_values.h. A use of such a macro is a
+ * place: the log gets its description once, and then a record for each time its values are recorded.
  *
  * logrec_arguments and logrec_result take a level as hooks do (event.c), and the lock for a place's first
  * values only. A signal handler may call them. */
@@ -10,12 +10,12 @@
 
 enum { MOST_TEXT = 256, MOST_VALUES = 2048, QUICK_COUNT = 32, LONGEST_NAME = 1024 };
 
-/* Bytes of a value by its code; 0: a text. */
+/* Sizes of values by their codes, bytes; 0: a text. */
 static const uint8_t sizes[16] = {0, 1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8, 0, 0};
 LR_INLINE size_t size_of(uint8_t code) { return sizes[code & 15]; }
 
-/* put_type_name writes the name of T out of what the compiler calls a template of it: gcc and clang
- * "... [with T = NAME]" and "... [T = NAME]", MSVC "...signature<NAME>(void)". */
+/* put_type_name writes the name of the type T. It takes it from the compiler's name of a template function of T:
+ * "... [with T = NAME]" of gcc, "... [T = NAME]" of clang, "...signature<NAME>(void)" of MSVC. */
 LR_OWN static void put_type_name(const char *signature) {
   static const char msvc[] = "signature<";
   const char *begin = strstr(signature, "T = "), *end = NULL;
@@ -40,7 +40,7 @@ LR_OWN static void put_cut(const char *s) {
   lr_put(&lr_record, s, n < most ? n : most);
 }
 
-/* tell_place writes PLACE, if no other thread has. */
+/* tell_place writes PLACE, unless another thread has already. */
 LR_COLD static void tell_place(struct logrec_place *place, const struct logrec_types *types) {
   struct plat_saved saved;
   plat_slow_begin(&saved);
@@ -77,7 +77,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, const char *s, uint64_t length) {
   return p + 2 + n;
 }
 
-/* put_pointed copies one that ends with 0, if there is any memory at s. */
+/* put_pointed copies a text that ends with 0, as far as memory at s can be read. */
 LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   enum { PAGE = 4096 };
   size_t n = 0, got = 0;
@@ -93,7 +93,7 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   } else
 #endif
   while (got <= MOST_TEXT && n == got) {
-    /* A copy that goes beyond what can be read need not begin. */
+    /* A copy that reaches into an unreadable page may copy nothing at all, so it is done page by page. */
     const size_t page = PAGE - (s + got) % PAGE, left = MOST_TEXT + 1 - got;
     const size_t copied = s + got < PAGE ? 0 : plat_copy_memory(p + 2 + got, s + got, page < left ? page : left);
     if (!copied) break;
@@ -113,7 +113,7 @@ LR_OWN static uint8_t *put_pointed(uint8_t *p, uintptr_t s) {
   return p + 2 + n;
 }
 
-/* put_values writes the values, the first that have room. */
+/* put_values writes as many values as there is room for, from the first one on. */
 LR_OWN static uint8_t *put_values(uint8_t *p, const struct logrec_types *types, const uint64_t *cells) {
   const uint8_t *const begin = p;
   for (unsigned i = 0; i < types->count; i++) {
@@ -144,7 +144,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
   if (v->stack && v->top > v->stack + 2 && lr_hidden(v->top - 1)) {
-    /* They are that call's, which is not in the log. */
+    /* The values belong to a hidden call, which is not in the log. */
     lr_level_end(t, v);
     return;
   }
@@ -163,7 +163,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
     if ((p - begin) & 1) *p++ = 0;
     lr_store16(begin, LRF_FIRST_WORD(type, head == 6 ? 0 : (unsigned)(p - begin) / 2));
     if (head == 6) lr_store32(begin + 2, (uint32_t)(p - begin));
-    /* If the enter before is taken back, this is, too. */
+    /* If the enter before is removed (LOGREC_MIN), this record is removed with it. */
     if (v->extra && v->top > v->stack + 2) {
       struct lr_frame_extra *const x = &v->extra[v->top - 1 - v->stack];
       if (x->after == begin && x->sequence == v->sequence) x->after = p;
@@ -173,7 +173,7 @@ LR_COLD static void record_slow(unsigned type, struct logrec_place *place, const
   lr_level_end(t, v);
 }
 
-/* record is the hot path: numbers only, of a call that is near on the stack. */
+/* record is the hot path: only numbers, and the innermost call's frame is near. */
 LR_INLINE void record(unsigned type, struct logrec_place *place, const struct logrec_types *types, const uint64_t *cells, uintptr_t frame) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
@@ -209,8 +209,8 @@ LR_INLINE void record(unsigned type, struct logrec_place *place, const struct lo
   record_slow(type, place, types, cells, frame, 0);
 }
 
-/* record_packed is the same of a few numbers, of which it need not know which. Its arguments are few enough for registers, so that
- * record_packed jumps to packed_slow. */
+/* packed_slow is the slow path of record_packed, which records a few numbers without looking at their types. The
+ * arguments of both fit into registers, so that record_packed can jump here instead of calling. */
 LR_COLD static void packed_slow(struct logrec_place *place, const struct logrec_types *types, uint64_t first, uint64_t second, uintptr_t frame, unsigned what) {
   const uint64_t words[2] = {first, second};
   if ((what & 0xff) - 1 < sizeof words) record_slow(what >> 8, place, types, words, frame, what & 0xff);

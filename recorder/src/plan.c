@@ -122,6 +122,15 @@ LR_OWN static void add_step(struct reading *r, int leave, const struct lr_take *
   if (!leave) r->steps++;
 }
 
+/* library_of returns whose a text is; 0: nobody's. Of views there are fewer kinds. */
+LR_OWN static unsigned library_of(struct token name, int string) {
+  if (is(name, "libstdc++")) return LR_LIBSTDCXX;
+  if (is(name, "libc++")) return LR_LIBCXX;
+  if (is(name, "msvc")) return LR_MSVC;
+  if (string && is(name, "libc++-alternate")) return LR_LIBCXX_ALTERNATE;
+  return string && is(name, "libstdc++-cow") ? LR_LIBSTDCXX_COW : 0;
+}
+
 /* value reads what is taken: PLACE OP TYPE NAME. */
 LR_OWN static void value(struct reading *r, int leave) {
   if (!r->in_function) return wrong(r, not_here);
@@ -162,7 +171,7 @@ LR_OWN static void value(struct reading *r, int leave) {
     s.op = op.s[0] == 's' ? LR_TAKE_STRING : LR_TAKE_VIEW_AT;
     if (s.at) s.offset = (uint32_t)next_number(r, 10, 0, MOST_OFFSET);
     const struct token library = next_word(r);
-    s.library = (is(library, "libstdc++") ? LR_LIBSTDCXX : is(library, "libc++") ? LR_LIBCXX : is(library, "msvc") ? LR_MSVC : 0) & 3;
+    s.library = library_of(library, s.op == LR_TAKE_STRING) & 7;
     if (!s.library) wrong(r, not_a_word);
     size = (uint32_t)next_number(r, 10, 1, MOST_TEXT);
     most = 2 + size;
@@ -173,7 +182,9 @@ LR_OWN static void value(struct reading *r, int leave) {
   struct part parts[MOST_PARTS];
   const unsigned n = lr_plan_place(at, leave && !kept, r->in_hook, parts, &r->wrong);
   if (r->wrong) return;
-  if ((pointer && (parts[0].is_st0 || parts[0].is_constant)) || (kept && (!pointer || n > 1 || r->in_hook))) return wrong(r, lr_not_a_place);
+  int no_pointer = 0;
+  for (unsigned i = 0; i < n; i++) no_pointer |= parts[i].is_st0 || parts[i].is_constant;
+  if ((pointer && no_pointer) || (kept && (!pointer || n > 1 || r->in_hook))) return wrong(r, lr_not_a_place);
   /* The first that has no room, and all behind it, are left out. One of a single byte is never the
    * first: the byte that a record may be padded with would look like it. */
   if (r->full[leave] || (most > 1 && r->bytes[leave] + most > LR_MOST_VALUES)) {

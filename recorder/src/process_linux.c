@@ -98,8 +98,8 @@ LR_OWN const char *plat_environment(const char *name, char *buffer, size_t size,
 
 LR_OWN int plat_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
 
-/* The mark is a mapping, whose name others may read: a variable of the environment, a
- * file or a descriptor would be seen by the program or outlive it. */
+/* The sign that a message was given is a mapping, whose name other processes can read. The program would see a
+ * variable of the environment or a descriptor, and a file would outlive it. */
 #define TOLD "logrec-told"
 
 LR_OWN int lr_has_mapped(uint32_t pid, const char *file, uint32_t *parent) {
@@ -132,7 +132,7 @@ LR_OWN int plat_told_before(void) {
 #if defined(SYS_memfd_create)
   const int fd = (int)syscall(SYS_memfd_create, TOLD, 1u /* MFD_CLOEXEC */);
   if (fd >= 0) {
-    /* Without it others say the same again. */
+    /* If this fails, programs that this one starts say the same again. */
     void *const mark = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
     (void)mark;
     close(fd);
@@ -161,8 +161,8 @@ LR_OWN void plat_make_absolute(char *path, size_t size) {
   path[n] = '/';
 }
 
-/* What standard error was at the start. A program that closes it and opens a file
- * of its own in its place gets nothing into that. */
+/* What standard error was at the start. If the program closes it and opens a file in its place, no message is
+ * written into that file. */
 static struct stat standard_error;
 static enum { NOT_LOOKED_AT, THERE, CLOSED } standard_error_was;
 

@@ -1,15 +1,17 @@
 /* report_linux.c: the report of a crash, written by another program while this one waits for it in its handler.
  *
- * Nothing is started before a crash. Then a child begins that shares the memory, of which the kernel tells nobody, so
- * that no wait of the program's finds it and no SIGCHLD comes; that starts the command, waits for it as its parent, and
- * ends it when it takes too long. Both die with the thread that crashed, whatever ends it. They run on stacks of their own in static
- * memory, and make system calls only: what the command is given was put together at the start.
+ * Nothing is started before a crash. After it a child is made that shares the memory of the program, and for whose
+ * end the kernel sends no signal, so that neither a wait of the program nor SIGCHLD tells of it. That child
+ * starts the command as a child of its own, waits for it, and ends it if it takes too long. Both die with the thread that
+ * crashed, whatever ends it. They run on stacks in static memory and only make system calls; the command's arguments and
+ * environment were prepared at the start.
  *
- * The program would be dead by now, and must not go on to say more, or to end in another way: where nothing of its own handles the
- * signal that child stops all other threads as a debugger does, and ends after the program, whose end lets it: it is left to process 1
- * then. Where the system does not let it stop them they run.
+ * Without the recorder the program would be dead by now. So it must not go on to print anything, or to end in another
+ * way: if no handler of its own handles the signal, the child stops all other threads as a debugger does, and ends
+ * after the program does. If the system does not allow it to stop them, they keep running.
  *
- * The command gets none of the program's descriptors, handlers and blocked signals, and an environment without the recorder. */
+ * The command gets none of the program's descriptors, handlers and blocked signals, and an environment without the
+ * recorder. */
 
 #include "system_linux.h"
 
@@ -33,7 +35,7 @@ enum { STACK = 16384, STEP_MS = 2, SIGNALS = 65 };
 static char **environment;
 static uint8_t stacks[2][STACK] __attribute__((aligned(64)));
 
-/* left_out tells the variables that are not for the command. */
+/* left_out tells whether a variable of the environment is not passed to the command. */
 LR_OWN static int left_out(const char *variable) {
   static const char *const begins[] = {"LOGREC=", "LOGREC_", "LD_PRELOAD=", "LD_AUDIT="};
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -67,7 +69,7 @@ LR_OWN int lr_report_wanted(void) { return lr_load(&environment) != NULL && !lr_
 /* ---- in the children ----
  * Their errors are the thread's errno, which its handler puts back. */
 
-/* as_default takes the program's handlers away: they would run in its memory. */
+/* as_default removes the program's handlers from the child, where they would run in the program's memory. */
 LR_OWN static void as_default(void) {
   /* What the kernel takes and gives begins with the handler, on all machines that there is a recorder for. */
   static const uintptr_t none[16];
@@ -104,7 +106,8 @@ LR_OWN static char *add_decimal(char *s, uint32_t v) {
   return s;
 }
 
-/* stop_threads stops those of the program's threads that run, and returns how many it has found. They may be making others. */
+/* stop_threads stops the program's threads that run, and returns how many it has found. It is repeated, because they
+ * may make others meanwhile. */
 LR_OWN static int stop_threads(const struct order *o) {
   static char path[64] = "/proc/";
   static uint64_t entries[2048];
@@ -181,7 +184,7 @@ LR_OWN static int start(void *context) {
     const long child = clone(run, stacks[1] + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, o);
     if (child > 0) wait_for(child, lr_settings.report_seconds * 1000);
     lr_store(&o->done, 1);
-    /* A program that does not die all the same gets its threads back. */
+    /* If the program does not die after all, its threads are let go. */
     for (int ms = 0; o->stop && ms < MOST_DYING && (uint32_t)syscall(SYS_getppid) == o->program; ms += STEP_MS) pause_ms(STEP_MS);
   }
   syscall(SYS_exit_group, 0);
@@ -203,7 +206,7 @@ LR_OWN void plat_report(const char *log, int dies) {
   const long child = clone(start, stacks[0] + STACK, CLONE_VM, &o);
   if (child < 0) return;
 #if defined(PR_SET_PTRACER)
-  /* Where only forebears may (yama). */
+  /* Yama may allow only ancestors to trace a process. */
   if (dies) syscall(SYS_prctl, PR_SET_PTRACER, child, 0l, 0l, 0l);
 #endif
   lr_store(&o.go, 1);

@@ -1,6 +1,6 @@
-/* sandbox_linux.c: a filter of system calls that does not know the recorder's would end the
- * program. So each is tried on them before it is installed, and where one of them would not be
- * let through the recording ends before that.
+/* sandbox_linux.c: a filter of system calls (seccomp) may end the program when the recorder makes a system
+ * call that the filter does not allow. So each filter is run on the recorder's system calls before it is installed.
+ * If it does not allow one of them, the recording ends before the filter takes effect.
  *
  * No locks but those of lr_bar and lr_unbar. */
 
@@ -34,7 +34,7 @@ enum { THIS_MACHINE = (int)AUDIT_ARCH_AARCH64 };
 enum { THIS_MACHINE = 0 };
 #endif
 
-/* What the recorder calls, at any time. */
+/* The system calls that the recorder may make at any time. */
 struct needed {
   const char *name;
   int number;
@@ -72,7 +72,7 @@ static const struct needed needed[] = {{"rt_sigprocmask", SYS_rt_sigprocmask, {S
               {"getcwd", SYS_getcwd, {1, 64}},
               {"writev", SYS_writev, {2, 1, 2}}};
 
-/* What the handler of a crash calls besides. */
+/* Further system calls of the crash handler. */
 static const struct needed needed_in_crash[] = {{"rt_sigaction", SYS_rt_sigaction, {SIGSEGV, 1, 0, 8}},
                                                 {"rt_sigreturn", SYS_rt_sigreturn, {0}},
                                                 {"rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo, {1, 1, SIGABRT, 1}},
@@ -81,15 +81,15 @@ static const struct needed needed_in_crash[] = {{"rt_sigaction", SYS_rt_sigactio
                                                 {"fchmod", SYS_fchmod, {700, 0600}},
                                                 {"clock_nanosleep", SYS_clock_nanosleep, {CLOCK_MONOTONIC, 0, 1, 0}}};
 
-/* load reads a word of what a filter sees of a call; 0 beyond it. */
+/* load reads a word of the data that a filter gets; 0 behind its end. */
 LR_OWN static uint32_t load(const struct seccomp_data *d, uint32_t at) {
   uint32_t v = 0;
   if (at <= sizeof *d - 4) memcpy(&v, (const char *)d + at, 4);
   return v;
 }
 
-/* verdict runs a filter; what is no sound filter lets nothing through, and the system
- * refuses it. It only goes forward. */
+/* verdict runs a filter on a call. An invalid filter allows nothing here; the system will refuse it. Filters
+ * only jump forward, so that this ends. */
 LR_OWN static uint32_t verdict(const struct sock_fprog *f, const struct seccomp_data *d) {
   uint32_t a = 0, x = 0, m[BPF_MEMWORDS] = {0};
   for (uint32_t pc = 0; pc < f->len; pc++) {
@@ -151,7 +151,7 @@ LR_OWN static uint32_t verdict(const struct sock_fprog *f, const struct seccomp_
   return SECCOMP_RET_KILL_THREAD;
 }
 
-/* lacking returns the name of the first of n calls that a filter does not let through. */
+/* lacking returns the name of the first of n calls that a filter does not allow; NULL: it allows all. */
 LR_OWN static const char *lacking(const struct sock_fprog *f, const struct needed *calls, size_t n) {
   for (size_t i = 0; i < n; i++) {
     struct seccomp_data d;
@@ -172,7 +172,7 @@ LR_OWN static int bar_for(int strict, const struct sock_fprog *f) {
   static const char begin[] = "the program's seccomp filter does not allow the recorder's ";
   const int sound = f && f->filter && f->len && f->len <= BPF_MAXINSNS;
   lr_store(&lr_patch_refused, 1);
-  /* From then on the program's signals are its own: the handler could not put them back. */
+  /* The crash handler could not restore the program's signals under this filter, so they are given back now. */
   if (strict || (sound && lacking(f, needed_in_crash, sizeof needed_in_crash / sizeof *needed_in_crash))) lr_crash_release();
   const struct needed *const copying = &needed_in_crash[3];
   if (sound && lacking(f, copying, 1)) lr_store(&lr_memory_refused, 1);
@@ -259,7 +259,7 @@ LR_OWN static int is_of_signals(long number) {
 }
 #endif
 
-/* The last argument is where a caller of syscall has it, if there is one. */
+/* The seventh argument is on the stack, where callers of syscall put it. */
 LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long number, long a, long b, long c, long d, long e, long f) {
 #if defined(__x86_64__) && defined(__LP64__)
   if (is_of_signals(number)) {
@@ -288,7 +288,7 @@ LR_OWN __attribute__((visibility("hidden"), used)) long lr_watched_syscall(long 
   const int concerns = number == SYS_seccomp || (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC));
   if (concerns) lr_guard_choose();
   const long result = lr_raw_syscall(number, a, b, c, d, e, f);
-  /* A positive result may be a descriptor, or the thread that could not be had. */
+  /* A positive result is a descriptor, or the id of a thread to which the filter could not be applied. */
   const int failed_thread = number == SYS_seccomp && result > 0 && (b & SECCOMP_FILTER_FLAG_TSYNC) && !(b & 8 /* NEW_LISTENER */);
   if (bars && (result < 0 || failed_thread)) {
     const int error = errno;

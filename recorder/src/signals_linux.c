@@ -1,5 +1,5 @@
-/* signals_linux.c: who has the signals of a crash. The recorder's handler (crash_linux.c) stands in the
- * kernel; what the program sets is kept here, and the program sees that and nothing else.
+/* signals_linux.c: the dispositions of the signals of a crash. The kernel has the recorder's handler
+ * (crash_linux.c). What the program sets is kept here, and when the program asks it sees only that.
  *
  * With LOGREC_CRASH=last, the default, the recorder has a signal while the program's disposition is the
  * default one: a handler of the program's own is in the kernel as it was set. With first the recorder has
@@ -29,7 +29,7 @@ static const uint32_t crash_mask = 1u << SIGSEGV | 1u << SIGBUS | 1u << SIGILL |
 static struct sigaction program[SIGNALS];
 static uint32_t caught; /* 1: the table is in effect */
 static uint32_t table_pid;
-/* Signals that are the program's alone by now: 1 << number. */
+/* Signals for which the kernel has the program's disposition for good: 1 << number. */
 static uint32_t given_back;
 
 LR_OWN int plat_crash_caught(void) { return (int)lr_load(&caught); }
@@ -54,10 +54,10 @@ LR_OWN int lr_disposition_is_handler(int number) {
   return is_crash(number) && !is_default(&program[number]) && !is_ignored(&program[number]);
 }
 
-/* once runs a handler that was set with SA_RESETHAND: the recorder has the signal again before. */
+/* once runs a handler that was set with SA_RESETHAND, after the recorder has taken the signal again. */
 LR_OWN static void once(int number, siginfo_t *info, void *context);
 
-/* action_for is what stands in the kernel for what the program has set. */
+/* action_for returns the disposition that the kernel gets for the one that the program wants. */
 LR_OWN static void action_for(int number, const struct sigaction *wanted, struct sigaction *a) {
   *a = *wanted;
   if (lr_load(&given_back) >> number & 1) return;
@@ -153,7 +153,7 @@ LR_OWN void plat_crash_catch(int always) {
   int mode = lr_settings.crash;
   if (mode == LR_CRASH_UNSET) {
 #if defined(LOGREC_NO_INTERPOSE)
-    /* The program would see a handler that it has not set. */
+    /* Without these functions the program would see a handler that it has not set. */
     always = 0;
     const int reported_elsewhere = 0;
 #else
@@ -276,7 +276,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN int sigalt
   stack_t was;
   const int result = (int)syscall(SYS_sigaltstack, now, &was);
   if (result != 0) return result;
-  /* Ours is none that the program has made. */
+  /* The recorder's stack is hidden from the program, which has not set it. */
   if (lr_crash_stack_is_ours(was.ss_sp)) {
     memset(&was, 0, sizeof was);
     was.ss_flags = SS_DISABLE;

@@ -18,10 +18,10 @@
 
 enum { PAGE_SHIFT = 12, FIRST_ENTRIES = 64, FIRST_PAGES = 1024, MOST_PAGES = 1 << 22, MOST_NEW_PAGES = 256, SLAB = 1 << 20 };
 
-/* In lr_stack.owner: its thread is about to leave it. */
+/* A value of lr_stack.owner: the stack's thread is about to leave it. */
 #define BUSY 0xffffffffu
 
-/* Pages of memory and the coroutines' stacks that have frames in them: open addressing,
+/* A hash table (open addressing) from pages of memory to the coroutines' stacks that have frames in them. It is
  * written with the lock and read without. */
 struct page {
   uintptr_t number; /* 0: free */
@@ -53,8 +53,8 @@ LR_OWN static void *allocate(size_t size) {
   return p;
 }
 
-/* forget_outer gives up the outer half of the open calls. A reader still has them, and
- * their leaves carry their addresses, since they match nothing here. */
+/* forget_outer drops the outer half of the open calls from memory. A reader of the log still has them. Their
+ * leaves match no call here, so they are written with their addresses. */
 LR_OWN static void forget_outer(struct lr_level *v) {
   struct lr_frame_entry *const bottom = v->stack + 2;
   const size_t depth = (size_t)(v->top - bottom), half = depth - depth / 2;
@@ -139,7 +139,7 @@ LR_OWN static struct table *make_table(size_t size) {
 
 LR_OWN static int empty(const struct lr_stack *s) { return !lr_relaxed(&s->owner) && s->top == s->entries + 2; }
 
-/* note_page says that a page is a stack's. With the lock. */
+/* note_page notes that a page belongs to a stack. With the lock. */
 LR_OWN static void note_page(uintptr_t number, struct lr_stack *s) {
   if (!table || table->used >= table->size / 2) {
     struct table *const larger = make_table(table ? 4 * table->size : FIRST_PAGES);
@@ -153,7 +153,7 @@ LR_OWN static void note_page(uintptr_t number, struct lr_stack *s) {
   }
   struct page *const p = place_of(table, number);
   if (p->number) {
-    /* Of two it is the one that has calls there. */
+    /* If two stacks have frames in the page, it belongs to the one that has open calls. */
     if (p->stack != s && empty(p->stack)) lr_store(&p->stack, s);
     return;
   }
@@ -162,7 +162,7 @@ LR_OWN static void note_page(uintptr_t number, struct lr_stack *s) {
   table->used++;
 }
 
-/* seen notes a frame of a coroutine's stack, and all between it and those seen before. */
+/* seen notes that a frame, and the memory between it and the frames seen before, is of a coroutine's stack. */
 LR_OWN static void seen(struct lr_stack *s, uintptr_t frame) {
   if (frame - s->low <= s->high - s->low) return;
   const uintptr_t low = frame < s->low ? frame : s->low, high = frame > s->high ? frame : s->high;
@@ -186,13 +186,13 @@ LR_OWN static void seen(struct lr_stack *s, uintptr_t frame) {
   lr_store(&s->high, high);
 }
 
-/* distance is how far a frame is from those of a stack. */
+/* distance returns how far a frame lies from the frames of a stack, 0 if between them. */
 LR_OWN static uintptr_t distance(const struct lr_stack *s, uintptr_t frame) {
   const uintptr_t low = lr_relaxed(&s->low), high = lr_relaxed(&s->high);
   return frame < low ? low - frame : frame > high ? frame - high : 0;
 }
 
-/* find returns the stack that a frame is on or next to; of several the nearest. */
+/* find returns the stack that a frame lies on or near; of several the nearest one. */
 LR_OWN static struct lr_stack *find(struct lr_stack *current, uintptr_t frame) {
   struct lr_stack *best = current->number && distance(current, frame) <= LR_NEAR ? current : NULL;
   for (uintptr_t page = (frame >> PAGE_SHIFT) - 1, n = 0; n < 3; n++, page++) {
@@ -243,7 +243,7 @@ LR_OWN static int on_signal_stack(const struct lr_thread *t, uintptr_t frame) {
 }
 
 LR_OWN int lr_comparable(const struct lr_thread *t, const struct lr_frame_entry *f, uintptr_t frame) {
-  /* Sanitizers have objects somewhere else. */
+  /* Sanitizers move local variables into memory of their own (a fake stack), far from all stacks. */
   enum { FAR = 1 << 30 };
   const uintptr_t apart = f->frame < frame ? frame - f->frame : f->frame - frame;
   return apart < FAR && on_signal_stack(t, f->frame) == on_signal_stack(t, frame);
@@ -272,8 +272,9 @@ LR_OWN static void park(struct lr_thread *t, struct lr_level *v) {
   if (s->number) lr_store(&s->owner, 0);
 }
 
-/* take makes a thread the owner of a coroutine's stack. Another thread's level is read as it
- * is: if it changes meanwhile, that thread has parked the stack, and is not its owner. */
+/* take makes a thread the owner of a coroutine's stack. If another thread owns it, that thread's level is read
+ * without a lock: should it change meanwhile, that thread has just parked the stack and is no longer its
+ * owner. */
 #if defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif
@@ -284,7 +285,7 @@ LR_OWN static void take(struct lr_thread *t, struct lr_stack *s) {
     const struct lr_level *const v = owner ? &s->in->level[0] : NULL;
     struct lr_stack was = *s;
     if (v && !v->stack) {
-      /* Nobody knows any more: it was forked away. */
+      /* The open calls are not known in this forked child. */
       was.top = was.entries + 2;
       was.stream = 0;
     } else if (v) {
@@ -335,7 +336,7 @@ LR_OWN static uint8_t *put_switch(uint8_t *p, uint16_t delta, uint32_t number) {
 LR_OWN void lr_begin_on_stack(struct lr_level *v) {
   if (!v->on || !v->on->number) return;
   lr_commit(v, put_switch(lr_position(v), 0, v->on->number));
-  /* A reader has to know all of its calls. */
+  /* The chunk must list all open calls of the stack for a reader. */
   const size_t most = (v->chunk->size - LRF_CHUNK_HEADER_SIZE - 2 * LR_RESERVE) / 16;
   while ((size_t)(v->top - v->stack) > most) forget_outer(v);
 }
@@ -404,7 +405,7 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
   const uintptr_t frame = e->at->frame;
   if (!v->stack || v->top[-1].frame - frame <= LR_NEAR) return;
   if (v->top > v->stack + 2 && e->leave && frame - v->top[-1].frame <= LR_NEAR) return;
-  /* Not in a forked child, nor while the recorder measures itself. */
+  /* There is none in a forked child, nor while the recorder measures its own cost. */
   struct lr_stack *const on = v->on;
   if (on && lr_self_get() == t && t->stream) {
     if (!t->signal_known) look_at_signal_stack(t);
@@ -420,20 +421,21 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
 
 /* ---- calls that were left ---- */
 
-/* gone tells whether an open call must have been left for an enter to be where it is.
+/* gone tells whether an open call must have been left, because an enter happens where it does.
  *
- * What lies below the stack pointer is gone. Where two hooks were called from one frame, of a
- * function and what is inlined into it, that frame may have become smaller in between; so
- * calls that may share one, by their return addresses, say nothing. In one place of one frame,
- * by the hook's return address, the earlier call has ended. A call further out may have been
- * left as well: after a jump that is told by where the function returns to. */
+ * A call whose frame lies below the stack pointer is gone. Two hooks may be called from one frame: that of
+ * a function and that of a function inlined into it. Such a frame may shrink between the two calls, so that
+ * calls which may share a frame, by their return addresses, prove nothing. If both hooks were called at the
+ * same place of the same frame, by the hook's return address, the earlier call has ended. After a jump, a call
+ * further out may have been left as well: the address to which the function returns tells. */
 LR_OWN static int gone(struct lr_thread *t, const struct lr_frame_entry *f, const struct lr_event *e, int jumped) {
   const struct lr_place *const at = e->at;
   const int kind = lr_by_frame(f);
-  /* Of both kinds of stacks only the signal handlers' is left for the other. */
+  /* An event on another stack shows that the handler on the signal stack was left. The reverse does not
+   * hold: a handler on the signal stack only interrupts the calls of the other stack. */
   if (on_signal_stack(t, f->frame) && !on_signal_stack(t, at->frame)) return 1;
   if (!lr_comparable(t, f, at->frame) || kind != ((e->key & 1) || at->owner == LR_ONE_CALL)) return 0;
-  /* An object of Log.h may be in the heap. */
+  /* The frame of an object of Log.h is its address, which may lie in the heap. */
   if (f->owner == LR_BY_HAND || at->owner == LR_BY_HAND)
     return kind && f->frame < at->frame && t->level[0].on == &t->own && is_own(t, f->frame);
   const int one_frame = !kind && f->owner == at->owner, one_place = f->pc == (uint32_t)at->pc;
@@ -466,7 +468,7 @@ LR_OWN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct l
 LR_OWN void lr_calls_are_left(void) {
   struct lr_thread *const t = lr_self_get();
   struct lr_level *const v = &t->level[0];
-  /* Whoever leaves a hook is noticed anyway. */
+  /* A jump out of a hook is noticed by the next event (still_inside). */
   if (!lr_alive(t) || !lr_idle(v)) return;
   v->jumped = 1;
   t->mode = LR_LEAVING;
@@ -506,7 +508,7 @@ LR_OWN void lr_stacks_in_parent(void) { forked.on = NULL; }
 LR_OWN void lr_stacks_in_child(void) {
   for (struct lr_stack *s = newest; s; s = s->older) {
     s->stream = 0;
-    /* What another thread was on, nobody knows any more. */
+    /* The open calls on stacks of other threads are not known in the child. */
     if (s->owner && s != forked.on) s->top = s->entries + 2;
     if (s != forked.on) s->owner = 0;
   }

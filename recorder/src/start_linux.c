@@ -46,8 +46,8 @@ LR_OWN static void child_after_fork(void) {
   plat_slow_end(&saved);
 }
 
-/* By the interface, so that logrec.c comes along out of an archive: libraries that the program
- * loads may want it. */
+/* It calls the public function, so that logrec.c is linked out of an archive: libraries that the program loads may
+ * need it. */
 LR_OWN static void snapshot_handler(int number) {
   (void)number;
   logrec_snapshot(NULL);
@@ -67,14 +67,14 @@ LR_OWN static void switch_handler(int number) {
   plat_slow_end(&saved);
 }
 
-/* handle has a signal handled by the recorder. */
+/* handle sets a handler of the recorder for a signal. */
 LR_OWN static void handle(int number, void (*handler)(int)) {
   struct sigaction a;
   memset(&a, 0, sizeof a);
   a.sa_handler = handler;
   a.sa_flags = SA_RESTART;
   sigfillset(&a.sa_mask);
-  /* Else no handler may copy quickly (guard_linux.c), nor the program. */
+  /* A handler that blocks the signals of faults would end quick copies for good (guard_linux.c). */
   sigdelset(&a.sa_mask, SIGSEGV);
   sigdelset(&a.sa_mask, SIGBUS);
   if (number) sigaction(number, &a, NULL);
@@ -122,9 +122,9 @@ __attribute__((constructor(101))) LR_OWN static void begin(void) {
 }
 
 #if !defined(LOGREC_NO_INTERPOSE)
-/* tell_of_nothing says that the preloaded library found nothing to record: to a
- * person at a terminal, and only of a program that neither was started by one with
- * the library nor has started others, which may be what is to be recorded. */
+/* tell_of_nothing says that the preloaded library found nothing to record. It says so only at a terminal, and
+ * not if a program with the library has started this one, or if this one has started others: then those may
+ * be what is to be recorded. */
 LR_OWN static void tell_of_nothing(void) {
   const char *library = lr_preloaded();
   struct rusage children;
@@ -146,7 +146,7 @@ __attribute__((destructor(101))) LR_OWN static void end(void) {
   tell_of_nothing();
   plat_slow_end(&saved);
 #endif
-  /* A library that holds the recorder may be going now, the process not. */
+  /* The recorder may be part of a library that is unloaded while the process goes on. */
   if (lr_load(&have_key)) {
     lr_store(&have_key, 0);
     pthread_key_delete(exit_key);

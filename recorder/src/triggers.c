@@ -21,7 +21,7 @@ LR_OWN int lr_triggers_general(void) {
 
 LR_OWN static uint64_t units(uint64_t ns) { return (uint64_t)((double)ns / 1e9 * (double)lr_global.rate); }
 
-/* name_of says of what the recording waits, or why it began or ended. */
+/* waited_for returns the name of the setting that recording waits for. */
 LR_OWN static const char *waited_for(uint32_t gate) { return gate == LR_GATE_TIME ? "LOGREC_AFTER" : "LOGREC_FROM"; }
 
 LR_OWN void lr_triggers_begin(void) {
@@ -47,7 +47,7 @@ LR_OWN void lr_triggers_begin(void) {
   lr_write_record(LRF_SWITCH, lr_ticks());
 }
 
-/* open_gate is for one thread of those that find out at the same time. */
+/* open_gate begins the recording, in one of the threads that call it at the same time. */
 LR_COLD static void open_gate(uint32_t gate, const char *why) {
   if (!lr_exchange(&lr_global.gate, &gate, LR_GATE_OPENING)) return;
   if (lr_settings.lasts && !lr_global.closes) lr_global.closes = lr_ticks() + units(lr_settings.lasts);
@@ -58,7 +58,7 @@ LR_COLD static void open_gate(uint32_t gate, const char *why) {
   lr_choose_mode();
 }
 
-/* close_gate ends the recording: until a function is called again, or else for good. */
+/* close_gate ends the recording: until the function of LOGREC_FROM is called again (again), or for good. */
 LR_COLD static void close_gate(int again, const char *why) {
   uint32_t gate = LR_GATE_OPEN;
   if (!lr_exchange(&lr_global.gate, &gate, again ? LR_GATE_FUNCTION : LR_GATE_OPENING)) return;
@@ -75,7 +75,7 @@ LR_OWN static int is_over(void) { return lr_global.closes && lr_ticks() >= lr_gl
 LR_COLD int lr_trigger_event(void) {
   if (!lr_gate_is_open()) return 0;
   if (!is_over()) return 1;
-  /* Once: who switches recording on again wants more. */
+  /* Only once: if the program switches recording on again, it stays on. */
   lr_global.closes = 0;
   lr_settings.lasts = 0;
   close_gate(0, "LOGREC_FOR");

@@ -122,9 +122,20 @@ LR_OWN static uint8_t *put_text_at(uint8_t *p, uintptr_t at, size_t most) {
 /* within is where a step's text lies that a pointer leads to; where that leads nowhere, nowhere. */
 LR_INLINE uintptr_t within(uintptr_t pointer, const struct lr_take *s) { return !s->at ? pointer : pointer < PAGE ? 1 : pointer + s->offset; }
 
+/* put_within writes a text that lies in its object, and has been copied along. */
+LR_OWN static uint8_t *put_within(uint8_t *p, const uint8_t *text, uint64_t length, size_t most) {
+  const size_t n = length < most ? (size_t)length : most;
+  lr_store16(p, (uint16_t)length);
+  for (size_t i = 0; i < n; i++) {
+    p[2 + i] = text[i];
+    lr_barrier();
+  }
+  return p + 2 + n;
+}
+
 LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
   uint64_t s[4];
-  const size_t size = library == LR_LIBCXX ? 24 : 32;
+  const size_t size = library == LR_LIBSTDCXX_COW ? 8 : library == LR_LIBCXX || library == LR_LIBCXX_ALTERNATE ? 24 : 32;
   uintptr_t within = 0, from;
   uint64_t length;
   if (!at || copy((uint8_t *)s, at, size) != size) {
@@ -137,19 +148,23 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
   } else if (library == LR_LIBCXX) {
     from = (uintptr_t)s[2], length = s[1];
     if (!(s[0] & 1)) within = 1, length = (s[0] & 0xff) >> 1;
+  } else if (library == LR_LIBCXX_ALTERNATE) {
+    from = (uintptr_t)s[0], length = s[1];
+    if (!(s[2] >> 63)) {
+      length = s[2] >> 56;
+      return length < size ? put_within(p, (const uint8_t *)s, length, most) : put_characters(p, 1, length, most);
+    }
+  } else if (library == LR_LIBSTDCXX_COW) {
+    /* Its length stands before its capacity, the count of its users and its characters. */
+    enum { BEFORE = 24 };
+    from = (uintptr_t)s[0];
+    if (copy((uint8_t *)&length, from - BEFORE, sizeof length) != sizeof length) from = 1, length = 1;
   } else {
     from = (uintptr_t)s[0], length = s[2];
     if (s[3] < 16) within = 0, from = at;
   }
   if (!within || within + length > size) return put_characters(p, from, length, most);
-  /* It lies in the object, and has been copied along. */
-  const size_t n = length < most ? (size_t)length : most;
-  lr_store16(p, (uint16_t)length);
-  for (size_t i = 0; i < n; i++) {
-    p[2 + i] = ((const uint8_t *)s)[within + i];
-    lr_barrier();
-  }
-  return p + 2 + n;
+  return put_within(p, (const uint8_t *)s + within, length, most);
 }
 
 LR_OWN static uint8_t *put_view(uint8_t *p, const uint64_t *words, unsigned library, size_t most) {

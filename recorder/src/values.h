@@ -32,7 +32,7 @@ enum { LR_MOST_VALUES = 2048 };
 
 /* A step of a program. */
 enum { LR_TAKE_PART, LR_TAKE_ST0, LR_TAKE_CONSTANT, LR_TAKE_TEXT, LR_TAKE_MEMORY, LR_TAKE_STRING, LR_TAKE_VIEW, LR_TAKE_VIEW_AT, LR_TAKE_TEXT_AT };
-enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC };
+enum { LR_LIBSTDCXX = 1, LR_LIBCXX, LR_MSVC, LR_LIBCXX_ALTERNATE, LR_LIBSTDCXX_COW };
 struct lr_take {
   uint8_t op;
   /* begins: 0 for parts of a value but its first; at: it lies at the offset of what the pointer leads to;

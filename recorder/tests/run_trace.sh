@@ -43,13 +43,17 @@ count() {
   [ "$f" = 0 ] || cat "$build/$1.log"
 }
 
-# programs DIR CXX FLAGS HOOKS LIBRARY
+# programs DIR CXX FLAGS HOOKS LIBRARY: the variable SUBJECT has flags for the subject alone.
 programs() {
-  local d=$1 cxx=$2 n
+  local d=$1 cxx=$2 n leaf=
   # The subject overflows no buffer, but reads address 8 and recurses on purpose.
   local flags="-std=c++11 -O2 -g $warnings -pthread -I$include $3"
-  $cxx $flags $4 "$here/trace_subject.cpp" $5 -o "$d/subject" -ldl -rdynamic || return 1
   mkdir -p "$d/plugins"
+  case ${SUBJECT-} in *LEAF_IN_LIBRARY*)
+    $cxx $flags -fPIC -shared "$here/trace_leaf.cpp" -o "$d/plugins/libleaf.so" -Wl,--build-id || return 1
+    leaf="-L$d/plugins -lleaf -Wl,-rpath,$d/plugins" ;;
+  esac
+  $cxx $flags $4 ${SUBJECT-} "$here/trace_subject.cpp" $5 $leaf -o "$d/subject" -ldl -rdynamic || return 1
   for n in A B; do
     $cxx $flags $4 -fPIC -shared -DNAME=plugin$n "$here/trace_module.cpp" -o "$d/plugins/lib$n.so" -Wl,--build-id || return 1
   done
@@ -185,7 +189,11 @@ values() {
     mkdir -p "$d" && recorder "$cc" "$flags" &&
       $cxx -std=c++11 -O2 -g $warnings -pthread $flags $hooks -c "$here/values_subject.cpp" -o "$d/subject.o" &&
       $cxx $flags -pthread "$d/subject.o" "$lib/liblogrec.a" -o "$d/values_subject" -ldl -Wl,--build-id &&
-      "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" &&
+      case $hooks in
+      # The plan is made of the code.
+      $cyg) "$logparse" values "$d/values_subject" -o "$d/values.lpvalues" -- 'vs_*' ;;
+      *) "$here/values_plan.sh" "$here/values.plan" "$d/values_subject" >"$d/values.lpvalues" ;;
+      esac &&
       $cc -std=c11 -O2 -g $warnings -Wpedantic -Wshadow -I"$include" $flags -c "$here/values_api.c" -o "$d/api_c.o" &&
       $cxx -std=c++11 -O2 -g $warnings -Wpedantic -Wshadow -pthread -I"$include" $flags "$here/values_api.cpp" "$d/api_c.o" "$lib/liblogrec.a" \
         -o "$d/values_api" -ldl && "$build/values_test" "$d/values_subject" "$d/values.lpvalues" "$d/values_api" "$@" ${value_pointers:+"pointers=$value_pointers"}
@@ -231,14 +239,14 @@ share() { [ -n "${LANES-}" ] && echo "kills=$kills" || echo "kills=$(((kills * $
 # the last has no room for deep recursion and takes long for millions of calls.
 # The thread sanitizer does not see the loader's lock. They begin later than
 # .preinit_array, have allocators of their own and make system calls at the end.
-at_once suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -small-stack -address-space -preinit -own-malloc -sandbox
-at_once suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
+at_once suite asan-ubsan gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg static scale=10 -kill -signal-jumps -full -triggers-full -small-stack -address-space -preinit -own-malloc -sandbox
+at_once suite tsan gcc g++ -fsanitize=thread $cyg static scale=20 -deep -short -kill -signal-jumps -signals -full -triggers-full -vfork -raw-fork -fork-handlers -lists-threads -descriptors -small-stack -address-space -raw-fork-first -namespaces -daemon -handlers -preinit -own-malloc -sandbox
 at_once suite gcc gcc g++ "" $cyg static "$(share 4)"
 at_once suite gcc-shared gcc g++ "" $cyg shared "$(share 1)"
 at_once suite gcc-preload gcc g++ "" $cyg preload "$(share 1)"
 if [ "$(uname -m)" = x86_64 ]; then
   at_once suite gcc-fentry gcc g++ "" "-pg -mfentry -minstrument-return=call" static "$(share 1)" fentry -deep -short
-  at_once suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -kill -deep -short -switches
+  at_once suite gcc-fentry-ends-unseen gcc g++ "" "-pg -mfentry" static unseen -deep -short -switches "$(share 1)"
 fi
 if [ "$(uname -m)" = x86_64 ]; then
   at_once values gcc-values gcc g++ "" "-pg -mfentry -minstrument-return=call"
@@ -246,22 +254,44 @@ if [ "$(uname -m)" = x86_64 ]; then
   # The program that it kills, and a filter of system calls, are not for sanitizers.
   at_once values asan-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-pg -mfentry -minstrument-return=call" \
     pointers=20000 -sandbox -quick -kill
-  # By name only: it takes long to build. Its tail calls return, and its threads write to one place on purpose.
-  [ -z "${LANES-}" ] || at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail pointers=20000 -sandbox -quick -kill -threads
+  # Its tail calls return.
+  at_once values tsan-values gcc g++ -fsanitize=thread "-pg -mfentry -minstrument-return=call" no-tail late-signals pointers=20000 -sandbox -quick -kill ${LANES:--wrong-plans}
+  # Of -finstrument-functions: pointers to anything. The thread sanitizer's calls come before the hooks, so that no pointer is
+  # known to be anywhere by then.
+  if [ -n "$logparse" ]; then
+    at_once values cyg-values gcc g++ "" $cyg only=pointers only=signals pointers=20000
+    at_once values asan-cyg-values gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" $cyg only=pointers only=signals pointers=20000
+  else
+    skip cyg-values "go is missing"
+  fi
   [ -z "$clangxx" ] || [ -z "$clang" ] || at_once values clang-values "$clang" "$clangxx" "" "-pg -mfentry" entries pointers=100000
 fi
 if [ -n "$clangxx" ] && [ -n "$clang" ]; then
   at_once suite clang $clang $clangxx "" $cyg static "$(share 3)" clang
-  [ "$(uname -m)" = x86_64 ] && at_once suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -kill -deep -short -switches
+  [ "$(uname -m)" = x86_64 ] && at_once suite clang-fentry $clang $clangxx "" "-pg -mfentry" static unseen -deep -short -switches "$(share 1)"
 else
   skip clang "clang is missing"
 fi
-# Functions that are patched as the program starts: killed by force, on a full disk; the rest, and under a sanitizer, by name.
+# Functions that are patched as the program starts, and calls into libraries: programs that are killed, a full disk,
+# under sanitizers; the rest by name. A program with an address or thread sanitizer has its calls into libraries left out
+# (record_libcalls_linux_test.go), so that only the third one's is here.
 if [ "$(uname -m)" = x86_64 ]; then
+  dying="only=calls only=full only=kill only=triggers-full only=triggers-killed"
+  more=${LANES:+only=threads only=fork}
+  mcount="-pg -mfentry -minstrument-return=nop5 -mrecord-return"
+  nops="-mnop-mcount -mrecord-mcount -fno-pie -no-pie"
+  asan="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
   [ -z "$clangxx" ] || [ -z "$clang" ] || at_once suite clang-xray "$clang" "$clangxx" "" "-fxray-instrument -fxray-instruction-threshold=1 -fno-xray-link-deps" preload \
-    "$(share 1)" clang patched only=calls only=full only=kill ${LANES:+only=threads only=fork}
-  [ -z "${LANES-}" ] || at_once suite asan-patched gcc g++ "-fsanitize=address,undefined -fno-sanitize-recover=undefined" "-fpatchable-function-entry=5" static scale=20 \
-    unseen patched only=calls only=threads only=fork only=plugins
+    "$(share 1)" clang patched $dying $more
+  # Libraries are never built with nops in the place of calls of hooks.
+  SUBJECT=$nops at_once suite gcc-mcount gcc g++ "" "$mcount" preload "$(share 1)" fentry patched $dying $more
+  at_once suite gcc-patchable gcc g++ "" -fpatchable-function-entry=5 preload "$(share 1)" unseen patched $dying $more
+  SUBJECT=-DLEAF_IN_LIBRARY at_once suite gcc-libcalls gcc g++ "" "" preload "$(share 1)" libcalls only=libcalls ${dying#only=calls}
+  SUBJECT=-DLEAF_IN_LIBRARY at_once suite ubsan-libcalls gcc g++ "-fsanitize=undefined -fno-sanitize-recover=undefined" "" preload kills=4 libcalls \
+    only=libcalls ${dying#only=calls}
+  at_once suite asan-patchable gcc g++ "$asan" -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=triggers-killed only=threads $more
+  SUBJECT=$nops at_once suite asan-mcount gcc g++ "$asan" "$mcount" static scale=20 fentry patched only=calls only=triggers-killed only=threads
+  at_once suite tsan-patchable gcc g++ -fsanitize=thread -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=triggers-killed only=threads
 fi
 at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
 at_once crashes gcc-crashes gcc g++ static ${crash_rounds:+rounds=$crash_rounds}

@@ -3,7 +3,8 @@
 // scale=N (divides counts), clang (no leave for frames that an exception ends),
 // fentry, unseen (no hook at the end of calls: the next enter shows it),
 // preload=LIBRARY (the subject has no recorder of its own), -CASE leaves a case
-// out, only=CASE all others but such; patched: functions are patched at the start. Prints "N passed, N failed".
+// out, only=CASE all others but such; patched: functions are patched at the start; libcalls: the subject has
+// no hooks, and leaf is in a library. Prints "N passed, N failed".
 
 #include "check.h"
 #include "elf_notes.h"
@@ -33,7 +34,7 @@ static int kills = 100, scale = 1;
 static bool clang, fentry, unseen;
 static std::set<string> left;
 static std::set<string> only;
-static bool patched;
+static bool patched, libcalls;
 
 typedef vector<string> Args;
 typedef unsigned long long ull;
@@ -69,6 +70,7 @@ static pid_t spawn(const Args &args, const Args &environment, const std::functio
   setenv("SUBJECT_COUNTS", (folder + "/counts").c_str(), 1);
   if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
   if (patched) setenv("LOGREC_PATCH", "1", 1);
+  if (libcalls) setenv("LOGREC_LIBCALLS", "leaf", 1);
   for (const string &e : environment) putenv(strdup(e.c_str()));
   dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 1);
   dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), 2);
@@ -843,35 +845,6 @@ static void testNames() {
         "%s", o.err.c_str());
 }
 
-static void fullAt(const Outcome &o, const string &where) {
-  CHECK(o.status == 0 && o.told.count("survived"), "status %#x", o.status);
-  CHECK(std::count(o.err.begin(), o.err.end(), '\n') == 1 && o.err.find("logrec: ") == 0, "%s", o.err.c_str());
-  const vector<string> names = traces(where);
-  CHECK(names.size() == 1, "%zu traces", names.size());
-  if (names.size() != 1) return;
-  const Trace t(names[0]);
-  CHECK(t.ok() && t.state == 2, "%s, state %u", t.error.c_str(), t.state);
-  CHECK(enters(t, o.told.at("leaf")) > 100000, "%llu", (ull)enters(t, o.told.at("leaf")));
-}
-
-static void testFull() {
-  fullAt(run({"until-full", "3000000"}, {},
-             [] {
-               const rlimit l = {3 << 20, 3 << 20};
-               setrlimit(RLIMIT_FSIZE, &l);
-             }),
-         "");
-  const string disk = folder + ".disk";
-  mkdir(disk.c_str(), 0777);
-  if (mount("none", disk.c_str(), "tmpfs", 0, "size=4m") == 0) {
-    fullAt(run({"until-full", "3000000"}, {"LOGREC_FILE=" + disk + "/"}), disk);
-    umount(disk.c_str());
-  } else {
-    printf("  no right to mount: only the limit on file sizes was tried\n");
-  }
-  rmdir(disk.c_str());
-}
-
 static void testDescriptors() {
   const Outcome o = run({"descriptors"});
   const Trace t = one(o);
@@ -879,55 +852,7 @@ static void testDescriptors() {
   CHECK(enters(t, o.told.at("leaf")) == 3000003, "%llu", (ull)enters(t, o.told.at("leaf")));
 }
 
-static void testKill() {
-  const char *ways[] = {"kill", "segv", "abort", "_exit"};
-  uint64_t most = 0;
-  for (int i = 0; i < kills && !caseFailed; i++) {
-    const char *how = ways[i % 4];
-    const int threads = 1 + i / 4 % 2;
-    fresh();
-    const long at = random() % (300000 / scale);
-    const pid_t pid = spawn({"die", how, std::to_string(at), std::to_string(threads)}, {}, nullptr);
-    if (how[0] == 'k') {
-      // Some while it starts, most while it records.
-      usleep(useconds_t(random() % (i % 5 == 0 ? 4000 : 40000)));
-      kill(pid, SIGKILL);
-    }
-    const Outcome o = finish(pid);
-    const bool right = how[0] == '_' ? WIFEXITED(o.status) && WEXITSTATUS(o.status) == 3
-                                     : WIFSIGNALED(o.status) || scale > 1;
-    CHECK(right, "%s: status %#x", how, o.status);
-    vector<string> names;
-    for (const string &n : traces())
-      if (Trace::isTrace(n)) names.push_back(n);
-    uint64_t done[2] = {counted(0).leaves, threads > 1 ? counted(1).leaves : 0};
-    if (names.empty()) {
-      CHECK(done[0] + done[1] == 0, "%s: no trace and %llu calls", how, (ull)done[0]);
-      continue;
-    }
-    const Trace t(names[0]);
-    CHECK(t.ok(), "%s: %s", how, t.error.c_str());
-    if (!o.told.count("leaf")) continue;
-    CHECK(t.state == (how[0] == '_'), "%s: state %u", how, t.state);
-    // Each thread's recorded leaves: what it counted, or one more.
-    vector<uint64_t> recorded;
-    for (auto &s : t.streams) {
-      const uint64_t n = count(s.second, TraceEvent::Leave, o.told.at("leaf")),
-                     m = count(s.second, TraceEvent::Enter, o.told.at("leaf"));
-      recorded.push_back(n);
-      CHECK(m == n || m == n + 1, "%s: %llu enters, %llu leaves", how, (ull)m, (ull)n);
-      most = std::max(most, n);
-    }
-    std::sort(recorded.rbegin(), recorded.rend());
-    std::sort(done, done + 2, [](uint64_t a, uint64_t b) { return a > b; });
-    recorded.resize(2);
-    for (int k = 0; k < 2; k++)
-      CHECK(recorded[k] == done[k] || recorded[k] == done[k] + 1, "%s: %llu recorded, %llu counted", how,
-            (ull)recorded[k], (ull)done[k]);
-  }
-  printf("  %d kills, at most %llu calls recorded\n", kills, (ull)most);
-}
-
+#include "trace_death_test.h"
 #include "trace_process_test.h"
 
 int main(int argc, char **argv) {
@@ -944,6 +869,7 @@ int main(int argc, char **argv) {
     else if (a == "unseen") fentry = unseen = true;
     else if (a.compare(0, 5, "only=") == 0) only.insert(a.substr(5));
     else if (a == "patched") patched = true;
+    else if (a == "libcalls") libcalls = true;
     else if (a[0] == '-') left.insert(a.substr(1));
   }
   char name[] = "/tmp/trace_test.XXXXXX";
@@ -966,6 +892,7 @@ int main(int argc, char **argv) {
                {"sites", testSites},     {"ring", testRing},
                {"ring-threads", testRingThreads}, {"statics", testStatics}, {"names", testNames},
                {"full", testFull},       {"descriptors", testDescriptors}, {"kill", testKill},
+               {"triggers-full", testTriggersFull}, {"triggers-killed", testTriggersKilled}, {"libcalls", testLibcalls},
                {"cancel", testCancel},   {"handlers", testHandlers}, {"raw-fork-first", testRawForkFirst},
                {"namespaces", testNamespaces}, {"fork-thread", testForkThread}, {"small-stack", testSmallStack},
                {"limit", testLimit},     {"notes", testNotes}, {"daemon", testDaemon},
@@ -976,7 +903,7 @@ int main(int argc, char **argv) {
                {"sandbox", testSandbox}, {"late-names", testLateNames}, {"told-once", testToldOnce},
                {"null-file", testNullFile}, {"nothing-recorded", testNothingRecorded}};
   for (const auto &c : cases) {
-    if (left.count(c.name) || (!only.empty() && !only.count(c.name))) continue;
+    if (left.count(c.name) || (!only.empty() && !only.count(c.name)) || (string(c.name) == "libcalls" && !libcalls)) continue;
     folder = top + "/" + c.name;
     caseFailed = false;
     fflush(stdout);

@@ -46,7 +46,7 @@ struct LongDouble { int64_t l; double d; };
 struct Big { int64_t a, b, c; };
 struct View { size_t size; const char *data; }; // as libstdc++ has a view
 
-static volatile int sink;
+static __thread volatile int sink;
 
 extern "C" {
 

@@ -54,7 +54,7 @@ type Column string
 
 const (
 	// Text is any of function, module, source, note, thread id and address, as
-	// [rows.Matcher] has it: a term without a column.
+	// [rows.Matcher] has it: what a term looks at that names no column.
 	Text Column = "text"
 	// In is the functions of the calls that a row lies in, with the one that it
 	// enters or leaves; Call is one of them, by the row of its enter or leave.

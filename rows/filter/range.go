@@ -29,7 +29,7 @@ const (
 // A Range is bounds, both inclusive.
 type Range struct {
 	Measure Measure
-	// Low and High are the bounds but of Wall and Unsigned.
+	// Low and High are the bounds, except of Wall and Unsigned, which have their own below.
 	Low, High int64
 	// From and To are those of Wall; the zero Time is no bound.
 	From, To time.Time

@@ -1,12 +1,13 @@
 // Package hooks finds the calls of -finstrument-functions in the code of an image, and where the arguments
 // and the result of a function are when its hooks are called.
 //
-// Debug information does not say it: a hook is called in the middle of a function, where clang without optimization
-// has not yet stored its parameters where they will be, and the result is not a variable at all. So the
-// code itself is followed: from the function's first instruction, where the calling convention holds, to the call of
-// the hook, and from behind the call at the end to the return. What it moves is followed, through registers and the
-// function's frame; everything else that it does makes the places that it writes to unknown, and an instruction that
-// is not understood ends the matter. Values that are not found are not known; none is guessed.
+// Debug information does not say where they are: a hook is called in the middle of a function, where clang without
+// optimization has not yet stored the parameters in their variables, and the result is not in a variable at all. So
+// the code itself is followed: from the function's first instruction, where the calling convention holds, to the call
+// of the enter hook, and from behind the call of the leave hook to the return. Values that the code moves are
+// followed through registers and the function's frame. A place that is written in any other way is unknown from then
+// on. The search ends at an instruction that is not understood. Values that are not found are not known; none is
+// guessed.
 package hooks
 
 import (
@@ -21,18 +22,18 @@ import (
 	"logparser/symbols/symtab"
 )
 
-// A kind is what a called function is.
+// A kind says what a called function does.
 type kind uint8
 
 const (
 	other    kind = iota
 	enters        // __cyg_profile_func_enter
 	leaves        // __cyg_profile_func_exit
-	bystands      // it changes nothing: it was called before the function's own code
+	bystands      // it is called before the function's own code and changes nothing, such as __fentry__
 	ends          // it does not return
 )
 
-// called are the functions that are known by their names.
+// called are the kinds of functions that are known by their names.
 var called = map[string]kind{
 	"__cyg_profile_func_enter":      enters,
 	"__cyg_profile_func_enter_bare": enters,
@@ -46,15 +47,15 @@ var called = map[string]kind{
 type Code struct {
 	im    *image.Image
 	text  []textSection
-	slots map[uint64]kind // by where pointers to functions lie, RVAs
-	local map[uint64]kind // by where functions begin, RVAs
-	// found are where calls of hooks return to, in ascending order.
+	slots map[uint64]kind // what pointers in memory (GOT, import table) lead to, by the pointers' RVAs
+	local map[uint64]kind // functions of the image, by their RVAs
+	// found are the return addresses of calls of hooks, ascending.
 	found []site
-	// left are how many instructions are still looked at.
+	// left is how many instructions may still be decoded.
 	left int
 }
 
-// A site is where a call of a hook returns to.
+// A site is the return address of a call of a hook.
 type site struct {
 	rva  uint64
 	kind kind
@@ -103,7 +104,7 @@ func Open(im *image.Image) (*Code, error) {
 	return c, nil
 }
 
-// imports reads which pointers the loader sets to functions that are known.
+// imports finds the pointers that the loader sets to known functions.
 func (c *Code) imports() error {
 	symbols, names := c.im.Section(".dynsym"), c.im.Section(".dynstr")
 	if symbols == nil || names == nil {
@@ -150,7 +151,7 @@ func (c *Code) imports() error {
 	return nil
 }
 
-// read reads the code.
+// read reads the sections with code.
 func (c *Code) read() error {
 	left := int64(maxCode)
 	for _, s := range c.im.CodeSections() {
@@ -181,7 +182,7 @@ func (c *Code) at(rva uint64) []byte {
 	return nil
 }
 
-// fixed reads data that nobody writes, nor the loader.
+// fixed reads constant data, which neither the program nor the loader writes.
 func (c *Code) fixed(rva uint64, n int) []byte {
 	for _, s := range c.im.Sections {
 		if !strings.HasPrefix(s.Name, ".rodata") || s.NoBits || rva+c.im.Base-s.Addr >= s.MemSize {
@@ -200,7 +201,8 @@ func (c *Code) fixed(rva uint64, n int) []byte {
 	return nil
 }
 
-// find looks for the calls of hooks: for all that could be one. What is none is never returned to.
+// find looks for calls of hooks at each byte of the code. Bytes in the middle of instructions may look like such a
+// call; they do no harm, since no hook ever returns there.
 func (c *Code) find() {
 	for _, t := range c.text {
 		for i := 0; i+5 <= len(t.code) && len(c.found) < maxSites; i++ {
@@ -222,10 +224,11 @@ func (c *Code) find() {
 	sort.Slice(c.found, func(i, k int) bool { return c.found[i].rva < c.found[k].rva })
 }
 
-// relative is a distance in code.
+// relative reads the signed distance of a call or jump.
 func relative(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
-// function returns what begins at an RVA: a function that is known, or the jump to one by a pointer.
+// function returns the kind of the function at an RVA, which may be a jump to a known function through a pointer, as
+// in a PLT.
 func (c *Code) function(rva uint64) kind {
 	if k := c.local[rva]; k != other {
 		return k
@@ -249,7 +252,7 @@ func endbr(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa
 }
 
-// target returns what a call at an RVA calls.
+// target returns the kind of the function that the call at an RVA calls.
 func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 	next := rva + uint64(inst.Len)
 	switch a := inst.Args[0].(type) {
@@ -263,7 +266,7 @@ func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 	return other
 }
 
-// between returns the calls of hooks that return to [low, high].
+// between returns the calls of hooks whose return addresses lie in [low, high].
 func (c *Code) between(low, high uint64) []site {
 	from := sort.Search(len(c.found), func(i int) bool { return c.found[i].rva >= low })
 	to := sort.Search(len(c.found), func(i int) bool { return c.found[i].rva > high })

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// Registers by number: the integer ones in the order of the machine, then the vector registers, then addresses
-// that the code rounds down, which are known by nothing else.
+// Registers by number: the integer registers in the order of their encoding, then the vector registers. Behind them
+// come numbers for addresses that the code has rounded down (to align the stack), because these are at an unknown
+// distance from the register that they were computed from.
 const (
 	rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi = 0, 1, 2, 3, 4, 5, 6, 7
 	r12                                    = 12
@@ -16,7 +17,7 @@ const (
 	registers                              = 32
 )
 
-// names are those of the registers that a hook keeps.
+// names are the names of the registers in plans, by number.
 var names = [...]string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}
 
@@ -30,13 +31,15 @@ func numberOf(name string) (int, bool) {
 	return 0, false
 }
 
-// A content is what a register or a piece of memory has, in terms of what there was at the beginning.
+// A content is what is known of the value in a register or in memory, in terms of the registers and memory at the
+// function's first instruction ("the beginning").
 type content struct {
 	of contentKind
-	// base is a register: what it had at the beginning plus offset is the content, or where the content lay.
+	// base is a register. The content is the value that it had at the beginning plus offset, or the memory that
+	// lay at that address.
 	base   int
 	offset int64
-	// n are the low bytes that are known.
+	// n is how many of the low bytes are known.
 	n int
 }
 
@@ -46,10 +49,10 @@ const (
 	unknown contentKind = iota
 	register
 	memory
-	constant // offset is what it is
+	constant // the content is offset itself
 )
 
-// low returns the low bytes of a content.
+// low returns a content of which only the low n bytes are known.
 func (v content) low(n int) content {
 	if v.of == register && v.offset != 0 && n < 8 {
 		return content{}
@@ -58,7 +61,7 @@ func (v content) low(n int) content {
 	return v
 }
 
-// A slot is memory that was written.
+// A slot is a piece of memory that was written, with its content.
 type slot struct {
 	base   int
 	offset int64
@@ -66,18 +69,18 @@ type slot struct {
 	v      content
 }
 
-// A state is what registers and memory have.
+// A state is the content of registers and memory before an instruction.
 type state struct {
 	registers [registers]content
 	slots     []slot
 	x87       []content // the last is st0
 	bases     int       // addresses that were rounded down
-	// next is where the next instruction is, fixed reads n bytes of data that nobody writes, nil if there is none.
+	// next is the RVA of the next instruction. fixed reads n bytes of constant data, nil if there is none.
 	next  uint64
 	fixed func(rva uint64, n int) []byte
-	// own says which register the function's memory, and no other, is reached by.
+	// own reports whether memory belongs to the function's own frame.
 	own func(base int, offset int64) bool
-	// stored says that memory was written that may be another's; then what else memory has is not known.
+	// stored says that memory outside the frame was written. From then on nothing is known of such memory.
 	stored bool
 }
 
@@ -88,7 +91,7 @@ func (s *state) clone() *state {
 	return &c
 }
 
-// meet leaves in s what both states have.
+// meet keeps in s only what is the same in both states, for an instruction that is reached in two ways.
 func (s *state) meet(o *state) {
 	for i := range s.registers {
 		s.registers[i] = both(s.registers[i], o.registers[i])
@@ -106,7 +109,7 @@ func (s *state) meet(o *state) {
 		}
 		kept = append(kept, a)
 	}
-	// What only the other has written is written, also where a part of it is known to be.
+	// Memory that only the other state has written is written, with unknown content.
 	same := len(kept)
 	for _, b := range o.slots {
 		if !slices.ContainsFunc(kept[:same], func(a slot) bool { return a.base == b.base && a.offset == b.offset && a.n == b.n }) {
@@ -138,7 +141,7 @@ func overlaps(list []slot, base int, offset int64, n int) bool {
 	return false
 }
 
-// address returns what a memory operand leads to.
+// address returns the address of a memory operand.
 func (s *state) address(m x86asm.Mem) (base int, offset int64, ok bool) {
 	if m.Segment != 0 || m.Index != 0 || m.Base < x86asm.RAX || m.Base > x86asm.R15 {
 		return 0, 0, false
@@ -147,13 +150,13 @@ func (s *state) address(m x86asm.Mem) (base int, offset int64, ok bool) {
 	return v.base, v.offset + distance(m.Disp), v.of == register && v.n == 8
 }
 
-// distance is that of an operand, which the decoder gives without its sign.
+// distance gives a 32-bit displacement its sign, which the decoder leaves out.
 func distance(n int64) int64 { return int64(int32(n)) }
 
-// maxSlots bounds what is kept of a frame.
+// maxSlots bounds the slots of a frame.
 const maxSlots = 512
 
-// store writes n bytes, and reports whether they can be followed.
+// store writes n bytes to memory, and reports whether it is known where.
 func (s *state) store(m x86asm.Mem, n int, v content) bool {
 	base, offset, ok := s.address(m)
 	if !ok || !s.own(base, offset) {
@@ -170,7 +173,7 @@ func (s *state) storeAt(base int, offset int64, n int, v content) bool {
 	for i := range s.slots {
 		old := &s.slots[i]
 		if old.base == base && offset < old.offset+int64(old.n) && old.offset < offset+int64(n) {
-			old.v = content{} // written it stays
+			old.v = content{} // a part of it was overwritten: the content is not known any more
 		}
 	}
 	for i := range s.slots {
@@ -183,7 +186,7 @@ func (s *state) storeAt(base int, offset int64, n int, v content) bool {
 	return true
 }
 
-// load reads n bytes.
+// load returns the content of n bytes of memory.
 func (s *state) load(m x86asm.Mem, n int) content {
 	if m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0 {
 		n = min(n, 8)
@@ -216,8 +219,8 @@ func (s *state) loadAt(base int, offset int64, n int) content {
 	return content{memory, base, offset, n}
 }
 
-// reg returns a register's number and how many of its bytes are meant; 0 for those of which more is meant
-// than their low bytes, and of which nothing is known.
+// reg returns the number of a register and how many of its low bytes the name stands for. It returns 0 bytes for
+// names that do not stand for low bytes (ah), and for registers that are not followed.
 func reg(r x86asm.Reg) (number, n int) {
 	switch {
 	case r >= x86asm.RAX && r <= x86asm.R15:
@@ -238,7 +241,7 @@ func reg(r x86asm.Reg) (number, n int) {
 	return -1, 0
 }
 
-// get returns what an operand of n bytes has.
+// get returns the content of an operand of n bytes.
 func (s *state) get(a x86asm.Arg, n int) content {
 	switch a := a.(type) {
 	case x86asm.Reg:
@@ -251,7 +254,7 @@ func (s *state) get(a x86asm.Arg, n int) content {
 	return content{}
 }
 
-// set writes an operand of n bytes, and reports whether that can be followed.
+// set writes an operand of n bytes, and reports whether it is known where.
 func (s *state) set(a x86asm.Arg, n int, v content) bool {
 	switch a := a.(type) {
 	case x86asm.Reg:

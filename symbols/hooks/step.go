@@ -2,14 +2,14 @@ package hooks
 
 import "golang.org/x/arch/x86/x86asm"
 
-// harmless are instructions that write nothing but flags.
+// harmless are instructions that write only flags.
 var harmless = map[x86asm.Op]bool{
 	x86asm.CMP: true, x86asm.TEST: true, x86asm.NOP: true, x86asm.BT: true, x86asm.PAUSE: true,
 	x86asm.UCOMISS: true, x86asm.UCOMISD: true, x86asm.COMISS: true, x86asm.COMISD: true,
 	x86asm.PREFETCHT0: true, x86asm.PREFETCHT1: true, x86asm.PREFETCHT2: true, x86asm.PREFETCHNTA: true, x86asm.PREFETCHW: true,
 }
 
-// computing are instructions that write their first operand, and nothing else but flags.
+// computing are instructions that write only their first operand and flags.
 var computing = map[x86asm.Op]bool{
 	x86asm.ADD: true, x86asm.SUB: true, x86asm.ADC: true, x86asm.SBB: true, x86asm.AND: true, x86asm.OR: true, x86asm.XOR: true,
 	x86asm.NOT: true, x86asm.NEG: true, x86asm.INC: true, x86asm.DEC: true, x86asm.BSWAP: true,
@@ -49,7 +49,7 @@ func sizeOf(inst *x86asm.Inst, a x86asm.Arg) int {
 	return 0
 }
 
-// step follows an instruction that goes on to the next one, and reports whether it can be followed.
+// step follows an instruction that is no jump, call or return. It reports whether the instruction is understood.
 func (s *state) step(inst *x86asm.Inst) bool {
 	to, from := inst.Args[0], inst.Args[1]
 	switch op := inst.Op; {
@@ -110,15 +110,15 @@ func (s *state) step(inst *x86asm.Inst) bool {
 	return s.float(inst)
 }
 
-// immediate returns a number that an instruction has in itself.
+// immediate returns the content of an immediate operand.
 func immediate(inst *x86asm.Inst, n int64, size int) content {
 	switch {
 	case size == 8 && inst.Opcode>>24 == 0xc7:
-		n = distance(n) // of 4 bytes, of which the decoder takes the sign away
+		n = distance(n) // the decoder leaves out the sign of 4 bytes
 	case size == 4:
 		n = int64(uint32(n))
 		if _, ok := inst.Args[0].(x86asm.Reg); ok {
-			size = 8 // the rest of the register becomes 0
+			size = 8 // the upper half of the register becomes 0
 		}
 	case size < 1:
 		return content{}
@@ -126,7 +126,7 @@ func immediate(inst *x86asm.Inst, n int64, size int) content {
 	return content{constant, 0, n, size}
 }
 
-// compute follows what moves the stack pointer and other addresses.
+// compute follows instructions that add to the stack pointer or to another address.
 func (s *state) compute(inst *x86asm.Inst) bool {
 	to := inst.Args[0]
 	v := content{}
@@ -173,9 +173,9 @@ func (s *state) pop(a x86asm.Arg) bool {
 	return s.set(a, 8, v)
 }
 
-// float follows the x87, as far as it moves values.
+// float follows instructions of the x87 that move values.
 func (s *state) float(inst *x86asm.Inst) bool {
-	const extended = 10 // bytes, of which the decoder does not say that they are meant
+	const extended = 10 // bytes of an x87 value in memory, a size that the decoder does not tell
 	m, inMemory := inst.Args[0].(x86asm.Mem)
 	whole := inMemory && inst.Opcode>>24 == 0xdb
 	switch inst.Op {

@@ -7,26 +7,27 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// A Hook is a call of a hook, with what is known there of the values that the calling convention has somewhere
-// at the function's first instruction, or when it has returned.
+// A Hook is a call of a hook. It knows where the values are at that call that the calling convention has at the
+// function's first instruction, or when the function has returned.
 type Hook struct {
 	// RVA is where the call returns to.
 	RVA uint64
-	// leaving says that the function's result is meant, which ends are what it has then.
+	// leaving says that it is a hook before the return. Then ends are the states at the returns, relative to the
+	// hook; otherwise they are the state at the hook, relative to the first instruction.
 	leaving bool
 	ends    []*state
 }
 
-// Bounds of what is followed of a function.
+// Bounds of the instructions that are followed in a function.
 const (
 	maxSteps = 4096
 	maxPaths = 16
 )
 
-// decode takes an instruction apart.
+// decode decodes the instruction at an RVA.
 func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
 	defer func() {
-		if recover() != nil { // in the decoder
+		if recover() != nil { // the decoder panics on some code
 			ok = false
 		}
 	}()
@@ -46,17 +47,16 @@ func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
 	return inst, err == nil && inst.Len > 0
 }
 
-// Calls reports whether there are calls of hooks in [low, low+size).
+// Calls reports whether the function in [low, low+size) calls hooks.
 func (c *Code) Calls(low, size uint64) bool { return len(c.between(low, low+size)) > 0 }
 
-// Enter returns the hook that a function calls first when it is entered, nil if it cannot be followed
-// that far.
+// Enter returns the first hook that a function calls when it is entered, nil if the code cannot be followed to it.
 func (c *Code) Enter(low, size uint64) *Hook {
 	s := &state{fixed: c.fixed, own: func(base int, _ int64) bool { return base == rsp || base >= registers }}
 	for i := range s.registers {
 		s.registers[i] = content{register, i, 0, 8}
 	}
-	waiting := make(map[uint64]*state) // those of jumps
+	waiting := make(map[uint64]*state) // the states with which jumps come to an instruction
 	arrive := func(at uint64, s *state) bool {
 		if old := waiting[at]; old != nil {
 			old.meet(s)
@@ -74,7 +74,7 @@ func (c *Code) Enter(low, size uint64) *Hook {
 			s = w
 			delete(waiting, rva)
 		}
-		if s == nil { // nothing comes here but what jumps here
+		if s == nil { // the instruction before does not go on here
 			next := low + size
 			for at := range waiting {
 				next = min(next, at)
@@ -103,7 +103,7 @@ func (c *Code) Enter(low, size uint64) *Hook {
 			}
 		case inst.Op == x86asm.RET:
 			s = nil
-		case jumps: // nothing else has a distance
+		case jumps: // only jumps have a relative operand
 			if target <= rva || !arrive(target, s) {
 				return nil
 			}
@@ -118,7 +118,7 @@ func (c *Code) Enter(low, size uint64) *Hook {
 	return nil
 }
 
-// Leaves returns the hooks that a function calls when it is left.
+// Leaves returns the hooks that a function calls before its returns.
 func (c *Code) Leaves(low, size uint64) (list []Hook) {
 	for _, at := range c.between(low, low+size) {
 		if at.kind != leaves {
@@ -138,7 +138,7 @@ func (c *Code) Leaves(low, size uint64) (list []Hook) {
 	return list
 }
 
-// toReturn follows a function to where it returns.
+// toReturn follows a function from an RVA to its returns, and adds their states to h.ends.
 func (c *Code) toReturn(h *Hook, rva, low, high uint64, s *state, steps *int) bool {
 	for ; *steps > 0; *steps-- {
 		inst, ok := c.decode(rva)
@@ -171,8 +171,8 @@ func (c *Code) toReturn(h *Hook, rva, low, high uint64, s *state, steps *int) bo
 	return false
 }
 
-// Quiet reports whether memory that is not the function's own is at the hook as it is when the function
-// begins, or has returned.
+// Quiet reports whether memory outside the function's frame is the same at the hook as at the function's beginning,
+// or its end.
 func (h *Hook) Quiet() bool {
 	for _, s := range h.ends {
 		if s.stored {
@@ -182,9 +182,9 @@ func (h *Hook) Quiet() bool {
 	return len(h.ends) > 0
 }
 
-// Place returns where a value of n bytes is when the hook is called, as plans name it, "" where that is not
-// known. place is where the calling convention has it: parts joined by "+". used says how many bytes from one on, of so
-// many, have anything in them; behind those there is padding.
+// Place returns where a value of n bytes is when the hook is called, in the words of plans, "" where that is not
+// known. place is where the calling convention has it: parts joined by "+". used(from, n) says how many of the n bytes
+// from one on are not padding.
 func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
 	var parts []string
 	words := strings.Split(place, "+")
@@ -225,7 +225,7 @@ func (h *Hook) Place(place string, n int, used func(from, n int) int) string {
 	return strings.Join(parts, "+")
 }
 
-// agreed returns what is the same of all ends.
+// agreed returns the place that all ends agree on, "" if they do not.
 func (h *Hook) agreed(of func(*state) string) (all string) {
 	for i, s := range h.ends {
 		if found := of(s); i > 0 && found != all || found == "" {
@@ -237,7 +237,7 @@ func (h *Hook) agreed(of func(*state) string) (all string) {
 	return all
 }
 
-// where returns where n bytes are of what a register had at the beginning or, leaving, has at the end.
+// where returns where the low n bytes are that register r had at the beginning or, leaving, has at the end.
 func (s *state) where(r, n int, leaving bool) string {
 	if leaving {
 		v := s.registers[r]
@@ -245,7 +245,7 @@ func (s *state) where(r, n int, leaving bool) string {
 		case v.n < n || v.of == register && v.offset != 0 || v.base >= len(names):
 			return ""
 		case v.of == register && v.base == rsp:
-			return "" // plans do not name it
+			return "" // plans have no name for it
 		case v.of == register:
 			return names[v.base]
 		case v.of == memory:
@@ -271,7 +271,7 @@ func (s *state) where(r, n int, leaving bool) string {
 	return ""
 }
 
-// stack returns where n bytes are that lay above the stack pointer when the function was entered.
+// stack returns where n bytes are that lay at an offset above the stack pointer when the function was entered.
 func (h *Hook) stack(offset int64, n int) string {
 	if h.leaving || len(h.ends) != 1 {
 		return ""
@@ -288,7 +288,7 @@ func (h *Hook) stack(offset int64, n int) string {
 	return ""
 }
 
-// float87 returns where what st0 has at the end is.
+// float87 returns where the value is that st0 has at the end.
 func (s *state) float87() string {
 	if len(s.x87) == 0 || s.x87[len(s.x87)-1].of != memory {
 		return ""
@@ -300,15 +300,15 @@ func (s *state) float87() string {
 	return inMemory(names[v.base], v.offset)
 }
 
-// kept reports whether a hook sees a register as it is at its call: the first call of a function that is
-// bound when it is called goes through glibc's resolver, which does not keep r10 and r11.
+// kept reports whether a hook sees the value that a register has at its call. With lazy binding the first call goes
+// through glibc's resolver, which changes r10 and r11.
 func kept(register int) bool { return register != 10 && register != 11 }
 
-// reach names memory by a register that leads to it.
+// reach returns the name of memory by a register that points into it, "" if there is none.
 func (s *state) reach(base int, offset int64) string {
 	sp := s.registers[rsp]
 	if sp.of != register || sp.n != 8 || sp.base == base && offset < sp.offset {
-		return "" // below the stack pointer lie the hook's own frames
+		return "" // the frames of the hook lie below the stack pointer
 	}
 	for _, i := range []int{rsp, rbp, rax, rcx, rdx, rbx, 8, 9, 12, 13, 14, 15} {
 		if v := s.registers[i]; v.of == register && v.n == 8 && v.base == base {
@@ -318,7 +318,7 @@ func (s *state) reach(base int, offset int64) string {
 	return ""
 }
 
-// maxOffset bounds places in memory: those of a frame of a megabyte.
+// maxOffset bounds offsets from a register: frames are at most a megabyte.
 const maxOffset = 1 << 20
 
 func inMemory(register string, offset int64) string {

@@ -120,8 +120,8 @@ type search struct {
 	unused                               bool // no record lies in the module
 	// sections says that whoever asks names sections of relocatable files.
 	sections bool
-	// trouble says what is wrong with the last server that failed, or with the last
-	// file that is there and may not be opened.
+	// trouble is what the search met last that the user can mend: a server failed, or
+	// a file exists but may not be opened.
 	trouble message.Text
 }
 

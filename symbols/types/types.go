@@ -38,6 +38,21 @@ const (
 	NullPointer = "std::nullptr_t"
 )
 
+// A Library is an implementation of the C++ standard library, as far as its texts lie in memory in a way of
+// their own.
+type Library string
+
+// Libraries whose texts are known.
+const (
+	Libstdcxx Library = "libstdc++"
+	// LibstdcxxCOW has strings that share their characters, as libstdc++ had them before C++11 (_GLIBCXX_USE_CXX11_ABI=0).
+	LibstdcxxCOW Library = "libstdc++-cow"
+	Libcxx       Library = "libc++"
+	// LibcxxAlternate has the pointer first (_LIBCPP_ABI_ALTERNATE_STRING_LAYOUT).
+	LibcxxAlternate Library = "libc++-alternate"
+	MSVC            Library = "msvc"
+)
+
 // A Type is a type of values. Types refer to each other, also in circles. They are not
 // changed once they are made, and may be used by any number of goroutines.
 type Type struct {
@@ -59,6 +74,8 @@ type Type struct {
 	Indirect bool
 	// Doubtful says that it is not known whether they are.
 	Doubtful bool
+	// Library is whose a text of the C++ standard library is, "" where that is not known.
+	Library Library
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
 	Align int

@@ -22,9 +22,9 @@
 // # Addresses
 //
 // A [Frame]'s PC is where the frame goes on when what it called returns; the
-// call lies before it. [Frame.Lookup] is the address to look up: PC - 1, but PC
-// itself where a frame was stopped and did not call: the innermost, and one that
-// a signal interrupted.
+// call lies before it. [Frame.Lookup] is the address to look up: PC - 1 for a frame that
+// made a call, PC for one that was stopped elsewhere, which is the innermost frame and any
+// that a signal interrupted.
 //
 // # Limits
 //

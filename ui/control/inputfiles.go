@@ -1,277 +1,250 @@
 package control
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"net/url"
-	"os"
+	"context"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
 )
 
-// Files are paths that were given of paths, each put to its use.
-type Files struct {
-	log, modules string
-	symbols      []string
-	unknown      []*app.InputError
-	// texts are those for people that have addresses in them.
-	texts []string
-	// beside are the further logs that are opened together with log.
-	beside []string
-	// noLog are the folders among symbols, empty those that are not since there
-	// is nothing in them, and more the logs that are not opened.
-	noLog, empty, more []string
-	// folder is one with several logs, of which others are not opened.
-	folder string
-	others []string
+// InputFiles are the log, its modules file and the symbol path, as the user gives
+// them.
+type InputFiles struct {
+	c      *Controller
+	agreed []string // the servers that the user agreed to have asked
 }
 
-// Logs returns the logs among them, in the order in which they were given.
-func (f *Files) Logs() []string {
-	if f.log == "" {
-		return nil
-	}
-	return slices.Concat([]string{f.log}, f.beside, f.more)
+// Restore sets the inputs that say where symbols are as they were remembered;
+// agreed are the servers that the user agreed to have asked. It is called
+// before anything is opened.
+func (i *InputFiles) Restore(in app.Inputs, agreed []string) {
+	c := i.c
+	i.agreed = agreed
+	in.Network = in.Network && len(i.strangers(in)) == 0
+	c.state.Wanted, c.state.Found = in, in
+	c.updateStatus()
+	c.checkSymbols(false)
 }
 
-// Together reports whether several logs can be opened as one session.
-func (f *Files) Together() bool { return len(f.beside) > 0 }
+// Agreed returns the servers that the user agreed to have asked.
+func (i *InputFiles) Agreed() []string { return i.agreed }
 
-// Apart returns one log each. What came with several is kept for the first, but
-// where symbols lie, which is for all; a modules file belongs to one log only, and
-// several look for theirs.
-func (f *Files) Apart() []Files {
-	logs := f.Logs()
-	if len(logs) < 2 {
-		return []Files{*f}
+// strangers returns the servers of a search path that the user has not agreed
+// to have asked.
+func (i *InputFiles) strangers(in app.Inputs) []string {
+	return slices.DeleteFunc(app.Servers(in.Symbols), func(s string) bool { return slices.Contains(i.agreed, s) })
+}
+
+// Give takes files and folders in any order, as they are dropped on the
+// window or given as arguments, and uses each for what it is.
+func (i *InputFiles) Give(paths []string) {
+	if len(paths) == 0 {
+		return
 	}
-	list := make([]Files, len(logs))
-	for i, log := range logs {
-		list[i] = Files{log: log, symbols: slices.Clone(f.symbols)}
-		if i == 0 {
-			list[i].texts = f.texts
-			list[i].unknown, list[i].noLog, list[i].empty = f.unknown, f.noLog, f.empty
-			list[i].folder, list[i].others = f.folder, f.others
+	i.give(paths, func(f Files) {
+		if i.c.OnFiles == nil || !i.c.OnFiles(f) {
+			i.Take(f)
 		}
-	}
-	return list
+	})
 }
 
-// sortPaths tells a log, a modules file and symbol paths from each other by
-// what is in them, so that neither order nor place matters. Several traces are
-// opened together, of other logs the first is taken.
-func sortPaths(paths []string) Files {
-	var g Files
-	for _, p := range paths {
-		p = FromURI(p)
-		switch kind, err := kindOf(p); {
-		case err != nil:
-			g.unknown = append(g.unknown, &app.InputError{Path: p, Err: err})
-		case kind == kindFolder:
-			// A folder is where a log lies, or else where symbols lie.
-			var several *app.SeveralLogs
-			switch log, _, err := app.FindPair(p); {
-			case err == nil && g.log == "":
-				g.log = log
-			case errors.As(err, &several) && several.Together && g.log == "":
-				g.log, g.more = several.Logs[0], append(g.more, several.Logs[1:]...)
-			case errors.As(err, &several) && g.log == "":
-				g.log, g.folder, g.others = several.Logs[0], p, several.Logs[1:]
-			case isEmpty(p):
-				g.empty = append(g.empty, p)
-			default:
-				g.symbols = append(g.symbols, p)
-				if err != nil {
-					g.noLog = append(g.noLog, p)
-				}
+func (i *InputFiles) give(paths []string, use func(Files)) {
+	c := i.c
+	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
+		files := sortPaths(paths)
+		return func(current bool) {
+			if current {
+				use(files)
 			}
-		case kind == kindSymbols:
-			g.symbols = append(g.symbols, p)
-		case kind == kindModules:
-			g.modules = p
-		case kind == kindText:
-			g.texts = append(g.texts, p)
-		case g.log == "":
-			g.log = p
-		default:
-			g.more = append(g.more, p)
 		}
-	}
-	if len(g.more) > 0 && !slices.ContainsFunc(append(g.more, g.log), func(log string) bool { return !app.Mergeable(log) }) {
-		g.beside, g.more = g.more, nil
-	}
-	if g.log == "" && g.modules != "" {
-		if log, _, err := app.FindPair(g.modules); err == nil && log != g.modules {
-			g.log = log
-		}
-	}
-	return g
+	})
 }
 
-// isEmpty reports whether a folder has nothing in it.
-func isEmpty(dir string) bool {
-	f, err := os.Open(dir)
-	if err != nil {
-		return false
+// Take uses files that were put to their use already, whatever OnFiles says.
+func (i *InputFiles) Take(g Files) {
+	c := i.c
+	in := c.state.Wanted
+	in.Symbols = slices.Clone(in.Symbols)
+	for _, s := range g.symbols {
+		if !slices.Contains(in.Symbols, s) {
+			in.Symbols = append(in.Symbols, s)
+		}
 	}
-	defer f.Close()
-	_, err = f.Readdirnames(1)
-	return err == io.EOF
+	if g.log != "" {
+		// What another log's recorder cost need not be known.
+		in.Log, in.Modules, in.ModulesColumns, in.Run, in.Corrected = g.log, "", "", "", in.Corrected && g.log == in.Log && len(g.beside) == 0
+		in.Others = g.beside
+		if !c.state.Opened {
+			in.Modules = c.state.Wanted.Modules
+		}
+	}
+	if g.modules != "" {
+		in.Modules, in.ModulesColumns = g.modules, ""
+	}
+	useful := g.log != "" || g.modules != "" || len(g.symbols) > 0
+	if useful {
+		c.apply(in)
+	}
+	if m := g.tell(c.state.Opened); m != nil {
+		c.say(m)
+	}
+	if len(g.texts) > 0 {
+		c.trace("text")
+		if c.OnText != nil {
+			c.OnText(g.texts[0])
+		}
+	}
+	if len(g.unknown) > 0 {
+		if !useful && !c.state.Opened {
+			// The path stays, so that it can be mended.
+			c.state.Wanted.Log, c.failed = g.unknown[0].Path, cause(g.unknown[0])
+			c.updateStatus()
+			c.changed(ChangeInputs)
+		}
+		c.say(&Message{Level: LevelBad, Text: lang.L("Cannot open {{.Name}}", data{"Name": g.unknown[0].Path}),
+			Next: lang.L("Check that the file is there and can be read."), Details: ErrorText(g.unknown[0])})
+	}
 }
 
-// tell says what was made of paths where that is not what giving them asks for,
-// as a log: nil for nothing. opened says that a log is shown.
-func (g *Files) tell(opened bool) *Message {
-	name := func(list []string) data { return data{"Name": filepath.Base(list[0])} }
-	switch {
-	case len(g.others) > 0:
-		return &Message{Level: LevelWarn, Offer: OfferLogs, Logs: g.others,
-			Text: lang.L("{{.Name}} holds {{.N}} logs; {{.Log}}, which was written last, is opened.",
-				data{"Name": filepath.Base(g.folder), "N": Thousands(int64(len(g.others) + 1)), "Log": filepath.Base(g.log)})}
-	case len(g.more) > 0:
-		return &Message{Level: LevelWarn, Text: lang.L("Several logs were given; only {{.Name}} is opened.", data{"Name": filepath.Base(g.log)}), Details: strings.Join(g.more, "\n")}
-	case len(g.empty) > 0:
-		return &Message{Level: LevelWarn, Text: lang.L("The folder {{.Name}} is empty; nothing was done with it.", name(g.empty)), Details: strings.Join(g.empty, "\n")}
-	case len(g.texts) > 1:
-		return &Message{Level: LevelWarn, Text: lang.L("Several texts with addresses were given; only {{.Name}} is shown.", name(g.texts)), Details: strings.Join(g.texts, "\n")}
-	case len(g.texts) > 0:
-		return &Message{Level: LevelGood, Text: lang.L("{{.Name}} was taken as a text with addresses.", name(g.texts))}
-	case g.log != "":
-		return nil
-	case g.modules != "":
-		m := &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is text, not a log; it was taken as the modules file.", data{"Name": filepath.Base(g.modules)})}
-		if !opened {
-			m.Next, m.Offer = lang.L("Choose the log that was written with it."), OfferLog
-		}
-		return m
-	case len(g.noLog) > 0:
-		return &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", name(g.noLog))}
-	case len(g.symbols) > 0 && !opened:
-		return &Message{Level: LevelWarn, Text: lang.L("{{.Name}} is not a log and holds none; it was added to the symbol path.", name(g.symbols)),
-			Next: lang.L("Choose the log that it belongs to."), Offer: OfferLog}
+// SetLog chooses the log; "" chooses none. What was said of the log before
+// goes with it: its modules file and its run.
+func (i *InputFiles) SetLog(path string) {
+	c := i.c
+	path = cleanPath(path)
+	in := c.state.Wanted
+	if len(in.Others) > 0 && path == JoinPaths(in.Logs()) {
+		// The line shows several.
+		i.give(in.Logs(), i.Take)
+		return
 	}
-	return nil
+	if path != "" {
+		i.give([]string{path}, i.Take)
+		return
+	}
+	in.Log, in.Others, in.Run, in.Corrected = "", nil, "", false
+	if c.state.Opened {
+		in.Modules = ""
+	}
+	c.apply(in)
 }
 
-type kind int
-
-const (
-	kindLog kind = iota
-	kindModules
-	kindSymbols
-	kindFolder
-	kindText
-)
-
-// kindOf looks at a file's first bytes.
-func kindOf(path string) (kind, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	if info.IsDir() {
-		return kindFolder, nil
-	}
-	if !info.Mode().IsRegular() {
-		return 0, os.ErrInvalid
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return 0, err
-	}
-	head = head[:n]
-	for _, magic := range []string{"\x7fELF", "MZ", "Microsoft C/C++ MSF", "BSJB"} {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return kindSymbols, nil
-		}
-	}
-	if strings.EqualFold(filepath.Ext(path), ".pdb") || strings.EqualFold(filepath.Ext(path), ".debug") {
-		return kindSymbols, nil
-	}
-	if app.IsContainer(head) {
-		if strings.EqualFold(filepath.Ext(path), ".lpsym") {
-			return kindSymbols, nil
-		}
-		return kindLog, nil
-	}
-	if !isText(head) {
-		return kindLog, nil
-	}
-	switch app.KindOfText(head) {
-	case app.TextLog:
-		return kindLog, nil
-	case app.TextAddresses:
-		return kindText, nil
-	}
-	return kindModules, nil
+// SetLive chooses a log that is being written, which is followed from its beginning.
+func (i *InputFiles) SetLive(path string) {
+	i.SetLog(path)
+	i.c.live = cleanPath(path)
 }
 
-// isText reports whether the beginning of a file is text in any encoding that
-// a modules file may have.
-func isText(head []byte) bool {
-	if len(head) == 0 {
-		return false
-	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return true
-	}
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	unlikely := 0
-	for _, b := range head {
-		switch {
-		case b == 0:
-			return false
-		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f':
-			unlikely++
+// SetModules chooses the modules file; "" looks beside the log.
+func (i *InputFiles) SetModules(path string) {
+	c := i.c
+	path = cleanPath(path)
+	c.run(&c.sorting, lang.L("Looking at the files"), func(ctx context.Context, p app.Progress) func(bool) {
+		kind, err := kindModules, error(nil)
+		if path != "" {
+			kind, err = kindOf(path)
 		}
-	}
-	return unlikely == 0 && (utf8.Valid(head[:len(head)-min(len(head)-1, 3)]) || bytes.Contains(head, []byte("\n")))
+		return func(current bool) {
+			switch {
+			case !current:
+			case err == nil && kind == kindLog:
+				i.Take(Files{log: path})
+				c.say(&Message{Level: LevelWarn, Text: lang.L("{{.Name}} is a log, not a modules file; it was taken as the log.", data{"Name": filepath.Base(path)})})
+			default:
+				in := c.state.Wanted
+				in.Modules, in.ModulesColumns = path, ""
+				c.apply(in)
+			}
+		}
+	})
 }
 
-// FromURI turns a file:// URI into a path; anything else is a path already.
-func FromURI(s string) string {
-	if !strings.HasPrefix(strings.ToLower(s), "file://") {
-		return s
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Path == "" {
-		return s
-	}
-	p := u.Path
-	if runtime.GOOS == "windows" {
-		// file:///C:/x has the path /C:/x.
-		if len(p) > 2 && p[0] == '/' && p[2] == ':' {
-			p = p[1:]
-		}
-		if u.Host != "" && u.Host != "localhost" {
-			p = "//" + u.Host + p
-		}
-	}
-	return filepath.FromSlash(p)
+// SetModulesColumns says what the columns of the modules file are, as
+// [app.Inputs].ModulesColumns has it.
+func (i *InputFiles) SetModulesColumns(columns string) {
+	c := i.c
+	in := c.state.Wanted
+	in.ModulesColumns = columns
+	c.apply(in)
 }
 
-// A SourceFinder returns the file on this machine that a recorded source path stands for;
-// see [app.SourceFile].
-type SourceFinder func(recorded string, mappings []app.SourceMapping) (string, error)
-
-// SourceFinder returns the one for the rows that are shown: a packed log has its own files.
-func (c *Controller) SourceFinder() SourceFinder {
-	if c.session == nil {
-		return app.SourceFile
+// SetSymbols chooses the symbol search path.
+func (i *InputFiles) SetSymbols(paths []string) {
+	c := i.c
+	in := c.state.Wanted
+	in.Symbols = nil
+	for _, p := range paths {
+		if p = cleanPath(p); p != "" && !slices.Contains(in.Symbols, p) {
+			in.Symbols = append(in.Symbols, p)
+		}
 	}
-	return c.session.SourceFile
+	c.apply(in)
+}
+
+// SetRun chooses a run: "" for the last, "all", or a number from 1.
+func (i *InputFiles) SetRun(run string) {
+	c := i.c
+	in := c.state.Wanted
+	in.Run = run
+	c.apply(in)
+}
+
+// SetCorrected takes the recorder's own time off the durations, or leaves it in.
+func (i *InputFiles) SetCorrected(corrected bool) {
+	c := i.c
+	in := c.state.Wanted
+	in.Corrected = corrected
+	c.apply(in)
+}
+
+// SetNoRecordedPaths forbids or permits opening paths that come out of files.
+func (i *InputFiles) SetNoRecordedPaths(no bool) {
+	c := i.c
+	in := c.state.Wanted
+	in.NoRecordedPaths = no
+	c.apply(in)
+}
+
+// SetNetwork permits asking the servers that the search path names now, or
+// forbids asking any. A server that is named later is asked only after this
+// is called again.
+func (i *InputFiles) SetNetwork(on bool) {
+	c := i.c
+	in := c.state.Wanted
+	in.Network = on
+	if on {
+		i.agreed = app.Servers(in.Symbols)
+	}
+	c.apply(in)
+}
+
+// SetLoadMismatched permits or forbids names of files of another build.
+func (i *InputFiles) SetLoadMismatched(load bool) {
+	c := i.c
+	if in := c.state.Wanted; in.LoadMismatched != load {
+		in.LoadMismatched = load
+		c.apply(in)
+	}
+}
+
+// SetSymbolCache chooses the folder for what servers give, "" for the user's.
+func (i *InputFiles) SetSymbolCache(dir string) {
+	c := i.c
+	in := c.state.Wanted
+	in.SymbolCache = cleanPath(dir)
+	c.apply(in)
+}
+
+// AskAgain forgets what servers did not have, and asks them again.
+func (i *InputFiles) AskAgain() {
+	c := i.c
+	if err := app.ForgetMisses(c.state.Wanted); err != nil {
+		c.say(&Message{Level: LevelBad, Text: lang.L("What servers did not have could not be forgotten: {{.Cause}}", data{"Cause": cause(err)}), Details: ErrorText(err)})
+		return
+	}
+	if c.state.Opened && !c.reading {
+		c.resolve()
+	}
 }

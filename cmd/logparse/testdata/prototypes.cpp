@@ -239,7 +239,7 @@ P1(p53, Bits, (Bits{5, -3, 100}), Bits)
 P1(p54, Either, (Either{8}), Either)
 P1(p55, Four, (Four{{1, 2, 3, 4}}), Four)
 P1(p56, Wide, (Wide{2.5L}), Wide)
-CALLED int p57(Empty, int b) { return Call("app::p57").text("?", "?").a("b", b).r(57); }
+CALLED int p57(Empty, int b) { return Call("app::p57").text("?", "{}").a("b", b).r(57); }
 P1(p58, Nested, (Nested{{1, 2}, {3, 4}}), Nested)
 P1(p59, Packed, (Packed{'p', 3}), Packed)
 P1(p60, Aligned, (Aligned{3}), Aligned)

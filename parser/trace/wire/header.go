@@ -46,6 +46,12 @@ const (
 	StateFailed
 )
 
+// States of a chunk: events may still come, or another chunk of its stream follows.
+const (
+	ChunkOpen   = 0
+	ChunkClosed = 1
+)
+
 // Kinds of chunks.
 const (
 	ProcessChunk = 1

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// now returns the time by CLOCK_MONOTONIC and since 1970, ns.
+// now returns the time by CLOCK_MONOTONIC, and the time since 1970, in nanoseconds.
 func now() (mono uint64, wall int64) {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {

@@ -1,14 +1,13 @@
-// Package uprobe records the calls of programs that are not rebuilt, by probes of the kernel that
-// a small program of ours in the kernel (eBPF) answers.
+// Package uprobe records the calls of programs that are not rebuilt, by probes of the kernel. A hit of a
+// probe runs a small eBPF program in the kernel.
 //
-// Its input is the probes of package probe, and, where values are wanted, a plan of package
-// values; its output a trace for each process ([Traces]). Each hit is one entry of a ring buffer: time,
-// thread, the probe's number, and what the plan takes, read by the kernel without faults. The
-// programs are assembled here, so that no compiler is needed: one for each way of taking
-// values ([shapes]).
+// Its input is the probes of package probe and, where values are wanted, a plan of package values. Its
+// output is one trace for each process ([Traces]). Each hit becomes one entry of a ring buffer: time,
+// thread, number of the probe, and the values of the plan, which the kernel reads without faulting. The
+// eBPF programs are assembled here, so that no compiler is needed: one for each [shape] of values.
 //
-// Nothing of the recorded program is changed but the breakpoint in memory, which goes when this
-// process ends, however it does.
+// The recorded program is not changed, except for the breakpoints in its memory. The kernel removes
+// them when this process ends, even if it is killed.
 package uprobe
 
 import (
@@ -18,11 +17,12 @@ import (
 	"strings"
 
 	"logparser/calls/values"
+	"logparser/symbols/types"
 )
 
-// An entry of the ring buffer begins with its time (ns, CLOCK_MONOTONIC), process and thread, the
-// probe's number, the instruction pointer, and the register that has the goroutine in Go; slots
-// follow.
+// An entry of the ring buffer has a head and then slots. In the head are the time (ns, CLOCK_MONOTONIC),
+// process and thread, the number of the probe, the instruction pointer, and the register that points to
+// the goroutine in programs of Go.
 const (
 	headTime   = 0
 	headThread = 8 // tid, pid
@@ -41,28 +41,28 @@ type slotKind uint8
 const (
 	// registerSlot is a register: 8 bytes.
 	registerSlot slotKind = iota
-	// stackSlot and memorySlot are, behind an int64 that is not 0 where reading failed and a
-	// pointer, memory at the stack pointer or at a register, plus offset.
+	// stackSlot and memorySlot are memory at the stack pointer, or where a register plus offset points
+	// to. Before the memory come an int64, which is not 0 if reading failed, and the pointer.
 	stackSlot
 	memorySlot
-	// textSlot is, behind the same, the text at a register or at a place on the stack; the
-	// int64 is its length with the 0.
+	// textSlot is the text that a register, or a pointer on the stack, points to. Before it come an
+	// int64, which is its length with the 0 or an error, and the pointer.
 	textSlot
-	// stringSlot is a std::string of libstdc++ whose address is in a register: as textSlot,
-	// but the length is a further int64.
+	// stringSlot is a std::string of libstdc++ that a register points to: like textSlot, with two more
+	// int64: the length of the string, and the pointer to its characters.
 	stringSlot
 )
 
-// A slot is something that a probe takes. It lies at an offset of the entry.
+// A slot is one thing that a probe takes: a register, memory or a text.
 type slot struct {
 	kind     slotKind
 	register string
-	// onStack says that the pointer itself lies on the stack, at stack bytes from its pointer.
+	// onStack says that the pointer lies on the stack, stack bytes above the stack pointer.
 	onStack bool
 	stack   int
-	offset  int // that is added to a pointer
+	offset  int // added to the pointer
 	size    int // bytes of memory or text
-	at      int
+	at      int // offset in the entry
 }
 
 func (s *slot) length() int {
@@ -76,14 +76,14 @@ func (s *slot) length() int {
 	return 16 + n
 }
 
-// A shape is how values of probes are taken: those of one shape have one program.
+// A shape is the list of slots that a probe fills. Probes of one shape share one eBPF program.
 type shape struct {
 	leave bool
 	slots []slot
-	size  int // of an entry
+	size  int // of an entry, bytes
 }
 
-// key tells shapes apart.
+// key returns a text that only equal shapes have.
 func (s *shape) key() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatBool(s.leave))
@@ -103,8 +103,8 @@ func (s *shape) add(t slot) {
 	s.size += t.length()
 }
 
-// Kernel returns a plan of what the kernel can take: values in registers that it has no access
-// to are only named.
+// Kernel returns a plan without what the kernel cannot read: values in vector registers keep their
+// names, but are not taken.
 func Kernel(p *values.Plan) *values.Plan {
 	k := *p
 	k.Modules = slices.Clone(p.Modules)
@@ -139,7 +139,7 @@ func Kernel(p *values.Plan) *values.Plan {
 	return &k
 }
 
-// slotsOf returns what is taken for a value, nil where it cannot be.
+// slotsOf returns the slots for a value, nil where the kernel cannot take it.
 func slotsOf(v *values.Value) []slot {
 	if v.Op.Kind == values.Unknown || v.Op.At || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
 		return nil
@@ -175,12 +175,12 @@ func slotsOf(v *values.Value) []slot {
 	case values.Text:
 		s.kind, s.size = textSlot, v.Op.Max+1
 	case values.String:
-		if v.Op.Library != values.Libstdcxx {
+		if v.Op.Library != types.Libstdcxx {
 			return nil
 		}
 		s.kind, s.size = stringSlot, v.Op.Max+1
 	case values.View:
-		if s.onStack || len(parts) != 2 {
+		if s.onStack || len(parts) != 2 || v.Op.Library != types.Libstdcxx {
 			return nil
 		}
 		return []slot{{kind: registerSlot, register: parts[0]}, {kind: textSlot, register: parts[1], size: v.Op.Max + 1}}
@@ -190,7 +190,7 @@ func slotsOf(v *values.Value) []slot {
 	return []slot{s}
 }
 
-// shapeOf returns the shape for values of a function.
+// shapeOf returns the shape for the values of a function.
 func shapeOf(list []values.Value, leave bool) shape {
 	s := shape{leave: leave, size: headSize}
 	for i := range list {
@@ -201,14 +201,14 @@ func shapeOf(list []values.Value, leave bool) shape {
 	return s
 }
 
-// Lengths of texts that are none, as the log has them.
+// Values in the place of a text's length in the log that are no lengths.
 const (
 	textLonger      = 0xfffd
 	textNotReadable = 0xfffe
 	textNull        = 0xffff
 )
 
-// payload makes what the log has of values, of an entry.
+// payload returns the values of an entry in the form of the log's records.
 func payload(list []values.Value, entry []byte) []byte {
 	var out []byte
 	at := headSize
@@ -238,7 +238,7 @@ func payload(list []values.Value, entry []byte) []byte {
 			out = append(out, taken[:min(v.Op.Size, len(taken))]...)
 		case stackSlot:
 			if le.Uint64(taken) != 0 {
-				return out // what follows cannot be told
+				return out // nobody can tell where the next value begins
 			}
 			out = append(out, taken[16:16+v.Op.Size]...)
 		case memorySlot:
@@ -264,13 +264,13 @@ func payload(list []values.Value, entry []byte) []byte {
 	return out
 }
 
-// appendText appends a text of a slot. Of one whose length is known this is what it is; the
-// slot has it up to a 0.
+// appendText appends the text of a slot in the form of the log. If the length is known (known), the text
+// may go on behind a 0, where the slot ends.
 func appendText(out, taken []byte, length uint64, known bool, most int) []byte {
 	le := binary.LittleEndian
 	got, pointer, text := int64(le.Uint64(taken)), le.Uint64(taken[8:]), taken[16:]
 	switch {
-	case known && length == 0 && (pointer == 0 || got > 0): // an empty view may point nowhere
+	case known && length == 0 && (pointer == 0 || got > 0): // an empty view may have a null pointer
 	case pointer == 0 && !known:
 		return le.AppendUint16(out, textNull)
 	case got <= 0:
@@ -282,7 +282,7 @@ func appendText(out, taken []byte, length uint64, known bool, most int) []byte {
 			n = most
 		}
 		if n == most && int(got) == most+1 {
-			// It may go on.
+			// The text may be longer than the slot.
 			return append(le.AppendUint16(out, textLonger), text[:most]...)
 		}
 		return append(le.AppendUint16(out, uint16(n)), text[:n]...)

@@ -15,12 +15,12 @@ const (
 	parent = 2
 )
 
-// maps are what the programs share.
+// maps are the eBPF maps that the programs share.
 type maps struct {
-	// processes has those that are recorded, nil for all.
+	// processes has the processes that are recorded. It is nil where all are.
 	processes *ebpf.Map
 	ring      *ebpf.Map
-	// lost counts entries that had no room.
+	// lost counts hits for which the ring buffer had no room.
 	lost *ebpf.Map
 }
 
@@ -70,7 +70,7 @@ func (m *maps) program(s *shape) asm.Instructions {
 		asm.Mov.Imm(asm.R2, 0),
 		asm.FnRingbufSubmit.Call(),
 		asm.Ja.Label("exit"),
-		// Nothing was reserved.
+		// The ring buffer had no room: count the hit.
 		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("lost"),
 		asm.LoadMapPtr(asm.R1, m.lost.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
@@ -84,7 +84,7 @@ func (m *maps) program(s *shape) asm.Instructions {
 	)
 }
 
-// code fills a slot. R6 has the registers, R8 the entry.
+// code returns the instructions that fill a slot. R6 points to the registers, R8 to the entry.
 func (s *slot) code() asm.Instructions {
 	at := int16(s.at)
 	if s.kind == registerSlot {
@@ -94,7 +94,7 @@ func (s *slot) code() asm.Instructions {
 		}
 	}
 	var code asm.Instructions
-	// read reads n bytes at R3 into the entry, and has what that returned at another place.
+	// read reads n bytes at R3 into the entry at to, and stores the result of that call at result.
 	read := func(to, n int32, result int16, how asm.BuiltinFunc) {
 		code = append(code,
 			asm.Mov.Reg(asm.R1, asm.R8),
@@ -111,7 +111,7 @@ func (s *slot) code() asm.Instructions {
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
 		if s.kind != stackSlot {
-			// The pointer lies there.
+			// The address of the pointer becomes the pointer.
 			read(int32(at)+8, 8, at, asm.FnProbeReadUser)
 		}
 	} else {
@@ -135,14 +135,14 @@ func (s *slot) code() asm.Instructions {
 		pointer(at + 8)
 		read(int32(at)+16, int32(s.size), at, asm.FnProbeReadUserStr)
 	case stringSlot:
-		// Its first two words are the characters' address and their number.
+		// The first two words of a string are the address of its characters, and their number.
 		code = append(code,
 			asm.Mov.Imm(asm.R1, 0),
 			asm.StoreMem(asm.R8, at+16, asm.R1, asm.DWord),
 			asm.StoreMem(asm.R8, at+24, asm.R1, asm.DWord),
 		)
 		pointer(at + 8)
-		read(int32(at)+24, 8, at, asm.FnProbeReadUser) // the address, for now where the length comes
+		read(int32(at)+24, 8, at, asm.FnProbeReadUser) // the address of the characters
 		pointer(at + 24)
 		read(int32(at)+32, int32(s.size), at, asm.FnProbeReadUserStr)
 		pointer(at + 8)
@@ -153,13 +153,14 @@ func (s *slot) code() asm.Instructions {
 			asm.Mov.Imm(asm.R2, 8),
 			asm.FnProbeReadUser.Call(),
 		)
-		// Where even the string itself cannot be read, at+0 is not its length but says so.
+		// If the string object cannot be read either, the result at+0 has the error.
 	}
 	return code
 }
 
-// fork assembles the program that has children of recorded processes be recorded, and no other process that
-// gets the id of one that has ended. tgid is the offset of a task's process id.
+// fork assembles the program that runs at each fork. It adds children of recorded processes to the map of
+// processes, and removes a new process whose id an ended process had. tgid is the offset of the process
+// id in a task.
 func (m *maps) fork(tgid int32) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),

@@ -22,7 +22,7 @@ import (
 	"logparser/recorder/probe"
 )
 
-// A Session is probes that are set. Close takes them away.
+// A Session is a set of probes in the kernel. Close removes them.
 type Session struct {
 	maps
 	probes   []probe.Probe
@@ -32,14 +32,13 @@ type Session struct {
 	reader   *ringbuf.Reader
 }
 
-// ringSize is how much the kernel keeps until it is read, bytes.
+// ringSize is the size of the ring buffer in bytes.
 const ringSize = 32 << 20
 
 // maxFollowed bounds the processes of a session.
 const maxFollowed = 1 << 16
 
-// Start sets probes in all processes that are chosen: those of the ids and those that they start, all
-// those that this process starts if Children is set, or all.
+// Start sets the probes of a plan. Only the hits of the processes that who chooses are given to Run.
 func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err error) {
 	s = &Session{probes: plan.Probes}
 	defer func() {
@@ -94,7 +93,7 @@ func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err err
 // maxShapes bounds the programs of a session.
 const maxShapes = 2000
 
-// A group is probes of one program.
+// A group is the probes that share an eBPF program.
 type group struct {
 	shape
 	returning bool
@@ -126,12 +125,12 @@ func (s *Session) makeMaps(who Who) (err error) {
 	return refused(err)
 }
 
-// license is that of the assembled programs, which call functions that the kernel gives to no
-// other.
+// license is the license of the assembled programs. The kernel allows some of the functions that they call
+// only to programs under the GPL.
 const license = "GPL"
 
-// attach loads the program of a group and sets its probes: all at once where the kernel can do that
-// (since 6.6), else one after the other.
+// attach loads the program of a group and sets its probes: all at once if the kernel can (since 6.6),
+// otherwise one after the other.
 func (s *Session) attach(exe *link.Executable, g *group) error {
 	code := s.program(&g.shape)
 	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: code, License: license}
@@ -170,7 +169,8 @@ func (s *Session) attach(exe *link.Executable, g *group) error {
 	return nil
 }
 
-// followForks has children of recorded processes be recorded, from their first instruction on.
+// followForks loads the program that adds children of recorded processes, so that they are recorded from
+// their first instruction on.
 func (s *Session) followForks() error {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Session) followForks() error {
 	return nil
 }
 
-// valuesOf returns the values that a plan takes at a probe.
+// valuesOf returns the values that the plan takes at a probe.
 func valuesOf(take []values.Module, p *probe.Probe) []values.Value {
 	for i := range take {
 		if f := take[i].Function(p.Function.RVA); f != nil && f.RVA == p.Function.RVA {
@@ -212,8 +212,8 @@ func valuesOf(take []values.Module, p *probe.Probe) []values.Value {
 	return nil
 }
 
-// Run gives hits to visit until Stop is called and all are read, and now and then calls keep, whether
-// any came or not. An error of either ends it.
+// Run calls visit for each hit, until Stop was called and all hits are read. It also calls keep every
+// half second or so, even if there are no hits. An error of either ends it.
 func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
 	var r ringbuf.Record
 	next := time.Now().Add(keepEvery)
@@ -259,10 +259,10 @@ func (s *Session) Run(visit func(h *Hit) error, keep func() error) error {
 	}
 }
 
-// keepEvery is how often what was read is kept for good.
+// keepEvery is the time between two calls of keep.
 const keepEvery = 500 * time.Millisecond
 
-// Stop takes the probes away. Run ends when it has read what they have left.
+// Stop removes the probes. Run ends when it has read the hits that are left in the ring buffer.
 func (s *Session) Stop() error {
 	s.detach()
 	return s.reader.Flush()
@@ -275,13 +275,13 @@ func (s *Session) detach() {
 	s.links = nil
 }
 
-// Lost returns how many hits had no room.
+// Lost returns how many hits were lost because the ring buffer was full.
 func (s *Session) Lost() (n uint64) {
 	_ = s.lost.Lookup(uint32(0), &n)
 	return n
 }
 
-// Close takes all away.
+// Close removes the probes and frees the programs and maps.
 func (s *Session) Close() {
 	s.detach()
 	if s.reader != nil {
@@ -297,12 +297,12 @@ func (s *Session) Close() {
 	}
 }
 
-// refused says what is missing where the kernel refuses.
+// refused adds what this process lacks to an error with which the kernel refuses.
 func refused(err error) error {
 	if err == nil || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
 		return err
 	}
-	// The verifier also says EACCES, and then why.
+	// The verifier returns EACCES as well, together with its reason.
 	var verifier *ebpf.VerifierError
 	if errors.As(err, &verifier) && len(verifier.Log) > 0 {
 		return err
@@ -310,7 +310,7 @@ func refused(err error) error {
 	return message.Errorf("%w: %v", ErrRights, missing())
 }
 
-// missing says which rights this process lacks.
+// missing says which rights this process would need.
 func missing() message.Text {
 	status, _ := os.ReadFile("/proc/self/status")
 	var lacks []string

@@ -7,13 +7,13 @@ import (
 	"logparser/recorder/probe"
 )
 
-// A Session is probes that are set.
+// A Session is a set of probes in the kernel, of which this system has none.
 type Session struct{}
 
 // Start returns ErrSystem.
 func Start(*probe.Plan, []values.Module, Who) (*Session, error) { return nil, ErrSystem }
 
-// Run gives no hits.
+// Run returns ErrSystem.
 func (*Session) Run(func(h *Hit) error, func() error) error { return ErrSystem }
 
 // Stop does nothing.

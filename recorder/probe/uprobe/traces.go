@@ -21,44 +21,45 @@ import (
 // ErrRights says that the kernel does not let this process set probes.
 var ErrRights = message.New("probes cannot be set")
 
-// ErrSystem says that this system has no such probes.
+// ErrSystem says that the kernel of this system has no such probes.
 var ErrSystem = message.New("only Linux on x86-64 and arm64 has probes that are recorded")
 
-// Who says whose calls are recorded.
+// Who says of which processes calls are recorded.
 type Who struct {
-	// All are those of all processes that run the file.
+	// All chooses all processes that run the file.
 	All bool
-	// PIDs are processes; Children those that this process starts, from then on. Both with
-	// those that they start.
+	// PIDs chooses processes by their ids, Children those that this process starts from now on. The
+	// processes that these start are chosen as well.
 	PIDs     []uint32
 	Children bool
 }
 
-// A Hit is that a probe was hit.
+// A Hit is one hit of a probe.
 type Hit struct {
 	Time     uint64 // ns, CLOCK_MONOTONIC
 	PID, TID uint32
 	Probe    *probe.Probe
-	// IP is where the probe lies; of a return where to.
+	// IP is the address of the probe. At a return probe it is the address that the function returns to.
 	IP uint64
-	// Stack tells apart the stacks of goroutines, 0 for the thread's own.
+	// Stack identifies the stack of a goroutine. It is 0 on the thread's own stack.
 	Stack uint64
-	// Values are as the log has them, nil for none.
+	// Values are the values in the form of the log's records, nil for none.
 	Values []byte
 }
 
-// Traces writes hits into a trace for each process. It is not safe for concurrent use.
+// Traces writes hits into traces, one for each process. It is not safe for concurrent use.
 type Traces struct {
-	// Dir is the folder, Name what the files' names begin with.
+	// Dir is the folder of the traces, Name the beginning of their file names.
 	Dir, Name string
 	Target    probe.Target
-	// Plan is the text by which values were taken, nil for none.
+	// Plan is the text of the plan by which values were taken, nil for none.
 	Plan []byte
 
 	processes map[uint32]*processTrace
-	// made are all, also those whose process became another program.
+	// made are all traces, also those of processes that run another program by now.
 	made []*processTrace
-	// Hits counts what was written, Nowhere what could not be told a place.
+	// Hits counts the hits that were written, Nowhere those that were not, because it is not known
+	// where the process has mapped the image.
 	Hits, Nowhere int64
 }
 
@@ -69,33 +70,33 @@ type processTrace struct {
 	base    uint64
 	based   bool
 	threads map[uint32]*threadTrace
-	// stacks are the numbers of goroutines' stacks.
+	// stacks numbers the stacks of goroutines.
 	stacks map[uint64]uint32
 	last   uint64
 }
 
-// A threadTrace is a stream of a trace, and the stack that it is on.
+// A threadTrace is the stream of a thread, and the stack that the thread is on.
 type threadTrace struct {
 	*tracefile.Thread
 	stack uint32
 }
 
-// chunkSize is that of the traces' chunks, bytes: what is kept in memory of each thread.
+// chunkSize is the size of a chunk in bytes. Of each thread one chunk is kept in memory.
 const chunkSize = 64 << 10
 
 // counterMonotonic says in a trace's header that its clock is CLOCK_MONOTONIC.
 const counterMonotonic = 2
 
-// machineNumbers are ELF's.
+// machineNumbers are the numbers that ELF gives to processors.
 var machineNumbers = map[string]uint16{"x86-64": 62, "arm64": 183}
 
-// Add takes a hit in.
+// Add writes a hit.
 func (t *Traces) Add(h *Hit) error {
 	p := t.processes[h.PID]
 	atProbe := h.Probe.Kind == parser.Enter || h.Probe.AtReturn
 	base := h.IP - h.Probe.RVA
 	if p != nil && atProbe && p.based && p.base != base {
-		p = nil // it became another program, or the same again
+		p = nil // the process runs another program, or the same one again
 	}
 	if p == nil {
 		var err error
@@ -204,10 +205,10 @@ func (t *Traces) begin(h *Hit) (*processTrace, error) {
 	return p, nil
 }
 
-// planPiece is how much of a plan one record has, bytes.
+// planPiece is the most bytes of a plan in one record.
 const planPiece = 32 << 10
 
-// plan writes the plan by which values were taken.
+// plan writes the plan into a trace.
 func (t *Traces) plan(p *processTrace, time uint64) {
 	sum := fnv.New64a()
 	sum.Write(t.Plan)
@@ -218,7 +219,7 @@ func (t *Traces) plan(p *processTrace, time uint64) {
 	}
 }
 
-// clock ties the clock to the time of day.
+// clock writes a record that ties CLOCK_MONOTONIC to the time of day.
 func (t *Traces) clock(p *processTrace, at uint64) {
 	mono, wall := now()
 	_, ahead := time.Unix(0, wall).Zone()
@@ -228,7 +229,7 @@ func (t *Traces) clock(p *processTrace, at uint64) {
 	p.w.Clock(at, at, wall-int64(mono-at), int32(ahead))
 }
 
-// Sync writes what is there into the files.
+// Sync writes what is still in memory into the files.
 func (t *Traces) Sync() error {
 	for _, p := range t.made {
 		if err := p.w.Sync(); err != nil {
@@ -238,8 +239,7 @@ func (t *Traces) Sync() error {
 	return nil
 }
 
-// Close ends the traces. lost are hits that had no room in the kernel. Of processes that may still
-// run the trace ends all the same.
+// Close ends all traces, also those of processes that still run. lost is how many hits the kernel lost.
 func (t *Traces) Close(lost uint64) (err error) {
 	for _, p := range t.made {
 		if lost > 0 {
@@ -257,7 +257,7 @@ func (t *Traces) Close(lost uint64) (err error) {
 	return err
 }
 
-// mappedAt returns where a process has a file: the address of its first byte.
+// mappedAt returns the address at which a process has mapped the first byte of a file.
 func mappedAt(pid uint32, path string) (base uint64, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {

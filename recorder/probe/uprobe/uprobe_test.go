@@ -47,8 +47,8 @@ func TestPayload(t *testing.T) {
 	}
 	head := bytes.Repeat([]byte{0xee}, headSize)
 	text := values.Value{Name: "s", Place: "rsi", Op: values.Op{Kind: values.Text, Max: 8}}
-	str := values.Value{Name: "s", Place: "rdi", Op: values.Op{Kind: values.String, Max: 8, Library: values.Libstdcxx}}
-	view := values.Value{Name: "v", Place: "rdi+rsi", Op: values.Op{Kind: values.View, Max: 8}}
+	str := values.Value{Name: "s", Place: "rdi", Op: values.Op{Kind: values.String, Max: 8, Library: types.Libstdcxx}}
+	view := values.Value{Name: "v", Place: "rdi+rsi", Op: values.Op{Kind: values.View, Max: 8, Library: types.Libstdcxx}}
 	memory := values.Value{Name: "b", Place: "rdi", Op: values.Op{Kind: values.Memory, Size: 3}}
 	for name, c := range map[string]struct {
 		list []values.Value

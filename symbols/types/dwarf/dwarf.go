@@ -478,7 +478,7 @@ func (r *reader) parameter(e *dwarf.Entry) types.Parameter {
 }
 
 // inlineNamespaces are those of the standard library.
-var inlineNamespaces = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::")
+var inlineNamespaces = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__2::", "std::", "std::__Cr::", "std::", "std::__ndk1::", "std::")
 
 // plain takes out of a name what nobody writes: inline namespaces of the standard library,
 // and its allocator.

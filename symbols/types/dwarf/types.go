@@ -66,6 +66,9 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 		if t == nil {
 			return nil
 		}
+		if t.Name == types.NullPointer {
+			return t
+		}
 		named := *t
 		named.Name = plain(join(r.scopes[at], name))
 		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
@@ -237,9 +240,11 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 	switch {
 	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
 		t.Kind, t.Name, t.Indirect = types.Text, types.StdString, true
+		t.Library = r.library(e, r.scopes[at], size)
 		return t
 	case strings.HasPrefix(full, "std::basic_string_view<char,") || full == "std::basic_string_view<char>":
 		t.Kind, t.Name = types.Text, types.StdStringView
+		t.Library = r.library(e, r.scopes[at], size)
 		return t
 	}
 	if declared, _ := e.Val(dwarf.AttrDeclaration).(bool); declared {
@@ -282,6 +287,17 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 		}
 	}
 	t.Members = append(bases, members...)
+	if strings.HasPrefix(full, "std::complex<") {
+		for i := range t.Members {
+			// Of libc++. What libstdc++ has is a complex number of C.
+			switch m := &t.Members[i]; m.Name {
+			case "__re_":
+				m.Name = "re"
+			case "__im_":
+				m.Name = "im"
+			}
+		}
+	}
 	if !told {
 		r.special(t, at, name, methods)
 	}
