@@ -96,7 +96,7 @@ func declaredValues(path string, specs []ValueSpec, maker *values.Maker, prototy
 	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
 		return m, false, ErrNoConvention
 	}
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return m, false, err
 	}

@@ -67,14 +67,14 @@ func PlanProbes(ctx context.Context, in Inputs, path string, specs []ValueSpec, 
 		return nil, err
 	}
 	defer img.Close()
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return nil, &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	defer own.Close()
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" && file != path {
-		if other, err := openELF(file); err == nil {
+		if other, err := openImage(file); err == nil {
 			defer other.Close()
 			debug = other
 		}

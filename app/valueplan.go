@@ -80,20 +80,23 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 }
 
 // ErrNoConvention says that values cannot be taken in images of a kind.
-var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 and x86 only so far")
+var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 and x86, and of Windows for x86-64, only so far")
 
 // conventionOf returns the machine and the calling convention of images, of which all have the same.
 func conventionOf(images []string) (machine values.Machine, abi values.ABI, err error) {
 	for _, path := range images {
-		im, err := openELF(path)
+		im, err := openImage(path)
 		if err != nil {
 			return "", "", message.InFile(path, err)
 		}
 		of, by := values.X8664, values.SysV
-		if im.Machine == "x86" {
+		switch {
+		case im.Kind == image.PE:
+			by = values.Win64
+		case im.Machine == "x86":
 			of, by = values.X86, values.Cdecl
 		}
-		unknown := im.Kind != image.ELF || im.Machine != string(of) || im.PointerSize != 8 && of == values.X8664
+		unknown := im.Machine != string(of) || im.PointerSize != 8 && of == values.X8664
 		im.Close()
 		switch {
 		case unknown:
@@ -113,18 +116,23 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return values.Module{}, err
 	}
 	defer img.Close()
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return values.Module{}, err
 	}
 	defer own.Close()
 	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
-	if m.Identity.IsZero() {
+	if own.Kind == image.PE {
+		m.Identity = own.Identity
+		if m.Identity.IsZero() {
+			p.Notes = append(p.Notes, message.Textf("%s has neither a build-id nor a time stamp, so that it cannot be told from other builds; have the linker give it a build-id", m.Name))
+		}
+	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" {
-		if debug, err = openELF(file); err != nil {
+		if debug, err = openImage(file); err != nil {
 			return m, err
 		}
 		defer debug.Close()
@@ -141,7 +149,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks && own.Machine == string(values.X8664) {
+	if atHooks && own.Kind == image.ELF && own.Machine == string(values.X8664) {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}
@@ -160,8 +168,8 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	return m, nil
 }
 
-// openELF opens an image.
-func openELF(path string) (*image.Image, error) {
+// openImage opens an image.
+func openImage(path string) (*image.Image, error) {
 	f, err := store.OpenFile(path)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ type Cause struct {
 	// process that sent a signal.
 	Address uint64
 	Sender  int64
-	// Computed is the address that the instruction's operands come to. It is set, and IsComputed
-	// true, only where the system told no address.
+	// Computed is the address that the instruction's operands give. It is set, and IsComputed is
+	// true, only if the system told no address.
 	Computed   uint64
 	IsComputed bool
 	Access     Access
@@ -75,8 +75,8 @@ func (c *Cause) Fault() bool {
 	return false
 }
 
-// HasAddress reports whether the faulting address is known: the processor does not tell
-// it of an address that no memory can have.
+// HasAddress reports whether the faulting address is known. The processor does not tell the address if it
+// is one that no memory can have (not canonical).
 func (c *Cause) HasAddress() bool {
 	if c.HasException {
 		return (c.Exception == accessViolation || c.Exception == inPageError) && c.Address != 1<<64-1

@@ -28,11 +28,10 @@ type Joined struct {
 // Join lays the open calls of a thread beside its frames. Both come innermost first;
 // starts are the first bytes of the frames' functions, 0 where they are not known.
 //
-// The two are matched from the outermost on, by the functions' first bytes: a function
-// that is not instrumented has a frame and no call; one that was inlined or left its
-// frame by a tail call has a call and no frame, and so has one whose frame a smashed stack has
-// lost. Where the two disagree the log is right below, the unwinder above: a call
-// that matches no frame comes before the frames that are further in.
+// Calls and frames are matched from the outermost on, by the functions' first bytes. A function that is
+// not instrumented has a frame but no call. A function that was inlined, that left its frame by a tail
+// call, or whose frame was lost with a smashed stack has a call but no frame. A call that matches no frame
+// comes outside the frames that are left.
 func Join(starts []uint64, calls []OpenCall) []Joined {
 	var rows []Joined // outermost first
 	f := len(starts) - 1

@@ -46,9 +46,9 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 	}
 	c := empty()
 	var key indexcache.Key
-	shorter := "" // the file of the first rows that are gone on with
+	shorter := "" // the file of the kept index of the first rows that is extended
 	if x.store != nil {
-		// What was read of a file that is no good is forgotten.
+		// A file that turned out to be damaged may have left something in the core.
 		forget := func() {
 			if !x.done.Load() {
 				addresses = calls.NewAddresses()
@@ -69,7 +69,7 @@ func (x *Index) Build(ctx context.Context, namer calls.Namer, progress parser.Pr
 		}
 	}
 	if shorter == "" && !x.done.Load() && namer == nil && !old.named && old.pairs.Row() > 0 {
-		// The last Build was stopped.
+		// The last Build was stopped: go on with what it has made.
 		c = old
 		c.rows.Store(x.layout.Load())
 	}

@@ -18,30 +18,26 @@ func (x *Index) Keep(s indexcache.Store, k indexcache.Key) {
 	x.store, x.key = &s, k
 }
 
-// A shorter is an index of the first rows.
+// A shorter is a kept index of the first rows of a log that has grown since.
 type shorter struct {
 	key  indexcache.Key
 	runs []parser.Run
-	// addresses is how many it has, once it was taken from its file without
-	// names.
+	// addresses is how many addresses it has. It is known when the index without names was read.
 	addresses int
 }
 
-// KeepGrown is for a log that had fewer records before: where no index is kept
-// under the key of Keep, but one of the first rows under key k, Build goes on with
-// that, and takes it out of the store when the longer one is there. runs are those
-// of that index: the first ones of this, of which the last may have become longer.
-// That their records are what they were is for the caller to know. It comes after
-// Keep and before Build.
+// KeepGrown is for a log that had fewer records before. If the store has no index under the key of Keep, but one
+// of the log's first rows under key k, Build extends that one, and removes it from the store when the longer one is
+// kept. runs are the runs of the shorter index: the first runs of this one, of which the last may have become longer.
+// The caller has to know that their records have not changed. KeepGrown is called after Keep and before Build.
 func (x *Index) KeepGrown(k indexcache.Key, runs []parser.Run) {
 	x.building.Lock()
 	defer x.building.Unlock()
 	x.shorter = &shorter{key: k, runs: runs}
 }
 
-// loadShorter takes the index of the first rows, as a namer gives it, into an
-// empty core, and returns the file that has it, "" where there is none that is
-// good.
+// loadShorter reads the kept index of the first rows, with the names of a namer, into an empty core. It returns
+// the path of its file, "" if there is none that can be used.
 func (x *Index) loadShorter(ctx context.Context, c *core, namer calls.Namer) (path string) {
 	s, l := x.shorter, c.layout()
 	if s == nil || namer != nil && s.addresses == 0 || continues(s.runs, l.Runs) != nil {
@@ -59,9 +55,9 @@ func (x *Index) loadShorter(ctx context.Context, c *core, namer calls.Namer) (pa
 	return x.store.Path(key)
 }
 
-// Save keeps the index, which was built and then extended, in a store under
-// another key than that of Keep, and takes out what is there under that one. It
-// keeps none whose pairs depend on names: of these a store also has one without.
+// Save keeps an index that was built and then extended, in a store under another key than that of Keep, and removes
+// the file of the key of Keep. An index whose pairs depend on names is not saved, since a store needs the one without
+// names as well.
 func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
 	x.building.Lock()
 	defer x.building.Unlock()
@@ -81,8 +77,7 @@ func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
 
 var errUnfinished = message.New("the index is not one that can be kept as it is")
 
-// StoreError returns why the index could not be kept, nil where it is or was
-// not to be. That it cannot be written does not keep it from working.
+// StoreError returns why the index could not be kept, nil if it was kept or should not be. The index works without.
 func (x *Index) StoreError() error {
 	if e := x.storeError.Load(); e != nil {
 		return *e

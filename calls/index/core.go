@@ -23,8 +23,7 @@ type core struct {
 	steady *Index
 	memory
 	addresses *calls.Addresses
-	// counted is how many rows the addresses' counts have from an earlier
-	// build.
+	// counted is how many rows an earlier build has already counted in the addresses.
 	counted int64
 	// version changes with anything that a reader may see.
 	version atomic.Uint64
@@ -41,16 +40,15 @@ type core struct {
 	longs  []array[pairing.Longest]
 	places array[place]
 	visits array[checkpoint]
-	// texts are the exceptions of all blocks but one that is not complete;
-	// see exceptionsOf.
+	// texts has the encoded exceptions of all complete blocks; see exceptionsOf.
 	texts  array[byte]
 	text   []byte
 	events []parser.Event // for pairAgain
 	totals totals
 	// stacks are by slot; there may be fewer than the pairer has.
 	stacks []stack
-	// leaveless are the nodes of calls that have ended without a leave, and it is
-	// known when: with their run or their thread.
+	// leaveless are the nodes of calls that have ended without a leave at a known time: with their run or
+	// their thread.
 	leaveless []uint32
 	knownOpen atomic.Pointer[knownOpen]
 }
@@ -71,8 +69,8 @@ type checkpoint struct {
 	top     uint32
 }
 
-// A stack is where a stack is active: first is the first row of the first such block, always
-// where there is none, and visits say where its checkpoints lie in core.visits.
+// A stack says in which blocks a stack of calls is active. first is the first row of the first such block, always
+// if there is none. visits has the indexes of its checkpoints in core.visits.
 type stack struct {
 	first  int64
 	visits []uint32
@@ -122,8 +120,8 @@ func (c *core) addGroup(level int) {
 	c.longs[level].add(&c.memory)
 }
 
-// join makes the first group of a level of those below, of which the second
-// has just begun.
+// join makes the first group of a new level out of the first group of the level below, which is complete: its
+// second group has just begun.
 func (c *core) join(level int) {
 	c.groups[level].at(0).Merge(c.groups[level-1].at(0))
 	*c.longs[level].at(0) = *c.longs[level-1].at(0)
@@ -192,7 +190,7 @@ func (c *core) AddSum(address uint32, sum *pairing.Sum) {
 	c.totals.add(address, sum)
 }
 
-// note takes what a call that has ended is into the groups that it is in.
+// note enters the longest duration, or the anomaly, of an ended call into the groups that it lies in.
 func (c *core) note(n *pairing.Node) {
 	enter, leave, level := int(n.Enter/sizes.Block), int(n.Leave/sizes.Block), levelOfNode(n)
 	switch {

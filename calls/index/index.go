@@ -27,14 +27,14 @@ type shared struct {
 	log    parser.Log
 	layout atomic.Pointer[calls.Layout]
 	live   atomic.Bool
-	// done is set when a Build has ended.
+	// done is set when the first Build has ended.
 	done atomic.Bool
 
 	building sync.Mutex // held by Build and Extend
 	// store is nil where the index is not kept.
 	store *indexcache.Store
 	key   indexcache.Key
-	// shorter is the index of fewer rows that may be kept, nil for none.
+	// shorter is the kept index of an earlier state of the log, nil for none.
 	shorter    *shorter
 	storeError atomic.Pointer[error]
 	cache      cache
@@ -59,9 +59,9 @@ func (x *Index) newCore(l *calls.Layout, addresses *calls.Addresses, counted int
 	return c
 }
 
-// Steady returns an index that goes on with what this one has now: it may grow, but
-// is not built again. Whatever asks for more than one thing asks the steady index. It
-// is another one only after this was built again.
+// Steady returns an index with what this one has now. It may grow, but it is never built again, so
+// that answers of it fit together: a caller that asks more than one question asks the steady index.
+// Steady returns the same one until this index is built again.
 func (x *Index) Steady() *Index { return x.core.Load().steady }
 
 // Total returns the number of rows that the index will have when it is built.
@@ -87,7 +87,7 @@ func (x *Index) Position(row int64) (run int, record int64) {
 }
 
 // SetLive says whether the program may still be writing. While it may, the
-// open calls of the last run are marked [calls.Running] instead of
+// anomaly of the last run's open calls is [calls.Running] instead of
 // [calls.Open].
 func (x *Index) SetLive(live bool) {
 	x.live.Store(live)
@@ -165,8 +165,8 @@ func (x *Index) Summary(level, k int) Summary {
 	return s
 }
 
-// group returns the group that a level and number mean: of a level above the
-// highest the highest's only one; a negative number for none.
+// group returns the level and number of an existing group. Of a level above the
+// highest it is the only group of the highest. The number is negative if there is no such group.
 func (c *core) group(level, k int) (int, int) {
 	if len(c.groups) == 0 || level < 0 || k < 0 {
 		return 0, -1
@@ -183,8 +183,8 @@ func (c *core) group(level, k int) (int, int) {
 	return level, k
 }
 
-// Longest appends the longest calls that end in the group of 4^level blocks number
-// k, but those that have a node of that level or above. They are few.
+// Longest appends the longest calls that end in group k of 4^level blocks. It leaves out
+// calls that have a node of that level or above, which [Index.Level] finds; there are few.
 func (x *Index) Longest(dst []Long, level, k int) []Long {
 	c := x.core.Load()
 	c.mu.RLock()
@@ -196,7 +196,7 @@ func (x *Index) Longest(dst []Long, level, k int) []Long {
 	}
 	l := *c.longs[level].at(k)
 	if last {
-		// What the last block has is not among them yet.
+		// The longest calls of an unfinished block are not in its group yet.
 		l.Merge(unfinished)
 	}
 	for _, call := range l {
@@ -253,7 +253,8 @@ func (x *Index) Node(i uint32) Node {
 	return r
 }
 
-// ends says how calls that no leave has closed are marked.
+// ends says which anomaly a call has that no leave has closed: Open for enters before row open, Running for
+// those before row running.
 type ends struct {
 	open, running int64
 	calls         *OpenCalls // for filling blocks

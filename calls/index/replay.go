@@ -13,7 +13,7 @@ import (
 	"logparser/parser"
 )
 
-// A replay fills blocks. It is the memory for that.
+// A replay fills blocks by reading their events again. It keeps its memory from one block to the next.
 type replay struct {
 	events  []parser.Event
 	threads []replayThread
@@ -372,7 +372,7 @@ func (r *replay) replay(c *core, l *calls.Layout, b *Block, k int, events []pars
 	for i := 0; i < n; i++ {
 		ev := &events[i]
 		if next < int32(i) {
-			// They were for a record that is another one now.
+			// The log has changed: the record of the exception is another one now.
 			for firstRow(exceptions) < int32(i) {
 				exceptions = exceptions[1:]
 			}

@@ -36,9 +36,8 @@ func BenchmarkValues(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	area := Callee{Module: "app", Identity: modules.Identity{BuildID: "\x01"}, RVA: 0x100}
-	open := area
-	open.RVA = 0x200
+	area := &Callee{Module: "app", Identity: modules.Identity{BuildID: "\x01"}, RVA: 0x100}
+	open := &Callee{Module: "app", Identity: area.Identity, RVA: 0x200}
 	le := binary.LittleEndian
 	ints := le.AppendUint32(le.AppendUint32(nil, 300), 4)
 	text := le.AppendUint32(append(le.AppendUint16(nil, 14), "/etc/passwd.db"...), 2)
@@ -61,8 +60,8 @@ func BenchmarkValues(b *testing.B) {
 			perSecond(b)
 		}
 	}
-	b.Run("filter/int", match(&area, "h", ints, Test{Number: func(_ rows.ValueKind, bits uint64) bool { return bits == 4 }}))
-	b.Run("filter/text", match(&open, "path", text, Test{Text: func(s string) bool { return len(s) == 14 }}))
+	b.Run("filter/int", match(area, "h", ints, Test{Number: func(_ rows.ValueKind, bits uint64) bool { return bits == 4 }}))
+	b.Run("filter/text", match(open, "path", text, Test{Text: func(s string) bool { return len(s) == 14 }}))
 	decode := func(c *Callee, taken []byte) func(b *testing.B) {
 		return func(b *testing.B) {
 			v := parser.CallValues{By: d.taken, Form: parser.ValuesByPlan, Taken: taken}
@@ -74,6 +73,6 @@ func BenchmarkValues(b *testing.B) {
 			perSecond(b)
 		}
 	}
-	b.Run("decode/ints", decode(&area, ints))
-	b.Run("decode/text", decode(&open, text))
+	b.Run("decode/ints", decode(area, ints))
+	b.Run("decode/text", decode(open, text))
 }

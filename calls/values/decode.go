@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"logparser/message"
 	"logparser/modules"
@@ -23,7 +24,8 @@ const (
 	null        = "null"
 )
 
-// A Callee is the function that a call called, as far as values need it.
+// A Callee is the function that a call called, as far as values need it. It is not copied, nor changed once values
+// were made of a call.
 type Callee struct {
 	// Module is the base name of its module, Identity the module's.
 	Module   string
@@ -32,6 +34,14 @@ type Callee struct {
 	RVA uint64
 	// Symbol names addresses of the call's process, "" for those without a name; it may be nil.
 	Symbol func(address uint64) string
+	// known is what a decoder's plan says of it, nil until it was asked.
+	known atomic.Pointer[known]
+}
+
+// known is what the plan of a decoder says of a function.
+type known struct {
+	by       *Decoder
+	function *Function
 }
 
 // A Decoder makes values of what a log has of them. It may be used by any number of
@@ -75,6 +85,16 @@ func (d *Decoder) Function(c *Callee) *Function {
 	if d.plan == nil {
 		return nil
 	}
+	if k := c.known.Load(); k != nil && k.by == d {
+		return k.function
+	}
+	k := &known{d, d.find(c)}
+	c.known.Store(k)
+	return k.function
+}
+
+// find looks a function up in the plan.
+func (d *Decoder) find(c *Callee) *Function {
 	for i := range d.plan.Modules {
 		m := &d.plan.Modules[i]
 		if m.Name != c.Module || m.Identity.Compare(c.Identity) != modules.Same && !(m.Identity.IsZero() && c.Identity.IsZero()) {
@@ -186,14 +206,18 @@ func (d *Decoder) byPlan(c *Callee, b []byte, enter bool) []rows.Value {
 	for i := range plan {
 		p := &plan[i]
 		if p.isPlain() {
-			list = append(list, rows.Value{Name: p.Name, Type: p.Type.Name})
-			in.plain(&list[len(list)-1], p)
+			list = list[:len(list)+1] // in place: a value is large
+			v := &list[len(list)-1]
+			v.Name, v.Type = p.Name, p.Type.Name
+			in.plain(v, p)
 			continue
 		}
 		if p.Op.isText() && p.Name != noName && !isTextOf(plan, i) {
 			if s, cut, ok := in.charactersAt(p.Op.Max); ok {
-				list = append(list, rows.Value{Name: p.Name, Type: p.Type.Name, Kind: rows.TextValue, Cut: cut})
-				showText(&list[len(list)-1], s)
+				list = list[:len(list)+1]
+				v := &list[len(list)-1]
+				v.Name, v.Type, v.Kind, v.Cut = p.Name, p.Type.Name, rows.TextValue, cut
+				showText(v, s)
 				continue
 			}
 		}
@@ -327,7 +351,14 @@ func (in *input) text(name, typ string, most int) rows.Value {
 
 // showText shows the characters of a text. Most stand for themselves.
 func showText(v *rows.Value, s []byte) {
-	if slices.ContainsFunc(s, func(c byte) bool { return c < ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
+	plain := true
+	for _, c := range s {
+		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			plain = false
+			break
+		}
+	}
+	if !plain {
 		v.Characters = string(s)
 		v.Text = quote(v.Characters)
 	} else {
@@ -464,10 +495,12 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 	return list
 }
 
-// Registers as System V x86-64 has them.
+// Registers as the calling conventions of x86-64 have them: System V, and of Windows those of arguments. What
+// returns by them there has the first of each class.
 var (
 	enterRegisters = [2][]string{{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, {"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}}
 	leaveRegisters = [2][]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}
+	win64Registers = [2][]string{win64Integers[:], win64Vectors[:]}
 )
 
 // registers shows registers as they were.
@@ -478,8 +511,11 @@ func registers(b []byte, enter bool) []rows.Value {
 		return []rows.Value{unknown("", "", damaged)}
 	}
 	names := enterRegisters
-	if !enter {
+	switch {
+	case !enter:
 		names = leaveRegisters
+	case int(head[0]) == len(win64Integers) && int(head[1]) == len(win64Vectors):
+		names = win64Registers
 	}
 	list := make([]rows.Value, 0, int(head[0])+int(head[1])+int(head[2]))
 	for class, n := range head[:3] {

@@ -141,7 +141,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, v := &Callee{"app", build, uint64(0x100*(i+1) + 4), symbol}, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b}
+		c, v := &Callee{Module: "app", Identity: build, RVA: uint64(0x100*(i+1) + 4), Symbol: symbol}, &parser.CallValues{Form: parser.ValuesByPlan, Taken: b}
 		list := d.Arguments(c, v)
 		if strings.HasPrefix(test.op, "leave") {
 			list = d.Results(c, v)
@@ -157,10 +157,10 @@ func TestUnverified(t *testing.T) {
 	plan := planWith("enter rdi value 4 1 a")
 	v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: []byte{1, 0, 0, 0}}
 	for name, c := range map[string]*Callee{
-		"another build":    {"app", modules.Identity{BuildID: "\x01\x02\x03\x05"}, 0x100, nil},
-		"no identity":      {"app", modules.Identity{}, 0x100, nil},
-		"another module":   {"lib", build, 0x100, nil},
-		"another function": {"app", build, 0x110, nil},
+		"another build":    {Module: "app", Identity: modules.Identity{BuildID: "\x01\x02\x03\x05"}, RVA: 0x100},
+		"no identity":      {Module: "app", Identity: modules.Identity{}, RVA: 0x100},
+		"another module":   {Module: "lib", Identity: build, RVA: 0x100},
+		"another function": {Module: "app", Identity: build, RVA: 0x110},
 	} {
 		d, err := NewDecoder(takenBy(plan))
 		if err != nil {
@@ -170,7 +170,7 @@ func TestUnverified(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	c := &Callee{"app", build, 0x100, nil}
+	c := &Callee{Module: "app", Identity: build, RVA: 0x100}
 	for name, by := range map[string]*parser.ValuesTaken{"no plan": {PlanHash: 1}, "wrong plan": takenBy("lpvalues 2\n")} {
 		d, err := NewDecoder(by)
 		if err == nil {
@@ -247,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, m := range d.plan.Modules {
 			for i := range m.Functions {
-				c := &Callee{m.Name, m.Identity, m.Functions[i].RVA, nil}
+				c := &Callee{Module: m.Name, Identity: m.Identity, RVA: m.Functions[i].RVA}
 				v := &parser.CallValues{Form: parser.ValuesByPlan, Taken: b, Given: []parser.PlaceValues{{Place: 1, Bytes: b}}}
 				for _, list := range [][]rows.Value{d.Arguments(c, v), d.Results(c, v)} {
 					if n := len(said(list)); n > 1<<20+64*len(plan)*(len(list)+1) {

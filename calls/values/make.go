@@ -150,8 +150,11 @@ func (m *Maker) word() int {
 }
 
 func (m *Maker) convention() convention {
-	if m.ABI == Cdecl {
+	switch m.ABI {
+	case Cdecl:
 		return &cdecl{}
+	case Win64:
+		return &win64{}
 	}
 	return &sysv{}
 }

@@ -3,7 +3,16 @@ package trace
 import (
 	"context"
 	"io"
+	"testing"
+	"time"
 )
+
+// StopClock has no time pass for logs that grow, until the test ends: however slow the machine is,
+// the same events wait for others.
+func StopClock(t *testing.T) {
+	t.Cleanup(func() { since = time.Since })
+	since = func(time.Time) time.Duration { return 0 }
+}
 
 // OpenHeadOf opens about so many first records of a trace.
 func OpenHeadOf(r io.ReaderAt, size, records int64) (*Log, error) {

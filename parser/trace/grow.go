@@ -31,6 +31,9 @@ const margin = 50 * time.Millisecond
 
 var errRing = message.New("a ring cannot be followed: its old events are overwritten while new ones come")
 
+// since is time.Since; tests that say what order events come in stop it.
+var since = time.Since
+
 // A growth is what is needed to go on when the file has grown.
 type growth struct {
 	w       *walker
@@ -68,7 +71,7 @@ func (g *growth) canGrow() bool {
 func (d *decoder) park() *decoder {
 	c := *d
 	c.bufAt, c.p = d.bufAt+int64(d.p), 0
-	c.buf, c.frames, c.deep = nil, slices.Clone(d.frames), nil
+	c.buf, c.records, c.frames, c.deep = nil, nil, slices.Clone(d.frames), nil
 	return &c
 }
 
@@ -140,7 +143,7 @@ func (g *growth) limit() uint64 {
 	if g.w.head.Flags&wire.FlagShortDropped != 0 {
 		wait += time.Duration(min(g.w.head.MinDuration, math.MaxInt64/2))
 	}
-	now := min(g.newest+g.units(time.Since(g.seen)), maxTime)
+	now := min(g.newest+g.units(since(g.seen)), maxTime)
 	return max(g.published, now-min(now, g.units(wait)))
 }
 

@@ -167,6 +167,7 @@ func TestCoroutines(t *testing.T) {
 
 // TestCoroutinesGrow reads such programs while they are written.
 func TestCoroutinesGrow(t *testing.T) {
+	trace.StopClock(t)
 	for seed := range uint64(soak(10)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		m := &tracetest.Memory{}

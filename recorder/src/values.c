@@ -1,11 +1,19 @@
 /* values.c: takes arguments and results as a program (plan.c) says.
  *
  * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
- * told to leave them alone, and nothing is called that might not. No locks: memory that
- * pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else by
- * process_vm_readv, which returns an error where there is none. */
+ * told to leave them alone, and nothing is called that might not; on Windows the hooks keep them all before anything
+ * is called. No locks: memory that pointers of the program lead to is copied with a guard where that is safe
+ * (guard_linux.c), else by process_vm_readv, or ReadProcessMemory, which return an error where there is none. */
 
-#if (defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)) || (defined(__i386__) && defined(__ELF__) && defined(__linux__))
+#include "convention.h"
+
+#if LR_HAVE_PLANS
+
+#if defined(_WIN32)
+#include "system_windows.h"
+
+#include "values.h"
+#else
 
 /* On x86 the hooks keep all registers before anything here is called. */
 #if defined(__i386__)
@@ -23,8 +31,9 @@
 #include <errno.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#endif
 
-enum { PAGE = 4096, WORD = sizeof(uintptr_t) };
+enum { PAGE = 4096, POINTER_BYTES = sizeof(uintptr_t) };
 
 #if LR_HAVE_GUARD
 LR_INLINE int guarded(void) { return lr_guard_open((uintptr_t)__builtin_frame_address(0)); }
@@ -45,6 +54,26 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   const long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
   errno = error;
   return result > 0 ? (size_t)result : 0;
+}
+#elif defined(_WIN32)
+/* A handler of exceptions would not be the first that a program has, and debuggers would stop at the faults. So the
+ * system copies. It would take the guard from the page below a stack, which is why it is asked before what is there. */
+LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  size_t done = 0;
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
+  const DWORD error = GetLastError();
+  while (done < n) {
+    MEMORY_BASIC_INFORMATION i;
+    if (!VirtualQuery((const void *)(from + done), &i, sizeof i) || i.State != MEM_COMMIT || (i.Protect & (PAGE_NOACCESS | PAGE_GUARD))) break;
+    const size_t there = (size_t)((uintptr_t)i.BaseAddress + i.RegionSize - (from + done)), part = there < n - done ? there : n - done;
+    SIZE_T got = 0;
+    const BOOL all = ReadProcessMemory(GetCurrentProcess(), (const void *)(from + done), to + done, part, &got);
+    if (got > part) got = 0;
+    done += got;
+    if (!all || got != part) break;
+  }
+  SetLastError(error);
+  return done;
 }
 #else
 /* A sanitizer's calls would change the registers of the system call. */
@@ -70,7 +99,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static siz
 /* on_stack gives 8 bytes behind a call's return address, or where a register leads to. On the page of the former they
  * are surely there; elsewhere they are if the plan is right. 0: they cannot be read. */
 LR_OWN __attribute__((no_sanitize("address"))) static int on_stack(const struct lr_registers *r, uintptr_t frame, int32_t source, uint64_t *v) {
-  uintptr_t at = frame + WORD + (uintptr_t)source;
+  uintptr_t at = frame + POINTER_BYTES + (uintptr_t)source;
 #if LR_HAVE_ALL_PLANS
   if (source & LR_AT_REGISTER)
     at = (uintptr_t)((const uint64_t *)r)[source >> LR_REGISTER_SHIFT & 31] + (uintptr_t)(source & ((1 << LR_REGISTER_SHIFT) - 1)) - LR_MIDDLE;
@@ -121,7 +150,7 @@ LR_OWN static uint8_t *put_text(uint8_t *p, uintptr_t from, size_t most) {
 /* put_characters writes a text whose length is known. */
 LR_OWN static uint8_t *put_characters(uint8_t *p, uintptr_t from, uint64_t length, size_t most) {
   size_t n = length < most ? (size_t)length : most;
-  if (length >> (WORD == 8 ? 47 : 31) || (n && copy(p + 2, from, n) != n)) {
+  if (length >> (POINTER_BYTES == 8 ? 47 : 31) || (n && copy(p + 2, from, n) != n)) {
     if (length) length = LRF_TEXT_UNREADABLE;
     n = 0;
   } else if (length > LRF_LONGEST_LENGTH) {
@@ -154,8 +183,8 @@ LR_OWN static uint8_t *put_within(uint8_t *p, const uint8_t *text, uint64_t leng
 }
 
 LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, size_t most) {
-  uintptr_t s[16 / WORD + 2];
-  const size_t size = library == LR_LIBSTDCXX_COW ? WORD : library == LR_LIBCXX || library == LR_LIBCXX_ALTERNATE ? 3 * WORD : sizeof s;
+  uintptr_t s[16 / POINTER_BYTES + 2];
+  const size_t size = library == LR_LIBSTDCXX_COW ? POINTER_BYTES : library == LR_LIBCXX || library == LR_LIBCXX_ALTERNATE ? 3 * POINTER_BYTES : sizeof s;
   uintptr_t within = 0, from;
   uint64_t length;
   if (!at || copy((uint8_t *)s, at, size) != size) {
@@ -164,27 +193,27 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
   }
   if (library == LR_LIBSTDCXX) {
     from = s[0], length = s[1];
-    if (from == at + 2 * WORD) within = 2 * WORD;
+    if (from == at + 2 * POINTER_BYTES) within = 2 * POINTER_BYTES;
   } else if (library == LR_LIBCXX) {
     from = s[2], length = s[1];
     if (!(s[0] & 1)) within = 1, length = (s[0] & 0xff) >> 1;
   } else if (library == LR_LIBCXX_ALTERNATE) {
     from = s[0], length = s[1];
-    if (!(s[2] >> (8 * WORD - 1))) {
-      length = s[2] >> 8 * (WORD - 1);
+    if (!(s[2] >> (8 * POINTER_BYTES - 1))) {
+      length = s[2] >> 8 * (POINTER_BYTES - 1);
       return length < size ? put_within(p, (const uint8_t *)s, length, most) : put_characters(p, 1, length, most);
     }
   } else if (library == LR_LIBSTDCXX_COW) {
     /* Its length stands before its capacity, the count of its users and its characters. */
-    enum { BEFORE = 3 * WORD };
+    enum { BEFORE = 3 * POINTER_BYTES };
     uintptr_t characters;
     from = s[0];
     const int there = copy((uint8_t *)&characters, from - BEFORE, sizeof characters) == sizeof characters;
     length = there ? characters : 1;
     if (!there) from = 1;
   } else {
-    from = s[0], length = s[16 / WORD];
-    if (s[16 / WORD + 1] < 16) within = 0, from = at;
+    from = s[0], length = s[16 / POINTER_BYTES];
+    if (s[16 / POINTER_BYTES + 1] < 16) within = 0, from = at;
   }
   if (!within || within + length > size) return put_characters(p, from, length, most);
   return put_within(p, (const uint8_t *)s + within, length, most);
@@ -297,7 +326,7 @@ cut:
   return p;
 }
 
-#if defined(__clang__) && !defined(__i386__)
+#if defined(__clang__) && !defined(_WIN32) && !defined(__i386__)
 #pragma clang attribute pop
 #endif
 

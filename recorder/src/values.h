@@ -6,19 +6,8 @@
 #ifndef LOGREC_VALUES_INTERNAL_H
 #define LOGREC_VALUES_INTERNAL_H
 
+#include "convention.h"
 #include "core.h"
-
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
-#define LR_HAVE_PLANS 1
-/* Also at the hooks of -finstrument-functions, and of registers as they are. */
-#define LR_HAVE_ALL_PLANS 1
-#elif defined(__i386__) && defined(__ELF__) && defined(__linux__)
-#define LR_HAVE_PLANS 1
-#define LR_HAVE_ALL_PLANS 0
-#else
-#define LR_HAVE_PLANS 0
-#define LR_HAVE_ALL_PLANS 0
-#endif
 
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
@@ -32,7 +21,8 @@ struct lr_registers {
 };
 #else
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
- * pushes. hooks_cyg_x86_64.S keeps all of it. */
+ * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the
+ * high half of xmm0, and rax, rcx, rdx, r8 to r11. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;
