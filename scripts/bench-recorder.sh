@@ -15,7 +15,8 @@
 # at a time, and the ratio of the medians to the recorder's ordinary way in. Lines
 # that begin with "bar" compare with what the recorder has to keep to: the medians
 # decide; behind them stands how the least of the rounds compare, which other work
-# on the machine disturbs less. At the end a trace of more than 4 GiB is recorded
+# on the machine disturbs less. Lines of "graph" are of functions that call each other
+# at random (scripts/bench/programs/graph.c), all others of the tiny one. At the end a trace of more than 4 GiB is recorded
 # and read (scripts/bench/large-trace.sh).
 #
 # From the environment: BENCH_DIR, a folder to work in, on the disk to measure;
@@ -70,6 +71,9 @@ if [ "$(uname -m)" = x86_64 ]; then
 		add "trace, XRay patched|$patched ./xray|*.lptrace|10000000"
 		add "trace, XRay left out|$patched LOGREC_INCLUDE=main ./xray||30000000"
 	fi
+	if [ -n "$clang" ] && try compile "$clang" "" xray_fdr.cpp fdr.o && try "$clang" -fxray-instrument bench.o xray.o fdr.o -pthread -o fdr; then
+		add "XRay's own, fdr|./fdr|xray-log.*|2000000"
+	fi
 	try compile gcc "-fpatchable-function-entry=5" tiny.c nops.o && link nops.o -o nops &&
 		add "trace, entries patched|$patched ./nops|*.lptrace|10000000" &&
 		add "trace, entries off|$patched LOGREC=off ./nops||30000000"
@@ -102,7 +106,37 @@ else
 	echo "left out: uftrace, which is not here"
 fi
 
-clean() { rm -rf ./*.lptrace LogDetails* log.txt log.dat ud ud.old gmon.out; }
+# Probes of the kernel, which takes them from root alone; calls of all functions, their ends at each return instruction.
+if [ "$(id -u)" = 0 ] && (cd "$top" && CGO_ENABLED=0 go build -o "$work/logparse" ./cmd/logparse) && ./logparse record -q --head 0 --probe tiny -o probed ./none 1000 1 >/dev/null 2>&1; then
+	add "uprobes|./logparse record -q --head 0 --probe tiny -o probed ./none|probed/*.lptrace|100000"
+	uprobes=1
+else
+	echo "left out: uprobes, for which root, go and a kernel with BPF are needed"
+fi
+# The same with functions that call each other at random. What no hooks cost comes first.
+graph=$top/scripts/bench/programs/graph.c
+graph() { "$1" -O2 -DBENCH $2 -c "$graph" -o "graph_$3.o" && link "graph_$3.o" "${@:4}" -o "graph_$3"; } # CC FLAGS NAME LIBRARY...
+try graph gcc -DCOUNT count && try graph gcc "" none && try graph gcc $hooks cyg lib/liblogrec.a || exit 1
+add "graph, no hook|./graph_none||8000000"
+add "graph, hooks|./graph_cyg|*.lptrace|4000000"
+if [ "$(uname -m)" = x86_64 ]; then
+	try graph gcc "-pg -mfentry -minstrument-return=call" fentry lib/liblogrec.a && add "graph, -mfentry|./graph_fentry|*.lptrace|4000000"
+	if [ -n "$clang" ] && try graph "$clang" "-fxray-instrument -fxray-instruction-threshold=1" xray; then
+		add "graph, XRay patched|$patched ./graph_xray|*.lptrace|4000000"
+		try "$clang" -fxray-instrument bench.o graph_xray.o fdr.o -pthread -o graph_fdr && add "graph, XRay's own, fdr|./graph_fdr|xray-log.*|2000000"
+	fi
+	try graph gcc -fpatchable-function-entry=5 nops && add "graph, entries patched|$patched ./graph_nops|*.lptrace|4000000" &&
+		add "graph, entries off|$patched LOGREC=off ./graph_nops||8000000" &&
+		command -v uftrace >/dev/null && add "graph, uftrace -P .|$record -P . ./graph_nops|ud/*.dat|1000000"
+	[ -z "${uprobes-}" ] || add "graph, uprobes|./logparse record -q --head 0 --probe f??? -o probed ./graph_none|probed/*.lptrace|100000"
+fi
+# ratio CALLS: how many calls the graph makes for one that it is asked for.
+declare -A ratios
+ratio() {
+	[ -n "${ratios[$1]-}" ] || ratios[$1]=$(./graph_count "$1" 1 | sed -n 2p | awk -v asked="$1" '{ print $1 / asked }')
+}
+
+clean() { rm -rf probed xray-log.* ./*.lptrace LogDetails* log.txt log.dat ud ud.old gmon.out; }
 for ((r = 0; r < rounds; r++)); do
 	for i in "${!table[@]}"; do
 		IFS='|' read -r name command files calls <<<"${table[$i]}"
@@ -111,7 +145,9 @@ for ((r = 0; r < rounds; r++)); do
 			result=$($command "$calls" $threads 2>/dev/null | tail -n 1)
 			bytes=0
 			[ -n "$files" ] && bytes=$(cat $files 2>/dev/null | wc -c)
-			echo "$result $bytes" >>"times.$i.$threads"
+			by=1
+			case $name in graph*) ratio "$calls" && by=${ratios[$calls]} ;; esac
+			awk -v by="$by" '{ print $1 / by, $2 / by, $3 / by }' <<<"$result $bytes" >>"times.$i.$threads"
 		done
 	done
 done
@@ -132,17 +168,17 @@ for i in "${!table[@]}"; do
 	IFS='|' read -r name command files calls <<<"${table[$i]}"
 	echo "$name|$(median times.$i.1 1)|$(least times.$i.1 1)|$(median times.$i.1 2)|$(median times.$i.2 1)|$(least times.$i.2 1)|$(median times.$i.1 3)|$calls"
 done | awk -F'|' -v logtest="$logtest" '
-	NR == 1 { bare = $2; bareLeast = $3 }
+	NR == 1 || $1 == "graph, no hook" { bare = $2; bareLeast = $3 }
 	{
-		name[NR] = $1; at[$1] = NR; less = NR > 2 ? bare : 0; leastLess = NR > 2 ? bareLeast : 0
+		name[NR] = $1; at[$1] = NR; less = NR > 2 && $1 != "graph, no hook" ? bare : 0; leastLess = less ? bareLeast : 0
 		median[NR] = ($2 - less) / 2; one[NR] = ($3 - leastLess) / 2; sys[NR] = $4 / 2
 		median2[NR] = ($5 - less) / 2; two[NR] = ($6 - leastLess) / 2; bytes[NR] = $7 / $8 / 2
 	}
 	END {
 		t = at["trace, gcc"]
-		printf "%-22s %10s %9s %8s %8s %10s %9s %8s\n", "", "ns/event", "least", "system", "B/event", "2 threads", "least", "ratio"
+		printf "%-24s %10s %9s %8s %8s %10s %9s %8s\n", "", "ns/event", "least", "system", "B/event", "2 threads", "least", "ratio"
 		for (i = 1; i <= NR; i++)
-			printf "%-22s %10.2f %9.2f %8.2f %8.2f %10.2f %9.2f %8.2f\n", name[i], median[i], one[i], sys[i], bytes[i], median2[i], two[i], median[i] / median[t]
+			printf "%-24s %10.2f %9.2f %8.2f %8.2f %10.2f %9.2f %8.2f\n", name[i], median[i], one[i], sys[i], bytes[i], median2[i], two[i], median[i] / median[t]
 		print "bars: the median of the rounds decides, the least stands behind it"
 		c = at["counter read, alone"]
 		most("ns: counter read + 4.5", median[t], median[c] + 4.5, one[t], one[c] + 4.5)
@@ -164,6 +200,8 @@ done | awk -F'|' -v logtest="$logtest" '
 		if ((a1 = at["trace, C API, values"]) && (a0 = at["trace, C API"])) most("ns a call: LOGREC_ARGS of two", 2 * (median[a1] - median[a0]), 5, 2 * (one[a1] - one[a0]), 5)
 		if ((x = at["trace, XRay patched"]) && (f = at["trace, -mfentry"])) most("ns: XRay sleds over -mfentry", median[x] - median[f], 4, one[x] - one[f], 4)
 		if (o = at["trace, entries off"]) most("ns a call: patched, switched off", 2 * median[o], 1, 2 * one[o], 1)
+		if ((x = at["graph, XRay patched"]) && (f = at["graph, -mfentry"])) most("graph, ns: XRay over -mfentry", median[x] - median[f], 4, one[x] - one[f], 4)
+		if (o = at["graph, entries off"]) most("graph, ns a call: switched off", 2 * median[o], 1, 2 * one[o], 1)
 		if (u) least("uftrace, cheapest way in, times", u / median[t], 2.5, v / one[t])
 	}
 	function most(what, is, limit, l, leastLimit) {

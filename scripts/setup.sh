@@ -114,6 +114,8 @@ group_bench() {
 	[ "$(uname -s)" = Linux ] || return
 	have addr2line || try binutils
 	have uftrace || try uftrace
+	# XRay's own runtime.
+	[ -z "$(clang_version)" ] || try "libclang-rt-$(clang_version)-dev"
 	have dpkg-source || try dpkg-dev
 	[ -n "$(llvm_symbolizer)" ] || symbolizer=1
 }

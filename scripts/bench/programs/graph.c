@@ -2,7 +2,10 @@
  * functions that call each other at random, up to 12 deep, in several threads at once. Which
  * function is next, and whether an enter or a leave comes, no processor can predict.
  *
- * graph MILLIONS THREADS: about so many million events, an enter or a leave each. */
+ * graph MILLIONS THREADS: about so many million events, an enter or a leave each.
+ *
+ * With BENCH it is the program that recorder/bench/bench.c measures: many() makes about so many
+ * calls, always the same ones; with COUNT, too, it prints how many there were. */
 
 #include <pthread.h>
 #include <stdio.h>
@@ -22,9 +25,17 @@ __attribute__((no_instrument_function)) static inline unsigned long next(unsigne
   return *state = x;
 }
 
+#if defined(COUNT)
+static long counted;
+#define COUNTED counted++
+#else
+#define COUNTED (void)0
+#endif
+
 /* A function calls 0 to 3 others. */
 #define FUNCTION(n)                                                     \
   __attribute__((noinline)) static void f##n(unsigned long *s, int d) { \
+    COUNTED;                                                            \
     if (d == 0) return;                                                 \
     for (unsigned long calls = next(s) % 4; calls > 0; calls--)         \
       table[next(s) % FUNCTIONS](s, d - 1);                             \
@@ -40,6 +51,23 @@ ALL(FUNCTION)
 #define ENTRY(n) f##n,
 static function *const table[FUNCTIONS] = {ALL(ENTRY)};
 
+/* Calls of a request, on the average. */
+#define REQUEST 387
+
+#if defined(BENCH)
+
+void many(long calls);
+__attribute__((no_instrument_function)) void many(long calls) {
+  unsigned long state = 0x9e3779b97f4a7c15ul;
+  for (long i = 0; i * REQUEST < calls; i++) table[next(&state) % FUNCTIONS](&state, DEPTH);
+#if defined(COUNT)
+  printf("%ld\n", counted);
+  counted = 0;
+#endif
+}
+
+#else
+
 static unsigned long requests;
 
 static void *work(void *seed) {
@@ -51,8 +79,8 @@ static void *work(void *seed) {
 int main(int argc, char **argv) {
   const double millions = argc > 1 ? atof(argv[1]) : 1;
   const int threads = argc > 2 ? atoi(argv[2]) : 2;
-  /* A request is 387 calls on the average, and a call two events. */
-  requests = (unsigned long)(millions * 1e6 / 2 / 387 / threads);
+  /* A call is two events. */
+  requests = (unsigned long)(millions * 1e6 / 2 / REQUEST / threads);
   pthread_t *list = malloc((unsigned long)threads * sizeof *list);
   if (!list) return 1;
   for (long i = 0; i < threads; i++)
@@ -61,3 +89,5 @@ int main(int argc, char **argv) {
   free(list);
   return 0;
 }
+
+#endif
