@@ -2,11 +2,13 @@ package rows
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // What comes out of logs and symbol files was written on other machines. This
@@ -21,22 +23,33 @@ func hidden(r rune) bool {
 }
 
 // plain reports whether all bytes of a text are printable ASCII.
-func plain[S string | []byte](s S) bool {
+func plain(s string) bool { return plainBytes(unsafe.Slice(unsafe.StringData(s), len(s))) }
+
+// plainBytes is plain for bytes, of which eight are loaded at a time.
+func plainBytes(s []byte) bool {
 	const (
 		each = 0x0101010101010101 // 1 in each byte
 		high = 0x80 * each
 	)
-	for ; len(s) >= 8; s = s[8:] {
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		// A byte below ' ' borrows and one of 0x7f carries into its highest bit; what
-		// that does to bytes above it does not matter any more.
+	// A byte below ' ' borrows and one of 0x7f carries into its highest bit; what
+	// that does to bytes above it does not matter any more.
+	for len(s) >= 32 {
+		a, b := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
+		c, d := binary.LittleEndian.Uint64(s[16:]), binary.LittleEndian.Uint64(s[24:])
+		if (a|(a-' '*each)|(a+each)|b|(b-' '*each)|(b+each)|c|(c-' '*each)|(c+each)|d|(d-' '*each)|(d+each))&high != 0 {
+			return false
+		}
+		s = s[32:]
+	}
+	for len(s) >= 8 {
+		w := binary.LittleEndian.Uint64(s)
 		if (w|(w-' '*each)|(w+each))&high != 0 {
 			return false
 		}
+		s = s[8:]
 	}
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
+	for _, b := range s {
+		if b < ' ' || b >= 0x7f {
 			return false
 		}
 	}

@@ -60,14 +60,14 @@ func TestVisibleWriter(t *testing.T) {
 // TestPlain puts each byte at each place of texts of several lengths, beside
 // bytes that carry into it or borrow from it.
 func TestPlain(t *testing.T) {
-	for n := 1; n < 20; n++ {
+	for n := 1; n < 70; n++ {
 		for at := range n {
 			for _, beside := range []byte{' ', '~'} {
 				text := []byte(strings.Repeat(string(beside), n))
 				for b := range 256 {
 					text[at] = byte(b)
 					want := b >= ' ' && b < 0x7f
-					if plain(text) != want || plain(string(text)) != want {
+					if plainBytes(text) != want || plain(string(text)) != want {
 						t.Fatalf("%q: not %v", text, want)
 					}
 				}

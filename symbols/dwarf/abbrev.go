@@ -17,6 +17,23 @@ type attrSpec struct {
 	size int8 // of the form, or variable
 	// implicit is an index into the table's constants, for formImplicitConst.
 	implicit uint16
+	// at is where the attribute is in an entry whose attributes have fixed sizes.
+	at uint16
+}
+
+// A step passes over so many bytes, and then over a value of a form whose size varies, if form is not 0.
+type step struct {
+	fixed uint32
+	form  uint16
+}
+
+// isOfCode reports whether an attribute is one that a walk reads of functions and inlined calls.
+func (s *attrSpec) isOfCode() bool {
+	switch std.Attr(s.attr) {
+	case std.AttrLowpc, std.AttrHighpc, std.AttrRanges, std.AttrEntrypc, std.AttrCallLine, std.AttrCallFile, std.AttrAbstractOrigin:
+		return true
+	}
+	return false
 }
 
 // A role says what a walk over a unit does with an entry.
@@ -61,6 +78,47 @@ type abbrev struct {
 	class bool
 	// fixed is the size of all attributes together, or variable.
 	fixed int32
+	// steps passes over the attributes, if their sizes vary.
+	steps []step
+	// code are those of them that a walk reads of functions and inlined calls, if all sizes are fixed.
+	code []attrSpec
+}
+
+// complete makes what follows from the attributes.
+func (a *abbrev) complete() {
+	if a.fixed < 0 {
+		var st step
+		for i := range a.attrs {
+			s := &a.attrs[i]
+			if s.size >= 0 {
+				st.fixed += uint32(s.size)
+				continue
+			}
+			st.form = s.form
+			a.steps = append(a.steps, st)
+			st = step{}
+		}
+		if st.fixed > 0 {
+			a.steps = append(a.steps, st)
+		}
+		return
+	}
+	if a.role != roleFunction && a.role != roleInlined {
+		return
+	}
+	if a.fixed > 1<<16-1 {
+		a.fixed = variable // the places do not fit
+		a.complete()
+		return
+	}
+	at := uint16(0)
+	for i := range a.attrs {
+		s := &a.attrs[i]
+		if s.at = at; s.isOfCode() {
+			a.code = append(a.code, *s)
+		}
+		at += uint16(s.size)
+	}
 }
 
 // An abbrevTable is the abbreviations of a unit.
@@ -216,7 +274,8 @@ func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
 		code := b.uleb()
 		if code == 0 || b.failed {
 			t.dense = slices.Clip(t.dense)
-			t.cost = 8*cap(arena) + 48*count + 8*len(t.implicit)
+			// Of attributes and what is made of them.
+			t.cost = 3*10*cap(arena) + 96*count + 8*len(t.implicit)
 			return t, nil
 		}
 		if count++; count > maxAbbrevs {
@@ -272,6 +331,7 @@ func parseAbbrevTable(b *buf, enc encoding, only uint64) (*abbrevTable, error) {
 		if a.tag == 0 {
 			continue
 		}
+		a.complete()
 		switch {
 		case code == uint64(len(t.dense)):
 			t.dense = append(t.dense, a)
@@ -308,10 +368,13 @@ func (a *abbrev) skip(b *buf, enc encoding) {
 		b.skip(uint64(a.fixed))
 		return
 	}
-	for i := range a.attrs {
-		if s := &a.attrs[i]; s.size >= 0 {
-			b.skip(uint64(s.size))
-		} else {
+	for i := range a.steps {
+		s := &a.steps[i]
+		b.skip(uint64(s.fixed))
+		if s.form == formExprloc && b.pos < len(b.b) && b.b[b.pos] < 0x80 {
+			n := uint64(b.b[b.pos])
+			b.skip(1 + n)
+		} else if s.form != 0 {
 			skipForm(b, enc, s.form)
 		}
 	}

@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 
 	"logparser/symbols"
@@ -37,13 +38,36 @@ type query struct {
 	i   int
 }
 
+// sortedQueries returns addresses with their places, sorted. Both fit into one number nearly always, which
+// are sorted several times as fast as pairs.
+func sortedQueries(rvas []uint64) []query {
+	all := make([]query, len(rvas))
+	bits := bits.Len(uint(len(rvas)))
+	keys := make([]uint64, len(rvas))
+	for i, rva := range rvas {
+		if rva>>(64-bits) != 0 {
+			keys = nil
+			break
+		}
+		keys[i] = rva<<bits | uint64(i)
+	}
+	if keys == nil {
+		for i, rva := range rvas {
+			all[i] = query{rva, i}
+		}
+		slices.SortFunc(all, func(a, b query) int { return compare(a.rva, b.rva) })
+		return all
+	}
+	slices.Sort(keys)
+	for i, key := range keys {
+		all[i] = query{key >> bits, int(key & (1<<bits - 1))}
+	}
+	return all
+}
+
 // groups sorts addresses and divides them by unit, the largest group first.
 func (t *Table) groups(rvas []uint64) [][]query {
-	all := make([]query, len(rvas))
-	for i, rva := range rvas {
-		all[i] = query{rva, i}
-	}
-	slices.SortFunc(all, func(a, b query) int { return compare(a.rva, b.rva) })
+	all := sortedQueries(rvas)
 	t.indexOnce.Do(t.buildIndex)
 	byUnit := make(map[*unit][]query)
 	for from := 0; from < len(all); {

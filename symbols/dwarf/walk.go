@@ -93,6 +93,9 @@ type walker struct {
 	tree  *tree
 	areas []area
 	spans []span
+	// keys and sorted are memory for sorting areas.
+	keys   []uint64
+	sorted []area
 	// origins finds the origins that the tree has: a hash table of their
 	// indexes plus 1, whose size is a power of two.
 	origins []int32
@@ -276,8 +279,19 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 	var low, high, ranges, entry value
 	n := node{parent: now.node}
 	origin := die
-	for i := range a.attrs {
-		s := &a.attrs[i]
+	attrs, from := a.attrs, b.pos
+	if a.fixed >= 0 {
+		if len(b.b)-b.pos < int(a.fixed) {
+			b.skip(uint64(a.fixed)) // which fails
+			return now, nil
+		}
+		attrs = a.code
+	}
+	for i := range attrs {
+		s := &attrs[i]
+		if a.fixed >= 0 {
+			b.pos = from + int(s.at)
+		}
 		var v *value
 		switch std.Attr(s.attr) {
 		case std.AttrLowpc:
@@ -314,6 +328,9 @@ func (w *walker) code(b *buf, a *abbrev, die int64, now level) (level, error) {
 	}
 	if b.failed {
 		return now, nil
+	}
+	if a.fixed >= 0 {
+		b.pos = from + int(a.fixed)
 	}
 	inner := now
 	if a.role == roleInlined && now.fn == none {
@@ -405,6 +422,10 @@ func contains(spans []span, pc uint64) bool {
 }
 
 func (w *walker) value(b *buf, s *attrSpec) value {
+	if s.size == 4 {
+		// Most values have four bytes.
+		return value{form: s.form, u: uint64(b.u32())}
+	}
 	implicit := int64(0)
 	if s.form == formImplicitConst {
 		implicit = w.table.implicit[s.implicit]
@@ -515,17 +536,19 @@ func (w *walker) sortAreas() {
 		for to < len(w.areas) && w.areas[to].fn == w.areas[from].fn {
 			to++
 		}
-		sortFunction(w.areas[from:to])
+		w.sortFunction(w.areas[from:to])
 		from = to
 	}
 }
 
 // sortFunction orders the areas of one function. Most functions have few, for
 // which a sort by insertion is several times faster than the general one.
-func sortFunction(list []area) {
+func (w *walker) sortFunction(list []area) {
 	const few = 40
 	if len(list) > few {
-		slices.SortFunc(list, compareAreas)
+		if !w.sortByKeys(list) {
+			slices.SortFunc(list, compareAreas)
+		}
 		return
 	}
 	for i := 1; i < len(list); i++ {
@@ -536,6 +559,33 @@ func sortFunction(list []area) {
 		}
 		list[k] = a
 	}
+}
+
+// sortByKeys sorts the areas of one function by numbers that are made of address, depth and place, which are
+// sorted several times as fast as areas. It reports false where they do not fit, and then has changed
+// nothing. Calls come in the order of their nodes.
+func (w *walker) sortByKeys(list []area) bool {
+	const placeBits, depthBits = 20, 12
+	least := list[0].lo
+	for i := range list {
+		least = min(least, list[i].lo)
+	}
+	keys := w.keys[:0]
+	for i := range list {
+		a := &list[i]
+		if len(list) > 1<<placeBits || a.lo-least >= 1<<(64-placeBits-depthBits) || uint32(a.depth) >= 1<<depthBits || i > 0 && a.node < list[i-1].node {
+			return false
+		}
+		keys = append(keys, (a.lo-least)<<(placeBits+depthBits)|uint64(a.depth)<<placeBits|uint64(i))
+	}
+	slices.Sort(keys)
+	w.sorted = w.sorted[:0]
+	for _, key := range keys {
+		w.sorted = append(w.sorted, list[key&(1<<placeBits-1)])
+	}
+	copy(list, w.sorted)
+	w.keys = keys
+	return true
 }
 
 // before reports whether an area of the same function comes before another.
