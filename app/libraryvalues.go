@@ -48,7 +48,7 @@ func PlanLibraryValues(ctx context.Context, in Inputs, program string, specs []V
 	}
 	builtin, _ := values.BuiltinPrototypes()
 	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
-	maker := values.NewMaker()
+	maker := values.NewMaker(values.SysV)
 	maker.Texts = true
 	for _, path := range libraries {
 		m, described, err := declaredValues(path, specs, maker, own, builtin)
@@ -96,7 +96,7 @@ func declaredValues(path string, specs []ValueSpec, maker *values.Maker, prototy
 	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
 		return m, false, ErrNoConvention
 	}
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return m, false, err
 	}

@@ -83,7 +83,7 @@ func (s *Session) nameOfData(key moduleKey, rva uint64) string {
 	list, known := c.pointers.objects[key]
 	c.mu.Unlock()
 	if !known {
-		if im, err := openELF(binding.File); err == nil {
+		if im, err := openImage(binding.File); err == nil {
 			list, _ = symtab.Objects(im)
 			im.Close()
 		}

@@ -67,14 +67,14 @@ func PlanProbes(ctx context.Context, in Inputs, path string, specs []ValueSpec, 
 		return nil, err
 	}
 	defer img.Close()
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return nil, &InputError{OtherInput, path, unwrapPath(err)}
 	}
 	defer own.Close()
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" && file != path {
-		if other, err := openELF(file); err == nil {
+		if other, err := openImage(file); err == nil {
 			defer other.Close()
 			debug = other
 		}
@@ -252,7 +252,7 @@ func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.
 	if err != nil {
 		return nil, err
 	}
-	maker := values.NewMaker()
+	maker := values.NewMaker(values.SysV)
 	for i := range typed {
 		t := &typed[i]
 		f := at[t.RVA]

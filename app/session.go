@@ -256,7 +256,7 @@ func placeInImage(path string, offset uint64) (rva, size uint64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	im, err := openELF(path)
+	im, err := openImage(path)
 	if err != nil {
 		return 0, 0, false
 	}

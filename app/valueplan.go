@@ -58,8 +58,12 @@ func PlanValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 
 // planValues makes a plan: for the hooks that a program's code calls, or for where functions begin and return.
 func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSpec, atHooks bool) (*ValuePlan, error) {
-	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: values.SysV}}
-	maker := values.NewMaker()
+	abi, err := conventionOf(images)
+	if err != nil {
+		return nil, err
+	}
+	p := &ValuePlan{Plan: values.Plan{Machine: values.X8664, ABI: abi}}
+	maker := values.NewMaker(abi)
 	maker.Texts = true
 	for _, path := range images {
 		m, err := p.module(ctx, in, path, specs, maker, atHooks)
@@ -76,7 +80,31 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 }
 
 // ErrNoConvention says that values cannot be taken in images of a kind.
-var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 only so far")
+var ErrNoConvention = message.New("values are taken in programs of Linux and Windows for x86-64 only so far")
+
+// conventionOf returns the calling convention of images, of which all have the same.
+func conventionOf(images []string) (abi values.ABI, err error) {
+	for _, path := range images {
+		im, err := openImage(path)
+		if err != nil {
+			return "", message.InFile(path, err)
+		}
+		of := values.SysV
+		if im.Kind == image.PE {
+			of = values.Win64
+		}
+		unknown := im.Machine != "x86-64" || im.PointerSize != 8
+		im.Close()
+		switch {
+		case unknown:
+			return "", message.InFile(path, ErrNoConvention)
+		case abi != "" && abi != of:
+			return "", message.InFile(path, message.New("a plan is for programs of Linux or of Windows, not of both"))
+		}
+		abi = of
+	}
+	return abi, nil
+}
 
 // module makes the part of a plan for an image.
 func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []ValueSpec, maker *values.Maker, atHooks bool) (values.Module, error) {
@@ -85,21 +113,23 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return values.Module{}, err
 	}
 	defer img.Close()
-	own, err := openELF(path)
+	own, err := openImage(path)
 	if err != nil {
 		return values.Module{}, err
 	}
 	defer own.Close()
-	if own.Kind != image.ELF || own.Machine != "x86-64" || own.PointerSize != 8 {
-		return values.Module{}, ErrNoConvention
-	}
 	m := values.Module{Name: filepath.Base(path), Identity: modules.Identity{BuildID: own.Identity.BuildID}}
-	if m.Identity.IsZero() {
+	if own.Kind == image.PE {
+		m.Identity = own.Identity
+		if m.Identity.IsZero() {
+			p.Notes = append(p.Notes, message.Textf("%s has neither a build-id nor a time stamp, so that it cannot be told from other builds; have the linker give it a build-id", m.Name))
+		}
+	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
 	debug := own
 	if file := img.Binding().File; !own.HasDWARF() && file != "" {
-		if debug, err = openELF(file); err != nil {
+		if debug, err = openImage(file); err != nil {
 			return m, err
 		}
 		defer debug.Close()
@@ -116,7 +146,7 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 		return m, err
 	}
 	var code *hooks.Code
-	if atHooks {
+	if atHooks && own.Kind == image.ELF {
 		if code, err = hooks.Open(own); err != nil {
 			return m, err
 		}
@@ -135,8 +165,8 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	return m, nil
 }
 
-// openELF opens an image.
-func openELF(path string) (*image.Image, error) {
+// openImage opens an image.
+func openImage(path string) (*image.Image, error) {
 	f, err := store.OpenFile(path)
 	if err != nil {
 		return nil, err

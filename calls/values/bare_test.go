@@ -13,7 +13,7 @@ func TestEmptyClass(t *testing.T) {
 	holder := &types.Type{Kind: types.Struct, Size: 1, Name: "Holder", Members: []types.Member{{Name: types.Base, Type: empty}, {Name: "order", Type: empty}}}
 	character := &types.Type{Kind: types.Struct, Size: 1, Name: "C", Members: []types.Member{{Name: "c", Type: charType}}}
 	f := &types.Function{RVA: 0x1000, Size: 16, Name: "f", Parameters: []types.Parameter{{Name: "", Type: empty}, {Name: "h", Type: holder}, {Name: "c", Type: character, Unused: true}}}
-	made := NewMaker().Function(f, nil)
+	made := NewMaker(SysV).Function(f, nil)
 	d, err := NewDecoder(&parser.ValuesTaken{})
 	if err != nil {
 		t.Fatal(err)

@@ -495,10 +495,12 @@ func (d *Decoder) given(c *Callee, g *parser.PlaceValues, enter bool) []rows.Val
 	return list
 }
 
-// Registers as System V x86-64 has them.
+// Registers as the calling conventions of x86-64 have them: System V, and of Windows those of arguments. What
+// returns by them there has the first of each class.
 var (
 	enterRegisters = [2][]string{{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, {"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"}}
 	leaveRegisters = [2][]string{{"rax", "rdx"}, {"xmm0", "xmm1"}}
+	win64Registers = [2][]string{win64Integers[:], win64Vectors[:]}
 )
 
 // registers shows registers as they were.
@@ -509,8 +511,11 @@ func registers(b []byte, enter bool) []rows.Value {
 		return []rows.Value{unknown("", "", damaged)}
 	}
 	names := enterRegisters
-	if !enter {
+	switch {
+	case !enter:
 		names = leaveRegisters
+	case int(head[0]) == len(win64Integers) && int(head[1]) == len(win64Vectors):
+		names = win64Registers
 	}
 	list := make([]rows.Value, 0, int(head[0])+int(head[1])+int(head[2]))
 	for class, n := range head[:3] {

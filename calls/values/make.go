@@ -117,20 +117,40 @@ const (
 	memoryBytes = 64
 )
 
-// A Maker makes the plans of a module's functions, for System V x86-64.
+// A Maker makes the plans of a module's functions, for x86-64.
 type Maker struct {
+	// ABI is the calling convention: [SysV], or [Win64].
+	ABI ABI
 	// Texts says that texts in structs are followed, too.
 	Texts bool
 	// kept are the types as the plan has them.
 	kept map[*types.Type]*types.Type
 }
 
-// NewMaker returns a maker.
-func NewMaker() *Maker { return &Maker{kept: make(map[*types.Type]*types.Type)} }
+// NewMaker returns a maker for a calling convention.
+func NewMaker(abi ABI) *Maker { return &Maker{ABI: abi, kept: make(map[*types.Type]*types.Type)} }
+
+// A convention gives the parameters of a function, one after the other, and its result their places.
+type convention interface {
+	// begin is told of the function first.
+	begin(f *types.Function)
+	// place returns where an argument of a type is, "" where that is not known. pointed says
+	// that its address is there.
+	place(t *types.Type) (place string, pointed bool)
+	// result returns the same of the result, when the function returns.
+	result(f *types.Function) (place string, pointed bool)
+}
+
+func (m *Maker) convention() convention {
+	if m.ABI == Win64 {
+		return &win64{}
+	}
+	return &sysv{}
+}
 
 // Function makes the plan for a function. With items only these values are taken.
 func (m *Maker) Function(f *types.Function, items []string) Function {
-	plan := planFunction(f, items)
+	plan := planFunction(m.convention(), f, items)
 	if m.Texts {
 		followCharacters(plan.Enter)
 		followCharacters(plan.Leave)
@@ -177,20 +197,16 @@ func (m *Maker) keep(t *types.Type, depth int) *types.Type {
 const maxTypeDepth = 32
 
 // planFunction makes the plan for a function.
-func planFunction(f *types.Function, items []string) Function {
+func planFunction(at convention, f *types.Function, items []string) Function {
 	plan := Function{RVA: f.RVA, Size: f.Size, Name: f.Name}
 	wanted := func(name string) bool {
 		return items == nil || slices.Contains(items, "*") || slices.Contains(items, name)
 	}
-	var s sysv
-	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
-	if hidden(f.Result) {
-		s.integer()
-	}
+	at.begin(f)
 	var out []Value
 	for i := range f.Parameters {
 		p := &f.Parameters[i]
-		place, pointed := s.place(p.Type)
+		place, pointed := at.place(p.Type)
 		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // it has its place, but there is anything in it
 		}
@@ -213,10 +229,7 @@ func planFunction(f *types.Function, items []string) Function {
 		}
 	}
 	if f.Result != nil && wanted(Result) {
-		place, pointed := "", false
-		if !f.Altered || hidden(f.Result) {
-			place, pointed = resultPlace(f.Result)
-		}
+		place, pointed := at.result(f)
 		plan.Leave = append(plan.Leave, take(Result, f.Result, place, pointed))
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))

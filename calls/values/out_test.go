@@ -39,7 +39,7 @@ func TestOuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := NewMaker()
+		m := NewMaker(SysV)
 		m.Texts = true
 		made := m.Function(f, spec.Items)
 		var got []string
@@ -60,7 +60,7 @@ func TestOuts(t *testing.T) {
 	for i := range maxKept + 2 {
 		many.Parameters = append(many.Parameters, parameter("p"+decimal(i), to(integer)))
 	}
-	for i, v := range NewMaker().Function(many, []string{"*@leave"}).Leave {
+	for i, v := range NewMaker(SysV).Function(many, []string{"*@leave"}).Leave {
 		if known := v.Op.Kind == Memory && v.Place[0] == '@'; known != (i < maxKept) {
 			t.Errorf("parameter %d: %s %s", i, v.Place, opText(v.Op))
 		}

@@ -152,6 +152,20 @@ type sysv struct {
 	lost bool
 }
 
+func (s *sysv) begin(f *types.Function) {
+	s.lost = f.Altered || f.Result != nil && f.Result.Doubtful && !hidden(f.Result)
+	if hidden(f.Result) {
+		s.integer()
+	}
+}
+
+func (s *sysv) result(f *types.Function) (place string, pointed bool) {
+	if f.Altered && !hidden(f.Result) {
+		return "", false
+	}
+	return resultPlace(f.Result)
+}
+
 // integer returns the next integer register, or the next place on the stack.
 func (s *sysv) integer() string {
 	if s.lost {

@@ -72,7 +72,7 @@ func toldCalls(t *testing.T, out string) (list []toldCall) {
 // shownCalls reads the calls of a log that are told of, with their values.
 func shownCalls(t *testing.T, log string, told map[string]bool) (list []toldCall) {
 	t.Helper()
-	s, err := app.Open(context.Background(), app.Inputs{Log: log}, nil)
+	s, err := app.Open(context.Background(), app.Inputs{Log: log, Symbols: []string{filepath.Dir(log)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,14 +184,10 @@ func compareCalls(t *testing.T, told, shown []toldCall) (cells map[string]string
 	return cells, known, all
 }
 
-// TestPrototypes holds what is shown of calls against what the called functions say themselves: nothing is
-// wrong, and what is not known is what the table says.
-func TestPrototypes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("programs and the recorder are built")
-	}
-	const table = "testdata/prototypes.txt"
-	text, err := os.ReadFile(table)
+// expectedKnown reads the table: by build and function which values are known.
+func expectedKnown(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/prototypes.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +197,48 @@ func TestPrototypes(t *testing.T) {
 		if len(cells) == 3 && !strings.HasPrefix(line, "#") {
 			expected[cells[0]+"\t"+cells[1]] = cells[2]
 		}
+	}
+	return expected
+}
+
+// prototypeValues are what is taken of the program.
+var prototypeValues = []string{"--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave"}
+
+// checkPrototypes holds what is shown of a program's calls, which was built in a way, against what it says itself:
+// nothing is wrong, and what is not known is what the table says of that way, or of as.
+func checkPrototypes(t *testing.T, build, as, out, log string, nearlyAll bool) {
+	t.Helper()
+	expected := expectedKnown(t)
+	told := toldCalls(t, out)
+	names := make(map[string]bool)
+	for _, call := range told {
+		names[call.function] = true
+	}
+	cells, known, all := compareCalls(t, told, shownCalls(t, log, names))
+	t.Logf("%d of %d values of %d functions are known", known, all, len(names))
+	if nearlyAll && known*100 < all*98 {
+		t.Errorf("%d of %d values are known, which is less than 98 %%", known, all)
+	}
+	seen := make(map[string]bool)
+	for _, call := range told {
+		if seen[call.function] {
+			continue
+		}
+		seen[call.function] = true
+		want, ok := expected[build+"\t"+call.function]
+		if !ok {
+			want = cmp.Or(expected[as+"\t"+call.function], expected[build+"\t*"], expected[as+"\t*"], "all")
+		}
+		if got := cells[call.function]; got != want {
+			t.Errorf("%s\t%s\t%s (in the table: %s)", build, call.function, got, want)
+		}
+	}
+}
+
+// TestPrototypes does so with each compiler of Linux that is there.
+func TestPrototypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs and the recorder are built")
 	}
 	for _, build := range prototypeBuilds {
 		t.Run(build.name, func(t *testing.T) {
@@ -212,34 +250,11 @@ func TestPrototypes(t *testing.T) {
 				t.Skip("there is no libc++")
 			}
 			program := compileHooked(t, "testdata/prototypes.cpp", append([]string{compiler}, build.command[1:]...))
-			out, err := recordProcess(t, program, "--values", "app::*", "--values", "p90", "--values", "app::o*@*,*@leave", "--values", "app::Counter::*@*,this->total_@leave", "-o", "log", "--head", "0", "./program").Output()
+			out, err := recordProcess(t, program, slices.Concat(prototypeValues, []string{"-o", "log", "--head", "0", "./program"})...).Output()
 			if err != nil {
 				t.Fatalf("%v: %q", err, out)
 			}
-			told := toldCalls(t, string(out))
-			names := make(map[string]bool)
-			for _, call := range told {
-				names[call.function] = true
-			}
-			cells, known, all := compareCalls(t, told, shownCalls(t, filepath.Join(filepath.Dir(program), "log"), names))
-			t.Logf("%d of %d values of %d functions are known", known, all, len(names))
-			if slices.Contains(build.command, "-minstrument-return=call") && known*100 < all*98 {
-				t.Errorf("%d of %d values are known, which is less than 98 %%", known, all)
-			}
-			seen := make(map[string]bool)
-			for _, call := range told {
-				if seen[call.function] {
-					continue
-				}
-				seen[call.function] = true
-				want, ok := expected[build.name+"\t"+call.function]
-				if !ok {
-					want = cmp.Or(expected[build.as+"\t"+call.function], expected[build.name+"\t*"], expected[build.as+"\t*"], "all")
-				}
-				if got := cells[call.function]; got != want {
-					t.Errorf("%s\t%s\t%s (in the table: %s)", build.name, call.function, got, want)
-				}
-			}
+			checkPrototypes(t, build.name, build.as, string(out), filepath.Join(filepath.Dir(program), "log"), slices.Contains(build.command, "-minstrument-return=call"))
 		})
 	}
 }

@@ -102,6 +102,8 @@ type decoder struct {
 	knownFrames []frame
 	// deep indexes the stack while scanning; see search.
 	deep map[frame]int32
+	// records is the memory of passShorts.
+	records *[passedRecords]uint32
 	// sites says that events are read for their call sites; site is that of the next.
 	sites bool
 	site  parser.CallSite
@@ -120,7 +122,7 @@ func newDecoder(r io.ReaderAt, size int) *decoder {
 // reset makes a decoder stand before the first event of a stream.
 func (d *decoder) reset(s *stream, epochs []uint64) {
 	d.detach()
-	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, taken: d.taken, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
+	*d = decoder{r: d.r, mapped: d.mapped, sites: d.sites, values: d.values, taken: d.taken, records: d.records, buf: d.buf[:0], frames: d.frames[:0], s: s, epochs: epochs, chunk: -1, nextEpoch: math.MaxUint64}
 	d.thread = s.strands.of(strand{uint32(s.thread), 0})
 	if len(epochs) > 0 {
 		d.nextEpoch = epochs[0]

@@ -71,7 +71,7 @@ func (g *growth) canGrow() bool {
 func (d *decoder) park() *decoder {
 	c := *d
 	c.bufAt, c.p = d.bufAt+int64(d.p), 0
-	c.buf, c.frames, c.deep = nil, slices.Clone(d.frames), nil
+	c.buf, c.records, c.frames, c.deep = nil, nil, slices.Clone(d.frames), nil
 	return &c
 }
 

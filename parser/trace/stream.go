@@ -162,25 +162,24 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 			s.sample(d)
 		}
 		want := sampleEvery - int(s.count%sampleEvery)
-		n := want
-		if limit != noLimit {
-			// A decoder cannot go back, so another one looks first.
-			probe.follow(d)
-			k, err := probe.read(dst[:want])
-			if err != nil {
-				return err
-			}
-			n = sort.Search(k, func(i int) bool { return uint64(dst[i].Time) >= limit })
+		var got int
+		var first, last uint64
+		var err error
+		if limit == noLimit && len(s.earliest) == 0 {
+			var t passed
+			t, err = d.pass(want)
+			got, first, last = t.n, t.first, t.last
+		} else {
+			got, first, last, err = s.readUpTo(d, probe, dst[:want], limit)
 		}
-		got, err := d.read(dst[:n])
 		if err != nil {
 			return err
 		}
 		if got > 0 {
 			if s.count == 0 {
-				s.first = uint64(dst[0].Time)
+				s.first = first
 			}
-			s.last = uint64(dst[got-1].Time)
+			s.last = last
 			s.count += int64(got)
 		}
 		for ; progress != nil && done <= d.chunk && done < len(s.chunks); done++ {
@@ -198,13 +197,30 @@ func (s *stream) scan(ctx context.Context, d, probe *decoder, dst []parser.Event
 	}
 }
 
+// readUpTo reads events up to those from limit on, and returns how many and the times in units of the first and the last.
+func (s *stream) readUpTo(d, probe *decoder, dst []parser.Event, limit uint64) (got int, first, last uint64, err error) {
+	if limit != noLimit {
+		// A decoder cannot go back, so another one looks first.
+		probe.follow(d)
+		k, err := probe.read(dst)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		dst = dst[:sort.Search(k, func(i int) bool { return uint64(dst[i].Time) >= limit })]
+	}
+	if got, err = d.read(dst); got > 0 {
+		first, last = uint64(dst[0].Time), uint64(dst[got-1].Time)
+	}
+	return got, first, last, err
+}
+
 // follow makes a decoder stand where another one does that is scanning. It is
 // good for times alone: what is found out while scanning it does not know.
 func (d *decoder) follow(o *decoder) {
-	buf, frames := d.buf[:0], append(d.frames[:0], o.frames...)
+	buf, records, frames := d.buf[:0], d.records, append(d.frames[:0], o.frames...)
 	*d = *o
 	d.bufAt, d.p = o.bufAt+int64(o.p), 0
-	d.buf, d.frames, d.scanning, d.deep, d.parked, d.knownFrames = buf, frames, false, nil, nil, nil
+	d.buf, d.records, d.frames, d.scanning, d.deep, d.parked, d.knownFrames = buf, records, frames, false, nil, nil, nil
 }
 
 // sample takes a sample.

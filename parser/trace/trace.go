@@ -6,7 +6,7 @@
 // order of time, whose records are a few bytes long and count on from the one
 // before. [Open] walks over the chunks (chunks.go), reads what the process
 // chunks say (process.go) and decodes every stream once, in parallel
-// (decode.go, stream.go). Of that it keeps the number of events and a sample
+// (decode.go, pass.go, stream.go). Of that it keeps the number of events and a sample
 // of the decoder every 4,096 of them: where it stood, and the calls that were
 // open, since a leave of two bytes does not say which call it ends. Then any
 // part of a stream can be decoded anew, and [Log.ReadEvents] merges the

@@ -33,7 +33,7 @@ var (
 func fetched(t *testing.T, result *types.Type, parameters ...types.Parameter) (enter, leave string, notes []string) {
 	t.Helper()
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: parameters, Result: result}
-	v := values.NewMaker().Function(&f, nil)
+	v := values.NewMaker(values.SysV).Function(&f, nil)
 	p, err := New(Target{Path: "/opt/app", Machine: "x86-64"}, []Function{{Name: "app::f(...)", Linkage: "_ZN3app1fEz", RVA: 0x1380, Offset: 0x380, Code: []byte{0x55}, Values: &v}}, Options{Return: true, Tool: FindTool("uprobe")})
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestRefused(t *testing.T) {
 // Each tool gets lines for each probe, and the names are read from them again.
 func TestTools(t *testing.T) {
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: []types.Parameter{{Name: "a", Type: intType}, {Name: "s", Type: textType}, {Name: "d", Type: doubleType}}, Result: intType}
-	v := values.NewMaker().Function(&f, nil)
+	v := values.NewMaker(values.SysV).Function(&f, nil)
 	for i := range Tools {
 		tool := &Tools[i]
 		target := Target{Path: "/opt/app", PE: tool.Name == "windbg", Machine: "x86-64", Size: 0x4000, Identity: modules.Identity{BuildID: "\x01\x02"}}

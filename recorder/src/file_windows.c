@@ -275,4 +275,15 @@ LR_OWN const void *lr_map_for_reading(const char *path, size_t *size) {
 }
 LR_OWN void lr_unmap(const void *p) { UnmapViewOfFile(p); }
 
+LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
+  size_t n = 0;
+  const void *const map = lr_map_for_reading(path, &n);
+  if (!map) return NULL;
+  char *const text = n <= most ? plat_pages(n, 0) : NULL;
+  if (text) memcpy(text, map, n);
+  *size = n;
+  lr_unmap(map);
+  return text;
+}
+
 #endif

@@ -6,7 +6,26 @@
  * end of a call is seen by the next enter whose frame is not below it, and the
  * leave is recorded there. */
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+#include "convention.h"
+
+#if LR_HAVE_PLANS
+
+#if defined(_WIN32)
+
+#include "hot.h"
+#include "values.h"
+#include "vectors_windows.h"
+
+#define LR_CALLED LR_OWN
+#define LR_APART __attribute__((noinline)) LR_OWN
+
+/* hooks_fentry_windows.S keeps what the hot path may change. */
+int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
+void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
+
+#else
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
@@ -62,11 +81,22 @@ LR_CALLED uint32_t lr_find_xsave_size(void) {
   return size;
 }
 
+#endif
+
 /* has_room tells whether a program's record fits behind an event of the hot path. */
 LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *program) {
   return v->chunk->used + program->most + LR_RESERVE < v->limit;
 }
 
+#if defined(_WIN32)
+/* They may call the system, which changes the upper halves of vector registers: the longer way. */
+LR_INLINE int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
+  return (void)v, (void)address, (void)kind, (void)frame, (void)f, (void)r, 0;
+}
+LR_INLINE int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
+  return (void)v, (void)frame, (void)program, (void)r, 0;
+}
+#else
 /* keep_vectors keeps the vector registers, which nothing has changed yet, if a program wants them. */
 LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *program) {
   if (LR_LIKELY(!program->vectors)) return;
@@ -100,6 +130,8 @@ LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const str
   return 1;
 }
 
+#endif
+
 /* enter_with_more and leave_with_more are for what lr_take_quickest does not take. */
 LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
   v->inside = frame;
@@ -120,6 +152,11 @@ LR_APART static int enter_with_more(struct lr_level *v, uintptr_t address, unsig
   return !done;
 }
 
+#if defined(_WIN32)
+LR_INLINE int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
+  return (void)t, (void)address, (void)kind, (void)frame, 0;
+}
+#else
 /* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known without a system call: of
  * threads other than the main one it is known close to where their stack begins (plat_own_stack). */
 LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
@@ -166,6 +203,8 @@ LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned
   return 1;
 }
 
+#endif
+
 /* quickest_enter is the hot path where values are taken; v is level 0. It calls nothing, so that it need keep few registers. */
 LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
@@ -182,9 +221,13 @@ LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kin
 LR_APART static int enter_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
   return quickest_enter(v, address, 1, frame, r);
 }
+#if !defined(_WIN32)
 LR_APART static int patched_with(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r) {
   return quickest_enter(v, address, 0, frame, r);
 }
+#else
+#define patched_with enter_with /* there are none */
+#endif
 
 /* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
 LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
@@ -206,10 +249,12 @@ LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site,
   (void)site;
   return entry_fast(address, 1, frame, registers);
 }
+#if !defined(_WIN32)
 LR_CALLED int lr_patched_fast(uintptr_t function, uintptr_t frame, uintptr_t site, struct lr_registers *registers) {
   (void)site;
   return entry_fast(function, 0, frame, registers);
 }
+#endif
 
 LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers, unsigned kind, enum lr_way way) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};
@@ -217,6 +262,14 @@ LR_INLINE void fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, c
   lr_enter_slow(address, kind, frame, &at, way);
 }
 
+#if defined(_WIN32)
+LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
+  struct lr_vectors vectors;
+  lr_vectors_save(&vectors);
+  fentry_slow(address, frame, site, lr_load(&lr_taking) ? registers : NULL, 1, LR_FENTRY);
+  lr_vectors_restore(&vectors);
+}
+#else
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(address, frame, site, registers, 1, LR_FENTRY);
 }
@@ -224,6 +277,7 @@ LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site
 LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
+#endif
 
 LR_APART static int leave_with_more(struct lr_level *v, uintptr_t address, uintptr_t frame, struct lr_registers *r, uintptr_t idle) {
   v->inside = frame;
@@ -284,9 +338,17 @@ LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site
 
 LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers && lr_returns(address) ? registers : NULL};
+#if defined(_WIN32)
+  struct lr_vectors vectors;
+  lr_vectors_save(&vectors);
   lr_returned(&at, LR_RETURN);
+  lr_vectors_restore(&vectors);
+#else
+  lr_returned(&at, LR_RETURN);
+#endif
 }
 
+#if !defined(_WIN32)
 /* ---- calls into libraries ---- */
 
 extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
@@ -331,6 +393,7 @@ LR_CALLED void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_
 
 #if defined(__clang__)
 #pragma clang attribute pop
+#endif
 #endif
 
 #else

@@ -21,12 +21,7 @@
 #error "compile hooks_penter.c without AVX: functions may be entered with arguments in ymm registers"
 #endif
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <immintrin.h>
-#include <intrin.h>
-#else
-#include <cpuid.h>
-#endif
+#include "vectors_windows.h"
 
 /* For the assembly. The first two return 0 where the way is the slow one. */
 int lr_penter(uintptr_t address, uintptr_t frame);
@@ -61,67 +56,7 @@ LR_OWN int lr_pexit(uintptr_t address, uintptr_t frame) {
   return done;
 }
 
-/* ---- the slow way ----
- * What the system and the C library do may change all of the registers. */
-
-enum { STATES = 0xe7 /* x87, SSE, AVX, AVX-512 */, AREA = 2752 };
-
-LR_OWN static uint32_t states(void) {
-  static uint32_t known;
-  uint32_t mask = lr_load(&known);
-  if (mask) return mask & ~(1u << 31);
-  unsigned r[4] = {0, 0, 0, 0};
-#if defined(_MSC_VER) && !defined(__clang__)
-  __cpuid((int *)r, 1);
-#else
-  __cpuid(1, r[0], r[1], r[2], r[3]);
-#endif
-  if (r[2] >> 27 & 1) {
-#if defined(_MSC_VER) && !defined(__clang__)
-    mask = (uint32_t)_xgetbv(0) & STATES;
-    __cpuidex((int *)r, 13, 0);
-#else
-    uint32_t high;
-    __asm__ volatile("xgetbv" : "=a"(mask), "=d"(high) : "c"(0));
-    mask &= STATES;
-    __cpuid_count(13, 0, r[0], r[1], r[2], r[3]);
-#endif
-    /* The places of the states asked for end below this, wherever they are:
-     * the others lie between them or behind. */
-    for (unsigned i = 2; i < 8; i++) {
-      if (!(mask >> i & 1)) continue;
-#if defined(_MSC_VER) && !defined(__clang__)
-      __cpuidex((int *)r, 13, (int)i);
-#else
-      __cpuid_count(13, i, r[0], r[1], r[2], r[3]);
-#endif
-      if (r[1] + r[0] > AREA) mask &= ~(1u << i);
-    }
-  }
-  lr_store(&known, mask | 1u << 31);
-  return mask;
-}
-
-LR_OWN static void save(uint8_t *area, uint32_t mask) {
-  memset(area + 512, 0, 64);
-#if defined(_MSC_VER) && !defined(__clang__)
-  if (mask) _xsave(area, mask);
-  else _fxsave(area);
-#else
-  if (mask) __asm__ volatile("xsave (%0)" : : "r"(area), "a"(mask), "d"(0) : "memory");
-  else __asm__ volatile("fxsave (%0)" : : "r"(area) : "memory");
-#endif
-}
-
-LR_OWN static void restore(const uint8_t *area, uint32_t mask) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  if (mask) _xrstor((void *)area, mask);
-  else _fxrstor((void *)area);
-#else
-  if (mask) __asm__ volatile("xrstor (%0)" : : "r"(area), "a"(mask), "d"(0) : "memory");
-  else __asm__ volatile("fxrstor (%0)" : : "r"(area) : "memory");
-#endif
-}
+/* ---- the slow way ---- */
 
 /* function_of finds where the function that address lies in begins; 0 where
  * nothing tells. */
@@ -169,18 +104,16 @@ LR_OWN static const struct lr_frame_entry *find(const struct lr_level *v, uintpt
 }
 
 LR_COLD void lr_penter_slow(uintptr_t address, uintptr_t frame) {
-  uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
-  const uint32_t mask = states();
-  save(area, mask);
+  struct lr_vectors vectors;
+  lr_vectors_save(&vectors);
   const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, NULL};
   lr_enter_slow(address, 1, frame, &at, LR_PENTER);
-  restore(area, mask);
+  lr_vectors_restore(&vectors);
 }
 
 LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
-  uint8_t room[AREA + 64], *area = room + (0 - (uintptr_t)room) % 64;
-  const uint32_t mask = states();
-  save(area, mask);
+  struct lr_vectors vectors;
+  lr_vectors_save(&vectors);
   const struct lr_place at = {frame, 0, LR_ONE_CALL, LR_ONE_CALL, NULL};
   lr_arrived(&at);
   struct lr_thread *t = lr_self_get();
@@ -190,7 +123,7 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   /* One that was entered while nothing was recorded is nobody's leave. */
   if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, &at, LR_PENTER);
   else lr_leave_slow(address, 1, frame, 1, &at, LR_PENTER);
-  restore(area, mask);
+  lr_vectors_restore(&vectors);
 }
 
 /* ---- the hooks, x86 with MSVC ---- */

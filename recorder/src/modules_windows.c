@@ -9,7 +9,7 @@
 
 #if defined(_WIN32)
 
-enum { MODULES = 2048, PATH = 1024, IDENTITY = 64 };
+enum { MODULES = 2048, PATH = 1024, IDENTITY = 64, GUID_AND_AGE = 20 };
 
 struct module {
   uint32_t number;
@@ -18,6 +18,8 @@ struct module {
   uintptr_t base;
   size_t size;
   uint32_t timestamp, image_size;
+  uint32_t id_size;
+  uint8_t id[GUID_AND_AGE]; /* of struct plat_module */
   char path[PATH], identity[IDENTITY], pdb[PATH];
 };
 
@@ -76,6 +78,11 @@ LR_OWN static void put_hex(char **out, uint32_t v, int digits) {
   while (digits > 0) *(*out)++ = "0123456789ABCDEF"[v >> 4 * --digits & 15];
 }
 
+/* put_id adds a number to the module's id, its highest byte first. */
+LR_OWN static void put_id(struct module *m, uint32_t v, int bytes) {
+  while (bytes > 0) m->id[m->id_size++] = (uint8_t)(v >> 8 * --bytes);
+}
+
 /* CodeView 7: "RSDS", GUID, age, path. */
 LR_OWN static void describe_pdb(struct module *m, uint32_t rva, uint32_t size) {
   uint8_t b[24];
@@ -94,6 +101,12 @@ LR_OWN static void describe_pdb(struct module *m, uint32_t rva, uint32_t size) {
   }
   *out++ = ':';
   uint32_t age = (uint32_t)(b[20] | b[21] << 8 | b[22] << 16) | (uint32_t)b[23] << 24;
+  m->id_size = 0;
+  put_id(m, (uint32_t)(b[4] | b[5] << 8 | b[6] << 16) | (uint32_t)b[7] << 24, 4);
+  put_id(m, (uint32_t)(b[8] | b[9] << 8), 2);
+  put_id(m, (uint32_t)(b[10] | b[11] << 8), 2);
+  for (int i = 12; i < 20; i++) put_id(m, b[i], 1);
+  put_id(m, age, 4);
   char digits[12];
   int n = 0;
   do digits[n++] = (char)('0' + age % 10);
@@ -113,6 +126,10 @@ LR_OWN static void describe(struct module *m) {
   if (!copy(m, (uint32_t)dos.e_lfanew, &nt, sizeof nt) || nt.Signature != IMAGE_NT_SIGNATURE) return;
   m->timestamp = nt.FileHeader.TimeDateStamp;
   m->image_size = nt.OptionalHeader.SizeOfImage;
+  if (m->timestamp) {
+    put_id(m, m->timestamp, 4);
+    put_id(m, m->image_size, 4);
+  }
   if (nt.OptionalHeader.NumberOfRvaAndSizes <= IMAGE_DIRECTORY_ENTRY_DEBUG) return;
   const IMAGE_DATA_DIRECTORY d = nt.OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_DEBUG];
   for (uint32_t at = 0; d.VirtualAddress && at + sizeof(IMAGE_DEBUG_DIRECTORY) <= d.Size && at < 4096;
@@ -196,6 +213,7 @@ LR_OWN static void drop(uint32_t i) {
     }
   }
   lr_wanted_forget(known[i].number, known[i].base, known[i].size);
+  lr_plan_forget(known[i].base, known[i].size);
   known[i] = known[--known_count];
 }
 
@@ -311,6 +329,8 @@ LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
     m->base = m->bias = known[i].base;
     m->size = known[i].size;
     m->path = known[i].path;
+    m->id = known[i].id;
+    m->id_size = known[i].id_size;
     return 1;
   }
   return 0;

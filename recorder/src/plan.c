@@ -12,7 +12,7 @@
 
 LR_OWN void lr_plan_read(void) {
   if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
-    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64 only: none are taken");
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, and of MinGW on Windows x64, only: none are taken");
     lr_settings.values = LR_VALUES_UNSET;
   }
 }
@@ -336,9 +336,36 @@ LR_OWN static void read_module(struct reading *r) {
   r->modules++;
 }
 
+#if defined(_WIN32)
+/* read_pdb reads GUID and age as plat_module.id has them. */
+LR_OWN static void read_pdb(struct reading *r) {
+  enum { GUID = 16 };
+  struct token id = {r->at, (size_t)(r->end - r->at)};
+  if (id.n <= 2 * GUID || id.n > 2 * GUID + 8) return wrong(r, lr_not_a_number);
+  struct planned none, *const m = r->fill ? &plan.modules[r->modules - 1] : &none;
+  m->id_size = GUID + 4;
+  for (size_t i = 0; i < GUID; i++, id.s += 2, id.n -= 2) {
+    if (hex_digit(id.s[0]) < 0 || hex_digit(id.s[1]) < 0) return wrong(r, lr_not_a_number);
+    m->id[i] = (uint8_t)(hex_digit(id.s[0]) << 4 | hex_digit(id.s[1]));
+  }
+  uint32_t age = 0;
+  for (; id.n; id.s++, id.n--) {
+    if (hex_digit(*id.s) < 0) return wrong(r, lr_not_a_number);
+    age = age << 4 | (uint32_t)hex_digit(*id.s);
+  }
+  for (int i = 0; i < 4; i++) m->id[GUID + i] = (uint8_t)(age >> (24 - 8 * i));
+}
+#endif
+
 LR_OWN static void read_identity(struct reading *r) {
   if (!r->modules || r->identified++) return wrong(r, not_here);
-  if (!is(next_word(r), "build-id")) return;
+  const struct token kind = next_word(r);
+#if defined(_WIN32)
+  if (is(kind, "pdb")) return read_pdb(r);
+  if (!is(kind, "pe")) return;
+#else
+  if (!is(kind, "build-id")) return;
+#endif
   const struct token id = {r->at, (size_t)(r->end - r->at)};
   if (!id.n || id.n % 2 || id.n > 2 * BUILD_ID) return wrong(r, lr_not_a_number);
   for (size_t i = 0; i < id.n; i++)
@@ -367,7 +394,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "module")) return read_module(r);
   if (is(word, "identity")) return read_identity(r);
   if (is(word, "machine") && is(rest, "x86-64")) r->machine = 1;
-  else if (is(word, "abi") && is(rest, "sysv")) r->abi = 1;
+  else if (is(word, "abi") && is(rest, LR_CONVENTION)) r->abi = 1;
   else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
 }
 
@@ -479,9 +506,14 @@ LR_OWN static int understand(void) {
 #define VECTOR(i) {LR_TAKE_PART, 0, 0, 0, 1, 8, ~(int32_t)(i), 0, 0}
 /* Integer registers, vector registers, stack words, 0. */
 #define COUNTS(integer, vector) {LR_TAKE_CONSTANT, 0, 0, 0, 1, 4, 0, 0, (integer) | (vector) << 8}
+#if defined(_WIN32)
+static const struct lr_take raw_enter[] = {COUNTS(4, 4), REGISTER(rcx), REGISTER(rdx), REGISTER(r8), REGISTER(r9), VECTOR(0), VECTOR(1), VECTOR(2), VECTOR(3)},
+                            raw_leave[] = {COUNTS(1, 1), REGISTER(rax), VECTOR(0)};
+#else
 static const struct lr_take raw_enter[] = {COUNTS(6, 8), REGISTER(rdi), REGISTER(rsi), REGISTER(rdx), REGISTER(rcx), REGISTER(r8), REGISTER(r9), VECTOR(0),
                                            VECTOR(1),    VECTOR(2),     VECTOR(3),     VECTOR(4),     VECTOR(5),     VECTOR(6),    VECTOR(7)},
                             raw_leave[] = {COUNTS(2, 2), REGISTER(rax), REGISTER(rdx), VECTOR(0), VECTOR(1)};
+#endif
 enum { RAW_ENTER = sizeof raw_enter / sizeof *raw_enter, RAW_LEAVE = sizeof raw_leave / sizeof *raw_leave };
 #define RAW(steps, count) {steps, count, 4 + 4 + 8 * (count - 1), LRF_VALUES_RAW, 1, 0, 0, {0, 0}, 0, 0, 0}
 static const struct lr_valued raw = {0, 0, 0, RAW(raw_enter, RAW_ENTER), RAW(raw_leave, RAW_LEAVE), {0}, 0};
@@ -554,7 +586,7 @@ LR_OWN static const struct lr_valued *at(const struct lr_valued *f, uint32_t cou
 LR_OWN static const struct lr_valued *find(uintptr_t address, uintptr_t function, const struct plat_module *m) {
   const char *name = m->path;
   for (const char *c = m->path; *c; c++)
-    if (*c == '/') name = c + 1;
+    if (*c == '/' || (*c == '\\' && sizeof(wchar_t) == 2)) name = c + 1;
   struct planned *other = NULL;
   for (uint32_t i = 0; i < plan.module_count; i++) {
     struct planned *const p = &plan.modules[i];

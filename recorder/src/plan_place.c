@@ -19,10 +19,21 @@ LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, ui
   return *wrong ? least : v;
 }
 
+#if defined(_WIN32)
+/* The high half of xmm0 in struct lr_registers. */
+enum { XMM0_HIGH = 4 };
+#endif
+
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   static const struct {
     const char *name;
     uint8_t slot, enter, leave;
+#if defined(_WIN32)
+  } names[] = {{"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0}, {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 0},
+               {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
+               {"rax", offsetof(struct lr_registers, rax) / 8, 0, 1}, {"xmm0h", XMM0_HIGH, 0, 1}};
+  enum { LAST_VECTOR = '3', LAST_RESULT = '0' };
+#else
   } names[] = {{"rdi", offsetof(struct lr_registers, rdi) / 8, 1, 0}, {"rsi", offsetof(struct lr_registers, rsi) / 8, 1, 0},
                {"rdx", offsetof(struct lr_registers, rdx) / 8, 1, 1}, {"rcx", offsetof(struct lr_registers, rcx) / 8, 1, 0},
                {"r8", offsetof(struct lr_registers, r8) / 8, 1, 0},   {"r9", offsetof(struct lr_registers, r9) / 8, 1, 0},
@@ -31,9 +42,11 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
                {"r11", offsetof(struct lr_registers, r11) / 8, 0, 0}, {"r12", offsetof(struct lr_registers, r12) / 8, 0, 0},
                {"r13", offsetof(struct lr_registers, r13) / 8, 0, 0}, {"r14", offsetof(struct lr_registers, r14) / 8, 0, 0},
                {"r15", offsetof(struct lr_registers, r15) / 8, 0, 0}};
+  enum { LAST_VECTOR = '7', LAST_RESULT = '1' };
+#endif
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if ((hook || (leave ? names[i].leave : names[i].enter)) && is(w, names[i].name)) return names[i].slot;
-  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] < (leave ? '2' : '8')) return w.s[3] - '0';
+  if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] <= (leave ? LAST_RESULT : LAST_VECTOR)) return w.s[3] - '0';
   return -1;
 }
 

@@ -170,7 +170,7 @@ void plat_file_forget(void);
 /* Where the bytes at offset are mapped, for reading: a chunk's are together. */
 const void *plat_file_at(uint64_t offset);
 /* The whole of an ordinary file in pages of its own; NULL where it cannot be read or is longer than
- * most. Linux only. */
+ * most. */
 char *plat_read_whole(const char *path, size_t most, size_t *size);
 /* A second file, for snapshots: new, written from front to back. */
 int plat_copy_begin(const char *path);
@@ -333,7 +333,7 @@ struct plat_module {
   uintptr_t base, bias;
   size_t size;
   const char *path;
-  const uint8_t *id; /* its build-id; Linux only */
+  const uint8_t *id; /* its build-id; on Windows GUID and age of its PDB, as texts have them, else time stamp and size */
   uint32_t id_size;
 };
 int plat_module_of(uintptr_t address, int look, struct plat_module *m);

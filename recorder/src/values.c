@@ -1,11 +1,19 @@
 /* values.c: takes arguments and results as a program (plan.c) says.
  *
  * It runs in the hooks while the recorded function's vector registers are in use: the compiler is
- * told to leave them alone, and nothing is called that might not. No locks: memory that
- * pointers of the program lead to is copied with a guard where that is safe (guard_linux.c), else by
- * process_vm_readv, which returns an error where there is none. */
+ * told to leave them alone, and nothing is called that might not; on Windows the hooks keep them all before anything
+ * is called. No locks: memory that pointers of the program lead to is copied with a guard where that is safe
+ * (guard_linux.c), else by process_vm_readv, or ReadProcessMemory, which return an error where there is none. */
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+#include "convention.h"
+
+#if LR_HAVE_PLANS
+
+#if defined(_WIN32)
+#include "system_windows.h"
+
+#include "values.h"
+#else
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
@@ -20,6 +28,7 @@
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#endif
 
 enum { PAGE = 4096 };
 
@@ -32,6 +41,27 @@ LR_INLINE int guarded(void) { return 0; }
 #endif
 
 /* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
+#if defined(_WIN32)
+/* A handler of exceptions would not be the first that a program has, and debuggers would stop at the faults. So the
+ * system copies. It would take the guard from the page below a stack, which is why it is asked before what is there. */
+LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
+  size_t done = 0;
+  if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
+  const DWORD error = GetLastError();
+  while (done < n) {
+    MEMORY_BASIC_INFORMATION i;
+    if (!VirtualQuery((const void *)(from + done), &i, sizeof i) || i.State != MEM_COMMIT || (i.Protect & (PAGE_NOACCESS | PAGE_GUARD))) break;
+    const size_t there = (size_t)((uintptr_t)i.BaseAddress + i.RegionSize - (from + done)), part = there < n - done ? there : n - done;
+    SIZE_T got = 0;
+    const BOOL all = ReadProcessMemory(GetCurrentProcess(), (const void *)(from + done), to + done, part, &got);
+    if (got > part) got = 0;
+    done += got;
+    if (!all || got != part) break;
+  }
+  SetLastError(error);
+  return done;
+}
+#else
 /* A sanitizer's calls would change the registers of the system call. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   if (from < PAGE || from > UINTPTR_MAX - 2 * PAGE) return 0;
@@ -50,6 +80,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) LR_OWN static siz
                    : "rcx", "r11", "memory");
   return result > 0 ? (size_t)result : 0;
 }
+#endif
 
 /* on_stack gives 8 bytes behind a call's return address, or where a register leads to. On the page of the former they
  * are surely there; elsewhere they are if the plan is right. 0: they cannot be read. */
@@ -260,7 +291,7 @@ cut:
   return p;
 }
 
-#if defined(__clang__)
+#if defined(__clang__) && !defined(_WIN32)
 #pragma clang attribute pop
 #endif
 

@@ -6,20 +6,16 @@
 #ifndef LOGREC_VALUES_INTERNAL_H
 #define LOGREC_VALUES_INTERNAL_H
 
+#include "convention.h"
 #include "core.h"
-
-#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
-#define LR_HAVE_PLANS 1
-#else
-#define LR_HAVE_PLANS 0
-#endif
 
 #if defined(__ELF__)
 #pragma GCC visibility push(hidden)
 #endif
 
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
- * pushes. hooks_cyg_x86_64.S keeps all of it. */
+ * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the
+ * high half of xmm0, and rax, rcx, rdx, r8 to r11. */
 struct lr_registers {
   uint64_t vector[8];
   uint64_t own;

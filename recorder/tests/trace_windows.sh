@@ -321,7 +321,7 @@ clangcl() {
   local m=/usr/$x64 resources
   resources=$($clang -print-resource-dir)/include
   # A path that begins with a slash would be an option.
-  $(of_clang clang-cl) --target=x86_64-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$resources" /clang:-isystem \
+  $(of_clang clang-cl) --target=x86_64-pc-windows-msvc -nostdinc ${clangcl_first-} /clang:-isystem "/clang:$resources" /clang:-isystem \
     "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /Z7 /O2 /GS- /Gs100000 /GR- /EHs-c- \
     /Zc:threadSafeInit- /W4 -Werror /I"$include" "$@"
 }
@@ -357,6 +357,29 @@ clangcl32() {
   $(of_clang clang-cl) --target=i686-pc-windows-msvc -nostdinc /clang:-isystem "/clang:$($clang -print-resource-dir)/include" \
     /clang:-isystem "/clang:$m/include" /clang:-fgnuc-version=12.2.0 /D__USE_MINGW_ANSI_STDIO=0 /D_X86_ /O2 /GS- \
     /Gs100000 /W4 -Werror /I"$include" /c "/Fo$build/cl32/" -- "$src"/*.c
+}
+
+# api LANE LINES BUILD...: values that the program tells itself, as the command shows them. BUILD is given the source and its folder.
+api() {
+  local d=$build/$1 lines=$2 shown
+  shift 2
+  mkdir -p "$d" && cp "$gcc/logrec.dll" "$d" && "$@" "$here/values_windows_api.cpp" "$d" || return 1
+  (cd "$d" && LOGREC_FILE=api.lptrace timeout 60 "$run_wine" api.exe) || return 1
+  "$build/command/logparse" show "$d/api.lptrace" --symbols "$d" >"$d/shown" 2>&1
+  shown=$(sed -nE 's/.* -> (app::)?((sum|mixed|text)\(.*[^ ]) +[^ ]+\.cpp:.*/\2/p' "$d/shown" | sed 's/ \*/*/g; s/long long int/long long/') # as this or that compiler spells types
+  [ "$shown" = "$lines" ] || { echo "shown: $shown"; echo "and not: $lines"; cat "$d/shown"; return 1; }
+}
+api_lines='sum(int a = 3, int b = -4) = -1
+mixed(const char* text = "a text", double d = 5.0, int (int)color = 5, bool b = true, unsigned char c = 250, long long n = -5000000000, app::Point p = up, const char* nowhere = not readable, std::nullptr_t nullptr = null) = 2.5'
+api_gcc() { $x64-g++ -O1 -g -std=c++11 $warnings -I"$include" -DLOGREC_SHARED -static "$1" "$gcc/liblogrec.a" -o "$2/api.exe" -Wl,--build-id; }
+api_clangcl() {
+  local headers
+  # Its headers look for C's behind them, and want to be told of the dialect.
+  headers=$(dirname "$($x64-g++ -print-libgcc-file-name)")/include/c++
+  clangcl /std:c++14 /c "/Fo$2/startup.obj" -- "$samples/startup_clangcl.cpp" &&
+    clangcl_first="/clang:-isystem /clang:$headers /clang:-isystem /clang:$headers/$x64 /D__STRICT_ANSI__" clangcl /std:c++14 /DLOGREC_SHARED /c "/Fo$2/api.obj" -- "$1" &&
+    $(of_clang lld-link) /nologo /nodefaultlib /debug /opt:noicf /machine:x64 /subsystem:console /entry:startup "$2/api.obj" "$2/startup.obj" \
+      "$build/cl/logrec.lib" $clangcl_libs /out:"$2/api.exe" /pdb:"$2/api.pdb"
 }
 
 gcc=$build/x64
@@ -395,6 +418,8 @@ else
       count x64-reports $?
       # Started here, where wine is found and a logrec.dll built; and under wine.
       one mingw-hooks-recorded-O2 recorded mingw-hooks-recorded-O2 mingw-hooks-O2 "$build/command/logparse"
+      one api-mingw api api-mingw "$api_lines
+text(std::__cxx11::basic_string<char> s = \"a string\") = \"a string!\"" api_gcc
       one mingw-hooks-recordedexe-O2 recorded mingw-hooks-recordedexe-O2 mingw-hooks-O2 "$run_wine" "$build/command/windows/logparse.exe"
     else
       skip record "go is missing"
@@ -431,6 +456,7 @@ else
     if of_clang clang-cl >/dev/null && of_clang llvm-ml >/dev/null; then
       one clangcl-recorder clangcl_recorder
       lane_hooks=
+      if [ -e "$build/command/logparse" ]; then one api-clangcl api api-clangcl "$api_lines" api_clangcl; else skip api-clangcl "go is missing"; fi
       one clangcl-object-O2 logtest clangcl-object-O2 clangcl_compile clangcl_link "$build/cl/logrec.dll"
     else
       skip clangcl "clang-cl or llvm-ml is missing"

@@ -21,11 +21,14 @@ type Object struct {
 // maxObjects bounds the objects of an image, in front of which a table has more than that.
 const maxObjects = 1 << 20
 
-// Objects returns the data that the symbol tables of an ELF image name, by ascending RVA; of several names
-// for one place it returns one.
+// Objects returns the data that the symbol tables of an image name, by ascending RVA; of several names
+// for one place it returns one. Those of a PE image have no sizes: an object ends where the next one begins.
 func Objects(im *image.Image) ([]Object, error) {
 	var list []Object
-	if im.Kind != image.ELF || im.Relocatable {
+	if im.Kind == image.PE {
+		return objectsOfPE(im)
+	}
+	if im.Relocatable {
 		return nil, nil
 	}
 	for _, typ := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
@@ -57,16 +60,57 @@ func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
 	return list, err
 }
 
-// Clones returns where the functions of an ELF image begin that the compiler made of others, with
+// objectsOfPE reads the data that COFF symbols name.
+func objectsOfPE(im *image.Image) (list []Object, err error) {
+	type end struct{ rva, section uint64 }
+	var ends []end
+	err = eachCOFF(im, func(s *image.Section, value uint64, name string) bool {
+		if rva := s.Addr + value - im.Base; !s.Exec && rva < im.Size {
+			_, full := demangle.Forms(name)
+			list = append(list, Object{RVA: rva, Name: full})
+			ends = append(ends, end{rva, min(s.Addr+s.MemSize-im.Base, im.Size)})
+		}
+		return len(list) < maxObjects
+	})
+	slices.SortStableFunc(ends, func(a, b end) int { return cmp(a.rva, b.rva) })
+	slices.SortStableFunc(list, func(a, b Object) int { return cmp(a.RVA, b.RVA) })
+	list = slices.CompactFunc(list, func(a, b Object) bool { return a.RVA == b.RVA })
+	ends = slices.CompactFunc(ends, func(a, b end) bool { return a.rva == b.rva })
+	for i := range list {
+		last := ends[i].section
+		if i+1 < len(ends) {
+			last = min(last, ends[i+1].rva)
+		}
+		list[i].Size = last - list[i].RVA
+	}
+	return list, err
+}
+
+// clone reports whether a name is one that compilers give functions that they made of others.
+func clone(name string) bool {
+	return strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")
+}
+
+// Clones returns where the functions of an image begin that the compiler made of others, with
 // parameters of their own (names such as f.isra.0).
 func Clones(im *image.Image) (map[uint64]bool, error) {
+	if im.Kind == image.PE {
+		list := make(map[uint64]bool)
+		err := eachCOFF(im, func(s *image.Section, value uint64, name string) bool {
+			if s.Exec && clone(name) {
+				list[s.Addr+value-im.Base] = true
+			}
+			return len(list) < maxObjects
+		})
+		return list, err
+	}
 	s := section(im, elf.SHT_SYMTAB)
 	if im.Kind != image.ELF || im.Relocatable || s == nil {
 		return nil, nil
 	}
 	list := make(map[uint64]bool)
 	err := eachSymbol(im, s, func(typ elf.SymType, rva, _ uint64, name string) bool {
-		if typ == elf.STT_FUNC && (strings.Contains(name, ".isra") || strings.Contains(name, ".constprop") || strings.Contains(name, ".part")) {
+		if typ == elf.STT_FUNC && clone(name) {
 			list[rva] = true
 		}
 		return len(list) < maxObjects

@@ -1,10 +1,12 @@
 package symtab
 
 import (
+	"bytes"
 	"encoding/binary"
 	"sort"
 
 	"logparser/message"
+	"logparser/symbols/image"
 )
 
 const (
@@ -95,6 +97,48 @@ func (t *Table) readCOFF() error {
 			}
 			if err := t.add(sy); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachCOFF hands out the COFF symbols that lie in a section, but those of sections themselves, as long as it is told to.
+func eachCOFF(im *image.Image, more func(s *image.Section, value uint64, name string) bool) error {
+	records, strings := im.COFF()
+	if records == nil {
+		return nil
+	}
+	le := binary.LittleEndian
+	skip := 0
+	for off := int64(0); off < records.Size(); off += coffRecord * chunk {
+		b, err := records.Upto(off, coffRecord*chunk)
+		if err != nil {
+			return message.Errorf("%s: COFF symbols: %w", im.File().Path, err)
+		}
+		for ; len(b) >= coffRecord; b = b[coffRecord:] {
+			if skip > 0 {
+				skip--
+				continue
+			}
+			skip = int(b[17])
+			section, class := int(int16(le.Uint16(b[12:]))), b[16]
+			if section <= 0 || section > len(im.Sections) || class != coffExternal && class != coffStatic || b[0] == '.' {
+				continue
+			}
+			s, value := im.Sections[section-1], uint64(le.Uint32(b[8:]))
+			if value >= s.MemSize || s.Addr < im.Base {
+				continue
+			}
+			short, _, _ := bytes.Cut(b[:8], []byte{0})
+			name := string(short)
+			if le.Uint32(b) == 0 {
+				if name, err = strings.String(int64(le.Uint32(b[4:]))); err != nil {
+					continue // damaged
+				}
+			}
+			if name != "" && name[0] != '.' && !more(s, value, name) {
+				return nil
 			}
 		}
 	}

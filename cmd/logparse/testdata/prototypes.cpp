@@ -57,7 +57,7 @@ string put(const char *v) { return v ? put(std::string_view(v)) : "null"; }
 string put(const void *v) {
   char b[32];
   if (!v) return "null";
-  std::snprintf(b, sizeof b, "%p", v);
+  std::snprintf(b, sizeof b, "0x%llx", (unsigned long long)(uintptr_t)v);
   return b;
 }
 

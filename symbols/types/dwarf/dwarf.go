@@ -193,7 +193,8 @@ const (
 	attrAlignment  = dwarf.Attr(0x88)
 	ccByReference  = 4
 	ccByValue      = 5
-	ccNone         = 3 // the convention is not the machine's
+	ccNone         = 3    // the convention is not the machine's
+	ccUser         = 0x40 // from here on conventions of compilers: the other system's, or of vectors
 	encodingUTF    = 0x10
 	encodingFloat  = 0x04
 	encodingSigned = 0x05
@@ -359,7 +360,7 @@ func (r *reader) function(at dwarf.Offset) error {
 	if f.Name == "" || !r.chosen(f.Name) {
 		return nil
 	}
-	if cc, _ := find(list, dwarf.AttrCalling).(int64); cc == ccNone {
+	if cc, _ := find(list, dwarf.AttrCalling).(int64); cc == ccNone || cc >= ccUser {
 		f.Altered = true
 	}
 	if t, ok := find(list, dwarf.AttrType).(dwarf.Offset); ok {

@@ -1,0 +1,98 @@
+package values
+
+import (
+	"strconv"
+
+	"logparser/symbols/types"
+)
+
+// Places by the calling convention of Windows for x86-64, for types as debug information has them. Each
+// argument has the register of its position, or eight bytes of the stack behind the room that the caller leaves for the
+// first four. What has not 1, 2, 4 or 8 bytes is passed by its address.
+
+var (
+	win64Integers = [...]string{"rcx", "rdx", "r8", "r9"}
+	win64Vectors  = [...]string{"xmm0", "xmm1", "xmm2", "xmm3"}
+)
+
+// inRegister reports whether a value of a type is passed and returned itself, not by its address. It is not known of
+// classes that may be passed by their address whatever their size.
+func inRegister(t *types.Type) (is, known bool) {
+	if t == nil || t.Size <= 0 {
+		return false, false
+	}
+	switch t.Size {
+	case 1, 2, 4, 8:
+	default:
+		return false, true
+	}
+	switch {
+	case t.Indirect:
+		return false, true
+	case t.Kind == types.Struct && t.Doubtful:
+		return false, false
+	}
+	return true, true
+}
+
+// A win64 gives the arguments of a call their places, one after the other.
+type win64 struct {
+	position int
+	// lost says that the positions are not known.
+	lost bool
+}
+
+func (s *win64) begin(f *types.Function) {
+	s.lost = f.Altered
+	if f.Result == nil {
+		return
+	}
+	byAddress, known := hiddenWin64(f.Result)
+	s.lost = s.lost || !known
+	if byAddress {
+		s.position++
+	}
+}
+
+// hiddenWin64 reports whether a result is written to memory whose address the caller passes.
+func hiddenWin64(t *types.Type) (is, known bool) {
+	switch {
+	case t.Kind == types.Opaque && t.Size != 1 && t.Size != 2 && t.Size != 4 && t.Size != 8:
+		return false, false // a vector may be in a register
+	case t.Size == 16 && (t.Kind == types.Int || t.Kind == types.Uint):
+		return false, true // it is in xmm0
+	}
+	direct, known := inRegister(t)
+	return known && !direct, known
+}
+
+func (s *win64) place(t *types.Type) (place string, pointed bool) {
+	i := s.position
+	s.position++
+	direct, known := inRegister(t)
+	switch {
+	case s.lost || !known || t.Kind == types.Opaque:
+		return "", false
+	case i >= len(win64Integers):
+		return "stack+" + strconv.Itoa(8*i), !direct
+	case direct && t.Kind == types.Float:
+		return win64Vectors[i], false
+	}
+	return win64Integers[i], !direct
+}
+
+func (s *win64) result(f *types.Function) (place string, pointed bool) {
+	t := f.Result
+	byAddress, known := hiddenWin64(t)
+	switch {
+	case !known || t.Kind == types.Opaque || f.Altered && !byAddress:
+		return "", false
+	case byAddress:
+		return "rax", true
+	case t.Size == 16:
+		return "xmm0+xmm0h", false
+	case t.Kind == types.Float:
+		return "xmm0", false
+	}
+	return "rax", false
+}

@@ -1,0 +1,75 @@
+package values
+
+import (
+	"strings"
+	"testing"
+
+	"logparser/symbols/types"
+)
+
+// TestPlacesWin64 has the rules of Windows one by one. TestPrototypesWine of package main holds them against what
+// a compiler does.
+func TestPlacesWin64(t *testing.T) {
+	doubtful := *structOf(intType)
+	doubtful.Doubtful = true
+	for _, test := range []struct {
+		name   string
+		args   []*types.Type
+		result *types.Type
+		want   string
+	}{
+		{"integers", []*types.Type{intType, charType, longType, pointer, textType, intType}, intType, "rcx rdx r8 r9 stack+32 stack+40 = rax"},
+		{"by position", []*types.Type{intType, doubleType, longType, floatType, doubleType}, doubleType, "rcx xmm1 r8 xmm3 stack+32 = xmm0"},
+		{"small structs", []*types.Type{structOf(intType, intType), structOf(floatType, floatType), structOf(doubleType)}, structOf(floatType, floatType), "rcx rdx r8 = rax"},
+		{"struct of a double", []*types.Type{structOf(doubleType)}, structOf(doubleType), "rcx = rax"},
+		{"large structs", []*types.Type{structOf(longType, longType), intType}, structOf(longType, longType), "*rdx r8 = *rax"},
+		{"three bytes", []*types.Type{structOf(charType, charType, charType)}, structOf(charType, charType, charType), "*rdx = *rax"},
+		{"large on the stack", []*types.Type{intType, intType, intType, intType, structOf(longType, longType), intType}, nil, "rcx rdx r8 r9 *stack+32 stack+40"},
+		{"__int128", []*types.Type{hugeType, intType}, hugeType, "*rcx rdx = xmm0+xmm0h"},
+		{"long double", []*types.Type{longDouble, intType}, longDouble, "*rdx r8 = *rax"},
+		{"not trivial", []*types.Type{indirect(structOf(intType)), intType}, indirect(structOf(intType)), "*rdx r8 = *rax"},
+		{"strings", []*types.Type{stringType, viewType, textType}, viewType, "*rdx *r8 r9 = *rax"},
+		{"empty", []*types.Type{{Kind: types.Struct, Size: 1, Name: "E"}, intType}, nil, "rcx rdx"},
+		{"vector", []*types.Type{intType, vector, intType}, nil, "rcx ? r8"},
+		{"result in a vector, or not", []*types.Type{intType}, vector, "? = ?"},
+		{"not told", []*types.Type{intType, nil, doubleType}, nil, "rcx ? xmm2"},
+		{"either way", []*types.Type{&doubtful, intType}, nil, "? rdx"},
+		{"either way of a result", []*types.Type{intType}, &doubtful, "? = ?"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := types.Function{Result: test.result}
+			var s win64
+			s.begin(&f)
+			var got []string
+			say := func(place string, pointed bool) {
+				if place == "" {
+					place = "?"
+				}
+				if pointed {
+					place = "*" + place
+				}
+				got = append(got, place)
+			}
+			for _, a := range test.args {
+				say(s.place(a))
+			}
+			if f.Result != nil {
+				got = append(got, "=")
+				say(s.result(&f))
+			}
+			if text := strings.Join(got, " "); text != test.want {
+				t.Errorf("%s\nwant %s", text, test.want)
+			}
+		})
+	}
+}
+
+// TestRawWin64 names registers as they were taken on Windows.
+func TestRawWin64(t *testing.T) {
+	b := make([]byte, 4+8*8)
+	b[0], b[1], b[4], b[4+7*8] = 4, 4, 7, 8
+	list := registers(b, true)
+	if len(list) != 8 || list[0].Name != "rcx" || list[0].Text != "0x7" || list[3].Name != "r9" || list[7].Name != "xmm3" || list[7].Text != "0x8" {
+		t.Errorf("%+v", list)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"logparser/app"
+	"logparser/rows"
+)
+
+// compileMinGW compiles a program for Windows with hooks that tell of arguments and results. It imports the recorder, which
+// record supplies.
+func compileMinGW(t *testing.T, source, level string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("programs and the recorder are built, and run by wine")
+	}
+	const mingw = "x86_64-w64-mingw32-"
+	for _, name := range []string{"wine", mingw + "g++", mingw + "dlltool"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("there is no %s", name)
+		}
+	}
+	source, err := filepath.Abs(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "logrec.def"), []byte("LIBRARY logrec.dll\nEXPORTS\n__fentry__\n__return__\n_monstartup\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{mingw + "dlltool", "-d", "logrec.def", "-l", "liblogrec.a"},
+		{mingw + "g++", level, "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call", "-w", "-c", source, "-o", "program.o"},
+		{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"},
+	} {
+		build := exec.Command(command[0], command[1:]...)
+		build.Dir = dir
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return filepath.Join(dir, "program.exe")
+}
+
+// recordWine records a program for Windows, and returns what it printed and the folder of its log.
+func recordWine(t *testing.T, program string, args ...string) (out, log string) {
+	t.Helper()
+	t.Setenv("WINEDEBUG", "-all")
+	cmd := recordProcess(t, program, slices.Concat([]string{"-o", "log", "--head", "0"}, args)...)
+	stderr, err := os.Create(filepath.Join(filepath.Dir(program), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	cmd.Stderr = stderr // no pipe: wine's services would keep it open
+	printed, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %q %s", err, printed, readFile(t, stderr.Name()))
+	}
+	return strings.ReplaceAll(string(printed), "\r\n", "\n"), filepath.Join(filepath.Dir(program), "log")
+}
+
+// TestPrototypesWine is TestPrototypes with MinGW's compiler, and wine to run the program.
+func TestPrototypesWine(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			program := compileMinGW(t, "testdata/prototypes.cpp", level)
+			out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
+			checkPrototypes(t, "MinGW "+level, "", out, log, true)
+		})
+	}
+}
+
+// TestPointersWine records a program whose texts are anywhere: it notices nothing, and what is not there is not readable.
+func TestPointersWine(t *testing.T) {
+	program := compileMinGW(t, "testdata/pointers_windows.cpp", "-O2")
+	out, log := recordWine(t, program, "--values", "app::*", "./program.exe", "3000")
+	const want = "0 exceptions, guard kept, error 7, 3003000 returned, 1498500 thrown, 4561500.0\n"
+	if out != want {
+		t.Errorf("the program says %q, and without the recorder %q", out, want)
+	}
+	s, err := app.Open(t.Context(), app.Inputs{Log: log, Symbols: []string{filepath.Dir(log)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Load(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	src := rows.With(s.Rows(), rows.Values)
+	calls, last := make(map[string]int), ""
+	for i := range src.Len() {
+		r := src.Row(i)
+		v := r.CallValues()
+		if r.Event != rows.Enter || !strings.HasPrefix(r.Function, "app::") || v == nil {
+			continue
+		}
+		last = ""
+		for _, value := range slices.Concat(v.Arguments, v.Results) {
+			last += value.Name + " = " + value.Text + "; "
+		}
+		switch r.Function {
+		case "app::text":
+			calls[v.Arguments[1].Text]++
+		case "app::sum":
+			last, _, _ = strings.Cut(last, "g = ")
+			calls[last]++
+		default:
+			calls[r.Function]++
+		}
+		if v.Arguments[0].Text == `"kept"` {
+			calls[last]++
+		}
+	}
+	for name, n := range map[string]int{
+		"not readable": 3000, "app::thrower": 3000, "a = 1.0; b = 2.0; c = 3.0; d = 4.0; e = 5.0; f = 6.0; ": 3000, "null": 1,
+		`s = "kept"; t = null; named = {name = "name", n = 8}; d = 0.5; return = 0; `: 1,
+	} {
+		if calls[name] != n {
+			t.Errorf("%s: %d times, not %d", name, calls[name], n)
+		}
+	}
+	if t.Failed() {
+		t.Log(calls)
+	}
+}
