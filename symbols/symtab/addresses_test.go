@@ -1,0 +1,85 @@
+package symtab
+
+import (
+	"debug/elf"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAddresses holds the functions of chosen names against what Go's own reader finds, in an image with
+// a symbol table, in one with dynamic symbols alone, and in files that have none of both.
+func TestAddresses(t *testing.T) {
+	const path = "../../testdata/logtest/linux-gcc-O2/logtest"
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := openImage(t, path)
+	defer im.Close()
+	chosen := func(name string) bool { return strings.HasPrefix(name, "_Z") || name == "main" }
+	want := map[string]uint64{}
+	for _, s := range all {
+		if typ := elf.ST_TYPE(s.Info); s.Section != elf.SHN_UNDEF && (typ == elf.STT_FUNC || typ == elf.STT_NOTYPE) && chosen(s.Name) {
+			want[s.Name] = s.Value - im.Base
+		}
+	}
+	got, err := Addresses(im, chosen)
+	if err != nil || !maps.Equal(got, want) || len(want) == 0 {
+		t.Errorf("%d functions, %v, want %d", len(got), err, len(want))
+	}
+	got, err = Addresses(im, func(string) bool { return false })
+	if err != nil || len(got) != 0 {
+		t.Errorf("none is chosen: %v, %v", got, err)
+	}
+	// Without its symbol table the image has its dynamic symbols.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return s.Type == elf.SHT_SYMTAB })
+	if i < 0 || f.Class != elf.ELFCLASS64 {
+		t.Fatal("the sample has no symbol table of 64 bits")
+	}
+	at := f.ByteOrder.Uint64(data[0x28:]) + uint64(i)*64
+	f.ByteOrder.PutUint32(data[at+4:], uint32(elf.SHT_PROGBITS))
+	stripped := filepath.Join(t.TempDir(), "stripped")
+	if err := os.WriteFile(stripped, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dynamic, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(want)
+	for _, s := range dynamic {
+		if s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			want[s.Name] = s.Value - im.Base
+		}
+	}
+	im = openImage(t, stripped)
+	defer im.Close()
+	got, err = Addresses(im, func(name string) bool { _, ok := want[name]; return ok })
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v of dynamic symbols, %v, want %v", got, err, want)
+	}
+	if list, err := Clones(im); list != nil || err != nil {
+		t.Errorf("clones without a symbol table: %v, %v", list, err)
+	}
+	pe := openImage(t, "../dwarf/testdata/x86_64.dll")
+	defer pe.Close()
+	if got, err := Addresses(pe, func(string) bool { return true }); err != nil || len(got) != 0 {
+		t.Errorf("%d functions of a PE, %v", len(got), err)
+	}
+	if list, err := Objects(pe); list != nil || err != nil {
+		t.Errorf("objects of a PE: %v, %v", list, err)
+	}
+}
