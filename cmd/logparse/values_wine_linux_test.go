@@ -12,9 +12,9 @@ import (
 	"logparser/rows"
 )
 
-// compileMinGW compiles a program for Windows with hooks that tell of arguments and results. It imports the recorder, which
-// record supplies.
-func compileMinGW(t *testing.T, source, level string) string {
+// compileMinGW compiles a program for Windows with hooks that tell of arguments and, with gcc, of results. It imports the
+// recorder, which record supplies.
+func compileMinGW(t *testing.T, source string, compiler ...string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("programs and the recorder are built, and run by wine")
@@ -35,7 +35,7 @@ func compileMinGW(t *testing.T, source, level string) string {
 	}
 	for _, command := range [][]string{
 		{mingw + "dlltool", "-d", "logrec.def", "-l", "liblogrec.a"},
-		{mingw + "g++", level, "-std=c++17", "-g", "-pg", "-mfentry", "-minstrument-return=call", "-w", "-c", source, "-o", "program.o"},
+		append(slices.Clone(compiler), "-std=c++17", "-g", "-pg", "-mfentry", "-w", "-c", source, "-o", "program.o"),
 		{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"},
 	} {
 		build := exec.Command(command[0], command[1:]...)
@@ -65,20 +65,37 @@ func recordWine(t *testing.T, program string, args ...string) (out, log string) 
 	return strings.ReplaceAll(string(printed), "\r\n", "\n"), filepath.Join(filepath.Dir(program), "log")
 }
 
-// TestPrototypesWine is TestPrototypes with MinGW's compiler, and wine to run the program.
+// gccMinGW and clangMinGW compile for Windows, the former with hooks that see results.
+func gccMinGW(level string) []string {
+	return []string{"x86_64-w64-mingw32-g++", level, "-minstrument-return=call"}
+}
+func clangMinGW(level string) []string {
+	return []string{findCompiler("clang++"), level, "--target=x86_64-w64-mingw32"}
+}
+
+// TestPrototypesWine is TestPrototypes with compilers of MinGW, and wine to run the program.
 func TestPrototypesWine(t *testing.T) {
-	for _, level := range []string{"-O0", "-O2"} {
-		t.Run(level, func(t *testing.T) {
-			program := compileMinGW(t, "testdata/prototypes.cpp", level)
+	for _, build := range []struct {
+		name, as string
+		compiler []string
+	}{
+		{"MinGW -O0", "", gccMinGW("-O0")}, {"MinGW -O2", "", gccMinGW("-O2")},
+		{"MinGW clang -O0", "clang -O0", clangMinGW("-O0")}, {"MinGW clang -O2", "clang -O2", clangMinGW("-O2")},
+	} {
+		t.Run(build.name, func(t *testing.T) {
+			if build.compiler[0] == "" {
+				t.Skip("there is no clang++")
+			}
+			program := compileMinGW(t, "testdata/prototypes.cpp", build.compiler...)
 			out, log := recordWine(t, program, slices.Concat(prototypeValues, []string{"./program.exe"})...)
-			checkPrototypes(t, "MinGW "+level, "", out, log, true)
+			checkPrototypes(t, build.name, build.as, out, log, slices.Contains(build.compiler, "-minstrument-return=call"))
 		})
 	}
 }
 
 // TestPointersWine records a program whose texts are anywhere: it notices nothing, and what is not there is not readable.
 func TestPointersWine(t *testing.T) {
-	program := compileMinGW(t, "testdata/pointers_windows.cpp", "-O2")
+	program := compileMinGW(t, "testdata/pointers_windows.cpp", gccMinGW("-O2")...)
 	out, log := recordWine(t, program, "--values", "app::*", "./program.exe", "3000")
 	const want = "0 exceptions, guard kept, error 7, 3003000 returned, 1498500 thrown, 4561500.0\n"
 	if out != want {
