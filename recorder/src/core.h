@@ -512,6 +512,8 @@ void lr_counter(const char *name, unsigned type, const void *value);
 
 /* Makes the stack that an event is on the one in effect. */
 void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
+/* The stack for signal handlers is asked for, unless it is known. */
+void lr_know_signal_stack(struct lr_thread *t);
 /* Takes calls that were left without a leave off the stack, and says so, before an enter. */
 void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct lr_event *e);
 /* 1 if the frames of a call and an event are on the same memory. */

@@ -513,6 +513,8 @@ LR_COLD void lr_ended(const struct lr_place *at) {
   if (!t) return;
   struct lr_level *v = level_begin(t, at->frame);
   if (!v) return;
+  /* Without that the quick way of such enters leaves every one of them to this function. */
+  if (lr_self_get() == t && t->stream) lr_know_signal_stack(t);
   const struct lr_event e = {1, 0, at};
   lr_settle(t, v, &e);
   if (behind(v)) catch_up(t, v, &e);

@@ -238,6 +238,10 @@ LR_OWN static void look_at_signal_stack(struct lr_thread *t) {
   t->signal_known = 1;
 }
 
+LR_OWN void lr_know_signal_stack(struct lr_thread *t) {
+  if (!t->signal_known) look_at_signal_stack(t);
+}
+
 LR_OWN static int on_signal_stack(const struct lr_thread *t, uintptr_t frame) {
   return frame - t->signal_low < t->signal_high - t->signal_low;
 }
@@ -408,7 +412,7 @@ LR_COLD void lr_settle(struct lr_thread *t, struct lr_level *v, const struct lr_
   /* There is none in a forked child, nor while the recorder measures its own cost. */
   struct lr_stack *const on = v->on;
   if (on && lr_self_get() == t && t->stream) {
-    if (!t->signal_known) look_at_signal_stack(t);
+    lr_know_signal_stack(t);
     if (!on_signal_stack(t, frame)) {
       struct lr_stack *const s = stack_of(t, on, v, e);
       if (s && s != on) switch_to(t, v, s);
@@ -453,7 +457,7 @@ LR_OWN void lr_drop_left(struct lr_thread *t, struct lr_level *v, const struct l
   }
   struct lr_frame_entry *const bottom = v->stack + 2;
   if (v->top == bottom || (!jumped && v->top[-1].frame - e->at->frame - 1 < LR_NEAR)) return;
-  if (!t->signal_known) look_at_signal_stack(t);
+  lr_know_signal_stack(t);
   if (!gone(t, v->top - 1, e, jumped) || !lr_room(t, v, lr_time_of(v), 0)) return;
   uint32_t n = 1, shown = !lr_hidden(v->top - 1);
   for (; v->top - n > bottom && gone(t, v->top - n - 1, e, 1); n++) shown += !lr_hidden(v->top - n - 1);
