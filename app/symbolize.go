@@ -108,7 +108,7 @@ func (s *Symbolizer) Close() error {
 // next call.
 func (s *Symbolizer) Line(ctx context.Context, line []byte) ([]TextReference, error) {
 	if s.microdump == nil && !texts.Interesting(line) {
-		s.reader.Pass()
+		s.reader.Pass(string(line))
 		return nil, nil
 	}
 	if list, err := s.microdumpLine(ctx, line); list != nil || err != nil {

@@ -69,6 +69,11 @@ func x86Displacement(inst *x86asm.Inst, m x86asm.Mem, mode int) uint64 {
 }
 
 func x86Operands(code []byte, mode int, r *unwind.Registers) (list []operand) {
+	defer func() {
+		if recover() != nil { // the decoder panics on some code
+			list = nil
+		}
+	}()
 	inst, err := x86asm.Decode(code, mode)
 	if err != nil {
 		return nil

@@ -237,6 +237,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(planWith("enter rdi value 4 1 a\nenter rsi text 4 14 s\nleave rax memory 0 12 10 return")), []byte{1, 0, 0, 0, 2, 0, 97, 98})
 	f.Add([]byte("lpvalues 1\ntype 1 struct 8 S\nmember 1 0 1 s\nmember 1 0 1 t\nmodule m\nidentity none\nfunction 0 ff f\nenter rdi value 8 1 a\n"), []byte("12345678"))
 	f.Add([]byte("lpvalues 1\ntype 1 array 8 8 2 a\ntype 2 array 1 1 1 b\nmodule m\nidentity none\nfunction 0 ff f\nenter rdi value 8 1 a\n"), []byte("12345678"))
+	f.Add([]byte("lpvalues 1\nmachine x86-64\nabi sysv\ntype 1 struct 1 S\nmember 1 0 1 s\nmember 1 0 1 t\nmodule m\nidentity none\nfunction 0 ff f\nenter - unknown 1 a\nenter rdi value 1 1 b\n"), []byte("1"))
 	f.Fuzz(func(t *testing.T, plan, b []byte) {
 		if len(plan) > 1<<16 || len(b) > 1<<12 {
 			return

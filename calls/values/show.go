@@ -289,11 +289,18 @@ func isEmpty(t *types.Type) bool { return t.Kind == types.Struct && t.Size <= 1 
 
 // isBare reports whether values of a class have no bytes that mean anything: it is empty, and so are its parts.
 func isBare(t *types.Type) bool {
-	if t == nil || t.Kind != types.Struct || t.Size != 1 {
+	looks := 64
+	return isBareWithin(t, &looks)
+}
+
+// isBareWithin is isBare of not more types than looks: types of a plan may hold themselves.
+func isBareWithin(t *types.Type, looks *int) bool {
+	*looks--
+	if *looks < 0 || t == nil || t.Kind != types.Struct || t.Size != 1 {
 		return false
 	}
 	for i := range t.Members {
-		if m := &t.Members[i]; m.Bits > 0 || !isBare(m.Type) {
+		if m := &t.Members[i]; m.Bits > 0 || !isBareWithin(m.Type, looks) {
 			return false
 		}
 	}

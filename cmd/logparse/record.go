@@ -322,7 +322,9 @@ func (f *recordFlags) makePlan(ctx context.Context, program string, specs []app.
 	if err != nil {
 		return nil, err
 	}
-	libraries.Add(plan)
+	if plan.ABI == "" || plan.ABI == libraries.ABI {
+		libraries.Add(plan)
+	}
 	return libraries, nil
 }
 

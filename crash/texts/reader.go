@@ -126,7 +126,8 @@ var formats = [...]struct {
 // which they stand there. They are good until the next call.
 func (r *Reader) Line(line string) []Reference {
 	r.refs = r.refs[:0]
-	r.before, r.list = r.list, noList
+	r.before = r.list
+	r.Pass(line)
 	if strings.Contains(line, buildIDWords) {
 		r.readBuildIDs(line)
 	}
@@ -141,7 +142,17 @@ func (r *Reader) Line(line string) []Reference {
 }
 
 // Pass takes note of a line that is not [Interesting], in the place of Line.
-func (r *Reader) Pass() { r.list = noList }
+func (r *Reader) Pass(line string) {
+	if r.list != javaList || !isJavaFrame(line) {
+		r.list = noList
+	}
+}
+
+// isJavaFrame reports whether a line is a frame of Java code in the list of a Java machine's report:
+// interpreted, compiled, or made by the machine itself.
+func isJavaFrame(line string) bool {
+	return len(line) > 2 && line[1] == ' ' && strings.IndexByte("jJAv", line[0]) >= 0
+}
 
 // add adds a reference. Where the text names no module, the mappings say which one an address of
 // the process lies in.

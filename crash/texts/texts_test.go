@@ -138,6 +138,19 @@ C  [libjli.so+0x4592]  JavaMain+0xd82`, []string{
 		"0xed2f94 exact libjvm.so linked 0xed2f94",
 		"0x4592 return libjli.so linked 0x4592",
 	}},
+	{"Java, native frames below Java's", `V  [libjvm.so+0xed2f94]  Unsafe_PutLong+0x124
+j  sun.misc.Unsafe.putAddress(JJ)V+0
+J 81 C2 Crash.run([Ljava/lang/String;)V (5 bytes) @ 0x00007f3f0d0a6b2c [0x00007f3f0d0a6b00+0x2c]
+v  ~StubRoutines::call_stub
+V  [libjvm.so+0x5d8c4e]  JavaCalls::call_helper+0x33e
+
+V  [libjvm.so+0x5d8c4f]  another list`, []string{
+		"0xed2f94 exact libjvm.so linked 0xed2f94",
+		"0x00007f3f0d0a6b2c return process 0x7f3f0d0a6b2c",
+		"0x00007f3f0d0a6b00 return process 0x7f3f0d0a6b00",
+		"0x5d8c4e return libjvm.so linked 0x5d8c4e",
+		"0x5d8c4f exact libjvm.so linked 0x5d8c4f",
+	}},
 	{"Android", `I/DEBUG   (   31):       #01 pc 000083fe  /system/lib/libc.so (f+40) (BuildId: 0a0b)
       #02 pc 0000000000012345  /system/lib64/libart.so`, []string{
 		"000083fe called /system/lib/libc.so linked 0x83fe 0a0b",
@@ -257,7 +270,7 @@ func TestFormats(t *testing.T) {
 				if Interesting([]byte(line)) {
 					others = passing.Line(line)
 				} else {
-					passing.Pass()
+					passing.Pass(line)
 				}
 				if !slices.Equal(others, list) {
 					t.Errorf("%q: got %v where lines were passed over, %v without", line, others, list)

@@ -146,7 +146,7 @@ func TestCalls(t *testing.T) {
 		m := &tracetest.Memory{}
 		w := tracetest.NewWriter(m)
 		p := tracetest.Random(r)
-		p.Threads, p.Events, p.Handler, p.Stray = min(p.Threads, 7), p.Events, 0, 0
+		p.Threads, p.Handler, p.Stray = min(p.Threads, 7), 0, 0
 		p.Write(r, w)
 		if err := w.Close(); err != nil {
 			t.Fatal(err)

@@ -106,10 +106,10 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	if d.records == nil {
 		d.records = new([passedRecords]uint32)
 	}
-	// Of the calls that are open in the end those that have 0 were open all through. What leaves
-	// put there lies behind them.
+	// Calls below low, the fewest that were open at a time, are open all through. Those above it were
+	// entered here, and the last record that was put in their place is their enter.
 	records, top, before := d.records, len(d.frames), len(d.frames)
-	clear(records[:top])
+	low := top
 	b := d.buf[:len(d.buf)+overread]
 	p, time := d.p, d.time
 	// A record has two bytes at least.
@@ -122,6 +122,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 		}
 		records[top&(passedRecords-1)] = uint32(v)
 		top += 1 - 2*int(leave)
+		low = min(low, top)
 		p += wire.ShortEnterSize - int(leave)*(wire.ShortEnterSize-wire.ShortLeaveSize)
 		time += wire.EnterDelta(v)&(leave-1) | wire.LeaveDelta(v)&-leave
 	}
@@ -131,11 +132,10 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	d.p, d.time = p, time
 	d.frames = slices.Grow(d.frames, max(top-before, 0))[:top]
 	space := uint16(d.epoch) << 1
-	for i, r := range records[:top] {
-		if r != 0 {
-			w := &d.windows[wire.EnterWindow(uint64(r))]
-			d.frames[i] = frame{w.base + wire.EnterOffset(uint64(r)), space | w.kind}
-		}
+	for i := low; i < top; i++ {
+		r := uint64(records[i])
+		w := &d.windows[wire.EnterWindow(r)]
+		d.frames[i] = frame{w.base + wire.EnterOffset(r), space | w.kind}
 	}
 	return n
 }

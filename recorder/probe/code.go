@@ -47,6 +47,16 @@ var (
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 
+// decode decodes an instruction of x86-64; the decoder panics on some code.
+func decode(code []byte) (in x86asm.Inst, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errDecode
+		}
+	}()
+	return x86asm.Decode(code, 64)
+}
+
 // Returns returns the offsets of the return instructions in the code of a whole function. It decodes
 // one instruction after the other, because a probe in the middle of an instruction would damage the
 // program.
@@ -62,7 +72,7 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 				at += 4
 				continue
 			}
-			in, err := x86asm.Decode(code[at:], 64)
+			in, err := decode(code[at:])
 			if err != nil || in.Len == 0 {
 				// Go pads functions with int3.
 				if code[at] == 0xcc {
@@ -98,7 +108,7 @@ func goEntry(code []byte, machine string) uint64 {
 	const check = 8 // the most instructions of a stack check
 	compared := false
 	for at, n := 0, 0; at < len(code) && n < check; n++ {
-		in, err := x86asm.Decode(code[at:], 64)
+		in, err := decode(code[at:])
 		if err != nil || in.Len == 0 {
 			break
 		}

@@ -275,14 +275,21 @@ LR_OWN const void *lr_map_for_reading(const char *path, size_t *size) {
 }
 LR_OWN void lr_unmap(const void *p) { UnmapViewOfFile(p); }
 
+/* Not by a mapping: a page that cannot be read would be a fault of the program's. */
 LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
-  size_t n = 0;
-  const void *const map = lr_map_for_reading(path, &n);
-  if (!map) return NULL;
-  char *const text = n <= most ? plat_pages(n, 0) : NULL;
-  if (text) memcpy(text, map, n);
-  *size = n;
-  lr_unmap(map);
+  wchar_t name[PATH_CHARACTERS];
+  if (!lr_system_path(name, path)) return NULL;
+  const HANDLE h = CreateFileW(name, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+  if (h == INVALID_HANDLE_VALUE) return NULL;
+  LARGE_INTEGER n;
+  DWORD done = 0;
+  char *text = GetFileSizeEx(h, &n) && n.QuadPart > 0 && (uint64_t)n.QuadPart <= most ? plat_pages((size_t)n.QuadPart, 0) : NULL;
+  if (text && (!ReadFile(h, text, (DWORD)n.QuadPart, &done, NULL) || done != (DWORD)n.QuadPart)) {
+    plat_pages_free(text, (size_t)n.QuadPart);
+    text = NULL;
+  }
+  CloseHandle(h);
+  if (text) *size = (size_t)n.QuadPart;
   return text;
 }
 

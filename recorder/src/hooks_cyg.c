@@ -1,11 +1,17 @@
-/* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). Where values can be taken, hooks_cyg_x86_64.S is
- * what is called, and keeps the registers if they are. */
+/* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). On Linux x86-64 hooks_cyg_x86_64.S is what is called,
+ * and keeps the registers if values are taken; elsewhere these hooks take none. */
 
 #include "hot.h"
 #include "logrec.h"
 #include "values.h"
 
-#if LR_HAVE_ALL_PLANS
+#if LR_HAVE_ALL_PLANS && defined(__ELF__)
+#define KEEPS_REGISTERS 1
+#else
+#define KEEPS_REGISTERS 0
+#endif
+
+#if KEEPS_REGISTERS
 #define ENTER lr_cyg_enter
 #define EXIT lr_cyg_exit
 #pragma GCC visibility push(hidden)
@@ -41,7 +47,7 @@ LR_OWN void EXIT(void *function, void *site) {
   if (LR_UNLIKELY(!lr_fast_leave((uintptr_t)function, 0, lr_frame(), 0))) leave_slow(function, site, lr_frame(), lr_return_address());
 }
 
-#if LR_HAVE_ALL_PLANS
+#if KEEPS_REGISTERS
 LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *registers, const uintptr_t *slot) {
   /* The frame is what lr_frame gives the others. */
   const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers};

@@ -3,7 +3,7 @@
  * rsi for their callers, and want 32 bytes of stack for what they call.
  *
  * What a call hands over is preserved, and rax, xmm0 for the result. The hot path changes no upper halves of vector
- * registers; the slow one saves all of them (hooks_fentry.c). */
+ * registers, as long as the processor's counter is the clock; the slow one saves all of them (hooks_fentry.c). */
 
 #if defined(_WIN32) && defined(__x86_64__)
 

@@ -108,7 +108,7 @@ LR_OWN unsigned lr_plan_place(struct token w, int leave, int hook, struct part *
       p->source = (int32_t)lr_plan_number(name, 10, 0, MOST_STACK, wrong);
       /* The last part has all that is left. */
       if (at > w.n) p->size = MOST_DIRECT;
-    } else if (is(name, "st0") && leave && !hook) {
+    } else if (is(name, "st0") && leave && !hook && sizeof(wchar_t) != 2) { /* Windows returns nothing there */
       p->source = 0;
       p->size = 16;
       p->is_st0 = 1;

@@ -7,6 +7,7 @@
 
 #if !defined(_WIN32)
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -77,7 +78,10 @@ LR_OWN int plat_on_signal_stack(void) {
 
 LR_OWN void plat_signal_stack(uintptr_t *low, uintptr_t *high) {
   stack_t s;
-  if (lr_load(&lr_barred) || syscall(SYS_sigaltstack, NULL, &s) != 0 || (s.ss_flags & SS_DISABLE)) return;
+  const int error = errno;
+  const int there = !lr_load(&lr_barred) && syscall(SYS_sigaltstack, NULL, &s) == 0 && !(s.ss_flags & SS_DISABLE);
+  errno = error;
+  if (!there) return;
   *low = (uintptr_t)s.ss_sp;
   *high = *low + s.ss_size;
 }

@@ -213,9 +213,10 @@ LR_OWN static uint8_t *put_string(uint8_t *p, uintptr_t at, unsigned library, si
     if (!there) from = 1;
   } else {
     from = s[0], length = s[16 / POINTER_BYTES];
-    if (s[16 / POINTER_BYTES + 1] < 16) within = 0, from = at;
+    if (s[16 / POINTER_BYTES + 1] < 16) from = length < 16 ? at : 1;
   }
-  if (!within || within + length > size) return put_characters(p, from, length, most);
+  if (!within) return put_characters(p, from, length, most);
+  if (length >= size - within) return put_characters(p, 1, length, most); /* no text has that */
   return put_within(p, (const uint8_t *)s + within, length, most);
 }
 

@@ -18,8 +18,12 @@ type Object struct {
 	Name string
 }
 
-// maxObjects bounds the objects of an image, in front of which a table has more than that.
-const maxObjects = 1 << 20
+// maxObjects bounds the objects of an image, and maxObjectNames the bytes of their names: of a table with more, no
+// objects are known.
+const (
+	maxObjects     = 1 << 20
+	maxObjectNames = 64 << 20
+)
 
 // Objects returns the data that the symbol tables of an image name, by ascending RVA; of several names
 // for one place it returns one. Those of a PE image have no sizes: an object ends where the next one begins.
@@ -50,36 +54,54 @@ func Objects(im *image.Image) ([]Object, error) {
 
 // objectsOf reads the objects of a symbol table.
 func objectsOf(im *image.Image, s *image.Section) (list []Object, err error) {
+	room := maxObjectNames
 	err = eachSymbol(im, s, func(typ elf.SymType, rva, size uint64, name string) bool {
 		if typ == elf.STT_OBJECT && size > 0 && rva+size <= im.Size {
 			_, full := demangle.Forms(name)
 			list = append(list, Object{rva, size, full})
+			room -= len(full)
 		}
-		return len(list) < maxObjects
+		return len(list) < maxObjects && room > 0
 	})
+	if room <= 0 {
+		list = nil
+	}
 	return list, err
 }
 
 // objectsOfPE reads the data that COFF symbols name.
 func objectsOfPE(im *image.Image) (list []Object, err error) {
-	type end struct{ rva, section uint64 }
-	var ends []end
+	// What an input file put into a section begins at a symbol, too: no object goes beyond that, where data may
+	// follow that has no name.
+	type begin struct{ rva, section uint64 }
+	var begins []begin
+	room := maxObjectNames
 	err = eachCOFF(im, func(s *image.Section, value uint64, name string) bool {
 		if rva := s.Addr + value - im.Base; !s.Exec && rva < im.Size {
-			_, full := demangle.Forms(name)
-			list = append(list, Object{RVA: rva, Name: full})
-			ends = append(ends, end{rva, min(s.Addr+s.MemSize-im.Base, im.Size)})
+			begins = append(begins, begin{rva, min(s.Addr+s.MemSize-im.Base, im.Size)})
+			if name[0] != '.' {
+				_, full := demangle.Forms(name)
+				list = append(list, Object{RVA: rva, Name: full})
+				room -= len(full)
+			}
 		}
-		return len(list) < maxObjects
+		return len(begins) < maxObjects && room > 0
 	})
-	slices.SortStableFunc(ends, func(a, b end) int { return cmp(a.rva, b.rva) })
+	if len(begins) >= maxObjects || room <= 0 {
+		return nil, err
+	}
+	slices.SortStableFunc(begins, func(a, b begin) int { return cmp(a.rva, b.rva) })
 	slices.SortStableFunc(list, func(a, b Object) int { return cmp(a.RVA, b.RVA) })
 	list = slices.CompactFunc(list, func(a, b Object) bool { return a.RVA == b.RVA })
-	ends = slices.CompactFunc(ends, func(a, b end) bool { return a.rva == b.rva })
+	begins = slices.CompactFunc(begins, func(a, b begin) bool { return a.rva == b.rva })
+	next := 0
 	for i := range list {
-		last := ends[i].section
-		if i+1 < len(ends) {
-			last = min(last, ends[i+1].rva)
+		for begins[next].rva != list[i].RVA {
+			next++
+		}
+		last := begins[next].section
+		if next+1 < len(begins) {
+			last = min(last, begins[next+1].rva)
 		}
 		list[i].Size = last - list[i].RVA
 	}
@@ -97,7 +119,7 @@ func Clones(im *image.Image) (map[uint64]bool, error) {
 	if im.Kind == image.PE {
 		list := make(map[uint64]bool)
 		err := eachCOFF(im, func(s *image.Section, value uint64, name string) bool {
-			if s.Exec && clone(name) {
+			if s.Exec && name[0] != '.' && clone(name) {
 				list[s.Addr+value-im.Base] = true
 			}
 			return len(list) < maxObjects

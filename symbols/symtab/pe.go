@@ -103,7 +103,8 @@ func (t *Table) readCOFF() error {
 	return nil
 }
 
-// eachCOFF hands out the COFF symbols that lie in a section, but those of sections themselves, as long as it is told to.
+// eachCOFF hands out the COFF symbols that lie in a section, as long as it is told to. The names of those that
+// stand for what an input file put there begin with a period.
 func eachCOFF(im *image.Image, more func(s *image.Section, value uint64, name string) bool) error {
 	records, strings := im.COFF()
 	if records == nil {
@@ -123,7 +124,7 @@ func eachCOFF(im *image.Image, more func(s *image.Section, value uint64, name st
 			}
 			skip = int(b[17])
 			section, class := int(int16(le.Uint16(b[12:]))), b[16]
-			if section <= 0 || section > len(im.Sections) || class != coffExternal && class != coffStatic || b[0] == '.' {
+			if section <= 0 || section > len(im.Sections) || class != coffExternal && class != coffStatic {
 				continue
 			}
 			s, value := im.Sections[section-1], uint64(le.Uint32(b[8:]))
@@ -137,7 +138,7 @@ func eachCOFF(im *image.Image, more func(s *image.Section, value uint64, name st
 					continue // damaged
 				}
 			}
-			if name != "" && name[0] != '.' && !more(s, value, name) {
+			if name != "" && !more(s, value, name) {
 				return nil
 			}
 		}

@@ -183,6 +183,8 @@ type reader struct {
 	based bool
 	// lists is the section of location lists, once it was asked for.
 	lists map[string][]byte
+	// listed is how many entries of location lists were read.
+	listed int
 	// Of the unit: scopes has the names of the scopes of types, built the types by offset.
 	scopes map[dwarf.Offset]string
 	built  map[dwarf.Offset]*types.Type

@@ -101,6 +101,9 @@ func (r *reader) section(name string) []byte {
 	return b
 }
 
+// mostListed bounds the entries of location lists that are read of an image: many parameters may name one list.
+const mostListed = 1 << 24
+
 // locationAt returns the expression that a location list has for an address, of a machine with pointers of 4 bytes.
 func (r *reader) locationAt(at, address uint64) []byte {
 	base, based := r.base, r.based
@@ -114,6 +117,9 @@ func (r *reader) locationAt(at, address uint64) []byte {
 	}
 	in := locations{b: all[at:]}
 	for range 1 << 12 {
+		if r.listed++; r.listed > mostListed {
+			return nil
+		}
 		var from, to uint64
 		known := true
 		if r.version < 5 {
@@ -254,9 +260,14 @@ func isNumber(t *types.Type) bool {
 
 // loads returns from where behind its return address a function with a frame pointer loads registers before it calls or jumps, but for
 // a call that is its first instruction.
-func (r *reader) loads(low uint64) map[int]bool {
+func (r *reader) loads(low uint64) (found map[int]bool) {
+	defer func() {
+		if recover() != nil { // the decoder panics on some code
+			found = nil
+		}
+	}()
 	const most, saved = 256, 8 // the frame pointer and the return address
-	found := make(map[int]bool)
+	found = make(map[int]bool)
 	s := r.im.SectionAt(low)
 	if s == nil {
 		return nil
