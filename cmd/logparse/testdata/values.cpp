@@ -86,7 +86,7 @@ int main() {
   named({"a name of more than fifteen", "hi", 3});                                    //= app::named(app::Named const& m = {name = "a name of more than fifteen", t = "hi", n = 3}) = 3
   label({"on a label", 4});                                                           //= app::label(app::Label l = {t = "on a label", n = 4}) = 4
   view(&text);                                                                        //= app::view(std::string const* p = "a std::string") = "a std::string"
-  nothing({}, {7}, 8);                                                                //= app::nothing(app::Empty = ?, app::Either e = {i = 7, f = 1e-44}, int n = 8) = 15
+  nothing({}, {7}, 8);                                                                //= app::nothing(app::Empty = {}, app::Either e = {i = 7, f = 1e-44}, int n = 8) = 15
   longDouble(-3);                                                                     //= app::longDouble(int n = -3) = -0.75
   overflow({1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {11, 12}, {13, 14}, {{15, 16, 17}, 18}, {19, 20});  //= app::overflow(app::Pt a = {x = 1, y = 2}, app::Pt b = {x = 3, y = 4}, app::Pt c = {x = 5, y = 6}, app::Pt d = {x = 7, y = 8}, app::Pt e = {x = 9, y = 10}, app::Doubles f = {a = 11.0, b = 12.0}, app::Mixed g = {i = 13, d = 14.0}, app::Big h = {a = [15, 16, 17], n = 18}, app::Mixed i = {i = 19, d = 20.0}) = 86
   twice(1.25);                                                                        //= app::twice<double>(double t = 1.25) = 2.5
