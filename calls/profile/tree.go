@@ -27,7 +27,7 @@ type TreeOptions struct {
 	// MaxNodes bounds the nodes, 0 stands for DefaultTreeNodes: those with the
 	// most calls stay, and those of threads. There may be as many again that
 	// are Other. Where the log has several times as many paths, which stay is decided
-	// while it is gone over, by the calls until then.
+	// while it is gone over, by the calls until then, in an order that is the same each time.
 	MaxNodes int
 	// Correct is as in [StatisticsOptions].
 	Correct Correct
