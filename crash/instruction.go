@@ -7,6 +7,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"logparser/symbols/unwind"
+	"logparser/symbols/x86"
 )
 
 // An operand is memory that an instruction works on.
@@ -65,16 +66,11 @@ func x86Displacement(inst *x86asm.Inst, m x86asm.Mem, mode int) uint64 {
 	if first := inst.Opcode >> 24; first >= 0xa0 && first <= 0xa3 || mode == 32 {
 		return uint64(m.Disp)
 	}
-	return uint64(int64(int32(m.Disp)))
+	return uint64(x86.Distance(m.Disp))
 }
 
 func x86Operands(code []byte, mode int, r *unwind.Registers) (list []operand) {
-	defer func() {
-		if recover() != nil { // the decoder panics on some code
-			list = nil
-		}
-	}()
-	inst, err := x86asm.Decode(code, mode)
+	inst, err := x86.Decode(code, mode)
 	if err != nil {
 		return nil
 	}

@@ -1,11 +1,10 @@
 package probe
 
 import (
-	"bytes"
-
 	"golang.org/x/arch/x86/x86asm"
 
 	"logparser/message"
+	"logparser/symbols/x86"
 )
 
 // isEmulated reports whether the kernel emulates the first instruction of x86-64 code when a probe
@@ -47,16 +46,6 @@ var (
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 
-// decode decodes an instruction of x86-64; the decoder panics on some code.
-func decode(code []byte) (in x86asm.Inst, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errDecode
-		}
-	}()
-	return x86asm.Decode(code, 64)
-}
-
 // Returns returns the offsets of the return instructions in the code of a whole function. It decodes
 // one instruction after the other, because a probe in the middle of an instruction would damage the
 // program.
@@ -67,13 +56,8 @@ func Returns(code []byte, machine string) (list []uint64, err error) {
 	switch machine {
 	case "x86-64":
 		for at := 0; at < len(code); {
-			// endbr64, with which functions begin under -fcf-protection, is newer than the decoder.
-			if bytes.HasPrefix(code[at:], []byte{0xf3, 0x0f, 0x1e, 0xfa}) {
-				at += 4
-				continue
-			}
-			in, err := decode(code[at:])
-			if err != nil || in.Len == 0 {
+			in, err := x86.Decode(code[at:], 64)
+			if err != nil {
 				// Go pads functions with int3.
 				if code[at] == 0xcc {
 					at++
@@ -108,8 +92,8 @@ func goEntry(code []byte, machine string) uint64 {
 	const check = 8 // the most instructions of a stack check
 	compared := false
 	for at, n := 0, 0; at < len(code) && n < check; n++ {
-		in, err := decode(code[at:])
-		if err != nil || in.Len == 0 {
+		in, err := x86.Decode(code[at:], 64)
+		if err != nil {
 			break
 		}
 		at += in.Len

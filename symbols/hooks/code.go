@@ -20,6 +20,7 @@ import (
 
 	"logparser/symbols/image"
 	"logparser/symbols/symtab"
+	"logparser/symbols/x86"
 )
 
 // A kind says what a called function does.
@@ -235,7 +236,7 @@ func (c *Code) function(rva uint64) kind {
 	}
 	b := c.at(rva)
 	n := uint64(0)
-	if endbr(b) {
+	if x86.Endbr(b, 64) {
 		n = 4
 	}
 	if n < uint64(len(b)) && b[n] == 0xf2 { // bnd
@@ -247,11 +248,6 @@ func (c *Code) function(rva uint64) kind {
 	return c.slots[rva+n+6+relative(b[2:])]
 }
 
-// endbr reports whether code begins with an endbr64.
-func endbr(b []byte) bool {
-	return len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa
-}
-
 // target returns the kind of the function that the call at an RVA calls.
 func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 	next := rva + uint64(inst.Len)
@@ -260,7 +256,7 @@ func (c *Code) target(inst *x86asm.Inst, rva uint64) kind {
 		return c.function(next + uint64(int64(a)))
 	case x86asm.Mem:
 		if a.Base == x86asm.RIP && a.Index == 0 {
-			return c.slots[next+uint64(distance(a.Disp))]
+			return c.slots[next+uint64(x86.Distance(a.Disp))]
 		}
 	}
 	return other

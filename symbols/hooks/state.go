@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/symbols/x86"
 )
 
 // Registers by number: the integer registers in the order of their encoding, then the vector registers. Behind them
@@ -147,11 +149,8 @@ func (s *state) address(m x86asm.Mem) (base int, offset int64, ok bool) {
 		return 0, 0, false
 	}
 	v := s.registers[m.Base-x86asm.RAX]
-	return v.base, v.offset + distance(m.Disp), v.of == register && v.n == 8
+	return v.base, v.offset + x86.Distance(m.Disp), v.of == register && v.n == 8
 }
-
-// distance gives a 32-bit displacement its sign, which the decoder leaves out.
-func distance(n int64) int64 { return int64(int32(n)) }
 
 // maxSlots bounds the slots of a frame.
 const maxSlots = 512
@@ -190,7 +189,7 @@ func (s *state) storeAt(base int, offset int64, n int, v content) bool {
 func (s *state) load(m x86asm.Mem, n int) content {
 	if m.Base == x86asm.RIP && m.Index == 0 && m.Segment == 0 {
 		n = min(n, 8)
-		if b := s.fixed(s.next+uint64(distance(m.Disp)), n); b != nil {
+		if b := s.fixed(s.next+uint64(x86.Distance(m.Disp)), n); b != nil {
 			var all [8]byte
 			copy(all[:], b)
 			return content{constant, 0, int64(binary.LittleEndian.Uint64(all[:])), n}

@@ -1,6 +1,10 @@
 package hooks
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/symbols/x86"
+)
 
 // harmless are instructions that write only flags.
 var harmless = map[x86asm.Op]bool{
@@ -114,7 +118,7 @@ func (s *state) step(inst *x86asm.Inst) bool {
 func immediate(inst *x86asm.Inst, n int64, size int) content {
 	switch {
 	case size == 8 && inst.Opcode>>24 == 0xc7:
-		n = distance(n) // the decoder leaves out the sign of 4 bytes
+		n = x86.Distance(n) // the decoder leaves out the sign of 4 bytes
 	case size == 4:
 		n = int64(uint32(n))
 		if _, ok := inst.Args[0].(x86asm.Reg); ok {
@@ -137,10 +141,10 @@ func (s *state) compute(inst *x86asm.Inst) bool {
 		switch {
 		case old.of != register || old.n != 8:
 		case inst.Op == x86asm.ADD:
-			old.offset += distance(int64(n))
+			old.offset += x86.Distance(int64(n))
 			v = old
 		case inst.Op == x86asm.SUB:
-			old.offset -= distance(int64(n))
+			old.offset -= x86.Distance(int64(n))
 			v = old
 		case i == rsp:
 			s.bases++

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"logparser/symbols/x86"
 )
 
 // A Hook is a call of a hook. It knows where the values are at that call that the calling convention has at the
@@ -26,25 +28,16 @@ const (
 
 // decode decodes the instruction at an RVA.
 func (c *Code) decode(rva uint64) (inst x86asm.Inst, ok bool) {
-	defer func() {
-		if recover() != nil { // the decoder panics on some code
-			ok = false
-		}
-	}()
 	if c.left--; c.left < 0 {
 		return inst, false
 	}
-	b := c.at(rva)
-	if endbr(b) {
-		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
-	}
-	inst, err := x86asm.Decode(b, 64)
+	inst, err := x86.Decode(c.at(rva), 64)
 	for _, p := range inst.Prefix {
 		if p&0xff == x86asm.PrefixLOCK || p.IsVEX() {
 			return inst, false
 		}
 	}
-	return inst, err == nil && inst.Len > 0
+	return inst, err == nil
 }
 
 // Calls reports whether the function in [low, low+size) calls hooks.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"logparser/symbols/types"
+	"logparser/symbols/x86"
 )
 
 // Operations of location expressions.
@@ -260,14 +261,9 @@ func isNumber(t *types.Type) bool {
 
 // loads returns from where behind its return address a function with a frame pointer loads registers before it calls or jumps, but for
 // a call that is its first instruction.
-func (r *reader) loads(low uint64) (found map[int]bool) {
-	defer func() {
-		if recover() != nil { // the decoder panics on some code
-			found = nil
-		}
-	}()
+func (r *reader) loads(low uint64) map[int]bool {
 	const most, saved = 256, 8 // the frame pointer and the return address
-	found = make(map[int]bool)
+	found := make(map[int]bool)
 	s := r.im.SectionAt(low)
 	if s == nil {
 		return nil
@@ -282,12 +278,8 @@ func (r *reader) loads(low uint64) (found map[int]bool) {
 	}
 	framed := false
 	for first := true; len(code) > 0; first = false {
-		if len(code) >= 4 && string(code[:4]) == "\xf3\x0f\x1e\xfb" { // endbr32
-			code = code[4:]
-			continue
-		}
-		inst, err := x86asm.Decode(code, 32)
-		if err != nil || inst.Len == 0 || inst.PCRel > 0 && !first {
+		inst, err := x86.Decode(code, 32)
+		if err != nil || inst.PCRel > 0 && !first {
 			break
 		}
 		code = code[inst.Len:]
