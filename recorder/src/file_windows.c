@@ -255,10 +255,14 @@ LR_OWN int plat_copy_end(int ok) {
   return ok && closed;
 }
 
-LR_OWN const void *lr_map_for_reading(const char *path, size_t *size) {
+LR_OWN static HANDLE open_for_reading(const char *path) {
   wchar_t name[PATH_CHARACTERS];
-  if (!lr_system_path(name, path)) return NULL;
-  const HANDLE h = CreateFileW(name, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+  if (!lr_system_path(name, path)) return INVALID_HANDLE_VALUE;
+  return CreateFileW(name, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+}
+
+LR_OWN const void *lr_map_for_reading(const char *path, size_t *size) {
+  const HANDLE h = open_for_reading(path);
   if (h == INVALID_HANDLE_VALUE) return NULL;
   LARGE_INTEGER n;
   void *p = NULL;
@@ -277,9 +281,7 @@ LR_OWN void lr_unmap(const void *p) { UnmapViewOfFile(p); }
 
 /* Not by a mapping: a page that cannot be read would be a fault of the program's. */
 LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
-  wchar_t name[PATH_CHARACTERS];
-  if (!lr_system_path(name, path)) return NULL;
-  const HANDLE h = CreateFileW(name, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+  const HANDLE h = open_for_reading(path);
   if (h == INVALID_HANDLE_VALUE) return NULL;
   LARGE_INTEGER n;
   DWORD done = 0;
