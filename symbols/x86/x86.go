@@ -3,12 +3,12 @@
 package x86
 
 import (
-	"errors"
+	"logparser/message"
 
 	"golang.org/x/arch/x86/x86asm"
 )
 
-var errDecode = errors.New("no instruction that is known")
+var errDecode = message.New("no instruction that is known")
 
 // endbrLen is the length of endbr32 and endbr64, in bytes.
 const endbrLen = 4
