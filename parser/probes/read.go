@@ -23,13 +23,13 @@ const firstChunk = 8 << 10
 // A lineReader reads lines of the file.
 type lineReader struct {
 	file io.ReaderAt
-	// next is the offset of what comes behind buf, end that of the end.
+	// next is the offset behind buf, end is where reading ends.
 	next, end int64
 	buf       []byte
 	store     []byte
 	// cut says that the beginning of a line that is too long was passed over.
 	cut bool
-	// read says that there was something read.
+	// read says that something was read.
 	read bool
 }
 
@@ -85,7 +85,7 @@ func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
 	}
 }
 
-// errGoesOn says that a line was shown before all of it was there.
+// errGoesOn says that a line was taken for whole and then went on.
 var errGoesOn = message.Wrap(parser.ErrShrunk, "the last line that was read goes on: open the text again")
 
 // still is how long nothing has been written to a file whose last line is whole, though it has no line feed.
@@ -121,7 +121,7 @@ func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress
 	}
 }
 
-// take takes in a line.
+// take adds what a line says to the log.
 func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
 	ln.parse(b)
 	switch ln.kind {
