@@ -215,9 +215,9 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	at.begin(f)
 	var out []Value
+	places, pointed := placesOf(at, f)
 	for i := range f.Parameters {
-		p := &f.Parameters[i]
-		place, pointed := at.place(p.Type)
+		p, place := &f.Parameters[i], places[i]
 		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // it has its place, but there is anything in it
 		}
@@ -226,7 +226,11 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 		}
 		out = outs(out, items, p, place)
 		if wanted(p.Name) {
-			plan.Enter = append(plan.Enter, take(p.Name, p.Type, place, pointed))
+			v := take(p.Name, p.Type, place, pointed[i])
+			if p.Length != "" {
+				v = counted(f, places, i)
+			}
+			plan.Enter = append(plan.Enter, v)
 		}
 		for _, item := range items {
 			if place == "" || p.Name == "" || isOut(item) || len(plan.Enter) == MaxValues {
@@ -245,6 +249,32 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))
 	return plan
+}
+
+// placesOf returns the places of a function's parameters. Those whose registers are declared have none of the convention's.
+func placesOf(at convention, f *types.Function) (places []string, pointed []bool) {
+	places, pointed = make([]string, len(f.Parameters)), make([]bool, len(f.Parameters))
+	for i := range f.Parameters {
+		if places[i] = f.Parameters[i].Register; places[i] == "" {
+			places[i], pointed[i] = at.place(f.Parameters[i].Type)
+		}
+	}
+	return places, pointed
+}
+
+// counted takes the characters that a parameter points to, as many as another one says. Where one of them is not in a
+// register, the pointer is taken.
+func counted(f *types.Function, places []string, i int) Value {
+	p := &f.Parameters[i]
+	k := slices.IndexFunc(f.Parameters, func(other types.Parameter) bool { return other.Name == p.Length })
+	v := Value{Name: p.Name, Place: places[i], Op: Op{Kind: Direct, Size: p.Type.Size}, Type: p.Type}
+	switch {
+	case k < 0 || places[i] == "":
+		v.Place, v.Op = "-", Op{}
+	case places[k] != "" && !strings.Contains(places[k]+places[i], "+"):
+		v.Place, v.Op = places[k]+"+"+places[i], Op{Kind: View, Max: textBytes, Library: types.Libstdcxx}
+	}
+	return v
 }
 
 // outs returns what items ask for of what a parameter leads to when the call returns.

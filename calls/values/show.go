@@ -269,7 +269,9 @@ func (l *limits) showPointer(v *rows.Value, t *types.Type, b []byte) {
 		}
 		return
 	}
-	if v.Bits == 0 {
+	if t.Name == Number.Name {
+		v.Type = ""
+	} else if v.Bits == 0 {
 		v.Text = null
 		return
 	}
