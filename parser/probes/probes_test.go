@@ -3,6 +3,7 @@ package probes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"

@@ -38,9 +38,9 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #else
 /* The recorder's own functions are never instrumented, whatever the flags, and have no sleds: a hook would call
  * itself. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__clang__)
+#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && defined(__clang__)
 #define LR_NO_SLED , patchable_function_entry(0), xray_never_instrument
-#elif defined(__x86_64__) && defined(__linux__) && __GNUC__ >= 8
+#elif (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && __GNUC__ >= 8
 #define LR_NO_SLED , patchable_function_entry(0)
 #else
 #define LR_NO_SLED
