@@ -111,7 +111,7 @@ func (s *slot) code(faults bool) asm.Instructions {
 			asm.Add.Imm(asm.R3, int32(s.stack)),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
-		if s.kind != stackSlot {
+		if s.kind != stackSlot && !s.itself {
 			// The address of the pointer becomes the pointer.
 			read(int32(at)+8, 8, at, asm.FnProbeReadUser)
 		}
@@ -120,6 +120,9 @@ func (s *slot) code(faults bool) asm.Instructions {
 			asm.LoadMem(asm.R3, asm.R6, registers[s.register], asm.DWord),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
+	}
+	if s.inside {
+		code = append(code, s.within(faults)...)
 	}
 	pointer := func(at int16) {
 		code = append(code, asm.LoadMem(asm.R3, asm.R8, at, asm.DWord))
@@ -163,6 +166,28 @@ func reading(to, n int32, size asm.Instructions, how asm.BuiltinFunc, faults boo
 	// Passes over again if there was no error.
 	code = append(code, asm.Instruction{OpCode: asm.JSGE.Op(asm.ImmSource), Dst: asm.R0, Offset: int16(len(again)), Constant: 0})
 	return append(code, again...)
+}
+
+// within returns the instructions that go on, in the second word of a slot, from the pointer to memory to what that has at the offset: an object, or a
+// pointer to a text. A pointer that cannot be read becomes one that leads nowhere, and is not null.
+func (s *slot) within(faults bool) asm.Instructions {
+	at := int16(s.at)
+	load := asm.LoadMem(asm.R3, asm.R8, at+8, asm.DWord)
+	if s.kind != textSlot {
+		return asm.Instructions{
+			load,
+			asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R3, Offset: 2, Constant: 0},
+			asm.Add.Imm(asm.R3, int32(s.offset)),
+			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
+		}
+	}
+	code := asm.Instructions{load, asm.Add.Imm(asm.R3, int32(s.offset))}
+	code = append(code, reading(int32(at)+8, 8, asm.Instructions{asm.Mov.Imm(asm.R2, 8)}, asm.FnProbeReadUser, faults)...)
+	return append(code,
+		asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R0, Offset: 2, Constant: 0},
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R8, at+8, asm.R1, asm.DWord),
+	)
 }
 
 // pair returns the instructions that fill a slot with the characters that a register points to and another one counts.
