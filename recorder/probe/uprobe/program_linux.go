@@ -22,9 +22,17 @@ type maps struct {
 	// processes has the processes that are recorded. It is nil where all are.
 	processes *ebpf.Map
 	ring      *ebpf.Map
-	// lost counts hits for which the ring buffer had no room.
-	lost *ebpf.Map
+	// counts has what lostEntry and openEntry say.
+	counts *ebpf.Map
 }
+
+// Entries of the map of counts.
+const (
+	// lostEntry counts hits for which the ring buffer had no room.
+	lostEntry = 0
+	// openEntry is 1 while hits are recorded: probes are set and removed one after the other, which takes time.
+	openEntry = 1
+)
 
 // program assembles the program for probes of a shape. With faults it may sleep while it reads memory of the recorded program.
 func (m *maps) program(s *shape, faults bool) asm.Instructions {
@@ -32,9 +40,18 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.Mov.Reg(asm.R7, asm.R0),
+		asm.StoreImm(asm.RFP, -4, openEntry, asm.Word),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "exit"),
 	}
 	if m.processes != nil {
 		code = append(code,
+			asm.Mov.Reg(asm.R0, asm.R7),
 			asm.RSh.Imm(asm.R0, 32),
 			asm.StoreMem(asm.RFP, -4, asm.R0, asm.Word),
 			asm.LoadMapPtr(asm.R1, m.processes.FD()),
@@ -73,8 +90,8 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 		asm.FnRingbufSubmit.Call(),
 		asm.Ja.Label("exit"),
 		// The ring buffer had no room: count the hit.
-		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("lost"),
-		asm.LoadMapPtr(asm.R1, m.lost.FD()),
+		asm.StoreImm(asm.RFP, -4, lostEntry, asm.Word).WithSymbol("lost"),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, -4),
 		asm.FnMapLookupElem.Call(),
