@@ -130,10 +130,22 @@ func (s *Session) makeMaps(who Who) (err error) {
 const license = "GPL"
 
 // attach loads the program of a group and sets its probes: all at once if the kernel can (since 6.6),
-// otherwise one after the other.
+// otherwise one after the other. A program that reads memory is one that may sleep, if the kernel has such (since 6.0).
 func (s *Session) attach(exe *link.Executable, g *group) error {
-	code := s.program(&g.shape)
-	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: code, License: license}
+	if g.reads() {
+		err := s.attachProgram(exe, g, true)
+		if err == nil || errors.Is(err, ErrRights) {
+			return err
+		}
+	}
+	return s.attachProgram(exe, g, false)
+}
+
+func (s *Session) attachProgram(exe *link.Executable, g *group, faults bool) error {
+	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: s.program(&g.shape, faults), License: license}
+	if faults {
+		spec.Flags = unix.BPF_F_SLEEPABLE
+	}
 	if p, err := ebpf.NewProgram(spec); err == nil {
 		s.programs = append(s.programs, p)
 		set := exe.UprobeMulti
@@ -155,6 +167,7 @@ func (s *Session) attach(exe *link.Executable, g *group) error {
 		return refused(err)
 	}
 	s.programs = append(s.programs, p)
+	before := len(s.links)
 	for i, offset := range g.offsets {
 		set := exe.Uprobe
 		if g.returning {
@@ -162,6 +175,7 @@ func (s *Session) attach(exe *link.Executable, g *group) error {
 		}
 		l, err := set("", p, &link.UprobeOptions{Address: offset, Cookie: g.cookies[i]})
 		if err != nil {
+			s.links = closeAll(s.links, before)
 			return refused(err)
 		}
 		s.links = append(s.links, l)
@@ -268,11 +282,14 @@ func (s *Session) Stop() error {
 	return s.reader.Flush()
 }
 
-func (s *Session) detach() {
-	for _, l := range s.links {
+func (s *Session) detach() { s.links = closeAll(s.links, 0) }
+
+// closeAll closes the links from one on, and returns those before it.
+func closeAll(links []link.Link, from int) []link.Link {
+	for _, l := range links[from:] {
 		l.Close()
 	}
-	s.links = nil
+	return links[:from]
 }
 
 // Lost returns how many hits were lost because the ring buffer was full.
