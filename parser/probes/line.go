@@ -54,6 +54,7 @@ type line struct {
 	lost                  int64
 
 	unescaped []byte
+	recent    recent
 }
 
 const noTime = math.MinInt64
