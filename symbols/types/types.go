@@ -102,6 +102,11 @@ type Function struct {
 	// Altered says that the compiler does not pass all arguments as the calling convention
 	// says.
 	Altered bool
+	// Free says that the compiler may have left out arguments, and the result, without a word: an argument is where the
+	// convention has it only if its Entry says so. It is read on Windows only.
+	Free bool
+	// ObjectFirst says that the address of the result is passed behind the object, as Microsoft's compilers do.
+	ObjectFirst bool
 }
 
 // A Parameter is a parameter of a function.
@@ -112,7 +117,7 @@ type Parameter struct {
 	Type *Type
 	// Unused says that the function may not use it, so that its callers need not pass it.
 	Unused bool
-	// Entry is where debug information has it when the function is entered; it is read for the machine "x86" only.
+	// Entry is where debug information has it when the function is entered; it is read for the machine "x86", and out of PDBs, only.
 	Entry Entry
 }
 
