@@ -64,10 +64,10 @@ func TestFunctions(t *testing.T) {
 	for name, want := range map[string]string{
 		"app::Shape::area() const":                      "app::Shape const* this@2; = int",
 		"app::Shape::grow(int, unsigned char)":          "app::Shape* this@2; int by@1; unsigned char limit@8; ",
-		"app::Shape::count(const app::Point (&)[])":    "app::Point const[4]& corners@2; = int",
+		"app::Shape::count(const app::Point (&)[])":     "app::Point const[4]& corners@2; = int",
 		"app::call(int (*)(const char *, int), double)": "function* f@2; double weight@18; = int",
 		"app::first(const char *, int)":                 "char const* text@2; int length@1; = int",
-		"app::twice<float>(float)":                    "float value@17; = float",
+		"app::twice<float>(float)":                      "float value@17; = float",
 	} {
 		if says[name] != want {
 			t.Errorf("%s: %q, want %q", name, says[name], want)
