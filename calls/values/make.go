@@ -119,7 +119,7 @@ const (
 
 // A Maker makes the plans of a module's functions.
 type Maker struct {
-	// ABI is the calling convention: [SysV], [Cdecl] or [Win64].
+	// ABI is the calling convention: [SysV], [Cdecl], [Win64] or [AAPCS64].
 	ABI ABI
 	// Texts says that texts in structs are followed, too.
 	Texts bool
@@ -155,6 +155,8 @@ func (m *Maker) convention() convention {
 		return &cdecl{}
 	case Win64:
 		return &win64{}
+	case AAPCS64:
+		return &aapcs64{}
 	}
 	return &sysv{}
 }
@@ -386,8 +388,11 @@ func held(place string) int {
 		return MaxDirect
 	}
 	size := 8
-	if strings.HasPrefix(place, "e") {
+	switch place[0] {
+	case 'e', 's':
 		size = 4
+	case 'q':
+		size = 16
 	}
 	return size * (strings.Count(place, "+") + 1)
 }
