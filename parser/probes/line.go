@@ -35,15 +35,16 @@ type line struct {
 	pid, tid int64
 	command  []byte
 	event    []byte
-	// address is where the probe lies or, of a return, the function; known says that it is there.
+	// address is where the probe lies or, of a return, where the function begins; known says that the line has
+	// one.
 	address uint64
 	known   bool
 	leave   bool
-	// sure says that the line itself tells an enter from a leave.
+	// sure says that the line itself shows whether it is an enter or a leave.
 	sure bool
 	// symbol is the kernel's function, where ftrace prints its name in place of the address.
 	symbol []byte
-	// onCPU says that it names a processor, evident that no other text has such lines.
+	// onCPU says that the line names a processor, evident that only texts of probes have such lines.
 	onCPU, evident bool
 	arguments      []byte
 
@@ -54,6 +55,7 @@ type line struct {
 	lost                  int64
 
 	unescaped []byte
+	recent    recent
 }
 
 const noTime = math.MinInt64
@@ -61,7 +63,7 @@ const noTime = math.MinInt64
 // EndLine is written behind a text that has come through a pipe: nothing more will come.
 const EndLine = "lp ."
 
-// maxLine bounds a line; longer ones are none.
+// maxLine bounds the length of a line; longer ones are not read.
 const maxLine = 64 << 10
 
 // parse reads a line, which has no line feed.
@@ -121,6 +123,47 @@ func (l *line) parse(b []byte) {
 		}
 	}
 	l.kernel(b)
+}
+
+// quote returns the mark that the last text among the arguments begins with, 0 where there is none.
+func (l *line) quote() byte {
+	i := bytes.LastIndexByte(l.arguments, '=')
+	for ; i >= 0; i = bytes.LastIndexByte(l.arguments[:i], '=') {
+		if i+1 < len(l.arguments) && (l.arguments[i+1] == '"' || l.arguments[i+1] == '\'') {
+			return l.arguments[i+1]
+		}
+	}
+	return 0
+}
+
+// isOpen reports whether the line ends within a text, which has a line feed.
+func (l *line) isOpen() bool {
+	a := l.arguments
+	if n := len(a); n == 0 || a[n-1] == '"' && n > 2 && a[n-2] != '=' {
+		return false
+	}
+	if bytes.IndexByte(a, '"') < 0 && bytes.IndexByte(a, '\'') < 0 {
+		return false
+	}
+	for i := bytes.LastIndexByte(a, '='); i >= 0; i = bytes.LastIndexByte(a[:i], '=') {
+		if i+1 < len(a) && (a[i+1] == '"' || a[i+1] == '\'') {
+			return !closesText(a[i+2:], a[i+1])
+		}
+	}
+	return false
+}
+
+// closesText reports whether a text ends in what follows its mark.
+func closesText(b []byte, mark byte) bool {
+	for {
+		i := bytes.IndexByte(b, mark)
+		if i < 0 {
+			return false
+		}
+		if b = b[i+1:]; len(b) == 0 || b[0] == ' ' || b[0] == '\r' && len(b) == 1 {
+			return true
+		}
+	}
 }
 
 // decimal reads digits and returns how many.
@@ -264,7 +307,10 @@ func (l *line) json(b []byte) {
 				i++
 				switch c = text[i]; c {
 				case 'n':
-					break loop // one printf is one line
+					if i+1 < len(text) && text[i+1] == '"' {
+						break loop // one printf is one line
+					}
+					c = '\n'
 				case 't':
 					c = '\t'
 				case 'r':
@@ -482,7 +528,7 @@ func seconds(w []byte) (ns int64, whole, ok bool) {
 	return v*1_000_000_000 + frac, false, true
 }
 
-// record reads what perf script says of something else than samples; i is where its name begins.
+// record reads a line of perf script about something other than a sample; i is where the record's name begins.
 func (l *line) record(b []byte, i int) {
 	name := b[i+len(perfRecord):]
 	l.head(b[:i])

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,148 +248,10 @@ lp L 200 7 7 0x5044 e_ret1 ret=1
 	}
 }
 
-// A process that becomes another program has a space of its own.
-func TestBecomesAnother(t *testing.T) {
-	l := write(t, namesOfTwo+`lp E 100 7 7 0x5010 e
-lp E 200 7 7 0x9010 e
-lp L 300 7 7 - e__return
-lp E 400 8 8 0x9010 e
-`)
-	events := make([]parser.Event, 4)
-	l.ReadEvents(events, 0)
-	if events[0].Space == events[1].Space || events[1].Space != events[2].Space || events[2].Address != 0x9010 || events[3].Space == events[2].Space ||
-		events[0].Thread == events[1].Thread || events[1].Thread != events[2].Thread {
-		t.Errorf("%+v", events)
-	}
-	if p := l.Processes(0); len(p) != 3 || p[0].ID != 7 || p[1].ID != 7 || p[2].ID != 8 || p[1].Modules != 1 {
-		t.Errorf("%+v", p)
-	}
-}
-
 func TestLost(t *testing.T) {
 	l := write(t, "lp E 1 7 7 - e\nCPU:1 [LOST 12 EVENTS]\nLost 3 events\nits own output\n  app 1/1 [0] 1.0: PERF_RECORD_LOST lost 5\n{\"type\": \"lost_events\", \"data\": {\"events\": 2}}\n")
 	if l.lost != 22 || l.other != 1 || l.Info().Records != 1 || len(l.Info().Notes) < 2 {
 		t.Errorf("%d lost, %d other, %v", l.lost, l.other, l.Info().Notes)
-	}
-}
-
-// A log grows by whole lines, and says where a pipe has ended.
-func TestGrow(t *testing.T) {
-	l := write(t, namesOfTwo+"lp E 100 7 7 0x5010 e\n")
-	add := func(text string) parser.Growth {
-		f, err := os.OpenFile(l.path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.WriteString(text)
-		f.Close()
-		g, err := l.Grow(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
-	for _, step := range []struct {
-		text    string
-		records int64
-		modules bool
-		ended   bool
-	}{
-		{"", 0, false, false},
-		{"lp L 200 7", 0, false, false},
-		{" 7 - e__return\n", 1, false, false},
-		{"lp E 300 8 8 0x6010 e\nlp ", 1, true, false},
-		{".\n", 0, false, true},
-	} {
-		if g := add(step.text); g.Records != step.records || g.Modules != step.modules || g.Ended != step.ended {
-			t.Errorf("%q: %+v", step.text, g)
-		}
-	}
-	events := make([]parser.Event, 3)
-	if n, err := l.ReadEvents(events, 0); n != 3 || err != nil || events[1].Kind != parser.Leave || events[2].Space != 1 {
-		t.Error(n, err, events)
-	}
-}
-
-// TestLastLine reads texts whose last line has no line feed: it counts when nothing was written for a while, and
-// is not shown in two ways.
-func TestLastLine(t *testing.T) {
-	const text = namesOfTwo + "lp E 100 7 7 0x5010 e\nlp L 200 7 7 - e__return"
-	for _, test := range []struct {
-		age     time.Duration
-		more    string
-		records int64 // before, and after more
-		after   int64
-		fails   bool
-	}{
-		{0, "", 1, 1, false},
-		{0, " r=1\n", 1, 2, false},
-		{time.Minute, "", 2, 2, false},
-		{time.Minute, "\nlp E 300 7 7 0x5010 e\n", 2, 3, false},
-		{time.Minute, "\r\nlp E 300 7 7 0x5010 e\n", 2, 3, false},
-		{time.Minute, "2 r=1\n", 2, 2, true},
-	} {
-		path := filepath.Join(t.TempDir(), "calls.txt")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		// A slow machine must not make it old.
-		when := time.Now().Add(time.Hour - test.age)
-		if test.age > 0 {
-			when = time.Now().Add(-test.age)
-		}
-		if err := os.Chtimes(path, when, when); err != nil {
-			t.Fatal(err)
-		}
-		l := open(t, path)
-		if n := l.Info().Records; n != test.records {
-			t.Errorf("%v old: %d records, want %d", test.age, n, test.records)
-		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.WriteString(test.more)
-		f.Close()
-		if test.age == 0 {
-			os.Chtimes(path, when, when)
-		}
-		_, err = l.Grow(context.Background())
-		if n := l.Info().Records; n != test.after || errors.Is(err, parser.ErrShrunk) != test.fails {
-			t.Errorf("%v old, then %q: %d records, %v", test.age, test.more, n, err)
-		}
-	}
-}
-
-// TestLastLineOfBlock follows a text that is written in blocks, which end in the middle of a line.
-func TestLastLineOfBlock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "calls.txt")
-	if err := os.WriteFile(path, []byte(namesOfTwo+"lp E 100 7 7 0x5010 e\nlp L 200 7"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
-	l, err := Open(t.Context(), path, parser.Options{Live: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for _, step := range []struct {
-		more    string
-		records int64
-	}{{"", 1}, {" 7 - e__ret", 1}, {"urn\n", 2}} {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.WriteString(step.more)
-		f.Close()
-		os.Chtimes(path, old, old)
-		if _, err := l.Grow(t.Context()); err != nil || l.Info().Records != step.records {
-			t.Errorf("%q: %d records, %v", step.more, l.Info().Records, err)
-		}
 	}
 }
 
@@ -406,8 +269,7 @@ func TestHelloAndSum(t *testing.T) {
 		name string
 		text string
 	}{
-		// The text's line feed ends the line.
-		{parser.Enter, "print_hello", `p=0x402000 s="hello, world!`},
+		{parser.Enter, "print_hello", "p=0x402000 s=\"hello, world!\n\" n=14"},
 		{parser.Enter, "sum", "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8"},
 		{parser.Leave, "sum", "r=36"},
 	} {
@@ -415,6 +277,86 @@ func TestHelloAndSum(t *testing.T) {
 		if name := l.Name(0, e.Space, e.Address); e.Kind != want.kind || name != want.name || string(values[i].Taken[4:]) != want.text {
 			t.Errorf("%d: %v %s %q", i, e.Kind, name, values[i].Taken[4:])
 		}
+	}
+}
+
+// Texts with line feeds are read to their ends, whatever stands in them, and what never ends is a line.
+func TestTextsOfLines(t *testing.T) {
+	const next = "\nlp L 900 7 7 - e__return ret=1\n"
+	for _, c := range []struct{ text, want string }{
+		{`a="one` + "\n" + `two" b=3`, ""},
+		{`a="one` + "\n\n\n" + `" b="two` + "\n" + `"`, ""},
+		{`a="` + "\n" + `"`, ""},
+		{`a="says "yes` + "\n" + `no"`, ""},
+		{`a="one` + "\nand no end", `a="one`},
+		{`a="` + strings.Repeat("long\n", maxText/5) + `"`, `a="long`},
+		{`a="one`, ""},
+		{`a='one` + "\r\n" + `two'`, ""},
+		{`a="it's"`, ""},
+	} {
+		want := cmp.Or(c.want, c.text)
+		l := write(t, namesOfTwo+"lp E 100 7 7 0x5010 e "+c.text+next+"lp E 950 7 7 0x5010 e a=1\n")
+		values := make([]parser.CallValues, 3)
+		if n, err := l.Values(values, 0); n != 3 || err != nil {
+			t.Errorf("%q: %d records, %v", c.text, n, err)
+			continue
+		}
+		for i, want := range []string{want, "ret=1", "a=1"} {
+			if got := string(values[i].Taken[4:]); got != want {
+				t.Errorf("%q: record %d: %q, want %q", c.text, i, got, want)
+			}
+		}
+	}
+	// bpftrace escapes them.
+	l := write(t, namesOfTwo+`{"type": "printf", "data": "lp E 100 7 7 0x5010 e a=\"one\ntwo\" b=3\n"}`+"\n")
+	values := make([]parser.CallValues, 1)
+	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "a=\"one\ntwo\" b=3" {
+		t.Errorf("%v %q", err, values[0].Taken)
+	}
+}
+
+// A text that is followed shows no record of which a text has not ended yet.
+func TestTextOfLinesGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.txt")
+	add := func(text string) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(text)
+		f.Close()
+	}
+	add(namesOfTwo)
+	l, err := Open(t.Context(), path, parser.Options{Live: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, step := range []struct {
+		more    string
+		records int64
+	}{{"lp E 100 7 7 0x5010 e a=\"one\n", 0}, {"two\n", 0}, {"three\" b=1\n", 1}, {"lp E 200 7 7 0x5010 e a=\"one\n", 1}, {"lp L 300 7 7 - e__return\n", 3}} {
+		add(step.more)
+		if _, err := l.Grow(t.Context()); err != nil || l.Info().Records != step.records {
+			t.Errorf("%q: %d records, %v", step.more, l.Info().Records, err)
+		}
+	}
+	values := make([]parser.CallValues, 2)
+	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "a=\"one\ntwo\nthree\" b=1" || string(values[1].Taken[4:]) != `a="one` {
+		t.Errorf("%q %q %v", values[0].Taken, values[1].Taken, err)
+	}
+	// One that was shown though its text had not ended cannot go on.
+	add("lp E 400 7 7 0x5010 e a=\"one\n")
+	old := time.Now().Add(-time.Minute)
+	os.Chtimes(path, old, old)
+	still, err := Open(t.Context(), path, parser.Options{}, nil)
+	if err != nil || still.Info().Records != 4 {
+		t.Fatal(err)
+	}
+	defer still.Close()
+	add("two\"\n")
+	if _, err := still.Grow(t.Context()); !errors.Is(err, parser.ErrShrunk) {
+		t.Error(err)
 	}
 }
 
@@ -438,206 +380,6 @@ func TestHeads(t *testing.T) {
 		if l.parse([]byte(text)); l.kind != otherLine {
 			t.Errorf("%q is of kind %d", text, l.kind)
 		}
-	}
-}
-
-// pairs returns the calls of a log as NAME:ENTER-LEAVE, and NAME:ENTER of those that are open;
-// a leave of no call is NAME:-LEAVE.
-func pairs(t *testing.T, l *Log) (list []string) {
-	t.Helper()
-	events := make([]parser.Event, l.Info().Records)
-	if n, err := l.ReadEvents(events, 0); n != len(events) || n > 0 && err != nil {
-		t.Fatal(n, err)
-	}
-	open := make(map[uint32][]parser.Event)
-	for _, e := range events {
-		name := l.Name(0, e.Space, e.Address)
-		stack := open[e.Thread]
-		if e.Kind == parser.Enter {
-			open[e.Thread] = append(stack, e)
-			continue
-		}
-		if n := len(stack); n > 0 && stack[n-1].Address == e.Address && stack[n-1].Space == e.Space {
-			open[e.Thread] = stack[:n-1]
-			list = append(list, fmt.Sprintf("%s:%d-%d", name, stack[n-1].Time, e.Time))
-		} else {
-			list = append(list, fmt.Sprintf("%s:-%d", name, e.Time))
-		}
-	}
-	for _, stack := range open {
-		for _, e := range stack {
-			list = append(list, fmt.Sprintf("%s:%d", l.Name(0, e.Space, e.Address), e.Time))
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// Scripts for bpftrace and SystemTap print no addresses of ends. Those of the kernel have no image
-// that would give one.
-func TestEndsWithoutAddress(t *testing.T) {
-	const lines = `lp E 100 7 7 0xffffffff81234560 lp_0001_vfs_read count=3
-lp E 150 7 7 0xffffffff81239990 lp_0002_security_check
-lp L 160 7 7 - lp_0002_security_check__return ret=0
-lp L 200 7 7 - lp_0001_vfs_read__return ret=3
-lp E 300 8 8 0xffffffff81234560 lp_0001_vfs_read
-lp L 400 8 8 - lp_0001_vfs_read__return
-lp E 500 7 7 0xffffffff81234560 lp_0001_vfs_read
-`
-	const names = `// lp 1 logparse probes
-// lp N lp_0001_vfs_read E -1 0x0 0x0 "vfs_read"
-// lp N lp_0001_vfs_read__return L -1 0x0 0x0 "vfs_read"
-// lp N lp_0002_security_check E -1 0x0 0x0 "security_check"
-// lp N lp_0002_security_check__return L -1 0x0 0x0 "security_check"
-`
-	want := []string{"security_check:150-160", "vfs_read:100-200", "vfs_read:300-400", "vfs_read:500"}
-	for _, text := range []string{names + lines, lines} {
-		if got := pairs(t, write(t, text)); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	// Without names a leave before all enters has no address, and later ones have.
-	if got, want := pairs(t, write(t, "lp L 50 7 7 - lp_0001_vfs_read__return\n"+lines)), append(slices.Clone(want), "vfs_read:-50"); !slices.Equal(got, sorted(want)) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func sorted(list []string) []string {
-	slices.Sort(list)
-	return list
-}
-
-// ftrace prints places in the kernel as names. The lines have the form of the kernel's
-// Documentation/trace/kprobetrace.rst, and what print_kprobe_event and sprint_symbol add to it.
-func TestKernelNames(t *testing.T) {
-	head, err := os.ReadFile("testdata/kprobes.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := Detect(head, int64(len(head))); n < 90 {
-		t.Errorf("detected by %d", n)
-	}
-	const ms = 1_000_000
-	l := open(t, "testdata/kprobes.txt")
-	var want []string
-	for _, c := range []struct {
-		name         string
-		enter, leave int64 // microseconds behind 1902 s, -1 for none
-	}{
-		{"do_sys_open", 286875, 286878}, {"do_sys_open", 286885, 286915}, {"do_sys_open", 286969, 286976},
-		{"nfs_open", 300001, 300005}, {"nfs_do_open.isra.0", 300002, 300004},
-		{"vfs_read", 310001, 310009}, {"vfs_read", 310003, 310007}, {"f_of_no_symbol", 320001, 320002},
-		{"do_sys_open+0x20", 330001, -1},
-	} {
-		text := fmt.Sprintf("%s:%d", c.name, 1902_000*ms+c.enter*1000)
-		if c.leave >= 0 {
-			text += fmt.Sprintf("-%d", 1902_000*ms+c.leave*1000)
-		}
-		want = append(want, text)
-	}
-	if got := pairs(t, l); !slices.Equal(got, sorted(want)) {
-		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	values := make([]parser.CallValues, 2)
-	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "dfd=3 filename=0x7fffd1ec4440" || string(values[1].Taken[4:]) != "arg1=0xfffffffffffffffe" {
-		t.Errorf("%q %q %v", values[0].Taken, values[1].Taken, err)
-	}
-	for _, text := range []string{"  a-1 [000] 1.5: p: (f+0x0)", "  a-1 [000] 1.5: p: (f+0x/0x1)", "  a-1 [000] 1.5: p: (f+0x0/0x)", "  a-1 [000] 1.5: p: (f+0x0/0x1 [m)",
-		"  a-1 [000] 1.5: p: (f+0x0/0x1 <12)", "  a-1 [000] 1.5: r: (f+0x0/0x1 <- )", "  a-1 [000] 1.5: r: (f+0x0/0x1 <- g", "  a-1 [000] 1.5: p: (f)", "  a-1 [000] 1.5: p: (9f+0x0/0x1)"} {
-		var l line
-		if l.parse([]byte(text)); l.kind != otherLine {
-			t.Errorf("%q is of kind %d", text, l.kind)
-		}
-	}
-}
-
-// Each process id becomes other programs, at most so many, and a text with any number of them is
-// read line by line.
-func TestManyPrograms(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(namesOfTwo)
-	const n = 3 * maxPrograms
-	for i := range n {
-		fmt.Fprintf(&text, "lp E %d 7 7 %#x e\n", i, 0x5010+i<<16)
-	}
-	l := write(t, text.String())
-	if p := len(l.Processes(0)); p != maxPrograms {
-		t.Errorf("%d processes, want %d", p, maxPrograms)
-	}
-	events := make([]parser.Event, n)
-	if _, err := l.ReadEvents(events, 0); err != nil {
-		t.Fatal(err)
-	}
-	for i, e := range events {
-		if want := min(i, maxPrograms-1); int(e.Space) != want || e.Address != uint64(0x5010+i<<16) {
-			t.Fatalf("record %d: %+v", i, e)
-		}
-	}
-}
-
-// What no line tells a process of is taken apart by bases, also of several images.
-func TestManyUnknownProcesses(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(namesOfTwo + "# lp I 1 65536 build-id:0304 \"/opt/b\"\n# lp N g E 1 0x1010 0x1010 \"g()\"\n")
-	const n = 2000
-	for i := range n {
-		fmt.Fprintf(&text, "lp E %d - 7 %#x e\n", i, 0x5010+i<<16)
-	}
-	for i := range n {
-		fmt.Fprintf(&text, "lp E %d - 7 %#x g\n", n+i, 0x5010+i<<16)
-	}
-	l := write(t, text.String())
-	events := make([]parser.Event, 2*n)
-	if _, err := l.ReadEvents(events, 0); err != nil {
-		t.Fatal(err)
-	}
-	for i, e := range events {
-		if int(e.Space) != i%n {
-			t.Fatalf("record %d: %+v", i, e)
-		}
-	}
-}
-
-// A process that is told to become another program has nothing of the old one, also where both lie
-// at the same place.
-func TestExecuted(t *testing.T) {
-	const lines = `  sh 7/7 [000] 1.0: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 fe:00 1 2]: r-xp /bin/sh
-  sh 7/7 [000] 1.1: lp:parse: (401010)
-  sh 7/7 [000] 1.2: PERF_RECORD_COMM exec: app:7/7
-  app 7/7 [000] 1.3: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 fe:00 1 3]: r-xp /bin/app
-  app 7/7 [000] 1.4: lp:work: (401010)
-  app 7/7 [000] 1.5: PERF_RECORD_COMM exec: end:7/7
-  app 7/7 [000] 1.6: PERF_RECORD_COMM exec: last:7/7
-`
-	path := filepath.Join(t.TempDir(), "calls.txt")
-	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	l, err := Open(context.Background(), path, parser.Options{Place: func(string, uint64) (uint64, uint64, bool) { return 0x1000, 0x3000, true }}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	events := make([]parser.Event, 2)
-	if _, err := l.ReadEvents(events, 0); err != nil {
-		t.Fatal(err)
-	}
-	if a, b := l.Name(0, events[0].Space, events[0].Address), l.Name(0, events[1].Space, events[1].Address); a != "parse" || b != "work" {
-		t.Errorf("%q, %q", a, b)
-	}
-	p := l.Processes(0)
-	if len(p) != 3 || p[0].Path != "/bin/sh" || p[1].Path != "/bin/app" || p[0].Modules != 1 || p[1].Modules != 1 || p[2].Modules != 0 {
-		t.Errorf("%+v", p)
-	}
-	// Without being told so by a mapping, but by names.
-	l = write(t, namesOfTwo+`  sh 7/7 [000] 1.1: lp:e: (5010)
-  sh 7/7 [000] 1.2: PERF_RECORD_COMM exec: app:7/7
-  sh 7/7 [000] 1.3: lp:e: (5010)
-  sh 7/7 [000] 1.4: lp:e__return: (5010 <- 5100)
-`)
-	events = make([]parser.Event, 3)
-	if _, err := l.ReadEvents(events, 0); err != nil || events[0].Space != 0 || events[1].Space != 1 || events[2].Space != 1 {
-		t.Errorf("%+v %v", events, err)
 	}
 }
 
@@ -715,26 +457,4 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	for _, file := range []string{"perf-plain.txt", "ftrace.txt", "bpftrace.txt"} {
-		b.Run(file, func(b *testing.B) {
-			text, err := os.ReadFile(filepath.Join("testdata", file))
-			if err != nil {
-				b.Fatal(err)
-			}
-			names, _ := os.ReadFile("testdata/names.lpnames")
-			l := write(b, string(names)+strings.Repeat(string(text), 300_000/strings.Count(string(text), "\n")))
-			l.order = nil
-			events := make([]parser.Event, l.Info().Records)
-			b.ResetTimer()
-			for range b.N {
-				if n, err := l.ReadEvents(events, 0); n != len(events) {
-					b.Fatal(n, err)
-				}
-			}
-			b.ReportMetric(float64(b.N)*float64(len(events))/b.Elapsed().Seconds()/1e6, "Mlines/s")
-		})
-	}
 }

@@ -12,7 +12,7 @@
 
 LR_OWN void lr_plan_read(void) {
   if (lr_settings.values == LR_VALUES_PLAN || lr_settings.values == LR_VALUES_RAW) {
-    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64 and x86, and of MinGW on Windows x64, only: none are taken");
+    lr_tell("logrec: LOGREC_VALUES takes arguments on Linux x86-64, x86 and arm64, and of MinGW on Windows x64, only: none are taken");
     lr_settings.values = LR_VALUES_UNSET;
   }
 }
@@ -222,7 +222,8 @@ LR_OWN static void value(struct reading *r, int leave) {
       s.begins = 0;
     }
     for (uint32_t done = 0; !parts[i].is_constant && done < part; done += 8) {
-      s.source = parts[i].source + (int32_t)(parts[i].source < 0 ? 0 : done);
+      /* The next one of a register's words has the next index, below 0 its complement. */
+      s.source = parts[i].source + (parts[i].source < 0 ? -(int32_t)(done / 8) : (int32_t)done);
       s.size = (uint16_t)(part - done < 8 ? part - done : 8);
       add_step(r, leave, &s);
       s.begins = 0;
@@ -258,7 +259,7 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
 }
 
 #else
-/* The hooks of x86 keep all registers, and take everything the longer way. */
+/* The hooks of x86 and arm64 keep all registers, and take everything the longer way. */
 LR_OWN static uint8_t takes_vectors(const struct lr_program *program) { return (void)program, 0; }
 LR_OWN static void find_quick(struct lr_program *program, unsigned type) { (void)program, (void)type; }
 #endif
@@ -400,7 +401,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);
   if (is(word, "identity")) return read_identity(r);
-  if (is(word, "machine") && is(rest, LR_HAVE_ALL_PLANS ? "x86-64" : "x86")) r->machine = 1;
+  if (is(word, "machine") && is(rest, LR_MACHINE)) r->machine = 1;
   else if (is(word, "abi") && is(rest, LR_CONVENTION)) r->abi = 1;
   else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
 }
