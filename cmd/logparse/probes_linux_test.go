@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // probed builds the program of parser/probes/testdata.
@@ -315,5 +319,75 @@ func TestRecordProbedDeclared(t *testing.T) {
 		if want := "function,arguments,result\n" + c.want + "\n"; code != exitOK || text != want {
 			t.Errorf("%v: %q, want %q: %s", c.options, text, want, errs)
 		}
+	}
+}
+
+// TestRecordProbedRunning records a process that runs, with several threads, and values of several kinds: all probes begin and end to
+// record at once, so that no call in between is missing.
+func TestRecordProbedRunning(t *testing.T) {
+	program := compile(t, `
+#include <pthread.h>
+#include <unistd.h>
+#define PROBED __attribute__((noipa))
+PROBED int first(const char *s) { return s[0]; }
+PROBED int second(int n) { return n; }
+PROBED int third(const int *p, int n) { return *p + n; }
+static void *work(void *p) {
+  for (int i = 0;; i++) first("text"), second(i), third(&i, 1);
+  return p;
+}
+int main(void) {
+  pthread_t t[2];
+  alarm(60);
+  for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  return 0;
+}
+`, "-g", "-O1", "-pthread")
+	running := exec.Command(program)
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "first", "--probe", "second", "--probe", "third", "--values", "*", "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, begun := bufio.NewScanner(said), false
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "Ctrl+C ends the recording") {
+			begun = true
+			time.Sleep(300 * time.Millisecond)
+			cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	code, text, errs := logparse("show", dir, "--columns", "thread,event,function", "--format", "csv")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	order := []string{"enter,first", "leave,first", "enter,second", "leave,second", "enter,third", "leave,third"}
+	next := make(map[string]int)
+	for line := range strings.Lines(text) {
+		thread, step, _ := strings.Cut(strings.TrimSpace(line), ",")
+		k := slices.Index(order, step)
+		if k < 0 {
+			continue // the first line
+		}
+		if at, seen := next[thread]; seen && at != k {
+			t.Fatalf("thread %s: %s, and not %s", thread, step, order[at])
+		}
+		next[thread] = (k + 1) % len(order)
+	}
+	if len(next) != 2 {
+		t.Errorf("%d threads: %s", len(next), text[:min(len(text), 500)])
 	}
 }

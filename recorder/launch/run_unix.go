@@ -14,12 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passedOn are the signals that somebody may send to the command and means for the program.
+// passedOn are the signals that are passed on to the program when somebody sends them to the command.
 var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // Run runs the program to its end, with the caller's descriptors, terminal and process group.
-// Signals that ask the caller to end go to the program, which the terminal's reach by themselves.
-// started, if not nil, is called once with the program's id. A caller that goes on apart gets its signals itself.
+// Signals that ask the caller to end are passed on to the program, except those of the terminal, which reach it
+// anyway.
+// started, if not nil, is called once with the program's id. If the plan is Apart, the caller keeps its
+// signals.
 func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	ignoreAsCaller()
 	var wanted []os.Signal
@@ -36,12 +38,15 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 		defer signal.Stop(came)
 	}
 	begin := time.Now()
+	ends := p.watchEnds()
 	child, err := startProcess(p.file, p.command, &os.ProcAttr{Dir: p.workDir, Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {
+		ends.close()
 		p.Discard()
 		return Ending{}, err
 	}
 	pid := child.Pid
+	ends.run(pid)
 	p.running.set(child)
 	defer p.running.set(nil)
 	done := make(chan struct{})
@@ -63,9 +68,11 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	}
 	status, err := wait(pid, p.apart)
 	if err != nil {
+		ends.stop()
 		return Ending{}, os.NewSyscallError("wait4", err)
 	}
 	e := Ending{when: now(), Lasted: time.Since(begin), pid: uint32(pid)}
+	ends.stop()
 	if status.Signaled() {
 		e.Signal, e.Core = int(status.Signal()), status.CoreDump()
 	} else {
@@ -84,7 +91,7 @@ func (p *Plan) Stop(force bool) error {
 	return p.running.do(func(child *os.Process) error {
 		err := child.Signal(s)
 		if err == nil && stopped(child.Pid) {
-			err = child.Signal(syscall.SIGCONT) // or it would hear of it only when somebody continues it
+			err = child.Signal(syscall.SIGCONT) // a stopped program gets the signal only when it is continued
 		}
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"logparser/message"
 )
 
-// A WayKind is how the recorder comes to a program.
+// A WayKind says how a program's calls come to the recorder.
 type WayKind int
 
 // The kinds of ways in.
@@ -148,6 +148,8 @@ func (p *Program) rebuild() []message.Text {
 		return []message.Text{rebuild("x86_64-w64-mingw32-g++ -g -finstrument-functions app.cpp liblogrec.a"), rebuild("cl /Gh /GH /Zi app.cpp logrec.lib")}
 	case p.Compiler == "clang":
 		command = "clang++ " + hookFlags["clang"] + " app.cpp -o app"
+	case p.Compiler == "rustc":
+		command = "rustc +nightly -g -O -Z instrument-xray=always app.rs"
 	}
 	return []message.Text{rebuild(command)}
 }
@@ -156,7 +158,8 @@ func rebuild(command string) message.Text {
 	return message.Textf("compile it with hooks, and record it again: %s", command)
 }
 
-// hookFlags are what has compilers call hooks. gcc can leave out the headers of libraries.
+// hookFlags are the options by which compilers put in calls of hooks. gcc can leave out functions of library
+// headers.
 var hookFlags = map[string]string{
 	"gcc":   "-g -finstrument-functions -finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc",
 	"clang": "-g -finstrument-functions",

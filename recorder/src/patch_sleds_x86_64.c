@@ -28,8 +28,41 @@ LR_OWN static uintptr_t stub(uint8_t **end, uintptr_t to) {
   return (uintptr_t)at;
 }
 
+enum { PAGE = 4096, REACH = 0x7f000000 };
+
+/* A place for stubs that is looked for among the mappings, in their order. */
+struct place {
+  uintptr_t low, high; /* the text */
+  uintptr_t last;      /* where the mapping before ends */
+  uintptr_t end_of_heap;
+  uintptr_t found, distance;
+};
+
+LR_OWN static int see_gap(uintptr_t low, uintptr_t high, void *context) {
+  enum { STEP = 1 << 16, ROOM_OF_STACK = 1 << 30 };
+  struct place *const p = context;
+  const uintptr_t gap = p->last;
+  p->last = high;
+  if (low <= gap || low - gap < PAGE) return 0;
+  uintptr_t at, distance;
+  if (low <= p->low) {
+    at = low - gap >= 3 * STEP ? (low & ~(uintptr_t)(STEP - 1)) - STEP : low - PAGE;
+    distance = p->high - at;
+  } else {
+    /* Above a program lies its heap, and below the stack what it grows into: they must be able to grow. */
+    if (p->low < p->end_of_heap || (lr_main_stack - low < high - low && low - gap < ROOM_OF_STACK)) return 0;
+    at = gap;
+    distance = at + PAGE - p->low;
+  }
+  if (distance < REACH && (!p->found || distance < p->distance)) {
+    p->found = at;
+    p->distance = distance;
+  }
+  return 0;
+}
+
 LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
-  enum { PAGE = 4096, STEP = 1 << 16, REACH = 0x7f000000 };
+  enum { ATTEMPTS = 4 };
   /* All pages of stubs are alike. They are never unmapped, because a thread may be in one, and serve all text
    * within reach. */
   static struct {
@@ -45,13 +78,15 @@ LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
     }
   if (count == sizeof made / sizeof *made) return 0;
   uint8_t *page = MAP_FAILED;
-  /* The page goes below the text, because above a program lies its heap, which must be able to grow. */
-  uintptr_t at = (low & ~(uintptr_t)(STEP - 1)) - STEP;
-  for (uintptr_t step = STEP; at < low && high - at < REACH; at -= step, step += step < 16u << 20 ? step / 2 & ~(uintptr_t)(PAGE - 1) : 0) {
-    page = mmap((void *)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (page == (uint8_t *)at) break;
+  /* Between libraries there is little room, and below them the log is mapped. Another thread may take the place meanwhile. */
+  for (int i = 0; i < ATTEMPTS && page == MAP_FAILED; i++) {
+    struct place p = {low, high, PAGE * 16, (uintptr_t)sbrk(0), 0, 0};
+    lr_each_mapping(see_gap, &p);
+    if (!p.found) return 0;
+    page = mmap((void *)p.found, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (page == MAP_FAILED || page == (uint8_t *)p.found) continue;
     /* Before Linux 4.17 the place is a wish. */
-    if (page != MAP_FAILED) munmap(page, PAGE);
+    munmap(page, PAGE);
     page = MAP_FAILED;
   }
   if (page == MAP_FAILED) return 0;

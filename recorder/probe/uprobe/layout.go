@@ -75,8 +75,11 @@ type slot struct {
 	onStack bool
 	stack   int
 	offset  int // added to the pointer
-	size    int // bytes of memory or text
-	at      int // offset in the entry
+	// inside says that the pointer leads to memory that has the text, the string or the view at the offset; itself that there
+	// is no pointer, but the view itself on the stack.
+	inside, itself bool
+	size           int // bytes of memory or text
+	at             int // offset in the entry
 }
 
 func (s *slot) length() int {
@@ -103,7 +106,7 @@ func (s *shape) key() string {
 	b.WriteString(strconv.FormatBool(s.leave))
 	for i := range s.slots {
 		t := &s.slots[i]
-		b.WriteString(" " + strconv.Itoa(int(t.kind)) + t.register + "," + t.count + "," + strconv.FormatBool(t.onStack))
+		b.WriteString(" " + strconv.Itoa(int(t.kind)) + t.register + "," + t.count + "," + strconv.FormatBool(t.onStack) + strconv.FormatBool(t.inside) + strconv.FormatBool(t.itself))
 		for _, n := range []int{t.stack, t.offset, t.size} {
 			b.WriteString("," + strconv.Itoa(n))
 		}
@@ -160,10 +163,10 @@ func Kernel(p *values.Plan) *values.Plan {
 
 // slotsOf returns the slots for a value, nil where the kernel cannot take it.
 func slotsOf(v *values.Value) []slot {
-	if v.Op.Kind == values.Unknown || v.Op.At || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
+	if v.Op.Kind == values.Unknown || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
 		return nil
 	}
-	s := slot{size: v.Op.Size, offset: v.Op.Offset}
+	s := slot{size: v.Op.Size, offset: v.Op.Offset, inside: v.Op.At}
 	parts := strings.Split(v.Place, "+")
 	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
 		n, err := strconv.Atoi(off)
@@ -200,8 +203,10 @@ func slotsOf(v *values.Value) []slot {
 		s.kind, s.size = stringSlot, v.Op.Max
 	case values.View:
 		switch {
-		case s.onStack || v.Op.Library != types.Libstdcxx:
+		case v.Op.Library != types.Libstdcxx:
 			return nil
+		case s.onStack && !s.inside:
+			s.itself = true
 		case len(parts) == 2:
 			return []slot{{kind: pairSlot, register: parts[1], count: parts[0], size: v.Op.Max}}
 		}

@@ -22,9 +22,17 @@ type maps struct {
 	// processes has the processes that are recorded. It is nil where all are.
 	processes *ebpf.Map
 	ring      *ebpf.Map
-	// lost counts hits for which the ring buffer had no room.
-	lost *ebpf.Map
+	// counts has what lostEntry and openEntry say.
+	counts *ebpf.Map
 }
+
+// Entries of the map of counts.
+const (
+	// lostEntry counts hits for which the ring buffer had no room.
+	lostEntry = 0
+	// openEntry is 1 while hits are recorded: probes are set and removed one after the other, which takes time.
+	openEntry = 1
+)
 
 // program assembles the program for probes of a shape. With faults it may sleep while it reads memory of the recorded program.
 func (m *maps) program(s *shape, faults bool) asm.Instructions {
@@ -32,9 +40,18 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.Mov.Reg(asm.R7, asm.R0),
+		asm.StoreImm(asm.RFP, -4, openEntry, asm.Word),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "exit"),
 	}
 	if m.processes != nil {
 		code = append(code,
+			asm.Mov.Reg(asm.R0, asm.R7),
 			asm.RSh.Imm(asm.R0, 32),
 			asm.StoreMem(asm.RFP, -4, asm.R0, asm.Word),
 			asm.LoadMapPtr(asm.R1, m.processes.FD()),
@@ -73,8 +90,8 @@ func (m *maps) program(s *shape, faults bool) asm.Instructions {
 		asm.FnRingbufSubmit.Call(),
 		asm.Ja.Label("exit"),
 		// The ring buffer had no room: count the hit.
-		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("lost"),
-		asm.LoadMapPtr(asm.R1, m.lost.FD()),
+		asm.StoreImm(asm.RFP, -4, lostEntry, asm.Word).WithSymbol("lost"),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, -4),
 		asm.FnMapLookupElem.Call(),
@@ -111,7 +128,7 @@ func (s *slot) code(faults bool) asm.Instructions {
 			asm.Add.Imm(asm.R3, int32(s.stack)),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
-		if s.kind != stackSlot {
+		if s.kind != stackSlot && !s.itself {
 			// The address of the pointer becomes the pointer.
 			read(int32(at)+8, 8, at, asm.FnProbeReadUser)
 		}
@@ -120,6 +137,9 @@ func (s *slot) code(faults bool) asm.Instructions {
 			asm.LoadMem(asm.R3, asm.R6, registers[s.register], asm.DWord),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
+	}
+	if s.inside {
+		code = append(code, s.within(faults)...)
 	}
 	pointer := func(at int16) {
 		code = append(code, asm.LoadMem(asm.R3, asm.R8, at, asm.DWord))
@@ -163,6 +183,28 @@ func reading(to, n int32, size asm.Instructions, how asm.BuiltinFunc, faults boo
 	// Passes over again if there was no error.
 	code = append(code, asm.Instruction{OpCode: asm.JSGE.Op(asm.ImmSource), Dst: asm.R0, Offset: int16(len(again)), Constant: 0})
 	return append(code, again...)
+}
+
+// within returns the instructions that go on, in the second word of a slot, from the pointer to memory to what that has at the offset: an object, or a
+// pointer to a text. A pointer that cannot be read becomes one that leads nowhere, and is not null.
+func (s *slot) within(faults bool) asm.Instructions {
+	at := int16(s.at)
+	load := asm.LoadMem(asm.R3, asm.R8, at+8, asm.DWord)
+	if s.kind != textSlot {
+		return asm.Instructions{
+			load,
+			asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R3, Offset: 2, Constant: 0},
+			asm.Add.Imm(asm.R3, int32(s.offset)),
+			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
+		}
+	}
+	code := asm.Instructions{load, asm.Add.Imm(asm.R3, int32(s.offset))}
+	code = append(code, reading(int32(at)+8, 8, asm.Instructions{asm.Mov.Imm(asm.R2, 8)}, asm.FnProbeReadUser, faults)...)
+	return append(code,
+		asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R0, Offset: 2, Constant: 0},
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R8, at+8, asm.R1, asm.DWord),
+	)
 }
 
 // pair returns the instructions that fill a slot with the characters that a register points to and another one counts.

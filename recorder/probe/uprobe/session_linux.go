@@ -38,7 +38,7 @@ const ringSize = 32 << 20
 // maxFollowed bounds the processes of a session.
 const maxFollowed = 1 << 16
 
-// Start sets the probes of a plan. Only the hits of the processes that who chooses are given to Run.
+// Start sets the probes of a plan, all of which then begin to record at once. Only the hits of the processes that who chooses are given to Run.
 func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err error) {
 	s = &Session{probes: plan.Probes}
 	defer func() {
@@ -87,7 +87,7 @@ func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err err
 			return s, err
 		}
 	}
-	return s, nil
+	return s, s.counts.Put(uint32(openEntry), uint64(1))
 }
 
 // maxShapes bounds the programs of a session.
@@ -121,7 +121,7 @@ func (s *Session) makeMaps(who Who) (err error) {
 	if s.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_ring", Type: ebpf.RingBuf, MaxEntries: ringSize}); err != nil {
 		return refused(err)
 	}
-	s.lost, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	s.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_counts", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 2})
 	return refused(err)
 }
 
@@ -278,8 +278,9 @@ const keepEvery = 500 * time.Millisecond
 
 // Stop removes the probes. Run ends when it has read the hits that are left in the ring buffer.
 func (s *Session) Stop() error {
+	err := s.counts.Put(uint32(openEntry), uint64(0))
 	s.detach()
-	return s.reader.Flush()
+	return errors.Join(err, s.reader.Flush())
 }
 
 func (s *Session) detach() { s.links = closeAll(s.links, 0) }
@@ -294,7 +295,7 @@ func closeAll(links []link.Link, from int) []link.Link {
 
 // Lost returns how many hits were lost because the ring buffer was full.
 func (s *Session) Lost() (n uint64) {
-	_ = s.lost.Lookup(uint32(0), &n)
+	_ = s.counts.Lookup(uint32(lostEntry), &n)
 	return n
 }
 
@@ -307,7 +308,7 @@ func (s *Session) Close() {
 	for _, p := range s.programs {
 		p.Close()
 	}
-	for _, m := range []*ebpf.Map{s.processes, s.ring, s.lost} {
+	for _, m := range []*ebpf.Map{s.processes, s.ring, s.counts} {
 		if m != nil {
 			m.Close()
 		}

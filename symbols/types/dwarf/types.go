@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"debug/dwarf"
-	"math/bits"
 	"strconv"
 	"strings"
 
@@ -70,7 +69,7 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 			return t
 		}
 		named := *t
-		named.Name = plain(join(r.scopes[at], name))
+		named.Name = types.PlainName(join(r.scopes[at], name))
 		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
 			named.Name = types.StdString
 		}
@@ -193,8 +192,6 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 	if err != nil {
 		return t
 	}
-	single, seen := 0, uint64(0)
-	flags := true
 	for _, c := range list {
 		if c.Tag != dwarf.TagEnumerator {
 			continue
@@ -202,19 +199,8 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 		n, _ := c.Val(dwarf.AttrName).(string)
 		v, _ := c.Val(dwarf.AttrConstValue).(int64)
 		t.Enumerators = append(t.Enumerators, types.Enumerator{Value: v, Name: n})
-		switch u := uint64(v); {
-		case u == 0:
-		case bits.OnesCount64(u) == 1 && seen&u == 0:
-			single++
-			seen |= u
-		case u&^seen != 0:
-			flags = false
-		}
 	}
-	// 0, 1, 2 are an enumeration, 1, 2, 4 are flags.
-	if flags && single >= 3 {
-		t.Kind = types.Flags
-	}
+	t.Kind = types.KindOfEnum(t.Enumerators)
 	if size == 0 {
 		if of := target(); of != nil {
 			t.Size = of.Size
@@ -226,7 +212,7 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 
 // class makes a class, a struct or a union.
 func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth int) *types.Type {
-	full := plain(join(r.scopes[at], name))
+	full := types.PlainName(join(r.scopes[at], name))
 	t := &types.Type{Kind: types.Struct, Size: size, Name: full}
 	if name == "" {
 		t.Name = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagClassType: "class", dwarf.TagUnionType: "union"}[e.Tag]
@@ -237,13 +223,9 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 		t.Align = int(n)
 	}
 	r.built[at] = t
-	switch {
-	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
-		t.Kind, t.Name, t.Indirect = types.Text, types.StdString, true
-		t.Library = r.library(e, r.scopes[at], size)
-		return t
-	case strings.HasPrefix(full, "std::basic_string_view<char,") || full == "std::basic_string_view<char>":
-		t.Kind, t.Name = types.Text, types.StdStringView
+	if text := types.StandardText(full); text != "" {
+		t.Kind, t.Name = types.Text, text
+		t.Indirect = t.Indirect || text == types.StdString
 		t.Library = r.library(e, r.scopes[at], size)
 		return t
 	}
@@ -273,7 +255,7 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 			}
 			if c.Tag == dwarf.TagInheritance {
 				if virtual, _ := c.Val(dwarf.AttrVirtuality).(int64); virtual != 0 {
-					// Where it lies is known when the program runs.
+					// A virtual base: where it lies is known only when the program runs.
 					t.Indirect = t.Indirect || !told
 					continue
 				}
@@ -312,18 +294,17 @@ func valueOf(t *types.Type) *types.Type {
 	return t
 }
 
-// attrDefaulted says of a special member that it is what the compiler makes itself.
+// attrDefaulted says that a special member is the one that the compiler makes (= default).
 const (
 	attrDefaulted    = dwarf.Attr(0x8b)
 	attrDeleted      = dwarf.Attr(0x8a)
 	defaultedInClass = 1
 )
 
-// special finds out whether values of a class are passed by their address, where the
-// compiler does not say so itself: that is so where its destructor, its copy constructor or
-// its move constructor do anything, where neither of the two can be called, or where it
-// has virtual methods. Before DWARF 5 nothing tells those that somebody wrote from those that
-// are declared as they would be without a word.
+// special finds out whether values of a class are passed by their address, for compilers that do not say so.
+// They are if the destructor, the copy constructor or the move constructor does anything, if neither of these
+// constructors can be called, or if the class has virtual methods. Before DWARF 5 debug information does not
+// tell a member that somebody wrote from one that is only declared (= default).
 func (r *reader) special(t *types.Type, at dwarf.Offset, class string, methods []*dwarf.Entry) {
 	class, _, _ = strings.Cut(class, "<")
 	copies, deleted := 0, 0
@@ -405,7 +386,7 @@ func (r *reader) copies(method *dwarf.Entry, class dwarf.Offset) bool {
 	return false
 }
 
-// member reads a member or a base class; it is not ok for what is not in the object.
+// member reads a member or a base class. It is not ok if that lies outside the object, as a static member does.
 func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
 	if external, _ := e.Val(dwarf.AttrExternal).(bool); external {
 		return m, false // static
