@@ -70,9 +70,10 @@ soak: check-go ## fuzzes and damages inputs for hours (SOAK_SECONDS a fuzz targe
 	@scripts/soak.sh $(SOAK_SECONDS) $(SOAK_ROUNDS)
 
 .PHONY: conformance
-conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, and programs with and without the recorder
+conformance: check-go ## compares symbol reading with other tools' tables, saved files with readers, values with uftrace's, and programs with and without the recorder
 	@scripts/conformance.sh
 	@scripts/check-exports.sh
+	@scripts/values.sh
 	@scripts/programs.sh
 
 .PHONY: screenshots

@@ -94,7 +94,7 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	depths, durations, partners, anomalies := b.Depth[i:][:len(list)], b.Duration[i:][:len(list)], b.Partner[i:][:len(list)], b.Anomaly[i:][:len(list)]
 	for k := range list {
 		row, e := &list[k], &events[k]
-		at := e.Address * 0x9e3779b97f4a7c15 >> (64 - recentBits)
+		at := rows.Slot(e.Address, recentBits)
 		p := &m.places[at]
 		if p.address != e.Address {
 			p = m.otherPlace(at, e.Address, k)

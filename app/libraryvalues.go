@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"logparser/calls/values"
 	"logparser/message"
@@ -125,13 +126,26 @@ func declaredValues(path string, specs []ValueSpec, maker *values.Maker, prototy
 			}
 			function := *declared
 			function.RVA, function.Size = s.Value-lowest(f), max(s.Size, 1)
-			if made := maker.Function(&function, items); len(made.Enter)+len(made.Leave) > 0 {
+			if made := atHooks(maker.Function(&function, items)); len(made.Enter)+len(made.Leave) > 0 {
 				m.Functions = append(m.Functions, made)
 			}
 			break
 		}
 	}
 	return m, own.HasDWARF(), nil
+}
+
+// atHooks leaves out the values in registers that declarations name and the recorder's hooks do not keep.
+func atHooks(f values.Function) values.Function {
+	for i := range f.Enter {
+		v := &f.Enter[i]
+		for place := range strings.SplitSeq(v.Place, "+") {
+			if slices.Contains([]string{"rbx", "rbp", "r10", "r11", "r12", "r13", "r14", "r15"}, place) {
+				v.Place, v.Op = "-", values.Op{}
+			}
+		}
+	}
+	return f
 }
 
 // lowest is the address from which the RVAs of an image count.

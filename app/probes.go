@@ -15,6 +15,7 @@ import (
 	"logparser/calls/values"
 	"logparser/export"
 	"logparser/message"
+	"logparser/parser"
 	"logparser/recorder/probe"
 	"logparser/symbols"
 	"logparser/symbols/gosym"
@@ -31,6 +32,16 @@ type ProbePlan struct {
 	Functions int
 }
 
+func newProbePlan(plan *probe.Plan) *ProbePlan {
+	p := &ProbePlan{Plan: plan}
+	for i := range plan.Probes {
+		if plan.Probes[i].Kind == parser.Enter {
+			p.Functions++
+		}
+	}
+	return p
+}
+
 // A ProbeTool is what sets probes.
 type ProbeTool = probe.Tool
 
@@ -45,7 +56,14 @@ type ProbeOptions struct {
 	probe.Options
 	// Raw takes registers as they are, also where debug information tells of the arguments.
 	Raw bool
+	// Prototypes declare functions, nil for none. They count more than debug information.
+	Prototypes *Prototypes
+	// Values choose of which functions values are taken, and which; nil for those that the functions are chosen by.
+	Values []ValueSpec
 }
+
+// MaxRawArguments is the most arguments that are taken as numbers.
+const MaxRawArguments = probe.MaxRawArguments
 
 // KernelImage is the name that stands for the running kernel instead of an image's path.
 const KernelImage = "kernel"
@@ -94,19 +112,58 @@ func PlanProbes(ctx context.Context, in Inputs, path string, specs []ValueSpec, 
 	if err != nil {
 		return nil, &InputError{OtherInput, path, err}
 	}
-	if len(list) == 0 {
-		return nil, &InputError{OtherInput, path, ErrNoFunction}
+	list, note, err := withoutResolvers(own, list)
+	if err == nil && len(list) == 0 {
+		if err = ErrNoFunction; !note.IsZero() {
+			err = message.Errorf("%w: %v", ErrNoFunction, note)
+		}
+	}
+	if err != nil {
+		return nil, &InputError{OtherInput, path, err}
+	}
+	if opt.Values != nil {
+		specs = opt.Values
+		for i := range list {
+			if _, taken := values.Choose(specs, list[i].Name); !taken {
+				list[i].Values = &values.Function{}
+			}
+		}
 	}
 	notes, err := typeArguments(ctx, debug, own, specs, list, opt)
 	if err != nil {
 		return nil, &InputError{OtherInput, path, err}
+	}
+	if !note.IsZero() {
+		notes = append(notes, note)
 	}
 	plan, err := probe.New(target, list, opt.Options)
 	if err != nil {
 		return nil, err
 	}
 	plan.Notes = append(notes, plan.Notes...)
-	return &ProbePlan{plan, len(list) - plan.Refused}, nil
+	return newProbePlan(plan), nil
+}
+
+// withoutResolvers leaves out the functions that only choose the code of those by whose names they go, and says so.
+func withoutResolvers(im *image.Image, list []probe.Function) (rest []probe.Function, note message.Text, err error) {
+	resolvers, err := symtab.Resolvers(im)
+	if err != nil || len(resolvers) == 0 {
+		return list, note, err
+	}
+	n, first := 0, ""
+	rest = slices.DeleteFunc(list, func(f probe.Function) bool {
+		if !resolvers[f.RVA] {
+			return false
+		}
+		if n++; first == "" {
+			first = f.Name
+		}
+		return true
+	})
+	if n > 0 {
+		note = message.Textf("%d functions get no probe, such as %s: the loader calls them once, to choose the code that has their name (IFUNC)", n, first)
+	}
+	return rest, note, nil
 }
 
 // maxStart is how many bytes of a function's code are looked at.
@@ -182,7 +239,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 			if raw := t.Names(rva); len(raw) > 0 {
 				linkage, _, _ = strings.Cut(raw[0], "@")
 			}
-			names := append([]string{cmp.Or(sym.Outermost().Signature, name)}, sym.Aliases...)
+			names := append([]string{withoutResult(cmp.Or(sym.Outermost().Signature, name), name)}, sym.Aliases...)
 			add(rva, sym.Size, names, linkage, false)
 			return true
 		})
@@ -216,6 +273,14 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 	return list, nil
 }
 
+// withoutResult returns a signature without the type of the result, which stands before the name of functions of templates.
+func withoutResult(signature, name string) string {
+	if i := strings.LastIndex(signature, name+"("); i > 0 && signature[i-1] == ' ' {
+		return signature[i:]
+	}
+	return signature
+}
+
 // codeAt returns up to n bytes of an image's file.
 func codeAt(im *image.Image, offset, n uint64) []byte {
 	b := make([]byte, n)
@@ -226,33 +291,80 @@ func codeAt(im *image.Image, offset, n uint64) []byte {
 	return b[:m]
 }
 
-// typeArguments finds out of debug information what functions take and return. Functions of which
-// there is none keep their registers as they are.
+// typeArguments finds out what functions take and return: by declarations of the user's, by debug information, and by the
+// declarations that come with the program. Functions of which there is none keep their registers as they are.
 func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.Spec, list []probe.Function, opt ProbeOptions) (notes []message.Text, err error) {
-	if opt.Raw || opt.NoArguments || own.Kind != image.ELF || own.Machine != "x86-64" {
+	if opt.Raw || opt.NoArguments || own.Machine != "x86-64" {
 		return nil, nil
 	}
+	maker := values.NewMaker(values.SysV)
+	if own.Kind == image.PE {
+		maker = values.NewMaker(values.Win64)
+	}
+	library := filepath.Base(own.File().Path)
+	declareArguments(maker, library, specs, list, opt.Prototypes)
+	if err := describeArguments(ctx, maker, debug, specs, list); err != nil {
+		return nil, err
+	}
+	builtin, _ := values.BuiltinPrototypes()
+	declareArguments(maker, library, specs, list, builtin)
+	unknown := 0
+	for i := range list {
+		if f := &list[i]; !f.Go && f.Values == nil {
+			unknown++
+		}
+	}
+	switch {
+	case unknown == 0:
+	case debug.HasDWARF() || unknown < len(list):
+		notes = append(notes, message.Textf("%d of %d functions have no debug information: their arguments are the registers that may hold some", unknown, len(list)))
+	default:
+		notes = append(notes, message.Textf("there is no debug information: arguments are the registers that may hold some"))
+	}
+	return notes, nil
+}
+
+// declareArguments finds out of prototypes, which may be nil, what functions take and return of which that is not known yet.
+func declareArguments(maker *values.Maker, library string, specs []values.Spec, list []probe.Function, by *Prototypes) {
+	if by == nil {
+		return
+	}
+	for i := range list {
+		f := &list[i]
+		declared := by.Function(library, cmp.Or(f.Linkage, f.Name))
+		if declared == nil || f.Go || f.Values != nil {
+			continue
+		}
+		there := *declared
+		there.RVA, there.Size = f.RVA, f.Size
+		items, _ := values.Choose(specs, f.Name)
+		v := maker.Function(&there, items)
+		f.Values = &v
+	}
+}
+
+// describeArguments finds out of debug information what functions take and return of which that is not known yet.
+func describeArguments(ctx context.Context, maker *values.Maker, debug *image.Image, specs []values.Spec, list []probe.Function) error {
 	at := make(map[uint64]*probe.Function, len(list))
 	for i := range list {
-		if f := &list[i]; !f.Go {
+		if f := &list[i]; !f.Go && f.Values == nil {
 			at[f.RVA] = f
 		}
 	}
 	if !debug.HasDWARF() || len(at) == 0 {
-		return []message.Text{message.Textf("there is no debug information: arguments are the registers that may hold some")}, nil
+		return nil
 	}
 	typed, err := dwarf.Functions(ctx, debug, func(name string) bool {
 		_, taken := values.Choose(specs, name)
 		return taken
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	clones, err := symtab.Clones(debug)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	maker := values.NewMaker(values.SysV)
 	for i := range typed {
 		t := &typed[i]
 		f := at[t.RVA]
@@ -267,16 +379,7 @@ func typeArguments(ctx context.Context, debug, own *image.Image, specs []values.
 			f.Size = t.Size
 		}
 	}
-	unknown := 0
-	for _, f := range at {
-		if f.Values == nil {
-			unknown++
-		}
-	}
-	if unknown > 0 {
-		notes = append(notes, message.Textf("%d of %d functions have no debug information: their arguments are the registers that may hold some", unknown, len(list)))
-	}
-	return notes, nil
+	return nil
 }
 
 // goMachines are the processors' names by those of Go.
@@ -316,7 +419,7 @@ func planKernelProbes(specs []values.Spec, opt ProbeOptions) (*ProbePlan, error)
 	if err != nil {
 		return nil, err
 	}
-	return &ProbePlan{plan, len(list)}, nil
+	return newProbePlan(plan), nil
 }
 
 // SaveProbes writes the lines to a file, and the names beside it, from where they are

@@ -2,17 +2,23 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"logparser/calls/values"
+	"logparser/message"
+	"logparser/modules"
 	"logparser/recorder/launch"
+	"logparser/recorder/probe"
 	"logparser/recorder/probe/uprobe"
+	"logparser/symbols/types/dwarf"
 )
 
 // ProbingOptions are how programs are recorded by probes of the kernel.
@@ -29,9 +35,18 @@ type ProbingOptions struct {
 	// Functions choose what gets probes, Values what is taken there: nothing where there are
 	// none.
 	Functions, Values []ValueSpec
+	// Prototypes declare functions, nil for none. They count more than debug information.
+	Prototypes *Prototypes
+	// Raw takes arguments and results of all functions as numbers, without knowing what they are: the first
+	// RawArguments, 0 for those that registers hold.
+	Raw          bool
+	RawArguments int
 	// Dir is the folder for the logs, "" for a new one.
 	Dir string
 }
+
+// ErrNoValues says that nothing is known of what functions take and return.
+var ErrNoValues = message.New("nothing is known of the arguments and results of these functions")
 
 // ErrProbeRights is by what callers say what to do next.
 var ErrProbeRights = uprobe.ErrRights
@@ -71,22 +86,32 @@ func PlanProbing(ctx context.Context, in Inputs, opt ProbingOptions) (*Probing, 
 		}
 		image = path
 	}
-	probeOptions := ProbeOptions{}
-	probeOptions.Return, probeOptions.NoArguments, probeOptions.Tool = true, true, FindProbeTool("perf")
-	probeOptions.AtReturns = true
-	plan, err := PlanProbes(ctx, in, image, opt.Functions, probeOptions)
+	plan, err := PlanProbes(ctx, in, image, opt.Functions, opt.probes(true))
 	if err != nil {
 		return nil, err
 	}
 	return &Probing{Probes: plan, opt: opt}, nil
 }
 
+// probes returns the options of the probes, which take values themselves only where another tool sets them.
+func (o *ProbingOptions) probes(bare bool) ProbeOptions {
+	p := ProbeOptions{Raw: o.Raw, Prototypes: o.Prototypes, Values: o.Values}
+	p.Return, p.AtReturns, p.RawArguments, p.Tool = true, true, o.RawArguments, FindProbeTool("perf")
+	p.NoArguments = bare || len(o.Values) == 0 && !o.Raw
+	return p
+}
+
+// ForAdministrator returns the probes as a script for perf has them that somebody with the rights runs.
+func (p *Probing) ForAdministrator(ctx context.Context, in Inputs) (*ProbePlan, error) {
+	return PlanProbes(ctx, in, p.Probes.Path, p.opt.Functions, p.opt.probes(false))
+}
+
 // Start makes the folder and sets the probes.
 func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 	var take []values.Module
 	var text bytes.Buffer
-	if len(p.opt.Values) > 0 {
-		plan, err := planValues(ctx, in, []string{p.Probes.Path}, p.opt.Values, false)
+	if len(p.opt.Values) > 0 || p.opt.Raw {
+		plan, err := p.planValues(ctx, in)
 		if err != nil {
 			return err
 		}
@@ -116,6 +141,95 @@ func (p *Probing) Start(ctx context.Context, in Inputs) (err error) {
 	p.done = make(chan error, 1)
 	go func() { p.done <- p.session.Run(p.traces.Add, p.traces.Sync) }()
 	return nil
+}
+
+// planValues makes the plan of what is taken: by the user's declarations, by debug information, and by the declarations that come with
+// the program; or as numbers.
+func (p *Probing) planValues(ctx context.Context, in Inputs) (*ValuePlan, error) {
+	machine, abi, err := conventionOf([]string{p.Probes.Path})
+	if err != nil {
+		return nil, err
+	}
+	plan := &ValuePlan{Plan: values.Plan{Machine: machine, ABI: abi}}
+	m := values.Module{Name: filepath.Base(p.Probes.Path), Identity: modules.Identity{BuildID: p.Probes.Identity.BuildID}}
+	var described []values.Function
+	if !p.opt.Raw {
+		switch debug, err := planValues(ctx, in, []string{p.Probes.Path}, p.opt.Values, false); {
+		case err == nil:
+			described, plan.Notes = debug.Modules[0].Functions, debug.Notes
+		case !errors.Is(err, dwarf.ErrNone):
+			return nil, err
+		}
+	}
+	builtin, _ := values.BuiltinPrototypes()
+	m.Functions = p.functionsOf(func(f *probe.Function) *values.Function {
+		if p.opt.Raw {
+			return p.rawValues(f)
+		}
+		if v := p.declared(f, m.Name, p.opt.Prototypes); v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
+			return v
+		}
+		return p.declared(f, m.Name, builtin)
+	})
+	m.Functions = withoutOverlap(append(m.Functions, described...))
+	if len(m.Functions) == 0 {
+		return nil, message.InFile(p.Probes.Path, ErrNoValues)
+	}
+	plan.Modules = []values.Module{m}
+	plan.count(&m)
+	return plan, nil
+}
+
+// functionsOf returns what make makes of the functions that have probes, where it is not nil.
+func (p *Probing) functionsOf(make func(f *probe.Function) *values.Function) (list []values.Function) {
+	var last *probe.Function
+	for i := range p.Probes.Probes {
+		f := p.Probes.Probes[i].Function
+		if f == last {
+			continue
+		}
+		last = f
+		if v := make(f); v != nil && len(v.Enter)+len(v.Leave) > 0 {
+			list = append(list, *v)
+		}
+	}
+	return list
+}
+
+// declared returns what is taken of a function by its declaration, nil if it has none. by may be nil.
+func (p *Probing) declared(f *probe.Function, library string, by *Prototypes) *values.Function {
+	items, wanted := values.Choose(p.opt.Values, f.Name)
+	if by == nil || !wanted || f.Go {
+		return nil
+	}
+	declared := by.Function(library, cmp.Or(f.Linkage, f.Name))
+	if declared == nil {
+		return nil
+	}
+	there := *declared
+	there.RVA, there.Size = f.RVA, max(f.Size, 1)
+	v := values.NewMaker(values.SysV).Function(&there, items)
+	return &v
+}
+
+// rawValues returns the arguments and results of a function as numbers.
+func (p *Probing) rawValues(f *probe.Function) *values.Function {
+	v := &values.Function{RVA: f.RVA, Size: max(f.Size, 1), Name: f.Name}
+	arguments, results := p.Probes.RawPlaces(f, p.opt.RawArguments)
+	take := func(places []string, name func(i int) string) (list []values.Value) {
+		for i, place := range places {
+			list = append(list, values.Value{Name: name(i), Place: place, Op: values.Op{Kind: values.Direct, Size: 8}, Type: values.Number})
+		}
+		return list
+	}
+	v.Enter = take(arguments, func(i int) string { return "arg" + strconv.Itoa(i+1) })
+	v.Leave = take(results, func(i int) string {
+		if i == 0 {
+			return values.Result
+		}
+		return values.Result + strconv.Itoa(i+1)
+	})
+	return v
 }
 
 // Run runs the program to its end, and takes the probes away.

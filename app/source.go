@@ -192,7 +192,7 @@ func (s *Session) fill(dst []rows.Row, from int64, run int, b *block, n *names) 
 		if e.Kind >= parser.Damaged {
 			row.Note = calls.Damaged.String()
 		}
-		at := e.Address * 0x9e3779b97f4a7c15 >> (64 - recentBits)
+		at := rows.Slot(e.Address, recentBits)
 		m := &b.recent[at]
 		if m.address != e.Address {
 			m = b.otherPlace(at, e.Address, k)

@@ -80,7 +80,7 @@ func planValues(ctx context.Context, in Inputs, images []string, specs []ValueSp
 }
 
 // ErrNoConvention says that values cannot be taken in images of a kind.
-var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64 and x86, and of Windows for x86-64, only so far")
+var ErrNoConvention = message.New("values are taken in programs of Linux for x86-64, x86 and arm64, and of Windows for x86-64, only so far")
 
 // conventionOf returns the machine and the calling convention of images, of which all have the same.
 func conventionOf(images []string) (machine values.Machine, abi values.ABI, err error) {
@@ -95,8 +95,10 @@ func conventionOf(images []string) (machine values.Machine, abi values.ABI, err 
 			by = values.Win64
 		case im.Machine == "x86":
 			of, by = values.X86, values.Cdecl
+		case im.Machine == string(values.ARM64):
+			of, by = values.ARM64, values.AAPCS64
 		}
-		unknown := im.Machine != string(of) || im.PointerSize != 8 && of == values.X8664
+		unknown := im.Machine != string(of) || im.PointerSize != 8 && of != values.X86
 		im.Close()
 		switch {
 		case unknown:

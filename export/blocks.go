@@ -70,7 +70,7 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 	}
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
-	jobs := make(chan *block, ahead)
+	jobs := newQueue[*block](ahead)
 	buffers := make(chan []byte, 2*ahead)
 	cancelled := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
@@ -82,13 +82,13 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 		go func() {
 			defer wg.Done()
 			f := newFormatter(src, newLines())
-			for b := range jobs {
+			for b, ok := jobs.take(); ok; b, ok = jobs.take() {
 				b.err = b.format(ctx, f, buffers)
 				close(b.parts)
 			}
 		}()
 	}
-	defer close(jobs)
+	defer jobs.close()
 
 	var pending []*block
 	asked, done := from, from
@@ -100,7 +100,7 @@ func writeLines(ctx context.Context, out *output, src rows.Source, n int64, opt 
 		for ; asked < n && len(pending) < ahead; asked += blockRows {
 			b := &block{from: asked, n: int(min(blockRows, n-asked)), parts: make(chan []byte, 1)}
 			pending = append(pending, b)
-			jobs <- b
+			jobs.put(b)
 		}
 		b := pending[0]
 		pending = append(pending[:0], pending[1:]...)
@@ -186,16 +186,16 @@ func readRows(ctx context.Context, src rows.Source, from, n int64, progress func
 func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool, progress func(done, total int64), newPrepare func() func(b *batch), use func(b *batch) error) error {
 	workers := int(min(int64(runtime.GOMAXPROCS(0)), (n-from+blockRows-1)/blockRows))
 	ahead := workers * blocksAhead
-	jobs := make(chan *batch, ahead)
+	jobs := newQueue[*batch](ahead)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer close(jobs)
+	defer jobs.close()
 	for range workers {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			prepare := newPrepare()
-			for b := range jobs {
+			for b, ok := jobs.take(); ok; b, ok = jobs.take() {
 				// What was sent is the receiver's.
 				b.ready <- b.read(ctx, src, lean, prepare)
 			}
@@ -219,7 +219,7 @@ func readBatches(ctx context.Context, src rows.Source, from, n int64, lean bool,
 			}
 			b.from, b.n = asked, int(min(blockRows, n-asked))
 			pending = append(pending, b)
-			jobs <- b
+			jobs.put(b)
 		}
 		b := pending[0]
 		pending = append(pending[:0], pending[1:]...)

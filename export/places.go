@@ -1,5 +1,7 @@
 package export
 
+import "logparser/rows"
+
 // places keeps what belongs to the addresses that were seen last. One finds it by probing, so
 // that addresses do not drive each other out as long as they are few.
 type places[T any] struct {
@@ -18,7 +20,7 @@ const (
 // at returns what belongs to an address. Where that was not seen it is what another one had,
 // or nothing.
 func (p *places[T]) at(address uint64) *T {
-	s := address * 0x9e3779b97f4a7c15 >> (64 - placeBits)
+	s := rows.Slot(address, placeBits)
 	for ; ; s++ {
 		k := p.slots[s%uint64(len(p.slots))]
 		if k == 0 {
@@ -31,7 +33,7 @@ func (p *places[T]) at(address uint64) *T {
 	if len(p.addresses) == mostPlaces {
 		clear(p.slots[:])
 		p.addresses = p.addresses[:0]
-		s = address * 0x9e3779b97f4a7c15 >> (64 - placeBits)
+		s = rows.Slot(address, placeBits)
 	}
 	n := len(p.addresses)
 	p.addresses = append(p.addresses, address)

@@ -171,7 +171,7 @@ func (z *zone) ahead(r *rows.Row) (time.Duration, bool) {
 }
 
 // recentIndex picks an address's place among 1 << recentBits.
-func recentIndex(address uint64) uint64 { return address * 0x9e3779b97f4a7c15 >> (64 - recentBits) }
+func recentIndex(address uint64) uint64 { return rows.Slot(address, recentBits) }
 
 // rowNames are what a row has from function to symbols, to be compared with others'.
 type rowNames struct {

@@ -11,19 +11,13 @@ import (
 
 // spareNodes is how many times the nodes of the tree are built before it is
 // pruned.
-const spareNodes = 3
+const spareNodes = 2
 
 // prune leaves the tree as many nodes as limit, and those of threads. What it
 // leaves out is folded into a node that is Other below the parent, which gets no more children
 // then. It returns which nodes they are now.
 func (t *treeBuilder) prune(limit int) (moved []int32) {
-	folded := 0
-	for i := range t.nodes {
-		if t.nodes[i].Other {
-			folded++
-		}
-	}
-	if len(t.nodes)-folded <= limit {
+	if len(t.nodes)-t.others <= limit {
 		return nil
 	}
 	keep, below := t.mostCalled(limit)
@@ -40,7 +34,8 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 		}
 	}
 	moved = make([]int32, len(t.nodes))
-	nodes := append(make([]grownNode, 0, 2*limit), t.nodes[0])
+	// What stays is written over what was: a node that is Other has the place of one that goes.
+	nodes, others := t.nodes[:1], 0
 	nodes[0].last, nodes[0].folded = 0, 0
 	for i := 1; i < len(t.nodes); i++ {
 		n := t.nodes[i]
@@ -59,6 +54,7 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 				at = int32(len(nodes))
 				p.folded, p.closed = at, true
 				nodes = append(nodes, grownNode{Group: NoGroup, Thread: n.Thread, Parent: parent, Other: true})
+				others++
 			}
 		}
 		moved[i] = at
@@ -75,7 +71,7 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 			nodes[n.Parent].leaf = false
 		}
 	}
-	t.nodes = nodes
+	t.nodes, t.others = nodes, others
 	return moved
 }
 
@@ -84,12 +80,6 @@ func (t *treeBuilder) prune(limit int) (moved []int32) {
 // is. Equal ones are told apart by the way to them. It also returns how many calls there are in
 // each node and below.
 func (t *treeBuilder) mostCalled(limit int) (keep []bool, below []int64) {
-	type place struct {
-		calls int64
-		path  uint64
-		depth int32
-		node  int32
-	}
 	places := make([]place, len(t.nodes))
 	for i := range places {
 		n, p := &t.nodes[i], &places[i]
@@ -129,13 +119,73 @@ func (t *treeBuilder) mostCalled(limit int) (keep []bool, below []int64) {
 			at = append(at, p)
 		}
 	}
-	slices.SortFunc(at, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path))
-	})
-	for _, p := range at[:min(rest, len(at))] {
+	for _, p := range nearest(at, rest) {
 		keep[p.node] = true
 	}
 	return keep, below
+}
+
+// A place is where a node stands among those that may stay.
+type place struct {
+	calls int64
+	path  uint64 // a hash of the way to the node
+	depth int32
+	node  int32
+}
+
+// nearest returns those n of the places that are least deep, of equally deep ones those with the least paths. It changes the
+// order of places.
+func nearest(places []place, n int) []place {
+	if n >= len(places) {
+		return places
+	}
+	if n <= 0 {
+		return nil
+	}
+	// Nearly all have one of a few depths, and paths are spread evenly: only those that lie where the
+	// cut is have to be put in order.
+	depth, n1 := cut(places, n, func(p *place) int { return int(p.depth) })
+	lower, at := split(places, func(p *place) int { return cmp.Compare(int(p.depth), depth) })
+	part, n2 := cut(at, n1, func(p *place) int { return int(p.path >> 52) })
+	before, at := split(at, func(p *place) int { return cmp.Compare(int(p.path>>52), part) })
+	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	return places[:len(lower)+len(before)+n2]
+}
+
+// cut returns the key of the place that is n-th in the order of keys, and how many of that key are among the n. Keys are not
+// negative and small.
+func cut(places []place, n int, key func(*place) int) (at, rest int) {
+	var counts []int
+	for i := range places {
+		k := key(&places[i])
+		if k >= len(counts) {
+			counts = append(counts, make([]int, k+1-len(counts))...)
+		}
+		counts[k]++
+	}
+	for ; n > counts[at]; at++ {
+		n -= counts[at]
+	}
+	return at, n
+}
+
+// split moves the places for which side is negative to the beginning, and those for which it is 0 behind them.
+func split(places []place, side func(*place) int) (before, at []place) {
+	begin := 0
+	for i := range places {
+		if side(&places[i]) < 0 {
+			places[begin], places[i] = places[i], places[begin]
+			begin++
+		}
+	}
+	end := begin
+	for i := begin; i < len(places); i++ {
+		if side(&places[i]) == 0 {
+			places[end], places[i] = places[i], places[end]
+			end++
+		}
+	}
+	return places[:begin], places[begin:end]
 }
 
 // leastOf returns the least of the n greatest of so many values.

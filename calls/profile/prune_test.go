@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -237,5 +238,26 @@ func TestBoundedTreeIsTheSame(t *testing.T) {
 	})
 	if pruned < 10 {
 		t.Errorf("%d of 48 trees were pruned while they grew", pruned)
+	}
+}
+
+// TestNearest holds the choice of places against a sort of all.
+func TestNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, depths := range []int32{1, 2, 40} {
+		for n := range 60 {
+			places := make([]place, r.IntN(60))
+			for i := range places {
+				places[i] = place{path: r.Uint64()>>r.IntN(64)<<8 & ^uint64(0xff) | uint64(i), depth: r.Int32N(depths), node: int32(i)}
+			}
+			want := slices.Clone(places)
+			slices.SortFunc(want, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path)) })
+			want = want[:min(n, len(want))]
+			got := slices.Clone(nearest(places, n))
+			slices.SortFunc(got, func(a, b place) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path)) })
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d of %d places in %d depths: %v, want %v", n, len(places), depths, got, want)
+			}
+		}
 	}
 }

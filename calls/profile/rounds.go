@@ -2,7 +2,6 @@ package profile
 
 import (
 	"runtime"
-	"slices"
 
 	"logparser/calls/index"
 )
@@ -29,10 +28,11 @@ func round(begin, parts int) (end int) { return min(begin+min(max(begin/4, 2), r
 // A forest is the trees that several workers grow.
 type forest struct {
 	trees []*treeBuilder
-	// limit is how many nodes the trees have together, at most, keep how many stay if those are more.
+	// limit is how many nodes the trees have together, at most, keep how many stay if those are more; those that are Other
+	// are not counted.
 	limit, keep int
-	// The first common nodes are the same in all trees, and the first tree has their numbers.
-	common int
+	// The first common nodes are the same in all trees, and the first tree has their numbers. others of them are Other.
+	common, others int
 }
 
 // newForest makes a forest of trees that become one of so many nodes.
@@ -53,9 +53,10 @@ const growing = 1 << 30
 // endRound sees to it that the trees have no more nodes than they may have. Where it returns something
 // the nodes of tree i that were n before are moved[i][n] then.
 func (f *forest) endRound() (moved [][]int32) {
-	nodes := f.common
+	common := f.common - f.others
+	nodes := common
 	for _, t := range f.trees {
-		nodes += len(t.nodes) - f.common
+		nodes += len(t.nodes) - t.others - common
 	}
 	if nodes <= f.limit {
 		return nil
@@ -72,7 +73,7 @@ func (f *forest) endRound() (moved [][]int32) {
 		moved[0][i] = int32(i)
 	}
 	var to []int32
-	if len(sum.nodes) > f.limit {
+	if len(sum.nodes)-sum.others > f.limit {
 		to = sum.prune(f.keep)
 	}
 	if to != nil {
@@ -83,14 +84,14 @@ func (f *forest) endRound() (moved [][]int32) {
 			}
 		}
 	}
-	f.common = len(sum.nodes)
+	f.common, f.others = len(sum.nodes), sum.others
 	for _, t := range f.trees[1:] {
-		t.nodes = append(t.nodes[:0], sum.nodes...)
+		t.nodes, t.others = append(t.nodes[:0], sum.nodes...), sum.others
 		for i := range t.nodes {
 			n := &t.nodes[i]
 			n.Calls, n.Timed, n.Running, n.Total, n.Self = 0, 0, 0, 0, 0
 		}
-		t.slots = slices.Clone(sum.slots)
+		t.slots = append(t.slots[:0], sum.slots...)
 	}
 	return moved
 }

@@ -149,6 +149,8 @@ func finishTree(sum *treeBuilder, outermost map[uint32]int64, o *TreeOptions, li
 // A treeBuilder is a tree that grows.
 type treeBuilder struct {
 	nodes []grownNode
+	// others of the nodes are Other: at most one below each of the rest.
+	others int
 	// With so many nodes calls are folded as they come.
 	limit int
 	// full says that there were callees that had no room.
@@ -242,6 +244,7 @@ func (t *treeBuilder) other(parent int32, thread uint32) int32 {
 	if p.folded == 0 {
 		p.folded = int32(len(t.nodes))
 		t.nodes = append(t.nodes, grownNode{Group: NoGroup, Thread: thread, Parent: parent, Other: true})
+		t.others++
 	}
 	return t.nodes[parent].folded
 }
@@ -252,7 +255,12 @@ func (t *treeBuilder) index() {
 	for len(t.nodes)*3 >= size*2 {
 		size *= 4
 	}
-	t.slots = make([]treeSlot, size)
+	if size <= cap(t.slots) {
+		t.slots = t.slots[:size]
+		clear(t.slots)
+	} else {
+		t.slots = make([]treeSlot, size)
+	}
 	for c := range t.nodes[1:] {
 		n := &t.nodes[c+1]
 		if n.Other {
@@ -472,12 +480,20 @@ type treeGrower struct {
 	groups    groups
 	perThread bool
 	running   *index.OpenCalls
-	// stacks has the nodes of the open calls of each thread, by depth.
-	stacks    [][]int32
+	// stacks has the open calls of each thread, by depth.
+	stacks    [][]stackedCall
 	chains    []index.Node
 	outermost outermostTime
 	own       *ownTimes[int32] // nil where durations are those recorded
 }
+
+// A stackedCall is an open call. Its node is noNode until it is asked for.
+type stackedCall struct {
+	group uint32
+	node  int32
+}
+
+const noNode = -1
 
 // base returns the node that a thread's outermost calls are children of.
 func (t *treeGrower) base(thread uint32) int32 {
@@ -489,32 +505,46 @@ func (t *treeGrower) base(thread uint32) int32 {
 }
 
 // push puts a call of depth d on a thread's stack.
-func (t *treeGrower) push(thread uint32, d int, group uint32) (node int32, caller int32) {
+func (t *treeGrower) push(thread uint32, d int, group uint32) {
 	stack := t.stacks[thread]
 	if len(stack) > d {
 		stack = stack[:d]
 	}
-	if len(stack) > 0 {
-		caller = stack[len(stack)-1]
-	} else {
-		caller = t.base(thread)
-	}
 	for len(stack) < d {
-		stack = append(stack, caller)
+		stack = append(stack, stackedCall{NoGroup, noNode})
 	}
-	node = caller
-	if group != NoGroup {
-		id := AllThreads
-		if t.perThread {
-			id, _ = t.src.Stack(thread)
-		}
-		if d < MaxTreeDepth {
-			node = t.child(caller, group, id)
-		} else {
-			node = t.other(caller, id)
-		}
+	t.stacks[thread] = append(stack, stackedCall{group, noNode})
+}
+
+// pushed returns the node of the call that a thread's stack was given last, and its caller's. Only now are they made, with
+// those that they lie below: where a filter leaves calls out most have none.
+func (t *treeGrower) pushed(thread uint32) (node, caller int32) {
+	stack := t.stacks[thread]
+	known := len(stack) - 2
+	for known >= 0 && stack[known].node == noNode {
+		known--
 	}
-	t.stacks[thread] = append(stack, node)
+	if known >= 0 {
+		node = stack[known].node
+	} else {
+		node = t.base(thread)
+	}
+	for at := known + 1; at < len(stack); at++ {
+		c := &stack[at]
+		caller = node
+		if c.group != NoGroup {
+			id := AllThreads
+			if t.perThread {
+				id, _ = t.src.Stack(thread)
+			}
+			if at < MaxTreeDepth {
+				node = t.child(caller, c.group, id)
+			} else {
+				node = t.other(caller, id)
+			}
+		}
+		c.node = node
+	}
 	return node, caller
 }
 
@@ -583,12 +613,16 @@ func (t *treeGrower) add(f *query.Rows) {
 			continue
 		}
 		group := t.groups.at(b.Address[i])
-		c, caller := t.push(thread, d, group)
+		t.push(thread, d, group)
 		counted := f.Pass[i/64]>>(i%64)&1 != 0 && group != NoGroup
 		duration := b.Duration[i]
 		running := t.running.At(b, i)
 		if running != nil {
 			duration = running.Duration
+		}
+		var c, caller int32
+		if counted {
+			c, caller = t.pushed(thread)
 		}
 		if t.own != nil {
 			t.own.push(thread, d, ownCall[int32]{enter: b.First + int64(i), counted: counted, to: c, duration: duration}, running != nil || timed(b, i))

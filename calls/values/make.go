@@ -119,7 +119,7 @@ const (
 
 // A Maker makes the plans of a module's functions.
 type Maker struct {
-	// ABI is the calling convention: [SysV], [Cdecl] or [Win64].
+	// ABI is the calling convention: [SysV], [Cdecl], [Win64] or [AAPCS64].
 	ABI ABI
 	// Texts says that texts in structs are followed, too.
 	Texts bool
@@ -155,6 +155,8 @@ func (m *Maker) convention() convention {
 		return &cdecl{}
 	case Win64:
 		return &win64{}
+	case AAPCS64:
+		return &aapcs64{}
 	}
 	return &sysv{}
 }
@@ -215,9 +217,9 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	at.begin(f)
 	var out []Value
+	places, pointed := placesOf(at, f)
 	for i := range f.Parameters {
-		p := &f.Parameters[i]
-		place, pointed := at.place(p.Type)
+		p, place := &f.Parameters[i], places[i]
 		if p.Unused || p.Type != nil && p.Type.Name == types.NullPointer {
 			place = "" // it has its place, but there is anything in it
 		}
@@ -226,7 +228,11 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 		}
 		out = outs(out, items, p, place)
 		if wanted(p.Name) {
-			plan.Enter = append(plan.Enter, take(p.Name, p.Type, place, pointed))
+			v := take(p.Name, p.Type, place, pointed[i])
+			if p.Length != "" {
+				v = counted(f, places, i)
+			}
+			plan.Enter = append(plan.Enter, v)
 		}
 		for _, item := range items {
 			if place == "" || p.Name == "" || isOut(item) || len(plan.Enter) == MaxValues {
@@ -245,6 +251,32 @@ func planFunction(at convention, f *types.Function, items []string) Function {
 	}
 	plan.Leave = keptPlaces(append(plan.Leave, out...))
 	return plan
+}
+
+// placesOf returns the places of a function's parameters. Those whose registers are declared have none of the convention's.
+func placesOf(at convention, f *types.Function) (places []string, pointed []bool) {
+	places, pointed = make([]string, len(f.Parameters)), make([]bool, len(f.Parameters))
+	for i := range f.Parameters {
+		if places[i] = f.Parameters[i].Register; places[i] == "" {
+			places[i], pointed[i] = at.place(f.Parameters[i].Type)
+		}
+	}
+	return places, pointed
+}
+
+// counted takes the characters that a parameter points to, as many as another one says. Where one of them is not in a
+// register, the pointer is taken.
+func counted(f *types.Function, places []string, i int) Value {
+	p := &f.Parameters[i]
+	k := slices.IndexFunc(f.Parameters, func(other types.Parameter) bool { return other.Name == p.Length })
+	v := Value{Name: p.Name, Place: places[i], Op: Op{Kind: Direct, Size: p.Type.Size}, Type: p.Type}
+	switch {
+	case k < 0 || places[i] == "":
+		v.Place, v.Op = "-", Op{}
+	case places[k] != "" && !strings.Contains(places[k]+places[i], "+"):
+		v.Place, v.Op = places[k]+"+"+places[i], Op{Kind: View, Max: textBytes, Library: types.Libstdcxx}
+	}
+	return v
 }
 
 // outs returns what items ask for of what a parameter leads to when the call returns.
@@ -356,8 +388,11 @@ func held(place string) int {
 		return MaxDirect
 	}
 	size := 8
-	if strings.HasPrefix(place, "e") {
+	switch place[0] {
+	case 'e', 's':
 		size = 4
+	case 'q':
+		size = 16
 	}
 	return size * (strings.Count(place, "+") + 1)
 }

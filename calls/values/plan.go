@@ -108,6 +108,9 @@ type Value struct {
 	Type *types.Type
 }
 
+// Number is the type of what is taken without knowing what it is.
+var Number = &types.Type{Kind: types.Pointer, Size: 8, Name: "number"}
+
 // Result is the name of a function's result.
 const Result = rows.Result
 

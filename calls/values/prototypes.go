@@ -22,6 +22,9 @@ import (
 //	size_t strlen(const char *s);
 //	int qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 //
+// A parameter that another one counts is written as an array: const char text[size], size_t size. One that is passed in a register of
+// its own, as assembler may have it, has that behind its name, as in GNU C: const char *s asm("r8").
+//
 // A line "library NAME…" says of which libraries those below it are, by base names with * and ?; before the first one they are of
 // all. Of functions with a variable number of arguments the others are taken. Lines that are empty or begin with # or // are comments.
 type Prototypes struct{ groups []prototypeGroup }
@@ -104,6 +107,7 @@ func (p *Prototypes) Function(library, name string) *types.Function {
 var (
 	errPrototype     = message.New("a declaration such as \"size_t strlen(const char *s);\" is expected")
 	errPrototypeType = message.New("this type is not known")
+	errRegister      = message.New("behind asm a register of x86-64 is expected, such as asm(\"r8\")")
 )
 
 // parsePrototype reads a declaration.
@@ -131,14 +135,34 @@ func parsePrototype(line string) (*types.Function, error) {
 			f.Variadic = true
 			continue
 		}
+		register, words, err := declaredRegister(words)
+		if err != nil {
+			return nil, err
+		}
 		parameter, err := prototypeParameter(words)
 		if err != nil {
 			return nil, err
 		}
+		if parameter.Register = register; register != "" && (parameter.Type.Kind == types.Float || parameter.Type.Size > 8) {
+			return nil, errRegister
+		}
 		f.Parameters = append(f.Parameters, parameter)
+	}
+	for i := range f.Parameters {
+		p := &f.Parameters[i]
+		if p.Length != "" && !slices.ContainsFunc(f.Parameters, func(o types.Parameter) bool { return o.Name == p.Length && isCount(o.Type) }) {
+			p.Length = "" // a constant
+		}
+		if p.Length != "" {
+			t := *p.Type
+			p.Type, t.Kind = &t, types.Pointer // it need not end with a 0
+		}
 	}
 	return f, nil
 }
+
+// isCount reports whether a parameter may say how long another one is.
+func isCount(t *types.Type) bool { return t.Kind == types.Int || t.Kind == types.Uint }
 
 // prototypeWords are the names and signs of a declaration.
 func prototypeWords(line string) (words []string) {
@@ -197,8 +221,11 @@ func prototypeParameter(words []string) (types.Parameter, error) {
 		}
 		return types.Parameter{Name: name, Type: &types.Type{Kind: types.Pointer, Size: 8, Name: "function*"}}, nil
 	}
-	array := false
+	array, length := false, ""
 	if at := slices.Index(words, "["); at >= 0 {
+		if at+2 < len(words) && words[at+2] == "]" && isName(words[at+1]) {
+			length = words[at+1]
+		}
 		words, array = words[:at], true
 	}
 	name, n := "", len(words)
@@ -212,7 +239,31 @@ func prototypeParameter(words []string) (types.Parameter, error) {
 	if err == nil && t == nil {
 		err = errPrototypeType
 	}
-	return types.Parameter{Name: name, Type: t}, err
+	if err == nil && length != "" {
+		// What is not constant is written by the function, later.
+		if of, constant := strings.CutSuffix(t.Name, " const*"); name == "" || !constant || !slices.Contains(characters, of) {
+			length = ""
+		}
+	}
+	return types.Parameter{Name: name, Type: t, Length: length}, err
+}
+
+// characters are the types of which a constant array may be a text that another parameter counts.
+var characters = []string{"char", "void", "signed char", "unsigned char", "int8_t", "uint8_t"}
+
+// declaredRegisters are those that asm("…") may name.
+var declaredRegisters = []string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
+
+// declaredRegister cuts asm("REGISTER") off the end of a parameter.
+func declaredRegister(words []string) (register string, rest []string, err error) {
+	at := slices.IndexFunc(words, func(w string) bool { return w == "asm" || w == "__asm__" })
+	if at < 0 {
+		return "", words, nil
+	}
+	if w := words[at+1:]; len(w) == 5 && w[0] == "(" && w[1] == `"` && w[3] == `"` && w[4] == ")" && slices.Contains(declaredRegisters, w[2]) {
+		return w[2], words[:at], nil
+	}
+	return "", nil, errRegister
 }
 
 // typeWords are the words of types that are no names of parameters.

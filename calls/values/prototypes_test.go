@@ -76,3 +76,39 @@ func prototypeText(f *types.Function) string {
 	}
 	return strings.ReplaceAll(typeText(f.Result)+"("+strings.Join(list, ", ")+")", "float6", "float16")
 }
+
+// TestPrototypePlaces takes what a declaration says the register or the length of.
+func TestPrototypePlaces(t *testing.T) {
+	for line, want := range map[string]string{
+		`void hello(const char text[length] asm("r8"), size_t length asm("r9"));`:        "text:r9+r8:view length:r9:value",
+		`void f(const char *a __asm__("rbx"), int b, int (*c)(int) asm("r12"), long d);`: "a:rbx:text b:rdi:value c:r12:value d:rsi:value",
+		`ssize_t write(int fd, const void data[count], size_t count);`:                   "fd:rdi:value data:rdx+rsi:view count:rdx:value",
+		`ssize_t read(int fd, void data[count], size_t count);`:                          "fd:rdi:value data:rsi:value count:rdx:value",
+		`void f(const char a[N], size_t n);`:                                             "a:rdi:text n:rsi:value",
+		`void f(const char a[n], double n);`:                                             "a:rdi:text n:xmm0:value",
+		`void f(const long a[n], int n);`:                                                "a:rdi:value n:rsi:value",
+		`void f(int a, int b, int c, int d, int e, const char s[n], int n);`:             "a:rdi:value b:rsi:value c:rdx:value d:rcx:value e:r8:value s:r9:value n:stack+0:value",
+		`int sum(int a, int b, int c, int d, int e, int f, int g, int h);`:               "a:rdi:value b:rsi:value c:rdx:value d:rcx:value e:r8:value f:r9:value g:stack+0:value h:stack+8:value",
+	} {
+		p, err := ReadPrototypes(strings.NewReader(line))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		var f *types.Function
+		for _, f = range p.groups[0].functions {
+		}
+		var list []string
+		for _, v := range NewMaker(SysV).Function(f, nil).Enter {
+			list = append(list, v.Name+":"+v.Place+":"+map[OpKind]string{Unknown: "unknown", Direct: "value", Text: "text", View: "view"}[v.Op.Kind])
+		}
+		if got := strings.Join(list, " "); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	for _, line := range []string{`void f(int a asm("xmm0"));`, `void f(int a asm(r8));`, `void f(int a asm("r8) );`, `void f(double a asm("r8"));`, `void f(long double a asm("r8"));`, `void f(asm("r8"));`} {
+		if _, err := ReadPrototypes(strings.NewReader(line)); err == nil {
+			t.Errorf("%s: no error", line)
+		}
+	}
+}

@@ -89,6 +89,10 @@ func (d *Decoder) show(name string, t *types.Type, b []byte, l limits) rows.Valu
 	case types.Char:
 		showCharacter(&v, b)
 	case types.Float:
+		if len(b) == 16 && d.plan != nil && d.plan.Machine == ARM64 {
+			showQuadruple(&v, b)
+			break
+		}
 		showFloat(&v, b)
 	case types.Enum, types.Flags:
 		showEnum(&v, t, b)
@@ -227,6 +231,33 @@ func extended(b []byte) float64 {
 	return f
 }
 
+// showQuadruple shows a number of the format of 128 bits by IEEE 754.
+func showQuadruple(v *rows.Value, b []byte) {
+	high := binary.LittleEndian.Uint64(b[8:])
+	exponent := int(high >> 48 & 0x7fff)
+	w := slices.Clone(b[:14])
+	slices.Reverse(w)
+	mantissa := new(big.Int).SetBytes(w)
+	var f float64
+	switch {
+	case exponent == 0x7fff && mantissa.Sign() != 0:
+		f = math.NaN()
+	case exponent == 0x7fff:
+		f = math.Inf(1)
+	default:
+		if exponent > 0 {
+			mantissa.SetBit(mantissa, 112, 1)
+		}
+		n := new(big.Float).SetInt(mantissa)
+		f, _ = n.SetMantExp(n, max(exponent, 1)-16383-112).Float64()
+	}
+	if high>>63 != 0 {
+		f = math.Copysign(f, -1)
+	}
+	v.Kind, v.Bits = rows.FloatValue, math.Float64bits(f)
+	v.Text = floatText(f, 64)
+}
+
 func showEnum(v *rows.Value, t *types.Type, b []byte) {
 	n := signed(b)
 	v.Kind, v.Bits = rows.SignedValue, uint64(n)
@@ -269,7 +300,9 @@ func (l *limits) showPointer(v *rows.Value, t *types.Type, b []byte) {
 		}
 		return
 	}
-	if v.Bits == 0 {
+	if t.Name == Number.Name {
+		v.Type = ""
+	} else if v.Bits == 0 {
 		v.Text = null
 		return
 	}
@@ -296,7 +329,7 @@ func isBare(t *types.Type) bool {
 // isBareWithin is isBare of not more types than looks: types of a plan may hold themselves.
 func isBareWithin(t *types.Type, looks *int) bool {
 	*looks--
-	if *looks < 0 || t == nil || t.Kind != types.Struct || t.Size != 1 {
+	if *looks < 0 || t == nil || t.Kind != types.Struct || t.Size != 1 && !isNothing(t) {
 		return false
 	}
 	for i := range t.Members {

@@ -195,6 +195,9 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 	if t != nil && t.Indirect {
 		return s.integer(), true
 	}
+	if isNothing(t) {
+		return "", false
+	}
 	list := classify(t)
 	switch list[0] {
 	case unknownClass:
@@ -231,6 +234,11 @@ func (s *sysv) place(t *types.Type) (place string, pointed bool) {
 		}
 	}
 	return strings.Join(parts, "+"), false
+}
+
+// isNothing reports whether a type is a struct of C without members, which has no bytes and takes no place.
+func isNothing(t *types.Type) bool {
+	return t != nil && t.Kind == types.Struct && t.Size == 0 && len(t.Members) == 0
 }
 
 // alignment returns to what an argument on the stack is aligned: to more than 8 bytes where

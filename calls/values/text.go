@@ -41,9 +41,29 @@ func (d *Decoder) asText(b []byte, enter bool) []rows.Value {
 				break
 			}
 		}
+		if n := len(list); n > 0 {
+			cutText(&list[n-1], &v)
+		}
 		list = append(list, v)
 	}
 	return list
+}
+
+// cutText cuts a text that is counted: a tool prints it up to a 0, which may be further behind or, where it stands in the text, before its end.
+func cutText(size, text *rows.Value) {
+	of, isText := strings.CutSuffix(text.Name, ".data")
+	counted, isSize := strings.CutSuffix(size.Name, ".size")
+	if !isText || !isSize || of != counted || text.Kind != rows.TextValue || size.Kind != rows.SignedValue && size.Kind != rows.UnsignedValue {
+		return
+	}
+	switch n := uint64(len(text.Characters)); {
+	case size.Bits < n:
+		text.Characters, text.Cut = text.Characters[:size.Bits], false
+		text.Text = quote(text.Characters)
+	case size.Bits > n && !text.Cut:
+		text.Cut = true
+		text.Text += "…"
+	}
 }
 
 func wordByte(c byte) bool {

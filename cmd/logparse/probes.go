@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 type probesFlags struct {
 	in                 app.Inputs
 	tool, args, output string
-	returns            bool
+	prototypes         string
+	returns, atReturns bool
 }
 
 func newProbes() *cobra.Command {
@@ -34,14 +36,17 @@ the names of functions, with or without their parameters, as in logparse values:
 takes only these values.
 
 Arguments are typed by the debug information of the image (or of its separate
-debug file); without it they are the registers that may hold some. The kernel
-has no access to floating-point registers: that a value cannot be had is said.
+debug file), or by a file that declares functions (--prototypes); without these
+they are the registers that may hold some, or, with --args raw:8, the first eight
+as the calling convention passes them. The kernel has no access to floating-point
+registers: that a value cannot be had is said.
 
 With --output the lines go into a file, and the names that make reading exact into
 another beside it (.lpnames); without it both go to the standard output.`,
 		Example: `  logparse probes ./app 'app::f' 'app::Shape::*' --return -o app.sh && sudo sh app.sh ./app
   logparse probes ./app 'Queue::push@this->size_,v' --for bpftrace
   logparse probes /usr/lib/x86_64-linux-gnu/libz.so.1 'deflate*' --for uprobe
+  logparse probes ./stripped sub_1380 --args raw:8 --return
   logparse probes app.exe 'Parser::*' --for windbg --args raw -o app.wds`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -54,8 +59,10 @@ another beside it (.lpnames); without it both go to the standard output.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.tool, "for", "perf", "the `tool`: "+strings.Join(app.ProbeToolNames(), ", "))
-	flags.StringVar(&f.args, "args", "auto", "which `arguments` are taken: auto (by debug information, else registers), raw (registers), none")
+	flags.StringVar(&f.args, "args", "auto", "which `arguments` are taken: auto (by debug information, else registers), raw (registers), raw:N (the first N), none")
+	flags.StringVar(&f.prototypes, "prototypes", "", "a `file` that declares functions, in C (docs/probes.md)")
 	flags.BoolVar(&f.returns, "return", false, "probe the ends of calls, too, with their results")
+	flags.BoolVar(&f.atReturns, "at-returns", false, "as --return, by probes at the return instructions, which exceptions may pass")
 	flags.StringVarP(&f.output, "output", "o", "", "write the lines to `file`, and the names to a file beside it")
 	addSymbolFlags(cmd, &f.in)
 	completeWith(cmd, "for", app.ProbeToolNames())
@@ -65,19 +72,46 @@ another beside it (.lpnames); without it both go to the standard output.`,
 
 var probeArguments = []string{"auto", "raw", "none"}
 
+// rawArguments reads raw or raw:N, where N is how many arguments are taken as numbers, 0 for those that registers hold.
+func rawArguments(text string) (raw bool, n int, err error) {
+	if text == "raw" {
+		return true, 0, nil
+	}
+	number, raw := strings.CutPrefix(text, "raw:")
+	if !raw {
+		return false, 0, nil
+	}
+	if n, err = strconv.Atoi(number); err != nil || n < 1 || n > app.MaxRawArguments {
+		return true, 0, misused("raw:N takes the first N arguments, from 1 to %d, not %q", app.MaxRawArguments, number)
+	}
+	return true, n, nil
+}
+
 func (f *probesFlags) run(cmd *cobra.Command, path string, patterns []string) error {
 	if err := oneOf("--for", f.tool, app.ProbeToolNames()); err != nil {
 		return err
 	}
-	if err := oneOf("--args", f.args, probeArguments); err != nil {
+	raw, arguments, err := rawArguments(f.args)
+	if err != nil {
 		return err
+	}
+	if !raw {
+		if err := oneOf("--args", f.args, probeArguments); err != nil {
+			return err
+		}
 	}
 	specs, err := app.ParseValueSpecs(patterns)
 	if err != nil {
 		return usageError{err}
 	}
-	opt := app.ProbeOptions{Raw: f.args == "raw"}
-	opt.Return, opt.NoArguments, opt.Tool = f.returns, f.args == "none", app.FindProbeTool(f.tool)
+	opt := app.ProbeOptions{Raw: raw}
+	opt.Return, opt.AtReturns = f.returns || f.atReturns, f.atReturns
+	opt.NoArguments, opt.RawArguments, opt.Tool = f.args == "none", arguments, app.FindProbeTool(f.tool)
+	if f.prototypes != "" {
+		if opt.Prototypes, err = app.ReadPrototypes(f.prototypes); err != nil {
+			return err
+		}
+	}
 	plan, err := app.PlanProbes(cmd.Context(), f.in, path, specs, opt)
 	if errors.Is(err, app.ErrNoFunction) {
 		return hinted{err, "give other patterns; '*' fits all"}

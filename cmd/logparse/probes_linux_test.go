@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // probed builds the program of parser/probes/testdata.
@@ -207,5 +212,182 @@ func TestRecordProbedWithoutRights(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join(filepath.Dir(app), "app.probes.sh"))
 	if err != nil || !strings.Contains(string(script), "lp_0001_f") {
 		t.Errorf("%v: %s", err, script)
+	}
+}
+
+// helloSource is a program in assembler whose function has its text and the length of that, which no 0 ends, in registers of its own.
+const helloSource = `
+	.globl _start, print_hello
+	.type print_hello,@function
+print_hello:
+	mov $1,%eax
+	mov $1,%edi
+	mov %r8,%rsi
+	mov %r9,%rdx
+	syscall
+	ret
+	.size print_hello,.-print_hello
+	.type _start,@function
+_start:
+	lea text(%rip),%r8
+	mov $14,%r9
+	call print_hello
+	mov $60,%eax
+	xor %edi,%edi
+	syscall
+	.size _start,.-_start
+	.data
+text:	.ascii "hello, world!\n"
+	.ascii "which is no part of it\0"
+`
+
+// sumSource is a program in C whose function has eight numbers, two of them on the stack.
+const sumSource = `#include <stdio.h>
+__attribute__((noipa)) int sum(int a, int b, int c, int d, int e, int f, int g, int h) { return a + b + c + d + e + f + g + h; }
+int main(void) { printf("%d\n", sum(1, 2, 3, 4, 5, 6, 7, 8)); return 0; }
+`
+
+// withoutDebugInformation builds the two programs, and writes the file that declares their functions.
+func withoutDebugInformation(t *testing.T) (hello, sum, prototypes string) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOARCH != "amd64" {
+		t.Skip("no gcc for x86-64")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"hello.S": helloSource, "sum.c": sumSource,
+		"c.txt": "void print_hello(const char text[length] asm(\"r8\"), size_t length asm(\"r9\"));\nint sum(int a, int b, int c, int d, int e, int f, int g, int h);\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"-nostdlib", "-static", "-o", "hello", "hello.S"}, {"-O1", "-o", "sum", "sum.c"}} {
+		cmd := exec.Command("gcc", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+	}
+	return filepath.Join(dir, "hello"), filepath.Join(dir, "sum"), filepath.Join(dir, "c.txt")
+}
+
+// TestProbesDeclared writes probes for functions without debug information, by declarations and by how many arguments they have.
+func TestProbesDeclared(t *testing.T) {
+	hello, sum, prototypes := withoutDebugInformation(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{hello, "print_hello", "--prototypes", prototypes}, "p:lp/lp_0001_print_hello text_size=%r9:u64 text_data=+0(%r8):string length=%r9:u64"},
+		{[]string{sum, "sum", "--return", "--prototypes", prototypes}, "p:lp/lp_0001_sum a=%di:s32 b=%si:s32 c=%dx:s32 d=%cx:s32 e=%r8:s32 f=%r9:s32 g=+8(%sp):s32 h=+16(%sp):s32\nr:lp/lp_0001_sum__return ret=$retval:s32"},
+		{[]string{sum, "sum", "--args", "raw:8"}, "p:lp/lp_0001_sum arg1=%di:x64 arg2=%si:x64 arg3=%dx:x64 arg4=%cx:x64 arg5=%r8:x64 arg6=%r9:x64 arg7=+8(%sp):x64 arg8=+16(%sp):x64"},
+		{[]string{sum, "sum", "--args", "raw:2"}, "p:lp/lp_0001_sum arg1=%di:x64 arg2=%si:x64"},
+		{[]string{sum, "sum", "--args", "raw"}, "p:lp/lp_0001_sum arg1=%di:x64 arg2=%si:x64 arg3=%dx:x64 arg4=%cx:x64 arg5=%r8:x64 arg6=%r9:x64"},
+	} {
+		if got := definitions(t, c.args...); got != c.want {
+			t.Errorf("%v: %s, want %s", c.args, got, c.want)
+		}
+	}
+	for _, args := range []string{"raw:", "raw:0", "raw:25", "raw:x", "two"} {
+		if code, _, errs := logparse("probes", sum, "sum", "--args", args); code != exitUsage {
+			t.Errorf("%s: %d %s", args, code, errs)
+		}
+	}
+}
+
+// TestRecordProbedDeclared records these programs as they are: their text and all eight numbers are shown.
+func TestRecordProbedDeclared(t *testing.T) {
+	hello, sum, prototypes := withoutDebugInformation(t)
+	for _, c := range []struct {
+		function, program, output string
+		options                   []string
+		want                      string
+	}{
+		{"print_hello", hello, "hello, world!\n", []string{"--values", "*", "--prototypes", prototypes}, `print_hello,"char const* text = ""hello, world!\n"", size_t length = 14",`},
+		{"sum", sum, "36\n", []string{"--values", "*", "--prototypes", prototypes}, `sum,"int a = 1, int b = 2, int c = 3, int d = 4, int e = 5, int f = 6, int g = 7, int h = 8",36`},
+		{"sum", sum, "36\n", []string{"--values", "raw:8"}, `sum,"arg1 = 0x1, arg2 = 0x2, arg3 = 0x3, arg4 = 0x4, arg5 = 0x5, arg6 = 0x6, arg7 = 0x7, arg8 = 0x8",0x24`},
+	} {
+		dir := filepath.Join(t.TempDir(), "rec")
+		cmd := recordProcess(t, c.program, append(append([]string{"-q", "--probe", c.function, "-o", dir}, c.options...), c.program)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Skipf("%v: %s", err, out) // no root, or a kernel without BPF
+		}
+		if string(out) != c.output {
+			t.Errorf("%s printed %q", c.program, out)
+		}
+		code, text, errs := logparse("show", dir, "--columns", "function,arguments,result", "--format", "csv", "--where", "event:enter")
+		if want := "function,arguments,result\n" + c.want + "\n"; code != exitOK || text != want {
+			t.Errorf("%v: %q, want %q: %s", c.options, text, want, errs)
+		}
+	}
+}
+
+// TestRecordProbedRunning records a process that runs, with several threads, and values of several kinds: all probes begin and end to
+// record at once, so that no call in between is missing.
+func TestRecordProbedRunning(t *testing.T) {
+	program := compile(t, `
+#include <pthread.h>
+#include <unistd.h>
+#define PROBED __attribute__((noipa))
+PROBED int first(const char *s) { return s[0]; }
+PROBED int second(int n) { return n; }
+PROBED int third(const int *p, int n) { return *p + n; }
+static void *work(void *p) {
+  for (int i = 0;; i++) first("text"), second(i), third(&i, 1);
+  return p;
+}
+int main(void) {
+  pthread_t t[2];
+  alarm(60);
+  for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  return 0;
+}
+`, "-g", "-O1", "-pthread")
+	running := exec.Command(program)
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer running.Wait()
+	defer running.Process.Kill()
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	cmd := recordProcess(t, program, "--probe", "first", "--probe", "second", "--probe", "third", "--values", "*", "--pid", strconv.Itoa(running.Process.Pid), "-o", dir)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, begun := bufio.NewScanner(said), false
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "Ctrl+C ends the recording") {
+			begun = true
+			time.Sleep(300 * time.Millisecond)
+			cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	if err := cmd.Wait(); !begun {
+		t.Skip(err) // no root, or a kernel without BPF
+	}
+	code, text, errs := logparse("show", dir, "--columns", "thread,event,function", "--format", "csv")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	order := []string{"enter,first", "leave,first", "enter,second", "leave,second", "enter,third", "leave,third"}
+	next := make(map[string]int)
+	for line := range strings.Lines(text) {
+		thread, step, _ := strings.Cut(strings.TrimSpace(line), ",")
+		k := slices.Index(order, step)
+		if k < 0 {
+			continue // the first line
+		}
+		if at, seen := next[thread]; seen && at != k {
+			t.Fatalf("thread %s: %s, and not %s", thread, step, order[at])
+		}
+		next[thread] = (k + 1) % len(order)
+	}
+	if len(next) != 2 {
+		t.Errorf("%d threads: %s", len(next), text[:min(len(text), 500)])
 	}
 }

@@ -124,7 +124,7 @@ the command's; a command whose program was ended by a signal ends by that signal
 	flags.IntVar(&f.ring, "ring", 0, "keep only the last `MB` of each thread, from 1 to 4096")
 	flags.BoolVar(&f.Sites, "sites", false, "record where each call came from, too")
 	flags.StringArrayVar(&f.values, "values", nil, "take arguments and results: of functions like this `pattern`, as logparse values has it ('*' for all; repeatable), by a plan FILE.lpvalues, or raw")
-	flags.StringVar(&f.prototypes, "prototypes", "", "with --libcalls and --values: a `file` that declares functions of libraries, in C (those of the C library are known)")
+	flags.StringVar(&f.prototypes, "prototypes", "", "with --libcalls or --probe, and --values: a `file` that declares functions, in C (those of the C library are known)")
 	f.probe.add(cmd)
 	flags.BoolVar(&f.NoChildren, "no-children", false, "leave out programs that are started with an environment of their own")
 	flags.BoolVar(&f.NoCommandLine, "no-command-line", false, "leave the command line, which may hold secrets, out of the log")
@@ -170,8 +170,8 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 	if f.show && !cmd.Flags().Changed("lines") {
 		f.Lines = true
 	}
-	if f.prototypes != "" && (len(f.values) == 0 || len(f.LibraryCalls) == 0) {
-		return misused("--prototypes is for --libcalls with --values, such as: --libcalls --values '*'")
+	if f.prototypes != "" && (len(f.values) == 0 || len(f.LibraryCalls) == 0 && !f.probe.used()) {
+		return misused("--prototypes is for --libcalls or --probe with --values, such as: --libcalls --values '*'")
 	}
 	if f.head < 0 {
 		return misused("--head is a number of rows, such as 20, not %d", f.head)

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"logparser/app"
 )
 
 // printing is a program that prints in all ways: by streams and by system calls, whole lines and parts of some, on its
@@ -82,6 +85,83 @@ func TestRecordLines(t *testing.T) {
 	cmd := recordProcess(t, program, "--show", "--lines=false", "--head", "0", "-o", "none", "./program")
 	if _, _, printed := run(cmd); strings.Contains(printed, "-- ") || len(annotationTexts(t, filepath.Join(filepath.Dir(program), "none"))) > 0 {
 		t.Errorf("lines that nobody wanted: %s", printed)
+	}
+}
+
+// early is a program that prints before its first call that is recorded, and forks before that, too.
+const early = `
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void of_child(void) { __asm__ volatile(""); }
+__attribute__((constructor, no_instrument_function)) static void before(void) {
+  printf("a constructor\n");
+  fflush(stdout);
+  if (fork() == 0) {
+    printf("a child\n");
+    fflush(stdout);
+    of_child();
+    _exit(0);
+  }
+  wait(NULL);
+  usleep(50000);
+  fprintf(stderr, "its end\n");
+  if (getenv("MUCH"))
+    for (int i = 0; i < 1000; i++) fprintf(stderr, "line %d\n", i);
+}
+int main(void) {
+  puts("main");
+  return 0;
+}`
+
+// TestRecordEarlyLines has lines that are printed before any call is recorded: they are in the log, at their time.
+func TestRecordEarlyLines(t *testing.T) {
+	program := compile(t, early, withHooks)
+	dir := filepath.Join(filepath.Dir(program), "lines")
+	if out, err := recordProcess(t, program, "-q", "-o", dir, "--lines", "./program").CombinedOutput(); err != nil || string(out) != "a constructor\na child\nits end\nmain\n" {
+		t.Fatalf("%v: %q", err, out)
+	}
+	if got, want := annotationTexts(t, dir), []string{"stdout: a constructor", "stdout: a child", "stderr: its end", "stdout: main"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	logs, err := app.RecordedLogs(dir)
+	if err != nil || len(logs) != 2 {
+		t.Fatalf("%d logs, %v", len(logs), err)
+	}
+	for _, l := range logs {
+		_, out, _ := logparse("annotations", l.Path, "--json")
+		if child := strings.Contains(out, "a child"); child != (strings.Count(out, "\n") == 1) {
+			t.Errorf("%s", out)
+		}
+		if strings.Contains(out, "a child") {
+			continue
+		}
+		var times []time.Time
+		for line := range strings.Lines(out) {
+			var m struct{ Time string }
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			at, err := time.Parse("2006-01-02T15:04:05.999999999", m.Time)
+			if err != nil {
+				t.Fatal(err)
+			}
+			times = append(times, at)
+		}
+		if took := times[len(times)-1].Sub(times[0]); took < 50*time.Millisecond || took > time.Minute {
+			t.Errorf("the first line is not 50 ms before the last: %s", out)
+		}
+	}
+
+	cmd := recordProcess(t, program, "-q", "-o", dir+"2", "--lines", "./program")
+	cmd.Env = append(cmd.Env, "MUCH=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := annotationTexts(t, dir+"2")
+	if n := len(got); n < 300 || n > 900 || got[n-1] != "stdout: main" || got[n-2] != "logrec: more lines were printed before the first call than are kept" {
+		t.Errorf("%d lines: %q", n, got)
 	}
 }
 

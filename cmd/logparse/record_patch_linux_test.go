@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +125,62 @@ func TestRecordPatched(t *testing.T) {
 				}
 			}
 			checkPatched(t, filepath.Join(dir, "log0"), test.returns)
+		})
+	}
+}
+
+// loading loads libraries while it runs, and calls a function of each.
+const loading = `
+#include <dlfcn.h>
+__attribute__((noinline)) int leaf(int x) { __asm__ volatile("" : "+r"(x)); return x; }
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    void *library = dlopen(argv[i], RTLD_NOW);
+    int (*of_plugin)(int) = library ? (int (*)(int))dlsym(library, "of_plugin") : 0;
+    if (!of_plugin) return 1;
+    of_plugin(i);
+    leaf(of_plugin(i));
+    if (i == 2) dlclose(library);
+  }
+  return 7;
+}
+`
+
+// TestRecordPatchedPlugins patches libraries that are loaded later: there is a place near each for what its functions call, wherever
+// the system puts it.
+func TestRecordPatchedPlugins(t *testing.T) {
+	if testing.Short() || runtime.GOARCH != "amd64" {
+		t.Skip("programs and the recorder are built, for x86-64")
+	}
+	for _, options := range [][]string{{"-fpatchable-function-entry=5"}, {"-fpatchable-function-entry=5", "-fsanitize=address"}} {
+		t.Run(strings.Join(options, " "), func(t *testing.T) {
+			program := compile(t, loading, append(options, "-ldl")...)
+			dir := filepath.Dir(program)
+			var libraries []string
+			for _, name := range []string{"a", "b", "c"} {
+				if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte("__attribute__((noinline)) int of_plugin(int x) { return x * 2; }\n"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				build := exec.Command("gcc", append(slices.Clone(options), "-O1", "-g", "-shared", "-fPIC", name+".c", "-o", name+".so")...)
+				build.Dir = dir
+				if out, err := build.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				libraries = append(libraries, "./"+name+".so")
+			}
+			// Addresses are not the same from run to run.
+			for i := range 8 {
+				log := filepath.Join(dir, fmt.Sprint("log", i))
+				cmd := recordProcess(t, program, slices.Concat([]string{"--head", "0", "-o", log, "./program"}, libraries)...)
+				out, _ := cmd.CombinedOutput()
+				if cmd.ProcessState.ExitCode() != 7 {
+					t.Fatalf("%v: %s", cmd.ProcessState, out)
+				}
+				code, shown, errs := logparse("show", log, "--json", "--where", "fn:of_plugin event:enter")
+				if n := strings.Count(shown, "\n"); code != exitOK || n != 6 {
+					t.Errorf("%d calls of plugins, want 6: %s%s", n, shown, errs)
+				}
+			}
 		})
 	}
 }

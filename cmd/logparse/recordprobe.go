@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -53,7 +54,7 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) error {
 	case f.all && f.image == "":
 		return misused("--all-processes needs the file whose processes are meant: --image FILE")
 	}
-	for _, name := range []string{"include", "exclude", "min", "ring", "sites", "lines", "snapshot-signal", "switch-signal", "paused", "crash", "library", "show", "no-children", "no-command-line", "libcalls", "prototypes", "from", "until", "inside", "depth", "after", "for"} {
+	for _, name := range []string{"include", "exclude", "min", "ring", "sites", "lines", "snapshot-signal", "switch-signal", "paused", "crash", "library", "show", "no-children", "no-command-line", "libcalls", "from", "until", "inside", "depth", "after", "for"} {
 		if cmd.Flags().Changed(name) {
 			return misused("--%s is for programs with hooks, not for --probe", name)
 		}
@@ -71,9 +72,19 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 	if opt.Functions, err = app.ParseValueSpecs(f.probe.functions); err != nil {
 		return usageError{err}
 	}
-	if len(f.values) > 0 {
+	if len(f.values) == 1 {
+		if opt.Raw, opt.RawArguments, err = rawArguments(f.values[0]); err != nil {
+			return err
+		}
+	}
+	if len(f.values) > 0 && !opt.Raw {
 		if opt.Values, err = app.ParseValueSpecs(f.values); err != nil {
 			return usageError{err}
+		}
+	}
+	if f.prototypes != "" {
+		if opt.Prototypes, err = app.ReadPrototypes(f.prototypes); err != nil {
+			return recordError{hint(err), exitRecord}
 		}
 	}
 	program := f.probe.image
@@ -91,8 +102,11 @@ func (f *recordFlags) recordProbed(cmd *cobra.Command, command []string, say fun
 		say("note: %s", note.String())
 	}
 	if err := p.Start(cmd.Context(), app.Inputs{}); err != nil {
+		if errors.Is(err, app.ErrNoValues) {
+			err = hinted{err, "--values raw or raw:N takes numbers, and --prototypes FILE declares them (docs/probes.md)"}
+		}
 		if errors.Is(err, app.ErrProbeRights) {
-			err = f.forAdministrator(cmd, p, err)
+			err = f.forAdministrator(cmd, p, command, err)
 		}
 		return recordFailure(program, err)
 	}
@@ -157,13 +171,32 @@ func waitProbed(ctx context.Context, p *app.Probing) error {
 }
 
 // forAdministrator writes the lines by which somebody with the rights records, and says where they are.
-func (f *recordFlags) forAdministrator(cmd *cobra.Command, p *app.Probing, err error) error {
+func (f *recordFlags) forAdministrator(cmd *cobra.Command, p *app.Probing, command []string, err error) error {
 	script := strings.TrimSuffix(filepath.Base(p.Probes.Path), filepath.Ext(p.Probes.Path)) + ".probes.sh"
 	if app.HoldsOther(script, "") {
 		return hinted{err, "run it as root"}
 	}
-	if _, failed := p.Probes.SaveProbes(cmd.Context(), script); failed != nil {
+	plan, failed := p.ForAdministrator(cmd.Context(), app.Inputs{})
+	if failed == nil {
+		_, failed = plan.SaveProbes(cmd.Context(), script)
+	}
+	if failed != nil {
 		return hinted{err, "run it as root"}
 	}
-	return hinted{err, fmt.Sprintf("run it as root; or have an administrator run `sh %s PROGRAM`, which records by perf, and read calls.txt", script)}
+	run := "sh " + quoted(script)
+	switch {
+	case f.probe.all:
+		run += " -a"
+	case len(f.probe.pids) > 0:
+		var list []string
+		for _, pid := range f.probe.pids {
+			list = append(list, strconv.FormatUint(uint64(pid), 10))
+		}
+		run += " -p " + strings.Join(list, ",")
+	default:
+		for _, word := range command {
+			run += " " + quoted(word)
+		}
+	}
+	return hinted{err, fmt.Sprintf("run it as root; or have an administrator run `%s`, which records by perf, and read calls.txt", run)}
 }

@@ -54,6 +54,7 @@ type line struct {
 	lost                  int64
 
 	unescaped []byte
+	recent    recent
 }
 
 const noTime = math.MinInt64
@@ -121,6 +122,47 @@ func (l *line) parse(b []byte) {
 		}
 	}
 	l.kernel(b)
+}
+
+// quote returns the mark that the last text among the arguments begins with, 0 where there is none.
+func (l *line) quote() byte {
+	i := bytes.LastIndexByte(l.arguments, '=')
+	for ; i >= 0; i = bytes.LastIndexByte(l.arguments[:i], '=') {
+		if i+1 < len(l.arguments) && (l.arguments[i+1] == '"' || l.arguments[i+1] == '\'') {
+			return l.arguments[i+1]
+		}
+	}
+	return 0
+}
+
+// isOpen reports whether the line ends within a text, which has a line feed.
+func (l *line) isOpen() bool {
+	a := l.arguments
+	if n := len(a); n == 0 || a[n-1] == '"' && n > 2 && a[n-2] != '=' {
+		return false
+	}
+	if bytes.IndexByte(a, '"') < 0 && bytes.IndexByte(a, '\'') < 0 {
+		return false
+	}
+	for i := bytes.LastIndexByte(a, '='); i >= 0; i = bytes.LastIndexByte(a[:i], '=') {
+		if i+1 < len(a) && (a[i+1] == '"' || a[i+1] == '\'') {
+			return !closesText(a[i+2:], a[i+1])
+		}
+	}
+	return false
+}
+
+// closesText reports whether a text ends in what follows its mark.
+func closesText(b []byte, mark byte) bool {
+	for {
+		i := bytes.IndexByte(b, mark)
+		if i < 0 {
+			return false
+		}
+		if b = b[i+1:]; len(b) == 0 || b[0] == ' ' || b[0] == '\r' && len(b) == 1 {
+			return true
+		}
+	}
 }
 
 // decimal reads digits and returns how many.
@@ -264,7 +306,10 @@ func (l *line) json(b []byte) {
 				i++
 				switch c = text[i]; c {
 				case 'n':
-					break loop // one printf is one line
+					if i+1 < len(text) && text[i+1] == '"' {
+						break loop // one printf is one line
+					}
+					c = '\n'
 				case 't':
 					c = '\t'
 				case 'r':

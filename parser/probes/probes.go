@@ -87,7 +87,9 @@ type Log struct {
 	// size is how much of the file was read: whole lines, of which the last may be unended, without a line feed.
 	size    int64
 	unended bool
-	marks   []int64
+	// openText says that the file ended within a text that has line feeds, of which the first line was shown.
+	openText bool
+	marks    []int64
 	// order are the offsets of all events in the order of time, nil where that is the file's.
 	order []int64
 	// last is the greatest time, early counts lines with a smaller one behind it.

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -406,8 +407,7 @@ func TestHelloAndSum(t *testing.T) {
 		name string
 		text string
 	}{
-		// The text's line feed ends the line.
-		{parser.Enter, "print_hello", `p=0x402000 s="hello, world!`},
+		{parser.Enter, "print_hello", "p=0x402000 s=\"hello, world!\n\" n=14"},
 		{parser.Enter, "sum", "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8"},
 		{parser.Leave, "sum", "r=36"},
 	} {
@@ -415,6 +415,86 @@ func TestHelloAndSum(t *testing.T) {
 		if name := l.Name(0, e.Space, e.Address); e.Kind != want.kind || name != want.name || string(values[i].Taken[4:]) != want.text {
 			t.Errorf("%d: %v %s %q", i, e.Kind, name, values[i].Taken[4:])
 		}
+	}
+}
+
+// Texts with line feeds are read to their ends, whatever stands in them, and what never ends is a line.
+func TestTextsOfLines(t *testing.T) {
+	const next = "\nlp L 900 7 7 - e__return ret=1\n"
+	for _, c := range []struct{ text, want string }{
+		{`a="one` + "\n" + `two" b=3`, ""},
+		{`a="one` + "\n\n\n" + `" b="two` + "\n" + `"`, ""},
+		{`a="` + "\n" + `"`, ""},
+		{`a="says "yes` + "\n" + `no"`, ""},
+		{`a="one` + "\nand no end", `a="one`},
+		{`a="` + strings.Repeat("long\n", maxText/5) + `"`, `a="long`},
+		{`a="one`, ""},
+		{`a='one` + "\r\n" + `two'`, ""},
+		{`a="it's"`, ""},
+	} {
+		want := cmp.Or(c.want, c.text)
+		l := write(t, namesOfTwo+"lp E 100 7 7 0x5010 e "+c.text+next+"lp E 950 7 7 0x5010 e a=1\n")
+		values := make([]parser.CallValues, 3)
+		if n, err := l.Values(values, 0); n != 3 || err != nil {
+			t.Errorf("%q: %d records, %v", c.text, n, err)
+			continue
+		}
+		for i, want := range []string{want, "ret=1", "a=1"} {
+			if got := string(values[i].Taken[4:]); got != want {
+				t.Errorf("%q: record %d: %q, want %q", c.text, i, got, want)
+			}
+		}
+	}
+	// bpftrace escapes them.
+	l := write(t, namesOfTwo+`{"type": "printf", "data": "lp E 100 7 7 0x5010 e a=\"one\ntwo\" b=3\n"}`+"\n")
+	values := make([]parser.CallValues, 1)
+	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "a=\"one\ntwo\" b=3" {
+		t.Errorf("%v %q", err, values[0].Taken)
+	}
+}
+
+// A text that is followed shows no record of which a text has not ended yet.
+func TestTextOfLinesGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.txt")
+	add := func(text string) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(text)
+		f.Close()
+	}
+	add(namesOfTwo)
+	l, err := Open(t.Context(), path, parser.Options{Live: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, step := range []struct {
+		more    string
+		records int64
+	}{{"lp E 100 7 7 0x5010 e a=\"one\n", 0}, {"two\n", 0}, {"three\" b=1\n", 1}, {"lp E 200 7 7 0x5010 e a=\"one\n", 1}, {"lp L 300 7 7 - e__return\n", 3}} {
+		add(step.more)
+		if _, err := l.Grow(t.Context()); err != nil || l.Info().Records != step.records {
+			t.Errorf("%q: %d records, %v", step.more, l.Info().Records, err)
+		}
+	}
+	values := make([]parser.CallValues, 2)
+	if _, err := l.Values(values, 0); err != nil || string(values[0].Taken[4:]) != "a=\"one\ntwo\nthree\" b=1" || string(values[1].Taken[4:]) != `a="one` {
+		t.Errorf("%q %q %v", values[0].Taken, values[1].Taken, err)
+	}
+	// One that was shown though its text had not ended cannot go on.
+	add("lp E 400 7 7 0x5010 e a=\"one\n")
+	old := time.Now().Add(-time.Minute)
+	os.Chtimes(path, old, old)
+	still, err := Open(t.Context(), path, parser.Options{}, nil)
+	if err != nil || still.Info().Records != 4 {
+		t.Fatal(err)
+	}
+	defer still.Close()
+	add("two\"\n")
+	if _, err := still.Grow(t.Context()); !errors.Is(err, parser.ErrShrunk) {
+		t.Error(err)
 	}
 }
 
@@ -715,26 +795,4 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	for _, file := range []string{"perf-plain.txt", "ftrace.txt", "bpftrace.txt"} {
-		b.Run(file, func(b *testing.B) {
-			text, err := os.ReadFile(filepath.Join("testdata", file))
-			if err != nil {
-				b.Fatal(err)
-			}
-			names, _ := os.ReadFile("testdata/names.lpnames")
-			l := write(b, string(names)+strings.Repeat(string(text), 300_000/strings.Count(string(text), "\n")))
-			l.order = nil
-			events := make([]parser.Event, l.Info().Records)
-			b.ResetTimer()
-			for range b.N {
-				if n, err := l.ReadEvents(events, 0); n != len(events) {
-					b.Fatal(n, err)
-				}
-			}
-			b.ReportMetric(float64(b.N)*float64(len(events))/b.Elapsed().Seconds()/1e6, "Mlines/s")
-		})
-	}
 }

@@ -63,26 +63,84 @@ func (r *lineReader) line() (b []byte, at int64, last bool, err error) {
 		if len(r.buf) > maxLine {
 			r.buf, r.cut = r.buf[:0], true
 		}
-		store := r.store
-		if len(r.buf) > 0 || cap(store) < chunk+maxLine && r.read {
-			store = make([]byte, 0, min(4*int64(cap(store)), chunk+maxLine))
-			if cap(r.store) == chunk+maxLine {
-				store = r.store
-			}
-		}
-		n := copy(store[:cap(store)], r.buf)
-		r.store, r.read = store, true
-		m := min(int64(cap(r.store)-n), r.end-r.next, chunk)
-		got, err := r.file.ReadAt(r.store[n:n+int(m)], r.next)
-		if got == 0 {
-			if err == nil || err == io.EOF {
-				err = parser.ErrShrunk
-			}
+		if err := r.fill(); err != nil {
 			return nil, 0, false, err
 		}
-		r.next += int64(got)
-		r.buf = r.store[:n+got]
 	}
+}
+
+// fill reads more of the file behind what is in buf.
+func (r *lineReader) fill() error {
+	store := r.store
+	if len(r.buf) > 0 || cap(store) < chunk+maxLine && r.read {
+		store = make([]byte, 0, min(4*int64(cap(store)), chunk+maxLine))
+		if cap(r.store) == chunk+maxLine {
+			store = r.store
+		}
+	}
+	n := copy(store[:cap(store)], r.buf)
+	r.store, r.read = store, true
+	m := min(int64(cap(r.store)-n), r.end-r.next, chunk)
+	got, err := r.file.ReadAt(r.store[n:n+int(m)], r.next)
+	if got == 0 {
+		if err == nil || err == io.EOF {
+			err = parser.ErrShrunk
+		}
+		return err
+	}
+	r.next += int64(got)
+	r.buf = r.store[:n+got]
+	return nil
+}
+
+// parsed reads a line into ln, and, where a text in it has line feeds itself, the lines up to the text's end. b is nil at the end of the
+// file. open says that the file ends within such a text; the line then ends where its first line does.
+func (r *lineReader) parsed(ln *line) (b []byte, at int64, last, open bool, err error) {
+	b, at, last, err = r.line()
+	if b == nil || err != nil {
+		return b, at, last, false, err
+	}
+	ln.parse(b)
+	if ln.kind != eventLine || !ln.isOpen() {
+		return b, at, last, false, nil
+	}
+	if last {
+		return b, at, last, true, nil
+	}
+	first, mark := len(b), ln.quote()
+	begin := cap(r.store) - cap(r.buf) - first - 1
+	r.buf = r.store[begin : begin+first+1+len(r.buf)] // with the line itself
+	var other line
+	for end := first + 1; ; {
+		i := bytes.IndexByte(r.buf[end:], '\n')
+		if i < 0 && r.next < r.end && len(r.buf) < maxText {
+			if err := r.fill(); err != nil {
+				return nil, 0, false, false, err
+			}
+			continue
+		}
+		open = i < 0 && r.next >= r.end && len(r.buf) < maxText
+		if i < 0 || end+i > maxText {
+			break
+		}
+		if other.parse(r.buf[end : end+i]); other.kind != otherLine {
+			break
+		}
+		more := r.buf[end : end+i]
+		if end += i + 1; !closesText(more, mark) {
+			continue
+		}
+		b = r.buf[: end-1 : end-1]
+		if ln.parse(b); !ln.isOpen() { // there may be more texts
+			r.buf = r.buf[end:]
+			return b, at, false, false, nil
+		}
+		mark = ln.quote()
+	}
+	b = r.buf[:first]
+	r.buf = r.buf[first+1:]
+	ln.parse(b)
+	return b, at, false, open, nil
 }
 
 // errGoesOn says that a line was shown before all of it was there.
@@ -105,25 +163,24 @@ func (l *Log) scan(ctx context.Context, end int64, whole bool, p parser.Progress
 				p(l.size, end)
 			}
 		}
-		b, at, last, err := r.line()
+		b, at, last, open, err := r.parsed(&ln)
 		if err != nil {
 			return records, err
 		}
 		if b == nil && !last && r.next >= r.end && len(r.buf) == 0 && at >= end {
 			return records, nil
 		}
-		if last && !whole {
+		if (last || open) && !whole {
 			return records, nil
 		}
 		l.take(&ln, b, at, &records)
 		l.size = r.next - int64(len(r.buf))
-		l.unended = last
+		l.unended, l.openText = last, l.openText || open
 	}
 }
 
-// take takes in a line.
+// take takes in a line, which was parsed.
 func (l *Log) take(ln *line, b []byte, at int64, records *int64) {
-	ln.parse(b)
 	switch ln.kind {
 	case eventLine:
 		ev, _, ok := l.tables.event(ln, at, true)
@@ -182,14 +239,13 @@ func (l *Log) sort(ctx context.Context) error {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b, at, last, err := r.line()
+		b, at, last, _, err := r.parsed(&ln)
 		if err != nil {
 			return err
 		}
 		if b == nil && !last && at >= l.size {
 			break
 		}
-		ln.parse(b)
 		if ln.kind != eventLine {
 			continue
 		}
@@ -225,11 +281,10 @@ func (l *Log) each(from int64, visit func(ev *parser.Event, e *event, arguments 
 			} else {
 				r.buf = r.buf[int64(len(r.buf))-(r.next-at):]
 			}
-			b, at, _, err := r.line()
+			_, at, _, _, err := r.parsed(&ln)
 			if err != nil {
 				return err
 			}
-			ln.parse(b)
 			ev, e, ok := l.tables.event(&ln, at, false)
 			if ln.kind != eventLine || !ok {
 				return parser.ErrShrunk
@@ -242,14 +297,13 @@ func (l *Log) each(from int64, visit func(ev *parser.Event, e *event, arguments 
 	}
 	r := newLineReader(l.file, l.marks[from/every], l.size)
 	for skip := from % every; ; {
-		b, at, last, err := r.line()
+		b, at, last, _, err := r.parsed(&ln)
 		if err != nil {
 			return err
 		}
 		if b == nil && !last && at >= l.size {
 			return io.EOF
 		}
-		ln.parse(b)
 		if ln.kind != eventLine {
 			continue
 		}
@@ -326,6 +380,9 @@ func (l *Log) Grow(ctx context.Context) (g parser.Growth, err error) {
 			return g, errGoesOn
 		}
 		l.unended = false
+	}
+	if l.openText && info.Size() > l.size {
+		return g, errGoesOn
 	}
 	// A program writes blocks, which end in the middle of a line, however long it is quiet then.
 	if g.Records, err = l.scan(ctx, info.Size(), false, nil); err != nil {

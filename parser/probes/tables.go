@@ -292,9 +292,12 @@ func (t *tables) thread(p *process, l *line, learn bool) uint32 {
 // event makes of a line at an offset of the file the event that it says. It is not ok where there
 // is none; in a text that was read before, that is of lines that were none then.
 func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event, ok bool) {
-	e = t.eventOf(l.event, l.sure, l.leave, learn)
-	if e == nil {
-		return ev, nil, false
+	slot := &l.recent.events[nameHash(l.event)]
+	if e = *slot; e == nil || e.Name != string(l.event) {
+		if e = t.eventOf(l.event, l.sure, l.leave, learn); e == nil {
+			return ev, nil, false
+		}
+		*slot = e
 	}
 	base, hasBase := uint64(0), false
 	if e.Image >= 0 && l.known && l.address >= e.Probe && (l.address-e.Probe)&0xfff == 0 {
@@ -307,7 +310,14 @@ func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event
 	if learn && hasBase {
 		t.learnBase(p, e, base, at)
 	}
-	ev.Thread = t.thread(p, l, learn)
+	if r := &l.recent.threads[l.tid&(recentOnes-1)]; !learn && r.process == p && r.tid == l.tid && l.tid >= 0 {
+		ev.Thread = r.key
+	} else {
+		ev.Thread = t.thread(p, l, learn)
+		if !learn {
+			*r = recentThread{p, l.tid, ev.Thread}
+		}
+	}
 	ev.Space = uint16(p.index)
 	if ev.Kind = e.Kind; l.sure {
 		ev.Kind = parser.Enter
@@ -316,24 +326,10 @@ func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event
 		}
 	}
 	f := t.function(e, l.symbol, learn)
-	switch b, known := p.bases[e.Image]; {
-	case e.Image >= 0 && hasBase:
+	if hasBase {
 		ev.Address = base + e.Start
-	case e.Image >= 0 && known && b.since <= at:
-		ev.Address = b.base + e.Start
-	case l.known && e.Image < 0 && !e.named:
-		ev.Address = l.address
-		if learn && ev.Kind == parser.Enter {
-			p.learnEntered(f, ev.Address, at)
-		}
-	default:
-		// Both ends of a function without an address have one: that of its enters, which scripts
-		// print alone, or one that no program has. The kernel's functions always have the latter,
-		// because a return may be printed with another address than its enter.
-		ev.Address = synthetic | uint64(f.index)
-		if b, ok := p.entered[f.index]; ok && !e.named && ev.Kind == parser.Leave && b.since <= at {
-			ev.Address = b.base
-		}
+	} else {
+		ev.Address = t.addressWithoutBase(l, p, e, f, ev.Kind, at, learn)
 	}
 	if learn {
 		t.learnName(p, e, f, ev.Address)
@@ -342,6 +338,52 @@ func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event
 		ev.Time = l.time
 	}
 	return ev, e, true
+}
+
+// addressWithoutBase returns the address of an event's function where the event's own address does not tell it.
+func (t *tables) addressWithoutBase(l *line, p *process, e, f *event, kind parser.Kind, at int64, learn bool) (address uint64) {
+	switch b, known := p.bases[e.Image]; {
+	case e.Image >= 0 && known && b.since <= at:
+		return b.base + e.Start
+	case l.known && e.Image < 0 && !e.named:
+		if learn && kind == parser.Enter {
+			p.learnEntered(f, l.address, at)
+		}
+		return l.address
+	default:
+		// Both ends of a function without an address have one: that of its enters, which scripts
+		// print alone, or one that no program has. The kernel's functions always have the latter,
+		// because a return may be printed with another address than its enter.
+		if b, ok := p.entered[f.index]; ok && !e.named && kind == parser.Leave && b.since <= at {
+			return b.base
+		}
+		return synthetic | uint64(f.index)
+	}
+}
+
+// recentOnes is how many of each kind a reader of lines keeps at hand: a power of two.
+const recentOnes = 16
+
+// recent is what lines that were read shortly before led to. What tables say of a line does not change while it is read again.
+type recent struct {
+	events  [recentOnes]*event
+	threads [recentOnes]recentThread
+}
+
+type recentThread struct {
+	process *process
+	tid     int64
+	key     uint32
+}
+
+// nameHash is a place for a name among recent ones.
+func nameHash(name []byte) int {
+	n := len(name)
+	if n < 8 {
+		return n
+	}
+	// The number in events of logparse probes, and how an end differs.
+	return int(name[6]^name[n-1]^byte(n)) & (recentOnes - 1)
 }
 
 // function returns the first event of an event's function, which the kernel's symbol names where

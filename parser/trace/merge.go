@@ -527,6 +527,7 @@ func (l *Log) readEvents(dst []parser.Event, from int64, timed bool) (int, error
 		}
 		return 0, io.EOF
 	}
+	defer l.end(l.begin(v, from, min(from+int64(len(dst)), v.index.total)))
 	c := l.cursor(v, from, &l.cursors)
 	n, err := readMapped(l.mapped, c, dst, from, timed)
 	if err != nil {

@@ -128,6 +128,8 @@ type Log struct {
 
 	mu      sync.Mutex
 	cursors []*cursor // that are not in use, the latest last
+	// readings are those of events.
+	readings []*reading
 	// siteCursors are those that read call sites.
 	siteCursors []*cursor
 	// ordinalCursors are those that find the places of events, valueReaders read what is there.

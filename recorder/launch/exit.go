@@ -153,7 +153,10 @@ func exitRecords(body []byte, units uint64, e Ending) (b []byte) {
 		b = wire.AppendProcess(b, wire.ClockRecord, units, wire.AppendBody(nil, clock))
 	}
 	exit := wire.Exit{How: wire.ExitStatus, Value: uint32(e.Status)}
-	if e.Signal != 0 {
+	switch {
+	case e.unknown:
+		exit = wire.Exit{}
+	case e.Signal != 0:
 		exit = wire.Exit{How: wire.ExitSignal, Value: uint32(e.Signal)}
 		if e.Core {
 			exit.Flags = wire.ExitCore

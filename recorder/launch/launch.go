@@ -108,6 +108,7 @@ type Plan struct {
 	workDir string
 	apart   bool
 	made    bool // Dir was made
+	watched bool // ends of other processes than the program are written, too
 
 	running *running // made by Prepare
 }
@@ -211,6 +212,7 @@ func Prepare(command []string, opt Options) (*Plan, error) {
 	if opt.Bare {
 		p.Way = Way{Reason: message.Textf("%s is run as it is, and recorded by probes of the kernel", filepath.Base(program.Path)), Advice: []message.Text{message.Textf("no function with a probe was called")}}
 	}
+	p.watched = program.Format == ELF && !opt.Bare
 	if err := p.makeDir(opt.Dir); err != nil {
 		return nil, err
 	}

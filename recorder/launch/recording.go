@@ -126,6 +126,8 @@ type Ending struct {
 
 	pid  uint32
 	when instant
+	// unknown: only when it ended is known.
+	unknown bool
 }
 
 // running is the process of a plan while it runs.

@@ -36,12 +36,15 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 		defer signal.Stop(came)
 	}
 	begin := time.Now()
+	ends := p.watchEnds()
 	child, err := startProcess(p.file, p.command, &os.ProcAttr{Dir: p.workDir, Env: p.env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {
+		ends.close()
 		p.Discard()
 		return Ending{}, err
 	}
 	pid := child.Pid
+	ends.run(pid)
 	p.running.set(child)
 	defer p.running.set(nil)
 	done := make(chan struct{})
@@ -63,9 +66,11 @@ func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	}
 	status, err := wait(pid, p.apart)
 	if err != nil {
+		ends.stop()
 		return Ending{}, os.NewSyscallError("wait4", err)
 	}
 	e := Ending{when: now(), Lasted: time.Since(begin), pid: uint32(pid)}
+	ends.stop()
 	if status.Signaled() {
 		e.Signal, e.Core = int(status.Signal()), status.CoreDump()
 	} else {

@@ -51,7 +51,7 @@ func (p *Program) withLibraryCalls(w Way) Way {
 	}
 	why := message.Textf("calls into libraries are recorded in dynamically linked programs of Linux, x86-64")
 	switch {
-	case !p.patchable(), p.Static, p.Privileged:
+	case p.Format != ELF || p.Machine != elf.EM_X86_64 || p.Bits != 64, p.Static, p.Privileged:
 	case p.Linked:
 		why = message.Textf("calls into libraries are recorded where the recorder is preloaded, and it is linked into %s", name)
 	case w.Kind == Nothing:
@@ -103,7 +103,7 @@ func (p *Program) way(name string) Way {
 	case p.Calls&HookMcount != 0:
 		return Way{Reason: message.Textf("%s was compiled with -pg alone, whose hook says too little; only what it loads or starts can be recorded", name), Advice: append(p.rebuild(), message.Textf("-pg -mfentry -minstrument-return=call instead of -pg alone also is a way in (gcc, x86-64)"))}
 	case p.Sleds != 0:
-		return Way{Reason: message.Textf("%s has room for hooks (%s), but the recorder patches programs of x86-64 only; only what it loads or starts can be recorded", name, p.Sleds), Advice: p.rebuild()}
+		return Way{Reason: message.Textf("%s has room for hooks (%s), but the recorder patches programs of x86-64 and arm64 only; only what it loads or starts can be recorded", name, p.Sleds), Advice: p.rebuild()}
 	case p.Asked:
 		return Way{Reason: message.Textf("%s was compiled with -finstrument-functions, but calls no hooks; only what it loads or starts can be recorded", name), Advice: []message.Text{message.Textf("either all of its functions were left out (-finstrument-functions-exclude-file-list, -finstrument-functions-exclude-function-list, no_instrument_function), or the linker took the hooks from another library")}}
 	}
@@ -113,13 +113,13 @@ func (p *Program) way(name string) Way {
 var (
 	relink     = message.Textf("link the recorder's library before others that define the hooks")
 	linkStatic = message.Textf("link it dynamically, or link the recorder into it: -DLOGREC_NO_INTERPOSE for its sources, -llogrec for the program")
-	noPatches  = []message.Text{message.Textf("no function with room for a hook was called, or all were left out; room is five bytes or more (-fpatchable-function-entry=5), and /proc must be there"), message.Textf("gcc before 13 may lose the list of a C++ file's functions with -fpatchable-function-entry")}
+	noPatches  = []message.Text{message.Textf("no function with room for a hook was called, or all were left out; room is five bytes or more (-fpatchable-function-entry=5), on arm64 eight instructions (-fpatchable-function-entry=8), and /proc must be there"), message.Textf("gcc before 13 may lose the list of a C++ file's functions with -fpatchable-function-entry")}
 	noCalls    = []message.Text{message.Textf("no function with a hook was called, or all were left out")}
 )
 
 // patchable reports whether the recorder can patch programs of its kind.
 func (p *Program) patchable() bool {
-	return p.Format == ELF && p.Machine == elf.EM_X86_64 && p.Bits == 64
+	return p.Format == ELF && (p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_AARCH64) && p.Bits == 64
 }
 
 // String returns the options that leave the sleds.

@@ -43,6 +43,7 @@ var (
 	errNoCode  = message.New("its code is not known")
 	errDecode  = message.New("an instruction of it is not known, so that what follows may be none")
 	errRefused = message.New("its first instruction has a prefix (lock, or a segment) with which the kernel takes none")
+	errCold    = message.New("it is a part of a function, and is not called")
 	errMachine = message.New("return instructions are not known of this kind of processor")
 )
 

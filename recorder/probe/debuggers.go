@@ -113,15 +113,15 @@ func (p *Plan) writeWinDbg(out *bufio.Writer) {
 	module = identifier(module, 60)
 	for i := range p.Probes {
 		b := &p.Probes[i]
-		if b.Kind == parser.Leave {
+		if b.Kind == parser.Leave && !b.AtReturn {
 			continue
 		}
 		after := ""
-		if i+1 < len(p.Probes) && p.Probes[i+1].Kind == parser.Leave && p.Probes[i+1].Function == b.Function {
+		if i+1 < len(p.Probes) && p.Probes[i+1].Kind == parser.Leave && !p.Probes[i+1].AtReturn && p.Probes[i+1].Function == b.Function {
 			// A breakpoint at the return address of a recursive function may be hit by an inner call.
 			after = fmt.Sprintf(`bp /1 @$ra \".printf \\\"%s\\\\n\\\"%s; gc\"; `, "lp L - %d %d - "+p.Probes[i+1].Event+windbgFormat(&p.Probes[i+1]), ", @$tpid, @$tid"+windbgValues(&p.Probes[i+1]))
 		}
-		fmt.Fprintf(out, `bu %s+%#x ".printf \"lp E - %%d %%d %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, b.Event, windbgFormat(b), windbgValues(b), after)
+		fmt.Fprintf(out, `bu %s+%#x ".printf \"%s - %%d %%d %%p %s%s\\n\", @$tpid, @$tid, @$ip%s; %sgc"`+"\n", module, b.RVA, ownHead(b), b.Event, windbgFormat(b), windbgValues(b), after)
 	}
 }
 
@@ -160,7 +160,7 @@ func (p *Plan) writeFrida(out *bufio.Writer) {
 // Times are those of the day, with milliseconds: functions that end sooner show none.
 const base = Process.getModuleByName(%q).base;
 function guarded(f) { try { return f(); } catch (e) { return '(fault)'; } }
-function text(p) { return guarded(() => p.isNull() ? '0x0' : JSON.stringify(p.readUtf8String().slice(0, 256))); }
+function text(p) { return guarded(() => p.isNull() ? '0x0' : '"' + p.readUtf8String().slice(0, 256) + '"'); }
 function line(kind, address, event, values) {
   console.log('lp ' + kind + ' ' + Date.now() + '000000 ' + Process.id + ' ' + Process.getCurrentThreadId() + ' ' + address + ' ' + event + values);
 }

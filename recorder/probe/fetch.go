@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,34 +55,77 @@ var noLayout = message.Textf("std::string of libc++ has two layouts, of which a 
 var rawRegisters = map[string]struct{ arguments, results []string }{
 	"x86-64":    {[]string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, []string{"rax"}},
 	"x86-64/pe": {[]string{"rcx", "rdx", "r8", "r9"}, []string{"rax"}},
-	"x86-64/go": {[]string{"rax", "rbx", "rcx", "rdi", "rsi", "r8"}, []string{"rax", "rbx"}},
-	"arm64":     {[]string{"x0", "x1", "x2", "x3", "x4", "x5"}, []string{"x0"}},
+	"x86-64/go": {[]string{"rax", "rbx", "rcx", "rdi", "rsi", "r8", "r9", "r10", "r11"}, []string{"rax", "rbx"}},
+	"arm64":     {[]string{"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"}, []string{"x0"}},
 	"arm64/go":  {[]string{"x0", "x1", "x2", "x3", "x4", "x5"}, []string{"x0", "x1"}},
 }
 
-// fetches returns the values that are fetched when a function is entered, and when it returns.
-func (p *Plan) fetches(f *Function) (enter, leave []Fetch) {
+// fewArguments is how many arguments are taken where nobody says how many there are.
+const fewArguments = 6
+
+// RawPlaces returns where the first n arguments of a function are when it is entered, if they are numbers or pointers, and where
+// results are when it returns, by the calling convention. n is 0 where it is not known. Fewer places are returned where no more are known.
+func (t *Target) RawPlaces(f *Function, n int) (arguments, results []string) {
+	key, stack := t.Machine, 0 // of the first argument that is not in a register, -1 where that is not known
+	switch {
+	case f.Go:
+		key, stack = key+"/go", -1
+	case t.PE:
+		key, stack = key+"/pe", 32
+	}
+	r := rawRegisters[key]
+	if arguments = r.arguments[:min(cmp.Or(n, fewArguments), len(r.arguments))]; stack < 0 || len(arguments) == 0 {
+		return arguments, r.results
+	}
+	arguments = slices.Clip(arguments)
+	for ; len(arguments) < n; stack += 8 {
+		arguments = append(arguments, "stack+"+strconv.Itoa(stack))
+	}
+	return arguments, r.results
+}
+
+// rawFetches returns the fetches of arguments or results as numbers. Their names are name and a number, which the first result has not.
+func (p *Plan) rawFetches(places []string, name string) (out []Fetch) {
+	for i, place := range places {
+		f := Fetch{Name: rawName(name, i), Kind: Hex, Size: 8, Place: place}
+		f.Printed = f.Name
+		if at, ok := strings.CutPrefix(place, "stack+"); ok {
+			n, _ := strconv.Atoi(at)
+			f.Place, f.Memory = "stack", []int{n + p.returnAddress()}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// rawName is what an argument or result is called that is taken as a number.
+func rawName(name string, i int) string {
+	if name != rawResult || i > 0 {
+		return name + strconv.Itoa(i+1)
+	}
+	return name
+}
+
+// Names of what is taken as numbers.
+const (
+	rawArgument = "arg"
+	rawResult   = "ret"
+)
+
+// returnAddress is how many bytes of the stack the return address takes before a function's first instruction.
+func (t *Target) returnAddress() int {
+	if t.Machine == "arm64" {
+		return 0
+	}
+	return 8
+}
+
+// fetches returns the values that are fetched when a function is entered, and when it returns. Where nobody knows what it takes these are
+// so many numbers.
+func (p *Plan) fetches(f *Function, arguments int) (enter, leave []Fetch) {
 	if f.Values == nil {
-		key := p.Machine
-		if f.Go {
-			key += "/go"
-		} else if p.PE {
-			key += "/pe"
-		}
-		r := rawRegisters[key]
-		raw := func(list []string, name string) (out []Fetch) {
-			for i, reg := range list {
-				n := name
-				if n == "" {
-					n = "arg" + strconv.Itoa(i+1)
-				} else if i > 0 {
-					n += strconv.Itoa(i + 1)
-				}
-				out = append(out, Fetch{Printed: n, Name: n, Place: reg, Kind: Hex, Size: 8})
-			}
-			return out
-		}
-		return raw(r.arguments, ""), raw(r.results, "ret")
+		places, results := p.RawPlaces(f, arguments)
+		return p.rawFetches(places, rawArgument), p.rawFetches(results, rawResult)
 	}
 	take := func(list []values.Value) []Fetch {
 		b := fetcher{used: make(map[string]bool)}
@@ -91,6 +136,9 @@ func (p *Plan) fetches(f *Function) (enter, leave []Fetch) {
 			if !one.Missing.IsZero() && !(one.Vector && p.tool.vectors) {
 				p.note(message.Textf("%s: %s is not taken: %v", f.Name, one.Name, one.Missing))
 			}
+		}
+		if b.left > 0 {
+			p.note(message.Textf("%s: %d values are not taken, because a probe takes %d at most", f.Name, b.left, maxFetches))
 		}
 		return b.list
 	}
@@ -117,6 +165,8 @@ func (l location) at(offset int) location {
 type fetcher struct {
 	list []Fetch
 	used map[string]bool
+	// left counts those that are too many.
+	left int
 }
 
 // maxNested bounds the nesting of structs, maxElements the elements of an array.
@@ -130,6 +180,7 @@ const maxArgument = 28
 
 func (b *fetcher) add(f Fetch, name string, t *types.Type) {
 	if len(b.list) >= maxFetches {
+		b.left++
 		return
 	}
 	f.Name = name
@@ -198,6 +249,9 @@ func (b *fetcher) value(v *values.Value) {
 // view adds the fetches for a std::string_view of libstdc++: its length, and its characters up to the
 // first 0, which may be more than the length says.
 func (b *fetcher) view(name string, at location) {
+	if at.memory == nil && len(at.registers) == 1 {
+		at.memory = []int{0} // by reference
+	}
 	b.scalar(name+".size", &types.Type{Kind: types.Uint, Size: 8, Name: "unsigned long"}, at, 8)
 	characters := at.at(8)
 	to := Fetch{Kind: Text}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -225,6 +226,9 @@ const maxPrinted = 12
 
 func (p *Plan) writeBpftrace(out *bufio.Writer) {
 	fmt.Fprintln(out, "// bpftrace SCRIPT > calls.txt as root (with -c PROGRAM or -p PID for one), then: logparse show calls.txt")
+	if slices.ContainsFunc(p.Probes, func(b Probe) bool { return !p.IsKernel() && (b.AtReturn || b.Function.Linkage == "") }) {
+		fmt.Fprintln(out, "// Some probes are at addresses without a symbol: bpftrace takes these by its option unsafe.")
+	}
 	for i := range p.Probes {
 		b := &p.Probes[i]
 		kind := "uprobe"
@@ -239,7 +243,6 @@ func (p *Plan) writeBpftrace(out *bufio.Writer) {
 		case b.Function.Linkage != "" && !b.AtReturn:
 			where += `"` + b.Function.Linkage + `"`
 		default:
-			// bpftrace needs --unsafe for an address without a symbol.
 			where += fmt.Sprintf("%#x", p.Base+b.RVA)
 		}
 		format := ownHead(b) + " %llu %d %d "
@@ -251,8 +254,10 @@ func (p *Plan) writeBpftrace(out *bufio.Writer) {
 			arguments += `, reg("ip")`
 		}
 		format += " " + b.Event
+		printed := 0
 		for k := range b.Fetches {
-			if f := &b.Fetches[k]; f.Missing.IsZero() && k < maxPrinted {
+			if f := &b.Fetches[k]; f.Missing.IsZero() && printed < maxPrinted {
+				printed++
 				how, what := f.bpftrace(leave)
 				format += " " + f.Printed + "=" + how
 				arguments += ", " + what

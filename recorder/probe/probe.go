@@ -63,6 +63,8 @@ type Options struct {
 	Return bool
 	// NoArguments leaves out arguments and results.
 	NoArguments bool
+	// RawArguments is how many arguments are taken of functions without Values, 0 for those that registers hold.
+	RawArguments int
 	// AtReturns asks for probes at the return instructions instead of return probes. A return probe
 	// replaces the return address on the stack. An exception that passes such an address ends the
 	// program, and so does a return probe in code that is jumped to instead of called.
@@ -84,6 +86,16 @@ type Probe struct {
 	Fetches  []Fetch
 }
 
+// taken counts the values that can be fetched.
+func (b *Probe) taken() (n int) {
+	for i := range b.Fetches {
+		if b.Fetches[i].Missing.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // A Plan is the probes for a target.
 type Plan struct {
 	Target
@@ -101,14 +113,21 @@ const (
 	maxProbes  = 50_000
 	maxFetches = 24 // of a probe
 	fewProbes  = 20
+
+	// MaxRawArguments is the most arguments that are taken as numbers.
+	MaxRawArguments = maxFetches
 )
 
 // New makes the probes for functions. It sorts the functions by their RVAs.
 func New(t Target, functions []Function, opt Options) (*Plan, error) {
 	p, refused := &Plan{Target: t, tool: opt.Tool}, ""
 	slices.SortStableFunc(functions, func(a, b Function) int { return cmp.Or(cmp.Compare(a.RVA, b.RVA), cmp.Compare(a.Name, b.Name)) })
+	colds := coldParts(functions)
 	for i := range functions {
 		f := &functions[i]
+		if f.isCold() {
+			continue
+		}
 		if len(p.Probes) > maxProbes {
 			return nil, message.Errorf("these are more than %d probes", maxProbes)
 		}
@@ -116,7 +135,10 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		enter := Probe{Event: event, Function: f, RVA: f.RVA, Offset: f.Offset}
 		leave := Probe{Event: event + "__return", Function: f, RVA: f.RVA, Offset: f.Offset, Kind: parser.Leave}
 		if !opt.NoArguments {
-			enter.Fetches, leave.Fetches = p.fetches(f)
+			enter.Fetches, leave.Fetches = p.fetches(f, opt.RawArguments)
+			if taken := enter.taken(); p.tool.Name == "bpftrace" && taken > maxPrinted {
+				p.note(message.Textf("%s: %d values are not taken, because bpftrace prints %d at most", f.Name, taken-maxPrinted, maxPrinted))
+			}
 		}
 		if f.Go {
 			behind := goEntry(f.Code, t.Machine)
@@ -138,36 +160,65 @@ func New(t Target, functions []Function, opt Options) (*Plan, error) {
 		// end the program.
 		unnamed := f.Linkage == "" && !t.PE
 		if !f.Go && !unnamed && !opt.AtReturns {
-			if f.Linkage == "_start" || strings.Contains(f.Linkage, ".cold") {
+			if f.Linkage == "_start" {
 				continue // it is jumped to: what a return probe would replace is no return address
 			}
 			p.Probes = append(p.Probes, leave)
 			continue
 		}
-		code := f.Code
-		if !f.Go && uint64(len(code)) != f.Size {
-			code = nil
-		}
-		returns, err := Returns(code, t.Machine)
-		if err != nil {
-			p.note(message.Textf("%s gets no probes at its returns: %v", f.Name, err))
-			continue
-		}
-		for k, at := range returns {
-			r := leave
-			r.Event = fmt.Sprintf("%s_ret%d", event, k+1)
-			r.RVA, r.Offset, r.AtReturn = f.RVA+at, f.Offset+at, true
-			p.Probes = append(p.Probes, r)
+		number := 0
+		for _, part := range append([]*Function{f}, colds[f.symbol()]...) {
+			code := part.Code
+			if !f.Go && uint64(len(code)) != part.Size {
+				code = nil
+			}
+			returns, err := Returns(code, t.Machine)
+			if err != nil {
+				p.note(message.Textf("%s gets no probes at its returns: %v", part.Name, err))
+				continue
+			}
+			for _, at := range returns {
+				number++
+				r := leave
+				r.Event = fmt.Sprintf("%s_ret%d", event, number)
+				r.RVA, r.Offset, r.AtReturn = part.RVA+at, part.Offset+at, true
+				p.Probes = append(p.Probes, r)
+			}
 		}
 	}
 	if p.Refused > 0 {
 		p.note(message.Textf("%d of %d functions get no probe, such as %s: their first instruction has a prefix (lock, or a segment) with which the kernel takes none", p.Refused, len(functions), refused))
 	}
 	if len(p.Probes) == 0 {
-		return nil, message.Errorf("%s gets no probe: %w", refused, errRefused)
+		err := errRefused
+		if refused == "" {
+			refused, err = functions[0].Name, errCold
+		}
+		return nil, message.Errorf("%s gets no probe: %w", refused, err)
 	}
 	p.warn(functions, opt)
 	return p, nil
+}
+
+// symbol returns the name of the function's symbol, or what there is in its place.
+func (f *Function) symbol() string { return cmp.Or(f.Linkage, f.Name) }
+
+// coldMark is in the names of parts of functions that compilers put elsewhere, since they hardly ever run. They are jumped to, and may return.
+const coldMark = ".cold"
+
+func (f *Function) isCold() bool { return strings.Contains(f.symbol(), coldMark) }
+
+// coldParts returns the parts of functions that compilers put elsewhere, by the functions' symbols.
+func coldParts(functions []Function) map[string][]*Function {
+	parts := make(map[string][]*Function)
+	for i := range functions {
+		if f := &functions[i]; f.isCold() {
+			name, _, _ := strings.Cut(f.symbol(), coldMark)
+			name = strings.TrimSuffix(name, " [clone ")
+			parts[name] = append(parts[name], f)
+		}
+	}
+	return parts
 }
 
 // byKernel reports whether it is the kernel of Linux on x86-64 that sets the probes into programs.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,7 @@ func TestFetches(t *testing.T) {
 		{nil, []*types.Type{pointType}, "a_x=%di:s32 a_y=%di:b32@32/64", "", ""},
 		{nil, []*types.Type{mixedType}, "a_n=%di:s32", "", "vector register"},
 		{nil, []*types.Type{reference(stringType)}, "a=+0(+0(%di)):string", "", ""},
+		{nil, []*types.Type{reference(viewType)}, "a_size=+0(%di):u64 a_data=+0(+8(%di)):string", "", ""},
 		{nil, []*types.Type{viewType}, "a_size=%di:u64 a_data=+0(%si):string", "", ""},
 		{nil, []*types.Type{bigType}, "a_x=+8(%sp):s32 a_y=+12(%sp):s32 a_name=+0(+16(%sp)):string a_text=+0(+48(%sp)):string a_d=+56(%sp):x64 a_label=+64(%sp):string", "", ""},
 		{nil, []*types.Type{pointer(bigType)}, "a=%di:x64", "", ""},
@@ -184,6 +186,70 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := New(target, functions[:1:1], Options{Tool: FindTool("perf")}); !errors.Is(err, errRefused) {
 		t.Error(err)
+	}
+}
+
+// A part of a function that the compiler put elsewhere is no call, and its return instructions are the function's.
+func TestColdParts(t *testing.T) {
+	functions := func() []Function {
+		return []Function{
+			{Name: "f(int) [clone .cold]", Linkage: "_Z1fi.cold", RVA: 0x10, Offset: 0x10, Size: 2, Code: []byte{0x90, 0xc3}},
+			{Name: "f(int)", Linkage: "_Z1fi", RVA: 0x20, Offset: 0x20, Size: 3, Code: []byte{0x90, 0x90, 0xc3}},
+		}
+	}
+	target := Target{Path: "/opt/app", Machine: "x86-64"}
+	for atReturns, want := range map[bool][]string{
+		true:  {"p:lp/lp_0002_f /opt/app:0x20", "p:lp/lp_0002_f_ret1 /opt/app:0x22", "p:lp/lp_0002_f_ret2 /opt/app:0x11"},
+		false: {"p:lp/lp_0002_f /opt/app:0x20", "r:lp/lp_0002_f__return /opt/app:0x20"},
+	} {
+		p, err := New(target, functions(), Options{Return: true, AtReturns: atReturns, NoArguments: true, Tool: FindTool("perf")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for i := range p.Probes {
+			lines = append(lines, p.definition(&p.Probes[i]))
+			if p.Probes[i].Function.RVA != 0x20 {
+				t.Errorf("%s is of %s", lines[i], p.Probes[i].Function.Name)
+			}
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("%q, want %q", lines, want)
+		}
+	}
+	if _, err := New(target, functions()[:1], Options{Tool: FindTool("perf")}); !errors.Is(err, errCold) {
+		t.Error(err)
+	}
+}
+
+// Arguments whose number is known are taken from the stack, too, by the calling convention.
+func TestRawArguments(t *testing.T) {
+	for _, c := range []struct {
+		target Target
+		isGo   bool
+		n      int
+		want   string
+	}{
+		{Target{Machine: "x86-64"}, false, 8, "rdi rsi rdx rcx r8 r9 stack+8 stack+16"},
+		{Target{Machine: "x86-64", PE: true}, false, 6, "rcx rdx r8 r9 stack+40 stack+48"},
+		{Target{Machine: "x86-64"}, true, 12, "rax rbx rcx rdi rsi r8 r9 r10 r11"},
+		{Target{Machine: "x86-64"}, true, 0, "rax rbx rcx rdi rsi r8"},
+		{Target{Machine: "arm64"}, false, 9, "x0 x1 x2 x3 x4 x5 x6 x7 stack+0"},
+		{Target{Machine: "arm64"}, false, 0, "x0 x1 x2 x3 x4 x5"},
+		{Target{Machine: "x86"}, false, 3, ""},
+	} {
+		p := &Plan{Target: c.target}
+		enter, _ := p.fetches(&Function{Go: c.isGo}, c.n)
+		var list []string
+		for _, f := range enter {
+			if f.Memory != nil {
+				f.Place += fmt.Sprintf("+%d", f.Memory[0])
+			}
+			list = append(list, f.Place)
+		}
+		if got := strings.Join(list, " "); got != c.want {
+			t.Errorf("%+v, %d: %s, want %s", c.target, c.n, got, c.want)
+		}
 	}
 }
 

@@ -41,9 +41,9 @@ LR_OWN uint64_t lr_measured_rate(void) {
 LR_OWN void lr_begin_measuring(void) {}
 #endif
 
-LR_OWN void lr_write_clock(void) {
-  uint64_t monotonic = 0, best = ~(uint64_t)0, time = 0;
-  int64_t wall = 0;
+/* lr_instant_now reads the clocks: of several readings the one that took least. */
+LR_OWN void lr_instant_now(struct lr_instant *at) {
+  uint64_t best = ~(uint64_t)0;
   for (int i = 0; i < 4; i++) {
     uint64_t m;
     int64_t w;
@@ -52,18 +52,28 @@ LR_OWN void lr_write_clock(void) {
     const uint64_t after = lr_ticks();
     if (after - before < best) {
       best = after - before;
-      time = before + best / 2;
-      monotonic = m;
-      wall = w;
+      at->ticks = before + best / 2;
+      at->monotonic = m;
+      at->wall = w;
     }
   }
+  at->uncertainty = (uint32_t)(best > 4000000000u ? 4000000000u : best / 2 + 1);
+}
+
+LR_OWN void lr_put_clock(const struct lr_instant *at) {
   lr_record.length = 0;
-  lr_put64(&lr_record, monotonic);
-  lr_put64(&lr_record, (uint64_t)wall);
+  lr_put64(&lr_record, at->monotonic);
+  lr_put64(&lr_record, (uint64_t)at->wall);
   lr_put32(&lr_record, (uint32_t)plat_utc_offset());
-  lr_put32(&lr_record, (uint32_t)(best > 4000000000u ? 4000000000u : best / 2 + 1));
-  lr_write_record(LRF_CLOCK, time);
-  lr_global.last_clock = monotonic;
+  lr_put32(&lr_record, at->uncertainty);
+  lr_write_record(LRF_CLOCK, at->ticks);
+}
+
+LR_OWN void lr_write_clock(void) {
+  struct lr_instant at = {0, 0, 0, 0};
+  lr_instant_now(&at);
+  lr_put_clock(&at);
+  lr_global.last_clock = at.monotonic;
   if (lr_global.first_clock || lr_global.state != LR_RUNNING) return;
   const struct lrf_chunk *c = lr_global.process;
   lr_global.first_clock = (uint8_t *)(c + 1) + c->used - 8;

@@ -7,17 +7,24 @@
 #if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "sysv"
+#define LR_MACHINE "x86-64"
 #elif defined(__x86_64__) && defined(_WIN32) && !defined(_MSC_VER)
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "win64"
+#define LR_MACHINE "x86-64"
 #elif defined(__i386__) && defined(__ELF__) && defined(__linux__)
 #define LR_HAVE_PLANS 1
 #define LR_CONVENTION "x86"
+#define LR_MACHINE "x86"
+#elif defined(__aarch64__) && defined(__ELF__) && defined(__linux__) && defined(__LP64__) && !defined(__AARCH64EB__)
+#define LR_HAVE_PLANS 1
+#define LR_CONVENTION "aapcs64"
+#define LR_MACHINE "arm64"
 #else
 #define LR_HAVE_PLANS 0
 #endif
 
-/* 0 on x86: hooks take all the longer way, none of them in the middle of functions, and no registers as they are. */
+/* 0 on x86 and arm64: hooks take all the longer way, none of them in the middle of functions, and no registers as they are. */
 #if LR_HAVE_PLANS && defined(__x86_64__)
 #define LR_HAVE_ALL_PLANS 1
 #else

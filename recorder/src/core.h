@@ -280,7 +280,15 @@ LR_INLINE uint64_t lr_ticks(void) { return plat_counter(); }
 void lr_begin_measuring(void);
 /* The counter's ticks a second, by a tenth of a millisecond of the clock or more. */
 uint64_t lr_measured_rate(void);
+/* A moment by all clocks. */
+struct lr_instant {
+  uint64_t ticks, monotonic; /* monotonic: ns */
+  int64_t wall;              /* ns since 1970 UTC */
+  uint32_t uncertainty;
+};
+void lr_instant_now(struct lr_instant *at);
 /* Write CLOCK. With the lock. */
+void lr_put_clock(const struct lr_instant *at);
 void lr_write_clock(void);
 void lr_write_clock_if_due(void);
 /* Local time is known only after the first CLOCK was written, which gets it now. */
@@ -406,6 +414,12 @@ void lr_unbar(const char *why);
 void lr_output_watch(void);
 /* Writes what is left of lines. Before END. */
 void lr_output_ends(void);
+/* When the first line was printed, if that was before the log begins; else NULL. */
+const struct lr_instant *lr_output_early(void);
+/* Writes what this thread printed before the log began. When its first call is recorded. */
+void lr_output_begun(void);
+/* Forgets what the parent printed, in a child that has no log yet. */
+void lr_output_forked(void);
 
 /* ---- snapshot.c ---- */
 
@@ -506,6 +520,8 @@ void lr_arrived(const struct lr_place *at);
 void lr_ended(const struct lr_place *at);
 void lr_returned(const struct lr_place *at, enum lr_way way);
 void lr_mark(const char *text, size_t n);
+/* The same of an earlier time, before all of the thread's events. */
+void lr_mark_at(uint64_t time, const char *text, size_t n);
 void lr_counter(const char *name, unsigned type, const void *value);
 
 /* ---- stacks.c ---- */

@@ -565,8 +565,8 @@ LR_COLD void lr_returned(const struct lr_place *at, enum lr_way way) {
 }
 
 /* record writes a record other than an enter or leave: type and length, the time since the last record,
- * then head and text. */
-LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
+ * then head and text. time is when it was, 0 for now. */
+LR_OWN static void record(uint64_t time, unsigned type, const uint8_t *head, size_t head_size, const char *text, size_t n) {
   struct lr_thread *t = thread_of_event();
   if (!t || lr_relaxed(&lr_mode) == LR_OFF) return;
   const struct lr_place at = {lr_frame(), 0, LR_BY_HAND, 0, NULL};
@@ -574,7 +574,7 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
   if (!v) return;
   const struct lr_event e = {0, 1, &at};
   lr_settle(t, v, &e);
-  const uint64_t now = lr_time_of(v);
+  const uint64_t now = !time ? lr_time_of(v) : time < v->last ? v->last : time;
   size_t length = 2 + 2 + head_size + n;
   length += length & 1;
   const int longer = length / 2 > 255;
@@ -603,17 +603,19 @@ LR_OWN static void record(unsigned type, const uint8_t *head, size_t head_size, 
 /* The first chunk of a level has room for it. */
 enum { LONGEST_TEXT = 2048 };
 
-LR_OWN void lr_mark(const char *text, size_t n) {
+LR_OWN void lr_mark_at(uint64_t time, const char *text, size_t n) {
   if (n > LONGEST_TEXT) n = LONGEST_TEXT;
   uint8_t head[2];
   lr_store16(head, (uint16_t)n);
-  record(LRF_MARK, head, sizeof head, text, n);
+  record(time, LRF_MARK, head, sizeof head, text, n);
 }
+
+LR_OWN void lr_mark(const char *text, size_t n) { lr_mark_at(0, text, n); }
 
 LR_OWN void lr_counter(const char *name, unsigned type, const void *value) {
   size_t n = strlen(name);
   if (n > 255) n = 255;
   uint8_t head[10] = {(uint8_t)type, (uint8_t)n};
   memcpy(head + 2, value, 8);
-  record(LRF_COUNTER, head, sizeof head, name, n);
+  record(0, LRF_COUNTER, head, sizeof head, name, n);
 }

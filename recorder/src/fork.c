@@ -61,6 +61,7 @@ LR_OWN void lr_fork_child(void) {
   lr_crash_forget();
   plat_crash_forked();
   lr_patch_forked();
+  lr_output_forked();
   lr_global.free_threads = lr_global.newest_thread = NULL;
   if (lr_global.state == LR_RUNNING || lr_global.state == LR_STOPPED) {
     plat_file_forget();

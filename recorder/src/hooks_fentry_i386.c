@@ -34,31 +34,8 @@ LR_CALLED uint32_t lr_xsave_room(void) {
 }
 
 /* The two are 0 where all is done. */
-LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) {
-  struct lr_level *const v = &lr_self_get()->level[0];
-  const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
-  v->inside = frame;
-  lr_barrier();
-  const int done = lr_try_enter(v, address, 1, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
-  lr_barrier();
-  v->inside = mode;
-  return !done;
-}
-
-LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) {
-  (void)address;
-  struct lr_level *const v = &lr_self_get()->level[0];
-  const uintptr_t mode = lr_relaxed(&lr_mode);
-  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
-  v->inside = frame;
-  lr_barrier();
-  const struct lr_frame_entry *const top = v->top - 1;
-  const int done = LR_LIKELY(top->frame == frame && lr_by_frame(top)) && lr_try_leave(v, top->function, frame, 1);
-  lr_barrier();
-  v->inside = mode;
-  return !done;
-}
+LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) { return lr_fast_call(address, 1, frame); }
+LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, lr_fast_return(frame); }
 
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   const struct lr_place at = {frame, site, LR_ONE_CALL, LR_ONE_CALL, registers};

@@ -135,4 +135,30 @@ LR_INLINE int lr_fast_leave(uintptr_t function, unsigned kind, uintptr_t frame, 
   return done;
 }
 
+/* lr_fast_call and lr_fast_return are for hooks that know frames exactly; 0 where all is done. */
+LR_INLINE int lr_fast_call(uintptr_t address, unsigned kind, uintptr_t frame) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
+  lr_barrier();
+  const int done = lr_try_enter(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL);
+  lr_barrier();
+  v->inside = mode;
+  return !done;
+}
+
+LR_INLINE int lr_fast_return(uintptr_t frame) {
+  struct lr_level *const v = &lr_self_get()->level[0];
+  const uintptr_t mode = lr_relaxed(&lr_mode);
+  if (LR_UNLIKELY(v->inside != mode)) return mode != LR_OFF;
+  v->inside = frame;
+  lr_barrier();
+  const struct lr_frame_entry *const top = v->top - 1;
+  const int done = LR_LIKELY(top->frame == frame && lr_by_frame(top)) && lr_try_leave(v, top->function, frame, 1);
+  lr_barrier();
+  v->inside = mode;
+  return !done;
+}
+
 #endif

@@ -7,8 +7,8 @@
  * the C library.
  *
  * A line becomes an annotation when the program has written its end, and an unfinished last line when the program
- * ends. There must be a log already: a program that prints before any call is recorded does not begin one. lr_output
- * may be called in a signal handler. */
+ * ends. A program that only prints begins no log: lines that come before the first call that is recorded are kept in
+ * memory until then, as far as they have room (early). lr_output may be called in a signal handler. */
 
 #include "interpose_linux.h"
 
@@ -39,19 +39,92 @@ static struct stream {
   char text[NAME + LONGEST]; /* behind stdout: or stderr: */
 } streams[2];
 
+/* Lines that were written before the log began, with when and by whom. A child by fork begins with none; one
+ * that the recorder has not been told of (vfork, clone) adds none. */
+enum { EARLY = 16384 };
+struct early_line {
+  uint64_t time, thread;
+  uint32_t length; /* of the text behind it; 0: it is not whole yet */
+  uint32_t room;   /* from here to the next line, bytes */
+};
+static struct early {
+  uint32_t pid, used, left_out;
+  struct lr_instant begin; /* of the first one */
+  uint8_t lines[EARLY] __attribute__((aligned(8)));
+} early;
+
+LR_OWN static void keep_early(const char *text, size_t n) {
+  const uint32_t pid = plat_pid();
+  uint32_t none = 0;
+  if (lr_exchange(&early.pid, &none, pid)) lr_instant_now(&early.begin);
+  else if (none != pid) return;
+  const uint32_t room = (uint32_t)(sizeof(struct early_line) + n + 7) & ~7u;
+  uint32_t at = lr_load(&early.used);
+  do {
+    if (room > EARLY - at) {
+      __atomic_fetch_add(&early.left_out, 1, __ATOMIC_RELAXED);
+      return;
+    }
+  } while (!lr_exchange(&early.used, &at, at + room));
+  struct early_line *const line = (struct early_line *)(void *)(early.lines + at);
+  line->time = lr_ticks();
+  line->thread = plat_thread_id();
+  line->room = room;
+  memcpy(line + 1, text, n);
+  lr_store(&line->length, (uint32_t)n);
+}
+
+LR_OWN const struct lr_instant *lr_output_early(void) {
+  return lr_load(&early.used) && lr_load(&early.pid) == plat_pid() ? &early.begin : NULL;
+}
+
+LR_OWN void lr_output_begun(void) {
+  static const char left_out[] = "logrec: more lines were printed before the first call than are kept";
+  const uint32_t used = lr_load(&early.used);
+  if (LR_LIKELY(!used) || lr_load(&early.pid) != plat_pid()) return;
+  const uint64_t self = plat_thread_id();
+  uint32_t others = 0;
+  for (uint32_t at = 0; at < used;) {
+    struct early_line *const line = (struct early_line *)(void *)(early.lines + at);
+    const uint32_t n = lr_load(&line->length);
+    if (!n) { /* another thread is writing it */
+      others++;
+      break;
+    }
+    if (line->thread == self) lr_mark_at(line->time, (const char *)(line + 1), n), line->thread = 0;
+    else others += line->thread != 0;
+    at += line->room;
+  }
+  if (lr_load(&early.left_out)) lr_mark(left_out, sizeof left_out - 1), lr_store(&early.left_out, 0);
+  if (!others) lr_store(&early.used, 0);
+}
+
+LR_OWN void lr_output_forked(void) {
+  if (early.pid) memset(&early, 0, sizeof early);
+}
+
+/* put writes a line into the log, or keeps it until there is one. */
+LR_OWN static void put(const char *text, size_t n) {
+  if (lr_load(&lr_global.state) == LR_RUNNING) lr_mark(text, n);
+  else keep_early(text, n);
+}
+
 /* put_line writes what there is of a line. */
 LR_OWN static void put_line(struct stream *s) {
   size_t n = s->n;
   if (n == LONGEST)
     for (size_t i = 0; i < 3 && ((unsigned char)s->text[NAME + n - 1 - i] & 0x80); i++)
       if (((unsigned char)s->text[NAME + n - 1 - i] & 0xc0) == 0xc0) n -= i + 1; /* characters stay whole */
-  if (n) lr_mark(s->text, NAME + n);
+  if (n) put(s->text, NAME + n);
   memmove(s->text + NAME, s->text + NAME + n, s->n - n);
   s->n -= n;
 }
 
+/* own_pid is the id of the process that writes. */
+LR_OWN static uint32_t own_pid(void) { return lr_load(&lr_global.state) == LR_RUNNING ? lr_load(&lr_global.pid) : plat_pid(); }
+
 LR_OWN static void add(struct stream *s, const char *p, size_t n) {
-  const uint32_t pid = lr_load(&lr_global.pid);
+  const uint32_t pid = own_pid();
   /* In a forked child this is the beginning of its parent's line. */
   if (s->pid != pid) s->n = 0, s->pid = pid;
   for (; n; p++, n--) {
@@ -66,7 +139,7 @@ LR_OWN static void add(struct stream *s, const char *p, size_t n) {
 LR_OWN static int lock_stream(struct stream *s) {
   enum { MOST = 100000 };
   for (int i = 0; i < MOST; i++) {
-    const uint32_t pid = lr_load(&lr_global.pid);
+    const uint32_t pid = own_pid();
     uint32_t was = 0;
     if (lr_exchange(&s->lock, &was, pid)) return 1;
     /* A thread of the parent held the lock at the fork. */
@@ -83,7 +156,9 @@ LR_OWN static int usable(const struct stream *s, int fd) {
 
 /* lr_output takes what was written to a descriptor. */
 LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_t n) {
-  if ((fd != 1 && fd != 2) || !n || plat_busy() || lr_load(&lr_barred) || lr_load(&lr_global.state) != LR_RUNNING) return;
+  if ((fd != 1 && fd != 2) || !n || plat_busy() || lr_load(&lr_barred)) return;
+  const int state = (int)lr_load(&lr_global.state);
+  if (state != LR_RUNNING && (state != LR_NOT_STARTED || lr_relaxed(&lr_settings.off))) return;
   struct stream *const s = &streams[fd - 1];
   const int error = errno;
   sigset_t saved;
@@ -197,5 +272,8 @@ LR_OWN void lr_output_watch(void) {
   if (lr_settings.output) lr_tell("logrec: LOGREC_OUTPUT is for Linux and programs that are not static: lines are left out");
 }
 LR_OWN void lr_output_ends(void) {}
+LR_OWN const struct lr_instant *lr_output_early(void) { return NULL; }
+LR_OWN void lr_output_begun(void) {}
+LR_OWN void lr_output_forked(void) {}
 
 #endif

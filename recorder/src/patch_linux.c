@@ -180,10 +180,10 @@ LR_OWN static int in_text(const struct image *im, uintptr_t address, size_t n) {
   return address >= im->text_low && address < im->text_high && n <= im->text_high - address;
 }
 
-/* landing tells whether there is an endbr64 at an address. */
+/* landing tells whether there is what may stand before the nops at an address. */
 LR_OWN static int landing(const struct image *im, uintptr_t address) {
-  static const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
-  return in_text(im, address, 4) && memcmp((const void *)address, endbr, 4) == 0;
+  static const uint8_t what[4] = LR_LANDING;
+  return in_text(im, address, 4) && memcmp((const void *)address, what, 4) == 0;
 }
 
 /* entry_of returns the address of the nops inside a function. at is the address of the nops in the compiler's
@@ -212,7 +212,7 @@ LR_OWN static uintptr_t entry_of(const struct image *im, uintptr_t at, uintptr_t
 
 LR_OWN static void add(struct image *im, uintptr_t address, uintptr_t function, unsigned kind) {
   struct module *const m = im->m;
-  if (!in_text(im, address, LR_SLED_BYTES + 5) || m->count == MOST_SLEDS) return;
+  if (!in_text(im, address, LR_SLED_TEXT) || m->count == MOST_SLEDS) return;
   if ((m->count + 1) * sizeof *m->sleds > m->room) {
     const size_t room = m->room ? 2 * m->room : 1 << 16;
     struct lr_sled *const more = m->room ? plat_pages_grow(m->sleds, m->room, room) : plat_pages(room, 0);

@@ -5,13 +5,15 @@
  * is patched.
  *
  * Other threads may run the text meanwhile. So after each store the text is valid from every instruction at
- * which a thread may stand, and a single byte switches between the two forms:
+ * which a thread may stand, and a single byte switches between the two forms, on arm64 a single instruction. x86-64:
  *   - Five bytes at an entry, or before a return, where the flags are not in use. As "test $imm,%eax" the
  *     last four bytes are only a number. The first byte becomes that of this instruction, then the other four
  *     are changed, then the first byte becomes that of a call, or of the nop that the file has.
  *   - XRay's sleds. The jump over nine bytes gets the distance 0, so that a call follows that fills the nine
  *     bytes with prefixes that have no effect. The ret becomes a jump of five bytes, the last four of
  *     which were never run.
+ * arm64: an entry of nops becomes a branch over them, as XRay's sleds are from the beginning; what is behind it is
+ * changed; then the branch becomes a nop. Processors may run these two while one becomes the other, but nothing else.
  * A call ends where the nops ended, so that a thread that returns from a hook finds the beginning of an
  * instruction in either form. Between the steps all processors fetch the text again (membarrier). If a thread
  * may stand between two nops, it is waited for (moved).
@@ -26,143 +28,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#if !defined(MAP_FIXED_NOREPLACE)
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
-enum { TEST = 0xa9, CALL = 0xe8, JUMP = 0xe9, RETURN = 0xc3, NO_MEANING = 0x2e };
-
-extern void lr_patched_return(void), lr_patched_tail(void), lr_patched_exit(void);
-extern const uintptr_t lr_patched_entries[LR_FURTHEST - LR_NEAREST + 1];
-
-/* stub writes a stub that jumps to an address: jmp *2(%rip), two unused bytes, the address. */
-LR_OWN static uintptr_t stub(uint8_t **end, uintptr_t to) {
-  static const uint8_t jump[8] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};
-  uint8_t *const at = *end;
-  memcpy(at, jump, sizeof jump);
-  memcpy(at + 8, &to, sizeof to);
-  *end = at + 16;
-  return (uintptr_t)at;
-}
-
-LR_OWN int lr_stubs_make(struct lr_stubs *s, uintptr_t low, uintptr_t high) {
-  enum { PAGE = 4096, STEP = 1 << 16, REACH = 0x7f000000 };
-  /* All pages of stubs are alike. They are never unmapped, because a thread may be in one, and serve all text
-   * within reach. */
-  static struct {
-    uintptr_t page;
-    struct lr_stubs stubs;
-  } made[256];
-  static unsigned count;
-  if (high - low > REACH / 2) return 0;
-  for (unsigned i = 0; i < count; i++)
-    if ((made[i].page < low ? high - made[i].page : made[i].page + PAGE - low) < REACH) {
-      *s = made[i].stubs;
-      return 1;
-    }
-  if (count == sizeof made / sizeof *made) return 0;
-  uint8_t *page = MAP_FAILED;
-  /* The page goes below the text, because above a program lies its heap, which must be able to grow. */
-  uintptr_t at = (low & ~(uintptr_t)(STEP - 1)) - STEP;
-  for (uintptr_t step = STEP; at < low && high - at < REACH; at -= step, step += step < 16u << 20 ? step / 2 & ~(uintptr_t)(PAGE - 1) : 0) {
-    page = mmap((void *)at, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (page == (uint8_t *)at) break;
-    /* Before Linux 4.17 the place is a wish. */
-    if (page != MAP_FAILED) munmap(page, PAGE);
-    page = MAP_FAILED;
-  }
-  if (page == MAP_FAILED) return 0;
-  uint8_t *end = page;
-  for (int i = 0; i <= LR_FURTHEST - LR_NEAREST; i++) s->enter[i] = lr_patched_entries[i] ? stub(&end, lr_patched_entries[i]) : 0;
-  s->leave = stub(&end, (uintptr_t)lr_patched_return);
-  s->tail = stub(&end, (uintptr_t)lr_patched_tail);
-  s->exit = stub(&end, (uintptr_t)lr_patched_exit);
-  if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0) {
-    made[count].page = (uintptr_t)page;
-    made[count++].stubs = *s;
-    return 1;
-  }
-  munmap(page, PAGE);
-  return 0;
-}
-
-LR_OWN size_t lr_nop_length(const uint8_t *p, size_t bytes) {
-  size_t n = 0;
-  while (n < bytes && n < 4 && (p[n] == 0x66 || p[n] == NO_MEANING)) n++;
-  if (n < bytes && p[n] == 0x90) return n + 1;
-  if (n + 3 > bytes || p[n] != 0x0f || p[n + 1] != 0x1f) return 0;
-  static const uint8_t behind[4] = {0, 1, 4, 0};
-  const unsigned mode = p[n + 2] >> 6, operand = p[n + 2] & 7;
-  if (mode == 3 || (p[n + 2] >> 3 & 7) || (mode == 0 && operand == 5)) return 0;
-  n += 3 + (operand == 4) + behind[mode];
-  return n <= bytes && n <= 9 ? n : 0;
-}
-
-/* reach writes the distance of a jump or call at p, the last four bytes of the instruction. */
-LR_OWN static int reach(uint8_t *p, uintptr_t next, uintptr_t to) {
-  const int64_t distance = (int64_t)(to - next);
-  if (!to || distance != (int32_t)distance) return 0;
-  lr_store32(p, (uint32_t)distance);
-  return 1;
-}
-
-/* entry returns the stub for an entry with a sled of this length; 0: there is none. */
-LR_OWN static uintptr_t entry(const struct lr_sled *s, const struct lr_stubs *stubs, uintptr_t function) {
-  const uintptr_t behind = s->address + s->length - function;
-  return behind < LR_NEAREST || behind > LR_FURTHEST ? 0 : stubs->enter[behind - LR_NEAREST];
-}
-
-LR_OWN int lr_sled_look(struct lr_sled *s, const struct lr_stubs *stubs, uintptr_t function, size_t bytes) {
-  static const uint8_t over[LR_SLED_BYTES] = {0xeb, 9, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0};
-  static const uint8_t left[LR_SLED_BYTES] = {RETURN, 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0};
-  const uint8_t *const text = (const uint8_t *)s->address;
-  if (bytes < 5) return 0;
-  memset(s->on, NO_MEANING, sizeof s->on);
-  switch (s->kind) {
-  case LR_SLED_XRAY:
-  case LR_SLED_XRAY_TAIL:
-    if (bytes < sizeof over || memcmp(text, over, sizeof over) != 0) return 0;
-    s->length = sizeof over;
-    s->on[0] = over[0];
-    s->on[1] = 0;
-    s->on[6] = CALL;
-    if (!reach(&s->on[7], s->address + s->length, s->kind == LR_SLED_XRAY ? entry(s, stubs, function) : stubs->tail)) return 0;
-    break;
-  case LR_SLED_EXIT:
-    if (bytes < sizeof left || memcmp(text, left, sizeof left) != 0) return 0;
-    s->length = 5;
-    s->on[0] = JUMP;
-    if (!reach(&s->on[1], s->address + 5, stubs->exit)) return 0;
-    break;
-  default: {
-    const int leave = s->kind == LR_SLED_RETURN;
-    size_t n = lr_nop_length(text, bytes);
-    s->length = (uint8_t)(n < 5 ? 5 : n);
-    if (n > 5) {
-      if (leave) return 0;
-      s->kind = LR_SLED_LONG;
-    } else if (n < 5) {
-      if (leave || !n) return 0;
-      s->kind = LR_SLED_NOPS;
-      while (n < 5) {
-        const size_t one = lr_nop_length(text + n, bytes - n);
-        if (!one || n + one > 5) return 0;
-        n += one;
-      }
-    }
-    s->on[s->length - 5] = CALL;
-    if (!reach(&s->on[s->length - 4], s->address + s->length, leave ? stubs->leave : entry(s, stubs, function))) return 0;
-  }
-  }
-  memcpy(s->file, text, s->length);
-  s->state = LR_SLED_OFF;
-  return 1;
-}
 
 /* ---- writing ---- */
 
@@ -294,14 +162,23 @@ LR_OWN static int moved(void) {
 
 /* ---- one thread ---- */
 
-/* decides returns the index of the byte that switches a sled. */
-LR_OWN static size_t decides(const struct lr_sled *s) { return s->kind == LR_SLED_XRAY || s->kind == LR_SLED_XRAY_TAIL; }
+#if defined(__x86_64__)
+static const uint8_t held[LR_SLED_SWITCH] = {0xa9}; /* test $imm,%eax */
+/* skips tells whether the file's first instruction jumps over the others of a sled. */
+LR_OWN static int skips(const struct lr_sled *s) { return s->kind == LR_SLED_XRAY || s->kind == LR_SLED_XRAY_TAIL; }
+/* decides returns the index of the bytes that switch a sled. */
+LR_OWN static size_t decides(const struct lr_sled *s) { return (size_t)skips(s); }
+#else
+static const uint8_t held[LR_SLED_SWITCH] = {LR_SLED_BYTES / 4, 0, 0, 0x14}; /* b, behind the sled */
+LR_OWN static int skips(const struct lr_sled *s) { return s->kind > LR_SLED_RETURN; }
+LR_OWN static size_t decides(const struct lr_sled *s) { return (void)s, 0; }
+#endif
 
 /* as writes the bytes that a sled has in a state. A LONG sled that is held has those of the file. */
 LR_OWN static void as(const struct lr_sled *s, enum lr_sled_state to, uint8_t *out) {
   const size_t i = decides(s);
   memcpy(out, to == LR_SLED_OFF || (to == LR_SLED_HELD && s->kind == LR_SLED_LONG) ? s->file : s->on, s->length);
-  if (to == LR_SLED_HELD) out[i] = s->kind <= LR_SLED_RETURN ? TEST : s->file[i];
+  if (to == LR_SLED_HELD) memcpy(out + i, s->kind <= LR_SLED_RETURN ? held : s->file + i, LR_SLED_SWITCH);
 }
 
 /* stands tells whether the text of a sled is still what was last written there. */
@@ -344,34 +221,33 @@ LR_OWN static size_t set_alone(int fd, struct lr_sled *sleds, size_t n, enum lr_
 /* How far the change of a sled has come, in lr_sled.spare. */
 enum { LEFT_ALONE = 0, BEGUN = 1, CHANGED = 2 };
 
-/* flip changes the deciding byte: a sled that is HELD becomes ON, or the other way round. */
+/* flip changes the deciding bytes: a sled that is HELD becomes ON, or the other way round. */
 LR_OWN static int flip(int fd, struct lr_sled *s, enum lr_sled_state to) {
   uint8_t all[LR_SLED_BYTES];
   const size_t i = decides(s);
   as(s, to, all);
-  if (!put(fd, s->address + i, &all[i], 1)) return 0;
+  if (!put(fd, s->address + i, &all[i], LR_SLED_SWITCH)) return 0;
   s->state = (uint8_t)to;
   return 1;
 }
 
-/* hold brings a sled into the form in which the bytes behind the deciding one are not run; 1 if a thread may
+/* hold brings a sled into the form in which the bytes behind the deciding ones are not run; 1 if a thread may
  * still stand among them. */
 LR_OWN static int hold(int fd, struct lr_sled *s, enum lr_sled_state to) {
-  const uint8_t test = TEST;
   s->spare = LEFT_ALONE;
   if (s->state == to || s->kind == LR_SLED_LONG || !stands(s)) return 0;
   if (s->state == LR_SLED_ON) s->spare = flip(fd, s, LR_SLED_HELD) ? BEGUN : LEFT_ALONE;
   else if (s->state == LR_SLED_HELD || s->kind > LR_SLED_RETURN) s->spare = BEGUN;
-  else s->spare = put(fd, s->address, &test, 1) ? BEGUN : LEFT_ALONE;
+  else s->spare = put(fd, s->address, held, LR_SLED_SWITCH) ? BEGUN : LEFT_ALONE;
   if (s->spare == LEFT_ALONE) return 0;
-  return s->state == LR_SLED_OFF ? s->kind == LR_SLED_NOPS : to == LR_SLED_OFF && decides(s);
+  return s->state == LR_SLED_OFF ? s->kind == LR_SLED_NOPS : to == LR_SLED_OFF && skips(s);
 }
 
-/* change writes the bytes behind the deciding one. others: a thread may stand among them. */
+/* change writes the bytes behind the deciding ones. others: a thread may stand among them. */
 LR_OWN static void change(int fd, struct lr_sled *s, enum lr_sled_state to, int others) {
-  const size_t from = decides(s) + 1;
+  const size_t from = decides(s) + LR_SLED_SWITCH;
   if (s->spare != BEGUN || (s->state == LR_SLED_HELD && to != LR_SLED_OFF)) return;
-  if (others && (s->state == LR_SLED_OFF ? s->kind == LR_SLED_NOPS : decides(s) != 0)) return;
+  if (others && (s->state == LR_SLED_OFF ? s->kind == LR_SLED_NOPS : skips(s))) return;
   if (!put(fd, s->address + from, (to == LR_SLED_OFF ? s->file : s->on) + from, s->length - from)) return;
   s->spare = CHANGED;
   if (s->state == LR_SLED_OFF) s->state = LR_SLED_HELD;
@@ -384,13 +260,13 @@ LR_OWN static int finish(int fd, struct lr_sled *s, enum lr_sled_state to) {
   if (s->state == to) return 1;
   if (done == LEFT_ALONE) return 0;
   if (to == LR_SLED_OFF) {
-    if (done != CHANGED || (s->kind <= LR_SLED_RETURN && !put(fd, s->address, s->file, 1))) return 0;
+    if (done != CHANGED || (s->kind <= LR_SLED_RETURN && !put(fd, s->address, s->file, LR_SLED_SWITCH))) return 0;
     s->state = LR_SLED_OFF;
     return 1;
   }
   if (s->state == LR_SLED_HELD) return to == LR_SLED_HELD || flip(fd, s, LR_SLED_ON);
   /* The other bytes could not be written: the first byte becomes that of the file again. */
-  if (s->kind <= LR_SLED_RETURN) put(fd, s->address, s->file, 1);
+  if (s->kind <= LR_SLED_RETURN) put(fd, s->address, s->file, LR_SLED_SWITCH);
   return 0;
 }
 

@@ -24,6 +24,20 @@ LR_OWN uint64_t lr_plan_number(struct token w, unsigned base, uint64_t least, ui
 enum { XMM0_HIGH = 4 };
 #endif
 
+#if defined(__aarch64__)
+/* bytes_of returns how many bytes a vector register's name means, 0 for other names. */
+LR_OWN static uint32_t bytes_of(struct token w) { return w.s[0] == 's' ? 4 : w.s[0] == 'd' ? 8 : w.s[0] == 'q' ? 16 : 0; }
+
+/* register_slot knows x0 to x8, and the vector registers by as many bytes as are meant: s0 has 4, d0 8, q0 16. */
+LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
+  enum { RESULTS = 2, VECTOR_RESULTS = 4, VECTORS = 8, INTEGERS = 9 };
+  if (hook || w.n != 2 || w.s[1] < '0' || w.s[1] > '9') return -1;
+  const int n = w.s[1] - '0';
+  if (w.s[0] == 'x' && n < (leave ? RESULTS : INTEGERS)) return (int32_t)(offsetof(struct lr_registers, x) / 8) + n;
+  if (!bytes_of(w) || n >= (leave ? VECTOR_RESULTS : VECTORS)) return -1;
+  return 2 * n;
+}
+#else
 LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   static const struct {
     const char *name;
@@ -54,6 +68,7 @@ LR_OWN static int32_t register_slot(struct token w, int leave, int hook) {
   if (w.n == 4 && memcmp(w.s, "xmm", 3) == 0 && w.s[3] >= '0' && w.s[3] <= (leave ? LAST_RESULT : LAST_VECTOR)) return w.s[3] - '0';
   return -1;
 }
+#endif
 
 /* in_memory reads REGISTER:DISTANCE, which leads to memory where a hook of -finstrument-functions is called. */
 LR_OWN static int32_t in_memory(struct token w, const char **wrong) {
@@ -108,14 +123,19 @@ LR_OWN unsigned lr_plan_place(struct token w, int leave, int hook, struct part *
       p->source = (int32_t)lr_plan_number(name, 10, 0, MOST_STACK, wrong);
       /* The last part has all that is left. */
       if (at > w.n) p->size = MOST_DIRECT;
+#if !defined(__aarch64__)
     } else if (is(name, "st0") && leave && !hook && sizeof(wchar_t) != 2) { /* Windows returns nothing there */
       p->source = 0;
       p->size = 16;
       p->is_st0 = 1;
+#endif
     } else {
       const int32_t slot = register_slot(name, leave, hook);
       if (slot < 0 && !*wrong) *wrong = lr_not_a_place;
       p->source = ~slot;
+#if defined(__aarch64__)
+      if (slot >= 0 && bytes_of(name)) p->size = bytes_of(name);
+#endif
     }
   }
   return n;

@@ -131,7 +131,8 @@ LR_OWN static void add_parts(struct reading *r, int leave, struct lr_take *s, co
     s->op = parts[i].is_st0 ? LR_TAKE_ST0 : parts[i].is_constant ? LR_TAKE_CONSTANT : LR_TAKE_PART;
     for (uint32_t done = 0; done < part; done += most) {
       if (parts[i].is_constant) s->offset = (uint32_t)(parts[i].constant >> 8 * done);
-      else s->source = parts[i].source + (int32_t)(parts[i].source < 0 ? 0 : done);
+      /* The next one of a register's words has the next index, below 0 its complement. */
+      else s->source = parts[i].source + (parts[i].source < 0 ? -(int32_t)(done / 8) : (int32_t)done);
       s->size = (uint16_t)(part - done < most ? part - done : most);
       add_step(r, leave, s);
       s->begins = 0;
@@ -209,7 +210,7 @@ LR_OWN static void find_quick(struct lr_program *program, unsigned type) {
 }
 
 #else
-/* The hooks of x86 keep all registers, and take everything the longer way. */
+/* The hooks of x86 and arm64 keep all registers, and take everything the longer way. */
 LR_OWN static uint8_t takes_vectors(const struct lr_program *program) { return (void)program, 0; }
 LR_OWN static void find_quick(struct lr_program *program, unsigned type) { (void)program, (void)type; }
 #endif
@@ -351,7 +352,7 @@ LR_OWN static void read_line(struct reading *r) {
   if (is(word, "type") || is(word, "member") || is(word, "enumerator")) return;
   if (is(word, "module")) return read_module(r);
   if (is(word, "identity")) return read_identity(r);
-  if (is(word, "machine") && is(rest, LR_HAVE_ALL_PLANS ? "x86-64" : "x86")) r->machine = 1;
+  if (is(word, "machine") && is(rest, LR_MACHINE)) r->machine = 1;
   else if (is(word, "abi") && is(rest, LR_CONVENTION)) r->abi = 1;
   else wrong(r, is(word, "machine") || is(word, "abi") ? "the plan is for another machine or calling convention" : not_a_word);
 }

@@ -37,9 +37,9 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #define lr_opaque(x) ((void)0)
 #else
 /* Own functions are never instrumented, whatever the flags, and have no sleds: they would be patched to call themselves. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__clang__)
+#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && defined(__clang__)
 #define LR_NO_SLED , patchable_function_entry(0), xray_never_instrument
-#elif defined(__x86_64__) && defined(__linux__) && __GNUC__ >= 8
+#elif (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && __GNUC__ >= 8
 #define LR_NO_SLED , patchable_function_entry(0)
 #else
 #define LR_NO_SLED

@@ -91,7 +91,8 @@ LR_OWN static struct lrf_file_header *create_file(const struct plat_process *pro
   return h;
 }
 
-LR_OWN static void fill_header(struct lrf_file_header *h, const struct plat_process *process) {
+/* begin: the earliest time in the log. */
+LR_OWN static void fill_header(struct lrf_file_header *h, const struct plat_process *process, uint64_t begin) {
   h->minor = 1;
   h->major = 1;
   h->size = LRF_HEADER_SIZE;
@@ -102,7 +103,7 @@ LR_OWN static void fill_header(struct lrf_file_header *h, const struct plat_proc
   h->machine = (uint16_t)machine();
   h->pid = process->pid;
   h->started = process->started;
-  h->begin = lr_global.begin;
+  h->begin = begin;
   h->rate = lr_global.rate;
   h->counter = (uint8_t)lr_global.counter;
   h->minimum = lr_settings.minimum;
@@ -148,9 +149,11 @@ LR_COLD void lr_start(void) {
   lr_global.header = h;
   lr_global.end = LRF_HEADER_SIZE;
   lr_global.begin = lr_ticks();
-  fill_header(h, &process);
+  const struct lr_instant *const early = lr_output_early();
+  fill_header(h, &process, early ? early->ticks : lr_global.begin);
   write_process(&process);
   lr_write_clock();
+  if (early) lr_put_clock(early);
   if (lr_settings.ring) lr_write_setting("LOGREC", "ring");
   lr_write_setting("LOGREC_FILE", lr_settings.file);
   lr_write_setting("LOGREC_INCLUDE", lr_settings.include);

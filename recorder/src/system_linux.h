@@ -35,6 +35,8 @@ void lr_watch_for_forks(void);
 
 /* Reads the beginning of a file; 0 where it cannot. */
 size_t lr_read_file(const char *path, char *buffer, size_t size);
+/* Calls see with each mapping of the process, in their order, until it returns 1. */
+void lr_each_mapping(int (*see)(uintptr_t low, uintptr_t high, void *context), void *context);
 /* 1 if a file may have that many bytes. Beyond them the kernel would kill the program by
  * SIGXFSZ. */
 int lr_within_limit(uint64_t size);

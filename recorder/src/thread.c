@@ -104,6 +104,7 @@ LR_COLD struct lr_thread *lr_make_thread(struct lr_thread *old) {
   if (t) plat_on_thread_exit(t);
   if (t) plat_crash_thread_begin();
   plat_slow_end(&saved);
+  if (t) lr_output_begun();
   return t;
 }
 

@@ -94,29 +94,38 @@ LR_OWN int plat_current_stack(uintptr_t *low, uintptr_t *high) {
 
 uintptr_t lr_main_block, lr_main_stack;
 
-/* mapping_below returns where the mapping that an address lies in begins; 0: not known.
- * With the lock. */
-LR_OWN static uintptr_t mapping_below(uintptr_t address) {
-  static char text[4096];
+LR_OWN void lr_each_mapping(int (*see)(uintptr_t low, uintptr_t high, void *context), void *context) {
+  char text[512];
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  uintptr_t range[2] = {0, 0}, found = 0;
-  int part = 0; /* of a line: both numbers, and the rest */
+  if (fd < 0) return;
+  uintptr_t range[2] = {0, 0};
+  int part = 0 /* of a line: both numbers, and the rest */, done = 0;
   ssize_t n;
-  while (!found && (n = read(fd, text, sizeof text)) > 0)
-    for (ssize_t i = 0; i < n && !found; i++) {
+  while (!done && (n = read(fd, text, sizeof text)) > 0)
+    for (ssize_t i = 0; i < n && !done; i++) {
       const char c = text[i];
       if (c == '\n') {
         part = 0;
         range[0] = range[1] = 0;
       } else if (part < 2 && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
         range[part] = range[part] << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-      } else if (part < 2 && ++part == 2 && address - range[0] < range[1] - range[0]) {
-        found = range[0];
+      } else if (part < 2 && ++part == 2) {
+        done = see(range[0], range[1], context);
       }
     }
   close(fd);
-  return found;
+}
+
+/* An address, and where the mapping that it lies in begins; 0: not known. */
+struct searched {
+  uintptr_t address, low;
+};
+
+LR_OWN static int see_address(uintptr_t low, uintptr_t high, void *context) {
+  struct searched *const s = context;
+  if (s->address - low >= high - low) return 0;
+  s->low = low;
+  return 1;
 }
 
 /* The C library puts a thread's block at the upper end of its stack. */
@@ -130,9 +139,10 @@ LR_OWN int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high) {
   if (!*high) return 1; /* nobody tells */
   *low = *high - size;
   if (block != lr_main_block && !lr_load(&lr_barred) && plat_lock()) {
-    const uintptr_t begin = mapping_below(block);
+    struct searched s = {block, 0};
+    lr_each_mapping(see_address, &s);
     plat_unlock();
-    if (begin) *low = begin;
+    if (s.low) *low = s.low;
   }
   return frame - *low < *high - *low;
 }

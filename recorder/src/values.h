@@ -19,6 +19,12 @@ struct lr_registers {
   uint32_t eax, ecx, edx;
   const uint8_t *st0;
 };
+#elif defined(__aarch64__)
+/* What hooks_patched_aarch64.S keeps: v0 to v7, each in two words, the lower one first, and x0 to x8. */
+struct lr_registers {
+  uint64_t vector[16];
+  uint64_t x[9];
+};
 #else
 /* What hooks_fentry_x86_64.S keeps: the low halves of xmm0 to xmm7, a pointer to all, then what it
  * pushes. hooks_cyg_x86_64.S keeps all of it. hooks_fentry_windows.S keeps the low halves of xmm0 to xmm3, as the fifth the

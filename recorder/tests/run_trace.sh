@@ -276,7 +276,7 @@ fi
 # under sanitizers; the rest by name. A program with an address or thread sanitizer has its calls into libraries left out
 # (record_libcalls_linux_test.go), so that only the third one's is here.
 if [ "$(uname -m)" = x86_64 ]; then
-  dying="only=calls only=full only=kill only=triggers-full only=triggers-killed"
+  dying="only=calls only=plugins only=full only=kill only=triggers-full only=triggers-killed"
   more=${LANES:+only=threads only=fork}
   mcount="-pg -mfentry -minstrument-return=nop5 -mrecord-return"
   nops="-mnop-mcount -mrecord-mcount -fno-pie -no-pie"
@@ -286,12 +286,12 @@ if [ "$(uname -m)" = x86_64 ]; then
   # Libraries are never built with nops in the place of calls of hooks.
   SUBJECT=$nops at_once suite gcc-mcount gcc g++ "" "$mcount" preload "$(share 1)" fentry patched $dying $more
   at_once suite gcc-patchable gcc g++ "" -fpatchable-function-entry=5 preload "$(share 1)" unseen patched $dying $more
-  SUBJECT=-DLEAF_IN_LIBRARY at_once suite gcc-libcalls gcc g++ "" "" preload "$(share 1)" libcalls only=libcalls ${dying#only=calls}
+  SUBJECT=-DLEAF_IN_LIBRARY at_once suite gcc-libcalls gcc g++ "" "" preload "$(share 1)" libcalls only=libcalls ${dying#only=calls only=plugins}
   SUBJECT=-DLEAF_IN_LIBRARY at_once suite ubsan-libcalls gcc g++ "-fsanitize=undefined -fno-sanitize-recover=undefined" "" preload kills=4 libcalls \
-    only=libcalls ${dying#only=calls}
-  at_once suite asan-patchable gcc g++ "$asan" -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=triggers-killed only=threads $more
-  SUBJECT=$nops at_once suite asan-mcount gcc g++ "$asan" "$mcount" static scale=20 fentry patched only=calls only=triggers-killed only=threads
-  at_once suite tsan-patchable gcc g++ -fsanitize=thread -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=triggers-killed only=threads
+    only=libcalls ${dying#only=calls only=plugins}
+  at_once suite asan-patchable gcc g++ "$asan" -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=plugins only=triggers-killed only=threads $more
+  SUBJECT=$nops at_once suite asan-mcount gcc g++ "$asan" "$mcount" static scale=20 fentry patched only=calls only=plugins only=triggers-killed only=threads
+  at_once suite tsan-patchable gcc g++ -fsanitize=thread -fpatchable-function-entry=5 static scale=20 unseen patched only=calls only=plugins only=triggers-killed only=threads
 fi
 at_once stacks gcc-stacks gcc g++ "" "rounds=$rounds"
 at_once crashes gcc-crashes gcc g++ static ${crash_rounds:+rounds=$crash_rounds}

@@ -45,4 +45,4 @@ LOGREC_FILE=$dir/w1.lptrace "$build/graph" "$millions" 2 >/dev/null &&
 	LOGREC_FILE=$dir/w5.lptrace "$build/calls" "$millions" >/dev/null &&
 	(cd "$here" && go run ./scripts/genlog -trace "$dir/w1.lptrace" "$dir/w4" >/dev/null) || exit 1
 # What recorded programs are resolved with lies beside their traces.
-cp "$build/graph" "$build/calls" "$dir"
+cp "$build/graph" "$build/calls" "$dir" && cp "$build/graph" "$dir/w4"

@@ -56,7 +56,8 @@ func convert(path, folder string) (string, error) {
 				flag = 1
 			}
 			tick := uint32((e.Time-begin)/1e6) + startTick
-			record = classictest.AppendRecord(record[:0], 24, e.Address, e.Thread, tick, flag, 0)
+			// A trace has where a function begins, a classic log where its hook returns to: after the function's first byte.
+			record = classictest.AppendRecord(record[:0], 24, e.Address+1, e.Thread, tick, flag, 0)
 			w.Write(record)
 		}
 		at += int64(n)

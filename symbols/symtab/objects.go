@@ -140,6 +140,30 @@ func Clones(im *image.Image) (map[uint64]bool, error) {
 	return list, err
 }
 
+// Resolvers returns where the functions of an image begin that only choose the code of others, by whose names they go
+// (STT_GNU_IFUNC): the loader calls them once.
+func Resolvers(im *image.Image) (map[uint64]bool, error) {
+	if im.Kind != image.ELF || im.Relocatable {
+		return nil, nil
+	}
+	list := make(map[uint64]bool)
+	for _, table := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
+		s := section(im, table)
+		if s == nil {
+			continue
+		}
+		if err := eachSymbol(im, s, func(typ elf.SymType, rva, _ uint64, _ string) bool {
+			if typ == elf.STT_GNU_IFUNC {
+				list[rva] = true
+			}
+			return len(list) < maxObjects
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // eachSymbol hands out the symbols of a table that are defined and have a name, as long as it is told to.
 func eachSymbol(im *image.Image, s *image.Section, more func(typ elf.SymType, rva, size uint64, name string) bool) error {
 	names, err := stringTable(im, s)

@@ -114,6 +114,10 @@ type Parameter struct {
 	Unused bool
 	// Entry is where debug information has it when the function is entered; it is read for the machine "x86" only.
 	Entry Entry
+	// Register is the one that a declaration itself says it is passed in, "" for where the calling convention has it.
+	Register string
+	// Length is the name of the parameter that counts the characters it points to, "" where a 0 ends them.
+	Length string
 }
 
 // An Entry is a place of an argument when a function is entered.

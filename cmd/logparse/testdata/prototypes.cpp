@@ -26,7 +26,7 @@ namespace told {
 using std::string;
 
 string put(bool v) { return v ? "true" : "false"; }
-string put(char v) { return v < 0 ? "'\\x" + string{"0123456789abcdef"[(v >> 4) & 15], "0123456789abcdef"[v & 15]} + "'" : string{'\'', v, '\''}; }
+string put(char v) { return v & 0x80 ? "'\\x" + string{"0123456789abcdef"[(v >> 4) & 15], "0123456789abcdef"[v & 15]} + "'" : string{'\'', v, '\''}; }
 string put(wchar_t v) { return string{'\'', (char)v, '\''}; }
 string put(char16_t v) { return string{'\'', (char)v, '\''}; }
 string put(char32_t v) { return string{'\'', (char)v, '\''}; }

@@ -48,21 +48,38 @@ const (
 	// textSlot is the text that a register, or a pointer on the stack, points to. Before it come an
 	// int64, which is its length with the 0 or an error, and the pointer.
 	textSlot
-	// stringSlot is a std::string of libstdc++ that a register points to: like textSlot, with two more
-	// int64: the length of the string, and the pointer to its characters.
+	// stringSlot and viewSlot are the characters of a std::string and a std::string_view of libstdc++ that a register,
+	// or a pointer on the stack, points to; pairSlot are those that one register points to and another one counts.
+	// Before them come five int64: not 0 if the object could not be read, the pointer to the characters, how many they are,
+	// the pointer to the object, and not 0 if the characters could not be read.
 	stringSlot
+	viewSlot
+	pairSlot
+)
+
+// Offsets in the slots of counted characters.
+const (
+	countedPointer = 8
+	countedLength  = 16
+	countedObject  = 24
+	countedResult  = 32
+	countedText    = 40
 )
 
 // A slot is one thing that a probe takes: a register, memory or a text.
 type slot struct {
 	kind     slotKind
 	register string
+	count    string // the register that counts, of pairSlot
 	// onStack says that the pointer lies on the stack, stack bytes above the stack pointer.
 	onStack bool
 	stack   int
 	offset  int // added to the pointer
-	size    int // bytes of memory or text
-	at      int // offset in the entry
+	// inside says that the pointer leads to memory that has the text, the string or the view at the offset; itself that there
+	// is no pointer, but the view itself on the stack.
+	inside, itself bool
+	size           int // bytes of memory or text
+	at             int // offset in the entry
 }
 
 func (s *slot) length() int {
@@ -70,8 +87,8 @@ func (s *slot) length() int {
 	switch s.kind {
 	case registerSlot:
 		return 8
-	case stringSlot:
-		return 32 + n
+	case stringSlot, viewSlot, pairSlot:
+		return countedText + n
 	}
 	return 16 + n
 }
@@ -89,12 +106,17 @@ func (s *shape) key() string {
 	b.WriteString(strconv.FormatBool(s.leave))
 	for i := range s.slots {
 		t := &s.slots[i]
-		b.WriteString(" " + strconv.Itoa(int(t.kind)) + t.register + strconv.FormatBool(t.onStack))
+		b.WriteString(" " + strconv.Itoa(int(t.kind)) + t.register + "," + t.count + "," + strconv.FormatBool(t.onStack) + strconv.FormatBool(t.inside) + strconv.FormatBool(t.itself))
 		for _, n := range []int{t.stack, t.offset, t.size} {
 			b.WriteString("," + strconv.Itoa(n))
 		}
 	}
 	return b.String()
+}
+
+// reads reports whether probes of the shape read memory.
+func (s *shape) reads() bool {
+	return slices.ContainsFunc(s.slots, func(t slot) bool { return t.kind != registerSlot })
 }
 
 func (s *shape) add(t slot) {
@@ -141,10 +163,10 @@ func Kernel(p *values.Plan) *values.Plan {
 
 // slotsOf returns the slots for a value, nil where the kernel cannot take it.
 func slotsOf(v *values.Value) []slot {
-	if v.Op.Kind == values.Unknown || v.Op.At || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
+	if v.Op.Kind == values.Unknown || strings.Contains(v.Place, "xmm") || strings.HasPrefix(v.Place, "st") && !strings.HasPrefix(v.Place, "stack+") {
 		return nil
 	}
-	s := slot{size: v.Op.Size, offset: v.Op.Offset}
+	s := slot{size: v.Op.Size, offset: v.Op.Offset, inside: v.Op.At}
 	parts := strings.Split(v.Place, "+")
 	if off, ok := strings.CutPrefix(v.Place, "stack+"); ok {
 		n, err := strconv.Atoi(off)
@@ -178,12 +200,17 @@ func slotsOf(v *values.Value) []slot {
 		if v.Op.Library != types.Libstdcxx {
 			return nil
 		}
-		s.kind, s.size = stringSlot, v.Op.Max+1
+		s.kind, s.size = stringSlot, v.Op.Max
 	case values.View:
-		if s.onStack || len(parts) != 2 || v.Op.Library != types.Libstdcxx {
+		switch {
+		case v.Op.Library != types.Libstdcxx:
 			return nil
+		case s.onStack && !s.inside:
+			s.itself = true
+		case len(parts) == 2:
+			return []slot{{kind: pairSlot, register: parts[1], count: parts[0], size: v.Op.Max}}
 		}
-		return []slot{{kind: registerSlot, register: parts[0]}, {kind: textSlot, register: parts[1], size: v.Op.Max + 1}}
+		s.kind, s.size = viewSlot, v.Op.Max
 	default:
 		return nil
 	}
@@ -230,11 +257,6 @@ func payload(list []values.Value, entry []byte) []byte {
 		}
 		switch slots[0].kind {
 		case registerSlot:
-			if v.Op.Kind == values.View {
-				length, text := le.Uint64(taken), taken[8:]
-				out = appendText(out, text, length, true, v.Op.Max)
-				break
-			}
 			out = append(out, taken[:min(v.Op.Size, len(taken))]...)
 		case stackSlot:
 			if le.Uint64(taken) != 0 {
@@ -251,43 +273,42 @@ func payload(list []values.Value, entry []byte) []byte {
 				out = append(append(out, 0), taken[16:16+v.Op.Size]...)
 			}
 		case textSlot:
-			out = appendText(out, taken, 0, false, v.Op.Max)
-		case stringSlot:
-			length := le.Uint64(taken[16:])
-			if le.Uint64(taken[8:]) == 0 {
-				out = le.AppendUint16(out, textNull)
-				break
-			}
-			out = appendText(out, append(slices.Clone(taken[:16]), taken[32:]...), length, true, v.Op.Max)
+			out = appendText(out, taken, v.Op.Max)
+		case stringSlot, viewSlot, pairSlot:
+			out = appendCounted(out, taken, v.Op.Max)
 		}
 	}
 	return out
 }
 
-// appendText appends the text of a slot in the form of the log. If the length is known (known), the text
-// may go on behind a 0, where the slot ends.
-func appendText(out, taken []byte, length uint64, known bool, most int) []byte {
+// appendText appends the text of a slot, which a 0 ends, in the form of the log.
+func appendText(out, taken []byte, most int) []byte {
 	le := binary.LittleEndian
 	got, pointer, text := int64(le.Uint64(taken)), le.Uint64(taken[8:]), taken[16:]
 	switch {
-	case known && length == 0 && (pointer == 0 || got > 0): // an empty view may have a null pointer
-	case pointer == 0 && !known:
+	case pointer == 0:
 		return le.AppendUint16(out, textNull)
 	case got <= 0:
 		return le.AppendUint16(out, textNotReadable)
 	}
-	n := max(int(got)-1, 0)
-	if !known {
-		if n > most {
-			n = most
-		}
-		if n == most && int(got) == most+1 {
-			// The text may be longer than the slot.
-			return append(le.AppendUint16(out, textLonger), text[:most]...)
-		}
-		return append(le.AppendUint16(out, uint16(n)), text[:n]...)
+	n := min(int(got)-1, most)
+	if n == most && int(got) == most+1 {
+		// The text may be longer than the slot.
+		return append(le.AppendUint16(out, textLonger), text[:most]...)
 	}
-	kept := make([]byte, min(length, uint64(most)))
-	copy(kept, text[:min(n, most)])
-	return append(le.AppendUint16(out, uint16(min(length, textLonger))), kept...)
+	return append(le.AppendUint16(out, uint16(n)), text[:n]...)
+}
+
+// appendCounted appends the counted characters of a slot in the form of the log.
+func appendCounted(out, taken []byte, most int) []byte {
+	le := binary.LittleEndian
+	length := le.Uint64(taken[countedLength:])
+	switch {
+	case le.Uint64(taken[countedObject:]) == 0:
+		return le.AppendUint16(out, textNull)
+	case le.Uint64(taken) != 0, length > 0 && le.Uint64(taken[countedResult:]) != 0:
+		return le.AppendUint16(out, textNotReadable)
+	}
+	n := min(length, uint64(most))
+	return append(le.AppendUint16(out, uint16(min(length, textLonger))), taken[countedText:countedText+n]...)
 }

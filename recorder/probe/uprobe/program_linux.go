@@ -3,6 +3,8 @@
 package uprobe
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 )
@@ -20,19 +22,36 @@ type maps struct {
 	// processes has the processes that are recorded. It is nil where all are.
 	processes *ebpf.Map
 	ring      *ebpf.Map
-	// lost counts hits for which the ring buffer had no room.
-	lost *ebpf.Map
+	// counts has what lostEntry and openEntry say.
+	counts *ebpf.Map
 }
 
-// program assembles the program for probes of a shape.
-func (m *maps) program(s *shape) asm.Instructions {
+// Entries of the map of counts.
+const (
+	// lostEntry counts hits for which the ring buffer had no room.
+	lostEntry = 0
+	// openEntry is 1 while hits are recorded: probes are set and removed one after the other, which takes time.
+	openEntry = 1
+)
+
+// program assembles the program for probes of a shape. With faults it may sleep while it reads memory of the recorded program.
+func (m *maps) program(s *shape, faults bool) asm.Instructions {
 	code := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.Mov.Reg(asm.R7, asm.R0),
+		asm.StoreImm(asm.RFP, -4, openEntry, asm.Word),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "exit"),
 	}
 	if m.processes != nil {
 		code = append(code,
+			asm.Mov.Reg(asm.R0, asm.R7),
 			asm.RSh.Imm(asm.R0, 32),
 			asm.StoreMem(asm.RFP, -4, asm.R0, asm.Word),
 			asm.LoadMapPtr(asm.R1, m.processes.FD()),
@@ -63,7 +82,7 @@ func (m *maps) program(s *shape) asm.Instructions {
 		asm.StoreMem(asm.R8, headStack, asm.R1, asm.DWord),
 	)
 	for i := range s.slots {
-		code = append(code, s.slots[i].code()...)
+		code = append(code, s.slots[i].code(faults)...)
 	}
 	return append(code,
 		asm.Mov.Reg(asm.R1, asm.R8),
@@ -71,8 +90,8 @@ func (m *maps) program(s *shape) asm.Instructions {
 		asm.FnRingbufSubmit.Call(),
 		asm.Ja.Label("exit"),
 		// The ring buffer had no room: count the hit.
-		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("lost"),
-		asm.LoadMapPtr(asm.R1, m.lost.FD()),
+		asm.StoreImm(asm.RFP, -4, lostEntry, asm.Word).WithSymbol("lost"),
+		asm.LoadMapPtr(asm.R1, m.counts.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, -4),
 		asm.FnMapLookupElem.Call(),
@@ -85,7 +104,7 @@ func (m *maps) program(s *shape) asm.Instructions {
 }
 
 // code returns the instructions that fill a slot. R6 points to the registers, R8 to the entry.
-func (s *slot) code() asm.Instructions {
+func (s *slot) code(faults bool) asm.Instructions {
 	at := int16(s.at)
 	if s.kind == registerSlot {
 		return asm.Instructions{
@@ -93,16 +112,15 @@ func (s *slot) code() asm.Instructions {
 			asm.StoreMem(asm.R8, at, asm.R1, asm.DWord),
 		}
 	}
+	if s.kind == pairSlot {
+		return s.pair(faults)
+	}
 	var code asm.Instructions
 	// read reads n bytes at R3 into the entry at to, and stores the result of that call at result.
 	read := func(to, n int32, result int16, how asm.BuiltinFunc) {
-		code = append(code,
-			asm.Mov.Reg(asm.R1, asm.R8),
-			asm.Add.Imm(asm.R1, to),
-			asm.Mov.Imm(asm.R2, n),
-			how.Call(),
-			asm.StoreMem(asm.R8, result, asm.R0, asm.DWord),
-		)
+		size := asm.Instructions{asm.Mov.Imm(asm.R2, n)}
+		code = append(code, reading(to, n, size, how, faults)...)
+		code = append(code, asm.StoreMem(asm.R8, result, asm.R0, asm.DWord))
 	}
 	if s.onStack {
 		code = append(code,
@@ -110,7 +128,7 @@ func (s *slot) code() asm.Instructions {
 			asm.Add.Imm(asm.R3, int32(s.stack)),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
-		if s.kind != stackSlot {
+		if s.kind != stackSlot && !s.itself {
 			// The address of the pointer becomes the pointer.
 			read(int32(at)+8, 8, at, asm.FnProbeReadUser)
 		}
@@ -119,6 +137,9 @@ func (s *slot) code() asm.Instructions {
 			asm.LoadMem(asm.R3, asm.R6, registers[s.register], asm.DWord),
 			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
 		)
+	}
+	if s.inside {
+		code = append(code, s.within(faults)...)
 	}
 	pointer := func(at int16) {
 		code = append(code, asm.LoadMem(asm.R3, asm.R8, at, asm.DWord))
@@ -134,28 +155,114 @@ func (s *slot) code() asm.Instructions {
 	case textSlot:
 		pointer(at + 8)
 		read(int32(at)+16, int32(s.size), at, asm.FnProbeReadUserStr)
-	case stringSlot:
-		// The first two words of a string are the address of its characters, and their number.
-		code = append(code,
-			asm.Mov.Imm(asm.R1, 0),
-			asm.StoreMem(asm.R8, at+16, asm.R1, asm.DWord),
-			asm.StoreMem(asm.R8, at+24, asm.R1, asm.DWord),
-		)
-		pointer(at + 8)
-		read(int32(at)+24, 8, at, asm.FnProbeReadUser) // the address of the characters
-		pointer(at + 24)
-		read(int32(at)+32, int32(s.size), at, asm.FnProbeReadUserStr)
-		pointer(at + 8)
-		code = append(code, asm.Add.Imm(asm.R3, 8))
-		code = append(code,
-			asm.Mov.Reg(asm.R1, asm.R8),
-			asm.Add.Imm(asm.R1, int32(at)+16),
-			asm.Mov.Imm(asm.R2, 8),
-			asm.FnProbeReadUser.Call(),
-		)
-		// If the string object cannot be read either, the result at+0 has the error.
+	case stringSlot, viewSlot:
+		code = append(code, s.counted(faults)...)
 	}
 	return code
+}
+
+// reading returns the instructions that read memory of the program at R3 into the entry at to. size puts into R2 how many bytes that
+// are, at most n; R0 is what the function how returns. Pages that the program has not touched yet cannot be read. If faults is set, the
+// program may sleep: then they are fetched, and it reads again.
+func reading(to, n int32, size asm.Instructions, how asm.BuiltinFunc, faults bool) asm.Instructions {
+	into := asm.Instructions{asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, to)}
+	attempt := append(append(slices.Clone(into), size...), asm.Mov.Reg(asm.R3, asm.R9), how.Call())
+	code := append(asm.Instructions{asm.Mov.Reg(asm.R9, asm.R3)}, attempt...)
+	if !faults {
+		return code
+	}
+	var again asm.Instructions
+	for _, offset := range []int32{0, n - 1} {
+		again = append(append(again, into...),
+			asm.Mov.Imm(asm.R2, 1),
+			asm.Mov.Reg(asm.R3, asm.R9),
+			asm.Add.Imm(asm.R3, offset),
+			asm.FnCopyFromUser.Call())
+	}
+	again = append(again, attempt...)
+	// Passes over again if there was no error.
+	code = append(code, asm.Instruction{OpCode: asm.JSGE.Op(asm.ImmSource), Dst: asm.R0, Offset: int16(len(again)), Constant: 0})
+	return append(code, again...)
+}
+
+// within returns the instructions that go on, in the second word of a slot, from the pointer to memory to what that has at the offset: an object, or a
+// pointer to a text. A pointer that cannot be read becomes one that leads nowhere, and is not null.
+func (s *slot) within(faults bool) asm.Instructions {
+	at := int16(s.at)
+	load := asm.LoadMem(asm.R3, asm.R8, at+8, asm.DWord)
+	if s.kind != textSlot {
+		return asm.Instructions{
+			load,
+			asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R3, Offset: 2, Constant: 0},
+			asm.Add.Imm(asm.R3, int32(s.offset)),
+			asm.StoreMem(asm.R8, at+8, asm.R3, asm.DWord),
+		}
+	}
+	code := asm.Instructions{load, asm.Add.Imm(asm.R3, int32(s.offset))}
+	code = append(code, reading(int32(at)+8, 8, asm.Instructions{asm.Mov.Imm(asm.R2, 8)}, asm.FnProbeReadUser, faults)...)
+	return append(code,
+		asm.Instruction{OpCode: asm.JEq.Op(asm.ImmSource), Dst: asm.R0, Offset: 2, Constant: 0},
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R8, at+8, asm.R1, asm.DWord),
+	)
+}
+
+// pair returns the instructions that fill a slot with the characters that a register points to and another one counts.
+func (s *slot) pair(faults bool) asm.Instructions {
+	at := int16(s.at)
+	return append(asm.Instructions{
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(asm.R8, at, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R8, at+countedObject, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, registers[s.register], asm.DWord),
+		asm.StoreMem(asm.R8, at+countedPointer, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, registers[s.count], asm.DWord),
+		asm.StoreMem(asm.R8, at+countedLength, asm.R1, asm.DWord),
+	}, s.characters(faults)...)
+}
+
+// counted returns the instructions that fill a slot with the characters of an object, whose address is in the slot's second word.
+func (s *slot) counted(faults bool) asm.Instructions {
+	at := int16(s.at)
+	pointer, length := int32(0), int32(8) // in the object
+	if s.kind == viewSlot {
+		pointer, length = 8, 0
+	}
+	word := asm.Instructions{asm.Mov.Imm(asm.R2, 8)}
+	code := asm.Instructions{
+		asm.LoadMem(asm.R3, asm.R8, at+8, asm.DWord),
+		asm.StoreMem(asm.R8, at+countedObject, asm.R3, asm.DWord),
+		asm.Add.Imm(asm.R3, length),
+	}
+	code = append(code, reading(int32(at)+countedLength, 8, word, asm.FnProbeReadUser, faults)...)
+	code = append(code,
+		asm.StoreMem(asm.R8, at, asm.R0, asm.DWord),
+		asm.LoadMem(asm.R3, asm.R8, at+countedObject, asm.DWord),
+		asm.Add.Imm(asm.R3, pointer),
+	)
+	code = append(code, reading(int32(at)+countedPointer, 8, word, asm.FnProbeReadUser, faults)...)
+	code = append(code,
+		// Either may be on a page that cannot be read.
+		asm.LoadMem(asm.R1, asm.R8, at, asm.DWord),
+		asm.Or.Reg(asm.R0, asm.R1),
+		asm.StoreMem(asm.R8, at, asm.R0, asm.DWord),
+	)
+	return append(code, s.characters(faults)...)
+}
+
+// characters returns the instructions that read the characters of a slot, of which pointer and number are there.
+func (s *slot) characters(faults bool) asm.Instructions {
+	at := int16(s.at)
+	size := asm.Instructions{
+		asm.LoadMem(asm.R2, asm.R8, at+countedLength, asm.DWord),
+		// Not more than there is room for: passes over the next instruction.
+		asm.Instruction{OpCode: asm.JLE.Op(asm.ImmSource), Dst: asm.R2, Offset: 1, Constant: int64(s.size)},
+		asm.Mov.Imm(asm.R2, int32(s.size)),
+	}
+	code := append(asm.Instructions{asm.LoadMem(asm.R3, asm.R8, at+countedPointer, asm.DWord)},
+		reading(int32(at)+countedText, int32(s.size), size, asm.FnProbeReadUser, faults)...)
+	return append(code, asm.StoreMem(asm.R8, at+countedResult, asm.R0, asm.DWord))
 }
 
 // fork assembles the program that runs at each fork. It adds children of recorded processes to the map of

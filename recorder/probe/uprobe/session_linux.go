@@ -38,7 +38,7 @@ const ringSize = 32 << 20
 // maxFollowed bounds the processes of a session.
 const maxFollowed = 1 << 16
 
-// Start sets the probes of a plan. Only the hits of the processes that who chooses are given to Run.
+// Start sets the probes of a plan, all of which then begin to record at once. Only the hits of the processes that who chooses are given to Run.
 func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err error) {
 	s = &Session{probes: plan.Probes}
 	defer func() {
@@ -87,7 +87,7 @@ func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err err
 			return s, err
 		}
 	}
-	return s, nil
+	return s, s.counts.Put(uint32(openEntry), uint64(1))
 }
 
 // maxShapes bounds the programs of a session.
@@ -121,7 +121,7 @@ func (s *Session) makeMaps(who Who) (err error) {
 	if s.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_ring", Type: ebpf.RingBuf, MaxEntries: ringSize}); err != nil {
 		return refused(err)
 	}
-	s.lost, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	s.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "lp_counts", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 2})
 	return refused(err)
 }
 
@@ -130,10 +130,22 @@ func (s *Session) makeMaps(who Who) (err error) {
 const license = "GPL"
 
 // attach loads the program of a group and sets its probes: all at once if the kernel can (since 6.6),
-// otherwise one after the other.
+// otherwise one after the other. A program that reads memory is one that may sleep, if the kernel has such (since 6.0).
 func (s *Session) attach(exe *link.Executable, g *group) error {
-	code := s.program(&g.shape)
-	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: code, License: license}
+	if g.reads() {
+		err := s.attachProgram(exe, g, true)
+		if err == nil || errors.Is(err, ErrRights) {
+			return err
+		}
+	}
+	return s.attachProgram(exe, g, false)
+}
+
+func (s *Session) attachProgram(exe *link.Executable, g *group, faults bool) error {
+	spec := &ebpf.ProgramSpec{Name: "lp_probe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: s.program(&g.shape, faults), License: license}
+	if faults {
+		spec.Flags = unix.BPF_F_SLEEPABLE
+	}
 	if p, err := ebpf.NewProgram(spec); err == nil {
 		s.programs = append(s.programs, p)
 		set := exe.UprobeMulti
@@ -155,6 +167,7 @@ func (s *Session) attach(exe *link.Executable, g *group) error {
 		return refused(err)
 	}
 	s.programs = append(s.programs, p)
+	before := len(s.links)
 	for i, offset := range g.offsets {
 		set := exe.Uprobe
 		if g.returning {
@@ -162,6 +175,7 @@ func (s *Session) attach(exe *link.Executable, g *group) error {
 		}
 		l, err := set("", p, &link.UprobeOptions{Address: offset, Cookie: g.cookies[i]})
 		if err != nil {
+			s.links = closeAll(s.links, before)
 			return refused(err)
 		}
 		s.links = append(s.links, l)
@@ -264,20 +278,24 @@ const keepEvery = 500 * time.Millisecond
 
 // Stop removes the probes. Run ends when it has read the hits that are left in the ring buffer.
 func (s *Session) Stop() error {
+	err := s.counts.Put(uint32(openEntry), uint64(0))
 	s.detach()
-	return s.reader.Flush()
+	return errors.Join(err, s.reader.Flush())
 }
 
-func (s *Session) detach() {
-	for _, l := range s.links {
+func (s *Session) detach() { s.links = closeAll(s.links, 0) }
+
+// closeAll closes the links from one on, and returns those before it.
+func closeAll(links []link.Link, from int) []link.Link {
+	for _, l := range links[from:] {
 		l.Close()
 	}
-	s.links = nil
+	return links[:from]
 }
 
 // Lost returns how many hits were lost because the ring buffer was full.
 func (s *Session) Lost() (n uint64) {
-	_ = s.lost.Lookup(uint32(0), &n)
+	_ = s.counts.Lookup(uint32(lostEntry), &n)
 	return n
 }
 
@@ -290,7 +308,7 @@ func (s *Session) Close() {
 	for _, p := range s.programs {
 		p.Close()
 	}
-	for _, m := range []*ebpf.Map{s.processes, s.ring, s.lost} {
+	for _, m := range []*ebpf.Map{s.processes, s.ring, s.counts} {
 		if m != nil {
 			m.Close()
 		}

@@ -31,6 +31,12 @@ func (e *entry) text(got int64, pointer uint64, s string, size int) {
 	e.bytes(s, size)
 }
 
+// counted is a slot of counted characters: whether reading failed, the pointer and the number, the object, and whether reading the characters failed.
+func (e *entry) counted(object int64, pointer, length, at uint64, characters int64, s string, size int) {
+	e.words(uint64(object), pointer, length, at, uint64(characters))
+	e.bytes(s, size)
+}
+
 func (e *entry) bytes(s string, size int) {
 	b := make([]byte, (size+7)&^7)
 	copy(b, s)
@@ -49,6 +55,8 @@ func TestPayload(t *testing.T) {
 	text := values.Value{Name: "s", Place: "rsi", Op: values.Op{Kind: values.Text, Max: 8}}
 	str := values.Value{Name: "s", Place: "rdi", Op: values.Op{Kind: values.String, Max: 8, Library: types.Libstdcxx}}
 	view := values.Value{Name: "v", Place: "rdi+rsi", Op: values.Op{Kind: values.View, Max: 8, Library: types.Libstdcxx}}
+	viewAt := view
+	viewAt.Place = "rdi"
 	memory := values.Value{Name: "b", Place: "rdi", Op: values.Op{Kind: values.Memory, Size: 3}}
 	for name, c := range map[string]struct {
 		list []values.Value
@@ -60,19 +68,23 @@ func TestPayload(t *testing.T) {
 		"stack":    {[]values.Value{{Place: "stack+0", Op: values.Op{Kind: values.Direct, Size: 2}}}, func(e *entry) { e.words(0, 0x7000); e.bytes("ab", 2) }, "ab"},
 		"lost stack": {[]values.Value{{Place: "stack+0", Op: values.Op{Kind: values.Direct, Size: 2}}, text},
 			func(e *entry) { e.words(^uint64(13), 0); e.bytes("", 2); e.text(2, 1, "x", 9) }, ""},
-		"memory":      {[]values.Value{memory}, func(e *entry) { e.words(0, 5); e.bytes("abc", 3) }, "\x00abc"},
-		"null memory": {[]values.Value{memory}, func(e *entry) { e.words(^uint64(13), 0); e.bytes("", 3) }, "\x01"},
-		"bad memory":  {[]values.Value{memory}, func(e *entry) { e.words(^uint64(13), 5); e.bytes("", 3) }, "\x02"},
-		"text":        {[]values.Value{text}, func(e *entry) { e.text(4, 5, "abc", 9) }, "\x03\x00abc"},
-		"null text":   {[]values.Value{text}, func(e *entry) { e.text(-14, 0, "", 9) }, "\xff\xff"},
-		"bad text":    {[]values.Value{text}, func(e *entry) { e.text(-14, 5, "", 9) }, "\xfe\xff"},
-		"long text":   {[]values.Value{text}, func(e *entry) { e.text(9, 5, "abcdefgh", 9) }, "\xfd\xffabcdefgh"},
-		"string":      {[]values.Value{str}, func(e *entry) { e.words(4, 5, 3, 6); e.bytes("abc", 9) }, "\x03\x00abc"},
-		"long string": {[]values.Value{str}, func(e *entry) { e.words(9, 5, 300, 6); e.bytes("abcdefgh", 9) }, "\x2c\x01abcdefgh"},
-		"bad string":  {[]values.Value{str}, func(e *entry) { e.words(^uint64(13), 5, 0, 0); e.bytes("", 9) }, "\xfe\xff"},
-		"view":        {[]values.Value{view}, func(e *entry) { e.words(2); e.text(6, 5, "abcde", 9) }, "\x02\x00ab"},
-		"empty view":  {[]values.Value{view}, func(e *entry) { e.words(0); e.text(-14, 0, "", 9) }, "\x00\x00"},
-		"unknown":     {[]values.Value{{Place: "-"}, {Place: "rdi", Op: values.Op{Kind: values.Direct, Size: 1}}}, func(e *entry) { e.words(7) }, "\x07"},
+		"memory":             {[]values.Value{memory}, func(e *entry) { e.words(0, 5); e.bytes("abc", 3) }, "\x00abc"},
+		"null memory":        {[]values.Value{memory}, func(e *entry) { e.words(^uint64(13), 0); e.bytes("", 3) }, "\x01"},
+		"bad memory":         {[]values.Value{memory}, func(e *entry) { e.words(^uint64(13), 5); e.bytes("", 3) }, "\x02"},
+		"text":               {[]values.Value{text}, func(e *entry) { e.text(4, 5, "abc", 9) }, "\x03\x00abc"},
+		"null text":          {[]values.Value{text}, func(e *entry) { e.text(-14, 0, "", 9) }, "\xff\xff"},
+		"bad text":           {[]values.Value{text}, func(e *entry) { e.text(-14, 5, "", 9) }, "\xfe\xff"},
+		"long text":          {[]values.Value{text}, func(e *entry) { e.text(9, 5, "abcdefgh", 9) }, "\xfd\xffabcdefgh"},
+		"string":             {[]values.Value{str}, func(e *entry) { e.counted(0, 6, 3, 5, 0, "abc", 8) }, "\x03\x00abc"},
+		"string of 0":        {[]values.Value{str}, func(e *entry) { e.counted(0, 6, 3, 5, 0, "a\x00c", 8) }, "\x03\x00a\x00c"},
+		"long string":        {[]values.Value{str}, func(e *entry) { e.counted(0, 6, 300, 5, 0, "abcdefgh", 8) }, "\x2c\x01abcdefgh"},
+		"null string":        {[]values.Value{str}, func(e *entry) { e.counted(-14, 0, 0, 0, -14, "", 8) }, "\xff\xff"},
+		"bad string":         {[]values.Value{str}, func(e *entry) { e.counted(-14, 0, 0, 5, 0, "", 8) }, "\xfe\xff"},
+		"bad text of string": {[]values.Value{str}, func(e *entry) { e.counted(0, 6, 3, 5, -14, "", 8) }, "\xfe\xff"},
+		"view":               {[]values.Value{view}, func(e *entry) { e.counted(0, 5, 2, 1, 0, "ab", 8) }, "\x02\x00ab"},
+		"empty view":         {[]values.Value{view}, func(e *entry) { e.counted(0, 0, 0, 1, -14, "", 8) }, "\x00\x00"},
+		"view by reference":  {[]values.Value{viewAt}, func(e *entry) { e.counted(0, 5, 2, 7, 0, "ab", 8) }, "\x02\x00ab"},
+		"unknown":            {[]values.Value{{Place: "-"}, {Place: "rdi", Op: values.Op{Kind: values.Direct, Size: 1}}}, func(e *entry) { e.words(7) }, "\x07"},
 	} {
 		e := entry{bytes.Clone(head)}
 		c.fill(&e)

@@ -196,17 +196,19 @@ type reader struct {
 
 // attributes of entries that debug/dwarf has no name for.
 const (
-	attrLinkage    = dwarf.AttrLinkageName
-	attrMIPS       = dwarf.Attr(0x2007)
-	attrVector     = dwarf.Attr(0x2107)
-	attrAlignment  = dwarf.Attr(0x88)
-	ccByReference  = 4
-	ccByValue      = 5
-	ccNone         = 3    // the convention is not the machine's
-	ccUser         = 0x40 // from here on conventions of compilers: the other system's, or of vectors
-	encodingUTF    = 0x10
-	encodingFloat  = 0x04
-	encodingSigned = 0x05
+	attrLinkage   = dwarf.AttrLinkageName
+	attrMIPS      = dwarf.Attr(0x2007)
+	attrVector    = dwarf.Attr(0x2107)
+	attrAlignment = dwarf.Attr(0x88)
+	// tagParameterPack has the parameters that stand for "T... t".
+	tagParameterPack = dwarf.Tag(0x4108)
+	ccByReference    = 4
+	ccByValue        = 5
+	ccNone           = 3    // the convention is not the machine's
+	ccUser           = 0x40 // from here on conventions of compilers: the other system's, or of vectors
+	encodingUTF      = 0x10
+	encodingFloat    = 0x04
+	encodingSigned   = 0x05
 )
 
 // unit reads the entries of a unit, behind whose first one in stands.
@@ -290,15 +292,24 @@ func (r *reader) entry(at dwarf.Offset) (*dwarf.Entry, error) {
 	return r.seek.Next()
 }
 
-// children returns the children of the entry that was read last.
+// children returns the children of the entry that was read last; of a parameter pack its parameters.
 func (r *reader) children(of *dwarf.Entry, most int) (list []*dwarf.Entry, err error) {
 	if !of.Children {
 		return nil, nil
 	}
+	inPack := false
 	for {
 		e, err := r.seek.Next()
+		if err == nil && e != nil && e.Tag == 0 && inPack {
+			inPack = false
+			continue
+		}
 		if err != nil || e == nil || e.Tag == 0 {
 			return list, err
+		}
+		if e.Tag == tagParameterPack && !inPack {
+			inPack = e.Children
+			continue
 		}
 		if len(list) < most {
 			list = append(list, e)

@@ -1,0 +1,292 @@
+package values
+
+import (
+	"strconv"
+	"strings"
+
+	"logparser/symbols/types"
+)
+
+// Places by the procedure call standard for the Arm 64-bit architecture (AAPCS64, section 6.8.2, as Linux has it), for types
+// as debug information has them. A place names a register by as many bytes as it has of the value: s0 has 4, d0 8, q0 16 of one
+// vector register.
+
+// argumentRegisters64 is how many registers of each kind take arguments, resultVectors64 how many vector registers take results.
+const (
+	argumentRegisters64 = 8
+	resultVectors64     = 4
+)
+
+// isShortVector reports whether a type is a vector that a register holds.
+func isShortVector(t *types.Type) bool {
+	return t.Kind == types.Opaque && (t.Size == 8 || t.Size == 16) && strings.HasSuffix(t.Name, " vector")
+}
+
+// inVector reports whether values of a type are passed in a vector register.
+func inVector(t *types.Type) bool {
+	return t.Kind == types.Float && (t.Size == 4 || t.Size == 8 || t.Size == 16) || isShortVector(t)
+}
+
+// vectorNames are the first letters of vector registers, by the bytes that are meant.
+var vectorNames = map[int]string{4: "s", 8: "d", 16: "q"}
+
+// homogeneous returns of what a struct consists, if that is one to four numbers or vectors of one kind and
+// nothing else, so that each has a vector register.
+func homogeneous(t *types.Type) (of *types.Type, count int) {
+	if t.Kind != types.Struct || t.Size <= 0 || t.Size > resultVectors64*16 {
+		return nil, 0
+	}
+	at := make(map[int]bool)
+	left := 1000
+	if of, ok := sameParts(t, 0, nil, at, &left); ok && of != nil && len(at) <= resultVectors64 && len(at)*of.Size == t.Size {
+		return of, len(at)
+	}
+	return nil, 0
+}
+
+// sameParts notes where a type's numbers and vectors begin; it is not ok if they are not all like of, or if there is
+// anything else.
+func sameParts(t *types.Type, offset int, of *types.Type, at map[int]bool, left *int) (_ *types.Type, ok bool) {
+	if *left--; *left < 0 || t == nil {
+		return nil, false
+	}
+	switch {
+	case inVector(t):
+		if of != nil && (of.Size != t.Size || of.Kind != t.Kind) || offset%t.Size != 0 {
+			return nil, false
+		}
+		at[offset] = true
+		return t, true
+	case t.Kind == types.Array && t.Target != nil && t.Target.Size > 0 && t.Count > 0 && t.Count <= resultVectors64:
+		for i := range t.Count {
+			if of, ok = sameParts(t.Target, offset+i*t.Target.Size, of, at, left); !ok {
+				return nil, false
+			}
+		}
+		return of, true
+	case t.Kind == types.Struct && (len(t.Members) > 0 || isEmpty(t)):
+		for i := range t.Members {
+			m := &t.Members[i]
+			if m.Bits > 0 {
+				return nil, false
+			}
+			if of, ok = sameParts(m.Type, offset+m.Offset, of, at, left); !ok {
+				return nil, false
+			}
+		}
+		return of, true
+	}
+	return nil, false
+}
+
+// naturalAlignment is what a type's parts need; what the program asks for the type itself beyond that does not count.
+func naturalAlignment(t *types.Type) int {
+	bare := *t
+	bare.Align = 0
+	left := 1000
+	align := alignmentOf(&bare, &left)
+	if t.Kind == types.Float {
+		align = t.Size
+	}
+	for i := range t.Members {
+		// Parts that do not lie as they would are packed.
+		if m := &t.Members[i]; align > 8 && (m.Offset%align != 0 && m.Type != nil && alignmentOf(m.Type, &left) == align || t.Size%align != 0) {
+			return 8
+		}
+	}
+	return max(min(align, 16), 8)
+}
+
+// isTold reports whether all of what a struct has is known. Some numbers of which only the size is known have vector registers.
+func isTold(t *types.Type) bool {
+	left := 1000
+	return isToldWithin(t, &left)
+}
+
+func isToldWithin(t *types.Type, left *int) bool {
+	if *left--; *left < 0 || t == nil {
+		return false
+	}
+	switch t.Kind {
+	case types.Opaque:
+		return isShortVector(t)
+	case types.Float:
+		return inVector(t)
+	case types.Array:
+		return t.Count == 0 || isToldWithin(t.Target, left)
+	case types.Struct:
+		for i := range t.Members {
+			if !isToldWithin(t.Members[i].Type, left) {
+				return false
+			}
+		}
+		return len(t.Members) > 0 || t.Size == 1
+	}
+	return true
+}
+
+// A passing is how values of a type are passed.
+type passing uint8
+
+const (
+	notTold passing = iota
+	asInteger
+	asVector
+	asVectors // of a homogeneous struct
+	byAddress
+)
+
+// passing64 says how values of a type are passed, as arguments and as results.
+func passing64(t *types.Type) passing {
+	if t == nil {
+		return notTold
+	}
+	if t.Indirect {
+		return byAddress
+	}
+	switch t.Kind {
+	case types.Int, types.Uint, types.Bool, types.Char, types.Enum, types.Flags, types.Pointer, types.Reference:
+		if t.Size <= 0 || t.Size > 16 {
+			return notTold
+		}
+		return asInteger
+	case types.Text:
+		switch {
+		case !isString(t):
+			return asInteger
+		case t.Size > 16 && !t.Doubtful:
+			return byAddress
+		}
+		return notTold
+	case types.Struct:
+		if of, _ := homogeneous(t); of != nil {
+			if t.Doubtful {
+				return notTold
+			}
+			return asVectors
+		}
+		switch {
+		case t.Size <= 0 || t.Size <= 16*resultVectors64 && !isTold(t):
+			return notTold
+		case t.Size > 16:
+			return byAddress
+		case t.Doubtful:
+			return notTold
+		}
+		return asInteger
+	}
+	if inVector(t) {
+		return asVector
+	}
+	return notTold
+}
+
+// An aapcs64 gives the arguments of a call their places, one after the other.
+type aapcs64 struct {
+	integers, vectors, stack int
+	// lost says that it was not known how an argument is passed, so that the places of those behind it are not known, either.
+	lost bool
+}
+
+// begin need not look at the result: its address has a register of its own.
+func (s *aapcs64) begin(f *types.Function) { s.lost = f.Altered }
+
+func (s *aapcs64) place(t *types.Type) (place string, pointed bool) {
+	if !s.lost && isNothing(t) {
+		return "", false
+	}
+	how := passing64(t)
+	if s.lost || how == notTold {
+		s.lost = true
+		return "", false
+	}
+	switch how {
+	case byAddress:
+		return s.integer(8, 8), true
+	case asVector:
+		return s.vector(t, 1, t.Size), false
+	case asVectors:
+		of, count := homogeneous(t)
+		return s.vector(of, count, t.Size), false
+	}
+	return s.integer(bytes64(t), naturalAlignment(t)), false
+}
+
+// integer places so many bytes in the next integer registers, if there are enough, or on the stack.
+func (s *aapcs64) integer(size, align int) string {
+	words := (size + 7) / 8
+	if align > 8 {
+		s.integers += s.integers % 2
+	}
+	if s.integers+words > argumentRegisters64 {
+		s.integers = argumentRegisters64
+		return s.onStack(size, align)
+	}
+	var parts []string
+	for range words {
+		parts = append(parts, "x"+strconv.Itoa(s.integers))
+		s.integers++
+	}
+	return strings.Join(parts, "+")
+}
+
+// vector places count numbers or vectors in the next vector registers, if there are enough, or on the stack.
+func (s *aapcs64) vector(of *types.Type, count, size int) string {
+	if s.vectors+count > argumentRegisters64 {
+		s.vectors = argumentRegisters64
+		return s.onStack(size, max(8, of.Size))
+	}
+	place := vectors64(of, s.vectors, count)
+	s.vectors += count
+	return place
+}
+
+// vectors64 names count vector registers from one on.
+func vectors64(of *types.Type, first, count int) string {
+	parts := make([]string, count)
+	for i := range parts {
+		parts[i] = vectorNames[of.Size] + strconv.Itoa(first+i)
+	}
+	return strings.Join(parts, "+")
+}
+
+func (s *aapcs64) onStack(size, align int) string {
+	s.stack = (s.stack + align - 1) / align * align
+	place := "stack+" + strconv.Itoa(s.stack)
+	s.stack += (size + 7) &^ 7
+	return place
+}
+
+// result returns "@x8" where the caller passed an address for it: the register need not have it when the call returns.
+func (s *aapcs64) result(f *types.Function) (place string, pointed bool) {
+	t := f.Result
+	if f.Altered || t == nil || isEmpty(t) {
+		return "", false
+	}
+	switch passing64(t) {
+	case asInteger:
+		if size := bytes64(t); size > 8 {
+			return "x0+x1", false
+		}
+		return "x0", false
+	case asVector:
+		return vectors64(t, 0, 1), false
+	case asVectors:
+		of, count := homogeneous(t)
+		return vectors64(of, 0, count), false
+	case byAddress:
+		return "@x8", true
+	}
+	return "", false
+}
+
+// bytes64 is how many bytes a type has in integer registers: that of texts is 0 in debug information.
+func bytes64(t *types.Type) int {
+	switch {
+	case t.Kind != types.Text:
+		return t.Size
+	case isView(t):
+		return 16
+	}
+	return 8
+}

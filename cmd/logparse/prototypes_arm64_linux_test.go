@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The programs for arm64 are compiled by clang and run by qemu, which knows the machine's instructions.
+
+// arm64Root is where Debian has the libraries for arm64.
+const arm64Root = "/usr/aarch64-linux-gnu"
+
+// arm64 builds programs for arm64.
+type arm64 struct {
+	c, cxx  string
+	library string // the recorder's, "" where it could not be built
+}
+
+// linkARM64 are options for clang.
+var linkARM64 = []string{"--target=aarch64-linux-gnu", "-fuse-ld=lld"}
+
+// findARM64 builds the recorder for arm64, once for all tests.
+var findARM64 = sync.OnceValues(func() (*arm64, string) {
+	a := &arm64{c: findCompiler("clang"), cxx: findCompiler("clang++")}
+	if a.c == "" || a.cxx == "" {
+		return nil, "there is no clang"
+	}
+	for _, name := range []string{"qemu-aarch64"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return nil, "there is no " + name + " (qemu-user)"
+		}
+	}
+	check := exec.Command(a.cxx, append(slices.Clone(linkARM64), "-x", "c++", "-", "-o", os.DevNull)...)
+	check.Stdin = strings.NewReader("#include <string>\nint main(int n, char **v) { return (int)std::string(v[0]).size() * 0; }\n")
+	if out, err := check.CombinedOutput(); err != nil {
+		return nil, "clang builds nothing for arm64 (libstdc++-12-dev-arm64-cross, lld): " + string(out)
+	}
+	dir, err := os.MkdirTemp("", "logparse-arm64-*")
+	if err != nil {
+		return nil, err.Error()
+	}
+	sources, err := filepath.Glob("../../recorder/src/*.[cS]")
+	if err != nil {
+		return nil, err.Error()
+	}
+	library := filepath.Join(dir, "liblogrec.so")
+	build := exec.Command(a.c, slices.Concat(linkARM64, []string{"-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden", "-DLOGREC_BUILD_SHARED", "-Wall", "-Wextra", "-Werror", "-I../../recorder/include"},
+		sources, []string{"-o", library, "-ldl", "-Wl,-z,nodelete"})...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return a, "the recorder cannot be built for arm64: " + string(out)
+	}
+	a.library = library
+	return a, ""
+})
+
+// needARM64 returns what builds and runs programs for arm64, or skips the test.
+func needARM64(t *testing.T) *arm64 {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("programs and the recorder are built, and run by qemu")
+	}
+	a, why := findARM64()
+	switch {
+	case a == nil:
+		t.Skip(why)
+	case why != "":
+		t.Fatal(why)
+	}
+	return a
+}
+
+// compile builds a program with hooks that are patched when it runs.
+func (a *arm64) compile(t *testing.T, source string, options ...string) (program string) {
+	t.Helper()
+	source, err := filepath.Abs(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler, standard := a.c, "-std=gnu11"
+	if strings.HasSuffix(source, ".cpp") {
+		compiler, standard = a.cxx, "-std=c++17"
+	}
+	dir := t.TempDir()
+	for _, command := range [][]string{
+		slices.Concat([]string{compiler, "--target=aarch64-linux-gnu", standard, "-g", "-w", "-c", source, "-o", "program.o"}, options),
+		slices.Concat([]string{compiler}, linkARM64, []string{"program.o", "-o", "program", "-pthread", "-Wl,--build-id"}),
+	} {
+		build := exec.Command(command[0], command[1:]...)
+		build.Dir = dir
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return filepath.Join(dir, "program")
+}
+
+// run runs a program, with the recorder preloaded and variables of its own if there are any, and returns what it writes.
+func (a *arm64) run(t *testing.T, program string, variables ...string) string {
+	t.Helper()
+	args := []string{"-L", arm64Root}
+	if variables != nil {
+		args = append(args, "-E", "LD_PRELOAD="+a.library)
+	}
+	cmd := exec.Command("qemu-aarch64", append(args, program)...)
+	cmd.Env = append(os.Environ(), variables...)
+	cmd.Dir = filepath.Dir(program)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%v: %s%s", err, out, stderr.Bytes())
+	}
+	return string(out)
+}
+
+// record makes a plan of a program's values, runs it, and returns what it writes and the folder of its log.
+func (a *arm64) record(t *testing.T, program string, specs []string, variables ...string) (out, log string) {
+	t.Helper()
+	dir := filepath.Dir(program)
+	log = filepath.Join(dir, "log")
+	if err := os.Mkdir(log, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	plan := filepath.Join(dir, "plan.lpvalues")
+	if text, err := process(t, slices.Concat([]string{"values", program, "-o", plan, "--"}, specs)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return a.run(t, program, append(variables, "LOGREC_PATCH=1", "LOGREC_VALUES="+plan, "LOGREC_FILE="+log+"/")...), log
+}
+
+// anyNumber is what differs between runs.
+var anyNumber = regexp.MustCompile(`0x[0-9a-f]+`)
+
+// TestPrototypesARM64 is TestPrototypes for arm64: with XRay's hooks results are known, too.
+func TestPrototypesARM64(t *testing.T) {
+	var specs []string
+	for _, s := range prototypeValues {
+		if s != "--values" {
+			specs = append(specs, s)
+		}
+	}
+	xray := []string{"-fxray-instrument", "-fxray-instruction-threshold=1"}
+	for _, build := range []struct {
+		name, as string
+		long     bool // it is left to make conformance
+		options  []string
+	}{
+		{"arm64 clang -O2", "", false, append([]string{"-O2"}, xray...)},
+		{"arm64 clang -O0", "", true, append([]string{"-O0"}, xray...)},
+		{"arm64 clang -O2 entries", "clang -O2", true, []string{"-O2", "-fpatchable-function-entry=8", "-mbranch-protection=standard"}},
+	} {
+		t.Run(build.name, func(t *testing.T) {
+			a := needARM64(t)
+			if build.long && os.Getenv("CONFORMANCE") == "" {
+				t.Skip("make conformance runs it")
+			}
+			program := a.compile(t, "testdata/prototypes.cpp", build.options...)
+			out, log := a.record(t, program, specs, "LOGREC_INCLUDE=app::*,p90")
+			if want := a.run(t, program); anyNumber.ReplaceAllString(out, "") != anyNumber.ReplaceAllString(want, "") {
+				t.Errorf("with the recorder the program writes %s\nwithout %s", out, want)
+			}
+			checkPrototypes(t, build.name, build.as, out, log, false)
+		})
+	}
+}
