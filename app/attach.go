@@ -97,15 +97,11 @@ func Detach(ctx context.Context, exe string) error {
 
 // rewrite replaces a file by what write makes of it. Mode and time stay.
 func rewrite(ctx context.Context, path string, write func(out io.Writer, f *os.File, size int64) error) error {
-	f, err := os.Open(path)
+	f, info, err := openInput(path)
 	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
+		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
-	}
 	if !info.Mode().IsRegular() {
 		return &InputError{OtherInput, path, ErrNotFile}
 	}

@@ -44,6 +44,20 @@ func isRegular(path string) error {
 	return nil
 }
 
+// openInput opens a file that is neither the log nor its modules file. An error is an [*InputError].
+func openInput(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, &InputError{OtherInput, path, unwrapPath(err)}
+	}
+	return f, info, nil
+}
+
 // looksLikeModules reports whether a file is a modules file rather than a log.
 func looksLikeModules(path string) bool {
 	head, _, err := readHead(path)

@@ -116,6 +116,18 @@ func TestKeptIndex(t *testing.T) {
 	}
 }
 
+// changeFile replaces the content of a file.
+func changeFile(t *testing.T, path string, f func(data []byte) []byte) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, f(data), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestKeptRuns opens a log of two runs and some damage again and again, unchanged
 // and not. Of a note that is not true one sees whether it is used.
 func TestKeptRuns(t *testing.T) {
@@ -131,16 +143,7 @@ func TestKeptRuns(t *testing.T) {
 	if err := classictest.Generate(&second, classictest.Spec{Records: 20_000, StartTick: 1000, Seed: 2}); err != nil {
 		t.Fatal(err)
 	}
-	change := func(f func(data []byte) []byte) {
-		t.Helper()
-		data, err := os.ReadFile(log)
-		if err == nil {
-			err = os.WriteFile(log, f(data), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	change := func(f func(data []byte) []byte) { t.Helper(); changeFile(t, log, f) }
 	change(func(data []byte) []byte {
 		data[24*100+16] = 7
 		return append(data, second.Bytes()...)
@@ -190,14 +193,10 @@ func TestKeptRuns(t *testing.T) {
 	}
 	flip := func(at int64) func() {
 		return func() {
-			data, err := os.ReadFile(note())
-			if err == nil {
+			changeFile(t, note(), func(data []byte) []byte {
 				data[(at+int64(len(data)))%int64(len(data))] ^= 4
-				err = os.WriteFile(note(), data, 0o600)
-			}
-			if err != nil {
-				t.Error(err)
-			}
+				return data
+			})
 		}
 	}
 	cut := func(n int64) func() {

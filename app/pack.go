@@ -315,15 +315,11 @@ func (w *packer) addLogs() error {
 }
 
 func (w *packer) addFile(path string, as attached.File) error {
-	f, err := os.Open(path)
+	f, info, err := openInput(path)
 	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
+		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
-	}
 	size := info.Size()
 	tell := throttled(w.progress, StageSave)
 	part, err := w.spool.Add(w.ctx, io.LimitReader(f, size), size, as, func(done int64) { tell(done, size) })

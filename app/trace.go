@@ -16,15 +16,11 @@ func DumpTrace(ctx context.Context, path string, w io.Writer) error {
 	if err := isRegular(path); err != nil {
 		return &InputError{OtherInput, path, unwrapPath(err)}
 	}
-	f, err := os.Open(path)
+	f, st, err := openInput(path)
 	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
+		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return &InputError{OtherInput, path, unwrapPath(err)}
-	}
 	var head [64]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && err != io.EOF {

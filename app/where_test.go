@@ -52,8 +52,16 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 		begins = append(begins, at)
 		at += r.Count
 	}
+	children := e.findCallers(s, begins)
+	e.findRunning(s, begins, children)
+	e.fill(t, s)
+	return e
+}
+
+// findCallers finds the callers of all calls, their self times, and how long what each call made took.
+func (e *rowEnv) findCallers(s *Session, begins []int64) (children map[int64]int64) {
 	stacks := map[uint32][]int64{}
-	children := map[int64]int64{}
+	children = map[int64]int64{}
 	for i := range e.rows {
 		r := &e.rows[i]
 		partner, ok := s.Partner(r.Index)
@@ -106,6 +114,11 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 		}
 		e.self = append(e.self, self)
 	}
+	return children
+}
+
+// findRunning finds how long the calls last that are open at the end of their run.
+func (e *rowEnv) findRunning(s *Session, begins []int64, children map[int64]int64) {
 	last := int64(0)
 	events := map[uint32]int64{} // of each thread after the row, in its run
 	for i, r := range slices.Backward(e.rows) {
@@ -136,6 +149,11 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 		}
 		e.runningSelf[enter] = max(self, 0)
 	}
+}
+
+// fill fills in what most rows do without.
+func (e *rowEnv) fill(t *testing.T, s *Session) {
+	t.Helper()
 	_, late := s.Ways()
 	for i, r := range e.rows {
 		r.Filled, r.Self, r.SelfAbout = rows.SelfTimes|rows.CallSites|rows.ThreadNames, e.self[i], late
@@ -154,7 +172,6 @@ func newRowEnv(t *testing.T, s *Session) *rowEnv {
 		}
 		e.filled = append(e.filled, r)
 	}
-	return e
 }
 
 func (e *rowEnv) ThreadName(r *rows.Row) string { return e.threads[r.Thread] }
@@ -171,6 +188,32 @@ func (e *rowEnv) Enter(row int64) int64 {
 		return e.partner[row]
 	}
 	return row
+}
+
+// textTerm makes a term of a column that has to do with a text.
+func textTerm(r *rand.Rand, column, value string) string {
+	quote := func(text string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	part := func(text string) string {
+		if len(text) < 2 {
+			return text
+		}
+		from := r.IntN(len(text))
+		return text[from : from+1+r.IntN(min(len(text)-from, 6))]
+	}
+	switch r.IntN(4) {
+	case 0:
+		return column + ":=" + quote(value)
+	case 1:
+		return column + `:~"` + strings.Trim(part(strings.Map(func(r rune) rune {
+			if strings.ContainsRune(`\"[](){}*+?^$|<>`, r) {
+				return '.'
+			}
+			return r
+		}, value)), `"`) + `|^$"`
+	}
+	return column + ":" + quote(strings.ToUpper(part(value)))
 }
 
 // expression makes a random expression that has to do with the rows.
@@ -191,16 +234,6 @@ func (e *rowEnv) expression(r *rand.Rand, depth int) string {
 	}
 	row := &e.filled[r.IntN(len(e.rows))]
 	other := &e.filled[r.IntN(len(e.rows))]
-	quote := func(text string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-	}
-	part := func(text string) string {
-		if len(text) < 2 {
-			return text
-		}
-		from := r.IntN(len(text))
-		return text[from : from+1+r.IntN(min(len(text)-from, 6))]
-	}
 	column := filter.Columns()[r.IntN(len(filter.Columns()))]
 	c, _ := filter.ColumnNamed(column)
 	if r.IntN(3) == 0 {
@@ -215,20 +248,7 @@ func (e *rowEnv) expression(r *rand.Rand, depth int) string {
 			fmt.Sprintf("%s:<=%d%s", column, low, unit), fmt.Sprintf("%s:%d%s..%d%s", column, low, unit, high, unit),
 		}[r.IntN(5)]
 	}
-	text := func(value string) string {
-		switch r.IntN(4) {
-		case 0:
-			return column + ":=" + quote(value)
-		case 1:
-			return column + `:~"` + strings.Trim(part(strings.Map(func(r rune) rune {
-				if strings.ContainsRune(`\"[](){}*+?^$|<>`, r) {
-					return '.'
-				}
-				return r
-			}, value)), `"`) + `|^$"`
-		}
-		return column + ":" + quote(strings.ToUpper(part(value)))
-	}
+	text := func(value string) string { return textTerm(r, column, value) }
 	switch c {
 	case filter.Text:
 		return text([]string{row.Function, row.Module, row.Source, row.Note, fmt.Sprint(row.Thread), fmt.Sprintf("%#x", row.Address), "e", "op"}[r.IntN(8)])

@@ -114,9 +114,8 @@ type OverheadTeller interface {
 	Overhead(run int) (o Overhead, ok bool)
 }
 
-// A Scanner is a log of which all was looked at when it was opened. What that
-// found is small and can be kept: with it in [Options], opening the file again
-// is quick as long as it has not changed or has only grown.
+// A Scanner is a log that was read as a whole when it was opened. What was found then is small and can be kept:
+// with it in [Options] the file is opened quickly the next time, if it has not changed or has only grown.
 type Scanner interface {
 	// Found returns what was found when the log was opened, nil where that cannot be
 	// kept. If that came from the options, and the file has not changed, it is the same
@@ -129,8 +128,8 @@ type Scanner interface {
 	Beginning(records int64) (b []byte, ok bool)
 }
 
-// A CallEnder is the beginning of a log, which may find where calls end that are open behind
-// its last record.
+// A CallEnder is the beginning of a log. It can find where calls end that are still open behind its last
+// record.
 type CallEnder interface {
 	// CallEnds returns, for those of the records that enter such calls and of which it is
 	// known, the times of the leaves that end just these calls, in nanoseconds of the log's

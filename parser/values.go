@@ -15,8 +15,8 @@ type ValueTeller interface {
 // Values does, where that is all that is wanted.
 type TakenReader interface {
 	// EachTaken calls f for those of n records from number from on at which hooks took values, in
-	// order; i counts from the first. The bytes may be used until f returns. Where reading has to begin anew, f is called
-	// for some again.
+	// order; i counts from the first. The bytes are valid until f returns. If reading has to begin again, f is
+	// called for some records twice.
 	EachTaken(from int64, n int, f func(i int, form ValueForm, taken []byte)) error
 	// TakenCalls is EachTaken for records that enter calls and leave the innermost one, all of one stack: it says
 	// besides which records are of one call, and of which function. It is not ok where the log cannot be read so, or if the

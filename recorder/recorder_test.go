@@ -232,6 +232,24 @@ func identityBytes(t *testing.T, identity string) []byte {
 	return binary.LittleEndian.AppendUint32(append(b, g[8:]...), uint32(age))
 }
 
+// checkSeen holds that functions of all kinds were recorded.
+func checkSeen(t *testing.T, names map[uint64]string, exceptions bool) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, name := range names {
+		seen[name] = true
+	}
+	for _, name := range []string{"main", "app::Startup::~Startup", "app::inlinedInner", "app::twice<double>",
+		"app::withLambdas::<lambda>", "shapes::scale", "shapes::(anonymous namespace)::rounded", "logtest_sum"} {
+		if !seen[name] {
+			t.Errorf("no record of %s", name)
+		}
+	}
+	if seen["app::thrower"] != exceptions {
+		t.Errorf("exceptions: %v, want %v", seen["app::thrower"], exceptions)
+	}
+}
+
 // TestKeptLogs compares the kept logs with their truth as far as that goes
 // without symbols: the same events in the same order on every thread, each
 // leave with its enter's address, no address with two names.
@@ -321,19 +339,7 @@ func TestKeptLogs(t *testing.T) {
 			if len(truth) != 4 || len(log)/size < 1000 {
 				t.Errorf("%d threads, %d records", len(truth), len(log)/size)
 			}
-			seen := map[string]bool{}
-			for _, name := range names {
-				seen[name] = true
-			}
-			for _, name := range []string{"main", "app::Startup::~Startup", "app::inlinedInner", "app::twice<double>",
-				"app::withLambdas::<lambda>", "shapes::scale", "shapes::(anonymous namespace)::rounded", "logtest_sum"} {
-				if !seen[name] {
-					t.Errorf("no record of %s", name)
-				}
-			}
-			if seen["app::thrower"] != lane.exceptions {
-				t.Errorf("exceptions: %v, want %v", seen["app::thrower"], lane.exceptions)
-			}
+			checkSeen(t, names, lane.exceptions)
 		})
 	}
 }

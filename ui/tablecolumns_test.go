@@ -111,6 +111,19 @@ func TestColumnsAreFilled(t *testing.T) {
 	if got := shown("delta", 1); got != "200 ns" {
 		t.Errorf("the second leave comes %s after the first", got)
 	}
+	rulesKnowThreads(t, r)
+	r.table.showColumn("thread_name", true)
+	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace}).front
+	defer again.ctl.Close()
+	for _, c := range again.table.grid.Columns() {
+		if slices.Contains([]string{"self", "site", "thread_name"}, c.ID) && c.Hidden {
+			t.Errorf("the column %s is hidden in the next window", c.ID)
+		}
+	}
+}
+
+func rulesKnowThreads(t *testing.T, r *rig) {
+	t.Helper()
 	// Rules know the threads' names whether or not the column is shown.
 	r.ctl.Filter.SetWhere("")
 	r.table.showColumn("thread_name", false)
@@ -133,14 +146,6 @@ func TestColumnsAreFilled(t *testing.T) {
 		row, _ := r.table.reader.At(1)
 		if got := r.filters.rowColour(&row); got != colour {
 			t.Errorf("%s gives the row colour %d, want %d", rule, got, colour)
-		}
-	}
-	r.table.showColumn("thread_name", true)
-	again := New(r.app, Options{Post: func(f func()) { r.queue <- f }, Trace: r.trace}).front
-	defer again.ctl.Close()
-	for _, c := range again.table.grid.Columns() {
-		if slices.Contains([]string{"self", "site", "thread_name"}, c.ID) && c.Hidden {
-			t.Errorf("the column %s is hidden in the next window", c.ID)
 		}
 	}
 }

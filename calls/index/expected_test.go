@@ -217,7 +217,12 @@ func (p *expected) differsBlock(x *Index, k int, noded map[int64]bool) error {
 			return fmt.Errorf("the group of level %d has %+v, and the block %+v", level, g, s)
 		}
 	}
-	// The longest call within the block is known.
+	return p.differsLongest(x, k, &b, noded)
+}
+
+// differsLongest holds the longest calls within a block against the rows.
+func (p *expected) differsLongest(x *Index, k int, b *Block, noded map[int64]bool) error {
+	first := b.First
 	longest := x.Longest(nil, 0, k)
 	if len(longest) > len(pairing.Longest{}) {
 		return fmt.Errorf("%d longest calls", len(longest))

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"logparser/calls/indexcache"
 )
@@ -36,29 +35,5 @@ func createTemporary(folder string) (*os.File, error) {
 
 // mapShared maps n bytes of a file for reading and writing.
 func mapShared(f *os.File, at int64, n int) (b []byte, unmap func() error, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return nil, nil, err
-	}
-	var view uintptr
-	control := raw.Control(func(fd uintptr) {
-		end := at + int64(n)
-		var section syscall.Handle
-		section, err = syscall.CreateFileMapping(syscall.Handle(fd), nil, syscall.PAGE_READWRITE, uint32(end>>32), uint32(end), nil)
-		if err != nil {
-			return
-		}
-		// The view keeps the section.
-		defer syscall.CloseHandle(section)
-		view, err = syscall.MapViewOfFile(section, syscall.FILE_MAP_WRITE, uint32(at>>32), uint32(at), uintptr(n))
-	})
-	if control != nil {
-		return nil, nil, control
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	// The view is no memory of Go's: that a number stands for it is no error.
-	b = unsafe.Slice(*(**byte)(unsafe.Pointer(&view)), n)
-	return b, func() error { return syscall.UnmapViewOfFile(view) }, nil
+	return indexcache.MapView(f, at, n, syscall.PAGE_READWRITE, syscall.FILE_MAP_WRITE)
 }

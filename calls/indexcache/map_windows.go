@@ -9,21 +9,26 @@ import (
 // mapPrivate maps the first n bytes of a file. They may be written to, which changes the
 // process's own copy.
 func mapPrivate(f *os.File, n int) (b []byte, unmap func() error, err error) {
+	return MapView(f, 0, n, syscall.PAGE_WRITECOPY, syscall.FILE_MAP_COPY)
+}
+
+// MapView maps n bytes of a file from at on. protection is that of the section, access that of the view.
+func MapView(f *os.File, at int64, n int, protection, access uint32) (b []byte, unmap func() error, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return nil, nil, err
 	}
 	var view uintptr
 	control := raw.Control(func(fd uintptr) {
-		size := int64(n)
+		end := at + int64(n)
 		var section syscall.Handle
-		section, err = syscall.CreateFileMapping(syscall.Handle(fd), nil, syscall.PAGE_WRITECOPY, uint32(size>>32), uint32(size), nil)
+		section, err = syscall.CreateFileMapping(syscall.Handle(fd), nil, protection, uint32(end>>32), uint32(end), nil)
 		if err != nil {
 			return
 		}
 		// The view keeps the section.
 		defer syscall.CloseHandle(section)
-		view, err = syscall.MapViewOfFile(section, syscall.FILE_MAP_COPY, 0, 0, uintptr(n))
+		view, err = syscall.MapViewOfFile(section, access, uint32(at>>32), uint32(at), uintptr(n))
 	})
 	if control != nil {
 		return nil, nil, control

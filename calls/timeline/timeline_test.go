@@ -40,7 +40,7 @@ func plainCalls(src *oracle.Log) []Span {
 // of one run only, and with a view calls are told apart by whether they are in it.
 func TestTimeline(t *testing.T) {
 	defer func(n, m int) { drawnBlocks, sampledBlocks = n, m }(drawnBlocks, sampledBlocks)
-	single, merged, about, named, dominant, sampled, ofRun, told := 0, 0, 0, 0, 0, 0, 0, 0
+	var seen spansSeen
 	logtest.EachLog(t, 40, 10000, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
 		drawnBlocks = 64 << (6 * r.IntN(2))
 		sampledBlocks = 4 << (12 * r.IntN(2))
@@ -63,35 +63,13 @@ func TestTimeline(t *testing.T) {
 			return
 		}
 		for range 10 {
-			q := SpanQuery{From: first + r.Int64N(last-first+1), Pixels: 1 + r.IntN(200), MaxDepth: int32(r.IntN(15))}
-			q.To = q.From + 1 + r.Int64N(max((last-q.From)>>r.IntN(10), 1)+1)
-			if r.IntN(4) == 0 {
-				q.From, q.To = first, last+1
-			}
-			switch r.IntN(4) {
-			case 0:
-				q.Threads = logtest.RandomSet(r, len(src.Threads))
-			case 1:
-				q.Threads = query.NewSet(0)
-				q.Threads.Add(uint32(r.IntN(len(src.Threads) + 1)))
-			}
+			q := randomQuery(r, src, first, last)
 			all := every
 			if r.IntN(2) == 0 {
-				row := r.Int64N(src.Len())
-				run := src.Rows[row].Run
-				for q.FirstRow = row; q.FirstRow > 0; q.FirstRow-- {
-					if src.Rows[q.FirstRow-1].Run != run {
-						break
-					}
-				}
-				for q.EndRow = row + 1; q.EndRow < src.Len(); q.EndRow++ {
-					if src.Rows[q.EndRow].Run != run {
-						break
-					}
-				}
+				q.FirstRow, q.EndRow = someRun(r, src)
 				all = slices.DeleteFunc(slices.Clone(every), func(s Span) bool { return s.Enter < q.FirstRow || s.Enter >= q.EndRow })
 				if len(all) < len(every) {
-					ofRun++
+					seen.ofRun++
 				}
 			}
 			if r.IntN(2) == 0 {
@@ -117,84 +95,21 @@ func TestTimeline(t *testing.T) {
 				}
 				switch {
 				case s.About:
-					about++
+					seen.about++
 				case s.Count > 1:
-					merged++
+					seen.merged++
 				default:
-					single++
+					seen.single++
 					if _, ok := exact[s.Enter]; ok {
 						t.Fatalf("%+v is there twice", s)
 					}
 					exact[s.Enter] = s
 				}
 			}
-			for _, s := range spans {
-				if s.Count == 1 && !s.About || s.Time < 0 {
-					continue
-				}
-				named++
-				found, broken, inside := false, false, int64(0)
-				took := map[uint32]int64{}
-				for _, c := range all {
-					if c.Thread != s.Thread || c.Depth < s.Depth || c.Depth > s.Deepest {
-						continue
-					}
-					_, alone := exact[c.Enter]
-					found = found || c.Address == s.Address && c.Start <= s.End+pixel && c.End >= s.Start-pixel
-					if c.Depth == s.Depth && c.Start >= s.Start && c.End <= s.End && !alone {
-						inside++
-						took[c.Address] += c.End - c.Start
-					}
-					broken = broken || (c.Open || c.NoLeave) && c.Depth == s.Depth && c.Start <= s.End && c.End >= s.Start
-				}
-				broken = broken || s.About && (!steady || sampledBlocks == 4)
-				if !found {
-					t.Fatalf("no call is what %+v is named by", s)
-				}
-				// Where the clock steps back, spans overlap; and where calls that were left
-				// without a leave end is not known here. More functions than are kept of each
-				// part may be told apart less well.
-				if !broken && inside == s.Count && len(took) <= keptWeights {
-					dominant++
-					if s.About {
-						sampled++
-					}
-					for address, ns := range took {
-						if ns > took[s.Address] || address == s.Address && ns != s.Time {
-							t.Fatalf("%+v: function %d took %d of it, %d took %d", s, s.Address, took[s.Address], address, ns)
-						}
-					}
-				}
-			}
-			for _, c := range all {
-				if q.Threads != nil && !q.Threads.Has(c.Thread) || c.Depth > q.MaxDepth || c.Start >= q.To || c.End < q.From {
-					continue
-				}
-				s, ok := exact[c.Enter]
-				if ok {
-					delete(exact, c.Enter)
-					if s.Start != c.Start || !c.Open && !c.NoLeave && s.End != c.End || s.Depth != c.Depth || s.Thread != c.Thread || s.Address != c.Address || s.NoLeave != c.NoLeave || s.Open != c.Open {
-						t.Fatalf("%+v, want %+v", s, c)
-					}
-					continue
-				}
-				if c.Open || c.NoLeave {
-					continue
-				}
-				if c.End-c.Start > 2*pixel {
-					t.Fatalf("%+v is missing: pixel %d", c, pixel)
-				}
-				for _, s := range spans {
-					if s.Thread == c.Thread && s.Depth <= c.Depth && c.Depth <= s.Deepest && s.Start <= c.Start+pixel && s.End >= c.End-pixel {
-						ok = true
-					}
-				}
-				if !ok {
-					t.Fatalf("%+v is nowhere: pixel %d, %+v", c, pixel, q)
-				}
-			}
+			checkNamed(t, spans, all, exact, pixel, steady, &seen)
+			checkCalls(t, spans, all, exact, q, pixel)
 			if q.Only != nil {
-				told += checkShown(t, spans, all, wanted, pixel)
+				seen.told += checkShown(t, spans, all, wanted, pixel)
 			}
 			for _, s := range exact {
 				if !s.NoLeave && !s.Open {
@@ -203,9 +118,122 @@ func TestTimeline(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d, %d, %d spans, %d named, %d of them surely, %d of samples, %d of runs, %d told apart", single, merged, about, named, dominant, sampled, ofRun, told)
-	if single == 0 || merged == 0 || about == 0 || named == 0 || dominant == 0 || sampled == 0 || ofRun == 0 || told == 0 {
-		t.Errorf("%d, %d, %d spans, %d named, %d of them surely, %d of samples, %d of runs, %d told apart", single, merged, about, named, dominant, sampled, ofRun, told)
+	t.Logf("%+v", seen)
+	if seen.single == 0 || seen.merged == 0 || seen.about == 0 || seen.named == 0 || seen.dominant == 0 || seen.sampled == 0 || seen.ofRun == 0 || seen.told == 0 {
+		t.Errorf("not all kinds of spans were there: %+v", seen)
+	}
+}
+
+// spansSeen counts what the random logs of TestTimeline had.
+type spansSeen struct{ single, merged, about, named, dominant, sampled, ofRun, told int }
+
+// randomQuery asks for some of the spans between two times.
+func randomQuery(r *rand.Rand, src *oracle.Log, first, last int64) SpanQuery {
+	q := SpanQuery{From: first + r.Int64N(last-first+1), Pixels: 1 + r.IntN(200), MaxDepth: int32(r.IntN(15))}
+	q.To = q.From + 1 + r.Int64N(max((last-q.From)>>r.IntN(10), 1)+1)
+	if r.IntN(4) == 0 {
+		q.From, q.To = first, last+1
+	}
+	switch r.IntN(4) {
+	case 0:
+		q.Threads = logtest.RandomSet(r, len(src.Threads))
+	case 1:
+		q.Threads = query.NewSet(0)
+		q.Threads.Add(uint32(r.IntN(len(src.Threads) + 1)))
+	}
+	return q
+}
+
+// someRun returns the rows of some run.
+func someRun(r *rand.Rand, src *oracle.Log) (first, end int64) {
+	row := r.Int64N(src.Len())
+	run := src.Rows[row].Run
+	for first = row; first > 0; first-- {
+		if src.Rows[first-1].Run != run {
+			break
+		}
+	}
+	for end = row + 1; end < src.Len(); end++ {
+		if src.Rows[end].Run != run {
+			break
+		}
+	}
+	return first, end
+}
+
+// checkNamed holds that merged spans are named by a call that they have, and by that of the function that took
+// most of them where that can be known.
+func checkNamed(t *testing.T, spans, all []Span, exact map[int64]Span, pixel int64, steady bool, seen *spansSeen) {
+	t.Helper()
+	for _, s := range spans {
+		if s.Count == 1 && !s.About || s.Time < 0 {
+			continue
+		}
+		seen.named++
+		found, broken, inside := false, false, int64(0)
+		took := map[uint32]int64{}
+		for _, c := range all {
+			if c.Thread != s.Thread || c.Depth < s.Depth || c.Depth > s.Deepest {
+				continue
+			}
+			_, alone := exact[c.Enter]
+			found = found || c.Address == s.Address && c.Start <= s.End+pixel && c.End >= s.Start-pixel
+			if c.Depth == s.Depth && c.Start >= s.Start && c.End <= s.End && !alone {
+				inside++
+				took[c.Address] += c.End - c.Start
+			}
+			broken = broken || (c.Open || c.NoLeave) && c.Depth == s.Depth && c.Start <= s.End && c.End >= s.Start
+		}
+		broken = broken || s.About && (!steady || sampledBlocks == 4)
+		if !found {
+			t.Fatalf("no call is what %+v is named by", s)
+		}
+		// Where the clock steps back, spans overlap; and where calls that were left
+		// without a leave end is not known here. More functions than are kept of each
+		// part may be told apart less well.
+		if !broken && inside == s.Count && len(took) <= keptWeights {
+			seen.dominant++
+			if s.About {
+				seen.sampled++
+			}
+			for address, ns := range took {
+				if ns > took[s.Address] || address == s.Address && ns != s.Time {
+					t.Fatalf("%+v: function %d took %d of it, %d took %d", s, s.Address, took[s.Address], address, ns)
+				}
+			}
+		}
+	}
+}
+
+// checkCalls holds that each call that was asked for is a span, which it takes out of exact, or is in one.
+func checkCalls(t *testing.T, spans, all []Span, exact map[int64]Span, q SpanQuery, pixel int64) {
+	t.Helper()
+	for _, c := range all {
+		if q.Threads != nil && !q.Threads.Has(c.Thread) || c.Depth > q.MaxDepth || c.Start >= q.To || c.End < q.From {
+			continue
+		}
+		s, ok := exact[c.Enter]
+		if ok {
+			delete(exact, c.Enter)
+			if s.Start != c.Start || !c.Open && !c.NoLeave && s.End != c.End || s.Depth != c.Depth || s.Thread != c.Thread || s.Address != c.Address || s.NoLeave != c.NoLeave || s.Open != c.Open {
+				t.Fatalf("%+v, want %+v", s, c)
+			}
+			continue
+		}
+		if c.Open || c.NoLeave {
+			continue
+		}
+		if c.End-c.Start > 2*pixel {
+			t.Fatalf("%+v is missing: pixel %d", c, pixel)
+		}
+		for _, s := range spans {
+			if s.Thread == c.Thread && s.Depth <= c.Depth && c.Depth <= s.Deepest && s.Start <= c.Start+pixel && s.End >= c.End-pixel {
+				ok = true
+			}
+		}
+		if !ok {
+			t.Fatalf("%+v is nowhere: pixel %d, %+v", c, pixel, q)
+		}
 	}
 }
 

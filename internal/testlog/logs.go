@@ -361,6 +361,13 @@ func (c Chaos) Log(r *rand.Rand, n, runs int) *Broken {
 			stacks[th] = s[:len(s)-1]
 		}
 	}
+	c.end(r, l, now, runs)
+	return l
+}
+
+// end divides a log into runs, and says of some when the recording and its threads ended.
+func (c Chaos) end(r *rand.Rand, l *Broken, now int64, runs int) {
+	chance := func(percent int) bool { return r.IntN(100) < percent }
 	if runs == 1 && chance(50) {
 		l.EndTime = now + r.Int64N(1e6)
 		for th := range c.Threads {
@@ -378,7 +385,6 @@ func (c Chaos) Log(r *rand.Rand, n, runs int) *Broken {
 		l.Runs = append(l.Runs, parser.Run{First: int64(first), Count: int64(count)})
 		first += count
 	}
-	return l
 }
 
 // Namer knows all functions of a Chaos but every fifth.

@@ -35,15 +35,16 @@ type line struct {
 	pid, tid int64
 	command  []byte
 	event    []byte
-	// address is where the probe lies or, of a return, the function; known says that it is there.
+	// address is where the probe lies or, of a return, where the function begins; known says that the line has
+	// one.
 	address uint64
 	known   bool
 	leave   bool
-	// sure says that the line itself tells an enter from a leave.
+	// sure says that the line itself shows whether it is an enter or a leave.
 	sure bool
 	// symbol is the kernel's function, where ftrace prints its name in place of the address.
 	symbol []byte
-	// onCPU says that it names a processor, evident that no other text has such lines.
+	// onCPU says that the line names a processor, evident that only texts of probes have such lines.
 	onCPU, evident bool
 	arguments      []byte
 
@@ -62,7 +63,7 @@ const noTime = math.MinInt64
 // EndLine is written behind a text that has come through a pipe: nothing more will come.
 const EndLine = "lp ."
 
-// maxLine bounds a line; longer ones are none.
+// maxLine bounds the length of a line; longer ones are not read.
 const maxLine = 64 << 10
 
 // parse reads a line, which has no line feed.
@@ -527,7 +528,7 @@ func seconds(w []byte) (ns int64, whole, ok bool) {
 	return v*1_000_000_000 + frac, false, true
 }
 
-// record reads what perf script says of something else than samples; i is where its name begins.
+// record reads a line of perf script about something other than a sample; i is where the record's name begins.
 func (l *line) record(b []byte, i int) {
 	name := b[i+len(perfRecord):]
 	l.head(b[:i])

@@ -45,11 +45,12 @@ var Format = parser.Format{Name: formatName, Detect: Detect, Open: func(ctx cont
 
 const formatName = "probes"
 
-// NamesExtension is that of the file beside a text, of its name or the only one of the folder, that has the Names.
+// NamesExtension is the extension of the file with the Names. It lies beside the text and has its name, or is
+// the only one in the folder.
 const NamesExtension = ".lpnames"
 
-// Detect tells a text of probes by its first lines. Those that any text may have, a word with a
-// number in parentheses, tell nothing.
+// Detect tells a text of probes by its first lines. Lines that any text may have, such as a word with a number
+// in parentheses, do not count.
 func Detect(head []byte, _ int64) int {
 	if len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
 		return 0
@@ -162,7 +163,7 @@ func (l *Log) readNames() {
 	}
 }
 
-// escaped makes of a folder a pattern that fits it alone.
+// escaped returns a pattern that only this folder matches.
 func escaped(dir string) string {
 	if os.PathSeparator == '\\' {
 		return dir // there \ escapes nothing
@@ -170,7 +171,7 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// describe makes Info and what else is asked of the whole.
+// describe fills in Info and the other facts about the whole log.
 func (l *Log) describe() {
 	l.info.Format = formatName
 	l.info.Why = message.Textf("lines as perf, ftrace and the scripts of probes print them")

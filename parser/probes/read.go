@@ -23,13 +23,13 @@ const firstChunk = 8 << 10
 // A lineReader reads lines of the file.
 type lineReader struct {
 	file io.ReaderAt
-	// next is the offset of what comes behind buf, end that of the end.
+	// next is the offset behind buf, end is where reading ends.
 	next, end int64
 	buf       []byte
 	store     []byte
 	// cut says that the beginning of a line that is too long was passed over.
 	cut bool
-	// read says that there was something read.
+	// read says that something was read.
 	read bool
 }
 
@@ -143,7 +143,7 @@ func (r *lineReader) parsed(ln *line) (b []byte, at int64, last, open bool, err 
 	return b, at, false, open, nil
 }
 
-// errGoesOn says that a line was shown before all of it was there.
+// errGoesOn says that a line was taken for whole and then went on.
 var errGoesOn = message.Wrap(parser.ErrShrunk, "the last line that was read goes on: open the text again")
 
 // still is how long nothing has been written to a file whose last line is whole, though it has no line feed.

@@ -2,8 +2,8 @@ package probes
 
 import "bytes"
 
-// A place is what an event has in parentheses: an address, or how the kernel's function there is
-// called. trace and trace_pipe print the latter of probes in the kernel:
+// A place is what stands in parentheses in an event: an address, or the name of the kernel's function
+// there. trace and trace_pipe print the latter of probes in the kernel:
 //
 //	p: (do_sys_open+0x0/0xd6) dfd=3
 //	r: (sys_openat+0xc/0xe <- do_sys_open) ret=-2
@@ -16,7 +16,7 @@ type place struct {
 	prefixed bool
 }
 
-// trampoline is what a function returns to that has another return probe; its caller is not known.
+// trampoline is the place to which a function returns that has a second return probe; its caller is not known.
 var trampoline = []byte("[unknown/kretprobe'd]")
 
 // readPlace reads the first place of an event.
@@ -53,8 +53,8 @@ func readPlace(b []byte) (p place, rest []byte, ok bool) {
 // of an indirect branch, or what sets up the table of contents of PowerPC.
 const maxEntry = 16
 
-// caller reads what stands behind the arrow of a return, whose first place p is: that has an
-// offset where it is a name, and this one has none.
+// caller reads what stands behind the arrow of a return. p is the place before the arrow: if that is a name it
+// has an offset, and the caller's has none.
 func (p *place) caller(b []byte) (second place, rest []byte, ok bool) {
 	v, n := hexadecimal(b)
 	prefixed := len(b) > 1 && b[1] == 'x'

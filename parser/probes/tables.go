@@ -70,7 +70,7 @@ type event struct {
 	first *event
 }
 
-// A process is one, from a place in the text on, until it became another program.
+// A process is a process as one program: from a place in the text on, until it becomes another program.
 type process struct {
 	index int
 	pid   int64 // -1 where it is not told
@@ -81,7 +81,7 @@ type process struct {
 	bases map[int]based
 	// mappings are those that perf told; of a child also its parent's.
 	mappings []mapping
-	// called are the names of the events that lie at addresses.
+	// called has the names of events by their addresses.
 	called map[uint64]int
 	// entered is where functions were entered whose ends have no address, by their first events.
 	entered map[int]based
@@ -128,10 +128,10 @@ func newTables() *tables {
 		without: make(map[int]int), threads: make(map[threadKey]uint32), holders: make(map[uint32]*thread), nextKey: 1 << 31, placed: make(map[placeKey]placement)}
 }
 
-// synthetic is the beginning of the addresses of events that have none: no program's.
+// synthetic is where the addresses begin that are given to events without one. No program has these.
 const synthetic = 0x4000_0000_0000_0000
 
-// eventOf returns the event of a name.
+// eventOf returns the event with a name.
 func (t *tables) eventOf(name []byte, sure, leave bool, learn bool) *event {
 	if i, ok := t.byName[string(name)]; ok {
 		return t.events[i]
@@ -150,8 +150,8 @@ func (t *tables) eventOf(name []byte, sure, leave bool, learn bool) *event {
 	return e
 }
 
-// functionOf returns what an event's name says of its function. Of a return it may have an end for
-// that.
+// functionOf returns the function's name as an event's name tells it. The names of events of returns may have
+// an ending, which is taken off.
 func functionOf(name string, leave bool) string {
 	if rest, ok := strings.CutPrefix(name, "lp_"); ok {
 		if number, f, ok := strings.Cut(rest, "_"); ok && f != "" && strings.Trim(number, "0123456789") == "" {
@@ -193,8 +193,8 @@ func (t *tables) processOf(l *line, e *event, base uint64, hasBase bool, at int6
 	return last
 }
 
-// lastProcess returns the last one of an id that begins before a place, or else its first; nil for
-// none.
+// lastProcess returns the last process of an id that begins before a place, or else the first one of that id;
+// nil if there is none.
 func (t *tables) lastProcess(pid, at int64) *process {
 	list := t.byPID[pid]
 	if len(list) == 0 {
@@ -234,9 +234,9 @@ func (t *tables) unknownProcess(l *line, e *event, base uint64, hasBase bool, at
 	return t.newProcess(l.pid, at, 0, learn)
 }
 
-// newProcess adds a process. Where there are too many of its id, it is the last of these, and where
-// there are too many of all, the last of all; so it is where nothing is to be learnt, since that
-// is then why the process is not there.
+// newProcess adds a process. If there are too many of its id it returns the last of these instead, and if there
+// are too many in all, the last of all. It does so also when lines are read again: the process is missing then
+// because there were too many.
 func (t *tables) newProcess(pid, at int64, program int, learn bool) *process {
 	if list := t.byPID[pid]; len(list) > 0 && (pid >= 0 && len(list) >= maxPrograms || len(t.processes) >= maxProcesses) {
 		return list[len(list)-1]
@@ -289,8 +289,8 @@ func (t *tables) thread(p *process, l *line, learn bool) uint32 {
 	return k
 }
 
-// event makes of a line at an offset of the file the event that it says. It is not ok where there
-// is none; in a text that was read before, that is of lines that were none then.
+// event returns the event that the line at an offset of the file stands for. It is not ok if the line is none;
+// lines that were none when they were read first are none when they are read again.
 func (t *tables) event(l *line, at int64, learn bool) (ev parser.Event, e *event, ok bool) {
 	slot := &l.recent.events[nameHash(l.event)]
 	if e = *slot; e == nil || e.Name != string(l.event) {
@@ -423,7 +423,7 @@ func (t *tables) firstOf(called string, e *event) *event {
 	return t.events[i]
 }
 
-// learnEntered takes over where a function is entered.
+// learnEntered notes where a function is entered.
 func (p *process) learnEntered(f *event, address uint64, at int64) {
 	if _, known := p.entered[f.index]; known {
 		return
@@ -434,7 +434,7 @@ func (p *process) learnEntered(f *event, address uint64, at int64) {
 	p.entered[f.index] = based{address, at}
 }
 
-// learnBase takes over where an image lies in a process.
+// learnBase notes where an image lies in a process.
 func (t *tables) learnBase(p *process, e *event, base uint64, at int64) {
 	if _, known := p.bases[e.Image]; known {
 		return
@@ -452,7 +452,7 @@ func (t *tables) newModule(p *process, base, size uint64, path string, id module
 	return modules.Module{Base: base, Size: size, Path: path, PointerSize: 8, Identity: id, Loaded: int64(p.index), Unloaded: int64(p.index) + 1}
 }
 
-// learnName takes over what lies at an address, and, where perf told a mapping there, the module.
+// learnName notes the name of what lies at an address and, if perf told of a mapping there, the module.
 func (t *tables) learnName(p *process, e, f *event, address uint64) {
 	if _, known := p.called[address]; known || len(p.called) >= maxAddresses {
 		return
@@ -483,7 +483,7 @@ func (t *tables) learnName(p *process, e, f *event, address uint64) {
 	}
 }
 
-// mapped takes a mapping over.
+// mapped notes a mapping.
 func (t *tables) mapped(l *line, at int64) {
 	p := t.processOf(l, &event{Event: Event{Image: -1}}, 0, false, at, true)
 	if p.pid != l.pid || len(p.mappings) >= maxMappings || l.start+l.length < l.start || len(l.path) > maxText {
@@ -495,8 +495,8 @@ func (t *tables) mapped(l *line, at int64) {
 	p.mappings = append(p.mappings, mapping{start: l.start, end: l.start + l.length, offset: l.offset, path: string(l.path), since: at})
 }
 
-// executed makes of a process that became another program one more: what lay in it lies there no
-// longer.
+// executed begins a new process for one that became another program: what lay in the old one does not lie in
+// the new one.
 func (t *tables) executed(l *line, at int64) {
 	p := t.lastProcess(l.pid, at)
 	if p == nil {
@@ -508,7 +508,7 @@ func (t *tables) executed(l *line, at int64) {
 	p.path, p.mappings = "", nil
 }
 
-// forked has a child take its parent's mappings over.
+// forked gives a child the mappings of its parent.
 func (t *tables) forked(l *line, at int64) {
 	parents := t.byPID[l.parent]
 	if len(parents) == 0 || len(t.byPID[l.pid]) > 0 {

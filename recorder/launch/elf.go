@@ -60,8 +60,7 @@ func (p *Program) inspectELF(path string) error {
 	return nil
 }
 
-// elfHooks returns the hooks that an image has the loader look for, and those that it has
-// itself.
+// elfHooks returns the hooks that an image imports, and those that it defines itself.
 func elfHooks(f *elf.File) (calls, own Hooks) {
 	dynamic, err := f.DynamicSymbols()
 	if err != nil {
@@ -88,7 +87,7 @@ func elfHooks(f *elf.File) (calls, own Hooks) {
 	return calls, own
 }
 
-// sections takes in what an image's sections tell.
+// sections reads what the sections of an image say of the program.
 func (p *Program) sections(f *elf.File) {
 	for _, s := range f.Sections {
 		switch s.Name {
@@ -150,13 +149,13 @@ func Libraries(path string) (libraries []string, err error) {
 	return libraries, nil
 }
 
-// eachLibrary calls visit with the libraries that a program is loaded with, until it returns false. It goes by the rules of the
-// loader but for its cache.
+// eachLibrary calls visit with the libraries that a program is loaded with, until it returns false. It looks
+// where the loader looks, except in the loader's cache.
 func eachLibrary(path string, program *elf.File, visit func(path string, f *elf.File) bool) {
 	type image struct {
 		path string
 		f    *elf.File
-		run  []string // where the images that want this one look
+		run  []string // where the images look that need this one
 	}
 	seen := map[string]bool{}
 	queue := []image{{path, program, nil}}

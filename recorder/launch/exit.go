@@ -51,9 +51,9 @@ var (
 // maxProcessChunk bounds what is read of a chunk, bytes.
 const maxProcessChunk = 16 << 20
 
-// AppendExit writes into a log how its process ended, which must be gone: a CLOCK and an EXIT behind
-// the last record of the process. Nothing that is there is changed. It needs no room on
-// the disk where the log's last chunk of the process has some.
+// AppendExit writes into a log how its process ended: a CLOCK and an EXIT record behind the last process
+// record. The process must have ended. Nothing that is there is changed. If the log's last process chunk has
+// room, none is needed on the disk.
 func AppendExit(path string, e Ending) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -165,8 +165,8 @@ func exitRecords(body []byte, units uint64, e Ending) (b []byte) {
 	return wire.AppendProcess(b, wire.ExitRecord, units, wire.AppendBody(nil, exit))
 }
 
-// lastAhead returns how many seconds local time was ahead of UTC by the last CLOCK of a
-// chunk: the program's zone need not be ours, which is taken where there is none.
+// lastAhead returns how many seconds local time was ahead of UTC, by the last CLOCK of a chunk: the program's
+// time zone need not be this process's. If there is no CLOCK, this process's is taken.
 func lastAhead(body []byte) int32 {
 	_, zone := time.Now().Zone()
 	ahead := int32(zone)

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Go's runtime takes over nearly all signals before any code of ours runs. What they were then it
-// tells of SIGHUP and SIGINT alone (os/signal.Ignored), and the kernel has forgotten it. But the
-// runtime keeps it, in an array of a word a signal: 0 where the signal had its default, 1 where it
-// was ignored. os/signal.Ignore followed by Notify writes a 1 there, too, so that the array can be
-// found among the program's own data by what is written into it: a pattern in real-time signals,
-// which nobody is told of. Nothing but the array has it; if it is not found exactly once, as where such signals were ignored,
-// nothing is known.
+// Go's runtime sets handlers for nearly all signals before any code of ours runs. Which signals were ignored
+// before that, it tells only of SIGHUP and SIGINT (os/signal.Ignored), and the kernel does not remember. But
+// the runtime keeps what was set before in an array with a word for each signal: 0 for the default, 1 for
+// ignored. os/signal.Ignore followed by Notify writes a 1 there as well. So a pattern is written into the words
+// of real-time signals, for which nothing is delivered, and the array is found in the program's own data by
+// that pattern. If the pattern is not found exactly once, for example because some of these signals were
+// ignored, nothing is known.
 const (
 	firstMark = 35
 	marks     = 30 // signals 35 to 64
@@ -83,8 +83,8 @@ func findIgnored() []syscall.Signal {
 // A region is a part of this process's memory.
 type region struct{ start, end int64 }
 
-// dataOf returns where the program's own data lies: its file's mappings that can be written, and the
-// one without a file that follows them. What is neither is the heap, or that of the system.
+// dataOf returns where the program's own data lies: the mappings of its file that can be written, and the
+// mapping without a file that follows them. Other memory is the heap's or the system's.
 func dataOf(maps []byte) (list []region) {
 	program, last, total := "", region{}, int64(0)
 	lines := bufio.NewScanner(bytes.NewReader(maps))
@@ -121,7 +121,7 @@ const (
 	pieceSize = 256 << 10 // of data that is looked at together
 )
 
-// word returns a word of data.
+// word returns word i of data.
 func word(data []byte, i int) uint64 {
 	if wordSize == 4 {
 		return uint64(binary.NativeEndian.Uint32(data[i*wordSize:]))
@@ -129,7 +129,7 @@ func word(data []byte, i int) uint64 {
 	return binary.NativeEndian.Uint64(data[i*wordSize:])
 }
 
-// dispositions returns what of data is an array of dispositions with the pattern.
+// dispositions returns the arrays of dispositions in data, which it knows by the pattern.
 func dispositions(data []byte) (found [][]byte) {
 search:
 	for ; len(data) >= arraySize; data = data[wordSize:] {
@@ -159,9 +159,10 @@ func ignoreAsCaller() {
 }
 
 // startProcess starts the program. SIGCHLD and SIGURG are ignored only while it is started: this process
-// waits for children, and Go's runtime needs the other one. A child that ended while SIGCHLD is
-// ignored would leave no status; so it is stopped before its first instruction until that is over. A
-// program that gets other rights would not get them so, and has the defaults.
+// waits for children, and Go's runtime needs the other one. A child that ended while SIGCHLD is ignored would
+// leave no status, so it is traced, and stopped before its first instruction until SIGCHLD is as before. A
+// program that is traced does not get other rights: such a program (setuid) is started with the defaults
+// instead.
 func startProcess(file string, command []string, attr *os.ProcAttr) (*os.Process, error) {
 	var here []os.Signal
 	for _, s := range ignoredByCaller() {

@@ -37,7 +37,7 @@ type Options struct {
 	// WorkDir is the program's working folder, from which its path and Dir are understood; "" for the
 	// caller's.
 	WorkDir string
-	// Apart: the caller goes on with its own work meanwhile. Signals that come to it are not handed to the
+	// Apart says that the caller goes on with its own work meanwhile. Then its signals are not passed on to the
 	// program, and it does not stop when the program is stopped.
 	Apart bool
 	// Include and Exclude are patterns of functions, as LOGREC_INCLUDE has them.
@@ -88,8 +88,8 @@ type Triggers struct {
 	From, Until, Inside []string
 	// Depth is how deep calls are recorded, 0 for all: the outermost that are recorded are 1 deep.
 	Depth int
-	// After is when recording begins, of each process, For how long it goes on then: "500ms", "10s"; "" for
-	// at once and to the end.
+	// After is how long after the start of each process recording begins, For is how long it goes on then:
+	// "500ms", "10s". "" means at once, and to the end.
 	After, For string
 }
 
@@ -113,8 +113,8 @@ type Plan struct {
 	running *running // made by Prepare
 }
 
-// Symbols returns the folder in which symbols must be looked for, since the log names it by a path
-// of another system; "" for none.
+// Symbols returns the folder in which symbols must be looked for because the log, of a program under wine,
+// names it by a path of Windows; "" for none.
 func (p *Plan) Symbols() string {
 	if p.Program.Format == PE && !onWindows {
 		return filepath.Dir(p.Program.Path)

@@ -25,7 +25,7 @@ var (
 	ErrNoCompiler = message.New("the recorder's library is not installed, and there is no C compiler to build it with")
 	// ErrBuild: the compiler failed.
 	ErrBuild = message.New("the recorder's library could not be built")
-	// ErrUnsafe: others may write into the folder of what is kept.
+	// ErrUnsafe: other users may write into the folder in which libraries are kept.
 	ErrUnsafe = message.New("others may write to this folder, so no program is loaded from it")
 )
 
@@ -163,7 +163,7 @@ func (t Target) compilers() (list []compiler) {
 	return list
 }
 
-// key tells builds apart: by the sources, the compiler and what it is told.
+// key returns a name for a build, made of the sources, the compiler and its options.
 func (t Target) key(c compiler) (string, error) {
 	h := sha256.New()
 	err := eachSource(func(name string, data []byte) error {
@@ -197,7 +197,7 @@ func eachSource(do func(name string, data []byte) error) error {
 	})
 }
 
-// build returns the library in a folder of what is kept, and makes it first if it is not there.
+// build returns the library in the folder of kept libraries, and builds it first if it is not there.
 func (t Target) build(dir string, building func(compiler string)) (string, error) {
 	compilers := t.compilers()
 	if len(compilers) == 0 {
@@ -218,7 +218,7 @@ func (t Target) build(dir string, building func(compiler string)) (string, error
 		file := filepath.Join(dir, keys[i], t.Name)
 		if _, err := os.Stat(file); err == nil {
 			now := time.Now()
-			// When it was used last; see prune.
+			// The file's time says when it was used last; see prune.
 			os.Chtimes(filepath.Dir(file), now, now)
 			return file, nil
 		}
@@ -240,8 +240,8 @@ func (t Target) build(dir string, building func(compiler string)) (string, error
 	return "", failed
 }
 
-// compile builds the library in a folder of its own, which then gets its place: whole or not
-// at all.
+// compile builds the library in a temporary folder and renames that at the end, so that a library is there as a
+// whole or not at all.
 func (t Target) compile(c compiler, dir, key string) (string, error) {
 	work, err := os.MkdirTemp(dir, ".build-*")
 	if err != nil {
@@ -283,7 +283,7 @@ func (t Target) compile(c compiler, dir, key string) (string, error) {
 	}
 	place := filepath.Join(dir, key)
 	if err := os.Rename(made, place); err != nil {
-		// Another command was quicker.
+		// Another command has put its build there meanwhile.
 		if _, e := os.Stat(filepath.Join(place, t.Name)); e != nil {
 			return "", err
 		}

@@ -75,7 +75,7 @@ type Program struct {
 	Privileged bool
 	// Linked: the recorder is linked in, as a part of it or as a library.
 	Linked bool
-	// Calls are the hooks that the loader looks for, Own those that the program has itself.
+	// Calls are the hooks that the program imports, Own those that it defines itself.
 	Calls, Own Hooks
 	// Sleds are places in its functions that hooks can be put into.
 	Sleds Sleds
@@ -176,13 +176,13 @@ func isPE(path string) bool {
 	return err == nil && bytes.HasPrefix(head, []byte("MZ"))
 }
 
-// settingName is a text that a program has if the recorder is linked into it.
+// settingName is a text that is found in a program if the recorder is linked into it.
 const settingName = "LOGREC_SNAPSHOT_SIGNAL"
 
 // maxSearched bounds how much of a section is searched, bytes.
 const maxSearched = 256 << 20
 
-// contains reports whether what r gives has a text in it.
+// contains reports whether a text is found in what r gives, of which it reads maxSearched bytes at most.
 func contains(r io.Reader, text string) bool {
 	const piece = 1 << 20
 	buf := make([]byte, 0, piece+len(text))

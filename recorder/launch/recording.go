@@ -22,7 +22,7 @@ const (
 	markerHead = "LogParser recording 1"
 )
 
-// mark writes the marker. What stands behind its first line is for people.
+// mark writes the marker. The lines behind its first one are for people.
 func (p *Plan) mark() error {
 	text := fmt.Sprintf("%s\nprogram: %q\nway in: %s\nstarted: %s\n", markerHead, p.Program.Path, p.Way.Reason, time.Now().Format(time.RFC3339))
 	return os.WriteFile(filepath.Join(p.Dir, marker), []byte(text), 0o666)
@@ -49,7 +49,7 @@ type Log struct {
 	PID  uint32
 	// Size is the file's, bytes.
 	Size int64
-	// Running: the recording has not ended, and its process is still there.
+	// Running says that the recording has not ended, and that its process still runs.
 	Running bool
 
 	header wire.Header
@@ -163,8 +163,8 @@ type Result struct {
 	Trouble error
 }
 
-// OwnLog returns the path of the log that the program itself wrote, "" for none. pid is what Run told of:
-// the process under wine has another number than wine has.
+// OwnLog returns the path of the log that the program itself wrote, "" for none. pid is the id that Run passed
+// to started. Under wine that is the id of wine; the log has the id that wine gave the process.
 func (p *Plan) OwnLog(logs []Log, pid int) string {
 	i := slices.IndexFunc(logs, func(l Log) bool { return int(l.PID) == pid || p.Symbols() != "" })
 	if i < 0 {
@@ -173,8 +173,8 @@ func (p *Plan) OwnLog(logs []Log, pid int) string {
 	return logs[i].Path
 }
 
-// Finish writes how the program ended into its log, and returns what was recorded. Where
-// that is nothing the folder is removed.
+// Finish writes how the program ended into its log, and returns what was recorded. If nothing was recorded the
+// folder is removed.
 func (p *Plan) Finish(e Ending) (Result, error) {
 	logs, err := Logs(p.Dir)
 	if err != nil {

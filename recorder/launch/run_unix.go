@@ -14,12 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passedOn are the signals that somebody may send to the command and means for the program.
+// passedOn are the signals that are passed on to the program when somebody sends them to the command.
 var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // Run runs the program to its end, with the caller's descriptors, terminal and process group.
-// Signals that ask the caller to end go to the program, which the terminal's reach by themselves.
-// started, if not nil, is called once with the program's id. A caller that goes on apart gets its signals itself.
+// Signals that ask the caller to end are passed on to the program, except those of the terminal, which reach it
+// anyway.
+// started, if not nil, is called once with the program's id. If the plan is Apart, the caller keeps its
+// signals.
 func (p *Plan) Run(started func(pid int)) (Ending, error) {
 	ignoreAsCaller()
 	var wanted []os.Signal
@@ -89,7 +91,7 @@ func (p *Plan) Stop(force bool) error {
 	return p.running.do(func(child *os.Process) error {
 		err := child.Signal(s)
 		if err == nil && stopped(child.Pid) {
-			err = child.Signal(syscall.SIGCONT) // or it would hear of it only when somebody continues it
+			err = child.Signal(syscall.SIGCONT) // a stopped program gets the signal only when it is continued
 		}
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"logparser/message"
 )
 
-// A WayKind is how the recorder comes to a program.
+// A WayKind says how a program's calls come to the recorder.
 type WayKind int
 
 // The kinds of ways in.
@@ -156,7 +156,8 @@ func rebuild(command string) message.Text {
 	return message.Textf("compile it with hooks, and record it again: %s", command)
 }
 
-// hookFlags are what has compilers call hooks. gcc can leave out the headers of libraries.
+// hookFlags are the options by which compilers put in calls of hooks. gcc can leave out functions of library
+// headers.
 var hookFlags = map[string]string{
 	"gcc":   "-g -finstrument-functions -finstrument-functions-exclude-file-list=/usr/include,/usr/lib/gcc",
 	"clang": "-g -finstrument-functions",

@@ -145,7 +145,7 @@ func windbgValues(b *Probe) (s string) {
 			x = "@rsp"
 		}
 		for k, offset := range f.Memory {
-			x = fmt.Sprintf("(%s+%d)", x, offset)
+			x = fmt.Sprintf("(%s+%#x)", x, offset) // WinDbg takes digits for hexadecimal ones
 			if k+1 < len(f.Memory) || f.Kind != Text {
 				x = "poi" + x
 			}

@@ -87,8 +87,10 @@ func (t *Target) RawPlaces(f *Function, n int) (arguments, results []string) {
 // rawFetches returns the fetches of arguments or results as numbers. Their names are name and a number, which the first result has not.
 func (p *Plan) rawFetches(places []string, name string) (out []Fetch) {
 	for i, place := range places {
-		f := Fetch{Name: rawName(name, i), Kind: Hex, Size: 8, Place: place}
-		f.Printed = f.Name
+		f := Fetch{Printed: rawName(name, i), Kind: Hex, Size: 8, Place: place}
+		if f.Name = f.Printed; name == rawResult {
+			f.Name = values.Result + strings.TrimPrefix(f.Printed, rawResult)
+		}
 		if at, ok := strings.CutPrefix(place, "stack+"); ok {
 			n, _ := strconv.Atoi(at)
 			f.Place, f.Memory = "stack", []int{n + p.returnAddress()}

@@ -221,12 +221,17 @@ func (f *Fetch) bpftrace(leave bool) (format, expression string) {
 	return "0x%llx", "(uint64)" + x
 }
 
+// atAddresses reports whether some probes are not at functions that have a symbol.
+func (p *Plan) atAddresses() bool {
+	return slices.ContainsFunc(p.Probes, func(b Probe) bool { return !p.IsKernel() && (b.AtReturn || b.Function.Linkage == "") })
+}
+
 // maxPrinted is the most values of one printf of bpftrace.
 const maxPrinted = 12
 
 func (p *Plan) writeBpftrace(out *bufio.Writer) {
 	fmt.Fprintln(out, "// bpftrace SCRIPT > calls.txt as root (with -c PROGRAM or -p PID for one), then: logparse show calls.txt")
-	if slices.ContainsFunc(p.Probes, func(b Probe) bool { return !p.IsKernel() && (b.AtReturn || b.Function.Linkage == "") }) {
+	if p.atAddresses() {
 		fmt.Fprintln(out, "// Some probes are at addresses without a symbol: bpftrace takes these by its option unsafe.")
 	}
 	for i := range p.Probes {
@@ -269,6 +274,9 @@ func (p *Plan) writeBpftrace(out *bufio.Writer) {
 
 func (p *Plan) writeStap(out *bufio.Writer) {
 	fmt.Fprintln(out, "// stap SCRIPT > calls.txt as root (with -c PROGRAM or -x PID for one), then: logparse show calls.txt")
+	if p.atAddresses() {
+		fmt.Fprintln(out, "// Some probes are at addresses, which SystemTap takes only in programs with debug information.")
+	}
 	for i := range p.Probes {
 		b := &p.Probes[i]
 		where := fmt.Sprintf("process(%q)", p.Path)
@@ -279,7 +287,7 @@ func (p *Plan) writeStap(out *bufio.Writer) {
 		case b.Function.Linkage != "" && !b.AtReturn:
 			where += fmt.Sprintf(".function(%q)", b.Function.Linkage)
 		default:
-			where += fmt.Sprintf(".statement(%#x).absolute", p.Base+b.RVA)
+			where += fmt.Sprintf(".statement(%#x)", p.Base+b.RVA)
 		}
 		if b.Kind == parser.Leave && !b.AtReturn {
 			where += ".return"

@@ -253,6 +253,18 @@ func TestRawArguments(t *testing.T) {
 	}
 }
 
+// Offsets are hexadecimal, as WinDbg reads them.
+func TestWinDbgOffsets(t *testing.T) {
+	p, err := New(Target{Path: "/opt/app.exe", PE: true, Machine: "x86-64"}, []Function{{Name: "f", RVA: 0x1000}}, Options{RawArguments: 5, Tool: FindTool("windbg")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := p.Write(&text, false); err != nil || !strings.Contains(text.String(), "poi(@rsp+0x28)") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
 // Each tool gets lines for each probe, and the names are read from them again.
 func TestTools(t *testing.T) {
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: []types.Parameter{{Name: "a", Type: intType}, {Name: "s", Type: textType}, {Name: "d", Type: doubleType}}, Result: intType}

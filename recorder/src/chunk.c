@@ -1,14 +1,14 @@
-/* chunk.c: chunks: how one is begun and closed, where a level's next one comes from, and what that
- * begins with. format.h has the layout; parser/trace/chunks.go reads them.
+/* chunk.c: beginning and closing chunks, getting a level's next chunk, and writing what stands at its
+ * beginning. format.h has the layout; parser/trace/chunks.go reads them.
  *
- * lr_next_chunk takes the lock and may be called in a signal handler. The others work on a level
- * that the caller has. */
+ * lr_next_chunk takes the lock and may be called in a signal handler. The other functions work on a level that the
+ * caller has taken. */
 
 #include "core.h"
 
 enum { LARGEST_CHUNK = 1 << 20 };
 
-/* lr_begin_chunk makes a chunk's header. The magic comes last: without it there is no chunk. */
+/* lr_begin_chunk writes a chunk's header. The magic is stored last: before that no reader takes it for a chunk. */
 LR_OWN void lr_begin_chunk(struct lrf_chunk *c, uint32_t size, int kind, int level, uint32_t stream,
                                uint32_t sequence, uint32_t lost, uint64_t thread, uint64_t base) {
   lr_store(&c->magic, 0);
@@ -43,7 +43,7 @@ LR_OWN void lr_clear_windows(struct lr_level *v) {
   v->window_next = 0;
 }
 
-/* ring_chunk takes a chunk from the ring or adds one to it. With the lock. */
+/* ring_chunk takes the oldest chunk of the ring, or adds one to the ring. The caller has the lock. */
 LR_OWN static struct lrf_chunk *ring_chunk(struct lr_level *v, int level, uint32_t *size, int *why) {
   uint64_t most = lr_settings.ring_bytes;
   if (level > 0) most /= 8;
@@ -111,7 +111,7 @@ LR_COLD int lr_next_chunk(struct lr_thread *t, struct lr_level *v, uint64_t now)
   int done = 0;
   if (lr_self_get() == t && plat_lock()) {
     if (lr_global.state == LR_RUNNING && (v->stack || lr_make_stack(v))) {
-      /* Where recording ends and begins again often, each time takes a chunk: a small one. */
+      /* Each time that recording begins again takes a chunk. Where that happens often the chunks are small. */
       if (v->restated && !lr_settings.ring && v->chunk->used < v->chunk->size / 4) v->next_size = LR_FIRST_CHUNK;
       uint32_t size = v->next_size;
       if (v->restated || v->lost || !v->sequence || (v->on && v->on->number))

@@ -1,10 +1,10 @@
-/* crash_windows.c: how a crash of the program comes to crash.c: the filter for exceptions that nobody
- * handles, and a vectored handler for those that never get there. What runtimes tell comes from
+/* crash_windows.c: how crash.c learns of a crash: from the filter for exceptions that nobody handles, and from a
+ * vectored handler for those that never reach the filter. Ends that a C or C++ runtime tells of are in
  * runtimes_windows.c.
  *
- * The filter that was there before is asked next, and what it says is done: the process ends as it would
- * have ended, by its own reporting or that of Windows. Nothing here wants the loader's lock or the heap,
- * which the thread that crashed may have. */
+ * The filter that was set before is called next, and its answer is returned: the process ends as it would have ended
+ * without the recorder, with its own report or that of Windows. Nothing here wants the loader's lock or the heap,
+ * which the thread that crashed may hold. */
 
 #include "system_windows.h"
 
@@ -35,7 +35,7 @@ LR_OWN int plat_copy_to_log(void *to, const void *from, size_t n) {
   return WriteProcessMemory(GetCurrentProcess(), to, from, n, &done) && done == n;
 }
 
-/* The permissions of the folder say who may read the log. */
+/* On Windows the permissions of the folder say who may read the log. */
 LR_OWN int plat_file_private(void) { return 1; }
 
 /* ---- registers ---- */

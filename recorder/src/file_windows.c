@@ -1,6 +1,6 @@
 /* file_windows.c: pages of memory, the log's file, and copies for snapshots.
  *
- * All of the file is called with the lock. Nothing here wants the loader's lock or the heap. */
+ * Functions of the log's file are called with the recorder's lock. None here wants the loader's lock or the heap. */
 
 #include "system_windows.h"
 
@@ -181,10 +181,9 @@ LR_OWN void *plat_file_extend(uint64_t offset, uint32_t size, int exact, int *wh
   return v->base + (offset - v->begin);
 }
 
-/* A file cannot be made shorter while any of it is mapped. That happens only
- * when there is no other thread that could take the views' places meanwhile,
- * so that they come back where they were; else the file is made shorter when
- * it is closed. */
+/* A file cannot be made shorter while any of it is mapped. So all views are unmapped, and mapped again where they
+ * were. That is done only when no other thread is left that could take these addresses meanwhile; else the file is
+ * made shorter when it is closed. */
 LR_OWN void plat_file_trim(uint64_t size) {
   if (!lr_alone || file.handle == INVALID_HANDLE_VALUE || size >= file.size) return;
   for (uint32_t i = 0; i < file.count; i++) UnmapViewOfFile(file.views[i].base);
@@ -195,7 +194,7 @@ LR_OWN void plat_file_trim(uint64_t size) {
     if (v.begin >= file.size) continue;
     if (v.end > file.size) v.end = file.size;
     if (!map(v.begin, v.end, v.base)) {
-      /* Stores to it must not be faults. */
+      /* Stores to these addresses must not fault. */
       VirtualAlloc(v.base, (SIZE_T)(v.end - v.begin), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
       lr_store(&lr_mode, LR_OFF);
     }
@@ -217,8 +216,7 @@ LR_OWN void lr_close_file(uint64_t size) {
 
 LR_OWN void plat_file_forget(void) { lr_close_file(~(uint64_t)0); }
 
-/* Chunks do not cross the ends of views: the first view that ends behind offset
- * has the whole chunk. */
+/* No chunk lies across the end of a view: the first view that ends behind offset has the whole chunk. */
 LR_OWN const void *plat_file_at(uint64_t offset) {
   uint32_t low = 0, high = file.count;
   while (low < high) {
@@ -279,7 +277,7 @@ LR_OWN const void *lr_map_for_reading(const char *path, size_t *size) {
 }
 LR_OWN void lr_unmap(const void *p) { UnmapViewOfFile(p); }
 
-/* Not by a mapping: a page that cannot be read would be a fault of the program's. */
+/* Read, not mapped: a page of a mapping that cannot be read would be a fault in the program. */
 LR_OWN char *plat_read_whole(const char *path, size_t most, size_t *size) {
   const HANDLE h = open_for_reading(path);
   if (h == INVALID_HANDLE_VALUE) return NULL;

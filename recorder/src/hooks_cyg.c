@@ -1,5 +1,6 @@
-/* hooks_cyg.c: what -finstrument-functions calls (gcc, clang). On Linux x86-64 hooks_cyg_x86_64.S is what is called,
- * and keeps the registers if values are taken; elsewhere these hooks take none. */
+/* hooks_cyg.c: the hooks that -finstrument-functions calls (gcc, clang). On Linux x86-64 the program calls
+ * hooks_cyg_x86_64.S, which saves the registers if values are taken, and calls what is here. Elsewhere no values are
+ * taken. */
 
 #include "hot.h"
 #include "logrec.h"
@@ -49,7 +50,7 @@ LR_OWN void EXIT(void *function, void *site) {
 
 #if KEEPS_REGISTERS
 LR_INLINE struct lr_place place_of(void *site, const struct lr_registers *registers, const uintptr_t *slot) {
-  /* The frame is what lr_frame gives the others. */
+  /* The same frame as lr_frame() returns in ENTER and EXIT. */
   const struct lr_place at = {(uintptr_t)(slot + 1) - LR_BELOW_CALL, (uintptr_t)site, (uint32_t)(uintptr_t)site, *slot, registers};
   return at;
 }

@@ -1,10 +1,9 @@
 /* hooks_fentry.c: the C side of hooks_fentry_x86_64.S.
  *
  * gcc's -minstrument-return=call calls __return__ before every return of a
- * function. It names no function: the call that ends is found by its frame.
- * clang has no such hook, and gcc's is not there without the option: then the
- * end of a call is seen by the next enter whose frame is not below it, and the
- * leave is recorded there. */
+ * function. It does not say which function returns: the call that ends is found by its frame. clang has no such hook,
+ * and gcc calls none without the option. Then the next enter shows that a call has ended, if its frame is not below
+ * that of the call; the leave is recorded there. */
 
 #include "convention.h"
 
@@ -19,7 +18,7 @@
 #define LR_CALLED LR_OWN
 #define LR_APART __attribute__((noinline)) LR_OWN
 
-/* hooks_fentry_windows.S keeps what the hot path may change. */
+/* hooks_fentry_windows.S saves the registers that the hot path may change. */
 int lr_fentry_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 int lr_freturn_fast(uintptr_t address, uintptr_t frame, uintptr_t site, struct lr_registers *registers);
@@ -42,7 +41,8 @@ void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const s
 #include "xsave.h"
 
 #define LR_CALLED __attribute__((visibility("hidden"), used)) LR_OWN
-/* What the hot path without values jumps to: it keeps no registers for it. */
+/* For functions that the hot path jumps to where values are taken. They are not inlined, so that the path without
+ * values saves no registers for them. */
 #define LR_APART __attribute__((noinline)) LR_OWN
 
 uint32_t lr_find_xsave_size(void);
@@ -56,8 +56,8 @@ int lr_libcall_fast(const struct lr_libcall *call, uintptr_t *slot, struct lr_re
 void lr_libcall_slow(const struct lr_libcall *call, uintptr_t *slot, const struct lr_registers *registers);
 void lr_libcall_left_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
-/* Room for xsave of x87, SSE, AVX and AVX-512 state; LR_NO_XSAVE: there is none, 0: it is
- * not known yet. */
+/* How many bytes xsave takes for x87, SSE, AVX and AVX-512 state. LR_NO_XSAVE: the processor has no xsave. 0: not
+ * asked yet. */
 uint32_t lr_xsave_size __attribute__((visibility("hidden")));
 
 LR_CALLED uint32_t lr_find_xsave_size(void) {
@@ -74,7 +74,8 @@ LR_INLINE int has_room(const struct lr_level *v, const struct lr_program *progra
 }
 
 #if defined(_WIN32)
-/* They may call the system, which changes the upper halves of vector registers: the longer way. */
+/* These may call the system, which changes the upper halves of vector registers. So here the slow functions take such
+ * values. */
 LR_INLINE int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
   return (void)v, (void)address, (void)kind, (void)frame, (void)f, (void)r, 0;
 }
@@ -82,7 +83,7 @@ LR_INLINE int leave_with_all(struct lr_level *v, uintptr_t frame, const struct l
   return (void)v, (void)frame, (void)program, (void)r, 0;
 }
 #else
-/* keep_vectors keeps the vector registers, which nothing has changed yet, if a program wants them. */
+/* keep_vectors saves the vector registers if a program takes values from them. Nothing has changed them yet. */
 LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *program) {
   if (LR_LIKELY(!program->vectors)) return;
   __asm__ volatile(
@@ -92,24 +93,25 @@ LR_INLINE void keep_vectors(struct lr_registers *r, const struct lr_program *pro
         "=m"(r->vector[6]), "=m"(r->vector[7]));
 }
 
-/* take writes values at p and returns how many bytes. */
+/* take writes the values of a call at p and returns how many bytes they are. */
 LR_COLD static size_t take(uint8_t *p, unsigned type, const struct lr_program *program, struct lr_registers *r, uintptr_t frame,
                            const struct lr_kept *kept) {
   keep_vectors(r, program);
   return program->count ? (size_t)(lr_take_values(p, type, program, r, frame, kept) - p) : 0;
 }
 
-/* enter_with_all and leave_with_all are for what lr_take_quick does not take. An enter's values are taken
- * before the time is and a leave's after it: what it takes to copy texts is not the call's. */
+/* enter_with_all and leave_with_all take what lr_take_quick cannot, such as texts. The time of an enter is read after
+ * its values were taken, and that of a leave before: the duration of the call does not have in it what it took to
+ * copy them. */
 LR_COLD static int enter_with_all(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, const struct lr_valued *f, struct lr_registers *r) {
-  if (f->keeps && !v->kept) return 0; /* the longer way makes room for them */
+  if (f->keeps && !v->kept) return 0; /* the slow function makes room for them */
   const size_t n = take(lr_position(v) + LR_ENTER_BYTES, LRF_ARGUMENTS, &f->enter, r, frame, NULL);
   if (!lr_try_enter_with(v, address, kind, frame, frame, LR_ONE_CALL, LR_ONE_CALL, n, NULL, NULL)) return 0;
   if (f->keeps) lr_keep(v, f, r, frame);
   return 1;
 }
 LR_COLD static int leave_with_all(struct lr_level *v, uintptr_t frame, const struct lr_program *program, struct lr_registers *r) {
-  const struct lr_frame_entry *const call = v->top - 1; /* it stays what it is */
+  const struct lr_frame_entry *const call = v->top - 1; /* the leave does not change the entry */
   if (!lr_try_leave(v, call->function, frame, 1)) return 0;
   lr_commit(v, lr_position(v) + take(lr_position(v), LRF_RESULT, program, r, frame, lr_kept_of(v, call)));
   return 1;
@@ -142,10 +144,11 @@ LR_INLINE int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind,
   return (void)t, (void)address, (void)kind, (void)frame, 0;
 }
 #else
-/* on_own_stack tells whether a frame is on the thread's own stack, as far as that is known without a system call: of
- * threads other than the main one it is known close to where their stack begins (plat_own_stack). */
+/* on_own_stack tells whether it is known, without a system call, that a frame is on the thread's own stack. If the
+ * stack's bounds are not known yet, it is known of frames close to where the stack begins, in all threads but the
+ * main one (plat_own_stack). */
 LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
-  /* Not known: the program has set another one meanwhile, or may have. */
+  /* On the signal stack; or that is not known, because the program may have set another one. */
   if (!t->signal_known || frame - t->signal_low < t->signal_high - t->signal_low) return 0;
   if (t->own.high) return frame - t->own.low < t->own.high - t->own.low;
   uintptr_t block; /* pthread_self, without a call */
@@ -153,9 +156,9 @@ LR_INLINE int on_own_stack(const struct lr_thread *t, uintptr_t frame) {
   return block != lr_main_block && block - frame <= LR_CLOSE_BY;
 }
 
-/* enter_after is the hot path for an enter that tells that calls before it have ended, by their frames: of programs that
- * tell of enters only, and after tail calls. It writes their leaves and the enter, of one time; 0 where lr_ended has to
- * look closer, and then nothing is changed. t's level 0 is taken. */
+/* enter_after is the hot path for an enter whose frame shows that calls before it have ended: in programs that have
+ * hooks at enters only, and after tail calls. It writes the leaves of these calls and the enter, all of one time. It
+ * returns 0, and has changed nothing, where lr_ended has to look closer. The caller has taken t's level 0. */
 LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned kind, uintptr_t frame) {
   enum { MOST = 16 }; /* leaves: with an enter they fit into LR_RESERVE */
   struct lr_level *const v = &t->level[0];
@@ -190,7 +193,8 @@ LR_APART static int enter_after(struct lr_thread *t, uintptr_t address, unsigned
 
 #endif
 
-/* quickest_enter is the hot path where values are taken; v is level 0. It calls nothing, so that it need keep few registers. */
+/* quickest_enter is the hot path where values are taken; v is level 0. It calls no function, so that it has few
+ * registers to save. */
 LR_INLINE int quickest_enter(struct lr_level *v, uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *r) {
   const uintptr_t idle = lr_relaxed(&lr_quick_idle);
   if (LR_UNLIKELY(v->inside != idle)) return 1;
@@ -214,7 +218,7 @@ LR_APART static int patched_with(struct lr_level *v, uintptr_t address, uintptr_
 #define patched_with enter_with /* there are none */
 #endif
 
-/* A function's entry is kind 0 where its first byte is known, else the address in it is a return address. */
+/* kind: 0 if address is the function's first byte, 1 if it is a return address behind that. */
 LR_INLINE int entry_fast(uintptr_t address, unsigned kind, uintptr_t frame, struct lr_registers *registers) {
   struct lr_thread *const t = lr_self_get();
   struct lr_level *const v = &t->level[0];
@@ -258,7 +262,7 @@ LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site
 LR_CALLED void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(address, frame, site, registers, 1, LR_FENTRY);
 }
-/* By which of the two ways the log has from its beginning. */
+/* It is the one of the two ways in that the log has named since it began. */
 LR_CALLED void lr_patched_slow(uintptr_t function, uintptr_t frame, uintptr_t site, const struct lr_registers *registers) {
   fentry_slow(function, frame, site, registers, 0, lr_patch_ways() >> LR_XRAY & 1 ? LR_XRAY : LR_PATCHED);
 }
@@ -294,7 +298,8 @@ LR_APART static int leave_with(struct lr_level *v, uintptr_t address, uintptr_t 
   v->inside = frame;
   lr_barrier();
   const struct lr_frame_entry *const top = v->top - 1;
-  /* The frame first: the bottom entry has no function, and a free entry of the table looks like that of none. */
+  /* The frame is compared first: the bottom entry has function 0, and so do free entries of the table, which would be
+   * found. */
   const struct lr_valued *const f =
       LR_LIKELY(top->frame == frame && lr_by_frame(top)) ? lr_valued_quick((uintptr_t)(top->function >> 1)) : NULL;
   if (LR_UNLIKELY(!f || f->leave.quick != LR_QUICKEST || !r || !lr_returns(address))) {
@@ -339,7 +344,8 @@ LR_CALLED void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t sit
 extern void lr_libcall_return(void) __attribute__((visibility("hidden")));
 
 #if !defined(LOGREC_NO_INTERPOSE)
-/* redirect has a call return to the recorder. One that does already was made by a jump at the end of such a call. */
+/* redirect makes a call return to the recorder. If it does so already, a library's function that was called in this
+ * way ended with a jump to this one (a tail call). */
 LR_INLINE void redirect(uintptr_t *slot) {
   if (*slot == (uintptr_t)lr_libcall_return) return;
   *(uintptr_t *)((intptr_t)slot + LR_MIRROR) = *slot;

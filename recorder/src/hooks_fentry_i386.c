@@ -1,5 +1,5 @@
-/* hooks_fentry_i386.c: the C side of hooks_fentry_i386.S. hooks_fentry.c says the rest. Where values are taken all calls
- * go the longer way. */
+/* hooks_fentry_i386.c: the C side of hooks_fentry_i386.S. hooks_fentry.c explains how calls are matched. Where values
+ * are taken, the slow functions are called for every event. */
 
 #if defined(__i386__) && defined(__ELF__) && defined(__linux__)
 
@@ -23,7 +23,8 @@ int lr_freturn_fast(uintptr_t address, uintptr_t frame);
 void lr_fentry_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 void lr_freturn_slow(uintptr_t address, uintptr_t frame, uintptr_t site, const struct lr_registers *registers);
 
-/* lr_xsave_room is what the registers need but the integer ones; LR_NO_XSAVE: fxsave is all that there is. */
+/* lr_xsave_room returns how many bytes it takes to save all registers but the integer ones; LR_NO_XSAVE if the
+ * processor has fxsave only. */
 LR_CALLED uint32_t lr_xsave_room(void) {
   static uint32_t room;
   const uint32_t known = lr_load(&room);
@@ -33,7 +34,7 @@ LR_CALLED uint32_t lr_xsave_room(void) {
   return found;
 }
 
-/* The two are 0 where all is done. */
+/* The two return 0 if nothing is left to do, 1 if the slow function must be called. */
 LR_CALLED int lr_fentry_fast(uintptr_t address, uintptr_t frame) { return lr_fast_call(address, 1, frame); }
 LR_CALLED int lr_freturn_fast(uintptr_t address, uintptr_t frame) { return (void)address, lr_fast_return(frame); }
 

@@ -3,14 +3,14 @@
  * The compiler puts a call of _penter into each function's beginning and one of
  * _pexit before its end, and takes both for calls that change no register.
  * The two are in assembly (hooks_penter_x64.asm for ml64, hooks_penter_gnu.S for
- * gcc and clang, below for x86 with MSVC): they keep what may hold arguments or
- * results and call what is here.
+ * gcc and clang, below for x86 with MSVC): they save the registers that may hold arguments or results, and call the
+ * functions here.
  *
  * Where in the function the calls lie differs. For x86 the call of _penter is
  * the first instruction; for x64 it comes behind the prologue, and a function
- * that has no frame of its own calls with a stack that is not aligned. So
- * nothing is subtracted from the return address, it is recorded as what it is;
- * and a leave, whose return address is another one, is matched by its frame. */
+ * that has no frame of its own calls with a stack that is not aligned. So the return address is recorded as it is,
+ * and a reader looks for the function around it. A leave has another return address than its enter: the two are
+ * matched by their frame. */
 
 #include "hot.h"
 #include "logrec.h"
@@ -23,13 +23,13 @@
 
 #include "vectors_windows.h"
 
-/* For the assembly. The first two return 0 where the way is the slow one. */
+/* Called by the assembly. The first two return 1 if nothing is left to do, 0 if the slow function must be called. */
 int lr_penter(uintptr_t address, uintptr_t frame);
 int lr_pexit(uintptr_t address, uintptr_t frame);
 void lr_penter_slow(uintptr_t address, uintptr_t frame);
 void lr_pexit_slow(uintptr_t address, uintptr_t frame);
 
-/* Integer code only, but for what the compiler moves through xmm0 to xmm5. */
+/* Only integer code, except that the compiler may move data through xmm0 to xmm5, which the assembly saves. */
 LR_OWN int lr_penter(uintptr_t address, uintptr_t frame) {
   struct lr_level *const v = &lr_self_get()->level[0];
   const uintptr_t mode = lr_relaxed(&lr_mode);
@@ -58,8 +58,7 @@ LR_OWN int lr_pexit(uintptr_t address, uintptr_t frame) {
 
 /* ---- the slow way ---- */
 
-/* function_of finds where the function that address lies in begins; 0 where
- * nothing tells. */
+/* function_of returns where the function begins that address lies in; 0 if there is no unwind data of it. */
 #if defined(_M_X64) || defined(__x86_64__)
 struct unwind_entry {
   uint32_t begin, end, info;
@@ -69,7 +68,7 @@ __declspec(dllimport) struct unwind_entry *__stdcall RtlLookupFunctionEntry(uint
 LR_OWN static uintptr_t function_of(uintptr_t address) {
   uint64_t base = 0;
   const struct unwind_entry *e = RtlLookupFunctionEntry(address - 1, &base, NULL);
-  /* Parts of a function are chained to its beginning. */
+  /* The unwind data of a part of a function leads to that of the function's beginning. */
   for (int i = 0; e && i < 32; i++) {
     const uint8_t *info = (const uint8_t *)(uintptr_t)(base + (e->info & ~3u));
     if (!(e->info & 1) && !(info[0] >> 3 & 4)) return (uintptr_t)base + e->begin;
@@ -86,10 +85,9 @@ LR_OWN static uintptr_t function_of(uintptr_t address) {
 }
 #endif
 
-/* find looks for the open call that ends. Its frame is that of its enter, but
- * not where the function has moved the stack in between (alloca), or where the
- * compiler calls _pexit inside the frame: then it is the innermost that is not
- * further in, if it is the same function's. */
+/* find returns the open call that ends. Mostly the leave has the frame of the enter. It has another one if the
+ * function has moved the stack in between (alloca), or if the compiler calls _pexit inside the frame. Then the call
+ * is the innermost open one whose frame is not below this one, provided that it is a call of the same function. */
 LR_OWN static const struct lr_frame_entry *find(const struct lr_level *v, uintptr_t address, uintptr_t frame) {
   const struct lr_frame_entry *const bottom = v->stack + 2, *f;
   if (!v->stack) return NULL;
@@ -120,7 +118,7 @@ LR_COLD void lr_pexit_slow(uintptr_t address, uintptr_t frame) {
   const struct lr_frame_entry *f = NULL;
   const struct lr_level *v = lr_alive(t) ? lr_level_of(t, frame) : NULL;
   if (v && (lr_relaxed(&lr_mode) != LR_GENERAL || lr_followed(address, 1))) f = find(v, address, frame);
-  /* One that was entered while nothing was recorded is nobody's leave. */
+  /* If none is found, the function was entered while nothing was recorded. */
   if (f) lr_leave_slow((uintptr_t)(f->function >> 1), 1, f->frame, 1, &at, LR_PENTER);
   else lr_leave_slow(address, 1, frame, 1, &at, LR_PENTER);
   lr_vectors_restore(&vectors);

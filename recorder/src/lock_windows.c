@@ -1,4 +1,4 @@
-/* lock_windows.c: the recorder's two locks, and what a slow path keeps of its thread.
+/* lock_windows.c: the recorder's two locks, and what a slow path saves and restores.
  *
  * Whoever has one of them calls nothing that wants the loader's lock (system_windows.h). */
 
@@ -48,7 +48,7 @@ LR_OWN void plat_locks_reset(void) { lock_word = modules_word = 0; }
 
 LR_OWN void plat_slow_begin(struct plat_saved *s) {
   s->words[0] = GetLastError();
-  /* Where nothing told us of the program's start. */
+  /* If nothing has told the recorder that the program began. */
   if (LR_UNLIKELY(lr_started == 0)) plat_start();
 }
 LR_OWN void plat_slow_end(const struct plat_saved *s) { SetLastError((DWORD)s->words[0]); }

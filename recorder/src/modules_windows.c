@@ -1,9 +1,8 @@
 /* modules_windows.c: which modules are loaded.
  *
- * The loader tells of every library before its DllMain and constructors run,
- * and after it was left. It has its lock then; the table here is filled under
- * it, with all that must be read from the module's memory, so that whoever
- * writes the records needs neither. */
+ * The loader calls on_notice for each library before its DllMain and constructors run, and after they ran at its end.
+ * It holds its lock meanwhile. The table is filled then, with all that must be read from the module's memory: the
+ * records can be written later without that lock, and without that memory. */
 
 #include "system_windows.h"
 
@@ -23,14 +22,14 @@ struct module {
   char path[PATH], identity[IDENTITY], pdb[PATH];
 };
 
-/* Guarded by the modules' lock. Pages that are not used cost only a promise. */
+/* Guarded by the modules' lock. Of pages that are never used only address space and commit charge are taken. */
 static struct module *known;
 static uint32_t known_count, next_number;
-/* 1 if the table may lack something. */
+/* 1 if a module may be missing in the table. */
 static uint32_t missed;
 static int watched;
 
-/* What ntdll hands over; the SDK has only a description of it. */
+/* What ntdll passes to on_notice. The SDK describes it, but no header declares it. */
 struct ldr_string {
   USHORT length, capacity; /* bytes */
   const wchar_t *text;
@@ -319,7 +318,7 @@ LR_OWN void plat_modules_reset(void) {
   for (uint32_t i = 0; i < known_count; i++) known[i].written = 0;
 }
 
-/* Its holder never waits for the loader's lock. */
+/* look does not matter: whoever has the modules' lock does not wait for the loader's. */
 
 LR_OWN int plat_module_of(uintptr_t address, int look, struct plat_module *m) {
   (void)look;
@@ -385,8 +384,8 @@ LR_OWN static int name_in(char *out, size_t size, const char *s, size_t limit) {
 
 typedef void (*each_symbol)(void *, uintptr_t, const char *);
 
-/* Where functions begin whose names are not known, so that they are not taken
- * for parts of the one before. x86 has no such table. */
+/* nameless passes on where the functions of the exception directory begin, without names: a function whose name is
+ * not known is not taken for a part of the one before it. x86 has no such table. */
 LR_OWN static void nameless(const struct image *m, IMAGE_DATA_DIRECTORY where, uintptr_t base, each_symbol each, void *context) {
   enum { ENTRY = 12 };
   const uint8_t *table = at_rva(m, where.VirtualAddress, where.Size);

@@ -1,9 +1,9 @@
 /* platform.h: what the recorder needs from the system and the compiler.
  *
  * The files *_linux.c and *_windows.c implement what is declared here, each for one system, and
- * are empty for the other; all other files are the same everywhere. None of
- * it may allocate with malloc, throw, or call a function that the recorded
- * program may have replaced and instrumented, unless said. Strings are UTF-8
+ * are empty for the other; all other files are the same everywhere. No function here may allocate with malloc, throw,
+ * or call a function that the recorded program may have replaced or instrumented, unless its comment says
+ * so. Strings are UTF-8
  * on Windows and the system's bytes elsewhere. */
 
 #ifndef LOGREC_PLATFORM_H
@@ -36,7 +36,8 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #define lr_barrier() _ReadWriteBarrier()
 #define lr_opaque(x) ((void)0)
 #else
-/* Own functions are never instrumented, whatever the flags, and have no sleds: they would be patched to call themselves. */
+/* The recorder's own functions are never instrumented, whatever the flags, and have no sleds: a hook would call
+ * itself. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && defined(__clang__)
 #define LR_NO_SLED , patchable_function_entry(0), xray_never_instrument
 #elif (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__) && __GNUC__ >= 8
@@ -50,7 +51,7 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
 #define LR_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define lr_load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-/* Of what other threads write now and then, on the hot path. */
+/* For the hot path: reads what other threads write now and then. */
 #define lr_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define lr_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 /* *p becomes v if it is *was: 1. Else *was becomes what it is. */
@@ -61,15 +62,15 @@ LR_INLINE int lr_exchange(volatile uint32_t *p, uint32_t *was, uint32_t v) {
  * registers, and has none to spare in the hooks. */
 #define lr_opaque(x) __asm__("" : "+r"(x))
 #define lr_return_address() ((uintptr_t)__builtin_return_address(0))
-/* An address in the caller's frame that is the same for every call made from
- * one place of the stack: what the shadow stack is checked by. */
+/* An address in the caller's frame. The hooks of a call's enter and leave see the same one: the shadow stack is
+ * checked by it. */
 #if !defined(_WIN32)
 #if defined(__clang__)
 #define lr_frame() ((uintptr_t)__builtin_frame_address(0))
-/* What is to be added for the stack pointer before the call. */
+/* Added to lr_frame(), it gives the stack pointer before the call. */
 #define LR_BELOW_CALL (2 * sizeof(uintptr_t))
 #else
-/* The same, but for a constant, and without a frame pointer. */
+/* Differs from that by a constant, and needs no frame pointer. */
 #define lr_frame() ((uintptr_t)__builtin_dwarf_cfa())
 #define LR_BELOW_CALL 0
 #endif
@@ -129,8 +130,8 @@ struct plat_clock {
 void plat_clock_init(struct plat_clock *c);
 /* The counter where lr_tsc() cannot be trusted. */
 uint64_t plat_counter(void);
-/* Monotonic time and wall time in ns, one behind the other; microsecond
- * exactness is the caller's business. */
+/* Monotonic time and wall time in ns, read one after the other. A caller that wants them close together reads them
+ * several times. */
 void plat_times(uint64_t *monotonic, int64_t *wall);
 /* Seconds that local time is ahead of UTC. Called once at start. */
 int32_t plat_utc_offset(void);
@@ -215,9 +216,8 @@ void plat_on_thread_exit(struct lr_thread *t);
 void plat_thread_name(char *name, size_t size);
 /* The name of another thread of this process, by its id. */
 void plat_name_of_thread(uint64_t id, char *name, size_t size);
-/* The signal that a name (USR1, SIGUSR1, RTMIN+1, in any case) or number stands
- * for; 0 where there is none, or where a program may not ignore it: a fault that
- * is caught and not mended comes again, for ever. */
+/* The signal that a name (USR1, SIGUSR1, RTMIN+1, upper or lower case) or number stands for. 0 if there is none, or
+ * if a program may not go on after it: a fault whose handler returns comes again, for ever. */
 int plat_signal(const char *text);
 /* 1 if the caller runs on an alternate signal stack. */
 int plat_on_signal_stack(void);
@@ -226,8 +226,8 @@ void plat_signal_stack(uintptr_t *low, uintptr_t *high);
 /* 1 and the bounds of the stack that this thread is on, be it a coroutine's, where the
  * system tells; the pointers may be NULL. */
 int plat_current_stack(uintptr_t *low, uintptr_t *high);
-/* Where it does not: 1 if frame is on the stack that this thread was made with, and its bounds,
- * unless they are unknown yet. */
+/* Where the system does not tell: 1 if frame is on the stack that this thread was made with, and the bounds of that,
+ * if they are known yet. */
 int plat_own_stack(uintptr_t frame, uintptr_t *low, uintptr_t *high);
 /* 1 if the recorder was preloaded. */
 int plat_preloaded(void);
@@ -250,13 +250,13 @@ int plat_environment_known(void);
 /* The variables of the environment, NAME=VALUE, one after another, or NULL behind the
  * last; *at is 0 at first. Valid until the next call. */
 const char *plat_variable(size_t *at);
-/* 1 in a program that looks at no variables: setuid and the like. */
+/* 1 in a program with raised rights (setuid and the like), where variables are not looked at. */
 int plat_raised_rights(void);
-/* 1 where a program that started this one, or started that one, has asked this, too.
- * Called once at most. */
+/* 1 if this was asked before in the program that started this one, or in one that started that. Called once at
+ * most. */
 int plat_told_before(void);
-/* The value of an environment variable in buffer, or NULL; variables are not
- * looked at in programs with raised rights. *fits is 0 where it is longer than
+/* The value of an environment variable in buffer, or NULL; NULL also in programs with raised
+ * rights. *fits is 0 where it is longer than
  * buffer. */
 const char *plat_environment(const char *name, char *buffer, size_t size, int *fits);
 /* Puts the working folder before a relative path, unless the whole is too long. */
@@ -265,12 +265,11 @@ void plat_make_absolute(char *path, size_t size);
 int plat_is_folder(const char *path);
 /* 1 if path is the null device. */
 int plat_is_null(const char *path);
-/* One line to standard error, as that was at the start. */
+/* Writes one line to what was standard error at the start. */
 void plat_message(const char *line);
-/* What the last PLAT_FULL or PLAT_ERROR was, for plat_message. */
+/* The reason of the last PLAT_FULL or PLAT_ERROR, as a text for plat_message. */
 const char *plat_error(void);
-/* Called once, before the first file: registers what must be known of fork,
- * exec, the program's end. */
+/* Called once, before the first file: asks to be told of fork, exec and the program's end. */
 void plat_start(void);
 
 /* The process is about to have its system calls filtered: from now on the recorder
@@ -301,7 +300,7 @@ int plat_file_private(void);
 /* Looks at the mappings: fills in where the stack lies, text with what there is of them, and
  * modules with LOADs of those that the log does not have. */
 void plat_crash_look(struct lr_crash *c, struct lr_body *text, struct lr_body *modules);
-/* Behind that: 1 if what lies around register i can be read. */
+/* After plat_crash_look: 1 if what lies around register i can be read. */
 int plat_crash_readable(uint32_t i);
 
 /* ---- report_*.c ---- */
@@ -318,8 +317,8 @@ void plat_report(const char *log, int dies);
 
 /* Looks at what is loaded and writes LOAD and UNLOAD records for what changed
  * since the last look. Where the system tells no exact time, a LOAD has the
- * time of the look before it, when the module was not there yet. Returns at
- * once where another thread is at it. Not with plat_lock; signals blocked. */
+ * time of the look before it, when the module was not there yet. Returns at once if another thread is looking. The
+ * caller has signals blocked and does not have plat_lock. */
 void plat_modules_scan(void);
 /* 1 if something was loaded or unloaded since the last scan; cheap. */
 int plat_modules_changed(void);

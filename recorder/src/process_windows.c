@@ -1,8 +1,7 @@
-/* process_windows.c: what is known of the process: ids, command line, environment, folders, and
- * where messages go.
+/* process_windows.c: the process: its ids, command line, environment and folders, and where messages go.
  *
- * No locks. What keeps its answer in static memory is for the start, with the lock or before
- * there are threads. */
+ * Nothing here takes a lock. Functions that return static memory are called at the start, with the lock or before
+ * there are other threads. */
 
 #include "system_windows.h"
 

@@ -1,8 +1,9 @@
 /* report_windows.c: the report of a crash, written by another program while this one waits for it.
  *
- * That program begins beforehand, when crashes begin to be caught: starting one takes the heap, which a crash may have
- * damaged. It waits at a pipe for the path of the log. It inherits the pipe's end and nothing else, and the
- * program's own end nobody inherits: so the pipe is closed when the program ends, in whatever way, and then it ends, too. */
+ * The other program is started early, when the recorder begins to catch crashes: starting a program takes the heap,
+ * which a crash may have damaged. It waits for the path of the log, which comes through a pipe. It inherits its end
+ * of that pipe and nothing else, and nobody inherits the other end: when the recorded program ends, in whatever way,
+ * the pipe is closed, and the waiting program ends, too. */
 
 #include "system_windows.h"
 
@@ -109,13 +110,14 @@ LR_OWN void plat_report_prepare(void) {
 
 LR_OWN int lr_report_wanted(void) { return helper != NULL; }
 
-/* Other threads run meanwhile, whatever comes next: one that is stopped may have a lock that the end of the process takes. */
+/* The other threads run on meanwhile, whatever dies says: a thread that is stopped may hold a lock that is needed to
+ * end the process. */
 LR_OWN void plat_report(const char *log, int dies) {
   DWORD done;
   (void)dies;
   if (!helper) return;
   if (WriteFile(pipe, log, (DWORD)strlen(log), &done, NULL)) {
-    /* That is all that it will be told. */
+    /* Nothing more will be sent. */
     CloseHandle(pipe);
     pipe = NULL;
     if (WaitForSingleObject(helper, (DWORD)lr_settings.report_seconds * 1000) == WAIT_OBJECT_0) return;

@@ -1,10 +1,11 @@
-/* runtimes_windows.c: what the C and C++ runtimes tell before they end the program themselves: SIGABRT of abort,
- * terminate, a pure virtual call, an invalid parameter. No exception that a filter is asked about comes of these.
+/* runtimes_windows.c: crashes in which the C or C++ runtime ends the program itself: SIGABRT of abort, terminate, a
+ * pure virtual call, an invalid parameter. None of these raises an exception that the filter of crash_windows.c would
+ * see.
  *
  * A process may have several runtimes: the one that the recorder is linked with, whose functions it calls, and those
  * of other DLLs, whose functions are asked for once, in plat_start. Each keeps its handlers itself. A handler that the
  * program has set already stays; one that it sets later takes the place of ours, and is given ours to go on with.
- * All that is called here the runtime calls in the thread that ends the program, with no lock of its own. */
+ * The runtime calls the handlers here in the thread that ends the program, and holds no lock of its own. */
 
 #include "system_windows.h"
 
@@ -25,7 +26,7 @@ typedef parameter_handler(__cdecl *set_parameter)(parameter_handler);
 /* The runtimes of Microsoft's compilers that are DLLs. msvcrt.dll goes on after an invalid parameter, and its SIGABRT is
  * that of programs of MinGW. What a process has of these is there when it starts, as a rule. */
 static const char *const names[] = {"ucrtbase.dll", "vcruntime140.dll", "msvcr120.dll", "msvcr110.dll", "msvcr100.dll", "msvcr90.dll", "msvcr80.dll"};
-/* And those of C++ of others, of which a process has one. */
+/* The C++ runtimes of other compilers that are DLLs. A process has one of them at most. */
 static const char *const libraries[] = {"libstdc++-6.dll", "libc++.dll"};
 enum { NAMES = sizeof names / sizeof *names, LIBRARIES = sizeof libraries / sizeof *libraries };
 
@@ -35,7 +36,7 @@ static struct runtime {
   plain_handler terminate_at_first;
   int terminate_asked;
   set_parameter parameter;
-  plain_handler tell; /* tells the handler, as all functions do that are given such a parameter */
+  plain_handler tell; /* calls the handler, as each function does that gets an invalid parameter */
 } runtimes[NAMES];
 
 static set_plain set_terminate; /* of all threads */
@@ -44,13 +45,13 @@ static signal_handler abort_before;
 static int first, watching;
 
 /* ---- C++ that is linked with the recorder ----
- * Only where the program has it by itself: a weak reference takes nothing out of an archive. */
+ * Only if the program has a C++ runtime of its own: a weak reference takes nothing out of an archive. */
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define STRING(x) #x
 #define EXPANDED(x) STRING(x)
 #define SYMBOL(name) EXPANDED(__USER_LABEL_PREFIX__) name
-/* The directive besides: gcc forgets it where only the address is taken. */
+/* The directive is needed besides the attribute, which gcc forgets if only the address is taken. */
 #define WEAK(declaration, name)                                \
   __asm__(".weak " SYMBOL(name));                              \
   extern declaration __asm__(SYMBOL(name)) __attribute__((weak))
@@ -114,7 +115,7 @@ LR_OWN static void __cdecl on_pure_call(void) { lr_record_ending(LRF_CRASH_PURE_
 LR_OWN static void __cdecl on_parameter(const wchar_t *expression, const wchar_t *function, const wchar_t *file, unsigned line, uintptr_t reserved) {
   (void)expression, (void)function, (void)file, (void)line, (void)reserved;
   lr_record_ending(LRF_CRASH_PARAMETER, 0);
-  /* Which of them calls is not told; without a handler each ends the program in the same way. */
+  /* It is not told which runtime calls; without a handler each ends the program in the same way. */
   for (int i = 0; i < NAMES; i++)
     if (runtimes[i].parameter) runtimes[i].parameter(NULL);
   for (int i = 0; i < NAMES; i++)
@@ -160,7 +161,7 @@ LR_OWN static void take_terminate(void) {
   if (was == on_terminate) return;
   terminate_before = was;
 #if defined(__GNUC__) && !defined(_MSC_VER)
-  /* Of a DLL it is not known which one it had at first. */
+  /* Which handler a DLL had at first is not known. */
   if (!first && set_terminate == LINKED(linked_set_terminate) && was != linked_default && was != abort) set_terminate(was);
 #endif
 }
@@ -190,14 +191,15 @@ LR_OWN void lr_watch_runtimes(int before_the_program) {
   lr_watch_thread();
 }
 
-/* A thread that keeps a handler of ours when the recorder's code is gone would end in another way. */
+/* Only if the recorder's code stays as long as the process: a thread's handler cannot be taken back by another
+ * thread. */
 LR_OWN void lr_watch_thread(void) {
   for (int i = 0; watching && lr_stays && i < NAMES; i++) {
     struct runtime *const r = &runtimes[i];
     if (!r->terminate) continue;
     const plain_handler was = r->terminate(on_terminate_elsewhere);
     if (was == on_terminate_elsewhere) continue;
-    /* Its default may be a function of its own: what the first thread has before the program runs. */
+    /* A runtime's default may be a function of its own: it is what the first thread has before the program runs. */
     if (!r->terminate_asked) r->terminate_at_first = was;
     r->terminate_asked = 1;
     if (was != r->terminate_at_first) r->terminate(was);

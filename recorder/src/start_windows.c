@@ -1,7 +1,6 @@
-/* start_windows.c: what the system tells the recorder of: the program's begin and end, the ends of
- * threads.
+/* start_windows.c: how the recorder is told that the program begins and ends, and that threads end.
  *
- * The notices come from the loader, with its lock; they take the recorder's. */
+ * The loader sends these notices, and holds its lock meanwhile. They take the recorder's locks. */
 
 #include "system_windows.h"
 
@@ -11,7 +10,7 @@
 
 volatile LONG lr_started;
 int lr_alone, lr_stays;
-/* The recorder's own module goes. */
+/* 1: the recorder's own module is being unloaded. */
 static int leaving;
 
 LR_OWN void plat_start(void) {
@@ -59,7 +58,7 @@ LR_OWN static void on_notice(DWORD reason, PVOID self, int ending) {
   struct lr_thread *t;
   switch (reason) {
     case DLL_PROCESS_ATTACH:
-      /* In the program, or in what it is linked with. */
+      /* If the recorder is in the program, or in a library that is loaded with it. */
       lr_stays = self == (PVOID)GetModuleHandleW(NULL) || ending;
       lr_read_settings();
       plat_start();
@@ -67,8 +66,8 @@ LR_OWN static void on_notice(DWORD reason, PVOID self, int ending) {
       break;
     case DLL_THREAD_DETACH:
       t = lr_self_get();
-      /* The core asks to be called again some times; here comes nothing
-       * after us. */
+      /* lr_thread_exit may want to be called again, after what others do at the thread's end. Here nothing comes
+       * after this notice. */
       for (int i = 0; t != &lr_nobody && i < 8 && lr_self_get() == t; i++) lr_thread_exit(t);
       break;
     case DLL_PROCESS_DETACH:
@@ -92,16 +91,14 @@ LR_OWN BOOL WINAPI DllMain(HINSTANCE self, DWORD reason, LPVOID reserved) {
 
 #else
 
-/* In a program or library that is linked with the recorder there is somebody
- * else's DllMain: a TLS callback is told the same, before the constructors of
- * the module. */
+/* A program or library with the recorder linked into it may have a DllMain of its own. A TLS callback gets the same
+ * notices, before the constructors of the module run. */
 LR_OWN static void NTAPI tls_callback(PVOID self, DWORD reason, PVOID reserved) {
   on_notice(reason, self, reserved != NULL);
 }
 
-/* A library's is told of the end before the destructors run: what they record
- * goes to the file, which is closed behind them. A program's is told after
- * them, but not under wine. */
+/* The TLS callback of a library is told of the end before the destructors run: what they record still goes to the
+ * file, which is closed here, after them. That of a program is told after the destructors, except under wine. */
 LR_OWN static void __cdecl after_destructors(void) {
   const DWORD error = GetLastError();
   if (leaving) {
@@ -127,8 +124,8 @@ __declspec(allocate(".CRT$XCB")) void(__cdecl *const lr_first_constructor)(void)
 #else
 extern const PIMAGE_TLS_CALLBACK lr_tls_callback;
 __attribute__((section(".CRT$XLB"), used)) const PIMAGE_TLS_CALLBACK lr_tls_callback = tls_callback;
-/* MinGW calls destructors of this kind before those of C++ objects, which are
- * told by atexit: the first told is the last called. */
+/* With MinGW, functions with the attribute destructor run before the destructors of C++ objects, which are registered
+ * by atexit. What is registered first is called last: the first constructor registers this one. */
 __attribute__((constructor(101))) LR_OWN static void first_constructor(void) { atexit(after_destructors); }
 #endif
 

@@ -1,6 +1,6 @@
 /* thread_windows.c: this thread's state, ids and names of threads, and where stacks lie.
  *
- * No locks, but lr_self_set is called with the lock. */
+ * Nothing here takes a lock; lr_self_set is called with the recorder's. */
 
 #include "system_windows.h"
 
@@ -37,8 +37,7 @@ LR_OWN static void make_tls(void) {
   if (tls_index == TLS_OUT_OF_INDEXES) return;
   lr_tls = LR_TLS_FAR;
 #if defined(LR_TEB)
-  /* Where the first 64 slots lie has never changed; it is looked at all the
-   * same. */
+  /* The first 64 slots have always been there in the TEB. It is checked nevertheless. */
   const uint32_t slots = sizeof(void *) == 8 ? 0x1480 : 0xe10;
   if (tls_index < 64) {
     const uint32_t offset = slots + tls_index * (uint32_t)sizeof(void *);
@@ -65,7 +64,7 @@ LR_OWN void lr_stop_threads(void) {
 
 LR_OWN uint64_t plat_thread_id(void) { return GetCurrentThreadId(); }
 
-/* Their end is told to on_notice. */
+/* on_notice in start_windows.c is told when threads end. */
 LR_OWN void plat_on_thread_exit(struct lr_thread *t) { (void)t; }
 
 LR_OWN static void name_of(HANDLE thread, char *name, size_t size) {
@@ -104,7 +103,7 @@ LR_OWN void plat_signal_stack(uintptr_t *low, uintptr_t *high) {
   (void)high;
 }
 
-/* Fibers have their own in the TEB while they run. */
+/* While a fiber runs, the TEB has the bounds of its stack. */
 LR_OWN int plat_current_stack(uintptr_t *low, uintptr_t *high) {
 #if defined(LR_TEB) && defined(_WIN64)
   enum { STACK_BASE = 0x8, DEALLOCATION_STACK = 0x1478 };

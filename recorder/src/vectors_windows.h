@@ -1,5 +1,5 @@
-/* vectors_windows.h: saving all vector registers around the slow ways of hooks: what the system and the C library
- * do may change all of them. For the hooks_*.c of Windows. */
+/* vectors_windows.h: saving all vector registers around the slow functions of hooks: the system and the C library may
+ * change all of them. Used by the hooks_*.c on Windows. */
 
 #ifndef LOGREC_VECTORS_WINDOWS_H
 #define LOGREC_VECTORS_WINDOWS_H
@@ -74,7 +74,7 @@ LR_INLINE void lr_restore_vectors(const uint8_t *area, uint32_t mask) {
 #endif
 }
 
-/* Between the two all vector registers are as they were. */
+/* lr_vectors_restore gives all vector registers the content back that lr_vectors_save found. */
 struct lr_vectors {
   uint8_t room[LR_VECTOR_AREA + 64];
   uint32_t mask;

@@ -152,6 +152,117 @@ BARE static void ask(const char *when) {
   fflush(stdout);
 }
 
+BARE static void in_threads() {
+  pthread_t t[THREADS];
+  tell(CALLS);
+  for (pthread_t &one : t) pthread_create(&one, nullptr, in_thread, nullptr);
+  for (pthread_t &one : t) pthread_join(one, nullptr);
+}
+
+// The log may not grow any more.
+BARE static void with_full_disk() {
+  const struct rlimit limit = {65536, 65536};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, SIG_IGN);
+  for (int i = 0; i < 100000; i++) work();
+  tell(0);
+  down(3);
+}
+
+// The log is so large that there is more room for the record.
+BARE static void with_large_log() {
+  for (int i = 0; i < 400000; i++) work();
+  tell(400000);
+  down(3);
+}
+
+// A signal handler that crashes interrupts the recorder most of the time.
+BARE static void in_recorder() {
+  tell(0);
+  handle(SIGPROF, 0, from_handler);
+  const struct itimerval often = {{0, 1000}, {0, 1000}};
+  setitimer(ITIMER_PROF, &often, nullptr);
+  for (;;) work();
+}
+
+// The recorder reads where the program says.
+BARE static void in_mark() {
+  for (int i = 0; i < CALLS; i++) work();
+  tell(CALLS);
+#if defined(RECORDED)
+  logrec_mark((const char *)8, 100);
+#else
+  crash_now();
+#endif
+}
+
+// A handler on a small stack of its own.
+BARE static void on_small_stack() {
+  static char stack[16384];
+  const stack_t s = {stack, 0, sizeof stack};
+  sigaltstack(&s, nullptr);
+  for (int i = 0; i < CALLS; i++) work();
+  tell(CALLS);
+  handle(SIGUSR1, SA_ONSTACK, from_handler);
+  raise(SIGUSR1);
+}
+
+BARE static void in_forked_child() {
+  const pid_t child = fork();
+  if (child == 0) work_and_crash();
+  int status;
+  waitpid(child, &status, 0);
+  printf("child: signal %d, status %d\n", WTERMSIG(status), WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+// The child dies in its parent's memory, and the parent goes on.
+BARE static void in_vforked_child() {
+  const pid_t child = vfork();
+  if (child == 0) crash_now();
+  int status;
+  waitpid(child, &status, 0);
+  printf("child: signal %d\n", WTERMSIG(status));
+  fflush(stdout);
+  work_and_crash();
+}
+
+BARE static void with_own_handler() {
+  const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+  static char stack[65536];
+  const stack_t s = {stack, 0, sizeof stack};
+  sigaltstack(&s, nullptr);
+  ask("before");
+  for (int n : numbers) handle(n, SA_ONSTACK, own_handler);
+  ask("set");
+  work_and_crash();
+}
+
+// A handler that is for one time.
+BARE static void with_handler_for_once() {
+  const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+  static char stack[65536];
+  const stack_t s = {stack, 0, sizeof stack};
+  sigaltstack(&s, nullptr);
+  for (int n : numbers) handle(n, int(SA_RESETHAND) | SA_ONSTACK | SA_NODEFER, [](int number) {
+    struct sigaction now;
+    sigaction(number, nullptr, &now);
+    if (write(1, now.sa_handler == SIG_DFL ? "once\n" : "not reset\n", 5) < 0) _exit(96);
+  });
+  work_and_crash();
+}
+
+BARE static void asks_for_handlers() {
+  ask("at first");
+  const int numbers[] = {SIGSEGV, SIGABRT};
+  for (int n : numbers) {
+    printf("signal: %s\n", signal(n, own_handler) == SIG_DFL ? "default" : "another");
+    printf("sysv_signal: %s\n", sysv_signal(n, SIG_IGN) == own_handler ? "its own" : "another");
+  }
+  ask("set");
+  for (int n : numbers) signal(n, SIG_DFL);
+  work_and_crash();
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) return 95;
   cause = argv[1], place = argv[2], facts = argv[3], library = argc > 4 ? argv[4] : "";
@@ -163,98 +274,31 @@ int main(int argc, char **argv) {
     pthread_create(&t, nullptr, in_thread, nullptr);
     pthread_join(t, nullptr);
   } else if (place == "threads") {
-    pthread_t t[THREADS];
-    tell(CALLS);
-    for (pthread_t &one : t) pthread_create(&one, nullptr, in_thread, nullptr);
-    for (pthread_t &one : t) pthread_join(one, nullptr);
+    in_threads();
   } else if (place == "full") {
-    // The log may not grow any more.
-    const struct rlimit limit = {65536, 65536};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, SIG_IGN);
-    for (int i = 0; i < 100000; i++) work();
-    tell(0);
-    down(3);
+    with_full_disk();
   } else if (place == "large") {
-    // The log is so large that there is more room for the record.
-    for (int i = 0; i < 400000; i++) work();
-    tell(400000);
-    down(3);
+    with_large_log();
   } else if (place == "dlopen") {
     for (int i = 0; i < CALLS; i++) work();
     tell(CALLS);
     dlopen(library, RTLD_NOW);
   } else if (place == "recorder") {
-    // A signal handler that crashes interrupts the recorder most of the time.
-    tell(0);
-    handle(SIGPROF, 0, from_handler);
-    const struct itimerval often = {{0, 1000}, {0, 1000}};
-    setitimer(ITIMER_PROF, &often, nullptr);
-    for (;;) work();
+    in_recorder();
   } else if (place == "mark") {
-    // The recorder reads where the program says.
-    for (int i = 0; i < CALLS; i++) work();
-    tell(CALLS);
-#if defined(RECORDED)
-    logrec_mark((const char *)8, 100);
-#else
-    crash_now();
-#endif
+    in_mark();
   } else if (place == "small-stack") {
-    // A handler on a small stack of its own.
-    static char stack[16384];
-    const stack_t s = {stack, 0, sizeof stack};
-    sigaltstack(&s, nullptr);
-    for (int i = 0; i < CALLS; i++) work();
-    tell(CALLS);
-    handle(SIGUSR1, SA_ONSTACK, from_handler);
-    raise(SIGUSR1);
+    on_small_stack();
   } else if (place == "fork") {
-    const pid_t child = fork();
-    if (child == 0) work_and_crash();
-    int status;
-    waitpid(child, &status, 0);
-    printf("child: signal %d, status %d\n", WTERMSIG(status), WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    in_forked_child();
   } else if (place == "vfork") {
-    // The child dies in its parent's memory, and the parent goes on.
-    const pid_t child = vfork();
-    if (child == 0) crash_now();
-    int status;
-    waitpid(child, &status, 0);
-    printf("child: signal %d\n", WTERMSIG(status));
-    fflush(stdout);
-    work_and_crash();
+    in_vforked_child();
   } else if (place == "own-handler") {
-    const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-    static char stack[65536];
-    const stack_t s = {stack, 0, sizeof stack};
-    sigaltstack(&s, nullptr);
-    ask("before");
-    for (int n : numbers) handle(n, SA_ONSTACK, own_handler);
-    ask("set");
-    work_and_crash();
+    with_own_handler();
   } else if (place == "once") {
-    // A handler that is for one time.
-    const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-    static char stack[65536];
-    const stack_t s = {stack, 0, sizeof stack};
-    sigaltstack(&s, nullptr);
-    for (int n : numbers) handle(n, int(SA_RESETHAND) | SA_ONSTACK | SA_NODEFER, [](int number) {
-      struct sigaction now;
-      sigaction(number, nullptr, &now);
-      if (write(1, now.sa_handler == SIG_DFL ? "once\n" : "not reset\n", 5) < 0) _exit(96);
-    });
-    work_and_crash();
+    with_handler_for_once();
   } else if (place == "ask") {
-    ask("at first");
-    const int numbers[] = {SIGSEGV, SIGABRT};
-    for (int n : numbers) {
-      printf("signal: %s\n", signal(n, own_handler) == SIG_DFL ? "default" : "another");
-      printf("sysv_signal: %s\n", sysv_signal(n, SIG_IGN) == own_handler ? "its own" : "another");
-    }
-    ask("set");
-    for (int n : numbers) signal(n, SIG_DFL);
-    work_and_crash();
+    asks_for_handlers();
   } else {
     return 94;
   }

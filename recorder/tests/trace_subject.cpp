@@ -157,38 +157,6 @@ QUIET static int signals(long calls) {
   return 0;
 }
 
-enum { CHILDREN = 100 };
-static volatile sig_atomic_t isChild, born;
-static pid_t children[CHILDREN];
-QUIET static void forkingHandler(int) {
-  if (isChild || born == CHILDREN) return;
-  const pid_t pid = fork();
-  if (pid == 0) isChild = 1;
-  else children[born] = pid, born = born + 1;
-}
-// Handlers that interrupt hooks fork, and parent and child go on where the hook
-// was.
-QUIET static int forksInHandlers() {
-  struct sigaction a = {};
-  a.sa_handler = forkingHandler;
-  sigaction(SIGALRM, &a, nullptr);
-  const itimerval every = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
-  setitimer(ITIMER_REAL, &every, nullptr);
-  while (born < CHILDREN && !isChild) leaf(1);
-  if (isChild) {
-    for (int i = 0; i < 1000; i++) leaf(2);
-    _exit(0);
-  }
-  setitimer(ITIMER_REAL, &never, nullptr);
-  int bad = 0;
-  for (int i = 0; i < born; i++) {
-    int status = 0;
-    waitpid(children[i], &status, 0);
-    bad += status != 0;
-  }
-  return bad;
-}
-
 static sigjmp_buf outOfHandler;
 static volatile sig_atomic_t mayJump;
 LOGGED static void jumpingHandler(int) {
@@ -243,113 +211,11 @@ QUIET static int threads(int number, int calls, int rounds) {
   return 0;
 }
 
-// The recording is switched off and on in calls of different shape, and calls
-// begin and end meanwhile.
-LOGGED static void pauses() {
-  logrec_switch(0);
-  __asm__ volatile("");
-}
-LOGGED static int resumes(int x) {
-  volatile int room[40];
-  room[x] = x;
-  logrec_switch(1);
-  if (x == 7) leaf(x);
-  return room[x] + 1;
-}
-LOGGED static int around(int n) {
-  leaf(1);
-  pauses();
-  branch(3);
-  const int x = resumes(n);
-  return leaf(x) + 1;
-}
-LOGGED static int directly() {
-  logrec_switch(0);
-  branch(3);
-  logrec_switch(1);
-  return leaf(3) + 1;
-}
-LOGGED static int again(int n) {
-  if (n == 0) logrec_switch(0);
-  return leaf(n) + 1;
-}
-struct Pause {
-  LOGGED Pause() { logrec_switch(0); }
-  LOGGED ~Pause() { logrec_switch(1); }
-};
-LOGGED static int scoped(int n) {
-  {
-    Pause p;
-    branch(n);
-  }
-  return leaf(n) + 1;
-}
 static int step;
 QUIET static void reach(int s) { __atomic_store_n(&step, s, __ATOMIC_RELEASE); }
 QUIET static void await(int s) {
   while (__atomic_load_n(&step, __ATOMIC_ACQUIRE) < s) usleep(200);
 }
-LOGGED static void waitsInside(int n) {
-  if (n > 0) return waitsInside(n - 1), leaf(1), (void)0;
-  reach(1);
-  await(2);
-}
-LOGGED static int restarts() { return branch(2) + 1; }
-// Another thread's calls end while this one has switched the recording off.
-QUIET static void *switchedBelow(void *) {
-  waitsInside(3);
-  reach(3);
-  await(4);
-  restarts();
-  return nullptr;
-}
-QUIET static int switches() {
-  around(5);
-  around(7);
-  directly();
-  scoped(2);
-  again(1);
-  again(0);
-  logrec_switch(1);
-  again(2);
-  pthread_t t;
-  pthread_create(&t, nullptr, switchedBelow, nullptr);
-  await(1);
-  logrec_switch(0);
-  reach(2);
-  await(3);
-  logrec_switch(1);
-  reach(4);
-  pthread_join(t, nullptr);
-  return 0;
-}
-
-static bool loadingWaits, loadingWaited;
-// The constructor of a library, called inside the loader.
-extern "C" __attribute__((visibility("default"))) QUIET void subjectLoading() {
-  if (!loadingWaits) return;
-  reach(1);
-  for (int i = 0; i < 25000 && __atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2; i++) usleep(200);
-  loadingWaited = __atomic_load_n(&step, __ATOMIC_ACQUIRE) < 2;
-}
-QUIET static void *loads(void *path) { return dlopen(static_cast<const char *>(path), RTLD_NOW | RTLD_LOCAL); }
-// The first fork, while another thread is inside the loader and waits for it.
-QUIET static int forksWhileLoading(char *path) {
-  leaf(1);
-  loadingWaits = true;
-  pthread_t t;
-  pthread_create(&t, nullptr, loads, path);
-  await(1);
-  const pid_t pid = fork();
-  if (pid == 0) _exit(0);
-  reach(2);
-  int status = 0;
-  void *library = nullptr;
-  waitpid(pid, &status, 0);
-  pthread_join(t, &library);
-  return library ? status | loadingWaited : 9;
-}
-
 // Functions that the recorder must look up, for many threads at once.
 template <int N>
 LOGGED static void many() {
@@ -416,20 +282,6 @@ QUIET static int manyOfGoneFile(const char *self, const char *folder, const char
   return 0;
 }
 
-LOGGED static int forksInside(const char *how) {
-  leaf(1);
-  const pid_t pid = how[0] == 'r' ? pid_t(syscall(SYS_fork)) : fork();
-  if (pid == 0) {
-    branch(20);
-    return 0;
-  }
-  branch(10);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  tell("child", uint64_t(pid));
-  return status;
-}
-
 QUIET static int plugin(const char *name, const char *path) {
   void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!h) {
@@ -444,29 +296,6 @@ QUIET static int plugin(const char *name, const char *path) {
   f(2);
   dlclose(h);
   return 0;
-}
-
-LOGGED static int forksDeep(int n) {
-  const int status = n > 0 ? forksDeep(n - 1) : forksInside("fork");
-  __asm__ volatile("" ::: "memory");
-  return status;
-}
-
-// Modules have other numbers in the child, where one has gone in the parent.
-QUIET static int forksWithPlugins(char **paths) {
-  void *first = dlopen(paths[0], RTLD_NOW | RTLD_LOCAL), *second = dlopen(paths[1], RTLD_NOW | RTLD_LOCAL);
-  if (!first || !second || dlclose(first) != 0) return 9;
-  void *third = dlopen(paths[2], RTLD_NOW | RTLD_LOCAL);
-  if (!third) return 9;
-  typedef int (*Function)(int);
-  const Function b = reinterpret_cast<Function>(dlsym(second, "pluginB")), a = reinterpret_cast<Function>(dlsym(third, "pluginA"));
-  tellFunction("pluginA", a);
-  b(1);
-  const pid_t pid = fork();
-  if (pid == 0) return a(1), 0;
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return status;
 }
 
 // A thread records with its cancellation pending, and ends where it says so.
@@ -529,66 +358,6 @@ QUIET static int fillsInHandlers() {
   return looksInHandler;
 }
 
-// A thread that has recorded nothing forks, by the system call, while another one
-// records.
-QUIET static void *forksRaw(void *) {
-  await(1);
-  const pid_t pid = pid_t(syscall(SYS_fork));
-  if (pid == 0) {
-    for (int i = 0; i < 20000; i++) leaf(2);
-    _exit(0);
-  }
-  reach(2);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  tell("child", uint64_t(pid));
-  return status ? &step : nullptr;
-}
-QUIET static int forksRawFirst() {
-  pthread_t t;
-  void *failed = nullptr;
-  pthread_create(&t, nullptr, forksRaw, nullptr);
-  leaf(1);
-  reach(1);
-  await(2);
-  for (int i = 0; i < 30000; i++) leaf(1);
-  pthread_join(t, &failed);
-  return failed ? 9 : 0;
-}
-// Each is process 1 of a namespace of its own.
-QUIET static int namespaces(int generation) {
-  leaf(1);
-  const pid_t pid = pid_t(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
-  if (pid < 0) return tell("noright", 1), 0;
-  if (pid == 0) {
-    for (int i = 0; i < 10000 * generation; i++) leaf(2);
-    _exit(generation == 2 ? 0 : namespaces(generation + 1));
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return status;
-}
-
-// In the child another thread is the first that records.
-QUIET static void *callsLeaf(void *) {
-  leaf(5);
-  return nullptr;
-}
-LOGGED static int forksThread() {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    pthread_t t;
-    pthread_create(&t, nullptr, callsLeaf, nullptr);
-    pthread_join(t, nullptr);
-    leaf(6);
-    return 0;
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  tell("child", uint64_t(pid));
-  return status;
-}
-
 // Recording stops in a handler that has little more stack than its frame takes.
 QUIET static void stoppingHandler(int) {
   for (int i = 0; i < 300000; i++) leaf(1);
@@ -642,7 +411,88 @@ QUIET static int becomesDaemon(int calls) {
   return logrec_path()[0] == '/' ? 0 : 8;
 }
 
+QUIET static int allocates() {
+  leaf(1);
+  void *const p = malloc(600u << 20);
+  free(p);
+  return p ? 0 : 9;
+}
+
+QUIET static int loadsInTurn(char **paths) {
+  // The second takes the place of the first.
+  branch(2);
+  int bad = 0;
+  for (int i = 0; i < 3 && !bad; i++) bad = plugin("pluginA", paths[0]) || plugin("pluginB", paths[1]);
+  return bad;
+}
+
+// Every slow way, and neither errno nor the signal mask changes.
+QUIET static int keepsState() {
+  sigset_t before, after;
+  sigemptyset(&before);
+  sigaddset(&before, SIGUSR1);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (int i = 0; i < 200000; i++) {
+    errno = 77;
+    leaf(i);
+    if (errno != 77) return 4;
+  }
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (int s = 1; s < 32; s++)
+    if (sigismember(&after, s) != (s == SIGUSR1)) return 6;
+  return 0;
+}
+
+QUIET static int annotates() {
+  leaf(1);
+  LOGREC_MARK("first mark");
+  logrec_counter_i64("queue", -5);
+  logrec_counter_f64("load", 0.5);
+  logrec_thread_name("main of the test");
+  char longer[1500];
+  memset(longer, 'x', sizeof longer);
+  for (int i = 0; i < 20; i++) logrec_mark(longer, sizeof longer);
+  leaf(2);
+  return 0;
+}
+
+// Calls of many microseconds among short ones.
+QUIET static int callsShort() {
+  for (int i = 0; i < 100; i++) {
+    branch(10);
+    if (i % 10 == 0) deep(20000);
+  }
+  return 0;
+}
+
+// Rounds of calls, and a snapshot by a signal and by the program itself, if there is a number of one.
+QUIET static int fillsRing(long rounds, int signal) {
+  for (int i = 0; i < rounds; i++) branch(1000);
+  if (signal) {
+    raise(signal);
+    if (!logrec_snapshot(nullptr)) return 3;
+    branch(3);
+  }
+  return 0;
+}
+
+QUIET static int callsUntilFull(long calls) {
+  for (long i = 0; i < calls; i++) leaf(1);
+  tell("survived", 1);
+  return 0;
+}
+
+QUIET static int closesDescriptors() {
+  branch(3);
+  for (int fd = 3; fd < 1024; fd++) close(fd);
+  if (open("/dev/null", O_RDONLY) != 3) return 3;
+  branch(3000000);
+  return 0;
+}
+
+#include "trace_fork_subject.h"
 #include "trace_process_subject.h"
+#include "trace_switch_subject.h"
 
 QUIET static int run(int argc, char **argv) {
   const char *c = argv[1];
@@ -665,18 +515,11 @@ QUIET static int run(int argc, char **argv) {
   tellFunction("throws", throws);
   tellFunction("passes", passes);
   tellFunction("catches", catches);
-  tellFunction("forks", forksInside);
-  tellFunction("forksdeep", forksDeep);
-  tellFunction("pauses", pauses);
-  tellFunction("around", around);
-  tellFunction("directly", directly);
-  tellFunction("scoped", scoped);
-  tellFunction("again", again);
-  tellFunction("waits", waitsInside);
-  tellFunction("restarts", restarts);
   tellFunction("constructor", inConstructor);
   tellFunction("destructor", inDestructor);
-  const int code = processCase(argc, argv);
+  int code = processCase(argc, argv);
+  if (code < 0) code = forkCase(argc, argv);
+  if (code < 0) code = switchCase(argv);
   if (code >= 0) return code;
   if (is("calls")) return branch(int(arg(2))) < 0;
   if (is("die")) return die(argv[2], arg(3), int(arg(4)));
@@ -688,123 +531,19 @@ QUIET static int run(int argc, char **argv) {
   if (is("threads")) return threads(int(arg(2)), int(arg(3)), int(arg(4)));
   if (is("many")) return manyThreads(int(arg(2)), argc > 3 ? argv[3] : nullptr);
   if (is("gonefile")) return manyOfGoneFile(argv[0], argv[2], argv[3]);
-  if (is("fork")) return forksInside(argv[2]);
-  if (is("forkdeep")) return forksDeep(int(arg(2)));
-  if (is("forkplugins")) return forksWithPlugins(argv + 2);
-  if (is("forkloading")) return forksWhileLoading(argv[2]);
-  if (is("forkhandlers")) return forksInHandlers();
-  tellFunction("forksthread", forksThread);
-  if (is("forkthread")) return forksThread();
-  if (is("forkfirst")) return forksRawFirst();
-  if (is("namespaces")) return namespaces(1);
   if (is("cancel")) return cancels(arg(2));
   if (is("handlers")) return fillsInHandlers();
   if (is("smallstack")) return smallStack();
   if (is("limit")) return lowersLimit(argc > 2 ? argv[2] : "");
   if (is("daemon")) return becomesDaemon(int(arg(2)));
-  if (is("memory")) {
-    leaf(1);
-    void *const p = malloc(600u << 20);
-    free(p);
-    return p ? 0 : 9;
-  }
-  if (is("vfork")) {
-    leaf(1);
-    const pid_t pid = vfork();
-    if (pid == 0) {
-      leaf(2);
-      execl("/bin/true", "true", static_cast<char *>(nullptr));
-      _exit(1);
-    }
-    leaf(3);
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return status;
-  }
-  if (is("exec")) {
-    branch(5);
-    execl("/nowhere/there", "x", static_cast<char *>(nullptr));
-    branch(7);
-    execl(argv[0], argv[0], "calls", "3", static_cast<char *>(nullptr));
-    return 5;
-  }
-  if (is("system")) {
-    branch(3);
-    return system("true; sh -c 'exit 0'; nice true");
-  }
-  if (is("plugins")) {
-    // The second takes the place of the first.
-    branch(2);
-    int bad = 0;
-    for (int i = 0; i < 3 && !bad; i++) bad = plugin("pluginA", argv[2]) || plugin("pluginB", argv[3]);
-    return bad;
-  }
-  if (is("state")) {
-    // Every slow way, and neither errno nor the signal mask changes.
-    sigset_t before, after;
-    sigemptyset(&before);
-    sigaddset(&before, SIGUSR1);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    for (int i = 0; i < 200000; i++) {
-      errno = 77;
-      leaf(i);
-      if (errno != 77) return 4;
-    }
-    pthread_sigmask(SIG_SETMASK, nullptr, &after);
-    for (int s = 1; s < 32; s++)
-      if (sigismember(&after, s) != (s == SIGUSR1)) return 6;
-    return 0;
-  }
-  if (is("marks")) {
-    leaf(1);
-    LOGREC_MARK("first mark");
-    logrec_counter_i64("queue", -5);
-    logrec_counter_f64("load", 0.5);
-    logrec_thread_name("main of the test");
-    char longer[1500];
-    memset(longer, 'x', sizeof longer);
-    for (int i = 0; i < 20; i++) logrec_mark(longer, sizeof longer);
-    leaf(2);
-    return 0;
-  }
-  if (is("switch")) {
-    branch(10);
-    if (logrec_switch(0) != 1) return 3;
-    branch(1000);
-    if (logrec_switch(1) != 0) return 3;
-    branch(5);
-    return 0;
-  }
-  if (is("switches")) return switches();
-  if (is("short")) {
-    // Calls of many microseconds among short ones.
-    for (int i = 0; i < 100; i++) {
-      branch(10);
-      if (i % 10 == 0) deep(20000);
-    }
-    return 0;
-  }
-  if (is("ring")) {
-    for (int i = 0; i < arg(2); i++) branch(1000);
-    if (argc > 3) {
-      raise(int(arg(3)));
-      if (!logrec_snapshot(nullptr)) return 3;
-      branch(3);
-    }
-    return 0;
-  }
-  if (is("until-full")) {
-    for (long i = 0; i < arg(2); i++) leaf(1);
-    tell("survived", 1);
-    return 0;
-  }
-  if (is("descriptors")) {
-    branch(3);
-    for (int fd = 3; fd < 1024; fd++) close(fd);
-    if (open("/dev/null", O_RDONLY) != 3) return 3;
-    branch(3000000);
-    return 0;
-  }
+  if (is("memory")) return allocates();
+  if (is("plugins")) return loadsInTurn(argv + 2);
+  if (is("state")) return keepsState();
+  if (is("marks")) return annotates();
+  if (is("short")) return callsShort();
+  if (is("ring")) return fillsRing(arg(2), int(arg(3)));
+  if (is("until-full")) return callsUntilFull(arg(2));
+  if (is("descriptors")) return closesDescriptors();
   return 2;
 }
 

@@ -8,6 +8,43 @@ import (
 	"testing"
 )
 
+func offsetsOfELF(t *testing.T, name string, im *Image, f *elf.File, back func(offset uint64)) {
+	t.Helper()
+	var code []*elf.Prog
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Filesz == 0 {
+			continue
+		}
+		if p.Flags&elf.PF_X != 0 {
+			code = append(code, p)
+		}
+		for _, k := range []uint64{0, 1, p.Filesz / 2, p.Filesz - 1} {
+			if got, ok := im.Offset(p.Vaddr + k); !ok || got != p.Off+k {
+				t.Errorf("%s: %#x is at offset %#x, %t, want %#x", name, p.Vaddr+k, got, ok, p.Off+k)
+			}
+		}
+		back(p.Off + p.Filesz/2)
+	}
+	vaddr, ok := im.AtCode(0x10)
+	if ok != (len(code) == 1) || ok && vaddr != code[0].Vaddr&^0xfff+0x10 {
+		t.Errorf("%s: the code's byte 16 is at %#x, %t, of %d segments", name, vaddr, ok, len(code))
+	}
+	if len(code) == 1 {
+		if _, ok := im.AtCode(code[0].Memsz + 0x2000); ok {
+			t.Errorf("%s: code behind its end", name)
+		}
+	}
+	if records, strings := im.COFF(); records != nil || strings != nil || im.ManagedOnly() || im.Certificates(1<<20) != nil {
+		t.Errorf("%s: an ELF file has parts of a PE", name)
+	}
+	if rva, size := im.ExceptionDirectory(); rva != 0 || size != 0 {
+		t.Errorf("%s: a directory of a PE at %#x", name, rva)
+	}
+	if rva, size := im.ResourceDirectory(); rva != 0 || size != 0 {
+		t.Errorf("%s: a directory of a PE at %#x", name, rva)
+	}
+}
+
 // TestOffsets leads offsets in files to addresses and back, and holds them against debug/elf and debug/pe.
 func TestOffsets(t *testing.T) {
 	elves, pes := 0, 0
@@ -36,39 +73,7 @@ func TestOffsets(t *testing.T) {
 		}
 		if f, err := elf.NewFile(bytes.NewReader(data)); err == nil {
 			elves++
-			var code []*elf.Prog
-			for _, p := range f.Progs {
-				if p.Type != elf.PT_LOAD || p.Filesz == 0 {
-					continue
-				}
-				if p.Flags&elf.PF_X != 0 {
-					code = append(code, p)
-				}
-				for _, k := range []uint64{0, 1, p.Filesz / 2, p.Filesz - 1} {
-					if got, ok := im.Offset(p.Vaddr + k); !ok || got != p.Off+k {
-						t.Errorf("%s: %#x is at offset %#x, %t, want %#x", name, p.Vaddr+k, got, ok, p.Off+k)
-					}
-				}
-				back(p.Off + p.Filesz/2)
-			}
-			vaddr, ok := im.AtCode(0x10)
-			if ok != (len(code) == 1) || ok && vaddr != code[0].Vaddr&^0xfff+0x10 {
-				t.Errorf("%s: the code's byte 16 is at %#x, %t, of %d segments", name, vaddr, ok, len(code))
-			}
-			if len(code) == 1 {
-				if _, ok := im.AtCode(code[0].Memsz + 0x2000); ok {
-					t.Errorf("%s: code behind its end", name)
-				}
-			}
-			if records, strings := im.COFF(); records != nil || strings != nil || im.ManagedOnly() || im.Certificates(1<<20) != nil {
-				t.Errorf("%s: an ELF file has parts of a PE", name)
-			}
-			if rva, size := im.ExceptionDirectory(); rva != 0 || size != 0 {
-				t.Errorf("%s: a directory of a PE at %#x", name, rva)
-			}
-			if rva, size := im.ResourceDirectory(); rva != 0 || size != 0 {
-				t.Errorf("%s: a directory of a PE at %#x", name, rva)
-			}
+			offsetsOfELF(t, name, im, f, back)
 			continue
 		}
 		f, err := pe.NewFile(bytes.NewReader(data))

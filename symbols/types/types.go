@@ -15,22 +15,21 @@ const (
 	Char
 	// Float has 4, 8, or, in the format of the x87, 10 to 16 bytes.
 	Float
-	// Pointer and Reference have a Target, nil where it is void or not told.
+	// Pointer and Reference have a Target. It is nil for void, and where it is not known.
 	Pointer
 	Reference
-	// Enum has one of its Enumerators, Flags some of them, joined by or.
+	// A value of an Enum is one of its Enumerators, one of Flags is several of them, joined by or.
 	Enum
 	Flags
 	// Struct is a class, struct or union with Members.
 	Struct
 	// Array has Count elements of type Target.
 	Array
-	// Text is what reads as text and has a layout of its own: char const*, std::string,
-	// std::string_view.
+	// Text is a type whose values are shown as text: char const*, std::string, std::string_view.
 	Text
 )
 
-// Names of the types of the C++ standard library that read as text.
+// Names of the types of the C++ standard library that are shown as text.
 const (
 	StdString     = "std::string"
 	StdStringView = "std::string_view"
@@ -40,11 +39,11 @@ const (
 	MethodPointer = "method pointer"
 )
 
-// A Library is an implementation of the C++ standard library, as far as its texts lie in memory in a way of
-// their own.
+// A Library is an implementation of the C++ standard library. Each lays its strings out in memory in its own
+// way.
 type Library string
 
-// Libraries whose texts are known.
+// Libraries whose layout of strings is known.
 const (
 	Libstdcxx Library = "libstdc++"
 	// LibstdcxxCOW has strings that share their characters, as libstdc++ had them before C++11 (_GLIBCXX_USE_CXX11_ABI=0).
@@ -74,11 +73,12 @@ type Type struct {
 	// Indirect says that values of the class are passed and returned by their address, since
 	// copying one takes more than copying its bytes.
 	Indirect bool
-	// Doubtful says that it is not known whether they are.
+	// Doubtful says that it is not known whether Indirect holds.
 	Doubtful bool
 	// Complex says that it is a complex number of C, of two members.
 	Complex bool
-	// Library is whose a text of the C++ standard library is, "" where that is not known.
+	// Library is, of a string, the implementation of the C++ standard library that it belongs to; "" where that
+	// is not known.
 	Library Library
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
@@ -99,8 +99,7 @@ type Function struct {
 	// Local says that nothing outside its unit can call it by name, so that the compiler may pass arguments and
 	// results as it likes where the convention lets it.
 	Local bool
-	// Altered says that the compiler does not pass all arguments as the calling convention
-	// says.
+	// Altered says that the compiler passes some arguments in other ways than the calling convention says.
 	Altered bool
 }
 
@@ -123,9 +122,9 @@ type Parameter struct {
 // An Entry is a place of an argument when a function is entered.
 type Entry struct {
 	Kind EntryKind
-	// Number is that of a register, as DWARF has it, or how many bytes behind the return address it lies.
+	// Number is DWARF's number of the register, or how many bytes behind the return address the argument lies.
 	Number int
-	// Pointed says that its address is there.
+	// Pointed says that the address of the argument is there, not the argument itself.
 	Pointed bool
 }
 
@@ -136,7 +135,8 @@ const (
 	NotTold EntryKind = iota
 	InRegister
 	OnStack
-	// InFrame is a place where the function itself has still to put it.
+	// InFrame is a place in the function's frame, into which the function's first instructions put the
+	// argument.
 	InFrame
 )
 
@@ -153,8 +153,8 @@ type Member struct {
 	Bit, Bits int
 }
 
-// Base is the name of members that are base classes, Class that of the pointer which tells
-// the class that an object really has: to its table of virtual methods.
+// Base is the name of members that are base classes. Class is the name of the pointer to the table of virtual
+// methods, which tells the class that an object really has.
 const (
 	Base  = "<base>"
 	Class = "class"

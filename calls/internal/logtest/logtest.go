@@ -204,28 +204,33 @@ func RandomPredicate(r *rand.Rand, s *oracle.Log, depth int) Expected {
 		p := RandomPredicate(r, s, depth-1)
 		return Expected{query.Not(p), "not (" + p.Name + ")", func(row int64) bool { return !p.Pass(row) }}
 	default:
-		var list []Expected
-		var parts []query.Predicate
-		or := r.IntN(2) == 0
-		name := map[bool]string{false: "and", true: "or"}[or]
-		for range r.IntN(4) {
-			p := RandomPredicate(r, s, depth-1)
-			list, parts = append(list, p), append(parts, p.Predicate)
-			name += " (" + p.Name + ")"
-		}
-		p := query.And(parts...)
-		if or {
-			p = query.Or(parts...)
-		}
-		return Expected{p, name, func(row int64) bool {
-			for _, p := range list {
-				if p.Pass(row) == or {
-					return or
-				}
-			}
-			return !or
-		}}
+		return randomCombination(r, s, depth)
 	}
+}
+
+// randomCombination joins predicates of fewer levels by and, or by or.
+func randomCombination(r *rand.Rand, s *oracle.Log, depth int) Expected {
+	var list []Expected
+	var parts []query.Predicate
+	or := r.IntN(2) == 0
+	name := map[bool]string{false: "and", true: "or"}[or]
+	for range r.IntN(4) {
+		p := RandomPredicate(r, s, depth-1)
+		list, parts = append(list, p), append(parts, p.Predicate)
+		name += " (" + p.Name + ")"
+	}
+	p := query.And(parts...)
+	if or {
+		p = query.Or(parts...)
+	}
+	return Expected{p, name, func(row int64) bool {
+		for _, p := range list {
+			if p.Pass(row) == or {
+				return or
+			}
+		}
+		return !or
+	}}
 }
 
 // benchmarkIndex is made once of the log that LOGPARSER_BENCH_LOG names.

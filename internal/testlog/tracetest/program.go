@@ -56,6 +56,19 @@ type stack struct {
 	began bool
 }
 
+// threads begins the streams of all threads, each with those of its two levels.
+func (p Program) threads(w *Writer) [][2]*stack {
+	threads := make([][2]*stack, p.Threads)
+	for i := range threads {
+		for level := range threads[i] {
+			t := w.Thread(uint32(i+1), uint8(level), uint64(100+i%7))
+			t.Full = p.Full
+			threads[i][level] = &stack{t: t}
+		}
+	}
+	return threads
+}
+
 // Write writes a run of the program and returns the events that a reader must
 // give, times in units, which are nanoseconds.
 func (p Program) Write(r *rand.Rand, w *Writer) []parser.Event {
@@ -66,14 +79,7 @@ func (p Program) Write(r *rand.Rand, w *Writer) []parser.Event {
 	w.Load(start, 1, 0x400000, 1<<34, "/bin/program", "build-id:00")
 	module := uint32(1)
 	var list []event
-	threads := make([][2]*stack, p.Threads)
-	for i := range threads {
-		for level := range threads[i] {
-			t := w.Thread(uint32(i+1), uint8(level), uint64(100+i%7))
-			t.Full = p.Full
-			threads[i][level] = &stack{t: t}
-		}
-	}
+	threads := p.threads(w)
 	add := func(s *stack, kind parser.Kind, time uint64, address uint64, space uint16) {
 		gap := parser.NoGap
 		if !s.began && s.t.Level == 0 {
@@ -157,6 +163,11 @@ func (p Program) Write(r *rand.Rand, w *Writer) []parser.Event {
 		}
 	}
 	w.Clock(now+1, now+1, 1_700_000_000_000_000_000, 3600)
+	return inOrder(list)
+}
+
+// inOrder returns events as a reader must give them.
+func inOrder(list []event) []parser.Event {
 	slices.SortStableFunc(list, func(a, b event) int {
 		for _, d := range [...]int64{a.Time - b.Time, int64(a.Thread) - int64(b.Thread), int64(a.level) - int64(b.level), int64(a.number) - int64(b.number)} {
 			if d != 0 {

@@ -468,7 +468,7 @@ KEPT bool early(bool stop, int n) {
   bool r = n > 1; RETURNS(r);
 }
 
-static void once() {
+static void numbers_once() {
   nothing();
   one(-21);
   six(1, -2, 3, -4, 5, -6);
@@ -505,6 +505,9 @@ static void once() {
   pointer(nullptr, nullptr);
   reference(five, nine);
   rvalue(6, {7, 8});
+}
+
+static void texts_once() {
   text("plain", changing);
   text(nullptr, nullptr);
   text("", changing);
@@ -520,6 +523,9 @@ static void once() {
   view_on_stack(1, 2, 3, 4, 5, "on the stack");
   const std::string_view v1 = "referred to";
   view_by_reference(v1);
+}
+
+static void structs_once() {
   callback(one, 4);
   int result = 0;
   int64_t other = 1;
@@ -564,6 +570,9 @@ static void once() {
   struct_does_not_fit(1, 2, 3, 4, 5, {6, 7}, 8);
   sse_does_not_fit(1, 2, 3, 4, 5, 6, 7, {8, 9}, 10);
   nested_template({1, {2.5, 'c'}}, {3, 4});
+}
+
+static void classes_once() {
   unique(std::unique_ptr<int>(new int(5)), 6);
   optional(7);
   optional(std::nullopt);
@@ -614,6 +623,13 @@ static void once() {
   local(1, 2, {3, 4});
   early(true, 1);
   early(false, 2);
+}
+
+static void once() {
+  numbers_once();
+  texts_once();
+  structs_once();
+  classes_once();
 }
 
 int main(int argc, char **argv) {

@@ -3,9 +3,9 @@
 //
 // Its input is an ELF or PE image with debug information of its own or the debug file of one,
 // its output [types.Function]. It reads all units once, and of each only the types that
-// its chosen functions need. What DWARF says of where parameters are is not used: it is
-// about the function's body, not about its entry, where the calling convention holds; but for the x86, where
-// functions have several conventions (entry.go).
+// its chosen functions need. Where DWARF says that parameters are is not used, because that holds in the
+// function's body. At its entry the calling convention holds. The x86 is an exception, since its functions have
+// several conventions (entry.go).
 package dwarf
 
 import (
@@ -178,7 +178,7 @@ type reader struct {
 	// version is the unit's, 0 where it is not known; gnu says that gcc made it.
 	version uint16
 	gnu     bool
-	// base is the address that location lists of the unit count from; based says that it has one.
+	// base is the address that location lists of the unit count from; based says that the unit has one.
 	base  uint64
 	based bool
 	// lists is the section of location lists, once it was asked for.
@@ -397,7 +397,7 @@ func (r *reader) function(at dwarf.Offset) error {
 				own++
 			}
 			p := r.parameter(c)
-			// LLVM's callers pass anything for what the function does not use.
+			// For a parameter that the function does not use, callers compiled by LLVM may pass anything.
 			p.Unused = !kept && c.Val(dwarf.AttrLocation) == nil
 			if r.im.Machine == "x86" {
 				p.Entry = r.entryOf(e, c, low)
@@ -410,7 +410,7 @@ func (r *reader) function(at dwarf.Offset) error {
 	if r.im.Machine == "x86" {
 		r.findLoaded(&f, low)
 	}
-	// Where the compiler has taken parameters away, fewer are left than were declared.
+	// If there are fewer than were declared, the compiler has removed parameters.
 	for _, declared := range list[1:] {
 		again, err := r.entry(declared.Offset)
 		if err != nil || again == nil {
@@ -434,16 +434,16 @@ func (r *reader) function(at dwarf.Offset) error {
 	return nil
 }
 
-// inFrame reports whether a parameter lies in the function's frame all the time, as where
-// nothing is optimized.
+// inFrame reports whether a parameter lies in the function's frame all the time, as it does in code that is not
+// optimized.
 func inFrame(e *dwarf.Entry) bool {
 	const frameOffset = 0x91 // DW_OP_fbreg
 	where, ok := e.Val(dwarf.AttrLocation).([]byte)
 	return ok && e.Tag == dwarf.TagFormalParameter && len(where) > 0 && where[0] == frameOffset
 }
 
-// begin returns the addresses of the part of a function that it begins with: the compiler
-// may have put what is seldom needed elsewhere.
+// begin returns the addresses of the part with which a function begins: the compiler may have put code that
+// seldom runs elsewhere.
 func (r *reader) begin(e *dwarf.Entry) (low, high uint64, err error) {
 	list, err := r.data.Ranges(e)
 	if err != nil || len(list) == 0 {
@@ -458,8 +458,8 @@ func (r *reader) begin(e *dwarf.Entry) (low, high uint64, err error) {
 	return list[0][0], list[0][1], nil
 }
 
-// added reports whether nobody wrote a parameter: the object is one, and what constructors
-// of classes with virtual bases have.
+// added reports whether the compiler has added a parameter that is not in the source: the object of a method,
+// or one of those that constructors of classes with virtual bases have.
 func added(list []*dwarf.Entry) bool {
 	artificial, _ := find(list, dwarf.AttrArtificial).(bool)
 	return artificial
@@ -484,8 +484,8 @@ func (r *reader) name(linkage string, list []*dwarf.Entry) string {
 	return name
 }
 
-// withoutResult takes the type of the result, which only names of templates have, off a
-// function's full name, which has the short one in it.
+// withoutResult takes the type of the result off a function's full name. Only names of templates have one. It
+// stands before the short name, which the full name contains.
 func withoutResult(short, full string) string {
 	if i := strings.Index(full, short); i > 0 {
 		return full[i:]
@@ -509,8 +509,8 @@ func (r *reader) parameter(e *dwarf.Entry) types.Parameter {
 // inlineNamespaces are those of the standard library.
 var inlineNamespaces = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__2::", "std::", "std::__Cr::", "std::", "std::__ndk1::", "std::")
 
-// plain takes out of a name what nobody writes: inline namespaces of the standard library,
-// and its allocator.
+// plain removes from a name the parts that nobody writes: inline namespaces of the standard library, and its
+// allocator.
 func plain(name string) string {
 	name = inlineNamespaces.Replace(name)
 	const allocator = ", std::allocator<"

@@ -21,8 +21,9 @@ const (
 	opFrameCFA  = 0x9c
 )
 
-// entryOf tells where a parameter is when the function that begins at low is entered. The frame's base must be the CFA, from
-// which on the caller has its arguments; what lies below it the function has still to put there.
+// entryOf tells where a parameter is when the function that begins at low is entered. The frame's base must be
+// the CFA: the arguments that the caller has put on the stack begin there. A parameter below the CFA is put
+// there by the function itself (InFrame).
 func (r *reader) entryOf(function, parameter *dwarf.Entry, low uint64) types.Entry {
 	var where []byte
 	switch v := parameter.Val(dwarf.AttrLocation).(type) {
@@ -210,9 +211,10 @@ func (in *locations) number() uint64 {
 	return v
 }
 
-// findLoaded finds where numbers of less or more than 4 bytes are when a function of the x86 is entered of which debug information
-// tells only where it puts them, as gcc without optimization does. They are on the stack if all parameters would be, one behind the other, and
-// the function's first instructions load each from there; else they are not known.
+// findLoaded is for numbers of less or more than 4 bytes that are parameters of a function of the x86, when
+// debug information tells only where the function puts them, as that of gcc without optimization does. If all
+// parameters would lie on the stack, one behind the other, and the function's first instructions load each of
+// them from there, they are there when the function is entered; else it is not known where they are.
 func (r *reader) findLoaded(f *types.Function, low uint64) {
 	const word = 4
 	at := 0
@@ -259,8 +261,8 @@ func isNumber(t *types.Type) bool {
 	return false
 }
 
-// loads returns from where behind its return address a function with a frame pointer loads registers before it calls or jumps, but for
-// a call that is its first instruction.
+// loads returns the offsets behind the return address from which a function with a frame pointer loads
+// registers before its first call or jump. A call that is its first instruction (a hook) does not count.
 func (r *reader) loads(low uint64) map[int]bool {
 	const most, saved = 256, 8 // the frame pointer and the return address
 	found := make(map[int]bool)

@@ -7,12 +7,12 @@ import (
 	"logparser/symbols/types"
 )
 
-// library tells by its members whose a std::string or std::string_view is, whose entry was read last; "" if they
-// are not there, or not where they are known to be.
+// library returns to which standard library the std::string or std::string_view belongs whose entry was read
+// last. It looks at the members, and returns "" if they are not those of a known layout.
 func (r *reader) library(e *dwarf.Entry, scope string, size int) types.Library {
 	if declared, _ := e.Val(dwarf.AttrDeclaration).(bool); declared {
 		if strings.HasSuffix(scope, "std::__cxx11") {
-			return types.Libstdcxx // no other has that namespace
+			return types.Libstdcxx // no other library has that namespace
 		}
 		return ""
 	}

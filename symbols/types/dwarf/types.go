@@ -273,7 +273,7 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 			}
 			if c.Tag == dwarf.TagInheritance {
 				if virtual, _ := c.Val(dwarf.AttrVirtuality).(int64); virtual != 0 {
-					// Where it lies is known when the program runs.
+					// A virtual base: where it lies is known only when the program runs.
 					t.Indirect = t.Indirect || !told
 					continue
 				}
@@ -312,18 +312,17 @@ func valueOf(t *types.Type) *types.Type {
 	return t
 }
 
-// attrDefaulted says of a special member that it is what the compiler makes itself.
+// attrDefaulted says that a special member is the one that the compiler makes (= default).
 const (
 	attrDefaulted    = dwarf.Attr(0x8b)
 	attrDeleted      = dwarf.Attr(0x8a)
 	defaultedInClass = 1
 )
 
-// special finds out whether values of a class are passed by their address, where the
-// compiler does not say so itself: that is so where its destructor, its copy constructor or
-// its move constructor do anything, where neither of the two can be called, or where it
-// has virtual methods. Before DWARF 5 nothing tells those that somebody wrote from those that
-// are declared as they would be without a word.
+// special finds out whether values of a class are passed by their address, for compilers that do not say so.
+// They are if the destructor, the copy constructor or the move constructor does anything, if neither of these
+// constructors can be called, or if the class has virtual methods. Before DWARF 5 debug information does not
+// tell a member that somebody wrote from one that is only declared (= default).
 func (r *reader) special(t *types.Type, at dwarf.Offset, class string, methods []*dwarf.Entry) {
 	class, _, _ = strings.Cut(class, "<")
 	copies, deleted := 0, 0
@@ -405,7 +404,7 @@ func (r *reader) copies(method *dwarf.Entry, class dwarf.Offset) bool {
 	return false
 }
 
-// member reads a member or a base class; it is not ok for what is not in the object.
+// member reads a member or a base class. It is not ok if that lies outside the object, as a static member does.
 func (r *reader) member(e *dwarf.Entry, depth int) (m types.Member, ok bool) {
 	if external, _ := e.Val(dwarf.AttrExternal).(bool); external {
 		return m, false // static
