@@ -28,10 +28,11 @@ type briefPlace struct {
 	address uint64
 	place   *rows.Place // nil where rows are to be whole
 	number  uint32
-	space   uint16
-	// known says that it stays as it is as long as the session's names do.
-	known bool
+	// of is the space of the address, with knownPlace where it stays as it is as long as the session's names do.
+	of uint32
 }
+
+const knownPlace = 1 << 16
 
 type briefStrand struct {
 	key    uint32
@@ -96,11 +97,8 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 		row, e := &list[k], &events[k]
 		at := rows.Slot(e.Address, recentBits)
 		p := &m.places[at]
-		if p.address != e.Address {
-			p = m.otherPlace(at, e.Address, k)
-		}
-		if !p.known || p.address != e.Address || p.space != e.Space {
-			m.recall(p, e)
+		if p.address != e.Address || p.of != knownPlace|uint32(e.Space) {
+			p = m.otherPlace(at, e, k)
 		}
 		th := &m.strands[e.Thread%uint32(len(m.strands))]
 		if th.strand == nil || th.key != e.Thread {
@@ -117,15 +115,20 @@ func (m *briefReader) fill(dst *rows.Briefs, b *index.Block, events []parser.Eve
 	}
 }
 
-// otherPlace is where an address is kept whose first place, at, has another: one of three more, or in
-// the stead of any of the four.
-func (m *briefReader) otherPlace(at, address uint64, k int) *briefPlace {
-	for way := uint64(1); way < 4; way++ {
-		if p := &m.places[at^way]; p.address == address {
-			return p
+// otherPlace is where the address of an event is kept whose first place, at, has another or does not know it: one of three more,
+// or in the stead of any of the four.
+func (m *briefReader) otherPlace(at uint64, e *parser.Event, k int) *briefPlace {
+	p := &m.places[at^uint64(k&3)]
+	for way := range uint64(4) {
+		if w := &m.places[at^way]; w.address == e.Address {
+			p = w
+			break
 		}
 	}
-	return &m.places[at^uint64(k&3)]
+	if p.address != e.Address || p.of != knownPlace|uint32(e.Space) {
+		m.recall(p, e)
+	}
+	return p
 }
 
 // recall makes p what belongs to the address of an event.
@@ -133,8 +136,11 @@ func (m *briefReader) recall(p *briefPlace, e *parser.Event) {
 	of := recentPlace{names: m.names, address: e.Address, run: int32(m.run), space: e.Space}
 	m.session.recall(&of, m.run, e, m.names)
 	// What is not resolved yet may be the next time, and rows with a note are whole.
-	*p = briefPlace{address: e.Address, space: e.Space, known: of.names != nil}
-	if of.names != nil && of.shown.note == "" {
+	*p = briefPlace{address: e.Address, of: uint32(e.Space)}
+	if of.names == nil {
+		return
+	}
+	if p.of |= knownPlace; of.shown.note == "" {
 		p.place, p.number = &of.shown.Place, uint32(m.names.index(m.run, e.Space, e.Address))
 	}
 }

@@ -148,23 +148,21 @@ func (g *growing) append(dst []byte, n int64) []byte {
 	return dst[:at+g.put(dst[at:at+growingRoom], n)]
 }
 
-// durationUnits are what stands behind a number of nanoseconds, of microseconds and of milliseconds.
-var durationUnits = [4][8]byte{{' ', 'n', 's', ' ', ' '}, {' ', 'u', 's', ' ', ' '}, {' ', 'm', 's', ' ', ' '}}
-
 // putDuration writes a duration below a second as [rows.AppendDuration] does for a clock of
-// nanoseconds, right-aligned, and two blanks. Which unit a duration has no processor can guess, so that there
-// are no branches on it.
+// nanoseconds, right-aligned, and two blanks.
 func putDuration(dst *[durationWidth + 2]byte, ns uint32) {
-	micro, milli := (1e3-1-ns)>>31, (1e6-1-ns)>>31 // 1 from so many on
-	n, thousands := ns, ns/1e3
-	if milli != 0 {
-		n = thousands
+	switch {
+	case ns < 1e3:
+		binary.LittleEndian.PutUint64(dst[:], 0x2020202020|uint64(threeOf(ns).right())<<40)
+		copy(dst[8:], " ns  ")
+		return
+	case ns < 1e6:
+		copy(dst[8:], " us  ")
+	default:
+		ns /= 1e3
+		copy(dst[8:], " ms  ")
 	}
-	whole, part := threeOf(n/1e3), threeOf(n%1e3)
-	fraction := ' ' | uint64(whole.right())<<8 | '.'<<32 | uint64(part&0xffffff)<<40
-	alone := 0x2020202020 | uint64(part.right())<<40
-	binary.LittleEndian.PutUint64(dst[:], alone^(alone^fraction)&-uint64(micro))
-	*(*[5]byte)(dst[8:]) = [5]byte(durationUnits[(micro+milli)&3][:])
+	binary.LittleEndian.PutUint64(dst[:], ' '|uint64(threeOf(ns/1e3).right())<<8|'.'<<32|uint64(threeOf(ns%1e3)&0xffffff)<<40)
 }
 
 // putMicroseconds writes a duration as [rows.AppendMicroseconds] does to the beginning of dst,

@@ -35,7 +35,9 @@ type shared struct {
 	store *indexcache.Store
 	key   indexcache.Key
 	// shorter is the kept index of an earlier state of the log, nil for none.
-	shorter    *shorter
+	shorter *shorter
+	// extended says that the log has grown since, so that key is not that of its state.
+	extended   bool
 	storeError atomic.Pointer[error]
 	cache      cache
 }

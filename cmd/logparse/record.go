@@ -374,6 +374,9 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 		for _, line := range plan.Way.Advice {
 			say("%s", line)
 		}
+		if runtime.GOOS == "linux" && plan.Symbols() == "" && !app.Recordable(plan.Way) && !f.probe.used() {
+			say("without compiling it: --probe '*' as root%s (logparse record --help)", withoutHooks(plan.Program.Static || plan.Program.Privileged))
+		}
 		return
 	}
 	running, size := 0, int64(0)
@@ -409,6 +412,14 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse: --open:", err)
 		}
 	}
+}
+
+// withoutHooks is the other way to something of a program that calls no hooks.
+func withoutHooks(unloadable bool) string {
+	if unloadable || runtime.GOARCH != "amd64" {
+		return ""
+	}
+	return ", or --libcalls for its calls into libraries"
 }
 
 // bytesText is a size for people.
