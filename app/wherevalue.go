@@ -76,14 +76,14 @@ func (v *valueTest) matcher(address uint32) *values.Matcher {
 
 // A valueMemory is memory for testing blocks.
 type valueMemory struct {
-	pairs parser.CallPairs
-	block index.Block
-	found [64]foundMatcher
-	open  []index.Node
+	pairs    parser.CallPairs
+	block    index.Block
+	matchers [64]cachedMatcher
+	open     []index.Node
 }
 
-// A foundMatcher is the matcher of an address, nil for none. known is 0 where there is no such address here.
-type foundMatcher struct {
+// A cachedMatcher is the matcher of an address, nil for none. known is 0 where there is no such address here.
+type cachedMatcher struct {
 	address uint64
 	space   uint16
 	known   bool
@@ -141,7 +141,7 @@ func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block,
 		}
 		var of *values.Matcher
 		if k >= 0 {
-			of = v.found(src, m, t)
+			of = v.cachedMatcher(src, m, t)
 		} else if n := before(len(m.pairs.Before) - 1); n != nil {
 			of = v.matcherOf(n.Address)
 		}
@@ -193,11 +193,11 @@ func (v *valueTest) setTakenAt(pass []uint64, i, other int64, address uint32) er
 	return err
 }
 
-// found returns the matcher of what was taken.
-func (v *valueTest) found(src *index.Index, m *valueMemory, t *parser.TakenAt) *values.Matcher {
-	f := &m.found[(t.Address^t.Address>>6)%uint64(len(m.found))]
+// cachedMatcher returns the matcher of what was taken.
+func (v *valueTest) cachedMatcher(src *index.Index, m *valueMemory, t *parser.TakenAt) *values.Matcher {
+	f := &m.matchers[(t.Address^t.Address>>6)%uint64(len(m.matchers))]
 	if !f.known || f.address != t.Address || f.space != t.Space {
-		*f = foundMatcher{address: t.Address, space: t.Space}
+		*f = cachedMatcher{address: t.Address, space: t.Space}
 		number, ok := src.AddressTable().Find(0, t.Space, t.Address)
 		if f.known = ok; ok {
 			f.m = v.matcherOf(uint32(number))
