@@ -292,6 +292,7 @@ stage_window() {
 	fi
 	lane window 10 ui/xvfb/run.sh build/logparser build/logparse
 	end_beside
+	beside window-record 10 ui/xvfb/record.sh build/logparser build/logparse
 	beside monkey 10 ui/xvfb/monkey.sh build/logparser 15 7
 	if [ -e build/test/logparser-checked ]; then
 		lane window-threads 10 ui/xvfb/run.sh build/test/logparser-checked build/logparse

@@ -374,6 +374,9 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 		for _, line := range plan.Way.Advice {
 			say("%s", line)
 		}
+		if runtime.GOOS == "linux" && plan.Symbols() == "" && !app.Recordable(plan.Way) && !f.probe.used() {
+			say("without compiling it: --probe '*' as root%s (logparse record --help)", withoutHooks(plan.Program.Static || plan.Program.Privileged))
+		}
 		return
 	}
 	running, size := 0, int64(0)
@@ -409,6 +412,14 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 			fmt.Fprintln(cmd.ErrOrStderr(), "logparse: --open:", err)
 		}
 	}
+}
+
+// withoutHooks is the other way to something of a program that calls no hooks.
+func withoutHooks(unloadable bool) string {
+	if unloadable || runtime.GOARCH != "amd64" {
+		return ""
+	}
+	return ", or --libcalls for its calls into libraries"
 }
 
 // bytesText is a size for people.
@@ -469,7 +480,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	}
 	out, flush := rowsOut(cmd)
 	var table strings.Builder
-	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values), int64(f.head)), app.SaveOptions{}, nil); err != nil {
+	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values|rows.CallSites), int64(f.head)), app.SaveOptions{}, nil); err != nil {
 		return err
 	}
 	// What stands before the table is for files.

@@ -566,7 +566,7 @@ func TestRecordNothing(t *testing.T) {
 		args    []string
 		said    []string
 	}{
-		{"no hooks", nil, nil, []string{"calls no hooks; only what it loads or starts can be recorded", "and nothing was recorded", "g++ -g -finstrument-functions -finstrument-functions-exclude-file-list="}},
+		{"no hooks", nil, nil, []string{"calls no hooks; only what it loads or starts can be recorded", "and nothing was recorded", "without compiling it: --probe '*' as root, or --libcalls", "g++ -g -finstrument-functions -finstrument-functions-exclude-file-list="}},
 		{"static", []string{withHooks, "-static"}, nil, []string{"is linked statically, so its hooks are the empty ones of the C library", "link it dynamically"}},
 		{"-pg", []string{"-pg"}, nil, []string{"-pg alone", "-mfentry"}},
 		{"all left out", []string{withHooks}, []string{"--include", "nothing_of_that_name"}, nil},

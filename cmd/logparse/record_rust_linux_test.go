@@ -15,12 +15,14 @@ import (
 
 // rustProgram counts its own calls while it makes them, in recursion, by generics, methods and closures, and prints the counts.
 const rustProgram = `
-use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static FIB: AtomicU64 = AtomicU64::new(0);
 static AREA: AtomicU64 = AtomicU64::new(0);
 static TWICE: AtomicU64 = AtomicU64::new(0);
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
+// What the compiler does not look through; std::hint::black_box is of later versions than Debian's.
+#[inline(always)]
+fn black_box<T>(x: T) -> T { unsafe { let y = std::ptr::read_volatile(&x); std::mem::forget(x); y } }
 #[inline(never)]
 fn counted_fib(n: u64) -> u64 { FIB.fetch_add(1, Relaxed); if n < 2 { n } else { black_box(counted_fib(n - 1)) + black_box(counted_fib(n - 2)) } }
 struct Shape { w: u64, h: u64 }
@@ -94,6 +96,9 @@ func TestRecordRust(t *testing.T) {
 				t.Skip(errs.String())
 			}
 			if test.name == "mcount" {
+				if data, err := os.ReadFile(program); err == nil && !bytes.Contains(data, []byte("\x00mcount")) {
+					t.Skip("this rustc calls no mcount (1.63)")
+				}
 				if !strings.Contains(errs.String(), "was compiled with -pg alone") {
 					t.Errorf("said: %s", errs.String())
 				}

@@ -148,6 +148,8 @@ func (p *Program) rebuild() []message.Text {
 		return []message.Text{rebuild("x86_64-w64-mingw32-g++ -g -finstrument-functions app.cpp liblogrec.a"), rebuild("cl /Gh /GH /Zi app.cpp logrec.lib")}
 	case p.Compiler == "clang":
 		command = "clang++ " + hookFlags["clang"] + " app.cpp -o app"
+	case p.Compiler == "rustc":
+		command = "rustc +nightly -g -O -Z instrument-xray=always app.rs"
 	}
 	return []message.Text{rebuild(command)}
 }
