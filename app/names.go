@@ -415,7 +415,7 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 		}
 		return pl
 	}
-	f := frame(&loc.Symbol, s.runs()[a.Run].spaces[a.Space].Kind)
+	f := frame(&loc, s.runs()[a.Run].spaces[a.Space].Kind)
 	pl.function, pl.source, pl.line = f.Function, f.File, f.Line
 	if pl.symbols == string(symbols.Mismatched) {
 		pl.function, pl.source = rows.TagFunction(pl.function), rows.TagSource(pl.source)
@@ -426,11 +426,17 @@ func (s *Session) place(key moduleKey, loc symbols.Location, a *calls.Address, u
 	return pl
 }
 
+// firstCall is where a call returns to that a function of x86-64 begins with, in bytes from its begin. Such a function has
+// not made its frame yet: it calls nobody but the hook of its entry (-mfentry).
+const firstCall = 5
+
 // frame chooses the frame that a record stands for: at an entry the procedure
 // that starts there, at a return address the innermost function that is not
-// the recorder's own.
-func frame(sym *symbols.Symbol, kind parser.AddressKind) *symbols.Frame {
-	if kind == parser.EntryAddress {
+// the recorder's own. A hook of a function's entry is the function's, whatever debug information says of code that was
+// inlined behind it.
+func frame(loc *symbols.Location, kind parser.AddressKind) *symbols.Frame {
+	sym := &loc.Symbol
+	if kind == parser.EntryAddress || loc.RVA-sym.Start <= firstCall && sym.Kind == symbols.Procedure {
 		return sym.Outermost()
 	}
 	for i := range sym.Frames {

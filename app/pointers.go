@@ -5,8 +5,10 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"logparser/symbols"
+	"logparser/symbols/pdb"
 	"logparser/symbols/symtab"
 )
 
@@ -78,6 +80,9 @@ func (s *Session) nameOfData(key moduleKey, rva uint64) string {
 	if !trusted(binding.Status) || binding.File == "" {
 		return ""
 	}
+	if table, ok := symbols.As[*pdb.Table](binding.Table); ok {
+		return dataOf(table, rva)
+	}
 	c := &s.taken
 	c.mu.Lock()
 	list, known := c.pointers.objects[key]
@@ -100,6 +105,20 @@ func (s *Session) nameOfData(key moduleKey, rva uint64) string {
 		return list[i].Name
 	case i > 0 && rva-list[i-1].RVA < list[i-1].Size:
 		return list[i-1].Name + "+0x" + strconv.FormatUint(rva-list[i-1].RVA, 16)
+	}
+	return ""
+}
+
+// dataOf returns the name of data by a PDB, which knows no sizes of them: where it begins, and where a table of virtual methods by the
+// C++ ABI of Itanium is pointed to.
+func dataOf(table *pdb.Table, rva uint64) string {
+	const methods = 0x10
+	name, offset, ok := table.Data(rva)
+	switch {
+	case ok && offset == 0:
+		return name
+	case ok && offset == methods && strings.HasPrefix(name, "vtable for "):
+		return name + "+0x10"
 	}
 	return ""
 }

@@ -10,11 +10,15 @@ import (
 	"logparser/export"
 	"logparser/message"
 	"logparser/modules"
+	"logparser/symbols"
 	"logparser/symbols/hooks"
 	"logparser/symbols/image"
+	"logparser/symbols/pdb"
 	"logparser/symbols/store"
 	"logparser/symbols/symtab"
+	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
+	typespdb "logparser/symbols/types/pdb"
 )
 
 // A ValuePlan is a plan of values with what there is to say of it.
@@ -132,21 +136,10 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	} else if m.Identity.IsZero() {
 		p.Notes = append(p.Notes, message.Textf("%s has no build-id, so that it cannot be told from other builds; have the linker give it one", m.Name))
 	}
-	debug := own
-	if file := img.Binding().File; !own.HasDWARF() && file != "" {
-		if debug, err = openImage(file); err != nil {
-			return m, err
-		}
-		defer debug.Close()
-	}
-	functions, err := dwarf.Functions(ctx, debug, func(name string) bool {
+	functions, err := typedFunctions(ctx, &img.binding, own, func(name string) bool {
 		_, taken := values.Choose(specs, name)
 		return taken
 	})
-	if err != nil {
-		return m, err
-	}
-	clones, err := symtab.Clones(debug)
 	if err != nil {
 		return m, err
 	}
@@ -158,7 +151,6 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	}
 	for i := range functions {
 		f := &functions[i]
-		f.Altered = f.Altered || clones[f.RVA]
 		items, _ := values.Choose(specs, f.Name)
 		if made := maker.Function(f, items); len(made.Enter)+len(made.Leave) > 0 {
 			made.AtHooks(code)
@@ -168,6 +160,51 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	// Linkers fold functions of the same code into one: whose values those are is not known.
 	m.Functions = withoutOverlap(m.Functions)
 	return m, nil
+}
+
+// typedFunctions returns the functions of an image of which debug information tells parameters and results: a PDB, DWARF
+// in the image or in a file of its own, or both.
+func typedFunctions(ctx context.Context, found *symbols.Binding, own *image.Image, chosen func(name string) bool) ([]types.Function, error) {
+	var list []types.Function
+	if found.Status == symbols.Mismatched && !own.HasDWARF() {
+		return nil, message.Errorf("its symbols are of another build: %s", filepath.Base(found.File))
+	}
+	if table, has := symbols.As[*pdb.Table](found.Table); has && found.Status != symbols.Mismatched {
+		var err error
+		if list, err = typespdb.Functions(ctx, table, own, chosen); err != nil {
+			return nil, err
+		}
+		if !own.HasDWARF() {
+			return list, nil
+		}
+	}
+	debug := own
+	if file := found.File; !own.HasDWARF() && file != "" {
+		var err error
+		if debug, err = openImage(file); err != nil {
+			return nil, err
+		}
+		defer debug.Close()
+	}
+	more, err := dwarf.Functions(ctx, debug, chosen)
+	if err != nil {
+		return list, err
+	}
+	clones, err := symtab.Clones(debug)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[uint64]bool, len(list))
+	for i := range list {
+		known[list[i].RVA] = true
+	}
+	for i := range more {
+		f := &more[i]
+		if f.Altered = f.Altered || clones[f.RVA]; !known[f.RVA] {
+			list = append(list, *f)
+		}
+	}
+	return list, nil
 }
 
 // openImage opens an image.

@@ -1,5 +1,7 @@
 package parser
 
+import "math"
+
 // A CalledLog is a log that says of each leave which call it ends, so that it can give the
 // calls of each thread by themselves: that takes less than to pair events.
 type CalledLog interface {
@@ -78,8 +80,24 @@ type EndedFrame struct {
 	Left bool
 }
 
+// CallLimits say which calls are asked for. A reader may leave out others that have ended with a leave.
+type CallLimits struct {
+	// Shortest is the least duration in nanoseconds, Deepest the greatest depth. With Marks the calls
+	// have one of these.
+	Shortest int64
+	Deepest  int32
+	Marks    uint8
+	// Callers asks for the calls, too, that one was made in which is given.
+	Callers bool
+}
+
+// NoCallLimits returns the limits within which all calls are.
+func NoCallLimits() CallLimits { return CallLimits{Deepest: math.MaxInt32} }
+
 // A CallReader reads the calls of a part after the other.
 type CallReader interface {
+	// Limit says which calls are asked for in the parts that are begun from then on. Without it all are.
+	Limit(l CallLimits)
 	// Begin goes to a part. It is not ok where that cannot be read as calls; then the whole
 	// source is of no use.
 	Begin(part *CallPart) (ok bool)

@@ -136,6 +136,7 @@ func (x *Index) Extend(ctx context.Context, runs []parser.Run, namer calls.Namer
 	c.pairs.SetNames(pairing.NewNames(namer))
 	c.named = namer != nil
 	c.mu.Unlock()
+	x.extended = true
 	return c.run(ctx, l.Total(), progress)
 }
 

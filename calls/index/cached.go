@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"crypto/sha256"
 	"os"
 
 	"logparser/calls"
@@ -71,7 +72,7 @@ func (x *Index) Save(s indexcache.Store, k indexcache.Key) error {
 	if x.store != nil {
 		os.Remove(x.store.Path(x.key))
 	}
-	x.store, x.key, x.shorter = &s, k, nil
+	x.store, x.key, x.shorter, x.extended = &s, k, nil, false
 	return nil
 }
 
@@ -83,4 +84,37 @@ func (x *Index) StoreError() error {
 		return *e
 	}
 	return nil
+}
+
+// noteKey returns the store of the index, and the key there of what is called name. There is no store where the index is not kept,
+// or is not that of a whole log.
+func (x *Index) noteKey(name []byte) (s *indexcache.Store, k indexcache.Key) {
+	if !x.building.TryLock() {
+		return nil, k
+	}
+	defer x.building.Unlock()
+	c := x.core.Load()
+	if x.store == nil || x.extended || !x.done.Load() || x.live.Load() || c.named || c.pairs.Row() < x.layout.Load().Total() {
+		return nil, k
+	}
+	h := sha256.New()
+	h.Write(x.key[:])
+	h.Write(name)
+	return x.store, indexcache.Key(h.Sum(nil))
+}
+
+// Noted returns the note that Note kept under a name, nil where there is none.
+func (x *Index) Noted(name []byte) []byte {
+	if s, k := x.noteKey(name); s != nil {
+		return s.Noted(k)
+	}
+	return nil
+}
+
+// Note keeps something that was made of the whole index, under a name that says all that it depends on besides, where the
+// index is kept and is that of the whole log. That it cannot be kept is no error: it is made again then.
+func (x *Index) Note(name, note []byte) {
+	if s, k := x.noteKey(name); s != nil {
+		s.Note(k, note)
+	}
 }

@@ -22,8 +22,10 @@ type callPass struct {
 	src    *index.Index
 	source parser.CallSource
 	// test is nil where all calls count.
-	test     *query.CallTest
-	groups   groups
+	test   *query.CallTest
+	groups groups
+	// callers says that the workers have to see the calls, too, that one was made in which passes.
+	callers  bool
 	slots    map[uint32]uint32 // by Event.Thread
 	workers  []callWorker
 	results  []partResult // of the parts
@@ -37,7 +39,7 @@ type callPass struct {
 type callWorker interface {
 	// begin begins a part, in which calls are open, outermost first.
 	begin(slot uint32, open []parser.OpenFrame)
-	// add adds calls that have ended, of which those count that have a 1 in pass. Of the
+	// add adds calls that have ended, of which those count that have a 1 in pass; some that do not may be left out. Of the
 	// calls that are open behind them kept were so before.
 	add(batch []parser.Call, pass []uint8, open []parser.OpenFrame, kept int)
 	// ends notes that the call of a depth ends that was entered before the part.
@@ -129,7 +131,13 @@ func (p *callPass) run(ctx context.Context) (ok bool, err error) {
 	}
 	var readers []*partReader
 	for _, w := range p.workers {
-		readers = append(readers, &partReader{p: p, w: w, r: p.source.Reader(p.describe)})
+		r := p.source.Reader(p.describe)
+		if p.test != nil {
+			limits := p.test.Limits()
+			limits.Callers = p.callers
+			r.Limit(limits)
+		}
+		readers = append(readers, &partReader{p: p, w: w, r: r})
 	}
 	for end := 0; end < len(parts) && !refused.Load() && ctx.Err() == nil; {
 		var next atomic.Int64

@@ -20,6 +20,7 @@ func callTree(ctx context.Context, src *index.Index, g groups, o *TreeOptions, l
 	if p == nil {
 		return nil, nil, false, nil
 	}
+	p.callers = true
 	forest := newForest(limit)
 	var list []*treeCalls
 	for range query.Workers() {

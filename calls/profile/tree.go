@@ -93,12 +93,19 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		limit = DefaultTreeNodes
 	}
 	var few bool
-	if o.Where, few = narrowed(src, o.Where); few {
+	o.Where, few = narrowed(src, o.Where)
+	note := newTreeNote(src, &o, limit)
+	if t := note.tree(); t != nil {
+		return t, nil
+	}
+	if few {
 		// Few rows are sooner read than all calls.
 	} else if sum, outermost, ok, err := callTree(ctx, src, g, &o, limit); err != nil {
 		return nil, err
 	} else if ok {
-		return finishTree(sum, outermost, &o, limit), nil
+		t := finishTree(sum, outermost, &o, limit)
+		note.keep(t)
+		return t, nil
 	}
 	s := query.NewScan(src, o.Where, index.Addresses|index.Kinds|index.Threads|index.Depths|index.Pairs|selvesOf(o.Correct), o.Progress)
 	open := src.OpenCalls(o.Correct)
@@ -132,7 +139,9 @@ func CallTree(ctx context.Context, src *index.Index, o TreeOptions) (*Tree, erro
 		return nil, err
 	}
 	settle(own)
-	return finishTree(forest.sum(), sumOutermost(src, times), &o, limit), nil
+	t := finishTree(forest.sum(), sumOutermost(src, times), &o, limit)
+	note.keep(t)
+	return t, nil
 }
 
 // finishTree gives a tree at most so many nodes.
@@ -143,6 +152,7 @@ func finishTree(sum *treeBuilder, outermost map[uint32]int64, o *TreeOptions, li
 	sum.prune(limit)
 	tree := sum.tree(o.BottomUp)
 	tree.setTotals(outermost)
+	tree.sortChildren()
 	return tree
 }
 
@@ -380,7 +390,7 @@ func (t *treeBuilder) turned(order []int32, limit int) *treeBuilder {
 	return &up
 }
 
-// tree sums up and leaves out what has no calls.
+// tree sums up and leaves out what has no calls. The children of its nodes are still to be sorted.
 func (t *treeBuilder) tree(bottomUp bool) *Tree {
 	keep := make([]bool, len(t.nodes))
 	keep[0] = true
@@ -411,7 +421,6 @@ func (t *treeBuilder) tree(bottomUp bool) *Tree {
 		tree.Nodes = append(tree.Nodes, n)
 	}
 	tree.sum(bottomUp)
-	tree.sortChildren()
 	return tree
 }
 

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -113,6 +114,43 @@ func (t *CallTest) Marks(address uint32) uint8 {
 		}
 	}
 	return marks
+}
+
+// Limits returns limits within which all calls with a leave are that pass.
+func (t *CallTest) Limits() parser.CallLimits { return t.limits(t.predicate) }
+
+func (t *CallTest) limits(p Predicate) parser.CallLimits {
+	l := parser.NoCallLimits()
+	switch p := p.(type) {
+	case durationTest:
+		l.Shortest = p.least
+	case selfTest:
+		l.Shortest = p.least // a call's self time is not more than its duration
+	case depthTest:
+		l.Deepest = max(p.most, -1)
+	case withinTest:
+		l.Marks = 1 << slices.Index(t.sets, p.set)
+	case junction:
+		for i, part := range p.parts {
+			switch of := t.limits(part); {
+			case i == 0:
+				l = of
+			case p.or:
+				l.Shortest, l.Deepest = min(l.Shortest, of.Shortest), max(l.Deepest, of.Deepest)
+				if l.Marks == 0 || of.Marks == 0 {
+					l.Marks = 0
+				} else {
+					l.Marks |= of.Marks
+				}
+			default:
+				l.Shortest, l.Deepest = max(l.Shortest, of.Shortest), min(l.Deepest, of.Deepest)
+				if l.Marks == 0 {
+					l.Marks = of.Marks
+				}
+			}
+		}
+	}
+	return l
 }
 
 // Test sets pass to 1 for the calls that pass, and to 0 for others.

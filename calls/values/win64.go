@@ -15,6 +15,11 @@ var (
 	win64Vectors  = [...]string{"xmm0", "xmm1", "xmm2", "xmm3"}
 )
 
+// Numbers of these registers in DWARF.
+var dwarfIntegers = [...]int{2, 1, 8, 9}
+
+const dwarfVectors = 17
+
 // inRegister reports whether a value of a type is passed and returned itself, not by its address. It is not known of
 // classes that may be passed by their address whatever their size.
 func inRegister(t *types.Type) (is, known bool) {
@@ -40,16 +45,24 @@ type win64 struct {
 	position int
 	// lost says that the positions are not known.
 	lost bool
+	// parameters are those that are left; free and behind say of the function that only arguments whose entry is told are
+	// where they should be, and that the address of the result comes behind its object.
+	parameters   []types.Parameter
+	free, behind bool
 }
 
 func (s *win64) begin(f *types.Function) {
-	s.lost = f.Altered
+	s.lost, s.free, s.parameters = f.Altered, f.Free, f.Parameters
 	if f.Result == nil {
 		return
 	}
 	byAddress, known := hiddenWin64(f.Result)
 	s.lost = s.lost || !known
-	if byAddress {
+	if !byAddress {
+		return
+	}
+	s.behind = f.ObjectFirst && len(f.Parameters) > 0 && f.Parameters[0].Name == "this"
+	if !s.behind {
 		s.position++
 	}
 }
@@ -69,7 +82,29 @@ func hiddenWin64(t *types.Type) (is, known bool) {
 func (s *win64) place(t *types.Type) (place string, pointed bool) {
 	i := s.position
 	s.position++
+	if s.behind {
+		s.behind = false
+		s.position++
+	}
 	direct, known := inRegister(t)
+	var told types.Entry
+	if len(s.parameters) > 0 {
+		told, s.parameters = s.parameters[0].Entry, s.parameters[1:]
+	}
+	if !s.lost && known && (told.Kind == types.InRegister || s.free) {
+		is := types.Entry{Kind: types.InRegister, Pointed: !direct}
+		switch {
+		case i >= len(win64Integers):
+			is.Kind = types.OnStack
+		case direct && t.Kind == types.Float:
+			is.Number = dwarfVectors + i
+		default:
+			is.Number = dwarfIntegers[i]
+		}
+		if told != is {
+			return "", false
+		}
+	}
 	switch {
 	case s.lost || !known || t.Kind == types.Opaque:
 		return "", false
@@ -85,7 +120,7 @@ func (s *win64) result(f *types.Function) (place string, pointed bool) {
 	t := f.Result
 	byAddress, known := hiddenWin64(t)
 	switch {
-	case !known || t.Kind == types.Opaque || f.Altered && !byAddress:
+	case !known || t.Kind == types.Opaque || (f.Altered || f.Free) && !byAddress:
 		return "", false
 	case byAddress:
 		return "rax", true

@@ -73,3 +73,46 @@ func TestRawWin64(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestEntriesWin64 holds the convention against what debug information says of a function's entry, and has Microsoft's order of object
+// and result.
+func TestEntriesWin64(t *testing.T) {
+	at := func(register int) types.Entry { return types.Entry{Kind: types.InRegister, Number: register} }
+	const rcx, rdx, xmm1 = 2, 1, 18
+	big := structOf(longType, longType)
+	for _, test := range []struct {
+		name string
+		f    types.Function
+		want string
+	}{
+		{"as told", types.Function{Parameters: []types.Parameter{{Type: intType, Entry: at(rcx)}, {Type: doubleType, Entry: at(xmm1)}}}, "rcx xmm1"},
+		{"told otherwise", types.Function{Parameters: []types.Parameter{{Type: intType, Entry: at(rdx)}, {Type: intType, Entry: at(rdx)}}}, "? rdx"},
+		{"told by address", types.Function{Parameters: []types.Parameter{{Type: intType, Entry: types.Entry{Kind: types.InRegister, Number: rcx, Pointed: true}}}}, "?"},
+		{"free", types.Function{Free: true, Parameters: []types.Parameter{{Type: intType}, {Type: intType, Entry: at(rdx)}}, Result: intType}, "? rdx = ?"},
+		{"the object first", types.Function{ObjectFirst: true, Result: big, Parameters: []types.Parameter{{Name: "this", Type: pointer}, {Type: intType}}}, "rcx r8 = *rax"},
+		{"the result first", types.Function{Result: big, Parameters: []types.Parameter{{Name: "this", Type: pointer}, {Type: intType}}}, "rdx r8 = *rax"},
+	} {
+		var s win64
+		s.begin(&test.f)
+		var got []string
+		say := func(place string, pointed bool) {
+			if place == "" {
+				place = "?"
+			}
+			if pointed {
+				place = "*" + place
+			}
+			got = append(got, place)
+		}
+		for _, p := range test.f.Parameters {
+			say(s.place(p.Type))
+		}
+		if test.f.Result != nil {
+			got = append(got, "=")
+			say(s.result(&test.f))
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("%s: %s, want %s", test.name, text, test.want)
+		}
+	}
+}

@@ -483,7 +483,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	}
 	out, flush := rowsOut(cmd)
 	var table strings.Builder
-	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values), int64(f.head)), app.SaveOptions{}, nil); err != nil {
+	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values|rows.CallSites), int64(f.head)), app.SaveOptions{}, nil); err != nil {
 		return err
 	}
 	// What stands before the table is for files.

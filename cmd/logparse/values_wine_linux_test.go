@@ -30,21 +30,33 @@ func compileMinGW(t *testing.T, source string, compiler ...string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	importLibrary(t, dir)
+	link := []string{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"}
+	if slices.Contains(compiler, "-gcodeview") {
+		link = linkPDB(compiler[0])
+	}
+	build(t, dir, append(slices.Clone(compiler), "-std=c++17", "-g", "-pg", "-mfentry", "-w", "-c", source, "-o", "program.o"))
+	build(t, dir, link)
+	return filepath.Join(dir, "program.exe")
+}
+
+// importLibrary makes liblogrec.a, by which a program for Windows imports the recorder's hooks.
+func importLibrary(t *testing.T, dir string) {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "logrec.def"), []byte("LIBRARY logrec.dll\nEXPORTS\n__fentry__\n__return__\n_monstartup\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range [][]string{
-		{mingw + "dlltool", "-d", "logrec.def", "-l", "liblogrec.a"},
-		append(slices.Clone(compiler), "-std=c++17", "-g", "-pg", "-mfentry", "-w", "-c", source, "-o", "program.o"),
-		{mingw + "g++", "-static", "program.o", "liblogrec.a", "-o", "program.exe", "-Wl,--build-id"},
-	} {
-		build := exec.Command(command[0], command[1:]...)
-		build.Dir = dir
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	build(t, dir, []string{"x86_64-w64-mingw32-dlltool", "-d", "logrec.def", "-l", "liblogrec.a"})
+}
+
+// build runs a compiler or a linker.
+func build(t *testing.T, dir string, command []string) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	return filepath.Join(dir, "program.exe")
 }
 
 // recordWine records a program for Windows, and returns what it printed and the folder of its log.

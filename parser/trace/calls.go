@@ -120,6 +120,8 @@ type callReader struct {
 	closes, push bool
 	pushed       uint32
 	ended        parser.EndedFrame
+	wanted       wanted
+	sparse       *sparseFrames
 }
 
 // Begin implements [parser.CallReader].
@@ -144,6 +146,7 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 		r.enter(r.number(f), 0)
 	}
 	r.base, r.kept = len(d.frames), len(d.frames)
+	r.wanted.begin()
 	return true
 }
 
@@ -151,6 +154,7 @@ func (r *callReader) Begin(part *parser.CallPart) bool {
 func (r *callReader) renew() {
 	r.windows, r.epoch = r.d.windows, r.d.epoch
 	clear(r.cache[:])
+	r.cache[0].record = 1 // which no enter has: the place is that of padding, whose first bytes are 0
 }
 
 // number returns the number of an address and space.
@@ -227,12 +231,12 @@ func (r *callReader) read(calls []parser.Call) (n int, ended *parser.EndedFrame,
 		if r.d.ordinal == r.to {
 			return n, nil, true
 		}
-		k, ok := r.shorts(calls[n:])
+		k, stopped := r.stretches(calls[n:])
 		n += k
 		if n == len(calls) || r.d.ordinal == r.to {
 			break
 		}
-		if !ok {
+		if !stopped {
 			continue
 		}
 		if !r.other() {
@@ -250,6 +254,7 @@ func (r *callReader) pop() parser.Call {
 	r.kept = min(r.kept, top-1)
 	r.open[f.Group+1]--
 	r.pops--
+	r.wanted.given(len(r.frames))
 	c := parser.Call{Enter: f.Enter, Duration: -1, Self: -1, ID: f.ID, Depth: int32(top - 1), Marks: f.Marks, Recursive: f.Recursive}
 	if r.pops == 0 && r.closes && top > r.base {
 		c.Duration = max(0, r.at-f.Enter)
@@ -259,47 +264,68 @@ func (r *callReader) pop() parser.Call {
 	return c
 }
 
-// shorts reads short enters and leaves until there is no more room for calls, or, which it
-// reports, something comes that needs more looking at.
-func (r *callReader) shorts(calls []parser.Call) (n int, stopped bool) {
+// mostShorts is how many short records are read at once, at most.
+const mostShorts = 1024
+
+// A stretch is what can be read at once: within it no time leaves the segment of the clock, and no bound cuts one.
+type stretch struct {
+	b []byte // the decoder's buffer, and what may be looked at behind it
+	// last is behind where the last record begins.
+	last int
+	// Times count from the segment's begin, which is units, and are before limit.
+	units, limit uint64
+	// What turns them into nanoseconds, as segment.span does.
+	rate     uint64
+	zero     int64
+	up, down uint
+}
+
+// stretch returns what can be read next. It is not ok where that needs more looking at.
+func (r *callReader) stretch() (s stretch, ok bool) {
 	d := r.d
 	if d.gap != parser.NoGap || d.chunk < 0 || d.time >= d.nextEpoch {
-		return 0, true
+		return s, false
 	}
 	if d.p >= d.stop() {
 		if d.bufAt+int64(d.p) >= d.end || d.fill() != nil {
-			return 0, true
+			return s, false
 		}
 	}
-	last := min(d.stop(), len(d.buf)-longestShort+1)
-	if d.p >= last {
-		return 0, true
+	s.last = min(d.stop(), len(d.buf)-longestShort+1)
+	if d.p >= s.last {
+		return s, false
 	}
-	// In what is read at once no time leaves the segment of the clock, and no bound cuts one.
-	const most = 1024
 	list := r.v.clock.segments
 	if r.segment >= len(list) || list[r.segment].units > d.time || r.segment+1 < len(list) && list[r.segment+1].units <= d.time {
 		r.segment = r.v.clock.find(d.time)
 	}
-	s := &list[r.segment]
+	c := &list[r.segment]
 	limit := d.nextEpoch
 	if r.segment+1 < len(list) {
 		limit = min(limit, list[r.segment+1].units)
 	}
-	if !s.linear(d.time, min(d.time+most*wire.MaxWordDelta, limit-1)) {
-		return 0, true
+	if !c.linear(d.time, min(d.time+mostShorts*wire.MaxWordDelta, limit-1)) {
+		return s, false
 	}
-	b := d.buf[:len(d.buf)+overread]
+	s.b = d.buf[:len(d.buf)+overread]
 	// An event has two bytes at least, so there are no more than may be.
-	events := int(min(most, r.to-d.ordinal))
-	last = min(last, d.p+events*wire.ShortLeaveSize)
-	r.frames = slices.Grow(r.frames, most)
+	events := int(min(mostShorts, r.to-d.ordinal))
+	s.last = min(s.last, d.p+events*wire.ShortLeaveSize)
+	s.units, s.limit = c.units, limit-c.units
+	s.rate, s.zero, s.up, s.down = c.rate, c.ns, (64-c.shift)&63, c.shift&63 // a shift of 0 says that hi is 0
+	return s, true
+}
+
+// shorts reads short enters and leaves of a stretch until there is no more room for calls, or, which it
+// reports, something comes that needs more looking at.
+func (r *callReader) shorts(s *stretch, calls []parser.Call) (n int, stopped bool) {
+	d := r.d
+	r.frames = slices.Grow(r.frames, mostShorts)
 	frames, open := r.frames[:cap(r.frames)], r.open
 	top, base := len(r.frames)-1, r.base
 	before, lowest := top, top
-	rate, zero, up, down := s.rate, s.ns, (64-s.shift)&63, s.shift&63 // a shift of 0 says that hi is 0
-	// Times count from the segment's begin.
-	p, time, limit := d.p, d.time-s.units, limit-s.units
+	b, last, limit, rate, zero, up, down := s.b, s.last, s.limit, s.rate, s.zero, s.up, s.down
+	p, time := d.p, d.time-s.units
 	for p < last {
 		v := binary.LittleEndian.Uint64(b[p : p+8 : p+8])
 		if v&1 != 0 {
@@ -337,29 +363,49 @@ func (r *callReader) shorts(calls []parser.Call) (n int, stopped bool) {
 		p += wire.ShortEnterSize
 		time = t
 		hi, lo := bits.Mul64(t, rate)
+		at := zero + int64(hi<<(up&63)|lo>>(down&63))
 		marks := frames[top].Marks | enter.marks
 		o := &open[enter.group+1]
+		if v>>(8*wire.ShortEnterSize)&1 != 0 && p < last && n < len(calls) {
+			// The call makes none, as most do: it need not come to the stack.
+			if t := time + wire.LeaveDelta(v>>(8*wire.ShortEnterSize)); t < limit {
+				p += wire.ShortLeaveSize
+				time = t
+				hi, lo := bits.Mul64(t, rate)
+				duration := zero + int64(hi<<(up&63)|lo>>(down&63)) - at
+				frames[top].Children += duration
+				c := &calls[n]
+				n++
+				c.Enter, c.Duration, c.Self = at, duration, duration
+				c.ID, c.Depth, c.Marks, c.Recursive = enter.id, int32(top), marks, *o > 0
+				continue
+			}
+		}
 		top++
 		f := &frames[top]
-		f.Enter, f.Children = zero+int64(hi<<(up&63)|lo>>(down&63)), 0
+		f.Enter, f.Children = at, 0
 		f.ID, f.Group, f.Number = enter.id, enter.group, enter.number
 		f.Marks, f.Recursive = marks, *o > 0
 		*o++
 	}
 	stopped = p < last && n < len(calls)
-	time += s.units
 	// Each call that was entered is open or has ended.
-	k := 2*n + top - before
-	d.p, d.time = p, time
-	d.ordinal += int64(k)
-	r.frames = frames[:top+1]
+	d.ordinal += int64(2*n + top - before)
+	d.p, d.time = p, time+s.units
+	r.settle(frames[:top+1], lowest)
+	return n, stopped
+}
+
+// settle makes the stack what a stretch has left, of which the lowest calls were open all through.
+func (r *callReader) settle(frames []parser.OpenFrame, lowest int) {
+	d := r.d
+	r.frames = frames
 	r.kept = min(r.kept, lowest)
 	// The decoder's stack is only looked at where this ends.
 	d.frames = d.frames[:min(lowest, len(d.frames))]
-	for _, f := range r.frames[1+len(d.frames):] {
-		d.frames = append(d.frames, r.addresses[f.Number].frame)
+	for i := 1 + len(d.frames); i < len(frames); i++ {
+		d.frames = append(d.frames, r.addresses[frames[i].Number].frame)
 	}
-	return n, stopped
 }
 
 // remember finds out what the enter means that v begins with, unless it is none or its window

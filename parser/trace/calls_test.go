@@ -2,10 +2,13 @@ package trace_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"logparser/internal/testlog/tracetest"
 	"logparser/parser"
+	"logparser/parser/trace"
+	"logparser/parser/trace/tracetext"
 )
 
 // An openCall is a call that has not ended, as the plain way of pairing knows it.
@@ -75,15 +78,56 @@ func (p *pairedCalls) leave(e *parser.Event) (ended []parser.Call, before []pars
 	return ended, before
 }
 
+// randomLimits returns limits that some calls of random programs are within.
+func randomLimits(r *rand.Rand) parser.CallLimits {
+	l := parser.NoCallLimits()
+	if r.IntN(3) == 0 {
+		l.Shortest = 1 << r.IntN(12)
+	}
+	if r.IntN(3) == 0 {
+		l.Deepest = int32(r.IntN(6)) - 1
+	}
+	if r.IntN(3) == 0 {
+		l.Marks = uint8(1 << r.IntN(8))
+	}
+	l.Callers = r.IntN(2) == 0
+	return l
+}
+
+// A leftOut says which calls may be left out.
+type leftOut struct {
+	parser.CallLimits
+	caller int32 // the depth of the innermost caller of the call that was given last, -1 for none
+	calls  int
+}
+
+// skip returns the calls from the next that has to be given, or is, on.
+func (l *leftOut) skip(want []parser.Call, given *parser.Call) []parser.Call {
+	for ; len(want) > 0 && (given == nil || want[0] != *given); want = want[1:] {
+		c := &want[0]
+		within := c.Duration < 0 || c.Duration >= l.Shortest && c.Depth <= l.Deepest && (l.Marks == 0 || l.Marks&c.Marks != 0)
+		if within || l.Callers && c.Depth <= l.caller {
+			return want
+		}
+		l.calls++
+	}
+	if given != nil {
+		l.caller = given.Depth - 1
+	}
+	return want
+}
+
 // holdPart reads a part, in pieces of any length, and holds it against events of its thread.
-func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *parser.CallPart, events []parser.Event) {
+func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *parser.CallPart, events []parser.Event, out *leftOut) {
 	p.t.Helper()
 	for i := range p.stack {
 		p.stack[i].before, p.stack[i].children = true, 0
 	}
+	reader.Limit(out.CallLimits)
 	if !reader.Begin(part) {
 		p.t.Fatal("a part cannot be read")
 	}
+	out.caller = -1
 	hold := func() {
 		open, _ := reader.Open()
 		if len(open) != len(p.stack) {
@@ -96,6 +140,7 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 		}
 	}
 	hold()
+	base := len(p.stack)
 	var want []parser.Call
 	var before []parser.EndedFrame
 	for i := range events {
@@ -117,21 +162,24 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 				p.t.Fatalf("%+v ended, and %d calls, want %+v", *ended, n, before)
 			}
 			before = before[1:]
+			base--
+			out.caller = min(out.caller, int32(base)-1)
 			continue
 		}
 		if n == 0 {
 			break
 		}
-		for i, c := range calls[:n] {
+		for _, c := range calls[:n] {
 			if c.ID/64%3 == 0 {
 				c.Recursive = false // it has no meaning without a group
 			}
-			if len(want) <= i || c != want[i] {
-				p.t.Fatalf("call %+v, want %+v", c, want[min(i, len(want)-1)])
+			if want = out.skip(want, &c); len(want) == 0 || c != want[0] {
+				p.t.Fatalf("%+v: call %+v, want %+v", out.CallLimits, c, want[:min(len(want), 2)])
 			}
+			want = want[1:]
 		}
-		want = want[n:]
 	}
+	want = out.skip(want, nil)
 	if len(want) > 0 || len(before) > 0 {
 		p.t.Fatalf("%d calls and %d from before are missing", len(want), len(before))
 	}
@@ -140,8 +188,9 @@ func (p *pairedCalls) holdPart(r *rand.Rand, reader parser.CallReader, part *par
 
 // TestCalls reads the calls of each thread by themselves, part by part, and holds them against its events.
 func TestCalls(t *testing.T) {
-	read := 0
-	for seed := range uint64(soak(20)) {
+	read, limited := 0, 0
+	defer trace.SetWantedSample(50)()
+	for seed := range uint64(soak(60)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := &tracetest.Memory{}
 		w := tracetest.NewWriter(m)
@@ -175,11 +224,56 @@ func TestCalls(t *testing.T) {
 			if paired[part.Thread] == nil {
 				paired[part.Thread] = &pairedCalls{t: t}
 			}
-			paired[part.Thread].holdPart(r, reader, part, threads[part.Thread][part.From:part.To])
+			out := &leftOut{CallLimits: parser.NoCallLimits()}
+			if seed%2 == 1 {
+				out.CallLimits = randomLimits(r)
+			}
+			paired[part.Thread].holdPart(r, reader, part, threads[part.Thread][part.From:part.To], out)
+			limited += out.calls
 			read += int(part.To - part.From)
 		}
 		if total != int64(read) && seed == 0 {
 			t.Errorf("parts have %d of %d events", read, total)
+		}
+	}
+	if limited < read/100 {
+		t.Errorf("%d calls were left out of %d events", limited, read)
+	}
+}
+
+// TestCallsPadding has padding where the first bytes of an enter may be.
+func TestCallsPadding(t *testing.T) {
+	file, err := tracetext.Load(strings.NewReader(`
+file
+chunk process
+clock @1000 ns=1000
+chunk events stream=1 thread=7 base=1000
+window w0 entry 0x400000
+enter +100 w0 0x10
+padding 9
+enter +5 w0 0x20
+padding 3
+leave +10
+padding 12
+leave +1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads, ok := open(t, &tracetest.Memory{Bytes: file}).ReadThreads(1).Next(3)
+	if !ok || len(threads) != 1 || len(threads[0].Events) != 3 || threads[0].Events[2].Time != 1116 {
+		t.Errorf("%v, %+v", ok, threads)
+	}
+	for _, limits := range []parser.CallLimits{parser.NoCallLimits(), {Shortest: 10, Deepest: 9}} {
+		reader := open(t, &tracetest.Memory{Bytes: file}).Calls(4).Reader(describeCall)
+		reader.Limit(limits)
+		calls := make([]parser.Call, 10)
+		if !reader.Begin(&parser.CallPart{To: 4}) {
+			t.Fatal("a part cannot be read")
+		}
+		n, _, ok := reader.Next(calls)
+		if !ok || n != 2 || calls[0].Duration != 10 || calls[1].Duration != 16 || calls[1].Self != 6 {
+			t.Errorf("%+v: %v, %+v", limits, ok, calls[:n])
 		}
 	}
 }

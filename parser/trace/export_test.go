@@ -41,3 +41,10 @@ func (l *Log) TakenBytes() int {
 	}
 	return n
 }
+
+// SetWantedSample sets after how many calls a reader asks whether few were wanted, until the function that it returns is called.
+func SetWantedSample(n int) (restore func()) {
+	before := wantedSample
+	wantedSample = n
+	return func() { wantedSample = before }
+}

@@ -95,14 +95,7 @@ func (d *decoder) passShorts(most, last int) (n int) {
 	if len(d.frames) > deepest || d.time+uint64(most)*wire.MaxWordDelta >= d.nextEpoch {
 		return d.readShorts(most, last)
 	}
-	// Bits are set for the lowest five of enters in windows that are set, and of leaves.
-	const leaves = 0xaaaaaaaa
-	known := uint64(leaves)
-	for i := range d.windows {
-		if d.windows[i].set {
-			known |= 4 << (4 * i)
-		}
-	}
+	known := d.knownRecords()
 	if d.records == nil {
 		d.records = new([passedRecords]uint32)
 	}

@@ -116,7 +116,7 @@ func (r *threadReader) add(s *stream, ordinal int64) bool {
 	a := &threadSource{d: newDecoder(r.c.r, cursorBytes/maxSources), s: s}
 	a.d.mapped = &r.c.mapped
 	a.d.restore(s, r.c.v.epochs.times, int(ordinal/sampleEvery))
-	a.windows, a.epoch = a.d.windows, a.d.epoch
+	a.renew()
 	for _, f := range a.d.frames {
 		a.numbers = append(a.numbers, r.number(f))
 	}
@@ -247,6 +247,13 @@ func (r *threadReader) remember(a *threadSource, enter *cachedEnter, v uint64) b
 	return true
 }
 
+// renew forgets what short enters mean.
+func (a *threadSource) renew() {
+	a.windows, a.epoch = a.d.windows, a.d.epoch
+	clear(a.cache[:])
+	a.cache[0].record = 1 // as in callReader.renew
+}
+
 // other decodes what comes next, up to one event, in the decoder's own way.
 func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 	d := a.d
@@ -258,8 +265,7 @@ func (r *threadReader) other(a *threadSource) (n int, ok bool) {
 		return n, false
 	}
 	if d.windows != a.windows || d.epoch != a.epoch {
-		a.windows, a.epoch = d.windows, d.epoch
-		clear(a.cache[:])
+		a.renew()
 	}
 	// Whatever it was, below the top the stack is what it was.
 	a.numbers = a.numbers[:min(len(a.numbers), max(len(d.frames)-1, 0))]

@@ -9,6 +9,9 @@ var anonymous = strings.NewReplacer(
 	"`anonymous-namespace'", "(anonymous namespace)",
 )
 
+// ReadableName returns a name out of a type's record as it is shown.
+func ReadableName(name string) string { return normalise(name) }
+
 // normalise returns a name from a record as it is shown.
 func normalise(name string) string {
 	if !strings.Contains(name, "`anonymous") {

@@ -80,6 +80,8 @@ type Type struct {
 	// Library is, of a string, the implementation of the C++ standard library that it belongs to; "" where that
 	// is not known.
 	Library Library
+	// Begin is where in the object the layout of such a text begins, in bytes.
+	Begin int
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
 	Align int
@@ -101,6 +103,11 @@ type Function struct {
 	Local bool
 	// Altered says that the compiler passes some arguments in other ways than the calling convention says.
 	Altered bool
+	// Free says that the compiler may have left out arguments, and the result, without a word: an argument is where the
+	// convention has it only if its Entry says so. It is read on Windows only.
+	Free bool
+	// ObjectFirst says that the address of the result is passed behind the object, as Microsoft's compilers do.
+	ObjectFirst bool
 }
 
 // A Parameter is a parameter of a function.
@@ -111,7 +118,7 @@ type Parameter struct {
 	Type *Type
 	// Unused says that the function may not use it, so that its callers need not pass it.
 	Unused bool
-	// Entry is where debug information has it when the function is entered; it is read for the machine "x86" only.
+	// Entry is where debug information has it when the function is entered; it is read for the machine "x86", and out of PDBs, only.
 	Entry Entry
 	// Register is the one that a declaration itself says it is passed in, "" for where the calling convention has it.
 	Register string

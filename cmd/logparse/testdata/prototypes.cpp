@@ -332,11 +332,13 @@ CALLED int p96(int a) {
   Call("app::p96").a("a", a).text("return", "?or -7");
   return p06(a + 1);
 }
+#ifdef __cpp_exceptions
 // It ends by an exception.
 CALLED int p97(const char *a) {
   Call("app::p97").a("a", a).text("return", "?");
   throw 1;
 }
+#endif
 P1(p98, Flag, 64, Flag)
 
 // What they write behind their arguments is asked for, as it is when they return.
@@ -398,12 +400,14 @@ CALLED int o07(int n, int *out) {
   *out = 10 * n;
   return n;
 }
+#ifdef __cpp_exceptions
 // It ends by an exception.
 CALLED int o08(int *out) {
   Call("app::o08").a("out", (void *)out).text("out@leave", "?").text("return", "?");
   *out = 8;
   throw 8;
 }
+#endif
 
 }  // namespace app
 
@@ -438,10 +442,12 @@ int main() {
   Box<Box<int>> box{{1}};
   box.p88(8u, &box), p89(1, "89"), p90(9, 0.5), p91(1, 2);
   p93(&Method::called, 2), p94(1, 7, {3, 4}), p95(&static_cast<const Ints &>(Ints{5, 6}), 8), p96(1), p98((Flag)(Write | 64));
+#ifdef __cpp_exceptions
   try {
     p97("thrown");
   } catch (int) {
   }
+#endif
   int out = -1;
   char buffer[40] = "not yet";
   o01("17", &out), o02(buffer, 8), o02(buffer, sizeof buffer);
@@ -456,9 +462,11 @@ int main() {
   std::string_view rest = "a view";
   Line line = {};
   o06(rest, &line), o07(3, &out), Counter().o09(2);
+#ifdef __cpp_exceptions
   try {
     o08(&out);
   } catch (int) {
   }
+#endif
   p92(1, true, 'c', 4, Small::One, 6, false, 'h', 9, Small::Last, true, 'l');
 }

@@ -505,30 +505,3 @@ func (r *reader) parameter(e *dwarf.Entry) types.Parameter {
 	}
 	return p
 }
-
-// inlineNamespaces are those of the standard library.
-var inlineNamespaces = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__2::", "std::", "std::__Cr::", "std::", "std::__ndk1::", "std::")
-
-// plain removes from a name the parts that nobody writes: inline namespaces of the standard library, and its
-// allocator.
-func plain(name string) string {
-	name = inlineNamespaces.Replace(name)
-	const allocator = ", std::allocator<"
-	for {
-		i := strings.Index(name, allocator)
-		if i < 0 {
-			return strings.ReplaceAll(name, " >", ">")
-		}
-		depth, end := 1, i+len(allocator)
-		for end < len(name) && depth > 0 {
-			switch name[end] {
-			case '<':
-				depth++
-			case '>':
-				depth--
-			}
-			end++
-		}
-		name = name[:i] + strings.TrimPrefix(name[end:], " ")
-	}
-}

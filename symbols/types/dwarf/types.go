@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"debug/dwarf"
-	"math/bits"
 	"strconv"
 	"strings"
 
@@ -70,7 +69,7 @@ func (r *reader) typeAt(at dwarf.Offset, depth int) *types.Type {
 			return t
 		}
 		named := *t
-		named.Name = plain(join(r.scopes[at], name))
+		named.Name = types.PlainName(join(r.scopes[at], name))
 		if t.Kind == types.Text && t.Name == types.StdString && strings.HasSuffix(named.Name, "::string") {
 			named.Name = types.StdString
 		}
@@ -193,8 +192,6 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 	if err != nil {
 		return t
 	}
-	single, seen := 0, uint64(0)
-	flags := true
 	for _, c := range list {
 		if c.Tag != dwarf.TagEnumerator {
 			continue
@@ -202,19 +199,8 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 		n, _ := c.Val(dwarf.AttrName).(string)
 		v, _ := c.Val(dwarf.AttrConstValue).(int64)
 		t.Enumerators = append(t.Enumerators, types.Enumerator{Value: v, Name: n})
-		switch u := uint64(v); {
-		case u == 0:
-		case bits.OnesCount64(u) == 1 && seen&u == 0:
-			single++
-			seen |= u
-		case u&^seen != 0:
-			flags = false
-		}
 	}
-	// 0, 1, 2 are an enumeration, 1, 2, 4 are flags.
-	if flags && single >= 3 {
-		t.Kind = types.Flags
-	}
+	t.Kind = types.KindOfEnum(t.Enumerators)
 	if size == 0 {
 		if of := target(); of != nil {
 			t.Size = of.Size
@@ -226,7 +212,7 @@ func (r *reader) enum(e *dwarf.Entry, at dwarf.Offset, name string, size int, ta
 
 // class makes a class, a struct or a union.
 func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth int) *types.Type {
-	full := plain(join(r.scopes[at], name))
+	full := types.PlainName(join(r.scopes[at], name))
 	t := &types.Type{Kind: types.Struct, Size: size, Name: full}
 	if name == "" {
 		t.Name = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagClassType: "class", dwarf.TagUnionType: "union"}[e.Tag]
@@ -237,13 +223,9 @@ func (r *reader) class(e *dwarf.Entry, at dwarf.Offset, name string, size, depth
 		t.Align = int(n)
 	}
 	r.built[at] = t
-	switch {
-	case strings.HasPrefix(full, "std::basic_string<char,") || full == "std::string" || full == "std::basic_string<char>":
-		t.Kind, t.Name, t.Indirect = types.Text, types.StdString, true
-		t.Library = r.library(e, r.scopes[at], size)
-		return t
-	case strings.HasPrefix(full, "std::basic_string_view<char,") || full == "std::basic_string_view<char>":
-		t.Kind, t.Name = types.Text, types.StdStringView
+	if text := types.StandardText(full); text != "" {
+		t.Kind, t.Name = types.Text, text
+		t.Indirect = t.Indirect || text == types.StdString
 		t.Library = r.library(e, r.scopes[at], size)
 		return t
 	}

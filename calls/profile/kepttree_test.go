@@ -1,0 +1,136 @@
+package profile
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"logparser/calls/index"
+	"logparser/calls/indexcache"
+	"logparser/calls/internal/logtest"
+	"logparser/internal/testlog"
+	"logparser/internal/testlog/oracle"
+	"logparser/parser"
+)
+
+// A readLog counts how often it is read.
+type readLog struct {
+	*testlog.Memory
+	reads int
+}
+
+func (l *readLog) ReadEvents(dst []parser.Event, from int64) (int, error) {
+	l.reads++
+	return l.Memory.ReadEvents(dst, from)
+}
+
+// TestKeptTree makes trees twice of logs with a kept index, which are not read for the second.
+func TestKeptTree(t *testing.T) {
+	defer func(before int64) { keptEvents = before }(keptEvents)
+	keptEvents = 0
+	logtest.SmallBlocks(t, 64)
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		log := &readLog{Memory: testlog.Random(r, 1+r.IntN(3000))}
+		src, err := oracle.New(log, log.Runs, oracle.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := indexcache.Store{Folder: t.TempDir()}
+		keep := func() *index.Index {
+			x := index.New(log, log.Runs)
+			x.Keep(store, indexcache.Key{1})
+			if err := x.Build(t.Context(), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+		tree := func(x *index.Index, o TreeOptions) (*Tree, bool) {
+			before := log.reads
+			made, err := CallTree(t.Context(), x, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made, log.reads > before
+		}
+		x := keep()
+		of, group := randomGroups(r, src)
+		o := TreeOptions{Groups: of, PerThread: r.IntN(2) == 0, BottomUp: r.IntN(2) == 0, MaxNodes: []int{0, 0, 20}[r.IntN(3)]}
+		made, read := tree(x, o)
+		if !read {
+			t.Fatalf("seed %d: the first tree was not made of the log", seed)
+		}
+		for _, x := range []*index.Index{x, keep()} {
+			again, read := tree(x, o)
+			for i := range made.Nodes {
+				if i < len(again.Nodes) && again.Nodes[i] != made.Nodes[i] {
+					t.Fatalf("seed %d, %+v: node %d is %+v, want %+v", seed, o, i, again.Nodes[i], made.Nodes[i])
+				}
+			}
+			if read || !reflect.DeepEqual(again, made) {
+				t.Fatalf("seed %d, %+v: read %v\n%+v\nwant\n%+v", seed, o, read, again, made)
+			}
+		}
+		x = keep()
+		if o.MaxNodes == 0 {
+			// The other way round it is another tree.
+			checkTree(t, src, x, logtest.Expected{Pass: func(int64) bool { return true }}, group, o)
+		}
+		others := map[string]TreeOptions{}
+		other := o
+		other.MaxNodes = 5
+		others["fewer nodes"] = other
+		other = o
+		other.Correct = func(int64, []int64, []int64) {}
+		others["correction"] = other
+		other = o
+		if other.Groups = slices.Clone(of); len(of) > 0 {
+			if other.Groups[0] != 0 {
+				other.Groups[0] = 0
+			} else {
+				other.Groups[0] = 1
+			}
+			others["groups"] = other
+		}
+		for name, o := range others {
+			if _, read := tree(x, o); !read {
+				t.Errorf("seed %d, other %s: the tree was taken", seed, name)
+			}
+		}
+		x.SetLive(true)
+		if _, read := tree(x, o); !read {
+			t.Errorf("seed %d: the tree was taken of a log that grows", seed)
+		}
+		x.SetLive(false)
+		if err := x.Extend(t.Context(), log.Runs, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, read := tree(x, o); !read {
+			t.Errorf("seed %d: the tree was taken of a log that has grown", seed)
+		}
+	}
+}
+
+// FuzzKeptTree decodes what no tree was kept as.
+func FuzzKeptTree(f *testing.F) {
+	t := &Tree{Nodes: []TreeNode{{Group: NoGroup, Thread: AllThreads, Parent: -1, Calls: 2, Timed: 2, Total: 9, Self: 9},
+		{Group: 1, Thread: AllThreads, Calls: 2, Timed: 1, Running: 1, Total: 9, Self: 2}, {Group: NoGroup, Thread: AllThreads, Parent: 1, Other: true}}}
+	f.Add(t.encode(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree := decodeTree(b, 3, 2)
+		if tree == nil {
+			return
+		}
+		seen := 0
+		for i := range tree.Nodes {
+			seen += len(tree.Children(int32(i)))
+			if n := &tree.Nodes[i]; i > 0 && (n.Parent < 0 || int(n.Parent) >= i) || n.Group != NoGroup && n.Group >= 3 || n.Thread != AllThreads && n.Thread >= 2 {
+				t.Fatalf("node %d: %+v", i, *n)
+			}
+		}
+		if seen != len(tree.Nodes)-1 {
+			t.Fatalf("%d children of %d nodes", seen, len(tree.Nodes))
+		}
+	})
+}
