@@ -392,7 +392,10 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 		processes = fmt.Sprintf("%d processes", n)
 	}
 	say("%s %s after %v; recorded: %s, %s", name, how, took, processes, bytesText(size))
-	if running > 0 {
+	switch {
+	case running == 1:
+		say("one of them still runs, and goes on recording")
+	case running > 1:
 		say("%d of them still run, and go on recording", running)
 	}
 	if !f.quiet && f.head > 0 {
