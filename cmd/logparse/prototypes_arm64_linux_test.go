@@ -23,6 +23,9 @@ type arm64 struct {
 	library string // the recorder's, "" where it could not be built
 }
 
+// arm64Folder is where the recorder for arm64 is, "" before it is built.
+var arm64Folder string
+
 // linkARM64 are options for clang.
 var linkARM64 = []string{"--target=aarch64-linux-gnu", "-fuse-ld=lld"}
 
@@ -32,10 +35,8 @@ var findARM64 = sync.OnceValues(func() (*arm64, string) {
 	if a.c == "" || a.cxx == "" {
 		return nil, "there is no clang"
 	}
-	for _, name := range []string{"qemu-aarch64"} {
-		if _, err := exec.LookPath(name); err != nil {
-			return nil, "there is no " + name + " (qemu-user)"
-		}
+	if _, err := exec.LookPath("qemu-aarch64"); err != nil {
+		return nil, "there is no qemu-aarch64 (qemu-user)"
 	}
 	check := exec.Command(a.cxx, append(slices.Clone(linkARM64), "-x", "c++", "-", "-o", os.DevNull)...)
 	check.Stdin = strings.NewReader("#include <string>\nint main(int n, char **v) { return (int)std::string(v[0]).size() * 0; }\n")
@@ -50,6 +51,7 @@ var findARM64 = sync.OnceValues(func() (*arm64, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
+	arm64Folder = dir
 	library := filepath.Join(dir, "liblogrec.so")
 	build := exec.Command(a.c, slices.Concat(linkARM64, []string{"-O2", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden", "-DLOGREC_BUILD_SHARED", "-Wall", "-Wextra", "-Werror", "-I../../recorder/include"},
 		sources, []string{"-o", library, "-ldl", "-Wl,-z,nodelete"})...)

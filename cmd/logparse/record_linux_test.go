@@ -22,6 +22,9 @@ import (
 var recordCache string
 
 func removeRecordCache() {
+	if arm64Folder != "" {
+		os.RemoveAll(arm64Folder)
+	}
 	if recordCache != "" {
 		os.RemoveAll(recordCache)
 	}
