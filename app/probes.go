@@ -21,6 +21,7 @@ import (
 	"logparser/symbols/gosym"
 	"logparser/symbols/image"
 	"logparser/symbols/symtab"
+	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
 	"logparser/symbols/unwind"
 )
@@ -179,8 +180,12 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 	linkages := make(map[string]int)
 	var order []uint64
 	covered := make(map[uint64]bool)
-	add := func(rva, size uint64, names []string, linkage string, isGo bool) {
+	add := func(rva, size uint64, names, symbols []string, isGo bool) {
 		covered[rva] = true
+		linkage := ""
+		if len(symbols) > 0 {
+			linkage = symbols[0]
+		}
 		if linkage != "" {
 			linkages[linkage]++
 		}
@@ -199,7 +204,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 		if _, _, ok := own.Executable(own.Base + rva); !ok {
 			return
 		}
-		f := &probe.Function{Name: name, Linkage: linkage, RVA: rva, Offset: offset, Size: size, Go: isGo}
+		f := &probe.Function{Name: name, Linkage: linkage, Symbols: symbols, RVA: rva, Offset: offset, Size: size, Go: isGo}
 		n := uint64(maxStart)
 		if isGo || atReturns || linkage == "" {
 			n = min(size, maxGoCode)
@@ -214,7 +219,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 			if sym, err := t.Lookup(rva); err == nil {
 				size = sym.Size
 			}
-			add(rva, size, []string{name}, "", true)
+			add(rva, size, []string{name}, nil, true)
 			return true
 		})
 		if err != nil {
@@ -235,12 +240,12 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 			if err != nil || sym.Start != rva || sym.Kind == symbols.PLT || sym.Kind == symbols.Thunk {
 				return true
 			}
-			linkage := ""
-			if raw := t.Names(rva); len(raw) > 0 {
-				linkage, _, _ = strings.Cut(raw[0], "@")
+			raw := t.Names(rva)
+			for i := range raw {
+				raw[i], _, _ = strings.Cut(raw[i], "@") // the version
 			}
 			names := append([]string{withoutResult(cmp.Or(sym.Outermost().Signature, name), name)}, sym.Aliases...)
-			add(rva, sym.Size, names, linkage, false)
+			add(rva, sym.Size, names, raw, false)
 			return true
 		})
 		if err != nil {
@@ -257,7 +262,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 				if sym, err := s.Lookup(rva); err == nil {
 					size = sym.Size
 				}
-				add(rva, size, []string{name}, "", false)
+				add(rva, size, []string{name}, nil, false)
 			}
 			return true
 		})
@@ -331,8 +336,11 @@ func declareArguments(maker *values.Maker, library string, specs []values.Spec, 
 	}
 	for i := range list {
 		f := &list[i]
-		declared := by.Function(library, cmp.Or(f.Linkage, f.Name))
-		if declared == nil || f.Go || f.Values != nil {
+		if f.Go || f.Values != nil {
+			continue
+		}
+		declared := declarationOf(f, library, by)
+		if declared == nil {
 			continue
 		}
 		there := *declared
@@ -341,6 +349,16 @@ func declareArguments(maker *values.Maker, library string, specs []values.Spec, 
 		v := maker.Function(&there, items)
 		f.Values = &v
 	}
+}
+
+// declarationOf returns the declaration of a function, by the name of any symbol that it has, or by its own; nil for none.
+func declarationOf(f *probe.Function, library string, by *Prototypes) *types.Function {
+	for _, name := range append(slices.Clone(f.Symbols), f.Name) {
+		if declared := by.Function(library, name); declared != nil {
+			return declared
+		}
+	}
+	return nil
 }
 
 // describeArguments finds out of debug information what functions take and return of which that is not known yet.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -202,7 +201,7 @@ func (p *Probing) declared(f *probe.Function, library string, by *Prototypes) *v
 	if by == nil || !wanted || f.Go {
 		return nil
 	}
-	declared := by.Function(library, cmp.Or(f.Linkage, f.Name))
+	declared := declarationOf(f, library, by)
 	if declared == nil {
 		return nil
 	}

@@ -362,7 +362,7 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 	}
 	switch {
 	case isString(to) && pointed && to.Library != "":
-		v.Op = Op{Kind: String, Max: textBytes, Library: to.Library}
+		v.Op = stringOp(to)
 		v.Type = named(to, t.Name)
 	case isView(to) && to.Library != "":
 		v.Op = Op{Kind: View, Max: textBytes, Library: to.Library, At: pointed && strings.HasPrefix(place, "stack")}
@@ -380,6 +380,11 @@ func take(name string, t *types.Type, place string, pointed bool) Value {
 		v.Op = Op{Kind: Direct, Size: min(t.Size, held(place))}
 	}
 	return v
+}
+
+// stringOp takes the text of the std::string that a pointer leads to.
+func stringOp(t *types.Type) Op {
+	return Op{Kind: String, At: t.Begin > 0, Offset: t.Begin, Max: textBytes, Library: t.Library}
 }
 
 // held returns how many bytes a place holds. What a value has beyond them is padding.
@@ -451,7 +456,7 @@ func target(name string, t *types.Type, place string) Value {
 	op, text := textAt(to, 0)
 	switch {
 	case isString(to) && to.Library != "":
-		v.Op = Op{Kind: String, Max: textBytes, Library: to.Library}
+		v.Op = stringOp(to)
 	case text:
 		v.Op = op
 	case isCharacter(to) && isOut(name):

@@ -40,7 +40,7 @@ func textAt(t *types.Type, offset int) (Op, bool) {
 	case isView(t):
 		return Op{Kind: View, At: true, Offset: offset, Max: textBytes, Library: t.Library}, true
 	case isString(t):
-		return Op{Kind: String, At: true, Offset: offset, Max: textBytes, Library: t.Library}, true
+		return Op{Kind: String, At: true, Offset: offset + t.Begin, Max: textBytes, Library: t.Library}, true
 	}
 	return Op{Kind: Text, At: true, Offset: offset, Max: textBytes}, true
 }

@@ -294,6 +294,22 @@ func TestProbesDeclared(t *testing.T) {
 	}
 }
 
+// TestProbesOfC writes probes for functions of the C library, which are declared, by any of their names. Those that choose the code of
+// others are not their functions.
+func TestProbesOfC(t *testing.T) {
+	const path = "/lib/x86_64-linux-gnu/libc.so.6"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(err)
+	}
+	if got, want := definitions(t, path, "getenv", "write@fd,return", "--return"), "p:lp/lp_0001_getenv name=+0(%di):string\nr:lp/lp_0001_getenv__return ret=+0($retval):string\n"+
+		"p:lp/lp_0002_write fd=%di:s32\nr:lp/lp_0002_write__return ret=$retval:s64"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if code, out, errs := logparse("probes", path, "strlen", "--for", "uprobe"); code != exitError || !strings.Contains(errs, "strlen: the loader calls them once") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}
+
 // TestRecordProbedDeclared records these programs as they are: their text and all eight numbers are shown.
 func TestRecordProbedDeclared(t *testing.T) {
 	hello, sum, prototypes := withoutDebugInformation(t)

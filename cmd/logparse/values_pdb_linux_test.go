@@ -91,7 +91,7 @@ func TestPrototypesPDB(t *testing.T) {
 
 // TestStringsMSVC records a program that has texts as Microsoft's library has them in memory.
 func TestStringsMSVC(t *testing.T) {
-	for _, level := range []string{"/Od", "/O2"} {
+	for _, level := range []string{"/Od", "/O2", "/Od /DCHECKED"} {
 		t.Run(level, func(t *testing.T) {
 			program := compileClangCL(t, "testdata/strings_msvc.cpp", level)
 			out, log := recordWine(t, program, "--values", "app::s*", "./program.exe")

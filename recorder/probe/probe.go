@@ -46,6 +46,8 @@ type Function struct {
 	// Name is the demangled name. Linkage is the symbol's name, "" where there is no symbol, or where
 	// several symbols of the image have that name.
 	Name, Linkage string
+	// Symbols are the names of all symbols at its first byte.
+	Symbols []string
 	// RVA, Offset (in the file) and Size are in bytes. Size is 0 where it is not known.
 	RVA, Offset, Size uint64
 	// Go says that it was compiled by Go. A return probe would break its stack, which may move.

@@ -50,6 +50,14 @@ type TextLayout struct {
 	Size, Word    int
 }
 
+// Begin returns where the layout begins: of Microsoft's std::string behind a pointer, where iterators are checked.
+func (l *TextLayout) Begin() int {
+	if at, has := l.Members["_Bx"]; has && at == l.Word && l.Size == 3*l.Word+16 && l.Members["_Mysize"] == at+16 && l.Members["_Myres"] == at+16+l.Word {
+		return at
+	}
+	return 0
+}
+
 // Library returns whose layout it is, "" for that of none that is known.
 func (l *TextLayout) Library() Library {
 	is := func(at map[string]int, name string, offset int) bool {
@@ -59,6 +67,8 @@ func (l *TextLayout) Library() Library {
 	own := func(name string, offset int) bool { return is(l.Members, name, offset) }
 	word := l.Word
 	switch {
+	case l.Begin() > 0:
+		return MSVC
 	case l.Size == 2*word+16 && own("_M_dataplus", 0) && own("_M_string_length", word), l.Size == 2*word && own("_M_len", 0) && own("_M_str", word):
 		return Libstdcxx
 	case l.Size == word && own("_M_dataplus", 0):

@@ -80,6 +80,8 @@ type Type struct {
 	// Library is, of a string, the implementation of the C++ standard library that it belongs to; "" where that
 	// is not known.
 	Library Library
+	// Begin is where in the object the layout of such a text begins, in bytes.
+	Begin int
 	// Align is the alignment in bytes that the program asks for beyond what its parts need, 0 for
 	// none.
 	Align int

@@ -6,7 +6,14 @@
 namespace std {
 template <class E> struct char_traits {};
 template <class T> class allocator {};
-template <class E> struct _String_val {
+#ifdef CHECKED // iterators
+struct _Container_base12 {
+  void *_Myproxy = nullptr;
+};
+#else
+struct _Container_base12 {};
+#endif
+template <class E> struct _String_val : _Container_base12 {
   union _Bxty {
     E _Buf[16];
     E *_Ptr;

@@ -36,6 +36,9 @@ func (r *reader) library(e *dwarf.Entry, scope string, size int) types.Library {
 		l.Long = offsets(list)
 		break
 	}
+	if l.Begin() > 0 {
+		return "" // not out of DWARF
+	}
 	return l.Library()
 }
 

@@ -200,7 +200,7 @@ func (r *reader) fill(t *types.Type, index uint32, h *head, depth int) {
 	if text != "" {
 		l := types.TextLayout{Members: make(map[string]int), Long: long, Size: t.Size, Word: 8}
 		textMembers(l.Members, t, 0, 0)
-		t.Kind, t.Name, t.Members, t.Library = types.Text, text, nil, l.Library()
+		t.Kind, t.Name, t.Members, t.Library, t.Begin = types.Text, text, nil, l.Library(), l.Begin()
 		t.Indirect = text == types.StdString
 		return
 	}
