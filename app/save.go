@@ -148,6 +148,7 @@ func (s *Session) Header() rows.Header {
 		h.Format += fmt.Sprintf(", %d-byte records", info.RecordSize)
 	}
 	h.Values = s.HasValues()
+	h.Sites, _ = s.HasCallSites()
 	if file := s.files().modules; file != "" {
 		h.Modules = filepath.Base(file)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"slices"
@@ -162,6 +163,9 @@ func (p *ValuePlan) module(ctx context.Context, in Inputs, path string, specs []
 	return m, nil
 }
 
+// ErrNoPDB says that nothing tells the types of a program for Windows.
+var ErrNoPDB = message.New("it has no debug information: neither DWARF (-g) nor a PDB that is found (/Z7 and /debug) beside it or in the folders of symbols")
+
 // typedFunctions returns the functions of an image of which debug information tells parameters and results: a PDB, DWARF
 // in the image or in a file of its own, or both.
 func typedFunctions(ctx context.Context, found *symbols.Binding, own *image.Image, chosen func(name string) bool) ([]types.Function, error) {
@@ -187,8 +191,11 @@ func typedFunctions(ctx context.Context, found *symbols.Binding, own *image.Imag
 		defer debug.Close()
 	}
 	more, err := dwarf.Functions(ctx, debug, chosen)
+	if errors.Is(err, dwarf.ErrNone) && own.Kind == image.PE {
+		return nil, ErrNoPDB
+	}
 	if err != nil {
-		return list, err
+		return nil, err
 	}
 	clones, err := symtab.Clones(debug)
 	if err != nil {

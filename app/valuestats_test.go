@@ -12,7 +12,7 @@ import (
 // TestValueStatistics holds the sums by an argument's value against sums over the rows as they are shown.
 func TestValueStatistics(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 9))
-	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), valuedTrace(r, index.BlockLen)), NoRecordedPaths: true})
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), valuedTrace(r, 2, index.BlockLen)), NoRecordedPaths: true})
 	list := make([]rows.Row, s.Rows().Len())
 	if n, err := rows.With(s.Rows(), rows.Values|rows.SelfTimes).Read(list, 0); n != len(list) {
 		t.Fatalf("%d rows: %v", n, err)

@@ -31,6 +31,8 @@ type condition struct {
 	placed, onThreads []*filter.Term
 	// valued are the tests of values by the plan.
 	valued []*valueTest
+	// withoutValues says that a term is about values, of which the log had none.
+	withoutValues bool
 	// unmatched are the terms that name something which the log does not have.
 	unmatched []*filter.Term
 	// until is the log's time that times of day were worked out to.
@@ -525,6 +527,7 @@ func (c *condition) outgrown() bool {
 	}
 	from := c.addresses
 	c.addresses = c.src.AddressTable().Len()
+	grown = grown || c.withoutValues && c.s.HasValues()
 	for _, v := range c.valued {
 		for i := from; i < c.addresses && !grown; i++ {
 			grown = v.matcher(uint32(i)) != nil || v.failed

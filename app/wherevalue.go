@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"math/bits"
+	"sync"
 
 	"logparser/calls"
 	"logparser/calls/index"
@@ -24,12 +25,17 @@ type valueTest struct {
 	failed bool // values have to be made of them all the same
 	// matchers are those of addresses, nil for those without such a value.
 	matchers []*values.Matcher
+	memory   sync.Pool
 }
 
 // value is a term about values of calls.
 func (c *condition) value(t *filter.Term) query.Predicate {
+	if !c.s.HasValues() {
+		c.withoutValues = true
+		return query.Or()
+	}
 	shown := c.shownTest(rows.Values, t.MatchFilled)
-	if !c.s.HasValues() || c.s.can.TakenReader == nil || len(c.s.runs()) != 1 {
+	if c.s.can.TakenReader == nil || len(c.s.runs()) != 1 {
 		return query.Func(shown)
 	}
 	v := &valueTest{c: c, by: c.s.can.ValueTeller.ValuesTaken()}
@@ -56,8 +62,7 @@ func (c *condition) value(t *filter.Term) query.Predicate {
 	if set.Len() == 0 {
 		return query.Or()
 	}
-	test := query.OfBlocks(index.Addresses|index.Kinds|index.Pairs, v.block)
-	return query.And(query.InAddresses(set), test)
+	return query.OfBlocks(set, v.block)
 }
 
 // matcher makes the matcher of an address.
@@ -69,9 +74,148 @@ func (v *valueTest) matcher(address uint32) *values.Matcher {
 	return m
 }
 
+// A valueMemory is memory for testing blocks.
+type valueMemory struct {
+	pairs    parser.CallPairs
+	block    index.Block
+	matchers [64]cachedMatcher
+	open     []index.Node
+}
+
+// A cachedMatcher is the matcher of an address, nil for none. known is 0 where there is no such address here.
+type cachedMatcher struct {
+	address uint64
+	space   uint16
+	known   bool
+	m       *values.Matcher
+}
+
 // block tests the rows of a block. A call is tested where its values were taken; its other row
 // is found by its partner.
-func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []uint64) error {
+func (v *valueTest) block(_ context.Context, src *index.Index, b *index.Block, candidates, pass []uint64) error {
+	m, _ := v.memory.Get().(*valueMemory)
+	if m == nil {
+		m = &valueMemory{}
+	}
+	defer v.memory.Put(m)
+	if ok, err := v.ofOneStack(src, m, b, pass); ok || err != nil {
+		return err
+	}
+	clear(pass)
+	if err := src.Fill(&m.block, int(b.First/index.BlockLen), index.Addresses|index.Kinds|index.Pairs); err != nil {
+		return err
+	}
+	m.block.N = min(m.block.N, b.N)
+	return v.ofBlock(&m.block, candidates, pass)
+}
+
+// mostCrossing is how many calls of a block may go on behind it, or have begun before it, in ofOneStack: each of them is looked up.
+const mostCrossing = 64
+
+// ofOneStack tests the rows of a block by what the log says of its calls, without reading its events. It is not ok
+// where that cannot be done, and some rows may have been tested then.
+func (v *valueTest) ofOneStack(src *index.Index, m *valueMemory, b *index.Block, pass []uint64) (ok bool, err error) {
+	top, first, end, ok := src.OneStack(int(b.First / index.BlockLen))
+	if !ok || end-first > mostCrossing || b.N < index.BlockLen {
+		return false, nil
+	}
+	// before returns a call that was entered before the block, the innermost first.
+	m.open = m.open[:0]
+	before := func(i int) *index.Node {
+		for len(m.open) <= i && top != index.NoNode && i < mostCrossing {
+			m.open = append(m.open, src.Node(top))
+			top = m.open[len(m.open)-1].Parent
+		}
+		if i >= len(m.open) {
+			ok = false
+			return nil
+		}
+		return &m.open[i]
+	}
+	_, record := v.c.s.table.Position(b.First)
+	read := v.c.s.can.TakenReader.TakenCalls(record, b.N, &m.pairs, func(t *parser.TakenAt) {
+		i := t.Record
+		k := m.pairs.Partner[i]
+		if entered := int(k) == i; entered != v.enter || t.Form != parser.ValuesByPlan {
+			return
+		}
+		var of *values.Matcher
+		if k >= 0 {
+			of = v.cachedMatcher(src, m, t)
+		} else if n := before(len(m.pairs.Before) - 1); n != nil {
+			of = v.matcherOf(n.Address)
+		}
+		if of != nil && of.Match(t.Bytes) {
+			pass[i/64] |= 1 << (i % 64)
+		}
+	})
+	if !read || !ok || len(m.pairs.Before) > mostCrossing {
+		return false, nil
+	}
+	for w, word := range pass {
+		for ; word != 0; word &= word - 1 {
+			if k := m.pairs.Partner[w*64+bits.TrailingZeros64(word)]; k >= 0 {
+				pass[k/64] |= 1 << (k % 64)
+			}
+		}
+	}
+	// The values of some were taken in another block.
+	if v.enter {
+		for k, i := range m.pairs.Before {
+			n := before(k)
+			if n == nil {
+				return false, nil
+			}
+			if err := v.setTakenAt(pass, int64(i), n.Enter, n.Address); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	for i := first; i < end; i++ {
+		n := src.Node(i)
+		if err := v.setTakenAt(pass, n.Enter-b.First, n.Leave, n.Address); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// setTakenAt sets the bit of row i if what was taken at the other row of its call fits; that is negative where there is none.
+func (v *valueTest) setTakenAt(pass []uint64, i, other int64, address uint32) error {
+	if i < 0 || other < 0 {
+		return nil
+	}
+	ok, err := v.takenAt(other, v.matcherOf(address))
+	if ok {
+		pass[i/64] |= 1 << (i % 64)
+	}
+	return err
+}
+
+// cachedMatcher returns the matcher of what was taken.
+func (v *valueTest) cachedMatcher(src *index.Index, m *valueMemory, t *parser.TakenAt) *values.Matcher {
+	f := &m.matchers[(t.Address^t.Address>>6)%uint64(len(m.matchers))]
+	if !f.known || f.address != t.Address || f.space != t.Space {
+		*f = cachedMatcher{address: t.Address, space: t.Space}
+		number, ok := src.AddressTable().Find(0, t.Space, t.Address)
+		if f.known = ok; ok {
+			f.m = v.matcherOf(uint32(number))
+		}
+	}
+	return f.m
+}
+
+// matcherOf returns the matcher of an address, nil for none.
+func (v *valueTest) matcherOf(address uint32) *values.Matcher {
+	if int64(address) >= int64(len(v.matchers)) {
+		return nil
+	}
+	return v.matchers[address]
+}
+
+// ofBlock tests the rows of a block by its columns.
+func (v *valueTest) ofBlock(b *index.Block, candidates, pass []uint64) error {
 	_, record := v.c.s.table.Position(b.First)
 	taken := make([]uint64, len(pass)) // calls that fit, where values were taken
 	kind := parser.Enter
@@ -79,10 +223,10 @@ func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []
 		kind = parser.Leave
 	}
 	err := v.c.s.can.TakenReader.EachTaken(record, b.N, func(i int, form parser.ValueForm, bytes []byte) {
-		if b.Kind[i] != kind || form != parser.ValuesByPlan || int(b.Address[i]) >= len(v.matchers) {
+		if b.Kind[i] != kind || form != parser.ValuesByPlan {
 			return
 		}
-		if m := v.matchers[b.Address[i]]; m != nil && m.Match(bytes) {
+		if m := v.matcherOf(b.Address[i]); m != nil && m.Match(bytes) {
 			taken[i/64] |= 1 << (i % 64)
 		}
 	})
@@ -93,13 +237,16 @@ func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []
 	for w, word := range candidates {
 		for ; word != 0; word &= word - 1 {
 			i := w*64 + bits.TrailingZeros64(word)
+			if b.Kind[i] == parser.Damaged || v.matcherOf(b.Address[i]) == nil {
+				continue
+			}
 			at := int64(i)
 			if b.Kind[i] != kind {
 				if b.Partner[i] == calls.NoPartner {
 					continue
 				}
 				if at = b.Partner[i] - b.First; at < 0 || at >= int64(b.N) {
-					elsewhere = append(elsewhere, b.First+int64(i))
+					elsewhere = append(elsewhere, int64(i))
 					continue
 				}
 			}
@@ -107,14 +254,9 @@ func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []
 		}
 	}
 	// The values of some were taken in another block.
-	for _, row := range elsewhere {
-		i := row - b.First
-		ok, err := v.takenAt(b.Partner[i], v.matchers[b.Address[i]])
-		if err != nil {
+	for _, i := range elsewhere {
+		if err := v.setTakenAt(pass, i, b.Partner[i], b.Address[i]); err != nil {
 			return err
-		}
-		if ok {
-			pass[i/64] |= 1 << (i % 64)
 		}
 	}
 	return nil
@@ -122,9 +264,12 @@ func (v *valueTest) block(_ context.Context, b *index.Block, candidates, pass []
 
 // takenAt tests what was taken at a row.
 func (v *valueTest) takenAt(row int64, m *values.Matcher) (ok bool, err error) {
+	if m == nil {
+		return false, nil
+	}
 	_, record := v.c.s.table.Position(row)
 	err = v.c.s.can.TakenReader.EachTaken(record, 1, func(_ int, form parser.ValueForm, bytes []byte) {
-		ok = form == parser.ValuesByPlan && m != nil && m.Match(bytes)
+		ok = form == parser.ValuesByPlan && m.Match(bytes)
 	})
 	return ok, err
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"logparser/calls/index"
+	"logparser/calls/query"
+	"logparser/parser"
 	"logparser/rows"
 	"logparser/rows/filter"
 )
@@ -110,8 +112,8 @@ func takenBytes(r *rand.Rand, function int, leave bool) []byte {
 	return append(b, make([]byte, len(b)&1)...)
 }
 
-// valuedTrace is the text of a log of events with values on two threads, some of which call far.
-func valuedTrace(r *rand.Rand, events int) string {
+// valuedTrace is the text of a log of events with values on some threads, which call far at times.
+func valuedTrace(r *rand.Rand, threads, events int) string {
 	h := fnv.New64a()
 	h.Write([]byte(valuedPlan))
 	le := binary.LittleEndian
@@ -123,12 +125,13 @@ func valuedTrace(r *rand.Rand, events int) string {
 	b.WriteString("setting name=\"values\" value=\"plan 0 /app.lpvalues\"\n")
 	b.WriteString("load @1000 module=1 base=0x400000 size=0x10000 path=\"/nowhere/app\" identity=\"build-id:0102030405060708090a0b0c0d0e0f1011121314\"\n")
 	fmt.Fprintf(&b, "record type=17 %x\n", plan)
-	for thread := range 2 {
+	for thread := range threads {
 		fmt.Fprintf(&b, "chunk events stream=%d thread=%d base=1000\nwindow w0 entry 0x400000\n", thread+1, thread+7)
 		var open []int
-		for k := range events / 2 {
-			// Two calls last long.
-			if len(open) > 2 && r.IntN(len(open)) > 2 || len(open) > 0 && k == events/2-2 {
+		for k := range events / threads {
+			// Two calls last long, and of one thread now and then more than are looked up one by one.
+			deep := threads == 1 && k/index.BlockLen%3 == 1 && k%index.BlockLen > index.BlockLen-200
+			if !deep && len(open) > 2 && r.IntN(len(open)) > 2 || len(open) > 0 && k == events/threads-2 {
 				function := open[len(open)-1]
 				open = open[:len(open)-1]
 				b.WriteString("leave +1\n")
@@ -148,10 +151,20 @@ func valuedTrace(r *rand.Rand, events int) string {
 	return b.String()
 }
 
-// TestWhereValues holds rows found by values against what the language says of rows as they are shown.
+// TestWhereValues holds rows found by values against what the language says of rows as they are shown: of two threads,
+// and of one, whose calls the log pairs.
 func TestWhereValues(t *testing.T) {
+	for threads := 1; threads <= 2; threads++ {
+		testWhereValues(t, threads)
+	}
+}
+
+func testWhereValues(t *testing.T, threads int) {
 	r := rand.New(rand.NewPCG(3, 7))
-	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), valuedTrace(r, 3*index.BlockLen)), NoRecordedPaths: true})
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), valuedTrace(r, threads, 7*index.BlockLen)), NoRecordedPaths: true})
+	if pairs := new(parser.CallPairs); s.can.TakenReader.TakenCalls(0, 10, pairs, func(*parser.TakenAt) {}) != (threads == 1) {
+		t.Error("calls of one thread are not paired by the log, or those of two are")
+	}
 	list := make([]rows.Row, s.Rows().Len())
 	if n, err := rows.With(s.Rows(), rows.Values).Read(list, 0); n != len(list) {
 		t.Fatalf("%d rows: %v", n, err)
@@ -175,7 +188,7 @@ func TestWhereValues(t *testing.T) {
 			}
 		}
 		if some += min(len(want), 1); !slices.Equal(indexes(t, viewOf(t, s, Selection{Where: text})), want) {
-			t.Errorf("%s: other rows than the %d that are shown with such values", text, len(want))
+			t.Errorf("%d threads, %s: other rows than the %d that are shown with such values", threads, text, len(want))
 		}
 	}
 	if some < len(terms)-12 {
@@ -183,5 +196,41 @@ func TestWhereValues(t *testing.T) {
 	}
 	if s.can.TakenReader == nil || !s.taken.decoder(s.can.ValueTeller.ValuesTaken()).Whole() {
 		t.Error("values are not read by the plan")
+	}
+}
+
+// someValues is a log that has values.
+type someValues struct{ parser.ValueTeller }
+
+func (someValues) ValuesTaken() *parser.ValuesTaken { return &parser.ValuesTaken{} }
+
+// TestWhereNoValues looks for values in a log without any: no row is read for that, until it has some.
+func TestWhereNoValues(t *testing.T) {
+	s := open(t, Inputs{Log: traceOf(t, t.TempDir(), "file begin=1000\nchunk process\nclock @1000 ns=1000 wall=1700000000000000000\n"+
+		"chunk events stream=1 thread=7 base=1000\nwindow w0 entry 0x400000\nenter +1 w0 0x100\nleave +1\n"), NoRecordedPaths: true})
+	for text, want := range map[string]int{"arg.w:1": 0, "-result:<0": 2} {
+		if got := indexes(t, viewOf(t, s, Selection{Where: text})); len(got) != want {
+			t.Errorf("%s: %d rows, want %d", text, len(got), want)
+		}
+		e, err := filter.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.compile(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most, _ := query.Candidates(s.table, c.pass); text[0] != '-' && most != 0 {
+			t.Errorf("%s: %d rows are looked at", text, most)
+		}
+		before := s.can.ValueTeller
+		if c.outgrown() {
+			t.Errorf("%s: out of date", text)
+		}
+		s.can.ValueTeller = someValues{before}
+		if !c.outgrown() {
+			t.Errorf("%s: the log has values now", text)
+		}
+		s.can.ValueTeller = before
 	}
 }

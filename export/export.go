@@ -130,6 +130,9 @@ func (f Format) writeTo(ctx context.Context, out *output, src rows.Source, opt O
 			opt.Columns = defaultColumns(&opt.Header, f.columns)
 		}
 	}
+	if opt.Header.Sites && f.Name == "txt" && len(opt.Columns) == 0 {
+		needs |= rows.CallSites
+	}
 	return f.write(ctx, out, rows.With(src, needs), opt)
 }
 

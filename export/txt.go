@@ -270,8 +270,8 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	indent := min(r.Depth, maxIndent) * indentWidth
 	used := indent
 	event := min(r.Event, rows.Unknown)
-	values := r.HasValues()
-	if m.short && !values && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
+	values, from := r.HasValues(), r.FromSite()
+	if m.short && !values && !from && r.Note == "" && 0 <= r.Depth && r.Depth <= maxIndent && used+arrowWidth+m.width <= callWidth && cap(dst)-len(dst) >= callWidth+wide {
 		n := len(dst)
 		b := dst[:cap(dst)]
 		*(*[len(indentation)]byte)(b[n:]) = indentation
@@ -307,7 +307,13 @@ func (t *txtLines) append(dst []byte, r *rows.Row) []byte {
 	if len(m.function)+len(m.rest) > maxRecent {
 		*m = txtCells{}
 	}
-	return append(trimBlanks(dst, start), t.end...)
+	dst = trimBlanks(dst, start)
+	if from {
+		// The path may come from any system.
+		source := rows.Visible(r.Site.Source[strings.LastIndexAny(r.Site.Source, `/\`)+1:])
+		dst = rows.AppendLine(append(append(append(dst, "  from "...), source...), ':'), r.Site.Line)
+	}
+	return append(dst, t.end...)
 }
 
 // appendHead appends the index and the time, and keeps them where the next row's can be

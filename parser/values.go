@@ -18,6 +18,31 @@ type TakenReader interface {
 	// order; i counts from the first. The bytes are valid until f returns. If reading has to begin again, f is
 	// called for some records twice.
 	EachTaken(from int64, n int, f func(i int, form ValueForm, taken []byte)) error
+	// TakenCalls is EachTaken for records that enter calls and leave the innermost one, all of one stack: it says
+	// besides which records are of one call, and of which function. It is not ok where the log cannot be read so, or if the
+	// records are others; f may have been called for some then.
+	TakenCalls(from int64, n int, pairs *CallPairs, f func(t *TakenAt)) (ok bool)
+}
+
+// A CallPairs says of some records which of them enter and leave the same call. It may be used again and again.
+type CallPairs struct {
+	// Partner has for each record the place among them of the other one of its call: its own where the call is left
+	// behind the records, or never, and -1 where it was entered before them.
+	Partner []int16
+	// Before are the records that leave calls that were entered before, in order: the innermost call comes first.
+	Before []int16
+}
+
+// A TakenAt is what hooks took at a record.
+type TakenAt struct {
+	// Record counts from the first of the records.
+	Record int
+	// Address and Space are those of the call, unless its enter lies before the records.
+	Address uint64
+	Space   uint16
+	Form    ValueForm
+	// Bytes may be used until f returns.
+	Bytes []byte
 }
 
 // ValuesTaken says how a log's values were taken.

@@ -143,6 +143,12 @@ func (r *Row) site() *CallSite {
 	return r.Site
 }
 
+// FromSite reports whether the row begins a call of which it is known in which line it was made.
+func (r *Row) FromSite() bool {
+	site := r.site()
+	return r.Event == Enter && site.Line > 0 && site.Source != ""
+}
+
 func lineNumber(line int) int64 {
 	if line == 0 {
 		return -1

@@ -200,6 +200,8 @@ type Header struct {
 	Stacks bool
 	// Values says that calls may have arguments and results.
 	Values bool
+	// Sites says that the log has where calls were made from.
+	Sites bool
 }
 
 // An Image is a module in the head of a saved file.

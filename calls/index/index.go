@@ -293,6 +293,27 @@ func (x *Index) Top(k int, slot uint32) uint32 {
 	return c.topOf(k, slot)
 }
 
+// OneStack reports whether each row of block k, which is not the last one, enters a call of the same stack or leaves the
+// innermost one, so that who has the events need not fill the block to know its pairs. Then top is the innermost call before
+// its first row, NoNode for none, and its calls that go on behind it are the nodes from first to end (not included).
+func (x *Index) OneStack(k int) (top, first, end uint32, ok bool) {
+	c := x.core.Load()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if k < 0 || k+1 >= c.blockCount() || c.places.at(k).text != c.places.at(k+1).text || c.groups[0].at(k).Anomalies>>calls.Damaged&1 != 0 {
+		return NoNode, 0, 0, false
+	}
+	row := int64(k) * sizes.Block
+	l := c.layout()
+	run, _ := l.Position(row)
+	visit, visits := c.visitsOf(k)
+	if visits-visit != 1 || l.Starts[run+1] < row+sizes.Block {
+		return NoNode, 0, 0, false
+	}
+	from, to := c.nodesOf(k)
+	return c.visits.at(visit).top, uint32(from), uint32(to), true
+}
+
 // Level appends the nodes of at least the level whose calls overlap the rows from
 // (inclusive) to to (exclusive), by enter row.
 func (x *Index) Level(dst []uint32, level int, from, to int64) []uint32 {

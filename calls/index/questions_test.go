@@ -141,6 +141,68 @@ func TestNextActive(t *testing.T) {
 	}
 }
 
+// TestOneStack pairs the rows of blocks of one stack by a stack of its own, and holds the pairs against the oracle.
+func TestOneStack(t *testing.T) {
+	alone, others := 0, 0
+	for seed := range rounds(120) {
+		r := rand.New(rand.NewPCG(seed, 24))
+		smallBlocks(t, []int64{1, 3, 16, 64}[r.IntN(4)])
+		c := testlog.RandomChaos(r)
+		if c.Threads = 1 + r.IntN(2); r.IntN(2) == 0 {
+			c = testlog.Chaos{Threads: 1, Functions: 20, Enters: 40 + r.IntN(20), Stray: r.IntN(3)}
+		}
+		log := c.Log(r, 600, 1+r.IntN(2))
+		p := expect(t, log, log.Runs, oracle.Options{})
+		x, err := Build(t.Context(), log, log.Runs, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := sizes.Blocks(x.Len())
+		for k := -1; k <= blocks; k++ {
+			top, from, to, ok := x.OneStack(k)
+			if !ok {
+				others++
+				continue
+			}
+			if k >= blocks-1 {
+				t.Fatalf("seed %d: the last block is never said to be of one stack", seed)
+			}
+			alone++
+			first := int64(k) * sizes.Block
+			partner := make([]int64, sizes.Block)
+			var open []int64
+			for i := range partner {
+				row := first + int64(i)
+				partner[i] = calls.NoPartner
+				if p.Rows[row].Kind == parser.Enter {
+					open = append(open, row)
+					continue
+				}
+				if n := len(open); n > 0 {
+					partner[i], partner[open[n-1]-first] = open[n-1], row
+					open = open[:n-1]
+					continue
+				}
+				n := x.Node(top)
+				partner[i], top = n.Enter, n.Parent
+			}
+			for i := from; i < to; i++ {
+				if n := x.Node(i); n.Enter >= 0 && n.Leave >= 0 {
+					partner[n.Enter-first] = n.Leave
+				}
+			}
+			for i, got := range partner {
+				if want := p.Rows[first+int64(i)].Partner; got != want {
+					t.Fatalf("seed %d, row %d: partner %d, want %d", seed, first+int64(i), got, want)
+				}
+			}
+		}
+	}
+	if alone < 20 || others < 20 {
+		t.Errorf("%d blocks of one stack, %d others", alone, others)
+	}
+}
+
 // TestUse reads ranges that begin and end in blocks and at their edges, in both ways of
 // reading events with their records.
 func TestUse(t *testing.T) {

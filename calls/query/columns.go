@@ -70,14 +70,7 @@ func (t *compiledAddressTest) columns(s *index.Summary) index.Columns {
 	return index.Addresses
 }
 
-func (t *compiledAddressTest) decide(s *index.Summary, _ int64) verdict {
-	for i, w := range s.Addresses {
-		if w&t.set.bloom[i] != 0 {
-			return maybe
-		}
-	}
-	return none
-}
+func (t *compiledAddressTest) decide(s *index.Summary, _ int64) verdict { return t.set.decide(s) }
 
 func (t *compiledAddressTest) test(_ context.Context, _ int, b *index.Block, s *index.Summary, _, pass []uint64) error {
 	t.set.test(t.table, b.Address[:b.N], pass)
@@ -324,23 +317,30 @@ func (t *compiledAnomalyTest) test(_ context.Context, _ int, b *index.Block, _ *
 }
 
 type blockTest struct {
-	wanted index.Columns
-	f      func(ctx context.Context, b *index.Block, candidates, pass []uint64) error
+	addresses *Set
+	f         func(ctx context.Context, src *index.Index, b *index.Block, candidates, pass []uint64) error
 }
 
-func (t blockTest) compile(*index.Index) matcher { return t }
+func (t blockTest) compile(src *index.Index) matcher { return &compiledBlockTest{t, src} }
 
-func (t blockTest) cost() int { return 1 }
+type compiledBlockTest struct {
+	blockTest
+	src *index.Index
+}
 
-func (t blockTest) columns(*index.Summary) index.Columns { return t.wanted }
+func (t *compiledBlockTest) cost() int { return 1 }
 
-func (t blockTest) decide(*index.Summary, int64) verdict { return maybe }
+func (t *compiledBlockTest) columns(*index.Summary) index.Columns { return 0 }
 
-func (t blockTest) test(ctx context.Context, _ int, b *index.Block, _ *index.Summary, candidates, pass []uint64) error {
+func (t *compiledBlockTest) decide(s *index.Summary, _ int64) verdict {
+	return t.addresses.decide(s)
+}
+
+func (t *compiledBlockTest) test(ctx context.Context, _ int, b *index.Block, _ *index.Summary, candidates, pass []uint64) error {
 	clear(pass)
 	for _, word := range candidates {
 		if word != 0 {
-			return t.f(ctx, b, candidates, pass)
+			return t.f(ctx, t.src, b, candidates, pass)
 		}
 	}
 	return nil

@@ -119,10 +119,11 @@ func Func(test func(ctx context.Context, rows []int64, pass []bool) error) Predi
 	return slowTest{test}
 }
 
-// OfBlocks is Func for tests that look at whole blocks: test gets one with some columns and the rows that have
-// passed everything else, and sets the bits of those that pass in pass, which is all 0.
-func OfBlocks(columns index.Columns, test func(ctx context.Context, b *index.Block, candidates, pass []uint64) error) Predicate {
-	return blockTest{columns, test}
+// OfBlocks is Func for tests that look at whole blocks, and at rows of some addresses only. What test reads of them it
+// takes from src: of b only First and N mean something. It sets the bits of the rows that pass, candidates or not, in pass,
+// which is all 0.
+func OfBlocks(addresses *Set, test func(ctx context.Context, src *index.Index, b *index.Block, candidates, pass []uint64) error) Predicate {
+	return blockTest{addresses, test}
 }
 
 // A junction is And or Or.

@@ -8,6 +8,7 @@ import (
 
 	"logparser/calls/index"
 	"logparser/calls/internal/logtest"
+	"logparser/calls/internal/sizes"
 	"logparser/calls/query"
 	"logparser/internal/testlog/oracle"
 	"logparser/parser"
@@ -17,7 +18,15 @@ import (
 // itself, and how many rows may pass by what is known of blocks.
 func TestPassing(t *testing.T) {
 	logtest.EachLog(t, 20, 700, func(t *testing.T, r *rand.Rand, src *oracle.Log, tested *index.Index) {
-		odd := query.OfBlocks(index.Addresses|index.Kinds, func(_ context.Context, b *index.Block, candidates, pass []uint64) error {
+		numbers := query.NewSet(0)
+		for i := 1; i < tested.AddressTable().Len(); i += 2 {
+			numbers.Add(uint32(i))
+		}
+		odd := query.OfBlocks(numbers, func(_ context.Context, src *index.Index, of *index.Block, candidates, pass []uint64) error {
+			var b index.Block
+			if err := src.Fill(&b, int(of.First/sizes.Block), index.Addresses|index.Kinds); err != nil {
+				return err
+			}
 			for w, word := range candidates {
 				for ; word != 0; word &= word - 1 {
 					i := w*64 + bits.TrailingZeros64(word)

@@ -2,6 +2,8 @@ package query
 
 import (
 	"math/bits"
+
+	"logparser/calls/index"
 )
 
 // A Set is a set of small numbers: of addresses (their numbers in
@@ -31,6 +33,16 @@ func (s *Set) Has(i uint32) bool {
 
 // Bloom returns the Bloom filter of the set's numbers, as [index.Summary] has them.
 func (s *Set) Bloom() [4]uint64 { return s.bloom }
+
+// decide says what a summary tells of rows whose addresses are in the set.
+func (s *Set) decide(of *index.Summary) verdict {
+	for i, w := range of.Addresses {
+		if w&s.bloom[i] != 0 {
+			return maybe
+		}
+	}
+	return none
+}
 
 // Len returns how many numbers are in the set.
 func (s *Set) Len() int {

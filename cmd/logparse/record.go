@@ -392,7 +392,10 @@ func (f *recordFlags) tell(cmd *cobra.Command, plan *app.RecordPlan, end app.End
 		processes = fmt.Sprintf("%d processes", n)
 	}
 	say("%s %s after %v; recorded: %s, %s", name, how, took, processes, bytesText(size))
-	if running > 0 {
+	switch {
+	case running == 1:
+		say("one of them still runs, and goes on recording")
+	case running > 1:
 		say("%d of them still run, and go on recording", running)
 	}
 	if !f.quiet && f.head > 0 {
@@ -480,7 +483,7 @@ func (f *recordFlags) printHead(cmd *cobra.Command, plan *app.RecordPlan) error 
 	}
 	out, flush := rowsOut(cmd)
 	var table strings.Builder
-	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values), int64(f.head)), app.SaveOptions{}, nil); err != nil {
+	if err := s.WriteRows(ctx, &table, "txt", rows.Before(rows.With(s.Rows(), rows.Values|rows.CallSites), int64(f.head)), app.SaveOptions{}, nil); err != nil {
 		return err
 	}
 	// What stands before the table is for files.

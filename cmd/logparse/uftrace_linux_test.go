@@ -296,7 +296,11 @@ func (s *uftraceScore) call(t *testing.T, where, name string, theirs *uftraceCal
 			s.same++
 		case told:
 			s.less++
-			t.Errorf("less|%s: %s: %s: uftrace shows %s, LogParser nothing", where, name, what, text)
+			report := t.Errorf
+			if strings.Contains(where, " -O2 ") && slices.Contains(uftraceAlone, name+" "+what) {
+				report = t.Logf
+			}
+			report("less|%s: %s: %s: uftrace shows %s, LogParser nothing", where, name, what, text)
 		case known:
 			s.more++
 		}
@@ -330,13 +334,21 @@ var uftraceWrong = map[string][]string{
 	"mixed_add return": {"-0.800000011920929", "-0.7999999970197678"},
 	"float_add return": {"0.1"}, "float_div return": {"-2e+12"},
 	"foo m": {"memory_order_mask"}, "opened f": {"0x40"}, "foo f": {"0.001", "1e-05", "-1.0"},
-	"C::copy val": {"1"}, "C::copy str": {`"debug info test"`},
+	"C::copy val": {"1"}, "C::C v": {"3"}, "C::construct val": {"3"}, "main return": {"0"}, "C::copy str": {`"debug info test"`},
 	"pass_dbl1 z": {"3.0"}, "pass_dbl3 z": {"3.0", "5.0"}, "pass_lng1 z": {"3.0"}, "pass_lng3 z": {"3.0", "5.0"}, "pass_int1 z": {"3.0"}, "pass_int3 z": {"3.0", "5.0"},
 	"pass_mix1 z": {"3.0", "4.0"}, "pass_mix2 z": {"3.0", "4.0"}, "pass_mix3 z": {"3.0", "6.0"},
 	"pass_dbl1 return": {"0.0", "1.0", "127.0"}, "pass_dbl3 return": {"0.0", "1.0", "136.0"}, "pass_lng3 return": {"0", "1", "136"}, "pass_lng1 return": {"0", "1", "127"},
 	"pass_int1 return": {"0", "1", "127"}, "pass_int3 return": {"0", "1", "136"},
 	"pass_mix1 return": {"0.0", "131.0"}, "pass_mix2 return": {"0.0", "1.0", "131.0"}, "pass_mix3 return": {"0", "1", "142"},
-	"__gnu_cxx::operator== return": {"false", "true"}, // all bits of a register for a bool
+	// Of a bool and an int it shows all bits of a register or eight bytes of the stack.
+	"__gnu_cxx::operator== return": {"false", "true"}, "myless return": {"false", "true"}, "many m": {"12"},
+}
+
+// uftraceAlone are values that LogParser does not show of optimized programs: results of functions that end by a jump to another, and
+// arguments of functions that gcc made anew with parameters of its own (.isra, .constprop), of which uftrace takes registers as if it had not.
+var uftraceAlone = []string{
+	"str_cat return", "str_cpy return", "foo i", "std::__insertion_sort __first", "std::__insertion_sort __last",
+	"std::__cxx11::basic_string::_M_construct this", "std::__cxx11::basic_string::_M_construct __beg", "std::__cxx11::basic_string::_M_construct __end",
 }
 
 // sameValue reports whether a text of uftrace says what a value is.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,15 +150,20 @@ func TestValuesOfSample(t *testing.T) {
 			text := anyAddress.ReplaceAllString(string(shown), "this = 0x")
 			// Optimized, the code may compute a result behind the call of the hook.
 			computedLater := options[0] == "-O2" && options[1] == "-finstrument-functions"
+			number := 0
 			for line := range strings.Lines(string(source)) {
+				number++
 				for _, call := range strings.Split(line, "//= ")[1:] {
 					call = "-> " + strings.TrimSpace(call) + "  "
-					n := strings.Count(text, call)
-					if before, _, has := strings.Cut(call, ") = "); has && computedLater {
-						n += strings.Count(text, before+") = ?  ")
+					n, from := 0, fmt.Sprintf("  from classes.cpp:%d", number)
+					before, _, has := strings.Cut(call, ") = ")
+					for row := range strings.Lines(text) {
+						if strings.HasSuffix(row, from+"\n") && (strings.Contains(row, call) || has && computedLater && strings.Contains(row, before+") = ?  ")) {
+							n++
+						}
 					}
 					if n != 1 {
-						t.Errorf("%s stands %d times in\n%s", call, n, text)
+						t.Errorf("%s … %s stands %d times in\n%s", call, from, n, text)
 					}
 				}
 			}

@@ -272,6 +272,8 @@ func (v valued) at(record int64) []byte {
 
 func (v valued) ValuesTaken() *parser.ValuesTaken { return v.by }
 
+func (v valued) TakenCalls(int64, int, *parser.CallPairs, func(*parser.TakenAt)) bool { return true }
+
 func (v valued) Values(dst []parser.CallValues, from int64) (int, error) {
 	for i := range dst {
 		dst[i] = parser.CallValues{}
@@ -335,6 +337,9 @@ func TestValues(t *testing.T) {
 					t.Fatalf("seed %d, record %d: %+v, %q, want %q", seed, from+i, dst[i], taken[i], says)
 				}
 			}
+		}
+		if can.TakenReader.TakenCalls(0, 1, &parser.CallPairs{}, nil) {
+			t.Error("calls of several logs are of one stack")
 		}
 		if can.TakenReader.EachTaken(int64(len(want)), 1, nil) == nil {
 			t.Error("behind the end")

@@ -87,3 +87,6 @@ func (l *Log) EachTaken(from int64, n int, f func(i int, form parser.ValueForm, 
 	}
 	return err
 }
+
+// TakenCalls implements [parser.TakenReader]: calls of several logs are not of one stack.
+func (l *Log) TakenCalls(int64, int, *parser.CallPairs, func(*parser.TakenAt)) bool { return false }

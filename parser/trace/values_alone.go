@@ -34,56 +34,91 @@ func (l *Log) eachAlone(s *stream, from int64, n int, f func(i int, form parser.
 		return false
 	}
 	fault := l.mapped.Use(0, size, func(b []byte) {
-		c := counter{b: b, s: s, from: from, until: from + int64(n), f: f}
+		c := counter{walk: newWalk(b, s, from), from: from, until: from + int64(n), f: f}
 		ok = c.run()
 	})
 	return ok && fault == nil
 }
 
-// A counter goes through the records of a stream and counts its events.
-type counter struct {
-	b           []byte // the file
-	s           *stream
-	from, until int64 // numbers of events
-	f           func(i int, form parser.ValueForm, taken []byte)
-	// ordinal is the number of the next event; leave says that the one before was a leave.
+// A walk goes through the records of a stream, chunk by chunk.
+type walk struct {
+	b     []byte // the file
+	s     *stream
+	chunk int
+	// at is the next record's offset in the file, -1 for the chunk's first.
+	at int64
+	// ordinal is the number of the next event.
 	ordinal int64
-	leave   bool
+	windows [wire.Windows]window
 }
 
-// run begins at the sample before the first event.
-func (c *counter) run() (ok bool) {
-	chunk, offset := 0, int64(-1)
-	if k := c.from / sampleEvery; k > 0 {
-		chunk, offset = int(c.s.samples[k].chunk), c.s.samples[k].offset
-		c.ordinal = k * sampleEvery
+// newWalk begins at the sample before an event.
+func newWalk(b []byte, s *stream, from int64) walk {
+	w := walk{b: b, s: s, at: -1}
+	if k := from / sampleEvery; k > 0 {
+		m := &s.samples[k]
+		w.chunk, w.at, w.ordinal, w.windows = int(m.chunk), m.offset, k*sampleEvery, s.windows[m.windows]
 	}
-	for ; chunk < len(c.s.chunks); chunk++ {
-		ch := &c.s.chunks[chunk]
-		if offset < 0 {
-			offset = ch.offset + wire.ChunkHeaderSize
+	return w
+}
+
+// records goes through what is left of the records, by a function that returns how many bytes it has gone over; it is
+// done before the first event that it does not want.
+func (w *walk) records(f func(b []byte) (n int, done, ok bool)) (done, ok bool) {
+	for w.chunk < len(w.s.chunks) {
+		ch := &w.s.chunks[w.chunk]
+		if w.at < 0 {
+			w.at = ch.offset + wire.ChunkHeaderSize
 		}
 		end := ch.end()
-		if ch.size == 0 || offset > end || end > int64(len(c.b)) {
-			return false
+		if ch.size == 0 || w.at > end || end > int64(len(w.b)) {
+			return false, false
 		}
-		done, ok := c.records(c.b[offset:end])
+		n, done, ok := f(w.b[w.at:end])
+		w.at += int64(n)
 		if done || !ok {
-			return ok
+			return done, ok
 		}
-		offset = -1
+		w.chunk, w.at = w.chunk+1, -1
+		w.windows = [wire.Windows]window{}
 	}
-	return c.ordinal >= c.until
+	return false, true
+}
+
+// window takes in a WINDOW record, whose body it is given.
+func (w *walk) window(body []byte) bool {
+	if len(body) < 10 {
+		return false
+	}
+	i := binary.LittleEndian.Uint16(body)
+	w.windows[i&7] = window{binary.LittleEndian.Uint64(body[2:]), i >> 3 & 1, true}
+	return true
+}
+
+// A counter counts events.
+type counter struct {
+	walk
+	from, until int64 // numbers of events
+	f           func(i int, form parser.ValueForm, taken []byte)
+	// leave says that the event before was a leave.
+	leave bool
+}
+
+// run goes up to the event until.
+func (c *counter) run() (ok bool) {
+	_, ok = c.walk.records(c.records)
+	return ok && c.ordinal >= c.until
 }
 
 // records goes through records of a chunk. It is done behind the last event and what was taken there.
-func (c *counter) records(b []byte) (done, ok bool) {
+func (c *counter) records(b []byte) (p int, done, ok bool) {
 	ordinal, leave := c.ordinal, c.leave
-	for p := 0; p+2 <= len(b); {
+	for p+2 <= len(b) {
 		first := binary.LittleEndian.Uint16(b[p:])
 		if wire.IsShort(first) {
 			if ordinal == c.until {
-				return true, true
+				done = true
+				break
 			}
 			ordinal++
 			leave = wire.IsShortLeave(first)
@@ -95,34 +130,47 @@ func (c *counter) records(b []byte) (done, ok bool) {
 		}
 		length, head := wire.Length(b[p:])
 		if length == 0 {
-			return false, false
+			return p, false, false
 		}
 		switch typ := wire.TypeOf(first); {
 		case first == 0:
 		case wire.IsEvent(first):
 			if ordinal == c.until {
-				return true, true
+				c.ordinal = ordinal
+				return p, true, true
 			}
 			ordinal++
 			leave = typ != wire.Enter && typ != wire.EnterReturn
+		case typ == wire.Window:
+			if !c.window(b[p+head : p+length]) {
+				return p, false, false
+			}
 		case ordinal > c.from && (typ == wire.Arguments && !leave || typ == wire.Result && leave):
 			c.handOut(int(ordinal-1-c.from), b[p+head:p+length])
 		}
 		p += length
 	}
 	c.ordinal, c.leave = ordinal, leave
-	return false, true
+	return p, done, true
 }
 
 // handOut hands out what was taken at an event.
 func (c *counter) handOut(i int, b []byte) {
-	if len(b) < 2 || len(b) > maxBody {
-		return
+	if form := formOf(b); form != parser.NoValues {
+		c.f(i, form, b[2:])
 	}
-	switch wire.ValueKind(binary.LittleEndian.Uint16(b)) {
+}
+
+// formOf returns the form of what hooks took, by the body of its record, and NoValues for other records.
+func formOf(body []byte) parser.ValueForm {
+	if len(body) < 2 || len(body) > maxBody {
+		return parser.NoValues
+	}
+	switch wire.ValueKind(binary.LittleEndian.Uint16(body)) {
 	case wire.ByPlan:
-		c.f(i, parser.ValuesByPlan, b[2:])
+		return parser.ValuesByPlan
 	case wire.Registers:
-		c.f(i, parser.ValuesOfRegisters, b[2:])
+		return parser.ValuesOfRegisters
 	}
+	return parser.NoValues
 }

@@ -348,6 +348,119 @@ func TestValuesAlone(t *testing.T) {
 	}
 }
 
+// TestTakenCalls holds calls with what was taken of them against the events of the log and what EachTaken says: of short
+// and long enters, in windows that are replaced, over many chunks. What it cannot pair it leaves to others.
+func TestTakenCalls(t *testing.T) {
+	const events, plain = 40000, 30000 // the last ones have leaves that name their function
+	r := rand.New(rand.NewPCG(6, 8))
+	m := &tracetest.Memory{}
+	w := tracetest.NewWriter(m)
+	w.ChunkSize = 1 << 15
+	w.Record(wire.SettingRecord, 900, wire.AppendBody(nil, &wire.Setting{Name: "values", Value: "plan 1 /a"}))
+	th := w.Thread(1, 0, 7)
+	depth := 0
+	for k := range events {
+		if k%5000 == 0 {
+			th.Flush() // and the next events begin a chunk
+		}
+		now, typ := uint64(1000+k), wire.Arguments
+		if depth == 0 || depth < 100 && r.IntN(5) < 2+k/500%2 {
+			address := uint64(0x400000) + uint64(r.IntN(50))<<4
+			if k/3000%2 == 1 {
+				address += uint64(k/150*5%12) << wire.OffsetBits
+			}
+			th.Full = r.IntN(10) == 0
+			th.Enter(now, address, r.IntN(2))
+			th.Full = false
+			depth++
+		} else {
+			th.Full = k > plain && r.IntN(500) == 0
+			th.Leave(now)
+			th.Full = false
+			depth--
+			typ = wire.Result
+		}
+		if r.IntN(3) == 0 {
+			form := uint16(1 + r.IntN(2))
+			th.Raw(wire.AppendValues(nil, typ, form, []byte{byte(k), byte(k >> 8), byte(form)}))
+		}
+		if r.IntN(20) == 0 {
+			th.Annotation(now, "between")
+			th.Raw(wire.AppendValues(nil, typ, 3, []byte{1, 0, 0, 0, 9, 9}))
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "calls.lptrace")
+	if err := os.WriteFile(path, m.Bytes, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := trace.Open(context.Background(), path, parser.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	list := make([]parser.Event, events)
+	if _, err := parser.ReadFull(log.ReadEvents, list, 0); err != nil {
+		t.Fatal(err)
+	}
+	var pairs parser.CallPairs
+	refused := 0
+	for range 300 {
+		n := 1 + r.IntN(4096)
+		from := r.IntN(events - n + 1)
+		if r.IntN(3) == 0 {
+			from = from &^ 4095
+		}
+		var got, want []string
+		ok := log.TakenCalls(int64(from), n, &pairs, func(a *parser.TakenAt) {
+			got = append(got, fmt.Sprintf("%d: %#x %d, %d %x", a.Record, a.Address, a.Space, a.Form, a.Bytes))
+		})
+		if !ok {
+			if refused++; from+n < plain {
+				t.Fatalf("records %d to %d are not read", from, from+n-1)
+			}
+			continue
+		}
+		var open []int
+		var before []int16
+		partner := make([]int16, n)
+		for i := range partner {
+			if partner[i] = int16(i); list[from+i].Kind == parser.Enter {
+				open = append(open, i)
+			} else if k := len(open) - 1; k >= 0 {
+				partner[i], partner[open[k]] = int16(open[k]), int16(i)
+				open = open[:k]
+			} else {
+				partner[i] = -1
+				before = append(before, int16(i))
+			}
+		}
+		if !slices.Equal(pairs.Partner, partner) || !slices.Equal(pairs.Before, before) {
+			t.Fatalf("records %d to %d: other pairs", from, from+n-1)
+		}
+		err := log.EachTaken(int64(from), n, func(i int, form parser.ValueForm, b []byte) {
+			e := list[from+i]
+			if partner[i] < 0 {
+				e.Address, e.Space = 0, 0
+			}
+			want = append(want, fmt.Sprintf("%d: %#x %d, %d %x", i, e.Address, e.Space, form, b))
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("records %d to %d: %v\n%.1000v\nwant\n%.1000v", from, from+n-1, err, got, want)
+		}
+	}
+	if refused == 0 || refused > 150 {
+		t.Errorf("%d of 300 ranges are refused", refused)
+	}
+	for _, n := range [][2]int64{{-1, 1}, {events, 1}, {events - 1, 2}, {0, 4097}} {
+		if log.TakenCalls(n[0], int(n[1]), &pairs, func(*parser.TakenAt) {}) {
+			t.Errorf("%d records from %d on are read", n[1], n[0])
+		}
+	}
+}
+
 // TestValuesMemory reads the values of two threads that take turns: what is kept of them does not grow with the log.
 func TestValuesMemory(t *testing.T) {
 	m := &tracetest.Memory{}

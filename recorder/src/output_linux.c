@@ -158,8 +158,15 @@ LR_OWN static int usable(const struct stream *s, int fd) {
 LR_OWN static void lr_output(int fd, const struct iovec *parts, int count, size_t n) {
   if ((fd != 1 && fd != 2) || !n || plat_busy() || lr_load(&lr_barred)) return;
   const int state = (int)lr_load(&lr_global.state);
-  if (state != LR_RUNNING && (state != LR_NOT_STARTED || lr_relaxed(&lr_settings.off))) return;
   struct stream *const s = &streams[fd - 1];
+  if (state != LR_RUNNING) {
+    if (state != LR_NOT_STARTED || lr_relaxed(&lr_settings.off)) return;
+    if (lr_load(&early.left_out)) {
+      /* No more are kept: a program that only prints, and perhaps much, is not held up. */
+      lr_store(&s->n, 0);
+      return;
+    }
+  }
   const int error = errno;
   sigset_t saved;
   lr_block_signals(&saved);

@@ -1,4 +1,5 @@
-/* plan.h: words of plans (plan.c), and the places that they name (plan_place.c). */
+/* plan.h: the plan in memory, which plan_read.c makes of the text and plan.c looks functions up in; and the words of the
+ * text: numbers and places (plan_place.c). */
 
 #ifndef LOGREC_PLAN_H
 #define LOGREC_PLAN_H
@@ -10,6 +11,41 @@
 #endif
 
 enum { MOST_DIRECT = 64, MOST_STACK = 1 << 20, MOST_PARTS = 8 };
+
+enum { LR_BUILD_ID = 64 };
+
+/* A module of the plan. Its functions and hooks are count and hook_count elements from first and first_hook on of the
+ * lists in struct lr_plan, sorted by RVA. */
+struct lr_planned {
+  const char *name; /* base name, in the plan's text */
+  uint32_t name_length;
+  uint32_t id_size;
+  uint8_t id[LR_BUILD_ID];
+  uint32_t first, count;
+  uint32_t first_hook, hook_count;
+  uint32_t told; /* 1: the log says that another build was loaded */
+};
+
+/* The plan. It does not change once it is read. */
+struct lr_plan {
+  char *text;
+  size_t size;
+  uint64_t hash;
+  struct lr_planned *modules;
+  uint32_t module_count;
+  struct lr_valued *functions, *hooks;
+  struct lr_take *steps; /* of all programs */
+};
+extern struct lr_plan lr_plan;
+
+/* ---- plan_read.c ---- */
+
+/* Makes programs of the plan's text. 0: it cannot be read, and that was said. With the lock. */
+int lr_plan_understand(void);
+/* Says why nothing is taken; line: 0 for none. */
+void lr_plan_refuse(uint32_t line, const char *why);
+
+/* ---- plan_place.c ---- */
 
 struct token {
   const char *s;

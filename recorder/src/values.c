@@ -29,10 +29,8 @@
 #include "values.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #endif
 
 enum { PAGE = 4096, POINTER_BYTES = sizeof(uintptr_t) };
@@ -45,27 +43,6 @@ LR_INLINE int guarded(void) { return 0; }
 #define lr_guarded_text lr_guarded_copy
 #endif
 
-#if defined(__aarch64__)
-/* copy_by_file is for where the system has no process_vm_readv, or does not permit it. Nothing stays open: a forked child
- * would read its parent's memory. */
-LR_OWN static size_t copy_by_file(uint8_t *to, uintptr_t from, size_t n) {
-  enum { NOT_KNOWN, OWN, ANOTHERS };
-  static uint32_t is;
-  if (lr_load(&lr_barred) || lr_load(&is) == ANOTHERS) return 0;
-  const int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  if (lr_load(&is) == NOT_KNOWN) {
-    /* Under an emulator it may be the emulator's memory. */
-    static const volatile uint64_t mark = 0x6c6f677265632076u;
-    uint64_t seen = 0;
-    lr_store(&is, pread(fd, &seen, sizeof seen, (off_t)(uintptr_t)&mark) == (ssize_t)sizeof seen && seen == mark ? OWN : ANOTHERS);
-  }
-  const ssize_t got = lr_load(&is) == OWN ? pread(fd, to, n, (off_t)from) : 0;
-  close(fd);
-  return got > 0 ? (size_t)got : 0;
-}
-#endif
-
 /* copy copies n bytes of memory, n < PAGE, or fewer: up to the first, or the first page, that cannot be read. */
 #if defined(__i386__) || defined(__aarch64__)
 LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
@@ -76,7 +53,7 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   const int error = errno;
   long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
 #if defined(__aarch64__)
-  if (result < 0 && (errno == ENOSYS || errno == EPERM)) result = (long)copy_by_file(to, from, n);
+  if (result < 0 && (errno == ENOSYS || errno == EPERM)) result = (long)lr_copy_by_file(to, from, n);
 #endif
   errno = error;
   return result > 0 ? (size_t)result : 0;

@@ -1,6 +1,6 @@
 /* values.h: arguments and results of calls that hooks take by a plan (LOGREC_VALUES).
  *
- * plan.c reads the plan and makes a program of each function's values; values.c runs one,
+ * plan_read.c makes a program of each function's values, plan.c finds it, and values.c runs it,
  * on the registers that a hook has kept. Where hooks do not see arguments, both are empty. */
 
 #ifndef LOGREC_VALUES_INTERNAL_H
