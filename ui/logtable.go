@@ -296,18 +296,18 @@ func (t *logTable) indexOf(row int64) int64 {
 	return -1
 }
 
-// rowAt returns a shown row. What is on the screen need not be read again.
+// rowAt returns a shown row, with arguments and result. What is on the screen need not be read again.
 func (t *logTable) rowAt(at int64) (rows.Row, bool) {
 	src := t.w.ctl.State().Rows
 	if src == nil || at < 0 || at >= src.Len() {
 		return rows.Row{}, false
 	}
 	if src == t.rows {
-		if r, ok := t.reader.At(at); ok {
+		if r, ok := t.reader.At(at); ok && r.Filled&rows.Values != 0 {
 			return r, true
 		}
 	}
-	return src.Row(at), true
+	return rows.With(src, table.Needs(t.grid.Columns())|t.w.filters.ruleNeeds()|rows.Values).Row(at), true
 }
 
 // showSelection marks the other half of the current row's call, describes the

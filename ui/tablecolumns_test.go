@@ -215,3 +215,22 @@ func TestColumnsAreKeptPerKind(t *testing.T) {
 		t.Errorf("as at first: %s", state())
 	}
 }
+
+// A row that is not on the screen has its arguments and result, too, as after a filter has been set.
+func TestRowAtHasValues(t *testing.T) {
+	dir := t.TempDir()
+	text, log := filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.lptrace")
+	if err := os.WriteFile(text, []byte(sitesTrace), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.LoadTrace(context.Background(), text, log, false); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, nil)
+	r.Open([]string{log})
+	r.waitTrace("loaded")
+	r.table.readColumns() // nothing is read yet
+	if row, ok := r.table.rowAt(1); !ok || row.Filled&rows.Values == 0 {
+		t.Errorf("row 1 (%v) has %b, without values", ok, row.Filled)
+	}
+}
