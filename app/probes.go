@@ -214,15 +214,7 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 		order = append(order, rva)
 	}
 	if t, err := gosym.New(own); err == nil {
-		err := t.Procedures(func(rva uint64, name string) bool {
-			size := uint64(0)
-			if sym, err := t.Lookup(rva); err == nil {
-				size = sym.Size
-			}
-			add(rva, size, []string{name}, nil, true)
-			return true
-		})
-		if err != nil {
+		if err := sized(t, func(rva, size uint64, name string) { add(rva, size, []string{name}, nil, true) }); err != nil {
 			return nil, err
 		}
 	}
@@ -256,15 +248,10 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 		}
 	}
 	if s := unwind.NewStarts(own); s != nil {
-		_ = s.Procedures(func(rva uint64, name string) bool {
+		_ = sized(s, func(rva, size uint64, name string) {
 			if !covered[rva] {
-				size := uint64(0)
-				if sym, err := s.Lookup(rva); err == nil {
-					size = sym.Size
-				}
 				add(rva, size, []string{name}, nil, false)
 			}
-			return true
 		})
 	}
 	list := make([]probe.Function, 0, len(order))
@@ -276,6 +263,18 @@ func probedFunctions(own, debug *image.Image, specs []values.Spec, atReturns boo
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// sized calls visit with the functions of a table, and the size of each, 0 where that is not known.
+func sized(t symbols.Table, visit func(rva, size uint64, name string)) error {
+	return t.Procedures(func(rva uint64, name string) bool {
+		size := uint64(0)
+		if sym, err := t.Lookup(rva); err == nil {
+			size = sym.Size
+		}
+		visit(rva, size, name)
+		return true
+	})
 }
 
 // withoutResult returns a signature without the type of the result, which stands before the name of functions of templates.

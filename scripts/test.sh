@@ -220,7 +220,7 @@ stage_race() {
 	# tests, those of damage, of bounds on time and memory, and those that compile programs to
 	# read them say nothing here.
 	CGO_ENABLED=1 gotest race -race -short -skip '^Test(Hostile|ManyRecords|DeepMisses|XZ|Large|Cut|RandomBytes|OutOfStep|GarbageStretch|AppendedAfterTornRecord|Width|LevelOfManyThreads|ManyLoads|ValuesFar|CallSitesFar|DamagedInputs|ForgedFiles|RefusedFiles|Exclude(System)?Compiles)$' \
-		./parser/classic ./parser/trace ./parser/merged ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
+		./parser/classic ./parser/trace ./calls ./calls/{compare,index,indexcache,profile,query,timeline} \
 		./symbols ./symbols/image ./filemap ./app ./export ./ui/control
 	CGO_ENABLED=1 gotest race-symbols -race -run 'Concurrent|^TestFiles$' ./symbols/{attached,dwarf,pdb,store}
 }

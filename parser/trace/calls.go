@@ -304,7 +304,7 @@ func (r *callReader) stretch() (s stretch, ok bool) {
 	if r.segment+1 < len(list) {
 		limit = min(limit, list[r.segment+1].units)
 	}
-	if !c.linear(d.time, min(d.time+mostShorts*wire.MaxWordDelta, limit-1)) {
+	if limit = min(limit, d.time+mostShorts*wire.MaxWordDelta+1); !c.linear(d.time, limit-1) {
 		return s, false
 	}
 	s.b = d.buf[:len(d.buf)+overread]

@@ -22,10 +22,10 @@ type wanted struct {
 	// callers is the depth of the innermost open call that a call which was given was made in, -1 for none
 	// and where callers are not asked for.
 	callers int
-	// seen are the calls of the part that were gone over, found those of them that were given, until as many were seen as
-	// tell whether all of the part are given, since too many were wanted.
+	// seen are the calls that were gone over, found those of them that were given, until as many were seen as
+	// tell whether few are wanted; all is of how many events all calls are given, since too many were.
 	seen, found int
-	all         bool
+	all         int64
 }
 
 // Limit implements [parser.CallReader].
@@ -39,15 +39,17 @@ const (
 	// deepestWanted is how many calls may be open: of a deep stack all calls are given.
 	deepestWanted = 256
 	// Few are wanted where less than one call of manyWanted is.
-	manyWanted = 4
+	manyWanted = 6
+	// Where more are, all calls of as many events are given as wantedPause samples have calls.
+	wantedPause = 32
 )
 
 // wantedSample is how many calls of a part are gone over before it is asked whether few were wanted. It is asked for each
 // part, so that which calls are given does not depend on the parts that a reader had before. A variable for tests.
-var wantedSample = 1 << 12
+var wantedSample = 1 << 10
 
 // begin begins a part.
-func (w *wanted) begin() { w.callers, w.seen, w.found, w.all = -1, 0, 0, false }
+func (w *wanted) begin() { w.callers, w.seen, w.found, w.all = -1, 0, 0, 0 }
 
 // given notes that a call was given with so many frames left.
 func (w *wanted) given(frames int) {
@@ -63,13 +65,16 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 		return 0, true
 	}
 	w := &r.wanted
-	if !w.limited || w.all || len(r.frames) >= deepestWanted || (s.limit-1)<<s.up>>s.up != s.limit-1 {
+	// Where a time has room for them the bits that span takes of a product are its high ones.
+	high := s.down > 0 && (s.limit-1)<<s.up>>s.up == s.limit-1
+	before := r.d.ordinal
+	if !w.limited || w.all > 0 || len(r.frames) >= deepestWanted || !high {
 		if n, stopped = r.shorts(&s, calls); n > 0 {
 			w.given(len(r.frames))
 		}
+		w.all -= r.d.ordinal - before
 		return n, stopped
 	}
-	before := r.d.ordinal
 	if w.Marks != 0 {
 		n, stopped = r.fewMarked(&s, calls)
 	} else {
@@ -77,7 +82,9 @@ func (r *callReader) stretches(calls []parser.Call) (n int, stopped bool) {
 	}
 	w.found += n
 	if w.seen += int(r.d.ordinal-before) / 2; w.seen >= wantedSample {
-		w.all = w.found*manyWanted > w.seen
+		if w.found*manyWanted > w.seen {
+			w.all = int64(wantedPause * wantedSample)
+		}
 		w.seen, w.found = 0, 0
 	}
 	return n, stopped

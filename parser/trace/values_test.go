@@ -348,11 +348,10 @@ func TestValuesAlone(t *testing.T) {
 	}
 }
 
-// TestTakenCalls holds calls with what was taken of them against the events of the log and what EachTaken says: of short
-// and long enters, in windows that are replaced, over many chunks. What it cannot pair it leaves to others.
-func TestTakenCalls(t *testing.T) {
-	const events, plain = 40000, 30000 // the last ones have leaves that name their function
-	r := rand.New(rand.NewPCG(6, 8))
+// valuedLog makes a log of calls with values, of which those behind the first plain events may name their function
+// when they leave.
+func valuedLog(t *testing.T, r *rand.Rand, events, plain int) *trace.Log {
+	t.Helper()
 	m := &tracetest.Memory{}
 	w := tracetest.NewWriter(m)
 	w.ChunkSize = 1 << 15
@@ -400,6 +399,15 @@ func TestTakenCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return log
+}
+
+// TestTakenCalls holds calls with what was taken of them against the events of the log and what EachTaken says: of short
+// and long enters, in windows that are replaced, over many chunks. What it cannot pair it leaves to others.
+func TestTakenCalls(t *testing.T) {
+	const events, plain = 40000, 30000 // the last ones have leaves that name their function
+	r := rand.New(rand.NewPCG(6, 8))
+	log := valuedLog(t, r, events, plain)
 	defer log.Close()
 	list := make([]parser.Event, events)
 	if _, err := parser.ReadFull(log.ReadEvents, list, 0); err != nil {

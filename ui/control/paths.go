@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"logparser/app"
+	"logparser/message"
 )
 
 // Files are paths that were given of paths, each put to its use.
@@ -181,7 +182,8 @@ func kindOf(path string) (kind, error) {
 		return kindFolder, nil
 	}
 	if !info.Mode().IsRegular() {
-		return 0, os.ErrInvalid
+		// A pipe would have to be read to its end before any of it is shown.
+		return 0, message.New("it is not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
