@@ -21,6 +21,7 @@ const arm64Root = "/usr/aarch64-linux-gnu"
 type arm64 struct {
 	c, cxx  string
 	library string // the recorder's, "" where it could not be built
+	memory  string // has the system call that qemu has not (testdata/readv.c)
 }
 
 // arm64Folder is where the recorder for arm64 is, "" before it is built.
@@ -57,6 +58,11 @@ var findARM64 = sync.OnceValues(func() (*arm64, string) {
 		sources, []string{"-o", library, "-ldl", "-Wl,-z,nodelete"})...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return a, "the recorder cannot be built for arm64: " + string(out)
+	}
+	a.memory = filepath.Join(dir, "readv.so")
+	build = exec.Command(a.c, slices.Concat(linkARM64, []string{"-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "testdata/readv.c", "-o", a.memory})...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return a, "readv.c cannot be built for arm64: " + string(out)
 	}
 	a.library = library
 	return a, ""
@@ -108,7 +114,7 @@ func (a *arm64) run(t *testing.T, program string, variables ...string) string {
 	t.Helper()
 	args := []string{"-L", arm64Root}
 	if variables != nil {
-		args = append(args, "-E", "LD_PRELOAD="+a.library)
+		args = append(args, "-E", "LD_PRELOAD="+strings.TrimPrefix(a.memory+":"+a.library, ":"))
 	}
 	// Of the log's room in the address space qemu keeps account by the page.
 	const limited = `ulimit -v 16000000; exec qemu-aarch64 "$@"`

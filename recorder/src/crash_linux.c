@@ -30,22 +30,29 @@
 
 uint32_t lr_memory_refused;
 
+/* The thread that writes the record, while it does. */
+static uint32_t writer;
+
 #if defined(__aarch64__)
-LR_OWN size_t lr_copy_by_file(void *to, uintptr_t from, size_t n) {
+/* copy_by_file is for the crash record alone, where the system has no process_vm_readv, or does not permit it. In a thread that
+ * goes on, other threads and children would see the descriptor, and might close it meanwhile. */
+LR_OWN static long copy_by_file(void *to, uintptr_t from, size_t n) {
   enum { NOT_KNOWN, OWN, ANOTHERS };
   static uint32_t is;
   if (lr_load(&lr_barred) || lr_load(&is) == ANOTHERS) return 0;
-  const int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  /* The C library's functions would let pthread_cancel end the thread here. */
+  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   if (lr_load(&is) == NOT_KNOWN) {
     /* Under an emulator it may be the emulator's memory. */
     static const volatile uint64_t mark = 0x6c6f677265632076u;
     uint64_t seen = 0;
-    lr_store(&is, pread(fd, &seen, sizeof seen, (off_t)(uintptr_t)&mark) == (ssize_t)sizeof seen && seen == mark ? OWN : ANOTHERS);
+    const int read = syscall(SYS_pread64, fd, &seen, sizeof seen, (long)(uintptr_t)&mark) == (long)sizeof seen;
+    lr_store(&is, read && seen == mark ? OWN : ANOTHERS);
   }
-  const ssize_t got = lr_load(&is) == OWN ? pread(fd, to, n, (off_t)from) : 0;
-  close(fd);
-  return got > 0 ? (size_t)got : 0;
+  const long got = lr_load(&is) == OWN ? syscall(SYS_pread64, fd, to, n, (long)from) : 0;
+  syscall(SYS_close, fd);
+  return got;
 }
 #endif
 
@@ -53,18 +60,13 @@ LR_OWN size_t plat_copy_memory(void *to, uintptr_t from, size_t n) {
   if (lr_load(&lr_memory_refused)) return 0;
   const struct iovec here = {to, n}, there = {(void *)from, n};
   const int error = errno;
-  const long k = syscall(SYS_process_vm_readv, (long)plat_pid(), &here, 1ul, &there, 1ul, 0ul);
-  if (k > 0) return (size_t)k;
+  long k = syscall(SYS_process_vm_readv, (long)plat_pid(), &here, 1ul, &there, 1ul, 0ul);
 #if defined(__aarch64__)
-  if (errno == ENOSYS || errno == EPERM) {
-    const size_t copied = lr_copy_by_file(to, from, n);
-    errno = error;
-    return copied;
-  }
+  if (k < 0 && (errno == ENOSYS || errno == EPERM) && lr_load(&writer) == (uint32_t)plat_thread_id()) k = copy_by_file(to, from, n);
 #endif
   /* The first page is missing, or there is no such call. */
   errno = error;
-  return 0;
+  return k > 0 ? (size_t)k : 0;
 }
 
 LR_OWN int plat_copy_to_log(void *to, const void *from, size_t n) {
@@ -391,13 +393,13 @@ LR_OWN static void send_again(int number, siginfo_t *info) {
 LR_OWN void lr_crash_handler(int number, siginfo_t *info, void *context) {
   if (lr_guard_fault(number, info, context)) return;
   const int error = errno;
-  static uint32_t writer;
   const uint32_t me = (uint32_t)plat_thread_id();
   if (!lr_load(&lr_barred) && mine()) {
     if (lr_crash_first()) {
       lr_store(&writer, me);
       if (lr_crash_make_log() && write_record(number, info, context, error)) plat_report(lr_global.path, !lr_disposition_is_handler(number));
       lr_crash_done();
+      lr_store(&writer, 0);
     } else if (lr_load(&writer) != me) {
       wait_for_record();
     }

@@ -37,6 +37,10 @@
   .p2align 2
 \name:
   .cfi_startproc
+  /* What the sled has pushed: unwinding goes on in the function's caller. */
+  .cfi_def_cfa_offset 16
+  .cfi_offset x29, -16
+  .cfi_offset x30, -8
   hint #34 /* bti c */
   sub sp, sp, #SIZE
   .cfi_adjust_cfa_offset SIZE
@@ -51,7 +55,6 @@
   stp x15, x16, [sp, #REST + 48]
   stp x17, x18, [sp, #REST + 64]
   str x30, [sp, #RETURN]
-  .cfi_rel_offset x30, RETURN
   arguments \back, \values
   bl \fast
   cbz w0, 1f
@@ -102,7 +105,6 @@
   ldp x15, x16, [sp, #REST + 48]
   ldp x17, x18, [sp, #REST + 64]
   ldr x30, [sp, #RETURN]
-  .cfi_restore x30
   add sp, sp, #SIZE
   .cfi_adjust_cfa_offset -SIZE
   ret

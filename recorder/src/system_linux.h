@@ -75,11 +75,6 @@ const uint8_t *lr_build_id(const uint8_t *notes, size_t size, size_t align, uint
 
 /* 1: a sandbox does not let process_vm_readv through, so that no memory can be read. */
 extern uint32_t lr_memory_refused;
-#if defined(__aarch64__)
-/* Copies memory of this process where the system has no process_vm_readv, or does not permit it. Nothing stays open: a forked
- * child would read its parent's memory. */
-size_t lr_copy_by_file(void *to, uintptr_t from, size_t n);
-#endif
 void lr_crash_handler(int number, siginfo_t *info, void *context);
 void lr_crash_process_is(uint32_t pid);
 /* Where the C library has the text with which it aborts. */

@@ -52,9 +52,6 @@ LR_OWN static size_t copy(uint8_t *to, uintptr_t from, size_t n) {
   const struct iovec own = {to, n}, parts[2] = {{(void *)from, first}, {(void *)(from + first), n - first}};
   const int error = errno;
   long result = syscall(SYS_process_vm_readv, (long)lr_global.pid, &own, 1l, parts, first < n ? 2l : 1l, 0l);
-#if defined(__aarch64__)
-  if (result < 0 && (errno == ENOSYS || errno == EPERM)) result = (long)lr_copy_by_file(to, from, n);
-#endif
   errno = error;
   return result > 0 ? (size_t)result : 0;
 }
