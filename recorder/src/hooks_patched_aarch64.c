@@ -3,7 +3,9 @@
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__ELF__) && defined(__linux__) && defined(__LP64__)
 
 /* The hot path leaves the vector registers alone. */
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("+nofp"))), apply_to = function)
+#else
 #pragma GCC target("general-regs-only")
 #endif
 
@@ -36,6 +38,10 @@ LR_CALLED void lr_preturn_slow(uintptr_t address, uintptr_t frame, uintptr_t sit
   (void)address;
   lr_returned(&at, LR_RETURN);
 }
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #else
 typedef int lr_no_patched_of_aarch64;
