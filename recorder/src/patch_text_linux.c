@@ -12,9 +12,11 @@
  *   - XRay's sleds. The jump over nine bytes gets the distance 0, so that a call follows that fills the nine
  *     bytes with prefixes that have no effect. The ret becomes a jump of five bytes, the last four of
  *     which were never run.
- * arm64: an entry of nops becomes a branch over them, as XRay's sleds are from the beginning; what is behind it is
- * changed; then the branch becomes a nop. Processors may run these two while one becomes the other, but nothing else.
- * A call ends where the nops ended, so that a thread that returns from a hook finds the beginning of an
+ * arm64: XRay's sleds are a branch over nops. What is behind it is changed; then the branch becomes a nop. Processors may
+ * run these two while one becomes the other, but nothing else. An entry of nops is changed only while there is one thread:
+ * another may sleep in a handler that came between two nops, and would go on behind the push. Nor does a sled get the nops of
+ * the file back while others run, since one that returns from a hook needs what pops the registers; it becomes a branch.
+ * x86-64: a call ends where the nops ended, so that a thread that returns from a hook finds the beginning of an
  * instruction in either form. Between the steps all processors fetch the text again (membarrier). If a thread
  * may stand between two nops, it is waited for (moved).
  *
@@ -164,12 +166,19 @@ LR_OWN static int moved(void) {
 
 #if defined(__x86_64__)
 static const uint8_t held[LR_SLED_SWITCH] = {0xa9}; /* test $imm,%eax */
+enum { KEEPS_WHAT_RETURNS = 0 };
+LR_OWN static int nops_may_be_patched(void) { return 1; }
 /* skips tells whether the file's first instruction jumps over the others of a sled. */
 LR_OWN static int skips(const struct lr_sled *s) { return s->kind == LR_SLED_XRAY || s->kind == LR_SLED_XRAY_TAIL; }
 /* decides returns the index of the bytes that switch a sled. */
 LR_OWN static size_t decides(const struct lr_sled *s) { return (size_t)skips(s); }
 #else
 static const uint8_t held[LR_SLED_SWITCH] = {LR_SLED_BYTES / 4, 0, 0, 0x14}; /* b, behind the sled */
+enum { KEEPS_WHAT_RETURNS = 1 };
+/* The C library's, from glibc 2.32 on: 0 once the program has started a thread. An emulator has threads of its own from the
+ * beginning, which do not run the program. */
+extern char __libc_single_threaded __attribute__((weak));
+LR_OWN static int nops_may_be_patched(void) { return &__libc_single_threaded && __libc_single_threaded; }
 LR_OWN static int skips(const struct lr_sled *s) { return s->kind > LR_SLED_RETURN; }
 LR_OWN static size_t decides(const struct lr_sled *s) { return (void)s, 0; }
 #endif
@@ -236,6 +245,7 @@ LR_OWN static int flip(int fd, struct lr_sled *s, enum lr_sled_state to) {
 LR_OWN static int hold(int fd, struct lr_sled *s, enum lr_sled_state to) {
   s->spare = LEFT_ALONE;
   if (s->state == to || s->kind == LR_SLED_LONG || !stands(s)) return 0;
+  if (s->kind == LR_SLED_NOPS && s->state == LR_SLED_OFF && !nops_may_be_patched()) return 0;
   if (s->state == LR_SLED_ON) s->spare = flip(fd, s, LR_SLED_HELD) ? BEGUN : LEFT_ALONE;
   else if (s->state == LR_SLED_HELD || s->kind > LR_SLED_RETURN) s->spare = BEGUN;
   else s->spare = put(fd, s->address, held, LR_SLED_SWITCH) ? BEGUN : LEFT_ALONE;
@@ -270,18 +280,23 @@ LR_OWN static int finish(int fd, struct lr_sled *s, enum lr_sled_state to) {
   return 0;
 }
 
+/* while_running returns the state that a sled can be brought to while other threads run. */
+LR_OWN static enum lr_sled_state while_running(const struct lr_sled *s, enum lr_sled_state to) {
+  return KEEPS_WHAT_RETURNS && to == LR_SLED_OFF && s->state != LR_SLED_OFF ? LR_SLED_HELD : to;
+}
+
 /* set_running changes sleds while other threads run. Each step is done for all sleds before the next one. */
 LR_OWN static size_t set_running(int fd, struct lr_sled *sleds, size_t n, enum lr_sled_state to) {
   size_t failed = 0;
   int others = 0;
   /* Without membarrier the change could not be finished, so it is not begun. */
   if (!fetch_anew()) return n;
-  for (size_t i = 0; i < n; i++) others |= hold(fd, &sleds[i], to);
+  for (size_t i = 0; i < n; i++) others |= hold(fd, &sleds[i], while_running(&sleds[i], to));
   fetch_anew();
   if (others) others = !moved();
-  for (size_t i = 0; i < n; i++) change(fd, &sleds[i], to, others);
+  for (size_t i = 0; i < n; i++) change(fd, &sleds[i], while_running(&sleds[i], to), others);
   fetch_anew();
-  for (size_t i = 0; i < n; i++) failed += !finish(fd, &sleds[i], to);
+  for (size_t i = 0; i < n; i++) failed += !finish(fd, &sleds[i], while_running(&sleds[i], to));
   fetch_anew();
   return failed;
 }
