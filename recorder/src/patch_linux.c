@@ -386,6 +386,29 @@ LR_OWN static void read_sections(struct image *im) {
   }
 }
 
+#if defined(__aarch64__)
+/* leave_out_variants removes the sleds of functions that pass more in registers than the hooks keep: of SVE, or by the calling
+ * convention for vectors. Their symbols say so. */
+LR_OWN static void leave_out_variants(struct image *im) {
+  enum { VARIANT_PCS = 0x80, LEFT_OUT = 1 };
+  struct module *const m = im->m;
+  size_t n = 0, kept = 0;
+  const ElfW(Shdr) *const h = m->count ? sections(im, &n) : NULL;
+  for (size_t i = 0; h && i < n; i++) {
+    if ((h[i].sh_type != SHT_SYMTAB && h[i].sh_type != SHT_DYNSYM) || h[i].sh_entsize != sizeof(ElfW(Sym)) || !in_file(im, &h[i]) || h[i].sh_offset % 8) continue;
+    const ElfW(Sym) *s = (const ElfW(Sym) *)(im->data + h[i].sh_offset), *const end = s + h[i].sh_size / sizeof *s;
+    for (; s < end; s++) {
+      if (!(s->st_other & VARIANT_PCS) || s->st_shndx == SHN_UNDEF) continue;
+      for (size_t k = 0; k < m->count; k++)
+        if (m->base + m->sleds[k].function == m->bias + s->st_value) m->sleds[k].spare = LEFT_OUT;
+    }
+  }
+  for (size_t i = 0; i < m->count; i++)
+    if (m->sleds[i].spare != LEFT_OUT) m->sleds[kept++] = m->sleds[i];
+  m->count = kept;
+}
+#endif
+
 /* find_text finds the executable segment. Compilers make one; of several the largest is taken. */
 LR_OWN static int find_text(struct image *im) {
   uintptr_t low = ~(uintptr_t)0, high = 0;
@@ -423,6 +446,9 @@ LR_OWN static void open_module(const struct dl_phdr_info *info, struct module *m
   im.size = (size_t)s.st_size;
   find_starts(&im);
   read_sections(&im);
+#if defined(__aarch64__)
+  leave_out_variants(&im);
+#endif
   munmap(data, (size_t)s.st_size);
   keep_wanted(&im);
   arrange(m);
