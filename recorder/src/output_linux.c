@@ -111,7 +111,7 @@ LR_OWN static struct early_line *whole_line(uint32_t at, uint32_t used) {
     if (lr_load(&line->length)) return line;
     sched_yield();
   }
-  early.left_out = 1;
+  lr_store(&early.left_out, 1);
   return NULL;
 }
 
