@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -405,5 +406,54 @@ int main(void) {
 	}
 	if len(next) != 2 {
 		t.Errorf("%d threads: %s", len(next), text[:min(len(text), 500)])
+	}
+}
+
+// TestRecordProbedEmpty records a function that is one return instruction, at which both of its probes would lie: each call begins before
+// it ends, and has its values. The script for perf has the same.
+func TestRecordProbedEmpty(t *testing.T) {
+	program := compile(t, `
+__attribute__((noipa)) void empty(long n) { asm volatile(""); }
+__attribute__((noipa)) long work(long n) { return n + 1; }
+int main(void) {
+  long n = 0;
+  for (int i = 0; i < 3; i++) { empty(n); n = work(n); }
+  return n != 3;
+}
+`, "-O2", "-fcf-protection=none")
+	want := "function,depth,arguments,result\nmain,0,,\n"
+	for i := range 3 {
+		want += fmt.Sprintf("empty,1,arg1 = %#[1]x,R\nwork,1,arg1 = %#[1]x,%#[2]x\n", i, i+1)
+	}
+	shown := func(log string) string {
+		code, text, errs := logparse("show", log, "--columns", "function,depth,arguments,result", "--format", "csv", "--where", "event:enter")
+		if code != exitOK {
+			t.Error(errs)
+		}
+		text = regexp.MustCompile("(?m)^main,0,.*$").ReplaceAllString(text, "main,0,,")
+		return regexp.MustCompile("(?m)^(empty.*),0x[0-9a-f].*$").ReplaceAllString(text, "$1,R")
+	}
+	dir := filepath.Join(filepath.Dir(program), "rec")
+	out, err := recordProcess(t, program, "--probe", "main", "--probe", "empty", "--probe", "work", "--values", "raw:1", "-o", dir, program).CombinedOutput()
+	if err != nil {
+		t.Skipf("%v: %s", err, out) // no root, or a kernel without BPF
+	}
+	if got := shown(dir); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("no perf")
+	}
+	script := filepath.Join(filepath.Dir(program), "perf.sh")
+	if code, _, errs := logparse("probes", program, "main", "empty", "work", "--args", "raw:1", "--at-returns", "-o", script); code != exitOK {
+		t.Fatal(errs)
+	}
+	cmd := exec.Command("sh", script, program)
+	cmd.Dir = filepath.Dir(program)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out) // another user of perf
+	}
+	if got := shown(filepath.Join(cmd.Dir, "calls.txt")); got != want {
+		t.Errorf("by perf: %s\nwant\n%s", got, want)
 	}
 }

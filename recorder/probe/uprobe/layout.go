@@ -235,10 +235,9 @@ const (
 	textNull        = 0xffff
 )
 
-// payload returns the values of an entry in the form of the log's records.
-func payload(list []values.Value, entry []byte) []byte {
+// payload returns the values whose slots begin at some place in an entry in the form of the log's records.
+func payload(list []values.Value, entry []byte, at int) []byte {
 	var out []byte
-	at := headSize
 	le := binary.LittleEndian
 	for i := range list {
 		v := &list[i]

@@ -92,10 +92,10 @@ func TestPayload(t *testing.T) {
 		if name != "lost stack" && s.size != len(e.b) {
 			t.Errorf("%s: an entry has %d bytes, and this %d", name, s.size, len(e.b))
 		}
-		if got := payload(c.list, e.b); string(got) != c.want {
+		if got := payload(c.list, e.b, headSize); string(got) != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		payload(c.list, e.b[:len(e.b)/2]) // cut off: nothing is read behind it
+		payload(c.list, e.b[:len(e.b)/2], headSize) // cut off: nothing is read behind it
 	}
 }
 
