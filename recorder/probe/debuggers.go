@@ -25,7 +25,7 @@ def logparser_base():
     # the lowest mapping of the image
     for line in gdb.execute("info proc mappings", to_string=True).splitlines():
         words = line.split()
-        if words and words[-1].endswith("/" + %[1]s): return int(words[0], 16)
+        if words and line.rstrip().endswith("/" + %[1]s): return int(words[0], 16)
     raise gdb.GdbError(%[1]s + " is not loaded; if it is a library, set a breakpoint where it is, and load this script there")
 `, strconv.Quote(name))
 	if p.PE {

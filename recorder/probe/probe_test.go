@@ -304,6 +304,40 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// Paths and names of symbols are from files that anybody may have made: none becomes a command of the tool.
+func TestHostileNames(t *testing.T) {
+	write := func(tool, path, linkage string) (string, error) {
+		p, err := New(Target{Path: path, PE: tool == "windbg", Machine: "x86-64"}, []Function{{Name: "f;.shell echo 1", Linkage: linkage, RVA: 0x1000, Offset: 0x800}}, Options{NoArguments: true, Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		err = p.Write(&text, true)
+		return text.String(), err
+	}
+	for _, tool := range ToolNames() {
+		for path, good := range map[string]bool{"/opt/d\nEND\n}\ntouch x\n/app": false, "/opt/\x1bapp": false, "/opt/my app": tool != "perf" && tool != "uprobe",
+			"/opt/#app": tool != "perf" && tool != "uprobe", "/opt/\u00e0/app": tool != "perf" && tool != "uprobe", `/opt/a"app`: tool != "bpftrace", `/opt/a\app`: tool != "bpftrace", "/opt/a*": tool != "bpftrace", "/opt/app": true} {
+			if text, err := write(tool, path, "f"); (err == nil) != good || err != nil && text != "" {
+				t.Errorf("%s: %q: %v, %q", tool, path, err, text)
+			}
+		}
+		text, err := write(tool, "/opt/app", `f"{}BEGIN{system("touch x")}//`)
+		if err != nil || strings.Contains(text, "BEGIN") {
+			t.Errorf("%s: %v: %s", tool, err, text)
+		}
+		if n, err := probes.ReadNames(strings.NewReader(text)); err != nil || len(n.Events) != 1 || n.Events[0].Function != "f;.shell echo 1" || tool == "windbg" && strings.Contains(text, ";.shell") {
+			t.Errorf("%s: %+v, %v: %s", tool, n, err, text)
+		}
+	}
+	if text, _ := write("bpftrace", "/opt/my app", "f"); !strings.Contains(text, `uprobe:"/opt/my app":"f" {`) {
+		t.Error(text)
+	}
+	if text, _ := write("bpftrace", "/opt/app", `f"`); !strings.Contains(text, `uprobe:"/opt/app":0x1000 {`) || !strings.Contains(text, "unsafe") {
+		t.Error(text)
+	}
+}
+
 // Probes in the kernel print the kernel's addresses, and what they print is read as calls.
 func TestKernelScripts(t *testing.T) {
 	for tool, want := range map[string][]string{
