@@ -265,6 +265,28 @@ func TestWinDbgOffsets(t *testing.T) {
 	}
 }
 
+// Values have their own sizes and signs in WinDbg, in memory and as parts of registers.
+func TestWinDbgSizes(t *testing.T) {
+	for want, f := range map[string]Fetch{
+		"@rcx":              {Place: "rcx", Size: 8, Kind: Signed},
+		"(@rcx&0xffffffff)": {Place: "rcx", Size: 4, Kind: Unsigned},
+		"(((@rcx>>0x20)&0xffffffff)^0x80000000)-0x80000000": {Place: "rcx", Size: 4, Shift: 32, Kind: Signed},
+		"((@rdx&0xff)^0x80)-0x80":                           {Place: "rdx", Size: 1, Kind: Signed},
+		"by(@rcx+0x4)":                                      {Place: "rcx", Memory: []int{4}, Size: 1, Kind: Unsigned},
+		"wo(poi(@rsp+0x28)+0x2)":                            {Place: "stack", Memory: []int{40, 2}, Size: 2, Kind: Hex},
+		"(dwo(@rsp+0x28)^0x80000000)-0x80000000":            {Place: "stack", Memory: []int{40}, Size: 4, Kind: Signed},
+		"poi(@rsp+0x30)":                                    {Place: "stack", Memory: []int{48}, Size: 8, Kind: Signed},
+		"(poi(@rcx+0x8)+0x0)":                               {Place: "rcx", Memory: []int{8, 0}, Kind: Text},
+	} {
+		if f.Kind == Signed && f.Size < 8 {
+			want = "(" + want + ")"
+		}
+		if got := f.windbg(); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
+	}
+}
+
 // Each tool gets lines for each probe, and the names are read from them again.
 func TestTools(t *testing.T) {
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: []types.Parameter{{Name: "a", Type: intType}, {Name: "s", Type: textType}, {Name: "d", Type: doubleType}}, Result: intType}
