@@ -289,6 +289,28 @@ func TestWinDbgOffsets(t *testing.T) {
 	}
 }
 
+// Values have their own sizes and signs in WinDbg, in memory and as parts of registers.
+func TestWinDbgSizes(t *testing.T) {
+	for want, f := range map[string]Fetch{
+		"@rcx":              {Place: "rcx", Size: 8, Kind: Signed},
+		"(@rcx&0xffffffff)": {Place: "rcx", Size: 4, Kind: Unsigned},
+		"(((@rcx>>0x20)&0xffffffff)^0x80000000)-0x80000000": {Place: "rcx", Size: 4, Shift: 32, Kind: Signed},
+		"((@rdx&0xff)^0x80)-0x80":                           {Place: "rdx", Size: 1, Kind: Signed},
+		"by(@rcx+0x4)":                                      {Place: "rcx", Memory: []int{4}, Size: 1, Kind: Unsigned},
+		"wo(poi(@rsp+0x28)+0x2)":                            {Place: "stack", Memory: []int{40, 2}, Size: 2, Kind: Hex},
+		"(dwo(@rsp+0x28)^0x80000000)-0x80000000":            {Place: "stack", Memory: []int{40}, Size: 4, Kind: Signed},
+		"poi(@rsp+0x30)":                                    {Place: "stack", Memory: []int{48}, Size: 8, Kind: Signed},
+		"(poi(@rcx+0x8)+0x0)":                               {Place: "rcx", Memory: []int{8, 0}, Kind: Text},
+	} {
+		if f.Kind == Signed && f.Size < 8 {
+			want = "(" + want + ")"
+		}
+		if got := f.windbg(); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
+	}
+}
+
 // Each tool gets lines for each probe, and the names are read from them again.
 func TestTools(t *testing.T) {
 	f := types.Function{RVA: 0x1380, Size: 16, Name: "app::f", Parameters: []types.Parameter{{Name: "a", Type: intType}, {Name: "s", Type: textType}, {Name: "d", Type: doubleType}}, Result: intType}
@@ -325,6 +347,40 @@ func TestTools(t *testing.T) {
 	}
 	if err != ErrTool {
 		t.Error(err)
+	}
+}
+
+// Paths and names of symbols are from files that anybody may have made: none becomes a command of the tool.
+func TestHostileNames(t *testing.T) {
+	write := func(tool, path, linkage string) (string, error) {
+		p, err := New(Target{Path: path, PE: tool == "windbg", Machine: "x86-64"}, []Function{{Name: "f;.shell echo 1", Linkage: linkage, RVA: 0x1000, Offset: 0x800}}, Options{NoArguments: true, Tool: FindTool(tool)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		err = p.Write(&text, true)
+		return text.String(), err
+	}
+	for _, tool := range ToolNames() {
+		for path, good := range map[string]bool{"/opt/d\nEND\n}\ntouch x\n/app": false, "/opt/\x1bapp": false, "/opt/my app": tool != "perf" && tool != "uprobe",
+			"/opt/#app": tool != "perf" && tool != "uprobe", "/opt/\u00e0/app": tool != "perf" && tool != "uprobe", `/opt/a"app`: tool != "bpftrace", `/opt/a\app`: tool != "bpftrace", "/opt/a*": tool != "bpftrace", "/opt/app": true} {
+			if text, err := write(tool, path, "f"); (err == nil) != good || err != nil && text != "" {
+				t.Errorf("%s: %q: %v, %q", tool, path, err, text)
+			}
+		}
+		text, err := write(tool, "/opt/app", `f"{}BEGIN{system("touch x")}//`)
+		if err != nil || strings.Contains(text, "BEGIN") {
+			t.Errorf("%s: %v: %s", tool, err, text)
+		}
+		if n, err := probes.ReadNames(strings.NewReader(text)); err != nil || len(n.Events) != 1 || n.Events[0].Function != "f;.shell echo 1" || tool == "windbg" && strings.Contains(text, ";.shell") {
+			t.Errorf("%s: %+v, %v: %s", tool, n, err, text)
+		}
+	}
+	if text, _ := write("bpftrace", "/opt/my app", "f"); !strings.Contains(text, `uprobe:"/opt/my app":"f" {`) {
+		t.Error(text)
+	}
+	if text, _ := write("bpftrace", "/opt/app", `f"`); !strings.Contains(text, `uprobe:"/opt/app":0x1000 {`) || !strings.Contains(text, "unsafe") {
+		t.Error(text)
 	}
 }
 
