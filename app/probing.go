@@ -17,6 +17,7 @@ import (
 	"logparser/recorder/launch"
 	"logparser/recorder/probe"
 	"logparser/recorder/probe/uprobe"
+	"logparser/symbols/types"
 	"logparser/symbols/types/dwarf"
 )
 
@@ -161,15 +162,25 @@ func (p *Probing) planValues(ctx context.Context, in Inputs) (*ValuePlan, error)
 		}
 	}
 	builtin, _ := values.BuiltinPrototypes()
+	maker := values.NewMaker(abi)
+	var refused error
 	m.Functions = p.functionsOf(func(f *probe.Function) *values.Function {
 		if p.opt.Raw {
 			return p.rawValues(f)
 		}
-		if v := p.declared(f, m.Name, p.opt.Prototypes); v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
+		v, err := p.declared(maker, f, m.Name, p.opt.Prototypes)
+		if err != nil {
+			refused = err
+		}
+		if v != nil || slices.ContainsFunc(described, func(d values.Function) bool { return d.RVA == f.RVA }) {
 			return v
 		}
-		return p.declared(f, m.Name, builtin)
+		v, _ = p.declared(maker, f, m.Name, builtin)
+		return v
 	})
+	if refused != nil {
+		return nil, refused
+	}
 	m.Functions = withoutOverlap(append(m.Functions, described...))
 	if len(m.Functions) == 0 {
 		return nil, message.InFile(p.Probes.Path, ErrNoValues)
@@ -196,19 +207,22 @@ func (p *Probing) functionsOf(make func(f *probe.Function) *values.Function) (li
 }
 
 // declared returns what is taken of a function by its declaration, nil if it has none. by may be nil.
-func (p *Probing) declared(f *probe.Function, library string, by *Prototypes) *values.Function {
+func (p *Probing) declared(maker *values.Maker, f *probe.Function, library string, by *Prototypes) (*values.Function, error) {
 	items, wanted := values.Choose(p.opt.Values, f.Name)
 	if by == nil || !wanted || f.Go {
-		return nil
+		return nil, nil
 	}
 	declared := declarationOf(f, library, by)
 	if declared == nil {
-		return nil
+		return nil, nil
+	}
+	if maker.ABI == values.AAPCS64 && slices.ContainsFunc(declared.Parameters, func(a types.Parameter) bool { return a.Register != "" }) {
+		return nil, message.Errorf("the declaration of %s names registers of x86-64, which %s is not for", f.Name, library)
 	}
 	there := *declared
 	there.RVA, there.Size = f.RVA, max(f.Size, 1)
-	v := values.NewMaker(values.SysV).Function(&there, items)
-	return &v
+	v := maker.Function(&there, items)
+	return &v, nil
 }
 
 // rawValues returns the arguments and results of a function as numbers.

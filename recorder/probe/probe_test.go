@@ -277,6 +277,17 @@ func TestRawArguments(t *testing.T) {
 	}
 }
 
+// Values on the stack, too, begin behind the return address, which arm64 has in a register.
+func TestStackValues(t *testing.T) {
+	v := &values.Function{Enter: []values.Value{{Name: "a", Place: "stack+16", Op: values.Op{Kind: values.Direct, Size: 4}, Type: intType}}}
+	for machine, want := range map[string]int{"x86-64": 24, "arm64": 16} {
+		p := &Plan{Target: Target{Machine: machine}}
+		if enter, _ := p.fetches(&Function{Values: v}, 0); len(enter) != 1 || !slices.Equal(enter[0].Memory, []int{want}) {
+			t.Errorf("%s: %+v, want %d", machine, enter, want)
+		}
+	}
+}
+
 // Offsets are hexadecimal, as WinDbg reads them.
 func TestWinDbgOffsets(t *testing.T) {
 	p, err := New(Target{Path: "/opt/app.exe", PE: true, Machine: "x86-64"}, []Function{{Name: "f", RVA: 0x1000}}, Options{RawArguments: 5, Tool: FindTool("windbg")})

@@ -66,10 +66,10 @@ func Start(plan *probe.Plan, take []values.Module, who Who) (s *Session, err err
 		if p.AtEnter {
 			continue // its hits are those of the probe before it
 		}
-		form := shapeOf(list, p.Kind == parser.Leave)
+		form := shapeOf(list, p.Kind == parser.Leave, plan.ReturnAddress())
 		if i+1 < len(s.probes) && s.probes[i+1].AtEnter {
 			s.ends[i] = form.size
-			form = shapeOf(slices.Concat(list, valuesOf(take, &s.probes[i+1])), false)
+			form = shapeOf(slices.Concat(list, valuesOf(take, &s.probes[i+1])), false, plan.ReturnAddress())
 		}
 		returning := p.Kind == parser.Leave && !p.AtReturn
 		key := form.key() + strconv.FormatBool(returning)
